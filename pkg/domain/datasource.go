@@ -1,0 +1,111 @@
+package domain
+
+import "time"
+
+// DatasourceType says where a datasource's content comes from.
+type DatasourceType string
+
+// The types. A page of a web site is a web_page whose GroupID is the site's id.
+const (
+	TypeFile    DatasourceType = "file"
+	TypeWebPage DatasourceType = "web_page"
+	TypeWebSite DatasourceType = "web_site"
+	TypeText    DatasourceType = "text"
+)
+
+// Status is where a datasource stands.
+type Status string
+
+// The statuses: unsynched (accepted) → pending (in the job stream) → running → synched or error. A resync goes
+// back to unsynched while the content that is already active stays searchable.
+const (
+	StatusUnsynched Status = "unsynched"
+	StatusPending   Status = "pending"
+	StatusRunning   Status = "running"
+	StatusSynched   Status = "synched"
+	StatusError     Status = "error"
+)
+
+// Terminal reports whether the datasource waits for nothing.
+func (s Status) Terminal() bool { return s == StatusSynched || s == StatusError }
+
+// Datasource is one unit of content: a file, a page, a site, a text.
+type Datasource struct {
+	ID          string
+	WorkspaceID string
+	DatastoreID string
+	GroupID     string // the web_site that a page belongs to, or ""
+	Type        DatasourceType
+	Name        string
+	CustomID    string         // caller-chosen, usable in filters
+	Metadata    map[string]any // caller's free keys; at most MaxMetadataBytes as JSON
+	Config      DatasourceConfig
+	Original    *Original // the raw content, nil until there is any
+
+	Status        Status
+	Progress      Progress
+	Error         string   // why Status is error, in words for people
+	Warnings      []string // what was read with losses (pages without text, a truncated table)
+	DiscoveryDone bool     // web_site: the list of its pages is complete
+
+	JobID            string // the newest accepted job; events of any other job do not change Status
+	ActiveGeneration uint64 // the generation readers see; 0: none yet
+	Chunks           int64  // chunks of the active generation
+	TextBytes        int64  // bytes of text in them
+
+	CreatedAt time.Time
+	UpdatedAt time.Time
+	LastSynch *time.Time // when the active generation became active
+}
+
+// MaxMetadataBytes bounds a datasource's metadata (it travels with every job and chunk).
+const MaxMetadataBytes = 16 << 10
+
+// DatasourceConfig is what the caller asked for and what was found out about the content.
+type DatasourceConfig struct {
+	SourceURL string   `json:"source_url,omitempty"` // web_page: its address; web_site: where discovery starts
+	Sitemap   string   `json:"sitemap,omitempty"`    // web_site: address of a sitemap
+	Include   []string `json:"include,omitempty"`    // web_site: glob patterns of paths to take; empty: all
+	Exclude   []string `json:"exclude,omitempty"`    // web_site: glob patterns of paths to leave
+	MaxPages  int      `json:"max_pages,omitempty"`  // web_site: 0 means the configured limit
+	MaxDepth  int      `json:"max_depth,omitempty"`  // web_site: links from the root; 0 means the default
+	MIMEType  string   `json:"mime_type,omitempty"`
+	FileName  string   `json:"file_name,omitempty"`
+	FileSize  int64    `json:"file_size,omitempty"`
+	SHA256    string   `json:"sha256,omitempty"`
+	CustomID  string   `json:"custom_id,omitempty"`
+
+	// Validators of the last fetch, for conditional requests (RFC 9110, section 13).
+	ETag         string `json:"etag,omitempty"`
+	LastModified string `json:"last_modified,omitempty"`
+	Depth        int    `json:"depth,omitempty"` // page of a site: links from the root
+}
+
+// Progress is how far a job has come. For a web_site the counts are of its pages.
+type Progress struct {
+	Stage string `json:"stage,omitempty"` // fetching, extracting, embedding, writing, discovering
+	Done  int64  `json:"done"`
+	Total int64  `json:"total"`
+}
+
+// Original points to raw content in the store of originals.
+type Original struct {
+	Key      string `json:"key"` // unique to one upload or fetch, never overwritten
+	SHA256   string `json:"sha256"`
+	Size     int64  `json:"size"`
+	MIMEType string `json:"mime_type"` // as declared or sniffed; extraction decides
+	Name     string `json:"name"`      // file name or address: a hint for the format
+}
+
+// Filters narrow a query. Values within one field are alternatives; the fields must all match. Metadata compares
+// top-level keys for equality with a string, number or boolean.
+type Filters struct {
+	CustomIDs     []string
+	DatasourceIDs []string
+	Metadata      map[string]any
+}
+
+// Empty reports whether nothing is filtered.
+func (f Filters) Empty() bool {
+	return len(f.CustomIDs) == 0 && len(f.DatasourceIDs) == 0 && len(f.Metadata) == 0
+}

@@ -1,0 +1,48 @@
+package domain
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/google/uuid"
+)
+
+// Ids are lower-case UUIDs: version 7 for what a caller creates (sortable by time), version 5 (derived from
+// inputs) for what a job creates, so that doing a job again changes nothing. Both fit NATS subject tokens and
+// the key alphabet of every vector engine.
+
+// NewID returns a fresh time-ordered id.
+func NewID() string { return uuid.Must(uuid.NewV7()).String() }
+
+// ValidID reports whether s has the form of an id, the only form that may reach a subject, a path or a filter.
+func ValidID(s string) bool {
+	u, err := uuid.Parse(s)
+	return err == nil && u.String() == s
+}
+
+// DerivedID returns the id that always follows from these parts.
+func DerivedID(parts ...string) string {
+	return uuid.NewSHA1(uuid.NameSpaceOID, []byte(strings.Join(parts, "\x1f"))).String()
+}
+
+// ChildID is the id of the datasource for a page of a web site: the same page of the same site is the same child.
+func ChildID(siteID, pageURL string) string { return DerivedID("page", siteID, pageURL) }
+
+// IngestJobID is the id of the ingest job that follows from a crawl job's fetched page.
+func IngestJobID(crawlJobID string, generation uint64) string {
+	return DerivedID("ingest", crawlJobID, strconv.FormatUint(generation, 10))
+}
+
+// ChunkKey is a chunk row's primary key in every index: datasource, generation and ordinal.
+func ChunkKey(datasourceID string, generation uint64, ordinal int) string {
+	return fmt.Sprintf("%s:%d:%d", datasourceID, generation, ordinal)
+}
+
+// HashKey is how an API key is stored and looked up: hex SHA-256. Keys carry 256 random bits, so a plain hash is enough.
+func HashKey(secret string) string {
+	sum := sha256.Sum256([]byte(secret))
+	return hex.EncodeToString(sum[:])
+}

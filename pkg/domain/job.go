@@ -1,0 +1,107 @@
+package domain
+
+import "time"
+
+// JobKind says which worker a job is for.
+type JobKind string
+
+// The kinds of job.
+const (
+	JobCrawl  JobKind = "crawl"  // fetch a page or discover a site
+	JobIngest JobKind = "ingest" // extract, chunk, embed, index
+)
+
+// Job is one unit of work. It carries references, never content. What a job makes is derived from the job and
+// its generation, so doing it twice changes nothing.
+type Job struct {
+	ID           string         `json:"id"`
+	Kind         JobKind        `json:"kind"`
+	WorkspaceID  string         `json:"workspace_id"`
+	DatastoreID  string         `json:"datastore_id"`
+	DatasourceID string         `json:"datasource_id"`
+	Type         DatasourceType `json:"type"`
+	Name         string         `json:"name"`
+	CustomID     string         `json:"custom_id,omitempty"`
+	Metadata     map[string]any `json:"metadata,omitempty"`
+	Model        string         `json:"model"`              // embedding model id of the datastore
+	Original     *Original      `json:"original,omitempty"` // ingest: what to read
+	Crawl        *CrawlSpec     `json:"crawl,omitempty"`    // crawl: what to fetch
+
+	// Generation is the sequence of the job's message in the stream: it only grows, and so fences off older runs.
+	Generation uint64 `json:"-"`
+	// Delivery counts how often this message has been handed to a worker, from 1.
+	Delivery int `json:"-"`
+}
+
+// CrawlSpec is what a crawl job fetches.
+type CrawlSpec struct {
+	URL     string `json:"url,omitempty"`     // web_page: the page; web_site: the root
+	Sitemap string `json:"sitemap,omitempty"` // web_site
+	// Site is set on a page that belongs to a site whose links are followed: what is in scope.
+	Site         *SiteScope `json:"site,omitempty"`
+	Depth        int        `json:"depth,omitempty"` // links from the site's root
+	ETag         string     `json:"etag,omitempty"`
+	LastModified string     `json:"last_modified,omitempty"`
+}
+
+// SiteScope bounds the discovery of a site by links.
+type SiteScope struct {
+	Root     string   `json:"root"` // only its scheme-independent host and path prefix are in scope
+	Include  []string `json:"include,omitempty"`
+	Exclude  []string `json:"exclude,omitempty"`
+	MaxDepth int      `json:"max_depth"` // links are not followed beyond it
+	Follow   bool     `json:"follow"`    // false: the pages came from a sitemap, their links are not followed
+}
+
+// EventType says what a worker reports.
+type EventType string
+
+// The types of event.
+const (
+	EventRunning    EventType = "running"    // a worker has taken the job
+	EventProgress   EventType = "progress"   // Stage, Done, Total
+	EventFetched    EventType = "fetched"    // crawl: the page lies in originals, an ingest job is due
+	EventDiscovered EventType = "discovered" // crawl: Links are pages of the site
+	EventSynched    EventType = "synched"    // ingest: all chunks of the generation are written; crawl of a site: discovery is complete
+	EventUnchanged  EventType = "unchanged"  // crawl: the page has not changed since the last fetch
+	EventError      EventType = "error"      // the job has failed for good; Error says why
+)
+
+// Event is what a worker reports about a job. Applying an event twice, or late, is harmless.
+type Event struct {
+	Type         EventType `json:"type"`
+	JobID        string    `json:"job_id"`
+	JobKind      JobKind   `json:"job_kind"`
+	WorkspaceID  string    `json:"workspace_id"`
+	DatastoreID  string    `json:"datastore_id"`
+	DatasourceID string    `json:"datasource_id"`
+	Generation   uint64    `json:"generation"`
+	At           time.Time `json:"at"`
+
+	Progress *Progress `json:"progress,omitempty"`
+	Fetched  *Fetched  `json:"fetched,omitempty"`
+	Links    []Link    `json:"links,omitempty"`     // discovered: at most MaxLinksPerEvent
+	Chunks   int64     `json:"chunks,omitempty"`    // synched
+	Bytes    int64     `json:"bytes,omitempty"`     // synched: text bytes
+	MIMEType string    `json:"mime_type,omitempty"` // synched: what the content was
+	Warnings []string  `json:"warnings,omitempty"`  // synched
+	Error    string    `json:"error,omitempty"`     // error: for people
+}
+
+// MaxLinksPerEvent keeps a discovered event well below the message limit.
+const MaxLinksPerEvent = 200
+
+// Fetched describes a fetched page.
+type Fetched struct {
+	Original     Original `json:"original"`
+	URL          string   `json:"url"` // after redirects
+	Title        string   `json:"title,omitempty"`
+	ETag         string   `json:"etag,omitempty"`
+	LastModified string   `json:"last_modified,omitempty"`
+}
+
+// Link is a page of a site that discovery found.
+type Link struct {
+	URL   string `json:"url"` // normalised
+	Depth int    `json:"depth"`
+}

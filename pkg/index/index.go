@@ -1,0 +1,116 @@
+// Package index is the contract between Sluice and the engines that hold chunks: rows go in by generation, hits
+// come out with the scores of both legs. Package indextest is the suite that every engine passes.
+package index
+
+import (
+	"context"
+	"errors"
+)
+
+// Space names where rows live: one datastore, embedded by one model. Rows of different spaces never mix.
+type Space struct {
+	DatastoreID string
+	Model       string // embedding model id
+	Dimensions  int    // of Row.Vector and Query.Vector; 0 for a space without vectors
+}
+
+// Row is one chunk of one generation of a datasource.
+type Row struct {
+	Key          string // domain.ChunkKey: unique in the space
+	DatasourceID string
+	Generation   uint64
+	Ordinal      int
+	CustomID     string
+	Text         string // returned; at most domain.MaxChunkBytes
+	Context      string // title and heading path: searched with Text, weighs in the ranking
+	Heading      string
+	Page         int
+	Offset       int
+	Metadata     map[string]any // top-level strings, numbers and booleans can be filtered
+	Vector       []float32      // unit length, Space.Dimensions long
+}
+
+// Filter narrows a search before it runs. Values of one field are alternatives, fields must all match. A nil
+// slice does not filter; an empty non-nil slice matches nothing.
+type Filter struct {
+	DatasourceIDs []string
+	CustomIDs     []string
+	Metadata      map[string]any
+}
+
+// Query asks one space. Either leg may be missing: an empty Text or a nil Vector.
+type Query struct {
+	Text   string
+	Vector []float32
+	Limit  int // candidates per leg, 1 to 10,000
+	Filter Filter
+}
+
+// Hit is a row that a search found. Both scores are exact for every hit, whichever leg found it.
+type Hit struct {
+	Row              // Vector is filled only when the search was asked with a Vector
+	Lexical float64  // BM25, 0 when no term matches
+	Dense   float64  // cosine similarity, -1 to 1; 0 when the query had no vector
+	Terms   []string // analysed query terms that the row contains
+}
+
+// Result is what a search returns.
+type Result struct {
+	Hits []Hit // the union of both legs' best, no row twice, in no promised order
+	// MaxLexical is the BM25 score of a hypothetical row that matches every query term with saturated frequency:
+	// the sum over the query's terms of idf·(k1+1). Lexical/MaxLexical is comparable between spaces and queries.
+	MaxLexical float64
+	// TermWeights holds each analysed query term's inverse document frequency in this space. A term that no row has
+	// carries the highest weight.
+	TermWeights map[string]float64
+}
+
+// Stored counts the rows of one generation of a datasource: what an audit compares with the catalog.
+type Stored struct {
+	DatasourceID string
+	Generation   uint64
+	Rows         int64
+}
+
+// Index is a vector and text engine. All methods are safe for concurrent use. A space needs no creation: the first
+// Write makes it, and reading one that does not exist finds nothing.
+//
+// Rows written are found by every search that starts after Write has returned, and survive a kill of the process.
+// Visibility of generations is the caller's business: the index returns rows of every generation it holds.
+type Index interface {
+	// Write stores rows, replacing those whose Key exists. All rows of a call become durable and visible together.
+	// It fails with ErrInvalid when a vector has another length than the space, a text is too large, or a key is
+	// empty or outside [A-Za-z0-9_.:-].
+	Write(ctx context.Context, space Space, rows []Row) error
+
+	// Search returns the best rows of each leg under the filter.
+	Search(ctx context.Context, space Space, q Query) (Result, error)
+
+	// Rows returns up to limit rows of one generation of a datasource from an ordinal on, in order of Ordinal, with
+	// their vectors: for showing chunks, neighbours of a hit, and copying vectors of unchanged text.
+	Rows(ctx context.Context, space Space, datasourceID string, generation uint64, fromOrdinal, limit int) ([]Row, error)
+
+	// DeleteGenerations removes the datasource's rows whose generation is below the bound; a bound of
+	// math.MaxUint64 removes all of them. Removing what is not there is no error.
+	DeleteGenerations(ctx context.Context, space Space, datasourceID string, below uint64) error
+
+	// DropDatastore removes every space of the datastore.
+	DropDatastore(ctx context.Context, datastoreID string) error
+
+	// Stored calls f for every generation of every datasource in the space, until f fails.
+	Stored(ctx context.Context, space Space, f func(Stored) error) error
+
+	// Ready reports whether the engine can serve.
+	Ready(ctx context.Context) error
+
+	// Close releases the engine; calls after it fail with ErrClosed. It may be called twice.
+	Close() error
+}
+
+// Errors of an Index, to be tested with errors.Is.
+var (
+	ErrInvalid = errors.New("index: invalid row or query")
+	ErrClosed  = errors.New("index: closed")
+	// ErrCorrupt says that what lies on disk does not match its checksum; the space must be rebuilt by replay.
+	ErrCorrupt = errors.New("index: corrupt")
+)
