@@ -46,9 +46,11 @@ type Datasource struct {
 	Progress      Progress
 	Error         string   // why Status is error, in words for people
 	Warnings      []string // what was read with losses (pages without text, a truncated table)
-	DiscoveryDone bool     // web_site: the list of its pages is complete
+	DiscoveryDone bool     // web_site: the sitemap, or the root, has been read
+	FollowLinks   bool     // web_site: pages are found by following links, not by a sitemap
 
 	JobID            string // the newest accepted job; events of any other job do not change Status
+	Runs             int    // ingest jobs issued so far, counted when put into the outbox: more than one may have left rows behind
 	ActiveGeneration uint64 // the generation readers see; 0: none yet
 	Chunks           int64  // chunks of the active generation
 	TextBytes        int64  // bytes of text in them

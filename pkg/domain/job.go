@@ -81,6 +81,7 @@ type Event struct {
 	Progress *Progress `json:"progress,omitempty"`
 	Fetched  *Fetched  `json:"fetched,omitempty"`
 	Links    []Link    `json:"links,omitempty"`     // discovered: at most MaxLinksPerEvent
+	Follow   bool      `json:"follow,omitempty"`    // discovered, of a site: links of its pages are to be followed
 	Chunks   int64     `json:"chunks,omitempty"`    // synched
 	Bytes    int64     `json:"bytes,omitempty"`     // synched: text bytes
 	MIMEType string    `json:"mime_type,omitempty"` // synched: what the content was

@@ -1,0 +1,63 @@
+package domain
+
+// NewIngestJob is the job that reads a datasource's original into the index. The caller sets Datasource.JobID to its id.
+func NewIngestJob(d Datasource, model string) Job {
+	j := newJob(NewID(), JobIngest, d, model)
+	j.Original = d.Original
+	return j
+}
+
+// NewCrawlJob is the job that fetches a page or discovers a site. A page fetched before is asked for conditionally.
+func NewCrawlJob(d Datasource, model string) Job {
+	j := newJob(NewID(), JobCrawl, d, model)
+	j.Crawl = &CrawlSpec{URL: d.Config.SourceURL, Depth: d.Config.Depth}
+	switch {
+	case d.Type == TypeWebSite:
+		j.Crawl.Sitemap = d.Config.Sitemap
+		j.Crawl.Site = d.Config.Scope(true)
+	case d.ActiveGeneration > 0:
+		j.Crawl.ETag = d.Config.ETag
+		j.Crawl.LastModified = d.Config.LastModified
+	}
+	return j
+}
+
+// NewPageJob is the crawl job of a site's page. Its id follows from the site's job and the page, so that discovering
+// the page again in the same run asks for nothing new.
+func NewPageJob(site, page Datasource, siteJobID, model string) Job {
+	j := NewCrawlJob(page, model)
+	j.ID = DerivedID("page-job", siteJobID, page.ID)
+	j.Crawl.Site = site.Config.Scope(site.FollowLinks)
+	return j
+}
+
+func newJob(id string, kind JobKind, d Datasource, model string) Job {
+	return Job{
+		ID:           id,
+		Kind:         kind,
+		WorkspaceID:  d.WorkspaceID,
+		DatastoreID:  d.DatastoreID,
+		DatasourceID: d.ID,
+		Type:         d.Type,
+		Name:         d.Name,
+		CustomID:     d.CustomID,
+		Metadata:     d.Metadata,
+		Model:        model,
+	}
+}
+
+// DefaultMaxDepth is how many links away from a site's root discovery goes when the site does not say.
+const DefaultMaxDepth = 5
+
+// Scope is what the site's configuration allows discovery to take.
+func (c DatasourceConfig) Scope(follow bool) *SiteScope {
+	root := c.SourceURL
+	if root == "" {
+		root = c.Sitemap
+	}
+	depth := c.MaxDepth
+	if depth == 0 {
+		depth = DefaultMaxDepth
+	}
+	return &SiteScope{Root: root, Include: c.Include, Exclude: c.Exclude, MaxDepth: depth, Follow: follow}
+}
