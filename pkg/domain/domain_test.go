@@ -1,0 +1,75 @@
+package domain
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+)
+
+func TestDerivedIDsFollowFromTheirInputs(t *testing.T) {
+	t.Parallel()
+	equal(t, ChildID("site", "http://x/a"), ChildID("site", "http://x/a"))
+	if ChildID("site", "http://x/a") == ChildID("site", "http://x/b") {
+		t.Error("two pages share an id")
+	}
+	if DerivedID("a", "bc") == DerivedID("ab", "c") {
+		t.Error("the parts of an id run into one another")
+	}
+	for _, id := range []string{NewID(), ChildID("s", "u"), IngestJobID("j", 1)} {
+		if !ValidID(id) {
+			t.Errorf("%q is not a valid id", id)
+		}
+	}
+	for _, id := range []string{"", "x", "a.b", "../etc", "{" + NewID() + "}", "URN:UUID:" + NewID()} {
+		if ValidID(id) {
+			t.Errorf("%q passes as an id", id)
+		}
+	}
+}
+
+func TestCodeOf(t *testing.T) {
+	t.Parallel()
+	equal(t, Code(""), CodeOf(nil))
+	equal(t, CodeInternal, CodeOf(errors.New("x")))
+	equal(t, CodeNotFound, CodeOf(fmt.Errorf("reading: %w", NotFound("agent", "1"))))
+}
+
+func TestWriteIncludesRead(t *testing.T) {
+	t.Parallel()
+	k := APIKey{Scopes: []Scope{ScopeWrite}}
+	equal(t, true, k.Can(ScopeRead))
+	equal(t, false, k.Can(ScopeQuery))
+	equal(t, false, APIKey{Scopes: []Scope{ScopeRead}}.Can(ScopeWrite))
+}
+
+func TestPatchLeavesAbsentFields(t *testing.T) {
+	t.Parallel()
+	name, empty := "new", ""
+	a := Agent{Name: "old", Description: "d", SystemPrompt: "s"}
+	AgentPatch{Name: &name, SystemPrompt: &empty}.Apply(&a)
+	equal(t, Agent{Name: "new", Description: "d"}, a)
+	d := Datastore{Name: "old", Description: "d"}
+	DatastorePatch{Name: &name}.Apply(&d)
+	equal(t, Datastore{Name: "new", Description: "d"}, d)
+}
+
+func TestCrawlJobAsksConditionallyOnlyForWhatIsIndexed(t *testing.T) {
+	t.Parallel()
+	d := Datasource{ID: "p", Type: TypeWebPage, Config: DatasourceConfig{SourceURL: "http://x/", ETag: `"a"`}}
+	equal(t, "", NewCrawlJob(d, "m").Crawl.ETag)
+	d.ActiveGeneration = 3
+	equal(t, `"a"`, NewCrawlJob(d, "m").Crawl.ETag)
+}
+
+func TestPageJobIsTheSameForOneRunOfTheSite(t *testing.T) {
+	t.Parallel()
+	site := Datasource{ID: "s", Type: TypeWebSite, Config: DatasourceConfig{SourceURL: "http://x/"}, FollowLinks: true}
+	page := Datasource{ID: "p", Type: TypeWebPage, GroupID: "s", Config: DatasourceConfig{SourceURL: "http://x/a", Depth: 2}}
+	job := NewPageJob(site, page, "run-1", "m")
+	equal(t, job.ID, NewPageJob(site, page, "run-1", "m").ID)
+	if job.ID == NewPageJob(site, page, "run-2", "m").ID {
+		t.Error("two runs share a job")
+	}
+	equal(t, &SiteScope{Root: "http://x/", MaxDepth: DefaultMaxDepth, Follow: true}, job.Crawl.Site)
+	equal(t, 2, job.Crawl.Depth)
+}
