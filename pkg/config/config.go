@@ -1,0 +1,231 @@
+// Package config reads Sluice's settings from flags and the environment: one table in the code, from which the
+// documentation is generated. Flags come before the environment, unknown settings are errors, secrets are never
+// printed.
+package config
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"sort"
+	"strings"
+	"time"
+)
+
+// Config is every setting of a process. Its zero value is not usable; Parse fills in the defaults.
+type Config struct {
+	Addr         string
+	DataDir      string
+	APIKey       string
+	Workers      bool
+	LogLevel     string
+	AllowPrivate bool
+	UserAgent    string
+
+	NATSURL    string
+	NATSListen string
+	NATSToken  string
+
+	OpenAIBaseURL string
+	OpenAIKey     string
+	ChatModel     string
+	EmbedModel    string
+	ModelNames    map[string]string // interface name (llm_4) → provider's model name
+
+	IngestConcurrency int
+	CrawlConcurrency  int
+	Window            int
+	ExtractMemory     Bytes
+	ExtractTimeout    time.Duration
+
+	LimitUpload    Bytes
+	LimitJSON      Bytes
+	LimitDocuments int
+	LimitPages     int
+	LimitPageBytes Bytes
+	LimitQuery     int
+	LimitRate      int
+	LimitChunks    int
+	QuotaQueries   int64
+	QuotaTokens    int64
+	ShutdownGrace  time.Duration
+	AuditEvery     time.Duration
+}
+
+// Bytes is a size that is written with a unit: 100MiB, 64KiB, 512.
+type Bytes int64
+
+// Setting is one row of the table.
+type Setting struct {
+	Env     string
+	Flag    string
+	Default string
+	Doc     string
+	Secret  bool
+	set     func(c *Config, value string) error
+}
+
+// Settings is the table, in the order of the documentation.
+func Settings() []Setting {
+	models := func(name string) Setting {
+		return Setting{
+			Env: "SLUICE_MODEL_" + strings.ToUpper(name), Flag: "model-" + strings.ReplaceAll(name, "_", "-"),
+			Doc: "provider's model for `" + name + "`; empty: `SLUICE_CHAT_MODEL`",
+			set: func(c *Config, v string) error {
+				if v != "" {
+					c.ModelNames[name] = v
+				}
+				return nil
+			},
+		}
+	}
+	return []Setting{
+		{Env: "SLUICE_ADDR", Flag: "addr", Default: "127.0.0.1:8080", Doc: "listen address of the process; port 0 takes a free one", set: text(func(c *Config) *string { return &c.Addr })},
+		{Env: "SLUICE_DATA_DIR", Flag: "data-dir", Default: "./data", Doc: "everything the laptop shape keeps; one process at a time", set: text(func(c *Config) *string { return &c.DataDir })},
+		{Env: "SLUICE_API_KEY", Flag: "api-key", Secret: true, Doc: "a key that is valid from the first start; empty: one is made, printed once and kept in `api-key` in the data directory", set: text(func(c *Config) *string { return &c.APIKey })},
+		{Env: "SLUICE_WORKERS", Flag: "workers", Default: "true", Doc: "run ingestor and crawler inside the api process; `false` leaves the work to other processes", set: boolean(func(c *Config) *bool { return &c.Workers })},
+		{Env: "SLUICE_LOG_LEVEL", Flag: "log-level", Default: "info", Doc: "`debug`, `info`, `warn` or `error`", set: oneOf(func(c *Config) *string { return &c.LogLevel }, "debug", "info", "warn", "error")},
+		{Env: "SLUICE_ALLOW_PRIVATE_ADDRESSES", Flag: "allow-private-addresses", Default: "false", Doc: "let the crawler reach loopback and private addresses; only where every user may see what they serve", set: boolean(func(c *Config) *bool { return &c.AllowPrivate })},
+		{Env: "SLUICE_USER_AGENT", Flag: "user-agent", Default: "SluiceBot/1.0 (+https://github.com/sluice/sluice)", Doc: "how the crawler names itself; add an address where its operator can be reached", set: text(func(c *Config) *string { return &c.UserAgent })},
+
+		{Env: "NATS_URL", Flag: "nats-url", Doc: "NATS servers to use; empty: the embedded server", set: text(func(c *Config) *string { return &c.NATSURL })},
+		{Env: "SLUICE_NATS_LISTEN", Flag: "nats-listen", Doc: "address at which the embedded NATS server takes worker processes; empty: no port is opened", set: text(func(c *Config) *string { return &c.NATSListen })},
+		{Env: "SLUICE_NATS_TOKEN", Flag: "nats-token", Secret: true, Doc: "token for `SLUICE_NATS_LISTEN` (required with it) and for `NATS_URL`", set: text(func(c *Config) *string { return &c.NATSToken })},
+
+		{Env: "OPENAI_BASE_URL", Flag: "openai-base-url", Doc: "an OpenAI-compatible server (`http://localhost:11434/v1`); empty with a key: OpenAI's own", set: text(func(c *Config) *string { return &c.OpenAIBaseURL })},
+		{Env: "OPENAI_API_KEY", Flag: "openai-api-key", Secret: true, Doc: "its key; servers that need none take any", set: text(func(c *Config) *string { return &c.OpenAIKey })},
+		{Env: "SLUICE_CHAT_MODEL", Flag: "chat-model", Doc: "model that writes answers; empty: the built-in answerer quotes the documents", set: text(func(c *Config) *string { return &c.ChatModel })},
+		{Env: "SLUICE_EMBED_MODEL", Flag: "embed-model", Doc: "embedding model of new datastores; empty: the built-in one", set: text(func(c *Config) *string { return &c.EmbedModel })},
+		models("llm_3_5_turbo"), models("llm_3_5_turbo_16k"), models("llm_4"), models("llm_4_32k"),
+
+		{Env: "SLUICE_INGEST_CONCURRENCY", Flag: "ingest-concurrency", Default: "4", Doc: "documents that one ingestor works on at once", set: number(func(c *Config) *int { return &c.IngestConcurrency }, 1, 256)},
+		{Env: "SLUICE_CRAWL_CONCURRENCY", Flag: "crawl-concurrency", Default: "8", Doc: "pages that one crawler fetches at once, over all hosts", set: number(func(c *Config) *int { return &c.CrawlConcurrency }, 1, 256)},
+		{Env: "SLUICE_WINDOW", Flag: "window", Default: "256", Doc: "unfinished jobs admitted to the job stream at a time; the rest wait in the catalog, fairly by workspace", set: number(func(c *Config) *int { return &c.Window }, 1, 100_000)},
+		{Env: "SLUICE_EXTRACT_MEMORY", Flag: "extract-memory", Default: "3GiB", Doc: "address space of a process that reads a document; a document that needs more ends with status `error`", set: size(func(c *Config) *Bytes { return &c.ExtractMemory }, 512<<20)},
+		{Env: "SLUICE_EXTRACT_TIMEOUT", Flag: "extract-timeout", Default: "2m", Doc: "longest time to read a document", set: duration(func(c *Config) *time.Duration { return &c.ExtractTimeout })},
+
+		{Env: "SLUICE_LIMIT_UPLOAD", Flag: "limit-upload", Default: "100MiB", Doc: "largest uploaded file", set: size(func(c *Config) *Bytes { return &c.LimitUpload }, 1)},
+		{Env: "SLUICE_LIMIT_JSON", Flag: "limit-json", Default: "10MiB", Doc: "largest JSON body", set: size(func(c *Config) *Bytes { return &c.LimitJSON }, 1024)},
+		{Env: "SLUICE_LIMIT_DOCUMENTS", Flag: "limit-documents", Default: "1000", Doc: "documents of one upsert", set: number(func(c *Config) *int { return &c.LimitDocuments }, 1, 100_000)},
+		{Env: "SLUICE_LIMIT_PAGES", Flag: "limit-pages", Default: "10000", Doc: "pages of one web site", set: number(func(c *Config) *int { return &c.LimitPages }, 1, 10_000_000)},
+		{Env: "SLUICE_LIMIT_PAGE_BYTES", Flag: "limit-page-bytes", Default: "20MiB", Doc: "largest fetched page or document, after unpacking", set: size(func(c *Config) *Bytes { return &c.LimitPageBytes }, 1024)},
+		{Env: "SLUICE_LIMIT_QUERY", Flag: "limit-query", Default: "8000", Doc: "characters of a query", set: number(func(c *Config) *int { return &c.LimitQuery }, 1, 1_000_000)},
+		{Env: "SLUICE_LIMIT_CHUNKS", Flag: "limit-chunks", Default: "200000", Doc: "chunks of one document", set: number(func(c *Config) *int { return &c.LimitChunks }, 1, 10_000_000)},
+		{Env: "SLUICE_LIMIT_RATE", Flag: "limit-rate", Default: "0", Doc: "requests per second and key, with bursts of twice as many; 0: no limit", set: number(func(c *Config) *int { return &c.LimitRate }, 0, 1_000_000)},
+		{Env: "SLUICE_QUOTA_QUERIES", Flag: "quota-queries", Default: "0", Doc: "agent queries per workspace and calendar month (UTC), beyond which they are answered 402; 0: no limit", set: number64(func(c *Config) *int64 { return &c.QuotaQueries })},
+		{Env: "SLUICE_QUOTA_TOKENS", Flag: "quota-tokens", Default: "0", Doc: "model tokens of agent queries per workspace and calendar month; 0: no limit", set: number64(func(c *Config) *int64 { return &c.QuotaTokens })},
+		{Env: "SLUICE_SHUTDOWN_GRACE", Flag: "shutdown-grace", Default: "10s", Doc: "how long a stopping process finishes what it serves before it cuts off", set: duration(func(c *Config) *time.Duration { return &c.ShutdownGrace })},
+		{Env: "SLUICE_AUDIT_EVERY", Flag: "audit-every", Default: "1h", Doc: "how often index and catalog are compared and mended", set: duration(func(c *Config) *time.Duration { return &c.AuditEvery })},
+	}
+}
+
+// foreign are names with our prefix that the command line of a remote service reads, not the service.
+var foreign = map[string]bool{"SLUICE_URL": true}
+
+// Parse reads args (without the program's name) and environ ("K=V"). It reports every fault at once. flag.ErrHelp is
+// returned after usage was written to out.
+func Parse(args, environ []string, out io.Writer) (Config, error) {
+	settings := Settings()
+	values := make(map[string]string, len(settings))
+	known := make(map[string]bool, len(settings))
+	for _, s := range settings {
+		values[s.Env], known[s.Env] = s.Default, true
+	}
+	var faults []error
+	for _, kv := range environ {
+		name, value, _ := strings.Cut(kv, "=")
+		switch {
+		case known[name]:
+			if value != "" {
+				values[name] = value
+			}
+		case strings.HasPrefix(name, "SLUICE_") && !foreign[name]:
+			faults = append(faults, fmt.Errorf("%s is not a setting%s", name, closest(name, settings)))
+		}
+	}
+	flags := flag.NewFlagSet("sluice", flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	for _, s := range settings {
+		isBool := s.Default == "true" || s.Default == "false"
+		flags.Var(flagValue{values, s.Env, isBool}, s.Flag, s.Doc)
+	}
+	switch err := flags.Parse(args); {
+	case errors.Is(err, flag.ErrHelp):
+		Usage(out)
+		return Config{}, err
+	case err != nil:
+		faults = append(faults, err)
+	case flags.NArg() > 0:
+		faults = append(faults, fmt.Errorf("unexpected argument %q", flags.Arg(0)))
+	}
+	c := Config{ModelNames: map[string]string{}}
+	for _, s := range settings {
+		if err := s.set(&c, values[s.Env]); err != nil {
+			shown := fmt.Sprintf(" %q", values[s.Env])
+			if s.Secret {
+				shown = ""
+			}
+			faults = append(faults, fmt.Errorf("%s (--%s)%s: %w", s.Env, s.Flag, shown, err))
+		}
+	}
+	if err := c.check(); err != nil {
+		faults = append(faults, err)
+	}
+	return c, errors.Join(faults...)
+}
+
+// check refuses settings that make no sense together.
+func (c Config) check() error {
+	if c.NATSListen != "" && c.NATSToken == "" {
+		return errors.New("SLUICE_NATS_LISTEN needs SLUICE_NATS_TOKEN: whoever can reach the port could read every job")
+	}
+	if c.NATSListen != "" && c.NATSURL != "" {
+		return errors.New("SLUICE_NATS_LISTEN opens the embedded NATS server, NATS_URL uses another: set one of them")
+	}
+	return nil
+}
+
+// HasModelServer reports whether an OpenAI-compatible server is configured.
+func (c Config) HasModelServer() bool { return c.OpenAIBaseURL != "" || c.OpenAIKey != "" }
+
+// Usage writes the table for people.
+func Usage(out io.Writer) {
+	for _, s := range Settings() {
+		fmt.Fprintf(out, "  --%s, %s", s.Flag, s.Env)
+		if s.Default != "" {
+			fmt.Fprintf(out, " (default %s)", s.Default)
+		}
+		fmt.Fprintf(out, "\n        %s\n", strings.ReplaceAll(s.Doc, "`", ""))
+	}
+}
+
+// Markdown writes the table for the documentation.
+func Markdown(out io.Writer) {
+	fmt.Fprint(out, "| environment | flag | default | |\n|---|---|---|---|\n")
+	for _, s := range Settings() {
+		def := "–"
+		if s.Default != "" {
+			def = "`" + s.Default + "`"
+		}
+		fmt.Fprintf(out, "| `%s` | `--%s` | %s | %s |\n", s.Env, s.Flag, def, s.Doc)
+	}
+}
+
+// closest suggests the setting that shares the longest prefix with a name that is none.
+func closest(name string, settings []Setting) string {
+	best := append([]Setting(nil), settings...)
+	sort.SliceStable(best, func(i, j int) bool { return shared(best[i].Env, name) > shared(best[j].Env, name) })
+	if shared(best[0].Env, name) <= len("SLUICE_") {
+		return ""
+	}
+	return "; did you mean " + best[0].Env + "?"
+}
+
+func shared(a, b string) int {
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	return n
+}

@@ -1,0 +1,95 @@
+package config
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"io"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestDefaultsNeedNoConfiguration(t *testing.T) {
+	t.Parallel()
+	c, err := Parse(nil, nil, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Addr != "127.0.0.1:8080" || c.DataDir != "./data" || !c.Workers || c.AllowPrivate {
+		t.Errorf("defaults: %+v", c)
+	}
+	if c.LimitUpload != 100<<20 || c.ExtractTimeout != 2*time.Minute {
+		t.Errorf("upload %d, timeout %v", c.LimitUpload, c.ExtractTimeout)
+	}
+}
+
+func TestFlagsComeBeforeTheEnvironment(t *testing.T) {
+	t.Parallel()
+	environ := []string{"SLUICE_ADDR=:1", "SLUICE_WINDOW=9", "SLUICE_MODEL_LLM_4=big", "PATH=/bin", "SLUICE_LOG_LEVEL="}
+	c, err := Parse([]string{"--addr", ":2", "--workers=false", "--allow-private-addresses"}, environ, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Addr != ":2" || c.Window != 9 || c.Workers || !c.AllowPrivate || c.ModelNames["llm_4"] != "big" || c.LogLevel != "info" {
+		t.Errorf("%+v", c)
+	}
+}
+
+func TestFaultsAreReportedTogetherAndWithoutSecrets(t *testing.T) {
+	t.Parallel()
+	environ := []string{
+		"SLUICE_ADRR=:1", "SLUICE_WINDOW=many", "SLUICE_LIMIT_UPLOAD=10 furlongs", "SLUICE_LOG_LEVEL=loud",
+		"SLUICE_AUDIT_EVERY=-1s", "SLUICE_QUOTA_QUERIES=-4", "SLUICE_WORKERS=perhaps", "SLUICE_NATS_LISTEN=:4222",
+		"SLUICE_API_KEY=hush",
+	}
+	_, err := Parse([]string{"extra"}, environ, io.Discard)
+	if err == nil {
+		t.Fatal("accepted")
+	}
+	for _, want := range []string{
+		"SLUICE_ADRR is not a setting; did you mean SLUICE_ADDR?", `SLUICE_WINDOW (--window) "many": must be a whole number from 1`,
+		"10 furlongs", "must be one of debug", "SLUICE_AUDIT_EVERY", "SLUICE_QUOTA_QUERIES", "true or false",
+		"needs SLUICE_NATS_TOKEN", `unexpected argument "extra"`,
+	} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("no %q in:\n%v", want, err)
+		}
+	}
+	if strings.Contains(err.Error(), "hush") {
+		t.Error("a secret is shown")
+	}
+}
+
+func TestSizes(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]Bytes{"1024": 1024, "64KiB": 64 << 10, "2 GiB": 2 << 30, "10MB": 10e6, "2048B": 2048} {
+		var c Config
+		if err := size(func(c *Config) *Bytes { return &c.LimitJSON }, 1)(&c, in); err != nil || c.LimitJSON != want {
+			t.Errorf("%q: %d, %v", in, c.LimitJSON, err)
+		}
+	}
+	for _, in := range []string{"", "-1", "MiB", "99999999999GiB", "1.5MiB", "0"} {
+		var c Config
+		if err := size(func(c *Config) *Bytes { return &c.LimitJSON }, 1)(&c, in); err == nil {
+			t.Errorf("%q accepted as %d", in, c.LimitJSON)
+		}
+	}
+}
+
+func TestHelpShowsEverySetting(t *testing.T) {
+	t.Parallel()
+	var usage, doc bytes.Buffer
+	if _, err := Parse([]string{"--help"}, nil, &usage); !errors.Is(err, flag.ErrHelp) {
+		t.Fatalf("err = %v", err)
+	}
+	Markdown(&doc)
+	for _, s := range Settings() {
+		if !strings.Contains(usage.String(), "--"+s.Flag) || !strings.Contains(doc.String(), "`"+s.Env+"`") {
+			t.Errorf("%s is missing", s.Env)
+		}
+		if s.Doc == "" {
+			t.Errorf("%s has no documentation", s.Env)
+		}
+	}
+}

@@ -1,0 +1,104 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// flagValue writes a flag over what the environment said.
+type flagValue struct {
+	values map[string]string
+	env    string
+	bool   bool
+}
+
+func (f flagValue) String() string     { return f.values[f.env] }
+func (f flagValue) Set(v string) error { f.values[f.env] = v; return nil }
+func (f flagValue) IsBoolFlag() bool   { return f.bool }
+
+func text(field func(*Config) *string) func(*Config, string) error {
+	return func(c *Config, v string) error { *field(c) = v; return nil }
+}
+
+func oneOf(field func(*Config) *string, allowed ...string) func(*Config, string) error {
+	return func(c *Config, v string) error {
+		for _, a := range allowed {
+			if v == a {
+				*field(c) = v
+				return nil
+			}
+		}
+		return fmt.Errorf("must be one of %s", strings.Join(allowed, ", "))
+	}
+}
+
+func boolean(field func(*Config) *bool) func(*Config, string) error {
+	return func(c *Config, v string) (err error) {
+		if *field(c), err = strconv.ParseBool(v); err != nil {
+			return errors.New("must be true or false")
+		}
+		return nil
+	}
+}
+
+func number(field func(*Config) *int, low, high int) func(*Config, string) error {
+	return func(c *Config, v string) error {
+		n, err := strconv.Atoi(v)
+		if err != nil || n < low || n > high {
+			return fmt.Errorf("must be a whole number from %d to %d", low, high)
+		}
+		*field(c) = n
+		return nil
+	}
+}
+
+func number64(field func(*Config) *int64) func(*Config, string) error {
+	return func(c *Config, v string) error {
+		n, err := strconv.ParseInt(v, 10, 64)
+		if err != nil || n < 0 {
+			return errors.New("must be a whole number from 0")
+		}
+		*field(c) = n
+		return nil
+	}
+}
+
+func duration(field func(*Config) *time.Duration) func(*Config, string) error {
+	return func(c *Config, v string) error {
+		d, err := time.ParseDuration(v)
+		if err != nil || d <= 0 {
+			return errors.New("must be a duration such as 30s or 5m")
+		}
+		*field(c) = d
+		return nil
+	}
+}
+
+var units = []struct {
+	suffix string
+	bytes  int64
+}{{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"B", 1}, {"", 1}}
+
+func size(field func(*Config) *Bytes, low int64) func(*Config, string) error {
+	return func(c *Config, v string) error {
+		for _, u := range units {
+			digits, ok := strings.CutSuffix(v, u.suffix)
+			if !ok {
+				continue
+			}
+			n, err := strconv.ParseInt(strings.TrimSpace(digits), 10, 64)
+			if err != nil || n < 0 || n > (1<<62)/u.bytes {
+				break
+			}
+			if n*u.bytes < low {
+				return fmt.Errorf("must be at least %d bytes", low)
+			}
+			*field(c) = Bytes(n * u.bytes)
+			return nil
+		}
+		return errors.New("must be a size such as 64KiB, 100MiB or a number of bytes")
+	}
+}
