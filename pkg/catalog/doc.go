@@ -1,0 +1,24 @@
+// Package catalog keeps Sluice's metadata in SQL: workspaces, keys, agents, datastores, datasources, the outbox of
+// jobs, sweeps, conversations, usage. It is the one writer of a datasource's state: what a worker's event means is
+// decided by domain.Apply, and stored here together with everything that follows from it (the next job, child pages,
+// sweeps) in one transaction.
+//
+// # Where a datasource's job is
+//
+// A datasource that waits for something is in exactly one place, kept in its row and changed only together with what
+// it describes:
+//
+//   - the outbox: a row of table outbox holds its newest job;
+//   - the stream: its job was published and has not ended (such datasources are "in flight", see InFlight);
+//   - nowhere: it is synched or failed, or is a site that waits for its pages.
+//
+// So admission, rescue and the end of a site's crawl are lookups in small partial indexes, whatever the number of
+// datasources.
+//
+// # Queries
+//
+// Every statement is written once, with ? as placeholder and in the SQL that SQLite and PostgreSQL share: TEXT ids,
+// times as BIGINT microseconds since 1970, flags as SMALLINT, JSON as TEXT, ON CONFLICT. There is one connection for
+// writes and a pool for reads. A method that takes a workspace id answers domain.NotFound for what is unknown and for
+// what belongs to another workspace.
+package catalog
