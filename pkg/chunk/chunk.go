@@ -1,0 +1,75 @@
+// Package chunk cuts an extracted document into the pieces that are indexed and returned: whole sentences packed
+// to about 128 tokens, headings kept with what they head, table rows with their header, code by lines. Small
+// chunks win measurably: within the same amount of returned text they cover more of the answers than large ones,
+// and the title and heading path that travel with each chunk give back the context that a small piece lacks.
+//
+// Cutting is deterministic: the same document and options make the same chunks.
+package chunk
+
+import (
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// Defaults of Options.
+const (
+	DefaultTargetTokens = 128
+	DefaultMaxTokens    = 200
+	DefaultMaxChunks    = 200_000
+)
+
+// Options says how documents are cut. The zero value takes the defaults.
+type Options struct {
+	TargetTokens int // chunks are filled up to this many tokens; default DefaultTargetTokens
+	MaxTokens    int // no chunk holds more, unless a single grapheme does; default DefaultMaxTokens, at least TargetTokens
+	MaxChunks    int // a document that makes more is refused; default DefaultMaxChunks
+
+	// Sentences returns the sentences of a text in reading order. They may be trimmed; what lies between two of
+	// them is counted to the first. Default: Unicode sentence boundaries.
+	Sentences func(text string) []string
+}
+
+// Chunker cuts documents. It is safe for concurrent use.
+type Chunker struct {
+	opts Options
+}
+
+// New returns a Chunker with the options' zero fields set to their defaults.
+func New(opts Options) *Chunker {
+	if opts.TargetTokens <= 0 {
+		opts.TargetTokens = DefaultTargetTokens
+	}
+	if opts.MaxTokens <= 0 {
+		opts.MaxTokens = DefaultMaxTokens
+	}
+	opts.MaxTokens = max(opts.MaxTokens, opts.TargetTokens)
+	if opts.MaxChunks <= 0 {
+		opts.MaxChunks = DefaultMaxChunks
+	}
+	if opts.Sentences == nil {
+		opts.Sentences = unicodeSentences
+	}
+	return &Chunker{opts: opts}
+}
+
+// Chunks cuts the document. Together the chunks hold all of its text in reading order, white space at their edges
+// excepted; nothing is in two of them but a table's header, which is repeated above rows that would otherwise
+// stand without it. A document without text makes no chunk.
+//
+// It fails with domain.CodeTooLarge when the document makes more chunks than Options.MaxChunks.
+func (c *Chunker) Chunks(doc *domain.Document) ([]domain.Chunk, error) {
+	p := packer{opts: c.opts, place: newPlace(doc.Title)}
+	offset := 0
+	for i, block := range doc.Blocks {
+		if i > 0 {
+			offset += len(blockSeparator)
+		}
+		if err := p.addBlock(block, offset); err != nil {
+			return nil, err
+		}
+		offset += len(block.Text)
+	}
+	return p.finish()
+}
+
+// blockSeparator parts blocks in the document text that Chunk.Offset counts in.
+const blockSeparator = "\n\n"

@@ -1,0 +1,197 @@
+package chunk
+
+import (
+	"strings"
+	"unicode"
+
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// packer fills chunks with pieces in reading order.
+type packer struct {
+	opts   Options
+	place  place
+	header *tableHeader // of the table being read, nil outside tables
+	table  bool         // the block before was a table row
+
+	chunks []domain.Chunk
+	cur    draft
+	placed bool   // path and ctx are those of place
+	path   string // place.path()
+	ctx    string // place.context()
+}
+
+// draft is the chunk being filled.
+type draft struct {
+	text   strings.Builder
+	tokens int
+	offset int
+	page   int
+	sheet  string
+	head   string // heading path, taken from the first piece that is not a heading
+	ctx    string
+	kind   domain.BlockKind // of the last piece
+	bare   bool             // holds nothing but headings so far
+}
+
+func (d *draft) empty() bool { return d.text.Len() == 0 }
+
+// addBlock cuts a block into pieces and packs them.
+func (p *packer) addBlock(b domain.Block, offset int) error {
+	if err := p.breakBefore(b); err != nil {
+		return err
+	}
+	if b.Kind == domain.BlockHeading || b.Sheet != p.place.sheet || !p.placed {
+		p.place.enter(b)
+		p.placed, p.path, p.ctx = true, p.place.path(), p.place.context()
+	}
+	pieces := p.pieces(b)
+	if b.Kind == domain.BlockTableRow {
+		p.trackTable(b)
+	} else {
+		p.header, p.table = nil, false
+	}
+	for i, s := range pieces {
+		if err := p.add(b, s, offset, i == 0); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pieces divides a block by what it is.
+func (p *packer) pieces(b domain.Block) []piece {
+	switch b.Kind {
+	case domain.BlockCode:
+		return p.opts.linesOf(b.Text)
+	case domain.BlockTableRow, domain.BlockHeading:
+		return p.opts.appendFitting(nil, b.Text, 0, len(b.Text))
+	default:
+		return p.opts.proseOf(b.Text)
+	}
+}
+
+// breakBefore closes the current chunk where the document's structure asks for it: at another sheet always, at a
+// heading or page unless little has been gathered, before a code block or table that would not fit in whole.
+func (p *packer) breakBefore(b domain.Block) error {
+	d := &p.cur
+	if d.empty() {
+		return nil
+	}
+	switch {
+	case b.Sheet != d.sheet,
+		b.Kind == domain.BlockHeading && !d.bare && d.tokens >= p.opts.TargetTokens/4,
+		b.Page != d.page && !d.bare && d.tokens >= p.opts.TargetTokens/2:
+		return p.flush()
+	case b.Kind == domain.BlockCode && !d.bare && d.tokens+Tokens(b.Text) > p.opts.MaxTokens:
+		return p.flush()
+	}
+	return nil
+}
+
+// add packs one piece; first says that it begins its block.
+func (p *packer) add(b domain.Block, s piece, offset int, first bool) error {
+	text := b.Text[s.start:s.end]
+	body := strings.TrimLeftFunc(text, unicode.IsSpace)
+	if body == "" && p.cur.empty() {
+		return nil
+	}
+	if !p.cur.empty() && !p.fits(b, s) {
+		if err := p.flush(); err != nil {
+			return err
+		}
+	}
+	d := &p.cur
+	if d.empty() {
+		if body == "" {
+			return nil
+		}
+		indent := len(text) - len(body)
+		if b.Kind == domain.BlockCode {
+			indent = 0 // indentation is part of code
+			body = text
+		}
+		p.begin(b, s, offset+s.start+indent)
+		d.text.WriteString(body)
+	} else {
+		if first {
+			d.text.WriteString(separator(d.kind, b.Kind))
+		}
+		d.text.WriteString(text)
+	}
+	if d.bare {
+		d.head, d.ctx = p.path, p.ctx
+		d.bare = b.Kind == domain.BlockHeading
+	}
+	d.kind = b.Kind
+	d.tokens += s.tokens
+	return nil
+}
+
+// fits reports whether the piece goes into the current chunk: up to the target, a little over it when the chunk
+// would otherwise stay less than half full, and to the maximum behind headings, which must not end a chunk.
+func (p *packer) fits(b domain.Block, s piece) bool {
+	d := &p.cur
+	if d.text.Len()+len(blockSeparator)+s.end-s.start > domain.MaxChunkBytes {
+		return false
+	}
+	total := d.tokens + s.tokens
+	if total <= p.opts.TargetTokens {
+		return true
+	}
+	if total > p.opts.MaxTokens {
+		return false
+	}
+	return d.bare || d.tokens < p.opts.TargetTokens/2 || b.Kind == domain.BlockCode && d.kind == domain.BlockCode
+}
+
+// begin opens a chunk with the piece at the offset, under the table's header when it opens inside a table and there is
+// room for both.
+func (p *packer) begin(b domain.Block, s piece, offset int) {
+	p.cur = draft{offset: offset, page: b.Page, sheet: b.Sheet, bare: true}
+	if h := p.header; b.Kind == domain.BlockTableRow && h != nil && h.seen && h.tokens+s.tokens <= p.opts.MaxTokens {
+		p.cur.text.WriteString(h.text)
+		p.cur.text.WriteString("\n")
+		p.cur.tokens = h.tokens
+	}
+}
+
+// flush closes the current chunk.
+func (p *packer) flush() error {
+	d := &p.cur
+	if d.empty() {
+		return nil
+	}
+	text := strings.TrimRightFunc(d.text.String(), unicode.IsSpace)
+	if len(p.chunks) == p.opts.MaxChunks {
+		return domain.Errorf(domain.CodeTooLarge,
+			"the document makes more than %d chunks, the most that one document may have: split it into several", p.opts.MaxChunks)
+	}
+	p.chunks = append(p.chunks, domain.Chunk{
+		Ordinal: len(p.chunks),
+		Text:    text,
+		Context: d.ctx,
+		Heading: d.head,
+		Page:    d.page,
+		Offset:  d.offset,
+		Tokens:  d.tokens,
+	})
+	p.cur = draft{}
+	return nil
+}
+
+func (p *packer) finish() ([]domain.Chunk, error) {
+	if err := p.flush(); err != nil {
+		return nil, err
+	}
+	return p.chunks, nil
+}
+
+// separator is what parts two blocks within a chunk: rows and list items stand on lines of their own, all else is
+// set apart by an empty line.
+func separator(before, after domain.BlockKind) string {
+	if before == after && (after == domain.BlockTableRow || after == domain.BlockListItem) {
+		return "\n"
+	}
+	return blockSeparator
+}

@@ -1,0 +1,87 @@
+package chunk
+
+import (
+	"strings"
+
+	"github.com/clipperhouse/uax29/v2/graphemes"
+
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// Headings and titles that travel with every chunk are cut at these many bytes, so that a document cannot blow up
+// its own index by a heading of a megabyte.
+const (
+	maxTitleBytes   = 300
+	maxHeadingBytes = 200
+)
+
+// pathSeparator joins the parts of a heading path.
+const pathSeparator = " > "
+
+// place is where in a document the packer stands: the headings above, the sheet.
+type place struct {
+	title    string
+	sheet    string
+	headings [6]string // by level, from level 1
+}
+
+func newPlace(title string) place {
+	return place{title: oneLine(title, maxTitleBytes)}
+}
+
+// enter takes a block's heading or sheet into account.
+func (p *place) enter(b domain.Block) {
+	if sheet := oneLine(b.Sheet, maxHeadingBytes); sheet != p.sheet {
+		p.sheet = sheet
+		p.headings = [6]string{}
+	}
+	if b.Kind != domain.BlockHeading {
+		return
+	}
+	level := min(max(b.Level, 1), len(p.headings))
+	p.headings[level-1] = oneLine(b.Text, maxHeadingBytes)
+	clear(p.headings[level:])
+}
+
+// path returns the heading path.
+func (p *place) path() string {
+	parts := make([]string, 0, len(p.headings)+1)
+	if p.sheet != "" {
+		parts = append(parts, p.sheet)
+	}
+	for _, h := range p.headings {
+		if h != "" {
+			parts = append(parts, h)
+		}
+	}
+	return strings.Join(parts, pathSeparator)
+}
+
+// context returns the title followed by the heading path, a heading that repeats the title left out.
+func (p *place) context() string {
+	path := p.path()
+	switch {
+	case path == "" || path == p.title:
+		return p.title
+	case p.title == "" || strings.HasPrefix(path, p.title+pathSeparator):
+		return path
+	default:
+		return p.title + pathSeparator + path
+	}
+}
+
+// oneLine collapses white space and cuts the text before the grapheme that would pass the limit in bytes.
+func oneLine(s string, limit int) string {
+	if len(s) > 8*limit {
+		s = strings.ToValidUTF8(s[:8*limit], "")
+	}
+	s = strings.Join(strings.Fields(s), " ")
+	if len(s) <= limit {
+		return s
+	}
+	end := 0
+	for g := graphemes.FromString(s); g.Next() && g.End() <= limit; {
+		end = g.End()
+	}
+	return strings.TrimSpace(s[:end])
+}

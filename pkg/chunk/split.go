@@ -1,0 +1,193 @@
+package chunk
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/clipperhouse/uax29/v2/graphemes"
+	"github.com/clipperhouse/uax29/v2/sentences"
+	"github.com/clipperhouse/uax29/v2/words"
+
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// maxPieceBytes bounds a piece of text whatever its tokens say, so that a chunk of several pieces, separators and a
+// repeated table header stays below domain.MaxChunkBytes. A grapheme longer than this (a letter under thousands
+// of combining marks) is the only thing ever cut inside.
+const maxPieceBytes = domain.MaxChunkBytes / 8
+
+// piece is a part of a block that is never divided further.
+type piece struct {
+	start, end int // bytes within the block's text
+	tokens     int
+}
+
+// maxGap is the longest run of characters other than letters and digits, in runes, that is shown to the sentence
+// splitter. Sentence rules look back over closing marks and spaces, so that a file of a hundred thousand brackets
+// takes half a minute; a longer run ends its sentence without asking.
+const maxGap = 64
+
+// proseOf divides a text into sentences, and sentences over the limits at words.
+func (o Options) proseOf(text string) []piece {
+	var out []piece
+	start := 0
+	cut := func(end int) {
+		if end > start {
+			out = o.appendFitting(out, text, start, end)
+			start = end
+		}
+	}
+	forEachSpan(text, func(from, to, next int) {
+		o.sentenceStarts(text[from:to], func(at int) { cut(from + at) })
+		cut(next)
+	})
+	return out
+}
+
+// sentenceStarts calls f for the start of every sentence but the first: what lies between two sentences belongs to
+// the one before.
+func (o Options) sentenceStarts(text string, f func(at int)) {
+	searched := 0
+	for i, s := range o.Sentences(text) {
+		at := strings.Index(text[searched:], s)
+		if s == "" || at < 0 {
+			continue
+		}
+		if i > 0 {
+			f(searched + at)
+		}
+		searched += at + len(s)
+	}
+}
+
+// forEachSpan calls f for the stretches of text between runs longer than maxGap of characters other than letters
+// and digits: text[from:to] without the run, the run reaching to next.
+func forEachSpan(text string, f func(from, to, next int)) {
+	from, gap, length := 0, 0, 0
+	for i, r := range text {
+		if !unicode.IsLetter(r) && !unicode.IsDigit(r) {
+			if length == 0 {
+				gap = i
+			}
+			length++
+			continue
+		}
+		if length > maxGap {
+			// Marks belong to what is before them, so that a letter begins a grapheme unless one of these few is prefixed.
+			run := strings.TrimRightFunc(text[gap:i], prefixed)
+			f(from, gap, gap+len(run))
+			from = gap + len(run)
+		}
+		length = 0
+	}
+	if length > maxGap {
+		f(from, gap, len(text))
+	} else {
+		f(from, len(text), len(text))
+	}
+}
+
+func prefixed(r rune) bool { return unicode.Is(unicode.Prepended_Concatenation_Mark, r) }
+
+// linesOf divides a text into lines, and lines over the limits at words.
+func (o Options) linesOf(text string) []piece {
+	var out []piece
+	start := 0
+	for start < len(text) {
+		end := len(text)
+		if i := strings.IndexByte(text[start:], '\n'); i >= 0 {
+			end = start + i + 1
+		}
+		out = o.appendFitting(out, text, start, end)
+		start = end
+	}
+	return out
+}
+
+// appendFitting appends text[start:end] as one piece if it is within the limits, else as several of about equal
+// size.
+func (o Options) appendFitting(out []piece, text string, start, end int) []piece {
+	tokens := Tokens(text[start:end])
+	if tokens <= o.MaxTokens && end-start <= maxPieceBytes {
+		return append(out, piece{start, end, tokens})
+	}
+	parts := (tokens + o.TargetTokens - 1) / o.TargetTokens
+	goal := (tokens + parts - 1) / max(parts, 1)
+	cur := piece{start: start, end: start}
+	atoms(text[start:end], o.MaxTokens, func(from, to int) {
+		n := Tokens(text[start+from : start+to])
+		full := cur.tokens+n > goal && cur.tokens > 0
+		if full || (start+to-cur.start > maxPieceBytes && cur.end > cur.start) {
+			out = append(out, cur)
+			cur = piece{start: cur.end, end: cur.end}
+		}
+		cur.end = start + to
+		cur.tokens += n
+	})
+	if cur.end > cur.start {
+		out = append(out, cur)
+	}
+	return out
+}
+
+// atoms calls f for each run of text that must stay together: words with the punctuation and space that follow; the
+// graphemes of a word over the limit; and parts of a grapheme longer than maxPieceBytes.
+func atoms(text string, maxTokens int, f func(from, to int)) {
+	for w := words.FromString(text); w.Next(); {
+		from, to := w.Start(), w.End()
+		if to-from <= maxPieceBytes && Tokens(text[from:to]) <= maxTokens {
+			f(from, to)
+			continue
+		}
+		for g := graphemes.FromString(text[from:to]); g.Next(); {
+			start, end := from+g.Start(), from+g.End()
+			for end-start > maxPieceBytes {
+				cut := runeStart(text, start+maxPieceBytes)
+				f(start, cut)
+				start = cut
+			}
+			f(start, end)
+		}
+	}
+}
+
+// runeStart returns the start of the rune that holds byte i.
+func runeStart(s string, i int) int {
+	for back := 0; back < utf8.UTFMax-1 && i > 0 && !utf8.RuneStart(s[i]); back++ {
+		i--
+	}
+	return i
+}
+
+// unicodeSentences divides at Unicode sentence boundaries (UAX #29), except that a line break inside a sentence does
+// not end it: text files and PDFs wrap their lines.
+func unicodeSentences(text string) []string {
+	var out []string
+	start := 0
+	for it := sentences.FromString(text); it.Next(); {
+		if wrapped(it.Value()) {
+			continue
+		}
+		out = append(out, text[start:it.End()])
+		start = it.End()
+	}
+	if start < len(text) {
+		out = append(out, text[start:])
+	}
+	return out
+}
+
+// wrapped reports whether a segment ends in a line break that does not end a sentence.
+func wrapped(segment string) bool {
+	body := strings.TrimRightFunc(segment, unicode.IsSpace)
+	if body == "" {
+		return false
+	}
+	tail := segment[len(body):]
+	if strings.Count(tail, "\n") != 1 {
+		return false
+	}
+	last, _ := utf8.DecodeLastRuneInString(body)
+	return !unicode.Is(unicode.STerm, last) && last != ':'
+}

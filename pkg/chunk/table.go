@@ -1,0 +1,47 @@
+package chunk
+
+import (
+	"strings"
+	"unicode"
+
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// tableHeader is the first row of a table whose rows do not name their columns themselves.
+type tableHeader struct {
+	text   string
+	tokens int
+	sheet  string
+	seen   bool // a row below it has been read
+}
+
+// trackTable keeps the header of the table that the row belongs to: the first row of a run, if it looks like one.
+func (p *packer) trackTable(b domain.Block) {
+	if p.table && (p.header == nil || p.header.sheet == b.Sheet) {
+		if p.header != nil {
+			p.header.seen = true
+		}
+		return
+	}
+	p.table, p.header = true, nil
+	tokens := Tokens(b.Text)
+	if tokens <= p.opts.TargetTokens/2 && looksLikeHeader(b.Text) {
+		p.header = &tableHeader{text: strings.TrimSpace(b.Text), tokens: tokens, sheet: b.Sheet}
+	}
+}
+
+// looksLikeHeader reports whether a row of cells parted by tabs names columns: at least two cells, each with
+// letters, none a number or longer than a label. Rows of the form "column: value; …" carry their names and need
+// no header.
+func looksLikeHeader(row string) bool {
+	cells := strings.Split(row, "\t")
+	if len(cells) < 2 {
+		return false
+	}
+	for _, cell := range cells {
+		if len(cell) > 80 || strings.IndexFunc(cell, unicode.IsLetter) < 0 {
+			return false
+		}
+	}
+	return true
+}
