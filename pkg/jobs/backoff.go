@@ -1,0 +1,30 @@
+package jobs
+
+import (
+	"math/rand/v2"
+	"time"
+)
+
+// backoff is a delay that doubles from min to max. Jitter adds up to a quarter, so that a thousand jobs that failed
+// together do not come back together.
+type backoff struct {
+	min, max time.Duration
+	rand     func() float64 // 0 to 1; nil: math/rand
+}
+
+// delay returns the pause after the given number of failures, from 1 on.
+func (b backoff) delay(failures int) time.Duration {
+	d := b.min
+	for i := 1; i < failures && d < b.max; i++ {
+		d *= 2 // cannot overflow: max is far below half of the largest duration
+	}
+	return b.jitter(min(d, b.max))
+}
+
+func (b backoff) jitter(d time.Duration) time.Duration {
+	random := b.rand
+	if random == nil {
+		random = rand.Float64
+	}
+	return d + time.Duration(random()*float64(d)/4)
+}

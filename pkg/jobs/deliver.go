@@ -1,0 +1,285 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// settleTimeout bounds what is done after a run: counting, reporting, acknowledging.
+const settleTimeout = 15 * time.Second
+
+// delivery is one job in the hands of one slot.
+type delivery struct {
+	*worker
+	msg   jetstream.Msg
+	job   domain.Job
+	tally tally
+	took  time.Duration
+}
+
+// deliver deals with one message from its arrival to its acknowledgement.
+func (w *worker) deliver(msg jetstream.Msg) {
+	d := &delivery{worker: w, msg: msg}
+	meta, err := msg.Metadata()
+	if err != nil { // cannot happen to a message of a consumer
+		w.log.Error("message without metadata", "subject", msg.Subject(), "error", err)
+		return
+	}
+	if d.job, err = decodeJob(msg.Subject(), msg.Data()); err != nil {
+		d.job = domain.Job{Generation: meta.Sequence.Stream}
+		d.settle(func(ctx context.Context) (Result, error) { return d.buryForeign(ctx, err) })
+		return
+	}
+	d.job.Generation = meta.Sequence.Stream
+	runIt := false
+	d.settle(func(ctx context.Context) (Result, error) {
+		var r Result
+		var err error
+		r, runIt, err = d.begin(ctx)
+		return r, err
+	})
+	if !runIt {
+		return
+	}
+	err = d.work()
+	d.settle(func(ctx context.Context) (Result, error) { return d.end(ctx, err) })
+}
+
+// settle runs one step of the bookkeeping with a deadline of its own, which a stop does not cut short, and tells
+// the observer when the step was the last. A step that fails leaves the job to come back: at once counted as
+// nothing, since what could not be stored did not happen.
+func (d *delivery) settle(step func(context.Context) (Result, error)) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(d.stopping), settleTimeout)
+	defer cancel()
+	result, err := step(ctx)
+	if err != nil && result == Unsettled {
+		d.log.Warn("outcome of a job could not be stored", "job", d.job.ID, "generation", d.job.Generation, "error", err)
+		// If this is lost too, the job comes back after AckWait.
+		_ = d.msg.NakWithDelay(d.retry.delay(d.tally.Failures + 1))
+	}
+	if result == "" {
+		return
+	}
+	d.opts.Observe(Outcome{
+		Kind: d.kind, JobID: d.job.ID, Generation: d.job.Generation, Result: result, Took: d.took, Err: err,
+	})
+}
+
+// begin counts the run that is about to start, or gives the job up if it has failed or killed too often. The count
+// is stored before the run: a job that kills its worker has then been counted.
+func (d *delivery) begin(ctx context.Context) (result Result, run bool, err error) {
+	// Most jobs come for the first time: writing first saves reading.
+	first := tally{Starts: 1}
+	if d.tally, err = d.broker.attempts.store(ctx, d.job.Generation, first); err == nil {
+		d.job.Delivery = 1
+		return "", true, nil
+	}
+	if !errors.Is(err, jetstream.ErrKeyRevisionMismatch) {
+		return Unsettled, false, err
+	}
+	if d.tally, err = d.broker.attempts.load(ctx, d.job.Generation); err != nil {
+		return Unsettled, false, err
+	}
+	if n := d.tally.crashes(); n >= d.opts.MaxCrashes {
+		result, err = d.giveUp(ctx, fmt.Sprintf(
+			"Working on this ended the worker process %d times; it is not tried again. The content is probably damaged or far too large.", n))
+		return result, false, err
+	}
+	if d.tally.Failures >= d.opts.MaxFailures { // given up before, but that could not be stored
+		result, err = d.giveUp(ctx, d.failedTooOften())
+		return result, false, err
+	}
+	d.tally, err = d.broker.attempts.change(ctx, d.job.Generation, d.tally, func(t *tally) { t.Starts++ })
+	if err != nil {
+		return Unsettled, false, err
+	}
+	d.job.Delivery = d.tally.Starts
+	return "", true, nil
+}
+
+// work runs the handler and extends the lease meanwhile.
+func (d *delivery) work() error {
+	ctx, cancel := context.WithTimeout(d.run, d.opts.MaxRun)
+	defer cancel()
+	began := time.Now()
+	defer func() { d.took = time.Since(began) }()
+
+	done := make(chan error, 1) // buffered: a handler that is left behind must be able to end
+	go func() { done <- d.call(ctx) }()
+	beat := time.NewTicker(d.opts.AckWait / 3)
+	defer beat.Stop()
+	ended := ctx.Done()
+	var overdue <-chan time.Time
+	for {
+		select {
+		case err := <-done:
+			return err
+		case <-beat.C:
+			if err := d.msg.InProgress(); err != nil {
+				d.log.Warn("extending the lease of a job", "job", d.job.ID, "error", err)
+			}
+		case <-ended:
+			ended = nil
+			timer := time.NewTimer(d.opts.StopWait)
+			defer timer.Stop()
+			overdue = timer.C
+		case <-overdue:
+			d.log.Error("a handler does not stop and is left behind", "job", d.job.ID, "generation", d.job.Generation)
+			return errLeftBehind
+		}
+	}
+}
+
+// call makes an error of a panic.
+func (d *delivery) call(ctx context.Context) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			p := &panicError{value: v, stack: debug.Stack()}
+			d.log.Error("a handler panicked", "job", d.job.ID, "generation", d.job.Generation, "panic", v, "stack", string(p.stack))
+			err = p
+		}
+	}()
+	return d.handler(ctx, d.job)
+}
+
+// end stores what a run led to. What people are told is stored before the job is acknowledged.
+func (d *delivery) end(ctx context.Context, runErr error) (Result, error) {
+	if runErr == nil {
+		return d.finish(ctx, Done, nil)
+	}
+	var permanent *permanentError
+	isPermanent := errors.As(runErr, &permanent) && !errors.Is(runErr, context.Canceled)
+	if !isPermanent && d.stopped() {
+		return d.handBack(ctx, runErr)
+	}
+	if isPermanent {
+		if err := d.report(ctx, messageFor(runErr)); err != nil {
+			return d.comeBack(ctx, runErr, err)
+		}
+		return d.finish(ctx, Failed, runErr)
+	}
+	next, err := d.broker.attempts.change(ctx, d.job.Generation, d.tally, func(t *tally) {
+		t.Failures++
+		t.LastError = messageFor(runErr)
+	})
+	if err != nil {
+		return Unsettled, errors.Join(runErr, err)
+	}
+	d.tally = next
+	if d.tally.Failures >= d.opts.MaxFailures {
+		return d.giveUp(ctx, d.failedTooOften())
+	}
+	return d.nak(runErr)
+}
+
+// stopped reports whether the handler's context ended because the worker stops.
+func (d *delivery) stopped() bool { return errors.Is(context.Cause(d.run), errStopping) }
+
+// nak sends the job back to come again after its delay. The delay is ours alone: a BackOff list on the consumer
+// beside it would add to it.
+func (d *delivery) nak(runErr error) (Result, error) {
+	delay := d.retry.delay(d.tally.Failures)
+	var asked *retryError
+	if errors.As(runErr, &asked) && asked.after > delay {
+		delay = d.retry.jitter(asked.after)
+	}
+	d.log.Debug("job failed and comes back", "job", d.job.ID, "failures", d.tally.Failures, "delay", delay, "error", runErr)
+	if err := d.msg.NakWithDelay(delay); err != nil {
+		return Unsettled, errors.Join(runErr, err)
+	}
+	return Retried, runErr
+}
+
+// comeBack is for a run whose outcome could not be told: it counts as a failure, but never the last.
+func (d *delivery) comeBack(ctx context.Context, runErr, reason error) (Result, error) {
+	next, err := d.broker.attempts.change(ctx, d.job.Generation, d.tally, func(t *tally) { t.HandBacks++ })
+	if err == nil {
+		d.tally = next
+	}
+	return Unsettled, errors.Join(runErr, reason, err)
+}
+
+func (d *delivery) handBack(ctx context.Context, runErr error) (Result, error) {
+	next, err := d.broker.attempts.change(ctx, d.job.Generation, d.tally, func(t *tally) { t.HandBacks++ })
+	if err != nil {
+		return Unsettled, errors.Join(runErr, err)
+	}
+	d.tally = next
+	if err := d.msg.Nak(); err != nil {
+		return Unsettled, errors.Join(runErr, err)
+	}
+	// Work returns after this, and the connection may be closed at once: make sure that the message is out.
+	if err := d.broker.conn.nc.FlushWithContext(ctx); err != nil {
+		return Unsettled, errors.Join(runErr, err)
+	}
+	return HandedBack, runErr
+}
+
+// finish acknowledges the job and forgets its counts.
+func (d *delivery) finish(ctx context.Context, r Result, runErr error) (Result, error) {
+	if err := d.msg.DoubleAck(ctx); err != nil {
+		// The job comes back after AckWait and finds its work done.
+		return Unsettled, errors.Join(runErr, fmt.Errorf("acknowledging: %w", err))
+	}
+	if err := d.broker.attempts.forget(ctx, d.tally); err != nil {
+		d.log.Debug("counts of a finished job stay until they expire", "job", d.job.ID, "error", err)
+	}
+	return r, runErr
+}
+
+func (d *delivery) failedTooOften() string {
+	return clip(fmt.Sprintf("Given up after %d attempts. The last one failed with: %s", d.tally.Failures, d.tally.LastError))
+}
+
+// giveUp moves the job to the dead letters, tells people, and acknowledges it, in this order. Any step that fails
+// leaves the job to come back; the tally then keeps it from being run again.
+func (d *delivery) giveUp(ctx context.Context, reason string) (Result, error) {
+	d.log.Warn("job is given up", "job", d.job.ID, "generation", d.job.Generation,
+		"datasource", d.job.DatasourceID, "failures", d.tally.Failures, "crashes", d.tally.crashes(), "reason", reason)
+	job := d.job
+	to := target{job.Kind, job.DatastoreID, job.DatasourceID}
+	err := d.broker.bury(ctx, to, DeadLetter{
+		Kind: job.Kind, Generation: job.Generation, Job: &job, Error: reason,
+		Failures: d.tally.Failures, Crashes: d.tally.crashes(), At: d.broker.now(),
+	})
+	if err == nil {
+		err = d.report(ctx, reason)
+	}
+	if err != nil {
+		return Unsettled, err
+	}
+	return d.finish(ctx, Dead, errors.New(reason))
+}
+
+// buryForeign moves a message that is not a job to the dead letters. There is no job to report about.
+func (d *delivery) buryForeign(ctx context.Context, why error) (Result, error) {
+	d.log.Error("message is not a job", "subject", d.msg.Subject(), "generation", d.job.Generation, "error", why)
+	to, err := parseSubject(d.msg.Subject())
+	if err != nil {
+		return Unsettled, err
+	}
+	err = d.broker.bury(ctx, to, DeadLetter{
+		Kind: to.kind, Generation: d.job.Generation, Raw: d.msg.Data(),
+		Error: clip("This message is not a job: " + why.Error()), At: d.broker.now(),
+	})
+	if err != nil {
+		return Unsettled, err
+	}
+	return d.finish(ctx, Dead, why)
+}
+
+// report emits the error event that ends a job.
+func (d *delivery) report(ctx context.Context, text string) error {
+	return d.broker.Emit(ctx, domain.Event{
+		Type: domain.EventError, JobID: d.job.ID, JobKind: d.job.Kind, WorkspaceID: d.job.WorkspaceID,
+		DatastoreID: d.job.DatastoreID, DatasourceID: d.job.DatasourceID, Generation: d.job.Generation,
+		At: d.broker.now(), Error: text,
+	})
+}

@@ -1,0 +1,17 @@
+// Package jobs carries work and news between the processes of Sluice over NATS JetStream.
+//
+// Three streams hold everything:
+//
+//	JOBS         jobs.<kind>.<datastore>.<datasource>         the last job of each datasource and kind
+//	EVENTS       events.<datastore>.<datasource>              what workers report, seven days of it
+//	DEADLETTERS  deadletters.<kind>.<datastore>.<datasource>  the last job that was given up, and why
+//
+// JOBS is a log and a queue at once. A newer job replaces a waiting older one, an acknowledged job stays, and the
+// sequence of a job's message is its generation: a number that only grows, which fences off older runs. Reading
+// the log again (Broker.LastJobs) is how an index is rebuilt.
+//
+// Delivery is at least once. A handler may see a job twice, and an event may be applied twice; both are made
+// harmless by deriving everything from the job and its generation.
+//
+// Only this package and package originals know NATS.
+package jobs

@@ -1,0 +1,92 @@
+package jobs
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// Errors to be tested with errors.Is.
+var (
+	// ErrTooLarge says that a job or event is larger than its stream takes.
+	ErrTooLarge = errors.New("jobs: message too large")
+	// ErrFull says that a stream or the disk behind it takes no more. Nothing was dropped to make room.
+	ErrFull = errors.New("jobs: stream is full")
+	// ErrInvalid says that a job or event lacks what its subject is made of.
+	ErrInvalid = errors.New("jobs: invalid job or event")
+	// ErrSuperseded says that a newer job for the same datasource exists.
+	ErrSuperseded = errors.New("jobs: superseded by a newer job")
+	// ErrNotFound says that there is no such dead letter.
+	ErrNotFound = errors.New("jobs: not found")
+)
+
+// Permanent marks an error that retrying cannot mend: an unreadable file, a page that is gone. The job ends at once
+// with status error, and people read the error's message. A nil err gives nil.
+func Permanent(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &permanentError{err: err}
+}
+
+// RetryAfter marks an error that passes by itself, not before d has gone by: a rate limit, a server that names its
+// own delay. The job waits for d or for its usual growing delay, whichever is longer. A nil err gives nil.
+func RetryAfter(d time.Duration, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &retryError{after: d, err: err}
+}
+
+type permanentError struct{ err error }
+
+func (e *permanentError) Error() string { return e.err.Error() }
+func (e *permanentError) Unwrap() error { return e.err }
+
+type retryError struct {
+	after time.Duration
+	err   error
+}
+
+func (e *retryError) Error() string { return e.err.Error() }
+func (e *retryError) Unwrap() error { return e.err }
+
+// panicError is what a recovered panic of a handler becomes. People see no stack.
+type panicError struct {
+	value any
+	stack []byte
+}
+
+func (e *panicError) Error() string {
+	return fmt.Sprintf("the program failed while working on it: %v", e.value)
+}
+
+// maxMessageText bounds what an error event and a dead letter quote, in bytes.
+const maxMessageText = 2000
+
+// messageFor returns the words for people: those of the first domain.Error in the chain, else the error's own text.
+func messageFor(err error) string {
+	text := err.Error()
+	var e *domain.Error
+	if errors.As(err, &e) {
+		text = e.Message
+	}
+	return clip(text)
+}
+
+// clip cuts text to maxMessageText bytes of valid UTF-8.
+func clip(text string) string {
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	if len(text) <= maxMessageText {
+		return text
+	}
+	cut := maxMessageText
+	for !utf8.RuneStart(text[cut]) {
+		cut--
+	}
+	return text[:cut] + "…"
+}

@@ -1,0 +1,184 @@
+// Package natsd runs a NATS server with JetStream inside this process: no port unless one is asked for, every
+// acknowledged message on disk.
+package natsd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/gofrs/flock"
+	"github.com/nats-io/nats-server/v2/server"
+)
+
+// ErrInUse says that another process runs a server on the same directory.
+var ErrInUse = errors.New("natsd: directory is in use by another process")
+
+// Options say where the server keeps its data and who may reach it. Only Dir is required.
+type Options struct {
+	Dir string // made if missing (0700)
+
+	// Listen opens the server to other processes on this TCP address ("127.0.0.1:4222", port 0 for any). Default
+	// "": no port is opened. It needs Token.
+	Listen string
+	// Token is asked of every connection, those within the process included. Default "": none is asked.
+	Token string
+
+	// NoSync leaves writing to disk to the operating system's own time: a message that was acknowledged then
+	// survives the end of the process, not the loss of power. Default false: every write is synced before it is
+	// acknowledged.
+	NoSync bool
+	// MaxBytes bounds what is stored. Default 0: as much as the file system has free at start.
+	MaxBytes int64
+	// StartTimeout bounds the start, recovery of the store included. Default 30 s.
+	StartTimeout time.Duration
+	// Log takes the server's warnings and errors. Default slog.Default.
+	Log *slog.Logger
+}
+
+// maxPayload is the largest message in bytes: NATS's own default, which the limits of package jobs are made for.
+const maxPayload = 1 << 20
+
+// Server is a running NATS server. It is safe for concurrent use.
+type Server struct {
+	srv  *server.Server
+	lock *flock.Flock
+	once sync.Once
+	done chan struct{} // closed when the shutdown is complete
+}
+
+// Start runs a server on the directory and returns when it serves. It fails with ErrInUse if another process holds
+// the directory. A store left behind by a killed process is recovered.
+func Start(ctx context.Context, o Options) (*Server, error) {
+	if o.StartTimeout <= 0 {
+		o.StartTimeout = 30 * time.Second
+	}
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	opts, err := o.server()
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
+		return nil, fmt.Errorf("making the NATS directory: %w", err)
+	}
+	lock := flock.New(filepath.Join(o.Dir, "lock"))
+	if ok, err := lock.TryLock(); err != nil {
+		return nil, fmt.Errorf("locking the NATS directory: %w", err)
+	} else if !ok {
+		return nil, fmt.Errorf("%w: %s", ErrInUse, o.Dir)
+	}
+	srv, err := server.NewServer(opts)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("making the NATS server: %w", err), lock.Unlock())
+	}
+	logger := &logger{log: o.Log}
+	srv.SetLoggerV2(logger, false, false, false)
+	s := &Server{srv: srv, lock: lock, done: make(chan struct{})}
+	if err := s.start(ctx, o.StartTimeout); err != nil {
+		// The shutdown has its own bound; the first error is the one to tell.
+		stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+		defer cancel()
+		return nil, errors.Join(err, logger.last(), s.Shutdown(stop))
+	}
+	return s, nil
+}
+
+func (s *Server) start(ctx context.Context, timeout time.Duration) error {
+	ready := make(chan error, 1)
+	go func() {
+		s.srv.Start() // recovers the store, then returns
+		switch {
+		case !s.srv.ReadyForConnections(timeout):
+			ready <- fmt.Errorf("starting the NATS server: not ready after %s", timeout)
+		case !s.srv.JetStreamEnabled():
+			ready <- errors.New("starting the NATS server: JetStream did not start")
+		default:
+			ready <- nil
+		}
+	}()
+	timer := time.NewTimer(timeout)
+	defer timer.Stop()
+	select {
+	case err := <-ready:
+		return err
+	case <-timer.C:
+		return fmt.Errorf("starting the NATS server: not ready after %s", timeout)
+	case <-ctx.Done():
+		return fmt.Errorf("starting the NATS server: %w", ctx.Err())
+	}
+}
+
+func (o Options) server() (*server.Options, error) {
+	if o.Dir == "" {
+		return nil, errors.New("natsd: no directory is given")
+	}
+	opts := &server.Options{
+		ServerName:             "sluice",
+		DontListen:             true,
+		NoSigs:                 true,
+		JetStream:              true,
+		StoreDir:               o.Dir,
+		SyncAlways:             !o.NoSync,
+		JetStreamMaxMemory:     64 << 20, // consumers of scans; streams lie on disk
+		JetStreamMaxStore:      o.MaxBytes,
+		DisableJetStreamBanner: true,
+		MaxPayload:             maxPayload,
+		Authorization:          o.Token,
+	}
+	if o.Listen == "" {
+		return opts, nil
+	}
+	if o.Token == "" {
+		return nil, fmt.Errorf("natsd: listening on %s needs a token", o.Listen)
+	}
+	host, port, err := net.SplitHostPort(o.Listen)
+	if err != nil {
+		return nil, fmt.Errorf("natsd: listen address %q: %w", o.Listen, err)
+	}
+	if opts.Port, err = strconv.Atoi(port); err != nil || opts.Port < 0 || opts.Port > 65535 {
+		return nil, fmt.Errorf("natsd: listen address %q: port must be 0 to 65535", o.Listen)
+	}
+	if opts.Port == 0 {
+		opts.Port = server.RANDOM_PORT
+	}
+	opts.Host, opts.DontListen = host, false
+	return opts, nil
+}
+
+// InProcessConn makes a connection that opens no socket.
+func (s *Server) InProcessConn() (net.Conn, error) { return s.srv.InProcessConn() }
+
+// URL returns the address to connect to from other processes, "" if the server does not listen.
+func (s *Server) URL() string {
+	if addr := s.srv.Addr(); addr != nil {
+		return "nats://" + addr.String()
+	}
+	return ""
+}
+
+// Shutdown ends the server and waits until its files are closed, at most until ctx ends. It may be called twice.
+func (s *Server) Shutdown(ctx context.Context) error {
+	s.once.Do(func() {
+		go func() {
+			defer close(s.done)
+			s.srv.Shutdown()
+			s.srv.WaitForShutdown()
+			_ = s.lock.Unlock() // the lock ends with the process in any case
+		}()
+	})
+	select {
+	case <-s.done:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("stopping the NATS server: %w", ctx.Err())
+	}
+}

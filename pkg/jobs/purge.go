@@ -1,0 +1,44 @@
+package jobs
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// PurgeDatasource removes a datasource's jobs, events and dead letters. A job of it that is running goes on; what it
+// writes is for the sweep. Purging what is not there is no error.
+func (b *Broker) PurgeDatasource(ctx context.Context, datastoreID, datasourceID string) error {
+	if err := checkIDs(datastoreID, datasourceID); err != nil {
+		return err
+	}
+	return b.purge(ctx, datastoreID, datasourceID)
+}
+
+// PurgeDatastore removes the jobs, events and dead letters of all datasources of a datastore.
+func (b *Broker) PurgeDatastore(ctx context.Context, datastoreID string) error {
+	if !domain.ValidID(datastoreID) {
+		return fmt.Errorf("%w: datastore id %q", ErrInvalid, datastoreID)
+	}
+	return b.purge(ctx, datastoreID, "*")
+}
+
+func (b *Broker) purge(ctx context.Context, datastoreID, datasource string) error {
+	// Jobs first: a purged job makes no new events.
+	for _, p := range []struct {
+		name, subject string
+		stream        jetstream.Stream
+	}{
+		{StreamJobs, prefixJobs + ".*." + datastoreID + "." + datasource, b.jobs},
+		{StreamEvents, prefixEvents + "." + datastoreID + "." + datasource, b.events},
+		{StreamDeadLetters, prefixDeadLetters + ".*." + datastoreID + "." + datasource, b.deadLetters},
+	} {
+		if err := p.stream.Purge(ctx, jetstream.WithPurgeSubject(p.subject)); err != nil {
+			return fmt.Errorf("purging %s from stream %s: %w", p.subject, p.name, err)
+		}
+	}
+	return nil
+}

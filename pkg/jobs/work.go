@@ -1,0 +1,238 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// Handler works on one job. Its error decides what happens next:
+//
+//	nil               the job is done
+//	Permanent(err)    the job ends with an error event
+//	RetryAfter(d, e)  the job comes back, not before d
+//	any other error   the job comes back after a growing delay; after MaxFailures it is given up
+//
+// A panic is an error like any other. The context ends when the job has run for MaxRun or the worker must stop; a
+// handler that was cut short by a stop gives the job back, which counts as nothing.
+type Handler func(ctx context.Context, job domain.Job) error
+
+// WorkerOptions say how jobs of a kind are worked on. All workers of a kind share AckWait and MaxAckPending: the
+// last one that started decides.
+type WorkerOptions struct {
+	Concurrency int // jobs at a time in this process; default 2
+	// AckWait is how long a job stays with a worker that has gone silent. Running jobs are extended three times in
+	// that time. Default 30 s.
+	AckWait time.Duration
+	// MaxAckPending bounds the jobs that are running or waiting for another attempt, over all workers of the kind;
+	// beyond it nothing new is handed out. It must be larger than the window that admits jobs. Default 1,000.
+	MaxAckPending int
+	// MaxFailures is how many runs may end with an error before the job is given up. Default 25, which with the
+	// default delays is an hour and three quarters.
+	MaxFailures int
+	// MaxCrashes is how many workers may die over a job before it is given up without being run again. Default 3.
+	MaxCrashes int
+	// RetryMin and RetryMax bound the delay between attempts, which doubles from one to the other and is lengthened
+	// by up to a quarter at random. Defaults 1 s and 5 min.
+	RetryMin, RetryMax time.Duration
+	// MaxRun bounds one run. Default 1 h.
+	MaxRun time.Duration
+	// Grace is how long running jobs may go on once the worker was told to stop. Default 10 s.
+	Grace time.Duration
+	// StopWait is how long a handler may take to return after its context has ended. One that takes longer is left
+	// behind: the job goes back, or counts as failed if its time was up. Default 5 s.
+	StopWait time.Duration
+	// Observe, if set, is called once for every delivery that was dealt with. It must not block.
+	Observe func(Outcome)
+}
+
+func (o WorkerOptions) withDefaults() WorkerOptions {
+	num := func(n *int, v int) {
+		if *n <= 0 {
+			*n = v
+		}
+	}
+	dur := func(d *time.Duration, v time.Duration) {
+		if *d <= 0 {
+			*d = v
+		}
+	}
+	num(&o.Concurrency, 2)
+	num(&o.MaxAckPending, 1000)
+	num(&o.MaxFailures, 25)
+	num(&o.MaxCrashes, 3)
+	dur(&o.AckWait, 30*time.Second)
+	dur(&o.RetryMin, time.Second)
+	dur(&o.RetryMax, 5*time.Minute)
+	dur(&o.MaxRun, time.Hour)
+	dur(&o.Grace, 10*time.Second)
+	dur(&o.StopWait, 5*time.Second)
+	if o.Observe == nil {
+		o.Observe = func(Outcome) {}
+	}
+	return o
+}
+
+// Result is how a delivery ended.
+type Result string
+
+// The results.
+const (
+	Done       Result = "done"        // the handler succeeded
+	Failed     Result = "failed"      // the handler said Permanent
+	Retried    Result = "retried"     // the job comes back later
+	HandedBack Result = "handed_back" // the worker stopped, the job comes back at once
+	Dead       Result = "dead"        // the job was given up
+	Unsettled  Result = "unsettled"   // the outcome could not be stored; the job comes back after AckWait
+)
+
+// Outcome is what became of one delivery of a job.
+type Outcome struct {
+	Kind       domain.JobKind
+	JobID      string // "" for a message that is not a job
+	Generation uint64
+	Result     Result
+	Took       time.Duration // of the handler; 0 if it was not run
+	Err        error         // what the handler returned, or why the job was given up
+}
+
+// errStopping is the cause with which a handler's context ends when the worker must stop.
+var errStopping = errors.New("the worker is stopping")
+
+// errLeftBehind says that a handler did not return after its context had ended.
+var errLeftBehind = errors.New("the work did not stop when its time was up")
+
+// Work hands jobs of a kind to the handler until ctx ends. Then it takes no more, lets running jobs finish within
+// Grace, ends their contexts, gives back what is not finished, and returns nil. It returns an error only if it
+// cannot begin.
+func (b *Broker) Work(ctx context.Context, kind domain.JobKind, o WorkerOptions, h Handler) error {
+	if !validKind(kind) {
+		return fmt.Errorf("%w: kind %q", ErrInvalid, kind)
+	}
+	o = o.withDefaults()
+	run, stop := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer stop(nil)
+	w := &worker{
+		broker: b, kind: kind, opts: o, handler: h, run: run, stopping: ctx,
+		retry: backoff{min: o.RetryMin, max: o.RetryMax},
+		log:   b.log.With("kind", kind),
+	}
+	if _, err := w.consumer(ctx); err != nil {
+		return err
+	}
+	var slots sync.WaitGroup
+	for range o.Concurrency {
+		slots.Go(func() { w.loop(ctx) })
+	}
+	finished := make(chan struct{})
+	go func() {
+		slots.Wait()
+		close(finished)
+	}()
+	<-ctx.Done()
+	grace := time.NewTimer(o.Grace)
+	defer grace.Stop()
+	select {
+	case <-finished:
+		return nil
+	case <-grace.C:
+		stop(errStopping)
+	}
+	<-finished // bounded: handlers by StopWait, settling by settleTimeout
+	return nil
+}
+
+// worker is the part of Work that all slots share.
+type worker struct {
+	broker   *Broker
+	kind     domain.JobKind
+	opts     WorkerOptions
+	handler  Handler
+	run      context.Context // of handlers: outlives stopping by the grace period
+	stopping context.Context // ends when no more jobs are to be taken
+	retry    backoff
+	log      logger
+}
+
+// logger is the part of slog.Logger that is used here.
+type logger interface {
+	Debug(msg string, args ...any)
+	Warn(msg string, args ...any)
+	Error(msg string, args ...any)
+}
+
+// consumer makes the durable consumer of the kind or brings it up to date.
+func (w *worker) consumer(ctx context.Context) (jetstream.Consumer, error) {
+	c, err := w.broker.js.CreateOrUpdateConsumer(ctx, StreamJobs, jetstream.ConsumerConfig{
+		Durable:       workerName(w.kind),
+		Description:   "workers of kind " + string(w.kind),
+		FilterSubject: prefixJobs + "." + string(w.kind) + ".*.*",
+		DeliverPolicy: jetstream.DeliverAllPolicy,
+		AckPolicy:     jetstream.AckExplicitPolicy,
+		AckWait:       w.opts.AckWait,
+		MaxDeliver:    -1, // a message past its limit would stay in the stream, undelivered and unseen: we count
+		MaxAckPending: w.opts.MaxAckPending,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("making the consumer of %s jobs: %w", w.kind, err)
+	}
+	return c, nil
+}
+
+// loop is one slot: it asks for one job at a time, so that no job waits in a buffer while its lease runs.
+func (w *worker) loop(ctx context.Context) {
+	pause := backoff{min: 100 * time.Millisecond, max: 10 * time.Second}
+	for failures := 0; ctx.Err() == nil; {
+		err := w.take(ctx)
+		if err == nil {
+			failures = 0
+			continue
+		}
+		failures++
+		if ctx.Err() != nil {
+			return
+		}
+		w.log.Warn("taking jobs is held up", "error", err, "failures", failures)
+		wait(ctx, pause.delay(failures))
+	}
+}
+
+// take works on jobs until asking for them fails or ctx ends.
+func (w *worker) take(ctx context.Context) error {
+	// Made anew after every failure: the consumer may have been removed with its stream.
+	consumer, err := w.consumer(ctx)
+	if err != nil {
+		return err
+	}
+	for ctx.Err() == nil {
+		msg, err := consumer.Next(jetstream.FetchContext(ctx))
+		switch {
+		case err == nil && ctx.Err() != nil:
+			// It came as we were leaving and was not begun, so there is nothing to count.
+			return msg.Nak()
+		case err == nil:
+			w.deliver(msg)
+		case errors.Is(err, nats.ErrTimeout), ctx.Err() != nil: // nothing to do for a while
+		default:
+			return fmt.Errorf("asking for the next %s job: %w", w.kind, err)
+		}
+	}
+	return nil
+}
+
+// wait pauses for d or until ctx ends.
+func wait(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+}
