@@ -1,0 +1,183 @@
+// Command demo shows Sluice's main job for real: it starts the service with an empty data directory, lets it ingest the
+// documents and the web site of testdata, shows their progress, asks, and prints fragments and a cited answer. It talks
+// to the service as any client would, over HTTP, and exits 0 only when everything ended as it should.
+//
+//	go run ./deployments/demo [-api bin/api] [-testdata testdata]
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/sluice/sluice/testdata/site"
+)
+
+func main() {
+	api := flag.String("api", "bin/api", "the service's binary")
+	documents := flag.String("documents", "testdata/documents", "folder of documents to ingest")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
+	defer cancel()
+	if err := run(ctx, *api, *documents, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "demo:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, api, documents string, out io.Writer) (err error) {
+	dir, err := os.MkdirTemp("", "sluice-demo-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+
+	service, err := start(ctx, api, filepath.Join(dir, "data"))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, service.stop()) }()
+	fmt.Fprintf(out, "Service ready at %s after %d ms, data in an empty directory.\n", service.base, service.readyAfter.Milliseconds())
+
+	pages, err := serve(site.Handler())
+	if err != nil {
+		return err
+	}
+	defer pages.close()
+	fmt.Fprintf(out, "A small web site is served at %s.\n", pages.base)
+
+	c := client{base: service.base, key: service.key, out: out}
+	storeID, err := c.createDatastore(ctx, "Aurora handbook")
+	if err != nil {
+		return err
+	}
+	if err := c.uploadAll(ctx, storeID, documents); err != nil {
+		return err
+	}
+	if err := c.addSite(ctx, storeID, pages.base+"/"); err != nil {
+		return err
+	}
+	if err := c.follow(ctx, storeID); err != nil {
+		return err
+	}
+	return c.ask(ctx, storeID)
+}
+
+// server is an HTTP server of the demo's own on a free loopback port.
+type server struct {
+	base string
+	http *http.Server
+	done chan struct{}
+}
+
+func serve(h http.Handler) (*server, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, fmt.Errorf("listening for the web site: %w", err)
+	}
+	s := &server{base: "http://" + l.Addr().String(), http: &http.Server{Handler: h, ReadHeaderTimeout: 5 * time.Second}, done: make(chan struct{})}
+	go func() {
+		defer close(s.done)
+		_ = s.http.Serve(l) // ends with close
+	}()
+	return s, nil
+}
+
+func (s *server) close() {
+	_ = s.http.Close()
+	<-s.done
+}
+
+// service is the running api process.
+type service struct {
+	base, key  string
+	readyAfter time.Duration
+	cmd        *exec.Cmd
+	exited     chan error
+}
+
+const demoKey = "sk_demo_only_0123456789abcdef0123456789abcdef"
+
+func start(ctx context.Context, api, dataDir string) (*service, error) {
+	port, err := freePort()
+	if err != nil {
+		return nil, err
+	}
+	s := &service{base: "http://" + port, key: demoKey, exited: make(chan error, 1)}
+	s.cmd = exec.Command(api)
+	s.cmd.Env = append(os.Environ(),
+		"SLUICE_ADDR="+port, "SLUICE_DATA_DIR="+dataDir, "SLUICE_API_KEY="+demoKey,
+		"SLUICE_ALLOW_PRIVATE_ADDRESSES=true", // the demo's web site is on loopback
+		"SLUICE_LOG_LEVEL=warn",
+	)
+	s.cmd.Stderr = os.Stderr
+	began := time.Now()
+	if err := s.cmd.Start(); err != nil {
+		return nil, fmt.Errorf("starting %s: %w", api, err)
+	}
+	go func() { s.exited <- s.cmd.Wait() }()
+	for {
+		select {
+		case err := <-s.exited:
+			return nil, fmt.Errorf("%s ended at once: %w", api, err)
+		case <-ctx.Done():
+			return nil, errors.Join(ctx.Err(), s.stop())
+		case <-time.After(20 * time.Millisecond):
+		}
+		if ready(ctx, s.base+"/readyz") {
+			s.readyAfter = time.Since(began)
+			return s, nil
+		}
+	}
+}
+
+func ready(ctx context.Context, address string) bool {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return false
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return false
+	}
+	defer resp.Body.Close()
+	return resp.StatusCode == http.StatusOK
+}
+
+// stop ends the service as an operator would and fails if it does not end cleanly.
+func (s *service) stop() error {
+	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		return fmt.Errorf("stopping the service: %w", err)
+	}
+	select {
+	case err := <-s.exited:
+		if err != nil {
+			return fmt.Errorf("the service did not stop cleanly: %w", err)
+		}
+		return nil
+	case <-time.After(15 * time.Second):
+		_ = s.cmd.Process.Kill()
+		return errors.New("the service did not stop within 15 s")
+	}
+}
+
+func freePort() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", fmt.Errorf("finding a free port: %w", err)
+	}
+	defer l.Close()
+	return l.Addr().String(), nil
+}

@@ -1,0 +1,98 @@
+package app
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// DefaultWorkspace is the workspace of the first key. More are made with more keys.
+const DefaultWorkspace = "default"
+
+// Keys is where API keys are kept.
+type Keys interface {
+	EnsureWorkspace(ctx context.Context, id, name string) error
+	CreateKey(ctx context.Context, k domain.APIKey) error
+	KeyByHash(ctx context.Context, hash string) (domain.APIKey, error)
+	CountKeys(ctx context.Context) (int64, error)
+}
+
+// NewSecret makes the secret of an API key: "sk_" and 256 random bits.
+func NewSecret() string {
+	var b [32]byte
+	_, _ = rand.Read(b[:]) // never fails, says crypto/rand
+	return "sk_" + base64.RawURLEncoding.EncodeToString(b[:])
+}
+
+// minSecret keeps SLUICE_API_KEY from being guessable.
+const minSecret = 16
+
+// firstKey sees to it that somebody can get in: the configured key is made valid, or, where there is no key at all, one
+// is made, kept in keyFile (0600) and shown once on out.
+func firstKey(ctx context.Context, keys Keys, configured, keyFile string, now time.Time, out io.Writer) error {
+	if err := keys.EnsureWorkspace(ctx, DefaultWorkspace, "Default"); err != nil {
+		return fmt.Errorf("making the default workspace: %w", err)
+	}
+	if configured != "" {
+		if len(configured) < minSecret {
+			return fmt.Errorf("SLUICE_API_KEY has %d characters; use at least %d", len(configured), minSecret)
+		}
+		return ensureKey(ctx, keys, configured, "SLUICE_API_KEY", now)
+	}
+	n, err := keys.CountKeys(ctx)
+	if err != nil {
+		return fmt.Errorf("counting keys: %w", err)
+	}
+	if n > 0 {
+		return nil
+	}
+	// The file comes first: a crash in between leaves a key that the next start makes valid.
+	secret, err := secretFile(keyFile)
+	if err != nil {
+		return err
+	}
+	if err := ensureKey(ctx, keys, secret, "first key", now); err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "First start: your API key is %s\nIt is kept in %s and shown only now.\n", secret, keyFile)
+	return nil
+}
+
+func ensureKey(ctx context.Context, keys Keys, secret, name string, now time.Time) error {
+	_, err := keys.KeyByHash(ctx, domain.HashKey(secret))
+	if domain.CodeOf(err) != domain.CodeNotFound {
+		return err
+	}
+	err = keys.CreateKey(ctx, domain.APIKey{
+		ID: domain.NewID(), WorkspaceID: DefaultWorkspace, Name: name, Hash: domain.HashKey(secret), Hint: secret[len(secret)-4:],
+		Scopes: []domain.Scope{domain.ScopeRead, domain.ScopeWrite}, CreatedAt: now,
+	})
+	if err != nil {
+		return fmt.Errorf("storing the %s: %w", name, err)
+	}
+	return nil
+}
+
+// secretFile reads the secret that an earlier start has left, or makes one.
+func secretFile(path string) (string, error) {
+	kept, err := os.ReadFile(path)
+	if secret := strings.TrimSpace(string(kept)); err == nil && len(secret) >= minSecret {
+		return secret, nil
+	}
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return "", fmt.Errorf("reading the kept API key: %w", err)
+	}
+	secret := NewSecret()
+	if err := os.WriteFile(path, []byte(secret+"\n"), 0o600); err != nil {
+		return "", fmt.Errorf("keeping the API key: %w", err)
+	}
+	return secret, nil
+}

@@ -1,0 +1,46 @@
+package control
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+
+	"github.com/sluice/sluice/pkg/catalog"
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// EventLog hands out stored events in order, each at least once, until ctx ends. An event whose handler fails comes
+// again.
+type EventLog interface {
+	Consume(ctx context.Context, handler func(context.Context, domain.Event) error) error
+}
+
+// States is where events change what the catalog holds.
+type States interface {
+	Apply(ctx context.Context, ev domain.Event) (catalog.Applied, error)
+}
+
+// Applier stores what workers report.
+type Applier struct {
+	Events EventLog
+	States States
+	Log    *slog.Logger
+}
+
+// Run applies events until ctx ends.
+func (a *Applier) Run(ctx context.Context) error {
+	err := a.Events.Consume(ctx, func(ctx context.Context, ev domain.Event) error {
+		applied, err := a.States.Apply(ctx, ev)
+		if err != nil {
+			return fmt.Errorf("applying %s of job %s: %w", ev.Type, ev.JobID, err)
+		}
+		if ev.Type == domain.EventError && applied.Changed {
+			a.Log.Info("datasource ended with an error", "datasource", ev.DatasourceID, "job", ev.JobID)
+		}
+		return nil
+	})
+	if err != nil && ctx.Err() == nil {
+		return fmt.Errorf("consuming events: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,285 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"github.com/sluice/sluice/pkg/catalog"
+	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/index"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var (
+	quiet   = slog.New(slog.NewTextHandler(io.Discard, nil))
+	errDown = errors.New("engine is down")
+)
+
+// outbox is a queue of jobs with a window, as the catalog keeps it.
+type outbox struct {
+	jobs      []domain.Job
+	inFlight  int64
+	published []domain.Job
+	deferred  []string
+	wake      chan struct{}
+}
+
+func (o *outbox) Outbox(_ context.Context, limit int) ([]domain.Job, error) {
+	return append([]domain.Job(nil), o.jobs[:min(limit, len(o.jobs))]...), nil
+}
+
+func (o *outbox) PublishedAll(_ context.Context, jobs []domain.Job) error {
+	o.published = append(o.published, jobs...)
+	o.jobs = o.jobs[len(jobs):]
+	o.inFlight += int64(len(jobs))
+	return nil
+}
+
+func (o *outbox) DeferJob(_ context.Context, job domain.Job, _ time.Time) error {
+	o.deferred = append(o.deferred, job.ID)
+	return nil
+}
+func (o *outbox) InFlight(context.Context) (int64, error) { return o.inFlight, nil }
+func (o *outbox) OutboxWake() <-chan struct{}             { return o.wake }
+
+type publish func(domain.Job) (uint64, error)
+
+func (f publish) Publish(_ context.Context, job domain.Job) (uint64, error) { return f(job) }
+
+func jobsNamed(ids ...string) (jobs []domain.Job) {
+	for _, id := range ids {
+		jobs = append(jobs, domain.Job{ID: id})
+	}
+	return jobs
+}
+
+func TestDispatcherFillsOnlyTheWindow(t *testing.T) {
+	t.Parallel()
+	o := &outbox{jobs: jobsNamed("a", "b", "c", "d"), inFlight: 1}
+	next := uint64(40)
+	d := Dispatcher{Outbox: o, Window: 3, Log: quiet, Now: time.Now, Jobs: publish(func(domain.Job) (uint64, error) { next++; return next, nil })}
+	more, err := d.round(t.Context())
+	if err != nil || !more {
+		t.Fatalf("more %v, err %v", more, err)
+	}
+	want := []domain.Job{{ID: "a", Generation: 41}, {ID: "b", Generation: 42}}
+	if diff := cmp.Diff(want, o.published); diff != "" {
+		t.Error(diff)
+	}
+	if more, err := d.round(t.Context()); more || err != nil || len(o.published) != 2 {
+		t.Errorf("a full window was overfilled: more %v, err %v, %d published", more, err, len(o.published))
+	}
+}
+
+func TestDispatcherMarksWhatWasPublishedBeforeAFailure(t *testing.T) {
+	t.Parallel()
+	o := &outbox{jobs: jobsNamed("a", "b", "c")}
+	d := Dispatcher{Outbox: o, Window: 10, Log: quiet, Now: time.Now, Jobs: publish(func(j domain.Job) (uint64, error) {
+		if j.ID == "b" {
+			return 0, errDown
+		}
+		return 7, nil
+	})}
+	if _, err := d.round(t.Context()); !errors.Is(err, errDown) {
+		t.Fatalf("err = %v", err)
+	}
+	if diff := cmp.Diff([]domain.Job{{ID: "a", Generation: 7}}, o.published); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// sweeps is a queue of sweeps.
+type sweeps struct {
+	tasks    []catalog.SweepTask
+	finished []string
+	deferred map[string]time.Time
+}
+
+func (s *sweeps) Sweeps(context.Context, int) ([]catalog.SweepTask, error) { return s.tasks, nil }
+func (s *sweeps) FinishSweep(_ context.Context, ids ...string) error {
+	s.finished = append(s.finished, ids...)
+	return nil
+}
+func (s *sweeps) DeferSweep(_ context.Context, id string, until time.Time, _ string) error {
+	s.deferred[id] = until
+	return nil
+}
+func (s *sweeps) SweepWake() <-chan struct{} { return nil }
+
+// engines records what sweeps do to index, originals and job log.
+type engines struct {
+	calls  []string
+	failOn string
+	space  error
+}
+
+func (e *engines) call(what string) error {
+	e.calls = append(e.calls, what)
+	if what == e.failOn {
+		return errDown
+	}
+	return nil
+}
+func (e *engines) Spaces(context.Context, string) ([]index.Space, error) {
+	return []index.Space{{DatastoreID: "store", Model: "m"}}, e.space
+}
+func (e *engines) DeleteGenerations(_ context.Context, _ index.Space, source string, _ uint64) error {
+	return e.call("rows " + source)
+}
+func (e *engines) DropDatastore(_ context.Context, store string) error {
+	return e.call("drop " + store)
+}
+func (e *engines) Delete(_ context.Context, key string) error { return e.call("original " + key) }
+func (e *engines) PurgeDatasource(_ context.Context, _, source string) error {
+	return e.call("purge " + source)
+}
+func (e *engines) PurgeDatastore(_ context.Context, store string) error {
+	return e.call("purge " + store)
+}
+
+func sweeper(s *sweeps, e *engines, now time.Time) Sweeper {
+	return Sweeper{Sweeps: s, Spaces: e, Index: e, Originals: e, JobLog: e, Log: quiet, Now: func() time.Time { return now }}
+}
+
+func TestSweeperRemovesWhatASweepNames(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		sweep domain.Sweep
+		space error
+		want  []string
+	}{
+		"rows of older generations": {
+			sweep: domain.Sweep{DatastoreID: "store", DatasourceID: "src", Below: 7}, want: []string{"rows src"},
+		},
+		"a deleted datasource": {
+			sweep: domain.Sweep{DatastoreID: "store", DatasourceID: "src", Below: domain.AllGenerations, Originals: []string{"k"}, Jobs: true},
+			want:  []string{"purge src", "rows src", "original k"},
+		},
+		"a deleted datastore": {
+			sweep: domain.Sweep{DatastoreID: "store", Below: domain.AllGenerations, Jobs: true},
+			want:  []string{"purge store", "drop store"},
+		},
+		"rows written late into a deleted datastore": {
+			sweep: domain.Sweep{DatastoreID: "store", DatasourceID: "src", Below: domain.AllGenerations},
+			space: domain.NotFound("datastore", "store"), want: []string{"drop store"},
+		},
+		"an original alone": {sweep: domain.Sweep{Originals: []string{"k"}}, want: []string{"original k"}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test.sweep.ID = "1"
+			s := &sweeps{tasks: []catalog.SweepTask{{Sweep: test.sweep}}}
+			e := &engines{space: test.space}
+			sw := sweeper(s, e, time.Now())
+			if _, err := sw.round(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(test.want, e.calls); diff != "" {
+				t.Error(diff)
+			}
+			if diff := cmp.Diff([]string{"1"}, s.finished); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestAFailedSweepIsDeferredAndDoesNotHoldUpOthers(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	s := &sweeps{deferred: map[string]time.Time{}, tasks: []catalog.SweepTask{
+		{Sweep: domain.Sweep{ID: "1", Originals: []string{"bad"}}, Attempts: 3}, {Sweep: domain.Sweep{ID: "2", Originals: []string{"good"}}},
+	}}
+	sw := sweeper(s, &engines{failOn: "original bad"}, now)
+	if _, err := sw.round(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"2"}, s.finished); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(map[string]time.Time{"1": now.Add(8 * time.Second)}, s.deferred); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// waiting is a list of stuck datasources.
+type waiting struct {
+	stuck    []catalog.StuckDatasource
+	reissued []string
+}
+
+func (w *waiting) Stuck(context.Context, time.Time, int) ([]catalog.StuckDatasource, error) {
+	return w.stuck, nil
+}
+func (w *waiting) Reissue(_ context.Context, id, _ string, _ domain.Job) (bool, error) {
+	w.reissued = append(w.reissued, id)
+	return true, nil
+}
+
+type outstanding map[string]bool
+
+func (o outstanding) Outstanding(_ context.Context, job domain.Job) (bool, error) {
+	return o[job.ID], nil
+}
+
+func TestRescuerReissuesOnlyWhatTheStreamHasLost(t *testing.T) {
+	t.Parallel()
+	w := &waiting{stuck: []catalog.StuckDatasource{
+		{Datasource: domain.Datasource{ID: "slow", JobID: "j1"}}, {Datasource: domain.Datasource{ID: "lost", JobID: "j2"}},
+	}}
+	r := Rescuer{Waiting: w, Stream: outstanding{"j1": true}, Log: quiet, Now: time.Now}
+	n, err := r.Round(t.Context(), time.Minute)
+	if err != nil || n != 1 {
+		t.Fatalf("rescued %d, err %v", n, err)
+	}
+	if diff := cmp.Diff([]string{"lost"}, w.reissued); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestALoopBacksOffWhileItsEngineIsDown(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		began := time.Now()
+		var at []time.Duration
+		every(ctx, quiet, nil, time.Hour, func(context.Context) (bool, error) {
+			if at = append(at, time.Since(began)); len(at) == 4 {
+				cancel()
+			}
+			return false, errDown
+		})
+		want := []time.Duration{0, 250 * time.Millisecond, 750 * time.Millisecond, 1750 * time.Millisecond}
+		if diff := cmp.Diff(want, at); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+func TestALoopRunsWhenWokenAndWhileThereIsMore(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		wake, rounds := make(chan struct{}, 1), 0
+		wake <- struct{}{}
+		every(ctx, quiet, wake, time.Hour, func(context.Context) (bool, error) {
+			if rounds++; rounds == 3 {
+				cancel()
+			}
+			return rounds == 1, nil
+		})
+		if rounds != 3 {
+			t.Errorf("%d rounds", rounds)
+		}
+	})
+}

@@ -1,0 +1,42 @@
+package ingest
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// reporter sends the events of one run of a job.
+type reporter struct {
+	events Events
+	job    domain.Job
+	now    func() time.Time
+}
+
+func (r reporter) event(t domain.EventType) domain.Event {
+	return domain.Event{
+		Type:         t,
+		JobID:        r.job.ID,
+		JobKind:      r.job.Kind,
+		WorkspaceID:  r.job.WorkspaceID,
+		DatastoreID:  r.job.DatastoreID,
+		DatasourceID: r.job.DatasourceID,
+		Generation:   r.job.Generation,
+		At:           r.now().UTC(),
+	}
+}
+
+func (r reporter) emit(ctx context.Context, ev domain.Event) error {
+	if err := r.events.Emit(ctx, ev); err != nil {
+		return fmt.Errorf("reporting %s: %w", ev.Type, err)
+	}
+	return nil
+}
+
+func (r reporter) progress(ctx context.Context, t domain.EventType, stage string, done, total int64) error {
+	ev := r.event(t)
+	ev.Progress = &domain.Progress{Stage: stage, Done: done, Total: total}
+	return r.emit(ctx, ev)
+}
