@@ -1,0 +1,47 @@
+package analysis
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// letters that Unicode does not decompose, though people type them without their stroke or as two letters.
+var unstroked = map[rune]string{
+	'ß': "ss", 'æ': "ae", 'œ': "oe", 'ø': "o", 'đ': "d", 'ð': "d", 'ł': "l", 'ħ': "h", 'ŧ': "t", 'þ': "th", 'ı': "i",
+	'ŋ': "n", 'ə': "e", 'ɓ': "b", 'ɗ': "d", 'ƙ': "k",
+}
+
+// fold removes the diacritics of Latin and Greek letters from a lower-case word, and writes ё as е. Marks of other
+// scripts tell words apart and stay.
+func fold(word string) string {
+	ascii := true
+	for i := 0; i < len(word); i++ {
+		if word[i] >= utf8.RuneSelf {
+			ascii = false
+			break
+		}
+	}
+	if ascii {
+		return word
+	}
+	var b strings.Builder
+	b.Grow(len(word))
+	latin := false
+	for _, r := range norm.NFD.String(word) {
+		switch s, ok := unstroked[r]; {
+		case unicode.Is(unicode.Mn, r) && latin:
+		case ok:
+			b.WriteString(s)
+			latin = true
+		default:
+			b.WriteRune(r)
+			if !unicode.Is(unicode.M, r) {
+				latin = unicode.In(r, unicode.Latin, unicode.Greek) || r == 'е'
+			}
+		}
+	}
+	return norm.NFC.String(b.String())
+}

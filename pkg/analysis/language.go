@@ -1,0 +1,225 @@
+package analysis
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/abadojack/whatlanggo"
+)
+
+// Language is an ISO 639-1 code; "" is unknown.
+type Language string
+
+// Languages that the package treats by rules of its own.
+const (
+	Unknown    Language = ""
+	English    Language = "en"
+	Greek      Language = "el"
+	Vietnamese Language = "vi"
+)
+
+// Detect tells the language of a text by its script and, where several languages share the script, by votes of its
+// function words, then by its trigrams. Only the first few hundred words are read. Short Latin text that shows nothing
+// (headings, identifiers, tables) counts as English, whose stemmer does it little harm; long text is Unknown.
+func Detect(text string) Language {
+	words, scripts := survey(text)
+	switch script := scripts.most(); script {
+	case scriptNone:
+		return Unknown
+	case scriptLatin:
+		return detectLatin(text, words)
+	case scriptCyrillic:
+		if lang, ok := vote(words, cyrillicLanguages); ok {
+			return lang
+		}
+		return "ru"
+	case scriptArabic:
+		if lang, ok := vote(words, arabicLanguages); ok {
+			return lang
+		}
+		return "ar"
+	default:
+		return scriptLanguage[script]
+	}
+}
+
+// fewWords is the length from which a text without a winner among function words is told by trigrams.
+const fewWords = 25
+
+func detectLatin(text string, words []string) Language {
+	if lang, ok := vote(words, latinLanguages); ok && (lang == English || distinct(words, lang) >= 2) {
+		return lang
+	}
+	if len(words) < fewWords {
+		return English
+	}
+	info := whatlanggo.DetectWithOptions(prefix(text, maxTrigramBytes), whatlanggo.Options{Whitelist: trigramLanguages})
+	if info.Confidence < minConfidence {
+		return Unknown
+	}
+	if info.Lang == whatlanggo.Nob {
+		return "no"
+	}
+	return Language(info.Lang.Iso6391())
+}
+
+// maxTrigramBytes is how much of a text the trigrams are counted of; minConfidence is from where they are believed.
+const (
+	maxTrigramBytes = 2000
+	minConfidence   = 0.1
+)
+
+// distinct counts the different function words of a language, of two letters or more, among the words.
+func distinct(words []string, lang Language) int {
+	found := make(map[string]bool)
+	for _, w := range words {
+		if len(w) > 1 && stopWords[lang][w] {
+			found[w] = true
+		}
+	}
+	return len(found)
+}
+
+// prefix cuts a text to n bytes, at a character's start.
+func prefix(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	for n > 0 && !utf8.RuneStart(text[n]) {
+		n--
+	}
+	return text[:n]
+}
+
+// vote counts function words: each gives one vote, divided among the languages that have it. The winner must have a
+// real share of the words and a lead.
+func vote(words []string, among []Language) (Language, bool) {
+	var best, second float64
+	var winner Language
+	for _, lang := range among {
+		set := stopWords[lang]
+		var votes float64
+		for _, w := range words {
+			if set[w] {
+				votes += 1 / float64(sharedBy(w, among))
+			}
+		}
+		if votes > best {
+			best, second, winner = votes, best, lang
+		} else if votes > second {
+			second = votes
+		}
+	}
+	ok := best > 0 && best >= 0.06*float64(len(words)) && best >= 1.25*second
+	return winner, ok
+}
+
+func sharedBy(word string, among []Language) int {
+	n := 0
+	for _, lang := range among {
+		if stopWords[lang][word] {
+			n++
+		}
+	}
+	return n
+}
+
+// survey returns the first words of a text in lower case, and counts letters by script.
+func survey(text string) ([]string, *scriptCount) {
+	text = prefix(text, maxDetectWords*32)
+	var scripts scriptCount
+	var words []string
+	for word := range strings.FieldsFuncSeq(text, func(r rune) bool { c := classOf(r); return c == classOther }) {
+		if len(words) == maxDetectWords {
+			break
+		}
+		letters := false
+		for _, r := range word {
+			if unicode.IsLetter(r) {
+				letters = true
+				scripts[scriptOf(r)]++
+			}
+		}
+		if letters {
+			words = append(words, strings.ToLower(strip(word)))
+		}
+	}
+	return words, &scripts
+}
+
+// trigramLanguages are those that trigrams may tell: the ones with a stemmer, and neighbours that would be taken for them.
+var trigramLanguages = map[whatlanggo.Lang]bool{
+	whatlanggo.Eng: true, whatlanggo.Deu: true, whatlanggo.Fra: true, whatlanggo.Spa: true, whatlanggo.Ita: true,
+	whatlanggo.Por: true, whatlanggo.Nld: true, whatlanggo.Swe: true, whatlanggo.Dan: true, whatlanggo.Nob: true,
+	whatlanggo.Fin: true, whatlanggo.Hun: true, whatlanggo.Ron: true, whatlanggo.Tur: true, whatlanggo.Pol: true,
+	whatlanggo.Ces: true, whatlanggo.Vie: true, whatlanggo.Ind: true, whatlanggo.Yor: true, whatlanggo.Som: true,
+	whatlanggo.Hau: true,
+}
+
+type script uint8
+
+const (
+	scriptNone script = iota
+	scriptLatin
+	scriptCyrillic
+	scriptArabic
+	scriptGreek
+	scriptDevanagari
+	scriptTamil
+	scriptHebrew
+	scriptHan
+	scriptKana
+	scriptHangul
+	scriptThai
+	scriptOther
+	scripts
+)
+
+var scriptLanguage = [scripts]Language{
+	scriptGreek: Greek, scriptDevanagari: "hi", scriptTamil: "ta", scriptHebrew: "he", scriptHan: "zh", scriptKana: "ja",
+	scriptHangul: "ko", scriptThai: "th",
+}
+
+var scriptTables = [...]struct {
+	table  *unicode.RangeTable
+	script script
+}{
+	{unicode.Cyrillic, scriptCyrillic}, {unicode.Arabic, scriptArabic}, {unicode.Greek, scriptGreek},
+	{unicode.Devanagari, scriptDevanagari}, {unicode.Tamil, scriptTamil}, {unicode.Hebrew, scriptHebrew},
+	{unicode.Han, scriptHan}, {unicode.Hiragana, scriptKana}, {unicode.Katakana, scriptKana}, {unicode.Hangul, scriptHangul},
+	{unicode.Thai, scriptThai},
+}
+
+func scriptOf(r rune) script {
+	if r < 0x250 || unicode.Is(unicode.Latin, r) {
+		return scriptLatin
+	}
+	for _, t := range scriptTables {
+		if unicode.Is(t.table, r) {
+			return t.script
+		}
+	}
+	return scriptOther
+}
+
+// scriptCount counts letters by script.
+type scriptCount [scripts]int
+
+// most returns the script that carries the text. A letter of a script without spaces says as much as several letters
+// of an alphabet; text with kana is Japanese, however many Han characters it has.
+func (c *scriptCount) most() script {
+	for _, dense := range []script{scriptHan, scriptKana, scriptHangul} {
+		c[dense] *= 3
+	}
+	if c[scriptKana]*8 > c[scriptHan] && c[scriptKana] > 0 {
+		c[scriptKana] += c[scriptHan]
+	}
+	best := scriptNone
+	for s, n := range c {
+		if n > c[best] {
+			best = script(s)
+		}
+	}
+	return best
+}

@@ -1,0 +1,47 @@
+package analysis
+
+import "unicode"
+
+// runeClass is what a character means to the tokeniser.
+type runeClass uint8
+
+const (
+	classOther   runeClass = iota // separates words
+	classWord                     // part of a word
+	classDense                    // a character of a script without spaces between words
+	classMark                     // combining mark: belongs to what precedes it
+	classIgnored                  // invisible: joiners, soft hyphen, tatweel, Arabic and Hebrew vowel points
+)
+
+// dense lists the scripts whose text has no spaces between words (or, for Hangul, whose words carry endings that
+// pairs of characters tell apart better than a stemmer).
+var dense = []*unicode.RangeTable{
+	unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar,
+}
+
+func classOf(r rune) runeClass {
+	if r < 0x80 {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
+			return classWord
+		}
+		return classOther
+	}
+	switch {
+	case r == 0x00AD || r == 0x0640 || (r >= 0x200B && r <= 0x200D) || r == 0x2060 || r == 0xFEFF:
+		return classIgnored
+	case (r >= 0x0591 && r <= 0x05C7 || r >= 0x064B && r <= 0x065F || r == 0x0670) && unicode.Is(unicode.Mn, r):
+		return classIgnored
+	case unicode.Is(unicode.M, r):
+		return classMark
+	case r == 0x30FC: // the kana length mark has no script of its own
+		return classDense
+	case r < 0x0E00 || !unicode.In(r, dense...):
+		if unicode.IsLetter(r) || unicode.IsNumber(r) {
+			return classWord
+		}
+		return classOther
+	case unicode.IsLetter(r) || unicode.IsNumber(r):
+		return classDense
+	}
+	return classOther
+}

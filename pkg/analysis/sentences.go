@@ -1,0 +1,97 @@
+package analysis
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/clipperhouse/uax29/v2/sentences"
+)
+
+// Span is a part of a text by byte offsets: text[Start:End].
+type Span struct {
+	Start, End int
+}
+
+// Sentences splits a text into sentences by the rules of Unicode (UAX #29), joined again where a full stop only ended
+// an abbreviation or an initial, and parted at blank lines. White space around sentences belongs to none; the spans are in
+// order, do not overlap, and are not empty.
+func Sentences(text string) []Span {
+	var out []Span
+	open := false // the last span may go on in the next segment
+	iter := sentences.FromString(text)
+	for iter.Next() {
+		for part := range paragraphs(text, iter.Start(), iter.End()) {
+			s, ok := trim(text, part)
+			if !ok {
+				open = false
+				continue
+			}
+			if open && len(out) > 0 && !blankLine(text[out[len(out)-1].End:s.Start]) {
+				out[len(out)-1].End = s.End
+			} else {
+				out = append(out, s)
+			}
+			open = abbreviated(text[s.Start:s.End])
+		}
+	}
+	return out
+}
+
+// paragraphs yields the pieces of text[start:end] between blank lines.
+func paragraphs(text string, start, end int) func(func(Span) bool) {
+	return func(yield func(Span) bool) {
+		for start < end {
+			i := strings.Index(text[start:end], "\n\n")
+			if i < 0 {
+				yield(Span{start, end})
+				return
+			}
+			if !yield(Span{start, start + i + 2}) {
+				return
+			}
+			start += i + 2
+		}
+	}
+}
+
+// trim narrows a span to what is not white space.
+func trim(text string, s Span) (Span, bool) {
+	part := text[s.Start:s.End]
+	left := len(part) - len(strings.TrimLeftFunc(part, unicode.IsSpace))
+	s.Start += left
+	s.End = s.Start + len(strings.TrimRightFunc(part[left:], unicode.IsSpace))
+	return s, s.End > s.Start
+}
+
+func blankLine(gap string) bool {
+	return strings.Count(gap, "\n") > 1
+}
+
+// abbreviations after which a sentence goes on although a capital letter or digit follows.
+var abbreviations = map[string]bool{
+	"mr": true, "mrs": true, "ms": true, "dr": true, "prof": true, "st": true, "vs": true, "fig": true, "figs": true, "eq": true,
+	"no": true, "nos": true, "vol": true, "pp": true, "p": true, "ed": true, "eds": true, "cf": true, "e.g": true, "i.e": true, "al": true, "approx": true,
+	"dept": true, "gen": true, "rev": true, "sen": true, "gov": true, "capt": true, "lt": true, "col": true, "sr": true, "jr": true, "mt": true,
+	"z.b": true, "d.h": true, "u.a": true, "bzw": true, "ca": true, "nr": true, "abs": true, "art": true, "abb": true, "hr": true, "fr": true, "bspw": true,
+	"mme": true, "mlle": true, "sra": true, "srta": true, "dra": true, "ing": true, "sig": true, "pág": true, "núm": true, "г": true, "гг": true, "ул": true, "им": true,
+	"т.е": true, "т.д": true, "sec": true, "ch": true, "para": true, "tab": true, "ref": true, "refs": true,
+}
+
+// abbreviated reports whether a sentence ends in an abbreviation or an initial rather than in a full stop.
+func abbreviated(s string) bool {
+	body, ok := strings.CutSuffix(s, ".")
+	if !ok {
+		return false
+	}
+	last := body
+	if i := strings.LastIndexFunc(body, func(r rune) bool { return unicode.IsSpace(r) || r == '(' || r == '[' }); i >= 0 {
+		_, size := utf8.DecodeRuneInString(body[i:])
+		last = body[i+size:]
+	}
+	if abbreviations[strings.ToLower(last)] {
+		return true
+	}
+	r, size := utf8.DecodeRuneInString(last)
+	return size == len(last) && unicode.IsUpper(r) && r != 'I'
+}

@@ -1,0 +1,37 @@
+package analysis
+
+import (
+	_ "embed"
+	"strings"
+)
+
+// stopwords.txt holds one language a line: its code, a colon, its function words. They are dropped from queries and
+// tell languages apart; documents keep them.
+//
+//go:embed stopwords.txt
+var stopWordsText string
+
+var (
+	stopWords         = parseStopWords(stopWordsText)
+	latinLanguages    = []Language{English, "de", "fr", "es", "it", "pt", "nl", "sv", "da", "no", "fi", "hu", "ro", "tr", "ga", "pl", "cs", "id", Vietnamese, "yo", "sw"}
+	cyrillicLanguages = []Language{"ru", "uk", "bg"}
+	arabicLanguages   = []Language{"ar", "fa", "ur"}
+)
+
+func parseStopWords(text string) map[Language]map[string]bool {
+	sets := make(map[Language]map[string]bool)
+	for line := range strings.Lines(text) {
+		code, words, ok := strings.Cut(line, ":")
+		if !ok {
+			continue
+		}
+		lang := Language(strings.TrimSpace(code))
+		if sets[lang] == nil {
+			sets[lang] = make(map[string]bool)
+		}
+		for word := range strings.FieldsSeq(words) {
+			sets[lang][word] = true
+		}
+	}
+	return sets
+}

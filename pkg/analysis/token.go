@@ -1,0 +1,300 @@
+package analysis
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// tokenKind says how a token becomes a term.
+type tokenKind uint8
+
+const (
+	kindWord  tokenKind = iota // a word or a part of one: stemmed
+	kindWhole                  // an identifier or part number written as one: kept as it is
+	kindDense                  // a character, or a pair, of a script without spaces
+)
+
+// token is a lower-case piece of text. Marks are still on it.
+type token struct {
+	text string
+	kind tokenKind
+}
+
+// piece is a maximal run of word characters, and what stands between it and the next one.
+type piece struct {
+	text  string // as written
+	joint rune   // the one character that joins it to the next piece; 0 when it is not joined
+}
+
+// maxJoined bounds how many pieces one joined whole may have ("192.168.10.1", "snake_case_name").
+const maxJoined = 8
+
+// tokens calls emit for each token of the text in reading order, until emit returns false.
+func tokens(text string, emit func(token) bool) {
+	if !norm.NFKC.IsNormalString(text) {
+		text = norm.NFKC.String(text)
+	}
+	s := splitter{emit: emit}
+	for i := 0; i < len(text) && !s.stopped; {
+		r, size := utf8.DecodeRuneInString(text[i:])
+		switch classOf(r) {
+		case classWord:
+			end := wordEnd(text, i)
+			s.word(text[i:end], joint(text, end))
+			i = end
+		case classDense:
+			s.flush()
+			i = s.dense(text, i)
+		default:
+			i += size
+		}
+	}
+	s.flush()
+}
+
+// wordEnd returns where the word that starts at i ends.
+func wordEnd(text string, i int) int {
+	for i < len(text) {
+		r, size := utf8.DecodeRuneInString(text[i:])
+		if c := classOf(r); c == classOther || c == classDense {
+			return i
+		}
+		i += size
+	}
+	return i
+}
+
+// joint returns the character at i if it stands between two words like a hyphen does, else 0.
+func joint(text string, i int) rune {
+	r, size := utf8.DecodeRuneInString(text[i:])
+	switch r {
+	case '_', '-', '.', ',', '/', '\u2010', '\u2011':
+	default:
+		return 0
+	}
+	next, _ := utf8.DecodeRuneInString(text[i+size:])
+	if classOf(next) != classWord {
+		return 0
+	}
+	if r == '\u2010' || r == '\u2011' {
+		return '-'
+	}
+	return r
+}
+
+// splitter gathers pieces that are joined, so that the whole can be emitted after its parts.
+type splitter struct {
+	emit    func(token) bool
+	pending [maxJoined]piece
+	n       int
+	stopped bool
+}
+
+func (s *splitter) out(text string, kind tokenKind) {
+	if !s.stopped && text != "" && !s.emit(token{clip(text), kind}) {
+		s.stopped = true
+	}
+}
+
+// word takes the next piece.
+func (s *splitter) word(text string, j rune) {
+	if s.n == maxJoined {
+		s.flush()
+	}
+	s.pending[s.n] = piece{strip(text), j}
+	s.n++
+	if j == 0 {
+		s.flush()
+	}
+}
+
+// flush emits the gathered pieces: the parts of each, each whole, and the wholes of those that are joined.
+func (s *splitter) flush() {
+	for i := range s.n {
+		s.parts(s.pending[i].text)
+	}
+	for i := 0; i < s.n; {
+		end := i
+		for end+1 < s.n && joins(s.pending[end], s.pending[end+1]) {
+			end++
+		}
+		if end > i {
+			s.whole(s.pending[i : end+1])
+		}
+		i = end + 1
+	}
+	s.n = 0
+}
+
+// joins reports whether two neighbours are one name or number: identifiers by underscore, part numbers by hyphen or
+// slash, numbers and versions by point, thousands by comma.
+func joins(a, b piece) bool {
+	switch a.joint {
+	case '_':
+		return true
+	case '-':
+		return true
+	case '/':
+		return hasDigit(a.text) && hasDigit(b.text)
+	case '.':
+		return hasDigit(a.text) && hasDigit(b.text)
+	case ',':
+		return allDigits(a.text) && allDigits(b.text) && len(b.text) == 3
+	}
+	return false
+}
+
+// whole emits joined pieces as one: "AX-200" as ax200, "1,000" as 1000, "v1.2" as 1.2.
+func (s *splitter) whole(ps []piece) {
+	digits, size := false, 0
+	for _, p := range ps {
+		digits = digits || hasDigit(p.text)
+		size += len(p.text)
+	}
+	if size > 4*MaxTermRunes {
+		return
+	}
+	if ps[0].joint == '-' && !digits && len(ps) > 2 {
+		return // "state-of-the-art" is a phrase, not a name
+	}
+	var b strings.Builder
+	for i, p := range ps {
+		b.WriteString(p.text)
+		if p.joint == '.' && i < len(ps)-1 {
+			b.WriteByte('.')
+		}
+	}
+	w := strings.ToLower(b.String())
+	if len(w) > 2 && w[0] == 'v' && w[1] >= '0' && w[1] <= '9' && strings.Contains(w, ".") {
+		w = w[1:]
+	}
+	kind := kindWhole
+	if !digits {
+		kind = kindWord
+	}
+	s.out(w, kind)
+}
+
+// parts emits a word, and when it is written in parts (camelCase, AX200) those of them that say something.
+func (s *splitter) parts(word string) {
+	lower := strings.ToLower(word)
+	if hasDigit(word) && !allDigits(word) {
+		s.out(lower, kindWhole)
+	} else {
+		s.out(lower, kindWord)
+	}
+	start, n := 0, 0
+	var prev, before rune
+	for i, r := range word {
+		if i > 0 && boundary(before, prev, r, word[i:]) {
+			s.part(word[start:i])
+			start = i
+			n++
+		}
+		before, prev = prev, r
+	}
+	if n > 0 {
+		s.part(word[start:])
+	}
+}
+
+// part emits one part of a word; a single character tells nothing.
+func (s *splitter) part(text string) {
+	if utf8.RuneCountInString(text) > 1 {
+		s.out(strings.ToLower(text), kindWord)
+	}
+}
+
+// boundary reports whether a part ends between prev and r: fooBar, HTMLParser, AX200.
+func boundary(before, prev, r rune, rest string) bool {
+	if unicode.IsDigit(prev) != unicode.IsDigit(r) && !unicode.Is(unicode.M, r) {
+		return true
+	}
+	if !unicode.IsUpper(r) {
+		return false
+	}
+	if unicode.IsLower(prev) {
+		return true
+	}
+	_, size := utf8.DecodeRuneInString(rest)
+	next, _ := utf8.DecodeRuneInString(rest[size:])
+	return unicode.IsUpper(prev) && before != 0 && unicode.IsLower(next) && next != 's'
+}
+
+// dense emits the characters of a run without spaces, and each pair of neighbours, and returns where the run ends.
+func (s *splitter) dense(text string, i int) int {
+	prev := ""
+	for i < len(text) && !s.stopped {
+		r, size := utf8.DecodeRuneInString(text[i:])
+		if c := classOf(r); c == classIgnored {
+			i += size
+			continue
+		} else if c != classDense {
+			break
+		}
+		end := i + size
+		for marks := 0; end < len(text) && marks < 4; marks++ {
+			m, n := utf8.DecodeRuneInString(text[end:])
+			if classOf(m) != classMark {
+				break
+			}
+			end += n
+		}
+		cluster := text[i:end]
+		s.out(cluster, kindDense)
+		if prev != "" {
+			s.out(prev+cluster, kindDense)
+		}
+		prev = cluster
+		i = end
+		for i < len(text) { // marks beyond the bound
+			m, n := utf8.DecodeRuneInString(text[i:])
+			if classOf(m) != classMark {
+				break
+			}
+			i += n
+		}
+	}
+	return i
+}
+
+// strip removes invisible characters from a word.
+func strip(word string) string {
+	for i := 0; i < len(word); i++ {
+		if word[i] >= utf8.RuneSelf {
+			return strings.Map(func(r rune) rune {
+				if classOf(r) == classIgnored {
+					return -1
+				}
+				return r
+			}, word)
+		}
+	}
+	return word
+}
+
+// clip cuts a term to MaxTermRunes.
+func clip(s string) string {
+	if len(s) <= MaxTermRunes {
+		return s
+	}
+	n := 0
+	for i := range s {
+		if n == MaxTermRunes {
+			return s[:i]
+		}
+		n++
+	}
+	return s
+}
+
+func hasDigit(s string) bool {
+	return strings.ContainsFunc(s, unicode.IsDigit)
+}
+
+func allDigits(s string) bool {
+	return s != "" && !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsDigit(r) })
+}
