@@ -1,0 +1,111 @@
+package retrieve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/embed"
+)
+
+// coverage is implemented by embedders that can tell how much of a text their vocabulary knows, from 0 to 1. One that
+// knows little of a query has its weight lowered: its vector says more about the gaps than about the text.
+type coverage interface {
+	Coverage(text string) float64
+}
+
+// Between these shares of known text the dense weight grows from nothing to its full.
+const (
+	coverageNone = 0.5
+	coverageFull = 0.9
+)
+
+// queryVector is the query as one model sees it.
+type queryVector struct {
+	dimensions int
+	vector     []float32 // nil: this model has nothing to say
+	weight     float64   // of the dense leg
+}
+
+// embedQuery embeds the query once with each model that the datastores use. degraded is not empty when a model that
+// cannot be reached was left out.
+func (r *Retriever) embedQuery(ctx context.Context, req Request) (vectors map[string]queryVector, degraded string, err error) {
+	vectors = make(map[string]queryVector)
+	for _, ds := range req.Datastores {
+		model := ds.EmbeddingModel
+		if _, done := vectors[model]; done {
+			continue
+		}
+		if model == "" { // a space without vectors is searched by words alone
+			vectors[model] = queryVector{}
+			continue
+		}
+		e, err := r.deps.Embedders.Embedder(model)
+		if err != nil {
+			return nil, "", fmt.Errorf("finding embedding model %q of datastore %q: %w", model, ds.ID, err)
+		}
+		qv, err := r.embedWith(ctx, e, model, req.Query)
+		switch {
+		case err == nil:
+		case ctx.Err() != nil && errors.Is(context.Cause(ctx), context.Canceled):
+			return nil, "", err
+		case r.opts.LexicalFallback:
+			degraded = fmt.Sprintf("embedding model %q cannot be reached, its datastores were searched by words alone", model)
+		default:
+			return nil, "", unavailable(err, "the embedding model %q cannot be reached; try again later", model)
+		}
+		vectors[model] = qv
+	}
+	return vectors, degraded, nil
+}
+
+func (r *Retriever) embedWith(ctx context.Context, e embed.Embedder, model, query string) (queryVector, error) {
+	qv := queryVector{dimensions: e.Model().Dimensions}
+	got, err := e.Embed(ctx, []string{query}, embed.Query)
+	if err != nil {
+		return qv, fmt.Errorf("embedding the query with %q: %w", model, err)
+	}
+	if len(got) != 1 || len(got[0]) != qv.dimensions {
+		return qv, fmt.Errorf("embedding the query with %q: the model answered %d vectors, want one of %d dimensions", model, len(got), qv.dimensions)
+	}
+	qv.weight = r.weight(model)
+	if c, ok := e.(coverage); ok {
+		known := (c.Coverage(query) - coverageNone) / (coverageFull - coverageNone)
+		qv.weight *= min(max(known, 0), 1)
+	}
+	if qv.weight > 0 && !zero(got[0]) {
+		qv.vector = got[0]
+	}
+	return qv, nil
+}
+
+// weight is the dense leg's share for a model.
+func (r *Retriever) weight(model string) float64 {
+	if w, ok := r.opts.Weights[model]; ok {
+		return min(max(w, 0), 1)
+	}
+	if strings.HasPrefix(model, builtinPrefix) {
+		return BuiltinDenseWeight
+	}
+	return DefaultDenseWeight
+}
+
+func zero(v []float32) bool {
+	for _, x := range v {
+		if x != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// unavailable wraps an error that passes by itself, unless it already says what kind it is.
+func unavailable(err error, format string, args ...any) error {
+	var typed *domain.Error
+	if errors.As(err, &typed) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	return &domain.Error{Code: domain.CodeUnavailable, Message: fmt.Sprintf(format, args...), Err: err}
+}
