@@ -104,7 +104,7 @@ func (r *reader) handle(ctx context.Context, msg jetstream.Msg) error {
 	if err != nil {
 		return fmt.Errorf("reading an event's metadata: %w", err)
 	}
-	ev, err := decodeEvent(msg)
+	ev, err := decodeEvent(msg.Subject(), msg.Data())
 	if err != nil {
 		r.broker.log.Error("message is not an event and is skipped", "subject", msg.Subject(), "sequence", meta.Sequence.Stream, "error", err)
 		return r.ack(ctx, msg)
@@ -158,13 +158,14 @@ func (r *reader) ack(ctx context.Context, msg jetstream.Msg) error {
 	return nil
 }
 
-func decodeEvent(msg jetstream.Msg) (domain.Event, error) {
+// decodeEvent reads a message of EVENTS and checks it against its subject.
+func decodeEvent(subject string, data []byte) (domain.Event, error) {
 	var ev domain.Event
-	if err := json.Unmarshal(msg.Data(), &ev); err != nil {
+	if err := json.Unmarshal(data, &ev); err != nil {
 		return ev, fmt.Errorf("decoding event: %w", err)
 	}
-	if eventSubject(ev.DatastoreID, ev.DatasourceID) != msg.Subject() {
-		return ev, fmt.Errorf("%w: event of datasource %q on subject %q", ErrInvalid, ev.DatasourceID, msg.Subject())
+	if eventSubject(ev.DatastoreID, ev.DatasourceID) != subject {
+		return ev, fmt.Errorf("%w: event of datasource %q on subject %q", ErrInvalid, ev.DatasourceID, subject)
 	}
 	return ev, nil
 }

@@ -86,8 +86,11 @@ func decodeDeadLetter(subject string, data []byte, sequence uint64) (DeadLetter,
 
 // DeleteDeadLetter removes a dead letter. One that is not there is no error.
 func (b *Broker) DeleteDeadLetter(ctx context.Context, sequence uint64) error {
-	err := b.deadLetters.DeleteMsg(ctx, sequence)
-	if err != nil && !errors.Is(err, jetstream.ErrMsgNotFound) && !isNoMessage(err) {
+	// The server answers "delete failed" for whatever reason, so a missing one has to be found out by looking.
+	if _, err := b.DeadLetter(ctx, sequence); errors.Is(err, ErrNotFound) {
+		return nil
+	}
+	if err := b.deadLetters.DeleteMsg(ctx, sequence); err != nil {
 		return fmt.Errorf("deleting dead letter %d: %w", sequence, err)
 	}
 	return nil
@@ -123,11 +126,4 @@ func (b *Broker) ReplayDeadLetter(ctx context.Context, sequence uint64) (uint64,
 		return 0, fmt.Errorf("replaying dead letter %d: %w", sequence, publishError(err))
 	}
 	return ack.Sequence, b.DeleteDeadLetter(ctx, sequence)
-}
-
-// isNoMessage reports the server's way of refusing to delete what is not there.
-func isNoMessage(err error) bool {
-	const codeStreamMsgDeleteFailed = 10057
-	var api *jetstream.APIError
-	return errors.As(err, &api) && (api.ErrorCode == jetstream.JSErrCodeMessageNotFound || api.ErrorCode == codeStreamMsgDeleteFailed)
 }

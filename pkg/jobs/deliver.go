@@ -197,7 +197,7 @@ func (d *delivery) nak(runErr error) (Result, error) {
 	return Retried, runErr
 }
 
-// comeBack is for a run whose outcome could not be told: it counts as a failure, but never the last.
+// comeBack is for a run whose outcome is known but could not be told: it counts as handed back.
 func (d *delivery) comeBack(ctx context.Context, runErr, reason error) (Result, error) {
 	next, err := d.broker.attempts.change(ctx, d.job.Generation, d.tally, func(t *tally) { t.HandBacks++ })
 	if err == nil {
@@ -228,8 +228,10 @@ func (d *delivery) finish(ctx context.Context, r Result, runErr error) (Result, 
 		// The job comes back after AckWait and finds its work done.
 		return Unsettled, errors.Join(runErr, fmt.Errorf("acknowledging: %w", err))
 	}
-	if err := d.broker.attempts.forget(ctx, d.tally); err != nil {
-		d.log.Debug("counts of a finished job stay until they expire", "job", d.job.ID, "error", err)
+	if d.tally.Starts > 0 {
+		if err := d.broker.attempts.forget(ctx, d.job.Generation); err != nil {
+			d.log.Debug("counts of a finished job stay until they expire", "job", d.job.ID, "error", err)
+		}
 	}
 	return r, runErr
 }

@@ -116,12 +116,9 @@ func (l *ledger) change(ctx context.Context, generation uint64, t tally, f func(
 }
 
 // forget removes the tally of a finished job, marker and all: an ordinary delete would leave one for each job.
-func (l *ledger) forget(ctx context.Context, t tally) error {
-	if t.revision == 0 {
-		return nil
-	}
-	if err := l.stream.DeleteMsg(ctx, t.revision); err != nil && !errors.Is(err, jetstream.ErrMsgNotFound) {
-		return fmt.Errorf("removing the attempts of a finished job: %w", err)
+func (l *ledger) forget(ctx context.Context, generation uint64) error {
+	if err := l.stream.Purge(ctx, jetstream.WithPurgeSubject("$KV."+bucketAttempts+"."+tallyKey(generation))); err != nil {
+		return fmt.Errorf("removing the attempts of generation %d: %w", generation, err)
 	}
 	return nil
 }

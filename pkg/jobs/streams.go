@@ -61,19 +61,20 @@ func (o Options) withDefaults() Options {
 
 func (o Options) jobsConfig() jetstream.StreamConfig {
 	return jetstream.StreamConfig{
-		Name:              StreamJobs,
-		Description:       "the last job of each datasource",
-		Subjects:          []string{prefixJobs + ".*.*.*"},
-		Retention:         jetstream.LimitsPolicy,
-		Storage:           jetstream.FileStorage,
-		Discard:           jetstream.DiscardNew, // the default would drop the oldest jobs and say OK to the newest
+		Name:        StreamJobs,
+		Description: "the last job of each datasource",
+		Subjects:    []string{prefixJobs + ".*.*.*"},
+		Retention:   jetstream.LimitsPolicy,
+		Storage:     jetstream.FileStorage,
+		// The default would drop the oldest jobs and say OK to the newest. It excludes message schedules, which the
+		// server takes only on a stream that discards the oldest: schedules need a stream of their own.
+		Discard:           jetstream.DiscardNew,
 		MaxMsgsPerSubject: 1,
 		MaxMsgSize:        MaxJobBytes,
 		MaxBytes:          orUnlimited(o.JobsMaxBytes),
 		Duplicates:        o.DuplicateWindow,
 		Replicas:          o.Replicas,
 		AllowDirect:       true,
-		AllowMsgSchedules: true,
 		FirstSeq:          o.HighestGeneration + 1,
 	}
 }

@@ -41,7 +41,7 @@ func (b *Broker) Watch(ctx context.Context, datastoreID string) (<-chan domain.E
 				}
 				return
 			}
-			ev, err := decodeEvent(msg)
+			ev, err := decodeEvent(msg.Subject(), msg.Data())
 			if err != nil {
 				continue // the catalog's consumer logs it
 			}

@@ -1,0 +1,165 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// consume runs Consume until the test ends.
+func consume(t testing.TB, b *Broker, h func(context.Context, domain.Event) error) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() {
+		ended <- b.Consume(ctx, h)
+		close(ended)
+	}()
+	stop = func() {
+		cancel()
+		if err, ok := <-ended; ok && err != nil {
+			t.Errorf("Consume returned %v", err)
+		}
+	}
+	t.Cleanup(stop)
+	return stop
+}
+
+func emit(t testing.TB, b *Broker, ev domain.Event) {
+	t.Helper()
+	if err := b.Emit(testContext(t), ev); err != nil {
+		t.Fatalf("emitting: %v", err)
+	}
+}
+
+func TestConsume(t *testing.T) {
+	t.Parallel()
+
+	t.Run("events come in order, once, and again only after a failure", func(t *testing.T) {
+		t.Parallel()
+		b := newBroker(t)
+		const n = 20
+		for i := range n {
+			ev := event(newJob(domain.JobIngest), domain.EventProgress)
+			ev.Generation = uint64(i)
+			emit(t, b, ev)
+		}
+		applied := make(chan uint64, 2*n)
+		failures := 0
+		stop := consume(t, b, func(_ context.Context, ev domain.Event) error {
+			if ev.Generation == 7 && failures < 2 {
+				failures++
+				if failures == 2 {
+					panic("nil map")
+				}
+				return errors.New("database is locked")
+			}
+			applied <- ev.Generation
+			return nil
+		})
+		for want := range uint64(n) {
+			if got := receive(t, applied, "an event"); got != want {
+				t.Fatalf("event %d came, want %d", got, want)
+			}
+		}
+		stop()
+		if len(applied) != 0 {
+			t.Errorf("%d events came twice", len(applied))
+		}
+		// A second consumer finds nothing left but what is new.
+		emit(t, b, domain.Event{Type: domain.EventSynched, DatastoreID: domain.NewID(), DatasourceID: domain.NewID(), Generation: 99})
+		consume(t, b, func(_ context.Context, ev domain.Event) error { applied <- ev.Generation; return nil })
+		if got := receive(t, applied, "the new event"); got != 99 {
+			t.Errorf("event %d came, want 99", got)
+		}
+	})
+	t.Run("what is not an event is skipped", func(t *testing.T) {
+		t.Parallel()
+		b := newBroker(t)
+		ctx := testContext(t)
+		subject := eventSubject(domain.NewID(), domain.NewID())
+		for _, data := range []string{"{", "{}", ""} {
+			if _, err := b.js.Publish(ctx, subject, []byte(data)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want := event(newJob(domain.JobCrawl), domain.EventFetched)
+		emit(t, b, want)
+		applied := make(chan domain.Event, 10)
+		consume(t, b, func(_ context.Context, ev domain.Event) error { applied <- ev; return nil })
+		if diff := cmp.Diff(want, receive(t, applied, "the event behind")); diff != "" {
+			t.Errorf("event (-want +got):\n%s", diff)
+		}
+	})
+	t.Run("an event that was cut short by a stop comes again at once", func(t *testing.T) {
+		t.Parallel()
+		b := newBroker(t)
+		emit(t, b, event(newJob(domain.JobIngest), domain.EventSynched))
+		begun := make(chan struct{})
+		stop := consume(t, b, func(ctx context.Context, _ domain.Event) error {
+			close(begun)
+			<-ctx.Done()
+			return ctx.Err()
+		})
+		signalled(t, begun, "the event")
+		stop()
+		applied := make(chan struct{})
+		consume(t, b, func(context.Context, domain.Event) error { close(applied); return nil })
+		signalled(t, applied, "the event again")
+	})
+	t.Run("two consumers share the events and keep their order", func(t *testing.T) {
+		t.Parallel()
+		b := newBroker(t)
+		const n = 50
+		applied := make(chan uint64, n)
+		h := func(_ context.Context, ev domain.Event) error { applied <- ev.Generation; return nil }
+		consume(t, b, h)
+		consume(t, b, h)
+		for i := range n {
+			ev := event(newJob(domain.JobIngest), domain.EventProgress)
+			ev.Generation = uint64(i)
+			emit(t, b, ev)
+		}
+		for want := range uint64(n) {
+			if got := receive(t, applied, "an event"); got != want {
+				t.Fatalf("event %d came, want %d", got, want)
+			}
+		}
+	})
+}
+
+func TestWatch(t *testing.T) {
+	t.Parallel()
+	b := newBroker(t)
+	job, stranger := newJob(domain.JobIngest), newJob(domain.JobIngest)
+	emit(t, b, event(job, domain.EventRunning)) // before the watch: not seen
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	events, err := b.Watch(ctx, job.DatastoreID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	emit(t, b, event(stranger, domain.EventRunning))
+	const n = 200 // more than all buffers on the way
+	for i := range n {
+		ev := event(job, domain.EventProgress)
+		ev.Generation = uint64(i)
+		emit(t, b, ev)
+	}
+	for want := range uint64(n) {
+		ev := receive(t, events, "an event")
+		if ev.DatastoreID != job.DatastoreID || ev.Generation != want {
+			t.Fatalf("event is %+v, want generation %d of the watched datastore", ev, want)
+		}
+	}
+	cancel()
+	for range events { // ends when the channel is closed
+	}
+	if _, err := b.Watch(testContext(t), "*"); !errors.Is(err, ErrInvalid) {
+		t.Errorf("watching everything: error is %v, want ErrInvalid", err)
+	}
+}

@@ -1,0 +1,195 @@
+package jobs
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"os"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/jobs/natsd"
+)
+
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(envChild); dir != "" {
+		os.Exit(child(dir))
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// patience bounds every wait of a test; nothing waits that long when all is well.
+const patience = 20 * time.Second
+
+var quiet = slog.New(slog.NewTextHandler(io.Discard, nil))
+
+func testContext(t testing.TB) context.Context {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// startServer runs a server on the directory. Syncing is off where a test does not cut the power.
+func startServer(t testing.TB, o natsd.Options) *natsd.Server {
+	t.Helper()
+	if o.Dir == "" {
+		o.Dir = t.TempDir()
+	}
+	o.Log = quiet
+	srv, err := natsd.Start(testContext(t), o)
+	if err != nil {
+		t.Fatalf("starting the server: %v", err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		if err := srv.Shutdown(ctx); err != nil {
+			t.Errorf("stopping the server: %v", err)
+		}
+	})
+	return srv
+}
+
+func connect(t testing.TB, srv *natsd.Server) *Conn {
+	t.Helper()
+	conn, err := Connect(testContext(t), ConnectOptions{InProcess: srv, Log: quiet})
+	if err != nil {
+		t.Fatalf("connecting: %v", err)
+	}
+	t.Cleanup(conn.Close)
+	return conn
+}
+
+func openBroker(t testing.TB, conn *Conn, o Options) *Broker {
+	t.Helper()
+	if o.Log == nil {
+		o.Log = quiet
+	}
+	b, err := Open(testContext(t), conn, o)
+	if err != nil {
+		t.Fatalf("opening: %v", err)
+	}
+	return b
+}
+
+// newBroker is a broker on a server of its own.
+func newBroker(t testing.TB) *Broker {
+	t.Helper()
+	return openBroker(t, connect(t, startServer(t, natsd.Options{NoSync: true})), Options{})
+}
+
+func newJob(kind domain.JobKind) domain.Job {
+	return domain.Job{
+		ID: domain.NewID(), Kind: kind, WorkspaceID: domain.NewID(), DatastoreID: domain.NewID(),
+		DatasourceID: domain.NewID(), Type: domain.TypeFile, Name: "a.pdf", Model: "builtin",
+	}
+}
+
+// again is another job for the same datasource.
+func again(j domain.Job) domain.Job {
+	j.ID = domain.NewID()
+	return j
+}
+
+func publish(t testing.TB, b *Broker, job domain.Job) uint64 {
+	t.Helper()
+	gen, err := b.Publish(testContext(t), job)
+	if err != nil {
+		t.Fatalf("publishing: %v", err)
+	}
+	return gen
+}
+
+// receive waits for a value that must come.
+func receive[T any](t testing.TB, ch <-chan T, what string) T {
+	t.Helper()
+	select {
+	case v, ok := <-ch:
+		if !ok {
+			t.Fatalf("channel closed while waiting for %s", what)
+		}
+		return v
+	case <-time.After(patience):
+		t.Fatalf("waited in vain for %s", what)
+	}
+	panic("unreachable")
+}
+
+// signalled waits for a channel to be closed.
+func signalled(t testing.TB, ch <-chan struct{}, what string) {
+	t.Helper()
+	select {
+	case <-ch:
+	case <-time.After(patience):
+		t.Fatalf("waited in vain for %s", what)
+	}
+}
+
+// running is a Work in the background.
+type running struct {
+	outcomes chan Outcome
+	cancel   context.CancelFunc
+	ended    chan error
+}
+
+// stop ends the worker and waits for Work to return.
+func (r *running) stop(t testing.TB) {
+	t.Helper()
+	r.cancel()
+	select {
+	case err, ok := <-r.ended:
+		if ok && err != nil {
+			t.Errorf("Work returned %v", err)
+		}
+	case <-time.After(patience):
+		t.Error("Work did not return")
+	}
+}
+
+// work starts a worker with short delays. It is stopped at the end of the test.
+func work(t testing.TB, b *Broker, kind domain.JobKind, o WorkerOptions, h Handler) *running {
+	t.Helper()
+	r := &running{outcomes: make(chan Outcome, 1000), ended: make(chan error, 1)}
+	o.Observe = func(out Outcome) { r.outcomes <- out }
+	if o.RetryMin == 0 {
+		o.RetryMin, o.RetryMax = time.Millisecond, 4*time.Millisecond
+	}
+	if o.Grace == 0 {
+		o.Grace = 10 * time.Millisecond
+	}
+	var ctx context.Context
+	ctx, r.cancel = context.WithCancel(context.Background())
+	go func() {
+		r.ended <- b.Work(ctx, kind, o, h)
+		close(r.ended)
+	}()
+	t.Cleanup(func() { r.stop(t) })
+	return r
+}
+
+// allEvents reads the whole stream of events of a datastore.
+func allEvents(t testing.TB, b *Broker, datastoreID string) []domain.Event {
+	t.Helper()
+	var events []domain.Event
+	err := b.scan(testContext(t), b.events, prefixEvents+"."+datastoreID+".*", func(s stored) error {
+		ev, err := decodeEvent(s.subject, s.data)
+		events = append(events, ev)
+		return err
+	})
+	if err != nil {
+		t.Fatalf("reading events: %v", err)
+	}
+	return events
+}
+
+func deadLetters(t testing.TB, b *Broker, datastoreID string) []DeadLetter {
+	t.Helper()
+	var all []DeadLetter
+	if err := b.DeadLetters(testContext(t), datastoreID, func(dl DeadLetter) error { all = append(all, dl); return nil }); err != nil {
+		t.Fatalf("reading dead letters: %v", err)
+	}
+	return all
+}
