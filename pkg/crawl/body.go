@@ -1,0 +1,164 @@
+package crawl
+
+import (
+	"bufio"
+	"bytes"
+	"compress/flate"
+	"compress/gzip"
+	"compress/zlib"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+)
+
+// memoryBody is how much of a body stays in memory; longer ones go to a temporary file.
+const memoryBody = 1 << 20
+
+// errTooLarge is returned by a read beyond a limit: nothing is ever cut off silently.
+var errTooLarge = errors.New("larger than the limit")
+
+// Body is the fetched content, unpacked, as the server sent it: its character encoding is untouched. It lies in
+// memory or in a temporary file that Close removes.
+type Body struct {
+	io.ReadSeeker
+	size int64
+	file *os.File
+	path string // of the file while it still has a name
+}
+
+// Size is the number of bytes.
+func (b *Body) Size() int64 { return b.size }
+
+// Close removes the temporary file. It may be called more than once, and on a nil Body.
+func (b *Body) Close() error {
+	if b == nil || b.file == nil {
+		return nil
+	}
+	err := b.file.Close()
+	if b.path != "" {
+		err = errors.Join(err, os.Remove(b.path))
+	}
+	b.file, b.ReadSeeker = nil, bytes.NewReader(nil)
+	return err
+}
+
+func (b *Body) rewind() error {
+	_, err := b.Seek(0, io.SeekStart)
+	return err
+}
+
+// head returns the first n bytes at most and rewinds.
+func (b *Body) head(n int) ([]byte, error) {
+	p := make([]byte, min(int64(n), b.size))
+	if _, err := io.ReadFull(b, p); err != nil {
+		return nil, fmt.Errorf("reading the kept body: %w", err)
+	}
+	return p, b.rewind()
+}
+
+// spool reads r to its end, or to errTooLarge when there are more than limit bytes.
+func spool(r io.Reader, limit int64, dir string) (*Body, error) {
+	r = &capped{r: r, left: limit}
+	var mem bytes.Buffer
+	_, err := io.CopyN(&mem, r, memoryBody)
+	if errors.Is(err, io.EOF) {
+		return &Body{ReadSeeker: bytes.NewReader(mem.Bytes()), size: int64(mem.Len())}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return spoolFile(io.MultiReader(&mem, r), dir)
+}
+
+func spoolFile(r io.Reader, dir string) (_ *Body, err error) {
+	f, err := os.CreateTemp(dir, "sluice-crawl-*")
+	if err != nil {
+		return nil, fmt.Errorf("keeping the body: %w", err)
+	}
+	b := &Body{ReadSeeker: f, file: f, path: f.Name()}
+	// Where the system allows it the file loses its name at once, so that even a killed process leaves nothing.
+	if os.Remove(b.path) == nil {
+		b.path = ""
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, b.Close())
+		}
+	}()
+	if b.size, err = io.Copy(f, r); err != nil {
+		return nil, err
+	}
+	return b, b.rewind()
+}
+
+// capped fails with errTooLarge where io.LimitReader would pretend that the end has come.
+type capped struct {
+	r    io.Reader
+	left int64
+}
+
+func (c *capped) Read(p []byte) (int, error) {
+	if int64(len(p)) > c.left+1 {
+		p = p[:c.left+1]
+	}
+	n, err := c.r.Read(p)
+	if int64(n) > c.left {
+		n, c.left = int(c.left), 0
+		return n, errTooLarge
+	}
+	c.left -= int64(n)
+	return n, err
+}
+
+// errEncoding names a Content-Encoding that we did not ask for and cannot bound.
+type errEncoding string
+
+func (e errEncoding) Error() string { return fmt.Sprintf("unknown content encoding %q", string(e)) }
+
+// decoded undoes a Content-Encoding (RFC 9110, section 8.4). Two layers are the most that a mistaken server makes.
+func decoded(r io.Reader, encoding string) (io.Reader, error) {
+	layers := strings.FieldsFunc(strings.ToLower(encoding), func(c rune) bool { return c == ',' || c == ' ' })
+	if len(layers) > 2 {
+		return nil, errEncoding(encoding)
+	}
+	for i := len(layers) - 1; i >= 0; i-- {
+		var err error
+		switch layers[i] {
+		case "identity":
+		case "gzip", "x-gzip":
+			r, err = gunzip(r)
+		case "deflate":
+			r, err = inflate(r)
+		default:
+			return nil, errEncoding(layers[i])
+		}
+		if err != nil {
+			return nil, fmt.Errorf("unpacking %s: %w", layers[i], err)
+		}
+	}
+	return r, nil
+}
+
+// gunzip leaves content alone that says it is packed and is not; there are servers that send such.
+func gunzip(r io.Reader) (io.Reader, error) {
+	br := bufio.NewReader(r)
+	if magic, err := br.Peek(2); err != nil || magic[0] != 0x1f || magic[1] != 0x8b {
+		return br, nil //nolint:nilerr // a body of fewer than two bytes is not packed; a read error comes back on Read
+	}
+	return gzip.NewReader(br)
+}
+
+// inflate takes both readings of "deflate": with the zlib header, as the RFC has it, and without, as many sent it.
+func inflate(r io.Reader) (io.Reader, error) {
+	br := bufio.NewReader(r)
+	h, err := br.Peek(2)
+	if err != nil {
+		return br, nil //nolint:nilerr // as in gunzip
+	}
+	if h[0]&0x0f == 8 && (uint16(h[0])<<8|uint16(h[1]))%31 == 0 {
+		return zlib.NewReader(br)
+	}
+	return flate.NewReader(br), nil
+}

@@ -1,0 +1,164 @@
+package crawl
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Options configure a Crawler. The zero value is ready for the public web.
+type Options struct {
+	// UserAgent is sent with every request. Its part before the first "/" is the product name that robots.txt and
+	// meta robots may address. Operators should put a contact into it. Default: DefaultUserAgent.
+	UserAgent string
+	// AllowPrivate lets the crawler reach this machine and private networks. Link-local, metadata, multicast and
+	// reserved addresses stay refused.
+	AllowPrivate bool
+	// MaxBody is the largest page in bytes after unpacking. Default: 100 MiB.
+	MaxBody int64
+	// MaxSitemapBytes is the largest single sitemap after unpacking. Default: 50 MiB, as sitemaps.org has it.
+	MaxSitemapBytes int64
+	// Timeout bounds one fetch with all its redirects, without the time it waits for the host's turn. Default: 60 s.
+	Timeout time.Duration
+	// ConnectTimeout bounds each connection attempt, DNS included. Default: 10 s.
+	ConnectTimeout time.Duration
+	// HeaderTimeout bounds the wait for the header of an answer. Default: 30 s.
+	HeaderTimeout time.Duration
+	// PerHostConcurrency is how many requests one host gets at once. Default: 2.
+	PerHostConcurrency int
+	// PerHostDelay is the time between the starts of two requests to one host. A longer Crawl-delay in robots.txt
+	// takes its place. Default: 200 ms; negative: none.
+	PerHostDelay time.Duration
+	// MaxWait is how long a fetch waits for its host's turn before it is handed back as deferred. Default: 15 s.
+	MaxWait time.Duration
+	// MaxPages is how many pages discovery takes from the sitemaps of one site. Default: 10,000.
+	MaxPages int
+	// TempDir takes bodies larger than 1 MiB. Default: the system's.
+	TempDir string
+	// Resolver resolves names; nil is the system's.
+	Resolver *net.Resolver
+	// Now is the clock of caches and limits. Default: time.Now.
+	Now func() time.Time
+	// Log gets debug messages. Default: none.
+	Log *slog.Logger
+}
+
+// DefaultUserAgent names the crawler and a place to read about it.
+const DefaultUserAgent = "SluiceBot/1.0 (+https://github.com/sluice/sluice)"
+
+const (
+	maxHeaderBytes = 1 << 20
+	acceptEncoding = "gzip, deflate" // what decoded can undo
+	idleTimeout    = 30 * time.Second
+)
+
+func (o Options) withDefaults() Options {
+	setDefault(&o.UserAgent, DefaultUserAgent)
+	setDefault(&o.MaxBody, 100<<20)
+	setDefault(&o.MaxSitemapBytes, 50<<20)
+	setDefault(&o.Timeout, time.Minute)
+	setDefault(&o.ConnectTimeout, 10*time.Second)
+	setDefault(&o.HeaderTimeout, 30*time.Second)
+	setDefault(&o.PerHostConcurrency, 2)
+	setDefault(&o.PerHostDelay, 200*time.Millisecond)
+	setDefault(&o.MaxWait, 15*time.Second)
+	setDefault(&o.MaxPages, 10_000)
+	o.PerHostDelay = max(o.PerHostDelay, 0)
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return o
+}
+
+func setDefault[T comparable](v *T, def T) {
+	var zero T
+	if *v == zero {
+		*v = def
+	}
+}
+
+// ErrClosed is the cause of what was cut short by Close.
+var ErrClosed = errors.New("the crawler is closed")
+
+// Crawler fetches pages and discovers sites. It may be used by any number of goroutines; what it knows about hosts
+// (robots.txt, whose turn it is) is shared by all of them.
+type Crawler struct {
+	opts      Options
+	product   string // of the user agent: what robots.txt addresses
+	guard     guard
+	transport *http.Transport
+	robots    *robotsCache
+	limiter   *limiter
+
+	ctx    context.Context // ends with Close
+	cancel context.CancelCauseFunc
+	mu     sync.Mutex // orders begin and Close
+	work   sync.WaitGroup
+}
+
+// New returns a Crawler. Close must be called in the end.
+func New(opts Options) *Crawler {
+	opts = opts.withDefaults()
+	g := guard{allowPrivate: opts.AllowPrivate}
+	product, _, _ := strings.Cut(opts.UserAgent, "/")
+	transport := &http.Transport{
+		Proxy:                  nil, // a proxy would connect for us, past the guard
+		DialContext:            g.dialer(opts.ConnectTimeout, opts.Resolver).DialContext,
+		TLSHandshakeTimeout:    opts.ConnectTimeout,
+		ResponseHeaderTimeout:  opts.HeaderTimeout,
+		MaxResponseHeaderBytes: maxHeaderBytes,
+		DisableCompression:     true, // we unpack, so that the limit holds for what comes out
+		ForceAttemptHTTP2:      true,
+		MaxIdleConns:           100,
+		MaxIdleConnsPerHost:    opts.PerHostConcurrency,
+		IdleConnTimeout:        idleTimeout,
+	}
+	c := &Crawler{
+		opts:      opts,
+		product:   strings.TrimSpace(product),
+		guard:     g,
+		transport: transport,
+		limiter:   newLimiter(opts.PerHostConcurrency, opts.PerHostDelay, opts.MaxWait, opts.Now),
+	}
+	c.robots = &robotsCache{
+		product: c.product, userAgent: opts.UserAgent, transport: transport, guard: g,
+		timeout: min(opts.Timeout, 30*time.Second), now: opts.Now, hosts: make(map[string]*robotsEntry),
+	}
+	c.ctx, c.cancel = context.WithCancelCause(context.Background())
+	return c
+}
+
+// Close ends running fetches with ErrClosed, waits for them and closes all connections. It may be called more than
+// once. Bodies of pages that were returned stay readable.
+func (c *Crawler) Close() {
+	c.mu.Lock()
+	c.cancel(ErrClosed)
+	c.mu.Unlock()
+	c.work.Wait()
+	c.transport.CloseIdleConnections()
+}
+
+// begin binds a piece of work to both its caller and the crawler's life.
+func (c *Crawler) begin(ctx context.Context) (context.Context, func(), error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.ctx.Err() != nil {
+		return nil, nil, ErrClosed
+	}
+	c.work.Add(1)
+	ctx, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(c.ctx, func() { cancel(ErrClosed) })
+	return ctx, func() {
+		stop()
+		cancel(nil)
+		c.work.Done()
+	}, nil
+}

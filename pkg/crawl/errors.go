@@ -1,0 +1,131 @@
+package crawl
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/gocolly/colly/v2"
+)
+
+// Error is why an address could not be fetched. Its type decides what happens next: Permanent means that trying
+// again is of no use before somebody changes something, everything else is worth another try. Errors that are not
+// an *Error come from the caller: its cancelled context, or its own emit function.
+type Error struct {
+	Permanent  bool
+	Deferred   bool          // nothing is wrong: the host's turn has not come yet, so this is not a failed attempt
+	RetryAfter time.Duration // how long to wait at least before trying again; 0: as the caller likes
+	StatusCode int           // of the answer, 0 when there was none; 404 and 410 mean that the page is gone
+	URL        string        // what was being fetched
+	Message    string        // for people: names the address and the cause
+	Err        error         // for logs, may be nil
+}
+
+// Error implements error by the message for people.
+func (e *Error) Error() string { return e.Message }
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Gone reports whether the server says that there is no such page (404 or 410).
+func (e *Error) Gone() bool {
+	return e.StatusCode == http.StatusNotFound || e.StatusCode == http.StatusGone
+}
+
+func permanent(u, format string, args ...any) *Error {
+	return &Error{Permanent: true, URL: u, Message: fmt.Sprintf(format, args...)}
+}
+
+func transient(u, format string, args ...any) *Error {
+	return &Error{URL: u, Message: fmt.Sprintf(format, args...)}
+}
+
+func (e *Error) because(err error) *Error {
+	e.Err = err
+	return e
+}
+
+// statusError says what a status outside 2xx and 3xx means. RFC 9110, section 15; RFC 6585 for 429.
+func statusError(u string, status int, h http.Header, now time.Time) *Error {
+	answer := fmt.Sprintf("%d %s", status, http.StatusText(status))
+	e := &Error{URL: u, StatusCode: status}
+	switch {
+	case status == http.StatusNotFound || status == http.StatusGone:
+		e.Permanent = true
+		e.Message = fmt.Sprintf("%s does not exist: the server answered %s", u, answer)
+	case status == http.StatusUnauthorized || status == http.StatusForbidden || status == http.StatusProxyAuthRequired:
+		e.Permanent = true
+		e.Message = fmt.Sprintf("%s may not be read: the server answered %s", u, answer)
+	case status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable:
+		e.RetryAfter, _ = parseRetryAfter(h.Get("Retry-After"), now)
+		e.Message = fmt.Sprintf("the server of %s asks to come back later: it answered %s", u, answer)
+	case status == http.StatusRequestTimeout || status == http.StatusTooEarly || status == http.StatusMisdirectedRequest:
+		e.Message = fmt.Sprintf("the server of %s answered %s", u, answer)
+	case status == http.StatusNotImplemented || status == http.StatusHTTPVersionNotSupported || status < 500:
+		e.Permanent = true
+		e.Message = fmt.Sprintf("%s cannot be fetched: the server answered %s", u, answer)
+	default:
+		e.Message = fmt.Sprintf("the server of %s has a fault: it answered %s", u, answer)
+	}
+	return e
+}
+
+// headersTooLarge is how net/http reports a response header beyond MaxResponseHeaderBytes; it has no type for it.
+const headersTooLarge = "server response headers exceeded"
+
+// classify turns whatever a fetch of u failed with into an *Error, or hands back the caller's own cancellation.
+func classify(ctx context.Context, u string, err error) error {
+	var own *Error
+	if errors.As(err, &own) {
+		return own
+	}
+	if ctx.Err() != nil {
+		return fmt.Errorf("fetching %s: %w", u, context.Cause(ctx))
+	}
+	var (
+		refused *refusedAddress
+		dns     *net.DNSError
+		cert    *tls.CertificateVerificationError
+		record  tls.RecordHeaderError
+		alert   tls.AlertError
+		timeout net.Error
+	)
+	switch {
+	case errors.Is(err, colly.ErrRobotsTxtBlocked):
+		return permanent(u, "%s may not be fetched: the site's robots.txt does not allow it", u).because(err)
+	case errors.As(err, &refused):
+		return permanent(u, "%s is not fetched: %s", u, refused.Error()).because(err)
+	case errors.As(err, &dns) && dns.IsNotFound:
+		return permanent(u, "%s cannot be reached: there is no host named %q", u, dns.Name).because(err)
+	case errors.As(err, &dns):
+		return transient(u, "%s cannot be reached: looking up %q did not succeed", u, dns.Name).because(err)
+	case errors.As(err, &cert):
+		return permanent(u, "%s cannot be trusted: %v", u, cert.Err).because(err)
+	case errors.As(err, &record):
+		return permanent(u, "%s cannot be read: the server does not speak TLS on this port", u).because(err)
+	case errors.As(err, &alert):
+		return permanent(u, "%s cannot be read: no secure connection with the server (%v)", u, alert).because(err)
+	case strings.Contains(err.Error(), headersTooLarge):
+		return permanent(u, "%s cannot be read: the header of the answer is larger than %d bytes", u, maxHeaderBytes).because(err)
+	case errors.As(err, &timeout) && timeout.Timeout():
+		return transient(u, "%s took too long to answer", u).because(err)
+	default:
+		return transient(u, "%s could not be fetched: %s", u, rootCause(err)).because(err)
+	}
+}
+
+// rootCause is the innermost message: "connection refused" rather than the whole chain of operations.
+func rootCause(err error) string {
+	for {
+		next := errors.Unwrap(err)
+		if next == nil {
+			return err.Error()
+		}
+		err = next
+	}
+}

@@ -1,0 +1,229 @@
+package crawl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+
+	"github.com/gocolly/colly/v2"
+
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// maxRedirects is how many redirects a fetch follows.
+const maxRedirects = 10
+
+// PageRequest says what to fetch.
+type PageRequest struct {
+	URL string
+	// ETag and LastModified are the validators of the last fetch; with either, the request is conditional.
+	ETag         string
+	LastModified string
+	// WantLinks asks for the page's links within Scope. Scope may be nil: then there are none.
+	WantLinks bool
+	Scope     *domain.SiteScope
+	// Depth is how many links the page is away from the root of its site.
+	Depth int
+}
+
+// Page is what a fetch brought. Close must be called.
+type Page struct {
+	NotModified  bool   // nothing has changed since the validators; there is no body
+	StatusCode   int    // 2xx or 304
+	URL          string // after redirects
+	Body         *Body  // nil when NotModified
+	MIMEType     string // as declared or sniffed, with the charset parameter where the header declared one
+	ETag         string
+	LastModified string
+	Title        string        // of HTML, at most 300 characters
+	Canonical    string        // of HTML: the address that the page says is its own, normalised; "" when it says none
+	Links        []domain.Link // within scope, normalised, each once, in the page's order
+	Refused      map[Refusal]int
+	NoIndex      bool // the page asks not to be found (meta robots or X-Robots-Tag)
+	NoFollow     bool // the page asks not to follow its links; Links is empty then
+	IsSitemap    bool // the body is a sitemap or a feed, not a page
+}
+
+// Close gives up the body.
+func (p Page) Close() error { return p.Body.Close() }
+
+// Fetch gets one page: robots.txt and the host's turn permitting, redirects followed, the body bounded. Its errors
+// are *Error, unless ctx or Close ended it.
+func (c *Crawler) Fetch(ctx context.Context, req PageRequest) (_ Page, err error) {
+	ctx, done, err := c.begin(ctx)
+	if err != nil {
+		return Page{}, err
+	}
+	defer done()
+	var sc *scope
+	if req.Scope != nil {
+		if sc, err = newScope(*req.Scope); err != nil {
+			return Page{}, err
+		}
+	}
+	reader := newPageReader(c.product, req, sc)
+	a, err := c.retrieve(ctx, retrieval{
+		url: req.URL, header: conditional(req), limit: c.opts.MaxBody, prepare: reader.register,
+	})
+	if err != nil {
+		return Page{}, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, a.body.Close())
+		}
+	}()
+	if err := checkLanding(req, sc, a.url); err != nil {
+		return Page{}, err
+	}
+	p := Page{
+		NotModified: a.status == http.StatusNotModified, StatusCode: a.status, URL: a.url.String(), Body: a.body,
+		ETag: a.header.Get("ETag"), LastModified: a.header.Get("Last-Modified"),
+	}
+	if p.NotModified {
+		// RFC 9110, section 15.4.5: validators that the 304 does not carry are still those that we sent.
+		setDefault(&p.ETag, req.ETag)
+		setDefault(&p.LastModified, req.LastModified)
+		return p, nil
+	}
+	p.MIMEType = a.kind.String()
+	if p.IsSitemap, err = isSitemap(a.body); err != nil {
+		return Page{}, fmt.Errorf("reading %s: %w", p.URL, err)
+	}
+	reader.finish(&p, a.header)
+	return p, nil
+}
+
+// checkLanding refuses a page of a site that redirects out of the site. The root itself may: the site has moved.
+func checkLanding(req PageRequest, sc *scope, final *url.URL) error {
+	if sc == nil || req.Depth == 0 {
+		return nil
+	}
+	if asked, err := parseRef("", req.URL); err == nil {
+		sc.admit(asked)
+	}
+	if !sc.hosts[bareHost(final)] {
+		return permanent(req.URL, "%s is not part of the site any more: it redirects to %s", req.URL, final)
+	}
+	return nil
+}
+
+// conditional makes the request conditional (RFC 9110, sections 13.1.2 and 13.1.3).
+func conditional(req PageRequest) http.Header {
+	h := http.Header{}
+	if req.ETag != "" {
+		h.Set("If-None-Match", req.ETag)
+	}
+	if req.LastModified != "" {
+		h.Set("If-Modified-Since", req.LastModified)
+	}
+	return h
+}
+
+// retrieval is one address to get, through all its redirects.
+type retrieval struct {
+	url     string
+	header  http.Header // of ours: validators
+	limit   int64       // bytes of body
+	anyType bool
+	prepare func(*colly.Collector) // registers what reads HTML; may be nil
+}
+
+// answer is the last answer of a retrieval: 2xx with a body, or 304 without.
+type answer struct {
+	url    *url.URL
+	status int
+	header http.Header
+	kind   contentType
+	body   *Body
+}
+
+// retrieve makes the requests, each by colly, which asks robots.txt for every hop.
+func (c *Crawler) retrieve(ctx context.Context, r retrieval) (answer, error) {
+	u, err := parseRef("", r.url)
+	if err != nil {
+		return answer{}, c.badAddress(r.url, err)
+	}
+	col := c.collector(context.WithValue(ctx, pageRequest{}, true))
+	if r.prepare != nil {
+		r.prepare(col)
+	}
+	budget := c.opts.Timeout
+	for range maxRedirects + 1 {
+		if err := c.guard.checkURL(u); err != nil {
+			return answer{}, err
+		}
+		h := &hop{crawler: c, ctx: ctx, limit: r.limit, anyType: r.anyType, budget: &budget}
+		next, err := c.step(ctx, col, h, u, r.header)
+		if err != nil {
+			return answer{}, errors.Join(err, h.release())
+		}
+		if next == nil {
+			return answer{url: u, status: h.status, header: h.header, kind: h.kind, body: h.body}, nil
+		}
+		u = next
+	}
+	return answer{}, permanent(r.url, "%s redirects more than %d times, lastly to %s", r.url, maxRedirects, u)
+}
+
+// step makes one request. It returns the next address where the answer is a redirect, nil where it is the end.
+func (c *Crawler) step(ctx context.Context, col *colly.Collector, h *hop, u *url.URL, header http.Header) (*url.URL, error) {
+	col.WithTransport(h)
+	hdr := make(http.Header)
+	maps.Copy(hdr, header)
+	hdr.Set("User-Agent", c.opts.UserAgent)
+	hdr.Set("Accept", "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8")
+	hdr.Set("Accept-Encoding", acceptEncoding)
+	err := col.Request(http.MethodGet, u.String(), nil, nil, hdr)
+	if err != nil && !h.answered {
+		return nil, classify(ctx, u.String(), err)
+	}
+	if err != nil { // the page has come, only its HTML could not be parsed: extraction will have its own opinion
+		c.opts.Log.DebugContext(ctx, "links not read", "url", u.String(), "error", err)
+	}
+	switch {
+	case h.status == http.StatusNotModified && (header.Get("If-None-Match") != "" || header.Get("If-Modified-Since") != ""):
+		return nil, nil
+	case h.location() != "":
+		next, err := parseRef(u.String(), h.location())
+		if err != nil {
+			return nil, permanent(u.String(), "%s redirects to %.200q, which is not a web address", u, h.location()).because(err)
+		}
+		return next, nil
+	case h.status < 200 || h.status >= 300:
+		return nil, statusError(u.String(), h.status, h.header, c.opts.Now())
+	}
+	return nil, nil
+}
+
+// badAddress says what is wrong with an address that cannot even be read.
+func (c *Crawler) badAddress(raw string, err error) error {
+	if errors.Is(err, errURLTooLong) {
+		return permanent(raw[:100], "%.100s… cannot be fetched: %v", raw, err).because(err)
+	}
+	if u, perr := url.Parse(raw); perr == nil {
+		if err := c.guard.checkURL(u); err != nil {
+			return err
+		}
+	}
+	return permanent(raw, "%q is not a web address", raw).because(err)
+}
+
+// collector returns colly set up for one fetch. It is not made by NewCollector, which lets environment variables
+// overrule what is set here.
+func (c *Crawler) collector(ctx context.Context) *colly.Collector {
+	col := &colly.Collector{}
+	col.Init()
+	col.UserAgent = c.opts.UserAgent
+	col.IgnoreRobotsTxt = false
+	col.AllowURLRevisit = true        // one fetch may come back to an address that has set a cookie
+	col.ParseHTTPErrorResponse = true // statuses are judged here
+	col.MaxBodySize = 0               // bounded by the transport, which cuts nothing off
+	col.Context = ctx
+	col.SetRequestTimeout(0) // the transport has the fetch's deadline, which does not run while waiting for the turn
+	col.SetRedirectHandler(func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse })
+	return col
+}

@@ -1,0 +1,616 @@
+package crawl
+
+import (
+	"bytes"
+	"compress/gzip"
+	"compress/zlib"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/testdata/site"
+)
+
+func TestFetch_of_a_page_brings_body_type_title_validators_and_links(t *testing.T) {
+	t.Parallel()
+	s := serve(t, site.Handler())
+	c := local(t)
+	p, body, err := fetch(t, c, PageRequest{
+		URL: s.URL, WantLinks: true, Scope: &domain.SiteScope{Root: s.URL, MaxDepth: 3, Follow: true},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(body, "400 hours in our salt-fog chamber") {
+		t.Errorf("the body is not the home page: %.200s", body)
+	}
+	if p.URL != s.URL+"/" || p.StatusCode != 200 || p.MIMEType != "text/html; charset=utf-8" || p.ETag == "" {
+		t.Errorf("got %+v", p)
+	}
+	if p.Title != "Weather instruments for harsh coasts | Tarnholm Instruments" {
+		t.Errorf("title is %q", p.Title)
+	}
+	want := []string{
+		"/products/", "/support/", "/about.html", "/contact.html", "/products/fjordmast-3.html",
+		"/products/nimbus-logger.html", "/products/kelp-sensor.html", "/news/skarv-lighthouse.html",
+		"/internal/price-list.html", "/drafts/next-year.html",
+	}
+	for i := range want {
+		want[i] = s.URL + want[i]
+	}
+	if diff := cmp.Diff(want, urls(p.Links)); diff != "" {
+		t.Errorf("links (-want +got):\n%s", diff)
+	}
+	if p.Links[0].Depth != 1 {
+		t.Errorf("depth of a link from the root is %d", p.Links[0].Depth)
+	}
+	if diff := cmp.Diff(map[Refusal]int{RefusedHost: 1, RefusedNoURL: 1}, p.Refused); diff != "" {
+		t.Errorf("refused (-want +got):\n%s", diff)
+	}
+}
+
+func TestFetch_with_validators_of_an_unchanged_page_brings_NotModified_and_no_body(t *testing.T) {
+	t.Parallel()
+	s := serve(t, site.Handler())
+	c := local(t)
+	first, _, err := fetch(t, c, PageRequest{URL: s.URL + "/about.html"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, _, err := fetch(t, c, PageRequest{URL: s.URL + "/about.html", ETag: first.ETag})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !p.NotModified || p.Body != nil || p.ETag != first.ETag {
+		t.Errorf("got %+v", p)
+	}
+}
+
+func TestFetch_sends_Last_Modified_back(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2025, 3, 1, 12, 0, 0, 0, time.UTC)
+	s := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.ServeContent(w, r, "a.html", at, strings.NewReader("<p>hello"))
+	}))
+	c := local(t)
+	first, _, err := fetch(t, c, PageRequest{URL: s.URL + "/a.html"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if first.LastModified != at.Format(http.TimeFormat) {
+		t.Fatalf("LastModified is %q", first.LastModified)
+	}
+	p, _, err := fetch(t, c, PageRequest{URL: s.URL + "/a.html", LastModified: first.LastModified})
+	if err != nil || !p.NotModified || p.LastModified != first.LastModified {
+		t.Errorf("got %+v, %v", p, err)
+	}
+}
+
+func TestFetch_takes_304_without_validators_for_a_fault(t *testing.T) {
+	t.Parallel()
+	s := serve(t, status(http.StatusNotModified, nil))
+	_, _, err := fetch(t, local(t), PageRequest{URL: s.URL})
+	if e := wantError(t, err); e.StatusCode != 304 {
+		t.Errorf("got %+v", e)
+	}
+}
+
+func TestFetch_respects_robots(t *testing.T) {
+	t.Parallel()
+	s := serve(t, site.Handler())
+	t.Run("a page that robots.txt disallows is refused for good", func(t *testing.T) {
+		t.Parallel()
+		_, _, err := fetch(t, local(t), PageRequest{URL: s.URL + "/internal/price-list.html"})
+		if e := wantError(t, err); !e.Permanent || !strings.Contains(e.Message, "robots.txt") || !strings.Contains(e.Message, e.URL) {
+			t.Errorf("got %+v", e)
+		}
+	})
+	t.Run("a redirect to a disallowed page is refused too", func(t *testing.T) {
+		t.Parallel()
+		hits := make(chan string, 10)
+		r := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			hits <- r.URL.Path
+			switch r.URL.Path {
+			case "/robots.txt":
+				_, _ = io.WriteString(w, "User-agent: SluiceBot\nDisallow: /private\n")
+			default:
+				http.Redirect(w, r, "/private", http.StatusFound)
+			}
+		}))
+		_, _, err := fetch(t, local(t), PageRequest{URL: r.URL + "/open"})
+		if e := wantError(t, err); !e.Permanent || !strings.Contains(e.Message, "robots.txt") {
+			t.Errorf("got %+v", e)
+		}
+		close(hits)
+		for h := range hits {
+			if h == "/private" {
+				t.Error("the disallowed page was fetched")
+			}
+		}
+	})
+	t.Run("a page that asks not to be indexed says so", func(t *testing.T) {
+		t.Parallel()
+		p, _, err := fetch(t, local(t), PageRequest{URL: s.URL + "/drafts/next-year.html"})
+		if err != nil || !p.NoIndex || p.NoFollow {
+			t.Errorf("got %+v, %v", p, err)
+		}
+	})
+}
+
+func TestFetch_asks_for_robots_once_per_host(t *testing.T) {
+	t.Parallel()
+	asked := 0
+	s := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/robots.txt" {
+			asked++
+		}
+		_, _ = io.WriteString(w, "<p>page")
+	}))
+	c := local(t)
+	for i := range 5 {
+		if _, _, err := fetch(t, c, PageRequest{URL: fmt.Sprintf("%s/%d", s.URL, i)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if asked != 1 {
+		t.Errorf("robots.txt was fetched %d times", asked)
+	}
+}
+
+func TestFetch_with_robots_answering(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		status    int
+		body      string
+		wantErr   bool
+		wantAfter time.Duration
+	}{
+		"200 with nonsense allows":             {status: 200, body: "<html>\x00 disallow everything: yes"},
+		"200 with rules before a group allows": {status: 200, body: "Disallow: /\nCrawl-delay: soon\n"},
+		"403 allows":                           {status: 403},
+		"404 allows":                           {status: 404},
+		"500 allows nothing for now":           {status: 500, wantErr: true, wantAfter: time.Minute},
+		"503 allows nothing for now":           {status: 503, wantErr: true, wantAfter: time.Minute},
+		"429 allows nothing for now":           {status: 429, wantErr: true, wantAfter: time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.URL.Path == "/robots.txt" {
+					w.WriteHeader(tc.status)
+					_, _ = io.WriteString(w, tc.body)
+				}
+			}))
+			_, _, err := fetch(t, local(t), PageRequest{URL: s.URL + "/a"})
+			if !tc.wantErr {
+				if err != nil {
+					t.Error(err)
+				}
+				return
+			}
+			if e := wantError(t, err); e.Permanent || e.RetryAfter < tc.wantAfter || !strings.Contains(e.Message, "robots.txt") {
+				t.Errorf("got %+v", e)
+			}
+		})
+	}
+}
+
+func status(code int, header map[string]string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/robots.txt" {
+			http.NotFound(w, r)
+			return
+		}
+		for k, v := range header {
+			w.Header().Set(k, v)
+		}
+		w.WriteHeader(code)
+	})
+}
+
+func TestFetch_errors_say_whether_to_try_again(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		code      int
+		header    map[string]string
+		permanent bool
+		gone      bool
+		after     time.Duration
+	}{
+		"404 is for good":                     {code: 404, permanent: true, gone: true},
+		"410 is for good":                     {code: 410, permanent: true, gone: true},
+		"401 is for good":                     {code: 401, permanent: true},
+		"403 is for good":                     {code: 403, permanent: true},
+		"400 is for good":                     {code: 400, permanent: true},
+		"451 is for good":                     {code: 451, permanent: true},
+		"501 is for good":                     {code: 501, permanent: true},
+		"408 may be tried again":              {code: 408},
+		"500 may be tried again":              {code: 500},
+		"502 may be tried again":              {code: 502},
+		"429 may be tried again when it says": {code: 429, header: map[string]string{"Retry-After": "90"}, after: 90 * time.Second},
+		"503 may be tried again when it says": {code: 503, header: map[string]string{"Retry-After": "7"}, after: 7 * time.Second},
+		"a redirect without address is wrong": {code: 302, permanent: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := serve(t, status(tc.code, tc.header))
+			_, _, err := fetch(t, local(t), PageRequest{URL: s.URL + "/page"})
+			e := wantError(t, err)
+			if e.Permanent != tc.permanent || e.Gone() != tc.gone || e.RetryAfter != tc.after || e.StatusCode != tc.code {
+				t.Errorf("got %+v", e)
+			}
+			if !strings.Contains(e.Message, s.URL+"/page") || !strings.Contains(e.Message, fmt.Sprint(tc.code)) {
+				t.Errorf("the message names neither address nor status: %q", e.Message)
+			}
+		})
+	}
+}
+
+func TestFetch_leaves_a_host_alone_that_asked_for_it(t *testing.T) {
+	t.Parallel()
+	s := serve(t, status(http.StatusTooManyRequests, map[string]string{"Retry-After": "600"}))
+	c := local(t)
+	_, _, err := fetch(t, c, PageRequest{URL: s.URL + "/a"})
+	wantError(t, err)
+	_, _, err = fetch(t, c, PageRequest{URL: s.URL + "/b"})
+	if e := wantError(t, err); !e.Deferred || e.Permanent || e.RetryAfter < 9*time.Minute {
+		t.Errorf("got %+v", e)
+	}
+}
+
+func TestFetch_of_a_dead_server_may_be_tried_again(t *testing.T) {
+	t.Parallel()
+	s := httptest.NewServer(http.NotFoundHandler())
+	s.Close()
+	_, _, err := fetch(t, local(t), PageRequest{URL: s.URL + "/a"})
+	if e := wantError(t, err); e.Permanent || !strings.Contains(e.Message, "connection refused") {
+		t.Errorf("got %+v", e)
+	}
+}
+
+func TestFetch_of_a_host_with_an_untrusted_certificate_is_refused_for_good(t *testing.T) {
+	t.Parallel()
+	s := httptest.NewUnstartedServer(http.NotFoundHandler())
+	s.Config.ErrorLog = discardLog()
+	s.StartTLS()
+	t.Cleanup(s.Close)
+	_, _, err := fetch(t, local(t), PageRequest{URL: s.URL})
+	if e := wantError(t, err); !e.Permanent || !strings.Contains(e.Message, "certificate") {
+		t.Errorf("got %+v", e)
+	}
+}
+
+func TestFetch_follows_redirects(t *testing.T) {
+	t.Parallel()
+	s := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var n int
+		switch _, err := fmt.Sscanf(r.URL.Path, "/%d", &n); {
+		case err != nil:
+			http.NotFound(w, r)
+		case n > 0:
+			http.Redirect(w, r, fmt.Sprintf("/%d#part", n-1), http.StatusMovedPermanently)
+		default:
+			_, _ = io.WriteString(w, "<title>here</title>")
+		}
+	}))
+	c := local(t)
+	t.Run("ten of them, to the final address", func(t *testing.T) {
+		p, _, err := fetch(t, c, PageRequest{URL: s.URL + "/10"})
+		if err != nil || p.URL != s.URL+"/0" || p.Title != "here" {
+			t.Errorf("got %+v, %v", p, err)
+		}
+	})
+	t.Run("and no more", func(t *testing.T) {
+		_, _, err := fetch(t, c, PageRequest{URL: s.URL + "/11"})
+		if e := wantError(t, err); !e.Permanent || !strings.Contains(e.Message, "more than 10 times") {
+			t.Errorf("got %+v", e)
+		}
+	})
+}
+
+func TestFetch_keeps_a_cookie_that_a_redirect_sets(t *testing.T) {
+	t.Parallel()
+	s := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, err := r.Cookie("seen"); err != nil {
+			http.SetCookie(w, &http.Cookie{Name: "seen", Value: "1"})
+			http.Redirect(w, r, r.URL.Path, http.StatusFound)
+			return
+		}
+		_, _ = io.WriteString(w, "<title>in</title>")
+	}))
+	p, _, err := fetch(t, local(t), PageRequest{URL: s.URL + "/a"})
+	if err != nil || p.Title != "in" {
+		t.Errorf("got %+v, %v", p, err)
+	}
+}
+
+func TestFetch_of_a_page_that_left_its_site_is_refused_for_good(t *testing.T) {
+	t.Parallel()
+	other := routes(t, map[string]string{"/": "<p>other"})
+	s := serve(t, http.RedirectHandler(strings.Replace(other.URL, "127.0.0.1", "localhost", 1)+"/", http.StatusFound))
+	scope := &domain.SiteScope{Root: s.URL, MaxDepth: 3, Follow: true}
+	_, _, err := fetch(t, local(t), PageRequest{URL: s.URL + "/a", Scope: scope, Depth: 1})
+	if e := wantError(t, err); !e.Permanent || !strings.Contains(e.Message, "not part of the site") {
+		t.Errorf("got %+v", e)
+	}
+}
+
+func TestFetch_of_a_root_that_has_moved_takes_links_where_it_went(t *testing.T) {
+	t.Parallel()
+	other := routes(t, map[string]string{"/": `<a href="/next">next</a>`})
+	s := serve(t, http.RedirectHandler(other.URL+"/", http.StatusFound))
+	p, _, err := fetch(t, local(t), PageRequest{
+		URL: s.URL, WantLinks: true, Scope: &domain.SiteScope{Root: s.URL, MaxDepth: 3, Follow: true},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{other.URL + "/next"}, urls(p.Links)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestFetch_unpacks_bodies(t *testing.T) {
+	t.Parallel()
+	text := strings.Repeat("<p>packed text ", 200_000) // over memoryBody, so that the file path runs too
+	pack := map[string]func([]byte) []byte{
+		"gzip":       gzipped,
+		"deflate":    zlibbed,
+		"identity":   func(b []byte) []byte { return b },
+		"gzip, gzip": func(b []byte) []byte { return gzipped(gzipped(b)) },
+	}
+	for encoding, f := range pack {
+		t.Run(encoding, func(t *testing.T) {
+			t.Parallel()
+			s := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if !strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+					t.Errorf("Accept-Encoding is %q", r.Header.Get("Accept-Encoding"))
+				}
+				w.Header().Set("Content-Type", "text/html")
+				w.Header().Set("Content-Encoding", encoding)
+				_, _ = w.Write(f([]byte(text)))
+			}))
+			_, body, err := fetch(t, local(t), PageRequest{URL: s.URL})
+			if err != nil || body != text {
+				t.Errorf("got %d bytes, want %d; %v", len(body), len(text), err)
+			}
+		})
+	}
+	t.Run("an encoding nobody asked for is an error for good", func(t *testing.T) {
+		t.Parallel()
+		s := serve(t, status(200, map[string]string{"Content-Encoding": "rot13"}))
+		_, _, err := fetch(t, local(t), PageRequest{URL: s.URL + "/a"})
+		if e := wantError(t, err); !e.Permanent || !strings.Contains(e.Message, "rot13") {
+			t.Errorf("got %+v", e)
+		}
+	})
+}
+
+func gzipped(b []byte) []byte {
+	var buf bytes.Buffer
+	w := gzip.NewWriter(&buf)
+	_, _ = w.Write(b)
+	_ = w.Close()
+	return buf.Bytes()
+}
+
+func zlibbed(b []byte) []byte {
+	var buf bytes.Buffer
+	w := zlib.NewWriter(&buf)
+	_, _ = w.Write(b)
+	_ = w.Close()
+	return buf.Bytes()
+}
+
+func TestFetch_leaves_no_temporary_file(t *testing.T) {
+	t.Parallel()
+	s := routes(t, map[string]string{"/big": strings.Repeat("x", memoryBody+1)})
+	dir := t.TempDir()
+	c := local(t, func(o *Options) { o.TempDir = dir })
+	p, err := c.Fetch(context.Background(), PageRequest{URL: s.URL + "/big"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Body.Size() != memoryBody+1 || p.Body.file == nil {
+		t.Errorf("size %d, in a file: %t", p.Body.Size(), p.Body.file != nil)
+	}
+	if err := errors.Join(p.Close(), p.Close()); err != nil {
+		t.Error(err)
+	}
+	if left, _ := os.ReadDir(dir); len(left) != 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+func TestFetch_reads_the_title_in_the_page_s_encoding_and_keeps_the_bytes(t *testing.T) {
+	t.Parallel()
+	latin := "<head>%s<title>Gr\xfc\xdfe aus K\xf6ln</title></head>"
+	for name, tc := range map[string]struct{ header, body string }{
+		"declared by the header":        {"text/html; charset=ISO-8859-1", fmt.Sprintf(latin, "")},
+		"declared by a meta element":    {"text/html", fmt.Sprintf(latin, `<meta charset="windows-1252">`)},
+		"declared nowhere":              {"text/html", fmt.Sprintf(latin, "")},
+		"UTF-8 with a wrong meta":       {"text/html", `<meta charset="koi8-r"><title>Grüße aus Köln</title>`},
+		"an encoding that no one knows": {"text/html; charset=klingon", "<title>Grüße aus Köln</title>"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", tc.header)
+				_, _ = io.WriteString(w, tc.body)
+			}))
+			p, body, err := fetch(t, local(t), PageRequest{URL: s.URL})
+			if err != nil || body != tc.body {
+				t.Fatalf("got %q, %v", body, err)
+			}
+			if p.Title != "Grüße aus Köln" {
+				t.Errorf("title is %q", p.Title)
+			}
+			if p.MIMEType != strings.ToLower(tc.header) {
+				t.Errorf("type is %q", p.MIMEType)
+			}
+		})
+	}
+}
+
+func TestFetch_decides_the_type(t *testing.T) {
+	t.Parallel()
+	const docx = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
+	for name, tc := range map[string]struct{ path, header, body, want string }{
+		"PDF served as HTML is PDF":                 {"/a", "text/html", "%PDF-1.7\n", "application/pdf"},
+		"PDF served as a download is PDF":           {"/a", "application/octet-stream", "%PDF-1.7\n", "application/pdf"},
+		"a zip named docx is docx":                  {"/a.docx", "application/octet-stream", "PK\x03\x04....", docx},
+		"declared docx stays":                       {"/a", docx, "PK\x03\x04....", docx},
+		"markdown by its name":                      {"/a.md", "text/plain", "# Title", "text/markdown"},
+		"an unreadable declaration is sniffed":      {"/a", "what ever/;;", "<!doctype html><p>x", "text/html"},
+		"a broken parameter does not lose the type": {"/a", "text/csv; =;", "a,b", "text/csv"},
+		"JSON stays JSON":                           {"/a", "application/json", "{}", "application/json"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", tc.header)
+				_, _ = io.WriteString(w, tc.body)
+			}))
+			p, _, err := fetch(t, local(t), PageRequest{URL: s.URL + tc.path})
+			if err != nil || p.MIMEType != tc.want {
+				t.Errorf("got %q, %v; want %q", p.MIMEType, err, tc.want)
+			}
+		})
+	}
+	t.Run("an image holds no text", func(t *testing.T) {
+		t.Parallel()
+		s := serve(t, status(200, map[string]string{"Content-Type": "image/png"}))
+		_, _, err := fetch(t, local(t), PageRequest{URL: s.URL + "/a"})
+		if e := wantError(t, err); !e.Permanent || !strings.Contains(e.Message, "image/png") {
+			t.Errorf("got %+v", e)
+		}
+	})
+}
+
+func TestFetch_reads_what_the_page_says_about_itself(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		head, tag         string
+		noIndex, noFollow bool
+		canonical         string
+		links             []string
+	}{
+		"nothing":                           {links: []string{"/a", "/b"}},
+		"meta noindex":                      {head: `<meta name="ROBOTS" content="NOINDEX, follow">`, noIndex: true, links: []string{"/a", "/b"}},
+		"meta none":                         {head: `<meta name=robots content=none>`, noIndex: true, noFollow: true},
+		"meta for us":                       {head: `<meta name=sluicebot content=nofollow>`, noFollow: true},
+		"meta for another crawler":          {head: `<meta name=googlebot content=noindex>`, links: []string{"/a", "/b"}},
+		"header noindex":                    {tag: "noindex", noIndex: true, links: []string{"/a", "/b"}},
+		"header for us":                     {tag: "SluiceBot: noindex, nofollow", noIndex: true, noFollow: true},
+		"header for another crawler":        {tag: "otherbot: noindex, nofollow", links: []string{"/a", "/b"}},
+		"header with a date before noindex": {tag: "unavailable_after: 25 Jun 2030 15:00:00 PST, noindex", noIndex: true, links: []string{"/a", "/b"}},
+		"a canonical address":               {head: `<link rel="canonical" href="/real?utm_source=x#y">`, canonical: "/real", links: []string{"/real", "/a", "/b"}},
+		"a base address":                    {head: `<base href="/sub/">`, links: []string{"/a", "/sub/b"}},
+		"a next page and a translation": {
+			head:  `<link rel=next href="/2"><link rel=alternate hreflang=de href=/de/><link rel=alternate type=application/rss+xml href=/feed>`,
+			links: []string{"/2", "/de/", "/a", "/b"},
+		},
+		"a refresh": {head: `<meta http-equiv=Refresh content="5; URL='/moved'">`, links: []string{"/a", "/b", "/moved"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", "text/html")
+				if tc.tag != "" {
+					w.Header().Set("X-Robots-Tag", tc.tag)
+				}
+				_, _ = fmt.Fprintf(w, `<head>%s</head><a href="/a">a</a><a href="b#x">b</a><a href="#top">top</a>
+					<a rel="nofollow" href="/c">c</a><a href="/a#again">a</a><a href="/pic.png">pic</a>`, tc.head)
+			}))
+			p, _, err := fetch(t, local(t), PageRequest{
+				URL: s.URL, WantLinks: true, Scope: &domain.SiteScope{Root: s.URL, MaxDepth: 3, Follow: true},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, l := range p.Links {
+				got = append(got, strings.TrimPrefix(l.URL, s.URL))
+			}
+			slices.Sort(got)
+			slices.Sort(tc.links)
+			if diff := cmp.Diff(tc.links, got); diff != "" {
+				t.Errorf("links (-want +got):\n%s", diff)
+			}
+			if p.NoIndex != tc.noIndex || p.NoFollow != tc.noFollow || strings.TrimPrefix(p.Canonical, s.URL) != tc.canonical {
+				t.Errorf("got %+v", p)
+			}
+		})
+	}
+}
+
+func TestFetch_recognises_a_sitemap(t *testing.T) {
+	t.Parallel()
+	s := serve(t, site.Handler())
+	c := local(t)
+	for path, want := range map[string]bool{"/sitemap.xml": true, "/sitemap_index.xml": true, "/about.html": false, "/robots.txt": false} {
+		p, _, err := fetch(t, c, PageRequest{URL: s.URL + path})
+		if err != nil || p.IsSitemap != want {
+			t.Errorf("%s: IsSitemap %t, %v", path, p.IsSitemap, err)
+		}
+	}
+}
+
+func TestFetch_ends_with_its_context(t *testing.T) {
+	t.Parallel()
+	started := make(chan struct{})
+	s := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/robots.txt" {
+			http.NotFound(w, r)
+			return
+		}
+		close(started)
+		<-r.Context().Done()
+	}))
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() { <-started; cancel() }()
+	_, err := local(t).Fetch(ctx, PageRequest{URL: s.URL})
+	var e *Error
+	if !errors.Is(err, context.Canceled) || errors.As(err, &e) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestClose_ends_running_fetches_and_refuses_new_ones(t *testing.T) {
+	t.Parallel()
+	started := make(chan struct{})
+	s := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/robots.txt" {
+			http.NotFound(w, r)
+			return
+		}
+		close(started)
+		<-r.Context().Done()
+	}))
+	c := local(t)
+	failed := make(chan error, 1)
+	go func() {
+		_, err := c.Fetch(context.Background(), PageRequest{URL: s.URL})
+		failed <- err
+	}()
+	<-started
+	c.Close()
+	if err := <-failed; !errors.Is(err, ErrClosed) {
+		t.Errorf("the running fetch ended with %v", err)
+	}
+	if _, err := c.Fetch(context.Background(), PageRequest{URL: s.URL}); !errors.Is(err, ErrClosed) {
+		t.Errorf("a new fetch ended with %v", err)
+	}
+	c.Close()
+}

@@ -1,0 +1,206 @@
+package crawl
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"syscall"
+	"time"
+)
+
+// guard decides which addresses may be connected to. It is asked by the dialer for every connection, after the name
+// was resolved and with the address that the socket will really be connected to: no notation, redirect or changing
+// DNS answer gets past it.
+type guard struct {
+	allowPrivate bool
+}
+
+// refusedAddress says which target was refused, and why.
+type refusedAddress struct {
+	target string
+	why    string
+}
+
+func (e *refusedAddress) Error() string {
+	return fmt.Sprintf("%s is %s, which the crawler does not connect to", e.target, e.why)
+}
+
+// special is a range that is not the public internet. What private marks may be opened by configuration; the rest
+// never is, because no web site lives there.
+type special struct {
+	prefix  netip.Prefix
+	private bool
+	why     string
+}
+
+const (
+	whyLoopback  = "an address of this machine"
+	whyPrivate   = "an address of a private network"
+	whyLinkLocal = "a link-local address (cloud metadata services live there)"
+	whyMetadata  = "a cloud metadata service"
+	whyReserved  = "a reserved address"
+	whyMulticast = "a multicast address"
+	whyTunnel    = "an address of a tunnel"
+)
+
+// specials come from the IANA special-purpose registries of IPv4 and IPv6, plus known metadata services.
+var specials = []special{
+	{netip.MustParsePrefix("127.0.0.0/8"), true, whyLoopback},
+	{netip.MustParsePrefix("::1/128"), true, whyLoopback},
+	{netip.MustParsePrefix("100.100.100.200/32"), false, whyMetadata},
+	{netip.MustParsePrefix("192.0.0.192/32"), false, whyMetadata},
+	{netip.MustParsePrefix("168.63.129.16/32"), false, whyMetadata},
+	{netip.MustParsePrefix("fd00:ec2::254/128"), false, whyMetadata},
+	{netip.MustParsePrefix("fd20:ce::254/128"), false, whyMetadata},
+	{netip.MustParsePrefix("10.0.0.0/8"), true, whyPrivate},
+	{netip.MustParsePrefix("172.16.0.0/12"), true, whyPrivate},
+	{netip.MustParsePrefix("192.168.0.0/16"), true, whyPrivate},
+	{netip.MustParsePrefix("100.64.0.0/10"), true, whyPrivate},
+	{netip.MustParsePrefix("fc00::/7"), true, whyPrivate},
+	{netip.MustParsePrefix("169.254.0.0/16"), false, whyLinkLocal},
+	{netip.MustParsePrefix("fe80::/10"), false, whyLinkLocal},
+	{netip.MustParsePrefix("fec0::/10"), false, whyReserved},
+	{netip.MustParsePrefix("0.0.0.0/8"), false, whyReserved},
+	{netip.MustParsePrefix("192.0.0.0/24"), false, whyReserved},
+	{netip.MustParsePrefix("192.0.2.0/24"), false, whyReserved},
+	{netip.MustParsePrefix("192.31.196.0/24"), false, whyReserved},
+	{netip.MustParsePrefix("192.52.193.0/24"), false, whyReserved},
+	{netip.MustParsePrefix("192.88.99.0/24"), false, whyTunnel},
+	{netip.MustParsePrefix("192.175.48.0/24"), false, whyReserved},
+	{netip.MustParsePrefix("198.18.0.0/15"), false, whyReserved},
+	{netip.MustParsePrefix("198.51.100.0/24"), false, whyReserved},
+	{netip.MustParsePrefix("203.0.113.0/24"), false, whyReserved},
+	{netip.MustParsePrefix("224.0.0.0/4"), false, whyMulticast},
+	{netip.MustParsePrefix("240.0.0.0/4"), false, whyReserved},
+	{netip.MustParsePrefix("ff00::/8"), false, whyMulticast},
+	{netip.MustParsePrefix("2001::/32"), false, whyTunnel},       // Teredo
+	{netip.MustParsePrefix("2001::/23"), false, whyReserved},     // protocol assignments
+	{netip.MustParsePrefix("2001:db8::/32"), false, whyReserved}, // documentation
+	{netip.MustParsePrefix("3fff::/20"), false, whyReserved},     // documentation
+}
+
+var (
+	nat64     = netip.MustParsePrefix("64:ff9b::/96")
+	sixToFour = netip.MustParsePrefix("2002::/16")
+	global6   = netip.MustParsePrefix("2000::/3") // all of IPv6 that is routed as global unicast
+)
+
+// checkIP refuses an address that is not on the public internet. Addresses that carry an IPv4 address are judged by
+// what they carry.
+func (g guard) checkIP(ip netip.Addr) error {
+	why := g.refusal(ip)
+	if why == "" {
+		return nil
+	}
+	return &refusedAddress{target: ip.String(), why: why}
+}
+
+func (g guard) refusal(ip netip.Addr) string {
+	if ip.Zone() != "" {
+		return whyLinkLocal
+	}
+	ip = ip.Unmap()
+	if !ip.IsValid() {
+		return whyReserved
+	}
+	for _, s := range specials {
+		if s.prefix.Contains(ip) {
+			if s.private && g.allowPrivate {
+				return ""
+			}
+			return s.why
+		}
+	}
+	if ip.Is4() {
+		return ""
+	}
+	b := ip.As16()
+	switch {
+	case nat64.Contains(ip):
+		return g.refusal(netip.AddrFrom4([4]byte(b[12:])))
+	case sixToFour.Contains(ip):
+		return g.refusal(netip.AddrFrom4([4]byte(b[2:6])))
+	case !global6.Contains(ip):
+		return whyReserved
+	case (b[8] == 0 || b[8] == 2) && b[9] == 0 && b[10] == 0x5e && b[11] == 0xfe: // ISATAP, RFC 5214
+		return g.refusal(netip.AddrFrom4([4]byte(b[12:])))
+	}
+	return ""
+}
+
+// otherServices are ports where something else than a web server listens, and where a request could do harm:
+// the list of the Fetch standard as far as it is still in use, and the common databases and control planes.
+var otherServices = map[uint16]string{
+	7: "echo", 9: "discard", 19: "chargen", 20: "FTP", 21: "FTP", 22: "SSH", 23: "Telnet", 25: "SMTP", 37: "time",
+	53: "DNS", 69: "TFTP", 79: "finger", 110: "POP3", 111: "RPC", 113: "ident", 119: "NNTP", 123: "NTP",
+	135: "RPC", 137: "NetBIOS", 138: "NetBIOS", 139: "NetBIOS", 143: "IMAP", 161: "SNMP", 179: "BGP", 389: "LDAP",
+	445: "SMB", 465: "SMTP", 512: "rexec", 513: "rlogin", 514: "rsh", 515: "printing", 548: "AFP", 554: "RTSP",
+	587: "SMTP", 631: "printing", 636: "LDAP", 873: "rsync", 993: "IMAP", 995: "POP3", 1433: "SQL Server",
+	1521: "Oracle", 2049: "NFS", 2181: "ZooKeeper", 2375: "Docker", 2376: "Docker", 2379: "etcd", 2380: "etcd",
+	3306: "MySQL", 3389: "RDP", 4222: "NATS", 5060: "SIP", 5061: "SIP", 5432: "PostgreSQL", 5900: "VNC",
+	6379: "Redis", 6443: "Kubernetes", 6667: "IRC", 9092: "Kafka", 9200: "Elasticsearch", 9300: "Elasticsearch",
+	10250: "Kubernetes", 11211: "memcached", 19530: "Milvus", 27017: "MongoDB",
+}
+
+func (g guard) checkPort(port uint16) error {
+	if name, bad := otherServices[port]; bad || port == 0 {
+		if port == 0 {
+			name = "no service"
+		}
+		return &refusedAddress{target: "port " + strconv.Itoa(int(port)), why: "the port of " + name}
+	}
+	return nil
+}
+
+// checkURL refuses what can be refused without connecting, so that the message comes early and is clear.
+func (g guard) checkURL(u *url.URL) error {
+	if u.Scheme != "http" && u.Scheme != "https" {
+		return permanent(u.Redacted(), "%s cannot be fetched: only http and https addresses are", u.Redacted())
+	}
+	if u.Hostname() == "" {
+		return permanent(u.Redacted(), "%s cannot be fetched: it names no host", u.Redacted())
+	}
+	if u.User != nil {
+		return permanent(u.Redacted(), "%s cannot be fetched: addresses that carry a user name are not", u.Redacted())
+	}
+	if p := u.Port(); p != "" {
+		n, err := strconv.ParseUint(p, 10, 16)
+		if err != nil {
+			return permanent(u.String(), "%s cannot be fetched: %q is not a port", u, p)
+		}
+		if err := g.checkPort(uint16(n)); err != nil {
+			return permanent(u.String(), "%s is not fetched: %s", u, err.Error()).because(err)
+		}
+	}
+	if ip, err := netip.ParseAddr(u.Hostname()); err == nil {
+		if err := g.checkIP(ip); err != nil {
+			return permanent(u.String(), "%s is not fetched: %s", u, err.Error()).because(err)
+		}
+	}
+	return nil
+}
+
+// control is called by the dialer between creating a socket and connecting it.
+func (g guard) control(_ context.Context, network, address string, _ syscall.RawConn) error {
+	switch network {
+	case "tcp4", "tcp6":
+	default:
+		return &refusedAddress{target: address, why: "not a TCP address"}
+	}
+	ap, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return &refusedAddress{target: address, why: "not an address and a port"}
+	}
+	if err := g.checkPort(ap.Port()); err != nil {
+		return err
+	}
+	return g.checkIP(ap.Addr())
+}
+
+// dialer returns the only dialer of this package. resolver may be nil for the system's.
+func (g guard) dialer(connect time.Duration, resolver *net.Resolver) *net.Dialer {
+	return &net.Dialer{Timeout: connect, KeepAlive: 30 * time.Second, Resolver: resolver, ControlContext: g.control}
+}

@@ -1,0 +1,230 @@
+package crawl
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"io"
+	"log"
+	"net/http"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+func discardLog() *log.Logger { return log.New(io.Discard, "", 0) }
+
+// raw answers each request on a page with bytes of the test's choice.
+func raw(t *testing.T, answer func(w *bufio.Writer)) string {
+	t.Helper()
+	s := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/robots.txt" {
+			http.NotFound(w, r)
+			return
+		}
+		conn, buf, err := w.(http.Hijacker).Hijack()
+		if err != nil {
+			t.Errorf("hijacking: %v", err)
+			return
+		}
+		defer conn.Close()
+		answer(buf.Writer)
+		_ = buf.Flush()
+	}))
+	return s.URL + "/page"
+}
+
+func TestFetch_survives_hostile_servers(t *testing.T) {
+	t.Parallel()
+	small := func(o *Options) {
+		o.MaxBody = 4 << 20
+		o.Timeout = 500 * time.Millisecond
+		o.HeaderTimeout = 300 * time.Millisecond
+	}
+	for name, tc := range map[string]struct {
+		answer    func(w *bufio.Writer)
+		permanent bool
+		says      string
+	}{
+		"an endless body": {
+			answer: func(w *bufio.Writer) {
+				fmt.Fprint(w, "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n")
+				for range 1_000_000 {
+					if _, err := w.WriteString(strings.Repeat("x", 1_000)); err != nil {
+						return
+					}
+				}
+			},
+			permanent: true, says: "too large",
+		},
+		"a header of ten megabytes": {
+			answer: func(w *bufio.Writer) {
+				fmt.Fprint(w, "HTTP/1.1 200 OK\r\nX-Big: ")
+				for range 10_000 {
+					if _, err := w.WriteString(strings.Repeat("x", 1_000)); err != nil {
+						return
+					}
+				}
+				fmt.Fprint(w, "\r\n\r\n")
+			},
+			permanent: true, says: "header",
+		},
+		"a body shorter than said": {
+			answer: func(w *bufio.Writer) {
+				fmt.Fprint(w, "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 1000\r\n\r\nshort")
+			},
+			says: "unexpected EOF",
+		},
+		"a length that is no number": {
+			answer: func(w *bufio.Writer) { fmt.Fprint(w, "HTTP/1.1 200 OK\r\nContent-Length: many\r\n\r\nx") },
+			says:   "Content-Length",
+		},
+		"no HTTP at all": {
+			answer: func(w *bufio.Writer) { fmt.Fprint(w, "220 smtp.example ready\r\n") },
+			says:   "could not be fetched",
+		},
+		"nothing": {
+			answer: func(*bufio.Writer) {},
+			says:   "could not be fetched",
+		},
+		"packed content that is broken": {
+			answer: func(w *bufio.Writer) {
+				fmt.Fprint(w, "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 12\r\n\r\n\x1f\x8b\x08\x00aaaaaaaa")
+			},
+			says: "could not be fetched",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, _, err := fetch(t, local(t, small, func(o *Options) { o.Timeout = 20 * time.Second }), PageRequest{URL: raw(t, tc.answer)})
+			if e := wantError(t, err); e.Permanent != tc.permanent || !strings.Contains(e.Message, tc.says) {
+				t.Errorf("got %+v", e)
+			}
+		})
+	}
+	for name, handler := range map[string]http.HandlerFunc{
+		"a header that never comes": func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
+		"a body that drips": func(w http.ResponseWriter, r *http.Request) {
+			tick := time.NewTicker(20 * time.Millisecond)
+			defer tick.Stop()
+			for r.Context().Err() == nil {
+				_, _ = io.WriteString(w, "x")
+				_ = http.NewResponseController(w).Flush()
+				select {
+				case <-tick.C:
+				case <-r.Context().Done():
+				}
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.URL.Path == "/robots.txt" {
+					http.NotFound(w, r)
+					return
+				}
+				handler(w, r)
+			}))
+			_, _, err := fetch(t, local(t, small), PageRequest{URL: s.URL})
+			if e := wantError(t, err); e.Permanent || !strings.Contains(e.Message, "too long") {
+				t.Errorf("got %+v", e)
+			}
+		})
+	}
+}
+
+// bomb is n bytes of zeros, packed.
+func bomb(n int64) []byte {
+	var buf bytes.Buffer
+	w, _ := gzip.NewWriterLevel(&buf, gzip.BestSpeed)
+	_, _ = io.CopyN(w, zeros{}, n)
+	_ = w.Close()
+	return buf.Bytes()
+}
+
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) {
+	clear(p)
+	return len(p), nil
+}
+
+func TestFetch_of_a_gzip_bomb_ends_at_the_limit(t *testing.T) {
+	t.Parallel()
+	packed := bomb(256 << 20)
+	s := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/robots.txt":
+			http.NotFound(w, r)
+			return
+		case "/encoded":
+			w.Header().Set("Content-Encoding", "gzip")
+		}
+		_, _ = w.Write(packed)
+	}))
+	c := local(t, func(o *Options) { o.MaxBody = 2 << 20; o.MaxSitemapBytes = 2 << 20 })
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, _, err := fetch(t, c, PageRequest{URL: s.URL + "/encoded"})
+	if e := wantError(t, err); !e.Permanent || !strings.Contains(e.Message, "too large") {
+		t.Errorf("got %+v", e)
+	}
+	_, err = c.Discover(t.Context(), domain.CrawlSpec{Sitemap: s.URL + "/sitemap.xml.gz"}, func([]domain.Link) error { return nil })
+	if e := wantError(t, err); !e.Permanent {
+		t.Errorf("got %+v", e)
+	}
+	runtime.ReadMemStats(&after)
+	if grown := after.TotalAlloc - before.TotalAlloc; grown > 256<<20 {
+		t.Errorf("%d MiB were allocated for a limit of 2", grown>>20)
+	}
+}
+
+func TestFetch_of_a_redirect_loop_ends(t *testing.T) {
+	t.Parallel()
+	s := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		next := map[string]string{"/a": "/b", "/b": "/a"}[r.URL.Path]
+		http.Redirect(w, r, next, http.StatusFound)
+	}))
+	_, _, err := fetch(t, local(t), PageRequest{URL: s.URL + "/a"})
+	if e := wantError(t, err); !e.Permanent || !strings.Contains(e.Message, "redirects") {
+		t.Errorf("got %+v", e)
+	}
+}
+
+func TestFetch_survives_hostile_HTML(t *testing.T) {
+	t.Parallel()
+	var links strings.Builder
+	for i := range 60_000 {
+		fmt.Fprintf(&links, "<a href='/p%d'>x</a>", i)
+	}
+	for name, body := range map[string]string{
+		"half a million elements within one another": strings.Repeat("<div>", 500_000),
+		"tables within one another":                  strings.Repeat("<table><tr><td>", 20_000),
+		"sixty thousand links":                       links.String(),
+		"an element with many attributes":            "<a " + strings.Repeat("a=1 ", 300_000) + ">",
+		"an unclosed comment":                        "<!--" + strings.Repeat("-", 1_000_000),
+		"binary":                                     "<html>" + strings.Repeat("\x00\xff\xfe", 100_000),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", "text/html")
+				_, _ = io.WriteString(w, body)
+			}))
+			p, got, err := fetch(t, local(t), PageRequest{
+				URL: s.URL, WantLinks: true, Scope: &domain.SiteScope{Root: s.URL, Follow: true},
+			})
+			if err != nil || got != body {
+				t.Errorf("got %d bytes, want %d; %v", len(got), len(body), err)
+			}
+			if len(p.Links) > maxLinksFromPage {
+				t.Errorf("%d links were taken", len(p.Links))
+			}
+		})
+	}
+}

@@ -1,0 +1,243 @@
+package crawl
+
+import (
+	"net/url"
+	"path"
+	"regexp"
+	"strings"
+
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// Refusal is why an address was not taken into a site, as a phrase for people.
+type Refusal string
+
+// The refusals.
+const (
+	RefusedNoURL     Refusal = "not a web address"
+	RefusedHost      Refusal = "another host"
+	RefusedPath      Refusal = "outside the path of the root"
+	RefusedIncluded  Refusal = "not matched by an include pattern"
+	RefusedExcluded  Refusal = "matched by an exclude pattern"
+	RefusedDepth     Refusal = "too many links away from the root"
+	RefusedTrap      Refusal = "looks like an endless series of pages"
+	RefusedMedia     Refusal = "an image, a style sheet or another file without text"
+	RefusedPageLimit Refusal = "the limit of pages is reached"
+)
+
+// DefaultMaxDepth is how many links away from its root a site is followed when its scope does not say.
+const DefaultMaxDepth = 10
+
+// scope is a domain.SiteScope made ready for testing many addresses.
+type scope struct {
+	root     *url.URL
+	hosts    map[string]bool // bare hosts (without "www.") that belong to the site
+	prefix   string          // path that pages lie under; "/" for all
+	include  []*regexp.Regexp
+	exclude  []*regexp.Regexp
+	maxDepth int
+}
+
+func newScope(s domain.SiteScope) (*scope, error) {
+	root, err := parseRef("", s.Root)
+	if err != nil {
+		return nil, permanent(s.Root, "the root address %q of the site is not a web address", s.Root)
+	}
+	sc := &scope{
+		root:     root,
+		hosts:    map[string]bool{bareHost(root): true},
+		prefix:   pathPrefix(root.EscapedPath()),
+		maxDepth: s.MaxDepth,
+	}
+	if sc.maxDepth <= 0 {
+		sc.maxDepth = DefaultMaxDepth
+	}
+	sc.include = compileAll(s.Include)
+	sc.exclude = compileAll(s.Exclude)
+	return sc, nil
+}
+
+// admit adds the host of an address that is known to belong to the site: a page that was accepted earlier, or where
+// the root redirects to.
+func (s *scope) admit(u *url.URL) { s.hosts[bareHost(u)] = true }
+
+// take normalises a link found on base and says whether it belongs to the site at the given depth. Links to the
+// root's host by http are turned to https where the root is https, so that a page has one address.
+func (s *scope) take(base, ref string, depth int) (string, Refusal) {
+	n, err := normaliseRef(base, ref)
+	if err != nil {
+		if err == errURLTooLong {
+			return "", RefusedTrap
+		}
+		return "", RefusedNoURL
+	}
+	u, err := url.Parse(n)
+	if err != nil {
+		return "", RefusedNoURL
+	}
+	if why := s.refuses(u, depth); why != "" {
+		return "", why
+	}
+	if s.root.Scheme == "https" && u.Scheme == "http" && u.Port() == "" && s.root.Port() == "" {
+		u.Scheme = "https"
+		n = u.String()
+	}
+	return n, ""
+}
+
+func (s *scope) refuses(u *url.URL, depth int) Refusal {
+	switch {
+	case !s.hosts[bareHost(u)]:
+		return RefusedHost
+	case !underPrefix(u.EscapedPath(), s.prefix):
+		return RefusedPath
+	case depth > s.maxDepth:
+		return RefusedDepth
+	case matchesAny(s.exclude, u.Path):
+		return RefusedExcluded
+	case len(s.include) > 0 && !matchesAny(s.include, u.Path):
+		return RefusedIncluded
+	case isMedia(u.Path):
+		return RefusedMedia
+	case isTrap(u):
+		return RefusedTrap
+	}
+	return ""
+}
+
+// bareHost is host and port without "www." and without the scheme's own port: http and https are the same site.
+func bareHost(u *url.URL) string {
+	h := strings.TrimPrefix(strings.ToLower(u.Hostname()), "www.")
+	if p := u.Port(); p != "" && !(u.Scheme == "http" && p == "80") && !(u.Scheme == "https" && p == "443") {
+		h += ":" + p
+	}
+	return h
+}
+
+// pathPrefix is what pages of a site with this root path start with: the path itself, or its directory where the
+// last segment names a file.
+func pathPrefix(p string) string {
+	if p == "" {
+		return "/"
+	}
+	if !strings.HasSuffix(p, "/") && path.Ext(path.Base(p)) != "" {
+		return p[:strings.LastIndexByte(p, '/')+1]
+	}
+	return p
+}
+
+// underPrefix keeps /docsearch out of /docs, and lets /docs into /docs/.
+func underPrefix(p, prefix string) bool {
+	dir := strings.TrimSuffix(prefix, "/")
+	rest, ok := strings.CutPrefix(p, dir)
+	return ok && (rest == "" || rest[0] == '/')
+}
+
+const (
+	maxGlobs     = 100
+	maxGlobBytes = 1_000
+)
+
+// compileAll turns glob patterns of paths into expressions. "*" stands for anything within one segment, "**" for
+// anything, "?" for one character; a pattern that ends in "/" takes everything below; one that does not start with
+// "/" may match from any segment on. Go's expressions run in linear time, so a pattern cannot be an attack.
+func compileAll(patterns []string) []*regexp.Regexp {
+	var out []*regexp.Regexp
+	for _, p := range patterns[:min(len(patterns), maxGlobs)] {
+		if p = strings.TrimSpace(p); p != "" && len(p) <= maxGlobBytes {
+			out = append(out, compileGlob(p))
+		}
+	}
+	return out
+}
+
+func compileGlob(p string) *regexp.Regexp {
+	var b strings.Builder
+	b.WriteString("^")
+	if !strings.HasPrefix(p, "/") {
+		b.WriteString("(?:.*/)?")
+	}
+	for i := 0; i < len(p); i++ {
+		switch {
+		case strings.HasPrefix(p[i:], "**"):
+			b.WriteString(".*")
+			i++
+		case p[i] == '*':
+			b.WriteString("[^/]*")
+		case p[i] == '?':
+			b.WriteString("[^/]")
+		default:
+			n := 1
+			for i+n < len(p) && p[i+n] != '*' && p[i+n] != '?' {
+				n++
+			}
+			b.WriteString(regexp.QuoteMeta(strings.ToValidUTF8(p[i:i+n], "\uFFFD")))
+			i += n - 1
+		}
+	}
+	if strings.HasSuffix(p, "/") {
+		b.WriteString(".*")
+	}
+	b.WriteString("$")
+	return regexp.MustCompile("(?s)" + b.String())
+}
+
+func matchesAny(res []*regexp.Regexp, p string) bool {
+	for _, re := range res {
+		if re.MatchString(p) {
+			return true
+		}
+	}
+	return false
+}
+
+// mediaExtensions are of files that hold no text for us, so that no request is spent on them.
+var mediaExtensions = extensions(`.png .jpg .jpeg .gif .webp .avif .svg .ico .bmp .tif .tiff .heic .mp3 .mp4 .m4a .m4v .wav
+	.ogg .ogv .webm .avi .mov .mkv .flac .aac .css .js .mjs .map .woff .woff2 .ttf .otf .eot .zip .gz .tgz .bz2 .xz .7z
+	.rar .tar .exe .msi .dmg .pkg .deb .rpm .apk .iso .bin .jar .wasm .psd .ai .eps .torrent .swf`)
+
+func extensions(list string) map[string]bool {
+	m := make(map[string]bool)
+	for _, e := range strings.Fields(list) {
+		m[e] = true
+	}
+	return m
+}
+
+func isMedia(p string) bool { return mediaExtensions[strings.ToLower(path.Ext(p))] }
+
+const (
+	maxSegments    = 20
+	maxParameters  = 8
+	maxRepetitions = 3
+)
+
+// isTrap recognises the addresses that badly built sites make without end: relative links that pile up segments
+// (/a/b/a/b/a/b/…) and parameters that pile up with every click.
+func isTrap(u *url.URL) bool {
+	segments := strings.Split(strings.Trim(u.EscapedPath(), "/"), "/")
+	if len(segments) > maxSegments {
+		return true
+	}
+	seen := make(map[string]int, len(segments))
+	for _, s := range segments {
+		if seen[s]++; s != "" && seen[s] > maxRepetitions || s == "" && seen[s] > 1 {
+			return true
+		}
+	}
+	if u.RawQuery == "" {
+		return false
+	}
+	params := strings.Split(u.RawQuery, "&")
+	if len(params) > maxParameters {
+		return true
+	}
+	keys := make(map[string]int, len(params))
+	for _, p := range params {
+		k, _, _ := strings.Cut(p, "=")
+		if keys[k]++; keys[k] > maxRepetitions {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,158 @@
+package crawl
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// maxHTMLBytes is how much of an HTML page is parsed for links and title; the page itself may be larger.
+const maxHTMLBytes = 8 << 20
+
+// pageRequest marks, in a request's context, the request for the page itself. Colly's own question for robots.txt
+// lacks it.
+type pageRequest struct{}
+
+// hop is one request of a fetch and the transport that colly makes it with. It answers colly's question for
+// robots.txt from the cache, waits for the host's turn, and keeps the body, unpacked and bounded; colly is handed
+// HTML only.
+type hop struct {
+	crawler *Crawler
+	ctx     context.Context
+	limit   int64          // bytes of body
+	anyType bool           // read bodies of every type
+	budget  *time.Duration // what is left of the fetch's time
+
+	answered bool // the fields below are set
+	status   int
+	header   http.Header
+	kind     contentType
+	body     *Body // nil unless the status is 2xx
+}
+
+// RoundTrip implements http.RoundTripper.
+func (h *hop) RoundTrip(req *http.Request) (*http.Response, error) {
+	if req.Context().Value(pageRequest{}) == nil {
+		return h.answerRobots(req)
+	}
+	if err := h.crawler.guard.checkURL(req.URL); err != nil {
+		return nil, err
+	}
+	u := req.URL.String()
+	release, err := h.crawler.limiter.acquire(h.ctx, req.URL.Host, u)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+
+	start := h.crawler.opts.Now()
+	ctx, cancel := context.WithTimeout(h.ctx, *h.budget)
+	defer cancel()
+	defer func() { *h.budget -= h.crawler.opts.Now().Sub(start) }()
+
+	res, err := h.crawler.transport.RoundTrip(req.WithContext(ctx))
+	if err != nil {
+		return nil, err
+	}
+	defer res.Body.Close()
+	if err := h.keep(req, res); err != nil {
+		return nil, err
+	}
+	h.answered = true
+	return h.forColly(req, res)
+}
+
+// answerRobots answers colly's question with the rules that bind us.
+func (h *hop) answerRobots(req *http.Request) (*http.Response, error) {
+	r, err := h.crawler.robots.get(h.ctx, req.URL)
+	if err != nil {
+		return nil, err
+	}
+	if r.crawlDelay > 0 {
+		h.crawler.limiter.setCrawlDelay(req.URL.Host, r.crawlDelay)
+	}
+	return &http.Response{
+		StatusCode: http.StatusOK, Status: "200 OK", Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: make(http.Header), Body: io.NopCloser(bytes.NewReader(r.text)),
+		ContentLength: int64(len(r.text)), Request: req,
+	}, nil
+}
+
+// keep takes over what the answer says, and its body where there is content.
+func (h *hop) keep(req *http.Request, res *http.Response) error {
+	h.status, h.header = res.StatusCode, res.Header
+	u := req.URL.String()
+	if res.StatusCode < 200 || res.StatusCode >= 300 {
+		if res.StatusCode == http.StatusTooManyRequests || res.StatusCode == http.StatusServiceUnavailable {
+			if d, ok := parseRetryAfter(res.Header.Get("Retry-After"), h.crawler.opts.Now()); ok {
+				h.crawler.limiter.hold(req.URL.Host, d)
+			}
+		}
+		// A short error page is read, so that the connection can serve again.
+		_, _ = io.CopyN(io.Discard, res.Body, 16<<10)
+		return nil
+	}
+	if media := declaredType(res.Header.Get("Content-Type")).media; !h.anyType && isPlainMedia(media) {
+		return permanent(u, "%s holds no text: it is of type %s", u, media)
+	}
+	r, err := decoded(res.Body, res.Header.Get("Content-Encoding"))
+	if err == nil {
+		h.body, err = spool(r, h.limit, h.crawler.opts.TempDir)
+	}
+	var encoding errEncoding
+	switch {
+	case err == nil:
+	case errors.Is(err, errTooLarge):
+		return permanent(u, "%s is too large: the limit is %d bytes", u, h.limit).because(err)
+	case errors.As(err, &encoding):
+		return permanent(u, "%s cannot be read: the server packs it as %q", u, string(encoding)).because(err)
+	default:
+		return err
+	}
+	head, err := h.body.head(512)
+	if err != nil {
+		return err
+	}
+	h.kind = effectiveType(res.Header.Get("Content-Type"), head, req.URL.Path)
+	return nil
+}
+
+// forColly makes the answer that colly sees: a type it can go by, and a body only where it is HTML.
+func (h *hop) forColly(req *http.Request, res *http.Response) (*http.Response, error) {
+	out := *res
+	out.Request = req
+	out.Header = res.Header.Clone()
+	out.Header.Del("Content-Encoding")
+	out.Header.Del("Content-Length")
+	out.Header.Set("Content-Type", h.kind.String())
+	out.Uncompressed = true // else colly unpacks ".xml.gz" without a bound
+	out.ContentLength = -1
+	out.Body = http.NoBody
+	if h.body == nil || !h.kind.isHTML() {
+		return &out, nil
+	}
+	head, err := h.body.head(maxHTMLBytes)
+	if err != nil {
+		return nil, err
+	}
+	if h.kind.charset == "" {
+		out.Header.Set("Content-Type", contentType{media: h.kind.media, charset: guessCharset(head)}.String())
+	}
+	out.Body = io.NopCloser(bytes.NewReader(head))
+	return &out, nil
+}
+
+// release gives up the body, if there is one.
+func (h *hop) release() error { return h.body.Close() }
+
+// location is where a redirect leads, "" if the answer is none.
+func (h *hop) location() string {
+	if !isRedirect(h.status) {
+		return ""
+	}
+	return strings.TrimSpace(h.header.Get("Location"))
+}
