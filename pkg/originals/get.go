@@ -1,0 +1,87 @@
+package originals
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// Get returns the content of an original, or ErrNotFound. The reader checks it: in place of io.EOF it returns
+// ErrCorrupt if what was read is not what was stored, and ErrNotFound if the original was deleted meanwhile. It
+// holds one chunk in memory and must be closed; it ends with ctx and is not safe for concurrent use.
+func (s *Store) Get(ctx context.Context, key string) (io.ReadCloser, error) {
+	info, err := s.lookUp(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	sum, err := digestOf(info)
+	if err != nil {
+		return nil, err
+	}
+	return &reader{ctx: ctx, store: s, info: info, sum: sum, hash: sha256.New(), next: 1}, nil
+}
+
+// reader asks for one chunk at a time, so that a slow caller holds up nothing.
+type reader struct {
+	ctx   context.Context // of Get: an io.Reader has no other way to be told
+	store *Store
+	info  jetstream.ObjectInfo
+	sum   string // hex SHA-256 the content must have
+	hash  hash.Hash
+
+	rest   []byte // of the current chunk
+	next   uint64 // sequence from which to look for the next chunk
+	chunks uint32
+	size   uint64
+	err    error // what every later Read returns
+}
+
+// Read implements io.Reader.
+func (r *reader) Read(p []byte) (int, error) {
+	if len(r.rest) == 0 && r.err == nil {
+		r.err = r.fetch()
+	}
+	if len(r.rest) == 0 {
+		return 0, r.err
+	}
+	n := copy(p, r.rest)
+	r.rest = r.rest[n:]
+	return n, nil
+}
+
+// fetch brings the next chunk, or io.EOF after the last if the content is right.
+func (r *reader) fetch() error {
+	if r.chunks == r.info.Chunks {
+		if r.size != r.info.Size || hex.EncodeToString(r.hash.Sum(nil)) != r.sum {
+			return fmt.Errorf("original %s: %w", r.info.Name, ErrCorrupt)
+		}
+		return io.EOF
+	}
+	msg, err := r.store.stream.GetMsg(r.ctx, r.next, jetstream.WithGetMsgSubject(chunkPrefix+r.info.NUID))
+	if errors.Is(err, jetstream.ErrMsgNotFound) {
+		if _, err := r.store.lookUp(r.ctx, r.info.Name); err != nil {
+			return err // deleted while it was read
+		}
+		return fmt.Errorf("original %s: chunk %d of %d is missing: %w", r.info.Name, r.chunks+1, r.info.Chunks, ErrCorrupt)
+	}
+	if err != nil {
+		return fmt.Errorf("reading original %s: %w", r.info.Name, err)
+	}
+	r.rest, r.next = msg.Data, msg.Sequence+1
+	r.chunks++
+	r.size += uint64(len(msg.Data))
+	r.hash.Write(msg.Data)
+	return nil
+}
+
+// Close implements io.Closer. Reads after it fail.
+func (r *reader) Close() error {
+	r.rest, r.err = nil, errors.New("originals: read after close")
+	return nil
+}

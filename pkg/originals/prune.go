@@ -1,0 +1,47 @@
+package originals
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// Prune removes chunks that belong to no original, left behind by a process that was killed during a Put or a
+// Delete, and returns of how many originals there were such. Chunks younger than twice MaxPutTime are spared: their
+// Put may still be under way.
+func (s *Store) Prune(ctx context.Context) (int, error) {
+	// Chunks before metadata: an original that is completed in between has its metadata by the time they are read.
+	info, err := s.stream.Info(ctx, jetstream.WithSubjectFilter(chunkPrefix+"*"))
+	if err != nil {
+		return 0, fmt.Errorf("listing chunks of originals: %w", err)
+	}
+	stray := info.State.Subjects
+	err = s.eachMeta(ctx, func(o jetstream.ObjectInfo) error {
+		delete(stray, chunkPrefix+o.NUID)
+		return nil
+	})
+	if err != nil {
+		return 0, err
+	}
+	pruned := 0
+	for subject := range stray {
+		msg, err := s.stream.GetLastMsgForSubject(ctx, subject)
+		if errors.Is(err, jetstream.ErrMsgNotFound) {
+			continue
+		}
+		if err != nil {
+			return pruned, fmt.Errorf("looking at chunks without an original: %w", err)
+		}
+		if s.now().Sub(msg.Time) < 2*MaxPutTime {
+			continue
+		}
+		if err := s.stream.Purge(ctx, jetstream.WithPurgeSubject(subject)); err != nil {
+			return pruned, fmt.Errorf("removing chunks %s without an original: %w", strings.TrimPrefix(subject, chunkPrefix), err)
+		}
+		pruned++
+	}
+	return pruned, nil
+}

@@ -1,0 +1,207 @@
+package originals
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/nats-io/nuid"
+
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// chunkSize in bytes: half of the largest message. Each chunk is one write to disk, so large ones are cheap.
+const chunkSize = 512 << 10
+
+// MaxPutTime bounds a Put. Prune spares chunks that are younger than twice that.
+const MaxPutTime = time.Hour
+
+// cleanTimeout bounds the removal of a Put that did not succeed; ctx may have ended by then.
+const cleanTimeout = 10 * time.Second
+
+// PutOptions describe the content of a Put.
+type PutOptions struct {
+	MaxBytes int64  // content beyond it is refused with ErrTooLarge; required
+	MIMEType string // as declared or sniffed, returned with the original
+	Name     string // file name or address, returned with the original
+}
+
+// buffers are reused: an upload needs one chunk in memory, whatever its size.
+var buffers = sync.Pool{New: func() any { return new([chunkSize]byte) }}
+
+// Put stores what r yields under the key. When it returns nil, the content is as durable as the server's storage
+// makes it (an embedded server: it survives power loss). When it fails, nothing of the content is left, except that
+// chunks stay for Prune if the server could not be reached to remove them.
+//
+// A key is used once. Putting the same content again changes nothing and succeeds, so that a job may be done twice;
+// other content fails with ErrExists. Content over the limit fails with ErrTooLarge, errors of r are wrapped.
+func (s *Store) Put(ctx context.Context, key string, r io.Reader, o PutOptions) (domain.Original, error) {
+	if _, err := DatasourceID(key); err != nil {
+		return domain.Original{}, err
+	}
+	if o.MaxBytes <= 0 {
+		return domain.Original{}, fmt.Errorf("storing original %s: no limit is given", key)
+	}
+	ctx, cancel := context.WithTimeout(ctx, MaxPutTime)
+	defer cancel()
+	p := &put{Store: s, key: key, opts: o, id: nuid.Next()}
+	original, err := p.run(ctx, r)
+	if err == nil {
+		return original, nil
+	}
+	if clean := p.clean(ctx); clean != nil {
+		err = errors.Join(err, clean)
+	}
+	if errors.Is(err, ErrExists) {
+		return s.same(ctx, original, err)
+	}
+	return domain.Original{}, err
+}
+
+// same returns the original if what is stored under its key is the same content, else err.
+func (s *Store) same(ctx context.Context, o domain.Original, err error) (domain.Original, error) {
+	info, lookErr := s.lookUp(ctx, o.Key)
+	if lookErr != nil {
+		return domain.Original{}, errors.Join(err, lookErr)
+	}
+	if sum, digestErr := digestOf(info); digestErr != nil || sum != o.SHA256 || int64(info.Size) != o.Size {
+		return domain.Original{}, err
+	}
+	return o, nil
+}
+
+// put is one Put.
+type put struct {
+	*Store
+	key    string
+	opts   PutOptions
+	id     string // of the object's chunks
+	chunks uint32
+}
+
+func (p *put) run(ctx context.Context, r io.Reader) (domain.Original, error) {
+	buffer := buffers.Get().(*[chunkSize]byte)
+	defer buffers.Put(buffer)
+	hash := sha256.New()
+	var size int64
+	for eof := false; !eof; {
+		if err := ctx.Err(); err != nil {
+			return domain.Original{}, fmt.Errorf("storing original %s: %w", p.key, err)
+		}
+		room := buffer[:]
+		if left := p.opts.MaxBytes - size; left < chunkSize {
+			room = buffer[:left+1] // one byte more than allowed is enough to know
+		}
+		var n int
+		var err error
+		if n, eof, err = fill(r, room); err != nil {
+			return domain.Original{}, fmt.Errorf("reading the content of original %s: %w", p.key, err)
+		}
+		if size += int64(n); size > p.opts.MaxBytes {
+			return domain.Original{}, fmt.Errorf("%w: original %s has more than %d bytes", ErrTooLarge, p.key, p.opts.MaxBytes)
+		}
+		if n == 0 {
+			continue
+		}
+		hash.Write(buffer[:n])
+		// In order and one at a time: the order of the chunks is that of their sequences.
+		if _, err := p.js.Publish(ctx, chunkPrefix+p.id, buffer[:n], jetstream.WithExpectStream(streamName)); err != nil {
+			return domain.Original{}, fmt.Errorf("storing original %s: %w", p.key, err)
+		}
+		p.chunks++
+	}
+	o := domain.Original{
+		Key: p.key, SHA256: hex.EncodeToString(hash.Sum(nil)), Size: size, MIMEType: p.opts.MIMEType, Name: p.opts.Name,
+	}
+	return o, p.seal(ctx, o, hash.Sum(nil))
+}
+
+// fill reads until the room is full or the content ends. Unlike io.ReadFull it keeps the end apart from a
+// connection that broke, which net/http reports as io.ErrUnexpectedEOF: half an upload must not pass for a whole one.
+func fill(r io.Reader, room []byte) (n int, eof bool, err error) {
+	const maxEmpty = 100 // reads in a row that give nothing
+	for empty := 0; n < len(room); {
+		m, err := r.Read(room[n:])
+		n += m
+		switch {
+		case err == io.EOF: // the very value, as io.Reader promises
+			return n, true, nil
+		case err != nil:
+			return n, false, err
+		case m > 0:
+			empty = 0
+		default:
+			if empty++; empty == maxEmpty {
+				return n, false, io.ErrNoProgress
+			}
+		}
+	}
+	return n, false, nil
+}
+
+// seal writes the metadata that make the chunks an object, unless the key has been used.
+func (p *put) seal(ctx context.Context, o domain.Original, sum []byte) error {
+	data, err := json.Marshal(jetstream.ObjectInfo{
+		ObjectMeta: jetstream.ObjectMeta{Name: p.key, Opts: &jetstream.ObjectMetaOptions{ChunkSize: chunkSize}},
+		Bucket:     Bucket,
+		NUID:       p.id,
+		Size:       uint64(o.Size),
+		Chunks:     p.chunks,
+		Digest:     digestPrefix + base64.URLEncoding.EncodeToString(sum),
+	})
+	if err != nil {
+		return fmt.Errorf("encoding the metadata of original %s: %w", p.key, err)
+	}
+	msg := &nats.Msg{Subject: metaSubject(p.key), Data: data, Header: nats.Header{}}
+	_, err = p.js.PublishMsg(ctx, msg, jetstream.WithExpectStream(streamName), jetstream.WithExpectLastSequencePerSubject(0))
+	var api *jetstream.APIError
+	if errors.As(err, &api) && (api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence ||
+		api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant) {
+		return fmt.Errorf("original %s: %w", p.key, ErrExists)
+	}
+	if err != nil {
+		return fmt.Errorf("storing the metadata of original %s: %w", p.key, err)
+	}
+	return nil
+}
+
+// clean removes what the Put has written. The metadata may have been stored although the answer was lost: it goes
+// too, but only if it is of this Put.
+func (p *put) clean(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanTimeout)
+	defer cancel()
+	info, err := p.lookUp(ctx, p.key)
+	if err == nil && info.NUID == p.id {
+		return p.Delete(ctx, p.key)
+	}
+	if err != nil && !errors.Is(err, ErrNotFound) {
+		return err
+	}
+	if err := p.stream.Purge(ctx, jetstream.WithPurgeSubject(chunkPrefix+p.id)); err != nil {
+		return fmt.Errorf("removing the chunks of original %s: %w", p.key, err)
+	}
+	return nil
+}
+
+const digestPrefix = "SHA-256="
+
+// digestOf returns the hex SHA-256 that an object was stored with.
+func digestOf(info jetstream.ObjectInfo) (string, error) {
+	encoded, ok := strings.CutPrefix(info.Digest, digestPrefix)
+	sum, err := base64.URLEncoding.DecodeString(encoded)
+	if !ok || err != nil || len(sum) != sha256.Size {
+		return "", fmt.Errorf("%w: digest %s of original %s", ErrCorrupt, strconv.Quote(info.Digest), info.Name)
+	}
+	return hex.EncodeToString(sum), nil
+}
