@@ -165,6 +165,10 @@ func (d *delivery) end(ctx context.Context, runErr error) (Result, error) {
 		}
 		return d.finish(ctx, Failed, runErr)
 	}
+	var later *laterError
+	if errors.As(runErr, &later) {
+		return d.postpone(ctx, later)
+	}
 	next, err := d.broker.attempts.change(ctx, d.job.Generation, d.tally, func(t *tally) {
 		t.Failures++
 		t.LastError = messageFor(runErr)
@@ -204,6 +208,19 @@ func (d *delivery) comeBack(ctx context.Context, runErr, reason error) (Result, 
 		d.tally = next
 	}
 	return Unsettled, errors.Join(runErr, reason, err)
+}
+
+// postpone sends the job back to come again when its turn may have come.
+func (d *delivery) postpone(ctx context.Context, later *laterError) (Result, error) {
+	next, err := d.broker.attempts.change(ctx, d.job.Generation, d.tally, func(t *tally) { t.HandBacks++ })
+	if err != nil {
+		return Unsettled, errors.Join(later, err)
+	}
+	d.tally = next
+	if err := d.msg.NakWithDelay(d.retry.jitter(max(later.after, d.opts.RetryMin))); err != nil {
+		return Unsettled, errors.Join(later, err)
+	}
+	return HandedBack, later
 }
 
 func (d *delivery) handBack(ctx context.Context, runErr error) (Result, error) {

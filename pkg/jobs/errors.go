@@ -42,6 +42,15 @@ func RetryAfter(d time.Duration, err error) error {
 	return &retryError{after: d, err: err}
 }
 
+// Later marks a run that could not begin because it is not the job's turn: a host that is being asked by others. The job
+// comes back after d, and that counts as nothing. A nil err gives nil.
+func Later(d time.Duration, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &laterError{after: d, err: err}
+}
+
 type permanentError struct{ err error }
 
 func (e *permanentError) Error() string { return e.err.Error() }
@@ -54,6 +63,14 @@ type retryError struct {
 
 func (e *retryError) Error() string { return e.err.Error() }
 func (e *retryError) Unwrap() error { return e.err }
+
+type laterError struct {
+	after time.Duration
+	err   error
+}
+
+func (e *laterError) Error() string { return e.err.Error() }
+func (e *laterError) Unwrap() error { return e.err }
 
 // panicError is what a recovered panic of a handler becomes. People see no stack.
 type panicError struct {

@@ -1,0 +1,40 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// Outstanding reports whether a job may still come to a worker, or is with one: its message is in JOBS and not yet known
+// to be acknowledged. A job that was acknowledged while an older one is still open counts as outstanding until that one
+// is done too.
+func (b *Broker) Outstanding(ctx context.Context, job domain.Job) (bool, error) {
+	if err := checkJob(job); err != nil {
+		return false, err
+	}
+	msg, err := b.jobs.GetLastMsgForSubject(ctx, jobSubject(job.Kind, job.DatastoreID, job.DatasourceID))
+	if isNoMessage(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("looking up job %s: %w", job.ID, err)
+	}
+	last, err := decodeJob(msg.Subject, msg.Data)
+	if err != nil || last.ID != job.ID {
+		return false, nil // another job has taken its place
+	}
+	consumer, err := b.js.Consumer(ctx, StreamJobs, workerName(job.Kind)) // carries fresh positions
+	if errors.Is(err, jetstream.ErrConsumerNotFound) {
+		return true, nil // no worker of the kind has ever come
+	}
+	if err != nil {
+		return false, fmt.Errorf("looking up the workers of %s jobs: %w", job.Kind, err)
+	}
+	info := consumer.CachedInfo()
+	return msg.Sequence > info.AckFloor.Stream && info.NumPending+uint64(info.NumAckPending) > 0, nil
+}
