@@ -24,6 +24,7 @@ type States interface {
 type Applier struct {
 	Events EventLog
 	States States
+	Hub    *Hub // nil: nobody watches
 	Log    *slog.Logger
 }
 
@@ -34,6 +35,7 @@ func (a *Applier) Run(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("applying %s of job %s: %w", ev.Type, ev.JobID, err)
 		}
+		a.tell(ev, applied)
 		if ev.Type == domain.EventError && applied.Changed {
 			a.Log.Info("datasource ended with an error", "datasource", ev.DatasourceID, "job", ev.JobID)
 		}
@@ -43,4 +45,14 @@ func (a *Applier) Run(ctx context.Context) error {
 		return fmt.Errorf("consuming events: %w", err)
 	}
 	return nil
+}
+
+func (a *Applier) tell(ev domain.Event, applied catalog.Applied) {
+	if a.Hub == nil || !applied.Changed {
+		return
+	}
+	a.Hub.Changed(ev.DatastoreID, ev.DatasourceID)
+	if applied.Site != nil {
+		a.Hub.Changed(ev.DatastoreID, applied.Site.ID)
+	}
 }

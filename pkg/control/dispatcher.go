@@ -29,6 +29,7 @@ type Dispatcher struct {
 	Outbox Outbox
 	Jobs   Publisher
 	Window int
+	Hub    *Hub // nil: nobody watches
 	Log    *slog.Logger
 	Now    func() time.Time
 }
@@ -85,6 +86,11 @@ func (d *Dispatcher) mark(ctx context.Context, published []domain.Job) error {
 	}
 	if err := d.Outbox.PublishedAll(ctx, published); err != nil {
 		return fmt.Errorf("marking %d jobs as published: %w", len(published), err)
+	}
+	if d.Hub != nil {
+		for _, job := range published {
+			d.Hub.Changed(job.DatastoreID, job.DatasourceID)
+		}
 	}
 	return nil
 }

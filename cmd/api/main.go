@@ -1,0 +1,21 @@
+// Command api is Sluice's HTTP service. Without configuration it is the whole of Sluice in one process: HTTP API,
+// embedded NATS server, ingestor and crawler, with everything kept in ./data.
+//
+//	api [serve] [flags]      serve (the default)
+//	api keys create|list|revoke
+//	api version
+//
+// `api --help` lists the settings.
+package main
+
+import (
+	"os"
+
+	"github.com/sluice/sluice/pkg/app"
+	"github.com/sluice/sluice/pkg/extract"
+)
+
+func main() {
+	extract.RunChildIfAsked() // does not return in a process that reads documents
+	os.Exit(app.Main(app.API, os.Args[1:], os.Environ(), os.Stdout, os.Stderr))
+}

@@ -1,0 +1,128 @@
+// Package app ties the parts of Sluice together into its processes: api, ingestor and crawler. A process is a value
+// with Start and Stop, so that a test can run the very program in a temporary directory.
+package app
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"strings"
+	"syscall"
+
+	"github.com/sluice/sluice/pkg/config"
+)
+
+// Shape is a kind of process.
+type Shape string
+
+// The shapes.
+const (
+	API      Shape = "api"
+	Ingestor Shape = "ingestor"
+	Crawler  Shape = "crawler"
+)
+
+// Main runs a process until it is told to stop and returns its exit code: 0 after a clean stop, 1 when it could not run,
+// 2 when it was called wrongly.
+func Main(shape Shape, args, environ []string, stdout, stderr io.Writer) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	err := run(ctx, shape, args, environ, stdout, stderr)
+	var usage usageError
+	switch {
+	case err == nil, errors.Is(err, flag.ErrHelp):
+		return 0
+	case errors.As(err, &usage):
+		fmt.Fprintf(stderr, "%s: %v\n", shape, err)
+		return 2
+	default:
+		fmt.Fprintf(stderr, "%s: %v\n", shape, err)
+		return 1
+	}
+}
+
+// usageError is a fault of how the program was called.
+type usageError struct{ error }
+
+func (e usageError) Unwrap() error { return e.error }
+
+func run(ctx context.Context, shape Shape, args, environ []string, stdout, stderr io.Writer) error {
+	command := "serve"
+	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
+		command, args = args[0], args[1:]
+	}
+	switch {
+	case command == "version":
+		fmt.Fprintln(stdout, shape, Version())
+		return nil
+	case command == "keys" && shape == API:
+		return keysCommand(ctx, args, environ, stdout)
+	case command != "serve":
+		return usageError{fmt.Errorf("there is no command %q; see --help", command)}
+	}
+	c, err := config.Parse(args, environ, stdout)
+	if errors.Is(err, flag.ErrHelp) {
+		return err
+	}
+	if err != nil {
+		return usageError{err}
+	}
+	return Serve(ctx, shape, c, stdout, stderr)
+}
+
+// Serve runs a process of the shape until ctx ends.
+func Serve(ctx context.Context, shape Shape, c config.Config, stdout, stderr io.Writer) (err error) {
+	log := newLogger(stderr, c.LogLevel)
+	var process interface {
+		Start(context.Context) error
+		Stop() error
+		Failed() <-chan error
+	}
+	switch shape {
+	case API:
+		process = NewService(c, log, stdout)
+	case Crawler:
+		process = NewCrawlWorker(c, log)
+	default:
+		// Until an engine that several processes can write is configured, there is nothing an ingestor could write to.
+		return errors.New("an ingestor process of its own cannot use the embedded index, which belongs to the api process: " +
+			"let the api process do the work (SLUICE_WORKERS=true)")
+	}
+	if err := process.Start(ctx); err != nil {
+		return errors.Join(err, process.Stop())
+	}
+	select {
+	case <-ctx.Done():
+		log.Info("stopping")
+		return process.Stop()
+	case err := <-process.Failed():
+		return errors.Join(err, process.Stop())
+	}
+}
+
+// Version says what was built.
+func Version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	version := info.Main.Version
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" {
+			version += " " + s.Value[:min(12, len(s.Value))]
+		}
+	}
+	return version + " " + info.GoVersion
+}
+
+func newLogger(w io.Writer, level string) *slog.Logger {
+	var l slog.Level
+	_ = l.UnmarshalText([]byte(level)) // config has checked it
+	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: l}))
+}

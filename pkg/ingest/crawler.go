@@ -1,0 +1,157 @@
+package ingest
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/sluice/sluice/pkg/crawl"
+	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/jobs"
+	"github.com/sluice/sluice/pkg/originals"
+)
+
+// Web fetches pages and discovers sites; a *crawl.Error says whether trying again helps.
+type Web interface {
+	Fetch(ctx context.Context, req crawl.PageRequest) (crawl.Page, error)
+	Discover(ctx context.Context, spec domain.CrawlSpec, emit func([]domain.Link) error) (crawl.Discovery, error)
+}
+
+// Keeper stores fetched pages. It fails with originals.ErrExists when the key has been written, by an earlier run of
+// the same job.
+type Keeper interface {
+	Put(ctx context.Context, key string, r io.Reader, o originals.PutOptions) (domain.Original, error)
+}
+
+// Crawler handles crawl jobs: a page becomes an original, a site becomes links to its pages.
+type Crawler struct {
+	Web       Web
+	Originals Keeper
+	Events    Events
+	Now       func() time.Time
+}
+
+// Handle does one job. Its error is jobs.Permanent when doing the job again cannot help.
+func (c *Crawler) Handle(ctx context.Context, job domain.Job) error {
+	report := reporter{events: c.Events, job: job, now: c.Now}
+	if job.Crawl == nil {
+		return jobs.Permanent(errors.New("there is no address to fetch"))
+	}
+	stage, do := "fetching", c.page
+	if job.Type == domain.TypeWebSite {
+		stage, do = "discovering", c.site
+	}
+	if err := report.progress(ctx, domain.EventRunning, stage, 0, 0); err != nil {
+		return err
+	}
+	return verdict(do(ctx, job, report))
+}
+
+// verdict turns the crawler's kinds of error into those of the job stream.
+func verdict(err error) error {
+	var e *crawl.Error
+	switch {
+	case !errors.As(err, &e):
+		return err
+	case e.Permanent:
+		return jobs.Permanent(err)
+	case e.Deferred:
+		return jobs.Later(e.RetryAfter, err)
+	default:
+		return jobs.RetryAfter(e.RetryAfter, err)
+	}
+}
+
+// site emits the pages it finds. Whether their links are to be followed is known only at the end, and then just one
+// page, the root, has been found; so the latest group of links is held back until the next or the end.
+func (c *Crawler) site(ctx context.Context, job domain.Job, report reporter) error {
+	var held []domain.Link
+	emit := func(follow bool) error {
+		if len(held) == 0 {
+			return nil
+		}
+		ev := report.event(domain.EventDiscovered)
+		ev.Links, ev.Follow = held, follow
+		return report.emit(ctx, ev)
+	}
+	found, err := c.Web.Discover(ctx, *job.Crawl, func(links []domain.Link) error {
+		if err := emit(false); err != nil {
+			return err
+		}
+		held = append([]domain.Link(nil), links...)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if err := emit(found.Follow); err != nil {
+		return err
+	}
+	ev := report.event(domain.EventSynched)
+	ev.Warnings = found.Problems
+	return report.emit(ctx, ev)
+}
+
+func (c *Crawler) page(ctx context.Context, job domain.Job, report reporter) (err error) {
+	spec := job.Crawl
+	page, err := c.Web.Fetch(ctx, crawl.PageRequest{
+		URL: spec.URL, ETag: spec.ETag, LastModified: spec.LastModified, Depth: spec.Depth,
+		Scope: spec.Site, WantLinks: spec.Site != nil && spec.Site.Follow && spec.Depth < spec.Site.MaxDepth,
+	})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, page.Close()) }()
+	switch {
+	case page.NotModified:
+		return report.emit(ctx, report.event(domain.EventUnchanged))
+	case page.NoIndex:
+		return jobs.Permanent(fmt.Errorf("%s asks not to be indexed (noindex)", page.URL))
+	}
+	// Links go first: once the page is fetched, its job is done and the site may count as complete.
+	for links := page.Links; len(links) > 0; {
+		n := min(len(links), domain.MaxLinksPerEvent)
+		ev := report.event(domain.EventDiscovered)
+		ev.Links = links[:n]
+		if err := report.emit(ctx, ev); err != nil {
+			return err
+		}
+		links = links[n:]
+	}
+	original, err := c.keep(ctx, job, page)
+	if err != nil {
+		return err
+	}
+	ev := report.event(domain.EventFetched)
+	ev.Fetched = &domain.Fetched{
+		Original: original, URL: page.URL, Title: page.Title, ETag: page.ETag, LastModified: page.LastModified,
+	}
+	return report.emit(ctx, ev)
+}
+
+// keep stores the page under a key that follows from the job's generation and the content.
+func (c *Crawler) keep(ctx context.Context, job domain.Job, page crawl.Page) (domain.Original, error) {
+	digest := sha256.New()
+	if _, err := io.Copy(digest, page.Body); err != nil {
+		return domain.Original{}, fmt.Errorf("reading the page: %w", err)
+	}
+	if _, err := page.Body.Seek(0, io.SeekStart); err != nil {
+		return domain.Original{}, fmt.Errorf("rewinding the page: %w", err)
+	}
+	sum := hex.EncodeToString(digest.Sum(nil))
+	key := originals.PageKey(job.DatasourceID, job.Generation, sum)
+	original, err := c.Originals.Put(ctx, key, page.Body, originals.PutOptions{
+		MaxBytes: page.Body.Size(), MIMEType: page.MIMEType, Name: page.URL,
+	})
+	if errors.Is(err, originals.ErrExists) {
+		return domain.Original{Key: key, SHA256: sum, Size: page.Body.Size(), MIMEType: page.MIMEType, Name: page.URL}, nil
+	}
+	if err != nil {
+		return domain.Original{}, fmt.Errorf("storing the page: %w", err)
+	}
+	return original, nil
+}
