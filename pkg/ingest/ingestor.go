@@ -109,11 +109,10 @@ func (i *Ingestor) document(ctx context.Context, job domain.Job) (*domain.Docume
 	}
 	defer body.Close()
 	doc, err := i.Extractor.Extract(ctx, extract.Request{
-		Reader:       body,
-		Size:         job.Original.Size,
-		Name:         job.Original.Name,
-		DeclaredType: job.Original.MIMEType,
-		URL:          pageURL(job),
+		Reader:   body,
+		Name:     job.Original.Name,
+		Declared: job.Original.MIMEType,
+		URL:      pageURL(job),
 	})
 	var final *extract.Error
 	switch {

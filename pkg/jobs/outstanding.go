@@ -18,7 +18,7 @@ func (b *Broker) Outstanding(ctx context.Context, job domain.Job) (bool, error) 
 		return false, err
 	}
 	msg, err := b.jobs.GetLastMsgForSubject(ctx, jobSubject(job.Kind, job.DatastoreID, job.DatasourceID))
-	if isNoMessage(err) {
+	if errors.Is(err, jetstream.ErrMsgNotFound) {
 		return false, nil
 	}
 	if err != nil {
