@@ -1,0 +1,107 @@
+package catalog
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// Active returns those of the datasources that exist, by id: one query for up to 256 of them, and no transaction.
+// Retrieval drops hits of a datasource that is missing here, or whose generation is not the active one.
+func (c *Catalog) Active(ctx context.Context, datasourceIDs []string) (map[string]ActiveDatasource, error) {
+	out := make(map[string]ActiveDatasource, len(datasourceIDs))
+	err := inLists(datasourceIDs, func(in string, args []any) error {
+		items, err := collect(ctx, c.db.read, scanActive, `SELECT id, datastore_id, group_id, type, name, custom_id, active_generation,
+			config, metadata FROM datasources WHERE id IN (`+in+`)`, args...)
+		if err != nil {
+			return fmt.Errorf("reading active generations: %w", err)
+		}
+		for _, a := range items {
+			out[a.ID] = a
+		}
+		return nil
+	})
+	return out, err
+}
+
+func scanActive(s scanner) (ActiveDatasource, error) {
+	var a ActiveDatasource
+	var generation int64
+	var config, metadata string
+	err := s.Scan(&a.ID, &a.DatastoreID, &a.GroupID, &a.Type, &a.Name, &a.CustomID, &generation, &config, &metadata)
+	if err != nil {
+		return a, err
+	}
+	a.ActiveGeneration = uint64(generation)
+	var read domain.DatasourceConfig
+	if err := fromJSON(config, &read); err != nil {
+		return a, err
+	}
+	a.MIMEType, a.SourceURL, a.FileName = read.MIMEType, read.SourceURL, read.FileName
+	return a, fromJSON(metadata, &a.Metadata)
+}
+
+// ResolveFilters returns the ids of the datasources in the datastores that the filter's CustomIDs and DatasourceIDs
+// select: those that match both where both are given. A site stands for its pages. It returns nil when the filter names
+// neither, and an empty slice when nothing matches. Metadata is not looked at: the index filters by it.
+func (c *Catalog) ResolveFilters(ctx context.Context, datastoreIDs []string, f domain.Filters) ([]string, error) {
+	if len(f.CustomIDs) == 0 && len(f.DatasourceIDs) == 0 {
+		return nil, nil
+	}
+	selected := map[string]int{} // id → how many of the two fields select it
+	if err := c.resolve(ctx, selected, datastoreIDs, `id`, f.DatasourceIDs); err != nil {
+		return nil, err
+	}
+	if err := c.resolve(ctx, selected, datastoreIDs, `custom_id`, f.CustomIDs); err != nil {
+		return nil, err
+	}
+	need := 1
+	if len(f.CustomIDs) > 0 && len(f.DatasourceIDs) > 0 {
+		need = 2
+	}
+	out := []string{}
+	for id, n := range selected {
+		if n == need {
+			out = append(out, id)
+		}
+	}
+	return out, nil
+}
+
+// resolve counts each datasource whose column has one of the values, and each page of a site that has.
+func (c *Catalog) resolve(ctx context.Context, selected map[string]int, datastoreIDs []string, column string, values []string) error {
+	type match struct{ id, kind string }
+	scan := func(s scanner) (m match, err error) {
+		err = s.Scan(&m.id, &m.kind)
+		return m, err
+	}
+	matched := map[string]bool{}
+	find := func(column, store string, values []string) (sites []string, err error) {
+		err = inLists(values, func(in string, args []any) error {
+			found, err := collect(ctx, c.db.read, scan, `SELECT id, type FROM datasources
+				WHERE datastore_id = ? AND `+column+` <> '' AND `+column+` IN (`+in+`)`, append([]any{store}, args...)...)
+			for _, m := range found {
+				matched[m.id] = true
+				if m.kind == string(domain.TypeWebSite) {
+					sites = append(sites, m.id)
+				}
+			}
+			return err
+		})
+		return sites, err
+	}
+	for _, store := range datastoreIDs {
+		sites, err := find(column, store, values)
+		if err != nil {
+			return fmt.Errorf("resolving filters: %w", err)
+		}
+		if _, err := find(`group_id`, store, sites); err != nil {
+			return fmt.Errorf("resolving filters: %w", err)
+		}
+	}
+	for id := range matched {
+		selected[id]++
+	}
+	return nil
+}

@@ -1,0 +1,202 @@
+package catalog
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// Apply stores what the event means: see ApplyAll.
+func (c *Catalog) Apply(ctx context.Context, ev domain.Event) (Applied, error) {
+	out, err := c.ApplyAll(ctx, []domain.Event{ev})
+	if err != nil {
+		return Applied{}, err
+	}
+	return out[0], nil
+}
+
+// ApplyAll stores what events mean, in their order and in one transaction: all of them or none. domain.Apply decides
+// how a datasource changes; the next job, new pages of a site, the end of a site's crawl and sweeps are stored with it.
+// Applying an event again, or late, is harmless. An event of a datasource that no longer exists queues a sweep of what
+// its job has written. An event that lacks what its type demands fails with domain.CodeInvalid, whatever the others are.
+func (c *Catalog) ApplyAll(ctx context.Context, evs []domain.Event) ([]Applied, error) {
+	var highest uint64
+	for _, ev := range evs {
+		if err := checkEvent(ev); err != nil {
+			return nil, err
+		}
+		highest = max(highest, ev.Generation)
+	}
+	var out []Applied
+	err := c.update(ctx, "applying events", func(t *tx) error {
+		out = make([]Applied, len(evs))
+		for i, ev := range evs {
+			var err error
+			if out[i], err = c.apply(ctx, t, ev); err != nil {
+				return fmt.Errorf("%s of datasource %s: %w", ev.Type, ev.DatasourceID, err)
+			}
+		}
+		return c.raiseMark(ctx, t, highest)
+	})
+	if err != nil {
+		return nil, err
+	}
+	c.noteMark(highest)
+	return out, nil
+}
+
+// checkEvent refuses what domain.Apply could not read.
+func checkEvent(ev domain.Event) error {
+	switch {
+	case ev.DatasourceID == "" || ev.DatastoreID == "" || ev.JobID == "":
+		return domain.Invalid("event", "of type %q names no datasource, datastore or job", ev.Type)
+	case ev.Type == domain.EventFetched && ev.Fetched == nil:
+		return domain.Invalid("fetched", "is missing in an event of type fetched of datasource %s", ev.DatasourceID)
+	case len(ev.Links) > domain.MaxLinksPerEvent:
+		return domain.Invalid("links", "of an event of datasource %s are %d; at most %d are allowed",
+			ev.DatasourceID, len(ev.Links), domain.MaxLinksPerEvent)
+	}
+	return nil
+}
+
+func (c *Catalog) apply(ctx context.Context, t *tx, ev domain.Event) (Applied, error) {
+	r, err := readRecord(ctx, t, ev.DatasourceID)
+	if errors.Is(err, sql.ErrNoRows) {
+		return Applied{}, vanished(ctx, t, ev)
+	}
+	if err != nil {
+		return Applied{}, err
+	}
+	m, err := model(ctx, t, r.DatastoreID)
+	if err != nil {
+		return Applied{}, fmt.Errorf("reading the datastore's model: %w", err)
+	}
+	out := domain.Apply(&r.Datasource, m, ev)
+	if err := c.storeOutcome(ctx, t, &r, ev, out); err != nil {
+		return Applied{}, err
+	}
+	done := Applied{Found: true, Changed: out.Changed, Datasource: r.Datasource}
+	siteID := r.GroupID
+	if r.Type == domain.TypeWebSite {
+		siteID = r.ID
+	}
+	if siteID == "" {
+		return done, nil
+	}
+	if len(out.Links) > 0 {
+		if done.NewPages, err = c.addPages(ctx, t, siteID, m, out.Links); err != nil {
+			return Applied{}, err
+		}
+	}
+	if done.NewPages > 0 || out.Settled {
+		site, err := c.settleSite(ctx, t, siteID, ev.At)
+		if err != nil {
+			return Applied{}, err
+		}
+		done.showSite(siteID, site)
+	}
+	return done, nil
+}
+
+// showSite adds what the event has changed of the site.
+func (a *Applied) showSite(siteID string, site *domain.Datasource) {
+	a.Changed = a.Changed || site != nil || a.NewPages > 0
+	switch {
+	case site == nil:
+	case a.Datasource.ID == siteID:
+		a.Datasource = *site
+	default:
+		a.Site = site
+	}
+}
+
+// storeOutcome writes the record and what follows from the event for it alone.
+func (c *Catalog) storeOutcome(ctx context.Context, t *tx, r *record, ev domain.Event, out domain.Outcome) error {
+	if out.Settled {
+		// The event may have overtaken Published: the job has ended, so it must not be published again.
+		if _, err := t.exec(ctx, `DELETE FROM outbox WHERE datasource_id = ? AND job_id = ?`, r.ID, ev.JobID); err != nil {
+			return err
+		}
+		r.place = placeNowhere
+	}
+	if out.Next != nil {
+		r.jobKind, r.place = out.Next.Kind, placeOutbox
+	}
+	if out.Changed || out.Settled {
+		if err := r.store(ctx, t, c.stamp()); err != nil {
+			return err
+		}
+	}
+	if out.Next != nil {
+		if err := c.enqueue(ctx, t, *out.Next, PriorityFresh); err != nil {
+			return err
+		}
+	}
+	if out.Sweep != nil {
+		return queueSweep(ctx, t, *out.Sweep)
+	}
+	return nil
+}
+
+// vanished queues the sweep of what a job has written for a datasource that was deleted meanwhile.
+func vanished(ctx context.Context, t *tx, ev domain.Event) error {
+	s := domain.Vanished(ev)
+	if s == nil {
+		return nil
+	}
+	if s.Below == domain.AllGenerations {
+		// What this job wrote and what ran before it. A page of a site may have come back under the same id since.
+		s.Below = ev.Generation + 1
+	}
+	_, err := model(ctx, t, ev.DatastoreID)
+	if errors.Is(err, sql.ErrNoRows) {
+		// The whole datastore has been deleted, and the job may have written it anew.
+		s.DatasourceID, s.Below, s.Jobs = "", domain.AllGenerations, true
+	} else if err != nil {
+		return fmt.Errorf("looking for the datastore: %w", err)
+	}
+	return queueSweep(ctx, t, *s)
+}
+
+// settleSite brings the status of a site in line with its pages: synched when its discovery is done and no page waits,
+// running when one waits again. It returns the site if it changed, and nil if not or if there is none.
+func (c *Catalog) settleSite(ctx context.Context, t *tx, siteID string, at time.Time) (*domain.Datasource, error) {
+	if siteID == "" {
+		return nil, nil
+	}
+	site, err := readRecord(ctx, t, siteID)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading site %s: %w", siteID, err)
+	}
+	if !site.DiscoveryDone || site.place != placeNowhere || site.Status == domain.StatusError {
+		return nil, nil
+	}
+	var waiting int
+	if err := t.queryRow(ctx, `SELECT COUNT(*) FROM (SELECT 1 AS one FROM datasources
+		WHERE group_id = ? AND group_id <> '' AND `+live+` LIMIT 1) AS waiting`, siteID).Scan(&waiting); err != nil {
+		return nil, fmt.Errorf("looking for waiting pages of site %s: %w", siteID, err)
+	}
+	switch {
+	case waiting == 0 && site.Status == domain.StatusRunning:
+		site.Status, site.Progress, site.LastSynch = domain.StatusSynched, domain.Progress{}, &at
+		if site.capped {
+			site.Warnings = append(site.Warnings, fmt.Sprintf("The site has more pages than its limit of %d; the rest was left out.", c.pageLimit(site)))
+		}
+	case waiting > 0 && site.Status == domain.StatusSynched:
+		site.Status, site.Progress.Stage = domain.StatusRunning, "crawling"
+	default:
+		return nil, nil
+	}
+	site.UpdatedAt = at
+	if err := site.store(ctx, t, c.stamp()); err != nil {
+		return nil, err
+	}
+	return &site.Datasource, nil
+}

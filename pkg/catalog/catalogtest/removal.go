@@ -1,0 +1,211 @@
+package catalogtest
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/sluice/sluice/pkg/catalog"
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+func testDeletion(t *testing.T, open Open) {
+	t.Run("a deleted datasource is returned, gone, out of the outbox and swept", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, open)
+		d := w.createFile()
+		got, err := w.DeleteDatasource(w.ctx, w.ws, d.ID)
+		ok(t, err)
+		equal(t, d, got)
+		_, err = w.Datasource(w.ctx, w.ws, d.ID)
+		code(t, domain.CodeNotFound, err)
+		equal(t, []string{}, w.outbox())
+		active, err := w.Active(w.ctx, []string{d.ID})
+		ok(t, err)
+		equal(t, 0, len(active))
+		sweeps := w.sweeps()
+		equal(t, 1, len(sweeps))
+		equal(t, domain.Sweep{
+			ID: sweeps[0].ID, WorkspaceID: w.ws, DatastoreID: w.store, DatasourceID: d.ID, Below: domain.AllGenerations,
+			Originals: []string{d.Original.Key}, Jobs: true,
+		}, sweeps[0].Sweep)
+	})
+	t.Run("a deleted datasource in flight no longer counts as in flight", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, open)
+		d := w.createFile()
+		w.publishAll()
+		_, err := w.DeleteDatasource(w.ctx, w.ws, d.ID)
+		ok(t, err)
+		equal(t, int64(0), w.inFlight())
+	})
+	t.Run("a site goes with its pages, each of them swept", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, open)
+		site := w.createSite(domain.DatasourceConfig{}, pageA, pageB)
+		w.publishAll()
+		w.apply(w.page(site, pageA), domain.EventFetched, fetched("a"))
+		_, err := w.DeleteDatasource(w.ctx, w.ws, site.ID)
+		ok(t, err)
+		left, _, err := w.Datasources(w.ctx, w.ws, catalog.DatasourceFilter{}, catalog.Page{})
+		ok(t, err)
+		equal(t, 0, len(left))
+		equal(t, []string{}, w.outbox())
+		swept := map[string][]string{}
+		for _, s := range w.sweeps() {
+			swept[s.DatasourceID] = s.Originals
+			equal(t, true, s.Jobs)
+			equal(t, domain.AllGenerations, s.Below)
+		}
+		equal(t, map[string][]string{site.ID: nil, domain.ChildID(site.ID, pageA): {"a"}, domain.ChildID(site.ID, pageB): nil}, swept)
+	})
+	t.Run("the sweep of a deleted page spares what a later crawl writes under the same id", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, open)
+		site := w.createSite(domain.DatasourceConfig{}, pageA)
+		page := w.synch(w.page(site, pageA).ID)
+		_, err := w.DeleteDatasource(w.ctx, w.ws, page.ID)
+		ok(t, err)
+		w.apply(site, domain.EventDiscovered, links(pageA))
+		again := w.synch(page.ID)
+		sweeps := w.sweeps()
+		equal(t, 1, len(sweeps))
+		equal(t, true, sweeps[0].Below > page.ActiveGeneration && sweeps[0].Below <= again.ActiveGeneration)
+	})
+	t.Run("a deleted datastore takes everything in it, and is swept whole with its originals", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, open)
+		agent := w.agent(w.store)
+		var in []catalog.NewDatasource
+		var keys []string
+		for range 450 {
+			in = append(in, w.file())
+			keys = append(keys, in[len(in)-1].Datasource.Original.Key)
+		}
+		w.create(in...)
+		kept := w.createFile(func(n *catalog.NewDatasource) { n.Datasource.DatastoreID = w.datastore(w.ws).ID })
+		_, err := w.DeleteDatastore(w.ctx, w.ws, w.store)
+		ok(t, err)
+		_, err = w.Datastore(w.ctx, w.ws, w.store)
+		code(t, domain.CodeNotFound, err)
+		equal(t, []string{kept.ID}, w.outbox())
+		left, _, err := w.Datasources(w.ctx, w.ws, catalog.DatasourceFilter{}, catalog.Page{})
+		ok(t, err)
+		equal(t, []string{kept.ID}, datasourceIDs(left))
+		a, err := w.Agent(w.ctx, w.ws, agent.ID)
+		ok(t, err)
+		equal(t, []string{}, a.DatastoreIDs)
+		var swept []string
+		whole := 0
+		for _, s := range w.sweeps() {
+			swept = append(swept, s.Originals...)
+			if s.DatasourceID == "" {
+				whole++
+				equal(t, w.store, s.DatastoreID)
+				equal(t, true, s.Jobs && s.Below == domain.AllGenerations)
+			}
+		}
+		slices.Sort(swept)
+		slices.Sort(keys)
+		equal(t, keys, swept)
+		equal(t, 1, whole)
+	})
+	t.Run("an event of a deleted datasource sweeps what its job wrote", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, open)
+		d := w.createFile()
+		w.publishAll()
+		_, err := w.DeleteDatasource(w.ctx, w.ws, d.ID)
+		ok(t, err)
+		for _, s := range w.sweeps() {
+			ok(t, w.FinishSweep(w.ctx, s.ID))
+		}
+		for _, quiet := range []domain.EventType{domain.EventRunning, domain.EventProgress, domain.EventUnchanged} {
+			equal(t, catalog.Applied{}, w.apply(d, quiet))
+		}
+		equal(t, 0, len(w.sweeps()))
+		equal(t, catalog.Applied{}, w.apply(d, domain.EventSynched))
+		w.apply(d, domain.EventFetched, fetched("late"))
+		sweeps := w.sweeps()
+		equal(t, 2, len(sweeps))
+		equal(t, w.seq+1, sweeps[0].Below)
+		equal(t, []string{"late"}, sweeps[1].Originals)
+	})
+	t.Run("an event of a deleted datastore sweeps the whole of it again", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, open)
+		d := w.createFile()
+		w.publishAll()
+		_, err := w.DeleteDatastore(w.ctx, w.ws, w.store)
+		ok(t, err)
+		w.apply(d, domain.EventSynched)
+		sweeps := w.sweeps()
+		equal(t, 2, len(sweeps))
+		equal(t, "", sweeps[1].DatasourceID)
+		equal(t, domain.AllGenerations, sweeps[1].Below)
+	})
+}
+
+func testSweeps(t *testing.T, open Open) {
+	t.Run("a sweep stays until it is finished", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, open)
+		want := domain.Sweep{ID: domain.NewID(), WorkspaceID: w.ws, DatastoreID: w.store, DatasourceID: "d", Below: 7, Originals: []string{"a", "b"}}
+		ok(t, w.QueueSweep(w.ctx, want))
+		for range 2 {
+			equal(t, want, w.sweeps()[0].Sweep)
+		}
+		ok(t, w.FinishSweep(w.ctx, want.ID))
+		equal(t, 0, len(w.sweeps()))
+		ok(t, w.FinishSweep(w.ctx, want.ID))
+	})
+	t.Run("a deferred sweep is not offered before its time, and counts its attempts", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, open)
+		ok(t, w.QueueSweep(w.ctx, domain.Sweep{DatastoreID: w.store}))
+		id := w.sweeps()[0].ID
+		for range 2 {
+			ok(t, w.DeferSweep(w.ctx, id, w.clock.now().Add(time.Minute), "the index does not answer"))
+			equal(t, 0, len(w.sweeps()))
+			w.clock.advance(time.Minute)
+		}
+		equal(t, 2, w.sweeps()[0].Attempts)
+	})
+	t.Run("sweeps never deferred come first, and no more than asked for", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, open)
+		var want []string
+		for i := range 4 {
+			id := fmt.Sprint("sweep-", i)
+			want = append(want, id)
+			ok(t, w.QueueSweep(w.ctx, domain.Sweep{ID: id, DatastoreID: w.store}))
+		}
+		ok(t, w.DeferSweep(w.ctx, "sweep-0", w.clock.now(), "busy"))
+		got, err := w.Sweeps(w.ctx, 3)
+		ok(t, err)
+		equal(t, want[1:], ids(got, func(s catalog.SweepTask) string { return s.ID }))
+	})
+	t.Run("two sweeps alike are two: the first may be under way", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, open)
+		for range 2 {
+			ok(t, w.QueueSweep(w.ctx, domain.Sweep{DatastoreID: w.store, DatasourceID: "d", Below: 4}))
+		}
+		equal(t, 2, len(w.sweeps()))
+	})
+	t.Run("a commit that queues a sweep wakes", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, open)
+		<-w.SweepWake() // of opening
+		d := w.createFile()
+		select {
+		case <-w.SweepWake():
+			t.Fatal("woken by a new datasource")
+		default:
+		}
+		_, err := w.DeleteDatasource(w.ctx, w.ws, d.ID)
+		ok(t, err)
+		<-w.SweepWake()
+	})
+}

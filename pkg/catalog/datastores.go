@@ -1,0 +1,155 @@
+package catalog
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+const datastoreColumns = `id, workspace_id, name, description, type, visibility, embedding_model, created_at, updated_at`
+
+func scanDatastore(s scanner) (domain.Datastore, error) {
+	var d domain.Datastore
+	var createdAt, updatedAt int64
+	err := s.Scan(&d.ID, &d.WorkspaceID, &d.Name, &d.Description, &d.Type, &d.Visibility, &d.EmbeddingModel, &createdAt, &updatedAt)
+	d.CreatedAt, d.UpdatedAt = fromMicros(createdAt), fromMicros(updatedAt)
+	return d, err
+}
+
+// CreateDatastore stores a datastore; both times are set here. It fails with domain.CodeConflict when the id is taken.
+func (c *Catalog) CreateDatastore(ctx context.Context, d domain.Datastore) (domain.Datastore, error) {
+	at := c.stamp()
+	d.CreatedAt, d.UpdatedAt = fromMicros(at), fromMicros(at)
+	err := c.update(ctx, "storing a datastore", func(t *tx) error {
+		if err := requireWorkspace(ctx, t, d.WorkspaceID); err != nil {
+			return err
+		}
+		n, err := t.exec(ctx, `INSERT INTO datastores (`+datastoreColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+			d.ID, d.WorkspaceID, d.Name, d.Description, d.Type, d.Visibility, d.EmbeddingModel, at, at)
+		return created(n, err, "datastore", d.ID)
+	})
+	return d, err
+}
+
+// Datastore returns one datastore of the workspace.
+func (c *Catalog) Datastore(ctx context.Context, ws, id string) (domain.Datastore, error) {
+	return readDatastore(ctx, c.db.read, ws, id)
+}
+
+// PublicDatastore returns a datastore of any workspace if it is public; a private one is not found.
+func (c *Catalog) PublicDatastore(ctx context.Context, id string) (domain.Datastore, error) {
+	d, err := scanDatastore(c.db.read.queryRow(ctx,
+		`SELECT `+datastoreColumns+` FROM datastores WHERE visibility = 'public' AND id = ?`, id))
+	if err != nil {
+		return domain.Datastore{}, found(err, "datastore", id)
+	}
+	return d, nil
+}
+
+// Datastores returns a page of the workspace's datastores, newest first, and the next page's cursor, "" after the last.
+func (c *Catalog) Datastores(ctx context.Context, ws string, p Page) ([]domain.Datastore, string, error) {
+	l := list{columns: datastoreColumns, table: `datastores`}
+	l.and(`workspace_id = ?`, ws)
+	text, args, limit, err := l.page(p)
+	if err != nil {
+		return nil, "", err
+	}
+	stores, err := collect(ctx, c.db.read, scanDatastore, text, args...)
+	if err != nil {
+		return nil, "", fmt.Errorf("listing datastores: %w", err)
+	}
+	stores, next := cut(stores, limit, func(d domain.Datastore) position { return position{micros(d.CreatedAt), d.ID} })
+	return stores, next, nil
+}
+
+// EachDatastore calls f for every datastore of every workspace until f fails, and returns f's error: for audits and
+// sweeps, which belong to no workspace.
+func (c *Catalog) EachDatastore(ctx context.Context, f func(domain.Datastore) error) error {
+	return each(ctx, c.db.read, scanDatastore, func(d domain.Datastore) string { return d.ID },
+		`SELECT `+datastoreColumns+` FROM datastores WHERE id > ? ORDER BY id LIMIT ?`, nil, f)
+}
+
+// UpdateDatastore changes what the patch carries and returns the datastore as it is then.
+func (c *Catalog) UpdateDatastore(ctx context.Context, ws, id string, p domain.DatastorePatch) (domain.Datastore, error) {
+	var d domain.Datastore
+	err := c.update(ctx, "changing a datastore", func(t *tx) (err error) {
+		if d, err = readDatastore(ctx, t, ws, id); err != nil {
+			return err
+		}
+		p.Apply(&d)
+		d.UpdatedAt = fromMicros(c.stamp())
+		_, err = t.exec(ctx, `UPDATE datastores SET name = ?, description = ?, visibility = ?, updated_at = ? WHERE id = ?`,
+			d.Name, d.Description, d.Visibility, micros(d.UpdatedAt), id)
+		return err
+	})
+	return d, err
+}
+
+// originalsPerSweep bounds the keys of one sweep when much is deleted at once.
+const originalsPerSweep = 200
+
+// DeleteDatastore deletes the datastore and everything in it, takes it from its agents, and returns it. In the same
+// transaction a sweep of the whole datastore is queued, and sweeps of its originals.
+func (c *Catalog) DeleteDatastore(ctx context.Context, ws, id string) (domain.Datastore, error) {
+	var d domain.Datastore
+	err := c.update(ctx, "deleting a datastore", func(t *tx) (err error) {
+		if d, err = readDatastore(ctx, t, ws, id); err != nil {
+			return err
+		}
+		keys, err := collect(ctx, t, scanString,
+			`SELECT original_key FROM datasources WHERE datastore_id = ? AND original_key <> ''`, id)
+		if err != nil {
+			return fmt.Errorf("listing originals: %w", err)
+		}
+		if _, err := t.exec(ctx, `DELETE FROM datastores WHERE id = ?`, id); err != nil {
+			return err
+		}
+		whole := domain.Sweep{WorkspaceID: ws, DatastoreID: id, Below: domain.AllGenerations, Jobs: true}
+		whole.Originals = keys[:min(len(keys), originalsPerSweep)]
+		if err := queueSweep(ctx, t, whole); err != nil {
+			return err
+		}
+		for keys = keys[len(whole.Originals):]; len(keys) > 0; {
+			n := min(len(keys), originalsPerSweep)
+			// The id of no datasource: only a sweep of the whole datastore has none, and that is queued already.
+			rest := domain.Sweep{WorkspaceID: ws, DatastoreID: id, DatasourceID: id, Originals: keys[:n]}
+			if err := queueSweep(ctx, t, rest); err != nil {
+				return err
+			}
+			keys = keys[n:]
+		}
+		return nil
+	})
+	return d, err
+}
+
+func readDatastore(ctx context.Context, q querier, ws, id string) (domain.Datastore, error) {
+	d, err := scanDatastore(q.queryRow(ctx, `SELECT `+datastoreColumns+` FROM datastores WHERE workspace_id = ? AND id = ?`, ws, id))
+	if err != nil {
+		return domain.Datastore{}, found(err, "datastore", id)
+	}
+	return d, nil
+}
+
+// eachSize is how many rows a walk over a table reads at a time: no transaction stays open while f works.
+const eachSize = 1000
+
+// each walks a table by its key. The text's placeholders are args, the key to start after, and the limit.
+func each[T any](ctx context.Context, q querier, scan func(scanner) (T, error), key func(T) string, text string, args []any, f func(T) error) error {
+	for after := ""; ; {
+		items, err := collect(ctx, q, scan, text, append(args[:len(args):len(args)], after, eachSize)...)
+		if err != nil {
+			return fmt.Errorf("walking the catalog: %w", err)
+		}
+		for _, item := range items {
+			if err := f(item); err != nil {
+				return err
+			}
+		}
+		if len(items) < eachSize {
+			return nil
+		}
+		after = key(items[len(items)-1])
+	}
+}

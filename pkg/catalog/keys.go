@@ -1,0 +1,134 @@
+package catalog
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// EnsureWorkspace creates the workspace if there is none with the id; the name of one that exists stays.
+func (c *Catalog) EnsureWorkspace(ctx context.Context, id, name string) error {
+	return c.update(ctx, "creating a workspace", func(t *tx) error {
+		_, err := t.exec(ctx, `INSERT INTO workspaces (id, name, created_at) VALUES (?, ?, ?) ON CONFLICT (id) DO NOTHING`,
+			id, name, c.stamp())
+		return err
+	})
+}
+
+const keyColumns = `id, workspace_id, name, hash, hint, scopes, agent_id, created_at, last_used_at, expires_at`
+
+func scanKey(s scanner) (domain.APIKey, error) {
+	var k domain.APIKey
+	var scopes string
+	var createdAt int64
+	var lastUsed, expires sql.NullInt64
+	err := s.Scan(&k.ID, &k.WorkspaceID, &k.Name, &k.Hash, &k.Hint, &scopes, &k.AgentID, &createdAt, &lastUsed, &expires)
+	if err != nil {
+		return k, err
+	}
+	k.CreatedAt, k.LastUsedAt, k.ExpiresAt = fromMicros(createdAt), fromNullMicros(lastUsed), fromNullMicros(expires)
+	return k, fromJSON(scopes, &k.Scopes)
+}
+
+// CreateKey stores a key, CreatedAt being set here. It fails with domain.CodeConflict when its id or hash is taken, and
+// with domain.NotFound when there is no such workspace.
+func (c *Catalog) CreateKey(ctx context.Context, k domain.APIKey) error {
+	scopes, err := toJSON(k.Scopes)
+	if err != nil {
+		return err
+	}
+	return c.update(ctx, "storing a key", func(t *tx) error {
+		if err := requireWorkspace(ctx, t, k.WorkspaceID); err != nil {
+			return err
+		}
+		n, err := t.exec(ctx, `INSERT INTO api_keys (`+keyColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+			k.ID, k.WorkspaceID, k.Name, k.Hash, k.Hint, scopes, k.AgentID, c.stamp(), nullMicros(k.LastUsedAt), nullMicros(k.ExpiresAt))
+		return created(n, err, "key", k.ID)
+	})
+}
+
+// Keys returns the workspace's keys, newest first, expired ones too.
+func (c *Catalog) Keys(ctx context.Context, ws string) ([]domain.APIKey, error) {
+	keys, err := collect(ctx, c.db.read, scanKey,
+		`SELECT `+keyColumns+` FROM api_keys WHERE workspace_id = ? ORDER BY created_at DESC, id DESC`, ws)
+	if err != nil {
+		return nil, fmt.Errorf("listing keys: %w", err)
+	}
+	return keys, nil
+}
+
+// KeyByHash returns the key with domain.HashKey of its secret. An expired key is not found.
+func (c *Catalog) KeyByHash(ctx context.Context, hash string) (domain.APIKey, error) {
+	k, err := scanKey(c.db.read.queryRow(ctx, `SELECT `+keyColumns+` FROM api_keys WHERE hash = ?`, hash))
+	if errors.Is(err, sql.ErrNoRows) || err == nil && k.ExpiresAt != nil && !k.ExpiresAt.After(c.now()) {
+		return domain.APIKey{}, domain.Errorf(domain.CodeNotFound, "no such key")
+	}
+	if err != nil {
+		return domain.APIKey{}, fmt.Errorf("looking up a key: %w", err)
+	}
+	return k, nil
+}
+
+// RevokeKey deletes the key and returns it.
+func (c *Catalog) RevokeKey(ctx context.Context, ws, id string) (domain.APIKey, error) {
+	var k domain.APIKey
+	err := c.update(ctx, "revoking a key", func(t *tx) (err error) {
+		k, err = scanKey(t.queryRow(ctx, `DELETE FROM api_keys WHERE workspace_id = ? AND id = ? RETURNING `+keyColumns, ws, id))
+		return found(err, "key", id)
+	})
+	c.touched.Delete(id)
+	return k, err
+}
+
+// touchEvery is how exactly the last use of a key is kept: a write for every request would cost more than the request.
+const touchEvery = time.Minute
+
+// TouchKey notes the key's last use, to the minute. An unknown key is no error.
+func (c *Catalog) TouchKey(ctx context.Context, id string, at time.Time) error {
+	if last, ok := c.touched.Load(id); ok && at.Before(last.(time.Time).Add(touchEvery)) {
+		return nil
+	}
+	c.touched.Store(id, at)
+	return c.update(ctx, "noting the use of a key", func(t *tx) error {
+		_, err := t.exec(ctx, `UPDATE api_keys SET last_used_at = ? WHERE id = ? AND (last_used_at IS NULL OR last_used_at < ?)`,
+			micros(at), id, micros(at))
+		return err
+	})
+}
+
+// CountKeys counts the keys of all workspaces, expired ones too.
+func (c *Catalog) CountKeys(ctx context.Context) (int64, error) {
+	var n int64
+	if err := c.db.read.queryRow(ctx, `SELECT COUNT(*) FROM api_keys`).Scan(&n); err != nil {
+		return 0, fmt.Errorf("counting keys: %w", err)
+	}
+	return n, nil
+}
+
+func requireWorkspace(ctx context.Context, q querier, id string) error {
+	var one int
+	return found(q.queryRow(ctx, `SELECT 1 FROM workspaces WHERE id = ?`, id).Scan(&one), "workspace", id)
+}
+
+// found turns a missing row into domain.NotFound.
+func found(err error, kind, id string) error {
+	if errors.Is(err, sql.ErrNoRows) {
+		return domain.NotFound(kind, id)
+	}
+	if err != nil {
+		return fmt.Errorf("reading the %s: %w", kind, err)
+	}
+	return nil
+}
+
+// created turns an insert that hit an existing row into a conflict.
+func created(rows int64, err error, kind, id string) error {
+	if err == nil && rows == 0 {
+		return domain.Errorf(domain.CodeConflict, "there is already a %s with id %q", kind, id)
+	}
+	return err
+}

@@ -1,0 +1,251 @@
+package catalog
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// enqueue puts the job into the outbox in place of an older one of the datasource. A replaced job keeps its place in
+// the queue: what changes all the time would never go otherwise.
+func (c *Catalog) enqueue(ctx context.Context, t *tx, job domain.Job, p Priority) error {
+	payload, err := toJSON(job)
+	if err != nil {
+		return err
+	}
+	_, err = t.exec(ctx, `INSERT INTO outbox (datasource_id, workspace_id, job_id, priority, not_before, seq, payload)
+		VALUES (?, ?, ?, ?, 0, ?, ?)
+		ON CONFLICT (datasource_id) DO UPDATE SET job_id = excluded.job_id, payload = excluded.payload, not_before = 0,
+			priority = CASE WHEN excluded.priority < outbox.priority THEN excluded.priority ELSE outbox.priority END`,
+		job.DatasourceID, job.WorkspaceID, job.ID, p, c.stamp(), payload)
+	if err != nil {
+		return fmt.Errorf("putting job %s into the outbox: %w", job.ID, err)
+	}
+	t.queuedJob = true
+	return nil
+}
+
+// Outbox returns up to limit jobs that are due, in the order in which they should be published: lower priorities before
+// higher, within one in turns by workspace, of a workspace the oldest first. The turn goes on where the last call ended,
+// so a small limit is as fair as a large one. Jobs stay in the outbox until Published.
+func (c *Catalog) Outbox(ctx context.Context, limit int) ([]domain.Job, error) {
+	var jobs []domain.Job
+	for _, p := range []Priority{PriorityFresh, PriorityPages, PriorityReplay} {
+		if len(jobs) >= limit {
+			break
+		}
+		more, err := c.takeTurns(ctx, p, limit-len(jobs))
+		if err != nil {
+			return nil, fmt.Errorf("reading the outbox: %w", err)
+		}
+		jobs = append(jobs, more...)
+	}
+	return jobs, nil
+}
+
+// takeTurns reads up to limit jobs of one priority. It asks only for workspaces that have jobs and for jobs that it
+// returns, each by a seek in the index outbox_turn, so its cost does not grow with the outbox.
+func (c *Catalog) takeTurns(ctx context.Context, p Priority, limit int) ([]domain.Job, error) {
+	c.turnMu.Lock()
+	defer c.turnMu.Unlock()
+	now := micros(c.now())
+	queues, err := c.queues(ctx, p, now, limit)
+	if err != nil || len(queues) == 0 {
+		return nil, err
+	}
+	var rounds int // how many jobs the longest queue gives
+	for waiting := queues; ; {
+		total := 0
+		for _, q := range queues {
+			total += len(q.jobs)
+		}
+		if total >= limit || len(waiting) == 0 {
+			break
+		}
+		share := (limit - total + len(waiting) - 1) / len(waiting)
+		var more []*queue // those that may have still more
+		for _, q := range waiting {
+			full, err := c.extend(ctx, p, q, now, share)
+			if err != nil {
+				return nil, err
+			}
+			rounds = max(rounds, len(q.jobs))
+			if full {
+				more = append(more, q)
+			}
+		}
+		waiting = more
+	}
+	var jobs []domain.Job
+	for i := 0; i < rounds; i++ {
+		for _, q := range queues {
+			if i < len(q.jobs) && len(jobs) < limit {
+				jobs = append(jobs, q.jobs[i])
+				c.turn[p] = q.workspace
+			}
+		}
+	}
+	return jobs, nil
+}
+
+// queue is what a workspace has in the outbox with one priority, as far as it was read.
+type queue struct {
+	workspace string
+	jobs      []domain.Job
+	notBefore int64 // of the last job read
+	seq       int64
+}
+
+// queues finds up to limit workspaces with jobs of the priority that are due, from the one whose turn it is.
+func (c *Catalog) queues(ctx context.Context, p Priority, now int64, limit int) ([]*queue, error) {
+	var out []*queue
+	first := c.turn[p]
+	after, wrapped := first, false
+	for len(out) < limit {
+		ws, err := scanString(c.db.read.queryRow(ctx, `SELECT workspace_id FROM outbox
+			WHERE priority = ? AND workspace_id > ? AND not_before <= ? ORDER BY workspace_id LIMIT 1`, p, after, now))
+		if err != nil && !errors.Is(err, sql.ErrNoRows) {
+			return nil, err
+		}
+		switch {
+		case ws == "" && (wrapped || first == ""):
+			return out, nil
+		case ws == "":
+			after, wrapped = "", true
+			continue
+		}
+		out = append(out, &queue{workspace: ws, notBefore: -1})
+		if wrapped && ws >= first {
+			if ws > first {
+				out = out[:len(out)-1] // it was first in this round
+			}
+			return out, nil
+		}
+		after = ws
+	}
+	return out, nil
+}
+
+// extend reads up to n more jobs of the queue and reports whether it got them all.
+func (c *Catalog) extend(ctx context.Context, p Priority, q *queue, now int64, n int) (bool, error) {
+	type item struct {
+		job            domain.Job
+		notBefore, seq int64
+	}
+	items, err := collect(ctx, c.db.read, func(s scanner) (it item, err error) {
+		var payload string
+		if err := s.Scan(&payload, &it.notBefore, &it.seq); err != nil {
+			return it, err
+		}
+		return it, fromJSON(payload, &it.job)
+	}, `SELECT payload, not_before, seq FROM outbox
+		WHERE priority = ? AND workspace_id = ? AND not_before <= ? AND (not_before, seq) > (?, ?)
+		ORDER BY not_before, seq LIMIT ?`, p, q.workspace, now, q.notBefore, q.seq, n)
+	if err != nil {
+		return false, err
+	}
+	for _, it := range items {
+		q.jobs = append(q.jobs, it.job)
+		q.notBefore, q.seq = it.notBefore, it.seq
+	}
+	return len(items) == n, nil
+}
+
+// Published notes that the job is in the stream under the sequence: see PublishedAll.
+func (c *Catalog) Published(ctx context.Context, job domain.Job, seq uint64) error {
+	job.Generation = seq
+	return c.PublishedAll(ctx, []domain.Job{job})
+}
+
+// PublishedAll notes that jobs are in the stream, Generation being the sequence of each. A job leaves the outbox, its
+// datasource is pending if it was unsynched, and in flight. Where a newer job has taken the place in the outbox, or the
+// job has ended already, nothing changes.
+func (c *Catalog) PublishedAll(ctx context.Context, jobs []domain.Job) error {
+	var highest uint64
+	err := c.update(ctx, "noting published jobs", func(t *tx) error {
+		for _, j := range jobs {
+			highest = max(highest, j.Generation)
+			n, err := t.exec(ctx, `DELETE FROM outbox WHERE datasource_id = ? AND job_id = ?`, j.DatasourceID, j.ID)
+			if err != nil {
+				return err
+			}
+			if n == 0 {
+				continue
+			}
+			now := c.stamp()
+			if _, err := t.exec(ctx, `UPDATE datasources SET place = 2, touched_at = ?, updated_at = ?,
+				status = CASE WHEN status = 'unsynched' THEN 'pending' ELSE status END WHERE id = ? AND job_id = ?`,
+				now, now, j.DatasourceID, j.ID); err != nil {
+				return err
+			}
+		}
+		return c.raiseMark(ctx, t, highest)
+	})
+	if err == nil {
+		c.noteMark(highest)
+	}
+	return err
+}
+
+// DeferJob keeps the job from being offered again until then: for one that cannot be published, so that it does not
+// stand in the way of the workspace's others. A newer job of the datasource goes at once.
+func (c *Catalog) DeferJob(ctx context.Context, job domain.Job, until time.Time) error {
+	return c.update(ctx, "deferring a job", func(t *tx) error {
+		_, err := t.exec(ctx, `UPDATE outbox SET not_before = ? WHERE datasource_id = ? AND job_id = ?`,
+			micros(until), job.DatasourceID, job.ID)
+		return err
+	})
+}
+
+// InFlight counts the datasources whose newest job is in the stream and has not ended.
+func (c *Catalog) InFlight(ctx context.Context) (int64, error) {
+	var n int64
+	if err := c.db.read.queryRow(ctx, `SELECT COUNT(*) FROM datasources WHERE place = 2 AND place <> 1 AND `+live).Scan(&n); err != nil {
+		return 0, fmt.Errorf("counting jobs in flight: %w", err)
+	}
+	return n, nil
+}
+
+// MaxGeneration returns the highest generation that was ever published or reported, of deleted datasources too; 0 when
+// there was none. A new job stream must start above it.
+func (c *Catalog) MaxGeneration(ctx context.Context) (uint64, error) {
+	g, err := readMark(ctx, c.db.read)
+	if err != nil {
+		return 0, err
+	}
+	return g, nil
+}
+
+func readMark(ctx context.Context, q querier) (uint64, error) {
+	var v int64
+	if err := q.queryRow(ctx, `SELECT value FROM marks WHERE name = 'generation'`).Scan(&v); err != nil {
+		return 0, fmt.Errorf("reading the highest generation: %w", err)
+	}
+	return uint64(v), nil
+}
+
+// raiseMark keeps the highest generation. It writes only when the process has not seen one as high.
+func (c *Catalog) raiseMark(ctx context.Context, t *tx, generation uint64) error {
+	if generation <= c.generation.Load() {
+		return nil
+	}
+	if _, err := t.exec(ctx, `UPDATE marks SET value = ? WHERE name = 'generation' AND value < ?`,
+		stored(generation), stored(generation)); err != nil {
+		return fmt.Errorf("keeping the highest generation: %w", err)
+	}
+	return nil
+}
+
+// noteMark remembers, after the commit, what raiseMark need not write again.
+func (c *Catalog) noteMark(generation uint64) {
+	for {
+		have := c.generation.Load()
+		if generation <= have || c.generation.CompareAndSwap(have, generation) {
+			return
+		}
+	}
+}

@@ -1,0 +1,83 @@
+package catalog
+
+import (
+	"encoding/base64"
+	"strconv"
+	"strings"
+
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// position is where a page of a list ended. Lists are ordered by creation, newest first, then by id, so that a cursor
+// keeps its meaning while rows come and go.
+type position struct {
+	createdAt int64
+	id        string
+}
+
+func (p position) cursor() string {
+	return base64.RawURLEncoding.EncodeToString([]byte(strconv.FormatInt(p.createdAt, 36) + "." + p.id))
+}
+
+func parseCursor(s string) (position, error) {
+	bad := domain.Invalid("cursor", "is not a cursor of this list; pass nextCursor of the page before, unchanged")
+	raw, err := base64.RawURLEncoding.DecodeString(s)
+	if err != nil {
+		return position{}, bad
+	}
+	at, id, ok := strings.Cut(string(raw), ".")
+	createdAt, err := strconv.ParseInt(at, 36, 64)
+	if !ok || err != nil || id == "" {
+		return position{}, bad
+	}
+	return position{createdAt: createdAt, id: id}, nil
+}
+
+// limit returns the number of items of a page.
+func (p Page) limit() (int, error) {
+	switch {
+	case p.Limit == 0:
+		return DefaultPageSize, nil
+	case p.Limit < 0 || p.Limit > MaxPageSize:
+		return 0, domain.Invalid("limit", "is %d; it must be 1 to %d", p.Limit, MaxPageSize)
+	}
+	return p.Limit, nil
+}
+
+// list builds a SELECT of one page. Conditions are constants of this package, so few texts come of them.
+type list struct {
+	columns, table string
+	where          []string
+	args           []any
+}
+
+func (l *list) and(condition string, args ...any) {
+	l.where = append(l.where, condition)
+	l.args = append(l.args, args...)
+}
+
+// page finishes the SELECT: one row more than the page holds, to know whether another follows.
+func (l *list) page(p Page) (text string, args []any, limit int, err error) {
+	if limit, err = p.limit(); err != nil {
+		return "", nil, 0, err
+	}
+	if p.Cursor != "" {
+		at, err := parseCursor(p.Cursor)
+		if err != nil {
+			return "", nil, 0, err
+		}
+		l.and(`(created_at, id) < (?, ?)`, at.createdAt, at.id)
+	}
+	text = `SELECT ` + l.columns + ` FROM ` + l.table + ` WHERE ` + strings.Join(l.where, ` AND `) +
+		` ORDER BY created_at DESC, id DESC LIMIT ?`
+	return text, append(l.args, limit+1), limit, nil
+}
+
+// cut drops the row too many and returns the cursor of the next page, "" after the last.
+func cut[T any](items []T, limit int, at func(T) position) ([]T, string) {
+	if len(items) <= limit {
+		return items, ""
+	}
+	items = items[:limit]
+	return items, at(items[limit-1]).cursor()
+}

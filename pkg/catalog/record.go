@@ -1,0 +1,149 @@
+package catalog
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// place says where the newest job of a datasource is.
+type place int
+
+const (
+	placeNowhere place = 0 // it has ended; a site may still wait for its pages
+	placeOutbox  place = 1
+	placeStream  place = 2 // in flight
+)
+
+// record is a datasource with what only the catalog knows of it.
+type record struct {
+	domain.Datasource
+	jobKind domain.JobKind
+	runID   string // the site's crawl that this site has begun, or that this page was last asked for by
+	place   place
+	capped  bool // a site: pages were left out because of its limit
+}
+
+// live is the condition of datasources that wait for something, as the index datasources_unsettled has it.
+const live = `status IN ('unsynched', 'pending', 'running')`
+
+const recordColumns = `id, workspace_id, datastore_id, group_id, type, name, custom_id, metadata, config, original, status, progress,
+	error, warnings, discovery_done, follow_links, capped, job_id, job_kind, run_id, place, runs, active_generation, chunks, text_bytes,
+	created_at, updated_at, last_synch`
+
+func scanRecord(s scanner) (record, error) {
+	var r record
+	var metadata, config, original, progress, warnings string
+	var discoveryDone, followLinks, capped int
+	var generation, createdAt, updatedAt int64
+	var lastSynch sql.NullInt64
+	err := s.Scan(&r.ID, &r.WorkspaceID, &r.DatastoreID, &r.GroupID, &r.Type, &r.Name, &r.CustomID, &metadata, &config, &original,
+		&r.Status, &progress, &r.Error, &warnings, &discoveryDone, &followLinks, &capped, &r.JobID, &r.jobKind, &r.runID, &r.place,
+		&r.Runs, &generation, &r.Chunks, &r.TextBytes, &createdAt, &updatedAt, &lastSynch)
+	if err != nil {
+		return r, err
+	}
+	r.DiscoveryDone, r.FollowLinks, r.capped = discoveryDone == 1, followLinks == 1, capped == 1
+	r.ActiveGeneration = uint64(generation)
+	r.CreatedAt, r.UpdatedAt, r.LastSynch = fromMicros(createdAt), fromMicros(updatedAt), fromNullMicros(lastSynch)
+	return r, errors.Join(fromJSON(metadata, &r.Metadata), fromJSON(config, &r.Config), fromJSON(original, &r.Original),
+		fromJSON(progress, &r.Progress), fromJSON(warnings, &r.Warnings))
+}
+
+// encoded are the fields of a record that are stored as text made from several values.
+type encoded struct{ metadata, config, original, originalKey, progress, warnings, search string }
+
+func (r *record) encode() (encoded, error) {
+	var e encoded
+	var err error
+	put := func(into *string, name string, v any) {
+		if err == nil {
+			if *into, err = toJSON(v); err != nil {
+				err = fmt.Errorf("storing the %s of datasource %s: %w", name, r.ID, err)
+			}
+		}
+	}
+	if len(r.Metadata) > 0 {
+		put(&e.metadata, "metadata", r.Metadata)
+	}
+	put(&e.config, "config", r.Config)
+	if r.Original != nil {
+		put(&e.original, "original", r.Original)
+		e.originalKey = r.Original.Key
+	}
+	if r.Progress != (domain.Progress{}) {
+		put(&e.progress, "progress", r.Progress)
+	}
+	if len(r.Warnings) > 0 {
+		put(&e.warnings, "warnings", r.Warnings)
+	}
+	e.search = strings.ToLower(strings.Join([]string{r.Name, r.CustomID, r.Config.SourceURL, r.Config.Sitemap, r.Config.FileName}, "\n"))
+	return e, err
+}
+
+// insert stores a new record and reports whether there was none with its id.
+func (r *record) insert(ctx context.Context, t *tx) (bool, error) {
+	e, err := r.encode()
+	if err != nil {
+		return false, err
+	}
+	n, err := t.exec(ctx, `INSERT INTO datasources (id, workspace_id, datastore_id, group_id, type, name, custom_id, metadata, config,
+		original, original_key, search_text, status, progress, error, warnings, discovery_done, follow_links, capped, job_id, job_kind,
+		run_id, place, runs, active_generation, chunks, text_bytes, created_at, updated_at, touched_at, last_synch)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+		r.ID, r.WorkspaceID, r.DatastoreID, r.GroupID, r.Type, r.Name, r.CustomID, e.metadata, e.config,
+		e.original, e.originalKey, e.search, r.Status, e.progress, r.Error, e.warnings, flag(r.DiscoveryDone), flag(r.FollowLinks),
+		flag(r.capped), r.JobID, r.jobKind, r.runID, r.place, r.Runs, stored(r.ActiveGeneration), r.Chunks, r.TextBytes,
+		micros(r.CreatedAt), micros(r.UpdatedAt), micros(r.UpdatedAt), nullMicros(r.LastSynch))
+	if err != nil {
+		return false, fmt.Errorf("storing datasource %s: %w", r.ID, err)
+	}
+	return n == 1, nil
+}
+
+// store writes back everything that may have changed. touched is the time of the last sign of life, in microseconds.
+func (r *record) store(ctx context.Context, t *tx, touched int64) error {
+	e, err := r.encode()
+	if err != nil {
+		return err
+	}
+	_, err = t.exec(ctx, `UPDATE datasources SET name = ?, custom_id = ?, metadata = ?, config = ?, original = ?, original_key = ?,
+		search_text = ?, status = ?, progress = ?, error = ?, warnings = ?, discovery_done = ?, follow_links = ?, capped = ?, job_id = ?,
+		job_kind = ?, run_id = ?, place = ?, runs = ?, active_generation = ?, chunks = ?, text_bytes = ?, updated_at = ?, touched_at = ?,
+		last_synch = ? WHERE id = ?`,
+		r.Name, r.CustomID, e.metadata, e.config, e.original, e.originalKey,
+		e.search, r.Status, e.progress, r.Error, e.warnings, flag(r.DiscoveryDone), flag(r.FollowLinks), flag(r.capped), r.JobID,
+		r.jobKind, r.runID, r.place, r.Runs, stored(r.ActiveGeneration), r.Chunks, r.TextBytes, micros(r.UpdatedAt), touched,
+		nullMicros(r.LastSynch), r.ID)
+	if err != nil {
+		return fmt.Errorf("storing datasource %s: %w", r.ID, err)
+	}
+	return nil
+}
+
+// readRecord reads a record to be written in the same transaction; sql.ErrNoRows when there is none.
+func readRecord(ctx context.Context, t *tx, id string) (record, error) {
+	return scanRecord(t.queryRow(ctx, `SELECT `+recordColumns+` FROM datasources WHERE id = ?`+t.lock, id))
+}
+
+// readOwn is readRecord for a caller of the workspace.
+func readOwn(ctx context.Context, t *tx, ws, id string) (record, error) {
+	r, err := readRecord(ctx, t, id)
+	if err == nil && r.WorkspaceID != ws {
+		err = sql.ErrNoRows
+	}
+	return r, found(err, "datasource", id)
+}
+
+// model reads the embedding model of a datastore; sql.ErrNoRows when the datastore is gone.
+func model(ctx context.Context, q querier, datastoreID string) (string, error) {
+	return scanString(q.queryRow(ctx, `SELECT embedding_model FROM datastores WHERE id = ?`, datastoreID))
+}
+
+// stored is a generation as the signed column keeps it. Stream sequences do not come near the difference.
+func stored(generation uint64) int64 { return int64(min(generation, math.MaxInt64)) }

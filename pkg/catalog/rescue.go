@@ -1,0 +1,120 @@
+package catalog
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// Stuck returns up to limit datasources that wait for a job which is not in the outbox and of which nothing has been
+// heard since before the given time, the longest silent first. Each comes with a job to put in place of the lost one by
+// Reissue. A site that waits only for its pages is not stuck.
+func (c *Catalog) Stuck(ctx context.Context, before time.Time, limit int) ([]StuckDatasource, error) {
+	records, err := collect(ctx, c.db.read, scanRecord, `SELECT `+recordColumns+` FROM datasources
+		WHERE place <> 1 AND `+live+` AND touched_at < ? AND NOT (type = 'web_site' AND discovery_done = 1)
+		ORDER BY touched_at LIMIT ?`, micros(before), limit)
+	if err != nil {
+		return nil, fmt.Errorf("looking for stuck datasources: %w", err)
+	}
+	out := make([]StuckDatasource, 0, len(records))
+	for _, r := range records {
+		kind := r.jobKind
+		if kind == domain.JobIngest && r.Original == nil {
+			kind = domain.JobCrawl // nothing to read: fetch it again
+		}
+		job, err := c.NewJob(ctx, r.Datasource, kind)
+		if domain.CodeOf(err) == domain.CodeNotFound {
+			continue // deleted since
+		}
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, StuckDatasource{Datasource: r.Datasource, Job: job})
+	}
+	return out, nil
+}
+
+// Reissue puts the job into the outbox in place of a lost one, and reports whether it did: it does nothing when the
+// datasource is gone, has a newer job than expectJobID, or waits for nothing.
+func (c *Catalog) Reissue(ctx context.Context, datasourceID, expectJobID string, job domain.Job) (bool, error) {
+	reissued := false
+	err := c.update(ctx, "issuing a job again", func(t *tx) error {
+		r, err := readRecord(ctx, t, datasourceID)
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if r.JobID != expectJobID || r.Status.Terminal() || r.place == placeOutbox {
+			return nil
+		}
+		run := r.runID
+		r.UpdatedAt = fromMicros(c.stamp())
+		m, err := model(ctx, t, r.DatastoreID)
+		if err != nil {
+			return fmt.Errorf("reading the datastore's model: %w", err)
+		}
+		job := r.accept(job, m)
+		r.runID = run // the same crawl of the site goes on: pages that it has asked for are not asked for again
+		if err := r.store(ctx, t, micros(r.UpdatedAt)); err != nil {
+			return err
+		}
+		reissued = true
+		return c.enqueue(ctx, t, job, PriorityFresh)
+	})
+	return reissued && err == nil, err
+}
+
+// NewJob makes a job that reads the datasource again, with a fresh id: an ingest job of its original, or a crawl job of
+// its address, which for a page of a site carries the site's scope. It fails with domain.NotFound when the datastore is gone.
+func (c *Catalog) NewJob(ctx context.Context, d domain.Datasource, kind domain.JobKind) (domain.Job, error) {
+	m, err := model(ctx, c.db.read, d.DatastoreID)
+	if err != nil {
+		return domain.Job{}, found(err, "datastore", d.DatastoreID)
+	}
+	if kind == domain.JobIngest {
+		return domain.NewIngestJob(d, m), nil
+	}
+	if d.GroupID == "" {
+		return domain.NewCrawlJob(d, m), nil
+	}
+	site, err := scanRecord(c.db.read.queryRow(ctx, `SELECT `+recordColumns+` FROM datasources WHERE id = ?`, d.GroupID))
+	if errors.Is(err, sql.ErrNoRows) {
+		return domain.NewCrawlJob(d, m), nil
+	}
+	if err != nil {
+		return domain.Job{}, fmt.Errorf("reading site %s: %w", d.GroupID, err)
+	}
+	return domain.NewPageJob(site.Datasource, d, domain.NewID(), m), nil
+}
+
+// EachActive calls f for every datasource of the datastore until f fails, and returns f's error: for comparing with
+// what the index holds. Datasources that change meanwhile are seen before or after.
+func (c *Catalog) EachActive(ctx context.Context, datastoreID string, f func(ActiveState) error) error {
+	scan := func(s scanner) (a ActiveState, err error) {
+		var generation int64
+		err = s.Scan(&a.DatasourceID, &generation, &a.Chunks, &a.Status)
+		a.Generation = uint64(generation)
+		return a, err
+	}
+	return each(ctx, c.db.read, scan, func(a ActiveState) string { return a.DatasourceID },
+		`SELECT id, active_generation, chunks, status FROM datasources WHERE datastore_id = ? AND id > ? ORDER BY id LIMIT ?`,
+		[]any{datastoreID}, f)
+}
+
+// EachOriginal calls f with the key of every original that a datasource refers to, until f fails, and returns f's error.
+func (c *Catalog) EachOriginal(ctx context.Context, f func(key string) error) error {
+	type original struct{ id, key string }
+	scan := func(s scanner) (o original, err error) {
+		err = s.Scan(&o.id, &o.key)
+		return o, err
+	}
+	return each(ctx, c.db.read, scan, func(o original) string { return o.id },
+		`SELECT id, original_key FROM datasources WHERE original_key <> '' AND id > ? ORDER BY id LIMIT ?`,
+		nil, func(o original) error { return f(o.key) })
+}

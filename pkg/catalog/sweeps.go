@@ -1,0 +1,85 @@
+package catalog
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// allGenerations is domain.AllGenerations in the signed column.
+const allGenerations = -1
+
+// QueueSweep queues a sweep that follows from no change of the catalog: what an audit has found. An empty ID is filled.
+func (c *Catalog) QueueSweep(ctx context.Context, s domain.Sweep) error {
+	return c.update(ctx, "queueing a sweep", func(t *tx) error { return queueSweep(ctx, t, s) })
+}
+
+// queueSweep stores a sweep under an id of its own, also when one like it waits: that one may be under way and have
+// passed what this one is for.
+func queueSweep(ctx context.Context, t *tx, s domain.Sweep) error {
+	if s.ID == "" {
+		s.ID = domain.NewID()
+	}
+	below := stored(s.Below)
+	if s.Below == domain.AllGenerations {
+		below = allGenerations
+	}
+	_, err := t.exec(ctx, `INSERT INTO sweeps (id, workspace_id, datastore_id, datasource_id, below, originals, jobs, attempts, cause, due_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, 0, '', 0) ON CONFLICT (id) DO NOTHING`,
+		s.ID, s.WorkspaceID, s.DatastoreID, s.DatasourceID, below, strings.Join(s.Originals, "\n"), flag(s.Jobs))
+	if err != nil {
+		return fmt.Errorf("queueing a sweep: %w", err)
+	}
+	t.queuedSweep = true
+	return nil
+}
+
+// Sweeps returns up to limit sweeps that are due, those never deferred first. They stay until FinishSweep.
+func (c *Catalog) Sweeps(ctx context.Context, limit int) ([]SweepTask, error) {
+	tasks, err := collect(ctx, c.db.read, scanSweep, `SELECT id, workspace_id, datastore_id, datasource_id, below, originals, jobs,
+		attempts, due_at FROM sweeps WHERE due_at <= ? ORDER BY due_at, id LIMIT ?`, micros(c.now()), limit)
+	if err != nil {
+		return nil, fmt.Errorf("reading sweeps: %w", err)
+	}
+	return tasks, nil
+}
+
+func scanSweep(s scanner) (SweepTask, error) {
+	var v SweepTask
+	var below, dueAt int64
+	var originals string
+	var jobs int
+	err := s.Scan(&v.ID, &v.WorkspaceID, &v.DatastoreID, &v.DatasourceID, &below, &originals, &jobs, &v.Attempts, &dueAt)
+	if err != nil {
+		return v, err
+	}
+	v.Below, v.Jobs, v.DueAt = uint64(below), jobs == 1, fromMicros(dueAt)
+	if below == allGenerations {
+		v.Below = domain.AllGenerations
+	}
+	if originals != "" {
+		v.Originals = strings.Split(originals, "\n")
+	}
+	return v, nil
+}
+
+// FinishSweep forgets sweeps that are done. Unknown ids are no error.
+func (c *Catalog) FinishSweep(ctx context.Context, ids ...string) error {
+	return c.update(ctx, "finishing sweeps", func(t *tx) error {
+		return inLists(ids, func(in string, args []any) error {
+			_, err := t.exec(ctx, `DELETE FROM sweeps WHERE id IN (`+in+`)`, args...)
+			return err
+		})
+	})
+}
+
+// DeferSweep keeps a sweep that failed from being offered again until then. The cause is kept for people to read.
+func (c *Catalog) DeferSweep(ctx context.Context, id string, until time.Time, cause string) error {
+	return c.update(ctx, "deferring a sweep", func(t *tx) error {
+		_, err := t.exec(ctx, `UPDATE sweeps SET due_at = ?, cause = ?, attempts = attempts + 1 WHERE id = ?`, micros(until), cause, id)
+		return err
+	})
+}
