@@ -204,12 +204,12 @@ func (c *Crawler) badAddress(raw string, err error) error {
 	if errors.Is(err, errURLTooLong) {
 		return permanent(raw[:100], "%.100s… cannot be fetched: %v", raw, err).because(err)
 	}
-	if u, perr := url.Parse(raw); perr == nil {
+	if u, perr := url.Parse(raw); perr == nil && u.Scheme != "" {
 		if err := c.guard.checkURL(u); err != nil {
 			return err
 		}
 	}
-	return permanent(raw, "%q is not a web address", raw).because(err)
+	return permanent(raw, "%q is not a web address, which begins with http:// or https:// and a host", raw).because(err)
 }
 
 // collector returns colly set up for one fetch. It is not made by NewCollector, which lets environment variables

@@ -1,0 +1,88 @@
+package crawl
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/temoto/robotstxt"
+)
+
+func TestParseRobots_finds_the_rules_that_bind_us(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		text     string
+		allow    []string
+		disallow []string
+		delay    time.Duration
+		sitemaps []string
+	}{
+		"nothing":                        {text: "", allow: []string{"/", "/a"}},
+		"all for everyone":               {text: "User-agent: *\nDisallow: /", disallow: []string{"/", "/a"}},
+		"another crawler":                {text: "User-agent: otherbot\nDisallow: /", allow: []string{"/a"}},
+		"ours before everyone's":         {text: "User-agent: *\nDisallow: /\n\nUser-agent: SluiceBot\nDisallow: /x", allow: []string{"/a"}, disallow: []string{"/x/y"}},
+		"ours by any case and version":   {text: "user-AGENT : sluicebot/2.0\nDISALLOW:/x", allow: []string{"/a"}, disallow: []string{"/x"}},
+		"a name that begins like ours":   {text: "User-agent: Sluice\nDisallow: /", allow: []string{"/a"}},
+		"two groups of ours are one":     {text: "User-agent: sluicebot\nDisallow: /x\nUser-agent: other\nDisallow: /z\nUser-agent: sluicebot\nDisallow: /y", disallow: []string{"/x", "/y"}, allow: []string{"/z"}},
+		"several names in a group":       {text: "User-agent: other\nUser-agent: sluicebot\nDisallow: /x", disallow: []string{"/x"}},
+		"an empty Disallow ends a group": {text: "User-agent: SluiceBot\nDisallow:\n\nUser-agent: *\nDisallow: /", allow: []string{"/", "/a"}},
+		"Allow within Disallow":          {text: "User-agent: *\nDisallow: /x\nAllow: /x/open", disallow: []string{"/x/y"}, allow: []string{"/x/open/1"}},
+		"wildcards":                      {text: "User-agent: *\nDisallow: /*.pdf$\nDisallow: /*?print=", disallow: []string{"/a/b.pdf", "/a?print=1"}, allow: []string{"/a/b.pdfx", "/a"}},
+		"comments and Windows line ends": {text: "\ufeff# hello\r\nUser-agent: * # all\r\nDisallow: /x # secret\r\n", disallow: []string{"/x"}, allow: []string{"/a"}},
+		"rules before any group":         {text: "Disallow: /\nUser-agent: *\nDisallow: /x", disallow: []string{"/x"}, allow: []string{"/a"}},
+		"a delay":                        {text: "User-agent: *\nCrawl-delay: 2.5", allow: []string{"/"}, delay: 2500 * time.Millisecond},
+		"a delay for ever":               {text: "User-agent: *\nCrawl-delay: 1e300", delay: maxCrawlDelay},
+		"a delay of nonsense":            {text: "User-agent: *\nCrawl-delay: soon\nCrawl-delay: -3\nCrawl-delay: NaN\nDisallow: /x", disallow: []string{"/x"}},
+		"sitemaps anywhere":              {text: "Sitemap: https://e.com/a.xml\nUser-agent: x\nSitemap: /b.xml\nDisallow: /", allow: []string{"/"}, sitemaps: []string{"https://e.com/a.xml", "/b.xml"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := parseRobots([]byte(tc.text), "SluiceBot")
+			data, err := robotstxt.FromBytes(r.text)
+			if err != nil {
+				t.Fatalf("colly's parser does not take %q: %v", r.text, err)
+			}
+			for _, p := range tc.allow {
+				if !data.TestAgent(p, DefaultUserAgent) {
+					t.Errorf("%s is not allowed by %q", p, r.text)
+				}
+			}
+			for _, p := range tc.disallow {
+				if data.TestAgent(p, DefaultUserAgent) {
+					t.Errorf("%s is allowed by %q", p, r.text)
+				}
+			}
+			if r.crawlDelay != tc.delay {
+				t.Errorf("delay is %s, want %s", r.crawlDelay, tc.delay)
+			}
+			if diff := cmp.Diff(tc.sitemaps, r.sitemaps); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func FuzzRobots(f *testing.F) {
+	for _, s := range []string{
+		"User-agent: *\nDisallow: /a*b$\nCrawl-delay: 1", "Disallow: /", "User-agent:\nDisallow:\x00/\r", "user-agent: * #\nallow: **$$\n",
+		"User-agent: *\nDisallow: a\u00a0b\u2028c\nSitemap:", strings.Repeat("User-agent: *\n", 50),
+	} {
+		f.Add([]byte(s), "noindex, none", "SluiceBot: noindex")
+	}
+	f.Fuzz(func(t *testing.T, text []byte, meta, header string) {
+		r := parseRobots(text, "SluiceBot")
+		data, err := robotstxt.FromBytes(r.text)
+		if err != nil {
+			t.Fatalf("colly's parser does not take %q: %v", r.text, err)
+		}
+		data.TestAgent("/a", DefaultUserAgent)
+		if r.crawlDelay < 0 || r.crawlDelay > maxCrawlDelay || len(r.sitemaps) > maxRobotsSitemaps {
+			t.Errorf("got %+v", r)
+		}
+		var d robotsDirectives
+		d.add(meta)
+		d.addHeader(header, "SluiceBot")
+		refreshTarget(meta)
+	})
+}
