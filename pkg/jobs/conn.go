@@ -14,13 +14,14 @@ import (
 // InProcess is a NATS server within this process, such as natsd.Server.
 type InProcess interface {
 	InProcessConn() (net.Conn, error)
+	Token() string // what the server asks of a connection, "" if nothing
 }
 
 // ConnectOptions say where the NATS server is and who is asking. Either InProcess or URL must be set.
 type ConnectOptions struct {
 	InProcess InProcess // takes precedence over URL
 	URL       string    // one or more addresses parted by commas: "nats://host:4222"; may carry user and password
-	Token     string    // the server's token, if it asks for one
+	Token     string    // of the server at URL, if it asks for one
 	CredsFile string    // path of a NATS credentials file, if the server asks for one
 	Name      string    // shown in the server's monitoring; default "sluice"
 	// RequestTimeout bounds every request whose context has no deadline. Default 10 s.
@@ -97,6 +98,7 @@ func (c *Conn) options(o ConnectOptions) []nats.Option {
 	}
 	if o.InProcess != nil {
 		opts = append(opts, nats.InProcessServer(o.InProcess))
+		o.Token = o.InProcess.Token()
 	}
 	if o.Token != "" {
 		opts = append(opts, nats.Token(o.Token))

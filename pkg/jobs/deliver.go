@@ -7,13 +7,11 @@ import (
 	"runtime/debug"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/sluice/sluice/pkg/domain"
 )
-
-// settleTimeout bounds what is done after a run: counting, reporting, acknowledging.
-const settleTimeout = 15 * time.Second
 
 // delivery is one job in the hands of one slot.
 type delivery struct {
@@ -53,10 +51,9 @@ func (w *worker) deliver(msg jetstream.Msg) {
 }
 
 // settle runs one step of the bookkeeping with a deadline of its own, which a stop does not cut short, and tells
-// the observer when the step was the last. A step that fails leaves the job to come back: at once counted as
-// nothing, since what could not be stored did not happen.
+// the observer when the step was the last. A step that fails leaves the job to come back.
 func (d *delivery) settle(step func(context.Context) (Result, error)) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(d.stopping), settleTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(d.stopping), d.opts.SettleTimeout)
 	defer cancel()
 	result, err := step(ctx)
 	if err != nil && result == Unsettled {
@@ -72,19 +69,66 @@ func (d *delivery) settle(step func(context.Context) (Result, error)) {
 	})
 }
 
+// persist repeats one write until it succeeds or ctx ends: an hour's work must not be lost to the seconds in which a
+// stream has no leader.
+func persist(ctx context.Context, write func() error) error {
+	pause := backoff{min: 50 * time.Millisecond, max: 2 * time.Second}
+	for n := 1; ; n++ {
+		err := write()
+		if err == nil || !passes(err) {
+			return err
+		}
+		wait(ctx, pause.delay(n))
+		if ctx.Err() != nil {
+			return err
+		}
+	}
+}
+
+// passes reports whether a failed write may succeed when it is repeated.
+func passes(err error) bool {
+	for _, lasting := range []error{
+		ErrInvalid, ErrTooLarge, nats.ErrConnectionClosed, jetstream.ErrMsgAlreadyAckd, jetstream.ErrKeyRevisionMismatch,
+		context.Canceled, context.DeadlineExceeded,
+	} {
+		if errors.Is(err, lasting) {
+			return false
+		}
+	}
+	return true
+}
+
+// count changes the tally of the job.
+func (d *delivery) count(ctx context.Context, f func(*tally)) error {
+	return persist(ctx, func() error {
+		next, err := d.broker.attempts.change(ctx, d.job.Generation, d.tally, f)
+		if err == nil {
+			d.tally = next
+		}
+		return err
+	})
+}
+
 // begin counts the run that is about to start, or gives the job up if it has failed or killed too often. The count
 // is stored before the run: a job that kills its worker has then been counted.
 func (d *delivery) begin(ctx context.Context) (result Result, run bool, err error) {
 	// Most jobs come for the first time: writing first saves reading.
-	first := tally{Starts: 1}
-	if d.tally, err = d.broker.attempts.store(ctx, d.job.Generation, first); err == nil {
+	err = persist(ctx, func() error {
+		d.tally, err = d.broker.attempts.store(ctx, d.job.Generation, tally{Starts: 1})
+		return err
+	})
+	if err == nil {
 		d.job.Delivery = 1
 		return "", true, nil
 	}
 	if !errors.Is(err, jetstream.ErrKeyRevisionMismatch) {
 		return Unsettled, false, err
 	}
-	if d.tally, err = d.broker.attempts.load(ctx, d.job.Generation); err != nil {
+	err = persist(ctx, func() error {
+		d.tally, err = d.broker.attempts.load(ctx, d.job.Generation)
+		return err
+	})
+	if err != nil {
 		return Unsettled, false, err
 	}
 	if n := d.tally.crashes(); n >= d.opts.MaxCrashes {
@@ -96,8 +140,7 @@ func (d *delivery) begin(ctx context.Context) (result Result, run bool, err erro
 		result, err = d.giveUp(ctx, d.failedTooOften())
 		return result, false, err
 	}
-	d.tally, err = d.broker.attempts.change(ctx, d.job.Generation, d.tally, func(t *tally) { t.Starts++ })
-	if err != nil {
+	if err := d.count(ctx, func(t *tally) { t.Starts++ }); err != nil {
 		return Unsettled, false, err
 	}
 	d.job.Delivery = d.tally.Starts
@@ -161,7 +204,8 @@ func (d *delivery) end(ctx context.Context, runErr error) (Result, error) {
 	}
 	if isPermanent {
 		if err := d.report(ctx, messageFor(runErr)); err != nil {
-			return d.comeBack(ctx, runErr, err)
+			// The run ended, but not the way that people will read about: it counts as handed back.
+			return Unsettled, errors.Join(runErr, err, d.count(ctx, func(t *tally) { t.HandBacks++ }))
 		}
 		return d.finish(ctx, Failed, runErr)
 	}
@@ -169,14 +213,13 @@ func (d *delivery) end(ctx context.Context, runErr error) (Result, error) {
 	if errors.As(runErr, &later) {
 		return d.postpone(ctx, later)
 	}
-	next, err := d.broker.attempts.change(ctx, d.job.Generation, d.tally, func(t *tally) {
+	err := d.count(ctx, func(t *tally) {
 		t.Failures++
 		t.LastError = messageFor(runErr)
 	})
 	if err != nil {
 		return Unsettled, errors.Join(runErr, err)
 	}
-	d.tally = next
 	if d.tally.Failures >= d.opts.MaxFailures {
 		return d.giveUp(ctx, d.failedTooOften())
 	}
@@ -201,34 +244,22 @@ func (d *delivery) nak(runErr error) (Result, error) {
 	return Retried, runErr
 }
 
-// comeBack is for a run whose outcome is known but could not be told: it counts as handed back.
-func (d *delivery) comeBack(ctx context.Context, runErr, reason error) (Result, error) {
-	next, err := d.broker.attempts.change(ctx, d.job.Generation, d.tally, func(t *tally) { t.HandBacks++ })
-	if err == nil {
-		d.tally = next
-	}
-	return Unsettled, errors.Join(runErr, reason, err)
-}
-
 // postpone sends the job back to come again when its turn may have come.
 func (d *delivery) postpone(ctx context.Context, later *laterError) (Result, error) {
-	next, err := d.broker.attempts.change(ctx, d.job.Generation, d.tally, func(t *tally) { t.HandBacks++ })
-	if err != nil {
+	if err := d.count(ctx, func(t *tally) { t.HandBacks++ }); err != nil {
 		return Unsettled, errors.Join(later, err)
 	}
-	d.tally = next
 	if err := d.msg.NakWithDelay(d.retry.jitter(max(later.after, d.opts.RetryMin))); err != nil {
 		return Unsettled, errors.Join(later, err)
 	}
 	return HandedBack, later
 }
 
+// handBack returns a job that was cut short by a stop, to be handed out again at once.
 func (d *delivery) handBack(ctx context.Context, runErr error) (Result, error) {
-	next, err := d.broker.attempts.change(ctx, d.job.Generation, d.tally, func(t *tally) { t.HandBacks++ })
-	if err != nil {
+	if err := d.count(ctx, func(t *tally) { t.HandBacks++ }); err != nil {
 		return Unsettled, errors.Join(runErr, err)
 	}
-	d.tally = next
 	if err := d.msg.Nak(); err != nil {
 		return Unsettled, errors.Join(runErr, err)
 	}
@@ -241,7 +272,7 @@ func (d *delivery) handBack(ctx context.Context, runErr error) (Result, error) {
 
 // finish acknowledges the job and forgets its counts.
 func (d *delivery) finish(ctx context.Context, r Result, runErr error) (Result, error) {
-	if err := d.msg.DoubleAck(ctx); err != nil {
+	if err := persist(ctx, func() error { return d.msg.DoubleAck(ctx) }); err != nil {
 		// The job comes back after AckWait and finds its work done.
 		return Unsettled, errors.Join(runErr, fmt.Errorf("acknowledging: %w", err))
 	}
@@ -264,10 +295,11 @@ func (d *delivery) giveUp(ctx context.Context, reason string) (Result, error) {
 		"datasource", d.job.DatasourceID, "failures", d.tally.Failures, "crashes", d.tally.crashes(), "reason", reason)
 	job := d.job
 	to := target{job.Kind, job.DatastoreID, job.DatasourceID}
-	err := d.broker.bury(ctx, to, DeadLetter{
+	dl := DeadLetter{
 		Kind: job.Kind, Generation: job.Generation, Job: &job, Error: reason,
 		Failures: d.tally.Failures, Crashes: d.tally.crashes(), At: d.broker.now(),
-	})
+	}
+	err := persist(ctx, func() error { return d.broker.bury(ctx, to, dl) })
 	if err == nil {
 		err = d.report(ctx, reason)
 	}
@@ -284,11 +316,11 @@ func (d *delivery) buryForeign(ctx context.Context, why error) (Result, error) {
 	if err != nil {
 		return Unsettled, err
 	}
-	err = d.broker.bury(ctx, to, DeadLetter{
+	dl := DeadLetter{
 		Kind: to.kind, Generation: d.job.Generation, Raw: d.msg.Data(),
 		Error: clip("This message is not a job: " + why.Error()), At: d.broker.now(),
-	})
-	if err != nil {
+	}
+	if err := persist(ctx, func() error { return d.broker.bury(ctx, to, dl) }); err != nil {
 		return Unsettled, err
 	}
 	return d.finish(ctx, Dead, why)
@@ -296,9 +328,10 @@ func (d *delivery) buryForeign(ctx context.Context, why error) (Result, error) {
 
 // report emits the error event that ends a job.
 func (d *delivery) report(ctx context.Context, text string) error {
-	return d.broker.Emit(ctx, domain.Event{
+	ev := domain.Event{
 		Type: domain.EventError, JobID: d.job.ID, JobKind: d.job.Kind, WorkspaceID: d.job.WorkspaceID,
 		DatastoreID: d.job.DatastoreID, DatasourceID: d.job.DatasourceID, Generation: d.job.Generation,
 		At: d.broker.now(), Error: text,
-	})
+	}
+	return persist(ctx, func() error { return d.broker.Emit(ctx, ev) })
 }

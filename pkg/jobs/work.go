@@ -18,6 +18,7 @@ import (
 //	nil               the job is done
 //	Permanent(err)    the job ends with an error event
 //	RetryAfter(d, e)  the job comes back, not before d
+//	Later(d, err)     the job comes back after d, which counts as nothing
 //	any other error   the job comes back after a growing delay; after MaxFailures it is given up
 //
 // A panic is an error like any other. The context ends when the job has run for MaxRun or the worker must stop; a
@@ -49,6 +50,9 @@ type WorkerOptions struct {
 	// StopWait is how long a handler may take to return after its context has ended. One that takes longer is left
 	// behind: the job goes back, or counts as failed if its time was up. Default 5 s.
 	StopWait time.Duration
+	// SettleTimeout is how long a worker tries to store what a run led to before it leaves the job to come back.
+	// A stop takes at most Grace, StopWait and SettleTimeout together. Default 20 s.
+	SettleTimeout time.Duration
 	// Observe, if set, is called once for every delivery that was dealt with. It must not block.
 	Observe func(Outcome)
 }
@@ -74,6 +78,7 @@ func (o WorkerOptions) withDefaults() WorkerOptions {
 	dur(&o.MaxRun, time.Hour)
 	dur(&o.Grace, 10*time.Second)
 	dur(&o.StopWait, 5*time.Second)
+	dur(&o.SettleTimeout, 20*time.Second)
 	if o.Observe == nil {
 		o.Observe = func(Outcome) {}
 	}
@@ -88,7 +93,7 @@ const (
 	Done       Result = "done"        // the handler succeeded
 	Failed     Result = "failed"      // the handler said Permanent
 	Retried    Result = "retried"     // the job comes back later
-	HandedBack Result = "handed_back" // the worker stopped, the job comes back at once
+	HandedBack Result = "handed_back" // the worker stopped, or it was not the job's turn (Later): it comes back, uncounted
 	Dead       Result = "dead"        // the job was given up
 	Unsettled  Result = "unsettled"   // the outcome could not be stored; the job comes back after AckWait
 )
@@ -125,6 +130,9 @@ func (b *Broker) Work(ctx context.Context, kind domain.JobKind, o WorkerOptions,
 		log:   b.log.With("kind", kind),
 	}
 	if _, err := w.consumer(ctx); err != nil {
+		if ctx.Err() != nil {
+			return nil
+		}
 		return err
 	}
 	var slots sync.WaitGroup
@@ -145,7 +153,7 @@ func (b *Broker) Work(ctx context.Context, kind domain.JobKind, o WorkerOptions,
 	case <-grace.C:
 		stop(errStopping)
 	}
-	<-finished // bounded: handlers by StopWait, settling by settleTimeout
+	<-finished // bounded: handlers by StopWait, what follows by SettleTimeout
 	return nil
 }
 

@@ -59,33 +59,32 @@ func TestWorkHonoursConcurrency(t *testing.T) {
 	t.Parallel()
 	b := newBroker(t)
 	const slots, jobs = 3, 12
-	var now, most atomic.Int32
-	full := make(chan struct{}, jobs)
-	w := work(t, b, domain.JobIngest, WorkerOptions{Concurrency: slots}, func(ctx context.Context, _ domain.Job) error {
-		n := now.Add(1)
+	var now atomic.Int32
+	begun, release := make(chan int32, jobs), make(chan struct{})
+	w := work(t, b, domain.JobIngest, WorkerOptions{Concurrency: slots}, func(context.Context, domain.Job) error {
+		begun <- now.Add(1)
 		defer now.Add(-1)
-		for {
-			m := most.Load()
-			if n <= m || most.CompareAndSwap(m, n) {
-				break
-			}
-		}
-		full <- struct{}{}
-		if n < slots { // wait until all slots are taken at least once
-			for most.Load() < slots && ctx.Err() == nil {
-				time.Sleep(time.Millisecond)
-			}
-		}
+		<-release
 		return nil
 	})
 	for range jobs {
 		publish(t, b, newJob(domain.JobIngest))
 	}
+	for range slots { // all slots are taken while none has finished
+		receive(t, begun, "a run")
+	}
+	backlog, err := b.Backlog(testContext(t), domain.JobIngest)
+	if want := (Backlog{Waiting: jobs - slots, Taken: slots}); err != nil || backlog != want {
+		t.Errorf("backlog is %+v, %v, want %+v", backlog, err, want)
+	}
+	close(release)
 	for range jobs {
 		receive(t, w.outcomes, "an outcome")
 	}
-	if most.Load() != slots {
-		t.Errorf("%d jobs ran at once, want %d", most.Load(), slots)
+	for range jobs - slots {
+		if n := receive(t, begun, "a run"); n > slots {
+			t.Errorf("%d jobs ran at once, the limit is %d", n, slots)
+		}
 	}
 }
 
@@ -187,6 +186,63 @@ func TestWorkWaitsAsLongAsTheErrorAsks(t *testing.T) {
 	}
 }
 
+func TestAJobThatWaitsForItsTurnCountsAsNothing(t *testing.T) {
+	t.Parallel()
+	b := newBroker(t)
+	gen := make(chan uint64, 1)
+	turn := errors.New("the host is busy")
+	w := work(t, b, domain.JobIngest, WorkerOptions{MaxFailures: 1, MaxCrashes: 1}, func(_ context.Context, j domain.Job) error {
+		if j.Delivery < 4 {
+			return Later(time.Millisecond, turn)
+		}
+		gen <- j.Generation
+		return nil
+	})
+	publish(t, b, newJob(domain.JobIngest))
+	for _, want := range []Result{HandedBack, HandedBack, HandedBack, Done} {
+		out := receive(t, w.outcomes, "an outcome")
+		if out.Result != want || (want == HandedBack) != errors.Is(out.Err, turn) {
+			t.Errorf("outcome is %+v, want %s", out, want)
+		}
+	}
+	if Later(time.Second, nil) != nil {
+		t.Error("no error became one")
+	}
+}
+
+func TestOutstanding(t *testing.T) {
+	t.Parallel()
+	b := newBroker(t)
+	job := newJob(domain.JobIngest)
+	check := func(step string, j domain.Job, want bool) {
+		t.Helper()
+		if got, err := b.Outstanding(testContext(t), j); err != nil || got != want {
+			t.Errorf("%s: outstanding is %t, %v, want %t", step, got, err, want)
+		}
+	}
+	check("before it is published", job, false)
+	publish(t, b, job)
+	check("before the first worker", job, true)
+	begun, release := make(chan struct{}, 1), make(chan struct{})
+	w := work(t, b, domain.JobIngest, WorkerOptions{}, func(context.Context, domain.Job) error {
+		begun <- struct{}{}
+		<-release
+		return nil
+	})
+	receive(t, begun, "the run")
+	check("while it runs", job, true)
+	close(release)
+	receive(t, w.outcomes, "the outcome")
+	check("when it is done", job, false)
+	newer := again(job)
+	publish(t, b, newer)
+	receive(t, w.outcomes, "the newer job")
+	check("when another took its place", job, false)
+	if _, err := b.Outstanding(testContext(t), domain.Job{}); !errors.Is(err, ErrInvalid) {
+		t.Errorf("what is not a job: error is %v", err)
+	}
+}
+
 func TestWorkGivesUpAfterMaxFailures(t *testing.T) {
 	t.Parallel()
 	b := newBroker(t)
@@ -271,11 +327,11 @@ func TestReplayOfADeadLetterNeverReplacesANewerJob(t *testing.T) {
 func TestWorkKeepsALongJobToItself(t *testing.T) {
 	t.Parallel()
 	b := newBroker(t)
-	const ackWait = 300 * time.Millisecond
+	const ackWait = 1500 * time.Millisecond // long enough for a busy machine to send its heartbeats in time
 	var runs atomic.Int32
 	w := work(t, b, domain.JobIngest, WorkerOptions{Concurrency: 2, AckWait: ackWait}, func(ctx context.Context, _ domain.Job) error {
 		runs.Add(1)
-		timer := time.NewTimer(4 * ackWait) // the length of the run is what is tested
+		timer := time.NewTimer(2 * ackWait) // the length of the run is what is tested
 		defer timer.Stop()
 		select {
 		case <-timer.C:
@@ -383,6 +439,71 @@ func TestStoppingIsNotFailing(t *testing.T) {
 			t.Errorf("outcome is %+v", out)
 		}
 	})
+}
+
+func TestAJobWhoseErrorCannotBeToldIsNotAcknowledged(t *testing.T) {
+	t.Parallel()
+	b := newBroker(t)
+	ctx := testContext(t)
+	for name, c := range map[string]struct {
+		err  error
+		want Result
+	}{
+		"a permanent error": {Permanent(errors.New("encrypted")), Failed},
+		"the last failure":  {errors.New("out of memory"), Dead},
+	} {
+		job := newJob(domain.JobIngest)
+		if err := b.js.DeleteStream(ctx, StreamEvents); err != nil {
+			t.Fatal(err)
+		}
+		w := work(t, b, domain.JobIngest, WorkerOptions{MaxFailures: 1, SettleTimeout: 100 * time.Millisecond},
+			func(context.Context, domain.Job) error { return c.err })
+		publish(t, b, job)
+		if out := receive(t, w.outcomes, name); out.Result != Unsettled {
+			t.Errorf("%s: outcome without events is %+v", name, out)
+		}
+		if _, _, err := ensureStream(ctx, b.js, Options{}.withDefaults().eventsConfig()); err != nil {
+			t.Fatal(err)
+		}
+		for {
+			out := receive(t, w.outcomes, name)
+			if out.Result == c.want {
+				break
+			}
+			if out.Result != Unsettled {
+				t.Fatalf("%s: outcome is %+v", name, out)
+			}
+		}
+		if events := allEvents(t, b, job.DatastoreID); len(events) != 1 {
+			t.Errorf("%s: events are %+v", name, events)
+		}
+		w.stop(t)
+	}
+}
+
+func TestAnOutcomeSurvivesAShortAbsenceOfItsStream(t *testing.T) {
+	t.Parallel()
+	b := newBroker(t)
+	ctx := testContext(t)
+	job := newJob(domain.JobIngest)
+	begun, release := make(chan struct{}), make(chan struct{})
+	w := work(t, b, domain.JobIngest, WorkerOptions{}, func(context.Context, domain.Job) error {
+		close(begun)
+		<-release
+		return Permanent(errors.New("encrypted"))
+	})
+	publish(t, b, job)
+	signalled(t, begun, "the run")
+	if err := b.js.DeleteStream(ctx, StreamEvents); err != nil {
+		t.Fatal(err)
+	}
+	close(release)
+	if _, _, err := ensureStream(ctx, b.js, Options{}.withDefaults().eventsConfig()); err != nil {
+		t.Fatal(err)
+	}
+	if out := receive(t, w.outcomes, "the outcome"); out.Result != Failed {
+		t.Errorf("outcome is %+v", out)
+	}
 }
 
 func TestWorkersThatDieAreCounted(t *testing.T) {

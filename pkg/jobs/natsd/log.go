@@ -1,7 +1,6 @@
 package natsd
 
 import (
-	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -12,9 +11,11 @@ import (
 type logger struct {
 	log *slog.Logger
 
-	mu      sync.Mutex
-	lastErr string
+	mu    sync.Mutex
+	cause error // the first thing that the server cannot go on after
 }
+
+func newLogger(log *slog.Logger) *logger { return &logger{log: log} }
 
 // noise are the beginnings or parts of warnings that say nothing to whoever runs Sluice.
 var noise = []string{
@@ -38,22 +39,22 @@ func (l *logger) Warnf(format string, v ...any) {
 	l.log.Warn("NATS server", "detail", text)
 }
 
-func (l *logger) Errorf(format string, v ...any) { l.fail(fmt.Sprintf(format, v...)) }
-func (l *logger) Fatalf(format string, v ...any) { l.fail(fmt.Sprintf(format, v...)) }
-
-func (l *logger) fail(text string) {
-	l.mu.Lock()
-	l.lastErr = text
-	l.mu.Unlock()
-	l.log.Error("NATS server", "detail", text)
+func (l *logger) Errorf(format string, v ...any) {
+	l.log.Error("NATS server", "detail", fmt.Sprintf(format, v...))
 }
 
-// last returns the last thing that went wrong, for the error of a start that did not succeed.
-func (l *logger) last() error {
+// Fatalf is called before the server gives up its start; it does not end the process.
+func (l *logger) Fatalf(format string, v ...any) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.lastErr == "" {
-		return nil
+	if l.cause == nil {
+		l.cause = fmt.Errorf(format, v...)
 	}
-	return errors.New(l.lastErr)
+}
+
+// fatal returns what kept the server from starting.
+func (l *logger) fatal() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.cause
 }

@@ -48,10 +48,12 @@ const maxPayload = 1 << 20
 
 // Server is a running NATS server. It is safe for concurrent use.
 type Server struct {
-	srv  *server.Server
-	lock *flock.Flock
-	once sync.Once
-	done chan struct{} // closed when the shutdown is complete
+	srv     *server.Server
+	token   string
+	lock    *flock.Flock
+	started chan struct{} // closed when the start has ended, one way or the other
+	once    sync.Once
+	done    chan struct{} // closed when the shutdown is complete
 }
 
 // Start runs a server on the directory and returns when it serves. It fails with ErrInUse if another process holds
@@ -80,41 +82,42 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("making the NATS server: %w", err), lock.Unlock())
 	}
-	logger := &logger{log: o.Log}
-	srv.SetLoggerV2(logger, false, false, false)
-	s := &Server{srv: srv, lock: lock, done: make(chan struct{})}
-	if err := s.start(ctx, o.StartTimeout); err != nil {
-		// The shutdown has its own bound; the first error is the one to tell.
-		stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	log := newLogger(o.Log)
+	srv.SetLoggerV2(log, false, false, false)
+	s := &Server{srv: srv, token: o.Token, lock: lock, started: make(chan struct{}), done: make(chan struct{})}
+	if err := s.start(ctx, o.StartTimeout, log); err != nil {
+		stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), failedStartTimeout)
 		defer cancel()
-		return nil, errors.Join(err, logger.last(), s.Shutdown(stop))
+		return nil, errors.Join(err, s.Shutdown(stop))
 	}
 	return s, nil
 }
 
-func (s *Server) start(ctx context.Context, timeout time.Duration) error {
-	ready := make(chan error, 1)
+// failedStartTimeout bounds the shutdown after a start that failed.
+const failedStartTimeout = 10 * time.Second
+
+// start waits until the server serves, says that it cannot, or takes too long.
+func (s *Server) start(ctx context.Context, timeout time.Duration, log *logger) error {
 	go func() {
-		s.srv.Start() // recovers the store, then returns
-		switch {
-		case !s.srv.ReadyForConnections(timeout):
-			ready <- fmt.Errorf("starting the NATS server: not ready after %s", timeout)
-		case !s.srv.JetStreamEnabled():
-			ready <- errors.New("starting the NATS server: JetStream did not start")
-		default:
-			ready <- nil
-		}
+		defer close(s.started)
+		s.srv.Start() // recovers the store and returns
 	}()
 	timer := time.NewTimer(timeout)
 	defer timer.Stop()
 	select {
-	case err := <-ready:
-		return err
+	case <-s.started:
 	case <-timer.C:
 		return fmt.Errorf("starting the NATS server: not ready after %s", timeout)
 	case <-ctx.Done():
 		return fmt.Errorf("starting the NATS server: %w", ctx.Err())
 	}
+	if err := log.fatal(); err != nil {
+		return fmt.Errorf("starting the NATS server: %w", err)
+	}
+	if !s.srv.ReadyForConnections(timeout) || !s.srv.JetStreamEnabled() {
+		return fmt.Errorf("starting the NATS server: not ready after %s", timeout)
+	}
+	return nil
 }
 
 func (o Options) server() (*server.Options, error) {
@@ -157,6 +160,9 @@ func (o Options) server() (*server.Options, error) {
 // InProcessConn makes a connection that opens no socket.
 func (s *Server) InProcessConn() (net.Conn, error) { return s.srv.InProcessConn() }
 
+// Token returns what the server asks of every connection, "" if nothing.
+func (s *Server) Token() string { return s.token }
+
 // URL returns the address to connect to from other processes, "" if the server does not listen.
 func (s *Server) URL() string {
 	if addr := s.srv.Addr(); addr != nil {
@@ -170,6 +176,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	s.once.Do(func() {
 		go func() {
 			defer close(s.done)
+			<-s.started // a server that is stopped while it starts does not stop
 			s.srv.Shutdown()
 			s.srv.WaitForShutdown()
 			_ = s.lock.Unlock() // the lock ends with the process in any case
