@@ -1,0 +1,95 @@
+package embedded
+
+import "math/bits"
+
+// chunkWords is how many words one chunk of a bitset has: 65,536 slots, 8 KiB.
+const (
+	chunkWords = 1024
+	chunkSlots = chunkWords * 64
+)
+
+// bitset is an immutable set of slots. An edit copies only the chunks that it touches.
+type bitset struct {
+	chunks [][]uint64
+}
+
+// word returns the w-th group of 64 slots.
+func (b bitset) word(w int) uint64 {
+	if c := w / chunkWords; c < len(b.chunks) && b.chunks[c] != nil {
+		return b.chunks[c][w%chunkWords]
+	}
+	return 0
+}
+
+func (b bitset) has(slot uint32) bool {
+	return b.word(int(slot/64))&(1<<(slot%64)) != 0
+}
+
+// edit starts a changed copy.
+func (b bitset) edit() *bitsetEdit {
+	return &bitsetEdit{chunks: append([][]uint64(nil), b.chunks...), dirty: make(map[int]bool)}
+}
+
+// bitsetEdit is a bitset being changed by one goroutine.
+type bitsetEdit struct {
+	chunks [][]uint64
+	dirty  map[int]bool // chunks that differ from the original
+}
+
+func (e *bitsetEdit) chunk(slot uint32) []uint64 {
+	c := int(slot / chunkSlots)
+	for len(e.chunks) <= c {
+		e.chunks = append(e.chunks, nil)
+	}
+	if !e.dirty[c] {
+		fresh := make([]uint64, chunkWords)
+		copy(fresh, e.chunks[c])
+		e.chunks[c] = fresh
+		e.dirty[c] = true
+	}
+	return e.chunks[c]
+}
+
+func (e *bitsetEdit) set(slot uint32) {
+	e.chunk(slot)[slot/64%chunkWords] |= 1 << (slot % 64)
+}
+
+func (e *bitsetEdit) clear(slot uint32) {
+	e.chunk(slot)[slot/64%chunkWords] &^= 1 << (slot % 64)
+}
+
+func (e *bitsetEdit) done() bitset { return bitset{e.chunks} }
+
+// slotSet is a set of slots that one search builds: its filter. A nil slotSet lets every slot pass.
+type slotSet []uint64
+
+func newSlotSet(slots uint32) slotSet { return make(slotSet, (int(slots)+63)/64) }
+
+func (s slotSet) add(slot uint32) { s[slot/64] |= 1 << (slot % 64) }
+
+func (s slotSet) word(w int) uint64 {
+	if s == nil {
+		return ^uint64(0)
+	}
+	return s[w]
+}
+
+func (s slotSet) has(slot uint32) bool {
+	return s == nil || s[slot/64]&(1<<(slot%64)) != 0
+}
+
+// keep removes from s what other lacks.
+func (s slotSet) keep(other slotSet) {
+	for i := range s {
+		s[i] &= other[i]
+	}
+}
+
+// count counts the slots that are in both sets.
+func (s slotSet) count(live bitset, slots uint32) int {
+	n := 0
+	for w := range (int(slots) + 63) / 64 {
+		n += bits.OnesCount64(live.word(w) & s.word(w))
+	}
+	return n
+}

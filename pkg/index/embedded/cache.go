@@ -1,0 +1,84 @@
+package embedded
+
+import (
+	"container/list"
+	"sync"
+)
+
+// cacheKey names what a cache holds: a block, or the directory, of a space.
+type cacheKey struct {
+	space uint64 // number of an opening of a space; never used twice
+	kind  cacheKind
+	id    int64
+}
+
+type cacheKind uint8
+
+const (
+	cachedBlock cacheKind = iota
+	cachedDirectory
+)
+
+// cache keeps postings that were read from SQLite, up to a number of bytes, the least recently used leaving first. What it
+// holds is immutable. It starts empty and allocates nothing in advance.
+type cache struct {
+	mu    sync.Mutex
+	max   int64
+	size  int64
+	items map[cacheKey]*list.Element
+	order *list.List // of *cacheItem, most recent first
+}
+
+type cacheItem struct {
+	key   cacheKey
+	value any
+	size  int64
+}
+
+func newCache(maxBytes int64) *cache {
+	return &cache{max: maxBytes, items: make(map[cacheKey]*list.Element), order: list.New()}
+}
+
+func (c *cache) get(key cacheKey) (any, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e, ok := c.items[key]
+	if !ok {
+		return nil, false
+	}
+	c.order.MoveToFront(e)
+	return e.Value.(*cacheItem).value, true
+}
+
+func (c *cache) put(key cacheKey, value any, size int64) {
+	size += 128 // of the bookkeeping
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if size > c.max {
+		return
+	}
+	if _, ok := c.items[key]; ok {
+		return
+	}
+	c.items[key] = c.order.PushFront(&cacheItem{key, value, size})
+	for c.size += size; c.size > c.max; {
+		c.remove(c.order.Back())
+	}
+}
+
+// forget drops everything of one opening of a space.
+func (c *cache) forget(space uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for key, e := range c.items {
+		if key.space == space {
+			c.remove(e)
+		}
+	}
+}
+
+func (c *cache) remove(e *list.Element) {
+	item := c.order.Remove(e).(*cacheItem)
+	delete(c.items, item.key)
+	c.size -= item.size
+}

@@ -1,0 +1,18 @@
+// Package embedded is the index engine that needs no server: a datastore is a directory, each of its model spaces a
+// subdirectory.
+//
+//	<dir>/<datastore>/<space>/space.db      SQLite, WAL, synchronous=FULL: the truth
+//	<dir>/<datastore>/<space>/vectors.f32   one record per slot: the vector and its checksum
+//	<dir>/<datastore>/<space>/signs-N.bits  one record per slot: sign bits of the centred vector and their checksum
+//
+// A row occupies a slot, its number in both vector files and in the postings. A write puts vectors into slots that no
+// committed state knows, syncs them, and then commits one SQLite transaction that holds everything else: text, postings,
+// which slots are live, counters. So there is one point of commit and nothing to reconcile after a crash: a slot that
+// was written without a commit is simply still free.
+//
+// Postings are immutable segments, one per write, merged in the background so that their number stays logarithmic. A
+// slot whose row was replaced or deleted is dead; a merge drops its postings, and only then may it be used again. Readers see
+// a snapshot: a SQLite read transaction and the in-memory state of the same version; writers never block them.
+//
+// One process at a time may open the directory; the caller holds the lock.
+package embedded

@@ -1,0 +1,56 @@
+package embedded
+
+import (
+	"log/slog"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/sluice/sluice/pkg/index"
+	"github.com/sluice/sluice/pkg/index/indextest"
+)
+
+func TestMain(m *testing.M) {
+	if runChild() {
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// mustOpen opens an index that the test closes.
+func mustOpen(t testing.TB, dir string, opts Options) *Index {
+	t.Helper()
+	if opts.Log == nil {
+		opts.Log = slog.New(slog.NewTextHandler(testWriter{t}, nil))
+	}
+	x, err := Open(dir, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := x.Close(); err != nil {
+			t.Errorf("closing: %v", err)
+		}
+	})
+	return x
+}
+
+// testWriter makes a test fail on what the index logs: it logs only faults.
+type testWriter struct{ t testing.TB }
+
+func (w testWriter) Write(p []byte) (int, error) {
+	w.t.Errorf("logged: %s", p)
+	return len(p), nil
+}
+
+func TestConformance(t *testing.T) {
+	t.Parallel()
+	indextest.Run(t, func(t *testing.T) index.Index { return mustOpen(t, t.TempDir(), Options{}) }, indextest.Options{
+		Reopen: func(t *testing.T, x index.Index) index.Index {
+			if err := x.Close(); err != nil {
+				t.Fatal(err)
+			}
+			return mustOpen(t, x.(*Index).dir, Options{})
+		},
+	})
+}

@@ -1,0 +1,158 @@
+package embedded
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/sluice/sluice/pkg/index"
+)
+
+// Options configures an Index. Zero values mean the defaults.
+type Options struct {
+	// MaxOpenSpaces is how many spaces are open at the same moment; an open one costs up to 20 file handles and, unless it
+	// is searched, some 100 KB. Default 32.
+	MaxOpenSpaces int
+	// CacheBytes bounds the postings that are kept in memory for all spaces together. Default 32 MiB.
+	CacheBytes int64
+	// Log receives what nobody waits for: merges that went wrong. Default slog.Default().
+	Log *slog.Logger
+}
+
+const (
+	defaultOpenSpaces = 32
+	defaultCacheBytes = 32 << 20
+	// mergeQueue is how many spaces may wait for a merge; one that finds no room is queued by a later write.
+	mergeQueue = 1024
+	// droppedPrefix marks directories of dropped datastores that are still to be removed.
+	droppedPrefix = ".dropped-"
+)
+
+// Index is the embedded engine. It implements index.Index.
+type Index struct {
+	dir   string
+	max   int
+	log   *slog.Logger
+	cache *cache
+
+	mu       sync.Mutex
+	spaces   map[spaceKey]*handle
+	dropping map[string]bool // datastores being dropped
+	changed  chan struct{}   // closed and replaced whenever a waiter may go on
+	tick     uint64          // orders uses
+	opened   uint64          // numbers openings
+	closed   bool
+
+	stop   context.CancelFunc
+	merges chan index.Space
+	queued sync.Map // index.Space → struct{}: those in merges
+	merger sync.WaitGroup
+}
+
+var _ index.Index = (*Index)(nil)
+
+// Open opens the index in a directory, which it makes if there is none. It opens no space yet. The caller must see to it
+// that no other process uses the directory.
+func Open(dir string, opts Options) (*Index, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("making the index directory: %w", err)
+	}
+	left, err := filepath.Glob(filepath.Join(dir, droppedPrefix+"*"))
+	if err != nil {
+		return nil, fmt.Errorf("looking for dropped datastores: %w", err)
+	}
+	for _, path := range left {
+		if err := os.RemoveAll(path); err != nil {
+			return nil, fmt.Errorf("removing a dropped datastore: %w", err)
+		}
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	x := &Index{
+		dir: dir, max: cmp.Or(opts.MaxOpenSpaces, defaultOpenSpaces), log: opts.Log, stop: stop,
+		cache: newCache(cmp.Or(opts.CacheBytes, defaultCacheBytes)), spaces: make(map[spaceKey]*handle),
+		dropping: make(map[string]bool), changed: make(chan struct{}), merges: make(chan index.Space, mergeQueue),
+	}
+	if x.log == nil {
+		x.log = slog.Default()
+	}
+	x.merger.Go(func() { x.runMerges(ctx) })
+	return x, nil
+}
+
+// mergeLater queues a space for the merger when it needs it.
+func (x *Index) mergeLater(s *space, id index.Space) {
+	if !s.wantsMerge() {
+		return
+	}
+	if _, waiting := x.queued.LoadOrStore(id, struct{}{}); waiting {
+		return
+	}
+	select {
+	case x.merges <- id:
+	default:
+		x.queued.Delete(id)
+	}
+}
+
+// runMerges merges one space at a time until the index is closed.
+func (x *Index) runMerges(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case id := <-x.merges:
+			x.queued.Delete(id)
+			if err := x.mergeAll(ctx, id); err != nil && ctx.Err() == nil && !errors.Is(err, errNoSpace) {
+				x.log.Error("merging postings", "datastore", id.DatastoreID, "error", err)
+			}
+		}
+	}
+}
+
+// mergeAll merges until nothing is left to merge.
+func (x *Index) mergeAll(ctx context.Context, id index.Space) error {
+	for more := true; more; {
+		err := x.use(ctx, id, false, func(s *space) (err error) {
+			more, err = s.merge(ctx)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Ready implements index.Index: the directory must be there.
+func (x *Index) Ready(context.Context) error {
+	x.mu.Lock()
+	closed := x.closed
+	x.mu.Unlock()
+	if closed {
+		return index.ErrClosed
+	}
+	if _, err := os.Stat(x.dir); err != nil {
+		return fmt.Errorf("looking at the index directory: %w", err)
+	}
+	return nil
+}
+
+// Close implements index.Index. It waits for running calls.
+func (x *Index) Close() error {
+	x.mu.Lock()
+	if x.closed {
+		x.mu.Unlock()
+		return nil
+	}
+	x.closed = true
+	x.broadcast()
+	x.mu.Unlock()
+	x.stop()
+	x.merger.Wait()
+	return x.closeSpaces(context.Background(), func(spaceKey) bool { return true })
+}

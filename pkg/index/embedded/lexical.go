@@ -1,0 +1,152 @@
+package embedded
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+	"sync"
+
+	"github.com/sluice/sluice/pkg/analysis"
+	"github.com/sluice/sluice/pkg/index"
+)
+
+// BM25's parameters: how soon a term's frequency saturates, and how much a row's length counts.
+const (
+	k1 = 1.2
+	b  = 0.75
+)
+
+// maxScoredTerms is how many query terms are scored: of more, the rarest. Their number fits the bits of cell.terms.
+const maxScoredTerms = 64
+
+// cell gathers what a row has scored.
+type cell struct {
+	score float64
+	terms uint64 // bit i: the row has the i-th scored term
+}
+
+// cellPool keeps accumulators between searches; they are all zero.
+var cellPool = sync.Pool{New: func() any { return new([]cell) }}
+
+// lexical is the outcome of the words' leg.
+type lexical struct {
+	names   []string
+	weights map[string]float64
+	max     float64
+	cells   []cell
+	touched []uint32
+}
+
+// release gives the accumulators back, zeroed.
+func (l *lexical) release() {
+	for _, slot := range l.touched {
+		l.cells[slot] = cell{}
+	}
+	cells := l.cells[:0]
+	l.cells, l.touched = nil, nil
+	cellPool.Put(&cells)
+}
+
+// score computes the BM25 score of every live row that passes the filter. Frequencies and lengths are those of the whole
+// space, without dead rows, so that a filter changes no score.
+func (v view) score(ctx context.Context, terms []analysis.QueryTerm, filter slotSet) (*lexical, error) {
+	l := &lexical{weights: make(map[string]float64, len(terms))}
+	lists, err := v.termPostings(ctx, terms)
+	if err != nil {
+		return nil, err
+	}
+	cells := cellPool.Get().(*[]cell)
+	if cap(*cells) < int(v.slots) {
+		*cells = make([]cell, v.slots)
+	}
+	l.cells = (*cells)[:v.slots]
+	average := 1.0
+	if v.rows > 0 && v.length > 0 {
+		average = float64(v.length) / float64(v.rows)
+	}
+	for i, t := range lists {
+		idf := math.Log(1 + (float64(v.rows)-float64(len(t.postings))+0.5)/(float64(len(t.postings))+0.5))
+		l.names = append(l.names, t.name)
+		l.weights[t.name] = idf
+		l.max += idf * (k1 + 1)
+		for _, p := range t.postings {
+			if !filter.has(p.slot) {
+				continue
+			}
+			c := &l.cells[p.slot]
+			if c.terms == 0 {
+				l.touched = append(l.touched, p.slot)
+			}
+			c.terms |= 1 << i
+			tf := float64(p.tf)
+			c.score += idf * (k1 + 1) * tf / (tf + k1*(1-b+b*float64(p.length)/average))
+		}
+	}
+	return l, nil
+}
+
+// termList is a scored term with its live postings in order of slots.
+type termList struct {
+	name     string
+	postings []posting
+}
+
+// termPostings reads the postings of each query term, of all its forms together. Of more terms than can be scored it
+// keeps the rarest.
+func (v view) termPostings(ctx context.Context, terms []analysis.QueryTerm) ([]termList, error) {
+	lists := make([]termList, 0, len(terms))
+	for _, t := range terms {
+		var ps []posting
+		for _, form := range t.Forms {
+			var err error
+			if ps, err = v.postings(ctx, form, ps); err != nil {
+				return nil, err
+			}
+		}
+		ps = slices.DeleteFunc(ps, func(p posting) bool { return !v.live.has(p.slot) })
+		lists = append(lists, termList{t.Name, united(ps)})
+	}
+	if len(lists) > maxScoredTerms {
+		slices.SortStableFunc(lists, func(a, b termList) int { return cmp.Compare(len(a.postings), len(b.postings)) })
+		lists = lists[:maxScoredTerms]
+	}
+	return lists, nil
+}
+
+// united sorts postings by slot and adds up those of one slot, which has several forms of a word.
+func united(ps []posting) []posting {
+	bySlot := func(a, b posting) int { return cmp.Compare(a.slot, b.slot) }
+	if !slices.IsSortedFunc(ps, bySlot) {
+		slices.SortFunc(ps, bySlot)
+	}
+	out := ps[:0]
+	for _, p := range ps {
+		if n := len(out); n > 0 && out[n-1].slot == p.slot {
+			out[n-1].tf += p.tf
+		} else {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// top returns the best rows by words.
+func (l *lexical) top(limit int) []scored {
+	top := newTopK(limit)
+	for _, slot := range l.touched {
+		top.offer(scored{slot, l.cells[slot].score})
+	}
+	return top.heap
+}
+
+// fill sets what a hit has of the words' leg.
+func (l *lexical) fill(h *index.Hit, slot uint32) {
+	c := l.cells[slot]
+	h.Lexical = c.score
+	for i, name := range l.names {
+		if c.terms&(1<<i) != 0 {
+			h.Terms = append(h.Terms, name)
+		}
+	}
+}

@@ -1,0 +1,194 @@
+package embedded
+
+import (
+	"encoding/binary"
+	"fmt"
+	"strings"
+
+	"github.com/sluice/sluice/pkg/index"
+)
+
+// posting says that a slot's row has a term: how often, and how many terms the row has in all.
+type posting struct {
+	slot   uint32
+	tf     uint32
+	length uint32
+}
+
+// blockBytes is the size from which a block of postings is closed, and the most that one entry puts into a block.
+const blockBytes = 16 << 10
+
+// A block is a run of entries in order of their terms:
+//
+//	uvarint length of term, term, uvarint number of postings, uvarint length of the data, data
+//
+// and the data of an entry are its postings in order of slots:
+//
+//	uvarint (difference to the slot before)·2 + (1 when tf > 1), uvarint tf when it is > 1, uvarint length
+//
+// A term with many postings has entries in several blocks, one after the other.
+func appendPostings(dst []byte, ps []posting) []byte {
+	var prev uint32
+	for _, p := range ps {
+		delta := uint64(p.slot-prev) << 1
+		if p.tf > 1 {
+			dst = binary.AppendUvarint(dst, delta|1)
+			dst = binary.AppendUvarint(dst, uint64(p.tf))
+		} else {
+			dst = binary.AppendUvarint(dst, delta)
+		}
+		dst = binary.AppendUvarint(dst, uint64(p.length))
+		prev = p.slot
+	}
+	return dst
+}
+
+// errBlock is what a block says that passed its checksum and still cannot be read.
+var errBlock = fmt.Errorf("%w: a block of postings cannot be read", index.ErrCorrupt)
+
+// decodePostings appends the n postings of an entry to dst.
+func decodePostings(dst []posting, data string, n int) ([]posting, error) {
+	var slot uint32
+	for range n {
+		delta, rest, ok := uvarint(data)
+		tf := uint64(1)
+		if ok && delta&1 == 1 {
+			tf, rest, ok = uvarint(rest)
+		}
+		if !ok {
+			return dst, errBlock
+		}
+		length, rest, ok := uvarint(rest)
+		if !ok {
+			return dst, errBlock
+		}
+		data = rest
+		slot += uint32(delta >> 1)
+		dst = append(dst, posting{slot, uint32(tf), uint32(length)})
+	}
+	return dst, nil
+}
+
+// uvarint reads a number of up to 35 bits, and returns what follows it.
+func uvarint(s string) (uint64, string, bool) {
+	if len(s) > 0 && s[0] < 0x80 {
+		return uint64(s[0]), s[1:], true
+	}
+	var v uint64
+	for i := 0; i < min(len(s), 5); i++ {
+		v |= uint64(s[i]&0x7f) << (7 * i)
+		if s[i] < 0x80 {
+			return v, s[i+1:], true
+		}
+	}
+	return 0, s, false
+}
+
+// entry is one entry of a block. Its fields point into the block.
+type entry struct {
+	term  string
+	count int
+	data  string
+}
+
+// entries calls yield for each entry of a block, until yield returns false.
+func entries(block string, yield func(entry) bool) error {
+	piece := func() (string, bool) {
+		n, rest, ok := uvarint(block)
+		if !ok || n > uint64(len(rest)) {
+			return "", false
+		}
+		block = rest[n:]
+		return rest[:n], true
+	}
+	for len(block) > 0 {
+		term, ok := piece()
+		if !ok {
+			return errBlock
+		}
+		count, rest, ok := uvarint(block)
+		if !ok || count > uint64(len(rest)) {
+			return errBlock
+		}
+		block = rest
+		data, ok := piece()
+		if !ok {
+			return errBlock
+		}
+		if !yield(entry{term, int(count), data}) {
+			return nil
+		}
+	}
+	return nil
+}
+
+// blockBuilder packs entries, which come in order of their terms, into blocks.
+type blockBuilder struct {
+	put     func(block []byte) error // receives each finished block
+	block   []byte
+	scratch []byte
+	firsts  []string // first term of each block: the segment's directory
+}
+
+// add appends a term's postings, which must be in order of slots.
+func (b *blockBuilder) add(term string, ps []posting) error {
+	const step = blockBytes / 8 // postings per entry: a few bytes each
+	for len(ps) > 0 {
+		n := min(step, len(ps))
+		if len(b.block) >= blockBytes {
+			if err := b.close(); err != nil {
+				return err
+			}
+		}
+		if len(b.block) == 0 {
+			b.firsts = append(b.firsts, strings.Clone(term))
+		}
+		b.scratch = appendPostings(b.scratch[:0], ps[:n])
+		b.block = binary.AppendUvarint(b.block, uint64(len(term)))
+		b.block = append(b.block, term...)
+		b.block = binary.AppendUvarint(b.block, uint64(n))
+		b.block = binary.AppendUvarint(b.block, uint64(len(b.scratch)))
+		b.block = append(b.block, b.scratch...)
+		ps = ps[n:]
+	}
+	return nil
+}
+
+// close hands the open block over, if there is one.
+func (b *blockBuilder) close() error {
+	if len(b.block) == 0 {
+		return nil
+	}
+	err := b.put(seal(b.block))
+	b.block = nil
+	return err
+}
+
+// encodeDirectory makes the stored form of a segment's directory.
+func encodeDirectory(firsts []string) []byte {
+	var out []byte
+	for _, f := range firsts {
+		out = binary.AppendUvarint(out, uint64(len(f)))
+		out = append(out, f...)
+	}
+	return seal(out)
+}
+
+func decodeDirectory(data []byte) ([]string, error) {
+	data, err := unseal(data, "a directory of postings")
+	if err != nil {
+		return nil, err
+	}
+	var firsts []string
+	raw := string(data)
+	for len(data) > 0 {
+		n, size := binary.Uvarint(data)
+		if size <= 0 || n > uint64(len(data)-size) {
+			return nil, errBlock
+		}
+		start := len(raw) - len(data) + size
+		firsts = append(firsts, raw[start:start+int(n)])
+		data = data[size+int(n):]
+	}
+	return firsts, nil
+}

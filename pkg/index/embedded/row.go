@@ -1,0 +1,161 @@
+package embedded
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"hash/crc32"
+
+	"github.com/sluice/sluice/pkg/analysis"
+	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/index"
+)
+
+const (
+	// contextWeight is how often a word of a row's context counts: a title says more than a sentence.
+	contextWeight = 2
+	// maxMetadataBytes bounds a row's metadata as JSON.
+	maxMetadataBytes = 64 << 10
+	// maxNameBytes bounds keys, ids and headings.
+	maxNameBytes = 4 << 10
+)
+
+// prepared is a row that has been checked and analysed, ready to be given a slot.
+type prepared struct {
+	row      *index.Row
+	metadata []byte
+	lang     analysis.Language
+	length   uint32            // terms of text and context, weighed
+	terms    map[string]uint32 // how often each term counts
+	facets   []string          // filter terms
+}
+
+// prepare checks and analyses a row.
+func prepare(r *index.Row, dimensions int) (*prepared, error) {
+	if err := checkRow(r); err != nil {
+		return nil, err
+	}
+	if err := checkVector(r.Vector, dimensions); err != nil {
+		return nil, err
+	}
+	p := &prepared{row: r, terms: make(map[string]uint32)}
+	if len(r.Metadata) > 0 {
+		var err error
+		if p.metadata, err = json.Marshal(r.Metadata); err != nil {
+			return nil, fmt.Errorf("%w: the metadata cannot be stored: %w", index.ErrInvalid, err)
+		}
+		if len(p.metadata) > maxMetadataBytes {
+			return nil, fmt.Errorf("%w: the metadata has %d bytes, more than %d", index.ErrInvalid, len(p.metadata), maxMetadataBytes)
+		}
+	}
+	p.lang = analysis.Detect(r.Text)
+	for _, t := range analysis.Terms(r.Text, p.lang) {
+		p.terms[t]++
+		p.length++
+	}
+	for _, t := range analysis.Terms(r.Context, p.lang) {
+		p.terms[t] += contextWeight
+		p.length += contextWeight
+	}
+	p.facets = facets(r)
+	return p, nil
+}
+
+func checkRow(r *index.Row) error {
+	if !domainKey(r.Key) {
+		return fmt.Errorf("%w: the key %.80q is empty, too long, or has characters outside [A-Za-z0-9_.:-]", index.ErrInvalid, r.Key)
+	}
+	for _, f := range []struct {
+		name, value string
+		limit       int
+	}{
+		{"text", r.Text, domain.MaxChunkBytes}, {"context", r.Context, domain.MaxChunkBytes},
+		{"heading", r.Heading, domain.MaxChunkBytes}, {"datasource id", r.DatasourceID, maxNameBytes},
+		{"custom id", r.CustomID, maxNameBytes},
+	} {
+		if len(f.value) > f.limit {
+			return fmt.Errorf("%w: the %s has %d bytes, more than %d", index.ErrInvalid, f.name, len(f.value), f.limit)
+		}
+	}
+	return nil
+}
+
+// maxKeyBytes bounds a row's key.
+const maxKeyBytes = 512
+
+// domainKey reports whether a key is one that every engine takes.
+func domainKey(key string) bool {
+	if key == "" || len(key) > maxKeyBytes {
+		return false
+	}
+	for i := range len(key) {
+		switch c := key[i]; {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '_', c == '.', c == ':', c == '-':
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// SQLite's integers are signed: generations are stored so that their order is kept.
+func storedGeneration(g uint64) int64 { return int64(g ^ 1<<63) }
+
+func loadedGeneration(v int64) uint64 { return uint64(v) ^ 1<<63 }
+
+// stored is a row as it lies in the table rows.
+type stored struct {
+	index.Row
+	slot     uint32
+	length   int64
+	lang     string
+	metadata []byte
+	sum      int64
+}
+
+// rowColumns are the columns of stored, in the order of fields.
+const rowColumns = `slot, key, datasource, generation, ordinal, length, lang, sum, page, start, custom_id, heading, context, metadata, text`
+
+// fields returns pointers for reading rowColumns.
+func (s *stored) fields(generation *int64) []any {
+	return []any{&s.slot, &s.Key, &s.DatasourceID, generation, &s.Ordinal, &s.length, &s.lang, &s.sum, &s.Page, &s.Offset,
+		&s.CustomID, &s.Heading, &s.Context, &s.metadata, &s.Text}
+}
+
+// checksum covers every column.
+func (s *stored) checksum() int64 {
+	h := crc32.New(castagnoli)
+	var n [8]byte
+	number := func(v uint64) {
+		binary.LittleEndian.PutUint64(n[:], v)
+		_, _ = h.Write(n[:]) // a hash never fails
+	}
+	for _, v := range []uint64{uint64(s.slot), s.Generation, uint64(s.Ordinal), uint64(s.length), uint64(s.Page), uint64(s.Offset)} {
+		number(v)
+	}
+	for _, v := range []string{s.Key, s.DatasourceID, s.lang, s.CustomID, s.Heading, s.Context, s.Text} {
+		number(uint64(len(v)))
+		_, _ = h.Write([]byte(v))
+	}
+	_, _ = h.Write(s.metadata)
+	return int64(h.Sum32())
+}
+
+// scanRow reads one row of rowColumns, checked.
+func scanRow(scan func(...any) error) (*stored, error) {
+	s := &stored{}
+	var generation int64
+	if err := scan(s.fields(&generation)...); err != nil {
+		return nil, fmt.Errorf("reading a row: %w", err)
+	}
+	s.Generation = loadedGeneration(generation)
+	if s.sum != s.checksum() {
+		return nil, fmt.Errorf("%w: the row in slot %d does not match its checksum", index.ErrCorrupt, s.slot)
+	}
+	if len(s.metadata) > 0 {
+		if err := json.Unmarshal(s.metadata, &s.Metadata); err != nil {
+			return nil, fmt.Errorf("%w: reading metadata of the row in slot %d: %w", index.ErrCorrupt, s.slot, err)
+		}
+	}
+	return s, nil
+}

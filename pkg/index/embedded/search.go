@@ -1,0 +1,144 @@
+package embedded
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/sluice/sluice/pkg/analysis"
+	"github.com/sluice/sluice/pkg/index"
+)
+
+// maxLimit is the largest number of candidates per leg.
+const maxLimit = 10_000
+
+// Search implements index.Index.
+func (x *Index) Search(ctx context.Context, id index.Space, q index.Query) (index.Result, error) {
+	if q.Limit < 1 || q.Limit > maxLimit {
+		return index.Result{}, fmt.Errorf("%w: the limit %d is not between 1 and %d", index.ErrInvalid, q.Limit, maxLimit)
+	}
+	fields, err := filterFields(q.Filter)
+	if err != nil {
+		return index.Result{}, err
+	}
+	var vector []float32
+	if q.Vector != nil {
+		if vector, err = unit(q.Vector, id.Dimensions); err != nil {
+			return index.Result{}, err
+		}
+	}
+	var out index.Result
+	err = x.use(ctx, id, false, func(s *space) error {
+		return s.read(ctx, func(v view) error {
+			var err error
+			out, err = v.search(ctx, q, fields, vector)
+			return err
+		})
+	})
+	if errors.Is(err, errNoSpace) {
+		return emptyResult(q.Text), nil
+	}
+	if err != nil {
+		return index.Result{}, fmt.Errorf("searching space of datastore %q: %w", id.DatastoreID, err)
+	}
+	return out, nil
+}
+
+// emptyResult is what a space finds that has no rows.
+func emptyResult(text string) index.Result {
+	v := view{snapshot: &snapshot{}}
+	l, err := v.score(context.Background(), analysis.Query(text, nil), nil)
+	if err != nil {
+		return index.Result{} // nothing is read where there is no segment
+	}
+	defer l.release()
+	return index.Result{MaxLexical: l.max, TermWeights: l.weights}
+}
+
+// search runs both legs and gathers the union of their best.
+func (v view) search(ctx context.Context, q index.Query, fields [][]string, vector []float32) (index.Result, error) {
+	filter, err := v.resolve(ctx, fields)
+	if err != nil {
+		return index.Result{}, err
+	}
+	var terms []analysis.QueryTerm
+	if q.Text != "" {
+		terms = analysis.Query(q.Text, v.languages())
+	}
+	words, err := v.score(ctx, terms, filter)
+	if err != nil {
+		return index.Result{}, err
+	}
+	defer words.release()
+	best := words.top(q.Limit)
+	if vector != nil && v.rows > 0 {
+		near, err := denseTop(ctx, v.snapshot, filter, vector, q.Limit)
+		if err != nil {
+			return index.Result{}, err
+		}
+		best = append(best, near...)
+	}
+	slots := make([]uint32, 0, len(best))
+	for _, s := range best {
+		slots = append(slots, s.slot)
+	}
+	slices.Sort(slots)
+	hits, err := v.hits(ctx, slices.Compact(slots), vector, words)
+	if err != nil {
+		return index.Result{}, err
+	}
+	return index.Result{Hits: hits, MaxLexical: words.max, TermWeights: words.weights}, nil
+}
+
+// hits reads the rows of slots and gives each its exact scores.
+func (v view) hits(ctx context.Context, slots []uint32, vector []float32, words *lexical) ([]index.Hit, error) {
+	if len(slots) == 0 {
+		return nil, nil
+	}
+	list, err := json.Marshal(slots)
+	if err != nil {
+		return nil, fmt.Errorf("listing slots: %w", err)
+	}
+	rows, err := v.tx.QueryContext(ctx, `SELECT `+rowColumns+` FROM rows WHERE slot IN (SELECT value FROM json_each(?))`, string(list))
+	if err != nil {
+		return nil, fmt.Errorf("reading rows: %w", err)
+	}
+	defer func() { _ = rows.Close() }()
+	hits := make([]index.Hit, 0, len(slots))
+	for rows.Next() {
+		r, err := scanRow(rows.Scan)
+		if err != nil {
+			return nil, err
+		}
+		h := index.Hit{Row: r.Row}
+		if vector != nil {
+			if h.Vector, err = v.vector(r.slot); err != nil {
+				return nil, err
+			}
+			h.Dense = min(max(float64(dot(vector, h.Vector)), -1), 1)
+		}
+		words.fill(&h, r.slot)
+		hits = append(hits, h)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("reading rows: %w", err)
+	}
+	if len(hits) != len(slots) {
+		return nil, fmt.Errorf("%w: %d of %d rows are missing", index.ErrCorrupt, len(slots)-len(hits), len(slots))
+	}
+	return hits, nil
+}
+
+// vector returns a copy of a live slot's vector, checked.
+func (v view) vector(slot uint32) ([]float32, error) {
+	if v.dimensions == 0 {
+		return nil, nil
+	}
+	w := int(slot / 64)
+	if err := v.vectors.check(w, v.live.word(w)); err != nil {
+		return nil, err
+	}
+	return slices.Clone(floatsOf(v.vectors.record(slot))), nil
+}

@@ -1,0 +1,96 @@
+package embedded
+
+import (
+	"context"
+	"fmt"
+	"sort"
+	"unsafe"
+
+	"github.com/sluice/sluice/pkg/index"
+)
+
+// postings appends to dst all postings of a term, segment by segment, dead slots among them.
+func (v view) postings(ctx context.Context, term string, dst []posting) ([]posting, error) {
+	for _, seg := range v.segments {
+		var err error
+		if dst, err = v.segmentPostings(ctx, seg, term, dst); err != nil {
+			return nil, err
+		}
+	}
+	// Slots come from checked blocks; one beyond the range would still be an index out of range later.
+	for _, p := range dst {
+		if p.slot >= v.slots {
+			return nil, errBlock
+		}
+	}
+	return dst, nil
+}
+
+func (v view) segmentPostings(ctx context.Context, seg segment, term string, dst []posting) ([]posting, error) {
+	firsts, err := v.directory(ctx, seg)
+	if err != nil {
+		return nil, err
+	}
+	// The term's entries may begin in the block before the first one that starts with it.
+	i := max(sort.SearchStrings(firsts, term)-1, 0)
+	for ; i < len(firsts) && firsts[i] <= term; i++ {
+		block, err := v.block(ctx, seg.firstBlock+int64(i))
+		if err != nil {
+			return nil, err
+		}
+		var decodeErr error
+		err = entries(block, func(e entry) bool {
+			if e.term == term {
+				dst, decodeErr = decodePostings(dst, e.data, e.count)
+			}
+			return e.term <= term && decodeErr == nil
+		})
+		if err == nil {
+			err = decodeErr
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return dst, nil
+}
+
+// directory returns the first term of each block of a segment.
+func (v view) directory(ctx context.Context, seg segment) ([]string, error) {
+	key := cacheKey{v.space.number, cachedDirectory, seg.id}
+	if d, ok := v.space.cache.get(key); ok {
+		return d.([]string), nil
+	}
+	var data []byte
+	if err := v.tx.QueryRowContext(ctx, `SELECT directory FROM segments WHERE id = ?`, seg.id).Scan(&data); err != nil {
+		return nil, fmt.Errorf("reading a directory of postings: %w", err)
+	}
+	firsts, err := decodeDirectory(data)
+	if err != nil {
+		return nil, err
+	}
+	if int64(len(firsts)) != seg.blocks {
+		return nil, fmt.Errorf("%w: a directory of postings names %d of %d blocks", index.ErrCorrupt, len(firsts), seg.blocks)
+	}
+	v.space.cache.put(key, firsts, int64(len(data)+16*len(firsts)))
+	return firsts, nil
+}
+
+// block returns a block of postings, checked.
+func (v view) block(ctx context.Context, id int64) (string, error) {
+	key := cacheKey{v.space.number, cachedBlock, id}
+	if b, ok := v.space.cache.get(key); ok {
+		return b.(string), nil
+	}
+	var data []byte
+	if err := v.tx.QueryRowContext(ctx, `SELECT data FROM blocks WHERE id = ?`, id).Scan(&data); err != nil {
+		return "", fmt.Errorf("reading a block of postings: %w", err)
+	}
+	data, err := unseal(data, "a block of postings")
+	if err != nil {
+		return "", err
+	}
+	block := unsafe.String(unsafe.SliceData(data), len(data)) // data is ours and never written again
+	v.space.cache.put(key, block, int64(len(block)))
+	return block, nil
+}

@@ -1,0 +1,126 @@
+package embedded
+
+import (
+	"math/bits"
+)
+
+const (
+	// signsFrom is from how many slots a space keeps sign bits; below it every search is exact anyway.
+	signsFrom = 16_384
+	// recentreFactor is by how much a space grows until the centre of its vectors is taken anew.
+	recentreFactor = 4
+	// centreSample is from how many vectors the centre is taken.
+	centreSample = 16_384
+)
+
+// renewSigns makes a new file of sign bits when the space has outgrown the centre of the old one, or has none. It reads
+// all vectors, which costs about a second for a million; it happens once per fourfold growth, inside a write. The caller
+// holds writeMu and commits next.
+func (s *space) renewSigns(next *snapshot) error {
+	if s.vectors == nil || next.slots < signsFrom || (next.epoch > 0 && uint64(next.slots) < recentreFactor*uint64(next.signsAt)) {
+		return nil
+	}
+	centre, err := centreOf(next)
+	if err != nil {
+		return err
+	}
+	path := s.signsPath(next.epoch + 1)
+	file, err := newSlotFile(path, signWords(next.dimensions)*8, 8)
+	if err != nil {
+		return err
+	}
+	s.retired = append(s.retired, file) // until it is known to be committed, and for closing in every case
+	if err := file.grow(next.slots); err != nil {
+		return err
+	}
+	var slots []uint32
+	var payloads [][]byte
+	flush := func() error {
+		err := file.write(slots, payloads)
+		slots, payloads = slots[:0], payloads[:0]
+		return err
+	}
+	err = next.eachLive(func(slot uint32) error {
+		slots = append(slots, slot)
+		payloads = append(payloads, signs(floatsOf(next.vectors.record(slot)), centre))
+		if len(slots) == extentSlots {
+			return flush()
+		}
+		return nil
+	})
+	if err == nil {
+		err = flush()
+	}
+	if err == nil {
+		err = file.sync()
+	}
+	if err == nil {
+		err = syncDir(s.dir)
+	}
+	if err != nil {
+		return err
+	}
+	next.epoch++
+	next.signsAt = next.slots
+	next.centre = centre
+	next.signs = file.view
+	return nil
+}
+
+// adoptSigns makes the file of sign bits that a commit has brought the one that the writer goes on with.
+func (s *space) adoptSigns(before int) {
+	if s.current.epoch == before {
+		return
+	}
+	last := len(s.retired) - 1
+	file := s.retired[last]
+	s.retired = s.retired[:last]
+	if s.signs != nil {
+		s.retired = append(s.retired, s.signs)
+	}
+	s.signs = file
+}
+
+// centreOf returns the mean of a sample of the live vectors.
+func centreOf(s *snapshot) ([]float32, error) {
+	step := max(1, int(s.rows)/centreSample)
+	sums := make([]float64, s.dimensions)
+	i, n := 0, 0
+	err := s.eachLive(func(slot uint32) error {
+		if i++; i%step != 0 {
+			return nil
+		}
+		n++
+		for d, x := range floatsOf(s.vectors.record(slot)) {
+			sums[d] += float64(x)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	centre := make([]float32, len(sums))
+	for d, sum := range sums {
+		centre[d] = float32(sum / float64(max(n, 1)))
+	}
+	return centre, nil
+}
+
+// eachLive calls f for each live slot, whose vector has been checked.
+func (s *snapshot) eachLive(f func(slot uint32) error) error {
+	for w := range (int(s.slots) + 63) / 64 {
+		live := s.live.word(w)
+		if live == 0 {
+			continue
+		}
+		if err := s.vectors.check(w, live); err != nil {
+			return err
+		}
+		for m := live; m != 0; m &= m - 1 {
+			if err := f(uint32(w*64 + bits.TrailingZeros64(m))); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,186 @@
+package embedded
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io/fs"
+	"math/bits"
+	"os"
+	"sync/atomic"
+
+	"github.com/edsrzf/mmap-go"
+
+	"github.com/sluice/sluice/pkg/index"
+)
+
+// extentSlots is how many slots one memory mapping covers. A multiple of the page size times any record is one too.
+const extentSlots = 4096
+
+// extent is one memory-mapped part of a slot file.
+type extent struct {
+	data mmap.MMap
+	// verified has a bit for each 64 slots whose records have been checked since the file was opened. What this process
+	// writes later needs no check.
+	verified atomic.Uint64
+}
+
+// slotView is the part of a slot file that a snapshot sees. It is immutable.
+type slotView struct {
+	extents []*extent
+	payload int // bytes of a record before its checksum
+	stride  int // bytes of a record
+}
+
+// record returns a slot's payload, unchecked.
+func (v slotView) record(slot uint32) []byte {
+	at := int(slot%extentSlots) * v.stride
+	return v.extents[slot/extentSlots].data[at : at+v.payload : at+v.payload]
+}
+
+// check verifies the records of the live slots in the w-th group of 64, once per opening of the file.
+func (v slotView) check(w int, live uint64) error {
+	e := v.extents[w*64/extentSlots]
+	bit := uint64(1) << (w % (extentSlots / 64))
+	if e.verified.Load()&bit != 0 {
+		return nil
+	}
+	for m := live; m != 0; m &= m - 1 {
+		slot := uint32(w*64 + bits.TrailingZeros64(m))
+		at := int(slot%extentSlots) * v.stride
+		rec := e.data[at : at+v.stride]
+		if recordSum(slot, rec[:v.payload]) != binary.LittleEndian.Uint32(rec[v.payload:]) {
+			return fmt.Errorf("%w: the vector in slot %d does not match its checksum", index.ErrCorrupt, slot)
+		}
+	}
+	e.verified.Or(bit)
+	return nil
+}
+
+// recordSum is the checksum of a record, which also knows its place.
+func recordSum(slot uint32, payload []byte) uint32 {
+	var place [4]byte
+	binary.LittleEndian.PutUint32(place[:], slot)
+	return crc32.Update(crc32.Checksum(place[:], castagnoli), castagnoli, payload)
+}
+
+// slotFile is a file of equal records, one per slot, written by one writer and read through memory mappings.
+type slotFile struct {
+	path string
+	file *os.File
+	view slotView
+}
+
+// openSlotFile opens the file for a number of committed slots. A file that is too short for them is corrupt; what lies
+// beyond them was never committed and is cut off.
+func openSlotFile(path string, payload, align int, slots uint32) (_ *slotFile, err error) {
+	stride := (payload + 4 + align - 1) / align * align
+	f := &slotFile{path: path, view: slotView{payload: payload, stride: stride}}
+	flags := os.O_RDWR
+	if slots == 0 {
+		flags |= os.O_CREATE
+	}
+	if f.file, err = os.OpenFile(path, flags, 0o600); err != nil {
+		if slots > 0 && errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("%w: the vector file is missing: %w", index.ErrCorrupt, err)
+		}
+		return nil, fmt.Errorf("opening vector file: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			_ = f.close()
+		}
+	}()
+	info, err := f.file.Stat()
+	if err != nil {
+		return nil, fmt.Errorf("reading size of vector file: %w", err)
+	}
+	if want := int64(slots) * int64(stride); info.Size() < want {
+		return nil, fmt.Errorf("%w: the vector file has %d bytes, %d slots need %d", index.ErrCorrupt, info.Size(), slots, want)
+	}
+	extents := (int(slots) + extentSlots - 1) / extentSlots
+	if err := f.file.Truncate(int64(extents) * f.extentBytes()); err != nil {
+		return nil, fmt.Errorf("cutting vector file to its committed size: %w", err)
+	}
+	for range extents {
+		if err := f.mapNext(); err != nil {
+			return nil, err
+		}
+	}
+	return f, nil
+}
+
+// newSlotFile makes an empty file in place of whatever lies there.
+func newSlotFile(path string, payload, align int) (*slotFile, error) {
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("removing an abandoned vector file: %w", err)
+	}
+	return openSlotFile(path, payload, align, 0)
+}
+
+func (f *slotFile) extentBytes() int64 { return extentSlots * int64(f.view.stride) }
+
+// mapNext maps the extent after the last one; the file must have it.
+func (f *slotFile) mapNext() error {
+	n := len(f.view.extents)
+	data, err := mmap.MapRegion(f.file, int(f.extentBytes()), mmap.RDONLY, 0, int64(n)*f.extentBytes())
+	if err != nil {
+		return fmt.Errorf("mapping vector file: %w", err)
+	}
+	// Appending never changes what older views see: they have their own length.
+	f.view.extents = append(f.view.extents, &extent{data: data})
+	return nil
+}
+
+// grow makes room for a number of slots.
+func (f *slotFile) grow(slots uint32) error {
+	for len(f.view.extents)*extentSlots < int(slots) {
+		if err := f.file.Truncate(int64(len(f.view.extents)+1) * f.extentBytes()); err != nil {
+			return fmt.Errorf("growing vector file: %w", err)
+		}
+		if err := f.mapNext(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// write stores the records of slots in ascending order; neighbours go in one call. payloads[i] belongs to slots[i].
+func (f *slotFile) write(slots []uint32, payloads [][]byte) error {
+	for i := 0; i < len(slots); {
+		end := i + 1
+		for end < len(slots) && slots[end] == slots[end-1]+1 {
+			end++
+		}
+		buf := make([]byte, (end-i)*f.view.stride)
+		for j := i; j < end; j++ {
+			rec := buf[(j-i)*f.view.stride:]
+			copy(rec, payloads[j])
+			binary.LittleEndian.PutUint32(rec[f.view.payload:], recordSum(slots[j], payloads[j]))
+		}
+		if _, err := f.file.WriteAt(buf, int64(slots[i])*int64(f.view.stride)); err != nil {
+			return fmt.Errorf("writing vectors: %w", err)
+		}
+		i = end
+	}
+	return nil
+}
+
+// sync makes what was written durable.
+func (f *slotFile) sync() error {
+	if err := syncData(f.file); err != nil {
+		return fmt.Errorf("syncing vector file: %w", err)
+	}
+	return nil
+}
+
+// close unmaps and closes the file. No view of it may be used afterwards.
+func (f *slotFile) close() error {
+	var errs []error
+	for _, e := range f.view.extents {
+		errs = append(errs, e.data.Unmap())
+	}
+	f.view.extents = nil
+	return errors.Join(append(errs, f.file.Close())...)
+}

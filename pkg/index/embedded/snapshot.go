@@ -1,0 +1,207 @@
+package embedded
+
+import (
+	"context"
+	"database/sql"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/sluice/sluice/pkg/analysis"
+	"github.com/sluice/sluice/pkg/index"
+)
+
+// snapshot is the in-memory state of a space at one version of its database. It is immutable once published.
+type snapshot struct {
+	version     int64
+	model       string
+	dimensions  int
+	slots       uint32 // slots that were ever used: the range of a scan
+	rows        int64  // live
+	length      int64  // terms of all live rows
+	langs       map[analysis.Language]int64
+	nextSegment int64
+	nextBlock   int64
+	epoch       int       // number of the file of sign bits; 0 while there is none
+	centre      []float32 // of the sign bits
+	signsAt     uint32    // slots when the centre was taken
+	live        bitset
+	segments    []segment
+	vectors     slotView
+	signs       slotView
+}
+
+// segment is an immutable set of postings.
+type segment struct {
+	id         int64
+	rows       int64
+	firstBlock int64
+	blocks     int64
+}
+
+// stateBody is the part of a snapshot that the table state holds.
+type stateBody struct {
+	Format      int                         `json:"format"`
+	Model       string                      `json:"model"`
+	Dimensions  int                         `json:"dimensions"`
+	Slots       uint32                      `json:"slots"`
+	Rows        int64                       `json:"rows"`
+	Length      int64                       `json:"length"`
+	Langs       map[analysis.Language]int64 `json:"langs"`
+	NextSegment int64                       `json:"next_segment"`
+	NextBlock   int64                       `json:"next_block"`
+	Epoch       int                         `json:"epoch,omitempty"`
+	SignsAt     uint32                      `json:"signs_at,omitempty"`
+	Centre      []byte                      `json:"centre,omitempty"`
+}
+
+func (s *snapshot) encode() ([]byte, error) {
+	body, err := json.Marshal(stateBody{
+		Format: formatVersion, Model: s.model, Dimensions: s.dimensions, Slots: s.slots, Rows: s.rows, Length: s.length,
+		Langs: s.langs, NextSegment: s.nextSegment, NextBlock: s.nextBlock, Epoch: s.epoch, SignsAt: s.signsAt,
+		Centre: bytesOf(s.centre),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("encoding the state: %w", err)
+	}
+	return seal(body), nil
+}
+
+func (s *snapshot) decode(data []byte) error {
+	data, err := unseal(data, "the state")
+	if err != nil {
+		return err
+	}
+	var b stateBody
+	if err := json.Unmarshal(data, &b); err != nil {
+		return fmt.Errorf("%w: reading the state: %w", index.ErrCorrupt, err)
+	}
+	if b.Format != formatVersion {
+		return fmt.Errorf("the index has format %d, this program reads format %d: rebuild the datastore by a resync", b.Format, formatVersion)
+	}
+	s.model, s.dimensions, s.slots, s.rows, s.length, s.langs = b.Model, b.Dimensions, b.Slots, b.Rows, b.Length, b.Langs
+	s.nextSegment, s.nextBlock, s.epoch, s.signsAt = b.NextSegment, b.NextBlock, b.Epoch, b.SignsAt
+	s.centre = slices.Clone(floatsOf(b.Centre))
+	return nil
+}
+
+// next starts the snapshot of the following version.
+func (s *snapshot) next() *snapshot {
+	n := *s
+	n.version++
+	n.langs = maps.Clone(s.langs)
+	if n.langs == nil {
+		n.langs = make(map[analysis.Language]int64)
+	}
+	n.segments = slices.Clone(s.segments)
+	return &n
+}
+
+// languages lists those of the live rows, the most common first; at most five.
+func (s *snapshot) languages() []analysis.Language {
+	langs := slices.SortedFunc(maps.Keys(s.langs), func(a, b analysis.Language) int {
+		if s.langs[a] != s.langs[b] {
+			return int(s.langs[b] - s.langs[a])
+		}
+		return int(slices.Compare([]byte(a), []byte(b)))
+	})
+	return langs[:min(len(langs), maxLanguages)]
+}
+
+// maxLanguages is in how many languages of its documents a query is stemmed.
+const maxLanguages = 5
+
+// loadSnapshot reads the committed state, without the vector files.
+func loadSnapshot(ctx context.Context, db *sql.DB) (*snapshot, error) {
+	tx, err := db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	if err != nil {
+		return nil, fmt.Errorf("beginning to read the state: %w", err)
+	}
+	defer func() { _ = tx.Rollback() }()
+	s := &snapshot{}
+	var body []byte
+	if err := tx.QueryRowContext(ctx, `SELECT version, body FROM state`).Scan(&s.version, &body); err != nil {
+		return nil, fmt.Errorf("reading the state: %w", err)
+	}
+	if err := s.decode(body); err != nil {
+		return nil, err
+	}
+	if s.live, err = loadLive(ctx, tx); err != nil {
+		return nil, err
+	}
+	if got := newFullCount(s.live, s.slots); got != s.rows {
+		return nil, fmt.Errorf("%w: %d slots are live, the state counts %d rows", index.ErrCorrupt, got, s.rows)
+	}
+	if s.segments, err = loadSegments(ctx, tx); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+func newFullCount(live bitset, slots uint32) int64 {
+	return int64(slotSet(nil).count(live, slots))
+}
+
+func loadLive(ctx context.Context, tx *sql.Tx) (bitset, error) {
+	var b bitset
+	rows, err := tx.QueryContext(ctx, `SELECT chunk, bits FROM live ORDER BY chunk`)
+	if err != nil {
+		return b, fmt.Errorf("reading live slots: %w", err)
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var chunk int
+		var data []byte
+		if err := rows.Scan(&chunk, &data); err != nil {
+			return b, fmt.Errorf("reading live slots: %w", err)
+		}
+		if data, err = unseal(data, "a part of the live slots"); err != nil {
+			return b, err
+		}
+		if len(data) != chunkWords*8 || chunk < 0 || chunk > 1<<16 {
+			return b, fmt.Errorf("%w: a part of the live slots has %d bytes", index.ErrCorrupt, len(data))
+		}
+		words := make([]uint64, chunkWords)
+		for i := range words {
+			words[i] = binary.LittleEndian.Uint64(data[i*8:])
+		}
+		for len(b.chunks) <= chunk {
+			b.chunks = append(b.chunks, nil)
+		}
+		b.chunks[chunk] = words
+	}
+	return b, rows.Err()
+}
+
+// storeLive stores the chunks that an edit has changed.
+func storeLive(ctx context.Context, tx *sql.Tx, e *bitsetEdit) error {
+	for chunk := range e.dirty {
+		data := make([]byte, 0, chunkWords*8+4)
+		for _, w := range e.chunks[chunk] {
+			data = binary.LittleEndian.AppendUint64(data, w)
+		}
+		if _, err := tx.ExecContext(ctx, `INSERT OR REPLACE INTO live (chunk, bits) VALUES (?, ?)`, chunk, seal(data)); err != nil {
+			return fmt.Errorf("storing live slots: %w", err)
+		}
+	}
+	return nil
+}
+
+func loadSegments(ctx context.Context, tx *sql.Tx) ([]segment, error) {
+	rows, err := tx.QueryContext(ctx, `SELECT id, rows, first_block, blocks FROM segments ORDER BY id`)
+	if err != nil {
+		return nil, fmt.Errorf("reading segments: %w", err)
+	}
+	defer func() { _ = rows.Close() }()
+	var out []segment
+	for rows.Next() {
+		var s segment
+		if err := rows.Scan(&s.id, &s.rows, &s.firstBlock, &s.blocks); err != nil {
+			return nil, fmt.Errorf("reading segments: %w", err)
+		}
+		out = append(out, s)
+	}
+	return out, rows.Err()
+}

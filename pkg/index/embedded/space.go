@@ -1,0 +1,298 @@
+package embedded
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/sluice/sluice/pkg/index"
+)
+
+const (
+	databaseName = "space.db"
+	vectorsName  = "vectors.f32"
+	// readConnections is how many searches read a space's database at the same moment; more wait.
+	readConnections = 4
+)
+
+// space is one open space. Its owner counts the uses; see spaces.go.
+type space struct {
+	dir    string
+	number uint64 // of this opening: the cache's name for it
+	cache  *cache
+	reads  *sql.DB
+	writes *sql.DB
+
+	writeMu sync.Mutex  // held by the one writer: a Write, a deletion, a step of a merge
+	vectors *slotFile   // writer's; nil without vectors
+	signs   *slotFile   // writer's; nil without sign bits
+	retired []*slotFile // writer's: files that older snapshots may still read
+	slots   *freeSlots  // writer's; nil until the first write
+	mergeMu sync.Mutex  // held by the one merge
+
+	mu      sync.Mutex
+	current *snapshot
+	states  map[int64]*snapshot // those that a reader may still find itself at
+	readers map[int64]int       // running readers by the version that was current when they began
+	broken  bool                // a commit ended without a clear answer: reopen before the next use
+}
+
+// errNoSpace says that a space has never been written.
+var errNoSpace = errors.New("no such space")
+
+// openSpace opens a space's directory, which it makes when create is set, else it returns errNoSpace when there is none.
+func openSpace(ctx context.Context, dir string, id index.Space, number uint64, c *cache, create bool) (_ *space, err error) {
+	path := filepath.Join(dir, databaseName)
+	if _, err := os.Stat(path); err != nil {
+		if !errors.Is(err, os.ErrNotExist) {
+			return nil, fmt.Errorf("looking for space: %w", err)
+		}
+		if !create {
+			return nil, errNoSpace
+		}
+		if err := makeDirs(dir); err != nil {
+			return nil, err
+		}
+	}
+	s := &space{dir: dir, number: number, cache: c, states: make(map[int64]*snapshot), readers: make(map[int64]int)}
+	defer func() {
+		if err != nil {
+			err = corrupt(errors.Join(err, s.close()))
+		}
+	}()
+	if s.writes, err = openDB(path, true, 1); err != nil {
+		return nil, err
+	}
+	if s.reads, err = openDB(path, false, readConnections); err != nil {
+		return nil, err
+	}
+	first := &snapshot{model: id.Model, dimensions: id.Dimensions, nextSegment: 1, nextBlock: 1}
+	if err := s.ensureTables(ctx, first); err != nil {
+		return nil, err
+	}
+	snap, err := loadSnapshot(ctx, s.writes)
+	if err != nil {
+		return nil, err
+	}
+	if snap.model != id.Model || snap.dimensions != id.Dimensions {
+		return nil, fmt.Errorf("%w: the directory holds a space of model %q with %d dimensions", index.ErrCorrupt, snap.model, snap.dimensions)
+	}
+	if err := s.openVectors(snap); err != nil {
+		return nil, err
+	}
+	s.current = snap
+	s.states[snap.version] = snap
+	return s, nil
+}
+
+// ensureTables makes the tables of a new database. One that has lost its tables, though vectors were written, is corrupt.
+func (s *space) ensureTables(ctx context.Context, first *snapshot) error {
+	var n int
+	if err := s.writes.QueryRowContext(ctx, `SELECT count(*) FROM sqlite_schema WHERE name = 'state'`).Scan(&n); err != nil {
+		return fmt.Errorf("looking for tables: %w", err)
+	}
+	if n > 0 {
+		return nil
+	}
+	if info, err := os.Stat(filepath.Join(s.dir, vectorsName)); err == nil && info.Size() > 0 {
+		return fmt.Errorf("%w: the database is empty beside a vector file of %d bytes", index.ErrCorrupt, info.Size())
+	}
+	return createTables(ctx, s.writes, first)
+}
+
+// openVectors opens the vector files of a snapshot, and removes files of sign bits that it does not know.
+func (s *space) openVectors(snap *snapshot) (err error) {
+	if snap.dimensions == 0 {
+		return nil
+	}
+	if s.vectors, err = openSlotFile(filepath.Join(s.dir, vectorsName), snap.dimensions*4, 4, snap.slots); err != nil {
+		return err
+	}
+	snap.vectors = s.vectors.view
+	if snap.slots == 0 {
+		if err := syncDir(s.dir); err != nil {
+			return err
+		}
+	}
+	if snap.epoch > 0 {
+		if s.signs, err = openSlotFile(s.signsPath(snap.epoch), signWords(snap.dimensions)*8, 8, snap.slots); err != nil {
+			return err
+		}
+		snap.signs = s.signs.view
+	}
+	return s.removeOtherSigns(snap.epoch)
+}
+
+func (s *space) signsPath(epoch int) string {
+	return filepath.Join(s.dir, fmt.Sprintf("signs-%d.bits", epoch))
+}
+
+func (s *space) removeOtherSigns(epoch int) error {
+	files, err := filepath.Glob(filepath.Join(s.dir, "signs-*.bits"))
+	if err != nil {
+		return fmt.Errorf("listing files of sign bits: %w", err)
+	}
+	for _, f := range files {
+		if f != s.signsPath(epoch) {
+			if err := os.Remove(f); err != nil {
+				return fmt.Errorf("removing old sign bits: %w", err)
+			}
+		}
+	}
+	return nil
+}
+
+// close releases everything. The owner has seen to it that nobody uses the space.
+func (s *space) close() error {
+	var errs []error
+	for _, db := range []*sql.DB{s.reads, s.writes} {
+		if db != nil {
+			errs = append(errs, db.Close())
+		}
+	}
+	for _, f := range append(s.retired, s.vectors, s.signs) {
+		if f != nil {
+			errs = append(errs, f.close())
+		}
+	}
+	s.cache.forget(s.number)
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("closing space: %w", err)
+	}
+	return nil
+}
+
+// view is one reader's consistent sight of a space.
+type view struct {
+	*snapshot
+	space *space
+	tx    *sql.Tx
+	floor int64
+}
+
+// read calls f with a consistent view.
+func (s *space) read(ctx context.Context, f func(view) error) error {
+	s.mu.Lock()
+	floor := s.current.version
+	s.readers[floor]++
+	s.mu.Unlock()
+	defer s.leave(floor)
+
+	tx, err := s.reads.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	if err != nil {
+		return fmt.Errorf("beginning to read: %w", err)
+	}
+	defer func() { _ = tx.Rollback() }()
+	var version int64
+	if err := tx.QueryRowContext(ctx, `SELECT version FROM state`).Scan(&version); err != nil {
+		return fmt.Errorf("reading the version: %w", corrupt(err))
+	}
+	s.mu.Lock()
+	snap := s.states[version]
+	s.mu.Unlock()
+	if snap == nil {
+		return fmt.Errorf("%w: the database is at version %d, which this process did not write", index.ErrCorrupt, version)
+	}
+	return corrupt(f(view{snap, s, tx, floor}))
+}
+
+func (s *space) leave(floor int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.readers[floor]--; s.readers[floor] == 0 {
+		delete(s.readers, floor)
+	}
+	s.prune()
+}
+
+// prune forgets the snapshots that no reader can find itself at. The caller holds mu.
+func (s *space) prune() {
+	oldest := s.oldestReader()
+	for v := range s.states {
+		if v < oldest {
+			delete(s.states, v)
+		}
+	}
+}
+
+// oldestReader returns the version below which nobody reads. The caller holds mu.
+func (s *space) oldestReader() int64 {
+	oldest := s.current.version
+	for v := range s.readers {
+		oldest = min(oldest, v)
+	}
+	return oldest
+}
+
+// errBroken is returned by uses of a space between a commit without a clear answer and its reopening.
+var errBroken = errors.New("the space is being reopened after a failed commit: try again")
+
+// commit runs one write transaction: change edits the next snapshot and the database. The caller holds writeMu.
+func (s *space) commit(ctx context.Context, change func(tx *sql.Tx, next *snapshot) error) error {
+	s.mu.Lock()
+	next, broken := s.current.next(), s.broken
+	s.mu.Unlock()
+	if broken {
+		return errBroken
+	}
+	tx, err := s.writes.BeginTx(ctx, nil)
+	if err != nil {
+		return fmt.Errorf("beginning to write: %w", corrupt(err))
+	}
+	defer func() { _ = tx.Rollback() }()
+	if err := change(tx, next); err != nil {
+		return corrupt(err)
+	}
+	body, err := next.encode()
+	if err != nil {
+		return err
+	}
+	if _, err := tx.ExecContext(ctx, `UPDATE state SET version = ?, body = ?`, next.version, body); err != nil {
+		return fmt.Errorf("storing the state: %w", corrupt(err))
+	}
+	// A reader may see the new version as soon as it is committed, before Commit has returned: it must find the state.
+	s.mu.Lock()
+	s.states[next.version] = next
+	s.mu.Unlock()
+	err = tx.Commit()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err != nil {
+		// Whether the commit is on disk cannot be told from here: only reading it again tells.
+		s.broken = true
+		return fmt.Errorf("committing: %w", corrupt(err))
+	}
+	s.current = next
+	s.prune()
+	return nil
+}
+
+// makeDirs makes a directory and those above it, and makes their entries durable.
+func makeDirs(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("making directory: %w", err)
+	}
+	for _, d := range []string{filepath.Dir(filepath.Dir(dir)), filepath.Dir(dir), dir} {
+		if err := syncDir(d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// syncDir makes the entries of a directory durable.
+func syncDir(dir string) error {
+	f, err := os.Open(dir)
+	if err != nil {
+		return fmt.Errorf("opening directory: %w", err)
+	}
+	err = f.Sync()
+	if err := errors.Join(err, f.Close()); err != nil {
+		return fmt.Errorf("syncing directory: %w", err)
+	}
+	return nil
+}

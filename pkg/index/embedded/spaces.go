@@ -1,0 +1,308 @@
+package embedded
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"github.com/sluice/sluice/pkg/index"
+)
+
+// spaceKey names an open space: its datastore's directory and its own inside.
+type spaceKey struct {
+	datastore string
+	name      string
+}
+
+// handle is a space that is being opened, open, or being closed.
+type handle struct {
+	key   spaceKey
+	state handleState
+	space *space // when open
+	refs  int    // running uses
+	used  uint64 // tick of the last use
+}
+
+type handleState uint8
+
+const (
+	opening handleState = iota
+	open
+	closing
+)
+
+// keyOf checks a space's name and returns where it lies.
+func keyOf(id index.Space) (spaceKey, error) {
+	if err := checkDatastore(id.DatastoreID); err != nil {
+		return spaceKey{}, err
+	}
+	if id.Dimensions < 0 || id.Dimensions > maxDimensions {
+		return spaceKey{}, fmt.Errorf("%w: a space of %d dimensions; at most %d are possible", index.ErrInvalid, id.Dimensions, maxDimensions)
+	}
+	sum := sha256.Sum256([]byte(strconv.Itoa(id.Dimensions) + ":" + id.Model))
+	return spaceKey{id.DatastoreID, hex.EncodeToString(sum[:12])}, nil
+}
+
+// checkDatastore makes sure that a datastore's id can be the name of a directory, and of no other one.
+func checkDatastore(id string) error {
+	if !domainKey(id) || len(id) > 128 || id[0] == '.' {
+		return fmt.Errorf("%w: the datastore id %.80q cannot name a directory", index.ErrInvalid, id)
+	}
+	for i := range len(id) {
+		if id[i] == ':' {
+			return fmt.Errorf("%w: the datastore id %.80q cannot name a directory", index.ErrInvalid, id)
+		}
+	}
+	return nil
+}
+
+func (x *Index) path(key spaceKey) string { return filepath.Join(x.dir, key.datastore, key.name) }
+
+// use calls f with the open space. It opens the space if need be, and makes it when create is set; otherwise it returns
+// errNoSpace for one that was never written.
+func (x *Index) use(ctx context.Context, id index.Space, create bool, f func(*space) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	h, err := x.acquire(ctx, id, create)
+	if err != nil {
+		return err
+	}
+	defer x.release(h)
+	return f(h.space)
+}
+
+// acquire returns an open space and counts the use.
+func (x *Index) acquire(ctx context.Context, id index.Space, create bool) (*handle, error) {
+	key, err := keyOf(id)
+	if err != nil {
+		return nil, err
+	}
+	for {
+		x.mu.Lock()
+		if x.closed {
+			x.mu.Unlock()
+			return nil, index.ErrClosed
+		}
+		h := x.spaces[key]
+		switch {
+		case x.dropping[key.datastore] || h != nil && h.state != open:
+		case h != nil && h.space.isBroken():
+			if h.refs == 0 {
+				x.logged(x.shut(h))
+				continue
+			}
+		case h != nil:
+			x.count(h)
+			x.mu.Unlock()
+			return h, nil
+		case !create && !exists(filepath.Join(x.path(key), databaseName)):
+			x.mu.Unlock()
+			return nil, errNoSpace
+		case len(x.spaces) >= x.max:
+			if victim := x.idle(); victim != nil {
+				x.logged(x.shut(victim))
+				continue
+			}
+		default:
+			return x.open(ctx, key, id, create)
+		}
+		changed := x.changed
+		x.mu.Unlock()
+		select {
+		case <-ctx.Done():
+			return nil, fmt.Errorf("waiting for space of datastore %q: %w", id.DatastoreID, ctx.Err())
+		case <-changed:
+		}
+	}
+}
+
+// exists reports whether a file is there. When that cannot be told, opening it will say why.
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return !errors.Is(err, os.ErrNotExist)
+}
+
+// open opens a space that nobody has open. The caller holds mu, which open gives up.
+func (x *Index) open(ctx context.Context, key spaceKey, id index.Space, create bool) (*handle, error) {
+	h := &handle{key: key}
+	x.spaces[key] = h
+	x.opened++
+	number := x.opened
+	x.mu.Unlock()
+	s, err := openSpace(ctx, x.path(key), id, number, x.cache, create)
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	defer x.broadcast()
+	if err != nil {
+		delete(x.spaces, key)
+		if errors.Is(err, errNoSpace) {
+			return nil, err
+		}
+		return nil, fmt.Errorf("opening space of datastore %q: %w", id.DatastoreID, err)
+	}
+	h.space, h.state = s, open
+	x.count(h)
+	return h, nil
+}
+
+// count notes a use. The caller holds mu.
+func (x *Index) count(h *handle) {
+	h.refs++
+	x.tick++
+	h.used = x.tick
+}
+
+// release ends a use.
+func (x *Index) release(h *handle) {
+	x.mu.Lock()
+	h.refs--
+	if h.refs == 0 && h.space.isBroken() {
+		x.logged(x.shut(h))
+		return
+	}
+	x.broadcast()
+	x.mu.Unlock()
+}
+
+// logged reports the fault of a space that was closed to make room or to be reopened: no caller's own.
+func (x *Index) logged(err error) {
+	if err != nil {
+		x.log.Error("closing an unused space", "error", err)
+	}
+}
+
+// idle returns the open space that has been unused for longest, or nil. The caller holds mu.
+func (x *Index) idle() *handle {
+	var oldest *handle
+	for _, h := range x.spaces {
+		if h.state == open && h.refs == 0 && (oldest == nil || h.used < oldest.used) {
+			oldest = h
+		}
+	}
+	return oldest
+}
+
+// shut closes an unused space. The caller holds mu, which shut gives up.
+func (x *Index) shut(h *handle) error {
+	h.state = closing
+	x.mu.Unlock()
+	err := h.space.close()
+	x.mu.Lock()
+	delete(x.spaces, h.key)
+	x.broadcast()
+	x.mu.Unlock()
+	return err
+}
+
+// broadcast wakes all waiters. The caller holds mu.
+func (x *Index) broadcast() {
+	close(x.changed)
+	x.changed = make(chan struct{})
+}
+
+// closeSpaces closes the spaces that match as they become unused, and returns when none is left.
+func (x *Index) closeSpaces(ctx context.Context, match func(spaceKey) bool) error {
+	var errs []error
+	for {
+		x.mu.Lock()
+		var unused *handle
+		left := false
+		for _, h := range x.spaces {
+			if !match(h.key) {
+				continue
+			}
+			left = true
+			if h.state == open && h.refs == 0 {
+				unused = h
+			}
+		}
+		if unused != nil {
+			errs = append(errs, x.shut(unused))
+			continue
+		}
+		changed := x.changed
+		x.mu.Unlock()
+		if !left {
+			return errors.Join(errs...)
+		}
+		select {
+		case <-ctx.Done():
+			return errors.Join(append(errs, fmt.Errorf("waiting for running searches: %w", ctx.Err()))...)
+		case <-changed:
+		}
+	}
+}
+
+// DropDatastore implements index.Index. It waits for calls that are using the datastore. Renaming the directory is what
+// drops it; what a crash leaves of it is removed at the next Open.
+func (x *Index) DropDatastore(ctx context.Context, datastoreID string) error {
+	if err := checkDatastore(datastoreID); err != nil {
+		return err
+	}
+	if err := x.beginDrop(ctx, datastoreID); err != nil {
+		return err
+	}
+	defer func() {
+		x.mu.Lock()
+		delete(x.dropping, datastoreID)
+		x.broadcast()
+		x.mu.Unlock()
+	}()
+	if err := x.closeSpaces(ctx, func(k spaceKey) bool { return k.datastore == datastoreID }); err != nil {
+		return fmt.Errorf("closing datastore %q: %w", datastoreID, err)
+	}
+	dir := filepath.Join(x.dir, datastoreID)
+	if !exists(dir) {
+		return nil
+	}
+	bin, err := os.MkdirTemp(x.dir, droppedPrefix)
+	if err != nil {
+		return fmt.Errorf("dropping datastore %q: %w", datastoreID, err)
+	}
+	if err := os.Rename(dir, filepath.Join(bin, datastoreID)); err != nil {
+		return fmt.Errorf("dropping datastore %q: %w", datastoreID, err)
+	}
+	if err := syncDir(x.dir); err != nil {
+		return err
+	}
+	if err := os.RemoveAll(bin); err != nil {
+		return fmt.Errorf("removing dropped datastore %q: %w", datastoreID, err)
+	}
+	return nil
+}
+
+// beginDrop keeps others from opening the datastore, after waiting for another drop of it.
+func (x *Index) beginDrop(ctx context.Context, datastoreID string) error {
+	for {
+		x.mu.Lock()
+		if x.closed {
+			x.mu.Unlock()
+			return index.ErrClosed
+		}
+		if !x.dropping[datastoreID] {
+			x.dropping[datastoreID] = true
+			x.mu.Unlock()
+			return nil
+		}
+		changed := x.changed
+		x.mu.Unlock()
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("waiting to drop datastore %q: %w", datastoreID, ctx.Err())
+		case <-changed:
+		}
+	}
+}
+
+// isBroken reports whether the space must be reopened.
+func (s *space) isBroken() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.broken
+}

@@ -1,0 +1,277 @@
+package embedded
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/RoaringBitmap/roaring/v2"
+
+	"github.com/sluice/sluice/pkg/analysis"
+	"github.com/sluice/sluice/pkg/index"
+)
+
+// Write implements index.Index. A key that comes twice in one call keeps its last row.
+func (x *Index) Write(ctx context.Context, id index.Space, rows []index.Row) error {
+	batch := make([]*prepared, 0, len(rows))
+	at := make(map[string]int, len(rows))
+	for i := range rows {
+		p, err := prepare(&rows[i], id.Dimensions)
+		if err != nil {
+			return fmt.Errorf("writing row %d with key %.80q: %w", i, rows[i].Key, err)
+		}
+		if j, ok := at[rows[i].Key]; ok {
+			batch[j] = p
+			continue
+		}
+		at[rows[i].Key] = len(batch)
+		batch = append(batch, p)
+		if ctx.Err() != nil {
+			return fmt.Errorf("analysing rows: %w", ctx.Err())
+		}
+	}
+	err := x.use(ctx, id, true, func(s *space) error {
+		if len(batch) == 0 {
+			return nil
+		}
+		if err := s.write(ctx, batch); err != nil {
+			return err
+		}
+		x.mergeLater(s, id)
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("writing %d rows of datastore %q: %w", len(rows), id.DatastoreID, err)
+	}
+	return nil
+}
+
+// write stores a batch in slots of its own: vectors first, then one transaction with all else.
+func (s *space) write(ctx context.Context, batch []*prepared) error {
+	s.writeMu.Lock()
+	defer s.writeMu.Unlock()
+	if err := s.prepareWriting(ctx); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	end, oldest := s.current.slots, s.oldestReader()
+	s.mu.Unlock()
+	if uint64(end)+uint64(len(batch)) > maxSlots {
+		return fmt.Errorf("the space is full: it has %d slots", end)
+	}
+	slots := s.slots.choose(len(batch), end, oldest)
+	if err := s.writeVectors(slots, batch, end); err != nil {
+		return err
+	}
+	epoch := s.current.epoch
+	err := s.commit(ctx, func(tx *sql.Tx, next *snapshot) error {
+		next.slots = max(end, slots[len(slots)-1]+1)
+		if s.vectors != nil {
+			next.vectors = s.vectors.view
+		}
+		if s.signs != nil {
+			next.signs = s.signs.view
+		}
+		live := next.live.edit()
+		if err := replaceKeys(ctx, tx, next, live, batch); err != nil {
+			return err
+		}
+		if err := insertRows(ctx, tx, next, live, slots, batch); err != nil {
+			return err
+		}
+		if err := insertSegment(ctx, tx, next, slots, batch); err != nil {
+			return err
+		}
+		next.live = live.done()
+		if err := storeLive(ctx, tx, live); err != nil {
+			return err
+		}
+		return s.renewSigns(next)
+	})
+	if err != nil {
+		return err
+	}
+	s.slots.taken(slots)
+	s.adoptSigns(epoch)
+	return nil
+}
+
+// maxSlots bounds a space; slots are numbered by 32 bits, and so many are far beyond what one machine scans.
+const maxSlots = 1 << 30
+
+// writeVectors puts the vectors, and their sign bits if the space has such, into slots that no reader sees, and makes
+// them durable.
+func (s *space) writeVectors(slots []uint32, batch []*prepared, end uint32) error {
+	if s.vectors == nil {
+		return nil
+	}
+	end = max(end, slots[len(slots)-1]+1)
+	payloads := make([][]byte, len(batch))
+	for i, p := range batch {
+		payloads[i] = bytesOf(p.row.Vector)
+	}
+	if err := s.vectors.append(slots, payloads, end); err != nil {
+		return err
+	}
+	if s.signs == nil {
+		return nil
+	}
+	for i, p := range batch {
+		payloads[i] = signs(p.row.Vector, s.current.centre)
+	}
+	return s.signs.append(slots, payloads, end)
+}
+
+// append grows the file, writes records and makes them durable.
+func (f *slotFile) append(slots []uint32, payloads [][]byte, end uint32) error {
+	if err := f.grow(end); err != nil {
+		return err
+	}
+	if err := f.write(slots, payloads); err != nil {
+		return err
+	}
+	return f.sync()
+}
+
+// replaceKeys removes the rows whose keys the batch brings again.
+func replaceKeys(ctx context.Context, tx *sql.Tx, next *snapshot, live *bitsetEdit, batch []*prepared) error {
+	remove, err := tx.PrepareContext(ctx, `DELETE FROM rows WHERE key = ? RETURNING slot, length, lang`)
+	if err != nil {
+		return fmt.Errorf("preparing to replace rows: %w", err)
+	}
+	defer func() { _ = remove.Close() }()
+	for _, p := range batch {
+		rows, err := remove.QueryContext(ctx, p.row.Key)
+		if err != nil {
+			return fmt.Errorf("replacing a row: %w", err)
+		}
+		if err := next.bury(rows, live); err != nil {
+			return fmt.Errorf("replacing a row: %w", err)
+		}
+	}
+	return nil
+}
+
+// bury takes deleted rows out of the counters. It closes rows.
+func (s *snapshot) bury(rows *sql.Rows, live *bitsetEdit) error {
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var slot uint32
+		var length int64
+		var lang analysis.Language
+		if err := rows.Scan(&slot, &length, &lang); err != nil {
+			return err
+		}
+		if slot >= s.slots || !(bitset{live.chunks}).has(slot) {
+			return fmt.Errorf("%w: a row lies in slot %d, which is not live", index.ErrCorrupt, slot)
+		}
+		live.clear(slot)
+		s.rows--
+		s.length -= length
+		if s.langs[lang]--; s.langs[lang] <= 0 {
+			delete(s.langs, lang)
+		}
+	}
+	return rows.Err()
+}
+
+func insertRows(ctx context.Context, tx *sql.Tx, next *snapshot, live *bitsetEdit, slots []uint32, batch []*prepared) error {
+	insert, err := tx.PrepareContext(ctx, `INSERT INTO rows (`+rowColumns+`) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`)
+	if err != nil {
+		return fmt.Errorf("preparing to insert rows: %w", err)
+	}
+	defer func() { _ = insert.Close() }()
+	for i, p := range batch {
+		r := stored{Row: *p.row, slot: slots[i], length: int64(p.length), lang: string(p.lang), metadata: p.metadata}
+		if r.metadata == nil {
+			r.metadata = []byte{}
+		}
+		_, err := insert.ExecContext(ctx, r.slot, r.Key, r.DatasourceID, storedGeneration(r.Generation), r.Ordinal, r.length,
+			r.lang, r.checksum(), r.Page, r.Offset, r.CustomID, r.Heading, r.Context, r.metadata, r.Text)
+		if err != nil {
+			return fmt.Errorf("inserting a row: %w", err)
+		}
+		live.set(r.slot)
+		next.rows++
+		next.length += r.length
+		next.langs[p.lang]++
+	}
+	return nil
+}
+
+// insertSegment stores the batch's postings as a segment of its own. slots are ascending.
+func insertSegment(ctx context.Context, tx *sql.Tx, next *snapshot, slots []uint32, batch []*prepared) error {
+	lists := make(map[string][]posting)
+	for i, p := range batch {
+		for term, tf := range p.terms {
+			lists[term] = append(lists[term], posting{slots[i], tf, p.length})
+		}
+		for _, f := range p.facets {
+			if ps := lists[f]; len(ps) == 0 || ps[len(ps)-1].slot != slots[i] {
+				lists[f] = append(ps, posting{slots[i], 1, 0})
+			}
+		}
+	}
+	w := newSegmentWriter(ctx, tx, next.nextBlock)
+	for _, term := range slices.Sorted(maps.Keys(lists)) {
+		if err := w.builder.add(term, lists[term]); err != nil {
+			return err
+		}
+	}
+	set := roaring.BitmapOf(slots...)
+	seg := segment{id: next.nextSegment, rows: int64(len(batch)), firstBlock: next.nextBlock}
+	if err := w.finish(&seg, set); err != nil {
+		return err
+	}
+	next.nextSegment++
+	next.nextBlock = w.nextBlock
+	next.segments = append(next.segments, seg)
+	return nil
+}
+
+// segmentWriter stores blocks as they are built, and then the segment that they make.
+type segmentWriter struct {
+	ctx       context.Context
+	tx        *sql.Tx
+	nextBlock int64
+	builder   blockBuilder
+}
+
+func newSegmentWriter(ctx context.Context, tx *sql.Tx, nextBlock int64) *segmentWriter {
+	w := &segmentWriter{ctx: ctx, tx: tx, nextBlock: nextBlock}
+	w.builder.put = func(block []byte) error {
+		if _, err := w.tx.ExecContext(ctx, `INSERT INTO blocks (id, data) VALUES (?, ?)`, w.nextBlock, block); err != nil {
+			return fmt.Errorf("storing a block of postings: %w", err)
+		}
+		w.nextBlock++
+		return nil
+	}
+	return w
+}
+
+// finish stores the last block and the segment, whose number of blocks it sets.
+func (w *segmentWriter) finish(seg *segment, slots *roaring.Bitmap) error {
+	if err := w.builder.close(); err != nil {
+		return err
+	}
+	seg.blocks = int64(len(w.builder.firsts))
+	slots.RunOptimize()
+	set, err := slots.ToBytes()
+	if err != nil {
+		return fmt.Errorf("encoding the slots of a segment: %w", err)
+	}
+	_, err = w.tx.ExecContext(w.ctx, `INSERT INTO segments (id, rows, first_block, blocks, slots, directory) VALUES (?,?,?,?,?,?)`,
+		seg.id, seg.rows, seg.firstBlock, seg.blocks, seal(set), encodeDirectory(w.builder.firsts))
+	if err != nil {
+		return fmt.Errorf("storing a segment: %w", err)
+	}
+	return nil
+}
+
+// byBlock lists the segments in order of their blocks.
+func (s *snapshot) byBlock() []segment {
+	return slices.SortedFunc(slices.Values(s.segments), func(a, b segment) int { return cmp.Compare(a.firstBlock, b.firstBlock) })
+}

@@ -1,0 +1,179 @@
+// Package indextest is the conformance suite of index.Index: one subtest for each sentence of the contract. Every engine
+// runs it.
+package indextest
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/index"
+)
+
+// Options says what an engine has.
+type Options struct {
+	// Reopen closes the index and opens the same data again. Nil skips the tests of durability.
+	Reopen func(t *testing.T, x index.Index) index.Index
+	// DenseOnly skips what needs the lexical leg: for engines that have none.
+	DenseOnly bool
+	// Rows is how many rows the test of selective filters writes; 0 means 5,000.
+	Rows int
+	// Tolerance is how far a score may be from the exact one; 0 means 1e-5.
+	Tolerance float64
+}
+
+// Dimensions is the length of the suite's vectors.
+const Dimensions = 32
+
+// suite is one run.
+type suite struct {
+	open func(t *testing.T) index.Index
+	opts Options
+}
+
+// Run runs the suite. open makes an empty index, which the test closes by t.Cleanup; each subtest opens its own.
+func Run(t *testing.T, open func(t *testing.T) index.Index, opts Options) {
+	if opts.Rows == 0 {
+		opts.Rows = 5000
+	}
+	if opts.Tolerance == 0 {
+		opts.Tolerance = 1e-5
+	}
+	s := &suite{open, opts}
+	groups := []map[string]func(*testing.T){s.writing(), s.searching(), s.filtering(), s.deleting(), s.living()}
+	for _, group := range groups {
+		for name, test := range group {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				test(t)
+			})
+		}
+	}
+}
+
+// space names a fresh space, whose datastore no other test has.
+func space() index.Space {
+	return index.Space{DatastoreID: domain.NewID(), Model: "test:model/1", Dimensions: Dimensions}
+}
+
+// vector returns the unit vector that belongs to a seed: independent ones for different seeds.
+func vector(seed uint64) []float32 {
+	rng := rand.New(rand.NewPCG(seed, 7))
+	v := make([]float32, Dimensions)
+	var sum float64
+	for i := range v {
+		v[i] = float32(rng.NormFloat64())
+		sum += float64(v[i]) * float64(v[i])
+	}
+	for i := range v {
+		v[i] /= float32(math.Sqrt(sum))
+	}
+	return v
+}
+
+func cosine(a, b []float32) float64 {
+	var sum float64
+	for i := range a {
+		sum += float64(a[i]) * float64(b[i])
+	}
+	return sum
+}
+
+// row makes a row whose vector belongs to its datasource, generation and ordinal.
+func row(datasource string, generation uint64, ordinal int, text string) index.Row {
+	return index.Row{
+		Key: domain.ChunkKey(datasource, generation, ordinal), DatasourceID: datasource, Generation: generation, Ordinal: ordinal,
+		Text: text, Vector: vector(seedOf(datasource, generation, ordinal)),
+	}
+}
+
+func seedOf(datasource string, generation uint64, ordinal int) uint64 {
+	var h uint64 = 14695981039346656037
+	for _, b := range []byte(datasource + ":" + strconv.FormatUint(generation, 10) + ":" + strconv.Itoa(ordinal)) {
+		h = (h ^ uint64(b)) * 1099511628211
+	}
+	return h
+}
+
+func mustWrite(t *testing.T, x index.Index, s index.Space, rows ...index.Row) {
+	t.Helper()
+	for batch := range slices.Chunk(rows, 200) {
+		if err := x.Write(t.Context(), s, batch); err != nil {
+			t.Fatalf("writing %d rows: %v", len(batch), err)
+		}
+	}
+}
+
+func mustSearch(t *testing.T, x index.Index, s index.Space, q index.Query) index.Result {
+	t.Helper()
+	if q.Limit == 0 {
+		q.Limit = 10
+	}
+	r, err := x.Search(t.Context(), s, q)
+	if err != nil {
+		t.Fatalf("searching: %v", err)
+	}
+	seen := make(map[string]bool)
+	for _, h := range r.Hits {
+		if seen[h.Key] {
+			t.Fatalf("row %s is found twice", h.Key)
+		}
+		seen[h.Key] = true
+	}
+	return r
+}
+
+func mustRows(t *testing.T, x index.Index, s index.Space, datasource string, generation uint64) []index.Row {
+	t.Helper()
+	rows, err := x.Rows(t.Context(), s, datasource, generation, 0, 10_000)
+	if err != nil {
+		t.Fatalf("reading rows: %v", err)
+	}
+	return rows
+}
+
+func mustStored(t *testing.T, x index.Index, s index.Space) map[index.Stored]bool {
+	t.Helper()
+	out := make(map[index.Stored]bool)
+	if err := x.Stored(t.Context(), s, func(st index.Stored) error {
+		out[st] = true
+		return nil
+	}); err != nil {
+		t.Fatalf("counting stored rows: %v", err)
+	}
+	return out
+}
+
+// keys returns the hits' keys in order.
+func keys(hits []index.Hit) []string {
+	var out []string
+	for _, h := range hits {
+		out = append(out, h.Key)
+	}
+	slices.Sort(out)
+	return out
+}
+
+func find(t *testing.T, hits []index.Hit, key string) index.Hit {
+	t.Helper()
+	for _, h := range hits {
+		if h.Key == key {
+			return h
+		}
+	}
+	t.Fatalf("row %s is not among the %d hits", key, len(hits))
+	return index.Hit{}
+}
+
+func (s *suite) near(a, b float64) bool { return math.Abs(a-b) <= s.opts.Tolerance }
+
+// lexical skips a test that an engine without words cannot pass.
+func (s *suite) lexical(t *testing.T) {
+	t.Helper()
+	if s.opts.DenseOnly {
+		t.Skip("the engine has no lexical leg")
+	}
+}
