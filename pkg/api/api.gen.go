@@ -123,6 +123,24 @@ func (e DatasourceUploadType) Valid() bool {
 	}
 }
 
+// Defines values for DependencyCheckStatus.
+const (
+	DependencyCheckStatusDown DependencyCheckStatus = "down"
+	DependencyCheckStatusOk   DependencyCheckStatus = "ok"
+)
+
+// Valid indicates whether the value is a known member of the DependencyCheckStatus enum.
+func (e DependencyCheckStatus) Valid() bool {
+	switch e {
+	case DependencyCheckStatusDown:
+		return true
+	case DependencyCheckStatusOk:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for Engine.
 const (
 	EngineEmbedded Engine = "embedded"
@@ -282,24 +300,6 @@ func (e QueryModelName) Valid() bool {
 	}
 }
 
-// Defines values for ReadinessChecksStatus.
-const (
-	ReadinessChecksStatusDown ReadinessChecksStatus = "down"
-	ReadinessChecksStatusOk   ReadinessChecksStatus = "ok"
-)
-
-// Valid indicates whether the value is a known member of the ReadinessChecksStatus enum.
-func (e ReadinessChecksStatus) Valid() bool {
-	switch e {
-	case ReadinessChecksStatusDown:
-		return true
-	case ReadinessChecksStatusOk:
-		return true
-	default:
-		return false
-	}
-}
-
 // Defines values for ReadinessStatus.
 const (
 	ReadinessStatusDown ReadinessStatus = "down"
@@ -357,24 +357,24 @@ func (e Scope) Valid() bool {
 	}
 }
 
-// Defines values for UsageUsageMetric.
+// Defines values for UsageCountMetric.
 const (
-	UsageUsageMetricEmbedTokens UsageUsageMetric = "embed_tokens"
-	UsageUsageMetricQueries     UsageUsageMetric = "queries"
-	UsageUsageMetricRetrievals  UsageUsageMetric = "retrievals"
-	UsageUsageMetricTokens      UsageUsageMetric = "tokens"
+	UsageCountMetricEmbedTokens UsageCountMetric = "embed_tokens"
+	UsageCountMetricQueries     UsageCountMetric = "queries"
+	UsageCountMetricRetrievals  UsageCountMetric = "retrievals"
+	UsageCountMetricTokens      UsageCountMetric = "tokens"
 )
 
-// Valid indicates whether the value is a known member of the UsageUsageMetric enum.
-func (e UsageUsageMetric) Valid() bool {
+// Valid indicates whether the value is a known member of the UsageCountMetric enum.
+func (e UsageCountMetric) Valid() bool {
 	switch e {
-	case UsageUsageMetricEmbedTokens:
+	case UsageCountMetricEmbedTokens:
 		return true
-	case UsageUsageMetricQueries:
+	case UsageCountMetricQueries:
 		return true
-	case UsageUsageMetricRetrievals:
+	case UsageCountMetricRetrievals:
 		return true
-	case UsageUsageMetricTokens:
+	case UsageCountMetricTokens:
 		return true
 	default:
 		return false
@@ -498,7 +498,7 @@ type AgentPatch struct {
 
 // AgentQuery defines model for AgentQuery.
 type AgentQuery struct {
-	// ConversationId omitted: a new conversation is created
+	// ConversationId omitted: a new conversation is created; an id that is not known yet names the new one
 	ConversationId *string `json:"conversationId,omitempty"`
 
 	// Filters Values within one field are alternatives; the fields must all match. An empty list does not filter.
@@ -577,11 +577,10 @@ type Conversation struct {
 
 // ConversationDetail defines model for ConversationDetail.
 type ConversationDetail struct {
-	AgentId    string    `json:"agentId"`
-	CreatedAt  time.Time `json:"createdAt"`
-	Id         string    `json:"id"`
-	Messages   []Message `json:"messages"`
-	NextCursor *string   `json:"nextCursor"`
+	AgentId   string    `json:"agentId"`
+	CreatedAt time.Time `json:"createdAt"`
+	Id        string    `json:"id"`
+	Messages  []Message `json:"messages"`
 
 	// Title the first question, shortened
 	Title     string    `json:"title"`
@@ -798,6 +797,19 @@ type DatastoreQuery struct {
 	TopK  *int   `json:"topK,omitempty"`
 }
 
+// DependencyCheck defines model for DependencyCheck.
+type DependencyCheck struct {
+	// Error why it is down, in a word: unavailable or timed out; the log has the cause
+	Error *string `json:"error,omitempty"`
+
+	// Name Example: catalog
+	Name   string                `json:"name"`
+	Status DependencyCheckStatus `json:"status"`
+}
+
+// DependencyCheckStatus defines model for DependencyCheck.Status.
+type DependencyCheckStatus string
+
 // Document defines model for Document.
 type Document struct {
 	// Metadata free keys, at most 16 KiB as JSON. source, author and date are shown with fragments; custom_id identifies the document.
@@ -958,7 +970,7 @@ type Problem struct {
 	// Errors every fault of the request
 	Errors *[]FieldError `json:"errors,omitempty"`
 
-	// Instance the request's id
+	// Instance the request's id, also in the header X-Request-Id
 	Instance string `json:"instance"`
 
 	// Status Example: 400
@@ -991,19 +1003,9 @@ type QueryModelName string
 
 // Readiness defines model for Readiness.
 type Readiness struct {
-	Checks []struct {
-		// Error in a word: unavailable or timed out; the log has the cause
-		Error *string `json:"error,omitempty"`
-
-		// Name Example: catalog
-		Name   string                `json:"name"`
-		Status ReadinessChecksStatus `json:"status"`
-	} `json:"checks"`
-	Status ReadinessStatus `json:"status"`
+	Checks []DependencyCheck `json:"checks"`
+	Status ReadinessStatus   `json:"status"`
 }
-
-// ReadinessChecksStatus defines model for Readiness.Checks.Status.
-type ReadinessChecksStatus string
 
 // ReadinessStatus defines model for Readiness.Status.
 type ReadinessStatus string
@@ -1022,13 +1024,16 @@ type ResyncResult struct {
 	Queued int64 `json:"queued"`
 }
 
+// RetrieverResult defines model for RetrieverResult.
+type RetrieverResult struct {
+	Score  float64 `json:"score"`
+	Source string  `json:"source"`
+	Text   string  `json:"text"`
+}
+
 // RetrieverResults defines model for RetrieverResults.
 type RetrieverResults struct {
-	Results []struct {
-		Score  float64 `json:"score"`
-		Source string  `json:"source"`
-		Text   string  `json:"text"`
-	} `json:"results"`
+	Results []RetrieverResult `json:"results"`
 }
 
 // Scope defines model for Scope.
@@ -1100,17 +1105,20 @@ type UpsertResponse struct {
 // Usage defines model for Usage.
 type Usage struct {
 	// Month Example: 2026-05
-	Month string `json:"month"`
-	Usage []struct {
-		// Limit null when there is none
-		Limit  *int64           `json:"limit"`
-		Metric UsageUsageMetric `json:"metric"`
-		Used   int64            `json:"used"`
-	} `json:"usage"`
+	Month string       `json:"month"`
+	Usage []UsageCount `json:"usage"`
 }
 
-// UsageUsageMetric defines model for Usage.Usage.Metric.
-type UsageUsageMetric string
+// UsageCount defines model for UsageCount.
+type UsageCount struct {
+	// Limit null when there is none
+	Limit  *int64           `json:"limit"`
+	Metric UsageCountMetric `json:"metric"`
+	Used   int64            `json:"used"`
+}
+
+// UsageCountMetric defines model for UsageCount.Metric.
+type UsageCountMetric string
 
 // Visibility something public may be queried without a key
 type Visibility string
@@ -1192,9 +1200,6 @@ type ListConversationsParams struct {
 	// AgentId only those with this agent
 	AgentId *string `form:"agentId,omitempty" json:"agentId,omitempty"`
 
-	// VisitorId only those of this visitor
-	VisitorId *string `form:"visitorId,omitempty" json:"visitorId,omitempty"`
-
 	// Limit how many at most
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
@@ -1206,9 +1211,6 @@ type ListConversationsParams struct {
 type GetConversationParams struct {
 	// Limit how many at most
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
-
-	// Cursor the nextCursor of the page before
-	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 }
 
 // ListDatasourcesParams defines parameters for ListDatasources.
@@ -1891,14 +1893,6 @@ func (siw *ServerInterfaceWrapper) ListConversations(c *gin.Context) {
 		return
 	}
 
-	// ------------- Optional query parameter "visitorId" -------------
-
-	err = runtime.BindQueryParameterWithOptions("form", true, false, "visitorId", c.Request.URL.Query(), &params.VisitorId, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
-	if err != nil {
-		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter visitorId: %w", err), http.StatusBadRequest)
-		return
-	}
-
 	// ------------- Optional query parameter "limit" -------------
 
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", c.Request.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
@@ -1948,14 +1942,6 @@ func (siw *ServerInterfaceWrapper) GetConversation(c *gin.Context) {
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", c.Request.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
 	if err != nil {
 		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter limit: %w", err), http.StatusBadRequest)
-		return
-	}
-
-	// ------------- Optional query parameter "cursor" -------------
-
-	err = runtime.BindQueryParameterWithOptions("form", true, false, "cursor", c.Request.URL.Query(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
-	if err != nil {
-		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter cursor: %w", err), http.StatusBadRequest)
 		return
 	}
 

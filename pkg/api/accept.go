@@ -1,0 +1,64 @@
+package api
+
+import (
+	"context"
+	"io"
+
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// textType is what the content of a text datasource is stored as, and textName the hint for its format: a caller's name
+// like "page.html" must not have the text read as HTML.
+const (
+	textType = "text/plain"
+	textName = "document.txt"
+)
+
+// createWithOriginal stores the content first and then, in one transaction, the row and its job: whatever fails or dies
+// in between, no row refers to content that is not there. The content alone is removed, here or by the audit.
+func (s *server) createWithOriginal(ctx context.Context, store domain.Datastore, d domain.Datasource, mimeType string, content io.Reader) (domain.Datasource, error) {
+	name := d.Config.FileName
+	if d.Type == domain.TypeText {
+		name = textName
+	}
+	original, err := s.Originals.Put(ctx, d.ID, name, mimeType, content)
+	if err != nil {
+		return domain.Datasource{}, err
+	}
+	attach(&d, original)
+	created, err := s.createOne(ctx, d, domain.NewIngestJob(d, store.EmbeddingModel))
+	if err != nil {
+		s.dropRefused(ctx, err, original)
+		return domain.Datasource{}, err
+	}
+	return created, nil
+}
+
+// attach makes the original the datasource's content.
+func attach(d *domain.Datasource, o domain.Original) {
+	d.Original = &o
+	d.Config.MIMEType, d.Config.FileSize, d.Config.SHA256 = o.MIMEType, o.Size, o.SHA256
+}
+
+// dropRefused removes content whose row the catalog has refused. After any other failure nobody knows whether the
+// transaction was committed: the content stays, and the audit removes it if no row refers to it.
+func (s *server) dropRefused(ctx context.Context, err error, originals ...domain.Original) {
+	switch domain.CodeOf(err) {
+	case domain.CodeNotFound, domain.CodeConflict, domain.CodeInvalid:
+		s.dropOriginals(ctx, originals...)
+	}
+}
+
+// dropOriginals removes content that no row came to refer to.
+func (s *server) dropOriginals(ctx context.Context, originals ...domain.Original) {
+	ctx, cancel := aside(ctx)
+	defer cancel()
+	for _, o := range originals {
+		if o.Key == "" {
+			continue
+		}
+		if err := s.Originals.Delete(ctx, o.Key); err != nil {
+			s.log.Warn("removing content that was not accepted", "key", o.Key, "error", err)
+		}
+	}
+}

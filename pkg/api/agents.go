@@ -1,0 +1,181 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/sluice/sluice/pkg/catalog"
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// ListAgents implements StrictServerInterface.
+func (s *server) ListAgents(ctx context.Context, r ListAgentsRequestObject) (ListAgentsResponseObject, error) {
+	ctx, who := callerOf(ctx)
+	agents, next, err := s.Catalog.Agents(ctx, who.workspace(), pageOf(r.Params.Limit, r.Params.Cursor))
+	if err != nil {
+		return nil, err
+	}
+	return ListAgents200JSONResponse{Data: renderAll(agents, renderAgent), NextCursor: optional(next)}, nil
+}
+
+// CreateAgent implements StrictServerInterface.
+func (s *server) CreateAgent(ctx context.Context, r CreateAgentRequestObject) (CreateAgentResponseObject, error) {
+	ctx, who := callerOf(ctx)
+	b := r.Body
+	patch := agentPatch(AgentPatch{
+		Name: &b.Name, Description: b.Description, ModelName: b.ModelName, Temperature: b.Temperature, Visibility: b.Visibility,
+		SystemPrompt: b.SystemPrompt, UserPrompt: b.UserPrompt, PromptType: b.PromptType, PromptTemplate: b.PromptTemplate,
+		DatastoreIds: b.DatastoreIds, Tools: b.Tools,
+	})
+	if err := s.checkDatastores(ctx, who.workspace(), r.Body.DatastoreIds, r.Body.Tools); err != nil {
+		return nil, err
+	}
+	agent := domain.Agent{ID: s.NewID(), WorkspaceID: who.workspace(), ModelName: domain.DefaultModelName, Visibility: domain.Private}
+	patch.Apply(&agent)
+	agent, err := s.Catalog.CreateAgent(ctx, agent)
+	if err != nil {
+		return nil, err
+	}
+	return CreateAgent201JSONResponse(renderAgent(agent)), nil
+}
+
+// GetAgent implements StrictServerInterface.
+func (s *server) GetAgent(ctx context.Context, r GetAgentRequestObject) (GetAgentResponseObject, error) {
+	ctx, who := callerOf(ctx)
+	if err := known("agent", r.Id); err != nil {
+		return nil, err
+	}
+	agent, err := s.Catalog.Agent(ctx, who.workspace(), r.Id)
+	if err != nil {
+		return nil, err
+	}
+	return GetAgent200JSONResponse(renderAgent(agent)), nil
+}
+
+// UpdateAgent implements StrictServerInterface.
+func (s *server) UpdateAgent(ctx context.Context, r UpdateAgentRequestObject) (UpdateAgentResponseObject, error) {
+	ctx, who := callerOf(ctx)
+	if err := known("agent", r.Id); err != nil {
+		return nil, err
+	}
+	if _, err := s.Catalog.Agent(ctx, who.workspace(), r.Id); err != nil {
+		return nil, err
+	}
+	if err := s.checkDatastores(ctx, who.workspace(), r.Body.DatastoreIds, r.Body.Tools); err != nil {
+		return nil, err
+	}
+	agent, err := s.Catalog.UpdateAgent(ctx, who.workspace(), r.Id, agentPatch(*r.Body))
+	if err != nil {
+		return nil, err
+	}
+	return UpdateAgent200JSONResponse(renderAgent(agent)), nil
+}
+
+// DeleteAgent implements StrictServerInterface.
+func (s *server) DeleteAgent(ctx context.Context, r DeleteAgentRequestObject) (DeleteAgentResponseObject, error) {
+	ctx, who := callerOf(ctx)
+	if err := known("agent", r.Id); err != nil {
+		return nil, err
+	}
+	agent, err := s.Catalog.DeleteAgent(ctx, who.workspace(), r.Id)
+	if err != nil {
+		return nil, err
+	}
+	return DeleteAgent200JSONResponse(renderAgent(agent)), nil
+}
+
+// agentPatch is the domain's patch of what a body carries.
+func agentPatch(b AgentPatch) domain.AgentPatch {
+	p := domain.AgentPatch{
+		Name: trim(b.Name), Description: b.Description, Temperature: b.Temperature,
+		ModelName: as[string](b.ModelName), Visibility: as[domain.Visibility](b.Visibility),
+		SystemPrompt: b.SystemPrompt, UserPrompt: b.UserPrompt,
+		PromptType: as[domain.PromptType](b.PromptType), PromptTemplate: b.PromptTemplate,
+	}
+	if ids, _ := datastoreIDs(b.DatastoreIds, b.Tools); ids != nil {
+		p.DatastoreIDs = &ids
+	}
+	return p
+}
+
+// datastoreIDs are the ids that a body carries, each once, and the field they stand in; nil when it carries none.
+func datastoreIDs(ids *[]string, tools *[]AgentTool) (list []string, field string) {
+	given := []string{}
+	switch {
+	case ids != nil:
+		given, field = *ids, "datastoreIds[%d]"
+	case tools != nil:
+		field = "tools[%d].datastoreId"
+		for _, tool := range *tools {
+			given = append(given, tool.DatastoreId)
+		}
+	default:
+		return nil, ""
+	}
+	list = []string{}
+	seen := map[string]bool{}
+	for _, id := range given {
+		if !seen[id] {
+			list = append(list, id)
+			seen[id] = true
+		}
+	}
+	return list, field
+}
+
+// checkDatastores finds every datastore that an agent names and the workspace does not have.
+func (s *server) checkDatastores(ctx context.Context, ws string, ids *[]string, tools *[]AgentTool) error {
+	list, field := datastoreIDs(ids, tools)
+	var faults []domain.FieldError
+	for i, id := range list {
+		err := known("datastore", id)
+		if err == nil {
+			_, err = s.Catalog.Datastore(ctx, ws, id)
+		}
+		if err != nil && domain.CodeOf(err) != domain.CodeNotFound {
+			return err
+		}
+		if err != nil {
+			faults = append(faults, domain.FieldError{Field: fmt.Sprintf(field, i), Message: fmt.Sprintf("is %q; the workspace has no such datastore", shorten(id))})
+		}
+	}
+	return invalid(faults)
+}
+
+// known refuses an id that no resource can have before it reaches anything else.
+func known(kind, id string) error {
+	if !domain.ValidID(id) {
+		return domain.NotFound(kind, shorten(id))
+	}
+	return nil
+}
+
+// pageOf is the page that a list's parameters ask for.
+func pageOf(limit *int, cursor *string) catalog.Page {
+	var p catalog.Page
+	if limit != nil {
+		p.Limit = *limit
+	}
+	if cursor != nil {
+		p.Cursor = *cursor
+	}
+	return p
+}
+
+// as turns a pointer to one kind of string into a pointer to another.
+func as[To, From ~string](v *From) *To {
+	if v == nil {
+		return nil
+	}
+	to := To(*v)
+	return &to
+}
+
+func trim(v *string) *string {
+	if v == nil {
+		return nil
+	}
+	t := strings.TrimSpace(*v)
+	return &t
+}

@@ -1,0 +1,92 @@
+package api
+
+import (
+	"context"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// caller is who sends a request: the bearer of a key, or anybody at all where something public is queried.
+type caller struct {
+	key       domain.APIKey
+	anonymous bool
+}
+
+// workspace is the caller's, "" for an anonymous one.
+func (c caller) workspace() string { return c.key.WorkspaceID }
+
+type contextKey int
+
+const (
+	callerKey contextKey = iota
+	requestIDKey
+)
+
+// callerOf returns the request's own context, which unlike Gin's may outlive the handler, and who sent the request.
+func callerOf(ctx context.Context) (context.Context, caller) {
+	if c, ok := ctx.(*gin.Context); ok {
+		ctx = c.Request.Context()
+	}
+	who, _ := ctx.Value(callerKey).(caller)
+	return ctx, who
+}
+
+// authenticate lets pass who may call the operation.
+func (s *server) authenticate(c *gin.Context) {
+	op := operationOf(c)
+	if op == nil || op.scope == "" {
+		return
+	}
+	who, err := s.identify(c, op)
+	if err == nil {
+		err = s.limits.allow(who, c.Request.RemoteAddr)
+	}
+	if err != nil {
+		s.fail(c, err)
+		return
+	}
+	c.Request = c.Request.WithContext(context.WithValue(c.Request.Context(), callerKey, who))
+}
+
+func (s *server) identify(c *gin.Context, op *operation) (caller, error) {
+	secret := bearer(c.GetHeader("Authorization"))
+	if secret == "" {
+		if op.public {
+			return caller{anonymous: true}, nil
+		}
+		return caller{}, errNoKey()
+	}
+	key, err := s.keys.lookup(c.Request.Context(), secret)
+	if err != nil {
+		return caller{}, err
+	}
+	if !mayCall(key, op) {
+		return caller{}, domain.Errorf(domain.CodeUnauthorized, "the key %q lacks the scope %s", key.Name, op.scope)
+	}
+	return caller{key: key}, nil
+}
+
+// mayCall reports whether the key's scopes cover the operation. To read includes to query; which agent a key with the
+// scope query may query is for the handler to check.
+func mayCall(key domain.APIKey, op *operation) bool {
+	return key.Can(op.scope) || op.scope == domain.ScopeQuery && key.Can(domain.ScopeRead)
+}
+
+func errNoKey() error {
+	return domain.Errorf(domain.CodeUnauthorized, "no API key; send the header Authorization: Bearer <key>")
+}
+
+// bearer takes the token out of an Authorization header. The scheme's name may be in any case (RFC 9110, section 11.1).
+func bearer(header string) string {
+	scheme, token, _ := strings.Cut(strings.TrimSpace(header), " ")
+	if strings.EqualFold(scheme, "Bearer") {
+		return strings.TrimSpace(token)
+	}
+	if header == "" || token == "" && strings.EqualFold(scheme, "Bearer") {
+		return ""
+	}
+	return header // another scheme: no key has this form, so it is refused as invalid
+}

@@ -1,0 +1,181 @@
+package api
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/gin-gonic/gin"
+
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// check reads a request's parameters and JSON body, holds them against the document, and lets pass only what is valid.
+// What passes is rewritten: empty parameters and null fields are gone, and whole numbers are written as integers, so
+// that decoding into the generated types cannot fail.
+func (s *server) check(c *gin.Context) {
+	op := operationOf(c)
+	if op == nil {
+		return
+	}
+	query, faults := checkQuery(op, c.Request.URL.Query())
+	c.Request.URL.RawQuery = query.Encode()
+
+	if op.body != nil {
+		if op.multipart && isMultipart(c.Request) {
+			// The handler streams it, and Gin's routing compares the header's beginning literally.
+			_, params, _ := strings.Cut(c.GetHeader("Content-Type"), ";")
+			c.Request.Header.Set("Content-Type", "multipart/form-data;"+params)
+		} else {
+			body, more, err := s.checkBody(c, op)
+			if err != nil {
+				s.fail(c, err)
+				return
+			}
+			faults = append(faults, more...)
+			c.Request.Body = body
+			c.Request.Header.Set("Content-Type", "application/json")
+		}
+	}
+	if err := invalid(faults); err != nil {
+		s.fail(c, err)
+	}
+}
+
+func isMultipart(r *http.Request) bool {
+	kind, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";")
+	return strings.EqualFold(strings.TrimSpace(kind), "multipart/form-data")
+}
+
+// checkedBody is a body that was found valid. The generated server takes its value instead of decoding the text again,
+// because decoding would match names in any case: Query for query.
+type checkedBody struct {
+	io.Reader
+	value any
+	raw   []byte // as sent
+}
+
+// Close implements io.Closer; the request's own body has been read and is closed by the server.
+func (b *checkedBody) Close() error { return nil }
+
+// ValidatedValue returns the body as maps, slices and plain values.
+func (b *checkedBody) ValidatedValue() any { return b.value }
+
+func (s *server) checkBody(c *gin.Context, op *operation) (*checkedBody, []domain.FieldError, error) {
+	raw, err := s.readBody(c)
+	if err != nil {
+		return nil, nil, err
+	}
+	text := raw
+	if len(bytes.TrimSpace(raw)) == 0 {
+		if op.bodyRequired {
+			return nil, bodyFault("is empty; send a JSON object"), nil
+		}
+		text = []byte("{}")
+	}
+	value, faults := parseJSON(text)
+	if value == nil && len(faults) == 0 {
+		faults = bodyFault("is null; send a JSON object")
+	}
+	if value != nil {
+		dropNulls(op.body, value)
+		faults = append(faults, schemaFaults(op.body, "", value)...)
+		if rule := rules[op.id]; rule != nil {
+			if m, ok := value.(map[string]any); ok {
+				faults = append(faults, rule(m)...)
+			}
+		}
+	}
+	return &checkedBody{Reader: bytes.NewReader(text), value: value, raw: raw}, faults, nil
+}
+
+// readBody reads a JSON body within its limits of size and time.
+func (s *server) readBody(c *gin.Context) ([]byte, error) {
+	limit := s.opts.MaxJSONBytes
+	if c.Request.ContentLength > limit {
+		return nil, tooLargeBody(limit)
+	}
+	control := http.NewResponseController(c.Writer)
+	// Where deadlines are not supported, in tests without a connection, there is nobody to be slow.
+	_ = control.SetReadDeadline(time.Now().Add(s.opts.ReadTimeout))
+	raw, err := io.ReadAll(http.MaxBytesReader(c.Writer, c.Request.Body, limit))
+	_ = control.SetReadDeadline(time.Time{})
+	return raw, s.readError(err)
+}
+
+// readError tells a client's faults in sending a body from ours.
+func (s *server) readError(err error) error {
+	var tooLarge *http.MaxBytesError
+	switch {
+	case err == nil, errors.As(err, &tooLarge):
+		return err
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return &domain.Error{Code: domain.CodeInvalid, Message: fmt.Sprintf("the body did not arrive within %s", s.opts.ReadTimeout), Err: err}
+	default:
+		return &domain.Error{Code: domain.CodeInvalid, Message: "the body ended before it was complete", Err: err}
+	}
+}
+
+// dropNulls removes the fields of the schema whose value is null: null counts as not given. Free keys are left alone.
+func dropNulls(schema *openapi3.Schema, value any) {
+	switch v := value.(type) {
+	case map[string]any:
+		for name, property := range schema.Properties {
+			field, given := v[name]
+			if !given {
+				continue
+			}
+			if field == nil {
+				delete(v, name)
+				continue
+			}
+			dropNulls(property.Value, field)
+		}
+	case []any:
+		if schema.Items != nil {
+			for _, item := range v {
+				dropNulls(schema.Items.Value, item)
+			}
+		}
+	}
+}
+
+// checkQuery holds the query string against the operation's parameters and returns it without empty ones.
+func checkQuery(op *operation, in url.Values) (url.Values, []domain.FieldError) {
+	out := url.Values{}
+	var faults []domain.FieldError
+	for _, p := range op.query {
+		values := in[p.Name]
+		if len(values) > 1 {
+			faults = append(faults, domain.FieldError{Field: p.Name, Message: "is given more than once; give it once"})
+			continue
+		}
+		if len(values) == 0 || values[0] == "" {
+			continue
+		}
+		var value any = values[0]
+		if schema := p.Schema.Value; schema.Type.Is("integer") {
+			n, err := strconv.ParseInt(values[0], 10, 32)
+			if err != nil {
+				faults = append(faults, domain.FieldError{Field: p.Name, Message: fmt.Sprintf("is %q; it must be a whole number", shorten(values[0]))})
+				continue
+			}
+			value = float64(n)
+		}
+		if strings.ContainsRune(values[0], 0) || invalidUTF8([]byte(values[0])) >= 0 {
+			faults = append(faults, domain.FieldError{Field: p.Name, Message: "is not UTF-8 text without NUL characters"})
+			continue
+		}
+		faults = append(faults, schemaFaults(p.Schema.Value, p.Name, value)...)
+		out[p.Name] = values
+	}
+	return out, faults
+}

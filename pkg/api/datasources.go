@@ -1,0 +1,156 @@
+package api
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/sluice/sluice/pkg/catalog"
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// ListDatasources implements StrictServerInterface.
+func (s *server) ListDatasources(ctx context.Context, r ListDatasourcesRequestObject) (ListDatasourcesResponseObject, error) {
+	ctx, who := callerOf(ctx)
+	p := r.Params
+	f := catalog.DatasourceFilter{DatastoreID: value(p.DatastoreId), GroupID: value(p.GroupId), Search: value(p.Search)}
+	if p.Status != nil {
+		f.Status = domain.Status(*p.Status)
+	}
+	if p.Type != nil {
+		f.Type = domain.DatasourceType(*p.Type)
+	}
+	datasources, next, err := s.Catalog.Datasources(ctx, who.workspace(), f, pageOf(p.Limit, p.Cursor))
+	if err != nil {
+		return nil, err
+	}
+	return ListDatasources200JSONResponse{Data: renderAll(datasources, renderDatasource), NextCursor: optional(next)}, nil
+}
+
+// CreateDatasource implements StrictServerInterface.
+func (s *server) CreateDatasource(ctx context.Context, r CreateDatasourceRequestObject) (CreateDatasourceResponseObject, error) {
+	create := func(ctx context.Context, who caller) (domain.Datasource, error) {
+		if r.MultipartBody != nil {
+			return s.upload(ctx, who, r.MultipartBody)
+		}
+		return s.createFromJSON(ctx, who, *r.JSONBody)
+	}
+	d, err := create(callerOf(ctx))
+	if err != nil {
+		return nil, err
+	}
+	return CreateDatasource201JSONResponse(renderDatasource(d)), nil
+}
+
+func (s *server) createFromJSON(ctx context.Context, who caller, body DatasourceCreate) (domain.Datasource, error) {
+	store, err := s.datastore(ctx, who, body.DatastoreId)
+	if err != nil {
+		return domain.Datasource{}, err
+	}
+	d := s.newDatasource(store, domain.DatasourceType(body.Type))
+	d.Name = strings.TrimSpace(value(body.Name))
+	d.CustomID = value(body.CustomId)
+	if body.Metadata != nil {
+		d.Metadata = *body.Metadata
+	}
+	var c DatasourceConfig
+	if body.Config != nil {
+		c = *body.Config
+	}
+	if d.CustomID == "" {
+		d.CustomID = value(c.CustomId)
+	}
+	d.Config.CustomID = d.CustomID
+	if d.Type == domain.TypeText {
+		if d.Name == "" {
+			d.Name = titleOf(*c.Text)
+		}
+		return s.createWithOriginal(ctx, store, d, textType, strings.NewReader(*c.Text))
+	}
+	configureCrawl(&d, c)
+	return s.createOne(ctx, d, domain.NewCrawlJob(d, store.EmbeddingModel))
+}
+
+// configureCrawl takes over what concerns the datasource's type; a page has no use for a sitemap.
+func configureCrawl(d *domain.Datasource, c DatasourceConfig) {
+	d.Config.SourceURL = strings.TrimSpace(value(c.SourceUrl))
+	if d.Type == domain.TypeWebSite {
+		d.Config.Sitemap = strings.TrimSpace(value(c.Sitemap))
+		d.Config.Include, d.Config.Exclude = value(c.Include), value(c.Exclude)
+		d.Config.MaxPages, d.Config.MaxDepth = value(c.MaxPages), value(c.MaxDepth)
+	}
+	if d.Name == "" {
+		d.Name = d.Config.SourceURL
+	}
+	if d.Name == "" {
+		d.Name = d.Config.Sitemap
+	}
+}
+
+// newDatasource is a datasource of the datastore that has nothing yet.
+func (s *server) newDatasource(store domain.Datastore, kind domain.DatasourceType) domain.Datasource {
+	return domain.Datasource{ID: s.NewID(), WorkspaceID: store.WorkspaceID, DatastoreID: store.ID, Type: kind, Status: domain.StatusUnsynched}
+}
+
+func (s *server) createOne(ctx context.Context, d domain.Datasource, job domain.Job) (domain.Datasource, error) {
+	created, err := s.Catalog.CreateDatasources(ctx, []catalog.NewDatasource{{Datasource: d, Job: job, Priority: catalog.PriorityFresh}})
+	if err != nil {
+		return domain.Datasource{}, err
+	}
+	return created[0], nil
+}
+
+// GetDatasource implements StrictServerInterface.
+func (s *server) GetDatasource(ctx context.Context, r GetDatasourceRequestObject) (GetDatasourceResponseObject, error) {
+	ctx, who := callerOf(ctx)
+	d, err := s.datasource(ctx, who, r.Id)
+	if err != nil {
+		return nil, err
+	}
+	return GetDatasource200JSONResponse(renderDatasource(d)), nil
+}
+
+// DeleteDatasource implements StrictServerInterface.
+func (s *server) DeleteDatasource(ctx context.Context, r DeleteDatasourceRequestObject) (DeleteDatasourceResponseObject, error) {
+	ctx, who := callerOf(ctx)
+	if err := known("datasource", r.Id); err != nil {
+		return nil, err
+	}
+	d, err := s.Catalog.DeleteDatasource(ctx, who.workspace(), r.Id)
+	if err != nil {
+		return nil, err
+	}
+	return DeleteDatasource200JSONResponse(renderDatasource(d)), nil
+}
+
+// datasource returns the caller's datasource.
+func (s *server) datasource(ctx context.Context, who caller, id string) (domain.Datasource, error) {
+	if err := known("datasource", id); err != nil {
+		return domain.Datasource{}, err
+	}
+	return s.Catalog.Datasource(ctx, who.workspace(), id)
+}
+
+// titleOf names a text by its beginning.
+func titleOf(text string) string {
+	const most = 80
+	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	runes := []rune(strings.TrimSpace(line))
+	if len(runes) > most {
+		return string(runes[:most-1]) + "…"
+	}
+	return string(runes)
+}
+
+// value is the zero value for nil.
+func value[T any](p *T) (v T) {
+	if p != nil {
+		v = *p
+	}
+	return v
+}
+
+// aside is a context for finishing what must be finished though the client may have left.
+func aside(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+}

@@ -1,0 +1,78 @@
+package api
+
+import (
+	"context"
+
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// defaultTopK is how many fragments a query gets that does not say.
+const defaultTopK = 5
+
+// QueryDatastore implements StrictServerInterface.
+func (s *server) QueryDatastore(ctx context.Context, r QueryDatastoreRequestObject) (QueryDatastoreResponseObject, error) {
+	fragments, err := s.queryDatastore(ctx, r.Id, *r.Body)
+	if err != nil {
+		return nil, err
+	}
+	return QueryDatastore200JSONResponse(renderAll(fragments, renderFragment)), nil
+}
+
+// QueryDatastoreResults implements StrictServerInterface.
+func (s *server) QueryDatastoreResults(ctx context.Context, r QueryDatastoreResultsRequestObject) (QueryDatastoreResultsResponseObject, error) {
+	fragments, err := s.queryDatastore(ctx, r.Id, *r.Body)
+	if err != nil {
+		return nil, err
+	}
+	out := RetrieverResults{Results: renderAll(fragments, func(f domain.Fragment) RetrieverResult {
+		return RetrieverResult{Text: f.Text, Source: f.Source, Score: f.Score}
+	})}
+	return QueryDatastoreResults200JSONResponse(out), nil
+}
+
+func (s *server) queryDatastore(ctx context.Context, id string, body DatastoreQuery) ([]domain.Fragment, error) {
+	ctx, who := callerOf(ctx)
+	d, err := s.datastoreToQuery(ctx, who, id)
+	if err != nil {
+		return nil, err
+	}
+	topK := defaultTopK
+	if body.TopK != nil {
+		topK = *body.TopK
+	}
+	fragments, err := s.Retriever.Retrieve(ctx, RetrieveRequest{
+		WorkspaceID: d.WorkspaceID, Datastores: []domain.Datastore{d}, Query: body.Query, TopK: topK, Filters: filtersOf(body.Filters),
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := s.Catalog.Count(ctx, d.WorkspaceID, domain.MetricRetrievals, 1); err != nil {
+		return nil, err
+	}
+	return fragments, nil
+}
+
+// datastoreToQuery returns the datastore if the caller may query it: one of the caller's workspace, or a public one.
+// Without a key nothing is told about datastores that are not public.
+func (s *server) datastoreToQuery(ctx context.Context, who caller, id string) (domain.Datastore, error) {
+	err := known("datastore", id)
+	if err == nil && !who.anonymous {
+		var d domain.Datastore
+		if d, err = s.Catalog.Datastore(ctx, who.workspace(), id); err == nil {
+			return d, nil
+		}
+	}
+	if err != nil && domain.CodeOf(err) != domain.CodeNotFound {
+		return domain.Datastore{}, err
+	}
+	if domain.ValidID(id) {
+		d, publicErr := s.Catalog.PublicDatastore(ctx, id)
+		if publicErr == nil || domain.CodeOf(publicErr) != domain.CodeNotFound {
+			return d, publicErr
+		}
+	}
+	if who.anonymous {
+		return domain.Datastore{}, errNoKey()
+	}
+	return domain.Datastore{}, err
+}

@@ -1,0 +1,118 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// ListDatastores implements StrictServerInterface.
+func (s *server) ListDatastores(ctx context.Context, r ListDatastoresRequestObject) (ListDatastoresResponseObject, error) {
+	ctx, who := callerOf(ctx)
+	datastores, next, err := s.Catalog.Datastores(ctx, who.workspace(), pageOf(r.Params.Limit, r.Params.Cursor))
+	if err != nil {
+		return nil, err
+	}
+	return ListDatastores200JSONResponse{Data: renderAll(datastores, renderDatastore), NextCursor: optional(next)}, nil
+}
+
+// CreateDatastore implements StrictServerInterface.
+func (s *server) CreateDatastore(ctx context.Context, r CreateDatastoreRequestObject) (CreateDatastoreResponseObject, error) {
+	ctx, who := callerOf(ctx)
+	if err := s.checkEngines(r.Body.Type, r.Body.EmbeddingModel); err != nil {
+		return nil, err
+	}
+	d := domain.Datastore{
+		ID: s.NewID(), WorkspaceID: who.workspace(), Type: s.opts.Engines[0], Visibility: domain.Private,
+		EmbeddingModel: s.opts.EmbeddingModels[0],
+	}
+	datastorePatch(DatastorePatch{Name: &r.Body.Name, Description: r.Body.Description, Visibility: r.Body.Visibility}).Apply(&d)
+	if r.Body.Type != nil {
+		d.Type = domain.Engine(*r.Body.Type)
+	}
+	if r.Body.EmbeddingModel != nil {
+		d.EmbeddingModel = *r.Body.EmbeddingModel
+	}
+	d, err := s.Catalog.CreateDatastore(ctx, d)
+	if err != nil {
+		return nil, err
+	}
+	return CreateDatastore201JSONResponse(renderDatastore(d)), nil
+}
+
+// GetDatastore implements StrictServerInterface.
+func (s *server) GetDatastore(ctx context.Context, r GetDatastoreRequestObject) (GetDatastoreResponseObject, error) {
+	ctx, who := callerOf(ctx)
+	d, err := s.datastore(ctx, who, r.Id)
+	if err != nil {
+		return nil, err
+	}
+	return GetDatastore200JSONResponse(renderDatastore(d)), nil
+}
+
+// UpdateDatastore implements StrictServerInterface.
+func (s *server) UpdateDatastore(ctx context.Context, r UpdateDatastoreRequestObject) (UpdateDatastoreResponseObject, error) {
+	ctx, who := callerOf(ctx)
+	now, err := s.datastore(ctx, who, r.Id)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.checkEngines(r.Body.Type, r.Body.EmbeddingModel); err != nil {
+		return nil, err
+	}
+	if to := r.Body.Type; to != nil && domain.Engine(*to) != now.Type {
+		return nil, domain.Errorf(domain.CodeConflict, "the content lies in the engine %q and cannot be moved to %q; make a datastore of that type instead", now.Type, *to)
+	}
+	if to := r.Body.EmbeddingModel; to != nil && *to != now.EmbeddingModel {
+		return nil, domain.Errorf(domain.CodeConflict, "the content is embedded with %q and cannot be embedded anew with %q; make a datastore with that model instead", now.EmbeddingModel, *to)
+	}
+	d, err := s.Catalog.UpdateDatastore(ctx, who.workspace(), r.Id, datastorePatch(*r.Body))
+	if err != nil {
+		return nil, err
+	}
+	return UpdateDatastore200JSONResponse(renderDatastore(d)), nil
+}
+
+// DeleteDatastore implements StrictServerInterface.
+func (s *server) DeleteDatastore(ctx context.Context, r DeleteDatastoreRequestObject) (DeleteDatastoreResponseObject, error) {
+	ctx, who := callerOf(ctx)
+	if err := known("datastore", r.Id); err != nil {
+		return nil, err
+	}
+	d, err := s.Catalog.DeleteDatastore(ctx, who.workspace(), r.Id)
+	if err != nil {
+		return nil, err
+	}
+	return DeleteDatastore200JSONResponse(renderDatastore(d)), nil
+}
+
+// datastore returns the caller's datastore.
+func (s *server) datastore(ctx context.Context, who caller, id string) (domain.Datastore, error) {
+	if err := known("datastore", id); err != nil {
+		return domain.Datastore{}, err
+	}
+	return s.Catalog.Datastore(ctx, who.workspace(), id)
+}
+
+// checkEngines refuses what this server does not have and lists what it has.
+func (s *server) checkEngines(engine *Engine, model *string) error {
+	var faults []domain.FieldError
+	if engine != nil && !slices.Contains(s.opts.Engines, domain.Engine(*engine)) {
+		names := make([]string, len(s.opts.Engines))
+		for i, e := range s.opts.Engines {
+			names[i] = string(e)
+		}
+		faults = append(faults, domain.FieldError{Field: "type", Message: fmt.Sprintf("is %q, an engine that this server does not have; it has %s", *engine, strings.Join(names, ", "))})
+	}
+	if model != nil && !slices.Contains(s.opts.EmbeddingModels, *model) {
+		faults = append(faults, domain.FieldError{Field: "embeddingModel", Message: fmt.Sprintf("is %q; this server has %s", shorten(*model), strings.Join(s.opts.EmbeddingModels, ", "))})
+	}
+	return invalid(faults)
+}
+
+func datastorePatch(b DatastorePatch) domain.DatastorePatch {
+	return domain.DatastorePatch{Name: trim(b.Name), Description: b.Description, Visibility: as[domain.Visibility](b.Visibility)}
+}

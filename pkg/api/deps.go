@@ -1,0 +1,161 @@
+package api
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"github.com/sluice/sluice/pkg/catalog"
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// Catalog is the metadata the API serves. Methods that take a workspace answer domain.CodeNotFound for what lies in
+// another one. Lists return the next page's cursor, "" after the last.
+type Catalog interface {
+	Agents
+	Datastores
+	Datasources
+	Conversations
+	Keys
+	Accounts
+}
+
+// Agents stores agents.
+type Agents interface {
+	CreateAgent(ctx context.Context, a domain.Agent) (domain.Agent, error)
+	Agent(ctx context.Context, ws, id string) (domain.Agent, error)
+	// PublicAgent returns the agent when it is public, whatever its workspace; otherwise domain.CodeNotFound.
+	PublicAgent(ctx context.Context, id string) (domain.Agent, error)
+	Agents(ctx context.Context, ws string, p catalog.Page) ([]domain.Agent, string, error)
+	UpdateAgent(ctx context.Context, ws, id string, p domain.AgentPatch) (domain.Agent, error)
+	DeleteAgent(ctx context.Context, ws, id string) (domain.Agent, error)
+}
+
+// Datastores stores datastores.
+type Datastores interface {
+	CreateDatastore(ctx context.Context, d domain.Datastore) (domain.Datastore, error)
+	Datastore(ctx context.Context, ws, id string) (domain.Datastore, error)
+	// PublicDatastore returns the datastore when it is public, whatever its workspace; otherwise domain.CodeNotFound.
+	PublicDatastore(ctx context.Context, id string) (domain.Datastore, error)
+	Datastores(ctx context.Context, ws string, p catalog.Page) ([]domain.Datastore, string, error)
+	UpdateDatastore(ctx context.Context, ws, id string, p domain.DatastorePatch) (domain.Datastore, error)
+	DeleteDatastore(ctx context.Context, ws, id string) (domain.Datastore, error)
+}
+
+// Datasources stores datasources, each change together with the job that follows from it.
+type Datasources interface {
+	// CreateDatasources creates all of them or none.
+	CreateDatasources(ctx context.Context, in []catalog.NewDatasource) ([]domain.Datasource, error)
+	Datasource(ctx context.Context, ws, id string) (domain.Datasource, error)
+	DatasourceByCustomID(ctx context.Context, ws, datastoreID, customID string) (domain.Datasource, error)
+	Datasources(ctx context.Context, ws string, f catalog.DatasourceFilter, p catalog.Page) ([]domain.Datasource, string, error)
+	ReplaceContent(ctx context.Context, ws, id string, r catalog.Replacement) (domain.Datasource, error)
+	// NewJob makes the job of that kind for a datasource that exists, for Requeue.
+	NewJob(ctx context.Context, d domain.Datasource, kind domain.JobKind) (domain.Job, error)
+	Requeue(ctx context.Context, ws, id string, job domain.Job, p catalog.Priority) (domain.Datasource, error)
+	DeleteDatasource(ctx context.Context, ws, id string) (domain.Datasource, error)
+}
+
+// Conversations stores what was asked and answered.
+type Conversations interface {
+	EnsureConversation(ctx context.Context, v domain.Conversation) (domain.Conversation, error)
+	// Conversation reads one; with an agentID, only when it is a conversation with that agent.
+	Conversation(ctx context.Context, ws, agentID, id string) (domain.Conversation, error)
+	Conversations(ctx context.Context, ws, agentID string, p catalog.Page) ([]domain.Conversation, string, error)
+	AppendMessages(ctx context.Context, conversationID string, ms ...domain.Message) error
+	// Messages returns the newest of them, oldest first.
+	Messages(ctx context.Context, conversationID string, limit int) ([]domain.Message, error)
+}
+
+// Keys stores API keys by the hash of their secret.
+type Keys interface {
+	CreateKey(ctx context.Context, k domain.APIKey) error
+	Keys(ctx context.Context, ws string) ([]domain.APIKey, error)
+	KeyByHash(ctx context.Context, hash string) (domain.APIKey, error)
+	RevokeKey(ctx context.Context, ws, id string) (domain.APIKey, error)
+	TouchKey(ctx context.Context, id string, at time.Time) error
+}
+
+// Accounts counts use and remembers answers.
+type Accounts interface {
+	// Count adds n to the metric's use in this month.
+	Count(ctx context.Context, ws string, m domain.Metric, n int64) error
+	// Consume adds n unless the use would pass the limit, and reports whether it did; limit 0 is none.
+	Consume(ctx context.Context, ws string, m domain.Metric, n, limit int64) (bool, error)
+	Usage(ctx context.Context, ws string, month time.Time) (map[domain.Metric]int64, error)
+	// BeginIdempotent returns the answer stored under the key; nil means go on, then Finish or Abandon. A key in use
+	// by a request that is under way, or used for another request, is domain.CodeConflict.
+	BeginIdempotent(ctx context.Context, ws, key, requestHash string) (*catalog.StoredResponse, error)
+	FinishIdempotent(ctx context.Context, ws, key string, r catalog.StoredResponse) error
+	AbandonIdempotent(ctx context.Context, ws, key string) error
+}
+
+// Originals keeps raw content.
+type Originals interface {
+	// Put stores all of r as a datasource's content, under a fresh key, and returns once it is safe.
+	Put(ctx context.Context, datasourceID, name, mimeType string, r io.Reader) (domain.Original, error)
+	// Delete removes what no row refers to.
+	Delete(ctx context.Context, key string) error
+}
+
+// ChunkReader reads the chunks of a datasource's active generation in order.
+type ChunkReader interface {
+	// Chunks returns up to limit chunks from the ordinal on.
+	Chunks(ctx context.Context, d domain.Datasource, fromOrdinal, limit int) ([]domain.Chunk, error)
+}
+
+// Retriever finds fragments.
+type Retriever interface {
+	// Retrieve returns at most TopK fragments, best first.
+	Retrieve(ctx context.Context, r RetrieveRequest) ([]domain.Fragment, error)
+}
+
+// RetrieveRequest asks datastores for the fragments most similar to a query.
+type RetrieveRequest struct {
+	WorkspaceID string // that the datastores belong to
+	Datastores  []domain.Datastore
+	Query       string
+	TopK        int // 1 to 100
+	Filters     domain.Filters
+}
+
+// Answerer answers questions.
+type Answerer interface {
+	// Answer calls emit with every piece of the text as it comes, and returns the whole. It stops when emit fails or
+	// ctx ends. It does not call emit after it has returned, nor from two goroutines at once.
+	Answer(ctx context.Context, r AnswerRequest, emit func(text string) error) (Answer, error)
+}
+
+// AnswerRequest is a question to an agent. Agent carries the request's overrides already. Nil parameters are left to
+// the model.
+type AnswerRequest struct {
+	Agent            domain.Agent
+	Datastores       []domain.Datastore // the agent's, without those that no longer exist
+	Query            string
+	History          []domain.Message // earlier turns, oldest first
+	Filters          domain.Filters
+	MaxTokens        *int
+	PresencePenalty  *float64 // -2 to 2
+	FrequencyPenalty *float64 // -2 to 2
+	TopP             *float64 // 0 to 1
+}
+
+// Answer is what an Answerer gave.
+type Answer struct {
+	Text    string            // what emit was called with, in one piece
+	Sources []domain.Fragment // the cited fragments, with their Citation, in its order
+	Tokens  int64             // prompt and completion tokens used; 0 when no model was asked
+}
+
+// Watcher tells of changes to datasources.
+type Watcher interface {
+	// Watch returns a channel that receives the id of every datasource of the datastore whose row has changed, after
+	// the change is stored. It is closed when ctx ends or nothing more can be told. A slow reader may miss ids.
+	Watch(ctx context.Context, datastoreID string) (<-chan string, error)
+}
+
+// Check asks one dependency whether it can serve.
+type Check struct {
+	Name  string
+	Ready func(ctx context.Context) error
+}

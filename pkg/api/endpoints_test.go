@@ -1,0 +1,289 @@
+package api_test
+
+import (
+	"fmt"
+	"os"
+	"sort"
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// scene is what a request of the table below can refer to.
+type scene struct {
+	*service
+	agent, datastore, datasource, conversation, key string
+}
+
+func newScene(t *testing.T) *scene {
+	t.Helper()
+	s := &scene{service: newService(t)}
+	s.datastore = s.newDatastore()
+	s.agent = s.newAgent(object{"datastoreIds": []string{s.datastore}})
+	s.datasource = s.newText(s.datastore, "The trial lasts 30 days.")
+	s.synch(s.datasource, 1, 3)
+	s.conversation = s.call("POST", "/agents/"+s.agent+"/query", object{"query": "How long?"}).want(200).object().text("conversationId")
+	s.key = s.call("POST", "/keys", object{"name": "website"}).want(201).object().id()
+	return s
+}
+
+// request is one call; ids in braces are those of the scene.
+type request struct {
+	path string // "" is the operation's own
+	body any
+}
+
+type badRequest struct {
+	name string
+	request
+	noKey  bool
+	status int
+	field  string // that a fault must name
+}
+
+// endpoint is how an operation is called well and badly.
+type endpoint struct {
+	good   request
+	status int                           // of the good call; 0: 200
+	check  func(t *testing.T, a *answer) // of the good call
+	bad    []badRequest
+}
+
+const nobody = "0198c0de-0000-7000-8000-0000000000ff" // an id that no resource has
+
+func noKey() badRequest { return badRequest{name: "without a key", noKey: true, status: 403} }
+
+func missing(path string) badRequest {
+	return badRequest{name: "an id that is not there", request: request{path: path, body: object{"query": "q", "documents": []any{object{"text": "t"}}, "id": nobody, "text": "t"}}, status: 404}
+}
+
+func hasFields(fields ...string) func(*testing.T, *answer) {
+	return func(t *testing.T, a *answer) {
+		t.Helper()
+		o := a.object()
+		for _, f := range fields {
+			if _, there := o[f]; !there {
+				t.Errorf("the answer lacks %q: %s", f, a.body)
+			}
+		}
+	}
+}
+
+var (
+	agentFields      = []string{"id", "name", "description", "modelName", "temperature", "visibility", "systemPrompt", "userPrompt", "promptType", "promptTemplate", "datastoreIds", "tools"}
+	datastoreFields  = []string{"id", "name", "description", "type", "visibility"}
+	datasourceFields = []string{"id", "type", "name", "status", "groupId", "createdAt", "updatedAt", "lastSynch", "config"}
+	badTemperature   = badRequest{name: "a temperature above the bound", request: request{body: object{"name": "a", "query": "q", "temperature": 1.5}}, status: 400, field: "temperature"}
+	noQuery          = badRequest{name: "no query", request: request{body: object{}}, status: 400, field: "query"}
+	badLimit         = func(path string) badRequest {
+		return badRequest{name: "a limit above the bound", request: request{path: path + "?limit=201"}, status: 400, field: "limit"}
+	}
+	noObject = badRequest{name: "a body that is no object", request: request{body: "[]"}, status: 400, field: "body"}
+)
+
+// endpoints has every operation of the document, by its id.
+var endpoints = map[string]endpoint{
+	"ListAgents":      {check: hasFields("data", "nextCursor"), bad: []badRequest{noKey(), badLimit("/agents")}},
+	"CreateAgent":     {good: request{body: object{"name": "Sales"}}, status: 201, check: hasFields(agentFields...), bad: []badRequest{noKey(), badTemperature, {name: "no name", request: request{body: object{}}, status: 400, field: "name"}}},
+	"GetAgent":        {check: hasFields(agentFields...), bad: []badRequest{noKey(), missing("/agents/" + nobody), missing("/agents/nonsense")}},
+	"UpdateAgent":     {good: request{body: object{"name": "Sales"}}, check: hasFields(agentFields...), bad: []badRequest{noKey(), badTemperature, noObject, missing("/agents/" + nobody)}},
+	"DeleteAgent":     {good: request{body: object{}}, check: hasFields(agentFields...), bad: []badRequest{noKey(), noObject, missing("/agents/" + nobody)}},
+	"QueryAgent":      {good: request{body: object{"query": "How long?"}}, check: hasFields("answer", "conversationId", "visitorId", "sources"), bad: []badRequest{noKey(), noQuery, badTemperature, missing("/agents/" + nobody + "/query")}},
+	"QueryAgentAlias": {good: request{body: object{"query": "How long?"}}, check: hasFields("answer", "conversationId", "visitorId", "sources"), bad: []badRequest{noKey(), noQuery, missing("/agents/query/" + nobody)}},
+
+	"ListDatastores":  {check: hasFields("data", "nextCursor"), bad: []badRequest{noKey(), badLimit("/datastores")}},
+	"CreateDatastore": {good: request{body: object{"name": "Docs"}}, status: 201, check: hasFields(datastoreFields...), bad: []badRequest{noKey(), {name: "an engine that is not there", request: request{body: object{"name": "Docs", "type": "milvus"}}, status: 400, field: "type"}}},
+	"GetDatastore":    {check: hasFields(datastoreFields...), bad: []badRequest{noKey(), missing("/datastores/" + nobody)}},
+	"UpdateDatastore": {good: request{body: object{"description": "All of it", "type": "embedded"}}, check: hasFields(datastoreFields...), bad: []badRequest{noKey(), {name: "an unknown engine", request: request{body: object{"type": "x"}}, status: 400, field: "type"}, missing("/datastores/" + nobody)}},
+	"DeleteDatastore": {good: request{body: object{}}, check: hasFields(datastoreFields...), bad: []badRequest{noKey(), noObject, missing("/datastores/" + nobody)}},
+	"QueryDatastore": {good: request{body: object{"query": "trial"}}, check: func(t *testing.T, a *answer) {
+		for _, f := range []string{`"text"`, `"score"`, `"source"`, `"datasource_id"`, `"datasource_name"`} {
+			if !strings.HasPrefix(string(a.body), "[") || !strings.Contains(string(a.body), f) {
+				t.Errorf("not an array of fragments with %s: %s", f, a.body)
+			}
+		}
+	}, bad: []badRequest{noKey(), noQuery, missing("/datastores/" + nobody + "/query"), {name: "a topK above the bound", request: request{body: object{"query": "q", "topK": 101}}, status: 400, field: "topK"}}},
+	"QueryDatastoreResults": {good: request{body: object{"query": "trial"}}, check: func(t *testing.T, a *answer) {
+		results := a.object().list("results")
+		if len(results) != 1 {
+			t.Fatalf("%d results", len(results))
+		}
+		for _, key := range []string{"text", "source", "score"} {
+			if _, there := results[0].(map[string]any)[key]; !there {
+				t.Errorf("a result lacks %s: %s", key, a.body)
+			}
+		}
+	}, bad: []badRequest{noKey(), noQuery, missing("/datastores/query/" + nobody)}},
+	"WatchDatastore": {check: func(t *testing.T, a *answer) {
+		if got := a.header.Get("Content-Type"); got != "text/event-stream" {
+			t.Errorf("Content-Type is %q", got)
+		}
+	}, bad: []badRequest{noKey(), missing("/datastores/" + nobody + "/events")}},
+	"ResyncDatastore": {good: request{body: object{"mode": "reindex"}}, check: hasFields("queued"), bad: []badRequest{noKey(), {name: "an unknown mode", request: request{body: object{"mode": "x"}}, status: 400, field: "mode"}, missing("/datastores/" + nobody + "/resync")}},
+	"UpsertDocuments": {good: request{body: object{"documents": []any{object{"text": "a"}}}}, check: hasFields("ids"), bad: []badRequest{noKey(), {name: "a document without text", request: request{body: object{"documents": []any{object{"text": "a"}, object{"name": "b"}}}}, status: 400, field: "documents[1].text"}, missing("/datastores/upsert/" + nobody)}},
+	"UpdateDocument":  {good: request{body: object{"id": "{datasource}", "text": "new"}}, check: hasFields("id"), bad: []badRequest{noKey(), {name: "no id", request: request{body: object{"text": "new"}}, status: 400, field: "id"}, {name: "a datasource that is not there", request: request{body: object{"id": nobody, "text": "new"}}, status: 404}, missing("/datastores/update/" + nobody)}},
+
+	"ListDatasources": {good: request{path: "/datasources?datastoreId={datastore}&status=synched&type=text&search=trial"}, check: func(t *testing.T, a *answer) {
+		if n := len(a.object().list("data")); n != 1 {
+			t.Errorf("%d datasources, want 1: %s", n, a.body)
+		}
+	}, bad: []badRequest{noKey(), badLimit("/datasources"), {name: "an unknown status", request: request{path: "/datasources?status=x"}, status: 400, field: "status"}, {name: "a broken cursor", request: request{path: "/datasources?cursor=x"}, status: 400, field: "cursor"}}},
+	"CreateDatasource": {good: request{body: object{"datastoreId": "{datastore}", "type": "web_page", "name": "Pricing", "config": object{"source_url": "https://example.com/"}}}, status: 201, check: hasFields(datasourceFields...), bad: []badRequest{noKey(), {name: "an address that is none", request: request{body: object{"datastoreId": "{datastore}", "type": "web_page", "config": object{"source_url": "ftp://x"}}}, status: 400, field: "config.source_url"}, {name: "a datastore that is not there", request: request{body: object{"datastoreId": nobody, "type": "web_page", "config": object{"source_url": "https://example.com"}}}, status: 404}}},
+	"GetDatasource":    {check: hasFields(datasourceFields...), bad: []badRequest{noKey(), missing("/datasources/" + nobody)}},
+	"DeleteDatasource": {good: request{body: object{}}, check: hasFields(datasourceFields...), bad: []badRequest{noKey(), noObject, missing("/datasources/" + nobody)}},
+	"ListChunks": {good: request{path: "/datasources/{datasource}/chunks?limit=2"}, check: func(t *testing.T, a *answer) {
+		if o := a.object(); len(o.list("data")) != 2 || o.text("nextCursor") == "" {
+			t.Errorf("not a first page of two: %s", a.body)
+		}
+	}, bad: []badRequest{noKey(), missing("/datasources/" + nobody + "/chunks"), {name: "a broken cursor", request: request{path: "/datasources/{datasource}/chunks?cursor=x"}, status: 400, field: "cursor"}}},
+	"ResyncDatasource": {check: hasFields("queued"), bad: []badRequest{noKey(), {name: "an unknown mode", request: request{body: object{"mode": "x"}}, status: 400, field: "mode"}, missing("/datasources/" + nobody + "/resync")}},
+
+	"ListConversations": {check: hasFields("data", "nextCursor"), bad: []badRequest{noKey(), badLimit("/conversations")}},
+	"GetConversation": {check: func(t *testing.T, a *answer) {
+		if n := len(a.object().list("messages")); n != 2 {
+			t.Errorf("%d messages, want question and answer: %s", n, a.body)
+		}
+	}, bad: []badRequest{noKey(), missing("/conversations/" + nobody)}},
+	"ListKeys":  {check: hasFields("data"), bad: []badRequest{noKey()}},
+	"CreateKey": {good: request{body: object{"name": "website"}}, status: 201, check: hasFields("id", "key", "hint"), bad: []badRequest{noKey(), {name: "no name", request: request{body: object{}}, status: 400, field: "name"}}},
+	"RevokeKey": {good: request{path: "/keys/{key}"}, check: hasFields("id"), bad: []badRequest{noKey(), missing("/keys/" + nobody)}},
+	"GetUsage":  {check: hasFields("month", "usage"), bad: []badRequest{noKey(), {name: "a month that is none", request: request{path: "/usage?month=2026-13"}, status: 400, field: "month"}}},
+
+	"GetHealth":    {check: hasFields("status")},
+	"GetReadiness": {check: hasFields("status", "checks")},
+	"GetMetrics": {check: func(t *testing.T, a *answer) {
+		if !strings.Contains(string(a.body), `sluice_http_requests_total{method="POST",route="/agents",status="201"} 1`) {
+			t.Errorf("the request that made the agent was not counted:\n%s", a.body)
+		}
+	}},
+	"GetOpenAPI": {check: hasFields("openapi", "paths")},
+	"GetDocs": {check: func(t *testing.T, a *answer) {
+		if !strings.Contains(string(a.body), "openapi.json") || a.header.Get("Content-Security-Policy") == "" {
+			t.Errorf("not the page: %.100s", a.body)
+		}
+	}},
+}
+
+// TestEveryEndpointOfTheDocument calls each operation well and badly, under both bases, and fails for an operation that
+// the table lacks.
+func TestEveryEndpointOfTheDocument(t *testing.T) {
+	t.Parallel()
+	raw, err := os.ReadFile("openapi.yaml")
+	must(t, err)
+	doc, err := openapi3.NewLoader().LoadFromData(raw)
+	must(t, err)
+	seen := map[string]bool{}
+	for path, item := range doc.Paths.Map() {
+		for method, op := range item.Operations() {
+			seen[op.OperationID] = true
+			e, ok := endpoints[op.OperationID]
+			if !ok {
+				t.Errorf("%s %s (%s) has no test", method, path, op.OperationID)
+				continue
+			}
+			if len(e.bad) == 0 && op.Responses.Status(400) != nil {
+				t.Errorf("%s is not tested with bad input", op.OperationID)
+			}
+			for _, base := range []string{"", "/api"} {
+				t.Run(op.OperationID+" under "+base+"/", func(t *testing.T) {
+					t.Parallel()
+					callEndpoint(t, method, base, path, e)
+				})
+			}
+		}
+	}
+	for id := range endpoints {
+		if !seen[id] {
+			t.Errorf("the table has %s, the document has not", id)
+		}
+	}
+}
+
+func callEndpoint(t *testing.T, method, base, path string, e endpoint) {
+	s := newScene(t)
+	for _, b := range e.bad { // first, because the good call may delete what they need
+		caller := s.service
+		if b.noKey {
+			caller = s.as("")
+		}
+		body := b.body
+		if b.noKey {
+			body = e.good.body
+		}
+		p := caller.call(method, base+s.fill(orElse(b.path, path)), s.fillBody(body)).problem(b.status)
+		if b.field != "" && !names(p.Errors, b.field) {
+			t.Errorf("%s: no fault names %q: %+v", b.name, b.field, p)
+		}
+	}
+	a := s.call(method, base+s.fill(orElse(e.good.path, path)), s.fillBody(e.good.body))
+	a.want(max(e.status, 200))
+	e.check(t, a)
+}
+
+func orElse(a, b string) string {
+	if a == "" {
+		return b
+	}
+	return a
+}
+
+func names(faults []domain.FieldError, field string) bool {
+	for _, f := range faults {
+		if f.Field == field && f.Message != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// fill puts the scene's ids in the place of {…}.
+func (s *scene) fill(path string) string {
+	ids := map[string]string{
+		"{agent}": s.agent, "{datastore}": s.datastore, "{datastoreId}": s.datastore, "{datasource}": s.datasource,
+		"{conversation}": s.conversation, "{key}": s.key,
+	}
+	for kind, id := range map[string]string{"/agents": s.agent, "/datastores": s.datastore, "/datasources": s.datasource, "/conversations": s.conversation, "/keys": s.key} {
+		if strings.HasPrefix(path, kind+"/") {
+			ids["{id}"] = id
+		}
+	}
+	for name, id := range ids {
+		path = strings.ReplaceAll(path, name, id)
+	}
+	return path
+}
+
+func (s *scene) fillBody(body any) any {
+	o, ok := body.(object)
+	if !ok {
+		return body
+	}
+	out := object{}
+	for k, v := range o {
+		if text, ok := v.(string); ok {
+			v = s.fill(text)
+		}
+		out[k] = v
+	}
+	return out
+}
+
+// TestLimitsOfTheServerAreInTheDocument reads the document that is served.
+func TestLimitsOfTheServerAreInTheDocument(t *testing.T) {
+	t.Parallel()
+	s := newService(t, limits)
+	doc, err := openapi3.NewLoader().LoadFromData(s.call("GET", "/openapi.json", nil).want(200).body)
+	must(t, err)
+	var got []string
+	for schema, property := range map[string]string{"AgentQuery": "query", "DatastoreQuery": "query"} {
+		got = append(got, fmt.Sprint(*doc.Components.Schemas[schema].Value.Properties[property].Value.MaxLength))
+	}
+	got = append(got, fmt.Sprint(*doc.Components.Schemas["UpsertRequest"].Value.Properties["documents"].Value.MaxItems))
+	sort.Strings(got)
+	if want := "[20 20 3]"; fmt.Sprint(got) != want {
+		t.Errorf("limits %v, want %s", got, want)
+	}
+}

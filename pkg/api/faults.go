@@ -1,0 +1,168 @@
+package api
+
+import (
+	"errors"
+	"fmt"
+	"sort"
+	"strconv"
+	"strings"
+	"unicode/utf16"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// schemaFaults returns everything in which the value differs from the schema, in words for people: the field's path,
+// the value, and the way out.
+func schemaFaults(schema *openapi3.Schema, path string, value any) []domain.FieldError {
+	err := schema.VisitJSON(value, openapi3.MultiErrors(), openapi3.EnableFormatValidation())
+	if err == nil {
+		return nil
+	}
+	var found []domain.FieldError
+	for _, e := range flatten(err) {
+		at := path
+		for _, part := range e.JSONPointer() {
+			if _, isIndex := strconv.Atoi(part); isIndex == nil {
+				at += "[" + part + "]"
+			} else {
+				at = join(at, part)
+			}
+		}
+		found = append(found, domain.FieldError{Field: fieldName(at), Message: complaint(e)})
+	}
+	sort.SliceStable(found, func(i, j int) bool { return found[i].Field < found[j].Field })
+	return oneEach(found)
+}
+
+// flatten lists the schema errors in err, whatever they are wrapped in.
+func flatten(err error) []*openapi3.SchemaError {
+	var many openapi3.MultiError
+	if errors.As(err, &many) {
+		var all []*openapi3.SchemaError
+		for _, e := range many {
+			all = append(all, flatten(e)...)
+		}
+		return all
+	}
+	var one *openapi3.SchemaError
+	if errors.As(err, &one) {
+		return []*openapi3.SchemaError{one}
+	}
+	return nil
+}
+
+// oneEach keeps the first fault of each field: an empty text need not be told that it is also blank.
+func oneEach(sorted []domain.FieldError) []domain.FieldError {
+	kept := sorted[:0]
+	for i, f := range sorted {
+		if i == 0 || f.Field != sorted[i-1].Field {
+			kept = append(kept, f)
+		}
+	}
+	return kept
+}
+
+// complaint says what is wrong with one value.
+func complaint(e *openapi3.SchemaError) string {
+	switch e.SchemaField {
+	case "required":
+		return "is required"
+	case "type":
+		return fmt.Sprintf("is %s; it must be %s", describe(e.Value), typeName(e.Schema))
+	case "enum":
+		return enumComplaint(e)
+	case "minimum":
+		return fmt.Sprintf("%s is below the minimum of %s", describe(e.Value), number(*e.Schema.Min))
+	case "maximum":
+		return fmt.Sprintf("%s is above the maximum of %s", describe(e.Value), number(*e.Schema.Max))
+	case "minLength", "pattern":
+		return patternComplaint(e)
+	case "maxLength":
+		return fmt.Sprintf("has %d characters; the limit is %d", characters(e.Value), *e.Schema.MaxLength)
+	case "minItems":
+		return fmt.Sprintf("has %d items; at least %d needed", items(e.Value), e.Schema.MinItems)
+	case "maxItems":
+		return fmt.Sprintf("has %d items; the limit is %d", items(e.Value), *e.Schema.MaxItems)
+	case "maxProperties":
+		return fmt.Sprintf("has more than %d keys", *e.Schema.MaxProps)
+	case "format":
+		return fmt.Sprintf("is %s; it must be a %s (2026-05-04T12:00:00Z)", describe(e.Value), e.Schema.Format)
+	default:
+		return e.Reason
+	}
+}
+
+func enumComplaint(e *openapi3.SchemaError) string {
+	known := make([]string, len(e.Schema.Enum))
+	for i, v := range e.Schema.Enum {
+		known[i] = fmt.Sprint(v)
+	}
+	if len(known) == 1 {
+		return fmt.Sprintf("is %s; it must be %q", describe(e.Value), known[0])
+	}
+	return fmt.Sprintf("is %s; it must be one of %s", describe(e.Value), strings.Join(known, ", "))
+}
+
+// patternComplaint knows the two patterns of the document.
+func patternComplaint(e *openapi3.SchemaError) string {
+	if text, _ := e.Value.(string); strings.TrimSpace(text) == "" {
+		return "is empty; it must contain something"
+	}
+	return fmt.Sprintf("is %s; it must have the form %s", describe(e.Value), e.Schema.Pattern)
+}
+
+func typeName(s *openapi3.Schema) string {
+	switch {
+	case s.Type.Is("integer"):
+		return "a whole number"
+	case s.Type.Is("array"):
+		return "an array"
+	case s.Type.Is("object"):
+		return "an object"
+	case s.Type.Is("boolean"):
+		return "true or false"
+	case s.Type.Is("number"):
+		return "a number"
+	default:
+		return "a string"
+	}
+}
+
+// describe writes a value as its sender would recognise it, never long.
+func describe(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return "null"
+	case string:
+		return strconv.Quote(shorten(v))
+	case float64:
+		return number(v)
+	case bool:
+		return strconv.FormatBool(v)
+	case []any:
+		return "an array"
+	case map[string]any:
+		return "an object"
+	default:
+		return fmt.Sprintf("a %T", v)
+	}
+}
+
+func number(f float64) string { return strconv.FormatFloat(f, 'g', -1, 64) }
+
+func items(v any) int {
+	list, _ := v.([]any)
+	return len(list)
+}
+
+// characters counts as JSON Schema validators in use do: UTF-16 units.
+func characters(v any) int {
+	text, _ := v.(string)
+	n := 0
+	for _, r := range text {
+		n += max(1, utf16.RuneLen(r))
+	}
+	return n
+}

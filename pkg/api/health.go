@@ -1,0 +1,64 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+)
+
+// GetHealth implements StrictServerInterface.
+func (s *server) GetHealth(context.Context, GetHealthRequestObject) (GetHealthResponseObject, error) {
+	return GetHealth200JSONResponse{Status: HealthStatusOk}, nil
+}
+
+// GetReadiness implements StrictServerInterface. It asks all dependencies at once. What they say goes to the log;
+// callers, who need no key, learn which one is down and no more.
+func (s *server) GetReadiness(ctx context.Context, _ GetReadinessRequestObject) (GetReadinessResponseObject, error) {
+	ctx, _ = callerOf(ctx)
+	ctx, cancel := context.WithTimeout(ctx, s.opts.ReadyTimeout)
+	defer cancel()
+	out := Readiness{Status: ReadinessStatusOk, Checks: make([]DependencyCheck, len(s.Checks))}
+	var wg sync.WaitGroup
+	for i, check := range s.Checks {
+		wg.Go(func() { out.Checks[i] = s.ask(ctx, check) })
+	}
+	wg.Wait()
+	for _, check := range out.Checks {
+		if check.Status != DependencyCheckStatusOk {
+			out.Status = ReadinessStatusDown
+		}
+	}
+	if out.Status == ReadinessStatusDown {
+		return GetReadiness503JSONResponse(out), nil
+	}
+	return GetReadiness200JSONResponse(out), nil
+}
+
+// ask runs one check. A check that ignores ctx must not hold up the answer, so it is left behind; it ends by itself.
+func (s *server) ask(ctx context.Context, check Check) DependencyCheck {
+	answer := make(chan error, 1)
+	go func() {
+		defer func() {
+			if cause := recover(); cause != nil {
+				answer <- fmt.Errorf("panic: %v", cause)
+			}
+		}()
+		answer <- check.Ready(ctx)
+	}()
+	var err error
+	select {
+	case err = <-answer:
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	if err == nil {
+		return DependencyCheck{Name: check.Name, Status: DependencyCheckStatusOk}
+	}
+	s.log.Warn("dependency is down", "dependency", check.Name, "error", err)
+	why := "unavailable"
+	if errors.Is(err, context.DeadlineExceeded) {
+		why = "timed out"
+	}
+	return DependencyCheck{Name: check.Name, Status: DependencyCheckStatusDown, Error: &why}
+}

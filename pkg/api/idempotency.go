@@ -1,0 +1,120 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/sluice/sluice/pkg/catalog"
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+const idempotencyHeader = "Idempotency-Key"
+
+// replayedHeader marks an answer that was given before.
+const replayedHeader = "Idempotent-Replayed"
+
+// maxKeptAnswer bounds the answers that are kept for replay. Larger ones, of queries, are worked out anew.
+const maxKeptAnswer = 1 << 20
+
+// idempotent answers a request whose Idempotency-Key was seen before with the answer that was given then. Only
+// answers of success are kept: what failed may be tried again.
+func (s *server) idempotent(c *gin.Context) {
+	op := operationOf(c)
+	if op == nil || !op.idempotent {
+		return
+	}
+	key := c.GetHeader(idempotencyHeader)
+	_, who := callerOf(c)
+	if key == "" || who.anonymous || asksForStream(c) {
+		return
+	}
+	if len(c.Request.Header.Values(idempotencyHeader)) > 1 || len(key) > 200 {
+		s.fail(c, domain.Invalid(idempotencyHeader, "must be given once, with at most 200 characters"))
+		return
+	}
+	ctx := c.Request.Context()
+	stored, err := s.Catalog.BeginIdempotent(ctx, who.workspace(), key, fingerprint(c))
+	if err != nil {
+		s.fail(c, err)
+		return
+	}
+	if stored != nil {
+		c.Header(replayedHeader, "true")
+		c.Data(stored.Status, "application/json", []byte(stored.Body))
+		c.Abort()
+		return
+	}
+	s.keepAnswer(c, who.workspace(), key)
+}
+
+// keepAnswer serves the request and stores its answer. It lets go of the key when there is none to keep, even when the
+// handler panics or the client has left.
+func (s *server) keepAnswer(c *gin.Context, ws, key string) {
+	recording := &recorder{ResponseWriter: c.Writer}
+	c.Writer = recording
+	served := false
+	defer func() {
+		c.Writer = recording.ResponseWriter
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Request.Context()), 5*time.Second)
+		defer cancel()
+		var err error
+		if status := recording.Status(); served && status >= 200 && status < 300 && !recording.cut {
+			err = s.Catalog.FinishIdempotent(ctx, ws, key, catalog.StoredResponse{Status: status, Body: recording.body.String()})
+		} else {
+			err = s.Catalog.AbandonIdempotent(ctx, ws, key)
+		}
+		if err != nil {
+			s.log.Error("keeping an answer for its idempotency key", "request", requestID(ctx), "error", err)
+		}
+	}()
+	c.Next()
+	served = true
+}
+
+// fingerprint tells one request from another. The base does not matter. An upload's bytes are not part of it: they are
+// read only once.
+func fingerprint(c *gin.Context) string {
+	h := sha256.New()
+	h.Write([]byte(c.Request.Method + " " + strings.TrimPrefix(c.Request.URL.Path, "/api") + "\n"))
+	if body, ok := c.Request.Body.(*checkedBody); ok {
+		h.Write(body.raw)
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// asksForStream reports whether the checked body asks for an event stream.
+func asksForStream(c *gin.Context) bool {
+	body, ok := c.Request.Body.(*checkedBody)
+	if !ok {
+		return false
+	}
+	fields, _ := body.value.(map[string]any)
+	return fields["streaming"] == true
+}
+
+// recorder keeps what is written, up to maxKeptAnswer.
+type recorder struct {
+	gin.ResponseWriter
+	body bytes.Buffer
+	cut  bool
+}
+
+// Write implements io.Writer.
+func (r *recorder) Write(b []byte) (int, error) {
+	if r.body.Len()+len(b) > maxKeptAnswer {
+		r.cut = true
+	} else {
+		r.body.Write(b)
+	}
+	return r.ResponseWriter.Write(b)
+}
+
+// Unwrap lets http.ResponseController reach the connection.
+func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }

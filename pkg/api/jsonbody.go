@@ -1,0 +1,178 @@
+package api
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// maxDepth bounds the nesting of a JSON body. What people send is not deeper than ten.
+const maxDepth = 64
+
+// parseJSON reads one JSON value of maps, slices, strings, float64s, bools and nils. It is stricter than encoding/json:
+// bytes that are not UTF-8, a key that stands twice, NUL characters, numbers that no float64 holds and nesting beyond
+// maxDepth are faults, because each of them reads differently on different machines. A byte order mark is skipped.
+func parseJSON(raw []byte) (any, []domain.FieldError) {
+	raw = bytes.TrimPrefix(raw, []byte("\xef\xbb\xbf"))
+	if at := invalidUTF8(raw); at >= 0 {
+		return nil, bodyFault("is not UTF-8 at %s; encode it as UTF-8", place(raw, at))
+	}
+	var syntax *json.SyntaxError
+	if err := json.Unmarshal(raw, new(json.RawMessage)); errors.As(err, &syntax) {
+		return nil, bodyFault("is not valid JSON at %s: %s", place(raw, int(syntax.Offset)-1), strings.TrimPrefix(syntax.Error(), "json: "))
+	} else if err != nil {
+		return nil, bodyFault("is not valid JSON")
+	}
+	p := parser{dec: json.NewDecoder(bytes.NewReader(raw))}
+	p.dec.UseNumber()
+	v, err := p.value("", 1)
+	switch {
+	case errors.Is(err, errTooDeep):
+		return nil, bodyFault("is nested deeper than %d levels; flatten it", maxDepth)
+	case err != nil:
+		return nil, bodyFault("is not valid JSON")
+	}
+	return v, p.faults
+}
+
+func bodyFault(format string, args ...any) []domain.FieldError {
+	return []domain.FieldError{{Field: "body", Message: fmt.Sprintf(format, args...)}}
+}
+
+var errTooDeep = errors.New("nested too deeply")
+
+type parser struct {
+	dec    *json.Decoder
+	faults []domain.FieldError
+}
+
+func (p *parser) fault(path, format string, args ...any) {
+	p.faults = append(p.faults, domain.FieldError{Field: fieldName(path), Message: fmt.Sprintf(format, args...)})
+}
+
+// value reads the next value. The text has been found valid before, so errors of the decoder do not occur.
+func (p *parser) value(path string, depth int) (any, error) {
+	if depth > maxDepth {
+		return nil, errTooDeep
+	}
+	token, err := p.dec.Token()
+	if err != nil {
+		return nil, err
+	}
+	switch t := token.(type) {
+	case json.Delim:
+		if t == '{' {
+			return p.object(path, depth)
+		}
+		return p.array(path, depth)
+	case json.Number:
+		f, err := t.Float64()
+		if err != nil {
+			p.fault(path, "is %s, a number outside the range that can be held", shorten(t.String()))
+		}
+		return f, nil
+	case string:
+		if strings.ContainsRune(t, 0) {
+			p.fault(path, `contains a NUL character (\u0000); remove it`)
+		}
+		return t, nil
+	default:
+		return t, nil
+	}
+}
+
+func (p *parser) object(path string, depth int) (any, error) {
+	m := map[string]any{}
+	for p.dec.More() {
+		token, err := p.dec.Token()
+		if err != nil {
+			return nil, err
+		}
+		key, _ := token.(string)
+		at := join(path, key)
+		if strings.ContainsRune(key, 0) {
+			p.fault(path, `has a key with a NUL character (\u0000); remove it`)
+		}
+		if _, twice := m[key]; twice {
+			p.fault(at, "stands twice in its object; send it once")
+		}
+		if m[key], err = p.value(at, depth+1); err != nil {
+			return nil, err
+		}
+	}
+	_, err := p.dec.Token()
+	return m, err
+}
+
+func (p *parser) array(path string, depth int) (any, error) {
+	list := []any{}
+	for p.dec.More() {
+		v, err := p.value(path+"["+strconv.Itoa(len(list))+"]", depth+1)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, v)
+	}
+	_, err := p.dec.Token()
+	return list, err
+}
+
+// join appends a key to a field's path: documents[3] and text give documents[3].text.
+func join(path, key string) string {
+	if path == "" {
+		return shorten(key)
+	}
+	return path + "." + shorten(key)
+}
+
+// fieldName is how a path is shown: the empty one is the body itself.
+func fieldName(path string) string {
+	if path == "" {
+		return "body"
+	}
+	return path
+}
+
+// shorten bounds what of a caller's value is sent back.
+func shorten(s string) string {
+	const most = 60
+	if len(s) <= most {
+		return s
+	}
+	cut := most
+	for cut > 0 && !utf8.RuneStart(s[cut]) {
+		cut--
+	}
+	return s[:cut] + "…"
+}
+
+// invalidUTF8 returns the offset of the first byte that is not part of a character, -1 when there is none.
+func invalidUTF8(b []byte) int {
+	for at := 0; at < len(b); {
+		if b[at] < utf8.RuneSelf {
+			at++
+			continue
+		}
+		r, size := utf8.DecodeRune(b[at:])
+		if r == utf8.RuneError && size == 1 {
+			return at
+		}
+		at += size
+	}
+	return -1
+}
+
+// place names an offset for people, who count lines and columns from 1.
+func place(b []byte, offset int) string {
+	offset = max(0, min(offset, len(b)))
+	before := b[:offset]
+	line := bytes.Count(before, []byte("\n")) + 1
+	column := utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:]) + 1
+	return fmt.Sprintf("line %d, column %d", line, column)
+}

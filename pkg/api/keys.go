@@ -1,0 +1,87 @@
+package api
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// NewKey makes the secret of an API key: sk_ and 256 random bits in hex.
+func NewKey() string {
+	var secret [32]byte
+	_, _ = rand.Read(secret[:]) // never fails: the program would end
+	return "sk_" + hex.EncodeToString(secret[:])
+}
+
+// ListKeys implements StrictServerInterface.
+func (s *server) ListKeys(ctx context.Context, _ ListKeysRequestObject) (ListKeysResponseObject, error) {
+	ctx, who := callerOf(ctx)
+	keys, err := s.Catalog.Keys(ctx, who.workspace())
+	if err != nil {
+		return nil, err
+	}
+	return ListKeys200JSONResponse{Data: renderAll(keys, renderKey)}, nil
+}
+
+// CreateKey implements StrictServerInterface.
+func (s *server) CreateKey(ctx context.Context, r CreateKeyRequestObject) (CreateKeyResponseObject, error) {
+	ctx, who := callerOf(ctx)
+	secret := s.NewKey()
+	key := domain.APIKey{
+		ID: s.NewID(), WorkspaceID: who.workspace(), Name: *trim(&r.Body.Name), Hash: domain.HashKey(secret),
+		Hint: secret[len(secret)-4:], Scopes: []domain.Scope{domain.ScopeWrite}, AgentID: value(r.Body.AgentId),
+		CreatedAt: s.Now(), ExpiresAt: r.Body.ExpiresAt,
+	}
+	if r.Body.Scopes != nil {
+		key.Scopes = renderAll(*r.Body.Scopes, func(v Scope) domain.Scope { return domain.Scope(v) })
+	}
+	if err := s.checkKey(ctx, key); err != nil {
+		return nil, err
+	}
+	if err := s.Catalog.CreateKey(ctx, key); err != nil {
+		return nil, err
+	}
+	k := renderKey(key)
+	return CreateKey201JSONResponse{
+		Id: k.Id, Name: k.Name, Hint: k.Hint, Scopes: k.Scopes, AgentId: k.AgentId, CreatedAt: k.CreatedAt,
+		LastUsedAt: k.LastUsedAt, ExpiresAt: k.ExpiresAt, Key: secret,
+	}, nil
+}
+
+// checkKey finds what a key must not be: expired at birth, or for an agent that is not there.
+func (s *server) checkKey(ctx context.Context, key domain.APIKey) error {
+	var faults []domain.FieldError
+	if key.ExpiresAt != nil && !key.ExpiresAt.After(s.Now()) {
+		faults = append(faults, domain.FieldError{Field: "expiresAt", Message: "lies in the past"})
+	}
+	if key.AgentID != "" {
+		err := known("agent", key.AgentID)
+		if err == nil {
+			_, err = s.Catalog.Agent(ctx, key.WorkspaceID, key.AgentID)
+		}
+		switch {
+		case domain.CodeOf(err) == domain.CodeNotFound:
+			faults = append(faults, domain.FieldError{Field: "agentId", Message: fmt.Sprintf("is %s; the workspace has no such agent", describe(key.AgentID))})
+		case err != nil:
+			return err
+		}
+	}
+	return invalid(faults)
+}
+
+// RevokeKey implements StrictServerInterface.
+func (s *server) RevokeKey(ctx context.Context, r RevokeKeyRequestObject) (RevokeKeyResponseObject, error) {
+	ctx, who := callerOf(ctx)
+	if err := known("key", r.Id); err != nil {
+		return nil, err
+	}
+	key, err := s.Catalog.RevokeKey(ctx, who.workspace(), r.Id)
+	if err != nil {
+		return nil, err
+	}
+	s.keys.forget(key.ID)
+	return RevokeKey200JSONResponse(renderKey(key)), nil
+}

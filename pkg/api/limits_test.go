@@ -1,0 +1,10 @@
+package api_test
+
+import (
+	"github.com/sluice/sluice/pkg/api"
+)
+
+// limits makes every limit small.
+func limits(o *api.Options, _ *api.Deps) {
+	o.MaxQueryChars, o.MaxDocuments, o.MaxJSONBytes, o.MaxUploadBytes, o.MaxPages = 20, 3, 1000, 2000, 5
+}

@@ -1,0 +1,106 @@
+package api
+
+import (
+	"errors"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// Options are limits and choices. The zero value of each field means its default.
+type Options struct {
+	MaxUploadBytes int64 // of one file; default 100 MiB
+	MaxJSONBytes   int64 // of a JSON body; default 10 MiB
+	MaxDocuments   int   // of one upsert; default 1,000
+	MaxPages       int   // that a web site may ask for; default 10,000
+	MaxQueryChars  int   // default 8,000
+
+	RatePerSecond int   // requests of one key, with bursts of twice as many; 0: no limit
+	QuotaQueries  int64 // agent queries of a workspace in a calendar month (UTC); 0: no limit
+	QuotaTokens   int64 // model tokens of agent queries of a workspace in a calendar month; 0: no limit
+
+	TempDir string // where uploads wait until they are complete; default os.TempDir()
+
+	Engines         []domain.Engine // that datastores may use, the default one first; default embedded alone
+	EmbeddingModels []string        // that datastores may use, the default one first; at least one is needed
+
+	Heartbeat    time.Duration // between comment lines of a silent stream; default 15 s
+	WriteTimeout time.Duration // for one piece of an answer to reach the client; default 30 s
+	ReadTimeout  time.Duration // for a JSON body, and for each piece of an upload; default 30 s
+	KeyCacheTTL  time.Duration // how long a key revoked by another process may still be taken; default 15 s
+	ReadyTimeout time.Duration // for all checks of /readyz together; default 2 s
+}
+
+// Deps are what the API works with. All fields are needed unless they say otherwise.
+type Deps struct {
+	Catalog   Catalog
+	Originals Originals
+	Chunks    ChunkReader
+	Retriever Retriever
+	Answerer  Answerer
+	Watcher   Watcher
+
+	// DetectType says what a file is from its first bytes, its name and the type that the sender declared.
+	DetectType     func(head []byte, name, declared string) string
+	SupportedTypes []string // MIME types that are taken
+
+	Checks  []Check              // dependencies that /readyz asks
+	Metrics *prometheus.Registry // what /metrics shows; nil: a registry with the API's own alone
+	Log     *slog.Logger         // nil: slog.Default()
+	Now     func() time.Time     // nil: time.Now
+	NewID   func() string        // nil: domain.NewID
+	NewKey  func() string        // makes the secret of a key; nil: sk_ and 256 random bits
+}
+
+func (o Options) withDefaults() Options {
+	fill(&o.MaxUploadBytes, 100<<20)
+	fill(&o.MaxJSONBytes, 10<<20)
+	fill(&o.MaxDocuments, 1000)
+	fill(&o.MaxPages, 10_000)
+	fill(&o.MaxQueryChars, 8000)
+	fill(&o.TempDir, os.TempDir())
+	fill(&o.Heartbeat, 15*time.Second)
+	fill(&o.WriteTimeout, 30*time.Second)
+	fill(&o.ReadTimeout, 30*time.Second)
+	fill(&o.KeyCacheTTL, 15*time.Second)
+	fill(&o.ReadyTimeout, 2*time.Second)
+	if len(o.Engines) == 0 {
+		o.Engines = []domain.Engine{domain.EngineEmbedded}
+	}
+	return o
+}
+
+func (d Deps) withDefaults() (Deps, error) {
+	switch {
+	case d.Catalog == nil, d.Originals == nil, d.Chunks == nil, d.Retriever == nil, d.Answerer == nil, d.Watcher == nil,
+		d.DetectType == nil, len(d.SupportedTypes) == 0:
+		return d, errors.New("making the API: a dependency is missing")
+	}
+	if d.Metrics == nil {
+		d.Metrics = prometheus.NewRegistry()
+	}
+	if d.Log == nil {
+		d.Log = slog.Default()
+	}
+	if d.Now == nil {
+		d.Now = time.Now
+	}
+	if d.NewID == nil {
+		d.NewID = domain.NewID
+	}
+	if d.NewKey == nil {
+		d.NewKey = NewKey
+	}
+	return d, nil
+}
+
+func fill[T comparable](field *T, value T) {
+	var zero T
+	if *field == zero {
+		*field = value
+	}
+}

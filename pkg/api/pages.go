@@ -1,0 +1,72 @@
+package api
+
+import (
+	"context"
+	"crypto/sha256"
+	_ "embed" // the pages are part of the program
+	"encoding/base64"
+	"net/http"
+	"regexp"
+)
+
+//go:embed docs.html
+var docsHTML string
+
+//go:embed landing.html
+var landingHTML string
+
+// page is an HTML page that needs nothing from elsewhere, with a policy that forbids it to.
+type page struct {
+	html   string
+	policy string
+}
+
+var inline = regexp.MustCompile(`(?s)<(script|style)>(.*?)</(?:script|style)>`)
+
+// newPage allows exactly the scripts and styles that the page contains, by their hashes.
+func newPage(html string) page {
+	sources := map[string]string{"script": "", "style": ""}
+	for _, m := range inline.FindAllStringSubmatch(html, -1) {
+		sum := sha256.Sum256([]byte(m[2]))
+		sources[m[1]] += " 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+	}
+	policy := "default-src 'none'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+	for _, kind := range []string{"script", "style"} {
+		if sources[kind] != "" {
+			policy += "; " + kind + "-src" + sources[kind]
+		}
+	}
+	return page{html: html, policy: policy}
+}
+
+func (p page) write(w http.ResponseWriter) {
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Set("Content-Security-Policy", p.policy)
+	_, _ = w.Write([]byte(p.html)) // a client that left needs no page
+}
+
+// VisitGetDocsResponse implements GetDocsResponseObject.
+func (p page) VisitGetDocsResponse(w http.ResponseWriter) error {
+	p.write(w)
+	return nil
+}
+
+// GetDocs implements StrictServerInterface.
+func (s *server) GetDocs(context.Context, GetDocsRequestObject) (GetDocsResponseObject, error) {
+	return s.docs, nil
+}
+
+// documentResponse is the OpenAPI document, encoded.
+type documentResponse []byte
+
+// VisitGetOpenAPIResponse implements GetOpenAPIResponseObject.
+func (d documentResponse) VisitGetOpenAPIResponse(w http.ResponseWriter) error {
+	w.Header().Set("Content-Type", "application/json")
+	_, err := w.Write(d)
+	return err
+}
+
+// GetOpenAPI implements StrictServerInterface.
+func (s *server) GetOpenAPI(context.Context, GetOpenAPIRequestObject) (GetOpenAPIResponseObject, error) {
+	return documentResponse(s.spec.json), nil
+}

@@ -1,0 +1,157 @@
+package api
+
+import (
+	"encoding/json"
+	"time"
+
+	openapi_types "github.com/oapi-codegen/runtime/types"
+
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// This file turns the domain's values into the document's.
+
+func renderAgent(a domain.Agent) Agent {
+	out := Agent{
+		Id: a.ID, Name: a.Name, Description: a.Description,
+		ModelName: ModelName(a.ModelName), Temperature: a.Temperature, Visibility: Visibility(a.Visibility),
+		SystemPrompt: a.SystemPrompt, UserPrompt: a.UserPrompt, PromptTemplate: a.PromptTemplate,
+		DatastoreIds: append([]string{}, a.DatastoreIDs...),
+		Tools:        make([]AgentTool, len(a.DatastoreIDs)),
+		CreatedAt:    a.CreatedAt.UTC(), UpdatedAt: a.UpdatedAt.UTC(),
+	}
+	if a.PromptType != "" {
+		kind := PromptType(a.PromptType)
+		out.PromptType = &kind
+	}
+	for i, id := range a.DatastoreIDs {
+		out.Tools[i] = AgentTool{Type: AgentToolTypeDatastore, DatastoreId: id}
+	}
+	return out
+}
+
+func renderDatastore(d domain.Datastore) Datastore {
+	return Datastore{
+		Id: d.ID, Name: d.Name, Description: d.Description, Type: Engine(d.Type), Visibility: Visibility(d.Visibility),
+		EmbeddingModel: d.EmbeddingModel, CreatedAt: d.CreatedAt.UTC(), UpdatedAt: d.UpdatedAt.UTC(),
+	}
+}
+
+func renderDatasource(d domain.Datasource) Datasource {
+	out := Datasource{
+		Id: d.ID, DatastoreId: d.DatastoreID, Type: DatasourceType(d.Type), Name: d.Name,
+		Status: DatasourceStatus(d.Status), GroupId: optional(d.GroupID), CustomId: optional(d.CustomID),
+		Config: renderConfig(d), Metadata: object(d.Metadata), Progress: renderProgress(d.Progress),
+		Error: optional(d.Error), Warnings: append([]string{}, d.Warnings...), Chunks: d.Chunks, TextBytes: d.TextBytes,
+		CreatedAt: day(d.CreatedAt), UpdatedAt: day(d.UpdatedAt),
+	}
+	if d.LastSynch != nil {
+		last := day(*d.LastSynch)
+		out.LastSynch = &last
+	}
+	return out
+}
+
+// renderConfig shows what the caller asked for and what was found out, without the validators of the last fetch.
+func renderConfig(d domain.Datasource) map[string]any {
+	config := d.Config
+	config.ETag, config.LastModified, config.Depth = "", "", 0
+	if config.CustomID == "" {
+		config.CustomID = d.CustomID
+	}
+	out := map[string]any{}
+	if encoded, err := json.Marshal(config); err == nil { // plain fields always encode
+		_ = json.Unmarshal(encoded, &out)
+	}
+	return out
+}
+
+func renderProgress(p domain.Progress) Progress {
+	return Progress{Stage: p.Stage, Done: p.Done, Total: p.Total}
+}
+
+func renderEvent(d domain.Datasource) DatasourceEvent {
+	return DatasourceEvent{
+		Id: d.ID, DatastoreId: d.DatastoreID, Type: DatasourceType(d.Type), Name: d.Name, GroupId: optional(d.GroupID),
+		Status: DatasourceStatus(d.Status), Progress: renderProgress(d.Progress), Error: optional(d.Error), Chunks: d.Chunks,
+	}
+}
+
+func renderFragment(f domain.Fragment) Fragment {
+	return Fragment{
+		Text: f.Text, Score: f.Score, Source: f.Source, DatasourceId: f.DatasourceID, DatasourceName: f.DatasourceName,
+		ChunkId: f.ChunkID, CustomId: optional(f.CustomID), Page: optional(f.Page), Heading: optional(f.Heading),
+		Offset: f.Offset, MimeType: optional(f.MIMEType), Metadata: object(f.Metadata),
+	}
+}
+
+func renderSources(fragments []domain.Fragment) []Source {
+	out := make([]Source, len(fragments))
+	for i, fragment := range fragments {
+		f := renderFragment(fragment)
+		out[i] = Source{
+			Text: f.Text, Score: f.Score, Source: f.Source, DatasourceId: f.DatasourceId, DatasourceName: f.DatasourceName,
+			ChunkId: f.ChunkId, CustomId: f.CustomId, Page: f.Page, Heading: f.Heading, Offset: f.Offset,
+			MimeType: f.MimeType, Metadata: f.Metadata, Citation: fragment.Citation,
+		}
+	}
+	return out
+}
+
+func renderConversation(v domain.Conversation) Conversation {
+	return Conversation{
+		Id: v.ID, AgentId: v.AgentID, VisitorId: v.VisitorID, Title: v.Title,
+		CreatedAt: v.CreatedAt.UTC(), UpdatedAt: v.UpdatedAt.UTC(),
+	}
+}
+
+func renderMessage(m domain.Message) Message {
+	return Message{Id: m.ID, Role: MessageRole(m.Role), Text: m.Text, Sources: renderSources(m.Sources), CreatedAt: m.CreatedAt.UTC()}
+}
+
+func renderKey(k domain.APIKey) Key {
+	scopes := make([]Scope, len(k.Scopes))
+	for i, scope := range k.Scopes {
+		scopes[i] = Scope(scope)
+	}
+	return Key{
+		Id: k.ID, Name: k.Name, Hint: k.Hint, Scopes: scopes, AgentId: optional(k.AgentID),
+		CreatedAt: k.CreatedAt.UTC(), LastUsedAt: utc(k.LastUsedAt), ExpiresAt: utc(k.ExpiresAt),
+	}
+}
+
+// optional is nil for the zero value: what there is none of is null, not "".
+func optional[T comparable](v T) *T {
+	var zero T
+	if v == zero {
+		return nil
+	}
+	return &v
+}
+
+// object is never null.
+func object(m map[string]any) map[string]any {
+	if m == nil {
+		return map[string]any{}
+	}
+	return m
+}
+
+func day(t time.Time) openapi_types.Date { return openapi_types.Date{Time: t.UTC()} }
+
+func utc(t *time.Time) *time.Time {
+	if t == nil {
+		return nil
+	}
+	u := t.UTC()
+	return &u
+}
+
+// renderAll renders a list; an empty one is [], not null.
+func renderAll[From, To any](list []From, render func(From) To) []To {
+	out := make([]To, len(list))
+	for i, item := range list {
+		out[i] = render(item)
+	}
+	return out
+}

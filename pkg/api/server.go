@@ -1,0 +1,172 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"regexp"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// server implements the operations of the document. Its methods are in the files of their subjects.
+type server struct {
+	Deps
+	opts    Options
+	spec    *spec
+	log     *slog.Logger
+	keys    *keyCache
+	limits  *rateLimits
+	metrics *metrics
+	upserts *stripes // by datastore
+	docs    page
+	landing page
+}
+
+var _ StrictServerInterface = (*server)(nil)
+
+// New makes the handler of all endpoints.
+func New(o Options, d Deps) (http.Handler, error) {
+	o = o.withDefaults()
+	d, err := d.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	if len(o.EmbeddingModels) == 0 {
+		return nil, errors.New("making the API: no embedding model")
+	}
+	doc, err := loadSpec(o)
+	if err != nil {
+		return nil, err
+	}
+	m, err := newMetrics(d.Metrics)
+	if err != nil {
+		return nil, err
+	}
+	s := &server{
+		Deps: d, opts: o, spec: doc, log: d.Log, metrics: m,
+		keys:    newKeyCache(d.Catalog, o.KeyCacheTTL, d.Now, d.Log),
+		limits:  newRateLimits(o.RatePerSecond, d.Now),
+		upserts: newStripes(),
+		docs:    newPage(docsHTML),
+		landing: newPage(landingHTML),
+	}
+	return trimmed(s.routes()), nil
+}
+
+// routes puts every operation under every base.
+func (s *server) routes() http.Handler {
+	gin.SetMode(gin.ReleaseMode)
+	r := gin.New()
+	r.HandleMethodNotAllowed = true
+	r.RedirectTrailingSlash = false
+	r.ContextWithFallback = true
+	r.Use(s.observe, s.recover, s.findOperation, s.authenticate, s.check, s.idempotent)
+	r.NoRoute(func(c *gin.Context) {
+		s.fail(c, domain.Errorf(domain.CodeNotFound, "there is no endpoint %s %s; /docs lists them", c.Request.Method, shorten(c.Request.URL.Path)))
+	})
+	r.NoMethod(func(c *gin.Context) {
+		s.fail(c, domain.Errorf(codeMethod, "%s is not allowed on %s; allowed: %s", c.Request.Method, shorten(c.Request.URL.Path), c.Writer.Header().Get("Allow")))
+	})
+	r.GET("/", func(c *gin.Context) { s.landing.write(c.Writer) })
+	strict := NewStrictHandlerWithOptions(s, nil, StrictGinServerOptions{
+		RequestErrorHandlerFunc: func(c *gin.Context, err error) {
+			s.fail(c, &domain.Error{Code: domain.CodeInvalid, Message: "the request cannot be read", Err: err})
+		},
+		HandlerErrorFunc:         s.fail,
+		ResponseErrorHandlerFunc: s.fail,
+	})
+	for _, base := range bases {
+		RegisterHandlersWithOptions(r, strict, GinServerOptions{
+			BaseURL:      base,
+			ErrorHandler: func(c *gin.Context, err error, _ int) { s.fail(c, domain.Errorf(domain.CodeInvalid, "%v", err)) },
+		})
+	}
+	return r
+}
+
+// trimmed forgives a slash at the end of a path, and answers HEAD as GET; the http.Server drops the body.
+func trimmed(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		trim := len(r.URL.Path) > 1 && strings.HasSuffix(r.URL.Path, "/")
+		if trim || r.Method == http.MethodHead {
+			r = r.Clone(r.Context())
+			if trim {
+				r.URL.Path = "/" + strings.Trim(r.URL.Path, "/")
+				r.URL.RawPath = ""
+			}
+			if r.Method == http.MethodHead {
+				r.Method = http.MethodGet
+			}
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+const operationKey = "sluice.operation"
+
+// findOperation remembers what the document says about the route.
+func (s *server) findOperation(c *gin.Context) {
+	if op := s.spec.operation(c.Request.Method, c.FullPath()); op != nil {
+		c.Set(operationKey, op)
+	}
+}
+
+// operationOf returns the route's operation, nil for what the document does not describe.
+func operationOf(c *gin.Context) *operation {
+	op, _ := c.Value(operationKey).(*operation)
+	return op
+}
+
+// recover answers a panic like any other internal error. What http.ErrAbortHandler asks for is done.
+func (s *server) recover(c *gin.Context) {
+	defer func() {
+		switch cause := recover(); cause {
+		case nil:
+		case http.ErrAbortHandler:
+			panic(cause)
+		default:
+			s.log.Error("handler panicked", "request", requestID(c.Request.Context()), "stack", string(debug.Stack()))
+			s.fail(c, fmt.Errorf("panic: %v", cause))
+		}
+	}()
+	c.Next()
+}
+
+const requestIDHeader = "X-Request-Id"
+
+// aRequestID is what of a caller's request id is taken over.
+var aRequestID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,100}$`)
+
+// observe gives the request its id and measures it.
+func (s *server) observe(c *gin.Context) {
+	id := c.GetHeader(requestIDHeader)
+	if !aRequestID.MatchString(id) {
+		id = s.NewID()
+	}
+	c.Header(requestIDHeader, id)
+	c.Header("X-Content-Type-Options", "nosniff")
+	c.Request = c.Request.WithContext(context.WithValue(c.Request.Context(), requestIDKey, id))
+
+	begin := time.Now()
+	s.metrics.inFlight.Inc()
+	defer func() {
+		s.metrics.inFlight.Dec()
+		took := time.Since(begin)
+		s.metrics.observe(c, took)
+		s.log.Debug("request served", "request", id, "method", c.Request.Method, "route", c.FullPath(), "status", c.Writer.Status(), "took", took)
+	}()
+	c.Next()
+}
+
+func requestID(ctx context.Context) string {
+	id, _ := ctx.Value(requestIDKey).(string)
+	return id
+}

@@ -1,0 +1,427 @@
+package api_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/sluice/sluice/pkg/api"
+	"github.com/sluice/sluice/pkg/catalog"
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// service is the API on a real socket over a real catalog. What lies behind it are structs of functions.
+type service struct {
+	*testing.T
+	url     string
+	key     string // may do everything
+	ws      string
+	catalog *catalog.Catalog
+
+	originals *originals
+	retriever *retriever
+	answerer  *answerer
+	watcher   *watcher
+	chunks    *chunks
+	clock     *clock
+	log       *logBuffer
+}
+
+const model = "test-model"
+
+func newService(t *testing.T, adjust ...func(*api.Options, *api.Deps)) *service {
+	t.Helper()
+	s := &service{
+		T: t, ws: domain.NewID(), originals: newOriginals(), retriever: &retriever{}, answerer: &answerer{},
+		watcher: &watcher{}, chunks: &chunks{}, log: &logBuffer{},
+		clock: &clock{now: time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)},
+	}
+	ctx := t.Context()
+	var err error
+	s.catalog, err = catalog.Open(ctx, catalog.Options{Path: filepath.Join(t.TempDir(), "catalog.db"), Now: s.clock.Now})
+	must(t, err)
+	t.Cleanup(func() { must(t, s.catalog.Close()) })
+	must(t, s.catalog.EnsureWorkspace(ctx, s.ws, "test"))
+	s.key = s.newKey(domain.APIKey{WorkspaceID: s.ws, Scopes: []domain.Scope{domain.ScopeWrite}})
+
+	o := api.Options{EmbeddingModels: []string{model}, TempDir: t.TempDir(), KeyCacheTTL: time.Hour}
+	d := api.Deps{
+		Catalog: s.catalog, Originals: s.originals, Chunks: s.chunks, Retriever: s.retriever, Answerer: s.answerer, Watcher: s.watcher,
+		DetectType: detectType, SupportedTypes: []string{"text/plain", "application/pdf"},
+		Checks: []api.Check{{Name: "catalog", Ready: s.catalog.Ready}},
+		Log:    slog.New(slog.NewTextHandler(s.log, nil)), Now: s.clock.Now,
+	}
+	for _, f := range adjust {
+		f(&o, &d)
+	}
+	handler, err := api.New(o, d)
+	must(t, err)
+	server := httptest.NewServer(handler)
+	t.Cleanup(server.Close)
+	s.url = server.URL
+	return s
+}
+
+// newKey stores a key and returns its secret.
+func (s *service) newKey(k domain.APIKey) string {
+	s.Helper()
+	secret := api.NewKey()
+	k.ID, k.Hash, k.Hint = domain.NewID(), domain.HashKey(secret), secret[len(secret)-4:]
+	if k.Name == "" {
+		k.Name = "test"
+	}
+	must(s.T, s.catalog.CreateKey(s.Context(), k))
+	return secret
+}
+
+// stranger is the same service seen with a key of another workspace.
+func (s *service) stranger() *service {
+	s.Helper()
+	other := *s
+	other.ws = domain.NewID()
+	must(s.T, s.catalog.EnsureWorkspace(s.Context(), other.ws, "other"))
+	other.key = s.newKey(domain.APIKey{WorkspaceID: other.ws, Scopes: []domain.Scope{domain.ScopeWrite}})
+	return &other
+}
+
+// as is the same service seen with another key.
+func (s *service) as(key string) *service {
+	other := *s
+	other.key = key
+	return &other
+}
+
+// answer is what came back.
+type answer struct {
+	*testing.T
+	status int
+	header http.Header
+	body   []byte
+}
+
+// call sends a request. A body that is a string is sent as it is, anything else as JSON.
+func (s *service) call(method, path string, body any, headers ...string) *answer {
+	s.Helper()
+	var reader io.Reader
+	switch b := body.(type) {
+	case nil:
+	case string:
+		reader = strings.NewReader(b)
+	case io.Reader:
+		reader = b
+	default:
+		encoded, err := json.Marshal(b)
+		must(s.T, err)
+		reader = bytes.NewReader(encoded)
+	}
+	req, err := http.NewRequestWithContext(s.Context(), method, s.url+path, reader)
+	must(s.T, err)
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	if s.key != "" {
+		req.Header.Set("Authorization", "Bearer "+s.key)
+	}
+	for i := 0; i+1 < len(headers); i += 2 {
+		req.Header.Set(headers[i], headers[i+1])
+	}
+	res, err := http.DefaultTransport.RoundTrip(req)
+	must(s.T, err)
+	defer func() { _ = res.Body.Close() }()
+	all, err := io.ReadAll(res.Body)
+	must(s.T, err)
+	return &answer{T: s.T, status: res.StatusCode, header: res.Header, body: all}
+}
+
+// want fails the test when the status is another one.
+func (a *answer) want(status int) *answer {
+	a.Helper()
+	if a.status != status {
+		a.Fatalf("status %d, want %d: %s", a.status, status, a.body)
+	}
+	return a
+}
+
+// object decodes the body.
+func (a *answer) object() object {
+	a.Helper()
+	var o object
+	if err := json.Unmarshal(a.body, &o); err != nil {
+		a.Fatalf("the body is no JSON object: %v: %s", err, a.body)
+	}
+	return o
+}
+
+// problem checks that the body is an error of the one shape and returns it.
+func (a *answer) problem(status int) problem {
+	a.Helper()
+	a.want(status)
+	if got := a.header.Get("Content-Type"); got != "application/problem+json" {
+		a.Errorf("Content-Type is %q", got)
+	}
+	var p problem
+	must(a.T, json.Unmarshal(a.body, &p))
+	if p.Type == "" || p.Title == "" || p.Detail == "" || p.Error == "" || p.Status != status || p.Instance == "" || p.Instance != a.header.Get("X-Request-Id") {
+		a.Errorf("the problem lacks something: %s", a.body)
+	}
+	return p
+}
+
+type problem struct {
+	Type, Title, Detail, Instance, Error string
+	Status                               int
+	Errors                               []domain.FieldError
+}
+
+// fault returns the message about a field, failing the test when there is none.
+func (a *answer) fault(field string) string {
+	a.Helper()
+	p := a.problem(http.StatusBadRequest)
+	for _, f := range p.Errors {
+		if f.Field == field {
+			return f.Message
+		}
+	}
+	a.Errorf("no fault names %s: %s", field, a.body)
+	return ""
+}
+
+type object map[string]any
+
+func (o object) id() string { return o.text("id") }
+
+func (o object) text(key string) string {
+	text, _ := o[key].(string)
+	return text
+}
+
+func (o object) list(key string) []any {
+	list, _ := o[key].([]any)
+	return list
+}
+
+// Resources made through the API, with sensible content.
+
+func (s *service) newDatastore(fields ...object) string {
+	s.Helper()
+	return s.call("POST", "/datastores", with(object{"name": "Handbook"}, fields...)).want(201).object().id()
+}
+
+func (s *service) newAgent(fields ...object) string {
+	s.Helper()
+	return s.call("POST", "/agents", with(object{"name": "Support"}, fields...)).want(201).object().id()
+}
+
+func (s *service) newText(datastore, text string, fields ...object) string {
+	s.Helper()
+	body := with(object{"datastoreId": datastore, "type": "text", "config": object{"text": text}}, fields...)
+	return s.call("POST", "/datasources", body).want(201).object().id()
+}
+
+func with(o object, more ...object) object {
+	for _, m := range more {
+		for k, v := range m {
+			o[k] = v
+		}
+	}
+	return o
+}
+
+// synch reports through an event, as an ingestor does, that the datasource's job has written its chunks.
+func (s *service) synch(id string, generation uint64, chunkCount int64) {
+	s.Helper()
+	d, err := s.catalog.Datasource(s.Context(), s.ws, id)
+	must(s.T, err)
+	_, err = s.catalog.Apply(s.Context(), domain.Event{
+		Type: domain.EventSynched, JobID: d.JobID, JobKind: domain.JobIngest, WorkspaceID: s.ws, DatastoreID: d.DatastoreID,
+		DatasourceID: id, Generation: generation, At: s.clock.Now(), Chunks: chunkCount, Bytes: 100,
+	})
+	must(s.T, err)
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// The doubles.
+
+type originals struct {
+	mu      sync.Mutex
+	content map[string]string
+	putErr  error
+}
+
+func newOriginals() *originals { return &originals{content: map[string]string{}} }
+
+func (o *originals) Put(_ context.Context, datasourceID, name, mimeType string, r io.Reader) (domain.Original, error) {
+	all, err := io.ReadAll(r)
+	if err != nil {
+		return domain.Original{}, err
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.putErr != nil {
+		return domain.Original{}, o.putErr
+	}
+	key := fmt.Sprintf("%s.%d", datasourceID, len(o.content))
+	o.content[key] = string(all)
+	sum := sha256.Sum256(all)
+	return domain.Original{Key: key, SHA256: hex.EncodeToString(sum[:]), Size: int64(len(all)), MIMEType: mimeType, Name: name}, nil
+}
+
+func (o *originals) Delete(_ context.Context, key string) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	delete(o.content, key)
+	return nil
+}
+
+func (o *originals) fail(err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.putErr = err
+}
+
+// all returns what is stored, by key.
+func (o *originals) all() map[string]string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	out := map[string]string{}
+	for k, v := range o.content {
+		out[k] = v
+	}
+	return out
+}
+
+type retriever struct {
+	retrieve func(context.Context, api.RetrieveRequest) ([]domain.Fragment, error)
+}
+
+func (r *retriever) Retrieve(ctx context.Context, q api.RetrieveRequest) ([]domain.Fragment, error) {
+	if r.retrieve == nil {
+		return []domain.Fragment{fragment}, nil
+	}
+	return r.retrieve(ctx, q)
+}
+
+var fragment = domain.Fragment{
+	ChunkID: "c", Text: "The trial lasts 30 days.", Score: 0.75, Source: "handbook.pdf#page=3", DatasourceID: "ds",
+	DatasourceName: "handbook.pdf", Page: 3, Heading: "Trial", MIMEType: "application/pdf", Metadata: map[string]any{"author": "Ada"},
+}
+
+type answerer struct {
+	answer func(context.Context, api.AnswerRequest, func(string) error) (api.Answer, error)
+}
+
+func (a *answerer) Answer(ctx context.Context, r api.AnswerRequest, emit func(string) error) (api.Answer, error) {
+	if a.answer == nil {
+		return tokens("The trial", " lasts", " 30 days [1].")(ctx, r, emit)
+	}
+	return a.answer(ctx, r, emit)
+}
+
+// tokens answers with these pieces and one source.
+func tokens(pieces ...string) func(context.Context, api.AnswerRequest, func(string) error) (api.Answer, error) {
+	return func(_ context.Context, _ api.AnswerRequest, emit func(string) error) (api.Answer, error) {
+		for _, piece := range pieces {
+			if err := emit(piece); err != nil {
+				return api.Answer{}, err
+			}
+		}
+		source := fragment
+		source.Citation = 1
+		return api.Answer{Text: strings.Join(pieces, ""), Sources: []domain.Fragment{source}, Tokens: 7}, nil
+	}
+}
+
+type watcher struct {
+	watch func(context.Context, string) (<-chan string, error)
+}
+
+func (w *watcher) Watch(ctx context.Context, datastoreID string) (<-chan string, error) {
+	if w.watch == nil {
+		changes := make(chan string)
+		close(changes)
+		return changes, nil
+	}
+	return w.watch(ctx, datastoreID)
+}
+
+type chunks struct {
+	read func(context.Context, domain.Datasource, int, int) ([]domain.Chunk, error)
+}
+
+func (c *chunks) Chunks(ctx context.Context, d domain.Datasource, from, limit int) ([]domain.Chunk, error) {
+	if c.read != nil {
+		return c.read(ctx, d, from, limit)
+	}
+	var out []domain.Chunk
+	for n := from; n < int(d.Chunks) && len(out) < limit; n++ {
+		out = append(out, domain.Chunk{Ordinal: n, Text: fmt.Sprintf("chunk %d", n), Page: 1 + n, Offset: 10 * n})
+	}
+	return out, nil
+}
+
+func detectType(head []byte, name, _ string) string {
+	switch {
+	case bytes.HasPrefix(head, []byte("%PDF-")):
+		return "application/pdf"
+	case bytes.HasPrefix(head, []byte("MZ")):
+		return "application/x-msdownload"
+	default:
+		return "text/plain"
+	}
+}
+
+type clock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+func (c *clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+func (c *clock) advance(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+}
+
+type logBuffer struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (b *logBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+func (b *logBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
+}

@@ -1,0 +1,114 @@
+package api
+
+import (
+	"context"
+	_ "embed" // the document is part of the program
+	"fmt"
+	"strings"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+//go:embed openapi.yaml
+var document []byte
+
+// bases are the addresses that every endpoint is served under.
+var bases = []string{"", "/api"}
+
+// operation is what the document says about one endpoint, beside what the generated code knows.
+type operation struct {
+	id           string
+	scope        domain.Scope // "" when no key is needed
+	public       bool         // something public may be queried without a key
+	body         *openapi3.Schema
+	bodyRequired bool
+	multipart    bool // the body may also be multipart/form-data
+	query        []*openapi3.Parameter
+	idempotent   bool // takes an Idempotency-Key
+}
+
+// spec is the document with the limits of this server filled in.
+type spec struct {
+	json       []byte
+	operations map[string]*operation // by method and Gin route, under every base
+}
+
+func (s *spec) operation(method, route string) *operation { return s.operations[method+" "+route] }
+
+func loadSpec(o Options) (*spec, error) {
+	doc, err := openapi3.NewLoader().LoadFromData(document)
+	if err != nil {
+		return nil, fmt.Errorf("reading the OpenAPI document: %w", err)
+	}
+	setLimits(doc, o)
+	if err := doc.Validate(context.Background(), openapi3.DisableExamplesValidation()); err != nil {
+		return nil, fmt.Errorf("checking the OpenAPI document: %w", err)
+	}
+	s := &spec{operations: map[string]*operation{}}
+	if s.json, err = doc.MarshalJSON(); err != nil {
+		return nil, fmt.Errorf("encoding the OpenAPI document: %w", err)
+	}
+	for path, item := range doc.Paths.Map() {
+		for method, op := range item.Operations() {
+			o, err := newOperation(item, op)
+			if err != nil {
+				return nil, fmt.Errorf("reading %s %s of the OpenAPI document: %w", method, path, err)
+			}
+			for _, base := range bases {
+				s.operations[method+" "+base+ginRoute(path)] = o
+			}
+		}
+	}
+	return s, nil
+}
+
+// setLimits puts the configured limits where the document has the defaults.
+func setLimits(doc *openapi3.T, o Options) {
+	property := func(schema, name string) *openapi3.Schema {
+		return doc.Components.Schemas[schema].Value.Properties[name].Value
+	}
+	for _, schema := range []string{"AgentQuery", "DatastoreQuery"} {
+		n := uint64(o.MaxQueryChars)
+		property(schema, "query").MaxLength = &n
+	}
+	documents := uint64(o.MaxDocuments)
+	property("UpsertRequest", "documents").MaxItems = &documents
+	pages := float64(o.MaxPages)
+	property("DatasourceConfig", "max_pages").Max = &pages
+	doc.Info.Description += fmt.Sprintf("\nLimits of this server: an uploaded file %s, a JSON body %s, %d documents an upsert, %d pages a web site, a query %d characters.\n",
+		byteSize(o.MaxUploadBytes), byteSize(o.MaxJSONBytes), o.MaxDocuments, o.MaxPages, o.MaxQueryChars)
+}
+
+func newOperation(item *openapi3.PathItem, op *openapi3.Operation) (*operation, error) {
+	o := &operation{id: op.OperationID}
+	switch scope := op.Extensions["x-scope"]; scope {
+	case "none":
+	case string(domain.ScopeRead), string(domain.ScopeWrite), string(domain.ScopeQuery):
+		o.scope = domain.Scope(scope.(string))
+	default:
+		return nil, fmt.Errorf("x-scope is %v", scope)
+	}
+	o.public = op.Extensions["x-public"] == true
+	for _, p := range append(item.Parameters, op.Parameters...) {
+		switch {
+		case p.Value.In == openapi3.ParameterInQuery:
+			o.query = append(o.query, p.Value)
+		case p.Value.Name == idempotencyHeader:
+			o.idempotent = true
+		}
+	}
+	if op.RequestBody != nil {
+		body := op.RequestBody.Value
+		o.bodyRequired = body.Required
+		o.body = body.Content["application/json"].Schema.Value
+		o.multipart = body.Content["multipart/form-data"] != nil
+	}
+	return o, nil
+}
+
+// ginRoute writes a path of the document the way Gin does: {id} is :id.
+func ginRoute(path string) string {
+	return strings.NewReplacer("{", ":", "}", "").Replace(path)
+}

@@ -1,0 +1,225 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"mime/multipart"
+	"net/http"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// Bounds of an upload beside the file's size.
+const (
+	maxParts      = 50
+	maxFieldBytes = 16 << 10
+	maxNameChars  = 500
+	maxCustomID   = 200
+	headBytes     = 4 << 10 // what the file's type is told from
+)
+
+// uploadForm is a multipart form as it arrived. Its parts come in any order, so the file waits on disk.
+type uploadForm struct {
+	fields   map[string]string
+	file     *os.File // nil when there was none
+	size     int64
+	fileName string // as the part had it
+	declared string // its Content-Type
+	faults   []domain.FieldError
+}
+
+func (f *uploadForm) fault(field, format string, args ...any) {
+	f.faults = append(f.faults, domain.FieldError{Field: field, Message: fmt.Sprintf(format, args...)})
+}
+
+// close removes the file from the disk.
+func (f *uploadForm) close() error {
+	if f.file == nil {
+		return nil
+	}
+	err := errors.Join(f.file.Close(), os.Remove(f.file.Name()))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// upload makes a datasource of type file.
+func (s *server) upload(ctx context.Context, who caller, parts *multipart.Reader) (domain.Datasource, error) {
+	form := &uploadForm{fields: map[string]string{}}
+	defer func() {
+		if err := form.close(); err != nil {
+			s.log.Warn("removing an upload's temporary file", "error", err)
+		}
+	}()
+	if err := s.receive(form, parts); err != nil {
+		return domain.Datasource{}, s.uploadError(err)
+	}
+	checkUpload(form)
+	if err := invalid(form.faults); err != nil {
+		return domain.Datasource{}, err
+	}
+	store, err := s.datastore(ctx, who, form.fields["datastoreId"])
+	if err != nil {
+		return domain.Datasource{}, err
+	}
+	d := s.newDatasource(store, domain.TypeFile)
+	d.Name = fileName(form)
+	d.CustomID = form.fields["custom_id"]
+	d.Config.FileName, d.Config.CustomID = d.Name, d.CustomID
+	mimeType, err := s.typeOf(form, d.Name)
+	if err != nil {
+		return domain.Datasource{}, err
+	}
+	return s.createWithOriginal(ctx, store, d, mimeType, form.file)
+}
+
+// receive reads all parts.
+func (s *server) receive(form *uploadForm, parts *multipart.Reader) error {
+	for range maxParts {
+		part, err := parts.NextPart()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if err := s.receivePart(form, part); err != nil {
+			return err
+		}
+	}
+	form.fault("body", "has more than %d parts", maxParts)
+	return nil
+}
+
+func (s *server) receivePart(form *uploadForm, part *multipart.Part) error {
+	switch name := part.FormName(); name {
+	case "file":
+		if form.file != nil {
+			form.fault("file", "is there more than once; send one file a request")
+			return nil
+		}
+		return s.spool(form, part)
+	case "type", "datastoreId", "fileName", "custom_id":
+		if _, twice := form.fields[name]; twice {
+			form.fault(name, "is there more than once; send it once")
+		}
+		text, err := io.ReadAll(io.LimitReader(part, maxFieldBytes+1))
+		if err != nil {
+			return err
+		}
+		switch {
+		case len(text) > maxFieldBytes:
+			form.fault(name, "is longer than %s", byteSize(maxFieldBytes))
+		case invalidUTF8(text) >= 0 || strings.ContainsRune(string(text), 0):
+			form.fault(name, "is not UTF-8 text without NUL characters")
+		}
+		form.fields[name] = strings.TrimSpace(string(text))
+		return nil
+	default:
+		_, err := io.Copy(io.Discard, part) // fields not known are ignored
+		return err
+	}
+}
+
+// spool writes the file to the disk, no more of it than the limit.
+func (s *server) spool(form *uploadForm, part *multipart.Part) error {
+	file, err := os.CreateTemp(s.opts.TempDir, "sluice-upload-*")
+	if err != nil {
+		return fmt.Errorf("making a temporary file: %w", err)
+	}
+	form.file, form.fileName, form.declared = file, part.FileName(), part.Header.Get("Content-Type")
+	form.size, err = io.Copy(file, io.LimitReader(part, s.opts.MaxUploadBytes+1))
+	if err != nil {
+		return err
+	}
+	if form.size > s.opts.MaxUploadBytes {
+		return &http.MaxBytesError{Limit: s.opts.MaxUploadBytes}
+	}
+	if _, err := file.Seek(0, io.SeekStart); err != nil {
+		return fmt.Errorf("rewinding a temporary file: %w", err)
+	}
+	return nil
+}
+
+// checkUpload finds what is missing or wrong in a form that has been read.
+func checkUpload(form *uploadForm) {
+	switch {
+	case form.file == nil:
+		form.fault("file", "is required: the part with the file")
+	case form.size == 0:
+		form.fault("file", "is empty")
+	}
+	if form.fields["datastoreId"] == "" {
+		form.fault("datastoreId", "is required: the datastore that the file goes to")
+	}
+	if kind := form.fields["type"]; kind != "" && kind != string(domain.TypeFile) {
+		form.fault("type", "is %s; an upload is of type file, other types are sent as JSON", describe(kind))
+	}
+	if n := utf8.RuneCountInString(form.fields["fileName"]); n > maxNameChars {
+		form.fault("fileName", "has %d characters; the limit is %d", n, maxNameChars)
+	}
+	if n := utf8.RuneCountInString(form.fields["custom_id"]); n > maxCustomID {
+		form.fault("custom_id", "has %d characters; the limit is %d", n, maxCustomID)
+	}
+}
+
+// fileName is the name the caller gave, or the part's own, without folders and control characters.
+func fileName(form *uploadForm) string {
+	name := form.fields["fileName"]
+	if name == "" {
+		name = strings.ToValidUTF8(form.fileName, "�")
+	}
+	name = path.Base(strings.ReplaceAll(name, `\`, "/"))
+	name = strings.TrimSpace(strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return -1
+		}
+		return r
+	}, name))
+	if runes := []rune(name); len(runes) > maxNameChars {
+		name = string(runes[:maxNameChars])
+	}
+	if name == "" || name == "." || name == "/" {
+		return "file"
+	}
+	return name
+}
+
+// typeOf is the file's MIME type, if it is one that can be read.
+func (s *server) typeOf(form *uploadForm, name string) (string, error) {
+	head := make([]byte, headBytes)
+	n, err := form.file.ReadAt(head, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return "", fmt.Errorf("reading a temporary file: %w", err)
+	}
+	mimeType := s.DetectType(head[:n], name, form.declared)
+	if !slices.Contains(s.SupportedTypes, mimeType) {
+		return "", domain.Errorf(domain.CodeUnsupported, "%s is %s, which cannot be read; supported are %s",
+			describe(name), mimeType, strings.Join(s.SupportedTypes, ", "))
+	}
+	return mimeType, nil
+}
+
+// uploadError tells what the client did wrong in sending the form from what failed here.
+func (s *server) uploadError(err error) error {
+	var tooLarge *http.MaxBytesError
+	var onDisk *fs.PathError
+	switch {
+	case errors.As(err, &tooLarge):
+		return domain.Errorf(domain.CodeTooLarge, "the file is larger than the limit of %s", byteSize(s.opts.MaxUploadBytes))
+	case errors.As(err, &onDisk):
+		return fmt.Errorf("receiving an upload: %w", err)
+	default:
+		return s.readError(err)
+	}
+}
