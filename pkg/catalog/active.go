@@ -7,6 +7,21 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
+// ActiveDatasource is what retrieval needs of a datasource: which generation readers may see, and what a fragment shows.
+type ActiveDatasource struct {
+	ID               string
+	DatastoreID      string
+	GroupID          string
+	Type             domain.DatasourceType
+	Name             string
+	CustomID         string
+	ActiveGeneration uint64 // 0: none yet, no row of it may be shown
+	MIMEType         string
+	SourceURL        string
+	FileName         string
+	Metadata         map[string]any
+}
+
 // Active returns those of the datasources that exist, by id: one query for up to 256 of them, and no transaction.
 // Retrieval drops hits of a datasource that is missing here, or whose generation is not the active one.
 func (c *Catalog) Active(ctx context.Context, datasourceIDs []string) (map[string]ActiveDatasource, error) {

@@ -10,6 +10,15 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
+// Applied is what applying an event did.
+type Applied struct {
+	Found      bool              // false: the datasource no longer exists
+	Changed    bool              // the datasource's row, or its site's, or its site's list of pages
+	Datasource domain.Datasource // as it stands after the event
+	Site       *domain.Datasource
+	NewPages   int // pages of the site that the event has put into the outbox
+}
+
 // Apply stores what the event means: see ApplyAll.
 func (c *Catalog) Apply(ctx context.Context, ev domain.Event) (Applied, error) {
 	out, err := c.ApplyAll(ctx, []domain.Event{ev})

@@ -2,30 +2,166 @@ package catalog_test
 
 import (
 	"context"
+	"database/sql"
 	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
 	"github.com/sluice/sluice/pkg/catalog"
 	"github.com/sluice/sluice/pkg/catalog/catalogtest"
+	"github.com/sluice/sluice/pkg/domain"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
+// mayWalk are the statements that may walk a table or sort, by a part of them, and why.
+var mayWalk = []string{
+	"SELECT COUNT(*) FROM api_keys",                                      // few, and asked at start only
+	"SELECT id, original_key FROM datasources",                           // a walk is what it is for
+	"WHERE place <> 1 AND status IN",                                     // all of a partial index that holds no more than what is in flight
+	"SELECT agent_id, datastore_id FROM agent_datastores WHERE agent_id", // sorts the datastores of one page of agents
+}
+
 func TestSQLite(t *testing.T) {
 	t.Parallel()
-	catalogtest.Run(t, func(t testing.TB, o catalog.Options) *catalog.Catalog {
-		o.Path = filepath.Join(t.TempDir(), "catalog.db")
-		c, err := catalog.Open(context.Background(), o)
+	var mu sync.Mutex
+	statements := map[string]bool{}
+	t.Run("suite", func(t *testing.T) {
+		catalogtest.Run(t, func(t testing.TB, o catalog.Options) *catalog.Catalog {
+			o.Path = filepath.Join(t.TempDir(), "catalog.db")
+			c := open(t, o)
+			t.Cleanup(func() {
+				mu.Lock()
+				defer mu.Unlock()
+				c.Statements(statements)
+			})
+			return c
+		})
+	})
+	c := open(t, catalog.Options{Path: filepath.Join(t.TempDir(), "catalog.db")})
+	for text := range statements {
+		if slices.ContainsFunc(mayWalk, func(part string) bool { return strings.Contains(text, part) }) {
+			continue
+		}
+		plan, err := c.Plan(context.Background(), text)
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() {
-			if err := c.Close(); err != nil {
-				t.Error(err)
+		for _, step := range plan {
+			// "waiting" is the subquery of at most one row that looks for a waiting page.
+			walks := strings.HasPrefix(step, "SCAN ") && step != "SCAN waiting" && step != "SCAN CONSTANT ROW"
+			if walks || strings.Contains(step, "TEMP B-TREE") {
+				t.Errorf("this statement gets slower with the size of the catalog:\n%s\n%s", text, strings.Join(plan, "\n"))
 			}
-		})
-		return c
+		}
+	}
+}
+
+func open(t testing.TB, o catalog.Options) *catalog.Catalog {
+	t.Helper()
+	c, err := catalog.Open(context.Background(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
 	})
+	return c
+}
+
+func TestOpen(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	t.Run("what was stored is there after opening again, and waiting work wakes at once", func(t *testing.T) {
+		t.Parallel()
+		path := filepath.Join(t.TempDir(), "with space & ümlaut?#.db")
+		c := open(t, catalog.Options{Path: path})
+		if err := c.EnsureWorkspace(ctx, "ws", "test"); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.CreateKey(ctx, domain.APIKey{ID: "k", WorkspaceID: "ws", Hash: "h"}); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Close(); err != nil {
+			t.Fatal(err)
+		}
+		c = open(t, catalog.Options{Path: path})
+		<-c.OutboxWake()
+		<-c.SweepWake()
+		if _, err := c.KeyByHash(ctx, "h"); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Ready(ctx); err != nil {
+			t.Fatal(err)
+		}
+	})
+	t.Run("a closed catalog is not ready, and closing again is no error", func(t *testing.T) {
+		t.Parallel()
+		c := open(t, catalog.Options{Path: filepath.Join(t.TempDir(), "c.db")})
+		if err := c.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Ready(ctx); err == nil {
+			t.Fatal("a closed catalog says that it is ready")
+		}
+	})
+	t.Run("a database of a newer version is refused in words", func(t *testing.T) {
+		t.Parallel()
+		path := filepath.Join(t.TempDir(), "c.db")
+		if err := open(t, catalog.Options{Path: path}).Close(); err != nil {
+			t.Fatal(err)
+		}
+		db, err := sql.Open("sqlite", path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer db.Close()
+		if _, err := db.Exec(`INSERT INTO goose_db_version (version_id, is_applied) VALUES (999, 1)`); err != nil {
+			t.Fatal(err)
+		}
+		_, err = catalog.Open(ctx, catalog.Options{Path: path})
+		if err == nil || !strings.Contains(err.Error(), "use a newer version of the program") {
+			t.Fatalf("opening gave %v", err)
+		}
+	})
+	t.Run("a file that is no database is refused", func(t *testing.T) {
+		t.Parallel()
+		if c, err := catalog.Open(ctx, catalog.Options{Path: t.TempDir()}); err == nil {
+			t.Fatal("a folder was opened", c.Close())
+		}
+		if _, err := catalog.Open(ctx, catalog.Options{}); err == nil {
+			t.Fatal("no path was opened")
+		}
+	})
+	t.Run("a cancelled context ends a write and changes nothing", func(t *testing.T) {
+		t.Parallel()
+		c := open(t, catalog.Options{Path: filepath.Join(t.TempDir(), "c.db")})
+		gone, cancel := context.WithCancel(ctx)
+		cancel()
+		if err := c.EnsureWorkspace(gone, "ws", "test"); err == nil {
+			t.Fatal("a cancelled write succeeded")
+		}
+		if err := c.EnsureWorkspace(ctx, "ws", "test"); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+func TestRebind(t *testing.T) {
+	t.Parallel()
+	got := catalog.Rebind(`SELECT '?' FROM t WHERE a = ? AND b LIKE ? ESCAPE '!' AND c = 'it''s ?'`)
+	want := `SELECT '?' FROM t WHERE a = $1 AND b LIKE $2 ESCAPE '!' AND c = 'it''s ?'`
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Fatalf("(-want +got)\n%s", diff)
+	}
 }

@@ -10,6 +10,34 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
+// NewDatasource is a datasource to be created together with its first job. Of the job only ID, Kind and Crawl are
+// taken; the rest follows from the datasource.
+type NewDatasource struct {
+	Datasource domain.Datasource
+	Job        domain.Job
+	Priority   Priority
+}
+
+// Replacement is new content for a datasource that exists. A nil field leaves what is there.
+type Replacement struct {
+	Name     *string
+	Metadata *map[string]any
+	CustomID *string
+	FileName *string
+	Original domain.Original // its type, size and hash go into the datasource's config
+	Job      domain.Job      // of kind ingest; only ID is taken, the rest follows from the datasource
+	Priority Priority
+}
+
+// DatasourceFilter narrows a list of datasources; empty fields do not filter.
+type DatasourceFilter struct {
+	DatastoreID string
+	Status      domain.Status
+	Type        domain.DatasourceType
+	GroupID     string
+	Search      string // a part of the name, the address, the file name or the custom id, in any case
+}
+
 // CreateDatasources stores datasources and puts their first jobs into the outbox, all of them or none, and returns them
 // as stored: status unsynched, both times and JobID set here. It fails with domain.NotFound when a datastore does not
 // exist in the datasource's workspace, and with domain.CodeConflict when an id is taken.

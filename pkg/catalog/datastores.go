@@ -66,8 +66,13 @@ func (c *Catalog) Datastores(ctx context.Context, ws string, p Page) ([]domain.D
 // EachDatastore calls f for every datastore of every workspace until f fails, and returns f's error: for audits and
 // sweeps, which belong to no workspace.
 func (c *Catalog) EachDatastore(ctx context.Context, f func(domain.Datastore) error) error {
-	return each(ctx, c.db.read, scanDatastore, func(d domain.Datastore) string { return d.ID },
-		`SELECT `+datastoreColumns+` FROM datastores WHERE id > ? ORDER BY id LIMIT ?`, nil, f)
+	w := walk[domain.Datastore]{
+		text:  `SELECT ` + datastoreColumns + ` FROM datastores WHERE id > ? ORDER BY id LIMIT ?`,
+		after: []any{""},
+		scan:  scanDatastore,
+		key:   func(d domain.Datastore) []any { return []any{d.ID} },
+	}
+	return w.run(ctx, c.db.read, f)
 }
 
 // UpdateDatastore changes what the patch carries and returns the datastore as it is then.
@@ -130,26 +135,4 @@ func readDatastore(ctx context.Context, q querier, ws, id string) (domain.Datast
 		return domain.Datastore{}, found(err, "datastore", id)
 	}
 	return d, nil
-}
-
-// eachSize is how many rows a walk over a table reads at a time: no transaction stays open while f works.
-const eachSize = 1000
-
-// each walks a table by its key. The text's placeholders are args, the key to start after, and the limit.
-func each[T any](ctx context.Context, q querier, scan func(scanner) (T, error), key func(T) string, text string, args []any, f func(T) error) error {
-	for after := ""; ; {
-		items, err := collect(ctx, q, scan, text, append(args[:len(args):len(args)], after, eachSize)...)
-		if err != nil {
-			return fmt.Errorf("walking the catalog: %w", err)
-		}
-		for _, item := range items {
-			if err := f(item); err != nil {
-				return err
-			}
-		}
-		if len(items) < eachSize {
-			return nil
-		}
-		after = key(items[len(items)-1])
-	}
 }

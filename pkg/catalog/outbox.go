@@ -10,6 +10,16 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
+// Priority orders jobs in the outbox: all of a lower number go before any of a higher one.
+type Priority int
+
+// The priorities. What follows from a job that was admitted already is PriorityFresh, so that what was begun is finished.
+const (
+	PriorityFresh  Priority = 0 // somebody has just added or changed this
+	PriorityPages  Priority = 1 // pages that the crawl of a site found
+	PriorityReplay Priority = 2 // resync of much: what is there stays searchable meanwhile
+)
+
 // enqueue puts the job into the outbox in place of an older one of the datasource. A replaced job keeps its place in
 // the queue: what changes all the time would never go otherwise.
 func (c *Catalog) enqueue(ctx context.Context, t *tx, job domain.Job, p Priority) error {

@@ -8,6 +8,18 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
+// Page asks for one page of a list, newest first.
+type Page struct {
+	Limit  int    // 1 to MaxPageSize; 0 means DefaultPageSize
+	Cursor string // the next cursor of the page before, "" for the first
+}
+
+// DefaultPageSize and MaxPageSize bound Page.Limit.
+const (
+	DefaultPageSize = 50
+	MaxPageSize     = 200
+)
+
 // position is where a page of a list ended. Lists are ordered by creation, newest first, then by id, so that a cursor
 // keeps its meaning while rows come and go.
 type position struct {

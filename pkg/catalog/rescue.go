@@ -10,6 +10,13 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
+// StuckDatasource has waited too long for its job. Job is a new job that does the same, with a fresh id: a stream
+// swallows an id it has seen.
+type StuckDatasource struct {
+	domain.Datasource
+	Job domain.Job
+}
+
 // Stuck returns up to limit datasources that wait for a job which is not in the outbox and of which nothing has been
 // heard since before the given time, the longest silent first. Each comes with a job to put in place of the lost one by
 // Reissue. A site that waits only for its pages is not stuck.
@@ -91,30 +98,4 @@ func (c *Catalog) NewJob(ctx context.Context, d domain.Datasource, kind domain.J
 		return domain.Job{}, fmt.Errorf("reading site %s: %w", d.GroupID, err)
 	}
 	return domain.NewPageJob(site.Datasource, d, domain.NewID(), m), nil
-}
-
-// EachActive calls f for every datasource of the datastore until f fails, and returns f's error: for comparing with
-// what the index holds. Datasources that change meanwhile are seen before or after.
-func (c *Catalog) EachActive(ctx context.Context, datastoreID string, f func(ActiveState) error) error {
-	scan := func(s scanner) (a ActiveState, err error) {
-		var generation int64
-		err = s.Scan(&a.DatasourceID, &generation, &a.Chunks, &a.Status)
-		a.Generation = uint64(generation)
-		return a, err
-	}
-	return each(ctx, c.db.read, scan, func(a ActiveState) string { return a.DatasourceID },
-		`SELECT id, active_generation, chunks, status FROM datasources WHERE datastore_id = ? AND id > ? ORDER BY id LIMIT ?`,
-		[]any{datastoreID}, f)
-}
-
-// EachOriginal calls f with the key of every original that a datasource refers to, until f fails, and returns f's error.
-func (c *Catalog) EachOriginal(ctx context.Context, f func(key string) error) error {
-	type original struct{ id, key string }
-	scan := func(s scanner) (o original, err error) {
-		err = s.Scan(&o.id, &o.key)
-		return o, err
-	}
-	return each(ctx, c.db.read, scan, func(o original) string { return o.id },
-		`SELECT id, original_key FROM datasources WHERE original_key <> '' AND id > ? ORDER BY id LIMIT ?`,
-		nil, func(o original) error { return f(o.key) })
 }

@@ -9,6 +9,13 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
+// SweepTask is a queued sweep. Attempts counts the times it was deferred.
+type SweepTask struct {
+	domain.Sweep
+	Attempts int
+	DueAt    time.Time
+}
+
 // allGenerations is domain.AllGenerations in the signed column.
 const allGenerations = -1
 

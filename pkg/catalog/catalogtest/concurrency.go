@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/sluice/sluice/pkg/catalog"
 	"github.com/sluice/sluice/pkg/domain"
@@ -16,6 +17,7 @@ func testConcurrency(t *testing.T, open Open) {
 		const uploaders, each = 4, 15
 		// The stream: what the dispatcher publishes, workers take. Its capacity holds every job there can be.
 		stream := make(chan domain.Job, 1000)
+		applied := make(chan struct{}, 1) // something has changed since it was last received from
 		var uploads, workers, dispatcher sync.WaitGroup
 		stop := make(chan struct{})
 
@@ -85,6 +87,10 @@ func testConcurrency(t *testing.T, open Open) {
 					if _, err := w.ApplyAll(w.ctx, evs); err != nil {
 						t.Error(err)
 					}
+					select {
+					case applied <- struct{}{}:
+					default:
+					}
 				}
 			})
 		}
@@ -92,7 +98,7 @@ func testConcurrency(t *testing.T, open Open) {
 		if _, err := w.Apply(w.ctx, w.event(site, domain.EventSynched)); err != nil {
 			t.Error(err)
 		}
-		w.waitSynched(uploaders*each*4/5 + uploaders*7 + 1)
+		w.waitSynched(applied, uploaders*each*4/5+uploaders*7+1)
 		close(stop)
 		dispatcher.Wait()
 		close(stream)
@@ -103,15 +109,19 @@ func testConcurrency(t *testing.T, open Open) {
 	})
 }
 
-// waitSynched returns when the datastore holds so many datasources and all are synched. Every look waits for the
-// database, so looking again needs no pause; the test's own deadline ends it.
-func (w *world) waitSynched(want int) {
+// waitSynched returns when the datastore holds so many datasources and all are synched.
+func (w *world) waitSynched(applied <-chan struct{}, want int) {
 	w.t.Helper()
 	for {
 		counts, err := w.DatastoreCounts(w.ctx, w.ws, w.store)
 		ok(w.t, err)
 		if counts[domain.StatusSynched] == int64(want) && len(counts) == 1 {
 			return
+		}
+		select {
+		case <-applied:
+		case <-time.After(time.Minute):
+			w.t.Fatalf("nothing happens any more; datasources by status: %v, want %d synched", counts, want)
 		}
 	}
 }
