@@ -265,7 +265,7 @@ func (d *discovery) read(ctx context.Context, at string, level int, admit bool) 
 		if len(nested) < maxSitemapFiles {
 			nested = append(nested, e.loc)
 		}
-		return ctx.Err()
+		return context.Cause(ctx)
 	})
 	switch {
 	case err == nil:
@@ -319,8 +319,8 @@ func (d *discovery) readNested(ctx context.Context, index *url.URL, nested []str
 
 // entry takes one page address of a sitemap.
 func (d *discovery) entry(ctx context.Context, base, loc string) error {
-	if err := ctx.Err(); err != nil {
-		return err
+	if err := context.Cause(ctx); err != nil {
+		return fmt.Errorf("reading %s: %w", base, err)
 	}
 	u, why := d.scope.take(base, loc, 0)
 	if why != "" {

@@ -252,6 +252,14 @@ func TestDiscover_takes_an_unreachable_sitemap_for_an_error(t *testing.T) {
 			}
 		})
 	}
+	t.Run("one that breaks off after some pages is a problem worth telling", func(t *testing.T) {
+		t.Parallel()
+		s := routes(t, map[string]string{"/cut.xml": "<urlset><url><loc>/a</loc></url><url><loc>/b"})
+		d, links, err := discover(t, local(t), domain.CrawlSpec{Sitemap: s.URL + "/cut.xml"})
+		if err != nil || len(links) != 1 || len(d.Problems) != 1 || !strings.Contains(d.Problems[0], "broken") {
+			t.Errorf("got %+v, %v", d, err)
+		}
+	})
 	t.Run("one in an index that is gone is a problem worth telling", func(t *testing.T) {
 		t.Parallel()
 		d, links, err := discover(t, local(t), domain.CrawlSpec{Sitemap: s.URL + "/index.xml"})
@@ -327,6 +335,18 @@ func TestDiscover_hands_back_the_error_of_emit(t *testing.T) {
 	_, err := local(t).Discover(context.Background(), domain.CrawlSpec{URL: s.URL}, func([]domain.Link) error { return want })
 	var e *Error
 	if !errors.Is(err, want) || errors.As(err, &e) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestDiscover_ends_with_its_context(t *testing.T) {
+	t.Parallel()
+	s := serve(t, site.Handler())
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	_, err := local(t).Discover(ctx, domain.CrawlSpec{URL: s.URL}, func([]domain.Link) error { return nil })
+	var e *Error
+	if !errors.Is(err, context.Canceled) || errors.As(err, &e) {
 		t.Errorf("got %v", err)
 	}
 }

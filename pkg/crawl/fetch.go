@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"strings"
 
 	"github.com/gocolly/colly/v2"
 
@@ -184,6 +185,11 @@ func (c *Crawler) step(ctx context.Context, col *colly.Collector, h *hop, u *url
 	if err != nil { // the page has come, only its HTML could not be parsed: extraction will have its own opinion
 		c.opts.Log.DebugContext(ctx, "links not read", "url", u.String(), "error", err)
 	}
+	if h.body != nil {
+		if err := h.body.rewind(); err != nil {
+			return nil, fmt.Errorf("reading the kept body of %s: %w", u, err)
+		}
+	}
 	switch {
 	case h.status == http.StatusNotModified && (header.Get("If-None-Match") != "" || header.Get("If-Modified-Since") != ""):
 		return nil, nil
@@ -202,7 +208,8 @@ func (c *Crawler) step(ctx context.Context, col *colly.Collector, h *hop, u *url
 // badAddress says what is wrong with an address that cannot even be read.
 func (c *Crawler) badAddress(raw string, err error) error {
 	if errors.Is(err, errURLTooLong) {
-		return permanent(raw[:100], "%.100s… cannot be fetched: %v", raw, err).because(err)
+		begin := strings.ToValidUTF8(raw[:100], "")
+		return permanent(begin, "%s… cannot be fetched: %v", begin, err).because(err)
 	}
 	if u, perr := url.Parse(raw); perr == nil && u.Scheme != "" {
 		if err := c.guard.checkURL(u); err != nil {

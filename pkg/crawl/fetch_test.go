@@ -5,6 +5,8 @@ import (
 	"compress/gzip"
 	"compress/zlib"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -363,7 +365,7 @@ func TestFetch_of_a_root_that_has_moved_takes_links_where_it_went(t *testing.T) 
 
 func TestFetch_unpacks_bodies(t *testing.T) {
 	t.Parallel()
-	text := strings.Repeat("<p>packed text ", 200_000) // over memoryBody, so that the file path runs too
+	text := strings.Repeat("packed text ", 200_000) // over memoryBody, so that the file path runs too
 	pack := map[string]func([]byte) []byte{
 		"gzip":       gzipped,
 		"deflate":    zlibbed,
@@ -377,7 +379,7 @@ func TestFetch_unpacks_bodies(t *testing.T) {
 				if !strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
 					t.Errorf("Accept-Encoding is %q", r.Header.Get("Accept-Encoding"))
 				}
-				w.Header().Set("Content-Type", "text/html")
+				w.Header().Set("Content-Type", "text/plain")
 				w.Header().Set("Content-Encoding", encoding)
 				_, _ = w.Write(f([]byte(text)))
 			}))
@@ -411,6 +413,34 @@ func zlibbed(b []byte) []byte {
 	_, _ = w.Write(b)
 	_ = w.Close()
 	return buf.Bytes()
+}
+
+func TestFetch_over_TLS_and_HTTP2(t *testing.T) {
+	t.Parallel()
+	protos := make(chan string, 10)
+	h := site.Handler()
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		protos <- r.Proto
+		h.ServeHTTP(w, r)
+	}))
+	s.EnableHTTP2 = true
+	s.StartTLS()
+	t.Cleanup(s.Close)
+	c := local(t)
+	roots := x509.NewCertPool()
+	roots.AddCert(s.Certificate())
+	c.transport.TLSClientConfig = &tls.Config{RootCAs: roots}
+	d, links, err := discover(t, c, domain.CrawlSpec{URL: s.URL})
+	if err != nil || d.Found != len(sitePages) {
+		t.Fatalf("got %+v, %v", d, err)
+	}
+	p, _, err := fetch(t, c, PageRequest{URL: links[1].URL})
+	if err != nil || !strings.HasPrefix(p.Title, "About us") || !strings.HasPrefix(p.URL, "https://") {
+		t.Errorf("got %+v, %v", p, err)
+	}
+	if got := <-protos; got != "HTTP/2.0" {
+		t.Errorf("spoke %s", got)
+	}
 }
 
 func TestFetch_leaves_no_temporary_file(t *testing.T) {
@@ -517,6 +547,7 @@ func TestFetch_reads_what_the_page_says_about_itself(t *testing.T) {
 		"header with a date before noindex": {tag: "unavailable_after: 25 Jun 2030 15:00:00 PST, noindex", noIndex: true, links: []string{"/a", "/b"}},
 		"a canonical address":               {head: `<link rel="canonical" href="/real?utm_source=x#y">`, canonical: "/real", links: []string{"/real", "/a", "/b"}},
 		"a base address":                    {head: `<base href="/sub/">`, links: []string{"/a", "/sub/b"}},
+		"a base that is no web address":     {head: `<base href="javascript:x">`, links: []string{"/a", "/b"}},
 		"a next page and a translation": {
 			head:  `<link rel=next href="/2"><link rel=alternate hreflang=de href=/de/><link rel=alternate type=application/rss+xml href=/feed>`,
 			links: []string{"/2", "/de/", "/a", "/b"},

@@ -37,8 +37,11 @@ func newPageReader(product string, req PageRequest, sc *scope) *pageReader {
 // register sets the callbacks. They run for every HTML answer, so also for a redirect's, which has no body here.
 func (p *pageReader) register(col *colly.Collector) {
 	col.OnHTML("html", func(e *colly.HTMLElement) {
-		p.base = e.Request.AbsoluteURL("")
 		p.final = e.Request.URL
+		// As in browsers, a base that is no web address is none.
+		if p.base = e.Request.AbsoluteURL(""); !isWebAddress(p.base) {
+			p.base = p.final.String()
+		}
 	})
 	col.OnHTML("title", func(e *colly.HTMLElement) {
 		if p.title == "" && e.DOM.ParentsFiltered("svg").Length() == 0 {
@@ -72,7 +75,7 @@ func (p *pageReader) register(col *colly.Collector) {
 func (p *pageReader) onLinkElement(e *colly.HTMLElement) {
 	rel, href := e.Attr("rel"), e.Attr("href")
 	if hasToken(rel, "canonical") && p.canonical == "" {
-		if u, err := normaliseRef(e.Request.AbsoluteURL(""), href); err == nil {
+		if u, err := normaliseRef(p.base, href); err == nil {
 			p.canonical = u
 		}
 	}
@@ -167,6 +170,11 @@ func refreshTarget(content string) string {
 		return ""
 	}
 	return strings.Trim(strings.TrimSpace(target), `'"`)
+}
+
+func isWebAddress(s string) bool {
+	_, err := parseRef("", s)
+	return err == nil
 }
 
 func hasToken(list, token string) bool {

@@ -1,8 +1,15 @@
 package crawl
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -62,6 +69,78 @@ func TestParseRobots_finds_the_rules_that_bind_us(t *testing.T) {
 		})
 	}
 }
+
+func TestRobotsCache_asks_again_when_the_first_asker_gives_up(t *testing.T) {
+	t.Parallel()
+	asked := make(chan struct{}, 2)
+	var n atomic.Int32
+	s := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/robots.txt" && n.Add(1) == 1 {
+			asked <- struct{}{}
+			<-r.Context().Done()
+			return
+		}
+		_, _ = io.WriteString(w, "User-agent: *\nDisallow: /x")
+	}))
+	c := local(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	first, second := make(chan error, 1), make(chan error, 1)
+	go func() {
+		_, err := c.Fetch(ctx, PageRequest{URL: s.URL + "/a"})
+		first <- err
+	}()
+	<-asked
+	go func() {
+		p, err := c.Fetch(t.Context(), PageRequest{URL: s.URL + "/b"})
+		_ = p.Close()
+		second <- err
+	}()
+	cancel()
+	if err := <-first; !errors.Is(err, context.Canceled) {
+		t.Errorf("the first ended with %v", err)
+	}
+	if err := <-second; err != nil {
+		t.Errorf("the second ended with %v", err)
+	}
+}
+
+func TestRobotsCache_forgets_hosts_and_what_is_old(t *testing.T) {
+	t.Parallel()
+	var n atomic.Int32
+	answer := http.NewFileTransport(http.FS(fstest.MapFS{"robots.txt": {Data: []byte("User-agent: *\nDisallow: /x")}}))
+	now := time.Unix(0, 0)
+	c := &robotsCache{
+		product: "SluiceBot", timeout: time.Minute, now: func() time.Time { return now }, hosts: map[string]*robotsEntry{},
+		transport: roundTripper(func(r *http.Request) (*http.Response, error) { n.Add(1); return answer.RoundTrip(r) }),
+	}
+	ask := func(host string) {
+		t.Helper()
+		if r, err := c.get(t.Context(), mustParse(t, "http://"+host+"/a")); err != nil || len(r.text) == 0 {
+			t.Fatalf("got %+v, %v", r, err)
+		}
+	}
+	ask("e.com")
+	now = now.Add(robotsFresh - time.Second)
+	ask("e.com")
+	if n.Load() != 1 {
+		t.Errorf("asked %d times within the hour", n.Load())
+	}
+	now = now.Add(2 * time.Second)
+	ask("e.com")
+	if n.Load() != 2 {
+		t.Errorf("asked %d times after an hour", n.Load())
+	}
+	for i := range maxRobotsHosts + 50 {
+		ask(fmt.Sprintf("h%d.com", i))
+	}
+	if len(c.hosts) > maxRobotsHosts {
+		t.Errorf("%d hosts are kept", len(c.hosts))
+	}
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 func FuzzRobots(f *testing.F) {
 	for _, s := range []string{

@@ -13,6 +13,9 @@ import (
 // maxHTMLBytes is how much of an HTML page is parsed for links and title; the page itself may be larger.
 const maxHTMLBytes = 8 << 20
 
+// charsetBytes is how much of a page is looked at to find an encoding that its header does not declare.
+const charsetBytes = 64 << 10
+
 // pageRequest marks, in a request's context, the request for the page itself. Colly's own question for robots.txt
 // lacks it.
 type pageRequest struct{}
@@ -121,7 +124,8 @@ func (h *hop) keep(req *http.Request, res *http.Response) error {
 	return nil
 }
 
-// forColly makes the answer that colly sees: a type it can go by, and a body only where it is HTML.
+// forColly makes the answer that colly sees: a type it can go by, and a body only where it is HTML. Colly reads from
+// the kept body, which is to be rewound afterwards.
 func (h *hop) forColly(req *http.Request, res *http.Response) (*http.Response, error) {
 	out := *res
 	out.Request = req
@@ -135,14 +139,14 @@ func (h *hop) forColly(req *http.Request, res *http.Response) (*http.Response, e
 	if h.body == nil || !h.kind.isHTML() {
 		return &out, nil
 	}
-	head, err := h.body.head(maxHTMLBytes)
-	if err != nil {
-		return nil, err
-	}
 	if h.kind.charset == "" {
+		head, err := h.body.head(charsetBytes)
+		if err != nil {
+			return nil, err
+		}
 		out.Header.Set("Content-Type", contentType{media: h.kind.media, charset: guessCharset(head)}.String())
 	}
-	out.Body = io.NopCloser(bytes.NewReader(head))
+	out.Body = io.NopCloser(io.LimitReader(h.body, maxHTMLBytes))
 	return &out, nil
 }
 
