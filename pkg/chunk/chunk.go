@@ -7,6 +7,7 @@
 package chunk
 
 import (
+	"github.com/sluice/sluice/pkg/analysis"
 	"github.com/sluice/sluice/pkg/domain"
 )
 
@@ -23,9 +24,9 @@ type Options struct {
 	MaxTokens    int // no chunk holds more, unless a single grapheme does; default DefaultMaxTokens, at least TargetTokens
 	MaxChunks    int // a document that makes more is refused; default DefaultMaxChunks
 
-	// Sentences returns the sentences of a text in reading order. They may be trimmed; what lies between two of
-	// them is counted to the first. Default: Unicode sentence boundaries.
-	Sentences func(text string) []string
+	// Sentences returns the sentences of a text in reading order, without overlap; what lies between two of them is
+	// counted to the first. Default: the function Sentences.
+	Sentences func(text string) []analysis.Span
 }
 
 // Chunker cuts documents. It is safe for concurrent use.
@@ -46,7 +47,7 @@ func New(opts Options) *Chunker {
 		opts.MaxChunks = DefaultMaxChunks
 	}
 	if opts.Sentences == nil {
-		opts.Sentences = unicodeSentences
+		opts.Sentences = Sentences
 	}
 	return &Chunker{opts: opts}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/clipperhouse/uax29/v2/graphemes"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sluice/sluice/pkg/analysis"
 	"github.com/sluice/sluice/pkg/domain"
 )
 
@@ -235,8 +236,8 @@ func TestChunksRefusesADocumentOfTooManyChunks(t *testing.T) {
 
 func TestChunksTakesSentencesThatAreTrimmed(t *testing.T) {
 	t.Parallel()
-	c := New(Options{TargetTokens: 6, MaxTokens: 8, Sentences: func(s string) []string {
-		return []string{"One two three.", "Four five six."}
+	c := New(Options{TargetTokens: 6, MaxTokens: 8, Sentences: func(string) []analysis.Span {
+		return []analysis.Span{{Start: 2, End: 16}, {Start: 19, End: 33}}
 	}})
 	chunks, err := c.Chunks(&domain.Document{Blocks: []domain.Block{para("  One two three.   Four five six. ")}})
 	if err != nil {

@@ -6,7 +6,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/clipperhouse/uax29/v2/graphemes"
-	"github.com/clipperhouse/uax29/v2/sentences"
 	"github.com/clipperhouse/uax29/v2/words"
 
 	"github.com/sluice/sluice/pkg/domain"
@@ -48,16 +47,10 @@ func (o Options) proseOf(text string) []piece {
 // sentenceStarts calls f for the start of every sentence but the first: what lies between two sentences belongs to
 // the one before.
 func (o Options) sentenceStarts(text string, f func(at int)) {
-	searched := 0
 	for i, s := range o.Sentences(text) {
-		at := strings.Index(text[searched:], s)
-		if s == "" || at < 0 {
-			continue
-		}
 		if i > 0 {
-			f(searched + at)
+			f(s.Start)
 		}
-		searched += at + len(s)
 	}
 }
 
@@ -158,36 +151,4 @@ func runeStart(s string, i int) int {
 		i--
 	}
 	return i
-}
-
-// unicodeSentences divides at Unicode sentence boundaries (UAX #29), except that a line break inside a sentence does
-// not end it: text files and PDFs wrap their lines.
-func unicodeSentences(text string) []string {
-	var out []string
-	start := 0
-	for it := sentences.FromString(text); it.Next(); {
-		if wrapped(it.Value()) {
-			continue
-		}
-		out = append(out, text[start:it.End()])
-		start = it.End()
-	}
-	if start < len(text) {
-		out = append(out, text[start:])
-	}
-	return out
-}
-
-// wrapped reports whether a segment ends in a line break that does not end a sentence.
-func wrapped(segment string) bool {
-	body := strings.TrimRightFunc(segment, unicode.IsSpace)
-	if body == "" {
-		return false
-	}
-	tail := segment[len(body):]
-	if strings.Count(tail, "\n") != 1 {
-		return false
-	}
-	last, _ := utf8.DecodeLastRuneInString(body)
-	return !unicode.Is(unicode.STerm, last) && last != ':'
 }

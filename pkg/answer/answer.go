@@ -1,0 +1,229 @@
+// Package answer turns a question to an agent into an answer with sources: it retrieves fragments, writes the prompt,
+// lets a provider answer, checks the citations while the text streams, and keeps the conversation.
+//
+// Documents are data. They stand in the prompt behind fences that no document can close, marks of their own are made
+// harmless, and a citation of something that was not given is taken out of the answer.
+package answer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/sluice/sluice/pkg/chunk"
+	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/retrieve"
+)
+
+// Retriever finds fragments.
+type Retriever interface {
+	Retrieve(ctx context.Context, req retrieve.Request) (retrieve.Result, error)
+}
+
+// Datastores finds the datastores of an agent.
+type Datastores interface {
+	// Datastore fails with domain.CodeNotFound when the workspace has none with this id.
+	Datastore(ctx context.Context, workspaceID, id string) (domain.Datastore, error)
+}
+
+// Deps are what an Answerer works with. All are needed.
+type Deps struct {
+	Retriever     Retriever
+	Datastores    Datastores
+	Conversations Conversations
+	Provider      Provider
+	Now           func() time.Time
+	NewID         func() string
+}
+
+// Options tune an Answerer. The zero value takes the defaults.
+type Options struct {
+	Timeout       time.Duration // of one answer from question to end; default 5 minutes
+	Fragments     int           // retrieved for an answer, 1 to retrieve.MaxTopK; default 10
+	ContextTokens int           // of fragments in a prompt; default 3,000
+	HistoryTokens int           // of earlier messages in a prompt; default 1,500
+	MinScore      float64       // a fragment that scores less is not relevant; default DefaultMinScore, negative takes all
+}
+
+// DefaultMinScore parts relevant fragments from the rest; see retrieve.Result.Fragments for what a score means.
+const DefaultMinScore = 0.2
+
+// maxAnswerBytes bounds what is taken from a provider.
+const maxAnswerBytes = 1 << 20
+
+// storeTimeout is how long storing an exchange may take once its reader has left.
+const storeTimeout = 10 * time.Second
+
+// Answer is what an agent says.
+type Answer struct {
+	Text           string
+	ConversationID string
+	VisitorID      string
+
+	// Sources are the fragments cited, in order of their numbers, which Citation holds. An answer that cites nothing has
+	// the fragments that the model was given, with Citation 0. When the documents have nothing on the question there are
+	// none.
+	Sources []domain.Fragment
+
+	Model            string // as the provider names it, "" when no model was asked
+	PromptTokens     int64
+	CompletionTokens int64
+}
+
+// Answerer answers questions. It is safe for concurrent use.
+type Answerer struct {
+	deps  Deps
+	opts  Options
+	turns turns
+}
+
+// New returns an Answerer.
+func New(deps Deps, opts Options) *Answerer {
+	if opts.Timeout <= 0 {
+		opts.Timeout = 5 * time.Minute
+	}
+	if opts.Fragments <= 0 {
+		opts.Fragments = 10
+	}
+	opts.Fragments = min(opts.Fragments, retrieve.MaxTopK)
+	if opts.ContextTokens <= 0 {
+		opts.ContextTokens = 3000
+	}
+	if opts.HistoryTokens <= 0 {
+		opts.HistoryTokens = 1500
+	}
+	if opts.MinScore == 0 {
+		opts.MinScore = DefaultMinScore
+	}
+	return &Answerer{deps: deps, opts: opts}
+}
+
+// Answer answers a question. Text is passed to emit as it comes, citations already checked; a nil emit has the answer
+// made in one piece. The caller has checked that the agent may be asked.
+//
+// Questions of one conversation are answered one after the other. Question and answer are stored together when the
+// answer is complete. When emit fails or ctx is cancelled, what has been passed on by then is stored as the answer:
+// the reader has seen it and may go on from there. When the provider fails nothing is stored, so that the question can
+// be put again.
+//
+// It fails with domain.CodeInvalid when the request is out of bounds (every fault named), domain.CodeNotFound when the
+// conversation is not the agent's and visitor's, domain.CodeUnavailable when an engine or the model cannot be reached
+// in time, and with emit's error when emit fails. ConversationID and VisitorID of the Answer are set as soon as they are
+// known, also when it fails.
+func (a *Answerer) Answer(ctx context.Context, req Request, emit func(text string) error) (Answer, error) {
+	if err := req.check(); err != nil {
+		return Answer{}, err
+	}
+	outer := ctx
+	ctx, cancel := context.WithTimeout(ctx, a.opts.Timeout)
+	defer cancel()
+	if req.ConversationID != "" {
+		release, err := a.turns.take(ctx, req.ConversationID)
+		if err != nil {
+			return Answer{}, a.timedOut(outer, err)
+		}
+		defer release()
+	}
+	s, err := a.open(ctx, req)
+	if err != nil {
+		return Answer{}, a.timedOut(outer, err)
+	}
+	ans := Answer{ConversationID: s.conversation.ID, VisitorID: s.conversation.VisitorID}
+	prompt, grounded, err := a.prepare(ctx, req, s, emit != nil)
+	if err != nil {
+		return ans, a.timedOut(outer, err)
+	}
+	d := newDelivery(prompt.Fragments, emit)
+	if grounded && len(prompt.Fragments) == 0 {
+		err = d.write(phrasesFor(req.Query).nothing)
+	} else {
+		var done Completion
+		done, err = a.deps.Provider.Complete(ctx, prompt, d.write)
+		ans.Model, ans.PromptTokens, ans.CompletionTokens = done.Model, done.PromptTokens, done.CompletionTokens
+	}
+	if err == nil {
+		err = d.finish()
+	}
+	ans.Text, ans.Sources = d.text.String(), d.sources()
+	left := d.failed != nil || outer.Err() != nil
+	if err != nil && (!left || strings.TrimSpace(ans.Text) == "") {
+		return ans, a.timedOut(outer, err)
+	}
+	kept, done := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
+	defer done()
+	return ans, errors.Join(err, a.store(kept, s, req.Query, ans.Text, ans.Sources))
+}
+
+// timedOut says in words that the answer's own time-out has passed; other errors stay as they are.
+func (a *Answerer) timedOut(outer context.Context, err error) error {
+	if outer.Err() != nil || !errors.Is(err, context.DeadlineExceeded) || domain.CodeOf(err) != domain.CodeInternal {
+		return err
+	}
+	return &domain.Error{
+		Code:    domain.CodeUnavailable,
+		Message: fmt.Sprintf("the answer took longer than %s; try again", a.opts.Timeout),
+		Err:     err,
+	}
+}
+
+// prepare retrieves the fragments and writes the prompt. grounded says that without fragments there is no answer.
+func (a *Answerer) prepare(ctx context.Context, req Request, s session, stream bool) (p Prompt, grounded bool, err error) {
+	style := req.style()
+	p = Prompt{
+		Model:    req.model(),
+		Stream:   stream,
+		Params:   req.params(),
+		Question: req.Query,
+		Search:   searchQuery(req.Query, s.history),
+	}
+	stores, err := a.datastores(ctx, req.Agent)
+	if err != nil {
+		return p, false, err
+	}
+	if len(stores) > 0 {
+		found, err := a.deps.Retriever.Retrieve(ctx, retrieve.Request{
+			WorkspaceID: req.Agent.WorkspaceID,
+			Datastores:  stores,
+			Query:       p.Search,
+			TopK:        a.opts.Fragments,
+			Filters:     req.Filters,
+		})
+		if err != nil {
+			return p, false, fmt.Errorf("retrieving for the answer: %w", err)
+		}
+		p.Fragments = a.relevant(found.Fragments)
+		p.TermWeights = found.TermWeights
+	}
+	p.System, p.Messages = style.prompt(materials{question: req.Query, fragments: p.Fragments, history: s.history})
+	return p, len(stores) > 0 && style.grounded(), nil
+}
+
+// datastores returns the agent's datastores; one that has been deleted meanwhile is left out.
+func (a *Answerer) datastores(ctx context.Context, agent domain.Agent) ([]domain.Datastore, error) {
+	var out []domain.Datastore
+	for _, id := range agent.DatastoreIDs {
+		ds, err := a.deps.Datastores.Datastore(ctx, agent.WorkspaceID, id)
+		if domain.CodeOf(err) == domain.CodeNotFound {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("reading datastore %s of agent %s: %w", id, agent.ID, err)
+		}
+		out = append(out, ds)
+	}
+	return out, nil
+}
+
+// relevant keeps the fragments that score enough, best first, within the budget of tokens.
+func (a *Answerer) relevant(fragments []domain.Fragment) []domain.Fragment {
+	budget := a.opts.ContextTokens
+	for i, f := range fragments {
+		budget -= chunk.Tokens(f.Text)
+		if f.Score < a.opts.MinScore || budget < 0 && i > 0 {
+			return fragments[:i]
+		}
+	}
+	return fragments
+}

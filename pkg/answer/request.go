@@ -1,0 +1,118 @@
+package answer
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/retrieve"
+)
+
+// Bounds of a request.
+const (
+	MaxVisitorIDBytes = 200
+	MaxPromptBytes    = 64 << 10 // of each prompt and template
+	MaxAnswerTokens   = 128_000  // of maxTokens
+)
+
+// Request is one question for an agent. Nil overrides leave what the agent has.
+type Request struct {
+	Agent          domain.Agent
+	Query          string // 1 to retrieve.MaxQueryCharacters characters
+	ConversationID string // "": a new conversation
+	VisitorID      string // "": that of the conversation, or a new one
+	Filters        domain.Filters
+
+	Temperature      *float64
+	ModelName        *string
+	MaxTokens        *int
+	PresencePenalty  *float64
+	FrequencyPenalty *float64
+	TopP             *float64
+	SystemPrompt     *string
+	UserPrompt       *string
+	PromptType       *domain.PromptType // deprecated
+	PromptTemplate   *string            // deprecated
+}
+
+// check names every fault of the request.
+func (r Request) check() error {
+	var faults []domain.FieldError
+	fault := func(field, format string, args ...any) {
+		faults = append(faults, domain.FieldError{Field: field, Message: fmt.Sprintf(format, args...)})
+	}
+	switch n := utf8.RuneCountInString(r.Query); {
+	case strings.TrimSpace(r.Query) == "":
+		fault("query", "must not be empty")
+	case n > retrieve.MaxQueryCharacters:
+		fault("query", "has %d characters, the most is %d", n, retrieve.MaxQueryCharacters)
+	}
+	if r.ConversationID != "" && !domain.ValidID(r.ConversationID) {
+		fault("conversationId", "%.40q is no conversation's id; leave it out to begin a conversation", r.ConversationID)
+	}
+	if len(r.VisitorID) > MaxVisitorIDBytes || !utf8.ValidString(r.VisitorID) || strings.ContainsRune(r.VisitorID, 0) {
+		fault("visitorId", "must be text of at most %d bytes", MaxVisitorIDBytes)
+	}
+	between := func(field string, v *float64, low, high float64) {
+		if v != nil && !(*v >= low && *v <= high) { // so that NaN is refused
+			fault(field, "is %g, must be %.1f to %.1f", *v, low, high)
+		}
+	}
+	between("temperature", r.Temperature, 0, 1)
+	between("presencePenalty", r.PresencePenalty, -2, 2)
+	between("frequencyPenalty", r.FrequencyPenalty, -2, 2)
+	between("topP", r.TopP, 0, 1)
+	if r.MaxTokens != nil && (*r.MaxTokens < 1 || *r.MaxTokens > MaxAnswerTokens) {
+		fault("maxTokens", "is %d, must be 1 to %d", *r.MaxTokens, MaxAnswerTokens)
+	}
+	if r.ModelName != nil && !slices.Contains(domain.ModelNames, *r.ModelName) {
+		fault("modelName", "is %.40q, must be one of %s", *r.ModelName, strings.Join(domain.ModelNames, ", "))
+	}
+	if t := r.PromptType; t != nil && *t != domain.PromptRaw && *t != domain.PromptCustomerSupport {
+		fault("promptType", "is %.40q, must be %s or %s", *t, domain.PromptRaw, domain.PromptCustomerSupport)
+	}
+	for _, p := range []struct {
+		field string
+		text  *string
+	}{{"systemPrompt", r.SystemPrompt}, {"userPrompt", r.UserPrompt}, {"promptTemplate", r.PromptTemplate}} {
+		if p.text != nil && len(*p.text) > MaxPromptBytes {
+			fault(p.field, "has %d bytes, the most is %d", len(*p.text), MaxPromptBytes)
+		}
+	}
+	if len(faults) == 0 {
+		return nil
+	}
+	parts := make([]string, len(faults))
+	for i, f := range faults {
+		parts[i] = f.Field + ": " + f.Message
+	}
+	return &domain.Error{Code: domain.CodeInvalid, Message: strings.Join(parts, "; "), Fields: faults}
+}
+
+// model is the interface's name of the model to use.
+func (r Request) model() string {
+	switch {
+	case r.ModelName != nil:
+		return *r.ModelName
+	case r.Agent.ModelName != "":
+		return r.Agent.ModelName
+	default:
+		return domain.DefaultModelName
+	}
+}
+
+func (r Request) params() Params {
+	p := Params{
+		Temperature:      r.Temperature,
+		TopP:             r.TopP,
+		PresencePenalty:  r.PresencePenalty,
+		FrequencyPenalty: r.FrequencyPenalty,
+		MaxTokens:        r.MaxTokens,
+	}
+	if p.Temperature == nil && p.TopP == nil { // altering both is advised against
+		p.Temperature = &r.Agent.Temperature
+	}
+	return p
+}
