@@ -30,6 +30,12 @@ func (w *worker) deliver(msg jetstream.Msg) {
 		w.log.Error("message without metadata", "subject", msg.Subject(), "error", err)
 		return
 	}
+	if !w.claim(meta.Sequence.Stream) {
+		// The slot that has it goes on extending the lease, which is one for all deliveries of a message.
+		w.opts.Observe(Outcome{Kind: w.kind, Generation: meta.Sequence.Stream, Result: Held})
+		return
+	}
+	defer w.release(meta.Sequence.Stream)
 	if d.job, err = decodeJob(msg.Subject(), msg.Data()); err != nil {
 		d.job = domain.Job{Generation: meta.Sequence.Stream}
 		d.settle(func(ctx context.Context) (Result, error) { return d.buryForeign(ctx, err) })

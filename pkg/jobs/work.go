@@ -95,7 +95,8 @@ const (
 	Retried    Result = "retried"     // the job comes back later
 	HandedBack Result = "handed_back" // the worker stopped, or it was not the job's turn (Later): it comes back, uncounted
 	Dead       Result = "dead"        // the job was given up
-	Unsettled  Result = "unsettled"   // the outcome could not be stored; the job comes back after AckWait
+	Unsettled  Result = "unsettled"   // the outcome could not be stored; the job comes back later
+	Held       Result = "held"        // the job is running in this process already: its lease was lost for a moment
 )
 
 // Outcome is what became of one delivery of a job.
@@ -128,6 +129,7 @@ func (b *Broker) Work(ctx context.Context, kind domain.JobKind, o WorkerOptions,
 		broker: b, kind: kind, opts: o, handler: h, run: run, stopping: ctx,
 		retry: backoff{min: o.RetryMin, max: o.RetryMax},
 		log:   b.log.With("kind", kind),
+		held:  map[uint64]bool{},
 	}
 	if _, err := w.consumer(ctx); err != nil {
 		if ctx.Err() != nil {
@@ -167,6 +169,27 @@ type worker struct {
 	stopping context.Context // ends when no more jobs are to be taken
 	retry    backoff
 	log      logger
+
+	mu   sync.Mutex
+	held map[uint64]bool // generations that are being dealt with
+}
+
+// claim takes a generation, unless a slot of this worker has it. A machine too busy to send heartbeats in time is
+// handed its own jobs a second time; running them twice would make it busier still, and count as a crash.
+func (w *worker) claim(generation uint64) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.held[generation] {
+		return false
+	}
+	w.held[generation] = true
+	return true
+}
+
+func (w *worker) release(generation uint64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.held, generation)
 }
 
 // logger is the part of slog.Logger that is used here.

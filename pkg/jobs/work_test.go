@@ -346,6 +346,36 @@ func TestWorkKeepsALongJobToItself(t *testing.T) {
 	}
 }
 
+func TestAJobWhoseLeaseWasLostIsNotRunTwiceByItsWorker(t *testing.T) {
+	t.Parallel()
+	b := newBroker(t)
+	var runs atomic.Int32
+	begun, release := make(chan struct{}, 2), make(chan struct{})
+	w := work(t, b, domain.JobIngest, WorkerOptions{Concurrency: 2}, func(context.Context, domain.Job) error {
+		runs.Add(1)
+		begun <- struct{}{}
+		<-release
+		return nil
+	})
+	gen := publish(t, b, newJob(domain.JobIngest))
+	receive(t, begun, "the run")
+	// To the server, a lease that ran out and a delivery that was refused are the same.
+	ack := fmt.Sprintf("$JS.ACK.%s.%s.1.%d.1.0.0", StreamJobs, workerName(domain.JobIngest), gen)
+	if err := b.conn.nc.Publish(ack, []byte("-NAK")); err != nil {
+		t.Fatal(err)
+	}
+	if out := receive(t, w.outcomes, "the second delivery"); out.Result != Held || out.Generation != gen {
+		t.Errorf("outcome is %+v, want it held", out)
+	}
+	close(release)
+	if out := receive(t, w.outcomes, "the outcome"); out.Result != Done || runs.Load() != 1 {
+		t.Errorf("outcome is %+v after %d runs", out, runs.Load())
+	}
+	if backlog, err := b.Backlog(testContext(t), domain.JobIngest); err != nil || backlog.Unfinished() != 0 {
+		t.Errorf("backlog is %+v, %v", backlog, err)
+	}
+}
+
 func TestWorkBoundsTheRun(t *testing.T) {
 	t.Parallel()
 

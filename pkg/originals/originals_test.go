@@ -10,6 +10,7 @@ import (
 	"io"
 	"log/slog"
 	"math/rand/v2"
+	"os"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -24,7 +25,13 @@ import (
 	"github.com/sluice/sluice/pkg/jobs/natsd"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(envChild); dir != "" {
+		fmt.Fprintln(os.Stderr, child(dir))
+		os.Exit(1)
+	}
+	goleak.VerifyTestMain(m)
+}
 
 var quiet = slog.New(slog.NewTextHandler(io.Discard, nil))
 

@@ -183,6 +183,16 @@ func TestStartIsQuickAndSmall(t *testing.T) {
 	}
 }
 
+func TestWritesAreSyncedUnlessToldOtherwise(t *testing.T) {
+	t.Parallel()
+	for noSync, want := range map[bool]bool{false: true, true: false} {
+		opts, err := Options{Dir: "x", NoSync: noSync}.server()
+		if err != nil || opts.SyncAlways != want {
+			t.Errorf("NoSync %t: every write is synced: %t, %v", noSync, opts.SyncAlways, err)
+		}
+	}
+}
+
 func TestLogKeepsToWhatMatters(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
