@@ -1,0 +1,197 @@
+package extract
+
+import (
+	"bytes"
+	"mime"
+	"net/http"
+	"path"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// The MIME types of the formats that can be read.
+const (
+	TypeCSV      = "text/csv"
+	TypeText     = "text/plain"
+	TypeMarkdown = "text/markdown"
+	TypeHTML     = "text/html"
+	TypeJSON     = "application/json"
+	TypePDF      = "application/pdf"
+	TypeDocx     = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
+	TypePptx     = "application/vnd.openxmlformats-officedocument.presentationml.presentation"
+	TypeXlsx     = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+)
+
+// typeOLE is what Word, Excel and PowerPoint files before 2007 are, and encrypted ones of today.
+const typeOLE = "application/x-ole-storage"
+
+// SupportedTypes lists the MIME types that Parse reads.
+func SupportedTypes() []string {
+	return []string{TypeCSV, TypeText, TypeMarkdown, TypePDF, TypeJSON, TypePptx, TypeDocx, TypeXlsx, TypeHTML}
+}
+
+// Supported reports whether the MIME type, as DetectType gives it, can be read.
+func Supported(mimeType string) bool { return slices.Contains(SupportedTypes(), mimeType) }
+
+var typeByExtension = map[string]string{
+	".csv": TypeCSV, ".tsv": TypeCSV, ".tab": TypeCSV,
+	".txt": TypeText, ".text": TypeText, ".log": TypeText, ".rst": TypeText, ".adoc": TypeText,
+	".md": TypeMarkdown, ".markdown": TypeMarkdown, ".mdown": TypeMarkdown, ".mkd": TypeMarkdown, ".mdx": TypeMarkdown,
+	".html": TypeHTML, ".htm": TypeHTML, ".xhtml": TypeHTML, ".shtml": TypeHTML,
+	".json": TypeJSON, ".jsonl": TypeJSON, ".ndjson": TypeJSON, ".geojson": TypeJSON,
+	".pdf":  TypePDF,
+	".docx": TypeDocx, ".docm": TypeDocx, ".dotx": TypeDocx,
+	".pptx": TypePptx, ".pptm": TypePptx, ".ppsx": TypePptx,
+	".xlsx": TypeXlsx, ".xlsm": TypeXlsx, ".xltx": TypeXlsx,
+}
+
+// typeAliases are other names under which senders declare the same formats.
+var typeAliases = map[string]string{
+	"application/csv": TypeCSV, "text/comma-separated-values": TypeCSV, "text/tab-separated-values": TypeCSV,
+	"text/x-markdown": TypeMarkdown, "application/xhtml+xml": TypeHTML, "application/x-pdf": TypePDF,
+	"text/json": TypeJSON, "application/x-ndjson": TypeJSON, "application/jsonl": TypeJSON,
+	"application/ld+json": TypeJSON, "application/geo+json": TypeJSON,
+}
+
+// DetectType says what a document is from its first bytes (give it some 4 KiB), its file name or address, and the
+// type its sender declared; each may be empty. The bytes decide between the families (PDF, containers, pictures,
+// text), the name and then the declaration between formats of one family. The result is a MIME type without
+// parameters; whether it can be read is for Supported to say.
+func DetectType(head []byte, name, declared string) string {
+	named := typeByName(name)
+	if named == "" {
+		named = canonicalType(declared)
+	}
+	switch {
+	case len(head) == 0:
+		if named == "" {
+			return TypeText
+		}
+		return named
+	case isPDF(head):
+		return TypePDF
+	case bytes.HasPrefix(head, []byte("PK\x03\x04")), bytes.HasPrefix(head, []byte("PK\x05\x06")):
+		return zipType(head, named)
+	case bytes.HasPrefix(head, []byte("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")):
+		if isContainer(named) {
+			return named // an encrypted document of today; Parse says so
+		}
+		return typeOLE
+	}
+	if wide, _ := wideEncoding(head); wide == "" && looksBinary(head) {
+		sniffed, _, _ := strings.Cut(http.DetectContentType(head), ";")
+		if strings.HasPrefix(sniffed, "text/") {
+			return "application/octet-stream"
+		}
+		return sniffed
+	}
+	return textType(head, named)
+}
+
+// textType tells the text formats apart. A page saved under another format's name is still a page.
+func textType(head []byte, named string) string {
+	page := looksHTML(head)
+	switch named {
+	case TypeHTML, TypeMarkdown, TypeText, TypeCSV, TypeJSON:
+		if page && (named == TypeJSON || named == TypeCSV) {
+			return TypeHTML
+		}
+		if named != TypeText {
+			return named
+		}
+	}
+	switch {
+	case page:
+		return TypeHTML
+	case named == "" && looksJSON(head):
+		return TypeJSON
+	default:
+		return TypeText
+	}
+}
+
+func typeByName(name string) string {
+	name, _, _ = strings.Cut(name, "?")
+	name, _, _ = strings.Cut(name, "#")
+	return typeByExtension[strings.ToLower(path.Ext(name))]
+}
+
+// canonicalType strips parameters and resolves aliases; "" where the declaration says nothing ("octet-stream").
+func canonicalType(declared string) string {
+	t, _, err := mime.ParseMediaType(declared)
+	if err != nil {
+		t, _, _ = strings.Cut(declared, ";")
+		t = strings.ToLower(strings.TrimSpace(t))
+	}
+	if alias, ok := typeAliases[t]; ok {
+		return alias
+	}
+	if Supported(t) {
+		return t
+	}
+	return ""
+}
+
+func isContainer(t string) bool { return t == TypeDocx || t == TypePptx || t == TypeXlsx }
+
+// isPDF looks for the header where readers tolerate it: anywhere in the first 1,024 bytes.
+func isPDF(head []byte) bool {
+	return bytes.Contains(head[:min(len(head), 1024)], []byte("%PDF-"))
+}
+
+// zipType tells containers apart by the part names that happen to stand in the first bytes.
+func zipType(head []byte, named string) string {
+	for _, c := range []struct{ part, t string }{{"word/", TypeDocx}, {"ppt/", TypePptx}, {"xl/", TypeXlsx}} {
+		if bytes.Contains(head, []byte(c.part)) {
+			return c.t
+		}
+	}
+	if isContainer(named) {
+		return named
+	}
+	return "application/zip"
+}
+
+// looksBinary reports whether the bytes cannot be text of a single-byte or multi-byte encoding.
+func looksBinary(head []byte) bool {
+	control := 0
+	for _, b := range head {
+		switch {
+		case b == 0:
+			return true
+		case b < 0x20 && b != '\t' && b != '\n' && b != '\r' && b != '\f' && b != 0x1b && b != 0x1a && b != '\b':
+			control++
+		}
+	}
+	if control*50 > len(head) {
+		return true
+	}
+	sniffed := http.DetectContentType(head)
+	return !strings.HasPrefix(sniffed, "text/") && sniffed != "application/octet-stream" && !utf8.Valid(head)
+}
+
+func looksHTML(head []byte) bool {
+	s := bytes.ToLower(bytes.TrimLeft(bytes.TrimPrefix(head[:min(len(head), 2048)], []byte("\xef\xbb\xbf")), " \t\r\n"))
+	for _, p := range []string{"<!doctype html", "<html", "<head", "<body"} {
+		if bytes.HasPrefix(s, []byte(p)) {
+			return true
+		}
+	}
+	return (bytes.HasPrefix(s, []byte("<?xml")) || bytes.HasPrefix(s, []byte("<!--"))) && bytes.Contains(s, []byte("<html"))
+}
+
+func looksJSON(head []byte) bool {
+	s := bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf")), " \t\r\n")
+	if len(s) < 2 {
+		return false
+	}
+	rest := bytes.TrimLeft(s[1:], " \t\r\n")
+	switch s[0] {
+	case '{':
+		return len(rest) > 0 && (rest[0] == '"' || rest[0] == '}')
+	case '[':
+		return len(rest) > 0 && bytes.IndexByte([]byte(`{["]-0123456789`), rest[0]) >= 0 && bytes.ContainsAny(s, ",]")
+	}
+	return false
+}

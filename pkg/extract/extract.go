@@ -1,0 +1,260 @@
+package extract
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// Options configure an Extractor. A zero field means its default.
+type Options struct {
+	// Concurrency is how many documents are read at once, and so how many children there are at most. Default:
+	// one for each processor, at most 4.
+	Concurrency int
+	// MaxMemory is how much memory reading one document may take, in bytes. Default 2 GiB.
+	MaxMemory int64
+	// Timeout is how long reading one document may take by the clock. The same bound holds for processor time.
+	// Default 2 minutes.
+	Timeout time.Duration
+	// MaxText is the most text a document may yield, in bytes. Default 64 MiB.
+	MaxText int64
+	// MaxInput is the largest document read, in bytes. Default 256 MiB.
+	MaxInput int64
+	// CacheDir keeps compiled code between children and starts. Default: a folder of the user's cache directory.
+	CacheDir string
+	// IdleAfter is how long a child waits for another document before it is stopped. Default 30 seconds.
+	IdleAfter time.Duration
+	// Recycle is how many documents a child reads before it is replaced. Default 200.
+	Recycle int
+	// Log takes the deaths of children, at level warn. Default slog.Default().
+	Log *slog.Logger
+}
+
+func (o Options) withDefaults() Options {
+	if o.Concurrency <= 0 {
+		o.Concurrency = min(runtime.NumCPU(), 4)
+	}
+	if o.MaxMemory <= 0 {
+		o.MaxMemory = 2 << 30
+	}
+	if o.Timeout <= 0 {
+		o.Timeout = 2 * time.Minute
+	}
+	if o.CacheDir == "" {
+		if dir, err := os.UserCacheDir(); err == nil {
+			o.CacheDir = dir + "/sluice"
+		}
+	}
+	if o.IdleAfter <= 0 {
+		o.IdleAfter = 30 * time.Second
+	}
+	if o.Recycle <= 0 {
+		o.Recycle = 200
+	}
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	return o
+}
+
+// Request is a document to read, as a file or as a stream.
+type Request struct {
+	Path     string    // a file that this process can open; "" when Reader is set
+	Reader   io.Reader // the bytes; spooled to a temporary file
+	Name     string    // file name, a hint for the format; "" unknown
+	Declared string    // MIME type its sender declared, with parameters; "" unknown
+	URL      string    // address of a page; "" none
+	// PlainRows asks for table rows as cells parted by tabs instead of "column: value; …".
+	PlainRows bool
+}
+
+// Extractor reads documents in child processes. It is safe for concurrent use.
+type Extractor struct {
+	opts   Options
+	limits Limits
+	slots  chan struct{}
+	ctx    context.Context // ends with Close
+	cancel context.CancelCauseFunc
+
+	mu     sync.Mutex
+	idle   []*idleWorker // the most recently used last
+	closed bool
+	busy   sync.WaitGroup
+}
+
+// idleWorker is a child that waits for a document, and the clock that stops it.
+type idleWorker struct {
+	*worker
+	clock *time.Timer
+}
+
+// errClosed is the cause of failures after Close.
+var errClosed = errors.New("the extractor is closed")
+
+// New makes an Extractor. It starts no child before there is a document. Close it to stop its children.
+func New(o Options) *Extractor {
+	o = o.withDefaults()
+	ctx, cancel := context.WithCancelCause(context.Background())
+	return &Extractor{
+		opts:   o,
+		limits: Limits{MaxInput: o.MaxInput, MaxText: o.MaxText, CacheDir: o.CacheDir}.withDefaults(),
+		slots:  make(chan struct{}, o.Concurrency),
+		ctx:    ctx,
+		cancel: cancel,
+	}
+}
+
+// Extract reads one document. It waits while Concurrency others are being read. It returns an *Error when the
+// document cannot be read, which is for good; any other error is of the machinery or the context's, and trying
+// again may help.
+func (x *Extractor) Extract(ctx context.Context, req Request) (*domain.Document, error) {
+	select {
+	case x.slots <- struct{}{}:
+		defer func() { <-x.slots }()
+	case <-ctx.Done():
+		return nil, fmt.Errorf("waiting for a reader: %w", context.Cause(ctx))
+	case <-x.ctx.Done():
+		return nil, errClosed
+	}
+	x.mu.Lock()
+	if x.closed {
+		x.mu.Unlock()
+		return nil, errClosed
+	}
+	x.busy.Add(1)
+	x.mu.Unlock()
+	defer x.busy.Done()
+
+	if req.Path == "" {
+		path, err := x.spool(req.Reader)
+		if err != nil {
+			return nil, err
+		}
+		defer os.Remove(path)
+		req.Path = path
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	detach := context.AfterFunc(x.ctx, func() { cancel(errClosed) })
+	defer detach()
+	return x.extract(ctx, req)
+}
+
+func (x *Extractor) extract(ctx context.Context, req Request) (*domain.Document, error) {
+	child := childRequest{
+		Path: req.Path, Name: req.Name, Declared: req.Declared, URL: req.URL, PlainRows: req.PlainRows,
+		CPUSeconds: uint64(x.opts.Timeout.Seconds()) + 1, Limits: x.limits,
+	}
+	for attempt := 0; ; attempt++ {
+		w, err := x.take()
+		if err != nil {
+			return nil, err
+		}
+		doc, err := w.read(ctx, child, x.opts.MaxMemory, x.opts.Timeout)
+		if w.dead && ctx.Err() == nil {
+			x.opts.Log.Warn("child that reads documents died", "name", req.Name, "error", err)
+		}
+		x.put(w)
+		if errors.Is(err, errNotStarted) && attempt == 0 {
+			continue // a child that died while idle; the document is not to blame
+		}
+		return doc, err
+	}
+}
+
+// spool writes the stream to a temporary file, for parsers that need random access.
+func (x *Extractor) spool(r io.Reader) (path string, err error) {
+	f, err := os.CreateTemp("", "sluice-document-")
+	if err != nil {
+		return "", fmt.Errorf("making a temporary file for the document: %w", err)
+	}
+	n, err := io.Copy(f, io.LimitReader(r, x.limits.MaxInput+1))
+	if err == nil && n > x.limits.MaxInput {
+		err = fail(TooLarge, "the file has more than the %s that are read", sizeText(x.limits.MaxInput))
+	} else if err != nil {
+		err = fmt.Errorf("writing the document to a temporary file: %w", err)
+	}
+	if closeErr := f.Close(); err == nil && closeErr != nil {
+		err = fmt.Errorf("writing the document to a temporary file: %w", closeErr)
+	}
+	if err != nil {
+		return "", errors.Join(err, os.Remove(f.Name()))
+	}
+	return f.Name(), nil
+}
+
+// take returns a warm child or starts one.
+func (x *Extractor) take() (*worker, error) {
+	x.mu.Lock()
+	if n := len(x.idle); n > 0 {
+		w := x.idle[n-1]
+		x.idle = x.idle[:n-1]
+		w.clock.Stop()
+		x.mu.Unlock()
+		return w.worker, nil
+	}
+	x.mu.Unlock()
+	return startWorker(x.opts.MaxMemory)
+}
+
+// put keeps a child for the next document, or stops it when it has read enough.
+func (x *Extractor) put(w *worker) {
+	if w.dead {
+		return
+	}
+	x.mu.Lock()
+	if x.closed || w.docs >= x.opts.Recycle {
+		x.mu.Unlock()
+		w.stop()
+		return
+	}
+	iw := &idleWorker{worker: w}
+	iw.clock = time.AfterFunc(x.opts.IdleAfter, func() { x.retire(iw) })
+	x.idle = append(x.idle, iw)
+	x.mu.Unlock()
+}
+
+// retire stops a child that has waited long enough, unless it has just been taken.
+func (x *Extractor) retire(iw *idleWorker) {
+	x.mu.Lock()
+	found := false
+	for i, other := range x.idle {
+		if other == iw {
+			x.idle = append(x.idle[:i], x.idle[i+1:]...)
+			found = true
+			break
+		}
+	}
+	if found {
+		x.busy.Add(1)
+		defer x.busy.Done()
+	}
+	x.mu.Unlock()
+	if found {
+		iw.stop()
+	}
+}
+
+// Close stops all children and waits for them. Documents that are being read fail. It may be called twice.
+func (x *Extractor) Close() error {
+	x.cancel(errClosed)
+	x.mu.Lock()
+	x.closed = true
+	idle := x.idle
+	x.idle = nil
+	x.mu.Unlock()
+	for _, w := range idle {
+		w.clock.Stop()
+		w.stop()
+	}
+	x.busy.Wait()
+	return nil
+}

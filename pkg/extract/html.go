@@ -1,0 +1,192 @@
+package extract
+
+import (
+	"bytes"
+	"net/url"
+	"regexp"
+	"strings"
+
+	"github.com/go-shiori/go-readability"
+	"github.com/markusmobius/go-trafilatura"
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+)
+
+const (
+	maxArticleBytes = 4 << 20 // larger pages skip the extractors of main content, whose time grows faster than size
+	maxArticleNodes = 60_000
+	maxPageNodes    = 2_000_000
+)
+
+// html reads a page: its main content where one can be told from navigation and boilerplate, else all its text.
+func (p *parser) html() error {
+	data, err := p.src.bytes()
+	if err != nil {
+		return err
+	}
+	page, enc := decodeText(data, p.pageCharset(data))
+	doc, err := html.Parse(strings.NewReader(page))
+	if err != nil {
+		// Nesting beyond what the parser bears: the text is still there.
+		p.doc.Route = "html/tokens/" + enc
+		p.out.warn("the page is nested too deeply for its structure to be read; its text was kept")
+		return p.htmlFragment(page)
+	}
+	p.pageMetadata(doc)
+	nodes, visible := measurePage(doc)
+	if nodes > maxPageNodes {
+		return fail(TooLarge, "the page has more than %d elements", maxPageNodes)
+	}
+	content, route := doc, "all"
+	if nodes <= maxArticleNodes && len(page) <= maxArticleBytes {
+		if n, r := p.mainContent(doc, page, visible); n != nil {
+			content, route = n, r
+		}
+	}
+	p.doc.Route = "html/" + route + "/" + enc
+	w := &htmlWalker{p: p, skipChrome: route == "all"}
+	return w.run(content)
+}
+
+var metaCharset = regexp.MustCompile(`(?i)<meta[^>]+charset\s*=\s*["']?\s*([a-z0-9_:-]+)`)
+
+// pageCharset is the encoding the page claims, in the order of precedence of HTTP and HTML.
+func (p *parser) pageCharset(data []byte) string {
+	if cs := p.declaredCharset(); cs != "" {
+		return cs
+	}
+	if m := metaCharset.FindSubmatch(data[:min(len(data), 4096)]); m != nil {
+		return string(m[1])
+	}
+	return ""
+}
+
+// pageMetadata takes what the page says about itself.
+func (p *parser) pageMetadata(doc *html.Node) {
+	var title, ogTitle, h1 string
+	for n := range doc.Descendants() {
+		if n.Type != html.ElementNode {
+			continue
+		}
+		switch n.DataAtom {
+		case atom.Html:
+			p.doc.Language = attr(n, "lang")
+		case atom.Title:
+			if title == "" {
+				title = oneLine(nodeText(n))
+			}
+		case atom.H1:
+			if h1 == "" {
+				h1 = oneLine(nodeText(n))
+			}
+		case atom.Meta:
+			if attr(n, "property") == "og:title" {
+				ogTitle = oneLine(attr(n, "content"))
+			}
+		}
+	}
+	for _, t := range []string{ogTitle, title, h1} {
+		if t != "" {
+			p.doc.Title = t
+			return
+		}
+	}
+}
+
+// mainContent asks go-trafilatura, then go-readability, and distrusts either when it kept little of what the page
+// shows. It returns nil when neither found the content.
+func (p *parser) mainContent(doc *html.Node, page string, visible int) (*html.Node, string) {
+	enough := func(n *html.Node) bool {
+		if n == nil {
+			return false
+		}
+		kept := len(strings.TrimSpace(nodeText(n)))
+		return kept >= 200 && kept*8 >= visible || kept*3 >= visible && kept > 0
+	}
+	base, err := url.Parse(p.src.URL)
+	if err != nil || p.src.URL == "" {
+		base = nil
+	}
+	var best *html.Node
+	result, err := trafilatura.ExtractDocument(doc, trafilatura.Options{
+		OriginalURL: base, EnableFallback: true, ExcludeComments: true,
+		HtmlDateMode: trafilatura.Disabled,
+	})
+	if err == nil && result != nil {
+		if enough(result.ContentNode) {
+			return result.ContentNode, "trafilatura"
+		}
+		best = result.ContentNode
+	}
+	if base == nil {
+		base = &url.URL{Scheme: "http", Host: "localhost"}
+	}
+	article, err := readability.FromReader(bytes.NewReader([]byte(page)), base)
+	if err == nil && article.Node != nil {
+		if enough(article.Node) {
+			return article.Node, "readability"
+		}
+		if best == nil {
+			best = article.Node
+		}
+	}
+	if best != nil && len(nodeText(best)) >= 1500 {
+		return best, "trafilatura" // long enough to be an article on a page with much around it
+	}
+	return nil, ""
+}
+
+// measurePage counts nodes and the bytes of text a reader sees.
+func measurePage(doc *html.Node) (nodes, visible int) {
+	var walk func(n *html.Node)
+	walk = func(n *html.Node) {
+		for c := n.FirstChild; c != nil; c = c.NextSibling {
+			nodes++
+			switch {
+			case c.Type == html.TextNode:
+				visible += len(strings.TrimSpace(c.Data))
+			case c.Type == html.ElementNode && !invisible(c) && !chrome(c):
+				walk(c)
+			}
+		}
+	}
+	walk(doc)
+	return nodes, visible
+}
+
+// htmlFragment emits a piece of HTML by its tokens alone, without building a tree.
+func (p *parser) htmlFragment(s string) error {
+	z := html.NewTokenizer(strings.NewReader(s))
+	var b strings.Builder
+	hidden := 0
+	for {
+		if b.Len() > maxBlockBytes {
+			if err := p.out.paragraph(b.String(), 0); err != nil {
+				return err
+			}
+			b.Reset()
+		}
+		switch z.Next() {
+		case html.ErrorToken: // the end; a string reader has no other error
+			return p.out.paragraph(b.String(), 0)
+		case html.TextToken:
+			if hidden == 0 {
+				b.Write(z.Text())
+			}
+		case html.StartTagToken:
+			name, _ := z.TagName()
+			if a := atom.Lookup(name); a == atom.Script || a == atom.Style {
+				hidden++
+			} else if isBlockElement(a) {
+				b.WriteByte('\n')
+			}
+		case html.EndTagToken:
+			name, _ := z.TagName()
+			if a := atom.Lookup(name); (a == atom.Script || a == atom.Style) && hidden > 0 {
+				hidden--
+			} else if isBlockElement(a) {
+				b.WriteByte('\n')
+			}
+		}
+	}
+}

@@ -1,0 +1,45 @@
+package extract
+
+// Limits bound what parsing one document may use or produce. A zero field means its default.
+type Limits struct {
+	// MaxInput is the largest file read, in bytes. Default 256 MiB.
+	MaxInput int64 `json:"max_input"`
+	// MaxText is the most text a document may yield, in bytes over all blocks. Default 64 MiB.
+	MaxText int64 `json:"max_text"`
+	// MaxUnpacked is the most bytes that a container (docx, pptx, xlsx) may unpack to, all parts together.
+	// Default 512 MiB.
+	MaxUnpacked int64 `json:"max_unpacked"`
+	// MaxPages is the most pages or slides read. Default 20,000.
+	MaxPages int `json:"max_pages"`
+	// MaxCells is the most cells read from one spreadsheet or csv file. Default 5,000,000.
+	MaxCells int `json:"max_cells"`
+	// CacheDir keeps compiled code of the PDFium fallback between processes. "" compiles it in every child,
+	// which costs some seconds and 300 MB for the first PDF that needs it.
+	CacheDir string `json:"cache_dir"`
+}
+
+const (
+	maxColumns    = 1024      // cells of a row that are read; more is a layout accident or an attack
+	maxZipEntries = 20_000    // entries of a container
+	maxPart       = 128 << 20 // unpacked bytes of one XML part
+	maxDepth      = 512       // nesting of elements, values, lists
+	maxBlockBytes = 16 << 10  // longer blocks are split at white space
+)
+
+func (l Limits) withDefaults() Limits {
+	set := func(v *int64, def int64) {
+		if *v <= 0 {
+			*v = def
+		}
+	}
+	set(&l.MaxInput, 256<<20)
+	set(&l.MaxText, 64<<20)
+	set(&l.MaxUnpacked, 512<<20)
+	if l.MaxPages <= 0 {
+		l.MaxPages = 20_000
+	}
+	if l.MaxCells <= 0 {
+		l.MaxCells = 5_000_000
+	}
+	return l
+}

@@ -1,0 +1,127 @@
+package extract
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime/debug"
+
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// Source is a document to parse: random access to its bytes and what is known about it.
+type Source struct {
+	Data     io.ReaderAt
+	Size     int64  // bytes
+	Name     string // file name; "" unknown
+	Declared string // MIME type its sender declared; "" unknown
+	URL      string // address of a page, to resolve what is relative to it; "" none
+	// PlainRows asks for table rows as cells parted by tabs instead of "column: value; …".
+	PlainRows bool
+}
+
+// bytes reads the whole source.
+func (s Source) bytes() ([]byte, error) {
+	buf := make([]byte, s.Size)
+	n, err := s.Data.ReadAt(buf, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("reading the file: %w", err)
+	}
+	return buf[:n], nil
+}
+
+// Parse reads a document in this process, with all its blocks in memory. It returns *Error for whatever is wrong
+// with the document, panics of parsers included; it cannot survive what kills the runtime. Use an Extractor for
+// content from outside.
+func Parse(ctx context.Context, src Source, lim Limits) (*domain.Document, error) {
+	var blocks []domain.Block
+	doc, err := parse(ctx, src, lim, func(b domain.Block) error {
+		blocks = append(blocks, b)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	doc.Blocks = blocks
+	return doc, nil
+}
+
+// parse detects the format, runs its parser and streams blocks to emit. The document it returns has no blocks.
+func parse(ctx context.Context, src Source, lim Limits, emit func(domain.Block) error) (doc *domain.Document, err error) {
+	lim = lim.withDefaults()
+	if src.Size > lim.MaxInput {
+		return nil, fail(TooLarge, "the file has %s, more than the %s that are read", sizeText(src.Size), sizeText(lim.MaxInput))
+	}
+	head := make([]byte, min(src.Size, 4096))
+	n, err := src.Data.ReadAt(head, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("reading the file: %w", err)
+	}
+	head = head[:n]
+	if n == 0 {
+		return nil, fail(NoText, "the file is empty")
+	}
+	defer func() {
+		if x := recover(); x != nil {
+			err = &Error{Kind: Damaged, Message: "the file is damaged: it stopped the reader",
+				Err: fmt.Errorf("panic: %v\n%s", x, debug.Stack())}
+		}
+	}()
+	p := &parser{ctx: ctx, src: src, lim: lim, doc: &domain.Document{MIMEType: DetectType(head, src.Name, src.Declared)}}
+	p.out = &sink{emit: emit, left: lim.MaxText, max: lim.MaxText}
+	if err := p.run(head); err != nil {
+		return nil, err
+	}
+	if p.out.letters == 0 {
+		return nil, fail(NoText, "the file contains no text")
+	}
+	p.doc.Title = oneLine(cleanText(p.doc.Title, domain.BlockHeading))
+	p.doc.Warnings = p.out.warnings
+	return p.doc, nil
+}
+
+// parser is the state of parsing one document.
+type parser struct {
+	ctx context.Context
+	src Source
+	lim Limits
+	doc *domain.Document
+	out *sink
+}
+
+func (p *parser) run(head []byte) error {
+	if p.doc.MIMEType == typeOLE || (isContainer(p.doc.MIMEType) && head[0] == 0xd0) {
+		return oleError(p.doc.MIMEType)
+	}
+	if p.doc.MIMEType == "application/zip" || isContainer(p.doc.MIMEType) {
+		return p.container()
+	}
+	switch p.doc.MIMEType {
+	case TypePDF:
+		return p.pdf()
+	case TypeHTML:
+		return p.html()
+	case TypeCSV:
+		return p.csv()
+	case TypeJSON:
+		return p.json()
+	case TypeMarkdown:
+		return p.markdown()
+	case TypeText:
+		return p.text()
+	}
+	return unsupported(p.doc.MIMEType)
+}
+
+func unsupported(mimeType string) *Error {
+	return fail(Unsupported, "files of type %s cannot be read; send PDF, docx, pptx, xlsx, csv, JSON, Markdown, HTML or plain text", mimeType)
+}
+
+// oleError tells an encrypted office file from one of the formats before 2007, by what it claims to be.
+func oleError(mimeType string) *Error {
+	if isContainer(mimeType) {
+		return fail(Encrypted, "the file is protected with a password; remove the password and send it again")
+	}
+	return fail(Unsupported, "office files in the format before 2007 (.doc, .xls, .ppt) cannot be read; save it as docx, xlsx or pptx")
+}

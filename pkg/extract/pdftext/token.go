@@ -1,0 +1,350 @@
+package pdftext
+
+import (
+	"strconv"
+)
+
+// A tokenizer reads the operands and operators of content streams and CMaps. It accepts anything and always ends.
+type tokenizer struct {
+	data []byte
+	pos  int
+}
+
+type tokenKind byte
+
+const (
+	tokEnd tokenKind = iota
+	tokNumber
+	tokString
+	tokName
+	tokArray
+	tokDict
+	tokOperator
+)
+
+// token is an operand or operator. A dict's items alternate keys and values.
+type token struct {
+	kind  tokenKind
+	num   float64
+	str   string
+	items []token
+}
+
+// next returns the next token; tokEnd at the end.
+func (t *tokenizer) next() token { return t.read(0) }
+
+func (t *tokenizer) read(depth int) token {
+	t.space()
+	if t.pos >= len(t.data) {
+		return token{}
+	}
+	c := t.data[t.pos]
+	switch {
+	case c == '(':
+		return t.literal()
+	case c == '<' && t.peek(1) == '<':
+		t.pos += 2
+		return t.group(tokDict, depth)
+	case c == '<':
+		return t.hex()
+	case c == '[':
+		t.pos++
+		return t.group(tokArray, depth)
+	case c == '/':
+		t.pos++
+		return token{kind: tokName, str: t.name()}
+	case c >= '0' && c <= '9' || c == '+' || c == '-' || c == '.':
+		return t.number()
+	case c == ')' || c == ']' || c == '{' || c == '}':
+		t.pos++
+		return token{kind: tokOperator, str: string(c)}
+	case c == '>':
+		t.pos++
+		if t.peek(0) == '>' {
+			t.pos++
+		}
+		return token{kind: tokOperator, str: ">>"}
+	}
+	start := t.pos
+	for t.pos < len(t.data) && regular(t.data[t.pos]) {
+		t.pos++
+	}
+	if t.pos == start {
+		t.pos++
+	}
+	return token{kind: tokOperator, str: string(t.data[start:t.pos])}
+}
+
+func (t *tokenizer) peek(n int) byte {
+	if t.pos+n < len(t.data) {
+		return t.data[t.pos+n]
+	}
+	return 0
+}
+
+func (t *tokenizer) space() {
+	for t.pos < len(t.data) {
+		switch c := t.data[t.pos]; {
+		case isSpace(c):
+			t.pos++
+		case c == '%':
+			for t.pos < len(t.data) && t.data[t.pos] != '\n' && t.data[t.pos] != '\r' {
+				t.pos++
+			}
+		default:
+			return
+		}
+	}
+}
+
+func isSpace(c byte) bool {
+	return c == ' ' || c == '\n' || c == '\r' || c == '\t' || c == '\f' || c == 0
+}
+
+func regular(c byte) bool {
+	switch c {
+	case '(', ')', '<', '>', '[', ']', '{', '}', '/', '%':
+		return false
+	}
+	return !isSpace(c)
+}
+
+// group reads up to the closing bracket. Operators inside are dropped, but for those that end a broken group.
+func (t *tokenizer) group(kind tokenKind, depth int) token {
+	g := token{kind: kind}
+	for len(g.items) < 1_000_000 {
+		if depth > maxDepth {
+			return g
+		}
+		item := t.read(depth + 1)
+		if item.kind == tokEnd {
+			return g
+		}
+		if item.kind == tokOperator {
+			if item.str == "]" && kind == tokArray || item.str == ">>" && kind == tokDict {
+				return g
+			}
+			if item.str == "Tj" || item.str == "TJ" || item.str == "ET" {
+				t.pos -= len(item.str)
+				return g
+			}
+			continue
+		}
+		g.items = append(g.items, item)
+	}
+	return g
+}
+
+func (t *tokenizer) number() token {
+	start := t.pos
+	t.pos++
+	for t.pos < len(t.data) {
+		c := t.data[t.pos]
+		if c >= '0' && c <= '9' || c == '.' || c == '-' {
+			t.pos++
+			continue
+		}
+		break
+	}
+	s := t.data[start:t.pos]
+	if f, ok := plainNumber(s); ok {
+		return token{kind: tokNumber, num: f}
+	}
+	// Broken writers produce "--5" and "0.-3"; take the digits up to the fault.
+	for len(s) > 1 && (s[1] == '-' || s[1] == '+') {
+		s = s[1:]
+	}
+	for i := 1; i < len(s); i++ {
+		if s[i] == '-' {
+			s = s[:i]
+			break
+		}
+	}
+	f, _ := strconv.ParseFloat(string(s), 64) // what is no number counts as 0
+	return token{kind: tokNumber, num: f}
+}
+
+// plainNumber reads digits with at most one sign in front and one point.
+func plainNumber(s []byte) (float64, bool) {
+	neg := false
+	if len(s) > 0 && (s[0] == '-' || s[0] == '+') {
+		neg = s[0] == '-'
+		s = s[1:]
+	}
+	if len(s) > 15 {
+		f, err := strconv.ParseFloat(string(s), 64)
+		if neg {
+			f = -f
+		}
+		return f, err == nil
+	}
+	var mantissa, scale int64 = 0, 0
+	for _, c := range s {
+		switch {
+		case c >= '0' && c <= '9':
+			mantissa = mantissa*10 + int64(c-'0')
+			scale *= 10
+		case c == '.' && scale == 0:
+			scale = 1
+		default:
+			return 0, false
+		}
+	}
+	f := float64(mantissa)
+	if scale > 0 {
+		f /= float64(scale)
+	}
+	if neg {
+		f = -f
+	}
+	return f, true
+}
+
+func (t *tokenizer) name() string {
+	start := t.pos
+	escaped := false
+	for t.pos < len(t.data) && regular(t.data[t.pos]) {
+		escaped = escaped || t.data[t.pos] == '#'
+		t.pos++
+	}
+	raw := t.data[start:t.pos]
+	if !escaped {
+		return string(raw)
+	}
+	out := make([]byte, 0, len(raw))
+	for i := 0; i < len(raw); i++ {
+		if raw[i] == '#' && i+2 < len(raw) {
+			if v, err := strconv.ParseUint(string(raw[i+1:i+3]), 16, 8); err == nil {
+				out = append(out, byte(v))
+				i += 2
+				continue
+			}
+		}
+		out = append(out, raw[i])
+	}
+	return string(out)
+}
+
+func (t *tokenizer) hex() token {
+	t.pos++
+	var out []byte
+	half := -1
+	for t.pos < len(t.data) {
+		c := t.data[t.pos]
+		t.pos++
+		if c == '>' {
+			break
+		}
+		v := hexDigit(c)
+		if v < 0 {
+			continue
+		}
+		if half < 0 {
+			half = v
+			continue
+		}
+		out = append(out, byte(half<<4|v))
+		half = -1
+	}
+	if half >= 0 {
+		out = append(out, byte(half<<4))
+	}
+	return token{kind: tokString, str: string(out)}
+}
+
+func hexDigit(c byte) int {
+	switch {
+	case c >= '0' && c <= '9':
+		return int(c - '0')
+	case c >= 'a' && c <= 'f':
+		return int(c-'a') + 10
+	case c >= 'A' && c <= 'F':
+		return int(c-'A') + 10
+	}
+	return -1
+}
+
+func (t *tokenizer) literal() token {
+	t.pos++
+	var out []byte
+	for open := 1; t.pos < len(t.data); {
+		c := t.data[t.pos]
+		t.pos++
+		switch c {
+		case '(':
+			open++
+		case ')':
+			if open--; open == 0 {
+				return token{kind: tokString, str: string(out)}
+			}
+		case '\\':
+			out = t.escape(out)
+			continue
+		case '\r':
+			if t.peek(0) == '\n' {
+				t.pos++
+			}
+			c = '\n'
+		}
+		out = append(out, c)
+	}
+	return token{kind: tokString, str: string(out)}
+}
+
+// escape reads what follows a backslash in a string.
+func (t *tokenizer) escape(out []byte) []byte {
+	if t.pos >= len(t.data) {
+		return out
+	}
+	c := t.data[t.pos]
+	t.pos++
+	switch c {
+	case 'n':
+		return append(out, '\n')
+	case 'r':
+		return append(out, '\r')
+	case 't':
+		return append(out, '\t')
+	case 'b':
+		return append(out, '\b')
+	case 'f':
+		return append(out, '\f')
+	case '\r':
+		if t.peek(0) == '\n' {
+			t.pos++
+		}
+		return out
+	case '\n':
+		return out
+	}
+	if c < '0' || c > '7' {
+		return append(out, c)
+	}
+	v := int(c - '0')
+	for i := 0; i < 2 && t.peek(0) >= '0' && t.peek(0) <= '7'; i++ {
+		v = v*8 + int(t.data[t.pos]-'0')
+		t.pos++
+	}
+	return append(out, byte(v))
+}
+
+// skipImage passes over an inline image, whose data may contain anything. It is called after ID.
+func (t *tokenizer) skipImage() {
+	for i := t.pos; i+2 < len(t.data); i++ {
+		if t.data[i] == 'E' && t.data[i+1] == 'I' && isSpace(t.data[max(i-1, 0)]) && (isSpace(t.data[i+2])) && plausible(t.data[i+2:min(len(t.data), i+32)]) {
+			t.pos = i + 2
+			return
+		}
+	}
+	t.pos = len(t.data)
+}
+
+// plausible reports whether bytes look like operators rather than like image data.
+func plausible(b []byte) bool {
+	for _, c := range b {
+		if c >= 0x7f || c < 0x20 && !isSpace(c) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,130 @@
+package extract
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// sink takes blocks from a parser, cleans and bounds them, and passes them on as they come, so that a document
+// need not be in memory as a whole.
+type sink struct {
+	emit     func(domain.Block) error
+	left     int64 // bytes of text still allowed
+	max      int64
+	blocks   int
+	letters  int // of all blocks: a document without any has no text
+	warnings []string
+}
+
+// add passes a block on. It returns a TooLarge *Error when the document has more text than allowed, or the
+// emitter's error; parsers must stop on either.
+func (s *sink) add(b domain.Block) error {
+	b.Text = cleanText(b.Text, b.Kind)
+	for b.Text != "" {
+		head, rest := splitBlock(b.Text)
+		part := b
+		part.Text = head
+		if s.left -= int64(len(head)); s.left < 0 {
+			return fail(TooLarge, "the document holds more than %s of text", sizeText(s.max))
+		}
+		s.blocks++
+		if s.letters < 1<<20 {
+			s.letters += countLetters(head)
+		}
+		if err := s.emit(part); err != nil {
+			return err
+		}
+		b.Text = rest
+	}
+	return nil
+}
+
+func (s *sink) heading(level int, text string, page int) error {
+	return s.add(domain.Block{Kind: domain.BlockHeading, Text: oneLine(text), Level: min(max(level, 1), 6), Page: page})
+}
+
+func (s *sink) paragraph(text string, page int) error {
+	return s.add(domain.Block{Kind: domain.BlockParagraph, Text: text, Page: page})
+}
+
+func (s *sink) item(level int, text string, page int) error {
+	return s.add(domain.Block{Kind: domain.BlockListItem, Text: text, Level: max(level, 1), Page: page})
+}
+
+// warn records a loss in words for people; the same words are recorded once.
+func (s *sink) warn(text string) {
+	const maxWarnings = 20
+	for _, w := range s.warnings {
+		if w == text {
+			return
+		}
+	}
+	if len(s.warnings) < maxWarnings {
+		s.warnings = append(s.warnings, text)
+	}
+}
+
+// cleanText makes text fit for a block: valid UTF-8, no control characters but tab and newline, no soft hyphens,
+// no white space at the ends of the text or, outside code, of its lines.
+func cleanText(s string, kind domain.BlockKind) string {
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	s = strings.ReplaceAll(s, "\r\n", "\n")
+	s = strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t':
+			return r
+		case r == '\r' || r == '\v' || r == '\f' || r == '\u2028' || r == '\u2029' || r == '\u0085':
+			return '\n'
+		case r == '\u00a0' || r == '\u202f' || r == '\u2007':
+			return ' '
+		case r < 0x20, r >= 0x7f && r < 0xa0, r == '\u00ad', r == '\ufeff', r == '\ufffe', r == '\uffff':
+			return -1
+		}
+		return r
+	}, s)
+	if kind == domain.BlockCode {
+		return strings.Trim(strings.TrimRight(s, " \t\n"), "\n")
+	}
+	if strings.Contains(s, "\n") {
+		lines := strings.Split(s, "\n")
+		for i, l := range lines {
+			lines[i] = strings.TrimSpace(l)
+		}
+		s = strings.Join(lines, "\n")
+	}
+	return strings.TrimSpace(s)
+}
+
+// splitBlock cuts a text that is longer than maxBlockBytes at the last line, sentence or word end before it.
+func splitBlock(s string) (head, rest string) {
+	if len(s) <= maxBlockBytes {
+		return s, ""
+	}
+	cut := maxBlockBytes
+	for cut > 0 && !utf8.RuneStart(s[cut]) {
+		cut--
+	}
+	for _, sep := range []string{"\n", ". ", "。", " "} {
+		if i := strings.LastIndex(s[:cut], sep); i > maxBlockBytes/2 {
+			cut = i + len(sep)
+			break
+		}
+	}
+	return strings.TrimSpace(s[:cut]), strings.TrimSpace(s[cut:])
+}
+
+func countLetters(s string) int {
+	n := 0
+	for _, r := range s {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+			n++
+		}
+	}
+	return n
+}
+
+// oneLine folds all white space to single spaces.
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

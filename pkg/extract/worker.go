@@ -1,0 +1,209 @@
+package extract
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// worker is a running child. It is used by one goroutine at a time.
+type worker struct {
+	cmd    *exec.Cmd
+	in     io.WriteCloser
+	out    *bufio.Reader
+	stderr *headBuffer
+	dir    string // its temporary files
+	docs   int    // read so far
+	dead   bool
+}
+
+// headBuffer keeps the first bytes written to it: a dying runtime says why before it dumps its stacks. The
+// package os/exec writes it from one goroutine, which has ended when Wait returns.
+type headBuffer struct{ data []byte }
+
+func (b *headBuffer) Write(p []byte) (int, error) {
+	const keep = 4 << 10
+	if room := keep - len(b.data); room > 0 {
+		b.data = append(b.data, p[:min(room, len(p))]...)
+	}
+	return len(p), nil
+}
+
+// startWorker starts a child that may use maxMemory bytes.
+func startWorker(maxMemory int64) (*worker, error) {
+	exe, err := executable()
+	if err != nil {
+		return nil, fmt.Errorf("finding the running program: %w", err)
+	}
+	dir, err := os.MkdirTemp("", "sluice-extract-")
+	if err != nil {
+		return nil, fmt.Errorf("making a folder for a child's temporary files: %w", err)
+	}
+	w := &worker{cmd: exec.Command(exe), stderr: &headBuffer{}, dir: dir}
+	// Nothing of the parent's environment: it holds keys that no document's parser should see.
+	w.cmd.Env = []string{
+		childMarker + "=" + strconv.FormatInt(maxMemory, 10), "TMPDIR=" + dir, "TEMP=" + dir, "TMP=" + dir,
+		"GOTRACEBACK=single", "SYSTEMROOT=" + os.Getenv("SYSTEMROOT"),
+	}
+	w.cmd.Stderr = w.stderr
+	in, err := w.cmd.StdinPipe()
+	if err == nil {
+		w.in = in
+		var out io.ReadCloser
+		if out, err = w.cmd.StdoutPipe(); err == nil {
+			w.out = bufio.NewReaderSize(out, 64<<10)
+			err = w.cmd.Start()
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("starting a child to read documents: %w", err), os.RemoveAll(dir))
+	}
+	return w, nil
+}
+
+// stop ends the child and removes its temporary files. It may be called more than once.
+func (w *worker) stop() {
+	if w.dead {
+		return
+	}
+	w.dead = true
+	// Errors say that the child has ended already or how it did, which is the purpose.
+	_ = w.in.Close()
+	_ = w.cmd.Process.Kill()
+	_ = w.cmd.Wait()
+	_ = os.RemoveAll(w.dir)
+}
+
+// errNotStarted says that the child was gone before it took the document: another may take it.
+var errNotStarted = errors.New("the child ended before it took the document")
+
+// read has the child read one document. After an error other than a refusal by the parser the child is dead.
+func (w *worker) read(ctx context.Context, req childRequest, maxMemory int64, timeout time.Duration) (*domain.Document, error) {
+	if err := writeFrame(w.in, frameRequest, req); err != nil {
+		w.stop()
+		return nil, errors.Join(errNotStarted, err)
+	}
+	w.docs++
+	var late atomic.Bool
+	clock := time.AfterFunc(timeout, func() {
+		late.Store(true)
+		_ = w.cmd.Process.Kill()
+	})
+	defer clock.Stop()
+	detach := context.AfterFunc(ctx, func() { _ = w.cmd.Process.Kill() })
+	defer detach()
+
+	doc, err := w.receive(req.Limits.MaxText)
+	if err == nil || KindOf(err) != "" && !errors.Is(err, errOverflow) {
+		return doc, err
+	}
+	// The child is gone or talks nonsense.
+	w.stop()
+	switch {
+	case ctx.Err() != nil:
+		return nil, fmt.Errorf("reading the document: %w", context.Cause(ctx))
+	case late.Load():
+		return nil, fail(Resources, "reading took longer than %s", durationText(timeout))
+	case errors.Is(err, errFault):
+		return nil, err
+	case KindOf(err) != "":
+		return nil, err
+	}
+	return nil, w.causeOfDeath(maxMemory, req.CPUSeconds, err)
+}
+
+var (
+	errOverflow = errors.New("the child sent more than it was allowed to")
+	errFault    = errors.New("the child could not do its work")
+)
+
+// receive collects frames up to the one that ends the answer.
+func (w *worker) receive(maxText int64) (*domain.Document, error) {
+	var blocks []domain.Block
+	var text, raw int64
+	for {
+		kind, payload, err := readFrame(w.out)
+		if err != nil {
+			return nil, err
+		}
+		if raw += int64(len(payload)); raw > 8*maxText+maxFrame {
+			return nil, &Error{Kind: TooLarge, Message: "the document holds too much text", Err: errOverflow}
+		}
+		switch kind {
+		case frameBlocks:
+			var batch []domain.Block
+			if err := json.Unmarshal(payload, &batch); err != nil {
+				return nil, fmt.Errorf("decoding blocks: %w", err)
+			}
+			for _, b := range batch {
+				text += int64(len(b.Text))
+			}
+			if text > maxText {
+				return nil, &Error{Kind: TooLarge, Message: "the document holds too much text", Err: errOverflow}
+			}
+			blocks = append(blocks, batch...)
+		case frameDocument:
+			var doc domain.Document
+			if err := json.Unmarshal(payload, &doc); err != nil {
+				return nil, fmt.Errorf("decoding a document: %w", err)
+			}
+			doc.Blocks = blocks
+			return &doc, nil
+		case frameRefusal:
+			var r refusal
+			if err := json.Unmarshal(payload, &r); err != nil {
+				return nil, fmt.Errorf("decoding an error: %w", err)
+			}
+			return nil, r.err()
+		case frameFault:
+			return nil, fmt.Errorf("%w: %s", errFault, payload)
+		default:
+			return nil, fmt.Errorf("a frame of unknown kind %q", kind)
+		}
+	}
+}
+
+// causeOfDeath says in words for people why the child died.
+func (w *worker) causeOfDeath(maxMemory int64, cpuSeconds uint64, cause error) error {
+	words := string(w.stderr.data)
+	detail := fmt.Errorf("%s: %w: %s", w.cmd.ProcessState, cause, words)
+	for _, sign := range []string{"out of memory", "cannot allocate memory", "errno=12", "failed to create new OS thread",
+		"cannot map pages", "failed to reserve"} {
+		if strings.Contains(words, sign) {
+			return &Error{Kind: Resources, Err: detail,
+				Message: fmt.Sprintf("the file needed more than %s of memory to read", sizeText(maxMemory))}
+		}
+	}
+	switch {
+	case w.cmd.ProcessState.ExitCode() == exitCPU:
+		return &Error{Kind: Resources, Err: detail,
+			Message: fmt.Sprintf("reading took more than %s of processor time", durationText(time.Duration(cpuSeconds)*time.Second))}
+	case strings.Contains(words, "stack overflow"), strings.Contains(words, "stack exceeds"):
+		return &Error{Kind: Damaged, Err: detail, Message: "the file is nested too deeply to be read"}
+	case w.cmd.ProcessState.ExitCode() == -1:
+		return &Error{Kind: Resources, Err: detail, Message: "the system stopped the reading of the file, most likely for want of memory"}
+	}
+	return &Error{Kind: Damaged, Err: detail, Message: "the file is damaged: it stopped the reader"}
+}
+
+// durationText writes a duration as people do: "2m" or "1.5s" become "2 minutes" and "1.5 seconds".
+func durationText(d time.Duration) string {
+	if d >= time.Minute && d%time.Minute == 0 {
+		if d == time.Minute {
+			return "a minute"
+		}
+		return fmt.Sprintf("%d minutes", d/time.Minute)
+	}
+	return fmt.Sprintf("%g seconds", d.Seconds())
+}
