@@ -95,10 +95,11 @@ func read(p Prompt) []sentence {
 	return out
 }
 
-// quotation makes a sentence fit to be quoted: on one line, without the document's own reference marks, which would be
-// taken for ours, and without images, which a reader's browser would fetch.
+// quotation makes a sentence fit to be quoted: on one line, and without the document's own reference marks, which would
+// be taken for ours.
 func quotation(text string) string {
-	text = marksInText.ReplaceAllString(imagesInText.ReplaceAllString(text, "$1"), "")
+	text = marksInText.ReplaceAllString(text, "")
+	text = marksInText.ReplaceAllString(text, "($1)") // what taking out a mark has brought together
 	text = strings.ReplaceAll(strings.TrimSpace(text), "\t", " · ")
 	return oneLine(text, maxQuoteCharacters)
 }

@@ -202,11 +202,13 @@ func keys(at map[string][]int) map[string]bool {
 }
 
 // imagesInText are Markdown images.
-var imagesInText = regexp.MustCompile(`!\[([^\]\n]{0,200})\]\([^)\s]{0,2000}[^)]{0,200}\)`)
+var imagesInText = regexp.MustCompile(`!\[([^\]\n]{0,200})\]\([^)\n]{0,1000}\)`)
 
-// sentencesOf divides a fragment's text; the rows of a table count as sentences.
+// sentencesOf divides a fragment's text; the rows of a table count as sentences. Images are left out, for a reader's
+// browser would fetch them from wherever the document says.
 func sentencesOf(text string) []string {
 	var out []string
+	text = imagesInText.ReplaceAllString(text, "$1")
 	for part := range strings.SplitSeq(text, "\n\n") {
 		if strings.Contains(part, "\t") {
 			out = append(out, strings.Split(part, "\n")...)

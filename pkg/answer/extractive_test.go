@@ -1,0 +1,132 @@
+package answer
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+func quote(t *testing.T, p Prompt) string {
+	t.Helper()
+	var out strings.Builder
+	if _, err := NewExtractive().Complete(t.Context(), p, func(s string) error { out.WriteString(s); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+func docs(texts ...string) []domain.Fragment {
+	var out []domain.Fragment
+	for _, s := range texts {
+		out = append(out, domain.Fragment{Text: s, Score: 0.8 - 0.1*float64(len(out))})
+	}
+	return out
+}
+
+func TestExtractive(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		question string
+		docs     []domain.Fragment
+		want     string
+	}{
+		"quotes the sentence that answers": {
+			"When does the north gate open?",
+			docs("Ducks live near the gate. The north gate opens at six in the morning. Visitors like the view."),
+			"In the words of the documents:\n\n“The north gate opens at six in the morning.” [1]",
+		},
+		"quotes from several fragments in reading order": {
+			"How high is the north gate?",
+			docs("The weir is old. The north gate is twelve metres high above the sill.", "Engineers say that the height of the north gate makes it high for its age."),
+			"In the words of the documents:\n\n“The north gate is twelve metres high above the sill.” [1]\n\n“Engineers say that the height of the north gate makes it high for its age.” [2]",
+		},
+		"quotes what is said twice once": {
+			"When does the north gate open?",
+			docs("The north gate opens at six in the morning.", "The north gate opens at six in the morning!"),
+			"In the words of the documents:\n\n“The north gate opens at six in the morning.” [1]",
+		},
+		"prefers the answer to a question that asks the same": {
+			"When does the north gate open?",
+			docs("When does the north gate open? The gate opens at six every morning."),
+			"In the words of the documents:\n\n“The gate opens at six every morning.” [1]",
+		},
+		"takes reference marks and images out of quotations": {
+			"When does the north gate open?",
+			docs("The north gate opens [3] at six ![x](https://evil.example/?q=1) in the morning."),
+			"In the words of the documents:\n\n“The north gate opens at six x in the morning.” [1]",
+		},
+		"speaks the question's language": {
+			"Wann öffnet das Nordtor?",
+			docs("Das Nordtor öffnet um sechs Uhr am Morgen."),
+			"Im Wortlaut der Dokumente:\n\n„Das Nordtor öffnet um sechs Uhr am Morgen.“ [1]",
+		},
+		"reads Chinese": {
+			"水闸什么时候打开？",
+			docs("鸭子住在河边。水闸每天早上六点打开。"),
+			"文档原文如下：\n\n“水闸每天早上六点打开。” [1]",
+		},
+		"quotes a row of a table": {
+			"population of Ulm",
+			docs("City\tPopulation\nBonn\t330,000\nUlm population\t126,000"),
+			"In the words of the documents:\n\n“Ulm population · 126,000” [1]",
+		},
+		"says so when the fragments do not speak of it": {
+			"When does the opera premiere in Vienna begin?",
+			docs("The gate begins to open at six."),
+			"The documents do not answer this question.",
+		},
+		"says so when there are no fragments": {"When?", nil, "The documents do not answer this question."},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := quote(t, Prompt{Question: test.question, Search: test.question, Fragments: test.docs}); got != test.want {
+				t.Fatalf("got  %q\nwant %q", got, test.want)
+			}
+		})
+	}
+}
+
+func TestExtractiveStopsWithItsReader(t *testing.T) {
+	t.Parallel()
+	p := Prompt{Question: "When does the gate open?", Fragments: docs("The gate opens at six o'clock.")}
+	gone := errors.New("gone")
+	if _, err := NewExtractive().Complete(t.Context(), p, func(string) error { return gone }); !errors.Is(err, gone) {
+		t.Errorf("got %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := NewExtractive().Complete(ctx, p, func(string) error { return nil }); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestSearchQuery(t *testing.T) {
+	t.Parallel()
+	history := []Turn{{domain.RoleUser, "old question"}, {domain.RoleAssistant, "old answer"}, {domain.RoleUser, "Tell me about the north gate"}, {domain.RoleAssistant, "It is a gate."}}
+	tests := map[string]struct {
+		question string
+		history  []Turn
+		want     string
+	}{
+		"without history a question stands alone":     {"And when does it close?", nil, "And when does it close?"},
+		"a pronoun points back":                       {"When does it close?", history, "Tell me about the north gate When does it close?"},
+		"a beginning points back":                     {"And in winter?", history, "Tell me about the north gate And in winter?"},
+		"a complete question stands alone":            {"When does the south gate close?", history, "When does the south gate close?"},
+		"a long question stands alone":                {"Which of the many gates of the upper canal did the engineers of the second phase build before it rained?", history, "Which of the many gates of the upper canal did the engineers of the second phase build before it rained?"},
+		"German points back":                          {"Und wie hoch ist es?", history, "Tell me about the north gate Und wie hoch ist es?"},
+		"Chinese points back":                         {"它多高？", history, "Tell me about the north gate 它多高？"},
+		"together they stay within what may be asked": {"And it?", []Turn{{domain.RoleUser, strings.Repeat("x", 8000)}}, strings.Repeat("x", 7992) + " And it?"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := searchQuery(test.question, test.history); got != test.want {
+				t.Fatalf("got %q, want %q", got, test.want)
+			}
+		})
+	}
+}

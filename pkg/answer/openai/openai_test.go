@@ -1,0 +1,336 @@
+package openai
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"github.com/sluice/sluice/pkg/answer"
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const secret = "sk-very-secret-key"
+
+// server answers each request by the next step, the last step again and again, and keeps the bodies.
+type server struct {
+	mu     sync.Mutex
+	bodies []map[string]any
+	auth   []string
+	steps  []http.HandlerFunc
+}
+
+func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	raw, _ := io.ReadAll(r.Body)
+	var body map[string]any
+	_ = json.Unmarshal(raw, &body)
+	s.mu.Lock()
+	step := s.steps[min(len(s.bodies), len(s.steps)-1)]
+	s.bodies = append(s.bodies, body)
+	s.auth = append(s.auth, r.Header.Get("Authorization"))
+	s.mu.Unlock()
+	if r.URL.Path != "/v1/chat/completions" {
+		http.Error(w, "wrong path "+r.URL.Path, http.StatusTeapot)
+		return
+	}
+	step(w, r)
+}
+
+// started returns a provider of a server with these steps, and the waits that it made.
+func started(t *testing.T, mod func(*Options), steps ...http.HandlerFunc) (*Provider, *server, *[]time.Duration) {
+	t.Helper()
+	s := &server{steps: steps}
+	srv := httptest.NewServer(s)
+	client := srv.Client()
+	t.Cleanup(func() { client.CloseIdleConnections(); srv.Close() })
+	opts := Options{BaseURL: srv.URL + "/v1", APIKey: secret, DefaultModel: "small", Models: map[string]string{"llm_4": "large"}, HTTPClient: client}
+	if mod != nil {
+		mod(&opts)
+	}
+	p, err := New(opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var waits []time.Duration
+	p.wait = func(ctx context.Context, d time.Duration) error { waits = append(waits, d); return ctx.Err() }
+	return p, s, &waits
+}
+
+// events writes server-sent events as they come over the wire.
+func events(data ...string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		for _, d := range data {
+			fmt.Fprintf(w, "data: %s\n\n", d)
+			w.(http.Flusher).Flush()
+		}
+	}
+}
+
+func delta(text string) string {
+	raw, _ := json.Marshal(map[string]any{
+		"id": "x", "object": "chat.completion.chunk", "model": "large-2026",
+		"choices": []any{map[string]any{"index": 0, "delta": map[string]any{"content": text}, "finish_reason": nil}},
+	})
+	return string(raw)
+}
+
+const (
+	stop  = `{"id":"x","object":"chat.completion.chunk","model":"large-2026","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}`
+	usage = `{"id":"x","object":"chat.completion.chunk","model":"large-2026","choices":[],"usage":{"prompt_tokens":9,"completion_tokens":4,"total_tokens":13}}`
+)
+
+func status(code int, body string, header ...string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		for i := 0; i+1 < len(header); i += 2 {
+			w.Header().Set(header[i], header[i+1])
+		}
+		w.WriteHeader(code)
+		fmt.Fprint(w, body)
+	}
+}
+
+func prompt() answer.Prompt {
+	return answer.Prompt{
+		Model: "llm_4", Stream: true, System: "Be brief.",
+		Messages: []answer.Turn{{Role: domain.RoleUser, Text: "Hi"}, {Role: domain.RoleAssistant, Text: "Hello"}, {Role: domain.RoleUser, Text: "When?"}},
+	}
+}
+
+func complete(t *testing.T, p *Provider, in answer.Prompt) (pieces []string, c answer.Completion, err error) {
+	t.Helper()
+	c, err = p.Complete(t.Context(), in, func(s string) error { pieces = append(pieces, s); return nil })
+	return pieces, c, err
+}
+
+func TestCompleteStreams(t *testing.T) {
+	t.Parallel()
+	want := []string{"Line one\n", "\n\"quoted\" ", "👨‍👩‍👧 ", "水闸", " [1]"}
+	steps := []string{`{"choices":[{"index":0,"delta":{"role":"assistant","content":""}}]}`}
+	for _, s := range want {
+		steps = append(steps, delta(s))
+	}
+	p, s, _ := started(t, nil, events(append(steps, stop, usage, "[DONE]")...))
+	got, c, err := complete(t, p, prompt())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(answer.Completion{Model: "large-2026", PromptTokens: 9, CompletionTokens: 4}, c); diff != "" {
+		t.Error(diff)
+	}
+	wantBody := map[string]any{
+		"model": "large", "stream": true, "stream_options": map[string]any{"include_usage": true},
+		"messages": []any{
+			map[string]any{"role": "system", "content": "Be brief."},
+			map[string]any{"role": "user", "content": "Hi"},
+			map[string]any{"role": "assistant", "content": "Hello"},
+			map[string]any{"role": "user", "content": "When?"},
+		},
+	}
+	if diff := cmp.Diff(wantBody, s.bodies[0]); diff != "" {
+		t.Error(diff)
+	}
+	if s.auth[0] != "Bearer "+secret {
+		t.Errorf("authorised by %q", s.auth[0])
+	}
+}
+
+func TestCompletePassesParametersOn(t *testing.T) {
+	t.Parallel()
+	p, s, _ := started(t, func(o *Options) { o.APIKey = "" }, status(200, `{"model":"small-1","choices":[{"message":{"role":"assistant","content":"At six."}}]}`))
+	f := func(v float64) *float64 { return &v }
+	n := 77
+	in := prompt()
+	in.Stream, in.Model, in.Messages, in.System = false, "llm_3_5_turbo", in.Messages[2:], ""
+	in.Params = answer.Params{Temperature: f(0), TopP: f(0.1), PresencePenalty: f(-2), FrequencyPenalty: f(2), MaxTokens: &n}
+	got, c, err := complete(t, p, in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"At six."}, got); diff != "" {
+		t.Error(diff)
+	}
+	want := map[string]any{
+		"model": "small", "messages": []any{map[string]any{"role": "user", "content": "When?"}},
+		"temperature": 0.0, "top_p": 0.1, "presence_penalty": -2.0, "frequency_penalty": 2.0, "max_tokens": 77.0,
+	}
+	if diff := cmp.Diff(want, s.bodies[0]); diff != "" {
+		t.Error(diff)
+	}
+	if c.Model != "small-1" || c.PromptTokens != 2 || c.CompletionTokens != 3 {
+		t.Errorf("without usage the tokens are estimated: got %+v", c)
+	}
+	if s.auth[0] != "" {
+		t.Errorf("authorised by %q without a key", s.auth[0])
+	}
+}
+
+func TestCompleteTriesAgainBeforeTheFirstPiece(t *testing.T) {
+	t.Parallel()
+	ok := events(delta("Six."), stop, "[DONE]")
+	tests := map[string]struct {
+		first http.HandlerFunc
+		want  []time.Duration
+	}{
+		"after a server's failure":                             {status(500, `{"error":{"message":"boom"}}`), []time.Duration{firstWait}},
+		"after too many requests, as long as asked":            {status(429, `{"error":{"message":"slow down"}}`, "Retry-After", "2"), []time.Duration{2 * time.Second}},
+		"after a stream that ends at once":                     {events(), []time.Duration{firstWait}},
+		"after an error sent as the first event":               {events(`{"error":{"message":"overloaded"}}`), []time.Duration{firstWait}},
+		"after an event that is no JSON":                       {events(`{"choices":`), []time.Duration{firstWait}},
+		"at once without stream_options when they are refused": {status(400, `{"error":{"message":"unknown field stream_options"}}`), nil},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p, s, waits := started(t, nil, test.first, ok)
+			got, _, err := complete(t, p, prompt())
+			if err != nil || strings.Join(got, "") != "Six." || len(s.bodies) != 2 {
+				t.Fatalf("got %q after %d requests: %v", got, len(s.bodies), err)
+			}
+			if diff := cmp.Diff(test.want, *waits); diff != "" {
+				t.Fatal(diff)
+			}
+		})
+	}
+}
+
+func TestCompleteFails(t *testing.T) {
+	t.Parallel()
+	hang := func(pieces ...string) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			events(pieces...)(w, r)
+			<-r.Context().Done()
+		}
+	}
+	cut := func(w http.ResponseWriter, r *http.Request) {
+		conn, rw, err := w.(http.Hijacker).Hijack()
+		if err != nil {
+			panic(err)
+		}
+		writeChunked(rw, "data: "+delta("It opens")+"\n\n")
+		conn.Close()
+	}
+	tests := map[string]struct {
+		step   http.HandlerFunc
+		mod    func(*Options)
+		says   string
+		tries  int
+		pieces []string
+	}{
+		"naming the key's setting when the key is refused": {step: status(401, `{"error":{"message":"Incorrect API key provided: `+secret+`"}}`), says: "OPENAI_API_KEY", tries: 1},
+		"naming the address when the model is unknown":     {step: status(404, `{"error":{"message":"no such model"}}`), says: "OPENAI_BASE_URL", tries: 1},
+		"at once when the request is refused":              {step: status(400, `{"error":{"message":"context too long"}}`), says: "HTTP 400", tries: 1},
+		"at once when the quota is used up":                {step: status(429, `{"error":{"message":"pay","code":"insufficient_quota"}}`), says: "quota", tries: 1},
+		"at once when it is to wait for long":              {step: status(429, `{}`, "Retry-After", "3600"), says: "HTTP 429", tries: 1},
+		"after three failures of the server":               {step: status(503, `oops`), says: "HTTP 503", tries: 3},
+		"after three answers without a word":               {step: events(stop, "[DONE]"), says: "answered nothing", tries: 3},
+		"when the first piece does not come": {
+			step: hang(), mod: func(o *Options) { o.FirstToken, o.Attempts = 20*time.Millisecond, 2 }, says: "within 20ms", tries: 2,
+		},
+		"once when the next piece does not come": {
+			step: hang(delta("It opens")), mod: func(o *Options) { o.NextToken = 20 * time.Millisecond }, says: "nothing for 20ms", tries: 1, pieces: []string{"It opens"},
+		},
+		"once when the stream breaks in the middle": {step: cut, says: "broke in the middle", tries: 1, pieces: []string{"It opens"}},
+		"once when the stream ends too soon":        {step: events(delta("It opens"), "[DONE]"), says: "broke in the middle", tries: 1, pieces: []string{"It opens"}},
+		"once when an error comes in the middle":    {step: events(delta("It opens"), `{"error":{"message":"boom"}}`), says: "reported an error", tries: 1, pieces: []string{"It opens"}},
+		"once when a piece is no JSON":              {step: events(delta("It opens"), `{"choices":`), says: "broke in the middle", tries: 1, pieces: []string{"It opens"}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p, s, _ := started(t, test.mod, test.step)
+			got, _, err := complete(t, p, prompt())
+			var typed *domain.Error
+			if !errors.As(err, &typed) || typed.Code != domain.CodeUnavailable || !strings.Contains(typed.Message, test.says) {
+				t.Fatalf("got %v", err)
+			}
+			if strings.Contains(err.Error(), secret) {
+				t.Fatalf("the key is shown: %v", err)
+			}
+			if diff := cmp.Diff(test.pieces, got); diff != "" {
+				t.Error(diff)
+			}
+			if len(s.bodies) != test.tries {
+				t.Errorf("asked %d times, want %d", len(s.bodies), test.tries)
+			}
+		})
+	}
+}
+
+// writeChunked begins a response that is then cut off.
+func writeChunked(rw *bufio.ReadWriter, chunk string) {
+	fmt.Fprint(rw, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n")
+	fmt.Fprintf(rw, "%x\r\n%s\r\n", len(chunk), chunk)
+	rw.Flush()
+}
+
+func TestCompleteFailsWhenNobodyListens(t *testing.T) {
+	t.Parallel()
+	srv := httptest.NewServer(http.NotFoundHandler())
+	srv.Close()
+	p, _, waits := started(t, func(o *Options) { o.BaseURL = srv.URL }, events())
+	_, _, err := complete(t, p, prompt())
+	if domain.CodeOf(err) != domain.CodeUnavailable || !strings.Contains(err.Error(), "cannot be reached") || len(*waits) != 2 {
+		t.Fatalf("got %v after %v", err, *waits)
+	}
+}
+
+func TestCompleteStopsWhenTheReaderLeaves(t *testing.T) {
+	t.Parallel()
+	t.Run("by its error", func(t *testing.T) {
+		t.Parallel()
+		gone := errors.New("gone")
+		p, s, _ := started(t, nil, events(delta("a"), delta("b"), stop))
+		if _, err := p.Complete(t.Context(), prompt(), func(string) error { return gone }); !errors.Is(err, gone) || len(s.bodies) != 1 {
+			t.Fatalf("got %v", err)
+		}
+	})
+	t.Run("by its context, and the server sees it", func(t *testing.T) {
+		t.Parallel()
+		left := make(chan struct{})
+		p, _, _ := started(t, nil, func(w http.ResponseWriter, r *http.Request) {
+			events(delta("a"))(w, r)
+			<-r.Context().Done()
+			close(left)
+		})
+		ctx, cancel := context.WithCancel(t.Context())
+		_, err := p.Complete(ctx, prompt(), func(string) error { cancel(); return nil })
+		if !errors.Is(err, context.Canceled) {
+			t.Fatalf("got %v", err)
+		}
+		<-left
+	})
+}
+
+func TestNewRefusesWhatCannotWork(t *testing.T) {
+	t.Parallel()
+	for name, opts := range map[string]Options{
+		"no model":            {BaseURL: "http://localhost:1/v1"},
+		"no address":          {BaseURL: "localhost", DefaultModel: "m"},
+		"a scheme of its own": {BaseURL: "ftp://localhost", DefaultModel: "m"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if _, err := New(opts); err == nil {
+				t.Fatal("accepted")
+			}
+		})
+	}
+}
