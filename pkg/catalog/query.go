@@ -188,7 +188,7 @@ func scanString(s scanner) (string, error) {
 
 // inSizes are the lengths of IN lists: a list is filled up to the next of them by repeating its last value, which
 // changes no result and keeps the number of statements small.
-var inSizes = []int{1, 8, 64, 256}
+var inSizes = []int{1, 4, 16, 32, 64, 128, 256}
 
 // inLists cuts values into lists and calls f with the placeholders and arguments of each.
 func inLists(values []string, f func(placeholders string, args []any) error) error {

@@ -135,6 +135,55 @@ func testDatasources(t *testing.T, open Open) {
 		_, err := w.ReplaceContent(w.ctx, w.ws, site.ID, catalog.Replacement{Job: domain.Job{ID: domain.NewID()}})
 		code(t, domain.CodeInvalid, err)
 	})
+	t.Run("what is to be read and has no content is refused", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, open)
+		n := []catalog.NewDatasource{w.file(func(n *catalog.NewDatasource) { n.Datasource.Original = nil })}
+		_, err := w.CreateDatasources(w.ctx, n)
+		code(t, domain.CodeInvalid, err)
+		_, err = w.UpsertDatasources(w.ctx, n)
+		code(t, domain.CodeInvalid, err)
+	})
+	t.Run("an upsert replaces what carries the custom id in the datastore, keeps its id, and creates the rest", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, open)
+		other := w.datastore(w.ws).ID
+		custom := func(id, name string) func(*catalog.NewDatasource) {
+			return func(n *catalog.NewDatasource) { n.Datasource.CustomID, n.Datasource.Name = id, name }
+		}
+		have := w.createFile(custom("a", "old"))
+		elsewhere := w.createFile(custom("a", "elsewhere"), func(n *catalog.NewDatasource) { n.Datasource.DatastoreID = other })
+		in := []catalog.NewDatasource{
+			w.file(custom("a", "new")), w.file(custom("b", "first")), w.file(custom("b", "second")), w.file(custom("", "plain")), w.file(custom("", "plain")),
+		}
+		out, err := w.UpsertDatasources(w.ctx, in)
+		ok(t, err)
+		equal(t, have.ID, out[0].ID)
+		equal(t, out[1].ID, out[2].ID)
+		equal(t, 4, len(asSet(datasourceIDs(out))))
+		got := w.get(have.ID)
+		equal(t, []any{"new", in[0].Datasource.Original.Key, in[0].Job.ID}, []any{got.Name, got.Original.Key, got.JobID})
+		equal(t, "second", w.get(out[1].ID).Name)
+		equal(t, elsewhere, w.get(elsewhere.ID))
+		swept := map[string]bool{}
+		for _, s := range w.sweeps() {
+			swept[s.Originals[0]] = true
+		}
+		equal(t, asSet([]string{have.Original.Key, in[1].Datasource.Original.Key}), swept)
+		equal(t, 5, len(w.outbox()))
+	})
+	t.Run("an upsert is stored all or none", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, open)
+		have := w.createFile(func(n *catalog.NewDatasource) { n.Datasource.CustomID = "a" })
+		_, err := w.UpsertDatasources(w.ctx, []catalog.NewDatasource{
+			w.file(func(n *catalog.NewDatasource) { n.Datasource.CustomID = "a" }),
+			w.file(func(n *catalog.NewDatasource) { n.Datasource.DatastoreID = domain.NewID() }),
+		})
+		code(t, domain.CodeNotFound, err)
+		equal(t, have, w.get(have.ID))
+		equal(t, 0, len(w.sweeps()))
+	})
 	t.Run("queueing again keeps what is active and forgets the error", func(t *testing.T) {
 		t.Parallel()
 		w := newWorld(t, open)
@@ -155,7 +204,7 @@ func testDatasources(t *testing.T, open Open) {
 	t.Run("what has no stored content cannot be read again", func(t *testing.T) {
 		t.Parallel()
 		w := newWorld(t, open)
-		made := w.createFile(func(n *catalog.NewDatasource) { n.Datasource.Original = nil })
+		made := w.createFile(func(n *catalog.NewDatasource) { n.Datasource.Original, n.Job.Kind = nil, domain.JobCrawl })
 		_, err := w.Requeue(w.ctx, w.ws, made.ID, domain.NewIngestJob(made, ""), catalog.PriorityReplay)
 		code(t, domain.CodeConflict, err)
 	})

@@ -105,9 +105,10 @@ CREATE TABLE datasources (
 );
 CREATE INDEX datasources_workspace ON datasources (workspace_id, created_at, id);
 CREATE INDEX datasources_datastore ON datasources (datastore_id, created_at, id);
-CREATE INDEX datasources_status ON datasources (datastore_id, status);
-CREATE INDEX datasources_group ON datasources (group_id, status) WHERE group_id <> '';
-CREATE INDEX datasources_custom ON datasources (datastore_id, custom_id) WHERE custom_id <> '';
+CREATE INDEX datasources_status ON datasources (datastore_id, status, created_at, id);
+CREATE INDEX datasources_group ON datasources (group_id, created_at, id) WHERE group_id <> '';
+CREATE INDEX datasources_group_status ON datasources (group_id, status) WHERE group_id <> '';
+CREATE INDEX datasources_custom ON datasources (datastore_id, custom_id, created_at, id) WHERE custom_id <> '';
 -- Small whatever the number of datasources: what was published and has not ended, and sites waiting for pages.
 CREATE INDEX datasources_unsettled ON datasources (place, touched_at)
     WHERE place <> 1 AND status IN ('unsynched', 'pending', 'running');

@@ -1,0 +1,118 @@
+package catalog
+
+import (
+	"context"
+
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// Replacement is new content for a datasource that exists. A nil field leaves what is there.
+type Replacement struct {
+	Name     *string
+	Metadata *map[string]any
+	CustomID *string
+	FileName *string
+	Original domain.Original // its type, size and hash go into the datasource's config
+	Job      domain.Job      // of kind ingest; only ID is taken, the rest follows from the datasource
+	Priority Priority
+}
+
+// ReplaceContent gives the datasource new content: its job goes into the outbox, the status back to unsynched, and the
+// original before is swept. What is active stays searchable until the job is done. The result is the datasource as it
+// is then; its JobID is the new job's. A web_site has no content of its own and fails with domain.CodeInvalid.
+func (c *Catalog) ReplaceContent(ctx context.Context, ws, id string, n Replacement) (domain.Datasource, error) {
+	n.Job.Kind = domain.JobIngest
+	return c.reopen(ctx, "replacing content", ws, id, n.Job, n.Priority, func(t *tx, r *record) error {
+		return c.replace(ctx, t, r, n)
+	})
+}
+
+// replace changes the record in memory and queues the sweep of the original before.
+func (c *Catalog) replace(ctx context.Context, t *tx, r *record, n Replacement) error {
+	if r.Type == domain.TypeWebSite {
+		return domain.Invalid("id", "datasource %s is a web site, whose content is its pages", r.ID)
+	}
+	if n.Name != nil {
+		r.Name = *n.Name
+	}
+	if n.Metadata != nil {
+		r.Metadata = *n.Metadata
+	}
+	if n.CustomID != nil {
+		r.CustomID, r.Config.CustomID = *n.CustomID, *n.CustomID
+	}
+	if n.FileName != nil {
+		r.Config.FileName = *n.FileName
+	}
+	old, o := r.Original, n.Original
+	r.Original = &o
+	r.Config.MIMEType, r.Config.FileSize, r.Config.SHA256 = o.MIMEType, o.Size, o.SHA256
+	r.UpdatedAt = fromMicros(c.stamp())
+	if old == nil || old.Key == o.Key {
+		return nil
+	}
+	return queueSweep(ctx, t, domain.Sweep{
+		WorkspaceID: r.WorkspaceID, DatastoreID: r.DatastoreID, DatasourceID: r.ID, Originals: []string{old.Key},
+	})
+}
+
+// Requeue puts another job for the datasource into the outbox, in place of one that waits there: for a resync. Of the
+// job only ID, Kind and Crawl are taken. The status goes back to unsynched while what is active stays searchable. An
+// ingest job of a datasource without an original fails with domain.CodeConflict.
+func (c *Catalog) Requeue(ctx context.Context, ws, id string, job domain.Job, p Priority) (domain.Datasource, error) {
+	return c.reopen(ctx, "queueing a datasource again", ws, id, job, p, func(_ *tx, r *record) error {
+		if job.Kind == domain.JobIngest && r.Original == nil {
+			return domain.Errorf(domain.CodeConflict, "datasource %q has no stored content to read again; fetch or upload it", id)
+		}
+		return nil
+	})
+}
+
+func (c *Catalog) reopen(ctx context.Context, doing, ws, id string, job domain.Job, p Priority, change func(*tx, *record) error) (domain.Datasource, error) {
+	var r record
+	err := c.update(ctx, doing, func(t *tx) (err error) {
+		if r, err = readOwn(ctx, t, ws, id); err != nil {
+			return err
+		}
+		if err := change(t, &r); err != nil {
+			return err
+		}
+		r.UpdatedAt = fromMicros(c.stamp())
+		return c.restart(ctx, t, &r, job, p)
+	})
+	return r.Datasource, err
+}
+
+// restart makes the job the record's newest, stores the record and puts the job into the outbox.
+func (c *Catalog) restart(ctx context.Context, t *tx, r *record, job domain.Job, p Priority) error {
+	m, err := model(ctx, t, r.DatastoreID)
+	if err != nil {
+		return found(err, "datastore", r.DatastoreID)
+	}
+	job = r.accept(job, m)
+	if err := r.store(ctx, t, micros(r.UpdatedAt)); err != nil {
+		return err
+	}
+	if err := c.enqueue(ctx, t, job, p); err != nil {
+		return err
+	}
+	_, err = c.settleSite(ctx, t, r.GroupID, r.UpdatedAt)
+	return err
+}
+
+// accept makes the job the record's newest: what is there waits for it from now on. It returns the job as it is to be
+// published: everything but its id, kind and what to fetch follows from the record.
+func (r *record) accept(job domain.Job, model string) domain.Job {
+	job.WorkspaceID, job.DatastoreID, job.DatasourceID = r.WorkspaceID, r.DatastoreID, r.ID
+	job.Type, job.Name, job.CustomID, job.Metadata, job.Model = r.Type, r.Name, r.CustomID, r.Metadata, model
+	if job.Kind == domain.JobIngest {
+		job.Original = r.Original
+		r.Runs++
+	}
+	r.JobID, r.jobKind, r.place = job.ID, job.Kind, placeOutbox
+	r.Status, r.Error, r.Progress = domain.StatusUnsynched, "", domain.Progress{}
+	if r.Type == domain.TypeWebSite {
+		r.runID, r.DiscoveryDone, r.capped = job.ID, false, false
+	}
+	return job
+}

@@ -1,0 +1,61 @@
+package catalog
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// DeleteDatasource deletes the datasource, and the pages of a site with it, and returns it. From the commit on nothing of
+// it is active; its rows, originals and messages are swept.
+func (c *Catalog) DeleteDatasource(ctx context.Context, ws, id string) (domain.Datasource, error) {
+	var r record
+	err := c.update(ctx, "deleting a datasource", func(t *tx) (err error) {
+		if r, err = readOwn(ctx, t, ws, id); err != nil {
+			return err
+		}
+		doomed := []record{r}
+		if r.Type == domain.TypeWebSite {
+			pages, err := collect(ctx, t, scanRecord,
+				`SELECT `+recordColumns+` FROM datasources WHERE group_id = ? AND group_id <> ''`, id)
+			if err != nil {
+				return fmt.Errorf("listing pages: %w", err)
+			}
+			doomed = append(doomed, pages...)
+			if _, err := t.exec(ctx, `DELETE FROM datasources WHERE group_id = ? AND group_id <> ''`, id); err != nil {
+				return err
+			}
+		}
+		if _, err := t.exec(ctx, `DELETE FROM datasources WHERE id = ?`, id); err != nil {
+			return err
+		}
+		for _, d := range doomed {
+			if err := c.sweepDeleted(ctx, t, d, r.GroupID != ""); err != nil {
+				return err
+			}
+		}
+		_, err = c.settleSite(ctx, t, r.GroupID, fromMicros(c.stamp()))
+		return err
+	})
+	return r.Datasource, err
+}
+
+// sweepDeleted queues the sweep of everything that a deleted datasource has left.
+func (c *Catalog) sweepDeleted(ctx context.Context, t *tx, r record, mayReturn bool) error {
+	s := domain.Sweep{WorkspaceID: r.WorkspaceID, DatastoreID: r.DatastoreID, DatasourceID: r.ID, Below: domain.AllGenerations, Jobs: true}
+	if r.Original != nil {
+		s.Originals = []string{r.Original.Key}
+	}
+	if mayReturn {
+		// The id of a page follows from its address: the next crawl of the site may make it again, and the sweep must
+		// not take what that writes. Every generation of the deleted page is at most the highest one known, or ends in
+		// an event that has its rows swept.
+		mark, err := readMark(ctx, t)
+		if err != nil {
+			return err
+		}
+		s.Below = mark + 1
+	}
+	return queueSweep(ctx, t, s)
+}
