@@ -12,8 +12,9 @@ import (
 
 const (
 	maxTitleRunes    = 300
-	maxHrefs         = 20_000 // looked at in one page
-	maxLinksFromPage = 2_000  // taken from one page
+	maxHrefs         = 10_000  // looked at in one page
+	maxHrefBytes     = 1 << 20 // of them together: reading an address can be made costly
+	maxLinksFromPage = 2_000   // taken from one page
 )
 
 // pageReader collects what a page's HTML says, by colly's callbacks.
@@ -26,6 +27,7 @@ type pageReader struct {
 	canonical string
 	robots    robotsDirectives
 	hrefs     []string
+	hrefBytes int
 	base      string
 	final     *url.URL
 }
@@ -89,9 +91,12 @@ func (p *pageReader) onLinkElement(e *colly.HTMLElement) {
 }
 
 func (p *pageReader) addHref(href string) {
-	if href = strings.TrimSpace(href); href != "" && href[0] != '#' && len(p.hrefs) < maxHrefs {
-		p.hrefs = append(p.hrefs, href)
+	href = strings.TrimSpace(href)
+	if href == "" || href[0] == '#' || len(p.hrefs) >= maxHrefs || p.hrefBytes+len(href) > maxHrefBytes {
+		return
 	}
+	p.hrefs = append(p.hrefs, href)
+	p.hrefBytes += len(href)
 }
 
 // finish puts into page what HTML and header say together.

@@ -11,6 +11,9 @@ import (
 // maxURLBytes bounds an address. Longer ones are traps or data, and many servers refuse them.
 const maxURLBytes = 2_048
 
+// maxAtSigns bounds what takes the parser quadratic time, and no page has.
+const maxAtSigns = 16
+
 // urlParser reads addresses as browsers do (WHATWG URL), which is how colly reads them too: every notation of an
 // IPv4 address becomes the dotted one, hosts become lower-case ASCII, dot segments and default ports go.
 var urlParser = whatwg.NewParser(whatwg.WithPercentEncodeSinglePercentSign())
@@ -48,6 +51,9 @@ func parseRef(base, ref string) (*url.URL, error) {
 	// Characters may take 9 bytes when escaped, so this is only the first bound.
 	if len(ref) > maxURLBytes || len(base) > maxURLBytes {
 		return nil, errURLTooLong
+	}
+	if strings.Count(ref, "@") > maxAtSigns {
+		return nil, errNoURL
 	}
 	var (
 		w   *whatwg.Url
