@@ -2,8 +2,6 @@ package app
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sluice/sluice/pkg/api"
 	"github.com/sluice/sluice/pkg/domain"
 )
 
@@ -23,13 +22,6 @@ type Keys interface {
 	CreateKey(ctx context.Context, k domain.APIKey) error
 	KeyByHash(ctx context.Context, hash string) (domain.APIKey, error)
 	CountKeys(ctx context.Context) (int64, error)
-}
-
-// NewSecret makes the secret of an API key: "sk_" and 256 random bits.
-func NewSecret() string {
-	var b [32]byte
-	_, _ = rand.Read(b[:]) // never fails, says crypto/rand
-	return "sk_" + base64.RawURLEncoding.EncodeToString(b[:])
 }
 
 // minSecret keeps SLUICE_API_KEY from being guessable.
@@ -90,7 +82,7 @@ func secretFile(path string) (string, error) {
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return "", fmt.Errorf("reading the kept API key: %w", err)
 	}
-	secret := NewSecret()
+	secret := api.NewKey()
 	if err := os.WriteFile(path, []byte(secret+"\n"), 0o600); err != nil {
 		return "", fmt.Errorf("keeping the API key: %w", err)
 	}

@@ -12,6 +12,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/sluice/sluice/pkg/api"
 	"github.com/sluice/sluice/pkg/catalog"
 	"github.com/sluice/sluice/pkg/config"
 	"github.com/sluice/sluice/pkg/domain"
@@ -76,7 +77,7 @@ func openCatalog(ctx context.Context, environ []string) (*catalog.Catalog, error
 }
 
 func createKey(ctx context.Context, keys *catalog.Catalog, name, workspace, scopes string, expires time.Duration, out io.Writer) error {
-	secret := NewSecret()
+	secret := api.NewKey()
 	k := domain.APIKey{
 		ID: domain.NewID(), WorkspaceID: workspace, Name: name, Hash: domain.HashKey(secret), Hint: secret[len(secret)-4:],
 		CreatedAt: time.Now().UTC(),

@@ -11,6 +11,8 @@ import (
 type Hub struct {
 	mu       sync.Mutex
 	watchers map[*watcher]struct{}
+	closed   chan struct{}
+	once     sync.Once
 }
 
 type watcher struct {
@@ -21,7 +23,10 @@ type watcher struct {
 }
 
 // NewHub returns a Hub without watchers.
-func NewHub() *Hub { return &Hub{watchers: map[*watcher]struct{}{}} }
+func NewHub() *Hub { return &Hub{watchers: map[*watcher]struct{}{}, closed: make(chan struct{})} }
+
+// Close ends all watching, now and later. It may be called twice.
+func (h *Hub) Close() { h.once.Do(func() { close(h.closed) }) }
 
 // Changed tells the watchers of the datastore about a datasource. It never blocks.
 func (h *Hub) Changed(datastoreID, datasourceID string) {
@@ -43,7 +48,8 @@ func (h *Hub) Changed(datastoreID, datasourceID string) {
 	}
 }
 
-// Watch returns a channel that receives the ids of changed datasources until ctx ends, and is closed then.
+// Watch returns a channel that receives the ids of changed datasources until ctx ends or the hub is closed, and is closed
+// then.
 func (h *Hub) Watch(ctx context.Context, datastoreID string) (<-chan string, error) {
 	w := &watcher{datastoreID: datastoreID, changed: map[string]struct{}{}, signal: make(chan struct{}, 1)}
 	h.mu.Lock()
@@ -59,12 +65,16 @@ func (h *Hub) Watch(ctx context.Context, datastoreID string) (<-chan string, err
 				select {
 				case <-ctx.Done():
 					return
+				case <-h.closed:
+					return
 				case <-w.signal:
 				}
 				continue
 			}
 			select {
 			case <-ctx.Done():
+				return
+			case <-h.closed:
 				return
 			case out <- id:
 			}

@@ -1,0 +1,327 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime/multipart"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/sluice/sluice/pkg/extract"
+)
+
+// childVariable makes the test binary the program itself, so that a test can start it, and kill it.
+const childVariable = "APP_TEST_CHILD"
+
+func TestMain(m *testing.M) {
+	extract.RunChildIfAsked()
+	if os.Getenv(childVariable) != "" {
+		os.Exit(Main(API, os.Args[1:], os.Environ(), os.Stdout, os.Stderr))
+	}
+	os.Exit(m.Run())
+}
+
+const testKey = "sk_test_0123456789abcdef0123456789abcdef"
+
+// program is a Sluice process of its own over a data directory, which outlives it.
+type program struct {
+	t    *testing.T
+	dir  string
+	addr string
+	env  []string
+
+	cmd    *exec.Cmd
+	exited chan error
+	stderr *lockedBuffer
+}
+
+func newProgram(t *testing.T, env ...string) *program {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	p := &program{t: t, dir: t.TempDir(), addr: l.Addr().String(), env: env}
+	t.Cleanup(func() {
+		if p.cmd != nil {
+			p.kill()
+		}
+		if t.Failed() && p.stderr != nil {
+			t.Logf("the program's log ends with:\n%s", tail(p.stderr.String(), 6000))
+		}
+	})
+	return p
+}
+
+func tail(s string, n int) string { return s[max(0, len(s)-n):] }
+
+// lockedBuffer is written by the process's pipe and read by the test.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+// launch starts the process without waiting for it.
+func (p *program) launch(args ...string) {
+	p.t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.cmd = exec.Command(self, args...)
+	p.cmd.Env = append(os.Environ(), childVariable+"=1", "SLUICE_ADDR="+p.addr, "SLUICE_DATA_DIR="+p.dir, "SLUICE_API_KEY="+testKey,
+		"SLUICE_LOG_LEVEL=warn")
+	p.cmd.Env = append(p.cmd.Env, p.env...)
+	p.stderr = &lockedBuffer{}
+	p.cmd.Stdout, p.cmd.Stderr = p.stderr, p.stderr
+	p.exited = make(chan error, 1)
+	if err := p.cmd.Start(); err != nil {
+		p.t.Fatal(err)
+	}
+	cmd, exited := p.cmd, p.exited
+	go func() { exited <- cmd.Wait() }()
+}
+
+// start launches the process and returns when it is ready.
+func (p *program) start() time.Duration {
+	p.t.Helper()
+	began := time.Now()
+	p.launch()
+	deadline := time.After(30 * time.Second)
+	poll := time.NewTicker(5 * time.Millisecond)
+	defer poll.Stop()
+	for {
+		select {
+		case err := <-p.exited:
+			p.exited <- err
+			p.t.Fatalf("the program ended: %v\n%s", err, p.stderr)
+		case <-deadline:
+			p.t.Fatalf("the program is not ready after 30 s\n%s", p.stderr)
+		case <-poll.C:
+		}
+		if resp, err := http.Get("http://" + p.addr + "/readyz"); err == nil {
+			resp.Body.Close()
+			if resp.StatusCode == http.StatusOK {
+				return time.Since(began)
+			}
+		}
+	}
+}
+
+// kill ends the process at once, as kill -9 does.
+func (p *program) kill() {
+	_ = p.cmd.Process.Kill() // it may have ended
+	<-p.exited
+	p.exited <- nil
+}
+
+// terminate asks the process to stop and returns how it ended.
+func (p *program) terminate() error {
+	p.t.Helper()
+	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		p.t.Fatal(err)
+	}
+	select {
+	case err := <-p.exited:
+		p.exited <- nil
+		return err
+	case <-time.After(20 * time.Second):
+		p.t.Fatalf("the program did not stop\n%s", p.stderr)
+		return nil
+	}
+}
+
+// errRefused is an answer other than 2xx.
+type errRefused struct {
+	status int
+	body   string
+}
+
+func (e errRefused) Error() string { return fmt.Sprintf("%d: %s", e.status, e.body) }
+
+// call makes one request. A connection that breaks is an error like any other: the process may have been killed.
+func (p *program) call(ctx context.Context, method, path, contentType string, body io.Reader, into any) error {
+	req, err := http.NewRequestWithContext(ctx, method, "http://"+p.addr+path, body)
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Authorization", "Bearer "+testKey)
+	req.Header.Set("Content-Type", contentType)
+	req.Close = true // connections of a killed process must not be reused
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return err
+	}
+	if resp.StatusCode/100 != 2 {
+		return errRefused{resp.StatusCode, string(b)}
+	}
+	if into == nil {
+		return nil
+	}
+	return json.Unmarshal(b, into)
+}
+
+func (p *program) post(path string, body, into any) error {
+	b, err := json.Marshal(body)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	return p.call(ctx, http.MethodPost, path, "application/json", bytes.NewReader(b), into)
+}
+
+func (p *program) get(path string, into any) error {
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	return p.call(ctx, http.MethodGet, path, "", nil, into)
+}
+
+func (p *program) delete(path string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	return p.call(ctx, http.MethodDelete, path, "application/json", strings.NewReader("{}"), nil)
+}
+
+func (p *program) upload(storeID, name, customID string, content []byte, into any) error {
+	var body bytes.Buffer
+	form := multipart.NewWriter(&body)
+	for k, v := range map[string]string{"type": "file", "datastoreId": storeID, "fileName": name, "custom_id": customID} {
+		if err := form.WriteField(k, v); err != nil {
+			return err
+		}
+	}
+	part, err := form.CreateFormFile("file", name)
+	if err != nil {
+		return err
+	}
+	if _, err := part.Write(content); err != nil {
+		return err
+	}
+	if err := form.Close(); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	return p.call(ctx, http.MethodPost, "/datasources", form.FormDataContentType(), &body, into)
+}
+
+func (p *program) must(err error) {
+	p.t.Helper()
+	if err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+type source struct {
+	ID, Name, Type, Status, Error, GroupID string
+	ChunkCount                             int
+	Config                                 struct {
+		CustomID string `json:"custom_id"`
+	}
+}
+
+type fragment struct {
+	Text         string
+	Score        float64
+	Source       string
+	DatasourceID string `json:"datasource_id"`
+}
+
+func (p *program) newDatastore() string {
+	p.t.Helper()
+	var store struct{ ID string }
+	p.must(p.post("/datastores", map[string]string{"name": "test"}, &store))
+	return store.ID
+}
+
+// sources lists every datasource of a datastore, or those that match the search.
+func (p *program) sources(storeID, search string) ([]source, error) {
+	var all []source
+	q := url.Values{"datastoreId": {storeID}, "limit": {"200"}}
+	if search != "" {
+		q.Set("search", search)
+	}
+	for {
+		var page struct {
+			Data       []source
+			NextCursor *string
+		}
+		if err := p.get("/datasources?"+q.Encode(), &page); err != nil {
+			return nil, err
+		}
+		all = append(all, page.Data...)
+		if page.NextCursor == nil {
+			return all, nil
+		}
+		q.Set("cursor", *page.NextCursor)
+	}
+}
+
+// settled waits until no datasource of the datastore waits for anything, and returns them.
+func (p *program) settled(storeID string, patience time.Duration) []source {
+	p.t.Helper()
+	deadline := time.After(patience)
+	poll := time.NewTicker(50 * time.Millisecond)
+	defer poll.Stop()
+	for {
+		all, err := p.sources(storeID, "")
+		p.must(err)
+		var waiting []string
+		for _, s := range all {
+			if s.Status != "synched" && s.Status != "error" {
+				waiting = append(waiting, s.Name+" ("+s.Status+")")
+			}
+		}
+		if len(waiting) == 0 {
+			return all
+		}
+		select {
+		case <-deadline:
+			p.t.Fatalf("after %v %d of %d datasources still wait: %.2000s", patience, len(waiting), len(all), strings.Join(waiting, ", "))
+		case <-poll.C:
+		}
+	}
+}
+
+func (p *program) query(storeID, text string, topK int) []fragment {
+	p.t.Helper()
+	var found []fragment
+	p.must(p.post("/datastores/"+storeID+"/query", map[string]any{"query": text, "topK": topK}, &found))
+	return found
+}
+
+func refusedWith(err error, status int) bool {
+	var refused errRefused
+	return errors.As(err, &refused) && refused.status == status
+}

@@ -1,0 +1,148 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/sluice/sluice/pkg/answer"
+	answeropenai "github.com/sluice/sluice/pkg/answer/openai"
+	"github.com/sluice/sluice/pkg/config"
+	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/embed"
+	embedopenai "github.com/sluice/sluice/pkg/embed/openai"
+	"github.com/sluice/sluice/pkg/embed/static"
+	"github.com/sluice/sluice/pkg/index"
+)
+
+// queryCache is how many query vectors are kept: people repeat themselves, and an agent asks again what it asked before.
+const queryCache = 1024
+
+// embedders are the embedding models of a process by id.
+type embedders struct {
+	byID  map[string]embed.Embedder
+	order []string // the default first
+}
+
+func openEmbedders(c config.Config) (*embedders, error) {
+	builtin, err := static.New()
+	if err != nil {
+		return nil, err
+	}
+	e := &embedders{byID: map[string]embed.Embedder{}}
+	if c.EmbedModel != "" {
+		if !c.HasModelServer() {
+			return nil, fmt.Errorf("SLUICE_EMBED_MODEL is %q, but no model server is configured: set OPENAI_BASE_URL or OPENAI_API_KEY", c.EmbedModel)
+		}
+		remote, err := embedopenai.New(embedopenai.Config{BaseURL: c.OpenAIBaseURL, APIKey: c.OpenAIKey, Model: c.EmbedModel})
+		if err != nil {
+			return nil, fmt.Errorf("setting up embedding model %q: %w", c.EmbedModel, err)
+		}
+		e.add(embed.Cached(remote, queryCache))
+	}
+	e.add(builtin)
+	return e, nil
+}
+
+func (e *embedders) add(m embed.Embedder) {
+	id := m.Model().ID
+	e.byID[id] = m
+	e.order = append(e.order, id)
+}
+
+// Embedder implements ingest.Embedders and retrieve.Embedders.
+func (e *embedders) Embedder(id string) (embed.Embedder, error) {
+	m, ok := e.byID[id]
+	if !ok {
+		return nil, domain.Errorf(domain.CodeUnavailable, "the embedding model %q is not configured here; known are %s", id, strings.Join(e.order, ", "))
+	}
+	return m, nil
+}
+
+// ids are the models that new datastores may use, the default first.
+func (e *embedders) ids() []string { return slices.Clone(e.order) }
+
+// openProvider chooses who writes answers: a chat model where one is named, else the documents' own sentences.
+func openProvider(c config.Config) (answer.Provider, error) {
+	if c.ChatModel == "" && len(c.ModelNames) == 0 {
+		return answer.NewExtractive(), nil
+	}
+	if !c.HasModelServer() {
+		return nil, fmt.Errorf("a chat model is named, but no model server is configured: set OPENAI_BASE_URL or OPENAI_API_KEY")
+	}
+	model := c.ChatModel
+	if model == "" {
+		model = c.ModelNames[domain.DefaultModelName]
+	}
+	if model == "" {
+		return nil, fmt.Errorf("SLUICE_MODEL_* names some models and not %s: set SLUICE_CHAT_MODEL for the others", domain.DefaultModelName)
+	}
+	p, err := answeropenai.New(answeropenai.Options{BaseURL: c.OpenAIBaseURL, APIKey: c.OpenAIKey, DefaultModel: model, Models: c.ModelNames})
+	if err != nil {
+		return nil, fmt.Errorf("setting up chat model %q: %w", model, err)
+	}
+	return p, nil
+}
+
+// datastoreModels says which embedding model a datastore uses.
+type datastoreModels interface {
+	DatastoreModel(ctx context.Context, datastoreID string) (string, error)
+}
+
+// spaces finds the index's spaces of a datastore.
+type spaces struct {
+	catalog   datastoreModels
+	embedders *embedders
+}
+
+// Spaces implements control.Spaces.
+func (s spaces) Spaces(ctx context.Context, datastoreID string) ([]index.Space, error) {
+	id, err := s.catalog.DatastoreModel(ctx, datastoreID)
+	if err != nil {
+		return nil, err
+	}
+	m, err := s.embedders.Embedder(id)
+	if err != nil {
+		return nil, err
+	}
+	return []index.Space{{DatastoreID: datastoreID, Model: id, Dimensions: m.Model().Dimensions}}, nil
+}
+
+// group runs goroutines that end together.
+type group struct {
+	ctx    context.Context
+	cancel context.CancelFunc
+	wg     sync.WaitGroup
+	failed chan<- error
+}
+
+// newGroup makes a group whose goroutines' context has the values of ctx and ends with stop alone. The first error of
+// one of them is sent to failed, which must have room for it.
+func newGroup(ctx context.Context, failed chan<- error) *group {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	return &group{ctx: ctx, cancel: cancel, failed: failed}
+}
+
+func (g *group) run(name string, f func(context.Context) error) {
+	g.wg.Go(func() {
+		err := f(g.ctx)
+		if err == nil || g.ctx.Err() != nil {
+			return
+		}
+		select {
+		case g.failed <- fmt.Errorf("%s: %w", name, err):
+		default: // another has failed before
+		}
+	})
+}
+
+func (g *group) loop(f func(context.Context)) {
+	g.wg.Go(func() { f(g.ctx) })
+}
+
+func (g *group) stop() {
+	g.cancel()
+	g.wg.Wait()
+}

@@ -1,0 +1,356 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+
+	"github.com/sluice/sluice/pkg/answer"
+	"github.com/sluice/sluice/pkg/api"
+	"github.com/sluice/sluice/pkg/catalog"
+	"github.com/sluice/sluice/pkg/config"
+	"github.com/sluice/sluice/pkg/control"
+	"github.com/sluice/sluice/pkg/crawl"
+	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/extract"
+	"github.com/sluice/sluice/pkg/index/embedded"
+	"github.com/sluice/sluice/pkg/jobs"
+	"github.com/sluice/sluice/pkg/jobs/natsd"
+	"github.com/sluice/sluice/pkg/originals"
+	"github.com/sluice/sluice/pkg/retrieve"
+)
+
+// Names within the data directory.
+const (
+	catalogFile = "catalog.db"
+	keyFile     = "api-key"
+	natsDir     = "nats"
+	indexDir    = "index"
+	cacheDir    = "cache"
+	tempDir     = "tmp"
+)
+
+// Service is the api process: HTTP, the control loops and, unless told otherwise, the workers.
+type Service struct {
+	config config.Config
+	log    *slog.Logger
+	out    io.Writer
+	now    func() time.Time
+
+	dir       *dataDir
+	catalog   *catalog.Catalog
+	broker    *jobs.Broker
+	conn      *jobs.Conn
+	originals *originals.Store
+	index     *embedded.Index
+	embedders *embedders
+	provider  answer.Provider
+	hub       *control.Hub
+	metrics   *prometheus.Registry
+
+	listener net.Listener
+	server   *http.Server
+	closing  context.CancelFunc // ends the streams that would never end by themselves
+	workers  *group
+	control  *group
+	closers  []func() error // in order of opening
+	failed   chan error
+}
+
+// NewService makes an api process, to be started once. The first start's API key is written to out.
+func NewService(c config.Config, log *slog.Logger, out io.Writer) *Service {
+	return &Service{config: c, log: log, out: out, now: func() time.Time { return time.Now().UTC() }, failed: make(chan error, 1)}
+}
+
+// Addr is the address the service listens on, once started.
+func (s *Service) Addr() string { return s.listener.Addr().String() }
+
+// Failed receives the error of a part that could not go on.
+func (s *Service) Failed() <-chan error { return s.failed }
+
+// Start opens everything and returns when the service serves. After an error, Stop closes what was opened.
+func (s *Service) Start(ctx context.Context) error {
+	began := time.Now()
+	for _, step := range []func(context.Context) error{
+		s.openModels, s.openDir, s.listen, s.openCatalog, s.openNATS, s.openIndex, s.firstKey, s.startControl, s.startWorkers, s.serve,
+	} {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	s.log.Info("ready", "address", "http://"+s.Addr(), "data_dir", s.dir.path, "after", time.Since(began).Round(time.Millisecond))
+	return nil
+}
+
+func (s *Service) closeLater(f func() error) { s.closers = append(s.closers, f) }
+
+func (s *Service) openModels(context.Context) (err error) {
+	if s.embedders, err = openEmbedders(s.config); err != nil {
+		return err
+	}
+	s.provider, err = openProvider(s.config)
+	return err
+}
+
+func (s *Service) openDir(context.Context) (err error) {
+	if s.dir, err = openDataDir(s.config.DataDir); err != nil {
+		return err
+	}
+	s.closeLater(s.dir.close)
+	// Uploads that a killed process left half received.
+	if err := os.RemoveAll(s.dir.join(tempDir)); err != nil {
+		return fmt.Errorf("clearing the temporary directory: %w", err)
+	}
+	if err := os.MkdirAll(s.dir.join(tempDir), 0o700); err != nil {
+		return fmt.Errorf("making the temporary directory: %w", err)
+	}
+	return nil
+}
+
+// listen takes the address early: a port in use is to be known before anything is changed.
+func (s *Service) listen(ctx context.Context) (err error) {
+	var lc net.ListenConfig
+	if s.listener, err = lc.Listen(ctx, "tcp", s.config.Addr); err != nil {
+		return fmt.Errorf("listening on SLUICE_ADDR: %w", err)
+	}
+	s.closeLater(func() error { s.listener.Close(); return nil })
+	return nil
+}
+
+func (s *Service) openCatalog(ctx context.Context) (err error) {
+	s.catalog, err = catalog.Open(ctx, catalog.Options{
+		Path: s.dir.join(catalogFile), Log: s.log, Now: s.now, MaxPagesPerSite: s.config.LimitPages,
+	})
+	if err != nil {
+		return err
+	}
+	s.closeLater(s.catalog.Close)
+	return nil
+}
+
+func (s *Service) openNATS(ctx context.Context) error {
+	connect := jobs.ConnectOptions{URL: s.config.NATSURL, Token: s.config.NATSToken, Name: "sluice-api", Log: s.log}
+	if s.config.NATSURL == "" {
+		server, err := natsd.Start(ctx, natsd.Options{
+			Dir: s.dir.join(natsDir), Listen: s.config.NATSListen, Token: s.config.NATSToken, Log: s.log,
+		})
+		if err != nil {
+			return err
+		}
+		s.closeLater(func() error {
+			ctx, cancel := context.WithTimeout(context.Background(), s.config.ShutdownGrace)
+			defer cancel()
+			return server.Shutdown(ctx)
+		})
+		connect.InProcess = server
+	}
+	highest, err := s.catalog.MaxGeneration(ctx)
+	if err != nil {
+		return fmt.Errorf("reading the highest generation: %w", err)
+	}
+	if s.conn, err = jobs.Connect(ctx, connect); err != nil {
+		return err
+	}
+	s.closeLater(func() error { s.conn.Close(); return nil })
+	if s.broker, err = jobs.Open(ctx, s.conn, jobs.Options{HighestGeneration: highest, Now: s.now, Log: s.log}); err != nil {
+		return err
+	}
+	s.originals, err = originals.Open(ctx, s.conn.JetStream(), originals.Options{Now: s.now})
+	return err
+}
+
+func (s *Service) openIndex(context.Context) (err error) {
+	if s.index, err = embedded.Open(s.dir.join(indexDir), embedded.Options{Log: s.log}); err != nil {
+		return err
+	}
+	s.closeLater(s.index.Close)
+	return nil
+}
+
+func (s *Service) firstKey(ctx context.Context) error {
+	return firstKey(ctx, s.catalog, s.config.APIKey, s.dir.join(keyFile), s.now(), s.out)
+}
+
+// startControl starts the loops by which the catalog drives the pipeline.
+func (s *Service) startControl(ctx context.Context) error {
+	s.hub = control.NewHub()
+	where := spaces{catalog: s.catalog, embedders: s.embedders}
+	applier := control.Applier{Events: s.broker, States: s.catalog, Hub: s.hub, Log: s.log}
+	dispatcher := control.Dispatcher{Outbox: s.catalog, Jobs: s.broker, Window: s.config.Window, Hub: s.hub, Log: s.log, Now: s.now}
+	sweeper := control.Sweeper{
+		Sweeps: s.catalog, Spaces: where, Index: s.index, Originals: s.originals, JobLog: s.broker, Log: s.log, Now: s.now,
+	}
+	rescuer := control.Rescuer{Waiting: s.catalog, Stream: s.broker, Log: s.log, Now: s.now}
+	auditor := control.Auditor{
+		Catalog: s.catalog, Spaces: where, Index: s.index, Originals: s.originals, Every: s.config.AuditEvery, Log: s.log, Now: s.now,
+	}
+	if s.broker.Reset() {
+		// The stream has lost its jobs: what the catalog holds as unfinished is issued anew at once.
+		if _, err := rescuer.Round(ctx, 0); err != nil {
+			return fmt.Errorf("issuing the jobs of a lost stream anew: %w", err)
+		}
+	}
+	s.control = newGroup(ctx, s.failed)
+	s.control.run("applying events", applier.Run)
+	s.control.loop(dispatcher.Run)
+	s.control.loop(sweeper.Run)
+	s.control.loop(rescuer.Run)
+	s.control.loop(auditor.Run)
+	s.control.loop(s.prune)
+	s.closeLater(func() error { s.control.stop(); return nil })
+	return nil
+}
+
+// prune removes what uploads that were cut short have left in the store of originals.
+func (s *Service) prune(ctx context.Context) {
+	if _, err := s.originals.Prune(ctx); err != nil && ctx.Err() == nil {
+		s.log.Warn("removing what interrupted uploads have left", "error", err)
+	}
+}
+
+func (s *Service) serve(ctx context.Context) error {
+	handler, err := s.handler()
+	if err != nil {
+		return err
+	}
+	base, closing := context.WithCancel(context.WithoutCancel(ctx))
+	s.closing = closing
+	s.server = &http.Server{
+		Handler:           handler,
+		BaseContext:       func(net.Listener) context.Context { return base },
+		ReadHeaderTimeout: 10 * time.Second,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    64 << 10,
+		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+	}
+	served := newGroup(ctx, s.failed)
+	served.run("serving HTTP", func(context.Context) error {
+		if err := s.server.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
+			return err
+		}
+		return nil
+	})
+	s.closeLater(func() error {
+		defer served.stop()
+		return s.stopServing()
+	})
+	return nil
+}
+
+// stopServing lets running requests end within the grace, then cuts them off.
+func (s *Service) stopServing() error {
+	defer s.closing()
+	s.hub.Close() // streams of progress never end by themselves
+	ctx, cancel := context.WithTimeout(context.Background(), s.config.ShutdownGrace)
+	defer cancel()
+	err := s.server.Shutdown(ctx)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return s.server.Close()
+	}
+	return err
+}
+
+func (s *Service) handler() (http.Handler, error) {
+	s.metrics = prometheus.NewRegistry()
+	s.metrics.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	finder := retrieve.New(retrieve.Deps{
+		Indexes: indexes{s.index}, Embedders: s.embedders, Catalog: activeCatalog{s.catalog},
+	}, retrieve.Options{})
+	answerer := answer.New(answer.Deps{
+		Retriever: finder, Datastores: s.catalog, Conversations: s.catalog, Provider: s.provider, Now: s.now, NewID: domain.NewID,
+	}, answer.Options{})
+	return api.New(api.Options{
+		MaxUploadBytes: int64(s.config.LimitUpload),
+		MaxJSONBytes:   int64(s.config.LimitJSON),
+		MaxDocuments:   s.config.LimitDocuments,
+		MaxPages:       s.config.LimitPages,
+		MaxQueryChars:  s.config.LimitQuery,
+		RatePerSecond:  s.config.LimitRate,
+		QuotaQueries:   s.config.QuotaQueries,
+		QuotaTokens:    s.config.QuotaTokens,
+		TempDir:        s.dir.join(tempDir),
+		Engines:        []domain.Engine{domain.EngineEmbedded},
+
+		EmbeddingModels: s.embedders.ids(),
+	}, api.Deps{
+		Catalog:        s.catalog,
+		Originals:      uploads{store: s.originals, max: int64(max(s.config.LimitUpload, s.config.LimitJSON))},
+		Chunks:         chunkReader{catalog: s.catalog, index: s.index, spaces: spaces{catalog: s.catalog, embedders: s.embedders}},
+		Retriever:      fragments{finder},
+		Answerer:       answers{answerer},
+		Watcher:        s.hub,
+		DetectType:     extract.DetectType,
+		SupportedTypes: extract.SupportedTypes(),
+		Checks: []api.Check{
+			{Name: "catalog", Ready: s.catalog.Ready},
+			{Name: "nats", Ready: s.broker.Ready},
+			{Name: "index", Ready: s.index.Ready},
+		},
+		Metrics: s.metrics,
+		Log:     s.log,
+		Now:     s.now,
+	})
+}
+
+// startWorkers runs the ingestor and the crawler in this process. They are what the processes of these names run.
+func (s *Service) startWorkers(ctx context.Context) error {
+	if !s.config.Workers {
+		return nil
+	}
+	reader := extract.New(extract.Options{
+		Concurrency: s.config.IngestConcurrency, MaxMemory: int64(s.config.ExtractMemory), Timeout: s.config.ExtractTimeout,
+		CacheDir: s.dir.join(cacheDir), Log: s.log,
+	})
+	s.closeLater(reader.Close)
+	web := newWeb(s.config, s.dir.join(tempDir), s.log)
+	s.closeLater(func() error { web.Close(); return nil })
+
+	s.workers = newGroup(ctx, s.failed)
+	ingestor := ingestWorker(s.config, s.originals, s.broker, reader, s.embedders, s.index, s.now)
+	crawler := crawlWorker(s.originals, s.broker, web, s.now)
+	options := jobs.WorkerOptions{MaxAckPending: 2 * s.config.Window, Grace: workerGrace}
+	s.workers.run("ingesting", func(ctx context.Context) error {
+		options := options
+		options.Concurrency = s.config.IngestConcurrency
+		return s.broker.Work(ctx, domain.JobIngest, options, ingestor.Handle)
+	})
+	s.workers.run("crawling", func(ctx context.Context) error {
+		options := options
+		options.Concurrency = s.config.CrawlConcurrency
+		return s.broker.Work(ctx, domain.JobCrawl, options, crawler.Handle)
+	})
+	s.closeLater(func() error { s.workers.stop(); return nil })
+	return nil
+}
+
+// Stop ends the service: it takes no more, finishes or hands back what is under way, and closes everything in reverse
+// order of opening. It may be called twice.
+func (s *Service) Stop() error {
+	var faults []error
+	for len(s.closers) > 0 {
+		last := s.closers[len(s.closers)-1]
+		s.closers = s.closers[:len(s.closers)-1]
+		faults = append(faults, last())
+	}
+	return errors.Join(faults...)
+}
+
+// workerGrace is how long a stopping worker finishes jobs before it hands them back. Handing back costs nothing but the
+// work done so far.
+const workerGrace = time.Second
+
+func newWeb(c config.Config, temp string, log *slog.Logger) *crawl.Crawler {
+	return crawl.New(crawl.Options{
+		UserAgent: c.UserAgent, AllowPrivate: c.AllowPrivate, MaxBody: int64(c.LimitPageBytes), MaxPages: c.LimitPages,
+		PerHostDelay: c.CrawlDelay, TempDir: temp, Log: log,
+	})
+}
