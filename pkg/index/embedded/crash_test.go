@@ -1,3 +1,226 @@
 package embedded
 
-func runChild() bool { return false }
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/index"
+)
+
+// childEnv names the directory that a re-executed test binary writes into until it is killed; childRound the round, by
+// which its generations are told from those of earlier rounds.
+const (
+	childEnv   = "SLUICE_TEST_INDEX_CHILD"
+	childRound = "SLUICE_TEST_INDEX_ROUND"
+)
+
+const (
+	crashDimensions = 16
+	crashBatch      = 20
+	crashSources    = 6
+)
+
+var crashSpace = index.Space{DatastoreID: "crash", Model: "m", Dimensions: crashDimensions}
+
+// crashRow makes the row that belongs to a source, generation and ordinal: every field can be checked from its key.
+func crashRow(source string, generation uint64, ordinal int) index.Row {
+	key := domain.ChunkKey(source, generation, ordinal)
+	rng := rand.New(rand.NewPCG(generation, uint64(ordinal)<<8|uint64(source[0])))
+	v := make([]float32, crashDimensions)
+	for i := range v {
+		v[i] = float32(rng.NormFloat64())
+	}
+	n := float32(norm(v))
+	for i := range v {
+		v[i] /= n
+	}
+	return index.Row{
+		Key: key, DatasourceID: source, Generation: generation, Ordinal: ordinal, Vector: v,
+		Text: fmt.Sprintf("common words and %s", crashWord(source, generation, ordinal)),
+	}
+}
+
+// crashWord is a word that only this row has.
+func crashWord(source string, generation uint64, ordinal int) string {
+	return fmt.Sprintf("w%sx%dx%d", source, generation, ordinal)
+}
+
+// runChild is the writer that is killed: it writes generations, deletes those before, and reports on its standard output
+// what has been acknowledged. It reports whether this process is such a child.
+func runChild() bool {
+	dir := os.Getenv(childEnv)
+	if dir == "" {
+		return false
+	}
+	round, err := strconv.ParseUint(os.Getenv(childRound), 10, 64)
+	if err != nil {
+		panic(err)
+	}
+	x, err := Open(dir, Options{Log: slog.New(slog.NewTextHandler(os.Stderr, nil))})
+	if err != nil {
+		panic(err)
+	}
+	for g := round * 1_000_000; ; g++ {
+		source := string(rune('a' + g%crashSources))
+		var rows []index.Row
+		for i := range crashBatch {
+			rows = append(rows, crashRow(source, g, i))
+		}
+		if err := x.Write(context.Background(), crashSpace, rows); err != nil {
+			panic(err)
+		}
+		fmt.Println("written", source, g)
+		if err := x.DeleteGenerations(context.Background(), crashSpace, source, g); err != nil {
+			panic(err)
+		}
+		fmt.Println("deleted", source, g)
+	}
+}
+
+// acknowledged is what the children have reported: for each source the last generation written, and the bound below
+// which all were deleted.
+type acknowledged struct {
+	written, deleted map[string]uint64
+}
+
+// crash runs a writer and kills it after some acknowledgements, at a moment that the round's seed chooses.
+func (a *acknowledged) crash(t *testing.T, dir string, round int) {
+	t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), exe)
+	cmd.Env = append(os.Environ(), childEnv+"="+dir, childRound+"="+strconv.Itoa(round))
+	var faults strings.Builder
+	cmd.Stderr = &faults
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	rng := rand.New(rand.NewPCG(uint64(round), 1))
+	acks := rng.IntN(24)
+	var timer *time.Timer
+	lines := bufio.NewScanner(out)
+	for n := 0; lines.Scan(); n++ {
+		var what, source string
+		var generation uint64
+		if _, err := fmt.Sscan(lines.Text(), &what, &source, &generation); err != nil {
+			continue // the line that the kill has cut
+		}
+		if what == "written" {
+			a.written[source] = generation
+		} else {
+			a.deleted[source] = generation
+		}
+		if n == acks {
+			// The kill falls somewhere into the next writes, while this loop goes on reading acknowledgements.
+			timer = time.AfterFunc(time.Duration(rng.IntN(4000))*time.Microsecond, func() { _ = cmd.Process.Kill() })
+		}
+	}
+	if timer != nil {
+		timer.Stop()
+	}
+	_ = cmd.Wait() // it was killed
+	if faults.Len() > 0 {
+		t.Fatalf("round %d: the writer failed by itself: %s", round, faults.String())
+	}
+}
+
+// check opens what the crash has left, and checks that every acknowledged row is there once, as it was written.
+func (a *acknowledged) check(t *testing.T, dir string, round int) {
+	t.Helper()
+	x := mustOpen(t, dir, Options{})
+	defer func() { _ = x.Close() }()
+	stored := make(map[string][]index.Stored)
+	if err := x.Stored(t.Context(), crashSpace, func(s index.Stored) error {
+		stored[s.DatasourceID] = append(stored[s.DatasourceID], s)
+		return nil
+	}); err != nil {
+		t.Fatalf("round %d: %v", round, err)
+	}
+	total := 0
+	for source, list := range stored {
+		for _, s := range list {
+			if s.Rows != crashBatch {
+				t.Fatalf("round %d: %d of %d rows of %s:%d", round, s.Rows, crashBatch, source, s.Generation)
+			}
+			if s.Generation < a.deleted[source] {
+				t.Fatalf("round %d: deleted generation %s:%d is there", round, source, s.Generation)
+			}
+			total += crashBatch
+			checkGeneration(t, x, source, s.Generation)
+		}
+		if g := a.written[source]; !slices.ContainsFunc(list, func(s index.Stored) bool { return s.Generation >= g }) {
+			t.Fatalf("round %d: acknowledged generation %s:%d is gone", round, source, g)
+		}
+	}
+	for source := range a.written {
+		if stored[source] == nil {
+			t.Fatalf("round %d: all rows of %s are gone", round, source)
+		}
+	}
+	if total == 0 {
+		return
+	}
+	r, err := x.Search(t.Context(), crashSpace, index.Query{Text: "common words", Vector: crashRow("a", 1, 1).Vector, Limit: 10_000})
+	if err != nil || len(r.Hits) != total {
+		t.Fatalf("round %d: %d hits of %d rows: %v", round, len(r.Hits), total, err)
+	}
+}
+
+// checkGeneration compares rows with what was written, and finds one by its own word and by its vector.
+func checkGeneration(t *testing.T, x *Index, source string, generation uint64) {
+	t.Helper()
+	var want []index.Row
+	for i := range crashBatch {
+		want = append(want, crashRow(source, generation, i))
+	}
+	got, err := x.Rows(t.Context(), crashSpace, source, generation, 0, 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Fatalf("rows of %s:%d (-want +got):\n%s", source, generation, diff)
+	}
+	i := int(generation) % crashBatch
+	for _, q := range []index.Query{{Text: crashWord(source, generation, i), Limit: 1}, {Vector: want[i].Vector, Limit: 1}} {
+		r, err := x.Search(t.Context(), crashSpace, q)
+		if err != nil || len(r.Hits) != 1 || r.Hits[0].Key != want[i].Key {
+			t.Fatalf("row %s is not found by %q: %+v, %v", want[i].Key, q.Text, r.Hits, err)
+		}
+	}
+}
+
+// crashRounds is how often the writer is killed.
+const crashRounds = 40
+
+func TestAWriterKilledAtAnyMomentLosesNothingAcknowledged(t *testing.T) {
+	t.Parallel()
+	rounds := crashRounds
+	if testing.Short() {
+		rounds = 5
+	}
+	dir := t.TempDir()
+	a := &acknowledged{written: make(map[string]uint64), deleted: make(map[string]uint64)}
+	for round := 1; round <= rounds; round++ {
+		a.crash(t, dir, round)
+		a.check(t, dir, round)
+	}
+}

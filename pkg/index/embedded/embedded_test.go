@@ -2,6 +2,7 @@ package embedded
 
 import (
 	"log/slog"
+	"os"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -14,8 +15,18 @@ func TestMain(m *testing.M) {
 	if runChild() {
 		return
 	}
-	goleak.VerifyTestMain(m)
+	var err error
+	if benchDir, err = os.MkdirTemp("", "sluice-bench-"); err != nil {
+		panic(err)
+	}
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		_ = os.RemoveAll(benchDir)
+		os.Exit(code)
+	}))
 }
+
+// benchDir keeps the benchmarks' indexes while the process runs.
+var benchDir string
 
 // mustOpen opens an index that the test closes.
 func mustOpen(t testing.TB, dir string, opts Options) *Index {

@@ -1,0 +1,214 @@
+package embedded
+
+import (
+	"fmt"
+	"log/slog"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/index"
+)
+
+// benchDimensions is the length of the benchmarks' vectors.
+const benchDimensions = 256
+
+// benchSizes are the numbers of rows of the benchmarks.
+var benchSizes = []int{10_000, 100_000}
+
+// benchCorpus makes rows like chunks of 128 tokens: words by Zipf's law, vectors in clusters.
+type benchCorpus struct {
+	rng     *rand.Rand
+	zipf    *rand.Zipf
+	centres [][]float32
+}
+
+func newBenchCorpus() *benchCorpus {
+	rng := rand.New(rand.NewPCG(1, 2))
+	c := &benchCorpus{rng: rng, zipf: rand.NewZipf(rng, 1.1, 8, 60_000)}
+	for range 200 {
+		c.centres = append(c.centres, c.gauss(nil, 1))
+	}
+	return c
+}
+
+// gauss returns a unit vector around a centre, or anywhere.
+func (c *benchCorpus) gauss(centre []float32, spread float64) []float32 {
+	v := make([]float32, benchDimensions)
+	var sum float64
+	for i := range v {
+		v[i] = float32(c.rng.NormFloat64() * spread)
+		if centre != nil {
+			v[i] += centre[i] * float32(math.Sqrt(benchDimensions))
+		}
+		sum += float64(v[i]) * float64(v[i])
+	}
+	for i := range v {
+		v[i] /= float32(math.Sqrt(sum))
+	}
+	return v
+}
+
+func (c *benchCorpus) vector() []float32 { return c.gauss(c.centres[c.rng.IntN(len(c.centres))], 1) }
+
+// word names the n-th most common word.
+func word(n uint64) string {
+	var b strings.Builder
+	for n += 30; n > 0; n /= 20 {
+		b.WriteByte("bcdfghjklmnpqrstvwxz"[n%20])
+		b.WriteByte("aeiou"[n%5])
+	}
+	return b.String()
+}
+
+func (c *benchCorpus) text(words int) string {
+	var b strings.Builder
+	for range words {
+		b.WriteString(word(c.zipf.Uint64()))
+		b.WriteByte(' ')
+	}
+	return b.String()
+}
+
+func (c *benchCorpus) rows(from, n int) []index.Row {
+	rows := make([]index.Row, n)
+	for i := range rows {
+		id := from + i
+		ds := fmt.Sprintf("ds-%d", id/100)
+		rows[i] = index.Row{
+			Key: domain.ChunkKey(ds, 1, id), DatasourceID: ds, Generation: 1, Ordinal: id, Text: c.text(100),
+			Metadata: map[string]any{"source": ds}, Vector: c.vector(),
+		}
+	}
+	return rows
+}
+
+var benchSpace = index.Space{DatastoreID: "bench", Model: "bench", Dimensions: benchDimensions}
+
+// benchIndex fills an index with n rows, or opens the one that an earlier benchmark of this run filled.
+func benchIndex(b *testing.B, n int) *Index {
+	b.Helper()
+	dir := filepath.Join(benchDir, fmt.Sprint(n))
+	_, err := os.Stat(dir)
+	x, openErr := Open(dir, Options{Log: slog.New(slog.DiscardHandler)})
+	if openErr != nil {
+		b.Fatal(openErr)
+	}
+	b.Cleanup(func() { _ = x.Close() })
+	if err == nil {
+		return x
+	}
+	c := newBenchCorpus()
+	for from := 0; from < n; from += 500 {
+		if err := x.Write(b.Context(), benchSpace, c.rows(from, 500)); err != nil {
+			b.Fatal(err)
+		}
+	}
+	settle(b, x)
+	return x
+}
+
+// settle merges until nothing is left to merge.
+func settle(b *testing.B, x *Index) {
+	b.Helper()
+	if err := x.mergeAll(b.Context(), benchSpace); err != nil {
+		b.Fatal(err)
+	}
+}
+
+func eachSize(b *testing.B, f func(b *testing.B, x *Index, c *benchCorpus)) {
+	for _, n := range benchSizes {
+		b.Run(fmt.Sprintf("rows=%d", n), func(b *testing.B) { f(b, benchIndex(b, n), newBenchCorpus()) })
+	}
+}
+
+func BenchmarkWrite(b *testing.B) {
+	for _, size := range []int{64, 500} {
+		b.Run(fmt.Sprintf("batch=%d", size), func(b *testing.B) {
+			x, err := Open(b.TempDir(), Options{})
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.Cleanup(func() { _ = x.Close() })
+			c := newBenchCorpus()
+			from := 0
+			for b.Loop() {
+				b.StopTimer()
+				rows := c.rows(from, size)
+				from += size
+				b.StartTimer()
+				if err := x.Write(b.Context(), benchSpace, rows); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(from)/b.Elapsed().Seconds(), "rows/s")
+		})
+	}
+}
+
+func benchSearch(b *testing.B, x *Index, query func() index.Query) {
+	b.Helper()
+	for b.Loop() {
+		r, err := x.Search(b.Context(), benchSpace, query())
+		if err != nil {
+			b.Fatal(err)
+		}
+		if len(r.Hits) == 0 {
+			b.Fatal("nothing found")
+		}
+	}
+}
+
+func BenchmarkDense(b *testing.B) {
+	eachSize(b, func(b *testing.B, x *Index, c *benchCorpus) {
+		benchSearch(b, x, func() index.Query { return index.Query{Vector: c.vector(), Limit: 10} })
+	})
+}
+
+func BenchmarkLexical(b *testing.B) {
+	eachSize(b, func(b *testing.B, x *Index, c *benchCorpus) {
+		benchSearch(b, x, func() index.Query { return index.Query{Text: c.text(6), Limit: 10} })
+	})
+}
+
+func BenchmarkHybrid200(b *testing.B) {
+	eachSize(b, func(b *testing.B, x *Index, c *benchCorpus) {
+		benchSearch(b, x, func() index.Query { return index.Query{Text: c.text(6), Vector: c.vector(), Limit: 200} })
+	})
+}
+
+func BenchmarkFilteredToOneDatasource(b *testing.B) {
+	eachSize(b, func(b *testing.B, x *Index, c *benchCorpus) {
+		benchSearch(b, x, func() index.Query {
+			return index.Query{Vector: c.vector(), Limit: 10, Filter: index.Filter{DatasourceIDs: []string{"ds-3"}}}
+		})
+	})
+}
+
+func BenchmarkOpen(b *testing.B) {
+	eachSize(b, func(b *testing.B, x *Index, _ *benchCorpus) {
+		dir := x.dir
+		_ = x.Close()
+		var before, after runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&before)
+		for b.Loop() {
+			x, err := Open(dir, Options{})
+			if err != nil {
+				b.Fatal(err)
+			}
+			if _, err := x.Rows(b.Context(), benchSpace, "ds-1", 1, 0, 1); err != nil {
+				b.Fatal(err)
+			}
+			runtime.GC()
+			runtime.ReadMemStats(&after)
+			_ = x.Close()
+		}
+		b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/1024, "KiB-heap-open")
+	})
+}
