@@ -1,10 +1,6 @@
 package catalog
 
-import (
-	"context"
-
-	"github.com/sluice/sluice/pkg/domain"
-)
+import "context"
 
 // DatastoreModel returns the id of the datastore's embedding model, whatever its workspace: for sweeps and audits, which
 // must find its rows.
