@@ -52,7 +52,10 @@ func (s *server) authenticate(c *gin.Context) {
 }
 
 func (s *server) identify(c *gin.Context, op *operation) (caller, error) {
-	secret := bearer(c.GetHeader("Authorization"))
+	secret, err := bearer(c.GetHeader("Authorization"))
+	if err != nil {
+		return caller{}, err
+	}
 	if secret == "" {
 		if op.public {
 			return caller{anonymous: true}, nil
@@ -79,14 +82,12 @@ func errNoKey() error {
 	return domain.Errorf(domain.CodeUnauthorized, "no API key; send the header Authorization: Bearer <key>")
 }
 
-// bearer takes the token out of an Authorization header. The scheme's name may be in any case (RFC 9110, section 11.1).
-func bearer(header string) string {
+// bearer takes the token out of an Authorization header, "" when it carries none. The scheme's name may be in any case
+// (RFC 9110, section 11.1); another scheme is an error.
+func bearer(header string) (string, error) {
 	scheme, token, _ := strings.Cut(strings.TrimSpace(header), " ")
-	if strings.EqualFold(scheme, "Bearer") {
-		return strings.TrimSpace(token)
+	if scheme != "" && !strings.EqualFold(scheme, "Bearer") {
+		return "", domain.Errorf(domain.CodeUnauthorized, "the header Authorization is not of the form Bearer <key>")
 	}
-	if header == "" || token == "" && strings.EqualFold(scheme, "Bearer") {
-		return ""
-	}
-	return header // another scheme: no key has this form, so it is refused as invalid
+	return strings.TrimSpace(token), nil
 }

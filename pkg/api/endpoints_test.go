@@ -175,6 +175,9 @@ func TestEveryEndpointOfTheDocument(t *testing.T) {
 	must(t, err)
 	doc, err := openapi3.NewLoader().LoadFromData(raw)
 	must(t, err)
+	if err := doc.Validate(t.Context()); err != nil {
+		t.Errorf("the document is not valid: %v", err)
+	}
 	seen := map[string]bool{}
 	for path, item := range doc.Paths.Map() {
 		for method, op := range item.Operations() {

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	_ "embed" // the pages are part of the program
 	"encoding/base64"
+	"fmt"
 	"net/http"
 	"regexp"
 )
@@ -68,5 +69,9 @@ func (d documentResponse) VisitGetOpenAPIResponse(w http.ResponseWriter) error {
 
 // GetOpenAPI implements StrictServerInterface.
 func (s *server) GetOpenAPI(context.Context, GetOpenAPIRequestObject) (GetOpenAPIResponseObject, error) {
-	return documentResponse(s.spec.json), nil
+	encoded, err := s.spec.json()
+	if err != nil {
+		return nil, fmt.Errorf("encoding the OpenAPI document: %w", err)
+	}
+	return documentResponse(encoded), nil
 }

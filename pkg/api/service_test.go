@@ -107,6 +107,13 @@ func (s *service) as(key string) *service {
 	return &other
 }
 
+// in is the same service, failing another test.
+func (s *service) in(t *testing.T) *service {
+	other := *s
+	other.T = t
+	return &other
+}
+
 // answer is what came back.
 type answer struct {
 	*testing.T

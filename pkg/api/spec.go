@@ -1,10 +1,10 @@
 package api
 
 import (
-	"context"
 	_ "embed" // the document is part of the program
 	"fmt"
 	"strings"
+	"sync"
 
 	"github.com/getkin/kin-openapi/openapi3"
 
@@ -31,8 +31,8 @@ type operation struct {
 
 // spec is the document with the limits of this server filled in.
 type spec struct {
-	json       []byte
-	operations map[string]*operation // by method and Gin route, under every base
+	json       func() ([]byte, error) // the document as it is served
+	operations map[string]*operation  // by method and Gin route, under every base
 }
 
 func (s *spec) operation(method, route string) *operation { return s.operations[method+" "+route] }
@@ -43,13 +43,8 @@ func loadSpec(o Options) (*spec, error) {
 		return nil, fmt.Errorf("reading the OpenAPI document: %w", err)
 	}
 	setLimits(doc, o)
-	if err := doc.Validate(context.Background(), openapi3.DisableExamplesValidation()); err != nil {
-		return nil, fmt.Errorf("checking the OpenAPI document: %w", err)
-	}
-	s := &spec{operations: map[string]*operation{}}
-	if s.json, err = doc.MarshalJSON(); err != nil {
-		return nil, fmt.Errorf("encoding the OpenAPI document: %w", err)
-	}
+	// Encoding takes longer than all else here, and few processes are ever asked for the document.
+	s := &spec{json: sync.OnceValues(doc.MarshalJSON), operations: map[string]*operation{}}
 	for path, item := range doc.Paths.Map() {
 		for method, op := range item.Operations() {
 			o, err := newOperation(item, op)

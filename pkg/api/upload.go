@@ -189,7 +189,7 @@ func fileName(form *uploadForm) string {
 	if runes := []rune(name); len(runes) > maxNameChars {
 		name = string(runes[:maxNameChars])
 	}
-	if name == "" || name == "." || name == "/" {
+	if name == "" || name == "." || name == ".." || name == "/" {
 		return "file"
 	}
 	return name
