@@ -1,6 +1,7 @@
 package embedded
 
 import (
+	"database/sql"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -14,26 +15,41 @@ import (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// seal appends a checksum to what will be stored.
-func seal(data []byte) []byte {
-	return binary.LittleEndian.AppendUint32(data, crc32.Checksum(data, castagnoli))
+// placed is the checksum of data that lies at a place, under a number: intact data at another place are wrong too.
+func placed(place int64, data []byte) uint32 {
+	var p [8]byte
+	binary.LittleEndian.PutUint64(p[:], uint64(place))
+	return crc32.Update(crc32.Checksum(p[:], castagnoli), castagnoli, data)
 }
 
-// unseal checks and removes the checksum of what was stored.
-func unseal(data []byte, what string) ([]byte, error) {
+// seal appends a checksum to what will be stored at a place.
+func seal(place int64, data []byte) []byte {
+	return binary.LittleEndian.AppendUint32(data, placed(place, data))
+}
+
+// unseal checks and removes the checksum of what was stored at a place.
+func unseal(place int64, data []byte, what string) ([]byte, error) {
 	n := len(data) - 4
-	if n < 0 || crc32.Checksum(data[:n], castagnoli) != binary.LittleEndian.Uint32(data[n:]) {
+	if n < 0 || placed(place, data[:n]) != binary.LittleEndian.Uint32(data[n:]) {
 		return nil, fmt.Errorf("%w: %s does not match its checksum", index.ErrCorrupt, what)
 	}
 	return data[:n], nil
 }
 
-// corrupt wraps what SQLite says about a damaged file in ErrCorrupt, and leaves other errors as they are.
+// corrupt wraps what SQLite says about a damaged file in ErrCorrupt, and leaves other errors as they are. Every statement
+// is constant and right for the schema, and asks for what must be there: so a statement that SQLite cannot compile, or a
+// row that it cannot find, tells of damage as well.
 func corrupt(err error) error {
+	if errors.Is(err, index.ErrCorrupt) {
+		return err
+	}
+	if errors.Is(err, sql.ErrNoRows) {
+		return fmt.Errorf("%w: %w", index.ErrCorrupt, err)
+	}
 	var se *sqlite.Error
 	if errors.As(err, &se) {
 		switch se.Code() & 0xff {
-		case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
+		case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR:
 			return fmt.Errorf("%w: %w", index.ErrCorrupt, err)
 		}
 	}

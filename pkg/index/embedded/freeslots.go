@@ -96,7 +96,7 @@ func segmentSlots(ctx context.Context, tx *sql.Tx, id int64) (*roaring.Bitmap, e
 	if err := tx.QueryRowContext(ctx, `SELECT slots FROM segments WHERE id = ?`, id).Scan(&data); err != nil {
 		return nil, fmt.Errorf("reading the slots of a segment: %w", err)
 	}
-	data, err := unseal(data, "the slots of a segment")
+	data, err := unseal(id, data, "the slots of a segment")
 	if err != nil {
 		return nil, err
 	}

@@ -192,7 +192,7 @@ func (m *mergeStore) flush(ctx context.Context) error {
 	}
 	defer func() { _ = tx.Rollback() }()
 	for i, block := range m.pending {
-		if _, err := tx.ExecContext(ctx, `INSERT INTO blocks (id, data) VALUES (?, ?)`, m.next+int64(i), block); err != nil {
+		if _, err := tx.ExecContext(ctx, `INSERT INTO blocks (id, data) VALUES (?, ?)`, m.next+int64(i), seal(m.next+int64(i), block)); err != nil {
 			return fmt.Errorf("storing merged postings: %w", err)
 		}
 	}
@@ -306,6 +306,6 @@ func (v view) uncachedBlock(ctx context.Context, id int64) (string, error) {
 	if err := v.tx.QueryRowContext(ctx, `SELECT data FROM blocks WHERE id = ?`, id).Scan(&data); err != nil {
 		return "", fmt.Errorf("reading a block of postings: %w", err)
 	}
-	data, err := unseal(data, "a block of postings")
+	data, err := unseal(id, data, "a block of postings")
 	return string(data), err
 }

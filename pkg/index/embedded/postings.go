@@ -124,7 +124,7 @@ func entries(block string, yield func(entry) bool) error {
 
 // blockBuilder packs entries, which come in order of their terms, into blocks.
 type blockBuilder struct {
-	put     func(block []byte) error // receives each finished block
+	put     func(block []byte) error // receives each finished block, without checksum
 	block   []byte
 	scratch []byte
 	firsts  []string // first term of each block: the segment's directory
@@ -159,23 +159,23 @@ func (b *blockBuilder) close() error {
 	if len(b.block) == 0 {
 		return nil
 	}
-	err := b.put(seal(b.block))
+	err := b.put(b.block)
 	b.block = nil
 	return err
 }
 
 // encodeDirectory makes the stored form of a segment's directory.
-func encodeDirectory(firsts []string) []byte {
+func encodeDirectory(id int64, firsts []string) []byte {
 	var out []byte
 	for _, f := range firsts {
 		out = binary.AppendUvarint(out, uint64(len(f)))
 		out = append(out, f...)
 	}
-	return seal(out)
+	return seal(id, out)
 }
 
-func decodeDirectory(data []byte) ([]string, error) {
-	data, err := unseal(data, "a directory of postings")
+func decodeDirectory(id int64, data []byte) ([]string, error) {
+	data, err := unseal(id, data, "a directory of postings")
 	if err != nil {
 		return nil, err
 	}

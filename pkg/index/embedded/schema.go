@@ -14,25 +14,22 @@ import (
 // formatVersion is the version of everything that lies in a space's directory.
 const formatVersion = 1
 
-// schema creates a space's tables. Blobs end in a CRC-32C of what is before it, rows and state carry theirs in sum:
+// schema creates a space's tables. Blobs end in a CRC-32C of their number and content, rows and state carry theirs in sum:
 // SQLite itself would hand out a damaged page's content without a word.
 const schema = `
 CREATE TABLE state (
-	id           INTEGER PRIMARY KEY CHECK (id = 1),
-	version      INTEGER NOT NULL, -- grows by one with each commit
-	body         BLOB NOT NULL     -- the stateBody of that version
+	id      INTEGER PRIMARY KEY CHECK (id = 1),
+	version INTEGER NOT NULL, -- grows by one with each commit
+	body    BLOB NOT NULL     -- the stateBody of that version
 );
 CREATE TABLE live (
 	chunk INTEGER PRIMARY KEY, -- 65,536 slots
 	bits  BLOB NOT NULL
 );
 CREATE TABLE segments (
-	id          INTEGER PRIMARY KEY,
-	rows        INTEGER NOT NULL, -- slots in it, live and dead
-	first_block INTEGER NOT NULL,
-	blocks      INTEGER NOT NULL,
-	slots       BLOB NOT NULL,    -- roaring bitmap
-	directory   BLOB NOT NULL     -- first term of each block
+	id        INTEGER PRIMARY KEY,
+	slots     BLOB NOT NULL, -- roaring bitmap, live and dead
+	directory BLOB NOT NULL  -- first term of each block
 );
 CREATE TABLE blocks (
 	id   INTEGER PRIMARY KEY,

@@ -65,7 +65,7 @@ func (v view) directory(ctx context.Context, seg segment) ([]string, error) {
 	if err := v.tx.QueryRowContext(ctx, `SELECT directory FROM segments WHERE id = ?`, seg.id).Scan(&data); err != nil {
 		return nil, fmt.Errorf("reading a directory of postings: %w", err)
 	}
-	firsts, err := decodeDirectory(data)
+	firsts, err := decodeDirectory(seg.id, data)
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +86,7 @@ func (v view) block(ctx context.Context, id int64) (string, error) {
 	if err := v.tx.QueryRowContext(ctx, `SELECT data FROM blocks WHERE id = ?`, id).Scan(&data); err != nil {
 		return "", fmt.Errorf("reading a block of postings: %w", err)
 	}
-	data, err := unseal(data, "a block of postings")
+	data, err := unseal(id, data, "a block of postings")
 	if err != nil {
 		return "", err
 	}

@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io/fs"
 	"math/bits"
 	"os"
@@ -50,19 +49,12 @@ func (v slotView) check(w int, live uint64) error {
 		slot := uint32(w*64 + bits.TrailingZeros64(m))
 		at := int(slot%extentSlots) * v.stride
 		rec := e.data[at : at+v.stride]
-		if recordSum(slot, rec[:v.payload]) != binary.LittleEndian.Uint32(rec[v.payload:]) {
+		if placed(int64(slot), rec[:v.payload]) != binary.LittleEndian.Uint32(rec[v.payload:]) {
 			return fmt.Errorf("%w: the vector in slot %d does not match its checksum", index.ErrCorrupt, slot)
 		}
 	}
 	e.verified.Or(bit)
 	return nil
-}
-
-// recordSum is the checksum of a record, which also knows its place.
-func recordSum(slot uint32, payload []byte) uint32 {
-	var place [4]byte
-	binary.LittleEndian.PutUint32(place[:], slot)
-	return crc32.Update(crc32.Checksum(place[:], castagnoli), castagnoli, payload)
 }
 
 // slotFile is a file of equal records, one per slot, written by one writer and read through memory mappings.
@@ -157,7 +149,7 @@ func (f *slotFile) write(slots []uint32, payloads [][]byte) error {
 		for j := i; j < end; j++ {
 			rec := buf[(j-i)*f.view.stride:]
 			copy(rec, payloads[j])
-			binary.LittleEndian.PutUint32(rec[f.view.payload:], recordSum(slots[j], payloads[j]))
+			binary.LittleEndian.PutUint32(rec[f.view.payload:], placed(int64(slots[j]), payloads[j]))
 		}
 		if _, err := f.file.WriteAt(buf, int64(slots[i])*int64(f.view.stride)); err != nil {
 			return fmt.Errorf("writing vectors: %w", err)

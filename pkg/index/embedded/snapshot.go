@@ -36,7 +36,7 @@ type snapshot struct {
 // segment is an immutable set of postings.
 type segment struct {
 	id         int64
-	rows       int64
+	rows       int64 // slots in it, live and dead
 	firstBlock int64
 	blocks     int64
 }
@@ -52,25 +52,30 @@ type stateBody struct {
 	Langs       map[analysis.Language]int64 `json:"langs"`
 	NextSegment int64                       `json:"next_segment"`
 	NextBlock   int64                       `json:"next_block"`
+	Segments    [][4]int64                  `json:"segments"` // id, rows, first block, number of blocks
 	Epoch       int                         `json:"epoch,omitempty"`
 	SignsAt     uint32                      `json:"signs_at,omitempty"`
 	Centre      []byte                      `json:"centre,omitempty"`
 }
 
 func (s *snapshot) encode() ([]byte, error) {
+	segments := make([][4]int64, 0, len(s.segments))
+	for _, seg := range s.segments {
+		segments = append(segments, [4]int64{seg.id, seg.rows, seg.firstBlock, seg.blocks})
+	}
 	body, err := json.Marshal(stateBody{
 		Format: formatVersion, Model: s.model, Dimensions: s.dimensions, Slots: s.slots, Rows: s.rows, Length: s.length,
 		Langs: s.langs, NextSegment: s.nextSegment, NextBlock: s.nextBlock, Epoch: s.epoch, SignsAt: s.signsAt,
-		Centre: bytesOf(s.centre),
+		Centre: bytesOf(s.centre), Segments: segments,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("encoding the state: %w", err)
 	}
-	return seal(body), nil
+	return seal(s.version, body), nil
 }
 
 func (s *snapshot) decode(data []byte) error {
-	data, err := unseal(data, "the state")
+	data, err := unseal(s.version, data, "the state")
 	if err != nil {
 		return err
 	}
@@ -84,6 +89,9 @@ func (s *snapshot) decode(data []byte) error {
 	s.model, s.dimensions, s.slots, s.rows, s.length, s.langs = b.Model, b.Dimensions, b.Slots, b.Rows, b.Length, b.Langs
 	s.nextSegment, s.nextBlock, s.epoch, s.signsAt = b.NextSegment, b.NextBlock, b.Epoch, b.SignsAt
 	s.centre = slices.Clone(floatsOf(b.Centre))
+	for _, seg := range b.Segments {
+		s.segments = append(s.segments, segment{seg[0], seg[1], seg[2], seg[3]})
+	}
 	return nil
 }
 
@@ -134,9 +142,6 @@ func loadSnapshot(ctx context.Context, db *sql.DB) (*snapshot, error) {
 	if got := newFullCount(s.live, s.slots); got != s.rows {
 		return nil, fmt.Errorf("%w: %d slots are live, the state counts %d rows", index.ErrCorrupt, got, s.rows)
 	}
-	if s.segments, err = loadSegments(ctx, tx); err != nil {
-		return nil, err
-	}
 	return s, nil
 }
 
@@ -157,7 +162,7 @@ func loadLive(ctx context.Context, tx *sql.Tx) (bitset, error) {
 		if err := rows.Scan(&chunk, &data); err != nil {
 			return b, fmt.Errorf("reading live slots: %w", err)
 		}
-		if data, err = unseal(data, "a part of the live slots"); err != nil {
+		if data, err = unseal(int64(chunk), data, "a part of the live slots"); err != nil {
 			return b, err
 		}
 		if len(data) != chunkWords*8 || chunk < 0 || chunk > 1<<16 {
@@ -182,26 +187,9 @@ func storeLive(ctx context.Context, tx *sql.Tx, e *bitsetEdit) error {
 		for _, w := range e.chunks[chunk] {
 			data = binary.LittleEndian.AppendUint64(data, w)
 		}
-		if _, err := tx.ExecContext(ctx, `INSERT OR REPLACE INTO live (chunk, bits) VALUES (?, ?)`, chunk, seal(data)); err != nil {
+		if _, err := tx.ExecContext(ctx, `INSERT OR REPLACE INTO live (chunk, bits) VALUES (?, ?)`, chunk, seal(int64(chunk), data)); err != nil {
 			return fmt.Errorf("storing live slots: %w", err)
 		}
 	}
 	return nil
-}
-
-func loadSegments(ctx context.Context, tx *sql.Tx) ([]segment, error) {
-	rows, err := tx.QueryContext(ctx, `SELECT id, rows, first_block, blocks FROM segments ORDER BY id`)
-	if err != nil {
-		return nil, fmt.Errorf("reading segments: %w", err)
-	}
-	defer func() { _ = rows.Close() }()
-	var out []segment
-	for rows.Next() {
-		var s segment
-		if err := rows.Scan(&s.id, &s.rows, &s.firstBlock, &s.blocks); err != nil {
-			return nil, fmt.Errorf("reading segments: %w", err)
-		}
-		out = append(out, s)
-	}
-	return out, rows.Err()
 }

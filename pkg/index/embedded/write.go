@@ -243,7 +243,7 @@ type segmentWriter struct {
 func newSegmentWriter(ctx context.Context, tx *sql.Tx, nextBlock int64) *segmentWriter {
 	w := &segmentWriter{ctx: ctx, tx: tx, nextBlock: nextBlock}
 	w.builder.put = func(block []byte) error {
-		if _, err := w.tx.ExecContext(ctx, `INSERT INTO blocks (id, data) VALUES (?, ?)`, w.nextBlock, block); err != nil {
+		if _, err := w.tx.ExecContext(ctx, `INSERT INTO blocks (id, data) VALUES (?, ?)`, w.nextBlock, seal(w.nextBlock, block)); err != nil {
 			return fmt.Errorf("storing a block of postings: %w", err)
 		}
 		w.nextBlock++
@@ -263,8 +263,8 @@ func (w *segmentWriter) finish(seg *segment, slots *roaring.Bitmap) error {
 	if err != nil {
 		return fmt.Errorf("encoding the slots of a segment: %w", err)
 	}
-	_, err = w.tx.ExecContext(w.ctx, `INSERT INTO segments (id, rows, first_block, blocks, slots, directory) VALUES (?,?,?,?,?,?)`,
-		seg.id, seg.rows, seg.firstBlock, seg.blocks, seal(set), encodeDirectory(w.builder.firsts))
+	_, err = w.tx.ExecContext(w.ctx, `INSERT INTO segments (id, slots, directory) VALUES (?, ?, ?)`,
+		seg.id, seal(seg.id, set), encodeDirectory(seg.id, w.builder.firsts))
 	if err != nil {
 		return fmt.Errorf("storing a segment: %w", err)
 	}

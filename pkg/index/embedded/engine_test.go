@@ -1,0 +1,262 @@
+package embedded
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/sluice/sluice/pkg/index"
+)
+
+func TestMoreDatastoresThanMayBeOpenAreServed(t *testing.T) {
+	t.Parallel()
+	x := mustOpen(t, t.TempDir(), Options{MaxOpenSpaces: 2})
+	var all sync.WaitGroup
+	for i := range 9 {
+		all.Go(func() {
+			sp := index.Space{DatastoreID: fmt.Sprintf("store-%d", i), Model: "m", Dimensions: crashDimensions}
+			for g := range uint64(4) {
+				if err := x.Write(t.Context(), sp, []index.Row{crashRow("a", g, i)}); err != nil {
+					t.Errorf("writing: %v", err)
+				}
+				r, err := x.Search(t.Context(), sp, index.Query{Text: "common", Limit: 100})
+				if err != nil || len(r.Hits) != int(g)+1 {
+					t.Errorf("%d hits, want %d: %v", len(r.Hits), g+1, err)
+				}
+				x.mu.Lock()
+				if n := len(x.spaces); n > 2 {
+					t.Errorf("%d spaces are open", n)
+				}
+				x.mu.Unlock()
+			}
+		})
+	}
+	all.Wait()
+}
+
+func TestADatastoreThatIsUpdatedForEverDoesNotGrow(t *testing.T) {
+	t.Parallel()
+	x := mustOpen(t, t.TempDir(), Options{})
+	const live = 300
+	size := func() int64 {
+		var sum int64
+		if err := x.use(t.Context(), crashSpace, false, func(s *space) error {
+			_, err := s.writes.ExecContext(t.Context(), `PRAGMA wal_checkpoint(TRUNCATE)`)
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+		files, err := filepath.Glob(filepath.Join(x.dir, "crash", "*", "*"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range files {
+			if info, err := os.Stat(f); err == nil && !strings.HasSuffix(f, "-wal") && !strings.HasSuffix(f, "-shm") {
+				sum += info.Size()
+			}
+		}
+		return sum
+	}
+	var early int64
+	for g := range uint64(40) {
+		var rows []index.Row
+		for i := range live {
+			rows = append(rows, crashRow("a", g, i))
+		}
+		if err := x.Write(t.Context(), crashSpace, rows); err != nil {
+			t.Fatal(err)
+		}
+		if err := x.DeleteGenerations(t.Context(), crashSpace, "a", g); err != nil {
+			t.Fatal(err)
+		}
+		if err := x.mergeAll(t.Context(), crashSpace); err != nil {
+			t.Fatal(err)
+		}
+		if g == 10 {
+			early = size()
+		}
+	}
+	if late := size(); late > early*5/4 {
+		t.Errorf("after 10 updates %d bytes, after 40 %d", early, late)
+	}
+	if err := x.use(t.Context(), crashSpace, false, func(s *space) error {
+		if s.current.slots > 8*live {
+			t.Errorf("%d rows use %d slots", live, s.current.slots)
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestScoresAreThoseOfBM25AlsoAfterMerges(t *testing.T) {
+	t.Parallel()
+	x := mustOpen(t, t.TempDir(), Options{})
+	sp := index.Space{DatastoreID: "bm25", Model: "m"}
+	rng := rand.New(rand.NewPCG(5, 6))
+	names := []string{"alpha", "bravo", "charli", "delta", "echo", "foxtrot"} // their own stems
+	texts := make(map[string][]string)
+	var total float64
+	for i := range 200 {
+		var words []string
+		for range 1 + rng.IntN(20) {
+			words = append(words, names[min(rng.IntN(len(names)), rng.IntN(len(names)))])
+		}
+		r := index.Row{Key: fmt.Sprint("k", i), DatasourceID: "d", Ordinal: i, Text: strings.Join(words, " ")}
+		texts[r.Key] = words
+		total += float64(len(words))
+		if err := x.Write(t.Context(), sp, []index.Row{r}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := x.mergeAll(t.Context(), sp); err != nil {
+		t.Fatal(err)
+	}
+	count := func(words []string, w string) (n float64) {
+		for _, have := range words {
+			if have == w {
+				n++
+			}
+		}
+		return n
+	}
+	query := []string{"alpha", "echo", "foxtrot"}
+	want := make(map[string]float64)
+	for _, w := range query {
+		var df float64
+		for _, words := range texts {
+			df += min(count(words, w), 1)
+		}
+		idf := math.Log(1 + (200-df+0.5)/(df+0.5))
+		for key, words := range texts {
+			if tf := count(words, w); tf > 0 {
+				want[key] += idf * tf * 2.2 / (tf + 1.2*(0.25+0.75*float64(len(words))/(total/200)))
+			}
+		}
+	}
+	r, err := x.Search(t.Context(), sp, index.Query{Text: strings.Join(query, " "), Limit: 1000})
+	if err != nil || len(r.Hits) != len(want) {
+		t.Fatalf("%d hits, want %d: %v", len(r.Hits), len(want), err)
+	}
+	for _, h := range r.Hits {
+		if math.Abs(h.Lexical-want[h.Key]) > 1e-9 {
+			t.Errorf("row %s scores %v, want %v", h.Key, h.Lexical, want[h.Key])
+		}
+	}
+}
+
+// slotsOf makes a space of vectors alone, in clusters, with sign bits.
+func slotsOf(t *testing.T, n, dimensions int) (*snapshot, func() []float32) {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(8, 9))
+	centres := make([][]float64, 50)
+	for i := range centres {
+		for range dimensions {
+			centres[i] = append(centres[i], rng.NormFloat64())
+		}
+	}
+	draw := func() []float32 {
+		v := make([]float32, dimensions)
+		for i, c := range centres[rng.IntN(len(centres))] {
+			v[i] = float32(c + rng.NormFloat64() + 0.5)
+		}
+		u, err := unit(v, dimensions)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return u
+	}
+	s := &space{dir: t.TempDir()}
+	file, err := newSlotFile(filepath.Join(s.dir, vectorsName), dimensions*4, 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.vectors, s.cache = file, newCache(0)
+	t.Cleanup(func() { _ = s.close() })
+	var slots []uint32
+	var payloads [][]byte
+	live := bitset{}.edit()
+	for i := range n {
+		slots = append(slots, uint32(i))
+		payloads = append(payloads, bytesOf(draw()))
+		live.set(uint32(i))
+	}
+	if err := file.append(slots, payloads, uint32(n)); err != nil {
+		t.Fatal(err)
+	}
+	snap := &snapshot{dimensions: dimensions, slots: uint32(n), rows: int64(n), live: live.done(), vectors: file.view}
+	if err := s.renewSigns(snap); err != nil {
+		t.Fatal(err)
+	}
+	return snap, draw
+}
+
+func TestTheScanBySignBitsFindsWhatTheExactScanFinds(t *testing.T) {
+	t.Parallel()
+	snap, draw := slotsOf(t, 40_000, 128)
+	if snap.epoch == 0 {
+		t.Fatal("there are no sign bits")
+	}
+	found, all := 0, 0
+	for range 20 {
+		q := draw()
+		exact, err := scanExact(t.Context(), snap, nil, q, 10, int(snap.rows))
+		if err != nil {
+			t.Fatal(err)
+		}
+		fast, err := denseTop(t.Context(), snap, nil, q, 10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range exact {
+			all++
+			if slices.ContainsFunc(fast, func(f scored) bool { return cmp.Compare(f.slot, e.slot) == 0 }) {
+				found++
+			}
+		}
+	}
+	if recall := float64(found) / float64(all); recall < 0.98 {
+		t.Errorf("recall %.3f, want at least 0.98", recall)
+	} else {
+		t.Logf("recall %.4f", recall)
+	}
+}
+
+func FuzzBlocksOfPostingsAreReadOrRefused(f *testing.F) {
+	f.Add("")
+	var b blockBuilder
+	b.put = func(block []byte) error {
+		f.Add(string(block))
+		return nil
+	}
+	if err := errorsOf(b.add("alpha", []posting{{1, 1, 5}, {9, 3, 200}}), b.add("beta", []posting{{4, 1, 1}}), b.close()); err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, block string) {
+		var ps []posting
+		_ = entries(block, func(e entry) bool {
+			var err error
+			ps, err = decodePostings(ps[:0], e.data, e.count)
+			if err == nil && len(ps) != e.count {
+				t.Fatalf("%d postings of %d", len(ps), e.count)
+			}
+			return true
+		})
+	})
+}
+
+func errorsOf(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
