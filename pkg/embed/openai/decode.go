@@ -1,0 +1,90 @@
+package openai
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+)
+
+// vector reads an embedding in either encoding: an array of numbers, or base64 of little-endian float32.
+type vector []float32
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (v *vector) UnmarshalJSON(data []byte) error {
+	if len(data) == 0 || data[0] != '"' {
+		return json.Unmarshal(data, (*[]float32)(v))
+	}
+	var encoded string
+	if err := json.Unmarshal(data, &encoded); err != nil {
+		return err
+	}
+	raw, err := base64.StdEncoding.DecodeString(encoded)
+	if err != nil {
+		return err
+	}
+	if len(raw)%4 != 0 {
+		return fmt.Errorf("%d bytes of base64 are no float32 numbers", len(raw))
+	}
+	*v = make(vector, len(raw)/4)
+	for i := range *v {
+		(*v)[i] = math.Float32frombits(binary.LittleEndian.Uint32(raw[4*i:]))
+	}
+	return nil
+}
+
+// decode returns the answer's vectors in the order of the request and at unit length. It fails unless there are want
+// of them, each index once, all of one length between 1 and maxDimensions, all numbers finite.
+func decode(body []byte, want int) ([][]float32, error) {
+	var answer struct {
+		Data []struct {
+			Index     *int   `json:"index"`
+			Embedding vector `json:"embedding"`
+		} `json:"data"`
+	}
+	if err := json.Unmarshal(body, &answer); err != nil {
+		return nil, fmt.Errorf("reading the answer: %w", err)
+	}
+	if len(answer.Data) != want {
+		return nil, fmt.Errorf("%d vectors for %d texts", len(answer.Data), want)
+	}
+	vectors := make([][]float32, want)
+	for position, item := range answer.Data {
+		index := position
+		if item.Index != nil {
+			index = *item.Index
+		}
+		if index < 0 || index >= want || vectors[index] != nil {
+			return nil, fmt.Errorf("index %d comes twice or is out of range", index)
+		}
+		if n := len(item.Embedding); n == 0 || n > maxDimensions || n != len(answer.Data[0].Embedding) {
+			return nil, fmt.Errorf("vector %d has %d dimensions, the first %d", index, n, len(answer.Data[0].Embedding))
+		}
+		if err := normalise(item.Embedding); err != nil {
+			return nil, fmt.Errorf("vector %d: %w", index, err)
+		}
+		vectors[index] = item.Embedding
+	}
+	return vectors, nil
+}
+
+// normalise scales v to unit length in place. A zero vector stays.
+func normalise(v []float32) error {
+	var squares float64
+	for _, x := range v {
+		squares += float64(x) * float64(x)
+	}
+	if math.IsNaN(squares) || math.IsInf(squares, 0) {
+		return errors.New("a number in it is not finite")
+	}
+	if squares == 0 {
+		return nil
+	}
+	scale := 1 / math.Sqrt(squares)
+	for i := range v {
+		v[i] = float32(float64(v[i]) * scale)
+	}
+	return nil
+}

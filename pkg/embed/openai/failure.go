@@ -1,0 +1,163 @@
+package openai
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/openai/openai-go/v3/option"
+
+	"github.com/sluice/sluice/pkg/embed"
+)
+
+const (
+	maxResponse = 64 << 20 // bytes of a good answer
+	maxRefusal  = 64 << 10 // bytes of an error's body that are read
+	maxMessage  = 500      // bytes of the provider's message that are kept
+)
+
+// judge runs between the SDK and the network: it bounds what is read, and turns error statuses into *embed.Error
+// itself, since many servers' error bodies are not what the SDK expects, and it would lose their status.
+func (e *Embedder) judge(request *http.Request, next option.MiddlewareNext) (*http.Response, error) {
+	response, err := next(request)
+	if err != nil {
+		return nil, err
+	}
+	if response.StatusCode < 300 {
+		response.Body = &boundedBody{ReadCloser: response.Body, left: maxResponse}
+		return response, nil
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(response.Body, maxRefusal))
+	message := e.redact(messageOf(body))
+	if message == "" {
+		message = "the server gave no reason"
+	}
+	return nil, &embed.Error{
+		Kind:       kindOf(response.StatusCode),
+		Model:      e.id,
+		Status:     response.StatusCode,
+		Message:    message,
+		RetryAfter: retryAfter(response.Header, time.Now()),
+		Err:        err,
+	}
+}
+
+// kindOf a status: time-outs, conflicts, rate limits and everything of the server's own making pass by themselves.
+func kindOf(status int) embed.Kind {
+	switch {
+	case status == http.StatusRequestTimeout, status == http.StatusConflict, status == http.StatusTooEarly,
+		status == http.StatusTooManyRequests, status >= 500 && status != http.StatusNotImplemented:
+		return embed.Transient
+	}
+	return embed.Permanent
+}
+
+// failureOf classifies what the SDK returned: what judge made stays; the end of the caller's ctx is returned as such;
+// the rest is a connection that could not be made, broke or took too long.
+func (e *Embedder) failureOf(ctx context.Context, err error) error {
+	var failure *embed.Error
+	if errors.As(err, &failure) {
+		return failure
+	}
+	message := "the connection failed"
+	if errors.Is(err, context.DeadlineExceeded) {
+		message = "it did not answer in time"
+	}
+	if errors.Is(err, errTooLarge) {
+		message = fmt.Sprintf("its answer is longer than %d bytes", maxResponse)
+	}
+	if ctxErr := ctx.Err(); errors.Is(ctxErr, context.Canceled) {
+		return fmt.Errorf("embedding with %q: %w", e.id, ctxErr)
+	}
+	return &embed.Error{Kind: embed.Unavailable, Model: e.id, Message: message, Err: err}
+}
+
+// messageOf finds the message in an error's body: {"error": {"message": …}} (OpenAI), {"error": "…"} (Ollama, TEI),
+// {"message": …} or {"detail": …} (older vLLM, FastAPI), else the text itself.
+func messageOf(body []byte) string {
+	var parsed struct {
+		Error   json.RawMessage `json:"error"`
+		Message json.RawMessage `json:"message"`
+		Detail  json.RawMessage `json:"detail"`
+	}
+	if json.Unmarshal(body, &parsed) == nil {
+		var inner struct {
+			Message string `json:"message"`
+		}
+		var text string
+		for _, part := range []json.RawMessage{parsed.Error, parsed.Message, parsed.Detail} {
+			if json.Unmarshal(part, &inner) == nil && inner.Message != "" {
+				return inner.Message
+			}
+			if json.Unmarshal(part, &text) == nil && text != "" {
+				return text
+			}
+		}
+	}
+	return strings.TrimSpace(string(body))
+}
+
+// redact cuts a message to size and takes the key out of it, which some servers repeat.
+func (e *Embedder) redact(message string) string {
+	if e.config.APIKey != "" {
+		message = strings.ReplaceAll(message, e.config.APIKey, "[key]")
+	}
+	if len(message) > maxMessage {
+		message = message[:maxMessage]
+	}
+	return strings.ToValidUTF8(message, "")
+}
+
+// retryAfter reads the header in both forms of RFC 9110 section 10.2.3; 0 if there is none.
+func retryAfter(header http.Header, now time.Time) time.Duration {
+	value := header.Get("Retry-After")
+	if seconds, err := strconv.ParseUint(value, 10, 31); err == nil {
+		return time.Duration(seconds) * time.Second
+	}
+	if at, err := http.ParseTime(value); err == nil {
+		return max(0, at.Sub(now))
+	}
+	return 0
+}
+
+var aboutLength = regexp.MustCompile(`(?i)length|too (long|large|many)|token|exceed|maximum|batch size`)
+
+// isTooLong reports whether err is a refusal of the input's size, which servers tell by their message only.
+func isTooLong(err error) bool {
+	var failure *embed.Error
+	if !errors.As(err, &failure) {
+		return false
+	}
+	switch failure.Status {
+	case http.StatusRequestEntityTooLarge:
+		return true
+	case http.StatusBadRequest, http.StatusUnprocessableEntity:
+		return aboutLength.MatchString(failure.Message)
+	}
+	return false
+}
+
+var errTooLarge = errors.New("answer too large")
+
+// boundedBody fails, unlike io.LimitReader, when there is more than it lets through.
+type boundedBody struct {
+	io.ReadCloser
+	left int64
+}
+
+// Read implements io.Reader.
+func (b *boundedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if b.left -= int64(n); b.left < 0 {
+		return 0, errTooLarge
+	}
+	return n, err
+}

@@ -1,0 +1,175 @@
+// Package openai embeds texts with any server that speaks the OpenAI embeddings API: OpenAI itself, Ollama, vLLM,
+// llama.cpp, Text Embeddings Inference and others.
+package openai
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	sdk "github.com/openai/openai-go/v3"
+	"github.com/openai/openai-go/v3/option"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/sluice/sluice/pkg/embed"
+)
+
+// Config says which server and model to use and how hard. Every zero field but Model has a default.
+type Config struct {
+	BaseURL string // with the version: "http://localhost:11434/v1"; default "https://api.openai.com/v1"
+	APIKey  string // sent as bearer token; empty sends none. Never logged, never part of an error
+	Model   string // the server's name of the model, required
+
+	// Dimensions is what the model's vectors must have. 0 takes the first answer's length.
+	Dimensions int
+
+	// QueryPrefix and PassagePrefix go before every text of their purpose, for models that were trained so
+	// ("query: ", "passage: "). Changing PassagePrefix makes the vectors of stored passages incomparable.
+	QueryPrefix, PassagePrefix string
+
+	// Base64 asks for vectors as base64 instead of JSON numbers: a third of the bytes, but not every server knows it.
+	// Answers are read in either form whatever was asked for.
+	Base64 bool
+
+	MaxInputTokens int           // a longer text is cut, by a careful estimate; default 8,000
+	MaxBatch       int           // texts a request; default 32, the least that servers are known to allow
+	MaxBatchTokens int           // estimated tokens a request; default 16,000
+	Concurrency    int           // requests at once, separately for queries and passages; default 4
+	Timeout        time.Duration // of one request; default 60 s
+	MaxAttempts    int           // requests for one batch, the first included; default 6
+
+	HTTPClient *http.Client // default: a client of its own with http.DefaultTransport
+}
+
+const (
+	defaultBaseURL = "https://api.openai.com/v1"
+	maxDimensions  = 65_536
+)
+
+func (c Config) withDefaults() Config {
+	set := func(field *int, value int) {
+		if *field <= 0 {
+			*field = value
+		}
+	}
+	if c.BaseURL == "" {
+		c.BaseURL = defaultBaseURL
+	}
+	if c.Timeout <= 0 {
+		c.Timeout = time.Minute
+	}
+	if c.HTTPClient == nil {
+		c.HTTPClient = &http.Client{}
+	}
+	set(&c.MaxInputTokens, 8_000)
+	set(&c.MaxBatch, 32)
+	set(&c.MaxBatchTokens, 16_000)
+	set(&c.Concurrency, 4)
+	set(&c.MaxAttempts, 6)
+	return c
+}
+
+// Embedder is an embed.Embedder over HTTP. It is safe for concurrent use.
+type Embedder struct {
+	config     Config
+	id         string
+	service    sdk.EmbeddingService
+	dimensions atomic.Int64
+	slots      [2]chan struct{} // by purpose, so that a bulk import does not hold up queries
+	pause      func(ctx context.Context, d time.Duration) error
+}
+
+var _ embed.Embedder = (*Embedder)(nil)
+
+// New returns an embedder of the given configuration; it does not call the server. The error says which field is
+// wrong.
+func New(config Config) (*Embedder, error) {
+	config = config.withDefaults()
+	if config.Model == "" {
+		return nil, errors.New("no embedding model is named")
+	}
+	base, err := url.Parse(config.BaseURL)
+	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
+		return nil, fmt.Errorf("the embedding server's address %q is not an http or https URL", config.BaseURL)
+	}
+	if base.User != nil {
+		return nil, errors.New("the embedding server's address holds a password; give it as API key")
+	}
+	if config.Dimensions < 0 || config.Dimensions > maxDimensions {
+		return nil, fmt.Errorf("%d dimensions are not between 0 (ask the server) and %d", config.Dimensions, maxDimensions)
+	}
+	e := &Embedder{config: config, id: "openai:" + config.Model, pause: pause}
+	e.dimensions.Store(int64(config.Dimensions))
+	for i := range e.slots {
+		e.slots[i] = make(chan struct{}, config.Concurrency)
+	}
+	options := []option.RequestOption{
+		option.WithBaseURL(strings.TrimSuffix(config.BaseURL, "/") + "/"),
+		option.WithHTTPClient(config.HTTPClient),
+		option.WithMaxRetries(0), // Embed retries itself: it must know why
+		option.WithMiddleware(e.judge),
+	}
+	if config.APIKey != "" {
+		options = append(options, option.WithAPIKey(config.APIKey))
+	}
+	e.service = sdk.NewEmbeddingService(options...)
+	return e, nil
+}
+
+// Model implements embed.Embedder. Dimensions is 0 until Discover or Embed has had the first answer, unless the
+// configuration gave it.
+func (e *Embedder) Model() embed.Model {
+	return embed.Model{ID: e.id, Dimensions: int(e.dimensions.Load())}
+}
+
+// Discover makes Model's dimensions known by embedding one word, if they are not yet. Its errors are Embed's.
+func (e *Embedder) Discover(ctx context.Context) error {
+	if e.dimensions.Load() != 0 {
+		return nil
+	}
+	_, err := e.request(ctx, []string{"dimensions"}, embed.Query)
+	return err
+}
+
+// Embed implements embed.Embedder. Blank texts are not sent, since servers refuse them, and have zero vectors. Errors
+// of the server are *embed.Error; the others are those of ctx.
+func (e *Embedder) Embed(ctx context.Context, texts []string, purpose embed.Purpose) ([][]float32, error) {
+	vectors := make([][]float32, len(texts))
+	group, groupCtx := errgroup.WithContext(ctx)
+	group.SetLimit(e.config.Concurrency)
+	for _, b := range e.batches(texts, purpose) {
+		group.Go(func() error {
+			got, err := e.request(groupCtx, b.texts, purpose)
+			for i, vector := range got {
+				vectors[b.places[i]] = vector
+			}
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	if err := e.fillBlanks(ctx, vectors); err != nil {
+		return nil, err
+	}
+	return vectors, nil
+}
+
+// fillBlanks gives the texts that were not sent their zero vectors, whose length the server may have to tell first.
+func (e *Embedder) fillBlanks(ctx context.Context, vectors [][]float32) error {
+	for i, vector := range vectors {
+		if vector != nil {
+			continue
+		}
+		if err := e.Discover(ctx); err != nil {
+			return err
+		}
+		vectors[i] = make([]float32, e.dimensions.Load())
+	}
+	return nil
+}

@@ -1,0 +1,125 @@
+package openai
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	sdk "github.com/openai/openai-go/v3"
+	"github.com/openai/openai-go/v3/option"
+
+	"github.com/sluice/sluice/pkg/embed"
+)
+
+const (
+	firstPause = 500 * time.Millisecond
+	maxPause   = 30 * time.Second
+	leastText  = 16 // bytes; a shorter text is not halved again
+)
+
+// request returns the vectors of one batch. What the server finds too long is sent again in halves: first halves of
+// the batch, which finds the offender and suits servers that allow fewer texts, then the first half of a single text.
+func (e *Embedder) request(ctx context.Context, texts []string, purpose embed.Purpose) ([][]float32, error) {
+	vectors, err := e.retry(ctx, texts, purpose)
+	if err == nil || !isTooLong(err) {
+		return vectors, err
+	}
+	if len(texts) == 1 {
+		if len(texts[0]) < 2*leastText {
+			return nil, err
+		}
+		return e.request(ctx, []string{halve(texts[0])}, purpose)
+	}
+	middle := len(texts) / 2
+	first, err := e.request(ctx, texts[:middle], purpose)
+	if err != nil {
+		return nil, err
+	}
+	second, err := e.request(ctx, texts[middle:], purpose)
+	return slices.Concat(first, second), err
+}
+
+// retry sends one batch until it is answered, refused for good, or out of attempts or time. It does not begin a wait
+// that would outlast ctx.
+func (e *Embedder) retry(ctx context.Context, texts []string, purpose embed.Purpose) ([][]float32, error) {
+	wait := firstPause
+	for attempt := 1; ; attempt++ {
+		vectors, err := e.attempt(ctx, texts, purpose)
+		var failure *embed.Error
+		if err == nil || !errors.As(err, &failure) || failure.Kind == embed.Permanent || attempt == e.config.MaxAttempts {
+			return vectors, err
+		}
+		// Between half the wait and all of it, so that workers that failed together do not come back together.
+		pause := max(wait/2+rand.N(wait/2+1), failure.RetryAfter)
+		if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= pause {
+			return nil, err
+		}
+		if pause > e.config.Timeout+maxPause {
+			return nil, err // the caller's queue waits better than a held worker
+		}
+		if e.pause(ctx, pause) != nil {
+			return nil, err
+		}
+		wait = min(2*wait, maxPause)
+	}
+}
+
+// attempt sends one request and checks the answer.
+func (e *Embedder) attempt(ctx context.Context, texts []string, purpose embed.Purpose) ([][]float32, error) {
+	slot := e.slots[min(max(purpose, embed.Passage), embed.Query)]
+	select {
+	case slot <- struct{}{}:
+		defer func() { <-slot }()
+	case <-ctx.Done():
+		return nil, fmt.Errorf("waiting to embed: %w", ctx.Err())
+	}
+	requestCtx, cancel := context.WithTimeout(ctx, e.config.Timeout)
+	defer cancel()
+
+	params := sdk.EmbeddingNewParams{
+		Model:          e.config.Model,
+		Input:          sdk.EmbeddingNewParamsInputUnion{OfArrayOfStrings: texts},
+		EncodingFormat: sdk.EmbeddingNewParamsEncodingFormatFloat,
+	}
+	if e.config.Base64 {
+		params.EncodingFormat = sdk.EmbeddingNewParamsEncodingFormatBase64
+	}
+	var body []byte
+	if _, err := e.service.New(requestCtx, params, option.WithResponseBodyInto(&body)); err != nil {
+		return nil, e.failureOf(ctx, err)
+	}
+	vectors, err := decode(body, len(texts))
+	if err != nil {
+		return nil, &embed.Error{Kind: embed.Transient, Model: e.id, Message: "its answer is not usable", Err: err}
+	}
+	if err := e.checkDimensions(vectors); err != nil {
+		return nil, err
+	}
+	return vectors, nil
+}
+
+// checkDimensions compares with the known length of vectors, or makes the first answer's known.
+func (e *Embedder) checkDimensions(vectors [][]float32) error {
+	got := int64(len(vectors[0]))
+	e.dimensions.CompareAndSwap(0, got)
+	if want := e.dimensions.Load(); got != want {
+		return &embed.Error{Kind: embed.Permanent, Model: e.id,
+			Message: fmt.Sprintf("it answered with %d dimensions, its vectors have %d: another model under the same name?", got, want)}
+	}
+	return nil
+}
+
+// pause waits for d or for the end of ctx.
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

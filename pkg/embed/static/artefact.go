@@ -1,0 +1,72 @@
+package static
+
+import (
+	_ "embed" // for the artefact
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"sync"
+)
+
+// artefact is the trained table, as train/fit.py writes it, little-endian:
+//
+//	magic "SLUICE\x00\x01", entries uint32, dimensions uint32, texts uint32, scale float32
+//	frequencies: entries × uint32, in how many of the training texts each entry occurs
+//	vectors:     entries × dimensions × int8; times scale they are the trained vectors
+//	vocabulary:  entries lines
+//
+// It stays where the linker put it: pages of the program's file that the system reads when they are touched and drops
+// at will. Nothing of the vectors is copied to the heap.
+//
+//go:embed model.bin
+var artefact string
+
+const (
+	magic      = "SLUICE\x00\x01"
+	headerSize = len(magic) + 16
+)
+
+// table is the artefact, ready for use.
+type table struct {
+	words   *vocabulary
+	vectors string  // entries × Dimensions, each byte an int8
+	weights []uint8 // of each entry, in 1/255 of the heaviest
+	known   []bool  // whether training saw the entry often enough to trust its vector
+}
+
+// load reads the embedded artefact once, at first use: some 20 ms and 2 MB for the vocabulary.
+var load = sync.OnceValues(func() (*table, error) { return parse(artefact) })
+
+var errMalformed = errors.New("malformed artefact")
+
+func parse(data string) (*table, error) {
+	if len(data) < headerSize || data[:len(magic)] != magic {
+		return nil, fmt.Errorf("%w: bad header", errMalformed)
+	}
+	header := []byte(data[len(magic):headerSize])
+	entries := int(binary.LittleEndian.Uint32(header))
+	dimensions := int(binary.LittleEndian.Uint32(header[4:]))
+	texts := binary.LittleEndian.Uint32(header[8:])
+	if dimensions != Dimensions {
+		return nil, fmt.Errorf("%w: %d dimensions, want %d", errMalformed, dimensions, Dimensions)
+	}
+	data = data[headerSize:]
+	if entries <= 0 || entries > math.MaxInt32/Dimensions || len(data) < entries*(4+Dimensions) {
+		return nil, fmt.Errorf("%w: %d entries in %d bytes", errMalformed, entries, len(data))
+	}
+	frequencies, rest := data[:4*entries], data[4*entries:]
+	vectors, lines := rest[:entries*Dimensions], strings.TrimSuffix(rest[entries*Dimensions:], "\n")
+	if got := strings.Count(lines, "\n") + 1; got != entries {
+		return nil, fmt.Errorf("%w: %d lines of vocabulary for %d entries", errMalformed, got, entries)
+	}
+	t := &table{words: newVocabulary(lines), vectors: vectors,
+		weights: make([]uint8, entries), known: make([]bool, entries)}
+	for i := range entries {
+		frequency := binary.LittleEndian.Uint32([]byte(frequencies[4*i : 4*i+4]))
+		t.weights[i] = weightOf(frequency, texts)
+		t.known[i] = frequency >= minKnown
+	}
+	return t, nil
+}

@@ -1,0 +1,93 @@
+package static
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"sync"
+
+	"github.com/sluice/sluice/pkg/embed"
+)
+
+// The model, as datastores remember it. A table that is trained anew gets a new ID.
+const (
+	ID         = "builtin-en-256-v1"
+	Dimensions = 256
+)
+
+// maxTokens of a text count; what follows is cut. It also keeps the integer sums of Embed from overflowing.
+const maxTokens = 16_384
+
+// Embedder is the built-in embed.Embedder. It is safe for concurrent use and needs no closing; all embedders of a
+// process share one table.
+type Embedder struct {
+	table *table
+}
+
+var _ embed.Embedder = (*Embedder)(nil)
+
+// New returns the built-in embedder. The first call reads the table out of the program itself; it fails only if the
+// program was built with a damaged one.
+func New() (*Embedder, error) {
+	t, err := load()
+	if err != nil {
+		return nil, fmt.Errorf("reading the built-in embedding model: %w", err)
+	}
+	return &Embedder{table: t}, nil
+}
+
+// Model implements embed.Embedder.
+func (e *Embedder) Model() embed.Model { return embed.Model{ID: ID, Dimensions: Dimensions} }
+
+// Embed implements embed.Embedder. Queries and passages are treated alike. The vector of a text without a known token
+// is zero. The only error is that of ctx.
+func (e *Embedder) Embed(ctx context.Context, texts []string, _ embed.Purpose) ([][]float32, error) {
+	vectors := make([][]float32, len(texts))
+	backing := make([]float32, len(texts)*Dimensions)
+	s := scratchPool.Get().(*scratch)
+	defer scratchPool.Put(s)
+	for i, text := range texts {
+		if err := ctx.Err(); err != nil {
+			return nil, fmt.Errorf("embedding text %d of %d: %w", i+1, len(texts), err)
+		}
+		vectors[i] = backing[i*Dimensions : (i+1)*Dimensions : (i+1)*Dimensions]
+		s.pieces = e.table.words.appendPieces(s.pieces[:0], text, maxTokens)
+		e.table.mean(vectors[i], s)
+	}
+	return vectors, nil
+}
+
+// scratch is what one Embed call works with.
+type scratch struct {
+	pieces []piece
+	sums   [Dimensions]int32
+}
+
+var scratchPool = sync.Pool{New: func() any { return new(scratch) }}
+
+// mean writes the weighted sum of the pieces' vectors at unit length, which makes it the mean, whatever the scale of
+// vectors and weights. So the sums are of integers, and exact.
+func (t *table) mean(out []float32, s *scratch) {
+	clear(s.sums[:])
+	for _, p := range s.pieces {
+		if p.id == unknown {
+			continue
+		}
+		weight := int32(t.weights[p.id])
+		row := t.vectors[int(p.id)*Dimensions:][:Dimensions]
+		for d := range s.sums {
+			s.sums[d] += weight * int32(int8(row[d]))
+		}
+	}
+	var squares float64
+	for _, sum := range s.sums {
+		squares += float64(sum) * float64(sum)
+	}
+	if squares == 0 {
+		return
+	}
+	scale := 1 / math.Sqrt(squares)
+	for d, sum := range s.sums {
+		out[d] = float32(float64(sum) * scale)
+	}
+}

@@ -1,0 +1,170 @@
+package static
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+const (
+	maxWordRunes = 100       // a longer word is unknown as a whole, as in the reference tokeniser
+	maxTextBytes = 128 << 10 // longer texts are cut before they are tokenised
+	unknown      = -1        // the id of a word that the vocabulary cannot spell
+)
+
+// piece is one token of a text.
+type piece struct {
+	id        int32 // index into the vocabulary, or unknown
+	runes     int32 // characters of the text that it stands for
+	continues bool  // the word of the piece before
+}
+
+// vocabulary finds the pieces of words. Its strings point into the artefact.
+type vocabulary struct {
+	starts    map[string]int32 // pieces that begin a word
+	rest      map[string]int32 // pieces that continue one, without their "##"
+	maxLength int              // bytes of the longest piece
+}
+
+// newVocabulary reads entries one to a line; the line's number is the id. Special tokens ("[CLS]") are left out, so
+// that a text that happens to contain their names is only text.
+func newVocabulary(lines string) *vocabulary {
+	v := &vocabulary{starts: make(map[string]int32, 25_000), rest: make(map[string]int32, 6_000)}
+	id := int32(0)
+	for entry := range strings.SplitSeq(lines, "\n") {
+		switch tail, continues := strings.CutPrefix(entry, "##"); {
+		case entry == "" || isSpecial(entry):
+		case continues && tail != "":
+			v.rest[tail] = id
+			v.maxLength = max(v.maxLength, len(tail))
+		default:
+			v.starts[entry] = id
+			v.maxLength = max(v.maxLength, len(entry))
+		}
+		id++
+	}
+	return v
+}
+
+func isSpecial(entry string) bool {
+	return len(entry) > 2 && entry[0] == '[' && entry[len(entry)-1] == ']'
+}
+
+// appendPieces appends the tokens of text, at most limit of them, as the uncased BERT tokeniser makes them: controls
+// dropped, accents stripped, lower case, every punctuation mark and Chinese character a word of its own, words spelt
+// by the longest pieces that fit.
+func (v *vocabulary) appendPieces(pieces []piece, text string, limit int) []piece {
+	if len(text) > maxTextBytes {
+		text = strings.ToValidUTF8(text[:maxTextBytes], "")
+	}
+	var buffer [maxWordRunes * utf8.UTFMax]byte
+	word, runes := buffer[:0], 0
+	for _, r := range norm.NFD.String(text) {
+		class := classOf(r)
+		if class == letter {
+			// A word that is too long is only counted: it is unknown whatever its end.
+			if runes < maxWordRunes {
+				word = utf8.AppendRune(word, lower(r))
+			}
+			runes++
+			continue
+		}
+		if class == dropped {
+			continue
+		}
+		pieces = v.appendWord(pieces, word, runes)
+		word, runes = buffer[:0], 0
+		if class == single {
+			pieces = v.appendWord(pieces, utf8.AppendRune(word, lower(r)), 1)
+		}
+		if len(pieces) >= limit {
+			return pieces[:limit]
+		}
+	}
+	pieces = v.appendWord(pieces, word, runes)
+	return pieces[:min(limit, len(pieces))]
+}
+
+// appendWord spells one word, greedily from its start. A word that cannot be spelt to its end is one unknown piece.
+func (v *vocabulary) appendWord(pieces []piece, word []byte, runes int) []piece {
+	if runes == 0 {
+		return pieces
+	}
+	if runes > maxWordRunes {
+		return append(pieces, piece{id: unknown, runes: int32(runes)})
+	}
+	before := len(pieces)
+	table := v.starts
+	for rest := word; len(rest) > 0; {
+		id, length := longest(table, rest, v.maxLength)
+		if length == 0 {
+			return append(pieces[:before], piece{id: unknown, runes: int32(runes)})
+		}
+		pieces = append(pieces, piece{
+			id: id, runes: int32(utf8.RuneCount(rest[:length])), continues: len(pieces) > before,
+		})
+		rest, table = rest[length:], v.rest
+	}
+	return pieces
+}
+
+// longest returns the longest entry of table that text begins with, and its length in bytes; 0 if there is none.
+func longest(table map[string]int32, text []byte, maxLength int) (id int32, length int) {
+	for end := min(len(text), maxLength); end > 0; end-- {
+		if end < len(text) && !utf8.RuneStart(text[end]) {
+			continue
+		}
+		if id, ok := table[string(text[:end])]; ok {
+			return id, end
+		}
+	}
+	return 0, 0
+}
+
+// class says what the tokeniser does with a character.
+type class uint8
+
+const (
+	letter  class = iota // part of a word: letters, digits, symbols beyond ASCII
+	space                // ends a word
+	single               // a word of its own
+	dropped              // leaves no trace
+)
+
+func classOf(r rune) class {
+	switch {
+	case 'a' <= r && r <= 'z', '0' <= r && r <= '9', 'A' <= r && r <= 'Z':
+		return letter
+	case r == ' ', r == '\t', r == '\n', r == '\r':
+		return space
+	case r < ' ', r == 0x7f, r == utf8.RuneError:
+		return dropped
+	case r < 0x7f:
+		return single
+	case unicode.IsSpace(r):
+		return space
+	case unicode.In(r, unicode.Mn, unicode.Cc, unicode.Cf, unicode.Co):
+		return dropped
+	case unicode.IsPunct(r), isIdeograph(r):
+		return single
+	}
+	return letter
+}
+
+// isIdeograph reports whether r is in the blocks that BERT splits character by character. Kana and Hangul are not.
+func isIdeograph(r rune) bool {
+	return r >= 0x4E00 && r <= 0x9FFF || r >= 0x3400 && r <= 0x4DBF || r >= 0x20000 && r <= 0x2A6DF ||
+		r >= 0x2A700 && r <= 0x2CEAF || r >= 0xF900 && r <= 0xFAFF || r >= 0x2F800 && r <= 0x2FA1F
+}
+
+func lower(r rune) rune {
+	if r < utf8.RuneSelf {
+		if 'A' <= r && r <= 'Z' {
+			r += 'a' - 'A'
+		}
+		return r
+	}
+	return unicode.ToLower(r)
+}
