@@ -14,6 +14,9 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
+// clockFactor is how many times the processor time of a document may pass by the clock.
+const clockFactor = 3
+
 // Options configure an Extractor. A zero field means its default.
 type Options struct {
 	// Concurrency is how many documents are read at once, and so how many children there are at most. Default:
@@ -21,8 +24,8 @@ type Options struct {
 	Concurrency int
 	// MaxMemory is how much memory reading one document may take, in bytes. Default 2 GiB.
 	MaxMemory int64
-	// Timeout is how long reading one document may take by the clock. The same bound holds for processor time.
-	// Default 2 minutes.
+	// Timeout is how much processor time reading one document may take. By the clock it may take clockFactor
+	// times as long, so that a busy machine does not fail documents that are in order. Default 2 minutes.
 	Timeout time.Duration
 	// MaxText is the most text a document may yield, in bytes. Default 64 MiB.
 	MaxText int64
@@ -158,7 +161,7 @@ func (x *Extractor) extract(ctx context.Context, req Request) (*domain.Document,
 		if err != nil {
 			return nil, err
 		}
-		doc, err := w.read(ctx, child, x.opts.MaxMemory, x.opts.Timeout)
+		doc, err := w.read(ctx, child, x.opts.MaxMemory, clockFactor*x.opts.Timeout)
 		if w.dead && ctx.Err() == nil {
 			x.opts.Log.Warn("child that reads documents died", "name", req.Name, "error", err)
 		}

@@ -44,6 +44,7 @@ func (p *parser) html() error {
 		}
 	}
 	p.doc.Route = "html/" + route + "/" + enc
+	setAtoms(content)
 	w := &htmlWalker{p: p, skipChrome: route == "all"}
 	return w.run(content)
 }
@@ -134,6 +135,15 @@ func (p *parser) mainContent(doc *html.Node, page string, visible int) (*html.No
 		return best, "trafilatura" // long enough to be an article on a page with much around it
 	}
 	return nil, ""
+}
+
+// setAtoms fills in what extractors leave out of the nodes they make.
+func setAtoms(n *html.Node) {
+	for c := range n.Descendants() {
+		if c.Type == html.ElementNode && c.DataAtom == 0 {
+			c.DataAtom = atom.Lookup([]byte(c.Data))
+		}
+	}
 }
 
 // measurePage counts nodes and the bytes of text a reader sees.

@@ -1,6 +1,7 @@
 package extract
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/sluice/sluice/pkg/domain"
@@ -14,9 +15,9 @@ type htmlWalker struct {
 	p          *parser
 	skipChrome bool // leave out navigation, headers, footers and forms
 	buf        strings.Builder
-	list       int // nesting of lists
-	ordinals   []int
-	item       bool // the text in buf belongs to a list item
+	list       int   // nesting of lists
+	ordinals   []int // items so far of each open list
+	item       bool  // the text in buf belongs to a list item
 	err        error
 }
 
@@ -69,7 +70,11 @@ func (w *htmlWalker) node(n *html.Node) {
 		if w.err == nil {
 			w.err = w.p.out.heading(int(n.Data[1]-'0'), nodeText(n), 0)
 		}
-	case atom.Pre:
+	case atom.Pre, atom.Code:
+		if n.DataAtom == atom.Code && !strings.Contains(rawText(n), "\n") {
+			w.children(n)
+			return
+		}
 		w.flush()
 		if w.err == nil {
 			w.err = w.p.out.add(domain.Block{Kind: domain.BlockCode, Text: rawText(n)})
@@ -80,13 +85,16 @@ func (w *htmlWalker) node(n *html.Node) {
 	case atom.Ul, atom.Ol, atom.Menu:
 		w.flush()
 		w.list++
+		w.ordinals = append(w.ordinals, 0)
 		w.children(n)
 		w.flush()
+		w.ordinals = w.ordinals[:len(w.ordinals)-1]
 		w.list--
 	case atom.Li:
 		w.flush()
 		was := w.item
 		w.item = true
+		w.number(n)
 		w.children(n)
 		w.flush()
 		w.item = was
@@ -104,6 +112,14 @@ func (w *htmlWalker) node(n *html.Node) {
 			return
 		}
 		w.children(n)
+	}
+}
+
+// number writes the number of an item of an ordered list, which browsers show and the source leaves out.
+func (w *htmlWalker) number(li *html.Node) {
+	if n := len(w.ordinals); n > 0 && li.Parent != nil && li.Parent.DataAtom == atom.Ol {
+		w.ordinals[n-1]++
+		w.buf.WriteString(strconv.Itoa(w.ordinals[n-1]) + ". ")
 	}
 }
 

@@ -17,14 +17,15 @@ func (p *parser) json() error {
 	if err != nil {
 		return err
 	}
-	if !validJSON(text) {
+	values := countJSON(text)
+	if values == 0 {
 		p.out.warn("the file is not valid JSON and was read as plain text")
 		p.doc.MIMEType = TypeText
 		return p.paragraphs(text)
 	}
 	w := &jsonWalker{p: p, dec: json.NewDecoder(strings.NewReader(text))}
 	w.dec.UseNumber()
-	for values := 0; ; values++ {
+	for {
 		tok, err := w.dec.Token()
 		if errors.Is(err, io.EOF) {
 			return nil
@@ -32,7 +33,7 @@ func (p *parser) json() error {
 		if err != nil {
 			return damaged("JSON document", err)
 		}
-		rec := &record{row: values > 0 || w.dec.More()}
+		rec := &record{row: values > 1}
 		if err := w.value(tok, "", 1, rec); err != nil {
 			return err
 		}
@@ -42,26 +43,29 @@ func (p *parser) json() error {
 	}
 }
 
-// validJSON reports whether text is a sequence of JSON values of bearable depth.
-func validJSON(text string) bool {
+// countJSON counts the values in a JSON or JSON Lines text; 0 when it is not valid or nested beyond bearing.
+func countJSON(text string) int {
 	dec := json.NewDecoder(strings.NewReader(text))
-	for depth, tokens := 0, 0; ; tokens++ {
+	values := 0
+	for depth := 0; ; {
 		tok, err := dec.Token()
-		if errors.Is(err, io.EOF) {
-			return tokens > 0 && depth == 0
+		if errors.Is(err, io.EOF) && depth == 0 {
+			return values
 		}
 		if err != nil {
-			return false
+			return 0
 		}
-		if d, ok := tok.(json.Delim); ok {
-			if d == '{' || d == '[' {
-				depth++
-			} else {
-				depth--
-			}
-			if depth > maxDepth {
-				return false
-			}
+		switch tok {
+		case json.Delim('{'), json.Delim('['):
+			depth++
+		case json.Delim('}'), json.Delim(']'):
+			depth--
+		}
+		if depth > maxDepth {
+			return 0
+		}
+		if depth == 0 {
+			values++
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package extract
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/sluice/sluice/pkg/domain"
@@ -68,9 +69,10 @@ func (p *parser) frontMatter(front string) error {
 }
 
 type markdownWalker struct {
-	p     *parser
-	src   []byte
-	depth int
+	p      *parser
+	src    []byte
+	depth  int
+	number string // of the item of an ordered list whose text comes next: "3. "
 }
 
 // blocks emits the children of n. list is the nesting of lists that n stands in.
@@ -101,7 +103,9 @@ func (w *markdownWalker) block(n ast.Node, list int) error {
 		return out.heading(n.Level, title, 0)
 	case *ast.Paragraph, *ast.TextBlock, *extast.DefinitionTerm:
 		if list > 0 {
-			return out.item(list, w.inline(n), 0)
+			text := w.number + w.inline(n)
+			w.number = ""
+			return out.item(list, text, 0)
 		}
 		return out.paragraph(w.inline(n), 0)
 	case *ast.FencedCodeBlock, *ast.CodeBlock:
@@ -109,12 +113,29 @@ func (w *markdownWalker) block(n ast.Node, list int) error {
 	case *ast.HTMLBlock:
 		return w.p.htmlFragment(w.lines(n))
 	case *ast.List:
-		return w.blocks(n, list+1)
+		return w.list(n, list+1)
 	case *extast.Table:
 		return w.table(n)
 	default:
 		return w.blocks(n, list)
 	}
+}
+
+// list emits the items of a list, with their numbers where it is ordered.
+func (w *markdownWalker) list(l *ast.List, nesting int) error {
+	number := l.Start
+	for item := l.FirstChild(); item != nil; item = item.NextSibling() {
+		w.number = ""
+		if l.IsOrdered() {
+			w.number = strconv.Itoa(number) + ". "
+			number++
+		}
+		if err := w.blocks(item, nesting); err != nil {
+			return err
+		}
+	}
+	w.number = ""
+	return nil
 }
 
 func (w *markdownWalker) table(t *extast.Table) error {

@@ -60,6 +60,9 @@ func repeatedLines(pages [][]pdftext.Line) map[string]bool {
 	count := map[string]int{}
 	for _, lines := range pages {
 		onPage := map[string]bool{}
+		if len(lines) <= 6 {
+			continue
+		}
 		for _, line := range edgeLines(lines) {
 			onPage[maskDigits(line.Text())] = true
 		}
@@ -120,8 +123,10 @@ func (l *pdfLayout) page(number int, lines []pdftext.Line) error {
 	l.pages = number
 	leading := usualLeading(lines)
 	edges := map[string]bool{}
-	for _, e := range edgeLines(lines) {
-		edges[e.Text()] = true
+	if len(lines) > 6 { // a page of few lines is all content
+		for _, e := range edgeLines(lines) {
+			edges[e.Text()] = true
+		}
 	}
 	for i := 0; i < len(lines); {
 		line := lines[i]
@@ -334,7 +339,7 @@ func endsSentence(s string) bool {
 // startsItem reports whether a line starts with the mark of a list: a bullet, "3." or "b)".
 func startsItem(s string) bool {
 	first, n := utf8.DecodeRuneInString(s)
-	if strings.ContainsRune("•◦▪▫■□●○‣⁃∙·–—*", first) || first == 0xf0b7 {
+	if strings.ContainsRune("•◦▪▫■□●○‣⁃∙·–—*-", first) || first == 0xf0b7 {
 		return len(s) > n && (s[n] == ' ' || s[n] == '\t')
 	}
 	mark, rest, ok := strings.Cut(s, " ")

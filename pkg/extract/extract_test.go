@@ -1,0 +1,197 @@
+//go:build linux
+
+package extract
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+func newTestExtractor(t *testing.T, o Options) *Extractor {
+	t.Helper()
+	o.Log = slog.New(slog.NewTextHandler(io.Discard, nil))
+	if o.CacheDir == "" {
+		o.CacheDir = t.TempDir()
+	}
+	x := New(o)
+	t.Cleanup(func() {
+		if err := x.Close(); err != nil {
+			t.Errorf("Close: %v", err)
+		}
+	})
+	return x
+}
+
+// neverReadable is a file whose opening blocks, so that a child that is given it stands still.
+func neverReadable(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "fifo")
+	if err := unix.Mkfifo(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func mustExtract(t *testing.T, x *Extractor, text string) {
+	t.Helper()
+	doc, err := x.Extract(t.Context(), Request{Reader: strings.NewReader(text), Name: "a.txt"})
+	if err != nil {
+		t.Fatalf("Extract: %v", err)
+	}
+	if len(doc.Blocks) != 1 || doc.Blocks[0].Text != text {
+		t.Fatalf("blocks = %+v, want one with %q", doc.Blocks, text)
+	}
+}
+
+func TestExtractReadsManyDocumentsInFewChildren(t *testing.T) {
+	t.Parallel()
+	x := newTestExtractor(t, Options{Concurrency: 2})
+	var wg sync.WaitGroup
+	for i := range 8 {
+		wg.Go(func() {
+			text := fmt.Sprintf("# Part %d\n\nThe answer is %d.", i, i*i)
+			doc, err := x.Extract(t.Context(), Request{Reader: strings.NewReader(text), Name: "a.md"})
+			if err != nil {
+				t.Errorf("Extract: %v", err)
+				return
+			}
+			if len(doc.Blocks) != 2 || doc.Blocks[1].Text != fmt.Sprintf("The answer is %d.", i*i) || doc.MIMEType != TypeMarkdown {
+				t.Errorf("document = %+v", doc)
+			}
+		})
+	}
+	wg.Wait()
+	if n := len(x.idle); n < 1 || n > 2 {
+		t.Errorf("%d children are idle, want 1 or 2", n)
+	}
+}
+
+func TestADocumentThatNeedsTooMuchMemoryCostsOnlyItself(t *testing.T) {
+	t.Parallel()
+	x := newTestExtractor(t, Options{Concurrency: 1, MaxMemory: 192 << 20})
+	page := "<html><body>" + strings.Repeat("<p>x</p>", 1_500_000)
+	_, err := x.Extract(t.Context(), Request{Reader: strings.NewReader(page), Name: "big.html"})
+	if KindOf(err) != Resources || !strings.Contains(err.Error(), "more than 192 MiB of memory") {
+		t.Fatalf("error = %.300v, want Resources that names the limit", err)
+	}
+	mustExtract(t, x, "the next document is read")
+}
+
+func TestADocumentThatTakesTooLongCostsOnlyItself(t *testing.T) {
+	t.Parallel()
+	x := newTestExtractor(t, Options{Concurrency: 1, Timeout: 4 * time.Second})
+	mustExtract(t, x, "a first document")
+	slow := New(Options{Concurrency: 1, Timeout: 10 * time.Millisecond, Log: x.opts.Log})
+	defer slow.Close()
+	_, err := slow.Extract(t.Context(), Request{Path: neverReadable(t), Name: "slow.txt"})
+	if KindOf(err) != Resources || !strings.Contains(err.Error(), "longer than 0.03 seconds") {
+		t.Fatalf("error = %v, want Resources that names the limit", err)
+	}
+	if len(slow.idle) != 0 {
+		t.Error("the child that was too slow is used again")
+	}
+	mustExtract(t, x, "another document")
+}
+
+func TestExtractEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	x := newTestExtractor(t, Options{Concurrency: 1})
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	_, err := x.Extract(ctx, Request{Path: neverReadable(t)})
+	if !errors.Is(err, context.DeadlineExceeded) || KindOf(err) != "" {
+		t.Errorf("error = %v, want the context's and no fault of the document", err)
+	}
+}
+
+func TestCloseEndsDocumentsThatAreBeingRead(t *testing.T) {
+	t.Parallel()
+	x := newTestExtractor(t, Options{Concurrency: 1})
+	fifo := neverReadable(t)
+	result := make(chan error, 1)
+	go func() {
+		_, err := x.Extract(context.Background(), Request{Path: fifo})
+		result <- err
+	}()
+	// Opening for writing returns once the child has opened for reading, and then holds it there.
+	w, err := os.OpenFile(fifo, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	if err := x.Close(); err != nil {
+		t.Fatalf("Close: %v", err)
+	}
+	if err := <-result; err == nil {
+		t.Error("Extract succeeded after Close")
+	}
+	if _, err := x.Extract(t.Context(), Request{Reader: strings.NewReader("late"), Name: "a.txt"}); err == nil {
+		t.Error("Extract works after Close")
+	}
+}
+
+func TestAChildThatDiedWhileIdleIsReplaced(t *testing.T) {
+	t.Parallel()
+	x := newTestExtractor(t, Options{Concurrency: 1})
+	mustExtract(t, x, "a first document")
+	dead := x.idle[0].worker
+	if err := dead.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadAll(dead.out); err != nil { // ends when the process has
+		t.Fatal(err)
+	}
+	mustExtract(t, x, "the next document is read")
+}
+
+func TestChildrenAreRecycledAndRetired(t *testing.T) {
+	t.Parallel()
+	x := newTestExtractor(t, Options{Concurrency: 1, Recycle: 2})
+	mustExtract(t, x, "one")
+	child := x.idle[0]
+	mustExtract(t, x, "two")
+	if len(x.idle) != 0 || !child.dead {
+		t.Error("a child reads more documents than it should")
+	}
+	mustExtract(t, x, "three")
+	child = x.idle[0]
+	x.retire(child)
+	if len(x.idle) != 0 || !child.dead {
+		t.Error("an idle child was not stopped")
+	}
+	if _, err := os.Stat(child.dir); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the child's temporary files remain: %v", err)
+	}
+}
+
+func TestErrorsOfDocumentsReachTheCaller(t *testing.T) {
+	t.Parallel()
+	x := newTestExtractor(t, Options{Concurrency: 1, MaxInput: 1000})
+	tests := map[string]struct {
+		name, data string
+		want       Kind
+	}{
+		"a picture is unsupported":                {"a.png", "\x89PNG\r\n\x1a\n\x00\x00", Unsupported},
+		"a damaged docx is damaged":               {"a.docx", "PK\x03\x04 and then nothing of a zip file", Damaged},
+		"a file above the input limit is refused": {"a.txt", strings.Repeat("a", 1001), TooLarge},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			_, err := x.Extract(t.Context(), Request{Reader: strings.NewReader(tt.data), Name: tt.name})
+			if KindOf(err) != tt.want {
+				t.Errorf("error = %v, want kind %q", err, tt.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,103 @@
+package extract
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+var update = flag.Bool("update", false, "write golden files anew")
+
+const documents = "../../testdata/documents"
+
+// render writes a document in a form in which a change of structure shows.
+func render(doc *domain.Document) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "title: %s\ntype: %s\nlanguage: %s\npages: %d\nroute: %s\n", doc.Title, doc.MIMEType, doc.Language, doc.Pages, doc.Route)
+	for _, w := range doc.Warnings {
+		fmt.Fprintf(&b, "warning: %s\n", w)
+	}
+	for _, bl := range doc.Blocks {
+		fmt.Fprintf(&b, "\n[%s", bl.Kind)
+		if bl.Level > 0 {
+			fmt.Fprintf(&b, " %d", bl.Level)
+		}
+		if bl.Page > 0 {
+			fmt.Fprintf(&b, " page %d", bl.Page)
+		}
+		if bl.Sheet != "" {
+			fmt.Fprintf(&b, " sheet %s", bl.Sheet)
+		}
+		fmt.Fprintf(&b, "] %s\n", bl.Text)
+	}
+	return b.String()
+}
+
+func parseBytes(t testing.TB, name string, data []byte) (*domain.Document, error) {
+	t.Helper()
+	return Parse(context.Background(), Source{Data: bytes.NewReader(data), Size: int64(len(data)), Name: name}, Limits{})
+}
+
+// TestGolden reads the sample document of every format and compares structure and text with golden files.
+func TestGolden(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob(filepath.Join(documents, "*.*"))
+	if err != nil || len(files) < 12 {
+		t.Fatalf("found %d sample documents, error %v; make them with go run ./testdata/gen", len(files), err)
+	}
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			t.Parallel()
+			data, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			doc, err := parseBytes(t, filepath.Base(file), data)
+			if err != nil {
+				t.Fatalf("Parse: %v", err)
+			}
+			got := render(doc)
+			golden := filepath.Join("testdata", "golden", filepath.Base(file)+".txt")
+			if *update {
+				if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(golden)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), got); diff != "" {
+				t.Errorf("the document is read differently (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestPDFium reads the sample PDF by the fallback, which must find the same words.
+func TestPDFium(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("compiling PDFium takes seconds")
+	}
+	data, err := os.ReadFile(filepath.Join(documents, "aurora-x2-manual.pdf"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &parser{ctx: context.Background(), doc: &domain.Document{}, lim: Limits{CacheDir: t.TempDir()}.withDefaults()}
+	r, err := p.readPDFium(data)
+	if err != nil {
+		t.Fatalf("readPDFium: %v", err)
+	}
+	if r.pages != 2 || !strings.Contains(r.texts[0], "warranty of 7 years") || !strings.Contains(r.texts[1], "duplex steel 1.4462") {
+		t.Errorf("pages = %d, texts = %q", r.pages, r.texts)
+	}
+}

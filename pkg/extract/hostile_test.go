@@ -1,0 +1,160 @@
+package extract
+
+import (
+	"archive/zip"
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/xuri/excelize/v2"
+)
+
+// zipOf packs parts; a repeat count makes a part that is long and packs to little.
+func zipOf(t testing.TB, parts map[string]string, repeat int) []byte {
+	t.Helper()
+	var buf bytes.Buffer
+	z := zip.NewWriter(&buf)
+	for name, body := range parts {
+		w, err := z.Create(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range repeat {
+			if _, err := w.Write([]byte(body)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return buf.Bytes()
+}
+
+// pdfOf is a file with the given objects, numbered from 1, and a catalogue as object 1.
+func pdfOf(objects ...string) []byte {
+	var b bytes.Buffer
+	b.WriteString("%PDF-1.4\n")
+	var offsets []int
+	for i, o := range objects {
+		offsets = append(offsets, b.Len())
+		fmt.Fprintf(&b, "%d 0 obj\n%s\nendobj\n", i+1, o)
+	}
+	at := b.Len()
+	fmt.Fprintf(&b, "xref\n0 %d\n0000000000 65535 f \n", len(objects)+1)
+	for _, o := range offsets {
+		fmt.Fprintf(&b, "%010d 00000 n \n", o)
+	}
+	fmt.Fprintf(&b, "trailer\n<< /Size %d /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF", len(objects)+1, at)
+	return b.Bytes()
+}
+
+func stream(dict, data string) string {
+	return fmt.Sprintf("<< %s /Length %d >>\nstream\n%s\nendstream", dict, len(data), data)
+}
+
+func wideSheet(t testing.TB) []byte {
+	t.Helper()
+	f := excelize.NewFile()
+	defer f.Close()
+	for row := 1; row <= 3; row++ {
+		if err := f.SetCellValue("Sheet1", fmt.Sprintf("XFD%d", row), "far"); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.SetCellValue("Sheet1", fmt.Sprintf("A%d", row), "near"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var buf bytes.Buffer
+	if err := f.Write(&buf); err != nil {
+		t.Fatal(err)
+	}
+	return buf.Bytes()
+}
+
+// TestHostile reads files that were made to hurt: each must end, quickly, with the named kind of failure or, where
+// the kind is empty, with text.
+func TestHostile(t *testing.T) {
+	t.Parallel()
+	page := "<< /Type /Page /Parent 2 0 R /Contents 4 0 R /Resources << /Font << /F1 << /Type /Font /Subtype /Type1 /BaseFont /Helvetica >> >> /XObject << /X 5 0 R >> >> >>"
+	const catalog = "<< /Type /Catalog /Pages 2 0 R >>"
+	const hello = "BT /F1 12 Tf 72 700 Td (Hello from a page that is worth reading) Tj ET "
+	tests := map[string]struct {
+		name string
+		data []byte
+		want Kind
+	}{
+		"a docx that unpacks to a gigabyte is too large": {"b.docx",
+			zipOf(t, map[string]string{"word/document.xml": strings.Repeat("<w:p/>", 1<<17)}, 800), TooLarge},
+		"an xlsx that unpacks to a gigabyte is too large": {"b.xlsx",
+			zipOf(t, map[string]string{"xl/workbook.xml": strings.Repeat("<row/>", 1<<17)}, 800), TooLarge},
+		"a docx nested a hundred thousand levels deep is too large": {"d.docx",
+			zipOf(t, map[string]string{"word/document.xml": strings.Repeat("<w:p>", 100_000)}, 1), TooLarge},
+		"entities of a docx are not expanded": {"e.docx", zipOf(t, map[string]string{"word/document.xml": `<!DOCTYPE d [<!ENTITY a "aaaaaaaaaa"><!ENTITY b SYSTEM "file:///etc/passwd">]>` +
+			`<w:document xmlns:w="w"><w:p><w:r><w:t>kept &a; &b;</w:t></w:r></w:p></w:document>`}, 1), ""},
+		"a sheet with a cell in the last column is cut": {"w.xlsx", wideSheet(t), ""},
+		"a zip file that is no document is unsupported": {"z.docx", zipOf(t, map[string]string{"a.txt": "a"}, 1), Unsupported},
+		"JSON nested a million levels deep is read as text": {"j.json",
+			[]byte(strings.Repeat(`[`, 1_000_000) + "deep"), ""},
+		"HTML nested half a million levels deep keeps its text": {"n.html",
+			[]byte("<html>" + strings.Repeat("<div>", 500_000) + "deep"), ""},
+		"Markdown quotes nested ten thousand levels deep end": {"q.md",
+			[]byte(strings.Repeat("> ", 10_000) + "deep"), TooLarge},
+		"a PDF whose pages contain themselves has no text": {"p.pdf",
+			pdfOf(catalog, "<< /Type /Pages /Kids [2 0 R 2 0 R] /Count 2000000000 >>"), Damaged},
+		"a PDF with a page tree that loops past a page keeps the page": {"p.pdf",
+			pdfOf(catalog, "<< /Type /Pages /Kids [3 0 R 2 0 R] /Count 2 >>", page, stream("", hello), "null"), ""},
+		"a PDF form that draws itself ends": {"f.pdf",
+			pdfOf(catalog, "<< /Type /Pages /Kids [3 0 R] /Count 1 >>", page, stream("", hello+"/X Do"),
+				stream("/Type /XObject /Subtype /Form /Resources << /XObject << /X 5 0 R >> >>", "/X Do /X Do")), ""},
+		"a PDF content stream with an open string ends": {"s.pdf",
+			pdfOf(catalog, "<< /Type /Pages /Kids [3 0 R] /Count 1 >>", page, stream("", hello+"<414243"), "null"), ""},
+		"a PDF whose cross references are a loop is rebuilt": {"l.pdf", bytes.Replace(
+			pdfOf(catalog, "<< /Type /Pages /Kids [3 0 R] /Count 1 >>", page, stream("", hello), "null"),
+			[]byte("trailer\n<<"), []byte("trailer\n<< /Prev 9"), 1), ""},
+		"an encrypted office file asks for the password to be removed": {"x.docx",
+			append([]byte("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"), make([]byte, 600)...), Encrypted},
+		"an office file of the format before 2007 is unsupported": {"x.doc",
+			append([]byte("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"), make([]byte, 600)...), Unsupported},
+		"a picture is unsupported":     {"x.txt", []byte("\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR"), Unsupported},
+		"an empty file has no text":    {"x.txt", nil, NoText},
+		"a file of spaces has no text": {"x.txt", []byte("  \n \n"), NoText},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			doc, err := parseBytes(t, tt.name, tt.data)
+			if got := KindOf(err); got != tt.want || tt.want == "" && err != nil {
+				t.Fatalf("Parse: kind %q, error %.300v; want kind %q", got, err, tt.want)
+			}
+			if err == nil && len(doc.Blocks) == 0 {
+				t.Error("there is no text")
+			}
+		})
+	}
+}
+
+func TestScannedPDFSaysThatItNeedsOCR(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("compiling PDFium takes seconds")
+	}
+	data := pdfOf("<< /Type /Catalog /Pages 2 0 R >>", "<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+		"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 9 9] /Contents 4 0 R /Resources << /XObject << /I 5 0 R >> >> >>",
+		stream("", "9 0 0 9 0 0 cm /I Do"),
+		stream("/Type /XObject /Subtype /Image /Width 1 /Height 1 /ColorSpace /DeviceGray /BitsPerComponent 8", "x"))
+	_, err := parseBytes(t, "scan.pdf", data)
+	if KindOf(err) != NoText || !strings.Contains(err.Error(), "OCR") {
+		t.Errorf("error = %v, want NoText that names OCR", err)
+	}
+}
+
+func TestTextIsBounded(t *testing.T) {
+	t.Parallel()
+	data := []byte(strings.Repeat("word ", 1000))
+	_, err := Parse(t.Context(), Source{Data: bytes.NewReader(data), Size: int64(len(data)), Name: "a.txt"}, Limits{MaxText: 1000})
+	if KindOf(err) != TooLarge {
+		t.Errorf("error = %v, want TooLarge", err)
+	}
+}

@@ -1,0 +1,62 @@
+// Command gen writes the documents of testdata/documents: small files of every format that Sluice reads, about a
+// company that does not exist, each with facts that stand in no other file. Its output is the same on every run.
+//
+//	go run ./testdata/gen
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/charmap"
+	"golang.org/x/text/encoding/japanese"
+)
+
+func main() {
+	if err := run(filepath.Join("testdata", "documents")); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// run writes all documents into dir.
+func run(dir string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("making %s: %w", dir, err)
+	}
+	for _, d := range documents {
+		data, err := d.make()
+		if err != nil {
+			return fmt.Errorf("making %s: %w", d.name, err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, d.name), data, 0o644); err != nil {
+			return fmt.Errorf("writing %s: %w", d.name, err)
+		}
+	}
+	return nil
+}
+
+// documents are the files and how they are made.
+var documents = []struct {
+	name string
+	make func() ([]byte, error)
+}{
+	{"aurora-x2-manual.pdf", manualPDF},
+	{"employee-handbook.docx", handbookDocx},
+	{"roadmap.pptx", roadmapPptx},
+	{"price-list.xlsx", pricesXlsx},
+	{"stations.csv", encoded(stationsCSV, encoding.Nop)},
+	{"incidents.json", encoded(incidentsJSON, encoding.Nop)},
+	{"events.jsonl", encoded(eventsJSONL, encoding.Nop)},
+	{"installation.md", encoded(installationMD, encoding.Nop)},
+	{"support.html", encoded(supportHTML, encoding.Nop)},
+	{"reisekosten.txt", encoded(travelDE, charmap.Windows1252)},
+	{"hoshu-keiyaku.txt", encoded(serviceJA, japanese.ShiftJIS)},
+	{"histoire.txt", encoded(historyFR, encoding.Nop)},
+}
+
+func encoded(text string, enc encoding.Encoding) func() ([]byte, error) {
+	return func() ([]byte, error) { return enc.NewEncoder().Bytes([]byte(text)) }
+}
