@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/sluice/sluice/pkg/domain"
@@ -195,8 +196,9 @@ func (c *Catalog) settleSite(ctx context.Context, t *tx, siteID string, at time.
 	switch {
 	case waiting == 0 && site.Status == domain.StatusRunning:
 		site.Status, site.Progress, site.LastSynch = domain.StatusSynched, domain.Progress{}, &at
-		if site.capped {
-			site.Warnings = append(site.Warnings, fmt.Sprintf("The site has more pages than its limit of %d; the rest was left out.", c.pageLimit(site)))
+		capped := fmt.Sprintf("The site has more pages than its limit of %d; the rest was left out.", c.pageLimit(site))
+		if site.capped && !slices.Contains(site.Warnings, capped) {
+			site.Warnings = append(site.Warnings, capped)
 		}
 	case waiting > 0 && site.Status == domain.StatusSynched:
 		site.Status, site.Progress.Stage = domain.StatusRunning, "crawling"

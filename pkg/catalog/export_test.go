@@ -29,3 +29,9 @@ func (c *Catalog) Plan(ctx context.Context, text string) ([]string, error) {
 
 // Rebind is rebind for an engine with numbered placeholders.
 func Rebind(text string) string { return rebind(dialect{numbered: true}, text) }
+
+// CursorAgain reads a cursor and writes it again; an error when it is none.
+func CursorAgain(s string) (string, error) {
+	p, err := parseCursor(s)
+	return p.cursor(), err
+}

@@ -151,6 +151,19 @@ func testSites(t *testing.T, open Open) {
 			equal(t, domain.Progress{Done: 3, Total: 3}, got.Progress)
 			equal(t, 1, len(got.Warnings))
 			equal(t, true, strings.Contains(got.Warnings[0], "limit of 3"))
+
+			a := w.page(site, pageA)
+			_, err := w.Requeue(w.ctx, w.ws, a.ID, domain.NewCrawlJob(a, ""), catalog.PriorityFresh)
+			ok(t, err)
+			w.synch(a.ID)
+			equal(t, got.Warnings, w.get(site.ID).Warnings)
+
+			_, err = w.Requeue(w.ctx, w.ws, site.ID, domain.NewCrawlJob(site, ""), catalog.PriorityFresh)
+			ok(t, err)
+			w.publishAll()
+			w.apply(w.get(site.ID), domain.EventSynched)
+			equal(t, domain.StatusSynched, w.get(site.ID).Status)
+			equal(t, 0, len(w.get(site.ID).Warnings))
 		})
 	}
 	t.Run("a new crawl of the site asks for each page again, once, as a replay", func(t *testing.T) {

@@ -1,0 +1,209 @@
+package catalogtest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/sluice/sluice/pkg/catalog"
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// testRandom plays random histories: callers that add, change and delete, a dispatcher that publishes and sometimes does
+// not get to say so, and a stream that delivers events late, twice, or after their job was replaced.
+func testRandom(t *testing.T, open Open) {
+	for seed := range uint64(6) {
+		t.Run(fmt.Sprintf("whatever happens in history %d, every datasource is waited for in one place, and in the end none", seed), func(t *testing.T) {
+			t.Parallel()
+			h := &history{world: newWorld(t, open), rand: rand.New(rand.NewPCG(seed, 7))}
+			for range 150 {
+				h.step()
+			}
+			h.checkPlaces()
+			h.drain()
+			counts, err := h.DatastoreCounts(h.ctx, h.ws, h.store)
+			ok(t, err)
+			for status := range counts {
+				equal(t, true, status.Terminal())
+			}
+			equal(t, int64(0), h.inFlight())
+			equal(t, []string{}, h.outbox())
+			h.clock.advance(time.Hour)
+			equal(t, 0, len(h.stuck(0)))
+		})
+	}
+}
+
+type history struct {
+	*world
+	rand   *rand.Rand
+	alive  []string       // ids that callers know
+	events []domain.Event // on their way
+}
+
+// pick returns one of the items, and whether there is one.
+func pick[T any](h *history, items []T) (T, bool) {
+	var none T
+	if len(items) == 0 {
+		return none, false
+	}
+	return items[h.rand.IntN(len(items))], true
+}
+
+func (h *history) step() {
+	h.t.Helper()
+	h.clock.advance(time.Millisecond)
+	switch h.rand.IntN(12) {
+	case 0, 1:
+		h.alive = append(h.alive, h.createFile().ID)
+	case 2:
+		site := domain.Datasource{
+			ID: domain.NewID(), WorkspaceID: h.ws, DatastoreID: h.store, Type: domain.TypeWebSite,
+			Config: domain.DatasourceConfig{SourceURL: "https://pumps.example/", MaxPages: 4},
+		}
+		h.create(catalog.NewDatasource{Datasource: site, Job: domain.NewCrawlJob(site, "")})
+		h.alive = append(h.alive, site.ID)
+	case 3:
+		h.requeue()
+	case 4:
+		if id, any := pick(h, h.alive); any {
+			_, err := h.DeleteDatasource(h.ctx, h.ws, id)
+			h.mayBeGone(err)
+		}
+	case 5, 6, 7:
+		h.publish()
+	case 8:
+		h.checkPlaces()
+	default:
+		h.deliver()
+	}
+}
+
+// mayBeGone lets pass that a caller meant what another had deleted.
+func (h *history) mayBeGone(err error) {
+	h.t.Helper()
+	if domain.CodeOf(err) != domain.CodeNotFound {
+		ok(h.t, err)
+	}
+}
+
+func (h *history) requeue() {
+	h.t.Helper()
+	id, any := pick(h, h.alive)
+	if !any {
+		return
+	}
+	d, err := h.Datasource(h.ctx, h.ws, id)
+	if domain.CodeOf(err) == domain.CodeNotFound {
+		return
+	}
+	ok(h.t, err)
+	kind := domain.JobCrawl
+	if d.Original != nil {
+		kind = domain.JobIngest
+	}
+	job, err := h.NewJob(h.ctx, d, kind)
+	ok(h.t, err)
+	_, err = h.Requeue(h.ctx, h.ws, id, job, catalog.PriorityReplay)
+	ok(h.t, err)
+}
+
+// publish sends some jobs into the stream. Now and then the dispatcher dies before it can note that.
+func (h *history) publish() {
+	h.t.Helper()
+	jobs, err := h.Outbox(h.ctx, 1+h.rand.IntN(4))
+	ok(h.t, err)
+	for _, j := range jobs {
+		h.seq++
+		h.events = append(h.events, h.story(j, h.seq)...)
+		if h.rand.IntN(4) > 0 {
+			ok(h.t, h.Published(h.ctx, j, h.seq))
+		}
+	}
+}
+
+// story is what a worker says about a job.
+func (h *history) story(j domain.Job, seq uint64) []domain.Event {
+	ev := domain.Event{
+		Type: domain.EventRunning, JobID: j.ID, JobKind: j.Kind, WorkspaceID: j.WorkspaceID, DatastoreID: j.DatastoreID,
+		DatasourceID: j.DatasourceID, Generation: seq, At: h.clock.now(),
+	}
+	out := []domain.Event{ev}
+	if j.Kind == domain.JobCrawl {
+		found := ev
+		found.Type = domain.EventDiscovered
+		links(fmt.Sprint("https://pumps.example/", h.rand.IntN(6)), fmt.Sprint("https://pumps.example/", h.rand.IntN(6)))(&found)
+		out = append(out, found)
+	}
+	end := ev
+	switch {
+	case h.rand.IntN(6) == 0:
+		end.Type, end.Error = domain.EventError, "the server does not answer"
+	case j.Kind == domain.JobCrawl && j.Type == domain.TypeWebPage:
+		end.Type = domain.EventFetched
+		end.Fetched = &domain.Fetched{Original: domain.Original{Key: fmt.Sprint("page-", seq)}}
+	default:
+		end.Type, end.Chunks = domain.EventSynched, 3
+	}
+	return append(out, end)
+}
+
+// deliver applies an event out of turn, and keeps it for another time now and then.
+func (h *history) deliver() {
+	h.t.Helper()
+	if len(h.events) == 0 {
+		return
+	}
+	i := h.rand.IntN(len(h.events))
+	_, err := h.Apply(h.ctx, h.events[i])
+	ok(h.t, err)
+	if h.rand.IntN(5) > 0 {
+		h.events = append(h.events[:i], h.events[i+1:]...)
+	}
+}
+
+// drain delivers everything until nothing follows any more.
+func (h *history) drain() {
+	h.t.Helper()
+	for range 100 {
+		for len(h.events) > 0 {
+			h.deliver()
+		}
+		for _, j := range h.publishAll() {
+			h.events = append(h.events, h.story(j, j.Generation)...)
+		}
+		if len(h.events) == 0 {
+			return
+		}
+	}
+	h.t.Fatal("jobs follow from jobs without end")
+}
+
+// checkPlaces demands that what waits is in the outbox or in flight, or is a site that waits for its pages.
+func (h *history) checkPlaces() {
+	h.t.Helper()
+	waiting := map[string]bool{}
+	page := catalog.Page{Limit: catalog.MaxPageSize}
+	for {
+		ds, next, err := h.Datasources(h.ctx, h.ws, catalog.DatasourceFilter{}, page)
+		ok(h.t, err)
+		for _, d := range ds {
+			switch {
+			case d.Status.Terminal():
+			case d.Type == domain.TypeWebSite && d.DiscoveryDone:
+				equal(h.t, true, d.Progress.Done < d.Progress.Total)
+			default:
+				waiting[d.ID] = true
+			}
+		}
+		if page.Cursor = next; next == "" {
+			break
+		}
+	}
+	queued := h.outbox()
+	for _, id := range queued {
+		equal(h.t, true, waiting[id])
+	}
+	equal(h.t, len(waiting), len(queued)+int(h.inFlight()))
+}
