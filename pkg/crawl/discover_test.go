@@ -210,8 +210,7 @@ func TestDiscover_refuses_foreign_hosts_with_a_count(t *testing.T) {
 
 func TestDiscover_takes_an_unreachable_sitemap_for_an_error(t *testing.T) {
 	t.Parallel()
-	var s *httptest.Server
-	s = serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	s := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/down.xml", "/part/sitemap.xml":
 			w.WriteHeader(http.StatusBadGateway)

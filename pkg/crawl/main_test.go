@@ -37,8 +37,7 @@ func serve(t testing.TB, h http.Handler) *httptest.Server {
 // routes is a server of fixed texts by path; anything else, robots.txt too, is 404.
 func routes(t testing.TB, pages map[string]string) *httptest.Server {
 	t.Helper()
-	var s *httptest.Server
-	s = serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, ok := pages[r.URL.Path]
 		if !ok {
 			http.NotFound(w, r)
@@ -46,7 +45,6 @@ func routes(t testing.TB, pages map[string]string) *httptest.Server {
 		}
 		_, _ = io.WriteString(w, body)
 	}))
-	return s
 }
 
 func fetch(t testing.TB, c *Crawler, req PageRequest) (Page, string, error) {

@@ -1,6 +1,7 @@
 package crawl
 
 import (
+	"errors"
 	"net/url"
 	"path"
 	"regexp"
@@ -66,7 +67,7 @@ func (s *scope) admit(u *url.URL) { s.hosts[bareHost(u)] = true }
 func (s *scope) take(base, ref string, depth int) (string, Refusal) {
 	n, err := normaliseRef(base, ref)
 	if err != nil {
-		if err == errURLTooLong {
+		if errors.Is(err, errURLTooLong) {
 			return "", RefusedTrap
 		}
 		return "", RefusedNoURL
@@ -108,10 +109,12 @@ func (s *scope) refuses(u *url.URL, depth int) Refusal {
 // bareHost is host and port without "www." and without the scheme's own port: http and https are the same site.
 func bareHost(u *url.URL) string {
 	h := strings.TrimPrefix(strings.ToLower(u.Hostname()), "www.")
-	if p := u.Port(); p != "" && !(u.Scheme == "http" && p == "80") && !(u.Scheme == "https" && p == "443") {
-		h += ":" + p
+	switch p := u.Port(); {
+	case p == "", u.Scheme == "http" && p == "80", u.Scheme == "https" && p == "443":
+		return h
+	default:
+		return h + ":" + p
 	}
-	return h
 }
 
 // pathPrefix is what pages of a site with this root path start with: the path itself, or its directory where the
