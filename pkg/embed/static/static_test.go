@@ -186,7 +186,9 @@ command keeps segments from being recycled until the disk is full. `
 
 func BenchmarkEmbedPassage(b *testing.B) { benchmarkEmbed(b, paragraph) }
 
-func BenchmarkEmbedQuery(b *testing.B) { benchmarkEmbed(b, "How can I restore a database after a crash?") }
+func BenchmarkEmbedQuery(b *testing.B) {
+	benchmarkEmbed(b, "How can I restore a database after a crash?")
+}
 
 func benchmarkEmbed(b *testing.B, text string) {
 	e, err := New()

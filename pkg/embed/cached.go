@@ -1,0 +1,108 @@
+package embed
+
+import (
+	"container/list"
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"slices"
+	"sync"
+)
+
+// Cache is an Embedder that remembers the vectors of recent queries: people repeat themselves, and a conversation asks
+// several datastores the same. Passages pass through. It is safe for concurrent use.
+type Cache struct {
+	next    Embedder
+	limit   int
+	mu      sync.Mutex
+	recent  *list.List // of *cached, the most recently used first
+	entries map[cacheKey]*list.Element
+}
+
+type cacheKey struct {
+	model   Model
+	purpose Purpose
+	text    [sha256.Size]byte // not the text: it can be long, and private
+}
+
+type cached struct {
+	key    cacheKey
+	vector []float32
+}
+
+var _ Embedder = (*Cache)(nil)
+
+// Cached returns an embedder that keeps the vectors of the last limit different queries of next, at least one. An
+// entry takes some 200 bytes and the vector.
+func Cached(next Embedder, limit int) *Cache {
+	return &Cache{next: next, limit: max(limit, 1), recent: list.New(), entries: make(map[cacheKey]*list.Element)}
+}
+
+// Model implements Embedder.
+func (c *Cache) Model() Model { return c.next.Model() }
+
+// Embed implements Embedder. The vectors are the caller's own. Failures are not remembered.
+func (c *Cache) Embed(ctx context.Context, texts []string, purpose Purpose) ([][]float32, error) {
+	if purpose != Query {
+		return c.next.Embed(ctx, texts, purpose)
+	}
+	vectors := make([][]float32, len(texts))
+	places := make(map[[sha256.Size]byte][]int) // of texts that are not in the cache
+	var missing []string
+	model := c.next.Model()
+	for i, text := range texts {
+		hash := sha256.Sum256([]byte(text))
+		if vectors[i] = c.get(cacheKey{model, purpose, hash}); vectors[i] != nil {
+			continue
+		}
+		if places[hash] == nil {
+			missing = append(missing, text)
+		}
+		places[hash] = append(places[hash], i)
+	}
+	if len(missing) == 0 {
+		return vectors, nil
+	}
+	made, err := c.next.Embed(ctx, missing, purpose)
+	if err != nil {
+		return nil, err
+	}
+	if len(made) != len(missing) {
+		return nil, fmt.Errorf("embedding model %q: %d vectors for %d texts", model.ID, len(made), len(missing))
+	}
+	model = c.next.Model() // the first answer can have made its dimensions known
+	for i, text := range missing {
+		hash := sha256.Sum256([]byte(text))
+		for _, place := range places[hash] {
+			vectors[place] = slices.Clone(made[i])
+		}
+		c.put(cacheKey{model, purpose, hash}, made[i])
+	}
+	return vectors, nil
+}
+
+// get returns a copy of what is kept under key, nil if nothing is.
+func (c *Cache) get(key cacheKey) []float32 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	element, ok := c.entries[key]
+	if !ok {
+		return nil
+	}
+	c.recent.MoveToFront(element)
+	return slices.Clone(element.Value.(*cached).vector)
+}
+
+func (c *Cache) put(key cacheKey, vector []float32) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if element, ok := c.entries[key]; ok { // another call was quicker
+		c.recent.MoveToFront(element)
+		return
+	}
+	c.entries[key] = c.recent.PushFront(&cached{key, vector})
+	if c.recent.Len() > c.limit {
+		oldest := c.recent.Remove(c.recent.Back()).(*cached)
+		delete(c.entries, oldest.key)
+	}
+}
