@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -140,6 +141,7 @@ func (r *reader) apply(ctx context.Context, msg jetstream.Msg, ev domain.Event) 
 	}()
 	defer func() {
 		if v := recover(); v != nil {
+			r.broker.log.Error("applying an event panicked", "type", ev.Type, "job", ev.JobID, "panic", v, "stack", string(debug.Stack()))
 			err = &panicError{value: v}
 		}
 		close(stop)

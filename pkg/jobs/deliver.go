@@ -190,9 +190,8 @@ func (d *delivery) work() error {
 func (d *delivery) call(ctx context.Context) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			p := &panicError{value: v, stack: debug.Stack()}
-			d.log.Error("a handler panicked", "job", d.job.ID, "generation", d.job.Generation, "panic", v, "stack", string(p.stack))
-			err = p
+			d.log.Error("a handler panicked", "job", d.job.ID, "generation", d.job.Generation, "panic", v, "stack", string(debug.Stack()))
+			err = &panicError{value: v}
 		}
 	}()
 	return d.handler(ctx, d.job)

@@ -72,11 +72,9 @@ type laterError struct {
 func (e *laterError) Error() string { return e.err.Error() }
 func (e *laterError) Unwrap() error { return e.err }
 
-// panicError is what a recovered panic of a handler becomes. People see no stack.
-type panicError struct {
-	value any
-	stack []byte
-}
+// panicError is what a recovered panic of a handler becomes. The stack is logged where it is recovered; people see
+// none.
+type panicError struct{ value any }
 
 func (e *panicError) Error() string {
 	return fmt.Sprintf("the program failed while working on it: %v", e.value)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -168,7 +169,7 @@ type worker struct {
 	run      context.Context // of handlers: outlives stopping by the grace period
 	stopping context.Context // ends when no more jobs are to be taken
 	retry    backoff
-	log      logger
+	log      *slog.Logger
 
 	mu   sync.Mutex
 	held map[uint64]bool // generations that are being dealt with
@@ -190,13 +191,6 @@ func (w *worker) release(generation uint64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	delete(w.held, generation)
-}
-
-// logger is the part of slog.Logger that is used here.
-type logger interface {
-	Debug(msg string, args ...any)
-	Warn(msg string, args ...any)
-	Error(msg string, args ...any)
 }
 
 // consumer makes the durable consumer of the kind or brings it up to date.
