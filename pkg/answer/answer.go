@@ -47,8 +47,10 @@ type Options struct {
 	MinScore      float64       // a fragment that scores less is not relevant; default DefaultMinScore, negative takes all
 }
 
-// DefaultMinScore parts relevant fragments from the rest; see retrieve.Result.Fragments for what a score means.
-const DefaultMinScore = 0.2
+// DefaultMinScore parts relevant fragments from the rest. Measured by words alone on collections in seven languages, it
+// loses up to 4 in 100 questions that a collection answers; of questions put to a collection of another subject it
+// turns away 34 to 98 in 100, of questions on much the same subjects 26.
+const DefaultMinScore = 0.25
 
 // maxAnswerBytes bounds what is taken from a provider.
 const maxAnswerBytes = 1 << 20

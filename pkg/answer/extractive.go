@@ -27,8 +27,10 @@ const (
 
 // Thresholds of an extractive answer, as shares of the weight of the question's words.
 const (
-	// minCoverage is what the best fragment must hold; below it the documents do not speak of the question.
-	minCoverage = 0.4
+	// minCoverage is what the best fragment must hold; below it the documents do not speak of the question. In scripts
+	// without spaces a question's words become many overlapping pairs of characters, of which fewer are found.
+	minCoverage         = 0.3
+	minCoverageUnspaced = 0.2
 	// nearBest is the share of the best sentence's score that another one needs to be quoted beside it.
 	nearBest = 0.8
 	// sameTerms is the overlap of two sentences' words from which they say the same.
@@ -89,7 +91,12 @@ func read(p Prompt) []sentence {
 		best = max(best, covered)
 		out = append(out, found...)
 	}
-	if best < minCoverage {
+	enough := minCoverage
+	switch languageOf(p.Question) {
+	case "zh", "ja", "ko", "th":
+		enough = minCoverageUnspaced
+	}
+	if best < enough {
 		return nil
 	}
 	return out
