@@ -4,13 +4,9 @@ import (
 	"context"
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/sluice/sluice/pkg/domain"
 )
-
-// historyMessages is how many earlier messages of a conversation an answerer is given.
-const historyMessages = 20
 
 // QueryAgent implements StrictServerInterface.
 func (s *server) QueryAgent(ctx context.Context, r QueryAgentRequestObject) (QueryAgentResponseObject, error) {
@@ -44,7 +40,7 @@ func (s *server) queryAgent(ctx context.Context, id string, body AgentQuery) (an
 	if body.Streaming != nil && *body.Streaming {
 		return func(w http.ResponseWriter) error { return s.streamAnswer(ctx, w, t) }, nil
 	}
-	answer, err := t.ask(ctx, func(string) error { return nil })
+	answer, err := t.ask(ctx, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -81,63 +77,41 @@ func (s *server) agentToQuery(ctx context.Context, who caller, id string) (domai
 	return domain.Agent{}, err
 }
 
-// turn is one question of a conversation on its way to an answer.
+// turn is one question on its way to an answer.
 type turn struct {
-	server       *server
-	request      AnswerRequest
-	conversation domain.Conversation
-	visitorID    string
+	server  *server
+	request AnswerRequest
 }
 
-// openTurn finds everything an answer needs, and counts the query against the quota last, so that a request that
-// cannot be answered costs nothing.
+// openTurn counts the query against the agent's workspace, last, so that a request that is refused costs nothing.
 func (s *server) openTurn(ctx context.Context, agent domain.Agent, body AgentQuery) (*turn, error) {
-	t := &turn{server: s, visitorID: s.NewID(), request: AnswerRequest{
-		Agent: override(agent, body), Query: body.Query, Filters: filtersOf(body.Filters), MaxTokens: body.MaxTokens,
+	if err := s.checkTokens(ctx, agent.WorkspaceID); err != nil {
+		return nil, err
+	}
+	if err := s.consumeQuery(ctx, agent.WorkspaceID); err != nil {
+		return nil, err
+	}
+	return &turn{server: s, request: AnswerRequest{
+		Agent: agent, Query: body.Query, ConversationID: value(body.ConversationId), VisitorID: value(body.VisitorId),
+		Filters: filtersOf(body.Filters), Temperature: body.Temperature, ModelName: as[string](body.ModelName), MaxTokens: body.MaxTokens,
 		PresencePenalty: body.PresencePenalty, FrequencyPenalty: body.FrequencyPenalty, TopP: body.TopP,
-	}}
-	for _, id := range agent.DatastoreIDs {
-		d, err := s.Catalog.Datastore(ctx, agent.WorkspaceID, id)
-		if domain.CodeOf(err) == domain.CodeNotFound {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		t.request.Datastores = append(t.request.Datastores, d)
-	}
-	if err := s.checkQuota(ctx, agent.WorkspaceID); err != nil {
-		return nil, err
-	}
-	if err := t.openConversation(ctx, agent, body); err != nil {
-		return nil, err
-	}
-	return t, s.consumeQuery(ctx, agent.WorkspaceID)
+		SystemPrompt: body.SystemPrompt, UserPrompt: body.UserPrompt,
+		PromptType: as[domain.PromptType](body.PromptType), PromptTemplate: body.PromptTemplate,
+	}}, nil
 }
 
-func (t *turn) openConversation(ctx context.Context, agent domain.Agent, body AgentQuery) error {
-	given := body.VisitorId != nil && *body.VisitorId != ""
-	if given {
-		t.visitorID = *body.VisitorId
-	}
-	v := domain.Conversation{ID: t.server.NewID(), WorkspaceID: agent.WorkspaceID, AgentID: agent.ID, VisitorID: t.visitorID}
-	if body.ConversationId != nil && *body.ConversationId != "" {
-		v.ID = *body.ConversationId
-	}
-	var err error
-	if t.conversation, err = t.server.Catalog.EnsureConversation(ctx, v); err != nil {
-		return err
-	}
-	if !given {
-		t.visitorID = t.conversation.VisitorID
-	}
-	t.request.History, err = t.server.Catalog.Messages(ctx, t.conversation.ID, historyMessages)
-	return err
-}
-
-// ask gets the answer, passes its text on as it comes, and keeps question and answer. The text that is passed on, the
-// text that is returned and the text that is kept are the same, character by character.
+// ask gets the answer. emit, unless it is nil, is called with its text as it comes; put together it is the text that is
+// returned, character by character.
 func (t *turn) ask(ctx context.Context, emit func(string) error) (AgentAnswer, error) {
+	if emit == nil {
+		answer, err := t.server.Answerer.Answer(ctx, t.request, nil)
+		t.countTokens(ctx, answer.Tokens)
+		if err != nil {
+			return AgentAnswer{}, err
+		}
+		var clean lineEnds
+		return renderAnswer(answer, clean.next(answer.Text)+clean.close()), nil
+	}
 	var clean lineEnds
 	var text strings.Builder
 	pass := func(piece string) error {
@@ -148,59 +122,38 @@ func (t *turn) ask(ctx context.Context, emit func(string) error) (AgentAnswer, e
 		return emit(piece)
 	}
 	answer, err := t.server.Answerer.Answer(ctx, t.request, func(piece string) error { return pass(clean.next(piece)) })
-	if err != nil {
-		return AgentAnswer{}, err
+	t.countTokens(ctx, answer.Tokens)
+	if err == nil {
+		err = pass(clean.close())
 	}
-	if text.Len() == 0 { // an answerer need not stream
-		if err := pass(clean.next(answer.Text)); err != nil {
-			return AgentAnswer{}, err
-		}
-	}
-	if err := pass(clean.close()); err != nil {
-		return AgentAnswer{}, err
-	}
-	t.keep(ctx, text.String(), answer)
-	return AgentAnswer{
-		Answer: text.String(), ConversationId: t.conversation.ID, VisitorId: t.visitorID, Sources: renderSources(answer.Sources),
-	}, nil
+	return renderAnswer(answer, text.String()), err
 }
 
-// keep stores the exchange and counts its tokens. The answer has been paid for and given: a failure to keep it is
-// logged, not answered, and a client that left meanwhile does not stop it.
-func (t *turn) keep(ctx context.Context, text string, answer Answer) {
-	s := t.server
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+// countTokens counts what an answer has cost, though the client may have left. The answer has been given: a failure to
+// count is logged, not answered.
+func (t *turn) countTokens(ctx context.Context, tokens int64) {
+	if tokens == 0 {
+		return
+	}
+	ctx, cancel := aside(ctx)
 	defer cancel()
-	err := s.Catalog.AppendMessages(ctx, t.conversation.ID,
-		domain.Message{ID: s.NewID(), Role: domain.RoleUser, Text: t.request.Query},
-		domain.Message{ID: s.NewID(), Role: domain.RoleAssistant, Text: text, Sources: answer.Sources},
-	)
-	if err != nil {
-		s.log.Error("keeping a conversation", "request", requestID(ctx), "conversation", t.conversation.ID, "error", err)
-	}
-	if answer.Tokens > 0 {
-		if err := s.Catalog.Count(ctx, t.conversation.WorkspaceID, domain.MetricTokens, answer.Tokens); err != nil {
-			s.log.Error("counting tokens", "request", requestID(ctx), "error", err)
-		}
+	if err := t.server.Catalog.Count(ctx, t.request.Agent.WorkspaceID, domain.MetricTokens, tokens); err != nil {
+		t.server.log.Error("counting tokens", "request", requestID(ctx), "error", err)
 	}
 }
 
-// checkQuota refuses when the month's quota of queries or tokens is used up.
-func (s *server) checkQuota(ctx context.Context, ws string) error {
-	if s.opts.QuotaQueries == 0 && s.opts.QuotaTokens == 0 {
+// checkTokens refuses when the month's quota of tokens is used up. What an answer costs is known afterwards, so the last
+// one may pass it.
+func (s *server) checkTokens(ctx context.Context, ws string) error {
+	limit := s.opts.QuotaTokens
+	if limit == 0 {
 		return nil
 	}
 	used, err := s.Catalog.Usage(ctx, ws, s.Now())
-	if err != nil {
-		return err
-	}
-	if limit := s.opts.QuotaQueries; limit > 0 && used[domain.MetricQueries] >= limit {
-		return errUsage(limit, "agent queries")
-	}
-	if limit := s.opts.QuotaTokens; limit > 0 && used[domain.MetricTokens] >= limit {
+	if err == nil && used[domain.MetricTokens] >= limit {
 		return errUsage(limit, "model tokens")
 	}
-	return nil
+	return err
 }
 
 // consumeQuery counts one query; of many at once, no more pass than the quota has left.
@@ -214,15 +167,6 @@ func (s *server) consumeQuery(ctx context.Context, ws string) error {
 
 func errUsage(limit int64, what string) error {
 	return domain.Errorf(domain.CodeUsageLimit, "the workspace has used up its %d %s of this month; the count starts anew with the next month (UTC)", limit, what)
-}
-
-// override puts the request's parameters in the agent's place.
-func override(a domain.Agent, b AgentQuery) domain.Agent {
-	domain.AgentPatch{
-		ModelName: as[string](b.ModelName), Temperature: b.Temperature, SystemPrompt: b.SystemPrompt, UserPrompt: b.UserPrompt,
-		PromptType: as[domain.PromptType](b.PromptType), PromptTemplate: b.PromptTemplate,
-	}.Apply(&a)
-	return a
 }
 
 func filtersOf(f *Filters) domain.Filters {

@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -97,9 +98,8 @@ func TestQueriesOverrideTheAgent(t *testing.T) {
 	s.call("POST", "/agents/"+agent+"/query", `{"query": "q", "temperature": 0, "modelName": "llm_4", "systemPrompt": "mine", "maxTokens": 50,
 		"presencePenalty": -2, "frequencyPenalty": 2.0, "topP": 0.1, "promptType": "raw", "promptTemplate": "{query}",
 		"filters": {"custom_ids": ["c"], "datasource_ids": ["d"], "metadata": {"team": "docs", "year": 2026, "draft": false}}}`).want(200)
-	a := asked.Agent
-	if a.Temperature != 0 || a.ModelName != "llm_4" || a.SystemPrompt != "mine" || a.UserPrompt != "agent's" || a.PromptType != domain.PromptRaw || a.PromptTemplate != "{query}" {
-		t.Errorf("agent %+v", a)
+	if *asked.Temperature != 0 || *asked.ModelName != "llm_4" || *asked.SystemPrompt != "mine" || asked.UserPrompt != nil || *asked.PromptType != domain.PromptRaw || *asked.PromptTemplate != "{query}" {
+		t.Errorf("overrides %+v", asked)
 	}
 	if *asked.MaxTokens != 50 || *asked.PresencePenalty != -2 || *asked.FrequencyPenalty != 2 || *asked.TopP != 0.1 || asked.Query != "q" {
 		t.Errorf("request %+v", asked)
@@ -108,12 +108,11 @@ func TestQueriesOverrideTheAgent(t *testing.T) {
 	if diff := cmp.Diff(want, asked.Filters); diff != "" {
 		t.Errorf("filters (-want +got):\n%s", diff)
 	}
-	if len(asked.Datastores) != 1 || asked.Datastores[0].ID != store || asked.Datastores[0].EmbeddingModel != model {
-		t.Errorf("datastores %+v", asked.Datastores)
+	if a := asked.Agent; a.ID != agent || a.UserPrompt != "agent's" || a.Temperature != 0.2 || len(a.DatastoreIDs) != 1 || a.DatastoreIDs[0] != store {
+		t.Errorf("agent %+v", a)
 	}
-	s.call("DELETE", "/datastores/"+store, nil).want(200)
 	s.call("POST", "/agents/"+agent+"/query", object{"query": "q"}).want(200)
-	if len(asked.Datastores) != 0 || asked.MaxTokens != nil || asked.TopP != nil {
+	if asked.MaxTokens != nil || asked.TopP != nil || asked.Temperature != nil || asked.SystemPrompt != nil || asked.ModelName != nil {
 		t.Errorf("request %+v", asked)
 	}
 	s.call("POST", "/agents/"+agent+"/query", object{"query": "q", "modelName": "llm_4_32k"}).fault("modelName")
@@ -123,39 +122,33 @@ func TestConversationsGoOn(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
 	agent := s.newAgent()
-	var history []domain.Message
-	s.answerer.answer = func(ctx context.Context, r api.AnswerRequest, emit func(string) error) (api.Answer, error) {
-		history = r.History
-		return tokens("answer to ", r.Query)(ctx, r, emit)
-	}
 	ask := func(fields object) object {
 		return s.call("POST", "/agents/"+agent+"/query", with(object{"query": "one"}, fields)).want(200).object()
 	}
-	first := ask(object{})
-	if !domain.ValidID(first.text("conversationId")) || !domain.ValidID(first.text("visitorId")) || len(history) != 0 {
-		t.Errorf("%v, history %v", first, history)
+	for name, c := range map[string]struct {
+		fields                object
+		conversation, visitor string
+	}{
+		"nothing given":       {object{}, newConversation, newVisitor},
+		"null given":          {object{"conversationId": nil, "visitorId": nil}, newConversation, newVisitor},
+		"both given":          {object{"conversationId": nobody, "visitorId": "visitor@example.com"}, nobody, "visitor@example.com"},
+		"a conversation only": {object{"conversationId": nobody}, nobody, newVisitor},
+	} {
+		got := ask(c.fields)
+		if got.text("conversationId") != c.conversation || got.text("visitorId") != c.visitor {
+			t.Errorf("%s: %v", name, got)
+		}
 	}
-	second := ask(object{"query": "two", "conversationId": first["conversationId"]})
-	if second["conversationId"] != first["conversationId"] || second["visitorId"] != first["visitorId"] {
-		t.Errorf("%v, then %v", first, second)
+	s.call("POST", "/agents/"+agent+"/query", object{"query": "q", "conversationId": "no id"}).fault("conversationId")
+	s.answerer.answer = func(_ context.Context, r api.AnswerRequest, _ func(string) error) (api.Answer, error) {
+		return api.Answer{}, fmt.Errorf("opening: %w", domain.NotFound("conversation", r.ConversationID))
 	}
-	if len(history) != 2 || history[0].Text != "one" || history[1].Text != "answer to one" || len(history[1].Sources) != 1 {
-		t.Errorf("history %+v", history)
-	}
-	if own := ask(object{"conversationId": "chosen-by-caller", "visitorId": "visitor@example.com"}); own.text("conversationId") != "chosen-by-caller" || own.text("visitorId") != "visitor@example.com" {
-		t.Errorf("%v", own)
-	}
-	if empty := ask(object{"conversationId": nil, "visitorId": nil}); empty["conversationId"] == first["conversationId"] {
-		t.Errorf("%v", empty)
-	}
-	s.call("POST", "/agents/"+agent+"/query", object{"query": "q", "conversationId": "no spaces"}).fault("conversationId")
-	list := s.call("GET", "/conversations?agentId="+agent, nil).want(200).object().list("data")
-	if len(list) != 3 {
-		t.Errorf("%d conversations", len(list))
+	for _, streaming := range []bool{true, false} {
+		s.call("POST", "/agents/"+agent+"/query", object{"query": "q", "conversationId": nobody, "streaming": streaming}).problem(404)
 	}
 }
 
-func TestAnAnswererThatDoesNotStream(t *testing.T) {
+func TestLineEndsOfAnAnswerThatIsNotStreamed(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
 	s.answerer.answer = func(context.Context, api.AnswerRequest, func(string) error) (api.Answer, error) {

@@ -498,7 +498,9 @@ type AgentPatch struct {
 
 // AgentQuery defines model for AgentQuery.
 type AgentQuery struct {
-	// ConversationId omitted: a new conversation is created; an id that is not known yet names the new one
+	// ConversationId omitted: a new conversation is created; a UUID that is not known yet names the new one
+	//
+	// Example: 0198c0de-0000-7000-8000-000000000004
 	ConversationId *string `json:"conversationId,omitempty"`
 
 	// Filters Values within one field are alternatives; the fields must all match. An empty list does not filter.
@@ -532,7 +534,7 @@ type AgentQuery struct {
 	// UserPrompt overrides the agent's
 	UserPrompt *string `json:"userPrompt,omitempty"`
 
-	// VisitorId omitted: a new id is created
+	// VisitorId omitted: a new id is created, or that of the conversation is used
 	VisitorId *string `json:"visitorId,omitempty"`
 }
 

@@ -23,6 +23,7 @@ type contextKey int
 const (
 	callerKey contextKey = iota
 	requestIDKey
+	pacedKey
 )
 
 // callerOf returns the request's own context, which unlike Gin's may outlive the handler, and who sent the request.
@@ -41,8 +42,11 @@ func (s *server) authenticate(c *gin.Context) {
 		return
 	}
 	who, err := s.identify(c, op)
-	if err == nil {
-		err = s.limits.allow(who, c.Request.RemoteAddr)
+	if err != nil {
+		who = caller{anonymous: true} // who guesses keys is slowed down by address
+	}
+	if limited := s.limits.allow(who, c.Request.RemoteAddr); limited != nil {
+		err = limited
 	}
 	if err != nil {
 		s.fail(c, err)

@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -34,6 +35,14 @@ func (s *server) check(c *gin.Context) {
 			// The handler streams it, and Gin's routing compares the header's beginning literally.
 			_, params, _ := strings.Cut(c.GetHeader("Content-Type"), ";")
 			c.Request.Header.Set("Content-Type", "multipart/form-data;"+params)
+			limit := s.opts.MaxUploadBytes + maxParts*maxFieldBytes
+			if c.Request.ContentLength > limit {
+				s.fail(c, tooLargeFile(s.opts.MaxUploadBytes))
+				return
+			}
+			body := newPacedBody(c.Writer, c.Request, limit, s.opts.ReadTimeout)
+			c.Request = c.Request.WithContext(context.WithValue(c.Request.Context(), pacedKey, body))
+			c.Request.Body = body
 		} else {
 			body, more, err := s.checkBody(c, op)
 			if err != nil {

@@ -46,6 +46,9 @@ type Datastores interface {
 type Datasources interface {
 	// CreateDatasources creates all of them or none.
 	CreateDatasources(ctx context.Context, in []catalog.NewDatasource) ([]domain.Datasource, error)
+	// UpsertDatasources is CreateDatasources, but one whose CustomID exists in its datastore replaces the content of
+	// that one, which keeps its id. The result is in the order of in.
+	UpsertDatasources(ctx context.Context, in []catalog.NewDatasource) ([]domain.Datasource, error)
 	Datasource(ctx context.Context, ws, id string) (domain.Datasource, error)
 	DatasourceByCustomID(ctx context.Context, ws, datastoreID, customID string) (domain.Datasource, error)
 	Datasources(ctx context.Context, ws string, f catalog.DatasourceFilter, p catalog.Page) ([]domain.Datasource, string, error)
@@ -56,13 +59,11 @@ type Datasources interface {
 	DeleteDatasource(ctx context.Context, ws, id string) (domain.Datasource, error)
 }
 
-// Conversations stores what was asked and answered.
+// Conversations shows what was asked and answered.
 type Conversations interface {
-	EnsureConversation(ctx context.Context, v domain.Conversation) (domain.Conversation, error)
-	// Conversation reads one; with an agentID, only when it is a conversation with that agent.
+	// Conversation reads a conversation with that agent.
 	Conversation(ctx context.Context, ws, agentID, id string) (domain.Conversation, error)
 	Conversations(ctx context.Context, ws, agentID string, p catalog.Page) ([]domain.Conversation, string, error)
-	AppendMessages(ctx context.Context, conversationID string, ms ...domain.Message) error
 	// Messages returns the newest of them, oldest first.
 	Messages(ctx context.Context, conversationID string, limit int) ([]domain.Message, error)
 }
@@ -119,32 +120,42 @@ type RetrieveRequest struct {
 	Filters     domain.Filters
 }
 
-// Answerer answers questions.
+// Answerer answers questions and keeps the conversations they belong to.
 type Answerer interface {
 	// Answer calls emit with every piece of the text as it comes, and returns the whole. It stops when emit fails or
-	// ctx ends. It does not call emit after it has returned, nor from two goroutines at once.
+	// ctx ends. It does not call emit after it has returned, nor from two goroutines at once. A nil emit says that
+	// nobody waits for pieces.
 	Answer(ctx context.Context, r AnswerRequest, emit func(text string) error) (Answer, error)
 }
 
-// AnswerRequest is a question to an agent. Agent carries the request's overrides already. Nil parameters are left to
-// the model.
+// AnswerRequest is a question to an agent that the caller may ask. Nil overrides leave what the agent has; all values are
+// within the bounds of the document.
 type AnswerRequest struct {
-	Agent            domain.Agent
-	Datastores       []domain.Datastore // the agent's, without those that no longer exist
-	Query            string
-	History          []domain.Message // earlier turns, oldest first
-	Filters          domain.Filters
+	Agent          domain.Agent
+	Query          string
+	ConversationID string // "": a new conversation; one of another workspace or agent is domain.CodeNotFound
+	VisitorID      string // "": that of the conversation, or a new one
+	Filters        domain.Filters
+
+	Temperature      *float64
+	ModelName        *string
 	MaxTokens        *int
-	PresencePenalty  *float64 // -2 to 2
-	FrequencyPenalty *float64 // -2 to 2
-	TopP             *float64 // 0 to 1
+	PresencePenalty  *float64
+	FrequencyPenalty *float64
+	TopP             *float64
+	SystemPrompt     *string
+	UserPrompt       *string
+	PromptType       *domain.PromptType
+	PromptTemplate   *string
 }
 
 // Answer is what an Answerer gave.
 type Answer struct {
-	Text    string            // what emit was called with, in one piece
-	Sources []domain.Fragment // the cited fragments, with their Citation, in its order
-	Tokens  int64             // prompt and completion tokens used; 0 when no model was asked
+	Text           string            // what emit was called with, in one piece
+	ConversationID string            // of the conversation that question and answer are kept in
+	VisitorID      string            // who asked
+	Sources        []domain.Fragment // the cited fragments, with their Citation, in its order
+	Tokens         int64             // prompt and completion tokens used, also when the answer failed; 0 when no model was asked
 }
 
 // Watcher tells of changes to datasources.

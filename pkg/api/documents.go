@@ -2,8 +2,6 @@ package api
 
 import (
 	"context"
-	"hash/maphash"
-	"slices"
 	"strings"
 
 	"golang.org/x/sync/errgroup"
@@ -22,15 +20,7 @@ func (s *server) UpsertDocuments(ctx context.Context, r UpsertDocumentsRequestOb
 	if err != nil {
 		return nil, err
 	}
-	if slices.ContainsFunc(r.Body.Documents, hasCustomID) {
-		// Two upserts of one custom id at the same moment must not both find nothing and make two datasources of it.
-		unlock, err := s.upserts.lock(ctx, store.ID)
-		if err != nil {
-			return nil, err
-		}
-		defer unlock()
-	}
-	batch, ids, err := s.planUpsert(ctx, store, r.Body.Documents)
+	batch, places, err := s.planUpsert(ctx, store, r.Body.Documents)
 	if err != nil {
 		return nil, err
 	}
@@ -38,58 +28,72 @@ func (s *server) UpsertDocuments(ctx context.Context, r UpsertDocumentsRequestOb
 		s.dropOriginals(ctx, originalsOf(batch)...)
 		return nil, err
 	}
-	if err := s.commitUpsert(ctx, store, batch); err != nil {
+	rows := make([]catalog.NewDatasource, len(batch))
+	for i, u := range batch {
+		attach(&u.datasource, u.original)
+		rows[i] = catalog.NewDatasource{Datasource: u.datasource, Job: domain.NewIngestJob(u.datasource, store.EmbeddingModel), Priority: catalog.PriorityFresh}
+	}
+	stored, err := s.Catalog.UpsertDatasources(ctx, rows)
+	if err != nil {
 		s.dropRefused(ctx, err, originalsOf(batch)...)
 		return nil, err
+	}
+	ids := make([]string, len(places))
+	for i, place := range places {
+		ids[i] = stored[place].ID
 	}
 	return UpsertDocuments200JSONResponse{Ids: ids}, nil
 }
 
-func hasCustomID(d Document) bool { return d.Metadata != nil && d.Metadata.CustomId != nil }
-
 // upserted is one document on its way to a datasource.
 type upserted struct {
-	datasource domain.Datasource // new, or as it was found
-	replaces   bool
-	name       *string
-	metadata   map[string]any
+	datasource domain.Datasource // new, or with the id of the one that it replaces
 	text       string
 	original   domain.Original
-	committed  bool
 }
 
-// planUpsert decides which datasource each document becomes. Of documents with the same custom id the last one stays.
-func (s *server) planUpsert(ctx context.Context, store domain.Datastore, documents []Document) (batch []*upserted, ids []string, err error) {
-	byCustomID := map[string]*upserted{}
+// planUpsert makes the datasources of an upsert, and says for each document which of them it is. Of documents with the
+// same custom id the last one stays.
+func (s *server) planUpsert(ctx context.Context, store domain.Datastore, documents []Document) (batch []*upserted, places []int, err error) {
+	placeOf := map[string]int{}
 	for _, document := range documents {
 		metadata, customID := metadataOf(document.Metadata)
-		u := byCustomID[customID]
-		if u == nil || customID == "" {
-			if u, err = s.planDocument(ctx, store, customID); err != nil {
+		place, again := placeOf[customID]
+		if !again || customID == "" {
+			place = len(batch)
+			placeOf[customID] = place
+			d, err := s.planDocument(ctx, store, customID)
+			if err != nil {
 				return nil, nil, err
 			}
-			byCustomID[customID] = u
-			batch = append(batch, u)
+			batch = append(batch, &upserted{datasource: d})
 		}
-		u.name, u.metadata, u.text = trim(document.Name), metadata, document.Text
-		ids = append(ids, u.datasource.ID)
+		u := batch[place]
+		u.text, u.datasource.Metadata = document.Text, metadata
+		if name := value(trim(document.Name)); name != "" {
+			u.datasource.Name = name
+		} else if u.datasource.Name == "" {
+			u.datasource.Name = titleOf(document.Text)
+		}
+		places = append(places, place)
 	}
-	return batch, ids, nil
+	return batch, places, nil
 }
 
-func (s *server) planDocument(ctx context.Context, store domain.Datastore, customID string) (*upserted, error) {
-	if customID != "" {
-		found, err := s.Catalog.DatasourceByCustomID(ctx, store.WorkspaceID, store.ID, customID)
-		if err == nil {
-			return &upserted{datasource: found, replaces: true}, nil
-		}
-		if domain.CodeOf(err) != domain.CodeNotFound {
-			return nil, err
-		}
-	}
+// planDocument is a new datasource, with the id and the name of the one with the custom id if there is one: content is
+// stored under the id of its datasource. Whether it is still there is for the catalog to say, in its transaction.
+func (s *server) planDocument(ctx context.Context, store domain.Datastore, customID string) (domain.Datasource, error) {
 	d := s.newDatasource(store, domain.TypeText)
 	d.CustomID, d.Config.CustomID = customID, customID
-	return &upserted{datasource: d}, nil
+	if customID == "" {
+		return d, nil
+	}
+	found, err := s.Catalog.DatasourceByCustomID(ctx, store.WorkspaceID, store.ID, customID)
+	if domain.CodeOf(err) == domain.CodeNotFound {
+		return d, nil
+	}
+	d.ID, d.Name = found.ID, found.Name
+	return d, err
 }
 
 func (s *server) storeOriginals(ctx context.Context, batch []*upserted) error {
@@ -104,52 +108,10 @@ func (s *server) storeOriginals(ctx context.Context, batch []*upserted) error {
 	return g.Wait()
 }
 
-// commitUpsert makes the rows and jobs: the new ones all together, then the replaced ones.
-func (s *server) commitUpsert(ctx context.Context, store domain.Datastore, batch []*upserted) error {
-	var fresh []catalog.NewDatasource
-	for _, u := range batch {
-		if u.replaces {
-			continue
-		}
-		d := u.datasource
-		d.Metadata = u.metadata
-		if d.Name = value(u.name); d.Name == "" {
-			d.Name = titleOf(u.text)
-		}
-		attach(&d, u.original)
-		fresh = append(fresh, catalog.NewDatasource{Datasource: d, Job: domain.NewIngestJob(d, store.EmbeddingModel), Priority: catalog.PriorityFresh})
-	}
-	if len(fresh) > 0 {
-		if _, err := s.Catalog.CreateDatasources(ctx, fresh); err != nil {
-			return err
-		}
-	}
-	for _, u := range batch {
-		u.committed = !u.replaces
-	}
-	for _, u := range batch {
-		if !u.replaces {
-			continue
-		}
-		r := catalog.Replacement{
-			Name: notEmpty(u.name), Metadata: &u.metadata, Original: u.original,
-			Job: domain.NewIngestJob(u.datasource, store.EmbeddingModel), Priority: catalog.PriorityFresh,
-		}
-		if _, err := s.Catalog.ReplaceContent(ctx, store.WorkspaceID, u.datasource.ID, r); err != nil {
-			return err
-		}
-		u.committed = true
-	}
-	return nil
-}
-
-// originalsOf are those of documents that have not become datasources.
 func originalsOf(batch []*upserted) []domain.Original {
-	var out []domain.Original
-	for _, u := range batch {
-		if !u.committed {
-			out = append(out, u.original)
-		}
+	out := make([]domain.Original, len(batch))
+	for i, u := range batch {
+		out[i] = u.original
 	}
 	return out
 }
@@ -210,29 +172,4 @@ func notEmpty(v *string) *string {
 		return nil
 	}
 	return v
-}
-
-// stripes are locks by name: few enough to keep, many enough that two names seldom share one.
-type stripes struct {
-	seed  maphash.Seed
-	slots [64]chan struct{}
-}
-
-func newStripes() *stripes {
-	l := &stripes{seed: maphash.MakeSeed()}
-	for i := range l.slots {
-		l.slots[i] = make(chan struct{}, 1)
-	}
-	return l
-}
-
-// lock waits for the name's lock, no longer than ctx.
-func (l *stripes) lock(ctx context.Context, name string) (unlock func(), err error) {
-	slot := l.slots[maphash.String(l.seed, name)%uint64(len(l.slots))]
-	select {
-	case slot <- struct{}{}:
-		return func() { <-slot }, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
 }

@@ -25,7 +25,12 @@ func newScene(t *testing.T) *scene {
 	s.agent = s.newAgent(object{"datastoreIds": []string{s.datastore}})
 	s.datasource = s.newText(s.datastore, "The trial lasts 30 days.")
 	s.synch(s.datasource, 1, 3)
-	s.conversation = s.call("POST", "/agents/"+s.agent+"/query", object{"query": "How long?"}).want(200).object().text("conversationId")
+	s.conversation = domain.NewID()
+	_, err := s.catalog.EnsureConversation(t.Context(), domain.Conversation{ID: s.conversation, WorkspaceID: s.ws, AgentID: s.agent, VisitorID: "v"})
+	must(t, err)
+	must(t, s.catalog.AppendMessages(t.Context(), s.conversation,
+		domain.Message{ID: domain.NewID(), Role: domain.RoleUser, Text: "How long?"},
+		domain.Message{ID: domain.NewID(), Role: domain.RoleAssistant, Text: "30 days [1].", Sources: []domain.Fragment{fragment}}))
 	s.key = s.call("POST", "/keys", object{"name": "website"}).want(201).object().id()
 	return s
 }

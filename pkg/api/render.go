@@ -98,6 +98,10 @@ func renderSources(fragments []domain.Fragment) []Source {
 	return out
 }
 
+func renderAnswer(a Answer, text string) AgentAnswer {
+	return AgentAnswer{Answer: text, ConversationId: a.ConversationID, VisitorId: a.VisitorID, Sources: renderSources(a.Sources)}
+}
+
 func renderConversation(v domain.Conversation) Conversation {
 	return Conversation{
 		Id: v.ID, AgentId: v.AgentID, VisitorId: v.VisitorID, Title: v.Title,

@@ -25,7 +25,6 @@ type server struct {
 	keys    *keyCache
 	limits  *rateLimits
 	metrics *metrics
-	upserts *stripes // by datastore
 	docs    page
 	landing page
 }
@@ -54,7 +53,6 @@ func New(o Options, d Deps) (http.Handler, error) {
 		Deps: d, opts: o, spec: doc, log: d.Log, metrics: m,
 		keys:    newKeyCache(d.Catalog, o.KeyCacheTTL, d.Now, d.Log),
 		limits:  newRateLimits(o.RatePerSecond, d.Now),
-		upserts: newStripes(),
 		docs:    newPage(docsHTML),
 		landing: newPage(landingHTML),
 	}

@@ -348,17 +348,33 @@ func (a *answerer) Answer(ctx context.Context, r api.AnswerRequest, emit func(st
 
 // tokens answers with these pieces and one source.
 func tokens(pieces ...string) func(context.Context, api.AnswerRequest, func(string) error) (api.Answer, error) {
-	return func(_ context.Context, _ api.AnswerRequest, emit func(string) error) (api.Answer, error) {
+	return func(_ context.Context, r api.AnswerRequest, emit func(string) error) (api.Answer, error) {
 		for _, piece := range pieces {
+			if emit == nil {
+				break
+			}
 			if err := emit(piece); err != nil {
 				return api.Answer{}, err
 			}
 		}
 		source := fragment
 		source.Citation = 1
-		return api.Answer{Text: strings.Join(pieces, ""), Sources: []domain.Fragment{source}, Tokens: 7}, nil
+		answer := api.Answer{Text: strings.Join(pieces, ""), ConversationID: r.ConversationID, VisitorID: r.VisitorID, Sources: []domain.Fragment{source}, Tokens: 7}
+		if answer.ConversationID == "" {
+			answer.ConversationID = newConversation
+		}
+		if answer.VisitorID == "" {
+			answer.VisitorID = newVisitor
+		}
+		return answer, nil
 	}
 }
+
+// What the answerer calls a conversation and a visitor that it was not told.
+const (
+	newConversation = "0198c0de-0000-7000-8000-00000000c001"
+	newVisitor      = "0198c0de-0000-7000-8000-00000000f001"
+)
 
 type watcher struct {
 	watch func(context.Context, string) (<-chan string, error)

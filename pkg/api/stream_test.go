@@ -39,7 +39,7 @@ func golden(t *testing.T, name string, got string) {
 func (s *service) stream(agent string, pieces ...string) *answer {
 	s.Helper()
 	s.answerer.answer = tokens(pieces...)
-	return s.call("POST", "/agents/"+agent+"/query", object{"query": "q", "streaming": true, "conversationId": "c-1", "visitorId": "v-1"}).want(200)
+	return s.call("POST", "/agents/"+agent+"/query", object{"query": "q", "streaming": true, "conversationId": newConversation, "visitorId": "v-1"}).want(200)
 }
 
 func TestStreamTranscripts(t *testing.T) {
@@ -103,7 +103,7 @@ func TestClientsGetTheAnswerCharacterByCharacter(t *testing.T) {
 					Sources                           []any
 				}
 				must(t, json.Unmarshal([]byte(client.response), &response))
-				if response.Answer != want || response.ConversationID != "c-1" || response.VisitorID != "v-1" || len(response.Sources) != 1 {
+				if response.Answer != want || response.ConversationID != newConversation || response.VisitorID != "v-1" || len(response.Sources) != 1 {
 					t.Errorf("the response is %s", client.response)
 				}
 			}

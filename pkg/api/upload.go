@@ -61,7 +61,9 @@ func (s *server) upload(ctx context.Context, who caller, parts *multipart.Reader
 			s.log.Warn("removing an upload's temporary file", "error", err)
 		}
 	}()
-	if err := s.receive(form, parts); err != nil {
+	err := s.receive(form, parts)
+	received(ctx)
+	if err != nil {
 		return domain.Datasource{}, s.uploadError(err)
 	}
 	checkUpload(form)
@@ -216,10 +218,14 @@ func (s *server) uploadError(err error) error {
 	var onDisk *fs.PathError
 	switch {
 	case errors.As(err, &tooLarge):
-		return domain.Errorf(domain.CodeTooLarge, "the file is larger than the limit of %s", byteSize(s.opts.MaxUploadBytes))
+		return tooLargeFile(s.opts.MaxUploadBytes)
 	case errors.As(err, &onDisk):
 		return fmt.Errorf("receiving an upload: %w", err)
 	default:
 		return s.readError(err)
 	}
+}
+
+func tooLargeFile(limit int64) *domain.Error {
+	return domain.Errorf(domain.CodeTooLarge, "the file is larger than the limit of %s; split it", byteSize(limit))
 }
