@@ -13,8 +13,9 @@ import (
 )
 
 func BenchmarkNormalise(b *testing.B) {
+	base := readBase("https://example.com/docs/guide/")
 	for b.Loop() {
-		if _, err := normaliseRef("https://example.com/docs/guide/", "../reference/api.html?utm_source=x&page=2#top"); err != nil {
+		if _, _, err := normaliseOn(base, "../reference/api.html?utm_source=x&page=2#top"); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	whatwg "github.com/nlnwa/whatwg-url/url"
+
 	"github.com/sluice/sluice/pkg/domain"
 )
 
@@ -257,10 +259,11 @@ func (d *discovery) read(ctx context.Context, at string, level int, admit bool) 
 		d.scope.admit(a.url)
 	}
 	base := a.url.String()
+	onto := readBase(base)
 	var nested []string
 	err = readSitemap(a.body, d.crawler.opts.MaxSitemapBytes, func(e sitemapEntry) error {
 		if !e.sitemap {
-			return d.entry(ctx, base, e.loc)
+			return d.entry(ctx, onto, e.loc)
 		}
 		if len(nested) < maxSitemapFiles {
 			nested = append(nested, e.loc)
@@ -318,9 +321,9 @@ func (d *discovery) readNested(ctx context.Context, index *url.URL, nested []str
 }
 
 // entry takes one page address of a sitemap.
-func (d *discovery) entry(ctx context.Context, base, loc string) error {
+func (d *discovery) entry(ctx context.Context, base *whatwg.Url, loc string) error {
 	if err := context.Cause(ctx); err != nil {
-		return fmt.Errorf("reading %s: %w", base, err)
+		return fmt.Errorf("reading the sitemap %s: %w", base, err)
 	}
 	u, why := d.scope.take(base, loc, 0)
 	if why != "" {

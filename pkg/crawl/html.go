@@ -77,7 +77,7 @@ func (p *pageReader) register(col *colly.Collector) {
 func (p *pageReader) onLinkElement(e *colly.HTMLElement) {
 	rel, href := e.Attr("rel"), e.Attr("href")
 	if hasToken(rel, "canonical") && p.canonical == "" {
-		if u, err := normaliseRef(p.base, href); err == nil {
+		if _, u, err := normaliseOn(readBase(p.base), href); err == nil {
 			p.canonical = u
 		}
 	}
@@ -115,8 +115,9 @@ func (p *pageReader) finish(page *Page, header http.Header) {
 	page.Refused = make(map[Refusal]int)
 	self, _ := Normalise(page.URL)
 	seen := map[string]bool{self: true}
+	base := readBase(p.base)
 	for _, href := range p.hrefs {
-		u, why := p.scope.take(p.base, href, p.req.Depth+1)
+		u, why := p.scope.take(base, href, p.req.Depth+1)
 		switch {
 		case why != "":
 			page.Refused[why]++

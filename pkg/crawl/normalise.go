@@ -27,13 +27,16 @@ var (
 // fragment, no user name, no tracking parameters, no session ids, percent-encoding in upper case and only where
 // needed. A trailing slash stays as it is, because /a and /a/ are different pages on some servers; so does the order
 // of parameters. Only http and https addresses are accepted. Normalise(Normalise(x)) is Normalise(x).
-func Normalise(raw string) (string, error) { return normaliseRef("", raw) }
+func Normalise(raw string) (string, error) {
+	_, s, err := normaliseOn(nil, raw)
+	return s, err
+}
 
-// normaliseRef resolves ref against base ("" for none) and normalises the result.
-func normaliseRef(base, ref string) (string, error) {
-	u, err := parseRef(base, ref)
+// normaliseOn resolves ref against base (nil for none) and normalises the result.
+func normaliseOn(base *whatwg.Url, ref string) (*url.URL, string, error) {
+	u, err := parseOn(base, ref)
 	if err != nil {
-		return "", err
+		return nil, "", err
 	}
 	u.User, u.Fragment, u.RawFragment = nil, "", ""
 	setEscapedPath(u, canonicalEscapes(dropPathSession(u.EscapedPath())))
@@ -41,15 +44,35 @@ func normaliseRef(base, ref string) (string, error) {
 	u.ForceQuery = false
 	s := u.String()
 	if len(s) > maxURLBytes {
-		return "", errURLTooLong
+		return nil, "", errURLTooLong
 	}
-	return s, nil
+	return u, s, nil
 }
 
-// parseRef reads an address as it was given, resolved against base, without changing what it asks for.
+// readBase reads what many references are resolved against; nil when it is no address.
+func readBase(s string) *whatwg.Url {
+	if len(s) > maxURLBytes {
+		return nil
+	}
+	u, err := urlParser.Parse(s)
+	if err != nil {
+		return nil
+	}
+	return u
+}
+
+// parseRef reads an address as it was given, resolved against base ("" for none).
 func parseRef(base, ref string) (*url.URL, error) {
+	if base == "" {
+		return parseOn(nil, ref)
+	}
+	return parseOn(readBase(base), ref)
+}
+
+// parseOn is parseRef on a base that has been read already. It does not change what the address asks for.
+func parseOn(base *whatwg.Url, ref string) (*url.URL, error) {
 	// Characters may take 9 bytes when escaped, so this is only the first bound.
-	if len(ref) > maxURLBytes || len(base) > maxURLBytes {
+	if len(ref) > maxURLBytes {
 		return nil, errURLTooLong
 	}
 	if strings.Count(ref, "@") > maxAtSigns {
@@ -59,10 +82,10 @@ func parseRef(base, ref string) (*url.URL, error) {
 		w   *whatwg.Url
 		err error
 	)
-	if base == "" {
+	if base == nil {
 		w, err = urlParser.Parse(ref)
 	} else {
-		w, err = urlParser.ParseRef(base, ref)
+		w, err = base.Parse(ref)
 	}
 	if err != nil {
 		return nil, errNoURL

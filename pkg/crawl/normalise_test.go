@@ -71,7 +71,7 @@ func FuzzNormalise(f *testing.F) {
 		f.Add("https://example.com/dir/page", s)
 	}
 	f.Fuzz(func(t *testing.T, base, ref string) {
-		got, err := normaliseRef(base, ref)
+		_, got, err := normaliseOn(readBase(base), ref)
 		if err != nil {
 			return
 		}
@@ -87,7 +87,7 @@ func FuzzNormalise(f *testing.F) {
 		if err != nil {
 			t.Fatalf("not a root: %q, %v", got, err)
 		}
-		sc.take(base, ref, 1)
+		sc.take(readBase(base), ref, 1)
 	})
 }
 
@@ -139,7 +139,7 @@ func TestScope_says_what_belongs_to_a_site(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, why := sc.take(sc.root.String(), tc.ref, tc.depth)
+			got, why := sc.take(readBase(sc.root.String()), tc.ref, tc.depth)
 			if why != tc.want {
 				t.Errorf("got %q, %q; want %q", got, why, tc.want)
 			}

@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 
+	whatwg "github.com/nlnwa/whatwg-url/url"
+
 	"github.com/sluice/sluice/pkg/domain"
 )
 
@@ -64,16 +66,12 @@ func (s *scope) admit(u *url.URL) { s.hosts[bareHost(u)] = true }
 
 // take normalises a link found on base and says whether it belongs to the site at the given depth. Links to the
 // root's host by http are turned to https where the root is https, so that a page has one address.
-func (s *scope) take(base, ref string, depth int) (string, Refusal) {
-	n, err := normaliseRef(base, ref)
+func (s *scope) take(base *whatwg.Url, ref string, depth int) (string, Refusal) {
+	u, n, err := normaliseOn(base, ref)
 	if err != nil {
 		if errors.Is(err, errURLTooLong) {
 			return "", RefusedTrap
 		}
-		return "", RefusedNoURL
-	}
-	u, err := url.Parse(n)
-	if err != nil {
 		return "", RefusedNoURL
 	}
 	if why := s.refuses(u, depth); why != "" {
