@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -66,7 +67,7 @@ func detectLatin(text string, words []string) Language {
 
 // maxTrigramBytes is how much of a text the trigrams are counted of; minConfidence is from where they are believed.
 const (
-	maxTrigramBytes = 2000
+	maxTrigramBytes = 800
 	minConfidence   = 0.1
 )
 
@@ -95,34 +96,31 @@ func prefix(text string, n int) string {
 // vote counts function words: each gives one vote, divided among the languages that have it. The winner must have a
 // real share of the words and a lead.
 func vote(words []string, among []Language) (Language, bool) {
+	votes := make(map[Language]float64, len(among))
+	for _, w := range words {
+		n := 0
+		for _, lang := range stopWordLanguages[w] {
+			if slices.Contains(among, lang) {
+				n++
+			}
+		}
+		for _, lang := range stopWordLanguages[w] {
+			if slices.Contains(among, lang) {
+				votes[lang] += 1 / float64(n)
+			}
+		}
+	}
 	var best, second float64
 	var winner Language
 	for _, lang := range among {
-		set := stopWords[lang]
-		var votes float64
-		for _, w := range words {
-			if set[w] {
-				votes += 1 / float64(sharedBy(w, among))
-			}
-		}
-		if votes > best {
-			best, second, winner = votes, best, lang
-		} else if votes > second {
-			second = votes
+		switch v := votes[lang]; {
+		case v > best:
+			best, second, winner = v, best, lang
+		case v > second && lang != winner:
+			second = v
 		}
 	}
-	ok := best > 0 && best >= 0.06*float64(len(words)) && best >= 1.25*second
-	return winner, ok
-}
-
-func sharedBy(word string, among []Language) int {
-	n := 0
-	for _, lang := range among {
-		if stopWords[lang][word] {
-			n++
-		}
-	}
-	return n
+	return winner, best > 0 && best >= 0.06*float64(len(words)) && best >= 1.25*second
 }
 
 // survey returns the first words of a text in lower case, and counts letters by script.

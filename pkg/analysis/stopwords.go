@@ -12,7 +12,9 @@ import (
 var stopWordsText string
 
 var (
-	stopWords         = parseStopWords(stopWordsText)
+	stopWords = parseStopWords(stopWordsText)
+	// stopWordLanguages lists the languages of each function word.
+	stopWordLanguages = byWord(stopWords)
 	latinLanguages    = []Language{English, "de", "fr", "es", "it", "pt", "nl", "sv", "da", "no", "fi", "hu", "ro", "tr", "ga", "pl", "cs", "id", Vietnamese, "yo", "sw"}
 	cyrillicLanguages = []Language{"ru", "uk", "bg"}
 	arabicLanguages   = []Language{"ar", "fa", "ur"}
@@ -34,4 +36,14 @@ func parseStopWords(text string) map[Language]map[string]bool {
 		}
 	}
 	return sets
+}
+
+func byWord(sets map[Language]map[string]bool) map[string][]Language {
+	out := make(map[string][]Language)
+	for lang, set := range sets {
+		for word := range set {
+			out[word] = append(out[word], lang)
+		}
+	}
+	return out
 }
