@@ -31,7 +31,7 @@ type promptStyle struct {
 	raw    bool   // nothing is added to the user prompt
 }
 
-// style chooses the prompts. What the request brings goes before what the agent has, and systemPrompt and userPrompt
+// style chooses the prompts; the table in TestPrompts shows each. What the request brings goes before what the agent has, and systemPrompt and userPrompt
 // go before the deprecated promptType and promptTemplate of the same place.
 func (r Request) style() promptStyle {
 	switch {
@@ -77,7 +77,7 @@ type materials struct {
 }
 
 // prompt writes the instructions, the documents, the history and the question, in this order unless placeholders say
-// otherwise.
+// otherwise. The question is never left out: where no placeholder asks for it, it comes last.
 func (s promptStyle) prompt(m materials) (system string, messages []Turn) {
 	both := s.system + s.user
 	replace := strings.NewReplacer(
