@@ -2,38 +2,50 @@ package analysis
 
 import (
 	"slices"
+	"strings"
 )
 
 // Terms returns the index terms of a text in the language that Detect told, in reading order, as often as they occur;
 // at most MaxTerms.
-func Terms(text string, lang Language) []string {
-	a := analyzer{lang: lang, stems: make(map[string]string, 64)}
+func Terms(text string, lang Language) []string { return new(Analyzer).Terms(text, lang) }
+
+// Analyzer makes terms and remembers stems from text to text, which is worth it for a batch of related texts. Its zero
+// value is ready; it is not safe for concurrent use.
+type Analyzer struct {
+	stems map[Language]map[string]string
+}
+
+// maxStems is how many stems an Analyzer remembers of a language before it starts anew: a few megabytes.
+const maxStems = 20_000
+
+// Terms is like the function Terms.
+func (a *Analyzer) Terms(text string, lang Language) []string {
 	out := make([]string, 0, min(len(text)/6+1, MaxTerms))
 	tokens(text, func(t token) bool {
-		out = append(out, a.term(t))
+		out = append(out, a.term(t, lang))
 		return len(out) < MaxTerms
 	})
 	return out
 }
 
-// analyzer makes terms of one language and remembers the stems of the text it works on.
-type analyzer struct {
-	lang  Language
-	stems map[string]string
-}
-
-func (a *analyzer) term(t token) string {
+func (a *Analyzer) term(t token, lang Language) string {
 	switch t.kind {
 	case kindDense:
 		return t.text
 	case kindWhole:
 		return fold(t.text)
 	}
-	if s, ok := a.stems[t.text]; ok {
+	if s, ok := a.stems[lang][t.text]; ok {
 		return s
 	}
-	s := term(t.text, a.lang)
-	a.stems[t.text] = s
+	if a.stems == nil {
+		a.stems = make(map[Language]map[string]string)
+	}
+	if a.stems[lang] == nil || len(a.stems[lang]) >= maxStems {
+		a.stems[lang] = make(map[string]string)
+	}
+	s := term(t.text, lang)
+	a.stems[lang][strings.Clone(t.text)] = s
 	return s
 }
 
@@ -51,14 +63,11 @@ func Query(text string, langs []Language) []QueryTerm {
 	text = prefix(text, maxQueryBytes)
 	lang, stop := queryLanguage(text, langs)
 	all := plausible(lang, langs)
-	analyzers := make([]analyzer, len(all))
-	for i, l := range all {
-		analyzers[i] = analyzer{lang: l, stems: make(map[string]string)}
-	}
+	var analyzer Analyzer
 	var kept, dropped []QueryTerm
 	seen := make(map[string]bool)
 	tokens(text, func(t token) bool {
-		q := queryTerm(t, analyzers)
+		q := analyzer.queryTerm(t, all)
 		if seen[q.Name] {
 			return true
 		}
@@ -77,10 +86,10 @@ func Query(text string, langs []Language) []QueryTerm {
 }
 
 // queryTerm gathers the forms of a word: its stem in the likeliest language first, which names it.
-func queryTerm(t token, analyzers []analyzer) QueryTerm {
+func (a *Analyzer) queryTerm(t token, langs []Language) QueryTerm {
 	var q QueryTerm
-	for i := range analyzers {
-		if form := analyzers[i].term(t); !slices.Contains(q.Forms, form) {
+	for _, lang := range langs {
+		if form := a.term(t, lang); !slices.Contains(q.Forms, form) {
 			q.Forms = append(q.Forms, form)
 		}
 	}

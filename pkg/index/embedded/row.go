@@ -31,7 +31,7 @@ type prepared struct {
 }
 
 // prepare checks and analyses a row.
-func prepare(r *index.Row, dimensions int) (*prepared, error) {
+func prepare(r *index.Row, dimensions int, words *analysis.Analyzer) (*prepared, error) {
 	if err := checkRow(r); err != nil {
 		return nil, err
 	}
@@ -49,11 +49,11 @@ func prepare(r *index.Row, dimensions int) (*prepared, error) {
 		}
 	}
 	p.lang = analysis.Detect(r.Text)
-	for _, t := range analysis.Terms(r.Text, p.lang) {
+	for _, t := range words.Terms(r.Text, p.lang) {
 		p.terms[t]++
 		p.length++
 	}
-	for _, t := range analysis.Terms(r.Context, p.lang) {
+	for _, t := range words.Terms(r.Context, p.lang) {
 		p.terms[t] += contextWeight
 		p.length += contextWeight
 	}
