@@ -62,6 +62,9 @@ func serveChild(in io.Reader, out io.Writer) error {
 		}
 	}()
 	for req := range requests {
+		if err := writeFrame(out, frameAccepted, true); err != nil {
+			return err
+		}
 		if err := limitCPU(req.CPUSeconds); err != nil {
 			return err
 		}

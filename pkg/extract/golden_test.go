@@ -43,7 +43,7 @@ func render(doc *domain.Document) string {
 
 func parseBytes(t testing.TB, name string, data []byte) (*domain.Document, error) {
 	t.Helper()
-	return Parse(context.Background(), Source{Data: bytes.NewReader(data), Size: int64(len(data)), Name: name}, Limits{})
+	return Parse(context.Background(), Source{Data: bytes.NewReader(data), Size: int64(len(data)), Name: name}, Limits{CacheDir: compiled})
 }
 
 // TestGolden reads the sample document of every format and compares structure and text with golden files.
@@ -92,7 +92,7 @@ func TestPDFium(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &parser{ctx: context.Background(), doc: &domain.Document{}, lim: Limits{CacheDir: t.TempDir()}.withDefaults()}
+	p := &parser{ctx: context.Background(), doc: &domain.Document{}, lim: Limits{CacheDir: compiled}.withDefaults()}
 	r, err := p.readPDFium(data)
 	if err != nil {
 		t.Fatalf("readPDFium: %v", err)

@@ -10,7 +10,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract/pdftext"
 )
 
-// pdf reads PDF files by one of two ways. The first is our own text layer, which knows fonts sizes, table cells and
+// pdf reads PDF files by one of two ways. The first is our own text layer, which knows font sizes, table cells and
 // form fields. Where measured signals say that it did not understand the file, PDFium reads it instead, compiled to
 // WebAssembly and shut in a sandbox.
 func (p *parser) pdf() error {
@@ -52,7 +52,11 @@ func (p *parser) pdf() error {
 	return p.emitPDFium(other)
 }
 
+// scanned says why a readable PDF has no text.
 func scanned(pages int) *Error {
+	if pages == 0 {
+		return fail(Damaged, "the file is damaged: it has no pages")
+	}
 	return fail(NoText, "the file has no text: %s images, as a scanner makes them; it needs OCR before it can be read",
 		plural(pages, "its page is", "its %d pages are"))
 }

@@ -18,6 +18,7 @@ type frameKind byte
 
 const (
 	frameRequest  frameKind = 'R' // to the child: childRequest
+	frameAccepted frameKind = 'A' // from the child: true; it has taken the document
 	frameBlocks   frameKind = 'B' // from the child: []domain.Block, as many frames as it takes
 	frameDocument frameKind = 'D' // from the child: domain.Document without blocks; the end
 	frameRefusal  frameKind = 'E' // from the child: Error; the end

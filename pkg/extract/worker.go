@@ -90,10 +90,6 @@ var errNotStarted = errors.New("the child ended before it took the document")
 
 // read has the child read one document. After an error other than a refusal by the parser the child is dead.
 func (w *worker) read(ctx context.Context, req childRequest, maxMemory int64, timeout time.Duration) (*domain.Document, error) {
-	if err := writeFrame(w.in, frameRequest, req); err != nil {
-		w.stop()
-		return nil, errors.Join(errNotStarted, err)
-	}
 	w.docs++
 	var late atomic.Bool
 	clock := time.AfterFunc(timeout, func() {
@@ -104,7 +100,13 @@ func (w *worker) read(ctx context.Context, req childRequest, maxMemory int64, ti
 	detach := context.AfterFunc(ctx, func() { _ = w.cmd.Process.Kill() })
 	defer detach()
 
-	doc, err := w.receive(req.Limits.MaxText)
+	err := writeFrame(w.in, frameRequest, req)
+	var doc *domain.Document
+	if err != nil {
+		err = errors.Join(errNotStarted, err)
+	} else {
+		doc, err = w.receive(req.Limits.MaxText)
+	}
 	if err == nil || KindOf(err) != "" && !errors.Is(err, errOverflow) {
 		return doc, err
 	}
@@ -115,7 +117,7 @@ func (w *worker) read(ctx context.Context, req childRequest, maxMemory int64, ti
 		return nil, fmt.Errorf("reading the document: %w", context.Cause(ctx))
 	case late.Load():
 		return nil, fail(Resources, "reading took longer than %s", durationText(timeout))
-	case errors.Is(err, errFault):
+	case errors.Is(err, errFault), errors.Is(err, errNotStarted):
 		return nil, err
 	case KindOf(err) != "":
 		return nil, err
@@ -132,8 +134,12 @@ var (
 func (w *worker) receive(maxText int64) (*domain.Document, error) {
 	var blocks []domain.Block
 	var text, raw int64
+	accepted := false
 	for {
 		kind, payload, err := readFrame(w.out)
+		if err != nil && !accepted {
+			return nil, errors.Join(errNotStarted, err)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -141,6 +147,8 @@ func (w *worker) receive(maxText int64) (*domain.Document, error) {
 			return nil, &Error{Kind: TooLarge, Message: "the document holds too much text", Err: errOverflow}
 		}
 		switch kind {
+		case frameAccepted:
+			accepted = true
 		case frameBlocks:
 			var batch []domain.Block
 			if err := json.Unmarshal(payload, &batch); err != nil {

@@ -1,0 +1,87 @@
+package extract
+
+import "testing"
+
+func TestDetectType(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		head, name, declared, want string
+	}{
+		"content beats name and declaration":           {"%PDF-1.4\n", "a.txt", "text/plain", TypePDF},
+		"a PDF header may follow rubbish":              {"\r\n\r\n%PDF-1.4\n", "", "", TypePDF},
+		"a container is known by its parts":            {"PK\x03\x04....word/document.xml", "a.zip", "", TypeDocx},
+		"a container is known by its name":             {"PK\x03\x04....[Content_Types].xml", "a.PPTX", "", TypePptx},
+		"a container is known by its declaration":      {"PK\x03\x04....[Content_Types].xml", "", TypeXlsx, TypeXlsx},
+		"an archive is not supported":                  {"PK\x03\x04....holiday.jpg", "a.zip", "", "application/zip"},
+		"an encrypted docx keeps its type":             {"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "a.docx", "", TypeDocx},
+		"a doc is not supported":                       {"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "a.doc", "application/msword", typeOLE},
+		"the extension decides between text formats":   {"a;b\n1;2\n", "A.CSV", "text/plain", TypeCSV},
+		"the declaration decides without an extension": {"# Title", "upload", "text/markdown; charset=utf-8", TypeMarkdown},
+		"a page saved under another name is a page":    {"<!DOCTYPE html><html>", "data.json", "", TypeHTML},
+		"an address with a query has an extension":     {"x", "https://a.example/b.md?raw=1", "", TypeMarkdown},
+		"JSON is recognised without a name":            {`{"a": 1}`, "", "application/octet-stream", TypeJSON},
+		"a text that starts with a bracket is text":    {"[see below] or not", "", "", TypeText},
+		"text is the default":                          {"plain words", "", "", TypeText},
+		"UTF-16 text is not binary":                    {"\xff\xfeh\x00i\x00", "a.txt", "", TypeText},
+		"Shift-JIS text is not binary":                 {"\x95\xdb\x8e\xe7\x8c\x5f\x96\xf1", "a.txt", "", TypeText},
+		"a picture is a picture whatever it is called": {"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR", "a.txt", "text/plain", "image/png"},
+		"unknown bytes are not text":                   {"\x00\x01\x02\x03\x04", "a.txt", "text/plain", "application/octet-stream"},
+		"an empty file goes by its name":               {"", "a.json", "", TypeJSON},
+		"aliases of declared types are understood":     {"a\tb\n", "", "text/tab-separated-values", TypeCSV},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := DetectType([]byte(tt.head), tt.name, tt.declared); got != tt.want {
+				t.Errorf("DetectType = %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestHeaderRow(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		rows [][]string
+		want int
+	}{
+		"the first row names the columns":          {[][]string{{"name", "age"}, {"Ann", "31"}}, 0},
+		"titles above the header are passed":       {[][]string{{"Staff"}, {"name", "age"}, {"Ann", "31"}}, 1},
+		"a first row with numbers is data":         {[][]string{{"Ann", "31"}, {"Ben", "29"}}, -1},
+		"years are names":                          {[][]string{{"", "2023", "2024"}, {"sales", "1", "2"}}, 0},
+		"repeated names are no header":             {[][]string{{"a", "a"}, {"b", "c"}}, -1},
+		"a single column has no header":            {[][]string{{"a"}, {"b"}}, -1},
+		"a header without rows below is no header": {[][]string{{"a", "b"}}, -1},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := headerRow(tt.rows); got != tt.want {
+				t.Errorf("headerRow = %d, want %d", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestDecodeText(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		data, label, want string
+	}{
+		"UTF-8 wins over a wrong label": {"größer", "iso-8859-1", "größer"},
+		"a mark is removed":             {"\xef\xbb\xbfabc", "", "abc"},
+		"UTF-16 with a mark":            {"\xfe\xff\x00h\x00\xe9", "", "hé"},
+		"UTF-16 without a mark":         {"h\x00e\x00l\x00l\x00o\x00!\x00", "", "hello!"},
+		"a label is believed otherwise": {"caf\xe9", "iso-8859-1", "café"},
+		"Japanese escape sequences":     {"\x1b$B$3$s\x1b(B", "", "こん"},
+		"a text cut inside a character": {"größer als üblich, schöner möbliert \xc3", "", "größer als üblich, schöner möbliert \uFFFD"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got, enc := decodeText([]byte(tt.data), tt.label); got != tt.want {
+				t.Errorf("decodeText = %q (%s), want %q", got, enc, tt.want)
+			}
+		})
+	}
+}
