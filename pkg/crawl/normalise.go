@@ -94,8 +94,11 @@ func parseOn(base *whatwg.Url, ref string) (*url.URL, error) {
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" {
 		return nil, errNoURL
 	}
-	// "example.com." and "example.com" are the same host.
-	if h := strings.TrimRight(u.Hostname(), "."); h != u.Hostname() && h != "" {
+	// "example.com." and "example.com" are the same host; a name with an empty label is none.
+	if h, ok := strings.CutSuffix(u.Hostname(), "."); ok {
+		if h == "" || strings.HasSuffix(h, ".") {
+			return nil, errNoURL
+		}
 		if p := u.Port(); p != "" {
 			h += ":" + p
 		}

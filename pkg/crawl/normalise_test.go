@@ -56,7 +56,7 @@ func TestNormalise_gives_one_spelling(t *testing.T) {
 			}
 		})
 	}
-	for _, bad := range []string{"", "x", "mailto:a@b", "ftp://a/", "http://", "http:///", "http://a b/", "http://a/" + strings.Repeat("ä", 1_000)} {
+	for _, bad := range []string{"", "x", "mailto:a@b", "ftp://a/", "http://", "http:///", "http://a b/", "http://0../", "http://e.com../", "http://./", "http://a/" + strings.Repeat("ä", 1_000)} {
 		if got, err := Normalise(bad); err == nil {
 			t.Errorf("Normalise(%.40q) is %.40q", bad, got)
 		}
@@ -70,6 +70,7 @@ func FuzzNormalise(f *testing.F) {
 	} {
 		f.Add("https://example.com/dir/page", s)
 	}
+	f.Add("http:", "http:0%2e.") // two final dots: without them the host was a number
 	f.Fuzz(func(t *testing.T, base, ref string) {
 		_, got, err := normaliseOn(readBase(base), ref)
 		if err != nil {
