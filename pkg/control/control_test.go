@@ -139,7 +139,7 @@ func (e *engines) DropDatastore(_ context.Context, store string) error {
 	return e.call("drop " + store)
 }
 func (e *engines) Delete(_ context.Context, key string) error { return e.call("original " + key) }
-func (e *engines) PurgeDatasource(_ context.Context, _, source string) error {
+func (e *engines) PurgeDatasource(_ context.Context, _, source string, _ uint64) error {
 	return e.call("purge " + source)
 }
 func (e *engines) PurgeDatastore(_ context.Context, store string) error {

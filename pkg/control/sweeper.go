@@ -38,7 +38,7 @@ type Originals interface {
 
 // JobLog is the part of the job stream that forgets.
 type JobLog interface {
-	PurgeDatasource(ctx context.Context, datastoreID, datasourceID string) error
+	PurgeDatasource(ctx context.Context, datastoreID, datasourceID string, below uint64) error
 	PurgeDatastore(ctx context.Context, datastoreID string) error
 }
 
@@ -112,7 +112,7 @@ func (s *Sweeper) purge(ctx context.Context, sweep domain.Sweep) error {
 	if sweep.DatasourceID == "" {
 		return s.JobLog.PurgeDatastore(ctx, sweep.DatastoreID)
 	}
-	return s.JobLog.PurgeDatasource(ctx, sweep.DatastoreID, sweep.DatasourceID)
+	return s.JobLog.PurgeDatasource(ctx, sweep.DatastoreID, sweep.DatasourceID, sweep.Below)
 }
 
 func (s *Sweeper) rows(ctx context.Context, sweep domain.Sweep) error {

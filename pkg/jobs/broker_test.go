@@ -196,7 +196,7 @@ func TestPurge(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", step, diff)
 		}
 	}
-	if err := b.PurgeDatasource(ctx, a.DatastoreID, a.DatasourceID); err != nil {
+	if err := b.PurgeDatasource(ctx, a.DatastoreID, a.DatasourceID, domain.AllGenerations); err != nil {
 		t.Fatal(err)
 	}
 	check("after purging a datasource", map[string]int{
@@ -216,6 +216,29 @@ func TestPurge(t *testing.T) {
 		if err := b.PurgeDatastore(ctx, id); !errors.Is(err, ErrInvalid) {
 			t.Errorf("purging datastore %q: error is %v, want ErrInvalid", id, err)
 		}
+	}
+}
+
+func TestPurgingBelowAGenerationKeepsWhatWasPublishedSince(t *testing.T) {
+	t.Parallel()
+	b := newBroker(t)
+	ctx := t.Context()
+	job := newJob(domain.JobCrawl)
+	generation, err := b.Publish(ctx, job)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.PurgeDatasource(ctx, job.DatastoreID, job.DatasourceID, generation); err != nil {
+		t.Fatal(err)
+	}
+	if got := len(lastJobs(t, b, job.DatastoreID)); got != 1 {
+		t.Fatalf("the job of the bound itself is gone")
+	}
+	if err := b.PurgeDatasource(ctx, job.DatastoreID, job.DatasourceID, generation+1); err != nil {
+		t.Fatal(err)
+	}
+	if got := len(lastJobs(t, b, job.DatastoreID)); got != 0 {
+		t.Fatalf("%d jobs below the bound are left", got)
 	}
 }
 

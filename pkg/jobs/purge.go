@@ -9,13 +9,22 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// PurgeDatasource removes a datasource's jobs, events and dead letters. A job of it that is running goes on; what it
-// writes is for the sweep. Purging what is not there is no error.
-func (b *Broker) PurgeDatasource(ctx context.Context, datastoreID, datasourceID string) error {
+// PurgeDatasource removes a datasource's jobs of generations below the bound; with domain.AllGenerations all of them,
+// and its events and dead letters too. A bound is for datasources whose id may come back, as a page's does: what was
+// published since stays. A job that is running goes on; what it writes is for the sweep. Purging what is not there is
+// no error.
+func (b *Broker) PurgeDatasource(ctx context.Context, datastoreID, datasourceID string, below uint64) error {
 	if err := checkIDs(datastoreID, datasourceID); err != nil {
 		return err
 	}
-	return b.purge(ctx, datastoreID, datasourceID)
+	if below == domain.AllGenerations {
+		return b.purge(ctx, datastoreID, datasourceID)
+	}
+	subject := prefixJobs + ".*." + datastoreID + "." + datasourceID
+	if err := b.jobs.Purge(ctx, jetstream.WithPurgeSubject(subject), jetstream.WithPurgeSequence(below)); err != nil {
+		return fmt.Errorf("purging %s below generation %d: %w", subject, below, err)
+	}
+	return nil
 }
 
 // PurgeDatastore removes the jobs, events and dead letters of all datasources of a datastore.
