@@ -112,8 +112,8 @@ func New(deps Deps, opts Options) *Answerer {
 //
 // It fails with domain.CodeInvalid when the request is out of bounds (every fault named), domain.CodeNotFound when the
 // conversation is not the agent's and visitor's, domain.CodeUnavailable when an engine or the model cannot be reached
-// in time, and with emit's error when emit fails; storing may fail when all of the text has been passed on already. ConversationID and VisitorID of the Answer are set as soon as they are
-// known, also when it fails.
+// in time, and with emit's error when emit fails; storing may fail when all of the text has been passed on already.
+// ConversationID and VisitorID of the Answer are set as soon as they are known, also when it fails.
 func (a *Answerer) Answer(ctx context.Context, req Request, emit func(text string) error) (Answer, error) {
 	if err := req.check(); err != nil {
 		return Answer{}, err

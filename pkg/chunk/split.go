@@ -2,7 +2,6 @@ package chunk
 
 import (
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/clipperhouse/uax29/v2/graphemes"
@@ -22,11 +21,6 @@ type piece struct {
 	tokens     int
 }
 
-// maxGap is the longest run of characters other than letters and digits, in runes, that is shown to the sentence
-// splitter. Sentence rules look back over closing marks and spaces, so that a file of a hundred thousand brackets
-// takes half a minute; a longer run ends its sentence without asking.
-const maxGap = 64
-
 // proseOf divides a text into sentences, and sentences over the limits at words.
 func (o Options) proseOf(text string) []piece {
 	var out []piece
@@ -37,51 +31,14 @@ func (o Options) proseOf(text string) []piece {
 			start = end
 		}
 	}
-	forEachSpan(text, func(from, to, next int) {
-		o.sentenceStarts(text[from:to], func(at int) { cut(from + at) })
-		cut(next)
-	})
-	return out
-}
-
-// sentenceStarts calls f for the start of every sentence but the first: what lies between two sentences belongs to
-// the one before.
-func (o Options) sentenceStarts(text string, f func(at int)) {
 	for i, s := range o.Sentences(text) {
 		if i > 0 {
-			f(s.Start)
+			cut(s.Start) // what lies between two sentences belongs to the one before
 		}
 	}
+	cut(len(text))
+	return out
 }
-
-// forEachSpan calls f for the stretches of text between runs longer than maxGap of characters other than letters
-// and digits: text[from:to] without the run, the run reaching to next.
-func forEachSpan(text string, f func(from, to, next int)) {
-	from, gap, length := 0, 0, 0
-	for i, r := range text {
-		if !unicode.IsLetter(r) && !unicode.IsDigit(r) {
-			if length == 0 {
-				gap = i
-			}
-			length++
-			continue
-		}
-		if length > maxGap {
-			// Marks belong to what is before them, so that a letter begins a grapheme unless one of these few is prefixed.
-			run := strings.TrimRightFunc(text[gap:i], prefixed)
-			f(from, gap, gap+len(run))
-			from = gap + len(run)
-		}
-		length = 0
-	}
-	if length > maxGap {
-		f(from, gap, len(text))
-	} else {
-		f(from, len(text), len(text))
-	}
-}
-
-func prefixed(r rune) bool { return unicode.Is(unicode.Prepended_Concatenation_Mark, r) }
 
 // linesOf divides a text into lines, and lines over the limits at words.
 func (o Options) linesOf(text string) []piece {
