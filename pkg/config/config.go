@@ -3,6 +3,8 @@
 // printed.
 package config
 
+//go:generate go run ./gendoc ../../docs/configuration.md
+
 import (
 	"errors"
 	"flag"
