@@ -61,23 +61,23 @@ func kindOf(status int) embed.Kind {
 }
 
 // failureOf classifies what the SDK returned: what judge made stays; the end of the caller's ctx is returned as such;
-// the rest is a connection that could not be made, broke or took too long.
+// an answer without end would be so again; the rest is a connection that could not be made, broke or took too long.
 func (e *Embedder) failureOf(ctx context.Context, err error) error {
 	var failure *embed.Error
 	if errors.As(err, &failure) {
 		return failure
 	}
-	message := "the connection failed"
+	kind, message := embed.Unavailable, "the connection failed"
 	if errors.Is(err, context.DeadlineExceeded) {
 		message = "it did not answer in time"
 	}
 	if errors.Is(err, errTooLarge) {
-		message = fmt.Sprintf("its answer is longer than %d bytes", maxResponse)
+		kind, message = embed.Permanent, fmt.Sprintf("its answer is longer than %d bytes", maxResponse)
 	}
 	if ctxErr := ctx.Err(); errors.Is(ctxErr, context.Canceled) {
 		return fmt.Errorf("embedding with %q: %w", e.id, ctxErr)
 	}
-	return &embed.Error{Kind: embed.Unavailable, Model: e.id, Message: message, Err: err}
+	return &embed.Error{Kind: kind, Model: e.id, Message: message, Err: err}
 }
 
 // messageOf finds the message in an error's body: {"error": {"message": …}} (OpenAI), {"error": "…"} (Ollama, TEI),

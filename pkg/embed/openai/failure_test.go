@@ -315,9 +315,10 @@ func TestAnswersWithoutEndAreNotRead(t *testing.T) {
 		}
 		return true
 	})
-	e, _ := newEmbedder(t, s, func(c *Config) { c.MaxAttempts = 1 })
-	if _, err := e.Embed(t.Context(), []string{"text"}, embed.Query); !errors.Is(err, errTooLarge) {
-		t.Errorf("error %v, want errTooLarge", err)
+	e, _ := newEmbedder(t, s, nil)
+	_, err := e.Embed(t.Context(), []string{"text"}, embed.Query)
+	if !errors.Is(err, errTooLarge) || !embed.IsPermanent(err) || s.calls() != 1 {
+		t.Errorf("error %v after %d requests, want errTooLarge after 1", err, s.calls())
 	}
 }
 

@@ -69,14 +69,14 @@ var scratchPool = sync.Pool{New: func() any { return new(scratch) }}
 // vectors and weights. So the sums are of integers, and exact.
 func (t *table) mean(out []float32, s *scratch) {
 	clear(s.sums[:])
-	for _, p := range s.pieces {
-		if p.id == unknown {
-			continue
-		}
-		weight := int32(t.weights[p.id])
-		row := t.vectors[int(p.id)*Dimensions:][:Dimensions]
-		for d := range s.sums {
-			s.sums[d] += weight * int32(int8(row[d]))
+	// Four rows at a time, so that the sums are read and written a quarter as often.
+	for start := 0; start < len(s.pieces); start += 4 {
+		a, wa := t.row(s.pieces, start)
+		b, wb := t.row(s.pieces, start+1)
+		c, wc := t.row(s.pieces, start+2)
+		d, wd := t.row(s.pieces, start+3)
+		for i := range s.sums {
+			s.sums[i] += wa*int32(int8(a[i])) + wb*int32(int8(b[i])) + wc*int32(int8(c[i])) + wd*int32(int8(d[i]))
 		}
 	}
 	var squares float64
@@ -90,4 +90,13 @@ func (t *table) mean(out []float32, s *scratch) {
 	for d, sum := range s.sums {
 		out[d] = float32(float64(sum) * scale)
 	}
+}
+
+// row returns the vector and the weight of pieces[i]; weight 0 for an unknown piece and beyond the end.
+func (t *table) row(pieces []piece, i int) (vector string, weight int32) {
+	if i >= len(pieces) || pieces[i].id == unknown {
+		return t.vectors[:Dimensions], 0
+	}
+	id := int(pieces[i].id)
+	return t.vectors[id*Dimensions:][:Dimensions], int32(t.weights[id])
 }

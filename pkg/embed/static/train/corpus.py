@@ -246,7 +246,7 @@ def main():
     arguments = argparse.ArgumentParser()
     arguments.add_argument("root", type=pathlib.Path)
     arguments.add_argument("out", type=pathlib.Path)
-    arguments.add_argument("--size", type=int, default=250_000)
+    arguments.add_argument("--size", type=int, default=100_000)
     options = arguments.parse_args()
     cache = os.environ.get("GOMODCACHE") or subprocess.check_output(["go", "env", "GOMODCACHE"], text=True).strip()
     found, seen, per_file = {kind: [] for kind in SHARES}, set(), {}

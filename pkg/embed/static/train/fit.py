@@ -68,7 +68,7 @@ def main():
     arguments = argparse.ArgumentParser()
     arguments.add_argument("work", type=pathlib.Path)
     arguments.add_argument("out", type=pathlib.Path)
-    arguments.add_argument("--epochs", type=int, default=4)
+    arguments.add_argument("--epochs", type=int, default=6)
     arguments.add_argument("--rate", type=float, default=0.01)
     arguments.add_argument("--seed", type=int, default=1)
     options = arguments.parse_args()
