@@ -74,7 +74,11 @@ func (x *Index) use(ctx context.Context, id index.Space, create bool, f func(*sp
 		return err
 	}
 	defer x.release(h)
-	return f(h.space)
+	err = f(h.space)
+	if cause := ctx.Err(); err != nil && cause != nil && !errors.Is(err, cause) {
+		err = fmt.Errorf("%w: %w", cause, err) // SQLite only says that it was interrupted
+	}
+	return err
 }
 
 // acquire returns an open space and counts the use.
