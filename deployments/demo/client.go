@@ -26,7 +26,7 @@ type client struct {
 type datasource struct {
 	ID, Type, Name, Status, GroupID string
 	Error                           string
-	Chunks                          int64 `json:"chunkCount"`
+	Chunks                          int64
 }
 
 type fragment struct {

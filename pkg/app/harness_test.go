@@ -244,11 +244,8 @@ func (p *program) must(err error) {
 }
 
 type source struct {
-	ID, Name, Type, Status, Error, GroupID string
-	ChunkCount                             int
-	Config                                 struct {
-		CustomID string `json:"custom_id"`
-	}
+	ID, Name, Type, Status, Error, GroupID, CustomID string
+	Chunks                                           int
 }
 
 type fragment struct {

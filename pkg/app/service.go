@@ -317,7 +317,7 @@ func (s *Service) startWorkers(ctx context.Context) error {
 	s.workers = newGroup(ctx, s.failed)
 	ingestor := ingestWorker(s.config, s.originals, s.broker, reader, s.embedders, s.index, s.now)
 	crawler := crawlWorker(s.originals, s.broker, web, s.now)
-	options := jobs.WorkerOptions{MaxAckPending: 2 * s.config.Window, Grace: workerGrace}
+	options := jobs.WorkerOptions{AckWait: ackWait, MaxAckPending: 2 * s.config.Window, Grace: workerGrace}
 	s.workers.run("ingesting", func(ctx context.Context) error {
 		options := options
 		options.Concurrency = s.config.IngestConcurrency
@@ -347,6 +347,10 @@ func (s *Service) Stop() error {
 // workerGrace is how long a stopping worker finishes jobs before it hands them back. Handing back costs nothing but the
 // work done so far.
 const workerGrace = time.Second
+
+// ackWait is how long the jobs of a killed process wait before they run again. It is short because workers and server
+// share one process here: silence means that the process is gone, not that a network is slow.
+const ackWait = 5 * time.Second
 
 func newWeb(c config.Config, temp string, log *slog.Logger) *crawl.Crawler {
 	return crawl.New(crawl.Options{
