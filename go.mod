@@ -152,3 +152,5 @@ require (
 )
 
 tool github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen
+
+replace github.com/markusmobius/go-dateparser => ./third_party/go-dateparser
