@@ -112,12 +112,22 @@ func (s *server) readBody(c *gin.Context) ([]byte, error) {
 	if c.Request.ContentLength > limit {
 		return nil, tooLargeBody(limit)
 	}
-	control := http.NewResponseController(c.Writer)
-	// Where deadlines are not supported, in tests without a connection, there is nobody to be slow.
-	_ = control.SetReadDeadline(time.Now().Add(s.opts.ReadTimeout))
 	raw, err := io.ReadAll(http.MaxBytesReader(c.Writer, c.Request.Body, limit))
-	_ = control.SetReadDeadline(time.Time{})
-	return raw, s.readError(err)
+	if err != nil {
+		c.Header("Connection", "close") // or the server would wait for the rest before it answers
+		return nil, s.readError(err)
+	}
+	_ = http.NewResponseController(c.Writer).SetReadDeadline(time.Time{})
+	return raw, nil
+}
+
+// expectBody sets the time in which a request's body must arrive. It is lifted once the body is there; when a request
+// is refused before, it bounds how long the server waits for the rest.
+func (s *server) expectBody(c *gin.Context) {
+	if c.Request.ContentLength != 0 {
+		// Where deadlines are not supported, in tests without a connection, there is nobody to be slow.
+		_ = http.NewResponseController(c.Writer).SetReadDeadline(time.Now().Add(s.opts.ReadTimeout))
+	}
 }
 
 // readError tells a client's faults in sending a body from ours.

@@ -12,12 +12,13 @@ import (
 type pacedBody struct {
 	io.ReadCloser
 	control *http.ResponseController
+	header  http.Header // of the answer
 	timeout time.Duration
 }
 
 // newPacedBody takes over the request's body.
 func newPacedBody(w http.ResponseWriter, r *http.Request, limit int64, timeout time.Duration) *pacedBody {
-	return &pacedBody{ReadCloser: http.MaxBytesReader(w, r.Body, limit), control: http.NewResponseController(w), timeout: timeout}
+	return &pacedBody{ReadCloser: http.MaxBytesReader(w, r.Body, limit), control: http.NewResponseController(w), header: w.Header(), timeout: timeout}
 }
 
 // Read implements io.Reader.
@@ -27,9 +28,15 @@ func (b *pacedBody) Read(p []byte) (int, error) {
 	return b.ReadCloser.Read(p)
 }
 
-// received lifts the deadline: the connection waits for the answer now.
-func received(ctx context.Context) {
-	if b, ok := ctx.Value(pacedKey).(*pacedBody); ok {
+// received lifts the deadline of an upload that is complete: the connection waits for the answer now. After an upload
+// that is not, the connection is of no more use.
+func received(ctx context.Context, complete bool) {
+	b, ok := ctx.Value(pacedKey).(*pacedBody)
+	switch {
+	case !ok:
+	case complete:
 		_ = b.control.SetReadDeadline(time.Time{})
+	default:
+		b.header.Set("Connection", "close")
 	}
 }

@@ -46,7 +46,7 @@ const (
 // fail answers the request with the error, if nothing has been answered yet, and ends it.
 func (s *server) fail(c *gin.Context, err error) {
 	c.Abort()
-	if c.Request.Context().Err() != nil {
+	if hasLeft(c.Request.Context(), err) {
 		s.log.Debug("client left", "request", requestID(c.Request.Context()))
 		c.Status(statusClientLeft)
 		return
@@ -56,6 +56,17 @@ func (s *server) fail(c *gin.Context, err error) {
 		return
 	}
 	writeProblem(c.Writer, requestID(c.Request.Context()), e)
+}
+
+// hasLeft reports whether the error is but the consequence of the client's leaving, however the engine that was stopped
+// by it puts that. A fault of the request is none: the server ends the context of a client that is too slow, too, and
+// that one is there to read why.
+func hasLeft(ctx context.Context, err error) bool {
+	if ctx.Err() == nil {
+		return false
+	}
+	code := domain.CodeOf(err)
+	return errors.Is(err, context.Canceled) || code == domain.CodeInternal || code == domain.CodeUnavailable
 }
 
 // statusClientLeft is what metrics show of a request whose client did not wait for the answer.

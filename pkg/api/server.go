@@ -66,7 +66,7 @@ func (s *server) routes() http.Handler {
 	r.HandleMethodNotAllowed = true
 	r.RedirectTrailingSlash = false
 	r.ContextWithFallback = true
-	r.Use(s.observe, s.recover, s.findOperation, s.authenticate, s.check, s.idempotent)
+	r.Use(s.observe, s.recover, s.expectBody, s.findOperation, s.authenticate, s.check, s.idempotent)
 	r.NoRoute(func(c *gin.Context) {
 		s.fail(c, domain.Errorf(domain.CodeNotFound, "there is no endpoint %s %s; /docs lists them", c.Request.Method, shorten(c.Request.URL.Path)))
 	})

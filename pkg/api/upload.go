@@ -62,7 +62,7 @@ func (s *server) upload(ctx context.Context, who caller, parts *multipart.Reader
 		}
 	}()
 	err := s.receive(form, parts)
-	received(ctx)
+	received(ctx, err == nil)
 	if err != nil {
 		return domain.Datasource{}, s.uploadError(err)
 	}

@@ -1,0 +1,70 @@
+package api_test
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sluice/sluice/pkg/api"
+)
+
+// dial sends the text as it is over a connection of its own.
+func (s *service) dial(text string) (net.Conn, *http.Response) {
+	s.Helper()
+	conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
+	must(s.T, err)
+	s.Cleanup(func() { _ = conn.Close() })
+	_, err = io.WriteString(conn, text)
+	must(s.T, err)
+	must(s.T, conn.SetReadDeadline(time.Now().Add(20*time.Second)))
+	res, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	must(s.T, err)
+	s.Cleanup(func() { _ = res.Body.Close() })
+	return conn, res
+}
+
+func TestClientsThatStopSendingAreLetGo(t *testing.T) {
+	t.Parallel()
+	temp := t.TempDir()
+	s := newService(t, func(o *api.Options, _ *api.Deps) {
+		o.ReadTimeout, o.TempDir = 50*time.Millisecond, temp
+	})
+	upload := "--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.txt\"\r\n\r\nthe beginning"
+	for path, c := range map[string]struct{ contentType, body string }{
+		"/agents":      {"application/json", `{"name": "a`},
+		"/datasources": {"multipart/form-data; boundary=x", upload},
+	} {
+		_, res := s.dial(fmt.Sprintf("POST %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Type: %s\r\nContent-Length: 1000\r\n\r\n%s", path, s.key, c.contentType, c.body))
+		body, err := io.ReadAll(res.Body)
+		must(t, err)
+		if res.StatusCode != 400 || !strings.Contains(string(body), "did not arrive within 50ms") {
+			t.Errorf("%s: %d %s", path, res.StatusCode, body)
+		}
+	}
+	_, res := s.dial("POST /agents HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n")
+	if res.StatusCode != 403 { // nobody waits for the body of a request without a key
+		t.Errorf("without a key: %d", res.StatusCode)
+	}
+	left, err := os.ReadDir(temp)
+	must(t, err)
+	if len(left) != 0 {
+		t.Errorf("temporary files are left: %v", left)
+	}
+}
+
+func TestABodyThatIsTooLargeIsNotWaitedFor(t *testing.T) {
+	t.Parallel()
+	s := newService(t, limits)
+	for path, contentType := range map[string]string{"/agents": "application/json", "/datasources": "multipart/form-data; boundary=x"} {
+		_, res := s.dial(fmt.Sprintf("POST %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Type: %s\r\nContent-Length: 100000000\r\n\r\n", path, s.key, contentType))
+		if res.StatusCode != http.StatusRequestEntityTooLarge {
+			t.Errorf("%s: %d", path, res.StatusCode)
+		}
+	}
+}
