@@ -164,6 +164,15 @@ func measurePage(doc *html.Node) (nodes, visible int) {
 	return nodes, visible
 }
 
+// htmlPiece emits HTML that stands inside another format, all of it.
+func (p *parser) htmlPiece(s string) error {
+	doc, err := html.Parse(strings.NewReader(s))
+	if err != nil {
+		return p.htmlFragment(s)
+	}
+	return (&htmlWalker{p: p}).run(doc)
+}
+
 // htmlFragment emits a piece of HTML by its tokens alone, without building a tree.
 func (p *parser) htmlFragment(s string) error {
 	z := html.NewTokenizer(strings.NewReader(s))

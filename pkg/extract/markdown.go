@@ -111,7 +111,7 @@ func (w *markdownWalker) block(n ast.Node, list int) error {
 	case *ast.FencedCodeBlock, *ast.CodeBlock:
 		return out.add(domain.Block{Kind: domain.BlockCode, Text: w.lines(n)})
 	case *ast.HTMLBlock:
-		return w.p.htmlFragment(w.lines(n))
+		return w.p.htmlPiece(w.lines(n))
 	case *ast.List:
 		return w.list(n, list+1)
 	case *extast.Table:
