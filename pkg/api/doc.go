@@ -12,5 +12,7 @@
 // Every error a handler returns becomes one shape in one place (problem.go).
 //
 // The handler streams both ways, so the http.Server around it needs ReadHeaderTimeout and IdleTimeout, but neither
-// ReadTimeout nor WriteTimeout: the handler itself sets a deadline for every piece that it reads or writes.
+// ReadTimeout nor WriteTimeout: the handler itself sets a deadline for every piece that it reads or writes. Streams of
+// GET /datastores/{id}/events last until their client leaves or the request's context ends, so a server that shuts down
+// cancels its BaseContext, or Shutdown waits for them.
 package api
