@@ -119,6 +119,8 @@ var (
 	startxref = regexp.MustCompile(`startxref\s+(\d+)`)
 	prevEntry = regexp.MustCompile(`/Prev\s+(\d+)`)
 	sizeEntry = regexp.MustCompile(`/Size\s+(\d+)`)
+	// subsection is the head of a part of a reference table; the entries below it end in a letter.
+	subsection = regexp.MustCompile(`[\r\n]\s*(\d{7,})[ \t]+\d+[ \t]*[\r\n]`)
 )
 
 // checkChain walks the chain of cross reference sections, which the library follows without end when it is a
@@ -149,6 +151,9 @@ func checkChain(data []byte) error {
 			if n, err := strconv.Atoi(string(m[1])); err != nil || n > maxXref || n > 64*len(data)+1024 {
 				return errors.New("the cross references claim an impossible size")
 			}
+		}
+		if m := subsection.FindSubmatch(section); m != nil && atoi(m[1]) > maxXref || m != nil && len(m[1]) > 10 {
+			return errors.New("the cross references claim an impossible number")
 		}
 		if i := bytes.LastIndex(section, []byte("trailer")); i >= 0 {
 			section = section[i:]

@@ -94,6 +94,7 @@ func TestOpenRepairsFiles(t *testing.T) {
 		"cut off before the references":  good[:bytes.Index(good, []byte("xref\n0"))],
 		"references that are a loop":     bytes.Replace(good, []byte("trailer\n<<"), []byte("trailer\n<< /Prev 9"), 1),
 		"a size beyond all memory":       bytes.Replace(good, []byte("/Size 5"), []byte("/Size 99999999999"), 1),
+		"a reference beyond all memory":  bytes.Replace(good, []byte("xref\n0 5\n"), []byte("xref\n4294967200 5\n"), 1),
 		"an offset that points anywhere": bytes.Replace(good, []byte("startxref\n"), []byte("startxref\n1"), 1),
 	}
 	for name, data := range tests {
