@@ -314,16 +314,30 @@ func TestWhatFailsInsideStaysInside(t *testing.T) {
 func TestReadinessNamesWhatIsDown(t *testing.T) {
 	t.Parallel()
 	s := newService(t, func(o *api.Options, d *api.Deps) {
-		o.ReadyTimeout = 20 * time.Millisecond
+		o.ReadyTimeout = time.Minute
 		d.Checks = append(d.Checks,
 			api.Check{Name: "index", Ready: func(context.Context) error { return fmt.Errorf("password=hunter2") }},
-			api.Check{Name: "jobs", Ready: func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }},
+			api.Check{Name: "jobs", Ready: func(context.Context) error { return fmt.Errorf("asking: %w", context.DeadlineExceeded) }},
 			api.Check{Name: "models", Ready: func(context.Context) error { panic("boom") }},
 		)
 	})
 	a := s.as("").call("GET", "/readyz", nil).want(http.StatusServiceUnavailable)
 	want := `{"checks":[{"name":"catalog","status":"ok"},{"error":"unavailable","name":"index","status":"down"},{"error":"timed out","name":"jobs","status":"down"},{"error":"unavailable","name":"models","status":"down"}],"status":"down"}`
 	if strings.TrimSpace(string(a.body)) != want {
+		t.Errorf("%s, want %s", a.body, want)
+	}
+}
+
+func TestReadinessDoesNotWaitForACheckThatHangs(t *testing.T) {
+	t.Parallel()
+	end := make(chan struct{})
+	defer close(end)
+	s := newService(t, func(o *api.Options, d *api.Deps) {
+		o.ReadyTimeout = 20 * time.Millisecond
+		d.Checks = []api.Check{{Name: "jobs", Ready: func(context.Context) error { <-end; return nil }}}
+	})
+	a := s.call("GET", "/readyz", nil).want(http.StatusServiceUnavailable)
+	if want := `{"checks":[{"error":"timed out","name":"jobs","status":"down"}],"status":"down"}`; strings.TrimSpace(string(a.body)) != want {
 		t.Errorf("%s, want %s", a.body, want)
 	}
 }
