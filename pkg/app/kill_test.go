@@ -27,7 +27,7 @@ type document struct {
 	content        []byte
 	word           string
 	id             string // "" until it is known to be accepted
-	replaced       reply // by a text that holds newWord and not word
+	replaced       reply  // by a text that holds newWord and not word
 	deleted        reply
 }
 

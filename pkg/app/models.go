@@ -107,6 +107,11 @@ func (s spaces) Spaces(ctx context.Context, datastoreID string) ([]index.Space, 
 	if err != nil {
 		return nil, err
 	}
+	if m.Model().Dimensions == 0 { // a server's model tells them with its first answer
+		if _, err := m.Embed(ctx, []string{"dimensions"}, embed.Query); err != nil {
+			return nil, fmt.Errorf("asking for the dimensions of embedding model %q: %w", id, err)
+		}
+	}
 	return []index.Space{{DatastoreID: datastoreID, Model: id, Dimensions: m.Model().Dimensions}}, nil
 }
 

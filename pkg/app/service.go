@@ -317,7 +317,7 @@ func (s *Service) startWorkers(ctx context.Context) error {
 	s.workers = newGroup(ctx, s.failed)
 	ingestor := ingestWorker(s.config, s.originals, s.broker, reader, s.embedders, s.index, s.now)
 	crawler := crawlWorker(s.originals, s.broker, web, s.now)
-	options := jobs.WorkerOptions{AckWait: ackWait, MaxAckPending: 2 * s.config.Window, Grace: workerGrace}
+	options := jobs.WorkerOptions{AckWait: ackWait, MaxAckPending: 2 * s.config.Window, MaxCrashes: maxCrashes, Grace: workerGrace}
 	s.workers.run("ingesting", func(ctx context.Context) error {
 		options := options
 		options.Concurrency = s.config.IngestConcurrency
@@ -351,6 +351,11 @@ const workerGrace = time.Second
 // ackWait is how long the jobs of a killed process wait before they run again. It is short because workers and server
 // share one process here: silence means that the process is gone, not that a network is slow.
 const ackWait = 5 * time.Second
+
+// maxCrashes is how often a job may be running when its process dies. It is generous because here every running job
+// shares the process's fate: a power cut or an operator's kill -9 says nothing about the document. Documents that would
+// take the process with them are read in child processes, and fail there.
+const maxCrashes = 10
 
 func newWeb(c config.Config, temp string, log *slog.Logger) *crawl.Crawler {
 	return crawl.New(crawl.Options{

@@ -129,8 +129,6 @@ func (i *Ingestor) document(ctx context.Context, job domain.Job) (*domain.Docume
 
 // write embeds and writes chunks batch by batch and returns the bytes of text written.
 func (i *Ingestor) write(ctx context.Context, job domain.Job, embedder embed.Embedder, chunks []domain.Chunk, report reporter) (int64, error) {
-	model := embedder.Model()
-	space := index.Space{DatastoreID: job.DatastoreID, Model: model.ID, Dimensions: model.Dimensions}
 	var bytes int64
 	for done := 0; done < len(chunks); {
 		if err := report.progress(ctx, domain.EventProgress, "indexing", int64(done), int64(len(chunks))); err != nil {
@@ -146,6 +144,8 @@ func (i *Ingestor) write(ctx context.Context, job domain.Job, embedder embed.Emb
 		if err != nil {
 			return 0, fmt.Errorf("embedding chunks %d to %d: %w", done, done+len(batch)-1, err)
 		}
+		model := embedder.Model() // a server's model tells its dimensions with its first answer
+		space := index.Space{DatastoreID: job.DatastoreID, Model: model.ID, Dimensions: model.Dimensions}
 		rows := make([]index.Row, len(batch))
 		for n, c := range batch {
 			rows[n] = row(job, c, vectors[n])

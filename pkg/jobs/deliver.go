@@ -120,7 +120,7 @@ func (d *delivery) count(ctx context.Context, f func(*tally)) error {
 func (d *delivery) begin(ctx context.Context) (result Result, run bool, err error) {
 	// Most jobs come for the first time: writing first saves reading.
 	err = persist(ctx, func() error {
-		d.tally, err = d.broker.attempts.store(ctx, d.job.Generation, tally{Starts: 1})
+		d.tally, err = d.broker.attempts.store(ctx, d.job.Generation, tally{Starts: 1, Started: d.broker.now()})
 		return err
 	})
 	if err == nil {
@@ -146,11 +146,34 @@ func (d *delivery) begin(ctx context.Context) (result Result, run bool, err erro
 		result, err = d.giveUp(ctx, d.failedTooOften())
 		return result, false, err
 	}
-	if err := d.count(ctx, func(t *tally) { t.Starts++ }); err != nil {
+	if rest := d.rest(); rest > 0 {
+		result, err = d.restFor(rest)
+		return result, false, err
+	}
+	if err := d.count(ctx, func(t *tally) { t.Starts++; t.Started = d.broker.now() }); err != nil {
 		return Unsettled, false, err
 	}
 	d.job.Delivery = d.tally.Starts
 	return "", true, nil
+}
+
+// rest is how long a job that was running when its worker died must still wait. Once may be chance and costs nothing;
+// from the second time on the wait doubles, so that a job that kills takes its worker down ever more rarely, and one
+// that is innocent of a string of deaths is not given up for it.
+func (d *delivery) rest() time.Duration {
+	n := d.tally.crashes()
+	if n < 2 {
+		return 0
+	}
+	return d.tally.Started.Add(d.retry.delay(n)).Sub(d.broker.now())
+}
+
+func (d *delivery) restFor(rest time.Duration) (Result, error) {
+	d.log.Debug("job was running when its worker died, and waits", "job", d.job.ID, "crashes", d.tally.crashes(), "delay", rest)
+	if err := d.msg.NakWithDelay(rest); err != nil {
+		return Unsettled, err
+	}
+	return HandedBack, nil
 }
 
 // work runs the handler and extends the lease meanwhile.

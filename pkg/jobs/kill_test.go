@@ -53,7 +53,7 @@ func child(dir string) int {
 	if os.Getenv(envRole) == roleSuicide {
 		done := make(chan Outcome, 1)
 		go func() {
-			_ = b.Work(ctx, domain.JobIngest, WorkerOptions{AckWait: 100 * time.Millisecond, Observe: func(o Outcome) { done <- o }},
+			_ = b.Work(ctx, domain.JobIngest, WorkerOptions{AckWait: 100 * time.Millisecond, RetryMin: time.Millisecond, RetryMax: time.Millisecond, Observe: func(o Outcome) { done <- o }},
 				func(context.Context, domain.Job) error { return syscall.Kill(os.Getpid(), syscall.SIGKILL) })
 		}()
 		fmt.Println((<-done).Result)

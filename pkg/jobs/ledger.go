@@ -20,6 +20,8 @@ type tally struct {
 	HandBacks int    `json:"hand_backs,omitempty"` // runs cut short by a shutdown
 	LastError string `json:"last_error,omitempty"` // of the last failure, for people
 
+	Started time.Time `json:"started"` // when the last run began
+
 	revision uint64 // of the entry that this was read from or written to
 }
 

@@ -62,8 +62,9 @@ func (r *Retriever) embedQuery(ctx context.Context, req Request) (vectors map[st
 }
 
 func (r *Retriever) embedWith(ctx context.Context, e embed.Embedder, model, query string) (queryVector, error) {
-	qv := queryVector{dimensions: e.Model().Dimensions}
+	var qv queryVector
 	got, err := e.Embed(ctx, []string{query}, embed.Query)
+	qv.dimensions = e.Model().Dimensions // a server's model tells them with its first answer
 	if err != nil {
 		return qv, fmt.Errorf("embedding the query with %q: %w", model, err)
 	}
