@@ -39,7 +39,10 @@ func (l *lineEnds) normalise(piece string) string {
 		piece = strings.TrimPrefix(piece, "\n")
 	}
 	l.afterCR = strings.HasSuffix(piece, "\r")
-	piece = oneLineEnd.Replace(strings.ToValidUTF8(piece, "\ufffd"))
+	if !utf8.ValidString(piece) {
+		piece = string([]rune(piece)) // one replacement for each byte, wherever pieces are cut
+	}
+	piece = oneLineEnd.Replace(piece)
 	if !l.begun {
 		piece = strings.TrimLeft(piece, "\n")
 		l.begun = piece != ""
