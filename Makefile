@@ -23,7 +23,7 @@ run: build ## leave the service up on 127.0.0.1:8080, data in ./data
 
 .PHONY: build
 build: ## the three static binaries, in bin/
-	go build -trimpath -ldflags '-s -w' -o $(BIN)/ ./cmd/...
+	go build -ldflags '-s -w' -o $(BIN)/ ./cmd/...
 
 .PHONY: test
 test: ## all tests

@@ -54,13 +54,9 @@ func (f fragments) Retrieve(ctx context.Context, r api.RetrieveRequest) ([]domai
 type answers struct{ *answer.Answerer }
 
 func (a answers) Answer(ctx context.Context, r api.AnswerRequest, emit func(string) error) (api.Answer, error) {
-	got, err := a.Answerer.Answer(ctx, answer.Request{
-		Agent: r.Agent, Query: r.Query, Filters: r.Filters,
-		MaxTokens: r.MaxTokens, PresencePenalty: r.PresencePenalty,
-		FrequencyPenalty: r.FrequencyPenalty, TopP: r.TopP,
-	}, emit)
+	got, err := a.Answerer.Answer(ctx, answer.Request(r), emit)
 	return api.Answer{
-		Text: got.Text, Sources: got.Sources,
+		Text: got.Text, ConversationID: got.ConversationID, VisitorID: got.VisitorID, Sources: got.Sources,
 		Tokens: got.PromptTokens + got.CompletionTokens,
 	}, err
 }
