@@ -1,0 +1,400 @@
+package app
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sluice/sluice/testdata/site"
+)
+
+// documents is the folder of sample documents.
+const documents = "../../testdata/documents"
+
+func TestDocumentsAndASiteBecomeFragmentsAndACitedAnswer(t *testing.T) {
+	t.Parallel()
+	pages := httptest.NewServer(site.Handler())
+	defer pages.Close()
+	p := newProgram(t, "SLUICE_ALLOW_PRIVATE_ADDRESSES=true", "SLUICE_CRAWL_DELAY=1ms")
+	p.start()
+	store := p.newDatastore()
+	files, err := os.ReadDir(documents)
+	p.must(err)
+	for _, f := range files {
+		content, err := os.ReadFile(filepath.Join(documents, f.Name()))
+		p.must(err)
+		var accepted source
+		p.must(p.upload(store, f.Name(), f.Name(), content, &accepted))
+		if accepted.Status != "unsynched" {
+			t.Errorf("%s is accepted with status %q", f.Name(), accepted.Status)
+		}
+	}
+	var siteSource source
+	p.must(p.post("/datasources", map[string]any{
+		"datastoreId": store, "type": "web_site", "name": "site", "config": map[string]string{"source_url": pages.URL + "/"},
+	}, &siteSource))
+	children := 0
+	for _, s := range p.settled(store, time.Minute) {
+		if s.Status != "synched" {
+			t.Errorf("%s ended with status %s: %s", s.Name, s.Status, s.Error)
+		}
+		if s.GroupID == siteSource.ID {
+			children++
+			if strings.Contains(s.Name, "private") {
+				t.Errorf("%s was crawled although robots.txt forbids it", s.Name)
+			}
+		}
+		if s.Type != "web_site" && s.Chunks == 0 {
+			t.Errorf("%s has no chunks", s.Name)
+		}
+	}
+	if children < 10 {
+		t.Errorf("the site has %d pages", children)
+	}
+	for question, want := range map[string]string{
+		"How long is the warranty of the Aurora X2 pump?":             "7 years",
+		"Wie hoch ist die Kilometerpauschale?":                        "Kilometer",
+		"When do the cells of the Nimbus Logger have to be replaced?": "cells",
+	} {
+		found := p.query(store, question, 5)
+		if len(found) == 0 || !strings.Contains(found[0].Text, want) {
+			t.Errorf("%q: the best fragment does not say %q: %+v", question, want, found)
+		}
+		for i, f := range found {
+			if f.Score < 0 || f.Score > 1 || i > 0 && f.Score > found[i-1].Score {
+				t.Errorf("%q: score %v at place %d", question, f.Score, i)
+			}
+		}
+	}
+	p.checkAnswer(store)
+}
+
+func (p *program) checkAnswer(store string) {
+	p.t.Helper()
+	var agent struct{ ID string }
+	p.must(p.post("/agents", map[string]any{"name": "helper", "datastoreIds": []string{store}}, &agent))
+	type response struct {
+		Answer, ConversationID, VisitorID string
+		Sources                           []struct {
+			Citation int
+			Source   string
+		}
+	}
+	var first response
+	p.must(p.post("/agents/"+agent.ID+"/query", map[string]any{"query": "How long is the warranty of the Aurora X2 pump?"}, &first))
+	if !strings.Contains(first.Answer, "7 years") || !strings.Contains(first.Answer, "[1]") {
+		p.t.Errorf("the answer is %q", first.Answer)
+	}
+	if len(first.Sources) == 0 || first.Sources[0].Citation != 1 || first.Sources[0].Source != "aurora-x2-manual.pdf#page=1" {
+		p.t.Errorf("the sources are %+v", first.Sources)
+	}
+	if first.ConversationID == "" || first.VisitorID == "" {
+		p.t.Errorf("no conversation: %+v", first)
+	}
+	var next response
+	p.must(p.post("/agents/"+agent.ID+"/query", map[string]any{
+		"query": "And how heavy is it?", "conversationId": first.ConversationID, "visitorId": first.VisitorID,
+	}, &next))
+	if next.ConversationID != first.ConversationID || next.VisitorID != first.VisitorID {
+		p.t.Errorf("the conversation did not go on: %+v", next)
+	}
+	var nothing response
+	p.must(p.post("/agents/"+agent.ID+"/query", map[string]any{"query": "Who won the chess olympiad in Batumi?"}, &nothing))
+	if len(nothing.Sources) != 0 {
+		p.t.Errorf("a question that the documents do not answer has sources: %+v", nothing)
+	}
+	var talk struct{ Messages []struct{ Role, Text string } }
+	p.must(p.get("/conversations/"+first.ConversationID, &talk))
+	if len(talk.Messages) != 4 {
+		p.t.Errorf("the conversation has %d messages, want 4", len(talk.Messages))
+	}
+}
+
+// modelServer speaks the wire protocol of an OpenAI-compatible server: embeddings of letter counts, and a chat model that
+// answers with a citation, streamed in awkward pieces.
+func modelServer(t *testing.T) *httptest.Server {
+	t.Helper()
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /v1/embeddings", func(w http.ResponseWriter, r *http.Request) {
+		var req struct{ Input []string }
+		if err := json.NewDecoder(r.Body).Decode(&req); err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		type item struct {
+			Object    string    `json:"object"`
+			Index     int       `json:"index"`
+			Embedding []float64 `json:"embedding"`
+		}
+		data := make([]item, len(req.Input))
+		for i, text := range req.Input {
+			v := make([]float64, 26)
+			for _, c := range strings.ToLower(text) {
+				if c >= 'a' && c <= 'z' {
+					v[c-'a']++
+				}
+			}
+			v[0]++
+			data[i] = item{"embedding", i, v}
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(map[string]any{"object": "list", "data": data, "model": "letters", "usage": map[string]int{"prompt_tokens": 1, "total_tokens": 1}})
+	})
+	mux.HandleFunc("POST /v1/chat/completions", func(w http.ResponseWriter, r *http.Request) {
+		var req struct {
+			Model  string
+			Stream bool
+		}
+		if err := json.NewDecoder(r.Body).Decode(&req); err != nil || req.Model != "chatty" {
+			http.Error(w, `{"error":{"message":"no such model"}}`, http.StatusNotFound)
+			return
+		}
+		pieces := []string{"Zeile \"eins\"\n", "\n  zwei 🐨 ", "日本語", " [", "1", "]."}
+		if !req.Stream {
+			w.Header().Set("Content-Type", "application/json")
+			_ = json.NewEncoder(w).Encode(map[string]any{"id": "1", "object": "chat.completion", "model": "chatty", "choices": []any{
+				map[string]any{"index": 0, "finish_reason": "stop", "message": map[string]string{"role": "assistant", "content": strings.Join(pieces, "")}},
+			}, "usage": map[string]int{"prompt_tokens": 10, "completion_tokens": 6, "total_tokens": 16}})
+			return
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		for _, piece := range pieces {
+			chunk, _ := json.Marshal(map[string]any{"id": "1", "object": "chat.completion.chunk", "model": "chatty", "choices": []any{
+				map[string]any{"index": 0, "delta": map[string]string{"content": piece}},
+			}})
+			fmt.Fprintf(w, "data: %s\n\n", chunk)
+			w.(http.Flusher).Flush()
+		}
+		fmt.Fprint(w, `data: {"id":"1","object":"chat.completion.chunk","model":"chatty","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}`, "\n\ndata: [DONE]\n\n")
+	})
+	server := httptest.NewServer(mux)
+	t.Cleanup(server.Close)
+	return server
+}
+
+func TestAModelServerEmbedsAndAnswers(t *testing.T) {
+	t.Parallel()
+	models := modelServer(t)
+	p := newProgram(t, "OPENAI_BASE_URL="+models.URL+"/v1", "OPENAI_API_KEY=secret-key-of-the-model-server", "SLUICE_CHAT_MODEL=chatty", "SLUICE_EMBED_MODEL=letters")
+	p.start()
+	store := p.newDatastore()
+	var ids struct{ IDs []string }
+	p.must(p.post("/api/datastores/upsert/"+store, map[string]any{"documents": []any{
+		map[string]any{"text": "Koalas sleep twenty hours a day.", "name": "koala", "metadata": map[string]string{"source": "zoo"}},
+	}}, &ids))
+	if len(ids.IDs) != 1 {
+		t.Fatalf("ids: %v", ids)
+	}
+	if s := p.settled(store, time.Minute); s[0].Status != "synched" {
+		t.Fatalf("ended with %+v", s)
+	}
+	var agent struct{ ID string }
+	p.must(p.post("/agents", map[string]any{"name": "zoo", "datastoreIds": []string{store}}, &agent))
+	const want = "Zeile \"eins\"\n\n  zwei 🐨 日本語 [1]."
+	var whole struct {
+		Answer  string
+		Sources []fragment
+	}
+	p.must(p.post("/agents/"+agent.ID+"/query", map[string]any{"query": "How long do koalas sleep?"}, &whole))
+	if whole.Answer != want || len(whole.Sources) != 1 || whole.Sources[0].Source != "zoo" {
+		t.Errorf("answer %q, sources %+v", whole.Answer, whole.Sources)
+	}
+	answer, end := p.stream("/agents/"+agent.ID+"/query", map[string]any{"query": "How long do koalas sleep?", "streaming": true})
+	if answer != want || !strings.Contains(end, `"sources"`) {
+		t.Errorf("streamed answer %q, end %q", answer, end)
+	}
+	models.Close()
+	err := p.post("/agents/"+agent.ID+"/query", map[string]any{"query": "Are you there, koalas?"}, nil)
+	if !refusedWith(err, http.StatusServiceUnavailable) {
+		t.Errorf("without its model server the service answers %v", err)
+	}
+	if log := p.stderr.String(); strings.Contains(log, "secret-key") {
+		t.Error("the log shows the model server's key")
+	}
+}
+
+// stream reads an agent's streamed answer as the interface has it.
+func (p *program) stream(path string, body any) (answer, end string) {
+	p.t.Helper()
+	b, err := json.Marshal(body)
+	p.must(err)
+	ctx, cancel := context.WithTimeout(p.t.Context(), 30*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+p.addr+path, bytes.NewReader(b))
+	p.must(err)
+	req.Header.Set("Authorization", "Bearer "+testKey)
+	resp, err := http.DefaultClient.Do(req)
+	p.must(err)
+	defer resp.Body.Close()
+	if got := resp.Header.Get("Content-Type"); resp.StatusCode != http.StatusOK || got != "text/event-stream" {
+		p.t.Fatalf("status %d, content type %q", resp.StatusCode, got)
+	}
+	name, data := "", []string(nil)
+	lines := bufio.NewScanner(resp.Body)
+	for lines.Scan() {
+		field, value, _ := strings.Cut(lines.Text(), ":")
+		value = strings.TrimPrefix(value, " ")
+		switch {
+		case field == "event":
+			name = value
+		case field == "data":
+			data = append(data, value)
+		case lines.Text() == "" && data != nil:
+			text := strings.Join(data, "\n")
+			if text == "[DONE]" {
+				return answer, end
+			}
+			if name == "answer" {
+				answer += text
+			} else {
+				end += text
+			}
+			name, data = "", nil
+		}
+	}
+	p.t.Fatalf("the stream ended without [DONE]: %v", lines.Err())
+	return "", ""
+}
+
+func TestASecondProcessOnTheSameDirectoryIsRefused(t *testing.T) {
+	t.Parallel()
+	p := newProgram(t)
+	p.start()
+	second := &program{t: t, dir: p.dir, addr: "127.0.0.1:0"}
+	second.launch()
+	if err := <-second.exited; err == nil {
+		t.Fatal("the second process ended well")
+	}
+	if out := second.stderr.String(); !strings.Contains(out, "is in use by another process (process ") || strings.Count(out, "\n") != 1 {
+		t.Errorf("the second process says %q", out)
+	}
+}
+
+func TestTheFirstStartMakesAKeyAndShowsItOnce(t *testing.T) {
+	t.Parallel()
+	p := newProgram(t, "SLUICE_API_KEY=")
+	p.start()
+	if !strings.Contains(p.stderr.String(), "your API key is sk_") {
+		t.Fatalf("the first start says %q", p.stderr)
+	}
+	kept, err := os.ReadFile(filepath.Join(p.dir, keyFile))
+	p.must(err)
+	info, err := os.Stat(filepath.Join(p.dir, keyFile))
+	p.must(err)
+	if info.Mode().Perm() != 0o600 {
+		t.Errorf("the key file has mode %v", info.Mode())
+	}
+	if err := p.terminate(); err != nil {
+		t.Fatalf("stopping: %v", err)
+	}
+	p.start()
+	if out := p.stderr.String(); strings.Contains(out, "sk_") {
+		t.Errorf("the second start shows a key: %q", out)
+	}
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+p.addr+"/datastores", nil)
+	p.must(err)
+	req.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(kept)))
+	resp, err := http.DefaultClient.Do(req)
+	p.must(err)
+	resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		t.Errorf("the kept key gets status %d", resp.StatusCode)
+	}
+}
+
+func TestAStopInTheMiddleOfWorkIsCleanAndLosesNothing(t *testing.T) {
+	t.Parallel()
+	p := newProgram(t)
+	p.start()
+	store := p.newDatastore()
+	docs := mixedDocuments(30)
+	for _, d := range docs {
+		var accepted source
+		p.must(p.upload(store, d.name, d.customID, d.content, &accepted))
+		d.id = accepted.ID
+	}
+	began := time.Now()
+	if err := p.terminate(); err != nil {
+		t.Fatalf("stopping: %v\n%s", err, p.stderr)
+	}
+	t.Logf("stopped in %v", time.Since(began))
+	p.start()
+	p.checkSources(docs, p.settled(store, time.Minute))
+	p.checkQueries(store, docs)
+	p.must(p.terminate())
+	checkRows(t, p.dir, store)
+}
+
+func TestWrongCallsEndWithOneClearLine(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		shape Shape
+		args  []string
+		env   []string
+		code  int
+		says  string
+	}{
+		"an unknown setting":              {API, nil, []string{"SLUICE_PORT=1"}, 2, "SLUICE_PORT is not a setting"},
+		"an unknown command":              {API, []string{"sevre"}, nil, 2, `there is no command "sevre"`},
+		"a key that can be guessed":       {API, nil, []string{"SLUICE_API_KEY=short", "SLUICE_ADDR=127.0.0.1:0"}, 1, "use at least 16"},
+		"a model without a server":        {API, nil, []string{"SLUICE_EMBED_MODEL=m"}, 1, "no model server is configured"},
+		"an ingestor without an engine":   {Ingestor, nil, nil, 1, "cannot use the embedded index"},
+		"a crawler without NATS":          {Crawler, nil, nil, 1, "needs NATS_URL"},
+		"an open NATS port without token": {API, nil, []string{"SLUICE_NATS_LISTEN=127.0.0.1:0"}, 2, "needs SLUICE_NATS_TOKEN"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var out, errs bytes.Buffer
+			code := Main(test.shape, test.args, append(test.env, "SLUICE_DATA_DIR="+t.TempDir()), &out, &errs)
+			if code != test.code || !strings.Contains(errs.String(), test.says) {
+				t.Errorf("exit code %d, says %q", code, errs.String())
+			}
+		})
+	}
+}
+
+func TestKeysAreMadeListedAndRevokedBesideARunningService(t *testing.T) {
+	t.Parallel()
+	p := newProgram(t)
+	p.start()
+	keys := func(args ...string) string {
+		var out, errs bytes.Buffer
+		if code := Main(API, append([]string{"keys"}, args...), []string{"SLUICE_DATA_DIR=" + p.dir}, &out, &errs); code != 0 {
+			t.Fatalf("keys %v: exit code %d: %s", args, code, errs.String())
+		}
+		return out.String()
+	}
+	secret, rest, _ := strings.Cut(keys("create", "--name", "reader", "--scopes", "read"), "\n")
+	id := strings.TrimSuffix(strings.Fields(rest)[1], ",")
+	status := func(method, path string) int {
+		req, err := http.NewRequestWithContext(t.Context(), method, "http://"+p.addr+path, strings.NewReader(`{"name":"x"}`))
+		p.must(err)
+		req.Header.Set("Authorization", "Bearer "+secret)
+		resp, err := http.DefaultClient.Do(req)
+		p.must(err)
+		resp.Body.Close()
+		return resp.StatusCode
+	}
+	if got := status(http.MethodGet, "/datastores"); got != http.StatusOK {
+		t.Errorf("reading with the key: %d", got)
+	}
+	if got := status(http.MethodPost, "/datastores"); got != http.StatusForbidden {
+		t.Errorf("writing with a key for reading: %d", got)
+	}
+	if list := keys("list"); !strings.Contains(list, "reader") || strings.Contains(list, secret) {
+		t.Errorf("the list is %q", list)
+	}
+	keys("revoke", id)
+	if list := keys("list"); strings.Contains(list, "reader") {
+		t.Errorf("after revoking, the list is %q", list)
+	}
+}
