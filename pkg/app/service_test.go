@@ -62,7 +62,7 @@ func TestDocumentsAndASiteBecomeFragmentsAndACitedAnswer(t *testing.T) {
 	}
 	for question, want := range map[string]string{
 		"How long is the warranty of the Aurora X2 pump?":             "7 years",
-		"Wie hoch ist die Kilometerpauschale?":                        "Kilometer",
+		"Wie hoch ist das Tagegeld im Ausland?":                       "52 €",
 		"When do the cells of the Nimbus Logger have to be replaced?": "cells",
 	} {
 		found := p.query(store, question, 5)
