@@ -233,6 +233,27 @@ func TestTheQuotaIsNotPassed(t *testing.T) {
 	s.call("POST", "/agents/"+agent+"/query", object{"query": "q"}).want(200)
 }
 
+func TestAConversationOfSomebodyElseIsRefusedAndCostsNothing(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	asked := 0
+	s.answerer.answer = func(ctx context.Context, r api.AnswerRequest, emit func(string) error) (api.Answer, error) {
+		asked++
+		return tokens("yes")(ctx, r, emit)
+	}
+	mine, other := "/agents/"+s.agent+"/query", "/agents/"+s.newAgent()+"/query"
+	for _, streaming := range []bool{false, true} {
+		body := object{"query": "q", "conversationId": s.conversation, "streaming": streaming}
+		s.call("POST", other, body).problem(404)
+		s.call("POST", mine, with(object{"visitorId": "somebody else"}, body)).problem(404)
+	}
+	if used := s.call("GET", "/usage", nil).want(200).object().list("usage")[0].(map[string]any)["used"]; asked != 0 || used != 0.0 {
+		t.Errorf("%d questions were asked and %v counted", asked, used)
+	}
+	s.call("POST", mine, object{"query": "q", "conversationId": s.conversation, "visitorId": "v"}).want(200)
+	s.call("POST", other, object{"query": "q", "conversationId": domain.NewID()}).want(200)
+}
+
 func TestTheQuotaOfTokens(t *testing.T) {
 	t.Parallel()
 	s := newService(t, func(o *api.Options, _ *api.Deps) { o.QuotaTokens = 14 })

@@ -85,6 +85,9 @@ type turn struct {
 
 // openTurn counts the query against the agent's workspace, last, so that a request that is refused costs nothing.
 func (s *server) openTurn(ctx context.Context, agent domain.Agent, body AgentQuery) (*turn, error) {
+	if err := s.checkConversation(ctx, agent, value(body.ConversationId), value(body.VisitorId)); err != nil {
+		return nil, err
+	}
 	if err := s.checkTokens(ctx, agent.WorkspaceID); err != nil {
 		return nil, err
 	}
@@ -98,6 +101,24 @@ func (s *server) openTurn(ctx context.Context, agent domain.Agent, body AgentQue
 		SystemPrompt: body.SystemPrompt, UserPrompt: body.UserPrompt,
 		PromptType: as[domain.PromptType](body.PromptType), PromptTemplate: body.PromptTemplate,
 	}}, nil
+}
+
+// checkConversation finds out early what the answerer refuses as well: a conversation with another agent or visitor. An
+// id that is not known yet names a new conversation.
+func (s *server) checkConversation(ctx context.Context, agent domain.Agent, id, visitor string) error {
+	if id == "" {
+		return nil
+	}
+	v, err := s.Catalog.Conversation(ctx, agent.WorkspaceID, "", id)
+	switch {
+	case domain.CodeOf(err) == domain.CodeNotFound:
+		return nil
+	case err != nil:
+		return err
+	case v.AgentID != agent.ID, visitor != "" && visitor != v.VisitorID:
+		return domain.NotFound("conversation", id)
+	}
+	return nil
 }
 
 // ask gets the answer. emit, unless it is nil, is called with its text as it comes; put together it is the text that is

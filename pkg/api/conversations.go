@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/sluice/sluice/pkg/catalog"
-	"github.com/sluice/sluice/pkg/domain"
 )
 
 // ListConversations implements StrictServerInterface.
@@ -20,7 +19,10 @@ func (s *server) ListConversations(ctx context.Context, r ListConversationsReque
 // GetConversation implements StrictServerInterface.
 func (s *server) GetConversation(ctx context.Context, r GetConversationRequestObject) (GetConversationResponseObject, error) {
 	ctx, who := callerOf(ctx)
-	v, err := s.conversation(ctx, who.workspace(), r.Id)
+	if err := known("conversation", r.Id); err != nil {
+		return nil, err
+	}
+	v, err := s.Catalog.Conversation(ctx, who.workspace(), "", r.Id)
 	if err != nil {
 		return nil, err
 	}
@@ -37,25 +39,4 @@ func (s *server) GetConversation(ctx context.Context, r GetConversationRequestOb
 		Id: c.Id, AgentId: c.AgentId, VisitorId: c.VisitorId, Title: c.Title, CreatedAt: c.CreatedAt, UpdatedAt: c.UpdatedAt,
 		Messages: renderAll(messages, renderMessage),
 	}, nil
-}
-
-// conversation finds a conversation whose agent is not known. A workspace has few agents, and each is one look-up.
-func (s *server) conversation(ctx context.Context, ws, id string) (domain.Conversation, error) {
-	p := catalog.Page{Limit: catalog.MaxPageSize}
-	for {
-		agents, next, err := s.Catalog.Agents(ctx, ws, p)
-		if err != nil {
-			return domain.Conversation{}, err
-		}
-		for _, agent := range agents {
-			v, err := s.Catalog.Conversation(ctx, ws, agent.ID, id)
-			if domain.CodeOf(err) != domain.CodeNotFound {
-				return v, err
-			}
-		}
-		if next == "" {
-			return domain.Conversation{}, domain.NotFound("conversation", shorten(id))
-		}
-		p.Cursor = next
-	}
 }

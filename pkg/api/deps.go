@@ -61,7 +61,7 @@ type Datasources interface {
 
 // Conversations shows what was asked and answered.
 type Conversations interface {
-	// Conversation reads a conversation with that agent.
+	// Conversation reads a conversation of the workspace, with that agent unless agentID is empty.
 	Conversation(ctx context.Context, ws, agentID, id string) (domain.Conversation, error)
 	Conversations(ctx context.Context, ws, agentID string, p catalog.Page) ([]domain.Conversation, string, error)
 	// Messages returns the newest of them, oldest first.

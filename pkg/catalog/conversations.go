@@ -45,14 +45,17 @@ func (c *Catalog) EnsureConversation(ctx context.Context, v domain.Conversation)
 	return v, err
 }
 
-// Conversation returns one conversation of the agent.
+// Conversation returns one conversation of the workspace, with that agent unless agentID is empty.
 func (c *Catalog) Conversation(ctx context.Context, ws, agentID, id string) (domain.Conversation, error) {
 	return readConversation(ctx, c.db.read, ws, agentID, id)
 }
 
 func readConversation(ctx context.Context, q querier, ws, agentID, id string) (domain.Conversation, error) {
-	v, err := scanConversation(q.queryRow(ctx, `SELECT `+conversationColumns+` FROM conversations
-		WHERE workspace_id = ? AND agent_id = ? AND id = ?`, ws, agentID, id))
+	text, args := `SELECT `+conversationColumns+` FROM conversations WHERE workspace_id = ? AND id = ?`, []any{ws, id}
+	if agentID != "" {
+		text, args = text+` AND agent_id = ?`, append(args, agentID)
+	}
+	v, err := scanConversation(q.queryRow(ctx, text, args...))
 	if err != nil {
 		return domain.Conversation{}, found(err, "conversation", id)
 	}

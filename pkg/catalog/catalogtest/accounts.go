@@ -135,6 +135,17 @@ func testConversations(t *testing.T, open Open) {
 		_, err = w.EnsureConversation(w.ctx, v)
 		code(t, domain.CodeNotFound, err)
 	})
+	t.Run("a conversation is found without its agent, in its workspace alone", func(t *testing.T) {
+		t.Parallel()
+		w, v := setup(t)
+		made, err := w.EnsureConversation(w.ctx, v)
+		ok(t, err)
+		got, err := w.Conversation(w.ctx, w.ws, "", v.ID)
+		ok(t, err)
+		equal(t, made, got)
+		_, err = w.Conversation(w.ctx, domain.NewID(), "", v.ID)
+		code(t, domain.CodeNotFound, err)
+	})
 	t.Run("a conversation with an unknown agent is not found", func(t *testing.T) {
 		t.Parallel()
 		w, v := setup(t)
