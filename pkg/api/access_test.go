@@ -169,6 +169,9 @@ func TestWhatIsPublicIsQueriedWithoutAKey(t *testing.T) {
 	anyone.call("POST", "/agents/"+s.agent+"/query", question).problem(403)
 	anyone.call("POST", "/agents/"+nobody+"/query", question).problem(403)
 	anyone.call("POST", "/agents/nonsense/query", question).problem(403)
+	for _, path := range []string{"/agents/" + s.agent + "/query", "/datastores/" + s.datastore + "/query"} {
+		anyone.call("POST", path, "{").problem(403) // what is wrong with the body is nobody's business
+	}
 
 	s.call("PATCH", "/agents/"+s.agent, object{"visibility": "public"}).want(200)
 	s.call("PATCH", "/datastores/"+s.datastore, object{"visibility": "public"}).want(200)
@@ -177,6 +180,7 @@ func TestWhatIsPublicIsQueriedWithoutAKey(t *testing.T) {
 			caller.call("POST", path, question).want(200)
 		}
 	}
+	anyone.call("POST", "/agents/"+s.agent+"/query", "{").problem(400)
 	anyone.call("GET", "/agents/"+s.agent, nil).problem(403)
 	anyone.call("PATCH", "/agents/"+s.agent, object{"name": "x"}).problem(403)
 	stranger.call("GET", "/agents/"+s.agent, nil).problem(404)

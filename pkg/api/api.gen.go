@@ -3381,6 +3381,22 @@ func (response DeleteAgent404ApplicationProblemPlusJSONResponse) VisitDeleteAgen
 	return err
 }
 
+type DeleteAgent413ApplicationProblemPlusJSONResponse struct {
+	TooLargeApplicationProblemPlusJSONResponse
+}
+
+func (response DeleteAgent413ApplicationProblemPlusJSONResponse) VisitDeleteAgentResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(413)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type DeleteAgent429ApplicationProblemPlusJSONResponse struct {
 	RateLimitApplicationProblemPlusJSONResponse
 }
@@ -4372,6 +4388,22 @@ func (response DeleteDatasource404ApplicationProblemPlusJSONResponse) VisitDelet
 	return err
 }
 
+type DeleteDatasource413ApplicationProblemPlusJSONResponse struct {
+	TooLargeApplicationProblemPlusJSONResponse
+}
+
+func (response DeleteDatasource413ApplicationProblemPlusJSONResponse) VisitDeleteDatasourceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(413)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type DeleteDatasource429ApplicationProblemPlusJSONResponse struct {
 	RateLimitApplicationProblemPlusJSONResponse
 }
@@ -4705,6 +4737,22 @@ func (response ResyncDatasource409ApplicationProblemPlusJSONResponse) VisitResyn
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(409)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ResyncDatasource413ApplicationProblemPlusJSONResponse struct {
+	TooLargeApplicationProblemPlusJSONResponse
+}
+
+func (response ResyncDatasource413ApplicationProblemPlusJSONResponse) VisitResyncDatasourceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(413)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -5500,6 +5548,22 @@ func (response DeleteDatastore404ApplicationProblemPlusJSONResponse) VisitDelete
 	return err
 }
 
+type DeleteDatastore413ApplicationProblemPlusJSONResponse struct {
+	TooLargeApplicationProblemPlusJSONResponse
+}
+
+func (response DeleteDatastore413ApplicationProblemPlusJSONResponse) VisitDeleteDatastoreResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(413)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type DeleteDatastore429ApplicationProblemPlusJSONResponse struct {
 	RateLimitApplicationProblemPlusJSONResponse
 }
@@ -6145,6 +6209,22 @@ func (response ResyncDatastore409ApplicationProblemPlusJSONResponse) VisitResync
 	return err
 }
 
+type ResyncDatastore413ApplicationProblemPlusJSONResponse struct {
+	TooLargeApplicationProblemPlusJSONResponse
+}
+
+func (response ResyncDatastore413ApplicationProblemPlusJSONResponse) VisitResyncDatastoreResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(413)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ResyncDatastore429ApplicationProblemPlusJSONResponse struct {
 	RateLimitApplicationProblemPlusJSONResponse
 }
@@ -6472,6 +6552,22 @@ func (response RevokeKey404ApplicationProblemPlusJSONResponse) VisitRevokeKeyRes
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RevokeKey413ApplicationProblemPlusJSONResponse struct {
+	TooLargeApplicationProblemPlusJSONResponse
+}
+
+func (response RevokeKey413ApplicationProblemPlusJSONResponse) VisitRevokeKeyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(413)
 	_, err := buf.WriteTo(w)
 	return err
 }

@@ -61,10 +61,7 @@ func (s *server) identify(c *gin.Context, op *operation) (caller, error) {
 		return caller{}, err
 	}
 	if secret == "" {
-		if op.public {
-			return caller{anonymous: true}, nil
-		}
-		return caller{}, errNoKey()
+		return caller{anonymous: true}, s.isPublic(c, op)
 	}
 	key, err := s.keys.lookup(c.Request.Context(), secret)
 	if err != nil {
@@ -74,6 +71,25 @@ func (s *server) identify(c *gin.Context, op *operation) (caller, error) {
 		return caller{}, domain.Errorf(domain.CodeUnauthorized, "the key %q lacks the scope %s", key.Name, op.scope)
 	}
 	return caller{key: key}, nil
+}
+
+// isPublic answers domain.CodeUnauthorized unless the route leads to something that may be queried without a key. It is
+// found out before the body is read: whoever has no key is told so first, and cannot make the service read for nothing.
+func (s *server) isPublic(c *gin.Context, op *operation) error {
+	id := c.Param("id")
+	if !op.public || !domain.ValidID(id) {
+		return errNoKey()
+	}
+	var err error
+	if op.scope == domain.ScopeQuery {
+		_, err = s.Catalog.PublicAgent(c.Request.Context(), id)
+	} else {
+		_, err = s.Catalog.PublicDatastore(c.Request.Context(), id)
+	}
+	if domain.CodeOf(err) == domain.CodeNotFound {
+		return errNoKey()
+	}
+	return err
 }
 
 // mayCall reports whether the key's scopes cover the operation. To read includes to query; which agent a key with the

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"mime"
 	"net/http"
 	"net/url"
 	"os"
@@ -32,9 +33,13 @@ func (s *server) check(c *gin.Context) {
 
 	if op.body != nil {
 		if op.multipart && isMultipart(c.Request) {
-			// The handler streams it, and Gin's routing compares the header's beginning literally.
-			_, params, _ := strings.Cut(c.GetHeader("Content-Type"), ";")
-			c.Request.Header.Set("Content-Type", "multipart/form-data;"+params)
+			// The handler streams it, and the generated routing compares the header's beginning literally.
+			_, params, err := mime.ParseMediaType(c.GetHeader("Content-Type"))
+			if err != nil || params["boundary"] == "" {
+				s.fail(c, domain.Invalid("Content-Type", "is multipart/form-data without a boundary; let the HTTP client set the header"))
+				return
+			}
+			c.Request.Header.Set("Content-Type", mime.FormatMediaType("multipart/form-data", params))
 			limit := s.opts.MaxUploadBytes + maxParts*maxFieldBytes
 			if c.Request.ContentLength > limit {
 				s.fail(c, tooLargeFile(s.opts.MaxUploadBytes))

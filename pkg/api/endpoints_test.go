@@ -279,6 +279,42 @@ func (s *scene) fillBody(body any) any {
 	return out
 }
 
+// TestTheDocumentHasEveryStatus asks which statuses follow from what an operation takes.
+func TestTheDocumentHasEveryStatus(t *testing.T) {
+	t.Parallel()
+	raw, err := os.ReadFile("openapi.yaml")
+	must(t, err)
+	doc, err := openapi3.NewLoader().LoadFromData(raw)
+	must(t, err)
+	for path, item := range doc.Paths.Map() {
+		for _, op := range item.Operations() {
+			var want []int
+			if op.Extensions["x-scope"] != "none" {
+				want = append(want, 403, 429, 500)
+			}
+			if strings.Contains(path, "{") {
+				want = append(want, 404)
+			}
+			if op.RequestBody != nil {
+				want = append(want, 400, 413)
+			}
+			for _, p := range op.Parameters {
+				switch {
+				case p.Value.In == openapi3.ParameterInQuery:
+					want = append(want, 400)
+				case p.Value.Name == "Idempotency-Key":
+					want = append(want, 409)
+				}
+			}
+			for _, status := range want {
+				if op.Responses.Status(status) == nil {
+					t.Errorf("%s lacks the status %d", op.OperationID, status)
+				}
+			}
+		}
+	}
+}
+
 // TestLimitsOfTheServerAreInTheDocument reads the document that is served.
 func TestLimitsOfTheServerAreInTheDocument(t *testing.T) {
 	t.Parallel()

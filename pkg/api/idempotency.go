@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"net/http"
 	"strings"
 	"time"
@@ -78,13 +79,15 @@ func (s *server) keepAnswer(c *gin.Context, ws, key string) {
 	served = true
 }
 
-// fingerprint tells one request from another. The base does not matter. An upload's bytes are not part of it: they are
-// read only once.
+// fingerprint tells one request from another. The base does not matter. An upload counts with its length alone, for its
+// bytes are read only once.
 func fingerprint(c *gin.Context) string {
 	h := sha256.New()
 	h.Write([]byte(c.Request.Method + " " + strings.TrimPrefix(c.Request.URL.Path, "/api") + "\n"))
 	if body, ok := c.Request.Body.(*checkedBody); ok {
 		h.Write(body.raw)
+	} else {
+		fmt.Fprintf(h, "%d bytes", c.Request.ContentLength)
 	}
 	return hex.EncodeToString(h.Sum(nil))
 }

@@ -149,3 +149,29 @@ func TestAStoreThatIsDownAcceptsNothing(t *testing.T) {
 		t.Errorf("%d datasources were made", n)
 	}
 }
+
+func TestAFormWithoutABoundaryIsRefused(t *testing.T) {
+	t.Parallel()
+	s := newService(t)
+	for _, contentType := range []string{"multipart/form-data", "multipart/form-data; boundary=", "multipart/form-data; boundary=\"x"} {
+		s.call("POST", "/datasources", "x", "Content-Type", contentType).fault("Content-Type")
+	}
+	body, contentType := form(part{name: "datastoreId", text: s.newDatastore()}, part{"file", "note.txt", "text"})
+	_, params, _ := strings.Cut(contentType, ";")
+	s.call("POST", "/datasources", body, "Content-Type", "Multipart/Form-Data ;"+params).want(201)
+}
+
+func TestAnIdempotencyKeyOfAnotherUploadIsRefused(t *testing.T) {
+	t.Parallel()
+	s := newService(t)
+	to := part{name: "datastoreId", text: s.newDatastore()}
+	upload := func(text string) *answer {
+		body, contentType := form(to, part{"file", "note.txt", text})
+		return s.call("POST", "/datasources", body, "Content-Type", contentType, "Idempotency-Key", "k")
+	}
+	first, again := upload("one").want(201), upload("one").want(201)
+	if first.object().id() != again.object().id() || again.header.Get("Idempotent-Replayed") != "true" {
+		t.Errorf("%s, then %s", first.body, again.body)
+	}
+	upload("another").problem(409)
+}
