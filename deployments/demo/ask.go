@@ -10,10 +10,32 @@ import (
 	"strings"
 )
 
-const question = "How long is the warranty of the Aurora X2 pump?"
+// questions are answered by a PDF and by a page of the web site.
+var questions = []string{
+	"How long is the warranty of the Aurora X2 pump?",
+	"The Nimbus Logger shows error code E-23. What should I do?",
+}
 
-// ask queries the datastore for fragments, then an agent for a streamed answer.
+// ask puts every question twice: to the datastore for fragments, to an agent for a streamed answer.
 func (c client) ask(ctx context.Context, storeID string) error {
+	var agent struct{ ID string }
+	err := c.post(ctx, "/agents", map[string]any{"name": "Support agent", "datastoreIds": []string{storeID}}, &agent)
+	if err != nil {
+		return err
+	}
+	for _, question := range questions {
+		if err := c.fragments(ctx, storeID, question); err != nil {
+			return err
+		}
+		if err := c.answer(ctx, agent.ID, question); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintln(c.out, "\nThe demo has ended as it should.")
+	return nil
+}
+
+func (c client) fragments(ctx context.Context, storeID, question string) error {
 	var fragments []fragment
 	if err := c.post(ctx, "/datastores/"+storeID+"/query", map[string]any{"query": question, "topK": 3}, &fragments); err != nil {
 		return err
@@ -25,18 +47,16 @@ func (c client) ask(ctx context.Context, storeID string) error {
 	if len(fragments) == 0 {
 		return errors.New("the query found nothing")
 	}
+	return nil
+}
 
-	var agent struct{ ID string }
-	err := c.post(ctx, "/agents", map[string]any{"name": "Handbook agent", "datastoreIds": []string{storeID}}, &agent)
-	if err != nil {
-		return err
-	}
+func (c client) answer(ctx context.Context, agentID, question string) error {
 	fmt.Fprintf(c.out, "\nPOST /agents/{id}/query, streaming  %q\n  ", question)
 	body, err := json.Marshal(map[string]any{"query": question, "streaming": true})
 	if err != nil {
 		return err
 	}
-	resp, err := c.send(ctx, http.MethodPost, "/agents/"+agent.ID+"/query", "application/json", bytes.NewReader(body))
+	resp, err := c.send(ctx, http.MethodPost, "/agents/"+agentID+"/query", "application/json", bytes.NewReader(body))
 	if err != nil {
 		return err
 	}
@@ -66,7 +86,6 @@ func (c client) ask(ctx context.Context, storeID string) error {
 	if len(response.Sources) == 0 || !strings.Contains(answer.String(), "[1]") {
 		return errors.New("the answer cites nothing")
 	}
-	fmt.Fprintln(c.out, "\nThe demo has ended as it should.")
 	return nil
 }
 

@@ -55,7 +55,7 @@ func (c client) uploadAll(ctx context.Context, storeID, dir string) error {
 		if err != nil {
 			return fmt.Errorf("uploading %s: %w", f.Name(), err)
 		}
-		fmt.Fprintf(c.out, "  POST /datasources  %-24s %s\n", f.Name(), source.Status)
+		fmt.Fprintf(c.out, "  POST /datasources  %-45s %s\n", f.Name(), source.Status)
 	}
 	return nil
 }
@@ -90,12 +90,12 @@ func (c client) upload(ctx context.Context, storeID, path string) (datasource, e
 func (c client) addSite(ctx context.Context, storeID, root string) error {
 	var source datasource
 	err := c.post(ctx, "/datasources", map[string]any{
-		"datastoreId": storeID, "type": "web_site", "name": "Aurora web site", "config": map[string]string{"source_url": root},
+		"datastoreId": storeID, "type": "web_site", "name": "Tarnholm web site", "config": map[string]string{"source_url": root},
 	}, &source)
 	if err != nil {
 		return fmt.Errorf("adding the web site: %w", err)
 	}
-	fmt.Fprintf(c.out, "  POST /datasources  %-24s %s\n", "web_site "+root, source.Status)
+	fmt.Fprintf(c.out, "  POST /datasources  %-45s %s\n", "web_site "+root, source.Status)
 	return nil
 }
 
@@ -103,7 +103,7 @@ func (c client) addSite(ctx context.Context, storeID, root string) error {
 func (c client) follow(ctx context.Context, storeID string) error {
 	fmt.Fprintln(c.out, "\nProgress:")
 	began, last := time.Now(), ""
-	tick := time.NewTicker(50 * time.Millisecond)
+	tick := time.NewTicker(250 * time.Millisecond)
 	defer tick.Stop()
 	for {
 		sources, err := c.datasources(ctx, storeID)

@@ -2,7 +2,7 @@
 // documents and the web site of testdata, shows their progress, asks, and prints fragments and a cited answer. It talks
 // to the service as any client would, over HTTP, and exits 0 only when everything ended as it should.
 //
-//	go run ./deployments/demo [-api bin/api] [-testdata testdata]
+//	go run ./deployments/demo [-api bin/api] [-documents testdata/documents]
 package main
 
 import (
@@ -59,7 +59,7 @@ func run(ctx context.Context, api, documents string, out io.Writer) (err error) 
 	fmt.Fprintf(out, "A small web site is served at %s.\n", pages.base)
 
 	c := client{base: service.base, key: service.key, out: out}
-	storeID, err := c.createDatastore(ctx, "Aurora handbook")
+	storeID, err := c.createDatastore(ctx, "Handbooks")
 	if err != nil {
 		return err
 	}

@@ -37,7 +37,7 @@ const testKey = "sk_test_0123456789abcdef0123456789abcdef"
 
 // program is a Sluice process of its own over a data directory, which outlives it.
 type program struct {
-	t    *testing.T
+	t    testing.TB
 	dir  string
 	addr string
 	env  []string
@@ -47,7 +47,7 @@ type program struct {
 	stderr *lockedBuffer
 }
 
-func newProgram(t *testing.T, env ...string) *program {
+func newProgram(t testing.TB, env ...string) *program {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

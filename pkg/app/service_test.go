@@ -316,7 +316,7 @@ func TestAStopInTheMiddleOfWorkIsCleanAndLosesNothing(t *testing.T) {
 	p := newProgram(t)
 	p.start()
 	store := p.newDatastore()
-	docs := mixedDocuments(30)
+	docs := mixedDocuments(t, 30)
 	for _, d := range docs {
 		var accepted source
 		p.must(p.upload(store, d.name, d.customID, d.content, &accepted))
