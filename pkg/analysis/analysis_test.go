@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
@@ -199,6 +200,54 @@ func TestSentences(t *testing.T) {
 	}
 }
 
+// The rules of Unicode look back over brackets and spaces: what they are shown must hold no long runs of these, and
+// each character is shown once at most.
+func TestSentencesShowsTheRulesNoLongRunsOfMarks(t *testing.T) {
+	t.Parallel()
+	brackets, spaces := strings.Repeat(")", 10_000), strings.Repeat(" ", 10_000)
+	for name, c := range map[string]struct {
+		text string
+		want []string // sentences without the marks that end them
+	}{
+		"brackets and spaces between sentences": {"One." + brackets + spaces + "Two. Three.", []string{"One.", "Two.", "Three."}},
+		"brackets and spaces in turns":          {"One." + strings.Repeat(") ", 10_000) + "Two.", []string{"One.", "", "Two."}},
+		"nothing but brackets":                  {brackets, []string{""}},
+		"brackets after many spaces":            {spaces + brackets, []string{""}},
+		"accents upon a letter":                 {"a" + strings.Repeat("\u0301", 10_000) + " b.", []string{"a" + strings.Repeat("\u0301", 10_000), "b."}},
+		"nothing but spaces":                    {spaces, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			end := 0
+			for s := range stretches(c.text) {
+				if s.from != end || s.to < s.from || s.next < s.to {
+					t.Fatalf("stretch %+v after %d", s, end)
+				}
+				end = s.next
+				run := 0
+				for _, r := range c.text[s.from:s.to] {
+					if run++; unicode.IsLetter(r) || unicode.IsDigit(r) {
+						run = 0
+					}
+					if run > maxGap {
+						t.Fatalf("the rules are shown more than %d marks in a row", maxGap)
+					}
+				}
+			}
+			if end != len(c.text) {
+				t.Fatalf("the last stretch ends at %d of %d", end, len(c.text))
+			}
+			var got []string
+			for _, s := range Sentences(c.text) {
+				got = append(got, strings.TrimRight(c.text[s.Start:s.End], ") "))
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
 // seeds are odd texts for the fuzz targets.
 var seeds = []string{
 	"", "The houses", "AX-200_b.c,d/e", "東京都ー", "ที่นี่", "\xff\xfe\x00", "a\u0301\u0301\u0301", "🙂👨‍👩‍👧", "שָׁלוֹם العَرَبِيَّة", "1,000.00-2",
@@ -231,6 +280,8 @@ func FuzzSentences(f *testing.F) {
 		f.Add(s)
 	}
 	f.Add("Mr. A. B.\n\nC")
+	f.Add("One." + strings.Repeat(")", 200) + strings.Repeat(" ", 100) + "Two.")
+	f.Add(strings.Repeat("( ", 100) + "\u0600\u0600 x")
 	f.Fuzz(func(t *testing.T, text string) {
 		end := 0
 		for _, s := range Sentences(text) {

@@ -14,14 +14,31 @@ type Span struct {
 }
 
 // Sentences splits a text into sentences by the rules of Unicode (UAX #29), joined again where a full stop only ended
-// an abbreviation or an initial, and parted at blank lines. White space around sentences belongs to none; the spans are in
-// order, do not overlap, and are not empty.
+// an abbreviation or an initial, and parted at blank lines and at long runs of marks. White space around sentences belongs
+// to none; the spans are in order, do not overlap, and are not empty. It takes time in proportion to the text, whatever
+// is in it.
 func Sentences(text string) []Span {
 	var out []Span
+	for s := range stretches(text) {
+		before := len(out)
+		out = appendSentences(out, text, s.from, s.to)
+		switch rest, ok := trim(text, Span{s.to, s.next}); {
+		case !ok:
+		case len(out) > before:
+			out[len(out)-1].End = rest.End
+		default:
+			out = append(out, rest)
+		}
+	}
+	return out
+}
+
+// appendSentences appends those of text[from:to], which holds no long runs of marks.
+func appendSentences(out []Span, text string, from, to int) []Span {
 	open := false // the last span may go on in the next segment
-	iter := sentences.FromString(text)
+	iter := sentences.FromString(text[from:to])
 	for iter.Next() {
-		for part := range paragraphs(text, iter.Start(), iter.End()) {
+		for part := range paragraphs(text, from+iter.Start(), from+iter.End()) {
 			s, ok := trim(text, part)
 			if !ok {
 				open = false
@@ -37,6 +54,49 @@ func Sentences(text string) []Span {
 	}
 	return out
 }
+
+// maxGap is the longest run of characters other than letters and digits, in runes, that is shown to the rules of Unicode.
+// They look back over closing marks and spaces, so that a text of a hundred thousand brackets takes half a minute; a
+// longer run ends its sentence without asking.
+const maxGap = 64
+
+// stretch is a part of a text that ends in a long run of marks, or at the text's end: the rules see text[from:to], the
+// rest of the run reaches to next.
+type stretch struct{ from, to, next int }
+
+// stretches yields the parts of a text between runs longer than maxGap of characters other than letters and digits.
+func stretches(text string) func(func(stretch) bool) {
+	return func(yield func(stretch) bool) {
+		from, gap, enough, length := 0, 0, 0, 0
+		for i, r := range text {
+			if !unicode.IsLetter(r) && !unicode.IsDigit(r) {
+				switch length {
+				case 0:
+					gap = i
+				case maxGap:
+					enough = i
+				}
+				length++
+				continue
+			}
+			if length > maxGap {
+				// Marks belong to what is before them, so that a letter begins a grapheme unless one of these few is prefixed.
+				next := gap + len(strings.TrimRightFunc(text[gap:i], prefixed))
+				if !yield(stretch{from, min(enough, next), next}) {
+					return
+				}
+				from = next
+			}
+			length = 0
+		}
+		if length <= maxGap {
+			enough = len(text)
+		}
+		yield(stretch{from, enough, len(text)})
+	}
+}
+
+func prefixed(r rune) bool { return unicode.Is(unicode.Prepended_Concatenation_Mark, r) }
 
 // paragraphs yields the pieces of text[start:end] between blank lines.
 func paragraphs(text string, start, end int) func(func(Span) bool) {

@@ -249,19 +249,6 @@ func TestChunksTakesSentencesThatAreTrimmed(t *testing.T) {
 	}
 }
 
-// A splitter that looks back over every bracket and space would take minutes here, and the test run its time-out.
-func TestSentencesTakesTimeInProportion(t *testing.T) {
-	t.Parallel()
-	text := "One." + strings.Repeat(")", 300_000) + strings.Repeat(" ", 300_000) + "Two. Three."
-	var got []string
-	for _, s := range Sentences(text) {
-		got = append(got, strings.TrimRight(text[s.Start:s.End], ")"))
-	}
-	if diff := cmp.Diff([]string{"One.", "Two.", "Three."}, got); diff != "" {
-		t.Fatal(diff)
-	}
-}
-
 func TestTokens(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
