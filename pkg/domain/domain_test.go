@@ -58,6 +58,11 @@ func TestCrawlJobAsksConditionallyOnlyForWhatIsIndexed(t *testing.T) {
 	d := Datasource{ID: "p", Type: TypeWebPage, Config: DatasourceConfig{SourceURL: "http://x/", ETag: `"a"`}}
 	equal(t, "", NewCrawlJob(d, "m").Crawl.ETag)
 	d.ActiveGeneration = 3
+	for _, s := range []Status{StatusUnsynched, StatusPending, StatusRunning, StatusError} {
+		d.Status = s // what was fetched last is not what readers see
+		equal(t, "", NewCrawlJob(d, "m").Crawl.ETag)
+	}
+	d.Status = StatusSynched
 	equal(t, `"a"`, NewCrawlJob(d, "m").Crawl.ETag)
 }
 

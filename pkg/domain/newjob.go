@@ -7,7 +7,9 @@ func NewIngestJob(d Datasource, model string) Job {
 	return j
 }
 
-// NewCrawlJob is the job that fetches a page or discovers a site. A page fetched before is asked for conditionally.
+// NewCrawlJob is the job that fetches a page or discovers a site. A page whose last fetch is what readers see is asked
+// for conditionally. While that fetch has not been indexed, or could not be, "not modified" would leave readers with what
+// was there before it, so the page is then fetched whole.
 func NewCrawlJob(d Datasource, model string) Job {
 	j := newJob(NewID(), JobCrawl, d, model)
 	j.Crawl = &CrawlSpec{URL: d.Config.SourceURL, Depth: d.Config.Depth}
@@ -15,7 +17,7 @@ func NewCrawlJob(d Datasource, model string) Job {
 	case d.Type == TypeWebSite:
 		j.Crawl.Sitemap = d.Config.Sitemap
 		j.Crawl.Site = d.Config.Scope(true)
-	case d.ActiveGeneration > 0:
+	case d.ActiveGeneration > 0 && d.Status == StatusSynched:
 		j.Crawl.ETag = d.Config.ETag
 		j.Crawl.LastModified = d.Config.LastModified
 	}
