@@ -32,6 +32,11 @@ type Applier struct {
 func (a *Applier) Run(ctx context.Context) error {
 	err := a.Events.Consume(ctx, func(ctx context.Context, ev domain.Event) error {
 		applied, err := a.States.Apply(ctx, ev)
+		if domain.CodeOf(err) == domain.CodeInvalid {
+			// It would fail for ever and hold up all events behind it. What waits for it is the rescuer's business.
+			a.Log.Error("event is malformed and is dropped", "type", ev.Type, "datasource", ev.DatasourceID, "job", ev.JobID, "error", err)
+			return nil
+		}
 		if err != nil {
 			return fmt.Errorf("applying %s of job %s: %w", ev.Type, ev.JobID, err)
 		}

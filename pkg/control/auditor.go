@@ -17,8 +17,7 @@ type Ledger interface {
 	EachActive(ctx context.Context, datastoreID string, f func(catalog.ActiveState) error) error
 	EachOriginal(ctx context.Context, f func(key string) error) error
 	Datasource(ctx context.Context, workspaceID, id string) (domain.Datasource, error)
-	NewJob(ctx context.Context, d domain.Datasource, kind domain.JobKind) (domain.Job, error)
-	Reissue(ctx context.Context, datasourceID, expectJobID string, job domain.Job) (bool, error)
+	Requeue(ctx context.Context, workspaceID, id string, job domain.Job, p catalog.Priority) (domain.Datasource, error)
 	QueueSweep(ctx context.Context, s domain.Sweep) error
 }
 
@@ -54,6 +53,10 @@ type Report struct {
 
 // uploadGrace is how long an original may lie unreferenced: its upload or the event of its fetch may be under way.
 const uploadGrace = time.Hour
+
+// settling is how long before an audit a generation must have become active to be compared: the index is read first, and
+// what was written while it was read is not missing. It allows for clocks that differ.
+const settling = 5 * time.Minute
 
 // firstAudit is how long after the start the first audit waits, so that it does not compete with recovery.
 const firstAudit = time.Minute
@@ -99,6 +102,7 @@ func (a *Auditor) datastore(ctx context.Context, store domain.Datastore, report 
 	// The index is read before the catalog: a generation that becomes active in between is then seen as active, and one
 	// that is being written belongs to a datasource that the catalog shows as unfinished.
 	stored := map[string][]index.Stored{}
+	settled := a.Now().Add(-settling)
 	spaces, err := a.Spaces.Spaces(ctx, store.ID)
 	if domain.CodeOf(err) == domain.CodeNotFound {
 		return nil // deleted meanwhile
@@ -119,16 +123,18 @@ func (a *Auditor) datastore(ctx context.Context, store domain.Datastore, report 
 		report.Datasources++
 		rows := stored[state.DatasourceID]
 		delete(stored, state.DatasourceID)
-		return a.datasource(ctx, store, state, rows, report)
+		return a.datasource(ctx, store, state, rows, settled, report)
 	})
 	if err != nil {
 		return fmt.Errorf("listing active generations: %w", err)
 	}
 	for id, rows := range stored { // datasources that the catalog does not know
+		// Not every generation: a page of a site may come back under its id before the sweep, and what it writes then stays.
+		sweep := domain.Sweep{WorkspaceID: store.WorkspaceID, DatastoreID: store.ID, DatasourceID: id}
 		for _, r := range rows {
 			report.StrayRows += r.Rows
+			sweep.Below = max(sweep.Below, r.Generation+1)
 		}
-		sweep := domain.Sweep{WorkspaceID: store.WorkspaceID, DatastoreID: store.ID, DatasourceID: id, Below: domain.AllGenerations}
 		if err := a.Catalog.QueueSweep(ctx, sweep); err != nil {
 			return fmt.Errorf("queueing a sweep: %w", err)
 		}
@@ -136,7 +142,7 @@ func (a *Auditor) datastore(ctx context.Context, store domain.Datastore, report 
 	return nil
 }
 
-func (a *Auditor) datasource(ctx context.Context, store domain.Datastore, state catalog.ActiveState, rows []index.Stored, report *Report) error {
+func (a *Auditor) datasource(ctx context.Context, store domain.Datastore, state catalog.ActiveState, rows []index.Stored, settled time.Time, report *Report) error {
 	var active, older int64
 	for _, r := range rows {
 		switch {
@@ -156,11 +162,11 @@ func (a *Auditor) datasource(ctx context.Context, store domain.Datastore, state 
 	if state.Generation == 0 || active == state.Chunks || !state.Status.Terminal() {
 		return nil
 	}
-	return a.reissue(ctx, store, state, report)
+	return a.readAgain(ctx, store, state, settled, report)
 }
 
-// reissue has a datasource's original read again because rows of its active generation are missing.
-func (a *Auditor) reissue(ctx context.Context, store domain.Datastore, state catalog.ActiveState, report *Report) error {
+// readAgain has a datasource's original read again because rows of its active generation are missing.
+func (a *Auditor) readAgain(ctx context.Context, store domain.Datastore, state catalog.ActiveState, settled time.Time, report *Report) error {
 	d, err := a.Catalog.Datasource(ctx, store.WorkspaceID, state.DatasourceID)
 	if domain.CodeOf(err) == domain.CodeNotFound {
 		return nil
@@ -171,17 +177,17 @@ func (a *Auditor) reissue(ctx context.Context, store domain.Datastore, state cat
 	if d.ActiveGeneration != state.Generation || d.Original == nil || !d.Status.Terminal() {
 		return nil // it has moved on since it was listed
 	}
-	job, err := a.Catalog.NewJob(ctx, d, domain.JobIngest)
-	if err != nil {
-		return fmt.Errorf("making a job for datasource %s: %w", d.ID, err)
+	if d.LastSynch != nil && d.LastSynch.After(settled) {
+		return nil
 	}
-	issued, err := a.Catalog.Reissue(ctx, d.ID, d.JobID, job)
+	_, err = a.Catalog.Requeue(ctx, store.WorkspaceID, d.ID, domain.NewIngestJob(d, store.EmbeddingModel), catalog.PriorityReplay)
+	if domain.CodeOf(err) == domain.CodeNotFound {
+		return nil
+	}
 	if err != nil {
 		return fmt.Errorf("issuing a job for datasource %s: %w", d.ID, err)
 	}
-	if issued {
-		report.Missing++
-	}
+	report.Missing++
 	return nil
 }
 

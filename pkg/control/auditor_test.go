@@ -1,0 +1,151 @@
+package control
+
+import (
+	"context"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/sluice/sluice/pkg/catalog"
+	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/index"
+)
+
+// inventory is what lies in the index.
+type inventory []index.Stored
+
+func (v inventory) Stored(_ context.Context, _ index.Space, f func(index.Stored) error) error {
+	for _, s := range v {
+		if err := f(s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// kept is what lies in the store of originals, by key.
+type kept map[string]time.Time
+
+func (k kept) Each(_ context.Context, f func(string, int64, time.Time) error) error {
+	for key, modified := range k {
+		if err := f(key, 1, modified); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ledger is a real catalog with one synched datasource "src" of 3 chunks in generation 7, active since at.
+func ledger(t *testing.T, at time.Time) *catalog.Catalog {
+	t.Helper()
+	ctx := t.Context()
+	c, err := catalog.Open(ctx, catalog.Options{Path: filepath.Join(t.TempDir(), "catalog.db"), Log: quiet, Now: func() time.Time { return at }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := c.EnsureWorkspace(ctx, "ws", "w"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.CreateDatastore(ctx, domain.Datastore{ID: "store", WorkspaceID: "ws", Name: "s", Type: domain.EngineEmbedded, EmbeddingModel: "m"}); err != nil {
+		t.Fatal(err)
+	}
+	d := domain.Datasource{
+		ID: "src", WorkspaceID: "ws", DatastoreID: "store", Type: domain.TypeFile, Name: "a.pdf", Original: &domain.Original{Key: "uploads/src"},
+	}
+	job := domain.NewIngestJob(d, "m")
+	if _, err := c.CreateDatasources(ctx, []catalog.NewDatasource{{Datasource: d, Job: job}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Published(ctx, job, 7); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Apply(ctx, domain.Event{
+		Type: domain.EventSynched, JobID: job.ID, JobKind: domain.JobIngest, WorkspaceID: "ws", DatastoreID: "store",
+		DatasourceID: "src", Generation: 7, At: at, Chunks: 3, Bytes: 30,
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestAuditMendsWhatDiffers(t *testing.T) {
+	t.Parallel()
+	synched := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	whole := index.Stored{DatasourceID: "src", Generation: 7, Rows: 3}
+	tests := map[string]struct {
+		rows      inventory
+		originals kept
+		later     time.Duration // from the synch to the audit
+		want      Report
+		sweeps    []domain.Sweep
+		read      bool // the datasource is read again
+	}{
+		"nothing when index and catalog agree": {rows: inventory{whole}, later: time.Hour, want: Report{Datasources: 1}},
+		"a datasource whose rows are missing is read again": {
+			rows: inventory{{DatasourceID: "src", Generation: 7, Rows: 2}}, later: time.Hour,
+			want: Report{Datasources: 1, Missing: 1}, read: true,
+		},
+		"a datasource that became active while the index was read is left alone": {
+			later: time.Second, want: Report{Datasources: 1},
+		},
+		"rows of older generations are swept": {
+			rows: inventory{whole, {DatasourceID: "src", Generation: 5, Rows: 4}}, later: time.Hour,
+			want:   Report{Datasources: 1, StrayRows: 4},
+			sweeps: []domain.Sweep{{WorkspaceID: "ws", DatastoreID: "store", DatasourceID: "src", Below: 7}},
+		},
+		"rows of an unknown datasource are swept, but not those of a page that comes back under its id": {
+			rows:  inventory{whole, {DatasourceID: "gone", Generation: 3, Rows: 2}, {DatasourceID: "gone", Generation: 6, Rows: 1}},
+			later: time.Hour, want: Report{Datasources: 1, StrayRows: 3},
+			sweeps: []domain.Sweep{{WorkspaceID: "ws", DatastoreID: "store", DatasourceID: "gone", Below: 7}},
+		},
+		"originals that nobody refers to are swept once they cannot be on their way any more": {
+			rows: inventory{whole}, later: 2 * time.Hour,
+			originals: kept{"uploads/src": synched, "uploads/old": synched, "uploads/new": synched.Add(100 * time.Minute)},
+			want:      Report{Datasources: 1, StrayOriginals: 1},
+			sweeps:    []domain.Sweep{{Originals: []string{"uploads/old"}}},
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := ledger(t, synched)
+			a := Auditor{
+				Catalog: c, Spaces: &engines{}, Index: test.rows, Originals: test.originals, Log: quiet,
+				Now: func() time.Time { return synched.Add(test.later) },
+			}
+			got, err := a.Audit(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Error(diff)
+			}
+			tasks, err := c.Sweeps(t.Context(), 10)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var sweeps []domain.Sweep
+			for _, task := range tasks {
+				sweeps = append(sweeps, task.Sweep)
+			}
+			if diff := cmp.Diff(test.sweeps, sweeps, cmpopts.IgnoreFields(domain.Sweep{}, "ID")); diff != "" {
+				t.Error(diff)
+			}
+			waiting, err := c.Outbox(t.Context(), 10)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if read := len(waiting) == 1 && waiting[0].DatasourceID == "src" && waiting[0].Kind == domain.JobIngest; read != test.read {
+				t.Errorf("the outbox holds %v, want the datasource to be read again: %v", waiting, test.read)
+			}
+		})
+	}
+}
