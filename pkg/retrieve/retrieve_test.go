@@ -216,6 +216,51 @@ func TestRetrieveSearchesDeeperWhileInactiveRowsFillTheTop(t *testing.T) {
 	}
 }
 
+func TestRetrieveSearchesAgainWhenAGenerationBecameActiveMeanwhile(t *testing.T) {
+	t.Parallel()
+	w := newWorld(hit("manual", 0, 9, 0.9))
+	serve := w.search
+	searches := 0
+	w.search = func(ctx context.Context, space index.Space, q index.Query) (index.Result, error) {
+		searches++
+		res, err := serve(ctx, space, q)
+		if searches == 1 { // generation 2 becomes active after the index was read
+			d := w.active["manual"]
+			d.ActiveGeneration = 2
+			w.active["manual"] = d
+			return res, err
+		}
+		newer := hit("manual", 0, 9, 0.9)
+		newer.Generation, newer.Key, newer.Text = 2, "manual.2.0", "the new version"
+		res.Hits = append(append([]index.Hit(nil), res.Hits...), newer)
+		return res, err
+	}
+	res, err := w.retriever(Options{}).Retrieve(t.Context(), ask())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(res.Fragments) != 1 || res.Fragments[0].Text != "the new version" || searches != 2 {
+		t.Errorf("%d searches found %v, want the new version in 2", searches, res.Fragments)
+	}
+}
+
+func TestRetrieveSearchesAgainOnlyOnceForRowsThatASweepHasNotReached(t *testing.T) {
+	t.Parallel()
+	w := newWorld(hit("manual", 0, 9, 0.9))
+	d := w.active["manual"]
+	d.ActiveGeneration = 2 // whose rows do not match the query
+	w.active["manual"] = d
+	serve, searches := w.search, 0
+	w.search = func(ctx context.Context, space index.Space, q index.Query) (index.Result, error) {
+		searches++
+		return serve(ctx, space, q)
+	}
+	res, err := w.retriever(Options{}).Retrieve(t.Context(), ask())
+	if err != nil || len(res.Fragments) != 0 || searches != 2 {
+		t.Errorf("%d searches found %v, err %v", searches, res.Fragments, err)
+	}
+}
+
 func TestRetrieveFoldsEqualTexts(t *testing.T) {
 	t.Parallel()
 	a, b, c := hit("a", 0, 5, 0), hit("b", 0, 6, 0), hit("c", 0, 1, 0)

@@ -34,17 +34,22 @@ type spaceResult struct {
 	vector      queryVector
 	termWeights map[string]float64
 	dropped     int // hits of generations that are not active, or of datasources that are gone
+	// overtaken says that a datasource has hits of older generations and none of the active one: it may have become
+	// active after the index was read, and then neither version is among the candidates.
+	overtaken bool
 	depth       int // candidates per leg that were needed
 }
 
-// searchSpace searches one datastore, deeper as long as too many of the hits had to be dropped.
+// searchSpace searches one datastore, deeper as long as too many of the hits had to be dropped, and once more when a
+// datasource was overtaken: rows of an active generation are all there before it becomes active.
 func (r *Retriever) searchSpace(ctx context.Context, ds domain.Datastore, qv queryVector, filter index.Filter, req Request) (spaceResult, error) {
 	engine, err := r.deps.Indexes.Index(ds.Type)
 	if err != nil {
 		return spaceResult{}, fmt.Errorf("finding the index of datastore %q: %w", ds.ID, err)
 	}
 	space := index.Space{DatastoreID: ds.ID, Model: ds.EmbeddingModel, Dimensions: qv.dimensions}
-	for depth := max(firstDepth, depthPerTop*req.TopK); ; depth = min(depth*deeperBy, deepest) {
+	depth, repeated := max(firstDepth, depthPerTop*req.TopK), false
+	for {
 		found, err := engine.Search(ctx, space, index.Query{Text: req.Query, Vector: qv.vector, Limit: depth, Filter: filter})
 		if err != nil {
 			return spaceResult{}, unavailable(fmt.Errorf("searching datastore %q: %w", ds.ID, err),
@@ -55,10 +60,15 @@ func (r *Retriever) searchSpace(ctx context.Context, ds domain.Datastore, qv que
 			return spaceResult{}, err
 		}
 		res.vector, res.depth = qv, depth
+		if res.overtaken && !repeated {
+			repeated = true
+			continue
+		}
 		exhausted := len(found.Hits) < depth || depth >= deepest
 		if exhausted || len(res.candidates) >= depth/2 {
 			return res, nil
 		}
+		depth = min(depth*deeperBy, deepest)
 	}
 }
 
@@ -80,10 +90,15 @@ func (r *Retriever) visible(ctx context.Context, ds domain.Datastore, found inde
 	if err != nil {
 		return res, fmt.Errorf("asking which generations are active: %w", err)
 	}
+	current := make(map[string]bool, len(active)) // datasources with hits of their active generation
+	for _, h := range found.Hits {
+		current[h.DatasourceID] = current[h.DatasourceID] || h.Generation == active[h.DatasourceID].ActiveGeneration
+	}
 	for _, h := range found.Hits {
 		src, ok := active[h.DatasourceID]
 		if !ok || src.ActiveGeneration == 0 || src.ActiveGeneration != h.Generation || src.DatastoreID != ds.ID {
 			res.dropped++
+			res.overtaken = res.overtaken || (h.Generation < src.ActiveGeneration && !current[h.DatasourceID])
 			continue
 		}
 		c := candidate{hit: h, ds: ds, source: src}
