@@ -19,13 +19,16 @@ const (
 	catalogAckWait  = 30 * time.Second
 	catalogRetryMin = 200 * time.Millisecond
 	catalogRetryMax = time.Minute
+	// catalogPanics is how often applying an event may panic before it is dropped: one that the program cannot bear would
+	// hold up all others for ever, and what waits for it is found by the rescuer.
+	catalogPanics = 5
 )
 
 // Consume hands every event to the handler, in the order of the stream, until ctx ends; then it returns nil. An
 // event is acknowledged after the handler has returned nil. One that fails comes again after a growing delay, and
 // the events behind it wait, so the handler must return an error only for what passes by itself. Any number of
 // processes may consume at once: each event goes to one of them, and still only one event is under way at a time.
-// A message that is not an event is logged and skipped.
+// A message that is not an event is logged and skipped, and so is an event over which the handler panics time and again.
 //
 // It returns an error only if it cannot begin.
 func (b *Broker) Consume(ctx context.Context, handler func(ctx context.Context, ev domain.Event) error) error {
@@ -113,6 +116,12 @@ func (r *reader) handle(ctx context.Context, msg jetstream.Msg) error {
 	if err := r.apply(ctx, msg, ev); err != nil {
 		if ctx.Err() != nil { // cut short by a stop: the next process may have it at once
 			return msg.Nak()
+		}
+		var panicked *panicError
+		if errors.As(err, &panicked) && meta.NumDelivered >= catalogPanics {
+			r.broker.log.Error("event cannot be applied and is dropped", "type", ev.Type, "job", ev.JobID,
+				"datasource", ev.DatasourceID, "generation", ev.Generation, "delivery", meta.NumDelivered, "error", err)
+			return r.ack(ctx, msg)
 		}
 		delay := r.retry.delay(int(min(meta.NumDelivered, 1000)))
 		r.broker.log.Warn("event could not be applied and comes again", "type", ev.Type, "job", ev.JobID,

@@ -3,6 +3,7 @@ package jobs
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -92,6 +93,42 @@ func TestConsume(t *testing.T) {
 		applied := make(chan domain.Event, 10)
 		consume(t, b, func(_ context.Context, ev domain.Event) error { applied <- ev; return nil })
 		if diff := cmp.Diff(want, receive(t, applied, "the event behind")); diff != "" {
+			t.Errorf("event (-want +got):\n%s", diff)
+		}
+	})
+	t.Run("an event that the handler cannot bear does not hold up those behind it for ever", func(t *testing.T) {
+		t.Parallel()
+		b := newBroker(t)
+		poison, want := event(newJob(domain.JobIngest), domain.EventSynched), event(newJob(domain.JobIngest), domain.EventSynched)
+		emit(t, b, poison)
+		emit(t, b, want)
+		applied, tries := make(chan domain.Event, 10), 0
+		consume(t, b, func(_ context.Context, ev domain.Event) error {
+			if ev.JobID == poison.JobID {
+				tries++
+				panic("nil map")
+			}
+			applied <- ev
+			return nil
+		})
+		if diff := cmp.Diff(want, receive(t, applied, "the event behind")); diff != "" {
+			t.Errorf("event (-want +got):\n%s", diff)
+		}
+		if tries != catalogPanics {
+			t.Errorf("the event was tried %d times, want %d", tries, catalogPanics)
+		}
+	})
+	t.Run("an event of the most and longest addresses has room", func(t *testing.T) {
+		t.Parallel()
+		b := newBroker(t)
+		want := event(newJob(domain.JobCrawl), domain.EventDiscovered)
+		for range domain.MaxLinksPerEvent {
+			want.Links = append(want.Links, domain.Link{URL: "https://x.example/?" + strings.Repeat("&", 2000), Depth: 1})
+		}
+		emit(t, b, want)
+		applied := make(chan domain.Event, 1)
+		consume(t, b, func(_ context.Context, ev domain.Event) error { applied <- ev; return nil })
+		if diff := cmp.Diff(want, receive(t, applied, "the event")); diff != "" {
 			t.Errorf("event (-want +got):\n%s", diff)
 		}
 	})

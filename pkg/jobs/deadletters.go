@@ -29,7 +29,7 @@ type DeadLetter struct {
 
 // bury stores a dead letter. Doing it again within the duplicate window changes nothing.
 func (b *Broker) bury(ctx context.Context, to target, dl DeadLetter) error {
-	data, err := json.Marshal(dl)
+	data, err := encode(dl)
 	if err != nil {
 		return fmt.Errorf("encoding dead letter of generation %d: %w", dl.Generation, err)
 	}
