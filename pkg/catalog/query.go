@@ -164,20 +164,24 @@ func (d *database) update(ctx context.Context, t *tx, f func(*tx) error) error {
 }
 
 // collect scans every row of a query and closes it.
-func collect[T any](ctx context.Context, q querier, scan func(scanner) (T, error), text string, args ...any) ([]T, error) {
+func collect[T any](ctx context.Context, q querier, scan func(scanner) (T, error), text string, args ...any) (out []T, err error) {
 	rows, err := q.query(ctx, text, args...)
 	if err != nil {
 		return nil, err
 	}
-	var out []T
+	defer func() {
+		if err = errors.Join(err, rows.Close()); err != nil {
+			out = nil
+		}
+	}()
 	for rows.Next() {
 		v, err := scan(rows)
 		if err != nil {
-			return nil, errors.Join(err, rows.Close())
+			return nil, err
 		}
 		out = append(out, v)
 	}
-	return out, errors.Join(rows.Err(), rows.Close())
+	return out, rows.Err()
 }
 
 func scanString(s scanner) (string, error) {

@@ -50,6 +50,7 @@ func startWorker(maxMemory int64) (*worker, error) {
 	if err != nil {
 		return nil, fmt.Errorf("making a folder for a child's temporary files: %w", err)
 	}
+	//nolint:noctx // the child outlives the document that it was started for; stop ends it
 	w := &worker{cmd: exec.Command(exe), stderr: &headBuffer{}, dir: dir}
 	// Nothing of the parent's environment: it holds keys that no document's parser should see.
 	w.cmd.Env = []string{

@@ -96,13 +96,13 @@ func (p *Provider) Complete(ctx context.Context, prompt answer.Prompt, emit func
 			err = p.whole(ctx, body, &r)
 		}
 		if err == nil {
-			return r.completion(string(body.Model), prompt), nil
+			return r.completion(body.Model, prompt), nil
 		}
 		if r.emitErr != nil {
-			return r.completion(string(body.Model), prompt), r.emitErr
+			return r.completion(body.Model, prompt), r.emitErr
 		}
 		if ctx.Err() != nil {
-			return r.completion(string(body.Model), prompt), ctx.Err()
+			return r.completion(body.Model, prompt), ctx.Err()
 		}
 		if !r.begun && p.refusesUsage(err) {
 			attempt-- // the server lacks a feature that is not needed: asking again costs no attempt
@@ -110,7 +110,7 @@ func (p *Provider) Complete(ctx context.Context, prompt answer.Prompt, emit func
 		}
 		delay, again := retryDelay(err, attempt)
 		if r.begun || !again || attempt >= p.opts.Attempts {
-			return r.completion(string(body.Model), prompt), p.explain(err, r.begun)
+			return r.completion(body.Model, prompt), p.explain(err, r.begun)
 		}
 		if err := p.wait(ctx, delay); err != nil {
 			return answer.Completion{}, err

@@ -21,11 +21,16 @@ func TestPassingFailuresAreRetried(t *testing.T) {
 		return true
 	}
 	for name, fail := range map[string]func(w http.ResponseWriter) bool{
-		"429":              func(w http.ResponseWriter) bool { return refuse(w, 429, "rate limit reached") },
-		"500":              func(w http.ResponseWriter) bool { return refuse(w, 500, "CUDA out of memory") },
-		"503 without JSON": func(w http.ResponseWriter) bool { http.Error(w, "model is loading", 503); return true },
-		"408":              func(w http.ResponseWriter) bool { return refuse(w, 408, "timeout") },
-		"connection cut":   func(http.ResponseWriter) bool { panic(http.ErrAbortHandler) },
+		"429": func(w http.ResponseWriter) bool { return refuse(w, http.StatusTooManyRequests, "rate limit reached") },
+		"500": func(w http.ResponseWriter) bool {
+			return refuse(w, http.StatusInternalServerError, "CUDA out of memory")
+		},
+		"503 without JSON": func(w http.ResponseWriter) bool {
+			http.Error(w, "model is loading", http.StatusServiceUnavailable)
+			return true
+		},
+		"408":            func(w http.ResponseWriter) bool { return refuse(w, http.StatusRequestTimeout, "timeout") },
+		"connection cut": func(http.ResponseWriter) bool { panic(http.ErrAbortHandler) },
 		"body cut": func(w http.ResponseWriter) bool {
 			w.Header().Set("Content-Length", "999")
 			return write(w, `{"data":[`)
@@ -58,7 +63,9 @@ func TestPassingFailuresAreRetried(t *testing.T) {
 
 func TestWaitsGrow(t *testing.T) {
 	t.Parallel()
-	s := newServer(t, func(_ int, w http.ResponseWriter, _ *http.Request, _ wireRequest) bool { return refuse(w, 500, "no") })
+	s := newServer(t, func(_ int, w http.ResponseWriter, _ *http.Request, _ wireRequest) bool {
+		return refuse(w, http.StatusInternalServerError, "no")
+	})
 	e, waits := newEmbedder(t, s, func(c *Config) { c.MaxAttempts = 9 })
 	_, err := e.Embed(t.Context(), []string{"text"}, embed.Passage)
 	var failure *embed.Error
@@ -78,7 +85,7 @@ func TestRetryAfterIsKeptTo(t *testing.T) {
 	limited := func(after string) func(int, http.ResponseWriter, *http.Request, wireRequest) bool {
 		return func(n int, w http.ResponseWriter, _ *http.Request, _ wireRequest) bool {
 			w.Header().Set("Retry-After", after)
-			return n == 1 && refuse(w, 429, "slow down")
+			return n == 1 && refuse(w, http.StatusTooManyRequests, "slow down")
 		}
 	}
 	t.Run("a short one is waited for", func(t *testing.T) {
@@ -230,7 +237,7 @@ func TestServersThatTakeFewerTextsGetFewer(t *testing.T) {
 func TestATextThatIsNeverShortEnoughIsRefusedInTheEnd(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, func(_ int, w http.ResponseWriter, _ *http.Request, _ wireRequest) bool {
-		return refuse(w, 400, "input length is wrong")
+		return refuse(w, http.StatusBadRequest, "input length is wrong")
 	})
 	e, _ := newEmbedder(t, s, nil)
 	_, err := e.Embed(t.Context(), []string{strings.Repeat("x", 1000)}, embed.Passage)

@@ -274,9 +274,10 @@ func (in *interpreter) textOperator(op string, args []token) {
 			return
 		}
 		for _, item := range args[len(args)-1].items {
-			if item.kind == tokString {
+			switch item.kind {
+			case tokString:
 				in.show(item.str)
-			} else if item.kind == tokNumber {
+			case tokNumber:
 				in.advance(-item.num / 1000 * s.size)
 			}
 		}

@@ -1,6 +1,7 @@
 package embedded
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/binary"
@@ -113,7 +114,7 @@ func (s *snapshot) languages() []analysis.Language {
 		if s.langs[a] != s.langs[b] {
 			return int(s.langs[b] - s.langs[a])
 		}
-		return int(slices.Compare([]byte(a), []byte(b)))
+		return cmp.Compare(a, b)
 	})
 	return langs[:min(len(langs), maxLanguages)]
 }
