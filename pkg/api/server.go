@@ -71,6 +71,9 @@ func (s *server) routes() http.Handler {
 		s.fail(c, domain.Errorf(domain.CodeNotFound, "there is no endpoint %s %s; /docs lists them", c.Request.Method, shorten(c.Request.URL.Path)))
 	})
 	r.NoMethod(func(c *gin.Context) {
+		if allowed := c.Writer.Header().Get("Allow"); strings.Contains(allowed, http.MethodGet) {
+			c.Header("Allow", allowed+", "+http.MethodHead) // see trimmed
+		}
 		s.fail(c, domain.Errorf(codeMethod, "%s is not allowed on %s; allowed: %s", c.Request.Method, shorten(c.Request.URL.Path), c.Writer.Header().Get("Allow")))
 	})
 	r.GET("/", func(c *gin.Context) { s.landing.write(c.Writer) })

@@ -43,12 +43,12 @@ func TestClientsThatStopSendingAreLetGo(t *testing.T) {
 		_, res := s.dial(fmt.Sprintf("POST %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Type: %s\r\nContent-Length: 1000\r\n\r\n%s", path, s.key, c.contentType, c.body))
 		body, err := io.ReadAll(res.Body)
 		must(t, err)
-		if res.StatusCode != 400 || !strings.Contains(string(body), "did not arrive within 50ms") {
+		if res.StatusCode != http.StatusBadRequest || !strings.Contains(string(body), "did not arrive within 50ms") {
 			t.Errorf("%s: %d %s", path, res.StatusCode, body)
 		}
 	}
 	_, res := s.dial("POST /agents HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n")
-	if res.StatusCode != 403 { // nobody waits for the body of a request without a key
+	if res.StatusCode != http.StatusForbidden { // nobody waits for the body of a request without a key
 		t.Errorf("without a key: %d", res.StatusCode)
 	}
 	left, err := os.ReadDir(temp)

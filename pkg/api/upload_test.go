@@ -59,7 +59,7 @@ func TestUploads(t *testing.T) {
 		"with an empty fileName":         {[]part{to, {name: "fileName"}, file}, "note.txt"},
 		"a name with folders":            {[]part{to, {"file", `C:\\docs\\a.txt`, "x"}}, "a.txt"},
 		"a name of dots":                 {[]part{to, {"file", "..", "x"}}, "file"},
-		"parts that are not known":       {[]part{{name: "color", text: "red"}, to, file, {"more", "b.txt", "x"}}, "note.txt"},
+		"parts that are not known":       {[]part{{name: "size", text: "small"}, to, file, {"more", "b.txt", "x"}}, "note.txt"},
 		"a name in Japanese":             {[]part{to, {"file", "資料.txt", "x"}}, "資料.txt"},
 		"blanks around the datastore id": {[]part{{name: "datastoreId", text: " " + datastore + "\n"}, file}, "note.txt"},
 	} {

@@ -76,7 +76,7 @@ func TestBodiesThatAreForgiven(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
 	for name, c := range map[string]struct{ body, contentType string }{
-		"unknown fields":                 {`{"name": "a", "color": {"x": [1, null]}}`, "application/json"},
+		"unknown fields":                 {`{"name": "a", "size": {"x": [1, null]}}`, "application/json"},
 		"no Content-Type":                {`{"name": "a"}`, ""},
 		"another Content-Type":           {`{"name": "a"}`, "text/plain"},
 		"a form's Content-Type":          {`{"name": "a"}`, "application/x-www-form-urlencoded"},
@@ -216,9 +216,13 @@ func TestRoutesThatAreNotThere(t *testing.T) {
 			t.Errorf("%s: %+v", path, p)
 		}
 	}
-	a := s.call("PUT", "/agents", object{})
-	if p := a.problem(405); p.Error != "METHOD_NOT_ALLOWED" || !strings.Contains(a.header.Get("Allow"), "POST") {
-		t.Errorf("405: %+v, Allow %q", p, a.header.Get("Allow"))
+	for path, allowed := range map[string]string{"/agents": "GET, POST, HEAD", "/api/agents/" + nobody + "/query": "POST"} {
+		for _, method := range []string{"PUT", "OPTIONS"} {
+			a := s.call(method, path, nil)
+			if p := a.problem(405); p.Error != "METHOD_NOT_ALLOWED" || a.header.Get("Allow") != allowed {
+				t.Errorf("%s %s: %+v, Allow %q, want %q", method, path, p, a.header.Get("Allow"), allowed)
+			}
+		}
 	}
 	s.call("GET", "/agents/", nil).want(200)
 	if a := s.call("HEAD", "/healthz", nil).want(200); len(a.body) != 0 {
