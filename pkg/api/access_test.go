@@ -30,7 +30,7 @@ func TestKeysThatAreRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := s.in(t)
 			p := s.as("").call("GET", "/agents", nil, "Authorization", header).problem(403)
-			if p.Error != "UNAUTHORIZED" { //nolint:misspell // as the interface has it
+			if p.Error != "UNAUTHORIZED" {
 				t.Errorf("%+v", p)
 			}
 		})

@@ -26,7 +26,7 @@ var statuses = map[domain.Code]struct {
 }{
 	domain.CodeInvalid:      {http.StatusBadRequest, "Invalid request"},
 	domain.CodeUsageLimit:   {http.StatusPaymentRequired, "Usage limit reached"},
-	domain.CodeUnauthorized: {http.StatusForbidden, "Unauthorized"}, //nolint:misspell // as the interface has it
+	domain.CodeUnauthorized: {http.StatusForbidden, "Unauthorized"},
 	domain.CodeNotFound:     {http.StatusNotFound, "Not found"},
 	codeMethod:              {http.StatusMethodNotAllowed, "Method not allowed"},
 	domain.CodeConflict:     {http.StatusConflict, "Conflict"},
