@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"runtime/debug"
 	"strconv"
+	"syscall"
 )
 
 // childMarker in the environment makes a process a child; its value is the memory it may use, in bytes.
@@ -31,6 +33,9 @@ func RunChildIfAsked() {
 	}
 	out := os.Stdout
 	os.Stdout = os.Stderr // nothing that a library prints may get between frames
+	// A terminal's Ctrl-C and a service manager's stop reach children too. When they end is for the parent to say, which
+	// finishes its documents first; else the document would be blamed for the child's end.
+	signal.Ignore(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	if err := limitMemory(memory); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(2)

@@ -155,6 +155,22 @@ func TestAChildThatDiedWhileIdleIsReplaced(t *testing.T) {
 	mustExtract(t, x, "the next document is read")
 }
 
+func TestAChildIsNotEndedByASignalMeantForTheWholeGroup(t *testing.T) {
+	t.Parallel()
+	x := newTestExtractor(t, Options{Concurrency: 1})
+	mustExtract(t, x, "a first document")
+	child := x.idle[0].worker
+	for _, s := range []os.Signal{os.Interrupt, unix.SIGTERM, unix.SIGHUP} {
+		if err := child.cmd.Process.Signal(s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	mustExtract(t, x, "the next document is read")
+	if x.idle[0].worker != child {
+		t.Error("the child ended and another took its place")
+	}
+}
+
 func TestChildrenAreRecycledAndRetired(t *testing.T) {
 	t.Parallel()
 	x := newTestExtractor(t, Options{Concurrency: 1, Recycle: 2})
