@@ -2,6 +2,7 @@ package control
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -68,15 +69,19 @@ func (a *Auditor) Run(ctx context.Context) {
 	}
 	every(ctx, a.Log, nil, a.Every, func(ctx context.Context) (bool, error) {
 		report, err := a.Audit(ctx)
-		if err == nil && (report.StrayRows > 0 || report.Missing > 0 || report.StrayOriginals > 0) {
+		if err != nil {
+			// Looking at everything is too dear to be repeated in haste.
+			a.Log.Warn("audit is not complete", "error", err)
+		}
+		if report.StrayRows > 0 || report.Missing > 0 || report.StrayOriginals > 0 {
 			a.Log.Info("audit found differences", "datasources", report.Datasources, "stray_rows", report.StrayRows,
 				"missing", report.Missing, "stray_originals", report.StrayOriginals)
 		}
-		return false, err
+		return false, nil
 	})
 }
 
-// Audit looks once at everything.
+// Audit looks once at everything. What cannot be looked at does not keep it from the rest; all such errors are returned.
 func (a *Auditor) Audit(ctx context.Context) (Report, error) {
 	var report Report
 	var stores []domain.Datastore
@@ -87,15 +92,16 @@ func (a *Auditor) Audit(ctx context.Context) (Report, error) {
 	if err != nil {
 		return report, fmt.Errorf("listing datastores: %w", err)
 	}
+	var faults []error
 	for _, store := range stores {
 		if err := a.datastore(ctx, store, &report); err != nil {
-			return report, fmt.Errorf("auditing datastore %s: %w", store.ID, err)
+			faults = append(faults, fmt.Errorf("auditing datastore %s: %w", store.ID, err))
+		}
+		if ctx.Err() != nil {
+			return report, errors.Join(faults...)
 		}
 	}
-	if err := a.originals(ctx, &report); err != nil {
-		return report, err
-	}
-	return report, nil
+	return report, errors.Join(append(faults, a.originals(ctx, &report))...)
 }
 
 func (a *Auditor) datastore(ctx context.Context, store domain.Datastore, report *Report) error {

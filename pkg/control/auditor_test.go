@@ -2,6 +2,7 @@ package control
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
 	"testing"
 	"time"
@@ -147,5 +148,19 @@ func TestAuditMendsWhatDiffers(t *testing.T) {
 				t.Errorf("the outbox holds %v, want the datasource to be read again: %v", waiting, test.read)
 			}
 		})
+	}
+}
+
+func TestAuditGoesOnPastADatastoreThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	synched := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	c := ledger(t, synched)
+	a := Auditor{
+		Catalog: c, Spaces: &engines{space: errDown}, Index: inventory{}, Originals: kept{"uploads/old": synched}, Log: quiet,
+		Now: func() time.Time { return synched.Add(2 * time.Hour) },
+	}
+	report, err := a.Audit(t.Context())
+	if !errors.Is(err, errDown) || report.StrayOriginals != 1 {
+		t.Errorf("the audit found %+v, err %v", report, err)
 	}
 }
