@@ -105,10 +105,13 @@ func enumComplaint(e *openapi3.SchemaError) string {
 	return fmt.Sprintf("is %s; it must be one of %s", describe(e.Value), strings.Join(known, ", "))
 }
 
-// patternComplaint knows the two patterns of the document.
+// patternComplaint shows an example of what the pattern wants: few people read patterns.
 func patternComplaint(e *openapi3.SchemaError) string {
 	if text, _ := e.Value.(string); strings.TrimSpace(text) == "" {
 		return "is empty; it must contain something"
+	}
+	if e.Schema.Example != nil {
+		return fmt.Sprintf("is %s; it must look like %v", describe(e.Value), e.Schema.Example)
 	}
 	return fmt.Sprintf("is %s; it must have the form %s", describe(e.Value), e.Schema.Pattern)
 }

@@ -14,10 +14,11 @@ func TestOneAnswerNamesEveryFault(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
 	a := s.call("POST", "/agents/"+s.newAgent()+"/query", `{
-		"temperature": 1.4, "presencePenalty": -2.5, "frequencyPenalty": 3, "topP": "high", "maxTokens": 1.5, "streaming": "yes",
+		"conversationId": "c1", "temperature": 1.4, "presencePenalty": -2.5, "frequencyPenalty": 3, "topP": "high", "maxTokens": 1.5, "streaming": "yes",
 		"modelName": "gpt-9", "promptType": "poem", "filters": {"custom_ids": ["a", 7], "datasource_ids": "x", "metadata": {"k": [1]}}}`)
 	for field, words := range map[string]string{
 		"query":                  "is required",
+		"conversationId":         `is "c1"; it must look like 0198c0de-0000-7000-8000-000000000004`,
 		"temperature":            "1.4 is above the maximum of 1",
 		"presencePenalty":        "-2.5 is below the minimum of -2",
 		"frequencyPenalty":       "3 is above the maximum of 2",
@@ -34,8 +35,8 @@ func TestOneAnswerNamesEveryFault(t *testing.T) {
 			t.Errorf("%s: %q, want %q", field, got, words)
 		}
 	}
-	if n := len(a.problem(400).Errors); n != 12 {
-		t.Errorf("%d faults, want 12: %s", n, a.body)
+	if n := len(a.problem(400).Errors); n != 13 {
+		t.Errorf("%d faults, want 13: %s", n, a.body)
 	}
 }
 
