@@ -206,6 +206,7 @@ func (s *Service) startControl(ctx context.Context) error {
 	s.control.loop(rescuer.Run)
 	s.control.loop(auditor.Run)
 	s.control.loop(s.prune)
+	s.control.loop(returnIdleMemory)
 	s.closeLater(func() error { s.control.stop(); return nil })
 	return nil
 }
