@@ -3,6 +3,7 @@ package api_test
 import (
 	"fmt"
 	"os"
+	"slices"
 	"sort"
 	"strings"
 	"testing"
@@ -279,8 +280,8 @@ func (s *scene) fillBody(body any) any {
 	return out
 }
 
-// TestTheDocumentHasEveryStatus asks which statuses follow from what an operation takes.
-func TestTheDocumentHasEveryStatus(t *testing.T) {
+// TestTheDocumentAgreesWithItself asks whether what it says of an operation follows from what the operation takes.
+func TestTheDocumentAgreesWithItself(t *testing.T) {
 	t.Parallel()
 	raw, err := os.ReadFile("openapi.yaml")
 	must(t, err)
@@ -288,6 +289,10 @@ func TestTheDocumentHasEveryStatus(t *testing.T) {
 	must(t, err)
 	for path, item := range doc.Paths.Map() {
 		for _, op := range item.Operations() {
+			free := op.Security != nil && slices.ContainsFunc(*op.Security, func(s openapi3.SecurityRequirement) bool { return len(s) == 0 })
+			if public := op.Extensions["x-public"] == true; public != free {
+				t.Errorf("%s is public: %v, and may be called without a key: %v", op.OperationID, public, free)
+			}
 			var want []int
 			if op.Extensions["x-scope"] != "none" {
 				want = append(want, 403, 429, 500)

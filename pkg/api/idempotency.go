@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"net/http"
+	"regexp"
 	"strings"
 	"time"
 
@@ -17,6 +18,10 @@ import (
 )
 
 const idempotencyHeader = "Idempotency-Key"
+
+// anIdempotencyKey is what the document takes for one. An empty one is a client's mistake that it should hear of: it
+// counts on what it would not get.
+var anIdempotencyKey = regexp.MustCompile(`^[ -~]{1,200}$`)
 
 // replayedHeader marks an answer that was given before.
 const replayedHeader = "Idempotent-Replayed"
@@ -31,13 +36,17 @@ func (s *server) idempotent(c *gin.Context) {
 	if op == nil || !op.idempotent {
 		return
 	}
-	key := c.GetHeader(idempotencyHeader)
-	_, who := callerOf(c)
-	if key == "" || who.anonymous || asksForStream(c) {
+	given := c.Request.Header.Values(idempotencyHeader)
+	if len(given) == 0 {
 		return
 	}
-	if len(c.Request.Header.Values(idempotencyHeader)) > 1 || len(key) > 200 {
-		s.fail(c, domain.Invalid(idempotencyHeader, "must be given once, with at most 200 characters"))
+	key := given[0]
+	if len(given) > 1 || !anIdempotencyKey.MatchString(key) {
+		s.fail(c, domain.Invalid(idempotencyHeader, "must be given once, as 1 to 200 printable ASCII characters"))
+		return
+	}
+	_, who := callerOf(c)
+	if who.anonymous || asksForStream(c) {
 		return
 	}
 	ctx := c.Request.Context()
