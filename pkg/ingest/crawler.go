@@ -106,13 +106,11 @@ func (c *Crawler) page(ctx context.Context, job domain.Job, report reporter) (er
 		return err
 	}
 	defer func() { err = errors.Join(err, page.Close()) }()
-	switch {
-	case page.NotModified:
+	if page.NotModified {
 		return report.emit(ctx, report.event(domain.EventUnchanged))
-	case page.NoIndex:
-		return jobs.Permanent(fmt.Errorf("%s asks not to be indexed (noindex)", page.URL))
 	}
-	// Links go first: once the page is fetched, its job is done and the site may count as complete.
+	// Links go first: once the page is fetched, its job is done and the site may count as complete. A page that asks not
+	// to be indexed may still lead to others; one that asks not to be followed has no links here.
 	for links := page.Links; len(links) > 0; {
 		n := min(len(links), domain.MaxLinksPerEvent)
 		ev := report.event(domain.EventDiscovered)
@@ -121,6 +119,9 @@ func (c *Crawler) page(ctx context.Context, job domain.Job, report reporter) (er
 			return err
 		}
 		links = links[n:]
+	}
+	if page.NoIndex {
+		return jobs.Permanent(fmt.Errorf("%s asks not to be indexed (noindex)", page.URL))
 	}
 	original, err := c.keep(ctx, job, page)
 	if err != nil {
@@ -136,7 +137,8 @@ func (c *Crawler) page(ctx context.Context, job domain.Job, report reporter) (er
 // keep stores the page under a key that follows from the job's generation and the content.
 func (c *Crawler) keep(ctx context.Context, job domain.Job, page crawl.Page) (domain.Original, error) {
 	digest := sha256.New()
-	if _, err := io.Copy(digest, page.Body); err != nil {
+	size, err := io.Copy(digest, page.Body)
+	if err != nil {
 		return domain.Original{}, fmt.Errorf("reading the page: %w", err)
 	}
 	if _, err := page.Body.Seek(0, io.SeekStart); err != nil {
@@ -145,10 +147,10 @@ func (c *Crawler) keep(ctx context.Context, job domain.Job, page crawl.Page) (do
 	sum := hex.EncodeToString(digest.Sum(nil))
 	key := originals.PageKey(job.DatasourceID, job.Generation, sum)
 	original, err := c.Originals.Put(ctx, key, page.Body, originals.PutOptions{
-		MaxBytes: page.Body.Size(), MIMEType: page.MIMEType, Name: page.URL,
+		MaxBytes: size, MIMEType: page.MIMEType, Name: page.URL,
 	})
 	if errors.Is(err, originals.ErrExists) {
-		return domain.Original{Key: key, SHA256: sum, Size: page.Body.Size(), MIMEType: page.MIMEType, Name: page.URL}, nil
+		return domain.Original{Key: key, SHA256: sum, Size: size, MIMEType: page.MIMEType, Name: page.URL}, nil
 	}
 	if err != nil {
 		return domain.Original{}, fmt.Errorf("storing the page: %w", err)

@@ -117,7 +117,8 @@ func (i *Ingestor) document(ctx context.Context, job domain.Job) (*domain.Docume
 	var final *extract.Error
 	switch {
 	case errors.As(err, &final):
-		return nil, jobs.Permanent(err)
+		// People read the message; the cause may be a parser's stack.
+		return nil, jobs.Permanent(&domain.Error{Code: domain.CodeUnsupported, Message: final.Message, Err: err})
 	case err != nil:
 		return nil, fmt.Errorf("extracting text: %w", err)
 	}
@@ -142,7 +143,7 @@ func (i *Ingestor) write(ctx context.Context, job domain.Job, embedder embed.Emb
 		}
 		vectors, err := embedder.Embed(ctx, texts, embed.Passage)
 		if err != nil {
-			return 0, fmt.Errorf("embedding chunks %d to %d: %w", done, done+len(batch)-1, err)
+			return 0, refused(fmt.Errorf("embedding chunks %d to %d: %w", done, done+len(batch)-1, err))
 		}
 		model := embedder.Model() // a server's model tells its dimensions with its first answer
 		space := index.Space{DatastoreID: job.DatastoreID, Model: model.ID, Dimensions: model.Dimensions}
@@ -150,12 +151,29 @@ func (i *Ingestor) write(ctx context.Context, job domain.Job, embedder embed.Emb
 		for n, c := range batch {
 			rows[n] = row(job, c, vectors[n])
 		}
-		if err := i.Index.Write(ctx, space, rows); err != nil {
+		err = i.Index.Write(ctx, space, rows)
+		switch {
+		case errors.Is(err, index.ErrInvalid):
+			return 0, jobs.Permanent(fmt.Errorf("writing chunks %d to %d: %w", done, done+len(batch)-1, err))
+		case err != nil:
 			return 0, fmt.Errorf("writing chunks %d to %d: %w", done, done+len(batch)-1, err)
 		}
 		done += len(batch)
 	}
 	return bytes, nil
+}
+
+// refused turns a model's kinds of error into those of the job stream.
+func refused(err error) error {
+	var e *embed.Error
+	switch {
+	case !errors.As(err, &e):
+		return err
+	case e.Kind == embed.Permanent:
+		return jobs.Permanent(err)
+	default:
+		return jobs.RetryAfter(e.RetryAfter, err)
+	}
 }
 
 // embeddedText is what the vector is made of: title and headings place a chunk that does not name its subject.

@@ -2,10 +2,12 @@ package ingest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/jobs"
 )
 
 // reporter sends the events of one run of a job.
@@ -29,7 +31,11 @@ func (r reporter) event(t domain.EventType) domain.Event {
 }
 
 func (r reporter) emit(ctx context.Context, ev domain.Event) error {
-	if err := r.events.Emit(ctx, ev); err != nil {
+	err := r.events.Emit(ctx, ev)
+	switch {
+	case errors.Is(err, jobs.ErrTooLarge), errors.Is(err, jobs.ErrInvalid): // and always will be
+		return jobs.Permanent(fmt.Errorf("reporting %s: %w", ev.Type, err))
+	case err != nil:
 		return fmt.Errorf("reporting %s: %w", ev.Type, err)
 	}
 	return nil

@@ -225,8 +225,7 @@ func (d *delivery) end(ctx context.Context, runErr error) (Result, error) {
 	if runErr == nil {
 		return d.finish(ctx, Done, nil)
 	}
-	var permanent *permanentError
-	isPermanent := errors.As(runErr, &permanent) && !errors.Is(runErr, context.Canceled)
+	isPermanent := IsPermanent(runErr) && !errors.Is(runErr, context.Canceled)
 	if !isPermanent && d.stopped() {
 		return d.handBack(ctx, runErr)
 	}

@@ -33,6 +33,12 @@ func Permanent(err error) error {
 	return &permanentError{err: err}
 }
 
+// IsPermanent reports whether retrying cannot mend err, as Permanent has marked it or what it wraps.
+func IsPermanent(err error) bool {
+	var p *permanentError
+	return errors.As(err, &p)
+}
+
 // RetryAfter marks an error that passes by itself, not before d has gone by: a rate limit, a server that names its
 // own delay. The job waits for d or for its usual growing delay, whichever is longer. A nil err gives nil.
 func RetryAfter(d time.Duration, err error) error {

@@ -1,0 +1,284 @@
+package ingest
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sluice/sluice/pkg/crawl"
+	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/jobs"
+	"github.com/sluice/sluice/pkg/originals"
+)
+
+// pageSHA256 is the digest of the page that newWeb serves.
+const pageSHA256 = "ad758a95442fd97e623cb31b3863c3dd88acbcfbc081f581dd52d1cff0eb22fb"
+
+func links(n int) []domain.Link {
+	out := make([]domain.Link, n)
+	for i := range out {
+		out[i] = domain.Link{URL: fmt.Sprintf("https://pumps.example/%d", i), Depth: 1}
+	}
+	return out
+}
+
+func TestCrawlerKeepsAPageAndReportsIt(t *testing.T) {
+	t.Parallel()
+	w := newWeb(crawl.Page{URL: "https://pumps.example/b", Title: "Pumps", ETag: `"2"`, LastModified: "today", MIMEType: "text/html"})
+	served, asked := w.fetch, crawl.PageRequest{}
+	w.fetch = func(r crawl.PageRequest) (crawl.Page, error) {
+		asked = r
+		return served(r)
+	}
+	if err := w.handle(t, crawlJob()); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(crawl.PageRequest{URL: "https://pumps.example/a", ETag: `"1"`, LastModified: "yesterday"}, asked); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{originals.PageKey("page", 7, pageSHA256)}, w.kept); diff != "" {
+		t.Errorf("keys (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]domain.EventType{domain.EventRunning, domain.EventFetched}, w.log.types()); diff != "" {
+		t.Error(diff)
+	}
+	want := &domain.Fetched{
+		Original: domain.Original{
+			Key: originals.PageKey("page", 7, pageSHA256), SHA256: "of <p>Pumps", Size: 8, MIMEType: "text/html", Name: "https://pumps.example/b",
+		},
+		URL: "https://pumps.example/b", Title: "Pumps", ETag: `"2"`, LastModified: "today",
+	}
+	if diff := cmp.Diff(want, w.log.last(t, domain.EventFetched).Fetched); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestCrawlerReportsTheSamePageWhenAJobComesAgain(t *testing.T) {
+	t.Parallel()
+	w := newWeb(crawl.Page{URL: "https://pumps.example/a", MIMEType: "text/html"})
+	if err := w.handle(t, crawlJob()); err != nil {
+		t.Fatal(err)
+	}
+	first := w.log.last(t, domain.EventFetched).Fetched.Original
+	w.put = func(string, []byte, originals.PutOptions) (domain.Original, error) {
+		return domain.Original{}, originals.ErrExists
+	}
+	if err := w.handle(t, crawlJob()); err != nil {
+		t.Fatal(err)
+	}
+	again := w.log.last(t, domain.EventFetched).Fetched.Original
+	first.SHA256 = pageSHA256 // the double's own is another
+	if diff := cmp.Diff(first, again); diff != "" {
+		t.Error(diff)
+	}
+	later := crawlJob()
+	later.Generation++
+	if err := w.handle(t, later); err != nil {
+		t.Fatal(err)
+	}
+	if w.kept[0] != w.kept[1] || w.kept[1] == w.kept[2] {
+		t.Errorf("keys are %v, want one for each generation", w.kept)
+	}
+}
+
+func TestCrawlerReportsPages(t *testing.T) {
+	t.Parallel()
+	const running, discovered, fetched = domain.EventRunning, domain.EventDiscovered, domain.EventFetched
+	tests := map[string]struct {
+		page      crawl.Page
+		want      []domain.EventType
+		links     []int // of each discovered event
+		permanent bool
+	}{
+		"a page that has not changed is not kept": {
+			page: crawl.Page{NotModified: true}, want: []domain.EventType{running, domain.EventUnchanged},
+		},
+		"links go before the page, for the page's event may end the site's crawl": {
+			page: crawl.Page{Links: links(2)}, want: []domain.EventType{running, discovered, fetched}, links: []int{2},
+		},
+		"many links go in several events": {
+			page: crawl.Page{Links: links(2*domain.MaxLinksPerEvent + 1)}, want: []domain.EventType{running, discovered, discovered, discovered, fetched},
+			links: []int{domain.MaxLinksPerEvent, domain.MaxLinksPerEvent, 1},
+		},
+		"a page that asks not to be indexed is not, but its links are taken": {
+			page: crawl.Page{NoIndex: true, Links: links(1), URL: "https://pumps.example/a"},
+			want: []domain.EventType{running, discovered}, links: []int{1}, permanent: true,
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWeb(test.page)
+			err := w.handle(t, crawlJob())
+			if jobs.IsPermanent(err) != test.permanent || (err != nil) != test.permanent {
+				t.Fatalf("err = %v", err)
+			}
+			if diff := cmp.Diff(test.want, w.log.types()); diff != "" {
+				t.Error(diff)
+			}
+			var groups []int
+			var all []domain.Link
+			for _, ev := range w.log.events {
+				if ev.Type == discovered {
+					groups, all = append(groups, len(ev.Links)), append(all, ev.Links...)
+				}
+			}
+			if diff := cmp.Diff(test.links, groups); diff != "" {
+				t.Error(diff)
+			}
+			if diff := cmp.Diff(test.page.Links, all); diff != "" {
+				t.Error(diff)
+			}
+			if kept := len(w.kept) > 0; kept != (test.want[len(test.want)-1] == fetched) {
+				t.Errorf("kept %v", w.kept)
+			}
+		})
+	}
+}
+
+func TestCrawlerAsksForLinksOnlyWhereTheyAreFollowed(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		site *domain.SiteScope
+		want bool
+	}{
+		"a page of its own":                      {},
+		"a page of a site with a sitemap":        {site: &domain.SiteScope{MaxDepth: 5}},
+		"a page of a site found by links":        {site: &domain.SiteScope{MaxDepth: 5, Follow: true}, want: true},
+		"a page as deep as the site may be read": {site: &domain.SiteScope{MaxDepth: 2, Follow: true}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w, job := newWeb(crawl.Page{}), crawlJob()
+			job.Crawl.Site, job.Crawl.Depth = test.site, 2
+			served := w.fetch
+			w.fetch = func(r crawl.PageRequest) (crawl.Page, error) {
+				if r.WantLinks != test.want || r.Scope != test.site || r.Depth != 2 {
+					t.Errorf("asked with %+v", r)
+				}
+				return served(r)
+			}
+			if err := w.handle(t, job); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
+
+func TestCrawlerReportsASite(t *testing.T) {
+	t.Parallel()
+	type group struct {
+		Links  int
+		Follow bool
+	}
+	tests := map[string]struct {
+		groups []int
+		found  crawl.Discovery
+		want   []group
+	}{
+		"pages of a sitemap are not asked for links": {
+			groups: []int{200, 200, 3}, want: []group{{200, false}, {200, false}, {3, false}},
+		},
+		"the root of a site without a sitemap says that links are followed": {
+			groups: []int{1}, found: crawl.Discovery{Follow: true}, want: []group{{1, true}},
+		},
+		"a site without pages ends all the same": {},
+		"sitemaps that could not be read are told": {
+			groups: []int{1}, found: crawl.Discovery{Problems: []string{"b.xml is broken"}}, want: []group{{1, false}},
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := &web{discover: func(_ domain.CrawlSpec, emit func([]domain.Link) error) (crawl.Discovery, error) {
+				for _, n := range test.groups {
+					if err := emit(links(n)); err != nil {
+						return crawl.Discovery{}, err
+					}
+				}
+				return test.found, nil
+			}}
+			job := crawlJob()
+			job.Type = domain.TypeWebSite
+			if err := w.handle(t, job); err != nil {
+				t.Fatal(err)
+			}
+			if w.log.events[0].Progress.Stage != "discovering" {
+				t.Errorf("the first event is %+v", w.log.events[0])
+			}
+			var got []group
+			for _, ev := range w.log.events {
+				if ev.Type == domain.EventDiscovered {
+					got = append(got, group{len(ev.Links), ev.Follow})
+				}
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Error(diff)
+			}
+			if diff := cmp.Diff(test.found.Problems, w.log.last(t, domain.EventSynched).Warnings); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestCrawlerDoesNotReportTheEndOfADiscoveryThatFailed(t *testing.T) {
+	t.Parallel()
+	w := &web{discover: func(_ domain.CrawlSpec, emit func([]domain.Link) error) (crawl.Discovery, error) {
+		return crawl.Discovery{}, errors.Join(emit(links(1)), &crawl.Error{Message: "the sitemap cannot be had"})
+	}}
+	job := crawlJob()
+	job.Type = domain.TypeWebSite
+	if err := w.handle(t, job); err == nil || jobs.IsPermanent(err) {
+		t.Fatalf("err = %v", err)
+	}
+	if diff := cmp.Diff([]domain.EventType{domain.EventRunning}, w.log.types()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestCrawlerTellsWhatRetryingCanMend(t *testing.T) {
+	t.Parallel()
+	gone := &crawl.Error{Permanent: true, Message: "https://pumps.example/a does not exist"}
+	limited := &crawl.Error{RetryAfter: time.Minute, Message: "too many requests"}
+	turn := &crawl.Error{Deferred: true, RetryAfter: time.Second, Message: "the host is being asked by others"}
+	for name, test := range map[string]struct{ cause, want error }{
+		"a page that is gone is final":                    {gone, jobs.Permanent(gone)},
+		"a server that asks to wait is asked no sooner":   {limited, jobs.RetryAfter(time.Minute, limited)},
+		"a host whose turn has not come costs no attempt": {turn, jobs.Later(time.Second, turn)},
+		"what is not about the page comes again as usual": {errDown, errDown},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := &web{fetch: func(crawl.PageRequest) (crawl.Page, error) { return crawl.Page{}, test.cause }}
+			if err := w.handle(t, crawlJob()); !reflect.DeepEqual(err, test.want) {
+				t.Errorf("err = %#v, want %#v", err, test.want)
+			}
+		})
+	}
+	t.Run("a job without an address is final", func(t *testing.T) {
+		t.Parallel()
+		job := crawlJob()
+		job.Crawl = nil
+		w := &web{}
+		if err := w.handle(t, job); !jobs.IsPermanent(err) || len(w.log.events) != 0 {
+			t.Errorf("err = %v, events %v", err, w.log.types())
+		}
+	})
+	t.Run("a store of originals that is down passes, and the page is not reported", func(t *testing.T) {
+		t.Parallel()
+		w := newWeb(crawl.Page{})
+		w.put = func(string, []byte, originals.PutOptions) (domain.Original, error) { return domain.Original{}, errDown }
+		err := w.handle(t, crawlJob())
+		if !errors.Is(err, errDown) || jobs.IsPermanent(err) || !strings.Contains(err.Error(), "storing the page") {
+			t.Errorf("err = %v", err)
+		}
+		w.log.last(t, domain.EventRunning)
+	})
+}

@@ -1,0 +1,192 @@
+package ingest
+
+import (
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/sluice/sluice/pkg/crawl"
+	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/embed"
+	"github.com/sluice/sluice/pkg/extract"
+	"github.com/sluice/sluice/pkg/index"
+	"github.com/sluice/sluice/pkg/originals"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var (
+	errDown = errors.New("engine is down")
+	at      = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+)
+
+func now() time.Time { return at }
+
+// log keeps the events that a worker has reported. refuse, if set, says what becomes of one instead.
+type log struct {
+	events []domain.Event
+	refuse func(domain.Event) error
+}
+
+func (l *log) Emit(_ context.Context, ev domain.Event) error {
+	if l.refuse != nil {
+		if err := l.refuse(ev); err != nil {
+			return err
+		}
+	}
+	l.events = append(l.events, ev)
+	return nil
+}
+
+// types are the events' types in order.
+func (l *log) types() []domain.EventType {
+	var out []domain.EventType
+	for _, ev := range l.events {
+		out = append(out, ev.Type)
+	}
+	return out
+}
+
+// last is the newest event, which must be of the type.
+func (l *log) last(t *testing.T, want domain.EventType) domain.Event {
+	t.Helper()
+	if len(l.events) == 0 || l.events[len(l.events)-1].Type != want {
+		t.Fatalf("the events are %v, want %s at the end", l.types(), want)
+	}
+	return l.events[len(l.events)-1]
+}
+
+// pipeline is everything an Ingestor works with, each part a function that a test may replace.
+type pipeline struct {
+	get      func(key string) (io.ReadCloser, error)
+	extract  func(extract.Request) (*domain.Document, error)
+	chunks   func(*domain.Document) ([]domain.Chunk, error)
+	embedder func(model string) (embed.Embedder, error)
+	embed    func(texts []string) ([][]float32, error)
+	write    func(index.Space, []index.Row) error
+
+	batches [][]string // texts that were embedded
+	rows    []index.Row
+	spaces  []index.Space
+	log     log
+}
+
+func (p *pipeline) Get(_ context.Context, key string) (io.ReadCloser, error) { return p.get(key) }
+func (p *pipeline) Extract(_ context.Context, r extract.Request) (*domain.Document, error) {
+	return p.extract(r)
+}
+func (p *pipeline) Chunks(d *domain.Document) ([]domain.Chunk, error) { return p.chunks(d) }
+func (p *pipeline) Embedder(model string) (embed.Embedder, error)     { return p.embedder(model) }
+func (p *pipeline) Model() embed.Model                                { return embed.Model{ID: "model-1", Dimensions: 2} }
+func (p *pipeline) Embed(_ context.Context, texts []string, purpose embed.Purpose) ([][]float32, error) {
+	if purpose != embed.Passage {
+		return nil, errors.New("content is embedded as a query")
+	}
+	p.batches = append(p.batches, slices.Clone(texts))
+	return p.embed(texts)
+}
+
+func (p *pipeline) Write(_ context.Context, space index.Space, rows []index.Row) error {
+	if err := p.write(space, rows); err != nil {
+		return err
+	}
+	p.spaces, p.rows = append(p.spaces, space), append(p.rows, rows...)
+	return nil
+}
+
+// newPipeline makes the given number of chunks of every document.
+func newPipeline(chunks int) *pipeline {
+	p := &pipeline{}
+	p.get = func(string) (io.ReadCloser, error) { return io.NopCloser(strings.NewReader("content")), nil }
+	p.extract = func(extract.Request) (*domain.Document, error) {
+		return &domain.Document{Title: "Pumps", MIMEType: "application/pdf", Warnings: []string{"page 3 has no text"}}, nil
+	}
+	p.chunks = func(*domain.Document) ([]domain.Chunk, error) {
+		out := make([]domain.Chunk, chunks)
+		for i := range out {
+			out[i] = domain.Chunk{Ordinal: i, Text: "text", Context: "Pumps"}
+		}
+		return out, nil
+	}
+	p.embedder = func(string) (embed.Embedder, error) { return p, nil }
+	p.embed = func(texts []string) ([][]float32, error) {
+		out := make([][]float32, len(texts))
+		for i := range out {
+			out[i] = []float32{1, 0}
+		}
+		return out, nil
+	}
+	p.write = func(index.Space, []index.Row) error { return nil }
+	return p
+}
+
+func (p *pipeline) handle(t *testing.T, job domain.Job) error {
+	t.Helper()
+	i := Ingestor{Originals: p, Extractor: p, Chunker: p, Embedders: p, Index: p, Events: &p.log, Now: now}
+	return i.Handle(t.Context(), job)
+}
+
+func ingestJob() domain.Job {
+	return domain.Job{
+		ID: "job", Kind: domain.JobIngest, WorkspaceID: "ws", DatastoreID: "store", DatasourceID: "src", Type: domain.TypeFile,
+		Name: "handbook", CustomID: "custom", Metadata: map[string]any{"lang": "en"}, Model: "model-1", Generation: 7,
+		Original: &domain.Original{Key: "key", Name: "handbook.pdf", MIMEType: "application/pdf"},
+	}
+}
+
+// web is a web of functions.
+type web struct {
+	fetch    func(crawl.PageRequest) (crawl.Page, error)
+	discover func(domain.CrawlSpec, func([]domain.Link) error) (crawl.Discovery, error)
+	put      func(key string, content []byte, o originals.PutOptions) (domain.Original, error)
+	kept     []string // keys
+	log      log
+}
+
+func (w *web) Fetch(_ context.Context, r crawl.PageRequest) (crawl.Page, error) { return w.fetch(r) }
+func (w *web) Discover(_ context.Context, s domain.CrawlSpec, emit func([]domain.Link) error) (crawl.Discovery, error) {
+	return w.discover(s, emit)
+}
+
+func (w *web) Put(_ context.Context, key string, r io.Reader, o originals.PutOptions) (domain.Original, error) {
+	content, err := io.ReadAll(r)
+	if err != nil {
+		return domain.Original{}, err
+	}
+	w.kept = append(w.kept, key)
+	return w.put(key, content, o)
+}
+
+// newWeb serves the page for every address.
+func newWeb(page crawl.Page) *web {
+	w := &web{}
+	w.fetch = func(crawl.PageRequest) (crawl.Page, error) {
+		if !page.NotModified {
+			page.Body = &crawl.Body{ReadSeeker: strings.NewReader("<p>Pumps")}
+		}
+		return page, nil
+	}
+	w.put = func(key string, content []byte, o originals.PutOptions) (domain.Original, error) {
+		return domain.Original{Key: key, SHA256: "of " + string(content), Size: int64(len(content)), MIMEType: o.MIMEType, Name: o.Name}, nil
+	}
+	return w
+}
+
+func (w *web) handle(t *testing.T, job domain.Job) error {
+	t.Helper()
+	c := Crawler{Web: w, Originals: w, Events: &w.log, Now: now}
+	return c.Handle(t.Context(), job)
+}
+
+func crawlJob() domain.Job {
+	return domain.Job{
+		ID: "job", Kind: domain.JobCrawl, WorkspaceID: "ws", DatastoreID: "store", DatasourceID: "page", Type: domain.TypeWebPage,
+		Generation: 7, Crawl: &domain.CrawlSpec{URL: "https://pumps.example/a", ETag: `"1"`, LastModified: "yesterday"},
+	}
+}

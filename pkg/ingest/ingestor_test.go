@@ -1,0 +1,291 @@
+package ingest
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/embed"
+	"github.com/sluice/sluice/pkg/extract"
+	"github.com/sluice/sluice/pkg/index"
+	"github.com/sluice/sluice/pkg/jobs"
+	"github.com/sluice/sluice/pkg/originals"
+)
+
+func TestIngestorReportsWhatItDoesAndEndsWithTheGeneration(t *testing.T) {
+	t.Parallel()
+	p := newPipeline(2)
+	if err := p.handle(t, ingestJob()); err != nil {
+		t.Fatal(err)
+	}
+	event := func(typ domain.EventType, change func(*domain.Event)) domain.Event {
+		ev := domain.Event{
+			Type: typ, JobID: "job", JobKind: domain.JobIngest, WorkspaceID: "ws", DatastoreID: "store", DatasourceID: "src",
+			Generation: 7, At: at,
+		}
+		change(&ev)
+		return ev
+	}
+	want := []domain.Event{
+		event(domain.EventRunning, func(ev *domain.Event) { ev.Progress = &domain.Progress{Stage: "extracting"} }),
+		event(domain.EventProgress, func(ev *domain.Event) { ev.Progress = &domain.Progress{Stage: "indexing", Total: 2} }),
+		event(domain.EventSynched, func(ev *domain.Event) {
+			ev.Chunks, ev.Bytes, ev.MIMEType, ev.Warnings = 2, 8, "application/pdf", []string{"page 3 has no text"}
+		}),
+	}
+	if diff := cmp.Diff(want, p.log.events); diff != "" {
+		t.Errorf("events (-want +got):\n%s", diff)
+	}
+	row := index.Row{
+		Key: domain.ChunkKey("src", 7, 0), DatasourceID: "src", Generation: 7, CustomID: "custom", Text: "text", Context: "Pumps",
+		Metadata: map[string]any{"lang": "en"}, Vector: []float32{1, 0},
+	}
+	second := row
+	second.Key, second.Ordinal = domain.ChunkKey("src", 7, 1), 1
+	if diff := cmp.Diff([]index.Row{row, second}, p.rows); diff != "" {
+		t.Errorf("rows (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]index.Space{{DatastoreID: "store", Model: "model-1", Dimensions: 2}}, p.spaces); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([][]string{{"Pumps\ntext", "Pumps\ntext"}}, p.batches); diff != "" {
+		t.Errorf("embedded texts (-want +got):\n%s", diff)
+	}
+}
+
+func TestIngestorWorksInBatchesAndTellsHowFarItIs(t *testing.T) {
+	t.Parallel()
+	const chunks = 2*batchRows + 1
+	p := newPipeline(chunks)
+	if err := p.handle(t, ingestJob()); err != nil {
+		t.Fatal(err)
+	}
+	var done []int64
+	for _, ev := range p.log.events {
+		if ev.Type == domain.EventProgress {
+			done = append(done, ev.Progress.Done)
+		}
+	}
+	if diff := cmp.Diff([]int64{0, batchRows, 2 * batchRows}, done); diff != "" {
+		t.Error(diff)
+	}
+	var sizes []int
+	for _, b := range p.batches {
+		sizes = append(sizes, len(b))
+	}
+	if diff := cmp.Diff([]int{batchRows, batchRows, 1}, sizes); diff != "" {
+		t.Error(diff)
+	}
+	if ev := p.log.last(t, domain.EventSynched); ev.Chunks != chunks || len(p.rows) != chunks || len(p.spaces) != 3 {
+		t.Errorf("%d rows in %d writes, %d chunks reported", len(p.rows), len(p.spaces), ev.Chunks)
+	}
+}
+
+func TestIngestorWritesTheSameRowsWhenAJobComesAgain(t *testing.T) {
+	t.Parallel()
+	p := newPipeline(batchRows + 1)
+	writes := 0
+	p.write = func(index.Space, []index.Row) error {
+		if writes++; writes == 2 {
+			return errDown
+		}
+		return nil
+	}
+	if err := p.handle(t, ingestJob()); !errors.Is(err, errDown) {
+		t.Fatalf("err = %v", err)
+	}
+	begun := p.rows
+	p.rows = nil
+	if err := p.handle(t, ingestJob()); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(begun, p.rows[:len(begun)]); diff != "" {
+		t.Error(diff)
+	}
+	if n := strings.Count(fmt.Sprint(p.log.types()), string(domain.EventSynched)); n != 1 || len(p.rows) != batchRows+1 {
+		t.Errorf("%d rows and %d ends", len(p.rows), n)
+	}
+}
+
+func TestIngestorReadsTheOriginalAsWhatItIs(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		change func(*domain.Job)
+		want   extract.Request
+	}{
+		"a file goes by its name": {
+			change: func(*domain.Job) {}, want: extract.Request{Name: "handbook.pdf", Declared: "application/pdf"},
+		},
+		"a page goes by its address": {
+			change: func(j *domain.Job) { j.Type, j.Original.Name = domain.TypeWebPage, "https://pumps.example/a" },
+			want:   extract.Request{Name: "https://pumps.example/a", Declared: "application/pdf", URL: "https://pumps.example/a"},
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p, job := newPipeline(1), ingestJob()
+			test.change(&job)
+			p.get = func(key string) (io.ReadCloser, error) { return io.NopCloser(strings.NewReader("of " + key)), nil }
+			p.extract = func(r extract.Request) (*domain.Document, error) {
+				if content, err := io.ReadAll(r.Reader); err != nil || string(content) != "of key" {
+					t.Errorf("content %q, err %v", content, err)
+				}
+				r.Reader = nil
+				if diff := cmp.Diff(test.want, r); diff != "" {
+					t.Error(diff)
+				}
+				return &domain.Document{}, nil
+			}
+			p.chunks = func(d *domain.Document) ([]domain.Chunk, error) {
+				if d.Title != "handbook" {
+					t.Errorf("a document without a title has %q, want the datasource's name", d.Title)
+				}
+				return []domain.Chunk{{Text: "text"}}, nil
+			}
+			if err := p.handle(t, job); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff([][]string{{"text"}}, p.batches); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestIngestorTellsWhatRetryingCanMend(t *testing.T) {
+	t.Parallel()
+	busy := &embed.Error{Kind: embed.Transient, RetryAfter: time.Minute}
+	tests := map[string]struct {
+		spoil     func(*pipeline, *domain.Job)
+		permanent bool
+		words     string // what people read holds this
+	}{
+		"a job without content is final": {
+			spoil: func(_ *pipeline, j *domain.Job) { j.Original = nil }, permanent: true, words: "never stored",
+		},
+		"an original that is gone is final": {
+			spoil: func(p *pipeline, _ *domain.Job) {
+				p.get = func(string) (io.ReadCloser, error) { return nil, fmt.Errorf("key: %w", originals.ErrNotFound) }
+			},
+			permanent: true, words: "upload it again",
+		},
+		"a store of originals that is down passes": {
+			spoil: func(p *pipeline, _ *domain.Job) { p.get = func(string) (io.ReadCloser, error) { return nil, errDown } },
+			words: "reading the original",
+		},
+		"a document that cannot be read is final": {
+			spoil: func(p *pipeline, _ *domain.Job) {
+				p.extract = func(extract.Request) (*domain.Document, error) {
+					return nil, &extract.Error{Kind: extract.Damaged, Message: "the file is damaged", Err: errors.New("goroutine 1 [running]")}
+				}
+			},
+			permanent: true, words: "the file is damaged",
+		},
+		"a reader that cannot be started passes": {
+			spoil: func(p *pipeline, _ *domain.Job) {
+				p.extract = func(extract.Request) (*domain.Document, error) { return nil, errDown }
+			},
+			words: "extracting text",
+		},
+		"a document that has too many chunks is final": {
+			spoil: func(p *pipeline, _ *domain.Job) {
+				p.chunks = func(*domain.Document) ([]domain.Chunk, error) {
+					return nil, domain.Errorf(domain.CodeTooLarge, "it has too many chunks")
+				}
+			},
+			permanent: true, words: "too many chunks",
+		},
+		"an empty document is final and no success": {
+			spoil: func(p *pipeline, _ *domain.Job) {
+				p.chunks = func(*domain.Document) ([]domain.Chunk, error) { return nil, nil }
+			},
+			permanent: true, words: "no text",
+		},
+		"an unknown model is final": {
+			spoil: func(p *pipeline, _ *domain.Job) {
+				p.embedder = func(string) (embed.Embedder, error) { return nil, errors.New("not configured") }
+			},
+			permanent: true, words: `"model-1" is not available here`,
+		},
+		"a model that refuses is final": {
+			spoil: func(p *pipeline, _ *domain.Job) {
+				p.embed = func([]string) ([][]float32, error) { return nil, &embed.Error{Kind: embed.Permanent, Model: "model-1"} }
+			},
+			permanent: true, words: "chunks 0 to 0",
+		},
+		"a model that is busy passes": {
+			spoil: func(p *pipeline, _ *domain.Job) { p.embed = func([]string) ([][]float32, error) { return nil, busy } },
+			words: "chunks 0 to 0",
+		},
+		"rows that the index cannot take are final": {
+			spoil: func(p *pipeline, _ *domain.Job) {
+				p.write = func(index.Space, []index.Row) error { return fmt.Errorf("row 0: %w", index.ErrInvalid) }
+			},
+			permanent: true, words: "writing chunks 0 to 0",
+		},
+		"an index that is down passes": {
+			spoil: func(p *pipeline, _ *domain.Job) { p.write = func(index.Space, []index.Row) error { return errDown } },
+			words: "writing chunks 0 to 0",
+		},
+		"an event that cannot be stored now passes": {
+			spoil: func(p *pipeline, _ *domain.Job) { p.log.refuse = func(domain.Event) error { return errDown } },
+			words: "reporting running",
+		},
+		"an event that is too large is final": {
+			spoil: func(p *pipeline, _ *domain.Job) {
+				p.log.refuse = func(ev domain.Event) error {
+					if ev.Type == domain.EventSynched {
+						return jobs.ErrTooLarge
+					}
+					return nil
+				}
+			},
+			permanent: true, words: "reporting synched",
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p, job := newPipeline(1), ingestJob()
+			test.spoil(p, &job)
+			err := p.handle(t, job)
+			if err == nil || jobs.IsPermanent(err) != test.permanent {
+				t.Fatalf("err = %v, permanent %v", err, jobs.IsPermanent(err))
+			}
+			if !strings.Contains(err.Error(), test.words) {
+				t.Errorf("the error %q does not say %q", err, test.words)
+			}
+			for _, ev := range p.log.events {
+				if ev.Type == domain.EventSynched {
+					t.Error("a job that failed was reported as synched")
+				}
+			}
+		})
+	}
+	t.Run("people read what is wrong with a document and not how its reader died", func(t *testing.T) {
+		t.Parallel()
+		p, job := newPipeline(1), ingestJob()
+		tests["a document that cannot be read is final"].spoil(p, &job)
+		var told *domain.Error
+		if err := p.handle(t, job); !errors.As(err, &told) || told.Message != "the file is damaged" {
+			t.Errorf("err = %v", err)
+		}
+	})
+	t.Run("a model that says when to come again is asked no sooner", func(t *testing.T) {
+		t.Parallel()
+		want := jobs.RetryAfter(time.Minute, fmt.Errorf("embedding chunks 0 to 0: %w", busy))
+		p := newPipeline(1)
+		p.embed = func([]string) ([][]float32, error) { return nil, busy }
+		if err := p.handle(t, ingestJob()); !reflect.DeepEqual(err, want) {
+			t.Errorf("err = %#v, want %#v", err, want)
+		}
+	})
+}
