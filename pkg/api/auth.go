@@ -24,6 +24,7 @@ const (
 	callerKey contextKey = iota
 	requestIDKey
 	pacedKey
+	headKey
 )
 
 // callerOf returns the request's own context, which unlike Gin's may outlive the handler, and who sent the request.

@@ -98,7 +98,7 @@ func trimmed(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		trim := len(r.URL.Path) > 1 && strings.HasSuffix(r.URL.Path, "/")
 		if trim || r.Method == http.MethodHead {
-			r = r.Clone(r.Context())
+			r = r.Clone(context.WithValue(r.Context(), headKey, r.Method == http.MethodHead))
 			if trim {
 				r.URL.Path = "/" + strings.Trim(r.URL.Path, "/")
 				r.URL.RawPath = ""
@@ -109,6 +109,12 @@ func trimmed(next http.Handler) http.Handler {
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// isHead reports whether the client wants the header alone, of what is served as if it were GET.
+func isHead(ctx context.Context) bool {
+	head, _ := ctx.Value(headKey).(bool)
+	return head
 }
 
 const operationKey = "sluice.operation"

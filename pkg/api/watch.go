@@ -36,8 +36,8 @@ func (s *server) WatchDatastore(ctx context.Context, r WatchDatastoreRequestObje
 // sendChanges sends the state of every datasource that has changed, until the client leaves or the watch ends.
 func (s *server) sendChanges(ctx context.Context, w http.ResponseWriter, store domain.Datastore, changed <-chan string) error {
 	events := newEventStream(w, s.opts.WriteTimeout)
-	if err := events.comment("watching"); err != nil {
-		return err
+	if err := events.comment("watching"); err != nil || isHead(ctx) {
+		return err // a client that asked for the header has it, and may send its next request
 	}
 	stop := events.keepAlive(s.opts.Heartbeat)
 	defer stop()

@@ -68,3 +68,22 @@ func TestAWatchEndsWhenThereIsNothingMoreToTell(t *testing.T) {
 		t.Errorf("%q", a.body)
 	}
 }
+
+func TestAWatchEndsAtOnceForHEAD(t *testing.T) {
+	t.Parallel()
+	s := newService(t)
+	watched := make(chan context.Context, 1)
+	s.watcher.watch = func(ctx context.Context, _ string) (<-chan string, error) {
+		watched <- ctx
+		return make(chan string), nil
+	}
+	a := s.call("HEAD", "/datastores/"+s.newDatastore()+"/events", nil).want(200)
+	if got := a.header.Get("Content-Type"); got != "text/event-stream" {
+		t.Errorf("Content-Type is %q", got)
+	}
+	select {
+	case <-(<-watched).Done():
+	case <-time.After(10 * time.Second):
+		t.Error("the watch goes on though nobody reads it")
+	}
+}
