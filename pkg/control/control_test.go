@@ -3,6 +3,7 @@ package control
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"github.com/sluice/sluice/pkg/catalog"
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/index"
+	"github.com/sluice/sluice/pkg/jobs"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -30,6 +32,7 @@ type outbox struct {
 	inFlight  int64
 	published []domain.Job
 	deferred  []string
+	ended     []domain.Event
 	wake      chan struct{}
 }
 
@@ -47,6 +50,10 @@ func (o *outbox) PublishedAll(_ context.Context, jobs []domain.Job) error {
 func (o *outbox) DeferJob(_ context.Context, job domain.Job, _ time.Time) error {
 	o.deferred = append(o.deferred, job.ID)
 	return nil
+}
+func (o *outbox) Apply(_ context.Context, ev domain.Event) (catalog.Applied, error) {
+	o.ended = append(o.ended, ev)
+	return catalog.Applied{}, nil
 }
 func (o *outbox) InFlight(context.Context) (int64, error) { return o.inFlight, nil }
 func (o *outbox) OutboxWake() <-chan struct{}             { return o.wake }
@@ -94,6 +101,47 @@ func TestDispatcherMarksWhatWasPublishedBeforeAFailure(t *testing.T) {
 	}
 	if diff := cmp.Diff([]domain.Job{{ID: "a", Generation: 7}}, o.published); diff != "" {
 		t.Error(diff)
+	}
+}
+
+func TestDispatcherPutsARefusedJobAside(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	for name, test := range map[string]struct {
+		refusal  error
+		deferred []string
+		ended    string // what people read
+	}{
+		"for a while when the stream is down": {refusal: errDown, deferred: []string{"a"}},
+		"for good when the job is too large": {
+			refusal: fmt.Errorf("publishing: %w", jobs.ErrTooLarge),
+			ended:   "It cannot be queued: name, metadata and patterns together take more than 256 KiB. Shorten them.",
+		},
+		"for good when the job is not valid": {refusal: jobs.ErrInvalid, ended: "It cannot be queued: its job is not valid."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := &outbox{jobs: []domain.Job{{ID: "a", Kind: domain.JobCrawl, DatastoreID: "store", DatasourceID: "src"}}}
+			d := Dispatcher{
+				Outbox: o, Window: 3, Log: quiet, Now: func() time.Time { return now },
+				Jobs: publish(func(domain.Job) (uint64, error) { return 0, test.refusal }),
+			}
+			if _, err := d.round(t.Context()); !errors.Is(err, test.refusal) {
+				t.Fatalf("err = %v", err)
+			}
+			var ended []domain.Event
+			if test.ended != "" {
+				ended = []domain.Event{{
+					Type: domain.EventError, JobID: "a", JobKind: domain.JobCrawl, DatastoreID: "store", DatasourceID: "src", At: now, Error: test.ended,
+				}}
+			}
+			if diff := cmp.Diff(ended, o.ended); diff != "" {
+				t.Error(diff)
+			}
+			if diff := cmp.Diff(test.deferred, o.deferred); diff != "" {
+				t.Error(diff)
+			}
+		})
 	}
 }
 

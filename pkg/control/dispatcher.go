@@ -2,11 +2,14 @@ package control
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
 
+	"github.com/sluice/sluice/pkg/catalog"
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/jobs"
 )
 
 // Outbox is where accepted jobs wait. Wake fires when a job has come in or a place in the window has become free.
@@ -14,6 +17,7 @@ type Outbox interface {
 	Outbox(ctx context.Context, limit int) ([]domain.Job, error) // fair by workspace, fresh before replays
 	PublishedAll(ctx context.Context, jobs []domain.Job) error   // Generation is set
 	DeferJob(ctx context.Context, job domain.Job, until time.Time) error
+	Apply(ctx context.Context, ev domain.Event) (catalog.Applied, error)
 	InFlight(ctx context.Context) (int64, error)
 	OutboxWake() <-chan struct{}
 }
@@ -57,27 +61,47 @@ func (d *Dispatcher) round(ctx context.Context) (more bool, err error) {
 	if free <= 0 {
 		return false, nil
 	}
-	jobs, err := d.Outbox.Outbox(ctx, int(free))
+	due, err := d.Outbox.Outbox(ctx, int(free))
 	if err != nil {
 		return false, fmt.Errorf("reading the outbox: %w", err)
 	}
 	// A crash between publishing and marking publishes again under the same id, which the stream recognises.
-	published := jobs[:0:0]
-	for _, job := range jobs {
+	published := due[:0:0]
+	for _, job := range due {
 		generation, err := d.Jobs.Publish(ctx, job)
 		if err != nil {
 			if markErr := d.mark(ctx, published); markErr != nil {
 				d.Log.Warn("marking published jobs", "error", markErr)
 			}
-			if deferErr := d.Outbox.DeferJob(ctx, job, d.Now().Add(refusedDelay)); deferErr != nil {
-				d.Log.Warn("deferring a refused job", "error", deferErr)
+			if refuseErr := d.refused(ctx, job, err); refuseErr != nil {
+				d.Log.Warn("putting a refused job aside", "error", refuseErr)
 			}
 			return false, fmt.Errorf("publishing job %s: %w", job.ID, err)
 		}
 		job.Generation = generation
 		published = append(published, job)
 	}
-	return int64(len(jobs)) == free, d.mark(ctx, published)
+	return int64(len(due)) == free, d.mark(ctx, published)
+}
+
+// refused keeps a job that was not published from standing in the way of others: for a while, or, when the stream will
+// never take it, for good.
+func (d *Dispatcher) refused(ctx context.Context, job domain.Job, cause error) error {
+	if !errors.Is(cause, jobs.ErrTooLarge) && !errors.Is(cause, jobs.ErrInvalid) {
+		return d.Outbox.DeferJob(ctx, job, d.Now().Add(refusedDelay))
+	}
+	words := "It cannot be queued: its job is not valid."
+	if errors.Is(cause, jobs.ErrTooLarge) {
+		words = fmt.Sprintf("It cannot be queued: name, metadata and patterns together take more than %d KiB. Shorten them.", jobs.MaxJobBytes>>10)
+	}
+	_, err := d.Outbox.Apply(ctx, domain.Event{
+		Type: domain.EventError, JobID: job.ID, JobKind: job.Kind, WorkspaceID: job.WorkspaceID, DatastoreID: job.DatastoreID,
+		DatasourceID: job.DatasourceID, At: d.Now().UTC(), Error: words,
+	})
+	if err == nil && d.Hub != nil {
+		d.Hub.Changed(job.DatastoreID, job.DatasourceID)
+	}
+	return err
 }
 
 func (d *Dispatcher) mark(ctx context.Context, published []domain.Job) error {

@@ -141,6 +141,9 @@ func (c *Crawler) keep(ctx context.Context, job domain.Job, page crawl.Page) (do
 	if err != nil {
 		return domain.Original{}, fmt.Errorf("reading the page: %w", err)
 	}
+	if size == 0 {
+		return domain.Original{}, jobs.Permanent(fmt.Errorf("%s is empty", page.URL))
+	}
 	if _, err := page.Body.Seek(0, io.SeekStart); err != nil {
 		return domain.Original{}, fmt.Errorf("rewinding the page: %w", err)
 	}

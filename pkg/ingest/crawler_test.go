@@ -271,6 +271,16 @@ func TestCrawlerTellsWhatRetryingCanMend(t *testing.T) {
 			t.Errorf("err = %v, events %v", err, w.log.types())
 		}
 	})
+	t.Run("an empty page is final", func(t *testing.T) {
+		t.Parallel()
+		w := newWeb(crawl.Page{})
+		w.fetch = func(crawl.PageRequest) (crawl.Page, error) {
+			return crawl.Page{URL: "https://pumps.example/a", Body: &crawl.Body{ReadSeeker: strings.NewReader("")}}, nil
+		}
+		if err := w.handle(t, crawlJob()); !jobs.IsPermanent(err) || err.Error() != "https://pumps.example/a is empty" || len(w.kept) > 0 {
+			t.Errorf("err = %v, kept %v", err, w.kept)
+		}
+	})
 	t.Run("a store of originals that is down passes, and the page is not reported", func(t *testing.T) {
 		t.Parallel()
 		w := newWeb(crawl.Page{})
