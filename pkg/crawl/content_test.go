@@ -56,6 +56,18 @@ func TestFetch_unpacks_bodies(t *testing.T) {
 	})
 }
 
+func TestFetch_takes_no_more_of_a_header_than_is_of_use(t *testing.T) {
+	t.Parallel()
+	s := serve(t, status(200, map[string]string{
+		"ETag": `"` + strings.Repeat("a", 5000) + `"`, "Last-Modified": strings.Repeat("b", 5000),
+		"Content-Type": "text/" + strings.Repeat("c", 5000),
+	}))
+	p, _, err := fetch(t, local(t), PageRequest{URL: s.URL + "/a"})
+	if err != nil || p.ETag != "" || p.LastModified != "" || len(p.MIMEType) > 300 {
+		t.Errorf("got validators of %d and %d bytes and a type of %d; %v", len(p.ETag), len(p.LastModified), len(p.MIMEType), err)
+	}
+}
+
 func gzipped(b []byte) []byte {
 	var buf bytes.Buffer
 	w := gzip.NewWriter(&buf)

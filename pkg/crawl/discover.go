@@ -184,11 +184,11 @@ func (d *discovery) search(ctx context.Context) error {
 			}
 		}
 	}
-	d.result.Scope.Follow = d.result.Found == 0
 	if d.result.Found > 0 {
-		return nil
+		// The root belongs to the site whether its sitemap lists it or not: it is what was asked for.
+		return ignoreEnough(d.entry(ctx, readBase(root.String()), root.String()))
 	}
-	d.result.Follow = true
+	d.result.Follow, d.result.Scope.Follow = true, true
 	at, err := Normalise(root.String())
 	if err != nil {
 		return permanent(root.String(), "the root address %s is not a web address", root).because(err)

@@ -290,7 +290,7 @@ func TestDiscover_reads_robots_sitemaps_first_and_then_the_usual_places(t *testi
 				}
 				return
 			}
-			if d.Follow || len(links) != 1 || links[0].URL != s.URL+"/a" {
+			if d.Follow || len(links) != 2 || links[0].URL != s.URL+"/a" || links[1].URL != s.URL+"/" {
 				t.Errorf("got %+v, %v", d, links)
 			}
 		})

@@ -82,7 +82,7 @@ func (c *Crawler) Fetch(ctx context.Context, req PageRequest) (_ Page, err error
 	}
 	p := Page{
 		NotModified: a.status == http.StatusNotModified, StatusCode: a.status, URL: a.url.String(), Body: a.body,
-		ETag: a.header.Get("ETag"), LastModified: a.header.Get("Last-Modified"),
+		ETag: validator(a.header, "ETag"), LastModified: validator(a.header, "Last-Modified"),
 	}
 	if p.NotModified {
 		// RFC 9110, section 15.4.5: validators that the 304 does not carry are still those that we sent.
@@ -96,6 +96,17 @@ func (c *Crawler) Fetch(ctx context.Context, req PageRequest) (_ Page, err error
 	}
 	reader.finish(&p, a.header)
 	return p, nil
+}
+
+// maxValidatorBytes bounds a validator: it travels with every job and event of the page.
+const maxValidatorBytes = 1 << 10
+
+// validator reads a header that conditional requests give back. One that is too long is as good as none.
+func validator(h http.Header, name string) string {
+	if v := h.Get(name); len(v) <= maxValidatorBytes {
+		return v
+	}
+	return ""
 }
 
 // checkLanding refuses a page of a site that redirects out of the site. The root itself may: the site has moved.

@@ -39,6 +39,9 @@ func isPlainMedia(media string) bool {
 	return media == "text/css" || media == "text/javascript" || media == "application/javascript"
 }
 
+// maxMediaBytes bounds a media type. RFC 6838, section 4.2: at most 127 characters on each side of the slash.
+const maxMediaBytes = 255
+
 // declaredType reads a Content-Type leniently: a broken parameter does not lose the type.
 func declaredType(header string) contentType {
 	media, params, err := mime.ParseMediaType(header)
@@ -48,6 +51,9 @@ func declaredType(header string) contentType {
 		if strings.Count(media, "/") != 1 || strings.ContainsAny(media, " ,\"<>") {
 			media = ""
 		}
+	}
+	if len(media) > maxMediaBytes {
+		media = ""
 	}
 	t := contentType{media: media}
 	if cs := params["charset"]; len(cs) <= 40 {
