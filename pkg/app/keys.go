@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -21,12 +22,12 @@ import (
 const keysUsage = `usage: api keys create [--name NAME] [--workspace ID] [--scopes read,write] [--expires 720h]
        api keys list [--workspace ID]
        api keys revoke ID [--workspace ID]
-The keys are those of the data directory SLUICE_DATA_DIR; the service may be running.`
+The keys are those of --data-dir or SLUICE_DATA_DIR; the service may be running.`
 
 // keysCommand makes, lists and revokes API keys in the catalog itself, so that it works without a key.
 func keysCommand(ctx context.Context, args, environ []string, out io.Writer) error {
 	if len(args) == 0 {
-		return usageError{fmt.Errorf("what about keys?\n%s", keysUsage)}
+		return usageError{fmt.Errorf("create, list or revoke?\n%s", keysUsage)}
 	}
 	verb, args := args[0], args[1:]
 	var id string
@@ -35,12 +36,27 @@ func keysCommand(ctx context.Context, args, environ []string, out io.Writer) err
 	}
 	flags := flag.NewFlagSet("keys", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
+	flags.Usage = func() {}
 	name := flags.String("name", "", "")
 	workspace := flags.String("workspace", DefaultWorkspace, "")
 	scopes := flags.String("scopes", "read,write", "")
 	expires := flags.Duration("expires", 0, "")
-	if err := flags.Parse(args); err != nil || flags.NArg() > 0 {
-		return usageError{fmt.Errorf("%s\n%s", strings.Join(args, " "), keysUsage)}
+	dir := flags.String("data-dir", "", "")
+	switch err := flags.Parse(args); {
+	case errors.Is(err, flag.ErrHelp), verb == "help", verb == "-h", verb == "--help":
+		fmt.Fprintln(out, keysUsage)
+		return nil
+	case err != nil:
+		return usageError{fmt.Errorf("%w\n%s", err, keysUsage)}
+	case flags.NArg() > 0:
+		return usageError{fmt.Errorf("unexpected argument %q\n%s", flags.Arg(0), keysUsage)}
+	case *expires < 0:
+		return usageError{fmt.Errorf("--expires %s: must be in the future", *expires)}
+	case verb == "revoke" && id == "":
+		return usageError{fmt.Errorf("which key? keys list shows their ids\n%s", keysUsage)}
+	}
+	if *dir != "" {
+		environ = append(environ, "SLUICE_DATA_DIR="+*dir)
 	}
 	keys, err := openCatalog(ctx, environ)
 	if err != nil {

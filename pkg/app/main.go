@@ -58,6 +58,8 @@ func run(ctx context.Context, shape Shape, args, environ []string, stdout, stder
 		command, args = args[0], args[1:]
 	}
 	switch {
+	case command == "help":
+		args = []string{"--help"}
 	case command == "version":
 		fmt.Fprintln(stdout, shape, Version())
 		return nil
@@ -66,7 +68,7 @@ func run(ctx context.Context, shape Shape, args, environ []string, stdout, stder
 	case command != "serve":
 		return usageError{fmt.Errorf("there is no command %q; see --help", command)}
 	}
-	c, err := config.Parse(args, environ, stdout)
+	c, err := config.Parse(args, environ, usage(stdout, shape))
 	if errors.Is(err, flag.ErrHelp) {
 		return err
 	}
@@ -74,6 +76,31 @@ func run(ctx context.Context, shape Shape, args, environ []string, stdout, stder
 		return usageError{err}
 	}
 	return Serve(ctx, shape, c, stdout, stderr)
+}
+
+// usage writes what the command is before the settings, when the settings are asked for.
+func usage(out io.Writer, shape Shape) io.Writer {
+	return &headed{out: out, head: map[Shape]string{
+		API: "usage: api [serve] [settings]    serve until told to stop\n" +
+			"       api keys create|list|revoke    API keys of the data directory\n" +
+			"       api version\n\nSettings, as flags or in the environment:\n",
+		Ingestor: "usage: ingestor [settings]\n\nSettings of all processes, as flags or in the environment:\n",
+		Crawler:  "usage: crawler [settings]\n\nSettings of all processes, as flags or in the environment:\n",
+	}[shape]}
+}
+
+// headed writes a head before the first write.
+type headed struct {
+	out  io.Writer
+	head string
+}
+
+func (h *headed) Write(p []byte) (int, error) {
+	if _, err := io.WriteString(h.out, h.head); err != nil {
+		return 0, err
+	}
+	h.head = ""
+	return h.out.Write(p)
 }
 
 // Serve runs a process of the shape until ctx ends.

@@ -326,7 +326,7 @@ func (s *Service) startWorkers(ctx context.Context) error {
 	})
 	s.workers.run("crawling", func(ctx context.Context) error {
 		options := options
-		options.Concurrency = s.config.CrawlConcurrency
+		options.Concurrency, options.MaxFailures = s.config.CrawlConcurrency, crawlFailures
 		return s.broker.Work(ctx, domain.JobCrawl, options, crawler.Handle)
 	})
 	s.closeLater(func() error { s.workers.stop(); return nil })
@@ -348,6 +348,10 @@ func (s *Service) Stop() error {
 // workerGrace is how long a stopping worker finishes jobs before it hands them back. Handing back costs nothing but the
 // work done so far.
 const workerGrace = time.Second
+
+// crawlFailures is how often a page is tried: for some nine minutes. Who has added it waits to see it; content that was
+// there before stays.
+const crawlFailures = 10
 
 // ackWait is how long the jobs of a killed process wait before they run again. It is short because workers and server
 // share one process here: silence means that the process is gone, not that a network is slow.

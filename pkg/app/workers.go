@@ -72,7 +72,7 @@ func (w *CrawlWorker) Start(ctx context.Context) (err error) {
 	w.workers = newGroup(ctx, w.failed)
 	w.workers.run("crawling", func(ctx context.Context) error {
 		return broker.Work(ctx, domain.JobCrawl, jobs.WorkerOptions{
-			Concurrency: w.config.CrawlConcurrency, MaxAckPending: 2 * w.config.Window, Grace: workerGrace,
+			Concurrency: w.config.CrawlConcurrency, MaxAckPending: 2 * w.config.Window, MaxFailures: crawlFailures, Grace: workerGrace,
 		}, handler.Handle)
 	})
 	w.log.Info("ready")

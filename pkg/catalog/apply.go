@@ -185,7 +185,7 @@ func (c *Catalog) settleSite(ctx context.Context, t *tx, siteID string, at time.
 	if err != nil {
 		return nil, fmt.Errorf("reading site %s: %w", siteID, err)
 	}
-	if !site.DiscoveryDone || site.place != placeNowhere || site.Status == domain.StatusError {
+	if !site.DiscoveryDone || site.place != placeNowhere {
 		return nil, nil
 	}
 	var waiting int
@@ -194,14 +194,13 @@ func (c *Catalog) settleSite(ctx context.Context, t *tx, siteID string, at time.
 		return nil, fmt.Errorf("looking for waiting pages of site %s: %w", siteID, err)
 	}
 	switch {
-	case waiting == 0 && site.Status == domain.StatusRunning:
-		site.Status, site.Progress, site.LastSynch = domain.StatusSynched, domain.Progress{}, &at
-		capped := fmt.Sprintf("The site has more pages than its limit of %d; the rest was left out.", c.pageLimit(site))
-		if site.capped && !slices.Contains(site.Warnings, capped) {
-			site.Warnings = append(site.Warnings, capped)
+	case waiting > 0 && site.Status.Terminal():
+		site.Status, site.Error, site.Progress.Stage = domain.StatusRunning, "", "crawling"
+	case waiting == 0:
+		changed, err := c.settlePages(ctx, t, &site, at)
+		if err != nil || !changed {
+			return nil, err
 		}
-	case waiting > 0 && site.Status == domain.StatusSynched:
-		site.Status, site.Progress.Stage = domain.StatusRunning, "crawling"
 	default:
 		return nil, nil
 	}
@@ -210,4 +209,23 @@ func (c *Catalog) settleSite(ctx context.Context, t *tx, siteID string, at time.
 		return nil, err
 	}
 	return &site.Datasource, nil
+}
+
+// settlePages lets the outcome of a site's pages decide the site's.
+func (c *Catalog) settlePages(ctx context.Context, t *tx, site *record, at time.Time) (changed bool, err error) {
+	var pages, failed int64
+	var cause string
+	err = t.queryRow(ctx, `SELECT COUNT(*), COALESCE(SUM(CASE WHEN status = 'error' THEN 1 ELSE 0 END), 0),
+		COALESCE(MAX(CASE WHEN status = 'error' THEN error ELSE '' END), '')
+		FROM datasources WHERE group_id = ? AND group_id <> ''`, site.ID).Scan(&pages, &failed, &cause)
+	if err != nil {
+		return false, fmt.Errorf("counting the pages of site %s: %w", site.ID, err)
+	}
+	changed = site.SettlePages(pages, failed, cause, at)
+	capped := fmt.Sprintf("The site has more pages than its limit of %d; the rest was left out.", c.pageLimit(*site))
+	if site.capped && !slices.Contains(site.Warnings, capped) {
+		site.Warnings = append(site.Warnings, capped)
+		changed = true
+	}
+	return changed, nil
 }

@@ -161,7 +161,7 @@ func Parse(args, environ []string, out io.Writer) (Config, error) {
 	case err != nil:
 		faults = append(faults, err)
 	case flags.NArg() > 0:
-		faults = append(faults, fmt.Errorf("unexpected argument %q", flags.Arg(0)))
+		faults = append(faults, fmt.Errorf("unexpected argument %q (settings are written --name=value)", flags.Arg(0)))
 	}
 	c := Config{ModelNames: map[string]string{}}
 	for _, s := range settings {

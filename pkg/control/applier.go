@@ -42,7 +42,7 @@ func (a *Applier) Run(ctx context.Context) error {
 		}
 		a.tell(ev, applied)
 		if ev.Type == domain.EventError && applied.Changed {
-			a.Log.Info("datasource ended with an error", "datasource", ev.DatasourceID, "job", ev.JobID)
+			a.Log.Info("datasource ended with an error", "datasource", ev.DatasourceID, "job", ev.JobID, "cause", ev.Error)
 		}
 		return nil
 	})

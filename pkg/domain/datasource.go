@@ -1,6 +1,11 @@
 package domain
 
-import "time"
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
 
 // DatasourceType says where a datasource's content comes from.
 type DatasourceType string
@@ -85,10 +90,13 @@ type DatasourceConfig struct {
 
 // Progress is how far a job has come. For a web_site the counts are of its pages.
 type Progress struct {
-	Stage string `json:"stage,omitempty"` // fetching, extracting, embedding, writing, discovering
+	Stage string `json:"stage,omitempty"` // fetching, fetched, extracting, indexing, discovering, crawling, StageRetrying
 	Done  int64  `json:"done"`
 	Total int64  `json:"total"`
 }
+
+// StageRetrying is the stage of a job that waits for another attempt; Datasource.Error says what went wrong last.
+const StageRetrying = "waiting to be tried again"
 
 // Original points to raw content in the store of originals.
 type Original struct {
@@ -110,4 +118,32 @@ type Filters struct {
 // Empty reports whether nothing is filtered.
 func (f Filters) Empty() bool {
 	return len(f.CustomIDs) == 0 && len(f.DatasourceIDs) == 0 && len(f.Metadata) == 0
+}
+
+// pagesFailed marks the warning that SettlePages writes, so that it can replace it.
+const pagesFailed = " pages could not be read; each says why"
+
+// SettlePages gives a site, whose discovery is done and whose pages wait for nothing, the status that follows from them:
+// error when not one page could be had, else synched, with a warning when some failed. cause is the error of one of
+// those that failed. It reports whether anything changed.
+func (d *Datasource) SettlePages(pages, failed int64, cause string, at time.Time) bool {
+	status, message := StatusSynched, ""
+	warnings := slices.DeleteFunc(slices.Clone(d.Warnings), func(w string) bool { return strings.HasSuffix(w, pagesFailed) })
+	switch {
+	case pages == 0:
+		status, message = StatusError, "The site has no pages that may be read."
+	case failed == pages:
+		status, message = StatusError, fmt.Sprintf("None of the site's %d pages could be read. One of them: %s", pages, cause)
+	case failed > 0:
+		warnings = append(warnings, fmt.Sprintf("%d of %d%s", failed, pages, pagesFailed))
+	}
+	if d.Status == status && d.Error == message && slices.Equal(d.Warnings, warnings) {
+		return false
+	}
+	d.finish(status, at)
+	d.Error, d.Warnings = message, warnings
+	if status == StatusSynched {
+		d.LastSynch = &at
+	}
+	return true
 }

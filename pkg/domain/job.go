@@ -86,7 +86,7 @@ type Event struct {
 	Bytes    int64     `json:"bytes,omitempty"`     // synched: text bytes
 	MIMEType string    `json:"mime_type,omitempty"` // synched: what the content was
 	Warnings []string  `json:"warnings,omitempty"`  // synched
-	Error    string    `json:"error,omitempty"`     // error: for people
+	Error    string    `json:"error,omitempty"`     // error, and progress of a job that is tried again: for people
 }
 
 // MaxLinksPerEvent keeps a discovered event well below the message limit.

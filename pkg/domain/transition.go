@@ -78,7 +78,7 @@ func applyProgress(d *Datasource, ev Event, current bool) Outcome {
 	if !current || d.Status.Terminal() {
 		return Outcome{}
 	}
-	d.Status = StatusRunning
+	d.Status, d.Error = StatusRunning, ev.Error
 	if ev.Progress != nil {
 		d.Progress = *ev.Progress
 	}

@@ -64,6 +64,17 @@ func TestApply(t *testing.T) {
 				equal(t, Outcome{}, out)
 			},
 		},
+		"progress of a job that is tried again says why, and the next run clears it": {
+			event: event(EventProgress, "job-2", 7, func(ev *Event) {
+				ev.Progress, ev.Error = &Progress{Stage: StageRetrying}, "connection refused"
+			}),
+			check: func(t *testing.T, d Datasource, _ Outcome) {
+				equal(t, StatusRunning, d.Status)
+				equal(t, "connection refused", d.Error)
+				Apply(&d, "model", event(EventRunning, "job-2", 7, nil))
+				equal(t, "", d.Error)
+			},
+		},
 		"the first synched activates its generation and sweeps nothing": {
 			event: event(EventSynched, "job-2", 7, func(ev *Event) { ev.Chunks, ev.Bytes = 3, 99 }),
 			check: func(t *testing.T, d Datasource, out Outcome) {

@@ -43,7 +43,7 @@ func TestWorkGivesUpAfterMaxFailures(t *testing.T) {
 		t.Errorf("dead letter is %+v", dl)
 	}
 	events := allEvents(t, b, job.DatastoreID)
-	if len(events) != 1 || events[0].Type != domain.EventError || events[0].Error != dl.Error {
+	if last := events[len(events)-1]; len(events) != 3 || last.Type != domain.EventError || last.Error != dl.Error {
 		t.Errorf("events are %+v", events)
 	}
 

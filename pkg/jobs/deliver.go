@@ -250,7 +250,7 @@ func (d *delivery) end(ctx context.Context, runErr error) (Result, error) {
 	if d.tally.Failures >= d.opts.MaxFailures {
 		return d.giveUp(ctx, d.failedTooOften())
 	}
-	return d.nak(runErr)
+	return d.nak(ctx, runErr)
 }
 
 // stopped reports whether the handler's context ended because the worker stops.
@@ -258,17 +258,29 @@ func (d *delivery) stopped() bool { return errors.Is(context.Cause(d.run), errSt
 
 // nak sends the job back to come again after its delay. The delay is ours alone: a BackOff list on the consumer
 // beside it would add to it.
-func (d *delivery) nak(runErr error) (Result, error) {
+func (d *delivery) nak(ctx context.Context, runErr error) (Result, error) {
 	delay := d.retry.delay(d.tally.Failures)
 	var asked *retryError
 	if errors.As(runErr, &asked) && asked.after > delay {
 		delay = d.retry.jitter(asked.after)
 	}
 	d.log.Debug("job failed and comes back", "job", d.job.ID, "failures", d.tally.Failures, "delay", delay, "error", runErr)
+	d.tellRetry(ctx, runErr)
 	if err := d.msg.NakWithDelay(delay); err != nil {
 		return Unsettled, errors.Join(runErr, err)
 	}
 	return Retried, runErr
+}
+
+// tellRetry lets people see why a job takes so long. It is news, not an outcome: if it cannot be stored, the job goes on
+// all the same.
+func (d *delivery) tellRetry(ctx context.Context, runErr error) {
+	ev := d.event(domain.EventProgress)
+	ev.Progress = &domain.Progress{Stage: domain.StageRetrying}
+	ev.Error = fmt.Sprintf("Attempt %d of %d failed and is tried again: %s", d.tally.Failures, d.opts.MaxFailures, messageFor(runErr))
+	if err := d.broker.Emit(ctx, ev); err != nil {
+		d.log.Debug("telling why a job is tried again", "job", d.job.ID, "error", err)
+	}
 }
 
 // postpone sends the job back to come again when its turn may have come.
@@ -355,10 +367,14 @@ func (d *delivery) buryForeign(ctx context.Context, why error) (Result, error) {
 
 // report emits the error event that ends a job.
 func (d *delivery) report(ctx context.Context, text string) error {
-	ev := domain.Event{
-		Type: domain.EventError, JobID: d.job.ID, JobKind: d.job.Kind, WorkspaceID: d.job.WorkspaceID,
-		DatastoreID: d.job.DatastoreID, DatasourceID: d.job.DatasourceID, Generation: d.job.Generation,
-		At: d.broker.now(), Error: text,
-	}
+	ev := d.event(domain.EventError)
+	ev.Error = text
 	return persist(ctx, func() error { return d.broker.Emit(ctx, ev) })
+}
+
+func (d *delivery) event(t domain.EventType) domain.Event {
+	return domain.Event{
+		Type: t, JobID: d.job.ID, JobKind: d.job.Kind, WorkspaceID: d.job.WorkspaceID,
+		DatastoreID: d.job.DatastoreID, DatasourceID: d.job.DatasourceID, Generation: d.job.Generation, At: d.broker.now(),
+	}
 }

@@ -161,8 +161,14 @@ func TestWorkRetriesUntilItSucceeds(t *testing.T) {
 			t.Errorf("outcome of run %d is %+v, want %s", want, out, wantResult)
 		}
 	}
-	if events := allEvents(t, b, job.DatastoreID); len(events) != 0 {
-		t.Errorf("a job that succeeded in the end made events: %+v", events)
+	events := allEvents(t, b, job.DatastoreID)
+	if len(events) != 3 {
+		t.Fatalf("three failed attempts made %d events: %+v", len(events), events)
+	}
+	for i, ev := range events {
+		if want := fmt.Sprintf("Attempt %d of 25 failed", i+1); ev.Type != domain.EventProgress || !strings.Contains(ev.Error, want) {
+			t.Errorf("event %d is %+v, want progress that says %q", i, ev, want)
+		}
 	}
 }
 

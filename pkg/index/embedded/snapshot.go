@@ -108,19 +108,16 @@ func (s *snapshot) next() *snapshot {
 	return &n
 }
 
-// languages lists those of the live rows, the most common first; at most five.
+// languages lists those of the live rows, the most common first. None is left out, however rare: a word of a query must
+// find the document that holds it, and that document was stemmed by its own language.
 func (s *snapshot) languages() []analysis.Language {
-	langs := slices.SortedFunc(maps.Keys(s.langs), func(a, b analysis.Language) int {
+	return slices.SortedFunc(maps.Keys(s.langs), func(a, b analysis.Language) int {
 		if s.langs[a] != s.langs[b] {
 			return int(s.langs[b] - s.langs[a])
 		}
 		return cmp.Compare(a, b)
 	})
-	return langs[:min(len(langs), maxLanguages)]
 }
-
-// maxLanguages is in how many languages of its documents a query is stemmed.
-const maxLanguages = 5
 
 // loadSnapshot reads the committed state, without the vector files.
 func loadSnapshot(ctx context.Context, db *sql.DB) (*snapshot, error) {

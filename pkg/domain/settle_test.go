@@ -1,0 +1,43 @@
+package domain
+
+import "testing"
+
+func TestSettlePages(t *testing.T) {
+	t.Parallel()
+	site := func() Datasource {
+		return Datasource{Type: TypeWebSite, Status: StatusRunning, Progress: Progress{Stage: "crawling"}, Warnings: []string{"2 addresses left out"}}
+	}
+	t.Run("all pages read", func(t *testing.T) {
+		t.Parallel()
+		d := site()
+		equal(t, true, d.SettlePages(4, 0, "", at))
+		equal(t, StatusSynched, d.Status)
+		equal(t, at, *d.LastSynch)
+		equal(t, []string{"2 addresses left out"}, d.Warnings)
+		equal(t, false, d.SettlePages(4, 0, "", at))
+	})
+	t.Run("some pages failed, later fewer, then none", func(t *testing.T) {
+		t.Parallel()
+		d := site()
+		d.SettlePages(4, 2, "404", at)
+		equal(t, StatusSynched, d.Status)
+		equal(t, []string{"2 addresses left out", "2 of 4 pages could not be read; each says why"}, d.Warnings)
+		d.SettlePages(4, 1, "404", at)
+		equal(t, []string{"2 addresses left out", "1 of 4 pages could not be read; each says why"}, d.Warnings)
+		d.SettlePages(4, 0, "", at)
+		equal(t, []string{"2 addresses left out"}, d.Warnings)
+	})
+	t.Run("no page could be read", func(t *testing.T) {
+		t.Parallel()
+		d := site()
+		d.SettlePages(1, 1, "http://x/ does not exist", at)
+		equal(t, StatusError, d.Status)
+		equal(t, "None of the site's 1 pages could be read. One of them: http://x/ does not exist", d.Error)
+	})
+	t.Run("there are no pages", func(t *testing.T) {
+		t.Parallel()
+		d := site()
+		d.SettlePages(0, 0, "", at)
+		equal(t, StatusError, d.Status)
+	})
+}
