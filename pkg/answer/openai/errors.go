@@ -120,12 +120,12 @@ func (p *Provider) redacted(err error) error {
 	var status *sdk.Error
 	if errors.As(err, &status) {
 		text += ": " + status.Message
-		if len(text) > 1000 {
-			text = strings.ToValidUTF8(text[:1000], "") + "…"
-		}
 	}
-	if p.opts.APIKey != "" {
+	if p.opts.APIKey != "" { // before the text is cut, which could leave half a key
 		text = strings.ReplaceAll(text, p.opts.APIKey, "[key]")
+	}
+	if len(text) > 1000 {
+		text = strings.ToValidUTF8(text[:1000], "") + "…"
 	}
 	return errors.New(text)
 }
