@@ -1,13 +1,9 @@
 package extract
 
 import (
-	"bytes"
-	"net/url"
 	"regexp"
 	"strings"
 
-	"github.com/go-shiori/go-readability"
-	"github.com/markusmobius/go-trafilatura"
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
 )
@@ -16,6 +12,10 @@ const (
 	maxArticleBytes = 4 << 20 // larger pages skip the extractors of main content, whose time grows faster than size
 	maxArticleNodes = 60_000
 	maxPageNodes    = 2_000_000
+
+	// minArticleText is the bytes of visible text below which a page is read whole: extractors of main content take
+	// little text for a failure and fall back on guesses that lose structure, and there is little to leave out.
+	minArticleText = 1000
 )
 
 // html reads a page: its main content where one can be told from navigation and boilerplate, else all its text.
@@ -38,14 +38,14 @@ func (p *parser) html() error {
 		return fail(TooLarge, "the page has more than %d elements", maxPageNodes)
 	}
 	content, route := doc, "all"
-	if nodes <= maxArticleNodes && len(page) <= maxArticleBytes {
+	if visible >= minArticleText && nodes <= maxArticleNodes && len(page) <= maxArticleBytes {
 		if n, r := p.mainContent(doc, page, visible); n != nil {
 			content, route = n, r
 		}
 	}
 	p.doc.Route = "html/" + route + "/" + enc
 	setAtoms(content)
-	w := &htmlWalker{p: p, skipChrome: route == "all"}
+	w := &htmlWalker{p: p, skipChrome: route == "all" && visible > 0}
 	return w.run(content)
 }
 
@@ -92,49 +92,6 @@ func (p *parser) pageMetadata(doc *html.Node) {
 			return
 		}
 	}
-}
-
-// mainContent asks go-trafilatura, then go-readability, and distrusts either when it kept little of what the page
-// shows. It returns nil when neither found the content.
-func (p *parser) mainContent(doc *html.Node, page string, visible int) (*html.Node, string) {
-	enough := func(n *html.Node) bool {
-		if n == nil {
-			return false
-		}
-		kept := len(strings.TrimSpace(nodeText(n)))
-		return kept >= 200 && kept*8 >= visible || kept*3 >= visible && kept > 0
-	}
-	base, err := url.Parse(p.src.URL)
-	if err != nil || p.src.URL == "" {
-		base = nil
-	}
-	var best *html.Node
-	result, err := trafilatura.ExtractDocument(doc, trafilatura.Options{
-		OriginalURL: base, EnableFallback: true, ExcludeComments: true,
-		HtmlDateMode: trafilatura.Disabled,
-	})
-	if err == nil && result != nil {
-		if enough(result.ContentNode) {
-			return result.ContentNode, "trafilatura"
-		}
-		best = result.ContentNode
-	}
-	if base == nil {
-		base = &url.URL{Scheme: "http", Host: "localhost"}
-	}
-	article, err := readability.FromReader(bytes.NewReader([]byte(page)), base)
-	if err == nil && article.Node != nil {
-		if enough(article.Node) {
-			return article.Node, "readability"
-		}
-		if best == nil {
-			best = article.Node
-		}
-	}
-	if best != nil && len(nodeText(best)) >= 1500 {
-		return best, "trafilatura" // long enough to be an article on a page with much around it
-	}
-	return nil, ""
 }
 
 // setAtoms fills in what extractors leave out of the nodes they make.

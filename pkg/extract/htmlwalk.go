@@ -13,7 +13,7 @@ import (
 // recursion is safe.
 type htmlWalker struct {
 	p          *parser
-	skipChrome bool // leave out navigation, headers, footers and forms
+	skipChrome bool // leave out what surrounds the content: see chrome
 	buf        strings.Builder
 	list       int   // nesting of lists
 	ordinals   []int // items so far of each open list
@@ -220,7 +220,7 @@ func chrome(n *html.Node) bool {
 	switch n.DataAtom {
 	case atom.Nav, atom.Footer, atom.Button:
 		return true
-	case atom.Header:
+	case atom.Header, atom.Aside:
 		return enclosing(n, atom.Main) == nil && enclosing(n, atom.Article) == nil
 	}
 	switch attr(n, "role") {

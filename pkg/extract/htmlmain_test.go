@@ -1,0 +1,129 @@
+package extract
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/net/html"
+
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// TestSmallPagesKeepTheirStructure reads pages of little text, which extractors of main content take for failures.
+func TestSmallPagesKeepTheirStructure(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		page string
+		want []domain.Block
+	}{
+		"a heading and a paragraph are told apart and told once": {
+			`<html><head><title>Team page</title></head><body><h1>Team</h1><p>The head mechanic is Olivia Penhaligon.</p></body></html>`,
+			[]domain.Block{
+				{Kind: domain.BlockHeading, Level: 1, Text: "Team"},
+				{Kind: domain.BlockParagraph, Text: "The head mechanic is Olivia Penhaligon."},
+			},
+		},
+		"a table keeps its cells and a list its items": {
+			`<h1>Price list</h1><table><tr><th>Tool</th><th>Price</th></tr><tr><td>Spade</td><td>12 euros</td></tr></table>` +
+				`<h2>Hours</h2><ul><li>Monday</li><li>Tuesday</li></ul>`,
+			[]domain.Block{
+				{Kind: domain.BlockHeading, Level: 1, Text: "Price list"},
+				{Kind: domain.BlockTableRow, Text: "Tool\tPrice"},
+				{Kind: domain.BlockTableRow, Text: "Tool: Spade; Price: 12 euros"},
+				{Kind: domain.BlockHeading, Level: 2, Text: "Hours"},
+				{Kind: domain.BlockListItem, Level: 1, Text: "Monday"},
+				{Kind: domain.BlockListItem, Level: 1, Text: "Tuesday"},
+			},
+		},
+		"what surrounds the content is left out": {
+			`<header>Bicycle Ltd.</header><nav><a>Home</a></nav><main><aside>Bring a pump.</aside><p>We mend <b>by</b>cycles.</p></main>` +
+				`<aside>Advertisement</aside><footer>© 2020</footer><script>track()</script>`,
+			[]domain.Block{
+				{Kind: domain.BlockParagraph, Text: "Bring a pump."},
+				{Kind: domain.BlockParagraph, Text: "We mend bycycles."},
+			},
+		},
+		"a page of nothing but a header and a footer is read": {
+			`<header><h1>Closed</h1></header><footer>Back on Monday.</footer>`,
+			[]domain.Block{
+				{Kind: domain.BlockHeading, Level: 1, Text: "Closed"},
+				{Kind: domain.BlockParagraph, Text: "Back on Monday."},
+			},
+		},
+		"divisions without paragraphs do not run into each other": {
+			`<div>Opens at nine</div><div>Closes at five<br>or later</div>`,
+			[]domain.Block{
+				{Kind: domain.BlockParagraph, Text: "Opens at nine"},
+				{Kind: domain.BlockParagraph, Text: "Closes at five\nor later"},
+			},
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			doc, err := parseBytes(t, "page.html", []byte(tt.page))
+			if err != nil {
+				t.Fatalf("Parse: %v", err)
+			}
+			if diff := cmp.Diff(tt.want, doc.Blocks); diff != "" {
+				t.Errorf("blocks (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestPagesOfEveryLengthAreToldOnce grows a page past the length from which main content is looked for: each of its
+// paragraphs must be found once whatever reads it.
+func TestPagesOfEveryLengthAreToldOnce(t *testing.T) {
+	t.Parallel()
+	var page strings.Builder
+	page.WriteString("<html><body><nav><a>Home</a></nav><h1>Riverbank almanac</h1>")
+	for _, month := range []string{"January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"} {
+		page.WriteString("<h2>" + month + "</h2><p>In " + month + " the water stands at its usual height, and the keeper of the lock, who has seen " +
+			"many a year, expects the gate to stay shut until the week that follows.</p>")
+		doc, err := parseBytes(t, "page.html", []byte(page.String()))
+		if err != nil {
+			t.Fatalf("up to %s: %v", month, err)
+		}
+		text := render(doc)
+		if n := strings.Count(text, "In "+month+" the water"); n != 1 {
+			t.Errorf("up to %s (%s): its paragraph is there %d times", month, doc.Route, n)
+		}
+		if !strings.Contains(text, "[heading 2] "+month+"\n") {
+			t.Errorf("up to %s (%s): its heading is not there", month, doc.Route)
+		}
+	}
+}
+
+func TestFaithful(t *testing.T) {
+	t.Parallel()
+	const page = `<h1>Team</h1><p>The head mechanic is Olivia Penhaligon.</p><p>She mends <b>by</b>cycles.</p>`
+	tests := map[string]struct {
+		extract string
+		want    bool
+	}{
+		"a part of the page":            {`<p>The head mechanic is Olivia Penhaligon.</p>`, true},
+		"other markup of the same text": {`<p>Team</p><p>She mends bycycles.</p>`, true},
+		"text told twice":               {`<p>The head mechanic is Olivia.</p><div>The head mechanic is Olivia.</div>`, false},
+		"words glued together":          {`<p>TeamThe head mechanic is Olivia Penhaligon.She mends</p>`, false},
+	}
+	parse := func(s string) *html.Node {
+		n, err := html.Parse(strings.NewReader(s))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := faithful(parse(tt.extract), wordCounts(parse(page))); got != tt.want {
+				t.Errorf("faithful = %t, want %t", got, tt.want)
+			}
+		})
+	}
+	if faithful(nil, nil) {
+		t.Error("no extract at all is faithful")
+	}
+}
