@@ -26,6 +26,9 @@ const (
 // typeOLE is what Word, Excel and PowerPoint files before 2007 are, and encrypted ones of today.
 const typeOLE = "application/x-ole-storage"
 
+// typeRTF is markup in plain letters, which would be read as text if it were not recognised.
+const typeRTF = "application/rtf"
+
 // SupportedTypes lists the MIME types that Parse reads.
 func SupportedTypes() []string {
 	return []string{TypeCSV, TypeText, TypeMarkdown, TypePDF, TypeJSON, TypePptx, TypeDocx, TypeXlsx, TypeHTML}
@@ -85,6 +88,9 @@ func DetectType(head []byte, name, declared string) string {
 			return "application/octet-stream"
 		}
 		return sniffed
+	}
+	if looksRTF(head) {
+		return typeRTF
 	}
 	return textType(head, named)
 }
@@ -169,6 +175,12 @@ func looksBinary(head []byte) bool {
 	}
 	sniffed := http.DetectContentType(head)
 	return !strings.HasPrefix(sniffed, "text/") && sniffed != "application/octet-stream" && !utf8.Valid(head)
+}
+
+// looksRTF looks for the group that every RTF file begins with.
+func looksRTF(head []byte) bool {
+	s, found := bytes.CutPrefix(bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf")), " \t\r\n"), []byte(`{\rtf`))
+	return found && (len(s) == 0 || s[0] >= '0' && s[0] <= '9' || bytes.IndexByte([]byte(`\{} `), s[0]) >= 0)
 }
 
 func looksHTML(head []byte) bool {

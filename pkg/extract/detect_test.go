@@ -27,6 +27,9 @@ func TestDetectType(t *testing.T) {
 		"a picture is a picture whatever it is called": {"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR", "a.txt", "text/plain", "image/png"},
 		"unknown bytes are not text":                   {"\x00\x01\x02\x03\x04", "a.txt", "text/plain", "application/octet-stream"},
 		"an empty file goes by its name":               {"", "a.json", "", TypeJSON},
+		"RTF is not text":                              {`{\rtf1\ansi words}`, "a.rtf", "text/plain", typeRTF},
+		"RTF under another name is RTF":                {" {\\rtf\\ansi words}", "a.doc", "application/msword", typeRTF},
+		"a brace and a word are text":                  {`{\rtfm} is a macro`, "a.txt", "", TypeText},
 		"aliases of declared types are understood":     {"a\tb\n", "", "text/tab-separated-values", TypeCSV},
 	}
 	for name, tt := range tests {

@@ -18,14 +18,15 @@ const (
 	Resources   Kind = "resources"   // reading took too much memory or time
 )
 
-// Error is the permanent failure of one document. Message is written for the person who uploaded it.
+// Error is the permanent failure of one document. Message is one line, written for the person who uploaded it; the
+// cause holds what parsers complained of and is for logs alone.
 type Error struct {
 	Kind    Kind   `json:"kind"`
 	Message string `json:"message"`
 	Err     error  `json:"-"` // the cause, for logs; may be nil
 }
 
-// Error implements error.
+// Error implements error. It includes the cause: show people Message instead.
 func (e *Error) Error() string {
 	if e.Err != nil {
 		return e.Message + ": " + e.Err.Error()

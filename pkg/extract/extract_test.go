@@ -191,6 +191,37 @@ func TestChildrenAreRecycledAndRetired(t *testing.T) {
 	}
 }
 
+// TestPDFsWithoutContentAreRefusedEarly looks for PDFium in the cache of compiled code, where it would be after seconds.
+func TestPDFsWithoutContentAreRefusedEarly(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		data, want string
+		kind       Kind
+	}{
+		"a trailer alone": {"%PDF-1.4\ntrailer << /Root 1 0 R /Encrypt 2 0 R >>\nstartxref\n999999\n%%EOF\n",
+			"the PDF is damaged: there are no pages in it; make it anew, or send the document in another format", Damaged},
+		"a header alone": {"%PDF-1.7\n",
+			"the PDF is damaged: there are no pages in it; make it anew, or send the document in another format", Damaged},
+		"an empty page": {string(pdfOf("<< /Type /Catalog /Pages 2 0 R >>", "<< /Type /Pages /Kids [3 0 R] /Count 1 >>", "<< /Type /Page /Parent 2 0 R >>")),
+			"the file has no text: its page is empty", NoText},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cache := t.TempDir()
+			x := newTestExtractor(t, Options{Concurrency: 1, CacheDir: cache})
+			_, err := x.Extract(t.Context(), Request{Reader: strings.NewReader(tt.data), Name: "a.pdf"})
+			var refused *Error
+			if !errors.As(err, &refused) || refused.Kind != tt.kind || refused.Message != tt.want {
+				t.Errorf("error = %v, want kind %q and message %q", err, tt.kind, tt.want)
+			}
+			if files, err := os.ReadDir(cache); err != nil || len(files) > 0 {
+				t.Errorf("PDFium was started: the cache holds %d files, error %v", len(files), err)
+			}
+		})
+	}
+}
+
 func TestErrorsOfDocumentsReachTheCaller(t *testing.T) {
 	t.Parallel()
 	x := newTestExtractor(t, Options{Concurrency: 1, MaxInput: 1000})

@@ -3,6 +3,7 @@ package extract
 import (
 	"archive/zip"
 	"bytes"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -130,6 +131,60 @@ func TestHostile(t *testing.T) {
 			}
 			if err == nil && len(doc.Blocks) == 0 {
 				t.Error("there is no text")
+			}
+		})
+	}
+}
+
+// TestMessagesAreOneClearLine damages files of every kind that parsers complain of, and looks at what people read.
+func TestMessagesAreOneClearLine(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		name, data, want string
+	}{
+		"a PDF of no pages": {"a.pdf", string(pdfOf("<< /Type /Catalog /Pages 2 0 R >>", "<< /Type /Pages /Kids [2 0 R] >>")), "the PDF is damaged: there are no pages"},
+		"a PDF that no reader opens": {"a.pdf", "%PDF-1.4\n1 0 obj\n<< /Type /Catalog >>\nstream\nendstream\nendobj\ntrailer\n<< /Root 1 0 R /Encrypt 1 0 R >>\n%%EOF",
+			"the PDF is damaged: its structure cannot be read"},
+		"a docx cut short": {"a.docx", "PK\x03\x04 and no more", "the file is damaged or not a docx, pptx or xlsx file"},
+		"an RTF file":      {"a.rtf", `{\rtf1\ansi\deff0 {\fonttbl} words}`, "RTF files cannot be read; save it as docx, PDF or plain text"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := parseBytes(t, tt.name, []byte(tt.data))
+			var refused *Error
+			if !errors.As(err, &refused) {
+				t.Fatalf("error = %v, want an *Error", err)
+			}
+			if !strings.HasPrefix(refused.Message, tt.want) || strings.Contains(refused.Message, "\n") {
+				t.Errorf("message = %q, want one line that begins %q", refused.Message, tt.want)
+			}
+		})
+	}
+}
+
+func TestFilesThatAreNotWhatTheirNameSaysAreReadWithAWarning(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		name, data, want string
+	}{
+		"text named docx":      {"notes.docx", "The gate opens at nine.", "it is named a docx document and was read as plain text"},
+		"a page named PDF":     {"paper.pdf", "<html><body><p>Please log in first.</p></body></html>", "it is named a PDF and was read as an HTML page"},
+		"text named text":      {"notes.txt", "The gate opens at nine.", ""},
+		"text without a name":  {"", "The gate opens at nine.", ""},
+		"a docx named pptx":    {"a.pptx", string(zipOf(t, map[string]string{"word/document.xml": `<w:document xmlns:w="w"><w:p><w:r><w:t>kept</w:t></w:r></w:p></w:document>`}, 1)), ""},
+		"text named otherwise": {"a.conf", "gate = open", ""},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			doc, err := parseBytes(t, tt.name, []byte(tt.data))
+			if err != nil {
+				t.Fatalf("Parse: %v", err)
+			}
+			got := strings.Join(doc.Warnings, "\n")
+			if tt.want == "" && got != "" || !strings.Contains(got, tt.want) {
+				t.Errorf("warnings = %q, want %q", got, tt.want)
 			}
 		})
 	}

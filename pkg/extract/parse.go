@@ -70,6 +70,9 @@ func parse(ctx context.Context, src Source, lim Limits, emit func(domain.Block) 
 	}()
 	p := &parser{ctx: ctx, src: src, lim: lim, doc: &domain.Document{MIMEType: DetectType(head, src.Name, src.Declared)}}
 	p.out = &sink{emit: emit, left: lim.MaxText, max: lim.MaxText}
+	if w := misnamed(src.Name, p.doc.MIMEType); w != "" {
+		p.out.warn(w)
+	}
 	if err := p.run(head); err != nil {
 		return nil, err
 	}
@@ -79,6 +82,22 @@ func parse(ctx context.Context, src Source, lim Limits, emit func(domain.Block) 
 	p.doc.Title = oneLine(cleanText(p.doc.Title, domain.BlockHeading))
 	p.doc.Warnings = p.out.warnings
 	return p.doc, nil
+}
+
+// misnamed warns of a file that is called a PDF or office document and holds something else: a page that says that the
+// download failed, for example. It returns "" where name and content agree or the name promises nothing.
+func misnamed(name, found string) string {
+	named := typeByName(name)
+	if named != TypePDF && !isContainer(named) || named == found || isContainer(named) && isContainer(found) {
+		return ""
+	}
+	return fmt.Sprintf("the content is not what the file name says: it is named %s and was read as %s", formatNames[named], formatNames[found])
+}
+
+// formatNames are the formats' names for people.
+var formatNames = map[string]string{
+	TypeCSV: "CSV", TypeText: "plain text", TypeMarkdown: "Markdown", TypeHTML: "an HTML page", TypeJSON: "JSON", TypePDF: "a PDF",
+	TypeDocx: "a docx document", TypePptx: "a pptx presentation", TypeXlsx: "an xlsx workbook",
 }
 
 // parser is the state of parsing one document.
@@ -115,6 +134,9 @@ func (p *parser) run(head []byte) error {
 }
 
 func unsupported(mimeType string) *Error {
+	if mimeType == typeRTF {
+		return fail(Unsupported, "RTF files cannot be read; save it as docx, PDF or plain text")
+	}
 	return fail(Unsupported, "files of type %s cannot be read; send PDF, docx, pptx, xlsx, csv, JSON, Markdown, HTML or plain text", mimeType)
 }
 

@@ -26,6 +26,19 @@ func (p *parser) pdf() error {
 		p.doc.Route = "pdf/own"
 		return p.emitOwn(own)
 	}
+	if err := p.ctx.Err(); err != nil {
+		return err
+	}
+	if !pdftext.HasContent(data) { // starting PDFium takes seconds, and there is nothing that it could find
+		if ownErr != nil {
+			return damagedPDF("there are no pages in it", ownErr)
+		}
+		if own.letters == 0 {
+			return fail(NoText, "the file has no text: %s empty", plural(own.pages, "its page is", "its %d pages are"))
+		}
+		p.doc.Route = "pdf/own (" + own.doubt() + ", no content)"
+		return p.emitOwn(own)
+	}
 	why := "open"
 	if ownErr == nil {
 		why = own.doubt()
@@ -43,7 +56,7 @@ func (p *parser) pdf() error {
 	case err != nil && ownErr == nil && own.letters == 0:
 		return scanned(own.pages)
 	case err != nil:
-		return damaged("PDF", errors.Join(ownErr, err))
+		return damagedPDF("its structure cannot be read", errors.Join(ownErr, err))
 	case ownErr == nil && own.preferred(other):
 		p.doc.Route = "pdf/own (" + why + ", pdfium read less)"
 		return p.emitOwn(own)
@@ -52,10 +65,15 @@ func (p *parser) pdf() error {
 	return p.emitPDFium(other)
 }
 
+// damagedPDF says in one line what is wrong with the file; what its readers complained of is the cause, for logs.
+func damagedPDF(what string, cause error) *Error {
+	return &Error{Kind: Damaged, Err: cause, Message: "the PDF is damaged: " + what + "; make it anew, or send the document in another format"}
+}
+
 // scanned says why a readable PDF has no text.
 func scanned(pages int) *Error {
 	if pages == 0 {
-		return fail(Damaged, "the file is damaged: it has no pages")
+		return damagedPDF("there are no pages in it", nil)
 	}
 	return fail(NoText, "the file has no text: %s images, as a scanner makes them; it needs OCR before it can be read",
 		plural(pages, "its page is", "its %d pages are"))

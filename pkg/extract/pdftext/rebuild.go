@@ -24,6 +24,12 @@ var (
 	firstEntry   = regexp.MustCompile(`/First\s+(\d+)`)
 )
 
+// HasContent reports whether the bytes hold what pages are made of: objects, and streams, in which all that a page shows
+// and all packed objects lie. Where it is false, no reader can find text or pictures, whatever it repairs.
+func HasContent(data []byte) bool {
+	return bytes.Contains(data, []byte("stream")) && objectHead.Match(data)
+}
+
 // entry is where an object lies: at an offset, or at an index inside an object stream.
 type entry struct {
 	kind       byte // 1 offset, 2 in a stream
