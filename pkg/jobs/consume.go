@@ -16,7 +16,9 @@ import (
 
 // How the catalog's consumer is kept.
 const (
-	catalogAckWait  = 30 * time.Second
+	// catalogAckWait is how long all events wait for one that a killed process was applying. Applying takes milliseconds;
+	// one that takes longer is handed out again, which is harmless.
+	catalogAckWait  = 5 * time.Second
 	catalogRetryMin = 200 * time.Millisecond
 	catalogRetryMax = time.Minute
 	// catalogPanics is how often applying an event may panic before it is dropped: one that the program cannot bear would
