@@ -137,18 +137,22 @@ func (a *Answerer) Answer(ctx context.Context, req Request, emit func(text strin
 	if err != nil {
 		return ans, a.timedOut(outer, err)
 	}
-	d := newDelivery(prompt.Fragments, emit)
+	d, unanswered := newDelivery(prompt.Fragments, emit), false
 	if grounded && len(prompt.Fragments) == 0 {
-		err = d.write(phrasesFor(req.Query).nothing)
+		err = d.write(phrasesFor(req.Query, nil).nothing)
 	} else {
 		var done Completion
 		done, err = a.deps.Provider.Complete(ctx, prompt, d.write)
+		unanswered = done.Unanswered
 		ans.Model, ans.PromptTokens, ans.CompletionTokens = done.Model, done.PromptTokens, done.CompletionTokens
 	}
 	if err == nil {
 		err = d.finish()
 	}
-	ans.Text, ans.Sources = d.text.String(), d.sources()
+	ans.Text = d.text.String()
+	if !unanswered {
+		ans.Sources = d.sources()
+	}
 	left := d.failed != nil || outer.Err() != nil
 	if err != nil && (!left || strings.TrimSpace(ans.Text) == "") {
 		return ans, a.timedOut(outer, err)
@@ -184,6 +188,7 @@ func (a *Answerer) prepare(ctx context.Context, req Request, s session, stream b
 	if err != nil {
 		return p, false, err
 	}
+	p.NoDatastores = len(stores) == 0
 	if len(stores) > 0 {
 		found, err := a.deps.Retriever.Retrieve(ctx, retrieve.Request{
 			WorkspaceID: req.Agent.WorkspaceID,

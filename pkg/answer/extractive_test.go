@@ -12,7 +12,7 @@ import (
 func quote(t *testing.T, p Prompt) string {
 	t.Helper()
 	var out strings.Builder
-	if _, err := NewExtractive().Complete(t.Context(), p, func(s string) error { out.WriteString(s); return nil }); err != nil {
+	if _, err := NewExtractive(nil).Complete(t.Context(), p, func(s string) error { out.WriteString(s); return nil }); err != nil {
 		t.Fatal(err)
 	}
 	return out.String()
@@ -94,12 +94,12 @@ func TestExtractiveStopsWithItsReader(t *testing.T) {
 	t.Parallel()
 	p := Prompt{Question: "When does the gate open?", Fragments: docs("The gate opens at six o'clock.")}
 	gone := errors.New("gone")
-	if _, err := NewExtractive().Complete(t.Context(), p, func(string) error { return gone }); !errors.Is(err, gone) {
+	if _, err := NewExtractive(nil).Complete(t.Context(), p, func(string) error { return gone }); !errors.Is(err, gone) {
 		t.Errorf("got %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := NewExtractive().Complete(ctx, p, func(string) error { return nil }); !errors.Is(err, context.Canceled) {
+	if _, err := NewExtractive(nil).Complete(ctx, p, func(string) error { return nil }); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -1,6 +1,7 @@
 package answer
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -16,22 +17,53 @@ const (
 )
 
 // searchQuery returns what to search for. A short question that points back ("and how does it close?") finds nothing
-// by itself, so it is searched for together with the question before; any other stands alone.
+// by itself, so it is searched for together with what the question before was about; any other stands alone.
 func searchQuery(question string, history []Turn) string {
-	previous := ""
-	for _, t := range history {
-		if t.Role == domain.RoleUser {
-			previous = t.Text
-		}
-	}
-	if previous == "" || !pointsBack(question) {
+	if !pointsBack(question) {
 		return question
 	}
-	room := retrieve.MaxQueryCharacters - utf8.RuneCountInString(question) - 1
-	if runes := []rune(previous); len(runes) > room {
-		previous = string(runes[:max(room, 0)])
+	topic := ""
+	for _, t := range slices.Backward(history) {
+		if t.Role != domain.RoleUser {
+			continue
+		}
+		if topic == "" || len(namesIn(t.Text)) > 0 {
+			topic = carried(t.Text, question)
+		}
+		if !pointsBack(t.Text) || len(namesIn(t.Text)) > 0 {
+			break
+		}
 	}
-	return strings.TrimSpace(previous + " " + question)
+	room := retrieve.MaxQueryCharacters - utf8.RuneCountInString(question) - 1
+	if runes := []rune(topic); len(runes) > room {
+		topic = string(runes[:max(room, 0)])
+	}
+	return strings.TrimSpace(topic + " " + question)
+}
+
+// carried returns what a follow-up takes over from a question before. A pronoun stands for what was named there, and not
+// for what was asked about it; another name takes the old one's place. Where nothing is named, it is the whole question.
+func carried(previous, question string) string {
+	old := namesIn(previous)
+	switch {
+	case len(old) == 0:
+		return previous
+	case len(namesIn(question)) > 0:
+		kept := slices.DeleteFunc(strings.Fields(previous), func(w string) bool {
+			return slices.Contains(old, strings.TrimFunc(w, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }))
+		})
+		return strings.Join(kept, " ")
+	case hasPointer(question):
+		return strings.Join(old, " ")
+	default:
+		return previous
+	}
+}
+
+// hasPointer reports whether a question has a word that stands for something said before.
+func hasPointer(question string) bool {
+	return slices.ContainsFunc(wordsOf(question), func(w string) bool { return pointers[w] }) ||
+		slices.ContainsFunc(unspacedPointers, func(p string) bool { return strings.Contains(question, p) })
 }
 
 // pointsBack reports whether a question is short and has a word that stands for something said before, or is a mere

@@ -1,51 +1,92 @@
 package answer
 
-import "github.com/sluice/sluice/pkg/analysis"
+import (
+	"strings"
+
+	"github.com/sluice/sluice/pkg/analysis"
+	"github.com/sluice/sluice/pkg/domain"
+)
 
 // phrases are the few words that the service says by itself.
 type phrases struct {
 	quotes  string // before quotations
 	nothing string // the documents have no answer
+	empty   string // there are no documents at all
 	open    string // quotation marks
 	close   string
 }
 
 // phrasebook holds the phrases by language; English serves all others.
 var phrasebook = map[analysis.Language]phrases{
-	"en": {"In the words of the documents:", "The documents do not answer this question.", "“", "”"},
-	"de": {"Im Wortlaut der Dokumente:", "Die Dokumente beantworten diese Frage nicht.", "„", "“"},
-	"fr": {"Selon les termes mêmes des documents :", "Les documents ne répondent pas à cette question.", "« ", " »"},
-	"es": {"En palabras de los documentos:", "Los documentos no responden a esta pregunta.", "«", "»"},
-	"it": {"Con le parole dei documenti:", "I documenti non rispondono a questa domanda.", "«", "»"},
-	"pt": {"Nas palavras dos documentos:", "Os documentos não respondem a esta pergunta.", "“", "”"},
-	"nl": {"In de woorden van de documenten:", "De documenten beantwoorden deze vraag niet.", "“", "”"},
-	"ru": {"Словами документов:", "В документах нет ответа на этот вопрос.", "«", "»"},
-	"zh": {"文档原文如下：", "文档中没有这个问题的答案。", "“", "”"},
-	"ja": {"文書には次のように書かれています。", "文書の中にこの質問の答えは見つかりませんでした。", "「", "」"},
-	"ko": {"문서의 원문은 다음과 같습니다:", "문서에서 이 질문의 답을 찾을 수 없습니다.", "“", "”"},
+	"en": {"In the words of the documents:", "The documents do not answer this question.", "This agent has no documents yet.", "“", "”"},
+	"de": {"Im Wortlaut der Dokumente:", "Die Dokumente beantworten diese Frage nicht.", "Dieser Agent hat noch keine Dokumente.", "„", "“"},
+	"fr": {"Selon les termes mêmes des documents :", "Les documents ne répondent pas à cette question.", "Cet agent n'a pas encore de documents.", "« ", " »"},
+	"es": {"En palabras de los documentos:", "Los documentos no responden a esta pregunta.", "Este agente aún no tiene documentos.", "«", "»"},
+	"it": {"Con le parole dei documenti:", "I documenti non rispondono a questa domanda.", "Questo agente non ha ancora documenti.", "«", "»"},
+	"pt": {"Nas palavras dos documentos:", "Os documentos não respondem a esta pergunta.", "Este agente ainda não tem documentos.", "“", "”"},
+	"nl": {"In de woorden van de documenten:", "De documenten beantwoorden deze vraag niet.", "Deze agent heeft nog geen documenten.", "“", "”"},
+	"ru": {"Словами документов:", "В документах нет ответа на этот вопрос.", "У этого агента пока нет документов.", "«", "»"},
+	"zh": {"文档原文如下：", "文档中没有这个问题的答案。", "该智能体还没有文档。", "“", "”"},
+	"ja": {"文書には次のように書かれています。", "文書の中にこの質問の答えは見つかりませんでした。", "このエージェントにはまだ文書がありません。", "「", "」"},
+	"ko": {"문서의 원문은 다음과 같습니다:", "문서에서 이 질문의 답을 찾을 수 없습니다.", "이 에이전트에는 아직 문서가 없습니다.", "“", "”"},
 }
 
-// questionWords tell the language of a question too short for detection by its function words.
-var questionWords = map[string]analysis.Language{
-	"wann": "de", "wie": "de", "wer": "de", "wo": "de", "warum": "de", "welche": "de", "welcher": "de", "welches": "de", "wieviel": "de", "wem": "de",
-	"quand": "fr", "comment": "fr", "pourquoi": "fr", "quel": "fr", "quelle": "fr", "combien": "fr", "où": "fr", "qui": "fr",
-	"cuándo": "es", "cómo": "es", "qué": "es", "quién": "es", "dónde": "es", "cuál": "es", "cuánto": "es", "cuántos": "es",
-	"when": "en", "how": "en", "who": "en", "where": "en", "why": "en", "what": "en", "which": "en",
+// functionWords tell the language of a question too short for detection.
+var functionWords = map[analysis.Language]string{
+	"en": "when how who where why what which is are do does did can could may should must the of and to for in with my your it",
+	"de": "wann wie wer wo warum was welche welcher welches wieviel wem darf kann muss soll ich wir ist sind gibt hat haben der die das ein eine einen im mit und für nicht wird werden",
+	"fr": "quand comment pourquoi quel quelle quels quelles combien où qui est-ce puis peut peux dois est sont le les des du une et pour dans avec je nous il elle",
+	"es": "cuándo cómo qué quién dónde cuál cuánto cuántos puedo debo es son el los las una y para con hay mi se",
+	"it": "quando come perché quale quanto dove chi cosa posso devo è sono il gli una per con c'è",
+	"pt": "quando como quem onde qual quanto posso devo são uma para com há não",
+	"nl": "wanneer hoe wie waar waarom welke wat mag moet kan ik wij zijn het een van voor met",
 }
 
-// languageOf tells the language of a question.
-func languageOf(question string) analysis.Language {
-	for _, w := range wordsOf(question) {
-		if lang, ok := questionWords[w]; ok {
-			return lang
+// questionWords lists the languages of each function word.
+var questionWords = func() map[string][]analysis.Language {
+	out := make(map[string][]analysis.Language)
+	for lang, words := range functionWords {
+		for w := range strings.FieldsSeq(words) {
+			out[w] = append(out[w], lang)
 		}
 	}
-	return analysis.Detect(question)
+	return out
+}()
+
+// languageOf tells the language of a question by its function words, "" when nothing shows.
+func languageOf(question string) analysis.Language {
+	votes := make(map[analysis.Language]int)
+	for _, w := range wordsOf(question) {
+		for _, lang := range questionWords[w] {
+			votes[lang]++
+		}
+	}
+	best, second := analysis.Unknown, 0
+	for _, lang := range []analysis.Language{"en", "de", "fr", "es", "it", "pt", "nl"} {
+		switch {
+		case votes[lang] > votes[best]:
+			best, second = lang, votes[best]
+		case votes[lang] > second:
+			second = votes[lang]
+		}
+	}
+	if votes[best] > second {
+		return best
+	}
+	if detected := analysis.Detect(question); detected != analysis.English {
+		return detected
+	}
+	return best // Detect says English of what shows nothing, too
 }
 
-// phrasesFor returns the phrases of the question's language.
-func phrasesFor(question string) phrases {
-	if p, ok := phrasebook[languageOf(question)]; ok {
+// phrasesFor returns the phrases of the question's language; where the question does not show one, of the best
+// fragment's.
+func phrasesFor(question string, fragments []domain.Fragment) phrases {
+	lang := languageOf(question)
+	if lang == analysis.Unknown && len(fragments) > 0 {
+		lang = analysis.Detect(fragments[0].Text)
+	}
+	if p, ok := phrasebook[lang]; ok {
 		return p
 	}
 	return phrasebook["en"]

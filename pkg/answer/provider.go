@@ -30,6 +30,8 @@ type Prompt struct {
 	Search      string // the question as it was searched for: a follow-up has words of the question before
 	Fragments   []domain.Fragment
 	TermWeights map[string]float64
+
+	NoDatastores bool // the agent has none to answer from
 }
 
 // Turn is one message of a prompt.
@@ -52,4 +54,5 @@ type Completion struct {
 	Model            string // as the provider names it
 	PromptTokens     int64
 	CompletionTokens int64
+	Unanswered       bool // the provider knows that the documents do not answer: the answer has no sources
 }

@@ -2,8 +2,10 @@ package answer
 
 import (
 	"math"
-	"regexp"
+	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/sluice/sluice/pkg/analysis"
 	"github.com/sluice/sluice/pkg/chunk"
@@ -17,6 +19,19 @@ type sentence struct {
 	text     string
 	terms    map[string]bool
 	score    float64
+	placed   float64 // share of the question's weight in it, its heading or the prose before it
+	leans    bool    // the prose before it holds the rarest word, and neither it nor its heading does
+	held     []bool  // terms of the question in it or its heading; nil where words are not parted
+}
+
+// adds reports whether s holds terms of the question that none of the others holds.
+func (s sentence) adds(others []sentence) bool {
+	for i, held := range s.held {
+		if held && !slices.ContainsFunc(others, func(o sentence) bool { return o.held[i] }) {
+			return true
+		}
+	}
+	return false
 }
 
 // repeats reports whether s says what other says, by the overlap of their words.
@@ -34,9 +49,10 @@ func (s sentence) repeats(other sentence) bool {
 	return float64(shared) >= sameTerms*float64(len(small))
 }
 
-// Shares of a sentence's score beside the weight of the question's words that it holds itself.
+// Shares of a sentence's score beside the weight of the question's words that it holds itself or its heading holds.
 const (
-	fragmentShare  = 0.3  // words held by the fragment or its heading
+	headingShare   = 0.6  // of the weight of a word that only the heading or the title holds
+	earlierShare   = 0.4  // of the weight of a word that only the fragment holds
 	rankShare      = 0.3  // the fragment's score in retrieval
 	nearShare      = 0.2  // words that stand together in the question and here
 	beforeShare    = 0.25 // words of the sentence before: an answer often follows the sentence that names the subject
@@ -44,14 +60,21 @@ const (
 	scrapDiscount  = 0.6  // for a scrap of a few words: a heading, a label
 	scrapTokens    = 5
 	nearDistance   = 3 // terms
-	borrowedWeight = 0.6
+	borrowedWeight = 0.3
+	framingWeight  = 0.15
 )
 
 // question is what is asked, as terms with weights.
 type question struct {
-	terms   []analysis.QueryTerm
-	weights []float64
-	total   float64
+	terms    []analysis.QueryTerm
+	weights  []float64
+	names    []bool // terms that name something
+	own      []bool // terms of the question itself, not of one before
+	framing  []bool // terms that only shape the question
+	rarest   []bool // the terms of the question itself that are rarest, names apart
+	kin      [][]string
+	total    float64
+	unspaced bool // words are not parted, so that terms are pairs of characters
 }
 
 // newQuestion analyses the question for the languages of the fragments. Words that a follow-up borrowed from the
@@ -65,28 +88,58 @@ func newQuestion(p Prompt, fragments []domain.Fragment) question {
 			langs = append(langs, l)
 		}
 	}
-	own := make(map[string]bool)
-	for _, t := range analysis.Query(p.Question, langs) {
-		own[t.Name] = true
-	}
 	search := p.Search
 	if search == "" {
 		search = p.Question
 	}
 	q := question{terms: analysis.Query(search, langs)}
+	q.names = termsIn(q.terms, append(namesIn(p.Question), borrowedNames(search, p.Question)...))
+	q.own = termsIn(q.terms, wordsOf(p.Question))
+	q.kin = make([][]string, len(q.terms))
+	q.unspaced = strings.ContainsFunc(p.Question, wide)
 	rare := 0.0
 	for _, w := range p.TermWeights {
 		rare = max(rare, w)
 	}
-	for _, t := range q.terms {
+	for i, t := range q.terms {
 		w := termWeight(p.TermWeights, t, rare)
-		if !own[t.Name] {
+		frames := slices.ContainsFunc(t.Forms, func(f string) bool { return framing[f] || questionWords[f] != nil })
+		q.framing = append(q.framing, frames)
+		switch {
+		case frames:
+			w *= framingWeight
+		case !q.own[i]:
 			w *= borrowedWeight
 		}
 		q.weights = append(q.weights, w)
 		q.total += w
 	}
+	q.rarest = q.rarestTerms()
 	return q
+}
+
+// borrowedNames are the names that the search has from the question before.
+func borrowedNames(search, asked string) []string {
+	before, ok := strings.CutSuffix(search, asked)
+	if !ok || strings.TrimSpace(before) == "" {
+		return nil
+	}
+	return namesIn("… " + before) // so that a name may come first
+}
+
+// rarestTerms marks the own terms of the greatest weight.
+func (q question) rarestTerms() []bool {
+	most := 0.0
+	for i, w := range q.weights {
+		if q.own[i] && !q.names[i] && !q.framing[i] {
+			most = max(most, w)
+		}
+	}
+	out := make([]bool, len(q.terms))
+	for i, w := range q.weights {
+		out[i] = q.own[i] && !q.names[i] && !q.framing[i] && w >= most
+	}
+	return out
 }
 
 // termWeight looks a term's weight up under its name or any of its forms; a term that retrieval does not know is rare.
@@ -102,45 +155,113 @@ func termWeight(weights map[string]float64, t analysis.QueryTerm, rare float64) 
 	return max(rare, 1)
 }
 
-// readFragment scores the sentences of a fragment and returns the share of the question that the fragment covers.
-func (q question) readFragment(i int, f domain.Fragment) (covered float64, out []sentence) {
+// readFragment scores the sentences of a fragment that may answer.
+func (q question) readFragment(i int, f domain.Fragment) []sentence {
 	if q.total == 0 {
-		return 0, nil
+		return nil
 	}
 	lang := analysis.Detect(f.Text)
-	all := positions(analysis.Terms(f.Text+"\n"+titleOf(f), lang))
-	covered = q.share(all)
+	heading := positions(analysis.Terms(titleOf(f), lang))
+	whole := positions(analysis.Terms(f.Text, lang))
+	earlier := make(map[string][]int) // of the prose up to here
 	before := 0.0
+	var out []sentence
 	for n, text := range sentencesOf(f.Text) {
 		text = quotation(text)
 		at := positions(analysis.Terms(text, lang))
-		own := q.share(at)
-		score := own + beforeShare*before
-		if score > 0 {
-			score += fragmentShare*covered + rankShare*f.Score + nearShare*q.near(at)
-		}
+		record := recordLine.MatchString(text) || itemLine.MatchString(text) || strings.Contains(text, " · ")
+		c := q.cover(at, heading, earlier, whole, record)
+		score := c.score + beforeShare*before + rankShare*f.Score + nearShare*q.near(at)
 		if isQuestion(text) {
 			score *= askedDiscount
-		} else if chunk.Tokens(text) <= scrapTokens {
+		} else if chunk.Tokens(text) <= scrapTokens || q.unspaced && n == 0 && !ends(text) {
 			score *= scrapDiscount
 		}
-		before = own
-		if score > 0 && text != "" {
-			out = append(out, sentence{fragment: i, position: n, text: text, terms: keys(at), score: score})
+		before = c.own
+		if !record {
+			for t := range at {
+				earlier[t] = at[t]
+			}
+		}
+		if text != "" && c.answers {
+			out = append(out, sentence{fragment: i, position: n, text: text, terms: keys(at), score: score, placed: c.placed, leans: c.leans, held: c.held})
 		}
 	}
-	return covered, out
+	return out
 }
 
-// share is the weight of the question's terms found, over the weight of all.
-func (q question) share(at map[string][]int) float64 {
-	sum := 0.0
-	for i, t := range q.terms {
-		if len(occurrences(at, t)) > 0 {
-			sum += q.weights[i]
+// ends reports whether a text ends as a sentence does.
+func ends(text string) bool {
+	last, _ := utf8.DecodeLastRuneInString(text)
+	return unicode.Is(unicode.STerm, last)
+}
+
+// coverage is what a sentence holds of the question.
+type coverage struct {
+	own     float64 // share of the question's weight in the sentence itself
+	score   float64 // the same, with shares for heading and fragment
+	placed  float64 // share in the sentence, its heading or the prose before it
+	leans   bool    // only the prose before holds the rarest word
+	held    []bool  // terms in the sentence or its heading
+	answers bool    // enough for an answer
+}
+
+// cover looks the question's terms up in a sentence, then in its heading, then in the prose before it, then in the
+// fragment. A sentence may answer when it or its heading holds the names of the question, or the prose before it does,
+// and the rarest other word, or nearly all words.
+func (q question) cover(at, heading, earlier, whole map[string][]int, record bool) coverage {
+	c := coverage{held: make([]bool, len(q.terms))}
+	named, rare := true, true
+	for i, w := range q.weights {
+		w /= q.total
+		here, above := q.holds(at, i), q.holds(heading, i)
+		c.held[i] = here+above > 0
+		c.own += w * here
+		soon := 0.0
+		if !record {
+			soon = q.holds(earlier, i)
+		}
+		switch {
+		case here > 0:
+			c.score += w * here
+			c.placed += w
+		case above > 0:
+			c.score += w * above * headingShare
+			c.placed += w
+		case q.holds(whole, i) > 0:
+			c.score += w * earlierShare
+			if soon > 0 {
+				c.placed += w
+			}
+		}
+		present := c.held[i] || soon > 0
+		named = named && (present || !q.names[i])
+		rare = rare && (present || !q.rarest[i])
+		c.leans = c.leans || q.rarest[i] && !c.held[i] && soon > 0
+	}
+	if q.unspaced { // pairs of characters: many are no words, none can be demanded
+		c.answers = c.own >= minCoverageUnspaced
+		c.leans, c.held = false, nil
+		return c
+	}
+	c.answers = c.own > 0 && named && (rare && c.placed >= minCoverage || c.placed >= nearlyAll)
+	if c.leans { // "it" must at least speak of something asked in the question's own words
+		c.answers = c.answers && slices.ContainsFunc(q.terms, func(t analysis.QueryTerm) bool { return len(occurrences(at, t)) > 0 })
+	}
+	return c
+}
+
+// holds tells how far a text holds a term: 1 when it does, kinShare when it has a kindred word, else 0.
+func (q question) holds(at map[string][]int, i int) float64 {
+	if len(occurrences(at, q.terms[i])) > 0 {
+		return 1
+	}
+	for _, k := range q.kin[i] {
+		if len(at[k]) > 0 {
+			return kinShare
 		}
 	}
-	return sum / q.total
+	return 0
 }
 
 // near is the weight of the question's pairs of neighbouring terms that stand near each other here, over that of all
@@ -197,26 +318,6 @@ func keys(at map[string][]int) map[string]bool {
 	out := make(map[string]bool, len(at))
 	for t := range at {
 		out[t] = true
-	}
-	return out
-}
-
-// imagesInText are Markdown images.
-var imagesInText = regexp.MustCompile(`!\[([^\]\n]{0,200})\]\([^)\n]{0,1000}\)`)
-
-// sentencesOf divides a fragment's text; the rows of a table count as sentences. Images are left out, for a reader's
-// browser would fetch them from wherever the document says.
-func sentencesOf(text string) []string {
-	var out []string
-	text = imagesInText.ReplaceAllString(text, "$1")
-	for part := range strings.SplitSeq(text, "\n\n") {
-		if strings.Contains(part, "\t") {
-			out = append(out, strings.Split(part, "\n")...)
-			continue
-		}
-		for _, s := range chunk.Sentences(part) {
-			out = append(out, part[s.Start:s.End])
-		}
 	}
 	return out
 }

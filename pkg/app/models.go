@@ -22,8 +22,9 @@ const queryCache = 1024
 
 // embedders are the embedding models of a process by id.
 type embedders struct {
-	byID  map[string]embed.Embedder
-	order []string // the default first
+	byID    map[string]embed.Embedder
+	order   []string           // the default first
+	builtin answer.WordVectors // the built-in model, which knows single words
 }
 
 func openEmbedders(c config.Config) (*embedders, error) {
@@ -31,7 +32,7 @@ func openEmbedders(c config.Config) (*embedders, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &embedders{byID: map[string]embed.Embedder{}}
+	e := &embedders{byID: map[string]embed.Embedder{}, builtin: builtin}
 	if c.EmbedModel != "" {
 		if !c.HasModelServer() {
 			return nil, fmt.Errorf("SLUICE_EMBED_MODEL is %q, but no model server is configured: set OPENAI_BASE_URL or OPENAI_API_KEY", c.EmbedModel)
@@ -64,10 +65,11 @@ func (e *embedders) Embedder(id string) (embed.Embedder, error) {
 // ids are the models that new datastores may use, the default first.
 func (e *embedders) ids() []string { return slices.Clone(e.order) }
 
-// openProvider chooses who writes answers: a chat model where one is named, else the documents' own sentences.
-func openProvider(c config.Config) (answer.Provider, error) {
+// openProvider chooses who writes answers: a chat model where one is named, else the documents' own sentences, for which words
+// tells kindred words.
+func openProvider(c config.Config, words answer.WordVectors) (answer.Provider, error) {
 	if c.ChatModel == "" && len(c.ModelNames) == 0 {
-		return answer.NewExtractive(), nil
+		return answer.NewExtractive(words), nil
 	}
 	if !c.HasModelServer() {
 		return nil, fmt.Errorf("a chat model is named, but no model server is configured: set OPENAI_BASE_URL or OPENAI_API_KEY")

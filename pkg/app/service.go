@@ -97,7 +97,7 @@ func (s *Service) openModels(context.Context) (err error) {
 	if s.embedders, err = openEmbedders(s.config); err != nil {
 		return err
 	}
-	s.provider, err = openProvider(s.config)
+	s.provider, err = openProvider(s.config, s.embedders.builtin)
 	return err
 }
 

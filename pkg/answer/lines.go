@@ -1,0 +1,163 @@
+package answer
+
+import (
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/sluice/sluice/pkg/chunk"
+)
+
+// Bounds of what a sentence that ends in a colon takes along.
+const (
+	maxTakenLines      = 8
+	maxTakenCharacters = 400
+)
+
+// Lines shorter than shortLine were not wrapped: they are code, entries or verse.
+const shortLine = 40
+
+// imagesInText are Markdown images.
+var imagesInText = regexp.MustCompile(`!\[([^\]\n]{0,200})\]\([^)\n]{0,1000}\)`)
+
+// recordLine is a row of a table or an object of a list as extraction writes them: "name: value; name: value".
+var recordLine = regexp.MustCompile(`^[^:;]{1,80}: [^;]*; [^:;]{1,80}:`)
+
+// itemLine is an entry of a list.
+var itemLine = regexp.MustCompile(`^\s*(?:[-*•–]|\d{1,3}[.)])\s`)
+
+// sentencesOf divides a fragment's text. Rows, list entries and lines of code count as sentences of their own; one that
+// ends in a colon takes along what it announces, line by line. Images are left out, for a reader's browser would fetch
+// them from wherever the document says.
+func sentencesOf(text string) []string {
+	text = imagesInText.ReplaceAllString(text, "$1")
+	var out []string
+	announced := false // the last sentence of the paragraph before ends in a colon
+	for part := range strings.SplitSeq(text, "\n\n") {
+		if strings.TrimSpace(part) == "" {
+			continue
+		}
+		if announced && !isHeading(part) {
+			out[len(out)-1] += "\n" + firstLines(part)
+		}
+		found := paragraph(part)
+		out = append(out, found...)
+		announced = len(found) > 0 && announces(found[len(found)-1])
+	}
+	return out
+}
+
+// paragraph divides one paragraph.
+func paragraph(part string) []string {
+	if apart(part) {
+		lines := strings.Split(strings.Trim(part, "\n"), "\n")
+		if announces(lines[0]) && len(lines) > 1 {
+			lines[0] += "\n" + firstLines(strings.Join(lines[1:], "\n"))
+		}
+		return lines
+	}
+	part = unwrapped(part)
+	var out []string
+	for _, s := range chunk.Sentences(part) {
+		text := strings.Join(strings.Fields(part[s.Start:s.End]), " ")
+		if rest := strings.TrimSpace(part[s.End:]); announces(text) && rest != "" && itemLine.MatchString(rest) {
+			text += "\n" + firstLines(rest)
+		}
+		out = append(out, text)
+	}
+	return out
+}
+
+// unwrapped joins the lines that were wrapped in the middle of a sentence: those that are long, or go on in lower case.
+func unwrapped(part string) string {
+	var out strings.Builder
+	before := ""
+	for line := range strings.SplitSeq(strings.Trim(part, "\n"), "\n") {
+		line = strings.TrimSpace(line)
+		first, _ := utf8.DecodeRuneInString(line)
+		last, _ := utf8.DecodeLastRuneInString(before)
+		switch {
+		case before == "":
+		case wide(first) && wide(last):
+		case itemLine.MatchString(line) || announces(before):
+			out.WriteByte('\n')
+		case unicode.IsLower(first) || unicode.Is(unicode.STerm, last) || utf8.RuneCountInString(before) >= shortLine:
+			out.WriteByte(' ')
+		default:
+			out.WriteByte('\n')
+		}
+		out.WriteString(line)
+		before = line
+	}
+	return out.String()
+}
+
+// apart reports whether the lines of a paragraph say something each, rather than being wrapped prose.
+func apart(part string) bool {
+	if strings.Contains(part, "\t") {
+		return true
+	}
+	lines := strings.Split(strings.Trim(part, "\n"), "\n")
+	if len(lines) < 2 {
+		return false
+	}
+	records, items, short, capitals := 0, 0, 0, 0
+	for i, line := range lines {
+		if recordLine.MatchString(line) {
+			records++
+		}
+		if itemLine.MatchString(line) {
+			items++
+		}
+		first, _ := utf8.DecodeRuneInString(strings.TrimSpace(line))
+		last, _ := utf8.DecodeLastRuneInString(line)
+		n := utf8.RuneCountInString(line)
+		if n < shortLine && !wide(first) {
+			short++
+		}
+		if (unicode.IsUpper(first) || unicode.IsDigit(first)) && (i == len(lines)-1 || !unicode.Is(unicode.STerm, last)) {
+			capitals++
+		}
+	}
+	switch {
+	case records*2 >= len(lines), short == len(lines), items == len(lines):
+		return true
+	default:
+		return len(lines) > 2 && capitals == len(lines)
+	}
+}
+
+// wide reports whether a character is of a script that packs words tightly, where short lines are wrapped ones.
+func wide(r rune) bool {
+	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai)
+}
+
+// announces reports whether a sentence ends in a colon.
+func announces(text string) bool {
+	text = strings.TrimSpace(text)
+	return strings.HasSuffix(text, ":") || strings.HasSuffix(text, "：")
+}
+
+// isHeading reports whether a paragraph is a lone short line without an end: the heading of what follows, unless it
+// looks like code.
+func isHeading(part string) bool {
+	part = strings.TrimSpace(part)
+	first, _ := utf8.DecodeRuneInString(part)
+	return !strings.Contains(part, "\n") && unicode.IsUpper(first) && chunk.Tokens(part) <= scrapTokens &&
+		!strings.ContainsAny(part, ".;!?=(){}[]<>$_/")
+}
+
+// firstLines returns the lines of a text as far as the bounds of an announcement let them.
+func firstLines(text string) string {
+	var out []string
+	length := 0
+	for line := range strings.SplitSeq(strings.Trim(text, "\n"), "\n") {
+		length += utf8.RuneCountInString(line)
+		if len(out) == maxTakenLines || len(out) > 0 && length > maxTakenCharacters {
+			break
+		}
+		out = append(out, line)
+	}
+	return strings.Join(out, "\n")
+}
