@@ -5,12 +5,14 @@ import (
 	"strings"
 
 	"github.com/nguyenthenguyen/docx"
+
+	"github.com/sluice/sluice/pkg/domain"
 )
 
 const defaultDocxPart = "word/document.xml"
 
-// docx reads Word documents: the body, then foot- and endnotes; headers and footers once each, whatever the number
-// of sections. Tracked changes count as accepted, comments are left out.
+// docx reads Word documents: the body, with foot- and endnotes after the paragraphs that refer to them; headers and
+// footers once each, whatever the number of sections. Tracked changes count as accepted, comments are left out.
 func (p *parser) docx(a *archive) error {
 	p.doc.Title = a.coreTitle()
 	main := a.mainPart(defaultDocxPart)
@@ -18,15 +20,22 @@ func (p *parser) docx(a *archive) error {
 	if err != nil {
 		return err
 	}
-	w := &docxWalker{p: p, styles: readStyles(a), numbering: readNumbering(a), seen: map[string]bool{}}
+	w := &docxWalker{p: p, styles: readStyles(a), numbering: readNumbering(a), seen: map[string]bool{},
+		notes: &docxNotes{blocks: map[string][]domain.Block{}}}
 	rels := a.relations(main)
+	if err := w.readNotes(a, rels); err != nil {
+		return err
+	}
 	if err := w.parts(a, rels, "header"); err != nil {
 		return err
 	}
 	if err := w.part(body); err != nil {
 		return err
 	}
-	for _, kind := range []string{"footnotes", "endnotes", "footer", "diagramData", "chart"} {
+	if err := w.tell(w.notes.order); err != nil { // those that nothing refers to
+		return err
+	}
+	for _, kind := range []string{"footer", "diagramData", "chart"} {
 		if err := w.parts(a, rels, kind); err != nil {
 			return err
 		}

@@ -16,6 +16,9 @@ type docxWalker struct {
 
 	stack []*docxParagraph // paragraphs that stand open: a text box stands inside another paragraph
 	table *docxTable       // the innermost open table
+
+	notes *docxNotes
+	due   []string // keys of notes that the open table refers to
 }
 
 // docxParagraph gathers one paragraph.
@@ -24,6 +27,7 @@ type docxParagraph struct {
 	style        string
 	outline      int
 	numID, level string
+	notes        []string // keys of the notes it refers to
 }
 
 // docxTable gathers the current row of a table; a table inside a cell becomes text of that cell.
@@ -94,6 +98,9 @@ func (w *docxWalker) start(sc *xmlScanner, e xml.StartElement) error {
 		if t := xmlAttr(e, "type"); t == "separator" || t == "continuationSeparator" {
 			return sc.skip()
 		}
+		w.notes.open = noteKey(e.Name.Local, xmlAttr(e, "id"))
+	case "footnoteReference", "endnoteReference":
+		w.refer(e.Name.Local, xmlAttr(e, "id"))
 	case "p":
 		w.stack = append(w.stack, &docxParagraph{})
 	case "tbl":
@@ -180,6 +187,18 @@ func (w *docxWalker) end(e xml.EndElement) error {
 func (w *docxWalker) endParagraph() error {
 	p := w.top()
 	w.stack = w.stack[:len(w.stack)-1]
+	if err := w.paragraph(p); err != nil {
+		return err
+	}
+	if w.table != nil {
+		w.due = append(w.due, p.notes...) // after the table, so as not to part its rows
+		return nil
+	}
+	return w.tell(p.notes)
+}
+
+// paragraph emits a paragraph, or puts it into the open table.
+func (w *docxWalker) paragraph(p *docxParagraph) error {
 	text := strings.TrimSpace(p.text.String())
 	numID, level := p.numID, p.level
 	if numID == "" {
@@ -257,7 +276,14 @@ func (w *docxWalker) endTable() error {
 	}
 	w.table = t.outer
 	if t.rows != nil {
-		return t.rows.flush()
+		if err := t.rows.flush(); err != nil {
+			return err
+		}
 	}
-	return nil
+	if w.table != nil {
+		return nil
+	}
+	due := w.due
+	w.due = nil
+	return w.tell(due)
 }
