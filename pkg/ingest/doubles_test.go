@@ -70,6 +70,7 @@ type pipeline struct {
 	embedder func(model string) (embed.Embedder, error)
 	embed    func(texts []string) ([][]float32, error)
 	write    func(index.Space, []index.Row) error
+	now      func() time.Time
 
 	batches [][]string // texts that were embedded
 	rows    []index.Row
@@ -102,7 +103,7 @@ func (p *pipeline) Write(_ context.Context, space index.Space, rows []index.Row)
 
 // newPipeline makes the given number of chunks of every document.
 func newPipeline(chunks int) *pipeline {
-	p := &pipeline{}
+	p := &pipeline{now: now}
 	p.get = func(string) (io.ReadCloser, error) { return io.NopCloser(strings.NewReader("content")), nil }
 	p.extract = func(extract.Request) (*domain.Document, error) {
 		return &domain.Document{Title: "Pumps", MIMEType: "application/pdf", Warnings: []string{"page 3 has no text"}}, nil
@@ -128,7 +129,7 @@ func newPipeline(chunks int) *pipeline {
 
 func (p *pipeline) handle(t *testing.T, job domain.Job) error {
 	t.Helper()
-	i := Ingestor{Originals: p, Extractor: p, Chunker: p, Embedders: p, Index: p, Events: &p.log, Now: now}
+	i := Ingestor{Originals: p, Extractor: p, Chunker: p, Embedders: p, Index: p, Events: &p.log, Now: p.now}
 	return i.Handle(t.Context(), job)
 }
 

@@ -65,6 +65,9 @@ type Ingestor struct {
 // group commit, small enough that progress moves and that Milvus's lightest server takes it (256).
 const batchRows = 128
 
+// progressEvery spaces out the events that tell how far a long document has come: each is written to disk.
+const progressEvery = time.Second
+
 // Handle does one job. Its error is jobs.Permanent when doing the job again cannot help.
 func (i *Ingestor) Handle(ctx context.Context, job domain.Job) error {
 	report := reporter{events: i.Events, job: job, now: i.Now}
@@ -131,9 +134,13 @@ func (i *Ingestor) document(ctx context.Context, job domain.Job) (*domain.Docume
 // write embeds and writes chunks batch by batch and returns the bytes of text written.
 func (i *Ingestor) write(ctx context.Context, job domain.Job, embedder embed.Embedder, chunks []domain.Chunk, report reporter) (int64, error) {
 	var bytes int64
+	var told time.Time
 	for done := 0; done < len(chunks); {
-		if err := report.progress(ctx, domain.EventProgress, "indexing", int64(done), int64(len(chunks))); err != nil {
-			return 0, err
+		if now := i.Now(); done == 0 || now.Sub(told) >= progressEvery {
+			told = now
+			if err := report.progress(ctx, domain.EventProgress, "indexing", int64(done), int64(len(chunks))); err != nil {
+				return 0, err
+			}
 		}
 		batch := chunks[done:min(done+batchRows, len(chunks))]
 		texts := make([]string, len(batch))

@@ -60,10 +60,29 @@ func TestIngestorReportsWhatItDoesAndEndsWithTheGeneration(t *testing.T) {
 	}
 }
 
+func TestIngestorTellsHowFarItIsOnceASecond(t *testing.T) {
+	t.Parallel()
+	p := newPipeline(2*batchRows + 1) // whose clock stands still
+	if err := p.handle(t, ingestJob()); err != nil {
+		t.Fatal(err)
+	}
+	told := 0
+	for _, ev := range p.log.events {
+		if ev.Type == domain.EventProgress {
+			told++
+		}
+	}
+	if told != 1 {
+		t.Errorf("progress was told %d times within one moment", told)
+	}
+}
+
 func TestIngestorWorksInBatchesAndTellsHowFarItIs(t *testing.T) {
 	t.Parallel()
 	const chunks = 2*batchRows + 1
 	p := newPipeline(chunks)
+	at := now()
+	p.now = func() time.Time { at = at.Add(progressEvery); return at }
 	if err := p.handle(t, ingestJob()); err != nil {
 		t.Fatal(err)
 	}
