@@ -51,7 +51,7 @@ func run(ctx context.Context, api, documents string, out io.Writer) (err error) 
 	defer func() { err = errors.Join(err, service.stop()) }()
 	fmt.Fprintf(out, "Service ready at %s after %d ms, data in an empty directory.\n", service.base, service.readyAfter.Milliseconds())
 
-	pages, err := serve(site.Handler())
+	pages, err := serve(ctx, site.Handler())
 	if err != nil {
 		return err
 	}
@@ -82,8 +82,8 @@ type server struct {
 	done chan struct{}
 }
 
-func serve(h http.Handler) (*server, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+func serve(ctx context.Context, h http.Handler) (*server, error) {
+	l, err := listen(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("listening for the web site: %w", err)
 	}
@@ -111,12 +111,13 @@ type service struct {
 const demoKey = "sk_demo_only_0123456789abcdef0123456789abcdef"
 
 func start(ctx context.Context, api, dataDir string) (*service, error) {
-	port, err := freePort()
+	port, err := freePort(ctx)
 	if err != nil {
 		return nil, err
 	}
 	s := &service{base: "http://" + port, key: demoKey, exited: make(chan error, 1)}
-	s.cmd = exec.Command(api)
+	s.cmd = exec.CommandContext(ctx, api)
+	s.cmd.Cancel = func() error { return s.cmd.Process.Signal(syscall.SIGTERM) } // as stop does, when the demo is interrupted
 	s.cmd.Env = append(os.Environ(),
 		"SLUICE_ADDR="+port, "SLUICE_DATA_DIR="+dataDir, "SLUICE_API_KEY="+demoKey,
 		"SLUICE_ALLOW_PRIVATE_ADDRESSES=true", // the demo's web site is on loopback
@@ -173,8 +174,13 @@ func (s *service) stop() error {
 	}
 }
 
-func freePort() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+func listen(ctx context.Context) (net.Listener, error) {
+	var lc net.ListenConfig
+	return lc.Listen(ctx, "tcp", "127.0.0.1:0")
+}
+
+func freePort(ctx context.Context) (string, error) {
+	l, err := listen(ctx)
 	if err != nil {
 		return "", fmt.Errorf("finding a free port: %w", err)
 	}
