@@ -20,12 +20,17 @@ type guard struct {
 
 // refusedAddress says which target was refused, and why.
 type refusedAddress struct {
-	target string
-	why    string
+	target  string
+	why     string
+	private bool // configuration can allow it
 }
 
 func (e *refusedAddress) Error() string {
-	return fmt.Sprintf("%s is %s, which the crawler does not connect to", e.target, e.why)
+	text := fmt.Sprintf("%s is %s, which the crawler does not connect to", e.target, e.why)
+	if e.private {
+		text += "; whoever runs the service can allow it with SLUICE_ALLOW_PRIVATE_ADDRESSES=true"
+	}
+	return text
 }
 
 // special is a range that is not the public internet. What private marks may be opened by configuration; the rest
@@ -95,7 +100,7 @@ func (g guard) checkIP(ip netip.Addr) error {
 	if why == "" {
 		return nil
 	}
-	return &refusedAddress{target: ip.String(), why: why}
+	return &refusedAddress{target: ip.String(), why: why, private: why == whyLoopback || why == whyPrivate}
 }
 
 func (g guard) refusal(ip netip.Addr) string {
