@@ -5,7 +5,7 @@ BIN := bin
 export CGO_ENABLED ?= 0
 
 # Packages whose tests run under the race detector in CI: those that share memory between goroutines.
-RACE := ./pkg/jobs/... ./pkg/originals/... ./pkg/catalog/... ./pkg/control/... ./pkg/index/... ./pkg/crawl/... ./pkg/answer/... ./pkg/embed/...
+RACE := ./pkg/jobs/... ./pkg/originals/... ./pkg/catalog/... ./pkg/control/... ./pkg/index/... ./pkg/crawl/... ./pkg/answer/... ./pkg/embed/... ./pkg/ingest/... ./pkg/api/...
 
 GOLANGCI := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(shell cat deployments/golangci-version)
 
