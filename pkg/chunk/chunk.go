@@ -56,6 +56,9 @@ func New(opts Options) *Chunker {
 // excepted; nothing is in two of them but a table's header, which is repeated above rows that would otherwise
 // stand without it. A document without text makes no chunk.
 //
+// Headings stand in one chunk with the beginning of what they head; those at the document's end, with what comes
+// before. They make a chunk of their own only where there is nothing else or no room: when they are as long as a text.
+//
 // It fails with domain.CodeTooLarge when the document makes more chunks than Options.MaxChunks.
 func (c *Chunker) Chunks(doc *domain.Document) ([]domain.Chunk, error) {
 	p := packer{opts: c.opts, place: newPlace(doc.Title)}

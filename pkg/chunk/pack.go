@@ -32,6 +32,13 @@ type draft struct {
 	ctx    string
 	kind   domain.BlockKind // of the last piece
 	bare   bool             // holds nothing but headings so far
+	tail   *tail            // the headings at its end, behind which nothing has come yet; nil for none or when bare
+}
+
+// tail is where the headings at the end of a draft begin, and the draft before them.
+type tail struct {
+	length, tokens int // of the draft before
+	offset, page   int // of the first of the headings
 }
 
 func (d *draft) empty() bool { return d.text.Len() == 0 }
@@ -72,19 +79,19 @@ func (p *packer) pieces(b domain.Block) []piece {
 }
 
 // breakBefore closes the current chunk where the document's structure asks for it: at another sheet always, at a
-// heading or page unless little has been gathered, before a code block or table that would not fit in whole.
+// heading or page unless little has been gathered, before a code block or table that would not fit in whole. A chunk
+// of headings alone waits for what they head.
 func (p *packer) breakBefore(b domain.Block) error {
 	d := &p.cur
-	if d.empty() {
+	if d.empty() || d.bare {
 		return nil
 	}
 	switch {
 	case b.Sheet != d.sheet,
-		b.Kind == domain.BlockHeading && !d.bare && d.tokens >= p.opts.TargetTokens/4,
-		b.Page != d.page && !d.bare && d.tokens >= p.opts.TargetTokens/2:
-		return p.flush()
-	case b.Kind == domain.BlockCode && !d.bare && d.tokens+Tokens(b.Text) > p.opts.MaxTokens:
-		return p.flush()
+		b.Kind == domain.BlockHeading && d.tokens >= p.opts.TargetTokens/4,
+		b.Page != d.page && d.tokens >= p.opts.TargetTokens/2,
+		b.Kind == domain.BlockCode && d.tokens+Tokens(b.Text) > p.opts.MaxTokens:
+		return p.next()
 	}
 	return nil
 }
@@ -96,7 +103,20 @@ func (p *packer) add(b domain.Block, s piece, offset int, first bool) error {
 	if body == "" && p.cur.empty() {
 		return nil
 	}
-	if !p.cur.empty() && !p.fits(b, s) {
+	if !p.cur.empty() && !p.cur.bare && !p.fits(b, s) {
+		if err := p.next(); err != nil {
+			return err
+		}
+	}
+	if p.cur.bare && !p.fits(b, s) {
+		if parts := p.divide(b, s); len(parts) > 1 {
+			for i, part := range parts {
+				if err := p.add(b, part, offset, first && i == 0); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
 		if err := p.flush(); err != nil {
 			return err
 		}
@@ -114,13 +134,14 @@ func (p *packer) add(b domain.Block, s piece, offset int, first bool) error {
 		p.begin(b, s, offset+s.start+indent)
 		d.text.WriteString(body)
 	} else {
+		p.trackTail(b, offset+s.start+len(text)-len(body))
 		if first {
 			d.text.WriteString(separator(d.kind, b.Kind))
 		}
 		d.text.WriteString(text)
 	}
 	if d.bare {
-		d.head, d.ctx = p.path, p.ctx
+		d.head, d.ctx, d.sheet = p.path, p.ctx, b.Sheet
 		d.bare = b.Kind == domain.BlockHeading
 	}
 	d.kind = b.Kind
@@ -181,6 +202,9 @@ func (p *packer) flush() error {
 }
 
 func (p *packer) finish() ([]domain.Chunk, error) {
+	if p.cur.bare && p.joinLast() {
+		return p.chunks, nil
+	}
 	if err := p.flush(); err != nil {
 		return nil, err
 	}
