@@ -44,6 +44,13 @@ func TestSmallPagesKeepTheirStructure(t *testing.T) {
 				{Kind: domain.BlockParagraph, Text: "We mend bycycles."},
 			},
 		},
+		"the main heading is kept where it stands in the header": {
+			`<header><h1>Team</h1><p>Menu</p></header><p>The head mechanic is Olivia Penhaligon.</p>`,
+			[]domain.Block{
+				{Kind: domain.BlockHeading, Level: 1, Text: "Team"},
+				{Kind: domain.BlockParagraph, Text: "The head mechanic is Olivia Penhaligon."},
+			},
+		},
 		"a page of nothing but a header and a footer is read": {
 			`<header><h1>Closed</h1></header><footer>Back on Monday.</footer>`,
 			[]domain.Block{

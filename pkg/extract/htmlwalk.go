@@ -58,7 +58,11 @@ func (w *htmlWalker) node(n *html.Node) {
 		w.children(n)
 		return
 	}
-	if invisible(n) || w.skipChrome && chrome(n) {
+	if invisible(n) {
+		return
+	}
+	if w.skipChrome && chrome(n) {
+		w.titles(n)
 		return
 	}
 	if w.err = w.p.ctx.Err(); w.err != nil {
@@ -112,6 +116,19 @@ func (w *htmlWalker) node(n *html.Node) {
 			return
 		}
 		w.children(n)
+	}
+}
+
+// titles emits the main headings of a header that is left out otherwise: many pages put theirs there.
+func (w *htmlWalker) titles(header *html.Node) {
+	if header.DataAtom != atom.Header {
+		return
+	}
+	for n := range header.Descendants() {
+		if n.DataAtom == atom.H1 && w.err == nil {
+			w.flush()
+			w.node(n)
+		}
 	}
 }
 
