@@ -446,3 +446,32 @@ func TestAnswerGivesUpItsTurnWhenTheReaderLeaves(t *testing.T) {
 		t.Fatalf("%d turns left behind", len(a.turns.busy))
 	}
 }
+
+func TestAnswerHasNoSourcesWhereTheProviderFoundNoAnswer(t *testing.T) {
+	t.Parallel()
+	w := newWorld(fragments()...)
+	w.complete = func(_ context.Context, _ Prompt, emit func(string) error) (Completion, error) {
+		return Completion{Unanswered: true}, emit("No answer.")
+	}
+	got, err := w.answerer(Options{}).Answer(t.Context(), ask(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Text != "No answer." || len(got.Sources) != 0 || len(w.messages[got.ConversationID][1].Sources) != 0 {
+		t.Errorf("got %q with sources %+v", got.Text, got.Sources)
+	}
+}
+
+func TestAnswerTellsTheProviderThatThereIsNoDatastore(t *testing.T) {
+	t.Parallel()
+	for name, ids := range map[string][]string{"none": nil, "a deleted one": {"deleted"}, "one": {"ds"}} {
+		w := newWorld(fragments()...)
+		_, err := w.answerer(Options{}).Answer(t.Context(), ask(func(r *Request) { r.Agent.DatastoreIDs = ids }), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := w.prompts[0].NoDatastores; got != (name != "one") {
+			t.Errorf("with %s: NoDatastores is %v", name, got)
+		}
+	}
+}

@@ -107,19 +107,23 @@ func TestExtractiveStopsWithItsReader(t *testing.T) {
 func TestSearchQuery(t *testing.T) {
 	t.Parallel()
 	history := []Turn{{domain.RoleUser, "old question"}, {domain.RoleAssistant, "old answer"}, {domain.RoleUser, "Tell me about the north gate"}, {domain.RoleAssistant, "It is a gate."}}
+	named := []Turn{{domain.RoleUser, "How long is the warranty of the Aurora X2?"}, {domain.RoleAssistant, "7 years."}}
 	tests := map[string]struct {
 		question string
 		history  []Turn
 		want     string
 	}{
-		"without history a question stands alone":     {"And when does it close?", nil, "And when does it close?"},
-		"a pronoun points back":                       {"When does it close?", history, "Tell me about the north gate When does it close?"},
-		"a beginning points back":                     {"And in winter?", history, "Tell me about the north gate And in winter?"},
-		"a complete question stands alone":            {"When does the south gate close?", history, "When does the south gate close?"},
-		"a long question stands alone":                {"Which of the many gates of the upper canal did the engineers of the second phase build before it rained?", history, "Which of the many gates of the upper canal did the engineers of the second phase build before it rained?"},
-		"German points back":                          {"Und wie hoch ist es?", history, "Tell me about the north gate Und wie hoch ist es?"},
-		"Chinese points back":                         {"它多高？", history, "Tell me about the north gate 它多高？"},
-		"together they stay within what may be asked": {"And it?", []Turn{{domain.RoleUser, strings.Repeat("x", 8000)}}, strings.Repeat("x", 7992) + " And it?"},
+		"without history a question stands alone":                     {"And when does it close?", nil, "And when does it close?"},
+		"a pronoun points back":                                       {"When does it close?", history, "Tell me about the north gate When does it close?"},
+		"a beginning points back":                                     {"And in winter?", history, "Tell me about the north gate And in winter?"},
+		"a complete question stands alone":                            {"When does the south gate close?", history, "When does the south gate close?"},
+		"a long question stands alone":                                {"Which of the many gates of the upper canal did the engineers of the second phase build before it rained?", history, "Which of the many gates of the upper canal did the engineers of the second phase build before it rained?"},
+		"German points back":                                          {"Und wie hoch ist es?", history, "Tell me about the north gate Und wie hoch ist es?"},
+		"Chinese points back":                                         {"它多高？", history, "Tell me about the north gate 它多高？"},
+		"a pronoun stands for what was named, not for what was asked": {"How much does it weigh?", named, "Aurora X2 How much does it weigh?"},
+		"another name takes the place of the old one":                 {"And of the Borealis 40?", named, "How long is the warranty of the And of the Borealis 40?"},
+		"a chain of follow-ups keeps its subject":                     {"How loud is it?", append(named[:2:2], Turn{domain.RoleUser, "How much does it weigh?"}), "Aurora X2 How loud is it?"},
+		"together they stay within what may be asked":                 {"And it?", []Turn{{domain.RoleUser, strings.Repeat("x", 8000)}}, strings.Repeat("x", 7992) + " And it?"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

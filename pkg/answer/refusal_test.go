@@ -1,0 +1,191 @@
+package answer
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/sluice/sluice/pkg/analysis"
+	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/embed"
+)
+
+// pumps is a small collection as retrieval gives it.
+func pumps() []domain.Fragment {
+	return []domain.Fragment{
+		{Text: "Warranty\n\nThe Aurora X2 pump has a warranty of 7 years. It ends early when the seal is broken.", Heading: "Warranty", DatasourceName: "manual.pdf", Score: 0.8},
+		{Text: "The pump ships on a pallet and weighs 184 kg.", Heading: "Installing the Aurora X2", Score: 0.6},
+		{Text: "Write to help@pumps.example or call +47 55 00 17 29.", Heading: "Support for Aurora pumps > How to reach us", Score: 0.5},
+		{Text: "Part: Bearing cartridge; Number: NLX-2311; Delivery: two days\nPart: Seal kit; Number: NLX-2207; Delivery: same day", Heading: "Support for Aurora pumps > Spare parts", Score: 0.5},
+		{Text: "pump model: Borealis 40; station: Porto Lume; output: 21900\npump model: Aurora X1; station: Tallinn; output: 4020", Score: 0.4},
+		{Text: "Customer group: Fire brigades; Discount: 18\nCustomer group: Resellers; Discount: 25", Heading: "Discounts", Score: 0.4},
+		{Text: "1. Open the suction valve completely.\n2. Vent the housing.", Heading: "First start", Score: 0.3},
+	}
+}
+
+// kindred is a WordVectors whose words are alike within a group.
+type kindred [][]string
+
+func (k kindred) Embed(_ context.Context, texts []string, _ embed.Purpose) ([][]float32, error) {
+	out := make([][]float32, len(texts))
+	for i, text := range texts {
+		out[i] = make([]float32, len(k))
+		for j, group := range k {
+			for _, w := range group {
+				if w == text {
+					out[i][j] = 1
+				}
+			}
+		}
+	}
+	return out, nil
+}
+
+var alike = kindred{{"phone", "call"}, {"heavy", "weighs", "weigh"}, {"aurora", "borealis"}, {"cost", "price"}}
+
+func TestExtractiveQuotesWhatHoldsTheNamesAndTheRarestWord(t *testing.T) {
+	t.Parallel()
+	weights := map[string]float64{"number": 1, "support": 1, "pump": 0.5, "phone": 2, "warranti": 2, "aurora": 1, "discount": 1, "open": 2, "hour": 2}
+	const nothing = "The documents do not answer this question."
+	tests := map[string]struct {
+		question string
+		search   string // "": the question
+		want     []string
+	}{
+		"the subject is named":                       {"How long is the warranty of the Aurora X2?", "", []string{"The Aurora X2 pump has a warranty of 7 years."}},
+		"the heading names the subject":              {"How much does the Aurora X2 weigh?", "", []string{"The pump ships on a pallet and weighs 184 kg."}},
+		"a kindred word answers":                     {"What is the support phone number?", "", []string{"Write to help@pumps.example or call +47 55 00 17 29."}},
+		"a row answers":                              {"How long is the delivery of a bearing cartridge?", "", []string{"Part: Bearing cartridge; Number: NLX-2311; Delivery: two days"}},
+		"a follow-up asks for another aspect":        {"How heavy is it?", "Aurora X2 How heavy is it?", []string{"The pump ships on a pallet and weighs 184 kg."}},
+		"another product's warranty is no answer":    {"How long is the warranty of the Borealis 40?", "", nil},
+		"names have no kindred words":                {"What is the output of the Aurora station at Porto Lume?", "", nil},
+		"another group's discount is no answer":      {"Is there a discount for schools?", "", nil},
+		"a delivery time is no price":                {"How much does a bearing cartridge cost?", "", nil},
+		"a word in another sense alone is no answer": {"What are the opening hours of support?", "", nil},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			search := test.search
+			if search == "" {
+				search = test.question
+			}
+			var out strings.Builder
+			done, err := NewExtractive(alike).Complete(t.Context(), Prompt{Question: test.question, Search: search, Fragments: pumps(), TermWeights: weights},
+				func(s string) error { out.WriteString(s); return nil })
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := out.String()
+			if done.Unanswered != (test.want == nil) || done.Unanswered != (got == nothing) {
+				t.Fatalf("unanswered is %v for %q", done.Unanswered, got)
+			}
+			if quotes := strings.Count(got, "“"); quotes != len(test.want) {
+				t.Errorf("%d quotations in %q, want %d", quotes, got, len(test.want))
+			}
+			for _, w := range test.want {
+				if !strings.Contains(got, "“"+w+"”") {
+					t.Errorf("got %q, want %q in it", got, w)
+				}
+			}
+		})
+	}
+}
+
+func TestExtractiveKeepsLinesOfCode(t *testing.T) {
+	t.Parallel()
+	got := quote(t, Prompt{
+		Question:  "How do I reset the controller?",
+		Fragments: docs("When the display shows E-17, reset the controller with this command:\n\nauroractl reset --code E-17\nauroractl status"),
+	})
+	const want = "In the words of the documents:\n\n“When the display shows E-17, reset the controller with this command:\nauroractl reset --code E-17\nauroractl status” [1]"
+	if got != want {
+		t.Fatalf("got  %q\nwant %q", got, want)
+	}
+}
+
+func TestExtractiveHeedsMaxTokens(t *testing.T) {
+	t.Parallel()
+	p := Prompt{
+		Question: "How high is the north gate?",
+		Fragments: docs("The north gate is twelve metres high above the sill.",
+			"Engineers say that the height of the north gate makes it high for its age."),
+	}
+	for most, want := range map[int]int{1: 1, 20: 1, 200: 2} {
+		p.Params.MaxTokens = &most
+		if got := strings.Count(quote(t, p), "“"); got != want {
+			t.Errorf("%d quotations within %d tokens, want %d", got, most, want)
+		}
+	}
+}
+
+func TestExtractiveSaysThatThereAreNoDocuments(t *testing.T) {
+	t.Parallel()
+	for question, want := range map[string]string{
+		"How heavy is it?":   "This agent has no documents yet.",
+		"Wie schwer ist es?": "Dieser Agent hat noch keine Dokumente.",
+	} {
+		if got := quote(t, Prompt{Question: question, NoDatastores: true}); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+type broken struct{}
+
+func (broken) Embed(context.Context, []string, embed.Purpose) ([][]float32, error) {
+	return nil, errBroken
+}
+
+var errBroken = errors.New("broken")
+
+func TestExtractiveFailsWithItsWordVectors(t *testing.T) {
+	t.Parallel()
+	_, err := NewExtractive(broken{}).Complete(t.Context(), Prompt{Question: "How heavy is the pump?", Fragments: pumps()},
+		func(string) error { return nil })
+	if !errors.Is(err, errBroken) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestNamesIn(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"How long is the warranty of the Aurora X2?": "Aurora X2",
+		"What does error E-23 of Nimbus mean?":       "E-23 Nimbus",
+		"Wie schwer ist die Pumpe Aurora X2?":        "Aurora X2",
+		"Wie hoch ist das Tagegeld im Ausland?":      "",
+		"How Long Is The Warranty Here?":             "",
+		"Where am I?":                                "",
+		"契約期間は3年ですか？":                                "",
+	} {
+		if got := strings.Join(namesIn(text), " "); got != want {
+			t.Errorf("names in %q are %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestLanguageOfShortQuestions(t *testing.T) {
+	t.Parallel()
+	german := []domain.Fragment{{Text: "Flüge sind nur erlaubt, wenn die Fahrzeit mit der Bahn mehr als sieben Stunden beträgt."}}
+	tests := map[string]struct {
+		question  string
+		fragments []domain.Fragment
+		want      analysis.Language
+	}{
+		"a German verb in front":                    {"Darf ich fliegen?", nil, "de"},
+		"French function words":                     {"Est-ce que je peux voler ?", nil, "fr"},
+		"English of two words":                      {"May I?", german, "en"},
+		"what shows nothing speaks as the document": {"Tagegeld Ausland", german, "de"},
+		"what shows nothing, without documents":     {"Tagegeld Ausland", nil, "en"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := phrasesFor(test.question, test.fragments); got != phrasebook[test.want] {
+				t.Errorf("speaks %q", got.nothing)
+			}
+		})
+	}
+}
