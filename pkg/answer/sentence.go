@@ -59,20 +59,20 @@ const (
 	askedDiscount  = 0.5  // for a sentence that asks itself
 	scrapDiscount  = 0.6  // for a scrap of a few words: a heading, a label
 	scrapTokens    = 5
-	nearDistance   = 3 // terms
-	borrowedWeight = 0.3
-	framingWeight  = 0.15
+	nearDistance   = 3    // terms
+	borrowedWeight = 0.3  // of a word from the question before
+	framingWeight  = 0.15 // of a word that only shapes the question
 )
 
 // question is what is asked, as terms with weights.
 type question struct {
 	terms    []analysis.QueryTerm
 	weights  []float64
-	names    []bool // terms that name something
-	own      []bool // terms of the question itself, not of one before
-	framing  []bool // terms that only shape the question
-	rarest   []bool // the terms of the question itself that are rarest, names apart
-	kin      [][]string
+	names    []bool     // terms that name something
+	own      []bool     // terms of the question itself, not of one before
+	framing  []bool     // terms that only shape the question
+	rarest   []bool     // the terms of the question itself that are rarest, names apart
+	kin      [][]string // index terms of words kindred to each term
 	total    float64
 	unspaced bool // words are not parted, so that terms are pairs of characters
 }
@@ -161,14 +161,15 @@ func (q question) readFragment(i int, f domain.Fragment) []sentence {
 		return nil
 	}
 	lang := analysis.Detect(f.Text)
-	heading := positions(analysis.Terms(titleOf(f), lang))
-	whole := positions(analysis.Terms(f.Text, lang))
+	var analyzer analysis.Analyzer // remembers stems
+	heading := positions(analyzer.Terms(titleOf(f), lang))
+	whole := positions(analyzer.Terms(f.Text, lang))
 	earlier := make(map[string][]int) // of the prose up to here
 	before := 0.0
 	var out []sentence
 	for n, text := range sentencesOf(f.Text) {
 		text = quotation(text)
-		at := positions(analysis.Terms(text, lang))
+		at := positions(analyzer.Terms(text, lang))
 		record := recordLine.MatchString(text) || itemLine.MatchString(text) || strings.Contains(text, " · ")
 		c := q.cover(at, heading, earlier, whole, record)
 		score := c.score + beforeShare*before + rankShare*f.Score + nearShare*q.near(at)
