@@ -77,7 +77,7 @@ func TestNoChunkIsAHeadingAlone(t *testing.T) {
 		for length := 1; length < 420; length += 7 {
 			doc := &domain.Document{}
 			for section := range 6 {
-				body := domain.Block{Kind: domain.BlockKind([]domain.BlockKind{domain.BlockParagraph, domain.BlockTableRow, domain.BlockCode}[section%3]),
+				body := domain.Block{Kind: []domain.BlockKind{domain.BlockParagraph, domain.BlockTableRow, domain.BlockCode}[section%3],
 					Text: strings.TrimSpace(strings.Repeat("gate ", length+section*31%50))}
 				head := heading(1, fmt.Sprintf("Heading %d", section))
 				switch place {
