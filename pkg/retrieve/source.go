@@ -7,7 +7,7 @@ import (
 )
 
 // source says where a fragment comes from: the page's address; the file's name, with the page where the format has
-// pages; for a text, what the caller named in metadata "source".
+// pages; for a text, what the caller named in metadata "source", or else its name.
 func source(d ActiveDatasource, page int) string {
 	named, _ := d.Metadata["source"].(string)
 	switch {
@@ -22,7 +22,9 @@ func source(d ActiveDatasource, page int) string {
 		return d.FileName
 	case named != "":
 		return named
-	default:
+	case d.SourceURL != "":
 		return d.SourceURL
+	default:
+		return d.Name
 	}
 }
