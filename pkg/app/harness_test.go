@@ -22,13 +22,13 @@ import (
 	"github.com/sluice/sluice/pkg/extract"
 )
 
-// childVariable makes the test binary the program itself, so that a test can start it, and kill it.
+// childVariable makes the test binary a process of the named shape, so that a test can start it, and kill it.
 const childVariable = "APP_TEST_CHILD"
 
 func TestMain(m *testing.M) {
 	extract.RunChildIfAsked()
-	if os.Getenv(childVariable) != "" {
-		os.Exit(Main(API, os.Args[1:], os.Environ(), os.Stdout, os.Stderr))
+	if shape := os.Getenv(childVariable); shape != "" {
+		os.Exit(Main(Shape(shape), os.Args[1:], os.Environ(), os.Stdout, os.Stderr))
 	}
 	os.Exit(m.Run())
 }
@@ -37,10 +37,11 @@ const testKey = "sk_test_0123456789abcdef0123456789abcdef"
 
 // program is a Sluice process of its own over a data directory, which outlives it.
 type program struct {
-	t    testing.TB
-	dir  string
-	addr string
-	env  []string
+	t     testing.TB
+	shape Shape
+	dir   string
+	addr  string
+	env   []string
 
 	cmd    *exec.Cmd
 	exited chan error
@@ -54,7 +55,7 @@ func newProgram(t testing.TB, env ...string) *program {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	p := &program{t: t, dir: t.TempDir(), addr: l.Addr().String(), env: env}
+	p := &program{t: t, shape: API, dir: t.TempDir(), addr: l.Addr().String(), env: env}
 	t.Cleanup(func() {
 		if p.cmd != nil {
 			p.kill()
@@ -94,7 +95,7 @@ func (p *program) launch(args ...string) {
 		p.t.Fatal(err)
 	}
 	p.cmd = exec.Command(self, args...)
-	p.cmd.Env = append(os.Environ(), childVariable+"=1", "SLUICE_ADDR="+p.addr, "SLUICE_DATA_DIR="+p.dir, "SLUICE_API_KEY="+testKey,
+	p.cmd.Env = append(os.Environ(), childVariable+"="+string(p.shape), "SLUICE_ADDR="+p.addr, "SLUICE_DATA_DIR="+p.dir, "SLUICE_API_KEY="+testKey,
 		"SLUICE_LOG_LEVEL=warn")
 	p.cmd.Env = append(p.cmd.Env, p.env...)
 	p.stderr = &lockedBuffer{}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -269,13 +270,55 @@ func TestASecondProcessOnTheSameDirectoryIsRefused(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t)
 	p.start()
-	second := &program{t: t, dir: p.dir, addr: "127.0.0.1:0"}
+	second := &program{t: t, shape: API, dir: p.dir, addr: "127.0.0.1:0"}
 	second.launch()
 	if err := <-second.exited; err == nil {
 		t.Fatal("the second process ended well")
 	}
 	if out := second.stderr.String(); !strings.Contains(out, "is in use by another process (process ") || strings.Count(out, "\n") != 1 {
 		t.Errorf("the second process says %q", out)
+	}
+}
+
+func TestACrawlerProcessOfItsOwnFetchesPages(t *testing.T) {
+	t.Parallel()
+	pages := httptest.NewServer(site.Handler())
+	defer pages.Close()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	nats := l.Addr().String()
+	l.Close()
+	p := newProgram(t, "SLUICE_WORKERS=false", "SLUICE_NATS_LISTEN="+nats, "SLUICE_NATS_TOKEN=token-of-the-test")
+	p.start()
+	store := p.newDatastore()
+	var page source
+	p.must(p.post("/datasources", map[string]any{
+		"datastoreId": store, "type": "web_page", "name": "about", "config": map[string]string{"source_url": pages.URL + "/about.html"},
+	}, &page))
+	crawler := newProgram(t, "NATS_URL=nats://"+nats, "SLUICE_NATS_TOKEN=token-of-the-test", "SLUICE_ALLOW_PRIVATE_ADDRESSES=true")
+	crawler.shape = Crawler
+	crawler.launch()
+	// Without an ingestor the page gets as far as the queue of ingest jobs.
+	for deadline := time.After(30 * time.Second); ; {
+		var now struct {
+			Status   string
+			Progress struct{ Stage string }
+			Config   struct{ SHA256 string }
+		}
+		p.must(p.get("/datasources/"+page.ID, &now))
+		if now.Progress.Stage == "fetched" && now.Config.SHA256 != "" {
+			break
+		}
+		select {
+		case <-deadline:
+			t.Fatalf("the page is not fetched: %+v\n%s", now, crawler.stderr)
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+	if err := crawler.terminate(); err != nil {
+		t.Errorf("the crawler did not stop cleanly: %v\n%s", err, crawler.stderr)
 	}
 }
 
