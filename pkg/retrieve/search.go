@@ -37,7 +37,7 @@ type spaceResult struct {
 	// overtaken says that a datasource has hits of older generations and none of the active one: it may have become
 	// active after the index was read, and then neither version is among the candidates.
 	overtaken bool
-	depth       int // candidates per leg that were needed
+	depth     int // candidates per leg that were needed
 }
 
 // searchSpace searches one datastore, deeper as long as too many of the hits had to be dropped, and once more when a
