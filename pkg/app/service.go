@@ -211,10 +211,19 @@ func (s *Service) startControl(ctx context.Context) error {
 	return nil
 }
 
-// prune removes what uploads that were cut short have left in the store of originals.
+// prune removes what uploads that were cut short have left in the store of originals, now and from time to time.
 func (s *Service) prune(ctx context.Context) {
-	if _, err := s.originals.Prune(ctx); err != nil && ctx.Err() == nil {
-		s.log.Warn("removing what interrupted uploads have left", "error", err)
+	tick := time.NewTicker(s.config.AuditEvery)
+	defer tick.Stop()
+	for {
+		if _, err := s.originals.Prune(ctx); err != nil && ctx.Err() == nil {
+			s.log.Warn("removing what interrupted uploads have left", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
 	}
 }
 
