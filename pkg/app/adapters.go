@@ -25,21 +25,6 @@ func (i indexes) Index(engine domain.Engine) (retrieve.Searcher, error) {
 	return i.embedded, nil
 }
 
-// activeCatalog is retrieve's view of the catalog.
-type activeCatalog struct{ *catalog.Catalog }
-
-func (c activeCatalog) Active(ctx context.Context, ids []string) (map[string]retrieve.ActiveDatasource, error) {
-	found, err := c.Catalog.Active(ctx, ids)
-	if err != nil {
-		return nil, err
-	}
-	active := make(map[string]retrieve.ActiveDatasource, len(found))
-	for id, d := range found {
-		active[id] = retrieve.ActiveDatasource(d)
-	}
-	return active, nil
-}
-
 // fragments is the API's view of retrieval.
 type fragments struct{ *retrieve.Retriever }
 

@@ -273,7 +273,7 @@ func (s *Service) handler() (http.Handler, error) {
 	s.metrics = prometheus.NewRegistry()
 	s.metrics.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	finder := retrieve.New(retrieve.Deps{
-		Indexes: indexes{s.index}, Embedders: s.embedders, Catalog: activeCatalog{s.catalog},
+		Indexes: indexes{s.index}, Embedders: s.embedders, Catalog: s.catalog,
 	}, retrieve.Options{})
 	answerer := answer.New(answer.Deps{
 		Retriever: finder, Datastores: s.catalog, Conversations: s.catalog, Provider: s.provider, Now: s.now, NewID: domain.NewID,

@@ -7,25 +7,10 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// ActiveDatasource is what retrieval needs of a datasource: which generation readers may see, and what a fragment shows.
-type ActiveDatasource struct {
-	ID               string
-	DatastoreID      string
-	GroupID          string
-	Type             domain.DatasourceType
-	Name             string
-	CustomID         string
-	ActiveGeneration uint64 // 0: none yet, no row of it may be shown
-	MIMEType         string
-	SourceURL        string
-	FileName         string
-	Metadata         map[string]any
-}
-
 // Active returns those of the datasources that exist, by id: one query for up to 256 of them, and no transaction.
 // Retrieval drops hits of a datasource that is missing here, or whose generation is not the active one.
-func (c *Catalog) Active(ctx context.Context, datasourceIDs []string) (map[string]ActiveDatasource, error) {
-	out := make(map[string]ActiveDatasource, len(datasourceIDs))
+func (c *Catalog) Active(ctx context.Context, datasourceIDs []string) (map[string]domain.ActiveDatasource, error) {
+	out := make(map[string]domain.ActiveDatasource, len(datasourceIDs))
 	err := inLists(datasourceIDs, func(in string, args []any) error {
 		items, err := collect(ctx, c.db.read, scanActive, `SELECT id, datastore_id, group_id, type, name, custom_id, active_generation,
 			config, metadata FROM datasources WHERE id IN (`+in+`)`, args...)
@@ -40,8 +25,8 @@ func (c *Catalog) Active(ctx context.Context, datasourceIDs []string) (map[strin
 	return out, err
 }
 
-func scanActive(s scanner) (ActiveDatasource, error) {
-	var a ActiveDatasource
+func scanActive(s scanner) (domain.ActiveDatasource, error) {
+	var a domain.ActiveDatasource
 	var generation int64
 	var config, metadata string
 	err := s.Scan(&a.ID, &a.DatastoreID, &a.GroupID, &a.Type, &a.Name, &a.CustomID, &generation, &config, &metadata)

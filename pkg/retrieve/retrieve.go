@@ -48,26 +48,10 @@ type Embedders interface {
 // Catalog says what readers may see.
 type Catalog interface {
 	// Active returns those of the datasources that exist.
-	Active(ctx context.Context, datasourceIDs []string) (map[string]ActiveDatasource, error)
+	Active(ctx context.Context, datasourceIDs []string) (map[string]domain.ActiveDatasource, error)
 	// ResolveFilters returns the ids that the filter's custom ids and datasource ids select, pages of a selected site
 	// included; nil when the filter names neither, empty when nothing matches.
 	ResolveFilters(ctx context.Context, datastoreIDs []string, f domain.Filters) ([]string, error)
-}
-
-// ActiveDatasource is what retrieval needs of a datasource: which generation readers may see, and what a fragment
-// shows.
-type ActiveDatasource struct {
-	ID               string
-	DatastoreID      string
-	GroupID          string
-	Type             domain.DatasourceType
-	Name             string
-	CustomID         string
-	ActiveGeneration uint64 // 0: none yet, no row of it may be shown
-	MIMEType         string
-	SourceURL        string
-	FileName         string
-	Metadata         map[string]any
 }
 
 // Deps are what a Retriever works with. All are needed.

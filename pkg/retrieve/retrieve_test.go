@@ -23,7 +23,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type world struct {
 	search  func(ctx context.Context, space index.Space, q index.Query) (index.Result, error)
 	embed   func(ctx context.Context, texts []string) ([][]float32, error)
-	active  map[string]ActiveDatasource
+	active  map[string]domain.ActiveDatasource
 	resolve func(f domain.Filters) ([]string, error)
 }
 
@@ -32,8 +32,8 @@ func (w *world) Search(ctx context.Context, space index.Space, q index.Query) (i
 	return w.search(ctx, space, q)
 }
 func (w *world) Embedder(model string) (embed.Embedder, error) { return embedder{w, model}, nil }
-func (w *world) Active(_ context.Context, ids []string) (map[string]ActiveDatasource, error) {
-	out := make(map[string]ActiveDatasource)
+func (w *world) Active(_ context.Context, ids []string) (map[string]domain.ActiveDatasource, error) {
+	out := make(map[string]domain.ActiveDatasource)
 	for _, id := range ids {
 		if d, ok := w.active[id]; ok {
 			out[id] = d
@@ -59,7 +59,7 @@ var store = domain.Datastore{ID: "ds", WorkspaceID: "ws", Type: domain.EngineEmb
 
 // newWorld serves the hits from every space, all of generation 1 of active text datasources.
 func newWorld(hits ...index.Hit) *world {
-	w := &world{active: make(map[string]ActiveDatasource)}
+	w := &world{active: make(map[string]domain.ActiveDatasource)}
 	for i := range hits {
 		h := &hits[i]
 		if h.Generation == 0 {
@@ -71,7 +71,7 @@ func newWorld(hits ...index.Hit) *world {
 		if h.Text == "" {
 			h.Text = h.Key
 		}
-		w.active[h.DatasourceID] = ActiveDatasource{
+		w.active[h.DatasourceID] = domain.ActiveDatasource{
 			ID: h.DatasourceID, DatastoreID: "ds", Type: domain.TypeText, Name: "name of " + h.DatasourceID, ActiveGeneration: 1,
 		}
 	}
@@ -171,8 +171,8 @@ func TestRetrieveDropsWhatReadersMustNotSee(t *testing.T) {
 	old.Generation = 2
 	w := newWorld(old, hit("a", 1, 1, 0), hit("gone", 0, 9, 0.9), hit("elsewhere", 0, 9, 0.9), hit("fresh", 0, 9, 0.9))
 	delete(w.active, "gone")
-	w.active["elsewhere"] = ActiveDatasource{ID: "elsewhere", DatastoreID: "another", ActiveGeneration: 1}
-	w.active["fresh"] = ActiveDatasource{ID: "fresh", DatastoreID: "ds"}
+	w.active["elsewhere"] = domain.ActiveDatasource{ID: "elsewhere", DatastoreID: "another", ActiveGeneration: 1}
+	w.active["fresh"] = domain.ActiveDatasource{ID: "fresh", DatastoreID: "ds"}
 	res, err := w.retriever(Options{}).Retrieve(t.Context(), ask(func(r *Request) { r.Explain = true }))
 	if err != nil {
 		t.Fatal(err)
@@ -414,15 +414,15 @@ func TestRetrieveFallsBackToWordsWhenToldTo(t *testing.T) {
 func TestSource(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
-		d    ActiveDatasource
+		d    domain.ActiveDatasource
 		page int
 		want string
 	}{
-		"a page is its address":                 {ActiveDatasource{Type: domain.TypeWebPage, SourceURL: "https://a.example/x"}, 0, "https://a.example/x"},
-		"a file is its name":                    {ActiveDatasource{Type: domain.TypeFile, FileName: "a.txt"}, 0, "a.txt"},
-		"a file with pages names the page":      {ActiveDatasource{Type: domain.TypeFile, FileName: "a.pdf", Metadata: map[string]any{"source": "s"}}, 3, "a.pdf#page=3"},
-		"a text is what its metadata says":      {ActiveDatasource{Type: domain.TypeText, Metadata: map[string]any{"source": "s"}}, 0, "s"},
-		"a source that is no string is ignored": {ActiveDatasource{Type: domain.TypeText, Metadata: map[string]any{"source": 7}}, 0, ""},
+		"a page is its address":                 {domain.ActiveDatasource{Type: domain.TypeWebPage, SourceURL: "https://a.example/x"}, 0, "https://a.example/x"},
+		"a file is its name":                    {domain.ActiveDatasource{Type: domain.TypeFile, FileName: "a.txt"}, 0, "a.txt"},
+		"a file with pages names the page":      {domain.ActiveDatasource{Type: domain.TypeFile, FileName: "a.pdf", Metadata: map[string]any{"source": "s"}}, 3, "a.pdf#page=3"},
+		"a text is what its metadata says":      {domain.ActiveDatasource{Type: domain.TypeText, Metadata: map[string]any{"source": "s"}}, 0, "s"},
+		"a source that is no string is ignored": {domain.ActiveDatasource{Type: domain.TypeText, Metadata: map[string]any{"source": 7}}, 0, ""},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

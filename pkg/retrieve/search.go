@@ -21,7 +21,7 @@ const (
 type candidate struct {
 	hit    index.Hit
 	ds     domain.Datastore
-	source ActiveDatasource
+	source domain.ActiveDatasource
 
 	lexical float64 // Lexical/MaxLexical, 0 to 1
 	score   float64 // fused; see fuse.go

@@ -8,7 +8,7 @@ import (
 
 // source says where a fragment comes from: the page's address; the file's name, with the page where the format has
 // pages; for a text, what the caller named in metadata "source", or else its name.
-func source(d ActiveDatasource, page int) string {
+func source(d domain.ActiveDatasource, page int) string {
 	named, _ := d.Metadata["source"].(string)
 	switch {
 	case (d.Type == domain.TypeWebPage || d.Type == domain.TypeWebSite) && d.SourceURL != "":

@@ -221,7 +221,7 @@ func testRetrieval(t *testing.T, open Open) {
 		waiting := w.createFile()
 		got, err := w.Active(w.ctx, []string{made.ID, waiting.ID, domain.NewID(), made.ID})
 		ok(t, err)
-		equal(t, map[string]catalog.ActiveDatasource{
+		equal(t, map[string]domain.ActiveDatasource{
 			made.ID: {
 				ID: made.ID, DatastoreID: w.store, Type: domain.TypeFile, Name: made.Name, CustomID: "sku",
 				ActiveGeneration: made.ActiveGeneration, MIMEType: "application/pdf", SourceURL: "https://x/", FileName: "x.pdf",
