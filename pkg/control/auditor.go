@@ -67,7 +67,7 @@ func (a *Auditor) Run(ctx context.Context) {
 	if !wait(ctx, nil, min(firstAudit, a.Every)) {
 		return
 	}
-	every(ctx, a.Log, nil, a.Every, func(ctx context.Context) (bool, error) {
+	every(ctx, a.Log, nil, a.Every, auditBound, func(ctx context.Context) (bool, error) {
 		report, err := a.Audit(ctx)
 		if err != nil {
 			// Looking at everything is too dear to be repeated in haste.

@@ -18,12 +18,13 @@ import (
 
 // every calls round at once, then whenever wake fires and at least each interval, until ctx ends. A round that fails is
 // logged and tried again after a delay that doubles up to a minute: the engine behind it may be down for a while. A
-// round that says there is more to do is followed by the next without waiting.
-func every(ctx context.Context, log *slog.Logger, wake <-chan struct{}, interval time.Duration, round func(context.Context) (more bool, err error)) {
+// round that says there is more to do is followed by the next without waiting. A round that takes longer than bound is
+// cut short: an engine that hangs must not hold the loop for ever.
+func every(ctx context.Context, log *slog.Logger, wake <-chan struct{}, interval, bound time.Duration, round func(context.Context) (more bool, err error)) {
 	const longest = time.Minute
 	delay := time.Duration(0)
 	for ctx.Err() == nil {
-		more, err := round(ctx)
+		more, err := bounded(ctx, bound, round)
 		switch {
 		case ctx.Err() != nil:
 			return
@@ -41,6 +42,18 @@ func every(ctx context.Context, log *slog.Logger, wake <-chan struct{}, interval
 		}
 	}
 }
+
+func bounded(ctx context.Context, bound time.Duration, round func(context.Context) (bool, error)) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, bound)
+	defer cancel()
+	return round(ctx)
+}
+
+// Bounds of a round. An audit reads everything there is.
+const (
+	roundBound = 5 * time.Minute
+	auditBound = 6 * time.Hour
+)
 
 // wait returns true when wake fires or d has passed, false when ctx ends first.
 func wait(ctx context.Context, wake <-chan struct{}, d time.Duration) bool {

@@ -301,7 +301,7 @@ func TestALoopBacksOffWhileItsEngineIsDown(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		began := time.Now()
 		var at []time.Duration
-		every(ctx, quiet, nil, time.Hour, func(context.Context) (bool, error) {
+		every(ctx, quiet, nil, time.Hour, time.Minute, func(context.Context) (bool, error) {
 			if at = append(at, time.Since(began)); len(at) == 4 {
 				cancel()
 			}
@@ -320,7 +320,7 @@ func TestALoopRunsWhenWokenAndWhileThereIsMore(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		wake, rounds := make(chan struct{}, 1), 0
 		wake <- struct{}{}
-		every(ctx, quiet, wake, time.Hour, func(context.Context) (bool, error) {
+		every(ctx, quiet, wake, time.Hour, time.Minute, func(context.Context) (bool, error) {
 			if rounds++; rounds == 3 {
 				cancel()
 			}
@@ -328,6 +328,22 @@ func TestALoopRunsWhenWokenAndWhileThereIsMore(t *testing.T) {
 		})
 		if rounds != 3 {
 			t.Errorf("%d rounds", rounds)
+		}
+	})
+}
+
+func TestARoundThatHangsIsCutShort(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		began := time.Now()
+		every(ctx, quiet, nil, time.Hour, time.Minute, func(round context.Context) (bool, error) {
+			<-round.Done()
+			cancel()
+			return false, round.Err()
+		})
+		if took := time.Since(began); took != time.Minute {
+			t.Errorf("the round took %v", took)
 		}
 	})
 }

@@ -49,7 +49,7 @@ const (
 
 // Run dispatches until ctx ends.
 func (d *Dispatcher) Run(ctx context.Context) {
-	every(ctx, d.Log, d.Outbox.OutboxWake(), outboxPoll, d.round)
+	every(ctx, d.Log, d.Outbox.OutboxWake(), outboxPoll, roundBound, d.round)
 }
 
 func (d *Dispatcher) round(ctx context.Context) (more bool, err error) {

@@ -39,7 +39,7 @@ const (
 
 // Run rescues until ctx ends.
 func (r *Rescuer) Run(ctx context.Context) {
-	every(ctx, r.Log, nil, rescueEvery, func(ctx context.Context) (bool, error) {
+	every(ctx, r.Log, nil, rescueEvery, roundBound, func(ctx context.Context) (bool, error) {
 		_, err := r.Round(ctx, r.patience())
 		return false, err
 	})

@@ -57,11 +57,12 @@ type Sweeper struct {
 const (
 	sweepPoll  = 5 * time.Second
 	sweepBatch = 64
+	sweepBound = time.Minute
 )
 
 // Run sweeps until ctx ends.
 func (s *Sweeper) Run(ctx context.Context) {
-	every(ctx, s.Log, s.Sweeps.SweepWake(), sweepPoll, s.round)
+	every(ctx, s.Log, s.Sweeps.SweepWake(), sweepPoll, roundBound, s.round)
 }
 
 func (s *Sweeper) round(ctx context.Context) (more bool, err error) {
@@ -93,6 +94,9 @@ func (s *Sweeper) round(ctx context.Context) (more bool, err error) {
 }
 
 func (s *Sweeper) sweep(ctx context.Context, sweep domain.Sweep) error {
+	// Well below a round's bound: a sweep that hangs is deferred, and those behind it have their turn.
+	ctx, cancel := context.WithTimeout(ctx, sweepBound)
+	defer cancel()
 	var faults []error
 	if sweep.Jobs { // first: a job that is not yet taken need not run
 		faults = append(faults, s.purge(ctx, sweep))
