@@ -9,6 +9,7 @@ type ActiveDatasource struct {
 	Type             DatasourceType
 	Name             string
 	CustomID         string
+	Place            Place  // where its datastore serves readers from; read together with ActiveGeneration
 	ActiveGeneration uint64 // 0: none yet, no row of it may be shown
 	MIMEType         string
 	SourceURL        string

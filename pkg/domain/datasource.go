@@ -57,12 +57,36 @@ type Datasource struct {
 	JobID            string // the newest accepted job; events of any other job do not change Status
 	Runs             int    // ingest jobs issued so far, counted when put into the outbox: more than one may have left rows behind
 	ActiveGeneration uint64 // the generation readers see; 0: none yet
+	Fence            uint64 // no generation up to it becomes active any more: a job of it has failed
 	Chunks           int64  // chunks of the active generation
 	TextBytes        int64  // bytes of text in them
+	Fingerprint      string // of the active generation: see Version
+
+	// Target is what of this datasource is in the place that its datastore moves to; nil: nothing yet, or no move.
+	Target *Target
+	// MoveID is the move for which a job was last issued to take what readers see to the new place.
+	MoveID string
+	// Resume is what the datasource goes back to when its move job has ended; nil when its newest job is none, or has
+	// done its work.
+	Resume *Resume
 
 	CreatedAt time.Time
 	UpdatedAt time.Time
 	LastSynch *time.Time // when the active generation became active
+}
+
+// Target is a generation in the place that a datastore moves to.
+type Target struct {
+	Generation  uint64 `json:"generation"`
+	Chunks      int64  `json:"chunks"`
+	TextBytes   int64  `json:"text_bytes"`
+	Fingerprint string `json:"fingerprint,omitempty"`
+}
+
+// Resume is how a datasource stood before a move job, which changes nothing that readers see.
+type Resume struct {
+	Status Status `json:"status"` // synched or error
+	Error  string `json:"error,omitempty"`
 }
 
 // MaxMetadataBytes bounds a datasource's metadata (it travels with every job and chunk).

@@ -20,18 +20,44 @@ type Datastore struct {
 	Type           Engine
 	Visibility     Visibility
 	EmbeddingModel string // id of the embedding model its vectors were made with
-	CreatedAt      time.Time
-	UpdatedAt      time.Time
+	// Since is the generation above which rows count in the place that serves readers: older ones there are left from
+	// before the datastore moved in.
+	Since     uint64
+	Move      *Move // nil: it stays where it is
+	CreatedAt time.Time
+	UpdatedAt time.Time
 }
 
-// DatastorePatch changes a datastore: nil leaves a field as it is.
+// Serving is the place that readers are served from.
+func (d Datastore) Serving() Place { return Place{Engine: d.Type, Model: d.EmbeddingModel} }
+
+// Places are where new content is written: the serving place and, during a move, the one it moves to.
+func (d Datastore) Places() []Place {
+	if d.Move == nil {
+		return []Place{d.Serving()}
+	}
+	return []Place{d.Serving(), d.Move.To}
+}
+
+// DatastorePatch changes a datastore: nil leaves a field as it is. Type and EmbeddingModel begin a move, replace the
+// one that is under way, or, when they name the place that serves readers, cancel it.
 type DatastorePatch struct {
-	Name        *string
-	Description *string
-	Visibility  *Visibility
+	Type           *Engine
+	EmbeddingModel *string
+	Name           *string
+	Description    *string
+	Visibility     *Visibility
 }
 
-// Apply sets the fields that the patch carries.
+// Destination is the place that the patch wants, the serving one when it names none.
+func (p DatastorePatch) Destination(d Datastore) (to Place, named bool) {
+	to = d.Serving()
+	set(&to.Engine, p.Type)
+	set(&to.Model, p.EmbeddingModel)
+	return to, p.Type != nil || p.EmbeddingModel != nil
+}
+
+// Apply sets the fields that the patch carries, but for those of a move.
 func (p DatastorePatch) Apply(d *Datastore) {
 	set(&d.Name, p.Name)
 	set(&d.Description, p.Description)

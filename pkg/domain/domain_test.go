@@ -56,23 +56,23 @@ func TestPatchLeavesAbsentFields(t *testing.T) {
 func TestCrawlJobAsksConditionallyOnlyForWhatIsIndexed(t *testing.T) {
 	t.Parallel()
 	d := Datasource{ID: "p", Type: TypeWebPage, Config: DatasourceConfig{SourceURL: "http://x/", ETag: `"a"`}}
-	equal(t, "", NewCrawlJob(d, "m").Crawl.ETag)
+	equal(t, "", NewCrawlJob(d, settled()).Crawl.ETag)
 	d.ActiveGeneration = 3
 	for _, s := range []Status{StatusUnsynched, StatusPending, StatusRunning, StatusError} {
 		d.Status = s // what was fetched last is not what readers see
-		equal(t, "", NewCrawlJob(d, "m").Crawl.ETag)
+		equal(t, "", NewCrawlJob(d, settled()).Crawl.ETag)
 	}
 	d.Status = StatusSynched
-	equal(t, `"a"`, NewCrawlJob(d, "m").Crawl.ETag)
+	equal(t, `"a"`, NewCrawlJob(d, settled()).Crawl.ETag)
 }
 
 func TestPageJobIsTheSameForOneRunOfTheSite(t *testing.T) {
 	t.Parallel()
 	site := Datasource{ID: "s", Type: TypeWebSite, Config: DatasourceConfig{SourceURL: "http://x/"}, FollowLinks: true}
 	page := Datasource{ID: "p", Type: TypeWebPage, GroupID: "s", Config: DatasourceConfig{SourceURL: "http://x/a", Depth: 2}}
-	job := NewPageJob(site, page, "run-1", "m")
-	equal(t, job.ID, NewPageJob(site, page, "run-1", "m").ID)
-	if job.ID == NewPageJob(site, page, "run-2", "m").ID {
+	job := NewPageJob(site, page, "run-1", settled())
+	equal(t, job.ID, NewPageJob(site, page, "run-1", settled()).ID)
+	if job.ID == NewPageJob(site, page, "run-2", settled()).ID {
 		t.Error("two runs share a job")
 	}
 	equal(t, &SiteScope{Root: "http://x/", MaxDepth: DefaultMaxDepth, Follow: true}, job.Crawl.Site)

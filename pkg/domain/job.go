@@ -20,10 +20,14 @@ type Job struct {
 	DatastoreID  string         `json:"datastore_id"`
 	DatasourceID string         `json:"datasource_id"`
 	Type         DatasourceType `json:"type"`
+	GroupID      string         `json:"group_id,omitempty"` // the web_site that a page belongs to
 	Name         string         `json:"name"`
 	CustomID     string         `json:"custom_id,omitempty"`
 	Metadata     map[string]any `json:"metadata,omitempty"`
-	Model        string         `json:"model"`              // embedding model id of the datastore
+	Places       []Place        `json:"places"`             // where the rows go, the place that serves readers first; a crawl job's are those of its datastore
+	Move         string         `json:"move,omitempty"`     // ingest: the move of which the job is a part; it then takes what readers have to the new place alone
+	Previous     *Version       `json:"previous,omitempty"` // ingest: what readers see now; vectors of unchanged text are copied from it
+	Force        bool           `json:"force,omitempty"`    // ingest: write anew even what has not changed
 	Original     *Original      `json:"original,omitempty"` // ingest: what to read
 	Crawl        *CrawlSpec     `json:"crawl,omitempty"`    // crawl: what to fetch
 
@@ -31,6 +35,14 @@ type Job struct {
 	Generation uint64 `json:"-"`
 	// Delivery counts how often this message has been handed to a worker, from 1.
 	Delivery int `json:"-"`
+}
+
+// Version is a generation of a datasource that is whole.
+type Version struct {
+	Place       Place  `json:"place"`
+	Generation  uint64 `json:"generation"`
+	Chunks      int64  `json:"chunks"`
+	Fingerprint string `json:"fingerprint,omitempty"` // of everything that its rows follow from: equal fingerprints, equal rows
 }
 
 // CrawlSpec is what a crawl job fetches.
@@ -63,7 +75,7 @@ const (
 	EventFetched    EventType = "fetched"    // crawl: the page lies in originals, an ingest job is due
 	EventDiscovered EventType = "discovered" // crawl: Links are pages of the site
 	EventSynched    EventType = "synched"    // ingest: all chunks of the generation are written; crawl of a site: discovery is complete
-	EventUnchanged  EventType = "unchanged"  // crawl: the page has not changed since the last fetch
+	EventUnchanged  EventType = "unchanged"  // crawl: the page has not changed since the last fetch; ingest: the rows that are there are what the job would write
 	EventError      EventType = "error"      // the job has failed for good; Error says why
 )
 
@@ -76,6 +88,8 @@ type Event struct {
 	DatastoreID  string    `json:"datastore_id"`
 	DatasourceID string    `json:"datasource_id"`
 	Generation   uint64    `json:"generation"`
+	Places       []Place   `json:"places,omitempty"` // the job's
+	Move         string    `json:"move,omitempty"`   // the job's
 	At           time.Time `json:"at"`
 
 	Progress *Progress `json:"progress,omitempty"`
@@ -85,8 +99,10 @@ type Event struct {
 	Chunks   int64     `json:"chunks,omitempty"`    // synched
 	Bytes    int64     `json:"bytes,omitempty"`     // synched: text bytes
 	MIMEType string    `json:"mime_type,omitempty"` // synched: what the content was
-	Warnings []string  `json:"warnings,omitempty"`  // synched
-	Error    string    `json:"error,omitempty"`     // error, and progress of a job that is tried again: for people
+	// Fingerprint, of synched, is that of the rows written: see Version.
+	Fingerprint string   `json:"fingerprint,omitempty"`
+	Warnings    []string `json:"warnings,omitempty"` // synched
+	Error       string   `json:"error,omitempty"`    // error, and progress of a job that is tried again: for people
 }
 
 // MaxLinksPerEvent keeps a discovered event well below the message limit.

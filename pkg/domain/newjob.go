@@ -1,17 +1,31 @@
 package domain
 
 // NewIngestJob is the job that reads a datasource's original into the index. The caller sets Datasource.JobID to its id.
-func NewIngestJob(d Datasource, model string) Job {
-	j := newJob(NewID(), JobIngest, d, model)
+func NewIngestJob(d Datasource, store Datastore) Job {
+	return newIngestJob(NewID(), d, store)
+}
+
+func newIngestJob(id string, d Datasource, store Datastore) Job {
+	j := newJob(id, JobIngest, d, store)
 	j.Original = d.Original
+	if d.ActiveGeneration > 0 {
+		j.Previous = &Version{Place: store.Serving(), Generation: d.ActiveGeneration, Chunks: d.Chunks, Fingerprint: d.Fingerprint}
+	}
+	return j
+}
+
+// NewMoveJob is the job that takes what readers see of a datasource to the place that its datastore moves to.
+func NewMoveJob(d Datasource, store Datastore) Job {
+	j := NewIngestJob(d, store)
+	j.Places, j.Move = []Place{store.Move.To}, store.Move.ID
 	return j
 }
 
 // NewCrawlJob is the job that fetches a page or discovers a site. A page whose last fetch is what readers see is asked
 // for conditionally. While that fetch has not been indexed, or could not be, "not modified" would leave readers with what
 // was there before it, so the page is then fetched whole.
-func NewCrawlJob(d Datasource, model string) Job {
-	j := newJob(NewID(), JobCrawl, d, model)
+func NewCrawlJob(d Datasource, store Datastore) Job {
+	j := newJob(NewID(), JobCrawl, d, store)
 	j.Crawl = &CrawlSpec{URL: d.Config.SourceURL, Depth: d.Config.Depth}
 	switch {
 	case d.Type == TypeWebSite:
@@ -26,14 +40,14 @@ func NewCrawlJob(d Datasource, model string) Job {
 
 // NewPageJob is the crawl job of a site's page. Its id follows from the site's job and the page, so that discovering
 // the page again in the same run asks for nothing new.
-func NewPageJob(site, page Datasource, siteJobID, model string) Job {
-	j := NewCrawlJob(page, model)
+func NewPageJob(site, page Datasource, siteJobID string, store Datastore) Job {
+	j := NewCrawlJob(page, store)
 	j.ID = DerivedID("page-job", siteJobID, page.ID)
 	j.Crawl.Site = site.Config.Scope(site.FollowLinks)
 	return j
 }
 
-func newJob(id string, kind JobKind, d Datasource, model string) Job {
+func newJob(id string, kind JobKind, d Datasource, store Datastore) Job {
 	return Job{
 		ID:           id,
 		Kind:         kind,
@@ -41,10 +55,11 @@ func newJob(id string, kind JobKind, d Datasource, model string) Job {
 		DatastoreID:  d.DatastoreID,
 		DatasourceID: d.ID,
 		Type:         d.Type,
+		GroupID:      d.GroupID,
 		Name:         d.Name,
 		CustomID:     d.CustomID,
 		Metadata:     d.Metadata,
-		Model:        model,
+		Places:       store.Places(),
 	}
 }
 

@@ -10,8 +10,9 @@ type Sweep struct {
 	ID           string
 	WorkspaceID  string
 	DatastoreID  string
-	DatasourceID string   // "" sweeps the whole datastore
-	Below        uint64   // rows of generations below it go; 0: none, AllGenerations: all
+	DatasourceID string   // "" sweeps all of the datastore's
+	Place        Place    // the zero place: every place of the datastore; with no datasource and AllGenerations, every place there is
+	From, Below  uint64   // rows of generations From ≤ g < Below go; Below 0: none; 0 and AllGenerations: all
 	Originals    []string // keys in the store of originals
 	Jobs         bool     // the datasource's messages leave the job stream
 }
@@ -21,24 +22,34 @@ const AllGenerations uint64 = math.MaxUint64
 
 // Outcome is what follows from an event beside the changed datasource, to be stored in the same transaction.
 type Outcome struct {
-	Changed bool   // the datasource's row is to be written
-	Next    *Job   // to be put into the outbox
-	Sweep   *Sweep // to be queued
-	Links   []Link // pages to become children of the site (the datasource itself or its group)
-	Settled bool   // the job in flight has ended: its place in the window is free
+	Changed bool    // the datasource's row is to be written
+	Next    *Job    // to be put into the outbox
+	Sweeps  []Sweep // to be queued
+	Links   []Link  // pages to become children of the site (the datasource itself or its group)
+	Settled bool    // the job in flight has ended: its place in the window is free
+}
+
+func (o *Outcome) sweep(d *Datasource, p Place, from, below uint64) {
+	o.Sweeps = append(o.Sweeps, Sweep{WorkspaceID: d.WorkspaceID, DatastoreID: d.DatastoreID, DatasourceID: d.ID, Place: p, From: from, Below: below})
+}
+
+func (o *Outcome) sweepOriginal(d *Datasource, key string) {
+	o.Sweeps = append(o.Sweeps, Sweep{WorkspaceID: d.WorkspaceID, DatastoreID: d.DatastoreID, DatasourceID: d.ID, Originals: []string{key}})
 }
 
 // Apply changes the datasource as the event demands and says what else follows. It is the only place where a
 // datasource changes its status after acceptance, but for two moves that need more than one row and so belong to the
 // catalog: unsynched → pending when its job has been published, and a site → synched when no page of it is waiting.
-// model is the datastore's embedding model, for the job that may follow.
+// store is the datasource's datastore as it is at this moment: no move may begin or end before the outcome is stored.
 //
 // Events arrive at least once, possibly late and from runs that a newer job has overtaken. The rules that keep
 // that harmless:
-//   - content only moves forward: a generation becomes active only when it is higher than the active one;
+//   - content only moves forward: a generation becomes active only when it is higher than the active one, and only in
+//     the place that serves readers, or that the datastore moves to; rows written elsewhere are swept;
+//   - a job that has failed takes what it overtook with it: no older generation becomes active after it;
 //   - status belongs to the newest accepted job: events of other jobs never change it;
 //   - a job that has ended is not reopened by a late running or progress event of its own.
-func Apply(d *Datasource, model string, ev Event) Outcome {
+func Apply(d *Datasource, store Datastore, ev Event) Outcome {
 	current := ev.JobID == d.JobID
 	switch ev.Type {
 	case EventRunning, EventProgress:
@@ -46,32 +57,37 @@ func Apply(d *Datasource, model string, ev Event) Outcome {
 	case EventDiscovered:
 		return applyDiscovered(d, ev, current)
 	case EventFetched:
-		return applyFetched(d, model, ev, current)
+		return applyFetched(d, store, ev, current)
 	case EventUnchanged:
 		return applyUnchanged(d, ev, current)
 	case EventSynched:
 		if ev.JobKind == JobCrawl {
 			return applyDiscoveryDone(d, ev, current)
 		}
-		return applySynched(d, ev, current)
+		return applySynched(d, store, ev, current)
 	case EventError:
-		return applyError(d, ev, current)
+		return applyError(d, store, ev, current)
 	}
 	return Outcome{}
 }
 
-// Vanished is what follows from an event of a datasource that has been deleted: what its job has written goes.
-func Vanished(ev Event) *Sweep {
-	s := &Sweep{WorkspaceID: ev.WorkspaceID, DatastoreID: ev.DatastoreID, DatasourceID: ev.DatasourceID}
+// Vanished is what follows from an event of a datasource that has been deleted: what its job has written goes. It may
+// have come back under the same id since, as a page of a site does, so later generations stay.
+func Vanished(ev Event) []Sweep {
+	base := Sweep{WorkspaceID: ev.WorkspaceID, DatastoreID: ev.DatastoreID, DatasourceID: ev.DatasourceID}
 	switch ev.Type {
 	case EventSynched, EventError:
-		s.Below = AllGenerations
+		sweeps := make([]Sweep, len(ev.Places))
+		for i, p := range ev.Places {
+			sweeps[i] = base
+			sweeps[i].Place, sweeps[i].Below = p, ev.Generation+1
+		}
+		return sweeps
 	case EventFetched:
-		s.Originals = []string{ev.Fetched.Original.Key}
-	default:
-		return nil
+		base.Originals = []string{ev.Fetched.Original.Key}
+		return []Sweep{base}
 	}
-	return s
+	return nil
 }
 
 func applyProgress(d *Datasource, ev Event, current bool) Outcome {
@@ -94,17 +110,17 @@ func applyDiscovered(d *Datasource, ev Event, current bool) Outcome {
 	return out
 }
 
-func applyFetched(d *Datasource, model string, ev Event, current bool) Outcome {
+func applyFetched(d *Datasource, store Datastore, ev Event, current bool) Outcome {
+	var out Outcome
 	f := ev.Fetched
 	if !current {
-		if d.Original != nil && d.Original.Key == f.Original.Key {
-			return Outcome{} // the same fetch, applied before
+		if d.Original == nil || d.Original.Key != f.Original.Key { // else: the same fetch, applied before
+			out.sweepOriginal(d, f.Original.Key)
 		}
-		return Outcome{Sweep: sweepOf(d, 0, f.Original.Key)}
+		return out
 	}
-	var out Outcome
 	if old := d.Original; old != nil && old.Key != f.Original.Key {
-		out.Sweep = sweepOf(d, 0, old.Key)
+		out.sweepOriginal(d, old.Key)
 	}
 	original := f.Original
 	d.Original = &original
@@ -118,13 +134,15 @@ func applyFetched(d *Datasource, model string, ev Event, current bool) Outcome {
 	d.Status = StatusRunning
 	d.Progress = Progress{Stage: "fetched"}
 	d.UpdatedAt = ev.At
-
-	next := newJob(IngestJobID(ev.JobID, ev.Generation), JobIngest, *d, model)
-	next.Original = &original
-	d.JobID = next.ID
-	d.Runs++
-	out.Changed, out.Next, out.Settled = true, &next, true
+	out.next(d, newIngestJob(IngestJobID(ev.JobID, ev.Generation), *d, store))
 	return out
+}
+
+// next makes the job the datasource's newest: the one before has ended.
+func (o *Outcome) next(d *Datasource, j Job) {
+	d.JobID = j.ID
+	d.Runs++
+	o.Changed, o.Settled, o.Next = true, true, &j
 }
 
 func applyUnchanged(d *Datasource, ev Event, current bool) Outcome {
@@ -150,45 +168,134 @@ func applyDiscoveryDone(d *Datasource, ev Event, current bool) Outcome {
 	return Outcome{Changed: true, Settled: true}
 }
 
-func applySynched(d *Datasource, ev Event, current bool) Outcome {
+func applySynched(d *Datasource, store Datastore, ev Event, current bool) Outcome {
 	var out Outcome
-	switch {
-	case ev.Generation > d.ActiveGeneration:
-		if d.ActiveGeneration > 0 || d.Runs > 1 {
-			out.Sweep = sweepOf(d, ev.Generation)
+	serves := false // the job has written what readers may see
+	for _, p := range ev.Places {
+		switch {
+		case ev.Generation <= d.Fence:
+			out.sweep(d, p, ev.Generation, ev.Generation+1)
+		case p == store.Serving() && ev.Generation > store.Since:
+			serves = true
+			out.activate(d, store, ev)
+		case store.Move != nil && p == store.Move.To && ev.Generation > store.Move.Since:
+			out.reach(d, p, ev)
+		default:
+			out.sweep(d, p, 0, ev.Generation+1)
 		}
-		at := ev.At
-		d.ActiveGeneration, d.LastSynch = ev.Generation, &at
-		d.Chunks, d.TextBytes = ev.Chunks, ev.Bytes
-		d.UpdatedAt = ev.At
-		if ev.MIMEType != "" {
-			d.Config.MIMEType = ev.MIMEType
-		}
-		out.Changed = true
-	case ev.Generation < d.ActiveGeneration:
-		out.Sweep = sweepOf(d, d.ActiveGeneration)
 	}
-	if current {
+	if d.Target != nil && d.Target.Generation < d.ActiveGeneration {
+		// Readers see something newer now, which has not been written there: the move is to ask for it again.
+		d.Target, d.MoveID = nil, ""
+	}
+	switch {
+	case !current || ev.Generation <= d.Fence:
+	case ev.Move != "":
+		d.resume(ev.At)
+		out.Changed, out.Settled = true, true
+	case serves:
 		d.finish(StatusSynched, ev.At)
 		d.Warnings = ev.Warnings
 		out.Changed, out.Settled = true, true
+	default:
+		// The datastore has moved away while the job ran, and what it wrote is not where readers look.
+		d.finish(StatusUnsynched, ev.At)
+		out.next(d, NewIngestJob(*d, store))
 	}
 	return out
 }
 
-func applyError(d *Datasource, ev Event, current bool) Outcome {
+// activate makes the event's generation the one that readers see, unless they see a newer one.
+func (o *Outcome) activate(d *Datasource, store Datastore, ev Event) {
+	switch {
+	case ev.Generation > d.ActiveGeneration:
+		if d.ActiveGeneration > 0 || d.Runs > 1 {
+			o.sweep(d, store.Serving(), 0, ev.Generation)
+		}
+		at := ev.At
+		if ev.Move == "" {
+			d.LastSynch = &at
+		}
+		d.ActiveGeneration = ev.Generation
+		d.Chunks, d.TextBytes, d.Fingerprint = ev.Chunks, ev.Bytes, ev.Fingerprint
+		d.UpdatedAt = ev.At
+		if ev.MIMEType != "" {
+			d.Config.MIMEType = ev.MIMEType
+		}
+		o.Changed = true
+	case ev.Generation < d.ActiveGeneration:
+		o.sweep(d, store.Serving(), 0, d.ActiveGeneration)
+	}
+}
+
+// reach notes that the event's generation is in the place that the datastore moves to.
+func (o *Outcome) reach(d *Datasource, p Place, ev Event) {
+	switch {
+	case d.Target == nil || ev.Generation > d.Target.Generation:
+		if d.Target != nil || d.Runs > 1 {
+			o.sweep(d, p, 0, ev.Generation)
+		}
+		d.Target = &Target{Generation: ev.Generation, Chunks: ev.Chunks, TextBytes: ev.Bytes, Fingerprint: ev.Fingerprint}
+		o.Changed = true
+	case ev.Generation < d.Target.Generation:
+		o.sweep(d, p, 0, d.Target.Generation)
+	}
+}
+
+func applyError(d *Datasource, store Datastore, ev Event, current bool) Outcome {
 	if !current || d.Status == StatusSynched {
 		return Outcome{}
 	}
-	d.finish(StatusError, ev.At)
-	d.Error = ev.Error
-	return Outcome{Changed: true, Settled: true}
+	out := Outcome{Changed: true, Settled: true}
+	if d.Fence = max(d.Fence, ev.Generation); ev.Generation > 0 {
+		// What it has written, and what runs before it have that it overtook.
+		for _, p := range ev.Places {
+			from := d.ActiveGeneration + 1
+			if store.Move != nil && p == store.Move.To {
+				from = 0
+				if d.Target != nil {
+					from = d.Target.Generation + 1
+				}
+			}
+			if from <= ev.Generation {
+				out.sweep(d, p, from, ev.Generation+1)
+			}
+		}
+	}
+	switch {
+	case ev.Move == "":
+		d.finish(StatusError, ev.At)
+		d.Error = ev.Error
+	case store.Move != nil && store.Move.ID == ev.Move:
+		// Readers lose nothing, but the move cannot end without it. Resume stays: cancelling the move heals it.
+		d.finish(StatusError, ev.At)
+		d.Error = "It cannot be moved to " + store.Move.To.String() + ": " + ev.Error
+	default:
+		d.resume(ev.At)
+	}
+	return out
+}
+
+// resume puts the datasource back to where it was before its move job.
+func (d *Datasource) resume(at time.Time) {
+	before := Resume{Status: StatusSynched}
+	if d.Resume != nil {
+		before = *d.Resume
+	}
+	d.finish(before.Status, at)
+	d.Error, d.Resume = before.Error, nil
+}
+
+// EndMove puts a datasource that a move could not take along back to where it was before, when the move is given up. It
+// reports whether anything changed.
+func (d *Datasource) EndMove(at time.Time) bool {
+	if d.Resume == nil || !d.Status.Terminal() {
+		return false // a job that is still under way does it when it ends
+	}
+	d.resume(at)
+	return true
 }
 
 func (d *Datasource) finish(s Status, at time.Time) {
 	d.Status, d.Error, d.Progress, d.UpdatedAt = s, "", Progress{}, at
-}
-
-func sweepOf(d *Datasource, below uint64, originals ...string) *Sweep {
-	return &Sweep{WorkspaceID: d.WorkspaceID, DatastoreID: d.DatastoreID, DatasourceID: d.ID, Below: below, Originals: originals}
 }

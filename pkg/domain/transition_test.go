@@ -20,10 +20,32 @@ func source(change func(*Datasource)) Datasource {
 	return d
 }
 
+// here serves readers, there is where the datastore moves to, gone is a place of the past.
+var (
+	here  = Place{Engine: EngineEmbedded, Model: "model"}
+	there = Place{Engine: EngineMilvus, Model: "model"}
+	gone  = Place{Engine: EngineEmbedded, Model: "old model"}
+)
+
+func settled() Datastore {
+	return Datastore{ID: "store", WorkspaceID: "ws", Type: here.Engine, EmbeddingModel: here.Model}
+}
+
+func moving() Datastore {
+	d := settled()
+	d.Move = &Move{ID: "move", To: there, Since: 5}
+	return d
+}
+
+// rows is the sweep of rows of the datasource in a place.
+func rows(p Place, from, below uint64) Sweep {
+	return Sweep{WorkspaceID: "ws", DatastoreID: "store", DatasourceID: "src", Place: p, From: from, Below: below}
+}
+
 func event(t EventType, job string, generation uint64, change func(*Event)) Event {
 	ev := Event{
 		Type: t, JobID: job, JobKind: JobIngest, WorkspaceID: "ws", DatastoreID: "store", DatasourceID: "src",
-		Generation: generation, At: at,
+		Generation: generation, Places: []Place{here}, At: at,
 	}
 	if change != nil {
 		change(&ev)
@@ -71,7 +93,7 @@ func TestApply(t *testing.T) {
 			check: func(t *testing.T, d Datasource, _ Outcome) {
 				equal(t, StatusRunning, d.Status)
 				equal(t, "connection refused", d.Error)
-				Apply(&d, "model", event(EventRunning, "job-2", 7, nil))
+				Apply(&d, settled(), event(EventRunning, "job-2", 7, nil))
 				equal(t, "", d.Error)
 			},
 		},
@@ -90,7 +112,7 @@ func TestApply(t *testing.T) {
 			event:  event(EventSynched, "job-2", 7, nil),
 			check: func(t *testing.T, d Datasource, out Outcome) {
 				equal(t, uint64(7), d.ActiveGeneration)
-				equal(t, uint64(7), out.Sweep.Below)
+				equal(t, []Sweep{rows(here, 0, 7)}, out.Sweeps)
 			},
 		},
 		"content of an overtaken job becomes active and leaves the status to the newer job": {
@@ -106,7 +128,7 @@ func TestApply(t *testing.T) {
 			event:  event(EventSynched, "job-1", 7, nil),
 			check: func(t *testing.T, d Datasource, out Outcome) {
 				equal(t, uint64(9), d.ActiveGeneration)
-				equal(t, uint64(9), out.Sweep.Below)
+				equal(t, []Sweep{rows(here, 0, 9)}, out.Sweeps)
 				equal(t, false, out.Changed)
 			},
 		},
@@ -115,7 +137,7 @@ func TestApply(t *testing.T) {
 			event:  event(EventSynched, "job-2", 7, nil),
 			check: func(t *testing.T, d Datasource, out Outcome) {
 				equal(t, uint64(7), d.ActiveGeneration)
-				equal(t, (*Sweep)(nil), out.Sweep)
+				equal(t, []Sweep(nil), out.Sweeps)
 			},
 		},
 		"an error keeps the content that is active": {
@@ -126,6 +148,16 @@ func TestApply(t *testing.T) {
 				equal(t, "the file is encrypted", d.Error)
 				equal(t, uint64(4), d.ActiveGeneration)
 				equal(t, true, out.Settled)
+				equal(t, []Sweep{rows(here, 5, 8)}, out.Sweeps)
+			},
+		},
+		"what a failed job has overtaken does not become active after it": {
+			before: func(d *Datasource) { d.ActiveGeneration, d.Fence, d.Status = 4, 7, StatusError },
+			event:  event(EventSynched, "job-1", 6, nil),
+			check: func(t *testing.T, d Datasource, out Outcome) {
+				equal(t, uint64(4), d.ActiveGeneration)
+				equal(t, StatusError, d.Status)
+				equal(t, []Sweep{rows(here, 6, 7)}, out.Sweeps)
 			},
 		},
 		"an error after the same job's synched is ignored": {
@@ -142,7 +174,7 @@ func TestApply(t *testing.T) {
 			check: func(t *testing.T, d Datasource, out Outcome) {
 				equal(t, IngestJobID("job-2", 7), out.Next.ID)
 				equal(t, JobIngest, out.Next.Kind)
-				equal(t, "model", out.Next.Model)
+				equal(t, []Place{here}, out.Next.Places)
 				equal(t, "new", out.Next.Original.Key)
 				equal(t, out.Next.ID, d.JobID)
 				equal(t, "Pumps", d.Name)
@@ -153,15 +185,15 @@ func TestApply(t *testing.T) {
 			before: func(d *Datasource) { d.Original = &Original{Key: "old"} },
 			event:  event(EventFetched, "job-2", 7, fetched),
 			check: func(t *testing.T, d Datasource, out Outcome) {
-				equal(t, []string{"old"}, out.Sweep.Originals)
-				equal(t, uint64(0), out.Sweep.Below)
+				equal(t, []string{"old"}, out.Sweeps[0].Originals)
+				equal(t, uint64(0), out.Sweeps[0].Below)
 			},
 		},
 		"a page fetched by an overtaken job is dropped": {
 			before: func(d *Datasource) { d.Original = &Original{Key: "old"} },
 			event:  event(EventFetched, "job-1", 7, fetched),
 			check: func(t *testing.T, d Datasource, out Outcome) {
-				equal(t, []string{"new"}, out.Sweep.Originals)
+				equal(t, []string{"new"}, out.Sweeps[0].Originals)
 				equal(t, "old", d.Original.Key)
 			},
 		},
@@ -205,20 +237,136 @@ func TestApply(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			d := source(test.before)
-			out := Apply(&d, "model", test.event)
+			out := Apply(&d, settled(), test.event)
 			test.check(t, d, out)
 		})
 	}
 }
 
+func TestApplyDuringAMove(t *testing.T) {
+	t.Parallel()
+	both := func(ev *Event) { ev.Places, ev.Chunks = []Place{here, there}, 3 }
+	moved := func(ev *Event) { ev.Places, ev.Move, ev.Chunks = []Place{there}, "move", 3 }
+	tests := map[string]struct {
+		store  Datastore
+		before func(*Datasource)
+		event  Event
+		check  func(t *testing.T, d Datasource, out Outcome)
+	}{
+		"fresh content becomes active here and reaches the new place": {
+			store: moving(), event: event(EventSynched, "job-2", 7, both),
+			check: func(t *testing.T, d Datasource, out Outcome) {
+				equal(t, uint64(7), d.ActiveGeneration)
+				equal(t, &Target{Generation: 7, Chunks: 3}, d.Target)
+				equal(t, Outcome{Changed: true, Settled: true}, out)
+			},
+		},
+		"a move job reaches the new place and changes nothing that readers see": {
+			store: moving(), before: func(d *Datasource) { d.ActiveGeneration, d.Chunks = 4, 2 },
+			event: event(EventSynched, "job-2", 7, moved),
+			check: func(t *testing.T, d Datasource, out Outcome) {
+				equal(t, uint64(4), d.ActiveGeneration)
+				equal(t, int64(2), d.Chunks)
+				equal(t, &Target{Generation: 7, Chunks: 3}, d.Target)
+				equal(t, StatusSynched, d.Status)
+			},
+		},
+		"a move job leaves the error that was there before": {
+			store: moving(),
+			before: func(d *Datasource) {
+				d.ActiveGeneration, d.Resume = 4, &Resume{Status: StatusError, Error: "the page answers 404"}
+			},
+			event: event(EventSynched, "job-2", 7, moved),
+			check: func(t *testing.T, d Datasource, _ Outcome) {
+				equal(t, StatusError, d.Status)
+				equal(t, "the page answers 404", d.Error)
+				equal(t, (*Resume)(nil), d.Resume)
+			},
+		},
+		"a move job that fails says so, and giving up the move heals it": {
+			store: moving(), before: func(d *Datasource) { d.ActiveGeneration, d.Resume = 4, &Resume{Status: StatusSynched} },
+			event: event(EventError, "job-2", 7, func(ev *Event) { moved(ev); ev.Error = "the model is gone" }),
+			check: func(t *testing.T, d Datasource, out Outcome) {
+				equal(t, StatusError, d.Status)
+				equal(t, "It cannot be moved to milvus with model: the model is gone", d.Error)
+				equal(t, []Sweep{rows(there, 0, 8)}, out.Sweeps)
+				equal(t, true, d.EndMove(at))
+				equal(t, StatusSynched, d.Status)
+			},
+		},
+		"the job of a move that was given up leaves nothing behind": {
+			store: settled(), before: func(d *Datasource) { d.ActiveGeneration, d.Resume = 4, &Resume{Status: StatusSynched} },
+			event: event(EventSynched, "job-2", 7, moved),
+			check: func(t *testing.T, d Datasource, out Outcome) {
+				equal(t, StatusSynched, d.Status)
+				equal(t, (*Target)(nil), d.Target)
+				equal(t, []Sweep{rows(there, 0, 8)}, out.Sweeps)
+			},
+		},
+		"rows from before the move do not count in the new place": {
+			store: moving(), before: func(d *Datasource) { d.ActiveGeneration = 2 },
+			event: event(EventSynched, "job-2", 5, both),
+			check: func(t *testing.T, d Datasource, out Outcome) {
+				equal(t, uint64(5), d.ActiveGeneration)
+				equal(t, (*Target)(nil), d.Target)
+				equal(t, []Sweep{rows(here, 0, 5), rows(there, 0, 6)}, out.Sweeps)
+			},
+		},
+		"content that became active here alone is to be moved again": {
+			store:  moving(),
+			before: func(d *Datasource) { d.ActiveGeneration, d.Target, d.MoveID = 4, &Target{Generation: 6}, "move" },
+			event:  event(EventSynched, "job-2", 7, nil),
+			check: func(t *testing.T, d Datasource, _ Outcome) {
+				equal(t, uint64(7), d.ActiveGeneration)
+				equal(t, (*Target)(nil), d.Target)
+				equal(t, "", d.MoveID)
+			},
+		},
+		"a job that wrote only where the datastore has left is issued anew": {
+			store: settled(), event: event(EventSynched, "job-2", 7, func(ev *Event) { ev.Places = []Place{gone} }),
+			check: func(t *testing.T, d Datasource, out Outcome) {
+				equal(t, uint64(0), d.ActiveGeneration)
+				equal(t, StatusUnsynched, d.Status)
+				equal(t, []Place{here}, out.Next.Places)
+				equal(t, out.Next.ID, d.JobID)
+				equal(t, []Sweep{rows(gone, 0, 8)}, out.Sweeps)
+			},
+		},
+		"rows from before the datastore moved in do not become active": {
+			store: func() Datastore { d := settled(); d.Since = 9; return d }(),
+			event: event(EventSynched, "job-2", 7, nil),
+			check: func(t *testing.T, d Datasource, out Outcome) {
+				equal(t, uint64(0), d.ActiveGeneration)
+				equal(t, JobIngest, out.Next.Kind)
+			},
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := source(test.before)
+			out := Apply(&d, test.store, test.event)
+			test.check(t, d, out)
+		})
+	}
+}
+
+func TestAJobGoesToWhoCanWriteItsPlaces(t *testing.T) {
+	t.Parallel()
+	equal(t, LaneCrawl, Job{Kind: JobCrawl, Places: []Place{here}}.Lane())
+	equal(t, LaneIngest, Job{Kind: JobIngest, Places: []Place{there}}.Lane())
+	equal(t, LaneLocal, Job{Kind: JobIngest, Places: []Place{there, here}}.Lane())
+	equal(t, LaneLocal, Job{Kind: JobIngest, Places: []Place{there}, Previous: &Version{Place: here}}.Lane())
+}
+
 func TestVanished(t *testing.T) {
 	t.Parallel()
-	equal(t, AllGenerations, Vanished(event(EventSynched, "j", 1, nil)).Below)
-	equal(t, AllGenerations, Vanished(event(EventError, "j", 1, nil)).Below)
+	equal(t, []Sweep{rows(here, 0, 2)}, Vanished(event(EventSynched, "j", 1, nil)))
+	equal(t, []Sweep{rows(here, 0, 2)}, Vanished(event(EventError, "j", 1, nil)))
 	equal(t, []string{"k"}, Vanished(event(EventFetched, "j", 1, func(ev *Event) {
 		ev.Fetched = &Fetched{Original: Original{Key: "k"}}
-	})).Originals)
-	equal(t, (*Sweep)(nil), Vanished(event(EventRunning, "j", 1, nil)))
+	}))[0].Originals)
+	equal(t, []Sweep(nil), Vanished(event(EventRunning, "j", 1, nil)))
 }
 
 func equal[T any](t *testing.T, want, got T) {

@@ -90,9 +90,9 @@ type Index interface {
 	// their vectors: for showing chunks, neighbours of a hit, and copying vectors of unchanged text.
 	Rows(ctx context.Context, space Space, datasourceID string, generation uint64, fromOrdinal, limit int) ([]Row, error)
 
-	// DeleteGenerations removes the datasource's rows whose generation is below the bound; a bound of
-	// math.MaxUint64 removes all of them. Removing what is not there is no error.
-	DeleteGenerations(ctx context.Context, space Space, datasourceID string, below uint64) error
+	// DeleteGenerations removes the rows of generations from ≤ g < below of a datasource, or with datasourceID "" of
+	// every datasource of the space; 0 and math.MaxUint64 mean all of them. Removing what is not there is no error.
+	DeleteGenerations(ctx context.Context, space Space, datasourceID string, from, below uint64) error
 
 	// DropDatastore removes every space of the datastore.
 	DropDatastore(ctx context.Context, datastoreID string) error
