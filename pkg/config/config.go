@@ -25,14 +25,29 @@ type Config struct {
 	AllowPrivate bool
 	UserAgent    string
 
-	NATSURL    string
-	NATSListen string
-	NATSToken  string
+	NATSURL      string
+	NATSListen   string
+	NATSToken    string
+	NATSCreds    string
+	NATSCA       string
+	NATSCert     string
+	NATSKey      string
+	NATSReplicas int
+
+	DatabaseURL string
+
+	MilvusAddr     string
+	MilvusUser     string
+	MilvusPassword string
+	MilvusDatabase string
+	MilvusTLS      bool
+	EmbeddedIndex  Choice
 
 	OpenAIBaseURL string
 	OpenAIKey     string
 	ChatModel     string
 	EmbedModel    string
+	EmbedDims     int
 	ModelNames    map[string]string // interface name (llm_4) → provider's model name
 
 	IngestConcurrency int
@@ -55,6 +70,16 @@ type Config struct {
 	ShutdownGrace  time.Duration
 	AuditEvery     time.Duration
 }
+
+// Choice is a setting that is on, off, or follows from others.
+type Choice string
+
+// The choices.
+const (
+	Auto Choice = "auto"
+	Yes  Choice = "true"
+	No   Choice = "false"
+)
 
 // Bytes is a size that is written with a unit: 100MiB, 64KiB, 512.
 type Bytes int64
@@ -84,22 +109,37 @@ func Settings() []Setting {
 		}
 	}
 	return []Setting{
-		{Env: "SLUICE_ADDR", Flag: "addr", Default: "127.0.0.1:8080", Doc: "listen address of the process; port 0 takes a free one", set: text(func(c *Config) *string { return &c.Addr })},
+		{Env: "SLUICE_ADDR", Flag: "addr", Doc: "listen address of the process; port 0 takes a free one; empty: `127.0.0.1:8080` for api, a free port of 127.0.0.1, named in the log, for the health and metrics of ingestor and crawler", set: text(func(c *Config) *string { return &c.Addr })},
 		{Env: "SLUICE_DATA_DIR", Flag: "data-dir", Default: "./data", Doc: "everything the laptop shape keeps; one process at a time", set: text(func(c *Config) *string { return &c.DataDir })},
 		{Env: "SLUICE_API_KEY", Flag: "api-key", Secret: true, Doc: "a key that is valid from the first start; empty: one is made, printed once and kept in `api-key` in the data directory", set: text(func(c *Config) *string { return &c.APIKey })},
-		{Env: "SLUICE_WORKERS", Flag: "workers", Default: "true", Doc: "run ingestor and crawler inside the api process; `false` leaves the work to other processes", set: boolean(func(c *Config) *bool { return &c.Workers })},
+		{Env: "SLUICE_WORKERS", Flag: "workers", Default: "true", Doc: "run ingestor and crawler inside the api process; `false` leaves the work to processes of their own, but for what goes into the embedded index", set: boolean(func(c *Config) *bool { return &c.Workers })},
 		{Env: "SLUICE_LOG_LEVEL", Flag: "log-level", Default: "info", Doc: "`debug`, `info`, `warn` or `error`", set: oneOf(func(c *Config) *string { return &c.LogLevel }, "debug", "info", "warn", "error")},
 		{Env: "SLUICE_ALLOW_PRIVATE_ADDRESSES", Flag: "allow-private-addresses", Default: "false", Doc: "let the crawler reach loopback and private addresses; only where every user may see what they serve", set: boolean(func(c *Config) *bool { return &c.AllowPrivate })},
 		{Env: "SLUICE_USER_AGENT", Flag: "user-agent", Default: "SluiceBot/1.0 (+https://github.com/sluice/sluice)", Doc: "how the crawler names itself; add an address where its operator can be reached", set: text(func(c *Config) *string { return &c.UserAgent })},
 
-		{Env: "NATS_URL", Flag: "nats-url", Doc: "NATS servers to use; empty: the embedded server", set: text(func(c *Config) *string { return &c.NATSURL })},
+		{Env: "NATS_URL", Flag: "nats-url", Secret: true, Doc: "NATS servers with JetStream, `nats://` or `tls://`, several separated by commas; empty: the embedded server", set: text(func(c *Config) *string { return &c.NATSURL })},
+		{Env: "NATS_CREDS", Flag: "nats-creds", Doc: "credentials file (JWT and seed) for `NATS_URL`", set: file(func(c *Config) *string { return &c.NATSCreds })},
+		{Env: "NATS_CA", Flag: "nats-ca", Doc: "PEM file of the authority that signed the servers' certificates; empty: the system's", set: file(func(c *Config) *string { return &c.NATSCA })},
+		{Env: "NATS_CERT", Flag: "nats-cert", Doc: "PEM file of the client's certificate, for servers that ask for one", set: file(func(c *Config) *string { return &c.NATSCert })},
+		{Env: "NATS_KEY", Flag: "nats-key", Doc: "PEM file of its key", set: file(func(c *Config) *string { return &c.NATSKey })},
+		{Env: "SLUICE_NATS_REPLICAS", Flag: "nats-replicas", Default: "1", Doc: "servers that keep each message, of a cluster of at least as many; 3 survives the loss of one", set: number(func(c *Config) *int { return &c.NATSReplicas }, 1, 5)},
 		{Env: "SLUICE_NATS_LISTEN", Flag: "nats-listen", Doc: "address at which the embedded NATS server takes worker processes; empty: no port is opened", set: text(func(c *Config) *string { return &c.NATSListen })},
 		{Env: "SLUICE_NATS_TOKEN", Flag: "nats-token", Secret: true, Doc: "token for `SLUICE_NATS_LISTEN` (required with it) and for `NATS_URL`", set: text(func(c *Config) *string { return &c.NATSToken })},
+
+		{Env: "DATABASE_URL", Flag: "database-url", Secret: true, Doc: "PostgreSQL as catalog, `postgres://user:password@host/database`; for api processes only; empty: SQLite in the data directory", set: text(func(c *Config) *string { return &c.DatabaseURL })},
+
+		{Env: "MILVUS_ADDR", Flag: "milvus-addr", Doc: "Milvus as index, `host:port`; empty: the embedded index", set: text(func(c *Config) *string { return &c.MilvusAddr })},
+		{Env: "MILVUS_USER", Flag: "milvus-user", Doc: "user of Milvus; empty: none", set: text(func(c *Config) *string { return &c.MilvusUser })},
+		{Env: "MILVUS_PASSWORD", Flag: "milvus-password", Secret: true, Doc: "its password", set: text(func(c *Config) *string { return &c.MilvusPassword })},
+		{Env: "MILVUS_DATABASE", Flag: "milvus-database", Doc: "database within Milvus; empty: the default one", set: text(func(c *Config) *string { return &c.MilvusDatabase })},
+		{Env: "MILVUS_TLS", Flag: "milvus-tls", Default: "false", Doc: "speak TLS with Milvus", set: boolean(func(c *Config) *bool { return &c.MilvusTLS })},
+		{Env: "SLUICE_EMBEDDED_INDEX", Flag: "embedded-index", Default: "auto", Doc: "open the embedded index in the data directory: `true`, `false`, or `auto`: where it is the only index, or the catalog is SQLite; one api process at a time can have it", set: oneOf(func(c *Config) *string { return (*string)(&c.EmbeddedIndex) }, string(Auto), string(Yes), string(No))},
 
 		{Env: "OPENAI_BASE_URL", Flag: "openai-base-url", Doc: "an OpenAI-compatible server (`http://localhost:11434/v1`); empty with a key: OpenAI's own", set: text(func(c *Config) *string { return &c.OpenAIBaseURL })},
 		{Env: "OPENAI_API_KEY", Flag: "openai-api-key", Secret: true, Doc: "its key; servers that need none take any", set: text(func(c *Config) *string { return &c.OpenAIKey })},
 		{Env: "SLUICE_CHAT_MODEL", Flag: "chat-model", Doc: "model that writes answers; empty: the built-in answerer quotes the documents", set: text(func(c *Config) *string { return &c.ChatModel })},
 		{Env: "SLUICE_EMBED_MODEL", Flag: "embed-model", Doc: "embedding model of new datastores; empty: the built-in one", set: text(func(c *Config) *string { return &c.EmbedModel })},
+		{Env: "SLUICE_EMBED_DIMENSIONS", Flag: "embed-dimensions", Default: "0", Doc: "dimensions of `SLUICE_EMBED_MODEL`'s vectors, asked for from models that can shorten them; 0: as the model gives them", set: number(func(c *Config) *int { return &c.EmbedDims }, 0, 32_768)},
 		models("llm_3_5_turbo"), models("llm_3_5_turbo_16k"), models("llm_4"), models("llm_4_32k"),
 
 		{Env: "SLUICE_INGEST_CONCURRENCY", Flag: "ingest-concurrency", Default: "4", Doc: "documents that one ingestor works on at once", set: number(func(c *Config) *int { return &c.IngestConcurrency }, 1, 256)},
@@ -187,7 +227,24 @@ func (c Config) check() error {
 	if c.NATSListen != "" && c.NATSURL != "" {
 		return errors.New("SLUICE_NATS_LISTEN opens the embedded NATS server, NATS_URL uses another: set one of them")
 	}
+	if (c.NATSCert == "") != (c.NATSKey == "") {
+		return errors.New("NATS_CERT and NATS_KEY belong together: set both, or neither")
+	}
+	if c.NATSURL == "" && c.NATSReplicas > 1 {
+		return fmt.Errorf("SLUICE_NATS_REPLICAS is %d, and the embedded NATS server is one: set NATS_URL", c.NATSReplicas)
+	}
+	if c.MilvusAddr == "" && c.EmbeddedIndex == No {
+		return errors.New("SLUICE_EMBEDDED_INDEX is false and MILVUS_ADDR is not set: there would be no index")
+	}
 	return nil
+}
+
+// HasEmbeddedIndex reports whether an api process opens the embedded index.
+func (c Config) HasEmbeddedIndex() bool {
+	if c.EmbeddedIndex == Auto {
+		return c.MilvusAddr == "" || c.DatabaseURL == ""
+	}
+	return c.EmbeddedIndex == Yes
 }
 
 // HasModelServer reports whether an OpenAI-compatible server is configured.

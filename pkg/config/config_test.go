@@ -16,7 +16,7 @@ func TestDefaultsNeedNoConfiguration(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.Addr != "127.0.0.1:8080" || c.DataDir != "./data" || !c.Workers || c.AllowPrivate {
+	if c.Addr != "" || c.DataDir != "./data" || !c.Workers || c.AllowPrivate {
 		t.Errorf("defaults: %+v", c)
 	}
 	if c.LimitUpload != 100<<20 || c.ExtractTimeout != 2*time.Minute {
@@ -58,6 +58,39 @@ func TestFaultsAreReportedTogetherAndWithoutSecrets(t *testing.T) {
 	}
 	if strings.Contains(err.Error(), "hush") {
 		t.Error("a secret is shown")
+	}
+}
+
+func TestTheEmbeddedIndexIsOpenedWhereItMakesSense(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		environ []string
+		want    bool
+	}{
+		"laptop":                     {want: true},
+		"Milvus beside SQLite":       {environ: []string{"MILVUS_ADDR=m:19530"}, want: true},
+		"fleet":                      {environ: []string{"MILVUS_ADDR=m:19530", "DATABASE_URL=postgres://x"}},
+		"fleet that moves to Milvus": {environ: []string{"MILVUS_ADDR=m:19530", "DATABASE_URL=postgres://x", "SLUICE_EMBEDDED_INDEX=true"}, want: true},
+		"PostgreSQL alone":           {environ: []string{"DATABASE_URL=postgres://x"}, want: true},
+	} {
+		c, err := Parse(nil, test.environ, io.Discard)
+		if err != nil || c.HasEmbeddedIndex() != test.want {
+			t.Errorf("%s: %v, %v", name, c.HasEmbeddedIndex(), err)
+		}
+	}
+}
+
+func TestSettingsThatMakeNoSenseTogetherAreRefused(t *testing.T) {
+	t.Parallel()
+	for environ, want := range map[string]string{
+		"SLUICE_EMBEDDED_INDEX=false": "there would be no index",
+		"SLUICE_NATS_REPLICAS=3":      "set NATS_URL",
+		"NATS_CERT=config.go":         "belong together",
+		"NATS_CREDS=/no/such/file":    "can be read",
+	} {
+		if _, err := Parse(nil, []string{environ}, io.Discard); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", environ, err, want)
+		}
 	}
 }
 

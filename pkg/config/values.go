@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -21,6 +22,21 @@ func (f flagValue) IsBoolFlag() bool   { return f.bool }
 
 func text(field func(*Config) *string) func(*Config, string) error {
 	return func(c *Config, v string) error { *field(c) = v; return nil }
+}
+
+// file names a file that can be read, or nothing.
+func file(field func(*Config) *string) func(*Config, string) error {
+	return func(c *Config, v string) error {
+		if v != "" {
+			f, err := os.Open(v)
+			if err != nil {
+				return fmt.Errorf("must be a file that can be read: %w", err)
+			}
+			f.Close()
+		}
+		*field(c) = v
+		return nil
+	}
 }
 
 func oneOf(field func(*Config) *string, allowed ...string) func(*Config, string) error {
