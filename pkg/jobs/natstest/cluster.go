@@ -1,0 +1,67 @@
+// Package natstest runs clusters of NATS servers for tests: real servers with JetStream, each in a process of its own,
+// that can be killed, stopped, paused and started again.
+package natstest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Cluster is a cluster of servers that live as long as the test.
+type Cluster struct {
+	t       testing.TB
+	Servers []*Server
+}
+
+// Start runs a cluster of n servers and returns when each of them serves clients. The test's binary must call Main
+// before anything else.
+func Start(t testing.TB, n int) *Cluster {
+	t.Helper()
+	c := &Cluster{t: t}
+	// All of 127.0.0.0/8 is this machine: on an address of their own, no two clusters meet on a port.
+	host := fmt.Sprintf("127.%d.%d.%d", 1+rand.IntN(250), rand.IntN(250), 1+rand.IntN(250))
+	var routes []string
+	for i := range n {
+		routes = append(routes, fmt.Sprintf("nats://%s:%d", host, 6222+i))
+	}
+	dir := t.TempDir()
+	for i := range n {
+		name := fmt.Sprintf("n%d", i+1)
+		s := &Server{Name: name, URL: fmt.Sprintf("nats://%s:%d", host, 4222+i), t: t, config: config{
+			Name: name, Host: host, Port: 4222 + i, ClusterPort: 6222 + i, Routes: routes, Dir: filepath.Join(dir, name),
+		}}
+		c.Servers = append(c.Servers, s)
+		t.Cleanup(s.Kill)
+	}
+	for _, s := range c.Servers {
+		s.Launch()
+	}
+	for _, s := range c.Servers {
+		s.wait()
+	}
+	return c
+}
+
+// URL is where clients find the cluster: the addresses of all servers, parted by commas.
+func (c *Cluster) URL() string {
+	urls := make([]string, len(c.Servers))
+	for i, s := range c.Servers {
+		urls[i] = s.URL
+	}
+	return strings.Join(urls, ",")
+}
+
+// Named returns the server of that name, such as that of a stream's leader.
+func (c *Cluster) Named(name string) *Server {
+	c.t.Helper()
+	for _, s := range c.Servers {
+		if s.Name == name {
+			return s
+		}
+	}
+	c.t.Fatalf("the cluster has no server %q", name)
+	return nil
+}

@@ -1,0 +1,127 @@
+package quorum
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// Reader reads single messages of a stream from its leader. What the client calls a direct get is answered by any server
+// that has a replica, and one that lags behind does not know yet what was acknowledged a moment ago.
+type Reader struct {
+	JS       jetstream.JetStream
+	Stream   string
+	Patience time.Duration // 0: Patience
+}
+
+// Last returns the last message of a subject, which may have wildcards, as its leader knows it, or
+// jetstream.ErrMsgNotFound.
+func (r Reader) Last(ctx context.Context, subject string) (*jetstream.RawStreamMsg, error) {
+	return r.get(ctx, getRequest{LastFor: subject})
+}
+
+// Next returns the first message of a subject, which may have wildcards, from a sequence on, or
+// jetstream.ErrMsgNotFound.
+func (r Reader) Next(ctx context.Context, sequence uint64, subject string) (*jetstream.RawStreamMsg, error) {
+	return r.get(ctx, getRequest{Sequence: sequence, NextFor: subject})
+}
+
+// At returns the message of a sequence, or jetstream.ErrMsgNotFound.
+func (r Reader) At(ctx context.Context, sequence uint64) (*jetstream.RawStreamMsg, error) {
+	return r.get(ctx, getRequest{Sequence: sequence})
+}
+
+// Agree returns when a majority of the servers has agreed on everything that the leader has told so far. A leader that was
+// cut off goes on answering reads from what it knows, for as long as ten seconds: what it does not find after Agree is
+// not there. The subject must be one that the stream takes and that never has a message.
+func (r Reader) Agree(ctx context.Context, unused string) error {
+	return Do(ctx, r.patience(), func(ctx context.Context) error {
+		stream, err := r.JS.Stream(ctx, r.Stream)
+		if err != nil {
+			return r.lost(err)
+		}
+		// Purging what is not there changes nothing, but it is a write: the majority has to agree to it.
+		return stream.Purge(ctx, jetstream.WithPurgeSubject(unused))
+	})
+}
+
+func (r Reader) patience() time.Duration {
+	if r.Patience > 0 {
+		return r.Patience
+	}
+	return Patience
+}
+
+func (r Reader) lost(err error) error {
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		return fmt.Errorf("%w: %s", ErrStreamLost, r.Stream)
+	}
+	return err
+}
+
+// getRequest is the request of the server's interface for reading one message.
+type getRequest struct {
+	Sequence uint64 `json:"seq,omitempty"`
+	LastFor  string `json:"last_by_subj,omitempty"`
+	NextFor  string `json:"next_by_subj,omitempty"`
+}
+
+// getResponse is its answer.
+type getResponse struct {
+	Error   *jetstream.APIError `json:"error"`
+	Message *struct {
+		Subject  string    `json:"subject"`
+		Sequence uint64    `json:"seq"`
+		Header   []byte    `json:"hdrs"`
+		Data     []byte    `json:"data"`
+		Time     time.Time `json:"time"`
+	} `json:"message"`
+}
+
+func (r Reader) get(ctx context.Context, ask getRequest) (msg *jetstream.RawStreamMsg, err error) {
+	body, err := json.Marshal(ask)
+	if err != nil {
+		return nil, fmt.Errorf("asking stream %s: %w", r.Stream, err)
+	}
+	err = Do(ctx, r.patience(), func(ctx context.Context) error {
+		msg, err = r.ask(ctx, body)
+		return err
+	})
+	return msg, err
+}
+
+func (r Reader) ask(ctx context.Context, body []byte) (*jetstream.RawStreamMsg, error) {
+	answer, err := r.JS.Conn().RequestWithContext(ctx, "$JS.API.STREAM.MSG.GET."+r.Stream, body)
+	if err != nil {
+		return nil, err
+	}
+	var response getResponse
+	if err := json.Unmarshal(answer.Data, &response); err != nil {
+		return nil, fmt.Errorf("reading the answer of stream %s: %w", r.Stream, err)
+	}
+	if e := response.Error; e != nil {
+		switch e.ErrorCode {
+		case jetstream.JSErrCodeMessageNotFound:
+			return nil, jetstream.ErrMsgNotFound
+		case jetstream.JSErrCodeStreamNotFound:
+			return nil, r.lost(jetstream.ErrStreamNotFound)
+		}
+		return nil, e
+	}
+	m := response.Message
+	if m == nil {
+		return nil, fmt.Errorf("reading the answer of stream %s: it holds no message", r.Stream)
+	}
+	msg := &jetstream.RawStreamMsg{Subject: m.Subject, Sequence: m.Sequence, Data: m.Data, Time: m.Time}
+	if len(m.Header) > 0 {
+		if msg.Header, err = nats.DecodeHeadersMsg(m.Header); err != nil {
+			return nil, fmt.Errorf("reading the header of message %d of stream %s: %w", m.Sequence, r.Stream, err)
+		}
+	}
+	return msg, nil
+}

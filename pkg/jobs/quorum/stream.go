@@ -1,0 +1,65 @@
+package quorum
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// Ensure creates the stream, or brings the one that exists up to the configuration, its replicas included, and reports
+// whether it was created. The first sequence of a stream that exists is left alone. It fails with ErrReplicas if the
+// cluster is too small.
+func Ensure(ctx context.Context, js jetstream.JetStream, cfg jetstream.StreamConfig) (stream jetstream.Stream, created bool, err error) {
+	err = Do(ctx, Patience, func(ctx context.Context) error {
+		var fresh bool
+		stream, fresh, err = ensure(ctx, js, cfg)
+		created = created || fresh // a creation whose answer was lost shows as an existing stream afterwards
+		return err
+	})
+	if err != nil {
+		return nil, false, fmt.Errorf("making stream %s: %w", cfg.Name, replicasError(err, cfg.Replicas))
+	}
+	return stream, created, nil
+}
+
+func ensure(ctx context.Context, js jetstream.JetStream, cfg jetstream.StreamConfig) (jetstream.Stream, bool, error) {
+	old, err := js.Stream(ctx, cfg.Name)
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		stream, err := js.CreateStream(ctx, cfg)
+		if err == nil {
+			return stream, true, nil
+		}
+		// Another process has created it at the same moment: it exists now, and is brought up to date.
+		if !errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
+			return nil, false, err
+		}
+		old, err = js.Stream(ctx, cfg.Name)
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	cfg.FirstSeq = old.CachedInfo().Config.FirstSeq
+	stream, err := js.UpdateStream(ctx, cfg)
+	return stream, false, err
+}
+
+// replicasError gives the server's words about replicas the way out.
+func replicasError(err error, replicas int) error {
+	var api *jetstream.APIError
+	if !errors.As(err, &api) {
+		return err
+	}
+	switch api.ErrorCode {
+	case codeNoReplicas:
+		return fmt.Errorf("%w: %d replicas are asked for and the server is not part of a cluster: ask for 1, or connect to a cluster of at least %d servers: %w",
+			ErrReplicas, replicas, replicas, err)
+	case codeNoPeers, codeInsufficient:
+		if replicas > 1 {
+			return fmt.Errorf("%w: %d replicas are asked for and the cluster has fewer servers with JetStream and room that are up: start more of them, or ask for fewer replicas: %w",
+				ErrReplicas, replicas, err)
+		}
+	}
+	return err
+}
