@@ -90,12 +90,21 @@ type Index interface {
 	// their vectors: for showing chunks, neighbours of a hit, and copying vectors of unchanged text.
 	Rows(ctx context.Context, space Space, datasourceID string, generation uint64, fromOrdinal, limit int) ([]Row, error)
 
+	// Count returns how many rows of one generation of a datasource the space holds, as a search that starts now would
+	// find them. It is cheap: it reads no row.
+	Count(ctx context.Context, space Space, datasourceID string, generation uint64) (int64, error)
+
 	// DeleteGenerations removes the rows of generations from ≤ g < below of a datasource, or with datasourceID "" of
 	// every datasource of the space; 0 and math.MaxUint64 mean all of them. Removing what is not there is no error.
 	DeleteGenerations(ctx context.Context, space Space, datasourceID string, from, below uint64) error
 
 	// DropDatastore removes every space of the datastore.
 	DropDatastore(ctx context.Context, datastoreID string) error
+
+	// Spaces lists the spaces that may hold rows of the datastore, with their dimensions. So what is stored can be read,
+	// counted and removed while no server tells what a model's dimensions are, and when the model is no longer configured.
+	// A space that was never written is not among them; one that has become empty may be.
+	Spaces(ctx context.Context, datastoreID string) ([]Space, error)
 
 	// Stored calls f for every generation of every datasource in the space, until f fails.
 	Stored(ctx context.Context, space Space, f func(Stored) error) error

@@ -2,6 +2,7 @@
 // subdirectory.
 //
 //	<dir>/<datastore>/<space>/space.db      SQLite, WAL, synchronous=FULL: the truth
+//	<dir>/<datastore>/<space>/space.json    which space it is
 //	<dir>/<datastore>/<space>/vectors.f32   one record per slot: the vector and its checksum
 //	<dir>/<datastore>/<space>/signs-N.bits  one record per slot: sign bits of the centred vector and their checksum
 //

@@ -130,16 +130,19 @@ func (x *Index) mergeAll(ctx context.Context, id index.Space) error {
 
 // Ready implements index.Index: the directory must be there.
 func (x *Index) Ready(context.Context) error {
-	x.mu.Lock()
-	closed := x.closed
-	x.mu.Unlock()
-	if closed {
+	if x.isClosed() {
 		return index.ErrClosed
 	}
 	if _, err := os.Stat(x.dir); err != nil {
 		return fmt.Errorf("looking at the index directory: %w", err)
 	}
 	return nil
+}
+
+func (x *Index) isClosed() bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.closed
 }
 
 // Close implements index.Index. It waits for running calls.

@@ -52,6 +52,25 @@ func (v view) rowsOf(ctx context.Context, datasourceID string, generation uint64
 	return out, rows.Err()
 }
 
+// Count implements index.Index.
+func (x *Index) Count(ctx context.Context, id index.Space, datasourceID string, generation uint64) (int64, error) {
+	var n int64
+	err := x.use(ctx, id, false, func(s *space) error {
+		return s.read(ctx, func(v view) error {
+			err := v.tx.QueryRowContext(ctx, `SELECT count(*) FROM rows WHERE datasource = ? AND generation = ?`,
+				datasourceID, storedGeneration(generation)).Scan(&n)
+			if err != nil {
+				return fmt.Errorf("counting: %w", err)
+			}
+			return nil
+		})
+	})
+	if err != nil && !errors.Is(err, errNoSpace) {
+		return 0, fmt.Errorf("counting rows of datasource %q: %w", datasourceID, err)
+	}
+	return n, nil
+}
+
 // Stored implements index.Index.
 func (x *Index) Stored(ctx context.Context, id index.Space, f func(index.Stored) error) error {
 	err := x.use(ctx, id, false, func(s *space) error {

@@ -58,6 +58,9 @@ func openSpace(ctx context.Context, dir string, id index.Space, number uint64, c
 			return nil, err
 		}
 	}
+	if err := writeName(dir, id); err != nil {
+		return nil, err
+	}
 	s := &space{dir: dir, number: number, cache: c, states: make(map[int64]*snapshot), readers: make(map[int64]int)}
 	defer func() {
 		if err != nil {

@@ -19,6 +19,9 @@ type spaceKey struct {
 	name      string
 }
 
+// spaceNameBytes is how much of its hash names a space's directory.
+const spaceNameBytes = 12
+
 // handle is a space that is being opened, open, or being closed.
 type handle struct {
 	key   spaceKey
@@ -45,7 +48,7 @@ func keyOf(id index.Space) (spaceKey, error) {
 		return spaceKey{}, fmt.Errorf("%w: a space of %d dimensions; at most %d are possible", index.ErrInvalid, id.Dimensions, maxDimensions)
 	}
 	sum := sha256.Sum256([]byte(strconv.Itoa(id.Dimensions) + ":" + id.Model))
-	return spaceKey{id.DatastoreID, hex.EncodeToString(sum[:12])}, nil
+	return spaceKey{id.DatastoreID, hex.EncodeToString(sum[:spaceNameBytes])}, nil
 }
 
 // checkDatastore makes sure that a datastore's id can be the name of a directory, and of no other one.
