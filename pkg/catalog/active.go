@@ -8,12 +8,14 @@ import (
 )
 
 // Active returns those of the datasources that exist, by id: one query for up to 256 of them, and no transaction.
-// Retrieval drops hits of a datasource that is missing here, or whose generation is not the active one.
+// Place and ActiveGeneration belong together: a datastore that moves changes both in one transaction. Retrieval drops
+// hits of a datasource that is missing here, or whose generation is not the active one in the place that was searched.
 func (c *Catalog) Active(ctx context.Context, datasourceIDs []string) (map[string]domain.ActiveDatasource, error) {
 	out := make(map[string]domain.ActiveDatasource, len(datasourceIDs))
 	err := inLists(datasourceIDs, func(in string, args []any) error {
-		items, err := collect(ctx, c.db.read, scanActive, `SELECT id, datastore_id, group_id, type, name, custom_id, active_generation,
-			config, metadata FROM datasources WHERE id IN (`+in+`)`, args...)
+		items, err := collect(ctx, c.db.read, scanActive, `SELECT d.id, d.datastore_id, d.group_id, d.type, d.name, d.custom_id,
+			d.active_generation, d.config, d.metadata, s.type, s.embedding_model
+			FROM datasources d JOIN datastores s ON s.id = d.datastore_id WHERE d.id IN (`+in+`)`, args...)
 		if err != nil {
 			return fmt.Errorf("reading active generations: %w", err)
 		}
@@ -29,7 +31,8 @@ func scanActive(s scanner) (domain.ActiveDatasource, error) {
 	var a domain.ActiveDatasource
 	var generation int64
 	var config, metadata string
-	err := s.Scan(&a.ID, &a.DatastoreID, &a.GroupID, &a.Type, &a.Name, &a.CustomID, &generation, &config, &metadata)
+	err := s.Scan(&a.ID, &a.DatastoreID, &a.GroupID, &a.Type, &a.Name, &a.CustomID, &generation, &config, &metadata,
+		&a.Place.Engine, &a.Place.Model)
 	if err != nil {
 		return a, err
 	}

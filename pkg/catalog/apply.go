@@ -81,11 +81,11 @@ func (c *Catalog) apply(ctx context.Context, t *tx, ev domain.Event) (Applied, e
 	if err != nil {
 		return Applied{}, err
 	}
-	m, err := model(ctx, t, r.DatastoreID)
+	store, err := datastoreByID(ctx, t, r.DatastoreID)
 	if err != nil {
-		return Applied{}, fmt.Errorf("reading the datastore's model: %w", err)
+		return Applied{}, fmt.Errorf("reading the datastore: %w", err)
 	}
-	out := domain.Apply(&r.Datasource, m, ev)
+	out := domain.Apply(&r.Datasource, store, ev)
 	if err := c.storeOutcome(ctx, t, &r, ev, out); err != nil {
 		return Applied{}, err
 	}
@@ -98,7 +98,7 @@ func (c *Catalog) apply(ctx context.Context, t *tx, ev domain.Event) (Applied, e
 		return done, nil
 	}
 	if len(out.Links) > 0 {
-		if done.NewPages, err = c.addPages(ctx, t, siteID, m, out.Links); err != nil {
+		if done.NewPages, err = c.addPages(ctx, t, siteID, store, out.Links); err != nil {
 			return Applied{}, err
 		}
 	}
@@ -146,30 +146,38 @@ func (c *Catalog) storeOutcome(ctx context.Context, t *tx, r *record, ev domain.
 			return err
 		}
 	}
-	if out.Sweep != nil {
-		return queueSweep(ctx, t, *out.Sweep)
+	for _, s := range out.Sweeps {
+		if err := queueSweep(ctx, t, s); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
-// vanished queues the sweep of what a job has written for a datasource that was deleted meanwhile.
+// vanished queues the sweeps of what a job has written for a datasource that was deleted meanwhile.
 func vanished(ctx context.Context, t *tx, ev domain.Event) error {
-	s := domain.Vanished(ev)
-	if s == nil {
+	sweeps := domain.Vanished(ev)
+	if len(sweeps) == 0 {
 		return nil
 	}
-	if s.Below == domain.AllGenerations {
-		// What this job wrote and what ran before it. A page of a site may have come back under the same id since.
-		s.Below = ev.Generation + 1
-	}
-	_, err := model(ctx, t, ev.DatastoreID)
-	if errors.Is(err, sql.ErrNoRows) {
+	_, err := datastoreByID(ctx, t, ev.DatastoreID)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
 		// The whole datastore has been deleted, and the job may have written it anew.
-		s.DatasourceID, s.Below, s.Jobs = "", domain.AllGenerations, true
-	} else if err != nil {
+		whole := domain.Sweep{WorkspaceID: ev.WorkspaceID, DatastoreID: ev.DatastoreID, Below: domain.AllGenerations, Jobs: true}
+		for _, s := range sweeps {
+			whole.Originals = append(whole.Originals, s.Originals...)
+		}
+		sweeps = []domain.Sweep{whole}
+	case err != nil:
 		return fmt.Errorf("looking for the datastore: %w", err)
 	}
-	return queueSweep(ctx, t, *s)
+	for _, s := range sweeps {
+		if err := queueSweep(ctx, t, s); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // settleSite brings the status of a site in line with its pages: synched when its discovery is done and no page waits,

@@ -11,6 +11,8 @@ type ActiveState struct {
 	DatasourceID string
 	Generation   uint64 // active; 0: none yet
 	Chunks       int64  // of that generation
+	Fence        uint64
+	Target       *domain.Target // what is in the place that the datastore moves to
 	Status       domain.Status
 }
 
@@ -22,14 +24,20 @@ func (c *Catalog) EachActive(ctx context.Context, datastoreID string, f func(Act
 		createdAt int64
 	}
 	w := walk[item]{
-		text: `SELECT id, active_generation, chunks, status, created_at FROM datasources
+		text: `SELECT id, active_generation, chunks, fence, target_generation, target_chunks, target_bytes, target_fingerprint,
+			status, created_at FROM datasources
 			WHERE datastore_id = ? AND (created_at, id) > (?, ?) ORDER BY created_at, id LIMIT ?`,
 		args:  []any{datastoreID},
 		after: []any{0, ""},
 		scan: func(s scanner) (v item, err error) {
-			var generation int64
-			err = s.Scan(&v.DatasourceID, &generation, &v.Chunks, &v.Status, &v.createdAt)
-			v.Generation = uint64(generation)
+			var generation, fence, target int64
+			var t domain.Target
+			err = s.Scan(&v.DatasourceID, &generation, &v.Chunks, &fence, &target, &t.Chunks, &t.TextBytes, &t.Fingerprint,
+				&v.Status, &v.createdAt)
+			v.Generation, v.Fence = uint64(generation), uint64(fence)
+			if t.Generation = uint64(target); target > 0 {
+				v.Target = &t
+			}
 			return v, err
 		},
 		key: func(v item) []any { return []any{v.createdAt, v.DatasourceID} },

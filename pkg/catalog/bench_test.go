@@ -126,17 +126,15 @@ func BenchmarkCatalog(b *testing.B) {
 		b.Run("a job's life in 4 transactions", func(b *testing.B) {
 			for i, cpu := 0, startCPU(b); cpu.loop(); i++ {
 				d := ds[i%len(ds)]
-				job := domain.NewIngestJob(d, "m")
+				job := domain.NewIngestJob(d, domain.Datastore{})
 				if _, err := c.Requeue(ctx, d.WorkspaceID, d.ID, job, catalog.PriorityFresh); err != nil {
 					b.Fatal(err)
 				}
 				if err := c.Published(ctx, job, uint64(i+1)); err != nil {
 					b.Fatal(err)
 				}
-				ev := domain.Event{
-					Type: domain.EventRunning, JobID: job.ID, JobKind: domain.JobIngest, WorkspaceID: d.WorkspaceID,
-					DatastoreID: d.DatastoreID, DatasourceID: d.ID, Generation: uint64(i + 1),
-				}
+				job.Generation, job.Places = uint64(i+1), []domain.Place{{Model: "m"}}
+				ev := job.Event(domain.EventRunning, time.Now())
 				for _, ev.Type = range []domain.EventType{domain.EventRunning, domain.EventSynched} {
 					if _, err := c.Apply(ctx, ev); err != nil {
 						b.Fatal(err)

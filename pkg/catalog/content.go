@@ -13,7 +13,7 @@ type Replacement struct {
 	CustomID *string
 	FileName *string
 	Original domain.Original // its type, size and hash go into the datasource's config
-	Job      domain.Job      // of kind ingest; only ID is taken, the rest follows from the datasource
+	Job      domain.Job      // of kind ingest; only ID and Force are taken, the rest follows from the datasource
 	Priority Priority
 }
 
@@ -57,7 +57,7 @@ func (c *Catalog) replace(ctx context.Context, t *tx, r *record, n Replacement) 
 }
 
 // Requeue puts another job for the datasource into the outbox, in place of one that waits there: for a resync. Of the
-// job only ID, Kind and Crawl are taken. The status goes back to unsynched while what is active stays searchable. An
+// job only ID, Kind, Crawl and Force are taken. The status goes back to unsynched while what is active stays searchable. An
 // ingest job of a datasource without an original fails with domain.CodeConflict.
 func (c *Catalog) Requeue(ctx context.Context, ws, id string, job domain.Job, p Priority) (domain.Datasource, error) {
 	return c.reopen(ctx, "queueing a datasource again", ws, id, job, p, func(_ *tx, r *record) error {
@@ -78,37 +78,49 @@ func (c *Catalog) reopen(ctx context.Context, doing, ws, id string, job domain.J
 			return err
 		}
 		r.UpdatedAt = fromMicros(c.stamp())
-		return c.restart(ctx, t, &r, job, p)
+		store, err := datastoreByID(ctx, t, r.DatastoreID)
+		if err != nil {
+			return found(err, "datastore", r.DatastoreID)
+		}
+		return c.restart(ctx, t, &r, store, job, p)
 	})
 	return r.Datasource, err
 }
 
 // restart makes the job the record's newest, stores the record and puts the job into the outbox.
-func (c *Catalog) restart(ctx context.Context, t *tx, r *record, job domain.Job, p Priority) error {
-	m, err := model(ctx, t, r.DatastoreID)
-	if err != nil {
-		return found(err, "datastore", r.DatastoreID)
-	}
-	job = r.accept(job, m)
+func (c *Catalog) restart(ctx context.Context, t *tx, r *record, store domain.Datastore, job domain.Job, p Priority) error {
+	job = r.accept(job, store)
 	if err := r.store(ctx, t, micros(r.UpdatedAt)); err != nil {
 		return err
 	}
 	if err := c.enqueue(ctx, t, job, p); err != nil {
 		return err
 	}
-	_, err = c.settleSite(ctx, t, r.GroupID, r.UpdatedAt)
+	_, err := c.settleSite(ctx, t, r.GroupID, r.UpdatedAt)
 	return err
 }
 
 // accept makes the job the record's newest: what is there waits for it from now on. It returns the job as it is to be
-// published: everything but its id, kind and what to fetch follows from the record.
-func (r *record) accept(job domain.Job, model string) domain.Job {
-	job.WorkspaceID, job.DatastoreID, job.DatasourceID = r.WorkspaceID, r.DatastoreID, r.ID
-	job.Type, job.Name, job.CustomID, job.Metadata, job.Model = r.Type, r.Name, r.CustomID, r.Metadata, model
-	if job.Kind == domain.JobIngest {
-		job.Original = r.Original
+// published: everything but its id, its kind, whether it is forced, what to fetch and for which move it is follows from
+// the record and the datastore.
+func (r *record) accept(asked domain.Job, store domain.Datastore) domain.Job {
+	var job domain.Job
+	switch {
+	case asked.Kind == domain.JobCrawl:
+		job = domain.NewCrawlJob(r.Datasource, store)
+		if asked.Crawl != nil {
+			job.Crawl = asked.Crawl
+		}
+		r.Resume = nil
+	case asked.Move != "" && store.Move != nil && asked.Move == store.Move.ID:
+		job = domain.NewMoveJob(r.Datasource, store)
+		r.Runs++
+	default:
+		job = domain.NewIngestJob(r.Datasource, store)
+		r.Resume = nil
 		r.Runs++
 	}
+	job.ID, job.Force = asked.ID, asked.Force
 	r.JobID, r.jobKind, r.place = job.ID, job.Kind, placeOutbox
 	r.Status, r.Error, r.Progress = domain.StatusUnsynched, "", domain.Progress{}
 	if r.Type == domain.TypeWebSite {

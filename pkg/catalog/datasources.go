@@ -10,8 +10,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// NewDatasource is a datasource to be created together with its first job. Of the job only ID, Kind and Crawl are
-// taken; the rest follows from the datasource.
+// NewDatasource is a datasource to be created together with its first job. Of the job only ID, Kind, Crawl and
+// Force are taken; the rest follows from the datasource.
 type NewDatasource struct {
 	Datasource domain.Datasource
 	Job        domain.Job
@@ -31,8 +31,8 @@ type DatasourceFilter struct {
 // as stored: status unsynched, both times and JobID set here. It fails with domain.NotFound when a datastore does not
 // exist in the datasource's workspace, and with domain.CodeConflict when an id is taken.
 func (c *Catalog) CreateDatasources(ctx context.Context, in []NewDatasource) ([]domain.Datasource, error) {
-	return c.put(ctx, in, func(ctx context.Context, t *tx, n NewDatasource, model string) (record, error) {
-		return c.create(ctx, t, n, model)
+	return c.put(ctx, in, func(ctx context.Context, t *tx, n NewDatasource, store domain.Datastore) (record, error) {
+		return c.create(ctx, t, n, store)
 	})
 }
 
@@ -41,7 +41,7 @@ func (c *Catalog) CreateDatasources(ctx context.Context, in []NewDatasource) ([]
 // ReplaceContent. A datasource without an original fails with domain.CodeInvalid. Several in one
 // call with the same CustomID are one in the end. The result is in the order of in.
 func (c *Catalog) UpsertDatasources(ctx context.Context, in []NewDatasource) ([]domain.Datasource, error) {
-	return c.put(ctx, in, func(ctx context.Context, t *tx, n NewDatasource, model string) (record, error) {
+	return c.put(ctx, in, func(ctx context.Context, t *tx, n NewDatasource, store domain.Datastore) (record, error) {
 		d := n.Datasource
 		if d.Original == nil {
 			return record{}, missingContent(d)
@@ -49,7 +49,7 @@ func (c *Catalog) UpsertDatasources(ctx context.Context, in []NewDatasource) ([]
 		n.Job.Kind = domain.JobIngest
 		r, err := readByCustomID(ctx, t, d.WorkspaceID, d.DatastoreID, d.CustomID)
 		if errors.Is(err, sql.ErrNoRows) {
-			return c.create(ctx, t, n, model)
+			return c.create(ctx, t, n, store)
 		}
 		if err != nil {
 			return r, fmt.Errorf("looking for custom id %q: %w", d.CustomID, err)
@@ -61,15 +61,15 @@ func (c *Catalog) UpsertDatasources(ctx context.Context, in []NewDatasource) ([]
 		if err := c.replace(ctx, t, &r, content); err != nil {
 			return r, err
 		}
-		return r, c.restart(ctx, t, &r, n.Job, n.Priority)
+		return r, c.restart(ctx, t, &r, store, n.Job, n.Priority)
 	})
 }
 
 // put stores datasources one by one in one transaction.
-func (c *Catalog) put(ctx context.Context, in []NewDatasource, one func(context.Context, *tx, NewDatasource, string) (record, error)) ([]domain.Datasource, error) {
+func (c *Catalog) put(ctx context.Context, in []NewDatasource, one func(context.Context, *tx, NewDatasource, domain.Datastore) (record, error)) ([]domain.Datasource, error) {
 	var out []domain.Datasource
 	err := c.update(ctx, "storing datasources", func(t *tx) error {
-		models := map[string]string{} // by datastore
+		stores := map[string]domain.Datastore{}
 		out = make([]domain.Datasource, 0, len(in))
 		for _, n := range in {
 			d := n.Datasource
@@ -77,14 +77,14 @@ func (c *Catalog) put(ctx context.Context, in []NewDatasource, one func(context.
 				return missingContent(d)
 			}
 			at := d.WorkspaceID + " " + d.DatastoreID
-			if _, ok := models[at]; !ok {
+			if _, ok := stores[at]; !ok {
 				store, err := readDatastore(ctx, t, d.WorkspaceID, d.DatastoreID)
 				if err != nil {
 					return err
 				}
-				models[at] = store.EmbeddingModel
+				stores[at] = store
 			}
-			r, err := one(ctx, t, n, models[at])
+			r, err := one(ctx, t, n, stores[at])
 			if err != nil {
 				return err
 			}
@@ -99,11 +99,11 @@ func missingContent(d domain.Datasource) error {
 	return domain.Invalid("original", "is missing: datasource %s is to be read and has no content", d.ID)
 }
 
-func (c *Catalog) create(ctx context.Context, t *tx, n NewDatasource, model string) (record, error) {
+func (c *Catalog) create(ctx context.Context, t *tx, n NewDatasource, store domain.Datastore) (record, error) {
 	r := record{Datasource: n.Datasource}
 	r.CreatedAt = fromMicros(c.stamp())
 	r.UpdatedAt = r.CreatedAt
-	job := r.accept(n.Job, model)
+	job := r.accept(n.Job, store)
 	fresh, err := r.insert(ctx, t)
 	if err != nil {
 		return r, err

@@ -7,12 +7,20 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-const datastoreColumns = `id, workspace_id, name, description, type, visibility, embedding_model, created_at, updated_at`
+const datastoreColumns = `id, workspace_id, name, description, type, visibility, embedding_model, since, move_id, move_engine,
+	move_model, move_since, move_started_at, created_at, updated_at`
 
 func scanDatastore(s scanner) (domain.Datastore, error) {
 	var d domain.Datastore
-	var createdAt, updatedAt int64
-	err := s.Scan(&d.ID, &d.WorkspaceID, &d.Name, &d.Description, &d.Type, &d.Visibility, &d.EmbeddingModel, &createdAt, &updatedAt)
+	var m domain.Move
+	var since, moveSince, startedAt, createdAt, updatedAt int64
+	err := s.Scan(&d.ID, &d.WorkspaceID, &d.Name, &d.Description, &d.Type, &d.Visibility, &d.EmbeddingModel, &since, &m.ID, &m.To.Engine,
+		&m.To.Model, &moveSince, &startedAt, &createdAt, &updatedAt)
+	d.Since = uint64(since)
+	if m.ID != "" {
+		m.Since, m.StartedAt = uint64(moveSince), fromMicros(startedAt)
+		d.Move = &m
+	}
 	d.CreatedAt, d.UpdatedAt = fromMicros(createdAt), fromMicros(updatedAt)
 	return d, err
 }
@@ -25,8 +33,9 @@ func (c *Catalog) CreateDatastore(ctx context.Context, d domain.Datastore) (doma
 		if err := requireWorkspace(ctx, t, d.WorkspaceID); err != nil {
 			return err
 		}
-		n, err := t.exec(ctx, `INSERT INTO datastores (`+datastoreColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
-			d.ID, d.WorkspaceID, d.Name, d.Description, d.Type, d.Visibility, d.EmbeddingModel, at, at)
+		n, err := t.exec(ctx, `INSERT INTO datastores (id, workspace_id, name, description, type, visibility, embedding_model, since,
+			created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+			d.ID, d.WorkspaceID, d.Name, d.Description, d.Type, d.Visibility, d.EmbeddingModel, stored(d.Since), at, at)
 		return created(n, err, "datastore", d.ID)
 	})
 	return d, err
@@ -35,6 +44,27 @@ func (c *Catalog) CreateDatastore(ctx context.Context, d domain.Datastore) (doma
 // Datastore returns one datastore of the workspace.
 func (c *Catalog) Datastore(ctx context.Context, ws, id string) (domain.Datastore, error) {
 	return readDatastore(ctx, c.db.read, ws, id)
+}
+
+// DatastoreByID returns a datastore of any workspace: for what serves all of them, workers, sweeps and audits.
+func (c *Catalog) DatastoreByID(ctx context.Context, id string) (domain.Datastore, error) {
+	d, err := datastoreByID(ctx, c.db.read, id)
+	if err != nil {
+		return domain.Datastore{}, found(err, "datastore", id)
+	}
+	return d, nil
+}
+
+// ServingPlace returns the place that a datastore of any workspace serves readers from.
+func (c *Catalog) ServingPlace(ctx context.Context, id string) (domain.Place, error) {
+	var p domain.Place
+	err := c.db.read.queryRow(ctx, `SELECT type, embedding_model FROM datastores WHERE id = ?`, id).Scan(&p.Engine, &p.Model)
+	return p, found(err, "datastore", id)
+}
+
+// datastoreByID reads a datastore; sql.ErrNoRows when it is gone.
+func datastoreByID(ctx context.Context, q querier, id string) (domain.Datastore, error) {
+	return scanDatastore(q.queryRow(ctx, `SELECT `+datastoreColumns+` FROM datastores WHERE id = ?`, id))
 }
 
 // PublicDatastore returns a datastore of any workspace if it is public; a private one is not found.

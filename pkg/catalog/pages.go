@@ -12,7 +12,7 @@ import (
 // addPages makes links the pages of a site, each with a crawl job, and returns how many jobs that put into the outbox.
 // A page that is known already is crawled again only when a newer crawl of the site comes upon it; so one crawl asks
 // for each page once, however many pages link to it. Past the site's limit links are left out.
-func (c *Catalog) addPages(ctx context.Context, t *tx, siteID, model string, links []domain.Link) (int, error) {
+func (c *Catalog) addPages(ctx context.Context, t *tx, siteID string, store domain.Datastore, links []domain.Link) (int, error) {
 	site, err := readRecord(ctx, t, siteID)
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, nil
@@ -38,7 +38,7 @@ func (c *Catalog) addPages(ctx context.Context, t *tx, siteID, model string, lin
 		case exists:
 			page.runID = site.runID
 			page.UpdatedAt = fromMicros(c.stamp())
-			job := page.accept(domain.NewPageJob(site.Datasource, page.Datasource, site.runID, model), model)
+			job := page.accept(domain.NewPageJob(site.Datasource, page.Datasource, site.runID, store), store)
 			if err := page.store(ctx, t, micros(page.UpdatedAt)); err != nil {
 				return 0, err
 			}
@@ -49,7 +49,7 @@ func (c *Catalog) addPages(ctx context.Context, t *tx, siteID, model string, lin
 			capped = true
 			continue
 		default:
-			if page, err = c.addPage(ctx, t, site, link, model); err != nil {
+			if page, err = c.addPage(ctx, t, site, link, store); err != nil {
 				return 0, err
 			}
 			count++
@@ -65,7 +65,7 @@ func (c *Catalog) addPages(ctx context.Context, t *tx, siteID, model string, lin
 	return queued, nil
 }
 
-func (c *Catalog) addPage(ctx context.Context, t *tx, site record, link domain.Link, model string) (record, error) {
+func (c *Catalog) addPage(ctx context.Context, t *tx, site record, link domain.Link, store domain.Datastore) (record, error) {
 	at := fromMicros(c.stamp())
 	page := record{
 		Datasource: domain.Datasource{
@@ -82,7 +82,7 @@ func (c *Catalog) addPage(ctx context.Context, t *tx, site record, link domain.L
 		},
 		runID: site.runID,
 	}
-	job := page.accept(domain.NewPageJob(site.Datasource, page.Datasource, site.runID, model), model)
+	job := page.accept(domain.NewPageJob(site.Datasource, page.Datasource, site.runID, store), store)
 	if _, err := page.insert(ctx, t); err != nil {
 		return page, err
 	}

@@ -26,7 +26,8 @@ type record struct {
 	jobKind domain.JobKind
 	runID   string // the site's crawl that this site has begun, or that this page was last asked for by
 	place   place
-	capped  bool // a site: pages were left out because of its limit
+	capped  bool   // a site: pages were left out because of its limit
+	replay  string // the id of the replay that last queued it, or ""
 }
 
 // live is the condition of datasources that wait for something, as the index datasources_unsettled has it.
@@ -34,29 +35,38 @@ const live = `status IN ('unsynched', 'pending', 'running')`
 
 const recordColumns = `id, workspace_id, datastore_id, group_id, type, name, custom_id, metadata, config, original, status, progress,
 	error, warnings, discovery_done, follow_links, capped, job_id, job_kind, run_id, place, runs, active_generation, chunks, text_bytes,
+	fence, fingerprint, target_generation, target_chunks, target_bytes, target_fingerprint, move_id, resume, replay_id,
 	created_at, updated_at, last_synch`
 
 func scanRecord(s scanner) (record, error) {
 	var r record
-	var metadata, config, original, progress, warnings string
+	var metadata, config, original, progress, warnings, resume string
+	var target domain.Target
 	var discoveryDone, followLinks, capped int
-	var generation, createdAt, updatedAt int64
+	var generation, fence, targetGeneration, createdAt, updatedAt int64
 	var lastSynch sql.NullInt64
 	err := s.Scan(&r.ID, &r.WorkspaceID, &r.DatastoreID, &r.GroupID, &r.Type, &r.Name, &r.CustomID, &metadata, &config, &original,
 		&r.Status, &progress, &r.Error, &warnings, &discoveryDone, &followLinks, &capped, &r.JobID, &r.jobKind, &r.runID, &r.place,
-		&r.Runs, &generation, &r.Chunks, &r.TextBytes, &createdAt, &updatedAt, &lastSynch)
+		&r.Runs, &generation, &r.Chunks, &r.TextBytes, &fence, &r.Fingerprint, &targetGeneration, &target.Chunks, &target.TextBytes,
+		&target.Fingerprint, &r.MoveID, &resume, &r.replay, &createdAt, &updatedAt, &lastSynch)
 	if err != nil {
 		return r, err
 	}
 	r.DiscoveryDone, r.FollowLinks, r.capped = discoveryDone == 1, followLinks == 1, capped == 1
-	r.ActiveGeneration = uint64(generation)
+	r.ActiveGeneration, r.Fence = uint64(generation), uint64(fence)
+	if target.Generation = uint64(targetGeneration); target.Generation > 0 {
+		r.Target = &target
+	}
 	r.CreatedAt, r.UpdatedAt, r.LastSynch = fromMicros(createdAt), fromMicros(updatedAt), fromNullMicros(lastSynch)
 	return r, errors.Join(fromJSON(metadata, &r.Metadata), fromJSON(config, &r.Config), fromJSON(original, &r.Original),
-		fromJSON(progress, &r.Progress), fromJSON(warnings, &r.Warnings))
+		fromJSON(progress, &r.Progress), fromJSON(warnings, &r.Warnings), fromJSON(resume, &r.Resume))
 }
 
 // encoded are the fields of a record that are stored as text made from several values.
-type encoded struct{ metadata, config, original, originalKey, progress, warnings, search string }
+type encoded struct {
+	metadata, config, original, originalKey, progress, warnings, resume, search string
+	target                                                                      domain.Target // its generation is 0 when there is none
+}
 
 func (r *record) encode() (encoded, error) {
 	var e encoded
@@ -82,6 +92,12 @@ func (r *record) encode() (encoded, error) {
 	if len(r.Warnings) > 0 {
 		put(&e.warnings, "warnings", r.Warnings)
 	}
+	if r.Resume != nil {
+		put(&e.resume, "state to resume", r.Resume)
+	}
+	if r.Target != nil {
+		e.target = *r.Target
+	}
 	e.search = strings.ToLower(strings.Join([]string{r.Name, r.CustomID, r.Config.SourceURL, r.Config.Sitemap, r.Config.FileName}, "\n"))
 	return e, err
 }
@@ -94,12 +110,15 @@ func (r *record) insert(ctx context.Context, t *tx) (bool, error) {
 	}
 	n, err := t.exec(ctx, `INSERT INTO datasources (id, workspace_id, datastore_id, group_id, type, name, custom_id, metadata, config,
 		original, original_key, search_text, status, progress, error, warnings, discovery_done, follow_links, capped, job_id, job_kind,
-		run_id, place, runs, active_generation, chunks, text_bytes, created_at, updated_at, touched_at, last_synch)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+		run_id, place, runs, active_generation, chunks, text_bytes, fence, fingerprint, target_generation, target_chunks, target_bytes,
+		target_fingerprint, move_id, resume, replay_id, created_at, updated_at, touched_at, last_synch)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT DO NOTHING`,
 		r.ID, r.WorkspaceID, r.DatastoreID, r.GroupID, r.Type, r.Name, r.CustomID, e.metadata, e.config,
 		e.original, e.originalKey, e.search, r.Status, e.progress, r.Error, e.warnings, flag(r.DiscoveryDone), flag(r.FollowLinks),
 		flag(r.capped), r.JobID, r.jobKind, r.runID, r.place, r.Runs, stored(r.ActiveGeneration), r.Chunks, r.TextBytes,
-		micros(r.CreatedAt), micros(r.UpdatedAt), micros(r.UpdatedAt), nullMicros(r.LastSynch))
+		stored(r.Fence), r.Fingerprint, stored(e.target.Generation), e.target.Chunks, e.target.TextBytes, e.target.Fingerprint,
+		r.MoveID, e.resume, r.replay, micros(r.CreatedAt), micros(r.UpdatedAt), micros(r.UpdatedAt), nullMicros(r.LastSynch))
 	if err != nil {
 		return false, fmt.Errorf("storing datasource %s: %w", r.ID, err)
 	}
@@ -114,12 +133,14 @@ func (r *record) store(ctx context.Context, t *tx, touched int64) error {
 	}
 	_, err = t.exec(ctx, `UPDATE datasources SET name = ?, custom_id = ?, metadata = ?, config = ?, original = ?, original_key = ?,
 		search_text = ?, status = ?, progress = ?, error = ?, warnings = ?, discovery_done = ?, follow_links = ?, capped = ?, job_id = ?,
-		job_kind = ?, run_id = ?, place = ?, runs = ?, active_generation = ?, chunks = ?, text_bytes = ?, updated_at = ?, touched_at = ?,
-		last_synch = ? WHERE id = ?`,
+		job_kind = ?, run_id = ?, place = ?, runs = ?, active_generation = ?, chunks = ?, text_bytes = ?, fence = ?, fingerprint = ?,
+		target_generation = ?, target_chunks = ?, target_bytes = ?, target_fingerprint = ?, move_id = ?, resume = ?, replay_id = ?,
+		updated_at = ?, touched_at = ?, last_synch = ? WHERE id = ?`,
 		r.Name, r.CustomID, e.metadata, e.config, e.original, e.originalKey,
 		e.search, r.Status, e.progress, r.Error, e.warnings, flag(r.DiscoveryDone), flag(r.FollowLinks), flag(r.capped), r.JobID,
-		r.jobKind, r.runID, r.place, r.Runs, stored(r.ActiveGeneration), r.Chunks, r.TextBytes, micros(r.UpdatedAt), touched,
-		nullMicros(r.LastSynch), r.ID)
+		r.jobKind, r.runID, r.place, r.Runs, stored(r.ActiveGeneration), r.Chunks, r.TextBytes, stored(r.Fence), r.Fingerprint,
+		stored(e.target.Generation), e.target.Chunks, e.target.TextBytes, e.target.Fingerprint, r.MoveID, e.resume, r.replay,
+		micros(r.UpdatedAt), touched, nullMicros(r.LastSynch), r.ID)
 	if err != nil {
 		return fmt.Errorf("storing datasource %s: %w", r.ID, err)
 	}
@@ -138,11 +159,6 @@ func readOwn(ctx context.Context, t *tx, ws, id string) (record, error) {
 		err = sql.ErrNoRows
 	}
 	return r, found(err, "datasource", id)
-}
-
-// model reads the embedding model of a datastore; sql.ErrNoRows when the datastore is gone.
-func model(ctx context.Context, q querier, datastoreID string) (string, error) {
-	return scanString(q.queryRow(ctx, `SELECT embedding_model FROM datastores WHERE id = ?`, datastoreID))
 }
 
 // stored is a generation as the signed column keeps it. Stream sequences do not come near the difference.

@@ -33,12 +33,19 @@ func (c *Catalog) Stuck(ctx context.Context, before time.Time, limit int) ([]Stu
 		if kind == domain.JobIngest && r.Original == nil {
 			kind = domain.JobCrawl // nothing to read: fetch it again
 		}
-		job, err := c.NewJob(ctx, r.Datasource, kind)
-		if domain.CodeOf(err) == domain.CodeNotFound {
+		store, err := datastoreByID(ctx, c.db.read, r.DatastoreID)
+		if errors.Is(err, sql.ErrNoRows) {
 			continue // deleted since
 		}
 		if err != nil {
+			return nil, fmt.Errorf("reading the datastore of stuck datasource %s: %w", r.ID, err)
+		}
+		job, err := c.jobFor(ctx, r.Datasource, kind, store)
+		if err != nil {
 			return nil, err
+		}
+		if kind == domain.JobIngest && r.Resume != nil && store.Move != nil && r.MoveID == store.Move.ID {
+			job = domain.NewMoveJob(r.Datasource, store)
 		}
 		out = append(out, StuckDatasource{Datasource: r.Datasource, Job: job})
 	}
@@ -62,11 +69,11 @@ func (c *Catalog) Reissue(ctx context.Context, datasourceID, expectJobID string,
 		}
 		run := r.runID
 		r.UpdatedAt = fromMicros(c.stamp())
-		m, err := model(ctx, t, r.DatastoreID)
+		store, err := datastoreByID(ctx, t, r.DatastoreID)
 		if err != nil {
-			return fmt.Errorf("reading the datastore's model: %w", err)
+			return fmt.Errorf("reading the datastore: %w", err)
 		}
-		job := r.accept(job, m)
+		job := r.accept(job, store)
 		r.runID = run // the same crawl of the site goes on: pages that it has asked for are not asked for again
 		if err := r.store(ctx, t, micros(r.UpdatedAt)); err != nil {
 			return err
@@ -80,22 +87,26 @@ func (c *Catalog) Reissue(ctx context.Context, datasourceID, expectJobID string,
 // NewJob makes a job that reads the datasource again, with a fresh id: an ingest job of its original, or a crawl job of
 // its address, which for a page of a site carries the site's scope. It fails with domain.NotFound when the datastore is gone.
 func (c *Catalog) NewJob(ctx context.Context, d domain.Datasource, kind domain.JobKind) (domain.Job, error) {
-	m, err := model(ctx, c.db.read, d.DatastoreID)
+	store, err := datastoreByID(ctx, c.db.read, d.DatastoreID)
 	if err != nil {
 		return domain.Job{}, found(err, "datastore", d.DatastoreID)
 	}
+	return c.jobFor(ctx, d, kind, store)
+}
+
+func (c *Catalog) jobFor(ctx context.Context, d domain.Datasource, kind domain.JobKind, store domain.Datastore) (domain.Job, error) {
 	if kind == domain.JobIngest {
-		return domain.NewIngestJob(d, m), nil
+		return domain.NewIngestJob(d, store), nil
 	}
 	if d.GroupID == "" {
-		return domain.NewCrawlJob(d, m), nil
+		return domain.NewCrawlJob(d, store), nil
 	}
 	site, err := scanRecord(c.db.read.queryRow(ctx, `SELECT `+recordColumns+` FROM datasources WHERE id = ?`, d.GroupID))
 	if errors.Is(err, sql.ErrNoRows) {
-		return domain.NewCrawlJob(d, m), nil
+		return domain.NewCrawlJob(d, store), nil
 	}
 	if err != nil {
 		return domain.Job{}, fmt.Errorf("reading site %s: %w", d.GroupID, err)
 	}
-	return domain.NewPageJob(site.Datasource, d, domain.NewID(), m), nil
+	return domain.NewPageJob(site.Datasource, d, domain.NewID(), store), nil
 }

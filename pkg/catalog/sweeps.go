@@ -34,9 +34,10 @@ func queueSweep(ctx context.Context, t *tx, s domain.Sweep) error {
 	if s.Below == domain.AllGenerations {
 		below = allGenerations
 	}
-	_, err := t.exec(ctx, `INSERT INTO sweeps (id, workspace_id, datastore_id, datasource_id, below, originals, jobs, attempts, cause, due_at)
-		VALUES (?, ?, ?, ?, ?, ?, ?, 0, '', 0) ON CONFLICT (id) DO NOTHING`,
-		s.ID, s.WorkspaceID, s.DatastoreID, s.DatasourceID, below, strings.Join(s.Originals, "\n"), flag(s.Jobs))
+	_, err := t.exec(ctx, `INSERT INTO sweeps (id, workspace_id, datastore_id, datasource_id, engine, model, from_generation, below,
+		originals, jobs, attempts, cause, due_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, '', 0) ON CONFLICT (id) DO NOTHING`,
+		s.ID, s.WorkspaceID, s.DatastoreID, s.DatasourceID, s.Place.Engine, s.Place.Model, stored(s.From), below,
+		strings.Join(s.Originals, "\n"), flag(s.Jobs))
 	if err != nil {
 		return fmt.Errorf("queueing a sweep: %w", err)
 	}
@@ -46,8 +47,8 @@ func queueSweep(ctx context.Context, t *tx, s domain.Sweep) error {
 
 // Sweeps returns up to limit sweeps that are due, those never deferred first. They stay until FinishSweep.
 func (c *Catalog) Sweeps(ctx context.Context, limit int) ([]SweepTask, error) {
-	tasks, err := collect(ctx, c.db.read, scanSweep, `SELECT id, workspace_id, datastore_id, datasource_id, below, originals, jobs,
-		attempts, due_at FROM sweeps WHERE due_at <= ? ORDER BY due_at, id LIMIT ?`, micros(c.now()), limit)
+	tasks, err := collect(ctx, c.db.read, scanSweep, `SELECT id, workspace_id, datastore_id, datasource_id, engine, model,
+		from_generation, below, originals, jobs, attempts, due_at FROM sweeps WHERE due_at <= ? ORDER BY due_at, id LIMIT ?`, micros(c.now()), limit)
 	if err != nil {
 		return nil, fmt.Errorf("reading sweeps: %w", err)
 	}
@@ -56,14 +57,14 @@ func (c *Catalog) Sweeps(ctx context.Context, limit int) ([]SweepTask, error) {
 
 func scanSweep(s scanner) (SweepTask, error) {
 	var v SweepTask
-	var below, dueAt int64
+	var from, below, dueAt int64
 	var originals string
 	var jobs int
-	err := s.Scan(&v.ID, &v.WorkspaceID, &v.DatastoreID, &v.DatasourceID, &below, &originals, &jobs, &v.Attempts, &dueAt)
+	err := s.Scan(&v.ID, &v.WorkspaceID, &v.DatastoreID, &v.DatasourceID, &v.Place.Engine, &v.Place.Model, &from, &below, &originals, &jobs, &v.Attempts, &dueAt)
 	if err != nil {
 		return v, err
 	}
-	v.Below, v.Jobs, v.DueAt = uint64(below), jobs == 1, fromMicros(dueAt)
+	v.From, v.Below, v.Jobs, v.DueAt = uint64(from), uint64(below), jobs == 1, fromMicros(dueAt)
 	if below == allGenerations {
 		v.Below = domain.AllGenerations
 	}

@@ -74,10 +74,7 @@ func testConcurrency(t *testing.T, open Open) {
 		for range 3 {
 			workers.Go(func() {
 				for j := range stream {
-					ev := domain.Event{
-						Type: domain.EventRunning, JobID: j.ID, JobKind: j.Kind, WorkspaceID: j.WorkspaceID, DatastoreID: j.DatastoreID,
-						DatasourceID: j.DatasourceID, Generation: j.Generation, At: w.clock.now(),
-					}
+					ev := j.Event(domain.EventRunning, w.clock.now())
 					evs := []domain.Event{ev, ev}
 					evs[1].Type, evs[1].Chunks = domain.EventSynched, 1
 					if j.Kind == domain.JobCrawl {

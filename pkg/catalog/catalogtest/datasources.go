@@ -25,7 +25,7 @@ func testDatasources(t *testing.T, open Open) {
 		ok(t, err)
 		equal(t, []domain.Job{{
 			ID: n.Job.ID, Kind: domain.JobIngest, WorkspaceID: w.ws, DatastoreID: w.store, DatasourceID: made.ID, Type: domain.TypeFile,
-			Name: made.Name, CustomID: "sku", Metadata: made.Metadata, Model: "model-1", Original: made.Original,
+			Name: made.Name, CustomID: "sku", Metadata: made.Metadata, Places: []domain.Place{serving}, Original: made.Original,
 		}}, jobs)
 	})
 	t.Run("several are stored all or none", func(t *testing.T) {
@@ -188,14 +188,14 @@ func testDatasources(t *testing.T, open Open) {
 		t.Parallel()
 		w := newWorld(t, open)
 		made := w.synch(w.createFile().ID)
-		again := domain.NewIngestJob(made, "")
+		again := domain.NewIngestJob(made, w.settled())
 		_, err := w.Requeue(w.ctx, w.ws, made.ID, again, catalog.PriorityReplay)
 		ok(t, err)
 		w.publishAll()
 		w.apply(w.get(made.ID), domain.EventError, func(ev *domain.Event) { ev.Error = "encrypted" })
 		failed := w.get(made.ID)
 		equal(t, "encrypted", failed.Error)
-		got, err := w.Requeue(w.ctx, w.ws, made.ID, domain.NewIngestJob(made, ""), catalog.PriorityReplay)
+		got, err := w.Requeue(w.ctx, w.ws, made.ID, domain.NewIngestJob(made, w.settled()), catalog.PriorityReplay)
 		ok(t, err)
 		equal(t, domain.StatusUnsynched, got.Status)
 		equal(t, "", got.Error)
@@ -205,7 +205,7 @@ func testDatasources(t *testing.T, open Open) {
 		t.Parallel()
 		w := newWorld(t, open)
 		made := w.createFile(func(n *catalog.NewDatasource) { n.Datasource.Original, n.Job.Kind = nil, domain.JobCrawl })
-		_, err := w.Requeue(w.ctx, w.ws, made.ID, domain.NewIngestJob(made, ""), catalog.PriorityReplay)
+		_, err := w.Requeue(w.ctx, w.ws, made.ID, domain.NewIngestJob(made, w.settled()), catalog.PriorityReplay)
 		code(t, domain.CodeConflict, err)
 	})
 }
@@ -223,11 +223,11 @@ func testRetrieval(t *testing.T, open Open) {
 		ok(t, err)
 		equal(t, map[string]domain.ActiveDatasource{
 			made.ID: {
-				ID: made.ID, DatastoreID: w.store, Type: domain.TypeFile, Name: made.Name, CustomID: "sku",
+				ID: made.ID, DatastoreID: w.store, Type: domain.TypeFile, Name: made.Name, CustomID: "sku", Place: serving,
 				ActiveGeneration: made.ActiveGeneration, MIMEType: "application/pdf", SourceURL: "https://x/", FileName: "x.pdf",
 				Metadata: map[string]any{"a": "b"},
 			},
-			waiting.ID: {ID: waiting.ID, DatastoreID: w.store, Type: domain.TypeFile, Name: waiting.Name},
+			waiting.ID: {ID: waiting.ID, DatastoreID: w.store, Type: domain.TypeFile, Name: waiting.Name, Place: serving},
 		}, got)
 	})
 	t.Run("more ids than one query takes are answered", func(t *testing.T) {

@@ -44,7 +44,7 @@ func testEvents(t *testing.T, open Open) {
 		t.Parallel()
 		w := newWorld(t, open)
 		d := w.synch(w.createFile().ID)
-		_, err := w.Requeue(w.ctx, w.ws, d.ID, domain.NewIngestJob(d, ""), catalog.PriorityReplay)
+		_, err := w.Requeue(w.ctx, w.ws, d.ID, domain.NewIngestJob(d, w.settled()), catalog.PriorityReplay)
 		ok(t, err)
 		again := w.synch(d.ID)
 		equal(t, d.ActiveGeneration+1, again.ActiveGeneration)
@@ -60,7 +60,7 @@ func testEvents(t *testing.T, open Open) {
 			ID: domain.NewID(), WorkspaceID: w.ws, DatastoreID: w.store, Type: domain.TypeWebPage,
 			Config: domain.DatasourceConfig{SourceURL: "https://pumps.example/a"},
 		}
-		page = w.create(catalog.NewDatasource{Datasource: page, Job: domain.NewCrawlJob(page, ""), Priority: catalog.PriorityReplay})[0]
+		page = w.create(catalog.NewDatasource{Datasource: page, Job: domain.NewCrawlJob(page, w.settled()), Priority: catalog.PriorityReplay})[0]
 		equal(t, 0, page.Runs)
 		w.publishAll()
 		crawl := w.event(page, domain.EventFetched, fetched("page-1"))
@@ -75,7 +75,7 @@ func testEvents(t *testing.T, open Open) {
 		equal(t, page.ID, jobs[0].DatasourceID)
 		equal(t, domain.JobIngest, jobs[0].Kind)
 		equal(t, "page-1", jobs[0].Original.Key)
-		equal(t, "model-1", jobs[0].Model)
+		equal(t, []domain.Place{serving}, jobs[0].Places)
 		equal(t, int64(0), w.inFlight())
 		got := w.get(page.ID)
 		equal(t, jobs[0].ID, got.JobID)
@@ -87,7 +87,7 @@ func testEvents(t *testing.T, open Open) {
 		w := newWorld(t, open)
 		d := w.createFile()
 		w.publishAll()
-		_, err := w.Requeue(w.ctx, w.ws, d.ID, domain.NewIngestJob(d, ""), catalog.PriorityFresh)
+		_, err := w.Requeue(w.ctx, w.ws, d.ID, domain.NewIngestJob(d, w.settled()), catalog.PriorityFresh)
 		ok(t, err)
 		late := w.seq
 		w.publishAll()

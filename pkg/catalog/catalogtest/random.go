@@ -62,7 +62,7 @@ func (h *history) step() {
 			ID: domain.NewID(), WorkspaceID: h.ws, DatastoreID: h.store, Type: domain.TypeWebSite,
 			Config: domain.DatasourceConfig{SourceURL: "https://pumps.example/", MaxPages: 4},
 		}
-		h.create(catalog.NewDatasource{Datasource: site, Job: domain.NewCrawlJob(site, "")})
+		h.create(catalog.NewDatasource{Datasource: site, Job: domain.NewCrawlJob(site, h.settled())})
 		h.alive = append(h.alive, site.ID)
 	case 3:
 		h.requeue()
@@ -125,10 +125,8 @@ func (h *history) publish() {
 
 // story is what a worker says about a job.
 func (h *history) story(j domain.Job, seq uint64) []domain.Event {
-	ev := domain.Event{
-		Type: domain.EventRunning, JobID: j.ID, JobKind: j.Kind, WorkspaceID: j.WorkspaceID, DatastoreID: j.DatastoreID,
-		DatasourceID: j.DatasourceID, Generation: seq, At: h.clock.now(),
-	}
+	j.Generation = seq
+	ev := j.Event(domain.EventRunning, h.clock.now())
 	out := []domain.Event{ev}
 	if j.Kind == domain.JobCrawl {
 		found := ev

@@ -95,7 +95,7 @@ func testRescue(t *testing.T, open Open) {
 		w := newWorld(t, open)
 		site := w.createSite(domain.DatasourceConfig{}, pageA)
 		w.publishAll()
-		done, err := w.Reissue(w.ctx, site.ID, site.JobID, domain.NewCrawlJob(site, ""))
+		done, err := w.Reissue(w.ctx, site.ID, site.JobID, domain.NewCrawlJob(site, w.settled()))
 		ok(t, err)
 		equal(t, true, done)
 		w.publishAll()

@@ -97,10 +97,19 @@ func (w *world) workspace() string {
 	return id
 }
 
+// serving is the place that the test's datastores serve readers from.
+var serving = domain.Place{Engine: domain.EngineEmbedded, Model: "model-1"}
+
+// settled is the test's datastore as it is when it does not move.
+func (w *world) settled() domain.Datastore {
+	return domain.Datastore{ID: w.store, WorkspaceID: w.ws, Type: serving.Engine, EmbeddingModel: serving.Model}
+}
+
 func (w *world) datastore(ws string) domain.Datastore {
 	w.t.Helper()
 	d, err := w.CreateDatastore(w.ctx, domain.Datastore{
-		ID: domain.NewID(), WorkspaceID: ws, Name: "Manuals", Type: domain.EngineEmbedded, Visibility: domain.Private, EmbeddingModel: "model-1",
+		ID: domain.NewID(), WorkspaceID: ws, Name: "Manuals", Type: serving.Engine, Visibility: domain.Private,
+		EmbeddingModel: serving.Model,
 	})
 	ok(w.t, err)
 	return d
@@ -143,7 +152,7 @@ func (w *world) createSite(config domain.DatasourceConfig, pages ...string) doma
 		ID: domain.NewID(), WorkspaceID: w.ws, DatastoreID: w.store, Type: domain.TypeWebSite, Name: "Pumps",
 		Config: config, Metadata: map[string]any{"team": "service"},
 	}
-	out := w.create(catalog.NewDatasource{Datasource: site, Job: domain.NewCrawlJob(site, "")})[0]
+	out := w.create(catalog.NewDatasource{Datasource: site, Job: domain.NewCrawlJob(site, w.settled())})[0]
 	w.publishAll()
 	if len(pages) > 0 {
 		w.apply(out, domain.EventDiscovered, links(pages...))
@@ -182,7 +191,7 @@ func (w *world) publishAll() []domain.Job {
 func (w *world) event(d domain.Datasource, typ domain.EventType, change ...func(*domain.Event)) domain.Event {
 	ev := domain.Event{
 		Type: typ, JobID: d.JobID, JobKind: domain.JobIngest, WorkspaceID: d.WorkspaceID, DatastoreID: d.DatastoreID,
-		DatasourceID: d.ID, Generation: w.seq, At: w.clock.now(),
+		DatasourceID: d.ID, Generation: w.seq, Places: []domain.Place{serving}, At: w.clock.now(),
 	}
 	if d.Type == domain.TypeWebSite {
 		ev.JobKind = domain.JobCrawl
