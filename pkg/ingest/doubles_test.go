@@ -70,6 +70,7 @@ type pipeline struct {
 	embedder func(model string) (embed.Embedder, error)
 	embed    func(texts []string) ([][]float32, error)
 	write    func(index.Space, []index.Row) error
+	engine   func(domain.Engine) (Index, error)
 	now      func() time.Time
 
 	batches [][]string // texts that were embedded
@@ -83,6 +84,8 @@ func (p *pipeline) Extract(_ context.Context, r extract.Request) (*domain.Docume
 	return p.extract(r)
 }
 func (p *pipeline) Chunks(d *domain.Document) ([]domain.Chunk, error) { return p.chunks(d) }
+func (p *pipeline) Version() string                                   { return "halves" }
+func (p *pipeline) Index(e domain.Engine) (Index, error)              { return p.engine(e) }
 func (p *pipeline) Embedder(model string) (embed.Embedder, error)     { return p.embedder(model) }
 func (p *pipeline) Model() embed.Model                                { return embed.Model{ID: "model-1", Dimensions: 2} }
 func (p *pipeline) Embed(_ context.Context, texts []string, purpose embed.Purpose) ([][]float32, error) {
@@ -93,13 +96,22 @@ func (p *pipeline) Embed(_ context.Context, texts []string, purpose embed.Purpos
 	return p.embed(texts)
 }
 
-func (p *pipeline) Write(_ context.Context, space index.Space, rows []index.Row) error {
-	if err := p.write(space, rows); err != nil {
+// written is the index of a pipeline: it has nothing, and notes what it is given.
+type written struct{ *pipeline }
+
+func (w written) Write(_ context.Context, space index.Space, rows []index.Row) error {
+	if err := w.write(space, rows); err != nil {
 		return err
 	}
-	p.spaces, p.rows = append(p.spaces, space), append(p.rows, rows...)
+	w.spaces, w.rows = append(w.spaces, space), append(w.rows, rows...)
 	return nil
 }
+
+func (w written) Rows(context.Context, index.Space, string, uint64, int, int) ([]index.Row, error) {
+	return nil, nil
+}
+func (w written) Count(context.Context, index.Space, string, uint64) (int64, error) { return 0, nil }
+func (w written) Spaces(context.Context, string) ([]index.Space, error)             { return nil, nil }
 
 // newPipeline makes the given number of chunks of every document.
 func newPipeline(chunks int) *pipeline {
@@ -124,20 +136,21 @@ func newPipeline(chunks int) *pipeline {
 		return out, nil
 	}
 	p.write = func(index.Space, []index.Row) error { return nil }
+	p.engine = func(domain.Engine) (Index, error) { return written{p}, nil }
 	return p
 }
 
 func (p *pipeline) handle(t *testing.T, job domain.Job) error {
 	t.Helper()
-	i := Ingestor{Originals: p, Extractor: p, Chunker: p, Embedders: p, Index: p, Events: &p.log, Now: p.now}
-	return i.Handle(t.Context(), job)
+	return p.ingestor().Handle(t.Context(), job)
 }
 
 func ingestJob() domain.Job {
 	return domain.Job{
 		ID: "job", Kind: domain.JobIngest, WorkspaceID: "ws", DatastoreID: "store", DatasourceID: "src", Type: domain.TypeFile,
-		Name: "handbook", CustomID: "custom", Metadata: map[string]any{"lang": "en"}, Model: "model-1", Generation: 7,
-		Original: &domain.Original{Key: "key", Name: "handbook.pdf", MIMEType: "application/pdf"},
+		Name: "handbook", CustomID: "custom", Metadata: map[string]any{"lang": "en"}, Generation: 7, Delivery: 1,
+		Places:   []domain.Place{{Engine: domain.EngineEmbedded, Model: "model-1"}},
+		Original: &domain.Original{Key: "key", SHA256: "sum", Name: "handbook.pdf", MIMEType: "application/pdf"},
 	}
 }
 
@@ -190,4 +203,17 @@ func crawlJob() domain.Job {
 		ID: "job", Kind: domain.JobCrawl, WorkspaceID: "ws", DatastoreID: "store", DatasourceID: "page", Type: domain.TypeWebPage,
 		Generation: 7, Crawl: &domain.CrawlSpec{URL: "https://pumps.example/a", ETag: `"1"`, LastModified: "yesterday"},
 	}
+}
+
+func (p *pipeline) ingestor() *Ingestor {
+	return &Ingestor{Originals: p, Extractor: p, Chunker: p, Embedders: p, Indexes: p, Events: &p.log, Now: p.now}
+}
+
+func (p *pipeline) fingerprint(t *testing.T, job domain.Job) string {
+	t.Helper()
+	f, err := p.ingestor().fingerprint(job)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
 }

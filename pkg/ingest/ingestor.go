@@ -37,6 +37,8 @@ type Extractor interface {
 // Chunker cuts a document into chunks; its errors are final.
 type Chunker interface {
 	Chunks(doc *domain.Document) ([]domain.Chunk, error)
+	// Version changes with whatever chunks follow from beside the document.
+	Version() string
 }
 
 // Embedders finds the embedder for a model id.
@@ -44,39 +46,60 @@ type Embedders interface {
 	Embedder(model string) (embed.Embedder, error)
 }
 
-// Writer is the part of an index that takes rows.
-type Writer interface {
-	Write(ctx context.Context, space index.Space, rows []index.Row) error
+// Indexes finds the index that an engine keeps rows in.
+type Indexes interface {
+	// Index fails when the engine is not configured in this process.
+	Index(engine domain.Engine) (Index, error)
 }
 
-// Ingestor handles ingest jobs: original ▶ document ▶ chunks ▶ vectors ▶ rows of the job's generation. Everything it
-// writes follows from the job, so a job may be handled again, or by two workers at once.
+// Index is the part of an index.Index that an ingestor works with.
+type Index interface {
+	Write(ctx context.Context, space index.Space, rows []index.Row) error
+	Rows(ctx context.Context, space index.Space, datasourceID string, generation uint64, fromOrdinal, limit int) ([]index.Row, error)
+	Count(ctx context.Context, space index.Space, datasourceID string, generation uint64) (int64, error)
+	Spaces(ctx context.Context, datastoreID string) ([]index.Space, error)
+}
+
+// Ingestor handles ingest jobs: original ▶ document ▶ chunks ▶ vectors ▶ rows of the job's generation, in every place
+// that the job names. Everything it writes follows from the job, so a job may be handled again, or by two workers at
+// once.
 type Ingestor struct {
 	Originals Originals
 	Extractor Extractor
 	Chunker   Chunker
 	Embedders Embedders
-	Index     Writer
+	Indexes   Indexes
 	Events    Events
 	Now       func() time.Time
 }
 
-// batchRows is how many chunks are embedded and written at a time: large enough for a model server's batch and for a
-// group commit, small enough that progress moves and that Milvus's lightest server takes it (256).
-const batchRows = 128
-
-// progressEvery spaces out the events that tell how far a long document has come: each is written to disk.
-const progressEvery = time.Second
-
 // Handle does one job. Its error is jobs.Permanent when doing the job again cannot help.
+//
+// A job that would write what is there already ends with domain.EventUnchanged, and reads nothing for it. Vectors of text
+// that readers have already, from the same model, are copied from where they are. What cannot be copied is embedded, so
+// the version before never decides whether a job succeeds.
 func (i *Ingestor) Handle(ctx context.Context, job domain.Job) error {
+	if len(job.Places) == 0 {
+		return jobs.Permanent(errors.New("its job does not say where its chunks go; resync it"))
+	}
 	report := reporter{events: i.Events, job: job, now: i.Now}
-	if err := report.progress(ctx, domain.EventRunning, "extracting", 0, 0); err != nil {
+	fingerprint, err := i.fingerprint(job)
+	if err != nil {
 		return err
 	}
-	embedder, err := i.Embedders.Embedder(job.Model)
+	destinations, err := i.destinations(job)
 	if err != nil {
-		return jobs.Permanent(fmt.Errorf("the datastore's embedding model %q is not available here: %w", job.Model, err))
+		return err
+	}
+	same, err := unchanged(ctx, job, fingerprint, destinations[0])
+	if err != nil {
+		return err
+	}
+	if same {
+		return report.emit(ctx, report.event(domain.EventUnchanged))
+	}
+	if err := report.progress(ctx, domain.EventRunning, "extracting", 0, 0); err != nil {
+		return err
 	}
 	doc, err := i.document(ctx, job)
 	if err != nil {
@@ -89,12 +112,16 @@ func (i *Ingestor) Handle(ctx context.Context, job domain.Job) error {
 	if len(chunks) == 0 {
 		return jobs.Permanent(errors.New("there is no text in it"))
 	}
-	bytes, err := i.write(ctx, job, embedder, chunks, report)
-	if err != nil {
+	if err := i.copies(ctx, job, destinations); err != nil {
+		return err
+	}
+	w := writer{job: job, destinations: destinations, report: report}
+	if err := w.write(ctx, chunks); err != nil {
 		return err
 	}
 	ev := report.event(domain.EventSynched)
-	ev.Chunks, ev.Bytes, ev.MIMEType, ev.Warnings = int64(len(chunks)), bytes, doc.MIMEType, doc.Warnings
+	ev.Chunks, ev.Bytes, ev.Fingerprint = int64(len(chunks)), textBytes(chunks), fingerprint
+	ev.MIMEType, ev.Warnings = doc.MIMEType, doc.Warnings
 	return report.emit(ctx, ev)
 }
 
@@ -131,87 +158,17 @@ func (i *Ingestor) document(ctx context.Context, job domain.Job) (*domain.Docume
 	return doc, nil
 }
 
-// write embeds and writes chunks batch by batch and returns the bytes of text written.
-func (i *Ingestor) write(ctx context.Context, job domain.Job, embedder embed.Embedder, chunks []domain.Chunk, report reporter) (int64, error) {
-	var bytes int64
-	var told time.Time
-	for done := 0; done < len(chunks); {
-		if now := i.Now(); done == 0 || now.Sub(told) >= progressEvery {
-			told = now
-			if err := report.progress(ctx, domain.EventProgress, "indexing", int64(done), int64(len(chunks))); err != nil {
-				return 0, err
-			}
-		}
-		batch := chunks[done:min(done+batchRows, len(chunks))]
-		texts := make([]string, len(batch))
-		for n, c := range batch {
-			texts[n] = embeddedText(c)
-			bytes += int64(len(c.Text))
-		}
-		vectors, err := embedder.Embed(ctx, texts, embed.Passage)
-		if err != nil {
-			return 0, refused(fmt.Errorf("embedding chunks %d to %d: %w", done, done+len(batch)-1, err))
-		}
-		model := embedder.Model() // a server's model tells its dimensions with its first answer
-		space := index.Space{DatastoreID: job.DatastoreID, Model: model.ID, Dimensions: model.Dimensions}
-		rows := make([]index.Row, len(batch))
-		for n, c := range batch {
-			rows[n] = row(job, c, vectors[n])
-		}
-		err = i.Index.Write(ctx, space, rows)
-		switch {
-		case errors.Is(err, index.ErrInvalid):
-			return 0, jobs.Permanent(fmt.Errorf("writing chunks %d to %d: %w", done, done+len(batch)-1, err))
-		case err != nil:
-			return 0, fmt.Errorf("writing chunks %d to %d: %w", done, done+len(batch)-1, err)
-		}
-		done += len(batch)
-	}
-	return bytes, nil
-}
-
-// refused turns a model's kinds of error into those of the job stream.
-func refused(err error) error {
-	var e *embed.Error
-	switch {
-	case !errors.As(err, &e):
-		return err
-	case e.Kind == embed.Permanent:
-		return jobs.Permanent(err)
-	default:
-		return jobs.RetryAfter(e.RetryAfter, err)
-	}
-}
-
-// embeddedText is what the vector is made of: title and headings place a chunk that does not name its subject.
-func embeddedText(c domain.Chunk) string {
-	if c.Context == "" {
-		return c.Text
-	}
-	return c.Context + "\n" + c.Text
-}
-
-func row(job domain.Job, c domain.Chunk, vector []float32) index.Row {
-	return index.Row{
-		Key:          domain.ChunkKey(job.DatasourceID, job.Generation, c.Ordinal),
-		DatasourceID: job.DatasourceID,
-		Generation:   job.Generation,
-		Ordinal:      c.Ordinal,
-		CustomID:     job.CustomID,
-		Text:         c.Text,
-		Context:      c.Context,
-		Heading:      c.Heading,
-		Page:         c.Page,
-		Offset:       c.Offset,
-		Metadata:     job.Metadata,
-		Vector:       vector,
-	}
-}
-
 // pageURL is the address that relative links and boilerplate detection of a page refer to, "" for other content.
 func pageURL(job domain.Job) string {
 	if job.Type == domain.TypeWebPage {
 		return job.Original.Name
 	}
 	return ""
+}
+
+func textBytes(chunks []domain.Chunk) (sum int64) {
+	for _, c := range chunks {
+		sum += int64(len(c.Text))
+	}
+	return sum
 }

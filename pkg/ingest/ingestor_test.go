@@ -28,7 +28,7 @@ func TestIngestorReportsWhatItDoesAndEndsWithTheGeneration(t *testing.T) {
 	event := func(typ domain.EventType, change func(*domain.Event)) domain.Event {
 		ev := domain.Event{
 			Type: typ, JobID: "job", JobKind: domain.JobIngest, WorkspaceID: "ws", DatastoreID: "store", DatasourceID: "src",
-			Generation: 7, At: at,
+			Generation: 7, Places: ingestJob().Places, At: at,
 		}
 		change(&ev)
 		return ev
@@ -38,6 +38,7 @@ func TestIngestorReportsWhatItDoesAndEndsWithTheGeneration(t *testing.T) {
 		event(domain.EventProgress, func(ev *domain.Event) { ev.Progress = &domain.Progress{Stage: "indexing", Total: 2} }),
 		event(domain.EventSynched, func(ev *domain.Event) {
 			ev.Chunks, ev.Bytes, ev.MIMEType, ev.Warnings = 2, 8, "application/pdf", []string{"page 3 has no text"}
+			ev.Fingerprint = p.fingerprint(t, ingestJob())
 		}),
 	}
 	if diff := cmp.Diff(want, p.log.events); diff != "" {
@@ -227,6 +228,22 @@ func TestIngestorTellsWhatRetryingCanMend(t *testing.T) {
 				p.chunks = func(*domain.Document) ([]domain.Chunk, error) { return nil, nil }
 			},
 			permanent: true, words: "no text",
+		},
+		"a job of a time before places is final": {
+			spoil: func(_ *pipeline, j *domain.Job) { j.Places = nil }, permanent: true, words: "does not say where its chunks go; resync it",
+		},
+		"an engine that this process does not have passes": {
+			spoil: func(p *pipeline, j *domain.Job) {
+				j.Places = append(j.Places, domain.Place{Engine: domain.EngineMilvus, Model: "model-1"})
+				engines := p.engine
+				p.engine = func(e domain.Engine) (Index, error) {
+					if e == domain.EngineMilvus {
+						return nil, errors.New("no address")
+					}
+					return engines(e)
+				}
+			},
+			words: `the engine "milvus", which is to hold the chunks, is not configured in this process`,
 		},
 		"an unknown model is final": {
 			spoil: func(p *pipeline, _ *domain.Job) {

@@ -17,18 +17,7 @@ type reporter struct {
 	now    func() time.Time
 }
 
-func (r reporter) event(t domain.EventType) domain.Event {
-	return domain.Event{
-		Type:         t,
-		JobID:        r.job.ID,
-		JobKind:      r.job.Kind,
-		WorkspaceID:  r.job.WorkspaceID,
-		DatastoreID:  r.job.DatastoreID,
-		DatasourceID: r.job.DatasourceID,
-		Generation:   r.job.Generation,
-		At:           r.now().UTC(),
-	}
-}
+func (r reporter) event(t domain.EventType) domain.Event { return r.job.Event(t, r.now()) }
 
 func (r reporter) emit(ctx context.Context, ev domain.Event) error {
 	err := r.events.Emit(ctx, ev)

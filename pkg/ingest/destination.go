@@ -1,0 +1,139 @@
+package ingest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/embed"
+	"github.com/sluice/sluice/pkg/index"
+	"github.com/sluice/sluice/pkg/jobs"
+)
+
+// destination is an embedding model with the places of a job that hold its vectors: text is embedded once for all of them.
+type destination struct {
+	model    string
+	embedder embed.Embedder
+	engines  []engine
+	previous *previous // where vectors are copied from; nil: nowhere
+}
+
+// engine is one place of a destination.
+type engine struct {
+	name  domain.Engine
+	index Index
+}
+
+// destinations groups the job's places by model, the first place's first.
+func (i *Ingestor) destinations(job domain.Job) ([]*destination, error) {
+	var out []*destination
+	byModel := make(map[string]*destination)
+	for _, p := range job.Places {
+		d := byModel[p.Model]
+		if d == nil {
+			embedder, err := i.Embedders.Embedder(p.Model)
+			if err != nil {
+				return nil, jobs.Permanent(fmt.Errorf("the datastore's embedding model %q is not available here: %w", p.Model, err))
+			}
+			d = &destination{model: p.Model, embedder: embedder}
+			byModel[p.Model] = d
+			out = append(out, d)
+		}
+		// Jobs go only to processes that have their engines. Where one does not, its settings are not those of the others,
+		// which somebody will mend: the job waits.
+		idx, err := i.Indexes.Index(p.Engine)
+		if err != nil {
+			return nil, fmt.Errorf("the engine %q, which is to hold the chunks, is not configured in this process: %w", p.Engine, err)
+		}
+		d.engines = append(d.engines, engine{p.Engine, idx})
+	}
+	return out, nil
+}
+
+// unchanged reports whether the job's one place holds exactly the rows that the job would write.
+func unchanged(ctx context.Context, job domain.Job, fingerprint string, d *destination) (bool, error) {
+	p := job.Previous
+	if job.Force || job.Move != "" || len(job.Places) != 1 || p == nil || p.Place != job.Places[0] ||
+		fingerprint == "" || p.Fingerprint != fingerprint || p.Chunks <= 0 {
+		return false, nil
+	}
+	_, rows, err := held(ctx, d.engines[0].index, job, d.embedder.Model().Dimensions)
+	if err != nil {
+		return false, fmt.Errorf("counting the chunks that are there: %w", err)
+	}
+	return rows == p.Chunks, nil
+}
+
+// held finds the space that has most rows of the job's previous version, and how many it has. dimensions 0 means that they
+// are not known yet: a server's model tells them with its first answer.
+func held(ctx context.Context, idx Index, job domain.Job, dimensions int) (space index.Space, rows int64, err error) {
+	spaces, err := idx.Spaces(ctx, job.DatastoreID)
+	if err != nil {
+		return space, 0, err
+	}
+	for _, s := range spaces {
+		if s.Model != job.Previous.Place.Model || dimensions != 0 && s.Dimensions != dimensions {
+			continue
+		}
+		n, err := idx.Count(ctx, s, job.DatasourceID, job.Previous.Generation)
+		if err != nil {
+			return space, 0, err
+		}
+		if n > rows {
+			space, rows = s, n
+		}
+	}
+	return space, rows, nil
+}
+
+// vectors returns one vector for each text: a copy where there is one, else a new one.
+func (d *destination) vectors(ctx context.Context, texts []string) ([][]float32, error) {
+	out, err := d.previous.vectors(ctx, texts)
+	if err != nil {
+		return nil, err
+	}
+	var missing []string
+	var at []int
+	for n, v := range out {
+		if v == nil {
+			missing, at = append(missing, texts[n]), append(at, n)
+		}
+	}
+	if len(missing) == 0 {
+		return out, nil
+	}
+	made, err := d.embedder.Embed(ctx, missing, embed.Passage)
+	if err != nil {
+		return nil, err
+	}
+	if len(made) != len(missing) {
+		return nil, fmt.Errorf("embedding model %q made %d vectors of %d texts", d.model, len(made), len(missing))
+	}
+	for n, v := range made {
+		out[at[n]] = v
+	}
+	return out, nil
+}
+
+// space is where rows with the vectors go.
+func (d *destination) space(job domain.Job, vectors [][]float32) index.Space {
+	dimensions := d.embedder.Model().Dimensions
+	if dimensions == 0 { // all vectors so far are copies
+		dimensions = len(vectors[0])
+	}
+	return index.Space{DatastoreID: job.DatastoreID, Model: d.model, Dimensions: dimensions}
+}
+
+// refused turns a model's kinds of error into those of the job stream.
+func refused(err error) error {
+	var e *embed.Error
+	switch {
+	case !errors.As(err, &e):
+		return err
+	case e.Kind == embed.Permanent:
+		return jobs.Permanent(err)
+	default:
+		return jobs.RetryAfter(e.RetryAfter, err)
+	}
+}

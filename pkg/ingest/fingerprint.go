@@ -1,0 +1,50 @@
+package ingest
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+
+	"github.com/sluice/sluice/pkg/analysis"
+	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/extract"
+	"github.com/sluice/sluice/pkg/jobs"
+)
+
+// rowVersion numbers how rows are made of chunks: which of their fields are filled, and which text is embedded. Raise it
+// by hand with every change of that.
+const rowVersion = 1
+
+// ingredients are everything that a job's rows follow from, but for the embedding model, which is part of a place.
+type ingredients struct {
+	Row      int            `json:"row"`
+	Extract  int            `json:"extract"`
+	Chunk    string         `json:"chunk"`
+	Analysis int            `json:"analysis"`
+	SHA256   string         `json:"sha256"`
+	FileName string         `json:"file_name"` // tells the format, as does the declared type
+	MIMEType string         `json:"mime_type"`
+	URL      string         `json:"url"`  // what a page's links refer to
+	Name     string         `json:"name"` // the title of a document that has none
+	CustomID string         `json:"custom_id"`
+	Metadata map[string]any `json:"metadata,omitempty"` // encoded in order of its keys
+}
+
+// fingerprint is the hexadecimal SHA-256 of the job's ingredients: jobs of equal fingerprints write equal rows to the same
+// place. It is "", which equals none, for a job whose content was stored without a checksum.
+func (i *Ingestor) fingerprint(job domain.Job) (string, error) {
+	if job.Original == nil || job.Original.SHA256 == "" {
+		return "", nil
+	}
+	data, err := json.Marshal(ingredients{
+		Row: rowVersion, Extract: extract.Version, Chunk: i.Chunker.Version(), Analysis: analysis.Version,
+		SHA256: job.Original.SHA256, FileName: job.Original.Name, MIMEType: job.Original.MIMEType, URL: pageURL(job),
+		Name: job.Name, CustomID: job.CustomID, Metadata: job.Metadata,
+	})
+	if err != nil {
+		return "", jobs.Permanent(fmt.Errorf("encoding its metadata: %w", err))
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:]), nil
+}

@@ -1,0 +1,190 @@
+package ingest
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/embed"
+	"github.com/sluice/sluice/pkg/index"
+)
+
+// shelf is an index in memory that counts what is asked of it.
+type shelf struct {
+	rows   map[index.Space][]index.Row
+	fail   error // of every reading call
+	writes int
+	reads  int
+}
+
+func newShelf() *shelf { return &shelf{rows: make(map[index.Space][]index.Row)} }
+
+func (s *shelf) Write(_ context.Context, space index.Space, rows []index.Row) error {
+	s.writes++
+	for _, r := range rows {
+		if len(r.Vector) != space.Dimensions {
+			return fmt.Errorf("%w: %d dimensions", index.ErrInvalid, len(r.Vector))
+		}
+		s.rows[space] = slices.DeleteFunc(s.rows[space], func(old index.Row) bool { return old.Key == r.Key })
+		s.rows[space] = append(s.rows[space], r)
+	}
+	return nil
+}
+
+func (s *shelf) Rows(_ context.Context, space index.Space, datasource string, generation uint64, from, limit int) ([]index.Row, error) {
+	s.reads++
+	out := s.generation(space, datasource, generation)
+	out = slices.DeleteFunc(out, func(r index.Row) bool { return r.Ordinal < from })
+	return out[:min(limit, len(out))], s.fail
+}
+
+func (s *shelf) Count(_ context.Context, space index.Space, datasource string, generation uint64) (int64, error) {
+	return int64(len(s.generation(space, datasource, generation))), s.fail
+}
+
+func (s *shelf) Spaces(_ context.Context, datastore string) (out []index.Space, err error) {
+	for space := range s.rows {
+		if space.DatastoreID == datastore {
+			out = append(out, space)
+		}
+	}
+	return out, s.fail
+}
+
+// generation returns the rows of one generation in order.
+func (s *shelf) generation(space index.Space, datasource string, generation uint64) (out []index.Row) {
+	for _, r := range s.rows[space] {
+		if r.DatasourceID == datasource && r.Generation == generation {
+			out = append(out, r)
+		}
+	}
+	slices.SortFunc(out, func(a, b index.Row) int { return cmp.Compare(a.Ordinal, b.Ordinal) })
+	return out
+}
+
+// counter embeds by hashing, and notes what it was asked for.
+type counter struct {
+	model embed.Model
+	mu    sync.Mutex
+	texts []string
+	calls int
+}
+
+func (c *counter) Model() embed.Model { return c.model }
+
+func (c *counter) Embed(_ context.Context, texts []string, _ embed.Purpose) ([][]float32, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.calls++
+	c.texts = append(c.texts, texts...)
+	out := make([][]float32, len(texts))
+	for i, text := range texts {
+		out[i] = c.vector(text)
+	}
+	return out, nil
+}
+
+func (c *counter) vector(text string) []float32 {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(c.model.ID + text))
+	v := make([]float32, c.model.Dimensions)
+	v[0] = float32(h.Sum32())
+	return v
+}
+
+// library is a datastore in several places, with one document that is read again and again.
+type library struct {
+	*pipeline
+	shelves    map[domain.Engine]*shelf
+	models     map[string]*counter
+	paragraphs []string // of the document, one chunk each
+	originals  int      // how often its original was read
+	previous   *domain.Version
+	generation uint64
+}
+
+var (
+	here  = domain.Place{Engine: domain.EngineEmbedded, Model: "small"}
+	there = domain.Place{Engine: domain.EngineMilvus, Model: "small"}
+	anew  = domain.Place{Engine: domain.EngineEmbedded, Model: "large"}
+)
+
+// newLibrary has a document of so many paragraphs, read into the place here.
+func newLibrary(t *testing.T, paragraphs, dimensions int) *library {
+	t.Helper()
+	l := &library{
+		pipeline: newPipeline(0),
+		shelves:  map[domain.Engine]*shelf{domain.EngineEmbedded: newShelf(), domain.EngineMilvus: newShelf()},
+		models: map[string]*counter{
+			"small": {model: embed.Model{ID: "small", Dimensions: dimensions}},
+			"large": {model: embed.Model{ID: "large", Dimensions: dimensions + 1}},
+		},
+	}
+	for i := range paragraphs {
+		l.paragraphs = append(l.paragraphs, fmt.Sprintf("Paragraph %d.", i))
+	}
+	l.pipeline.chunks = func(*domain.Document) ([]domain.Chunk, error) {
+		l.originals++
+		var out []domain.Chunk
+		for i, p := range l.paragraphs {
+			out = append(out, domain.Chunk{Ordinal: i, Text: p, Context: "Pumps"})
+		}
+		return out, nil
+	}
+	l.engine = func(e domain.Engine) (Index, error) { return l.shelves[e], nil }
+	l.embedder = func(model string) (embed.Embedder, error) { return l.models[model], nil }
+	l.must(t, l.job(here))
+	l.reset()
+	return l
+}
+
+// job reads the document into places.
+func (l *library) job(places ...domain.Place) domain.Job {
+	l.generation++
+	job := ingestJob()
+	job.Generation, job.Places, job.Previous = l.generation, places, l.previous
+	return job
+}
+
+// must handles a job, which becomes the previous version when it has written the first place that a job ever had.
+func (l *library) must(t *testing.T, job domain.Job) {
+	t.Helper()
+	if err := l.handle(t, job); err != nil {
+		t.Fatal(err)
+	}
+	if ev := l.log.events[len(l.log.events)-1]; ev.Type == domain.EventSynched && ev.Places[0] == here {
+		l.previous = &domain.Version{Place: here, Generation: job.Generation, Chunks: ev.Chunks, Fingerprint: ev.Fingerprint}
+	}
+}
+
+// reset forgets what has been counted.
+func (l *library) reset() {
+	l.log.events, l.originals = nil, 0
+	for _, s := range l.shelves {
+		s.writes, s.reads = 0, 0
+	}
+	for _, m := range l.models {
+		m.texts, m.calls = nil, 0
+	}
+}
+
+// verify checks that a place holds the document as the job's generation, with the vectors of its model.
+func (l *library) verify(t *testing.T, job domain.Job, place domain.Place) {
+	t.Helper()
+	model := l.models[place.Model]
+	space := index.Space{DatastoreID: job.DatastoreID, Model: place.Model, Dimensions: model.model.Dimensions}
+	rows := l.shelves[place.Engine].generation(space, job.DatasourceID, job.Generation)
+	if len(rows) != len(l.paragraphs) {
+		t.Fatalf("%s holds %d rows, want %d", place, len(rows), len(l.paragraphs))
+	}
+	for i, r := range rows {
+		if r.Text != l.paragraphs[i] || !slices.Equal(r.Vector, model.vector("Pumps\n"+r.Text)) {
+			t.Fatalf("row %d of %s has text %q and another text's vector", i, place, r.Text)
+		}
+	}
+}

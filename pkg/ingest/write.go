@@ -1,0 +1,141 @@
+package ingest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/index"
+	"github.com/sluice/sluice/pkg/jobs"
+)
+
+// batchRows is how many chunks are embedded and written at a time: large enough for a model server's batch and for a
+// group commit, small enough that progress moves and that Milvus's lightest server takes it (256).
+const batchRows = 128
+
+// progressEvery spaces out the events that tell how far a long document has come: each is written to disk.
+const progressEvery = time.Second
+
+// writer embeds and writes the chunks of one job.
+type writer struct {
+	job          domain.Job
+	destinations []*destination
+	report       reporter
+}
+
+// batch is what is written at a time.
+type batch struct {
+	first   int            // ordinal of its first chunk
+	chunks  []domain.Chunk // at most batchRows
+	vectors [][][]float32  // of each destination and chunk
+}
+
+// write embeds and writes chunks batch by batch. One batch is embedded while the one before is written: neither the model
+// server nor the index waits for the other.
+func (w *writer) write(ctx context.Context, chunks []domain.Chunk) error {
+	group, ctx := errgroup.WithContext(ctx)
+	ready := make(chan batch)
+	group.Go(func() error {
+		defer close(ready)
+		for first := 0; first < len(chunks); first += batchRows {
+			b := batch{first: first, chunks: chunks[first:min(first+batchRows, len(chunks))]}
+			if err := w.embed(ctx, &b); err != nil {
+				return err
+			}
+			select {
+			case ready <- b:
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+		return nil
+	})
+	group.Go(func() error {
+		var told time.Time
+		for done := 0; done < len(chunks); {
+			if now := w.report.now(); done == 0 || now.Sub(told) >= progressEvery {
+				told = now
+				if err := w.report.progress(ctx, domain.EventProgress, "indexing", int64(done), int64(len(chunks))); err != nil {
+					return err
+				}
+			}
+			b, ok := <-ready
+			if !ok {
+				return nil // embedding has failed, which is the error
+			}
+			if err := w.store(ctx, b); err != nil {
+				return err
+			}
+			done += len(b.chunks)
+		}
+		return nil
+	})
+	return group.Wait()
+}
+
+// name says in errors which chunks these are.
+func (b batch) name() string { return fmt.Sprintf("chunks %d to %d", b.first, b.first+len(b.chunks)-1) }
+
+func (w *writer) embed(ctx context.Context, b *batch) error {
+	texts := make([]string, len(b.chunks))
+	for n, c := range b.chunks {
+		texts[n] = embeddedText(c.Context, c.Text)
+	}
+	for _, d := range w.destinations {
+		vectors, err := d.vectors(ctx, texts)
+		if err != nil {
+			return refused(fmt.Errorf("embedding %s: %w", b.name(), err))
+		}
+		b.vectors = append(b.vectors, vectors)
+	}
+	return nil
+}
+
+func (w *writer) store(ctx context.Context, b batch) error {
+	for n, d := range w.destinations {
+		space := d.space(w.job, b.vectors[n])
+		rows := make([]index.Row, len(b.chunks))
+		for k, c := range b.chunks {
+			rows[k] = row(w.job, c, b.vectors[n][k])
+		}
+		for _, e := range d.engines {
+			err := e.index.Write(ctx, space, rows)
+			switch {
+			case errors.Is(err, index.ErrInvalid):
+				return jobs.Permanent(fmt.Errorf("writing %s to %s: %w", b.name(), e.name, err))
+			case err != nil:
+				return fmt.Errorf("writing %s to %s: %w", b.name(), e.name, err)
+			}
+		}
+	}
+	return nil
+}
+
+// embeddedText is what a chunk's vector is made of: title and headings place a chunk that does not name its subject.
+func embeddedText(context, text string) string {
+	if context == "" {
+		return text
+	}
+	return context + "\n" + text
+}
+
+func row(job domain.Job, c domain.Chunk, vector []float32) index.Row {
+	return index.Row{
+		Key:          domain.ChunkKey(job.DatasourceID, job.Generation, c.Ordinal),
+		DatasourceID: job.DatasourceID,
+		Generation:   job.Generation,
+		Ordinal:      c.Ordinal,
+		CustomID:     job.CustomID,
+		Text:         c.Text,
+		Context:      c.Context,
+		Heading:      c.Heading,
+		Page:         c.Page,
+		Offset:       c.Offset,
+		Metadata:     job.Metadata,
+		Vector:       vector,
+	}
+}
