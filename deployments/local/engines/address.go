@@ -1,0 +1,79 @@
+package engines
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Ports are taken from below the range that the system gives to clients, so that nobody gets the port of an engine
+// while it is down between a kill and a restart.
+const (
+	firstPort = 20000
+	lastPort  = 32000
+)
+
+// loopback is the address with this port on loopback.
+func loopback(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
+
+// portOf returns the port that the engine of this directory has had before, or else a free one, which it keeps.
+func portOf(dir, name string) (int, error) {
+	file := filepath.Join(dir, name)
+	text, err := os.ReadFile(file)
+	if err == nil {
+		port, err := strconv.Atoi(strings.TrimSpace(string(text)))
+		if err != nil || port < 1 || port > 65535 {
+			return 0, fmt.Errorf("%s holds %q, which is no port: delete it", file, text)
+		}
+		return port, nil
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return 0, err
+	}
+	port, err := freePort()
+	if err != nil {
+		return 0, err
+	}
+	return port, os.WriteFile(file, []byte(strconv.Itoa(port)+"\n"), 0o600)
+}
+
+// freePort returns a port on which nobody listens.
+func freePort() (int, error) {
+	var last error
+	for range 100 {
+		port := firstPort + rand.IntN(lastPort-firstPort)
+		l, err := net.Listen("tcp4", loopback(port)) //nolint:noctx // binds, does not wait
+		if err != nil {
+			last = err
+			continue
+		}
+		_ = l.Close()
+		return port, nil
+	}
+	return 0, fmt.Errorf("no free port from %d to %d: %w", firstPort, lastPort, last)
+}
+
+// listen opens the port on loopback. After a crash the system may hold it for a moment.
+func listen(ctx context.Context, port int) (*net.TCPListener, error) {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	for {
+		l, err := new(net.ListenConfig).Listen(ctx, "tcp4", loopback(port))
+		if err == nil {
+			return l.(*net.TCPListener), nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil, err
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}

@@ -1,0 +1,84 @@
+package engines
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+)
+
+// Names of the engines, as one asks for them.
+const (
+	askPostgreSQL = "postgresql"
+	askMilvus     = "milvus"
+	askMilvusLite = "milvus-lite"
+)
+
+// Handler serves the set to other processes: GET /postgresql, /milvus and /milvus-lite answer with the engine's
+// address, once it serves, or with 503 and the reason why it cannot be had. Whoever is served can do everything in
+// the engines.
+func (s *Set) Handler() http.Handler {
+	mux := http.NewServeMux()
+	handle := func(name string, address func(context.Context) (string, error)) {
+		mux.HandleFunc("GET /"+name, func(w http.ResponseWriter, r *http.Request) {
+			// Others will ask for the same engine: its start goes on when this one has lost patience.
+			addr, err := address(context.WithoutCancel(r.Context()))
+			if err != nil {
+				http.Error(w, err.Error(), http.StatusServiceUnavailable)
+				return
+			}
+			_, _ = io.WriteString(w, addr) // who has gone needs no answer
+		})
+	}
+	handle(askPostgreSQL, func(ctx context.Context) (string, error) {
+		e, err := s.PostgreSQL(ctx)
+		if err != nil {
+			return "", err
+		}
+		return e.URL(), nil
+	})
+	handle(askMilvus, func(ctx context.Context) (string, error) {
+		e, err := s.Milvus(ctx)
+		if err != nil {
+			return "", err
+		}
+		return e.Addr(), nil
+	})
+	handle(askMilvusLite, func(ctx context.Context) (string, error) {
+		e, err := s.MilvusLite(ctx)
+		if err != nil {
+			return "", err
+		}
+		return e.Addr(), nil
+	})
+	return mux
+}
+
+// askBroker returns the address of an engine from the handler that is served on a Unix socket.
+func askBroker(ctx context.Context, socket, name string) (string, error) {
+	transport := &http.Transport{
+		DisableKeepAlives: true,
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "unix", socket)
+		},
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://engines/"+name, nil)
+	if err != nil {
+		return "", err
+	}
+	resp, err := transport.RoundTrip(req)
+	if err != nil {
+		return "", fmt.Errorf("asking for %s at %s: %w", name, socket, err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, 1<<16))
+	if err != nil {
+		return "", fmt.Errorf("asking for %s at %s: %w", name, socket, err)
+	}
+	if resp.StatusCode != http.StatusOK {
+		return "", errors.New(string(body))
+	}
+	return string(body), nil
+}

@@ -1,0 +1,250 @@
+package engines
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"syscall"
+	"time"
+)
+
+// guardMarker in the environment makes a process a guard.
+const guardMarker = "LOCAL_ENGINE_GUARD"
+
+// RunChildIfAsked turns the process into the guard of an engine, and does not return, when this package started it
+// as one; otherwise it does nothing. Call it first thing in every main and TestMain that uses this package.
+func RunChildIfAsked() {
+	if _, asked := os.LookupEnv(guardMarker); !asked {
+		return
+	}
+	// The engine dies with the thread that started it, so that thread must stay.
+	runtime.LockOSThread()
+	// Who presses Ctrl-C means the parent; the guard ends after it.
+	signal.Ignore(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	g := &guard{in: bufio.NewReader(os.Stdin), out: json.NewEncoder(os.Stdout)}
+	if err := g.run(); err != nil {
+		_ = g.out.Encode(report{Fault: err.Error()})
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// guard is the process between an engine and who uses it: it ends the engine, and all that the engine started, when
+// it is told to or when its parent is gone.
+type guard struct {
+	in   *bufio.Reader
+	out  *json.Encoder
+	spec spec
+}
+
+func (g *guard) run() error {
+	line, err := g.in.ReadBytes('\n')
+	if err != nil {
+		return fmt.Errorf("reading what to run: %w", err)
+	}
+	if err := json.Unmarshal(line, &g.spec); err != nil {
+		return fmt.Errorf("reading what to run: %w", err)
+	}
+	words := make(chan string, 1)
+	go g.listen(words)
+	if g.spec.NATS != nil {
+		return g.runNATS(words)
+	}
+	return g.runProgram(words)
+}
+
+// listen passes on the parent's first word, "" when there will be none.
+func (g *guard) listen(words chan<- string) {
+	line, err := g.in.ReadString('\n')
+	if err != nil {
+		words <- ""
+		return
+	}
+	words <- line[:len(line)-1]
+}
+
+func (g *guard) runProgram(words <-chan string) error {
+	if err := adoptOrphans(); err != nil {
+		return err
+	}
+	if g.spec.Isolated {
+		if err := furnishNamespace(); err != nil {
+			return err
+		}
+	}
+	if g.spec.Forward != "" {
+		l, err := net.FileListener(os.NewFile(3, "listener"))
+		if err != nil {
+			return fmt.Errorf("taking over the listener: %w", err)
+		}
+		go forward(l, g.spec.Forward) // ends with this process
+	}
+	exited, err := g.start()
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
+	defer cancel()
+	ready := make(chan error, 1)
+	go func() { ready <- g.spec.Ready.wait(ctx) }()
+	for {
+		select {
+		case err := <-ready:
+			if err != nil {
+				killAll()
+				return err
+			}
+			if err := g.out.Encode(report{Ready: true}); err != nil {
+				killAll()
+				return err
+			}
+			ready = nil
+		case state := <-exited:
+			killAll()
+			return fmt.Errorf("it ended by itself: %s", state)
+		case word := <-words:
+			g.end(word, exited)
+			return nil
+		}
+	}
+}
+
+// start starts the program. Its end is sent to the channel.
+func (g *guard) start() (<-chan string, error) {
+	log, err := os.OpenFile(g.spec.Log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("opening the log: %w", err)
+	}
+	defer log.Close()
+	cmd := exec.Command(g.spec.Args[0], g.spec.Args[1:]...) //nolint:noctx // it lives until the guard ends it
+	cmd.Env, cmd.Dir = g.spec.Env, g.spec.Dir
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.SysProcAttr = diesWithThread()
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("starting %s: %w", g.spec.Args[0], err)
+	}
+	engine = cmd.Process
+	exited := make(chan string, 1)
+	go func() {
+		_ = cmd.Wait()
+		exited <- cmd.ProcessState.String()
+	}()
+	return exited, nil
+}
+
+// end ends the engine by the parent's word, or because there is no parent any more.
+func (g *guard) end(word string, exited <-chan string) {
+	if word != wordKill && g.spec.StopSignal != 0 {
+		if engine.Signal(g.spec.StopSignal) == nil {
+			timer := time.NewTimer(stopTimeout)
+			select {
+			case <-exited:
+			case <-timer.C:
+			}
+			timer.Stop()
+		}
+	}
+	killAll()
+	if word == "" {
+		g.removeIfOrphaned()
+	}
+}
+
+func (g *guard) removeIfOrphaned() {
+	if dir := g.spec.RemoveIfOrphaned; dir != "" {
+		_ = os.RemoveAll(dir)            // nobody is left to be told
+		_ = os.Remove(filepath.Dir(dir)) // by the last of several engines, if they had it to themselves
+	}
+}
+
+// engine is the program that this process guards, if it is a guard.
+var engine *os.Process
+
+// wait waits until the program serves.
+func (r readiness) wait(ctx context.Context) error {
+	tick := time.NewTicker(readyEvery)
+	defer tick.Stop()
+	var last error
+	for {
+		if last = r.probe(ctx); last == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("not ready after %s: %w", startTimeout, last)
+		case <-tick.C:
+		}
+	}
+}
+
+func (r readiness) probe(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
+	if r.HTTP == "" {
+		conn, err := new(net.Dialer).DialContext(ctx, "tcp", r.TCP)
+		if err != nil {
+			return err
+		}
+		return conn.Close()
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, r.HTTP, nil)
+	if err != nil {
+		return err
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, 1<<10))
+	if err != nil {
+		return err
+	}
+	if resp.StatusCode != http.StatusOK {
+		return errors.New(resp.Status + ": " + string(body))
+	}
+	return nil
+}
+
+// forward carries every connection that the listener takes to the address, until the listener is closed. A
+// connection that cannot be carried on is closed, as a server that is not up would do.
+func forward(l net.Listener, to string) {
+	for {
+		conn, err := l.Accept()
+		if err != nil {
+			return
+		}
+		go func() {
+			defer conn.Close()
+			ctx, cancel := context.WithTimeout(context.Background(), probeTimeout)
+			defer cancel()
+			onward, err := new(net.Dialer).DialContext(ctx, "tcp", to)
+			if err != nil {
+				return
+			}
+			defer onward.Close()
+			done := make(chan struct{}, 2)
+			pipe := func(dst, src net.Conn) {
+				_, _ = io.Copy(dst, src)
+				if half, ok := dst.(*net.TCPConn); ok {
+					_ = half.CloseWrite()
+				}
+				done <- struct{}{}
+			}
+			go pipe(onward, conn)
+			go pipe(conn, onward)
+			<-done
+			<-done
+		}()
+	}
+}

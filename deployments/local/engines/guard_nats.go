@@ -1,0 +1,87 @@
+package engines
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+)
+
+// runNATS makes this process a server of the cluster until the parent's word.
+func (g *guard) runNATS(words <-chan string) error {
+	opts := g.spec.NATS.options(g.spec.Log)
+	srv, err := server.NewServer(opts)
+	if err != nil {
+		return fmt.Errorf("making the NATS server: %w", err)
+	}
+	srv.ConfigureLogger()
+	go srv.Start()
+	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
+	defer cancel()
+	ready := make(chan error, 1)
+	go func() { ready <- waitForNATS(ctx, srv, len(opts.Routes) > 0) }()
+	for {
+		select {
+		case err := <-ready:
+			if err != nil {
+				return err
+			}
+			if err := g.out.Encode(report{Ready: true}); err != nil {
+				return err
+			}
+			ready = nil
+		case word := <-words:
+			if word == wordStop {
+				srv.Shutdown()
+				srv.WaitForShutdown()
+				return nil
+			}
+			if word == "" {
+				g.removeIfOrphaned()
+			}
+			// No defer, no flush, nothing of the server runs any more.
+			return killSelf()
+		}
+	}
+}
+
+func killSelf() error {
+	me, err := os.FindProcess(os.Getpid())
+	if err != nil {
+		return err
+	}
+	return me.Kill()
+}
+
+// waitForNATS waits until the server takes clients and its part of JetStream is up to date with the cluster's.
+func waitForNATS(ctx context.Context, srv *server.Server, clustered bool) error {
+	tick := time.NewTicker(readyEvery)
+	defer tick.Stop()
+	for {
+		if srv.ReadyForConnections(readyEvery) && (!clustered || srv.JetStreamIsCurrent()) {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("not ready after %s", startTimeout)
+		case <-tick.C:
+		}
+	}
+}
+
+func (n *natsSpec) options(log string) *server.Options {
+	opts := &server.Options{
+		ServerName: n.Name, Host: "127.0.0.1", Port: n.Port,
+		JetStream: true, StoreDir: n.Dir, SyncAlways: n.SyncAlways,
+		JetStreamMaxMemory: 64 << 20, JetStreamMaxStore: 8 << 30,
+		LogFile: log, NoSigs: true, DisableJetStreamBanner: true,
+	}
+	if len(n.Routes) > 0 {
+		opts.Cluster = server.ClusterOpts{Name: "local", Host: "127.0.0.1", Port: n.ClusterPort}
+		opts.Routes = server.RoutesFromStr(strings.Join(n.Routes, ","))
+	}
+	return opts
+}

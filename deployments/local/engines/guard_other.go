@@ -1,0 +1,28 @@
+//go:build !linux
+
+package engines
+
+import (
+	"errors"
+	"syscall"
+)
+
+var errNotLinux = errors.New("engines are started on Linux only")
+
+func executable() (string, error) { return "", errNotLinux }
+
+func apart() *syscall.SysProcAttr          { return nil }
+func isolated() *syscall.SysProcAttr       { return nil }
+func notRoot() *syscall.SysProcAttr        { return nil }
+func diesWithThread() *syscall.SysProcAttr { return nil }
+
+func adoptOrphans() error     { return errNotLinux }
+func furnishNamespace() error { return errNotLinux }
+
+func killAll() {
+	if engine != nil {
+		_ = engine.Kill()
+	}
+}
+
+func clonesNamespaces(*syscall.SysProcAttr) bool { return false }

@@ -1,0 +1,228 @@
+package engines
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// PostgreSQL is a PostgreSQL server. Durability is as by its defaults: what was committed survives a crash.
+type PostgreSQL struct {
+	*Process
+	addr, password string
+}
+
+// URL is the address of the database "postgres" as the superuser, with the password.
+func (p *PostgreSQL) URL() string {
+	u := url.URL{Scheme: "postgres", User: url.UserPassword("postgres", p.password), Host: p.addr, Path: "/postgres", RawQuery: "sslmode=disable"}
+	return u.String()
+}
+
+// PostgreSQLOptions are the settings of a PostgreSQL. The zero value is good for tests.
+type PostgreSQLOptions struct {
+	// Settings are parameters of the server beside those of this package, by name.
+	Settings map[string]string
+	// Temporary says that the directory is to be deleted if this process ends without stopping the engine.
+	Temporary bool
+}
+
+// postgresqlSettings make a small server that is reached on loopback alone.
+var postgresqlSettings = map[string]string{
+	"listen_addresses":           "127.0.0.1",
+	"unix_socket_directories":    "",
+	"shared_buffers":             "32MB",
+	"max_connections":            "200",  // the tests of all packages share one
+	"dynamic_shared_memory_type": "mmap", // in the data directory: nothing stays behind elsewhere
+	"log_min_messages":           "warning",
+}
+
+// StartPostgreSQL starts a PostgreSQL with its data in the directory, which is made if it is missing, and returns
+// when it answers queries. Its programs are those of PATH or of /usr/lib/postgresql; if there are none, version 16 is
+// downloaded (11 MB). Root starts it as an ordinary user of a user namespace, because PostgreSQL refuses to be root.
+func StartPostgreSQL(ctx context.Context, dir string, o PostgreSQLOptions) (*PostgreSQL, error) {
+	bin, err := postgresqlPrograms(ctx)
+	if err != nil {
+		return nil, err
+	}
+	dir, port, err := prepare(dir)
+	if err != nil {
+		return nil, err
+	}
+	p := &PostgreSQL{addr: loopback(port)}
+	if p.password, err = passwordOf(dir); err != nil {
+		return nil, err
+	}
+	data := filepath.Join(dir, "data")
+	if err := initialise(ctx, bin, data, filepath.Join(dir, "password")); err != nil {
+		return nil, fmt.Errorf("making the PostgreSQL data directory: %w", err)
+	}
+	settings := maps.Clone(postgresqlSettings)
+	settings["port"] = strconv.Itoa(port)
+	maps.Copy(settings, o.Settings)
+	s := spec{
+		Args: []string{filepath.Join(bin, "postgres"), "-D", data},
+		Env:  []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C", "TZ=UTC"},
+		Dir:  dir, Log: filepath.Join(dir, "server.log"),
+		Ready:      readiness{TCP: p.addr},
+		StopSignal: syscall.SIGINT, // "fast shutdown"
+	}
+	for _, name := range slices.Sorted(maps.Keys(settings)) {
+		s.Args = append(s.Args, "-c", name+"="+settings[name])
+	}
+	if o.Temporary {
+		s.RemoveIfOrphaned = dir
+	}
+	p.Process = &Process{name: "PostgreSQL", launch: func(ctx context.Context) (*child, error) {
+		c, err := launchChild(ctx, s, notRoot(), nil)
+		if err != nil {
+			return nil, err
+		}
+		if err := p.answers(ctx); err != nil {
+			return nil, errors.Join(err, c.end(wordKill))
+		}
+		return c, nil
+	}}
+	if err := p.start(ctx); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// answers waits until the server takes queries: it listens before it has recovered.
+func (p *PostgreSQL) answers(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	tick := time.NewTicker(readyEvery)
+	defer tick.Stop()
+	for {
+		conn, err := pgx.Connect(ctx, p.URL())
+		if err == nil {
+			return conn.Close(ctx)
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-tick.C:
+		}
+	}
+}
+
+// CreateDatabase makes an empty database of this name and returns its URL.
+func (p *PostgreSQL) CreateDatabase(ctx context.Context, name string) (string, error) {
+	return createDatabase(ctx, p.URL(), name)
+}
+
+// createDatabase makes an empty database on the server of the URL, which names another of its databases.
+func createDatabase(ctx context.Context, serverURL, name string) (string, error) {
+	u, err := url.Parse(serverURL)
+	if err != nil || u.Scheme == "" {
+		return "", errors.New("the address of PostgreSQL must be a URL, postgres://user:password@host:port/database") // it may hold a password
+	}
+	if err := execute(ctx, serverURL, "CREATE DATABASE "+pgx.Identifier{name}.Sanitize()); err != nil {
+		return "", fmt.Errorf("creating the database %q: %w", name, err)
+	}
+	u.Path = "/" + name
+	return u.String(), nil
+}
+
+// DropDatabase drops the database of this name if there is one, with all connections to it.
+func (p *PostgreSQL) DropDatabase(ctx context.Context, name string) error {
+	return dropDatabase(ctx, p.URL(), name)
+}
+
+func dropDatabase(ctx context.Context, serverURL, name string) error {
+	if err := execute(ctx, serverURL, "DROP DATABASE IF EXISTS "+pgx.Identifier{name}.Sanitize()+" WITH (FORCE)"); err != nil {
+		return fmt.Errorf("dropping the database %q: %w", name, err)
+	}
+	return nil
+}
+
+func execute(ctx context.Context, serverURL, statement string) error {
+	conn, err := pgx.Connect(ctx, serverURL)
+	if err != nil {
+		return err
+	}
+	_, err = conn.Exec(ctx, statement)
+	return errors.Join(err, conn.Close(ctx))
+}
+
+// postgresqlPrograms returns the directory of initdb and postgres.
+func postgresqlPrograms(ctx context.Context) (string, error) {
+	if path, err := exec.LookPath("postgres"); err == nil {
+		// A link may lie alone: what the server needs lies beside the file itself.
+		if path, err = filepath.EvalSymlinks(path); err == nil && isFile(filepath.Join(filepath.Dir(path), "initdb")) {
+			return filepath.Dir(path), nil
+		}
+	}
+	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb") // the pattern is well formed
+	slices.SortFunc(found, func(a, b string) int { return versionIn(b) - versionIn(a) })
+	for _, initdb := range found {
+		if isFile(filepath.Join(filepath.Dir(initdb), "postgres")) {
+			return filepath.Dir(initdb), nil
+		}
+	}
+	return pgserverWheel.install(ctx)
+}
+
+// versionIn is the number in /usr/lib/postgresql/<number>/bin/initdb, 0 if it is none.
+func versionIn(path string) int {
+	n, err := strconv.Atoi(filepath.Base(filepath.Dir(filepath.Dir(path))))
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
+}
+
+// passwordOf returns the superuser's password, which the directory keeps. Without one, every user of the machine
+// could run programs as the one who runs the server.
+func passwordOf(dir string) (string, error) {
+	file := filepath.Join(dir, "password")
+	text, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		password := rand.Text()
+		return password, os.WriteFile(file, []byte(password+"\n"), 0o600)
+	}
+	return strings.TrimSpace(string(text)), err
+}
+
+// initialise makes the data directory unless it is there. It appears only when it is complete.
+func initialise(ctx context.Context, bin, data, passwordFile string) error {
+	if isFile(filepath.Join(data, "PG_VERSION")) {
+		return nil
+	}
+	making := data + ".making"
+	if err := os.RemoveAll(making); err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, filepath.Join(bin, "initdb"), "--pgdata="+making, "--username=postgres", "--pwfile="+passwordFile,
+		"--auth=scram-sha-256", "--encoding=UTF8", "--locale=C", "--no-sync", "--no-instructions")
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C", "TZ=UTC"}
+	cmd.Dir = filepath.Dir(data)
+	cmd.SysProcAttr = notRoot()
+	if out, err := cmd.CombinedOutput(); err != nil {
+		if cmd.ProcessState == nil {
+			return explainClone(err, cmd.SysProcAttr)
+		}
+		return fmt.Errorf("initdb: %w: %s", err, strings.TrimSpace(string(out)))
+	}
+	return os.Rename(making, data)
+}

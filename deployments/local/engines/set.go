@@ -1,0 +1,116 @@
+package engines
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"sync"
+)
+
+// Set is the engines that tests share. Each is started when it is first asked for; asking again, also from several
+// goroutines at once, gives the same. A start that failed is not tried again: the next one who asks gets the same
+// error.
+type Set struct {
+	dir string
+
+	mu         sync.Mutex
+	closed     bool
+	postgresql once[*PostgreSQL]
+	milvus     once[*Milvus]
+	milvusLite once[*MilvusLite]
+}
+
+// once is a start that happens once.
+type once[E interface{ Stop() error }] struct {
+	sync.Mutex
+	done   bool
+	engine E
+	err    error
+}
+
+// NewSet returns a set whose engines keep their data in a new temporary directory, until Stop.
+func NewSet() (*Set, error) {
+	dir, err := os.MkdirTemp("", "sluice-engines-")
+	if err != nil {
+		return nil, err
+	}
+	return &Set{dir: dir}, nil
+}
+
+// ErrStopped says that a set was asked for an engine after its end.
+var ErrStopped = errors.New("engines: the set is stopped")
+
+// PostgreSQL returns the set's PostgreSQL.
+func (s *Set) PostgreSQL(ctx context.Context) (*PostgreSQL, error) {
+	return ask(s, &s.postgresql, func() (*PostgreSQL, error) {
+		return StartPostgreSQL(ctx, filepath.Join(s.dir, "postgresql"), PostgreSQLOptions{Temporary: true})
+	})
+}
+
+// Milvus returns the set's Milvus.
+func (s *Set) Milvus(ctx context.Context) (*Milvus, error) {
+	return ask(s, &s.milvus, func() (*Milvus, error) {
+		return StartMilvus(ctx, filepath.Join(s.dir, "milvus"), MilvusOptions{Temporary: true})
+	})
+}
+
+// MilvusLite returns the set's Milvus Lite.
+func (s *Set) MilvusLite(ctx context.Context) (*MilvusLite, error) {
+	return ask(s, &s.milvusLite, func() (*MilvusLite, error) {
+		return StartMilvusLite(ctx, filepath.Join(s.dir, "milvus-lite"), MilvusLiteOptions{Temporary: true})
+	})
+}
+
+// ask returns the engine, started if it is not.
+func ask[E interface{ Stop() error }](s *Set, o *once[E], start func() (E, error)) (E, error) {
+	o.Lock()
+	defer o.Unlock()
+	if o.done {
+		return o.engine, o.err
+	}
+	s.mu.Lock()
+	closed := s.closed
+	s.mu.Unlock()
+	if closed {
+		var none E
+		return none, ErrStopped
+	}
+	o.engine, o.err = start()
+	o.done = true
+	return o.engine, o.err
+}
+
+// Stop stops what was started and deletes all data. What is being started is waited for.
+func (s *Set) Stop() error {
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
+	var faults [3]error
+	var all sync.WaitGroup
+	all.Go(func() { faults[0] = s.postgresql.stop() })
+	all.Go(func() { faults[1] = s.milvus.stop() })
+	all.Go(func() { faults[2] = s.milvusLite.stop() })
+	all.Wait()
+	return errors.Join(errors.Join(faults[:]...), os.RemoveAll(s.dir))
+}
+
+func (o *once[E]) stop() error {
+	o.Lock()
+	defer o.Unlock()
+	if !o.done || o.err != nil {
+		return nil
+	}
+	return o.engine.Stop()
+}
+
+// Prepare downloads what the machine lacks of all engines' programs, all at once.
+func Prepare(ctx context.Context) error {
+	var faults [3]error
+	var all sync.WaitGroup
+	all.Go(func() { _, faults[0] = postgresqlPrograms(ctx) })
+	all.Go(func() { _, faults[1] = milvusWheel.install(ctx) })
+	all.Go(func() { _, faults[2] = milvusLiteWheel.install(ctx) })
+	all.Wait()
+	return errors.Join(faults[:]...)
+}

@@ -1,0 +1,225 @@
+package engines
+
+import (
+	"archive/zip"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/gofrs/flock"
+)
+
+// wheel is a package of the Python package index that holds a server. Nothing of Python is needed to run it, only to
+// get and unpack it.
+type wheel struct {
+	name, version string
+	sha256        string
+	python        string // the version of Python that it is made for, "" for any
+	prefix        string // the directory within it that is unpacked
+	bin           string // the directory of the server, within the prefix
+}
+
+var (
+	milvusWheel     = wheel{name: "milvus", version: "2.3.5", sha256: "69515a0630ce29fd10e101fa442afea8ca1387b93a456cd9bd41fdf3deb93d04", prefix: "milvus/data/bin/"}
+	milvusLiteWheel = wheel{name: "milvus-lite", version: "2.5.2rc1", sha256: "39be8d47207314a6b1deb9c78301f2c5b0f29978f05724b15d12ce25c95df93e", prefix: "milvus_lite/lib/"}
+	pgserverWheel   = wheel{name: "pgserver", version: "0.1.4", sha256: "1a5d07c61d51f2abfef4ef61e2ef5cd014b994f7e09de8d3c140d2cf370e84a8", python: "312", prefix: "pgserver", bin: "pgserver/pginstall/bin"}
+)
+
+const (
+	downloadTimeout = 10 * time.Minute
+	maxUnpacked     = 1 << 30 // bytes, of all files of a wheel together
+)
+
+// install returns the directory of the server's programs. If the wheel is not in the cache, it is downloaded,
+// checked and unpacked; processes that want it at the same time wait for the one that does.
+func (w wheel) install(ctx context.Context) (string, error) {
+	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
+		return "", fmt.Errorf("%s %s is there for linux/amd64 only, not for %s/%s: start the server elsewhere and give its address in "+
+			"TEST_POSTGRES_URL, TEST_MILVUS_ADDR or TEST_MILVUS_LITE_ADDR", w.name, w.version, runtime.GOOS, runtime.GOARCH)
+	}
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("finding the cache for %s: %w", w.name, err)
+	}
+	dir := filepath.Join(cache, "sluice", "engines", w.name+"-"+w.version)
+	bin := filepath.Join(dir, w.bin)
+	if _, err := os.Stat(bin); err == nil {
+		return bin, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, downloadTimeout)
+	defer cancel()
+	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
+		return "", fmt.Errorf("making the cache for %s: %w", w.name, err)
+	}
+	lock := flock.New(dir + ".lock")
+	if _, err := lock.TryLockContext(ctx, 50*time.Millisecond); err != nil {
+		return "", fmt.Errorf("waiting for another process that gets %s: %w", w.name, err)
+	}
+	defer func() { _ = lock.Unlock() }()
+	if _, err := os.Stat(bin); err == nil {
+		return bin, nil
+	}
+	if err := w.fetch(ctx, dir); err != nil {
+		return "", fmt.Errorf("getting %s %s: %w", w.name, w.version, err)
+	}
+	return bin, nil
+}
+
+// fetch downloads the wheel and unpacks it to the directory, which appears only when it is complete.
+func (w wheel) fetch(ctx context.Context, dir string) error {
+	tmp, err := os.MkdirTemp(filepath.Dir(dir), "getting-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(tmp)
+	file, err := w.download(ctx, tmp)
+	if err != nil {
+		return err
+	}
+	if err := w.check(file); err != nil {
+		return err
+	}
+	unpacked := filepath.Join(tmp, "unpacked")
+	if err := w.unpack(ctx, file, unpacked); err != nil {
+		return fmt.Errorf("unpacking: %w", err)
+	}
+	return os.Rename(unpacked, dir)
+}
+
+// download has pip, which knows of mirrors and proxies, bring the wheel.
+func (w wheel) download(ctx context.Context, dir string) (string, error) {
+	args := []string{"-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:", "--platform", "manylinux2014_x86_64", "--dest", dir}
+	if w.python != "" {
+		args = append(args, "--implementation", "cp", "--python-version", w.python)
+	}
+	cmd := exec.CommandContext(ctx, "python3", append(args, w.name+"=="+w.version)...)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("downloading it by python3 -m pip: %w: %s", err, strings.TrimSpace(string(out)))
+	}
+	found, err := filepath.Glob(filepath.Join(dir, "*.whl"))
+	if err != nil || len(found) != 1 {
+		return "", fmt.Errorf("downloading it: pip left %d files", len(found))
+	}
+	return found[0], nil
+}
+
+func (w wheel) check(file string) error {
+	f, err := os.Open(file)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	sum := sha256.New()
+	if _, err := io.Copy(sum, f); err != nil {
+		return fmt.Errorf("reading what was downloaded: %w", err)
+	}
+	if got := hex.EncodeToString(sum.Sum(nil)); got != w.sha256 {
+		return fmt.Errorf("what was downloaded has SHA-256 %s, not %s", got, w.sha256)
+	}
+	return nil
+}
+
+// unpack writes the files below the prefix to the directory, without the prefix if that is a directory.
+func (w wheel) unpack(ctx context.Context, file, dir string) error {
+	z, err := zip.OpenReader(file)
+	if err != nil {
+		return err
+	}
+	defer z.Close()
+	root, err := makeRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	left := int64(maxUnpacked)
+	for _, f := range z.File {
+		if !strings.HasPrefix(f.Name, w.prefix) || f.FileInfo().IsDir() {
+			continue
+		}
+		name := f.Name
+		if strings.HasSuffix(w.prefix, "/") {
+			name = strings.TrimPrefix(name, w.prefix)
+		}
+		n, err := unpackFile(ctx, root, f, name, left)
+		if err != nil {
+			return fmt.Errorf("%s: %w", f.Name, err)
+		}
+		left -= n
+	}
+	return nil
+}
+
+func makeRoot(dir string) (*os.Root, error) {
+	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, err
+	}
+	return os.OpenRoot(dir)
+}
+
+// unpackFile writes one file of at most so many bytes and returns its size. What is compressed once more, as all of
+// Milvus is, is decompressed.
+func unpackFile(ctx context.Context, root *os.Root, f *zip.File, name string, most int64) (int64, error) {
+	src, err := f.Open()
+	if err != nil {
+		return 0, err
+	}
+	defer src.Close()
+	name, xz := strings.CutSuffix(name, ".lzma")
+	if err := root.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+		return 0, err
+	}
+	dst, err := root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o700)
+	if err != nil {
+		return 0, err
+	}
+	defer dst.Close()
+	var n int64
+	if xz {
+		n, err = decompress(ctx, dst, src, most)
+	} else {
+		n, err = copyAtMost(dst, src, most)
+	}
+	if err != nil {
+		return 0, err
+	}
+	return n, dst.Close()
+}
+
+// decompress unpacks xz with Python's library, which is there as pip is: Go has none.
+func decompress(ctx context.Context, dst io.Writer, src io.Reader, most int64) (int64, error) {
+	cmd := exec.CommandContext(ctx, "python3", "-c", "import lzma,shutil,sys; shutil.copyfileobj(lzma.open(sys.stdin.buffer), sys.stdout.buffer, 1 << 20)")
+	cmd.Stdin = src
+	var fault strings.Builder
+	cmd.Stderr = &fault
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return 0, err
+	}
+	if err := cmd.Start(); err != nil {
+		return 0, fmt.Errorf("decompressing by python3: %w", err)
+	}
+	n, err := copyAtMost(dst, out, most)
+	_ = out.Close() // ends a program whose output is not wanted any more
+	if waited := cmd.Wait(); err == nil && waited != nil {
+		err = fmt.Errorf("decompressing by python3: %w: %s", waited, strings.TrimSpace(fault.String()))
+	}
+	return n, err
+}
+
+func copyAtMost(dst io.Writer, src io.Reader, most int64) (int64, error) {
+	n, err := io.Copy(dst, io.LimitReader(src, most+1))
+	if err == nil && n > most {
+		err = fmt.Errorf("the files unpack to more than %d bytes", int64(maxUnpacked))
+	}
+	return n, err
+}
