@@ -1,0 +1,176 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"sort"
+	"strings"
+
+	"helm.sh/helm/v4/pkg/chart/common"
+	commonutil "helm.sh/helm/v4/pkg/chart/common/util"
+	"helm.sh/helm/v4/pkg/chart/v2/lint"
+	"helm.sh/helm/v4/pkg/chart/v2/lint/support"
+	"helm.sh/helm/v4/pkg/chart/v2/loader"
+	"helm.sh/helm/v4/pkg/engine"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+)
+
+// Where the chart is rendered to, and the oldest Kubernetes that it is for.
+const (
+	releaseName      = "sluice"
+	releaseNamespace = "retrieval"
+	oldestKubernetes = "v1.30.0"
+)
+
+func checkChart(_ context.Context, repo repository, f *faults) string {
+	dir := repo.path("deployments", "helm", "sluice")
+	sets, err := filepath.Glob(filepath.Join(dir, "ci", "*-values.yaml"))
+	if err != nil || len(sets) == 0 {
+		f.add("there are no values in %s/ci", dir)
+		return ""
+	}
+	sort.Strings(sets)
+	count := 0
+	for _, set := range sets {
+		name := strings.TrimSuffix(filepath.Base(set), "-values.yaml")
+		values, err := common.ReadValuesFile(set)
+		if err != nil {
+			f.add("%s: %v", name, err)
+			continue
+		}
+		for _, message := range lint.RunAll(dir, values, releaseNamespace).Messages {
+			// What it merely recommends is an icon.
+			f.must(message.Severity < support.WarningSev, "%s: lint: %v", name, message)
+		}
+		r, err := render(dir, values)
+		if err != nil {
+			f.add("%s: %v", name, err)
+			continue
+		}
+		count += len(r.objects)
+		var found faults
+		for _, fault := range r.faults {
+			found.add("%s", fault)
+		}
+		checkRelease(r, repo, &found)
+		for _, fault := range found {
+			f.add("%s: %s", name, fault)
+		}
+	}
+	return fmt.Sprintf("%d sets of values, %d objects", len(sets), count)
+}
+
+// rendered is what the chart makes of a set of values.
+type rendered struct {
+	objects []object
+	// external are the Secrets that the values say exist already.
+	external map[string]bool
+	notes    string
+	faults   faults
+}
+
+// render does what `helm template` does, with values that do not exist being errors.
+func render(dir string, values common.Values) (*rendered, error) {
+	chart, err := loader.Load(dir)
+	if err != nil {
+		return nil, err
+	}
+	version, err := common.ParseKubeVersion(oldestKubernetes)
+	if err != nil {
+		return nil, err
+	}
+	capabilities := common.DefaultCapabilities.Copy()
+	capabilities.KubeVersion = *version
+	top, err := commonutil.ToRenderValues(chart, values, common.ReleaseOptions{
+		Name: releaseName, Namespace: releaseNamespace, Revision: 1, IsInstall: true,
+	}, capabilities)
+	if err != nil {
+		return nil, err
+	}
+	files, err := engine.Engine{Strict: true}.Render(chart, top)
+	if err != nil {
+		return nil, err
+	}
+	r := &rendered{external: map[string]bool{}}
+	collectSecrets(top["Values"], r.external)
+	names := make([]string, 0, len(files))
+	for name := range files {
+		names = append(names, name)
+	}
+	sort.Strings(names)
+	for _, name := range names {
+		switch base := filepath.Base(name); {
+		case base == "NOTES.txt":
+			r.notes = files[name]
+		case strings.HasPrefix(base, "_"):
+		default:
+			r.decode(base, files[name])
+		}
+	}
+	return r, nil
+}
+
+// decode reads the documents of a rendered template.
+func (r *rendered) decode(source, text string) {
+	documents := utilyaml.NewYAMLReader(bufio.NewReader(strings.NewReader(text)))
+	for {
+		document, err := documents.Read()
+		if errors.Is(err, io.EOF) {
+			return
+		}
+		if err != nil {
+			r.faults.add("%s: %v", source, err)
+			return
+		}
+		if blank(document) {
+			continue
+		}
+		o, err := decodeObject(document)
+		if err != nil {
+			r.faults.add("%s: %v", source, err)
+			continue
+		}
+		r.objects = append(r.objects, o)
+	}
+}
+
+// blank reports whether a document holds nothing but comments.
+func blank(document []byte) bool {
+	for line := range bytes.Lines(document) {
+		line = bytes.TrimSpace(line)
+		if len(line) > 0 && line[0] != '#' && !bytes.Equal(line, []byte("---")) {
+			return false
+		}
+	}
+	return true
+}
+
+// collectSecrets walks the values for names of Secrets that the chart does not make.
+func collectSecrets(value any, into map[string]bool) {
+	var walk func(values map[string]any)
+	walk = func(values map[string]any) {
+		for key, v := range values {
+			switch v := v.(type) {
+			case map[string]any:
+				walk(v)
+			case common.Values:
+				walk(v)
+			case string:
+				if (key == "existingSecret" || key == "secretName") && v != "" {
+					into[v] = true
+				}
+			}
+		}
+	}
+	switch v := value.(type) {
+	case common.Values:
+		walk(v)
+	case map[string]any:
+		walk(v)
+	}
+}

@@ -1,0 +1,162 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"sort"
+	"strings"
+
+	"github.com/compose-spec/compose-go/v2/cli"
+	"github.com/compose-spec/compose-go/v2/dotenv"
+	"github.com/compose-spec/compose-go/v2/types"
+)
+
+// composeSets are the combinations of files that are documented.
+var composeSets = [][]string{{"compose.yaml"}, {"compose.yaml", "compose.cluster.yaml"}}
+
+// required are the secrets without which nothing may start.
+var required = []string{"SLUICE_API_KEY", "POSTGRES_PASSWORD", "SLUICE_NATS_TOKEN", "MILVUS_PASSWORD"}
+
+const composeSecret = "0123456789abcdef-secret"
+
+func checkCompose(ctx context.Context, repo repository, f *faults) string {
+	example, err := dotenv.Read(repo.path("deployments", "compose", ".env.example"))
+	if err != nil {
+		f.add(".env.example: %v", err)
+		return ""
+	}
+	env := map[string]string{}
+	for name, value := range example {
+		env[name] = value
+		f.must(value == "" || !isSecret(name), ".env.example has a value for %s, which people would keep", name)
+	}
+	for _, name := range required {
+		if _, listed := example[name]; !listed {
+			f.add(".env.example does not name %s", name)
+		}
+		env[name] = composeSecret
+	}
+	services := 0
+	for _, files := range composeSets {
+		project, err := loadCompose(ctx, repo, files, env)
+		if err != nil {
+			f.add("%s: %v", strings.Join(files, " + "), err)
+			continue
+		}
+		services += len(project.Services)
+		checkProject(project, repo, f)
+		for _, missing := range required {
+			without := map[string]string{}
+			for name, value := range env {
+				if name != missing {
+					without[name] = value
+				}
+			}
+			_, err := loadCompose(ctx, repo, files, without)
+			f.must(err != nil && strings.Contains(err.Error(), missing), "%s starts without %s", files[0], missing)
+		}
+	}
+	return fmt.Sprintf("%d combinations of files, %d services", len(composeSets), services)
+}
+
+func loadCompose(ctx context.Context, repo repository, files []string, env map[string]string) (*types.Project, error) {
+	paths := make([]string, len(files))
+	for i, file := range files {
+		paths[i] = repo.path("deployments", "compose", file)
+	}
+	var list []string
+	for name, value := range env {
+		list = append(list, name+"="+value)
+	}
+	options, err := cli.NewProjectOptions(paths, cli.WithEnv(list), cli.WithInterpolation(true), cli.WithResolvedPaths(true))
+	if err != nil {
+		return nil, err
+	}
+	return options.LoadProject(ctx)
+}
+
+func checkProject(project *types.Project, repo repository, f *faults) {
+	for _, name := range []string{"engines", "outside"} {
+		if network, is := project.Networks[name]; is {
+			f.must(bool(network.Internal) == (name == "engines"), "network %s: internal is %t", name, network.Internal)
+		}
+	}
+	ours := map[string]bool{}
+	for _, process := range processes {
+		ours[process] = true
+	}
+	names := project.ServiceNames()
+	sort.Strings(names)
+	for _, name := range names {
+		service := project.Services[name]
+		for _, port := range service.Ports {
+			f.must(port.HostIP == "127.0.0.1", "service %s publishes port %s on %q: everyone could reach it", name, port.Published, port.HostIP)
+		}
+		f.must(service.Restart != "", "service %s does not come back", name)
+		f.must(!service.Privileged, "service %s is privileged", name)
+		f.must(contains(service.SecurityOpt, "no-new-privileges:true"), "service %s may gain rights", name)
+		for _, config := range service.Configs {
+			if file := project.Configs[config.Source].File; file != "" {
+				_, err := os.Stat(file)
+				f.must(err == nil, "service %s: the configuration %s does not exist", name, file)
+			}
+		}
+		if ours[name] {
+			checkProcess(service, repo, f)
+			continue
+		}
+		tag := strings.LastIndex(service.Image, ":")
+		f.must(tag > 0 && !strings.HasSuffix(service.Image, ":latest"), "service %s: the image %s is not pinned by a tag", name, service.Image)
+		f.must(service.HealthCheck != nil && len(service.HealthCheck.Test) > 0, "service %s has no health check", name)
+		_, internal := service.Networks["engines"]
+		f.must(internal && len(service.Networks) == 1, "service %s is not in the inner network alone", name)
+		f.must(len(service.Volumes) > 0, "service %s keeps nothing", name)
+	}
+	for process := range ours {
+		_, is := project.Services[process]
+		f.must(is, "there is no service %s", process)
+	}
+	if ingestor, is := project.Services["ingestor"]; is {
+		f.must(ingestor.GetScale() == 2, "%d ingestors, want 2", ingestor.GetScale())
+	}
+}
+
+// checkProcess looks at a service that runs a process of Sluice.
+func checkProcess(service types.ServiceConfig, repo repository, f *faults) {
+	where := "service " + service.Name
+	f.must(service.ReadOnly, "%s can write its root file system", where)
+	f.must(contains(service.CapDrop, "ALL"), "%s keeps capabilities", where)
+	f.must(service.User == "65532:65532", "%s runs as %q", where, service.User)
+	f.must(service.MemLimit > 0, "%s may take all memory", where)
+	f.must(len(service.Tmpfs) > 0 && strings.HasPrefix(service.Tmpfs[0], "/tmp:"), "%s has no /tmp to write to", where)
+	f.must(service.Build != nil && service.Build.Target == service.Name, "%s is not built from its target", where)
+	environment := map[string]string{}
+	for name, value := range service.Environment {
+		repo.settings.check(f, where, name)
+		if value != nil {
+			environment[name] = *value
+		}
+	}
+	f.must(environment["NATS_URL"] != "", "%s has no NATS_URL", where)
+	if service.Name == "api" {
+		f.must(environment["SLUICE_WORKERS"] == "false", "%s does the workers' work too", where)
+		f.must(environment["DATABASE_URL"] != "", "%s has no DATABASE_URL", where)
+		return
+	}
+	for _, secret := range databaseSecrets {
+		f.must(environment[secret] == "", "%s holds %s, which workers must not", where, secret)
+	}
+	if service.Name == "ingestor" {
+		checkExtractMemory(f, where, environment, int64(service.MemLimit)-tmpfsBytes(service.Tmpfs))
+	}
+}
+
+func contains(list []string, want string) bool {
+	for _, s := range list {
+		if s == want {
+			return true
+		}
+	}
+	return false
+}

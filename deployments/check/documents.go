@@ -1,0 +1,101 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"regexp"
+	"sort"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+)
+
+// settingName is a word that can only be meant as a setting.
+var settingName = regexp.MustCompile(`\b(SLUICE_[A-Z0-9_]*[A-Z0-9]|NATS_(?:URL|CREDS|CA|CERT|KEY)|MILVUS_[A-Z_]*[A-Z]|OPENAI_[A-Z_]*[A-Z]|DATABASE_URL)\b`)
+
+// chartRow is one row of the chart's table of values. A star stands for every process.
+var chartRow = regexp.MustCompile("(?m)^\\| `([a-zA-Z.*]+)` \\|")
+
+// checkDocuments compares what people read with what there is: settings that the text names, and the table of values.
+func checkDocuments(_ context.Context, repo repository, f *faults) string {
+	readme := repo.path("deployments", "helm", "sluice", "README.md")
+	for _, path := range []string{repo.path("docs", "deployment.md"), readme, repo.path("deployments", "compose", ".env.example"), repo.path("deployments", "helm", "sluice", "values.yaml")} {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			f.add("%v", err)
+			continue
+		}
+		named := map[string]bool{}
+		for _, match := range settingName.FindAllString(string(text), -1) {
+			named[match] = true
+		}
+		for _, name := range sorted(named) {
+			// SLUICE_API_SERVICE_HOST is what Kubernetes would add; the text warns of it.
+			if name != "SLUICE_API_SERVICE_HOST" {
+				repo.settings.check(f, path, name)
+			}
+		}
+	}
+	listed := map[string]bool{}
+	if text, err := os.ReadFile(readme); err == nil {
+		for _, match := range chartRow.FindAllStringSubmatch(string(text), -1) {
+			if rest, is := strings.CutPrefix(match[1], "*."); is {
+				for _, process := range processes {
+					listed[process+"."+rest] = true
+				}
+				continue
+			}
+			listed[match[1]] = true
+		}
+	}
+	values, err := leaves(repo.path("deployments", "helm", "sluice", "values.yaml"))
+	if err != nil {
+		f.add("%v", err)
+	}
+	for _, name := range sorted(values) {
+		f.must(listed[name], "%s does not list the value %s", readme, name)
+	}
+	for _, name := range sorted(listed) {
+		f.must(values[name], "%s lists %s, which is no value", readme, name)
+	}
+	return fmt.Sprintf("%d values of the chart", len(values))
+}
+
+// free are values that take what a user or Kubernetes defines: their insides are not listed one by one.
+var free = map[string]bool{"settings": true, "resources": true, "to": true, "from": true}
+
+// leaves returns the paths of a values file.
+func leaves(path string) (map[string]bool, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	var values map[string]any
+	if err := yaml.UnmarshalStrict(text, &values); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	out := map[string]bool{}
+	var walk func(prefix string, values map[string]any)
+	walk = func(prefix string, values map[string]any) {
+		for key, value := range values {
+			inside, nested := value.(map[string]any)
+			if nested && len(inside) > 0 && !free[key] {
+				walk(prefix+key+".", inside)
+				continue
+			}
+			out[prefix+key] = true
+		}
+	}
+	walk("", values)
+	return out, nil
+}
+
+func sorted(set map[string]bool) []string {
+	names := make([]string, 0, len(set))
+	for name := range set {
+		names = append(names, name)
+	}
+	sort.Strings(names)
+	return names
+}

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"strconv"
+	"strings"
+
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// scaledObject is KEDA's ScaledObject as far as the chart uses it: KEDA's own package brings half of Kubernetes along. A
+// field that is not here is a fault until it is added.
+type scaledObject struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata"`
+
+	Spec struct {
+		ScaleTargetRef struct {
+			APIVersion string `json:"apiVersion,omitempty"`
+			Kind       string `json:"kind,omitempty"`
+			Name       string `json:"name"`
+		} `json:"scaleTargetRef"`
+		PollingInterval *int32 `json:"pollingInterval,omitempty"`
+		CooldownPeriod  *int32 `json:"cooldownPeriod,omitempty"`
+		MinReplicaCount *int32 `json:"minReplicaCount,omitempty"`
+		MaxReplicaCount *int32 `json:"maxReplicaCount,omitempty"`
+		Fallback        *struct {
+			FailureThreshold int32 `json:"failureThreshold"`
+			Replicas         int32 `json:"replicas"`
+		} `json:"fallback,omitempty"`
+		Advanced *struct {
+			HorizontalPodAutoscalerConfig *struct {
+				Behavior *autoscalingv2.HorizontalPodAutoscalerBehavior `json:"behavior,omitempty"`
+			} `json:"horizontalPodAutoscalerConfig,omitempty"`
+		} `json:"advanced,omitempty"`
+		Triggers []scaleTrigger `json:"triggers"`
+	} `json:"spec"`
+}
+
+type scaleTrigger struct {
+	Type       string                         `json:"type"`
+	MetricType autoscalingv2.MetricTargetType `json:"metricType,omitempty"`
+	Metadata   map[string]string              `json:"metadata"`
+}
+
+// streamScaler are the keys that KEDA's nats-jetstream scaler reads, and which of them it must have.
+var streamScaler = map[string]bool{
+	"natsServerMonitoringEndpoint": true, "account": true, "stream": true, "consumer": true,
+	"lagThreshold": true, "activationLagThreshold": false, "useHttps": false,
+}
+
+// checkScaledObject holds an autoscaler to what KEDA accepts and to the names that the workers use.
+func checkScaledObject(s *scaledObject, names workerNames, f *faults) {
+	least, most := s.Spec.MinReplicaCount, s.Spec.MaxReplicaCount
+	f.must(least != nil && most != nil && *least >= 0 && *least <= *most && *most > 0, "ScaledObject %s: the replicas are not bounded", s.Name)
+	f.must(len(s.Spec.Triggers) == 1, "ScaledObject %s has %d triggers, want 1", s.Name, len(s.Spec.Triggers))
+	for _, trigger := range s.Spec.Triggers {
+		if trigger.Type != "nats-jetstream" {
+			f.add("ScaledObject %s: the check does not know triggers of type %q", s.Name, trigger.Type)
+			continue
+		}
+		for key := range trigger.Metadata {
+			_, known := streamScaler[key]
+			f.must(known, "ScaledObject %s: the scaler has no %s", s.Name, key)
+		}
+		for key, must := range streamScaler {
+			f.must(!must || trigger.Metadata[key] != "", "ScaledObject %s: the scaler needs %s", s.Name, key)
+		}
+		for _, key := range []string{"lagThreshold", "activationLagThreshold"} {
+			if value := trigger.Metadata[key]; value != "" {
+				n, err := strconv.ParseInt(value, 10, 64)
+				f.must(err == nil && n >= 0, "ScaledObject %s: %s is %q", s.Name, key, value)
+			}
+		}
+		f.must(trigger.Metadata["stream"] == names.stream, "ScaledObject %s watches stream %q, the jobs are in %s", s.Name, trigger.Metadata["stream"], names.stream)
+		kind := "ingest"
+		if strings.HasSuffix(s.Name, "-crawler") {
+			kind = "crawl"
+		}
+		f.must(trigger.Metadata["consumer"] == names.prefix+kind, "ScaledObject %s watches consumer %q, the workers use %s", s.Name, trigger.Metadata["consumer"], names.prefix+kind)
+		// KEDA's fallback works for averages only.
+		f.must(s.Spec.Fallback == nil || trigger.MetricType == autoscalingv2.AverageValueMetricType, "ScaledObject %s: fallback needs metricType AverageValue", s.Name)
+	}
+}

@@ -1,0 +1,45 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/docker/go-units"
+)
+
+// ownMemory is what an ingestor needs beside the processes that read documents.
+const ownMemory = 1 << 30
+
+// checkExtractMemory holds an ingestor to a limit that all its children fit into at their largest: where the kernel kills
+// a child for memory, it may take the whole container with it, and every document that was being read.
+func checkExtractMemory(f *faults, where string, environment map[string]string, limit int64) {
+	children, err := units.FromHumanSize(environment["SLUICE_INGEST_CONCURRENCY"])
+	if err != nil {
+		f.add("%s: SLUICE_INGEST_CONCURRENCY is %q", where, environment["SLUICE_INGEST_CONCURRENCY"])
+		return
+	}
+	each, err := units.RAMInBytes(environment["SLUICE_EXTRACT_MEMORY"])
+	if err != nil {
+		f.add("%s: SLUICE_EXTRACT_MEMORY is %q", where, environment["SLUICE_EXTRACT_MEMORY"])
+		return
+	}
+	if need := children*each + ownMemory; limit < need {
+		f.add("%s: %d documents of %s each and the process itself may need %s, and the limit leaves %s", where, children,
+			units.BytesSize(float64(each)), units.BytesSize(float64(need)), units.BytesSize(float64(limit)))
+	}
+}
+
+// tmpfsBytes is how much memory the file systems in memory may take.
+func tmpfsBytes(mounts []string) int64 {
+	var sum int64
+	for _, mount := range mounts {
+		_, options, _ := strings.Cut(mount, ":")
+		for option := range strings.SplitSeq(options, ",") {
+			if size, is := strings.CutPrefix(option, "size="); is {
+				if n, err := units.RAMInBytes(size); err == nil {
+					sum += n
+				}
+			}
+		}
+	}
+	return sum
+}

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"slices"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+// checkRelease looks at the objects of a release together: what names something names something that is there.
+func checkRelease(r *rendered, repo repository, f *faults) {
+	seen := map[string]bool{}
+	for _, o := range r.objects {
+		f.must(!seen[o.String()], "%s is there twice", o)
+		seen[o.String()] = true
+		f.must(o.GetNamespace() == releaseNamespace, "%s is in namespace %q", o, o.GetNamespace())
+		for _, fault := range validation.IsDNS1035Label(o.GetName()) {
+			f.add("%s: %s", o, fault)
+		}
+		for key, value := range o.GetLabels() {
+			for _, fault := range append(validation.IsQualifiedName(key), validation.IsValidLabelValue(value)...) {
+				f.add("%s: label %s: %s", o, key, fault)
+			}
+		}
+	}
+	deployments := all[*appsv1.Deployment](r.objects)
+	f.must(len(deployments) == len(processes), "%d deployments, want %d", len(deployments), len(processes))
+	for _, d := range deployments {
+		f.must(d.Spec.Selector != nil && matches(d.Spec.Selector, d.Spec.Template.Labels), "%s: its selector does not match its pods", d.Name)
+		checkPod(d, f)
+		checkEnvironment(d, r, repo, f)
+	}
+	checkSelectors(r, deployments, f)
+	checkScaling(r, deployments, repo, f)
+	checkNetwork(r, deployments, f)
+	for _, ingress := range all[*networkingv1.Ingress](r.objects) {
+		for _, rule := range ingress.Spec.Rules {
+			for _, path := range rule.HTTP.Paths {
+				f.must(path.Backend.Service != nil && seen["Service "+path.Backend.Service.Name], "Ingress %s leads to a Service that is not there", ingress.Name)
+			}
+		}
+	}
+	f.must(strings.Contains(r.notes, "rollout status"), "the notes do not say how to see that it runs")
+}
+
+func matches(selector *metav1.LabelSelector, of labels.Set) bool {
+	s, err := metav1.LabelSelectorAsSelector(selector)
+	return err == nil && !s.Empty() && s.Matches(of)
+}
+
+// selected counts the deployments whose pods a selector chooses.
+func selected(selector *metav1.LabelSelector, deployments []*appsv1.Deployment) (chosen []*appsv1.Deployment) {
+	for _, d := range deployments {
+		if matches(selector, d.Spec.Template.Labels) {
+			chosen = append(chosen, d)
+		}
+	}
+	return chosen
+}
+
+func checkSelectors(r *rendered, deployments []*appsv1.Deployment, f *faults) {
+	for _, budget := range all[*policyv1.PodDisruptionBudget](r.objects) {
+		f.must(len(selected(budget.Spec.Selector, deployments)) == 1, "PodDisruptionBudget %s does not guard one deployment", budget.Name)
+		f.must(budget.Spec.MaxUnavailable != nil && budget.Spec.MinAvailable == nil, "PodDisruptionBudget %s could block a drain of one replica", budget.Name)
+	}
+	for _, service := range all[*corev1.Service](r.objects) {
+		chosen := selected(&metav1.LabelSelector{MatchLabels: service.Spec.Selector}, deployments)
+		if len(chosen) != 1 {
+			f.add("Service %s does not lead to one deployment", service.Name)
+			continue
+		}
+		for _, port := range service.Spec.Ports {
+			f.must(slices.ContainsFunc(chosen[0].Spec.Template.Spec.Containers[0].Ports, func(p corev1.ContainerPort) bool {
+				return p.Name == port.TargetPort.StrVal
+			}), "Service %s: port %s leads nowhere", service.Name, port.Name)
+		}
+	}
+}
+
+func checkScaling(r *rendered, deployments []*appsv1.Deployment, repo repository, f *faults) {
+	byName := map[string]*appsv1.Deployment{}
+	for _, d := range deployments {
+		byName[d.Name] = d
+	}
+	scaled := map[string]int{}
+	for _, h := range all[*autoscalingv2.HorizontalPodAutoscaler](r.objects) {
+		scaled[h.Spec.ScaleTargetRef.Name]++
+		f.must(h.Spec.MinReplicas != nil && *h.Spec.MinReplicas >= 1 && *h.Spec.MinReplicas <= h.Spec.MaxReplicas, "HorizontalPodAutoscaler %s: the replicas are not bounded", h.Name)
+		f.must(len(h.Spec.Metrics) > 0, "HorizontalPodAutoscaler %s measures nothing", h.Name)
+	}
+	for _, s := range all[*scaledObject](r.objects) {
+		scaled[s.Spec.ScaleTargetRef.Name]++
+		checkScaledObject(s, repo.workers, f)
+	}
+	for name, count := range scaled {
+		d := byName[name]
+		if d == nil {
+			f.add("an autoscaler is for %s, which is not there", name)
+			continue
+		}
+		f.must(count == 1, "%s has %d autoscalers, which fight", name, count)
+		f.must(d.Spec.Replicas == nil, "%s: an upgrade would undo what the autoscaler has chosen", name)
+	}
+	for name, d := range byName {
+		f.must(scaled[name] == 1 || d.Spec.Replicas != nil, "%s has neither replicas nor an autoscaler", name)
+	}
+}

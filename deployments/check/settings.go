@@ -1,0 +1,73 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+)
+
+// settings are the environment variables that the service knows, each true when it is secret by its name.
+type settings map[string]bool
+
+// row is one setting in the table that is generated from pkg/config.
+var row = regexp.MustCompile("(?m)^\\| `([A-Z][A-Z0-9_]*)` \\| `--")
+
+func readSettings(path string) (settings, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	known := settings{}
+	for _, match := range row.FindAllStringSubmatch(string(text), -1) {
+		known[match[1]] = isSecret(match[1])
+	}
+	if len(known) == 0 {
+		return nil, fmt.Errorf("%s has no table of settings", path)
+	}
+	return known, nil
+}
+
+// ofTheRuntime are variables that no setting stands for and that mean something to what the processes are built of.
+var ofTheRuntime = map[string]bool{"XDG_CACHE_HOME": true, "GOMEMLIMIT": true, "TZ": true}
+
+func (s settings) check(f *faults, where, name string) {
+	_, known := s[name]
+	f.must(known || ofTheRuntime[name], "%s sets %s, which is not in docs/configuration.md", where, name)
+}
+
+// databaseSecrets are what only api processes may hold: workers read untrusted files.
+var databaseSecrets = []string{"DATABASE_URL", "SLUICE_API_KEY"}
+
+// isSecret tells by the name, for the table does not say it.
+func isSecret(name string) bool {
+	if name == "DATABASE_URL" || name == "SLUICE_API_KEY" || name == "OPENAI_API_KEY" {
+		return true
+	}
+	return strings.HasSuffix(name, "_TOKEN") || strings.HasSuffix(name, "_PASSWORD")
+}
+
+// workerNames are the names under which the workers' queues are known to NATS.
+type workerNames struct {
+	stream string
+	prefix string // before the kind of job, in the name of a consumer
+}
+
+var (
+	streamJobs = regexp.MustCompile(`StreamJobs\s*=\s*"([A-Z]+)"`)
+	consumer   = regexp.MustCompile(`func ConsumerOf\(.*return "([a-z-]+)" \+ string\(`)
+)
+
+// readWorkerNames reads them from the source of package jobs: an autoscaler that asks for another name never scales.
+func readWorkerNames(path string) (workerNames, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return workerNames{}, err
+	}
+	s, c := streamJobs.FindSubmatch(text), consumer.FindSubmatch(text)
+	if s == nil || c == nil {
+		return workerNames{}, errors.New(path + " does not name the stream of jobs or its consumers where they were looked for")
+	}
+	return workerNames{stream: string(s[1]), prefix: string(c[1])}, nil
+}

@@ -1,0 +1,70 @@
+{{- define "sluice.name" -}}
+{{- default .Chart.Name .Values.nameOverride | trunc 40 | trimSuffix "-" }}
+{{- end }}
+
+{{- /* Short enough for the longest suffix to fit into a label. */}}
+{{- define "sluice.fullname" -}}
+{{- if .Values.fullnameOverride }}
+{{- .Values.fullnameOverride | trunc 40 | trimSuffix "-" }}
+{{- else if contains (include "sluice.name" .) .Release.Name }}
+{{- .Release.Name | trunc 40 | trimSuffix "-" }}
+{{- else }}
+{{- printf "%s-%s" .Release.Name (include "sluice.name" .) | trunc 40 | trimSuffix "-" }}
+{{- end }}
+{{- end }}
+
+{{- /* The labels of everything. */}}
+{{- define "sluice.labels" -}}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+app.kubernetes.io/name: {{ include "sluice.name" . }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end }}
+
+{{- /* What selects the pods of a component. Takes (dict "root" $ "component" "api"). */}}
+{{- define "sluice.selector" -}}
+app.kubernetes.io/name: {{ include "sluice.name" .root }}
+app.kubernetes.io/instance: {{ .root.Release.Name }}
+app.kubernetes.io/component: {{ .component }}
+{{- end }}
+
+{{- define "sluice.serviceAccount" -}}
+{{- if .Values.serviceAccount.create }}
+{{- default (include "sluice.fullname" .) .Values.serviceAccount.name }}
+{{- else }}
+{{- default "default" .Values.serviceAccount.name }}
+{{- end }}
+{{- end }}
+
+{{- define "sluice.secret.api" -}}
+{{- default (printf "%s-api" (include "sluice.fullname" .)) .Values.secrets.api.existingSecret }}
+{{- end }}
+
+{{- define "sluice.secret.shared" -}}
+{{- default (printf "%s-shared" (include "sluice.fullname" .)) .Values.secrets.shared.existingSecret }}
+{{- end }}
+
+{{- /* An environment variable from a Secret. Takes (dict "secret" name "key" key "optional" bool). */}}
+{{- define "sluice.secretEnv" -}}
+- name: {{ .key }}
+  valueFrom:
+    secretKeyRef:
+      name: {{ .secret }}
+      key: {{ .key }}
+      {{- if .optional }}
+      optional: true
+      {{- end }}
+{{- end }}
+
+{{- /* The mode of a component's autoscaling, "none" included. */}}
+{{- define "sluice.scaled" -}}
+{{- if ne .autoscaling.mode "none" }}true{{ end }}
+{{- end }}
+
+{{- /* Ports of a list of numbers, as a NetworkPolicy has them. */}}
+{{- define "sluice.tcp" -}}
+{{- range . }}
+- {protocol: TCP, port: {{ . }}}
+{{- end }}
+{{- end }}
