@@ -23,26 +23,36 @@ const (
 	priorCount  = 20
 )
 
+// kind is what candidates must have in common to be compared leg by leg: the embedding model, and whether their engine
+// compares words at all.
+type kind struct {
+	model string
+	words bool
+}
+
 // rank fuses what the spaces gave and returns the best.
 func rank(found []spaceResult, req Request) Result {
-	groups := make(map[string][]*candidate) // by embedding model: cosines of different models do not compare
-	vectors := make(map[string]queryVector)
+	groups := make(map[kind][]*candidate)
+	vectors := make(map[kind]queryVector)
 	var all []*candidate
 	res := Result{TermWeights: make(map[string]float64)}
 	for i := range found {
+		if note := found[i].degraded; note != "" && !strings.Contains(res.Degraded, note) {
+			res.Degraded = strings.TrimPrefix(res.Degraded+"; "+note, "; ")
+		}
 		for term, w := range found[i].termWeights {
 			res.TermWeights[term] = max(res.TermWeights[term], w)
 		}
 		for j := range found[i].candidates {
 			c := &found[i].candidates[j]
-			model := c.ds.EmbeddingModel
-			groups[model] = append(groups[model], c)
-			vectors[model] = found[i].vector
+			k := kind{c.ds.EmbeddingModel, found[i].words}
+			groups[k] = append(groups[k], c)
+			vectors[k] = found[i].vector
 			all = append(all, c)
 		}
 	}
-	for model, group := range groups {
-		fuse(group, vectors[model])
+	for k, group := range groups {
+		fuse(group, vectors[k], k.words)
 	}
 	smooth(all)
 	slices.SortFunc(all, func(a, b *candidate) int {
@@ -61,8 +71,8 @@ func rank(found []spaceResult, req Request) Result {
 // fuse sets the candidates' score: the weighted sum of both legs, each divided by its spread over the candidates,
 // over what a perfect candidate would have. So it ranks as a sum of z-scores does, and still means something by
 // itself: 0 is what unrelated text has, 1 a row with every query term saturated and the query's own vector. That
-// makes it comparable between groups of different models, too.
-func fuse(group []*candidate, qv queryVector) {
+// makes it comparable between groups of different models, too. Where no words were compared the dense leg decides alone.
+func fuse(group []*candidate, qv queryVector, words bool) {
 	if qv.vector == nil {
 		for _, c := range group {
 			c.score = c.lexical
@@ -72,6 +82,9 @@ func fuse(group []*candidate, qv queryVector) {
 	lexSpread := spread(group, func(c *candidate) float64 { return c.lexical })
 	denseSpread := spread(group, func(c *candidate) float64 { return c.hit.Dense })
 	a := (1 - qv.weight) / max(lexSpread, minLexicalSpread)
+	if !words {
+		a = 0
+	}
 	b := qv.weight / max(denseSpread, minDenseSpread)
 	floor := cosineFloor(group)
 	whole := a + b*(1-floor)

@@ -45,10 +45,13 @@ type Embedders interface {
 	Embedder(model string) (embed.Embedder, error)
 }
 
-// Catalog says what readers may see.
+// Catalog says what readers may see. Its answers are not older than the question: rows of a place that a datastore has
+// left, and of generations that are no longer active, are removed at once.
 type Catalog interface {
 	// Active returns those of the datasources that exist.
 	Active(ctx context.Context, datasourceIDs []string) (map[string]domain.ActiveDatasource, error)
+	// ServingPlace says where a datastore's rows are read. It fails with domain.CodeNotFound when there is none.
+	ServingPlace(ctx context.Context, datastoreID string) (domain.Place, error)
 	// ResolveFilters returns the ids that the filter's custom ids and datasource ids select, pages of a selected site
 	// included; nil when the filter names neither, empty when nothing matches.
 	ResolveFilters(ctx context.Context, datastoreIDs []string, f domain.Filters) ([]string, error)
@@ -156,26 +159,21 @@ func (r *Retriever) retrieve(ctx context.Context, req Request) (Result, error) {
 	if err != nil || none {
 		return Result{}, err
 	}
-	vectors, degraded, err := r.embedQuery(ctx, req)
-	if err != nil {
-		return Result{}, err
-	}
 	found := make([]spaceResult, len(req.Datastores))
 	group, gctx := errgroup.WithContext(ctx)
 	group.SetLimit(8)
+	q := r.newQuery(gctx, req, filter)
 	for i, ds := range req.Datastores {
 		group.Go(func() error {
 			var err error
-			found[i], err = r.searchSpace(gctx, ds, vectors[ds.EmbeddingModel], filter, req)
+			found[i], err = q.datastore(gctx, ds)
 			return err
 		})
 	}
 	if err := group.Wait(); err != nil {
 		return Result{}, err
 	}
-	res := rank(found, req)
-	res.Degraded = degraded
-	return res, nil
+	return rank(found, req), nil
 }
 
 // checked applies defaults and names every fault of the request.

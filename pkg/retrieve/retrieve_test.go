@@ -24,6 +24,7 @@ type world struct {
 	search  func(ctx context.Context, space index.Space, q index.Query) (index.Result, error)
 	embed   func(ctx context.Context, texts []string) ([][]float32, error)
 	active  map[string]domain.ActiveDatasource
+	serving func() (domain.Place, error)
 	resolve func(f domain.Filters) ([]string, error)
 }
 
@@ -41,6 +42,7 @@ func (w *world) Active(_ context.Context, ids []string) (map[string]domain.Activ
 	}
 	return out, nil
 }
+func (w *world) ServingPlace(context.Context, string) (domain.Place, error) { return w.serving() }
 func (w *world) ResolveFilters(_ context.Context, _ []string, f domain.Filters) ([]string, error) {
 	return w.resolve(f)
 }
@@ -73,12 +75,14 @@ func newWorld(hits ...index.Hit) *world {
 		}
 		w.active[h.DatasourceID] = domain.ActiveDatasource{
 			ID: h.DatasourceID, DatastoreID: "ds", Type: domain.TypeText, Name: "name of " + h.DatasourceID, ActiveGeneration: 1,
+			Place: store.Serving(),
 		}
 	}
 	w.search = func(_ context.Context, _ index.Space, q index.Query) (index.Result, error) {
 		return index.Result{Hits: hits[:min(len(hits), q.Limit)], MaxLexical: 10, TermWeights: map[string]float64{"gate": 2}}, nil
 	}
 	w.embed = func(context.Context, []string) ([][]float32, error) { return [][]float32{{1, 0}}, nil }
+	w.serving = func() (domain.Place, error) { return store.Serving(), nil }
 	w.resolve = func(domain.Filters) ([]string, error) { return nil, errors.New("not asked for") }
 	return w
 }
@@ -172,7 +176,7 @@ func TestRetrieveDropsWhatReadersMustNotSee(t *testing.T) {
 	w := newWorld(old, hit("a", 1, 1, 0), hit("gone", 0, 9, 0.9), hit("elsewhere", 0, 9, 0.9), hit("fresh", 0, 9, 0.9))
 	delete(w.active, "gone")
 	w.active["elsewhere"] = domain.ActiveDatasource{ID: "elsewhere", DatastoreID: "another", ActiveGeneration: 1}
-	w.active["fresh"] = domain.ActiveDatasource{ID: "fresh", DatastoreID: "ds"}
+	w.active["fresh"] = domain.ActiveDatasource{ID: "fresh", DatastoreID: "ds", Place: store.Serving()}
 	res, err := w.retriever(Options{}).Retrieve(t.Context(), ask(func(r *Request) { r.Explain = true }))
 	if err != nil {
 		t.Fatal(err)
@@ -279,9 +283,9 @@ func TestRetrieveFusesDatastoresOfDifferentModels(t *testing.T) {
 	w := newWorld(hit("a", 0, 0, 0), hit("b", 0, 0, 0), hit("p", 0, 0, 0), hit("q", 0, 0, 0))
 	other := domain.Datastore{ID: "ds2", WorkspaceID: "ws", EmbeddingModel: "openai:y"}
 	plain := domain.Datastore{ID: "ds3", WorkspaceID: "ws"}
-	for id, in := range map[string]string{"p": "ds2", "q": "ds3"} {
+	for id, in := range map[string]domain.Datastore{"p": other, "q": plain} {
 		d := w.active[id]
-		d.DatastoreID = in
+		d.DatastoreID, d.Place = in.ID, in.Serving()
 		w.active[id] = d
 	}
 	w.search = func(_ context.Context, s index.Space, q index.Query) (index.Result, error) {

@@ -3,6 +3,7 @@ package retrieve
 import (
 	"context"
 	"fmt"
+	"sync"
 
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/index"
@@ -32,34 +33,116 @@ type candidate struct {
 type spaceResult struct {
 	candidates  []candidate
 	vector      queryVector
+	degraded    string
+	words       bool // the engine has compared the query's words
 	termWeights map[string]float64
 	dropped     int // hits of generations that are not active, or of datasources that are gone
 	// overtaken says that a datasource has hits of older generations and none of the active one: it may have become
 	// active after the index was read, and then neither version is among the candidates.
 	overtaken bool
+	// confirmed says that datasources with hits are served from the place that was searched, and moved from where one of
+	// them is served instead.
+	confirmed bool
+	moved     domain.Place
 	depth     int // candidates per leg that were needed
 }
 
-// searchSpace searches one datastore, deeper as long as too many of the hits had to be dropped, and once more when a
+// query is one search of several datastores.
+type query struct {
+	*Retriever
+	Request
+	filter index.Filter
+	embed  func(model string) (embedded, error) // with each model once
+}
+
+func (r *Retriever) newQuery(ctx context.Context, req Request, filter index.Filter) *query {
+	var mu sync.Mutex
+	models := make(map[string]func() (embedded, error))
+	return &query{Retriever: r, Request: req, filter: filter, embed: func(model string) (embedded, error) {
+		mu.Lock()
+		once := models[model]
+		if once == nil {
+			once = sync.OnceValues(func() (embedded, error) { return r.embedQuery(ctx, model, req.Query) })
+			models[model] = once
+		}
+		mu.Unlock()
+		return once()
+	}}
+}
+
+// maxPlaces is how many places one search follows a datastore to.
+const maxPlaces = 4
+
+// datastore searches a datastore where it is served. That can change at any moment after it was read, and the place that
+// it has left is emptied: so a result counts only when the catalog, asked after the search, names the same place. When it
+// names another, that one has everything, and is searched instead. An engine or a model that fails is asked about in the
+// same way: a datastore may have moved because of it.
+func (q *query) datastore(ctx context.Context, ds domain.Datastore) (spaceResult, error) {
+	for places := 1; ; places++ {
+		res, err := q.place(ctx, ds)
+		to, askErr := q.serving(ctx, ds, res, err)
+		switch {
+		case to == ds.Serving() && err == nil && askErr != nil:
+			return res, askErr // an empty result of a place that may have been left says nothing
+		case to == ds.Serving():
+			return res, err
+		case places == maxPlaces:
+			return res, domain.Errorf(domain.CodeUnavailable, "datastore %q is being moved; try again later", ds.ID)
+		}
+		ds.Type, ds.EmbeddingModel = to.Engine, to.Model
+	}
+}
+
+// serving says where the datastore is served from, as of after its search: from where it was searched, unless something
+// else is known.
+func (q *query) serving(ctx context.Context, ds domain.Datastore, res spaceResult, err error) (domain.Place, error) {
+	switch {
+	case !res.moved.IsZero():
+		return res.moved, nil
+	case err == nil && res.confirmed, ctx.Err() != nil:
+		return ds.Serving(), nil
+	}
+	now, err := q.deps.Catalog.ServingPlace(ctx, ds.ID)
+	switch {
+	case domain.CodeOf(err) == domain.CodeNotFound: // it has been deleted, and has nothing any more
+		return ds.Serving(), nil
+	case err != nil:
+		return ds.Serving(), fmt.Errorf("asking where datastore %q is served from: %w", ds.ID, err)
+	}
+	return now, nil
+}
+
+// place searches one place of a datastore, deeper as long as too many of the hits had to be dropped, and once more when a
 // datasource was overtaken: rows of an active generation are all there before it becomes active.
-func (r *Retriever) searchSpace(ctx context.Context, ds domain.Datastore, qv queryVector, filter index.Filter, req Request) (spaceResult, error) {
-	engine, err := r.deps.Indexes.Index(ds.Type)
+func (q *query) place(ctx context.Context, ds domain.Datastore) (spaceResult, error) {
+	engine, err := q.deps.Indexes.Index(ds.Type)
 	if err != nil {
 		return spaceResult{}, fmt.Errorf("finding the index of datastore %q: %w", ds.ID, err)
 	}
-	space := index.Space{DatastoreID: ds.ID, Model: ds.EmbeddingModel, Dimensions: qv.dimensions}
-	depth, repeated := max(firstDepth, depthPerTop*req.TopK), false
+	made, err := q.embed(ds.EmbeddingModel)
+	if err != nil {
+		return spaceResult{}, fmt.Errorf("embedding the query for datastore %q: %w", ds.ID, err)
+	}
+	space := index.Space{DatastoreID: ds.ID, Model: ds.EmbeddingModel, Dimensions: made.dimensions}
+	depth, repeated := max(firstDepth, depthPerTop*q.TopK), false
 	for {
-		found, err := engine.Search(ctx, space, index.Query{Text: req.Query, Vector: qv.vector, Limit: depth, Filter: filter})
+		found, err := engine.Search(ctx, space, index.Query{Text: q.Query, Vector: made.vector, Limit: depth, Filter: q.filter})
 		if err != nil {
 			return spaceResult{}, unavailable(fmt.Errorf("searching datastore %q: %w", ds.ID, err),
 				"the index of datastore %q cannot be searched at the moment; try again later", ds.ID)
 		}
-		res, err := r.visible(ctx, ds, found)
+		if found.MaxLexical == 0 && made.vector == nil && made.whole != nil {
+			made.vector, made.weight = made.whole, 1 // an engine without words: what the model has is all there is
+			continue
+		}
+		res, err := q.visible(ctx, ds, found)
 		if err != nil {
 			return spaceResult{}, err
 		}
-		res.vector, res.depth = qv, depth
+		res.vector, res.degraded, res.depth = made.queryVector, made.degraded, depth
+		if !res.moved.IsZero() {
+			return res, nil
+		}
 		if res.overtaken && !repeated {
 			repeated = true
 			continue
@@ -74,7 +157,7 @@ func (r *Retriever) searchSpace(ctx context.Context, ds domain.Datastore, qv que
 
 // visible keeps the hits of active generations of the datastore's datasources.
 func (r *Retriever) visible(ctx context.Context, ds domain.Datastore, found index.Result) (spaceResult, error) {
-	res := spaceResult{termWeights: found.TermWeights}
+	res := spaceResult{termWeights: found.TermWeights, words: found.MaxLexical > 0}
 	seen := make(map[string]bool)
 	var ids []string
 	for _, h := range found.Hits {
@@ -89,6 +172,15 @@ func (r *Retriever) visible(ctx context.Context, ds domain.Datastore, found inde
 	active, err := r.deps.Catalog.Active(ctx, ids)
 	if err != nil {
 		return res, fmt.Errorf("asking which generations are active: %w", err)
+	}
+	for _, src := range active {
+		switch {
+		case src.DatastoreID != ds.ID:
+		case src.Place == ds.Serving():
+			res.confirmed = true
+		default:
+			res.moved = src.Place
+		}
 	}
 	current := make(map[string]bool, len(active)) // datasources with hits of their active generation
 	for _, h := range found.Hits {

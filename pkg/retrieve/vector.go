@@ -25,40 +25,38 @@ const (
 // queryVector is the query as one model sees it.
 type queryVector struct {
 	dimensions int
-	vector     []float32 // nil: this model has nothing to say
+	vector     []float32 // nil: this model has nothing to say beside words
 	weight     float64   // of the dense leg
+	whole      []float32 // what the model made, also of a query that it hardly knows; nil: nothing at all
 }
 
-// embedQuery embeds the query once with each model that the datastores use. degraded is not empty when a model that
-// cannot be reached was left out.
-func (r *Retriever) embedQuery(ctx context.Context, req Request) (vectors map[string]queryVector, degraded string, err error) {
-	vectors = make(map[string]queryVector)
-	for _, ds := range req.Datastores {
-		model := ds.EmbeddingModel
-		if _, done := vectors[model]; done {
-			continue
-		}
-		if model == "" { // a space without vectors is searched by words alone
-			vectors[model] = queryVector{}
-			continue
-		}
-		e, err := r.deps.Embedders.Embedder(model)
-		if err != nil {
-			return nil, "", fmt.Errorf("finding embedding model %q of datastore %q: %w", model, ds.ID, err)
-		}
-		qv, err := r.embedWith(ctx, e, model, req.Query)
-		switch {
-		case err == nil:
-		case ctx.Err() != nil && errors.Is(context.Cause(ctx), context.Canceled):
-			return nil, "", err
-		case r.opts.LexicalFallback:
-			degraded = fmt.Sprintf("embedding model %q cannot be reached, its datastores were searched by words alone", model)
-		default:
-			return nil, "", unavailable(err, "the embedding model %q cannot be reached; try again later", model)
-		}
-		vectors[model] = qv
+// embedded is what became of embedding the query with one model.
+type embedded struct {
+	queryVector
+	degraded string // not empty when the model cannot be reached and the search goes on without it
+}
+
+// embedQuery embeds the query with a model.
+func (r *Retriever) embedQuery(ctx context.Context, model, query string) (embedded, error) {
+	if model == "" { // a space without vectors is searched by words alone
+		return embedded{}, nil
 	}
-	return vectors, degraded, nil
+	e, err := r.deps.Embedders.Embedder(model)
+	if err != nil {
+		return embedded{}, fmt.Errorf("finding embedding model %q: %w", model, err)
+	}
+	qv, err := r.embedWith(ctx, e, model, query)
+	switch {
+	case err == nil:
+		return embedded{queryVector: qv}, nil
+	case ctx.Err() != nil && errors.Is(context.Cause(ctx), context.Canceled):
+		return embedded{}, err
+	case r.opts.LexicalFallback && qv.dimensions > 0: // else it is not known which space to search
+		degraded := fmt.Sprintf("embedding model %q cannot be reached, its datastores were searched by words alone", model)
+		return embedded{qv, degraded}, nil
+	default:
+		return embedded{}, unavailable(err, "the embedding model %q cannot be reached; try again later", model)
+	}
 }
 
 func (r *Retriever) embedWith(ctx context.Context, e embed.Embedder, model, query string) (queryVector, error) {
@@ -76,8 +74,11 @@ func (r *Retriever) embedWith(ctx context.Context, e embed.Embedder, model, quer
 		known := (c.Coverage(query) - coverageNone) / (coverageFull - coverageNone)
 		qv.weight *= min(max(known, 0), 1)
 	}
-	if qv.weight > 0 && !zero(got[0]) {
-		qv.vector = got[0]
+	if !zero(got[0]) {
+		qv.whole = got[0]
+	}
+	if qv.weight > 0 {
+		qv.vector = qv.whole
 	}
 	return qv, nil
 }

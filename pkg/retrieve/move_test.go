@@ -1,0 +1,358 @@
+package retrieve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/embed"
+	"github.com/sluice/sluice/pkg/index"
+)
+
+// town is a datastore that moves: its engines, its models and the catalog, of which a test says when what happens.
+type town struct {
+	mu      sync.Mutex
+	serving domain.Place
+	rows    map[domain.Place]map[string]bool // datasource ids
+	down    map[domain.Place]bool            // engines and models that fail
+	gone    bool                             // the datastore has been deleted
+	mute    bool                             // the catalog fails to say which place serves
+
+	searched func(domain.Place) // called after each search, before its caller has the result
+}
+
+var (
+	oldPlace = domain.Place{Engine: domain.EngineEmbedded, Model: "openai:old"}
+	newPlace = domain.Place{Engine: domain.EngineMilvus, Model: "openai:new"}
+	townIDs  = []string{"a", "b", "c"}
+)
+
+func newTown() *town {
+	t := &town{serving: oldPlace, rows: make(map[domain.Place]map[string]bool), down: make(map[domain.Place]bool)}
+	t.fill(oldPlace)
+	return t
+}
+
+// fill writes all rows to a place.
+func (t *town) fill(p domain.Place) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.rows[p] = map[string]bool{"a": true, "b": true, "c": true}
+}
+
+// move switches the datastore to a place that has been filled.
+func (t *town) move(to domain.Place) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.serving = to
+}
+
+// sweep removes the rows of some datasources from a place.
+func (t *town) sweep(p domain.Place, ids ...string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, id := range ids {
+		delete(t.rows[p], id)
+	}
+}
+
+// datastore is the datastore as somebody reads it now.
+func (t *town) datastore() domain.Datastore {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return domain.Datastore{ID: "ds", WorkspaceID: "ws", Type: t.serving.Engine, EmbeddingModel: t.serving.Model}
+}
+
+type townIndex struct {
+	*town
+	engine domain.Engine
+}
+
+func (t *town) Index(e domain.Engine) (Searcher, error) { return townIndex{t, e}, nil }
+
+func (x townIndex) Search(_ context.Context, s index.Space, q index.Query) (index.Result, error) {
+	p := domain.Place{Engine: x.engine, Model: s.Model}
+	res := index.Result{MaxLexical: 10}
+	x.mu.Lock()
+	for _, id := range slices.Sorted(maps.Keys(x.rows[p])) {
+		h := hit(id, 0, 5, 0.5)
+		h.Generation, h.Key, h.Text = 1, id, "text of "+id
+		res.Hits = append(res.Hits, h)
+	}
+	down, want := x.down[p], "vector of "+p.Model
+	x.mu.Unlock()
+	if x.searched != nil {
+		x.searched(p)
+	}
+	if down {
+		return index.Result{}, errors.New("connection refused")
+	}
+	if len(q.Vector) != len(want) {
+		return index.Result{}, fmt.Errorf("%s was asked with a vector of another model", p)
+	}
+	return res, nil
+}
+
+type townModel struct {
+	*town
+	id string
+}
+
+func (t *town) Embedder(model string) (embed.Embedder, error) { return townModel{t, model}, nil }
+func (m townModel) Model() embed.Model {
+	return embed.Model{ID: m.id, Dimensions: len("vector of " + m.id)}
+}
+func (m townModel) Embed(context.Context, []string, embed.Purpose) ([][]float32, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.down[domain.Place{Model: m.id}] {
+		return nil, errors.New("no model here")
+	}
+	v := make([]float32, m.Model().Dimensions)
+	v[0] = 1
+	return [][]float32{v}, nil
+}
+
+func (t *town) Active(_ context.Context, ids []string) (map[string]domain.ActiveDatasource, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	out := make(map[string]domain.ActiveDatasource)
+	for _, id := range ids {
+		out[id] = domain.ActiveDatasource{ID: id, DatastoreID: "ds", Place: t.serving, ActiveGeneration: 1}
+	}
+	if t.gone {
+		clear(out)
+	}
+	return out, nil
+}
+
+func (t *town) ServingPlace(context.Context, string) (domain.Place, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch {
+	case t.gone:
+		return domain.Place{}, domain.NotFound("datastore", "ds")
+	case t.mute:
+		return domain.Place{}, errors.New("the catalog is down")
+	}
+	return t.serving, nil
+}
+
+func (t *town) ResolveFilters(context.Context, []string, domain.Filters) ([]string, error) {
+	return nil, nil
+}
+
+func (t *town) retriever() *Retriever {
+	return New(Deps{Indexes: t, Embedders: t, Catalog: t}, Options{})
+}
+
+func townRequest(ds domain.Datastore) Request {
+	return Request{WorkspaceID: "ws", Datastores: []domain.Datastore{ds}, Query: "gate", TopK: 10}
+}
+
+func TestASearchFollowsADatastoreThatMoves(t *testing.T) {
+	t.Parallel()
+	moved := func(w *town) { w.fill(newPlace); w.move(newPlace) }
+	tests := map[string]struct {
+		before   func(*town) // after the datastore was read, before it is searched
+		searched func(*town) // after the first search
+		places   []domain.Place
+	}{
+		"it stays": {places: []domain.Place{oldPlace}},
+		"it has moved, and the old place is still full": {
+			before: moved, places: []domain.Place{oldPlace, newPlace},
+		},
+		"it has moved, and the old place is half swept": {
+			before: func(w *town) { moved(w); w.sweep(oldPlace, "a", "c") }, places: []domain.Place{oldPlace, newPlace},
+		},
+		"it has moved, and the old place is empty": {
+			before: func(w *town) { moved(w); w.sweep(oldPlace, townIDs...) }, places: []domain.Place{oldPlace, newPlace},
+		},
+		"it moves while its old place is searched": {
+			searched: func(w *town) { moved(w); w.sweep(oldPlace, townIDs...) }, places: []domain.Place{oldPlace, newPlace},
+		},
+		"it has moved away from an engine that is down": {
+			before: func(w *town) { moved(w); w.down[oldPlace] = true }, places: []domain.Place{oldPlace, newPlace},
+		},
+		"it has moved away from a model that is gone": {
+			before: func(w *town) { moved(w); w.down[domain.Place{Model: oldPlace.Model}] = true }, places: []domain.Place{newPlace},
+		},
+		"it moves twice": {
+			before: moved,
+			searched: func(w *town) {
+				third := domain.Place{Engine: domain.EngineMilvus, Model: "openai:third"}
+				w.fill(third)
+				w.move(third)
+				w.sweep(newPlace, townIDs...)
+			},
+			places: []domain.Place{oldPlace, {Engine: domain.EngineMilvus, Model: "openai:third"}},
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newTown()
+			var places []domain.Place
+			w.searched = func(p domain.Place) {
+				if places = append(places, p); len(places) == 1 && test.searched != nil {
+					test.searched(w)
+				}
+			}
+			ds := w.datastore()
+			if test.before != nil {
+				test.before(w)
+			}
+			res, err := w.retriever().Retrieve(t.Context(), townRequest(ds))
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := ids(res.Fragments)
+			slices.Sort(got)
+			if diff := cmp.Diff(townIDs, got); diff != "" {
+				t.Errorf("fragments (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(test.places, places); diff != "" {
+				t.Errorf("places searched (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestASearchThatFindsNothingSaysSoOnlyWhenThatIsSure(t *testing.T) {
+	t.Parallel()
+	t.Run("an empty datastore has nothing", func(t *testing.T) {
+		t.Parallel()
+		w := newTown()
+		w.sweep(oldPlace, townIDs...)
+		if res, err := w.retriever().Retrieve(t.Context(), townRequest(w.datastore())); err != nil || len(res.Fragments) != 0 {
+			t.Errorf("%d fragments, err %v", len(res.Fragments), err)
+		}
+	})
+	t.Run("a datastore that has been deleted has nothing", func(t *testing.T) {
+		t.Parallel()
+		w := newTown()
+		ds := w.datastore()
+		w.gone = true
+		if res, err := w.retriever().Retrieve(t.Context(), townRequest(ds)); err != nil || len(res.Fragments) != 0 {
+			t.Errorf("%d fragments, err %v", len(res.Fragments), err)
+		}
+	})
+	t.Run("where the catalog cannot say, nothing is no answer", func(t *testing.T) {
+		t.Parallel()
+		w := newTown()
+		w.sweep(oldPlace, townIDs...)
+		w.mute = true
+		if _, err := w.retriever().Retrieve(t.Context(), townRequest(w.datastore())); err == nil {
+			t.Error("no error")
+		}
+	})
+	t.Run("an engine that is down is down when the datastore is still there", func(t *testing.T) {
+		t.Parallel()
+		w := newTown()
+		w.down[oldPlace] = true
+		if _, err := w.retriever().Retrieve(t.Context(), townRequest(w.datastore())); domain.CodeOf(err) != domain.CodeUnavailable {
+			t.Errorf("err = %v", err)
+		}
+	})
+	t.Run("a datastore that is never where it was a moment ago is not searched for ever", func(t *testing.T) {
+		t.Parallel()
+		w := newTown()
+		n := 0
+		w.searched = func(domain.Place) {
+			n++
+			w.move(domain.Place{Engine: domain.EngineMilvus, Model: fmt.Sprint("openai:", n)})
+		}
+		_, err := w.retriever().Retrieve(t.Context(), townRequest(w.datastore()))
+		if domain.CodeOf(err) != domain.CodeUnavailable || !strings.Contains(err.Error(), "being moved") || n != maxPlaces {
+			t.Errorf("%d searches, err = %v", n, err)
+		}
+	})
+}
+
+func TestSearchesDuringMovesMissNothing(t *testing.T) {
+	t.Parallel()
+	const readers, moves = 4, 200
+	w := newTown()
+	ctx, stop := context.WithCancel(t.Context())
+	finished := make(chan int)
+	var all sync.WaitGroup
+	for id := range readers {
+		all.Go(func() {
+			r := w.retriever()
+			for ctx.Err() == nil {
+				res, err := r.Retrieve(t.Context(), townRequest(w.datastore()))
+				if err != nil || len(res.Fragments) != len(townIDs) {
+					t.Errorf("%d fragments, err %v", len(res.Fragments), err)
+				}
+				select {
+				case finished <- id:
+				case <-ctx.Done():
+				}
+			}
+		})
+	}
+	at := oldPlace
+	for n := range moves {
+		next := domain.Place{Engine: domain.EngineMilvus, Model: fmt.Sprint("openai:", n)}
+		w.fill(next)
+		w.move(next)
+		for _, id := range townIDs {
+			w.sweep(at, id)
+		}
+		at = next
+		for seen := make(map[int]bool); len(seen) < readers; { // no search lives through more than two moves
+			seen[<-finished] = true
+		}
+	}
+	stop()
+	all.Wait()
+}
+
+func TestAnEngineWithoutWordsRanksByMeaningAlone(t *testing.T) {
+	t.Parallel()
+	hits := func() []index.Hit {
+		return []index.Hit{hit("far", 0, 0, 0.2), hit("near", 0, 0, 0.9), hit("mid", 0, 0, 0.5)}
+	}
+	search := func(w *world, opts Options) Result {
+		t.Helper()
+		words := w.search
+		w.search = func(ctx context.Context, s index.Space, q index.Query) (index.Result, error) {
+			if q.Vector == nil {
+				return index.Result{}, nil
+			}
+			res, err := words(ctx, s, q)
+			return index.Result{Hits: res.Hits}, err
+		}
+		res, err := w.retriever(opts).Retrieve(t.Context(), ask(func(r *Request) { r.Explain = true }))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return res
+	}
+	for name, opts := range map[string]Options{
+		"its weight does not matter":            {},
+		"not even where words were to have all": {Weights: map[string]float64{"openai:x": 0}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			res := search(newWorld(hits()...), opts)
+			if diff := cmp.Diff([]string{"near", "mid", "far"}, ids(res.Fragments)); diff != "" {
+				t.Fatal(diff)
+			}
+			if s := res.Fragments[0].Score; s < 0.8 {
+				t.Errorf("what is nearly the query itself scores %.2f", s)
+			}
+			if s := res.Fragments[2].Score; s > 0.1 {
+				t.Errorf("what is further than unrelated text scores %.2f", s)
+			}
+		})
+	}
+}
