@@ -10,9 +10,9 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Backlog counts the unfinished jobs of a kind.
+// Backlog counts the unfinished jobs of a lane.
 type Backlog struct {
-	Waiting uint64 // never handed to a worker
+	Waiting uint64 // never handed to a worker: the pending messages of the lane's consumer
 	Taken   uint64 // handed to a worker: running, or waiting for another attempt
 	Retried uint64 // those of Taken that were handed out more than once
 }
@@ -20,30 +20,48 @@ type Backlog struct {
 // Unfinished is the number that an admission window bounds.
 func (b Backlog) Unfinished() uint64 { return b.Waiting + b.Taken }
 
-// Backlog counts the unfinished jobs of a kind. Before the first worker of the kind has come, every job waits.
-func (b *Broker) Backlog(ctx context.Context, kind domain.JobKind) (Backlog, error) {
-	if !validKind(kind) {
-		return Backlog{}, fmt.Errorf("%w: kind %q", ErrInvalid, kind)
+// Backlog counts the unfinished jobs of a lane. Before the first worker of the lane has come, every job waits. An autoscaler
+// reads the same numbers from the servers: stream StreamJobs, consumer ConsumerOf(lane).
+func (b *Broker) Backlog(ctx context.Context, lane domain.Lane) (Backlog, error) {
+	if !validLane(lane) {
+		return Backlog{}, fmt.Errorf("%w: lane %q", ErrInvalid, lane)
 	}
-	consumer, err := b.js.Consumer(ctx, StreamJobs, workerName(kind)) // carries fresh counts
+	info, err := b.consumerInfo(ctx, lane)
 	if errors.Is(err, jetstream.ErrConsumerNotFound) {
-		return b.untouched(ctx, kind)
+		return b.untouched(ctx, lane)
 	}
 	if err != nil {
-		return Backlog{}, fmt.Errorf("counting %s jobs: %w", kind, err)
+		return Backlog{}, fmt.Errorf("counting %s jobs: %w", lane, err)
 	}
-	info := consumer.CachedInfo()
 	return Backlog{Waiting: info.NumPending, Taken: uint64(info.NumAckPending), Retried: uint64(info.NumRedelivered)}, nil
 }
 
-func (b *Broker) untouched(ctx context.Context, kind domain.JobKind) (Backlog, error) {
-	info, err := b.jobs.Info(ctx, jetstream.WithSubjectFilter(prefixJobs+"."+string(kind)+".*.*"))
+// consumerInfo asks the leader of a lane's consumer where it stands.
+func (b *Broker) consumerInfo(ctx context.Context, lane domain.Lane) (info *jetstream.ConsumerInfo, err error) {
+	err = b.do(ctx, func(ctx context.Context) error {
+		consumer, err := b.js.Consumer(ctx, StreamJobs, ConsumerOf(lane))
+		if err == nil {
+			info = consumer.CachedInfo()
+		}
+		return lost(StreamJobs, err)
+	})
+	return info, err
+}
+
+func (b *Broker) untouched(ctx context.Context, lane domain.Lane) (backlog Backlog, err error) {
+	err = b.do(ctx, func(ctx context.Context) error {
+		info, err := b.jobs.Info(ctx, jetstream.WithSubjectFilter(jobSubject(lane, "*", "*")))
+		if err != nil {
+			return lost(StreamJobs, err)
+		}
+		backlog = Backlog{}
+		for _, n := range info.State.Subjects {
+			backlog.Waiting += n
+		}
+		return nil
+	})
 	if err != nil {
-		return Backlog{}, fmt.Errorf("counting %s jobs: %w", kind, err)
+		return Backlog{}, fmt.Errorf("counting %s jobs: %w", lane, err)
 	}
-	var waiting uint64
-	for _, n := range info.State.Subjects {
-		waiting += n
-	}
-	return Backlog{Waiting: waiting}, nil
+	return backlog, nil
 }

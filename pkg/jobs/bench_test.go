@@ -46,7 +46,7 @@ func BenchmarkWork(b *testing.B) {
 			b.ResetTimer()
 			ended := make(chan error, 1)
 			go func() {
-				ended <- broker.Work(ctx, domain.JobIngest, WorkerOptions{Concurrency: 4, Observe: func(Outcome) {
+				ended <- broker.Work(ctx, domain.LaneIngest, WorkerOptions{Concurrency: 4, Observe: func(Outcome) {
 					if left.Add(-1) == 0 {
 						close(done)
 					}

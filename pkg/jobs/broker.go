@@ -7,12 +7,15 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+	"github.com/nats-io/nuid"
 
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/jobs/quorum"
 )
 
 // Broker publishes jobs and events and hands them out. It is safe for concurrent use and owns no goroutine of its
@@ -20,86 +23,79 @@ import (
 type Broker struct {
 	conn        *Conn
 	js          jetstream.JetStream
+	opts        Options
 	jobs        jetstream.Stream
 	events      jetstream.Stream
 	deadLetters jetstream.Stream
 	attempts    *ledger
 	reset       bool
+	highest     atomic.Uint64 // generation that was given out to this process
 	now         func() time.Time
 	log         *slog.Logger
 }
 
-// Open creates the streams or brings them up to date. It is for processes that own the catalog; the others Attach.
+// Open creates the streams or brings them up to date. It is for processes that own the catalog; the others Attach. It
+// fails with ErrReplicas if the cluster is too small for them.
 func Open(ctx context.Context, conn *Conn, o Options) (*Broker, error) {
-	o = o.withDefaults()
-	b := &Broker{conn: conn, js: conn.js, now: o.Now, log: o.Log}
-	var err error
-	if b.jobs, b.reset, err = ensureStream(ctx, b.js, o.jobsConfig()); err != nil {
+	b := unopened(conn, o)
+	repaired, err := b.ensure(ctx, b.opts.HighestGeneration, allStreams)
+	if err != nil {
 		return nil, err
 	}
-	if err := b.advance(ctx, o.HighestGeneration); err != nil {
-		return nil, err
-	}
-	if b.events, _, err = ensureStream(ctx, b.js, o.eventsConfig()); err != nil {
-		return nil, err
-	}
-	if b.deadLetters, _, err = ensureStream(ctx, b.js, o.deadLettersConfig()); err != nil {
-		return nil, err
-	}
-	if b.attempts, err = createLedger(ctx, b.js, o.AttemptsTTL, o.Replicas); err != nil {
-		return nil, err
-	}
-	return b, nil
+	b.reset = repaired.JobsReset
+	return b, b.lookUp(ctx)
 }
 
-// advance moves a JOBS stream that lags behind the catalog above its highest generation. Its jobs are older than
-// what the catalog knows, and their generations would be given out a second time, so they go.
-func (b *Broker) advance(ctx context.Context, highest uint64) error {
-	last := b.jobs.CachedInfo().State.LastSeq
-	if last >= highest {
-		return nil
-	}
-	if err := b.jobs.Purge(ctx, jetstream.WithPurgeSequence(highest+1)); err != nil {
-		return fmt.Errorf("moving stream %s above generation %d: %w", StreamJobs, highest, err)
-	}
-	b.log.Warn("job log was older than the catalog and has been emptied", "last_generation", last, "catalog_generation", highest)
-	b.reset = true
-	return nil
+func unopened(conn *Conn, o Options) *Broker {
+	o = o.withDefaults()
+	return &Broker{conn: conn, js: conn.js, opts: o, attempts: newLedger(conn.js, o.Patience), now: o.Now, log: o.Log}
 }
 
 // attachInterval is how often Attach looks for streams that are not there yet.
 const attachInterval = 250 * time.Millisecond
 
-// Attach finds the streams that Open makes, waiting for them until ctx ends. Only Now and Log of the options count.
+// Attach finds the streams that Open makes, waiting for them until ctx ends. Only Patience, Now and Log of the options
+// count.
 func Attach(ctx context.Context, conn *Conn, o Options) (*Broker, error) {
-	o = o.withDefaults()
-	b := &Broker{conn: conn, js: conn.js, now: o.Now, log: o.Log}
+	b := unopened(conn, o)
 	for {
 		err := b.lookUp(ctx)
 		if err == nil {
 			return b, nil
 		}
-		if !errors.Is(err, jetstream.ErrStreamNotFound) && !errors.Is(err, jetstream.ErrBucketNotFound) {
+		if !errors.Is(err, ErrStreamLost) && !errors.Is(err, ErrUnavailable) {
 			return nil, err
 		}
-		select {
-		case <-ctx.Done():
+		wait(ctx, attachInterval)
+		if ctx.Err() != nil {
 			return nil, fmt.Errorf("waiting for the streams that the api process creates: %w", err)
-		case <-time.After(attachInterval):
 		}
 	}
 }
 
-func (b *Broker) lookUp(ctx context.Context) (err error) {
+func (b *Broker) lookUp(ctx context.Context) error {
 	for name, s := range map[string]*jetstream.Stream{
-		StreamJobs: &b.jobs, StreamEvents: &b.events, StreamDeadLetters: &b.deadLetters,
+		StreamJobs: &b.jobs, StreamEvents: &b.events, StreamDeadLetters: &b.deadLetters, streamAttempts: &b.attempts.stream,
 	} {
-		if *s, err = b.js.Stream(ctx, name); err != nil {
+		err := b.do(ctx, func(ctx context.Context) (err error) {
+			*s, err = b.js.Stream(ctx, name)
+			return lost(name, err)
+		})
+		if err != nil {
 			return fmt.Errorf("looking up stream %s: %w", name, err)
 		}
 	}
-	b.attempts, err = openLedger(ctx, b.js)
-	return err
+	return nil
+}
+
+// do repeats a request that is lost in an election.
+func (b *Broker) do(ctx context.Context, f func(ctx context.Context) error) error {
+	return quorum.Do(ctx, b.opts.Patience, f)
+}
+
+// leader reads single messages of a stream as its leader knows them.
+func (b *Broker) leader(stream string) quorum.Reader {
+	return quorum.Reader{JS: b.js, Stream: stream, Patience: b.opts.Patience}
 }
 
 // Reset reports whether Open had to create or empty JOBS. Jobs that the catalog holds as unfinished are then not in
@@ -108,22 +104,35 @@ func (b *Broker) Reset() bool { return b.reset }
 
 // Publish stores a job and returns its generation. A job whose ID was published within the duplicate window is not
 // stored again: the generation of the first is returned. When Publish returns nil, the job survives whatever the
-// server's storage promises (an embedded server: power loss).
+// servers' storage promises (an embedded server: power loss; a cluster: the loss of fewer than half of the replicas).
 //
-// It fails with ErrInvalid, ErrTooLarge or ErrFull, and otherwise with an error that passes by itself.
+// It waits while the stream has no leader, for as long as Options.Patience. It fails with ErrInvalid, ErrTooLarge,
+// ErrFull or ErrStreamLost, and otherwise with an error that passes by itself, such as ErrUnavailable: the job may then
+// have been stored all the same, and publishing it again tells.
 func (b *Broker) Publish(ctx context.Context, job domain.Job) (uint64, error) {
 	msg, err := jobMessage(job)
 	if err != nil {
 		return 0, err
 	}
-	ack, err := b.js.PublishMsg(ctx, msg, jetstream.WithMsgID(job.ID), jetstream.WithExpectStream(StreamJobs))
+	ack, err := b.store(ctx, StreamJobs, job.ID, msg)
 	if err != nil {
-		return 0, fmt.Errorf("publishing job %s: %w", job.ID, publishError(err))
+		return 0, fmt.Errorf("publishing job %s: %w", job.ID, err)
 	}
+	b.saw(ack.Sequence)
 	if ack.Duplicate {
 		b.log.Debug("job was published before", "job", job.ID, "generation", ack.Sequence)
 	}
 	return ack.Sequence, nil
+}
+
+// saw remembers the highest generation.
+func (b *Broker) saw(generation uint64) {
+	for {
+		highest := b.highest.Load()
+		if generation <= highest || b.highest.CompareAndSwap(highest, generation) {
+			return
+		}
+	}
 }
 
 func jobMessage(job domain.Job) (*nats.Msg, error) {
@@ -137,7 +146,7 @@ func jobMessage(job domain.Job) (*nats.Msg, error) {
 	if len(data) > MaxJobBytes {
 		return nil, fmt.Errorf("%w: job %s has %d bytes, the limit is %d", ErrTooLarge, job.ID, len(data), MaxJobBytes)
 	}
-	return &nats.Msg{Subject: jobSubject(job.Kind, job.DatastoreID, job.DatasourceID), Data: data, Header: nats.Header{}}, nil
+	return &nats.Msg{Subject: jobSubject(job.Lane(), job.DatastoreID, job.DatasourceID), Data: data, Header: nats.Header{}}, nil
 }
 
 // encode writes JSON without the escapes that make text safe inside HTML: they write six bytes for each "&", with which
@@ -175,38 +184,19 @@ func (b *Broker) Emit(ctx context.Context, ev domain.Event) error {
 	if len(data) > MaxEventBytes {
 		return fmt.Errorf("%w: %s event of job %s has %d bytes, the limit is %d", ErrTooLarge, ev.Type, ev.JobID, len(data), MaxEventBytes)
 	}
-	if _, err := b.js.Publish(ctx, eventSubject(ev.DatastoreID, ev.DatasourceID), data, jetstream.WithExpectStream(StreamEvents)); err != nil {
-		return fmt.Errorf("publishing %s event of job %s: %w", ev.Type, ev.JobID, publishError(err))
+	msg := &nats.Msg{Subject: eventSubject(ev.DatastoreID, ev.DatasourceID), Data: data, Header: nats.Header{}}
+	if _, err := b.store(ctx, StreamEvents, nuid.Next(), msg); err != nil {
+		return fmt.Errorf("publishing %s event of job %s: %w", ev.Type, ev.JobID, err)
 	}
 	return nil
 }
 
-// Codes of the server's refusals that the client has no names for.
-const (
-	codeInsufficientResources = 10023
-	codeStorageExceeded       = 10047
-	codeStoreFailed           = 10077 // wraps "maximum bytes exceeded", "maximum messages exceeded" and disk errors
-)
-
-// publishError gives the server's refusals the names that callers test for.
-func publishError(err error) error {
-	var api *jetstream.APIError
-	if !errors.As(err, &api) {
-		return err
-	}
-	switch api.ErrorCode {
-	case jetstream.JSErrCodeStreamMessageExceedsMaximum:
-		return fmt.Errorf("%w: %w", ErrTooLarge, err)
-	case codeInsufficientResources, codeStorageExceeded, codeStoreFailed:
-		return fmt.Errorf("%w: %w", ErrFull, err)
-	}
-	return err
-}
-
-// Ready reports whether the server answers and the streams are there.
+// Ready reports whether the servers answer and the streams are there. It fails with ErrStreamLost if Repair is needed.
 func (b *Broker) Ready(ctx context.Context) error {
-	if _, err := b.jobs.Info(ctx); err != nil {
-		return fmt.Errorf("asking for stream %s: %w", StreamJobs, err)
+	for _, stream := range allStreams {
+		if _, err := b.js.Stream(ctx, stream); err != nil {
+			return fmt.Errorf("asking for stream %s: %w", stream, lost(stream, err))
+		}
 	}
 	return nil
 }

@@ -1,11 +1,13 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"runtime/debug"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -16,25 +18,42 @@ import (
 
 // How the catalog's consumer is kept.
 const (
-	// catalogAckWait is how long all events wait for one that a killed process was applying. Applying takes milliseconds;
-	// one that takes longer is handed out again, which is harmless.
-	catalogAckWait  = 5 * time.Second
+	// MaxBatch is the most events that ConsumeBatches hands out at a time.
+	MaxBatch = 64
+
+	// catalogAckWait is how long all events wait for those that a killed process was applying. Applying takes
+	// milliseconds; what takes longer is handed out again, which is harmless.
+	catalogAckWait = 5 * time.Second
+	// catalogPin is how long one process has the events to itself after it last asked for some.
+	catalogPin      = 5 * time.Second
+	catalogGroup    = "applier"
 	catalogRetryMin = 200 * time.Millisecond
 	catalogRetryMax = time.Minute
 	// catalogPanics is how often applying an event may panic before it is dropped: one that the program cannot bear would
 	// hold up all others for ever, and what waits for it is found by the rescuer.
 	catalogPanics = 5
+	// batchWait bounds the wait for the rest of a batch, which the server has said to be there.
+	batchWait = 250 * time.Millisecond
 )
 
-// Consume hands every event to the handler, in the order of the stream, until ctx ends; then it returns nil. An
-// event is acknowledged after the handler has returned nil. One that fails comes again after a growing delay, and
-// the events behind it wait, so the handler must return an error only for what passes by itself. Any number of
-// processes may consume at once: each event goes to one of them, and still only one event is under way at a time.
-// A message that is not an event is logged and skipped, and so is an event over which the handler panics time and again.
+// Consume hands out events as ConsumeBatches does, one at a time.
+func (b *Broker) Consume(ctx context.Context, handler func(ctx context.Context, ev domain.Event) error) error {
+	return b.ConsumeBatches(ctx, 1, func(ctx context.Context, evs []domain.Event) error { return handler(ctx, evs[0]) })
+}
+
+// ConsumeBatches hands all events to the handler, in the order of the stream, as many at a time as have come in but not
+// more than limit (1 to MaxBatch), until ctx ends; then it returns nil. Events are acknowledged after the handler has
+// returned nil. When it fails, events are handed to it one by one, each again after a growing delay until it succeeds,
+// and those behind wait: it must fail only for what passes by itself. Any number of processes may consume at once: one
+// of them is handed events, another takes over when that one is silent, and still nothing is handed out while older
+// events are under way elsewhere. A message that is not an event is logged and skipped, and so is an event over which
+// the handler panics time and again.
 //
 // It returns an error only if it cannot begin.
-func (b *Broker) Consume(ctx context.Context, handler func(ctx context.Context, ev domain.Event) error) error {
-	r := &reader{broker: b, handler: handler, retry: backoff{min: catalogRetryMin, max: catalogRetryMax}}
+func (b *Broker) ConsumeBatches(ctx context.Context, limit int, handler func(ctx context.Context, evs []domain.Event) error) error {
+	r := &reader{
+		broker: b, handler: handler, limit: min(max(limit, 1), MaxBatch), retry: backoff{min: catalogRetryMin, max: catalogRetryMax},
+	}
 	consumer, err := r.consumer(ctx)
 	if err != nil {
 		if ctx.Err() != nil {
@@ -42,7 +61,10 @@ func (b *Broker) Consume(ctx context.Context, handler func(ctx context.Context, 
 		}
 		return err
 	}
-	pause := backoff{min: 100 * time.Millisecond, max: 10 * time.Second}
+	var noting sync.WaitGroup
+	noting.Go(func() { b.keepNotes(ctx) })
+	defer noting.Wait()
+	pause := backoff{min: 100 * time.Millisecond, max: 5 * time.Second}
 	for failures := 0; ctx.Err() == nil; {
 		if err == nil {
 			var progressed bool
@@ -56,27 +78,36 @@ func (b *Broker) Consume(ctx context.Context, handler func(ctx context.Context, 
 		failures++
 		b.log.Warn("reading events is held up", "error", err, "failures", failures)
 		wait(ctx, pause.delay(failures))
+		r.next = 0
 		consumer, err = r.consumer(ctx)
 	}
 	return nil
 }
 
-// reader is one Consume.
+// reader is one ConsumeBatches.
 type reader struct {
 	broker  *Broker
-	handler func(context.Context, domain.Event) error
+	handler func(context.Context, []domain.Event) error
+	limit   int
 	retry   backoff
+
+	// next is the consumer's own number for its next delivery if everything that it has delivered so far is settled;
+	// 0: not known. While deliveries come to us without a gap from there, nobody else has any.
+	next uint64
 }
 
 func (r *reader) consumer(ctx context.Context) (jetstream.Consumer, error) {
-	c, err := r.broker.js.CreateOrUpdateConsumer(ctx, StreamEvents, jetstream.ConsumerConfig{
-		Durable:       consumerCatalog,
+	c, err := r.broker.ensureConsumer(ctx, StreamEvents, jetstream.ConsumerConfig{
+		Durable:       ConsumerCatalog,
 		Description:   "applies events to the catalog",
-		DeliverPolicy: jetstream.DeliverAllPolicy,
 		AckPolicy:     jetstream.AckExplicitPolicy,
 		AckWait:       catalogAckWait,
 		MaxDeliver:    -1,
-		MaxAckPending: 1, // order: nothing is handed out while an event is under way or waits for another attempt
+		MaxAckPending: MaxBatch,
+		// One process at a time is handed events. That saves work; the order is held by alone.
+		PriorityPolicy: jetstream.PriorityPolicyPinned,
+		PriorityGroups: []string{catalogGroup},
+		PinnedTTL:      catalogPin,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("making the consumer of events: %w", err)
@@ -86,89 +117,117 @@ func (r *reader) consumer(ctx context.Context) (jetstream.Consumer, error) {
 
 // read handles events until asking for them fails or ctx ends, and reports whether there were any.
 func (r *reader) read(ctx context.Context, consumer jetstream.Consumer) (progressed bool, err error) {
-	for ctx.Err() == nil {
-		msg, err := consumer.Next(jetstream.FetchContext(ctx))
-		switch {
-		case err == nil && ctx.Err() != nil:
-			return true, msg.Nak()
-		case err == nil:
-			progressed = true
-			if err := r.handle(ctx, msg); err != nil {
-				return true, err
+	crowded := backoff{min: 20 * time.Millisecond, max: time.Second}
+	for others := 0; ctx.Err() == nil; {
+		batch, err := r.fetch(ctx, consumer)
+		if err != nil {
+			return progressed, err
+		}
+		if len(batch) == 0 {
+			continue
+		}
+		mine, err := r.alone(ctx, consumer, batch)
+		if err != nil || !mine || ctx.Err() != nil {
+			giveBack(batch)
+			if err != nil {
+				return progressed, err
 			}
-		case errors.Is(err, nats.ErrTimeout), ctx.Err() != nil:
-		default:
-			return progressed, fmt.Errorf("asking for the next event: %w", err)
+			others++
+			wait(ctx, crowded.delay(others))
+			continue
+		}
+		progressed, others = true, 0
+		if err := r.handle(ctx, batch); err != nil {
+			return true, err
 		}
 	}
 	return progressed, nil
 }
 
-// handle applies one event and settles its message.
-func (r *reader) handle(ctx context.Context, msg jetstream.Msg) error {
-	meta, err := msg.Metadata()
-	if err != nil {
-		return fmt.Errorf("reading an event's metadata: %w", err)
-	}
-	ev, err := decodeEvent(msg.Subject(), msg.Data())
-	if err != nil {
-		r.broker.log.Error("message is not an event and is skipped", "subject", msg.Subject(), "sequence", meta.Sequence.Stream, "error", err)
-		return r.ack(ctx, msg)
-	}
-	if err := r.apply(ctx, msg, ev); err != nil {
-		if ctx.Err() != nil { // cut short by a stop: the next process may have it at once
-			return msg.Nak()
-		}
-		var panicked *panicError
-		if errors.As(err, &panicked) && meta.NumDelivered >= catalogPanics {
-			r.broker.log.Error("event cannot be applied and is dropped", "type", ev.Type, "job", ev.JobID,
-				"datasource", ev.DatasourceID, "generation", ev.Generation, "delivery", meta.NumDelivered, "error", err)
-			return r.ack(ctx, msg)
-		}
-		delay := r.retry.delay(int(min(meta.NumDelivered, 1000)))
-		r.broker.log.Warn("event could not be applied and comes again", "type", ev.Type, "job", ev.JobID,
-			"datasource", ev.DatasourceID, "delivery", meta.NumDelivered, "delay", delay, "error", err)
-		return msg.NakWithDelay(delay)
-	}
-	return r.ack(ctx, msg)
+// received is a message of EVENTS with what it says about its delivery.
+type received struct {
+	jetstream.Msg
+	meta *jetstream.MsgMetadata
 }
 
-// apply runs the handler and extends the lease meanwhile.
-func (r *reader) apply(ctx context.Context, msg jetstream.Msg, ev domain.Event) (err error) {
-	stop := make(chan struct{})
-	stopped := make(chan struct{})
-	go func() {
-		defer close(stopped)
-		beat := time.NewTicker(catalogAckWait / 3)
-		defer beat.Stop()
-		for {
-			select {
-			case <-stop:
-				return
-			case <-beat.C:
-				_ = msg.InProgress() // a lease that is lost makes the event come twice, which is harmless
+// fetch waits for an event and brings what has come in behind it, in the order of the stream. It returns none if nothing
+// has come for a while.
+func (r *reader) fetch(ctx context.Context, consumer jetstream.Consumer) ([]received, error) {
+	first, err := consumer.Next(jetstream.FetchContext(ctx), jetstream.FetchPriorityGroup(catalogGroup))
+	switch {
+	case err == nil:
+	case ctx.Err() != nil, errors.Is(err, nats.ErrTimeout), errors.Is(err, jetstream.ErrPinIDMismatch):
+		return nil, nil // nothing came, or it is another's turn
+	default:
+		return nil, fmt.Errorf("asking for the next event: %w", err)
+	}
+	batch := make([]received, 0, r.limit)
+	if batch, err = appendReceived(batch, first); err != nil {
+		return nil, err
+	}
+	if more := min(int(min(batch[0].meta.NumPending, MaxBatch)), r.limit-1); more > 0 && ctx.Err() == nil {
+		rest, err := consumer.Fetch(more, jetstream.FetchMaxWait(batchWait), jetstream.FetchPriorityGroup(catalogGroup))
+		if err != nil {
+			giveBack(batch)
+			return nil, fmt.Errorf("asking for more events: %w", err)
+		}
+		for msg := range rest.Messages() {
+			if batch, err = appendReceived(batch, msg); err != nil {
+				giveBack(batch)
+				return nil, err
 			}
 		}
-	}()
-	defer func() {
-		if v := recover(); v != nil {
-			r.broker.log.Error("applying an event panicked", "type", ev.Type, "job", ev.JobID, "panic", v, "stack", string(debug.Stack()))
-			err = &panicError{value: v}
-		}
-		close(stop)
-		<-stopped
-	}()
-	return r.handler(ctx, ev)
+		// What ended the fetch early ends the next one too, and is told then.
+	}
+	slices.SortFunc(batch, func(x, y received) int { return cmp.Compare(x.meta.Sequence.Stream, y.meta.Sequence.Stream) })
+	return batch, nil
 }
 
-// ack waits for the server's word, also while stopping: what was applied need not be applied again.
-func (r *reader) ack(ctx context.Context, msg jetstream.Msg) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
-	defer cancel()
-	if err := msg.DoubleAck(ctx); err != nil {
-		return fmt.Errorf("acknowledging an event: %w", err)
+func appendReceived(batch []received, msg jetstream.Msg) ([]received, error) {
+	meta, err := msg.Metadata()
+	if err != nil {
+		return batch, fmt.Errorf("reading an event's metadata: %w", err)
 	}
-	return nil
+	return append(batch, received{Msg: msg, meta: meta}), nil
+}
+
+// alone reports whether every event that was handed out and is not settled lies in the batch. Older ones that another
+// process has, or that wait to come again after it was killed, must be applied first.
+func (r *reader) alone(ctx context.Context, consumer jetstream.Consumer, batch []received) (bool, error) {
+	if r.next != 0 {
+		first, last := batch[0].meta.Sequence.Consumer, batch[0].meta.Sequence.Consumer
+		for _, m := range batch[1:] {
+			first, last = min(first, m.meta.Sequence.Consumer), max(last, m.meta.Sequence.Consumer)
+		}
+		if first == r.next && last == first+uint64(len(batch))-1 {
+			r.next = last + 1
+			return true, nil
+		}
+	}
+	r.next = 0
+	var info *jetstream.ConsumerInfo
+	err := r.broker.do(ctx, func(ctx context.Context) (err error) {
+		info, err = consumer.Info(ctx)
+		return err
+	})
+	if err != nil {
+		if ctx.Err() != nil {
+			return false, nil
+		}
+		return false, fmt.Errorf("asking who has events: %w", err)
+	}
+	if info.NumAckPending != len(batch) {
+		return false, nil
+	}
+	r.next = info.Delivered.Consumer + 1
+	return true, nil
+}
+
+// giveBack lets events be handed out again at once. What does not arrive comes again after catalogAckWait.
+func giveBack(batch []received) {
+	for _, m := range batch {
+		_ = m.Nak()
+	}
 }
 
 // decodeEvent reads a message of EVENTS and checks it against its subject.

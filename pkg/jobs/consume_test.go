@@ -168,35 +168,3 @@ func TestConsume(t *testing.T) {
 		}
 	})
 }
-
-func TestWatch(t *testing.T) {
-	t.Parallel()
-	b := newBroker(t)
-	job, stranger := newJob(domain.JobIngest), newJob(domain.JobIngest)
-	emit(t, b, event(job, domain.EventRunning)) // before the watch: not seen
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	events, err := b.Watch(ctx, job.DatastoreID)
-	if err != nil {
-		t.Fatal(err)
-	}
-	emit(t, b, event(stranger, domain.EventRunning))
-	const n = 200 // more than all buffers on the way
-	for i := range n {
-		ev := event(job, domain.EventProgress)
-		ev.Generation = uint64(i)
-		emit(t, b, ev)
-	}
-	for want := range uint64(n) {
-		ev := receive(t, events, "an event")
-		if ev.DatastoreID != job.DatastoreID || ev.Generation != want {
-			t.Fatalf("event is %+v, want generation %d of the watched datastore", ev, want)
-		}
-	}
-	cancel()
-	for range events { // ends when the channel is closed
-	}
-	if _, err := b.Watch(testContext(t), "*"); !errors.Is(err, ErrInvalid) {
-		t.Errorf("watching everything: error is %v, want ErrInvalid", err)
-	}
-}

@@ -33,10 +33,10 @@ func (b *Broker) bury(ctx context.Context, to target, dl DeadLetter) error {
 	if err != nil {
 		return fmt.Errorf("encoding dead letter of generation %d: %w", dl.Generation, err)
 	}
-	msg := &nats.Msg{Subject: deadLetterSubject(to.kind, to.datastoreID, to.datasourceID), Data: data, Header: nats.Header{}}
-	id := string(to.kind) + "-" + strconv.FormatUint(dl.Generation, 10)
-	if _, err := b.js.PublishMsg(ctx, msg, jetstream.WithMsgID(id), jetstream.WithExpectStream(StreamDeadLetters)); err != nil {
-		return fmt.Errorf("storing dead letter of generation %d: %w", dl.Generation, publishError(err))
+	msg := &nats.Msg{Subject: deadLetterSubject(dl.Kind, to.datastoreID, to.datasourceID), Data: data, Header: nats.Header{}}
+	id := string(dl.Kind) + "-" + strconv.FormatUint(dl.Generation, 10)
+	if _, err := b.store(ctx, StreamDeadLetters, id, msg); err != nil {
+		return fmt.Errorf("storing dead letter of generation %d: %w", dl.Generation, err)
 	}
 	return nil
 }
@@ -51,8 +51,8 @@ func (b *Broker) DeadLetters(ctx context.Context, datastoreID string, f func(Dea
 		}
 		filter = prefixDeadLetters + ".*." + datastoreID + ".*"
 	}
-	return b.scan(ctx, b.deadLetters, filter, func(s stored) error {
-		dl, err := decodeDeadLetter(s.subject, s.data, s.sequence)
+	return b.scan(ctx, StreamDeadLetters, filter, func(msg *jetstream.RawStreamMsg) error {
+		dl, err := decodeDeadLetter(msg.Subject, msg.Data, msg.Sequence)
 		if err != nil {
 			return err
 		}
@@ -62,7 +62,7 @@ func (b *Broker) DeadLetters(ctx context.Context, datastoreID string, f func(Dea
 
 // DeadLetter returns one dead letter, or ErrNotFound.
 func (b *Broker) DeadLetter(ctx context.Context, sequence uint64) (DeadLetter, error) {
-	msg, err := b.deadLetters.GetMsg(ctx, sequence)
+	msg, err := b.leader(StreamDeadLetters).At(ctx, sequence)
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
 		return DeadLetter{}, fmt.Errorf("dead letter %d: %w", sequence, ErrNotFound)
 	}
@@ -90,7 +90,8 @@ func (b *Broker) DeleteDeadLetter(ctx context.Context, sequence uint64) error {
 	if _, err := b.DeadLetter(ctx, sequence); errors.Is(err, ErrNotFound) {
 		return nil
 	}
-	if err := b.deadLetters.DeleteMsg(ctx, sequence); err != nil {
+	err := b.do(ctx, func(ctx context.Context) error { return b.deadLetters.DeleteMsg(ctx, sequence) })
+	if err != nil {
 		return fmt.Errorf("deleting dead letter %d: %w", sequence, err)
 	}
 	return nil
@@ -115,15 +116,15 @@ func (b *Broker) ReplayDeadLetter(ctx context.Context, sequence uint64) (uint64,
 	// The job's own id may still lie in the duplicate window, which would swallow the message; the dead letter's
 	// sequence makes it new, and makes a repeated replay the same.
 	id := dl.Job.ID + "-replay-" + strconv.FormatUint(sequence, 10)
-	ack, err := b.js.PublishMsg(ctx, msg, jetstream.WithMsgID(id), jetstream.WithExpectStream(StreamJobs),
-		jetstream.WithExpectLastSequencePerSubject(dl.Generation))
+	ack, err := b.store(ctx, StreamJobs, id, msg, jetstream.WithExpectLastSequencePerSubject(dl.Generation))
 	var api *jetstream.APIError
 	if errors.As(err, &api) && (api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence ||
 		api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant) {
 		return 0, fmt.Errorf("replaying dead letter %d: %w", sequence, ErrSuperseded)
 	}
 	if err != nil {
-		return 0, fmt.Errorf("replaying dead letter %d: %w", sequence, publishError(err))
+		return 0, fmt.Errorf("replaying dead letter %d: %w", sequence, err)
 	}
+	b.saw(ack.Sequence)
 	return ack.Sequence, b.DeleteDeadLetter(ctx, sequence)
 }

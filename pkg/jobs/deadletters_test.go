@@ -17,7 +17,7 @@ func TestWorkGivesUpAfterMaxFailures(t *testing.T) {
 	var runs atomic.Int32
 	fail := atomic.Bool{}
 	fail.Store(true)
-	w := work(t, b, domain.JobIngest, WorkerOptions{MaxFailures: 3}, func(context.Context, domain.Job) error {
+	w := work(t, b, domain.LaneIngest, WorkerOptions{MaxFailures: 3}, func(context.Context, domain.Job) error {
 		runs.Add(1)
 		if fail.Load() {
 			panic("index out of range")
@@ -67,7 +67,7 @@ func TestReplayOfADeadLetterNeverReplacesANewerJob(t *testing.T) {
 	t.Parallel()
 	b := newBroker(t)
 	job := newJob(domain.JobIngest)
-	w := work(t, b, domain.JobIngest, WorkerOptions{MaxFailures: 1}, func(_ context.Context, j domain.Job) error {
+	w := work(t, b, domain.LaneIngest, WorkerOptions{MaxFailures: 1}, func(_ context.Context, j domain.Job) error {
 		if j.ID == job.ID {
 			return errors.New("no")
 		}
@@ -95,12 +95,12 @@ func TestAMessageThatIsNotAJobIsBuried(t *testing.T) {
 	t.Parallel()
 	b := newBroker(t)
 	good := newJob(domain.JobIngest)
-	subject := jobSubject(domain.JobIngest, domain.NewID(), domain.NewID())
+	subject := jobSubject(domain.LaneIngest, domain.NewID(), domain.NewID())
 	for _, data := range []string{"{", `{"id":"x"}`, "null", "\xff\x00"} {
 		if _, err := b.js.Publish(testContext(t), subject, []byte(data)); err != nil {
 			t.Fatal(err)
 		}
-		w := work(t, b, domain.JobIngest, WorkerOptions{}, func(context.Context, domain.Job) error {
+		w := work(t, b, domain.LaneIngest, WorkerOptions{}, func(context.Context, domain.Job) error {
 			t.Error("it was handed to the handler")
 			return nil
 		})
@@ -125,7 +125,7 @@ func TestAMessageThatIsNotAJobIsBuried(t *testing.T) {
 	if _, err := b.js.PublishMsg(testContext(t), msg); err != nil {
 		t.Fatal(err)
 	}
-	w := work(t, b, domain.JobIngest, WorkerOptions{}, func(context.Context, domain.Job) error {
+	w := work(t, b, domain.LaneIngest, WorkerOptions{}, func(context.Context, domain.Job) error {
 		t.Error("a job on a foreign subject was handed out")
 		return nil
 	})

@@ -32,7 +32,7 @@ func (w *worker) deliver(msg jetstream.Msg) {
 	}
 	if !w.claim(meta.Sequence.Stream) {
 		// The slot that has it goes on extending the lease, which is one for all deliveries of a message.
-		w.opts.Observe(Outcome{Kind: w.kind, Generation: meta.Sequence.Stream, Result: Held})
+		w.opts.Observe(Outcome{Lane: w.lane, Kind: kindOf(w.lane), Generation: meta.Sequence.Stream, Result: Held})
 		return
 	}
 	defer w.release(meta.Sequence.Stream)
@@ -71,7 +71,7 @@ func (d *delivery) settle(step func(context.Context) (Result, error)) {
 		return
 	}
 	d.opts.Observe(Outcome{
-		Kind: d.kind, JobID: d.job.ID, Generation: d.job.Generation, Result: result, Took: d.took, Err: err,
+		Lane: d.lane, Kind: kindOf(d.lane), JobID: d.job.ID, Generation: d.job.Generation, Result: result, Took: d.took, Err: err,
 	})
 }
 
@@ -81,7 +81,7 @@ func persist(ctx context.Context, write func() error) error {
 	pause := backoff{min: 50 * time.Millisecond, max: 2 * time.Second}
 	for n := 1; ; n++ {
 		err := write()
-		if err == nil || !passes(err) {
+		if err == nil || lasts(err) {
 			return err
 		}
 		wait(ctx, pause.delay(n))
@@ -91,17 +91,14 @@ func persist(ctx context.Context, write func() error) error {
 	}
 }
 
-// passes reports whether a failed write may succeed when it is repeated.
-func passes(err error) bool {
-	for _, lasting := range []error{
-		ErrInvalid, ErrTooLarge, nats.ErrConnectionClosed, jetstream.ErrMsgAlreadyAckd, jetstream.ErrKeyRevisionMismatch,
-		context.Canceled, context.DeadlineExceeded,
-	} {
+// lasts reports whether a write that failed would fail for ever.
+func lasts(err error) bool {
+	for _, lasting := range []error{ErrInvalid, ErrTooLarge, nats.ErrConnectionClosed, jetstream.ErrMsgAlreadyAckd, errRevision} {
 		if errors.Is(err, lasting) {
-			return false
+			return true
 		}
 	}
-	return true
+	return false
 }
 
 // count changes the tally of the job.
@@ -127,7 +124,7 @@ func (d *delivery) begin(ctx context.Context) (result Result, run bool, err erro
 		d.job.Delivery = 1
 		return "", true, nil
 	}
-	if !errors.Is(err, jetstream.ErrKeyRevisionMismatch) {
+	if !errors.Is(err, errRevision) {
 		return Unsettled, false, err
 	}
 	err = persist(ctx, func() error {
@@ -311,7 +308,7 @@ func (d *delivery) handBack(ctx context.Context, runErr error) (Result, error) {
 
 // finish acknowledges the job and forgets its counts.
 func (d *delivery) finish(ctx context.Context, r Result, runErr error) (Result, error) {
-	if err := persist(ctx, func() error { return d.msg.DoubleAck(ctx) }); err != nil {
+	if err := persist(ctx, func() error { return d.broker.do(ctx, d.msg.DoubleAck) }); err != nil {
 		// The job comes back after AckWait and finds its work done.
 		return Unsettled, errors.Join(runErr, fmt.Errorf("acknowledging: %w", err))
 	}
@@ -333,7 +330,7 @@ func (d *delivery) giveUp(ctx context.Context, reason string) (Result, error) {
 	d.log.Warn("job is given up", "job", d.job.ID, "generation", d.job.Generation,
 		"datasource", d.job.DatasourceID, "failures", d.tally.Failures, "crashes", d.tally.crashes(), "reason", reason)
 	job := d.job
-	to := target{job.Kind, job.DatastoreID, job.DatasourceID}
+	to := target{d.lane, job.DatastoreID, job.DatasourceID}
 	dl := DeadLetter{
 		Kind: job.Kind, Generation: job.Generation, Job: &job, Error: reason,
 		Failures: d.tally.Failures, Crashes: d.tally.crashes(), At: d.broker.now(),
@@ -356,7 +353,7 @@ func (d *delivery) buryForeign(ctx context.Context, why error) (Result, error) {
 		return Unsettled, err
 	}
 	dl := DeadLetter{
-		Kind: to.kind, Generation: d.job.Generation, Raw: d.msg.Data(),
+		Kind: kindOf(to.lane), Generation: d.job.Generation, Raw: d.msg.Data(),
 		Error: clip("This message is not a job: " + why.Error()), At: d.broker.now(),
 	}
 	if err := persist(ctx, func() error { return d.broker.bury(ctx, to, dl) }); err != nil {
@@ -372,9 +369,4 @@ func (d *delivery) report(ctx context.Context, text string) error {
 	return persist(ctx, func() error { return d.broker.Emit(ctx, ev) })
 }
 
-func (d *delivery) event(t domain.EventType) domain.Event {
-	return domain.Event{
-		Type: t, JobID: d.job.ID, JobKind: d.job.Kind, WorkspaceID: d.job.WorkspaceID,
-		DatastoreID: d.job.DatastoreID, DatasourceID: d.job.DatasourceID, Generation: d.job.Generation, At: d.broker.now(),
-	}
-}
+func (d *delivery) event(t domain.EventType) domain.Event { return d.job.Event(t, d.broker.now()) }

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/jobs/quorum"
 )
 
 // Errors to be tested with errors.Is.
@@ -22,6 +23,15 @@ var (
 	ErrSuperseded = errors.New("jobs: superseded by a newer job")
 	// ErrNotFound says that there is no such dead letter.
 	ErrNotFound = errors.New("jobs: not found")
+	// ErrRefused says that a connection cannot come about until somebody changes settings, here or at the servers.
+	ErrRefused = errors.New("jobs: connection refused")
+
+	// ErrUnavailable says that NATS did not answer, or that too few of its servers are up. It passes by itself.
+	ErrUnavailable = quorum.ErrUnavailable
+	// ErrStreamLost says that a stream is gone although it was made. Broker.Repair makes it again.
+	ErrStreamLost = quorum.ErrStreamLost
+	// ErrReplicas says that more replicas are asked for than the cluster has servers.
+	ErrReplicas = quorum.ErrReplicas
 )
 
 // Permanent marks an error that retrying cannot mend: an unreadable file, a page that is gone. The job ends at once

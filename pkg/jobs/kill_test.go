@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go/jetstream"
+
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/jobs/natsd"
 )
@@ -53,14 +55,14 @@ func child(dir string) int {
 	if os.Getenv(envRole) == roleSuicide {
 		done := make(chan Outcome, 1)
 		go func() {
-			_ = b.Work(ctx, domain.JobIngest, WorkerOptions{AckWait: 100 * time.Millisecond, RetryMin: time.Millisecond, RetryMax: time.Millisecond, Observe: func(o Outcome) { done <- o }},
+			_ = b.Work(ctx, domain.LaneIngest, WorkerOptions{AckWait: 100 * time.Millisecond, RetryMin: time.Millisecond, RetryMax: time.Millisecond, Observe: func(o Outcome) { done <- o }},
 				func(context.Context, domain.Job) error { return syscall.Kill(os.Getpid(), syscall.SIGKILL) })
 		}()
 		fmt.Println((<-done).Result)
 		return 0
 	}
 	go func() {
-		_ = b.Work(ctx, domain.JobIngest, WorkerOptions{}, func(context.Context, domain.Job) error { return nil })
+		_ = b.Work(ctx, domain.LaneIngest, WorkerOptions{}, func(context.Context, domain.Job) error { return nil })
 	}()
 	for {
 		job := newJob(domain.JobIngest)
@@ -129,8 +131,8 @@ func TestWhatWasAcknowledgedSurvivesKill(t *testing.T) {
 	for _, j := range lastJobs(t, b, "") {
 		kept[j.Generation] = j.ID
 	}
-	if err := b.scan(testContext(t), b.events, "events.*.*", func(s stored) error {
-		ev, err := decodeEvent(s.subject, s.data)
+	if err := b.scan(testContext(t), StreamEvents, "events.*.*", func(msg *jetstream.RawStreamMsg) error {
+		ev, err := decodeEvent(msg.Subject, msg.Data)
 		events[ev.Generation] = true
 		return err
 	}); err != nil {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/jobs/quorum"
 	"github.com/sluice/sluice/pkg/jobs/natsd"
 )
 
@@ -18,7 +19,7 @@ func TestWorkKeepsALongJobToItself(t *testing.T) {
 	b := newBroker(t)
 	const ackWait = 1500 * time.Millisecond // long enough for a busy machine to send its heartbeats in time
 	var runs atomic.Int32
-	w := work(t, b, domain.JobIngest, WorkerOptions{Concurrency: 2, AckWait: ackWait}, func(ctx context.Context, _ domain.Job) error {
+	w := work(t, b, domain.LaneIngest, WorkerOptions{Concurrency: 2, AckWait: ackWait}, func(ctx context.Context, _ domain.Job) error {
 		runs.Add(1)
 		timer := time.NewTimer(2 * ackWait) // the length of the run is what is tested
 		defer timer.Stop()
@@ -40,7 +41,7 @@ func TestAJobWhoseLeaseWasLostIsNotRunTwiceByItsWorker(t *testing.T) {
 	b := newBroker(t)
 	var runs atomic.Int32
 	begun, release := make(chan struct{}, 2), make(chan struct{})
-	w := work(t, b, domain.JobIngest, WorkerOptions{Concurrency: 2}, func(context.Context, domain.Job) error {
+	w := work(t, b, domain.LaneIngest, WorkerOptions{Concurrency: 2}, func(context.Context, domain.Job) error {
 		runs.Add(1)
 		begun <- struct{}{}
 		<-release
@@ -49,7 +50,7 @@ func TestAJobWhoseLeaseWasLostIsNotRunTwiceByItsWorker(t *testing.T) {
 	gen := publish(t, b, newJob(domain.JobIngest))
 	receive(t, begun, "the run")
 	// To the server, a lease that ran out and a delivery that was refused are the same.
-	ack := fmt.Sprintf("$JS.ACK.%s.%s.1.%d.1.0.0", StreamJobs, workerName(domain.JobIngest), gen)
+	ack := fmt.Sprintf("$JS.ACK.%s.%s.1.%d.1.0.0", StreamJobs, ConsumerOf(domain.LaneIngest), gen)
 	if err := b.conn.nc.Publish(ack, []byte("-NAK")); err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +61,7 @@ func TestAJobWhoseLeaseWasLostIsNotRunTwiceByItsWorker(t *testing.T) {
 	if out := receive(t, w.outcomes, "the outcome"); out.Result != Done || runs.Load() != 1 {
 		t.Errorf("outcome is %+v after %d runs", out, runs.Load())
 	}
-	if backlog, err := b.Backlog(testContext(t), domain.JobIngest); err != nil || backlog.Unfinished() != 0 {
+	if backlog, err := b.Backlog(testContext(t), domain.LaneIngest); err != nil || backlog.Unfinished() != 0 {
 		t.Errorf("backlog is %+v, %v", backlog, err)
 	}
 }
@@ -71,7 +72,7 @@ func TestWorkBoundsTheRun(t *testing.T) {
 	t.Run("a run beyond MaxRun is a failure", func(t *testing.T) {
 		t.Parallel()
 		b := newBroker(t)
-		w := work(t, b, domain.JobIngest, WorkerOptions{MaxRun: 20 * time.Millisecond, MaxFailures: 1}, func(ctx context.Context, _ domain.Job) error {
+		w := work(t, b, domain.LaneIngest, WorkerOptions{MaxRun: 20 * time.Millisecond, MaxFailures: 1}, func(ctx context.Context, _ domain.Job) error {
 			<-ctx.Done()
 			return ctx.Err()
 		})
@@ -85,7 +86,7 @@ func TestWorkBoundsTheRun(t *testing.T) {
 		b := newBroker(t)
 		release := make(chan struct{})
 		defer close(release)
-		w := work(t, b, domain.JobIngest, WorkerOptions{MaxRun: 10 * time.Millisecond, StopWait: 10 * time.Millisecond, MaxFailures: 1},
+		w := work(t, b, domain.LaneIngest, WorkerOptions{MaxRun: 10 * time.Millisecond, StopWait: 10 * time.Millisecond, MaxFailures: 1},
 			func(context.Context, domain.Job) error { <-release; return nil })
 		publish(t, b, newJob(domain.JobIngest))
 		if out := receive(t, w.outcomes, "the outcome"); out.Result != Dead || !strings.Contains(out.Err.Error(), errLeftBehind.Error()) {
@@ -105,7 +106,7 @@ func TestStoppingIsNotFailing(t *testing.T) {
 		o := WorkerOptions{AckWait: time.Minute, MaxFailures: 1, MaxCrashes: 1}
 		for i := range 3 { // far beyond the limits, if it counted
 			begun := make(chan struct{})
-			w := work(t, b, domain.JobIngest, o, func(ctx context.Context, _ domain.Job) error {
+			w := work(t, b, domain.LaneIngest, o, func(ctx context.Context, _ domain.Job) error {
 				close(begun)
 				<-ctx.Done()
 				return fmt.Errorf("embedding: %w", ctx.Err())
@@ -119,7 +120,7 @@ func TestStoppingIsNotFailing(t *testing.T) {
 		if tl, err := b.attempts.load(testContext(t), gen); err != nil || tl.HandBacks != 3 || tl.Failures != 0 || tl.crashes() != 0 {
 			t.Errorf("attempts are %+v, %v", tl, err)
 		}
-		w := work(t, b, domain.JobIngest, o, func(context.Context, domain.Job) error { return nil })
+		w := work(t, b, domain.LaneIngest, o, func(context.Context, domain.Job) error { return nil })
 		if out := receive(t, w.outcomes, "the last run"); out.Result != Done {
 			t.Errorf("outcome is %+v", out)
 		}
@@ -128,7 +129,7 @@ func TestStoppingIsNotFailing(t *testing.T) {
 		t.Parallel()
 		b := newBroker(t)
 		begun, release := make(chan struct{}), make(chan struct{})
-		w := work(t, b, domain.JobIngest, WorkerOptions{Grace: patience}, func(ctx context.Context, _ domain.Job) error {
+		w := work(t, b, domain.LaneIngest, WorkerOptions{Grace: patience}, func(ctx context.Context, _ domain.Job) error {
 			close(begun)
 			<-release
 			return ctx.Err()
@@ -146,7 +147,7 @@ func TestStoppingIsNotFailing(t *testing.T) {
 		b := newBroker(t)
 		begun, release := make(chan struct{}), make(chan struct{})
 		defer close(release)
-		w := work(t, b, domain.JobIngest, WorkerOptions{StopWait: 10 * time.Millisecond}, func(context.Context, domain.Job) error {
+		w := work(t, b, domain.LaneIngest, WorkerOptions{StopWait: 10 * time.Millisecond}, func(context.Context, domain.Job) error {
 			close(begun)
 			<-release
 			return nil
@@ -175,13 +176,13 @@ func TestAJobWhoseErrorCannotBeToldIsNotAcknowledged(t *testing.T) {
 		if err := b.js.DeleteStream(ctx, StreamEvents); err != nil {
 			t.Fatal(err)
 		}
-		w := work(t, b, domain.JobIngest, WorkerOptions{MaxFailures: 1, SettleTimeout: 100 * time.Millisecond},
+		w := work(t, b, domain.LaneIngest, WorkerOptions{MaxFailures: 1, SettleTimeout: 100 * time.Millisecond},
 			func(context.Context, domain.Job) error { return c.err })
 		publish(t, b, job)
 		if out := receive(t, w.outcomes, name); out.Result != Unsettled {
 			t.Errorf("%s: outcome without events is %+v", name, out)
 		}
-		if _, _, err := ensureStream(ctx, b.js, Options{}.withDefaults().eventsConfig()); err != nil {
+		if _, _, err := quorum.Ensure(ctx, b.js, b.opts.eventsConfig()); err != nil {
 			t.Fatal(err)
 		}
 		for {
@@ -206,7 +207,7 @@ func TestAnOutcomeSurvivesAShortAbsenceOfItsStream(t *testing.T) {
 	ctx := testContext(t)
 	job := newJob(domain.JobIngest)
 	begun, release := make(chan struct{}), make(chan struct{})
-	w := work(t, b, domain.JobIngest, WorkerOptions{}, func(context.Context, domain.Job) error {
+	w := work(t, b, domain.LaneIngest, WorkerOptions{}, func(context.Context, domain.Job) error {
 		close(begun)
 		<-release
 		return Permanent(errors.New("encrypted"))
@@ -217,7 +218,7 @@ func TestAnOutcomeSurvivesAShortAbsenceOfItsStream(t *testing.T) {
 		t.Fatal(err)
 	}
 	close(release)
-	if _, _, err := ensureStream(ctx, b.js, Options{}.withDefaults().eventsConfig()); err != nil {
+	if _, _, err := quorum.Ensure(ctx, b.js, b.opts.eventsConfig()); err != nil {
 		t.Fatal(err)
 	}
 	if out := receive(t, w.outcomes, "the outcome"); out.Result != Failed {
@@ -243,7 +244,7 @@ func TestWorkersThatDieAreCounted(t *testing.T) {
 			t.Fatal(err)
 		}
 		begun, release := make(chan struct{}), make(chan struct{})
-		w := work(t, doomed, domain.JobIngest, o, func(context.Context, domain.Job) error {
+		w := work(t, doomed, domain.LaneIngest, o, func(context.Context, domain.Job) error {
 			close(begun)
 			<-release
 			return nil
@@ -256,7 +257,7 @@ func TestWorkersThatDieAreCounted(t *testing.T) {
 		}
 		w.stop(t)
 	}
-	w := work(t, b, domain.JobIngest, o, func(context.Context, domain.Job) error {
+	w := work(t, b, domain.LaneIngest, o, func(context.Context, domain.Job) error {
 		t.Error("the job was run again")
 		return nil
 	})

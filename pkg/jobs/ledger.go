@@ -8,7 +8,11 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+	"github.com/nats-io/nuid"
+
+	"github.com/sluice/sluice/pkg/jobs/quorum"
 )
 
 // tally is what is known about the attempts at one job, keyed by its generation. The server's own count of
@@ -28,67 +32,38 @@ type tally struct {
 // crashes is the number of runs that were begun and never ended: their worker died.
 func (t tally) crashes() int { return max(0, t.Starts-t.Failures-t.HandBacks) }
 
-// ledger keeps tallies of unfinished jobs in a key-value bucket. Entries of finished jobs are removed; what is
-// forgotten ends by the bucket's time to live.
+// errRevision says that an entry of the ledger was written by another since it was read.
+var errRevision = errors.New("jobs: written by another worker")
+
+// ledger keeps tallies of unfinished jobs, and a note for each consumer. Entries of finished jobs are removed; what is
+// forgotten ends by the stream's age limit. It is laid out as a key-value bucket, but not read by the client's Get,
+// which any replica answers: one that lags would have a job's crashes forgotten.
 type ledger struct {
-	kv     jetstream.KeyValue
-	stream jetstream.Stream
+	js       jetstream.JetStream
+	stream   jetstream.Stream
+	entries  quorum.Reader
+	patience time.Duration
 }
 
-func createLedger(ctx context.Context, js jetstream.JetStream, ttl time.Duration, replicas int) (*ledger, error) {
-	_, err := js.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{
-		Bucket:      bucketAttempts,
-		Description: "attempts at unfinished jobs",
-		History:     1,
-		TTL:         ttl,
-		Storage:     jetstream.FileStorage,
-		Replicas:    replicas,
-	})
-	if err != nil {
-		return nil, fmt.Errorf("creating bucket %s: %w", bucketAttempts, err)
-	}
-	return openLedger(ctx, js)
-}
-
-func openLedger(ctx context.Context, js jetstream.JetStream) (*ledger, error) {
-	kv, err := js.KeyValue(ctx, bucketAttempts)
-	if err != nil {
-		return nil, fmt.Errorf("opening bucket %s: %w", bucketAttempts, err)
-	}
-	stream, err := js.Stream(ctx, "KV_"+bucketAttempts)
-	if err != nil {
-		return nil, fmt.Errorf("opening the stream of bucket %s: %w", bucketAttempts, err)
-	}
-	return &ledger{kv: kv, stream: stream}, nil
+func newLedger(js jetstream.JetStream, patience time.Duration) *ledger {
+	return &ledger{js: js, entries: quorum.Reader{JS: js, Stream: streamAttempts, Patience: patience}, patience: patience}
 }
 
 func tallyKey(generation uint64) string { return strconv.FormatUint(generation, 10) }
 
 // load returns the tally of a generation, the zero tally if there is none.
-func (l *ledger) load(ctx context.Context, generation uint64) (tally, error) {
-	entry, err := l.kv.Get(ctx, tallyKey(generation))
-	if errors.Is(err, jetstream.ErrKeyNotFound) {
-		return tally{}, nil
-	}
+func (l *ledger) load(ctx context.Context, generation uint64) (t tally, err error) {
+	t.revision, err = l.get(ctx, tallyKey(generation), &t)
 	if err != nil {
 		return tally{}, fmt.Errorf("reading the attempts of generation %d: %w", generation, err)
 	}
-	var t tally
-	if err := json.Unmarshal(entry.Value(), &t); err != nil {
-		return tally{}, fmt.Errorf("reading the attempts of generation %d: %w", generation, err)
-	}
-	t.revision = entry.Revision()
 	return t, nil
 }
 
-// store writes a tally in place of the revision it carries; it fails with jetstream.ErrKeyRevisionMismatch if
-// another worker has written since.
+// store writes a tally in place of the revision it carries; it fails with errRevision if another worker has written
+// since.
 func (l *ledger) store(ctx context.Context, generation uint64, t tally) (tally, error) {
-	data, err := json.Marshal(t)
-	if err != nil {
-		return t, fmt.Errorf("encoding the attempts of generation %d: %w", generation, err)
-	}
-	revision, err := l.kv.Update(ctx, tallyKey(generation), data, t.revision)
+	revision, err := l.put(ctx, tallyKey(generation), t, jetstream.WithExpectLastSequencePerSubject(t.revision))
 	if err != nil {
 		return t, fmt.Errorf("writing the attempts of generation %d: %w", generation, err)
 	}
@@ -107,7 +82,7 @@ func (l *ledger) change(ctx context.Context, generation uint64, t tally, f func(
 		if next, err = l.store(ctx, generation, next); err == nil {
 			return next, nil
 		}
-		if !errors.Is(err, jetstream.ErrKeyRevisionMismatch) {
+		if !errors.Is(err, errRevision) {
 			return t, err
 		}
 		if t, err = l.load(ctx, generation); err != nil {
@@ -119,8 +94,46 @@ func (l *ledger) change(ctx context.Context, generation uint64, t tally, f func(
 
 // forget removes the tally of a finished job, marker and all: an ordinary delete would leave one for each job.
 func (l *ledger) forget(ctx context.Context, generation uint64) error {
-	if err := l.stream.Purge(ctx, jetstream.WithPurgeSubject("$KV."+bucketAttempts+"."+tallyKey(generation))); err != nil {
+	err := quorum.Do(ctx, l.patience, func(ctx context.Context) error {
+		return l.stream.Purge(ctx, jetstream.WithPurgeSubject(prefixAttempts+tallyKey(generation)))
+	})
+	if err != nil {
 		return fmt.Errorf("removing the attempts of generation %d: %w", generation, err)
 	}
 	return nil
+}
+
+// get reads an entry into v and returns its revision, 0 if there is none.
+func (l *ledger) get(ctx context.Context, key string, v any) (revision uint64, err error) {
+	msg, err := l.entries.Last(ctx, prefixAttempts+key)
+	if errors.Is(err, jetstream.ErrMsgNotFound) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	if len(msg.Data) == 0 { // the mark of an operator who has deleted the entry
+		return msg.Sequence, nil
+	}
+	return msg.Sequence, json.Unmarshal(msg.Data, v)
+}
+
+// put writes an entry and returns its revision. Writing it again because the answer was lost is writing it once: an
+// attempt that was counted twice would pass for one that ended with its worker.
+func (l *ledger) put(ctx context.Context, key string, v any, opts ...jetstream.PublishOpt) (revision uint64, err error) {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return 0, err
+	}
+	msg := &nats.Msg{Subject: prefixAttempts + key, Data: data, Header: nats.Header{}}
+	ack, err := store(ctx, l.js, l.patience, streamAttempts, nuid.Next(), msg, opts...)
+	var api *jetstream.APIError
+	if errors.As(err, &api) && (api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence ||
+		api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant) {
+		return 0, fmt.Errorf("%w: %w", errRevision, err)
+	}
+	if err != nil {
+		return 0, err
+	}
+	return ack.Sequence, nil
 }

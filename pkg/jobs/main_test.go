@@ -10,6 +10,8 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/nats-io/nats.go/jetstream"
+
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/jobs/natsd"
 )
@@ -84,7 +86,7 @@ func newBroker(t testing.TB) *Broker {
 func newJob(kind domain.JobKind) domain.Job {
 	return domain.Job{
 		ID: domain.NewID(), Kind: kind, WorkspaceID: domain.NewID(), DatastoreID: domain.NewID(),
-		DatasourceID: domain.NewID(), Type: domain.TypeFile, Name: "a.pdf", Model: "builtin",
+		DatasourceID: domain.NewID(), Type: domain.TypeFile, Name: "a.pdf",
 	}
 }
 
@@ -150,7 +152,7 @@ func (r *running) stop(t testing.TB) {
 }
 
 // work starts a worker with short delays. It is stopped at the end of the test.
-func work(t testing.TB, b *Broker, kind domain.JobKind, o WorkerOptions, h Handler) *running {
+func work(t testing.TB, b *Broker, lane domain.Lane, o WorkerOptions, h Handler) *running {
 	t.Helper()
 	r := &running{outcomes: make(chan Outcome, 1000), ended: make(chan error, 1)}
 	o.Observe = func(out Outcome) { r.outcomes <- out }
@@ -163,7 +165,7 @@ func work(t testing.TB, b *Broker, kind domain.JobKind, o WorkerOptions, h Handl
 	var ctx context.Context
 	ctx, r.cancel = context.WithCancel(context.Background())
 	go func() {
-		r.ended <- b.Work(ctx, kind, o, h)
+		r.ended <- b.Work(ctx, lane, o, h)
 		close(r.ended)
 	}()
 	t.Cleanup(func() { r.stop(t) })
@@ -174,8 +176,8 @@ func work(t testing.TB, b *Broker, kind domain.JobKind, o WorkerOptions, h Handl
 func allEvents(t testing.TB, b *Broker, datastoreID string) []domain.Event {
 	t.Helper()
 	var events []domain.Event
-	err := b.scan(testContext(t), b.events, prefixEvents+"."+datastoreID+".*", func(s stored) error {
-		ev, err := decodeEvent(s.subject, s.data)
+	err := b.scan(testContext(t), StreamEvents, prefixEvents+"."+datastoreID+".*", func(msg *jetstream.RawStreamMsg) error {
+		ev, err := decodeEvent(msg.Subject, msg.Data)
 		events = append(events, ev)
 		return err
 	})

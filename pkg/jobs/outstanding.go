@@ -17,7 +17,7 @@ func (b *Broker) Outstanding(ctx context.Context, job domain.Job) (bool, error) 
 	if err := checkJob(job); err != nil {
 		return false, err
 	}
-	msg, err := b.jobs.GetLastMsgForSubject(ctx, jobSubject(job.Kind, job.DatastoreID, job.DatasourceID))
+	msg, err := b.leader(StreamJobs).Last(ctx, jobSubject(job.Lane(), job.DatastoreID, job.DatasourceID))
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
 		return false, nil
 	}
@@ -28,13 +28,12 @@ func (b *Broker) Outstanding(ctx context.Context, job domain.Job) (bool, error) 
 	if err != nil || last.ID != job.ID {
 		return false, nil // another job has taken its place
 	}
-	consumer, err := b.js.Consumer(ctx, StreamJobs, workerName(job.Kind)) // carries fresh positions
+	info, err := b.consumerInfo(ctx, job.Lane())
 	if errors.Is(err, jetstream.ErrConsumerNotFound) {
-		return true, nil // no worker of the kind has ever come
+		return true, nil // no worker of the lane has ever come
 	}
 	if err != nil {
-		return false, fmt.Errorf("looking up the workers of %s jobs: %w", job.Kind, err)
+		return false, fmt.Errorf("looking up the workers of %s jobs: %w", job.Lane(), err)
 	}
-	info := consumer.CachedInfo()
 	return msg.Sequence > info.AckFloor.Stream && info.NumPending+uint64(info.NumAckPending) > 0, nil
 }

@@ -20,8 +20,11 @@ func (b *Broker) PurgeDatasource(ctx context.Context, datastoreID, datasourceID 
 	if below == domain.AllGenerations {
 		return b.purge(ctx, datastoreID, datasourceID)
 	}
-	subject := prefixJobs + ".*." + datastoreID + "." + datasourceID
-	if err := b.jobs.Purge(ctx, jetstream.WithPurgeSubject(subject), jetstream.WithPurgeSequence(below)); err != nil {
+	subject := everyLane(datastoreID, datasourceID)
+	err := b.do(ctx, func(ctx context.Context) error {
+		return lost(StreamJobs, b.jobs.Purge(ctx, jetstream.WithPurgeSubject(subject), jetstream.WithPurgeSequence(below)))
+	})
+	if err != nil {
 		return fmt.Errorf("purging %s below generation %d: %w", subject, below, err)
 	}
 	return nil
@@ -41,11 +44,14 @@ func (b *Broker) purge(ctx context.Context, datastoreID, datasource string) erro
 		name, subject string
 		stream        jetstream.Stream
 	}{
-		{StreamJobs, prefixJobs + ".*." + datastoreID + "." + datasource, b.jobs},
+		{StreamJobs, everyLane(datastoreID, datasource), b.jobs},
 		{StreamEvents, prefixEvents + "." + datastoreID + "." + datasource, b.events},
 		{StreamDeadLetters, prefixDeadLetters + ".*." + datastoreID + "." + datasource, b.deadLetters},
 	} {
-		if err := p.stream.Purge(ctx, jetstream.WithPurgeSubject(p.subject)); err != nil {
+		err := b.do(ctx, func(ctx context.Context) error {
+			return lost(p.name, p.stream.Purge(ctx, jetstream.WithPurgeSubject(p.subject)))
+		})
+		if err != nil {
 			return fmt.Errorf("purging %s from stream %s: %w", p.subject, p.name, err)
 		}
 	}

@@ -4,37 +4,74 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// LastJobs calls f for the last job of every datasource of a datastore, in order of generation, until f fails; an
-// empty datastoreID means all datastores. The log is read up to where it ended when LastJobs was called: jobs that
-// f publishes are not seen by it. A job that is replaced or purged meanwhile is left out. Messages that are not
-// jobs are skipped.
-func (b *Broker) LastJobs(ctx context.Context, datastoreID string, f func(domain.Job) error) error {
-	filter := prefixJobs + ".*.*.*"
-	if datastoreID != "" {
-		if !domain.ValidID(datastoreID) {
-			return fmt.Errorf("%w: datastore id %q", ErrInvalid, datastoreID)
+// scanBatch is how many messages of a scan are in memory at once.
+const scanBatch = 256
+
+// LastJobs calls f for the newest job of every datasource, in whatever lane it is, with its generation, if that is not
+// below from, and in order of generation, until f fails. It needs memory for some hundred jobs, however many there are.
+// The log is read up to where it ended when LastJobs was called: jobs that f publishes are not seen by it. A job that is
+// replaced or purged meanwhile is left out; of a datasource that gets a job meanwhile, an older one may be given as well,
+// before the newer. Messages that are not jobs are skipped.
+func (b *Broker) LastJobs(ctx context.Context, from uint64, f func(domain.Job) error) error {
+	return b.pages(ctx, StreamJobs, everyLane("*", "*"), from, func(page []*jetstream.RawStreamMsg) error {
+		found, newest := make([]domain.Job, 0, len(page)), map[string]uint64{}
+		subjects := make([]string, 0, len(page))
+		for _, msg := range page {
+			job, err := decodeJob(msg.Subject, msg.Data)
+			if err != nil {
+				b.log.Warn("message in the job log is not a job", "subject", msg.Subject, "sequence", msg.Sequence, "error", err)
+				continue
+			}
+			job.Generation = msg.Sequence
+			found = append(found, job)
+			if all := everyLane(job.DatastoreID, job.DatasourceID); newest[all] == 0 {
+				subjects = append(subjects, all)
+			}
+			newest[everyLane(job.DatastoreID, job.DatasourceID)] = job.Generation
 		}
-		filter = prefixJobs + ".*." + datastoreID + ".*"
-	}
-	return b.scan(ctx, b.jobs, filter, func(s stored) error {
-		job, err := decodeJob(s.subject, s.data)
-		if err != nil {
-			b.log.Warn("message in the job log is not a job", "subject", s.subject, "sequence", s.sequence, "error", err)
-			return nil
+		if err := b.findNewer(ctx, subjects, newest); err != nil {
+			return err
 		}
-		job.Generation = s.sequence
-		return f(job)
+		for _, job := range found {
+			if newest[everyLane(job.DatastoreID, job.DatasourceID)] > job.Generation {
+				continue
+			}
+			if err := f(job); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 }
 
-// decodeJob reads a message of JOBS and checks it against its subject.
+// findNewer raises what is known as the newest generation of each datasource, given by the subject of all its lanes.
+func (b *Broker) findNewer(ctx context.Context, subjects []string, newest map[string]uint64) error {
+	if len(subjects) == 0 {
+		return nil
+	}
+	last, err := b.leader(StreamJobs).LastOfEach(ctx, subjects)
+	if err != nil {
+		return fmt.Errorf("looking for newer jobs: %w", err)
+	}
+	for _, msg := range last {
+		to, err := parseSubject(msg.Subject)
+		if err != nil {
+			continue
+		}
+		all := everyLane(to.datastoreID, to.datasourceID)
+		newest[all] = max(newest[all], msg.Sequence)
+	}
+	return nil
+}
+
+// decodeJob reads a message of JOBS and checks it against its subject. A lane that jobs of this content would no longer be
+// published to is no fault: it was right when the job was.
 func decodeJob(subject string, data []byte) (domain.Job, error) {
 	to, err := parseSubject(subject)
 	if err != nil {
@@ -47,85 +84,31 @@ func decodeJob(subject string, data []byte) (domain.Job, error) {
 	if err := checkJob(job); err != nil {
 		return domain.Job{}, err
 	}
-	if (target{job.Kind, job.DatastoreID, job.DatasourceID}) != to {
+	if !validLane(to.lane) || job.Kind != kindOf(to.lane) || job.DatastoreID != to.datastoreID || job.DatasourceID != to.datasourceID {
 		return domain.Job{}, fmt.Errorf("%w: job %s does not belong to subject %q", ErrInvalid, job.ID, subject)
 	}
 	return job, nil
 }
 
-// stored is a message of a stream.
-type stored struct {
-	subject  string
-	data     []byte
-	sequence uint64
+// pages calls f for the messages of a stream that match the filter, in order, from a sequence up to that at which the
+// stream ends now.
+func (b *Broker) pages(ctx context.Context, stream, filter string, from uint64, f func([]*jetstream.RawStreamMsg) error) error {
+	return b.leader(stream).Each(ctx, filter, from, scanBatch, func(page []*jetstream.RawStreamMsg) error {
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("reading stream %s: %w", stream, err)
+		}
+		return f(page)
+	})
 }
 
-// scanBatch is how many messages of a scan are in memory at once.
-const scanBatch = 64
-
-// scan calls f for each message that matches the filter, in order, up to the sequence at which the stream ends now.
-func (b *Broker) scan(ctx context.Context, stream jetstream.Stream, filter string, f func(stored) error) error {
-	info, err := stream.Info(ctx)
-	if err != nil {
-		return fmt.Errorf("asking for the end of a stream: %w", err)
-	}
-	name, end := info.Config.Name, info.State.LastSeq
-	if info.State.Msgs == 0 {
-		return nil
-	}
-	consumer, err := stream.CreateConsumer(ctx, jetstream.ConsumerConfig{
-		Description:       "scan",
-		FilterSubject:     filter,
-		AckPolicy:         jetstream.AckNonePolicy,
-		MemoryStorage:     true,
-		Replicas:          1,
-		InactiveThreshold: 5 * time.Minute, // f may take its time; a scan that died is cleaned up after it
-	})
-	if err != nil {
-		return fmt.Errorf("reading stream %s: %w", name, err)
-	}
-	defer func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
-		defer cancel()
-		// What cannot be deleted now ends by itself after InactiveThreshold.
-		_ = stream.DeleteConsumer(ctx, consumer.CachedInfo().Name)
-	}()
-	for seen := uint64(0); ; {
-		batch, err := consumer.FetchNoWait(scanBatch)
-		if err != nil {
-			return fmt.Errorf("reading stream %s: %w", name, err)
-		}
-		// The batch is emptied before f runs: its messages arrive within one round trip.
-		var page []stored
-		done := false
-		for msg := range batch.Messages() {
-			meta, err := msg.Metadata()
-			if err != nil {
-				return fmt.Errorf("reading stream %s: %w", name, err)
-			}
-			seen++
-			if meta.Sequence.Consumer != seen {
-				return fmt.Errorf("reading stream %s: messages were lost before sequence %d", name, meta.Sequence.Stream)
-			}
-			if meta.Sequence.Stream > end {
-				done = true
-				continue
-			}
-			page = append(page, stored{subject: msg.Subject(), data: msg.Data(), sequence: meta.Sequence.Stream})
-		}
-		if err := batch.Error(); err != nil {
-			return fmt.Errorf("reading stream %s: %w", name, err)
-		}
-		for _, s := range page {
-			if err := ctx.Err(); err != nil {
-				return fmt.Errorf("reading stream %s: %w", name, err)
-			}
-			if err := f(s); err != nil {
+// scan is pages, one message at a time.
+func (b *Broker) scan(ctx context.Context, stream, filter string, f func(*jetstream.RawStreamMsg) error) error {
+	return b.pages(ctx, stream, filter, 1, func(page []*jetstream.RawStreamMsg) error {
+		for _, msg := range page {
+			if err := f(msg); err != nil {
 				return err
 			}
 		}
-		if done || len(page) == 0 {
-			return nil
-		}
-	}
+		return nil
+	})
 }

@@ -22,7 +22,7 @@ func TestWorkAndConsumeOutliveAServerRestart(t *testing.T) {
 	b := openBroker(t, conn, Options{})
 	applied := make(chan string, 10)
 	consume(t, b, func(_ context.Context, ev domain.Event) error { applied <- ev.JobID; return nil })
-	w := work(t, b, domain.JobIngest, WorkerOptions{}, func(ctx context.Context, j domain.Job) error {
+	w := work(t, b, domain.LaneIngest, WorkerOptions{}, func(ctx context.Context, j domain.Job) error {
 		return b.Emit(ctx, event(j, domain.EventSynched))
 	})
 	round := func(when string) {

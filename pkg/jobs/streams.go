@@ -1,13 +1,12 @@
 package jobs
 
 import (
-	"context"
-	"errors"
-	"fmt"
 	"log/slog"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/sluice/sluice/pkg/jobs/quorum"
 )
 
 // Largest messages, in bytes. Both lie below the server's default limit of 1 MiB with room for headers.
@@ -25,13 +24,16 @@ type Options struct {
 	// above it, and one that lags behind it (an older backup) is emptied and moved above it, so that generations
 	// never repeat. See Broker.Reset.
 	HighestGeneration uint64
-	Replicas          int           // of every stream, 1 to 5; default 1
+	Replicas          int           // of every stream, 1 to 5, at most the servers of the cluster; default 1. It may be changed.
 	DuplicateWindow   time.Duration // in which a job id is taken once; default 10 min
 	EventsMaxAge      time.Duration // default 7 days
 	DeadLettersMaxAge time.Duration // default 90 days
 	AttemptsTTL       time.Duration // how long the counts of an unfinished job outlive its last attempt; default 7 days
 	JobsMaxBytes      int64         // default 0: as much as the disk takes; beyond it Publish fails with ErrFull
 	EventsMaxBytes    int64         // default 0: as much as the disk takes; beyond it the oldest events go
+
+	// Patience is how long a request is repeated while the servers elect who answers. Default 20 s.
+	Patience time.Duration
 
 	Now func() time.Time // default time.Now
 	Log *slog.Logger     // default slog.Default
@@ -50,6 +52,7 @@ func (o Options) withDefaults() Options {
 	def(&o.EventsMaxAge, 7*24*time.Hour)
 	def(&o.DeadLettersMaxAge, 90*24*time.Hour)
 	def(&o.AttemptsTTL, 7*24*time.Hour)
+	def(&o.Patience, quorum.Patience)
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -59,7 +62,23 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-func (o Options) jobsConfig() jetstream.StreamConfig {
+// allStreams are the streams that a Broker needs, in the order in which they are made.
+var allStreams = []string{StreamJobs, StreamEvents, StreamDeadLetters, streamAttempts}
+
+// config is how a stream is kept. JOBS, if it has to be made, begins with the generation.
+func (o Options) config(stream string, first uint64) jetstream.StreamConfig {
+	switch stream {
+	case StreamJobs:
+		return o.jobsConfig(first)
+	case StreamEvents:
+		return o.eventsConfig()
+	case StreamDeadLetters:
+		return o.deadLettersConfig()
+	}
+	return o.attemptsConfig()
+}
+
+func (o Options) jobsConfig(first uint64) jetstream.StreamConfig {
 	return jetstream.StreamConfig{
 		Name:        StreamJobs,
 		Description: "the last job of each datasource",
@@ -75,7 +94,7 @@ func (o Options) jobsConfig() jetstream.StreamConfig {
 		Duplicates:        o.DuplicateWindow,
 		Replicas:          o.Replicas,
 		AllowDirect:       true,
-		FirstSeq:          o.HighestGeneration + 1,
+		FirstSeq:          first,
 	}
 }
 
@@ -109,36 +128,27 @@ func (o Options) deadLettersConfig() jetstream.StreamConfig {
 	}
 }
 
+// attemptsConfig is that of a key-value bucket.
+func (o Options) attemptsConfig() jetstream.StreamConfig {
+	return jetstream.StreamConfig{
+		Name:              streamAttempts,
+		Description:       "attempts at unfinished jobs",
+		Subjects:          []string{prefixAttempts + ">"},
+		Storage:           jetstream.FileStorage,
+		MaxAge:            o.AttemptsTTL,
+		MaxMsgsPerSubject: 1,
+		Discard:           jetstream.DiscardNew,
+		Duplicates:        min(o.AttemptsTTL, 2*time.Minute),
+		Replicas:          o.Replicas,
+		AllowRollup:       true,
+		DenyDelete:        true,
+		AllowDirect:       true,
+	}
+}
+
 func orUnlimited(n int64) int64 {
 	if n <= 0 {
 		return -1
 	}
 	return n
-}
-
-// ensureStream creates the stream or brings its configuration up to date, and reports whether it was created. The
-// first sequence of a stream that exists is left alone.
-func ensureStream(ctx context.Context, js jetstream.JetStream, cfg jetstream.StreamConfig) (jetstream.Stream, bool, error) {
-	old, err := js.Stream(ctx, cfg.Name)
-	if errors.Is(err, jetstream.ErrStreamNotFound) {
-		s, err := js.CreateStream(ctx, cfg)
-		if err == nil {
-			return s, true, nil
-		}
-		// Another process created it at the same moment: it exists now, so bring it up to date.
-		if !errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
-			return nil, false, fmt.Errorf("creating stream %s: %w", cfg.Name, err)
-		}
-		if old, err = js.Stream(ctx, cfg.Name); err != nil {
-			return nil, false, fmt.Errorf("looking up stream %s: %w", cfg.Name, err)
-		}
-	} else if err != nil {
-		return nil, false, fmt.Errorf("looking up stream %s: %w", cfg.Name, err)
-	}
-	cfg.FirstSeq = old.CachedInfo().Config.FirstSeq
-	s, err := js.UpdateStream(ctx, cfg)
-	if err != nil {
-		return nil, false, fmt.Errorf("updating stream %s: %w", cfg.Name, err)
-	}
-	return s, false, nil
 }

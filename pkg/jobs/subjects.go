@@ -2,20 +2,26 @@ package jobs
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Names of streams, buckets and durable consumers.
+// Names of streams and durable consumers. Operators and autoscalers know them: they do not change.
 const (
 	StreamJobs        = "JOBS"
 	StreamEvents      = "EVENTS"
 	StreamDeadLetters = "DEADLETTERS"
+	// ConsumerCatalog is the consumer of EVENTS by which events reach the catalog.
+	ConsumerCatalog = "catalog"
 
-	bucketAttempts  = "attempts"
-	consumerCatalog = "catalog"
+	streamAttempts = "KV_attempts" // laid out as a key-value bucket, so that the nats command reads it
 )
+
+// ConsumerOf is the durable consumer of JOBS that all workers of a lane share: "worker-crawl", "worker-ingest" or
+// "worker-local". Its pending and unacknowledged messages are the lane's backlog.
+func ConsumerOf(lane domain.Lane) string { return "worker-" + string(lane) }
 
 // Subjects of the streams: a prefix and three or two tokens.
 const (
@@ -24,24 +30,30 @@ const (
 	prefixDeadLetters = "deadletters"
 )
 
+// prefixAttempts begins the subjects of streamAttempts; the key follows.
+const prefixAttempts = "$KV.attempts."
+
 // kinds are the kinds of job that exist.
 var kinds = []domain.JobKind{domain.JobCrawl, domain.JobIngest}
 
-func validKind(k domain.JobKind) bool {
-	for _, known := range kinds {
-		if k == known {
-			return true
-		}
+func validKind(k domain.JobKind) bool { return slices.Contains(kinds, k) }
+
+func validLane(l domain.Lane) bool { return slices.Contains(domain.Lanes(), l) }
+
+// kindOf is the kind of the jobs of a lane.
+func kindOf(lane domain.Lane) domain.JobKind {
+	if lane == domain.LaneCrawl {
+		return domain.JobCrawl
 	}
-	return false
+	return domain.JobIngest
 }
 
-// workerName is the durable consumer that all workers of a kind share.
-func workerName(kind domain.JobKind) string { return "worker-" + string(kind) }
-
-func jobSubject(kind domain.JobKind, datastoreID, datasourceID string) string {
-	return strings.Join([]string{prefixJobs, string(kind), datastoreID, datasourceID}, ".")
+func jobSubject(lane domain.Lane, datastoreID, datasourceID string) string {
+	return strings.Join([]string{prefixJobs, string(lane), datastoreID, datasourceID}, ".")
 }
+
+// everyLane matches the jobs of a datasource in whatever lane they are. The ids may be "*".
+func everyLane(datastoreID, datasourceID string) string { return jobSubject("*", datastoreID, datasourceID) }
 
 func eventSubject(datastoreID, datasourceID string) string {
 	return strings.Join([]string{prefixEvents, datastoreID, datasourceID}, ".")
@@ -51,19 +63,19 @@ func deadLetterSubject(kind domain.JobKind, datastoreID, datasourceID string) st
 	return strings.Join([]string{prefixDeadLetters, string(kind), datastoreID, datasourceID}, ".")
 }
 
-// target is what a subject of JOBS or DEADLETTERS says about its message.
+// target is what a subject of JOBS says about its message.
 type target struct {
-	kind                      domain.JobKind
+	lane                      domain.Lane
 	datastoreID, datasourceID string
 }
 
-// parseSubject reads a subject of JOBS or DEADLETTERS.
+// parseSubject reads a subject of JOBS.
 func parseSubject(subject string) (target, error) {
 	parts := strings.Split(subject, ".")
-	if len(parts) != 4 || (parts[0] != prefixJobs && parts[0] != prefixDeadLetters) {
+	if len(parts) != 4 || parts[0] != prefixJobs {
 		return target{}, fmt.Errorf("%w: subject %q", ErrInvalid, subject)
 	}
-	return target{kind: domain.JobKind(parts[1]), datastoreID: parts[2], datasourceID: parts[3]}, nil
+	return target{lane: domain.Lane(parts[1]), datastoreID: parts[2], datasourceID: parts[3]}, nil
 }
 
 // checkIDs keeps anything that is not an id out of subjects, where a dot or wildcard would change the meaning.

@@ -86,7 +86,7 @@ func TestConnect(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w := work(t, worker, domain.JobIngest, WorkerOptions{}, func(context.Context, domain.Job) error { return nil })
+		w := work(t, worker, domain.LaneIngest, WorkerOptions{}, func(context.Context, domain.Job) error { return nil })
 		publish(t, b, newJob(domain.JobIngest))
 		if out := receive(t, w.outcomes, "the job"); out.Result != Done {
 			t.Errorf("outcome is %+v", out)
@@ -112,7 +112,7 @@ func FuzzDecodeJob(f *testing.F) {
 		if err := checkJob(job); err != nil {
 			t.Errorf("decoded a job that cannot be published: %v", err)
 		}
-		if jobSubject(job.Kind, job.DatastoreID, job.DatasourceID) != strings.Replace(subject, prefixDeadLetters, prefixJobs, 1) {
+		if jobSubject(job.Lane(), job.DatastoreID, job.DatasourceID) != strings.Replace(subject, prefixDeadLetters, prefixJobs, 1) {
 			t.Errorf("job of subject %q decodes as %+v", subject, job)
 		}
 	})

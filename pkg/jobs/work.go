@@ -26,14 +26,15 @@ import (
 // handler that was cut short by a stop gives the job back, which counts as nothing.
 type Handler func(ctx context.Context, job domain.Job) error
 
-// WorkerOptions say how jobs of a kind are worked on. All workers of a kind share AckWait and MaxAckPending: the
-// last one that started decides.
+// WorkerOptions say how jobs of a lane are worked on. All workers of a lane share AckWait and MaxAckPending: the
+// last one that started decides, so all should be given the same.
 type WorkerOptions struct {
 	Concurrency int // jobs at a time in this process; default 2
 	// AckWait is how long a job stays with a worker that has gone silent. Running jobs are extended three times in
-	// that time. Default 30 s.
+	// that time. It must be longer than a cluster takes to elect a leader, in which no extension arrives, or jobs are done
+	// twice. Default 30 s; where workers and server share a process, silence means its end, and 5 s do.
 	AckWait time.Duration
-	// MaxAckPending bounds the jobs that are running or waiting for another attempt, over all workers of the kind;
+	// MaxAckPending bounds the jobs that are running or waiting for another attempt, over all workers of the lane;
 	// beyond it nothing new is handed out. It must be larger than the window that admits jobs. Default 1,000.
 	MaxAckPending int
 	// MaxFailures is how many runs may end with an error before the job is given up. Default 25, which with the
@@ -46,7 +47,8 @@ type WorkerOptions struct {
 	RetryMin, RetryMax time.Duration
 	// MaxRun bounds one run. Default 1 h.
 	MaxRun time.Duration
-	// Grace is how long running jobs may go on once the worker was told to stop. Default 10 s.
+	// Grace is how long running jobs may go on once the worker was told to stop. Default 500 ms, so that a job is with
+	// another worker within a second.
 	Grace time.Duration
 	// StopWait is how long a handler may take to return after its context has ended. One that takes longer is left
 	// behind: the job goes back, or counts as failed if its time was up. Default 5 s.
@@ -77,7 +79,7 @@ func (o WorkerOptions) withDefaults() WorkerOptions {
 	dur(&o.RetryMin, time.Second)
 	dur(&o.RetryMax, 5*time.Minute)
 	dur(&o.MaxRun, time.Hour)
-	dur(&o.Grace, 10*time.Second)
+	dur(&o.Grace, 500*time.Millisecond)
 	dur(&o.StopWait, 5*time.Second)
 	dur(&o.SettleTimeout, 20*time.Second)
 	if o.Observe == nil {
@@ -102,6 +104,7 @@ const (
 
 // Outcome is what became of one delivery of a job.
 type Outcome struct {
+	Lane       domain.Lane
 	Kind       domain.JobKind
 	JobID      string // "" for a message that is not a job
 	Generation uint64
@@ -116,20 +119,20 @@ var errStopping = errors.New("the worker is stopping")
 // errLeftBehind says that a handler did not return after its context had ended.
 var errLeftBehind = errors.New("the work did not stop when its time was up")
 
-// Work hands jobs of a kind to the handler until ctx ends. Then it takes no more, lets running jobs finish within
+// Work hands the jobs of a lane to the handler until ctx ends. Then it takes no more, lets running jobs finish within
 // Grace, ends their contexts, gives back what is not finished, and returns nil. It returns an error only if it
 // cannot begin.
-func (b *Broker) Work(ctx context.Context, kind domain.JobKind, o WorkerOptions, h Handler) error {
-	if !validKind(kind) {
-		return fmt.Errorf("%w: kind %q", ErrInvalid, kind)
+func (b *Broker) Work(ctx context.Context, lane domain.Lane, o WorkerOptions, h Handler) error {
+	if !validLane(lane) {
+		return fmt.Errorf("%w: lane %q", ErrInvalid, lane)
 	}
 	o = o.withDefaults()
 	run, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer stop(nil)
 	w := &worker{
-		broker: b, kind: kind, opts: o, handler: h, run: run, stopping: ctx,
+		broker: b, lane: lane, opts: o, handler: h, run: run, stopping: ctx,
 		retry: backoff{min: o.RetryMin, max: o.RetryMax},
-		log:   b.log.With("kind", kind),
+		log:   b.log.With("lane", lane),
 		held:  map[uint64]bool{},
 	}
 	if _, err := w.consumer(ctx); err != nil {
@@ -163,7 +166,7 @@ func (b *Broker) Work(ctx context.Context, kind domain.JobKind, o WorkerOptions,
 // worker is the part of Work that all slots share.
 type worker struct {
 	broker   *Broker
-	kind     domain.JobKind
+	lane     domain.Lane
 	opts     WorkerOptions
 	handler  Handler
 	run      context.Context // of handlers: outlives stopping by the grace period
@@ -193,20 +196,19 @@ func (w *worker) release(generation uint64) {
 	delete(w.held, generation)
 }
 
-// consumer makes the durable consumer of the kind or brings it up to date.
+// consumer makes the durable consumer of the lane or brings it up to date.
 func (w *worker) consumer(ctx context.Context) (jetstream.Consumer, error) {
-	c, err := w.broker.js.CreateOrUpdateConsumer(ctx, StreamJobs, jetstream.ConsumerConfig{
-		Durable:       workerName(w.kind),
-		Description:   "workers of kind " + string(w.kind),
-		FilterSubject: prefixJobs + "." + string(w.kind) + ".*.*",
-		DeliverPolicy: jetstream.DeliverAllPolicy,
+	c, err := w.broker.ensureConsumer(ctx, StreamJobs, jetstream.ConsumerConfig{
+		Durable:       ConsumerOf(w.lane),
+		Description:   "workers of lane " + string(w.lane),
+		FilterSubject: jobSubject(w.lane, "*", "*"),
 		AckPolicy:     jetstream.AckExplicitPolicy,
 		AckWait:       w.opts.AckWait,
 		MaxDeliver:    -1, // a message past its limit would stay in the stream, undelivered and unseen: we count
 		MaxAckPending: w.opts.MaxAckPending,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("making the consumer of %s jobs: %w", w.kind, err)
+		return nil, fmt.Errorf("making the consumer of %s jobs: %w", w.lane, err)
 	}
 	return c, nil
 }
@@ -246,7 +248,7 @@ func (w *worker) take(ctx context.Context) error {
 			w.deliver(msg)
 		case errors.Is(err, nats.ErrTimeout), ctx.Err() != nil: // nothing to do for a while
 		default:
-			return fmt.Errorf("asking for the next %s job: %w", w.kind, err)
+			return fmt.Errorf("asking for the next %s job: %w", w.lane, err)
 		}
 	}
 	return nil

@@ -21,7 +21,7 @@ func TestWorkRunsAJob(t *testing.T) {
 	job.Metadata = map[string]any{"author": "Ada"}
 	job.Original = &domain.Original{Key: "k", SHA256: "s", Size: 1}
 	got := make(chan domain.Job, 1)
-	w := work(t, b, domain.JobIngest, WorkerOptions{}, func(_ context.Context, j domain.Job) error { got <- j; return nil })
+	w := work(t, b, domain.LaneIngest, WorkerOptions{}, func(_ context.Context, j domain.Job) error { got <- j; return nil })
 	job.Generation, job.Delivery = publish(t, b, job), 1
 	if diff := cmp.Diff(job, receive(t, got, "the job")); diff != "" {
 		t.Errorf("job (-published +handed out):\n%s", diff)
@@ -42,7 +42,7 @@ func TestWorkGivesEachKindItsOwn(t *testing.T) {
 	b := newBroker(t)
 	got := make(chan domain.JobKind, 10)
 	h := func(_ context.Context, j domain.Job) error { got <- j.Kind; return nil }
-	w := work(t, b, domain.JobCrawl, WorkerOptions{}, h)
+	w := work(t, b, domain.LaneCrawl, WorkerOptions{}, h)
 	publish(t, b, newJob(domain.JobIngest))
 	publish(t, b, newJob(domain.JobCrawl))
 	receive(t, w.outcomes, "the crawl job")
@@ -60,7 +60,7 @@ func TestWorkHonoursConcurrency(t *testing.T) {
 	const slots, jobs = 3, 12
 	var now atomic.Int32
 	begun, release := make(chan int32, jobs), make(chan struct{})
-	w := work(t, b, domain.JobIngest, WorkerOptions{Concurrency: slots}, func(context.Context, domain.Job) error {
+	w := work(t, b, domain.LaneIngest, WorkerOptions{Concurrency: slots}, func(context.Context, domain.Job) error {
 		begun <- now.Add(1)
 		defer now.Add(-1)
 		<-release
@@ -72,7 +72,7 @@ func TestWorkHonoursConcurrency(t *testing.T) {
 	for range slots { // all slots are taken while none has finished
 		receive(t, begun, "a run")
 	}
-	backlog, err := b.Backlog(testContext(t), domain.JobIngest)
+	backlog, err := b.Backlog(testContext(t), domain.LaneIngest)
 	if want := (Backlog{Waiting: jobs - slots, Taken: slots}); err != nil || backlog != want {
 		t.Errorf("backlog is %+v, %v, want %+v", backlog, err, want)
 	}
@@ -106,7 +106,7 @@ func TestWorkErrors(t *testing.T) {
 			outcomes := make(chan Outcome, 1)
 			ended := make(chan error, 1)
 			go func() {
-				ended <- b.Work(ctx, domain.JobIngest, WorkerOptions{Observe: func(o Outcome) { outcomes <- o }},
+				ended <- b.Work(ctx, domain.LaneIngest, WorkerOptions{Observe: func(o Outcome) { outcomes <- o }},
 					func(context.Context, domain.Job) error { return Permanent(c.err) })
 			}()
 			gen := publish(t, b, job)
@@ -144,7 +144,7 @@ func TestWorkRetriesUntilItSucceeds(t *testing.T) {
 	b := newBroker(t)
 	job := newJob(domain.JobIngest)
 	deliveries := make(chan int, 10)
-	w := work(t, b, domain.JobIngest, WorkerOptions{}, func(_ context.Context, j domain.Job) error {
+	w := work(t, b, domain.LaneIngest, WorkerOptions{}, func(_ context.Context, j domain.Job) error {
 		deliveries <- j.Delivery
 		if j.Delivery < 4 {
 			return errors.New("the model server is down")
@@ -177,7 +177,7 @@ func TestWorkWaitsAsLongAsTheErrorAsks(t *testing.T) {
 	b := newBroker(t)
 	const asked = 300 * time.Millisecond
 	times := make(chan time.Time, 2)
-	work(t, b, domain.JobIngest, WorkerOptions{}, func(_ context.Context, j domain.Job) error {
+	work(t, b, domain.LaneIngest, WorkerOptions{}, func(_ context.Context, j domain.Job) error {
 		times <- time.Now()
 		if j.Delivery == 1 {
 			return RetryAfter(asked, errors.New("429"))
@@ -196,7 +196,7 @@ func TestAJobThatWaitsForItsTurnCountsAsNothing(t *testing.T) {
 	b := newBroker(t)
 	gen := make(chan uint64, 1)
 	turn := errors.New("the host is busy")
-	w := work(t, b, domain.JobIngest, WorkerOptions{MaxFailures: 1, MaxCrashes: 1}, func(_ context.Context, j domain.Job) error {
+	w := work(t, b, domain.LaneIngest, WorkerOptions{MaxFailures: 1, MaxCrashes: 1}, func(_ context.Context, j domain.Job) error {
 		if j.Delivery < 4 {
 			return Later(time.Millisecond, turn)
 		}
@@ -229,7 +229,7 @@ func TestOutstanding(t *testing.T) {
 	publish(t, b, job)
 	check("before the first worker", job, true)
 	begun, release := make(chan struct{}, 1), make(chan struct{})
-	w := work(t, b, domain.JobIngest, WorkerOptions{}, func(context.Context, domain.Job) error {
+	w := work(t, b, domain.LaneIngest, WorkerOptions{}, func(context.Context, domain.Job) error {
 		begun <- struct{}{}
 		<-release
 		return nil
@@ -253,7 +253,7 @@ func TestAJobReplacedWhileItRuns(t *testing.T) {
 	b := newBroker(t)
 	job := newJob(domain.JobIngest)
 	begun, release := make(chan uint64, 2), make(chan struct{})
-	w := work(t, b, domain.JobIngest, WorkerOptions{Concurrency: 2}, func(_ context.Context, j domain.Job) error {
+	w := work(t, b, domain.LaneIngest, WorkerOptions{Concurrency: 2}, func(_ context.Context, j domain.Job) error {
 		begun <- j.Generation
 		<-release
 		return nil
@@ -283,7 +283,7 @@ func TestAJobReplacedWhileItWaitsIsNeverRun(t *testing.T) {
 	job := newJob(domain.JobIngest)
 	failed := make(chan struct{})
 	runs := make(chan string, 10)
-	w := work(t, b, domain.JobIngest, WorkerOptions{Concurrency: 1, RetryMin: time.Hour, RetryMax: time.Hour}, func(_ context.Context, j domain.Job) error {
+	w := work(t, b, domain.LaneIngest, WorkerOptions{Concurrency: 1, RetryMin: time.Hour, RetryMax: time.Hour}, func(_ context.Context, j domain.Job) error {
 		runs <- j.ID
 		if j.ID == job.ID {
 			close(failed)
@@ -303,7 +303,7 @@ func TestAJobReplacedWhileItWaitsIsNeverRun(t *testing.T) {
 			break
 		}
 	}
-	backlog, err := b.Backlog(testContext(t), domain.JobIngest)
+	backlog, err := b.Backlog(testContext(t), domain.LaneIngest)
 	if err != nil || backlog.Unfinished() != 0 {
 		t.Errorf("backlog is %+v, %v: the replaced job still waits", backlog, err)
 	}

@@ -1,0 +1,135 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// handle applies a batch of events and settles its messages.
+func (r *reader) handle(ctx context.Context, batch []received) error {
+	evs := make([]domain.Event, 0, len(batch))
+	for _, m := range batch {
+		ev, err := decodeEvent(m.Subject(), m.Data())
+		if err != nil {
+			r.broker.log.Error("message is not an event and is skipped", "subject", m.Subject(), "sequence", m.meta.Sequence.Stream, "error", err)
+			continue
+		}
+		evs = append(evs, ev)
+	}
+	applied := func() error {
+		defer r.extend(batch)()
+		return r.applyAll(ctx, evs)
+	}
+	if err := applied(); err != nil { // cut short by a stop: the next process may have them at once
+		giveBack(batch)
+		return nil
+	}
+	return r.ack(ctx, batch)
+}
+
+// extend keeps the batch ours until the function that it returns is called.
+func (r *reader) extend(batch []received) (stop func()) {
+	stopping, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		beat := time.NewTicker(catalogAckWait / 3)
+		defer beat.Stop()
+		for {
+			select {
+			case <-stopping:
+				return
+			case <-beat.C:
+				for _, m := range batch {
+					_ = m.InProgress() // a lease that is lost makes the event come twice, which is harmless
+				}
+			}
+		}
+	}()
+	return func() {
+		close(stopping)
+		<-stopped
+	}
+}
+
+// applyAll hands the events to the handler, together or, if that fails, one by one until each is applied or dropped. It
+// returns an error only when ctx ends before that.
+func (r *reader) applyAll(ctx context.Context, evs []domain.Event) error {
+	if len(evs) > 1 {
+		err := r.apply(ctx, evs)
+		if err == nil {
+			return nil
+		}
+		r.broker.log.Warn("events could not be applied together and are applied one by one", "events", len(evs), "error", err)
+	}
+	for _, ev := range evs {
+		if err := r.applyOne(ctx, ev); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *reader) applyOne(ctx context.Context, ev domain.Event) error {
+	panics := 0
+	for failures := 1; ; failures++ {
+		err := r.apply(ctx, []domain.Event{ev})
+		if err == nil {
+			return nil
+		}
+		if ctx.Err() != nil {
+			return err
+		}
+		var panicked *panicError
+		if errors.As(err, &panicked) {
+			if panics++; panics == catalogPanics {
+				r.broker.log.Error("event cannot be applied and is dropped", "type", ev.Type, "job", ev.JobID,
+					"datasource", ev.DatasourceID, "generation", ev.Generation, "tries", failures, "error", err)
+				return nil
+			}
+		}
+		delay := r.retry.delay(failures)
+		r.broker.log.Warn("event could not be applied and is tried again", "type", ev.Type, "job", ev.JobID,
+			"datasource", ev.DatasourceID, "failures", failures, "delay", delay, "error", err)
+		wait(ctx, delay)
+		if ctx.Err() != nil {
+			return err
+		}
+	}
+}
+
+// apply runs the handler and makes an error of a panic.
+func (r *reader) apply(ctx context.Context, evs []domain.Event) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			r.broker.log.Error("applying events panicked", "events", len(evs), "type", evs[0].Type, "job", evs[0].JobID,
+				"panic", v, "stack", string(debug.Stack()))
+			err = &panicError{value: v}
+		}
+	}()
+	return r.handler(ctx, evs)
+}
+
+// ackTimeout bounds an acknowledgement while stopping.
+const ackTimeout = 5 * time.Second
+
+// ack waits for the server's word, also while stopping: what was applied need not be applied again. The server takes the
+// acknowledgements of a connection in order, so its word about the last is its word about all.
+func (r *reader) ack(ctx context.Context, batch []received) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ackTimeout)
+	defer cancel()
+	last := len(batch) - 1
+	for _, m := range batch[:last] {
+		if err := m.Ack(); err != nil {
+			return fmt.Errorf("acknowledging an event: %w", err)
+		}
+	}
+	if err := r.broker.do(ctx, batch[last].DoubleAck); err != nil {
+		return fmt.Errorf("acknowledging events: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,144 @@
+package quorum
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// batchBytes bounds what the server sends in answer to one request.
+const batchBytes = 4 << 20
+
+// Each calls f for every message of a subject, which may have wildcards, in the order of the stream, from a sequence up to
+// the last one that the leader knows when Each is called, a page at a time, until f fails. Pages have up to size messages (at most
+// 1,000) and are read from whatever server answers; what one that lags does not have, the leader is asked for. A message
+// that is removed meanwhile is left out. The stream must allow direct gets.
+func (r Reader) Each(ctx context.Context, subject string, from uint64, size int, f func(page []*jetstream.RawStreamMsg) error) error {
+	last, err := r.Last(ctx, subject)
+	if errors.Is(err, jetstream.ErrMsgNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for next := max(from, 1); next <= last.Sequence; {
+		page, err := r.page(ctx, subject, next, size)
+		if err != nil {
+			return err
+		}
+		for i, msg := range page {
+			if msg.Sequence > last.Sequence {
+				page = page[:i]
+				break
+			}
+		}
+		if len(page) == 0 {
+			return nil
+		}
+		next = page[len(page)-1].Sequence + 1
+		if err := f(page); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// page reads messages from a sequence on; none means that there are none.
+func (r Reader) page(ctx context.Context, subject string, from uint64, size int) ([]*jetstream.RawStreamMsg, error) {
+	page, err := r.batch(ctx, batchRequest{Sequence: from, NextFor: subject, Batch: size, MaxBytes: batchBytes})
+	if err != nil || len(page) > 0 {
+		return page, err
+	}
+	msg, err := r.Next(ctx, from, subject)
+	if errors.Is(err, jetstream.ErrMsgNotFound) {
+		return nil, nil
+	}
+	return []*jetstream.RawStreamMsg{msg}, err
+}
+
+// LastOfEach returns the last message of each of the subjects, which may have wildcards and then stand for several. They
+// match at most 1,000 messages, which may come from a server that lags. The stream must allow direct gets.
+func (r Reader) LastOfEach(ctx context.Context, subjects []string) ([]*jetstream.RawStreamMsg, error) {
+	return r.batch(ctx, batchRequest{LastForEach: subjects})
+}
+
+// batchRequest is the request of the server's interface for reading several messages.
+type batchRequest struct {
+	Sequence    uint64   `json:"seq,omitempty"`
+	NextFor     string   `json:"next_by_subj,omitempty"`
+	Batch       int      `json:"batch,omitempty"`
+	MaxBytes    int      `json:"max_bytes,omitempty"`
+	LastForEach []string `json:"multi_last,omitempty"`
+}
+
+func (r Reader) batch(ctx context.Context, ask batchRequest) (msgs []*jetstream.RawStreamMsg, err error) {
+	body, err := json.Marshal(ask)
+	if err != nil {
+		return nil, fmt.Errorf("asking stream %s: %w", r.Stream, err)
+	}
+	err = Do(ctx, r.patience(), func(ctx context.Context) error {
+		msgs, err = r.collect(ctx, body)
+		return err
+	})
+	return msgs, err
+}
+
+// collect sends a request and gathers its answers up to the mark that ends them.
+func (r Reader) collect(ctx context.Context, body []byte) ([]*jetstream.RawStreamMsg, error) {
+	conn := r.JS.Conn()
+	inbox := conn.NewInbox()
+	sub, err := conn.SubscribeSync(inbox)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = sub.Unsubscribe() }() // fails only once the connection is closed
+	if err := conn.PublishRequest("$JS.API.DIRECT.GET."+r.Stream, inbox, body); err != nil {
+		return nil, err
+	}
+	var msgs []*jetstream.RawStreamMsg
+	last := uint64(0)
+	for {
+		answer, err := sub.NextMsgWithContext(ctx)
+		if err != nil {
+			return nil, err
+		}
+		before, _ := strconv.ParseUint(answer.Header.Get("Nats-Last-Sequence"), 10, 64)
+		status := answer.Header.Get("Status")
+		if (status == "" || status == "204") && before != last {
+			return nil, fmt.Errorf("%w: an answer of stream %s was lost", ErrUnavailable, r.Stream)
+		}
+		switch status {
+		case "":
+			msg, err := rawMessage(answer)
+			if err != nil {
+				return nil, fmt.Errorf("reading an answer of stream %s: %w", r.Stream, err)
+			}
+			last = msg.Sequence
+			msgs = append(msgs, msg)
+		case "204":
+			return msgs, nil
+		case "404":
+			return nil, nil
+		case "503":
+			return nil, nats.ErrNoResponders
+		default:
+			return nil, fmt.Errorf("reading from stream %s: %s %s", r.Stream, status, answer.Header.Get("Description"))
+		}
+	}
+}
+
+// rawMessage reads an answer that carries a message.
+func rawMessage(answer *nats.Msg) (*jetstream.RawStreamMsg, error) {
+	sequence, err := strconv.ParseUint(answer.Header.Get("Nats-Sequence"), 10, 64)
+	if err != nil {
+		return nil, fmt.Errorf("its sequence: %w", err)
+	}
+	return &jetstream.RawStreamMsg{
+		Subject: answer.Header.Get("Nats-Subject"), Sequence: sequence, Header: answer.Header, Data: answer.Data,
+	}, nil
+}
