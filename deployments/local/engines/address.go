@@ -24,7 +24,8 @@ const (
 // loopback is the address with this port on loopback.
 func loopback(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
 
-// portOf returns the port that the engine of this directory has had before, or else a free one, which it keeps.
+// portOf returns the port that the engine of this directory has had before, or else a free one, which it keeps. The
+// engine must not run.
 func portOf(dir, name string) (int, error) {
 	file := filepath.Join(dir, name)
 	text, err := os.ReadFile(file)
@@ -32,6 +33,11 @@ func portOf(dir, name string) (int, error) {
 		port, err := strconv.Atoi(strings.TrimSpace(string(text)))
 		if err != nil || port < 1 || port > 65535 {
 			return 0, fmt.Errorf("%s holds %q, which is no port: delete it", file, text)
+		}
+		if l, err := net.Listen("tcp4", loopback(port)); err != nil { //nolint:noctx // binds, does not wait
+			return 0, fmt.Errorf("another program has the port that this engine had: end it, or delete %s for another port: %w", file, err)
+		} else if err := l.Close(); err != nil {
+			return 0, err
 		}
 		return port, nil
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strings"
 )
 
 // Names of the engines, as one asks for them.
@@ -78,7 +79,7 @@ func askBroker(ctx context.Context, socket, name string) (string, error) {
 		return "", fmt.Errorf("asking for %s at %s: %w", name, socket, err)
 	}
 	if resp.StatusCode != http.StatusOK {
-		return "", errors.New(string(body))
+		return "", errors.New(strings.TrimSpace(string(body)))
 	}
 	return string(body), nil
 }

@@ -1,3 +1,5 @@
+//go:build linux
+
 package engines
 
 import (
@@ -25,7 +27,7 @@ func deadline(t *testing.T) context.Context {
 	return ctx
 }
 
-func TestPostgreSQL_keeps_what_was_committed_through_a_kill(t *testing.T) {
+func TestPostgreSQLKeepsWhatWasCommittedThroughAKill(t *testing.T) {
 	t.Parallel()
 	ctx := deadline(t)
 	p, err := StartPostgreSQL(ctx, t.TempDir(), PostgreSQLOptions{})
@@ -84,7 +86,7 @@ func refuses(t *testing.T, addr string) {
 	}
 }
 
-func TestNATS_keeps_a_stream_while_each_server_is_killed_in_turn(t *testing.T) {
+func TestNATSKeepsAStreamWhileEachServerIsKilledInTurn(t *testing.T) {
 	t.Parallel()
 	ctx := deadline(t)
 	n, err := StartNATS(ctx, t.TempDir(), NATSOptions{})
@@ -124,7 +126,7 @@ func TestNATS_keeps_a_stream_while_each_server_is_killed_in_turn(t *testing.T) {
 }
 
 // Both servers listen on the same fixed ports, each in its own namespace.
-func TestMilvus_is_one_of_two_on_this_machine_and_keeps_its_data_through_a_kill(t *testing.T) {
+func TestMilvusIsOneOfTwoOnThisMachineAndKeepsItsDataThroughAKill(t *testing.T) {
 	t.Parallel()
 	ctx := deadline(t)
 	first, err := StartMilvus(ctx, t.TempDir(), MilvusOptions{})
@@ -181,7 +183,7 @@ func call(ctx context.Context, t *testing.T, addr, path, body string) string {
 	return string(answer)
 }
 
-func TestMilvusLite_starts_again_on_the_same_address_after_a_kill(t *testing.T) {
+func TestMilvusLiteStartsAgainOnTheSameAddressAfterAKill(t *testing.T) {
 	t.Parallel()
 	ctx := deadline(t)
 	m, err := StartMilvusLite(ctx, t.TempDir(), MilvusLiteOptions{})
@@ -203,7 +205,7 @@ func TestMilvusLite_starts_again_on_the_same_address_after_a_kill(t *testing.T) 
 	conn.Close()
 }
 
-func TestForTest_gives_each_test_a_database_of_its_own(t *testing.T) {
+func TestForTestGivesEachTestADatabaseOfItsOwn(t *testing.T) {
 	t.Parallel()
 	ctx := deadline(t)
 	for range 2 {
@@ -213,7 +215,7 @@ func TestForTest_gives_each_test_a_database_of_its_own(t *testing.T) {
 	}
 }
 
-func TestBroker_gives_all_who_ask_the_same_engine(t *testing.T) {
+func TestBrokerGivesAllWhoAskTheSameEngine(t *testing.T) {
 	t.Parallel()
 	ctx := deadline(t)
 	set, err := NewSet()
@@ -276,7 +278,7 @@ func orphanIfAsked() {
 	select {}
 }
 
-func TestEngines_die_with_their_parent_and_leave_nothing(t *testing.T) {
+func TestEnginesDieWithTheirParentAndLeaveNothing(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "engines")
 	cmd := exec.CommandContext(deadline(t), "/proc/self/exe")

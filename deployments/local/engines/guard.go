@@ -42,9 +42,10 @@ func RunChildIfAsked() {
 // guard is the process between an engine and who uses it: it ends the engine, and all that the engine started, when
 // it is told to or when its parent is gone.
 type guard struct {
-	in   *bufio.Reader
-	out  *json.Encoder
-	spec spec
+	in     *bufio.Reader
+	out    *json.Encoder
+	spec   spec
+	engine *os.Process
 }
 
 func (g *guard) run() error {
@@ -101,16 +102,16 @@ func (g *guard) runProgram(words <-chan string) error {
 		select {
 		case err := <-ready:
 			if err != nil {
-				killAll()
+				killAll(g.engine)
 				return err
 			}
 			if err := g.out.Encode(report{Ready: true}); err != nil {
-				killAll()
+				killAll(g.engine)
 				return err
 			}
 			ready = nil
 		case state := <-exited:
-			killAll()
+			killAll(g.engine)
 			return fmt.Errorf("it ended by itself: %s", state)
 		case word := <-words:
 			g.end(word, exited)
@@ -133,7 +134,7 @@ func (g *guard) start() (<-chan string, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("starting %s: %w", g.spec.Args[0], err)
 	}
-	engine = cmd.Process
+	g.engine = cmd.Process
 	exited := make(chan string, 1)
 	go func() {
 		_ = cmd.Wait()
@@ -145,7 +146,7 @@ func (g *guard) start() (<-chan string, error) {
 // end ends the engine by the parent's word, or because there is no parent any more.
 func (g *guard) end(word string, exited <-chan string) {
 	if word != wordKill && g.spec.StopSignal != 0 {
-		if engine.Signal(g.spec.StopSignal) == nil {
+		if g.engine.Signal(g.spec.StopSignal) == nil {
 			timer := time.NewTimer(stopTimeout)
 			select {
 			case <-exited:
@@ -154,7 +155,7 @@ func (g *guard) end(word string, exited <-chan string) {
 			timer.Stop()
 		}
 	}
-	killAll()
+	killAll(g.engine)
 	if word == "" {
 		g.removeIfOrphaned()
 	}
@@ -166,9 +167,6 @@ func (g *guard) removeIfOrphaned() {
 		_ = os.Remove(filepath.Dir(dir)) // by the last of several engines, if they had it to themselves
 	}
 }
-
-// engine is the program that this process guards, if it is a guard.
-var engine *os.Process
 
 // wait waits until the program serves.
 func (r readiness) wait(ctx context.Context) error {

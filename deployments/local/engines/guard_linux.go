@@ -58,10 +58,8 @@ func adoptOrphans() error {
 }
 
 // killAll kills the engine and everything that it started, and returns when nothing of it is left.
-func killAll() {
-	if engine != nil {
-		_ = engine.Kill() // it may have ended
-	}
+func killAll(engine *os.Process) {
+	_ = engine.Kill() // it may have ended
 	for {
 		// A process has a parent at every moment, so each round finds the children of those that died in the last.
 		for _, pid := range children() {
@@ -107,10 +105,10 @@ func children() []int {
 // name and a lock on it.
 func furnishNamespace() error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
-		return fmt.Errorf("making the mount namespace private: %w", err)
+		return fmt.Errorf("making the mount namespace private: %w (%s)", err, wayOut)
 	}
 	if err := unix.Mount("tmpfs", "/run", "tmpfs", 0, "size=1m"); err != nil {
-		return fmt.Errorf("mounting an empty /run: %w", err)
+		return fmt.Errorf("mounting an empty /run: %w (%s)", err, wayOut)
 	}
 	sock, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -123,7 +121,7 @@ func furnishNamespace() error {
 	}
 	req.SetUint16(unix.IFF_UP | unix.IFF_RUNNING)
 	if err := unix.IoctlIfreq(sock, unix.SIOCSIFFLAGS, req); err != nil {
-		return fmt.Errorf("bringing loopback up: %w", err)
+		return fmt.Errorf("bringing loopback up: %w (%s)", err, wayOut)
 	}
 	return nil
 }

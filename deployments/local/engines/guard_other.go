@@ -4,6 +4,7 @@ package engines
 
 import (
 	"errors"
+	"os"
 	"syscall"
 )
 
@@ -19,10 +20,6 @@ func diesWithThread() *syscall.SysProcAttr { return nil }
 func adoptOrphans() error     { return errNotLinux }
 func furnishNamespace() error { return errNotLinux }
 
-func killAll() {
-	if engine != nil {
-		_ = engine.Kill()
-	}
-}
+func killAll(engine *os.Process) { _ = engine.Kill() }
 
 func clonesNamespaces(*syscall.SysProcAttr) bool { return false }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"os"
 	"os/exec"
@@ -82,6 +83,9 @@ const ownEnd = stopTimeout + 10*time.Second
 // launchChild starts a guard with these attributes for the engine, and returns when the engine serves. The listener,
 // if any, is the guard's from then on; the caller closes its own.
 func launchChild(ctx context.Context, s spec, attr *syscall.SysProcAttr, listener *net.TCPListener) (*child, error) {
+	if _, guarded := os.LookupEnv(guardMarker); guarded {
+		return nil, errNoGuard
+	}
 	exe, err := executable()
 	if err != nil {
 		return nil, err
@@ -117,7 +121,7 @@ func launchChild(ctx context.Context, s spec, attr *syscall.SysProcAttr, listene
 	reports := make(chan report, 1)
 	go func() {
 		defer close(c.done)
-		watch(out, reports)
+		watch(out, reports, s.Log)
 		_ = cmd.Wait() // how the guard ended is of no interest: what it had to say is read
 	}()
 	if _, err := words.Write(append(order, '\n')); err != nil {
@@ -134,27 +138,29 @@ func launchChild(ctx context.Context, s spec, attr *syscall.SysProcAttr, listene
 	}
 }
 
-// watch sends the guard's first report on, and reads until the guard ends.
-func watch(out io.Reader, reports chan<- report) {
-	lines := bufio.NewScanner(out)
-	first := report{Fault: "its guard ended without a word: call engines.RunChildIfAsked first in main or TestMain"}
-	for sent := false; ; {
-		more := lines.Scan()
-		if more {
-			var r report
-			if json.Unmarshal(lines.Bytes(), &r) != nil {
-				continue
-			}
-			first = r
+// errNoGuard says that the program that was started as a guard went on as if it were not.
+var errNoGuard = errors.New("this program is no guard of an engine: call engines.RunChildIfAsked first in main or TestMain")
+
+// watch sends the guard's first report on, and reads until the guard ends. Of an engine that ends by itself after its
+// start nobody else may tell: who uses it sees only that its connections are refused.
+func watch(out io.Reader, reports chan<- report, log string) {
+	started := false
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		var r report
+		if json.Unmarshal(lines.Bytes(), &r) != nil {
+			continue // a program that is no guard prints what it likes
 		}
-		if !sent {
-			reports <- first
-			sent = true
+		if started {
+			slog.Error("engine ended", "fault", r.Fault, "log", log)
+			continue
 		}
-		if !more {
-			return
-		}
+		started = true
+		reports <- r
 	}
+	if !started {
+		reports <- report{Fault: errNoGuard.Error()}
+	}
+	_, _ = io.Copy(io.Discard, out) // a line too long for the scanner must not hold the program up
 }
 
 // end says the word to the guard and waits for its end.

