@@ -19,6 +19,8 @@ type Options struct {
 	Reopen func(t *testing.T, x index.Index) index.Index
 	// DenseOnly skips what needs the lexical leg: for engines that have none.
 	DenseOnly bool
+	// Piecemeal says that the rows of a call become visible one after another: for engines whose server cannot do better.
+	Piecemeal bool
 	// Rows is how many rows the test of selective filters writes; 0 means 5,000.
 	Rows int
 	// Tolerance is how far a score may be from the exact one; 0 means 1e-5.

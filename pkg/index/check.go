@@ -1,0 +1,154 @@
+package index
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"strconv"
+
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// Bounds that every engine holds its rows and queries to.
+const (
+	MaxLimit         = 10_000     // Query.Limit
+	MaxDimensions    = 16_384     // Space.Dimensions
+	MaxKeyBytes      = 512        // Row.Key
+	MaxNameBytes     = 4 << 10    // Row.DatasourceID and Row.CustomID
+	MaxMetadataBytes = 64<<10 - 1 // Row.Metadata as JSON
+)
+
+// unitTolerance is how far a vector's length may be from one: what half-precision arithmetic leaves.
+const unitTolerance = 0.02
+
+// CheckRow reports what of a row's key, texts and vector no engine takes, as an ErrInvalid.
+func CheckRow(r *Row, dimensions int) error {
+	if !validKey(r.Key) {
+		return fmt.Errorf("%w: the key %.80q is empty, too long, or has characters outside [A-Za-z0-9_.:-]", ErrInvalid, r.Key)
+	}
+	for _, f := range []struct {
+		name, value string
+		limit       int
+	}{
+		{"text", r.Text, domain.MaxChunkBytes}, {"context", r.Context, domain.MaxChunkBytes},
+		{"heading", r.Heading, domain.MaxChunkBytes}, {"datasource id", r.DatasourceID, MaxNameBytes},
+		{"custom id", r.CustomID, MaxNameBytes},
+	} {
+		if len(f.value) > f.limit {
+			return fmt.Errorf("%w: the %s has %d bytes, more than %d", ErrInvalid, f.name, len(f.value), f.limit)
+		}
+	}
+	return checkVector(r.Vector, dimensions)
+}
+
+func validKey(key string) bool {
+	if key == "" || len(key) > MaxKeyBytes {
+		return false
+	}
+	for i := range len(key) {
+		switch c := key[i]; {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '_', c == '.', c == ':', c == '-':
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// checkVector reports what is wrong with a row's vector. A zero vector is right: the model knew nothing of the text.
+func checkVector(v []float32, dimensions int) error {
+	if len(v) != dimensions {
+		return fmt.Errorf("%w: the vector has %d dimensions, the space has %d", ErrInvalid, len(v), dimensions)
+	}
+	n := norm(v)
+	if math.IsNaN(n) || math.IsInf(n, 0) {
+		return fmt.Errorf("%w: the vector has a component that is not a finite number", ErrInvalid)
+	}
+	if n != 0 && math.Abs(n-1) > unitTolerance {
+		return fmt.Errorf("%w: the vector has length %.3f, not 1", ErrInvalid, n)
+	}
+	return nil
+}
+
+// Unit returns a query's vector at length one, a zero vector as it is, or ErrInvalid when it cannot be compared with the
+// vectors of a space.
+func Unit(v []float32, dimensions int) ([]float32, error) {
+	if len(v) != dimensions {
+		return nil, fmt.Errorf("%w: the query's vector has %d dimensions, the space has %d", ErrInvalid, len(v), dimensions)
+	}
+	n := norm(v)
+	if math.IsNaN(n) || math.IsInf(n, 0) {
+		return nil, fmt.Errorf("%w: the query's vector has a component that is not a finite number", ErrInvalid)
+	}
+	out := slices.Clone(v)
+	if n == 0 {
+		return out, nil
+	}
+	for i, x := range v {
+		out[i] = float32(float64(x) / n)
+	}
+	return out, nil
+}
+
+func norm(v []float32) float64 {
+	var sum float64
+	for _, x := range v {
+		sum += float64(x) * float64(x)
+	}
+	return math.Sqrt(sum)
+}
+
+// Scalar returns what identifies a metadata value that can be filtered: a string, number or boolean. Values of different
+// kinds never share an identity, and a number is the same whatever type holds it. It reports false for anything else.
+func Scalar(v any) (string, bool) {
+	switch x := v.(type) {
+	case string:
+		return "s" + x, true
+	case bool:
+		return "b" + strconv.FormatBool(x), true
+	case json.Number:
+		f, err := x.Float64()
+		return number(f), err == nil
+	}
+	switch x := reflect.ValueOf(v); {
+	case !x.IsValid():
+		return "", false
+	case x.CanInt():
+		return number(float64(x.Int())), true
+	case x.CanUint():
+		return number(float64(x.Uint())), true
+	case x.CanFloat():
+		return number(x.Float()), !math.IsNaN(x.Float())
+	}
+	return "", false
+}
+
+func number(f float64) string {
+	if f == 0 {
+		f = 0 // negative zero is zero
+	}
+	return "n" + strconv.FormatFloat(f, 'g', -1, 64)
+}
+
+// Alternatives returns the identities (see Scalar) that a metadata filter asks for: of its value, or of any of a list of
+// values. It fails with ErrInvalid when the filter holds anything else.
+func Alternatives(key string, value any) ([]string, error) {
+	if v, ok := Scalar(value); ok {
+		return []string{v}, nil
+	}
+	list := reflect.ValueOf(value)
+	if !list.IsValid() || list.Kind() != reflect.Slice {
+		return nil, fmt.Errorf("%w: the filter %q is neither a string, number or boolean nor a list of them", ErrInvalid, key)
+	}
+	out := make([]string, 0, list.Len())
+	for i := range list.Len() {
+		v, ok := Scalar(list.Index(i).Interface())
+		if !ok {
+			return nil, fmt.Errorf("%w: item %d of the filter %q is not a string, number or boolean", ErrInvalid, i, key)
+		}
+		out = append(out, v)
+	}
+	return out, nil
+}

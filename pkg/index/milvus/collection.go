@@ -1,0 +1,301 @@
+package milvus
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/milvus-io/milvus-proto/go-api/v2/milvuspb"
+	"github.com/milvus-io/milvus-sdk-go/v2/client"
+	"github.com/milvus-io/milvus-sdk-go/v2/entity"
+
+	"github.com/sluice/sluice/pkg/index"
+)
+
+// collection is one that is there, indexed and loaded.
+type collection struct {
+	name       string
+	model      string
+	dimensions int              // of the space; the dense field may have more
+	sparse     bool             // it has sparse vectors
+	dense      entity.IndexType // of the dense field: decides how it is searched
+}
+
+// collections remembers which collections are open. Opening one is done once at a time; other processes may do the same
+// at the same moment, so every step of it can be done twice.
+type collections struct {
+	mu      sync.Mutex
+	open    map[string]*collection
+	opening map[string]chan struct{}
+}
+
+// lock lets one caller at a time open the collection of a name.
+func (c *collections) lock(ctx context.Context, name string) (unlock func(), err error) {
+	c.mu.Lock()
+	if c.opening == nil {
+		c.opening, c.open = make(map[string]chan struct{}), make(map[string]*collection)
+	}
+	turn, ok := c.opening[name]
+	if !ok {
+		turn = make(chan struct{}, 1)
+		c.opening[name] = turn
+	}
+	c.mu.Unlock()
+	select {
+	case turn <- struct{}{}:
+		return func() { <-turn }, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+func (c *collections) get(name string) *collection {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.open[name]
+}
+
+func (c *collections) put(col *collection) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.open[col.name] = col
+}
+
+// forget drops what is remembered of a collection, unless it has been opened anew.
+func (c *collections) forget(col *collection) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.open[col.name] == col {
+		delete(c.open, col.name)
+	}
+}
+
+// errNone says that a collection does not exist; it does not leave the package.
+var errNone = &serverError{method: "DescribeCollection", code: codeNotFound, reason: "the collection does not exist"}
+
+// use runs f on a space's collection. When that turns out to be dropped or released it is opened again, once; f then
+// runs again. Without create, a collection that does not exist yields an error for which missing is true.
+func (x *Index) use(ctx context.Context, s index.Space, create bool, f func(*collection) error) error {
+	if s.Dimensions < 0 || s.Dimensions > index.MaxDimensions {
+		return fmt.Errorf("%w: vectors of %d dimensions; 0 to %d are possible", index.ErrInvalid, s.Dimensions, index.MaxDimensions)
+	}
+	var plan func(sparse bool) *entity.Schema
+	name := collectionName(x.opts.Prefix, s)
+	if create {
+		plan = func(sparse bool) *entity.Schema { return schema(name, s, sparse) }
+	}
+	return x.useName(ctx, name, plan, f)
+}
+
+// useName is use for a collection's name; plan is nil when it must not be created.
+func (x *Index) useName(ctx context.Context, name string, plan func(sparse bool) *entity.Schema, f func(*collection) error) error {
+	for again := false; ; again = true {
+		col, err := x.collection(ctx, name, plan)
+		if err != nil {
+			return err
+		}
+		if err = f(col); err == nil || again || !missing(err) && !unloaded(err) {
+			return err
+		}
+		x.collections.forget(col)
+	}
+}
+
+// collection opens a collection.
+func (x *Index) collection(ctx context.Context, name string, plan func(sparse bool) *entity.Schema) (*collection, error) {
+	if col := x.collections.get(name); col != nil {
+		return col, nil
+	}
+	unlock, err := x.collections.lock(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	if col := x.collections.get(name); col != nil {
+		return col, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, x.opts.LoadTimeout)
+	defer cancel()
+	described, err := x.describe(ctx, name)
+	if missing(err) && plan != nil {
+		described, err = x.create(ctx, name, plan)
+	}
+	if err != nil {
+		return nil, err
+	}
+	about, err := checkSchema(described.Schema)
+	if err != nil {
+		return nil, err
+	}
+	col := &collection{name: name, model: about.Model, dimensions: about.Dimensions, sparse: hasSparse(described.Schema)}
+	if col.dense, err = x.indexDense(ctx, name); err != nil {
+		return nil, err
+	}
+	if col.sparse {
+		if err := x.indexSparse(ctx, name); err != nil {
+			return nil, err
+		}
+	}
+	if err := x.load(ctx, name); err != nil {
+		return nil, err
+	}
+	x.collections.put(col)
+	return col, nil
+}
+
+func (x *Index) describe(ctx context.Context, name string) (out *entity.Collection, err error) {
+	err = x.call(ctx, fmt.Sprintf("describing collection %q", name), func(ctx context.Context, srv *server) (err error) {
+		out, err = srv.DescribeCollection(ctx, name)
+		return err
+	})
+	return out, err
+}
+
+// create makes a collection and describes it. Another process may have made it first.
+func (x *Index) create(ctx context.Context, name string, plan func(sparse bool) *entity.Schema) (*entity.Collection, error) {
+	failed := x.call(ctx, fmt.Sprintf("creating collection %q", name), func(ctx context.Context, srv *server) error {
+		return srv.CreateCollection(ctx, plan(srv.sparse), x.opts.Shards,
+			client.WithConsistencyLevel(entity.ClStrong), client.WithPartitionNum(x.opts.Partitions))
+	})
+	described, err := x.describe(ctx, name)
+	if missing(err) && failed != nil {
+		return nil, failed
+	}
+	return described, err
+}
+
+// HNSW's parameters: neighbours of a node, and candidates looked at when one is added.
+const (
+	hnswNeighbours   = 16
+	hnswConstruction = 200
+)
+
+// indexDense sees to it that the dense field has an index and tells its type: HNSW where the server has it, else what
+// the server itself thinks best. One that an operator has built instead stays.
+func (x *Index) indexDense(ctx context.Context, name string) (entity.IndexType, error) {
+	kind, err := x.indexType(ctx, name, fieldDense)
+	if err != nil || kind != "" {
+		return kind, err
+	}
+	hnsw, err := entity.NewIndexHNSW(entity.IP, hnswNeighbours, hnswConstruction)
+	if err != nil {
+		return "", fmt.Errorf("describing the dense index: %w", err)
+	}
+	err = x.createIndex(ctx, name, fieldDense, hnsw)
+	if refused(err) {
+		auto, autoErr := entity.NewIndexAUTOINDEX(entity.IP)
+		if autoErr != nil {
+			return "", fmt.Errorf("describing the dense index: %w", autoErr)
+		}
+		err = x.createIndex(ctx, name, fieldDense, auto)
+	}
+	if err != nil {
+		return "", err
+	}
+	return x.indexType(ctx, name, fieldDense)
+}
+
+func (x *Index) indexSparse(ctx context.Context, name string) error {
+	kind, err := x.indexType(ctx, name, fieldSparse)
+	if err != nil || kind != "" {
+		return err
+	}
+	inverted, err := entity.NewIndexSparseInverted(entity.IP, 0)
+	if err != nil {
+		return fmt.Errorf("describing the sparse index: %w", err)
+	}
+	return x.createIndex(ctx, name, fieldSparse, inverted)
+}
+
+// createIndex asks for an index and does not wait for it: the collection is empty, or somebody else has filled it and
+// asked before.
+func (x *Index) createIndex(ctx context.Context, name, field string, idx entity.Index) error {
+	return x.call(ctx, fmt.Sprintf("creating the index of field %q of collection %q", field, name), func(ctx context.Context, srv *server) error {
+		return srv.CreateIndex(ctx, name, field, idx, true)
+	})
+}
+
+// indexType tells the type of a field's index, "" when it has none.
+func (x *Index) indexType(ctx context.Context, name, field string) (kind entity.IndexType, err error) {
+	err = x.call(ctx, fmt.Sprintf("describing the index of field %q of collection %q", field, name), func(ctx context.Context, srv *server) error {
+		found, err := srv.DescribeIndex(ctx, name, field)
+		if refused(err) && !missing(err) {
+			return nil // servers also say so that there is none
+		}
+		for _, i := range found {
+			kind = i.IndexType()
+		}
+		return err
+	})
+	return kind, err
+}
+
+// loadGap is the time between questions whether a collection is loaded.
+const loadGap = 50 * time.Millisecond
+
+// load loads a collection and waits until it is.
+func (x *Index) load(ctx context.Context, name string) error {
+	doing := fmt.Sprintf("loading collection %q", name)
+	var replicas []client.LoadCollectionOption
+	if x.opts.Replicas > 1 {
+		replicas = append(replicas, client.WithReplicaNumber(x.opts.Replicas))
+	}
+	state := func() (state entity.LoadState, err error) {
+		err = x.call(ctx, doing, func(ctx context.Context, srv *server) error {
+			state, err = srv.GetLoadState(ctx, name, nil)
+			return err
+		})
+		return state, err
+	}
+	// Loading what is loaded with another number of replicas is refused, so it is asked first.
+	if s, err := state(); err != nil || s == entity.LoadStateLoaded {
+		return err
+	}
+	err := x.call(ctx, doing, func(ctx context.Context, srv *server) error {
+		return srv.LoadCollection(ctx, name, true, replicas...)
+	})
+	if err != nil {
+		return err
+	}
+	tick := time.NewTicker(loadGap)
+	defer tick.Stop()
+	for {
+		if s, err := state(); err != nil || s == entity.LoadStateLoaded {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%s: %w", doing, context.Cause(ctx))
+		case <-tick.C:
+		}
+	}
+}
+
+// ours lists the names of the collections of every space.
+func (x *Index) ours(ctx context.Context) ([]string, error) {
+	pattern, err := regexp.Compile(`^` + x.opts.Prefix + `_v(\d{1,9})_d\d+_`)
+	if err != nil {
+		return nil, fmt.Errorf("matching names of collections: %w", err)
+	}
+	var out []string
+	err = x.call(ctx, "listing collections", func(ctx context.Context, srv *server) error {
+		out = nil
+		// Not the SDK's own listing, which goes by numbers that Milvus Lite does not give.
+		all, err := srv.service.ShowCollections(ctx, &milvuspb.ShowCollectionsRequest{})
+		for _, name := range all.GetCollectionNames() {
+			m := pattern.FindStringSubmatch(name)
+			if m == nil {
+				continue
+			}
+			if m[1] != strconv.Itoa(schemaVersion) {
+				return fmt.Errorf("%w: %q has schema %s, this version has %d", ErrSchema, name, m[1], schemaVersion)
+			}
+			out = append(out, name)
+		}
+		return err
+	})
+	return out, err
+}

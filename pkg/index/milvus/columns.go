@@ -1,0 +1,177 @@
+package milvus
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/milvus-io/milvus-sdk-go/v2/client"
+	"github.com/milvus-io/milvus-sdk-go/v2/entity"
+
+	"github.com/sluice/sluice/pkg/analysis"
+	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/index"
+)
+
+// columns lays rows out as the server takes them.
+func columns(s index.Space, rows []*prepared, sparse bool) ([]entity.Column, error) {
+	text := func(name string, f func(*prepared) string) entity.Column {
+		return entity.NewColumnVarChar(name, each(rows, f))
+	}
+	number := func(name string, f func(*prepared) int64) entity.Column {
+		return entity.NewColumnInt64(name, each(rows, f))
+	}
+	out := []entity.Column{
+		text(fieldID, func(p *prepared) string { return p.id }),
+		text(fieldDatastore, func(*prepared) string { return s.DatastoreID }),
+		text(fieldDatasource, func(p *prepared) string { return p.row.DatasourceID }),
+		number(fieldGeneration, func(p *prepared) int64 { return int64(p.row.Generation) }),
+		number(fieldOrdinal, func(p *prepared) int64 { return int64(p.row.Ordinal) }),
+		number(fieldBucket, func(p *prepared) int64 { return bucket(p.id) }),
+		number(fieldPage, func(p *prepared) int64 { return int64(p.row.Page) }),
+		number(fieldOffset, func(p *prepared) int64 { return int64(p.row.Offset) }),
+		text(fieldCustomID, func(p *prepared) string { return p.row.CustomID }),
+		text(fieldHeading, func(p *prepared) string { return p.row.Heading }),
+		text(fieldContext, func(p *prepared) string { return p.row.Context }),
+		text(fieldText, func(p *prepared) string { return p.row.Text }),
+		entity.NewColumnJSONBytes(fieldMetadata, each(rows, func(p *prepared) []byte { return p.metadata })),
+		entity.NewColumnInt64Array(fieldFacets, each(rows, func(p *prepared) []int64 { return p.facets })),
+		text(fieldLanguage, func(p *prepared) string { return string(p.language) }),
+		number(fieldLength, func(p *prepared) int64 { return p.length }),
+		number(fieldDigest, func(p *prepared) int64 { return p.digest }),
+		entity.NewColumnFloatVector(fieldDense, denseDimensions(s), each(rows, func(p *prepared) []float32 { return p.vector })),
+	}
+	if !sparse {
+		return out, nil
+	}
+	vectors := make([]entity.SparseEmbedding, len(rows))
+	for i, p := range rows {
+		var err error
+		if vectors[i], err = p.terms.stored(); err != nil {
+			return nil, fmt.Errorf("laying out the terms of row %q: %w", p.id, err)
+		}
+	}
+	return append(out, entity.NewColumnSparseVectors(fieldSparse, vectors)), nil
+}
+
+func each[T any](rows []*prepared, f func(*prepared) T) []T {
+	out := make([]T, len(rows))
+	for i, p := range rows {
+		out[i] = f(p)
+	}
+	return out
+}
+
+// table reads the columns of an answer; its first fault is kept, so that it is looked at once.
+type table struct {
+	set client.ResultSet
+	err error
+}
+
+func (t *table) texts(name string) []string {
+	if c, ok := t.set.GetColumn(name).(*entity.ColumnVarChar); ok {
+		return c.Data()
+	}
+	t.fail(name)
+	return nil
+}
+
+func (t *table) numbers(name string) []int64 {
+	if c, ok := t.set.GetColumn(name).(*entity.ColumnInt64); ok {
+		return c.Data()
+	}
+	t.fail(name)
+	return nil
+}
+
+func (t *table) documents(name string) [][]byte {
+	if c, ok := t.set.GetColumn(name).(*entity.ColumnJSONBytes); ok {
+		return c.Data()
+	}
+	t.fail(name)
+	return nil
+}
+
+func (t *table) vectors(name string) [][]float32 {
+	if c, ok := t.set.GetColumn(name).(*entity.ColumnFloatVector); ok {
+		return c.Data()
+	}
+	t.fail(name)
+	return nil
+}
+
+func (t *table) sparse(name string) []entity.SparseEmbedding {
+	if c, ok := t.set.GetColumn(name).(*entity.ColumnSparseFloatVector); ok {
+		return c.Data()
+	}
+	t.fail(name)
+	return nil
+}
+
+func (t *table) fail(name string) {
+	if t.err == nil {
+		t.err = fmt.Errorf("the server's answer has no column %q of the type asked for", name)
+	}
+}
+
+// rowFields are the fields that make up an index.Row, without its vector.
+var rowFields = []string{fieldID, fieldDatasource, fieldGeneration, fieldOrdinal, fieldPage, fieldOffset, fieldCustomID, fieldHeading, fieldContext, fieldText, fieldMetadata}
+
+// found is a row as it was read.
+type found struct {
+	index.Row
+	id       string
+	language analysis.Language
+	length   int64
+	terms    entity.SparseEmbedding // nil unless asked for
+}
+
+// readRows makes rows of an answer that holds rowFields and, where asked for, the vector and what scoring needs.
+func readRows(set client.ResultSet, dimensions int, vectors bool, scored, sparse bool) ([]found, error) {
+	if set.Len() == 0 {
+		return nil, nil
+	}
+	t := &table{set: set}
+	ids, sources, generations, ordinals := t.texts(fieldID), t.texts(fieldDatasource), t.numbers(fieldGeneration), t.numbers(fieldOrdinal)
+	pages, offsets, customs, headings := t.numbers(fieldPage), t.numbers(fieldOffset), t.texts(fieldCustomID), t.texts(fieldHeading)
+	contexts, texts, metadata := t.texts(fieldContext), t.texts(fieldText), t.documents(fieldMetadata)
+	var dense [][]float32
+	var languages []string
+	var lengths []int64
+	var terms []entity.SparseEmbedding
+	if vectors {
+		dense = t.vectors(fieldDense)
+	}
+	if scored {
+		languages, lengths = t.texts(fieldLanguage), t.numbers(fieldLength)
+	}
+	if sparse {
+		terms = t.sparse(fieldSparse)
+	}
+	if t.err != nil {
+		return nil, t.err
+	}
+	out := make([]found, len(ids))
+	for i := range out {
+		f := found{id: ids[i], Row: index.Row{
+			DatasourceID: sources[i], Generation: uint64(generations[i]), Ordinal: int(ordinals[i]), CustomID: customs[i],
+			Text: texts[i], Context: contexts[i], Heading: headings[i], Page: int(pages[i]), Offset: int(offsets[i]),
+		}}
+		f.Key = domain.ChunkKey(f.DatasourceID, f.Generation, f.Ordinal)
+		if len(metadata[i]) > len("{}") {
+			if err := json.Unmarshal(metadata[i], &f.Metadata); err != nil {
+				return nil, fmt.Errorf("%w: reading the metadata of row %q: %w", index.ErrCorrupt, f.id, err)
+			}
+		}
+		if vectors && dimensions > 0 {
+			f.Vector = dense[i][:dimensions:dimensions]
+		}
+		if scored {
+			f.language, f.length = analysis.Language(languages[i]), lengths[i]
+		}
+		if sparse {
+			f.terms = terms[i]
+		}
+		out[i] = f
+	}
+	return out, nil
+}

@@ -1,0 +1,174 @@
+package milvus
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"regexp"
+	"strconv"
+	"time"
+
+	grpc_retry "github.com/grpc-ecosystem/go-grpc-middleware/retry"
+	"github.com/milvus-io/milvus-proto/go-api/v2/milvuspb"
+	"github.com/milvus-io/milvus-sdk-go/v2/client"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/keepalive"
+
+	"github.com/sluice/sluice/pkg/index"
+)
+
+// Bounds of connecting. Once connected, gRPC keeps the connection and makes it anew with a back-off of its own.
+const (
+	connectTimeout  = 5 * time.Second
+	firstConnectGap = 250 * time.Millisecond // between attempts, doubling
+	maxConnectGap   = 8 * time.Second
+)
+
+// Bounds of repeating a call that failed for the moment.
+const (
+	maxAttempts   = 4
+	firstRetryGap = 100 * time.Millisecond // doubling, give or take a half
+)
+
+// server is a connection and what was learned about its other end.
+type server struct {
+	client.Client
+	service milvuspb.MilvusServiceClient // for what the SDK does not offer, or not rightly
+	version string                       // as the server tells it; "" when it tells none
+	sparse  bool                         // it has sparse vectors
+}
+
+// server returns the connection, and makes it when there is none. While the server cannot be reached only one attempt is
+// made at a time, with growing gaps; calls in between fail at once with the last attempt's error.
+func (x *Index) server(ctx context.Context) (*server, error) {
+	select {
+	case x.connecting <- struct{}{}:
+		defer func() { <-x.connecting }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	if x.srv != nil {
+		return x.srv, nil
+	}
+	if wait := time.Until(x.nextConnect); wait > 0 {
+		return nil, fmt.Errorf("not connecting to %s for another %v: %w", x.opts.Address, wait.Round(time.Millisecond), x.connectErr)
+	}
+	attempt, cancel := context.WithTimeout(ctx, connectTimeout)
+	defer cancel()
+	srv, err := x.connect(attempt)
+	if err != nil {
+		if ctx.Err() == nil { // a caller that gave up says nothing about the server
+			x.connectGap = min(max(2*x.connectGap, firstConnectGap), maxConnectGap)
+			x.nextConnect, x.connectErr = time.Now().Add(x.connectGap), err
+		}
+		return nil, err
+	}
+	if x.ctx.Err() != nil {
+		_ = srv.Close()
+		return nil, index.ErrClosed
+	}
+	x.srv, x.connectGap, x.connectErr = srv, 0, nil
+	x.opts.Log.Info("connected to Milvus", "address", x.opts.Address, "version", srv.version, "lexical_search", srv.sparse)
+	return srv, nil
+}
+
+// connect connects and asks what the server can do.
+func (x *Index) connect(ctx context.Context) (*server, error) {
+	c, err := client.NewClient(ctx, client.Config{
+		Address: x.opts.Address, Username: x.opts.Username, Password: x.opts.Password, APIKey: x.opts.Token, DBName: x.opts.Database,
+		EnableTLSAuth: x.opts.TLS,
+		DialOptions: []grpc.DialOption{
+			grpc.WithChainUnaryInterceptor(checkStatus),
+			grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 15 * time.Second, Timeout: 10 * time.Second}),
+			grpc.WithConnectParams(grpc.ConnectParams{
+				Backoff:           backoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: 3 * time.Second},
+				MinConnectTimeout: connectTimeout,
+			}),
+			grpc.WithDefaultCallOptions(
+				grpc.MaxCallRecvMsgSize(math.MaxInt32),
+				grpc_retry.Disable(), // calls are repeated here, where it is known which of them may be
+			),
+		},
+		RetryRateLimit: &client.RetryRateLimitOption{MaxRetry: 0},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("connecting to %s: %w", x.opts.Address, err)
+	}
+	stub, ok := c.(*client.GrpcClient)
+	if !ok {
+		_ = c.Close()
+		return nil, fmt.Errorf("connecting to %s: the SDK has no connection of type %T", x.opts.Address, c)
+	}
+	srv := &server{Client: c, service: stub.Service}
+	if err := srv.learn(ctx, x.opts.Prefix); err != nil {
+		_ = c.Close()
+		return nil, fmt.Errorf("asking the server at %s what it can do: %w", x.opts.Address, err)
+	}
+	return srv, nil
+}
+
+// learn asks the server for its version and for sparse vectors. Milvus has them since 2.4; an older server accepts the
+// field and aborts when it is loaded, so it must not be tried there. Milvus Lite tells no version, and can be tried.
+func (s *server) learn(ctx context.Context, prefix string) error {
+	version, err := s.GetVersion(ctx)
+	switch {
+	case unimplemented(err):
+		s.sparse, err = s.probeSparse(ctx, prefix)
+		return err
+	case err != nil:
+		return err
+	}
+	s.version = version
+	major, minor, ok := parseVersion(version)
+	s.sparse = ok && (major > 2 || major == 2 && minor >= 4)
+	return nil
+}
+
+var versionPattern = regexp.MustCompile(`^v?(\d{1,4})\.(\d{1,4})`)
+
+// parseVersion reads the first two numbers of a version such as v2.3.5-lite or 2.4.15.
+func parseVersion(v string) (major, minor int, ok bool) {
+	m := versionPattern.FindStringSubmatch(v)
+	if m == nil {
+		return 0, 0, false
+	}
+	major, _ = strconv.Atoi(m[1]) // four digits at most
+	minor, _ = strconv.Atoi(m[2])
+	return major, minor, true
+}
+
+// call makes one call with the deadline of calls, and repeats it a few times while it fails for the moment. So f must be
+// one that may be done twice.
+func (x *Index) call(ctx context.Context, doing string, f func(context.Context, *server) error) error {
+	gap := firstRetryGap
+	for attempt := 1; ; attempt++ {
+		err := x.callOnce(ctx, f)
+		if err == nil {
+			return nil
+		}
+		if ctx.Err() != nil {
+			return fmt.Errorf("%s: %w", doing, context.Cause(ctx))
+		}
+		if attempt == maxAttempts || !transient(err) {
+			return fmt.Errorf("%s: %w", doing, err)
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%s: %w", doing, context.Cause(ctx))
+		case <-time.After(gap/2 + rand.N(gap)):
+		}
+		gap *= 2
+	}
+}
+
+func (x *Index) callOnce(ctx context.Context, f func(context.Context, *server) error) error {
+	srv, err := x.server(ctx)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, x.opts.CallTimeout)
+	defer cancel()
+	return f(ctx, srv)
+}

@@ -1,0 +1,143 @@
+package milvus
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"math"
+	"slices"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/sluice/sluice/pkg/analysis"
+	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/index"
+)
+
+// prepared is a row that has been checked and analysed, ready to be sent.
+type prepared struct {
+	row      *index.Row
+	id       string
+	metadata []byte
+	facets   []int64
+	language analysis.Language
+	terms    weights
+	length   int64
+	vector   []float32 // of the field's dimensions
+	digest   int64
+}
+
+// prepare checks and analyses a row.
+func prepare(s index.Space, r *index.Row, words *analysis.Analyzer) (*prepared, error) {
+	if err := checkRow(s, r); err != nil {
+		return nil, err
+	}
+	p := &prepared{row: r, id: rowID(s.DatastoreID, r.DatasourceID, r.Generation, r.Ordinal), metadata: []byte("{}"), facets: facets(r)}
+	if len(p.facets) > maxFacets {
+		return nil, fmt.Errorf("%w: the metadata has %d fields that can be filtered, more than %d", index.ErrInvalid, len(p.facets), maxFacets)
+	}
+	if len(r.Metadata) > 0 {
+		var err error
+		if p.metadata, err = json.Marshal(r.Metadata); err != nil {
+			return nil, fmt.Errorf("%w: the metadata cannot be stored: %w", index.ErrInvalid, err)
+		}
+		if len(p.metadata) > index.MaxMetadataBytes {
+			return nil, fmt.Errorf("%w: the metadata has %d bytes, more than %d", index.ErrInvalid, len(p.metadata), index.MaxMetadataBytes)
+		}
+	}
+	p.language = analysis.Detect(r.Text)
+	p.terms, p.length = termWeights(r, p.language, words)
+	p.vector = append(slices.Clone(r.Vector), make([]float32, denseDimensions(s)-len(r.Vector))...)
+	p.digest = p.sum()
+	return p, nil
+}
+
+// checkRow reports what of a row this engine does not take.
+func checkRow(s index.Space, r *index.Row) error {
+	if err := index.CheckRow(r, s.Dimensions); err != nil {
+		return err
+	}
+	if !validDatastore(s.DatastoreID) {
+		return fmt.Errorf("%w: the datastore id %.80q is empty, longer than %d bytes, or has characters outside [A-Za-z0-9_.-]", index.ErrInvalid, s.DatastoreID, maxDatastoreBytes)
+	}
+	if !validDatasource(r.DatasourceID) {
+		return fmt.Errorf("%w: the datasource id %.80q is empty, longer than %d bytes, or has characters outside [A-Za-z0-9_.-]", index.ErrInvalid, r.DatasourceID, maxDatasourceBytes)
+	}
+	if r.Generation > math.MaxInt64 {
+		return fmt.Errorf("%w: the generation %d is more than %d", index.ErrInvalid, r.Generation, int64(math.MaxInt64))
+	}
+	if r.Ordinal < 0 || r.Ordinal > math.MaxInt32 {
+		return fmt.Errorf("%w: the ordinal %d is not between 0 and %d", index.ErrInvalid, r.Ordinal, math.MaxInt32)
+	}
+	if want := domain.ChunkKey(r.DatasourceID, r.Generation, r.Ordinal); r.Key != want {
+		return fmt.Errorf("%w: the key %q is not that of its chunk, %q", index.ErrInvalid, r.Key, want)
+	}
+	for _, f := range []struct{ name, value string }{{"text", r.Text}, {"context", r.Context}, {"heading", r.Heading}, {"custom id", r.CustomID}} {
+		if !utf8.ValidString(f.value) {
+			return fmt.Errorf("%w: the %s is not valid UTF-8", index.ErrInvalid, f.name)
+		}
+	}
+	return nil
+}
+
+func validDatastore(id string) bool  { return validID(id, maxDatastoreBytes) }
+func validDatasource(id string) bool { return validID(id, maxDatasourceBytes) }
+
+// validID reports whether an id can be part of a row's primary key: a colon would let two rows share one.
+func validID(id string, limit int) bool {
+	if id == "" || len(id) > limit {
+		return false
+	}
+	for i := range len(id) {
+		switch c := id[i]; {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '_', c == '.', c == '-':
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// rowID is a row's primary key. Numbers are padded, so that keys are in order of generations and ordinals.
+func rowID(datastoreID, datasourceID string, generation uint64, ordinal int) string {
+	return fmt.Sprintf("%s:%s:%019d:%010d", datastoreID, datasourceID, generation, ordinal)
+}
+
+// sum hashes everything that is stored of a row.
+func (p *prepared) sum() int64 {
+	h := sha256.New()
+	var n [8]byte
+	number := func(v uint64) {
+		binary.LittleEndian.PutUint64(n[:], v)
+		_, _ = h.Write(n[:]) // a hash never fails
+	}
+	for _, v := range []string{p.id, p.row.CustomID, p.row.Heading, p.row.Context, p.row.Text, string(p.metadata)} {
+		number(uint64(len(v)))
+		_, _ = h.Write([]byte(v))
+	}
+	number(uint64(p.row.Page))
+	number(uint64(p.row.Offset))
+	for _, v := range p.row.Vector {
+		number(uint64(math.Float32bits(v)))
+	}
+	return int64(binary.LittleEndian.Uint64(h.Sum(nil)))
+}
+
+// bucket spreads rows evenly by chance.
+func bucket(id string) int64 {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(id)) // a hash never fails
+	v := h.Sum64()
+	return int64((v ^ v>>29) * 0x9e3779b97f4a7c15 >> 48 % buckets)
+}
+
+// bytes estimates what a row takes in a message.
+func (p *prepared) bytes() int {
+	const others = 200 // keys, numbers
+	return others + len(p.row.Text) + len(p.row.Context) + len(p.row.Heading) + len(p.row.CustomID) + len(p.metadata) +
+		4*len(p.vector) + 8*len(p.facets) + 8*len(p.terms)
+}
+
+func formatGeneration(g uint64) string { return strconv.FormatUint(min(g, math.MaxInt64), 10) }

@@ -1,0 +1,208 @@
+package milvus
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/milvus-io/milvus-sdk-go/v2/client"
+
+	"github.com/sluice/sluice/pkg/index"
+)
+
+// listedKeys is how many rows one page of a listing without texts has; servers give at most 16,384.
+const listedKeys = 8192
+
+// pages reads what matches an expression in order of primary keys, page by page. A server counts copies of a row into a page
+// before it drops them, so a short page is not yet the last one: only an empty one is. read is called for each page that is
+// not empty and returns the last primary key on it; size is asked before each page, and 0 ends the reading.
+func (x *Index) pages(ctx context.Context, col *collection, expr string, fields []string, size func() int, read func(client.ResultSet) (last string, err error)) error {
+	last := ""
+	for size() > 0 {
+		where := expr
+		if last != "" {
+			where += " && " + fieldID + " > " + quote(last)
+		}
+		var set client.ResultSet
+		err := x.call(ctx, "reading a page of rows", func(ctx context.Context, srv *server) (err error) {
+			set, err = srv.Query(ctx, col.name, nil, where, fields, strong, client.WithLimit(int64(size())))
+			return err
+		})
+		if err != nil || set.Len() == 0 {
+			return err
+		}
+		if last, err = read(set); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Rows implements index.Index.
+func (x *Index) Rows(ctx context.Context, s index.Space, datasourceID string, generationNumber uint64, fromOrdinal, limit int) ([]index.Row, error) {
+	if limit < 0 {
+		return nil, fmt.Errorf("%w: the limit %d is negative", index.ErrInvalid, limit)
+	}
+	ctx, done, err := x.begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if limit == 0 || !validDatastore(s.DatastoreID) || !validDatasource(datasourceID) {
+		return nil, done(nil)
+	}
+	var out []index.Row
+	err = x.use(ctx, s, false, func(col *collection) error {
+		out = nil
+		expr := generation{s.DatastoreID, datasourceID, generationNumber}.expr() + " && " + fieldOrdinal + " >= " + strconv.Itoa(max(fromOrdinal, 0))
+		fields := append([]string{fieldDense}, rowFields...)
+		return x.pages(ctx, col, expr, fields, func() int { return min(fetchRows, limit-len(out)) }, func(set client.ResultSet) (string, error) {
+			rows, err := readRows(set, col.dimensions, true, false, false)
+			if err != nil {
+				return "", err
+			}
+			rows = once(rows)
+			for _, r := range rows {
+				out = append(out, r.Row)
+			}
+			return rows[len(rows)-1].id, nil
+		})
+	})
+	if err != nil && !missing(err) {
+		return nil, done(fmt.Errorf("reading rows of datasource %q: %w", datasourceID, err))
+	}
+	return out, done(nil)
+}
+
+// Stored implements index.Index. It reads the primary keys of the whole space page by page, and keeps none of them.
+func (x *Index) Stored(ctx context.Context, s index.Space, f func(index.Stored) error) error {
+	ctx, done, err := x.begin(ctx)
+	if err != nil {
+		return err
+	}
+	if !validDatastore(s.DatastoreID) {
+		return done(nil)
+	}
+	run := run{f: f}
+	err = x.use(ctx, s, false, func(col *collection) error {
+		// When the collection had to be opened again, the listing goes on where it was.
+		expr := equals(fieldDatastore, s.DatastoreID)
+		if run.last != "" {
+			expr += " && " + fieldID + " > " + quote(run.last)
+		}
+		return x.pages(ctx, col, expr, runFields, func() int { return listedKeys }, run.page)
+	})
+	if err != nil && !missing(err) {
+		return done(fmt.Errorf("listing rows of datastore %q: %w", s.DatastoreID, err))
+	}
+	return done(run.end())
+}
+
+// Count implements index.Index. It lists primary keys instead of letting the server count, which counts copies of a row.
+func (x *Index) Count(ctx context.Context, s index.Space, datasourceID string, number uint64) (int64, error) {
+	ctx, done, err := x.begin(ctx)
+	if err != nil {
+		return 0, err
+	}
+	if !validDatastore(s.DatastoreID) || !validDatasource(datasourceID) || number > math.MaxInt64 {
+		return 0, done(nil)
+	}
+	var rows int64
+	err = x.use(ctx, s, false, func(col *collection) error {
+		rows = 0
+		run := run{f: func(st index.Stored) error {
+			rows += st.Rows
+			return nil
+		}}
+		expr := generation{s.DatastoreID, datasourceID, number}.expr()
+		err := x.pages(ctx, col, expr, runFields, func() int { return listedKeys }, run.page)
+		if err != nil {
+			return err
+		}
+		return run.end()
+	})
+	if err != nil && !missing(err) {
+		return 0, done(fmt.Errorf("counting rows of datasource %q: %w", datasourceID, err))
+	}
+	return rows, done(nil)
+}
+
+// Spaces implements index.Index.
+func (x *Index) Spaces(ctx context.Context, datastoreID string) ([]index.Space, error) {
+	ctx, done, err := x.begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if !validDatastore(datastoreID) {
+		return nil, done(nil)
+	}
+	names, err := x.ours(ctx)
+	if err != nil {
+		return nil, done(fmt.Errorf("finding the spaces of datastore %q: %w", datastoreID, err))
+	}
+	var out []index.Space
+	for _, name := range names {
+		err := x.useName(ctx, name, nil, func(col *collection) error {
+			return x.call(ctx, "looking for a row", func(ctx context.Context, srv *server) error {
+				set, err := srv.Query(ctx, col.name, nil, equals(fieldDatastore, datastoreID), []string{fieldID}, strong, client.WithLimit(1))
+				if err == nil && set.Len() > 0 {
+					out = append(out, index.Space{DatastoreID: datastoreID, Model: col.model, Dimensions: col.dimensions})
+				}
+				return err
+			})
+		})
+		if err != nil && !missing(err) {
+			return nil, done(fmt.Errorf("finding the spaces of datastore %q: %w", datastoreID, err))
+		}
+	}
+	return out, done(nil)
+}
+
+// runFields are the fields that a run reads.
+var runFields = []string{fieldID, fieldDatasource, fieldGeneration}
+
+// run counts rows of the same generation that follow one another: primary keys are in order of them.
+type run struct {
+	f    func(index.Stored) error
+	last string // the last primary key counted
+	now  index.Stored
+}
+
+func (r *run) page(set client.ResultSet) (string, error) {
+	t := &table{set: set}
+	ids, sources, generations := t.texts(fieldID), t.texts(fieldDatasource), t.numbers(fieldGeneration)
+	if t.err != nil {
+		return "", t.err
+	}
+	order := make([]int, len(ids))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int { return strings.Compare(ids[a], ids[b]) })
+	for _, i := range order {
+		if ids[i] == r.last {
+			continue // a copy
+		}
+		r.last = ids[i]
+		if g := uint64(generations[i]); r.now.Rows == 0 || sources[i] != r.now.DatasourceID || g != r.now.Generation {
+			if err := r.end(); err != nil {
+				return "", err
+			}
+			r.now = index.Stored{DatasourceID: sources[i], Generation: g}
+		}
+		r.now.Rows++
+	}
+	return r.last, nil
+}
+
+// end tells the run that has ended.
+func (r *run) end() error {
+	if r.now.Rows == 0 {
+		return nil
+	}
+	done := r.now
+	r.now = index.Stored{}
+	return r.f(done)
+}

@@ -1,0 +1,106 @@
+package milvus
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/milvus-io/milvus-sdk-go/v2/entity"
+
+	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/index"
+)
+
+// ErrSchema says that a collection was not made by this version of the program.
+var ErrSchema = errors.New("milvus: the collection has a schema that this version does not know")
+
+// Fields of a collection.
+const (
+	fieldID         = "id"         // primary key, see rowID
+	fieldDatastore  = "datastore"  // partition key
+	fieldDatasource = "datasource" //
+	fieldGeneration = "generation" //
+	fieldOrdinal    = "ordinal"    //
+	fieldBucket     = "bucket"     // 0 to buckets-1, by chance: a share of the buckets is a sample of the rows
+	fieldCustomID   = "custom_id"
+	fieldPage       = "page"
+	fieldOffset     = "text_offset"
+	fieldHeading    = "heading"
+	fieldContext    = "context"
+	fieldText       = "text"
+	fieldMetadata   = "metadata"
+	fieldFacets     = "facets"       // hashes of what can be filtered, see filter.go
+	fieldLanguage   = "language"     // as analysis.Detect told it
+	fieldLength     = "terms_length" // terms of text and context, weighed
+	fieldDigest     = "digest"       // hash of the whole row
+	fieldDense      = "dense"
+	fieldSparse     = "sparse" // missing where the server cannot
+)
+
+// Bounds of fields.
+const (
+	maxDatastoreBytes  = 64
+	maxDatasourceBytes = 128
+	maxIDBytes         = 256
+	maxFacets          = 4096
+	buckets            = 1 << 16
+	// minDenseDimensions is what servers ask of a vector field; vectors of fewer dimensions are padded with zeros.
+	minDenseDimensions = 2
+)
+
+// schema describes a space's collection.
+func schema(name string, s index.Space, sparse bool) *entity.Schema {
+	text := func(name string, bytes int64) *entity.Field {
+		return entity.NewField().WithName(name).WithDataType(entity.FieldTypeVarChar).WithMaxLength(bytes)
+	}
+	number := func(name string) *entity.Field {
+		return entity.NewField().WithName(name).WithDataType(entity.FieldTypeInt64)
+	}
+	out := entity.NewSchema().WithName(name).WithDescription(about{schemaVersion, s.Model, s.Dimensions}.String())
+	for _, f := range []*entity.Field{
+		text(fieldID, maxIDBytes).WithIsPrimaryKey(true),
+		text(fieldDatastore, maxDatastoreBytes).WithIsPartitionKey(true),
+		text(fieldDatasource, maxDatasourceBytes),
+		number(fieldGeneration), number(fieldOrdinal), number(fieldBucket), number(fieldPage), number(fieldOffset),
+		text(fieldCustomID, index.MaxNameBytes),
+		text(fieldHeading, domain.MaxChunkBytes),
+		text(fieldContext, domain.MaxChunkBytes),
+		text(fieldText, domain.MaxChunkBytes),
+		entity.NewField().WithName(fieldMetadata).WithDataType(entity.FieldTypeJSON),
+		entity.NewField().WithName(fieldFacets).WithDataType(entity.FieldTypeArray).WithElementType(entity.FieldTypeInt64).WithMaxCapacity(maxFacets),
+		text(fieldLanguage, 16), number(fieldLength), number(fieldDigest),
+		entity.NewField().WithName(fieldDense).WithDataType(entity.FieldTypeFloatVector).WithDim(int64(denseDimensions(s))),
+	} {
+		out.WithField(f)
+	}
+	if sparse {
+		out.WithField(entity.NewField().WithName(fieldSparse).WithDataType(entity.FieldTypeSparseVector))
+	}
+	return out
+}
+
+func denseDimensions(s index.Space) int { return max(s.Dimensions, minDenseDimensions) }
+
+// checkSchema reports whether a collection is one of ours, of this version.
+func checkSchema(got *entity.Schema) (about, error) {
+	var a about
+	if err := json.Unmarshal([]byte(got.Description), &a); err != nil || a.Schema == 0 {
+		return a, fmt.Errorf("%w: %q is described as %.100q, which Sluice never writes", ErrSchema, got.CollectionName, got.Description)
+	}
+	if a.Schema != schemaVersion {
+		return a, fmt.Errorf("%w: %q has schema %d, this version has %d; run the version that made it, or drop it and replay",
+			ErrSchema, got.CollectionName, a.Schema, schemaVersion)
+	}
+	for _, want := range schema("", index.Space{}, false).Fields {
+		if !slices.ContainsFunc(got.Fields, func(f *entity.Field) bool { return f.Name == want.Name && f.DataType == want.DataType }) {
+			return a, fmt.Errorf("%w: %q lacks the field %q, or has it with another type", ErrSchema, got.CollectionName, want.Name)
+		}
+	}
+	return a, nil
+}
+
+// hasSparse reports whether a collection was made with sparse vectors.
+func hasSparse(s *entity.Schema) bool {
+	return slices.ContainsFunc(s.Fields, func(f *entity.Field) bool { return f.Name == fieldSparse })
+}

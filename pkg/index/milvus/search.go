@@ -1,0 +1,244 @@
+package milvus
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/milvus-io/milvus-sdk-go/v2/client"
+	"github.com/milvus-io/milvus-sdk-go/v2/entity"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/sluice/sluice/pkg/analysis"
+	"github.com/sluice/sluice/pkg/index"
+)
+
+// Bounds of reading the rows of hits: one answer must stay below what servers send (100 MB).
+const (
+	fetchRows   = 256
+	fetchAtOnce = 4
+)
+
+// Search implements index.Index.
+func (x *Index) Search(ctx context.Context, s index.Space, q index.Query) (index.Result, error) {
+	ctx, done, err := x.begin(ctx)
+	if err != nil {
+		return index.Result{}, err
+	}
+	r, err := x.search(ctx, s, q)
+	if err != nil {
+		return index.Result{}, done(fmt.Errorf("searching datastore %q: %w", s.DatastoreID, err))
+	}
+	return r, done(nil)
+}
+
+func (x *Index) search(ctx context.Context, s index.Space, q index.Query) (index.Result, error) {
+	if q.Limit < 1 || q.Limit > index.MaxLimit {
+		return index.Result{}, fmt.Errorf("%w: the limit %d is not between 1 and %d", index.ErrInvalid, q.Limit, index.MaxLimit)
+	}
+	expr, none, err := conditions(s.DatastoreID, q.Filter)
+	if err != nil {
+		return index.Result{}, err
+	}
+	var vector []float32
+	if q.Vector != nil {
+		if vector, err = index.Unit(q.Vector, s.Dimensions); err != nil {
+			return index.Result{}, err
+		}
+	}
+	var out index.Result
+	if validDatastore(s.DatastoreID) {
+		err = x.use(ctx, s, false, func(col *collection) error {
+			var err error
+			out, err = x.searchIn(ctx, col, s.DatastoreID, q, expr, none, vector)
+			return err
+		})
+		if err == nil || !missing(err) {
+			return out, err
+		}
+	}
+	nothing := ask(analysis.Query(q.Text, nil), 0, make([]float64, analysis.MaxQueryTerms))
+	return index.Result{MaxLexical: nothing.max, TermWeights: nothing.weights}, nil
+}
+
+// searchIn runs both legs and gathers the union of their best.
+func (x *Index) searchIn(ctx context.Context, col *collection, datastoreID string, q index.Query, expr string, none bool, vector []float32) (index.Result, error) {
+	var ask question
+	var lexical entity.SparseEmbedding
+	if q.Text != "" {
+		var err error
+		if ask, err = x.question(ctx, col, datastoreID, q.Text); err != nil {
+			return index.Result{}, err
+		}
+		if lexical, err = ask.vector(); err != nil {
+			return index.Result{}, fmt.Errorf("laying out the query's words: %w", err)
+		}
+	}
+	out := index.Result{MaxLexical: ask.max, TermWeights: ask.weights}
+	if out.TermWeights == nil {
+		out.TermWeights = make(map[string]float64)
+	}
+	if none {
+		return out, nil
+	}
+	var near, worded []string
+	legs, legsCtx := errgroup.WithContext(ctx)
+	if vector != nil && col.dimensions > 0 {
+		legs.Go(func() (err error) {
+			padded := append(slices.Clone(vector), make([]float32, max(0, minDenseDimensions-len(vector)))...)
+			near, err = x.nearest(legsCtx, col, leg{doing: "searching by vector", field: fieldDense, vector: entity.FloatVector(padded), expr: expr, limit: q.Limit, level: strong})
+			return err
+		})
+	}
+	if lexical != nil && col.sparse {
+		legs.Go(func() (err error) {
+			worded, err = x.nearest(legsCtx, col, leg{doing: "searching by words", field: fieldSparse, vector: lexical, expr: expr, limit: q.Limit, level: strong})
+			return err
+		})
+	}
+	if err := legs.Wait(); err != nil {
+		return index.Result{}, err
+	}
+	ids := append(near, worded...)
+	slices.Sort(ids)
+	rows, err := x.fetch(ctx, col, slices.Compact(ids), vector != nil, len(ask.terms) > 0)
+	if err != nil {
+		return index.Result{}, err
+	}
+	out.Hits = hits(rows, vector, ask, col.sparse)
+	return out, nil
+}
+
+// hits gives rows their exact scores.
+func hits(rows []found, vector []float32, ask question, sparse bool) []index.Hit {
+	out := make([]index.Hit, 0, len(rows))
+	var words analysis.Analyzer
+	for _, r := range rows {
+		h := index.Hit{Row: r.Row}
+		if vector != nil {
+			h.Dense = min(max(dot(vector, h.Vector), -1), 1)
+		}
+		switch {
+		case len(ask.terms) == 0:
+		case sparse:
+			ask.score(&h, r.length, lookUp(r.terms))
+		default:
+			has, _ := termWeights(&h.Row, r.language, &words)
+			ask.score(&h, r.length, func(t uint32) float64 { return has[t] })
+		}
+		out = append(out, h)
+	}
+	return out
+}
+
+func dot(a, b []float32) float64 {
+	var sum float64
+	for i := range min(len(a), len(b)) {
+		sum += float64(a[i]) * float64(b[i])
+	}
+	return sum
+}
+
+// nearest returns the primary keys of the best rows of one leg, each once.
+func (x *Index) nearest(ctx context.Context, col *collection, l leg) (ids []string, err error) {
+	params, err := searchParams(col, l)
+	if err != nil {
+		return nil, err
+	}
+	err = x.call(ctx, l.doing, func(ctx context.Context, srv *server) error {
+		results, err := srv.Search(ctx, col.name, nil, l.expr, nil, []entity.Vector{l.vector}, l.field, entity.IP, l.limit, params, l.level)
+		ids = nil
+		if err != nil || len(results) == 0 || results[0].ResultCount == 0 {
+			return err // an answer without hits may carry an error that says no more than that
+		}
+		if results[0].Err != nil {
+			return results[0].Err
+		}
+		c, ok := results[0].IDs.(*entity.ColumnVarChar)
+		if !ok {
+			return fmt.Errorf("the server's answer has primary keys of type %v", results[0].IDs.Type())
+		}
+		ids = slices.Clone(c.Data())
+		return nil
+	})
+	slices.Sort(ids)
+	return slices.Compact(ids), err
+}
+
+// How much of an index is searched, for an index of each type.
+const (
+	minHNSWCandidates = 128
+	maxHNSWCandidates = 32_768
+	ivfProbes         = 64
+)
+
+// searchParams tunes a search to the index that the field has.
+func searchParams(col *collection, l leg) (entity.SearchParam, error) {
+	switch {
+	case l.field == fieldSparse:
+		return entity.NewIndexSparseInvertedSearchParam(0)
+	case col.dense == entity.HNSW:
+		return entity.NewIndexHNSWSearchParam(min(max(2*l.limit, minHNSWCandidates), maxHNSWCandidates))
+	case col.dense == entity.IvfFlat || col.dense == entity.IvfSQ8:
+		return entity.NewIndexIvfFlatSearchParam(ivfProbes)
+	case col.dense == entity.DISKANN:
+		return entity.NewIndexDISKANNSearchParam(max(l.limit, minHNSWCandidates))
+	}
+	return entity.NewIndexAUTOINDEXSearchParam(1)
+}
+
+// fetch reads the rows of primary keys. Rows that were deleted in the meantime are missing.
+func (x *Index) fetch(ctx context.Context, col *collection, ids []string, vectors, scored bool) ([]found, error) {
+	parts := make([][]found, (len(ids)+fetchRows-1)/fetchRows)
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(fetchAtOnce)
+	for i := range parts {
+		group.Go(func() (err error) {
+			page := ids[i*fetchRows : min((i+1)*fetchRows, len(ids))]
+			// The node that has just found the rows has them. Another one that answers may be behind: what it lacks is asked
+			// for once more, of all that was written.
+			if parts[i], err = x.fetchPage(ctx, col, page, vectors, scored, eventual); err != nil || len(parts[i]) == len(page) {
+				return err
+			}
+			lacking := slices.DeleteFunc(slices.Clone(page), func(id string) bool {
+				return slices.ContainsFunc(parts[i], func(f found) bool { return f.id == id })
+			})
+			rest, err := x.fetchPage(ctx, col, lacking, vectors, scored, strong)
+			parts[i] = append(parts[i], rest...)
+			return err
+		})
+	}
+	err := group.Wait()
+	return slices.Concat(parts...), err
+}
+
+func (x *Index) fetchPage(ctx context.Context, col *collection, ids []string, vectors, scored bool, level client.SearchQueryOptionFunc) (rows []found, err error) {
+	fields := slices.Clone(rowFields)
+	if vectors {
+		fields = append(fields, fieldDense)
+	}
+	if scored {
+		fields = append(fields, fieldLanguage, fieldLength)
+	}
+	sparse := scored && col.sparse
+	if sparse {
+		fields = append(fields, fieldSparse)
+	}
+	err = x.call(ctx, fmt.Sprintf("reading %d rows", len(ids)), func(ctx context.Context, srv *server) error {
+		set, err := srv.Query(ctx, col.name, nil, oneOf(fieldID, ids), fields, level)
+		if err != nil {
+			return err
+		}
+		rows, err = readRows(set, col.dimensions, vectors, scored, sparse)
+		rows = once(rows)
+		return err
+	})
+	return rows, err
+}
+
+// once drops the copies of rows that were inserted twice, and sorts what is left by primary key.
+func once(rows []found) []found {
+	slices.SortStableFunc(rows, func(a, b found) int { return strings.Compare(a.id, b.id) })
+	return slices.CompactFunc(rows, func(a, b found) bool { return a.id == b.id })
+}

@@ -1,0 +1,290 @@
+package milvus
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/milvus-io/milvus-sdk-go/v2/client"
+	"github.com/milvus-io/milvus-sdk-go/v2/entity"
+
+	"github.com/sluice/sluice/pkg/analysis"
+	"github.com/sluice/sluice/pkg/index"
+)
+
+// Bounds of one message of rows. Milvus Lite takes 256 rows, other servers 64 MiB.
+const (
+	batchRows  = 256
+	batchBytes = 16 << 20
+)
+
+// Write implements index.Index. The rows of a call go out in batches, each of which becomes visible by itself.
+func (x *Index) Write(ctx context.Context, s index.Space, rows []index.Row) error {
+	ctx, done, err := x.begin(ctx)
+	if err != nil {
+		return err
+	}
+	if err := x.write(ctx, s, rows); err != nil {
+		return done(fmt.Errorf("writing %d rows of datastore %q: %w", len(rows), s.DatastoreID, err))
+	}
+	return done(nil)
+}
+
+func (x *Index) write(ctx context.Context, s index.Space, rows []index.Row) error {
+	batch, err := prepareAll(ctx, s, rows)
+	if err != nil || len(batch) == 0 {
+		return err
+	}
+	return x.use(ctx, s, true, func(col *collection) error {
+		defer x.frequencies.changed(col.name, s.DatastoreID)
+		for part := range batches(batch) {
+			if err := x.writeBatch(ctx, col, s, part); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// prepareAll checks and analyses rows. Of a key that comes twice the last row stays.
+func prepareAll(ctx context.Context, s index.Space, rows []index.Row) ([]*prepared, error) {
+	batch := make([]*prepared, 0, len(rows))
+	at := make(map[string]int, len(rows))
+	var words analysis.Analyzer
+	for i := range rows {
+		p, err := prepare(s, &rows[i], &words)
+		if err != nil {
+			return nil, fmt.Errorf("row %d with key %.80q: %w", i, rows[i].Key, err)
+		}
+		if j, ok := at[p.id]; ok {
+			batch[j] = p
+			continue
+		}
+		at[p.id] = len(batch)
+		batch = append(batch, p)
+		if ctx.Err() != nil {
+			return nil, fmt.Errorf("analysing rows: %w", context.Cause(ctx))
+		}
+	}
+	slices.SortFunc(batch, func(a, b *prepared) int { return strings.Compare(a.id, b.id) })
+	return batch, nil
+}
+
+// batches cuts rows into messages of bounded size.
+func batches(rows []*prepared) func(func([]*prepared) bool) {
+	return func(yield func([]*prepared) bool) {
+		for len(rows) > 0 {
+			n, bytes := 0, 0
+			for n < len(rows) && n < batchRows && (n == 0 || bytes+rows[n].bytes() <= batchBytes) {
+				bytes += rows[n].bytes()
+				n++
+			}
+			if !yield(rows[:n]) {
+				return
+			}
+			rows = rows[n:]
+		}
+	}
+}
+
+// writeBatch makes the server hold a batch, each row once. It may be done again at any point.
+func (x *Index) writeBatch(ctx context.Context, col *collection, s index.Space, batch []*prepared) error {
+	unseen := x.fresh.unseen(col.name, s.DatastoreID, batch)
+	err := x.call(ctx, fmt.Sprintf("inserting %d rows into collection %q", len(batch), col.name), func(ctx context.Context, srv *server) error {
+		absent := batch
+		if !unseen {
+			var err error
+			if absent, err = x.replace(ctx, srv, col, s, batch); err != nil {
+				return err
+			}
+		}
+		unseen = false // when this is done again, some of it may be there
+		return insert(ctx, srv, col, s, absent)
+	})
+	if err != nil {
+		x.fresh.forget(col.name, s.DatastoreID, batch)
+		return err
+	}
+	x.fresh.wrote(col.name, s.DatastoreID, batch)
+	return nil
+}
+
+// replace deletes the rows of a batch that are there with other content and returns those that are to be inserted.
+func (x *Index) replace(ctx context.Context, srv *server, col *collection, s index.Space, batch []*prepared) ([]*prepared, error) {
+	if one, ok := generationOf(s, batch); ok && !x.fresh.known(col.name, one) {
+		set, err := srv.Query(ctx, col.name, nil, one.expr(), []string{fieldID}, client.WithLimit(1))
+		if err != nil {
+			return nil, fmt.Errorf("asking whether generation %d is there: %w", one.generation, err)
+		}
+		if set.Len() == 0 {
+			x.fresh.set(freshKey{col.name, one}, beforeFirst)
+			return batch, nil
+		}
+		x.fresh.set(freshKey{col.name, one}, notFresh)
+	}
+	stored, err := digests(ctx, srv, col, batch)
+	if err != nil || len(stored) == 0 {
+		return batch, err
+	}
+	var absent []*prepared
+	var stale []string
+	for _, p := range batch {
+		digest, ok := stored[p.id]
+		if ok && digest == p.digest {
+			continue
+		}
+		absent = append(absent, p)
+		if ok {
+			stale = append(stale, p.id)
+		}
+	}
+	if len(stale) > 0 {
+		if err := srv.Delete(ctx, col.name, "", oneOf(fieldID, stale)); err != nil {
+			return nil, fmt.Errorf("deleting %d rows that have changed: %w", len(stale), err)
+		}
+	}
+	return absent, nil
+}
+
+// digests reads which rows of a batch are there, and the hash of their content.
+func digests(ctx context.Context, srv *server, col *collection, batch []*prepared) (map[string]int64, error) {
+	set, err := srv.Query(ctx, col.name, nil, oneOf(fieldID, each(batch, func(p *prepared) string { return p.id })), []string{fieldID, fieldDigest})
+	if err != nil {
+		return nil, fmt.Errorf("asking which rows are there: %w", err)
+	}
+	if set.Len() == 0 {
+		return nil, nil
+	}
+	t := &table{set: set}
+	ids, sums := t.texts(fieldID), t.numbers(fieldDigest)
+	if t.err != nil {
+		return nil, t.err
+	}
+	out := make(map[string]int64, len(ids))
+	for i, id := range ids {
+		out[id] = sums[i]
+	}
+	return out, nil
+}
+
+func insert(ctx context.Context, srv *server, col *collection, s index.Space, rows []*prepared) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	cols, err := columns(s, rows, col.sparse)
+	if err != nil {
+		return err
+	}
+	ids, err := srv.Insert(ctx, col.name, "", cols...)
+	if err != nil {
+		return err
+	}
+	if ids.Len() != len(rows) {
+		return fmt.Errorf("the server has taken %d of %d rows", ids.Len(), len(rows))
+	}
+	return nil
+}
+
+// generation names the rows that one job writes.
+type generation struct {
+	datastore, datasource string
+	generation            uint64
+}
+
+func (g generation) expr() string {
+	return equals(fieldDatastore, g.datastore) + " && " + equals(fieldDatasource, g.datasource) + " && " +
+		fieldGeneration + " == " + formatGeneration(g.generation)
+}
+
+// generationOf tells the generation that all rows of a batch belong to, if they do.
+func generationOf(s index.Space, batch []*prepared) (generation, bool) {
+	first := batch[0].row
+	for _, p := range batch {
+		if p.row.DatasourceID != first.DatasourceID || p.row.Generation != first.Generation {
+			return generation{}, false
+		}
+	}
+	return generation{s.DatastoreID, first.DatasourceID, first.Generation}, true
+}
+
+// maxFresh bounds how many generations are remembered.
+const maxFresh = 4096
+
+// freshGenerations remembers which generations had no rows when this process began to write them, and how far it has come:
+// what follows in order need not be looked for. It saves a question for each batch but a job's first.
+type freshGenerations struct {
+	mu   sync.Mutex
+	last map[freshKey]int // the highest ordinal written; beforeFirst when none
+}
+
+type freshKey struct {
+	collection string
+	generation
+}
+
+const (
+	beforeFirst = -1
+	notFresh    = -2 // it had rows: every batch asks
+)
+
+// unseen reports that none of a batch's rows can be there.
+func (f *freshGenerations) unseen(collection, datastore string, batch []*prepared) bool {
+	one, ok := generationOf(index.Space{DatastoreID: datastore}, batch)
+	if !ok {
+		return false
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	last, ok := f.last[freshKey{collection, one}]
+	return ok && last != notFresh && batch[0].row.Ordinal > last // a batch is in order
+}
+
+// known reports that it was asked before whether a generation has rows.
+func (f *freshGenerations) known(collection string, g generation) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	_, ok := f.last[freshKey{collection, g}]
+	return ok
+}
+
+// set remembers how far a generation has been written.
+func (f *freshGenerations) set(k freshKey, last int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.last == nil || len(f.last) >= maxFresh {
+		f.last = make(map[freshKey]int)
+	}
+	f.last[k] = last
+}
+
+// wrote remembers that a batch has been written.
+func (f *freshGenerations) wrote(collection, datastore string, batch []*prepared) {
+	one, ok := generationOf(index.Space{DatastoreID: datastore}, batch)
+	if !ok {
+		f.forget(collection, datastore, batch)
+		return
+	}
+	k := freshKey{collection, one}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if last, ok := f.last[k]; ok && last != notFresh {
+		f.last[k] = max(last, batch[len(batch)-1].row.Ordinal)
+	}
+}
+
+// forget drops what is remembered of a batch's generations.
+func (f *freshGenerations) forget(collection, datastore string, batch []*prepared) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, p := range batch {
+		delete(f.last, freshKey{collection, generation{datastore, p.row.DatasourceID, p.row.Generation}})
+	}
+}
+
+// strong makes a read see everything that was written before it.
+var strong = client.WithSearchQueryConsistencyLevel(entity.ClStrong)
+
+// eventual lets a read answer from what the node has seen so far, without waiting.
+var eventual = client.WithSearchQueryConsistencyLevel(entity.ClEventually)
