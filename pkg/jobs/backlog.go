@@ -8,6 +8,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/jobs/quorum"
 )
 
 // Backlog counts the unfinished jobs of a lane.
@@ -43,7 +44,7 @@ func (b *Broker) consumerInfo(ctx context.Context, lane domain.Lane) (info *jets
 		if err == nil {
 			info = consumer.CachedInfo()
 		}
-		return lost(StreamJobs, err)
+		return quorum.Lost(StreamJobs, err)
 	})
 	return info, err
 }
@@ -52,7 +53,7 @@ func (b *Broker) untouched(ctx context.Context, lane domain.Lane) (backlog Backl
 	err = b.do(ctx, func(ctx context.Context) error {
 		info, err := b.jobs.Info(ctx, jetstream.WithSubjectFilter(jobSubject(lane, "*", "*")))
 		if err != nil {
-			return lost(StreamJobs, err)
+			return quorum.Lost(StreamJobs, err)
 		}
 		backlog = Backlog{}
 		for _, n := range info.State.Subjects {

@@ -79,7 +79,7 @@ func (b *Broker) lookUp(ctx context.Context) error {
 	} {
 		err := b.do(ctx, func(ctx context.Context) (err error) {
 			*s, err = b.js.Stream(ctx, name)
-			return lost(name, err)
+			return quorum.Lost(name, err)
 		})
 		if err != nil {
 			return fmt.Errorf("looking up stream %s: %w", name, err)
@@ -195,7 +195,7 @@ func (b *Broker) Emit(ctx context.Context, ev domain.Event) error {
 func (b *Broker) Ready(ctx context.Context) error {
 	for _, stream := range allStreams {
 		if _, err := b.js.Stream(ctx, stream); err != nil {
-			return fmt.Errorf("asking for stream %s: %w", stream, lost(stream, err))
+			return fmt.Errorf("asking for stream %s: %w", stream, quorum.Lost(stream, err))
 		}
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/jobs/quorum"
 )
 
 // ensureConsumer makes a durable consumer or brings it up to date. One that has to be made begins where the last note says
@@ -16,7 +17,7 @@ import (
 func (b *Broker) ensureConsumer(ctx context.Context, stream string, cfg jetstream.ConsumerConfig) (consumer jetstream.Consumer, err error) {
 	err = b.do(ctx, func(ctx context.Context) error {
 		consumer, err = b.tryConsumer(ctx, stream, cfg)
-		return lost(stream, err)
+		return quorum.Lost(stream, err)
 	})
 	return consumer, err
 }
@@ -119,7 +120,7 @@ func (b *Broker) note(ctx context.Context, stream, consumer string) error {
 		return nil // no worker has come yet, or one is about to make it again
 	}
 	if err != nil {
-		return lost(stream, err)
+		return quorum.Lost(stream, err)
 	}
 	old, err := b.noted(ctx, consumer)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/jobs/quorum"
 )
 
 // DeadLetter is a job that was given up.
@@ -117,9 +118,7 @@ func (b *Broker) ReplayDeadLetter(ctx context.Context, sequence uint64) (uint64,
 	// sequence makes it new, and makes a repeated replay the same.
 	id := dl.Job.ID + "-replay-" + strconv.FormatUint(sequence, 10)
 	ack, err := b.store(ctx, StreamJobs, id, msg, jetstream.WithExpectLastSequencePerSubject(dl.Generation))
-	var api *jetstream.APIError
-	if errors.As(err, &api) && (api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence ||
-		api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant) {
+	if quorum.WrongSequence(err) {
 		return 0, fmt.Errorf("replaying dead letter %d: %w", sequence, ErrSuperseded)
 	}
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/sluice/sluice/pkg/domain"
-	"github.com/sluice/sluice/pkg/jobs/quorum"
 	"github.com/sluice/sluice/pkg/jobs/natsd"
+	"github.com/sluice/sluice/pkg/jobs/quorum"
 )
 
 func TestWorkKeepsALongJobToItself(t *testing.T) {

@@ -126,10 +126,8 @@ func (l *ledger) put(ctx context.Context, key string, v any, opts ...jetstream.P
 		return 0, err
 	}
 	msg := &nats.Msg{Subject: prefixAttempts + key, Data: data, Header: nats.Header{}}
-	ack, err := store(ctx, l.js, l.patience, streamAttempts, nuid.Next(), msg, opts...)
-	var api *jetstream.APIError
-	if errors.As(err, &api) && (api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence ||
-		api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant) {
+	ack, err := quorum.Store(ctx, l.js, l.patience, streamAttempts, nuid.Next(), msg, opts...)
+	if quorum.WrongSequence(err) {
 		return 0, fmt.Errorf("%w: %w", errRevision, err)
 	}
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/jobs/quorum"
 )
 
 // PurgeDatasource removes a datasource's jobs of generations below the bound; with domain.AllGenerations all of them,
@@ -22,7 +23,7 @@ func (b *Broker) PurgeDatasource(ctx context.Context, datastoreID, datasourceID 
 	}
 	subject := everyLane(datastoreID, datasourceID)
 	err := b.do(ctx, func(ctx context.Context) error {
-		return lost(StreamJobs, b.jobs.Purge(ctx, jetstream.WithPurgeSubject(subject), jetstream.WithPurgeSequence(below)))
+		return quorum.Lost(StreamJobs, b.jobs.Purge(ctx, jetstream.WithPurgeSubject(subject), jetstream.WithPurgeSequence(below)))
 	})
 	if err != nil {
 		return fmt.Errorf("purging %s below generation %d: %w", subject, below, err)
@@ -49,7 +50,7 @@ func (b *Broker) purge(ctx context.Context, datastoreID, datasource string) erro
 		{StreamDeadLetters, prefixDeadLetters + ".*." + datastoreID + "." + datasource, b.deadLetters},
 	} {
 		err := b.do(ctx, func(ctx context.Context) error {
-			return lost(p.name, p.stream.Purge(ctx, jetstream.WithPurgeSubject(p.subject)))
+			return quorum.Lost(p.name, p.stream.Purge(ctx, jetstream.WithPurgeSubject(p.subject)))
 		})
 		if err != nil {
 			return fmt.Errorf("purging %s from stream %s: %w", p.subject, p.name, err)

@@ -53,7 +53,9 @@ func jobSubject(lane domain.Lane, datastoreID, datasourceID string) string {
 }
 
 // everyLane matches the jobs of a datasource in whatever lane they are. The ids may be "*".
-func everyLane(datastoreID, datasourceID string) string { return jobSubject("*", datastoreID, datasourceID) }
+func everyLane(datastoreID, datasourceID string) string {
+	return jobSubject("*", datastoreID, datasourceID)
+}
 
 func eventSubject(datastoreID, datasourceID string) string {
 	return strings.Join([]string{prefixEvents, datastoreID, datasourceID}, ".")

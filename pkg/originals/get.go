@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 )
@@ -16,7 +17,7 @@ import (
 // ErrCorrupt if what was read is not what was stored, and ErrNotFound if the original was deleted meanwhile. It
 // holds one chunk in memory and must be closed; it ends with ctx and is not safe for concurrent use.
 func (s *Store) Get(ctx context.Context, key string) (io.ReadCloser, error) {
-	info, err := s.lookUp(ctx, key)
+	info, err := s.find(ctx, key)
 	if err != nil {
 		return nil, err
 	}
@@ -25,6 +26,31 @@ func (s *Store) Get(ctx context.Context, key string) (io.ReadCloser, error) {
 		return nil, err
 	}
 	return &reader{ctx: ctx, store: s, info: info, sum: sum, hash: sha256.New(), next: 1}, nil
+}
+
+// find is lookUp, quicker and from whatever server answers if that one has the metadata already.
+func (s *Store) find(ctx context.Context, key string) (jetstream.ObjectInfo, error) {
+	if _, err := DatasourceID(key); err != nil {
+		return jetstream.ObjectInfo{}, err
+	}
+	msg, err := s.nearby(ctx, func(ctx context.Context) (*jetstream.RawStreamMsg, error) {
+		return s.stream.GetLastMsgForSubject(ctx, metaSubject(key))
+	})
+	if err == nil {
+		if info, err := decodeMeta(msg); err == nil && !info.Deleted {
+			return info, nil
+		}
+	}
+	return s.lookUp(ctx, key)
+}
+
+// nearbyTimeout bounds a read from whatever server answers. When it fails, the leader is asked.
+const nearbyTimeout = 3 * time.Second
+
+func (s *Store) nearby(ctx context.Context, read func(context.Context) (*jetstream.RawStreamMsg, error)) (*jetstream.RawStreamMsg, error) {
+	ctx, cancel := context.WithTimeout(ctx, nearbyTimeout)
+	defer cancel()
+	return read(ctx)
 }
 
 // reader asks for one chunk at a time, so that a slow caller holds up nothing.
@@ -63,7 +89,13 @@ func (r *reader) fetch() error {
 		}
 		return io.EOF
 	}
-	msg, err := r.store.stream.GetMsg(r.ctx, r.next, jetstream.WithGetMsgSubject(chunkPrefix+r.info.NUID))
+	subject := chunkPrefix + r.info.NUID
+	msg, err := r.store.nearby(r.ctx, func(ctx context.Context) (*jetstream.RawStreamMsg, error) {
+		return r.store.stream.GetMsg(ctx, r.next, jetstream.WithGetMsgSubject(subject))
+	})
+	if err != nil {
+		msg, err = r.store.leader.Next(r.ctx, r.next, subject)
+	}
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
 		if _, err := r.store.lookUp(r.ctx, r.info.Name); err != nil {
 			return err // deleted while it was read

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/sluice/sluice/pkg/jobs/quorum"
 )
 
 // Bucket is the name of the object store.
@@ -25,35 +27,69 @@ const (
 	streamName  = "OBJ_" + Bucket
 	chunkPrefix = "$O." + Bucket + ".C."
 	metaPrefix  = "$O." + Bucket + ".M."
+	// unused is a subject that never has a message: no Put makes such an id.
+	unused = chunkPrefix + "none"
 )
 
 // Options say how the store is kept. The zero value is the laptop shape.
 type Options struct {
-	Replicas int   // 1 to 5; default 1
+	Replicas int   // 1 to 5, at most the servers of the cluster; default 1. It may be changed.
 	MaxBytes int64 // of all originals; default 0: as much as the disk takes
 	Now      func() time.Time
+}
+
+// config is that of an object store.
+func (o Options) config() jetstream.StreamConfig {
+	cfg := jetstream.StreamConfig{
+		Name:        streamName,
+		Description: "raw content of datasources",
+		Subjects:    []string{chunkPrefix + ">", metaPrefix + ">"},
+		Storage:     jetstream.FileStorage,
+		MaxBytes:    o.MaxBytes,
+		Discard:     jetstream.DiscardNew,
+		Replicas:    max(o.Replicas, 1),
+		AllowRollup: true,
+		AllowDirect: true, // content is read from whatever server answers
+	}
+	if cfg.MaxBytes <= 0 {
+		cfg.MaxBytes = -1
+	}
+	return cfg
 }
 
 // Store holds originals. It is safe for concurrent use and owns no goroutine.
 type Store struct {
 	js     jetstream.JetStream
 	stream jetstream.Stream
+	leader quorum.Reader
+	opts   Options
 	now    func() time.Time
 }
 
-// Open makes the store or brings its configuration up to date.
+// Open makes the store or brings its configuration up to date. It fails with quorum.ErrReplicas if the cluster is too
+// small.
 func Open(ctx context.Context, js jetstream.JetStream, o Options) (*Store, error) {
-	_, err := js.CreateOrUpdateObjectStore(ctx, jetstream.ObjectStoreConfig{
-		Bucket:      Bucket,
-		Description: "raw content of datasources",
-		Storage:     jetstream.FileStorage,
-		Replicas:    max(o.Replicas, 1),
-		MaxBytes:    o.MaxBytes,
-	})
-	if err != nil {
+	if _, _, err := quorum.Ensure(ctx, js, o.config()); err != nil {
 		return nil, fmt.Errorf("making the store of originals: %w", err)
 	}
 	return o.store(ctx, js)
+}
+
+// Repair makes the store again if it was deleted, or lost with its disk, while processes run, and reports whether it did.
+// It changes nothing while all is well, and any number of processes may call it at once.
+func (s *Store) Repair(ctx context.Context) (bool, error) {
+	err := quorum.Do(ctx, quorum.Patience, func(ctx context.Context) error {
+		_, err := s.js.Stream(ctx, streamName)
+		return err
+	})
+	if !errors.Is(err, jetstream.ErrStreamNotFound) {
+		return false, err
+	}
+	_, created, err := quorum.Ensure(ctx, s.js, s.opts.config())
+	if err != nil {
+		return false, fmt.Errorf("making the store of originals again: %w", err)
+	}
+	return created, nil
 }
 
 // attachInterval is how often Attach looks for a store that is not there yet.
@@ -63,7 +99,7 @@ const attachInterval = 250 * time.Millisecond
 func Attach(ctx context.Context, js jetstream.JetStream, o Options) (*Store, error) {
 	for {
 		s, err := o.store(ctx, js)
-		if err == nil || !errors.Is(err, jetstream.ErrStreamNotFound) {
+		if err == nil || !errors.Is(err, quorum.ErrStreamLost) && !errors.Is(err, quorum.ErrUnavailable) {
 			return s, err
 		}
 		select {
@@ -75,14 +111,18 @@ func Attach(ctx context.Context, js jetstream.JetStream, o Options) (*Store, err
 }
 
 func (o Options) store(ctx context.Context, js jetstream.JetStream) (*Store, error) {
-	stream, err := js.Stream(ctx, streamName)
-	if err != nil {
-		return nil, fmt.Errorf("opening the store of originals: %w", err)
-	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Store{js: js, stream: stream, now: o.Now}, nil
+	s := &Store{js: js, leader: quorum.Reader{JS: js, Stream: streamName}, opts: o, now: o.Now}
+	err := quorum.Do(ctx, quorum.Patience, func(ctx context.Context) (err error) {
+		s.stream, err = js.Stream(ctx, streamName)
+		return quorum.Lost(streamName, err)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("opening the store of originals: %w", err)
+	}
+	return s, nil
 }
 
 // metaSubject is where the metadata of a key lie.
@@ -90,12 +130,19 @@ func metaSubject(key string) string {
 	return metaPrefix + base64.URLEncoding.EncodeToString([]byte(key))
 }
 
-// lookUp returns the metadata of a key, or ErrNotFound.
+// lookUp returns the metadata of a key, or ErrNotFound. It is certain: a job whose original is not found ends for good.
 func (s *Store) lookUp(ctx context.Context, key string) (jetstream.ObjectInfo, error) {
 	if _, err := DatasourceID(key); err != nil {
 		return jetstream.ObjectInfo{}, err
 	}
-	msg, err := s.stream.GetLastMsgForSubject(ctx, metaSubject(key))
+	subject := metaSubject(key)
+	msg, err := s.leader.Last(ctx, subject)
+	if errors.Is(err, jetstream.ErrMsgNotFound) {
+		// A leader that was cut off from the others does not know yet what they have stored since.
+		if err = s.leader.Agree(ctx, unused); err == nil {
+			msg, err = s.leader.Last(ctx, subject)
+		}
+	}
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
 		return jetstream.ObjectInfo{}, fmt.Errorf("original %s: %w", key, ErrNotFound)
 	}
@@ -125,36 +172,42 @@ func (s *Store) Each(ctx context.Context, f func(key string, size int64, modTime
 	})
 }
 
-// eachMeta reads metadata one message at a time: no consumer to clean up, and f may take its time.
+// metaPage is how many originals' metadata are in memory at once.
+const metaPage = 256
+
+// eachMeta reads metadata a page at a time: nothing is kept at the server, and f may take its time.
 func (s *Store) eachMeta(ctx context.Context, f func(jetstream.ObjectInfo) error) error {
-	end, err := s.stream.Info(ctx)
-	if err != nil {
-		return fmt.Errorf("asking for the end of the store of originals: %w", err)
+	return s.leader.Each(ctx, metaPrefix+">", 1, metaPage, func(page []*jetstream.RawStreamMsg) error {
+		for _, msg := range page {
+			info, err := decodeMeta(msg)
+			if err != nil {
+				return err
+			}
+			if info.Deleted {
+				continue
+			}
+			if err := f(info); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Exists reports whether there is an original of that key. It is certain.
+func (s *Store) Exists(ctx context.Context, key string) (bool, error) {
+	_, err := s.lookUp(ctx, key)
+	if errors.Is(err, ErrNotFound) {
+		return false, nil
 	}
-	for next := uint64(1); next <= end.State.LastSeq; {
-		msg, err := s.stream.GetMsg(ctx, next, jetstream.WithGetMsgSubject(metaPrefix+">"))
-		if errors.Is(err, jetstream.ErrMsgNotFound) {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("listing originals: %w", err)
-		}
-		if msg.Sequence > end.State.LastSeq {
-			return nil
-		}
-		next = msg.Sequence + 1
-		info, err := decodeMeta(msg)
-		if err != nil {
-			return err
-		}
-		if info.Deleted {
-			continue
-		}
-		if err := f(info); err != nil {
-			return err
-		}
-	}
-	return nil
+	return err == nil, err
+}
+
+// purge removes the messages of a subject.
+func (s *Store) purge(ctx context.Context, subject string) error {
+	return quorum.Do(ctx, quorum.Patience, func(ctx context.Context) error {
+		return quorum.Lost(streamName, s.stream.Purge(ctx, jetstream.WithPurgeSubject(subject)))
+	})
 }
 
 // Delete removes an original. One that is not there is no error.
@@ -167,10 +220,10 @@ func (s *Store) Delete(ctx context.Context, key string) error {
 		return err
 	}
 	// The metadata first: chunks without metadata are what Prune removes, metadata without chunks is a broken object.
-	if err := s.stream.Purge(ctx, jetstream.WithPurgeSubject(metaSubject(key))); err != nil {
+	if err := s.purge(ctx, metaSubject(key)); err != nil {
 		return fmt.Errorf("deleting original %s: %w", key, err)
 	}
-	if err := s.stream.Purge(ctx, jetstream.WithPurgeSubject(chunkPrefix+info.NUID)); err != nil {
+	if err := s.purge(ctx, chunkPrefix+info.NUID); err != nil {
 		return fmt.Errorf("deleting the content of original %s: %w", key, err)
 	}
 	return nil

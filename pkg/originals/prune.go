@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/sluice/sluice/pkg/jobs/quorum"
 )
 
 // Prune removes chunks that belong to no original, left behind by a process that was killed during a Put or a
@@ -14,11 +16,17 @@ import (
 // Put may still be under way.
 func (s *Store) Prune(ctx context.Context) (int, error) {
 	// Chunks before metadata: an original that is completed in between has its metadata by the time they are read.
-	info, err := s.stream.Info(ctx, jetstream.WithSubjectFilter(chunkPrefix+"*"))
+	var stray map[string]uint64
+	err := quorum.Do(ctx, quorum.Patience, func(ctx context.Context) error {
+		info, err := s.stream.Info(ctx, jetstream.WithSubjectFilter(chunkPrefix+"*"))
+		if err == nil {
+			stray = info.State.Subjects
+		}
+		return quorum.Lost(streamName, err)
+	})
 	if err != nil {
 		return 0, fmt.Errorf("listing chunks of originals: %w", err)
 	}
-	stray := info.State.Subjects
 	err = s.eachMeta(ctx, func(o jetstream.ObjectInfo) error {
 		delete(stray, chunkPrefix+o.NUID)
 		return nil
@@ -28,7 +36,7 @@ func (s *Store) Prune(ctx context.Context) (int, error) {
 	}
 	pruned := 0
 	for subject := range stray {
-		msg, err := s.stream.GetLastMsgForSubject(ctx, subject)
+		msg, err := s.leader.Last(ctx, subject)
 		if errors.Is(err, jetstream.ErrMsgNotFound) {
 			continue
 		}
@@ -38,7 +46,7 @@ func (s *Store) Prune(ctx context.Context) (int, error) {
 		if s.now().Sub(msg.Time) < 2*MaxPutTime {
 			continue
 		}
-		if err := s.stream.Purge(ctx, jetstream.WithPurgeSubject(subject)); err != nil {
+		if err := s.purge(ctx, subject); err != nil {
 			return pruned, fmt.Errorf("removing chunks %s without an original: %w", strings.TrimPrefix(subject, chunkPrefix), err)
 		}
 		pruned++

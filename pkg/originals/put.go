@@ -19,6 +19,7 @@ import (
 	"github.com/nats-io/nuid"
 
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/jobs/quorum"
 )
 
 // chunkSize in bytes: half of the largest message. Each chunk is one write to disk, so large ones are cheap.
@@ -116,7 +117,7 @@ func (p *put) run(ctx context.Context, r io.Reader) (domain.Original, error) {
 		}
 		hash.Write(buffer[:n])
 		// In order and one at a time: the order of the chunks is that of their sequences.
-		if _, err := p.js.Publish(ctx, chunkPrefix+p.id, buffer[:n], jetstream.WithExpectStream(streamName)); err != nil {
+		if err := p.store(ctx, chunkPrefix+p.id, buffer[:n]); err != nil {
 			return domain.Original{}, fmt.Errorf("storing original %s: %w", p.key, err)
 		}
 		p.chunks++
@@ -125,6 +126,14 @@ func (p *put) run(ctx context.Context, r io.Reader) (domain.Original, error) {
 		Key: p.key, SHA256: hex.EncodeToString(hash.Sum(nil)), Size: size, MIMEType: p.opts.MIMEType, Name: p.opts.Name,
 	}
 	return o, p.seal(ctx, o, hash.Sum(nil))
+}
+
+// store writes a chunk or the metadata, and once, however often it has to be sent.
+func (p *put) store(ctx context.Context, subject string, data []byte, opts ...jetstream.PublishOpt) error {
+	id := p.id + "-" + strconv.FormatUint(uint64(p.chunks), 10) // the metadata are counted like one chunk more
+	msg := &nats.Msg{Subject: subject, Data: data, Header: nats.Header{}}
+	_, err := quorum.Store(ctx, p.js, quorum.Patience, streamName, id, msg, opts...)
+	return err
 }
 
 // fill reads until the room is full or the content ends. Unlike io.ReadFull it keeps the end apart from a
@@ -163,11 +172,8 @@ func (p *put) seal(ctx context.Context, o domain.Original, sum []byte) error {
 	if err != nil {
 		return fmt.Errorf("encoding the metadata of original %s: %w", p.key, err)
 	}
-	msg := &nats.Msg{Subject: metaSubject(p.key), Data: data, Header: nats.Header{}}
-	_, err = p.js.PublishMsg(ctx, msg, jetstream.WithExpectStream(streamName), jetstream.WithExpectLastSequencePerSubject(0))
-	var api *jetstream.APIError
-	if errors.As(err, &api) && (api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence ||
-		api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant) {
+	err = p.store(ctx, metaSubject(p.key), data, jetstream.WithExpectLastSequencePerSubject(0))
+	if quorum.WrongSequence(err) {
 		return fmt.Errorf("original %s: %w", p.key, ErrExists)
 	}
 	if err != nil {
@@ -188,7 +194,7 @@ func (p *put) clean(ctx context.Context) error {
 	if err != nil && !errors.Is(err, ErrNotFound) {
 		return err
 	}
-	if err := p.stream.Purge(ctx, jetstream.WithPurgeSubject(chunkPrefix+p.id)); err != nil {
+	if err := p.purge(ctx, chunkPrefix+p.id); err != nil {
 		return fmt.Errorf("removing the chunks of original %s: %w", p.key, err)
 	}
 	return nil

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -138,7 +139,11 @@ func rawMessage(answer *nats.Msg) (*jetstream.RawStreamMsg, error) {
 	if err != nil {
 		return nil, fmt.Errorf("its sequence: %w", err)
 	}
+	at, err := time.Parse(time.RFC3339Nano, answer.Header.Get("Nats-Time-Stamp"))
+	if err != nil {
+		return nil, fmt.Errorf("its time: %w", err)
+	}
 	return &jetstream.RawStreamMsg{
-		Subject: answer.Header.Get("Nats-Subject"), Sequence: sequence, Header: answer.Header, Data: answer.Data,
+		Subject: answer.Header.Get("Nats-Subject"), Sequence: sequence, Time: at, Header: answer.Header, Data: answer.Data,
 	}, nil
 }

@@ -3,7 +3,6 @@ package quorum
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
@@ -43,7 +42,7 @@ func (r Reader) Agree(ctx context.Context, unused string) error {
 	return Do(ctx, r.patience(), func(ctx context.Context) error {
 		stream, err := r.JS.Stream(ctx, r.Stream)
 		if err != nil {
-			return r.lost(err)
+			return Lost(r.Stream, err)
 		}
 		// Purging what is not there changes nothing, but it is a write: the majority has to agree to it.
 		return stream.Purge(ctx, jetstream.WithPurgeSubject(unused))
@@ -55,13 +54,6 @@ func (r Reader) patience() time.Duration {
 		return r.Patience
 	}
 	return Patience
-}
-
-func (r Reader) lost(err error) error {
-	if errors.Is(err, jetstream.ErrStreamNotFound) {
-		return fmt.Errorf("%w: %s", ErrStreamLost, r.Stream)
-	}
-	return err
 }
 
 // getRequest is the request of the server's interface for reading one message.
@@ -109,7 +101,7 @@ func (r Reader) ask(ctx context.Context, body []byte) (*jetstream.RawStreamMsg, 
 		case jetstream.JSErrCodeMessageNotFound:
 			return nil, jetstream.ErrMsgNotFound
 		case jetstream.JSErrCodeStreamNotFound:
-			return nil, r.lost(jetstream.ErrStreamNotFound)
+			return nil, Lost(r.Stream, jetstream.ErrStreamNotFound)
 		}
 		return nil, e
 	}
