@@ -235,3 +235,21 @@ func cpuTime(b *testing.B) time.Duration {
 	}
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
+
+func BenchmarkWhetherFilesAreStillThere(b *testing.B) {
+	x := mustOpen(b, b.TempDir(), Options{})
+	if err := x.Write(b.Context(), crashSpace, []index.Row{crashRow("a", 1, 1)}); err != nil {
+		b.Fatal(err)
+	}
+	err := x.use(b.Context(), crashSpace, false, func(s *space) error {
+		for b.Loop() {
+			if s.isLost() {
+				return errLost
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+}

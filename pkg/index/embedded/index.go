@@ -20,6 +20,9 @@ type Options struct {
 	MaxOpenSpaces int
 	// CacheBytes bounds the postings that are kept in memory for all spaces together. Default 32 MiB.
 	CacheBytes int64
+	// Alarm, if set, is called when a space is found damaged or without its files: an audit is due. It must not wait for
+	// the index.
+	Alarm func()
 	// Log receives what nobody waits for: merges that went wrong. Default slog.Default().
 	Log *slog.Logger
 }
@@ -38,14 +41,16 @@ type Index struct {
 	dir   string
 	max   int
 	log   *slog.Logger
+	alarm func()
 	cache *cache
 
 	mu       sync.Mutex
 	spaces   map[spaceKey]*handle
 	dropping map[string]bool // datastores being dropped
-	changed  chan struct{}   // closed and replaced whenever a waiter may go on
-	tick     uint64          // orders uses
-	opened   uint64          // numbers openings
+	damaged  map[spaceKey]index.Space
+	changed  chan struct{} // closed and replaced whenever a waiter may go on
+	tick     uint64        // orders uses
+	opened   uint64        // numbers openings
 	closed   bool
 
 	stop   context.CancelFunc
@@ -73,12 +78,15 @@ func Open(dir string, opts Options) (*Index, error) {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	x := &Index{
-		dir: dir, max: cmp.Or(opts.MaxOpenSpaces, defaultOpenSpaces), log: opts.Log, stop: stop,
+		dir: dir, max: cmp.Or(opts.MaxOpenSpaces, defaultOpenSpaces), log: opts.Log, alarm: opts.Alarm, stop: stop,
 		cache: newCache(cmp.Or(opts.CacheBytes, defaultCacheBytes)), spaces: make(map[spaceKey]*handle),
-		dropping: make(map[string]bool), changed: make(chan struct{}), merges: make(chan index.Space, mergeQueue),
+		dropping: make(map[string]bool), damaged: make(map[spaceKey]index.Space), changed: make(chan struct{}), merges: make(chan index.Space, mergeQueue),
 	}
 	if x.log == nil {
 		x.log = slog.Default()
+	}
+	if x.alarm == nil {
+		x.alarm = func() {}
 	}
 	x.merger.Go(func() { x.runMerges(ctx) })
 	return x, nil
@@ -128,12 +136,12 @@ func (x *Index) mergeAll(ctx context.Context, id index.Space) error {
 	return nil
 }
 
-// Ready implements index.Index: the directory must be there.
+// Ready implements index.Index: the directory must be there. One that was deleted is made again, to be filled by replay.
 func (x *Index) Ready(context.Context) error {
 	if x.isClosed() {
 		return index.ErrClosed
 	}
-	if _, err := os.Stat(x.dir); err != nil {
+	if err := os.MkdirAll(x.dir, 0o700); err != nil {
 		return fmt.Errorf("looking at the index directory: %w", err)
 	}
 	return nil

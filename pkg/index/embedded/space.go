@@ -22,6 +22,7 @@ const (
 // space is one open space. Its owner counts the uses; see spaces.go.
 type space struct {
 	dir    string
+	files  []file // that must stay where they are
 	number uint64 // of this opening: the cache's name for it
 	cache  *cache
 	reads  *sql.DB
@@ -50,6 +51,9 @@ func openSpace(ctx context.Context, dir string, id index.Space, number uint64, c
 	if _, err := os.Stat(path); err != nil {
 		if !errors.Is(err, os.ErrNotExist) {
 			return nil, fmt.Errorf("looking for space: %w", err)
+		}
+		if hasVectors(dir) {
+			return nil, fmt.Errorf("%w: there are vectors and no database", index.ErrCorrupt)
 		}
 		if !create {
 			return nil, errNoSpace
@@ -89,6 +93,9 @@ func openSpace(ctx context.Context, dir string, id index.Space, number uint64, c
 	}
 	s.current = snap
 	s.states[snap.version] = snap
+	if err := s.remember(); err != nil {
+		return nil, err
+	}
 	return s, nil
 }
 
@@ -101,8 +108,8 @@ func (s *space) ensureTables(ctx context.Context, first *snapshot) error {
 	if n > 0 {
 		return nil
 	}
-	if info, err := os.Stat(filepath.Join(s.dir, vectorsName)); err == nil && info.Size() > 0 {
-		return fmt.Errorf("%w: the database is empty beside a vector file of %d bytes", index.ErrCorrupt, info.Size())
+	if hasVectors(s.dir) {
+		return fmt.Errorf("%w: the database is empty beside vectors", index.ErrCorrupt)
 	}
 	return createTables(ctx, s.writes, first)
 }

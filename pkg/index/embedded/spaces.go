@@ -72,14 +72,21 @@ func (x *Index) use(ctx context.Context, id index.Space, create bool, f func(*sp
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	h, err := x.acquire(ctx, id, create)
+	h, err := x.acquireKept(ctx, id, create)
 	if err != nil {
+		x.noteDamage(ctx, id, err)
 		return err
 	}
 	defer x.release(h)
 	err = f(h.space)
+	if err == nil && create && h.space.isLost() {
+		err = errLost // what was written has gone with the files
+	}
 	if cause := ctx.Err(); err != nil && cause != nil && !errors.Is(err, cause) {
 		err = fmt.Errorf("%w: %w", cause, err) // SQLite only says that it was interrupted
+	}
+	if err != nil && !h.space.isLost() {
+		x.noteDamage(ctx, id, err)
 	}
 	return err
 }
@@ -108,7 +115,7 @@ func (x *Index) acquire(ctx context.Context, id index.Space, create bool) (*hand
 			x.count(h)
 			x.mu.Unlock()
 			return h, nil
-		case !create && !exists(filepath.Join(x.path(key), databaseName)):
+		case !create && !exists(filepath.Join(x.path(key), databaseName)) && !hasVectors(x.path(key)):
 			x.mu.Unlock()
 			return nil, errNoSpace
 		case len(x.spaces) >= x.max:
@@ -169,8 +176,13 @@ func (x *Index) count(h *handle) {
 func (x *Index) release(h *handle) {
 	x.mu.Lock()
 	h.refs--
-	if h.refs == 0 && h.space.isBroken() {
+	switch {
+	case h.refs > 0:
+	case h.space.isBroken():
 		x.logged(x.shut(h))
+		return
+	case h.space.isEmpty():
+		x.logged(x.vacate(h))
 		return
 	}
 	x.broadcast()
@@ -241,67 +253,6 @@ func (x *Index) closeSpaces(ctx context.Context, match func(spaceKey) bool) erro
 		select {
 		case <-ctx.Done():
 			return errors.Join(append(errs, fmt.Errorf("waiting for running searches: %w", ctx.Err()))...)
-		case <-changed:
-		}
-	}
-}
-
-// DropDatastore implements index.Index. It waits for calls that are using the datastore. Renaming the directory is what
-// drops it; what a crash leaves of it is removed at the next Open.
-func (x *Index) DropDatastore(ctx context.Context, datastoreID string) error {
-	if err := checkDatastore(datastoreID); err != nil {
-		return err
-	}
-	if err := x.beginDrop(ctx, datastoreID); err != nil {
-		return err
-	}
-	defer func() {
-		x.mu.Lock()
-		delete(x.dropping, datastoreID)
-		x.broadcast()
-		x.mu.Unlock()
-	}()
-	if err := x.closeSpaces(ctx, func(k spaceKey) bool { return k.datastore == datastoreID }); err != nil {
-		return fmt.Errorf("closing datastore %q: %w", datastoreID, err)
-	}
-	dir := filepath.Join(x.dir, datastoreID)
-	if !exists(dir) {
-		return nil
-	}
-	bin, err := os.MkdirTemp(x.dir, droppedPrefix)
-	if err != nil {
-		return fmt.Errorf("dropping datastore %q: %w", datastoreID, err)
-	}
-	if err := os.Rename(dir, filepath.Join(bin, datastoreID)); err != nil {
-		return fmt.Errorf("dropping datastore %q: %w", datastoreID, err)
-	}
-	if err := syncDir(x.dir); err != nil {
-		return err
-	}
-	if err := os.RemoveAll(bin); err != nil {
-		return fmt.Errorf("removing dropped datastore %q: %w", datastoreID, err)
-	}
-	return nil
-}
-
-// beginDrop keeps others from opening the datastore, after waiting for another drop of it.
-func (x *Index) beginDrop(ctx context.Context, datastoreID string) error {
-	for {
-		x.mu.Lock()
-		if x.closed {
-			x.mu.Unlock()
-			return index.ErrClosed
-		}
-		if !x.dropping[datastoreID] {
-			x.dropping[datastoreID] = true
-			x.mu.Unlock()
-			return nil
-		}
-		changed := x.changed
-		x.mu.Unlock()
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("waiting to drop datastore %q: %w", datastoreID, ctx.Err())
 		case <-changed:
 		}
 	}

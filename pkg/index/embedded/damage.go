@@ -1,0 +1,175 @@
+package embedded
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/sluice/sluice/pkg/index"
+)
+
+// corruptSuffix marks the directory of a damaged space that was put aside.
+const corruptSuffix = ".corrupt"
+
+// noteDamage remembers that a space was found damaged.
+func (x *Index) noteDamage(ctx context.Context, id index.Space, err error) {
+	if !errors.Is(err, index.ErrCorrupt) || ctx.Err() != nil {
+		return
+	}
+	key, err := keyOf(id)
+	if err != nil {
+		return
+	}
+	x.mu.Lock()
+	_, known := x.damaged[key]
+	x.damaged[key] = id
+	x.mu.Unlock()
+	if !known {
+		x.alarm()
+	}
+}
+
+// Damaged lists the spaces in which damage was met since the index was opened, and that have not been discarded.
+func (x *Index) Damaged() []index.Space {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	out := make([]index.Space, 0, len(x.damaged))
+	for _, id := range x.damaged {
+		out = append(out, id)
+	}
+	return out
+}
+
+// Discard puts a damaged space aside, so that it is empty and can be rebuilt by replay. Its files are kept for inspection
+// beside it, in a directory whose name ends in ".corrupt", until it is discarded again or its last row is removed.
+//
+// Only a space that Damaged lists is looked at: it is checked from end to end, which reads all of it, and discarded only
+// when damage is found. So discarding twice, or after a fault that has passed, loses nothing. It reports whether the space was
+// discarded. Calls that use the datastore meanwhile wait.
+func (x *Index) Discard(ctx context.Context, id index.Space) (bool, error) {
+	key, err := keyOf(id)
+	if err != nil {
+		return false, err
+	}
+	if err := x.beginDrop(ctx, key.datastore); err != nil {
+		return false, err
+	}
+	defer x.endDrop(key.datastore)
+	x.mu.Lock()
+	_, known := x.damaged[key]
+	x.mu.Unlock()
+	if !known {
+		return false, nil
+	}
+	if err := x.closeSpaces(ctx, func(k spaceKey) bool { return k == key }); err != nil {
+		return false, fmt.Errorf("closing a damaged space of datastore %q: %w", id.DatastoreID, err)
+	}
+	err = x.check(ctx, key, id)
+	damaged := errors.Is(err, index.ErrCorrupt)
+	switch {
+	case ctx.Err() != nil:
+		return false, fmt.Errorf("checking a space of datastore %q: %w", id.DatastoreID, ctx.Err())
+	case damaged:
+		if err := putAside(x.path(key)); err != nil {
+			return false, fmt.Errorf("putting a damaged space of datastore %q aside: %w", id.DatastoreID, err)
+		}
+	case err != nil && !errors.Is(err, errNoSpace):
+		return false, fmt.Errorf("checking a space of datastore %q: %w", id.DatastoreID, err)
+	}
+	x.mu.Lock()
+	delete(x.damaged, key)
+	x.mu.Unlock()
+	return damaged, nil
+}
+
+// putAside renames a space's directory, over what was put aside before.
+func putAside(dir string) error {
+	if err := os.RemoveAll(dir + corruptSuffix); err != nil {
+		return err
+	}
+	if err := os.Rename(dir, dir+corruptSuffix); err != nil {
+		return err
+	}
+	return syncDir(filepath.Dir(dir))
+}
+
+// check reads a space that nobody has open from end to end.
+func (x *Index) check(ctx context.Context, key spaceKey, id index.Space) error {
+	x.mu.Lock()
+	x.opened++
+	number := x.opened
+	x.mu.Unlock()
+	s, err := openSpace(ctx, x.path(key), id, number, x.cache, false)
+	if err != nil {
+		return err
+	}
+	return errors.Join(s.read(ctx, func(v view) error { return v.check(ctx) }), s.close())
+}
+
+// check compares everything with its checksum.
+func (v view) check(ctx context.Context) error {
+	var verdict string
+	if err := v.tx.QueryRowContext(ctx, `PRAGMA quick_check(1)`).Scan(&verdict); err != nil {
+		return fmt.Errorf("checking the database: %w", err)
+	}
+	if verdict != "ok" {
+		return fmt.Errorf("%w: the database is damaged: %s", index.ErrCorrupt, verdict)
+	}
+	if err := v.checkRows(ctx); err != nil {
+		return err
+	}
+	for _, seg := range v.segments {
+		if _, err := segmentSlots(ctx, v.tx, seg.id); err != nil {
+			return err
+		}
+		if _, err := v.directory(ctx, seg); err != nil {
+			return err
+		}
+	}
+	if err := v.eachTerm(ctx, v.segments, func(string, []posting) error { return nil }); err != nil {
+		return err
+	}
+	if v.dimensions == 0 {
+		return nil
+	}
+	for w := range (int(v.slots) + 63) / 64 {
+		if err := v.vectors.check(w, v.live.word(w)); err != nil {
+			return err
+		}
+		if v.epoch == 0 {
+			continue
+		}
+		if err := v.signs.check(w, v.live.word(w)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (v view) checkRows(ctx context.Context) error {
+	rows, err := v.tx.QueryContext(ctx, `SELECT `+rowColumns+` FROM rows`)
+	if err != nil {
+		return fmt.Errorf("reading rows: %w", err)
+	}
+	defer func() { _ = rows.Close() }()
+	var n int64
+	for rows.Next() {
+		r, err := scanRow(rows.Scan)
+		if err != nil {
+			return err
+		}
+		if r.slot >= v.slots || !v.live.has(r.slot) {
+			return fmt.Errorf("%w: a row lies in slot %d, which is not live", index.ErrCorrupt, r.slot)
+		}
+		n++
+	}
+	if err := rows.Err(); err != nil {
+		return fmt.Errorf("reading rows: %w", err)
+	}
+	if n != v.rows {
+		return fmt.Errorf("%w: there are %d rows, the state counts %d", index.ErrCorrupt, n, v.rows)
+	}
+	return nil
+}

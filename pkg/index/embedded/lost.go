@@ -1,0 +1,81 @@
+package embedded
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/sluice/sluice/pkg/index"
+)
+
+// errLost is returned by a write whose files were deleted under it.
+var errLost = errors.New("the space's files were deleted while they were in use: try again")
+
+// file is one that an open space holds open: deleted or replaced it would go on taking writes that nobody ever sees.
+type file struct {
+	path string
+	info os.FileInfo
+}
+
+// remember notes which files are open.
+func (s *space) remember() error {
+	paths := []string{filepath.Join(s.dir, databaseName)}
+	if s.vectors != nil {
+		paths = append(paths, s.vectors.path)
+	}
+	for _, path := range paths {
+		info, err := os.Stat(path)
+		if err != nil {
+			return fmt.Errorf("looking at what was opened: %w", err)
+		}
+		s.files = append(s.files, file{path, info})
+	}
+	return nil
+}
+
+// isLost reports whether a file is no longer the one that was opened, whichever of the directories above it has been
+// deleted, moved or replaced. It takes some microseconds.
+func (s *space) isLost() bool {
+	for _, f := range s.files {
+		info, err := os.Stat(f.path)
+		if errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(info, f.info) {
+			return true
+		}
+	}
+	return false
+}
+
+// hasVectors reports whether vectors were written in a space's directory.
+func hasVectors(dir string) bool {
+	info, err := os.Stat(filepath.Join(dir, vectorsName))
+	return err == nil && info.Size() > 0
+}
+
+// acquireKept acquires a space whose files are where they were. One that has lost them is given up, and opened anew from
+// what is there: nothing, most likely, which an audit then finds missing.
+func (x *Index) acquireKept(ctx context.Context, id index.Space, create bool) (*handle, error) {
+	for {
+		h, err := x.acquire(ctx, id, create)
+		if err != nil || !h.space.isLost() {
+			return h, err
+		}
+		if h.space.giveUp() {
+			x.log.Error("the files of a space were deleted or replaced while it was open; what is missing is to be rebuilt",
+				"datastore", id.DatastoreID, "path", h.space.dir)
+			x.alarm()
+		}
+		x.release(h)
+	}
+}
+
+// giveUp has the space reopened before its next use. It reports whether it was not to be already.
+func (s *space) giveUp() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	was := s.broken
+	s.broken = true
+	return !was
+}
