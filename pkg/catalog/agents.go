@@ -10,6 +10,8 @@ import (
 const agentColumns = `id, workspace_id, name, description, model_name, temperature, visibility, system_prompt, user_prompt,
 	prompt_type, prompt_template, created_at, updated_at`
 
+const ownAgent = `workspace_id = ? AND id = ?`
+
 func scanAgent(s scanner) (domain.Agent, error) {
 	var a domain.Agent
 	var createdAt, updatedAt int64
@@ -42,7 +44,7 @@ func (c *Catalog) CreateAgent(ctx context.Context, a domain.Agent) (domain.Agent
 
 // Agent returns one agent of the workspace.
 func (c *Catalog) Agent(ctx context.Context, ws, id string) (domain.Agent, error) {
-	return readAgent(ctx, c.db.read, id, `workspace_id = ? AND id = ?`, ws, id)
+	return readAgent(ctx, c.db.read, id, ownAgent, ws, id)
 }
 
 // PublicAgent returns an agent of any workspace if it is public; a private one is not found.
@@ -70,7 +72,7 @@ func (c *Catalog) Agents(ctx context.Context, ws string, p Page) ([]domain.Agent
 func (c *Catalog) UpdateAgent(ctx context.Context, ws, id string, p domain.AgentPatch) (domain.Agent, error) {
 	var a domain.Agent
 	err := c.update(ctx, "changing an agent", func(t *tx) (err error) {
-		if a, err = readAgent(ctx, t, id, `workspace_id = ? AND id = ?`, ws, id); err != nil {
+		if a, err = readAgent(ctx, t, id, ownAgent+t.lock, ws, id); err != nil {
 			return err
 		}
 		p.Apply(&a)
@@ -96,7 +98,7 @@ func (c *Catalog) UpdateAgent(ctx context.Context, ws, id string, p domain.Agent
 func (c *Catalog) DeleteAgent(ctx context.Context, ws, id string) (domain.Agent, error) {
 	var a domain.Agent
 	err := c.update(ctx, "deleting an agent", func(t *tx) (err error) {
-		if a, err = readAgent(ctx, t, id, `workspace_id = ? AND id = ?`, ws, id); err != nil {
+		if a, err = readAgent(ctx, t, id, ownAgent+t.lock, ws, id); err != nil {
 			return err
 		}
 		_, err = t.exec(ctx, `DELETE FROM agents WHERE id = ?`, id)

@@ -44,6 +44,9 @@ func (c *Catalog) ApplyAll(ctx context.Context, evs []domain.Event) ([]Applied, 
 	var out []Applied
 	err := c.update(ctx, "applying events", func(t *tx) error {
 		out = make([]Applied, len(evs))
+		if err := t.lockFor(ctx, evs); err != nil {
+			return err
+		}
 		for i, ev := range evs {
 			var err error
 			if out[i], err = c.apply(ctx, t, ev); err != nil {
@@ -73,6 +76,18 @@ func checkEvent(ev domain.Event) error {
 	return nil
 }
 
+// lockFor takes the locks of events in the order that all transactions take them in.
+func (t *tx) lockFor(ctx context.Context, evs []domain.Event) error {
+	stores, ids := make([]string, len(evs)), make([]string, len(evs))
+	for i, ev := range evs {
+		stores[i], ids[i] = ev.DatastoreID, ev.DatasourceID
+	}
+	if err := t.share(ctx, stores...); err != nil {
+		return err
+	}
+	return t.lockDatasources(ctx, ids...)
+}
+
 func (c *Catalog) apply(ctx context.Context, t *tx, ev domain.Event) (Applied, error) {
 	r, err := readRecord(ctx, t, ev.DatasourceID)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -81,7 +96,7 @@ func (c *Catalog) apply(ctx context.Context, t *tx, ev domain.Event) (Applied, e
 	if err != nil {
 		return Applied{}, err
 	}
-	store, err := datastoreByID(ctx, t, r.DatastoreID)
+	store, err := t.datastore(ctx, r.DatastoreID)
 	if err != nil {
 		return Applied{}, fmt.Errorf("reading the datastore: %w", err)
 	}
@@ -160,7 +175,7 @@ func vanished(ctx context.Context, t *tx, ev domain.Event) error {
 	if len(sweeps) == 0 {
 		return nil
 	}
-	_, err := datastoreByID(ctx, t, ev.DatastoreID)
+	_, err := t.datastore(ctx, ev.DatastoreID)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		// The whole datastore has been deleted, and the job may have written it anew.

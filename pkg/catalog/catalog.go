@@ -2,22 +2,24 @@ package catalog
 
 import (
 	"context"
-	"embed"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/pressly/goose/v3"
 )
 
 // Options configure a Catalog.
 type Options struct {
-	Path string       // of the SQLite database; its folder must exist
-	Log  *slog.Logger // nil: slog.Default()
+	Path string // of the SQLite database; its folder must exist
+	// URL is the address of a PostgreSQL database, postgres://user:password@host:port/database, instead of Path. Its
+	// schema is made on first use; several processes may share it, and may be started at once.
+	URL string
+	// Connections bounds the connections to PostgreSQL that requests and loops use; one or two more listen. 0:
+	// DefaultConnections.
+	Connections int
+	Log         *slog.Logger // nil: slog.Default()
 	// Now is the clock of everything that is stored; nil: time.Now.
 	Now func() time.Time
 	// MaxPagesPerSite bounds the pages of one web site, whatever the site itself asks for; 0: DefaultMaxPagesPerSite.
@@ -43,17 +45,13 @@ type Catalog struct {
 
 	outboxWake chan struct{}
 	sweepWake  chan struct{}
+	notices    *notices // nil: no other process shares the database
+	holds      holds
 }
 
-//go:embed migrations/*.sql
-var migrations embed.FS
-
-// Open opens the database at Options.Path, creates it when there is none, and brings its schema up to date. It fails
-// when the database was written by a newer version.
+// Open opens the database at Options.Path or Options.URL, creates what is missing, and brings its schema up to date. It
+// fails when the database was written by a newer version. No error holds the password of a URL.
 func Open(ctx context.Context, o Options) (*Catalog, error) {
-	if o.Path == "" {
-		return nil, errors.New("opening the catalog: no path given")
-	}
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
@@ -63,9 +61,9 @@ func Open(ctx context.Context, o Options) (*Catalog, error) {
 	if o.MaxPagesPerSite <= 0 {
 		o.MaxPagesPerSite = DefaultMaxPagesPerSite
 	}
-	db, err := openSQLite(ctx, o.Path)
+	db, err := openDatabase(ctx, o)
 	if err != nil {
-		return nil, fmt.Errorf("opening the catalog %s: %w", o.Path, err)
+		return nil, fmt.Errorf("opening the catalog: %w", err)
 	}
 	c := &Catalog{
 		db:         db,
@@ -76,51 +74,45 @@ func Open(ctx context.Context, o Options) (*Catalog, error) {
 		outboxWake: make(chan struct{}, 1),
 		sweepWake:  make(chan struct{}, 1),
 	}
-	if err := c.migrate(ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("opening the catalog %s: %w", o.Path, err), db.close())
+	if err := db.migrate(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("opening the catalog %s: %w", db.name, err), db.close())
 	}
+	c.notices = startNotices(ctx, c)
 	// What an earlier process left is work too.
 	signal(c.outboxWake)
 	signal(c.sweepWake)
 	return c, nil
 }
 
-func (c *Catalog) migrate(ctx context.Context) error {
-	files, err := fs.Sub(migrations, "migrations")
-	if err != nil {
-		return fmt.Errorf("reading migrations: %w", err)
+func openDatabase(ctx context.Context, o Options) (*database, error) {
+	switch {
+	case o.Path != "" && o.URL != "":
+		return nil, errors.New("both a path and a URL are given")
+	case o.URL != "":
+		return openPostgres(ctx, o)
+	default:
+		return openSQLite(ctx, o.Path)
 	}
-	p, err := goose.NewProvider(c.db.dialect.goose, c.db.write, files)
-	if err != nil {
-		return fmt.Errorf("reading migrations: %w", err)
-	}
-	have, want, err := p.GetVersions(ctx)
-	if err != nil {
-		return fmt.Errorf("reading the schema's version: %w", err)
-	}
-	if have > want {
-		return fmt.Errorf("its schema has version %d, this program knows versions up to %d: use a newer version of the program", have, want)
-	}
-	if _, err := p.Up(ctx); err != nil {
-		return fmt.Errorf("migrating the schema: %w", err)
-	}
-	return nil
 }
 
-// Close releases the database. It may be called twice.
-func (c *Catalog) Close() error { return c.db.close() }
+// Close ends what listens and holds, and releases the database. It may be called twice.
+func (c *Catalog) Close() error {
+	c.notices.stop()
+	c.holds.releaseAll()
+	return c.db.close()
+}
 
-// Ready reports whether the database answers.
+// Ready reports whether the database answers and takes writes, and whether what this process holds is still held.
 func (c *Catalog) Ready(ctx context.Context) error {
-	var one int
-	if err := c.db.read.queryRow(ctx, `SELECT 1`).Scan(&one); err != nil {
+	if err := c.db.ready(ctx); err != nil {
 		return fmt.Errorf("asking the catalog: %w", err)
 	}
-	return nil
+	return c.holds.check()
 }
 
-// OutboxWake receives after a commit that has put a job into the outbox, and once after opening. Several commits may
-// be told as one. What other processes put there is not told: look from time to time as well.
+// OutboxWake receives after a commit that has put a job into the outbox, of this process or, with PostgreSQL, of
+// another one, and once after opening. Several commits may be told as one. What another process has committed is not
+// told for certain: look from time to time as well.
 func (c *Catalog) OutboxWake() <-chan struct{} { return c.outboxWake }
 
 // SweepWake receives after a commit that has queued a sweep, on the same terms as OutboxWake.
@@ -133,8 +125,9 @@ func signal(ch chan struct{}) {
 	}
 }
 
-// stamp is the time in microseconds, made strictly increasing within the process: what is created in one transaction
-// keeps its order in lists and in the outbox.
+// stamp is the time in microseconds, made strictly increasing within the process: what a process creates keeps its order
+// in lists and in the outbox. Between processes the order is that of their clocks, so nothing may depend on it but the
+// order itself: where two stamps are alike, ids decide in lists, and the outbox gives one of them a round later.
 func (c *Catalog) stamp() int64 {
 	for {
 		last := c.last.Load()
@@ -145,18 +138,20 @@ func (c *Catalog) stamp() int64 {
 	}
 }
 
-// update runs f in a write transaction and, once it has been committed, tells who waits for what f has queued.
+// update runs f in a write transaction and, once it has been committed, tells who waits for what f has queued. Where
+// other processes share the database f may be run several times: see database.update.
 func (c *Catalog) update(ctx context.Context, doing string, f func(*tx) error) error {
-	t := &tx{}
-	err := c.db.update(ctx, t, f)
+	t, err := c.db.update(ctx, f)
 	if err != nil {
 		return fmt.Errorf("%s: %w", doing, err)
 	}
 	if t.queuedJob {
 		signal(c.outboxWake)
+		c.notices.tell(noticeOutbox)
 	}
 	if t.queuedSweep {
 		signal(c.sweepWake)
+		c.notices.tell(noticeSweeps)
 	}
 	return nil
 }

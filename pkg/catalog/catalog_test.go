@@ -13,12 +13,16 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
+	"github.com/sluice/sluice/deployments/local/engines"
 	"github.com/sluice/sluice/pkg/catalog"
 	"github.com/sluice/sluice/pkg/catalog/catalogtest"
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	engines.RunChildIfAsked()
+	goleak.VerifyTestMain(engines.Stopping(m))
+}
 
 // mayWalk are the statements that may walk a table or sort, by a part of them, and why.
 var mayWalk = []string{

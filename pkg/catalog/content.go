@@ -71,17 +71,17 @@ func (c *Catalog) Requeue(ctx context.Context, ws, id string, job domain.Job, p 
 func (c *Catalog) reopen(ctx context.Context, doing, ws, id string, job domain.Job, p Priority, change func(*tx, *record) error) (domain.Datasource, error) {
 	var r record
 	err := c.update(ctx, doing, func(t *tx) (err error) {
-		if r, err = readOwn(ctx, t, ws, id); err != nil {
-			return err
+		var store domain.Datastore
+		if r, store, err = t.take(ctx, id); err != nil {
+			return found(err, "datasource", id)
+		}
+		if r.WorkspaceID != ws {
+			return domain.NotFound("datasource", id)
 		}
 		if err := change(t, &r); err != nil {
 			return err
 		}
 		r.UpdatedAt = fromMicros(c.stamp())
-		store, err := datastoreByID(ctx, t, r.DatastoreID)
-		if err != nil {
-			return found(err, "datastore", r.DatastoreID)
-		}
 		return c.restart(ctx, t, &r, store, job, p)
 	})
 	return r.Datasource, err

@@ -31,18 +31,19 @@ func (c *Catalog) EnsureConversation(ctx context.Context, v domain.Conversation)
 	at := c.stamp()
 	v.CreatedAt, v.UpdatedAt, v.Title = fromMicros(at), fromMicros(at), title(v.Title)
 	err = c.update(ctx, "storing a conversation", func(t *tx) error {
-		if _, err := readAgent(ctx, t, v.AgentID, `workspace_id = ? AND id = ?`, v.WorkspaceID, v.AgentID); err != nil {
+		if _, err := readAgent(ctx, t, v.AgentID, ownAgent, v.WorkspaceID, v.AgentID); err != nil {
 			return err
 		}
 		n, err := t.exec(ctx, `INSERT INTO conversations (`+conversationColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
 			v.ID, v.WorkspaceID, v.AgentID, v.VisitorID, v.Title, at, at)
 		if err != nil || n == 1 {
+			have = v
 			return err
 		}
-		v, err = readConversation(ctx, t, v.WorkspaceID, v.AgentID, v.ID) // another request has just made it
+		have, err = readConversation(ctx, t, v.WorkspaceID, v.AgentID, v.ID) // another request has just made it
 		return err
 	})
-	return v, err
+	return have, err
 }
 
 // Conversation returns one conversation of the workspace, with that agent unless agentID is empty.
@@ -91,6 +92,11 @@ func (c *Catalog) AppendMessages(ctx context.Context, conversationID string, ms 
 		if err != nil {
 			return found(err, "conversation", conversationID)
 		}
+		var last int64 // another process may have stored it, by a clock that goes ahead of this one's
+		err = t.queryRow(ctx, `SELECT COALESCE(MAX(seq), 0) FROM messages WHERE conversation_id = ?`, conversationID).Scan(&last)
+		if err != nil {
+			return fmt.Errorf("looking for the last message: %w", err)
+		}
 		for _, m := range ms {
 			sources := ""
 			if len(m.Sources) > 0 {
@@ -98,7 +104,8 @@ func (c *Catalog) AppendMessages(ctx context.Context, conversationID string, ms 
 					return err
 				}
 			}
-			at := c.stamp()
+			at := max(c.stamp(), last+1)
+			last = at
 			n, err := t.exec(ctx, `INSERT INTO messages (id, conversation_id, role, text, sources, created_at, seq)
 				VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`, m.ID, conversationID, m.Role, m.Text, sources, at, at)
 			if err := created(n, err, "message", m.ID); err != nil {

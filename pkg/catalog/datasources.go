@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/sluice/sluice/pkg/domain"
@@ -31,9 +32,7 @@ type DatasourceFilter struct {
 // as stored: status unsynched, both times and JobID set here. It fails with domain.NotFound when a datastore does not
 // exist in the datasource's workspace, and with domain.CodeConflict when an id is taken.
 func (c *Catalog) CreateDatasources(ctx context.Context, in []NewDatasource) ([]domain.Datasource, error) {
-	return c.put(ctx, in, func(ctx context.Context, t *tx, n NewDatasource, store domain.Datastore) (record, error) {
-		return c.create(ctx, t, n, store)
-	})
+	return c.put(ctx, in, nil, c.create)
 }
 
 // UpsertDatasources is CreateDatasources, but for a datasource whose CustomID another one of its datastore carries: that
@@ -41,13 +40,13 @@ func (c *Catalog) CreateDatasources(ctx context.Context, in []NewDatasource) ([]
 // ReplaceContent. A datasource without an original fails with domain.CodeInvalid. Several in one
 // call with the same CustomID are one in the end. The result is in the order of in.
 func (c *Catalog) UpsertDatasources(ctx context.Context, in []NewDatasource) ([]domain.Datasource, error) {
-	return c.put(ctx, in, func(ctx context.Context, t *tx, n NewDatasource, store domain.Datastore) (record, error) {
+	return c.put(ctx, in, (*tx).upsertsAlone, func(ctx context.Context, t *tx, n NewDatasource, store domain.Datastore) (record, error) {
 		d := n.Datasource
 		if d.Original == nil {
 			return record{}, missingContent(d)
 		}
 		n.Job.Kind = domain.JobIngest
-		r, err := readByCustomID(ctx, t, d.WorkspaceID, d.DatastoreID, d.CustomID)
+		r, err := readByCustomID(ctx, t, t.lock, d.WorkspaceID, d.DatastoreID, d.CustomID)
 		if errors.Is(err, sql.ErrNoRows) {
 			return c.create(ctx, t, n, store)
 		}
@@ -65,26 +64,24 @@ func (c *Catalog) UpsertDatasources(ctx context.Context, in []NewDatasource) ([]
 	})
 }
 
-// put stores datasources one by one in one transaction.
-func (c *Catalog) put(ctx context.Context, in []NewDatasource, one func(context.Context, *tx, NewDatasource, domain.Datastore) (record, error)) ([]domain.Datasource, error) {
+// put stores datasources one by one in one transaction, after each of their datastores, in order, was begun.
+func (c *Catalog) put(ctx context.Context, in []NewDatasource, begin func(*tx, context.Context, string) error, one func(context.Context, *tx, NewDatasource, domain.Datastore) (record, error)) ([]domain.Datasource, error) {
 	var out []domain.Datasource
 	err := c.update(ctx, "storing datasources", func(t *tx) error {
-		stores := map[string]domain.Datastore{}
 		out = make([]domain.Datasource, 0, len(in))
+		if err := t.enter(ctx, in, begin); err != nil {
+			return err
+		}
 		for _, n := range in {
 			d := n.Datasource
 			if n.Job.Kind == domain.JobIngest && d.Original == nil {
 				return missingContent(d)
 			}
-			at := d.WorkspaceID + " " + d.DatastoreID
-			if _, ok := stores[at]; !ok {
-				store, err := readDatastore(ctx, t, d.WorkspaceID, d.DatastoreID)
-				if err != nil {
-					return err
-				}
-				stores[at] = store
+			store, err := t.own(ctx, d.WorkspaceID, d.DatastoreID)
+			if err != nil {
+				return err
 			}
-			r, err := one(ctx, t, n, stores[at])
+			r, err := one(ctx, t, n, store)
 			if err != nil {
 				return err
 			}
@@ -93,6 +90,23 @@ func (c *Catalog) put(ctx context.Context, in []NewDatasource, one func(context.
 		return nil
 	})
 	return out, err
+}
+
+// enter takes the locks of the datastores that new datasources go to.
+func (t *tx) enter(ctx context.Context, in []NewDatasource, begin func(*tx, context.Context, string) error) error {
+	var stores []string
+	for _, n := range in {
+		stores = append(stores, n.Datasource.DatastoreID)
+	}
+	if err := t.share(ctx, stores...); err != nil || begin == nil {
+		return err
+	}
+	for _, id := range slices.Compact(slices.Sorted(slices.Values(stores))) {
+		if err := begin(t, ctx, id); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func missingContent(d domain.Datasource) error {
@@ -127,17 +141,17 @@ func (c *Catalog) Datasource(ctx context.Context, ws, id string) (domain.Datasou
 
 // DatasourceByCustomID returns the newest datasource of the datastore that carries the caller-chosen id.
 func (c *Catalog) DatasourceByCustomID(ctx context.Context, ws, datastoreID, customID string) (domain.Datasource, error) {
-	r, err := readByCustomID(ctx, c.db.read, ws, datastoreID, customID)
+	r, err := readByCustomID(ctx, c.db.read, "", ws, datastoreID, customID)
 	if errors.Is(err, sql.ErrNoRows) {
 		return domain.Datasource{}, domain.Errorf(domain.CodeNotFound, "no datasource with custom id %q", customID)
 	}
 	return r.Datasource, found(err, "datasource", customID)
 }
 
-func readByCustomID(ctx context.Context, q querier, ws, datastoreID, customID string) (record, error) {
+func readByCustomID(ctx context.Context, q querier, lock, ws, datastoreID, customID string) (record, error) {
 	return scanRecord(q.queryRow(ctx, `SELECT `+recordColumns+` FROM datasources
 		WHERE workspace_id || '' = ? AND datastore_id = ? AND custom_id = ? AND custom_id <> ''
-		ORDER BY created_at DESC, id DESC LIMIT 1`, ws, datastoreID, customID))
+		ORDER BY created_at DESC, id DESC LIMIT 1`+lock, ws, datastoreID, customID))
 }
 
 // Datasources returns a page of the workspace's datasources that pass the filter, newest first, and the cursor of the

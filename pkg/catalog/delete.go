@@ -12,8 +12,11 @@ import (
 func (c *Catalog) DeleteDatasource(ctx context.Context, ws, id string) (domain.Datasource, error) {
 	var r record
 	err := c.update(ctx, "deleting a datasource", func(t *tx) (err error) {
-		if r, err = readOwn(ctx, t, ws, id); err != nil {
-			return err
+		if r, _, err = t.take(ctx, id); err != nil {
+			return found(err, "datasource", id)
+		}
+		if r.WorkspaceID != ws {
+			return domain.NotFound("datasource", id)
 		}
 		doomed := []record{r}
 		if r.Type == domain.TypeWebSite {

@@ -24,7 +24,7 @@ func (c *Catalog) Plan(ctx context.Context, text string) ([]string, error) {
 		var detail string
 		err := s.Scan(&id, &parent, &unused, &detail)
 		return detail, err
-	}, "EXPLAIN QUERY PLAN "+text, make([]any, strings.Count(text, "?"))...)
+	}, c.db.dialect.plan+text, make([]any, strings.Count(text, "?"))...)
 }
 
 // Rebind is rebind for an engine with numbered placeholders.

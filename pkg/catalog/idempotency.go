@@ -29,17 +29,26 @@ const (
 func (c *Catalog) BeginIdempotent(ctx context.Context, ws, key, requestHash string) (*StoredResponse, error) {
 	var have *StoredResponse
 	err := c.update(ctx, "claiming an idempotency key", func(t *tx) error {
+		have = nil
 		now := c.now()
 		if _, err := t.exec(ctx, `DELETE FROM idempotency_keys WHERE expires_at <= ?`, micros(now)); err != nil {
 			return err
 		}
+		// One statement looks and claims, so that of two requests at once, in any processes, one does.
+		claimed, err := t.exec(ctx, `INSERT INTO idempotency_keys (workspace_id, key, request_hash, status, body, begun_at, expires_at)
+			VALUES (?, ?, ?, 0, '', ?, ?) ON CONFLICT (workspace_id, key) DO UPDATE SET begun_at = excluded.begun_at,
+			expires_at = excluded.expires_at WHERE idempotency_keys.request_hash = excluded.request_hash
+			AND idempotency_keys.status = 0 AND idempotency_keys.begun_at <= ?`,
+			ws, key, requestHash, micros(now), micros(now.Add(idempotencyExpiry)), micros(now.Add(-idempotencyLease)))
+		if err != nil || claimed == 1 {
+			return err
+		}
 		var hash string
 		var r StoredResponse
-		var begunAt int64
-		err := t.queryRow(ctx, `SELECT request_hash, status, body, begun_at FROM idempotency_keys WHERE workspace_id = ? AND key = ?`+t.lock,
-			ws, key).Scan(&hash, &r.Status, &r.Body, &begunAt)
+		err = t.queryRow(ctx, `SELECT request_hash, status, body FROM idempotency_keys WHERE workspace_id = ? AND key = ?`,
+			ws, key).Scan(&hash, &r.Status, &r.Body)
 		switch {
-		case errors.Is(err, sql.ErrNoRows):
+		case errors.Is(err, sql.ErrNoRows): // given back in between
 		case err != nil:
 			return err
 		case hash != requestHash:
@@ -47,13 +56,8 @@ func (c *Catalog) BeginIdempotent(ctx context.Context, ws, key, requestHash stri
 		case r.Status != 0:
 			have = &r
 			return nil
-		case now.Before(fromMicros(begunAt).Add(idempotencyLease)):
-			return domain.Errorf(domain.CodeConflict, "the request with Idempotency-Key %q is still being worked on; ask again shortly", key)
 		}
-		_, err = t.exec(ctx, `INSERT INTO idempotency_keys (workspace_id, key, request_hash, status, body, begun_at, expires_at)
-			VALUES (?, ?, ?, 0, '', ?, ?) ON CONFLICT (workspace_id, key) DO UPDATE SET begun_at = excluded.begun_at,
-			expires_at = excluded.expires_at`, ws, key, requestHash, micros(now), micros(now.Add(idempotencyExpiry)))
-		return err
+		return domain.Errorf(domain.CodeConflict, "the request with Idempotency-Key %q is still being worked on; ask again shortly", key)
 	})
 	return have, err
 }

@@ -114,28 +114,26 @@ type queue struct {
 func (c *Catalog) queues(ctx context.Context, p Priority, now int64, limit int) ([]*queue, error) {
 	var out []*queue
 	first := c.turn[p]
+	const next = `SELECT workspace_id FROM outbox WHERE priority = ? AND workspace_id > ? AND not_before <= ?`
 	after, wrapped := first, false
 	for len(out) < limit {
-		ws, err := scanString(c.db.read.queryRow(ctx, `SELECT workspace_id FROM outbox
-			WHERE priority = ? AND workspace_id > ? AND not_before <= ? ORDER BY workspace_id LIMIT 1`, p, after, now))
-		if err != nil && !errors.Is(err, sql.ErrNoRows) {
-			return nil, err
+		text, args := next, []any{p, after, now}
+		if wrapped {
+			// The database compares, not this program: how it orders texts is its own affair.
+			text, args = text+` AND workspace_id <= ?`, append(args, first)
 		}
+		ws, err := scanString(c.db.read.queryRow(ctx, text+` ORDER BY workspace_id LIMIT 1`, args...))
 		switch {
-		case ws == "" && (wrapped || first == ""):
+		case errors.Is(err, sql.ErrNoRows) && (wrapped || first == ""):
 			return out, nil
-		case ws == "":
+		case errors.Is(err, sql.ErrNoRows):
 			after, wrapped = "", true
-			continue
+		case err != nil:
+			return nil, err
+		default:
+			out = append(out, &queue{workspace: ws, notBefore: -1})
+			after = ws
 		}
-		out = append(out, &queue{workspace: ws, notBefore: -1})
-		if wrapped && ws >= first {
-			if ws > first {
-				out = out[:len(out)-1] // it was first in this round
-			}
-			return out, nil
-		}
-		after = ws
 	}
 	return out, nil
 }
@@ -176,9 +174,19 @@ func (c *Catalog) Published(ctx context.Context, job domain.Job, seq uint64) err
 // job has ended already, nothing changes.
 func (c *Catalog) PublishedAll(ctx context.Context, jobs []domain.Job) error {
 	var highest uint64
+	stores, ids := make([]string, len(jobs)), make([]string, len(jobs))
+	for i, j := range jobs {
+		highest = max(highest, j.Generation)
+		stores[i], ids[i] = j.DatastoreID, j.DatasourceID
+	}
 	err := c.update(ctx, "noting published jobs", func(t *tx) error {
+		if err := t.share(ctx, stores...); err != nil {
+			return err
+		}
+		if err := t.lockRows(ctx, ids); err != nil {
+			return err
+		}
 		for _, j := range jobs {
-			highest = max(highest, j.Generation)
 			n, err := t.exec(ctx, `DELETE FROM outbox WHERE datasource_id = ? AND job_id = ?`, j.DatasourceID, j.ID)
 			if err != nil {
 				return err

@@ -7,12 +7,17 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"time"
+
+	"github.com/sluice/sluice/pkg/domain"
 )
 
 // querier is what a read needs: the pool of readers, or a transaction that reads what it is going to write.
 type querier interface {
 	query(ctx context.Context, text string, args ...any) (*sql.Rows, error)
 	queryRow(ctx context.Context, text string, args ...any) scanner
+	// limit bounds the wait for one answer.
+	limit(ctx context.Context) (context.Context, context.CancelFunc)
 }
 
 // scanner is the one row of a query, or the current one of several.
@@ -21,22 +26,67 @@ type scanner interface{ Scan(dest ...any) error }
 // failedRow is the row of a query that could not be asked.
 type failedRow struct{ err error }
 
-func (r failedRow) Scan(...any) error { return r.err }
+func (r failedRow) Scan(...any) error { return fault(r.err) }
+
+// boundRow is a row that is waited for no longer than its context says.
+type boundRow struct {
+	row  *sql.Row
+	done context.CancelFunc
+	ctx  context.Context
+}
+
+func (r boundRow) Scan(dest ...any) error {
+	defer r.done()
+	return fault(overdue(r.ctx, r.row.Scan(dest...)))
+}
+
+// answerTimeout is how long one answer of a server is waited for: longer than the server itself takes before it gives
+// up, so it matters when the way to the server is cut.
+const answerTimeout = statementTimeout + 15*time.Second
+
+// errOverdue is the cause of a context that ended because the server did not answer.
+var errOverdue = errors.New("no answer in time")
+
+// bound limits what waits for a server; what asks a file is left to its context.
+func (d dialect) bound(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
+	if !d.shared {
+		return ctx, func() {}
+	}
+	return context.WithTimeoutCause(ctx, limit, errOverdue)
+}
+
+// overdue tells a server that is too slow from a caller that does not wait any longer.
+func overdue(ctx context.Context, err error) error {
+	if err != nil && errors.Is(context.Cause(ctx), errOverdue) {
+		return &domain.Error{Code: domain.CodeUnavailable, Message: "the catalog's database does not answer in time; try again shortly", Err: err}
+	}
+	return err
+}
 
 // maxStatements bounds the statements kept prepared. The texts are constants of this package or built from few parts,
 // so it is not reached; it is there so that a mistake costs time and not memory.
 const maxStatements = 512
 
-// pool prepares each statement once and keeps it.
+// pool is connections to the database. Where the dialect says so it prepares each statement once and keeps it.
 type pool struct {
 	db      *sql.DB
 	dialect dialect
 	mu      sync.Mutex
 	stmts   map[string]*sql.Stmt
+	texts   sync.Map // text → the text as the engine wants it
 }
 
 func newPool(db *sql.DB, d dialect) *pool {
 	return &pool{db: db, dialect: d, stmts: map[string]*sql.Stmt{}}
+}
+
+func (p *pool) text(text string) string {
+	if have, ok := p.texts.Load(text); ok {
+		return have.(string)
+	}
+	bound := rebind(p.dialect, text)
+	p.texts.Store(text, bound)
+	return bound
 }
 
 // known returns the prepared statement, nil when there is none yet.
@@ -51,7 +101,7 @@ func (p *pool) prepare(ctx context.Context, text string) (*sql.Stmt, error) {
 	if s := p.known(text); s != nil {
 		return s, nil
 	}
-	s, err := p.db.PrepareContext(ctx, rebind(p.dialect, text))
+	s, err := p.db.PrepareContext(ctx, p.text(text))
 	if err != nil {
 		return nil, fmt.Errorf("preparing %q: %w", text, err)
 	}
@@ -69,19 +119,31 @@ func (p *pool) prepare(ctx context.Context, text string) (*sql.Stmt, error) {
 }
 
 func (p *pool) query(ctx context.Context, text string, args ...any) (*sql.Rows, error) {
+	if !p.dialect.prepares {
+		return p.db.QueryContext(ctx, p.text(text), clean(args)...)
+	}
 	s, err := p.prepare(ctx, text)
 	if err != nil {
 		return nil, err
 	}
-	return s.QueryContext(ctx, args...)
+	return s.QueryContext(ctx, clean(args)...)
 }
 
 func (p *pool) queryRow(ctx context.Context, text string, args ...any) scanner {
+	ctx, done := p.limit(ctx)
+	if !p.dialect.prepares {
+		return boundRow{p.db.QueryRowContext(ctx, p.text(text), clean(args)...), done, ctx}
+	}
 	s, err := p.prepare(ctx, text)
 	if err != nil {
+		done()
 		return failedRow{err}
 	}
-	return s.QueryRowContext(ctx, args...)
+	return boundRow{s.QueryRowContext(ctx, clean(args)...), done, ctx}
+}
+
+func (p *pool) limit(ctx context.Context) (context.Context, context.CancelFunc) {
+	return p.dialect.bound(ctx, answerTimeout)
 }
 
 func (p *pool) close() error {
@@ -95,83 +157,17 @@ func (p *pool) close() error {
 	return errors.Join(append(errs, p.db.Close())...)
 }
 
-// tx is a write transaction, and what is to be told once it is committed.
-type tx struct {
-	tx   *sql.Tx
-	pool *pool
-	lock string // see dialect.lock
-	// fresh are the statements that ran unprepared, because the one connection was busy with this transaction.
-	fresh []string
-
-	queuedJob   bool
-	queuedSweep bool
-}
-
-func (t *tx) exec(ctx context.Context, text string, args ...any) (int64, error) {
-	var res sql.Result
-	var err error
-	if s := t.pool.known(text); s != nil {
-		res, err = t.tx.StmtContext(ctx, s).ExecContext(ctx, args...)
-	} else {
-		t.fresh = append(t.fresh, text)
-		res, err = t.tx.ExecContext(ctx, rebind(t.pool.dialect, text), args...)
-	}
-	if err != nil {
-		return 0, err
-	}
-	return res.RowsAffected()
-}
-
-func (t *tx) query(ctx context.Context, text string, args ...any) (*sql.Rows, error) {
-	if s := t.pool.known(text); s != nil {
-		return t.tx.StmtContext(ctx, s).QueryContext(ctx, args...)
-	}
-	t.fresh = append(t.fresh, text)
-	return t.tx.QueryContext(ctx, rebind(t.pool.dialect, text), args...)
-}
-
-func (t *tx) queryRow(ctx context.Context, text string, args ...any) scanner {
-	if s := t.pool.known(text); s != nil {
-		return t.tx.StmtContext(ctx, s).QueryRowContext(ctx, args...)
-	}
-	t.fresh = append(t.fresh, text)
-	return t.tx.QueryRowContext(ctx, rebind(t.pool.dialect, text), args...)
-}
-
-// update runs f in a transaction on the writing connection. It waits for its turn as long as ctx lets it.
-func (d *database) update(ctx context.Context, t *tx, f func(*tx) error) error {
-	sqlTx, err := d.write.BeginTx(ctx, nil)
-	if err != nil {
-		return fmt.Errorf("beginning a transaction: %w", err)
-	}
-	t.tx, t.pool, t.lock = sqlTx, d.writer, d.dialect.lock
-	if err := f(t); err != nil {
-		if undo := sqlTx.Rollback(); undo != nil && !errors.Is(undo, sql.ErrTxDone) {
-			return errors.Join(err, fmt.Errorf("rolling back: %w", undo))
-		}
-		return err
-	}
-	if err := sqlTx.Commit(); err != nil {
-		return fmt.Errorf("committing: %w", err)
-	}
-	for _, text := range t.fresh {
-		// The transaction stands whatever comes of this; a statement that stays unprepared is only slower.
-		if _, err := d.writer.prepare(ctx, text); err != nil {
-			break
-		}
-	}
-	return nil
-}
-
 // collect scans every row of a query and closes it.
 func collect[T any](ctx context.Context, q querier, scan func(scanner) (T, error), text string, args ...any) (out []T, err error) {
+	ctx, done := q.limit(ctx)
+	defer done()
 	rows, err := q.query(ctx, text, args...)
 	if err != nil {
-		return nil, err
+		return nil, fault(overdue(ctx, err))
 	}
 	defer func() {
 		if err = errors.Join(err, rows.Close()); err != nil {
-			out = nil
+			out, err = nil, fault(overdue(ctx, err))
 		}
 	}()
 	for rows.Next() {

@@ -152,14 +152,5 @@ func readRecord(ctx context.Context, t *tx, id string) (record, error) {
 	return scanRecord(t.queryRow(ctx, `SELECT `+recordColumns+` FROM datasources WHERE id = ?`+t.lock, id))
 }
 
-// readOwn is readRecord for a caller of the workspace.
-func readOwn(ctx context.Context, t *tx, ws, id string) (record, error) {
-	r, err := readRecord(ctx, t, id)
-	if err == nil && r.WorkspaceID != ws {
-		err = sql.ErrNoRows
-	}
-	return r, found(err, "datasource", id)
-}
-
 // stored is a generation as the signed column keeps it. Stream sequences do not come near the difference.
 func stored(generation uint64) int64 { return int64(min(generation, math.MaxInt64)) }

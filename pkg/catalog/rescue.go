@@ -57,7 +57,8 @@ func (c *Catalog) Stuck(ctx context.Context, before time.Time, limit int) ([]Stu
 func (c *Catalog) Reissue(ctx context.Context, datasourceID, expectJobID string, job domain.Job) (bool, error) {
 	reissued := false
 	err := c.update(ctx, "issuing a job again", func(t *tx) error {
-		r, err := readRecord(ctx, t, datasourceID)
+		reissued = false
+		r, store, err := t.take(ctx, datasourceID)
 		if errors.Is(err, sql.ErrNoRows) {
 			return nil
 		}
@@ -69,10 +70,6 @@ func (c *Catalog) Reissue(ctx context.Context, datasourceID, expectJobID string,
 		}
 		run := r.runID
 		r.UpdatedAt = fromMicros(c.stamp())
-		store, err := datastoreByID(ctx, t, r.DatastoreID)
-		if err != nil {
-			return fmt.Errorf("reading the datastore: %w", err)
-		}
 		job := r.accept(job, store)
 		r.runID = run // the same crawl of the site goes on: pages that it has asked for are not asked for again
 		if err := r.store(ctx, t, micros(r.UpdatedAt)); err != nil {

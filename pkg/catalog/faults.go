@@ -1,0 +1,83 @@
+package catalog
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"net"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// fault gives an error that passes by itself, because the database is away or busy, the code that says so. What it hit
+// has not been done, or, if the connection broke while a transaction was committed, has been done whole or not at all.
+func fault(err error) error {
+	if err == nil || !passing(err) {
+		return err
+	}
+	var known *domain.Error
+	if errors.As(err, &known) {
+		return err
+	}
+	return &domain.Error{Code: domain.CodeUnavailable, Message: "the catalog's database does not answer; try again shortly", Err: err}
+}
+
+// passing reports whether PostgreSQL or the way to it is at fault, and not the statement.
+func passing(err error) bool {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return false // the caller does not wait any longer
+	}
+	var refusal *pgconn.PgError
+	if errors.As(err, &refusal) {
+		switch class := refusal.Code[:min(2, len(refusal.Code))]; class {
+		case "08", "53": // the connection; out of disk, memory or connections
+			return true
+		}
+		return strings.HasPrefix(refusal.Code, "57P0") || // the server stops or starts
+			refusal.Code == "57014" || refusal.Code == "55P03" || // statement_timeout, lock_timeout
+			refusal.Code == "25006" || // it has become a standby
+			contended(err)
+	}
+	var connecting *pgconn.ConnectError
+	var network net.Error
+	return errors.As(err, &connecting) || errors.As(err, &network) || errors.Is(err, driver.ErrBadConn) ||
+		errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed) || pgconn.SafeToRetry(err)
+}
+
+// contended reports whether a transaction was given up because of another one: it passes when run again.
+func contended(err error) bool {
+	var refusal *pgconn.PgError
+	return errors.As(err, &refusal) && (refusal.Code == "40001" || refusal.Code == "40P01")
+}
+
+// maxRuns is how often a transaction is run that others get in the way of.
+const maxRuns = 8
+
+// breathe waits before a transaction is run again, longer each time, at most about half a second.
+func breathe(ctx context.Context, run int) error {
+	t := time.NewTimer(time.Duration(1+rand.IntN(4<<min(run, 7))) * time.Millisecond)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// clean takes from texts what PostgreSQL does not store, so that both engines store and find the same: NUL, and what is
+// no UTF-8.
+func clean(args []any) []any {
+	for i, a := range args {
+		if s, ok := a.(string); ok {
+			args[i] = strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", ""), "\ufffd")
+		}
+	}
+	return args
+}

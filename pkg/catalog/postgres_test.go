@@ -1,0 +1,149 @@
+package catalog_test
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/sluice/sluice/deployments/local/engines"
+	"github.com/sluice/sluice/pkg/catalog"
+	"github.com/sluice/sluice/pkg/catalog/catalogtest"
+)
+
+func TestPostgres(t *testing.T) {
+	t.Parallel()
+	schemas := newSchemas(t)
+	t.Run("suite", func(t *testing.T) {
+		catalogtest.Run(t, func(t testing.TB, o catalog.Options) *catalog.Catalog {
+			o.URL, o.Connections = schemas.take(t), 4
+			return open(t, o)
+		})
+	})
+}
+
+// postgres makes a database for a test, in an order of texts that is not that of their bytes where the server knows one.
+func postgres(t testing.TB) string {
+	t.Helper()
+	server := engines.PostgreSQLForTest(t)
+	name := "catalog_" + strings.ToLower(rand.Text())
+	const natural = ` TEMPLATE template0 ENCODING 'UTF8' LOCALE_PROVIDER icu ICU_LOCALE 'en-US' LOCALE 'C.UTF-8'`
+	if err := sqlExec(server, `CREATE DATABASE `+name+natural); err != nil {
+		t.Logf("texts are ordered by their bytes: %v", err)
+		return server
+	}
+	t.Cleanup(func() {
+		if err := sqlExec(server, `DROP DATABASE `+name+` WITH (FORCE)`); err != nil {
+			t.Error(err)
+		}
+	})
+	return with(t, server, func(u *url.URL) { u.Path = "/" + name })
+}
+
+// schemas lends empty schemas of one database to tests, which is faster than databases, and empties them afterwards.
+type schemas struct {
+	database string
+	admin    *sql.DB
+	mu       sync.Mutex
+	free     []string
+}
+
+func newSchemas(t testing.TB) *schemas {
+	t.Helper()
+	s := &schemas{database: postgres(t)}
+	var err error
+	if s.admin, err = sql.Open("pgx", s.database); err != nil {
+		t.Fatal(err)
+	}
+	s.admin.SetMaxIdleConns(4)
+	t.Cleanup(func() {
+		if err := s.admin.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// take returns the URL of an empty schema. Commits in it are not waited for until they are on disk: no test that uses it
+// cuts the power.
+func (s *schemas) take(t testing.TB) string {
+	t.Helper()
+	s.mu.Lock()
+	var name string
+	if n := len(s.free); n > 0 {
+		name, s.free = s.free[n-1], s.free[:n-1]
+	}
+	s.mu.Unlock()
+	if name == "" {
+		name = "s_" + strings.ToLower(rand.Text())
+		if _, err := s.admin.Exec(`CREATE SCHEMA ` + name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Cleanup(func() { s.giveBack(t, name) })
+	return with(t, s.database, func(u *url.URL) {
+		q := u.Query()
+		q.Set("search_path", name)
+		q.Set("synchronous_commit", "off")
+		u.RawQuery = q.Encode()
+	})
+}
+
+// giveBack empties the schema; what it holds of tables stays.
+func (s *schemas) giveBack(t testing.TB, name string) {
+	rows, err := s.admin.Query(`SELECT tablename FROM pg_tables WHERE schemaname = $1 AND tablename NOT IN ('goose_db_version', 'marks')`, name)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	text := `UPDATE ` + name + `.marks SET value = 0;`
+	for rows.Next() {
+		var table string
+		if err := rows.Scan(&table); err != nil {
+			t.Error(err)
+		}
+		text += `DELETE FROM ` + name + `.` + table + `;`
+	}
+	if err := rows.Err(); err != nil {
+		t.Error(err)
+	}
+	if err := sqlExec(s.database, text); err != nil {
+		t.Error(err)
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.free = append(s.free, name)
+}
+
+func with(t testing.TB, address string, change func(*url.URL)) string {
+	t.Helper()
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	change(u)
+	return u.String()
+}
+
+func sqlExec(address string, statements ...string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	conn, err := pgx.Connect(ctx, address)
+	if err != nil {
+		return err
+	}
+	defer conn.Close(ctx)
+	for _, s := range statements {
+		if _, err := conn.Exec(ctx, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}

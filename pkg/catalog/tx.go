@@ -1,0 +1,135 @@
+package catalog
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// tx is a write transaction, and what is to be told once it is committed.
+type tx struct {
+	tx      *sql.Tx
+	db      *database
+	lock    string        // see dialect.lock
+	patient time.Duration // see longer; 0: answerTimeout
+	// fresh are the statements that ran unprepared, because the one connection was busy with this transaction.
+	fresh  []string
+	held   map[int64]bool // gates that were passed
+	stores map[string]domain.Datastore
+
+	queuedJob   bool
+	queuedSweep bool
+}
+
+// stmt is the prepared statement, nil when the text is to be given to the driver.
+func (t *tx) stmt(ctx context.Context, text string) *sql.Stmt {
+	if !t.db.dialect.prepares {
+		return nil
+	}
+	if s := t.db.writer.known(text); s != nil {
+		return t.tx.StmtContext(ctx, s)
+	}
+	t.fresh = append(t.fresh, text)
+	return nil
+}
+
+func (t *tx) exec(ctx context.Context, text string, args ...any) (int64, error) {
+	ctx, done := t.limit(ctx)
+	defer done()
+	var res sql.Result
+	var err error
+	if s := t.stmt(ctx, text); s != nil {
+		res, err = s.ExecContext(ctx, clean(args)...)
+	} else {
+		res, err = t.tx.ExecContext(ctx, t.db.writer.text(text), clean(args)...)
+	}
+	if err != nil {
+		return 0, overdue(ctx, err)
+	}
+	return res.RowsAffected()
+}
+
+func (t *tx) query(ctx context.Context, text string, args ...any) (*sql.Rows, error) {
+	if s := t.stmt(ctx, text); s != nil {
+		return s.QueryContext(ctx, clean(args)...)
+	}
+	return t.tx.QueryContext(ctx, t.db.writer.text(text), clean(args)...)
+}
+
+func (t *tx) queryRow(ctx context.Context, text string, args ...any) scanner {
+	ctx, done := t.limit(ctx)
+	if s := t.stmt(ctx, text); s != nil {
+		return boundRow{s.QueryRowContext(ctx, clean(args)...), done, ctx}
+	}
+	return boundRow{t.tx.QueryRowContext(ctx, t.db.writer.text(text), clean(args)...), done, ctx}
+}
+
+func (t *tx) limit(ctx context.Context) (context.Context, context.CancelFunc) {
+	return t.db.dialect.bound(ctx, orElse(t.patient, answerTimeout))
+}
+
+// bulkTimeout is how long a statement may take that changes all datasources of a datastore.
+const bulkTimeout = 15 * time.Minute
+
+// longer gives the statements that follow the time that a large datastore needs.
+func (t *tx) longer(ctx context.Context) error {
+	if !t.db.dialect.shared {
+		return nil
+	}
+	t.patient = bulkTimeout
+	_, err := t.exec(ctx, `SELECT set_config('statement_timeout', CAST(? AS TEXT), true)`, milliseconds(bulkTimeout))
+	return err
+}
+
+// update runs f in a transaction, again when another process's transaction got in the way, and returns the transaction
+// that was committed. It waits for its turn as long as ctx lets it. What f leaves outside of the transaction it must set
+// anew in every run.
+func (d *database) update(ctx context.Context, f func(*tx) error) (*tx, error) {
+	for run := 0; ; run++ {
+		t := &tx{db: d, lock: d.dialect.lock, held: map[int64]bool{}, stores: map[string]domain.Datastore{}}
+		err := t.run(ctx, f)
+		if err == nil {
+			t.prepareFresh(ctx)
+			return t, nil
+		}
+		if !contended(err) || run+1 >= maxRuns {
+			return nil, fault(err)
+		}
+		if waiting := breathe(ctx, run); waiting != nil {
+			return nil, errors.Join(waiting, err)
+		}
+	}
+}
+
+func (t *tx) run(ctx context.Context, f func(*tx) error) error {
+	within, done := t.db.dialect.bound(ctx, bulkTimeout)
+	defer done()
+	sqlTx, err := t.db.write.BeginTx(within, nil)
+	if err != nil {
+		return fmt.Errorf("beginning a transaction: %w", err)
+	}
+	t.tx = sqlTx
+	if err := f(t); err != nil {
+		if undo := sqlTx.Rollback(); undo != nil && !errors.Is(undo, sql.ErrTxDone) {
+			return errors.Join(err, fmt.Errorf("rolling back: %w", undo))
+		}
+		return err
+	}
+	if err := sqlTx.Commit(); err != nil {
+		return fmt.Errorf("committing: %w", err)
+	}
+	return nil
+}
+
+func (t *tx) prepareFresh(ctx context.Context) {
+	for _, text := range t.fresh {
+		// The transaction stands whatever comes of this; a statement that stays unprepared is only slower.
+		if _, err := t.db.writer.prepare(ctx, text); err != nil {
+			return
+		}
+	}
+}
