@@ -20,9 +20,9 @@ import (
 // An engine starts when the first test asks for it; what is missing of its programs is downloaded meanwhile.
 func execute(ctx context.Context, command []string, stdout, stderr io.Writer) (err error) {
 	if len(command) == 0 {
-		return errors.New("exec needs a command: local exec -- go test ./...")
+		return errors.New("exec needs a command after the dashes: local exec -- COMMAND")
 	}
-	set, err := engines.NewSet()
+	set, err := engines.NewSet(ctx)
 	if err != nil {
 		return err
 	}

@@ -22,10 +22,9 @@ const (
 // the engines.
 func (s *Set) Handler() http.Handler {
 	mux := http.NewServeMux()
-	handle := func(name string, address func(context.Context) (string, error)) {
-		mux.HandleFunc("GET /"+name, func(w http.ResponseWriter, r *http.Request) {
-			// Others will ask for the same engine: its start goes on when this one has lost patience.
-			addr, err := address(context.WithoutCancel(r.Context()))
+	handle := func(name string, address func() (string, error)) {
+		mux.HandleFunc("GET /"+name, func(w http.ResponseWriter, _ *http.Request) {
+			addr, err := address()
 			if err != nil {
 				http.Error(w, err.Error(), http.StatusServiceUnavailable)
 				return
@@ -33,27 +32,9 @@ func (s *Set) Handler() http.Handler {
 			_, _ = io.WriteString(w, addr) // who has gone needs no answer
 		})
 	}
-	handle(askPostgreSQL, func(ctx context.Context) (string, error) {
-		e, err := s.PostgreSQL(ctx)
-		if err != nil {
-			return "", err
-		}
-		return e.URL(), nil
-	})
-	handle(askMilvus, func(ctx context.Context) (string, error) {
-		e, err := s.Milvus(ctx)
-		if err != nil {
-			return "", err
-		}
-		return e.Addr(), nil
-	})
-	handle(askMilvusLite, func(ctx context.Context) (string, error) {
-		e, err := s.MilvusLite(ctx)
-		if err != nil {
-			return "", err
-		}
-		return e.Addr(), nil
-	})
+	handle(askPostgreSQL, s.postgresqlURL)
+	handle(askMilvus, s.milvusAddr)
+	handle(askMilvusLite, s.milvusLiteAddr)
 	return mux
 }
 

@@ -205,6 +205,27 @@ func TestMilvusLiteStartsAgainOnTheSameAddressAfterAKill(t *testing.T) {
 	conn.Close()
 }
 
+func TestAnEngineDiesWithItsGuard(t *testing.T) {
+	t.Parallel()
+	ctx := deadline(t)
+	p, err := StartPostgreSQL(ctx, t.TempDir(), PostgreSQLOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stop(t, p)
+	if err := p.running.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	<-p.running.done
+	within(t, 20*time.Second, "the port is closed", func() bool {
+		conn, err := net.DialTimeout("tcp", p.addr, time.Second)
+		if err == nil {
+			conn.Close()
+		}
+		return err != nil
+	})
+}
+
 func TestForTestGivesEachTestADatabaseOfItsOwn(t *testing.T) {
 	t.Parallel()
 	ctx := deadline(t)
@@ -218,7 +239,7 @@ func TestForTestGivesEachTestADatabaseOfItsOwn(t *testing.T) {
 func TestBrokerGivesAllWhoAskTheSameEngine(t *testing.T) {
 	t.Parallel()
 	ctx := deadline(t)
-	set, err := NewSet()
+	set, err := NewSet(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,22 +20,13 @@ const (
 	EnvBroker     = "TEST_ENGINES"
 )
 
-// patience is how long a test waits for an engine, downloads included.
-const patience = downloadTimeout
-
 // PostgreSQLForTest returns the URL of an empty database of its own on a shared server; it is dropped when the test
 // ends. If no server can be had, the test fails.
 func PostgreSQLForTest(t testing.TB) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	server := find(ctx, t, EnvPostgreSQL, askPostgreSQL, func(s *Set) (string, error) {
-		e, err := s.PostgreSQL(ctx)
-		if err != nil {
-			return "", err
-		}
-		return e.URL(), nil
-	})
+	server := find(ctx, t, EnvPostgreSQL, askPostgreSQL, (*Set).postgresqlURL)
 	name := "test_" + strings.ToLower(rand.Text())
 	database, err := createDatabase(ctx, server, name)
 	if err != nil {
@@ -57,13 +48,7 @@ func MilvusForTest(t testing.TB) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	return find(ctx, t, EnvMilvus, askMilvus, func(s *Set) (string, error) {
-		e, err := s.Milvus(ctx)
-		if err != nil {
-			return "", err
-		}
-		return e.Addr(), nil
-	})
+	return find(ctx, t, EnvMilvus, askMilvus, (*Set).milvusAddr)
 }
 
 // MilvusLiteForTest is MilvusForTest for Milvus Lite.
@@ -71,13 +56,7 @@ func MilvusLiteForTest(t testing.TB) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	return find(ctx, t, EnvMilvusLite, askMilvusLite, func(s *Set) (string, error) {
-		e, err := s.MilvusLite(ctx)
-		if err != nil {
-			return "", err
-		}
-		return e.Addr(), nil
-	})
+	return find(ctx, t, EnvMilvusLite, askMilvusLite, (*Set).milvusLiteAddr)
 }
 
 // own is the set of this process, for tests that no broker serves. It is made when it is first needed.
@@ -100,7 +79,7 @@ func find(ctx context.Context, t testing.TB, variable, name string, start func(*
 		own.Lock()
 		defer own.Unlock()
 		if own.set == nil {
-			set, err := NewSet()
+			set, err := NewSet(context.Background()) // for all tests of this process, not for this one
 			if err != nil {
 				return "", err
 			}

@@ -12,10 +12,10 @@ import (
 // goroutines at once, gives the same. A start that failed is not tried again: the next one who asks gets the same
 // error.
 type Set struct {
-	dir string
+	dir    string
+	ctx    context.Context // of its starts: they are for all who ask, not for who asks first
+	cancel context.CancelFunc
 
-	mu         sync.Mutex
-	closed     bool
 	postgresql once[*PostgreSQL]
 	milvus     once[*Milvus]
 	milvusLite once[*MilvusLite]
@@ -29,63 +29,90 @@ type once[E interface{ Stop() error }] struct {
 	err    error
 }
 
-// NewSet returns a set whose engines keep their data in a new temporary directory, until Stop.
-func NewSet() (*Set, error) {
+// NewSet returns a set whose engines keep their data in a new temporary directory, until Stop. When the context ends,
+// nothing is started any more; what runs is not touched.
+func NewSet(ctx context.Context) (*Set, error) {
 	dir, err := os.MkdirTemp("", "sluice-engines-")
 	if err != nil {
 		return nil, err
 	}
-	return &Set{dir: dir}, nil
+	s := &Set{dir: dir}
+	s.ctx, s.cancel = context.WithCancel(ctx)
+	return s, nil
 }
+
+// patience bounds a start, downloads included.
+const patience = downloadTimeout
 
 // ErrStopped says that a set was asked for an engine after its end.
 var ErrStopped = errors.New("engines: the set is stopped")
 
 // PostgreSQL returns the set's PostgreSQL.
-func (s *Set) PostgreSQL(ctx context.Context) (*PostgreSQL, error) {
-	return ask(s, &s.postgresql, func() (*PostgreSQL, error) {
+func (s *Set) PostgreSQL() (*PostgreSQL, error) {
+	return ask(s, &s.postgresql, func(ctx context.Context) (*PostgreSQL, error) {
 		return StartPostgreSQL(ctx, filepath.Join(s.dir, "postgresql"), PostgreSQLOptions{Temporary: true})
 	})
 }
 
 // Milvus returns the set's Milvus.
-func (s *Set) Milvus(ctx context.Context) (*Milvus, error) {
-	return ask(s, &s.milvus, func() (*Milvus, error) {
+func (s *Set) Milvus() (*Milvus, error) {
+	return ask(s, &s.milvus, func(ctx context.Context) (*Milvus, error) {
 		return StartMilvus(ctx, filepath.Join(s.dir, "milvus"), MilvusOptions{Temporary: true})
 	})
 }
 
 // MilvusLite returns the set's Milvus Lite.
-func (s *Set) MilvusLite(ctx context.Context) (*MilvusLite, error) {
-	return ask(s, &s.milvusLite, func() (*MilvusLite, error) {
+func (s *Set) MilvusLite() (*MilvusLite, error) {
+	return ask(s, &s.milvusLite, func(ctx context.Context) (*MilvusLite, error) {
 		return StartMilvusLite(ctx, filepath.Join(s.dir, "milvus-lite"), MilvusLiteOptions{Temporary: true})
 	})
 }
 
+func (s *Set) postgresqlURL() (string, error) {
+	e, err := s.PostgreSQL()
+	if err != nil {
+		return "", err
+	}
+	return e.URL(), nil
+}
+
+func (s *Set) milvusAddr() (string, error) {
+	e, err := s.Milvus()
+	if err != nil {
+		return "", err
+	}
+	return e.Addr(), nil
+}
+
+func (s *Set) milvusLiteAddr() (string, error) {
+	e, err := s.MilvusLite()
+	if err != nil {
+		return "", err
+	}
+	return e.Addr(), nil
+}
+
 // ask returns the engine, started if it is not.
-func ask[E interface{ Stop() error }](s *Set, o *once[E], start func() (E, error)) (E, error) {
+func ask[E interface{ Stop() error }](s *Set, o *once[E], start func(context.Context) (E, error)) (E, error) {
 	o.Lock()
 	defer o.Unlock()
 	if o.done {
 		return o.engine, o.err
 	}
-	s.mu.Lock()
-	closed := s.closed
-	s.mu.Unlock()
-	if closed {
+	if s.ctx.Err() != nil {
 		var none E
 		return none, ErrStopped
 	}
-	o.engine, o.err = start()
+	ctx, cancel := context.WithTimeout(s.ctx, patience)
+	defer cancel()
+	o.engine, o.err = start(ctx)
 	o.done = true
 	return o.engine, o.err
 }
 
-// Stop stops what was started and deletes all data. What is being started is waited for.
+// Stop stops what was started or is being started, and deletes all data. It may be called twice.
 func (s *Set) Stop() error {
-	s.mu.Lock()
-	s.closed = true
-	s.mu.Unlock()
+	s.cancel()
 	var faults [3]error
 	var all sync.WaitGroup
 	all.Go(func() { faults[0] = s.postgresql.stop() })
