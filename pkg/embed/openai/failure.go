@@ -145,6 +145,16 @@ func isTooLong(err error) bool {
 	return false
 }
 
+var aboutDimensions = regexp.MustCompile(`(?i)dimension|matryoshka`)
+
+// refusesDimensions reports whether err is a refusal of the field dimensions, which servers tell by their message only: of
+// a model that cannot shorten its vectors, or because the server does not know the field.
+func refusesDimensions(err error) bool {
+	var failure *embed.Error
+	return errors.As(err, &failure) && (failure.Status == http.StatusBadRequest || failure.Status == http.StatusUnprocessableEntity) &&
+		aboutDimensions.MatchString(failure.Message)
+}
+
 var errTooLarge = errors.New("answer too large")
 
 // boundedBody fails, unlike io.LimitReader, when there is more than it lets through.

@@ -3,11 +3,13 @@
 package openai
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -25,8 +27,15 @@ type Config struct {
 	APIKey  string // sent as bearer token; empty sends none. Never logged, never part of an error
 	Model   string // the server's name of the model, required
 
-	// Dimensions is what the model's vectors must have. 0 takes the first answer's length.
+	// Dimensions is how long the model's vectors are to be, for models that can shorten theirs: it is sent along, unless
+	// the server does not know the field, and vectors of another length are refused. It is part of the model's ID, since
+	// vectors of different lengths do not compare. 0 takes what the model makes.
 	Dimensions int
+
+	// Known is how long the vectors of this model are known to be from earlier answers. It is not sent. It lets
+	// Model tell the dimensions before the first answer, and refuses a server whose model has become another one. 0: not
+	// known.
+	Known int
 
 	// QueryPrefix and PassagePrefix go before every text of their purpose, for models that were trained so
 	// ("query: ", "passage: "). Changing PassagePrefix makes the vectors of stored passages incomparable.
@@ -39,11 +48,11 @@ type Config struct {
 	MaxInputTokens int           // a longer text is cut, by a careful estimate; default 8,000
 	MaxBatch       int           // texts a request; default 32, the least that servers are known to allow
 	MaxBatchTokens int           // estimated tokens a request; default 16,000
-	Concurrency    int           // requests at once, separately for queries and passages; default 4
+	Concurrency    int           // requests at once, separately for queries and passages; default 8
 	Timeout        time.Duration // of one request; default 60 s
 	MaxAttempts    int           // requests for one batch, the first included; default 6
 
-	HTTPClient *http.Client // default: a client of its own with http.DefaultTransport
+	HTTPClient *http.Client // default: a client of its own that keeps a connection for each request at once
 }
 
 const (
@@ -63,15 +72,28 @@ func (c Config) withDefaults() Config {
 	if c.Timeout <= 0 {
 		c.Timeout = time.Minute
 	}
-	if c.HTTPClient == nil {
-		c.HTTPClient = &http.Client{}
-	}
 	set(&c.MaxInputTokens, 8_000)
 	set(&c.MaxBatch, 32)
 	set(&c.MaxBatchTokens, 16_000)
-	set(&c.Concurrency, 4)
+	set(&c.Concurrency, 8)
 	set(&c.MaxAttempts, 6)
+	if c.HTTPClient == nil {
+		c.HTTPClient = newClient(2 * c.Concurrency)
+	}
 	return c
+}
+
+// newClient makes a client that keeps so many connections to a server. The default keeps two and closes the others after
+// each request, which costs a handshake for each of the next.
+func newClient(connections int) *http.Client {
+	transport, ok := http.DefaultTransport.(*http.Transport)
+	if !ok { // replaced, for instrumentation for example
+		return &http.Client{}
+	}
+	transport = transport.Clone()
+	transport.MaxIdleConnsPerHost = connections
+	transport.MaxIdleConns = max(transport.MaxIdleConns, connections)
+	return &http.Client{Transport: transport}
 }
 
 // Embedder is an embed.Embedder over HTTP. It is safe for concurrent use.
@@ -80,6 +102,7 @@ type Embedder struct {
 	id         string
 	service    sdk.EmbeddingService
 	dimensions atomic.Int64
+	plain      atomic.Bool      // the server does not take the field dimensions
 	slots      [2]chan struct{} // by purpose, so that a bulk import does not hold up queries
 	pause      func(ctx context.Context, d time.Duration) error
 }
@@ -100,11 +123,16 @@ func New(config Config) (*Embedder, error) {
 	if base.User != nil {
 		return nil, errors.New("the embedding server's address holds a password; give it as API key")
 	}
-	if config.Dimensions < 0 || config.Dimensions > maxDimensions {
-		return nil, fmt.Errorf("%d dimensions are not between 0 (ask the server) and %d", config.Dimensions, maxDimensions)
+	for _, n := range []int{config.Dimensions, config.Known} {
+		if n < 0 || n > maxDimensions {
+			return nil, fmt.Errorf("%d dimensions are not between 0 (as the model gives them) and %d", n, maxDimensions)
+		}
 	}
 	e := &Embedder{config: config, id: "openai:" + config.Model, pause: pause}
-	e.dimensions.Store(int64(config.Dimensions))
+	if config.Dimensions > 0 {
+		e.id += "@" + strconv.Itoa(config.Dimensions)
+	}
+	e.dimensions.Store(int64(cmp.Or(config.Dimensions, config.Known)))
 	for i := range e.slots {
 		e.slots[i] = make(chan struct{}, config.Concurrency)
 	}
@@ -122,7 +150,7 @@ func New(config Config) (*Embedder, error) {
 }
 
 // Model implements embed.Embedder. Dimensions is 0 until Discover or Embed has had the first answer, unless the
-// configuration gave it.
+// configuration gave it or knew it.
 func (e *Embedder) Model() embed.Model {
 	return embed.Model{ID: e.id, Dimensions: int(e.dimensions.Load())}
 }

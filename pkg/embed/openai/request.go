@@ -79,16 +79,16 @@ func (e *Embedder) attempt(ctx context.Context, texts []string, purpose embed.Pu
 	requestCtx, cancel := context.WithTimeout(ctx, e.config.Timeout)
 	defer cancel()
 
-	params := sdk.EmbeddingNewParams{
-		Model:          e.config.Model,
-		Input:          sdk.EmbeddingNewParamsInputUnion{OfArrayOfStrings: texts},
-		EncodingFormat: sdk.EmbeddingNewParamsEncodingFormatFloat,
+	dimensions := e.config.Dimensions
+	if e.plain.Load() {
+		dimensions = 0
 	}
-	if e.config.Base64 {
-		params.EncodingFormat = sdk.EmbeddingNewParamsEncodingFormatBase64
+	body, err := e.send(requestCtx, texts, dimensions)
+	if dimensions > 0 && refusesDimensions(err) {
+		e.plain.Store(true) // what it makes by itself may be as long as it is to be
+		body, err = e.send(requestCtx, texts, 0)
 	}
-	var body []byte
-	if _, err := e.service.New(requestCtx, params, option.WithResponseBodyInto(&body)); err != nil {
+	if err != nil {
 		return nil, e.failureOf(ctx, err)
 	}
 	vectors, err := decode(body, len(texts))
@@ -101,15 +101,37 @@ func (e *Embedder) attempt(ctx context.Context, texts []string, purpose embed.Pu
 	return vectors, nil
 }
 
+// send makes one request, which asks for dimensions unless they are 0.
+func (e *Embedder) send(ctx context.Context, texts []string, dimensions int) (body []byte, err error) {
+	params := sdk.EmbeddingNewParams{
+		Model:          e.config.Model,
+		Input:          sdk.EmbeddingNewParamsInputUnion{OfArrayOfStrings: texts},
+		EncodingFormat: sdk.EmbeddingNewParamsEncodingFormatFloat,
+	}
+	if e.config.Base64 {
+		params.EncodingFormat = sdk.EmbeddingNewParamsEncodingFormatBase64
+	}
+	if dimensions > 0 {
+		params.Dimensions = sdk.Int(int64(dimensions))
+	}
+	_, err = e.service.New(ctx, params, option.WithResponseBodyInto(&body))
+	return body, err
+}
+
 // checkDimensions compares with the known length of vectors, or makes the first answer's known.
 func (e *Embedder) checkDimensions(vectors [][]float32) error {
 	got := int64(len(vectors[0]))
 	e.dimensions.CompareAndSwap(0, got)
-	if want := e.dimensions.Load(); got != want {
+	switch want := e.dimensions.Load(); {
+	case got == want:
+		return nil
+	case e.config.Dimensions > 0:
+		return &embed.Error{Kind: embed.Permanent, Model: e.id,
+			Message: fmt.Sprintf("it answered with %d dimensions where its settings ask for %d: it cannot shorten its vectors to that", got, want)}
+	default:
 		return &embed.Error{Kind: embed.Permanent, Model: e.id,
 			Message: fmt.Sprintf("it answered with %d dimensions, its vectors have %d: another model under the same name?", got, want)}
 	}
-	return nil
 }
 
 // pause waits for d or for the end of ctx.

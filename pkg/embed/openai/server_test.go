@@ -23,6 +23,7 @@ type wireRequest struct {
 	Model          string   `json:"model"`
 	Input          []string `json:"input"`
 	EncodingFormat string   `json:"encoding_format"`
+	Dimensions     int      `json:"dimensions"`
 }
 
 // server is an embedding server that speaks the real protocol. A text's vector points where its length in bytes says.
