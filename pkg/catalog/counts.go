@@ -21,7 +21,7 @@ func scanGroupCount(s scanner) (g groupCount, err error) {
 // DatastoreCounts counts the datasources of a datastore of the workspace by status, pages of sites included. A status
 // that none has is absent.
 func (c *Catalog) DatastoreCounts(ctx context.Context, ws, id string) (map[domain.Status]int64, error) {
-	if _, err := readDatastore(ctx, c.db.read, ws, id); err != nil {
+	if _, err := readDatastore(ctx, c.db.read, ws, id, ""); err != nil {
 		return nil, err
 	}
 	return c.counts(ctx, `SELECT datastore_id, status, COUNT(*) FROM datasources WHERE datastore_id = ? GROUP BY datastore_id, status`, id)

@@ -43,7 +43,7 @@ func (c *Catalog) CreateDatastore(ctx context.Context, d domain.Datastore) (doma
 
 // Datastore returns one datastore of the workspace.
 func (c *Catalog) Datastore(ctx context.Context, ws, id string) (domain.Datastore, error) {
-	return readDatastore(ctx, c.db.read, ws, id)
+	return readDatastore(ctx, c.db.read, ws, id, "")
 }
 
 // DatastoreByID returns a datastore of any workspace: for what serves all of them, workers, sweeps and audits.
@@ -109,7 +109,7 @@ func (c *Catalog) EachDatastore(ctx context.Context, f func(domain.Datastore) er
 func (c *Catalog) UpdateDatastore(ctx context.Context, ws, id string, p domain.DatastorePatch) (domain.Datastore, error) {
 	var d domain.Datastore
 	err := c.update(ctx, "changing a datastore", func(t *tx) (err error) {
-		if d, err = readDatastore(ctx, t, ws, id); err != nil {
+		if d, err = readDatastore(ctx, t, ws, id, t.lock); err != nil {
 			return err
 		}
 		p.Apply(&d)
@@ -129,7 +129,10 @@ const originalsPerSweep = 200
 func (c *Catalog) DeleteDatastore(ctx context.Context, ws, id string) (domain.Datastore, error) {
 	var d domain.Datastore
 	err := c.update(ctx, "deleting a datastore", func(t *tx) (err error) {
-		if d, err = readDatastore(ctx, t, ws, id); err != nil {
+		if err := t.alone(ctx, id); err != nil {
+			return err
+		}
+		if d, err = readDatastore(ctx, t, ws, id, t.lock); err != nil {
 			return err
 		}
 		keys, err := collect(ctx, t, scanString,
@@ -159,8 +162,9 @@ func (c *Catalog) DeleteDatastore(ctx context.Context, ws, id string) (domain.Da
 	return d, err
 }
 
-func readDatastore(ctx context.Context, q querier, ws, id string) (domain.Datastore, error) {
-	d, err := scanDatastore(q.queryRow(ctx, `SELECT `+datastoreColumns+` FROM datastores WHERE workspace_id = ? AND id = ?`, ws, id))
+func readDatastore(ctx context.Context, q querier, ws, id, lock string) (domain.Datastore, error) {
+	d, err := scanDatastore(q.queryRow(ctx,
+		`SELECT `+datastoreColumns+` FROM datastores WHERE workspace_id = ? AND id = ?`+lock, ws, id))
 	if err != nil {
 		return domain.Datastore{}, found(err, "datastore", id)
 	}

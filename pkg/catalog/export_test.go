@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"strings"
 )
@@ -34,4 +35,34 @@ func Rebind(text string) string { return rebind(dialect{numbered: true}, text) }
 func CursorAgain(s string) (string, error) {
 	p, err := parseCursor(s)
 	return p.cursor(), err
+}
+
+// CheckServer is checkServer.
+var CheckServer = checkServer
+
+// Transact runs a transaction that creates a workspace for each id, calling between with the number of those stored,
+// before the next one.
+func (c *Catalog) Transact(ctx context.Context, between func(stored int), ids ...string) error {
+	return c.update(ctx, "testing", func(t *tx) error {
+		for i, id := range ids {
+			if _, err := t.exec(ctx, `INSERT INTO workspaces (id, name, created_at) VALUES (?, ?, 0)`, id, id); err != nil {
+				return err
+			}
+			between(i + 1)
+		}
+		return nil
+	})
+}
+
+// MigrateTo brings an empty database to a version of the schema.
+func MigrateTo(ctx context.Context, o Options, version int64) error {
+	d, err := openDatabase(ctx, o)
+	if err != nil {
+		return err
+	}
+	p, _, err := migrator(ctx, d.dialect.goose, d.write)
+	if err == nil {
+		_, err = p.UpTo(ctx, version)
+	}
+	return errors.Join(err, d.close())
 }

@@ -91,6 +91,12 @@ func (d *database) greet(ctx context.Context, cfg *pgx.ConnConfig) error {
 	if err != nil {
 		return explain(err, cfg)
 	}
+	d.scope = current.String
+	return checkServer(version, encoding, current.Valid)
+}
+
+// checkServer refuses what the catalog cannot be kept in. The version is a number, 150018 for 15.18.
+func checkServer(version, encoding string, hasSchema bool) error {
 	switch n, err := strconv.Atoi(version); {
 	case err != nil:
 		return fmt.Errorf("reading the server's version %q: %w", version, err)
@@ -98,10 +104,9 @@ func (d *database) greet(ctx context.Context, cfg *pgx.ConnConfig) error {
 		return fmt.Errorf("the server is PostgreSQL %d; %d or later is needed", n/10_000, MinPostgres)
 	case encoding != "UTF8":
 		return fmt.Errorf("the database has the encoding %s; create it with ENCODING 'UTF8'", encoding)
-	case !current.Valid:
+	case !hasSchema:
 		return errors.New("the search_path of this user names no schema that exists; create one, or name another in the URL (?search_path=…)")
 	}
-	d.scope = current.String
 	return nil
 }
 

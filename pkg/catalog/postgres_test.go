@@ -20,10 +20,22 @@ import (
 func TestPostgres(t *testing.T) {
 	t.Parallel()
 	schemas := newSchemas(t)
+	onEach := func(o catalog.Options, address string) catalog.Options {
+		o.URL, o.Connections = address, 4
+		return o
+	}
 	t.Run("suite", func(t *testing.T) {
 		catalogtest.Run(t, func(t testing.TB, o catalog.Options) *catalog.Catalog {
-			o.URL, o.Connections = schemas.take(t), 4
-			return open(t, o)
+			return open(t, onEach(o, schemas.take(t)))
+		})
+	})
+	t.Run("suite of several processes", func(t *testing.T) {
+		catalogtest.RunShared(t, func(t testing.TB, all ...catalog.Options) (out []*catalog.Catalog) {
+			address := schemas.take(t)
+			for _, o := range all {
+				out = append(out, open(t, onEach(o, address)))
+			}
+			return out
 		})
 	})
 }

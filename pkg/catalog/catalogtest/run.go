@@ -38,6 +38,7 @@ func Run(t *testing.T, open Open) {
 		"usage":         testUsage,
 		"idempotency":   testIdempotency,
 		"concurrency":   testConcurrency,
+		"texts":         testTexts,
 		"random":        testRandom,
 	} {
 		t.Run(name, func(t *testing.T) {

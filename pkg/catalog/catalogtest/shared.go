@@ -1,0 +1,190 @@
+package catalogtest
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/sluice/sluice/pkg/catalog"
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// OpenShared opens one empty catalog several times, as processes that share it do, and closes it when the test ends.
+type OpenShared func(t testing.TB, processes ...catalog.Options) []*catalog.Catalog
+
+// RunShared runs what must hold when several processes share a catalog.
+func RunShared(t *testing.T, open OpenShared) {
+	for sentence, test := range map[string]func(*testing.T, OpenShared){
+		"everything at once in three processes ends with everything in its place":     testBustle,
+		"of several processes one begins a request, and the others are told":          testSharedIdempotency,
+		"documents that several processes upsert at once are one by their custom id":  testSharedUpserts,
+		"messages stay in the order in which they were stored, whatever clocks say":   testSharedMessages,
+		"patches of different fields by several processes are all kept":               testSharedPatches,
+		"the highest generation is not lowered by a process that has seen less":       testSharedMark,
+		"a site's limit of pages holds when several processes find pages of it":       testSharedPages,
+		"the last pages of a site, ended by several processes at once, end its crawl": testSharedSite,
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			t.Parallel()
+			test(t, open)
+		})
+	}
+}
+
+// newShared makes a world, and others that share its catalog.
+func newShared(t testing.TB, open OpenShared, others int, options ...func(i int, o *catalog.Options)) (*world, []*catalog.Catalog) {
+	t.Helper()
+	var rest []*catalog.Catalog
+	w := newWorld(t, func(t testing.TB, o catalog.Options) *catalog.Catalog {
+		all := make([]catalog.Options, 1+others)
+		for i := range all {
+			all[i] = o
+			for _, f := range options {
+				f(i, &all[i])
+			}
+		}
+		opened := open(t, all...)
+		rest = opened[1:]
+		return opened[0]
+	})
+	return w, rest
+}
+
+// atOnce calls f for every catalog at once and returns their errors, in their order.
+func atOnce(all []*catalog.Catalog, f func(i int, c *catalog.Catalog) error) []error {
+	out := make([]error, len(all))
+	var running sync.WaitGroup
+	for i, c := range all {
+		running.Go(func() { out[i] = f(i, c) })
+	}
+	running.Wait()
+	return out
+}
+
+func testBustle(t *testing.T, open OpenShared) {
+	w, others := newShared(t, open, 2)
+	newBustle(w, others...).run()
+}
+
+func testSharedIdempotency(t *testing.T, open OpenShared) {
+	w, others := newShared(t, open, 3)
+	all := append(others, w.Catalog)
+	for round := range 10 {
+		begun := 0
+		for _, err := range atOnce(all, func(_ int, c *catalog.Catalog) error {
+			_, err := c.BeginIdempotent(w.ctx, w.ws, fmt.Sprint("key-", round), "hash")
+			return err
+		}) {
+			if err == nil {
+				begun++
+				continue
+			}
+			code(t, domain.CodeConflict, err)
+		}
+		equal(t, 1, begun)
+	}
+}
+
+func testSharedUpserts(t *testing.T, open OpenShared) {
+	w, others := newShared(t, open, 3)
+	all := append(others, w.Catalog)
+	for range 5 {
+		ok(t, errors.Join(atOnce(all, func(i int, c *catalog.Catalog) error {
+			var in []catalog.NewDatasource
+			for k := range 4 { // each in another order
+				in = append(in, w.file(func(n *catalog.NewDatasource) { n.Datasource.CustomID = fmt.Sprint("sku-", (i+k)%4) }))
+			}
+			_, err := c.UpsertDatasources(w.ctx, in)
+			return err
+		})...))
+	}
+	ds, _, err := w.Datasources(w.ctx, w.ws, catalog.DatasourceFilter{}, catalog.Page{})
+	ok(t, err)
+	equal(t, 4, len(ds))
+}
+
+func testSharedMessages(t *testing.T, open OpenShared) {
+	w, others := newShared(t, open, 1, func(i int, o *catalog.Options) {
+		now := o.Now
+		o.Now = func() time.Time { return now().Add(-time.Duration(i) * time.Hour) }
+	})
+	v, err := w.EnsureConversation(w.ctx, domain.Conversation{ID: domain.NewID(), WorkspaceID: w.ws, AgentID: w.agent().ID})
+	ok(t, err)
+	var want []string
+	for i, c := range []*catalog.Catalog{w.Catalog, others[0], w.Catalog, others[0]} {
+		question, answer := fmt.Sprint("question ", i), fmt.Sprint("answer ", i)
+		want = append(want, question, answer)
+		ok(t, c.AppendMessages(w.ctx, v.ID,
+			domain.Message{ID: domain.NewID(), Role: domain.RoleUser, Text: question},
+			domain.Message{ID: domain.NewID(), Role: domain.RoleAssistant, Text: answer}))
+	}
+	got, err := w.Messages(w.ctx, v.ID, 100)
+	ok(t, err)
+	equal(t, want, ids(got, func(m domain.Message) string { return m.Text }))
+}
+
+func testSharedPatches(t *testing.T, open OpenShared) {
+	w, others := newShared(t, open, 1)
+	agent := w.agent()
+	for round := range 10 {
+		text := fmt.Sprint("round ", round)
+		ok(t, errors.Join(atOnce([]*catalog.Catalog{w.Catalog, others[0]}, func(i int, c *catalog.Catalog) error {
+			agents, stores := domain.AgentPatch{Name: &text}, domain.DatastorePatch{Name: &text}
+			if i == 1 {
+				agents, stores = domain.AgentPatch{Description: &text}, domain.DatastorePatch{Description: &text}
+			}
+			_, err := c.UpdateAgent(w.ctx, w.ws, agent.ID, agents)
+			_, also := c.UpdateDatastore(w.ctx, w.ws, w.store, stores)
+			return errors.Join(err, also)
+		})...))
+		a, err := w.Agent(w.ctx, w.ws, agent.ID)
+		ok(t, err)
+		d, err := w.Datastore(w.ctx, w.ws, w.store)
+		ok(t, err)
+		equal(t, []string{text, text, text, text}, []string{a.Name, a.Description, d.Name, d.Description})
+	}
+}
+
+func testSharedMark(t *testing.T, open OpenShared) {
+	w, others := newShared(t, open, 1)
+	first, second := w.createFile(), w.createFile()
+	ok(t, w.Published(w.ctx, domain.Job{ID: first.JobID, DatasourceID: first.ID, DatastoreID: w.store}, 70))
+	ok(t, others[0].Published(w.ctx, domain.Job{ID: second.JobID, DatasourceID: second.ID, DatastoreID: w.store}, 40))
+	for _, c := range []*catalog.Catalog{w.Catalog, others[0]} {
+		g, err := c.MaxGeneration(w.ctx)
+		ok(t, err)
+		equal(t, uint64(70), g)
+	}
+}
+
+func testSharedPages(t *testing.T, open OpenShared) {
+	w, others := newShared(t, open, 3)
+	site := w.createSite(domain.DatasourceConfig{MaxPages: 10})
+	ok(t, errors.Join(atOnce(append(others, w.Catalog), func(i int, c *catalog.Catalog) error {
+		for k := range 8 {
+			ev := w.event(site, domain.EventDiscovered, links(fmt.Sprintf("https://pumps.example/%d/%d", i, k)))
+			if _, err := c.Apply(w.ctx, ev); err != nil {
+				return err
+			}
+		}
+		return nil
+	})...))
+	equal(t, int64(10), w.get(site.ID).Progress.Total)
+}
+
+func testSharedSite(t *testing.T, open OpenShared) {
+	w, others := newShared(t, open, 2)
+	all := append(others, w.Catalog)
+	for range 8 {
+		site := w.createSite(domain.DatasourceConfig{}, pageA, pageB)
+		w.publishAll()
+		pages := []domain.Datasource{w.page(site, pageA), w.page(site, pageB), site}
+		ok(t, errors.Join(atOnce(all, func(i int, c *catalog.Catalog) error {
+			_, err := c.Apply(w.ctx, w.event(pages[i], domain.EventSynched, chunks(1)))
+			return err
+		})...))
+		equal(t, domain.StatusSynched, w.get(site.ID).Status)
+	}
+}

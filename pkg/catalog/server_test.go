@@ -1,0 +1,293 @@
+package catalog_test
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/sluice/sluice/deployments/local/engines"
+	"github.com/sluice/sluice/pkg/catalog"
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// second opens a catalog that another one is open on, as another process does.
+func second(t testing.TB, address string) *catalog.Catalog {
+	t.Helper()
+	return open(t, catalog.Options{URL: address, Connections: 4})
+}
+
+func TestProcessesThatShareAServer(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	schemas := newSchemas(t)
+	t.Run("eight processes that start at once on an empty database make one schema", func(t *testing.T) {
+		t.Parallel()
+		address := schemas.take(t)
+		var starting sync.WaitGroup
+		faults := make([]error, 8)
+		for i := range faults {
+			starting.Go(func() {
+				c, err := catalog.Open(ctx, catalog.Options{URL: address, Connections: 2})
+				if err != nil {
+					faults[i] = err
+					return
+				}
+				faults[i] = errors.Join(c.EnsureWorkspace(ctx, "ws", "test"), c.Close())
+			})
+		}
+		starting.Wait()
+		if err := errors.Join(faults...); err != nil {
+			t.Fatal(err)
+		}
+	})
+	t.Run("a process is woken by what another one has queued", func(t *testing.T) {
+		t.Parallel()
+		address := schemas.take(t)
+		a, b := second(t, address), second(t, address)
+		<-b.OutboxWake() // of opening
+		<-b.SweepWake()
+		d := newDatasource(t, a)
+		within(t, b.OutboxWake(), "the outbox")
+		if _, err := a.DeleteDatasource(ctx, "ws", d.ID); err != nil {
+			t.Fatal(err)
+		}
+		within(t, b.SweepWake(), "sweeps")
+	})
+	t.Run("what one process holds another cannot, until it is released or the process has ended", func(t *testing.T) {
+		t.Parallel()
+		address := schemas.take(t)
+		a, b, stranger := second(t, address), second(t, address), second(t, schemas.take(t))
+		release, err := a.Hold(ctx, "index")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = b.Hold(ctx, "index")
+		if domain.CodeOf(err) != domain.CodeConflict || !strings.Contains(err.Error(), `holds "index"`) {
+			t.Fatalf("a second hold gave %v", err)
+		}
+		for _, free := range []func() (func(), error){
+			func() (func(), error) { return b.Hold(ctx, "something else") },
+			func() (func(), error) { return stranger.Hold(ctx, "index") },
+		} {
+			if _, err := free(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		release()
+		if _, err = b.Hold(ctx, "index"); err != nil {
+			t.Fatal(err)
+		}
+		if err := b.Ready(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if err := b.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err = a.Hold(ctx, "index"); err != nil {
+			t.Fatal(err)
+		}
+	})
+	t.Run("transactions that wait for one another in a ring all come to their end", func(t *testing.T) {
+		t.Parallel()
+		address := schemas.take(t)
+		a, b := second(t, address), second(t, address)
+		var both, running sync.WaitGroup
+		both.Add(2)
+		faults := make([]error, 2)
+		for i, c := range []*catalog.Catalog{a, b} {
+			running.Go(func() {
+				var once sync.Once
+				ids := []string{"ring-1", "ring-2"}
+				if i == 1 {
+					slices.Reverse(ids)
+				}
+				faults[i] = c.Transact(ctx, func(stored int) {
+					once.Do(func() { // in its first run each has one row that the other wants
+						both.Done()
+						both.Wait()
+					})
+				}, ids...)
+			})
+		}
+		running.Wait()
+		// One has stored both rows; the other was run again and found them there.
+		if (faults[0] == nil) == (faults[1] == nil) {
+			t.Fatal(faults)
+		}
+		for _, err := range faults {
+			if err != nil && !strings.Contains(err.Error(), "duplicate key") {
+				t.Fatal(err)
+			}
+		}
+	})
+}
+
+func within(t testing.TB, woken <-chan struct{}, what string) {
+	t.Helper()
+	select {
+	case <-woken:
+	case <-time.After(30 * time.Second):
+		t.Fatalf("nothing was told of %s", what)
+	}
+}
+
+// newDatasource makes a workspace, a datastore and a datasource in it.
+func newDatasource(t testing.TB, c *catalog.Catalog) domain.Datasource {
+	t.Helper()
+	ctx := context.Background()
+	if err := c.EnsureWorkspace(ctx, "ws", "test"); err != nil {
+		t.Fatal(err)
+	}
+	store, err := c.CreateDatastore(ctx, domain.Datastore{ID: domain.NewID(), WorkspaceID: "ws", Type: domain.EngineMilvus, EmbeddingModel: "m"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := c.CreateDatasources(ctx, []catalog.NewDatasource{{
+		Datasource: domain.Datasource{ID: domain.NewID(), WorkspaceID: "ws", DatastoreID: store.ID, Type: domain.TypeText, Original: &domain.Original{Key: "o"}},
+		Job:        domain.Job{ID: domain.NewID(), Kind: domain.JobIngest},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out[0]
+}
+
+func TestServerThatDies(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	server, err := engines.StartPostgreSQL(ctx, filepath.Join(t.TempDir(), "postgresql"), engines.PostgreSQLOptions{Temporary: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := server.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	a, b := second(t, server.URL()), second(t, server.URL())
+	<-b.SweepWake() // of opening
+	d := newDatasource(t, a)
+	if _, err := a.Hold(ctx, "index"); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Ready(ctx); err != nil {
+		t.Fatal(err)
+	}
+
+	err = a.Transact(ctx, func(stored int) {
+		if stored == 1 {
+			if err := server.Kill(); err != nil {
+				t.Error(err)
+			}
+		}
+	}, "half", "done")
+	if domain.CodeOf(err) != domain.CodeUnavailable {
+		t.Fatalf("a transaction cut short gave %v", err)
+	}
+	if err := a.Ready(ctx); err == nil {
+		t.Fatal("the catalog is ready without its server")
+	}
+	if _, err := a.Datasource(ctx, "ws", d.ID); domain.CodeOf(err) != domain.CodeUnavailable {
+		t.Fatalf("reading without a server gave %v", err)
+	}
+
+	if err := server.Restart(ctx); err != nil {
+		t.Fatal(err)
+	}
+	// The hold is taken again within seconds; until then the process is not ready.
+	deadline, poll := time.After(time.Minute), time.NewTicker(50*time.Millisecond)
+	defer poll.Stop()
+	for err := a.Ready(ctx); err != nil; err = a.Ready(ctx) {
+		select {
+		case <-poll.C:
+		case <-deadline:
+			t.Fatal(err)
+		}
+	}
+	if _, err := b.Hold(ctx, "index"); domain.CodeOf(err) != domain.CodeConflict {
+		t.Fatalf("the hold was not taken again: %v", err)
+	}
+	if _, err := a.Datasource(ctx, "ws", d.ID); err != nil {
+		t.Fatal(err)
+	}
+	err = a.Transact(ctx, func(int) {}, "half", "done") // a conflict if either was stored
+	if err != nil {
+		t.Fatal(err)
+	}
+	within(t, b.SweepWake(), "listening again: there may be work that was not told of")
+	if _, err := a.DeleteDatasource(ctx, "ws", d.ID); err != nil {
+		t.Fatal(err)
+	}
+	within(t, b.SweepWake(), "sweeps")
+}
+
+func TestStartErrors(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	server := engines.PostgreSQLForTest(t)
+	const ascii = "catalog_sql_ascii"
+	if err := sqlExec(server, `DROP DATABASE IF EXISTS `+ascii, `CREATE DATABASE `+ascii+` TEMPLATE template0 ENCODING 'SQL_ASCII' LOCALE 'C'`); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := sqlExec(server, `DROP DATABASE `+ascii+` WITH (FORCE)`); err != nil {
+			t.Error(err)
+		}
+	})
+	const secret = "hush-hush"
+	for sentence, test := range map[string]struct {
+		address string
+		want    string
+	}{
+		"a password that is wrong": {
+			with(t, server, func(u *url.URL) { u.User = url.UserPassword(u.User.Username(), secret) }), "does not let user",
+		},
+		"a database that does not exist": {with(t, server, func(u *url.URL) { u.Path = "/nowhere" }), `no database "nowhere"`},
+		"a schema that does not exist": {
+			with(t, server, func(u *url.URL) { u.RawQuery += "&search_path=nowhere" }), "no schema that exists",
+		},
+		"an encoding that holds no text":   {with(t, server, func(u *url.URL) { u.Path = "/" + ascii }), "SQL_ASCII"},
+		"a server that is not there":       {"postgres://u:" + secret + "@127.0.0.1:1/d?sslmode=disable", "does not answer"},
+		"an address that cannot be read":   {"postgres://u:" + secret + "@[::1/d", "form postgres://"},
+		"an address of something else":     {"mysql://u:" + secret + "@h/d", "form postgres://"},
+		"a setting that cannot be read":    {"postgres://u:" + secret + "@h/d?sslmode=" + secret, "form postgres://"},
+		"an address without the URL form":  {"host=127.0.0.1 port=1 user=u password=" + secret + " dbname=d sslmode=disable", "does not answer"},
+		"what is neither of the two forms": {secret, "form postgres://"},
+	} {
+		t.Run(sentence+" is said in words, without the password", func(t *testing.T) {
+			t.Parallel()
+			c, err := catalog.Open(ctx, catalog.Options{URL: test.address})
+			if err == nil {
+				t.Fatal("it was opened", c.Close())
+			}
+			if !strings.Contains(err.Error(), test.want) {
+				t.Errorf("the error does not say %q: %v", test.want, err)
+			}
+			if strings.Contains(err.Error(), secret) {
+				t.Errorf("the error tells the password: %v", err)
+			}
+		})
+	}
+	t.Run("a server that is too old is told which one is needed", func(t *testing.T) {
+		t.Parallel()
+		err := catalog.CheckServer("120022", "UTF8", true)
+		if err == nil || !strings.Contains(err.Error(), "PostgreSQL 12; 13 or later") {
+			t.Fatal(err)
+		}
+		if err := catalog.CheckServer("130000", "UTF8", true); err != nil {
+			t.Fatal(err)
+		}
+	})
+	t.Run("a path and a URL are one too many", func(t *testing.T) {
+		t.Parallel()
+		if c, err := catalog.Open(ctx, catalog.Options{URL: server, Path: "p"}); err == nil {
+			t.Fatal("both were opened", c.Close())
+		}
+	})
+}
