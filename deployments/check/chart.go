@@ -74,35 +74,14 @@ type rendered struct {
 	faults   faults
 }
 
-// render does what `helm template` does, with values that do not exist being errors.
+// render makes objects of the chart's templates.
 func render(dir string, values common.Values) (*rendered, error) {
-	chart, err := loader.Load(dir)
-	if err != nil {
-		return nil, err
-	}
-	version, err := common.ParseKubeVersion(oldestKubernetes)
-	if err != nil {
-		return nil, err
-	}
-	capabilities := common.DefaultCapabilities.Copy()
-	capabilities.KubeVersion = *version
-	top, err := commonutil.ToRenderValues(chart, values, common.ReleaseOptions{
-		Name: releaseName, Namespace: releaseNamespace, Revision: 1, IsInstall: true,
-	}, capabilities)
-	if err != nil {
-		return nil, err
-	}
-	files, err := engine.Engine{Strict: true}.Render(chart, top)
+	names, files, effective, err := execute(dir, values)
 	if err != nil {
 		return nil, err
 	}
 	r := &rendered{external: map[string]bool{}}
-	collectSecrets(top["Values"], r.external)
-	names := make([]string, 0, len(files))
-	for name := range files {
-		names = append(names, name)
-	}
-	sort.Strings(names)
+	collectSecrets(effective, r.external)
 	for _, name := range names {
 		switch base := filepath.Base(name); {
 		case base == "NOTES.txt":
@@ -113,6 +92,53 @@ func render(dir string, values common.Values) (*rendered, error) {
 		}
 	}
 	return r, nil
+}
+
+// printChart writes the templates' results, by name.
+func printChart(root, set string, out io.Writer) error {
+	dir := filepath.Join(root, "deployments", "helm", "sluice")
+	values, err := common.ReadValuesFile(filepath.Join(dir, "ci", set+"-values.yaml"))
+	if err != nil {
+		return err
+	}
+	names, files, _, err := execute(dir, values)
+	for _, name := range names {
+		fmt.Fprintf(out, "# %s\n%s\n", name, files[name])
+	}
+	return err
+}
+
+// execute does what `helm template` does, with values that do not exist being errors. It returns the results by name, the
+// names in order, and the values with the chart's defaults.
+func execute(dir string, values common.Values) (names []string, files map[string]string, effective common.Values, err error) {
+	chart, err := loader.Load(dir)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	version, err := common.ParseKubeVersion(oldestKubernetes)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	capabilities := common.DefaultCapabilities.Copy()
+	capabilities.KubeVersion = *version
+	top, err := commonutil.ToRenderValues(chart, values, common.ReleaseOptions{
+		Name: releaseName, Namespace: releaseNamespace, Revision: 1, IsInstall: true,
+	}, capabilities)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	effective, isValues := top["Values"].(common.Values)
+	if !isValues {
+		return nil, nil, nil, fmt.Errorf("the chart's values are a %T", top["Values"])
+	}
+	if files, err = (engine.Engine{Strict: true}).Render(chart, top); err != nil {
+		return nil, nil, nil, err
+	}
+	for name := range files {
+		names = append(names, name)
+	}
+	sort.Strings(names)
+	return names, files, effective, nil
 }
 
 // decode reads the documents of a rendered template.
@@ -151,26 +177,15 @@ func blank(document []byte) bool {
 }
 
 // collectSecrets walks the values for names of Secrets that the chart does not make.
-func collectSecrets(value any, into map[string]bool) {
-	var walk func(values map[string]any)
-	walk = func(values map[string]any) {
-		for key, v := range values {
-			switch v := v.(type) {
-			case map[string]any:
-				walk(v)
-			case common.Values:
-				walk(v)
-			case string:
-				if (key == "existingSecret" || key == "secretName") && v != "" {
-					into[v] = true
-				}
+func collectSecrets(values map[string]any, into map[string]bool) {
+	for key, value := range values {
+		switch v := value.(type) {
+		case map[string]any:
+			collectSecrets(v, into)
+		case string:
+			if (key == "existingSecret" || key == "secretName") && v != "" {
+				into[v] = true
 			}
 		}
-	}
-	switch v := value.(type) {
-	case common.Values:
-		walk(v)
-	case map[string]any:
-		walk(v)
 	}
 }

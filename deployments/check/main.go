@@ -6,7 +6,8 @@
 //
 // It is a module of its own, so that the service's does not carry what only these checks need.
 //
-//	cd deployments/check && go run . [-root ../..]
+//	cd deployments/check && go run .                  check everything
+//	cd deployments/check && go run . -render full     print what the chart makes of ci/full-values.yaml
 package main
 
 import (
@@ -21,10 +22,17 @@ import (
 
 func main() {
 	root := flag.String("root", "../..", "root of the repository")
+	set := flag.String("render", "", "print what the chart makes of this set of values, as helm template does, and check nothing")
 	flag.Parse()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	if err := run(ctx, *root, os.Stdout); err != nil {
+	var err error
+	if *set != "" {
+		err = printChart(*root, *set, os.Stdout)
+	} else {
+		err = run(ctx, *root, os.Stdout)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "check:", err)
 		os.Exit(1)
 	}
@@ -35,6 +43,7 @@ type repository struct {
 	root     string
 	settings settings
 	workers  workerNames
+	server   validator
 }
 
 func (r repository) path(elements ...string) string {
@@ -47,7 +56,10 @@ func openRepository(root string) (repository, error) {
 	if r.settings, err = readSettings(r.path("docs", "configuration.md")); err != nil {
 		return r, err
 	}
-	r.workers, err = readWorkerNames(r.path("pkg", "jobs", "subjects.go"))
+	if r.workers, err = readWorkerNames(r.path("pkg", "jobs", "subjects.go")); err != nil {
+		return r, err
+	}
+	r.server, err = newValidator()
 	return r, err
 }
 

@@ -11,7 +11,6 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/util/validation"
 )
 
 // checkRelease looks at the objects of a release together: what names something names something that is there.
@@ -21,14 +20,7 @@ func checkRelease(r *rendered, repo repository, f *faults) {
 		f.must(!seen[o.String()], "%s is there twice", o)
 		seen[o.String()] = true
 		f.must(o.GetNamespace() == releaseNamespace, "%s is in namespace %q", o, o.GetNamespace())
-		for _, fault := range validation.IsDNS1035Label(o.GetName()) {
-			f.add("%s: %s", o, fault)
-		}
-		for key, value := range o.GetLabels() {
-			for _, fault := range append(validation.IsQualifiedName(key), validation.IsValidLabelValue(value)...) {
-				f.add("%s: label %s: %s", o, key, fault)
-			}
-		}
+		repo.server.check(o, f)
 	}
 	deployments := all[*appsv1.Deployment](r.objects)
 	f.must(len(deployments) == len(processes), "%d deployments, want %d", len(deployments), len(processes))

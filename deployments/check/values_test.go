@@ -1,0 +1,65 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"helm.sh/helm/v4/pkg/chart/common"
+)
+
+// enough is the least that the chart must be told.
+const enough = `
+nats: {urls: ["nats://nats:4222"]}
+milvus: {address: "milvus:19530"}
+secrets: {api: {existingSecret: sluice-database}}
+`
+
+func TestValuesThatMakeNoSenseAreRefusedByName(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ values, want string }{
+		"nothing at all":                    {"", "secrets.api.databaseURL"},
+		"no NATS":                           {`{milvus: {address: "milvus:19530"}, secrets: {api: {existingSecret: a}}}`, "nats.urls"},
+		"no Milvus":                         {`{nats: {urls: ["nats://nats:4222"]}, secrets: {api: {existingSecret: a}}}`, "milvus.address"},
+		"no database":                       {`{nats: {urls: ["nats://nats:4222"]}, milvus: {address: "milvus:19530"}}`, "secrets.api.databaseURL"},
+		"a value that does not exist":       {enough + "replicas: 3", "replicas"},
+		"a password in an address of NATS":  {`{nats: {urls: ["nats://user:password@nats:4222"]}}`, "urls"},
+		"a secret among the settings":       {enough + "settings: {OPENAI_API_KEY: sk}", "settings"},
+		"KEDA without its source":           {enough + "ingestor: {autoscaling: {mode: keda}}", "keda.monitoringEndpoint"},
+		"an api that KEDA scales":           {enough + "api: {autoscaling: {mode: keda}}", "mode"},
+		"an HPA that begins at zero":        {enough + "ingestor: {autoscaling: {mode: hpa, min: 0}}", "min"},
+		"a short key":                       {enough + "secrets: {api: {apiKey: sk_short}}", "apiKey"},
+		"two copies of every message":       {enough + "nats: {replicas: 2}", "replicas"},
+		"an ingress without a host":         {enough + "ingress: {enabled: true}", "ingress.host"},
+		"a client certificate without key":  {enough + "nats: {urls: [\"tls://nats:4222\"], tls: {existingSecret: a, certKey: tls.crt}}", "nats.tls.keyKey"},
+		"a pause before the end that fails": {enough + "ingestor: {terminationGracePeriodSeconds: 1}", "terminationGracePeriodSeconds"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			values, err := common.ReadValues([]byte(c.values)) // of two equal keys the last one counts
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := render(chartDir, values); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("the error is %v, want one that names %q", err, c.want)
+			}
+		})
+	}
+}
+
+func TestTheNotesWarnOfAWindowThatIsTooSmallForTheWorkers(t *testing.T) {
+	t.Parallel()
+	for set, warned := range map[string]bool{"keda": true, "full": false, "minimal": false} {
+		notes := renderTest(t, set).notes
+		if got := strings.Contains(notes, "ingestor cannot grow to"); got != warned {
+			t.Errorf("%s: the notes warn of the window: %t, want %t\n%s", set, got, warned, notes)
+		}
+	}
+}
+
+func TestALargeNumberAmongTheSettingsStaysANumber(t *testing.T) {
+	t.Parallel()
+	values, ok := configMap(renderTest(t, "hpa"), "sluice-retrieval-api")
+	if !ok || values["SLUICE_QUOTA_TOKENS"] != "20000000" {
+		t.Errorf("SLUICE_QUOTA_TOKENS is %q", values["SLUICE_QUOTA_TOKENS"])
+	}
+}

@@ -1,0 +1,41 @@
+{{- /* What a process is told, as YAML. Takes (dict "root" $ "component" "api"). */}}
+{{- define "sluice.environment" -}}
+{{- $root := .root }}
+{{- $component := .component }}
+{{- $c := index $root.Values $component }}
+{{- $isAPI := eq $component "api" }}
+{{- $env := dict "SLUICE_ADDR" (ternary ":8080" ":8081" $isAPI) "SLUICE_DATA_DIR" "/var/lib/sluice" "XDG_CACHE_HOME" "/tmp/cache" }}
+{{- $_ := set $env "NATS_URL" (required "nats.urls: the NATS servers, such as [nats://nats.nats.svc:4222]" (join "," $root.Values.nats.urls)) }}
+{{- $_ := set $env "SLUICE_NATS_REPLICAS" (toString $root.Values.nats.replicas) }}
+{{- if $root.Values.nats.creds.existingSecret }}
+{{- $_ := set $env "NATS_CREDS" "/etc/sluice/nats-creds/nats.creds" }}
+{{- end }}
+{{- if $root.Values.nats.tls.existingSecret }}
+{{- $_ := set $env "NATS_CA" "/etc/sluice/nats-tls/ca.crt" }}
+{{- if $root.Values.nats.tls.certKey }}
+{{- $_ := set $env "NATS_CERT" "/etc/sluice/nats-tls/tls.crt" }}
+{{- $_ := set $env "NATS_KEY" "/etc/sluice/nats-tls/tls.key" }}
+{{- end }}
+{{- end }}
+{{- if $isAPI }}
+{{- $_ := set $env "SLUICE_WORKERS" "false" }}
+{{- /* It belongs to one process, and there are several. */}}
+{{- $_ := set $env "SLUICE_EMBEDDED_INDEX" "false" }}
+{{- end }}
+{{- if ne $component "crawler" }}
+{{- $_ := set $env "MILVUS_ADDR" (required "milvus.address: host:port of Milvus, such as milvus.milvus.svc:19530" $root.Values.milvus.address) }}
+{{- $_ := set $env "MILVUS_USER" $root.Values.milvus.user }}
+{{- $_ := set $env "MILVUS_DATABASE" $root.Values.milvus.database }}
+{{- $_ := set $env "MILVUS_TLS" $root.Values.milvus.tls }}
+{{- $_ := set $env "OPENAI_BASE_URL" $root.Values.models.baseURL }}
+{{- $_ := set $env "SLUICE_CHAT_MODEL" $root.Values.models.chat }}
+{{- $_ := set $env "SLUICE_EMBED_MODEL" $root.Values.models.embed }}
+{{- end }}
+{{- /* What is said of the component comes before what is said of all, and that before what the chart says. */}}
+{{- range $name, $value := merge (dict) $c.settings $root.Values.settings $env }}
+{{- if ne (toString $value) "" }}
+{{- /* A number of the values file is a float to Helm, and a large one would become 1e+07. */}}
+{{ $name }}: {{ ternary (printf "%.0f" (float64 $value)) (toString $value) (kindIs "float64" $value) | quote }}
+{{- end }}
+{{- end }}
+{{- end }}
