@@ -16,7 +16,7 @@ type destination struct {
 	model    string
 	embedder embed.Embedder
 	engines  []engine
-	previous *previous // where vectors are copied from; nil: nowhere
+	stocks   []*stock // what vectors are copied from
 }
 
 // engine is one place of a destination.
@@ -58,25 +58,25 @@ func unchanged(ctx context.Context, job domain.Job, fingerprint string, d *desti
 		fingerprint == "" || p.Fingerprint != fingerprint || p.Chunks <= 0 {
 		return false, nil
 	}
-	_, rows, err := held(ctx, d.engines[0].index, job, d.embedder.Model().Dimensions)
+	_, rows, err := held(ctx, d.engines[0].index, job, d.model, d.embedder.Model().Dimensions, p.Generation)
 	if err != nil {
 		return false, fmt.Errorf("counting the chunks that are there: %w", err)
 	}
 	return rows == p.Chunks, nil
 }
 
-// held finds the space that has most rows of the job's previous version, and how many it has. dimensions 0 means that they
-// are not known yet: a server's model tells them with its first answer.
-func held(ctx context.Context, idx Index, job domain.Job, dimensions int) (space index.Space, rows int64, err error) {
+// held finds the space that has most rows of a generation with a model's vectors, and how many it has. dimensions 0 means
+// that they are not known yet: a server's model tells them with its first answer.
+func held(ctx context.Context, idx Index, job domain.Job, model string, dimensions int, generation uint64) (space index.Space, rows int64, err error) {
 	spaces, err := idx.Spaces(ctx, job.DatastoreID)
 	if err != nil {
 		return space, 0, err
 	}
 	for _, s := range spaces {
-		if s.Model != job.Previous.Place.Model || dimensions != 0 && s.Dimensions != dimensions {
+		if s.Model != model || dimensions != 0 && s.Dimensions != dimensions {
 			continue
 		}
-		n, err := idx.Count(ctx, s, job.DatasourceID, job.Previous.Generation)
+		n, err := idx.Count(ctx, s, job.DatasourceID, generation)
 		if err != nil {
 			return space, 0, err
 		}
@@ -89,9 +89,11 @@ func held(ctx context.Context, idx Index, job domain.Job, dimensions int) (space
 
 // vectors returns one vector for each text: a copy where there is one, else a new one.
 func (d *destination) vectors(ctx context.Context, texts []string) ([][]float32, error) {
-	out, err := d.previous.vectors(ctx, texts)
-	if err != nil {
-		return nil, err
+	out := make([][]float32, len(texts))
+	for _, s := range d.stocks {
+		if err := s.fill(ctx, texts, out); err != nil {
+			return nil, err
+		}
 	}
 	var missing []string
 	var at []int

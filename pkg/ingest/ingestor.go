@@ -75,9 +75,9 @@ type Ingestor struct {
 
 // Handle does one job. Its error is jobs.Permanent when doing the job again cannot help.
 //
-// A job that would write what is there already ends with domain.EventUnchanged, and reads nothing for it. Vectors of text
-// that readers have already, from the same model, are copied from where they are. What cannot be copied is embedded, so
-// the version before never decides whether a job succeeds.
+// A job that would write what is there already ends with domain.EventUnchanged, and reads nothing for it. Vectors that the
+// same model has made already, of what readers see or in a run that was cut short, are copied. What cannot be copied is
+// embedded, so what there was before never decides whether a job succeeds.
 func (i *Ingestor) Handle(ctx context.Context, job domain.Job) error {
 	if len(job.Places) == 0 {
 		return jobs.Permanent(errors.New("its job does not say where its chunks go; resync it"))

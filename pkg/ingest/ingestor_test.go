@@ -325,3 +325,25 @@ func TestIngestorTellsWhatRetryingCanMend(t *testing.T) {
 		}
 	})
 }
+
+func TestOneBatchIsEmbeddedWhileTheOneBeforeIsWritten(t *testing.T) {
+	t.Parallel()
+	p := newPipeline(3 * batchRows)
+	embedded := make(chan struct{}, 3)
+	vectors := p.embed
+	p.embed = func(texts []string) ([][]float32, error) {
+		defer func() { embedded <- struct{}{} }()
+		return vectors(texts)
+	}
+	writes := 0
+	p.write = func(index.Space, []index.Row) error {
+		if writes++; writes == 1 {
+			<-embedded // the batch that is written
+			<-embedded // the one after it
+		}
+		return nil
+	}
+	if err := p.handle(t, ingestJob()); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/embed"
 	"github.com/sluice/sluice/pkg/index"
 	"github.com/sluice/sluice/pkg/jobs"
 )
@@ -84,7 +86,7 @@ func TestVectorsThatDoNotFitIntoMemoryAreReadAgain(t *testing.T) {
 	t.Parallel()
 	const dimensions = 8192
 	const kept = keptBytes / (4*dimensions + 64)
-	l := newLibrary(t, kept+3*previousPage, dimensions)
+	l := newLibrary(t, kept+3*stockPage, dimensions)
 	l.paragraphs = slices.Delete(l.paragraphs, kept+10, kept+20)
 	l.paragraphs[kept+300] = "Gates."
 	job := l.job(there)
@@ -93,7 +95,7 @@ func TestVectorsThatDoNotFitIntoMemoryAreReadAgain(t *testing.T) {
 	if diff := cmp.Diff([]string{"Pumps\nGates."}, l.models["small"].texts); diff != "" {
 		t.Error(diff)
 	}
-	pages := (kept + 3*previousPage + previousPage - 1) / previousPage
+	pages := (kept + 3*stockPage + stockPage - 1) / stockPage
 	batches := (len(l.paragraphs)-kept)/batchRows + 2
 	if reads := l.shelves[domain.EngineEmbedded].reads; reads > pages+batches+2 {
 		t.Errorf("%d pages of rows were read in %d reads, then %d batches of them again", pages, reads, batches)
@@ -113,19 +115,20 @@ func TestVectorsThatDoNotFitIntoMemoryAreReadAgain(t *testing.T) {
 		job := l.job(there)
 		l.must(t, job)
 		l.verify(t, job, there)
-		if reads := l.shelves[domain.EngineEmbedded].reads; reads > pages+batches*previousReads {
+		if reads := l.shelves[domain.EngineEmbedded].reads; reads > pages+batches*stockReads {
 			t.Errorf("%d reads", reads)
 		}
 	})
 	t.Run("and embedded when they are gone by then", func(t *testing.T) {
 		l.reset()
 		s := l.shelves[domain.EngineEmbedded]
-		p, err := openPrevious(t.Context(), s, l.job(there), dimensions)
-		if err != nil {
+		d := &destination{model: "small", embedder: l.models["small"]}
+		if err := d.copyFrom(t.Context(), s, l.job(there), l.previous.Generation); err != nil {
 			t.Fatal(err)
 		}
 		clear(s.rows)
-		got, err := p.vectors(t.Context(), []string{"Pumps\n" + l.paragraphs[0], fmt.Sprintf("Pumps\nParagraph %d.", kept+1)})
+		got := make([][]float32, 2)
+		err := d.stocks[0].fill(t.Context(), []string{"Pumps\n" + l.paragraphs[0], fmt.Sprintf("Pumps\nParagraph %d.", kept+1)}, got)
 		if err != nil || got[0] == nil || got[1] != nil {
 			t.Errorf("kept %v, gone %v, err %v", got[0] != nil, got[1] != nil, err)
 		}
@@ -184,6 +187,43 @@ func TestAPreviousVersionThatCannotBeReadNeverFailsAJobForGood(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestAJobThatWasCutShortGoesOnWhereItWas(t *testing.T) {
+	t.Parallel()
+	l := newLibrary(t, 2*batchRows, 4)
+	job := l.job(anew)
+	model, calls := l.models["large"], 0
+	l.embedder = func(string) (embed.Embedder, error) {
+		return failing{model, func() error {
+			if calls++; calls == 2 {
+				return errDown
+			}
+			return nil
+		}}, nil
+	}
+	if err := l.handle(t, job); !errors.Is(err, errDown) {
+		t.Fatalf("err = %v", err)
+	}
+	job.Delivery = 2
+	l.must(t, job)
+	l.verify(t, job, anew)
+	if n := len(model.texts); n != len(l.paragraphs) {
+		t.Errorf("%d texts were embedded, there are %d", n, len(l.paragraphs))
+	}
+}
+
+// failing is an embedder that fails when fail says so.
+type failing struct {
+	*counter
+	fail func() error
+}
+
+func (f failing) Embed(ctx context.Context, texts []string, p embed.Purpose) ([][]float32, error) {
+	if err := f.fail(); err != nil {
+		return nil, err
+	}
+	return f.counter.Embed(ctx, texts, p)
 }
 
 func TestAModelThatHasNotToldItsDimensionsTakesThoseOfTheCopies(t *testing.T) {
