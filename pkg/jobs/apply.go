@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/sluice/sluice/pkg/domain"
@@ -23,7 +24,12 @@ func (r *reader) handle(ctx context.Context, batch []received) error {
 	}
 	applied := func() error {
 		defer r.extend(batch)()
-		return r.applyAll(ctx, evs)
+		for some := range slices.Chunk(evs, r.limit) {
+			if err := r.applyAll(ctx, some); err != nil {
+				return err
+			}
+		}
+		return nil
 	}
 	if err := applied(); err != nil { // cut short by a stop: the next process may have them at once
 		giveBack(batch)

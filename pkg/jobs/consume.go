@@ -165,7 +165,13 @@ func (r *reader) fetch(ctx context.Context, consumer jetstream.Consumer) ([]rece
 	if batch, err = appendReceived(batch, first); err != nil {
 		return nil, err
 	}
-	if more := min(int(min(batch[0].meta.NumPending, MaxBatch)), r.limit-1); more > 0 && ctx.Err() == nil {
+	more := min(int(min(batch[0].meta.NumPending, MaxBatch)), r.limit-1)
+	if r.next == 0 {
+		// What was handed out before and not settled comes again, and the server does not count it. Only all of it
+		// together is known to be ours: asking for less than there may be would never bring it in.
+		more = MaxBatch - 1
+	}
+	if more > 0 && ctx.Err() == nil {
 		rest, err := consumer.Fetch(more, jetstream.FetchMaxWait(batchWait), jetstream.FetchPriorityGroup(catalogGroup))
 		if err != nil {
 			giveBack(batch)

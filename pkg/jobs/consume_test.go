@@ -40,6 +40,54 @@ func emit(t testing.TB, b *Broker, ev domain.Event) {
 func TestConsume(t *testing.T) {
 	t.Parallel()
 
+	t.Run("all events that a killed process was handed come again, in order", func(t *testing.T) {
+		t.Parallel()
+		for _, limit := range []int{1, MaxBatch} {
+			b := newBroker(t)
+			killed, err := (&reader{broker: b, limit: MaxBatch}).consumer(testContext(t))
+			if err != nil {
+				t.Fatal(err)
+			}
+			const n = 20
+			for i := range n {
+				ev := event(newJob(domain.JobIngest), domain.EventProgress)
+				ev.Generation = uint64(i)
+				emit(t, b, ev)
+			}
+			if batch, err := (&reader{broker: b, limit: MaxBatch}).fetch(testContext(t), killed); err != nil || len(batch) != n {
+				t.Fatalf("the process that is killed has %d events: %v", len(batch), err)
+			}
+			applied := make(chan uint64, n)
+			ctx, cancel := context.WithCancel(testContext(t))
+			ended := make(chan error, 1)
+			go func() {
+				ended <- b.ConsumeBatches(ctx, limit, func(_ context.Context, evs []domain.Event) error {
+					if len(evs) > limit {
+						t.Errorf("%d events at a time, the limit is %d", len(evs), limit)
+					}
+					for _, ev := range evs {
+						applied <- ev.Generation
+					}
+					return nil
+				})
+			}()
+			for want := range uint64(n) {
+				select {
+				case got := <-applied:
+					if got != want {
+						t.Errorf("event %d comes where %d is due", got, want)
+					}
+				case <-testContext(t).Done():
+					t.Fatalf("event %d does not come again", want)
+				}
+			}
+			cancel()
+			if err := <-ended; err != nil {
+				t.Error(err)
+			}
+		}
+	})
+
 	t.Run("events come in order, once, and again only after a failure", func(t *testing.T) {
 		t.Parallel()
 		b := newBroker(t)
