@@ -52,17 +52,17 @@ type query struct {
 	*Retriever
 	Request
 	filter index.Filter
-	embed  func(model string) (embedded, error) // with each model once
+	embed  func(model string) (embedding, error) // with each model once
 }
 
 func (r *Retriever) newQuery(ctx context.Context, req Request, filter index.Filter) *query {
 	var mu sync.Mutex
-	models := make(map[string]func() (embedded, error))
-	return &query{Retriever: r, Request: req, filter: filter, embed: func(model string) (embedded, error) {
+	models := make(map[string]func() (embedding, error))
+	return &query{Retriever: r, Request: req, filter: filter, embed: func(model string) (embedding, error) {
 		mu.Lock()
 		once := models[model]
 		if once == nil {
-			once = sync.OnceValues(func() (embedded, error) { return r.embedQuery(ctx, model, req.Query) })
+			once = sync.OnceValues(func() (embedding, error) { return r.embedQuery(ctx, model, req.Query) })
 			models[model] = once
 		}
 		mu.Unlock()

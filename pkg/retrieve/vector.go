@@ -30,32 +30,32 @@ type queryVector struct {
 	whole      []float32 // what the model made, also of a query that it hardly knows; nil: nothing at all
 }
 
-// embedded is what became of embedding the query with one model.
-type embedded struct {
+// embedding is what became of embedding the query with one model.
+type embedding struct {
 	queryVector
 	degraded string // not empty when the model cannot be reached and the search goes on without it
 }
 
 // embedQuery embeds the query with a model.
-func (r *Retriever) embedQuery(ctx context.Context, model, query string) (embedded, error) {
+func (r *Retriever) embedQuery(ctx context.Context, model, query string) (embedding, error) {
 	if model == "" { // a space without vectors is searched by words alone
-		return embedded{}, nil
+		return embedding{}, nil
 	}
 	e, err := r.deps.Embedders.Embedder(model)
 	if err != nil {
-		return embedded{}, fmt.Errorf("finding embedding model %q: %w", model, err)
+		return embedding{}, fmt.Errorf("finding embedding model %q: %w", model, err)
 	}
 	qv, err := r.embedWith(ctx, e, model, query)
 	switch {
 	case err == nil:
-		return embedded{queryVector: qv}, nil
+		return embedding{queryVector: qv}, nil
 	case ctx.Err() != nil && errors.Is(context.Cause(ctx), context.Canceled):
-		return embedded{}, err
+		return embedding{}, err
 	case r.opts.LexicalFallback && qv.dimensions > 0: // else it is not known which space to search
 		degraded := fmt.Sprintf("embedding model %q cannot be reached, its datastores were searched by words alone", model)
-		return embedded{qv, degraded}, nil
+		return embedding{qv, degraded}, nil
 	default:
-		return embedded{}, unavailable(err, "the embedding model %q cannot be reached; try again later", model)
+		return embedding{}, unavailable(err, "the embedding model %q cannot be reached; try again later", model)
 	}
 }
 
