@@ -121,6 +121,9 @@ func TestSearchesOfARealIndexDuringMovesMissNothing(t *testing.T) {
 	}
 	stop()
 	all.Wait()
+	if err := idx.Close(); err != nil { // which waits for merges
+		t.Error(err)
+	}
 	if spaces, err := os.ReadDir(dir + "/ds"); err != nil || len(spaces) != 1 {
 		t.Errorf("%d places are left on disk, one is in use: %v", len(spaces), err)
 	}

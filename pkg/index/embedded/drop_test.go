@@ -27,9 +27,12 @@ func mustWrite(t *testing.T, x *Index, id index.Space, rows []index.Row) {
 	}
 }
 
-// left lists what lies in the index's directory.
+// left lists what lies in the index's directory once nothing uses it any more.
 func left(t *testing.T, x *Index) []string {
 	t.Helper()
+	if err := x.Close(); err != nil {
+		t.Fatal(err)
+	}
 	var out []string
 	err := filepath.WalkDir(x.dir, func(path string, _ os.DirEntry, err error) error {
 		if path != x.dir {
@@ -68,6 +71,7 @@ func TestASpaceWithoutRowsLeavesNoFiles(t *testing.T) {
 			if files := left(t, x); len(files) > 0 {
 				t.Errorf("left are %v", files)
 			}
+			x = mustOpen(t, x.dir, Options{})
 			r, err := x.Search(t.Context(), crashSpace, index.Query{Text: "common", Limit: 10})
 			if err != nil || len(r.Hits) != 0 {
 				t.Errorf("%d hits: %v", len(r.Hits), err)

@@ -46,7 +46,8 @@ func crowded(segments []segment) []segment {
 func (s *space) wantsMerge() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(crowded(s.current.segments)) > 0 || s.current.manyDead()
+	// Of an empty space the files go, once nobody uses it.
+	return s.current.rows > 0 && (len(crowded(s.current.segments)) > 0 || s.current.manyDead())
 }
 
 // manyDead reports whether the slots in segments are dead to a large part. Free slots that no segment has are few.
