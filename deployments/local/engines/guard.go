@@ -42,10 +42,11 @@ func RunChildIfAsked() {
 // guard is the process between an engine and who uses it: it ends the engine, and all that the engine started, when
 // it is told to or when its parent is gone.
 type guard struct {
-	in     *bufio.Reader
-	out    *json.Encoder
-	spec   spec
-	engine *os.Process
+	in       *bufio.Reader
+	out      *json.Encoder
+	spec     spec
+	engine   *os.Process
+	listener net.Listener // nil if none was handed over
 }
 
 func (g *guard) run() error {
@@ -84,11 +85,14 @@ func (g *guard) runProgram(words <-chan string) error {
 		}
 	}
 	if g.spec.Forward != "" {
-		l, err := net.FileListener(os.NewFile(3, "listener"))
+		f := os.NewFile(3, "listener")
+		l, err := net.FileListener(f)
 		if err != nil {
 			return fmt.Errorf("taking over the listener: %w", err)
 		}
-		go forward(l, g.spec.Forward) // ends with this process
+		_ = f.Close() // the engine would inherit it, and the port be open as long as either lives
+		g.listener = l
+		go forward(l, g.spec.Forward) // until the listener is closed
 	}
 	exited, err := g.start()
 	if err != nil {
@@ -145,6 +149,9 @@ func (g *guard) start() (<-chan string, error) {
 
 // end ends the engine by the parent's word, or because there is no parent any more.
 func (g *guard) end(word string, exited <-chan string) {
+	if g.listener != nil {
+		_ = g.listener.Close()
+	}
 	if word != wordKill && g.spec.StopSignal != 0 {
 		if g.engine.Signal(g.spec.StopSignal) == nil {
 			timer := time.NewTimer(stopTimeout)

@@ -34,17 +34,31 @@ func (g *guard) runNATS(words <-chan string) error {
 			}
 			ready = nil
 		case word := <-words:
-			if word == wordStop {
-				srv.Shutdown()
-				srv.WaitForShutdown()
-				return nil
+			if word == wordKill {
+				return killSelf() // no defer, no flush: nothing of the server runs any more
 			}
+			shutDown(srv)
 			if word == "" {
 				g.removeIfOrphaned()
 			}
-			// No defer, no flush, nothing of the server runs any more.
-			return killSelf()
+			return nil
 		}
+	}
+}
+
+// shutDown ends the server, unless that takes too long.
+func shutDown(srv *server.Server) {
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		srv.Shutdown()
+		srv.WaitForShutdown()
+	}()
+	timer := time.NewTimer(stopTimeout)
+	defer timer.Stop()
+	select {
+	case <-ended:
+	case <-timer.C:
 	}
 }
 
