@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
@@ -30,6 +31,7 @@ func checkRelease(r *rendered, repo repository, f *faults) {
 		checkEnvironment(d, r, repo, f)
 	}
 	checkSelectors(r, deployments, f)
+	checkMonitors(r, deployments, f)
 	checkScaling(r, deployments, repo, f)
 	checkNetwork(r, deployments, f)
 	for _, ingress := range all[*networkingv1.Ingress](r.objects) {
@@ -73,6 +75,33 @@ func checkSelectors(r *rendered, deployments []*appsv1.Deployment, f *faults) {
 				return p.Name == port.TargetPort.StrVal
 			}), "Service %s: port %s leads nowhere", service.Name, port.Name)
 		}
+	}
+}
+
+// checkMonitors sees to it that Prometheus finds every process once.
+func checkMonitors(r *rendered, deployments []*appsv1.Deployment, f *faults) {
+	found := map[string]int{}
+	for _, m := range all[*monitoringv1.ServiceMonitor](r.objects) {
+		for _, service := range all[*corev1.Service](r.objects) {
+			if !matches(&m.Spec.Selector, service.Labels) {
+				continue
+			}
+			for _, d := range selected(&metav1.LabelSelector{MatchLabels: service.Spec.Selector}, deployments) {
+				found[d.Name]++
+			}
+			for _, endpoint := range m.Spec.Endpoints {
+				f.must(slices.ContainsFunc(service.Spec.Ports, func(p corev1.ServicePort) bool { return p.Name == endpoint.Port }),
+					"ServiceMonitor %s: Service %s has no port %s", m.Name, service.Name, endpoint.Port)
+			}
+		}
+	}
+	for _, m := range all[*monitoringv1.PodMonitor](r.objects) {
+		for _, d := range selected(&m.Spec.Selector, deployments) {
+			found[d.Name]++
+		}
+	}
+	for _, d := range deployments {
+		f.must(len(found) == 0 || found[d.Name] == 1, "%s is watched by %d monitors, want 1", d.Name, found[d.Name])
 	}
 }
 

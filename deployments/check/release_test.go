@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
 	"helm.sh/helm/v4/pkg/chart/common"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -169,6 +170,12 @@ func TestAReleaseThatBreaksARuleIsAFault(t *testing.T) {
 		"the API server would miss a value": {func(t *testing.T, r *rendered) {
 			named[deployment](t, r, "sluice-api").Spec.Selector = nil
 		}, "spec.selector: Required value"},
+		"a monitor watches nothing": {func(t *testing.T, r *rendered) {
+			named[*monitoringv1.PodMonitor](t, r, "sluice-workers").Spec.Selector.MatchExpressions[0].Values = []string{"ingestor"}
+		}, "sluice-crawler is watched by 0 monitors"},
+		"a monitor asks a port that is not there": {func(t *testing.T, r *rendered) {
+			named[*monitoringv1.ServiceMonitor](t, r, "sluice-api").Spec.Endpoints[0].Port = "metrics"
+		}, "has no port metrics"},
 		"an object is there twice": {func(_ *testing.T, r *rendered) { r.objects = append(r.objects, r.objects[0]) }, "is there twice"},
 	} {
 		t.Run(name, func(t *testing.T) {
