@@ -16,19 +16,18 @@ import (
 func executable() (string, error) { return "/proc/self/exe", nil }
 
 // apart starts a guard in a session of its own: signals of the terminal are for the parent.
-func apart() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
+func apart() surroundings { return surroundings{attr: &syscall.SysProcAttr{Setsid: true}} }
 
 // isolated starts a guard in network and mount namespaces of its own. Without being root that takes a user
 // namespace, in which the guard is.
-func isolated() *syscall.SysProcAttr {
-	attr := apart()
-	attr.Cloneflags = unix.CLONE_NEWNET | unix.CLONE_NEWNS
+func isolated() surroundings {
+	s := surroundings{attr: &syscall.SysProcAttr{Setsid: true, Cloneflags: unix.CLONE_NEWNET | unix.CLONE_NEWNS}, wayOut: wayOutIsolated}
 	if os.Geteuid() != 0 {
-		attr.Cloneflags |= unix.CLONE_NEWUSER
-		attr.UidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Geteuid(), Size: 1}}
-		attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getegid(), Size: 1}}
+		s.attr.Cloneflags |= unix.CLONE_NEWUSER
+		s.attr.UidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Geteuid(), Size: 1}}
+		s.attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getegid(), Size: 1}}
 	}
-	return attr
+	return s
 }
 
 // ordinaryID is what root is called in the namespaces made by notRoot: any number but 0.
@@ -36,14 +35,15 @@ const ordinaryID = 1000
 
 // notRoot starts a process that sees itself as an ordinary user, for programs that refuse to be root. Its files are
 // those of the real user.
-func notRoot() *syscall.SysProcAttr {
-	attr := apart()
+func notRoot() surroundings {
+	s := apart()
 	if os.Geteuid() == 0 {
-		attr.Cloneflags = unix.CLONE_NEWUSER | unix.CLONE_NEWIPC
-		attr.UidMappings = []syscall.SysProcIDMap{{ContainerID: ordinaryID, HostID: 0, Size: 1}}
-		attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: ordinaryID, HostID: os.Getegid(), Size: 1}}
+		s.wayOut = wayOutNotRoot
+		s.attr.Cloneflags = unix.CLONE_NEWUSER | unix.CLONE_NEWIPC
+		s.attr.UidMappings = []syscall.SysProcIDMap{{ContainerID: ordinaryID, HostID: 0, Size: 1}}
+		s.attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: ordinaryID, HostID: os.Getegid(), Size: 1}}
 	}
-	return attr
+	return s
 }
 
 // diesWithThread has a process killed when the thread that starts it ends.
@@ -105,10 +105,10 @@ func children() []int {
 // name and a lock on it.
 func furnishNamespace() error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
-		return fmt.Errorf("making the mount namespace private: %w (%s)", err, wayOut)
+		return fmt.Errorf("making the mount namespace private: %w (%s)", err, wayOutIsolated)
 	}
 	if err := unix.Mount("tmpfs", "/run", "tmpfs", 0, "size=1m"); err != nil {
-		return fmt.Errorf("mounting an empty /run: %w (%s)", err, wayOut)
+		return fmt.Errorf("mounting an empty /run: %w (%s)", err, wayOutIsolated)
 	}
 	sock, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -121,10 +121,7 @@ func furnishNamespace() error {
 	}
 	req.SetUint16(unix.IFF_UP | unix.IFF_RUNNING)
 	if err := unix.IoctlIfreq(sock, unix.SIOCSIFFLAGS, req); err != nil {
-		return fmt.Errorf("bringing loopback up: %w (%s)", err, wayOut)
+		return fmt.Errorf("bringing loopback up: %w (%s)", err, wayOutIsolated)
 	}
 	return nil
 }
-
-// clonesNamespaces tells whether a process started so needs the permission to make namespaces.
-func clonesNamespaces(attr *syscall.SysProcAttr) bool { return attr.Cloneflags != 0 }

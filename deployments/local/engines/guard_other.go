@@ -12,14 +12,12 @@ var errNotLinux = errors.New("engines are started on Linux only")
 
 func executable() (string, error) { return "", errNotLinux }
 
-func apart() *syscall.SysProcAttr          { return nil }
-func isolated() *syscall.SysProcAttr       { return nil }
-func notRoot() *syscall.SysProcAttr        { return nil }
+func apart() surroundings                  { return surroundings{} }
+func isolated() surroundings               { return surroundings{} }
+func notRoot() surroundings                { return surroundings{} }
 func diesWithThread() *syscall.SysProcAttr { return nil }
 
 func adoptOrphans() error     { return errNotLinux }
 func furnishNamespace() error { return errNotLinux }
 
 func killAll(engine *os.Process) { _ = engine.Kill() }
-
-func clonesNamespaces(*syscall.SysProcAttr) bool { return false }

@@ -217,10 +217,11 @@ func initialise(ctx context.Context, bin, data, passwordFile string) error {
 		"--auth=scram-sha-256", "--encoding=UTF8", "--locale=C", "--no-sync", "--no-instructions")
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C", "TZ=UTC"}
 	cmd.Dir = filepath.Dir(data)
-	cmd.SysProcAttr = notRoot()
+	where := notRoot()
+	cmd.SysProcAttr = where.attr
 	if out, err := cmd.CombinedOutput(); err != nil {
 		if cmd.ProcessState == nil {
-			return explainClone(err, cmd.SysProcAttr)
+			return where.explain(err)
 		}
 		return fmt.Errorf("initdb: %w: %s", err, strings.TrimSpace(string(out)))
 	}

@@ -13,7 +13,6 @@ import (
 	"os/exec"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 )
 
@@ -80,9 +79,9 @@ type child struct {
 // ownEnd bounds how long a guard may take to end its engine before it is killed itself, which kills the engine.
 const ownEnd = stopTimeout + 10*time.Second
 
-// launchChild starts a guard with these attributes for the engine, and returns when the engine serves. The listener,
+// launchChild starts a guard in these surroundings for the engine, and returns when the engine serves. The listener,
 // if any, is the guard's from then on; the caller closes its own.
-func launchChild(ctx context.Context, s spec, attr *syscall.SysProcAttr, listener *net.TCPListener) (*child, error) {
+func launchChild(ctx context.Context, s spec, where surroundings, listener *net.TCPListener) (*child, error) {
 	if _, guarded := os.LookupEnv(guardMarker); guarded {
 		return nil, errNoGuard
 	}
@@ -97,7 +96,7 @@ func launchChild(ctx context.Context, s spec, attr *syscall.SysProcAttr, listene
 	cmd := exec.Command(exe) //nolint:noctx // it lives until it is told to end
 	cmd.Env = append(os.Environ(), guardMarker+"=1")
 	cmd.Stderr = os.Stderr
-	cmd.SysProcAttr = attr
+	cmd.SysProcAttr = where.attr
 	if listener != nil {
 		f, err := listener.File()
 		if err != nil {
@@ -115,7 +114,7 @@ func launchChild(ctx context.Context, s spec, attr *syscall.SysProcAttr, listene
 		return nil, err
 	}
 	if err := cmd.Start(); err != nil {
-		return nil, explainClone(err, attr)
+		return nil, where.explain(err)
 	}
 	c := &child{cmd: cmd, words: words, done: make(chan struct{})}
 	reports := make(chan report, 1)
@@ -178,17 +177,6 @@ func (c *child) end(word string) error {
 		return fmt.Errorf("its guard did not end within %s and was killed", ownEnd)
 	}
 }
-
-// explainClone says what can be done when namespaces are refused.
-func explainClone(err error, attr *syscall.SysProcAttr) error {
-	if attr == nil || !clonesNamespaces(attr) {
-		return fmt.Errorf("starting the guard: %w", err)
-	}
-	return fmt.Errorf("starting a process in namespaces of its own: %w (%s)", err, wayOut)
-}
-
-const wayOut = "this system does not permit namespaces: run as a user who may make them, or start the server elsewhere " +
-	"and give its address in TEST_POSTGRES_URL, TEST_MILVUS_ADDR or TEST_MILVUS_LITE_ADDR"
 
 // logTail returns the end of a log for an error message, "" if there is nothing.
 func logTail(path string) string {
