@@ -184,9 +184,12 @@ func applySynched(d *Datasource, store Datastore, ev Event, current bool) Outcom
 			out.sweep(d, p, 0, ev.Generation+1)
 		}
 	}
-	if d.Target != nil && d.Target.Generation < d.ActiveGeneration {
+	switch {
+	case d.Target != nil && d.Target.Generation < d.ActiveGeneration:
 		// Readers see something newer now, which has not been written there: the move is to ask for it again.
 		d.Target, d.MoveID = nil, ""
+	case d.Target == nil && serves:
+		d.MoveID = "" // likewise, also when a move job that this one overtook has been asked for
 	}
 	switch {
 	case !current || ev.Generation <= d.Fence:

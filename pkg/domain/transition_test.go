@@ -322,6 +322,16 @@ func TestApplyDuringAMove(t *testing.T) {
 				equal(t, "", d.MoveID)
 			},
 		},
+		"content that could be written here alone is to be moved, though it was asked for before": {
+			store:  moving(),
+			before: func(d *Datasource) { d.ActiveGeneration, d.MoveID = 4, "move" },
+			event:  event(EventSynched, "job-2", 7, nil),
+			check: func(t *testing.T, d Datasource, _ Outcome) {
+				equal(t, uint64(7), d.ActiveGeneration)
+				equal(t, StatusSynched, d.Status)
+				equal(t, "", d.MoveID)
+			},
+		},
 		"a job that wrote only where the datastore has left is issued anew": {
 			store: settled(), event: event(EventSynched, "job-2", 7, func(ev *Event) { ev.Places = []Place{gone} }),
 			check: func(t *testing.T, d Datasource, out Outcome) {

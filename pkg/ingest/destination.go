@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/embed"
@@ -11,44 +12,67 @@ import (
 	"github.com/sluice/sluice/pkg/jobs"
 )
 
-// destination is an embedding model with the places of a job that hold its vectors: text is embedded once for all of them.
+// destination is an embedding model and the places of a job that hold its vectors: text is embedded once for all of them.
 type destination struct {
 	model    string
 	embedder embed.Embedder
-	engines  []engine
-	stocks   []*stock // what vectors are copied from
+	engines  []*engine
+	stocks   []*stock    // what vectors are copied from
+	dropped  atomic.Bool // none of its places is written any more
 }
 
 // engine is one place of a destination.
 type engine struct {
-	name  domain.Engine
-	index Index
+	place   domain.Place
+	index   Index
+	dropped bool // belongs to the writer
 }
 
-// destinations groups the job's places by model, the first place's first.
-func (i *Ingestor) destinations(job domain.Job) ([]*destination, error) {
+// destinations groups the job's places by model, the first place's first. Places that the job can do without are left out
+// if they cannot be written here.
+func (i *Ingestor) destinations(ctx context.Context, job domain.Job) ([]*destination, error) {
 	var out []*destination
 	byModel := make(map[string]*destination)
 	for _, p := range job.Places {
-		d := byModel[p.Model]
-		if d == nil {
-			embedder, err := i.Embedders.Embedder(p.Model)
-			if err != nil {
-				return nil, jobs.Permanent(fmt.Errorf("the datastore's embedding model %q is not available here: %w", p.Model, err))
+		embedder, err := i.Embedders.Embedder(p.Model)
+		if err != nil {
+			err = jobs.Permanent(fmt.Errorf("the datastore's embedding model %q is not available here: %w", p.Model, err))
+			if err := i.without(ctx, job, p, err); err != nil {
+				return nil, err
 			}
-			d = &destination{model: p.Model, embedder: embedder}
-			byModel[p.Model] = d
-			out = append(out, d)
+			continue
 		}
 		// Jobs go only to processes that have their engines. Where one does not, its settings are not those of the others,
 		// which somebody will mend: the job waits.
 		idx, err := i.Indexes.Index(p.Engine)
 		if err != nil {
-			return nil, fmt.Errorf("the engine %q, which is to hold the chunks, is not configured in this process: %w", p.Engine, err)
+			err = fmt.Errorf("the engine %q, which is to hold the chunks, is not configured in this process: %w", p.Engine, err)
+			if err := i.without(ctx, job, p, err); err != nil {
+				return nil, err
+			}
+			continue
 		}
-		d.engines = append(d.engines, engine{p.Engine, idx})
+		d := byModel[p.Model]
+		if d == nil {
+			d = &destination{model: p.Model, embedder: embedder}
+			byModel[p.Model] = d
+			out = append(out, d)
+		}
+		d.engines = append(d.engines, &engine{place: p, index: idx})
 	}
 	return out, nil
+}
+
+// without says what becomes of a job that cannot write a place: its error, or nil when it goes on without that place.
+// Content that readers wait for is not held up by the place that its datastore is on the way to: what is missing there is
+// asked for again by the move, which is then the one to fail. A fault that may pass is waited for a while.
+func (i *Ingestor) without(ctx context.Context, job domain.Job, place domain.Place, err error) error {
+	if place == job.Places[0] || ctx.Err() != nil || !jobs.IsPermanent(err) && job.Delivery <= patience {
+		return err
+	}
+	i.logger().Warn("content goes only to where readers are served, the place that it moves to cannot be written",
+		"datastore", job.DatastoreID, "datasource", job.DatasourceID, "place", place.String(), "error", err)
+	return nil
 }
 
 // unchanged reports whether the job's one place holds exactly the rows that the job would write.

@@ -73,6 +73,8 @@ type pipeline struct {
 	engine   func(domain.Engine) (Index, error)
 	now      func() time.Time
 
+	quiet bool // what is logged is expected
+
 	batches [][]string // texts that were embedded
 	rows    []index.Row
 	spaces  []index.Space
@@ -206,7 +208,11 @@ func crawlJob() domain.Job {
 }
 
 func (p *pipeline) ingestor() *Ingestor {
-	return &Ingestor{Originals: p, Extractor: p, Chunker: p, Embedders: p, Indexes: p, Events: &p.log, Now: p.now}
+	i := &Ingestor{Originals: p, Extractor: p, Chunker: p, Embedders: p, Indexes: p, Events: &p.log, Now: p.now}
+	if p.quiet {
+		i.Log = silent
+	}
+	return i
 }
 
 func (p *pipeline) fingerprint(t *testing.T, job domain.Job) string {

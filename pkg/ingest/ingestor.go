@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"time"
 
 	"github.com/sluice/sluice/pkg/domain"
@@ -71,6 +72,14 @@ type Ingestor struct {
 	Indexes   Indexes
 	Events    Events
 	Now       func() time.Time
+	Log       *slog.Logger // default slog.Default()
+}
+
+func (i *Ingestor) logger() *slog.Logger {
+	if i.Log == nil {
+		return slog.Default()
+	}
+	return i.Log
 }
 
 // Handle does one job. Its error is jobs.Permanent when doing the job again cannot help.
@@ -78,6 +87,8 @@ type Ingestor struct {
 // A job that would write what is there already ends with domain.EventUnchanged, and reads nothing for it. Vectors that the
 // same model has made already, of what readers see or in a run that was cut short, are copied. What cannot be copied is
 // embedded, so what there was before never decides whether a job succeeds.
+//
+// A place other than the first that cannot be written is left out after a while: the event then names the others.
 func (i *Ingestor) Handle(ctx context.Context, job domain.Job) error {
 	if len(job.Places) == 0 {
 		return jobs.Permanent(errors.New("its job does not say where its chunks go; resync it"))
@@ -87,7 +98,7 @@ func (i *Ingestor) Handle(ctx context.Context, job domain.Job) error {
 	if err != nil {
 		return err
 	}
-	destinations, err := i.destinations(job)
+	destinations, err := i.destinations(ctx, job)
 	if err != nil {
 		return err
 	}
@@ -115,13 +126,13 @@ func (i *Ingestor) Handle(ctx context.Context, job domain.Job) error {
 	if err := i.copies(ctx, job, destinations); err != nil {
 		return err
 	}
-	w := writer{job: job, destinations: destinations, report: report}
+	w := writer{Ingestor: i, job: job, destinations: destinations, report: report}
 	if err := w.write(ctx, chunks); err != nil {
 		return err
 	}
 	ev := report.event(domain.EventSynched)
 	ev.Chunks, ev.Bytes, ev.Fingerprint = int64(len(chunks)), textBytes(chunks), fingerprint
-	ev.MIMEType, ev.Warnings = doc.MIMEType, doc.Warnings
+	ev.MIMEType, ev.Warnings, ev.Places = doc.MIMEType, doc.Warnings, w.written()
 	return report.emit(ctx, ev)
 }
 

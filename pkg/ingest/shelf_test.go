@@ -18,6 +18,7 @@ import (
 type shelf struct {
 	rows   map[index.Space][]index.Row
 	fail   error // of every reading call
+	refuse func() error
 	writes int
 	reads  int
 }
@@ -26,6 +27,11 @@ func newShelf() *shelf { return &shelf{rows: make(map[index.Space][]index.Row)} 
 
 func (s *shelf) Write(_ context.Context, space index.Space, rows []index.Row) error {
 	s.writes++
+	if s.refuse != nil {
+		if err := s.refuse(); err != nil {
+			return err
+		}
+	}
 	for _, r := range rows {
 		if len(r.Vector) != space.Dimensions {
 			return fmt.Errorf("%w: %d dimensions", index.ErrInvalid, len(r.Vector))

@@ -23,9 +23,10 @@ const (
 	stockReads = 16
 	// stockGap is how many rows that nobody needs are read along, rather than asking twice.
 	stockGap = 32
-	// copyAttempts is how many runs of a job fail because a stock cannot be read at the moment. The next one
-	// goes without: what it embeds costs more, and does not depend on an engine that the datastore may be leaving.
-	copyAttempts = 2
+	// patience is how many runs of a job fail because of what it can do without: vectors that it can make instead of copying
+	// them, a place that readers are not served from. Those may depend on an engine that the datastore is leaving, or never
+	// reaches.
+	patience = 2
 )
 
 // textHash tells the text that a vector was made of.
@@ -120,7 +121,7 @@ func (s *stock) failed(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case errors.Is(err, index.ErrCorrupt), errors.Is(err, index.ErrInvalid), s.job.Delivery > copyAttempts:
+	case errors.Is(err, index.ErrCorrupt), errors.Is(err, index.ErrInvalid), s.job.Delivery > patience:
 		return nil
 	default:
 		return fmt.Errorf("reading the vectors that are there: %w", err)

@@ -142,7 +142,7 @@ func TestAPreviousVersionThatCannotBeReadNeverFailsAJobForGood(t *testing.T) {
 		fail  error
 		runs  int // until it succeeds
 	}{
-		"an engine that is down is waited for, and then done without": {fail: errDown, runs: copyAttempts + 1},
+		"an engine that is down is waited for, and then done without": {fail: errDown, runs: patience + 1},
 		"what is damaged is embedded":                                 {fail: index.ErrCorrupt, runs: 1},
 		"what is gone is embedded":                                    {spoil: func(l *library) { clear(l.shelves[domain.EngineEmbedded].rows) }, runs: 1},
 		"an engine out of reach is done without": {runs: 1, spoil: func(l *library) {

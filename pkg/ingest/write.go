@@ -22,6 +22,7 @@ const progressEvery = time.Second
 
 // writer embeds and writes the chunks of one job.
 type writer struct {
+	*Ingestor
 	job          domain.Job
 	destinations []*destination
 	report       reporter
@@ -31,7 +32,7 @@ type writer struct {
 type batch struct {
 	first   int            // ordinal of its first chunk
 	chunks  []domain.Chunk // at most batchRows
-	vectors [][][]float32  // of each destination and chunk
+	vectors [][][]float32  // of each destination and chunk; nil for one that is dropped
 }
 
 // write embeds and writes chunks batch by batch. One batch is embedded while the one before is written: neither the model
@@ -86,9 +87,17 @@ func (w *writer) embed(ctx context.Context, b *batch) error {
 		texts[n] = embeddedText(c.Context, c.Text)
 	}
 	for _, d := range w.destinations {
-		vectors, err := d.vectors(ctx, texts)
-		if err != nil {
-			return refused(fmt.Errorf("embedding %s: %w", b.name(), err))
+		var vectors [][]float32
+		if !d.dropped.Load() {
+			var err error
+			if vectors, err = d.vectors(ctx, texts); err != nil {
+				err = refused(fmt.Errorf("embedding %s: %w", b.name(), err))
+				if err := w.without(ctx, w.job, d.engines[0].place, err); err != nil {
+					return err
+				}
+				vectors = nil
+				d.dropped.Store(true)
+			}
 		}
 		b.vectors = append(b.vectors, vectors)
 	}
@@ -97,22 +106,55 @@ func (w *writer) embed(ctx context.Context, b *batch) error {
 
 func (w *writer) store(ctx context.Context, b batch) error {
 	for n, d := range w.destinations {
+		if b.vectors[n] == nil {
+			continue
+		}
 		space := d.space(w.job, b.vectors[n])
 		rows := make([]index.Row, len(b.chunks))
 		for k, c := range b.chunks {
 			rows[k] = row(w.job, c, b.vectors[n][k])
 		}
+		left := 0
 		for _, e := range d.engines {
-			err := e.index.Write(ctx, space, rows)
-			switch {
-			case errors.Is(err, index.ErrInvalid):
-				return jobs.Permanent(fmt.Errorf("writing %s to %s: %w", b.name(), e.name, err))
-			case err != nil:
-				return fmt.Errorf("writing %s to %s: %w", b.name(), e.name, err)
+			if e.dropped {
+				continue
 			}
+			if err := e.write(ctx, space, rows); err != nil {
+				err = fmt.Errorf("writing %s to %s: %w", b.name(), e.place.Engine, err)
+				if err := w.without(ctx, w.job, e.place, err); err != nil {
+					return err
+				}
+				e.dropped = true
+				continue
+			}
+			left++
+		}
+		if left == 0 {
+			d.dropped.Store(true)
 		}
 	}
 	return nil
+}
+
+// write stores rows; its error is jobs.Permanent when the index will never take them.
+func (e *engine) write(ctx context.Context, space index.Space, rows []index.Row) error {
+	err := e.index.Write(ctx, space, rows)
+	if errors.Is(err, index.ErrInvalid) {
+		return jobs.Permanent(err)
+	}
+	return err
+}
+
+// written are the places that hold all chunks.
+func (w *writer) written() (places []domain.Place) {
+	for _, d := range w.destinations {
+		for _, e := range d.engines {
+			if !e.dropped && !d.dropped.Load() {
+				places = append(places, e.place)
+			}
+		}
+	}
+	return places
 }
 
 // embeddedText is what a chunk's vector is made of: title and headings place a chunk that does not name its subject.
