@@ -45,11 +45,11 @@ func decodeObject(document []byte) (object, error) {
 	if err := yaml.Unmarshal(document, &o.TypeMeta); err != nil {
 		return o, err
 	}
-	make, known := kinds[o.APIVersion+"/"+o.Kind]
+	empty, known := kinds[o.APIVersion+"/"+o.Kind]
 	if !known {
 		return o, fmt.Errorf("the kind %s of %s is not known to the check", o.Kind, o.APIVersion)
 	}
-	o.Object = make()
+	o.Object = empty()
 	o.value = o.Object
 	if err := yaml.UnmarshalStrict(document, o.value); err != nil {
 		return o, fmt.Errorf("%s %s: %w", o.Kind, o.GetName(), err)

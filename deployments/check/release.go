@@ -27,6 +27,7 @@ func checkRelease(r *rendered, repo repository, f *faults) {
 	f.must(len(deployments) == len(processes), "%d deployments, want %d", len(deployments), len(processes))
 	for _, d := range deployments {
 		f.must(d.Spec.Selector != nil && matches(d.Spec.Selector, d.Spec.Template.Labels), "%s: its selector does not match its pods", d.Name)
+		repo.server.checkStandard(d, f)
 		checkPod(d, f)
 		checkEnvironment(d, r, repo, f)
 	}

@@ -76,6 +76,9 @@ func TestAReleaseThatBreaksARuleIsAFault(t *testing.T) {
 			volumes := named[deployment](t, r, "sluice-crawler").Spec.Template.Spec.Volumes
 			volumes[0].VolumeSource = corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/"}}
 		}, "restricted profile"},
+		"the restricted profile refuses a pod": {func(t *testing.T, r *rendered) {
+			named[deployment](t, r, "sluice-crawler").Spec.Template.Spec.Containers[0].SecurityContext.AllowPrivilegeEscalation = &yes
+		}, "the profile restricted refuses its pods"},
 		"a volume is not bounded": {func(t *testing.T, r *rendered) {
 			named[deployment](t, r, "sluice-crawler").Spec.Template.Spec.Volumes[0].EmptyDir.SizeLimit = nil
 		}, "fill the node's disk"},

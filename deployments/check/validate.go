@@ -25,11 +25,16 @@ import (
 	"k8s.io/kubernetes/pkg/apis/policy"
 	policyscheme "k8s.io/kubernetes/pkg/apis/policy/v1"
 	policyvalidation "k8s.io/kubernetes/pkg/apis/policy/validation"
+	"k8s.io/pod-security-admission/api"
+	podsecurity "k8s.io/pod-security-admission/policy"
 )
 
 // validator says of an object what the API server of Kubernetes would say: it fills in the defaults and asks the server's
 // own validation, which knows what a schema does not: names, ranges, what excludes what.
-type validator struct{ scheme *runtime.Scheme }
+type validator struct {
+	scheme *runtime.Scheme
+	pods   podsecurity.Evaluator
+}
 
 func newValidator() (validator, error) {
 	scheme := runtime.NewScheme()
@@ -42,7 +47,11 @@ func newValidator() (validator, error) {
 			return validator{}, fmt.Errorf("registering the types of Kubernetes: %w", err)
 		}
 	}
-	return validator{scheme: scheme}, nil
+	pods, err := podsecurity.NewEvaluator(podsecurity.DefaultChecks(), nil)
+	if err != nil {
+		return validator{}, fmt.Errorf("reading the standards of pod security: %w", err)
+	}
+	return validator{scheme: scheme, pods: pods}, nil
 }
 
 // check adds the server's objections. Kinds that are not Kubernetes' own have none.
@@ -90,4 +99,14 @@ func validate[T runtime.Object](v validator, o object, value runtime.Object, int
 		return nil
 	}
 	return ask(internal)
+}
+
+// checkStandard holds a pod to the profile "restricted" of Kubernetes' pod security standards, as a namespace that enforces
+// it would.
+func (v validator) checkStandard(d *appsv1.Deployment, f *faults) {
+	level := api.LevelVersion{Level: api.LevelRestricted, Version: api.LatestVersion()}
+	results := v.pods.EvaluatePod(level, &d.Spec.Template.ObjectMeta, &d.Spec.Template.Spec)
+	if verdict := podsecurity.AggregateCheckResults(results); !verdict.Allowed {
+		f.add("Deployment %s: the profile restricted refuses its pods: %s", d.Name, verdict.ForbiddenDetail())
+	}
 }
