@@ -4,11 +4,8 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"net"
-	"net/http"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -172,84 +169,5 @@ func (g *guard) removeIfOrphaned() {
 	if dir := g.spec.RemoveIfOrphaned; dir != "" {
 		_ = os.RemoveAll(dir)            // nobody is left to be told
 		_ = os.Remove(filepath.Dir(dir)) // by the last of several engines, if they had it to themselves
-	}
-}
-
-// wait waits until the program serves.
-func (r readiness) wait(ctx context.Context) error {
-	tick := time.NewTicker(readyEvery)
-	defer tick.Stop()
-	var last error
-	for {
-		if last = r.probe(ctx); last == nil {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("not ready after %s: %w", startTimeout, last)
-		case <-tick.C:
-		}
-	}
-}
-
-func (r readiness) probe(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
-	defer cancel()
-	if r.HTTP == "" {
-		conn, err := new(net.Dialer).DialContext(ctx, "tcp", r.TCP)
-		if err != nil {
-			return err
-		}
-		return conn.Close()
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, r.HTTP, nil)
-	if err != nil {
-		return err
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(resp.Body, 1<<10))
-	if err != nil {
-		return err
-	}
-	if resp.StatusCode != http.StatusOK {
-		return errors.New(resp.Status + ": " + string(body))
-	}
-	return nil
-}
-
-// forward carries every connection that the listener takes to the address, until the listener is closed. A
-// connection that cannot be carried on is closed, as a server that is not up would do.
-func forward(l net.Listener, to string) {
-	for {
-		conn, err := l.Accept()
-		if err != nil {
-			return
-		}
-		go func() {
-			defer conn.Close()
-			ctx, cancel := context.WithTimeout(context.Background(), probeTimeout)
-			defer cancel()
-			onward, err := new(net.Dialer).DialContext(ctx, "tcp", to)
-			if err != nil {
-				return
-			}
-			defer onward.Close()
-			done := make(chan struct{}, 2)
-			pipe := func(dst, src net.Conn) {
-				_, _ = io.Copy(dst, src)
-				if half, ok := dst.(*net.TCPConn); ok {
-					_ = half.CloseWrite()
-				}
-				done <- struct{}{}
-			}
-			go pipe(onward, conn)
-			go pipe(conn, onward)
-			<-done
-			<-done
-		}()
 	}
 }

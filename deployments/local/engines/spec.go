@@ -29,12 +29,6 @@ type spec struct {
 	NATS *natsSpec
 }
 
-// readiness says how to tell that the program serves: one of the two is given.
-type readiness struct {
-	TCP  string // an address that accepts connections
-	HTTP string // a URL that answers 200
-}
-
 const (
 	startTimeout = 90 * time.Second      // of a program, from its start until it serves
 	stopTimeout  = 10 * time.Second      // from the stop signal until it is killed
