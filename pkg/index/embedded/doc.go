@@ -15,5 +15,9 @@
 // slot whose row was replaced or deleted is dead; a merge drops its postings, and only then may it be used again. Readers see
 // a snapshot: a SQLite read transaction and the in-memory state of the same version; writers never block them.
 //
+// A space without rows has no files: they go when its last row does and nobody reads it any more. A damaged space is never
+// mended in part: Discard puts it aside, as <space>.corrupt, and replay rebuilds it. Files that are deleted or replaced under
+// an open space are missed at its next use, and what lies there then is opened instead.
+//
 // One process at a time may open the directory; the caller holds the lock.
 package embedded
