@@ -16,10 +16,10 @@ type Space struct {
 
 // Row is one chunk of one generation of a datasource.
 type Row struct {
-	Key          string // domain.ChunkKey: unique in the space
+	Key          string // domain.ChunkKey of the three fields that follow: unique in the space
 	DatasourceID string
-	Generation   uint64
-	Ordinal      int
+	Generation   uint64 // at most math.MaxInt64
+	Ordinal      int    // at most math.MaxInt32
 	CustomID     string
 	Text         string // returned; at most domain.MaxChunkBytes
 	Context      string // title and heading path: searched with Text, weighs in the ranking
@@ -78,9 +78,12 @@ type Stored struct {
 // Rows written are found by every search that starts after Write has returned, and survive a kill of the process.
 // Visibility of generations is the caller's business: the index returns rows of every generation it holds.
 type Index interface {
-	// Write stores rows, replacing those whose Key exists. All rows of a call become durable and visible together.
-	// It fails with ErrInvalid when a vector has another length than the space, a text is too large, or a key is
-	// empty or outside [A-Za-z0-9_.:-].
+	// Write stores rows, replacing those whose Key exists. When it returns without error all of them are durable and visible.
+	// The embedded engine makes the rows of a call visible together; an engine on a server may show some before others and,
+	// when the call fails or the process dies, keep a part: rows are for readers only once a whole generation is active.
+	// Writing the same rows again, one after another or at the same moment, shows each of them once and hides none of them
+	// in between; copies that an engine keeps inside until the generation is removed may cost candidates of a search. It fails with ErrInvalid, and stores nothing, when a vector has another length than the space, a text is
+	// too large, or a key is empty, outside [A-Za-z0-9_.:-] or, where an engine relies on it, not the chunk's own.
 	Write(ctx context.Context, space Space, rows []Row) error
 
 	// Search returns the best rows of each leg under the filter.

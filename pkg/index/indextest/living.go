@@ -115,8 +115,10 @@ func (s *suite) living() map[string]func(*testing.T) {
 			}
 			_, searched := x.Search(t.Context(), sp, index.Query{Text: "x", Limit: 1})
 			_, read := x.Rows(t.Context(), sp, "a", 1, 0, 1)
+			_, counted := x.Count(t.Context(), sp, "a", 1)
+			_, listed := x.Spaces(t.Context(), sp.DatastoreID)
 			for name, err := range map[string]error{
-				"Write": x.Write(t.Context(), sp, []index.Row{row("a", 1, 1, "y")}), "Search": searched, "Rows": read,
+				"Write": x.Write(t.Context(), sp, []index.Row{row("a", 1, 1, "y")}), "Search": searched, "Rows": read, "Count": counted, "Spaces": listed,
 				"DeleteGenerations": x.DeleteGenerations(t.Context(), sp, "a", 0, 5), "DropDatastore": x.DropDatastore(t.Context(), sp.DatastoreID),
 				"Stored": x.Stored(t.Context(), sp, func(index.Stored) error { return nil }), "Ready": x.Ready(t.Context()),
 			} {

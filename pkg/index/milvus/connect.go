@@ -76,11 +76,15 @@ func (x *Index) server(ctx context.Context) (*server, error) {
 
 // connect connects and asks what the server can do.
 func (x *Index) connect(ctx context.Context) (*server, error) {
+	interceptors := []grpc.UnaryClientInterceptor{checkStatus}
+	if x.fault != nil {
+		interceptors = append(interceptors, x.fault)
+	}
 	c, err := client.NewClient(ctx, client.Config{
 		Address: x.opts.Address, Username: x.opts.Username, Password: x.opts.Password, APIKey: x.opts.Token, DBName: x.opts.Database,
 		EnableTLSAuth: x.opts.TLS,
 		DialOptions: []grpc.DialOption{
-			grpc.WithChainUnaryInterceptor(checkStatus),
+			grpc.WithChainUnaryInterceptor(interceptors...),
 			grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 15 * time.Second, Timeout: 10 * time.Second}),
 			grpc.WithConnectParams(grpc.ConnectParams{
 				Backoff:           backoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: 3 * time.Second},
@@ -142,9 +146,14 @@ func parseVersion(v string) (major, minor int, ok bool) {
 // call makes one call with the deadline of calls, and repeats it a few times while it fails for the moment. So f must be
 // one that may be done twice.
 func (x *Index) call(ctx context.Context, doing string, f func(context.Context, *server) error) error {
+	return x.repeat(ctx, doing, func() error { return x.callOnce(ctx, f) })
+}
+
+// repeat does something again while it fails for the moment, a few times, with growing gaps.
+func (x *Index) repeat(ctx context.Context, doing string, f func() error) error {
 	gap := firstRetryGap
 	for attempt := 1; ; attempt++ {
-		err := x.callOnce(ctx, f)
+		err := f()
 		if err == nil {
 			return nil
 		}

@@ -72,7 +72,7 @@ func (x *Index) DropDatastore(ctx context.Context, datastoreID string) error {
 // deleteWhere deletes the rows of a datastore that match an expression.
 func (x *Index) deleteWhere(ctx context.Context, col *collection, datastoreID, expr string) error {
 	defer x.frequencies.changed(col.name, datastoreID)
-	return x.pages(ctx, col, expr, []string{fieldID}, func() int { return deletedAtOnce }, func(set client.ResultSet) (string, error) {
+	return x.pages(ctx, col, expr, []string{fieldID}, func() int { return x.deleted }, func(set client.ResultSet) (string, error) {
 		t := &table{set: set}
 		ids := slices.Sorted(slices.Values(t.texts(fieldID)))
 		if t.err != nil {

@@ -1,6 +1,7 @@
 package milvus
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -11,8 +12,6 @@ import (
 
 	"github.com/milvus-io/milvus-sdk-go/v2/client"
 	"github.com/milvus-io/milvus-sdk-go/v2/entity"
-	"golang.org/x/sync/errgroup"
-	"golang.org/x/sync/singleflight"
 
 	"github.com/sluice/sluice/pkg/analysis"
 )
@@ -26,19 +25,22 @@ import (
 const (
 	countedHits = 1000
 	countedStep = 8
-	// countedAtOnce is how many words of a query are counted at the same moment.
-	countedAtOnce = 8
+	// countedAtOnce is how many words one call counts.
+	countedAtOnce = 16
 )
 
 // sampledRows is how many rows tell which languages a datastore has and, where the server has no sparse vectors, how
 // frequent its words are.
 const sampledRows = 1000
 
-// How long what was counted is used. It is cheap to count a small datastore again, and there a few rows matter.
+// How long what was counted is used. It is cheap to count a small datastore again, and there a few rows matter. Then it
+// is counted anew while queries still use what there is, for staleFor at most; what this process has changed itself, and
+// a datastore that was empty, is not used any longer.
 const (
-	smallSpace   = 10_000 // rows
-	smallSpaceOf = 2 * time.Second
-	largeSpaceOf = time.Minute
+	smallSpace = 10_000 // rows
+	smallFor   = 2 * time.Second
+	largeFor   = time.Minute
+	staleFor   = time.Minute
 )
 
 // Bounds of what is remembered.
@@ -50,8 +52,13 @@ const (
 // spaceKey names a datastore in a collection.
 type spaceKey struct{ collection, datastore string }
 
-// census is what is known of a space's words. It is not changed but for having.
+// census is what is known of a space's words. It is not changed but for having once it is ready.
 type census struct {
+	ready chan struct{} // closed when the rest can be read
+	err   error
+	// before is an older one that is used until this one is ready. It belongs to the lock of frequencies.
+	before *census
+
 	rows      float64
 	languages []analysis.Language // most frequent first
 	until     time.Time
@@ -64,42 +71,61 @@ type census struct {
 	having map[string]float64 // rows that have a word, by its forms
 }
 
-// frequencies remembers censuses.
+// age tells whether a census that is ready may be used, and whether it should be made anew.
+func (c *census) age(now time.Time) (usable, old bool) {
+	if c.err != nil || c.rows == 0 {
+		return false, true
+	}
+	return now.Before(c.until.Add(staleFor)), !now.Before(c.until)
+}
+
+func (c *census) pending() bool {
+	select {
+	case <-c.ready:
+		return false
+	default:
+		return true
+	}
+}
+
+// frequencies remembers censuses, also those that are being made.
 type frequencies struct {
 	mu     sync.Mutex
 	spaces map[spaceKey]*census
-	epoch  map[spaceKey]uint64 // counts this process's changes, while a census is made
-	making singleflight.Group
+	making sync.WaitGroup
 }
 
 // changed forgets what was counted in a space: this process has changed it.
 func (f *frequencies) changed(collection, datastore string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	k := spaceKey{collection, datastore}
-	delete(f.spaces, k)
-	if _, counting := f.epoch[k]; counting {
-		f.epoch[k]++
-	}
-	f.making.Forget(collection + "\x00" + datastore)
+	delete(f.spaces, spaceKey{collection, datastore})
 }
 
-func (f *frequencies) get(k spaceKey) *census {
+// get returns the census to use for a space, and one that the caller must see to being made, or nil.
+func (f *frequencies) get(k spaceKey) (use, fill *census) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if c := f.spaces[k]; c != nil && time.Now().Before(c.until) {
-		return c
+	if last := f.spaces[k]; last != nil {
+		if last.pending() {
+			return cmp.Or(last.before, last), nil
+		}
+		last.before = nil
+		usable, old := last.age(time.Now())
+		if !old {
+			return last, nil
+		}
+		if usable {
+			use = last
+		}
 	}
-	return nil
+	fill = &census{ready: make(chan struct{}), before: use, having: make(map[string]float64)}
+	f.put(k, fill)
+	return cmp.Or(use, fill), fill
 }
 
-// put remembers a census unless the space has changed since it was begun.
-func (f *frequencies) put(k spaceKey, c *census, epoch uint64) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.epoch[k] != epoch {
-		return
-	}
+// put remembers a census, in place of any other one when there are too many: that is made again when it is needed.
+func (f *frequencies) put(k spaceKey, c *census) {
 	if f.spaces == nil {
 		f.spaces = make(map[spaceKey]*census)
 	}
@@ -107,57 +133,39 @@ func (f *frequencies) put(k spaceKey, c *census, epoch uint64) {
 		if len(f.spaces) < maxCensuses {
 			break
 		}
-		delete(f.spaces, other) // any: it will be made again when it is needed
+		delete(f.spaces, other)
 	}
 	f.spaces[k] = c
 }
 
-// census returns what is known of a space's words, counted now when nothing is, or nothing that is recent.
+// census returns what is known of a space's words, counted now when nothing is, or nothing that is recent. Queries that
+// need the same census wait for it together; making it ends with the index, not with the query that began it.
 func (x *Index) census(ctx context.Context, col *collection, datastoreID string) (*census, error) {
-	k := spaceKey{col.name, datastoreID}
-	if c := x.frequencies.get(k); c != nil {
-		return c, nil
+	c, fill := x.frequencies.get(spaceKey{col.name, datastoreID})
+	if fill != nil {
+		x.frequencies.making.Go(func() {
+			ctx, cancel := context.WithTimeout(x.ctx, x.opts.CallTimeout)
+			defer cancel()
+			defer close(fill.ready)
+			fill.err = x.countWords(ctx, col, datastoreID, fill)
+		})
 	}
-	// Queries that wait for the same census share it; it ends with the index, not with the query that began it.
-	waiting := x.frequencies.making.DoChan(k.collection+"\x00"+k.datastore, func() (any, error) {
-		ctx, cancel := context.WithTimeout(x.ctx, x.opts.CallTimeout)
-		defer cancel()
-		epoch := x.frequencies.counting(k)
-		c, err := x.countWords(ctx, col, datastoreID)
-		if err == nil {
-			x.frequencies.put(k, c, epoch)
-		}
-		return c, err
-	})
 	select {
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
-	case r := <-waiting:
-		if r.Err != nil {
-			return nil, fmt.Errorf("counting the rows of datastore %q: %w", datastoreID, r.Err)
-		}
-		return r.Val.(*census), nil
+	case <-c.ready:
 	}
-}
-
-// counting tells the epoch in which a census begins.
-func (f *frequencies) counting(k spaceKey) uint64 {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.epoch == nil || len(f.epoch) > maxCensuses && f.epoch[k] == 0 {
-		f.epoch = make(map[spaceKey]uint64)
+	if c.err != nil {
+		return nil, fmt.Errorf("counting the rows of datastore %q: %w", datastoreID, c.err)
 	}
-	e := f.epoch[k]
-	f.epoch[k] = e
-	return e
+	return c, nil
 }
 
 // countWords counts a space's rows and samples them.
-func (x *Index) countWords(ctx context.Context, col *collection, datastoreID string) (*census, error) {
+func (x *Index) countWords(ctx context.Context, col *collection, datastoreID string, c *census) error {
 	here := equals(fieldDatastore, datastoreID)
-	c := &census{having: make(map[string]float64)}
 	err := x.call(ctx, "counting rows", func(ctx context.Context, srv *server) error {
-		set, err := srv.Query(ctx, col.name, nil, here, []string{"count(*)"}, eventual)
+		set, err := srv.Query(ctx, col.name, nil, here, []string{"count(*)"}, strong)
 		if err != nil {
 			return err
 		}
@@ -170,17 +178,16 @@ func (x *Index) countWords(ctx context.Context, col *collection, datastoreID str
 		return t.err
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	c.until = time.Now().Add(largeSpaceOf)
+	c.until = time.Now().Add(largeFor)
 	if c.rows < smallSpace {
-		c.until = time.Now().Add(smallSpaceOf)
+		c.until = time.Now().Add(smallFor)
 	}
 	if c.rows == 0 {
-		return c, nil
+		return nil
 	}
-	share := min(1, 1.1*sampledRows/c.rows)
-	return c, x.sample(ctx, col, here+inShare(share), c)
+	return x.sample(ctx, col, here+inShare(1.1*sampledRows/c.rows), c)
 }
 
 // inShare is a condition that a share of the rows meets, "" for all of them.
@@ -263,27 +270,43 @@ func (x *Index) question(ctx context.Context, col *collection, datastoreID, text
 	}
 	words := analysis.Query(text, c.languages)
 	having := make([]float64, len(words))
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(countedAtOnce)
+	var unknown []int
 	for i, w := range words {
-		if n, ok := c.known(w); ok {
-			having[i] = n
-			continue
+		n, ok := c.known(w)
+		if having[i] = n; !ok {
+			unknown = append(unknown, i)
 		}
-		group.Go(func() error {
-			n, err := x.rowsHaving(ctx, col, datastoreID, hashes(w), c.rows)
-			if err != nil {
-				return fmt.Errorf("counting the rows that have %q: %w", w.Name, err)
-			}
-			having[i] = n
-			c.learn(w, n)
-			return nil
-		})
 	}
-	if err := group.Wait(); err != nil {
-		return question{}, err
+	for part := range slices.Chunk(unknown, countedAtOnce) {
+		vectors := make([]entity.Vector, len(part))
+		for j, i := range part {
+			if vectors[j], err = formsVector(words[i]); err != nil {
+				return question{}, err
+			}
+		}
+		counts, err := x.rowsHaving(ctx, col, datastoreID, vectors, c.rows)
+		if err != nil {
+			return question{}, fmt.Errorf("counting the rows that have the query's words: %w", err)
+		}
+		for j, i := range part {
+			having[i] = counts[j]
+			c.learn(words[i], counts[j])
+		}
 	}
 	return ask(words, c.rows, having), nil
+}
+
+// formsVector finds the rows that have one of the forms of a word.
+func formsVector(w analysis.QueryTerm) (entity.Vector, error) {
+	one := make(weights)
+	for _, h := range hashes(w) {
+		one[h] = 1
+	}
+	v, err := one.stored()
+	if err != nil {
+		return nil, fmt.Errorf("laying out the forms of %q: %w", w.Name, err)
+	}
+	return v, nil
 }
 
 func wordKey(w analysis.QueryTerm) string { return strings.Join(w.Forms, "\x00") }
@@ -314,36 +337,34 @@ func (c *census) learn(w analysis.QueryTerm, n float64) {
 	}
 }
 
-// rowsHaving counts the rows of a datastore that have one of the forms of a word.
-func (x *Index) rowsHaving(ctx context.Context, col *collection, datastoreID string, forms []uint32, rows float64) (float64, error) {
-	one := make(weights)
-	for _, f := range forms {
-		one[f] = 1
+// rowsHaving counts the rows of a datastore that each vector finds.
+func (x *Index) rowsHaving(ctx context.Context, col *collection, datastoreID string, vectors []entity.Vector, rows float64) ([]float64, error) {
+	out := make([]float64, len(vectors))
+	left := make([]int, len(vectors)) // those still to be counted
+	for i := range left {
+		left[i] = i
 	}
-	vector, err := one.stored()
-	if err != nil {
-		return 0, err
-	}
-	for share := 1.0; ; share /= countedStep {
+	for share := 1.0; len(left) > 0; share /= countedStep {
+		asked := make([]entity.Vector, len(left))
+		for j, i := range left {
+			asked[j] = vectors[i]
+		}
 		hits, err := x.nearest(ctx, col, leg{
-			doing: "counting hits", field: fieldSparse, vector: vector, limit: countedHits, level: eventual,
+			doing: "counting hits", field: fieldSparse, vectors: asked, limit: countedHits, level: eventual,
 			expr: equals(fieldDatastore, datastoreID) + inShare(share),
 		})
 		if err != nil {
-			return 0, err
+			return nil, err
 		}
-		if len(hits) < countedHits || share*rows < countedHits || share*buckets < countedStep {
-			return float64(len(hits)) / share, nil
+		last := share*rows < countedHits || share*buckets < countedStep // a smaller share would tell nothing
+		var full []int
+		for j, i := range left {
+			out[i] = float64(len(hits[j])) / share
+			if len(hits[j]) >= countedHits && !last {
+				full = append(full, i)
+			}
 		}
+		left = full
 	}
-}
-
-// leg is a search by one vector field.
-type leg struct {
-	doing  string
-	field  string
-	vector entity.Vector
-	expr   string
-	limit  int
-	level  client.SearchQueryOptionFunc
+	return out, nil
 }

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"google.golang.org/grpc"
+
 	"github.com/sluice/sluice/pkg/index"
 )
 
@@ -46,8 +48,9 @@ type Index struct {
 	ctx  context.Context // ends with Close
 	stop context.CancelFunc
 
-	closing sync.RWMutex // read-locked by running calls
+	mu      sync.Mutex
 	closed  bool
+	running sync.WaitGroup // calls of the contract
 
 	// connecting is held while the fields below it are looked at or changed.
 	connecting  chan struct{}
@@ -59,6 +62,10 @@ type Index struct {
 	collections collections
 	frequencies frequencies
 	fresh       freshGenerations
+
+	// Tests set these before the first call.
+	listed, deleted int                         // rows of a page
+	fault           grpc.UnaryClientInterceptor // stands between the SDK and the server
 }
 
 var _ index.Index = (*Index)(nil)
@@ -81,29 +88,29 @@ func Open(opts Options) (*Index, error) {
 	case !validPrefix(opts.Prefix):
 		return nil, fmt.Errorf("opening the Milvus index: names of collections cannot begin with %q: only letters, digits and underscores, a digit not first, at most 100", opts.Prefix)
 	}
-	x := &Index{opts: opts, connecting: make(chan struct{}, 1)}
+	x := &Index{opts: opts, connecting: make(chan struct{}, 1), listed: listedKeys, deleted: deletedAtOnce}
 	x.ctx, x.stop = context.WithCancel(context.Background())
 	return x, nil
 }
 
-// begin starts a call of the contract. Its context ends with the caller's and with the index; done must be called, with
-// the call's error, and returns the error to give to the caller.
-func (x *Index) begin(ctx context.Context) (context.Context, func(error) error, error) {
-	x.closing.RLock()
+// begin starts a call of the contract. Its context ends with the caller's and with the index. done must be called with
+// the call's error, and returns the error for the caller.
+func (x *Index) begin(ctx context.Context) (_ context.Context, done func(error) error, _ error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
 	if x.closed {
-		x.closing.RUnlock()
 		return nil, nil, index.ErrClosed
 	}
 	if ctx.Err() != nil {
-		x.closing.RUnlock()
-		return nil, nil, ctx.Err()
+		return nil, nil, context.Cause(ctx)
 	}
+	x.running.Add(1)
 	ctx, cancel := context.WithCancelCause(ctx)
 	release := context.AfterFunc(x.ctx, func() { cancel(index.ErrClosed) })
 	return ctx, func(err error) error {
 		release()
 		cancel(nil)
-		x.closing.RUnlock()
+		x.running.Done()
 		return err
 	}, nil
 }
@@ -152,13 +159,16 @@ func (x *Index) Server(ctx context.Context) (Server, error) {
 
 // Close implements index.Index. Running calls end with ErrClosed.
 func (x *Index) Close() error {
-	x.stop()
-	x.closing.Lock()
-	defer x.closing.Unlock()
-	if x.closed {
+	x.mu.Lock()
+	closed := x.closed
+	x.closed = true
+	x.mu.Unlock()
+	if closed {
 		return nil
 	}
-	x.closed = true
+	x.stop()
+	x.running.Wait()
+	x.frequencies.making.Wait()
 	if x.srv == nil {
 		return nil
 	}

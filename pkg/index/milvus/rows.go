@@ -9,8 +9,20 @@ import (
 	"strings"
 
 	"github.com/milvus-io/milvus-sdk-go/v2/client"
+	"github.com/milvus-io/milvus-sdk-go/v2/entity"
 
 	"github.com/sluice/sluice/pkg/index"
+)
+
+// How reads are made.
+var (
+	// strong makes a read see everything that was written before it.
+	strong = client.WithSearchQueryConsistencyLevel(entity.ClStrong)
+	// eventual lets a read answer from what the node has seen so far, without waiting.
+	eventual = client.WithSearchQueryConsistencyLevel(entity.ClEventually)
+	// everything asks for the most that servers answer. Without a limit, Milvus 2.3 counts copies of rows as rows, and leaves
+	// out as many others.
+	everything = client.WithLimit(16_384)
 )
 
 // listedKeys is how many rows one page of a listing without texts has; servers give at most 16,384.
@@ -92,7 +104,7 @@ func (x *Index) Stored(ctx context.Context, s index.Space, f func(index.Stored) 
 		if run.last != "" {
 			expr += " && " + fieldID + " > " + quote(run.last)
 		}
-		return x.pages(ctx, col, expr, runFields, func() int { return listedKeys }, run.page)
+		return x.pages(ctx, col, expr, runFields, func() int { return x.listed }, run.page)
 	})
 	if err != nil && !missing(err) {
 		return done(fmt.Errorf("listing rows of datastore %q: %w", s.DatastoreID, err))
@@ -117,7 +129,7 @@ func (x *Index) Count(ctx context.Context, s index.Space, datasourceID string, n
 			return nil
 		}}
 		expr := generation{s.DatastoreID, datasourceID, number}.expr()
-		err := x.pages(ctx, col, expr, runFields, func() int { return listedKeys }, run.page)
+		err := x.pages(ctx, col, expr, runFields, func() int { return x.listed }, run.page)
 		if err != nil {
 			return err
 		}

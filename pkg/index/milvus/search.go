@@ -64,68 +64,69 @@ func (x *Index) search(ctx context.Context, s index.Space, q index.Query) (index
 
 // searchIn runs both legs and gathers the union of their best.
 func (x *Index) searchIn(ctx context.Context, col *collection, datastoreID string, q index.Query, expr string, none bool, vector []float32) (index.Result, error) {
-	var ask question
+	var words question
 	var lexical entity.SparseEmbedding
 	if q.Text != "" {
 		var err error
-		if ask, err = x.question(ctx, col, datastoreID, q.Text); err != nil {
+		if words, err = x.question(ctx, col, datastoreID, q.Text); err != nil {
 			return index.Result{}, err
 		}
-		if lexical, err = ask.vector(); err != nil {
+		if lexical, err = words.vector(); err != nil {
 			return index.Result{}, fmt.Errorf("laying out the query's words: %w", err)
 		}
 	}
-	out := index.Result{MaxLexical: ask.max, TermWeights: ask.weights}
+	out := index.Result{MaxLexical: words.max, TermWeights: words.weights}
 	if out.TermWeights == nil {
 		out.TermWeights = make(map[string]float64)
 	}
 	if none {
 		return out, nil
 	}
-	var near, worded []string
-	legs, legsCtx := errgroup.WithContext(ctx)
+	var legs []leg
 	if vector != nil && col.dimensions > 0 {
-		legs.Go(func() (err error) {
-			padded := append(slices.Clone(vector), make([]float32, max(0, minDenseDimensions-len(vector)))...)
-			near, err = x.nearest(legsCtx, col, leg{doing: "searching by vector", field: fieldDense, vector: entity.FloatVector(padded), expr: expr, limit: q.Limit, level: strong})
-			return err
-		})
+		padded := append(slices.Clone(vector), make([]float32, max(0, minDenseDimensions-len(vector)))...)
+		legs = append(legs, leg{doing: "searching by vector", field: fieldDense, vectors: []entity.Vector{entity.FloatVector(padded)}, expr: expr, limit: q.Limit, level: strong})
 	}
 	if lexical != nil && col.sparse {
-		legs.Go(func() (err error) {
-			worded, err = x.nearest(legsCtx, col, leg{doing: "searching by words", field: fieldSparse, vector: lexical, expr: expr, limit: q.Limit, level: strong})
+		legs = append(legs, leg{doing: "searching by words", field: fieldSparse, vectors: []entity.Vector{lexical}, expr: expr, limit: q.Limit, level: strong})
+	}
+	keys := make([][][]string, len(legs))
+	running, runningCtx := errgroup.WithContext(ctx)
+	for i, l := range legs {
+		running.Go(func() (err error) {
+			keys[i], err = x.nearest(runningCtx, col, l)
 			return err
 		})
 	}
-	if err := legs.Wait(); err != nil {
+	if err := running.Wait(); err != nil {
 		return index.Result{}, err
 	}
-	ids := append(near, worded...)
+	ids := slices.Concat(slices.Concat(keys...)...)
 	slices.Sort(ids)
-	rows, err := x.fetch(ctx, col, slices.Compact(ids), vector != nil, len(ask.terms) > 0)
+	rows, err := x.fetch(ctx, col, slices.Compact(ids), vector != nil, len(words.terms) > 0)
 	if err != nil {
 		return index.Result{}, err
 	}
-	out.Hits = hits(rows, vector, ask, col.sparse)
+	out.Hits = hits(rows, vector, words, col.sparse)
 	return out, nil
 }
 
 // hits gives rows their exact scores.
-func hits(rows []found, vector []float32, ask question, sparse bool) []index.Hit {
+func hits(rows []found, vector []float32, words question, sparse bool) []index.Hit {
 	out := make([]index.Hit, 0, len(rows))
-	var words analysis.Analyzer
+	var stems analysis.Analyzer
 	for _, r := range rows {
 		h := index.Hit{Row: r.Row}
 		if vector != nil {
 			h.Dense = min(max(dot(vector, h.Vector), -1), 1)
 		}
 		switch {
-		case len(ask.terms) == 0:
+		case len(words.terms) == 0:
 		case sparse:
-			ask.score(&h, r.length, lookUp(r.terms))
+			words.score(&h, r.length, lookUp(r.terms))
 		default:
-			has, _ := termWeights(&h.Row, r.language, &words)
-			ask.score(&h, r.length, func(t uint32) float64 { return has[t] })
+			has, _ := termWeights(&h.Row, r.language, &stems)
+			words.score(&h, r.length, func(t uint32) float64 { return has[t] })
 		}
 		out = append(out, h)
 	}
@@ -140,30 +141,57 @@ func dot(a, b []float32) float64 {
 	return sum
 }
 
-// nearest returns the primary keys of the best rows of one leg, each once.
-func (x *Index) nearest(ctx context.Context, col *collection, l leg) (ids []string, err error) {
+// leg is a search of one vector field by some vectors.
+type leg struct {
+	doing   string
+	field   string
+	vectors []entity.Vector
+	expr    string
+	limit   int // hits of each vector
+	level   client.SearchQueryOptionFunc
+}
+
+// nearest returns the primary keys of the best rows for each vector of a leg, each key once.
+func (x *Index) nearest(ctx context.Context, col *collection, l leg) (ids [][]string, err error) {
 	params, err := searchParams(col, l)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: %w", l.doing, err)
 	}
 	err = x.call(ctx, l.doing, func(ctx context.Context, srv *server) error {
-		results, err := srv.Search(ctx, col.name, nil, l.expr, nil, []entity.Vector{l.vector}, l.field, entity.IP, l.limit, params, l.level)
-		ids = nil
-		if err != nil || len(results) == 0 || results[0].ResultCount == 0 {
-			return err // an answer without hits may carry an error that says no more than that
+		results, err := srv.Search(ctx, col.name, nil, l.expr, nil, l.vectors, l.field, entity.IP, l.limit, params, l.level)
+		if err != nil {
+			return err
 		}
-		if results[0].Err != nil {
-			return results[0].Err
+		ids = make([][]string, len(l.vectors))
+		if len(results) == 0 {
+			return nil
 		}
-		c, ok := results[0].IDs.(*entity.ColumnVarChar)
-		if !ok {
-			return fmt.Errorf("the server's answer has primary keys of type %v", results[0].IDs.Type())
+		if len(results) != len(l.vectors) {
+			return fmt.Errorf("the server has answered %d of %d vectors", len(results), len(l.vectors))
 		}
-		ids = slices.Clone(c.Data())
+		for i, r := range results {
+			if ids[i], err = keysOf(r); err != nil {
+				return err
+			}
+		}
 		return nil
 	})
-	slices.Sort(ids)
-	return slices.Compact(ids), err
+	return ids, err
+}
+
+// keysOf returns the primary keys of hits, each once.
+func keysOf(r client.SearchResult) ([]string, error) {
+	if r.ResultCount == 0 {
+		return nil, nil // an answer without hits may carry an error that says no more than that
+	}
+	if r.Err != nil {
+		return nil, r.Err
+	}
+	c, ok := r.IDs.(*entity.ColumnVarChar)
+	if !ok {
+		return nil, fmt.Errorf("the server's answer has primary keys of type %v", r.IDs.Type())
+	}
+	return slices.Compact(slices.Sorted(slices.Values(c.Data()))), nil
 }
 
 // How much of an index is searched, for an index of each type.
@@ -226,7 +254,7 @@ func (x *Index) fetchPage(ctx context.Context, col *collection, ids []string, ve
 		fields = append(fields, fieldSparse)
 	}
 	err = x.call(ctx, fmt.Sprintf("reading %d rows", len(ids)), func(ctx context.Context, srv *server) error {
-		set, err := srv.Query(ctx, col.name, nil, oneOf(fieldID, ids), fields, level)
+		set, err := srv.Query(ctx, col.name, nil, oneOf(fieldID, ids), fields, level, everything)
 		if err != nil {
 			return err
 		}

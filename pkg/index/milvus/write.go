@@ -8,7 +8,6 @@ import (
 	"sync"
 
 	"github.com/milvus-io/milvus-sdk-go/v2/client"
-	"github.com/milvus-io/milvus-sdk-go/v2/entity"
 
 	"github.com/sluice/sluice/pkg/analysis"
 	"github.com/sluice/sluice/pkg/index"
@@ -114,7 +113,7 @@ func (x *Index) writeBatch(ctx context.Context, col *collection, s index.Space, 
 // replace deletes the rows of a batch that are there with other content and returns those that are to be inserted.
 func (x *Index) replace(ctx context.Context, srv *server, col *collection, s index.Space, batch []*prepared) ([]*prepared, error) {
 	if one, ok := generationOf(s, batch); ok && !x.fresh.known(col.name, one) {
-		set, err := srv.Query(ctx, col.name, nil, one.expr(), []string{fieldID}, client.WithLimit(1))
+		set, err := srv.Query(ctx, col.name, nil, one.expr(), []string{fieldID}, strong, client.WithLimit(1))
 		if err != nil {
 			return nil, fmt.Errorf("asking whether generation %d is there: %w", one.generation, err)
 		}
@@ -150,7 +149,7 @@ func (x *Index) replace(ctx context.Context, srv *server, col *collection, s ind
 
 // digests reads which rows of a batch are there, and the hash of their content.
 func digests(ctx context.Context, srv *server, col *collection, batch []*prepared) (map[string]int64, error) {
-	set, err := srv.Query(ctx, col.name, nil, oneOf(fieldID, each(batch, func(p *prepared) string { return p.id })), []string{fieldID, fieldDigest})
+	set, err := srv.Query(ctx, col.name, nil, oneOf(fieldID, each(batch, func(p *prepared) string { return p.id })), []string{fieldID, fieldDigest}, strong, everything)
 	if err != nil {
 		return nil, fmt.Errorf("asking which rows are there: %w", err)
 	}
@@ -282,9 +281,3 @@ func (f *freshGenerations) forget(collection, datastore string, batch []*prepare
 		delete(f.last, freshKey{collection, generation{datastore, p.row.DatasourceID, p.row.Generation}})
 	}
 }
-
-// strong makes a read see everything that was written before it.
-var strong = client.WithSearchQueryConsistencyLevel(entity.ClStrong)
-
-// eventual lets a read answer from what the node has seen so far, without waiting.
-var eventual = client.WithSearchQueryConsistencyLevel(entity.ClEventually)
