@@ -153,7 +153,7 @@ type received struct {
 // fetch waits for an event and brings what has come in behind it, in the order of the stream. It returns none if nothing
 // has come for a while.
 func (r *reader) fetch(ctx context.Context, consumer jetstream.Consumer) ([]received, error) {
-	first, err := consumer.Next(jetstream.FetchContext(ctx), jetstream.FetchPriorityGroup(catalogGroup))
+	first, err := consumer.Next(jetstream.FetchContext(ctx), jetstream.FetchHeartbeat(askBeat), jetstream.FetchPriorityGroup(catalogGroup))
 	switch {
 	case err == nil:
 	case ctx.Err() != nil, errors.Is(err, nats.ErrTimeout), errors.Is(err, jetstream.ErrPinIDMismatch):

@@ -25,7 +25,9 @@ func (b *Broker) ensureConsumer(ctx context.Context, stream string, cfg jetstrea
 func (b *Broker) tryConsumer(ctx context.Context, stream string, cfg jetstream.ConsumerConfig) (jetstream.Consumer, error) {
 	old, err := b.js.Consumer(ctx, stream, cfg.Durable)
 	if errors.Is(err, jetstream.ErrConsumerNotFound) {
-		cfg.DeliverPolicy, cfg.OptStartSeq = b.start(ctx, stream, cfg.Durable)
+		if cfg.DeliverPolicy, cfg.OptStartSeq, err = b.start(ctx, stream, cfg.Durable); err != nil {
+			return nil, err
+		}
 		made, err := b.js.CreateConsumer(ctx, stream, cfg)
 		if !errors.Is(err, jetstream.ErrConsumerExists) {
 			return made, err
@@ -44,18 +46,23 @@ func (b *Broker) tryConsumer(ctx context.Context, stream string, cfg jetstream.C
 }
 
 // start says where a consumer begins that has to be made.
-func (b *Broker) start(ctx context.Context, stream, consumer string) (jetstream.DeliverPolicy, uint64) {
+func (b *Broker) start(ctx context.Context, stream, consumer string) (jetstream.DeliverPolicy, uint64, error) {
 	n, err := b.noted(ctx, consumer)
+	if errors.Is(err, ErrStreamLost) {
+		return jetstream.DeliverAllPolicy, 0, nil // the notes are gone too
+	}
 	if err != nil {
-		b.log.Warn("how far a consumer had come is not known: it begins at the beginning", "consumer", consumer, "error", err)
-		return jetstream.DeliverAllPolicy, 0
+		return 0, 0, err
 	}
 	s, err := b.js.Stream(ctx, stream)
-	if err != nil || !n.is(s.CachedInfo()) {
-		return jetstream.DeliverAllPolicy, 0
+	if err != nil {
+		return 0, 0, err
+	}
+	if !n.is(s.CachedInfo()) {
+		return jetstream.DeliverAllPolicy, 0, nil
 	}
 	b.log.Warn("consumer was gone and is made again where it was", "consumer", consumer, "sequence", n.Floor)
-	return jetstream.DeliverByStartSequencePolicy, n.Floor + 1
+	return jetstream.DeliverByStartSequencePolicy, n.Floor + 1, nil
 }
 
 // note says how far a consumer has come: everything up to the floor is acknowledged.

@@ -14,9 +14,11 @@ import (
 
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/jobs/natsd"
+	"github.com/sluice/sluice/pkg/jobs/natstest"
 )
 
 func TestMain(m *testing.M) {
+	natstest.Main()
 	if dir := os.Getenv(envChild); dir != "" {
 		os.Exit(child(dir))
 	}

@@ -213,6 +213,10 @@ func (w *worker) consumer(ctx context.Context) (jetstream.Consumer, error) {
 	return c, nil
 }
 
+// askBeat is how often the server shows that it still knows who is waiting for messages. A consumer's new leader does not
+// know who was waiting at the old one, so after twice that they ask again.
+const askBeat = 2 * time.Second
+
 // loop is one slot: it asks for one job at a time, so that no job waits in a buffer while its lease runs.
 func (w *worker) loop(ctx context.Context) {
 	pause := backoff{min: 100 * time.Millisecond, max: 10 * time.Second}
@@ -239,7 +243,7 @@ func (w *worker) take(ctx context.Context) error {
 		return err
 	}
 	for ctx.Err() == nil {
-		msg, err := consumer.Next(jetstream.FetchContext(ctx))
+		msg, err := consumer.Next(jetstream.FetchContext(ctx), jetstream.FetchHeartbeat(askBeat))
 		switch {
 		case err == nil && ctx.Err() != nil:
 			// It came as we were leaving and was not begun, so there is nothing to count.
