@@ -173,6 +173,9 @@ func applySynched(d *Datasource, store Datastore, ev Event, current bool) Outcom
 	serves := false // the job has written what readers may see
 	for _, p := range ev.Places {
 		switch {
+		case d.holds(store, p, ev.Generation):
+			// The event comes again, perhaps after a job that has failed since.
+			serves = serves || p == store.Serving()
 		case ev.Generation <= d.Fence:
 			out.sweep(d, p, ev.Generation, ev.Generation+1)
 		case p == store.Serving() && ev.Generation > store.Since:
@@ -206,6 +209,18 @@ func applySynched(d *Datasource, store Datastore, ev Event, current bool) Outcom
 		out.next(d, NewIngestJob(*d, store))
 	}
 	return out
+}
+
+// holds reports whether the generation is the one that counts in the place.
+func (d *Datasource) holds(store Datastore, p Place, generation uint64) bool {
+	switch {
+	case p == store.Serving():
+		return generation > 0 && generation == d.ActiveGeneration
+	case store.Move != nil && p == store.Move.To:
+		return d.Target != nil && generation == d.Target.Generation
+	default:
+		return false
+	}
 }
 
 // activate makes the event's generation the one that readers see, unless they see a newer one.

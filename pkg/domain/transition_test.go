@@ -160,6 +160,14 @@ func TestApply(t *testing.T) {
 				equal(t, []Sweep{rows(here, 6, 7)}, out.Sweeps)
 			},
 		},
+		"synched again, after a newer job has failed, takes nothing from readers": {
+			before: func(d *Datasource) { d.ActiveGeneration, d.Fence, d.Status = 6, 7, StatusError },
+			event:  event(EventSynched, "job-1", 6, nil),
+			check: func(t *testing.T, d Datasource, out Outcome) {
+				equal(t, uint64(6), d.ActiveGeneration)
+				equal(t, Outcome{}, out)
+			},
+		},
 		"an error after the same job's synched is ignored": {
 			before: func(d *Datasource) { d.ActiveGeneration, d.Status = 7, StatusSynched },
 			event:  event(EventError, "job-2", 7, func(ev *Event) { ev.Error = "late" }),
