@@ -97,6 +97,9 @@ func (c *Catalog) apply(ctx context.Context, t *tx, ev domain.Event) (Applied, e
 		return Applied{}, err
 	}
 	store, err := t.datastore(ctx, r.DatastoreID)
+	if errors.Is(err, sql.ErrNoRows) { // deleted; its datasources are still being removed
+		return Applied{}, vanished(ctx, t, ev)
+	}
 	if err != nil {
 		return Applied{}, fmt.Errorf("reading the datastore: %w", err)
 	}
@@ -151,6 +154,7 @@ func (c *Catalog) storeOutcome(ctx context.Context, t *tx, r *record, ev domain.
 	if out.Next != nil {
 		r.jobKind, r.place = out.Next.Kind, placeOutbox
 	}
+	r.seen = max(r.seen, ev.Generation)
 	if out.Changed || out.Settled {
 		if err := r.store(ctx, t, c.stamp()); err != nil {
 			return err
@@ -195,6 +199,9 @@ func vanished(ctx context.Context, t *tx, ev domain.Event) error {
 	return nil
 }
 
+// own is the status of a page as its site sees it: that the page is taken to another place is no matter of the site's.
+const own = `CASE WHEN resume_status <> '' THEN resume_status ELSE status END`
+
 // settleSite brings the status of a site in line with its pages: synched when its discovery is done and no page waits,
 // running when one waits again. It returns the site if it changed, and nil if not or if there is none.
 func (c *Catalog) settleSite(ctx context.Context, t *tx, siteID string, at time.Time) (*domain.Datasource, error) {
@@ -213,7 +220,7 @@ func (c *Catalog) settleSite(ctx context.Context, t *tx, siteID string, at time.
 	}
 	var waiting int
 	if err := t.queryRow(ctx, `SELECT COUNT(*) FROM (SELECT 1 AS one FROM datasources
-		WHERE group_id = ? AND group_id <> '' AND `+live+` LIMIT 1) AS waiting`, siteID).Scan(&waiting); err != nil {
+		WHERE group_id = ? AND group_id <> '' AND `+live+` AND resume_status = '' LIMIT 1) AS waiting`, siteID).Scan(&waiting); err != nil {
 		return nil, fmt.Errorf("looking for waiting pages of site %s: %w", siteID, err)
 	}
 	switch {
@@ -238,8 +245,8 @@ func (c *Catalog) settleSite(ctx context.Context, t *tx, siteID string, at time.
 func (c *Catalog) settlePages(ctx context.Context, t *tx, site *record, at time.Time) (changed bool, err error) {
 	var pages, failed int64
 	var cause string
-	err = t.queryRow(ctx, `SELECT COUNT(*), COALESCE(SUM(CASE WHEN status = 'error' THEN 1 ELSE 0 END), 0),
-		COALESCE(MAX(CASE WHEN status = 'error' THEN error ELSE '' END), '')
+	err = t.queryRow(ctx, `SELECT COUNT(*), COALESCE(SUM(CASE WHEN `+own+` = 'error' THEN 1 ELSE 0 END), 0),
+		COALESCE(MAX(CASE WHEN `+own+` = 'error' THEN error ELSE '' END), '')
 		FROM datasources WHERE group_id = ? AND group_id <> ''`, site.ID).Scan(&pages, &failed, &cause)
 	if err != nil {
 		return false, fmt.Errorf("counting the pages of site %s: %w", site.ID, err)

@@ -29,6 +29,7 @@ var mayWalk = []string{
 	"SELECT COUNT(*) FROM api_keys",                                      // few, and asked at start only
 	"SELECT id, original_key FROM datasources",                           // a walk is what it is for
 	"WHERE place <> 1 AND status IN",                                     // all of a partial index that holds no more than what is in flight
+	"FROM datastores WHERE move_id <> ''",                                // all of a partial index of what is under way
 	"SELECT agent_id, datastore_id FROM agent_datastores WHERE agent_id", // sorts the datastores of one page of agents
 }
 

@@ -58,19 +58,19 @@ func (c *Catalog) DatastoreByID(ctx context.Context, id string) (domain.Datastor
 // ServingPlace returns the place that a datastore of any workspace serves readers from.
 func (c *Catalog) ServingPlace(ctx context.Context, id string) (domain.Place, error) {
 	var p domain.Place
-	err := c.db.read.queryRow(ctx, `SELECT type, embedding_model FROM datastores WHERE id = ?`, id).Scan(&p.Engine, &p.Model)
+	err := c.db.read.queryRow(ctx, `SELECT type, embedding_model FROM datastores WHERE id = ? AND deleted_at = 0`, id).Scan(&p.Engine, &p.Model)
 	return p, found(err, "datastore", id)
 }
 
 // datastoreByID reads a datastore; sql.ErrNoRows when it is gone.
 func datastoreByID(ctx context.Context, q querier, id string) (domain.Datastore, error) {
-	return scanDatastore(q.queryRow(ctx, `SELECT `+datastoreColumns+` FROM datastores WHERE id = ?`, id))
+	return scanDatastore(q.queryRow(ctx, `SELECT `+datastoreColumns+` FROM datastores WHERE id = ? AND deleted_at = 0`, id))
 }
 
 // PublicDatastore returns a datastore of any workspace if it is public; a private one is not found.
 func (c *Catalog) PublicDatastore(ctx context.Context, id string) (domain.Datastore, error) {
 	d, err := scanDatastore(c.db.read.queryRow(ctx,
-		`SELECT `+datastoreColumns+` FROM datastores WHERE visibility = 'public' AND id = ?`, id))
+		`SELECT `+datastoreColumns+` FROM datastores WHERE visibility = 'public' AND deleted_at = 0 AND id = ?`, id))
 	if err != nil {
 		return domain.Datastore{}, found(err, "datastore", id)
 	}
@@ -80,7 +80,7 @@ func (c *Catalog) PublicDatastore(ctx context.Context, id string) (domain.Datast
 // Datastores returns a page of the workspace's datastores, newest first, and the next page's cursor, "" after the last.
 func (c *Catalog) Datastores(ctx context.Context, ws string, p Page) ([]domain.Datastore, string, error) {
 	l := list{columns: datastoreColumns, table: `datastores`}
-	l.and(`workspace_id = ?`, ws)
+	l.and(`workspace_id = ? AND deleted_at = 0`, ws)
 	text, args, limit, err := l.page(p)
 	if err != nil {
 		return nil, "", err
@@ -97,7 +97,7 @@ func (c *Catalog) Datastores(ctx context.Context, ws string, p Page) ([]domain.D
 // sweeps, which belong to no workspace.
 func (c *Catalog) EachDatastore(ctx context.Context, f func(domain.Datastore) error) error {
 	w := walk[domain.Datastore]{
-		text:  `SELECT ` + datastoreColumns + ` FROM datastores WHERE id > ? ORDER BY id LIMIT ?`,
+		text:  `SELECT ` + datastoreColumns + ` FROM datastores WHERE id > ? AND deleted_at = 0 ORDER BY id LIMIT ?`,
 		after: []any{""},
 		scan:  scanDatastore,
 		key:   func(d domain.Datastore) []any { return []any{d.ID} },
@@ -105,18 +105,28 @@ func (c *Catalog) EachDatastore(ctx context.Context, f func(domain.Datastore) er
 	return w.run(ctx, c.db.read, f)
 }
 
-// UpdateDatastore changes what the patch carries and returns the datastore as it is then.
+// UpdateDatastore changes what the patch carries and returns the datastore as it is then. A place that is not the one
+// that serves readers begins a move there, or replaces the one that is under way; the serving place cancels it. A
+// datastore without datasources is at once where it was sent.
 func (c *Catalog) UpdateDatastore(ctx context.Context, ws, id string, p domain.DatastorePatch) (domain.Datastore, error) {
 	var d domain.Datastore
 	err := c.update(ctx, "changing a datastore", func(t *tx) (err error) {
+		if _, moves := p.Destination(d); moves {
+			if err := t.alone(ctx, id); err != nil {
+				return err
+			}
+		}
 		if d, err = readDatastore(ctx, t, ws, id, t.lock); err != nil {
 			return err
 		}
 		p.Apply(&d)
 		d.UpdatedAt = fromMicros(c.stamp())
-		_, err = t.exec(ctx, `UPDATE datastores SET name = ?, description = ?, visibility = ?, updated_at = ? WHERE id = ?`,
-			d.Name, d.Description, d.Visibility, micros(d.UpdatedAt), id)
-		return err
+		if to, moves := p.Destination(d); moves {
+			if err := c.direct(ctx, t, &d, to); err != nil {
+				return err
+			}
+		}
+		return storeDatastore(ctx, t, d)
 	})
 	return d, err
 }
@@ -164,7 +174,7 @@ func (c *Catalog) DeleteDatastore(ctx context.Context, ws, id string) (domain.Da
 
 func readDatastore(ctx context.Context, q querier, ws, id, lock string) (domain.Datastore, error) {
 	d, err := scanDatastore(q.queryRow(ctx,
-		`SELECT `+datastoreColumns+` FROM datastores WHERE workspace_id = ? AND id = ?`+lock, ws, id))
+		`SELECT `+datastoreColumns+` FROM datastores WHERE workspace_id = ? AND id = ? AND deleted_at = 0`+lock, ws, id))
 	if err != nil {
 		return domain.Datastore{}, found(err, "datastore", id)
 	}

@@ -192,12 +192,15 @@ func (c *Catalog) PublishedAll(ctx context.Context, jobs []domain.Job) error {
 				return err
 			}
 			if n == 0 {
+				if err := note(ctx, t, j); err != nil {
+					return err
+				}
 				continue
 			}
 			now := c.stamp()
-			if _, err := t.exec(ctx, `UPDATE datasources SET place = 2, touched_at = ?, updated_at = ?,
+			if _, err := t.exec(ctx, `UPDATE datasources SET place = 2, touched_at = ?, updated_at = ?, seen_generation = ?,
 				status = CASE WHEN status = 'unsynched' THEN 'pending' ELSE status END WHERE id = ? AND job_id = ?`,
-				now, now, j.DatasourceID, j.ID); err != nil {
+				now, now, stored(j.Generation), j.DatasourceID, j.ID); err != nil {
 				return err
 			}
 		}
@@ -206,6 +209,13 @@ func (c *Catalog) PublishedAll(ctx context.Context, jobs []domain.Job) error {
 	if err == nil {
 		c.noteMark(highest)
 	}
+	return err
+}
+
+// note remembers that a job which was replaced before this was known is in the stream.
+func note(ctx context.Context, t *tx, j domain.Job) error {
+	_, err := t.exec(ctx, `UPDATE datasources SET seen_generation = ? WHERE id = ? AND seen_generation < ?`,
+		stored(j.Generation), j.DatasourceID, stored(j.Generation))
 	return err
 }
 

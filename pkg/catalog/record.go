@@ -28,6 +28,7 @@ type record struct {
 	place   place
 	capped  bool   // a site: pages were left out because of its limit
 	replay  string // the id of the replay that last queued it, or ""
+	seen    uint64 // the highest generation of a job of it that is known to be in the stream
 }
 
 // live is the condition of datasources that wait for something, as the index datasources_unsettled has it.
@@ -35,37 +36,42 @@ const live = `status IN ('unsynched', 'pending', 'running')`
 
 const recordColumns = `id, workspace_id, datastore_id, group_id, type, name, custom_id, metadata, config, original, status, progress,
 	error, warnings, discovery_done, follow_links, capped, job_id, job_kind, run_id, place, runs, active_generation, chunks, text_bytes,
-	fence, fingerprint, target_generation, target_chunks, target_bytes, target_fingerprint, move_id, resume, replay_id,
-	created_at, updated_at, last_synch`
+	fence, fingerprint, target_generation, target_chunks, target_bytes, target_fingerprint, move_id, resume_status, resume_error,
+	seen_generation, replay_id, created_at, updated_at, last_synch`
 
 func scanRecord(s scanner) (record, error) {
 	var r record
-	var metadata, config, original, progress, warnings, resume string
+	var metadata, config, original, progress, warnings string
 	var target domain.Target
+	var resume domain.Resume
 	var discoveryDone, followLinks, capped int
-	var generation, fence, targetGeneration, createdAt, updatedAt int64
+	var generation, fence, targetGeneration, seen, createdAt, updatedAt int64
 	var lastSynch sql.NullInt64
 	err := s.Scan(&r.ID, &r.WorkspaceID, &r.DatastoreID, &r.GroupID, &r.Type, &r.Name, &r.CustomID, &metadata, &config, &original,
 		&r.Status, &progress, &r.Error, &warnings, &discoveryDone, &followLinks, &capped, &r.JobID, &r.jobKind, &r.runID, &r.place,
 		&r.Runs, &generation, &r.Chunks, &r.TextBytes, &fence, &r.Fingerprint, &targetGeneration, &target.Chunks, &target.TextBytes,
-		&target.Fingerprint, &r.MoveID, &resume, &r.replay, &createdAt, &updatedAt, &lastSynch)
+		&target.Fingerprint, &r.MoveID, &resume.Status, &resume.Error, &seen, &r.replay, &createdAt, &updatedAt, &lastSynch)
 	if err != nil {
 		return r, err
 	}
 	r.DiscoveryDone, r.FollowLinks, r.capped = discoveryDone == 1, followLinks == 1, capped == 1
-	r.ActiveGeneration, r.Fence = uint64(generation), uint64(fence)
+	r.ActiveGeneration, r.Fence, r.seen = uint64(generation), uint64(fence), uint64(seen)
+	if resume.Status != "" {
+		r.Resume = &resume
+	}
 	if target.Generation = uint64(targetGeneration); target.Generation > 0 {
 		r.Target = &target
 	}
 	r.CreatedAt, r.UpdatedAt, r.LastSynch = fromMicros(createdAt), fromMicros(updatedAt), fromNullMicros(lastSynch)
 	return r, errors.Join(fromJSON(metadata, &r.Metadata), fromJSON(config, &r.Config), fromJSON(original, &r.Original),
-		fromJSON(progress, &r.Progress), fromJSON(warnings, &r.Warnings), fromJSON(resume, &r.Resume))
+		fromJSON(progress, &r.Progress), fromJSON(warnings, &r.Warnings))
 }
 
 // encoded are the fields of a record that are stored as text made from several values.
 type encoded struct {
-	metadata, config, original, originalKey, progress, warnings, resume, search string
-	target                                                                      domain.Target // its generation is 0 when there is none
+	metadata, config, original, originalKey, progress, warnings, search string
+	target                                                              domain.Target // its generation is 0 when there is none
+	resume                                                              domain.Resume // its status is "" when there is none
 }
 
 func (r *record) encode() (encoded, error) {
@@ -93,7 +99,7 @@ func (r *record) encode() (encoded, error) {
 		put(&e.warnings, "warnings", r.Warnings)
 	}
 	if r.Resume != nil {
-		put(&e.resume, "state to resume", r.Resume)
+		e.resume = *r.Resume
 	}
 	if r.Target != nil {
 		e.target = *r.Target
@@ -111,14 +117,14 @@ func (r *record) insert(ctx context.Context, t *tx) (bool, error) {
 	n, err := t.exec(ctx, `INSERT INTO datasources (id, workspace_id, datastore_id, group_id, type, name, custom_id, metadata, config,
 		original, original_key, search_text, status, progress, error, warnings, discovery_done, follow_links, capped, job_id, job_kind,
 		run_id, place, runs, active_generation, chunks, text_bytes, fence, fingerprint, target_generation, target_chunks, target_bytes,
-		target_fingerprint, move_id, resume, replay_id, created_at, updated_at, touched_at, last_synch)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+		target_fingerprint, move_id, resume_status, resume_error, seen_generation, replay_id, created_at, updated_at, touched_at, last_synch)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT DO NOTHING`,
 		r.ID, r.WorkspaceID, r.DatastoreID, r.GroupID, r.Type, r.Name, r.CustomID, e.metadata, e.config,
 		e.original, e.originalKey, e.search, r.Status, e.progress, r.Error, e.warnings, flag(r.DiscoveryDone), flag(r.FollowLinks),
 		flag(r.capped), r.JobID, r.jobKind, r.runID, r.place, r.Runs, stored(r.ActiveGeneration), r.Chunks, r.TextBytes,
 		stored(r.Fence), r.Fingerprint, stored(e.target.Generation), e.target.Chunks, e.target.TextBytes, e.target.Fingerprint,
-		r.MoveID, e.resume, r.replay, micros(r.CreatedAt), micros(r.UpdatedAt), micros(r.UpdatedAt), nullMicros(r.LastSynch))
+		r.MoveID, e.resume.Status, e.resume.Error, stored(r.seen), r.replay, micros(r.CreatedAt), micros(r.UpdatedAt), micros(r.UpdatedAt), nullMicros(r.LastSynch))
 	if err != nil {
 		return false, fmt.Errorf("storing datasource %s: %w", r.ID, err)
 	}
@@ -134,12 +140,14 @@ func (r *record) store(ctx context.Context, t *tx, touched int64) error {
 	_, err = t.exec(ctx, `UPDATE datasources SET name = ?, custom_id = ?, metadata = ?, config = ?, original = ?, original_key = ?,
 		search_text = ?, status = ?, progress = ?, error = ?, warnings = ?, discovery_done = ?, follow_links = ?, capped = ?, job_id = ?,
 		job_kind = ?, run_id = ?, place = ?, runs = ?, active_generation = ?, chunks = ?, text_bytes = ?, fence = ?, fingerprint = ?,
-		target_generation = ?, target_chunks = ?, target_bytes = ?, target_fingerprint = ?, move_id = ?, resume = ?, replay_id = ?,
+		target_generation = ?, target_chunks = ?, target_bytes = ?, target_fingerprint = ?, move_id = ?, resume_status = ?, resume_error = ?,
+		seen_generation = ?, replay_id = ?,
 		updated_at = ?, touched_at = ?, last_synch = ? WHERE id = ?`,
 		r.Name, r.CustomID, e.metadata, e.config, e.original, e.originalKey,
 		e.search, r.Status, e.progress, r.Error, e.warnings, flag(r.DiscoveryDone), flag(r.FollowLinks), flag(r.capped), r.JobID,
 		r.jobKind, r.runID, r.place, r.Runs, stored(r.ActiveGeneration), r.Chunks, r.TextBytes, stored(r.Fence), r.Fingerprint,
-		stored(e.target.Generation), e.target.Chunks, e.target.TextBytes, e.target.Fingerprint, r.MoveID, e.resume, r.replay,
+		stored(e.target.Generation), e.target.Chunks, e.target.TextBytes, e.target.Fingerprint, r.MoveID, e.resume.Status, e.resume.Error,
+		stored(r.seen), r.replay,
 		micros(r.UpdatedAt), touched, nullMicros(r.LastSynch), r.ID)
 	if err != nil {
 		return fmt.Errorf("storing datasource %s: %w", r.ID, err)

@@ -3,6 +3,7 @@ package catalogtest
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -16,12 +17,14 @@ func testRandom(t *testing.T, open Open) {
 	for seed := range uint64(6) {
 		t.Run(fmt.Sprintf("whatever happens in history %d, every datasource is waited for in one place, and in the end none", seed), func(t *testing.T) {
 			t.Parallel()
-			h := &history{world: newWorld(t, open), rand: rand.New(rand.NewPCG(seed, 7))}
+			h := &history{world: newWorld(t, open), rand: rand.New(rand.NewPCG(seed, 7)), written: map[string][]version{}}
 			for range 150 {
 				h.step()
 			}
 			h.checkPlaces()
 			h.drain()
+			h.arrive()
+			h.checkActive()
 			counts, err := h.DatastoreCounts(h.ctx, h.ws, h.store)
 			ok(t, err)
 			for status := range counts {
@@ -40,6 +43,15 @@ type history struct {
 	rand   *rand.Rand
 	alive  []string       // ids that callers know
 	events []domain.Event // on their way
+	jobs   []domain.Job   // that were published
+	// written are the generations of a datasource that were written whole to a place, by datasource.
+	written map[string][]version
+}
+
+// version is a generation in a place.
+type version struct {
+	place      domain.Place
+	generation uint64
 }
 
 // pick returns one of the items, and whether there is one.
@@ -54,7 +66,7 @@ func pick[T any](h *history, items []T) (T, bool) {
 func (h *history) step() {
 	h.t.Helper()
 	h.clock.advance(time.Millisecond)
-	switch h.rand.IntN(12) {
+	switch h.rand.IntN(15) {
 	case 0, 1:
 		h.alive = append(h.alive, h.createFile().ID)
 	case 2:
@@ -75,6 +87,10 @@ func (h *history) step() {
 		h.publish()
 	case 8:
 		h.checkPlaces()
+	case 9:
+		h.send([]domain.Place{serving, elsewhere, thither}[h.rand.IntN(3)])
+	case 10, 11:
+		h.move()
 	default:
 		h.deliver()
 	}
@@ -126,6 +142,7 @@ func (h *history) publish() {
 // story is what a worker says about a job.
 func (h *history) story(j domain.Job, seq uint64) []domain.Event {
 	j.Generation = seq
+	h.jobs = append(h.jobs, j)
 	ev := j.Event(domain.EventRunning, h.clock.now())
 	out := []domain.Event{ev}
 	if j.Kind == domain.JobCrawl {
@@ -143,6 +160,11 @@ func (h *history) story(j domain.Job, seq uint64) []domain.Event {
 		end.Fetched = &domain.Fetched{Original: domain.Original{Key: fmt.Sprint("page-", seq)}}
 	default:
 		end.Type, end.Chunks = domain.EventSynched, 3
+		for _, p := range j.Places {
+			if j.Kind == domain.JobIngest {
+				h.written[j.DatasourceID] = append(h.written[j.DatasourceID], version{p, seq})
+			}
+		}
 	}
 	return append(out, end)
 }
@@ -158,6 +180,72 @@ func (h *history) deliver() {
 	ok(h.t, err)
 	if h.rand.IntN(5) > 0 {
 		h.events = append(h.events[:i], h.events[i+1:]...)
+	}
+}
+
+// move plays a round of the mover.
+func (h *history) move() {
+	h.t.Helper()
+	d := h.where()
+	if d.Move == nil {
+		return
+	}
+	_, err := h.IssueMoves(h.ctx, h.store, d.Move.ID, 1+h.rand.IntN(3))
+	ok(h.t, err)
+	h.finish(d.Move.ID)
+}
+
+// arrive plays the mover to the end of a move. What cannot be moved is synched again, as people do.
+func (h *history) arrive() {
+	h.t.Helper()
+	for range 100 {
+		d := h.where()
+		if d.Move == nil {
+			return
+		}
+		h.move()
+		h.drain()
+		for _, id := range h.content() {
+			if got := h.get(id); got.Target == nil && got.Status == domain.StatusError && got.MoveID == d.Move.ID {
+				_, err := h.Requeue(h.ctx, h.ws, id, domain.Job{ID: domain.NewID(), Kind: domain.JobIngest}, catalog.PriorityFresh)
+				ok(h.t, err)
+			}
+		}
+		h.drain()
+	}
+	h.t.Fatal("a move does not come to its end")
+}
+
+// content are the datasources of which readers see something.
+func (h *history) content() (out []string) {
+	h.t.Helper()
+	ok(h.t, h.EachActive(h.ctx, h.store, func(a catalog.ActiveState) error {
+		if a.Generation > 0 {
+			out = append(out, a.DatasourceID)
+		}
+		return nil
+	}))
+	return out
+}
+
+// checkActive demands that what readers see was written whole to the place that they are served from, and that no sweep
+// takes it away.
+func (h *history) checkActive() {
+	h.t.Helper()
+	sweeps := h.sweeps()
+	for _, id := range h.content() {
+		a := h.active(id)
+		equal(h.t, h.where().Serving(), a.Place)
+		here := version{a.Place, a.ActiveGeneration}
+		if !slices.Contains(h.written[id], here) {
+			h.t.Fatalf("readers of %s are shown generation %d in %s, which is not there; written is %v", id, here.generation, here.place, h.written[id])
+		}
+		for _, s := range sweeps {
+			if s.DatastoreID == a.DatastoreID && (s.DatasourceID == "" || s.DatasourceID == id) &&
+				(s.Place.IsZero() || s.Place == a.Place) && s.From <= here.generation && here.generation < s.Below {
+				h.t.Fatalf("readers of %s see generation %d in %s, which this takes away: %+v", id, here.generation, here.place, s)
+			}
+		}
 	}
 }
 

@@ -39,6 +39,7 @@ func Run(t *testing.T, open Open) {
 		"idempotency":   testIdempotency,
 		"concurrency":   testConcurrency,
 		"texts":         testTexts,
+		"moves":         testMoves,
 		"random":        testRandom,
 	} {
 		t.Run(name, func(t *testing.T) {
