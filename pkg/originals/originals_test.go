@@ -23,9 +23,11 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/jobs"
 	"github.com/sluice/sluice/pkg/jobs/natsd"
+	"github.com/sluice/sluice/pkg/jobs/natstest"
 )
 
 func TestMain(m *testing.M) {
+	natstest.Main()
 	if dir := os.Getenv(envChild); dir != "" {
 		fmt.Fprintln(os.Stderr, child(dir))
 		os.Exit(1)
