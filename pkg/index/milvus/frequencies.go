@@ -23,7 +23,7 @@ import (
 // cost does not grow with the datastore but for the few steps that a common word needs, and all is remembered for a
 // while.
 const (
-	countedHits = 1000
+	countedHits = 512
 	countedStep = 8
 	// countedAtOnce is how many words one call counts.
 	countedAtOnce = 16

@@ -12,16 +12,24 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// BM25's parameters: how soon a term's frequency saturates, and how much a row's length counts. averageLength stands for
-// the average length of a row: a row's weights are stored, and cannot change with the rows around it. Chunks are packed
-// to a common size, so it is close for most; where it is not, all rows of a datastore are off in the same direction.
+// BM25's parameters: how soon a term's frequency saturates, and how much a row's length counts.
 const (
-	k1            = 1.2
-	b             = 0.75
-	averageLength = 110.0
+	k1 = 1.2
+	b  = 0.75
 	// contextWeight is how often a word of a row's context counts: a title says more than a sentence.
 	contextWeight = 2
 )
+
+// averageLength stands for the average length of rows in a language: a row's weights are stored, and cannot change with
+// the rows around it. Chunks are packed to a common size, so their lengths differ between languages more than within one.
+// Being off by half costs less than 0.01 nDCG.
+func averageLength(lang analysis.Language) float64 {
+	switch lang {
+	case "zh", "ja", "ko", "th", "lo", "km", "my": // indexed by characters and pairs of them
+		return 150
+	}
+	return 80
+}
 
 // maxScoredTerms is how many query terms are scored: of more, the rarest.
 const maxScoredTerms = 64
@@ -38,7 +46,9 @@ func termHash(term string) uint32 {
 }
 
 // lengthNorm is the part of BM25's denominator that depends on a row's length.
-func lengthNorm(length int64) float64 { return k1 * (1 - b + b*float64(length)/averageLength) }
+func lengthNorm(length int64, lang analysis.Language) float64 {
+	return k1 * (1 - b + b*float64(length)/averageLength(lang))
+}
 
 func saturated(frequency, norm float64) float64 { return frequency * (k1 + 1) / (frequency + norm) }
 
@@ -59,7 +69,7 @@ func termWeights(r *index.Row, lang analysis.Language, words *analysis.Analyzer)
 		w[termHash(t)] += contextWeight
 		length += contextWeight
 	}
-	norm := lengthNorm(length)
+	norm := lengthNorm(length, lang)
 	for t, n := range w {
 		w[t] = saturated(n, norm)
 	}
@@ -144,10 +154,10 @@ func (q question) vector() (entity.SparseEmbedding, error) {
 	return idf.stored()
 }
 
-// score sets a hit's lexical score and the terms that it has. weight tells the saturated frequency of a term in the row, 0
-// when it has none. Several forms of a word count as one term, as often as all of them together.
-func (q question) score(h *index.Hit, length int64, weight func(uint32) float64) {
-	norm := lengthNorm(length)
+// score sets a hit's lexical score and the terms that it has. norm is the row's lengthNorm; weight tells the saturated
+// frequency of a term in the row, 0 when it has none. Several forms of a word count as one term, as often as all of them
+// together.
+func (q question) score(h *index.Hit, norm float64, weight func(uint32) float64) {
 	for _, t := range q.terms {
 		var together float64
 		for _, f := range t.forms {

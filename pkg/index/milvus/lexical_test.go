@@ -25,11 +25,11 @@ func TestScore_is_BM25_of_the_row(t *testing.T) {
 	want := 0.0
 	for _, c := range []struct{ n, frequency float64 }{{10, 2 + contextWeight}, {3, 1}} {
 		idf := math.Log(1 + (rows-c.n+0.5)/(c.n+0.5))
-		want += idf * (k1 + 1) * c.frequency / (c.frequency + k1*(1-b+b*float64(length)/averageLength))
+		want += idf * (k1 + 1) * c.frequency / (c.frequency + k1*(1-b+b*float64(length)/80))
 	}
 	for name, weight := range map[string]func(uint32) float64{"from the text": func(t uint32) float64 { return has[t] }, "from the stored vector": lookUp(stored)} {
 		h := index.Hit{Row: r}
-		q.score(&h, length, weight)
+		q.score(&h, lengthNorm(length, "en"), weight)
 		if math.Abs(h.Lexical-want) > 1e-6 {
 			t.Errorf("%s: score %v, want %v", name, h.Lexical, want)
 		}
@@ -44,8 +44,7 @@ func TestScore_is_BM25_of_the_row(t *testing.T) {
 
 func TestScore_counts_the_forms_of_a_word_together(t *testing.T) {
 	t.Parallel()
-	const length = 80
-	norm := lengthNorm(length)
+	norm := lengthNorm(80, "en")
 	w := analysis.QueryTerm{Name: "a", Forms: []string{"a", "b", "c", "a"}}
 	q := ask([]analysis.QueryTerm{w}, 10, []float64{2})
 	row := weights{termHash("a"): saturated(3, norm), termHash("b"): saturated(1000, norm)}
@@ -54,7 +53,7 @@ func TestScore_counts_the_forms_of_a_word_together(t *testing.T) {
 		t.Fatal(err)
 	}
 	var h index.Hit
-	q.score(&h, length, lookUp(stored))
+	q.score(&h, norm, lookUp(stored))
 	if want := q.terms[0].idf * saturated(1003, norm); math.Abs(h.Lexical-want) > 1e-6 {
 		t.Errorf("score %v, want %v", h.Lexical, want)
 	}
@@ -63,7 +62,7 @@ func TestScore_counts_the_forms_of_a_word_together(t *testing.T) {
 func TestFrequency_undoes_saturation_at_single_precision(t *testing.T) {
 	t.Parallel()
 	for _, length := range []int64{1, 10, 110, 5000, 200_000} {
-		norm := lengthNorm(length)
+		norm := lengthNorm(length, "en")
 		for _, n := range []float64{1, 2, 3, 10, 100, 1000} {
 			if got := frequency(float64(float32(saturated(n, norm))), norm); math.Abs(got-n) > n/500 {
 				t.Errorf("length %d: %v became %v", length, n, got)

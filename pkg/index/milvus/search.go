@@ -123,10 +123,10 @@ func hits(rows []found, vector []float32, words question, sparse bool) []index.H
 		switch {
 		case len(words.terms) == 0:
 		case sparse:
-			words.score(&h, r.length, lookUp(r.terms))
+			words.score(&h, lengthNorm(r.length, r.language), lookUp(r.terms))
 		default:
 			has, _ := termWeights(&h.Row, r.language, &stems)
-			words.score(&h, r.length, func(t uint32) float64 { return has[t] })
+			words.score(&h, lengthNorm(r.length, r.language), func(t uint32) float64 { return has[t] })
 		}
 		out = append(out, h)
 	}
