@@ -3,11 +3,13 @@ package jobs
 import (
 	"context"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"testing"
 
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/jobs/natsd"
+	"github.com/sluice/sluice/pkg/jobs/natstest"
 )
 
 func BenchmarkPublish(b *testing.B) {
@@ -61,25 +63,44 @@ func BenchmarkWork(b *testing.B) {
 }
 
 func BenchmarkConsume(b *testing.B) {
-	broker := openBroker(b, connect(b, startServer(b, natsd.Options{})), Options{})
-	for range b.N {
-		emit(b, broker, event(newJob(domain.JobIngest), domain.EventProgress))
+	servers := map[string]func(*testing.B) *Broker{
+		"embedded": func(b *testing.B) *Broker {
+			return openBroker(b, connect(b, startServer(b, natsd.Options{})), Options{})
+		},
+		"cluster of three": func(b *testing.B) *Broker { return openReplicated(b, natstest.Start(b, 3)) },
 	}
-	left, done := b.N, make(chan struct{})
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	ended := make(chan error, 1)
-	b.ResetTimer()
-	go func() {
-		ended <- broker.Consume(ctx, func(context.Context, domain.Event) error {
-			if left--; left == 0 {
-				close(done)
-			}
-			return nil
-		})
-	}()
-	<-done
-	b.StopTimer()
-	cancel()
-	<-ended
+	for name, open := range servers {
+		for _, limit := range []int{1, MaxBatch} {
+			b.Run(fmt.Sprintf("%s/%d at a time", name, limit), func(b *testing.B) {
+				broker := open(b)
+				var filling sync.WaitGroup
+				for i := range 16 {
+					filling.Go(func() {
+						for range (b.N + i) / 16 {
+							emit(b, broker, event(newJob(domain.JobIngest), domain.EventProgress))
+						}
+					})
+				}
+				filling.Wait()
+				left, done := b.N, make(chan struct{})
+				ctx, cancel := context.WithCancel(context.Background())
+				defer cancel()
+				ended := make(chan error, 1)
+				b.ResetTimer()
+				go func() {
+					ended <- broker.ConsumeBatches(ctx, limit, func(_ context.Context, evs []domain.Event) error {
+						if left -= len(evs); left == 0 {
+							close(done)
+						}
+						return nil
+					})
+				}()
+				<-done
+				b.StopTimer()
+				b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "events/s")
+				cancel()
+				<-ended
+			})
+		}
+	}
 }

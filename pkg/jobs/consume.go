@@ -36,11 +36,6 @@ const (
 	batchWait = 250 * time.Millisecond
 )
 
-// Consume hands out events as ConsumeBatches does, one at a time.
-func (b *Broker) Consume(ctx context.Context, handler func(ctx context.Context, ev domain.Event) error) error {
-	return b.ConsumeBatches(ctx, 1, func(ctx context.Context, evs []domain.Event) error { return handler(ctx, evs[0]) })
-}
-
 // ConsumeBatches hands all events to the handler, in the order of the stream, as many at a time as have come in but not
 // more than limit (1 to MaxBatch), until ctx ends; then it returns nil. Events are acknowledged after the handler has
 // returned nil. When it fails, events are handed to it one by one, each again after a growing delay until it succeeds,

@@ -5,25 +5,27 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/jobs/natsd"
 )
 
-// consume runs Consume until the test ends.
+// consume applies events one by one until the test ends.
 func consume(t testing.TB, b *Broker, h func(context.Context, domain.Event) error) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() {
-		ended <- b.Consume(ctx, h)
+		ended <- b.ConsumeBatches(ctx, 1, func(ctx context.Context, evs []domain.Event) error { return h(ctx, evs[0]) })
 		close(ended)
 	}()
 	stop = func() {
 		cancel()
 		if err, ok := <-ended; ok && err != nil {
-			t.Errorf("Consume returned %v", err)
+			t.Errorf("ConsumeBatches returned %v", err)
 		}
 	}
 	t.Cleanup(stop)
@@ -215,4 +217,127 @@ func TestConsume(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestConsumeBatches(t *testing.T) {
+	t.Parallel()
+
+	t.Run("what has come in is applied together and in order", func(t *testing.T) {
+		t.Parallel()
+		b := newBroker(t)
+		const n = 3*MaxBatch + 5
+		for i := range n {
+			ev := event(newJob(domain.JobIngest), domain.EventProgress)
+			ev.Generation = uint64(i)
+			emit(t, b, ev)
+		}
+		batches := make(chan []domain.Event, n)
+		stop := consumeBatches(t, b, func(_ context.Context, evs []domain.Event) error { batches <- evs; return nil })
+		next, largest := uint64(0), 0
+		for next < n {
+			evs := receive(t, batches, "a batch")
+			largest = max(largest, len(evs))
+			for _, ev := range evs {
+				if ev.Generation != next {
+					t.Fatalf("event %d came, want %d", ev.Generation, next)
+				}
+				next++
+			}
+		}
+		if largest != MaxBatch {
+			t.Errorf("the largest batch has %d events, want %d", largest, MaxBatch)
+		}
+		stop()
+		if len(batches) != 0 {
+			t.Errorf("%d batches came again", len(batches))
+		}
+	})
+	t.Run("a batch that fails is applied one by one", func(t *testing.T) {
+		t.Parallel()
+		b := newBroker(t)
+		const n, bad = 10, 4
+		for i := range n {
+			ev := event(newJob(domain.JobIngest), domain.EventProgress)
+			ev.Generation = uint64(i)
+			emit(t, b, ev)
+		}
+		applied, failures := make(chan uint64, n), 0
+		consumeBatches(t, b, func(_ context.Context, evs []domain.Event) error {
+			for _, ev := range evs {
+				if ev.Generation == bad && failures < 2 {
+					failures++
+					return errors.New("deadlock detected")
+				}
+			}
+			for _, ev := range evs {
+				applied <- ev.Generation
+			}
+			return nil
+		})
+		for want := range uint64(n) {
+			if got := receive(t, applied, "an event"); got != want {
+				t.Fatalf("event %d came, want %d", got, want)
+			}
+		}
+	})
+	t.Run("another process takes over, after what the first has under way", func(t *testing.T) {
+		t.Parallel()
+		srv := startServer(t, natsd.Options{NoSync: true})
+		b := openBroker(t, connect(t, srv), Options{})
+		conn, err := Connect(testContext(t), ConnectOptions{InProcess: srv, Log: quiet})
+		if err != nil {
+			t.Fatal(err)
+		}
+		doomed := openBroker(t, conn, Options{Patience: time.Second})
+		const n = 3
+		for i := range n {
+			ev := event(newJob(domain.JobIngest), domain.EventProgress)
+			ev.Generation = uint64(i)
+			emit(t, b, ev)
+		}
+		begun, release := make(chan struct{}), make(chan struct{})
+		stop := consumeBatches(t, doomed, func(context.Context, []domain.Event) error {
+			close(begun)
+			<-release
+			return nil
+		})
+		signalled(t, begun, "the first batch")
+		conn.Close() // the server hears no more of it
+		applied := make(chan uint64, 2*n)
+		consumeBatches(t, b, func(_ context.Context, evs []domain.Event) error {
+			for _, ev := range evs {
+				applied <- ev.Generation
+			}
+			return nil
+		})
+		late := event(newJob(domain.JobIngest), domain.EventProgress)
+		late.Generation = n
+		emit(t, b, late) // is there to be handed out at once, and must wait for the others
+		for want := range uint64(n + 1) {
+			if got := receive(t, applied, "an event"); got != want {
+				t.Fatalf("event %d came, want %d", got, want)
+			}
+		}
+		close(release)
+		stop()
+	})
+}
+
+// consumeBatches applies events in batches until the test ends.
+func consumeBatches(t testing.TB, b *Broker, h func(context.Context, []domain.Event) error) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() {
+		ended <- b.ConsumeBatches(ctx, MaxBatch, h)
+		close(ended)
+	}()
+	stop = func() {
+		cancel()
+		if err, ok := <-ended; ok && err != nil {
+			t.Errorf("ConsumeBatches returned %v", err)
+		}
+	}
+	t.Cleanup(stop)
+	return stop
 }

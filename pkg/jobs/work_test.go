@@ -308,3 +308,79 @@ func TestAJobReplacedWhileItWaitsIsNeverRun(t *testing.T) {
 		t.Errorf("backlog is %+v, %v: the replaced job still waits", backlog, err)
 	}
 }
+
+func TestWorkersOfALaneGetItsJobsOnly(t *testing.T) {
+	t.Parallel()
+	b := newBroker(t)
+	local := newJob(domain.JobIngest)
+	local.Places = []domain.Place{{Engine: domain.EngineEmbedded, Model: "builtin"}}
+	far := newJob(domain.JobIngest)
+	far.Places = []domain.Place{{Engine: domain.EngineMilvus, Model: "builtin"}}
+	crawl := newJob(domain.JobCrawl)
+	lanes := map[string]domain.Lane{local.ID: domain.LaneLocal, far.ID: domain.LaneIngest, crawl.ID: domain.LaneCrawl}
+	for _, job := range []domain.Job{local, far, crawl} {
+		publish(t, b, job)
+	}
+	for _, lane := range domain.Lanes() {
+		if backlog, err := b.Backlog(testContext(t), lane); err != nil || backlog != (Backlog{Waiting: 1}) {
+			t.Errorf("backlog of lane %s is %+v, %v", lane, backlog, err)
+		}
+		w := work(t, b, lane, WorkerOptions{}, func(_ context.Context, j domain.Job) error {
+			if lanes[j.ID] != lane {
+				t.Errorf("lane %s was given a job of lane %s", lane, lanes[j.ID])
+			}
+			return nil
+		})
+		if out := receive(t, w.outcomes, "the job of lane "+string(lane)); out.Lane != lane || lanes[out.JobID] != lane {
+			t.Errorf("outcome is %+v, want one of lane %s", out, lane)
+		}
+	}
+	if err := b.Work(testContext(t), "fast", WorkerOptions{}, nil); !errors.Is(err, ErrInvalid) {
+		t.Errorf("unknown lane: error is %v", err)
+	}
+}
+
+func TestPurgingADatasourceCoversAllItsLanes(t *testing.T) {
+	t.Parallel()
+	b := newBroker(t)
+	ctx := testContext(t)
+	inLanes := func() (domain.Job, uint64) {
+		job, highest := newJob(domain.JobCrawl), uint64(0)
+		for _, kind := range []domain.JobKind{domain.JobCrawl, domain.JobIngest, domain.JobIngest} {
+			job = again(job)
+			job.Kind = kind
+			highest = publish(t, b, job)
+			if kind == domain.JobIngest {
+				job.Places = []domain.Place{{Engine: domain.EngineEmbedded}}
+			}
+		}
+		return job, highest
+	}
+	first, _ := inLanes()
+	second, highest := inLanes()
+	if got := stored(t, b); got != 6 {
+		t.Fatalf("%d jobs are stored, want 6: two datasources in three lanes", got)
+	}
+	if err := b.PurgeDatasource(ctx, first.DatastoreID, first.DatasourceID, domain.AllGenerations); err != nil {
+		t.Fatal(err)
+	}
+	if got := stored(t, b); got != 3 {
+		t.Errorf("%d jobs are left, want 3", got)
+	}
+	if err := b.PurgeDatasource(ctx, second.DatastoreID, second.DatasourceID, highest); err != nil {
+		t.Fatal(err)
+	}
+	if got := stored(t, b); got != 1 {
+		t.Errorf("%d jobs are left, want that of the bound", got)
+	}
+}
+
+// stored counts the messages of JOBS.
+func stored(t testing.TB, b *Broker) uint64 {
+	t.Helper()
+	info, err := b.jobs.Info(testContext(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return info.State.Msgs
+}
