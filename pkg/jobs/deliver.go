@@ -291,10 +291,19 @@ func (d *delivery) postpone(ctx context.Context, later *laterError) (Result, err
 	return HandedBack, later
 }
 
-// handBack returns a job that was cut short by a stop, to be handed out again at once.
+// handBackTimeout bounds the storing of a count, and the sending, when a job is handed back.
+const handBackTimeout = 2 * time.Second
+
+// handBack returns a job that was cut short by a stop, to be handed out again at once. If the servers cannot count that
+// now, it passes for a run that ended with its worker, which is better than to keep the job.
 func (d *delivery) handBack(ctx context.Context, runErr error) (Result, error) {
+	ctx, cancel := context.WithTimeout(ctx, handBackTimeout)
+	defer cancel()
 	if err := d.count(ctx, func(t *tally) { t.HandBacks++ }); err != nil {
-		return Unsettled, errors.Join(runErr, err)
+		d.log.Warn("handing back a job could not be counted", "job", d.job.ID, "generation", d.job.Generation, "error", err)
+		var flush context.CancelFunc
+		ctx, flush = context.WithTimeout(context.WithoutCancel(ctx), handBackTimeout)
+		defer flush()
 	}
 	if err := d.msg.Nak(); err != nil {
 		return Unsettled, errors.Join(runErr, err)
