@@ -15,7 +15,7 @@ func (c *Catalog) Active(ctx context.Context, datasourceIDs []string) (map[strin
 	err := inLists(datasourceIDs, func(in string, args []any) error {
 		items, err := collect(ctx, c.db.read, scanActive, `SELECT d.id, d.datastore_id, d.group_id, d.type, d.name, d.custom_id,
 			d.active_generation, d.config, d.metadata, s.type, s.embedding_model
-			FROM datasources d JOIN datastores s ON s.id = d.datastore_id WHERE d.id IN (`+in+`)`, args...)
+			FROM datasources d JOIN datastores s ON s.id = d.datastore_id AND s.deleted_at = 0 WHERE d.id IN (`+in+`)`, args...)
 		if err != nil {
 			return fmt.Errorf("reading active generations: %w", err)
 		}

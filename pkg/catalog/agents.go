@@ -121,7 +121,7 @@ func readAgent(ctx context.Context, q querier, id, where string, args ...any) (d
 func linkDatastores(ctx context.Context, t *tx, a domain.Agent) error {
 	for i, id := range a.DatastoreIDs {
 		n, err := t.exec(ctx, `INSERT INTO agent_datastores (agent_id, datastore_id, position)
-			SELECT ?, id, CAST(? AS BIGINT) FROM datastores WHERE id = ? AND workspace_id = ?
+			SELECT ?, id, CAST(? AS BIGINT) FROM datastores WHERE id = ? AND workspace_id = ? AND deleted_at = 0
 			ON CONFLICT (agent_id, datastore_id) DO UPDATE SET position = agent_datastores.position`,
 			a.ID, i, id, a.WorkspaceID)
 		if err != nil {

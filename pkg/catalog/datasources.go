@@ -130,7 +130,7 @@ func (c *Catalog) create(ctx context.Context, t *tx, n NewDatasource, store doma
 
 // Datasource returns one datasource of the workspace. The progress of a site counts its pages.
 func (c *Catalog) Datasource(ctx context.Context, ws, id string) (domain.Datasource, error) {
-	r, err := scanRecord(c.db.read.queryRow(ctx, `SELECT `+recordColumns+` FROM datasources WHERE workspace_id = ? AND id = ?`, ws, id))
+	r, err := scanRecord(c.db.read.queryRow(ctx, `SELECT `+recordColumns+` FROM datasources WHERE workspace_id || '' = ? AND id = ? AND `+alive, ws, id))
 	if err != nil {
 		return domain.Datasource{}, found(err, "datasource", id)
 	}
@@ -150,7 +150,7 @@ func (c *Catalog) DatasourceByCustomID(ctx context.Context, ws, datastoreID, cus
 
 func readByCustomID(ctx context.Context, q querier, lock, ws, datastoreID, customID string) (record, error) {
 	return scanRecord(q.queryRow(ctx, `SELECT `+recordColumns+` FROM datasources
-		WHERE workspace_id || '' = ? AND datastore_id = ? AND custom_id = ? AND custom_id <> ''
+		WHERE workspace_id || '' = ? AND datastore_id = ? AND custom_id = ? AND custom_id <> '' AND `+alive+`
 		ORDER BY created_at DESC, id DESC LIMIT 1`+lock, ws, datastoreID, customID))
 }
 
@@ -167,6 +167,7 @@ func (c *Catalog) Datasources(ctx context.Context, ws string, f DatasourceFilter
 	if f.DatastoreID != "" {
 		l.and(`datastore_id = ?`, f.DatastoreID)
 	}
+	l.and(alive)
 	if f.GroupID != "" {
 		l.and(`group_id = ? AND group_id <> ''`, f.GroupID)
 	}

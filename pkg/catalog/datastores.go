@@ -33,12 +33,16 @@ func (c *Catalog) CreateDatastore(ctx context.Context, d domain.Datastore) (doma
 		if err := requireWorkspace(ctx, t, d.WorkspaceID); err != nil {
 			return err
 		}
-		n, err := t.exec(ctx, `INSERT INTO datastores (id, workspace_id, name, description, type, visibility, embedding_model, since,
-			created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
-			d.ID, d.WorkspaceID, d.Name, d.Description, d.Type, d.Visibility, d.EmbeddingModel, stored(d.Since), at, at)
+		n, err := insertDatastore(ctx, t, d, at)
 		return created(n, err, "datastore", d.ID)
 	})
 	return d, err
+}
+
+func insertDatastore(ctx context.Context, t *tx, d domain.Datastore, at int64) (int64, error) {
+	return t.exec(ctx, `INSERT INTO datastores (id, workspace_id, name, description, type, visibility, embedding_model, since,
+		created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+		d.ID, d.WorkspaceID, d.Name, d.Description, d.Type, d.Visibility, d.EmbeddingModel, stored(d.Since), at, at)
 }
 
 // Datastore returns one datastore of the workspace.
@@ -127,47 +131,6 @@ func (c *Catalog) UpdateDatastore(ctx context.Context, ws, id string, p domain.D
 			}
 		}
 		return storeDatastore(ctx, t, d)
-	})
-	return d, err
-}
-
-// originalsPerSweep bounds the keys of one sweep when much is deleted at once.
-const originalsPerSweep = 200
-
-// DeleteDatastore deletes the datastore and everything in it, takes it from its agents, and returns it. In the same
-// transaction a sweep of the whole datastore is queued, and sweeps of its originals.
-func (c *Catalog) DeleteDatastore(ctx context.Context, ws, id string) (domain.Datastore, error) {
-	var d domain.Datastore
-	err := c.update(ctx, "deleting a datastore", func(t *tx) (err error) {
-		if err := t.alone(ctx, id); err != nil {
-			return err
-		}
-		if d, err = readDatastore(ctx, t, ws, id, t.lock); err != nil {
-			return err
-		}
-		keys, err := collect(ctx, t, scanString,
-			`SELECT original_key FROM datasources WHERE datastore_id = ? AND original_key <> ''`, id)
-		if err != nil {
-			return fmt.Errorf("listing originals: %w", err)
-		}
-		if _, err := t.exec(ctx, `DELETE FROM datastores WHERE id = ?`, id); err != nil {
-			return err
-		}
-		whole := domain.Sweep{WorkspaceID: ws, DatastoreID: id, Below: domain.AllGenerations, Jobs: true}
-		whole.Originals = keys[:min(len(keys), originalsPerSweep)]
-		if err := queueSweep(ctx, t, whole); err != nil {
-			return err
-		}
-		for keys = keys[len(whole.Originals):]; len(keys) > 0; {
-			n := min(len(keys), originalsPerSweep)
-			// The id of no datasource: only a sweep of the whole datastore has none, and that is queued already.
-			rest := domain.Sweep{WorkspaceID: ws, DatastoreID: id, DatasourceID: id, Originals: keys[:n]}
-			if err := queueSweep(ctx, t, rest); err != nil {
-				return err
-			}
-			keys = keys[n:]
-		}
-		return nil
 	})
 	return d, err
 }

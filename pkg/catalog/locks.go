@@ -62,11 +62,16 @@ func (t *tx) gates(ctx context.Context, text string, datastoreIDs []string) erro
 
 // upsertsAlone lets one transaction at a time look for custom ids of the datastore and store what it did not find.
 func (t *tx) upsertsAlone(ctx context.Context, datastoreID string) error {
+	return t.queueFor(ctx, "upserts", datastoreID)
+}
+
+// queueFor lets one transaction at a time do what looks first and then acts on what it did not find.
+func (t *tx) queueFor(ctx context.Context, kind, name string) error {
 	if !t.db.dialect.shared {
 		return nil
 	}
-	if _, err := t.exec(ctx, `SELECT pg_advisory_xact_lock(?)`, t.db.key("upserts", datastoreID)); err != nil {
-		return fmt.Errorf("waiting for another upsert: %w", err)
+	if _, err := t.exec(ctx, `SELECT pg_advisory_xact_lock(?)`, t.db.key(kind, name)); err != nil {
+		return fmt.Errorf("waiting for other %s: %w", kind, err)
 	}
 	return nil
 }

@@ -27,11 +27,11 @@ func (c *Catalog) enqueue(ctx context.Context, t *tx, job domain.Job, p Priority
 	if err != nil {
 		return err
 	}
-	_, err = t.exec(ctx, `INSERT INTO outbox (datasource_id, workspace_id, job_id, priority, not_before, seq, payload)
-		VALUES (?, ?, ?, ?, 0, ?, ?)
+	_, err = t.exec(ctx, `INSERT INTO outbox (datasource_id, workspace_id, datastore_id, job_id, priority, not_before, seq, payload)
+		VALUES (?, ?, ?, ?, ?, 0, ?, ?)
 		ON CONFLICT (datasource_id) DO UPDATE SET job_id = excluded.job_id, payload = excluded.payload, not_before = 0,
 			priority = CASE WHEN excluded.priority < outbox.priority THEN excluded.priority ELSE outbox.priority END`,
-		job.DatasourceID, job.WorkspaceID, job.ID, p, c.stamp(), payload)
+		job.DatasourceID, job.WorkspaceID, job.DatastoreID, job.ID, p, c.stamp(), payload)
 	if err != nil {
 		return fmt.Errorf("putting job %s into the outbox: %w", job.ID, err)
 	}
@@ -152,7 +152,7 @@ func (c *Catalog) extend(ctx context.Context, p Priority, q *queue, now int64, n
 		return it, fromJSON(payload, &it.job)
 	}, `SELECT payload, not_before, seq FROM outbox
 		WHERE priority = ? AND workspace_id = ? AND not_before <= ? AND (not_before, seq) > (?, ?)
-		ORDER BY not_before, seq LIMIT ?`, p, q.workspace, now, q.notBefore, q.seq, n)
+		AND `+alive+` ORDER BY not_before, seq LIMIT ?`, p, q.workspace, now, q.notBefore, q.seq, n)
 	if err != nil {
 		return false, err
 	}
@@ -232,7 +232,7 @@ func (c *Catalog) DeferJob(ctx context.Context, job domain.Job, until time.Time)
 // InFlight counts the datasources whose newest job is in the stream and has not ended.
 func (c *Catalog) InFlight(ctx context.Context) (int64, error) {
 	var n int64
-	if err := c.db.read.queryRow(ctx, `SELECT COUNT(*) FROM datasources WHERE place = 2 AND place <> 1 AND `+live).Scan(&n); err != nil {
+	if err := c.db.read.queryRow(ctx, `SELECT COUNT(*) FROM datasources WHERE place = 2 AND place <> 1 AND `+live+` AND `+alive).Scan(&n); err != nil {
 		return 0, fmt.Errorf("counting jobs in flight: %w", err)
 	}
 	return n, nil

@@ -22,7 +22,7 @@ type StuckDatasource struct {
 // Reissue. A site that waits only for its pages is not stuck.
 func (c *Catalog) Stuck(ctx context.Context, before time.Time, limit int) ([]StuckDatasource, error) {
 	records, err := collect(ctx, c.db.read, scanRecord, `SELECT `+recordColumns+` FROM datasources
-		WHERE place <> 1 AND `+live+` AND touched_at < ? AND NOT (type = 'web_site' AND discovery_done = 1)
+		WHERE place <> 1 AND `+live+` AND `+alive+` AND touched_at < ? AND NOT (type = 'web_site' AND discovery_done = 1)
 		ORDER BY touched_at LIMIT ?`, micros(before), limit)
 	if err != nil {
 		return nil, fmt.Errorf("looking for stuck datasources: %w", err)
@@ -40,7 +40,7 @@ func (c *Catalog) Stuck(ctx context.Context, before time.Time, limit int) ([]Stu
 		if err != nil {
 			return nil, fmt.Errorf("reading the datastore of stuck datasource %s: %w", r.ID, err)
 		}
-		job, err := c.jobFor(ctx, r.Datasource, kind, store)
+		job, err := jobFor(ctx, c.db.read, r.Datasource, kind, store)
 		if err != nil {
 			return nil, err
 		}
@@ -88,17 +88,17 @@ func (c *Catalog) NewJob(ctx context.Context, d domain.Datasource, kind domain.J
 	if err != nil {
 		return domain.Job{}, found(err, "datastore", d.DatastoreID)
 	}
-	return c.jobFor(ctx, d, kind, store)
+	return jobFor(ctx, c.db.read, d, kind, store)
 }
 
-func (c *Catalog) jobFor(ctx context.Context, d domain.Datasource, kind domain.JobKind, store domain.Datastore) (domain.Job, error) {
+func jobFor(ctx context.Context, q querier, d domain.Datasource, kind domain.JobKind, store domain.Datastore) (domain.Job, error) {
 	if kind == domain.JobIngest {
 		return domain.NewIngestJob(d, store), nil
 	}
 	if d.GroupID == "" {
 		return domain.NewCrawlJob(d, store), nil
 	}
-	site, err := scanRecord(c.db.read.queryRow(ctx, `SELECT `+recordColumns+` FROM datasources WHERE id = ?`, d.GroupID))
+	site, err := scanRecord(q.queryRow(ctx, `SELECT `+recordColumns+` FROM datasources WHERE id = ?`, d.GroupID))
 	if errors.Is(err, sql.ErrNoRows) {
 		return domain.NewCrawlJob(d, store), nil
 	}

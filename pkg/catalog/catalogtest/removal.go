@@ -110,6 +110,92 @@ func testDeletion(t *testing.T, open Open) {
 		slices.Sort(keys)
 		equal(t, keys, swept)
 		equal(t, 1, whole)
+		more, err := w.RemoveDeleted(w.ctx)
+		ok(t, err)
+		equal(t, false, more)
+	})
+	t.Run("a large datastore is gone for everybody at once, and is removed a part at a time", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, open)
+		agent := w.agent(w.store)
+		keys := map[string]bool{}
+		var in []catalog.NewDatasource
+		for range 1700 {
+			in = append(in, w.file(func(n *catalog.NewDatasource) { n.Datasource.CustomID = "sku" }))
+			keys[in[len(in)-1].Datasource.Original.Key] = true
+		}
+		made := w.create(in...)
+		flying := w.publishAll()[1600]
+		site := w.createSite(domain.DatasourceConfig{}, pageA)
+		other := w.datastore(w.ws).ID
+		kept := w.createFile(func(n *catalog.NewDatasource) { n.Datasource.DatastoreID = other })
+		w.clock.advance(time.Hour)
+		_, err := w.DeleteDatastore(w.ctx, w.ws, w.store)
+		ok(t, err)
+		last := made[len(made)-1]
+
+		gone := func() {
+			t.Helper()
+			for _, ask := range []func() error{
+				func() error { _, err := w.Datastore(w.ctx, w.ws, w.store); return err },
+				func() error { _, err := w.DatastoreByID(w.ctx, w.store); return err },
+				func() error { _, err := w.ServingPlace(w.ctx, w.store); return err },
+				func() error { _, err := w.DatastoreCounts(w.ctx, w.ws, w.store); return err },
+				func() error { _, err := w.DeleteDatastore(w.ctx, w.ws, w.store); return err },
+				func() error { _, err := w.Datasource(w.ctx, w.ws, last.ID); return err },
+				func() error { _, err := w.DatasourceByCustomID(w.ctx, w.ws, w.store, "sku"); return err },
+				func() error { _, err := w.DeleteDatasource(w.ctx, w.ws, last.ID); return err },
+				func() error { _, err := w.CreateDatasources(w.ctx, []catalog.NewDatasource{w.file()}); return err },
+				func() error {
+					_, err := w.Requeue(w.ctx, w.ws, last.ID, domain.Job{ID: domain.NewID(), Kind: domain.JobIngest}, catalog.PriorityFresh)
+					return err
+				},
+			} {
+				code(t, domain.CodeNotFound, ask())
+			}
+			active, err := w.Active(w.ctx, []string{last.ID})
+			ok(t, err)
+			equal(t, 0, len(active))
+			list, next, err := w.Datasources(w.ctx, w.ws, catalog.DatasourceFilter{}, catalog.Page{})
+			ok(t, err)
+			equal(t, []string{kept.ID}, datasourceIDs(list))
+			equal(t, "", next)
+			stores, _, err := w.Datastores(w.ctx, w.ws, catalog.Page{})
+			ok(t, err)
+			equal(t, 1, len(stores))
+			equal(t, []string{kept.ID}, w.outbox())
+			equal(t, int64(0), w.inFlight())
+			equal(t, 0, len(w.stuck(0)))
+			queued, _, err := w.Replay(w.ctx, catalog.ReplayFilter{WorkspaceID: w.ws, Fetch: true}, "")
+			ok(t, err)
+			equal(t, int64(1), queued)
+			a, err := w.Agent(w.ctx, w.ws, agent.ID)
+			ok(t, err)
+			equal(t, []string{}, a.DatastoreIDs)
+		}
+		gone()
+		w.clear()
+		equal(t, catalog.Applied{}, w.apply(last, domain.EventSynched)) // its row may still be there
+		equal(t, catalog.Applied{}, w.apply(site, domain.EventDiscovered, links(pageB)))
+		w.end(flying, domain.EventError)
+		for _, s := range w.sweeps() {
+			equal(t, []any{"", domain.AllGenerations, true}, []any{s.DatasourceID, s.Below, s.Jobs})
+		}
+		for rounds := 1; ; rounds++ {
+			more, err := w.RemoveDeleted(w.ctx)
+			ok(t, err)
+			gone()
+			if !more {
+				equal(t, true, rounds > 1)
+				break
+			}
+		}
+		for _, s := range w.sweeps() {
+			for _, key := range s.Originals {
+				delete(keys, key)
+			}
+		}
+		equal(t, 500, len(keys)) // those of the first batch were swept with the deletion, which this test has cleared
 	})
 	t.Run("an event of a deleted datasource sweeps what its job wrote", func(t *testing.T) {
 		t.Parallel()
@@ -139,11 +225,12 @@ func testDeletion(t *testing.T, open Open) {
 		w.publishAll()
 		_, err := w.DeleteDatastore(w.ctx, w.ws, w.store)
 		ok(t, err)
+		w.clear()
 		w.apply(d, domain.EventSynched)
 		sweeps := w.sweeps()
-		equal(t, 2, len(sweeps))
-		equal(t, "", sweeps[1].DatasourceID)
-		equal(t, domain.AllGenerations, sweeps[1].Below)
+		equal(t, 1, len(sweeps))
+		equal(t, "", sweeps[0].DatasourceID)
+		equal(t, domain.AllGenerations, sweeps[0].Below)
 	})
 }
 

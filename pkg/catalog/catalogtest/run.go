@@ -40,6 +40,10 @@ func Run(t *testing.T, open Open) {
 		"concurrency":   testConcurrency,
 		"texts":         testTexts,
 		"moves":         testMoves,
+		"leases":        testLeases,
+		"repairs":       testRepairs,
+		"replay":        testReplay,
+		"adoption":      testAdoption,
 		"random":        testRandom,
 	} {
 		t.Run(name, func(t *testing.T) {

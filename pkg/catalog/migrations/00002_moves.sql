@@ -58,6 +58,7 @@ CREATE TABLE repairs (
     error        TEXT NOT NULL
 );
 CREATE INDEX repairs_open ON repairs (requested_at, id) WHERE finished_at IS NULL;
+CREATE INDEX repairs_finished ON repairs (finished_at) WHERE finished_at IS NOT NULL;
 
 CREATE TABLE repair_notes (
     repair_id TEXT NOT NULL REFERENCES repairs (id) ON DELETE CASCADE,

@@ -1,0 +1,218 @@
+package catalog
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// ReplayFilter says what is to be worked on again, and how. Empty fields do not filter.
+type ReplayFilter struct {
+	WorkspaceID  string
+	DatastoreID  string
+	GroupID      string    // the pages of this site
+	DatasourceID string    // this one alone
+	Failed       bool      // only what ended in an error
+	Since        time.Time // only what has changed at this time or later
+
+	Fetch    bool // web content is fetched again; else what is stored is read again
+	Force    bool // also what has not changed is written anew
+	ReplayID string
+	Priority Priority
+}
+
+// replayBatch is how many datasources a transaction of a replay queues.
+const replayBatch = 200
+
+// kind is the job that a datasource gets, "" for none. A site's pages follow from the site when it is fetched again, and
+// a site has no content of its own to be read again. A page that was never fetched can only be fetched.
+func (f ReplayFilter) kind(d domain.Datasource) domain.JobKind {
+	web := d.Type == domain.TypeWebPage || d.Type == domain.TypeWebSite
+	switch {
+	case f.Fetch && d.GroupID != "" && d.ID != f.DatasourceID:
+		return ""
+	case f.Fetch && web:
+		return domain.JobCrawl
+	case d.Type == domain.TypeWebSite:
+		return ""
+	case d.Original != nil:
+		return domain.JobIngest
+	case d.Type == domain.TypeWebPage:
+		return domain.JobCrawl
+	default:
+		return ""
+	}
+}
+
+// Replay puts new jobs into the outbox for the next of the datasources that pass the filter, oldest first, in place of
+// what waits there, and returns how many, and the cursor to go on with, "" after the last. A batch is one transaction, so
+// others get their turn between two. What is active stays searchable meanwhile.
+func (c *Catalog) Replay(ctx context.Context, f ReplayFilter, cursor string) (queued int64, next string, err error) {
+	after := position{}
+	if cursor != "" {
+		if after, err = parseCursor(cursor); err != nil {
+			return 0, "", err
+		}
+	}
+	batch, err := c.replayed(ctx, f, after)
+	if err != nil {
+		return 0, "", err
+	}
+	err = c.update(ctx, "queueing a replay", func(t *tx) error {
+		queued, err = c.replay(ctx, t, f, batch)
+		return err
+	})
+	if err != nil {
+		return 0, "", err
+	}
+	if len(batch) == replayBatch {
+		next = batch[len(batch)-1].cursor()
+	}
+	return queued, next, nil
+}
+
+// candidate is a datasource that passes a replay's filter.
+type candidate struct {
+	position
+	datastoreID string
+}
+
+func scanCandidate(s scanner) (v candidate, err error) {
+	err = s.Scan(&v.createdAt, &v.id, &v.datastoreID)
+	return v, err
+}
+
+// replayed reads the next batch outside of the transaction: looking for few among many takes its time.
+func (c *Catalog) replayed(ctx context.Context, f ReplayFilter, after position) ([]candidate, error) {
+	l := list{columns: `created_at, id, datastore_id`, table: `datasources`}
+	// The first condition is that of an index; the others are no plain columns, so that no other index is taken.
+	order := `created_at, id`
+	switch {
+	case f.DatasourceID != "":
+		l.and(`id = ?`, f.DatasourceID)
+	case f.GroupID != "":
+		l.and(`group_id = ? AND group_id <> ''`, f.GroupID)
+	case f.DatastoreID != "":
+		l.and(`datastore_id = ?`, f.DatastoreID)
+	case f.WorkspaceID != "":
+		l.and(`workspace_id = ?`, f.WorkspaceID)
+	default:
+		order = `id`
+	}
+	l.and(alive)
+	if f.WorkspaceID != "" {
+		l.and(`workspace_id || '' = ?`, f.WorkspaceID)
+	}
+	if f.DatastoreID != "" {
+		l.and(`datastore_id || '' = ?`, f.DatastoreID)
+	}
+	if f.Failed {
+		l.and(`status || '' = 'error'`)
+	}
+	if !f.Since.IsZero() {
+		l.and(`updated_at >= ?`, micros(f.Since))
+	}
+	if order == `id` {
+		l.and(`id > ?`, after.id)
+	} else {
+		l.and(`(created_at, id) > (?, ?)`, after.createdAt, after.id)
+	}
+	text := `SELECT ` + l.columns + ` FROM ` + l.table + ` WHERE ` + strings.Join(l.where, ` AND `) + ` ORDER BY ` + order + ` LIMIT ?`
+	batch, err := collect(ctx, c.db.read, scanCandidate, text, append(l.args, replayBatch)...)
+	if err != nil {
+		return nil, fmt.Errorf("looking for what is to be replayed: %w", err)
+	}
+	return batch, nil
+}
+
+func (c *Catalog) replay(ctx context.Context, t *tx, f ReplayFilter, batch []candidate) (queued int64, err error) {
+	var ids, stores, sites []string
+	for _, v := range batch {
+		ids, stores = append(ids, v.id), append(stores, v.datastoreID)
+	}
+	if err := t.share(ctx, stores...); err != nil {
+		return 0, err
+	}
+	if err := t.lockDatasources(ctx, ids...); err != nil {
+		return 0, err
+	}
+	records, err := recordsByID(ctx, t, ids)
+	if err != nil {
+		return 0, fmt.Errorf("reading what is to be replayed: %w", err)
+	}
+	for _, id := range ids {
+		r, exists := records[id] // else: deleted since
+		kind := f.kind(r.Datasource)
+		if !exists || kind == "" || f.Failed && r.Status != domain.StatusError {
+			continue
+		}
+		err := c.replayOne(ctx, t, f, r, kind)
+		if errors.Is(err, sql.ErrNoRows) {
+			continue // its datastore is deleted since
+		}
+		if err != nil {
+			return 0, fmt.Errorf("datasource %s: %w", id, err)
+		}
+		if r.GroupID != "" {
+			sites = append(sites, r.GroupID)
+		}
+		queued++
+	}
+	for _, id := range slices.Compact(slices.Sorted(slices.Values(sites))) {
+		if _, err := c.settleSite(ctx, t, id, fromMicros(c.stamp())); err != nil {
+			return 0, err
+		}
+	}
+	return queued, nil
+}
+
+func (c *Catalog) replayOne(ctx context.Context, t *tx, f ReplayFilter, r record, kind domain.JobKind) error {
+	store, err := t.datastore(ctx, r.DatastoreID)
+	if err != nil {
+		return err
+	}
+	job, err := jobFor(ctx, t, r.Datasource, kind, store)
+	if err != nil {
+		return err
+	}
+	job.Force = f.Force
+	r.replay = f.ReplayID
+	r.UpdatedAt = fromMicros(c.stamp())
+	job = r.accept(job, store)
+	if err := r.store(ctx, t, micros(r.UpdatedAt)); err != nil {
+		return err
+	}
+	return c.enqueue(ctx, t, job, f.Priority)
+}
+
+// recordsByID reads records to be written in the same transaction.
+func recordsByID(ctx context.Context, t *tx, ids []string) (map[string]record, error) {
+	out := make(map[string]record, len(ids))
+	err := inLists(ids, func(in string, args []any) error {
+		records, err := collect(ctx, t, scanRecord, `SELECT `+recordColumns+` FROM datasources WHERE id IN (`+in+`)
+			ORDER BY id`+t.lock, args...)
+		for _, r := range records {
+			out[r.ID] = r
+		}
+		return err
+	})
+	return out, err
+}
+
+// ReplayProgress counts the datasources that a replay has queued and that no later one has: all of them, those that are
+// synched, and those that have failed.
+func (c *Catalog) ReplayProgress(ctx context.Context, replayID string) (total, done, failed int64, err error) {
+	err = c.db.read.queryRow(ctx, `SELECT COUNT(*), COALESCE(SUM(CASE WHEN status = 'synched' THEN 1 ELSE 0 END), 0),
+		COALESCE(SUM(CASE WHEN status = 'error' THEN 1 ELSE 0 END), 0) FROM datasources WHERE replay_id = ? AND replay_id <> ''`, replayID).
+		Scan(&total, &done, &failed)
+	if err != nil {
+		return 0, 0, 0, fmt.Errorf("counting what a replay has done: %w", err)
+	}
+	return total, done, failed, nil
+}
