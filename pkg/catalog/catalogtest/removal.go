@@ -120,12 +120,12 @@ func testDeletion(t *testing.T, open Open) {
 		agent := w.agent(w.store)
 		keys := map[string]bool{}
 		var in []catalog.NewDatasource
-		for range 1700 {
+		for range 1100 {
 			in = append(in, w.file(func(n *catalog.NewDatasource) { n.Datasource.CustomID = "sku" }))
 			keys[in[len(in)-1].Datasource.Original.Key] = true
 		}
 		made := w.create(in...)
-		flying := w.publishAll()[1600]
+		flying := w.publishAll()[1050]
 		site := w.createSite(domain.DatasourceConfig{}, pageA)
 		other := w.datastore(w.ws).ID
 		kept := w.createFile(func(n *catalog.NewDatasource) { n.Datasource.DatastoreID = other })

@@ -40,6 +40,7 @@ func Run(t *testing.T, open Open) {
 		"concurrency":   testConcurrency,
 		"texts":         testTexts,
 		"moves":         testMoves,
+		"upheaval":      testUpheaval,
 		"leases":        testLeases,
 		"repairs":       testRepairs,
 		"replay":        testReplay,

@@ -17,14 +17,17 @@ type OpenShared func(t testing.TB, processes ...catalog.Options) []*catalog.Cata
 // RunShared runs what must hold when several processes share a catalog.
 func RunShared(t *testing.T, open OpenShared) {
 	for sentence, test := range map[string]func(*testing.T, OpenShared){
-		"everything at once in three processes ends with everything in its place":     testBustle,
-		"of several processes one begins a request, and the others are told":          testSharedIdempotency,
-		"documents that several processes upsert at once are one by their custom id":  testSharedUpserts,
-		"messages stay in the order in which they were stored, whatever clocks say":   testSharedMessages,
-		"patches of different fields by several processes are all kept":               testSharedPatches,
-		"the highest generation is not lowered by a process that has seen less":       testSharedMark,
-		"a site's limit of pages holds when several processes find pages of it":       testSharedPages,
-		"the last pages of a site, ended by several processes at once, end its crawl": testSharedSite,
+		"everything at once in three processes ends with everything in its place":      testBustle,
+		"of several processes one begins a request, and the others are told":           testSharedIdempotency,
+		"documents that several processes upsert at once are one by their custom id":   testSharedUpserts,
+		"messages stay in the order in which they were stored, whatever clocks say":    testSharedMessages,
+		"patches of different fields by several processes are all kept":                testSharedPatches,
+		"the highest generation is not lowered by a process that has seen less":        testSharedMark,
+		"a site's limit of pages holds when several processes find pages of it":        testSharedPages,
+		"a datastore that is sent to and fro by several processes comes to rest whole": testSharedUpheaval,
+		"a move is finished once, however many processes see that nothing is missing":  testSharedFinish,
+		"repairs and leases go to one of several processes":                            testSharedClaims,
+		"the last pages of a site, ended by several processes at once, end its crawl":  testSharedSite,
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			t.Parallel()
