@@ -26,7 +26,7 @@ func (s *server) createWithOriginal(ctx context.Context, store domain.Datastore,
 		return domain.Datasource{}, err
 	}
 	attach(&d, original)
-	created, err := s.createOne(ctx, d, domain.NewIngestJob(d, store.EmbeddingModel))
+	created, err := s.createOne(ctx, d, domain.NewIngestJob(d, store))
 	if err != nil {
 		s.dropRefused(ctx, err, original)
 		return domain.Datasource{}, err

@@ -123,6 +123,24 @@ func (e DatasourceUploadType) Valid() bool {
 	}
 }
 
+// Defines values for DatastoreMoveStatus.
+const (
+	DatastoreMoveStatusHeld       DatastoreMoveStatus = "held"
+	DatastoreMoveStatusRebuilding DatastoreMoveStatus = "rebuilding"
+)
+
+// Valid indicates whether the value is a known member of the DatastoreMoveStatus enum.
+func (e DatastoreMoveStatus) Valid() bool {
+	switch e {
+	case DatastoreMoveStatusHeld:
+		return true
+	case DatastoreMoveStatusRebuilding:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for DependencyCheckStatus.
 const (
 	DependencyCheckStatusDown DependencyCheckStatus = "down"
@@ -742,6 +760,9 @@ type Datastore struct {
 	// Id Example: 0198c0de-0000-7000-8000-000000000002
 	Id string `json:"id"`
 
+	// Move There while the content moves to another engine or embedding model; see PATCH.
+	Move *DatastoreMove `json:"move,omitempty"`
+
 	// Name Example: Handbook
 	Name string `json:"name"`
 
@@ -773,6 +794,34 @@ type DatastoreList struct {
 	Data       []Datastore `json:"data"`
 	NextCursor *string     `json:"nextCursor"`
 }
+
+// DatastoreMove There while the content moves to another engine or embedding model; see PATCH.
+type DatastoreMove struct {
+	// Done datasources whose content is in the new place
+	Done           int64  `json:"done"`
+	EmbeddingModel string `json:"embeddingModel"`
+
+	// Error the error of one that failed
+	Error *string `json:"error"`
+
+	// Failed datasources that could not be rebuilt; their status is error
+	Failed    int64     `json:"failed"`
+	StartedAt time.Time `json:"startedAt"`
+
+	// Status rebuilding: goes on by itself. held: only datasources that could not be rebuilt are missing in the new place;
+	// resync or delete them, or cancel the move.
+	Status DatastoreMoveStatus `json:"status"`
+
+	// Total datasources with content
+	Total int64 `json:"total"`
+
+	// Type the vector engine
+	Type Engine `json:"type"`
+}
+
+// DatastoreMoveStatus rebuilding: goes on by itself. held: only datasources that could not be rebuilt are missing in the new place;
+// resync or delete them, or cancel the move.
+type DatastoreMoveStatus string
 
 // DatastorePatch defines model for DatastorePatch.
 type DatastorePatch struct {
@@ -5755,22 +5804,6 @@ func (response UpdateDatastore404ApplicationProblemPlusJSONResponse) VisitUpdate
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(404)
-	_, err := buf.WriteTo(w)
-	return err
-}
-
-type UpdateDatastore409ApplicationProblemPlusJSONResponse struct {
-	ConflictApplicationProblemPlusJSONResponse
-}
-
-func (response UpdateDatastore409ApplicationProblemPlusJSONResponse) VisitUpdateDatastoreResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(409)
 	_, err := buf.WriteTo(w)
 	return err
 }

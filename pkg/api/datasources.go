@@ -68,7 +68,7 @@ func (s *server) createFromJSON(ctx context.Context, who caller, body Datasource
 		return s.createWithOriginal(ctx, store, d, textType, strings.NewReader(*c.Text))
 	}
 	configureCrawl(&d, c)
-	return s.createOne(ctx, d, domain.NewCrawlJob(d, store.EmbeddingModel))
+	return s.createOne(ctx, d, domain.NewCrawlJob(d, store))
 }
 
 // configureCrawl takes over what concerns the datasource's type; a page has no use for a sitemap.

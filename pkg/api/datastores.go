@@ -16,7 +16,13 @@ func (s *server) ListDatastores(ctx context.Context, r ListDatastoresRequestObje
 	if err != nil {
 		return nil, err
 	}
-	return ListDatastores200JSONResponse{Data: renderAll(datastores, renderDatastore), NextCursor: optional(next)}, nil
+	out := ListDatastores200JSONResponse{Data: make([]Datastore, len(datastores)), NextCursor: optional(next)}
+	for i, d := range datastores {
+		if out.Data[i], err = s.showDatastore(ctx, d); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
 }
 
 // CreateDatastore implements StrictServerInterface.
@@ -50,30 +56,27 @@ func (s *server) GetDatastore(ctx context.Context, r GetDatastoreRequestObject) 
 	if err != nil {
 		return nil, err
 	}
-	return GetDatastore200JSONResponse(renderDatastore(d)), nil
+	shown, err := s.showDatastore(ctx, d)
+	return GetDatastore200JSONResponse(shown), err
 }
 
 // UpdateDatastore implements StrictServerInterface.
 func (s *server) UpdateDatastore(ctx context.Context, r UpdateDatastoreRequestObject) (UpdateDatastoreResponseObject, error) {
 	ctx, who := callerOf(ctx)
-	now, err := s.datastore(ctx, who, r.Id)
-	if err != nil {
+	if err := known("datastore", r.Id); err != nil {
 		return nil, err
 	}
 	if err := s.checkEngines(r.Body.Type, r.Body.EmbeddingModel); err != nil {
 		return nil, err
 	}
-	if to := r.Body.Type; to != nil && domain.Engine(*to) != now.Type {
-		return nil, domain.Errorf(domain.CodeConflict, "the content lies in the engine %q and cannot be moved to %q; make a datastore of that type instead", now.Type, *to)
-	}
-	if to := r.Body.EmbeddingModel; to != nil && *to != now.EmbeddingModel {
-		return nil, domain.Errorf(domain.CodeConflict, "the content is embedded with %q and cannot be embedded anew with %q; make a datastore with that model instead", now.EmbeddingModel, *to)
-	}
-	d, err := s.Catalog.UpdateDatastore(ctx, who.workspace(), r.Id, datastorePatch(*r.Body))
+	patch := datastorePatch(*r.Body)
+	patch.Type, patch.EmbeddingModel = as[domain.Engine](r.Body.Type), r.Body.EmbeddingModel
+	d, err := s.Catalog.UpdateDatastore(ctx, who.workspace(), r.Id, patch)
 	if err != nil {
 		return nil, err
 	}
-	return UpdateDatastore200JSONResponse(renderDatastore(d)), nil
+	shown, err := s.showDatastore(ctx, d)
+	return UpdateDatastore200JSONResponse(shown), err
 }
 
 // DeleteDatastore implements StrictServerInterface.
@@ -95,6 +98,25 @@ func (s *server) datastore(ctx context.Context, who caller, id string) (domain.D
 		return domain.Datastore{}, err
 	}
 	return s.Catalog.Datastore(ctx, who.workspace(), id)
+}
+
+// showDatastore renders a datastore, with how far its move is.
+func (s *server) showDatastore(ctx context.Context, d domain.Datastore) (Datastore, error) {
+	out := renderDatastore(d)
+	if d.Move == nil {
+		return out, nil
+	}
+	p, err := s.Catalog.MoveProgress(ctx, d.ID)
+	if err != nil {
+		return out, err
+	}
+	if p.Total == 0 { // it has just arrived
+		if d, err = s.Catalog.Datastore(ctx, d.WorkspaceID, d.ID); err != nil || d.Move == nil {
+			return renderDatastore(d), err
+		}
+	}
+	out.Move = renderMove(*d.Move, p)
+	return out, nil
 }
 
 // checkEngines refuses what this server does not have and lists what it has.

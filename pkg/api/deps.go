@@ -38,7 +38,10 @@ type Datastores interface {
 	// PublicDatastore returns the datastore when it is public, whatever its workspace; otherwise domain.CodeNotFound.
 	PublicDatastore(ctx context.Context, id string) (domain.Datastore, error)
 	Datastores(ctx context.Context, ws string, p catalog.Page) ([]domain.Datastore, string, error)
+	// UpdateDatastore begins, replaces or cancels a move when the patch names a place.
 	UpdateDatastore(ctx context.Context, ws, id string, p domain.DatastorePatch) (domain.Datastore, error)
+	// MoveProgress is how far the move of a datastore is.
+	MoveProgress(ctx context.Context, id string) (domain.MoveProgress, error)
 	DeleteDatastore(ctx context.Context, ws, id string) (domain.Datastore, error)
 }
 
@@ -56,6 +59,9 @@ type Datasources interface {
 	// NewJob makes the job of that kind for a datasource that exists, for Requeue.
 	NewJob(ctx context.Context, d domain.Datasource, kind domain.JobKind) (domain.Job, error)
 	Requeue(ctx context.Context, ws, id string, job domain.Job, p catalog.Priority) (domain.Datasource, error)
+	// Replay queues a batch of what the filter selects, behind all fresh content, and returns how many, and the cursor of
+	// the next batch, "" after the last.
+	Replay(ctx context.Context, f catalog.ReplayFilter, cursor string) (queued int64, next string, err error)
 	DeleteDatasource(ctx context.Context, ws, id string) (domain.Datasource, error)
 }
 

@@ -31,7 +31,7 @@ func (s *server) UpsertDocuments(ctx context.Context, r UpsertDocumentsRequestOb
 	rows := make([]catalog.NewDatasource, len(batch))
 	for i, u := range batch {
 		attach(&u.datasource, u.original)
-		rows[i] = catalog.NewDatasource{Datasource: u.datasource, Job: domain.NewIngestJob(u.datasource, store.EmbeddingModel), Priority: catalog.PriorityFresh}
+		rows[i] = catalog.NewDatasource{Datasource: u.datasource, Job: domain.NewIngestJob(u.datasource, store), Priority: catalog.PriorityFresh}
 	}
 	stored, err := s.Catalog.UpsertDatasources(ctx, rows)
 	if err != nil {
@@ -133,7 +133,7 @@ func (s *server) UpdateDocument(ctx context.Context, r UpdateDocumentRequestObje
 	if d.Type == domain.TypeWebSite {
 		return nil, domain.Errorf(domain.CodeConflict, "datasource %q is a web_site, whose content is its pages; update one of them", d.ID)
 	}
-	replacement := catalog.Replacement{Name: notEmpty(trim(r.Body.Name)), Job: domain.NewIngestJob(d, store.EmbeddingModel), Priority: catalog.PriorityFresh}
+	replacement := catalog.Replacement{Name: notEmpty(trim(r.Body.Name)), Job: domain.NewIngestJob(d, store), Priority: catalog.PriorityFresh}
 	if r.Body.Metadata != nil {
 		metadata, customID := metadataOf((*Document_Metadata)(r.Body.Metadata))
 		replacement.Metadata = &metadata

@@ -37,6 +37,17 @@ func renderDatastore(d domain.Datastore) Datastore {
 	}
 }
 
+func renderMove(m domain.Move, p domain.MoveProgress) *DatastoreMove {
+	out := &DatastoreMove{
+		Type: Engine(m.To.Engine), EmbeddingModel: m.To.Model, Status: DatastoreMoveStatusRebuilding,
+		Done: p.Done, Total: p.Total, Failed: p.Failed, Error: optional(p.Cause), StartedAt: m.StartedAt.UTC(),
+	}
+	if p.Failed > 0 && p.Done+p.Failed == p.Total {
+		out.Status = DatastoreMoveStatusHeld
+	}
+	return out
+}
+
 func renderDatasource(d domain.Datasource) Datasource {
 	out := Datasource{
 		Id: d.ID, DatastoreId: d.DatastoreID, Type: DatasourceType(d.Type), Name: d.Name,

@@ -16,7 +16,7 @@ func (s *server) ResyncDatasource(ctx context.Context, r ResyncDatasourceRequest
 	}
 	fetch := fetches(r.Body)
 	if d.Type == domain.TypeWebSite && !fetch {
-		queued, err := s.resyncAll(ctx, who.workspace(), catalog.DatasourceFilter{GroupID: d.ID}, false)
+		queued, err := s.replay(ctx, catalog.ReplayFilter{WorkspaceID: who.workspace(), GroupID: d.ID, Force: true})
 		if err != nil {
 			return nil, err
 		}
@@ -42,7 +42,9 @@ func (s *server) ResyncDatastore(ctx context.Context, r ResyncDatastoreRequestOb
 	if err != nil {
 		return nil, err
 	}
-	queued, err := s.resyncAll(ctx, who.workspace(), catalog.DatasourceFilter{DatastoreID: store.ID}, fetches(r.Body))
+	queued, err := s.replay(ctx, catalog.ReplayFilter{
+		WorkspaceID: who.workspace(), DatastoreID: store.ID, Fetch: fetches(r.Body), Force: true,
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -55,60 +57,26 @@ func isWeb(d domain.Datasource) bool {
 	return d.Type == domain.TypeWebPage || d.Type == domain.TypeWebSite
 }
 
-// resyncAll queues what passes the filter, behind all fresh content, and counts it. One that is deleted meanwhile is
-// left out.
-func (s *server) resyncAll(ctx context.Context, ws string, f catalog.DatasourceFilter, fetch bool) (queued int64, err error) {
-	p := catalog.Page{Limit: catalog.MaxPageSize}
-	for {
-		datasources, next, err := s.Catalog.Datasources(ctx, ws, f, p)
-		if err != nil {
+// replay queues what passes the filter, behind all fresh content, and counts it.
+func (s *server) replay(ctx context.Context, f catalog.ReplayFilter) (queued int64, err error) {
+	f.ReplayID, f.Priority = s.NewID(), catalog.PriorityReplay
+	for cursor := ""; ; {
+		n, next, err := s.Catalog.Replay(ctx, f, cursor)
+		queued += n
+		if err != nil || next == "" {
 			return queued, err
 		}
-		for _, d := range datasources {
-			kind := bulkKind(d, fetch)
-			if kind == "" {
-				continue
-			}
-			err := s.requeue(ctx, d, kind, catalog.PriorityReplay)
-			if domain.CodeOf(err) == domain.CodeNotFound {
-				continue
-			}
-			if err != nil {
-				return queued, err
-			}
-			queued++
-		}
-		if next == "" {
-			return queued, nil
-		}
-		p.Cursor = next
+		cursor = next
 	}
 }
 
-// bulkKind is the job that resyncs one of many, "" for none. A site's pages follow from the site when it is fetched
-// again, and a site has no content of its own to be read again. A page that was never fetched can only be fetched.
-func bulkKind(d domain.Datasource, fetch bool) domain.JobKind {
-	switch {
-	case fetch && d.GroupID != "":
-		return ""
-	case fetch && isWeb(d):
-		return domain.JobCrawl
-	case d.Type == domain.TypeWebSite:
-		return ""
-	case d.Original != nil:
-		return domain.JobIngest
-	case d.Type == domain.TypeWebPage:
-		return domain.JobCrawl
-	default:
-		return ""
-	}
-}
-
+// requeue has a datasource worked on again, even if nothing has changed: whoever asks for it has a reason.
 func (s *server) requeue(ctx context.Context, d domain.Datasource, kind domain.JobKind, p catalog.Priority) error {
 	job, err := s.Catalog.NewJob(ctx, d, kind)
 	if err != nil {
 		return err
 	}
+	job.Force = true
 	_, err = s.Catalog.Requeue(ctx, d.WorkspaceID, d.ID, job, p)
 	return err
 }

@@ -255,10 +255,13 @@ func (s *service) synch(id string, generation uint64, chunkCount int64) {
 	s.Helper()
 	d, err := s.catalog.Datasource(s.Context(), s.ws, id)
 	must(s.T, err)
-	_, err = s.catalog.Apply(s.Context(), domain.Event{
-		Type: domain.EventSynched, JobID: d.JobID, JobKind: domain.JobIngest, WorkspaceID: s.ws, DatastoreID: d.DatastoreID,
-		DatasourceID: id, Generation: generation, At: s.clock.Now(), Chunks: chunkCount, Bytes: 100,
-	})
+	store, err := s.catalog.DatastoreByID(s.Context(), d.DatastoreID)
+	must(s.T, err)
+	job := domain.NewIngestJob(d, store)
+	job.ID, job.Generation = d.JobID, generation
+	ev := job.Event(domain.EventSynched, s.clock.Now())
+	ev.Chunks, ev.Bytes = chunkCount, 100
+	_, err = s.catalog.Apply(s.Context(), ev)
 	must(s.T, err)
 }
 

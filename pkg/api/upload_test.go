@@ -91,7 +91,7 @@ func TestAnUploadIsKeptAsItIs(t *testing.T) {
 	}
 	jobs, err := s.catalog.Outbox(t.Context(), 10)
 	must(t, err)
-	if len(jobs) != 1 || jobs[0].Kind != domain.JobIngest || jobs[0].Original.Key != d.Original.Key || jobs[0].CustomID != "c-7" || jobs[0].Model != model {
+	if len(jobs) != 1 || jobs[0].Kind != domain.JobIngest || jobs[0].Original.Key != d.Original.Key || jobs[0].CustomID != "c-7" || jobs[0].Places[0].Model != model {
 		t.Errorf("jobs %+v", jobs)
 	}
 }

@@ -2,28 +2,22 @@ package app
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
 
 	"github.com/sluice/sluice/pkg/answer"
 	"github.com/sluice/sluice/pkg/api"
 	"github.com/sluice/sluice/pkg/catalog"
+	"github.com/sluice/sluice/pkg/control"
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/index"
+	"github.com/sluice/sluice/pkg/jobs"
 	"github.com/sluice/sluice/pkg/originals"
 	"github.com/sluice/sluice/pkg/retrieve"
 )
 
 // The adapters in this file let packages that do not know one another meet: each says what it needs in its own words.
-
-// indexes is retrieve's view of the engines.
-type indexes struct{ embedded index.Index }
-
-func (i indexes) Index(engine domain.Engine) (retrieve.Searcher, error) {
-	if engine != domain.EngineEmbedded {
-		return nil, domain.Errorf(domain.CodeUnavailable, "the engine %q is not configured here", engine)
-	}
-	return i.embedded, nil
-}
 
 // fragments is the API's view of retrieval.
 type fragments struct{ *retrieve.Retriever }
@@ -58,28 +52,90 @@ func (u uploads) Put(ctx context.Context, datasourceID, name, mimeType string, r
 
 func (u uploads) Delete(ctx context.Context, key string) error { return u.store.Delete(ctx, key) }
 
+// audited is an audit's view of the store of originals.
+type audited struct{ *originals.Store }
+
+// Exists implements control.OriginalsList.
+func (a audited) Exists(ctx context.Context, key string) (bool, error) {
+	r, err := a.Get(ctx, key)
+	if errors.Is(err, originals.ErrNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("looking for original %s: %w", key, err)
+	}
+	return true, r.Close()
+}
+
 // chunkReader shows the chunks of a datasource's active generation.
 type chunkReader struct {
 	catalog *catalog.Catalog
-	index   index.Index
-	spaces  spaces
+	engines *engines
 }
 
+// Chunks implements api.ChunkReader. When the datastore moves while it is read, it is read again where it is now.
 func (c chunkReader) Chunks(ctx context.Context, d domain.Datasource, from, limit int) ([]domain.Chunk, error) {
-	if d.ActiveGeneration == 0 {
-		return nil, nil
+	for {
+		active, err := c.catalog.Active(ctx, []string{d.ID})
+		if err != nil {
+			return nil, err
+		}
+		now := active[d.ID]
+		if now.ActiveGeneration == 0 {
+			return nil, nil
+		}
+		rows, err := c.rows(ctx, now, from, limit)
+		if err == nil && len(rows) > 0 {
+			return chunksOf(rows), nil
+		}
+		after, moved := c.catalog.Active(ctx, []string{d.ID})
+		if moved != nil || after[d.ID].Place == now.Place && after[d.ID].ActiveGeneration == now.ActiveGeneration {
+			return nil, errors.Join(err, moved)
+		}
 	}
-	in, err := c.spaces.Spaces(ctx, d.DatastoreID)
+}
+
+func (c chunkReader) rows(ctx context.Context, d domain.ActiveDatasource, from, limit int) ([]index.Row, error) {
+	idx, err := c.engines.index(d.Place.Engine)
 	if err != nil {
 		return nil, err
 	}
-	rows, err := c.index.Rows(ctx, in[0], d.ID, d.ActiveGeneration, from, limit)
+	spaces, err := idx.Spaces(ctx, d.DatastoreID)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("finding where the rows lie: %w", err)
 	}
+	for _, space := range spaces {
+		if space.Model != d.Place.Model {
+			continue
+		}
+		if rows, err := idx.Rows(ctx, space, d.ID, d.ActiveGeneration, from, limit); err != nil || len(rows) > 0 {
+			return rows, err
+		}
+	}
+	return nil, nil
+}
+
+func chunksOf(rows []index.Row) []domain.Chunk {
 	chunks := make([]domain.Chunk, len(rows))
 	for i, r := range rows {
 		chunks[i] = domain.Chunk{Ordinal: r.Ordinal, Text: r.Text, Context: r.Context, Heading: r.Heading, Page: r.Page, Offset: r.Offset}
 	}
-	return chunks, nil
+	return chunks
+}
+
+// announcer tells watchers of changes: those of this process at once, those of other api processes through NATS.
+type announcer struct {
+	hub    *control.Hub
+	broker *jobs.Broker
+}
+
+// Changed implements control.Watchers.
+func (a announcer) Changed(datastoreID, datasourceID string) {
+	a.hub.Changed(datastoreID, datasourceID)
+	a.broker.Announce(datastoreID, datasourceID)
+}
+
+// listen passes on what other api processes announce, until ctx ends.
+func (a announcer) listen(ctx context.Context) error {
+	return a.broker.Announcements(ctx, a.hub.Changed)
 }

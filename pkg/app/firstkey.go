@@ -67,6 +67,10 @@ func ensureKey(ctx context.Context, keys Keys, secret, name string, now time.Tim
 		ID: domain.NewID(), WorkspaceID: DefaultWorkspace, Name: name, Hash: domain.HashKey(secret), Hint: secret[len(secret)-4:],
 		Scopes: []domain.Scope{domain.ScopeRead, domain.ScopeWrite}, CreatedAt: now,
 	})
+	if domain.CodeOf(err) == domain.CodeConflict {
+		// Another api process that starts at this moment has stored it.
+		_, err = keys.KeyByHash(ctx, domain.HashKey(secret))
+	}
 	if err != nil {
 		return fmt.Errorf("storing the %s: %w", name, err)
 	}

@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	local "github.com/sluice/sluice/deployments/local/engines"
 	"github.com/sluice/sluice/pkg/extract"
 )
 
@@ -27,10 +28,11 @@ const childVariable = "APP_TEST_CHILD"
 
 func TestMain(m *testing.M) {
 	extract.RunChildIfAsked()
+	local.RunChildIfAsked()
 	if shape := os.Getenv(childVariable); shape != "" {
 		os.Exit(Main(Shape(shape), os.Args[1:], os.Environ(), os.Stdout, os.Stderr))
 	}
-	os.Exit(m.Run())
+	os.Exit(local.Stopping(m).Run())
 }
 
 const testKey = "sk_test_0123456789abcdef0123456789abcdef"
@@ -167,12 +169,20 @@ func (e errRefused) Error() string { return fmt.Sprintf("%d: %s", e.status, e.bo
 
 // call makes one request. A connection that breaks is an error like any other: the process may have been killed.
 func (p *program) call(ctx context.Context, method, path, contentType string, body io.Reader, into any) error {
+	return p.callWith(ctx, method, path, contentType, body, into)
+}
+
+// callWith is call with more headers, names and values in turn.
+func (p *program) callWith(ctx context.Context, method, path, contentType string, body io.Reader, into any, headers ...string) error {
 	req, err := http.NewRequestWithContext(ctx, method, "http://"+p.addr+path, body)
 	if err != nil {
 		return err
 	}
 	req.Header.Set("Authorization", "Bearer "+testKey)
 	req.Header.Set("Content-Type", contentType)
+	for i := 0; i+1 < len(headers); i += 2 {
+		req.Header.Set(headers[i], headers[i+1])
+	}
 	req.Close = true // connections of a killed process must not be reused
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
@@ -321,5 +331,7 @@ func (p *program) query(storeID, text string, topK int) []fragment {
 
 func refusedWith(err error, status int) bool {
 	var refused errRefused
-	return errors.As(err, &refused) && refused.status == status
+	return asRefused(err, &refused) && refused.status == status
 }
+
+func asRefused(err error, refused *errRefused) bool { return errors.As(err, refused) }

@@ -6,23 +6,19 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"log/slog"
-	"os"
-	"path/filepath"
 	"strings"
 	"text/tabwriter"
 	"time"
 
 	"github.com/sluice/sluice/pkg/api"
 	"github.com/sluice/sluice/pkg/catalog"
-	"github.com/sluice/sluice/pkg/config"
 	"github.com/sluice/sluice/pkg/domain"
 )
 
 const keysUsage = `usage: api keys create [--name NAME] [--workspace ID] [--scopes read,write] [--expires 720h]
        api keys list [--workspace ID]
        api keys revoke ID [--workspace ID]
-The keys are those of --data-dir or SLUICE_DATA_DIR; the service may be running.`
+The keys are those of DATABASE_URL, or of --data-dir or SLUICE_DATA_DIR; the service may be running.`
 
 // keysCommand makes, lists and revokes API keys in the catalog itself, so that it works without a key.
 func keysCommand(ctx context.Context, args, environ []string, out io.Writer) error {
@@ -55,10 +51,7 @@ func keysCommand(ctx context.Context, args, environ []string, out io.Writer) err
 	case verb == "revoke" && id == "":
 		return usageError{fmt.Errorf("which key? keys list shows their ids\n%s", keysUsage)}
 	}
-	if *dir != "" {
-		environ = append(environ, "SLUICE_DATA_DIR="+*dir)
-	}
-	keys, err := openCatalog(ctx, environ)
+	keys, err := openCatalog(ctx, environ, *dir)
 	if err != nil {
 		return err
 	}
@@ -78,18 +71,6 @@ func keysCommand(ctx context.Context, args, environ []string, out io.Writer) err
 	default:
 		return usageError{fmt.Errorf("unknown: keys %s\n%s", verb, keysUsage)}
 	}
-}
-
-func openCatalog(ctx context.Context, environ []string) (*catalog.Catalog, error) {
-	c, err := config.Parse(nil, environ, io.Discard)
-	if err != nil {
-		return nil, usageError{err}
-	}
-	path := filepath.Join(c.DataDir, catalogFile)
-	if _, err := os.Stat(path); err != nil {
-		return nil, fmt.Errorf("there is no catalog in data directory %q: start the service once, or set SLUICE_DATA_DIR", c.DataDir)
-	}
-	return catalog.Open(ctx, catalog.Options{Path: path, Log: slog.New(slog.DiscardHandler), Now: time.Now})
 }
 
 func createKey(ctx context.Context, keys *catalog.Catalog, name, workspace, scopes string, expires time.Duration, out io.Writer) error {

@@ -16,7 +16,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sluice/sluice/pkg/catalog"
-	"github.com/sluice/sluice/pkg/config"
 	"github.com/sluice/sluice/pkg/control"
 	"github.com/sluice/sluice/pkg/index"
 	"github.com/sluice/sluice/pkg/index/embedded"
@@ -249,14 +248,10 @@ func checkRows(t *testing.T, dir, store string) {
 		t.Fatal(err)
 	}
 	defer idx.Close()
-	models, err := openEmbedders(config.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	where := spaces{cat, models}
+	where := controlled{&engines{embedded: idx}}
 	later := func() time.Time { return time.Now().Add(time.Hour) } // the audit leaves alone what has just become active
-	auditor := control.Auditor{Catalog: cat, Spaces: where, Index: idx, Originals: noOriginals{}, Log: log, Now: later}
-	report, err := auditor.Audit(ctx)
+	auditor := control.Auditor{Catalog: cat, Engines: where, Originals: noOriginals{}, Log: log, Now: later}
+	report, err := auditor.Audit(ctx, t.Logf)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -264,10 +259,11 @@ func checkRows(t *testing.T, dir, store string) {
 		t.Errorf("the audit found %d datasources incomplete", report.Missing)
 	}
 	t.Logf("the audit found %d stray rows, which no query could see", report.StrayRows)
-	in, err := where.Spaces(ctx, store)
-	if err != nil {
-		t.Fatal(err)
+	spaces, err := idx.Spaces(ctx, store)
+	if err != nil || len(spaces) != 1 {
+		t.Fatalf("the datastore has spaces %v: %v", spaces, err)
 	}
+	in := spaces[0]
 	tasks, err := cat.Sweeps(ctx, 1000)
 	if err != nil {
 		t.Fatal(err)
@@ -276,12 +272,12 @@ func checkRows(t *testing.T, dir, store string) {
 		if task.Below == 0 {
 			continue
 		}
-		if err := idx.DeleteGenerations(ctx, in[0], task.DatasourceID, task.Below); err != nil {
+		if err := idx.DeleteGenerations(ctx, in, task.DatasourceID, task.From, task.Below); err != nil {
 			t.Fatal(err)
 		}
 	}
 	rows := map[string]int64{}
-	err = idx.Stored(ctx, in[0], func(s index.Stored) error {
+	err = idx.Stored(ctx, in, func(s index.Stored) error {
 		rows[fmt.Sprint(s.DatasourceID, " ", s.Generation)] = s.Rows
 		return nil
 	})
@@ -305,3 +301,4 @@ func checkRows(t *testing.T, dir, store string) {
 type noOriginals struct{}
 
 func (noOriginals) Each(context.Context, func(string, int64, time.Time) error) error { return nil }
+func (noOriginals) Exists(context.Context, string) (bool, error)                     { return true, nil }

@@ -65,6 +65,12 @@ func run(ctx context.Context, shape Shape, args, environ []string, stdout, stder
 		return nil
 	case command == "keys" && shape == API:
 		return keysCommand(ctx, args, environ, stdout)
+	case command == "replay" && shape == API:
+		return replayCommand(ctx, args, environ, stdout)
+	case command == "repair" && shape == API:
+		return repairCommand(ctx, args, environ, stdout)
+	case command == "healthcheck":
+		return healthcheck(ctx, args, environ)
 	case command != "serve":
 		return usageError{fmt.Errorf("there is no command %q; see --help", command)}
 	}
@@ -82,7 +88,10 @@ func run(ctx context.Context, shape Shape, args, environ []string, stdout, stder
 func usage(out io.Writer, shape Shape) io.Writer {
 	return &headed{out: out, head: map[Shape]string{
 		API: "usage: api [serve] [settings]    serve until told to stop\n" +
-			"       api keys create|list|revoke    API keys of the data directory\n" +
+			"       api keys create|list|revoke    API keys\n" +
+			"       api replay --datastore ID|--all|…    process again what is kept; see api replay --help\n" +
+			"       api repair    compare index, originals, job log and catalog, and mend what differs\n" +
+			"       api healthcheck    exit 0 if the process at SLUICE_ADDR is ready\n" +
 			"       api version\n\nSettings, as flags or in the environment:\n",
 		Ingestor: "usage: ingestor [settings]\n\nSettings of all processes, as flags or in the environment:\n",
 		Crawler:  "usage: crawler [settings]\n\nSettings of all processes, as flags or in the environment:\n",
@@ -114,12 +123,8 @@ func Serve(ctx context.Context, shape Shape, c config.Config, stdout, stderr io.
 	switch shape {
 	case API:
 		process = NewService(c, log, stdout)
-	case Crawler:
-		process = NewCrawlWorker(c, log)
 	default:
-		// Until an engine that several processes can write is configured, there is nothing an ingestor could write to.
-		return errors.New("an ingestor process of its own cannot use the embedded index, which belongs to the api process: " +
-			"let the api process do the work (SLUICE_WORKERS=true)")
+		process = NewWorker(shape, c, log)
 	}
 	if err := process.Start(ctx); err != nil {
 		return errors.Join(err, process.Stop())

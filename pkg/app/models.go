@@ -14,7 +14,6 @@ import (
 	"github.com/sluice/sluice/pkg/embed"
 	embedopenai "github.com/sluice/sluice/pkg/embed/openai"
 	"github.com/sluice/sluice/pkg/embed/static"
-	"github.com/sluice/sluice/pkg/index"
 )
 
 // queryCache is how many query vectors are kept: people repeat themselves, and an agent asks again what it asked before.
@@ -37,7 +36,9 @@ func openEmbedders(c config.Config) (*embedders, error) {
 		if !c.HasModelServer() {
 			return nil, fmt.Errorf("SLUICE_EMBED_MODEL is %q, but no model server is configured: set OPENAI_BASE_URL or OPENAI_API_KEY", c.EmbedModel)
 		}
-		remote, err := embedopenai.New(embedopenai.Config{BaseURL: c.OpenAIBaseURL, APIKey: c.OpenAIKey, Model: c.EmbedModel})
+		remote, err := embedopenai.New(embedopenai.Config{
+			BaseURL: c.OpenAIBaseURL, APIKey: c.OpenAIKey, Model: c.EmbedModel, Dimensions: c.EmbedDims, Concurrency: max(8, 2*c.IngestConcurrency),
+		})
 		if err != nil {
 			return nil, fmt.Errorf("setting up embedding model %q: %w", c.EmbedModel, err)
 		}
@@ -86,35 +87,6 @@ func openProvider(c config.Config, words answer.WordVectors) (answer.Provider, e
 		return nil, fmt.Errorf("setting up chat model %q: %w", model, err)
 	}
 	return p, nil
-}
-
-// datastoreModels says which embedding model a datastore uses.
-type datastoreModels interface {
-	DatastoreModel(ctx context.Context, datastoreID string) (string, error)
-}
-
-// spaces finds the index's spaces of a datastore.
-type spaces struct {
-	catalog   datastoreModels
-	embedders *embedders
-}
-
-// Spaces implements control.Spaces.
-func (s spaces) Spaces(ctx context.Context, datastoreID string) ([]index.Space, error) {
-	id, err := s.catalog.DatastoreModel(ctx, datastoreID)
-	if err != nil {
-		return nil, err
-	}
-	m, err := s.embedders.Embedder(id)
-	if err != nil {
-		return nil, err
-	}
-	if m.Model().Dimensions == 0 { // a server's model tells them with its first answer
-		if _, err := m.Embed(ctx, []string{"dimensions"}, embed.Query); err != nil {
-			return nil, fmt.Errorf("asking for the dimensions of embedding model %q: %w", id, err)
-		}
-	}
-	return []index.Space{{DatastoreID: datastoreID, Model: id, Dimensions: m.Model().Dimensions}}, nil
 }
 
 // group runs goroutines that end together.

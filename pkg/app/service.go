@@ -12,14 +12,12 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"github.com/sluice/sluice/pkg/answer"
 	"github.com/sluice/sluice/pkg/api"
 	"github.com/sluice/sluice/pkg/catalog"
 	"github.com/sluice/sluice/pkg/config"
 	"github.com/sluice/sluice/pkg/control"
-	"github.com/sluice/sluice/pkg/crawl"
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/extract"
 	"github.com/sluice/sluice/pkg/index/embedded"
@@ -39,6 +37,9 @@ const (
 	tempDir     = "tmp"
 )
 
+// DefaultAddr is where the api process listens when it is not told.
+const DefaultAddr = "127.0.0.1:8080"
+
 // Service is the api process: HTTP, the control loops and, unless told otherwise, the workers.
 type Service struct {
 	config config.Config
@@ -51,11 +52,16 @@ type Service struct {
 	broker    *jobs.Broker
 	conn      *jobs.Conn
 	originals *originals.Store
-	index     *embedded.Index
+	engines   *engines
 	embedders *embedders
 	provider  answer.Provider
 	hub       *control.Hub
+	auditor   *control.Auditor
+	rescuer   *control.Rescuer
+	alarm     chan struct{}
+	holder    string // names this process among those that share the catalog
 	metrics   *prometheus.Registry
+	jobs      *jobMetrics
 
 	listener net.Listener
 	server   *http.Server
@@ -68,7 +74,12 @@ type Service struct {
 
 // NewService makes an api process, to be started once. The first start's API key is written to out.
 func NewService(c config.Config, log *slog.Logger, out io.Writer) *Service {
-	return &Service{config: c, log: log, out: out, now: func() time.Time { return time.Now().UTC() }, failed: make(chan error, 1)}
+	s := &Service{
+		config: c, log: log, out: out, now: func() time.Time { return time.Now().UTC() }, failed: make(chan error, 1),
+		engines: &engines{}, alarm: make(chan struct{}, 1), holder: domain.NewID(), metrics: newRegistry(),
+	}
+	s.jobs = newJobMetrics(s.metrics)
+	return s
 }
 
 // Addr is the address the service listens on, once started.
@@ -81,7 +92,7 @@ func (s *Service) Failed() <-chan error { return s.failed }
 func (s *Service) Start(ctx context.Context) error {
 	began := time.Now()
 	for _, step := range []func(context.Context) error{
-		s.openModels, s.openDir, s.listen, s.openCatalog, s.openNATS, s.openIndex, s.firstKey, s.startControl, s.startWorkers, s.serve,
+		s.openModels, s.openDir, s.listen, s.openCatalog, s.openNATS, s.openIndexes, s.firstKey, s.startControl, s.startWorkers, s.serve,
 	} {
 		if err := step(ctx); err != nil {
 			return err
@@ -118,8 +129,12 @@ func (s *Service) openDir(context.Context) (err error) {
 
 // listen takes the address early: a port in use is to be known before anything is changed.
 func (s *Service) listen(ctx context.Context) (err error) {
+	addr := s.config.Addr
+	if addr == "" {
+		addr = DefaultAddr
+	}
 	var lc net.ListenConfig
-	if s.listener, err = lc.Listen(ctx, "tcp", s.config.Addr); err != nil {
+	if s.listener, err = lc.Listen(ctx, "tcp", addr); err != nil {
 		return fmt.Errorf("listening on SLUICE_ADDR: %w", err)
 	}
 	s.closeLater(func() error { s.listener.Close(); return nil })
@@ -127,18 +142,26 @@ func (s *Service) listen(ctx context.Context) (err error) {
 }
 
 func (s *Service) openCatalog(ctx context.Context) (err error) {
-	s.catalog, err = catalog.Open(ctx, catalog.Options{
-		Path: s.dir.join(catalogFile), Log: s.log, Now: s.now, MaxPagesPerSite: s.config.LimitPages,
-	})
-	if err != nil {
+	o := catalog.Options{Log: s.log, Now: s.now, MaxPagesPerSite: s.config.LimitPages, URL: s.config.DatabaseURL}
+	if o.URL == "" {
+		o.Path = s.dir.join(catalogFile)
+	}
+	if s.catalog, err = catalog.Open(ctx, o); err != nil {
 		return err
 	}
 	s.closeLater(s.catalog.Close)
 	return nil
 }
 
+func connectOptions(c config.Config, name string, log *slog.Logger) jobs.ConnectOptions {
+	return jobs.ConnectOptions{
+		URL: c.NATSURL, Token: c.NATSToken, CredsFile: c.NATSCreds, CAFile: c.NATSCA, CertFile: c.NATSCert, KeyFile: c.NATSKey,
+		Name: name, Log: log,
+	}
+}
+
 func (s *Service) openNATS(ctx context.Context) error {
-	connect := jobs.ConnectOptions{URL: s.config.NATSURL, Token: s.config.NATSToken, Name: "sluice-api", Log: s.log}
+	connect := connectOptions(s.config, "sluice-api", s.log)
 	if s.config.NATSURL == "" {
 		server, err := natsd.Start(ctx, natsd.Options{
 			Dir: s.dir.join(natsDir), Listen: s.config.NATSListen, Token: s.config.NATSToken, Log: s.log,
@@ -161,19 +184,52 @@ func (s *Service) openNATS(ctx context.Context) error {
 		return err
 	}
 	s.closeLater(func() error { s.conn.Close(); return nil })
-	if s.broker, err = jobs.Open(ctx, s.conn, jobs.Options{HighestGeneration: highest, Now: s.now, Log: s.log}); err != nil {
+	s.broker, err = jobs.Open(ctx, s.conn, jobs.Options{HighestGeneration: highest, Replicas: s.config.NATSReplicas, Now: s.now, Log: s.log})
+	if err != nil {
 		return err
 	}
-	s.originals, err = originals.Open(ctx, s.conn.JetStream(), originals.Options{Now: s.now})
+	s.metrics.MustRegister(newBacklogs(s.broker, s.log))
+	s.originals, err = originals.Open(ctx, s.conn.JetStream(), originals.Options{Replicas: s.config.NATSReplicas, Now: s.now})
 	return err
 }
 
-func (s *Service) openIndex(context.Context) (err error) {
-	if s.index, err = embedded.Open(s.dir.join(indexDir), embedded.Options{Log: s.log}); err != nil {
+func (s *Service) openIndexes(ctx context.Context) (err error) {
+	if s.config.HasEmbeddedIndex() {
+		if err := s.openEmbedded(ctx); err != nil {
+			return err
+		}
+	}
+	if s.config.MilvusAddr == "" {
+		return nil
+	}
+	if s.engines.milvus, err = openMilvus(s.config, s.log); err != nil {
 		return err
 	}
-	s.closeLater(s.index.Close)
+	s.closeLater(s.engines.milvus.Close)
 	return nil
+}
+
+// openEmbedded opens the index in the data directory, which is this process's alone: others that share the catalog would
+// look for the same rows elsewhere.
+func (s *Service) openEmbedded(ctx context.Context) error {
+	release, err := s.catalog.Hold(ctx, "embedded index")
+	if err != nil {
+		return fmt.Errorf("opening the embedded index, which one api process at a time can have (SLUICE_EMBEDDED_INDEX=false for the others): %w", err)
+	}
+	s.closeLater(func() error { release(); return nil })
+	if s.engines.embedded, err = embedded.Open(s.dir.join(indexDir), embedded.Options{Log: s.log, Alarm: s.raise}); err != nil {
+		return err
+	}
+	s.closeLater(s.engines.embedded.Close)
+	return nil
+}
+
+// raise has an audit run soon: the embedded index has found itself damaged.
+func (s *Service) raise() {
+	select {
+	case s.alarm <- struct{}{}:
+	default: // it is raised already
+	}
 }
 
 func (s *Service) firstKey(ctx context.Context) error {
@@ -183,31 +239,59 @@ func (s *Service) firstKey(ctx context.Context) error {
 // startControl starts the loops by which the catalog drives the pipeline.
 func (s *Service) startControl(ctx context.Context) error {
 	s.hub = control.NewHub()
-	where := spaces{catalog: s.catalog, embedders: s.embedders}
-	applier := control.Applier{Events: s.broker, States: s.catalog, Hub: s.hub, Log: s.log}
-	dispatcher := control.Dispatcher{Outbox: s.catalog, Jobs: s.broker, Window: s.config.Window, Hub: s.hub, Log: s.log, Now: s.now}
+	tell := announcer{hub: s.hub, broker: s.broker}
+	applier := control.Applier{Events: s.broker, States: s.catalog, Hub: tell, Log: s.log}
+	dispatcher := control.Dispatcher{Outbox: s.catalog, Jobs: s.broker, Window: s.config.Window, Hub: tell, Log: s.log, Now: s.now}
 	sweeper := control.Sweeper{
-		Sweeps: s.catalog, Spaces: where, Index: s.index, Originals: s.originals, JobLog: s.broker, Log: s.log, Now: s.now,
+		Sweeps: s.catalog, Stores: s.catalog, Engines: controlled{s.engines}, Originals: s.originals, JobLog: s.broker, Log: s.log, Now: s.now,
 	}
-	rescuer := control.Rescuer{Waiting: s.catalog, Stream: s.broker, Log: s.log, Now: s.now}
-	auditor := control.Auditor{
-		Catalog: s.catalog, Spaces: where, Index: s.index, Originals: s.originals, Every: s.config.AuditEvery, Log: s.log, Now: s.now,
+	mover := control.Mover{Catalog: s.catalog, Log: s.log, Now: s.now}
+	s.rescuer = &control.Rescuer{Waiting: s.catalog, Stream: s.broker, Log: s.log, Now: s.now}
+	s.auditor = &control.Auditor{
+		Catalog: s.catalog, Engines: controlled{s.engines}, Originals: audited{s.originals}, JobLog: s.broker, Every: s.config.AuditEvery, Alarm: s.alarm,
+		Holder: s.holder, Log: s.log, Now: s.now,
 	}
-	if s.broker.Reset() {
-		// The stream has lost its jobs: what the catalog holds as unfinished is issued anew at once.
-		if _, err := rescuer.Round(ctx, 0); err != nil {
-			return fmt.Errorf("issuing the jobs of a lost stream anew: %w", err)
-		}
+	keeper := &control.Keeper{Streams: s.broker, Marks: s.catalog, Rescuer: s.rescuer, Log: s.log}
+	repairer := control.Repairer{Requests: s.catalog, Keeper: keeper, Auditor: s.auditor, Log: s.log}
+	if err := s.catchUp(ctx); err != nil {
+		return err
 	}
 	s.control = newGroup(ctx, s.failed)
 	s.control.run("applying events", applier.Run)
+	s.control.run("hearing of changes", tell.listen)
 	s.control.loop(dispatcher.Run)
 	s.control.loop(sweeper.Run)
-	s.control.loop(rescuer.Run)
-	s.control.loop(auditor.Run)
+	s.control.loop(mover.Run)
+	s.control.loop(keeper.Run)
+	s.control.loop(s.rescuer.Run)
+	s.control.loop(s.auditor.Run)
+	s.control.loop(repairer.Run)
 	s.control.loop(s.prune)
 	s.control.loop(returnIdleMemory)
 	s.closeLater(func() error { s.control.stop(); return nil })
+	return nil
+}
+
+// catchUp brings job log and catalog together before anything new is published: a log that has lost its jobs gets them
+// again, and a catalog that is older than the log, restored from a copy, takes over what was accepted since.
+func (s *Service) catchUp(ctx context.Context) error {
+	if s.broker.Reset() {
+		if _, err := s.rescuer.Round(ctx, 0); err != nil {
+			return fmt.Errorf("issuing the jobs of a lost stream anew: %w", err)
+		}
+		return nil
+	}
+	known, err := s.catalog.MaxGeneration(ctx)
+	if err != nil {
+		return fmt.Errorf("reading the highest generation: %w", err)
+	}
+	var report control.Report
+	err = s.auditor.Adopt(ctx, known+1, &report, func(format string, args ...any) {
+		s.log.Warn("the catalog was older than the job log", "taken_over", fmt.Sprintf(format, args...))
+	})
+	if err != nil {
+		return fmt.Errorf("bringing the catalog up to the job log: %w", err)
+	}
 	return nil
 }
 
@@ -270,10 +354,8 @@ func (s *Service) stopServing() error {
 }
 
 func (s *Service) handler() (http.Handler, error) {
-	s.metrics = prometheus.NewRegistry()
-	s.metrics.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	finder := retrieve.New(retrieve.Deps{
-		Indexes: indexes{s.index}, Embedders: s.embedders, Catalog: s.catalog,
+		Indexes: searchers{s.engines}, Embedders: s.embedders, Catalog: s.catalog,
 	}, retrieve.Options{})
 	answerer := answer.New(answer.Deps{
 		Retriever: finder, Datastores: s.catalog, Conversations: s.catalog, Provider: s.provider, Now: s.now, NewID: domain.NewID,
@@ -288,56 +370,67 @@ func (s *Service) handler() (http.Handler, error) {
 		QuotaQueries:   s.config.QuotaQueries,
 		QuotaTokens:    s.config.QuotaTokens,
 		TempDir:        s.dir.join(tempDir),
-		Engines:        []domain.Engine{domain.EngineEmbedded},
+		Engines:        s.engines.names(),
 
 		EmbeddingModels: s.embedders.ids(),
 	}, api.Deps{
 		Catalog:        s.catalog,
 		Originals:      uploads{store: s.originals, max: int64(max(s.config.LimitUpload, s.config.LimitJSON))},
-		Chunks:         chunkReader{catalog: s.catalog, index: s.index, spaces: spaces{catalog: s.catalog, embedders: s.embedders}},
+		Chunks:         chunkReader{catalog: s.catalog, engines: s.engines},
 		Retriever:      fragments{finder},
 		Answerer:       answers{answerer},
 		Watcher:        s.hub,
 		DetectType:     extract.DetectType,
 		SupportedTypes: extract.SupportedTypes(),
-		Checks: []api.Check{
+		Checks: append([]api.Check{
 			{Name: "catalog", Ready: s.catalog.Ready},
 			{Name: "nats", Ready: s.broker.Ready},
-			{Name: "index", Ready: s.index.Ready},
-		},
+		}, s.engines.checks()...),
 		Metrics: s.metrics,
 		Log:     s.log,
 		Now:     s.now,
 	})
 }
 
-// startWorkers runs the ingestor and the crawler in this process. They are what the processes of these names run.
+// startWorkers runs in this process what works on jobs: ingestor and crawler, the same that the processes of these names
+// run, unless it is left to those, and always the ingestor of what goes into the embedded index.
 func (s *Service) startWorkers(ctx context.Context) error {
-	if !s.config.Workers {
-		return nil
-	}
-	reader := extract.New(extract.Options{
-		Concurrency: s.config.IngestConcurrency, MaxMemory: int64(s.config.ExtractMemory), Timeout: s.config.ExtractTimeout,
-		CacheDir: s.dir.join(cacheDir), Log: s.log,
-	})
-	s.closeLater(reader.Close)
-	web := newWeb(s.config, s.dir.join(tempDir), s.log)
-	s.closeLater(func() error { web.Close(); return nil })
-
 	s.workers = newGroup(ctx, s.failed)
-	ingestor := ingestWorker(s.config, s.originals, s.broker, reader, s.embedders, s.index, s.now)
-	crawler := crawlWorker(s.originals, s.broker, web, s.now)
-	options := jobs.WorkerOptions{AckWait: ackWait, MaxAckPending: 2 * s.config.Window, MaxCrashes: maxCrashes, Grace: workerGrace}
-	s.workers.run("ingesting", func(ctx context.Context) error {
-		options := options
-		options.Concurrency = s.config.IngestConcurrency
-		return s.broker.Work(ctx, domain.JobIngest, options, ingestor.Handle)
-	})
-	s.workers.run("crawling", func(ctx context.Context) error {
-		options := options
-		options.Concurrency, options.MaxFailures = s.config.CrawlConcurrency, crawlFailures
-		return s.broker.Work(ctx, domain.JobCrawl, options, crawler.Handle)
-	})
+	options := jobs.WorkerOptions{
+		AckWait: ackWait, MaxAckPending: 2 * s.config.Window, MaxCrashes: maxCrashes, Grace: workerGrace, Observe: s.jobs.observe,
+	}
+	if s.config.NATSURL != "" {
+		options.AckWait = remoteAckWait
+	}
+	var lanes []domain.Lane
+	if s.engines.embedded != nil {
+		lanes = append(lanes, domain.LaneLocal)
+	}
+	if s.config.Workers && s.engines.milvus != nil {
+		lanes = append(lanes, domain.LaneIngest)
+	}
+	if len(lanes) > 0 {
+		reader := newExtractor(s.config, s.dir.join(cacheDir), s.dir.join(tempDir), s.log)
+		s.closeLater(reader.Close)
+		ingestor := ingestWorker(s.config, s.originals, s.broker, reader, s.embedders, s.engines, s.now, s.log)
+		for _, lane := range lanes {
+			s.workers.run("ingesting", func(ctx context.Context) error {
+				options := options
+				options.Concurrency = s.config.IngestConcurrency
+				return s.broker.Work(ctx, lane, options, ingestor.Handle)
+			})
+		}
+	}
+	if s.config.Workers {
+		web := newWeb(s.config, s.dir.join(tempDir), s.log)
+		s.closeLater(func() error { web.Close(); return nil })
+		crawler := crawlWorker(s.originals, s.broker, web, s.now)
+		s.workers.run("crawling", func(ctx context.Context) error {
+			options := options
+			options.Concurrency, options.MaxFailures = s.config.CrawlConcurrency, crawlFailures
+			return s.broker.Work(ctx, domain.LaneCrawl, options, crawler.Handle)
+		})
+	}
 	s.closeLater(func() error { s.workers.stop(); return nil })
 	return nil
 }
@@ -345,13 +438,9 @@ func (s *Service) startWorkers(ctx context.Context) error {
 // Stop ends the service: it takes no more, finishes or hands back what is under way, and closes everything in reverse
 // order of opening. It may be called twice.
 func (s *Service) Stop() error {
-	var faults []error
-	for len(s.closers) > 0 {
-		last := s.closers[len(s.closers)-1]
-		s.closers = s.closers[:len(s.closers)-1]
-		faults = append(faults, last())
-	}
-	return errors.Join(faults...)
+	err := closeAll(s.closers)
+	s.closers = nil
+	return err
 }
 
 // workerGrace is how long a stopping worker finishes jobs before it hands them back. Handing back costs nothing but the
@@ -370,10 +459,3 @@ const ackWait = 5 * time.Second
 // shares the process's fate: a power cut or an operator's kill -9 says nothing about the document. Documents that would
 // take the process with them are read in child processes, and fail there.
 const maxCrashes = 10
-
-func newWeb(c config.Config, temp string, log *slog.Logger) *crawl.Crawler {
-	return crawl.New(crawl.Options{
-		UserAgent: c.UserAgent, AllowPrivate: c.AllowPrivate, MaxBody: int64(c.LimitPageBytes), MaxPages: c.LimitPages,
-		PerHostDelay: c.CrawlDelay, TempDir: temp, Log: log,
-	})
-}

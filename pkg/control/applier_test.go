@@ -17,16 +17,25 @@ type eventLog struct {
 	answers []error
 }
 
-func (l *eventLog) Consume(ctx context.Context, handler func(context.Context, domain.Event) error) error {
+func (l *eventLog) ConsumeBatches(ctx context.Context, _ int, handler func(context.Context, []domain.Event) error) error {
 	for _, ev := range l.events {
-		l.answers = append(l.answers, handler(ctx, ev))
+		l.answers = append(l.answers, handler(ctx, []domain.Event{ev}))
 	}
 	return nil
 }
 
 type states func(domain.Event) (catalog.Applied, error)
 
-func (f states) Apply(_ context.Context, ev domain.Event) (catalog.Applied, error) { return f(ev) }
+func (f states) ApplyAll(_ context.Context, evs []domain.Event) ([]catalog.Applied, error) {
+	out := make([]catalog.Applied, len(evs))
+	for i, ev := range evs {
+		var err error
+		if out[i], err = f(ev); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
 
 func TestApplierLetsOnlyWhatPassesByItselfComeAgain(t *testing.T) {
 	t.Parallel()

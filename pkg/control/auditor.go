@@ -15,42 +15,64 @@ import (
 // Ledger is the catalog as an audit reads and mends it.
 type Ledger interface {
 	EachDatastore(ctx context.Context, f func(domain.Datastore) error) error
+	Stores
 	EachActive(ctx context.Context, datastoreID string, f func(catalog.ActiveState) error) error
 	EachOriginal(ctx context.Context, f func(key string) error) error
 	Datasource(ctx context.Context, workspaceID, id string) (domain.Datasource, error)
 	Requeue(ctx context.Context, workspaceID, id string, job domain.Job, p catalog.Priority) (domain.Datasource, error)
 	QueueSweep(ctx context.Context, s domain.Sweep) error
+	// Adopt takes over what the job log knows better than the catalog.
+	Adopt(ctx context.Context, job domain.Job) (catalog.Adopted, error)
+	Leases
 }
 
-// Inventory is the index as an audit reads it.
-type Inventory interface {
-	Stored(ctx context.Context, space index.Space, f func(index.Stored) error) error
+// Leases let one of several processes do what need not be done by each.
+type Leases interface {
+	// Lease takes or renews the lease for the holder and reports whether it has it.
+	Lease(ctx context.Context, name, holder string, ttl time.Duration) (bool, error)
+}
+
+// Log is the job log: the last job of every datasource, from a generation on.
+type Log interface {
+	LastJobs(ctx context.Context, from uint64, f func(domain.Job) error) error
 }
 
 // OriginalsList is the store of originals as an audit reads it.
 type OriginalsList interface {
 	Each(ctx context.Context, f func(key string, size int64, modified time.Time) error) error
+	Exists(ctx context.Context, key string) (bool, error)
 }
 
 // Auditor compares what lies in the index and in originals with what the catalog says, queues sweeps for strays and
 // issues jobs for what is missing. Anything that may still be in the making is left alone.
 type Auditor struct {
 	Catalog   Ledger
-	Spaces    Spaces
-	Index     Inventory
+	Engines   Engines
 	Originals OriginalsList
+	JobLog    Log
 	Every     time.Duration
-	Log       *slog.Logger
-	Now       func() time.Time
+	// Alarm, if set, receives when an index has found itself damaged: an audit is then due at once.
+	Alarm  <-chan struct{}
+	Holder string // names this process among those that share the catalog
+	Log    *slog.Logger
+	Now    func() time.Time
 }
 
 // Report counts what an audit found and queued for mending.
 type Report struct {
-	Datasources    int // looked at
-	StrayRows      int64
-	Missing        int // datasources whose rows are incomplete
-	StrayOriginals int
+	Datasources      int   // looked at
+	Adopted          int   // datasources that the catalog did not know, or knew only an older version of
+	Missing          int   // datasources whose rows are incomplete: they are read again
+	StrayRows        int64 // rows that no reader sees: they are swept
+	StrayOriginals   int   // that no datasource refers to: they are swept
+	MissingOriginals int   // that a datasource refers to: it cannot be read again
 }
+
+// Clean reports whether nothing was found.
+func (r Report) Clean() bool { return r == Report{Datasources: r.Datasources} }
+
+// Note takes what an audit has found and done, in words for people, a line each.
+type Note func(format string, args ...any)
 
 // uploadGrace is how long an original may lie unreferenced: its upload or the event of its fetch may be under way.
 const uploadGrace = time.Hour
@@ -64,25 +86,29 @@ const firstAudit = time.Minute
 
 // Run audits until ctx ends.
 func (a *Auditor) Run(ctx context.Context) {
-	if !wait(ctx, nil, min(firstAudit, a.Every)) {
+	if !wait(ctx, a.Alarm, min(firstAudit, a.Every)) {
 		return
 	}
-	every(ctx, a.Log, nil, a.Every, auditBound, func(ctx context.Context) (bool, error) {
-		report, err := a.Audit(ctx)
+	every(ctx, a.Log, a.Alarm, a.Every, auditBound, func(ctx context.Context) (bool, error) {
+		held, err := a.Catalog.Lease(ctx, "audit", a.Holder, a.Every/2)
+		if err != nil || !held {
+			return false, err
+		}
+		report, err := a.Audit(ctx, func(format string, args ...any) { a.Log.Info("audit", "found", fmt.Sprintf(format, args...)) })
 		if err != nil {
 			// Looking at everything is too dear to be repeated in haste.
 			a.Log.Warn("audit is not complete", "error", err)
 		}
-		if report.StrayRows > 0 || report.Missing > 0 || report.StrayOriginals > 0 {
+		if !report.Clean() {
 			a.Log.Info("audit found differences", "datasources", report.Datasources, "stray_rows", report.StrayRows,
-				"missing", report.Missing, "stray_originals", report.StrayOriginals)
+				"missing", report.Missing, "stray_originals", report.StrayOriginals, "missing_originals", report.MissingOriginals)
 		}
 		return false, nil
 	})
 }
 
 // Audit looks once at everything. What cannot be looked at does not keep it from the rest; all such errors are returned.
-func (a *Auditor) Audit(ctx context.Context) (Report, error) {
+func (a *Auditor) Audit(ctx context.Context, note Note) (Report, error) {
 	var report Report
 	var stores []domain.Datastore
 	err := a.Catalog.EachDatastore(ctx, func(d domain.Datastore) error {
@@ -92,139 +118,137 @@ func (a *Auditor) Audit(ctx context.Context) (Report, error) {
 	if err != nil {
 		return report, fmt.Errorf("listing datastores: %w", err)
 	}
-	var faults []error
+	faults := []error{a.discardDamaged(ctx, note)}
 	for _, store := range stores {
-		if err := a.datastore(ctx, store, &report); err != nil {
+		if err := a.datastore(ctx, store, &report, note); err != nil {
 			faults = append(faults, fmt.Errorf("auditing datastore %s: %w", store.ID, err))
 		}
 		if ctx.Err() != nil {
 			return report, errors.Join(faults...)
 		}
 	}
-	return report, errors.Join(append(faults, a.originals(ctx, &report))...)
+	return report, errors.Join(append(faults, a.originals(ctx, &report, note))...)
 }
 
-func (a *Auditor) datastore(ctx context.Context, store domain.Datastore, report *Report) error {
-	// The index is read before the catalog: a generation that becomes active in between is then seen as active, and one
-	// that is being written belongs to a datasource that the catalog shows as unfinished.
-	stored := map[string][]index.Stored{}
-	settled := a.Now().Add(-settling)
-	spaces, err := a.Spaces.Spaces(ctx, store.ID)
-	if domain.CodeOf(err) == domain.CodeNotFound {
-		return nil // deleted meanwhile
-	}
-	if err != nil {
-		return err
-	}
-	for _, space := range spaces {
-		err := a.Index.Stored(ctx, space, func(s index.Stored) error {
-			stored[s.DatasourceID] = append(stored[s.DatasourceID], s)
-			return nil
-		})
+// Adopt compares the job log, from a generation on, with the catalog, and has the catalog take over what it does not
+// know: after an older copy of the database was restored, the log knows what was accepted since.
+func (a *Auditor) Adopt(ctx context.Context, from uint64, report *Report, note Note) error {
+	err := a.JobLog.LastJobs(ctx, from, func(job domain.Job) error {
+		adopted, err := a.Catalog.Adopt(ctx, job)
 		if err != nil {
-			return fmt.Errorf("listing rows: %w", err)
+			return fmt.Errorf("taking over job %s of datasource %s: %w", job.ID, job.DatasourceID, err)
 		}
-	}
-	err = a.Catalog.EachActive(ctx, store.ID, func(state catalog.ActiveState) error {
-		report.Datasources++
-		rows := stored[state.DatasourceID]
-		delete(stored, state.DatasourceID)
-		return a.datasource(ctx, store, state, rows, settled, report)
+		if adopted != catalog.NothingAdopted {
+			report.Adopted++
+			note("datasource %s (%s): %s from the job log", job.DatasourceID, job.Name, adopted)
+		}
+		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("listing active generations: %w", err)
-	}
-	for id, rows := range stored { // datasources that the catalog does not know
-		// Not every generation: a page of a site may come back under its id before the sweep, and what it writes then stays.
-		sweep := domain.Sweep{WorkspaceID: store.WorkspaceID, DatastoreID: store.ID, DatasourceID: id}
-		for _, r := range rows {
-			report.StrayRows += r.Rows
-			sweep.Below = max(sweep.Below, r.Generation+1)
-		}
-		if err := a.Catalog.QueueSweep(ctx, sweep); err != nil {
-			return fmt.Errorf("queueing a sweep: %w", err)
-		}
+		return fmt.Errorf("reading the job log: %w", err)
 	}
 	return nil
 }
 
-func (a *Auditor) datasource(ctx context.Context, store domain.Datastore, state catalog.ActiveState, rows []index.Stored, settled time.Time, report *Report) error {
-	var active, older int64
-	for _, r := range rows {
-		switch {
-		case r.Generation == state.Generation:
-			active += r.Rows
-		case r.Generation < state.Generation:
-			older += r.Rows
-		}
-	}
-	if older > 0 {
-		report.StrayRows += older
-		sweep := domain.Sweep{WorkspaceID: store.WorkspaceID, DatastoreID: store.ID, DatasourceID: state.DatasourceID, Below: state.Generation}
-		if err := a.Catalog.QueueSweep(ctx, sweep); err != nil {
-			return fmt.Errorf("queueing a sweep: %w", err)
-		}
-	}
-	if state.Generation == 0 || active == state.Chunks || !state.Status.Terminal() {
-		return nil
-	}
-	return a.readAgain(ctx, store, state, settled, report)
-}
-
-// readAgain has a datasource's original read again because rows of its active generation are missing.
-func (a *Auditor) readAgain(ctx context.Context, store domain.Datastore, state catalog.ActiveState, settled time.Time, report *Report) error {
-	d, err := a.Catalog.Datasource(ctx, store.WorkspaceID, state.DatasourceID)
-	if domain.CodeOf(err) == domain.CodeNotFound {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("reading datasource %s: %w", state.DatasourceID, err)
-	}
-	if d.ActiveGeneration != state.Generation || d.Original == nil || !d.Status.Terminal() {
-		return nil // it has moved on since it was listed
-	}
-	if d.LastSynch != nil && d.LastSynch.After(settled) {
-		return nil
-	}
-	_, err = a.Catalog.Requeue(ctx, store.WorkspaceID, d.ID, domain.NewIngestJob(d, store.EmbeddingModel), catalog.PriorityReplay)
-	if domain.CodeOf(err) == domain.CodeNotFound {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("issuing a job for datasource %s: %w", d.ID, err)
-	}
-	report.Missing++
-	return nil
-}
-
-func (a *Auditor) originals(ctx context.Context, report *Report) error {
+func (a *Auditor) originals(ctx context.Context, report *Report, note Note) error {
 	// The store is read before the catalog, so that an original referenced in between is seen as referenced.
-	unreferenced := map[string]bool{}
+	kept := map[string]bool{} // key → old enough to be a stray
 	newest := a.Now().Add(-uploadGrace)
 	err := a.Originals.Each(ctx, func(key string, _ int64, modified time.Time) error {
-		if modified.Before(newest) {
-			unreferenced[key] = true
-		}
+		kept[key] = modified.Before(newest)
 		return nil
 	})
 	if err != nil {
 		return fmt.Errorf("listing originals: %w", err)
 	}
-	if len(unreferenced) == 0 {
-		return nil
-	}
 	err = a.Catalog.EachOriginal(ctx, func(key string) error {
-		delete(unreferenced, key)
-		return nil
+		if _, ok := kept[key]; ok {
+			delete(kept, key)
+			return nil
+		}
+		exists, err := a.Originals.Exists(ctx, key) // it may have come since the listing
+		if err == nil && !exists {
+			report.MissingOriginals++
+		}
+		return err
 	})
 	if err != nil {
 		return fmt.Errorf("listing referenced originals: %w", err)
 	}
-	for key := range unreferenced {
+	if report.MissingOriginals > 0 {
+		note("%d datasources have lost their original: what is in the index stays, to rebuild it upload or fetch them again", report.MissingOriginals)
+	}
+	for key, old := range kept {
+		if !old {
+			continue
+		}
 		report.StrayOriginals++
 		if err := a.Catalog.QueueSweep(ctx, domain.Sweep{Originals: []string{key}}); err != nil {
 			return fmt.Errorf("queueing a sweep: %w", err)
 		}
 	}
+	if report.StrayOriginals > 0 {
+		note("%d originals belong to nothing: they are removed", report.StrayOriginals)
+	}
 	return nil
+}
+
+// damageable is an index that can find its own files damaged or gone, and put a damaged space aside, so that all of it is
+// missing and is read again.
+type damageable interface {
+	Damaged() []index.Space
+	// Discard reports whether the space was put aside; one that is intact after all is left as it is.
+	Discard(ctx context.Context, space index.Space) (bool, error)
+}
+
+func (a *Auditor) discardDamaged(ctx context.Context, note Note) error {
+	var faults []error
+	for _, e := range a.Engines.Engines() {
+		idx, err := a.Engines.Index(e)
+		if err != nil {
+			faults = append(faults, err)
+			continue
+		}
+		d, ok := idx.(damageable)
+		if !ok {
+			continue
+		}
+		for _, space := range d.Damaged() {
+			faults = append(faults, discard(ctx, d, space, note))
+		}
+	}
+	return errors.Join(faults...)
+}
+
+func discard(ctx context.Context, d damageable, space index.Space, note Note) error {
+	done, err := d.Discard(ctx, space)
+	if err != nil {
+		return fmt.Errorf("putting a damaged space aside: %w", err)
+	}
+	if done {
+		note("datastore %s: its index with %s was damaged and is put aside, to be built anew", space.DatastoreID, space.Model)
+	}
+	return nil
+}
+
+// stored reads which generations spaces hold, by datasource. A damaged space is put aside: all of it is then missing.
+func stored(ctx context.Context, idx Index, spaces []index.Space, note Note) (map[string][]index.Stored, error) {
+	rows := map[string][]index.Stored{}
+	for _, space := range spaces {
+		var found []index.Stored
+		err := idx.Stored(ctx, space, func(s index.Stored) error {
+			found = append(found, s)
+			return nil
+		})
+		if d, ok := idx.(damageable); ok && errors.Is(err, index.ErrCorrupt) {
+			found, err = nil, discard(ctx, d, space, note)
+		}
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range found {
+			rows[s.DatasourceID] = append(rows[s.DatasourceID], s)
+		}
+	}
+	return rows, nil
 }

@@ -15,16 +15,39 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// inventory is what lies in the index.
-type inventory []index.Stored
+// inventory is what lies in the one engine there is.
+type inventory struct {
+	rows  []index.Stored
+	left  []index.Stored // in a space of a model that the datastore has not
+	space error          // of listing the spaces
+}
 
-func (v inventory) Stored(_ context.Context, _ index.Space, f func(index.Stored) error) error {
-	for _, s := range v {
+func (v inventory) Engines() []domain.Engine           { return []domain.Engine{here.Engine} }
+func (v inventory) Index(domain.Engine) (Index, error) { return v, nil }
+func (v inventory) Spaces(_ context.Context, store string) ([]index.Space, error) {
+	spaces := []index.Space{{DatastoreID: store, Model: here.Model}}
+	if v.left != nil {
+		spaces = append(spaces, index.Space{DatastoreID: store, Model: there.Model})
+	}
+	return spaces, v.space
+}
+func (v inventory) Stored(_ context.Context, s index.Space, f func(index.Stored) error) error {
+	rows := v.rows
+	if s.Model != here.Model {
+		rows = v.left
+	}
+	for _, s := range rows {
 		if err := f(s); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+func (v inventory) DeleteGenerations(context.Context, index.Space, string, uint64, uint64) error {
+	return errors.New("an audit deletes nothing itself")
+}
+func (v inventory) DropDatastore(context.Context, string) error {
+	return errors.New("an audit drops nothing itself")
 }
 
 // kept is what lies in the store of originals, by key.
@@ -37,6 +60,11 @@ func (k kept) Each(_ context.Context, f func(string, int64, time.Time) error) er
 		}
 	}
 	return nil
+}
+
+func (k kept) Exists(_ context.Context, key string) (bool, error) {
+	_, ok := k[key]
+	return ok, nil
 }
 
 // ledger is a real catalog with one synched datasource "src" of 3 chunks in generation 7, active since at.
@@ -55,23 +83,23 @@ func ledger(t *testing.T, at time.Time) *catalog.Catalog {
 	if err := c.EnsureWorkspace(ctx, "ws", "w"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.CreateDatastore(ctx, domain.Datastore{ID: "store", WorkspaceID: "ws", Name: "s", Type: domain.EngineEmbedded, EmbeddingModel: "m"}); err != nil {
+	if _, err := c.CreateDatastore(ctx, domain.Datastore{ID: "store", WorkspaceID: "ws", Name: "s", Type: here.Engine, EmbeddingModel: here.Model}); err != nil {
 		t.Fatal(err)
 	}
 	d := domain.Datasource{
 		ID: "src", WorkspaceID: "ws", DatastoreID: "store", Type: domain.TypeFile, Name: "a.pdf", Original: &domain.Original{Key: "uploads/src"},
 	}
-	job := domain.NewIngestJob(d, "m")
+	job := domain.NewIngestJob(d, domain.Datastore{ID: "store", Type: here.Engine, EmbeddingModel: here.Model})
 	if _, err := c.CreateDatasources(ctx, []catalog.NewDatasource{{Datasource: d, Job: job}}); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.Published(ctx, job, 7); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Apply(ctx, domain.Event{
-		Type: domain.EventSynched, JobID: job.ID, JobKind: domain.JobIngest, WorkspaceID: "ws", DatastoreID: "store",
-		DatasourceID: "src", Generation: 7, At: at, Chunks: 3, Bytes: 30,
-	}); err != nil {
+	job.Generation = 7
+	ev := job.Event(domain.EventSynched, at)
+	ev.Chunks, ev.Bytes = 3, 30
+	if _, err := c.Apply(ctx, ev); err != nil {
 		t.Fatal(err)
 	}
 	return c
@@ -82,34 +110,46 @@ func TestAuditMendsWhatDiffers(t *testing.T) {
 	synched := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	whole := index.Stored{DatasourceID: "src", Generation: 7, Rows: 3}
 	tests := map[string]struct {
-		rows      inventory
+		rows      []index.Stored
 		originals kept
 		later     time.Duration // from the synch to the audit
 		want      Report
 		sweeps    []domain.Sweep
+		left      []index.Stored
+		lost      bool // the datasource's original
 		read      bool // the datasource is read again
 	}{
-		"nothing when index and catalog agree": {rows: inventory{whole}, later: time.Hour, want: Report{Datasources: 1}},
+		"nothing when index and catalog agree": {rows: []index.Stored{whole}, later: time.Hour, want: Report{Datasources: 1}},
 		"a datasource whose rows are missing is read again": {
-			rows: inventory{{DatasourceID: "src", Generation: 7, Rows: 2}}, later: time.Hour,
+			rows: []index.Stored{{DatasourceID: "src", Generation: 7, Rows: 2}}, later: time.Hour,
 			want: Report{Datasources: 1, Missing: 1}, read: true,
 		},
 		"a datasource that became active while the index was read is left alone": {
 			later: time.Second, want: Report{Datasources: 1},
 		},
 		"rows of older generations are swept": {
-			rows: inventory{whole, {DatasourceID: "src", Generation: 5, Rows: 4}}, later: time.Hour,
+			rows: []index.Stored{whole, {DatasourceID: "src", Generation: 5, Rows: 4}}, later: time.Hour,
 			want:   Report{Datasources: 1, StrayRows: 4},
-			sweeps: []domain.Sweep{{WorkspaceID: "ws", DatastoreID: "store", DatasourceID: "src", Below: 7}},
+			sweeps: []domain.Sweep{{WorkspaceID: "ws", DatastoreID: "store", DatasourceID: "src", Place: here, Below: 7}},
 		},
 		"rows of an unknown datasource are swept, but not those of a page that comes back under its id": {
-			rows:  inventory{whole, {DatasourceID: "gone", Generation: 3, Rows: 2}, {DatasourceID: "gone", Generation: 6, Rows: 1}},
+			rows:  []index.Stored{whole, {DatasourceID: "gone", Generation: 3, Rows: 2}, {DatasourceID: "gone", Generation: 6, Rows: 1}},
 			later: time.Hour, want: Report{Datasources: 1, StrayRows: 3},
-			sweeps: []domain.Sweep{{WorkspaceID: "ws", DatastoreID: "store", DatasourceID: "gone", Below: 7}},
+			sweeps: []domain.Sweep{{WorkspaceID: "ws", DatastoreID: "store", DatasourceID: "gone", Place: here, Below: 7}},
+		},
+		"an original that is lost is told, and what is in the index stays": {
+			rows: []index.Stored{whole}, later: time.Hour, lost: true, want: Report{Datasources: 1, MissingOriginals: 1},
+		},
+		"rows of a place that the datastore has left are swept": {
+			rows: []index.Stored{whole}, left: []index.Stored{{DatasourceID: "src", Generation: 4, Rows: 2}, {DatasourceID: "x", Generation: 6, Rows: 1}},
+			later: time.Hour, want: Report{Datasources: 1, StrayRows: 3},
+			sweeps: []domain.Sweep{{
+				WorkspaceID: "ws", DatastoreID: "store", Place: domain.Place{Engine: here.Engine, Model: there.Model}, Below: 7,
+			}},
 		},
 		"originals that nobody refers to are swept once they cannot be on their way any more": {
-			rows: inventory{whole}, later: 2 * time.Hour,
-			originals: kept{"uploads/src": synched, "uploads/old": synched, "uploads/new": synched.Add(100 * time.Minute)},
+			rows: []index.Stored{whole}, later: 2 * time.Hour,
+			originals: kept{"uploads/old": synched, "uploads/new": synched.Add(100 * time.Minute)},
 			want:      Report{Datasources: 1, StrayOriginals: 1},
 			sweeps:    []domain.Sweep{{Originals: []string{"uploads/old"}}},
 		},
@@ -118,11 +158,17 @@ func TestAuditMendsWhatDiffers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := ledger(t, synched)
+			if test.originals == nil {
+				test.originals = kept{}
+			}
+			if !test.lost {
+				test.originals["uploads/src"] = synched
+			}
 			a := Auditor{
-				Catalog: c, Spaces: &engines{}, Index: test.rows, Originals: test.originals, Log: quiet,
+				Catalog: c, Engines: inventory{rows: test.rows, left: test.left}, Originals: test.originals, Log: quiet,
 				Now: func() time.Time { return synched.Add(test.later) },
 			}
-			got, err := a.Audit(t.Context())
+			got, err := a.Audit(t.Context(), func(format string, args ...any) { t.Logf(format, args...) })
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -156,10 +202,10 @@ func TestAuditGoesOnPastADatastoreThatCannotBeRead(t *testing.T) {
 	synched := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	c := ledger(t, synched)
 	a := Auditor{
-		Catalog: c, Spaces: &engines{space: errDown}, Index: inventory{}, Originals: kept{"uploads/old": synched}, Log: quiet,
+		Catalog: c, Engines: inventory{space: errDown}, Originals: kept{"uploads/old": synched}, Log: quiet,
 		Now: func() time.Time { return synched.Add(2 * time.Hour) },
 	}
-	report, err := a.Audit(t.Context())
+	report, err := a.Audit(t.Context(), func(format string, args ...any) { t.Logf(format, args...) })
 	if !errors.Is(err, errDown) || report.StrayOriginals != 1 {
 		t.Errorf("the audit found %+v, err %v", report, err)
 	}

@@ -131,9 +131,9 @@ func TestDispatcherPutsARefusedJobAside(t *testing.T) {
 			}
 			var ended []domain.Event
 			if test.ended != "" {
-				ended = []domain.Event{{
-					Type: domain.EventError, JobID: "a", JobKind: domain.JobCrawl, DatastoreID: "store", DatasourceID: "src", At: now, Error: test.ended,
-				}}
+				ev := o.jobs[0].Event(domain.EventError, now)
+				ev.Error = test.ended
+				ended = []domain.Event{ev}
 			}
 			if diff := cmp.Diff(ended, o.ended); diff != "" {
 				t.Error(diff)
@@ -161,14 +161,20 @@ func (s *sweeps) DeferSweep(_ context.Context, id string, until time.Time, _ str
 	s.deferred[id] = until
 	return nil
 }
+func (s *sweeps) RemoveDeleted(context.Context) (bool, error) { return false, nil }
 func (s *sweeps) SweepWake() <-chan struct{} { return nil }
 
-// engines records what sweeps do to index, originals and job log.
+// engines records what sweeps do to index, originals and job log. Datastore "store" serves from here and moves to there.
 type engines struct {
 	calls  []string
 	failOn string
-	space  error
+	store  error // of reading the datastore
 }
+
+var (
+	here  = domain.Place{Engine: domain.EngineEmbedded, Model: "m"}
+	there = domain.Place{Engine: domain.EngineMilvus, Model: "n"}
+)
 
 func (e *engines) call(what string) error {
 	e.calls = append(e.calls, what)
@@ -177,14 +183,29 @@ func (e *engines) call(what string) error {
 	}
 	return nil
 }
-func (e *engines) Spaces(context.Context, string) ([]index.Space, error) {
-	return []index.Space{{DatastoreID: "store", Model: "m"}}, e.space
+func (e *engines) DatastoreByID(_ context.Context, id string) (domain.Datastore, error) {
+	return domain.Datastore{ID: id, Type: here.Engine, EmbeddingModel: here.Model, Move: &domain.Move{ID: "move", To: there}}, e.store
 }
-func (e *engines) DeleteGenerations(_ context.Context, _ index.Space, source string, _ uint64) error {
-	return e.call("rows " + source)
+func (e *engines) Engines() []domain.Engine { return []domain.Engine{here.Engine, there.Engine} }
+func (e *engines) Index(engine domain.Engine) (Index, error) {
+	return engineRows{e, engine}, nil
 }
-func (e *engines) DropDatastore(_ context.Context, store string) error {
-	return e.call("drop " + store)
+
+// engineRows are the rows of one engine.
+type engineRows struct {
+	*engines
+	engine domain.Engine
+}
+
+func (r engineRows) Spaces(_ context.Context, store string) ([]index.Space, error) {
+	return []index.Space{{DatastoreID: store, Model: here.Model}, {DatastoreID: store, Model: there.Model}}, nil
+}
+func (r engineRows) Stored(context.Context, index.Space, func(index.Stored) error) error { return nil }
+func (r engineRows) DeleteGenerations(_ context.Context, s index.Space, source string, from, below uint64) error {
+	return r.call(fmt.Sprintf("%s/%s rows %s %d-%d", r.engine, s.Model, source, from, below))
+}
+func (r engineRows) DropDatastore(_ context.Context, store string) error {
+	return r.call(fmt.Sprintf("%s drop %s", r.engine, store))
 }
 func (e *engines) Delete(_ context.Context, key string) error { return e.call("original " + key) }
 func (e *engines) PurgeDatasource(_ context.Context, _, source string, _ uint64) error {
@@ -195,30 +216,34 @@ func (e *engines) PurgeDatastore(_ context.Context, store string) error {
 }
 
 func sweeper(s *sweeps, e *engines, now time.Time) Sweeper {
-	return Sweeper{Sweeps: s, Spaces: e, Index: e, Originals: e, JobLog: e, Log: quiet, Now: func() time.Time { return now }}
+	return Sweeper{Sweeps: s, Stores: e, Engines: e, Originals: e, JobLog: e, Log: quiet, Now: func() time.Time { return now }}
 }
 
 func TestSweeperRemovesWhatASweepNames(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		sweep domain.Sweep
-		space error
+		store error
 		want  []string
 	}{
-		"rows of older generations": {
-			sweep: domain.Sweep{DatastoreID: "store", DatasourceID: "src", Below: 7}, want: []string{"rows src"},
+		"rows of older generations, in the place that is named": {
+			sweep: domain.Sweep{DatastoreID: "store", DatasourceID: "src", Place: there, From: 2, Below: 7},
+			want:  []string{"milvus/n rows src 2-7"},
 		},
-		"a deleted datasource": {
-			sweep: domain.Sweep{DatastoreID: "store", DatasourceID: "src", Below: domain.AllGenerations, Originals: []string{"k"}, Jobs: true},
-			want:  []string{"purge src", "rows src", "original k"},
+		"everything that was in a place": {
+			sweep: domain.Sweep{DatastoreID: "store", Place: here, Below: 9}, want: []string{"embedded/m rows  0-9"},
+		},
+		"a deleted datasource, in every place of its datastore": {
+			sweep: domain.Sweep{DatastoreID: "store", DatasourceID: "src", Below: 7, Originals: []string{"k"}, Jobs: true},
+			want:  []string{"purge src", "embedded/m rows src 0-7", "milvus/n rows src 0-7", "original k"},
 		},
 		"a deleted datastore": {
 			sweep: domain.Sweep{DatastoreID: "store", Below: domain.AllGenerations, Jobs: true},
-			want:  []string{"purge store", "drop store"},
+			want:  []string{"purge store", "embedded drop store", "milvus drop store"},
 		},
 		"rows written late into a deleted datastore": {
 			sweep: domain.Sweep{DatastoreID: "store", DatasourceID: "src", Below: domain.AllGenerations},
-			space: domain.NotFound("datastore", "store"), want: []string{"drop store"},
+			store: domain.NotFound("datastore", "store"), want: []string{"embedded drop store", "milvus drop store"},
 		},
 		"an original alone": {sweep: domain.Sweep{Originals: []string{"k"}}, want: []string{"original k"}},
 	}
@@ -227,7 +252,7 @@ func TestSweeperRemovesWhatASweepNames(t *testing.T) {
 			t.Parallel()
 			test.sweep.ID = "1"
 			s := &sweeps{tasks: []catalog.SweepTask{{Sweep: test.sweep}}}
-			e := &engines{space: test.space}
+			e := &engines{store: test.store}
 			sw := sweeper(s, e, time.Now())
 			if _, err := sw.round(t.Context()); err != nil {
 				t.Fatal(err)

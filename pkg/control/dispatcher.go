@@ -33,7 +33,7 @@ type Dispatcher struct {
 	Outbox Outbox
 	Jobs   Publisher
 	Window int
-	Hub    *Hub // nil: nobody watches
+	Hub    Watchers // nil: nobody watches
 	Log    *slog.Logger
 	Now    func() time.Time
 }
@@ -94,10 +94,9 @@ func (d *Dispatcher) refused(ctx context.Context, job domain.Job, cause error) e
 	if errors.Is(cause, jobs.ErrTooLarge) {
 		words = fmt.Sprintf("It cannot be queued: name, metadata and patterns together take more than %d KiB. Shorten them.", jobs.MaxJobBytes>>10)
 	}
-	_, err := d.Outbox.Apply(ctx, domain.Event{
-		Type: domain.EventError, JobID: job.ID, JobKind: job.Kind, WorkspaceID: job.WorkspaceID, DatastoreID: job.DatastoreID,
-		DatasourceID: job.DatasourceID, At: d.Now().UTC(), Error: words,
-	})
+	ev := job.Event(domain.EventError, d.Now())
+	ev.Error = words
+	_, err := d.Outbox.Apply(ctx, ev)
 	if err == nil && d.Hub != nil {
 		d.Hub.Changed(job.DatastoreID, job.DatasourceID)
 	}

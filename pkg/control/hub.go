@@ -5,6 +5,12 @@ import (
 	"sync"
 )
 
+// Watchers want to know which datasources have changed, after the change is stored.
+type Watchers interface {
+	// Changed must not block.
+	Changed(datastoreID, datasourceID string)
+}
+
 // Hub tells watchers within this process which datasources have changed, after the change is stored. What changes while
 // a watcher is busy is told once, later: a watcher never misses the last state of a datasource, and a slow one holds up
 // nobody.

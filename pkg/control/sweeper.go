@@ -9,7 +9,6 @@ import (
 
 	"github.com/sluice/sluice/pkg/catalog"
 	"github.com/sluice/sluice/pkg/domain"
-	"github.com/sluice/sluice/pkg/index"
 )
 
 // Sweeps is the queue of what is to be removed.
@@ -18,17 +17,8 @@ type Sweeps interface {
 	FinishSweep(ctx context.Context, ids ...string) error
 	DeferSweep(ctx context.Context, id string, until time.Time, cause string) error
 	SweepWake() <-chan struct{}
-}
-
-// Spaces finds the index's spaces of a datastore; domain.CodeNotFound when it has been deleted.
-type Spaces interface {
-	Spaces(ctx context.Context, datastoreID string) ([]index.Space, error)
-}
-
-// Rows is the part of an index that removes.
-type Rows interface {
-	DeleteGenerations(ctx context.Context, space index.Space, datasourceID string, below uint64) error
-	DropDatastore(ctx context.Context, datastoreID string) error
+	// RemoveDeleted removes the next batch of what was deleted with its datastore.
+	RemoveDeleted(ctx context.Context) (more bool, err error)
 }
 
 // Originals is the part of the store of originals that removes. Deleting what is gone is no error.
@@ -46,8 +36,8 @@ type JobLog interface {
 // what it removes stays invisible, so late is harmless.
 type Sweeper struct {
 	Sweeps    Sweeps
-	Spaces    Spaces
-	Index     Rows
+	Stores    Stores
+	Engines   Engines
 	Originals Originals
 	JobLog    JobLog
 	Log       *slog.Logger
@@ -63,6 +53,16 @@ const (
 // Run sweeps until ctx ends.
 func (s *Sweeper) Run(ctx context.Context) {
 	every(ctx, s.Log, s.Sweeps.SweepWake(), sweepPoll, roundBound, s.round)
+}
+
+// Drain carries out every sweep that is due, once, and returns when none is left.
+func (s *Sweeper) Drain(ctx context.Context) error {
+	for {
+		more, err := s.round(ctx)
+		if err != nil || !more {
+			return err
+		}
+	}
 }
 
 func (s *Sweeper) round(ctx context.Context) (more bool, err error) {
@@ -90,7 +90,11 @@ func (s *Sweeper) round(ctx context.Context) (more bool, err error) {
 			return false, fmt.Errorf("finishing %d sweeps: %w", len(done), err)
 		}
 	}
-	return len(tasks) == sweepBatch, nil
+	deleted, err := s.Sweeps.RemoveDeleted(ctx)
+	if err != nil {
+		return false, fmt.Errorf("removing what was deleted with its datastore: %w", err)
+	}
+	return deleted || len(tasks) == sweepBatch, nil
 }
 
 func (s *Sweeper) sweep(ctx context.Context, sweep domain.Sweep) error {
@@ -120,20 +124,50 @@ func (s *Sweeper) purge(ctx context.Context, sweep domain.Sweep) error {
 }
 
 func (s *Sweeper) rows(ctx context.Context, sweep domain.Sweep) error {
-	if sweep.DatasourceID == "" {
-		return s.Index.DropDatastore(ctx, sweep.DatastoreID)
+	if !sweep.Place.IsZero() {
+		return s.delete(ctx, sweep, sweep.Place)
 	}
-	spaces, err := s.Spaces.Spaces(ctx, sweep.DatastoreID)
+	if sweep.DatasourceID == "" {
+		return s.drop(ctx, sweep.DatastoreID)
+	}
+	store, err := s.Stores.DatastoreByID(ctx, sweep.DatastoreID)
 	if domain.CodeOf(err) == domain.CodeNotFound {
 		// The datastore is gone, and a worker that did not know has written into it once more.
-		return s.Index.DropDatastore(ctx, sweep.DatastoreID)
+		return s.drop(ctx, sweep.DatastoreID)
 	}
 	if err != nil {
-		return fmt.Errorf("finding the spaces of datastore %s: %w", sweep.DatastoreID, err)
+		return fmt.Errorf("reading datastore %s: %w", sweep.DatastoreID, err)
+	}
+	for _, p := range store.Places() {
+		if err := s.delete(ctx, sweep, p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Sweeper) delete(ctx context.Context, sweep domain.Sweep, p domain.Place) error {
+	idx, spaces, err := spacesIn(ctx, s.Engines, sweep.DatastoreID, p)
+	if err != nil {
+		return err
 	}
 	for _, space := range spaces {
-		if err := s.Index.DeleteGenerations(ctx, space, sweep.DatasourceID, sweep.Below); err != nil {
-			return fmt.Errorf("deleting rows: %w", err)
+		if err := idx.DeleteGenerations(ctx, space, sweep.DatasourceID, sweep.From, sweep.Below); err != nil {
+			return fmt.Errorf("deleting rows from %s: %w", p, err)
+		}
+	}
+	return nil
+}
+
+// drop removes all rows of a datastore from every engine there is.
+func (s *Sweeper) drop(ctx context.Context, datastoreID string) error {
+	for _, e := range s.Engines.Engines() {
+		idx, err := s.Engines.Index(e)
+		if err != nil {
+			return err
+		}
+		if err := idx.DropDatastore(ctx, datastoreID); err != nil {
+			return fmt.Errorf("dropping the datastore from %s: %w", e, err)
 		}
 	}
 	return nil

@@ -33,6 +33,9 @@ type Options struct {
 	MaxInput int64
 	// CacheDir keeps compiled code between children and starts. Default: a folder of the user's cache directory.
 	CacheDir string
+	// TempDir takes documents while they are read. What a killed process has left there is not removed by another.
+	// Default: the system's folder for temporary files.
+	TempDir string
 	// IdleAfter is how long a child waits for another document before it is stopped. Default 30 seconds.
 	IdleAfter time.Duration
 	// Recycle is how many documents a child reads before it is replaced. Default 200.
@@ -175,7 +178,7 @@ func (x *Extractor) extract(ctx context.Context, req Request) (*domain.Document,
 
 // spool writes the stream to a temporary file, for parsers that need random access.
 func (x *Extractor) spool(r io.Reader) (path string, err error) {
-	f, err := os.CreateTemp("", "sluice-document-")
+	f, err := os.CreateTemp(x.opts.TempDir, "sluice-document-")
 	if err != nil {
 		return "", fmt.Errorf("making a temporary file for the document: %w", err)
 	}
@@ -205,7 +208,7 @@ func (x *Extractor) take() (*worker, error) {
 		return w.worker, nil
 	}
 	x.mu.Unlock()
-	return startWorker(x.opts.MaxMemory)
+	return startWorker(x.opts.MaxMemory, x.opts.TempDir)
 }
 
 // put keeps a child for the next document, or stops it when it has read enough.

@@ -40,13 +40,13 @@ func (b *headBuffer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// startWorker starts a child that may use maxMemory bytes.
-func startWorker(maxMemory int64) (*worker, error) {
+// startWorker starts a child that may use maxMemory bytes, with its temporary files in a folder of its own below temp.
+func startWorker(maxMemory int64, temp string) (*worker, error) {
 	exe, err := executable()
 	if err != nil {
 		return nil, fmt.Errorf("finding the running program: %w", err)
 	}
-	dir, err := os.MkdirTemp("", "sluice-extract-")
+	dir, err := os.MkdirTemp(temp, "sluice-extract-")
 	if err != nil {
 		return nil, fmt.Errorf("making a folder for a child's temporary files: %w", err)
 	}

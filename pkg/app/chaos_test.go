@@ -1,0 +1,347 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sluice/sluice/pkg/catalog"
+	"github.com/sluice/sluice/pkg/control"
+	"github.com/sluice/sluice/pkg/index"
+	"github.com/sluice/sluice/pkg/index/milvus"
+	"github.com/sluice/sluice/testdata/site"
+)
+
+// chaosTime is how long the chaos test disturbs the fleet: TEST_CHAOS, or a minute.
+func chaosTime(t *testing.T) time.Duration {
+	t.Helper()
+	text := os.Getenv("TEST_CHAOS")
+	if text == "" {
+		return time.Minute
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		t.Fatalf("TEST_CHAOS: %v", err)
+	}
+	return d
+}
+
+// entry is one of the documents of the chaos test, with what is known to be true of it once its last request was
+// answered.
+type entry struct {
+	customID string
+	id       string
+	version  int  // of the text that it must have
+	gone     bool // deleted
+}
+
+func (e *entry) text(version int) string {
+	long := strings.Repeat(fmt.Sprintf("Paragraph of %s about how it is kept, counted and handed on. ", e.customID), 20*(len(e.customID)+version)%100)
+	return fmt.Sprintf("This is %s in version %d.\n\n%s", e.customID, version, long)
+}
+
+// TestAFleetSurvivesChaos kills and stops every process of a fleet and every engine behind it, one or two at a time, at
+// random moments, while documents are created, replaced and deleted and pages are crawled. In the end everything that was
+// accepted is synched in its last version, what was deleted is gone, and the index holds the rows that the catalog knows
+// and no others.
+func TestAFleetSurvivesChaos(t *testing.T) {
+	const documents, clients = 500, 4
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	pages := httptest.NewServer(site.Handler())
+	defer pages.Close()
+	f := newFleet(t, 2)
+	store := f.api.newDatastore()
+
+	chaos, end := context.WithTimeout(t.Context(), chaosTime(t))
+	defer end()
+	// What began before the end of the chaos is carried out after it: 5 minutes is beyond every back-off.
+	all, cancel := context.WithTimeout(t.Context(), chaosTime(t)+5*time.Minute)
+	defer cancel()
+
+	entries := make([]*entry, documents)
+	for i := range entries {
+		entries[i] = &entry{customID: fmt.Sprintf("doc-%03d", i)}
+	}
+	var work sync.WaitGroup
+	for c := range clients {
+		work.Go(func() {
+			random := rand.New(rand.NewPCG(seed, uint64(c)))
+			for i := c; i < len(entries); i += clients {
+				f.live(all, store, entries, i, random)
+			}
+		})
+	}
+	work.Go(func() {
+		for _, path := range []string{"/", "/about.html"} {
+			kind := map[bool]string{true: "web_site", false: "web_page"}[path == "/"]
+			body := fmt.Sprintf(`{"datastoreId": %q, "type": %q, "name": %q, "config": {"source_url": %q}}`, store, kind, kind, pages.URL+path)
+			if err := f.api.once(all, "/datasources", body, nil); err != nil {
+				t.Errorf("adding the %s: %v", kind, err)
+			}
+		}
+	})
+	blows := f.disturb(chaos, rand.New(rand.NewPCG(seed, 99)))
+	work.Wait()
+	t.Logf("blows: %v", blows)
+
+	began := time.Now()
+	have := f.api.settled(store, 5*time.Minute)
+	t.Logf("settled %v after the end of the chaos", time.Since(began).Round(time.Millisecond))
+	f.checkEntries(store, entries, have)
+	for _, p := range f.processes() {
+		if err := p.terminate(); err != nil {
+			t.Errorf("the last stop of the %s: %v", p.shape, err)
+		}
+	}
+	f.checkIndex(store)
+}
+
+// live puts a document in, and then replaces or deletes some that were put in before.
+func (f *fleet) live(ctx context.Context, store string, entries []*entry, i int, random *rand.Rand) {
+	f.put(ctx, store, entries[i])
+	const clients = 4
+	before := entries[i%clients+clients*random.IntN(i/clients+1)] // one of this client's own
+	switch dice := random.IntN(10); {
+	case before.gone:
+	case dice < 4:
+		before.version++
+		f.put(ctx, store, before)
+	case dice < 6:
+		before.gone = true
+		for {
+			err := f.api.callWith(ctx, http.MethodDelete, "/datasources/"+before.id, "application/json", strings.NewReader("{}"), nil)
+			if err == nil || refusedWith(err, 404) {
+				return
+			}
+			if !passes(err) || pause(ctx) != nil {
+				f.t.Errorf("deleting %s: %v", before.customID, err)
+				return
+			}
+		}
+	}
+}
+
+// put puts the entry's version in.
+func (f *fleet) put(ctx context.Context, store string, e *entry) {
+	body, err := json.Marshal(map[string]any{"documents": []map[string]any{{
+		"text": e.text(e.version), "name": e.customID, "metadata": map[string]string{"custom_id": e.customID},
+	}}})
+	if err != nil {
+		f.t.Error(err)
+		return
+	}
+	var answer struct{ IDs []string }
+	for {
+		err := f.api.callWith(ctx, http.MethodPost, "/api/datastores/upsert/"+store, "application/json", bytes.NewReader(body), &answer)
+		if err == nil && len(answer.IDs) == 1 {
+			e.id = answer.IDs[0]
+			return
+		}
+		if !passes(err) || pause(ctx) != nil { // else again: the custom id says that it is the same document
+			f.t.Errorf("putting %s in: %v, %v", e.customID, answer, err)
+			return
+		}
+	}
+}
+
+// disturb strikes until ctx ends, and leaves everything running. It returns how often each was struck.
+func (f *fleet) disturb(ctx context.Context, random *rand.Rand) map[string]int {
+	blows := map[string]int{}
+	down := func(least, most int) {
+		timer := time.NewTimer(time.Duration(least+random.IntN(most-least)) * time.Millisecond)
+		defer timer.Stop()
+		select {
+		case <-ctx.Done():
+		case <-timer.C:
+		}
+	}
+	strikes := []func() string{
+		func() string { return f.strike(f.api, random, down) },
+		func() string { return f.strike(f.crawler, random, down) },
+		func() string { return f.strike(f.ingestors[random.IntN(len(f.ingestors))], random, down) },
+		func() string {
+			i := random.IntN(len(f.nats.Servers))
+			f.engine("NATS", f.nats.Servers[i].Kill, f.nats.Servers[i].Restart, func() { down(200, 3000) })
+			return "NATS server killed"
+		},
+		func() string {
+			f.engine("PostgreSQL", f.postgres.Kill, f.postgres.Restart, func() { down(200, 2000) })
+			return "PostgreSQL killed"
+		},
+		func() string {
+			f.engine("Milvus", f.milvus.Kill, f.milvus.Restart, func() { down(200, 2000) })
+			return "Milvus killed"
+		},
+	}
+	turn := random.Perm(len(strikes))
+	for ctx.Err() == nil {
+		if len(turn) == 0 {
+			turn = random.Perm(len(strikes)) // each as often as every other
+		}
+		blows[strikes[turn[0]]()]++
+		turn = turn[1:]
+		down(200, 1500)
+	}
+	return blows
+}
+
+// strike kills a process, or asks it to stop, and starts it again after a while.
+func (f *fleet) strike(p *program, random *rand.Rand, down func(least, most int)) string {
+	how := "killed"
+	if random.IntN(3) == 0 {
+		how = "stopped"
+		if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
+			f.t.Errorf("stopping the %s: %v", p.shape, err)
+		}
+		select {
+		case <-p.exited:
+		case <-time.After(30 * time.Second):
+			f.t.Errorf("the %s did not stop within 30 s\n%s", p.shape, tail(p.stderr.String(), 3000))
+			_ = p.cmd.Process.Kill()
+			<-p.exited
+		}
+		p.exited <- nil
+	} else {
+		p.kill()
+	}
+	down(50, 1000)
+	p.start()
+	return string(p.shape) + " " + how
+}
+
+func (f *fleet) engine(name string, kill func() error, restart func(context.Context) error, down func()) {
+	if err := kill(); err != nil {
+		f.t.Errorf("killing %s: %v", name, err)
+	}
+	down()
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	if err := restart(ctx); err != nil {
+		f.t.Errorf("starting %s again: %v", name, err)
+	}
+}
+
+// checkEntries compares what the service tells with what was accepted.
+func (f *fleet) checkEntries(store string, entries []*entry, have []source) {
+	f.t.Helper()
+	byID := map[string]source{}
+	for _, s := range have {
+		if s.Type != "text" && s.Status != "synched" {
+			f.t.Errorf("%s %s ended with status %s: %s", s.Type, s.Name, s.Status, s.Error)
+		}
+		if s.Type == "text" {
+			byID[s.ID] = s
+		}
+	}
+	for _, e := range entries {
+		s, ok := byID[e.id]
+		delete(byID, e.id)
+		switch {
+		case ok && e.gone:
+			f.t.Errorf("%s was deleted and is back", e.customID)
+		case e.gone:
+		case !ok:
+			f.t.Errorf("%s was accepted and is lost", e.customID)
+		case s.Status != "synched":
+			f.t.Errorf("%s ended with status %s: %s", e.customID, s.Status, s.Error)
+		default:
+			var chunks struct{ Data []struct{ Text string } }
+			f.api.must(f.api.get("/datasources/"+e.id+"/chunks?limit=200", &chunks))
+			if want := fmt.Sprintf("%s in version %d.", e.customID, e.version); len(chunks.Data) != s.Chunks || !strings.Contains(chunks.Data[0].Text, want) {
+				f.t.Errorf("%s is not in version %d: %d of %d chunks, the first %.60q", e.customID, e.version, len(chunks.Data), s.Chunks, chunks.Data[0].Text)
+			}
+		}
+	}
+	for _, s := range byID {
+		f.t.Errorf("%s (%s) is there twice", s.Name, s.CustomID)
+	}
+}
+
+// checkIndex compares index and catalog row by row, without the fleet's processes, once what is queued to be swept is.
+func (f *fleet) checkIndex(store string) {
+	f.t.Helper()
+	ctx, cancel := context.WithTimeout(f.t.Context(), time.Minute)
+	defer cancel()
+	log := slog.New(slog.DiscardHandler)
+	cat, err := catalog.Open(ctx, catalog.Options{URL: f.postgres.URL(), Log: log, Now: time.Now})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	defer cat.Close()
+	idx, err := milvus.Open(milvus.Options{Address: f.milvus.Addr(), Log: log})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	defer idx.Close()
+	where := controlled{&engines{milvus: idx}}
+	sweeper := control.Sweeper{Sweeps: rowsOnly{cat}, Stores: cat, Engines: where, Log: log, Now: time.Now}
+	if err := sweeper.Drain(ctx); err != nil {
+		f.t.Fatal(err)
+	}
+	later := func() time.Time { return time.Now().Add(time.Hour) } // the audit leaves alone what has just become active
+	auditor := control.Auditor{Catalog: cat, Engines: where, Originals: noOriginals{}, Log: log, Now: later}
+	report, err := auditor.Audit(ctx, f.t.Logf)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	if report.Missing > 0 {
+		f.t.Errorf("%d datasources have not all of their rows", report.Missing)
+	}
+	// A run that was cut short and then overtaken by one that failed is all that may have left rows: an audit finds them.
+	f.t.Logf("the audit found %d rows to sweep", report.StrayRows)
+	if err := sweeper.Drain(ctx); err != nil {
+		f.t.Fatal(err)
+	}
+	want, got := map[string]int64{}, map[string]int64{}
+	err = cat.EachActive(ctx, store, func(s catalog.ActiveState) error {
+		if s.Generation > 0 {
+			want[fmt.Sprint(s.DatasourceID, " ", s.Generation)] = s.Chunks
+		}
+		return nil
+	})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	spaces, err := idx.Spaces(ctx, store)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	for _, space := range spaces {
+		err := idx.Stored(ctx, space, func(s index.Stored) error {
+			got[fmt.Sprint(s.DatasourceID, " ", s.Generation)] += s.Rows
+			return nil
+		})
+		if err != nil {
+			f.t.Fatal(err)
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		f.t.Errorf("rows by datasource and generation (-catalog +index):\n%s", diff)
+	}
+}
+
+// rowsOnly are sweeps without what they remove elsewhere than from the index.
+type rowsOnly struct{ *catalog.Catalog }
+
+func (r rowsOnly) Sweeps(ctx context.Context, limit int) ([]catalog.SweepTask, error) {
+	tasks, err := r.Catalog.Sweeps(ctx, limit)
+	for i := range tasks {
+		tasks[i].Originals, tasks[i].Jobs = nil, false
+	}
+	return tasks, err
+}

@@ -1,0 +1,194 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/sluice/sluice/pkg/api"
+	"github.com/sluice/sluice/pkg/config"
+	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/jobs"
+	"github.com/sluice/sluice/pkg/originals"
+)
+
+// Worker is an ingestor or crawler process: it needs NATS, an ingestor the index and the embedding model too, and neither
+// the catalog.
+type Worker struct {
+	shape  Shape
+	config config.Config
+	log    *slog.Logger
+	now    func() time.Time
+
+	scratch   *scratch
+	conn      *jobs.Conn
+	broker    *jobs.Broker
+	originals *originals.Store
+	engines   *engines
+	metrics   *prometheus.Registry
+	jobs      *jobMetrics
+	telemetry *telemetry
+	closers   []func() error // in order of opening
+	failed    chan error
+}
+
+// NewWorker makes a process of the shape Ingestor or Crawler, to be started once.
+func NewWorker(shape Shape, c config.Config, log *slog.Logger) *Worker {
+	return &Worker{
+		shape: shape, config: c, log: log, now: func() time.Time { return time.Now().UTC() },
+		engines: &engines{}, metrics: newRegistry(), failed: make(chan error, 1),
+	}
+}
+
+// attachTimeout is how long a worker waits for the streams, which the api process makes.
+const attachTimeout = time.Minute
+
+// remoteAckWait is how long a job stays with a worker of which nothing is heard: long enough for an election among the
+// NATS servers.
+const remoteAckWait = 30 * time.Second
+
+// Start connects to everything and begins to work. After an error, Stop closes what was opened.
+func (w *Worker) Start(ctx context.Context) error {
+	began := time.Now()
+	if err := w.check(); err != nil {
+		return err
+	}
+	w.jobs = newJobMetrics(w.metrics)
+	steps := []func(context.Context) error{w.openScratch, w.attach, w.startCrawler, w.serve}
+	if w.shape == Ingestor {
+		steps = []func(context.Context) error{w.openScratch, w.attach, w.openMilvus, w.startIngestor, w.serve}
+	}
+	for _, step := range steps {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	w.log.Info("ready", "health", "http://"+w.Addr(), "after", time.Since(began).Round(time.Millisecond))
+	return nil
+}
+
+// check refuses settings with which there is nothing to do.
+func (w *Worker) check() error {
+	if w.config.NATSURL == "" {
+		return fmt.Errorf("%s needs NATS_URL: the address of the NATS servers, or of an api process with SLUICE_NATS_LISTEN", article(w.shape))
+	}
+	if w.shape == Ingestor && w.config.MilvusAddr == "" {
+		return errors.New("an ingestor process of its own cannot use the embedded index, which belongs to the api process: " +
+			"set MILVUS_ADDR, or let the api process do the work (SLUICE_WORKERS=true)")
+	}
+	if w.config.DatabaseURL != "" {
+		w.log.Warn("DATABASE_URL is set here and not used: give workers, which read what strangers write, no database credentials")
+	}
+	return nil
+}
+
+func article(s Shape) string {
+	if s == Ingestor {
+		return "an ingestor process"
+	}
+	return "a crawler process"
+}
+
+func (w *Worker) closeLater(f func() error) { w.closers = append(w.closers, f) }
+
+func (w *Worker) openScratch(context.Context) (err error) {
+	if w.scratch, err = openScratch(os.TempDir()); err != nil {
+		return err
+	}
+	w.closeLater(w.scratch.close)
+	return nil
+}
+
+func (w *Worker) attach(ctx context.Context) (err error) {
+	ctx, cancel := context.WithTimeout(ctx, attachTimeout)
+	defer cancel()
+	w.conn, err = jobs.Connect(ctx, connectOptions(w.config, "sluice-"+string(w.shape), w.log))
+	if err != nil {
+		return err
+	}
+	w.closeLater(func() error { w.conn.Close(); return nil })
+	if w.broker, err = jobs.Attach(ctx, w.conn, jobs.Options{Now: w.now, Log: w.log}); err != nil {
+		return err
+	}
+	w.originals, err = originals.Attach(ctx, w.conn.JetStream(), originals.Options{Now: w.now})
+	return err
+}
+
+func (w *Worker) openMilvus(context.Context) (err error) {
+	if w.engines.milvus, err = openMilvus(w.config, w.log); err != nil {
+		return err
+	}
+	w.closeLater(w.engines.milvus.Close)
+	return nil
+}
+
+func (w *Worker) startIngestor(ctx context.Context) error {
+	models, err := openEmbedders(w.config)
+	if err != nil {
+		return err
+	}
+	reader := newExtractor(w.config, "", w.scratch.path, w.log)
+	w.closeLater(reader.Close)
+	handler := ingestWorker(w.config, w.originals, w.broker, reader, models, w.engines, w.now, w.log)
+	w.work(ctx, domain.LaneIngest, w.config.IngestConcurrency, 0, handler.Handle)
+	return nil
+}
+
+func (w *Worker) startCrawler(ctx context.Context) error {
+	web := newWeb(w.config, w.scratch.path, w.log)
+	w.closeLater(func() error { web.Close(); return nil })
+	handler := crawlWorker(w.originals, w.broker, web, w.now)
+	w.work(ctx, domain.LaneCrawl, w.config.CrawlConcurrency, crawlFailures, handler.Handle)
+	return nil
+}
+
+func (w *Worker) work(ctx context.Context, lane domain.Lane, concurrency, failures int, handler jobs.Handler) {
+	workers := newGroup(ctx, w.failed)
+	workers.run("working", func(ctx context.Context) error {
+		return w.broker.Work(ctx, lane, jobs.WorkerOptions{
+			Concurrency: concurrency, AckWait: remoteAckWait, MaxAckPending: 2 * w.config.Window, MaxFailures: failures,
+			MaxCrashes: maxCrashes, Grace: workerGrace, Observe: w.jobs.observe,
+		}, handler)
+	})
+	w.closeLater(func() error { workers.stop(); return nil })
+}
+
+func (w *Worker) serve(ctx context.Context) (err error) {
+	addr := w.config.Addr
+	if addr == "" {
+		addr = "127.0.0.1:0" // any number of workers may share a machine
+	}
+	checks := append([]api.Check{{Name: "nats", Ready: w.broker.Ready}}, w.engines.checks()...)
+	if w.telemetry, err = startTelemetry(ctx, addr, w.metrics, checks, w.log, w.failed); err != nil {
+		return err
+	}
+	w.closeLater(w.telemetry.stop)
+	return nil
+}
+
+// Addr is where health and metrics are served, once started.
+func (w *Worker) Addr() string { return w.telemetry.Addr() }
+
+// Failed receives the error of a part that could not go on.
+func (w *Worker) Failed() <-chan error { return w.failed }
+
+// Stop hands back what is under way and closes everything. It may be called twice.
+func (w *Worker) Stop() error {
+	err := closeAll(w.closers)
+	w.closers = nil
+	return err
+}
+
+// closeAll closes in reverse order of opening.
+func closeAll(closers []func() error) error {
+	var faults []error
+	for i := len(closers) - 1; i >= 0; i-- {
+		faults = append(faults, closers[i]())
+	}
+	return errors.Join(faults...)
+}

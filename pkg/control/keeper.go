@@ -1,0 +1,73 @@
+package control
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/sluice/sluice/pkg/jobs"
+)
+
+// Streams makes streams again that NATS has lost.
+type Streams interface {
+	Repair(ctx context.Context, highestGeneration uint64) (jobs.Repaired, error)
+}
+
+// Marks knows the highest generation that was ever given out.
+type Marks interface {
+	MaxGeneration(ctx context.Context) (uint64, error)
+}
+
+// Keeper sees to it that the streams are there: one that was deleted, or lost with its disk, is made again while the
+// service runs, and the jobs that were lost with it are issued anew.
+type Keeper struct {
+	Streams Streams
+	Marks   Marks
+	Rescuer *Rescuer
+	Log     *slog.Logger
+}
+
+const keepEvery = 5 * time.Second
+
+// Run keeps until ctx ends.
+func (k *Keeper) Run(ctx context.Context) {
+	every(ctx, k.Log, nil, keepEvery, roundBound, func(ctx context.Context) (bool, error) {
+		_, err := k.keep(ctx, func(string, ...any) {})
+		return false, err
+	})
+}
+
+// keep repairs what is missing, says what it did, and returns how many jobs were issued anew.
+func (k *Keeper) keep(ctx context.Context, note Note) (rescued int, err error) {
+	highest, err := k.Marks.MaxGeneration(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("reading the highest generation: %w", err)
+	}
+	repaired, err := k.Streams.Repair(ctx, highest)
+	for _, name := range repaired.Streams {
+		note("stream %s was gone: it is made again, empty", name)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("repairing the streams: %w", err)
+	}
+	if !repaired.JobsReset {
+		return 0, nil
+	}
+	note("the job log begins anew with generation %d", repaired.FirstGeneration)
+	return k.reissue(ctx, 0)
+}
+
+// reissue issues anew every job that the stream does not have and of which nothing has been heard for the given time.
+func (k *Keeper) reissue(ctx context.Context, quiet time.Duration) (total int, err error) {
+	for {
+		n, err := k.Rescuer.Round(ctx, quiet)
+		total += n
+		if err != nil {
+			return total, fmt.Errorf("issuing lost jobs anew: %w", err)
+		}
+		if n < rescueBatch {
+			return total, nil
+		}
+	}
+}

@@ -1,0 +1,45 @@
+package control
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/index"
+)
+
+// Index is the part of an index that audits read and sweeps remove from.
+type Index interface {
+	Spaces(ctx context.Context, datastoreID string) ([]index.Space, error)
+	Stored(ctx context.Context, space index.Space, f func(index.Stored) error) error
+	DeleteGenerations(ctx context.Context, space index.Space, datasourceID string, from, below uint64) error
+	DropDatastore(ctx context.Context, datastoreID string) error
+}
+
+// Engines finds the indexes of this process.
+type Engines interface {
+	// Index fails with domain.CodeUnavailable when the engine is not configured in this process.
+	Index(e domain.Engine) (Index, error)
+	// Engines are those configured in this process.
+	Engines() []domain.Engine
+}
+
+// Stores reads a datastore of any workspace; domain.CodeNotFound when it has been deleted.
+type Stores interface {
+	DatastoreByID(ctx context.Context, id string) (domain.Datastore, error)
+}
+
+// spacesIn finds the index of a place and the spaces that hold a datastore's rows there: usually one, none before
+// anything was written, and more when the model has had other dimensions before.
+func spacesIn(ctx context.Context, e Engines, datastoreID string, p domain.Place) (Index, []index.Space, error) {
+	idx, err := e.Index(p.Engine)
+	if err != nil {
+		return nil, nil, err
+	}
+	all, err := idx.Spaces(ctx, datastoreID)
+	if err != nil {
+		return nil, nil, fmt.Errorf("listing the spaces of datastore %s in %s: %w", datastoreID, p.Engine, err)
+	}
+	return idx, slices.DeleteFunc(all, func(s index.Space) bool { return s.Model != p.Model }), nil
+}

@@ -1,0 +1,118 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/sluice/sluice/pkg/catalog"
+)
+
+// Repairs are requests for a repair, which any process with the catalog can make and one api process carries out.
+type Repairs interface {
+	// ClaimRepair takes the oldest request that nobody works on; nil when there is none.
+	ClaimRepair(ctx context.Context, holder string) (*catalog.RepairRequest, error)
+	// RepairNote adds lines to what the repair says, and tells that it is still worked on.
+	RepairNote(ctx context.Context, id string, lines ...string) error
+	// FinishRepair ends it; failure is "" or says what could not be done.
+	FinishRepair(ctx context.Context, id, failure string) error
+}
+
+// Repairer carries out repairs: it brings back what the streams have lost, takes over what the job log knows better than
+// the catalog, issues lost jobs anew, audits everything, and says what it did.
+type Repairer struct {
+	Requests Repairs
+	Keeper   *Keeper
+	Auditor  *Auditor
+	Log      *slog.Logger
+}
+
+const (
+	repairPoll = 2 * time.Second
+	// repairBeat is how often a repair under way is shown to be alive.
+	repairBeat = 10 * time.Second
+	// repairQuiet is how long nothing must have been heard of a job that is not in the stream to be taken for lost: its
+	// last event may be on its way.
+	repairQuiet = 15 * time.Second
+)
+
+// Run repairs on request until ctx ends.
+func (r *Repairer) Run(ctx context.Context) {
+	every(ctx, r.Log, nil, repairPoll, auditBound, r.round)
+}
+
+func (r *Repairer) round(ctx context.Context) (more bool, err error) {
+	request, err := r.Requests.ClaimRepair(ctx, r.Auditor.Holder)
+	if err != nil {
+		return false, fmt.Errorf("looking for a repair to do: %w", err)
+	}
+	if request == nil {
+		return false, nil
+	}
+	beating, stop := context.WithCancel(ctx)
+	beat := make(chan struct{})
+	go func() {
+		defer close(beat)
+		for wait(beating, nil, repairBeat) {
+			if err := r.Requests.RepairNote(beating, request.ID); err != nil && beating.Err() == nil {
+				r.Log.Warn("telling that a repair goes on", "error", err)
+			}
+		}
+	}()
+	failure := ""
+	err = r.repair(ctx, func(format string, args ...any) {
+		line := fmt.Sprintf(format, args...)
+		r.Log.Info("repair", "done", line)
+		if err := r.Requests.RepairNote(ctx, request.ID, line); err != nil {
+			r.Log.Warn("keeping what a repair says", "error", err)
+		}
+	})
+	stop()
+	<-beat
+	if ctx.Err() != nil {
+		return false, ctx.Err() // another process, or this one's next start, takes it up again
+	}
+	if err != nil {
+		failure = err.Error()
+	}
+	if err := r.Requests.FinishRepair(ctx, request.ID, failure); err != nil {
+		return false, fmt.Errorf("ending repair %s: %w", request.ID, err)
+	}
+	return true, nil
+}
+
+// repair does what it can: what fails does not keep it from the rest.
+func (r *Repairer) repair(ctx context.Context, note Note) error {
+	var faults []error
+	said := 0
+	say := func(format string, args ...any) { said++; note(format, args...) }
+	rescued, err := r.Keeper.keep(ctx, say)
+	if err != nil {
+		faults = append(faults, err)
+	}
+	var report Report
+	if err := r.Auditor.Adopt(ctx, 0, &report, say); err != nil {
+		faults = append(faults, err)
+	}
+	again, err := r.Keeper.reissue(ctx, repairQuiet)
+	if err != nil {
+		faults = append(faults, err)
+	}
+	if rescued += again; rescued > 0 {
+		say("%d jobs were lost: they are issued anew", rescued)
+	}
+	audited, err := r.Auditor.Audit(ctx, say)
+	if err != nil {
+		faults = append(faults, err)
+	}
+	audited.Adopted = report.Adopted
+	if said == 0 && len(faults) == 0 {
+		note("%d datasources looked at: index, originals, job log and catalog agree", audited.Datasources)
+		return nil
+	}
+	note("%d datasources looked at: %d taken over, %d read again, %d stray rows and %d stray originals removed, %d originals missing",
+		audited.Datasources, audited.Adopted, audited.Missing, audited.StrayRows, audited.StrayOriginals, audited.MissingOriginals)
+	return errors.Join(faults...)
+}
