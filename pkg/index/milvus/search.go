@@ -207,7 +207,7 @@ func searchParams(col *collection, l leg) (entity.SearchParam, error) {
 	case l.field == fieldSparse:
 		return entity.NewIndexSparseInvertedSearchParam(0)
 	case col.dense == entity.HNSW:
-		return entity.NewIndexHNSWSearchParam(min(max(2*l.limit, minHNSWCandidates), maxHNSWCandidates))
+		return entity.NewIndexHNSWSearchParam(min(max(4*l.limit, minHNSWCandidates), maxHNSWCandidates))
 	case col.dense == entity.IvfFlat || col.dense == entity.IvfSQ8:
 		return entity.NewIndexIvfFlatSearchParam(ivfProbes)
 	case col.dense == entity.DISKANN:
