@@ -76,6 +76,7 @@ func (b *Broker) ConsumeBatches(ctx context.Context, limit int, handler func(ctx
 		r.next = 0
 		consumer, err = r.consumer(ctx)
 	}
+	r.leave(ctx)
 	return nil
 }
 
@@ -89,6 +90,23 @@ type reader struct {
 	// next is the consumer's own number for its next delivery if everything that it has delivered so far is settled;
 	// 0: not known. While deliveries come to us without a gap from there, nobody else has any.
 	next uint64
+	// pinned says that the server has given us the events to ourselves at some time.
+	pinned bool
+}
+
+// leaveTimeout bounds the farewell of a process that stops. Without it the next one waits for catalogPin.
+const leaveTimeout = time.Second
+
+// leave lets another process have the events at once.
+func (r *reader) leave(ctx context.Context) {
+	if !r.pinned || !r.broker.conn.nc.IsConnected() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveTimeout)
+	defer cancel()
+	if err := r.broker.events.UnpinConsumer(ctx, ConsumerCatalog, catalogGroup); err != nil {
+		r.broker.log.Debug("leaving the events to another process", "error", err)
+	}
 }
 
 func (r *reader) consumer(ctx context.Context) (jetstream.Consumer, error) {
@@ -156,6 +174,7 @@ func (r *reader) fetch(ctx context.Context, consumer jetstream.Consumer) ([]rece
 	default:
 		return nil, fmt.Errorf("asking for the next event: %w", err)
 	}
+	r.pinned = true
 	batch := make([]received, 0, r.limit)
 	if batch, err = appendReceived(batch, first); err != nil {
 		return nil, err

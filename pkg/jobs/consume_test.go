@@ -3,6 +3,7 @@ package jobs
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -42,9 +43,9 @@ func emit(t testing.TB, b *Broker, ev domain.Event) {
 func TestConsume(t *testing.T) {
 	t.Parallel()
 
-	t.Run("all events that a killed process was handed come again, in order", func(t *testing.T) {
-		t.Parallel()
-		for _, limit := range []int{1, MaxBatch} {
+	for _, limit := range []int{1, MaxBatch} {
+		t.Run(fmt.Sprintf("all events that a killed process was handed come again, in order, %d at a time", limit), func(t *testing.T) {
+			t.Parallel()
 			b := newBroker(t)
 			killed, err := (&reader{broker: b, limit: MaxBatch}).consumer(testContext(t))
 			if err != nil {
@@ -87,8 +88,8 @@ func TestConsume(t *testing.T) {
 			if err := <-ended; err != nil {
 				t.Error(err)
 			}
-		}
-	})
+		})
+	}
 
 	t.Run("events come in order, once, and again only after a failure", func(t *testing.T) {
 		t.Parallel()
