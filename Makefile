@@ -1,10 +1,13 @@
-# Sluice. `make help` lists the targets; `make demo` and `make test` need nothing but Go.
+# Sluice. `make help` lists the targets. `make demo` needs nothing but Go; `make test` also python3 with pip, which brings
+# the engines that it tests against.
 SHELL := bash
 .DEFAULT_GOAL := help
 BIN := bin
 export CGO_ENABLED ?= 0
 
 # Packages whose tests run under the race detector in CI: those that share memory between goroutines.
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
+
 RACE := ./pkg/jobs/... ./pkg/originals/... ./pkg/catalog/... ./pkg/control/... ./pkg/index/... ./pkg/crawl/... ./pkg/answer/... ./pkg/embed/... ./pkg/ingest/... ./pkg/api/...
 
 GOLANGCI := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(shell cat deployments/golangci-version)
@@ -23,15 +26,31 @@ run: build ## leave the service up on 127.0.0.1:8080, data in ./data
 
 .PHONY: build
 build: ## the three static binaries, in bin/
-	go build -ldflags '-s -w' -o $(BIN)/ ./cmd/...
+	go build -ldflags '-s -w -X github.com/sluice/sluice/pkg/app.version=$(VERSION)' -o $(BIN)/ ./cmd/...
 
 .PHONY: test
-test: ## all tests
-	go test -timeout 10m ./...
+test: ## all tests, on real engines: PostgreSQL, Milvus, NATS clusters; some minutes
+	go run ./deployments/local exec -- go test -timeout 15m ./...
 
 .PHONY: test-race
 test-race: ## the concurrent packages under the race detector
-	CGO_ENABLED=1 go test -race -short -timeout 15m $(RACE)
+	go run ./deployments/local exec -- env CGO_ENABLED=1 go test -race -short -timeout 15m $(RACE)
+
+.PHONY: chaos
+chaos: ## the fleet under kills and stops of everything, for CHAOS (default 30m)
+	TEST_CHAOS=$(or $(CHAOS),30m) go test -v -timeout 0 -run TestAFleetSurvivesChaos ./pkg/app
+
+.PHONY: engines
+engines: ## PostgreSQL, Milvus and three NATS servers on this machine, until make engines-down; prints their settings
+	@go run ./deployments/local up
+
+.PHONY: engines-down
+engines-down: ## stop them; their data stay in data/local
+	@go run ./deployments/local down
+
+.PHONY: check-deployments
+check-deployments: ## chart, compose files, Dockerfile and NATS configuration, without any of their tools
+	cd deployments/check && test -z "$$(gofmt -l .)" && go vet ./... && go test ./... && go run .
 
 .PHONY: bench
 bench: ## benchmarks of every stage
@@ -52,8 +71,8 @@ generate-check: generate ## fails when generated files are not up to date
 .PHONY: lint
 lint: ## vet, gofmt and golangci-lint
 	go vet ./...
-	@test -z "$$(gofmt -l cmd pkg testdata)" || { gofmt -l cmd pkg testdata; echo "run gofmt -w"; exit 1; }
+	@test -z "$$(gofmt -l cmd pkg testdata deployments)" || { gofmt -l cmd pkg testdata deployments; echo "run gofmt -w"; exit 1; }
 	$(GOLANGCI) run ./...
 
 .PHONY: verify
-verify: lint generate-check test test-race demo ## everything that CI checks
+verify: lint generate-check test test-race check-deployments demo ## everything that CI checks

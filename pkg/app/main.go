@@ -138,19 +138,25 @@ func Serve(ctx context.Context, shape Shape, c config.Config, stdout, stderr io.
 	}
 }
 
+// version is set when a release is built: an image's build has no repository to ask.
+var version string
+
 // Version says what was built.
 func Version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return "unknown"
 	}
-	version := info.Main.Version
+	if version != "" {
+		return version + " " + info.GoVersion
+	}
+	built := info.Main.Version
 	for _, s := range info.Settings {
 		if s.Key == "vcs.revision" {
-			version += " " + s.Value[:min(12, len(s.Value))]
+			built += " " + s.Value[:min(12, len(s.Value))]
 		}
 	}
-	return version + " " + info.GoVersion
+	return built + " " + info.GoVersion
 }
 
 func newLogger(w io.Writer, level string) *slog.Logger {
