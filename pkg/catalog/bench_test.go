@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -14,39 +15,37 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
+// onEngines runs a benchmark on an empty catalog of each engine, with the durability that it has in service.
+func onEngines(b *testing.B, f func(b *testing.B, empty func(b *testing.B) *catalog.Catalog)) {
+	b.Run("SQLite", func(b *testing.B) {
+		f(b, func(b *testing.B) *catalog.Catalog {
+			return open(b, catalog.Options{Path: filepath.Join(b.TempDir(), "catalog.db")})
+		})
+	})
+	b.Run("PostgreSQL", func(b *testing.B) {
+		f(b, func(b *testing.B) *catalog.Catalog { return open(b, catalog.Options{URL: postgres(b)}) })
+	})
+}
+
+const benchWorkspaces = 10
+
 // filled makes a catalog whose outbox holds n jobs, of ten workspaces, a share of them replays. It returns the ids of
 // the first datasources.
-func filled(b *testing.B, n int) (*catalog.Catalog, []domain.Datasource) {
+func filled(b *testing.B, c *catalog.Catalog, n int) []domain.Datasource {
 	b.Helper()
 	ctx := context.Background()
-	c := open(b, catalog.Options{Path: filepath.Join(b.TempDir(), "catalog.db")})
-	const workspaces, batch = 10, 1000
-	var stores [workspaces]string
+	const batch = 1000
+	var stores [benchWorkspaces]string
 	for i := range stores {
-		ws := fmt.Sprint("ws", i)
-		if err := c.EnsureWorkspace(ctx, ws, ws); err != nil {
-			b.Fatal(err)
-		}
-		d, err := c.CreateDatastore(ctx, domain.Datastore{ID: domain.NewID(), WorkspaceID: ws, EmbeddingModel: "m"})
-		if err != nil {
-			b.Fatal(err)
-		}
-		stores[i] = d.ID
+		stores[i] = benchStore(b, c, fmt.Sprint("ws", i))
 	}
 	var first []domain.Datasource
 	for done := 0; done < n; done += batch {
 		in := make([]catalog.NewDatasource, min(batch, n-done))
 		for i := range in {
-			w := (done/batch + i) % workspaces
-			id := domain.NewID()
-			in[i] = catalog.NewDatasource{
-				Datasource: domain.Datasource{
-					ID: id, WorkspaceID: fmt.Sprint("ws", w), DatastoreID: stores[w], Type: domain.TypeText, Name: "document " + id,
-					Metadata: map[string]any{"author": "Kim", "source": "import"}, Original: &domain.Original{Key: id, SHA256: id},
-				},
-				Job:      domain.Job{ID: domain.NewID(), Kind: domain.JobIngest},
-				Priority: catalog.Priority(i % 3),
-			}
+			w := (done/batch + i) % benchWorkspaces
+			in[i] = document(fmt.Sprint("ws", w), stores[w])
+			in[i].Priority = catalog.Priority(i % 3)
 		}
 		out, err := c.CreateDatasources(ctx, in)
 		if err != nil {
@@ -56,7 +55,31 @@ func filled(b *testing.B, n int) (*catalog.Catalog, []domain.Datasource) {
 			first = append(first, out...)
 		}
 	}
-	return c, first
+	return first
+}
+
+func benchStore(b *testing.B, c *catalog.Catalog, ws string) string {
+	b.Helper()
+	ctx := context.Background()
+	if err := c.EnsureWorkspace(ctx, ws, ws); err != nil {
+		b.Fatal(err)
+	}
+	d, err := c.CreateDatastore(ctx, domain.Datastore{ID: domain.NewID(), WorkspaceID: ws, Type: "embedded", EmbeddingModel: "m"})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return d.ID
+}
+
+func document(ws, store string) catalog.NewDatasource {
+	id := domain.NewID()
+	return catalog.NewDatasource{
+		Datasource: domain.Datasource{
+			ID: id, WorkspaceID: ws, DatastoreID: store, Type: domain.TypeText, Name: "document " + id,
+			Metadata: map[string]any{"author": "Kim", "source": "import"}, Original: &domain.Original{Key: id, SHA256: id},
+		},
+		Job: domain.Job{ID: domain.NewID(), Kind: domain.JobIngest},
+	}
 }
 
 // cpuTimer reports the processor time of an operation beside its duration: on a busy machine only that can be compared.
@@ -90,15 +113,17 @@ func processorTime(b *testing.B) time.Duration {
 var sizes = []int{10_000, 1_000_000}
 
 func bySize(b *testing.B, f func(b *testing.B, c *catalog.Catalog, ds []domain.Datasource)) {
-	for _, n := range sizes {
-		if testing.Short() && n > 10_000 {
-			continue
+	onEngines(b, func(b *testing.B, empty func(b *testing.B) *catalog.Catalog) {
+		for _, n := range sizes {
+			if testing.Short() && n > 10_000 {
+				continue
+			}
+			b.Run(fmt.Sprint(n), func(b *testing.B) {
+				c := empty(b)
+				f(b, c, filled(b, c, n))
+			})
 		}
-		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			c, ds := filled(b, n)
-			f(b, c, ds)
-		})
-	}
+	})
 }
 
 // BenchmarkCatalog times what the service does all the time. With -short the large catalog is left out.
@@ -112,13 +137,13 @@ func BenchmarkCatalog(b *testing.B) {
 				}
 			}
 		})
-		b.Run("Active 100", func(b *testing.B) {
+		b.Run("Active 200", func(b *testing.B) {
 			var ids []string
-			for _, d := range ds[:100] {
+			for _, d := range ds[:200] {
 				ids = append(ids, d.ID)
 			}
 			for cpu := startCPU(b); cpu.loop(); {
-				if got, err := c.Active(ctx, ids); err != nil || len(got) != 100 {
+				if got, err := c.Active(ctx, ids); err != nil || len(got) != 200 {
 					b.Fatal(len(got), err)
 				}
 			}
@@ -133,7 +158,7 @@ func BenchmarkCatalog(b *testing.B) {
 				if err := c.Published(ctx, job, uint64(i+1)); err != nil {
 					b.Fatal(err)
 				}
-				job.Generation, job.Places = uint64(i+1), []domain.Place{{Model: "m"}}
+				job.Generation, job.Places = uint64(i+1), []domain.Place{{Engine: "embedded", Model: "m"}}
 				ev := job.Event(domain.EventRunning, time.Now())
 				for _, ev.Type = range []domain.EventType{domain.EventRunning, domain.EventSynched} {
 					if _, err := c.Apply(ctx, ev); err != nil {
@@ -141,6 +166,40 @@ func BenchmarkCatalog(b *testing.B) {
 					}
 				}
 			}
+		})
+		b.Run("one new datasource", func(b *testing.B) {
+			for cpu := startCPU(b); cpu.loop(); {
+				if _, err := c.CreateDatasources(ctx, []catalog.NewDatasource{document(ds[0].WorkspaceID, ds[0].DatastoreID)}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+		b.Run("100 new datasources in 1 transaction", func(b *testing.B) {
+			in := make([]catalog.NewDatasource, 100)
+			for cpu := startCPU(b); cpu.loop(); {
+				for i := range in {
+					in[i] = document(ds[0].WorkspaceID, ds[0].DatastoreID)
+				}
+				if _, err := c.CreateDatasources(ctx, in); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+		b.Run("events of many at once", func(b *testing.B) {
+			var next atomic.Int64
+			b.SetParallelism(8)
+			b.RunParallel(func(pb *testing.PB) {
+				for pb.Next() {
+					d := ds[int(next.Add(1))%len(ds)]
+					ev := domain.Event{
+						Type: domain.EventProgress, JobID: d.JobID, JobKind: domain.JobIngest, WorkspaceID: d.WorkspaceID,
+						DatastoreID: d.DatastoreID, DatasourceID: d.ID, Progress: &domain.Progress{Stage: "embedding"},
+					}
+					if _, err := c.Apply(ctx, ev); err != nil {
+						b.Error(err)
+					}
+				}
+			})
 		})
 		b.Run("100 events in 1 transaction", func(b *testing.B) {
 			evs := make([]domain.Event, 100)
@@ -180,4 +239,124 @@ func BenchmarkCatalog(b *testing.B) {
 			}
 		})
 	})
+}
+
+// BenchmarkLargeDatastore times what is done with all datasources of one datastore: each iteration moves it, issuing,
+// applying and switching, and then deletes it.
+func BenchmarkLargeDatastore(b *testing.B) {
+	const n = 20_000
+	onEngines(b, func(b *testing.B, empty func(b *testing.B) *catalog.Catalog) {
+		for b.Loop() {
+			l := largeDatastore{b: b, c: empty(b)}
+			l.fill(n)
+			l.move()
+			l.remove()
+		}
+	})
+}
+
+type largeDatastore struct {
+	b     *testing.B
+	c     *catalog.Catalog
+	store string
+	seq   uint64
+}
+
+// timed reports how long f took as a metric of the benchmark, in milliseconds.
+func (l *largeDatastore) timed(metric string, f func() error) {
+	l.b.Helper()
+	begun := time.Now()
+	if err := f(); err != nil {
+		l.b.Fatal(err)
+	}
+	l.b.ReportMetric(float64(time.Since(begun).Microseconds())/1000, metric)
+}
+
+func (l *largeDatastore) fill(n int) {
+	l.b.Helper()
+	l.store = benchStore(l.b, l.c, "ws")
+	l.timed("create-ms", func() error {
+		for range n / 1000 {
+			in := make([]catalog.NewDatasource, 1000)
+			for i := range in {
+				in[i] = document("ws", l.store)
+			}
+			if _, err := l.c.CreateDatasources(context.Background(), in); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	l.timed("synch-ms", l.work)
+}
+
+// work plays every job in the outbox to its end.
+func (l *largeDatastore) work() error {
+	ctx := context.Background()
+	for {
+		jobs, err := l.c.Outbox(ctx, 200)
+		if err != nil || len(jobs) == 0 {
+			return err
+		}
+		evs := make([]domain.Event, len(jobs))
+		for i := range jobs {
+			l.seq++
+			jobs[i].Generation = l.seq
+			evs[i] = jobs[i].Event(domain.EventSynched, time.Now())
+		}
+		if err := l.c.PublishedAll(ctx, jobs); err != nil {
+			return err
+		}
+		if _, err := l.c.ApplyAll(ctx, evs); err != nil {
+			return err
+		}
+	}
+}
+
+func (l *largeDatastore) move() {
+	l.b.Helper()
+	ctx := context.Background()
+	to := domain.EngineMilvus
+	d, err := l.c.UpdateDatastore(ctx, "ws", l.store, domain.DatastorePatch{Type: &to})
+	if err != nil {
+		l.b.Fatal(err)
+	}
+	l.timed("issue-ms", func() error {
+		for {
+			if n, err := l.c.IssueMoves(ctx, l.store, d.Move.ID, 200); err != nil || n == 0 {
+				return err
+			}
+		}
+	})
+	if err := l.work(); err != nil {
+		l.b.Fatal(err)
+	}
+	l.timed("progress-ms", func() error {
+		_, err := l.c.MoveProgress(ctx, l.store)
+		return err
+	})
+	l.timed("finish-ms", func() error {
+		if done, err := l.c.FinishMove(ctx, l.store, d.Move.ID); err != nil || !done {
+			return fmt.Errorf("finished: %v, error: %w", done, err)
+		}
+		return nil
+	})
+}
+
+func (l *largeDatastore) remove() {
+	l.b.Helper()
+	ctx := context.Background()
+	l.timed("delete-ms", func() error {
+		_, err := l.c.DeleteDatastore(ctx, "ws", l.store)
+		return err
+	})
+	rounds := 0
+	begun := time.Now()
+	for more := true; more; rounds++ {
+		var err error
+		if more, err = l.c.RemoveDeleted(ctx); err != nil {
+			l.b.Fatal(err)
+		}
+	}
+	l.b.ReportMetric(float64(time.Since(begun).Milliseconds())/float64(rounds), "remove-round-ms")
 }
