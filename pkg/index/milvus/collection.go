@@ -73,9 +73,6 @@ func (c *collections) forget(col *collection) {
 	}
 }
 
-// errNone says that a collection does not exist; it does not leave the package.
-var errNone = &serverError{method: "DescribeCollection", code: codeNotFound, reason: "the collection does not exist"}
-
 // use runs f on a space's collection. When that turns out to be dropped or released it is opened again, once; f then
 // runs again. Without create, a collection that does not exist yields an error for which missing is true.
 func (x *Index) use(ctx context.Context, s index.Space, create bool, f func(*collection) error) error {

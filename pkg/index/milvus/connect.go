@@ -95,6 +95,8 @@ func (x *Index) connect(ctx context.Context) (*server, error) {
 				grpc_retry.Disable(), // calls are repeated here, where it is known which of them may be
 			),
 		},
+		// The SDK's own greeting loses the connection when it fails, and nothing closes it. What it would learn is asked below.
+		DisableConn:    true,
 		RetryRateLimit: &client.RetryRateLimitOption{MaxRetry: 0},
 	})
 	if err != nil {

@@ -2,6 +2,7 @@ package milvus
 
 import (
 	"context"
+	"flag"
 	"log/slog"
 	"strings"
 	"testing"
@@ -17,6 +18,11 @@ import (
 
 func TestMain(m *testing.M) {
 	engines.RunChildIfAsked()
+	flag.Parse()
+	// Tests wait for servers most of the time, not for processors.
+	if err := flag.Set("test.parallel", "8"); err != nil {
+		panic(err)
+	}
 	goleak.VerifyTestMain(engines.Stopping(m))
 }
 
@@ -90,7 +96,7 @@ func TestConformance(t *testing.T) {
 			t.Fatal(err)
 		}
 		indextest.Run(t, func(t *testing.T) index.Index { return openForTest(t, addr, prefix) }, indextest.Options{
-			DenseOnly: !info.LexicalSearch, Piecemeal: true, Rows: 1500,
+			DenseOnly: !info.LexicalSearch, Piecemeal: true, Rows: 600,
 			Reopen: func(t *testing.T, x index.Index) index.Index {
 				if err := x.Close(); err != nil {
 					t.Fatal(err)

@@ -16,7 +16,7 @@ func TestFrequent_words_are_counted_among_a_share_of_the_rows(t *testing.T) {
 	t.Parallel()
 	onEveryServer(t, func(t *testing.T, addr string) {
 		x, s := openForTest(t, addr, testPrefix(t, addr)), space()
-		const n = 4000
+		const n = 2000
 		rows := someRows("ds", 1, n)
 		for i := range rows {
 			words := []string{"everywhere"}

@@ -24,9 +24,9 @@ func TestCheckStatus(t *testing.T) {
 		"no status":                         {nil, false, false, false, false},
 		"success":                           {&commonpb.Status{}, false, false, false, false},
 		"only the new field":                {&commonpb.Status{Code: 65535, Reason: "no"}, true, false, false, false},
-		"only the old field":                {&commonpb.Status{ErrorCode: commonpb.ErrorCode_UnexpectedError, Reason: "no"}, true, false, false, false}, //nolint:staticcheck // old servers set it
+		"only the old field":                {&commonpb.Status{ErrorCode: commonpb.ErrorCode_UnexpectedError, Reason: "no"}, true, false, false, false},
 		"no collection, by the new field":   {&commonpb.Status{Code: codeNotFound}, true, true, false, false},
-		"no collection, by the old field":   {&commonpb.Status{ErrorCode: commonpb.ErrorCode_CollectionNotExists}, true, true, false, false}, //nolint:staticcheck // see above
+		"no collection, by the old field":   {&commonpb.Status{ErrorCode: commonpb.ErrorCode_CollectionNotExists}, true, true, false, false},
 		"not loaded":                        {&commonpb.Status{Code: codeNotLoaded}, true, false, true, false},
 		"loading":                           {&commonpb.Status{Code: codeNotFullyLoaded}, true, false, false, true},
 		"too fast":                          {&commonpb.Status{Code: codeRateLimited}, true, false, false, true},
