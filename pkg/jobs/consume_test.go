@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/jobs/natsd"
@@ -279,6 +280,23 @@ func TestConsumeBatches(t *testing.T) {
 			if got := receive(t, applied, "an event"); got != want {
 				t.Fatalf("event %d came, want %d", got, want)
 			}
+		}
+	})
+	t.Run("a consumer that an earlier version has made is brought up to date", func(t *testing.T) {
+		t.Parallel()
+		b := newBroker(t)
+		_, err := b.js.CreateConsumer(testContext(t), StreamEvents, jetstream.ConsumerConfig{
+			Durable: ConsumerCatalog, AckPolicy: jetstream.AckExplicitPolicy, AckWait: catalogAckWait, MaxDeliver: -1, MaxAckPending: 1,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := event(newJob(domain.JobIngest), domain.EventSynched)
+		emit(t, b, want)
+		applied := make(chan []domain.Event, 1)
+		consumeBatches(t, b, func(_ context.Context, evs []domain.Event) error { applied <- evs; return nil })
+		if evs := receive(t, applied, "the event"); len(evs) != 1 || evs[0].JobID != want.JobID {
+			t.Errorf("events are %+v", evs)
 		}
 	})
 	t.Run("another process takes over, after what the first has under way", func(t *testing.T) {
