@@ -12,10 +12,10 @@ import (
 // hits of a datasource that is missing here, or whose generation is not the active one in the place that was searched.
 func (c *Catalog) Active(ctx context.Context, datasourceIDs []string) (map[string]domain.ActiveDatasource, error) {
 	out := make(map[string]domain.ActiveDatasource, len(datasourceIDs))
-	err := inLists(datasourceIDs, func(in string, args []any) error {
+	err := inLists(c.db.dialect, datasourceIDs, func(in string, args []any) error {
 		items, err := collect(ctx, c.db.read, scanActive, `SELECT d.id, d.datastore_id, d.group_id, d.type, d.name, d.custom_id,
 			d.active_generation, d.config, d.metadata, s.type, s.embedding_model
-			FROM datasources d JOIN datastores s ON s.id = d.datastore_id AND s.deleted_at = 0 WHERE d.id IN (`+in+`)`, args...)
+			FROM datasources d JOIN datastores s ON s.id = d.datastore_id AND s.deleted_at = 0 WHERE d.id `+in+``, args...)
 		if err != nil {
 			return fmt.Errorf("reading active generations: %w", err)
 		}
@@ -81,9 +81,9 @@ func (c *Catalog) resolve(ctx context.Context, selected map[string]int, datastor
 	}
 	matched := map[string]bool{}
 	find := func(column, store string, values []string) (sites []string, err error) {
-		err = inLists(values, func(in string, args []any) error {
+		err = inLists(c.db.dialect, values, func(in string, args []any) error {
 			found, err := collect(ctx, c.db.read, scan, `SELECT id, type FROM datasources
-				WHERE datastore_id = ? AND `+column+` <> '' AND `+column+` IN (`+in+`)`, append([]any{store}, args...)...)
+				WHERE datastore_id = ? AND `+column+` <> '' AND `+column+` `+in+``, append([]any{store}, args...)...)
 			for _, m := range found {
 				matched[m.id] = true
 				if m.kind == string(domain.TypeWebSite) {

@@ -142,12 +142,12 @@ func readLinks(ctx context.Context, q querier, agents []domain.Agent) error {
 		ids[i], at[agents[i].ID] = agents[i].ID, &agents[i]
 		agents[i].DatastoreIDs = []string{}
 	}
-	return inLists(ids, func(in string, args []any) error {
+	return inLists(q.engine(), ids, func(in string, args []any) error {
 		type link struct{ agent, datastore string }
 		links, err := collect(ctx, q, func(s scanner) (l link, err error) {
 			err = s.Scan(&l.agent, &l.datastore)
 			return l, err
-		}, `SELECT agent_id, datastore_id FROM agent_datastores WHERE agent_id IN (`+in+`) ORDER BY agent_id, position`, args...)
+		}, `SELECT agent_id, datastore_id FROM agent_datastores WHERE agent_id `+in+` ORDER BY agent_id, position`, args...)
 		if err != nil {
 			return fmt.Errorf("reading agents' datastores: %w", err)
 		}

@@ -56,9 +56,9 @@ func (c *Catalog) countPages(ctx context.Context, ds []domain.Datasource) error 
 			ds[i].Progress.Done, ds[i].Progress.Total = 0, 0
 		}
 	}
-	return inLists(ids, func(in string, args []any) error {
+	return inLists(c.db.dialect, ids, func(in string, args []any) error {
 		groups, err := collect(ctx, c.db.read, scanGroupCount, `SELECT group_id, status, COUNT(*) FROM datasources
-			WHERE group_id IN (`+in+`) AND group_id <> '' GROUP BY group_id, status`, args...)
+			WHERE group_id `+in+` AND group_id <> '' GROUP BY group_id, status`, args...)
 		if err != nil {
 			return fmt.Errorf("counting pages: %w", err)
 		}

@@ -17,7 +17,6 @@ type dialect struct {
 	prepares bool   // statements are prepared here; else the driver does it, for each of its connections
 	shared   bool   // several processes write at once: what must not change meanwhile is locked
 	lock     string // ends a SELECT whose rows will be written in the same transaction
-	plan     string // begins a statement that says how another would be run
 }
 
 // database is a pool that writes and a pool that reads.

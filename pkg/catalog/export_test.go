@@ -3,29 +3,64 @@ package catalog
 import (
 	"context"
 	"errors"
-	"maps"
 	"strings"
 )
 
-// Statements adds the statements prepared so far.
+// Statements adds the statements asked so far.
 func (c *Catalog) Statements(into map[string]bool) {
 	for _, p := range []*pool{c.db.read, c.db.writer} {
-		p.mu.Lock()
-		for text := range maps.Keys(p.stmts) {
-			into[text] = true
-		}
-		p.mu.Unlock()
+		p.texts.Range(func(text, _ any) bool {
+			into[text.(string)] = true
+			return true
+		})
 	}
 }
 
-// Plan returns how SQLite would run the statement, a step a line.
+// Plan returns how the engine would run the statement whatever its arguments are, a step a line. PostgreSQL is asked to
+// walk no table if there is another way.
 func (c *Catalog) Plan(ctx context.Context, text string) ([]string, error) {
+	if c.db.dialect.shared {
+		return c.planPostgres(ctx, rebind(c.db.dialect, text), strings.Count(text, "?"))
+	}
 	return collect(ctx, c.db.read, func(s scanner) (string, error) {
 		var id, parent, unused int
 		var detail string
 		err := s.Scan(&id, &parent, &unused, &detail)
 		return detail, err
-	}, c.db.dialect.plan+text, make([]any, strings.Count(text, "?"))...)
+	}, "EXPLAIN QUERY PLAN "+text, make([]any, strings.Count(text, "?"))...)
+}
+
+func (c *Catalog) planPostgres(ctx context.Context, text string, args int) (steps []string, err error) {
+	conn, err := c.db.write.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close()
+	for _, s := range []string{`SET enable_seqscan = off`, `SET plan_cache_mode = force_generic_plan`, `PREPARE planned AS ` + text} {
+		if _, err := conn.ExecContext(ctx, s); err != nil {
+			return nil, err
+		}
+	}
+	ask := `EXPLAIN EXECUTE planned`
+	if args > 0 {
+		ask += `(NULL` + strings.Repeat(`, NULL`, args-1) + `)`
+	}
+	rows, err := conn.QueryContext(ctx, ask)
+	if err != nil {
+		return nil, err
+	}
+	for rows.Next() {
+		var step string
+		if err := rows.Scan(&step); err != nil {
+			return nil, err
+		}
+		steps = append(steps, step)
+	}
+	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+		return nil, err
+	}
+	_, err = conn.ExecContext(ctx, `DEALLOCATE planned`)
+	return steps, err
 }
 
 // Rebind is rebind for an engine with numbered placeholders.

@@ -76,8 +76,12 @@ func breathe(ctx context.Context, run int) error {
 func clean(args []any) []any {
 	for i, a := range args {
 		if s, ok := a.(string); ok {
-			args[i] = strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", ""), "\ufffd")
+			args[i] = cleanText(s)
 		}
 	}
 	return args
+}
+
+func cleanText(s string) string {
+	return strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", ""), "\ufffd")
 }

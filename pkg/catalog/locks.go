@@ -126,8 +126,8 @@ func (t *tx) lockDatasources(ctx context.Context, ids ...string) error {
 		return nil
 	}
 	var sites []string
-	err := inLists(ids, func(in string, args []any) error {
-		groups, err := collect(ctx, t, scanString, `SELECT DISTINCT group_id FROM datasources WHERE group_id <> '' AND id IN (`+in+`)`, args...)
+	err := inLists(t.db.dialect, ids, func(in string, args []any) error {
+		groups, err := collect(ctx, t, scanString, `SELECT DISTINCT group_id FROM datasources WHERE group_id <> '' AND id `+in+``, args...)
 		sites = append(sites, groups...)
 		return err
 	})
@@ -146,8 +146,8 @@ func (t *tx) lockRows(ctx context.Context, ids []string) error {
 		return nil
 	}
 	ids = slices.Compact(slices.Sorted(slices.Values(ids)))
-	return inLists(ids, func(in string, args []any) error {
-		if _, err := t.exec(ctx, `SELECT 1 FROM datasources WHERE id IN (`+in+`) ORDER BY id FOR UPDATE`, args...); err != nil {
+	return inLists(t.db.dialect, ids, func(in string, args []any) error {
+		if _, err := t.exec(ctx, `SELECT 1 FROM datasources WHERE id `+in+` ORDER BY id FOR UPDATE`, args...); err != nil {
 			return fmt.Errorf("waiting for datasources: %w", err)
 		}
 		return nil

@@ -103,8 +103,8 @@ func pagesByID(ctx context.Context, t *tx, siteID string, links []domain.Link) (
 		ids[i] = domain.ChildID(siteID, l.URL)
 	}
 	known := map[string]record{}
-	err := inLists(ids, func(in string, args []any) error {
-		pages, err := collect(ctx, t, scanRecord, `SELECT `+recordColumns+` FROM datasources WHERE id IN (`+in+`)
+	err := inLists(t.db.dialect, ids, func(in string, args []any) error {
+		pages, err := collect(ctx, t, scanRecord, `SELECT `+recordColumns+` FROM datasources WHERE id `+in+`
 			ORDER BY id`+t.lock, args...)
 		if err != nil {
 			return fmt.Errorf("reading pages of site %s: %w", siteID, err)

@@ -15,7 +15,7 @@ import (
 	"github.com/pressly/goose/v3"
 )
 
-var postgresDialect = dialect{goose: goose.DialectPostgres, numbered: true, shared: true, lock: " FOR UPDATE", plan: "EXPLAIN "}
+var postgresDialect = dialect{goose: goose.DialectPostgres, numbered: true, shared: true, lock: " FOR UPDATE"}
 
 // MinPostgres is the oldest major version of PostgreSQL that a catalog opens.
 const MinPostgres = 13

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"database/sql"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -24,11 +25,34 @@ func TestPostgres(t *testing.T) {
 		o.URL, o.Connections = address, 4
 		return o
 	}
+	var mu sync.Mutex
+	statements := map[string]bool{}
 	t.Run("suite", func(t *testing.T) {
 		catalogtest.Run(t, func(t testing.TB, o catalog.Options) *catalog.Catalog {
-			return open(t, onEach(o, schemas.take(t)))
+			c := open(t, onEach(o, schemas.take(t)))
+			t.Cleanup(func() {
+				mu.Lock()
+				defer mu.Unlock()
+				c.Statements(statements)
+			})
+			return c
 		})
 	})
+	c := open(t, onEach(catalog.Options{}, schemas.take(t)))
+	for text := range statements {
+		if slices.ContainsFunc(mayWalk, func(part string) bool { return strings.Contains(text, part) }) || strings.Contains(text, "pg_advisory") {
+			continue
+		}
+		plan, err := c.Plan(context.Background(), text)
+		if err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		for _, step := range plan {
+			if strings.Contains(step, "Seq Scan") {
+				t.Errorf("this statement gets slower with the size of the catalog:\n%s\n%s", text, strings.Join(plan, "\n"))
+			}
+		}
+	}
 	t.Run("suite of several processes", func(t *testing.T) {
 		catalogtest.RunShared(t, func(t testing.TB, all ...catalog.Options) (out []*catalog.Catalog) {
 			address := schemas.take(t)

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -16,6 +17,8 @@ import (
 type querier interface {
 	query(ctx context.Context, text string, args ...any) (*sql.Rows, error)
 	queryRow(ctx context.Context, text string, args ...any) scanner
+	// engine is what the database is.
+	engine() dialect
 	// limit bounds the wait for one answer.
 	limit(ctx context.Context) (context.Context, context.CancelFunc)
 }
@@ -146,6 +149,8 @@ func (p *pool) limit(ctx context.Context) (context.Context, context.CancelFunc) 
 	return p.dialect.bound(ctx, answerTimeout)
 }
 
+func (p *pool) engine() dialect { return p.dialect }
+
 func (p *pool) close() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -190,25 +195,33 @@ func scanString(s scanner) (string, error) {
 // changes no result and keeps the number of statements small.
 var inSizes = []int{1, 4, 16, 32, 64, 128, 256}
 
-// inLists cuts values into lists and calls f with the placeholders and arguments of each.
-func inLists(values []string, f func(placeholders string, args []any) error) error {
+// inLists cuts values into lists and calls f with the condition that a column is in each, to follow the column's name,
+// and its arguments.
+func inLists(d dialect, values []string, f func(in string, args []any) error) error {
 	for len(values) > 0 {
 		n := min(len(values), inSizes[len(inSizes)-1])
-		size := n
-		for _, s := range inSizes {
-			if s >= n {
-				size = s
-				break
-			}
-		}
-		args := make([]any, size)
-		for i := range args {
-			args[i] = values[min(i, n-1)]
-		}
-		if err := f("?"+strings.Repeat(", ?", size-1), args); err != nil {
+		in, args := d.in(values[:n])
+		if err := f(in, args); err != nil {
 			return err
 		}
 		values = values[n:]
 	}
 	return nil
+}
+
+// in is the condition for one list. PostgreSQL takes it as one array, for which it need not plan anew.
+func (d dialect) in(values []string) (text string, args []any) {
+	if d.numbered {
+		list := make([]string, len(values))
+		for i, v := range values {
+			list[i] = cleanText(v)
+		}
+		return "= ANY (CAST(? AS TEXT[]))", []any{list}
+	}
+	i, _ := slices.BinarySearch(inSizes, len(values))
+	args = make([]any, inSizes[i])
+	for i := range args {
+		args[i] = values[min(i, len(values)-1)]
+	}
+	return "IN (?" + strings.Repeat(", ?", len(args)-1) + ")", args
 }

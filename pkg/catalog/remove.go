@@ -101,8 +101,8 @@ func removeBatch(ctx context.Context, t *tx, ws, id string) (done bool, err erro
 			keys = append(keys, v.original)
 		}
 	}
-	err = inLists(ids, func(in string, args []any) error {
-		_, err := t.exec(ctx, `DELETE FROM datasources WHERE id IN (`+in+`)`, args...)
+	err = inLists(t.db.dialect, ids, func(in string, args []any) error {
+		_, err := t.exec(ctx, `DELETE FROM datasources WHERE id `+in+``, args...)
 		return err
 	})
 	if err != nil {

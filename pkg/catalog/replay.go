@@ -194,8 +194,8 @@ func (c *Catalog) replayOne(ctx context.Context, t *tx, f ReplayFilter, r record
 // recordsByID reads records to be written in the same transaction.
 func recordsByID(ctx context.Context, t *tx, ids []string) (map[string]record, error) {
 	out := make(map[string]record, len(ids))
-	err := inLists(ids, func(in string, args []any) error {
-		records, err := collect(ctx, t, scanRecord, `SELECT `+recordColumns+` FROM datasources WHERE id IN (`+in+`)
+	err := inLists(t.db.dialect, ids, func(in string, args []any) error {
+		records, err := collect(ctx, t, scanRecord, `SELECT `+recordColumns+` FROM datasources WHERE id `+in+`
 			ORDER BY id`+t.lock, args...)
 		for _, r := range records {
 			out[r.ID] = r

@@ -10,7 +10,7 @@ import (
 	_ "modernc.org/sqlite" // the driver "sqlite"
 )
 
-var sqliteDialect = dialect{goose: goose.DialectSQLite3, prepares: true, plan: "EXPLAIN QUERY PLAN "}
+var sqliteDialect = dialect{goose: goose.DialectSQLite3, prepares: true}
 
 // sqliteReaders is the size of the pool of readers; each holds up to 2 MiB of pages.
 const sqliteReaders = 4

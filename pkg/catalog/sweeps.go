@@ -77,8 +77,8 @@ func scanSweep(s scanner) (SweepTask, error) {
 // FinishSweep forgets sweeps that are done. Unknown ids are no error.
 func (c *Catalog) FinishSweep(ctx context.Context, ids ...string) error {
 	return c.update(ctx, "finishing sweeps", func(t *tx) error {
-		return inLists(ids, func(in string, args []any) error {
-			_, err := t.exec(ctx, `DELETE FROM sweeps WHERE id IN (`+in+`)`, args...)
+		return inLists(c.db.dialect, ids, func(in string, args []any) error {
+			_, err := t.exec(ctx, `DELETE FROM sweeps WHERE id `+in+``, args...)
 			return err
 		})
 	})

@@ -72,6 +72,8 @@ func (t *tx) limit(ctx context.Context) (context.Context, context.CancelFunc) {
 	return t.db.dialect.bound(ctx, orElse(t.patient, answerTimeout))
 }
 
+func (t *tx) engine() dialect { return t.db.dialect }
+
 // bulkTimeout is how long a statement may take that changes all datasources of a datastore.
 const bulkTimeout = 15 * time.Minute
 
