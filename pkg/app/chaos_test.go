@@ -295,7 +295,7 @@ func (f *fleet) checkIndex(store string) {
 	}
 	later := func() time.Time { return time.Now().Add(time.Hour) } // the audit leaves alone what has just become active
 	auditor := control.Auditor{Catalog: cat, Engines: where, Originals: noOriginals{}, Log: log, Now: later}
-	report, err := auditor.Audit(ctx, f.t.Logf)
+	report, err := auditor.Audit(ctx, control.Scope{}, f.t.Logf)
 	if err != nil {
 		f.t.Fatal(err)
 	}

@@ -251,7 +251,7 @@ func checkRows(t *testing.T, dir, store string) {
 	where := controlled{&engines{embedded: idx}}
 	later := func() time.Time { return time.Now().Add(time.Hour) } // the audit leaves alone what has just become active
 	auditor := control.Auditor{Catalog: cat, Engines: where, Originals: noOriginals{}, Log: log, Now: later}
-	report, err := auditor.Audit(ctx, t.Logf)
+	report, err := auditor.Audit(ctx, control.Scope{}, t.Logf)
 	if err != nil {
 		t.Fatal(err)
 	}

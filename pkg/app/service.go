@@ -251,7 +251,7 @@ func (s *Service) startControl(ctx context.Context) error {
 		Catalog: s.catalog, Engines: controlled{s.engines}, Originals: audited{s.originals}, JobLog: s.broker, Every: s.config.AuditEvery, Alarm: s.alarm,
 		Holder: s.holder, Log: s.log, Now: s.now,
 	}
-	keeper := &control.Keeper{Streams: s.broker, Marks: s.catalog, Rescuer: s.rescuer, Log: s.log}
+	keeper := &control.Keeper{Streams: s.broker, Originals: s.originals, Marks: s.catalog, Rescuer: s.rescuer, Log: s.log}
 	repairer := control.Repairer{Requests: s.catalog, Keeper: keeper, Auditor: s.auditor, Log: s.log}
 	if err := s.catchUp(ctx); err != nil {
 		return err

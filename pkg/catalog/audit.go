@@ -45,17 +45,23 @@ func (c *Catalog) EachActive(ctx context.Context, datastoreID string, f func(Act
 	return w.run(ctx, c.db.read, func(v item) error { return f(v.ActiveState) })
 }
 
-// EachOriginal calls f with the key of every original that a datasource refers to, until f fails, and returns f's error.
-func (c *Catalog) EachOriginal(ctx context.Context, f func(key string) error) error {
-	type item struct{ id, key string }
-	w := walk[item]{
-		text:  `SELECT id, original_key FROM datasources WHERE original_key <> '' AND id > ? ORDER BY id LIMIT ?`,
+// OriginalRef is a datasource's reference to its original.
+type OriginalRef struct {
+	WorkspaceID  string
+	DatasourceID string
+	Key          string
+}
+
+// EachOriginal calls f with every reference of a datasource to an original, until f fails, and returns f's error.
+func (c *Catalog) EachOriginal(ctx context.Context, f func(OriginalRef) error) error {
+	w := walk[OriginalRef]{
+		text:  `SELECT workspace_id, id, original_key FROM datasources WHERE original_key <> '' AND id > ? ORDER BY id LIMIT ?`,
 		after: []any{""},
-		scan: func(s scanner) (v item, err error) {
-			err = s.Scan(&v.id, &v.key)
+		scan: func(s scanner) (v OriginalRef, err error) {
+			err = s.Scan(&v.WorkspaceID, &v.DatasourceID, &v.Key)
 			return v, err
 		},
-		key: func(v item) []any { return []any{v.id} },
+		key: func(v OriginalRef) []any { return []any{v.DatasourceID} },
 	}
-	return w.run(ctx, c.db.read, func(v item) error { return f(v.key) })
+	return w.run(ctx, c.db.read, f)
 }

@@ -2,6 +2,8 @@ package catalog
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
 
 	"github.com/sluice/sluice/pkg/domain"
@@ -18,30 +20,53 @@ func (c *Catalog) DeleteDatasource(ctx context.Context, ws, id string) (domain.D
 		if r.WorkspaceID != ws {
 			return domain.NotFound("datasource", id)
 		}
-		doomed := []record{r}
-		if r.Type == domain.TypeWebSite {
-			pages, err := collect(ctx, t, scanRecord,
-				`SELECT `+recordColumns+` FROM datasources WHERE group_id = ? AND group_id <> ''`, id)
-			if err != nil {
-				return fmt.Errorf("listing pages: %w", err)
-			}
-			doomed = append(doomed, pages...)
-			if _, err := t.exec(ctx, `DELETE FROM datasources WHERE group_id = ? AND group_id <> ''`, id); err != nil {
-				return err
-			}
-		}
-		if _, err := t.exec(ctx, `DELETE FROM datasources WHERE id = ?`, id); err != nil {
-			return err
-		}
-		for _, d := range doomed {
-			if err := c.sweepDeleted(ctx, t, d, r.GroupID != ""); err != nil {
-				return err
-			}
-		}
-		_, err = c.settleSite(ctx, t, r.GroupID, fromMicros(c.stamp()))
-		return err
+		return c.remove(ctx, t, r)
 	})
 	return r.Datasource, err
+}
+
+// DeleteIf is DeleteDatasource for a datasource that was read before and found to be of no use: it is deleted if it still
+// waits for nothing, after the job that it had then. It reports whether it was.
+func (c *Catalog) DeleteIf(ctx context.Context, d domain.Datasource) (bool, error) {
+	deleted := false
+	err := c.update(ctx, "deleting a datasource", func(t *tx) error {
+		deleted = false
+		r, _, err := t.take(ctx, d.ID)
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil
+		}
+		if err != nil || r.WorkspaceID != d.WorkspaceID || r.JobID != d.JobID || !r.Status.Terminal() {
+			return err
+		}
+		deleted = true
+		return c.remove(ctx, t, r)
+	})
+	return deleted && err == nil, err
+}
+
+func (c *Catalog) remove(ctx context.Context, t *tx, r record) error {
+	doomed := []record{r}
+	if r.Type == domain.TypeWebSite {
+		pages, err := collect(ctx, t, scanRecord,
+			`SELECT `+recordColumns+` FROM datasources WHERE group_id = ? AND group_id <> ''`, r.ID)
+		if err != nil {
+			return fmt.Errorf("listing pages: %w", err)
+		}
+		doomed = append(doomed, pages...)
+		if _, err := t.exec(ctx, `DELETE FROM datasources WHERE group_id = ? AND group_id <> ''`, r.ID); err != nil {
+			return err
+		}
+	}
+	if _, err := t.exec(ctx, `DELETE FROM datasources WHERE id = ?`, r.ID); err != nil {
+		return err
+	}
+	for _, d := range doomed {
+		if err := c.sweepDeleted(ctx, t, d, r.GroupID != ""); err != nil {
+			return err
+		}
+	}
+	_, err := c.settleSite(ctx, t, r.GroupID, fromMicros(c.stamp()))
+	return err
 }
 
 // sweepDeleted queues the sweep of everything that a deleted datasource has left.

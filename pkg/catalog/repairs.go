@@ -14,7 +14,7 @@ import (
 // RepairRequest asks for a repair: see control.Repairer.
 type RepairRequest struct {
 	ID          string
-	Prune       bool // remove also what nothing refers to
+	Prune       bool // delete datasources that have lost both their rows and their original
 	RequestedAt time.Time
 }
 

@@ -9,7 +9,6 @@ import (
 
 	"github.com/sluice/sluice/pkg/catalog"
 	"github.com/sluice/sluice/pkg/domain"
-	"github.com/sluice/sluice/pkg/index"
 )
 
 // Ledger is the catalog as an audit reads and mends it.
@@ -17,10 +16,13 @@ type Ledger interface {
 	EachDatastore(ctx context.Context, f func(domain.Datastore) error) error
 	Stores
 	EachActive(ctx context.Context, datastoreID string, f func(catalog.ActiveState) error) error
-	EachOriginal(ctx context.Context, f func(key string) error) error
+	EachOriginal(ctx context.Context, f func(catalog.OriginalRef) error) error
 	Datasource(ctx context.Context, workspaceID, id string) (domain.Datasource, error)
+	NewJob(ctx context.Context, d domain.Datasource, kind domain.JobKind) (domain.Job, error)
 	Requeue(ctx context.Context, workspaceID, id string, job domain.Job, p catalog.Priority) (domain.Datasource, error)
 	QueueSweep(ctx context.Context, s domain.Sweep) error
+	// DeleteIf deletes a datasource that is still as it was read, and reports whether it did.
+	DeleteIf(ctx context.Context, d domain.Datasource) (bool, error)
 	// Adopt takes over what the job log knows better than the catalog.
 	Adopt(ctx context.Context, job domain.Job) (catalog.Adopted, error)
 	Leases
@@ -58,28 +60,39 @@ type Auditor struct {
 	Now    func() time.Time
 }
 
+// Scope says how far an audit goes. The zero value is that of an audit from time to time.
+type Scope struct {
+	// Thorough has the files of an index that keeps checksums read from end to end: damage is then found before a query
+	// meets it.
+	Thorough bool
+	// Prune has datasources deleted that have neither rows nor an original any more.
+	Prune bool
+}
+
 // Report counts what an audit found and queued for mending.
 type Report struct {
-	Datasources      int   // looked at
+	Datasources      int   // compared, or passed over as Unfinished
+	Unfinished       int   // being worked on: what they lack may still be in the making
 	Adopted          int   // datasources that the catalog did not know, or knew only an older version of
 	Missing          int   // datasources whose rows are incomplete: they are read again
+	Refetched        int   // web pages that have lost their original: they are fetched again
 	StrayRows        int64 // rows that no reader sees: they are swept
 	StrayOriginals   int   // that no datasource refers to: they are swept
-	MissingOriginals int   // that a datasource refers to: it cannot be read again
+	MissingOriginals int   // datasources that have rows and no original: they cannot be read again
+	Lost             int   // datasources that have neither all their rows nor an original: nothing can be mended
+	Pruned           int   // datasources without any rows and without an original: they are deleted
 }
 
 // Clean reports whether nothing was found.
-func (r Report) Clean() bool { return r == Report{Datasources: r.Datasources} }
+func (r Report) Clean() bool {
+	return r == Report{Datasources: r.Datasources, Unfinished: r.Unfinished}
+}
 
 // Note takes what an audit has found and done, in words for people, a line each.
 type Note func(format string, args ...any)
 
 // uploadGrace is how long an original may lie unreferenced: its upload or the event of its fetch may be under way.
 const uploadGrace = time.Hour
-
-// settling is how long before an audit a generation must have become active to be compared: the index is read first, and
-// what was written while it was read is not missing. It allows for clocks that differ.
-const settling = 5 * time.Minute
 
 // firstAudit is how long after the start the first audit waits, so that it does not compete with recovery.
 const firstAudit = time.Minute
@@ -94,40 +107,55 @@ func (a *Auditor) Run(ctx context.Context) {
 		if err != nil || !held {
 			return false, err
 		}
-		report, err := a.Audit(ctx, func(format string, args ...any) { a.Log.Info("audit", "found", fmt.Sprintf(format, args...)) })
+		report, err := a.Audit(ctx, Scope{}, func(format string, args ...any) { a.Log.Info("audit", "found", fmt.Sprintf(format, args...)) })
 		if err != nil {
 			// Looking at everything is too dear to be repeated in haste.
 			a.Log.Warn("audit is not complete", "error", err)
 		}
 		if !report.Clean() {
 			a.Log.Info("audit found differences", "datasources", report.Datasources, "stray_rows", report.StrayRows,
-				"missing", report.Missing, "stray_originals", report.StrayOriginals, "missing_originals", report.MissingOriginals)
+				"missing", report.Missing, "stray_originals", report.StrayOriginals, "missing_originals", report.MissingOriginals,
+				"refetched", report.Refetched, "lost", report.Lost)
 		}
 		return false, nil
 	})
 }
 
+// audit is one run of an Auditor.
+type audit struct {
+	*Auditor
+	Scope
+	Report
+	note Note
+	lost map[string]bool // datasources that are counted as Lost or Pruned
+}
+
 // Audit looks once at everything. What cannot be looked at does not keep it from the rest; all such errors are returned.
-func (a *Auditor) Audit(ctx context.Context, note Note) (Report, error) {
-	var report Report
+func (a *Auditor) Audit(ctx context.Context, scope Scope, note Note) (Report, error) {
+	run := audit{Auditor: a, Scope: scope, note: note, lost: map[string]bool{}}
+	err := run.everything(ctx)
+	return run.Report, err
+}
+
+func (a *audit) everything(ctx context.Context) error {
 	var stores []domain.Datastore
 	err := a.Catalog.EachDatastore(ctx, func(d domain.Datastore) error {
 		stores = append(stores, d)
 		return nil
 	})
 	if err != nil {
-		return report, fmt.Errorf("listing datastores: %w", err)
+		return fmt.Errorf("listing datastores: %w", err)
 	}
-	faults := []error{a.discardDamaged(ctx, note)}
+	faults := []error{a.discardDamaged(ctx)}
 	for _, store := range stores {
-		if err := a.datastore(ctx, store, &report, note); err != nil {
+		if err := a.datastore(ctx, store); err != nil {
 			faults = append(faults, fmt.Errorf("auditing datastore %s: %w", store.ID, err))
 		}
 		if ctx.Err() != nil {
-			return report, errors.Join(faults...)
+			return errors.Join(faults...)
 		}
 	}
-	return report, errors.Join(append(faults, a.originals(ctx, &report, note))...)
+	return errors.Join(append(faults, a.originals(ctx))...)
 }
 
 // Adopt compares the job log, from a generation on, with the catalog, and has the catalog take over what it does not
@@ -148,107 +176,4 @@ func (a *Auditor) Adopt(ctx context.Context, from uint64, report *Report, note N
 		return fmt.Errorf("reading the job log: %w", err)
 	}
 	return nil
-}
-
-func (a *Auditor) originals(ctx context.Context, report *Report, note Note) error {
-	// The store is read before the catalog, so that an original referenced in between is seen as referenced.
-	kept := map[string]bool{} // key → old enough to be a stray
-	newest := a.Now().Add(-uploadGrace)
-	err := a.Originals.Each(ctx, func(key string, _ int64, modified time.Time) error {
-		kept[key] = modified.Before(newest)
-		return nil
-	})
-	if err != nil {
-		return fmt.Errorf("listing originals: %w", err)
-	}
-	err = a.Catalog.EachOriginal(ctx, func(key string) error {
-		if _, ok := kept[key]; ok {
-			delete(kept, key)
-			return nil
-		}
-		exists, err := a.Originals.Exists(ctx, key) // it may have come since the listing
-		if err == nil && !exists {
-			report.MissingOriginals++
-		}
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("listing referenced originals: %w", err)
-	}
-	if report.MissingOriginals > 0 {
-		note("%d datasources have lost their original: what is in the index stays, to rebuild it upload or fetch them again", report.MissingOriginals)
-	}
-	for key, old := range kept {
-		if !old {
-			continue
-		}
-		report.StrayOriginals++
-		if err := a.Catalog.QueueSweep(ctx, domain.Sweep{Originals: []string{key}}); err != nil {
-			return fmt.Errorf("queueing a sweep: %w", err)
-		}
-	}
-	if report.StrayOriginals > 0 {
-		note("%d originals belong to nothing: they are removed", report.StrayOriginals)
-	}
-	return nil
-}
-
-// damageable is an index that can find its own files damaged or gone, and put a damaged space aside, so that all of it is
-// missing and is read again.
-type damageable interface {
-	Damaged() []index.Space
-	// Discard reports whether the space was put aside; one that is intact after all is left as it is.
-	Discard(ctx context.Context, space index.Space) (bool, error)
-}
-
-func (a *Auditor) discardDamaged(ctx context.Context, note Note) error {
-	var faults []error
-	for _, e := range a.Engines.Engines() {
-		idx, err := a.Engines.Index(e)
-		if err != nil {
-			faults = append(faults, err)
-			continue
-		}
-		d, ok := idx.(damageable)
-		if !ok {
-			continue
-		}
-		for _, space := range d.Damaged() {
-			faults = append(faults, discard(ctx, d, space, note))
-		}
-	}
-	return errors.Join(faults...)
-}
-
-func discard(ctx context.Context, d damageable, space index.Space, note Note) error {
-	done, err := d.Discard(ctx, space)
-	if err != nil {
-		return fmt.Errorf("putting a damaged space aside: %w", err)
-	}
-	if done {
-		note("datastore %s: its index with %s was damaged and is put aside, to be built anew", space.DatastoreID, space.Model)
-	}
-	return nil
-}
-
-// stored reads which generations spaces hold, by datasource. A damaged space is put aside: all of it is then missing.
-func stored(ctx context.Context, idx Index, spaces []index.Space, note Note) (map[string][]index.Stored, error) {
-	rows := map[string][]index.Stored{}
-	for _, space := range spaces {
-		var found []index.Stored
-		err := idx.Stored(ctx, space, func(s index.Stored) error {
-			found = append(found, s)
-			return nil
-		})
-		if d, ok := idx.(damageable); ok && errors.Is(err, index.ErrCorrupt) {
-			found, err = nil, discard(ctx, d, space, note)
-		}
-		if err != nil {
-			return nil, err
-		}
-		for _, s := range found {
-			rows[s.DatasourceID] = append(rows[s.DatasourceID], s)
-		}
-	}
-	return rows, nil
 }

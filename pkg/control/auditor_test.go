@@ -18,6 +18,7 @@ import (
 // inventory is what lies in the one engine there is.
 type inventory struct {
 	rows  []index.Stored
+	since []index.Stored // written after the rows were listed
 	left  []index.Stored // in a space of a model that the datastore has not
 	space error          // of listing the spaces
 }
@@ -42,6 +43,14 @@ func (v inventory) Stored(_ context.Context, s index.Space, f func(index.Stored)
 		}
 	}
 	return nil
+}
+func (v inventory) Count(_ context.Context, s index.Space, datasourceID string, generation uint64) (n int64, err error) {
+	for _, r := range append(v.since, v.rows...) {
+		if s.Model == here.Model && r.DatasourceID == datasourceID && r.Generation == generation {
+			n += r.Rows
+		}
+	}
+	return n, nil
 }
 func (v inventory) DeleteGenerations(context.Context, index.Space, string, uint64, uint64) error {
 	return errors.New("an audit deletes nothing itself")
@@ -111,12 +120,15 @@ func TestAuditMendsWhatDiffers(t *testing.T) {
 	whole := index.Stored{DatasourceID: "src", Generation: 7, Rows: 3}
 	tests := map[string]struct {
 		rows      []index.Stored
+		since     []index.Stored // comes while the index is read
 		originals kept
 		later     time.Duration // from the synch to the audit
 		want      Report
 		sweeps    []domain.Sweep
 		left      []index.Stored
 		lost      bool // the datasource's original
+		prune     bool
+		gone      bool // the datasource
 		read      bool // the datasource is read again
 	}{
 		"nothing when index and catalog agree": {rows: []index.Stored{whole}, later: time.Hour, want: Report{Datasources: 1}},
@@ -125,7 +137,7 @@ func TestAuditMendsWhatDiffers(t *testing.T) {
 			want: Report{Datasources: 1, Missing: 1}, read: true,
 		},
 		"a datasource that became active while the index was read is left alone": {
-			later: time.Second, want: Report{Datasources: 1},
+			since: []index.Stored{whole}, later: time.Second, want: Report{Datasources: 1},
 		},
 		"rows of older generations are swept": {
 			rows: []index.Stored{whole, {DatasourceID: "src", Generation: 5, Rows: 4}}, later: time.Hour,
@@ -139,6 +151,23 @@ func TestAuditMendsWhatDiffers(t *testing.T) {
 		},
 		"an original that is lost is told, and what is in the index stays": {
 			rows: []index.Stored{whole}, later: time.Hour, lost: true, want: Report{Datasources: 1, MissingOriginals: 1},
+		},
+		"a datasource that has lost rows and original ends with an error, which its job finds": {
+			later: time.Hour, lost: true, want: Report{Datasources: 1, Lost: 1}, read: true,
+		},
+		"a datasource that has lost rows and original is deleted if that is asked for": {
+			later: time.Hour, lost: true, prune: true, want: Report{Datasources: 1, Pruned: 1}, gone: true,
+			sweeps: []domain.Sweep{{
+				WorkspaceID: "ws", DatastoreID: "store", DatasourceID: "src", Below: domain.AllGenerations,
+				Originals: []string{"uploads/src"}, Jobs: true,
+			}},
+		},
+		"a datasource that has lost its original and some of its rows is not deleted": {
+			rows: []index.Stored{{DatasourceID: "src", Generation: 7, Rows: 1}}, later: time.Hour, lost: true, prune: true,
+			want: Report{Datasources: 1, Lost: 1}, read: true,
+		},
+		"a datasource that has all its rows is not deleted": {
+			rows: []index.Stored{whole}, later: time.Hour, lost: true, prune: true, want: Report{Datasources: 1, MissingOriginals: 1},
 		},
 		"rows of a place that the datastore has left are swept": {
 			rows: []index.Stored{whole}, left: []index.Stored{{DatasourceID: "src", Generation: 4, Rows: 2}, {DatasourceID: "x", Generation: 6, Rows: 1}},
@@ -165,10 +194,10 @@ func TestAuditMendsWhatDiffers(t *testing.T) {
 				test.originals["uploads/src"] = synched
 			}
 			a := Auditor{
-				Catalog: c, Engines: inventory{rows: test.rows, left: test.left}, Originals: test.originals, Log: quiet,
+				Catalog: c, Engines: inventory{rows: test.rows, since: test.since, left: test.left}, Originals: test.originals, Log: quiet,
 				Now: func() time.Time { return synched.Add(test.later) },
 			}
-			got, err := a.Audit(t.Context(), func(format string, args ...any) { t.Logf(format, args...) })
+			got, err := a.Audit(t.Context(), Scope{Prune: test.prune}, func(format string, args ...any) { t.Logf(format, args...) })
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -185,6 +214,9 @@ func TestAuditMendsWhatDiffers(t *testing.T) {
 			}
 			if diff := cmp.Diff(test.sweeps, sweeps, cmpopts.IgnoreFields(domain.Sweep{}, "ID")); diff != "" {
 				t.Error(diff)
+			}
+			if _, err := c.Datasource(t.Context(), "ws", "src"); (domain.CodeOf(err) == domain.CodeNotFound) != test.gone {
+				t.Errorf("the datasource is deleted: %v, want %v", err, test.gone)
 			}
 			waiting, err := c.Outbox(t.Context(), 10)
 			if err != nil {
@@ -205,7 +237,7 @@ func TestAuditGoesOnPastADatastoreThatCannotBeRead(t *testing.T) {
 		Catalog: c, Engines: inventory{space: errDown}, Originals: kept{"uploads/old": synched}, Log: quiet,
 		Now: func() time.Time { return synched.Add(2 * time.Hour) },
 	}
-	report, err := a.Audit(t.Context(), func(format string, args ...any) { t.Logf(format, args...) })
+	report, err := a.Audit(t.Context(), Scope{}, func(format string, args ...any) { t.Logf(format, args...) })
 	if !errors.Is(err, errDown) || report.StrayOriginals != 1 {
 		t.Errorf("the audit found %+v, err %v", report, err)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/sluice/sluice/pkg/catalog"
 	"github.com/sluice/sluice/pkg/domain"
@@ -13,50 +12,45 @@ import (
 
 // placeAudit compares one place of a datastore with the catalog.
 type placeAudit struct {
-	*Auditor
+	*audit
 	store   domain.Datastore
 	place   domain.Place
 	rows    map[string][]index.Stored // by datasource
-	settled time.Time                 // what has changed since may still be in the making
 	strays  int64
 	missing int
 }
 
-func (a *Auditor) datastore(ctx context.Context, store domain.Datastore, report *Report, note Note) error {
+func (a *audit) datastore(ctx context.Context, store domain.Datastore) error {
 	for i, p := range store.Places() {
 		// The index is read before the catalog: a generation that becomes active in between is then seen as active, and
 		// one that is being written belongs to a datasource that the catalog shows as unfinished.
-		settled := a.Now().Add(-settling)
 		idx, spaces, err := spacesIn(ctx, a.Engines, store.ID, p)
 		if err != nil {
 			return err
 		}
-		rows, err := stored(ctx, idx, spaces, note)
+		rows, err := a.stored(ctx, idx, spaces)
 		if err != nil {
 			return fmt.Errorf("listing rows in %s: %w", p, err)
 		}
-		audit := placeAudit{Auditor: a, store: store, place: p, rows: rows, settled: settled}
-		looked, err := audit.run(ctx)
+		here := placeAudit{audit: a, store: store, place: p, rows: rows}
+		err = here.run(ctx, i == 0)
+		a.StrayRows += here.strays
+		a.Missing += here.missing
+		if here.strays > 0 {
+			a.note("datastore %s (%s): %s in %s, to be removed", store.ID, store.Name, counted(here.strays, "stray row"), p)
+		}
+		if here.missing > 0 {
+			a.note("datastore %s (%s): rows of %s are missing in %s; to be read again", store.ID, store.Name, counted(here.missing, "datasource"), p)
+		}
 		if err != nil {
 			return err
 		}
-		if i == 0 {
-			report.Datasources += looked
-		}
-		report.StrayRows += audit.strays
-		report.Missing += audit.missing
-		if audit.strays > 0 {
-			note("datastore %s (%s): %d rows in %s belong to nothing: they are removed", store.ID, store.Name, audit.strays, p)
-		}
-		if audit.missing > 0 {
-			note("datastore %s (%s): %d datasources have not all of their rows in %s: they are read again", store.ID, store.Name, audit.missing, p)
-		}
 	}
-	return a.abandoned(ctx, store, report, note)
+	return a.abandoned(ctx, store)
 }
 
 // abandoned sweeps what lies where the datastore neither is nor goes.
-func (a *Auditor) abandoned(ctx context.Context, store domain.Datastore, report *Report, note Note) error {
+func (a *audit) abandoned(ctx context.Context, store domain.Datastore) error {
 	left := map[domain.Place]index.Stored{} // what was there, with the highest generation of it
 	for _, e := range a.Engines.Engines() {
 		idx, err := a.Engines.Index(e)
@@ -97,8 +91,8 @@ func (a *Auditor) abandoned(ctx context.Context, store domain.Datastore, report 
 		if slices.Contains(now.Places(), p) {
 			continue
 		}
-		report.StrayRows += rows.Rows
-		note("datastore %s (%s): %d rows are left in %s: they are removed", store.ID, store.Name, rows.Rows, p)
+		a.StrayRows += rows.Rows
+		a.note("datastore %s (%s): %s left in %s, where it is not kept; to be removed", store.ID, store.Name, counted(rows.Rows, "row"), p)
 		err := a.Catalog.QueueSweep(ctx, domain.Sweep{WorkspaceID: store.WorkspaceID, DatastoreID: store.ID, Place: p, Below: rows.Generation + 1})
 		if err != nil {
 			return fmt.Errorf("queueing a sweep: %w", err)
@@ -107,15 +101,21 @@ func (a *Auditor) abandoned(ctx context.Context, store domain.Datastore, report 
 	return nil
 }
 
-func (a *placeAudit) run(ctx context.Context) (looked int, err error) {
-	err = a.Catalog.EachActive(ctx, a.store.ID, func(state catalog.ActiveState) error {
-		looked++
+// run compares every datasource; those that are counted are so in the first place of their datastore.
+func (a *placeAudit) run(ctx context.Context, count bool) error {
+	err := a.Catalog.EachActive(ctx, a.store.ID, func(state catalog.ActiveState) error {
+		if count {
+			a.Datasources++
+			if !state.Status.Terminal() {
+				a.Unfinished++
+			}
+		}
 		rows := a.rows[state.DatasourceID]
 		delete(a.rows, state.DatasourceID)
 		return a.datasource(ctx, state, rows)
 	})
 	if err != nil {
-		return looked, fmt.Errorf("listing active generations: %w", err)
+		return fmt.Errorf("listing active generations: %w", err)
 	}
 	for id, rows := range a.rows { // datasources that the catalog does not know
 		// Not every generation: a page of a site may come back under its id before the sweep, and what it writes then stays.
@@ -125,10 +125,10 @@ func (a *placeAudit) run(ctx context.Context) (looked int, err error) {
 			n, last = n+r.Rows, max(last, r.Generation)
 		}
 		if err := a.sweep(ctx, id, 0, last+1, n); err != nil {
-			return looked, err
+			return err
 		}
 	}
-	return looked, nil
+	return nil
 }
 
 func (a *placeAudit) sweep(ctx context.Context, datasourceID string, from, below uint64, rows int64) error {
@@ -178,30 +178,77 @@ func (a *placeAudit) datasource(ctx context.Context, state catalog.ActiveState, 
 	if generation == 0 || have == chunks || !state.Status.Terminal() {
 		return nil
 	}
-	return a.readAgain(ctx, state)
+	return a.incomplete(ctx, state)
+}
+
+// incomplete mends a datasource that seems not to have all of its rows.
+func (a *placeAudit) incomplete(ctx context.Context, state catalog.ActiveState) error {
+	// Both have been read at some distance. Rows are all there before their generation becomes active, and go after the
+	// next one has: they are missing if they are between two readings that show the same active generation.
+	if _, same, err := a.reread(ctx, state); err != nil || !same {
+		return err
+	}
+	generation, chunks := a.expected(state)
+	have, err := a.count(ctx, state.DatasourceID, generation)
+	if err != nil || have == chunks {
+		return err
+	}
+	d, same, err := a.reread(ctx, state)
+	if err != nil || !same || d.Original == nil {
+		return err
+	}
+	gone, err := a.hasLostOriginal(ctx, d)
+	if err != nil {
+		return err
+	}
+	if gone && d.Type == domain.TypeWebPage && d.Status == domain.StatusSynched {
+		return a.fetchAgain(ctx, d)
+	}
+	if gone && a.place == a.store.Serving() {
+		deleted, err := a.giveUp(ctx, d, have, chunks)
+		if err != nil || deleted || d.Status == domain.StatusError {
+			return err
+		}
+		// Its job will end with an error that says so, where everybody sees it.
+		return a.readAgain(ctx, d)
+	}
+	a.missing++
+	return a.readAgain(ctx, d)
+}
+
+// reread reads a datasource and reports whether it still is as it was when it was listed.
+func (a *placeAudit) reread(ctx context.Context, state catalog.ActiveState) (d domain.Datasource, same bool, err error) {
+	d, err = a.Catalog.Datasource(ctx, a.store.WorkspaceID, state.DatasourceID)
+	if err != nil {
+		return d, false, unlessGone(err, "reading", state.DatasourceID)
+	}
+	same = d.Status.Terminal() && d.ActiveGeneration == state.Generation && (d.Target == nil) == (state.Target == nil)
+	if same && d.Target != nil {
+		same = d.Target.Generation == state.Target.Generation
+	}
+	return d, same, nil
+}
+
+// count counts the rows of a generation that are in the place now.
+func (a *placeAudit) count(ctx context.Context, datasourceID string, generation uint64) (sum int64, err error) {
+	idx, spaces, err := spacesIn(ctx, a.Engines, a.store.ID, a.place)
+	if err != nil {
+		return 0, err
+	}
+	for _, space := range spaces {
+		n, err := idx.Count(ctx, space, datasourceID, generation)
+		if err != nil {
+			return 0, fmt.Errorf("counting the rows of datasource %s in %s: %w", datasourceID, a.place, err)
+		}
+		sum += n
+	}
+	return sum, nil
 }
 
 // readAgain has a datasource's original read again because rows are missing.
-func (a *placeAudit) readAgain(ctx context.Context, state catalog.ActiveState) error {
-	d, err := a.Catalog.Datasource(ctx, a.store.WorkspaceID, state.DatasourceID)
-	if domain.CodeOf(err) == domain.CodeNotFound {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("reading datasource %s: %w", state.DatasourceID, err)
-	}
-	if d.ActiveGeneration != state.Generation || d.Original == nil || !d.Status.Terminal() || d.UpdatedAt.After(a.settled) {
-		return nil // it has moved on since it was listed, or was about to
-	}
+func (a *placeAudit) readAgain(ctx context.Context, d domain.Datasource) error {
 	job := domain.NewIngestJob(d, a.store)
 	job.Force = true
-	_, err = a.Catalog.Requeue(ctx, a.store.WorkspaceID, d.ID, job, catalog.PriorityReplay)
-	if domain.CodeOf(err) == domain.CodeNotFound {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("issuing a job for datasource %s: %w", d.ID, err)
-	}
-	a.missing++
-	return nil
+	_, err := a.Catalog.Requeue(ctx, d.WorkspaceID, d.ID, job, catalog.PriorityReplay)
+	return unlessGone(err, "issuing a job for", d.ID)
 }

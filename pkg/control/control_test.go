@@ -162,7 +162,7 @@ func (s *sweeps) DeferSweep(_ context.Context, id string, until time.Time, _ str
 	return nil
 }
 func (s *sweeps) RemoveDeleted(context.Context) (bool, error) { return false, nil }
-func (s *sweeps) SweepWake() <-chan struct{} { return nil }
+func (s *sweeps) SweepWake() <-chan struct{}                  { return nil }
 
 // engines records what sweeps do to index, originals and job log. Datastore "store" serves from here and moves to there.
 type engines struct {
@@ -201,6 +201,9 @@ func (r engineRows) Spaces(_ context.Context, store string) ([]index.Space, erro
 	return []index.Space{{DatastoreID: store, Model: here.Model}, {DatastoreID: store, Model: there.Model}}, nil
 }
 func (r engineRows) Stored(context.Context, index.Space, func(index.Stored) error) error { return nil }
+func (r engineRows) Count(context.Context, index.Space, string, uint64) (int64, error) {
+	return 0, nil
+}
 func (r engineRows) DeleteGenerations(_ context.Context, s index.Space, source string, from, below uint64) error {
 	return r.call(fmt.Sprintf("%s/%s rows %s %d-%d", r.engine, s.Model, source, from, below))
 }

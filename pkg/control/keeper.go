@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/sluice/sluice/pkg/jobs"
@@ -14,6 +15,11 @@ type Streams interface {
 	Repair(ctx context.Context, highestGeneration uint64) (jobs.Repaired, error)
 }
 
+// Store makes the store of originals again when NATS has lost it.
+type Store interface {
+	Repair(ctx context.Context) (made bool, err error)
+}
+
 // Marks knows the highest generation that was ever given out.
 type Marks interface {
 	MaxGeneration(ctx context.Context) (uint64, error)
@@ -22,10 +28,11 @@ type Marks interface {
 // Keeper sees to it that the streams are there: one that was deleted, or lost with its disk, is made again while the
 // service runs, and the jobs that were lost with it are issued anew.
 type Keeper struct {
-	Streams Streams
-	Marks   Marks
-	Rescuer *Rescuer
-	Log     *slog.Logger
+	Streams   Streams
+	Originals Store
+	Marks     Marks
+	Rescuer   *Rescuer
+	Log       *slog.Logger
 }
 
 const keepEvery = 5 * time.Second
@@ -45,16 +52,23 @@ func (k *Keeper) keep(ctx context.Context, note Note) (rescued int, err error) {
 		return 0, fmt.Errorf("reading the highest generation: %w", err)
 	}
 	repaired, err := k.Streams.Repair(ctx, highest)
-	for _, name := range repaired.Streams {
-		note("stream %s was gone: it is made again, empty", name)
+	for _, line := range repaired.Lines() {
+		note("%s", line)
 	}
 	if err != nil {
 		return 0, fmt.Errorf("repairing the streams: %w", err)
 	}
-	if !repaired.JobsReset {
+	// Not before the streams: a job that waits can be issued although its original is lost, and will say so.
+	if made, err := k.Originals.Repair(ctx); err != nil {
+		return 0, fmt.Errorf("repairing the store of originals: %w", err)
+	} else if made {
+		note("the store of originals was gone: it is there again, empty")
+		k.Log.Warn("store of originals was gone and has been made again, empty")
+	}
+	// With events, the news of jobs that have ended is lost.
+	if !repaired.JobsReset && !slices.Contains(repaired.Streams, jobs.StreamEvents) {
 		return 0, nil
 	}
-	note("the job log begins anew with generation %d", repaired.FirstGeneration)
 	return k.reissue(ctx, 0)
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/sluice/sluice/pkg/catalog"
@@ -62,7 +63,7 @@ func (r *Repairer) round(ctx context.Context) (more bool, err error) {
 		}
 	}()
 	failure := ""
-	err = r.repair(ctx, func(format string, args ...any) {
+	err = r.repair(ctx, request.Prune, func(format string, args ...any) {
 		line := fmt.Sprintf(format, args...)
 		r.Log.Info("repair", "done", line)
 		if err := r.Requests.RepairNote(ctx, request.ID, line); err != nil {
@@ -84,35 +85,51 @@ func (r *Repairer) round(ctx context.Context) (more bool, err error) {
 }
 
 // repair does what it can: what fails does not keep it from the rest.
-func (r *Repairer) repair(ctx context.Context, note Note) error {
+func (r *Repairer) repair(ctx context.Context, prune bool, note Note) error {
 	var faults []error
 	said := 0
 	say := func(format string, args ...any) { said++; note(format, args...) }
 	rescued, err := r.Keeper.keep(ctx, say)
-	if err != nil {
-		faults = append(faults, err)
-	}
-	var report Report
-	if err := r.Auditor.Adopt(ctx, 0, &report, say); err != nil {
-		faults = append(faults, err)
-	}
+	faults = append(faults, err)
+	var adopted Report
+	faults = append(faults, r.Auditor.Adopt(ctx, 0, &adopted, say))
 	again, err := r.Keeper.reissue(ctx, repairQuiet)
-	if err != nil {
-		faults = append(faults, err)
-	}
+	faults = append(faults, err)
 	if rescued += again; rescued > 0 {
-		say("%d jobs were lost: they are issued anew", rescued)
+		say("%s issued anew", counted(rescued, "lost job"))
 	}
-	audited, err := r.Auditor.Audit(ctx, say)
-	if err != nil {
-		faults = append(faults, err)
+	report, err := r.Auditor.Audit(ctx, Scope{Thorough: true, Prune: prune}, say)
+	fault := errors.Join(append(faults, err)...)
+	report.Adopted = adopted.Adopted
+	note("%s", report.summary(said == 0 && fault == nil))
+	return fault
+}
+
+// summary is the last line of a repair. agree says that nothing was found and that everything could be looked at.
+func (r Report) summary(agree bool) string {
+	var parts []string
+	part := func(n int64, format string) {
+		if n > 0 {
+			parts = append(parts, fmt.Sprintf(format, n))
+		}
 	}
-	audited.Adopted = report.Adopted
-	if said == 0 && len(faults) == 0 {
-		note("%d datasources looked at: index, originals, job log and catalog agree", audited.Datasources)
-		return nil
+	part(int64(r.Adopted), "%d taken over from the job log")
+	part(int64(r.Missing), "%d to be read again")
+	part(int64(r.Refetched), "%d to be fetched again")
+	part(int64(r.MissingOriginals), "%d without their original")
+	part(int64(r.Lost), "%d without rows and original")
+	part(int64(r.Pruned), "%d deleted")
+	part(r.StrayRows, "stray rows: %d")
+	part(int64(r.StrayOriginals), "stray originals: %d")
+	line := counted(r.Datasources, "datasource") + " looked at"
+	switch {
+	case agree:
+		line += ": index, originals, job log and catalog agree"
+	case len(parts) > 0:
+		line += ": " + strings.Join(parts, ", ")
 	}
-	note("%d datasources looked at: %d taken over, %d read again, %d stray rows and %d stray originals removed, %d originals missing",
-		audited.Datasources, audited.Adopted, audited.Missing, audited.StrayRows, audited.StrayOriginals, audited.MissingOriginals)
-	return errors.Join(faults...)
+	if r.Unfinished > 0 {
+		line += fmt.Sprintf("; %d being worked on, which may still be incomplete", r.Unfinished)
+	}
+	return line
 }

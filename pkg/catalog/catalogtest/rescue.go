@@ -125,8 +125,8 @@ func testRescue(t *testing.T, open Open) {
 			return nil
 		}))
 		equal(t, want, got)
-		ok(t, w.EachOriginal(w.ctx, func(key string) error {
-			keys[key] = true
+		ok(t, w.EachOriginal(w.ctx, func(o catalog.OriginalRef) error {
+			keys[o.Key] = o.DatasourceID != "" && o.WorkspaceID != ""
 			return nil
 		}))
 		equal(t, 1101, len(keys))
@@ -138,7 +138,7 @@ func testRescue(t *testing.T, open Open) {
 		w.createFile()
 		w.createFile()
 		stop, calls := errors.New("enough"), 0
-		err := w.EachOriginal(w.ctx, func(string) error {
+		err := w.EachOriginal(w.ctx, func(catalog.OriginalRef) error {
 			calls++
 			return stop
 		})
