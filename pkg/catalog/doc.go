@@ -15,10 +15,17 @@
 // So admission, rescue and the end of a site's crawl are lookups in small partial indexes, whatever the number of
 // datasources.
 //
-// # Queries
+// # Two engines
 //
 // Every statement is written once, with ? as placeholder and in the SQL that SQLite and PostgreSQL share: TEXT ids,
-// times as BIGINT microseconds since 1970, flags as SMALLINT, JSON as TEXT, ON CONFLICT. There is one connection for
-// writes and a pool for reads. A method that takes a workspace id answers domain.NotFound for what is unknown and for
-// what belongs to another workspace.
+// times as BIGINT microseconds since 1970, flags as SMALLINT, JSON as TEXT, ON CONFLICT. With SQLite there is one
+// connection for writes and a pool for reads; with PostgreSQL two pools, and locks that are taken in one order: see
+// locks.go. A method that takes a workspace id answers domain.NotFound for what is unknown and for what belongs to
+// another workspace. What fails because the database is away or busy has the code domain.CodeUnavailable.
+//
+// # Moves
+//
+// A datastore serves readers from one place and may be on its way to another: UpdateDatastore begins and cancels that,
+// IssueMoves and FinishMove carry it out. Whatever depends on where a datastore is, passes its gate in the same
+// transaction.
 package catalog
