@@ -57,11 +57,10 @@ func (o ConnectOptions) withDefaults() ConnectOptions {
 
 // Conn is a connection to NATS that mends itself. It is safe for concurrent use.
 type Conn struct {
-	nc      *nats.Conn
-	js      jetstream.JetStream
-	timeout time.Duration
-	closed  chan struct{} // closed once the client has shut down
-	log     *slog.Logger
+	nc     *nats.Conn
+	js     jetstream.JetStream
+	closed chan struct{} // closed once the client has shut down
+	log    *slog.Logger
 }
 
 const (
@@ -84,7 +83,7 @@ var reconnects = backoff{min: 200 * time.Millisecond, max: 4 * time.Second}
 // servers, without secrets, and the way out. Later losses of the connection are mended without end.
 func Connect(ctx context.Context, o ConnectOptions) (*Conn, error) {
 	o = o.withDefaults()
-	c := &Conn{timeout: o.RequestTimeout, closed: make(chan struct{}), log: o.Log}
+	c := &Conn{closed: make(chan struct{}), log: o.Log}
 	opts, err := c.options(o)
 	if err != nil {
 		return nil, err

@@ -4,18 +4,25 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 )
 
+// joining is how long servers may be missing that are about to join a cluster that starts.
+const joining = 5 * time.Second
+
 // Ensure creates the stream, or brings the one that exists up to the configuration, its replicas included, and reports
-// whether it was created. The first sequence of a stream that exists is left alone. It fails with ErrReplicas if the
-// cluster is too small.
+// whether it was created; a creation whose answer was lost shows as a stream that exists. The first sequence of a stream
+// that exists is left alone. It fails with ErrReplicas if the cluster is too small.
 func Ensure(ctx context.Context, js jetstream.JetStream, cfg jetstream.StreamConfig) (stream jetstream.Stream, created bool, err error) {
+	began := time.Now()
 	err = Do(ctx, Patience, func(ctx context.Context) error {
-		var fresh bool
-		stream, fresh, err = ensure(ctx, js, cfg)
-		created = created || fresh // a creation whose answer was lost shows as an existing stream afterwards
+		stream, created, err = ensure(ctx, js, cfg)
+		var api *jetstream.APIError
+		if errors.As(err, &api) && api.ErrorCode == codeNoPeers && time.Since(began) < joining {
+			return fmt.Errorf("%w: %w", ErrUnavailable, err)
+		}
 		return err
 	})
 	if err != nil {
