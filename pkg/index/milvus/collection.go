@@ -139,6 +139,9 @@ func (x *Index) collection(ctx context.Context, name string, plan func(sparse bo
 	if err := x.load(ctx, name); err != nil {
 		return nil, err
 	}
+	if srv, err := x.server(ctx); err == nil && srv.sparse && !col.sparse {
+		x.opts.Log.Warn("the collection was made by a server without sparse vectors and is searched by vector only; drop it and repair to mend this", "collection", name)
+	}
 	x.collections.put(col)
 	return col, nil
 }
