@@ -55,7 +55,9 @@ func (a *Answerer) open(ctx context.Context, req Request) (session, error) {
 		conv.VisitorID = a.deps.NewID()
 	}
 	if conv.ID == "" { // stored when there is an answer, for a failed question leaves nothing behind
-		conv.ID = a.deps.NewID()
+		if conv.ID = req.NewConversationID; conv.ID == "" {
+			conv.ID = a.deps.NewID()
+		}
 		return session{conversation: conv}, nil
 	}
 	has, err := a.deps.Conversations.EnsureConversation(ctx, conv)

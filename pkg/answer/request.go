@@ -25,6 +25,8 @@ type Request struct {
 	VisitorID      string // "": that of the conversation, or a new one
 	Filters        domain.Filters
 
+	NewConversationID string // the id of the new conversation, if there is to be one; "": any
+
 	Temperature      *float64
 	ModelName        *string
 	MaxTokens        *int

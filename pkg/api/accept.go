@@ -14,9 +14,17 @@ const (
 	textName = "document.txt"
 )
 
-// createWithOriginal stores the content first and then, in one transaction, the row and its job: whatever fails or dies
-// in between, no row refers to content that is not there. The content alone is removed, here or by the audit.
+// createWithOriginal makes a datasource with its content, unless an earlier run of the request has made it.
 func (s *server) createWithOriginal(ctx context.Context, store domain.Datastore, d domain.Datasource, mimeType string, content io.Reader) (domain.Datasource, error) {
+	return once(ctx, s.existing(ctx, d), func() (domain.Datasource, error) {
+		return s.accept(ctx, store, d, mimeType, content)
+	})
+}
+
+// accept stores the content first and then, in one transaction, the row and its job: whatever fails or dies in between,
+// no row refers to content that is not there. The content alone is removed, here or by the audit. Its key is a fresh one
+// in every run of a request, so what one run drops no other's row refers to.
+func (s *server) accept(ctx context.Context, store domain.Datastore, d domain.Datasource, mimeType string, content io.Reader) (domain.Datasource, error) {
 	name := d.Config.FileName
 	if d.Type == domain.TypeText {
 		name = textName

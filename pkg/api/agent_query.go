@@ -33,6 +33,13 @@ func (s *server) queryAgent(ctx context.Context, id string, body AgentQuery) (an
 	if err != nil {
 		return nil, err
 	}
+	before, err := s.answered(ctx, agent, body)
+	if err != nil {
+		return nil, err
+	}
+	if before != nil {
+		return answerJSON(renderWhole(*before)), nil
+	}
 	t, err := s.openTurn(ctx, agent, body)
 	if err != nil {
 		return nil, err
@@ -44,9 +51,13 @@ func (s *server) queryAgent(ctx context.Context, id string, body AgentQuery) (an
 	if err != nil {
 		return nil, err
 	}
+	return answerJSON(answer), nil
+}
+
+func answerJSON(answer AgentAnswer) answerResponse {
 	return func(w http.ResponseWriter) error {
 		return QueryAgent200JSONResponse{AgentAnswerJSONResponse(answer)}.VisitQueryAgentResponse(w)
-	}, nil
+	}
 }
 
 // agentToQuery returns the agent if the caller may query it: one of the caller's workspace, within the key's scope, or
@@ -94,8 +105,15 @@ func (s *server) openTurn(ctx context.Context, agent domain.Agent, body AgentQue
 	if err := s.consumeQuery(ctx, agent.WorkspaceID); err != nil {
 		return nil, err
 	}
+	conversation, visitor := value(body.ConversationId), value(body.VisitorId)
+	fresh := ""
+	if conversation == "" {
+		if fresh = newConversation(ctx); visitor == "" {
+			visitor = newVisitor(ctx)
+		}
+	}
 	return &turn{server: s, request: AnswerRequest{
-		Agent: agent, Query: body.Query, ConversationID: value(body.ConversationId), VisitorID: value(body.VisitorId),
+		Agent: agent, Query: body.Query, ConversationID: conversation, NewConversationID: fresh, VisitorID: visitor,
 		Filters: filtersOf(body.Filters), Temperature: body.Temperature, ModelName: as[string](body.ModelName), MaxTokens: body.MaxTokens,
 		PresencePenalty: body.PresencePenalty, FrequencyPenalty: body.FrequencyPenalty, TopP: body.TopP,
 		SystemPrompt: body.SystemPrompt, UserPrompt: body.UserPrompt,
@@ -130,8 +148,7 @@ func (t *turn) ask(ctx context.Context, emit func(string) error) (AgentAnswer, e
 		if err != nil {
 			return AgentAnswer{}, err
 		}
-		var clean lineEnds
-		return renderAnswer(answer, clean.next(answer.Text)+clean.close()), nil
+		return renderWhole(answer), nil
 	}
 	var clean lineEnds
 	var text strings.Builder
@@ -148,6 +165,12 @@ func (t *turn) ask(ctx context.Context, emit func(string) error) (AgentAnswer, e
 		err = pass(clean.close())
 	}
 	return renderAnswer(answer, text.String()), err
+}
+
+// renderWhole renders an answer that was not sent in pieces.
+func renderWhole(answer Answer) AgentAnswer {
+	var clean lineEnds
+	return renderAnswer(answer, clean.next(answer.Text)+clean.close())
 }
 
 // countTokens counts what an answer has cost, though the client may have left. The answer has been given: a failure to

@@ -28,12 +28,18 @@ func (s *server) CreateAgent(ctx context.Context, r CreateAgentRequestObject) (C
 		SystemPrompt: b.SystemPrompt, UserPrompt: b.UserPrompt, PromptType: b.PromptType, PromptTemplate: b.PromptTemplate,
 		DatastoreIds: b.DatastoreIds, Tools: b.Tools,
 	})
-	if err := s.checkDatastores(ctx, who.workspace(), r.Body.DatastoreIds, r.Body.Tools); err != nil {
-		return nil, err
+	agent := domain.Agent{
+		ID: s.idFor(ctx, "agent"), WorkspaceID: who.workspace(), ModelName: domain.DefaultModelName, Visibility: domain.Private,
 	}
-	agent := domain.Agent{ID: s.NewID(), WorkspaceID: who.workspace(), ModelName: domain.DefaultModelName, Visibility: domain.Private}
 	patch.Apply(&agent)
-	agent, err := s.Catalog.CreateAgent(ctx, agent)
+	agent, err := once(ctx,
+		func() (domain.Agent, error) { return s.Catalog.Agent(ctx, agent.WorkspaceID, agent.ID) },
+		func() (domain.Agent, error) {
+			if err := s.checkDatastores(ctx, who.workspace(), r.Body.DatastoreIds, r.Body.Tools); err != nil {
+				return domain.Agent{}, err
+			}
+			return s.Catalog.CreateAgent(ctx, agent)
+		})
 	if err != nil {
 		return nil, err
 	}

@@ -1230,19 +1230,64 @@ type ListAgentsParams struct {
 
 // CreateAgentParams defines parameters for CreateAgent.
 type CreateAgentParams struct {
-	// IdempotencyKey makes the request safe to repeat
+	// IdempotencyKey Makes the request safe to repeat: send it again, with the same key and body, until it is answered with
+	// anything but 409 (it is still being worked on; `Retry-After` says when to ask), 429 or 5xx. A key is good
+	// for one request of the workspace, for 24 hours from its first sending; with another request it is
+	// answered 409. A request that was answered with another error has done nothing, and frees its key.
+	//
+	// When the service dies while it works on the request, a repeat is taken up within seconds:
+	//
+	// * What the request creates is created once. The answer has the same ids, and shows what was created as it
+	//   is by then. What was deleted in between may be created again.
+	// * Documents that an upsert or an update replaces are replaced once, unless all of them have been changed
+	//   since: then the repeat replaces them again.
+	// * A resync is queued again, which costs work and changes nothing.
+	// * A question to an agent whose answer was stored is answered with that, under the same conversation.
+	//   Otherwise it is asked anew, and counts again. What streams is not kept: a repeat is a new question.
+	// * A new API key is shown once, in no stored answer. A repeat, at any time of the 24 hours, makes the secret
+	//   of the first answer void and gives a new one, under the same id.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // QueryAgentAliasParams defines parameters for QueryAgentAlias.
 type QueryAgentAliasParams struct {
-	// IdempotencyKey makes the request safe to repeat
+	// IdempotencyKey Makes the request safe to repeat: send it again, with the same key and body, until it is answered with
+	// anything but 409 (it is still being worked on; `Retry-After` says when to ask), 429 or 5xx. A key is good
+	// for one request of the workspace, for 24 hours from its first sending; with another request it is
+	// answered 409. A request that was answered with another error has done nothing, and frees its key.
+	//
+	// When the service dies while it works on the request, a repeat is taken up within seconds:
+	//
+	// * What the request creates is created once. The answer has the same ids, and shows what was created as it
+	//   is by then. What was deleted in between may be created again.
+	// * Documents that an upsert or an update replaces are replaced once, unless all of them have been changed
+	//   since: then the repeat replaces them again.
+	// * A resync is queued again, which costs work and changes nothing.
+	// * A question to an agent whose answer was stored is answered with that, under the same conversation.
+	//   Otherwise it is asked anew, and counts again. What streams is not kept: a repeat is a new question.
+	// * A new API key is shown once, in no stored answer. A repeat, at any time of the 24 hours, makes the secret
+	//   of the first answer void and gives a new one, under the same id.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // QueryAgentParams defines parameters for QueryAgent.
 type QueryAgentParams struct {
-	// IdempotencyKey makes the request safe to repeat
+	// IdempotencyKey Makes the request safe to repeat: send it again, with the same key and body, until it is answered with
+	// anything but 409 (it is still being worked on; `Retry-After` says when to ask), 429 or 5xx. A key is good
+	// for one request of the workspace, for 24 hours from its first sending; with another request it is
+	// answered 409. A request that was answered with another error has done nothing, and frees its key.
+	//
+	// When the service dies while it works on the request, a repeat is taken up within seconds:
+	//
+	// * What the request creates is created once. The answer has the same ids, and shows what was created as it
+	//   is by then. What was deleted in between may be created again.
+	// * Documents that an upsert or an update replaces are replaced once, unless all of them have been changed
+	//   since: then the repeat replaces them again.
+	// * A resync is queued again, which costs work and changes nothing.
+	// * A question to an agent whose answer was stored is answered with that, under the same conversation.
+	//   Otherwise it is asked anew, and counts again. What streams is not kept: a repeat is a new question.
+	// * A new API key is shown once, in no stored answer. A repeat, at any time of the 24 hours, makes the secret
+	//   of the first answer void and gives a new one, under the same id.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
@@ -1290,7 +1335,22 @@ type ListDatasourcesParams struct {
 
 // CreateDatasourceParams defines parameters for CreateDatasource.
 type CreateDatasourceParams struct {
-	// IdempotencyKey makes the request safe to repeat
+	// IdempotencyKey Makes the request safe to repeat: send it again, with the same key and body, until it is answered with
+	// anything but 409 (it is still being worked on; `Retry-After` says when to ask), 429 or 5xx. A key is good
+	// for one request of the workspace, for 24 hours from its first sending; with another request it is
+	// answered 409. A request that was answered with another error has done nothing, and frees its key.
+	//
+	// When the service dies while it works on the request, a repeat is taken up within seconds:
+	//
+	// * What the request creates is created once. The answer has the same ids, and shows what was created as it
+	//   is by then. What was deleted in between may be created again.
+	// * Documents that an upsert or an update replaces are replaced once, unless all of them have been changed
+	//   since: then the repeat replaces them again.
+	// * A resync is queued again, which costs work and changes nothing.
+	// * A question to an agent whose answer was stored is answered with that, under the same conversation.
+	//   Otherwise it is asked anew, and counts again. What streams is not kept: a repeat is a new question.
+	// * A new API key is shown once, in no stored answer. A repeat, at any time of the 24 hours, makes the secret
+	//   of the first answer void and gives a new one, under the same id.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
@@ -1305,7 +1365,22 @@ type ListChunksParams struct {
 
 // ResyncDatasourceParams defines parameters for ResyncDatasource.
 type ResyncDatasourceParams struct {
-	// IdempotencyKey makes the request safe to repeat
+	// IdempotencyKey Makes the request safe to repeat: send it again, with the same key and body, until it is answered with
+	// anything but 409 (it is still being worked on; `Retry-After` says when to ask), 429 or 5xx. A key is good
+	// for one request of the workspace, for 24 hours from its first sending; with another request it is
+	// answered 409. A request that was answered with another error has done nothing, and frees its key.
+	//
+	// When the service dies while it works on the request, a repeat is taken up within seconds:
+	//
+	// * What the request creates is created once. The answer has the same ids, and shows what was created as it
+	//   is by then. What was deleted in between may be created again.
+	// * Documents that an upsert or an update replaces are replaced once, unless all of them have been changed
+	//   since: then the repeat replaces them again.
+	// * A resync is queued again, which costs work and changes nothing.
+	// * A question to an agent whose answer was stored is answered with that, under the same conversation.
+	//   Otherwise it is asked anew, and counts again. What streams is not kept: a repeat is a new question.
+	// * A new API key is shown once, in no stored answer. A repeat, at any time of the 24 hours, makes the secret
+	//   of the first answer void and gives a new one, under the same id.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
@@ -1320,37 +1395,148 @@ type ListDatastoresParams struct {
 
 // CreateDatastoreParams defines parameters for CreateDatastore.
 type CreateDatastoreParams struct {
-	// IdempotencyKey makes the request safe to repeat
+	// IdempotencyKey Makes the request safe to repeat: send it again, with the same key and body, until it is answered with
+	// anything but 409 (it is still being worked on; `Retry-After` says when to ask), 429 or 5xx. A key is good
+	// for one request of the workspace, for 24 hours from its first sending; with another request it is
+	// answered 409. A request that was answered with another error has done nothing, and frees its key.
+	//
+	// When the service dies while it works on the request, a repeat is taken up within seconds:
+	//
+	// * What the request creates is created once. The answer has the same ids, and shows what was created as it
+	//   is by then. What was deleted in between may be created again.
+	// * Documents that an upsert or an update replaces are replaced once, unless all of them have been changed
+	//   since: then the repeat replaces them again.
+	// * A resync is queued again, which costs work and changes nothing.
+	// * A question to an agent whose answer was stored is answered with that, under the same conversation.
+	//   Otherwise it is asked anew, and counts again. What streams is not kept: a repeat is a new question.
+	// * A new API key is shown once, in no stored answer. A repeat, at any time of the 24 hours, makes the secret
+	//   of the first answer void and gives a new one, under the same id.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // QueryDatastoreResultsParams defines parameters for QueryDatastoreResults.
 type QueryDatastoreResultsParams struct {
-	// IdempotencyKey makes the request safe to repeat
+	// IdempotencyKey Makes the request safe to repeat: send it again, with the same key and body, until it is answered with
+	// anything but 409 (it is still being worked on; `Retry-After` says when to ask), 429 or 5xx. A key is good
+	// for one request of the workspace, for 24 hours from its first sending; with another request it is
+	// answered 409. A request that was answered with another error has done nothing, and frees its key.
+	//
+	// When the service dies while it works on the request, a repeat is taken up within seconds:
+	//
+	// * What the request creates is created once. The answer has the same ids, and shows what was created as it
+	//   is by then. What was deleted in between may be created again.
+	// * Documents that an upsert or an update replaces are replaced once, unless all of them have been changed
+	//   since: then the repeat replaces them again.
+	// * A resync is queued again, which costs work and changes nothing.
+	// * A question to an agent whose answer was stored is answered with that, under the same conversation.
+	//   Otherwise it is asked anew, and counts again. What streams is not kept: a repeat is a new question.
+	// * A new API key is shown once, in no stored answer. A repeat, at any time of the 24 hours, makes the secret
+	//   of the first answer void and gives a new one, under the same id.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // UpdateDocumentParams defines parameters for UpdateDocument.
 type UpdateDocumentParams struct {
-	// IdempotencyKey makes the request safe to repeat
+	// IdempotencyKey Makes the request safe to repeat: send it again, with the same key and body, until it is answered with
+	// anything but 409 (it is still being worked on; `Retry-After` says when to ask), 429 or 5xx. A key is good
+	// for one request of the workspace, for 24 hours from its first sending; with another request it is
+	// answered 409. A request that was answered with another error has done nothing, and frees its key.
+	//
+	// When the service dies while it works on the request, a repeat is taken up within seconds:
+	//
+	// * What the request creates is created once. The answer has the same ids, and shows what was created as it
+	//   is by then. What was deleted in between may be created again.
+	// * Documents that an upsert or an update replaces are replaced once, unless all of them have been changed
+	//   since: then the repeat replaces them again.
+	// * A resync is queued again, which costs work and changes nothing.
+	// * A question to an agent whose answer was stored is answered with that, under the same conversation.
+	//   Otherwise it is asked anew, and counts again. What streams is not kept: a repeat is a new question.
+	// * A new API key is shown once, in no stored answer. A repeat, at any time of the 24 hours, makes the secret
+	//   of the first answer void and gives a new one, under the same id.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // UpsertDocumentsParams defines parameters for UpsertDocuments.
 type UpsertDocumentsParams struct {
-	// IdempotencyKey makes the request safe to repeat
+	// IdempotencyKey Makes the request safe to repeat: send it again, with the same key and body, until it is answered with
+	// anything but 409 (it is still being worked on; `Retry-After` says when to ask), 429 or 5xx. A key is good
+	// for one request of the workspace, for 24 hours from its first sending; with another request it is
+	// answered 409. A request that was answered with another error has done nothing, and frees its key.
+	//
+	// When the service dies while it works on the request, a repeat is taken up within seconds:
+	//
+	// * What the request creates is created once. The answer has the same ids, and shows what was created as it
+	//   is by then. What was deleted in between may be created again.
+	// * Documents that an upsert or an update replaces are replaced once, unless all of them have been changed
+	//   since: then the repeat replaces them again.
+	// * A resync is queued again, which costs work and changes nothing.
+	// * A question to an agent whose answer was stored is answered with that, under the same conversation.
+	//   Otherwise it is asked anew, and counts again. What streams is not kept: a repeat is a new question.
+	// * A new API key is shown once, in no stored answer. A repeat, at any time of the 24 hours, makes the secret
+	//   of the first answer void and gives a new one, under the same id.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // QueryDatastoreParams defines parameters for QueryDatastore.
 type QueryDatastoreParams struct {
-	// IdempotencyKey makes the request safe to repeat
+	// IdempotencyKey Makes the request safe to repeat: send it again, with the same key and body, until it is answered with
+	// anything but 409 (it is still being worked on; `Retry-After` says when to ask), 429 or 5xx. A key is good
+	// for one request of the workspace, for 24 hours from its first sending; with another request it is
+	// answered 409. A request that was answered with another error has done nothing, and frees its key.
+	//
+	// When the service dies while it works on the request, a repeat is taken up within seconds:
+	//
+	// * What the request creates is created once. The answer has the same ids, and shows what was created as it
+	//   is by then. What was deleted in between may be created again.
+	// * Documents that an upsert or an update replaces are replaced once, unless all of them have been changed
+	//   since: then the repeat replaces them again.
+	// * A resync is queued again, which costs work and changes nothing.
+	// * A question to an agent whose answer was stored is answered with that, under the same conversation.
+	//   Otherwise it is asked anew, and counts again. What streams is not kept: a repeat is a new question.
+	// * A new API key is shown once, in no stored answer. A repeat, at any time of the 24 hours, makes the secret
+	//   of the first answer void and gives a new one, under the same id.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // ResyncDatastoreParams defines parameters for ResyncDatastore.
 type ResyncDatastoreParams struct {
-	// IdempotencyKey makes the request safe to repeat
+	// IdempotencyKey Makes the request safe to repeat: send it again, with the same key and body, until it is answered with
+	// anything but 409 (it is still being worked on; `Retry-After` says when to ask), 429 or 5xx. A key is good
+	// for one request of the workspace, for 24 hours from its first sending; with another request it is
+	// answered 409. A request that was answered with another error has done nothing, and frees its key.
+	//
+	// When the service dies while it works on the request, a repeat is taken up within seconds:
+	//
+	// * What the request creates is created once. The answer has the same ids, and shows what was created as it
+	//   is by then. What was deleted in between may be created again.
+	// * Documents that an upsert or an update replaces are replaced once, unless all of them have been changed
+	//   since: then the repeat replaces them again.
+	// * A resync is queued again, which costs work and changes nothing.
+	// * A question to an agent whose answer was stored is answered with that, under the same conversation.
+	//   Otherwise it is asked anew, and counts again. What streams is not kept: a repeat is a new question.
+	// * A new API key is shown once, in no stored answer. A repeat, at any time of the 24 hours, makes the secret
+	//   of the first answer void and gives a new one, under the same id.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// CreateKeyParams defines parameters for CreateKey.
+type CreateKeyParams struct {
+	// IdempotencyKey Makes the request safe to repeat: send it again, with the same key and body, until it is answered with
+	// anything but 409 (it is still being worked on; `Retry-After` says when to ask), 429 or 5xx. A key is good
+	// for one request of the workspace, for 24 hours from its first sending; with another request it is
+	// answered 409. A request that was answered with another error has done nothing, and frees its key.
+	//
+	// When the service dies while it works on the request, a repeat is taken up within seconds:
+	//
+	// * What the request creates is created once. The answer has the same ids, and shows what was created as it
+	//   is by then. What was deleted in between may be created again.
+	// * Documents that an upsert or an update replaces are replaced once, unless all of them have been changed
+	//   since: then the repeat replaces them again.
+	// * A resync is queued again, which costs work and changes nothing.
+	// * A question to an agent whose answer was stored is answered with that, under the same conversation.
+	//   Otherwise it is asked anew, and counts again. What streams is not kept: a repeat is a new question.
+	// * A new API key is shown once, in no stored answer. A repeat, at any time of the 24 hours, makes the secret
+	//   of the first answer void and gives a new one, under the same id.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
@@ -1652,7 +1838,7 @@ type ServerInterface interface {
 	ListKeys(c *gin.Context)
 	// CreateKey Create an API key
 	// (POST /keys)
-	CreateKey(c *gin.Context)
+	CreateKey(c *gin.Context, params CreateKeyParams)
 	// RevokeKey Revoke an API key
 	// (DELETE /keys/{id})
 	RevokeKey(c *gin.Context, id Id)
@@ -2726,6 +2912,33 @@ func (siw *ServerInterfaceWrapper) ListKeys(c *gin.Context) {
 // CreateKey operation middleware
 func (siw *ServerInterfaceWrapper) CreateKey(c *gin.Context) {
 
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params CreateKeyParams
+
+	headers := c.Request.Header
+
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey IdempotencyKey
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandler(c, fmt.Errorf("Expected one value for Idempotency-Key, got %d", n), http.StatusBadRequest)
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter Idempotency-Key: %w", err), http.StatusBadRequest)
+			return
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+
+	}
+
 	for _, middleware := range siw.HandlerMiddlewares {
 		middleware(c)
 		if c.IsAborted() {
@@ -2733,7 +2946,7 @@ func (siw *ServerInterfaceWrapper) CreateKey(c *gin.Context) {
 		}
 	}
 
-	siw.Handler.CreateKey(c)
+	siw.Handler.CreateKey(c, params)
 }
 
 // RevokeKey operation middleware
@@ -6414,7 +6627,8 @@ func (response ListKeys500ApplicationProblemPlusJSONResponse) VisitListKeysRespo
 }
 
 type CreateKeyRequestObject struct {
-	Body *CreateKeyJSONRequestBody
+	Params CreateKeyParams
+	Body   *CreateKeyJSONRequestBody
 }
 
 type CreateKeyResponseObject interface {
@@ -6463,6 +6677,22 @@ func (response CreateKey403ApplicationProblemPlusJSONResponse) VisitCreateKeyRes
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateKey409ApplicationProblemPlusJSONResponse struct {
+	ConflictApplicationProblemPlusJSONResponse
+}
+
+func (response CreateKey409ApplicationProblemPlusJSONResponse) VisitCreateKeyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(409)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -8046,8 +8276,10 @@ func (sh *strictHandler) ListKeys(ctx *gin.Context) {
 }
 
 // CreateKey operation middleware
-func (sh *strictHandler) CreateKey(ctx *gin.Context) {
+func (sh *strictHandler) CreateKey(ctx *gin.Context, params CreateKeyParams) {
 	var request CreateKeyRequestObject
+
+	request.Params = params
 
 	var body CreateKeyJSONRequestBody
 	var err error

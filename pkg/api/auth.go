@@ -25,6 +25,7 @@ const (
 	requestIDKey
 	pacedKey
 	headKey
+	claimKey
 )
 
 // callerOf returns the request's own context, which unlike Gin's may outlive the handler, and who sent the request.

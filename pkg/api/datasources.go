@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"strconv"
 	"strings"
 	"time"
 
@@ -47,7 +48,7 @@ func (s *server) createFromJSON(ctx context.Context, who caller, body Datasource
 	if err != nil {
 		return domain.Datasource{}, err
 	}
-	d := s.newDatasource(store, domain.DatasourceType(body.Type))
+	d := s.newDatasource(ctx, store, domain.DatasourceType(body.Type), 0)
 	d.Name = strings.TrimSpace(value(body.Name))
 	d.CustomID = value(body.CustomId)
 	if body.Metadata != nil {
@@ -68,7 +69,9 @@ func (s *server) createFromJSON(ctx context.Context, who caller, body Datasource
 		return s.createWithOriginal(ctx, store, d, textType, strings.NewReader(*c.Text))
 	}
 	configureCrawl(&d, c)
-	return s.createOne(ctx, d, domain.NewCrawlJob(d, store))
+	return once(ctx, s.existing(ctx, d), func() (domain.Datasource, error) {
+		return s.createOne(ctx, d, domain.NewCrawlJob(d, store))
+	})
 }
 
 // configureCrawl takes over what concerns the datasource's type; a page has no use for a sitemap.
@@ -87,9 +90,9 @@ func configureCrawl(d *domain.Datasource, c DatasourceConfig) {
 	}
 }
 
-// newDatasource is a datasource of the datastore that has nothing yet.
-func (s *server) newDatasource(store domain.Datastore, kind domain.DatasourceType) domain.Datasource {
-	return domain.Datasource{ID: s.NewID(), WorkspaceID: store.WorkspaceID, DatastoreID: store.ID, Type: kind, Status: domain.StatusUnsynched}
+// newDatasource is a datasource of the datastore that has nothing yet, the n-th of the request.
+func (s *server) newDatasource(ctx context.Context, store domain.Datastore, kind domain.DatasourceType, n int) domain.Datasource {
+	return domain.Datasource{ID: s.idFor(ctx, "datasource", strconv.Itoa(n)), WorkspaceID: store.WorkspaceID, DatastoreID: store.ID, Type: kind, Status: domain.StatusUnsynched}
 }
 
 func (s *server) createOne(ctx context.Context, d domain.Datasource, job domain.Job) (domain.Datasource, error) {
@@ -98,6 +101,11 @@ func (s *server) createOne(ctx context.Context, d domain.Datasource, job domain.
 		return domain.Datasource{}, err
 	}
 	return created[0], nil
+}
+
+// existing looks for a datasource that an earlier run of the request may have made.
+func (s *server) existing(ctx context.Context, d domain.Datasource) func() (domain.Datasource, error) {
+	return func() (domain.Datasource, error) { return s.Catalog.Datasource(ctx, d.WorkspaceID, d.ID) }
 }
 
 // GetDatasource implements StrictServerInterface.

@@ -32,7 +32,7 @@ func (s *server) CreateDatastore(ctx context.Context, r CreateDatastoreRequestOb
 		return nil, err
 	}
 	d := domain.Datastore{
-		ID: s.NewID(), WorkspaceID: who.workspace(), Type: s.opts.Engines[0], Visibility: domain.Private,
+		ID: s.idFor(ctx, "datastore"), WorkspaceID: who.workspace(), Type: s.opts.Engines[0], Visibility: domain.Private,
 		EmbeddingModel: s.opts.EmbeddingModels[0],
 	}
 	datastorePatch(DatastorePatch{Name: &r.Body.Name, Description: r.Body.Description, Visibility: r.Body.Visibility}).Apply(&d)
@@ -42,7 +42,9 @@ func (s *server) CreateDatastore(ctx context.Context, r CreateDatastoreRequestOb
 	if r.Body.EmbeddingModel != nil {
 		d.EmbeddingModel = *r.Body.EmbeddingModel
 	}
-	d, err := s.Catalog.CreateDatastore(ctx, d)
+	d, err := once(ctx,
+		func() (domain.Datastore, error) { return s.Catalog.Datastore(ctx, d.WorkspaceID, d.ID) },
+		func() (domain.Datastore, error) { return s.Catalog.CreateDatastore(ctx, d) })
 	if err != nil {
 		return nil, err
 	}

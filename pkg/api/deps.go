@@ -90,11 +90,16 @@ type Accounts interface {
 	// Consume adds n unless the use would pass the limit, and reports whether it did; limit 0 is none.
 	Consume(ctx context.Context, ws string, m domain.Metric, n, limit int64) (bool, error)
 	Usage(ctx context.Context, ws string, month time.Time) (map[domain.Metric]int64, error)
-	// BeginIdempotent returns the answer stored under the key; nil means go on, then Finish or Abandon. A key in use
-	// by a request that is under way, or used for another request, is domain.CodeConflict.
-	BeginIdempotent(ctx context.Context, ws, key, requestHash string) (*catalog.StoredResponse, error)
-	FinishIdempotent(ctx context.Context, ws, key string, r catalog.StoredResponse) error
-	AbandonIdempotent(ctx context.Context, ws, key string) error
+	// BeginIdempotent returns the answer stored under the key, or a claim: go on, Keep it, then Finish, Release or
+	// Abandon. A key in use by a request that is under way, or used for another request, is domain.CodeConflict.
+	BeginIdempotent(ctx context.Context, ws, key, requestHash string) (*catalog.Claim, *catalog.StoredResponse, error)
+	// KeepIdempotent says that the request is being worked on, and reports whether nobody else has taken it over.
+	KeepIdempotent(ctx context.Context, claim *catalog.Claim) (holds bool, err error)
+	FinishIdempotent(ctx context.Context, claim *catalog.Claim, r catalog.StoredResponse) error
+	// ReleaseIdempotent lets a request be repeated that may have done something.
+	ReleaseIdempotent(ctx context.Context, claim *catalog.Claim) error
+	// AbandonIdempotent frees the key of a request that has done nothing.
+	AbandonIdempotent(ctx context.Context, claim *catalog.Claim) error
 }
 
 // Originals keeps raw content.
@@ -142,6 +147,8 @@ type AnswerRequest struct {
 	ConversationID string // "": a new conversation; one of another workspace or agent is domain.CodeNotFound
 	VisitorID      string // "": that of the conversation, or a new one
 	Filters        domain.Filters
+
+	NewConversationID string // the id of the new conversation, if there is to be one; "": any
 
 	Temperature      *float64
 	ModelName        *string

@@ -24,18 +24,10 @@ func (s *server) UpsertDocuments(ctx context.Context, r UpsertDocumentsRequestOb
 	if err != nil {
 		return nil, err
 	}
-	if err := s.storeOriginals(ctx, batch); err != nil {
-		s.dropOriginals(ctx, originalsOf(batch)...)
-		return nil, err
-	}
-	rows := make([]catalog.NewDatasource, len(batch))
-	for i, u := range batch {
-		attach(&u.datasource, u.original)
-		rows[i] = catalog.NewDatasource{Datasource: u.datasource, Job: domain.NewIngestJob(u.datasource, store), Priority: catalog.PriorityFresh}
-	}
-	stored, err := s.Catalog.UpsertDatasources(ctx, rows)
+	stored, err := once(ctx,
+		func() ([]domain.Datasource, error) { return s.upsertedBefore(ctx, batch) },
+		func() ([]domain.Datasource, error) { return s.upsert(ctx, store, batch) })
 	if err != nil {
-		s.dropRefused(ctx, err, originalsOf(batch)...)
 		return nil, err
 	}
 	ids := make([]string, len(places))
@@ -45,8 +37,52 @@ func (s *server) UpsertDocuments(ctx context.Context, r UpsertDocumentsRequestOb
 	return UpsertDocuments200JSONResponse{Ids: ids}, nil
 }
 
+// upsert stores all of a batch or nothing.
+func (s *server) upsert(ctx context.Context, store domain.Datastore, batch []*upserted) ([]domain.Datasource, error) {
+	if err := s.storeOriginals(ctx, batch); err != nil {
+		s.dropOriginals(ctx, originalsOf(batch)...)
+		return nil, err
+	}
+	rows := make([]catalog.NewDatasource, len(batch))
+	for i, u := range batch {
+		attach(&u.datasource, u.original)
+		job := markJob(ctx, domain.NewIngestJob(u.datasource, store), i)
+		rows[i] = catalog.NewDatasource{Datasource: u.datasource, Job: job, Priority: catalog.PriorityFresh}
+	}
+	stored, err := s.Catalog.UpsertDatasources(ctx, rows)
+	if err != nil {
+		s.dropRefused(ctx, err, originalsOf(batch)...)
+		return nil, err
+	}
+	return stored, nil
+}
+
+// upsertedBefore returns the datasources of a batch that an earlier run of the request has stored. As it has stored all
+// of them or none, one that it has made, or whose newest job is that run's, speaks for the rest, which may have been
+// changed since.
+func (s *server) upsertedBefore(ctx context.Context, batch []*upserted) ([]domain.Datasource, error) {
+	for i, u := range batch {
+		d, err := s.Catalog.Datasource(ctx, u.datasource.WorkspaceID, u.datasource.ID)
+		if domain.CodeOf(err) == domain.CodeNotFound {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if d.ID == u.fresh || isMarked(ctx, d.JobID, i) {
+			stored := make([]domain.Datasource, len(batch))
+			for i, u := range batch {
+				stored[i] = u.datasource
+			}
+			return stored, nil
+		}
+	}
+	return nil, domain.Errorf(domain.CodeNotFound, "no earlier run of the request has stored its documents")
+}
+
 // upserted is one document on its way to a datasource.
 type upserted struct {
+	fresh      string            // the id it has if it is a new one
 	datasource domain.Datasource // new, or with the id of the one that it replaces
 	text       string
 	original   domain.Original
@@ -62,11 +98,11 @@ func (s *server) planUpsert(ctx context.Context, store domain.Datastore, documen
 		if !again || customID == "" {
 			place = len(batch)
 			placeOf[customID] = place
-			d, err := s.planDocument(ctx, store, customID)
+			u, err := s.planDocument(ctx, store, customID, place)
 			if err != nil {
 				return nil, nil, err
 			}
-			batch = append(batch, &upserted{datasource: d})
+			batch = append(batch, u)
 		}
 		u := batch[place]
 		u.text, u.datasource.Metadata = document.Text, metadata
@@ -82,18 +118,19 @@ func (s *server) planUpsert(ctx context.Context, store domain.Datastore, documen
 
 // planDocument is a new datasource, with the id and the name of the one with the custom id if there is one: content is
 // stored under the id of its datasource. Whether it is still there is for the catalog to say, in its transaction.
-func (s *server) planDocument(ctx context.Context, store domain.Datastore, customID string) (domain.Datasource, error) {
-	d := s.newDatasource(store, domain.TypeText)
+func (s *server) planDocument(ctx context.Context, store domain.Datastore, customID string, place int) (*upserted, error) {
+	d := s.newDatasource(ctx, store, domain.TypeText, place)
 	d.CustomID, d.Config.CustomID = customID, customID
+	u := &upserted{datasource: d, fresh: d.ID}
 	if customID == "" {
-		return d, nil
+		return u, nil
 	}
 	found, err := s.Catalog.DatasourceByCustomID(ctx, store.WorkspaceID, store.ID, customID)
 	if domain.CodeOf(err) == domain.CodeNotFound {
-		return d, nil
+		return u, nil
 	}
-	d.ID, d.Name = found.ID, found.Name
-	return d, err
+	u.datasource.ID, u.datasource.Name = found.ID, found.Name
+	return u, err
 }
 
 func (s *server) storeOriginals(ctx context.Context, batch []*upserted) error {
@@ -133,7 +170,12 @@ func (s *server) UpdateDocument(ctx context.Context, r UpdateDocumentRequestObje
 	if d.Type == domain.TypeWebSite {
 		return nil, domain.Errorf(domain.CodeConflict, "datasource %q is a web_site, whose content is its pages; update one of them", d.ID)
 	}
-	replacement := catalog.Replacement{Name: notEmpty(trim(r.Body.Name)), Job: domain.NewIngestJob(d, store), Priority: catalog.PriorityFresh}
+	if isMarked(ctx, d.JobID, 0) { // an earlier run of the request has done it
+		return UpdateDocument200JSONResponse{Id: d.ID}, nil
+	}
+	replacement := catalog.Replacement{
+		Name: notEmpty(trim(r.Body.Name)), Job: markJob(ctx, domain.NewIngestJob(d, store), 0), Priority: catalog.PriorityFresh,
+	}
 	if r.Body.Metadata != nil {
 		metadata, customID := metadataOf((*Document_Metadata)(r.Body.Metadata))
 		replacement.Metadata = &metadata

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -50,7 +51,7 @@ func (s *server) idempotent(c *gin.Context) {
 		return
 	}
 	ctx := c.Request.Context()
-	stored, err := s.Catalog.BeginIdempotent(ctx, who.workspace(), key, fingerprint(c))
+	claim, stored, err := s.Catalog.BeginIdempotent(ctx, who.workspace(), key, fingerprint(c))
 	if err != nil {
 		s.fail(c, err)
 		return
@@ -61,24 +62,31 @@ func (s *server) idempotent(c *gin.Context) {
 		c.Abort()
 		return
 	}
-	s.keepAnswer(c, who.workspace(), key)
+	c.Request = c.Request.WithContext(context.WithValue(ctx, claimKey, claim))
+	s.keepAnswer(c, claim, op.secret)
 }
 
-// keepAnswer serves the request and stores its answer. It lets go of the key when there is none to keep, even when the
-// handler panics or the client has left.
-func (s *server) keepAnswer(c *gin.Context, ws, key string) {
+// keepAnswer serves the request under its claim, and stores the answer unless it is secret. What came to nothing is given
+// back, even when the handler panics or the client has left. Where it is not certain that nothing was done, the key stays
+// the request's own.
+func (s *server) keepAnswer(c *gin.Context, claim *catalog.Claim, secret bool) {
 	recording := &recorder{ResponseWriter: c.Writer}
 	c.Writer = recording
+	release := s.holdClaim(c.Request.Context(), claim)
 	served := false
 	defer func() {
+		release()
 		c.Writer = recording.ResponseWriter
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Request.Context()), 5*time.Second)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Request.Context()), claimTimeout)
 		defer cancel()
 		var err error
-		if status := recording.Status(); served && status >= 200 && status < 300 && !recording.cut {
-			err = s.Catalog.FinishIdempotent(ctx, ws, key, catalog.StoredResponse{Status: status, Body: recording.body.String()})
-		} else {
-			err = s.Catalog.AbandonIdempotent(ctx, ws, key)
+		switch status := recording.Status(); {
+		case served && status >= 200 && status < 300 && !secret && !recording.cut:
+			err = s.Catalog.FinishIdempotent(ctx, claim, catalog.StoredResponse{Status: status, Body: recording.body.String()})
+		case served && status >= 400 && status < 500 && status != statusClientLeft:
+			err = s.Catalog.AbandonIdempotent(ctx, claim)
+		default:
+			err = s.Catalog.ReleaseIdempotent(ctx, claim)
 		}
 		if err != nil {
 			s.log.Error("keeping an answer for its idempotency key", "request", requestID(ctx), "error", err)
@@ -86,6 +94,50 @@ func (s *server) keepAnswer(c *gin.Context, ws, key string) {
 	}()
 	c.Next()
 	served = true
+}
+
+// claimTimeout bounds each of the writes about a claim.
+const claimTimeout = 5 * time.Second
+
+// holdClaim keeps the claim until the returned function has been called, which waits for the end of that.
+func (s *server) holdClaim(ctx context.Context, claim *catalog.Claim) (release func()) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // the client may leave before the work is done
+	var keeping sync.WaitGroup
+	keeping.Go(func() {
+		beat := time.NewTicker(s.opts.ClaimBeat)
+		defer beat.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-beat.C:
+			}
+			if !s.keepClaim(ctx, claim) {
+				return
+			}
+		}
+	})
+	return func() {
+		cancel()
+		keeping.Wait()
+	}
+}
+
+// keepClaim reports whether it makes sense to go on keeping the claim. A failure to keep it may pass before it is lost.
+func (s *server) keepClaim(ctx context.Context, claim *catalog.Claim) bool {
+	within, cancel := context.WithTimeout(ctx, claimTimeout)
+	defer cancel()
+	holds, err := s.Catalog.KeepIdempotent(within, claim)
+	switch {
+	case ctx.Err() != nil:
+		return false
+	case err != nil:
+		s.log.Warn("keeping an idempotency key", "request", requestID(ctx), "error", err)
+		return true
+	case !holds:
+		s.log.Warn("a request with an idempotency key was taken over while it was being worked on", "request", requestID(ctx))
+	}
+	return holds
 }
 
 // fingerprint tells one request from another. The base does not matter. An upload counts with its length alone, for its

@@ -31,7 +31,7 @@ func (s *server) CreateKey(ctx context.Context, r CreateKeyRequestObject) (Creat
 	ctx, who := callerOf(ctx)
 	secret := s.NewKey()
 	key := domain.APIKey{
-		ID: s.NewID(), WorkspaceID: who.workspace(), Name: *trim(&r.Body.Name), Hash: domain.HashKey(secret),
+		ID: s.idFor(ctx, "key"), WorkspaceID: who.workspace(), Name: *trim(&r.Body.Name), Hash: domain.HashKey(secret),
 		Hint: secret[len(secret)-4:], Scopes: []domain.Scope{domain.ScopeWrite}, AgentID: value(r.Body.AgentId),
 		CreatedAt: s.Now(), ExpiresAt: r.Body.ExpiresAt,
 	}
@@ -39,6 +39,9 @@ func (s *server) CreateKey(ctx context.Context, r CreateKeyRequestObject) (Creat
 		key.Scopes = renderAll(*r.Body.Scopes, func(v Scope) domain.Scope { return domain.Scope(v) })
 	}
 	if err := s.checkKey(ctx, key); err != nil {
+		return nil, err
+	}
+	if err := s.dropUnseen(ctx, key); err != nil {
 		return nil, err
 	}
 	if err := s.Catalog.CreateKey(ctx, key); err != nil {
@@ -49,6 +52,20 @@ func (s *server) CreateKey(ctx context.Context, r CreateKeyRequestObject) (Creat
 		Id: k.Id, Name: k.Name, Hint: k.Hint, Scopes: k.Scopes, AgentId: k.AgentId, CreatedAt: k.CreatedAt,
 		LastUsedAt: k.LastUsedAt, ExpiresAt: k.ExpiresAt, Key: secret,
 	}, nil
+}
+
+// dropUnseen takes away the key that an earlier run of the request has made: its secret, which is nowhere to be read
+// again, may not have reached anybody. The one that takes its place has the same id.
+func (s *server) dropUnseen(ctx context.Context, key domain.APIKey) error {
+	if !isRepeated(ctx) {
+		return nil
+	}
+	_, err := s.Catalog.RevokeKey(ctx, key.WorkspaceID, key.ID)
+	if err != nil && domain.CodeOf(err) != domain.CodeNotFound {
+		return err
+	}
+	s.keys.forget(key.ID)
+	return nil
 }
 
 // checkKey finds what a key must not be: expired at birth, or for an agent that is not there.

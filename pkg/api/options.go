@@ -8,6 +8,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/sluice/sluice/pkg/catalog"
 	"github.com/sluice/sluice/pkg/domain"
 )
 
@@ -33,6 +34,7 @@ type Options struct {
 	ReadTimeout  time.Duration // for a JSON body, and for each piece of an upload; default 30 s
 	KeyCacheTTL  time.Duration // how long a key revoked by another process may still be taken; default 15 s
 	ReadyTimeout time.Duration // for all checks of /readyz together; default 2 s
+	ClaimBeat    time.Duration // how often a request with an Idempotency-Key says that it is alive; default a quarter of catalog.IdempotencyLease
 }
 
 // Deps are what the API works with. All fields are needed unless they say otherwise.
@@ -68,6 +70,7 @@ func (o Options) withDefaults() Options {
 	fill(&o.ReadTimeout, 30*time.Second)
 	fill(&o.KeyCacheTTL, 15*time.Second)
 	fill(&o.ReadyTimeout, 2*time.Second)
+	fill(&o.ClaimBeat, catalog.IdempotencyLease/4)
 	if len(o.Engines) == 0 {
 		o.Engines = []domain.Engine{domain.EngineEmbedded}
 	}

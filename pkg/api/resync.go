@@ -59,7 +59,7 @@ func isWeb(d domain.Datasource) bool {
 
 // replay queues what passes the filter, behind all fresh content, and counts it.
 func (s *server) replay(ctx context.Context, f catalog.ReplayFilter) (queued int64, err error) {
-	f.ReplayID, f.Priority = s.NewID(), catalog.PriorityReplay
+	f.ReplayID, f.Priority = s.idFor(ctx, "replay"), catalog.PriorityReplay
 	for cursor := ""; ; {
 		n, next, err := s.Catalog.Replay(ctx, f, cursor)
 		queued += n

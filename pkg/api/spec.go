@@ -27,6 +27,7 @@ type operation struct {
 	multipart    bool // the body may also be multipart/form-data
 	query        []*openapi3.Parameter
 	idempotent   bool // takes an Idempotency-Key
+	secret       bool // its answer holds what must not be stored
 }
 
 // spec is the document with the limits of this server filled in.
@@ -86,6 +87,7 @@ func newOperation(item *openapi3.PathItem, op *openapi3.Operation) (*operation, 
 		return nil, fmt.Errorf("x-scope is %v", scope)
 	}
 	o.public = op.Extensions["x-public"] == true
+	o.secret = op.Extensions["x-secret"] == true
 	for _, p := range append(item.Parameters, op.Parameters...) {
 		switch {
 		case p.Value.In == openapi3.ParameterInQuery:

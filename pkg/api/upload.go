@@ -74,7 +74,7 @@ func (s *server) upload(ctx context.Context, who caller, parts *multipart.Reader
 	if err != nil {
 		return domain.Datasource{}, err
 	}
-	d := s.newDatasource(store, domain.TypeFile)
+	d := s.newDatasource(ctx, store, domain.TypeFile, 0)
 	d.Name = fileName(form)
 	d.CustomID = form.fields["custom_id"]
 	d.Config.FileName, d.Config.CustomID = d.Name, d.CustomID

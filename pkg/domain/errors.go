@@ -35,7 +35,7 @@ type Error struct {
 	Code       Code
 	Message    string
 	Fields     []FieldError
-	RetryAfter time.Duration // for CodeRateLimit and CodeUnavailable; 0 leaves it to the API
+	RetryAfter time.Duration // for CodeRateLimit, CodeUnavailable and a CodeConflict that passes; 0 leaves it to the API
 	Err        error
 }
 

@@ -19,6 +19,7 @@ func RunShared(t *testing.T, open OpenShared) {
 	for sentence, test := range map[string]func(*testing.T, OpenShared){
 		"everything at once in three processes ends with everything in its place":      testBustle,
 		"of several processes one begins a request, and the others are told":           testSharedIdempotency,
+		"of several processes one takes over a request that was lost with its process": testSharedLostRequest,
 		"documents that several processes upsert at once are one by their custom id":   testSharedUpserts,
 		"messages stay in the order in which they were stored, whatever clocks say":    testSharedMessages,
 		"patches of different fields by several processes are all kept":                testSharedPatches,
@@ -69,25 +70,6 @@ func atOnce(all []*catalog.Catalog, f func(i int, c *catalog.Catalog) error) []e
 func testBustle(t *testing.T, open OpenShared) {
 	w, others := newShared(t, open, 2)
 	newBustle(w, others...).run()
-}
-
-func testSharedIdempotency(t *testing.T, open OpenShared) {
-	w, others := newShared(t, open, 3)
-	all := append(others, w.Catalog)
-	for round := range 10 {
-		begun := 0
-		for _, err := range atOnce(all, func(_ int, c *catalog.Catalog) error {
-			_, err := c.BeginIdempotent(w.ctx, w.ws, fmt.Sprint("key-", round), "hash")
-			return err
-		}) {
-			if err == nil {
-				begun++
-				continue
-			}
-			code(t, domain.CodeConflict, err)
-		}
-		equal(t, 1, begun)
-	}
 }
 
 func testSharedUpserts(t *testing.T, open OpenShared) {
