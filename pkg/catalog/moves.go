@@ -172,7 +172,8 @@ func (c *Catalog) FinishMove(ctx context.Context, datastoreID, moveID string) (s
 		if err := t.alone(ctx, datastoreID); err != nil {
 			return err
 		}
-		d, err := datastoreByID(ctx, t, datastoreID)
+		d, err := scanDatastore(t.queryRow(ctx, // the gate does not keep others from renaming it
+			`SELECT `+datastoreColumns+` FROM datastores WHERE id = ? AND deleted_at = 0`+t.lock, datastoreID))
 		if errors.Is(err, sql.ErrNoRows) || err == nil && (d.Move == nil || d.Move.ID != moveID) {
 			return nil
 		}

@@ -15,6 +15,8 @@ func testDatasources(t *testing.T, open Open) {
 		n := w.file(func(n *catalog.NewDatasource) {
 			n.Datasource.CustomID, n.Datasource.Metadata = "sku", map[string]any{"author": "Kim", "year": 2026.0, "open": true}
 			n.Job.Name, n.Job.WorkspaceID = "not this", "nor this"
+			n.Job.Places, n.Job.Previous = []domain.Place{elsewhere}, &domain.Version{Generation: 5}
+			n.Job.GroupID, n.Job.Move, n.Job.Force = "nor this", "nor this", true
 		})
 		made := w.create(n)[0]
 		equal(t, domain.StatusUnsynched, made.Status)
@@ -25,7 +27,7 @@ func testDatasources(t *testing.T, open Open) {
 		ok(t, err)
 		equal(t, []domain.Job{{
 			ID: n.Job.ID, Kind: domain.JobIngest, WorkspaceID: w.ws, DatastoreID: w.store, DatasourceID: made.ID, Type: domain.TypeFile,
-			Name: made.Name, CustomID: "sku", Metadata: made.Metadata, Places: []domain.Place{serving}, Original: made.Original,
+			Name: made.Name, CustomID: "sku", Metadata: made.Metadata, Places: []domain.Place{serving}, Force: true, Original: made.Original,
 		}}, jobs)
 	})
 	t.Run("several are stored all or none", func(t *testing.T) {
@@ -200,6 +202,21 @@ func testDatasources(t *testing.T, open Open) {
 		equal(t, domain.StatusUnsynched, got.Status)
 		equal(t, "", got.Error)
 		equal(t, made.ActiveGeneration, got.ActiveGeneration)
+	})
+	t.Run("a job to read again says what readers see, so that what has not changed need not be done again", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, open)
+		d := w.createFile()
+		w.publishAll()
+		w.apply(d, domain.EventSynched, chunks(4), func(ev *domain.Event) { ev.Fingerprint = "print" })
+		_, err := w.Requeue(w.ctx, w.ws, d.ID, domain.Job{ID: domain.NewID(), Kind: domain.JobIngest}, catalog.PriorityReplay)
+		ok(t, err)
+		j := w.publishAll()[0]
+		equal(t, domain.Version{Place: serving, Generation: j.Generation - 1, Chunks: 4, Fingerprint: "print"}, *j.Previous)
+		equal(t, false, j.Force)
+		w.end(j, domain.EventUnchanged)
+		got := w.get(d.ID)
+		equal(t, []any{domain.StatusSynched, j.Generation - 1, "print"}, []any{got.Status, got.ActiveGeneration, got.Fingerprint})
 	})
 	t.Run("what has no stored content cannot be read again", func(t *testing.T) {
 		t.Parallel()

@@ -165,8 +165,13 @@ func testSharedFinish(t *testing.T, open OpenShared) {
 			w.end(j, domain.EventSynched)
 		}
 		var mu sync.Mutex
-		switched := 0
-		for _, err := range atOnce(all, func(_ int, c *catalog.Catalog) error {
+		switched, name := 0, "on the way to "+to.Model
+		for _, err := range atOnce(all, func(i int, c *catalog.Catalog) error {
+			if i == 0 {
+				if _, err := c.UpdateDatastore(w.ctx, w.ws, w.store, domain.DatastorePatch{Name: &name}); err != nil {
+					return err
+				}
+			}
 			done, err := c.FinishMove(w.ctx, w.store, move.ID)
 			mu.Lock()
 			defer mu.Unlock()
@@ -178,7 +183,8 @@ func testSharedFinish(t *testing.T, open OpenShared) {
 			ok(t, err)
 		}
 		equal(t, 1, switched)
-		equal(t, to, w.where().Serving())
+		d := w.where()
+		equal(t, []any{to, name}, []any{d.Serving(), d.Name})
 	}
 }
 
