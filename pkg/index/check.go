@@ -13,11 +13,11 @@ import (
 
 // Bounds that every engine holds its rows and queries to.
 const (
-	MaxLimit         = 10_000     // Query.Limit
-	MaxDimensions    = 16_384     // Space.Dimensions
-	MaxKeyBytes      = 512        // Row.Key
-	MaxNameBytes     = 4 << 10    // Row.DatasourceID and Row.CustomID
-	MaxMetadataBytes = 64<<10 - 1 // Row.Metadata as JSON
+	MaxLimit         = 10_000   // Query.Limit
+	MaxDimensions    = 16_384   // Space.Dimensions
+	MaxKeyBytes      = 512      // Row.Key
+	MaxNameBytes     = 4 << 10  // Row.DatasourceID and Row.CustomID
+	MaxMetadataBytes = 64 << 10 // Row.Metadata as JSON
 )
 
 // unitTolerance is how far a vector's length may be from one: what half-precision arithmetic leaves.

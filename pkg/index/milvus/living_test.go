@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"net"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -281,77 +279,6 @@ func TestRows_that_were_inserted_twice_are_shown_once_and_swept_together(t *test
 			t.Errorf("%d rows are left after the sweep", n)
 		}
 	})
-}
-
-// gate forwards connections to a server, and can be shut.
-type gate struct {
-	net.Listener
-	server string
-
-	mu    sync.Mutex
-	shut  bool
-	conns map[net.Conn]bool
-	wg    sync.WaitGroup
-}
-
-func newGate(t *testing.T, server string) *gate {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	g := &gate{Listener: l, server: server, conns: make(map[net.Conn]bool)}
-	g.wg.Go(g.run)
-	t.Cleanup(func() {
-		_ = l.Close()
-		g.set(true)
-		g.wg.Wait()
-	})
-	return g
-}
-
-func (g *gate) run() {
-	for {
-		in, err := g.Accept()
-		if err != nil {
-			return
-		}
-		out, err := net.Dial("tcp", g.server)
-		if err != nil || !g.keep(in, out) {
-			_ = in.Close()
-			continue
-		}
-		for _, c := range [][2]net.Conn{{in, out}, {out, in}} {
-			g.wg.Go(func() {
-				_, _ = io.Copy(c[0], c[1])
-				_, _ = c[0].Close(), c[1].Close()
-			})
-		}
-	}
-}
-
-func (g *gate) keep(in, out net.Conn) bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.shut {
-		_ = out.Close()
-		return false
-	}
-	g.conns[in], g.conns[out] = true, true
-	return true
-}
-
-// set shuts the gate, which breaks what goes through it, or opens it.
-func (g *gate) set(shut bool) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.shut = shut
-	if shut {
-		for c := range g.conns {
-			_ = c.Close()
-		}
-		clear(g.conns)
-	}
 }
 
 func TestServer_that_was_away_is_found_again(t *testing.T) {
