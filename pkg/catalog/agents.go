@@ -119,6 +119,9 @@ func readAgent(ctx context.Context, q querier, id, where string, args ...any) (d
 
 // linkDatastores stores the agent's datastores in their order; naming one twice is the same as once.
 func linkDatastores(ctx context.Context, t *tx, a domain.Agent) error {
+	if err := t.share(ctx, a.DatastoreIDs...); err != nil {
+		return err
+	}
 	for i, id := range a.DatastoreIDs {
 		n, err := t.exec(ctx, `INSERT INTO agent_datastores (agent_id, datastore_id, position)
 			SELECT ?, id, CAST(? AS BIGINT) FROM datastores WHERE id = ? AND workspace_id = ? AND deleted_at = 0

@@ -41,7 +41,7 @@ func passing(err error) bool {
 		}
 		return strings.HasPrefix(refusal.Code, "57P0") || // the server stops or starts
 			refusal.Code == "57014" || refusal.Code == "55P03" || // statement_timeout, lock_timeout
-			refusal.Code == "25006" || // it has become a standby
+			refusal.Code == "25006" || refusal.Code == "25P03" || // it has become a standby; idleTimeout
 			contended(err)
 	}
 	var connecting *pgconn.ConnectError
@@ -54,6 +54,13 @@ func passing(err error) bool {
 func contended(err error) bool {
 	var refusal *pgconn.PgError
 	return errors.As(err, &refusal) && (refusal.Code == "40001" || refusal.Code == "40P01")
+}
+
+// orphaned reports whether a row was deleted on which one depends that was just stored: when run again, the transaction
+// finds it gone and says so.
+func orphaned(err error) bool {
+	var refusal *pgconn.PgError
+	return errors.As(err, &refusal) && refusal.Code == "23503"
 }
 
 // maxRuns is how often a transaction is run that others get in the way of.

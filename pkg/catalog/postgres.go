@@ -46,6 +46,10 @@ func openPostgres(ctx context.Context, o Options) (*database, error) {
 	cfg.ConnectTimeout = orElse(cfg.ConnectTimeout, connectTimeout)
 	cfg.DialFunc = (&net.Dialer{Timeout: cfg.ConnectTimeout, KeepAliveConfig: keepAlive}).DialContext
 	setParam(cfg, "application_name", "sluice")
+	// And so does the server: else what a machine that is gone has locked stays locked for hours.
+	setParam(cfg, "tcp_keepalives_idle", "10")
+	setParam(cfg, "tcp_keepalives_interval", "5")
+	setParam(cfg, "tcp_keepalives_count", "4")
 	unbounded := cfg.Copy()
 	setParam(cfg, "statement_timeout", milliseconds(statementTimeout))
 	setParam(cfg, "lock_timeout", milliseconds(lockTimeout))

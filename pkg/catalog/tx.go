@@ -98,7 +98,7 @@ func (d *database) update(ctx context.Context, f func(*tx) error) (*tx, error) {
 			t.prepareFresh(ctx)
 			return t, nil
 		}
-		if !contended(err) || run+1 >= maxRuns {
+		if !contended(err) && !orphaned(err) || run+1 >= maxRuns {
 			return nil, fault(err)
 		}
 		if waiting := breathe(ctx, run); waiting != nil {

@@ -28,6 +28,7 @@ func RunShared(t *testing.T, open OpenShared) {
 		"a datastore that is sent to and fro by several processes comes to rest whole": testSharedUpheaval,
 		"a move is finished once, however many processes see that nothing is missing":  testSharedFinish,
 		"repairs and leases go to one of several processes":                            testSharedClaims,
+		"what depends on something that is deleted meanwhile is refused in words":      testSharedDeletion,
 		"the last pages of a site, ended by several processes at once, end its crawl":  testSharedSite,
 	} {
 		t.Run(sentence, func(t *testing.T) {
@@ -171,5 +172,41 @@ func testSharedSite(t *testing.T, open OpenShared) {
 			return err
 		})...))
 		equal(t, domain.StatusSynched, w.get(site.ID).Status)
+	}
+}
+
+func testSharedDeletion(t *testing.T, open OpenShared) {
+	w, others := newShared(t, open, 2)
+	all := append(others, w.Catalog)
+	for range 10 {
+		store, agent := w.datastore(w.ws), w.agent()
+		for i, err := range atOnce(append(all, all...), func(i int, c *catalog.Catalog) (err error) {
+			switch i {
+			case 0:
+				_, err = c.DeleteDatastore(w.ctx, w.ws, store.ID)
+			case 1:
+				_, err = c.CreateAgent(w.ctx, domain.Agent{ID: domain.NewID(), WorkspaceID: w.ws, DatastoreIDs: []string{store.ID}})
+			case 2:
+				n := w.file(func(n *catalog.NewDatasource) { n.Datasource.DatastoreID = store.ID })
+				_, err = c.CreateDatasources(w.ctx, []catalog.NewDatasource{n})
+			case 3:
+				_, err = c.DeleteAgent(w.ctx, w.ws, agent.ID)
+			case 4:
+				_, err = c.EnsureConversation(w.ctx, domain.Conversation{ID: domain.NewID(), WorkspaceID: w.ws, AgentID: agent.ID})
+			default:
+				_, err = c.UpdateAgent(w.ctx, w.ws, agent.ID, domain.AgentPatch{DatastoreIDs: &[]string{store.ID}})
+			}
+			return err
+		}) {
+			if got := domain.CodeOf(err); got != "" && got != domain.CodeNotFound && got != domain.CodeInvalid {
+				t.Errorf("%d: %v", i, err)
+			}
+		}
+		code(t, domain.CodeNotFound, func() error { _, err := w.Datastore(w.ctx, w.ws, store.ID); return err }())
+	}
+	agents, _, err := w.Agents(w.ctx, w.ws, catalog.Page{Limit: 100})
+	ok(t, err)
+	for _, a := range agents {
+		equal(t, []string{}, a.DatastoreIDs)
 	}
 }
