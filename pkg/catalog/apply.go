@@ -192,6 +192,9 @@ func vanished(ctx context.Context, t *tx, ev domain.Event) error {
 		return fmt.Errorf("looking for the datastore: %w", err)
 	}
 	for _, s := range sweeps {
+		if s.Below == 0 {
+			s.Below = ev.Generation + 1
+		}
 		s.Jobs = true // its job was published after its deletion, or the stream would not have had it any more
 		if err := queueSweep(ctx, t, s); err != nil {
 			return err

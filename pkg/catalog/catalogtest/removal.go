@@ -217,6 +217,9 @@ func testDeletion(t *testing.T, open Open) {
 		equal(t, 2, len(sweeps))
 		equal(t, w.seq+1, sweeps[0].Below)
 		equal(t, []string{"late"}, sweeps[1].Originals)
+		for _, s := range sweeps { // the job too, but not one of a later datasource with the same id
+			equal(t, []any{true, w.seq + 1}, []any{s.Jobs, s.Below})
+		}
 	})
 	t.Run("an event of a deleted datastore sweeps the whole of it again", func(t *testing.T) {
 		t.Parallel()
