@@ -104,7 +104,7 @@ func (c *Catalog) adoptUnknown(ctx context.Context, t *tx, job domain.Job) (Adop
 	if job.GroupID != "" {
 		r.runID = job.GroupID // of no crawl of its site: the next one asks for it
 	}
-	if fresh, err := r.insert(ctx, t); err != nil || !fresh {
+	if err := r.insert(ctx, t, domain.Errorf(domain.CodeConflict, "datasource %q has just come back", r.ID)); err != nil {
 		return NothingAdopted, err
 	}
 	return AdoptedUnknown, c.enqueue(ctx, t, next, PriorityReplay)

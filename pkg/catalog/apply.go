@@ -146,7 +146,12 @@ func (a *Applied) showSite(siteID string, site *domain.Datasource) {
 func (c *Catalog) storeOutcome(ctx context.Context, t *tx, r *record, ev domain.Event, out domain.Outcome) error {
 	if out.Settled {
 		// The event may have overtaken Published: the job has ended, so it must not be published again.
-		if _, err := t.exec(ctx, `DELETE FROM outbox WHERE datasource_id = ? AND job_id = ?`, r.ID, ev.JobID); err != nil {
+		err := t.later(ctx, write{
+			doing: "taking the job from the outbox",
+			text:  `DELETE FROM outbox WHERE datasource_id = ? AND job_id = ?`,
+			args:  []any{r.ID, ev.JobID},
+		})
+		if err != nil {
 			return err
 		}
 		r.place = placeNowhere

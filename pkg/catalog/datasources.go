@@ -118,12 +118,9 @@ func (c *Catalog) create(ctx context.Context, t *tx, n NewDatasource, store doma
 	r.CreatedAt = fromMicros(c.stamp())
 	r.UpdatedAt = r.CreatedAt
 	job := r.accept(n.Job, store)
-	fresh, err := r.insert(ctx, t)
+	err := r.insert(ctx, t, domain.Errorf(domain.CodeConflict, "there is already a datasource with id %q", r.ID))
 	if err != nil {
 		return r, err
-	}
-	if !fresh {
-		return r, domain.Errorf(domain.CodeConflict, "there is already a datasource with id %q", r.ID)
 	}
 	return r, c.enqueue(ctx, t, job, n.Priority)
 }

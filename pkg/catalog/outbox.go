@@ -27,16 +27,15 @@ func (c *Catalog) enqueue(ctx context.Context, t *tx, job domain.Job, p Priority
 	if err != nil {
 		return err
 	}
-	_, err = t.exec(ctx, `INSERT INTO outbox (datasource_id, workspace_id, datastore_id, job_id, priority, not_before, seq, payload)
+	t.queuedJob = true
+	return t.later(ctx, write{
+		doing: "putting job " + job.ID + " into the outbox",
+		text: `INSERT INTO outbox (datasource_id, workspace_id, datastore_id, job_id, priority, not_before, seq, payload)
 		VALUES (?, ?, ?, ?, ?, 0, ?, ?)
 		ON CONFLICT (datasource_id) DO UPDATE SET job_id = excluded.job_id, payload = excluded.payload, not_before = 0,
 			priority = CASE WHEN excluded.priority < outbox.priority THEN excluded.priority ELSE outbox.priority END`,
-		job.DatasourceID, job.WorkspaceID, job.DatastoreID, job.ID, p, c.stamp(), payload)
-	if err != nil {
-		return fmt.Errorf("putting job %s into the outbox: %w", job.ID, err)
-	}
-	t.queuedJob = true
-	return nil
+		args: []any{job.DatasourceID, job.WorkspaceID, job.DatastoreID, job.ID, p, c.stamp(), payload},
+	})
 }
 
 // Outbox returns up to limit jobs that are due, in the order in which they should be published: lower priorities before
@@ -187,20 +186,7 @@ func (c *Catalog) PublishedAll(ctx context.Context, jobs []domain.Job) error {
 			return err
 		}
 		for _, j := range jobs {
-			n, err := t.exec(ctx, `DELETE FROM outbox WHERE datasource_id = ? AND job_id = ?`, j.DatasourceID, j.ID)
-			if err != nil {
-				return err
-			}
-			if n == 0 {
-				if err := note(ctx, t, j); err != nil {
-					return err
-				}
-				continue
-			}
-			now := c.stamp()
-			if _, err := t.exec(ctx, `UPDATE datasources SET place = 2, touched_at = ?, updated_at = ?, seen_generation = ?,
-				status = CASE WHEN status = 'unsynched' THEN 'pending' ELSE status END WHERE id = ? AND job_id = ?`,
-				now, now, stored(j.Generation), j.DatasourceID, j.ID); err != nil {
+			if err := c.published(ctx, t, j); err != nil {
 				return err
 			}
 		}
@@ -212,11 +198,24 @@ func (c *Catalog) PublishedAll(ctx context.Context, jobs []domain.Job) error {
 	return err
 }
 
-// note remembers that a job which was replaced before this was known is in the stream.
-func note(ctx context.Context, t *tx, j domain.Job) error {
-	_, err := t.exec(ctx, `UPDATE datasources SET seen_generation = ? WHERE id = ? AND seen_generation < ?`,
-		stored(j.Generation), j.DatasourceID, stored(j.Generation))
-	return err
+// published notes one job: first while it is in the outbox, then also when it has been replaced there, or has ended.
+func (c *Catalog) published(ctx context.Context, t *tx, j domain.Job) error {
+	now, generation := c.stamp(), stored(j.Generation)
+	for _, w := range []write{
+		{text: `UPDATE datasources SET place = 2, touched_at = ?, updated_at = ?,
+			status = CASE WHEN status = 'unsynched' THEN 'pending' ELSE status END WHERE id = ? AND job_id = ?
+			AND EXISTS (SELECT 1 FROM outbox WHERE outbox.datasource_id = datasources.id AND outbox.job_id = datasources.job_id)`,
+			args: []any{now, now, j.DatasourceID, j.ID}},
+		{text: `UPDATE datasources SET seen_generation = ? WHERE id = ? AND seen_generation < ?`,
+			args: []any{generation, j.DatasourceID, generation}},
+		{text: `DELETE FROM outbox WHERE datasource_id = ? AND job_id = ?`, args: []any{j.DatasourceID, j.ID}},
+	} {
+		w.doing = "noting job " + j.ID
+		if err := t.later(ctx, w); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // DeferJob keeps the job from being offered again until then: for one that cannot be published, so that it does not

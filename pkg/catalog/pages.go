@@ -83,7 +83,7 @@ func (c *Catalog) addPage(ctx context.Context, t *tx, site record, link domain.L
 		runID: site.runID,
 	}
 	job := page.accept(domain.NewPageJob(site.Datasource, page.Datasource, site.runID, store), store)
-	if _, err := page.insert(ctx, t); err != nil {
+	if err := page.insert(ctx, t, nil); err != nil { // nil: it is there already
 		return page, err
 	}
 	return page, c.enqueue(ctx, t, job, PriorityPages)

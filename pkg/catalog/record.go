@@ -108,27 +108,33 @@ func (r *record) encode() (encoded, error) {
 	return e, err
 }
 
-// insert stores a new record and reports whether there was none with its id.
-func (r *record) insert(ctx context.Context, t *tx) (bool, error) {
+// insert stores a new record. taken says what follows when there is one with its id.
+func (r *record) insert(ctx context.Context, t *tx, taken error) error {
 	e, err := r.encode()
 	if err != nil {
-		return false, err
+		return err
 	}
-	n, err := t.exec(ctx, `INSERT INTO datasources (id, workspace_id, datastore_id, group_id, type, name, custom_id, metadata, config,
+	w := write{doing: "storing datasource " + r.ID, text: `INSERT INTO datasources (id, workspace_id, datastore_id, group_id, type, name, custom_id, metadata, config,
 		original, original_key, search_text, status, progress, error, warnings, discovery_done, follow_links, capped, job_id, job_kind,
 		run_id, place, runs, active_generation, chunks, text_bytes, fence, fingerprint, target_generation, target_chunks, target_bytes,
 		target_fingerprint, move_id, resume_status, resume_error, seen_generation, replay_id, created_at, updated_at, touched_at, last_synch)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-		ON CONFLICT DO NOTHING`,
+		ON CONFLICT DO NOTHING`}
+	w.args = []any{
 		r.ID, r.WorkspaceID, r.DatastoreID, r.GroupID, r.Type, r.Name, r.CustomID, e.metadata, e.config,
 		e.original, e.originalKey, e.search, r.Status, e.progress, r.Error, e.warnings, flag(r.DiscoveryDone), flag(r.FollowLinks),
 		flag(r.capped), r.JobID, r.jobKind, r.runID, r.place, r.Runs, stored(r.ActiveGeneration), r.Chunks, r.TextBytes,
 		stored(r.Fence), r.Fingerprint, stored(e.target.Generation), e.target.Chunks, e.target.TextBytes, e.target.Fingerprint,
-		r.MoveID, e.resume.Status, e.resume.Error, stored(r.seen), r.replay, micros(r.CreatedAt), micros(r.UpdatedAt), micros(r.UpdatedAt), nullMicros(r.LastSynch))
-	if err != nil {
-		return false, fmt.Errorf("storing datasource %s: %w", r.ID, err)
+		r.MoveID, e.resume.Status, e.resume.Error, stored(r.seen), r.replay, micros(r.CreatedAt), micros(r.UpdatedAt), micros(r.UpdatedAt),
+		nullMicros(r.LastSynch),
 	}
-	return n == 1, nil
+	w.check = func(rows int64) error {
+		if rows == 0 {
+			return taken
+		}
+		return nil
+	}
+	return t.later(ctx, w)
 }
 
 // store writes back everything that may have changed. touched is the time of the last sign of life, in microseconds.
@@ -137,22 +143,19 @@ func (r *record) store(ctx context.Context, t *tx, touched int64) error {
 	if err != nil {
 		return err
 	}
-	_, err = t.exec(ctx, `UPDATE datasources SET name = ?, custom_id = ?, metadata = ?, config = ?, original = ?, original_key = ?,
+	w := write{doing: "storing datasource " + r.ID, text: `UPDATE datasources SET name = ?, custom_id = ?, metadata = ?, config = ?, original = ?, original_key = ?,
 		search_text = ?, status = ?, progress = ?, error = ?, warnings = ?, discovery_done = ?, follow_links = ?, capped = ?, job_id = ?,
 		job_kind = ?, run_id = ?, place = ?, runs = ?, active_generation = ?, chunks = ?, text_bytes = ?, fence = ?, fingerprint = ?,
 		target_generation = ?, target_chunks = ?, target_bytes = ?, target_fingerprint = ?, move_id = ?, resume_status = ?, resume_error = ?,
-		seen_generation = ?, replay_id = ?,
-		updated_at = ?, touched_at = ?, last_synch = ? WHERE id = ?`,
+		seen_generation = ?, replay_id = ?, updated_at = ?, touched_at = ?, last_synch = ? WHERE id = ?`}
+	w.args = []any{
 		r.Name, r.CustomID, e.metadata, e.config, e.original, e.originalKey,
 		e.search, r.Status, e.progress, r.Error, e.warnings, flag(r.DiscoveryDone), flag(r.FollowLinks), flag(r.capped), r.JobID,
 		r.jobKind, r.runID, r.place, r.Runs, stored(r.ActiveGeneration), r.Chunks, r.TextBytes, stored(r.Fence), r.Fingerprint,
 		stored(e.target.Generation), e.target.Chunks, e.target.TextBytes, e.target.Fingerprint, r.MoveID, e.resume.Status, e.resume.Error,
-		stored(r.seen), r.replay,
-		micros(r.UpdatedAt), touched, nullMicros(r.LastSynch), r.ID)
-	if err != nil {
-		return fmt.Errorf("storing datasource %s: %w", r.ID, err)
+		stored(r.seen), r.replay, micros(r.UpdatedAt), touched, nullMicros(r.LastSynch), r.ID,
 	}
-	return nil
+	return t.later(ctx, w)
 }
 
 // readRecord reads a record to be written in the same transaction; sql.ErrNoRows when there is none.

@@ -34,15 +34,12 @@ func queueSweep(ctx context.Context, t *tx, s domain.Sweep) error {
 	if s.Below == domain.AllGenerations {
 		below = allGenerations
 	}
-	_, err := t.exec(ctx, `INSERT INTO sweeps (id, workspace_id, datastore_id, datasource_id, engine, model, from_generation, below,
-		originals, jobs, attempts, cause, due_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, '', 0) ON CONFLICT (id) DO NOTHING`,
-		s.ID, s.WorkspaceID, s.DatastoreID, s.DatasourceID, s.Place.Engine, s.Place.Model, stored(s.From), below,
-		strings.Join(s.Originals, "\n"), flag(s.Jobs))
-	if err != nil {
-		return fmt.Errorf("queueing a sweep: %w", err)
-	}
 	t.queuedSweep = true
-	return nil
+	return t.later(ctx, write{doing: "queueing a sweep", text: `INSERT INTO sweeps (id, workspace_id, datastore_id, datasource_id, engine, model, from_generation, below,
+		originals, jobs, attempts, cause, due_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, '', 0) ON CONFLICT (id) DO NOTHING`,
+		args: []any{s.ID, s.WorkspaceID, s.DatastoreID, s.DatasourceID, s.Place.Engine, s.Place.Model, stored(s.From), below,
+			strings.Join(s.Originals, "\n"), flag(s.Jobs)},
+	})
 }
 
 // Sweeps returns up to limit sweeps that are due, those never deferred first. They stay until FinishSweep.

@@ -13,6 +13,8 @@ import (
 // tx is a write transaction, and what is to be told once it is committed.
 type tx struct {
 	tx      *sql.Tx
+	conn    *sql.Conn // that tx is on, for an engine to which writes are sent together; see later
+	due     []write
 	db      *database
 	lock    string        // see dialect.lock
 	patient time.Duration // see longer; 0: answerTimeout
@@ -38,6 +40,9 @@ func (t *tx) stmt(ctx context.Context, text string) *sql.Stmt {
 }
 
 func (t *tx) exec(ctx context.Context, text string, args ...any) (int64, error) {
+	if err := t.flush(ctx); err != nil {
+		return 0, err
+	}
 	ctx, done := t.limit(ctx)
 	defer done()
 	var res sql.Result
@@ -54,6 +59,9 @@ func (t *tx) exec(ctx context.Context, text string, args ...any) (int64, error) 
 }
 
 func (t *tx) query(ctx context.Context, text string, args ...any) (*sql.Rows, error) {
+	if err := t.flush(ctx); err != nil {
+		return nil, err
+	}
 	if s := t.stmt(ctx, text); s != nil {
 		return s.QueryContext(ctx, clean(args)...)
 	}
@@ -61,6 +69,9 @@ func (t *tx) query(ctx context.Context, text string, args ...any) (*sql.Rows, er
 }
 
 func (t *tx) queryRow(ctx context.Context, text string, args ...any) scanner {
+	if err := t.flush(ctx); err != nil {
+		return failedRow{err}
+	}
 	ctx, done := t.limit(ctx)
 	if s := t.stmt(ctx, text); s != nil {
 		return boundRow{s.QueryRowContext(ctx, clean(args)...), done, ctx}
@@ -107,24 +118,41 @@ func (d *database) update(ctx context.Context, f func(*tx) error) (*tx, error) {
 	}
 }
 
-func (t *tx) run(ctx context.Context, f func(*tx) error) error {
+func (t *tx) run(ctx context.Context, f func(*tx) error) (err error) {
 	within, done := t.db.dialect.bound(ctx, bulkTimeout)
 	defer done()
-	sqlTx, err := t.db.write.BeginTx(within, nil)
-	if err != nil {
+	if t.tx, err = t.begin(within); err != nil {
 		return fmt.Errorf("beginning a transaction: %w", err)
 	}
-	t.tx = sqlTx
-	if err := f(t); err != nil {
-		if undo := sqlTx.Rollback(); undo != nil && !errors.Is(undo, sql.ErrTxDone) {
+	if t.conn != nil {
+		defer func() { err = errors.Join(err, t.conn.Close()) }()
+	}
+	if err = f(t); err == nil {
+		err = t.flush(ctx)
+	}
+	if err != nil {
+		if undo := t.tx.Rollback(); undo != nil && !errors.Is(undo, sql.ErrTxDone) {
 			return errors.Join(err, fmt.Errorf("rolling back: %w", undo))
 		}
 		return err
 	}
-	if err := sqlTx.Commit(); err != nil {
+	if err := t.tx.Commit(); err != nil {
 		return fmt.Errorf("committing: %w", err)
 	}
 	return nil
+}
+
+func (t *tx) begin(ctx context.Context) (begun *sql.Tx, err error) {
+	if !t.db.dialect.shared {
+		return t.db.write.BeginTx(ctx, nil)
+	}
+	if t.conn, err = t.db.write.Conn(ctx); err != nil {
+		return nil, err
+	}
+	if begun, err = t.conn.BeginTx(ctx, nil); err != nil {
+		return nil, errors.Join(err, t.conn.Close())
+	}
+	return begun, nil
 }
 
 func (t *tx) prepareFresh(ctx context.Context) {
