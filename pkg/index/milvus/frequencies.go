@@ -19,9 +19,8 @@ import (
 // How often a word occurs in a datastore is asked of the index itself, by searching for the word alone and counting the
 // hits. Up to countedHits the count is exact; a word that has more is counted among an eighth of the rows, chosen by
 // their bucket, then among an eighth of those, until the hits can be counted. So rare words, which decide a ranking, are
-// counted exactly, and common ones within some percent, which moves the logarithm of their frequency by hundredths. The
-// cost does not grow with the datastore but for the few steps that a common word needs, and all is remembered for a
-// while.
+// counted exactly, and common ones within a tenth or so, and the weight is only the logarithm of that. The cost does not
+// grow with the datastore but for the few steps that a common word needs, and all is remembered for a while.
 const (
 	countedHits = 512
 	countedStep = 8
