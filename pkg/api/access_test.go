@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -350,6 +351,21 @@ func TestReadinessNamesWhatIsDown(t *testing.T) {
 	})
 	a := s.as("").call("GET", "/readyz", nil).want(http.StatusServiceUnavailable)
 	want := `{"checks":[{"name":"catalog","status":"ok"},{"error":"unavailable","name":"index","status":"down"},{"error":"timed out","name":"jobs","status":"down"},{"error":"unavailable","name":"models","status":"down"}],"status":"down"}`
+	if strings.TrimSpace(string(a.body)) != want {
+		t.Errorf("%s, want %s", a.body, want)
+	}
+}
+
+func TestReadinessGoesOnWithoutWhatOnlyQueriesNeed(t *testing.T) {
+	t.Parallel()
+	s := newService(t, func(_ *api.Options, d *api.Deps) {
+		d.Checks = []api.Check{
+			{Name: "milvus", Ready: func(context.Context) error { return errors.New("away") }, Degrades: true},
+			{Name: "nats", Ready: func(context.Context) error { return nil }, Note: func(context.Context) string { return "is old" }},
+		}
+	})
+	a := s.call("GET", "/readyz", nil).want(http.StatusOK)
+	want := `{"checks":[{"error":"unavailable","name":"milvus","status":"down"},{"name":"nats","note":"is old","status":"ok"}],"status":"degraded"}`
 	if strings.TrimSpace(string(a.body)) != want {
 		t.Errorf("%s, want %s", a.body, want)
 	}

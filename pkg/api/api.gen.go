@@ -320,13 +320,16 @@ func (e QueryModelName) Valid() bool {
 
 // Defines values for ReadinessStatus.
 const (
-	ReadinessStatusDown ReadinessStatus = "down"
-	ReadinessStatusOk   ReadinessStatus = "ok"
+	ReadinessStatusDegraded ReadinessStatus = "degraded"
+	ReadinessStatusDown     ReadinessStatus = "down"
+	ReadinessStatusOk       ReadinessStatus = "ok"
 )
 
 // Valid indicates whether the value is a known member of the ReadinessStatus enum.
 func (e ReadinessStatus) Valid() bool {
 	switch e {
+	case ReadinessStatusDegraded:
+		return true
 	case ReadinessStatusDown:
 		return true
 	case ReadinessStatusOk:
@@ -854,7 +857,10 @@ type DependencyCheck struct {
 	Error *string `json:"error,omitempty"`
 
 	// Name Example: catalog
-	Name   string                `json:"name"`
+	Name string `json:"name"`
+
+	// Note what it lacks: an index without lexical search
+	Note   *string               `json:"note,omitempty"`
 	Status DependencyCheckStatus `json:"status"`
 }
 
@@ -1055,10 +1061,12 @@ type QueryModelName string
 // Readiness defines model for Readiness.
 type Readiness struct {
 	Checks []DependencyCheck `json:"checks"`
-	Status ReadinessStatus   `json:"status"`
+
+	// Status degraded: an engine is down without which uploads and everything but queries go on; answered 200.
+	Status ReadinessStatus `json:"status"`
 }
 
-// ReadinessStatus defines model for Readiness.Status.
+// ReadinessStatus degraded: an engine is down without which uploads and everything but queries go on; answered 200.
 type ReadinessStatus string
 
 // Resync defines model for Resync.

@@ -182,4 +182,8 @@ type Watcher interface {
 type Check struct {
 	Name  string
 	Ready func(ctx context.Context) error
+	// Degrades says that without it the service can do part of its work: it then stays ready.
+	Degrades bool
+	// Note, if set, says what the dependency lacks, "" when nothing.
+	Note func(ctx context.Context) string
 }

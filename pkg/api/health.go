@@ -24,9 +24,13 @@ func (s *server) GetReadiness(ctx context.Context, _ GetReadinessRequestObject) 
 		wg.Go(func() { out.Checks[i] = s.ask(ctx, check) })
 	}
 	wg.Wait()
-	for _, check := range out.Checks {
-		if check.Status != DependencyCheckStatusOk {
+	for i, check := range out.Checks {
+		switch {
+		case check.Status == DependencyCheckStatusOk:
+		case !s.Checks[i].Degrades:
 			out.Status = ReadinessStatusDown
+		case out.Status == ReadinessStatusOk:
+			out.Status = ReadinessStatusDegraded
 		}
 	}
 	if out.Status == ReadinessStatusDown {
@@ -38,13 +42,18 @@ func (s *server) GetReadiness(ctx context.Context, _ GetReadinessRequestObject) 
 // ask runs one check. A check that ignores ctx must not hold up the answer, so it is left behind; it ends by itself.
 func (s *server) ask(ctx context.Context, check Check) DependencyCheck {
 	answer := make(chan error, 1)
+	note := "" // read only after an answer
 	go func() {
 		defer func() {
 			if cause := recover(); cause != nil {
 				answer <- fmt.Errorf("panic: %v", cause)
 			}
 		}()
-		answer <- check.Ready(ctx)
+		err := check.Ready(ctx)
+		if err == nil && check.Note != nil {
+			note = check.Note(ctx)
+		}
+		answer <- err
 	}()
 	var err error
 	select {
@@ -53,7 +62,7 @@ func (s *server) ask(ctx context.Context, check Check) DependencyCheck {
 		err = ctx.Err()
 	}
 	if err == nil {
-		return DependencyCheck{Name: check.Name, Status: DependencyCheckStatusOk}
+		return DependencyCheck{Name: check.Name, Status: DependencyCheckStatusOk, Note: optional(note)}
 	}
 	s.log.Warn("dependency is down", "dependency", check.Name, "error", err)
 	why := "unavailable"

@@ -52,21 +52,6 @@ func (u uploads) Put(ctx context.Context, datasourceID, name, mimeType string, r
 
 func (u uploads) Delete(ctx context.Context, key string) error { return u.store.Delete(ctx, key) }
 
-// audited is an audit's view of the store of originals.
-type audited struct{ *originals.Store }
-
-// Exists implements control.OriginalsList.
-func (a audited) Exists(ctx context.Context, key string) (bool, error) {
-	r, err := a.Get(ctx, key)
-	if errors.Is(err, originals.ErrNotFound) {
-		return false, nil
-	}
-	if err != nil {
-		return false, fmt.Errorf("looking for original %s: %w", key, err)
-	}
-	return true, r.Close()
-}
-
 // chunkReader shows the chunks of a datasource's active generation.
 type chunkReader struct {
 	catalog *catalog.Catalog

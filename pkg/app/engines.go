@@ -1,8 +1,10 @@
 package app
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
+	"time"
 
 	"github.com/sluice/sluice/pkg/api"
 	"github.com/sluice/sluice/pkg/config"
@@ -57,12 +59,39 @@ func (e *engines) names() (out []domain.Engine) {
 
 func (e *engines) checks() (out []api.Check) {
 	if e.milvus != nil {
-		out = append(out, api.Check{Name: "milvus", Ready: e.milvus.Ready})
+		out = append(out, api.Check{Name: "milvus", Ready: e.milvus.Ready, Degrades: true, Note: e.lacks})
 	}
 	if e.embedded != nil {
 		out = append(out, api.Check{Name: "index", Ready: e.embedded.Ready})
 	}
 	return out
+}
+
+// lacks says what the Milvus server cannot do, "" when nothing, or when it cannot be asked.
+func (e *engines) lacks(ctx context.Context) string {
+	server, err := e.milvus.Server(ctx)
+	if err != nil || server.LexicalSearch {
+		return ""
+	}
+	return "Milvus " + server.Version + " has no sparse vectors, which came with 2.4: what a query finds is decided by its meaning alone"
+}
+
+// tell logs once, when the Milvus server can be asked, what it lacks.
+func (e *engines) tell(ctx context.Context, log *slog.Logger) {
+	for delay := time.Second; e.milvus != nil && ctx.Err() == nil; delay = min(2*delay, time.Minute) {
+		if _, err := e.milvus.Server(ctx); err == nil {
+			if lacks := e.lacks(ctx); lacks != "" {
+				log.Warn(lacks)
+			}
+			return
+		}
+		timer := time.NewTimer(delay)
+		select {
+		case <-ctx.Done():
+		case <-timer.C:
+		}
+		timer.Stop()
+	}
 }
 
 // The types below are what each package wants to see of the engines.

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -17,6 +18,7 @@ type modelServer struct {
 	requests, texts atomic.Int64 // of embeddings
 	delay           atomic.Int64 // nanoseconds that a request for embeddings takes
 	refuse          atomic.Bool  // embeddings are refused, for good
+	gate            sync.RWMutex // requests for embeddings wait while it is locked
 }
 
 func newModelServer(t testing.TB) *modelServer {
@@ -29,6 +31,8 @@ func newModelServer(t testing.TB) *modelServer {
 			http.Error(w, err.Error(), http.StatusBadRequest)
 			return
 		}
+		m.gate.RLock()
+		m.gate.RUnlock() //nolint:staticcheck // to have passed is all that is wanted
 		m.requests.Add(1)
 		m.texts.Add(int64(len(req.Input)))
 		if m.refuse.Load() {

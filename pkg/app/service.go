@@ -248,7 +248,7 @@ func (s *Service) startControl(ctx context.Context) error {
 	mover := control.Mover{Catalog: s.catalog, Log: s.log, Now: s.now}
 	s.rescuer = &control.Rescuer{Waiting: s.catalog, Stream: s.broker, Log: s.log, Now: s.now}
 	s.auditor = &control.Auditor{
-		Catalog: s.catalog, Engines: controlled{s.engines}, Originals: audited{s.originals}, JobLog: s.broker, Every: s.config.AuditEvery, Alarm: s.alarm,
+		Catalog: s.catalog, Engines: controlled{s.engines}, Originals: s.originals, JobLog: s.broker, Every: s.config.AuditEvery, Alarm: s.alarm,
 		Holder: s.holder, Log: s.log, Now: s.now,
 	}
 	keeper := &control.Keeper{Streams: s.broker, Originals: s.originals, Marks: s.catalog, Rescuer: s.rescuer, Log: s.log}
@@ -267,6 +267,7 @@ func (s *Service) startControl(ctx context.Context) error {
 	s.control.loop(s.auditor.Run)
 	s.control.loop(repairer.Run)
 	s.control.loop(s.prune)
+	s.control.loop(func(ctx context.Context) { s.engines.tell(ctx, s.log) })
 	s.control.loop(returnIdleMemory)
 	s.closeLater(func() error { s.control.stop(); return nil })
 	return nil
@@ -300,7 +301,11 @@ func (s *Service) prune(ctx context.Context) {
 	tick := time.NewTicker(s.config.AuditEvery)
 	defer tick.Stop()
 	for {
-		if _, err := s.originals.Prune(ctx); err != nil && ctx.Err() == nil {
+		held, err := s.catalog.Lease(ctx, "prune", s.holder, s.config.AuditEvery/2)
+		if held {
+			_, err = s.originals.Prune(ctx)
+		}
+		if err != nil && ctx.Err() == nil {
 			s.log.Warn("removing what interrupted uploads have left", "error", err)
 		}
 		select {
@@ -396,12 +401,7 @@ func (s *Service) handler() (http.Handler, error) {
 // run, unless it is left to those, and always the ingestor of what goes into the embedded index.
 func (s *Service) startWorkers(ctx context.Context) error {
 	s.workers = newGroup(ctx, s.failed)
-	options := jobs.WorkerOptions{
-		AckWait: ackWait, MaxAckPending: 2 * s.config.Window, MaxCrashes: maxCrashes, Grace: workerGrace, Observe: s.jobs.observe,
-	}
-	if s.config.NATSURL != "" {
-		options.AckWait = remoteAckWait
-	}
+	remote := s.config.NATSURL != "" || s.config.NATSListen != ""
 	var lanes []domain.Lane
 	if s.engines.embedded != nil {
 		lanes = append(lanes, domain.LaneLocal)
@@ -415,9 +415,7 @@ func (s *Service) startWorkers(ctx context.Context) error {
 		ingestor := ingestWorker(s.config, s.originals, s.broker, reader, s.embedders, s.engines, s.now, s.log)
 		for _, lane := range lanes {
 			s.workers.run("ingesting", func(ctx context.Context) error {
-				options := options
-				options.Concurrency = s.config.IngestConcurrency
-				return s.broker.Work(ctx, lane, options, ingestor.Handle)
+				return s.broker.Work(ctx, lane, workerOptions(s.config, lane, remote, s.jobs), ingestor.Handle)
 			})
 		}
 	}
@@ -426,9 +424,7 @@ func (s *Service) startWorkers(ctx context.Context) error {
 		s.closeLater(func() error { web.Close(); return nil })
 		crawler := crawlWorker(s.originals, s.broker, web, s.now)
 		s.workers.run("crawling", func(ctx context.Context) error {
-			options := options
-			options.Concurrency, options.MaxFailures = s.config.CrawlConcurrency, crawlFailures
-			return s.broker.Work(ctx, domain.LaneCrawl, options, crawler.Handle)
+			return s.broker.Work(ctx, domain.LaneCrawl, workerOptions(s.config, domain.LaneCrawl, remote, s.jobs), crawler.Handle)
 		})
 	}
 	s.closeLater(func() error { s.workers.stop(); return nil })
@@ -442,20 +438,3 @@ func (s *Service) Stop() error {
 	s.closers = nil
 	return err
 }
-
-// workerGrace is how long a stopping worker finishes jobs before it hands them back. Handing back costs nothing but the
-// work done so far.
-const workerGrace = time.Second
-
-// crawlFailures is how often a page is tried: for some nine minutes. Who has added it waits to see it; content that was
-// there before stays.
-const crawlFailures = 10
-
-// ackWait is how long the jobs of a killed process wait before they run again. It is short because workers and server
-// share one process here: silence means that the process is gone, not that a network is slow.
-const ackWait = 5 * time.Second
-
-// maxCrashes is how often a job may be running when its process dies. It is generous because here every running job
-// shares the process's fate: a power cut or an operator's kill -9 says nothing about the document. Documents that would
-// take the process with them are read in child processes, and fail there.
-const maxCrashes = 10

@@ -78,6 +78,7 @@ type healthCheck struct {
 	Name   string `json:"name"`
 	Status string `json:"status"`
 	Error  string `json:"error,omitempty"`
+	Note   string `json:"note,omitempty"`
 }
 
 // ready asks every dependency. Callers learn which one is down, the log why.
@@ -87,10 +88,13 @@ func ready(w http.ResponseWriter, r *http.Request, checks []api.Check, log *slog
 	body, status := healthBody{Status: "ok"}, http.StatusOK
 	for _, c := range checks {
 		check := healthCheck{Name: c.Name, Status: "ok"}
-		if err := c.Ready(ctx); err != nil {
+		switch err := c.Ready(ctx); {
+		case err != nil: // a worker can do nothing without it
 			log.Warn("dependency is down", "dependency", c.Name, "error", err)
 			check.Status, check.Error = "down", "unavailable"
 			body.Status, status = "down", http.StatusServiceUnavailable
+		case c.Note != nil:
+			check.Note = c.Note(ctx)
 		}
 		body.Checks = append(body.Checks, check)
 	}

@@ -48,10 +48,6 @@ func NewWorker(shape Shape, c config.Config, log *slog.Logger) *Worker {
 // attachTimeout is how long a worker waits for the streams, which the api process makes.
 const attachTimeout = time.Minute
 
-// remoteAckWait is how long a job stays with a worker of which nothing is heard: long enough for an election among the
-// NATS servers.
-const remoteAckWait = 30 * time.Second
-
 // Start connects to everything and begins to work. After an error, Stop closes what was opened.
 func (w *Worker) Start(ctx context.Context) error {
 	began := time.Now()
@@ -135,7 +131,7 @@ func (w *Worker) startIngestor(ctx context.Context) error {
 	reader := newExtractor(w.config, "", w.scratch.path, w.log)
 	w.closeLater(reader.Close)
 	handler := ingestWorker(w.config, w.originals, w.broker, reader, models, w.engines, w.now, w.log)
-	w.work(ctx, domain.LaneIngest, w.config.IngestConcurrency, 0, handler.Handle)
+	w.work(ctx, domain.LaneIngest, handler.Handle)
 	return nil
 }
 
@@ -143,17 +139,14 @@ func (w *Worker) startCrawler(ctx context.Context) error {
 	web := newWeb(w.config, w.scratch.path, w.log)
 	w.closeLater(func() error { web.Close(); return nil })
 	handler := crawlWorker(w.originals, w.broker, web, w.now)
-	w.work(ctx, domain.LaneCrawl, w.config.CrawlConcurrency, crawlFailures, handler.Handle)
+	w.work(ctx, domain.LaneCrawl, handler.Handle)
 	return nil
 }
 
-func (w *Worker) work(ctx context.Context, lane domain.Lane, concurrency, failures int, handler jobs.Handler) {
+func (w *Worker) work(ctx context.Context, lane domain.Lane, handler jobs.Handler) {
 	workers := newGroup(ctx, w.failed)
 	workers.run("working", func(ctx context.Context) error {
-		return w.broker.Work(ctx, lane, jobs.WorkerOptions{
-			Concurrency: concurrency, AckWait: remoteAckWait, MaxAckPending: 2 * w.config.Window, MaxFailures: failures,
-			MaxCrashes: maxCrashes, Grace: workerGrace, Observe: w.jobs.observe,
-		}, handler)
+		return w.broker.Work(ctx, lane, workerOptions(w.config, lane, true, w.jobs), handler)
 	})
 	w.closeLater(func() error { workers.stop(); return nil })
 }

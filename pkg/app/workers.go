@@ -7,8 +7,10 @@ import (
 	"github.com/sluice/sluice/pkg/chunk"
 	"github.com/sluice/sluice/pkg/config"
 	"github.com/sluice/sluice/pkg/crawl"
+	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/extract"
 	"github.com/sluice/sluice/pkg/ingest"
+	"github.com/sluice/sluice/pkg/jobs"
 	"github.com/sluice/sluice/pkg/originals"
 )
 
@@ -36,4 +38,42 @@ func ingestWorker(c config.Config, store *originals.Store, events ingest.Events,
 
 func crawlWorker(store *originals.Store, events ingest.Events, web *crawl.Crawler, now func() time.Time) *ingest.Crawler {
 	return &ingest.Crawler{Web: web, Originals: store, Events: events, Now: now}
+}
+
+// Bounds of the work on jobs.
+const (
+	// workerGrace is how long a stopping worker finishes jobs before it hands them back. Handing back costs nothing but the
+	// work done so far, and is to be done within a second of the stop.
+	workerGrace = 500 * time.Millisecond
+
+	// crawlFailures is how often a page is tried: for some nine minutes. Who has added it waits to see it; content that was
+	// there before stays.
+	crawlFailures = 10
+
+	// localAckWait is how long the jobs of a killed process wait before they run again where workers and server share one
+	// process: silence means that the process is gone, not that a network is slow.
+	localAckWait = 5 * time.Second
+	// remoteAckWait is the same across a network: long enough for an election among the NATS servers.
+	remoteAckWait = 30 * time.Second
+
+	// maxCrashes is how often a job may be running when its process dies. It is generous because every running job shares
+	// the process's fate: a power cut or an operator's kill -9 says nothing about the document. Documents that would take
+	// the process with them are read in child processes, and fail there.
+	maxCrashes = 10
+)
+
+// workerOptions are the same in every process that works on the lane: the last one that starts decides for all. remote says
+// that the NATS servers are not within the api process.
+func workerOptions(c config.Config, lane domain.Lane, remote bool, m *jobMetrics) jobs.WorkerOptions {
+	o := jobs.WorkerOptions{
+		Concurrency: c.IngestConcurrency, AckWait: localAckWait, MaxAckPending: 2 * c.Window, MaxCrashes: maxCrashes, Grace: workerGrace,
+		Observe: m.observe,
+	}
+	if lane == domain.LaneCrawl {
+		o.Concurrency, o.MaxFailures = c.CrawlConcurrency, crawlFailures
+	}
+	if remote && lane != domain.LaneLocal {
+		o.AckWait = remoteAckWait
+	}
+	return o
 }
