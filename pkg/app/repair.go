@@ -11,9 +11,13 @@ import (
 	"github.com/sluice/sluice/pkg/catalog"
 )
 
-const repairUsage = `usage: api repair [--wait=false]
+const repairUsage = `usage: api repair [--prune] [--wait=false]
+  --prune        delete datasources that have lost both their rows and their original: without it they are named, and
+                 end with status error; after an older database was restored they are what was deleted since its copy
+  --wait=false   ask for the repair and return
 Has a running api process compare index, originals, job log and catalog, mend what differs from what is left, and say
-what it did. The catalog is that of DATABASE_URL, or of --data-dir or SLUICE_DATA_DIR.`
+what it did. What is to be read again is then queued, and stays incomplete until it has been. The catalog is that of
+DATABASE_URL, or of --data-dir or SLUICE_DATA_DIR.`
 
 // repairPatience is how long a request may lie unclaimed before it is said that nobody takes it.
 const repairPatience = 15 * time.Second
@@ -23,6 +27,7 @@ func repairCommand(ctx context.Context, args, environ []string, out io.Writer) e
 	flags := flag.NewFlagSet("repair", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
 	flags.Usage = func() {}
+	prune := flags.Bool("prune", false, "")
 	follow := flags.Bool("wait", true, "")
 	dir := flags.String("data-dir", "", "")
 	switch err := flags.Parse(args); {
@@ -39,7 +44,7 @@ func repairCommand(ctx context.Context, args, environ []string, out io.Writer) e
 		return err
 	}
 	defer c.Close()
-	id, err := c.RequestRepair(ctx, false)
+	id, err := c.RequestRepair(ctx, *prune)
 	if err != nil {
 		return err
 	}
@@ -51,7 +56,7 @@ func repairCommand(ctx context.Context, args, environ []string, out io.Writer) e
 }
 
 func watchRepair(ctx context.Context, c *catalog.Catalog, id string, out io.Writer) error {
-	tick := time.NewTicker(replayPoll)
+	tick := time.NewTicker(commandPoll)
 	defer tick.Stop()
 	asked, shown := time.Now(), 0
 	for {
@@ -69,7 +74,7 @@ func watchRepair(ctx context.Context, c *catalog.Catalog, id string, out io.Writ
 		case state.FinishedAt != nil:
 			return nil
 		case state.Holder == "" && time.Since(asked) > repairPatience:
-			return errors.New("no api process has taken the repair up; it is done as soon as one runs")
+			return errors.New("no api process has taken the repair up: none runs, or it is busy with another one; the repair is done as soon as one can")
 		}
 		select {
 		case <-ctx.Done():

@@ -6,7 +6,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"strings"
 	"time"
 
 	"github.com/sluice/sluice/pkg/catalog"
@@ -19,12 +18,12 @@ const replayUsage = `usage: api replay --datastore ID | --all [--failed] [--sinc
   --failed         only those whose status is error
   --since TIME     only those changed since: 2006-01-02, 2006-01-02T15:04:05Z, or 36h ago
   --refresh        fetch web content again; without it, what is kept is read again
-  --wait=false     queue and return; otherwise a bar shows the progress until all are done
+  --wait=false     queue and return; otherwise the progress is shown until all are done
 Replayed content goes behind all fresh content, and stays searchable meanwhile. The catalog is that of DATABASE_URL,
 or of --data-dir or SLUICE_DATA_DIR; the service that does the work may be running, or be started later.`
 
-// replayPoll is how often the progress of a replay is looked at.
-const replayPoll = 500 * time.Millisecond
+// commandPoll is how often a command looks at how far what it waits for is.
+const commandPoll = 500 * time.Millisecond
 
 // replayCommand queues what the catalog holds once more.
 func replayCommand(ctx context.Context, args, environ []string, out io.Writer) error {
@@ -75,7 +74,7 @@ func replayCommand(ctx context.Context, args, environ []string, out io.Writer) e
 	if err != nil || queued == 0 || !*follow {
 		return err
 	}
-	return watchReplay(ctx, c, f.ReplayID, out)
+	return watchReplay(ctx, c, f.ReplayID, newProgress(out))
 }
 
 func queueReplay(ctx context.Context, c *catalog.Catalog, f catalog.ReplayFilter) (queued int64, err error) {
@@ -102,18 +101,28 @@ func parseSince(text string, now time.Time) (time.Time, error) {
 	return time.Time{}, errors.New("must be a date (2006-01-02), a time (2006-01-02T15:04:05Z) or how long ago (36h)")
 }
 
-// watchReplay shows how far the replay is, until it is done or ctx ends. Leaving does not stop it.
-func watchReplay(ctx context.Context, c *catalog.Catalog, id string, out io.Writer) error {
-	tick := time.NewTicker(replayPoll)
+// replays counts the datasources of a replay: all, those that are synched, and those that have failed.
+type replays interface {
+	ReplayProgress(ctx context.Context, id string) (total, done, failed int64, err error)
+}
+
+// watchReplay shows how far the replay is, until all is done or ctx ends. Leaving does not stop it. What was deleted
+// meanwhile, or replaced by something newer, is no longer a part of it.
+func watchReplay(ctx context.Context, c replays, id string, show progress) error {
+	tick := time.NewTicker(commandPoll)
 	defer tick.Stop()
 	for {
-		total, done, failed, err := c.ReplayProgress(ctx, id)
+		total, synched, failed, err := c.ReplayProgress(ctx, id)
+		if ctx.Err() != nil {
+			show.end("the replay goes on without being watched")
+			return nil
+		}
 		if err != nil {
 			return fmt.Errorf("looking at the replay's progress: %w", err)
 		}
-		fmt.Fprintf(out, "\r%s", bar(done, failed, total))
-		if done >= total {
-			fmt.Fprintln(out)
+		show.update(synched+failed, failed, total)
+		if synched+failed >= total {
+			show.end("")
 			if failed > 0 {
 				return fmt.Errorf("%d of %d datasources ended with an error; each says why", failed, total)
 			}
@@ -121,23 +130,7 @@ func watchReplay(ctx context.Context, c *catalog.Catalog, id string, out io.Writ
 		}
 		select {
 		case <-ctx.Done():
-			fmt.Fprintln(out, "\nthe replay goes on without being watched")
-			return nil
 		case <-tick.C:
 		}
 	}
-}
-
-// bar draws how many of total are done, those that failed included.
-func bar(done, failed, total int64) string {
-	const width = 40
-	filled := int64(width)
-	if total > 0 {
-		filled = min(done*width/total, width)
-	}
-	text := fmt.Sprintf("[%s%s] %d/%d", strings.Repeat("#", int(filled)), strings.Repeat("·", int(width-filled)), done, total)
-	if failed > 0 {
-		text += fmt.Sprintf(", %d failed", failed)
-	}
-	return text
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"net"
 	"net/http"
@@ -217,6 +218,9 @@ func (s *Service) openEmbedded(ctx context.Context) error {
 		return fmt.Errorf("opening the embedded index, which one api process at a time can have (SLUICE_EMBEDDED_INDEX=false for the others): %w", err)
 	}
 	s.closeLater(func() error { release(); return nil })
+	if _, err := os.Stat(s.dir.join(indexDir)); errors.Is(err, fs.ErrNotExist) {
+		s.raise() // the first start, or all of it is lost: what the catalog has is then built anew
+	}
 	if s.engines.embedded, err = embedded.Open(s.dir.join(indexDir), embedded.Options{Log: s.log, Alarm: s.raise}); err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/sluice/sluice/pkg/catalog"
@@ -32,6 +33,8 @@ type Ledger interface {
 type Leases interface {
 	// Lease takes or renews the lease for the holder and reports whether it has it.
 	Lease(ctx context.Context, name, holder string, ttl time.Duration) (bool, error)
+	// Release gives the lease back, if the holder has it.
+	Release(ctx context.Context, name, holder string) error
 }
 
 // Log is the job log: the last job of every datasource, from a generation on.
@@ -58,6 +61,8 @@ type Auditor struct {
 	Holder string // names this process among those that share the catalog
 	Log    *slog.Logger
 	Now    func() time.Time
+
+	running sync.Mutex // two audits at once would each mend a part, and neither could say what was found
 }
 
 // Scope says how far an audit goes. The zero value is that of an audit from time to time.
@@ -97,28 +102,65 @@ const uploadGrace = time.Hour
 // firstAudit is how long after the start the first audit waits, so that it does not compete with recovery.
 const firstAudit = time.Minute
 
+// auditLease is held by the process that audits, and for a while after, so that the others need not.
+const auditLease = "audit"
+
 // Run audits until ctx ends.
 func (a *Auditor) Run(ctx context.Context) {
-	if !wait(ctx, a.Alarm, min(firstAudit, a.Every)) {
-		return
+	defer a.release(ctx)
+	pause := min(firstAudit, a.Every)
+	for {
+		alarmed := false
+		timer := time.NewTimer(pause)
+		select {
+		case <-ctx.Done():
+		case <-a.Alarm:
+			alarmed = true
+		case <-timer.C:
+		}
+		timer.Stop()
+		if ctx.Err() != nil {
+			return
+		}
+		pause = a.round(ctx, alarmed)
 	}
-	every(ctx, a.Log, a.Alarm, a.Every, auditBound, func(ctx context.Context) (bool, error) {
-		held, err := a.Catalog.Lease(ctx, "audit", a.Holder, a.Every/2)
-		if err != nil || !held {
-			return false, err
+}
+
+// release lets whoever comes after audit at once.
+func (a *Auditor) release(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer cancel()
+	if err := a.Catalog.Release(ctx, auditLease, a.Holder); err != nil {
+		a.Log.Warn("giving back the lease of the audit", "error", err)
+	}
+}
+
+// round audits, unless another process has done so not long ago, and returns when to audit next. One that was alarmed
+// knows of damage that no other may have seen, and does not ask.
+func (a *Auditor) round(ctx context.Context, alarmed bool) (pause time.Duration) {
+	ctx, cancel := context.WithTimeout(ctx, auditBound)
+	defer cancel()
+	if !alarmed {
+		held, err := a.Catalog.Lease(ctx, auditLease, a.Holder, a.Every/2)
+		if err != nil && ctx.Err() == nil {
+			a.Log.Warn("audit could not begin", "error", err)
+			return min(firstAudit, a.Every)
 		}
-		report, err := a.Audit(ctx, Scope{}, func(format string, args ...any) { a.Log.Info("audit", "found", fmt.Sprintf(format, args...)) })
-		if err != nil {
-			// Looking at everything is too dear to be repeated in haste.
-			a.Log.Warn("audit is not complete", "error", err)
+		if !held {
+			return a.Every / 2
 		}
-		if !report.Clean() {
-			a.Log.Info("audit found differences", "datasources", report.Datasources, "stray_rows", report.StrayRows,
-				"missing", report.Missing, "stray_originals", report.StrayOriginals, "missing_originals", report.MissingOriginals,
-				"refetched", report.Refetched, "lost", report.Lost)
-		}
-		return false, nil
-	})
+	}
+	report, err := a.Audit(ctx, Scope{}, func(format string, args ...any) { a.Log.Info("audit", "found", fmt.Sprintf(format, args...)) })
+	if err != nil && ctx.Err() == nil {
+		// Looking at everything is too dear to be repeated in haste.
+		a.Log.Warn("audit is not complete", "error", err)
+	}
+	if !report.Clean() {
+		a.Log.Info("audit found differences", "datasources", report.Datasources, "stray_rows", report.StrayRows,
+			"missing", report.Missing, "stray_originals", report.StrayOriginals, "missing_originals", report.MissingOriginals,
+			"refetched", report.Refetched, "lost", report.Lost)
+	}
+	return a.Every
 }
 
 // audit is one run of an Auditor.
@@ -132,6 +174,8 @@ type audit struct {
 
 // Audit looks once at everything. What cannot be looked at does not keep it from the rest; all such errors are returned.
 func (a *Auditor) Audit(ctx context.Context, scope Scope, note Note) (Report, error) {
+	a.running.Lock()
+	defer a.running.Unlock()
 	run := audit{Auditor: a, Scope: scope, note: note, lost: map[string]bool{}}
 	err := run.everything(ctx)
 	return run.Report, err

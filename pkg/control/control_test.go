@@ -113,6 +113,7 @@ func TestDispatcherPutsARefusedJobAside(t *testing.T) {
 		ended    string // what people read
 	}{
 		"for a while when the stream is down": {refusal: errDown, deferred: []string{"a"}},
+		"not at all when the stream is gone":  {refusal: fmt.Errorf("publishing: %w", jobs.ErrStreamLost)},
 		"for good when the job is too large": {
 			refusal: fmt.Errorf("publishing: %w", jobs.ErrTooLarge),
 			ended:   "It cannot be queued: name, metadata and patterns together take more than 256 KiB. Shorten them.",

@@ -87,6 +87,9 @@ func (d *Dispatcher) round(ctx context.Context) (more bool, err error) {
 // refused keeps a job that was not published from standing in the way of others: for a while, or, when the stream will
 // never take it, for good.
 func (d *Dispatcher) refused(ctx context.Context, job domain.Job, cause error) error {
+	if errors.Is(cause, jobs.ErrStreamLost) || errors.Is(cause, jobs.ErrUnavailable) {
+		return nil // every other job would be refused as well
+	}
 	if !errors.Is(cause, jobs.ErrTooLarge) && !errors.Is(cause, jobs.ErrInvalid) {
 		return d.Outbox.DeferJob(ctx, job, d.Now().Add(refusedDelay))
 	}

@@ -91,9 +91,12 @@ func persist(ctx context.Context, write func() error) error {
 	}
 }
 
+// errNobodyWaits says that the stream or the consumer that a job came from is gone.
+var errNobodyWaits = errors.New("the job's stream is gone")
+
 // lasts reports whether a write that failed would fail for ever.
 func lasts(err error) bool {
-	for _, lasting := range []error{ErrInvalid, ErrTooLarge, nats.ErrConnectionClosed, jetstream.ErrMsgAlreadyAckd, errRevision} {
+	for _, lasting := range []error{ErrInvalid, ErrTooLarge, nats.ErrConnectionClosed, jetstream.ErrMsgAlreadyAckd, errRevision, errNobodyWaits} {
 		if errors.Is(err, lasting) {
 			return true
 		}
@@ -317,8 +320,9 @@ func (d *delivery) handBack(ctx context.Context, runErr error) (Result, error) {
 
 // finish acknowledges the job and forgets its counts.
 func (d *delivery) finish(ctx context.Context, r Result, runErr error) (Result, error) {
-	if err := persist(ctx, func() error { return d.broker.do(ctx, d.msg.DoubleAck) }); err != nil {
-		// The job comes back after AckWait and finds its work done.
+	if err := persist(ctx, func() error { return d.broker.do(ctx, d.acknowledge) }); err != nil {
+		// The job comes back after AckWait and finds its work done. If its stream is lost, whoever repairs that knows
+		// from its last event that it is done.
 		return Unsettled, errors.Join(runErr, fmt.Errorf("acknowledging: %w", err))
 	}
 	if d.tally.Starts > 0 {
@@ -327,6 +331,22 @@ func (d *delivery) finish(ctx context.Context, r Result, runErr error) (Result, 
 		}
 	}
 	return r, runErr
+}
+
+// acknowledge fails with errNobodyWaits when nobody waits for it any more, because stream or consumer were deleted: a
+// worker that went on trying would do nothing else meanwhile.
+func (d *delivery) acknowledge(ctx context.Context) error {
+	err := d.msg.DoubleAck(ctx)
+	if err == nil || errors.Is(err, jetstream.ErrMsgAlreadyAckd) {
+		return err
+	}
+	asking, cancel := context.WithTimeout(context.WithoutCancel(ctx), handBackTimeout)
+	defer cancel()
+	_, gone := d.broker.js.Consumer(asking, StreamJobs, ConsumerOf(d.lane))
+	if errors.Is(gone, jetstream.ErrStreamNotFound) || errors.Is(gone, jetstream.ErrConsumerNotFound) {
+		return fmt.Errorf("%w: %w", errNobodyWaits, gone)
+	}
+	return err
 }
 
 func (d *delivery) failedTooOften() string {

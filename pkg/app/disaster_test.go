@@ -1,0 +1,544 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/jackc/pgx/v5"
+	"github.com/milvus-io/milvus-proto/go-api/v2/milvuspb" //nolint:depguard // drops collections behind the service's back
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+
+	local "github.com/sluice/sluice/deployments/local/engines"
+	"github.com/sluice/sluice/pkg/catalog"
+	"github.com/sluice/sluice/pkg/index"
+	"github.com/sluice/sluice/pkg/index/embedded"
+	"github.com/sluice/sluice/pkg/index/milvus"
+	"github.com/sluice/sluice/pkg/jobs"
+)
+
+const agree = "index, originals, job log and catalog agree"
+
+// command runs a command beside the program, with its settings, and returns what it wrote and its exit code.
+func (p *program) command(args ...string) (stdout, stderr string, code int) {
+	p.t.Helper()
+	var out, faults bytes.Buffer
+	code = Main(API, args, append([]string{"SLUICE_DATA_DIR=" + p.dir}, p.env...), &out, &faults)
+	return out.String(), faults.String(), code
+}
+
+// repair runs api repair and returns the lines that it wrote.
+func (p *program) repair(args ...string) []string {
+	p.t.Helper()
+	out, faults, code := p.command(append([]string{"repair"}, args...)...)
+	if code != 0 || faults != "" {
+		p.t.Errorf("the repair ended with %d: %s", code, faults)
+	}
+	lines := strings.Split(strings.TrimSuffix(out, "\n"), "\n")
+	p.t.Logf("api repair %s\n%s", strings.Join(args, " "), strings.Join(lines, "\n"))
+	return lines
+}
+
+// says compares a repair's lines with patterns, each a text in which * stands for anything, in any order but the last.
+func (p *program) says(lines []string, patterns ...string) {
+	p.t.Helper()
+	var unsaid []string
+	left := slices.Clone(lines)
+	for _, want := range patterns {
+		i := slices.IndexFunc(left, func(line string) bool { return matches(want, line) })
+		if i < 0 {
+			unsaid = append(unsaid, want)
+			continue
+		}
+		left = slices.Delete(left, i, i+1)
+	}
+	if len(unsaid) > 0 || len(left) > 0 || !matches(patterns[len(patterns)-1], lines[len(lines)-1]) {
+		p.t.Errorf("the repair says\n%s\nIt does not say %q, and should not say %q", strings.Join(lines, "\n"), unsaid, left)
+	}
+}
+
+func matches(pattern, line string) bool {
+	parts := strings.Split(pattern, "*")
+	if !strings.HasPrefix(line, parts[0]) {
+		return false
+	}
+	for _, part := range parts[1:] {
+		i := strings.Index(line, part)
+		if i < 0 {
+			return false
+		}
+		line = line[i+len(part):]
+	}
+	return line == "" || pattern == "" || strings.HasSuffix(pattern, "*") || len(parts) == 1 && line == parts[0]
+}
+
+// openCatalog opens the program's catalog beside it.
+func (p *program) openCatalog() *catalog.Catalog {
+	p.t.Helper()
+	o := catalog.Options{Path: filepath.Join(p.dir, catalogFile), Log: slog.New(slog.DiscardHandler), Now: time.Now, URL: p.setting("DATABASE_URL")}
+	if o.URL != "" {
+		o.Path = ""
+	}
+	c, err := catalog.Open(p.t.Context(), o)
+	p.must(err)
+	return c
+}
+
+func (p *program) setting(name string) (value string) {
+	for _, s := range p.env {
+		if v, ok := strings.CutPrefix(s, name+"="); ok {
+			value = v
+		}
+	}
+	return value
+}
+
+// swept waits until nothing is queued to be removed.
+func (p *program) swept() {
+	p.t.Helper()
+	c := p.openCatalog()
+	defer c.Close()
+	p.eventually(20*time.Second, "there are sweeps to do", func() bool {
+		tasks, err := c.Sweeps(p.t.Context(), 1)
+		p.must(err)
+		return len(tasks) == 0
+	})
+}
+
+func (p *program) eventually(patience time.Duration, otherwise string, ok func() bool) {
+	p.t.Helper()
+	deadline := time.After(patience)
+	poll := time.NewTicker(50 * time.Millisecond)
+	defer poll.Stop()
+	for !ok() {
+		select {
+		case <-deadline:
+			p.t.Fatalf("after %v %s\n%s", patience, otherwise, tail(p.stderr.String(), 3000))
+		case <-poll.C:
+		}
+	}
+}
+
+// stock puts documents in and returns them when they are synched.
+func (p *program) stock(store string, docs []*document) {
+	p.t.Helper()
+	for _, d := range docs {
+		if !p.putIn(store, d) {
+			p.t.Fatalf("%s cannot be put in", d.customID)
+		}
+	}
+	p.checkSources(docs, p.settled(store, time.Minute))
+}
+
+// whole checks that every document is found once, that a repair finds nothing to do, and that the rows in the index are
+// those that the catalog knows, row by row. It stops the program.
+func (p *program) whole(store string, docs []*document) {
+	p.t.Helper()
+	p.checkSources(docs, p.settled(store, time.Minute))
+	p.checkQueries(store, docs)
+	p.swept()
+	p.says(p.repair(), "* datasource* looked at: "+agree)
+	if err := p.terminate(); err != nil {
+		p.t.Errorf("the stop: %v", err)
+	}
+	p.sameRows(store)
+}
+
+// sameRows compares index and catalog without the program.
+func (p *program) sameRows(store string) {
+	p.t.Helper()
+	ctx := p.t.Context()
+	c := p.openCatalog()
+	defer c.Close()
+	var idx index.Index
+	var err error
+	if addr := p.setting("MILVUS_ADDR"); addr != "" {
+		idx, err = milvus.Open(milvus.Options{Address: addr, Log: slog.New(slog.DiscardHandler)})
+	} else {
+		idx, err = embedded.Open(filepath.Join(p.dir, indexDir), embedded.Options{Log: slog.New(slog.DiscardHandler)})
+	}
+	p.must(err)
+	defer idx.Close()
+	want, got := map[string]int64{}, map[string]int64{}
+	p.must(c.EachActive(ctx, store, func(s catalog.ActiveState) error {
+		if s.Generation > 0 {
+			want[fmt.Sprint(s.DatasourceID, " ", s.Generation)] = s.Chunks
+		}
+		return nil
+	}))
+	spaces, err := idx.Spaces(ctx, store)
+	p.must(err)
+	for _, space := range spaces {
+		p.must(idx.Stored(ctx, space, func(s index.Stored) error {
+			got[fmt.Sprint(s.DatasourceID, " ", s.Generation)] += s.Rows
+			return nil
+		}))
+	}
+	if diff := cmp.Diff(want, got); diff != "" || len(want) == 0 {
+		p.t.Errorf("rows by datasource and generation (-catalog +index):\n%s", diff)
+	}
+}
+
+// found reports whether every document is found by its word.
+func (p *program) found(store string, docs []*document) bool {
+	p.t.Helper()
+	return !slices.ContainsFunc(docs, func(d *document) bool { return d.word != "" && p.holding(store, d.word) != 1 })
+}
+
+func TestADroppedMilvusCollectionIsBuiltAnew(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	server, err := local.StartMilvusLite(ctx, t.TempDir(), local.MilvusLiteOptions{Temporary: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := server.Stop(); err != nil {
+			t.Error(err)
+		}
+	}()
+	conn, err := grpc.NewClient(server.Addr(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	rpc := milvuspb.NewMilvusServiceClient(conn)
+	drop := func() {
+		t.Helper()
+		all, err := rpc.ShowCollections(ctx, &milvuspb.ShowCollectionsRequest{})
+		if err != nil || len(all.CollectionNames) == 0 {
+			t.Fatalf("%d collections: %v", len(all.GetCollectionNames()), err)
+		}
+		for _, name := range all.CollectionNames {
+			if status, err := rpc.DropCollection(ctx, &milvuspb.DropCollectionRequest{CollectionName: name}); err != nil || status.GetCode() != 0 {
+				t.Fatalf("dropping %s: %v, %v", name, status, err)
+			}
+		}
+	}
+	p := newProgram(t, "MILVUS_ADDR="+server.Addr())
+	p.start()
+	store := p.newDatastore()
+	docs := mixedDocuments(t, 10)
+	p.stock(store, docs)
+
+	drop()
+	if found := p.query(store, docs[0].word, 5); len(found) != 0 {
+		t.Errorf("a dropped collection gives %+v", found)
+	}
+	p.says(p.repair(), "datastore "+store+" (test): rows of 10 datasources are missing in milvus with *; to be read again",
+		"10 datasources looked at: 10 to be read again")
+	p.checkSources(docs, p.settled(store, time.Minute))
+	p.checkQueries(store, docs)
+
+	// Nobody asks for a repair. The light server does not survive a collection that is dropped while it is written.
+	p.must(p.terminate())
+	drop()
+	p.env = append(p.env, "SLUICE_AUDIT_EVERY=1s")
+	p.start()
+	p.eventually(time.Minute, "the audit has not mended the index", func() bool { return p.found(store, docs) })
+	p.must(p.terminate())
+	p.env = append(p.env, "SLUICE_AUDIT_EVERY=1h")
+	p.start()
+	p.whole(store, docs)
+}
+
+func TestADeletedEmbeddedIndexIsBuiltAnewByItself(t *testing.T) {
+	t.Parallel()
+	p := newProgram(t)
+	p.start()
+	store := p.newDatastore()
+	docs := mixedDocuments(t, 10)
+	p.stock(store, docs)
+	remove := func() {
+		t.Helper()
+		p.must(os.RemoveAll(filepath.Join(p.dir, indexDir)))
+	}
+	remove() // while it runs
+	p.eventually(30*time.Second, "the index that was deleted under the program is not built anew", func() bool { return p.found(store, docs) })
+	p.checkSources(docs, p.settled(store, time.Minute))
+	p.must(p.terminate())
+	remove() // while it is stopped
+	p.start()
+	p.eventually(30*time.Second, "the index that was deleted while the program was stopped is not built anew", func() bool { return p.found(store, docs) })
+	p.whole(store, docs)
+}
+
+func TestARepairFindsADamagedByteOfTheEmbeddedIndexBeforeAQueryDoes(t *testing.T) {
+	t.Parallel()
+	p := newProgram(t)
+	p.start()
+	store := p.newDatastore()
+	docs := mixedDocuments(t, 9)
+	p.stock(store, docs)
+	for what, where := range map[string]func(path string, content []byte) int{
+		"a vector": func(path string, content []byte) int {
+			if filepath.Base(path) != "vectors.f32" {
+				return -1
+			}
+			return 20 + slices.IndexFunc(content[20:], func(b byte) bool { return b != 0 })
+		},
+		"a text in the database": func(_ string, content []byte) int { return bytes.Index(content, []byte(docs[3].word)) },
+	} {
+		p.must(p.terminate())
+		p.flip(filepath.Join(p.dir, indexDir), where)
+		p.start()
+		t.Log(what)
+		p.says(p.repair(), "datastore "+store+": its index with * was damaged and is put aside, to be built anew",
+			"datastore "+store+" (test): rows of 9 datasources are missing in embedded with *; to be read again",
+			"9 datasources looked at: 9 to be read again")
+		p.checkSources(docs, p.settled(store, time.Minute))
+		p.checkQueries(store, docs)
+	}
+	p.whole(store, docs)
+}
+
+// flip turns over a bit of every byte that where gives for a file below dir.
+func (p *program) flip(dir string, where func(path string, content []byte) int) {
+	p.t.Helper()
+	flipped := 0
+	p.must(filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() || strings.Contains(path, ".corrupt") {
+			return err
+		}
+		content, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		if at := where(path, content); at >= 0 && at < len(content) {
+			content[at] ^= 4
+			flipped++
+			return os.WriteFile(path, content, 0o600)
+		}
+		return nil
+	}))
+	if flipped == 0 {
+		p.t.Fatal("there is no such byte")
+	}
+}
+
+// streams connects to the program's embedded NATS server.
+func (p *program) deleteStream(name string) {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(p.t.Context(), 10*time.Second)
+	defer cancel()
+	conn, err := jobs.Connect(ctx, jobs.ConnectOptions{
+		URL: "nats://" + p.setting("SLUICE_NATS_LISTEN"), Token: p.setting("SLUICE_NATS_TOKEN"), Name: "test", Log: slog.New(slog.DiscardHandler),
+	})
+	p.must(err)
+	defer conn.Close()
+	p.must(conn.JetStream().DeleteStream(ctx, name))
+}
+
+func TestStreamsThatAreDeletedUnderTheProgramAreMadeAgain(t *testing.T) {
+	t.Parallel()
+	model := newModelServer(t)
+	p := newProgram(t, "OPENAI_BASE_URL="+model.URL+"/v1", "SLUICE_EMBED_MODEL=tiny", "SLUICE_INGEST_CONCURRENCY=1",
+		"SLUICE_NATS_TOKEN=secret", "SLUICE_NATS_LISTEN="+freeAddress(t))
+	p.start()
+	store := p.newDatastore()
+	docs := mixedDocuments(t, 9)
+	p.stock(store, docs[:1])
+	for i, stream := range []string{jobs.StreamJobs, jobs.StreamEvents} {
+		model.delay.Store(int64(500 * time.Millisecond)) // so that there are unfinished jobs
+		for _, d := range docs[1+4*i : 5+4*i] {
+			if !p.putIn(store, d) {
+				t.Fatalf("%s cannot be put in", d.customID)
+			}
+		}
+		p.deleteStream(stream)
+		model.delay.Store(0)
+		began := time.Now()
+		p.checkSources(docs[:5+4*i], p.settled(store, time.Minute))
+		t.Logf("without %s everything is synched after %v", stream, time.Since(began).Round(time.Millisecond))
+	}
+	p.whole(store, docs)
+}
+
+// freeAddress is an address of loopback that nobody listens at.
+func freeAddress(t testing.TB) string {
+	t.Helper()
+	p := newProgram(t)
+	return p.addr
+}
+
+func TestWhatIsIndexedOutlivesTheLossOfAllOriginals(t *testing.T) {
+	t.Parallel()
+	p := newProgram(t)
+	p.start()
+	store := p.newDatastore()
+	docs := mixedDocuments(t, 6)
+	p.stock(store, docs)
+	p.must(p.terminate())
+	p.must(os.RemoveAll(filepath.Join(p.dir, natsDir)))
+	p.start()
+	p.checkSources(docs, p.settled(store, time.Minute))
+	p.checkQueries(store, docs)
+	lost := []string{
+		"originals of 6 datasources are lost; what is indexed stays searchable, to read it anew upload it again",
+		"6 datasources looked at: 6 without their original",
+	}
+	p.says(p.repair(), lost...)
+	p.says(p.repair("--prune"), lost...) // nothing that can be found is deleted
+
+	out, faults, code := p.command("replay", "--datastore", store)
+	if code != 1 || !strings.Contains(out, "6 datasources queued") || !strings.Contains(faults, "6 of 6 datasources ended with an error") {
+		t.Errorf("the replay ended with %d: %q, %q", code, out, faults)
+	}
+	for _, s := range p.settled(store, time.Minute) {
+		if s.Status != "error" || !strings.Contains(s.Error, "no longer stored; upload it again") || s.Chunks == 0 {
+			t.Errorf("%s has status %s, %d chunks: %q", s.Name, s.Status, s.Chunks, s.Error)
+		}
+	}
+	p.checkQueries(store, docs)
+
+	// Now the index as well: one document is given up, the others are uploaded again.
+	p.must(p.terminate())
+	p.must(os.RemoveAll(filepath.Join(p.dir, indexDir)))
+	p.start()
+	p.eventually(20*time.Second, "the loss is not noticed", func() bool { return len(p.query(store, docs[0].word, 5)) == 0 })
+	for _, d := range docs[1:] {
+		p.must(p.post("/datastores/update/"+store, map[string]any{
+			"id": d.id, "text": "This now says " + d.newWord() + " only.", "metadata": map[string]string{"custom_id": d.customID},
+		}, nil))
+		d.replaced = confirmed
+	}
+	p.settled(store, time.Minute)
+	gone := "datasource " + docs[0].id + " (" + docs[0].name + ") has lost its original and its rows"
+	p.says(p.repair(), gone,
+		"rows and originals of 1 datasource are lost; upload again what is still wanted, and have the rest deleted with: api repair --prune",
+		"6 datasources looked at: 1 without rows and original")
+	p.says(p.repair("--prune"), gone+": deleted", "1 datasource without rows and original deleted", "6 datasources looked at: 1 deleted")
+	docs[0].deleted = confirmed
+	p.whole(store, docs)
+}
+
+func TestAnOlderDatabaseIsBroughtUpToTheJobLog(t *testing.T) {
+	t.Parallel()
+	for name, shape := range map[string]struct {
+		env func(t *testing.T) []string
+		// keep copies the database and returns what puts the copy in place. Both while the program is stopped.
+		keep func(t *testing.T, p *program) (restore func())
+	}{
+		"SQLite": {
+			env: func(*testing.T) []string { return nil },
+			keep: func(t *testing.T, p *program) func() {
+				path := filepath.Join(p.dir, catalogFile)
+				content, err := os.ReadFile(path)
+				p.must(err)
+				return func() {
+					for _, suffix := range []string{"-wal", "-shm"} {
+						if err := os.Remove(path + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+							t.Fatal(err)
+						}
+					}
+					p.must(os.WriteFile(path, content, 0o600))
+				}
+			},
+		},
+		"PostgreSQL": {
+			env: func(t *testing.T) []string { return []string{"DATABASE_URL=" + local.PostgreSQLForTest(t)} },
+			keep: func(t *testing.T, p *program) func() {
+				u, err := url.Parse(p.setting("DATABASE_URL"))
+				p.must(err)
+				name := strings.TrimPrefix(u.Path, "/")
+				server := *u
+				server.Path = "/postgres"
+				conn, err := pgx.Connect(t.Context(), server.String())
+				p.must(err)
+				t.Cleanup(func() {
+					_, err := conn.Exec(context.Background(), "DROP DATABASE IF EXISTS "+name+"_copy WITH (FORCE)")
+					if err := errors.Join(err, conn.Close(context.Background())); err != nil {
+						t.Error(err)
+					}
+				})
+				_, err = conn.Exec(t.Context(), "CREATE DATABASE "+name+"_copy TEMPLATE "+name)
+				p.must(err)
+				u.Path += "_copy"
+				return func() { p.env = append(p.env, "DATABASE_URL="+u.String()) }
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newProgram(t, shape.env(t)...)
+			p.start()
+			store := p.newDatastore()
+			docs := mixedDocuments(t, 9)
+			p.stock(store, docs[:6])
+			p.must(p.terminate())
+			restore := shape.keep(t, p)
+			p.start()
+
+			p.stock(store, docs)
+			for _, d := range docs[:2] {
+				p.must(p.post("/datastores/update/"+store, map[string]any{
+					"id": d.id, "text": "This now says " + d.newWord() + " only.", "metadata": map[string]string{"custom_id": d.customID},
+				}, nil))
+				d.replaced = confirmed
+			}
+			for _, d := range docs[2:4] {
+				p.must(p.delete("/datasources/" + d.id))
+				d.deleted = confirmed
+			}
+			other := p.newDatastore()
+			late := &document{customID: "late", name: "late.txt", content: []byte("In a datastore of its own: the wombat."), word: "wombat"}
+			p.stock(other, []*document{late})
+			p.settled(store, time.Minute)
+			p.swept()
+			p.must(p.terminate())
+			restore()
+			p.start()
+
+			// What was deleted is known again, and not found.
+			for _, d := range docs[2:4] {
+				if n := p.holding(store, d.word); n != 0 {
+					t.Errorf("%s was deleted and is found", d.customID)
+				}
+			}
+			p.settled(store, time.Minute)
+			p.checkQueries(store, docs)
+			p.checkSources([]*document{late}, p.settled(other, time.Minute))
+			p.checkQueries(other, []*document{late})
+			if s := p.named(other); s != "Recovered datastore" {
+				t.Errorf("the datastore that the copy does not know is named %q", s)
+			}
+			p.swept()
+			var gone, deleted []string
+			for _, d := range docs[2:4] {
+				gone = append(gone, "datasource "+d.id+" ("+d.name+") has lost its original and its rows")
+				deleted = append(deleted, gone[len(gone)-1]+": deleted")
+			}
+			p.says(p.repair(), append(gone,
+				"rows and originals of 2 datasources are lost; upload again what is still wanted, and have the rest deleted with: api repair --prune",
+				"10 datasources looked at: 2 without rows and original")...)
+			for _, s := range p.settled(store, time.Minute) {
+				if lost := s.ID == docs[2].id || s.ID == docs[3].id; lost && (s.Status != "error" || !strings.Contains(s.Error, "no longer stored")) {
+					t.Errorf("%s, which was deleted, has status %s: %q", s.Name, s.Status, s.Error)
+				}
+			}
+			p.says(p.repair("--prune"), append(deleted,
+				"2 datasources without rows and original deleted", "10 datasources looked at: 2 deleted")...)
+			p.whole(store, docs)
+		})
+	}
+}
+
+func (p *program) named(store string) string {
+	p.t.Helper()
+	var s struct{ Name string }
+	p.must(p.get("/datastores/"+store, &s))
+	return s.Name
+}
