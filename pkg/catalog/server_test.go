@@ -2,6 +2,7 @@ package catalog_test
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"net/url"
 	"path/filepath"
@@ -231,8 +232,8 @@ func TestStartErrors(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	server := engines.PostgreSQLForTest(t)
-	const ascii = "catalog_sql_ascii"
-	if err := sqlExec(server, `DROP DATABASE IF EXISTS `+ascii, `CREATE DATABASE `+ascii+` TEMPLATE template0 ENCODING 'SQL_ASCII' LOCALE 'C'`); err != nil {
+	ascii := "catalog_" + strings.ToLower(rand.Text()) // the server may be shared
+	if err := sqlExec(server, `CREATE DATABASE `+ascii+` TEMPLATE template0 ENCODING 'SQL_ASCII' LOCALE 'C'`); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
