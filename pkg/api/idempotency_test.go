@@ -1,0 +1,478 @@
+package api_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sluice/sluice/pkg/api"
+	"github.com/sluice/sluice/pkg/catalog"
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// mortal is a catalog as it is left by a process that is killed before it can say how a request has ended.
+type mortal struct {
+	api.Catalog
+	killed atomic.Bool
+}
+
+func (m *mortal) FinishIdempotent(ctx context.Context, claim *catalog.Claim, r catalog.StoredResponse) error {
+	if m.killed.Load() {
+		return nil
+	}
+	return m.Catalog.FinishIdempotent(ctx, claim, r)
+}
+
+func (m *mortal) ReleaseIdempotent(ctx context.Context, claim *catalog.Claim) error {
+	if m.killed.Load() {
+		return nil
+	}
+	return m.Catalog.ReleaseIdempotent(ctx, claim)
+}
+
+func (m *mortal) AbandonIdempotent(ctx context.Context, claim *catalog.Claim) error {
+	if m.killed.Load() {
+		return nil
+	}
+	return m.Catalog.AbandonIdempotent(ctx, claim)
+}
+
+func newMortal(t *testing.T, adjust ...func(*api.Options, *api.Deps)) (*service, *mortal) {
+	t.Helper()
+	m := &mortal{}
+	s := newService(t, append(adjust, func(_ *api.Options, d *api.Deps) {
+		m.Catalog, d.Catalog = d.Catalog, m
+	})...)
+	return s, m
+}
+
+// dying sends a request whose process is killed after it was carried out, and waits until it counts as lost.
+func (m *mortal) dying(s *service, send func() *answer) *answer {
+	s.Helper()
+	m.killed.Store(true)
+	a := send()
+	m.killed.Store(false)
+	if busy := send(); busy.problem(409).Detail == "" || busy.header.Get("Retry-After") == "" {
+		s.Errorf("%s does not say when to ask again", busy.body)
+	}
+	s.clock.advance(catalog.IdempotencyLease + time.Second)
+	return a
+}
+
+// keyed are requests that make or change something, and how many things there are after one of them.
+var keyed = map[string]struct {
+	send func(s *service, datastore, document string) *answer
+	list string // what is made is in this list
+	made int
+}{
+	"an agent": {func(s *service, datastore, _ string) *answer {
+		return s.call("POST", "/agents", object{"name": "once", "datastoreIds": []string{datastore}}, "Idempotency-Key", "k")
+	}, "/agents", 1},
+	"a datastore": {func(s *service, _, _ string) *answer {
+		return s.call("POST", "/datastores", object{"name": "once"}, "Idempotency-Key", "k")
+	}, "/datastores", 2},
+	"an upload": {func(s *service, datastore, _ string) *answer {
+		body, contentType := form(part{name: "datastoreId", text: datastore}, part{"file", "note.txt", "text"})
+		return s.call("POST", "/datasources", body, "Content-Type", contentType, "Idempotency-Key", "k")
+	}, "/datasources", 2},
+	"a text": {func(s *service, datastore, _ string) *answer {
+		body := object{"datastoreId": datastore, "type": "text", "config": object{"text": "text"}, "custom_id": "mine"}
+		return s.call("POST", "/datasources", body, "Idempotency-Key", "k")
+	}, "/datasources", 2},
+	"a page": {func(s *service, datastore, _ string) *answer {
+		body := object{"datastoreId": datastore, "type": "web_page", "config": object{"source_url": "https://example.com/"}}
+		return s.call("POST", "/datasources", body, "Idempotency-Key", "k")
+	}, "/datasources", 2},
+	"documents": {func(s *service, datastore, _ string) *answer {
+		body := object{"documents": []object{{"text": "one"}, {"text": "two"}, {"text": "one"}}}
+		return s.call("POST", "/datastores/upsert/"+datastore, body, "Idempotency-Key", "k")
+	}, "/datasources", 4},
+	"documents by their custom ids": {func(s *service, datastore, _ string) *answer {
+		body := object{"documents": []object{{"text": "one", "metadata": object{"custom_id": "new"}}, {"text": "two", "metadata": object{"custom_id": "old"}}}}
+		return s.call("POST", "/datastores/upsert/"+datastore, body, "Idempotency-Key", "k")
+	}, "/datasources", 2},
+	"documents that were there": {func(s *service, datastore, _ string) *answer {
+		body := object{"documents": []object{{"text": "two", "metadata": object{"custom_id": "old"}}}}
+		return s.call("POST", "/datastores/upsert/"+datastore, body, "Idempotency-Key", "k")
+	}, "/datasources", 1},
+	"an update": {func(s *service, datastore, document string) *answer {
+		return s.call("POST", "/datastores/update/"+datastore, object{"id": document, "text": "new"}, "Idempotency-Key", "k")
+	}, "/datasources", 1},
+	"a resync": {func(s *service, _, document string) *answer {
+		return s.call("POST", "/datasources/"+document+"/resync", object{}, "Idempotency-Key", "k")
+	}, "/datasources", 1},
+}
+
+// newKeyed makes what the keyed requests need.
+func newKeyed(s *service) (datastore, document string) {
+	s.Helper()
+	datastore = s.newDatastore()
+	return datastore, s.newText(datastore, "old text", object{"custom_id": "old"})
+}
+
+// whole demands that there are so many things, and that every datasource has its content.
+func (s *service) whole(list string, made int) {
+	s.Helper()
+	if n := len(s.call("GET", list, nil).want(200).object().list("data")); n != made {
+		s.Errorf("%s lists %d, want %d", list, n, made)
+	}
+	all, _, err := s.catalog.Datasources(s.Context(), s.ws, catalog.DatasourceFilter{}, catalog.Page{})
+	must(s.T, err)
+	content := s.originals.all()
+	for _, d := range all {
+		if d.Original != nil && content[d.Original.Key] == "" {
+			s.Errorf("the content of datasource %s is gone", d.ID)
+		}
+	}
+}
+
+func TestARepeatAfterACrashMakesNothingTwice(t *testing.T) {
+	t.Parallel()
+	for name, test := range keyed {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, m := newMortal(t)
+			datastore, document := newKeyed(s)
+			send := func() *answer { return test.send(s, datastore, document) }
+			first := m.dying(s, send)
+			s.whole(test.list, test.made)
+			before := s.jobs()
+			again := send().want(first.status)
+			if first.status/100 != 2 || string(again.body) != string(first.body) || again.header.Get("Idempotent-Replayed") != "" {
+				t.Errorf("%d %s, then %s", first.status, first.body, again.body)
+			}
+			s.whole(test.list, test.made)
+			if diff := cmp.Diff(before, s.jobs()); diff != "" && name != "a resync" {
+				t.Errorf("the repeat has made jobs (-before +after):\n%s", diff)
+			}
+			if replayed := send().want(first.status); string(replayed.body) != string(again.body) || replayed.header.Get("Idempotent-Replayed") != "true" {
+				t.Errorf("the answer of the repeat is not kept: %s", replayed.body)
+			}
+		})
+	}
+}
+
+// jobs are the newest jobs by datasource.
+func (s *service) jobs() map[string]string {
+	s.Helper()
+	all, _, err := s.catalog.Datasources(s.Context(), s.ws, catalog.DatasourceFilter{}, catalog.Page{})
+	must(s.T, err)
+	out := map[string]string{}
+	for _, d := range all {
+		out[d.ID] = d.JobID
+	}
+	return out
+}
+
+// deceiver carries out what it is asked for and says, once, that it does not answer: a commit whose connection broke.
+type deceiver struct {
+	api.Catalog
+	told atomic.Bool
+}
+
+func (d *deceiver) lie(err error) error {
+	if err == nil && d.told.CompareAndSwap(false, true) {
+		return &domain.Error{Code: domain.CodeUnavailable, Message: "the database does not answer", Err: errors.New("broken pipe")}
+	}
+	return err
+}
+
+func (d *deceiver) CreateAgent(ctx context.Context, a domain.Agent) (domain.Agent, error) {
+	a, err := d.Catalog.CreateAgent(ctx, a)
+	return a, d.lie(err)
+}
+
+func (d *deceiver) CreateDatastore(ctx context.Context, v domain.Datastore) (domain.Datastore, error) {
+	v, err := d.Catalog.CreateDatastore(ctx, v)
+	return v, d.lie(err)
+}
+
+func (d *deceiver) CreateDatasources(ctx context.Context, in []catalog.NewDatasource) ([]domain.Datasource, error) {
+	out, err := d.Catalog.CreateDatasources(ctx, in)
+	return out, d.lie(err)
+}
+
+func (d *deceiver) UpsertDatasources(ctx context.Context, in []catalog.NewDatasource) ([]domain.Datasource, error) {
+	out, err := d.Catalog.UpsertDatasources(ctx, in)
+	return out, d.lie(err)
+}
+
+func (d *deceiver) ReplaceContent(ctx context.Context, ws, id string, r catalog.Replacement) (domain.Datasource, error) {
+	out, err := d.Catalog.ReplaceContent(ctx, ws, id, r)
+	return out, d.lie(err)
+}
+
+func (d *deceiver) Requeue(ctx context.Context, ws, id string, job domain.Job, p catalog.Priority) (domain.Datasource, error) {
+	out, err := d.Catalog.Requeue(ctx, ws, id, job, p)
+	return out, d.lie(err)
+}
+
+func TestARepeatAfterAnUncertainCommitMakesNothingTwice(t *testing.T) {
+	t.Parallel()
+	for name, test := range keyed {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := &deceiver{}
+			s := newService(t, func(_ *api.Options, deps *api.Deps) { d.Catalog, deps.Catalog = deps.Catalog, d })
+			d.told.Store(true)
+			datastore, document := newKeyed(s)
+			d.told.Store(false)
+			test.send(s, datastore, document).problem(503)
+			s.whole(test.list, test.made)
+			before := s.jobs()
+			if a := test.send(s, datastore, document); a.status/100 != 2 { // at once: nobody works on it
+				t.Errorf("the repeat is answered %d: %s", a.status, a.body)
+			}
+			s.whole(test.list, test.made)
+			if diff := cmp.Diff(before, s.jobs()); diff != "" && name != "a resync" {
+				t.Errorf("the repeat has made jobs (-before +after):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestWhatFailedBeforeItWasStoredIsRepeatedAtOnce(t *testing.T) {
+	t.Parallel()
+	s := newService(t)
+	datastore, document := newKeyed(s)
+	s.originals.fail(errors.New("the disk is full"))
+	keyed["an upload"].send(s, datastore, document).problem(500)
+	s.originals.fail(nil)
+	keyed["an upload"].send(s, datastore, document).want(201)
+	s.whole("/datasources", 2)
+}
+
+func TestARepeatedUpsertLeavesWhatHasChangedSince(t *testing.T) {
+	t.Parallel()
+	s, m := newMortal(t)
+	datastore, _ := newKeyed(s)
+	s.newText(datastore, "another old text", object{"custom_id": "other"})
+	upsert := func(headers []string, documents ...object) *answer {
+		return s.call("POST", "/datastores/upsert/"+datastore, object{"documents": documents}, headers...)
+	}
+	document := func(id, text string) object { return object{"text": text, "metadata": object{"custom_id": id}} }
+	send := func() *answer {
+		return upsert([]string{"Idempotency-Key", "k"}, document("old", "1"), document("other", "1"))
+	}
+	first := m.dying(s, send).want(200)
+	upsert(nil, document("old", "2, which is newer")).want(200)
+	if again := send().want(200); string(again.body) != string(first.body) {
+		t.Errorf("%s, then %s", first.body, again.body)
+	}
+	for id, want := range map[string]string{"old": "2, which is newer", "other": "1"} {
+		d, err := s.catalog.DatasourceByCustomID(t.Context(), s.ws, datastore, id)
+		must(t, err)
+		if got := s.originals.all()[d.Original.Key]; got != want {
+			t.Errorf("document %s says %q, want %q", id, got, want)
+		}
+	}
+}
+
+// gated are originals that wait before they store the content that is to be waited for.
+type gated struct {
+	*originals
+	entered, open chan struct{}
+	first         atomic.Bool
+}
+
+func (g *gated) Put(ctx context.Context, datasourceID, name, mimeType string, r io.Reader) (domain.Original, error) {
+	if g.first.CompareAndSwap(false, true) {
+		close(g.entered)
+		<-g.open
+	}
+	return g.originals.Put(ctx, datasourceID, name, mimeType, r)
+}
+
+func TestTwoRunsOfARequestMakeItOnce(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"an upload", "documents"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			g := &gated{entered: make(chan struct{}), open: make(chan struct{})}
+			g.first.Store(true)
+			s := newService(t, func(o *api.Options, d *api.Deps) {
+				g.originals = d.Originals.(*originals)
+				d.Originals, o.ClaimBeat = g, time.Hour // a process that is paused keeps nothing
+			})
+			datastore, document := newKeyed(s)
+			g.first.Store(false)
+			slow := make(chan *answer)
+			go func() { slow <- keyed[name].send(s, datastore, document) }()
+			<-g.entered
+			s.clock.advance(catalog.IdempotencyLease + time.Second)
+			taken := keyed[name].send(s, datastore, document)
+			close(g.open)
+			if late := <-slow; late.status != taken.status || string(late.body) != string(taken.body) {
+				t.Errorf("%d %s, and then %d %s", taken.status, taken.body, late.status, late.body)
+			}
+			s.whole("/datasources", keyed[name].made)
+			if n := len(s.originals.all()); n != keyed[name].made {
+				t.Errorf("%d originals are kept of %d datasources", n, keyed[name].made)
+			}
+		})
+	}
+}
+
+// beating tells of every time that a claim is kept.
+type beating struct {
+	api.Catalog
+	beats chan struct{}
+}
+
+func (b *beating) KeepIdempotent(ctx context.Context, claim *catalog.Claim) (bool, error) {
+	holds, err := b.Catalog.KeepIdempotent(ctx, claim)
+	select {
+	case b.beats <- struct{}{}:
+	case <-ctx.Done():
+	}
+	return holds, err
+}
+
+func (b *beating) await(t *testing.T) {
+	t.Helper()
+	select {
+	case <-b.beats:
+	case <-time.After(10 * time.Second):
+		t.Error("the claim is not kept")
+	}
+}
+
+func TestARequestIsNotLostAsLongAsItIsBeingWorkedOn(t *testing.T) {
+	t.Parallel()
+	b := &beating{beats: make(chan struct{})}
+	s := newService(t, func(o *api.Options, d *api.Deps) {
+		b.Catalog, d.Catalog, o.ClaimBeat = d.Catalog, b, time.Millisecond
+	})
+	asked, open := make(chan struct{}, 1), make(chan struct{})
+	s.answerer.answer = func(ctx context.Context, r api.AnswerRequest, emit func(string) error) (api.Answer, error) {
+		asked <- struct{}{}
+		<-open
+		return tokens("yes")(ctx, r, emit)
+	}
+	path := "/agents/" + s.newAgent() + "/query"
+	ask := func() *answer { return s.call("POST", path, object{"query": "q"}, "Idempotency-Key", "k") }
+	done := make(chan *answer)
+	go func() { done <- ask() }()
+	<-asked
+	for range 3 {
+		s.clock.advance(catalog.IdempotencyLease - time.Second)
+		b.await(t) // the one that may have been on its way before the clock was moved
+		b.await(t)
+		ask().problem(409)
+	}
+	close(open)
+	first := <-done
+	if again := ask().want(200); string(again.body) != string(first.want(200).body) {
+		t.Errorf("%s, then %s", first.body, again.body)
+	}
+}
+
+func TestARepeatedKeyReplacesTheSecretThatNobodyMayHaveSeen(t *testing.T) {
+	t.Parallel()
+	s, m := newMortal(t)
+	send := func() *answer { return s.call("POST", "/keys", object{"name": "ci"}, "Idempotency-Key", "k") }
+	first := m.dying(s, send).want(201).object()
+	unseen := s.as(first.text("key"))
+	unseen.call("GET", "/agents", nil).want(200) // and is in the cache
+	again := send().want(201)
+	if again.object().id() != first.id() || again.object().text("key") == first.text("key") || again.header.Get("Idempotent-Replayed") != "" {
+		t.Errorf("%v, then %s", first, again.body)
+	}
+	unseen.call("GET", "/agents", nil).problem(403)
+	s.as(again.object().text("key")).call("GET", "/agents", nil).want(200)
+	last := send().want(201).object() // no answer with a secret is kept
+	s.as(again.object().text("key")).call("GET", "/agents", nil).problem(403)
+	s.as(last.text("key")).call("GET", "/agents", nil).want(200)
+	if n := len(s.call("GET", "/keys", nil).object().list("data")); n != 2 { // and the test's own
+		t.Errorf("there are %d keys", n)
+	}
+	s.call("POST", "/keys", object{"name": "another"}, "Idempotency-Key", "k").problem(409)
+}
+
+// keeping answers every question with its number, and keeps what was asked and answered as the answerer does.
+func (s *service) keeping(asked *atomic.Int64) {
+	s.answerer.answer = func(ctx context.Context, r api.AnswerRequest, _ func(string) error) (api.Answer, error) {
+		id := r.ConversationID
+		if id == "" {
+			id = r.NewConversationID
+		}
+		v, err := s.catalog.EnsureConversation(ctx, domain.Conversation{
+			ID: id, WorkspaceID: r.Agent.WorkspaceID, AgentID: r.Agent.ID, VisitorID: r.VisitorID,
+		})
+		if err != nil {
+			return api.Answer{}, err
+		}
+		source := fragment
+		source.Citation = 1
+		a := api.Answer{
+			Text: fmt.Sprintf("answer %d [1].", asked.Add(1)), ConversationID: v.ID, VisitorID: v.VisitorID, Sources: []domain.Fragment{source}, Tokens: 7,
+		}
+		return a, s.catalog.AppendMessages(ctx, v.ID,
+			domain.Message{ID: domain.NewID(), Role: domain.RoleUser, Text: r.Query},
+			domain.Message{ID: domain.NewID(), Role: domain.RoleAssistant, Text: a.Text, Sources: a.Sources})
+	}
+}
+
+func TestAQuestionWhoseAnswerWasKeptIsNotAskedAgain(t *testing.T) {
+	t.Parallel()
+	for name, body := range map[string]object{
+		"in a new conversation":             {"query": "q"},
+		"in a conversation that there was":  {"query": "q", "conversationId": newConversation, "visitorId": newVisitor},
+		"without naming the one that asked": {"query": "q", "conversationId": newConversation},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, m := newMortal(t)
+			var asked atomic.Int64
+			s.keeping(&asked)
+			path := "/agents/" + s.newAgent() + "/query"
+			// The same question, asked before the request was begun, is not what it looks for.
+			s.call("POST", path, object{"query": "q", "conversationId": newConversation, "visitorId": newVisitor}).want(200)
+			s.clock.advance(time.Second)
+			send := func() *answer { return s.call("POST", path, body, "Idempotency-Key", "k") }
+			first := m.dying(s, send).want(200)
+			again := send().want(200)
+			if string(again.body) != string(first.body) || asked.Load() != 2 {
+				t.Errorf("asked %d times: %s, then %s", asked.Load(), first.body, again.body)
+			}
+			used, err := s.catalog.Usage(t.Context(), s.ws, s.clock.Now())
+			must(t, err)
+			if used[domain.MetricQueries] != 2 || used[domain.MetricTokens] != 14 {
+				t.Errorf("counted %v", used)
+			}
+			// Another request is another question.
+			s.call("POST", path, body, "Idempotency-Key", "k 2").want(200)
+			if asked.Load() != 3 {
+				t.Errorf("asked %d times", asked.Load())
+			}
+		})
+	}
+}
+
+func TestAQuestionWithoutAnAnswerIsAskedAgainInItsConversation(t *testing.T) {
+	t.Parallel()
+	s, m := newMortal(t)
+	var requests []api.AnswerRequest
+	s.answerer.answer = func(ctx context.Context, r api.AnswerRequest, emit func(string) error) (api.Answer, error) {
+		requests = append(requests, r)
+		return tokens("yes")(ctx, r, emit)
+	}
+	path := "/agents/" + s.newAgent() + "/query"
+	send := func() *answer { return s.call("POST", path, object{"query": "q"}, "Idempotency-Key", "k") }
+	m.dying(s, send).want(200)
+	send().want(200)
+	if len(requests) != 2 || !domain.ValidID(requests[0].NewConversationID) || requests[0].NewConversationID != requests[1].NewConversationID ||
+		requests[0].VisitorID == "" || requests[0].VisitorID != requests[1].VisitorID {
+		t.Errorf("asked %+v", requests)
+	}
+	s.call("POST", path, object{"query": "q"}).want(200)
+	if last := requests[2]; last.NewConversationID != "" || last.VisitorID != "" {
+		t.Errorf("a question without a key has the ids %q and %q", last.NewConversationID, last.VisitorID)
+	}
+}
