@@ -11,8 +11,8 @@ import (
 )
 
 // Ids are lower-case UUIDs: version 7 for what a caller creates (sortable by time), version 5 (derived from
-// inputs) for what a job creates, so that doing a job again changes nothing. Both fit NATS subject tokens and
-// the key alphabet of every vector engine.
+// inputs) for what a job creates, or a request with an idempotency key, so that doing it again changes nothing.
+// Both fit NATS subject tokens and the key alphabet of every vector engine.
 
 // NewID returns a fresh time-ordered id.
 func NewID() string { return uuid.Must(uuid.NewV7()).String() }
