@@ -2,24 +2,29 @@ package app
 
 import (
 	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
 
 // BenchmarkFleetIngest measures how ingestion grows with ingestors when the embedding server is what is waited for: it
-// takes 50 ms for every request. Each ingestor works on two documents at once, so one is at most 40 documents a second.
+// takes 50 ms for every request. Each ingestor works on one document at a time, so that four of them leave this machine room for the engines.
 func BenchmarkFleetIngest(b *testing.B) {
 	const embedding = 50 * time.Millisecond
 	for _, ingestors := range []int{1, 2, 4} {
 		b.Run(fmt.Sprintf("ingestors=%d", ingestors), func(b *testing.B) {
 			models := newModelServer(b)
 			models.delay.Store(int64(embedding))
-			f := newFleet(b, ingestors, "OPENAI_BASE_URL="+models.URL+"/v1", "SLUICE_EMBED_MODEL=letters", "SLUICE_INGEST_CONCURRENCY=2")
+			f := newFleet(b, ingestors, "OPENAI_BASE_URL="+models.URL+"/v1", "SLUICE_EMBED_MODEL=letters", "SLUICE_INGEST_CONCURRENCY=1")
 			store := f.api.newDatastore()
 			// Making and loading a collection takes seconds, once.
 			f.api.must(f.api.post("/api/datastores/upsert/"+store, texts("first", 1), nil))
 			f.api.settled(store, time.Minute)
 			documents := 100 * ingestors
+			api, workers := f.api.cpu(), cpuOf(f.ingestors)
 			for n := 0; b.Loop(); n++ {
 				b.StopTimer()
 				models.gate.Lock() // accepting documents is not what is measured
@@ -30,7 +35,10 @@ func BenchmarkFleetIngest(b *testing.B) {
 				b.StartTimer()
 				f.api.quiet(store, 5*time.Minute)
 			}
-			b.ReportMetric(float64(documents*b.N)/b.Elapsed().Seconds(), "documents/s")
+			done := float64(documents * b.N)
+			b.ReportMetric(done/b.Elapsed().Seconds(), "documents/s")
+			b.ReportMetric(1000*(f.api.cpu()-api)/done, "api-cpu-ms/document")
+			b.ReportMetric(1000*(cpuOf(f.ingestors)-workers)/done, "ingestor-cpu-ms/document")
 		})
 	}
 }
@@ -65,4 +73,51 @@ func (p *program) quiet(store string, patience time.Duration) {
 			}
 		}
 	}
+}
+
+// BenchmarkFleetQuery measures queries of a datastore of 6,000 chunks in Milvus, one after the other and eight at once.
+func BenchmarkFleetQuery(b *testing.B) {
+	f := newFleet(b, 1)
+	store := f.api.newDatastore()
+	b.Logf("%d chunks", f.api.fill(store, 500))
+	for _, clients := range []int{1, 8} {
+		b.Run(fmt.Sprintf("clients=%d", clients), func(b *testing.B) {
+			before := f.api.cpu()
+			var asked atomic.Int64
+			var asking sync.WaitGroup
+			for range clients {
+				asking.Go(func() {
+					for n := asked.Add(1); n <= int64(b.N); n = asked.Add(1) {
+						f.api.query(store, fmt.Sprintf("Which section has the word numbat%04dx%d?", n*7%500, n%10), 5)
+					}
+				})
+			}
+			asking.Wait()
+			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "queries/s")
+			b.ReportMetric(1000*(f.api.cpu()-before)/float64(b.N), "api-cpu-ms/query")
+		})
+	}
+}
+
+// cpu is the processor time that the process has taken, in seconds.
+func (p *program) cpu() float64 {
+	p.t.Helper()
+	for line := range strings.Lines(p.body("/metrics")) {
+		if value, ok := strings.CutPrefix(line, "process_cpu_seconds_total "); ok {
+			seconds, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
+			if err != nil {
+				p.t.Fatal(err)
+			}
+			return seconds
+		}
+	}
+	p.t.Fatal("the process does not tell its processor time")
+	return 0
+}
+
+func cpuOf(all []*program) (sum float64) {
+	for _, p := range all {
+		sum += p.cpu()
+	}
+	return sum
 }
