@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	local "github.com/sluice/sluice/deployments/local/engines"
 	"github.com/sluice/sluice/pkg/catalog"
 )
 
@@ -37,10 +38,14 @@ func onceJSON(t testing.TB, path string, body any) *once {
 	return newOnce(path, "application/json", b)
 }
 
-// mixedRequests are requests of one round, each of which makes what no other one makes, and the names of that.
-func mixedRequests(t testing.TB, store string, round int) []*once {
+// setsPerRound is how often all of mixedRequests are under way when a process is killed.
+const setsPerRound = 2
+
+// mixedRequests are a set of requests, each of which makes what no other one makes, but for one document that all
+// replace: four datasources, an agent, a datastore and a key.
+func mixedRequests(t testing.TB, store string, set int) []*once {
 	t.Helper()
-	name := func(kind string) string { return fmt.Sprintf("%s %d", kind, round) }
+	name := func(kind string) string { return fmt.Sprintf("%s %d", kind, set) }
 	var form bytes.Buffer
 	w := multipart.NewWriter(&form)
 	must := func(err error) {
@@ -52,7 +57,7 @@ func mixedRequests(t testing.TB, store string, round int) []*once {
 	must(w.WriteField("datastoreId", store))
 	part, err := w.CreateFormFile("file", name("upload")+".txt")
 	must(err)
-	_, err = part.Write([]byte("What was uploaded in round " + name("number") + "."))
+	_, err = part.Write([]byte("What was uploaded as " + name("number") + "."))
 	must(err)
 	must(w.Close())
 	text := func(kind string) map[string]any {
@@ -110,41 +115,94 @@ func TestEveryKeyMakesOneThingThoughTheProcessIsKilled(t *testing.T) {
 	if testing.Short() {
 		rounds = 3
 	}
-	random := mathrand.New(mathrand.NewPCG(2026, 12))
 	p := newProgram(t)
 	p.start()
 	store := p.newDatastore()
+	all := killUnderRequests(t, store, rounds, p)
+	p.settleAll(all)
+	for _, s := range p.settled(store, time.Minute) {
+		if s.Status != "synched" || s.Chunks == 0 {
+			t.Errorf("datasource %s ended with status %s and %d chunks: %s", s.Name, s.Status, s.Chunks, s.Error)
+		}
+	}
+	p.checkMade(store, setsPerRound*rounds, all)
+	if err := p.terminate(); err != nil {
+		t.Errorf("the last stop: %v", err)
+	}
+}
+
+// TestAnotherProcessGoesOnWithTheRequestsOfOneThatWasKilled repeats requests at a process that takes the place of the one
+// that was killed, and shares nothing with it but the engines.
+func TestAnotherProcessGoesOnWithTheRequestsOfOneThatWasKilled(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts PostgreSQL and NATS")
+	}
+	t.Parallel()
+	const rounds = 6
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	nats, err := local.StartNATS(ctx, t.TempDir(), local.NATSOptions{Servers: 1, Temporary: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = nats.Stop() })
+	postgres, err := local.StartPostgreSQL(ctx, t.TempDir(), local.PostgreSQLOptions{Temporary: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = postgres.Stop() })
+	shared := []string{"NATS_URL=" + nats.URL(), "DATABASE_URL=" + postgres.URL(), "SLUICE_WORKERS=false", "SLUICE_NATS_REPLICAS=1"}
+	first, second := newProgram(t, shared...), newProgram(t, shared...)
+	first.start()
+	store := first.newDatastore()
+	all := killUnderRequests(t, store, rounds, first, second)
+	first.settleAll(all)
+	first.checkMade(store, setsPerRound*rounds, all)
+}
+
+// killUnderRequests sends requests to the first of the processes, which runs, kills it while they are under way, and
+// starts the next, in a ring. There are as many rounds as bring it back to the first, which runs in the end.
+func killUnderRequests(t testing.TB, store string, rounds int, ring ...*program) []*once {
+	t.Helper()
+	random := mathrand.New(mathrand.NewPCG(2026, 12))
 	var all []*once
-	answered := map[string]bool{}
 	for round := range rounds {
-		requests := mixedRequests(t, store, round)
+		p := ring[round%len(ring)]
+		var requests []*once
+		for n := range setsPerRound {
+			requests = append(requests, mixedRequests(t, store, setsPerRound*round+n)...)
+		}
 		all = append(all, requests...)
-		life := time.Duration(random.Int64N(int64(250 * time.Millisecond))) // a little more than such requests take
 		var sending sync.WaitGroup
 		for _, o := range requests {
 			sending.Go(func() { o.send(p) })
 		}
-		killing := time.NewTimer(life)
+		killing := time.NewTimer(time.Duration(random.Int64N(int64(300 * time.Millisecond)))) // a little more than they take
 		<-killing.C
 		p.kill()
 		sending.Wait()
-		for _, o := range requests {
-			for _, id := range o.ids {
-				answered[id] = true
-			}
-		}
-		p.start()
+		ring[(round+1)%len(ring)].start()
 	}
-	began := time.Now()
-	unsaid := 0
-	sources, err := p.sources(store, "")
-	p.must(err)
-	for _, s := range sources {
-		if !answered[s.ID] {
+	return all
+}
+
+// settleAll repeats all requests until they are answered, and demands that this takes no longer than a lease and a moment.
+func (p *program) settleAll(all []*once) {
+	p.t.Helper()
+	answered := map[string]bool{}
+	for _, o := range all {
+		for _, id := range o.ids {
+			answered[id] = true
+		}
+	}
+	made, unsaid := p.madeIDs(), 0
+	for _, id := range made {
+		if !answered[id] {
 			unsaid++
 		}
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), catalog.IdempotencyLease+10*time.Second)
+	began := time.Now()
+	ctx, cancel := context.WithTimeout(p.t.Context(), catalog.IdempotencyLease+10*time.Second)
 	defer cancel()
 	errs := make([]error, len(all))
 	var settling sync.WaitGroup
@@ -154,19 +212,29 @@ func TestEveryKeyMakesOneThingThoughTheProcessIsKilled(t *testing.T) {
 	settling.Wait()
 	for i, err := range errs {
 		if err != nil {
-			t.Errorf("%s is not answered after %v: %v", all[i].path, time.Since(began), err)
+			p.t.Errorf("%s is not answered after %v: %v", all[i].path, time.Since(began), err)
 		}
 	}
-	t.Logf("%d of %d datasources were made before the process was killed and without an answer, %d were answered; all were %v after its last start",
-		unsaid, 4*rounds+1, len(sources)-unsaid, time.Since(began).Round(time.Millisecond))
-	p.checkMade(store, rounds, all)
-	if err := p.terminate(); err != nil {
-		t.Errorf("the last stop: %v", err)
+	p.t.Logf("%d datasources and agents were made before the last kill, %d of them without an answer; the rest took %v",
+		len(made), unsaid, time.Since(began).Round(time.Millisecond))
+}
+
+// madeIDs are the ids of datasources and agents, which requests of mixedRequests alone make.
+func (p *program) madeIDs() []string {
+	p.t.Helper()
+	var out []string
+	for _, path := range []string{"/datasources?limit=200", "/agents?limit=200"} {
+		var page struct{ Data []source }
+		p.must(p.get(path, &page))
+		for _, v := range page.Data {
+			out = append(out, v.ID)
+		}
 	}
+	return out
 }
 
 // checkMade demands that all lists hold what was answered, and nothing else.
-func (p *program) checkMade(store string, rounds int, all []*once) {
+func (p *program) checkMade(store string, sets int, all []*once) {
 	p.t.Helper()
 	answered := map[string]bool{}
 	for _, o := range all {
@@ -174,15 +242,13 @@ func (p *program) checkMade(store string, rounds int, all []*once) {
 			answered[id] = true
 		}
 	}
-	sources := p.settled(store, time.Minute)
+	sources, err := p.sources(store, "")
+	p.must(err)
 	names := map[string]int{}
 	for _, s := range sources {
 		names[s.Name]++
 		if !answered[s.ID] {
 			p.t.Errorf("datasource %s (%s) was made and is in no answer", s.Name, s.ID)
-		}
-		if s.Status != "synched" || s.Chunks == 0 {
-			p.t.Errorf("datasource %s ended with status %s and %d chunks: %s", s.Name, s.Status, s.Chunks, s.Error)
 		}
 	}
 	for name, n := range names {
@@ -190,10 +256,10 @@ func (p *program) checkMade(store string, rounds int, all []*once) {
 			p.t.Errorf("there are %d datasources %q", n, name)
 		}
 	}
-	if want := 4*rounds + 1; len(sources) != want {
+	if want := 4*sets + 1; len(sources) != want {
 		p.t.Errorf("there are %d datasources, want %d", len(sources), want)
 	}
-	for path, want := range map[string]int{"/agents?limit=200": rounds, "/datastores?limit=200": rounds + 1, "/keys": rounds + 1} {
+	for path, want := range map[string]int{"/agents?limit=200": sets, "/datastores?limit=200": sets + 1, "/keys": sets + 1} {
 		var page struct{ Data []source }
 		p.must(p.get(path, &page))
 		if len(page.Data) != want {
