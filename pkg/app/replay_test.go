@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -67,30 +68,12 @@ func (p *program) replay(want string, args ...string) {
 func TestAReplayDoesWhatItIsAskedForAndEmbedsNothingAgain(t *testing.T) {
 	t.Parallel()
 	model := newModelServer(t)
-	var fetches atomic.Int64
-	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path != "/page" {
-			http.NotFound(w, r)
-			return
-		}
-		fetches.Add(1)
-		w.Header().Set("ETag", `"one"`)
-		if r.Header.Get("If-None-Match") == `"one"` {
-			w.WriteHeader(http.StatusNotModified)
-			return
-		}
-		w.Header().Set("Content-Type", "text/html")
-		fmt.Fprint(w, "<!doctype html><title>Page</title><h1>Page</h1><p>It tells of the wombat, at some length, and of nothing else.</p>")
-	}))
-	defer site.Close()
+	site := newPageServer(t)
 	p := newProgram(t, "OPENAI_BASE_URL="+model.URL+"/v1", "SLUICE_EMBED_MODEL=tiny", "SLUICE_ALLOW_PRIVATE_ADDRESSES=true", "SLUICE_CRAWL_DELAY=1ms")
 	p.start()
 	first, second := p.newDatastore(), p.newDatastore()
 	docs := mixedDocuments(t, 7)
-	var page source
-	p.must(p.post("/datasources", map[string]any{
-		"datastoreId": first, "type": "web_page", "name": "page", "config": map[string]string{"source_url": site.URL + "/page"},
-	}, &page))
+	page := p.addPage(first, site)
 	for i, d := range docs {
 		p.putIn([]string{first, first, first, first, first, second, second}[i], d)
 	}
@@ -108,7 +91,7 @@ func TestAReplayDoesWhatItIsAskedForAndEmbedsNothingAgain(t *testing.T) {
 			}
 			generations[store] = now
 		}
-		texts, gets := model.texts.Load(), fetches.Load()
+		texts, gets := model.texts.Load(), site.fetches.Load()
 		if embeds >= 0 && texts-embedded != embeds || gets-fetched != fetch {
 			t.Errorf("%s: %d texts embedded and %d pages fetched, want %d and %d", what, texts-embedded, gets-fetched, embeds, fetch)
 		}
@@ -166,6 +149,42 @@ func TestAReplayDoesWhatItIsAskedForAndEmbedsNothingAgain(t *testing.T) {
 	p.replay("9 datasources queued", "--all", "--wait=false")
 	p.start()
 	settle("all, later", both, 0, 0)
+}
+
+// pageServer serves one page, and says that it has not changed to whoever has it.
+type pageServer struct {
+	*httptest.Server
+	fetches atomic.Int64
+}
+
+func newPageServer(t testing.TB) *pageServer {
+	t.Helper()
+	s := &pageServer{}
+	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/page" {
+			http.NotFound(w, r)
+			return
+		}
+		s.fetches.Add(1)
+		w.Header().Set("ETag", `"one"`)
+		if r.Header.Get("If-None-Match") == `"one"` {
+			w.WriteHeader(http.StatusNotModified)
+			return
+		}
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprint(w, "<!doctype html><title>Page</title><h1>Page</h1><p>It tells of the wombat, at some length, and of nothing else.</p>")
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+// addPage adds the server's page and returns it as it is accepted.
+func (p *program) addPage(store string, s *pageServer) (page source) {
+	p.t.Helper()
+	p.must(p.post("/datasources", map[string]any{
+		"datastoreId": store, "type": "web_page", "name": "page", "config": map[string]string{"source_url": s.URL + "/page"},
+	}, &page))
+	return page
 }
 
 // key makes an API key of a workspace by the command.
@@ -300,11 +319,13 @@ func TestAStoppedIngestorHandsItsJobsBackWithinASecond(t *testing.T) {
 		other := ingestor()
 		model.delay.Store(0)
 		began := time.Now()
+		p.must(stopped.cmd.Process.Signal(syscall.SIGTERM))
 		exited := make(chan time.Duration, 1)
 		go func() {
-			if err := stopped.terminate(); err != nil {
+			if err := <-stopped.exited; err != nil {
 				t.Errorf("the ingestor did not stop cleanly: %v", err)
 			}
+			stopped.exited <- nil
 			exited <- time.Since(began)
 		}()
 		p.eventually(30*time.Second, "the other ingestor has not taken the jobs up", func() bool { return model.requests.Load() == asked+2*inFlight })

@@ -1,0 +1,217 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sluice/sluice/pkg/catalog"
+	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/index"
+	"github.com/sluice/sluice/pkg/jobs"
+)
+
+// stage is everything around a repair.
+type stage struct {
+	streams jobs.Repaired
+	made    bool         // the store of originals had to be made again
+	last    []domain.Job // the job log
+	fault   error        // of reading it
+	prune   bool
+
+	request  *catalog.RepairRequest
+	lines    []string
+	finished string
+}
+
+func (s *stage) Repair(context.Context, uint64) (jobs.Repaired, error) { return s.streams, nil }
+func (s *stage) MaxGeneration(context.Context) (uint64, error)         { return 7, nil }
+func (s *stage) Outstanding(context.Context, domain.Job) (bool, error) { return false, nil }
+func (s *stage) RepairNote(_ context.Context, _ string, l ...string) error {
+	s.lines = append(s.lines, l...)
+	return nil
+}
+func (s *stage) FinishRepair(_ context.Context, _, failure string) error {
+	s.finished = "finished " + failure
+	return nil
+}
+func (s *stage) ClaimRepair(context.Context, string) (*catalog.RepairRequest, error) {
+	r := s.request
+	s.request = nil
+	return r, nil
+}
+func (s *stage) LastJobs(_ context.Context, _ uint64, f func(domain.Job) error) error {
+	for _, job := range s.last {
+		if err := f(job); err != nil {
+			return err
+		}
+	}
+	return s.fault
+}
+
+// remade is a store of originals that has been lost, or not.
+type remade bool
+
+func (r remade) Repair(context.Context) (bool, error) { return bool(r), nil }
+
+func TestARepairSaysWhatItHasDone(t *testing.T) {
+	t.Parallel()
+	synched := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	whole := []index.Stored{{DatasourceID: "src", Generation: 7, Rows: 3}}
+	for name, test := range map[string]struct {
+		stage     stage
+		rows      []index.Stored
+		originals kept
+		want      []string
+		finished  string
+	}{
+		"that all agree": {rows: whole, want: []string{"1 datasource looked at: index, originals, job log and catalog agree"}},
+		"that streams were gone": {
+			stage: stage{streams: jobs.Repaired{Streams: []string{"JOBS"}, JobsReset: true, FirstGeneration: 1000}, made: true}, rows: whole,
+			want: []string{
+				"stream JOBS was gone: it is there again, empty",
+				"the job log begins anew, with generation 1000: what it held is lost, and unfinished jobs have to be issued anew",
+				"the store of originals was gone: it is there again, empty",
+				"1 datasource looked at",
+			},
+		},
+		"that rows are missing": {
+			want: []string{
+				"datastore store (s): rows of 1 datasource are missing in embedded with m; to be read again",
+				"1 datasource looked at: 1 to be read again",
+			},
+		},
+		"that there is too much": {
+			rows: append([]index.Stored{{DatasourceID: "x", Generation: 5, Rows: 2}}, whole...), originals: kept{"uploads/x": synched},
+			want: []string{
+				"datastore store (s): 2 stray rows in embedded with m, to be removed", "1 stray original, to be removed",
+				"1 datasource looked at: stray rows: 2, stray originals: 1",
+			},
+		},
+		"what is lost": {
+			originals: kept{"uploads/src": {}},
+			want: []string{
+				"datasource src (a.pdf) has lost its original and its rows",
+				"rows and originals of 1 datasource are lost; upload again what is still wanted, and have the rest deleted with: api repair --prune",
+				"1 datasource looked at: 1 without rows and original",
+			},
+		},
+		"what it deletes of that when it is told to": {
+			stage: stage{prune: true}, originals: kept{"uploads/src": {}},
+			want: []string{
+				"datasource src (a.pdf) has lost its original and its rows: deleted", "1 datasource without rows and original deleted",
+				"1 datasource looked at: 1 deleted",
+			},
+		},
+		"what the job log knows better": {
+			stage: stage{last: []domain.Job{{
+				ID: domain.NewID(), Kind: domain.JobIngest, WorkspaceID: "ws", DatastoreID: "store", DatasourceID: "late", Type: domain.TypeFile, Name: "b.pdf",
+				Places: []domain.Place{here}, Original: &domain.Original{Key: "uploads/src"}, Generation: 9,
+			}}},
+			rows: whole,
+			want: []string{
+				"datasource late (b.pdf): restored from the job log",
+				"2 datasources looked at: 1 taken over from the job log; 1 being worked on, which may still be incomplete",
+			},
+		},
+		"what it could not look at, and the rest": {
+			stage: stage{fault: errDown}, rows: whole, want: []string{"1 datasource looked at"}, finished: "reading the job log: engine is down",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := ledger(t, synched)
+			now := func() time.Time { return synched.Add(2 * time.Hour) }
+			originals := kept{"uploads/src": synched}
+			for key, at := range test.originals {
+				if originals[key] = at; at.IsZero() {
+					delete(originals, key)
+				}
+			}
+			s := &test.stage
+			s.request = &catalog.RepairRequest{ID: "repair", Prune: s.prune}
+			rescuer := &Rescuer{Waiting: c, Stream: s, Log: quiet, Now: now}
+			r := Repairer{
+				Requests: s, Log: quiet,
+				Keeper:  &Keeper{Streams: s, Originals: remade(s.made), Marks: s, Rescuer: rescuer, Log: quiet},
+				Auditor: &Auditor{Catalog: c, Engines: inventory{rows: test.rows}, Originals: originals, JobLog: s, Log: quiet, Now: now},
+			}
+			if more, err := r.round(t.Context()); err != nil || !more {
+				t.Fatalf("more %v, err %v", more, err)
+			}
+			if diff := cmp.Diff(test.want, s.lines); diff != "" {
+				t.Error(diff)
+			}
+			if want := "finished " + test.finished; s.finished != want {
+				t.Errorf("it ended with %q, want %q", s.finished, want)
+			}
+			if more, err := r.round(t.Context()); err != nil || more {
+				t.Errorf("without a request: more %v, err %v", more, err)
+			}
+		})
+	}
+}
+
+func TestJobsAreIssuedAnewAtOnceWhenTheirNewsIsLost(t *testing.T) {
+	t.Parallel()
+	for lost, want := range map[string]int{"": 0, jobs.StreamEvents: 1, jobs.StreamDeadLetters: 0} {
+		s := &stage{}
+		if lost != "" {
+			s.streams.Streams = []string{lost}
+		}
+		w := &waiting{stuck: []catalog.StuckDatasource{{Datasource: domain.Datasource{ID: "lost", JobID: "j"}}}}
+		k := Keeper{Streams: s, Originals: remade(false), Marks: s, Rescuer: &Rescuer{Waiting: w, Stream: s, Log: quiet, Now: time.Now}, Log: quiet}
+		if n, err := k.keep(t.Context(), t.Logf); err != nil || n != want {
+			t.Errorf("without stream %q %d jobs are issued anew, want %d: %v", lost, n, want, err)
+		}
+	}
+}
+
+// elsewhere is a catalog whose audits another process does.
+type elsewhere struct {
+	Ledger
+	asked, audits, released atomic.Int32
+}
+
+func (e *elsewhere) Lease(context.Context, string, string, time.Duration) (bool, error) {
+	e.asked.Add(1)
+	return false, nil
+}
+func (e *elsewhere) Release(context.Context, string, string) error {
+	e.released.Add(1)
+	return nil
+}
+func (e *elsewhere) EachDatastore(context.Context, func(domain.Datastore) error) error {
+	e.audits.Add(1)
+	return errors.New("there are none")
+}
+
+func TestAnAlarmedProcessAuditsAlthoughAnotherHasTheTurn(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		e, alarm := &elsewhere{}, make(chan struct{}, 1)
+		a := Auditor{Catalog: e, Every: time.Hour, Alarm: alarm, Log: quiet, Now: time.Now}
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() { defer close(ended); a.Run(ctx) }()
+		<-time.After(firstAudit + 2*a.Every) // of the bubble's clock
+		if e.asked.Load() < 2 || e.audits.Load() != 0 {
+			t.Errorf("%d audits out of turn, asked for it %d times", e.audits.Load(), e.asked.Load())
+		}
+		alarm <- struct{}{}
+		synctest.Wait()
+		if e.audits.Load() != 1 {
+			t.Errorf("%d audits after the alarm", e.audits.Load())
+		}
+		stop()
+		<-ended
+		if e.released.Load() != 1 {
+			t.Errorf("the turn was given back %d times", e.released.Load())
+		}
+	})
+}
