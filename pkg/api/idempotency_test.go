@@ -3,7 +3,6 @@ package api_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"sync/atomic"
 	"testing"
@@ -370,109 +369,5 @@ func TestARequestIsNotLostAsLongAsItIsBeingWorkedOn(t *testing.T) {
 	first := <-done
 	if again := ask().want(200); string(again.body) != string(first.want(200).body) {
 		t.Errorf("%s, then %s", first.body, again.body)
-	}
-}
-
-func TestARepeatedKeyReplacesTheSecretThatNobodyMayHaveSeen(t *testing.T) {
-	t.Parallel()
-	s, m := newMortal(t)
-	send := func() *answer { return s.call("POST", "/keys", object{"name": "ci"}, "Idempotency-Key", "k") }
-	first := m.dying(s, send).want(201).object()
-	unseen := s.as(first.text("key"))
-	unseen.call("GET", "/agents", nil).want(200) // and is in the cache
-	again := send().want(201)
-	if again.object().id() != first.id() || again.object().text("key") == first.text("key") || again.header.Get("Idempotent-Replayed") != "" {
-		t.Errorf("%v, then %s", first, again.body)
-	}
-	unseen.call("GET", "/agents", nil).problem(403)
-	s.as(again.object().text("key")).call("GET", "/agents", nil).want(200)
-	last := send().want(201).object() // no answer with a secret is kept
-	s.as(again.object().text("key")).call("GET", "/agents", nil).problem(403)
-	s.as(last.text("key")).call("GET", "/agents", nil).want(200)
-	if n := len(s.call("GET", "/keys", nil).object().list("data")); n != 2 { // and the test's own
-		t.Errorf("there are %d keys", n)
-	}
-	s.call("POST", "/keys", object{"name": "another"}, "Idempotency-Key", "k").problem(409)
-}
-
-// keeping answers every question with its number, and keeps what was asked and answered as the answerer does.
-func (s *service) keeping(asked *atomic.Int64) {
-	s.answerer.answer = func(ctx context.Context, r api.AnswerRequest, _ func(string) error) (api.Answer, error) {
-		id := r.ConversationID
-		if id == "" {
-			id = r.NewConversationID
-		}
-		v, err := s.catalog.EnsureConversation(ctx, domain.Conversation{
-			ID: id, WorkspaceID: r.Agent.WorkspaceID, AgentID: r.Agent.ID, VisitorID: r.VisitorID,
-		})
-		if err != nil {
-			return api.Answer{}, err
-		}
-		source := fragment
-		source.Citation = 1
-		a := api.Answer{
-			Text: fmt.Sprintf("answer %d [1].", asked.Add(1)), ConversationID: v.ID, VisitorID: v.VisitorID, Sources: []domain.Fragment{source}, Tokens: 7,
-		}
-		return a, s.catalog.AppendMessages(ctx, v.ID,
-			domain.Message{ID: domain.NewID(), Role: domain.RoleUser, Text: r.Query},
-			domain.Message{ID: domain.NewID(), Role: domain.RoleAssistant, Text: a.Text, Sources: a.Sources})
-	}
-}
-
-func TestAQuestionWhoseAnswerWasKeptIsNotAskedAgain(t *testing.T) {
-	t.Parallel()
-	for name, body := range map[string]object{
-		"in a new conversation":             {"query": "q"},
-		"in a conversation that there was":  {"query": "q", "conversationId": newConversation, "visitorId": newVisitor},
-		"without naming the one that asked": {"query": "q", "conversationId": newConversation},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s, m := newMortal(t)
-			var asked atomic.Int64
-			s.keeping(&asked)
-			path := "/agents/" + s.newAgent() + "/query"
-			// The same question, asked before the request was begun, is not what it looks for.
-			s.call("POST", path, object{"query": "q", "conversationId": newConversation, "visitorId": newVisitor}).want(200)
-			s.clock.advance(time.Second)
-			send := func() *answer { return s.call("POST", path, body, "Idempotency-Key", "k") }
-			first := m.dying(s, send).want(200)
-			again := send().want(200)
-			if string(again.body) != string(first.body) || asked.Load() != 2 {
-				t.Errorf("asked %d times: %s, then %s", asked.Load(), first.body, again.body)
-			}
-			used, err := s.catalog.Usage(t.Context(), s.ws, s.clock.Now())
-			must(t, err)
-			if used[domain.MetricQueries] != 2 || used[domain.MetricTokens] != 14 {
-				t.Errorf("counted %v", used)
-			}
-			// Another request is another question.
-			s.call("POST", path, body, "Idempotency-Key", "k 2").want(200)
-			if asked.Load() != 3 {
-				t.Errorf("asked %d times", asked.Load())
-			}
-		})
-	}
-}
-
-func TestAQuestionWithoutAnAnswerIsAskedAgainInItsConversation(t *testing.T) {
-	t.Parallel()
-	s, m := newMortal(t)
-	var requests []api.AnswerRequest
-	s.answerer.answer = func(ctx context.Context, r api.AnswerRequest, emit func(string) error) (api.Answer, error) {
-		requests = append(requests, r)
-		return tokens("yes")(ctx, r, emit)
-	}
-	path := "/agents/" + s.newAgent() + "/query"
-	send := func() *answer { return s.call("POST", path, object{"query": "q"}, "Idempotency-Key", "k") }
-	m.dying(s, send).want(200)
-	send().want(200)
-	if len(requests) != 2 || !domain.ValidID(requests[0].NewConversationID) || requests[0].NewConversationID != requests[1].NewConversationID ||
-		requests[0].VisitorID == "" || requests[0].VisitorID != requests[1].VisitorID {
-		t.Errorf("asked %+v", requests)
-	}
-	s.call("POST", path, object{"query": "q"}).want(200)
-	if last := requests[2]; last.NewConversationID != "" || last.VisitorID != "" {
-		t.Errorf("a question without a key has the ids %q and %q", last.NewConversationID, last.VisitorID)
 	}
 }
