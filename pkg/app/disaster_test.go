@@ -455,15 +455,21 @@ func TestAnOlderDatabaseIsBroughtUpToTheJobLog(t *testing.T) {
 			env: func(*testing.T) []string { return nil },
 			keep: func(t *testing.T, p *program) func() {
 				path := filepath.Join(p.dir, catalogFile)
-				content, err := os.ReadFile(path)
-				p.must(err)
+				copied := map[string][]byte{}
+				for _, suffix := range []string{"", "-wal", "-shm"} {
+					content, err := os.ReadFile(path + suffix)
+					if err != nil && !errors.Is(err, fs.ErrNotExist) {
+						t.Fatal(err)
+					}
+					copied[suffix] = content
+				}
 				return func() {
-					for _, suffix := range []string{"-wal", "-shm"} {
-						if err := os.Remove(path + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
-							t.Fatal(err)
+					for suffix, content := range copied {
+						p.must(os.RemoveAll(path + suffix))
+						if content != nil {
+							p.must(os.WriteFile(path+suffix, content, 0o600))
 						}
 					}
-					p.must(os.WriteFile(path, content, 0o600))
 				}
 			},
 		},
@@ -483,8 +489,10 @@ func TestAnOlderDatabaseIsBroughtUpToTheJobLog(t *testing.T) {
 						t.Error(err)
 					}
 				})
-				_, err = conn.Exec(t.Context(), "CREATE DATABASE "+name+"_copy TEMPLATE "+name)
-				p.must(err)
+				p.eventually(10*time.Second, "connections of the killed program are still there", func() bool {
+					_, err = conn.Exec(t.Context(), "CREATE DATABASE "+name+"_copy TEMPLATE "+name)
+					return err == nil
+				})
 				u.Path += "_copy"
 				return func() { p.env = append(p.env, "DATABASE_URL="+u.String()) }
 			},
@@ -492,12 +500,19 @@ func TestAnOlderDatabaseIsBroughtUpToTheJobLog(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := newProgram(t, shape.env(t)...)
+			model := newModelServer(t)
+			p := newProgram(t, append(shape.env(t), "OPENAI_BASE_URL="+model.URL+"/v1", "SLUICE_EMBED_MODEL=tiny")...)
 			p.start()
 			store := p.newDatastore()
 			docs := mixedDocuments(t, 9)
 			p.stock(store, docs[:6])
-			p.must(p.terminate())
+			// The copy has one whose job is under way.
+			model.delay.Store(int64(time.Minute))
+			asked := model.requests.Load()
+			p.putIn(store, docs[6])
+			p.eventually(10*time.Second, "the job has not begun", func() bool { return model.requests.Load() > asked })
+			p.kill()
+			model.delay.Store(0)
 			restore := shape.keep(t, p)
 			p.start()
 

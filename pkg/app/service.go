@@ -281,7 +281,7 @@ func (s *Service) startControl(ctx context.Context) error {
 // again, and a catalog that is older than the log, restored from a copy, takes over what was accepted since.
 func (s *Service) catchUp(ctx context.Context) error {
 	if s.broker.Reset() {
-		if _, err := s.rescuer.Round(ctx, 0); err != nil {
+		if _, err := s.rescuer.Rescue(ctx, 0); err != nil {
 			return fmt.Errorf("issuing the jobs of a lost stream anew: %w", err)
 		}
 		return nil
@@ -296,6 +296,13 @@ func (s *Service) catchUp(ctx context.Context) error {
 	})
 	if err != nil {
 		return fmt.Errorf("bringing the catalog up to the job log: %w", err)
+	}
+	if report.Adopted == 0 {
+		return nil
+	}
+	// Jobs that were under way when the copy was made have ended since, and their events are applied and gone.
+	if _, err := s.rescuer.Rescue(ctx, 0); err != nil {
+		return fmt.Errorf("issuing jobs anew that an older catalog takes for unfinished: %w", err)
 	}
 	return nil
 }

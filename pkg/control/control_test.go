@@ -315,7 +315,7 @@ func TestRescuerReissuesOnlyWhatTheStreamHasLost(t *testing.T) {
 		{Datasource: domain.Datasource{ID: "slow", JobID: "j1"}}, {Datasource: domain.Datasource{ID: "lost", JobID: "j2"}},
 	}}
 	r := Rescuer{Waiting: w, Stream: outstanding{"j1": true}, Log: quiet, Now: time.Now}
-	n, err := r.Round(t.Context(), time.Minute)
+	n, err := r.Rescue(t.Context(), time.Minute)
 	if err != nil || n != 1 {
 		t.Fatalf("rescued %d, err %v", n, err)
 	}

@@ -69,19 +69,5 @@ func (k *Keeper) keep(ctx context.Context, note Note) (rescued int, err error) {
 	if !repaired.JobsReset && !slices.Contains(repaired.Streams, jobs.StreamEvents) {
 		return 0, nil
 	}
-	return k.reissue(ctx, 0)
-}
-
-// reissue issues anew every job that the stream does not have and of which nothing has been heard for the given time.
-func (k *Keeper) reissue(ctx context.Context, quiet time.Duration) (total int, err error) {
-	for {
-		n, err := k.Rescuer.Round(ctx, quiet)
-		total += n
-		if err != nil {
-			return total, fmt.Errorf("issuing lost jobs anew: %w", err)
-		}
-		if n < rescueBatch {
-			return total, nil
-		}
-	}
+	return k.Rescuer.Rescue(ctx, 0)
 }

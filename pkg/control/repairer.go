@@ -93,7 +93,7 @@ func (r *Repairer) repair(ctx context.Context, prune bool, note Note) error {
 	faults = append(faults, err)
 	var adopted Report
 	faults = append(faults, r.Auditor.Adopt(ctx, 0, &adopted, say))
-	again, err := r.Keeper.reissue(ctx, repairQuiet)
+	again, err := r.Keeper.Rescuer.Rescue(ctx, repairQuiet)
 	faults = append(faults, err)
 	if rescued += again; rescued > 0 {
 		say("%s issued anew", counted(rescued, "lost job"))

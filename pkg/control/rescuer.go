@@ -40,7 +40,7 @@ const (
 // Run rescues until ctx ends.
 func (r *Rescuer) Run(ctx context.Context) {
 	every(ctx, r.Log, nil, rescueEvery, roundBound, func(ctx context.Context) (bool, error) {
-		_, err := r.Round(ctx, r.patience())
+		_, err := r.Rescue(ctx, r.patience())
 		return false, err
 	})
 }
@@ -52,8 +52,22 @@ func (r *Rescuer) patience() time.Duration {
 	return r.Patience
 }
 
-// Round looks once at what has been without news for the given time and returns how many jobs it has issued anew.
-func (r *Rescuer) Round(ctx context.Context, quiet time.Duration) (rescued int, err error) {
+// Rescue looks at everything that has been without news for the given time and returns how many jobs it has issued anew.
+func (r *Rescuer) Rescue(ctx context.Context, quiet time.Duration) (total int, err error) {
+	for {
+		n, err := r.round(ctx, quiet)
+		total += n
+		if err != nil {
+			return total, fmt.Errorf("issuing lost jobs anew: %w", err)
+		}
+		if n < rescueBatch {
+			return total, nil
+		}
+	}
+}
+
+// round looks at those that have been without news for longest.
+func (r *Rescuer) round(ctx context.Context, quiet time.Duration) (rescued int, err error) {
 	stuck, err := r.Waiting.Stuck(ctx, r.Now().Add(-quiet), rescueBatch)
 	if err != nil {
 		return 0, fmt.Errorf("looking for stuck datasources: %w", err)
