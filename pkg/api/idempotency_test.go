@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -338,7 +339,7 @@ func (b *beating) await(t *testing.T) {
 	select {
 	case <-b.beats:
 	case <-time.After(10 * time.Second):
-		t.Error("the claim is not kept")
+		t.Fatal("the claim is not kept")
 	}
 }
 
@@ -349,6 +350,8 @@ func TestARequestIsNotLostAsLongAsItIsBeingWorkedOn(t *testing.T) {
 		b.Catalog, d.Catalog, o.ClaimBeat = d.Catalog, b, time.Millisecond
 	})
 	asked, open := make(chan struct{}, 1), make(chan struct{})
+	release := sync.OnceFunc(func() { close(open) })
+	t.Cleanup(release)
 	s.answerer.answer = func(ctx context.Context, r api.AnswerRequest, emit func(string) error) (api.Answer, error) {
 		asked <- struct{}{}
 		<-open
@@ -356,7 +359,7 @@ func TestARequestIsNotLostAsLongAsItIsBeingWorkedOn(t *testing.T) {
 	}
 	path := "/agents/" + s.newAgent() + "/query"
 	ask := func() *answer { return s.call("POST", path, object{"query": "q"}, "Idempotency-Key", "k") }
-	done := make(chan *answer)
+	done := make(chan *answer, 1)
 	go func() { done <- ask() }()
 	<-asked
 	for range 3 {
@@ -365,7 +368,7 @@ func TestARequestIsNotLostAsLongAsItIsBeingWorkedOn(t *testing.T) {
 		b.await(t)
 		ask().problem(409)
 	}
-	close(open)
+	release()
 	first := <-done
 	if again := ask().want(200); string(again.body) != string(first.want(200).body) {
 		t.Errorf("%s, then %s", first.body, again.body)
