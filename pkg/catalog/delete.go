@@ -60,30 +60,22 @@ func (c *Catalog) remove(ctx context.Context, t *tx, r record) error {
 	if _, err := t.exec(ctx, `DELETE FROM datasources WHERE id = ?`, r.ID); err != nil {
 		return err
 	}
+	// What is deleted may come back under its id: a page with the next crawl of its site, what a keyed request made when
+	// the request is repeated. The sweep must not take what is written then. Every generation of what is deleted is at
+	// most the highest one known, or ends in an event that has its rows swept.
+	mark, err := readMark(ctx, t)
+	if err != nil {
+		return err
+	}
 	for _, d := range doomed {
-		if err := c.sweepDeleted(ctx, t, d, r.GroupID != ""); err != nil {
+		s := domain.Sweep{WorkspaceID: d.WorkspaceID, DatastoreID: d.DatastoreID, DatasourceID: d.ID, Below: mark + 1, Jobs: true}
+		if d.Original != nil {
+			s.Originals = []string{d.Original.Key}
+		}
+		if err := queueSweep(ctx, t, s); err != nil {
 			return err
 		}
 	}
-	_, err := c.settleSite(ctx, t, r.GroupID, fromMicros(c.stamp()))
+	_, err = c.settleSite(ctx, t, r.GroupID, fromMicros(c.stamp()))
 	return err
-}
-
-// sweepDeleted queues the sweep of everything that a deleted datasource has left.
-func (c *Catalog) sweepDeleted(ctx context.Context, t *tx, r record, mayReturn bool) error {
-	s := domain.Sweep{WorkspaceID: r.WorkspaceID, DatastoreID: r.DatastoreID, DatasourceID: r.ID, Below: domain.AllGenerations, Jobs: true}
-	if r.Original != nil {
-		s.Originals = []string{r.Original.Key}
-	}
-	if mayReturn {
-		// The id of a page follows from its address: the next crawl of the site may make it again, and the sweep must
-		// not take what that writes. Every generation of the deleted page is at most the highest one known, or ends in
-		// an event that has its rows swept.
-		mark, err := readMark(ctx, t)
-		if err != nil {
-			return err
-		}
-		s.Below = mark + 1
-	}
-	return queueSweep(ctx, t, s)
 }
