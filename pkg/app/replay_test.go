@@ -251,7 +251,9 @@ const tolerable = 10 * time.Second
 
 func TestASingleUploadPassesAnotherWorkspacesBulkImport(t *testing.T) {
 	t.Parallel()
-	p := newProgram(t)
+	model := newModelServer(t)
+	model.delay.Store(int64(40 * time.Millisecond)) // a hundred documents a second, and little for this machine to do
+	p := newProgram(t, "OPENAI_BASE_URL="+model.URL+"/v1", "SLUICE_EMBED_MODEL=tiny")
 	p.start()
 	bulk, single := client{p, p.key("bulk")}, client{p, p.key("single")}
 	from, into := bulk.newDatastore(), single.newDatastore()
