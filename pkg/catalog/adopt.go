@@ -32,7 +32,15 @@ func (c *Catalog) Adopt(ctx context.Context, job domain.Job) (Adopted, error) {
 	if job.Move != "" || job.Kind == domain.JobIngest && job.Original == nil || job.Kind == domain.JobCrawl && job.Crawl == nil {
 		return what, nil // it carries nothing that an earlier job has not
 	}
-	err := c.update(ctx, "taking over a job of the job log", func(t *tx) error {
+	// Mostly it is known, of a whole log that is gone through: without a transaction.
+	r, err := scanRecord(c.db.read.queryRow(ctx, `SELECT `+recordColumns+` FROM datasources WHERE id = ?`, job.DatasourceID))
+	switch {
+	case err == nil && r.knows(job):
+		return what, nil
+	case err != nil && !errors.Is(err, sql.ErrNoRows):
+		return what, fmt.Errorf("reading datasource %s: %w", job.DatasourceID, err)
+	}
+	err = c.update(ctx, "taking over a job of the job log", func(t *tx) error {
 		what = NothingAdopted
 		r, store, err := t.take(ctx, job.DatasourceID)
 		switch {
