@@ -49,6 +49,7 @@ func (c *Catalog) planPostgres(ctx context.Context, text string, args int) (step
 	if err != nil {
 		return nil, err
 	}
+	defer rows.Close()
 	for rows.Next() {
 		var step string
 		if err := rows.Scan(&step); err != nil {
@@ -56,7 +57,7 @@ func (c *Catalog) planPostgres(ctx context.Context, text string, args int) (step
 		}
 		steps = append(steps, step)
 	}
-	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+	if err := rows.Err(); err != nil { // all are read, and with the last one they were closed
 		return nil, err
 	}
 	_, err = conn.ExecContext(ctx, `DEALLOCATE planned`)

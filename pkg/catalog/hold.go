@@ -53,7 +53,7 @@ func (c *Catalog) Hold(ctx context.Context, name string) (release func(), err er
 			}
 			return err
 		},
-		lost: func(err error) { h.set(fmt.Errorf("the connection broke: %w", err)) },
+		lost: func(err error) { _ = h.set(fmt.Errorf("the connection broke: %w", err)) },
 	})
 	select {
 	case err = <-first:

@@ -138,6 +138,7 @@ func (s *schemas) giveBack(t testing.TB, name string) {
 		t.Error(err)
 		return
 	}
+	defer rows.Close()
 	text := `UPDATE ` + name + `.marks SET value = 0;`
 	for rows.Next() {
 		var table string

@@ -47,7 +47,7 @@ func (t *tx) exec(ctx context.Context, text string, args ...any) (int64, error) 
 	defer done()
 	var res sql.Result
 	var err error
-	if s := t.stmt(ctx, text); s != nil {
+	if s := t.stmt(ctx, text); s != nil { //nolint:sqlclosecheck // it belongs to the pool, which closes it
 		res, err = s.ExecContext(ctx, clean(args)...)
 	} else {
 		res, err = t.tx.ExecContext(ctx, t.db.writer.text(text), clean(args)...)
@@ -62,7 +62,7 @@ func (t *tx) query(ctx context.Context, text string, args ...any) (*sql.Rows, er
 	if err := t.flush(ctx); err != nil {
 		return nil, err
 	}
-	if s := t.stmt(ctx, text); s != nil {
+	if s := t.stmt(ctx, text); s != nil { //nolint:sqlclosecheck // it belongs to the pool, which closes it
 		return s.QueryContext(ctx, clean(args)...)
 	}
 	return t.tx.QueryContext(ctx, t.db.writer.text(text), clean(args)...)
@@ -73,7 +73,7 @@ func (t *tx) queryRow(ctx context.Context, text string, args ...any) scanner {
 		return failedRow{err}
 	}
 	ctx, done := t.limit(ctx)
-	if s := t.stmt(ctx, text); s != nil {
+	if s := t.stmt(ctx, text); s != nil { //nolint:sqlclosecheck // it belongs to the pool, which closes it
 		return boundRow{s.QueryRowContext(ctx, clean(args)...), done, ctx}
 	}
 	return boundRow{t.tx.QueryRowContext(ctx, t.db.writer.text(text), clean(args)...), done, ctx}
@@ -158,7 +158,7 @@ func (t *tx) begin(ctx context.Context) (begun *sql.Tx, err error) {
 func (t *tx) prepareFresh(ctx context.Context) {
 	for _, text := range t.fresh {
 		// The transaction stands whatever comes of this; a statement that stays unprepared is only slower.
-		if _, err := t.db.writer.prepare(ctx, text); err != nil {
+		if _, err := t.db.writer.prepare(ctx, text); err != nil { //nolint:sqlclosecheck // the pool keeps and closes it
 			return
 		}
 	}

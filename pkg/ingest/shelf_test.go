@@ -134,7 +134,7 @@ func newLibrary(t *testing.T, paragraphs, dimensions int) *library {
 	for i := range paragraphs {
 		l.paragraphs = append(l.paragraphs, fmt.Sprintf("Paragraph %d.", i))
 	}
-	l.pipeline.chunks = func(*domain.Document) ([]domain.Chunk, error) {
+	l.chunks = func(*domain.Document) ([]domain.Chunk, error) {
 		l.originals++
 		var out []domain.Chunk
 		for i, p := range l.paragraphs {

@@ -54,7 +54,7 @@ func (s *Server) Launch() {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	cmd := exec.Command(os.Args[0])
+	cmd := exec.Command(os.Args[0]) //nolint:noctx // it lives until it is killed or stopped
 	cmd.Env = append(os.Environ(), envServer+"="+string(data))
 	cmd.Stderr = os.Stderr
 	stdin, err := cmd.StdinPipe()

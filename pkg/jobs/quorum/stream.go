@@ -34,13 +34,13 @@ func Ensure(ctx context.Context, js jetstream.JetStream, cfg jetstream.StreamCon
 func ensure(ctx context.Context, js jetstream.JetStream, cfg jetstream.StreamConfig) (jetstream.Stream, bool, error) {
 	old, err := js.Stream(ctx, cfg.Name)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
-		stream, err := js.CreateStream(ctx, cfg)
-		if err == nil {
+		stream, createErr := js.CreateStream(ctx, cfg)
+		if createErr == nil {
 			return stream, true, nil
 		}
 		// Another process has created it at the same moment: it exists now, and is brought up to date.
-		if !errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
-			return nil, false, err
+		if !errors.Is(createErr, jetstream.ErrStreamNameAlreadyInUse) {
+			return nil, false, createErr
 		}
 		old, err = js.Stream(ctx, cfg.Name)
 	}
