@@ -158,7 +158,7 @@ func TestAuditMendsWhatDiffers(t *testing.T) {
 		"a datasource that has lost rows and original is deleted if that is asked for": {
 			later: time.Hour, lost: true, prune: true, want: Report{Datasources: 1, Pruned: 1}, gone: true,
 			sweeps: []domain.Sweep{{
-				WorkspaceID: "ws", DatastoreID: "store", DatasourceID: "src", Below: domain.AllGenerations,
+				WorkspaceID: "ws", DatastoreID: "store", DatasourceID: "src", Below: 8,
 				Originals: []string{"uploads/src"}, Jobs: true,
 			}},
 		},

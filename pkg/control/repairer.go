@@ -31,7 +31,7 @@ type Repairer struct {
 }
 
 const (
-	repairPoll = 2 * time.Second
+	repairPoll = time.Second
 	// repairBeat is how often a repair under way is shown to be alive.
 	repairBeat = 10 * time.Second
 	// repairQuiet is how long nothing must have been heard of a job that is not in the stream to be taken for lost: its
