@@ -145,7 +145,7 @@ func Settings() []Setting {
 		{Env: "SLUICE_INGEST_CONCURRENCY", Flag: "ingest-concurrency", Default: "4", Doc: "documents that one ingestor works on at once", set: number(func(c *Config) *int { return &c.IngestConcurrency }, 1, 256)},
 		{Env: "SLUICE_CRAWL_CONCURRENCY", Flag: "crawl-concurrency", Default: "8", Doc: "pages that one crawler fetches at once, over all hosts", set: number(func(c *Config) *int { return &c.CrawlConcurrency }, 1, 256)},
 		{Env: "SLUICE_CRAWL_DELAY", Flag: "crawl-delay", Default: "200ms", Doc: "time between two requests to one host, unless its robots.txt asks for more", set: duration(func(c *Config) *time.Duration { return &c.CrawlDelay })},
-		{Env: "SLUICE_WINDOW", Flag: "window", Default: "256", Doc: "unfinished jobs admitted to the job stream at a time; the rest wait in the catalog, fairly by workspace", set: number(func(c *Config) *int { return &c.Window }, 1, 100_000)},
+		{Env: "SLUICE_WINDOW", Flag: "window", Default: "0", Doc: "unfinished jobs admitted to the job stream at a time; the rest wait in the catalog, fairly by workspace. 0: 64 with the embedded NATS server, 256 with `NATS_URL`", set: number(func(c *Config) *int { return &c.Window }, 0, 100_000)},
 		{Env: "SLUICE_EXTRACT_MEMORY", Flag: "extract-memory", Default: "3GiB", Doc: "address space of a process that reads a document; a document that needs more ends with status `error`", set: size(func(c *Config) *Bytes { return &c.ExtractMemory }, 512<<20)},
 		{Env: "SLUICE_EXTRACT_TIMEOUT", Flag: "extract-timeout", Default: "2m", Doc: "longest time to read a document", set: duration(func(c *Config) *time.Duration { return &c.ExtractTimeout })},
 
@@ -213,10 +213,22 @@ func Parse(args, environ []string, out io.Writer) (Config, error) {
 			faults = append(faults, fmt.Errorf("%s (--%s)%s: %w", s.Env, s.Flag, shown, err))
 		}
 	}
+	if c.Window == 0 {
+		c.Window = defaultWindow(c)
+	}
 	if err := c.check(); err != nil {
 		faults = append(faults, err)
 	}
 	return c, errors.Join(faults...)
+}
+
+// defaultWindow is a few times what is worked on at once: what is in the window goes before what comes in after it, and a
+// single upload should not wait long behind somebody's import.
+func defaultWindow(c Config) int {
+	if c.NATSURL == "" {
+		return 64
+	}
+	return 256
 }
 
 // check refuses settings that make no sense together.

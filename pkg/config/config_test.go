@@ -19,6 +19,12 @@ func TestDefaultsNeedNoConfiguration(t *testing.T) {
 	if c.Addr != "" || c.DataDir != "./data" || !c.Workers || c.AllowPrivate {
 		t.Errorf("defaults: %+v", c)
 	}
+	if c.Window != 64 {
+		t.Errorf("window %d", c.Window)
+	}
+	if fleet, err := Parse([]string{"--nats-url", "nats://n"}, nil, io.Discard); err != nil || fleet.Window != 256 {
+		t.Errorf("window of a fleet %d, %v", fleet.Window, err)
+	}
 	if c.LimitUpload != 100<<20 || c.ExtractTimeout != 2*time.Minute {
 		t.Errorf("upload %d, timeout %v", c.LimitUpload, c.ExtractTimeout)
 	}
@@ -48,7 +54,7 @@ func TestFaultsAreReportedTogetherAndWithoutSecrets(t *testing.T) {
 		t.Fatal("accepted")
 	}
 	for _, want := range []string{
-		"SLUICE_ADRR is not a setting; did you mean SLUICE_ADDR?", `SLUICE_WINDOW (--window) "many": must be a whole number from 1`,
+		"SLUICE_ADRR is not a setting; did you mean SLUICE_ADDR?", `SLUICE_WINDOW (--window) "many": must be a whole number from 0`,
 		"10 furlongs", "must be one of debug", "SLUICE_AUDIT_EVERY", "SLUICE_QUOTA_QUERIES", "true or false",
 		"needs SLUICE_NATS_TOKEN", `unexpected argument "extra"`,
 	} {
