@@ -79,11 +79,15 @@ func (e *engines) lacks(ctx context.Context) string {
 // tell logs once, when the Milvus server can be asked, what it lacks.
 func (e *engines) tell(ctx context.Context, log *slog.Logger) {
 	for delay := time.Second; e.milvus != nil && ctx.Err() == nil; delay = min(2*delay, time.Minute) {
-		if _, err := e.milvus.Server(ctx); err == nil {
+		_, err := e.milvus.Server(ctx)
+		if err == nil {
 			if lacks := e.lacks(ctx); lacks != "" {
 				log.Warn(lacks)
 			}
 			return
+		}
+		if ctx.Err() == nil {
+			log.Warn("Milvus is not reached yet and is tried again", "delay", delay, "error", err)
 		}
 		timer := time.NewTimer(delay)
 		select {

@@ -137,6 +137,12 @@ func TestAFleetOfProcessesIngestsCrawlsAndAnswers(t *testing.T) {
 	if metrics := f.api.body("/metrics"); !strings.Contains(metrics, `sluice_jobs_waiting{lane="ingest"} 0`) {
 		t.Error("the api process does not tell how many jobs wait")
 	}
+	stranger := newProgram(t, "DATABASE_URL="+f.postgres.URL(), "MILVUS_ADDR="+f.milvus.Addr())
+	stranger.launch()
+	if err := <-stranger.exited; err == nil || !strings.Contains(stranger.stderr.String(), "works with this database and other NATS servers") {
+		t.Errorf("an api process on the fleet's database and a NATS server of its own: %v, %s", err, stranger.stderr)
+	}
+	stranger.exited <- nil
 	done := 0
 	for _, p := range f.ingestors {
 		if strings.Contains(p.body("/metrics"), `sluice_jobs_total{kind="ingest",result="done"}`) {

@@ -13,13 +13,16 @@ import (
 
 // healthcheck asks the process at SLUICE_ADDR whether it is ready: for containers, whose images hold no other program
 // that could ask.
-func healthcheck(ctx context.Context, args, environ []string) error {
+func healthcheck(ctx context.Context, shape Shape, args, environ []string) error {
 	c, err := config.Parse(args, environ, io.Discard)
 	if err != nil {
 		return usageError{err}
 	}
 	addr := c.Addr
-	if addr == "" {
+	switch {
+	case addr == "" && shape != API:
+		return usageError{fmt.Errorf("without SLUICE_ADDR %s listens at a free port, which is not known here: set it", article(shape))}
+	case addr == "":
 		addr = DefaultAddr
 	}
 	host, port, err := net.SplitHostPort(addr)

@@ -70,7 +70,7 @@ func run(ctx context.Context, shape Shape, args, environ []string, stdout, stder
 	case command == "repair" && shape == API:
 		return repairCommand(ctx, args, environ, stdout)
 	case command == "healthcheck":
-		return healthcheck(ctx, args, environ)
+		return healthcheck(ctx, shape, args, environ)
 	case command != "serve":
 		return usageError{fmt.Errorf("there is no command %q; see --help", command)}
 	}

@@ -124,7 +124,7 @@ func watchReplay(ctx context.Context, c replays, id string, show progress) error
 		if synched+failed >= total {
 			show.end("")
 			if failed > 0 {
-				return fmt.Errorf("%d of %d datasources ended with an error; each says why", failed, total)
+				return fmt.Errorf("%d of %d datasources ended with an error: GET /datasources?status=error lists them, and why", failed, total)
 			}
 			return nil
 		}

@@ -185,13 +185,65 @@ func (s *Service) openNATS(ctx context.Context) error {
 		return err
 	}
 	s.closeLater(func() error { s.conn.Close(); return nil })
-	s.broker, err = jobs.Open(ctx, s.conn, jobs.Options{HighestGeneration: highest, Replicas: s.config.NATSReplicas, Now: s.now, Log: s.log})
+	id, err := s.catalog.ID(ctx)
 	if err != nil {
+		return err
+	}
+	s.broker, err = jobs.Open(ctx, s.conn, jobs.Options{
+		HighestGeneration: highest, Catalog: id, Replicas: s.config.NATSReplicas, Now: s.now, Log: s.log,
+	})
+	if err != nil {
+		return err
+	}
+	if err := s.agree(ctx); err != nil {
 		return err
 	}
 	s.metrics.MustRegister(newBacklogs(s.broker, s.log))
 	s.originals, err = originals.Open(ctx, s.conn.JetStream(), originals.Options{Replicas: s.config.NATSReplicas, Now: s.now})
 	return err
+}
+
+// natsLease is held, under the name of the job log that it works with, by every api process that shares the catalog.
+const (
+	natsLease     = "nats"
+	natsLeaseTime = 30 * time.Second
+)
+
+// agree sees to it that all api processes that share a database share the NATS servers too: two job logs would give out the
+// same generations, and each would take for lost what the other holds. A data directory has one process only.
+func (s *Service) agree(ctx context.Context) error {
+	if s.config.DatabaseURL == "" {
+		return nil
+	}
+	held, err := s.catalog.Lease(ctx, natsLease, s.broker.Installation(), natsLeaseTime)
+	if err != nil {
+		return err
+	}
+	if !held {
+		return fmt.Errorf("another api process works with this database and other NATS servers: set NATS_URL as it is there; "+
+			"if these servers are to take their place, stop every api process for %s first", natsLeaseTime)
+	}
+	return nil
+}
+
+// keepAgreeing renews what agree has taken, until ctx ends.
+func (s *Service) keepAgreeing(ctx context.Context) error {
+	tick := time.NewTicker(natsLeaseTime / 3)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+		held, err := s.catalog.Lease(ctx, natsLease, s.broker.Installation(), natsLeaseTime)
+		switch {
+		case err != nil && ctx.Err() == nil:
+			s.log.Warn("telling other api processes which NATS servers this one works with", "error", err)
+		case err == nil && !held:
+			return errors.New("another api process has begun to work with this database and other NATS servers")
+		}
+	}
 }
 
 func (s *Service) openIndexes(ctx context.Context) (err error) {
@@ -263,6 +315,9 @@ func (s *Service) startControl(ctx context.Context) error {
 	s.control = newGroup(ctx, s.failed)
 	s.control.run("applying events", applier.Run)
 	s.control.run("hearing of changes", tell.listen)
+	if s.config.DatabaseURL != "" {
+		s.control.run("agreeing on the NATS servers", s.keepAgreeing)
+	}
 	s.control.loop(dispatcher.Run)
 	s.control.loop(sweeper.Run)
 	s.control.loop(mover.Run)

@@ -115,11 +115,14 @@ func (w *Worker) attach(ctx context.Context) (err error) {
 	return err
 }
 
-func (w *Worker) openMilvus(context.Context) (err error) {
+func (w *Worker) openMilvus(ctx context.Context) (err error) {
 	if w.engines.milvus, err = openMilvus(w.config, w.log); err != nil {
 		return err
 	}
 	w.closeLater(w.engines.milvus.Close)
+	told := newGroup(ctx, w.failed)
+	told.loop(func(ctx context.Context) { w.engines.tell(ctx, w.log) })
+	w.closeLater(func() error { told.stop(); return nil })
 	return nil
 }
 

@@ -245,6 +245,12 @@ func (c Config) check() error {
 	if c.NATSURL == "" && c.NATSReplicas > 1 {
 		return fmt.Errorf("SLUICE_NATS_REPLICAS is %d, and the embedded NATS server is one: set NATS_URL", c.NATSReplicas)
 	}
+	if c.DatabaseURL != "" && !strings.HasPrefix(c.DatabaseURL, "postgres://") && !strings.HasPrefix(c.DatabaseURL, "postgresql://") {
+		return errors.New("DATABASE_URL must have the form postgres://user:password@host:5432/database")
+	}
+	if c.MilvusAddr != "" && !strings.Contains(c.MilvusAddr, ":") {
+		return fmt.Errorf("MILVUS_ADDR is %q and must name a port: %s:19530", c.MilvusAddr, c.MilvusAddr)
+	}
 	if c.MilvusAddr == "" && c.EmbeddedIndex == No {
 		return errors.New("SLUICE_EMBEDDED_INDEX is false and MILVUS_ADDR is not set: there would be no index")
 	}

@@ -92,6 +92,8 @@ func TestSettingsThatMakeNoSenseTogetherAreRefused(t *testing.T) {
 		"SLUICE_EMBEDDED_INDEX=false": "there would be no index",
 		"SLUICE_NATS_REPLICAS=3":      "set NATS_URL",
 		"NATS_CERT=config.go":         "belong together",
+		"DATABASE_URL=postgres:pw@h":  "must have the form",
+		"MILVUS_ADDR=milvus":          "milvus:19530",
 		"NATS_CREDS=/no/such/file":    "can be read",
 	} {
 		if _, err := Parse(nil, []string{environ}, io.Discard); err == nil || !strings.Contains(err.Error(), want) {

@@ -21,23 +21,28 @@ import (
 // Broker publishes jobs and events and hands them out. It is safe for concurrent use and owns no goroutine of its
 // own: it lives as long as its connection.
 type Broker struct {
-	conn        *Conn
-	js          jetstream.JetStream
-	opts        Options
-	jobs        jetstream.Stream
-	events      jetstream.Stream
-	deadLetters jetstream.Stream
-	attempts    *ledger
-	reset       bool
-	highest     atomic.Uint64 // generation that was given out to this process
-	now         func() time.Time
-	log         *slog.Logger
+	conn         *Conn
+	js           jetstream.JetStream
+	opts         Options
+	jobs         jetstream.Stream
+	events       jetstream.Stream
+	deadLetters  jetstream.Stream
+	attempts     *ledger
+	reset        bool
+	catalog      string // whose jobs these are, "" unknown
+	installation string
+	highest      atomic.Uint64 // generation that was given out to this process
+	now          func() time.Time
+	log          *slog.Logger
 }
 
 // Open creates the streams or brings them up to date. It is for processes that own the catalog; the others Attach. It
-// fails with ErrReplicas if the cluster is too small for them.
+// fails with ErrReplicas if the cluster is too small for them, and with ErrForeign if they belong to another catalog.
 func Open(ctx context.Context, conn *Conn, o Options) (*Broker, error) {
 	b := unopened(conn, o)
+	if err := b.identify(ctx, o); err != nil {
+		return nil, err
+	}
 	repaired, err := b.ensure(ctx, b.opts.HighestGeneration, allStreams)
 	if err != nil {
 		return nil, err

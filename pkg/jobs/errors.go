@@ -26,6 +26,9 @@ var (
 	// ErrRefused says that a connection cannot come about until somebody changes settings, here or at the servers.
 	ErrRefused = errors.New("jobs: connection refused")
 
+	// ErrForeign says that the NATS servers hold the jobs of another catalog.
+	ErrForeign = errors.New("jobs: these NATS servers hold the jobs of another catalog")
+
 	// ErrUnavailable says that NATS did not answer, or that too few of its servers are up. It passes by itself.
 	ErrUnavailable = quorum.ErrUnavailable
 	// ErrStreamLost says that a stream is gone although it was made. Broker.Repair makes it again.

@@ -69,9 +69,12 @@ func (b *Broker) Repair(ctx context.Context, highestGeneration uint64) (Repaired
 func (b *Broker) ensure(ctx context.Context, highest uint64, names []string) (Repaired, error) {
 	var r Repaired
 	for _, name := range names {
-		_, created, err := quorum.Ensure(ctx, b.js, b.opts.config(name, firstGeneration(highest)))
+		stream, created, err := quorum.Ensure(ctx, b.js, b.configOf(name, firstGeneration(highest)))
 		if err != nil {
 			return r, err
+		}
+		if n := stream.CachedInfo().Config.Replicas; n > b.opts.Replicas {
+			b.log.Warn("a stream has more replicas than SLUICE_NATS_REPLICAS asks for, and keeps them", "stream", name, "replicas", n, "asked", b.opts.Replicas)
 		}
 		if created {
 			r.Streams = append(r.Streams, name)

@@ -24,7 +24,8 @@ type Options struct {
 	// above it, and one that lags behind it (an older backup) is emptied and moved above it, so that generations
 	// never repeat. See Broker.Reset.
 	HighestGeneration uint64
-	Replicas          int           // of every stream, 1 to 5, at most the servers of the cluster; default 1. It may be changed.
+	Catalog           string        // id of the catalog whose jobs these are; "" is not checked
+	Replicas          int           // of every stream, 1 to 5, at most the servers of the cluster; default 1. Existing streams are raised to it and never lowered.
 	DuplicateWindow   time.Duration // in which a job id is taken once; default 10 min
 	EventsMaxAge      time.Duration // default 7 days
 	DeadLettersMaxAge time.Duration // default 90 days

@@ -12,7 +12,7 @@ import (
 // joining is how long servers may be missing that are about to join a cluster that starts.
 const joining = 5 * time.Second
 
-// Ensure creates the stream, or brings the one that exists up to the configuration, its replicas included, and reports
+// Ensure creates the stream, or brings the one that exists up to the configuration, its replicas if they are fewer, and reports
 // whether it was created; a creation whose answer was lost shows as a stream that exists. The first sequence of a stream
 // that exists is left alone. It fails with ErrReplicas if the cluster is too small.
 func Ensure(ctx context.Context, js jetstream.JetStream, cfg jetstream.StreamConfig) (stream jetstream.Stream, created bool, err error) {
@@ -47,7 +47,10 @@ func ensure(ctx context.Context, js jetstream.JetStream, cfg jetstream.StreamCon
 	if err != nil {
 		return nil, false, err
 	}
-	cfg.FirstSeq = old.CachedInfo().Config.FirstSeq
+	have := old.CachedInfo().Config
+	cfg.FirstSeq = have.FirstSeq
+	// A process with a setting of its own must not take copies from everyone: fewer are for an operator to ask for.
+	cfg.Replicas = max(cfg.Replicas, have.Replicas)
 	stream, err := js.UpdateStream(ctx, cfg)
 	return stream, false, err
 }

@@ -1,0 +1,91 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// Keys of the metadata of JOBS.
+const (
+	metaCatalog      = "sluice-catalog"      // the catalog whose jobs these are
+	metaInstallation = "sluice-installation" // made with the first JOBS on these servers, and kept when it is made again
+)
+
+// Installation names the NATS servers' job log: processes that share a catalog must share it too.
+func (b *Broker) Installation() string { return b.installation }
+
+// identify finds out whose jobs the servers hold. Jobs of another catalog are left alone, with ErrForeign; but a catalog
+// that has never published anything takes over what nobody reads any more: its predecessor was lost.
+func (b *Broker) identify(ctx context.Context, o Options) error {
+	var meta map[string]string
+	err := b.do(ctx, func(ctx context.Context) error {
+		stream, err := b.js.Stream(ctx, StreamJobs)
+		if errors.Is(err, jetstream.ErrStreamNotFound) {
+			return nil
+		}
+		if err == nil {
+			meta = stream.CachedInfo().Config.Metadata
+		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("asking whose jobs the servers hold: %w", err)
+	}
+	if b.installation = meta[metaInstallation]; b.installation == "" {
+		b.installation = domain.NewID()
+	}
+	b.catalog = o.Catalog
+	owner := meta[metaCatalog]
+	switch {
+	case b.catalog == "":
+		b.catalog = owner
+	case owner == "" || owner == b.catalog:
+	case o.HighestGeneration > 0:
+		return fmt.Errorf("%w: check NATS_URL, DATABASE_URL and the data directory", ErrForeign)
+	default:
+		read, err := b.eventsAreRead(ctx)
+		if err != nil {
+			return err
+		}
+		if read {
+			return fmt.Errorf("%w, and an api process of it is at work: check NATS_URL, DATABASE_URL and the data directory", ErrForeign)
+		}
+		b.log.Warn("this catalog is new and takes over the jobs of one that nobody serves any more", "catalog_before", owner)
+	}
+	return nil
+}
+
+// eventsAreRead reports whether an api process waits for events at this moment.
+func (b *Broker) eventsAreRead(ctx context.Context) (read bool, err error) {
+	err = b.do(ctx, func(ctx context.Context) error {
+		consumer, err := b.js.Consumer(ctx, StreamEvents, ConsumerCatalog)
+		if errors.Is(err, jetstream.ErrConsumerNotFound) || errors.Is(err, jetstream.ErrStreamNotFound) {
+			return nil
+		}
+		if err == nil {
+			read = consumer.CachedInfo().NumWaiting > 0
+		}
+		return err
+	})
+	if err != nil {
+		return false, fmt.Errorf("asking who reads events: %w", err)
+	}
+	return read, nil
+}
+
+// configOf is how a stream is kept, with whose it is.
+func (b *Broker) configOf(stream string, first uint64) jetstream.StreamConfig {
+	cfg := b.opts.config(stream, first)
+	if stream == StreamJobs {
+		cfg.Metadata = map[string]string{metaInstallation: b.installation}
+		if b.catalog != "" {
+			cfg.Metadata[metaCatalog] = b.catalog
+		}
+	}
+	return cfg
+}

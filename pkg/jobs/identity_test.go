@@ -1,0 +1,55 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+func TestServersThatHoldTheJobsOfAnotherCatalogAreLeftAlone(t *testing.T) {
+	t.Parallel()
+	owner, other := domain.NewID(), domain.NewID()
+	first := newBroker(t)
+	b, err := Open(testContext(t), first.conn, Options{Catalog: owner, HighestGeneration: 3, Log: quiet})
+	if err != nil {
+		t.Fatalf("the first catalog that says its name: %v", err)
+	}
+	if b.Installation() == "" || b.Installation() != first.Installation() {
+		t.Errorf("the installation is %q, and was %q", b.Installation(), first.Installation())
+	}
+	if _, err := Open(testContext(t), first.conn, Options{Catalog: other, HighestGeneration: 1 << 40, Log: quiet}); !errors.Is(err, ErrForeign) {
+		t.Errorf("a catalog with jobs of its own: %v", err)
+	}
+	if last, err := b.js.Stream(testContext(t), StreamJobs); err != nil || last.CachedInfo().State.FirstSeq >= 1<<40 {
+		t.Errorf("the log was moved on for a stranger: %+v, %v", last.CachedInfo().State, err)
+	}
+
+	stop := consume(t, b, func(context.Context, domain.Event) error { return nil })
+	emit(t, b, event(newJob(domain.JobIngest), domain.EventProgress))
+	for waiting := false; !waiting; { // until the reader waits for the next event
+		if waiting, err = b.eventsAreRead(testContext(t)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := Open(testContext(t), first.conn, Options{Catalog: other, Log: quiet}); !errors.Is(err, ErrForeign) {
+		t.Errorf("a new catalog, while the other is served: %v", err)
+	}
+	stop()
+	for read := true; read; {
+		if read, err = b.eventsAreRead(testContext(t)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	taken, err := Open(testContext(t), first.conn, Options{Catalog: other, Log: quiet})
+	if err != nil {
+		t.Fatalf("a new catalog in place of a lost one: %v", err)
+	}
+	if taken.Installation() != b.Installation() {
+		t.Error("taking over has changed the installation")
+	}
+	if _, err := Open(testContext(t), first.conn, Options{Catalog: owner, HighestGeneration: 3, Log: quiet}); !errors.Is(err, ErrForeign) {
+		t.Errorf("the catalog before: %v", err)
+	}
+}
