@@ -59,7 +59,8 @@ func (e *entry) text(version int) string {
 // accepted is synched in its last version, what was deleted is gone, and the index holds the rows that the catalog knows
 // and no others.
 func TestAFleetSurvivesChaos(t *testing.T) {
-	const documents, clients = 500, 4
+	const clients = 4
+	documents := 500 * max(1, int(chaosTime(t)/time.Minute)) // so that there is work all the time
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	pages := httptest.NewServer(site.Handler())
