@@ -25,7 +25,7 @@ const unitTolerance = 0.02
 
 // CheckRow reports what of a row's key, texts and vector no engine takes, as an ErrInvalid.
 func CheckRow(r *Row, dimensions int) error {
-	if !validKey(r.Key) {
+	if !ValidKey(r.Key) {
 		return fmt.Errorf("%w: the key %.80q is empty, too long, or has characters outside [A-Za-z0-9_.:-]", ErrInvalid, r.Key)
 	}
 	for _, f := range []struct {
@@ -43,7 +43,8 @@ func CheckRow(r *Row, dimensions int) error {
 	return checkVector(r.Vector, dimensions)
 }
 
-func validKey(key string) bool {
+// ValidKey reports whether a key is one that every engine takes.
+func ValidKey(key string) bool {
 	if key == "" || len(key) > MaxKeyBytes {
 		return false
 	}

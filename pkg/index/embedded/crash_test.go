@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"math"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -43,7 +44,7 @@ func crashRow(source string, generation uint64, ordinal int) index.Row {
 	for i := range v {
 		v[i] = float32(rng.NormFloat64())
 	}
-	n := float32(norm(v))
+	n := float32(math.Sqrt(float64(dot(v, v))))
 	for i := range v {
 		v[i] /= n
 	}

@@ -167,7 +167,7 @@ func slotsOf(t *testing.T, n, dimensions int) (*snapshot, func() []float32) {
 		for i, c := range centres[rng.IntN(len(centres))] {
 			v[i] = float32(c + rng.NormFloat64() + 0.5)
 		}
-		u, err := unit(v, dimensions)
+		u, err := index.Unit(v, dimensions)
 		if err != nil {
 			t.Fatal(err)
 		}

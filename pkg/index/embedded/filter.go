@@ -3,10 +3,6 @@ package embedded
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/json"
-	"fmt"
-	"math"
-	"reflect"
 	"strconv"
 
 	"github.com/sluice/sluice/pkg/index"
@@ -39,7 +35,7 @@ func facets(r *index.Row) []string {
 		out = append(out, facet(customIDFacet, r.CustomID))
 	}
 	for key, value := range r.Metadata {
-		if v, ok := scalar(value); ok {
+		if v, ok := index.Scalar(value); ok {
 			out = append(out, metadataTerm(key, v))
 		}
 	}
@@ -50,55 +46,13 @@ func metadataTerm(key, value string) string {
 	return facet(metadataFacet, strconv.Itoa(len(key))+":"+key+value)
 }
 
-// scalar returns what identifies a string, number or boolean of metadata; a number is the same whatever type holds it.
-func scalar(v any) (string, bool) {
-	switch x := v.(type) {
-	case string:
-		return "s" + x, true
-	case bool:
-		return "b" + strconv.FormatBool(x), true
-	case json.Number:
-		f, err := x.Float64()
-		return number(f), err == nil
-	}
-	switch x := reflect.ValueOf(v); {
-	case !x.IsValid():
-		return "", false
-	case x.CanInt():
-		return number(float64(x.Int())), true
-	case x.CanUint():
-		return number(float64(x.Uint())), true
-	case x.CanFloat():
-		return number(x.Float()), !math.IsNaN(x.Float())
-	}
-	return "", false
-}
-
-func number(f float64) string {
-	if f == 0 {
-		f = 0 // negative zero is zero
-	}
-	return "n" + strconv.FormatFloat(f, 'g', -1, 64)
-}
-
 // alternatives returns the filter terms that one metadata field may match: a value, or any of a list of values.
 func alternatives(key string, value any) ([]string, error) {
-	if v, ok := scalar(value); ok {
-		return []string{metadataTerm(key, v)}, nil
+	terms, err := index.Alternatives(key, value)
+	for i, v := range terms {
+		terms[i] = metadataTerm(key, v)
 	}
-	list := reflect.ValueOf(value)
-	if !list.IsValid() || list.Kind() != reflect.Slice {
-		return nil, fmt.Errorf("%w: the filter %q is neither a string, number or boolean nor a list of them", index.ErrInvalid, key)
-	}
-	out := make([]string, 0, list.Len())
-	for i := range list.Len() {
-		v, ok := scalar(list.Index(i).Interface())
-		if !ok {
-			return nil, fmt.Errorf("%w: item %d of the filter %q is not a string, number or boolean", index.ErrInvalid, i, key)
-		}
-		out = append(out, metadataTerm(key, v))
-	}
-	return out, nil
+	return terms, err
 }
 
 // filterFields turns a filter into fields, each a list of alternative filter terms.

@@ -7,18 +7,11 @@ import (
 	"hash/crc32"
 
 	"github.com/sluice/sluice/pkg/analysis"
-	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/index"
 )
 
-const (
-	// contextWeight is how often a word of a row's context counts: a title says more than a sentence.
-	contextWeight = 2
-	// maxMetadataBytes bounds a row's metadata as JSON.
-	maxMetadataBytes = 64 << 10
-	// maxNameBytes bounds keys, ids and headings.
-	maxNameBytes = 4 << 10
-)
+// contextWeight is how often a word of a row's context counts: a title says more than a sentence.
+const contextWeight = 2
 
 // prepared is a row that has been checked and analysed, ready to be given a slot.
 type prepared struct {
@@ -32,10 +25,7 @@ type prepared struct {
 
 // prepare checks and analyses a row.
 func prepare(r *index.Row, dimensions int, words *analysis.Analyzer) (*prepared, error) {
-	if err := checkRow(r); err != nil {
-		return nil, err
-	}
-	if err := checkVector(r.Vector, dimensions); err != nil {
+	if err := index.CheckRow(r, dimensions); err != nil {
 		return nil, err
 	}
 	p := &prepared{row: r, terms: make(map[string]uint32)}
@@ -44,8 +34,8 @@ func prepare(r *index.Row, dimensions int, words *analysis.Analyzer) (*prepared,
 		if p.metadata, err = json.Marshal(r.Metadata); err != nil {
 			return nil, fmt.Errorf("%w: the metadata cannot be stored: %w", index.ErrInvalid, err)
 		}
-		if len(p.metadata) > maxMetadataBytes {
-			return nil, fmt.Errorf("%w: the metadata has %d bytes, more than %d", index.ErrInvalid, len(p.metadata), maxMetadataBytes)
+		if len(p.metadata) > index.MaxMetadataBytes {
+			return nil, fmt.Errorf("%w: the metadata has %d bytes, more than %d", index.ErrInvalid, len(p.metadata), index.MaxMetadataBytes)
 		}
 	}
 	p.lang = analysis.Detect(r.Text)
@@ -59,43 +49,6 @@ func prepare(r *index.Row, dimensions int, words *analysis.Analyzer) (*prepared,
 	}
 	p.facets = facets(r)
 	return p, nil
-}
-
-func checkRow(r *index.Row) error {
-	if !domainKey(r.Key) {
-		return fmt.Errorf("%w: the key %.80q is empty, too long, or has characters outside [A-Za-z0-9_.:-]", index.ErrInvalid, r.Key)
-	}
-	for _, f := range []struct {
-		name, value string
-		limit       int
-	}{
-		{"text", r.Text, domain.MaxChunkBytes}, {"context", r.Context, domain.MaxChunkBytes},
-		{"heading", r.Heading, domain.MaxChunkBytes}, {"datasource id", r.DatasourceID, maxNameBytes},
-		{"custom id", r.CustomID, maxNameBytes},
-	} {
-		if len(f.value) > f.limit {
-			return fmt.Errorf("%w: the %s has %d bytes, more than %d", index.ErrInvalid, f.name, len(f.value), f.limit)
-		}
-	}
-	return nil
-}
-
-// maxKeyBytes bounds a row's key.
-const maxKeyBytes = 512
-
-// domainKey reports whether a key is one that every engine takes.
-func domainKey(key string) bool {
-	if key == "" || len(key) > maxKeyBytes {
-		return false
-	}
-	for i := range len(key) {
-		switch c := key[i]; {
-		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '_', c == '.', c == ':', c == '-':
-		default:
-			return false
-		}
-	}
-	return true
 }
 
 // SQLite's integers are signed: generations are stored so that their order is kept.

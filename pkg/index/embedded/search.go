@@ -25,7 +25,7 @@ func (x *Index) Search(ctx context.Context, id index.Space, q index.Query) (inde
 	}
 	var vector []float32
 	if q.Vector != nil {
-		if vector, err = unit(q.Vector, id.Dimensions); err != nil {
+		if vector, err = index.Unit(q.Vector, id.Dimensions); err != nil {
 			return index.Result{}, err
 		}
 	}

@@ -44,8 +44,8 @@ func keyOf(id index.Space) (spaceKey, error) {
 	if err := checkDatastore(id.DatastoreID); err != nil {
 		return spaceKey{}, err
 	}
-	if id.Dimensions < 0 || id.Dimensions > maxDimensions {
-		return spaceKey{}, fmt.Errorf("%w: a space of %d dimensions; at most %d are possible", index.ErrInvalid, id.Dimensions, maxDimensions)
+	if id.Dimensions < 0 || id.Dimensions > index.MaxDimensions {
+		return spaceKey{}, fmt.Errorf("%w: a space of %d dimensions; at most %d are possible", index.ErrInvalid, id.Dimensions, index.MaxDimensions)
 	}
 	sum := sha256.Sum256([]byte(strconv.Itoa(id.Dimensions) + ":" + id.Model))
 	return spaceKey{id.DatastoreID, hex.EncodeToString(sum[:spaceNameBytes])}, nil
@@ -53,7 +53,7 @@ func keyOf(id index.Space) (spaceKey, error) {
 
 // checkDatastore makes sure that a datastore's id can be the name of a directory, and of no other one.
 func checkDatastore(id string) error {
-	if !domainKey(id) || len(id) > 128 || id[0] == '.' {
+	if !index.ValidKey(id) || len(id) > 128 || id[0] == '.' {
 		return fmt.Errorf("%w: the datastore id %.80q cannot name a directory", index.ErrInvalid, id)
 	}
 	for i := range len(id) {

@@ -1,60 +1,6 @@
 package embedded
 
-import (
-	"fmt"
-	"math"
-	"unsafe"
-
-	"github.com/sluice/sluice/pkg/index"
-)
-
-// maxDimensions bounds the length of vectors.
-const maxDimensions = 16_384
-
-// unitTolerance is how far a vector's length may be from one: what half-precision arithmetic leaves.
-const unitTolerance = 0.02
-
-// checkVector reports what is wrong with a row's vector. A zero vector is right: the model knew nothing of the text.
-func checkVector(v []float32, dimensions int) error {
-	if len(v) != dimensions {
-		return fmt.Errorf("%w: the vector has %d dimensions, the space has %d", index.ErrInvalid, len(v), dimensions)
-	}
-	n := norm(v)
-	if math.IsNaN(n) || math.IsInf(n, 0) {
-		return fmt.Errorf("%w: the vector has a component that is not a finite number", index.ErrInvalid)
-	}
-	if n != 0 && math.Abs(n-1) > unitTolerance {
-		return fmt.Errorf("%w: the vector has length %.3f, not 1", index.ErrInvalid, n)
-	}
-	return nil
-}
-
-// unit returns a query's vector at length one, or an error when it cannot be compared.
-func unit(v []float32, dimensions int) ([]float32, error) {
-	if len(v) != dimensions {
-		return nil, fmt.Errorf("%w: the query's vector has %d dimensions, the space has %d", index.ErrInvalid, len(v), dimensions)
-	}
-	n := norm(v)
-	if math.IsNaN(n) || math.IsInf(n, 0) {
-		return nil, fmt.Errorf("%w: the query's vector has a component that is not a finite number", index.ErrInvalid)
-	}
-	out := make([]float32, len(v))
-	if n == 0 {
-		return out, nil
-	}
-	for i, x := range v {
-		out[i] = float32(float64(x) / n)
-	}
-	return out, nil
-}
-
-func norm(v []float32) float64 {
-	var sum float64
-	for _, x := range v {
-		sum += float64(x) * float64(x)
-	}
-	return math.Sqrt(sum)
-}
+import "unsafe"
 
 // dot is the inner product, in eight independent sums that the processor overlaps.
 func dot(a, b []float32) float32 {
