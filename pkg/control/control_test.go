@@ -324,6 +324,53 @@ func TestRescuerReissuesOnlyWhatTheStreamHasLost(t *testing.T) {
 	}
 }
 
+// silent is a list of one datasource of which nothing has been heard since a time.
+type silent struct {
+	waiting
+	since time.Time
+}
+
+func (s *silent) Stuck(_ context.Context, before time.Time, _ int) ([]catalog.StuckDatasource, error) {
+	if len(s.reissued) > 0 || !s.since.Before(before) {
+		return nil, nil
+	}
+	return s.stuck, nil
+}
+
+func TestRescuerLooksAtSuspectsWithoutPatience(t *testing.T) {
+	t.Parallel()
+	for name, suspect := range map[string]bool{
+		"what may be stuck after a restore is looked at in every round": true,
+		"what is slow has time": false,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := &silent{since: time.Now().Add(-time.Second)}
+				s.stuck = []catalog.StuckDatasource{{Datasource: domain.Datasource{ID: "page", JobID: "j1"}}}
+				open := outstanding{"j1": true}
+				r := &Rescuer{Waiting: s, Stream: open, Log: quiet, Now: time.Now}
+				if suspect {
+					r.Suspect(time.Now())
+				}
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				go r.Run(ctx)
+				synctest.Wait()
+				if len(s.reissued) > 0 {
+					t.Fatal("an outstanding job was issued again")
+				}
+				delete(open, "j1")
+				time.Sleep(rescueEvery) // of the test's own clock
+				synctest.Wait()
+				if got := len(s.reissued) > 0; got != suspect {
+					t.Errorf("issued again after a round: %t, want %t", got, suspect)
+				}
+			})
+		})
+	}
+}
+
 func TestALoopBacksOffWhileItsEngineIsDown(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

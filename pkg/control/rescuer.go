@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/sluice/sluice/pkg/catalog"
@@ -30,6 +31,8 @@ type Rescuer struct {
 	Now     func() time.Time
 	// Patience is how long a datasource waits without news before it is looked at; 0 means 2 minutes.
 	Patience time.Duration
+
+	suspects atomic.Int64 // set by Suspect, in microseconds since 1970
 }
 
 const (
@@ -40,10 +43,18 @@ const (
 // Run rescues until ctx ends.
 func (r *Rescuer) Run(ctx context.Context) {
 	every(ctx, r.Log, nil, rescueEvery, roundBound, func(ctx context.Context) (bool, error) {
-		_, err := r.Rescue(ctx, r.patience())
+		quiet := r.patience()
+		if at := r.suspects.Load(); at != 0 {
+			quiet = min(quiet, r.Now().Sub(time.UnixMicro(at)))
+		}
+		_, err := r.Rescue(ctx, quiet)
 		return false, err
 	})
 }
+
+// Suspect has every round look at what has been without news since before the given time, without patience: a job that an
+// older catalog takes for unfinished can look outstanding until those before it in the stream are acknowledged.
+func (r *Rescuer) Suspect(before time.Time) { r.suspects.Store(before.UnixMicro()) }
 
 func (r *Rescuer) patience() time.Duration {
 	if r.Patience == 0 {
