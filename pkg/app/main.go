@@ -69,6 +69,8 @@ func run(ctx context.Context, shape Shape, args, environ []string, stdout, stder
 		return replayCommand(ctx, args, environ, stdout)
 	case command == "repair" && shape == API:
 		return repairCommand(ctx, args, environ, stdout)
+	case command == "extract" && shape == Ingestor:
+		return extractCommand(ctx, args, environ, stdout, stderr)
 	case command == "healthcheck":
 		return healthcheck(ctx, shape, args, environ)
 	case command != "serve":
@@ -93,7 +95,10 @@ func usage(out io.Writer, shape Shape) io.Writer {
 			"       api repair    compare index, originals, job log and catalog, and mend what differs\n" +
 			"       api healthcheck    exit 0 if the process at SLUICE_ADDR is ready\n" +
 			"       api version\n\nSettings, as flags or in the environment:\n",
-		Ingestor: "usage: ingestor [settings]\n\nSettings of all processes, as flags or in the environment:\n",
+		Ingestor: "usage: ingestor [serve] [settings]    serve until told to stop\n" +
+			"       ingestor extract FILE…    print a file as ingestion reads it; see ingestor extract --help\n" +
+			"       ingestor healthcheck    exit 0 if the process at SLUICE_ADDR is ready\n" +
+			"       ingestor version\n\nSettings of all processes, as flags or in the environment:\n",
 		Crawler:  "usage: crawler [settings]\n\nSettings of all processes, as flags or in the environment:\n",
 	}[shape]}
 }

@@ -22,6 +22,10 @@ func newExtractor(c config.Config, cacheDir, temp string, log *slog.Logger) *ext
 	})
 }
 
+func newChunker(c config.Config) *chunk.Chunker {
+	return chunk.New(chunk.Options{MaxChunks: c.LimitChunks})
+}
+
 func newWeb(c config.Config, temp string, log *slog.Logger) *crawl.Crawler {
 	return crawl.New(crawl.Options{
 		UserAgent: c.UserAgent, AllowPrivate: c.AllowPrivate, MaxBody: int64(c.LimitPageBytes), MaxPages: c.LimitPages,
@@ -31,7 +35,7 @@ func newWeb(c config.Config, temp string, log *slog.Logger) *crawl.Crawler {
 
 func ingestWorker(c config.Config, store *originals.Store, events ingest.Events, reader *extract.Extractor, models *embedders, in *engines, now func() time.Time, log *slog.Logger) *ingest.Ingestor {
 	return &ingest.Ingestor{
-		Originals: store, Extractor: reader, Chunker: chunk.New(chunk.Options{MaxChunks: c.LimitChunks}),
+		Originals: store, Extractor: reader, Chunker: newChunker(c),
 		Embedders: models, Indexes: writers{in}, Events: events, Now: now, Log: log,
 	}
 }

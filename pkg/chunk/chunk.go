@@ -65,7 +65,7 @@ func (c *Chunker) Chunks(doc *domain.Document) ([]domain.Chunk, error) {
 	offset := 0
 	for i, block := range doc.Blocks {
 		if i > 0 {
-			offset += len(blockSeparator)
+			offset += len(domain.BlockSeparator)
 		}
 		if err := p.addBlock(block, offset); err != nil {
 			return nil, err
@@ -74,6 +74,3 @@ func (c *Chunker) Chunks(doc *domain.Document) ([]domain.Chunk, error) {
 	}
 	return p.finish()
 }
-
-// blockSeparator parts blocks in the document text that Chunk.Offset counts in.
-const blockSeparator = "\n\n"

@@ -32,7 +32,7 @@ func text(doc *domain.Document) string {
 	for i, b := range doc.Blocks {
 		parts[i] = b.Text
 	}
-	return strings.Join(parts, blockSeparator)
+	return strings.Join(parts, domain.BlockSeparator)
 }
 
 func mustChunk(t *testing.T, doc *domain.Document) []domain.Chunk {

@@ -63,7 +63,7 @@ func (p *packer) joinLast() bool {
 		return false
 	}
 	last, d := &p.chunks[len(p.chunks)-1], &p.cur
-	text := last.Text + blockSeparator + strings.TrimRightFunc(d.text.String(), unicode.IsSpace)
+	text := last.Text + domain.BlockSeparator + strings.TrimRightFunc(d.text.String(), unicode.IsSpace)
 	if last.Tokens+d.tokens > p.opts.MaxTokens || len(text) > domain.MaxChunkBytes {
 		return false
 	}

@@ -153,7 +153,7 @@ func (p *packer) add(b domain.Block, s piece, offset int, first bool) error {
 // would otherwise stay less than half full, and to the maximum behind headings, which must not end a chunk.
 func (p *packer) fits(b domain.Block, s piece) bool {
 	d := &p.cur
-	if d.text.Len()+len(blockSeparator)+s.end-s.start > domain.MaxChunkBytes {
+	if d.text.Len()+len(domain.BlockSeparator)+s.end-s.start > domain.MaxChunkBytes {
 		return false
 	}
 	total := d.tokens + s.tokens
@@ -217,5 +217,5 @@ func separator(before, after domain.BlockKind) string {
 	if before == after && (after == domain.BlockTableRow || after == domain.BlockListItem) {
 		return "\n"
 	}
-	return blockSeparator
+	return domain.BlockSeparator
 }

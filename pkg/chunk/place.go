@@ -18,11 +18,11 @@ const (
 // pathSeparator joins the parts of a heading path.
 const pathSeparator = " > "
 
-// place is where in a document the packer stands: the headings above, the sheet.
+// place is where in a document the packer stands, in the words that travel with its chunks.
 type place struct {
-	title    string
-	sheet    string
-	headings [6]string // by level, from level 1
+	title string
+	sheet string
+	at    domain.HeadingPath
 }
 
 func newPlace(title string) place {
@@ -31,31 +31,16 @@ func newPlace(title string) place {
 
 // enter takes a block's heading or sheet into account.
 func (p *place) enter(b domain.Block) {
-	if sheet := oneLine(b.Sheet, maxHeadingBytes); sheet != p.sheet {
-		p.sheet = sheet
-		p.headings = [6]string{}
+	p.sheet = b.Sheet
+	b.Sheet = oneLine(b.Sheet, maxHeadingBytes)
+	if b.Kind == domain.BlockHeading {
+		b.Text = oneLine(b.Text, maxHeadingBytes)
 	}
-	if b.Kind != domain.BlockHeading {
-		return
-	}
-	level := min(max(b.Level, 1), len(p.headings))
-	p.headings[level-1] = oneLine(b.Text, maxHeadingBytes)
-	clear(p.headings[level:])
+	p.at.Enter(b)
 }
 
 // path returns the heading path.
-func (p *place) path() string {
-	parts := make([]string, 0, len(p.headings)+1)
-	if p.sheet != "" {
-		parts = append(parts, p.sheet)
-	}
-	for _, h := range p.headings {
-		if h != "" {
-			parts = append(parts, h)
-		}
-	}
-	return strings.Join(parts, pathSeparator)
-}
+func (p *place) path() string { return strings.Join(p.at.Path(), pathSeparator) }
 
 // context returns the title followed by the heading path, a heading that repeats the title left out.
 func (p *place) context() string {

@@ -19,6 +19,22 @@ type Block struct {
 	Level int       `json:"l,omitempty"` // heading: 1 to 6; list item: nesting from 1
 	Page  int       `json:"p,omitempty"` // page or slide from 1; 0 where the format has none
 	Sheet string    `json:"s,omitempty"` // spreadsheet: the sheet's name
+	Row   int       `json:"r,omitempty"` // table row of a spreadsheet, csv or JSON Lines file: its number there from 1; 0 elsewhere
+	// Offset is where the text starts in the document's text, which is that of all blocks joined by BlockSeparator; bytes.
+	Offset int         `json:"o,omitempty"`
+	Links  []BlockLink `json:"u,omitempty"` // what its text links to, in reading order; at most MaxBlockLinks
+}
+
+// BlockSeparator parts blocks in a document's text.
+const BlockSeparator = "\n\n"
+
+// MaxBlockLinks is the most links that a block keeps.
+const MaxBlockLinks = 100
+
+// BlockLink is a part of a block's text that leads elsewhere.
+type BlockLink struct {
+	Text string `json:"t,omitempty"` // as in the block's text; "" where that is not known
+	URL  string `json:"u"`           // as the document has it, made absolute where the document's own address is known
 }
 
 // Document is what extraction makes of raw content.
@@ -30,7 +46,27 @@ type Document struct {
 	Blocks   []Block  `json:"-"`
 	Warnings []string `json:"warnings,omitempty"` // losses, in words for people
 	Route    string   `json:"route,omitempty"`    // which parser was taken, for diagnosis
+	// Metadata is what the content says of itself, under the Meta keys, or those of its front matter.
+	Metadata map[string]string `json:"metadata,omitempty"`
 }
+
+// Keys of Document.Metadata that all formats share. Times are RFC 3339, or a date alone (2006-01-02).
+const (
+	MetaAuthor      = "author"        // several are joined by "; "
+	MetaCreated     = "created"       // when it was written or first published
+	MetaModified    = "modified"      // when it was last changed
+	MetaDescription = "description"   // its own summary
+	MetaKeywords    = "keywords"      // joined by "; "
+	MetaURL         = "canonical_url" // of a page: where it says that it belongs
+	MetaSite        = "site"          // of a page: the site's name
+)
+
+// Bounds of Document.Metadata. What is over them is left out or cut.
+const (
+	MaxMetaKeys  = 32
+	MaxMetaKey   = 64  // bytes
+	MaxMetaValue = 500 // bytes
+)
 
 // Chunk is a piece of a document that is indexed and returned as one.
 type Chunk struct {

@@ -15,6 +15,7 @@ type sink struct {
 	left     int64 // bytes of text still allowed
 	max      int64
 	blocks   int
+	offset   int // where the next block's text starts in the document's text
 	letters  int // of all blocks: a document without any has no text
 	warnings []string
 }
@@ -26,7 +27,8 @@ func (s *sink) add(b domain.Block) error {
 	for b.Text != "" {
 		head, rest := splitBlock(b.Text)
 		part := b
-		part.Text = head
+		part.Text, part.Offset = head, s.offset
+		part.Links = b.Links[:min(len(b.Links), domain.MaxBlockLinks)]
 		if s.left -= int64(len(head)); s.left < 0 {
 			return fail(TooLarge, "the document holds more than %s of text", sizeText(s.max))
 		}
@@ -37,7 +39,8 @@ func (s *sink) add(b domain.Block) error {
 		if err := s.emit(part); err != nil {
 			return err
 		}
-		b.Text = rest
+		s.offset += len(head) + len(domain.BlockSeparator)
+		b.Text, b.Links = rest, nil
 	}
 	return nil
 }
@@ -52,6 +55,29 @@ func (s *sink) paragraph(text string, page int) error {
 
 func (s *sink) item(level int, text string, page int) error {
 	return s.add(domain.Block{Kind: domain.BlockListItem, Text: text, Level: max(level, 1), Page: page})
+}
+
+// meta records what a document says of itself; empty values and keys said before are passed over.
+func (p *parser) meta(key, value string) {
+	key, value = cutBytes(oneLine(cleanText(key, domain.BlockHeading)), domain.MaxMetaKey), cutBytes(oneLine(cleanText(value, domain.BlockHeading)), domain.MaxMetaValue)
+	if _, said := p.doc.Metadata[key]; said || key == "" || value == "" || len(p.doc.Metadata) == domain.MaxMetaKeys {
+		return
+	}
+	if p.doc.Metadata == nil {
+		p.doc.Metadata = map[string]string{}
+	}
+	p.doc.Metadata[key] = value
+}
+
+// cutBytes cuts a text to at most n bytes, between runes.
+func cutBytes(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return strings.TrimSpace(s[:n])
 }
 
 // warn records a loss in words for people; the same words are recorded once.

@@ -1,0 +1,209 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+
+	"github.com/sluice/sluice/pkg/config"
+	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/extract"
+)
+
+const extractUsage = `usage: ingestor extract [--format text|blocks|chunks] [--mime TYPE] FILE…
+  --format text     the text, table rows as cells parted by tabs (default)
+  --format blocks   a JSON object: what the file says of itself, and its blocks with the places where they stand
+  --format chunks   a JSON object: the same with the chunks that are indexed
+  --mime TYPE       the type that its sender declares; without it, name and content tell
+Reads files as ingestion does, within the same limits (SLUICE_EXTRACT_MEMORY, SLUICE_EXTRACT_TIMEOUT), and needs no
+running service. Warnings go to standard error. It exits with 1 if a file cannot be read.`
+
+// The formats of the extract command.
+const (
+	formatText   = "text"
+	formatBlocks = "blocks"
+	formatChunks = "chunks"
+)
+
+// extractCommand prints files as ingestion reads them.
+func extractCommand(ctx context.Context, args, environ []string, out, errs io.Writer) error {
+	flags := flag.NewFlagSet("extract", flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	flags.Usage = func() {}
+	format := flags.String("format", formatText, "")
+	mime := flags.String("mime", "", "")
+	switch err := flags.Parse(args); {
+	case errors.Is(err, flag.ErrHelp):
+		fmt.Fprintln(out, extractUsage)
+		return nil
+	case err != nil:
+		return usageError{fmt.Errorf("%w\n%s", err, extractUsage)}
+	case flags.NArg() == 0:
+		return usageError{fmt.Errorf("which file?\n%s", extractUsage)}
+	case *format != formatText && *format != formatBlocks && *format != formatChunks:
+		return usageError{fmt.Errorf("--format %q: it is %s, %s or %s\n%s", *format, formatText, formatBlocks, formatChunks, extractUsage)}
+	}
+	c, err := config.Parse(nil, environ, io.Discard)
+	if err != nil {
+		return usageError{err}
+	}
+	reader := newExtractor(c, "", "", slog.New(slog.DiscardHandler))
+	defer reader.Close()
+	failed := 0
+	for _, file := range flags.Args() {
+		// "column: value" reads badly in a terminal and compares badly with other tools.
+		doc, err := readFile(ctx, reader, extract.Request{Path: file, Name: file, Declared: *mime, PlainRows: *format == formatText})
+		if err != nil {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			if err = fmt.Errorf("%s: %s", file, plainCause(err)); flags.NArg() == 1 {
+				return err
+			}
+			fmt.Fprintf(errs, "ingestor: %v\n", err)
+			failed++
+			continue
+		}
+		for _, w := range doc.Warnings {
+			fmt.Fprintf(errs, "ingestor: %s: warning: %s\n", file, w)
+		}
+		if *format == formatText {
+			if flags.NArg() > 1 {
+				fmt.Fprintf(out, "==> %s <==\n", file)
+			}
+			err = writeText(out, doc)
+		} else {
+			err = writeExtracted(out, file, doc, *format == formatChunks, c)
+		}
+		if err != nil {
+			return fmt.Errorf("writing what was read of %s: %w", file, err)
+		}
+	}
+	if failed > 0 {
+		return fmt.Errorf("%d of %d files could not be read", failed, flags.NArg())
+	}
+	return nil
+}
+
+// readFile reads a file that is there: what opening it in a child would say is about the child.
+func readFile(ctx context.Context, reader *extract.Extractor, req extract.Request) (*domain.Document, error) {
+	f, err := os.Open(req.Path)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err = errors.Join(err, f.Close()); err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, errors.New("it is not a regular file")
+	}
+	return reader.Extract(ctx, req)
+}
+
+// plainCause is what a person needs to know of why a file cannot be read, in one line.
+func plainCause(err error) string {
+	var refused *extract.Error
+	var path *fs.PathError
+	switch {
+	case errors.As(err, &refused):
+		return refused.Message
+	case errors.As(err, &path):
+		return path.Err.Error()
+	}
+	return err.Error()
+}
+
+// writeText writes the document's text: rows of a table on lines of their own, all else set apart by an empty line.
+func writeText(out io.Writer, doc *domain.Document) error {
+	for i, b := range doc.Blocks {
+		if i > 0 {
+			separator := domain.BlockSeparator
+			if before := doc.Blocks[i-1]; before.Kind == b.Kind && (b.Kind == domain.BlockTableRow || b.Kind == domain.BlockListItem) {
+				separator = "\n"
+			}
+			if _, err := io.WriteString(out, separator); err != nil {
+				return err
+			}
+		}
+		if _, err := io.WriteString(out, b.Text); err != nil {
+			return err
+		}
+	}
+	_, err := io.WriteString(out, "\n")
+	return err
+}
+
+// extractedBlock is a block as the command prints it.
+type extractedBlock struct {
+	Kind   domain.BlockKind `json:"kind"`
+	Text   string           `json:"text"`
+	Level  int              `json:"level,omitempty"`
+	Path   []string         `json:"headings,omitempty"`
+	Page   int              `json:"page,omitempty"`
+	Sheet  string           `json:"sheet,omitempty"`
+	Row    int              `json:"row,omitempty"`
+	Offset int              `json:"offset"`
+	Links  []extractedLink  `json:"links,omitempty"`
+}
+
+type extractedLink struct {
+	Text string `json:"text,omitempty"`
+	URL  string `json:"url"`
+}
+
+// extractedChunk is a chunk as the command prints it.
+type extractedChunk struct {
+	Ordinal int    `json:"ordinal"`
+	Text    string `json:"text"`
+	Context string `json:"context,omitempty"`
+	Heading string `json:"heading,omitempty"`
+	Page    int    `json:"page,omitempty"`
+	Offset  int    `json:"offset"`
+	Tokens  int    `json:"tokens"`
+}
+
+// extracted is a document as the command prints it.
+type extracted struct {
+	File string `json:"file"`
+	domain.Document
+	Blocks []extractedBlock `json:"blocks,omitempty"`
+	Chunks []extractedChunk `json:"chunks,omitempty"`
+}
+
+func writeExtracted(out io.Writer, file string, doc *domain.Document, chunks bool, c config.Config) error {
+	e := extracted{File: file, Document: *doc}
+	if chunks {
+		cut, err := newChunker(c).Chunks(doc)
+		if err != nil {
+			return err
+		}
+		for _, k := range cut {
+			e.Chunks = append(e.Chunks, extractedChunk{
+				Ordinal: k.Ordinal, Text: k.Text, Context: k.Context, Heading: k.Heading, Page: k.Page, Offset: k.Offset, Tokens: k.Tokens,
+			})
+		}
+	} else {
+		var at domain.HeadingPath
+		for _, b := range doc.Blocks {
+			at.Enter(b)
+			p := extractedBlock{
+				Kind: b.Kind, Text: b.Text, Level: b.Level, Path: at.Above(b), Page: b.Page, Sheet: b.Sheet, Row: b.Row, Offset: b.Offset,
+			}
+			for _, l := range b.Links {
+				p.Links = append(p.Links, extractedLink{Text: l.Text, URL: l.URL})
+			}
+			e.Blocks = append(e.Blocks, p)
+		}
+	}
+	enc := json.NewEncoder(out)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(e)
+}

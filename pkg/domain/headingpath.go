@@ -1,0 +1,44 @@
+package domain
+
+// HeadingPath is where in a document a reader of its blocks stands: the sheet, and the headings above. The zero value
+// stands at the beginning.
+type HeadingPath struct {
+	sheet    string
+	headings [6]string // by level, from level 1
+}
+
+// Enter takes the next block into account.
+func (p *HeadingPath) Enter(b Block) {
+	if b.Sheet != p.sheet {
+		*p = HeadingPath{sheet: b.Sheet}
+	}
+	if b.Kind != BlockHeading {
+		return
+	}
+	level := min(max(b.Level, 1), len(p.headings))
+	p.headings[level-1] = b.Text
+	clear(p.headings[level:])
+}
+
+// Path is the sheet and the headings, outermost first; of a heading that was entered last, including itself.
+func (p *HeadingPath) Path() []string {
+	var parts []string
+	if p.sheet != "" {
+		parts = append(parts, p.sheet)
+	}
+	for _, h := range p.headings {
+		if h != "" {
+			parts = append(parts, h)
+		}
+	}
+	return parts
+}
+
+// Above is the path of the block that was entered last, without the block itself if it is a heading.
+func (p *HeadingPath) Above(b Block) []string {
+	path := p.Path()
+	if b.Kind == BlockHeading && len(path) > 0 {
+		path = path[:len(path)-1]
+	}
+	return path
+}
