@@ -99,7 +99,7 @@ func usage(out io.Writer, shape Shape) io.Writer {
 			"       ingestor extract FILE…    print a file as ingestion reads it; see ingestor extract --help\n" +
 			"       ingestor healthcheck    exit 0 if the process at SLUICE_ADDR is ready\n" +
 			"       ingestor version\n\nSettings of all processes, as flags or in the environment:\n",
-		Crawler:  "usage: crawler [settings]\n\nSettings of all processes, as flags or in the environment:\n",
+		Crawler: "usage: crawler [settings]\n\nSettings of all processes, as flags or in the environment:\n",
 	}[shape]}
 }
 
