@@ -586,6 +586,26 @@ type ChunkList struct {
 	NextCursor *string `json:"nextCursor"`
 }
 
+// Chunking How large the chunks are that documents are cut into.
+type Chunking struct {
+	// MaxTokens Example: 200
+	MaxTokens int `json:"maxTokens"`
+
+	// TargetTokens Example: 128
+	TargetTokens int `json:"targetTokens"`
+}
+
+// ChunkingPatch How large the chunks are that documents are cut into. What is not sent stays as it is. Sent by PATCH, it has all
+// content of the datastore cut anew, behind fresh content and searchable meanwhile; what would not change is not
+// embedded again.
+type ChunkingPatch struct {
+	// MaxTokens No chunk holds more; at least targetTokens. In proportion to targetTokens when it was never sent, 200 for 128.
+	MaxTokens *int `json:"maxTokens,omitempty"`
+
+	// TargetTokens Chunks are filled up to this many tokens. 128 when it was never sent.
+	TargetTokens *int `json:"targetTokens,omitempty"`
+}
+
 // Conversation defines model for Conversation.
 type Conversation struct {
 	AgentId   string    `json:"agentId"`
@@ -622,7 +642,8 @@ type Datasource struct {
 	// Chunks chunks that queries see
 	Chunks int64 `json:"chunks"`
 
-	// Config file: mime_type, file_size, file_name, sha256. web_page: source_url. web_site: sitemap, source_url, include,
+	// Config file: mime_type, file_size, file_name, sha256; document (title, language, pages, metadata, and route, the parser
+	// that was taken) once it is read. web_page: source_url. web_site: sitemap, source_url, include,
 	// exclude, max_pages, max_depth. Any: custom_id.
 	Config      map[string]interface{} `json:"config"`
 	CreatedAt   openapi_types.Date     `json:"createdAt"`
@@ -756,6 +777,8 @@ type DatasourceUploadType string
 
 // Datastore defines model for Datastore.
 type Datastore struct {
+	// Chunking How large the chunks are that documents are cut into.
+	Chunking       Chunking  `json:"chunking"`
 	CreatedAt      time.Time `json:"createdAt"`
 	Description    string    `json:"description"`
 	EmbeddingModel string    `json:"embeddingModel"`
@@ -779,8 +802,12 @@ type Datastore struct {
 
 // DatastoreCreate defines model for DatastoreCreate.
 type DatastoreCreate struct {
-	Description    *string `json:"description,omitempty"`
-	EmbeddingModel *string `json:"embeddingModel,omitempty"`
+	// Chunking How large the chunks are that documents are cut into. What is not sent stays as it is. Sent by PATCH, it has all
+	// content of the datastore cut anew, behind fresh content and searchable meanwhile; what would not change is not
+	// embedded again.
+	Chunking       *ChunkingPatch `json:"chunking,omitempty"`
+	Description    *string        `json:"description,omitempty"`
+	EmbeddingModel *string        `json:"embeddingModel,omitempty"`
 
 	// Name Example: Handbook
 	Name string `json:"name"`
@@ -828,8 +855,12 @@ type DatastoreMoveStatus string
 
 // DatastorePatch defines model for DatastorePatch.
 type DatastorePatch struct {
-	Description    *string `json:"description,omitempty"`
-	EmbeddingModel *string `json:"embeddingModel,omitempty"`
+	// Chunking How large the chunks are that documents are cut into. What is not sent stays as it is. Sent by PATCH, it has all
+	// content of the datastore cut anew, behind fresh content and searchable meanwhile; what would not change is not
+	// embedded again.
+	Chunking       *ChunkingPatch `json:"chunking,omitempty"`
+	Description    *string        `json:"description,omitempty"`
+	EmbeddingModel *string        `json:"embeddingModel,omitempty"`
 
 	// Name Example: Handbook
 	Name *string `json:"name,omitempty"`
@@ -922,7 +953,9 @@ type Fragment struct {
 	DatasourceName string  `json:"datasource_name"`
 
 	// Heading headings above the text
-	Heading  *string                `json:"heading"`
+	Heading *string `json:"heading"`
+
+	// Metadata the datasource's, and under document what the document says of itself (title, language, author, …)
 	Metadata map[string]interface{} `json:"metadata"`
 	MimeType *string                `json:"mime_type"`
 
@@ -1109,7 +1142,9 @@ type Source struct {
 	DatasourceName string  `json:"datasource_name"`
 
 	// Heading headings above the text
-	Heading  *string                `json:"heading"`
+	Heading *string `json:"heading"`
+
+	// Metadata the datasource's, and under document what the document says of itself (title, language, author, …)
 	Metadata map[string]interface{} `json:"metadata"`
 	MimeType *string                `json:"mime_type"`
 

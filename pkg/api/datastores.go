@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sluice/sluice/pkg/catalog"
 	"github.com/sluice/sluice/pkg/domain"
 )
 
@@ -35,7 +36,10 @@ func (s *server) CreateDatastore(ctx context.Context, r CreateDatastoreRequestOb
 		ID: s.idFor(ctx, "datastore"), WorkspaceID: who.workspace(), Type: s.opts.Engines[0], Visibility: domain.Private,
 		EmbeddingModel: s.opts.EmbeddingModels[0],
 	}
-	datastorePatch(DatastorePatch{Name: &r.Body.Name, Description: r.Body.Description, Visibility: r.Body.Visibility}).Apply(&d)
+	datastorePatch(DatastorePatch{Name: &r.Body.Name, Description: r.Body.Description, Visibility: r.Body.Visibility, Chunking: r.Body.Chunking}).Apply(&d)
+	if err := invalid(d.Chunking.Check()); err != nil {
+		return nil, err
+	}
 	if r.Body.Type != nil {
 		d.Type = domain.Engine(*r.Body.Type)
 	}
@@ -76,6 +80,12 @@ func (s *server) UpdateDatastore(ctx context.Context, r UpdateDatastoreRequestOb
 	d, err := s.Catalog.UpdateDatastore(ctx, who.workspace(), r.Id, patch)
 	if err != nil {
 		return nil, err
+	}
+	if patch.Chunking != nil {
+		// All of it, each time: the same request again completes one that was interrupted, and what is cut as it should be stays.
+		if _, err := s.replay(ctx, catalog.ReplayFilter{WorkspaceID: who.workspace(), DatastoreID: d.ID}); err != nil {
+			return nil, err
+		}
 	}
 	shown, err := s.showDatastore(ctx, d)
 	return UpdateDatastore200JSONResponse(shown), err
@@ -138,5 +148,9 @@ func (s *server) checkEngines(engine *Engine, model *string) error {
 }
 
 func datastorePatch(b DatastorePatch) domain.DatastorePatch {
-	return domain.DatastorePatch{Name: trim(b.Name), Description: b.Description, Visibility: as[domain.Visibility](b.Visibility)}
+	p := domain.DatastorePatch{Name: trim(b.Name), Description: b.Description, Visibility: as[domain.Visibility](b.Visibility)}
+	if c := b.Chunking; c != nil && (c.TargetTokens != nil || c.MaxTokens != nil) {
+		p.Chunking = &domain.ChunkingPatch{TargetTokens: c.TargetTokens, MaxTokens: c.MaxTokens}
+	}
+	return p
 }

@@ -33,8 +33,13 @@ func renderAgent(a domain.Agent) Agent {
 func renderDatastore(d domain.Datastore) Datastore {
 	return Datastore{
 		Id: d.ID, Name: d.Name, Description: d.Description, Type: Engine(d.Type), Visibility: Visibility(d.Visibility),
-		EmbeddingModel: d.EmbeddingModel, CreatedAt: d.CreatedAt.UTC(), UpdatedAt: d.UpdatedAt.UTC(),
+		EmbeddingModel: d.EmbeddingModel, Chunking: renderChunking(d.Chunking), CreatedAt: d.CreatedAt.UTC(), UpdatedAt: d.UpdatedAt.UTC(),
 	}
+}
+
+func renderChunking(c domain.Chunking) Chunking {
+	target, most := c.Sizes()
+	return Chunking{TargetTokens: target, MaxTokens: most}
 }
 
 func renderMove(m domain.Move, p domain.MoveProgress) *DatastoreMove {

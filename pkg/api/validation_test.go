@@ -73,6 +73,38 @@ func TestBodiesThatAreNotJSON(t *testing.T) {
 	}
 }
 
+func TestSizesOfChunksAreChecked(t *testing.T) {
+	t.Parallel()
+	s := newService(t)
+	store := s.newDatastore()
+	for name, c := range map[string]struct{ body, field, words string }{
+		"a target that is too small":      {`{"name": "a", "chunking": {"targetTokens": 31}}`, "chunking.targetTokens", "31 is below the minimum of 32"},
+		"a most that is too large":        {`{"name": "a", "chunking": {"maxTokens": 2049}}`, "chunking.maxTokens", "2049 is above the maximum of 2048"},
+		"a target that is above the most": {`{"name": "a", "chunking": {"targetTokens": 300, "maxTokens": 200}}`, "chunking.maxTokens", "is 200, less than the 300 of chunking.targetTokens; send both"},
+		"a size that is no number":        {`{"name": "a", "chunking": {"targetTokens": "all"}}`, "chunking.targetTokens", `is "all"; it must be a whole number`},
+	} {
+		for method, path := range map[string]string{"POST": "/datastores", "PATCH": "/datastores/" + store} {
+			if got := s.call(method, path, c.body).fault(c.field); got != c.words {
+				t.Errorf("%s, %s: %q, want %q", name, method, got, c.words)
+			}
+		}
+	}
+	for name, c := range map[string]struct {
+		chunking     object
+		target, most float64
+	}{
+		"defaults":                    {object{}, 128, 200},
+		"the most follows the target": {object{"targetTokens": 256}, 256, 400},
+		"the target is not above it":  {object{"maxTokens": 100}, 100, 100},
+		"both":                        {object{"targetTokens": 256, "maxTokens": 512}, 256, 512},
+	} {
+		got := s.call("GET", "/datastores/"+s.newDatastore(object{"chunking": c.chunking}), nil).want(200).object()["chunking"].(map[string]any)
+		if got["targetTokens"] != c.target || got["maxTokens"] != c.most {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
 func TestBodiesThatAreForgiven(t *testing.T) {
 	t.Parallel()
 	s := newService(t)

@@ -9,9 +9,11 @@ import (
 	"github.com/sluice/sluice/pkg/answer"
 	"github.com/sluice/sluice/pkg/api"
 	"github.com/sluice/sluice/pkg/catalog"
+	"github.com/sluice/sluice/pkg/chunk"
 	"github.com/sluice/sluice/pkg/control"
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/index"
+	"github.com/sluice/sluice/pkg/ingest"
 	"github.com/sluice/sluice/pkg/jobs"
 	"github.com/sluice/sluice/pkg/originals"
 	"github.com/sluice/sluice/pkg/retrieve"
@@ -28,6 +30,11 @@ func (f fragments) Retrieve(ctx context.Context, r api.RetrieveRequest) ([]domai
 	})
 	return result.Fragments, err
 }
+
+// chunkers is the ingestor's view of the chunker.
+type chunkers struct{ sized *chunk.Chunker }
+
+func (c chunkers) Chunker(sizes domain.Chunking) ingest.Chunker { return c.sized.Sized(sizes) }
 
 // answers is the API's view of the answerer.
 type answers struct{ *answer.Answerer }

@@ -35,7 +35,7 @@ func newWeb(c config.Config, temp string, log *slog.Logger) *crawl.Crawler {
 
 func ingestWorker(c config.Config, store *originals.Store, events ingest.Events, reader *extract.Extractor, models *embedders, in *engines, now func() time.Time, log *slog.Logger) *ingest.Ingestor {
 	return &ingest.Ingestor{
-		Originals: store, Extractor: reader, Chunker: newChunker(c),
+		Originals: store, Extractor: reader, Chunkers: chunkers{sized: newChunker(c)},
 		Embedders: models, Indexes: writers{in}, Events: events, Now: now, Log: log,
 	}
 }

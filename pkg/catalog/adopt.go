@@ -141,7 +141,7 @@ func (c *Catalog) adoptStore(ctx context.Context, t *tx, job domain.Job) (*domai
 	}
 	store = domain.Datastore{
 		ID: job.DatastoreID, WorkspaceID: job.WorkspaceID, Name: recoveredPrefix + "datastore", Type: job.Places[0].Engine,
-		EmbeddingModel: job.Places[0].Model, Visibility: domain.Private,
+		EmbeddingModel: job.Places[0].Model, Visibility: domain.Private, Chunking: job.Chunking,
 	}
 	n, err := insertDatastore(ctx, t, store, at)
 	if err != nil {

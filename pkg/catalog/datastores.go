@@ -7,14 +7,15 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-const datastoreColumns = `id, workspace_id, name, description, type, visibility, embedding_model, since, move_id, move_engine,
+const datastoreColumns = `id, workspace_id, name, description, type, visibility, embedding_model, chunk_target, chunk_max, since, move_id, move_engine,
 	move_model, move_since, move_started_at, created_at, updated_at`
 
 func scanDatastore(s scanner) (domain.Datastore, error) {
 	var d domain.Datastore
 	var m domain.Move
 	var since, moveSince, startedAt, createdAt, updatedAt int64
-	err := s.Scan(&d.ID, &d.WorkspaceID, &d.Name, &d.Description, &d.Type, &d.Visibility, &d.EmbeddingModel, &since, &m.ID, &m.To.Engine,
+	err := s.Scan(&d.ID, &d.WorkspaceID, &d.Name, &d.Description, &d.Type, &d.Visibility, &d.EmbeddingModel,
+		&d.Chunking.TargetTokens, &d.Chunking.MaxTokens, &since, &m.ID, &m.To.Engine,
 		&m.To.Model, &moveSince, &startedAt, &createdAt, &updatedAt)
 	d.Since = uint64(since)
 	if m.ID != "" {
@@ -40,9 +41,10 @@ func (c *Catalog) CreateDatastore(ctx context.Context, d domain.Datastore) (doma
 }
 
 func insertDatastore(ctx context.Context, t *tx, d domain.Datastore, at int64) (int64, error) {
-	return t.exec(ctx, `INSERT INTO datastores (id, workspace_id, name, description, type, visibility, embedding_model, since,
-		created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
-		d.ID, d.WorkspaceID, d.Name, d.Description, d.Type, d.Visibility, d.EmbeddingModel, stored(d.Since), at, at)
+	return t.exec(ctx, `INSERT INTO datastores (id, workspace_id, name, description, type, visibility, embedding_model,
+		chunk_target, chunk_max, since, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+		d.ID, d.WorkspaceID, d.Name, d.Description, d.Type, d.Visibility, d.EmbeddingModel,
+		d.Chunking.TargetTokens, d.Chunking.MaxTokens, stored(d.Since), at, at)
 }
 
 // Datastore returns one datastore of the workspace.
@@ -124,6 +126,9 @@ func (c *Catalog) UpdateDatastore(ctx context.Context, ws, id string, p domain.D
 			return err
 		}
 		p.Apply(&d)
+		if faults := d.Chunking.Check(); len(faults) > 0 {
+			return &domain.Error{Code: domain.CodeInvalid, Message: faults[0].Field + ": " + faults[0].Message, Fields: faults}
+		}
 		d.UpdatedAt = fromMicros(c.stamp())
 		if to, moves := p.Destination(d); moves {
 			if err := c.direct(ctx, t, &d, to); err != nil {

@@ -222,9 +222,9 @@ func storeDatastore(ctx context.Context, t *tx, d domain.Datastore) error {
 	if d.Move != nil {
 		m = *d.Move
 	}
-	_, err := t.exec(ctx, `UPDATE datastores SET name = ?, description = ?, visibility = ?, type = ?, embedding_model = ?, since = ?,
+	_, err := t.exec(ctx, `UPDATE datastores SET name = ?, description = ?, visibility = ?, type = ?, embedding_model = ?, chunk_target = ?, chunk_max = ?, since = ?,
 		move_id = ?, move_engine = ?, move_model = ?, move_since = ?, move_started_at = ?, updated_at = ? WHERE id = ?`,
-		d.Name, d.Description, d.Visibility, d.Type, d.EmbeddingModel, stored(d.Since),
+		d.Name, d.Description, d.Visibility, d.Type, d.EmbeddingModel, d.Chunking.TargetTokens, d.Chunking.MaxTokens, stored(d.Since),
 		m.ID, m.To.Engine, m.To.Model, stored(m.Since), micros(m.StartedAt), micros(d.UpdatedAt), d.ID)
 	if err != nil {
 		return fmt.Errorf("storing datastore %s: %w", d.ID, err)

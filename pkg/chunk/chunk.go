@@ -13,15 +13,13 @@ import (
 
 // Defaults of Options.
 const (
-	DefaultTargetTokens = 128
-	DefaultMaxTokens    = 200
-	DefaultMaxChunks    = 200_000
+	DefaultMaxChunks = 200_000
 )
 
 // Options says how documents are cut. The zero value takes the defaults.
 type Options struct {
-	TargetTokens int // chunks are filled up to this many tokens; default DefaultTargetTokens
-	MaxTokens    int // no chunk holds more, unless a single grapheme does; default DefaultMaxTokens, at least TargetTokens
+	TargetTokens int // chunks are filled up to this many tokens; default that of domain.Chunking
+	MaxTokens    int // no chunk holds more, unless a single grapheme does; default that of domain.Chunking, at least TargetTokens
 	MaxChunks    int // a document that makes more is refused; default DefaultMaxChunks
 
 	// Sentences returns the sentences of a text in reading order, without overlap; what lies between two of them is
@@ -36,13 +34,8 @@ type Chunker struct {
 
 // New returns a Chunker with the options' zero fields set to their defaults.
 func New(opts Options) *Chunker {
-	if opts.TargetTokens <= 0 {
-		opts.TargetTokens = DefaultTargetTokens
-	}
-	if opts.MaxTokens <= 0 {
-		opts.MaxTokens = DefaultMaxTokens
-	}
-	opts.MaxTokens = max(opts.MaxTokens, opts.TargetTokens)
+	target, most := domain.Chunking{TargetTokens: opts.TargetTokens, MaxTokens: opts.MaxTokens}.Sizes()
+	opts.TargetTokens, opts.MaxTokens = target, max(target, most)
 	if opts.MaxChunks <= 0 {
 		opts.MaxChunks = DefaultMaxChunks
 	}
@@ -50,6 +43,13 @@ func New(opts Options) *Chunker {
 		opts.Sentences = Sentences
 	}
 	return &Chunker{opts: opts}
+}
+
+// Sized is a chunker with the same options that cuts into chunks of the given sizes.
+func (c *Chunker) Sized(sizes domain.Chunking) *Chunker {
+	o := c.opts
+	o.TargetTokens, o.MaxTokens = sizes.Sizes()
+	return New(o)
 }
 
 // Chunks cuts the document. Together the chunks hold all of its text in reading order, white space at their edges

@@ -105,6 +105,8 @@ type DatasourceConfig struct {
 	FileSize  int64    `json:"file_size,omitempty"`
 	SHA256    string   `json:"sha256,omitempty"`
 	CustomID  string   `json:"custom_id,omitempty"`
+	// Document is what the content that readers see says of itself.
+	Document *DocumentInfo `json:"document,omitempty"`
 
 	// Validators of the last fetch, for conditional requests (RFC 9110, section 13).
 	ETag         string `json:"etag,omitempty"`

@@ -20,6 +20,7 @@ type Datastore struct {
 	Type           Engine
 	Visibility     Visibility
 	EmbeddingModel string // id of the embedding model its vectors were made with
+	Chunking       Chunking
 	// Since is the generation above which rows count in the place that serves readers: older ones there are left from
 	// before the datastore moved in.
 	Since     uint64
@@ -47,6 +48,7 @@ type DatastorePatch struct {
 	Name           *string
 	Description    *string
 	Visibility     *Visibility
+	Chunking       *ChunkingPatch // how documents are cut from now on; what is there is cut anew when it is read again
 }
 
 // Destination is the place that the patch wants, the serving one when it names none.
@@ -62,4 +64,7 @@ func (p DatastorePatch) Apply(d *Datastore) {
 	set(&d.Name, p.Name)
 	set(&d.Description, p.Description)
 	set(&d.Visibility, p.Visibility)
+	if p.Chunking != nil {
+		d.Chunking = p.Chunking.Apply(d.Chunking)
+	}
 }

@@ -50,6 +50,23 @@ type Document struct {
 	Metadata map[string]string `json:"metadata,omitempty"`
 }
 
+// DocumentInfo is what a datasource keeps of a document beside its text.
+type DocumentInfo struct {
+	Title    string            `json:"title,omitempty"`
+	Language string            `json:"language,omitempty"`
+	Pages    int               `json:"pages,omitempty"`
+	Route    string            `json:"route,omitempty"`
+	Metadata map[string]string `json:"metadata,omitempty"`
+}
+
+// Info is what is kept of the document beside its text; nil when that is nothing.
+func (d *Document) Info() *DocumentInfo {
+	if d.Title == "" && d.Language == "" && d.Pages == 0 && d.Route == "" && len(d.Metadata) == 0 {
+		return nil
+	}
+	return &DocumentInfo{Title: d.Title, Language: d.Language, Pages: d.Pages, Route: d.Route, Metadata: d.Metadata}
+}
+
 // Keys of Document.Metadata that all formats share. Times are RFC 3339, or a date alone (2006-01-02).
 const (
 	MetaAuthor      = "author"        // several are joined by "; "

@@ -28,6 +28,7 @@ type Job struct {
 	Move         string         `json:"move,omitempty"`     // ingest: the move of which the job is a part; it then takes what readers have to the new place alone
 	Previous     *Version       `json:"previous,omitempty"` // ingest: what readers see now; vectors of unchanged text are copied from it
 	Force        bool           `json:"force,omitempty"`    // ingest: write anew even what has not changed
+	Chunking     Chunking       `json:"chunking,omitzero"`  // how the document is cut
 	Original     *Original      `json:"original,omitempty"` // ingest: what to read
 	Crawl        *CrawlSpec     `json:"crawl,omitempty"`    // crawl: what to fetch
 
@@ -99,6 +100,8 @@ type Event struct {
 	Chunks   int64     `json:"chunks,omitempty"`    // synched
 	Bytes    int64     `json:"bytes,omitempty"`     // synched: text bytes
 	MIMEType string    `json:"mime_type,omitempty"` // synched: what the content was
+	// Document, of synched, is what the content says of itself and how it was read.
+	Document *DocumentInfo `json:"document,omitempty"`
 	// Fingerprint, of synched, is that of the rows written: see Version.
 	Fingerprint string   `json:"fingerprint,omitempty"`
 	Warnings    []string `json:"warnings,omitempty"` // synched

@@ -60,6 +60,7 @@ func newJob(id string, kind JobKind, d Datasource, store Datastore) Job {
 		CustomID:     d.CustomID,
 		Metadata:     d.Metadata,
 		Places:       store.Places(),
+		Chunking:     store.Chunking,
 	}
 }
 

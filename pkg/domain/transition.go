@@ -240,6 +240,7 @@ func (o *Outcome) activate(d *Datasource, store Datastore, ev Event) {
 		if ev.MIMEType != "" {
 			d.Config.MIMEType = ev.MIMEType
 		}
+		d.Config.Document = ev.Document
 		o.Changed = true
 	case ev.Generation < d.ActiveGeneration:
 		o.sweep(d, store.Serving(), 0, d.ActiveGeneration)

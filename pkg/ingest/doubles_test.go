@@ -85,6 +85,7 @@ func (p *pipeline) Get(_ context.Context, key string) (io.ReadCloser, error) { r
 func (p *pipeline) Extract(_ context.Context, r extract.Request) (*domain.Document, error) {
 	return p.extract(r)
 }
+func (p *pipeline) Chunker(domain.Chunking) Chunker                   { return p }
 func (p *pipeline) Chunks(d *domain.Document) ([]domain.Chunk, error) { return p.chunks(d) }
 func (p *pipeline) Version() string                                   { return "halves" }
 func (p *pipeline) Index(e domain.Engine) (Index, error)              { return p.engine(e) }
@@ -208,7 +209,7 @@ func crawlJob() domain.Job {
 }
 
 func (p *pipeline) ingestor() *Ingestor {
-	i := &Ingestor{Originals: p, Extractor: p, Chunker: p, Embedders: p, Indexes: p, Events: &p.log, Now: p.now}
+	i := &Ingestor{Originals: p, Extractor: p, Chunkers: p, Embedders: p, Indexes: p, Events: &p.log, Now: p.now}
 	if p.quiet {
 		i.Log = silent
 	}

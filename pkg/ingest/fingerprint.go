@@ -14,7 +14,7 @@ import (
 
 // rowVersion numbers how rows are made of chunks: which of their fields are filled, and which text is embedded. Raise it
 // by hand with every change of that.
-const rowVersion = 1
+const rowVersion = 2
 
 // ingredients are everything that a job's rows follow from, but for the embedding model, which is part of a place.
 type ingredients struct {
@@ -38,7 +38,7 @@ func (i *Ingestor) fingerprint(job domain.Job) (string, error) {
 		return "", nil
 	}
 	data, err := json.Marshal(ingredients{
-		Row: rowVersion, Extract: extract.Version, Chunk: i.Chunker.Version(), Analysis: analysis.Version,
+		Row: rowVersion, Extract: extract.Version, Chunk: i.Chunkers.Chunker(job.Chunking).Version(), Analysis: analysis.Version,
 		SHA256: job.Original.SHA256, FileName: job.Original.Name, MIMEType: job.Original.MIMEType, URL: pageURL(job),
 		Name: job.Name, CustomID: job.CustomID, Metadata: job.Metadata,
 	})

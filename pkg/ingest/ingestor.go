@@ -42,6 +42,11 @@ type Chunker interface {
 	Version() string
 }
 
+// Chunkers finds the chunker that cuts into chunks of the given sizes.
+type Chunkers interface {
+	Chunker(sizes domain.Chunking) Chunker
+}
+
 // Embedders finds the embedder for a model id.
 type Embedders interface {
 	Embedder(model string) (embed.Embedder, error)
@@ -67,7 +72,7 @@ type Index interface {
 type Ingestor struct {
 	Originals Originals
 	Extractor Extractor
-	Chunker   Chunker
+	Chunkers  Chunkers
 	Embedders Embedders
 	Indexes   Indexes
 	Events    Events
@@ -116,7 +121,12 @@ func (i *Ingestor) Handle(ctx context.Context, job domain.Job) error {
 	if err != nil {
 		return err
 	}
-	chunks, err := i.Chunker.Chunks(doc)
+	w := writer{Ingestor: i, job: job, metadata: rowMetadata(job, doc), destinations: destinations, report: report}
+	info := doc.Info()
+	if doc.Title == "" {
+		doc.Title = job.Name
+	}
+	chunks, err := i.Chunkers.Chunker(job.Chunking).Chunks(doc)
 	if err != nil {
 		return jobs.Permanent(err)
 	}
@@ -126,13 +136,12 @@ func (i *Ingestor) Handle(ctx context.Context, job domain.Job) error {
 	if err := i.copies(ctx, job, destinations); err != nil {
 		return err
 	}
-	w := writer{Ingestor: i, job: job, destinations: destinations, report: report}
 	if err := w.write(ctx, chunks); err != nil {
 		return err
 	}
 	ev := report.event(domain.EventSynched)
 	ev.Chunks, ev.Bytes, ev.Fingerprint = int64(len(chunks)), textBytes(chunks), fingerprint
-	ev.MIMEType, ev.Warnings, ev.Places = doc.MIMEType, doc.Warnings, w.written()
+	ev.MIMEType, ev.Document, ev.Warnings, ev.Places = doc.MIMEType, info, doc.Warnings, w.written()
 	return report.emit(ctx, ev)
 }
 
@@ -162,9 +171,6 @@ func (i *Ingestor) document(ctx context.Context, job domain.Job) (*domain.Docume
 		return nil, jobs.Permanent(&domain.Error{Code: domain.CodeUnsupported, Message: final.Message, Err: err})
 	case err != nil:
 		return nil, fmt.Errorf("extracting text: %w", err)
-	}
-	if doc.Title == "" {
-		doc.Title = job.Name
 	}
 	return doc, nil
 }

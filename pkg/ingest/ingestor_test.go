@@ -38,6 +38,7 @@ func TestIngestorReportsWhatItDoesAndEndsWithTheGeneration(t *testing.T) {
 		event(domain.EventProgress, func(ev *domain.Event) { ev.Progress = &domain.Progress{Stage: "indexing", Total: 2} }),
 		event(domain.EventSynched, func(ev *domain.Event) {
 			ev.Chunks, ev.Bytes, ev.MIMEType, ev.Warnings = 2, 8, "application/pdf", []string{"page 3 has no text"}
+			ev.Document = &domain.DocumentInfo{Title: "Pumps"}
 			ev.Fingerprint = p.fingerprint(t, ingestJob())
 		}),
 	}
@@ -46,7 +47,7 @@ func TestIngestorReportsWhatItDoesAndEndsWithTheGeneration(t *testing.T) {
 	}
 	row := index.Row{
 		Key: domain.ChunkKey("src", 7, 0), DatasourceID: "src", Generation: 7, CustomID: "custom", Text: "text", Context: "Pumps",
-		Metadata: map[string]any{"lang": "en"}, Vector: []float32{1, 0},
+		Metadata: map[string]any{"lang": "en", "document": map[string]any{"title": "Pumps"}}, Vector: []float32{1, 0},
 	}
 	second := row
 	second.Key, second.Ordinal = domain.ChunkKey("src", 7, 1), 1

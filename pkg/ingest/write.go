@@ -24,6 +24,7 @@ const progressEvery = time.Second
 type writer struct {
 	*Ingestor
 	job          domain.Job
+	metadata     map[string]any // of every row
 	destinations []*destination
 	report       reporter
 }
@@ -112,7 +113,7 @@ func (w *writer) store(ctx context.Context, b batch) error {
 		space := d.space(w.job, b.vectors[n])
 		rows := make([]index.Row, len(b.chunks))
 		for k, c := range b.chunks {
-			rows[k] = row(w.job, c, b.vectors[n][k])
+			rows[k] = w.row(c, b.vectors[n][k])
 		}
 		left := 0
 		for _, e := range d.engines {
@@ -165,7 +166,8 @@ func embeddedText(context, text string) string {
 	return context + "\n" + text
 }
 
-func row(job domain.Job, c domain.Chunk, vector []float32) index.Row {
+func (w *writer) row(c domain.Chunk, vector []float32) index.Row {
+	job := w.job
 	return index.Row{
 		Key:          domain.ChunkKey(job.DatasourceID, job.Generation, c.Ordinal),
 		DatasourceID: job.DatasourceID,
@@ -177,7 +179,7 @@ func row(job domain.Job, c domain.Chunk, vector []float32) index.Row {
 		Heading:      c.Heading,
 		Page:         c.Page,
 		Offset:       c.Offset,
-		Metadata:     job.Metadata,
+		Metadata:     w.metadata,
 		Vector:       vector,
 	}
 }

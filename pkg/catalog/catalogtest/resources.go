@@ -165,6 +165,26 @@ func testDatastores(t *testing.T, open Open) {
 		want.UpdatedAt = got.UpdatedAt
 		equal(t, want, got)
 	})
+	t.Run("the sizes of chunks are kept, travel with jobs, and fit together", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, open)
+		d := w.datastore(w.ws)
+		d.ID, d.Chunking = domain.NewID(), domain.Chunking{TargetTokens: 64, MaxTokens: 100}
+		made, err := w.CreateDatastore(w.ctx, d)
+		ok(t, err)
+		got, err := w.Datastore(w.ctx, w.ws, d.ID)
+		ok(t, err)
+		equal(t, made, got)
+		_, err = w.UpdateDatastore(w.ctx, w.ws, d.ID, domain.DatastorePatch{Chunking: &domain.ChunkingPatch{TargetTokens: new(101)}})
+		code(t, domain.CodeInvalid, err)
+		equal(t, "chunking.maxTokens", faultyField(t, err))
+		got, err = w.UpdateDatastore(w.ctx, w.ws, d.ID, domain.DatastorePatch{Chunking: &domain.ChunkingPatch{TargetTokens: new(99)}})
+		ok(t, err)
+		equal(t, domain.Chunking{TargetTokens: 99, MaxTokens: 100}, got.Chunking)
+		job, err := w.NewJob(w.ctx, domain.Datasource{ID: domain.NewID(), WorkspaceID: w.ws, DatastoreID: d.ID}, domain.JobIngest)
+		ok(t, err)
+		equal(t, got.Chunking, job.Chunking)
+	})
 	t.Run("only a public datastore is found without its workspace", func(t *testing.T) {
 		t.Parallel()
 		w := newWorld(t, open)

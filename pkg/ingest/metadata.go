@@ -1,0 +1,44 @@
+package ingest
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// metaDocument is the key of a fragment's metadata under which stands what its document says of itself: apart from the keys
+// of the caller, for which a document must not be able to speak.
+const metaDocument = "document"
+
+// maxFoundMetadata bounds what a document says of itself in each of its rows, in bytes of keys and values. The datasource has
+// the whole of it.
+const maxFoundMetadata = 2 << 10
+
+// rowMetadata is what readers see with each fragment: what the caller has given, and what the document says of itself, its
+// title and its language.
+func rowMetadata(job domain.Job, doc *domain.Document) map[string]any {
+	found := map[string]any{}
+	left := maxFoundMetadata
+	say := func(key, value string) {
+		if left -= len(key) + len(value); value != "" && left >= 0 {
+			found[key] = value
+		}
+	}
+	say("title", doc.Title)
+	say("language", doc.Language)
+	for _, key := range slices.Sorted(maps.Keys(doc.Metadata)) {
+		if key != domain.MetaDescription { // long, and of the document rather than of a piece of it
+			say(key, doc.Metadata[key])
+		}
+	}
+	if _, taken := job.Metadata[metaDocument]; taken || len(found) == 0 {
+		return job.Metadata
+	}
+	out := maps.Clone(job.Metadata)
+	if out == nil {
+		out = map[string]any{}
+	}
+	out[metaDocument] = found
+	return out
+}
