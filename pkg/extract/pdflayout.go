@@ -1,6 +1,7 @@
 package extract
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strings"
@@ -50,55 +51,81 @@ func newPDFLayout(p *parser, pages [][]pdftext.Line) *pdfLayout {
 	return l
 }
 
-// repeatedLines finds the texts that stand at the top or bottom of most pages.
+// repeatedLines finds the texts that stand at the same height at the top or bottom of many pages.
 func repeatedLines(pages [][]pdftext.Line) map[string]bool {
 	const atLeast = 4
 	found := map[string]bool{}
 	if len(pages) < atLeast {
 		return found
 	}
-	count := map[string]int{}
+	type tally struct {
+		y     float64
+		pages int
+	}
+	count := map[string]tally{}
 	for _, lines := range pages {
 		onPage := map[string]bool{}
 		if len(lines) <= 6 {
 			continue
 		}
 		for _, line := range edgeLines(lines) {
-			onPage[maskDigits(line.Text())] = true
-		}
-		for text := range onPage {
-			count[text]++
+			text := maskDigits(line.Text())
+			t, known := count[text]
+			if !known {
+				t.y = line.Y
+			}
+			if !onPage[text] && math.Abs(t.y-line.Y) < 4 {
+				onPage[text] = true
+				t.pages++
+				count[text] = t
+			}
 		}
 	}
-	for text, n := range count {
-		if n >= atLeast && n*5 >= len(pages)*2 { // left and right pages may differ
+	for text, t := range count {
+		if t.pages >= atLeast && t.pages*5 >= len(pages)*2 && isFurniture(text) { // left and right pages may differ
 			found[text] = true
 		}
 	}
 	return found
 }
 
+// isFurniture reports whether a repeated text is words or a page's number, and not the figures of a table that goes on
+// over pages.
+func isFurniture(masked string) bool {
+	return countLetters(strings.ReplaceAll(masked, "#", "")) > 0 || strings.Count(masked, "#") <= 2 && len(masked) <= 12
+}
+
 // edgeLines are the two highest and the two lowest lines of a page.
 func edgeLines(lines []pdftext.Line) []pdftext.Line {
+	turn := mainTurn(lines)
 	var upright []pdftext.Line
 	for _, l := range lines {
-		if l.Turn == 0 {
+		if l.Turn == turn {
 			upright = append(upright, l)
 		}
 	}
-	slices.SortStableFunc(upright, func(a, b pdftext.Line) int {
-		switch {
-		case a.Y > b.Y:
-			return -1
-		case a.Y < b.Y:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(upright, func(a, b pdftext.Line) int { return cmp.Compare(b.Y, a.Y) })
 	if len(upright) <= 4 {
 		return upright
 	}
 	return append(upright[:2:2], upright[len(upright)-2:]...)
+}
+
+// mainTurn is the direction of most of a page's text.
+func mainTurn(lines []pdftext.Line) int {
+	var size [4]int
+	for _, l := range lines {
+		for _, c := range l.Cells {
+			size[l.Turn&3] += len(c.Text)
+		}
+	}
+	most := 0
+	for turn, n := range size {
+		if n > size[most] {
+			most = turn
+		}
+	}
+	return most
 }
 
 func maskDigits(s string) string {

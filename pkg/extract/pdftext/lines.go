@@ -3,10 +3,6 @@ package pdftext
 import (
 	"math"
 	"strings"
-	"unicode"
-	"unicode/utf8"
-
-	"golang.org/x/text/unicode/bidi"
 )
 
 // Line is a run of text on one baseline.
@@ -33,36 +29,54 @@ func (l Line) Text() string {
 	return strings.Join(parts, "\t")
 }
 
-// Gaps between glyphs, in parts of the font size.
+// Steps of the pen that part lines, in parts of the font size.
 const (
-	wordGap = 0.18
-	cellGap = 1.6
-	backGap = 0.6 // a pen this far back starts a new line
+	backGap   = 0.6  // a pen this far back starts a new line
+	shiftLine = 0.45 // a baseline this far off is another line; less is a superscript or subscript
 )
 
 // lineBuilder makes lines of glyphs in the order in which they are shown, which is the reading order of nearly all
-// writers: columns and tables come out right without guessing.
+// writers: columns and tables come out right without guessing. Right-to-left text may be shown in either direction;
+// it becomes one line as long as it stays on its baseline.
 type lineBuilder struct {
 	lines []Line
 
-	open        bool
-	dx, dy      float64 // direction of writing
-	base        float64 // the line's distance from the origin, across
-	end         float64 // where the pen stands, along
-	text        strings.Builder
-	cells       []Cell
-	cellStart   float64
-	sizes       map[float64]int
-	common      float64
-	bold, total int
-	last        [4]shown // for text that is shown several times to look bold
-	lastAt      int
+	open     bool
+	dx, dy   float64 // direction of writing
+	base     float64 // of the line's first glyph: distance from the origin, across
+	end      float64 // where the pen stands, along
+	left     float64 // the least place that the line's glyphs reach, along
+	pieces   []piece
+	sizes    map[float64]int
+	common   float64 // size of most glyphs so far
+	bold     int     // visible glyphs that are bold, and all of them
+	visible  int
+	rtl, ltr int // glyphs of either direction
+
+	last   [4]shown // for text that is shown several times to look bold
+	lastAt int
+	seen   map[string][]place // lines so far, for lines that are shown twice
+}
+
+// piece is a glyph of the open line.
+type piece struct {
+	text   string
+	x0, x1 float64 // along
+	base   float64 // across
+	size   float64
+	blank  bool // white space
 }
 
 // shown is a glyph that has just been shown.
 type shown struct {
 	text string
 	x, y float64
+}
+
+// place is where a line stands.
+type place struct {
+	x, y float64
+	turn int
 }
 
 // glyph adds one glyph, shown from one point to another.
@@ -78,67 +92,70 @@ func (b *lineBuilder) glyph(text string, size, dx, dy float64, from, to [2]float
 	b.last[b.lastAt%len(b.last)] = shown{text, from[0], from[1]}
 	b.lastAt++
 
-	along, across := from[0]*dx+from[1]*dy, -from[0]*dy+from[1]*dx
-	if b.open {
-		gap := along - b.end
-		limit := 0.45 * max(size, b.size())
-		if dx*b.dx+dy*b.dy < 0.98 || math.Abs(across-b.base) > limit || gap < -backGap*max(size, b.size()) {
-			b.breakLine()
-		} else if gap > cellGap*size {
-			b.endCell()
-			b.cellStart = along
-		} else if gap > wordGap*size {
-			b.space()
-		}
+	p := piece{text: text, size: size, blank: strings.TrimSpace(text) == ""}
+	p.x0, p.base = from[0]*dx+from[1]*dy, -from[0]*dy+from[1]*dx
+	p.x1 = to[0]*dx + to[1]*dy
+	way := directionOf(text)
+	if b.open && (dx*b.dx+dy*b.dy < 0.98 || b.leaves(p, way)) {
+		b.breakLine()
 	}
 	if !b.open {
 		b.open = true
-		b.dx, b.dy, b.base = dx, dy, across
-		b.cellStart = along
+		b.dx, b.dy, b.base, b.left = dx, dy, p.base, p.x0
 		b.sizes = map[float64]int{}
-		b.bold, b.total, b.common = 0, 0, 0
+		b.bold, b.visible, b.common, b.rtl, b.ltr = 0, 0, 0, 0, 0
 	}
-	b.text.WriteString(text)
-	if strings.TrimSpace(text) != "" {
-		b.tally(size, bold)
+	b.pieces = append(b.pieces, p)
+	b.end, b.left = p.x1, min(b.left, p.x0)
+	if !p.blank {
+		b.tally(p, way, bold)
 	}
-	b.end = to[0]*dx + to[1]*dy
+}
+
+// leaves reports whether a glyph does not belong to the open line.
+func (b *lineBuilder) leaves(p piece, way direction) bool {
+	size := max(p.size, b.common)
+	if math.Abs(p.base-b.base) > shiftLine*size {
+		return true
+	}
+	if p.x0-b.end >= -backGap*size {
+		return false
+	}
+	// The pen goes back. Right-to-left text goes on at the left.
+	beside := p.x1 <= b.left+0.3*size
+	switch {
+	case way == rightToLeft && b.rtl >= b.ltr, way == neutral && b.rtl > b.ltr:
+		return !beside
+	case way == neutral && b.rtl+b.ltr == 0 && !latin(p.text):
+		return !beside || p.x1 < b.left-wordGap*size // a bracket left of a number
+	}
+	return true
 }
 
 // extend moves the pen over glyphs whose text was given otherwise.
 func (b *lineBuilder) extend(x, y float64) {
-	if b.open {
+	if n := len(b.pieces); b.open && n > 0 {
 		b.end = x*b.dx + y*b.dy
+		b.pieces[n-1].x1 = b.end
 	}
 }
 
-func (b *lineBuilder) space() {
-	if s := b.text.String(); s != "" && !strings.HasSuffix(s, " ") {
-		b.text.WriteByte(' ')
-	}
-}
-
-// size is the size of most glyphs of the open line so far.
-func (b *lineBuilder) size() float64 { return b.common }
-
-// tally counts a glyph of the open line.
-func (b *lineBuilder) tally(size float64, bold bool) {
-	size = math.Round(size*2) / 2
+// tally counts a visible glyph of the open line.
+func (b *lineBuilder) tally(p piece, way direction, bold bool) {
+	size := math.Round(p.size*2) / 2
 	b.sizes[size]++
 	if n := b.sizes[size]; n > b.sizes[b.common] || n == b.sizes[b.common] && size > b.common {
 		b.common = size
 	}
-	b.total++
+	b.visible++
 	if bold {
 		b.bold++
 	}
-}
-
-func (b *lineBuilder) endCell() {
-	text := strings.Join(strings.FieldsFunc(b.text.String(), unicode.IsSpace), " ")
-	b.text.Reset()
-	if text != "" {
-		b.cells = append(b.cells, Cell{Text: visualToLogical(text), X0: b.cellStart, X1: b.end})
+	switch way {
+	case rightToLeft:
+		b.rtl++
+	case leftToRight:
+		b.ltr++
 	}
 }
 
@@ -146,67 +163,45 @@ func (b *lineBuilder) breakLine() {
 	if !b.open {
 		return
 	}
-	b.endCell()
 	b.open = false
-	if len(b.cells) == 0 {
+	pieces := b.pieces
+	b.pieces = b.pieces[:0]
+	if b.visible == 0 {
 		return
 	}
-	turn := int(math.Round(math.Atan2(b.dy, b.dx)/(math.Pi/2))+4) % 4
-	b.lines = append(b.lines, Line{Cells: b.cells, Size: b.size(), Bold: b.bold*2 > b.total, Y: b.base, Turn: turn})
-	b.cells = nil
+	line := Line{Size: b.common, Bold: b.bold*2 > b.visible, Y: b.base}
+	line.Turn = int(math.Round(math.Atan2(b.dy, b.dx)/(math.Pi/2))+4) % 4
+	for _, p := range pieces { // the first glyph may be a superscript
+		if !p.blank && math.Abs(p.size-b.common) <= 0.25 {
+			line.Y = p.base
+			break
+		}
+	}
+	line.Cells = cellsOf(pieces, b.rtl > b.ltr)
+	if len(line.Cells) > 0 && !b.again(line) {
+		b.lines = append(b.lines, line)
+	}
+}
+
+// again reports whether a line was shown before at the same place, as shadows and outlines are.
+func (b *lineBuilder) again(l Line) bool {
+	if b.seen == nil {
+		b.seen = map[string][]place{}
+	}
+	const most = 16 // of one text that are compared
+	text, at := l.Text(), place{l.Cells[0].X0, l.Y, l.Turn}
+	for _, p := range b.seen[text] {
+		if p.turn == at.turn && math.Abs(p.x-at.x) < 0.3*l.Size && math.Abs(p.y-at.y) < 0.3*l.Size {
+			return true
+		}
+	}
+	if len(b.seen[text]) < most {
+		b.seen[text] = append(b.seen[text], at)
+	}
+	return false
 }
 
 func (b *lineBuilder) finish() []Line {
 	b.breakLine()
 	return b.lines
-}
-
-// visualToLogical turns right-to-left text, which PDF files show from left to right, into the order of reading.
-func visualToLogical(s string) string {
-	rtl, ltr := 0, 0
-	for _, r := range s {
-		p, _ := bidi.LookupRune(r)
-		switch p.Class() {
-		case bidi.R, bidi.AL:
-			rtl++
-		case bidi.L:
-			ltr++
-		}
-	}
-	if rtl == 0 || rtl < ltr {
-		return s
-	}
-	runes := []rune(s)
-	for i, j := 0, len(runes)-1; i < j; i, j = i+1, j-1 {
-		runes[i], runes[j] = runes[j], runes[i]
-	}
-	// Numbers and Latin words inside were the right way round.
-	for i := 0; i < len(runes); {
-		if !leftToRight(runes[i]) {
-			if m := mirrored[runes[i]]; m != 0 {
-				runes[i] = m
-			}
-			i++
-			continue
-		}
-		j := i
-		for j < len(runes) && (leftToRight(runes[j]) || j+1 < len(runes) && strings.ContainsRune(".,:/-%", runes[j]) && leftToRight(runes[j+1])) {
-			j++
-		}
-		for a, z := i, j-1; a < z; a, z = a+1, z-1 {
-			runes[a], runes[z] = runes[z], runes[a]
-		}
-		i = j
-	}
-	return string(runes)
-}
-
-var mirrored = map[rune]rune{'(': ')', ')': '(', '[': ']', ']': '[', '{': '}', '}': '{', '<': '>', '>': '<', '«': '»', '»': '«'}
-
-func leftToRight(r rune) bool {
-	if r < utf8.RuneSelf {
-		return r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
-	}
-	p, _ := bidi.LookupRune(r)
-	return p.Class() == bidi.L || p.Class() == bidi.EN || p.Class() == bidi.AN
 }

@@ -1,0 +1,170 @@
+package pdftext
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Gaps between glyphs, in parts of the font size.
+const (
+	wordGap   = 0.18
+	denseGap  = 0.55 // between characters of scripts that are written without spaces
+	cellGap   = 1.6
+	spacedGap = 3.0 // parts cells although there are spaces in it
+)
+
+// cellsOf parts the glyphs of a line into cells and words, in the order of reading.
+func cellsOf(pieces []piece, rtl bool) []Cell {
+	if rtl {
+		pieces = visualOrder(pieces)
+	}
+	word := wordGapOf(pieces)
+	var cells []Cell
+	var units []string
+	var from, to float64
+	flush := func() {
+		if text := joinUnits(units, rtl); text != "" {
+			cells = append(cells, Cell{Text: text, X0: from, X1: to})
+		}
+		units = units[:0]
+	}
+	prev := -1 // the last visible piece
+	pen := 0.0 // the end of the piece before, blanks included
+	for i, p := range pieces {
+		if p.blank {
+			if len(units) > 0 {
+				units = append(units, " ")
+			}
+			pen = p.x1
+			continue
+		}
+		if prev >= 0 {
+			last := pieces[prev]
+			switch gap := p.x0 - pen; {
+			case gap > cellGap*p.size, prev < i-1 && p.x0-last.x1 > spacedGap*max(p.size, last.size):
+				flush()
+			case prev == i-1 && partsWords(last, p, gap, word):
+				units = append(units, " ")
+			case prev < i-1 && gap > wordGap*p.size:
+				units = append(units, " ")
+			}
+		}
+		if len(units) == 0 {
+			from = p.x0
+		}
+		units = append(units, p.text)
+		prev, pen, to = i, p.x1, p.x1
+	}
+	flush()
+	if rtl {
+		slices.Reverse(cells)
+	}
+	return cells
+}
+
+// partsWords reports whether a gap between two glyphs stands for a space.
+func partsWords(a, b piece, gap, word float64) bool {
+	shift := math.Abs(a.base-b.base) > 0.1*max(a.size, b.size)
+	if shift || math.Abs(a.size-b.size) > 0.25*max(a.size, b.size) {
+		// A superscript or subscript stands off a little. A note's number before its text does not, but is a word.
+		if a.base > b.base && a.size < 0.85*b.size && isDigits(a.text) && startsLetter(b.text) {
+			return true
+		}
+		return gap > 0.25*max(a.size, b.size)
+	}
+	size := b.size
+	last, _ := utf8.DecodeLastRuneInString(a.text)
+	first, _ := utf8.DecodeRuneInString(b.text)
+	if denseScript(last) && denseScript(first) {
+		return gap > denseGap*size
+	}
+	return gap > word*size
+}
+
+func isDigits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
+
+func startsLetter(s string) bool {
+	r, _ := utf8.DecodeRuneInString(s)
+	return unicode.IsLetter(r)
+}
+
+// denseScript reports characters of scripts that are written without spaces.
+func denseScript(r rune) bool {
+	switch {
+	case r < 0xe00:
+		return false
+	case r < 0x3000:
+		return unicode.In(r, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
+	}
+	return r <= 0x30ff || r >= 0x3400 && r <= 0x9fff || r >= 0xf900 && r <= 0xfaff || r >= 0xff00 && r <= 0xffef || r >= 0x20000 && r <= 0x3ffff
+}
+
+// wordGapOf is the least gap that parts words on a line, in parts of the font size. Two kinds of line need another
+// than the usual: letters that stand apart as a heading's may, and words that were pushed together to fit.
+func wordGapOf(pieces []piece) float64 {
+	gaps, spaces := letterGaps(pieces)
+	const enough = 5
+	if len(gaps) < enough {
+		return wordGap
+	}
+	slices.Sort(gaps)
+	if median := gaps[len(gaps)/2]; median > 0.12 && spaces == 0 && gaps[len(gaps)/4] > 0.6*median {
+		return max(wordGap, 1.7*median) // letter-spaced
+	}
+	if spaces > 0 || len(gaps) < 4*enough {
+		return wordGap
+	}
+	return tightGap(gaps)
+}
+
+// letterGaps are the gaps between visible glyphs of the same size, and the number of blanks.
+func letterGaps(pieces []piece) (gaps []float64, spaces int) {
+	for i, p := range pieces {
+		if p.blank {
+			spaces++
+			continue
+		}
+		if i == 0 || pieces[i-1].blank {
+			continue
+		}
+		a := pieces[i-1]
+		if !startsLetter(a.text) || !startsLetter(p.text) || math.Abs(a.size-p.size) > 0.1*p.size || p.size <= 0 {
+			continue
+		}
+		if gap := (p.x0 - a.x1) / p.size; gap > -0.5 && gap < cellGap {
+			gaps = append(gaps, gap)
+		}
+	}
+	return gaps, spaces
+}
+
+// tightGap looks for the gap that parts words where they stand closer than usual: the widest step among the sorted
+// gaps, if it leaves as many words as text has.
+func tightGap(gaps []float64) float64 {
+	n := len(gaps)
+	if wide := n - sortedIndex(gaps, wordGap); wide*9 > n {
+		return wordGap // as many spaces as words need
+	}
+	best, at := 0.0, wordGap
+	for i := n * 2 / 3; i < n; i++ {
+		if gaps[i] > 0.3 {
+			break
+		}
+		step := gaps[i] - gaps[i-1]
+		if words := n - i; step > best && gaps[i] > 0.07 && words*14 >= n {
+			best, at = step, (gaps[i]+gaps[i-1])/2
+		}
+	}
+	if best < 0.04 {
+		return wordGap
+	}
+	return at
+}
+
+func sortedIndex(sorted []float64, v float64) int {
+	i, _ := slices.BinarySearch(sorted, v)
+	return i
+}

@@ -1,0 +1,185 @@
+package pdftext
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// direction is the way in which a character is read.
+type direction byte
+
+const (
+	neutral direction = iota // digits and signs too
+	leftToRight
+	rightToLeft
+)
+
+// directionOf is the direction of a text's first letter.
+func directionOf(text string) direction {
+	for _, r := range text {
+		switch {
+		case r < 0x590:
+			if unicode.IsLetter(r) {
+				return leftToRight
+			}
+		case r < 0x900, r >= 0xfb1d && r < 0xfe00, r >= 0xfe70 && r < 0xff00, r >= 0x10800 && r < 0x11000, r >= 0x1e800 && r < 0x1f000:
+			if unicode.IsLetter(r) {
+				return rightToLeft
+			}
+		case unicode.IsLetter(r):
+			return leftToRight
+		}
+	}
+	return neutral
+}
+
+// visualOrder sorts the glyphs of a line from left to right. Marks, which stand above or below their letters, are
+// made part of them.
+func visualOrder(pieces []piece) []piece {
+	var letters, marks []piece
+	for _, p := range pieces {
+		if r, _ := utf8.DecodeRuneInString(p.text); unicode.Is(unicode.Mn, r) {
+			marks = append(marks, p)
+		} else {
+			letters = append(letters, p)
+		}
+	}
+	if len(letters) == 0 {
+		return pieces
+	}
+	slices.SortStableFunc(letters, func(a, b piece) int {
+		switch {
+		case a.x0+a.x1 < b.x0+b.x1:
+			return -1
+		case a.x0+a.x1 > b.x0+b.x1:
+			return 1
+		}
+		return 0
+	})
+	for _, m := range marks {
+		middle := (m.x0 + m.x1) / 2
+		i, _ := slices.BinarySearchFunc(letters, middle, func(p piece, x float64) int {
+			switch {
+			case p.x1 < x:
+				return -1
+			case p.x0 > x:
+				return 1
+			}
+			return 0
+		})
+		i = min(i, len(letters)-1)
+		if letters[i].blank && i > 0 {
+			i--
+		}
+		letters[i].text += m.text
+	}
+	return letters
+}
+
+// joinUnits joins the glyphs of a cell, which stand as they are seen from left to right, to text in the order of
+// reading, with white space folded.
+func joinUnits(units []string, rtl bool) string {
+	if rtl {
+		units = logicalOrder(slices.Clone(units))
+	} else {
+		turnWords(units)
+	}
+	var b strings.Builder
+	space := false
+	for _, u := range units {
+		for _, r := range u {
+			if unicode.IsSpace(r) {
+				space = b.Len() > 0
+				continue
+			}
+			if space {
+				b.WriteByte(' ')
+				space = false
+			}
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// logicalOrder turns a right-to-left line around. Numbers and Latin words in it were the right way round.
+func logicalOrder(units []string) []string {
+	slices.Reverse(units)
+	for i := 0; i < len(units); {
+		if !latin(units[i]) {
+			i++
+			continue
+		}
+		end := i + 1
+		for j := i + 1; j < len(units); j++ {
+			if latin(units[j]) {
+				end = j + 1
+			} else if !joinsLatin(units, i, j) {
+				break
+			}
+		}
+		slices.Reverse(units[i:end])
+		i = end
+	}
+	mirrorBrackets(units)
+	return units
+}
+
+// turnWords turns right-to-left words inside a left-to-right line.
+func turnWords(units []string) {
+	for i := 0; i < len(units); {
+		if directionOf(units[i]) != rightToLeft {
+			i++
+			continue
+		}
+		end := i + 1
+		for j := i + 1; j < len(units); j++ {
+			if way := directionOf(units[j]); way == rightToLeft {
+				end = j + 1
+			} else if way == leftToRight || isDigits(units[j]) {
+				break
+			}
+		}
+		slices.Reverse(units[i:end])
+		i = end
+	}
+}
+
+// latin reports digits and letters that are read from left to right.
+func latin(unit string) bool {
+	r, _ := utf8.DecodeRuneInString(unit)
+	return unicode.IsDigit(r) || directionOf(unit) == leftToRight
+}
+
+// joinsLatin reports whether the sign at j is part of a number, or of a run of Latin words that began at i.
+func joinsLatin(units []string, i, j int) bool {
+	if j+1 >= len(units) || !latin(units[j+1]) {
+		return false
+	}
+	if strings.ContainsAny(units[j], ".,:/-–%_@'’") {
+		return true
+	}
+	return units[j] == " " && directionOf(units[j-1]) == leftToRight && directionOf(units[j+1]) == leftToRight
+}
+
+var mirrored = map[string]string{"(": ")", ")": "(", "[": "]", "]": "[", "{": "}", "}": "{", "<": ">", ">": "<", "«": "»", "»": "«"}
+
+// mirrorBrackets turns brackets that were kept as they are seen. Some fonts name them by their meaning instead: then
+// the first of the line opens already.
+func mirrorBrackets(units []string) {
+	for _, u := range units {
+		if strings.Contains("([{«", u) && u != "" {
+			return
+		}
+		if strings.Contains(")]}»", u) && u != "" {
+			break
+		}
+	}
+	for i, u := range units {
+		if m := mirrored[u]; m != "" {
+			units[i] = m
+		}
+	}
+}
