@@ -45,6 +45,17 @@ func New(opts Options) *Chunker {
 	return &Chunker{opts: opts}
 }
 
+// highest is the level of the highest headings, 0 when there are none.
+func highest(blocks []domain.Block) int {
+	top := 0
+	for _, b := range blocks {
+		if b.Kind == domain.BlockHeading && (top == 0 || b.Level < top) {
+			top = b.Level
+		}
+	}
+	return top
+}
+
 // Sized is a chunker with the same options that cuts into chunks of the given sizes.
 func (c *Chunker) Sized(sizes domain.Chunking) *Chunker {
 	o := c.opts
@@ -53,15 +64,16 @@ func (c *Chunker) Sized(sizes domain.Chunking) *Chunker {
 }
 
 // Chunks cuts the document. Together the chunks hold all of its text in reading order, white space at their edges
-// excepted; nothing is in two of them but a table's header, which is repeated above rows that would otherwise
-// stand without it. A document without text makes no chunk.
+// excepted. Two things are repeated: a table's header above rows that would otherwise stand without it, and where a chunk
+// ends within a paragraph that is too long for one, a short last sentence. No chunk reaches over one of the document's
+// highest headings. A document without text makes no chunk.
 //
 // Headings stand in one chunk with the beginning of what they head; those at the document's end, with what comes
 // before. They make a chunk of their own only where there is nothing else or no room: when they are as long as a text.
 //
 // It fails with domain.CodeTooLarge when the document makes more chunks than Options.MaxChunks.
 func (c *Chunker) Chunks(doc *domain.Document) ([]domain.Chunk, error) {
-	p := packer{opts: c.opts, place: newPlace(doc.Title)}
+	p := packer{opts: c.opts, place: newPlace(doc.Title), top: highest(doc.Blocks)}
 	offset := 0
 	for i, block := range doc.Blocks {
 		if i > 0 {

@@ -106,9 +106,56 @@ func TestChunks(t *testing.T) {
 			},
 		},
 		"tiny sections share a chunk": {
-			doc: domain.Document{Blocks: []domain.Block{heading(2, "A"), para("One."), heading(2, "B"), para("Two.")}},
+			doc: domain.Document{Blocks: []domain.Block{heading(1, "Doc"), heading(2, "A"), para("One."), heading(2, "B"), para("Two.")}},
 			check: func(t *testing.T, chunks []domain.Chunk) {
-				if len(chunks) != 1 || chunks[0].Heading != "A" {
+				if len(chunks) != 1 || chunks[0].Heading != "Doc > A" {
+					t.Fatalf("got %+v", chunks)
+				}
+			},
+		},
+		"no chunk reaches over one of the highest headings": {
+			doc: domain.Document{Blocks: []domain.Block{para("Preface."), heading(2, "A"), para("One."), heading(2, "B"), para("Two."), heading(3, "C"), para("Three.")}},
+			check: func(t *testing.T, chunks []domain.Chunk) {
+				if diff := cmp.Diff([]string{"Preface.", "A\n\nOne.", "B\n\nTwo.\n\nC\n\nThree."}, texts(chunks)); diff != "" {
+					t.Fatal(diff)
+				}
+			},
+		},
+		"the last sentence is repeated where a long paragraph goes on": {
+			doc: domain.Document{Blocks: []domain.Block{para(prose(30))}},
+			check: func(t *testing.T, chunks []domain.Chunk) {
+				sentences := strings.SplitAfter(strings.TrimSpace(chunks[0].Text), ". ")
+				if last := sentences[len(sentences)-1]; len(chunks) < 2 || !strings.HasPrefix(chunks[1].Text, last+" ") {
+					t.Fatalf("the second chunk does not begin with %q: %q", last, texts(chunks))
+				}
+			},
+		},
+		"nothing is repeated between paragraphs": {
+			doc: domain.Document{Blocks: []domain.Block{para(prose(10)), para(prose(10)), para(prose(10))}},
+			check: func(t *testing.T, chunks []domain.Chunk) {
+				end := 0
+				for _, c := range chunks {
+					if c.Offset < end {
+						t.Fatalf("got %q", texts(chunks))
+					}
+					end = c.Offset + len(c.Text)
+				}
+			},
+		},
+		"a long sentence is not repeated": {
+			doc: domain.Document{Blocks: []domain.Block{para(strings.Repeat(strings.Repeat("sluice ", 50)+"gate. ", 8))}},
+			check: func(t *testing.T, chunks []domain.Chunk) {
+				if len(chunks) != 4 {
+					t.Fatalf("got %q", texts(chunks))
+				}
+			},
+		},
+		"a chunk of rows says which": {
+			doc: domain.Document{Blocks: []domain.Block{
+				{Kind: domain.BlockTableRow, Sheet: "Prices", Row: 4, Text: "Name\tPrice"}, {Kind: domain.BlockTableRow, Sheet: "Prices", Row: 5, Text: "Gate\t7"},
+				{Kind: domain.BlockTableRow, Sheet: "Sizes", Row: 1, Text: "Name\tSize"}}},
+			check: func(t *testing.T, chunks []domain.Chunk) {
+				if len(chunks) != 2 || chunks[0].Heading != "Prices > rows 4 to 5" || chunks[1].Heading != "Sizes > row 1" || chunks[1].Context != "Sizes" {
 					t.Fatalf("got %+v", chunks)
 				}
 			},
@@ -218,6 +265,14 @@ func TestChunks(t *testing.T) {
 	}
 }
 
+func texts(chunks []domain.Chunk) []string {
+	out := make([]string, len(chunks))
+	for i, c := range chunks {
+		out[i] = c.Text
+	}
+	return out
+}
+
 func tableOf(rows int) []domain.Block {
 	blocks := []domain.Block{row("Name\tCity\tYear built")}
 	for i := range rows {
@@ -298,8 +353,13 @@ func checkInvariants(t *testing.T, opts Options, doc *domain.Document, chunks []
 		if len(c.Text) > domain.MaxChunkBytes || !utf8.ValidString(c.Text) || c.Text == "" {
 			t.Fatalf("chunk %d: %d bytes, valid %t", i, len(c.Text), utf8.ValidString(c.Text))
 		}
-		if c.Offset < end || strings.TrimSpace(full[end:c.Offset]) != "" {
-			t.Fatalf("chunk %d begins at %d, the one before ended at %d: text is lost or repeated", i, c.Offset, end)
+		switch {
+		case c.Offset >= end && strings.TrimSpace(full[end:c.Offset]) != "":
+			t.Fatalf("chunk %d begins at %d, the one before ended at %d: text is lost", i, c.Offset, end)
+		case c.Offset < end && Tokens(full[c.Offset:end]) > opts.TargetTokens/overlapShare:
+			t.Fatalf("chunk %d begins at %d, the one before ended at %d: much is repeated", i, c.Offset, end)
+		case c.Offset < end && covered(t, full, c) <= end:
+			t.Fatalf("chunk %d holds nothing new", i)
 		}
 		if !starts[c.Offset] {
 			t.Fatalf("chunk %d begins inside a grapheme at %d", i, c.Offset)

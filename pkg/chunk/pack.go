@@ -14,6 +14,9 @@ type packer struct {
 	header *tableHeader // of the table being read, nil outside tables
 	table  bool         // the block before was a table row
 
+	top    int   // the level of the document's highest headings; 0 when it has none
+	before piece // what was packed last of the block being packed, if that is a long paragraph; of no length else
+
 	chunks []domain.Chunk
 	cur    draft
 	placed bool   // path and ctx are those of place
@@ -30,6 +33,7 @@ type draft struct {
 	sheet  string
 	head   string // heading path, taken from the first piece that is not a heading
 	ctx    string
+	rows   rows
 	kind   domain.BlockKind // of the last piece
 	bare   bool             // holds nothing but headings so far
 	tail   *tail            // the headings at its end, behind which nothing has come yet; nil for none or when bare
@@ -58,9 +62,14 @@ func (p *packer) addBlock(b domain.Block, offset int) error {
 	} else {
 		p.header, p.table = nil, false
 	}
+	long := p.isLong(b, pieces)
+	p.before = piece{}
 	for i, s := range pieces {
 		if err := p.add(b, s, offset, i == 0); err != nil {
 			return err
+		}
+		if long {
+			p.before = s
 		}
 	}
 	return nil
@@ -79,7 +88,7 @@ func (p *packer) pieces(b domain.Block) []piece {
 }
 
 // breakBefore closes the current chunk where the document's structure asks for it: at another sheet always, at a
-// heading or page unless little has been gathered, before a code block or table that would not fit in whole. A chunk
+// heading or page unless little has been gathered, at one of the highest headings always, before a code block or table that would not fit in whole. A chunk
 // of headings alone waits for what they head.
 func (p *packer) breakBefore(b domain.Block) error {
 	d := &p.cur
@@ -88,7 +97,7 @@ func (p *packer) breakBefore(b domain.Block) error {
 	}
 	switch {
 	case b.Sheet != d.sheet,
-		b.Kind == domain.BlockHeading && d.tokens >= p.opts.TargetTokens/4,
+		b.Kind == domain.BlockHeading && (b.Level <= p.top || d.tokens >= p.opts.TargetTokens/4),
 		b.Page != d.page && d.tokens >= p.opts.TargetTokens/2,
 		b.Kind == domain.BlockCode && d.tokens+Tokens(b.Text) > p.opts.MaxTokens:
 		return p.next()
@@ -98,15 +107,16 @@ func (p *packer) breakBefore(b domain.Block) error {
 
 // add packs one piece; first says that it begins its block.
 func (p *packer) add(b domain.Block, s piece, offset int, first bool) error {
+	if !p.cur.empty() && !p.cur.bare && !p.fits(b, s) {
+		s = p.overlapping(s)
+		if err := p.next(); err != nil {
+			return err
+		}
+	}
 	text := b.Text[s.start:s.end]
 	body := strings.TrimLeftFunc(text, unicode.IsSpace)
 	if body == "" && p.cur.empty() {
 		return nil
-	}
-	if !p.cur.empty() && !p.cur.bare && !p.fits(b, s) {
-		if err := p.next(); err != nil {
-			return err
-		}
 	}
 	if p.cur.bare && !p.fits(b, s) {
 		if parts := p.divide(b, s); len(parts) > 1 {
@@ -146,6 +156,7 @@ func (p *packer) add(b domain.Block, s piece, offset int, first bool) error {
 	}
 	d.kind = b.Kind
 	d.tokens += s.tokens
+	d.rows.add(b.Row)
 	return nil
 }
 
@@ -192,7 +203,7 @@ func (p *packer) flush() error {
 		Ordinal: len(p.chunks),
 		Text:    text,
 		Context: d.ctx,
-		Heading: d.head,
+		Heading: d.rows.under(d.head),
 		Page:    d.page,
 		Offset:  d.offset,
 		Tokens:  d.tokens,

@@ -1,0 +1,95 @@
+package app
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// ingestor runs a command of the ingestor.
+func ingestor(args ...string) (out, faults string, code int) {
+	var stdout, stderr strings.Builder
+	code = Main(Ingestor, args, nil, &stdout, &stderr)
+	return stdout.String(), stderr.String(), code
+}
+
+func TestExtractPrintsWhatIngestionReads(t *testing.T) {
+	t.Parallel()
+	page := filepath.Join(documents, "support.html")
+	text, faults, code := ingestor("extract", page)
+	if code != 0 || faults != "" || !strings.HasPrefix(text, "Support for Aurora pumps\n\n") || !strings.Contains(text, "Impeller seal kit\tNLX-2207\tsame day\n") {
+		t.Fatalf("text: code %d, %q, %q", code, faults, text)
+	}
+	var blocks extracted
+	out, _, code := ingestor("extract", "--format", "blocks", page)
+	if err := json.Unmarshal([]byte(out), &blocks); err != nil || code != 0 {
+		t.Fatalf("blocks: code %d, %v: %s", code, err, out)
+	}
+	if blocks.File != page || blocks.MIMEType != "text/html" || len(blocks.Chunks) > 0 {
+		t.Errorf("blocks: %s", out)
+	}
+	at := 0 // where the next block starts in the document's text
+	seen := false
+	for _, b := range blocks.Blocks {
+		if b.Offset != at {
+			t.Fatalf("the block %q has offset %d, want %d", b.Text, b.Offset, at)
+		}
+		at += len(b.Text) + 2
+		if seen = seen || strings.Contains(b.Text, "NLX-2207"); strings.Contains(b.Text, "NLX-2207") && strings.Join(b.Path, "/") != "Support for Aurora pumps/Spare parts" {
+			t.Errorf("the table stands under %q", b.Path)
+		}
+	}
+	if !seen {
+		t.Errorf("the table is missing: %s", out)
+	}
+	var chunks extracted
+	out, _, code = ingestor("extract", "--format", "chunks", page)
+	if err := json.Unmarshal([]byte(out), &chunks); err != nil || code != 0 || len(chunks.Chunks) == 0 || len(chunks.Blocks) > 0 {
+		t.Fatalf("chunks: code %d, %v: %s", code, err, out)
+	}
+	if c := chunks.Chunks[0]; c.Heading == "" || c.Tokens == 0 || c.Text == "" {
+		t.Errorf("the first chunk is %+v", c)
+	}
+}
+
+func TestExtractSaysWhyAFileCannotBeRead(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	empty, torn := filepath.Join(dir, "empty.txt"), filepath.Join(dir, "torn.docx")
+	for file, content := range map[string]string{empty: "", torn: "PK\x03\x04 and no more"} {
+		if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	note := filepath.Join(documents, "histoire.txt")
+	for name, c := range map[string]struct {
+		args   []string
+		code   int
+		faults string // each of its lines is one of the standard error
+		out    string // is in the standard output
+	}{
+		"an empty file":          {[]string{empty}, 1, "ingestor: " + empty + ": the file is empty", ""},
+		"a file that is nowhere": {[]string{dir + "/none.pdf"}, 1, "ingestor: " + dir + "/none.pdf: no such file or directory", ""},
+		"a folder":               {[]string{dir}, 1, "ingestor: " + dir + ": it is not a regular file", ""},
+		"one of two":             {[]string{empty, note}, 1, "ingestor: " + empty + ": the file is empty\ningestor: 1 of 2 files could not be read", "==> " + note + " <=="},
+		"no file":                {nil, 2, "ingestor: which file?", ""},
+		"an unknown format":      {[]string{"--format", "html", note}, 2, `ingestor: --format "html": it is text, blocks or chunks`, ""},
+		"a type that it is not":  {[]string{"--mime", "application/x-unheard", torn}, 1, "ingestor: " + torn + ": ", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			out, faults, code := ingestor(append([]string{"extract"}, c.args...)...)
+			if code != c.code || !strings.HasPrefix(faults, c.faults) || !strings.Contains(out, c.out) {
+				t.Errorf("code %d, %q, %q", code, faults, out)
+			}
+			if lines := strings.Count(strings.TrimSpace(faults), "\n"); code == 1 && lines != strings.Count(c.faults, "\n") {
+				t.Errorf("the cause takes %d lines more than it should: %q", lines, faults)
+			}
+		})
+	}
+	if out, faults, code := ingestor("extract", "--help"); code != 0 || !strings.HasPrefix(out, "usage: ingestor extract") || faults != "" {
+		t.Errorf("--help: code %d, %q, %q", code, out, faults)
+	}
+}
