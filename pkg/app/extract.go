@@ -11,15 +11,17 @@ import (
 	"log/slog"
 	"os"
 
+	"github.com/sluice/sluice/pkg/chunk"
 	"github.com/sluice/sluice/pkg/config"
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/extract"
 )
 
-const extractUsage = `usage: ingestor extract [--format text|blocks|chunks] [--mime TYPE] FILE…
+const extractUsage = `usage: ingestor extract [--format text|blocks|chunks] [--mime TYPE] [--chunk-tokens N] [--max-chunk-tokens N] FILE…
   --format text     the text, table rows as cells parted by tabs (default)
   --format blocks   a JSON object: what the file says of itself, and its blocks with the places where they stand
   --format chunks   a JSON object: the same with the chunks that are indexed
+  --chunk-tokens N, --max-chunk-tokens N   sizes of the chunks as a datastore's chunking gives them; 0 for its defaults
   --mime TYPE       the type that its sender declares; without it, name and content tell
 Reads files as ingestion does, within the same limits (SLUICE_EXTRACT_MEMORY, SLUICE_EXTRACT_TIMEOUT), and needs no
 running service. Warnings go to standard error. It exits with 1 if a file cannot be read.`
@@ -38,6 +40,9 @@ func extractCommand(ctx context.Context, args, environ []string, out, errs io.Wr
 	flags.Usage = func() {}
 	format := flags.String("format", formatText, "")
 	mime := flags.String("mime", "", "")
+	var sizes domain.Chunking
+	flags.IntVar(&sizes.TargetTokens, "chunk-tokens", 0, "")
+	flags.IntVar(&sizes.MaxTokens, "max-chunk-tokens", 0, "")
 	switch err := flags.Parse(args); {
 	case errors.Is(err, flag.ErrHelp):
 		fmt.Fprintln(out, extractUsage)
@@ -49,12 +54,17 @@ func extractCommand(ctx context.Context, args, environ []string, out, errs io.Wr
 	case *format != formatText && *format != formatBlocks && *format != formatChunks:
 		return usageError{fmt.Errorf("--format %q: it is %s, %s or %s\n%s", *format, formatText, formatBlocks, formatChunks, extractUsage)}
 	}
+	if faults := sizes.Check(); len(faults) > 0 {
+		flag := map[string]string{domain.FieldTargetTokens: "--chunk-tokens", domain.FieldMaxTokens: "--max-chunk-tokens"}[faults[0].Field]
+		return usageError{fmt.Errorf("%s %s", flag, faults[0].Message)}
+	}
 	c, err := config.Parse(nil, environ, io.Discard)
 	if err != nil {
 		return usageError{err}
 	}
 	reader := newExtractor(c, "", "", slog.New(slog.DiscardHandler))
 	defer reader.Close()
+	chunker := newChunker(c).Sized(sizes)
 	failed := 0
 	for _, file := range flags.Args() {
 		// "column: value" reads badly in a terminal and compares badly with other tools.
@@ -79,7 +89,7 @@ func extractCommand(ctx context.Context, args, environ []string, out, errs io.Wr
 			}
 			err = writeText(out, doc)
 		} else {
-			err = writeExtracted(out, file, doc, *format == formatChunks, c)
+			err = writeExtracted(out, file, doc, *format == formatChunks, chunker)
 		}
 		if err != nil {
 			return fmt.Errorf("writing what was read of %s: %w", file, err)
@@ -177,10 +187,10 @@ type extracted struct {
 	Chunks []extractedChunk `json:"chunks,omitempty"`
 }
 
-func writeExtracted(out io.Writer, file string, doc *domain.Document, chunks bool, c config.Config) error {
+func writeExtracted(out io.Writer, file string, doc *domain.Document, chunks bool, chunker *chunk.Chunker) error {
 	e := extracted{File: file, Document: *doc}
 	if chunks {
-		cut, err := newChunker(c).Chunks(doc)
+		cut, err := chunker.Chunks(doc)
 		if err != nil {
 			return err
 		}

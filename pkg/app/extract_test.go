@@ -76,6 +76,7 @@ func TestExtractSaysWhyAFileCannotBeRead(t *testing.T) {
 		"one of two":             {[]string{empty, note}, 1, "ingestor: " + empty + ": the file is empty\ningestor: 1 of 2 files could not be read", "==> " + note + " <=="},
 		"no file":                {nil, 2, "ingestor: which file?", ""},
 		"an unknown format":      {[]string{"--format", "html", note}, 2, `ingestor: --format "html": it is text, blocks or chunks`, ""},
+		"a chunk of no size":     {[]string{"--chunk-tokens", "7", note}, 2, "ingestor: --chunk-tokens is 7; it must be from 32 to 2048", ""},
 		"a type that it is not":  {[]string{"--mime", "application/x-unheard", torn}, 1, "ingestor: " + torn + ": ", ""},
 	} {
 		t.Run(name, func(t *testing.T) {

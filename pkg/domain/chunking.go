@@ -18,6 +18,12 @@ const (
 	MostChunkTokens       = 2048
 )
 
+// Fields of the API that a fault of Chunking names.
+const (
+	FieldTargetTokens = "chunking.targetTokens"
+	FieldMaxTokens    = "chunking.maxTokens"
+)
+
 // Sizes are both sizes with the defaults filled in.
 func (c Chunking) Sizes() (target, most int) {
 	target, most = c.TargetTokens, c.MaxTokens
@@ -42,11 +48,11 @@ func (c Chunking) Check() []FieldError {
 			faults = append(faults, FieldError{Field: field, Message: fmt.Sprintf("is %d; it must be from %d to %d", n, LeastChunkTokens, MostChunkTokens)})
 		}
 	}
-	bound("chunking.targetTokens", c.TargetTokens)
-	bound("chunking.maxTokens", c.MaxTokens)
+	bound(FieldTargetTokens, c.TargetTokens)
+	bound(FieldMaxTokens, c.MaxTokens)
 	if target, most := c.Sizes(); len(faults) == 0 && most < target {
-		faults = append(faults, FieldError{Field: "chunking.maxTokens",
-			Message: fmt.Sprintf("is %d, less than the %d of chunking.targetTokens; send both", most, target)})
+		faults = append(faults, FieldError{Field: FieldMaxTokens,
+			Message: fmt.Sprintf("is %d, less than the %d of %s; send both", most, target, FieldTargetTokens)})
 	}
 	return faults
 }
