@@ -1,105 +1,132 @@
 package pdftext
 
 import (
+	"cmp"
+	"slices"
 	"unicode/utf16"
+	"unicode/utf8"
+
+	"github.com/sluice/sluice/pkg/extract/pdftext/internal/adobe"
 )
 
 // cmap maps character codes to text (ToUnicode) or to glyph numbers (the encoding of a composite font).
 type cmap struct {
-	lengths  [5]bool // code lengths in bytes that occur in code spaces
-	spaces   []codeSpace
-	text     map[uint32]string
-	ranges   []cidRange
-	vertical bool
+	lengths    [5]bool // code lengths in bytes that occur in code spaces
+	spaces     []adobe.Range
+	text       map[uint32]string
+	textRanges []textRange // in order of low
+	cids       []adobe.Range
+	base       *cmap // what usecmap names, or nil
+	vertical   bool
 }
 
-type codeSpace struct {
-	n        int
+// textRange maps the codes low to top to text that counts up in its last character.
+type textRange struct {
 	low, top uint32
-}
-
-type cidRange struct {
-	low, top, cid uint32
+	first    string
 }
 
 // maxMapped bounds the entries of one map.
 const maxMapped = 200_000
 
+// parseCMap reads a CMap; of a broken one, what makes sense.
 func parseCMap(data []byte) *cmap {
 	m := &cmap{text: map[uint32]string{}}
 	t := &tokenizer{data: data}
 	var args []token
 	for {
 		tok := t.next()
-		switch {
-		case tok.kind == tokEnd:
-			return m
-		case tok.kind != tokOperator:
+		if tok.kind == tokEnd {
+			break
+		}
+		if tok.kind != tokOperator {
 			if args = append(args, tok); len(args) > 4*maxMapped {
-				return m
+				break
 			}
 			continue
 		}
-		switch tok.str {
-		case "endcodespacerange":
-			m.codeSpaces(args)
-		case "endbfchar":
-			for i := 0; i+1 < len(args); i += 2 {
-				m.set(codeOf(args[i].str), utf16Text(args[i+1].str))
-			}
-		case "endbfrange":
-			m.textRanges(args)
-		case "endcidrange":
-			for i := 0; i+2 < len(args); i += 3 {
-				m.ranges = append(m.ranges, cidRange{codeOf(args[i].str), codeOf(args[i+1].str), uint32(args[i+2].num)})
-			}
-		case "endcidchar":
-			for i := 0; i+1 < len(args); i += 2 {
-				c := codeOf(args[i].str)
-				m.ranges = append(m.ranges, cidRange{c, c, uint32(args[i+1].num)})
-			}
-		case "def":
-			if n := len(args); n >= 2 && args[n-2].str == "WMode" {
-				m.vertical = args[n-1].num == 1
-			}
-		}
+		m.operator(tok.str, args)
 		args = args[:0]
+	}
+	slices.SortStableFunc(m.cids, adobe.Compare)
+	slices.SortStableFunc(m.textRanges, func(a, b textRange) int { return cmp.Compare(a.low, b.low) })
+	return m
+}
+
+func (m *cmap) operator(op string, args []token) {
+	switch op {
+	case "endcodespacerange":
+		m.codeSpaces(args)
+	case "endbfchar":
+		for i := 0; i+1 < len(args); i += 2 {
+			m.set(codeOf(args[i].str), destination(args[i+1]))
+		}
+	case "endbfrange":
+		m.mapRanges(args)
+	case "endcidrange":
+		for i := 0; i+2 < len(args); i += 3 {
+			m.cidRange(args[i].str, args[i+1].str, args[i+2].num)
+		}
+	case "endcidchar":
+		for i := 0; i+1 < len(args); i += 2 {
+			m.cidRange(args[i].str, args[i].str, args[i+1].num)
+		}
+	case "usecmap":
+		if n := len(args); n > 0 && m.base == nil {
+			m.base = predefinedCMap(args[n-1].str)
+		}
+	case "def":
+		if n := len(args); n >= 2 && args[n-2].str == "WMode" {
+			m.vertical = args[n-1].num == 1
+		}
 	}
 }
 
 func (m *cmap) codeSpaces(args []token) {
 	for i := 0; i+1 < len(args); i += 2 {
 		n := len(args[i].str)
-		if n < 1 || n > 4 {
+		if n < 1 || n > 4 || len(m.spaces) >= 1000 {
 			continue
 		}
 		m.lengths[n] = true
-		m.spaces = append(m.spaces, codeSpace{n, codeOf(args[i].str), codeOf(args[i+1].str)})
+		m.spaces = append(m.spaces, adobe.Range{Bytes: n, Low: codeOf(args[i].str), Top: codeOf(args[i+1].str)})
 	}
 }
 
-func (m *cmap) textRanges(args []token) {
+func (m *cmap) cidRange(low, top string, cid float64) {
+	r := adobe.Range{Bytes: len(low), Low: codeOf(low), Top: codeOf(top), CID: uint32(max(0, min(cid, 1<<24)))}
+	if r.Top >= r.Low && r.Bytes >= 1 && r.Bytes <= 4 && len(m.cids) < maxMapped {
+		m.cids = append(m.cids, r)
+	}
+}
+
+func (m *cmap) mapRanges(args []token) {
 	for i := 0; i+2 < len(args); i += 3 {
 		low, top, dst := codeOf(args[i].str), codeOf(args[i+1].str), args[i+2]
-		if top < low || top-low > 0xffff {
-			continue
+		if top < low {
+			top = low // a fault of some writers; the first code is still meant
 		}
 		if dst.kind == tokArray {
 			for j, item := range dst.items {
-				if low+uint32(j) > top {
+				if uint64(low)+uint64(j) > uint64(top) {
 					break
 				}
-				m.set(low+uint32(j), utf16Text(item.str))
+				m.set(low+uint32(j), destination(item))
 			}
 			continue
 		}
-		base := []rune(utf16Text(dst.str))
-		if len(base) == 0 {
-			continue
-		}
-		for c := low; c <= top && len(m.text) < maxMapped; c++ {
-			base[len(base)-1] += rune(min(c-low, 1))
-			m.set(c, string(base))
+		text := destination(dst)
+		switch {
+		case text == "":
+		case top-low < 4:
+			for c := low; ; c++ {
+				m.set(c, counted(text, c-low))
+				if c == top {
+					break
+				}
+			}
+		case len(m.textRanges) < maxMapped:
+			m.textRanges = append(m.textRanges, textRange{low, min(top, low+0xffff), text})
 		}
 	}
 }
@@ -110,18 +137,59 @@ func (m *cmap) set(code uint32, text string) {
 	}
 }
 
-// cid is the glyph number of a code.
-func (m *cmap) cid(code uint32) (uint32, bool) {
-	for i := len(m.ranges) - 1; i >= 0; i-- {
-		if r := m.ranges[i]; code >= r.low && code <= r.top {
-			return r.cid + code - r.low, true
+// counted is text with its last character moved on by n.
+func counted(text string, n uint32) string {
+	if n == 0 {
+		return text
+	}
+	r, size := utf8.DecodeLastRuneInString(text)
+	if r += rune(n); r > utf8.MaxRune || utf16.IsSurrogate(r) {
+		return ""
+	}
+	return text[:len(text)-size] + string(r)
+}
+
+// lookup is the text of a code, "" when the map has none.
+func (m *cmap) lookup(code uint32) string {
+	if s, ok := m.text[code]; ok {
+		return s
+	}
+	i, _ := slices.BinarySearchFunc(m.textRanges, code, func(r textRange, c uint32) int {
+		if r.low <= c {
+			return -1
 		}
+		return 1
+	})
+	for back := 1; back <= 8 && back <= i; back++ { // ranges may overlap
+		if r := m.textRanges[i-back]; code <= r.top {
+			return counted(r.first, code-r.low)
+		}
+	}
+	if m.base != nil {
+		return m.base.lookup(code)
+	}
+	return ""
+}
+
+// entries is how many characters the map names, by and large.
+func (m *cmap) entries() int { return len(m.text) + len(m.textRanges) }
+
+// cid is the glyph number of a code of n bytes.
+func (m *cmap) cid(code uint32, n int) (uint32, bool) {
+	if r, ok := adobe.Find(m.cids, n, code); ok {
+		return r.CID + code - r.Low, true
+	}
+	if m.base != nil {
+		return m.base.cid(code, n)
 	}
 	return 0, false
 }
 
 // codeLength is how many bytes the code at the start of s has.
 func (m *cmap) codeLength(s string) int {
+	if len(m.spaces) == 0 && m.base != nil {
+		return m.base.codeLength(s)
+	}
 	var code uint32
 	for n := 1; n <= 4 && n <= len(s); n++ {
 		code = code<<8 | uint32(s[n-1])
@@ -129,10 +197,13 @@ func (m *cmap) codeLength(s string) int {
 			continue
 		}
 		for _, sp := range m.spaces {
-			if sp.n == n && within(code, sp) {
+			if sp.Bytes == n && within(code, sp) {
 				return n
 			}
 		}
+	}
+	if m.base != nil {
+		return m.base.codeLength(s)
 	}
 	for n := 1; n <= 4; n++ {
 		if m.lengths[n] {
@@ -143,11 +214,11 @@ func (m *cmap) codeLength(s string) int {
 }
 
 // within compares byte by byte, as code spaces are rectangles.
-func within(code uint32, sp codeSpace) bool {
-	for i := range sp.n {
+func within(code uint32, sp adobe.Range) bool {
+	for i := range sp.Bytes {
 		shift := 8 * i
 		b := byte(code >> shift)
-		if b < byte(sp.low>>shift) || b > byte(sp.top>>shift) {
+		if b < byte(sp.Low>>shift) || b > byte(sp.Top>>shift) {
 			return false
 		}
 	}
@@ -162,13 +233,30 @@ func codeOf(s string) uint32 {
 	return c
 }
 
+// destination is the text that an entry of a ToUnicode map gives: UTF-16, or the name of a glyph.
+func destination(t token) string {
+	if t.kind == tokName {
+		return glyphName(t.str)
+	}
+	return utf16Text(t.str)
+}
+
 // utf16Text decodes big-endian UTF-16; a single byte, which some writers give, is Latin-1.
 func utf16Text(s string) string {
-	if len(s) == 1 {
+	switch len(s) {
+	case 1:
 		return string(rune(s[0]))
+	case 2:
+		if r := rune(s[0])<<8 | rune(s[1]); !utf16.IsSurrogate(r) {
+			return string(r)
+		}
+		return "\uFFFD"
 	}
 	units := make([]uint16, 0, len(s)/2)
 	for i := 0; i+1 < len(s); i += 2 {
+		if i == 0 && s[0] == 0xfe && s[1] == 0xff {
+			continue // a byte order mark is no text
+		}
 		units = append(units, uint16(s[i])<<8|uint16(s[i+1]))
 	}
 	return string(utf16.Decode(units))

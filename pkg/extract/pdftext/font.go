@@ -1,54 +1,40 @@
 package pdftext
 
 import (
-	"bytes"
-	"regexp"
 	"strings"
 
 	"github.com/ledongthuc/pdf"
-	"golang.org/x/text/encoding"
-	"golang.org/x/text/encoding/japanese"
-	"golang.org/x/text/encoding/korean"
-	"golang.org/x/text/encoding/simplifiedchinese"
-	"golang.org/x/text/encoding/traditionalchinese"
 )
 
 // font decodes the strings that a content stream shows.
 type font struct {
-	name     string
-	bold     bool
-	vertical bool
-	scale    float64 // glyph space to text space; 1/1000 but for Type 3
+	name      string
+	bold      bool
+	vertical  bool
+	scale     float64 // glyph space to text space; 1/1000 but for Type 3
+	toUnicode *cmap
 
 	// Simple fonts.
 	codes  [256]string
 	widths [256]float64
 
-	// Composite fonts.
-	composite bool
-	toUnicode *cmap
-	encoding  *cmap             // embedded CMap, or nil
-	charset   encoding.Encoding // predefined CMap of a legacy charset, or nil
-	unicode   int               // predefined CMap of Unicode: bytes a unit (2), or 0
-	jis       bool              // predefined CMap H or V: JIS X 0208 rows and cells
-	cidWidths map[uint32]float64
-	defWidth  float64
-	cidText   map[uint32]string // from the embedded font program
+	cid *cidFont // composite fonts, else nil
 }
 
 // glyph is one shown character.
 type glyph struct {
-	text  string // "" when unknown
-	width float64
-	space bool // the single-byte code 32, to which word spacing applies
+	text  string  // "" when unknown
+	width float64 // how far the pen moves on, in parts of the font size; downwards in vertical writing
+	space bool    // the single-byte code 32, to which word spacing applies
 }
 
+// font returns a font of a resource dictionary, read once.
 func (d *Document) font(fonts pdf.Value, name string) *font {
 	key := fonts.String() + "\x00" + name
 	if f := d.fonts[key]; f != nil {
 		return f
 	}
-	f := &font{scale: 0.001, defWidth: 1000}
+	f := &font{scale: 0.001}
 	func() {
 		var err error
 		defer recoverTo(&err) // a broken font shows unknown glyphs
@@ -68,10 +54,18 @@ func (f *font) load(v pdf.Value) {
 	}
 	lower := strings.ToLower(f.name)
 	f.bold = strings.Contains(lower, "bold") || strings.Contains(lower, "black") || strings.Contains(lower, "heavy")
-	if tu := v.Key("ToUnicode"); tu.Kind() == pdf.Stream {
+	switch tu := v.Key("ToUnicode"); tu.Kind() {
+	case pdf.Stream:
 		if data, err := streamBytes(tu); err == nil {
 			f.toUnicode = parseCMap(data)
 		}
+	case pdf.Name: // Identity-H, of some writers: the codes are UTF-16
+		if strings.HasPrefix(tu.Name(), "Identity") {
+			f.toUnicode = &cmap{textRanges: []textRange{{0x20, 0xd7ff, " "}, {0xe000, 0xffff, "\ue000"}}}
+		}
+	}
+	if f.toUnicode != nil && f.toUnicode.entries() == 0 && f.toUnicode.base == nil {
+		f.toUnicode = nil
 	}
 	if v.Key("Subtype").Name() == "Type0" {
 		f.loadComposite(v)
@@ -83,19 +77,16 @@ func (f *font) load(v pdf.Value) {
 func (f *font) loadSimple(v pdf.Value) {
 	desc := v.Key("FontDescriptor")
 	if v.Key("Subtype").Name() == "Type3" {
-		f.scale = 0.001
 		if m := v.Key("FontMatrix"); m.Len() == 6 && m.Index(0).Float64() != 0 {
 			f.scale = m.Index(0).Float64()
 		}
 	}
 	table := f.simpleTable(v, desc)
 	for c := range f.codes {
-		if table[c] != 0 {
-			f.codes[c] = string(table[c])
-		}
+		f.codes[c] = readable(table[c], f.name)
 		if f.toUnicode != nil {
-			if s, ok := f.toUnicode.text[uint32(c)]; ok && usable(s) {
-				f.codes[c] = s
+			if s := f.toUnicode.lookup(uint32(c)); usable(s) && (!private(s) || table[c] == "") {
+				f.codes[c] = readable(s, f.name)
 			}
 		}
 	}
@@ -108,53 +99,96 @@ func (f *font) loadSimple(v pdf.Value) {
 		case widths.Kind() == pdf.Array:
 			f.widths[c] = missing
 		default:
-			f.widths[c] = standardWidth(f.name, table[c])
+			f.widths[c] = standardWidth(f.name, firstRune(table[c]))
 		}
 	}
 }
 
-// usable reports whether a ToUnicode entry says anything: some writers map every code to a space or to nothing.
-func usable(s string) bool { return s != "" && s != "\x00" && s != "\uFFFD" }
+func firstRune(s string) rune {
+	for _, r := range s {
+		return r
+	}
+	return 0
+}
 
-// simpleTable is the encoding of a simple font: the named or built-in one, changed by Differences.
-func (f *font) simpleTable(v, desc pdf.Value) [256]rune {
+// usable reports whether a ToUnicode entry says anything: some writers map codes to nothing or to a control character.
+func usable(s string) bool {
+	switch {
+	case s == "":
+		return false
+	case s == "\t", s == "\n", s == "\r", s == "\u00ad":
+		return true
+	}
+	r := firstRune(s)
+	return r >= 0x20 && r != 0x7f && r != 0xfffd && r != 0xffff
+}
+
+// simpleTable is the encoding of a simple font: the named or built-in one, changed by Differences. Where these do not
+// name characters, the embedded font program may.
+func (f *font) simpleTable(v, desc pdf.Value) *[256]string {
 	enc := v.Key("Encoding")
 	base := enc.Name()
 	if enc.Kind() == pdf.Dict {
 		base = enc.Key("BaseEncoding").Name()
 	}
 	lower := strings.ToLower(f.name)
+	program := loadProgram(desc)
 	symbolic := desc.Key("Flags").Int64()&4 != 0
-	var table [256]rune
+	var table *[256]string
 	switch {
-	case base != "":
+	case strings.HasPrefix(lower, "symbol") && !program.embedded():
+		table = baseEncoding("Symbol")
+	case strings.Contains(lower, "zapfdingbats") || strings.Contains(lower, "zapf dingbats"):
+		table = baseEncoding("ZapfDingbats")
+	case strings.Contains(lower, "wingdings") && (base == "" || !program.embedded()):
+		table = baseEncoding("Wingdings")
+	case base == "MacRomanEncoding" || base == "WinAnsiEncoding" || base == "StandardEncoding":
 		table = baseEncoding(base)
+	case program.codes != nil:
+		table = program.codes
+	case v.Key("Subtype").Name() == "TrueType":
+		table = f.trueTypeTable(program, symbolic)
 	case strings.HasPrefix(lower, "symbol"):
 		table = baseEncoding("Symbol")
-	case desc.Key("FontFile").Kind() == pdf.Stream:
-		table = builtIn(desc.Key("FontFile"))
-	case v.Key("Subtype").Name() == "TrueType" && !symbolic:
-		table = baseEncoding("WinAnsiEncoding")
-	case symbolic && (desc.Key("FontFile2").Kind() == pdf.Stream || desc.Key("FontFile3").Kind() == pdf.Stream) && enc.Kind() != pdf.Dict:
-		if f.toUnicode == nil { // codes of a subset mean nothing outside it, but Latin ones often were kept
-			table = baseEncoding("WinAnsiEncoding")
-		}
+	case v.Key("Subtype").Name() == "Type3":
+		table = &[256]string{} // all codes are named
 	default:
 		table = baseEncoding("StandardEncoding")
 	}
+	copied := *table
 	if enc.Kind() == pdf.Dict {
-		applyDifferences(&table, enc.Key("Differences"))
+		f.applyDifferences(&copied, enc.Key("Differences"), program)
+	}
+	return &copied
+}
+
+// trueTypeTable is the encoding of a TrueType font whose dictionary has none.
+func (f *font) trueTypeTable(program *program, symbolic bool) *[256]string {
+	latin := winAnsi()
+	if program.sfnt == nil || !symbolic {
+		return latin
+	}
+	table := program.sfnt.codeText()
+	found := 0
+	for _, s := range table {
+		if s != "" && !private(s) {
+			found++
+		}
+	}
+	if found == 0 && f.toUnicode == nil { // the codes of a subset mean nothing outside it, but Latin ones often were kept
+		return latin
 	}
 	return table
 }
 
-func applyDifferences(table *[256]rune, diffs pdf.Value) {
+// applyDifferences lets the names of an encoding's Differences take the place of what a table has.
+func (f *font) applyDifferences(table *[256]string, diffs pdf.Value, program *program) {
 	names := map[int]string{}
 	code := 0
 	for i := range min(diffs.Len(), 4096) {
 		switch d := diffs.Index(i); d.Kind() {
 		case pdf.Integer, pdf.Real:
-			code = int(d.Float64())
+			code = int(max(-1, min(d.Float64(), 1<<20)))
 		case pdf.Name:
 			if code >= 0 && code < 256 {
 				names[code] = d.Name()
@@ -162,174 +196,39 @@ func applyDifferences(table *[256]rune, diffs pdf.Value) {
 			code++
 		}
 	}
-	applyNames(table, names)
-}
-
-func applyNames(table *[256]rune, names map[int]string) {
-	list := make([]string, 0, len(names))
-	for _, n := range names {
-		list = append(list, n)
-	}
-	runes := glyphRunes(list)
-	for code, n := range names {
-		table[code] = runes[n] // 0 for unknown names: better unknown than wrong
-	}
-}
-
-var encodingLine = regexp.MustCompile(`dup\s+(\d{1,3})\s*/([A-Za-z0-9._]+)\s+put`)
-
-// builtIn reads the encoding inside an embedded Type 1 font, which stands in its clear part.
-func builtIn(program pdf.Value) [256]rune {
-	data, err := streamBytes(program)
-	if i := bytes.Index(data, []byte("eexec")); i >= 0 {
-		data = data[:i]
-	}
-	names := map[int]string{}
-	if err == nil && !bytes.Contains(data, []byte("/Encoding StandardEncoding")) {
-		for _, m := range encodingLine.FindAllSubmatch(data, 1024) {
-			if c := atoi(m[1]); c < 256 {
-				names[c] = string(m[2])
-			}
+	dingbat := strings.Contains(strings.ToLower(f.name), "dingbats")
+	agreeing := 0
+	for code, name := range names {
+		if codeName(name, code) != "" {
+			agreeing++
 		}
 	}
-	if len(names) == 0 {
-		return baseEncoding("StandardEncoding")
-	}
-	var table [256]rune
-	applyNames(&table, names)
-	return table
-}
-
-func (f *font) loadComposite(v pdf.Value) {
-	f.composite = true
-	f.cidWidths = map[uint32]float64{}
-	desc := v.Key("DescendantFonts").Index(0)
-	if dw := desc.Key("DW"); dw.Kind() == pdf.Integer || dw.Kind() == pdf.Real {
-		f.defWidth = dw.Float64()
-	}
-	f.loadCIDWidths(desc.Key("W"))
-	enc := v.Key("Encoding")
-	if enc.Kind() == pdf.Stream {
-		if data, err := streamBytes(enc); err == nil {
-			f.encoding = parseCMap(data)
-			f.vertical = f.encoding.vertical
+	for code, name := range names {
+		text := ""
+		if dingbat {
+			text = dingbats()[name]
 		}
-	}
-	f.predefined(enc.Name())
-	if f.toUnicode == nil && f.charset == nil && f.unicode == 0 && !f.jis {
-		ff := desc.Key("FontDescriptor").Key("FontFile2")
-		if ff.Kind() == pdf.Stream && desc.Key("CIDToGIDMap").Kind() != pdf.Stream {
-			if data, err := streamBytes(ff); err == nil {
-				f.cidText = glyphText(data)
-			}
+		if text == "" {
+			text = glyphName(name)
 		}
-	}
-}
-
-func (f *font) loadCIDWidths(w pdf.Value) {
-	for i := 0; i < min(w.Len(), maxMapped); {
-		first := uint32(w.Index(i).Int64())
-		second := w.Index(i + 1)
-		if second.Kind() == pdf.Array {
-			for j := range min(second.Len(), 0x10000) {
-				f.cidWidths[first+uint32(j)] = second.Index(j).Float64()
-			}
-			i += 2
-			continue
+		if text == "" {
+			text = program.named(name)
 		}
-		last, width := uint32(second.Int64()), w.Index(i+2).Float64()
-		for c := first; c <= last && c-first < 0x10000 && len(f.cidWidths) < maxMapped; c++ {
-			f.cidWidths[c] = width
+		if text == "" && agreeing*2 > len(names) { // one name that looks like its code may be an accident
+			text = codeName(name, code)
 		}
-		i += 3
-	}
-}
-
-// predefined sets up the CMaps that every reader is expected to know, as far as they are Unicode or a charset.
-func (f *font) predefined(name string) {
-	f.vertical = f.vertical || strings.HasSuffix(name, "-V") || name == "V"
-	switch {
-	case strings.Contains(name, "UCS2") || strings.Contains(name, "UTF16"):
-		f.unicode = 2
-	case strings.Contains(name, "RKSJ"):
-		f.charset = japanese.ShiftJIS
-	case name == "EUC-H", name == "EUC-V":
-		f.charset = japanese.EUCJP
-	case strings.HasPrefix(name, "GBK") || strings.HasPrefix(name, "GBpc") || strings.HasPrefix(name, "GB-EUC"):
-		f.charset = simplifiedchinese.GBK
-	case strings.Contains(name, "B5"):
-		f.charset = traditionalchinese.Big5
-	case strings.HasPrefix(name, "KSC"):
-		f.charset = korean.EUCKR
-	case name == "H" || name == "V":
-		f.jis = true
+		table[code] = text // "" for unknown names: better unknown than wrong
 	}
 }
 
 // decode calls do for each glyph of a shown string.
 func (f *font) decode(s string, do func(glyph)) {
-	if !f.composite {
-		for i := range len(s) {
-			c := s[i]
-			do(glyph{text: f.codes[c], width: f.widths[c] * f.scale, space: c == ' '})
-		}
+	if f.cid != nil {
+		f.decodeCIDs(s, do)
 		return
 	}
-	for len(s) > 0 {
-		n := f.codeLength(s)
-		do(f.compositeGlyph(s[:n]))
-		s = s[n:]
+	for i := range len(s) {
+		c := s[i]
+		do(glyph{text: f.codes[c], width: f.widths[c] * f.scale, space: c == ' '})
 	}
-}
-
-func (f *font) codeLength(s string) int {
-	switch {
-	case f.charset != nil:
-		if c := s[0]; c < 0x80 || f.charset == japanese.ShiftJIS && c >= 0xa0 && c < 0xe0 {
-			return 1
-		}
-	case f.encoding != nil && len(f.encoding.spaces) > 0:
-		return f.encoding.codeLength(s)
-	}
-	return min(2, len(s))
-}
-
-func (f *font) compositeGlyph(raw string) glyph {
-	code := codeOf(raw)
-	cid := code
-	if f.encoding != nil {
-		if c, ok := f.encoding.cid(code); ok {
-			cid = c
-		}
-	}
-	g := glyph{space: raw == " "}
-	width, ok := f.cidWidths[cid]
-	if !ok || f.charset != nil || f.unicode > 0 || f.jis {
-		width = f.defWidth
-		if len(raw) == 1 {
-			width = 500
-		}
-	}
-	g.width = width * f.scale
-	if f.toUnicode != nil {
-		if s, ok := f.toUnicode.text[code]; ok && usable(s) {
-			g.text = s
-			return g
-		}
-	}
-	switch {
-	case f.charset != nil:
-		if text, err := f.charset.NewDecoder().String(raw); err == nil && usable(text) {
-			g.text = text
-		}
-	case f.unicode > 0:
-		g.text = utf16Text(raw)
-	case f.jis && len(raw) == 2:
-		if text, err := japanese.EUCJP.NewDecoder().String(string([]byte{raw[0] | 0x80, raw[1] | 0x80})); err == nil && usable(text) {
-			g.text = text
-		}
-	case f.cidText != nil:
-		g.text = f.cidText[cid]
-	}
-	return g
 }

@@ -316,9 +316,6 @@ func (in *interpreter) show(s string) {
 		}
 		m := (matrix{st.size * st.scale, 0, 0, st.size, 0, st.rise}).mul(in.tm).mul(st.ctm)
 		w := g.width*st.size + extra
-		if f.vertical {
-			w = -st.size + extra
-		}
 		before := [2]float64{m[4], m[5]}
 		in.advance(w)
 		after := (matrix{1, 0, 0, 1, 0, st.rise}).mul(in.tm).mul(st.ctm)

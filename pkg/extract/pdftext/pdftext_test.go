@@ -112,9 +112,11 @@ func TestParseCMap(t *testing.T) {
 	m := parseCMap([]byte(`1 begincodespacerange <00> <7F> endcodespacerange 1 begincodespacerange <8000> <FFFF> endcodespacerange
 2 beginbfchar <41> <00480069> <8001> <D83DDE00> endbfchar
 2 beginbfrange <10> <12> <0061> <20> <21> [<0078> <0079>] endbfrange`))
-	want := map[uint32]string{0x41: "Hi", 0x8001: "😀", 0x10: "a", 0x11: "b", 0x12: "c", 0x20: "x", 0x21: "y"}
-	if diff := cmp.Diff(want, m.text); diff != "" {
-		t.Errorf("text (-want +got):\n%s", diff)
+	want := map[uint32]string{0x41: "Hi", 0x8001: "😀", 0x10: "a", 0x11: "b", 0x12: "c", 0x20: "x", 0x21: "y", 0x22: ""}
+	for code, text := range want {
+		if got := m.lookup(code); got != text {
+			t.Errorf("text of %#x = %q, want %q", code, got, text)
+		}
 	}
 	if a, b := m.codeLength("A\x01"), m.codeLength("\x80\x01"); a != 1 || b != 2 {
 		t.Errorf("code lengths = %d and %d, want 1 and 2", a, b)
@@ -169,8 +171,17 @@ func FuzzOpen(f *testing.F) {
 func FuzzGlyphText(f *testing.F) {
 	f.Add([]byte("\x00\x01\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00cmap\x00\x00\x00\x00\x00\x00\x00\x1c\x00\x00\x00\x20\x00\x00\x00\x01\x00\x03\x00\x01\x00\x00\x00\x0c\x00\x04"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if m := glyphText(data); len(m) > maxMapped {
+		p := &program{}
+		if len(data) < 4 {
+			return
+		}
+		p.read(data)
+		if p.sfnt == nil {
+			return
+		}
+		if m := p.sfnt.glyphText(); len(m) > maxMapped {
 			t.Errorf("%d entries", len(m))
 		}
+		p.sfnt.codeText()
 	})
 }
