@@ -33,7 +33,6 @@ var (
 	}
 )
 
-
 // wingdings are the signs of the Wingdings font that texts use, marks of lists above all.
 var wingdings = map[byte]rune{
 	0x22: '✂', 0x28: '☎', 0x2a: '✉', 0x36: '⌛', 0x41: '✌', 0x46: '☞', 0x4a: '☺', 0x6c: '●', 0x6d: '❍', 0x6e: '■',
