@@ -2,10 +2,12 @@ package extract
 
 import (
 	"bytes"
+	"encoding/binary"
 	"strings"
+	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 
-	"github.com/wlynxg/chardet"
 	"golang.org/x/net/html/charset"
 	"golang.org/x/text/encoding"
 	"golang.org/x/text/encoding/charmap"
@@ -15,28 +17,43 @@ import (
 	"golang.org/x/text/encoding/unicode/utf32"
 )
 
-// decodeText turns bytes of unknown encoding into UTF-8 text. The order is by certainty: byte order mark, the zero
-// bytes that UTF-16 and UTF-32 leave in Latin text, well-formed UTF-8 (which other encodings almost never are by
-// accident), the label that came with the text, statistics. It returns the encoding's name for diagnosis.
+// decodeText turns bytes of unknown encoding into UTF-8 text. It returns the encoding's name for diagnosis.
 func decodeText(data []byte, label string) (text, name string) {
-	if wide, skip := wideEncoding(data); wide != "" {
-		return decodeWith(data[skip:], wide)
+	var t encodingEvidence
+	t.add(data)
+	name, skip := t.decide(label)
+	return decodeWith(data[skip:], name)
+}
+
+// decide names the encoding by what was seen of a text; skip is the length of its byte order mark. The order is by
+// certainty: byte order mark, the zero bytes that UTF-16 and UTF-32 leave in text, well-formed UTF-8 (which other
+// encodings almost never are by accident), the label that came with the text, what decoding makes of it.
+func (t *encodingEvidence) decide(label string) (name string, skip int) {
+	if wide, skip := wideEncoding(t.head); wide != "" {
+		return wide, skip
 	}
-	if b, ok := bytes.CutPrefix(data, []byte("\xef\xbb\xbf")); ok {
-		return string(b), "utf-8"
+	if bytes.HasPrefix(t.head, []byte("\xef\xbb\xbf")) {
+		return "utf-8", 3
 	}
-	if utf8.Valid(data) && !looksISO2022(data) {
-		return string(data), "utf-8"
+	if looksISO2022(t.head) && !t.high() {
+		return iso2022(t.head), 0
 	}
-	if mostlyUTF8(data) {
-		return strings.ToValidUTF8(string(data), "\uFFFD"), "utf-8"
+	if t.bad == 0 || t.good >= 4 && t.bad*20 <= t.good {
+		return "utf-8", 0
 	}
 	if label != "" {
-		if enc, canonical := charset.Lookup(label); enc != nil && canonical != "utf-8" {
-			return decodeBytes(data, enc, canonical)
+		if enc, canonical := charset.Lookup(label); enc != nil && canonical != "utf-8" && !wideLabel(canonical) {
+			if canonical != "windows-1252" || !t.refutes(canonical) {
+				return canonical, 0
+			}
 		}
 	}
-	return decodeWith(data, guessEncoding(data))
+	return guessEncoding(t.sample), 0
+}
+
+// wideLabel reports whether the label claims two bytes for every character, which the bytes themselves would show.
+func wideLabel(label string) bool {
+	return strings.HasPrefix(label, "utf-16") || strings.HasPrefix(label, "utf-32")
 }
 
 // wideEncoding recognises UTF-16 and UTF-32 by their mark or by where zero bytes stand; skip is the mark's length.
@@ -72,65 +89,145 @@ func wideEncoding(data []byte) (name string, skip int) {
 	case most(zeros[0]) && most(zeros[2]) && few(zeros[1]) && few(zeros[3]):
 		return "utf-16be", 0
 	}
+	return wideByScript(sample)
+}
+
+// wideByScript recognises UTF-16 without a mark whose letters are not Latin: spaces and line ends alone have zero
+// bytes then, always on the same side, and the high bytes of letters are few different ones.
+func wideByScript(sample []byte) (name string, skip int) {
+	var ascii, other [2]int // by which byte of the pair is zero: a space or line end, and anything else
+	for i := 0; i+1 < len(sample); i += 2 {
+		for side := range 2 {
+			if sample[i+side] != 0 {
+				continue
+			}
+			if b := sample[i+1-side]; b == ' ' || b == '\n' || b == '\r' || b >= '!' && b < 0x7f {
+				ascii[side]++
+			} else {
+				other[side]++
+			}
+		}
+	}
+	const few = 100 // one zero in so many pairs is enough: no other encoding of text has any
+	pairs := len(sample) / 2
+	for zero, order := range []struct {
+		name string
+		get  func([]byte) uint16
+	}{{"utf-16be", binary.BigEndian.Uint16}, {"utf-16le", binary.LittleEndian.Uint16}} {
+		// A letter such as U+AC00 has its zero on the other side.
+		if n := ascii[zero]; n < 2 || n*few < pairs || ascii[1-zero] > 0 || other[0]+other[1] >= n {
+			continue
+		}
+		graphic := 0
+		for i := 0; i+1 < len(sample); i += 2 {
+			if r := rune(order.get(sample[i:])); unicode.IsGraphic(r) || unicode.IsSpace(r) || utf16.IsSurrogate(r) {
+				graphic++
+			}
+		}
+		if graphic*20 >= pairs*19 {
+			return order.name, 0
+		}
+	}
 	return "", 0
 }
 
-// looksISO2022 reports whether ASCII bytes carry the escape sequences of ISO-2022-JP or -KR.
-func looksISO2022(data []byte) bool {
-	for _, esc := range []string{"\x1b$B", "\x1b$@", "\x1b$)C"} {
-		if bytes.Contains(data, []byte(esc)) {
-			return true
+// looksISO2022 reports whether ASCII bytes carry the escape sequences of ISO-2022-JP or -KR, or those of HZ.
+func looksISO2022(data []byte) bool { return iso2022(data) != "" }
+
+func iso2022(data []byte) string {
+	for _, esc := range []struct{ seq, name string }{
+		{"\x1b$B", "iso-2022-jp"}, {"\x1b$@", "iso-2022-jp"}, {"\x1b(I", "iso-2022-jp"}, {"\x1b$)C", "iso-2022-kr"},
+	} {
+		if bytes.Contains(data, []byte(esc.seq)) {
+			return esc.name
 		}
 	}
-	return false
+	if start := bytes.Index(data, []byte("~{")); start >= 0 {
+		if n := bytes.Index(data[start:], []byte("~}")); n > 2 && n%2 == 0 {
+			return "hz-gb-2312"
+		}
+	}
+	return ""
 }
 
-// mostlyUTF8 reports whether data is UTF-8 with a few broken bytes, such as a text cut in the middle of a rune.
-func mostlyUTF8(data []byte) bool {
-	good, bad := 0, 0
-	for i := 0; i < len(data); {
-		if data[i] < utf8.RuneSelf {
+// encodingEvidence gathers from a text, given in pieces, what its encoding can be told by. It keeps a sample alone.
+type encodingEvidence struct {
+	head      []byte // the first bytes
+	sample    []byte // pieces with bytes beyond ASCII
+	good, bad int    // sequences of more than one byte that are UTF-8, and bytes that cannot be
+	carry     []byte // the start of a sequence that the next piece may complete
+}
+
+const (
+	evidenceHead   = 64 << 10
+	evidenceSample = 192 << 10
+)
+
+func (t *encodingEvidence) high() bool { return t.good+t.bad > 0 }
+
+// add looks at the next piece.
+func (t *encodingEvidence) add(piece []byte) {
+	if room := evidenceHead - len(t.head); room > 0 {
+		t.head = append(t.head, piece[:min(room, len(piece))]...)
+	}
+	const stretch = 4 << 10
+	for at := 0; at < len(piece) && len(t.sample) < evidenceSample; at += stretch {
+		part := piece[at:min(at+stretch, len(piece))]
+		if !isASCII(part) {
+			t.sample = append(t.sample, part...)
+		}
+	}
+	if len(t.carry) > 0 {
+		piece = append(t.carry, piece...)
+		t.carry = nil
+	}
+	for i := 0; i < len(piece); {
+		if piece[i] < utf8.RuneSelf {
 			i++
 			continue
 		}
-		r, n := utf8.DecodeRune(data[i:])
-		if r == utf8.RuneError && n == 1 {
-			bad++
-		} else {
-			good++
+		if !utf8.FullRune(piece[i:]) {
+			t.carry = append([]byte(nil), piece[i:]...)
+			return
 		}
-		i += n
+		if _, n := utf8.DecodeRune(piece[i:]); n > 1 {
+			t.good++
+			i += n
+		} else {
+			t.bad++
+			i++
+		}
 	}
-	return good >= 4 && bad*20 <= good
 }
 
-// guessEncoding asks statistics; Windows-1252 is the answer when they have none.
-func guessEncoding(data []byte) string {
-	const sample = 256 << 10
-	data = data[:min(len(data), sample)]
-	r := chardet.Detect(data)
-	name := r.Encoding
-	if name == "" || strings.EqualFold(name, "ascii") {
-		name = r.Charset
+func isASCII(b []byte) bool {
+	for _, c := range b {
+		if c >= utf8.RuneSelf {
+			return false
+		}
 	}
-	if name == "" || r.Confidence < 0.2 || strings.EqualFold(name, "ascii") {
-		return "windows-1252"
-	}
-	return strings.ToLower(name)
+	return true
 }
 
-func decodeWith(data []byte, name string) (string, string) {
+// refutes reports whether the bytes are surely not of the encoding that a sender puts on whatever it sends.
+func (t *encodingEvidence) refutes(name string) bool {
+	best := guessEncoding(t.sample)
+	return best != name && scoreEncoding(t.sample, best) > scoreEncoding(t.sample, name)+0.5
+}
+
+// encodingByName gives the decoder for the names that detectors and labels use.
+func encodingByName(name string) (encoding.Encoding, string) {
 	switch name {
 	case "utf-32le":
-		return decodeBytes(data, utf32.UTF32(utf32.LittleEndian, utf32.IgnoreBOM), name)
+		return utf32.UTF32(utf32.LittleEndian, utf32.IgnoreBOM), name
 	case "utf-32be":
-		return decodeBytes(data, utf32.UTF32(utf32.BigEndian, utf32.IgnoreBOM), name)
+		return utf32.UTF32(utf32.BigEndian, utf32.IgnoreBOM), name
 	case "cp949", "johab":
-		return decodeBytes(data, korean.EUCKR, name)
-	case "gb2312":
-		return decodeBytes(data, simplifiedchinese.GB18030, "gb18030")
+		return korean.EUCKR, name
+	case "gb2312", "gbk":
+		return simplifiedchinese.GB18030, "gb18030"
 	case "hz-gb-2312":
-		return decodeBytes(data, simplifiedchinese.HZGB2312, name)
+		return simplifiedchinese.HZGB2312, name
 	case "cp932":
 		name = "shift_jis"
 	case "tis-620":
@@ -140,16 +237,26 @@ func decodeWith(data []byte, name string) (string, string) {
 	case "maccyrillic":
 		name = "x-mac-cyrillic"
 	case "ibm855":
-		return decodeBytes(data, charmap.CodePage855, name)
+		return charmap.CodePage855, name
+	case "cp437":
+		return charmap.CodePage437, name
+	case "cp850":
+		return charmap.CodePage850, name
+	case "cp852":
+		return charmap.CodePage852, name
 	}
 	enc, err := htmlindex.Get(name)
 	if err != nil {
-		enc, name = charmap.Windows1252, "windows-1252"
+		return charmap.Windows1252, "windows-1252"
 	}
-	return decodeBytes(data, enc, name)
+	return enc, name
 }
 
-func decodeBytes(data []byte, enc encoding.Encoding, name string) (string, string) {
+func decodeWith(data []byte, name string) (string, string) {
+	if name == "utf-8" {
+		return strings.ToValidUTF8(string(data), "\uFFFD"), name
+	}
+	enc, name := encodingByName(name)
 	out, err := enc.NewDecoder().Bytes(data)
 	if err != nil {
 		// Decoders replace what they cannot read; an error leaves what was read so far.

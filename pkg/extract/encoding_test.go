@@ -1,0 +1,121 @@
+package extract
+
+import (
+	"strings"
+	"testing"
+
+	"golang.org/x/text/encoding/unicode"
+)
+
+// encodingSamples are ordinary sentences; short ones are what the first line of a csv file has to tell by.
+var encodingSamples = map[string]struct {
+	text      string
+	encodings string
+}{
+	"German":                     {"Für Dienstreisen gilt die Bahn als übliches Verkehrsmittel; Größere Beträge genehmigt die Geschäftsführung.", "windows-1252 iso-8859-15 macintosh cp850 cp437"},
+	"French":                     {"La société a été fondée à Bergen par les sœurs Halvorsen ; l'élève n'a jamais été reçu où il espérait.", "windows-1252 macintosh"},
+	"Spanish":                    {"El niño comió una manzana en la montaña; después volvió a su habitación y escribió una canción.", "windows-1252 cp850 macintosh"},
+	"Portuguese":                 {"A informação não está disponível até amanhã; as condições serão alteradas pela direção.", "windows-1252"},
+	"Swedish":                    {"Räkningen ska betalas före den första i månaden; frågor besvaras på vår hemsida.", "windows-1252 macintosh cp850"},
+	"Danish":                     {"Søren spiste rødgrød med fløde på en ø nær kysten, og det var både sødt og mærkeligt.", "windows-1252"},
+	"Icelandic":                  {"Það er mjög fallegt veður í dag og við ætlum að fara út í göngutúr með hundinn.", "windows-1252"},
+	"English":                    {"The café’s résumé – “naïve” as it was – cost £5.", "windows-1252"},
+	"Polish":                     {"Naukowcy zauważyli, że zmiana rytmu snu w dni wolne od pracy prowadzi do rozregulowania wewnętrznego zegara.", "windows-1250 iso-8859-2 cp852"},
+	"Czech":                      {"Příliš žluťoučký kůň úpěl ďábelské ódy; zítra bude v celé zemi hezky a teplo.", "windows-1250 iso-8859-2 cp852"},
+	"Hungarian":                  {"Az árvíztűrő tükörfúrógép működéséről szóló könyv három éve jelent meg, és többször is elfogyott.", "windows-1250"},
+	"Romanian":                   {"Această societate a fost înfiinţată în anul următor şi îşi are sediul în oraşul Bucureşti, România, lângă gară.", "windows-1250"},
+	"Croatian":                   {"Osječki čamci plove rijekom; već sljedeći tjedan počinje novo razdoblje za cijelu državu i građane.", "windows-1250"},
+	"Turkish":                    {"Şirketimiz yarın öğleden sonra kapalı olacaktır; sipariş için lütfen müşteri hizmetlerini arayınız.", "windows-1254"},
+	"Lithuanian":                 {"Ši įmonė buvo įkurta Vilniuje prieš dešimt metų ir šiandien turi daugiau kaip šimtą darbuotojų.", "windows-1257"},
+	"Latvian":                    {"Šis uzņēmums tika dibināts Rīgā pirms desmit gadiem, un tajā strādā vairāk nekā simts cilvēku.", "windows-1257"},
+	"Russian":                    {"Договор заключён на три года; стороны обязаны сообщать об изменениях в письменной форме.", "windows-1251 koi8-r ibm866 iso-8859-5 x-mac-cyrillic"},
+	"Ukrainian":                  {"Договір укладено на три роки; сторони зобов'язані повідомляти про зміни у письмовій формі, якщо їх є кілька.", "windows-1251 koi8-u"},
+	"Bulgarian":                  {"Договорът се сключва за срок от три години, като страните са длъжни да съобщават за промените.", "windows-1251"},
+	"Greek":                      {"Η σύμβαση διαρκεί τρία χρόνια και ανανεώνεται αυτόματα, εκτός αν καταγγελθεί εγγράφως.", "windows-1253 iso-8859-7"},
+	"Hebrew":                     {"ההסכם נחתם לשלוש שנים והצדדים מחויבים להודיע על כל שינוי בכתב.", "windows-1255"},
+	"Arabic":                     {"تم توقيع العقد لمدة ثلاث سنوات ويجب على الطرفين الإبلاغ عن أي تغيير كتابيا.", "windows-1256 iso-8859-6"},
+	"Thai":                       {"สัญญานี้มีอายุสามปีและคู่สัญญาต้องแจ้งการเปลี่ยนแปลงเป็นหนังสือ", "windows-874"},
+	"Japanese":                   {"契約期間は三年間で、自動的に更新されます。連絡先は大阪の支店です。", "shift_jis euc-jp iso-2022-jp"},
+	"Japanese of few characters": {"商品名,価格\nりんご,100\nみかん,80\n", "shift_jis euc-jp"},
+	"Chinese":                    {"合同期限为三年，双方必须以书面形式通知任何变更。", "gb18030 gbk"},
+	"Chinese of few characters":  {"名称,价格\n苹果,100\n桔子,80\n", "gb18030"},
+	"Taiwanese":                  {"合約期限為三年，雙方必須以書面形式通知任何變更。", "big5"},
+	"Korean":                     {"계약 기간은 삼 년이며 당사자는 변경 사항을 서면으로 통지해야 합니다.", "euc-kr"},
+	"Korean of few characters":   {"이름,가격\n사과,100\n배,80\n", "euc-kr"},
+}
+
+func TestTextOfEveryEncodingIsReadWithoutALabel(t *testing.T) {
+	t.Parallel()
+	for language, tt := range encodingSamples {
+		for name := range strings.FieldsSeq(tt.encodings) {
+			t.Run(language+" in "+name, func(t *testing.T) {
+				t.Parallel()
+				enc, _ := encodingByName(name)
+				data, err := enc.NewEncoder().Bytes([]byte(tt.text))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got, guessed := decodeText(data, ""); got != tt.text {
+					t.Errorf("read as %s: %q, want %q", guessed, got, tt.text)
+				}
+			})
+		}
+	}
+}
+
+func TestUTF16OfEveryLanguageIsReadWithoutAMark(t *testing.T) {
+	t.Parallel()
+	for language, tt := range encodingSamples {
+		for name, order := range map[string]unicode.Endianness{"little endian": unicode.LittleEndian, "big endian": unicode.BigEndian} {
+			for _, bom := range []unicode.BOMPolicy{unicode.IgnoreBOM, unicode.UseBOM} {
+				if bom == unicode.IgnoreBOM && strings.Count(tt.text, " ")+strings.Count(tt.text, "\n") < 3 {
+					continue // nothing to tell it by
+				}
+				data, err := unicode.UTF16(order, bom).NewEncoder().Bytes([]byte(tt.text))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got, guessed := decodeText(data, ""); got != tt.text {
+					t.Errorf("%s, %s, mark %v: read as %s: %.60q", language, name, bom == unicode.UseBOM, guessed, got)
+				}
+			}
+		}
+	}
+}
+
+func TestTheDeclaredCharsetDecidesWhereBytesCannot(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		data, label, want string
+	}{
+		"a label is believed":                        {"\xe6\xf8", "windows-1257", "ęų"},
+		"well-formed UTF-8 is UTF-8 all the same":    {"größe", "iso-8859-1", "größe"},
+		"a label that says UTF-16 needs zero bytes":  {"plain", "utf-16le", "plain"},
+		"an unknown label is passed over":            {"gr\xf6\xdfe", "x-klingon", "größe"},
+		"Latin-1 said of Russian is not believed":    {"\xd2\xc5\xdb\xc5\xce\xc9\xc5 \xd0\xd2\xc9\xce\xd1\xd4\xcf \xcb\xcf\xcd\xc9\xd3\xd3\xc9\xc5\xca", "iso-8859-1", "решение принято комиссией"},
+		"a text cut within a character is UTF-8":     {"größe größe übung \xc3", "", "größe größe übung \uFFFD"},
+		"a mark of UTF-8 does not become part of it": {"\xef\xbb\xbfa", "", "a"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got, enc := decodeText([]byte(tt.data), tt.label); got != tt.want {
+				t.Errorf("decodeText as %s = %q, want %q", enc, got, tt.want)
+			}
+		})
+	}
+}
+
+func TestEvidenceIsTheSameInPieces(t *testing.T) {
+	t.Parallel()
+	data := []byte(strings.Repeat("Übergrößenträger жук 漢字. ", 50))
+	var whole encodingEvidence
+	whole.add(data)
+	var pieces encodingEvidence
+	for i := range data {
+		pieces.add(data[i : i+1])
+	}
+	if whole.good != pieces.good || pieces.bad != 0 {
+		t.Errorf("in pieces %d good and %d bad, whole %d and %d", pieces.good, pieces.bad, whole.good, whole.bad)
+	}
+}

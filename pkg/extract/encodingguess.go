@@ -1,0 +1,270 @@
+package extract
+
+import (
+	"math"
+	"strings"
+	"sync"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/abadojack/whatlanggo"
+	"github.com/wlynxg/chardet"
+)
+
+// candidate is an encoding that a text without any mark may be in, and what its texts are made of.
+type candidate struct {
+	name      string
+	alphabets []alphabet // single-byte encodings
+	common    string     // two-byte encodings: the frequent characters
+	prior     float64    // how much more or less often it is met than others, in the unit of scores
+}
+
+// candidates are tried in this order; the first of equals wins.
+var candidates = []candidate{
+	{name: "windows-1252", alphabets: westernLetters, prior: 0.05},
+	{name: "windows-1251", alphabets: cyrillicLetters},
+	{name: "windows-1250", alphabets: centralLetters},
+	{name: "gb18030", common: commonSimplified},
+	{name: "shift_jis", common: commonKanji},
+	{name: "euc-jp", common: commonKanji},
+	{name: "big5", common: commonTraditional},
+	{name: "euc-kr", common: commonHangul},
+	{name: "windows-1254", alphabets: turkishLetters},
+	{name: "windows-1253", alphabets: greekLetters},
+	{name: "iso-8859-7", alphabets: greekLetters, prior: -0.02},
+	{name: "windows-1255", alphabets: hebrewLetters},
+	{name: "windows-1256", alphabets: arabicLetters},
+	{name: "iso-8859-6", alphabets: arabicLetters, prior: -0.02},
+	{name: "windows-1257", alphabets: balticLetters, prior: -0.05},
+	{name: "windows-874", alphabets: thaiLetters},
+	{name: "koi8-r", alphabets: cyrillicLetters[:1]},
+	{name: "koi8-u", alphabets: cyrillicLetters[1:2], prior: -0.02},
+	{name: "ibm866", alphabets: cyrillicLetters},
+	{name: "iso-8859-5", alphabets: cyrillicLetters, prior: -0.02},
+	{name: "x-mac-cyrillic", alphabets: cyrillicLetters, prior: -0.02},
+	{name: "iso-8859-2", alphabets: centralLetters, prior: -0.02},
+	{name: "iso-8859-15", alphabets: westernLetters, prior: -0.02},
+	{name: "windows-1258", alphabets: vietLetters, prior: -0.1},
+	{name: "macintosh", alphabets: westernLetters, prior: -0.1},
+	{name: "cp850", alphabets: westernLetters, prior: -0.1},
+	{name: "cp852", alphabets: centralLetters, prior: -0.1},
+	{name: "cp437", alphabets: westernLetters, prior: -0.12},
+}
+
+// weights give each candidate's characters their worth, made when first needed.
+var weights = sync.OnceValue(func() map[string][]map[rune]float64 {
+	m := make(map[string][]map[rune]float64, len(candidates))
+	for _, c := range candidates {
+		for _, a := range c.alphabets {
+			w := map[rune]float64{}
+			n := float64(utf8.RuneCountInString(a.letters))
+			i := 0.0
+			for _, r := range a.letters {
+				if w[r] == 0 {
+					w[r] = 1 - 0.6*i/n
+				}
+				i++
+			}
+			m[c.name] = append(m[c.name], w)
+		}
+		if c.common != "" {
+			w := map[rune]float64{}
+			for _, r := range c.common {
+				w[r] = 1
+			}
+			m[c.name] = append(m[c.name], w)
+		}
+	}
+	return m
+})
+
+// guessEncoding decodes the sample in every candidate encoding and takes the one whose result reads most like a
+// language. The statistics of chardet have a say where that is close. Windows-1252 is the answer when all are bad.
+func guessEncoding(sample []byte) string {
+	sample = sample[:min(len(sample), evidenceSample)]
+	if len(sample) == 0 {
+		return "windows-1252"
+	}
+	said := chardet.Detect(sample)
+	second := strings.ToLower(said.Encoding)
+	if second != "" {
+		_, second = encodingByName(second)
+	}
+	focus := focusSample(sample)
+	best, bestScore := "windows-1252", math.Inf(-1)
+	for _, c := range candidates {
+		score := c.score(focus)
+		if c.name == second {
+			score += 0.2 * said.Confidence
+		}
+		if score > bestScore {
+			best, bestScore = c.name, score
+		}
+	}
+	return best
+}
+
+// focusSample is the part of the sample that is decoded again and again: enough to be certain, no more.
+func focusSample(sample []byte) []byte {
+	const enough = 12 << 10
+	if len(sample) <= enough {
+		return sample
+	}
+	cut := enough // between ASCII bytes, so that no character is cut in two
+	for cut < len(sample)-1 && cut < enough+256 && (sample[cut] >= utf8.RuneSelf || sample[cut-1] >= utf8.RuneSelf) {
+		cut++
+	}
+	return sample[:cut]
+}
+
+// scoreEncoding is how well the sample reads in the named encoding; a low value for one that is no candidate.
+func scoreEncoding(sample []byte, name string) float64 {
+	for _, c := range candidates {
+		if c.name == name {
+			return c.score(focusSample(sample))
+		}
+	}
+	return -1
+}
+
+// score is the mean worth of the characters beyond ASCII, from about -3 (noise) to 1.
+func (c candidate) score(sample []byte) float64 {
+	enc, _ := encodingByName(c.name)
+	decoded, err := enc.NewDecoder().Bytes(sample)
+	if err != nil {
+		return -3
+	}
+	text := string(decoded)
+	best := math.Inf(-1)
+	for i, w := range weights()[c.name] {
+		var s float64
+		if c.common != "" {
+			s = scoreWide(text, w)
+		} else {
+			s = scoreNarrow(text, w)
+		}
+		if len(c.alphabets) > i && s > 0 {
+			s += languageBonus(text, c.alphabets[i].lang)
+		}
+		best = max(best, s)
+	}
+	return best + c.prior
+}
+
+// languageBonus rewards an alphabet whose language is also the one that the whole text, ASCII letters included, is in.
+func languageBonus(text, lang string) float64 {
+	if lang == "" || len(text) < 40 {
+		return 0
+	}
+	if info := whatlanggo.Detect(text[:min(len(text), 2000)]); info.Lang.Iso6393() == lang {
+		return 0.25 * max(info.Confidence, 0.3)
+	}
+	return 0
+}
+
+// scoreNarrow judges text from a single-byte encoding: letters of the alphabet are good, other letters and signs
+// within words are bad, and so are capitals within words.
+func scoreNarrow(text string, alphabet map[rune]float64) float64 {
+	sum, n := 0.0, 0
+	prev := ' '
+	for i, r := range text {
+		if r < utf8.RuneSelf {
+			prev = r
+			continue
+		}
+		n++
+		next, _ := utf8.DecodeRuneInString(text[i+utf8.RuneLen(r):])
+		switch lower := unicode.ToLower(r); {
+		case r == utf8.RuneError || r < 0xa0 || unicode.Is(unicode.Co, r):
+			sum -= 3
+		case alphabet[lower] > 0:
+			sum += alphabet[lower]
+			if unicode.IsUpper(r) && unicode.IsLower(prev) {
+				sum -= 1.2
+			}
+			if unicode.IsLower(r) && unicode.IsUpper(prev) && unicode.IsUpper(next) {
+				sum -= 1.2
+			}
+			if foreign(r, prev) {
+				sum -= 1
+			}
+		case unicode.IsLetter(r) || unicode.IsMark(r):
+			sum -= 0.8
+		case strings.ContainsRune("’‘“”„«»–—…‚‹›•· ", r):
+			sum += 0.25
+			if unicode.IsLetter(prev) && unicode.IsLetter(next) && r != '’' && r != '–' && r != '—' && r != '·' && r != '‘' && r != ' ' && r != '…' {
+				sum -= 1
+			}
+		case unicode.IsLetter(prev) && unicode.IsLetter(next):
+			sum -= 1.5 // "zauwa¿yli"
+		case strings.ContainsRune("€£§°©®™²³½¼№±×µªº´¡¿¢¥", r):
+		case r >= 0x2500 && r < 0x2600: // frames, which files of the DOS code pages draw
+			sum -= 0.2
+		default:
+			sum -= 0.6
+		}
+		prev = r
+	}
+	if n == 0 {
+		return 0
+	}
+	return sum / float64(n)
+}
+
+// foreign reports whether a letter of a script other than Latin follows a Latin one directly.
+func foreign(r, prev rune) bool {
+	return unicode.IsLetter(prev) && unicode.Is(unicode.Latin, prev) && !unicode.Is(unicode.Latin, r) && !unicode.Is(unicode.Thai, r)
+}
+
+// scoreWide judges text from an encoding with two bytes for a character.
+func scoreWide(text string, common map[rune]float64) float64 {
+	sum, n := 0.0, 0
+	for _, r := range text {
+		if r < utf8.RuneSelf {
+			continue
+		}
+		n++
+		japanese := common['円'] > 0
+		switch {
+		case r == utf8.RuneError || r < 0xa0 || unicode.Is(unicode.Co, r):
+			sum -= 3
+		case common[r] > 0:
+			sum++
+		case unicode.Is(unicode.Hiragana, r), unicode.Is(unicode.Katakana, r) && r < 0xff00:
+			if japanese {
+				sum += 0.9
+			} else {
+				sum -= 0.6
+			}
+		case r == 'ー' && japanese:
+			sum += 0.9
+		case r >= 0xff61 && r <= 0xff9f: // half-width katakana: one byte each in Shift-JIS, so easily met by accident
+			sum -= 0.6
+		case unicode.Is(unicode.Hangul, r):
+			if common['다'] > 0 {
+				sum += 0.6
+			} else {
+				sum -= 1
+			}
+		case r >= 0x3000 && r <= 0x303f, r >= 0xff01 && r <= 0xff5e, strings.ContainsRune("“”‘’…—·《》「」", r):
+			sum += 0.4
+		case unicode.Is(unicode.Han, r):
+			switch {
+			case common['다'] > 0:
+				sum -= 0.5
+			case r >= 0x4e00 && r <= 0x9fff:
+				sum += 0.2
+			default:
+				sum -= 1
+			}
+		case unicode.IsLetter(r):
+			sum -= 0.4
+		default:
+			sum -= 0.2
+		}
+	}
+	if n == 0 {
+		return 0
+	}
+	return sum / float64(n)
+}
