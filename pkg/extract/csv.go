@@ -1,96 +1,290 @@
 package extract
 
 import (
-	"encoding/csv"
-	"errors"
-	"io"
+	"strconv"
 	"strings"
+	"unicode/utf8"
+
+	"github.com/sluice/sluice/pkg/domain"
 )
 
-// csv reads separated values: the separator is found by trying each on the first lines.
+// csv reads separated values, a record at a time. The separator is found by trying each on the first lines.
 func (p *parser) csv() error {
-	text, err := p.decoded("csv")
+	src, err := p.textReader("csv")
 	if err != nil {
 		return err
 	}
-	text = strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(strings.ReplaceAll(text, "\x00", ""))
-	sep, text := separatorLine(text)
-	if sep == 0 {
-		sep = findSeparator(text)
+	r := &csvReader{lines: &lineReader{r: src.Reader}, reach: maxRecordLines}
+	if err := r.start(); err != nil {
+		return err
 	}
-	r := csv.NewReader(strings.NewReader(text))
-	r.Comma = sep
-	r.FieldsPerRecord = -1
-	r.LazyQuotes = true
-	r.ReuseRecord = true
+	if err := p.preamble(r); err != nil {
+		return err
+	}
 	w := &rowWriter{out: p.out, plain: p.src.PlainRows}
 	cells := 0
 	for {
 		if err := p.ctx.Err(); err != nil {
 			return err
 		}
-		row, err := r.Read()
-		if errors.Is(err, io.EOF) {
-			return w.flush()
-		}
+		row, at, ok, err := r.record()
 		if err != nil {
-			p.out.warn("a line that is not well-formed csv was left out")
-			continue
+			return err
+		}
+		if !ok {
+			break
 		}
 		if cells += len(row); cells > p.lim.MaxCells {
 			return fail(TooLarge, "the table has more than %d cells", p.lim.MaxCells)
 		}
-		if err := w.add(row); err != nil {
+		if err := w.addRow(tableRow{number: at, cells: row}); err != nil {
 			return err
 		}
 	}
-}
-
-// separatorLine reads the line "sep=;" that spreadsheets write before the data.
-func separatorLine(text string) (rune, string) {
-	line, rest, _ := strings.Cut(text, "\n")
-	if v, ok := strings.CutPrefix(line, "sep="); ok && len(v) == 1 {
-		return rune(v[0]), rest
+	if r.broken > 0 {
+		p.out.warn("a quotation mark in line " + strconv.Itoa(r.broken) + " is never closed; it was read as a character like others")
 	}
-	return 0, text
+	return w.flush()
 }
 
-// findSeparator picks the separator that parts the first lines into the most equal number of at least two fields.
-func findSeparator(text string) rune {
-	sample := text[:min(len(text), 64<<10)]
+// preamble reads the lines above the table that are marked as comments. One of as many fields as the rows below is the
+// header row, whose mark is taken off.
+func (p *parser) preamble(r *csvReader) error {
+	width := r.width()
+	for len(r.ahead) > 0 {
+		line := r.ahead[0]
+		text := strings.TrimSpace(line.text)
+		if !strings.HasPrefix(text, "#") {
+			return nil
+		}
+		fields, _ := splitRecord(text, r.sep)
+		if len(fields) == width && width > 1 {
+			r.ahead[0].text = strings.TrimLeft(text, "# ")
+			return nil
+		}
+		r.ahead = r.ahead[1:]
+		if text = strings.Trim(text, "# "); text == "" {
+			continue
+		}
+		if err := p.out.add(domain.Block{Kind: domain.BlockParagraph, Text: text, Row: line.number}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+const (
+	csvSample      = 200       // lines read ahead to find the separator
+	maxRecordLines = 500       // lines of one quoted field; a longer one is a quotation mark that is never closed
+	maxRecordBytes = 512 << 10 // of one record
+)
+
+// csvLine is a line with its number in the file, from 1.
+type csvLine struct {
+	text   string
+	number int
+}
+
+// csvReader reads records of separated values: as RFC 4180 has them, and as programs write them. Quotation marks
+// within fields, unbalanced ones, and rows of any number of fields are no errors.
+type csvReader struct {
+	lines  *lineReader
+	ahead  []csvLine // read and not yet used
+	sep    rune
+	broken int // the first line with a quotation mark that is never closed; 0 for none
+	reach  int // how many lines a quoted field may go on; less with every one that was not closed
+}
+
+// start reads the first lines and finds the separator.
+func (r *csvReader) start() error {
+	for len(r.ahead) < csvSample {
+		line, ok, err := r.lines.next()
+		if err != nil {
+			return err
+		}
+		if !ok {
+			break
+		}
+		r.ahead = append(r.ahead, csvLine{line, r.lines.number})
+	}
+	if len(r.ahead) > 0 {
+		// The line "sep=;" that spreadsheets write before the data.
+		v, ok := strings.CutPrefix(strings.Trim(r.ahead[0].text, `"`), "sep=")
+		if sep, size := utf8.DecodeRuneInString(v); ok && size > 0 && size == len(v) {
+			r.sep, r.ahead = sep, r.ahead[1:]
+			return nil
+		}
+	}
+	texts := make([]string, len(r.ahead))
+	for i, l := range r.ahead {
+		texts[i] = l.text
+	}
+	r.sep = findSeparator(texts)
+	return nil
+}
+
+// width is the most frequent number of fields in the lines read ahead.
+func (r *csvReader) width() int {
+	texts := make([]string, 0, len(r.ahead))
+	for _, l := range r.ahead {
+		if !strings.HasPrefix(l.text, "#") {
+			texts = append(texts, l.text)
+		}
+	}
+	width, _, _ := fieldCounts(texts, r.sep)
+	return width
+}
+
+func (r *csvReader) line() (csvLine, bool, error) {
+	if len(r.ahead) > 0 {
+		l := r.ahead[0]
+		r.ahead = r.ahead[1:]
+		return l, true, nil
+	}
+	text, ok, err := r.lines.next()
+	return csvLine{text, r.lines.number}, ok, err
+}
+
+// record returns the fields of the next record and the number of its first line; ok is false at the end.
+func (r *csvReader) record() (fields []string, at int, ok bool, err error) {
+	first, ok, err := r.line()
+	if !ok || err != nil {
+		return nil, 0, false, err
+	}
+	fields, open := splitRecord(first.text, r.sep)
+	if !open {
+		return fields, first.number, true, nil
+	}
+	text := []string{first.text}
+	var used []csvLine
+	size := len(first.text)
+	for open && len(used) < r.reach && size < maxRecordBytes {
+		next, ok, err := r.line()
+		if err != nil {
+			return nil, 0, false, err
+		}
+		if !ok {
+			break
+		}
+		used = append(used, next)
+		text = append(text, next.text)
+		size += len(next.text) + 1
+		if strings.IndexByte(next.text, '"') >= 0 { // else it cannot have been closed
+			fields, open = splitRecord(strings.Join(text, "\n"), r.sep)
+		}
+	}
+	if open {
+		if r.broken == 0 {
+			r.broken = first.number
+		}
+		r.reach /= 2
+		r.ahead = append(used, r.ahead...)
+		return strings.Split(first.text, string(r.sep)), first.number, true, nil
+	}
+	return fields, first.number, true, nil
+}
+
+// splitRecord parts a record into fields. open reports that it ends within a quoted field.
+func splitRecord(s string, sep rune) (fields []string, open bool) {
+	size := utf8.RuneLen(sep)
+	mark := string(sep)
+	for {
+		trimmed := strings.TrimLeft(s, " ")
+		if !strings.HasPrefix(trimmed, `"`) {
+			at := strings.Index(s, mark)
+			if at < 0 {
+				return append(fields, s), false
+			}
+			fields = append(fields, s[:at])
+			s = s[at+size:]
+			continue
+		}
+		field, rest, closed := quotedField(trimmed[1:], mark)
+		fields = append(fields, field)
+		if !closed {
+			return fields, true
+		}
+		if rest == "" {
+			return fields, false
+		}
+		s = rest[size:]
+	}
+}
+
+// quotedField reads up to the quotation mark that closes the field: one that a separator or the end follows. Others
+// are part of the text, as in "5" disk", doubled or after a backslash or neither.
+func quotedField(s, sep string) (field, rest string, closed bool) {
+	var b strings.Builder
+	for {
+		at := strings.IndexByte(s, '"')
+		if at < 0 {
+			b.WriteString(s)
+			return b.String(), "", false
+		}
+		b.WriteString(s[:at])
+		after := s[at+1:]
+		if strings.HasPrefix(after, `"`) {
+			b.WriteByte('"')
+			s = after[1:]
+			continue
+		}
+		end := strings.TrimLeft(after, " ")
+		switch {
+		case end == "" || strings.HasPrefix(end, sep):
+			return b.String(), end, true
+		case strings.HasPrefix(after, sep): // a separator that is a space
+			return b.String(), after, true
+		}
+		b.WriteByte('"')
+		s = after
+	}
+}
+
+// separators are tried in this order. The second value favours those that seldom stand in text or numbers.
+var separators = []struct {
+	r    rune
+	edge float64
+}{{',', 0.02}, {';', 0.06}, {'\t', 0.08}, {'|', 0.05}, {'\x1f', 0.05}, {'\x01', 0.05}, {'^', 0}, {'~', 0}, {':', -0.2}}
+
+// findSeparator picks the separator that parts the lines into the most equal number of at least two fields.
+func findSeparator(lines []string) rune {
 	best, bestScore := ',', 0.0
-	for _, sep := range []rune{',', ';', '\t', '|'} {
-		if score := separatorScore(sample, sep); score > bestScore {
-			best, bestScore = sep, score
+	for _, sep := range separators {
+		width, votes, records := fieldCounts(lines, sep.r)
+		if width < 2 {
+			continue
+		}
+		score := float64(votes)/float64(records) + min(float64(width), 20)/200 + sep.edge
+		if score > bestScore {
+			best, bestScore = sep.r, score
 		}
 	}
 	return best
 }
 
-// separatorScore is the share of sampled rows that have the most frequent number of fields, a little more for
-// more fields, 0 when that number is one.
-func separatorScore(sample string, sep rune) float64 {
-	r := csv.NewReader(strings.NewReader(sample))
-	r.Comma = sep
-	r.FieldsPerRecord = -1
-	r.LazyQuotes = true
+// fieldCounts parts the lines into records and gives the most frequent number of fields, how many records have it, and
+// how many there are. Comments and lines with nothing to part do not count while others do.
+func fieldCounts(lines []string, sep rune) (width, votes, records int) {
 	counts := map[int]int{}
-	rows := 0
-	for ; rows < 50; rows++ {
-		row, err := r.Read()
-		if err != nil {
-			break
+	for i := 0; i < len(lines); i++ {
+		if strings.TrimSpace(lines[i]) == "" || strings.HasPrefix(lines[i], "#") {
+			continue
 		}
-		counts[len(row)]++
+		text := lines[i]
+		fields, open := splitRecord(text, sep)
+		for end := i + 1; open && end < len(lines) && end < i+50; end++ {
+			text += "\n" + lines[end]
+			if fields, open = splitRecord(text, sep); !open {
+				i = end
+			}
+		}
+		records++
+		counts[len(fields)]++
 	}
-	width, votes := 0, 0
 	for n, c := range counts {
-		if c > votes || c == votes && n > width {
+		if n > 1 && (c > votes || c == votes && n > width) {
 			width, votes = n, c
 		}
 	}
-	if rows == 0 || width < 2 {
-		return 0
-	}
-	return float64(votes)/float64(rows) + min(float64(width), 20)/100
+	return width, votes, max(records, 1)
 }

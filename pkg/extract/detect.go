@@ -95,26 +95,42 @@ func DetectType(head []byte, name, declared string) string {
 	return textType(head, named)
 }
 
-// textType tells the text formats apart. A page saved under another format's name is still a page.
+// textType tells the text formats apart. A whole page saved under another format's name is still a page, and so are
+// JSON records under the name of a table; a piece of a page named as text is text about pages.
 func textType(head []byte, named string) string {
-	page := looksHTML(head)
+	if wide, skip := wideEncoding(head); wide != "" {
+		text, _ := decodeWith(head[skip:len(head)-(len(head)-skip)%4], wide)
+		head = []byte(text)
+	}
 	switch named {
-	case TypeHTML, TypeMarkdown, TypeText, TypeCSV, TypeJSON:
-		if page && (named == TypeJSON || named == TypeCSV) {
+	case TypeHTML, TypeMarkdown:
+		return named
+	case TypeJSON:
+		if looksHTML(head) {
 			return TypeHTML
 		}
-		if named != TypeText {
-			return named
+		return named
+	case TypeCSV:
+		switch {
+		case looksHTML(head):
+			return TypeHTML
+		case looksJSON(head) && bytes.TrimLeft(head, "\xef\xbb\xbf \t\r\n")[0] == '{':
+			return TypeJSON
 		}
+		return named
+	case TypeText:
+		if looksWholePage(head) {
+			return TypeHTML
+		}
+		return named
 	}
 	switch {
-	case page:
+	case looksHTML(head):
 		return TypeHTML
-	case named == "" && looksJSON(head):
+	case looksJSON(head):
 		return TypeJSON
-	default:
-		return TypeText
 	}
+	return TypeText
 }
 
 func typeByName(name string) string {
@@ -141,9 +157,11 @@ func canonicalType(declared string) string {
 
 func isContainer(t string) bool { return t == TypeDocx || t == TypePptx || t == TypeXlsx }
 
-// isPDF looks for the header where readers tolerate it: anywhere in the first 1,024 bytes.
+// isPDF looks for the header where readers tolerate it: anywhere in the first 1,024 bytes, unless these are the words
+// of a text that speaks of it.
 func isPDF(head []byte) bool {
-	return bytes.Contains(head[:min(len(head), 1024)], []byte("%PDF-"))
+	at := bytes.Index(head[:min(len(head), 1024)], []byte("%PDF-"))
+	return at == 0 || at > 0 && (!utf8.Valid(head[:at]) || countLetters(string(head[:at])) == 0 || head[at-1] == '\n' || head[at-1] == '\r')
 }
 
 // zipType tells containers apart by the part names that happen to stand in the first bytes.
@@ -161,16 +179,17 @@ func zipType(head []byte, named string) string {
 
 // looksBinary reports whether the bytes cannot be text of a single-byte or multi-byte encoding.
 func looksBinary(head []byte) bool {
-	control := 0
+	control, zeros := 0, 0
 	for _, b := range head {
 		switch {
 		case b == 0:
-			return true
+			zeros++
 		case b < 0x20 && b != '\t' && b != '\n' && b != '\r' && b != '\f' && b != 0x1b && b != 0x1a && b != '\b':
 			control++
 		}
 	}
-	if control*50 > len(head) {
+	// A few zero bytes, left by programs that died while writing, do not make a text unreadable.
+	if control*50 > len(head) || zeros*200 > len(head) || zeros > 0 && (control > 0 || !utf8.Valid(head)) {
 		return true
 	}
 	sniffed := http.DetectContentType(head)
@@ -183,8 +202,20 @@ func looksRTF(head []byte) bool {
 	return found && (len(s) == 0 || s[0] >= '0' && s[0] <= '9' || bytes.IndexByte([]byte(`\{} `), s[0]) >= 0)
 }
 
+// looksWholePage reports whether the text is surely a page from its first element on, not a piece of one.
+func looksWholePage(head []byte) bool {
+	s := pageStart(head)
+	return bytes.HasPrefix(s, []byte("<!doctype html")) || bytes.HasPrefix(s, []byte("<html")) ||
+		bytes.HasPrefix(s, []byte("<?xml")) && bytes.Contains(s, []byte("<html"))
+}
+
+// pageStart is the text's first bytes in small letters, without what may stand before a page.
+func pageStart(head []byte) []byte {
+	return bytes.ToLower(bytes.TrimLeft(bytes.TrimPrefix(head[:min(len(head), 2048)], []byte("\xef\xbb\xbf")), " \t\r\n"))
+}
+
 func looksHTML(head []byte) bool {
-	s := bytes.ToLower(bytes.TrimLeft(bytes.TrimPrefix(head[:min(len(head), 2048)], []byte("\xef\xbb\xbf")), " \t\r\n"))
+	s := pageStart(head)
 	for _, p := range []string{"<!doctype html", "<html", "<head", "<body"} {
 		if bytes.HasPrefix(s, []byte(p)) {
 			return true

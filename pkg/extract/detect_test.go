@@ -1,6 +1,9 @@
 package extract
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestDetectType(t *testing.T) {
 	t.Parallel()
@@ -30,6 +33,12 @@ func TestDetectType(t *testing.T) {
 		"RTF is not text":                              {`{\rtf1\ansi words}`, "a.rtf", "text/plain", typeRTF},
 		"RTF under another name is RTF":                {" {\\rtf\\ansi words}", "a.doc", "application/msword", typeRTF},
 		"a brace and a word are text":                  {`{\rtfm} is a macro`, "a.txt", "", TypeText},
+		"a page named as text is a page":               {"<html lang=en><body>x", "a.txt", "", TypeHTML},
+		"a piece of a page named as text is text":      {"<body><p>x</p>", "a.txt", "", TypeText},
+		"a page in UTF-16 is a page":                   {"\xff\xfe<\x00h\x00t\x00m\x00l\x00>\x00", "", "", TypeHTML},
+		"JSON named as a table is JSON":                {`{"a": 1}`, "a.csv", "", TypeJSON},
+		"a text that names the PDF header is text":     {"A file that begins %PDF-1.4 is a PDF.", "a.txt", "", TypeText},
+		"a zero byte in a long text leaves it text":    {strings.Repeat("words ", 100) + "\x00", "a.log", "", TypeText},
 		"aliases of declared types are understood":     {"a\tb\n", "", "text/tab-separated-values", TypeCSV},
 	}
 	for name, tt := range tests {
@@ -37,30 +46,6 @@ func TestDetectType(t *testing.T) {
 			t.Parallel()
 			if got := DetectType([]byte(tt.head), tt.name, tt.declared); got != tt.want {
 				t.Errorf("DetectType = %q, want %q", got, tt.want)
-			}
-		})
-	}
-}
-
-func TestHeaderRow(t *testing.T) {
-	t.Parallel()
-	tests := map[string]struct {
-		rows [][]string
-		want int
-	}{
-		"the first row names the columns":          {[][]string{{"name", "age"}, {"Ann", "31"}}, 0},
-		"titles above the header are passed":       {[][]string{{"Staff"}, {"name", "age"}, {"Ann", "31"}}, 1},
-		"a first row with numbers is data":         {[][]string{{"Ann", "31"}, {"Ben", "29"}}, -1},
-		"years are names":                          {[][]string{{"", "2023", "2024"}, {"sales", "1", "2"}}, 0},
-		"repeated names are no header":             {[][]string{{"a", "a"}, {"b", "c"}}, -1},
-		"a single column has no header":            {[][]string{{"a"}, {"b"}}, -1},
-		"a header without rows below is no header": {[][]string{{"a", "b"}}, -1},
-	}
-	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			if got := headerRow(tt.rows); got != tt.want {
-				t.Errorf("headerRow = %d, want %d", got, tt.want)
 			}
 		})
 	}

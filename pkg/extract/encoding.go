@@ -38,7 +38,8 @@ func (t *encodingEvidence) decide(label string) (name string, skip int) {
 	if looksISO2022(t.head) && !t.high() {
 		return iso2022(t.head), 0
 	}
-	if t.bad == 0 || t.good >= 4 && t.bad*20 <= t.good {
+	cut := len(t.carry) > 0 // the text ends within a sequence, or is no UTF-8
+	if t.bad == 0 && (!cut || t.good >= 2) || t.good >= 4 && t.bad*20 <= t.good {
 		return "utf-8", 0
 	}
 	if label != "" {
@@ -155,6 +156,7 @@ type encodingEvidence struct {
 	head      []byte // the first bytes
 	sample    []byte // pieces with bytes beyond ASCII
 	good, bad int    // sequences of more than one byte that are UTF-8, and bytes that cannot be
+	feeds     bool   // a byte is that of a form feed
 	carry     []byte // the start of a sequence that the next piece may complete
 }
 
@@ -163,13 +165,14 @@ const (
 	evidenceSample = 192 << 10
 )
 
-func (t *encodingEvidence) high() bool { return t.good+t.bad > 0 }
+func (t *encodingEvidence) high() bool { return len(t.sample) > 0 }
 
 // add looks at the next piece.
 func (t *encodingEvidence) add(piece []byte) {
 	if room := evidenceHead - len(t.head); room > 0 {
 		t.head = append(t.head, piece[:min(room, len(piece))]...)
 	}
+	t.feeds = t.feeds || bytes.IndexByte(piece, '\f') >= 0
 	const stretch = 4 << 10
 	for at := 0; at < len(piece) && len(t.sample) < evidenceSample; at += stretch {
 		part := piece[at:min(at+stretch, len(piece))]

@@ -1,6 +1,7 @@
 package extract
 
 import (
+	"bufio"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -21,7 +22,7 @@ func (p *parser) json() error {
 	if values == 0 {
 		p.out.warn("the file is not valid JSON and was read as plain text")
 		p.doc.MIMEType = TypeText
-		return p.paragraphs(text)
+		return p.paragraphs(bufio.NewReader(strings.NewReader(text)))
 	}
 	w := &jsonWalker{p: p, dec: json.NewDecoder(strings.NewReader(text))}
 	w.dec.UseNumber()

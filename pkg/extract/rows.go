@@ -1,16 +1,22 @@
 package extract
 
 import (
+	"slices"
 	"strconv"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/sluice/sluice/pkg/domain"
 )
 
 // headerSample is how many rows are looked at to find the header row.
 const headerSample = 20
+
+// tableRow is a row of a table: its cells, where it stands, and what it links to.
+type tableRow struct {
+	number int // in its sheet or file, from 1; 0 where that means nothing
+	cells  []string
+	links  []domain.BlockLink
+}
 
 // rowWriter turns the rows of a table into blocks. Once it has seen enough of them to tell which row names the
 // columns, it writes each following row as "column: value; …", which can be found and understood on its own.
@@ -22,17 +28,20 @@ type rowWriter struct {
 	isHeader bool // the caller knows that the first row is the header
 
 	header  []string
-	pending [][]string
+	pending []tableRow
 	decided bool
 }
 
-// add takes the next row.
-func (w *rowWriter) add(cells []string) error {
-	row := make([]string, 0, len(cells))
-	for _, c := range cells[:min(len(cells), maxColumns)] {
+// add takes the next row of a table whose rows have no numbers. Empty rows are passed over.
+func (w *rowWriter) add(cells []string) error { return w.addRow(tableRow{cells: cells}) }
+
+// addRow takes the next row. Empty rows are passed over.
+func (w *rowWriter) addRow(r tableRow) error {
+	row := make([]string, 0, min(len(r.cells), maxColumns))
+	for _, c := range r.cells[:min(len(r.cells), maxColumns)] {
 		row = append(row, oneLine(c))
 	}
-	if len(cells) > maxColumns {
+	if len(r.cells) > maxColumns {
 		w.out.warn("rows with more than " + strconv.Itoa(maxColumns) + " columns were cut")
 	}
 	for len(row) > 0 && row[len(row)-1] == "" {
@@ -41,14 +50,30 @@ func (w *rowWriter) add(cells []string) error {
 	if len(row) == 0 {
 		return nil
 	}
+	r.cells = row
 	if w.decided {
-		return w.write(row)
+		return w.write(r)
 	}
-	w.pending = append(w.pending, row)
+	w.pending = append(w.pending, r)
 	if len(w.pending) < headerSample {
 		return nil
 	}
 	return w.decide()
+}
+
+// gap says that an empty row stands here: what follows may be another table, with a header row of its own.
+func (w *rowWriter) gap() error {
+	if !w.decided {
+		// A single row is the title of what follows.
+		if len(w.pending) < 2 {
+			return nil
+		}
+		if err := w.decide(); err != nil {
+			return err
+		}
+	}
+	w.decided = false
+	return nil
 }
 
 // flush writes what is still held back; call it after the last row.
@@ -61,33 +86,42 @@ func (w *rowWriter) flush() error {
 
 func (w *rowWriter) decide() error {
 	w.decided = true
-	at := headerRow(w.pending)
-	if w.isHeader && len(w.pending) > 1 && filled(w.pending[0]) > 1 {
-		at = 0
-	}
 	rows := w.pending
 	w.pending = nil
-	for i, row := range rows {
+	cells := make([][]string, len(rows))
+	for i, r := range rows {
+		cells[i] = r.cells
+	}
+	at, depth := headerRows(cells)
+	if w.isHeader && len(rows) > 1 && filled(cells[0]) > 1 {
+		at, depth = 0, 1
+	}
+	if w.header != nil && at >= 0 && !valuesBelow(cells[at+depth-1:]) {
+		at = -1 // rows after a gap that look no different from those before it
+	}
+	for i, r := range rows {
 		if i == at {
-			w.header = row
-			if err := w.emit(strings.Join(row, "\t")); err != nil {
+			w.header = joinHeaders(cells[at : at+depth])
+		}
+		if i >= at && i < at+depth {
+			if err := w.emit(r, strings.Join(r.cells, "\t")); err != nil {
 				return err
 			}
 			continue
 		}
-		if err := w.write(row); err != nil {
+		if err := w.write(r); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (w *rowWriter) write(row []string) error {
-	if w.plain || w.header == nil {
-		return w.emit(strings.Join(row, "\t"))
+func (w *rowWriter) write(r tableRow) error {
+	if w.plain || w.header == nil || w.isNote(r.cells) {
+		return w.emit(r, strings.Join(r.cells, "\t"))
 	}
 	var b strings.Builder
-	for i, cell := range row {
+	for i, cell := range r.cells {
 		if cell == "" {
 			continue
 		}
@@ -100,73 +134,36 @@ func (w *rowWriter) write(row []string) error {
 		}
 		b.WriteString(cell)
 	}
-	return w.emit(b.String())
+	return w.emit(r, b.String())
 }
 
-func (w *rowWriter) emit(text string) error {
-	return w.out.add(domain.Block{Kind: domain.BlockTableRow, Text: text, Page: w.page, Sheet: w.sheet})
+// isNote reports whether a row of a table is a heading or a remark between its rows: words in the first column alone.
+func (w *rowWriter) isNote(cells []string) bool {
+	return len(cells) == 1 && len(w.header) > 2 && !looksNumeric(cells[0])
 }
 
-// headerRow finds the row that names the columns, or -1: the first row that fills most columns of the table, holds
-// only distinct short words, and is followed by a row of a different nature or by at least two rows.
-func headerRow(rows [][]string) int {
-	width := 0
-	for _, r := range rows {
-		width = max(width, filled(r))
-	}
-	if width < 2 {
-		return -1
-	}
-	for i, r := range rows {
-		if filled(r)*5 < width*3 || filled(r) < 2 {
-			continue // a title or a note above the table
-		}
-		if i == len(rows)-1 || !namesColumns(r) {
-			return -1
-		}
-		return i
-	}
-	return -1
+func (w *rowWriter) emit(r tableRow, text string) error {
+	return w.out.add(domain.Block{Kind: domain.BlockTableRow, Text: text, Page: w.page, Sheet: w.sheet, Row: r.number, Links: r.links})
 }
 
-func namesColumns(row []string) bool {
-	seen := make(map[string]bool, len(row))
-	for _, c := range row {
-		if c == "" {
-			continue
-		}
-		if seen[c] || utf8.RuneCountInString(c) > 80 || looksNumeric(c) {
-			return false
-		}
-		seen[c] = true
-	}
-	return true
-}
-
-// looksNumeric reports whether a cell is a value rather than a name: a number, a date, an amount. A bare year is
-// taken for a column name, as in tables of figures by year.
-func looksNumeric(s string) bool {
-	if n, err := strconv.Atoi(s); err == nil && n >= 1900 && n <= 2100 {
-		return false
-	}
-	digits, letters := 0, 0
-	for _, r := range s {
-		switch {
-		case unicode.IsDigit(r):
-			digits++
-		case unicode.IsLetter(r):
-			letters++
+// joinHeaders names each column by all header rows above it: "2024 Revenue". A group's name stands in its first
+// column alone, so it holds for the empty cells to its right.
+func joinHeaders(rows [][]string) []string {
+	last := rows[len(rows)-1]
+	names := slices.Clone(last)
+	for _, r := range slices.Backward(rows[:len(rows)-1]) {
+		group := ""
+		for i := range max(len(names), len(r)) {
+			if i < len(r) && r[i] != "" {
+				group = r[i]
+			}
+			if i >= len(names) {
+				names = append(names, "")
+			}
+			if group != "" && group != names[i] {
+				names[i] = strings.TrimSpace(group + " " + names[i])
+			}
 		}
 	}
-	return digits > 0 && letters*2 < digits || strings.Contains(s, "@") || strings.HasPrefix(s, "http")
-}
-
-func filled(row []string) int {
-	n := 0
-	for _, c := range row {
-		if c != "" {
-			n++
-		}
-	}
-	return n
+	return names
 }

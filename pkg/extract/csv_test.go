@@ -1,0 +1,88 @@
+package extract
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+func TestSeparatedValuesAreReadAsProgramsWriteThem(t *testing.T) {
+	t.Parallel()
+	const want = "table_row row 1: name\tage\ntable_row row 2: name: Ann; age: 31\ntable_row row 3: name: Ben; age: 29"
+	tests := map[string]struct{ text, want string }{
+		"commas":                          {"name,age\nAnn,31\nBen,29\n", want},
+		"semicolons":                      {"name;age\r\nAnn;31\r\nBen;29", want},
+		"tabs":                            {"name\tage\rAnn\t31\rBen\t29", want},
+		"pipes":                           {"name|age\nAnn|31\nBen|29", want},
+		"colons":                          {"name:age\nAnn:31\nBen:29", want},
+		"decimal commas":                  {"name;price\nAnn;1,50\nBen;2,75\nCem;3,25", "table_row row 1: name\tprice\ntable_row row 2: name: Ann; price: 1,50\ntable_row row 3: name: Ben; price: 2,75\ntable_row row 4: name: Cem; price: 3,25"},
+		"times in comma rows":             {"name,at\nAnn,12:30\nBen,13:45", "table_row row 1: name\tat\ntable_row row 2: name: Ann; at: 12:30\ntable_row row 3: name: Ben; at: 13:45"},
+		"a line that names the separator": {"sep=;\nname;age\nAnn;31", "table_row row 2: name\tage\ntable_row row 3: name: Ann; age: 31"},
+		"quotes, separators and line ends within fields": {"name,note\nAnn,\"a \"\"b\"\",\nc\"\nBen,d 5", "table_row row 1: name\tnote\ntable_row row 2: name: Ann; note: a \"b\", c\ntable_row row 4: name: Ben; note: d 5"},
+		"quotes that nothing closes":                     {"name,size\nAnn,\"5\nBen,6\" disk\nCem,7", "table_row row 1: name\tsize\ntable_row row 2: name: Ann; size: \"5\ntable_row row 3: name: Ben; size: 6\" disk\ntable_row row 4: name: Cem; size: 7"},
+		"quotes within quotes":                           {"name,note\nAnn,\"say \"hi\" now\"\nBen,7", "table_row row 1: name\tnote\ntable_row row 2: name: Ann; note: say \"hi\" now\ntable_row row 3: name: Ben; note: 7"},
+		"comments above the table":                       {"# Source: registry\n#\nname,age\nAnn,31", "paragraph row 1: Source: registry\ntable_row row 3: name\tage\ntable_row row 4: name: Ann; age: 31"},
+		"a header row behind a mark":                     {"#name,age\nAnn,31\nBen,29", want},
+		"a title above the table":                        {"Staff of 2024\n\nname,age\nAnn,31", "table_row row 1: Staff of 2024\ntable_row row 3: name\tage\ntable_row row 4: name: Ann; age: 31"},
+		"rows of more and fewer cells":                   {"name,age\nAnn\nBen,29,left", "table_row row 1: name\tage\ntable_row row 2: name: Ann\ntable_row row 3: name: Ben; age: 29; left"},
+		"columns without a name":                         {"name,,age\nAnn,x,31", "table_row row 1: name\t\tage\ntable_row row 2: name: Ann; x; age: 31"},
+		"no header":                                      {"Ann,31\nBen,29", "table_row row 1: Ann\t31\ntable_row row 2: Ben\t29"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			doc, err := parseBytes(t, "a.csv", []byte(tt.text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.want, blockLines(doc)); diff != "" {
+				t.Errorf("blocks (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestAnOpenQuoteCostsNoRow(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	b.WriteString("name,size\n")
+	for range 20_000 {
+		b.WriteString("\"a\",\"5 inch\n")
+	}
+	doc, err := parseBytes(t, "a.csv", []byte(b.String()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(doc.Blocks) != 20_001 {
+		t.Errorf("%d rows were read, want 20001", len(doc.Blocks))
+	}
+	if len(doc.Warnings) != 1 || !strings.Contains(doc.Warnings[0], "line 2") {
+		t.Errorf("warnings = %q, want one that names line 2", doc.Warnings)
+	}
+}
+
+// rowSource is a generated text of any size, of which no part is kept.
+type rowSource struct{ row string }
+
+func (s rowSource) ReadAt(p []byte, at int64) (int, error) {
+	for i := range p {
+		p[i] = s.row[(at+int64(i))%int64(len(s.row))]
+	}
+	return len(p), nil
+}
+
+// parseStream reads a generated document and lets its blocks go.
+func parseStream(t *testing.T, row, name string, size int64) (blocks int) {
+	t.Helper()
+	size -= size % int64(len(row))
+	_, err := parse(t.Context(), Source{Data: rowSource{row}, Size: size, Name: name}, Limits{MaxText: 1 << 40, MaxCells: 1 << 40}, func(domain.Block) error {
+		blocks++
+		return nil
+	})
+	if err != nil {
+		t.Fatalf("parse: %v", err)
+	}
+	return blocks
+}

@@ -1,0 +1,151 @@
+package extract
+
+import (
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// headerRows finds the rows that name the columns: the first that fills most columns of the table, holds only short
+// words, mostly distinct, and does not go on as the rows below do. It is of several rows where groups of columns have
+// names of their own. at is -1 where there is none.
+func headerRows(rows [][]string) (at, depth int) {
+	width := 0
+	for _, r := range rows {
+		width = max(width, filled(r))
+	}
+	if width < 2 {
+		return -1, 0
+	}
+	for i, r := range rows {
+		if group := isGroupRow(rows[i:]); group {
+			return i, 2
+		}
+		if filled(r)*5 < width*3 || filled(r) < 2 {
+			continue // a title or a note above the table
+		}
+		if i == len(rows)-1 || !namesColumns(r) || repeats(r, rows[i+1:]) {
+			return -1, 0
+		}
+		return i, 1
+	}
+	return -1, 0
+}
+
+// isGroupRow reports whether the first row names groups of columns that the second row names one by one, above rows of
+// values: "", "2023", "", "2024", "" over "Region", "Q1", "Q2", "Q1", "Q2".
+func isGroupRow(rows [][]string) bool {
+	if len(rows) < 3 {
+		return false
+	}
+	groups, names := rows[0], rows[1]
+	if filled(groups) < 2 || filled(groups) >= filled(names) || filled(names) < 3 || len(groups) > len(names) ||
+		filled(names) < len(names)-1 || !valuesBelow(rows[1:]) || valuesBelow(rows[:2]) {
+		return false
+	}
+	gaps := 0
+	for i, c := range groups {
+		switch {
+		case utf8.RuneCountInString(c) > 80 || looksNumeric(c):
+			return false
+		case c != "" && i+1 < len(names) && (i+1 >= len(groups) || groups[i+1] == ""):
+			gaps++
+		}
+	}
+	for _, c := range names {
+		if utf8.RuneCountInString(c) > 80 || looksNumeric(c) {
+			return false
+		}
+	}
+	return gaps > 0
+}
+
+// valuesBelow reports whether a column has a name in the first row and numbers, dates or amounts in most rows below.
+func valuesBelow(rows [][]string) bool {
+	for col, name := range rows[0] {
+		if name == "" || looksNumeric(name) {
+			continue
+		}
+		values, other := 0, 0
+		for _, r := range rows[1:] {
+			switch {
+			case col >= len(r) || r[col] == "":
+			case looksNumeric(r[col]) || isYear(r[col]):
+				values++
+			default:
+				other++
+			}
+		}
+		if values > other {
+			return true
+		}
+	}
+	return false
+}
+
+// repeats reports whether a word of the row stands again below it in the same column, as values do and names do not.
+// Rows that are the header once more, as in joined files, say nothing.
+func repeats(row []string, below [][]string) bool {
+	hits := 0
+	for _, r := range below {
+		same := 0
+		for i, c := range row {
+			if i < len(r) && c != "" && r[i] == c {
+				same++
+			}
+		}
+		if same > 0 && same < filled(row) {
+			hits++
+		}
+	}
+	return hits*5 > len(below)
+}
+
+func namesColumns(row []string) bool {
+	seen := make(map[string]bool, len(row))
+	for _, c := range row {
+		if c == "" {
+			continue
+		}
+		if utf8.RuneCountInString(c) > 80 || looksNumeric(c) {
+			return false
+		}
+		seen[c] = true
+	}
+	// "Amount", "Date", "Amount", "Date" name columns; "x", "x", "x" do not.
+	return len(seen) >= 2 && len(seen)*2 >= filled(row)
+}
+
+// looksNumeric reports whether a cell is a value rather than a name: a number, a date, an amount. A bare year is
+// taken for a column name, as in tables of figures by year.
+func looksNumeric(s string) bool {
+	if isYear(s) {
+		return false
+	}
+	digits, letters := 0, 0
+	for _, r := range s {
+		switch {
+		case unicode.IsDigit(r):
+			digits++
+		case unicode.IsLetter(r):
+			letters++
+		}
+	}
+	return digits > 0 && letters*2 < digits || strings.Contains(s, "@") || strings.HasPrefix(s, "http")
+}
+
+func isYear(s string) bool {
+	n, err := strconv.Atoi(s)
+	return err == nil && n >= 1900 && n <= 2100
+}
+
+func filled(row []string) int {
+	n := 0
+	for _, c := range row {
+		if c != "" {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,122 @@
+package extract
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"strings"
+
+	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/unicode"
+)
+
+// declaredCharset is the charset parameter of the declared type, or "".
+func (p *parser) declaredCharset() string {
+	_, params, err := mime.ParseMediaType(p.src.Declared)
+	if err != nil {
+		return ""
+	}
+	return params["charset"]
+}
+
+// decoded reads the whole source as text and notes the encoding in the route. It is for formats whose parsers need all
+// of it at once.
+func (p *parser) decoded(route string) (string, error) {
+	r, err := p.textReader(route)
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	if _, err := io.Copy(&b, r); err != nil {
+		return "", fmt.Errorf("reading the file: %w", err)
+	}
+	return b.String(), nil
+}
+
+// textSource is a text as UTF-8.
+type textSource struct {
+	*bufio.Reader
+	paged bool // it has form feeds
+}
+
+// textReader reads the source as UTF-8 without a byte order mark and notes the encoding in the route. All of the
+// source is looked at first, in pieces, so that one stray byte far behind does not turn UTF-8 into something else.
+func (p *parser) textReader(route string) (*textSource, error) {
+	var evidence encodingEvidence
+	piece := make([]byte, 256<<10)
+	for at := int64(0); at < p.src.Size; {
+		if err := p.ctx.Err(); err != nil {
+			return nil, err
+		}
+		n, err := p.src.Data.ReadAt(piece[:min(int64(len(piece)), p.src.Size-at)], at)
+		evidence.add(piece[:n])
+		at += int64(n)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return nil, fmt.Errorf("reading the file: %w", err)
+		}
+		if n == 0 {
+			break
+		}
+	}
+	name, skip := evidence.decide(p.declaredCharset())
+	var enc encoding.Encoding = unicode.UTF8
+	if name != "utf-8" {
+		enc, name = encodingByName(name)
+	}
+	p.doc.Route = route + "/" + name
+	raw := io.NewSectionReader(p.src.Data, int64(skip), p.src.Size-int64(skip))
+	return &textSource{
+		Reader: bufio.NewReaderSize(enc.NewDecoder().Reader(raw), 64<<10),
+		paged:  evidence.feeds && !strings.HasPrefix(name, "utf-16") && !strings.HasPrefix(name, "utf-32"),
+	}, nil
+}
+
+// lineReader gives the lines of a text without their ends, whichever way these are written: "\n", "\r\n" or "\r".
+type lineReader struct {
+	r      *bufio.Reader
+	number int // of the last line returned, from 1
+	buf    []byte
+	more   bool // the last line was cut at maxLine: what comes next belongs to it
+}
+
+// maxLine is the longest line kept in one piece; the rest of a longer one comes as further lines.
+const maxLine = 1 << 20
+
+// next returns the next line; ok is false at the end of the text.
+func (l *lineReader) next() (line string, ok bool, err error) {
+	l.buf = l.buf[:0]
+	if !l.more {
+		l.number++
+	}
+	l.more = false
+	for {
+		c, err := l.r.ReadByte()
+		switch {
+		case errors.Is(err, io.EOF):
+			return string(l.buf), len(l.buf) > 0, nil
+		case err != nil:
+			return "", false, fmt.Errorf("reading the file: %w", err)
+		case c == '\n':
+			return string(l.buf), true, nil
+		case c == '\r':
+			if next, err := l.r.Peek(1); err == nil && next[0] == '\n' {
+				_, _ = l.r.Discard(1) // it is there: Peek has just shown it
+			}
+			return string(l.buf), true, nil
+		case c == 0:
+			continue
+		}
+		l.buf = append(l.buf, c)
+		if len(l.buf) >= maxLine && (c < 0x80 || c >= 0xc0) {
+			last := len(l.buf)
+			if c >= 0xc0 { // the start of a character: leave it for the next piece
+				last--
+				_ = l.r.UnreadByte() // a byte has just been read
+			}
+			l.more = true
+			return string(l.buf[:last]), true, nil
+		}
+	}
+}
