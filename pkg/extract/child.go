@@ -11,17 +11,30 @@ import (
 	"runtime/debug"
 	"strconv"
 	"syscall"
+
+	"github.com/sluice/sluice/pkg/domain"
 )
 
 // childMarker in the environment makes a process a child; its value is the memory it may use, in bytes.
 const childMarker = "SLUICE_EXTRACT_CHILD"
+
+// childCache in a child's environment is the folder of compiled code.
+const childCache = "SLUICE_EXTRACT_CACHE"
+
+// maxStack bounds the stack of a parser that calls itself, in bytes: Go's own limit of 1 GB is most of what a child has.
+const maxStack = 128 << 20
 
 // exitCPU is the exit code of a child that used up its processor time.
 const exitCPU = 87
 
 // RunChildIfAsked turns the process into a child that reads documents, and does not return, when an Extractor
 // started it as one; otherwise it does nothing. Call it first thing in every main and TestMain.
-func RunChildIfAsked() {
+func RunChildIfAsked() { runChildIfAsked(parse) }
+
+// parseFunc is parse, or what a test has a child do in its place.
+type parseFunc func(context.Context, Source, Limits, func(domain.Block) error) (*domain.Document, error)
+
+func runChildIfAsked(read parseFunc) {
 	value, asked := os.LookupEnv(childMarker)
 	if !asked {
 		return
@@ -41,16 +54,32 @@ func RunChildIfAsked() {
 		os.Exit(2)
 	}
 	debug.SetMemoryLimit(memory / 2)
-	if err := serveChild(os.Stdin, out); err != nil {
+	debug.SetMaxStack(maxStack)
+	folders := []string{os.TempDir()}
+	if cache := os.Getenv(childCache); cache != "" {
+		if err := os.MkdirAll(cache, 0o700); err == nil { // without it, code is compiled again and nothing else is lost
+			folders = append(folders, cache)
+		}
+	}
+	c := &childServer{out: out, parse: read, memory: memory, missing: confine(folders)}
+	if err := c.serve(os.Stdin); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 	os.Exit(0)
 }
 
-// serveChild answers requests until its input ends. Input is watched while a document is read, so that a child
-// whose parent is gone ends at once, whatever it is doing.
-func serveChild(in io.Reader, out io.Writer) error {
+// childServer is the child's side of a worker.
+type childServer struct {
+	out     io.Writer
+	parse   parseFunc
+	memory  int64    // what it may use, in bytes
+	missing []string // what it could not give up
+}
+
+// serve answers requests until its input ends. Input is watched while a document is read, so that a child whose
+// parent is gone ends at once, whatever it is doing.
+func (c *childServer) serve(in io.Reader) error {
 	requests := make(chan childRequest)
 	go func() {
 		for {
@@ -67,13 +96,13 @@ func serveChild(in io.Reader, out io.Writer) error {
 		}
 	}()
 	for req := range requests {
-		if err := writeFrame(out, frameAccepted, true); err != nil {
+		if err := writeFrame(c.out, frameAccepted, c.missing); err != nil {
 			return err
 		}
 		if err := limitCPU(req.CPUSeconds); err != nil {
 			return err
 		}
-		if err := answer(req, out); err != nil {
+		if err := c.answer(req); err != nil {
 			return err
 		}
 		debug.FreeOSMemory()
@@ -81,29 +110,41 @@ func serveChild(in io.Reader, out io.Writer) error {
 	return nil
 }
 
+// grown reports whether reading has left the process with so much memory mapped that the next document would be
+// short of it: Go keeps address space that it has used once.
+func (c *childServer) grown() bool {
+	const share = 4
+	return c.memory > 0 && addressSpace() > c.memory/share
+}
+
 // answer reads one document and writes what came of it. It returns an error only when the parent cannot be told.
-func answer(req childRequest, out io.Writer) error {
-	f, err := os.Open(req.Path)
+func (c *childServer) answer(req childRequest) error {
+	f, err := takeFile(req.Path)
 	if err != nil {
-		return writeFrame(out, frameFault, err.Error())
+		return writeFrame(c.out, frameFault, err.Error())
 	}
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil {
-		return writeFrame(out, frameFault, err.Error())
+		return writeFrame(c.out, frameFault, err.Error())
 	}
-	batch := &blockBatch{w: out}
+	batch := &blockBatch{w: c.out}
 	src := Source{Data: f, Size: info.Size(), Name: req.Name, Declared: req.Declared, URL: req.URL, PlainRows: req.PlainRows}
-	doc, err := parse(context.Background(), src, req.Limits, batch.add)
+	doc, err := c.parse(context.Background(), src, req.Limits, batch.add)
+	if errors.Is(err, errPanic) || c.grown() {
+		if err := writeFrame(c.out, frameSpent, true); err != nil {
+			return err
+		}
+	}
 	var refused *Error
 	switch {
 	case errors.As(err, &refused):
-		return writeFrame(out, frameRefusal, newRefusal(refused))
+		return writeFrame(c.out, frameRefusal, newRefusal(refused))
 	case err != nil:
-		return writeFrame(out, frameFault, err.Error())
+		return writeFrame(c.out, frameFault, err.Error())
 	}
 	if err := batch.flush(); err != nil {
 		return err
 	}
-	return writeFrame(out, frameDocument, doc)
+	return writeFrame(c.out, frameDocument, doc)
 }

@@ -7,7 +7,9 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"runtime"
+	"strings"
 	"sync"
 	"time"
 
@@ -59,6 +61,12 @@ func (o Options) withDefaults() Options {
 			o.CacheDir = dir + "/sluice"
 		}
 	}
+	// A child works in a folder of its own, where these would be others.
+	for _, dir := range []*string{&o.CacheDir, &o.TempDir} {
+		if abs, err := filepath.Abs(*dir); err == nil && *dir != "" {
+			*dir = abs
+		}
+	}
 	if o.IdleAfter <= 0 {
 		o.IdleAfter = 30 * time.Second
 	}
@@ -94,6 +102,7 @@ type Extractor struct {
 	idle   []*idleWorker // the most recently used last
 	closed bool
 	busy   sync.WaitGroup
+	told   sync.Once
 }
 
 // idleWorker is a child that waits for a document, and the clock that stops it.
@@ -155,6 +164,11 @@ func (x *Extractor) Extract(ctx context.Context, req Request) (*domain.Document,
 }
 
 func (x *Extractor) extract(ctx context.Context, req Request) (*domain.Document, error) {
+	f, err := openDocument(req.Path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
 	child := childRequest{
 		Path: req.Path, Name: req.Name, Declared: req.Declared, URL: req.URL, PlainRows: req.PlainRows,
 		CPUSeconds: uint64(x.opts.Timeout.Seconds()) + 1, Limits: x.limits,
@@ -164,15 +178,41 @@ func (x *Extractor) extract(ctx context.Context, req Request) (*domain.Document,
 		if err != nil {
 			return nil, err
 		}
-		doc, err := w.read(ctx, child, x.opts.MaxMemory, clockFactor*x.opts.Timeout)
+		doc, err := w.extract(ctx, f, child, x.opts.MaxMemory, clockFactor*x.opts.Timeout)
 		if w.dead && ctx.Err() == nil {
 			x.opts.Log.Warn("child that reads documents died", "name", req.Name, "error", err)
 		}
+		x.tellMissing(w)
 		x.put(w)
 		if errors.Is(err, errNotStarted) && attempt == 0 {
 			continue // a child that died while idle; the document is not to blame
 		}
 		return doc, err
+	}
+}
+
+// openDocument opens an ordinary file: opening or reading anything else could wait for ever.
+func openDocument(path string) (*os.File, error) {
+	info, err := os.Stat(path)
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s is not a regular file", path)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("opening the document: %w", err)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("opening the document: %w", err)
+	}
+	return f, nil
+}
+
+// tellMissing logs once that children keep rights which they could do without.
+func (x *Extractor) tellMissing(w *worker) {
+	if len(w.missing) > 0 {
+		x.told.Do(func() {
+			x.opts.Log.Info("the system does not let children that read documents give up all rights", "missing", strings.Join(w.missing, "; "))
+		})
 	}
 }
 
@@ -208,7 +248,7 @@ func (x *Extractor) take() (*worker, error) {
 		return w.worker, nil
 	}
 	x.mu.Unlock()
-	return startWorker(x.opts.MaxMemory, x.opts.TempDir)
+	return startWorker(x.opts.MaxMemory, x.opts.TempDir, x.opts.CacheDir)
 }
 
 // put keeps a child for the next document, or stops it when it has read enough.
@@ -217,7 +257,7 @@ func (x *Extractor) put(w *worker) {
 		return
 	}
 	x.mu.Lock()
-	if x.closed || w.docs >= x.opts.Recycle {
+	if x.closed || w.spent || w.read >= x.opts.Recycle {
 		x.mu.Unlock()
 		w.stop()
 		return

@@ -9,7 +9,6 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -33,14 +32,9 @@ func newTestExtractor(t *testing.T, o Options) *Extractor {
 	return x
 }
 
-// neverReadable is a file whose opening blocks, so that a child that is given it stands still.
-func neverReadable(t *testing.T) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "fifo")
-	if err := unix.Mkfifo(path, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
+// neverRead is a document that has a child of the tests stand still.
+func neverRead() Request {
+	return Request{Reader: strings.NewReader(askFor + "wait"), Name: "slow.txt"}
 }
 
 func mustExtract(t *testing.T, x *Extractor, text string) {
@@ -94,7 +88,7 @@ func TestADocumentThatTakesTooLongCostsOnlyItself(t *testing.T) {
 	mustExtract(t, x, "a first document")
 	slow := New(Options{Concurrency: 1, Timeout: 10 * time.Millisecond, Log: x.opts.Log})
 	defer slow.Close()
-	_, err := slow.Extract(t.Context(), Request{Path: neverReadable(t), Name: "slow.txt"})
+	_, err := slow.Extract(t.Context(), neverRead())
 	if KindOf(err) != Resources || !strings.Contains(err.Error(), "longer than 0.03 seconds") {
 		t.Fatalf("error = %v, want Resources that names the limit", err)
 	}
@@ -109,7 +103,7 @@ func TestExtractEndsWithItsContext(t *testing.T) {
 	x := newTestExtractor(t, Options{Concurrency: 1})
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
-	_, err := x.Extract(ctx, Request{Path: neverReadable(t)})
+	_, err := x.Extract(ctx, neverRead())
 	if !errors.Is(err, context.DeadlineExceeded) || KindOf(err) != "" {
 		t.Errorf("error = %v, want the context's and no fault of the document", err)
 	}
@@ -118,18 +112,19 @@ func TestExtractEndsWithItsContext(t *testing.T) {
 func TestCloseEndsDocumentsThatAreBeingRead(t *testing.T) {
 	t.Parallel()
 	x := newTestExtractor(t, Options{Concurrency: 1})
-	fifo := neverReadable(t)
+	document, w := io.Pipe()
 	result := make(chan error, 1)
 	go func() {
-		_, err := x.Extract(context.Background(), Request{Path: fifo})
+		// The document comes through a pipe, so that the test knows when it is being read.
+		_, err := x.Extract(context.Background(), Request{Reader: document, Name: "slow.txt"})
 		result <- err
 	}()
-	// Opening for writing returns once the child has opened for reading, and then holds it there.
-	w, err := os.OpenFile(fifo, os.O_WRONLY, 0)
-	if err != nil {
+	if _, err := io.WriteString(w, askFor+"wait"); err != nil {
 		t.Fatal(err)
 	}
-	defer w.Close()
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
 	if err := x.Close(); err != nil {
 		t.Fatalf("Close: %v", err)
 	}

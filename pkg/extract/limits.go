@@ -9,6 +9,8 @@ type Limits struct {
 	// MaxUnpacked is the most bytes that a container (docx, pptx, xlsx) may unpack to, all parts together.
 	// Default 512 MiB.
 	MaxUnpacked int64 `json:"max_unpacked"`
+	// MaxBlocks is the most blocks (headings, paragraphs, list items, rows) of a document. Default 1,500,000.
+	MaxBlocks int `json:"max_blocks"`
 	// MaxPages is the most pages or slides read. Default 20,000.
 	MaxPages int `json:"max_pages"`
 	// MaxCells is the most cells read from one spreadsheet or csv file. Default 5,000,000.
@@ -24,6 +26,12 @@ const (
 	maxPart       = 128 << 20 // unpacked bytes of one XML part
 	maxDepth      = 512       // nesting of elements, values, lists
 	maxBlockBytes = 16 << 10  // longer blocks are split at white space
+	maxURL        = 2 << 10   // bytes of a link's address; longer ones are left out
+	maxLinkText   = 1 << 10   // bytes of a link's text that are kept
+	linkShare     = 4         // all links together may have the share of MaxText that 1 in linkShare is
+	maxTitle      = 1 << 10   // bytes of a title
+	maxLanguage   = 64        // bytes of a language
+	maxWarning    = 300       // bytes of a warning
 )
 
 func (l Limits) withDefaults() Limits {
@@ -35,6 +43,9 @@ func (l Limits) withDefaults() Limits {
 	set(&l.MaxInput, 256<<20)
 	set(&l.MaxText, 64<<20)
 	set(&l.MaxUnpacked, 512<<20)
+	if l.MaxBlocks <= 0 {
+		l.MaxBlocks = 1_500_000
+	}
 	if l.MaxPages <= 0 {
 		l.MaxPages = 20_000
 	}

@@ -12,7 +12,7 @@ import (
 var compiled string
 
 func TestMain(m *testing.M) {
-	RunChildIfAsked()
+	runChildIfAsked(misbehave)
 	dir, err := os.MkdirTemp("", "extract-test-")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

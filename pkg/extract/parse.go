@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"runtime/debug"
+	"sync/atomic"
 
 	"github.com/sluice/sluice/pkg/domain"
 )
@@ -65,23 +66,65 @@ func parse(ctx context.Context, src Source, lim Limits, emit func(domain.Block) 
 	defer func() {
 		if x := recover(); x != nil {
 			err = &Error{Kind: Damaged, Message: "the file is damaged: it stopped the reader",
-				Err: fmt.Errorf("panic: %v\n%s", x, debug.Stack())}
+				Err: fmt.Errorf("%w: %v\n%s", errPanic, x, debug.Stack())}
 		}
 	}()
+	file, emitted := &faultReader{ReaderAt: src.Data}, error(nil)
+	src.Data = file
 	p := &parser{ctx: ctx, src: src, lim: lim, doc: &domain.Document{MIMEType: DetectType(head, src.Name, src.Declared)}}
-	p.out = &sink{emit: emit, left: lim.MaxText, max: lim.MaxText}
+	p.out = &sink{left: lim.MaxText, max: lim.MaxText, maxBlocks: lim.MaxBlocks}
+	p.out.emit = func(b domain.Block) error {
+		emitted = emit(b)
+		return emitted
+	}
 	if w := misnamed(src.Name, p.doc.MIMEType); w != "" {
 		p.out.warn(w)
 	}
 	if err := p.run(head); err != nil {
-		return nil, err
+		switch fault := file.fault.Load(); {
+		case KindOf(err) != "", emitted != nil, ctx.Err() != nil:
+			return nil, err
+		case fault != nil:
+			return nil, fmt.Errorf("reading the file: %w", *fault)
+		}
+		// Nothing but the content is left to blame.
+		return nil, &Error{Kind: Damaged, Err: err, Message: "the file is damaged: it cannot be read as " + formatName(p.doc.MIMEType)}
 	}
 	if p.out.letters == 0 {
 		return nil, fail(NoText, "the file contains no text")
 	}
-	p.doc.Title = oneLine(cleanText(p.doc.Title, domain.BlockHeading))
+	p.doc.Title = cutBytes(oneLine(cleanText(p.doc.Title, domain.BlockHeading)), maxTitle)
+	p.doc.Language = cutBytes(oneLine(cleanText(p.doc.Language, domain.BlockHeading)), maxLanguage)
 	p.doc.Warnings = p.out.warnings
 	return p.doc, nil
+}
+
+// errPanic is in the cause of a failure after a parser has panicked.
+var errPanic = errors.New("panic")
+
+// faultReader remembers that the file itself could not be read, which is no fault of its content. Parsers that read
+// from several goroutines are served.
+type faultReader struct {
+	io.ReaderAt
+	fault atomic.Pointer[error]
+}
+
+// ReadAt implements io.ReaderAt.
+func (r *faultReader) ReadAt(b []byte, at int64) (int, error) {
+	n, err := r.ReaderAt.ReadAt(b, at)
+	// Where a damaged file says that something stands before its beginning, the reader says so, and is right.
+	if err != nil && !errors.Is(err, io.EOF) && at >= 0 {
+		r.fault.Store(&err)
+	}
+	return n, err
+}
+
+// formatName is a format's name for people.
+func formatName(mimeType string) string {
+	if name := formatNames[mimeType]; name != "" {
+		return name
+	}
+	return mimeType
 }
 
 // misnamed warns of a file that is called a PDF or office document and holds something else: a page that says that the

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/sluice/sluice/pkg/domain"
 )
@@ -18,8 +19,9 @@ type frameKind byte
 
 const (
 	frameRequest  frameKind = 'R' // to the child: childRequest
-	frameAccepted frameKind = 'A' // from the child: true; it has taken the document
+	frameAccepted frameKind = 'A' // from the child: []string, what it could not give up; it has taken the document
 	frameBlocks   frameKind = 'B' // from the child: []domain.Block, as many frames as it takes
+	frameSpent    frameKind = 'S' // from the child: true; it is not to be given another document
 	frameDocument frameKind = 'D' // from the child: domain.Document without blocks; the end
 	frameRefusal  frameKind = 'E' // from the child: Error; the end
 	frameFault    frameKind = 'F' // from the child: a string, why it could not do its work; the end
@@ -33,7 +35,7 @@ const batchBytes = 256 << 10
 
 // childRequest is one document for a child to read.
 type childRequest struct {
-	Path       string `json:"path"`
+	Path       string `json:"path"` // where files cannot be handed over; "" elsewhere
 	Name       string `json:"name"`
 	Declared   string `json:"declared"`
 	URL        string `json:"url"`
@@ -50,9 +52,10 @@ type refusal struct {
 }
 
 func newRefusal(e *Error) refusal {
-	r := refusal{Kind: e.Kind, Message: e.Message}
+	const maxMessage, maxCause = 1 << 10, 16 << 10 // a panic's value and stack can be of any length
+	r := refusal{Kind: e.Kind, Message: cutBytes(e.Message, maxMessage)}
 	if e.Err != nil {
-		r.Cause = e.Err.Error()
+		r.Cause = cutBytes(strings.ToValidUTF8(e.Err.Error(), "\uFFFD"), maxCause)
 	}
 	return r
 }
@@ -113,7 +116,11 @@ type blockBatch struct {
 
 func (b *blockBatch) add(block domain.Block) error {
 	b.blocks = append(b.blocks, block)
-	if b.bytes += len(block.Text) + 64; b.bytes < batchBytes {
+	b.bytes += len(block.Text) + 64
+	for _, l := range block.Links {
+		b.bytes += len(l.Text) + len(l.URL) + 16
+	}
+	if b.bytes < batchBytes {
 		return nil
 	}
 	return b.flush()

@@ -11,28 +11,33 @@ import (
 // sink takes blocks from a parser, cleans and bounds them, and passes them on as they come, so that a document
 // need not be in memory as a whole.
 type sink struct {
-	emit     func(domain.Block) error
-	left     int64 // bytes of text still allowed
-	max      int64
-	blocks   int
-	offset   int // where the next block's text starts in the document's text
-	letters  int // of all blocks: a document without any has no text
-	warnings []string
+	emit      func(domain.Block) error
+	left      int64 // bytes of text still allowed
+	max       int64
+	blocks    int
+	maxBlocks int   // 0: no bound
+	links     int64 // bytes of links so far; more than a share of max are left out
+	offset    int   // where the next block's text starts in the document's text
+	letters   int   // of all blocks: a document without any has no text
+	warnings  []string
 }
 
 // add passes a block on. It returns a TooLarge *Error when the document has more text than allowed, or the
 // emitter's error; parsers must stop on either.
 func (s *sink) add(b domain.Block) error {
 	b.Text = cleanText(b.Text, b.Kind)
+	b.Links = s.boundLinks(b.Links)
 	for b.Text != "" {
 		head, rest := splitBlock(b.Text)
 		part := b
 		part.Text, part.Offset = head, s.offset
-		part.Links = b.Links[:min(len(b.Links), domain.MaxBlockLinks)]
+		part.Links = b.Links
 		if s.left -= int64(len(head)); s.left < 0 {
 			return fail(TooLarge, "the document holds more than %s of text", sizeText(s.max))
 		}
-		s.blocks++
+		if s.blocks++; s.maxBlocks > 0 && s.blocks > s.maxBlocks {
+			return fail(TooLarge, "the document has more than the %d paragraphs and rows that are read", s.maxBlocks)
+		}
 		if s.letters < 1<<20 {
 			s.letters += countLetters(head)
 		}
@@ -43,6 +48,22 @@ func (s *sink) add(b domain.Block) error {
 		b.Text, b.Links = rest, nil
 	}
 	return nil
+}
+
+// boundLinks keeps what a block and a document may have of links.
+func (s *sink) boundLinks(links []domain.BlockLink) []domain.BlockLink {
+	var kept []domain.BlockLink
+	for _, l := range links {
+		l.URL, l.Text = oneLine(cleanText(l.URL, domain.BlockHeading)), cutBytes(cleanText(l.Text, domain.BlockHeading), maxLinkText)
+		if l.URL == "" || len(l.URL) > maxURL {
+			continue
+		}
+		if s.links += int64(len(l.URL) + len(l.Text)); s.links > s.max/linkShare || len(kept) == domain.MaxBlockLinks {
+			break
+		}
+		kept = append(kept, l)
+	}
+	return kept
 }
 
 func (s *sink) heading(level int, text string, page int) error {
@@ -83,6 +104,7 @@ func cutBytes(s string, n int) string {
 // warn records a loss in words for people; the same words are recorded once.
 func (s *sink) warn(text string) {
 	const maxWarnings = 20
+	text = cutBytes(oneLine(cleanText(text, domain.BlockHeading)), maxWarning)
 	for _, w := range s.warnings {
 		if w == text {
 			return

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -23,9 +24,15 @@ type worker struct {
 	in     io.WriteCloser
 	out    *bufio.Reader
 	stderr *headBuffer
+	docs   *handover
 	dir    string // its temporary files
-	docs   int    // read so far
+	read   int    // documents so far
+	spent  bool   // to be replaced: it says that a parser panicked in it, or that it has grown
 	dead   bool
+	over   chan struct{} // closed to end it
+	ended  chan struct{} // closed when it has ended
+	// missing is what the system does not let the child give up; known once it has accepted a document.
+	missing []string
 }
 
 // headBuffer keeps the first bytes written to it: a dying runtime says why before it dumps its stacks. The
@@ -41,7 +48,8 @@ func (b *headBuffer) Write(p []byte) (int, error) {
 }
 
 // startWorker starts a child that may use maxMemory bytes, with its temporary files in a folder of its own below temp.
-func startWorker(maxMemory int64, temp string) (*worker, error) {
+// It can open files nowhere else but there and in the folder cache.
+func startWorker(maxMemory int64, temp, cache string) (*worker, error) {
 	exe, err := executable()
 	if err != nil {
 		return nil, fmt.Errorf("finding the running program: %w", err)
@@ -50,27 +58,56 @@ func startWorker(maxMemory int64, temp string) (*worker, error) {
 	if err != nil {
 		return nil, fmt.Errorf("making a folder for a child's temporary files: %w", err)
 	}
+	docs, err := newHandover()
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
 	//nolint:noctx // the child outlives the document that it was started for; stop ends it
-	w := &worker{cmd: exec.Command(exe), stderr: &headBuffer{}, dir: dir}
+	w := &worker{cmd: exec.Command(exe), stderr: &headBuffer{}, docs: docs, dir: dir, over: make(chan struct{}), ended: make(chan struct{})}
 	// Nothing of the parent's environment: it holds keys that no document's parser should see.
 	w.cmd.Env = []string{
-		childMarker + "=" + strconv.FormatInt(maxMemory, 10), "TMPDIR=" + dir, "TEMP=" + dir, "TMP=" + dir,
+		childMarker + "=" + strconv.FormatInt(maxMemory, 10), childCache + "=" + cache, "TMPDIR=" + dir, "TEMP=" + dir, "TMP=" + dir,
 		"GOTRACEBACK=single", "SYSTEMROOT=" + os.Getenv("SYSTEMROOT"),
 	}
+	w.cmd.Dir = dir
 	w.cmd.Stderr = w.stderr
+	w.cmd.ExtraFiles = docs.files()
+	w.cmd.SysProcAttr = childAttributes()
 	in, err := w.cmd.StdinPipe()
 	if err == nil {
 		w.in = in
 		var out io.ReadCloser
 		if out, err = w.cmd.StdoutPipe(); err == nil {
 			w.out = bufio.NewReaderSize(out, 64<<10)
-			err = w.cmd.Start()
+			err = w.start()
 		}
 	}
 	if err != nil {
+		docs.close()
 		return nil, errors.Join(fmt.Errorf("starting a child to read documents: %w", err), os.RemoveAll(dir))
 	}
+	docs.started()
 	return w, nil
+}
+
+// start starts the process on a thread that lasts as long as it does: the system ends a child with the thread that
+// started it.
+func (w *worker) start() error {
+	started := make(chan error)
+	go func() {
+		runtime.LockOSThread() // and never unlocked: the thread ends here, with the child
+		defer close(w.ended)
+		err := w.cmd.Start()
+		started <- err
+		if err != nil {
+			return
+		}
+		<-w.over
+		// Errors say that the child has ended already or how it did, which is the purpose.
+		_ = w.cmd.Process.Kill()
+		_ = w.cmd.Wait()
+	}()
+	return <-started
 }
 
 // stop ends the child and removes its temporary files. It may be called more than once.
@@ -79,19 +116,19 @@ func (w *worker) stop() {
 		return
 	}
 	w.dead = true
-	// Errors say that the child has ended already or how it did, which is the purpose.
-	_ = w.in.Close()
-	_ = w.cmd.Process.Kill()
-	_ = w.cmd.Wait()
+	_ = w.in.Close() // it has ended, or will by the kill
+	close(w.over)
+	<-w.ended
+	w.docs.close()
 	_ = os.RemoveAll(w.dir)
 }
 
 // errNotStarted says that the child was gone before it took the document: another may take it.
 var errNotStarted = errors.New("the child ended before it took the document")
 
-// read has the child read one document. After an error other than a refusal by the parser the child is dead.
-func (w *worker) read(ctx context.Context, req childRequest, maxMemory int64, timeout time.Duration) (*domain.Document, error) {
-	w.docs++
+// extract has the child read one document. After an error other than a refusal by the parser the child is dead.
+func (w *worker) extract(ctx context.Context, f *os.File, req childRequest, maxMemory int64, timeout time.Duration) (*domain.Document, error) {
+	w.read++
 	var late atomic.Bool
 	clock := time.AfterFunc(timeout, func() {
 		late.Store(true)
@@ -101,12 +138,15 @@ func (w *worker) read(ctx context.Context, req childRequest, maxMemory int64, ti
 	detach := context.AfterFunc(ctx, func() { _ = w.cmd.Process.Kill() })
 	defer detach()
 
-	err := writeFrame(w.in, frameRequest, req)
+	err := w.docs.give(f)
+	if err == nil {
+		err = writeFrame(w.in, frameRequest, req)
+	}
 	var doc *domain.Document
 	if err != nil {
 		err = errors.Join(errNotStarted, err)
 	} else {
-		doc, err = w.receive(req.Limits.MaxText)
+		doc, err = w.receive(req.Limits)
 	}
 	if err == nil || KindOf(err) != "" && !errors.Is(err, errOverflow) {
 		return doc, err
@@ -132,9 +172,10 @@ var (
 )
 
 // receive collects frames up to the one that ends the answer.
-func (w *worker) receive(maxText int64) (*domain.Document, error) {
+func (w *worker) receive(lim Limits) (*domain.Document, error) {
 	var blocks []domain.Block
 	var text, raw int64
+	tooMuch := &Error{Kind: TooLarge, Message: "the document holds too much text", Err: errOverflow}
 	accepted := false
 	for {
 		kind, payload, err := readFrame(w.out)
@@ -144,12 +185,17 @@ func (w *worker) receive(maxText int64) (*domain.Document, error) {
 		if err != nil {
 			return nil, err
 		}
-		if raw += int64(len(payload)); raw > 8*maxText+maxFrame {
-			return nil, &Error{Kind: TooLarge, Message: "the document holds too much text", Err: errOverflow}
+		if raw += int64(len(payload)); raw > 8*lim.MaxText+maxFrame {
+			return nil, tooMuch
 		}
 		switch kind {
 		case frameAccepted:
 			accepted = true
+			if err := json.Unmarshal(payload, &w.missing); err != nil {
+				return nil, fmt.Errorf("decoding what a child could not give up: %w", err)
+			}
+		case frameSpent:
+			w.spent = true
 		case frameBlocks:
 			var batch []domain.Block
 			if err := json.Unmarshal(payload, &batch); err != nil {
@@ -158,8 +204,8 @@ func (w *worker) receive(maxText int64) (*domain.Document, error) {
 			for _, b := range batch {
 				text += int64(len(b.Text))
 			}
-			if text > maxText {
-				return nil, &Error{Kind: TooLarge, Message: "the document holds too much text", Err: errOverflow}
+			if text > lim.MaxText || len(blocks)+len(batch) > lim.MaxBlocks {
+				return nil, tooMuch
 			}
 			blocks = append(blocks, batch...)
 		case frameDocument:

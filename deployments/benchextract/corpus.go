@@ -1,0 +1,113 @@
+package main
+
+import (
+	"compress/gzip"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// document is a file to read.
+type document struct {
+	kind string // its folder: pdf, docx … or web; "testdata"
+	name string // of the file, without its folder
+	path string
+}
+
+// maxDocument bounds what is read of one file, in bytes.
+const maxDocument = 256 << 20
+
+// content is what the file holds; pages are kept packed.
+func (d document) content() ([]byte, error) {
+	f, err := os.Open(d.path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	var r io.Reader = f
+	if d.kind == kindWeb {
+		z, err := gzip.NewReader(f)
+		if err != nil {
+			return nil, fmt.Errorf("unpacking %s: %w", d.path, err)
+		}
+		defer z.Close()
+		r = z
+	}
+	data, err := io.ReadAll(io.LimitReader(r, maxDocument))
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", d.path, err)
+	}
+	return data, nil
+}
+
+const (
+	kindWeb      = "web"
+	kindTestdata = "testdata"
+)
+
+// anchors are the ends of names of texts that other extractors have made of the file beside them.
+var anchors = []string{".pdftotext.txt", ".tika.txt", ".pymupdf.txt", ".markitdown.txt", ".pandoc.txt", ".pypptx.txt", ".openpyxl.txt", ".lxml.txt", ".gold.txt"}
+
+// sampleDocuments are those of the repository.
+func sampleDocuments(folder string) ([]document, error) {
+	return list(folder, kindTestdata)
+}
+
+// sharedDocuments are those of the folder of measuring data, by kind; none where the folder is missing.
+func sharedDocuments(data string) ([]document, error) {
+	kinds, err := os.ReadDir(filepath.Join(data, "docs"))
+	if os.IsNotExist(err) {
+		return nil, nil
+	} else if err != nil {
+		return nil, fmt.Errorf("listing the documents to measure on: %w", err)
+	}
+	var docs []document
+	for _, k := range kinds {
+		if !k.IsDir() {
+			continue
+		}
+		more, err := list(filepath.Join(data, "docs", k.Name()), k.Name())
+		if err != nil {
+			return nil, err
+		}
+		docs = append(docs, more...)
+	}
+	return docs, nil
+}
+
+// sharedPages are the saved web pages of the folder of measuring data; none where it is missing.
+func sharedPages(data string) ([]document, error) {
+	files, err := filepath.Glob(filepath.Join(data, "web", "*.html.gz"))
+	if err != nil {
+		return nil, fmt.Errorf("listing the pages to measure on: %w", err)
+	}
+	var docs []document
+	for _, f := range files {
+		docs = append(docs, document{kindWeb, strings.TrimSuffix(filepath.Base(f), ".gz"), f})
+	}
+	return docs, nil
+}
+
+// list finds the documents of a folder.
+func list(folder, kind string) ([]document, error) {
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return nil, fmt.Errorf("listing documents: %w", err)
+	}
+	var docs []document
+	for _, e := range entries {
+		isAnchor := slices.ContainsFunc(anchors, func(end string) bool { return strings.HasSuffix(e.Name(), end) })
+		if e.Type().IsRegular() && !isAnchor {
+			docs = append(docs, document{kind, e.Name(), filepath.Join(folder, e.Name())})
+		}
+	}
+	return docs, nil
+}
+
+// only keeps the documents of one kind, or all where kind is "".
+func only(docs []document, kind string) []document {
+	return slices.DeleteFunc(docs, func(d document) bool { return kind != "" && d.kind != kind })
+}

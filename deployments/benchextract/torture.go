@@ -1,0 +1,277 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sluice/sluice/pkg/extract"
+	"github.com/sluice/sluice/pkg/extract/extracttest"
+)
+
+// tortureSettings say what is done to the documents, and within which limits they are read.
+type tortureSettings struct {
+	keep    string
+	damage  extracttest.Damage
+	memory  int64
+	timeout time.Duration
+}
+
+// outcome is what came of reading one damaged copy of a document.
+type outcome struct {
+	doc   document
+	what  string // the damage
+	kind  extract.Kind
+	err   error
+	wall  time.Duration
+	peak  int64 // resident memory of the child at its highest, in bytes; 0 unknown
+	size  int
+	death string // why a child died, a parser panicked or took far too long; "" where none of these happened
+}
+
+// harm reports whether the copy did what no document may do: panic a parser, end its child, or fail without a cause
+// that names the document.
+func (o outcome) harm() bool { return o.death != "" || o.err != nil && o.kind == "" }
+
+// tortureAll reads every document whole and damaged. It fails when any did harm or anything was left behind.
+func tortureAll(ctx context.Context, s settings, out, errs io.Writer) error {
+	docs, err := allDocuments(s, errs)
+	if err != nil {
+		return err
+	}
+	temp, err := os.MkdirTemp("", "benchextract-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(temp)
+	deaths := &deathLog{}
+	before := runtime.NumGoroutine()
+	x := extract.New(extract.Options{
+		Concurrency: 1, MaxMemory: s.torture.memory, Timeout: s.torture.timeout, TempDir: temp, Log: slog.New(deaths),
+	})
+	var all []outcome
+	for i, d := range docs {
+		outcomes, err := tortureOne(ctx, x, d, s.torture, deaths)
+		if err != nil {
+			return errors.Join(err, x.Close())
+		}
+		for _, o := range outcomes {
+			if o.harm() {
+				fmt.Fprintf(errs, "HARM %s/%s, %s: %.300s\n", d.kind, d.name, o.what, firstOf(o.death, o.err))
+			}
+		}
+		all = append(all, outcomes...)
+		if i%20 == 19 {
+			fmt.Fprintf(errs, "%d of %d documents\n", i+1, len(docs))
+		}
+	}
+	if err := x.Close(); err != nil {
+		return err
+	}
+	left := leftBehind(temp, before)
+	reportTorture(out, all, left, s.torture)
+	harm := slices.ContainsFunc(all, outcome.harm)
+	if harm || len(left) > 0 {
+		return errors.New("documents did harm: see the report")
+	}
+	return nil
+}
+
+func firstOf(death string, err error) string {
+	if death != "" {
+		return death
+	}
+	return err.Error()
+}
+
+// allDocuments are the samples, the documents and the pages.
+func allDocuments(s settings, errs io.Writer) ([]document, error) {
+	docs, err := sampleDocuments(s.documents)
+	if err != nil {
+		return nil, err
+	}
+	shared, err := sharedDocuments(s.data)
+	if err != nil {
+		return nil, err
+	}
+	pages, err := sharedPages(s.data)
+	if err != nil {
+		return nil, err
+	}
+	if len(shared)+len(pages) == 0 {
+		fmt.Fprintf(errs, "There is no measuring data in %s: the documents of testdata alone are read.\n", s.data)
+	}
+	return only(append(append(docs, shared...), pages...), s.only), nil
+}
+
+// tortureOne reads all copies of one document. It returns an error only for a failure of its own.
+func tortureOne(ctx context.Context, x *extract.Extractor, d document, s tortureSettings, deaths *deathLog) ([]outcome, error) {
+	data, err := d.content()
+	if err != nil {
+		return nil, err
+	}
+	var outcomes []outcome
+	for what, copied := range s.damage.Cases(d.name, data) {
+		if err := ctx.Err(); err != nil {
+			return nil, context.Cause(ctx)
+		}
+		deaths.take()
+		forgetPeaks()
+		start := time.Now()
+		_, err := x.Extract(ctx, extract.Request{Reader: bytes.NewReader(copied), Name: d.name})
+		o := outcome{doc: d, what: what, kind: extract.KindOf(err), err: err, wall: time.Since(start), peak: childPeak(), size: len(copied), death: deaths.take()}
+		if o.death == "" && err != nil && strings.Contains(err.Error(), "panic: ") {
+			o.death = err.Error()
+		}
+		if limit := s.timeout / 3; o.death == "" && o.wall > limit {
+			o.death = fmt.Sprintf("took %.1f s, more than a third of what it may", o.wall.Seconds())
+		}
+		outcomes = append(outcomes, o)
+		if o.harm() && s.keep != "" {
+			if err := keepFile(s.keep, o, copied); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return outcomes, nil
+}
+
+// keepFile keeps the bytes that did harm, and why, under a name that keeps the format's suffix.
+func keepFile(folder string, o outcome, data []byte) error {
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return err
+	}
+	h := fnv.New32a()
+	_, _ = h.Write(data) // a hash does not fail
+	name := filepath.Join(folder, fmt.Sprintf("%s-%08x-%s", o.doc.kind, h.Sum32(), o.doc.name))
+	return errors.Join(os.WriteFile(name, data, 0o644), os.WriteFile(name+".why", []byte(o.what+"\n"+firstOf(o.death, o.err)+"\n"), 0o644))
+}
+
+// deathLog is the log of an Extractor, which speaks of the deaths of children alone.
+type deathLog struct{ last string }
+
+func (l *deathLog) Enabled(context.Context, slog.Level) bool { return true }
+func (l *deathLog) WithAttrs([]slog.Attr) slog.Handler       { return l }
+func (l *deathLog) WithGroup(string) slog.Handler            { return l }
+
+// Handle implements slog.Handler. One document is read at a time, by the goroutine that logs.
+func (l *deathLog) Handle(_ context.Context, r slog.Record) error {
+	if r.Level < slog.LevelWarn {
+		return nil
+	}
+	l.last = r.Message
+	r.Attrs(func(a slog.Attr) bool {
+		l.last += fmt.Sprintf(" %s=%v", a.Key, a.Value)
+		return true
+	})
+	return nil
+}
+
+func (l *deathLog) take() string {
+	last := l.last
+	l.last = ""
+	return last
+}
+
+// leftBehind names processes, goroutines and files that remain after all documents were read.
+func leftBehind(temp string, goroutines int) []string {
+	var left []string
+	if pids := childProcesses(); len(pids) > 0 {
+		left = append(left, fmt.Sprintf("processes %v", pids))
+	}
+	if files, err := filepath.Glob(filepath.Join(temp, "*")); err != nil || len(files) > 0 {
+		left = append(left, fmt.Sprintf("files %v", files))
+	}
+	for range 100 { // those that have been told to end may still be on their way
+		if runtime.NumGoroutine() <= goroutines {
+			return left
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	return append(left, fmt.Sprintf("%d goroutines more than before", runtime.NumGoroutine()-goroutines))
+}
+
+// reportTorture writes what came of it, with the slowest and the largest.
+func reportTorture(out io.Writer, all []outcome, left []string, s tortureSettings) {
+	type count struct{ docs, copies, text, refused, harm int }
+	counts := map[string]*count{}
+	kinds := map[extract.Kind]int{}
+	for _, o := range all {
+		c := counts[o.doc.kind]
+		if c == nil {
+			c = &count{}
+			counts[o.doc.kind] = c
+		}
+		c.copies++
+		if o.what == "whole" {
+			c.docs++
+		}
+		switch {
+		case o.harm():
+			c.harm++
+		case o.err == nil:
+			c.text++
+		default:
+			c.refused++
+			kinds[o.kind]++
+		}
+	}
+	fmt.Fprintf(out, "| kind | documents | with their damaged copies | read as text | refused with a cause | did harm |\n|---|---|---|---|---|---|\n")
+	for _, kind := range sortedKeys(counts) {
+		c := counts[kind]
+		fmt.Fprintf(out, "| %s | %d | %d | %d | %d | %d |\n", kind, c.docs, c.copies, c.text, c.refused, c.harm)
+	}
+	fmt.Fprintf(out, "\nLimits: %d MiB of memory and %s of processor time a file. Causes:", s.memory>>20, s.timeout)
+	for _, k := range sortedKeys(kinds) {
+		fmt.Fprintf(out, " %s %d;", k, kinds[k])
+	}
+	fmt.Fprintf(out, "\n\nSlowest by the clock:\n\n")
+	top(out, all, func(a, b outcome) int { return cmp.Compare(b.wall, a.wall) })
+	fmt.Fprintf(out, "\nLargest in memory:\n\n")
+	top(out, all, func(a, b outcome) int { return cmp.Compare(b.peak, a.peak) })
+	for _, o := range all {
+		if o.harm() {
+			fmt.Fprintf(out, "\nHarm: %s/%s, %s (%d bytes): %.600s\n", o.doc.kind, o.doc.name, o.what, o.size, firstOf(o.death, o.err))
+		}
+	}
+	for _, l := range left {
+		fmt.Fprintf(out, "\nLeft behind: %s\n", l)
+	}
+}
+
+// top writes the first ten documents of an order, each with its worst copy.
+func top(out io.Writer, all []outcome, order func(a, b outcome) int) {
+	sorted := slices.Clone(all)
+	slices.SortStableFunc(sorted, order)
+	seen := map[document]bool{}
+	for _, o := range sorted {
+		if seen[o.doc] {
+			continue
+		}
+		seen[o.doc] = true
+		fmt.Fprintf(out, "- %s/%s, %s: %.1f s, %d MB\n", o.doc.kind, o.doc.name, o.what, o.wall.Seconds(), o.peak/1e6)
+		if len(seen) == 10 {
+			return
+		}
+	}
+}
+
+func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K {
+	keys := make([]K, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
