@@ -1,6 +1,7 @@
 package extract
 
 import (
+	"net/url"
 	"regexp"
 	"strings"
 
@@ -32,7 +33,8 @@ func (p *parser) html() error {
 		p.out.warn("the page is nested too deeply for its structure to be read; its text was kept")
 		return p.htmlFragment(page)
 	}
-	p.pageMetadata(doc)
+	facts := p.pageFacts(doc)
+	p.pageMetadata(facts)
 	nodes, visible := measurePage(doc)
 	if nodes > maxPageNodes {
 		return fail(TooLarge, "the page has more than %d elements", maxPageNodes)
@@ -45,7 +47,10 @@ func (p *parser) html() error {
 	}
 	p.doc.Route = "html/" + route + "/" + enc
 	setAtoms(content)
-	w := &htmlWalker{p: p, skipChrome: route == "all" && visible > 0}
+	w := &htmlWalker{p: p, base: p.pageBase(doc)}
+	if route == "all" && visible > 0 {
+		w.skip, w.alts = chrome, true
+	}
 	return w.run(content)
 }
 
@@ -62,36 +67,26 @@ func (p *parser) pageCharset(data []byte) string {
 	return ""
 }
 
-// pageMetadata takes what the page says about itself.
-func (p *parser) pageMetadata(doc *html.Node) {
-	var title, ogTitle, h1 string
+// pageBase is the address that those in the page are relative to, or nil where it is not known.
+func (p *parser) pageBase(doc *html.Node) *url.URL {
+	base, err := url.Parse(p.src.URL)
+	if err != nil || !base.IsAbs() {
+		base = nil
+	}
 	for n := range doc.Descendants() {
-		if n.Type != html.ElementNode {
+		if n.DataAtom != atom.Base || attr(n, "href") == "" {
 			continue
 		}
-		switch n.DataAtom {
-		case atom.Html:
-			p.doc.Language = attr(n, "lang")
-		case atom.Title:
-			if title == "" {
-				title = oneLine(nodeText(n))
-			}
-		case atom.H1:
-			if h1 == "" {
-				h1 = oneLine(nodeText(n))
-			}
-		case atom.Meta:
-			if attr(n, "property") == "og:title" {
-				ogTitle = oneLine(attr(n, "content"))
-			}
+		u, err := url.Parse(strings.TrimSpace(attr(n, "href")))
+		if err == nil && base != nil {
+			u = base.ResolveReference(u)
 		}
-	}
-	for _, t := range []string{ogTitle, title, h1} {
-		if t != "" {
-			p.doc.Title = t
-			return
+		if err == nil && u.IsAbs() {
+			return u
 		}
+		break
 	}
+	return base
 }
 
 // setAtoms fills in what extractors leave out of the nodes they make.

@@ -1,28 +1,43 @@
 package extract
 
 import (
-	"strconv"
+	"net/url"
 	"strings"
 
-	"github.com/sluice/sluice/pkg/domain"
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
+
+	"github.com/sluice/sluice/pkg/domain"
 )
 
 // htmlWalker turns a tree of HTML into blocks. The parser of golang.org/x/net bounds the depth of trees (512), so
 // recursion is safe.
 type htmlWalker struct {
-	p          *parser
-	skipChrome bool // leave out what surrounds the content: see chrome
-	buf        strings.Builder
-	list       int   // nesting of lists
-	ordinals   []int // items so far of each open list
-	item       bool  // the text in buf belongs to a list item
-	err        error
+	p    *parser
+	base *url.URL              // what addresses are relative to; nil unknown
+	skip func(*html.Node) bool // elements to leave out besides invisible ones; nil none
+	alts bool                  // tell what pictures show
+	take func(htmlBlock) error // where blocks go; nil: to the sink
+
+	buf    strings.Builder
+	links  []domain.BlockLink
+	at     *html.Node // the block element that the text in buf stands in
+	lists  []htmlList // open lists, the innermost last
+	marker string     // number of the item whose text comes next
+	item   bool       // the text in buf belongs to a list item
+	tabs   []string   // labels of tabs whose panels are still to come
+	err    error
+}
+
+// htmlBlock is a block and the element it was read from.
+type htmlBlock struct {
+	domain.Block
+	node *html.Node
 }
 
 // run emits the blocks of the tree.
 func (w *htmlWalker) run(n *html.Node) error {
+	w.at = n
 	w.node(n)
 	w.flush()
 	return w.err
@@ -31,15 +46,30 @@ func (w *htmlWalker) run(n *html.Node) error {
 // flush emits the text gathered so far as a paragraph or list item.
 func (w *htmlWalker) flush() {
 	text := squeeze(w.buf.String())
+	links := w.links
 	w.buf.Reset()
+	w.links = nil
 	if w.err != nil || text == "" {
 		return
 	}
-	if w.item && w.list > 0 {
-		w.err = w.p.out.item(w.list, text, 0)
+	b := domain.Block{Kind: domain.BlockParagraph, Text: text, Links: links}
+	if w.item && len(w.lists) > 0 {
+		b.Kind, b.Level = domain.BlockListItem, len(w.lists)
+		b.Text = w.marker + text
+	}
+	w.marker = ""
+	w.emit(b, w.at)
+}
+
+func (w *htmlWalker) emit(b domain.Block, n *html.Node) {
+	if w.err != nil || strings.TrimSpace(b.Text) == "" {
 		return
 	}
-	w.err = w.p.out.paragraph(text, 0)
+	if w.take != nil {
+		w.err = w.take(htmlBlock{b, n})
+		return
+	}
+	w.err = w.p.out.add(b)
 }
 
 func (w *htmlWalker) children(n *html.Node) {
@@ -48,10 +78,20 @@ func (w *htmlWalker) children(n *html.Node) {
 	}
 }
 
+// block emits the text before an element, its content, and the text in it, apart from each other.
+func (w *htmlWalker) block(n *html.Node) {
+	w.flush()
+	was := w.at
+	w.at = n
+	w.children(n)
+	w.flush()
+	w.at = was
+}
+
 func (w *htmlWalker) node(n *html.Node) {
 	switch n.Type {
 	case html.TextNode:
-		w.buf.WriteString(n.Data)
+		writeInline(&w.buf, n.Data)
 		return
 	case html.ElementNode:
 	default:
@@ -59,10 +99,14 @@ func (w *htmlWalker) node(n *html.Node) {
 		return
 	}
 	if invisible(n) {
+		w.hidden(n)
 		return
 	}
-	if w.skipChrome && chrome(n) {
+	if w.skip != nil && w.skip(n) {
 		w.titles(n)
+		return
+	}
+	if decoration(n) {
 		return
 	}
 	if w.err = w.p.ctx.Err(); w.err != nil {
@@ -70,53 +114,137 @@ func (w *htmlWalker) node(n *html.Node) {
 	}
 	switch n.DataAtom {
 	case atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6:
-		w.flush()
-		if w.err == nil {
-			w.err = w.p.out.heading(int(n.Data[1]-'0'), nodeText(n), 0)
-		}
-	case atom.Pre, atom.Code:
-		if n.DataAtom == atom.Code && !strings.Contains(rawText(n), "\n") {
-			w.children(n)
+		w.heading(n, int(n.Data[1]-'0'))
+	case atom.Pre, atom.Listing, atom.Xmp:
+		w.code(n)
+	case atom.Code:
+		if strings.Contains(strings.TrimSpace(codeText(n)), "\n") {
+			w.code(n)
 			return
 		}
-		w.flush()
-		if w.err == nil {
-			w.err = w.p.out.add(domain.Block{Kind: domain.BlockCode, Text: rawText(n)})
-		}
+		w.children(n)
 	case atom.Table:
 		w.flush()
 		w.table(n)
 	case atom.Ul, atom.Ol, atom.Menu:
-		w.flush()
-		w.list++
-		w.ordinals = append(w.ordinals, 0)
-		w.children(n)
-		w.flush()
-		w.ordinals = w.ordinals[:len(w.ordinals)-1]
-		w.list--
+		w.list(n)
 	case atom.Li:
+		w.listItem(n)
+	case atom.Dl:
+		w.block(n)
+	case atom.Dt, atom.Summary:
 		w.flush()
-		was := w.item
-		w.item = true
-		w.number(n)
-		w.children(n)
-		w.flush()
-		w.item = was
+		w.term(n)
 	case atom.Br:
 		w.buf.WriteByte('\n')
+	case atom.A:
+		w.anchor(n)
 	case atom.Img:
-		if alt := attr(n, "alt"); len(alt) > 3 && w.skipChrome {
-			w.buf.WriteString(" " + alt + " ")
-		}
+		w.image(n)
+	case atom.Ruby:
+		w.buf.WriteString(rubyText(n))
+	case atom.Math:
+		w.buf.WriteString(mathText(n))
 	default:
-		if isBlockElement(n.DataAtom) {
-			w.flush()
-			w.children(n)
-			w.flush()
-			return
-		}
-		w.children(n)
+		w.other(n)
 	}
+}
+
+// other reads elements whose role or style tells what they are, and those that say nothing.
+func (w *htmlWalker) other(n *html.Node) {
+	switch role := attr(n, "role"); {
+	case role == "heading" && isBlockElement(n.DataAtom):
+		level := 2
+		if l := attr(n, "aria-level"); len(l) == 1 && l[0] >= '1' && l[0] <= '6' {
+			level = int(l[0] - '0')
+		}
+		w.heading(n, level)
+		return
+	case role == "tablist" || hasClass(n, "tabbed-labels"):
+		w.tabs = tabLabels(n)
+		return
+	case role == "tabpanel" || hasClass(n, "tabbed-block"):
+		w.flush()
+		if len(w.tabs) > 0 {
+			w.emit(domain.Block{Kind: domain.BlockParagraph, Text: w.tabs[0]}, n)
+			w.tabs = w.tabs[1:]
+		}
+	}
+	if codeTable(n) {
+		w.code(n)
+		return
+	}
+	if isBlockElement(n.DataAtom) {
+		w.block(n)
+		return
+	}
+	w.children(n)
+}
+
+// hidden reads of an invisible element what stands for something visible: formulas are drawn from them by scripts.
+func (w *htmlWalker) hidden(n *html.Node) {
+	if n.DataAtom == atom.Script && strings.HasPrefix(attr(n, "type"), "math/tex") && n.FirstChild != nil {
+		writeInline(&w.buf, " "+n.FirstChild.Data+" ")
+	}
+}
+
+func (w *htmlWalker) heading(n *html.Node, level int) {
+	w.flush()
+	if len(w.lists) > 0 && w.marker != "" {
+		w.marker = "" // the number of an item that is a section of its own
+	}
+	w.emit(domain.Block{Kind: domain.BlockHeading, Level: level, Text: w.inline(n), Links: w.linksIn(n)}, n)
+}
+
+func (w *htmlWalker) code(n *html.Node) {
+	w.flush()
+	w.emit(domain.Block{Kind: domain.BlockCode, Text: codeText(n), Links: w.linksIn(n)}, n)
+}
+
+// term reads what a definition defines or details are about: a line of its own before them.
+func (w *htmlWalker) term(n *html.Node) {
+	if n.DataAtom == atom.Summary && firstHeading(n) != nil {
+		w.block(n)
+		return
+	}
+	was := w.at
+	w.at = n
+	w.children(n)
+	w.flush()
+	w.at = was
+}
+
+// image tells what a picture shows where its description is a phrase, not the name of a file or of a logo.
+func (w *htmlWalker) image(n *html.Node) {
+	alt := oneLine(attr(n, "alt"))
+	if !w.alts || !informative(alt) {
+		return
+	}
+	if fig := enclosing(n, atom.Figure); fig != nil {
+		for c := range fig.Descendants() {
+			if c.DataAtom == atom.Figcaption && strings.Contains(nodeText(c), alt) {
+				return
+			}
+		}
+	}
+	w.buf.WriteString(" " + alt + " ")
+}
+
+// informative reports whether a description of a picture says something of its own.
+func informative(alt string) bool {
+	words := strings.Fields(alt)
+	lower := strings.ToLower(alt)
+	for _, ext := range []string{".jpg", ".jpeg", ".png", ".gif", ".svg", ".webp"} {
+		if strings.HasSuffix(lower, ext) {
+			return false
+		}
+	}
+	for _, s := range []string{"logo", "avatar", "icon", "profile picture", "gravatar"} {
+		if strings.Contains(lower, s) {
+			return false
+		}
+	}
+	return len(words) > 1 || strings.ContainsFunc(alt, func(r rune) bool { return r > 0x2e80 })
 }
 
 // titles emits the main headings of a header that is left out otherwise: many pages put theirs there.
@@ -126,79 +254,9 @@ func (w *htmlWalker) titles(header *html.Node) {
 	}
 	for n := range header.Descendants() {
 		if n.DataAtom == atom.H1 && w.err == nil {
-			w.flush()
-			w.node(n)
+			w.heading(n, 1)
 		}
 	}
-}
-
-// number writes the number of an item of an ordered list, which browsers show and the source leaves out.
-func (w *htmlWalker) number(li *html.Node) {
-	if n := len(w.ordinals); n > 0 && li.Parent != nil && li.Parent.DataAtom == atom.Ol {
-		w.ordinals[n-1]++
-		w.buf.WriteString(strconv.Itoa(w.ordinals[n-1]) + ". ")
-	}
-}
-
-// table emits the rows of a table. A table that holds other blocks (one cell, or a table in a cell) is layout and
-// is read as if it were not there.
-func (w *htmlWalker) table(t *html.Node) {
-	if layoutTable(t) {
-		for n := range t.Descendants() {
-			if n.Type == html.ElementNode && (n.DataAtom == atom.Td || n.DataAtom == atom.Th) && enclosing(n, atom.Table) == t {
-				w.children(n)
-				w.flush()
-			}
-		}
-		return
-	}
-	rows := &rowWriter{out: w.p.out, plain: w.p.src.PlainRows}
-	first := true
-	for tr := range t.Descendants() {
-		if tr.Type != html.ElementNode || w.err != nil {
-			continue
-		}
-		if tr.DataAtom == atom.Caption {
-			w.err = w.p.out.paragraph(nodeText(tr), 0)
-		}
-		if tr.DataAtom != atom.Tr {
-			continue
-		}
-		var cells []string
-		heads := 0
-		for c := tr.FirstChild; c != nil; c = c.NextSibling {
-			if c.DataAtom == atom.Th {
-				heads++
-			}
-			if c.DataAtom == atom.Td || c.DataAtom == atom.Th {
-				cells = append(cells, nodeText(c))
-			}
-		}
-		if first {
-			rows.isHeader = heads > 1 && heads == len(cells)
-			first = false
-		}
-		w.err = rows.add(cells)
-	}
-	if w.err == nil {
-		w.err = rows.flush()
-	}
-}
-
-func layoutTable(t *html.Node) bool {
-	cells := 0
-	for n := range t.Descendants() {
-		if n.Type != html.ElementNode {
-			continue
-		}
-		switch n.DataAtom {
-		case atom.Table, atom.H1, atom.H2, atom.H3, atom.Pre:
-			return true
-		case atom.Td, atom.Th:
-			cells++
-		}
-	}
-	return cells < 2
 }
 
 func enclosing(n *html.Node, a atom.Atom) *html.Node {
@@ -210,21 +268,36 @@ func enclosing(n *html.Node, a atom.Atom) *html.Node {
 	return nil
 }
 
+func firstHeading(n *html.Node) *html.Node {
+	for c := range n.Descendants() {
+		switch c.DataAtom {
+		case atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6:
+			return c
+		}
+	}
+	return nil
+}
+
 // invisible reports elements whose text no reader sees.
 func invisible(n *html.Node) bool {
 	switch n.DataAtom {
 	case atom.Script, atom.Style, atom.Noscript, atom.Template, atom.Head, atom.Title, atom.Svg, atom.Iframe,
-		atom.Object, atom.Canvas, atom.Select, atom.Datalist, atom.Textarea:
+		atom.Object, atom.Canvas, atom.Select, atom.Datalist, atom.Textarea, atom.Dialog:
 		return true
+	}
+	if attr(n, "role") == "tabpanel" {
+		return false // shown when its tab is chosen
 	}
 	for _, a := range n.Attr {
 		switch a.Key {
 		case "hidden":
 			return a.Val != "until-found"
 		case "aria-hidden":
-			return a.Val == "true" && n.DataAtom != atom.Body && n.DataAtom != atom.Div
+			// Pages hide their body from screen readers while a dialog is open, and divisions that are drawn otherwise.
+			return a.Val == "true" && n.DataAtom != atom.Body && n.DataAtom != atom.Main && (n.DataAtom != atom.Div || firstParagraph(n) == nil)
 		case "style":
-			if strings.Contains(strings.ReplaceAll(a.Val, " ", ""), "display:none") {
+			style := strings.ToLower(strings.ReplaceAll(a.Val, " ", ""))
+			if (strings.Contains(style, "display:none") || strings.Contains(style, "visibility:hidden")) && !drawnFormula(n) {
 				return true
 			}
 		}
@@ -232,92 +305,16 @@ func invisible(n *html.Node) bool {
 	return false
 }
 
-// chrome reports elements that surround the content of a page.
-func chrome(n *html.Node) bool {
-	switch n.DataAtom {
-	case atom.Nav, atom.Footer, atom.Button:
-		return true
-	case atom.Header, atom.Aside:
-		return enclosing(n, atom.Main) == nil && enclosing(n, atom.Article) == nil
-	}
-	switch attr(n, "role") {
-	case "navigation", "banner", "contentinfo", "search", "menu", "menubar":
-		return true
-	}
-	return false
+// drawnFormula reports the MathML of a formula that is shown as a picture.
+func drawnFormula(n *html.Node) bool {
+	return n.FirstChild != nil && n.FirstChild.DataAtom == atom.Math
 }
 
-func isBlockElement(a atom.Atom) bool {
-	switch a {
-	case atom.P, atom.Div, atom.Section, atom.Article, atom.Main, atom.Header, atom.Footer, atom.Aside, atom.Nav,
-		atom.Blockquote, atom.Figure, atom.Figcaption, atom.Address, atom.Dl, atom.Dt, atom.Dd, atom.Form,
-		atom.Fieldset, atom.Details, atom.Summary, atom.Hr, atom.Ul, atom.Ol, atom.Li, atom.Table, atom.Tr, atom.Td,
-		atom.Th, atom.Pre, atom.Br, atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6, atom.Center, atom.Option,
-		atom.Caption, atom.Tbody, atom.Thead, atom.Tfoot, atom.Body, atom.Html:
-		return true
-	}
-	return false
-}
-
-// nodeText is the text of a subtree on one line, with spaces where blocks meet.
-func nodeText(n *html.Node) string {
-	var b strings.Builder
-	var walk func(n *html.Node)
-	walk = func(n *html.Node) {
-		for c := n.FirstChild; c != nil; c = c.NextSibling {
-			switch c.Type {
-			case html.TextNode:
-				b.WriteString(c.Data)
-			case html.ElementNode:
-				if invisible(c) {
-					continue
-				}
-				block := isBlockElement(c.DataAtom)
-				if block {
-					b.WriteByte(' ')
-				}
-				walk(c)
-				if block {
-					b.WriteByte(' ')
-				}
-			}
-		}
-	}
-	walk(n)
-	return oneLine(b.String())
-}
-
-// rawText is the text of a subtree as it stands, for code.
-func rawText(n *html.Node) string {
-	var b strings.Builder
+func firstParagraph(n *html.Node) *html.Node {
 	for c := range n.Descendants() {
-		switch {
-		case c.Type == html.TextNode:
-			b.WriteString(c.Data)
-		case c.Type == html.ElementNode && c.DataAtom == atom.Br:
-			b.WriteByte('\n')
+		if c.DataAtom == atom.P {
+			return c
 		}
 	}
-	return b.String()
-}
-
-// squeeze folds white space within lines and drops empty lines.
-func squeeze(s string) string {
-	lines := strings.Split(s, "\n")
-	joined := make([]string, 0, len(lines))
-	for _, l := range lines {
-		if l = oneLine(l); l != "" {
-			joined = append(joined, l)
-		}
-	}
-	return strings.Join(joined, "\n")
-}
-
-func attr(n *html.Node, key string) string {
-	for _, a := range n.Attr {
-		if a.Key == key {
-			return a.Val
-		}
-	}
-	return ""
+	return nil
 }

@@ -1,0 +1,213 @@
+package extract
+
+import (
+	"net/url"
+	"strings"
+	"unicode"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// writeInline appends text as browsers show it: white space, line ends of the source included, is one space.
+func writeInline(b *strings.Builder, s string) {
+	for s != "" {
+		i := strings.IndexAny(s, "\t\n\r\f")
+		if i < 0 {
+			b.WriteString(s)
+			return
+		}
+		b.WriteString(s[:i])
+		b.WriteByte(' ')
+		s = strings.TrimLeft(s[i:], " \t\n\r\f")
+	}
+}
+
+// anchor reads a link: its text stays in place, its address goes beside it.
+func (w *htmlWalker) anchor(n *html.Node) {
+	from := w.buf.Len()
+	w.children(n)
+	link := domain.BlockLink{URL: w.address(n)}
+	if link.URL == "" || w.err != nil || len(w.links) >= domain.MaxBlockLinks {
+		return
+	}
+	if w.buf.Len() >= from { // else the link holds blocks, and its text has gone with them
+		link.Text = oneLine(w.buf.String()[from:])
+	}
+	if link.Text != "" {
+		w.links = append(w.links, link)
+	}
+}
+
+// address is where a link leads, absolute where that is known, or "" where it leads nowhere else.
+func (w *htmlWalker) address(n *html.Node) string {
+	const maxAddress = 2048
+	href := strings.TrimSpace(attr(n, "href"))
+	if href == "" || strings.HasPrefix(href, "#") || len(href) > maxAddress {
+		return ""
+	}
+	u, err := url.Parse(href)
+	if err != nil {
+		return ""
+	}
+	switch strings.ToLower(u.Scheme) {
+	case "", "http", "https", "mailto", "tel", "ftp":
+	default:
+		return ""
+	}
+	if w.base != nil && u.Scheme == "" {
+		u = w.base.ResolveReference(u)
+	}
+	return u.String()
+}
+
+// linksIn are the links of an element that is read as one text.
+func (w *htmlWalker) linksIn(n *html.Node) []domain.BlockLink {
+	var links []domain.BlockLink
+	for c := range n.Descendants() {
+		if c.DataAtom != atom.A || len(links) == domain.MaxBlockLinks {
+			continue
+		}
+		if link := (domain.BlockLink{Text: w.inline(c), URL: w.address(c)}); link.URL != "" && link.Text != "" {
+			links = append(links, link)
+		}
+	}
+	return links
+}
+
+// inline is the text of an element on one line, without what is left out elsewhere.
+func (w *htmlWalker) inline(n *html.Node) string {
+	var b strings.Builder
+	w.inlineTo(&b, n)
+	return oneLine(b.String())
+}
+
+func (w *htmlWalker) inlineTo(b *strings.Builder, n *html.Node) {
+	for c := n.FirstChild; c != nil; c = c.NextSibling {
+		switch {
+		case c.Type == html.TextNode:
+			writeInline(b, c.Data)
+		case c.Type != html.ElementNode || invisible(c) || decoration(c) || w.skip != nil && w.skip(c):
+		case c.DataAtom == atom.Ruby:
+			b.WriteString(rubyText(c))
+		case c.DataAtom == atom.Math:
+			b.WriteString(mathText(c))
+		case c.DataAtom == atom.Img:
+			if alt := oneLine(attr(c, "alt")); w.alts && informative(alt) {
+				b.WriteString(" " + alt + " ")
+			}
+		case isBlockElement(c.DataAtom):
+			b.WriteByte(' ')
+			w.inlineTo(b, c)
+			b.WriteByte(' ')
+		default:
+			w.inlineTo(b, c)
+		}
+	}
+}
+
+// rubyText is annotated text: the base whole, so that its words stay words, then the reading in brackets.
+func rubyText(n *html.Node) string {
+	var base, reading strings.Builder
+	for c := range n.Descendants() {
+		if c.Type != html.TextNode {
+			continue
+		}
+		to := &base
+		for a := c.Parent; a != nil && a != n; a = a.Parent {
+			switch a.DataAtom {
+			case atom.Rt, atom.Rtc:
+				to = &reading
+			case atom.Rp:
+				to = nil
+			}
+			if to != &base {
+				break
+			}
+		}
+		if to != nil {
+			to.WriteString(strings.TrimSpace(c.Data))
+		}
+	}
+	if reading.Len() == 0 {
+		return base.String()
+	}
+	return base.String() + "(" + reading.String() + ")"
+}
+
+// mathText is a formula once: as TeX where the page has it, else the characters of its MathML.
+func mathText(n *html.Node) string {
+	for c := range n.Descendants() {
+		if c.Type == html.ElementNode && c.Data == "annotation" && strings.Contains(attr(c, "encoding"), "tex") {
+			return " " + oneLine(nodeText(c)) + " "
+		}
+	}
+	if alt := oneLine(attr(n, "alttext")); alt != "" {
+		return " " + alt + " "
+	}
+	var b strings.Builder
+	for c := range n.Descendants() {
+		if c.Type == html.TextNode && (c.Parent == nil || c.Parent.Data != "annotation" && c.Parent.Data != "annotation-xml") {
+			b.WriteString(strings.TrimSpace(c.Data))
+		}
+	}
+	return " " + b.String() + " "
+}
+
+// decoration reports elements that stand in the content and say nothing: signs that link to the heading they stand in,
+// buttons, markers of notes, second drawings of a formula.
+func decoration(n *html.Node) bool {
+	switch n.DataAtom {
+	case atom.Button:
+		return true
+	case atom.A:
+		href := attr(n, "href")
+		if hash := strings.IndexByte(href, '#'); hash < 0 {
+			return false
+		}
+		return !strings.ContainsFunc(nodeText(n), func(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) })
+	case atom.Sup:
+		return hasClass(n, "reference") && len(nodeText(n)) < 12
+	case atom.Img:
+		return hasClass(n, "mwe-math-fallback-image-inline") || hasClass(n, "mwe-math-fallback-image-display")
+	case atom.Rp:
+		return true
+	}
+	for _, c := range []string{"MathJax_Preview", "MathJax_SVG", "MathJax_CHTML", "MathJax", "mw-editsection", "mw-cite-backlink", "katex-html",
+		"sr-only", "visually-hidden", "visuallyhidden", "screen-reader-text"} {
+		if hasClass(n, c) {
+			return true
+		}
+	}
+	return false
+}
+
+// hasClass reports whether a class of the element has the name.
+func hasClass(n *html.Node, name string) bool {
+	class := attr(n, "class")
+	if !strings.Contains(class, name) {
+		return false
+	}
+	for c := range strings.FieldsSeq(class) {
+		if c == name {
+			return true
+		}
+	}
+	return false
+}
+
+// tabLabels are the names of the tabs in a list of tabs.
+func tabLabels(n *html.Node) []string {
+	const most = 20
+	var labels []string
+	for c := range n.Descendants() {
+		if len(labels) < most && (attr(c, "role") == "tab" || c.DataAtom == atom.Label) {
+			if text := nodeText(c); text != "" {
+				labels = append(labels, text)
+			}
+		}
+	}
+	return labels
+}

@@ -1,0 +1,169 @@
+package extract
+
+import (
+	"encoding/json"
+	"strings"
+)
+
+// Bounds of what is read from a page's linked data.
+const (
+	maxLinkedData  = 1 << 20 // bytes of one script
+	maxLinkedDepth = 16
+	maxLinkedNodes = 5000
+)
+
+// linkedData is what the JSON-LD of a page says about it.
+type linkedData struct {
+	types                             map[string]bool
+	headline, description, body, site string
+	published, modified, language     string
+	authors, keywords                 []string
+	nodes, rank                       int
+}
+
+// read takes in one script of JSON-LD. What is not well-formed is passed over: much of it is not.
+func (l *linkedData) read(script string) {
+	script = strings.TrimSpace(script)
+	script = strings.TrimSuffix(strings.TrimPrefix(script, "<!--"), "-->")
+	if len(script) > maxLinkedData {
+		return
+	}
+	var v any
+	if json.Unmarshal([]byte(script), &v) != nil {
+		return
+	}
+	l.visit(v, 0)
+}
+
+// visit walks the entities of a graph. Of several it believes the one that is most likely the page's subject.
+func (l *linkedData) visit(v any, depth int) {
+	if l.nodes++; depth > maxLinkedDepth || l.nodes > maxLinkedNodes {
+		return
+	}
+	switch v := v.(type) {
+	case []any:
+		for _, e := range v {
+			l.visit(e, depth+1)
+		}
+	case map[string]any:
+		rank := 0
+		for _, t := range stringsIn(v["@type"]) {
+			t = t[strings.LastIndexByte(t, '/')+1:]
+			if l.types == nil {
+				l.types = map[string]bool{}
+			}
+			if len(l.types) < maxFacts && depth <= 3 {
+				l.types[t] = true
+			}
+			rank = max(rank, subjectRank(t))
+		}
+		if rank > l.rank {
+			l.rank = rank
+			l.subject(v)
+		}
+		for _, key := range []string{"@graph", "mainEntity", "mainEntityOfPage"} {
+			if e, ok := v[key]; ok {
+				l.visit(e, depth+1)
+			}
+		}
+	}
+}
+
+// subjectRank orders types of entities by how likely they are what the page is about; 0 is none.
+func subjectRank(t string) int {
+	switch {
+	case strings.HasSuffix(t, "Article") || strings.HasSuffix(t, "BlogPosting") || strings.HasSuffix(t, "Posting"), t == "Report", t == "Review":
+		return 4
+	case t == "Product" || t == "Recipe" || t == "QAPage" || t == "Event" || t == "HowTo" || t == "Book" || t == "Course" || t == "JobPosting" || t == "VideoObject":
+		return 3
+	case strings.HasSuffix(t, "Page"):
+		return 2
+	case t == "WebSite" || t == "Organization":
+		return 1
+	}
+	return 0
+}
+
+// subject takes what an entity says of itself for what the page does.
+func (l *linkedData) subject(v map[string]any) {
+	text := func(keys ...string) string {
+		for _, k := range keys {
+			if s, ok := v[k].(string); ok && strings.TrimSpace(s) != "" {
+				return oneLine(s)
+			}
+		}
+		return ""
+	}
+	set := func(to *string, s string) {
+		if s != "" {
+			*to = s
+		}
+	}
+	if l.rank == 1 {
+		set(&l.site, text("name"))
+		return
+	}
+	set(&l.headline, text("headline", "name"))
+	set(&l.description, text("description", "abstract"))
+	set(&l.published, text("datePublished", "dateCreated", "uploadDate"))
+	set(&l.modified, text("dateModified"))
+	set(&l.language, text("inLanguage"))
+	if s, ok := v["articleBody"].(string); ok {
+		l.body = s
+	} else if s, ok := v["text"].(string); ok {
+		l.body = s
+	}
+	if names := namesIn(v["publisher"]); len(names) > 0 {
+		l.site = names[0]
+	}
+	if names := namesIn(v["author"]); len(names) > 0 {
+		l.authors = names
+	} else if names := namesIn(v["creator"]); len(names) > 0 {
+		l.authors = names
+	}
+	for _, k := range stringsIn(v["keywords"]) {
+		if len(l.keywords) < maxFacts {
+			l.keywords = append(l.keywords, strings.Split(k, ",")...)
+		}
+	}
+}
+
+// stringsIn are the strings of a value that may be one or a list of them.
+func stringsIn(v any) []string {
+	switch v := v.(type) {
+	case string:
+		return []string{v}
+	case []any:
+		var out []string
+		for _, e := range v {
+			if s, ok := e.(string); ok && len(out) < maxFacts {
+				out = append(out, s)
+			}
+		}
+		return out
+	}
+	return nil
+}
+
+// namesIn are the names of people or organizations, written as strings or as entities.
+func namesIn(v any) []string {
+	switch v := v.(type) {
+	case string:
+		return []string{v}
+	case map[string]any:
+		if name, ok := v["name"]; ok {
+			return stringsIn(name)
+		}
+	case []any:
+		var out []string
+		for _, e := range v {
+			if m, ok := e.(map[string]any); ok && len(out) < maxFacts {
+				out = append(out, stringsIn(m["name"])...)
+			} else if s, ok := e.(string); ok && len(out) < maxFacts {
+				out = append(out, s)
+			}
+		}
+		return out
+	}
+	return nil
+}

@@ -1,0 +1,333 @@
+package extract
+
+import (
+	"strconv"
+	"strings"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// Bounds of tables: what spans more than this is an accident of markup or an attack.
+const (
+	maxSpan      = 100
+	maxTableSize = 200_000 // cells of one table after spans are laid out; the rest is read without spans
+)
+
+// tableCell is a cell where it stands in the grid of a table.
+type tableCell struct {
+	text  string
+	head  bool // a th
+	first bool // false: a place that a cell of an earlier row or column covers
+}
+
+// tableRow is one row of the grid and the element it was read from.
+type tableRow struct {
+	cells []tableCell
+	node  *html.Node
+	thead bool
+}
+
+// table emits the rows of a table. A table that lays out a page is read as if it were not there.
+func (w *htmlWalker) table(t *html.Node) {
+	if codeTable(t) {
+		w.code(t)
+		return
+	}
+	if w.layoutTable(t) {
+		w.layout(t)
+		return
+	}
+	was := w.at
+	w.at = t
+	defer func() { w.at = was }()
+	for c := range t.Descendants() {
+		if c.DataAtom == atom.Caption && enclosing(c, atom.Table) == t {
+			w.emit(domain.Block{Kind: domain.BlockParagraph, Text: w.inline(c), Links: w.linksIn(c)}, c)
+		}
+	}
+	rows := w.grid(t)
+	if body := w.vertical(rows); body != nil {
+		w.emitPairs(body)
+		return
+	}
+	w.emitRows(mergeHeads(rows))
+}
+
+// layout reads the cells of a table of layout one after the other.
+func (w *htmlWalker) layout(t *html.Node) {
+	for n := range t.Descendants() {
+		if n.Type == html.ElementNode && (n.DataAtom == atom.Td || n.DataAtom == atom.Th || n.DataAtom == atom.Caption) && enclosing(n, atom.Table) == t &&
+			!w.skipped(n, t) {
+			w.block(n)
+		}
+	}
+}
+
+// skipped reports whether an element or what it stands in, up to the table, is left out.
+func (w *htmlWalker) skipped(n, table *html.Node) bool {
+	for ; n != nil && n != table; n = n.Parent {
+		if invisible(n) || isGutter(n) || w.skip != nil && w.skip(n) {
+			return true
+		}
+	}
+	return false
+}
+
+// grid lays the cells of a table out by their spans.
+func (w *htmlWalker) grid(t *html.Node) []tableRow {
+	type cover struct {
+		cell tableCell
+		left int
+	}
+	var rows []tableRow
+	var covers []cover
+	size := 0
+	for tr := range t.Descendants() {
+		if tr.DataAtom != atom.Tr || tr.Type != html.ElementNode || enclosing(tr, atom.Table) != t || w.skipped(tr, t) {
+			continue
+		}
+		row := tableRow{node: tr, thead: tr.Parent.DataAtom == atom.Thead}
+		place := func(c tableCell, span int) {
+			if span < 1 || len(row.cells) >= maxColumns || size > maxTableSize {
+				span = 1
+			}
+			at := len(row.cells)
+			row.cells = append(row.cells, c)
+			size++
+			for len(covers) <= at {
+				covers = append(covers, cover{})
+			}
+			c.first = false
+			covers[at] = cover{c, span - 1}
+		}
+		covered := func() {
+			for at := len(row.cells); at < len(covers) && covers[at].left > 0; at = len(row.cells) {
+				place(covers[at].cell, covers[at].left)
+			}
+		}
+		for c := tr.FirstChild; c != nil; c = c.NextSibling {
+			if c.DataAtom != atom.Td && c.DataAtom != atom.Th || invisible(c) || isGutter(c) || w.skip != nil && w.skip(c) {
+				continue
+			}
+			covered()
+			if len(row.cells) >= maxColumns {
+				w.p.out.warn("rows with more than " + strconv.Itoa(maxColumns) + " columns were cut")
+				break
+			}
+			cell := tableCell{text: w.inline(c), head: c.DataAtom == atom.Th, first: true}
+			down := span(c, "rowspan")
+			place(cell, down)
+			wide := tableCell{head: cell.head}
+			if row.thead {
+				wide.text = cell.text // a group of columns: its name is part of each of theirs
+			}
+			for range span(c, "colspan") - 1 {
+				if size <= maxTableSize && len(row.cells) < maxColumns {
+					place(wide, down)
+				}
+			}
+		}
+		covered()
+		if len(row.cells) > 0 {
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}
+
+func span(n *html.Node, key string) int {
+	v, err := strconv.Atoi(attr(n, key))
+	if err != nil || v < 1 {
+		return 1
+	}
+	return min(v, maxSpan)
+}
+
+// vertical returns the rows of a table that names what it tells in its first column, as sheets of properties do: two
+// columns, the first all th or all short, and nothing that heads the columns. It returns nil for other tables.
+func (w *htmlWalker) vertical(rows []tableRow) []tableRow {
+	heads, pairs := 0, 0
+	for _, r := range rows {
+		if r.thead {
+			return nil
+		}
+		switch {
+		case len(r.cells) == 2 && r.cells[0].head && !r.cells[1].head:
+			heads++
+			pairs++
+		case len(r.cells) == 2 && !r.cells[0].head && !r.cells[1].head && strings.HasSuffix(r.cells[0].text, ":"):
+			pairs++
+			heads++
+		case len(r.cells) == 2 && r.cells[0].head && r.cells[1].head && r.cells[1].first:
+			return nil // a row that heads two columns
+		}
+	}
+	if heads == 0 || pairs*2 < len(rows) {
+		return nil
+	}
+	return rows
+}
+
+// emitPairs writes rows of a property and its value.
+func (w *htmlWalker) emitPairs(rows []tableRow) {
+	for _, r := range rows {
+		var texts []string
+		for _, c := range r.cells {
+			if c.text != "" {
+				texts = append(texts, c.text)
+			}
+		}
+		sep := "\t"
+		if len(texts) == 2 && !w.p.src.PlainRows && r.cells[0].text != "" {
+			texts[0], sep = strings.TrimRight(texts[0], ": "), ": "
+		}
+		w.emit(domain.Block{Kind: domain.BlockTableRow, Text: strings.Join(texts, sep), Links: w.linksIn(r.node)}, r.node)
+	}
+}
+
+// mergeHeads joins the rows that head the columns to one row: the names of groups, then those of columns.
+func mergeHeads(rows []tableRow) []tableRow {
+	heads := 0
+	for heads < len(rows) && (rows[heads].thead || heads == 0 && allHeads(rows[0])) {
+		heads++
+	}
+	const most = 4
+	if heads < 2 || heads > most || heads == len(rows) {
+		return rows
+	}
+	merged := tableRow{node: rows[0].node, thead: true}
+	for _, r := range rows[:heads] {
+		for i, c := range r.cells {
+			if i == len(merged.cells) {
+				merged.cells = append(merged.cells, tableCell{head: true, first: true})
+			}
+			if m := &merged.cells[i]; c.text != "" && c.text != m.text {
+				m.text = oneLine(m.text + " " + c.text)
+			}
+		}
+	}
+	return append([]tableRow{merged}, rows[heads:]...)
+}
+
+func allHeads(r tableRow) bool {
+	heads := 0
+	for _, c := range r.cells {
+		if !c.head && c.text != "" {
+			return false
+		}
+		if c.head && c.first {
+			heads++
+		}
+	}
+	return heads > 1
+}
+
+// emitRows writes a table with or without a row that names the columns.
+func (w *htmlWalker) emitRows(rows []tableRow) {
+	kept := make([]tableRow, 0, len(rows))
+	texts := make([][]string, 0, len(rows))
+	for _, r := range rows {
+		cells := w.rowTexts(r)
+		for len(cells) > 0 && cells[len(cells)-1] == "" {
+			cells = cells[:len(cells)-1]
+		}
+		if len(cells) > 0 {
+			kept, texts = append(kept, r), append(texts, cells)
+		}
+	}
+	head := -1
+	switch {
+	case len(kept) < 2:
+	case (kept[0].thead || allHeads(kept[0])) && filled(texts[0]) > 1:
+		head = 0
+	case len(kept[0].cells) > 2: // two columns without a heading are as often pairs
+		head = headerRow(texts[:min(len(texts), headerSample)])
+	}
+	for i, r := range kept {
+		line := strings.Join(texts[i], "\t")
+		if head >= 0 && i > head && !w.p.src.PlainRows {
+			line = namedCells(texts[head], texts[i])
+		}
+		w.emit(domain.Block{Kind: domain.BlockTableRow, Text: line, Links: w.linksIn(r.node)}, r.node)
+	}
+}
+
+// namedCells writes a row as "column: value; …", which can be found and understood on its own.
+func namedCells(header, row []string) string {
+	var b strings.Builder
+	for i, cell := range row {
+		if cell == "" {
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteString("; ")
+		}
+		if i < len(header) && header[i] != "" {
+			b.WriteString(strings.TrimRight(header[i], ": ") + ": ")
+		}
+		b.WriteString(cell)
+	}
+	return b.String()
+}
+
+// rowTexts are the texts of a row's cells; cells that stand for several rows are told in each of them, since a row must
+// be understood on its own, but not where rows are compared with other tools.
+func (w *htmlWalker) rowTexts(r tableRow) []string {
+	texts := make([]string, len(r.cells))
+	for i, c := range r.cells {
+		if c.first || !w.p.src.PlainRows {
+			texts[i] = c.text
+		}
+	}
+	return texts
+}
+
+// layoutTable reports whether a table lays out a page: it says so, holds sections, long texts or other tables, or has
+// one column or row.
+func (w *htmlWalker) layoutTable(t *html.Node) bool {
+	switch attr(t, "role") {
+	case "presentation", "none":
+		return true
+	}
+	cells, heads, rows, blocks, widest := 0, 0, 0, 0, 0
+	for n := range t.Descendants() {
+		if n.Type != html.ElementNode {
+			continue
+		}
+		switch n.DataAtom {
+		case atom.Table:
+			return true
+		case atom.H1, atom.H2, atom.H3:
+			if enclosing(n, atom.Th) == nil {
+				return true
+			}
+		case atom.Pre, atom.Form, atom.Article, atom.Section:
+			blocks++
+		case atom.P, atom.Ul, atom.Ol, atom.Blockquote:
+			if len(nodeText(n)) > 400 {
+				blocks++
+			}
+		case atom.Th:
+			heads++
+			cells++
+		case atom.Td:
+			cells++
+		case atom.Tr:
+			rows++
+			inRow := 0
+			for c := n.FirstChild; c != nil; c = c.NextSibling {
+				if c.DataAtom == atom.Td || c.DataAtom == atom.Th {
+					inRow++
+				}
+			}
+			widest = max(widest, inRow)
+		}
+	}
+	if cells < 2 || widest < 2 {
+		return true
+	}
+	return heads == 0 && (blocks > 0 || rows == 1 && len(nodeText(t)) > 300)
+}
