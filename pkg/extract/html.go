@@ -39,19 +39,19 @@ func (p *parser) html() error {
 	if nodes > maxPageNodes {
 		return fail(TooLarge, "the page has more than %d elements", maxPageNodes)
 	}
-	content, route := doc, "all"
-	if visible >= minArticleText && nodes <= maxArticleNodes && len(page) <= maxArticleBytes {
-		if n, r := p.mainContent(doc, page, visible); n != nil {
-			content, route = n, r
+	if nodes <= maxArticleNodes && len(page) <= maxArticleBytes && visible > 0 {
+		done, err := p.mainContent(doc, page, facts, visible)
+		if done || err != nil {
+			p.doc.Route = "html/" + p.doc.Route + "/" + enc
+			return err
 		}
 	}
-	p.doc.Route = "html/" + route + "/" + enc
-	setAtoms(content)
+	p.doc.Route = "html/all/" + enc
 	w := &htmlWalker{p: p, base: p.pageBase(doc)}
-	if route == "all" && visible > 0 {
+	if visible > 0 {
 		w.skip, w.alts = chrome, true
 	}
-	return w.run(content)
+	return w.run(doc)
 }
 
 var metaCharset = regexp.MustCompile(`(?i)<meta[^>]+charset\s*=\s*["']?\s*([a-z0-9_:-]+)`)

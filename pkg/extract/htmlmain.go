@@ -3,106 +3,120 @@ package extract
 import (
 	"net/url"
 	"strings"
-	"unicode"
 
 	"github.com/go-shiori/go-readability"
 	"github.com/markusmobius/go-trafilatura"
 	"golang.org/x/net/html"
-	"golang.org/x/net/html/atom"
 )
 
-// mainContent asks go-trafilatura, then go-readability, and distrusts either when it kept little of what the page
-// shows or tells something else than the page. It returns nil when the page itself is the better reading: neither found
-// the content, or there is nothing around it.
-func (p *parser) mainContent(doc *html.Node, page string, visible int) (*html.Node, string) {
-	shown := wordCounts(doc)
-	enough := func(n *html.Node) bool {
-		kept := len(strings.TrimSpace(nodeText(n)))
-		return kept >= 200 && kept*8 >= visible || kept*3 >= visible && kept > 0
+// mainContent reads the main content of a page that is not too large for it. It reports false when nothing was emitted.
+//
+// Extractors of articles choose what is content on pages that are articles or do not say what they are; the page itself
+// is read for what they chose. On pages of other kinds they lose code, tables and posts, and everything in the main part
+// that is not named as surroundings is content.
+func (p *parser) mainContent(doc *html.Node, page string, f *pageFacts, visible int) (bool, error) {
+	t := weigh(doc)
+	drop := t.surroundings(doc)
+	blocks, err := p.pageBlocks(doc, doc, drop)
+	if err != nil || len(blocks) == 0 {
+		return false, err
+	}
+	if visible < minArticleText {
+		return p.emitChosen("all", blocks, nil)
+	}
+	kind := kindOf(f, doc)
+	if kind != kindWhole {
+		if keep, route := p.chosen(doc, page, blocks, t, kind); keep != nil {
+			return p.emitChosen(route, blocks, keep)
+		}
+	}
+	if region := t.region(doc); region != doc {
+		if blocks, err = p.pageBlocks(doc, region, drop); err != nil {
+			return false, err
+		}
+	}
+	return p.emitChosen("main", blocks, nil)
+}
+
+// pageBlocks reads the blocks of a part of a page.
+func (p *parser) pageBlocks(doc, root *html.Node, drop map[*html.Node]bool) ([]htmlBlock, error) {
+	var blocks []htmlBlock
+	w := &htmlWalker{
+		p: p, base: p.pageBase(doc), alts: true,
+		skip: func(n *html.Node) bool { return drop[n] },
+		take: func(b htmlBlock) error {
+			blocks = append(blocks, b)
+			return nil
+		},
+	}
+	err := w.run(root)
+	return blocks, err
+}
+
+func (p *parser) emitChosen(route string, blocks []htmlBlock, keep []bool) (bool, error) {
+	p.doc.Route = route
+	for i, b := range blocks {
+		if keep != nil && !keep[i] {
+			continue
+		}
+		if err := p.out.add(b.Block); err != nil {
+			return true, err
+		}
+	}
+	return true, nil
+}
+
+// chosen asks go-trafilatura, then go-readability, which blocks are content, and distrusts either when it kept little of
+// what the page shows. It returns nil when all of the main part is the better reading.
+func (p *parser) chosen(doc *html.Node, page string, blocks []htmlBlock, t *pageTree, kind pageKind) ([]bool, string) {
+	total := 0
+	for _, b := range blocks {
+		total += countLetters(b.Text)
+	}
+	kept := func(keep []bool) int {
+		sum := 0
+		for i, b := range blocks {
+			if keep[i] {
+				sum += countLetters(b.Text)
+			}
+		}
+		return sum
+	}
+	try := func(n *html.Node) []bool {
+		if n == nil {
+			return nil
+		}
+		setAtoms(n)
+		keep := indexExtract(n).choose(blocks, t)
+		k := kept(keep)
+		if k < 200 && k*3 < total || kind != kindArticle && k*8 < total && k < 1500 {
+			return nil
+		}
+		if kind == kindUnknown && structured(blocks, keep) {
+			return nil
+		}
+		return keep
 	}
 	base, err := url.Parse(p.src.URL)
 	if err != nil || p.src.URL == "" {
 		base = nil
 	}
-	var best *html.Node
 	result, err := trafilatura.ExtractDocument(doc, trafilatura.Options{
-		OriginalURL: base, EnableFallback: true, ExcludeComments: true,
-		HtmlDateMode: trafilatura.Disabled,
+		OriginalURL: base, EnableFallback: true, ExcludeComments: true, HtmlDateMode: trafilatura.Disabled,
 	})
-	if err == nil && result != nil && faithful(result.ContentNode, shown) {
-		if enough(result.ContentNode) {
-			if nearly(doc, result.ContentNode, visible) {
-				return nil, ""
-			}
-			return result.ContentNode, "trafilatura"
+	if err == nil && result != nil {
+		if keep := try(result.ContentNode); keep != nil {
+			return keep, "trafilatura"
 		}
-		best = result.ContentNode
 	}
-	route := "trafilatura"
 	if base == nil {
 		base = &url.URL{Scheme: "http", Host: "localhost"}
 	}
 	article, err := readability.FromReader(strings.NewReader(page), base)
-	if err == nil && faithful(article.Node, shown) {
-		if enough(article.Node) {
-			if nearly(doc, article.Node, visible) {
-				return nil, ""
-			}
-			return article.Node, "readability"
+	if err == nil {
+		if keep := try(article.Node); keep != nil {
+			return keep, "readability"
 		}
-		if best == nil {
-			best, route = article.Node, "readability"
-		}
-	}
-	if best != nil && len(nodeText(best)) >= 1500 {
-		return best, route // long enough to be an article on a page with much around it
 	}
 	return nil, ""
-}
-
-// nearly reports whether the extract holds almost all that the page shows, in fewer headings, items and rows. Then there
-// is nothing to leave out, and the page itself is the better reading: extractors flatten plain pages.
-func nearly(doc, extract *html.Node, visible int) bool {
-	return len(nodeText(extract))*20 >= visible*19 && landmarks(extract) < landmarks(doc)
-}
-
-// landmarks counts the elements that give a text its structure, what surrounds the content excepted.
-func landmarks(n *html.Node) int {
-	count := 0
-	for c := n.FirstChild; c != nil; c = c.NextSibling {
-		if c.Type != html.ElementNode || invisible(c) || chrome(c) {
-			continue
-		}
-		switch c.DataAtom {
-		case atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6, atom.Li, atom.Tr:
-			count++
-		}
-		count += landmarks(c)
-	}
-	return count
-}
-
-// faithful reports whether an extract says only what the page says, and no more often: extractors that rebuild a page
-// can repeat its text or glue the words of neighbouring elements together. One word in fifty may be new, since inline
-// markup can part or join a word in either reading.
-func faithful(extract *html.Node, shown map[string]int) bool {
-	if extract == nil {
-		return false
-	}
-	setAtoms(extract) // nodeText knows blocks by them
-	words, added := 0, 0
-	for word, n := range wordCounts(extract) {
-		words += n
-		added += max(0, n-shown[word])
-	}
-	return added*50 <= words
-}
-
-// wordCounts counts the words of the text that a reader of the tree sees.
-func wordCounts(n *html.Node) map[string]int {
-	counts := map[string]int{}
-	for word := range strings.FieldsFuncSeq(nodeText(n), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) && !unicode.IsMark(r) }) {
-		counts[word]++
-	}
-	return counts
 }

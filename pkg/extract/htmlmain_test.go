@@ -6,7 +6,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-	"golang.org/x/net/html"
 
 	"github.com/sluice/sluice/pkg/domain"
 )
@@ -101,37 +100,5 @@ func TestPagesOfEveryLengthAreToldOnce(t *testing.T) {
 		if !strings.Contains(text, "[heading 2] "+month+"\n") {
 			t.Errorf("up to %s (%s): its heading is not there", month, doc.Route)
 		}
-	}
-}
-
-func TestFaithful(t *testing.T) {
-	t.Parallel()
-	const page = `<h1>Team</h1><p>The head mechanic is Olivia Penhaligon.</p><p>She mends <b>by</b>cycles.</p>`
-	tests := map[string]struct {
-		extract string
-		want    bool
-	}{
-		"a part of the page":            {`<p>The head mechanic is Olivia Penhaligon.</p>`, true},
-		"other markup of the same text": {`<p>Team</p><p>She mends bycycles.</p>`, true},
-		"text told twice":               {`<p>The head mechanic is Olivia.</p><div>The head mechanic is Olivia.</div>`, false},
-		"words glued together":          {`<p>TeamThe head mechanic is Olivia Penhaligon.She mends</p>`, false},
-	}
-	parse := func(s string) *html.Node {
-		n, err := html.Parse(strings.NewReader(s))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return n
-	}
-	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			if got := faithful(parse(tt.extract), wordCounts(parse(page))); got != tt.want {
-				t.Errorf("faithful = %t, want %t", got, tt.want)
-			}
-		})
-	}
-	if faithful(nil, nil) {
-		t.Error("no extract at all is faithful")
 	}
 }

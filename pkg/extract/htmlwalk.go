@@ -136,6 +136,10 @@ func (w *htmlWalker) node(n *html.Node) {
 		w.flush()
 		w.term(n)
 	case atom.Br:
+		if s := strings.TrimRight(w.buf.String(), " "); strings.HasSuffix(s, "\n") {
+			w.flush() // an empty line: as good as a paragraph
+			return
+		}
 		w.buf.WriteByte('\n')
 	case atom.A:
 		w.anchor(n)
