@@ -16,16 +16,16 @@ const (
 	maxTableSize = 200_000 // cells of one table after spans are laid out; the rest is read without spans
 )
 
-// tableCell is a cell where it stands in the grid of a table.
-type tableCell struct {
+// gridCell is a cell where it stands in the grid of a table.
+type gridCell struct {
 	text  string
 	head  bool // a th
 	first bool // false: a place that a cell of an earlier row or column covers
 }
 
-// tableRow is one row of the grid and the element it was read from.
-type tableRow struct {
-	cells []tableCell
+// gridRow is one row of the grid and the element it was read from.
+type gridRow struct {
+	cells []gridCell
 	node  *html.Node
 	thead bool
 }
@@ -77,20 +77,20 @@ func (w *htmlWalker) skipped(n, table *html.Node) bool {
 }
 
 // grid lays the cells of a table out by their spans.
-func (w *htmlWalker) grid(t *html.Node) []tableRow {
+func (w *htmlWalker) grid(t *html.Node) []gridRow {
 	type cover struct {
-		cell tableCell
+		cell gridCell
 		left int
 	}
-	var rows []tableRow
+	var rows []gridRow
 	var covers []cover
 	size := 0
 	for tr := range t.Descendants() {
 		if tr.DataAtom != atom.Tr || tr.Type != html.ElementNode || enclosing(tr, atom.Table) != t || w.skipped(tr, t) {
 			continue
 		}
-		row := tableRow{node: tr, thead: tr.Parent.DataAtom == atom.Thead}
-		place := func(c tableCell, span int) {
+		row := gridRow{node: tr, thead: tr.Parent.DataAtom == atom.Thead}
+		place := func(c gridCell, span int) {
 			if span < 1 || len(row.cells) >= maxColumns || size > maxTableSize {
 				span = 1
 			}
@@ -117,10 +117,10 @@ func (w *htmlWalker) grid(t *html.Node) []tableRow {
 				w.p.out.warn("rows with more than " + strconv.Itoa(maxColumns) + " columns were cut")
 				break
 			}
-			cell := tableCell{text: w.inline(c), head: c.DataAtom == atom.Th, first: true}
+			cell := gridCell{text: w.inline(c), head: c.DataAtom == atom.Th, first: true}
 			down := span(c, "rowspan")
 			place(cell, down)
-			wide := tableCell{head: cell.head}
+			wide := gridCell{head: cell.head}
 			if row.thead {
 				wide.text = cell.text // a group of columns: its name is part of each of theirs
 			}
@@ -148,7 +148,7 @@ func span(n *html.Node, key string) int {
 
 // vertical returns the rows of a table that names what it tells in its first column, as sheets of properties do: two
 // columns, the first all th or all short, and nothing that heads the columns. It returns nil for other tables.
-func (w *htmlWalker) vertical(rows []tableRow) []tableRow {
+func (w *htmlWalker) vertical(rows []gridRow) []gridRow {
 	heads, pairs := 0, 0
 	for _, r := range rows {
 		if r.thead {
@@ -172,7 +172,7 @@ func (w *htmlWalker) vertical(rows []tableRow) []tableRow {
 }
 
 // emitPairs writes rows of a property and its value.
-func (w *htmlWalker) emitPairs(rows []tableRow) {
+func (w *htmlWalker) emitPairs(rows []gridRow) {
 	for _, r := range rows {
 		var texts []string
 		for _, c := range r.cells {
@@ -189,7 +189,7 @@ func (w *htmlWalker) emitPairs(rows []tableRow) {
 }
 
 // mergeHeads joins the rows that head the columns to one row: the names of groups, then those of columns.
-func mergeHeads(rows []tableRow) []tableRow {
+func mergeHeads(rows []gridRow) []gridRow {
 	heads := 0
 	for heads < len(rows) && (rows[heads].thead || heads == 0 && allHeads(rows[0])) {
 		heads++
@@ -198,21 +198,21 @@ func mergeHeads(rows []tableRow) []tableRow {
 	if heads < 2 || heads > most || heads == len(rows) {
 		return rows
 	}
-	merged := tableRow{node: rows[0].node, thead: true}
+	merged := gridRow{node: rows[0].node, thead: true}
 	for _, r := range rows[:heads] {
 		for i, c := range r.cells {
 			if i == len(merged.cells) {
-				merged.cells = append(merged.cells, tableCell{head: true, first: true})
+				merged.cells = append(merged.cells, gridCell{head: true, first: true})
 			}
 			if m := &merged.cells[i]; c.text != "" && c.text != m.text {
 				m.text = oneLine(m.text + " " + c.text)
 			}
 		}
 	}
-	return append([]tableRow{merged}, rows[heads:]...)
+	return append([]gridRow{merged}, rows[heads:]...)
 }
 
-func allHeads(r tableRow) bool {
+func allHeads(r gridRow) bool {
 	heads := 0
 	for _, c := range r.cells {
 		if !c.head && c.text != "" {
@@ -226,8 +226,8 @@ func allHeads(r tableRow) bool {
 }
 
 // emitRows writes a table with or without a row that names the columns.
-func (w *htmlWalker) emitRows(rows []tableRow) {
-	kept := make([]tableRow, 0, len(rows))
+func (w *htmlWalker) emitRows(rows []gridRow) {
+	kept := make([]gridRow, 0, len(rows))
 	texts := make([][]string, 0, len(rows))
 	for _, r := range rows {
 		cells := w.rowTexts(r)
@@ -244,7 +244,9 @@ func (w *htmlWalker) emitRows(rows []tableRow) {
 	case (kept[0].thead || allHeads(kept[0])) && filled(texts[0]) > 1:
 		head = 0
 	case len(kept[0].cells) > 2: // two columns without a heading are as often pairs
-		head = headerRow(texts[:min(len(texts), headerSample)])
+		if at, depth := headerRows(texts[:min(len(texts), headerSample)]); depth == 1 {
+			head = at
+		}
 	}
 	for i, r := range kept {
 		line := strings.Join(texts[i], "\t")
@@ -275,7 +277,7 @@ func namedCells(header, row []string) string {
 
 // rowTexts are the texts of a row's cells; cells that stand for several rows are told in each of them, since a row must
 // be understood on its own, but not where rows are compared with other tools.
-func (w *htmlWalker) rowTexts(r tableRow) []string {
+func (w *htmlWalker) rowTexts(r gridRow) []string {
 	texts := make([]string, len(r.cells))
 	for i, c := range r.cells {
 		if c.first || !w.p.src.PlainRows {
