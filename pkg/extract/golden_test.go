@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/extract/pdftext"
 )
 
 var update = flag.Bool("update", false, "write golden files anew")
@@ -93,11 +94,40 @@ func TestPDFium(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := &parser{ctx: context.Background(), doc: &domain.Document{}, lim: Limits{CacheDir: compiled}.withDefaults()}
-	r, err := p.readPDFium(data)
+	r, err := p.openPDFium(data)
 	if err != nil {
-		t.Fatalf("readPDFium: %v", err)
+		t.Fatalf("openPDFium: %v", err)
 	}
-	if r.pages != 2 || !strings.Contains(r.texts[0], "warranty of 7 years") || !strings.Contains(r.texts[1], "duplex steel 1.4462") {
-		t.Errorf("pages = %d, texts = %q", r.pages, r.texts)
+	defer r.close()
+	wants := []string{"warranty of 7 years", "duplex steel 1.4462"}
+	if r.pages != len(wants) || r.title != "Aurora X2 Product Manual" {
+		t.Fatalf("pages = %d, title = %q", r.pages, r.title)
+	}
+	own, err := pdftext.Open(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range wants {
+		lines, err := r.page(t.Context(), i)
+		if err != nil {
+			t.Fatalf("page %d: %v", i, err)
+		}
+		ownLines, err := own.Page(t.Context(), i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got, other []string
+		for _, l := range lines {
+			got = append(got, fmt.Sprintf("%g %v %d %s", l.Size, l.Bold, l.Turn, l.Text()))
+		}
+		for _, l := range ownLines {
+			other = append(other, fmt.Sprintf("%g %v %d %s", l.Size, l.Bold, l.Turn, l.Text()))
+		}
+		if !strings.Contains(strings.Join(got, "\n"), want) {
+			t.Errorf("page %d has no %q: %q", i, want, got)
+		}
+		if diff := cmp.Diff(other, got); diff != "" {
+			t.Errorf("PDFium's page %d has other lines than our own (-own +PDFium):\n%s", i, diff)
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package extract
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/klippa-app/go-pdfium"
 	pdfiumerrors "github.com/klippa-app/go-pdfium/errors"
+	"github.com/klippa-app/go-pdfium/references"
 	"github.com/klippa-app/go-pdfium/requests"
 	"github.com/klippa-app/go-pdfium/webassembly"
 	"github.com/tetratelabs/wazero"
@@ -29,7 +31,7 @@ var pdfiumRuntime struct {
 func startPDFium(cacheDir string) (pdfium.Pool, error) {
 	r := &pdfiumRuntime
 	r.once.Do(func() {
-		config := wazero.NewRuntimeConfig().WithMemoryLimitPages(pdfiumPages)
+		config := wazero.NewRuntimeConfig().WithMemoryLimitPages(pdfiumPages).WithCloseOnContextDone(true)
 		if cacheDir != "" {
 			if cache, err := wazero.NewCompilationCacheWithDir(cacheDir); err == nil {
 				config = config.WithCompilationCache(cache)
@@ -48,22 +50,19 @@ func startPDFium(cacheDir string) (pdfium.Pool, error) {
 	return r.pool, nil
 }
 
-// pdfiumResult is what PDFium made of a file.
-type pdfiumResult struct {
-	title   string
-	texts   []string // by page
-	empty   []int    // pages without text, from 1
-	pages   int
-	letters int
+// pdfiumReader is a file open in PDFium. Close it.
+type pdfiumReader struct {
+	instance pdfium.Pdfium
+	doc      references.FPDF_DOCUMENT
+	pages    int
+	title    string
+	unwatch  func() bool // ends the watch that kills the instance when the context is done
 }
 
-// readPDFium reads all pages. A page that PDFium cannot read counts as empty.
-func (p *parser) readPDFium(data []byte) (r *pdfiumResult, err error) {
-	defer func() {
-		if x := recover(); x != nil {
-			err = fmt.Errorf("PDFium: %v", x)
-		}
-	}()
+// openPDFium opens a file in PDFium, which reads it where it lies in memory. It returns an Encrypted *Error for files
+// that need a password.
+func (p *parser) openPDFium(data []byte) (r *pdfiumReader, err error) {
+	defer recoverPDFium(&err)
 	pool, err := startPDFium(p.lim.CacheDir)
 	if err != nil {
 		return nil, err
@@ -72,45 +71,71 @@ func (p *parser) readPDFium(data []byte) (r *pdfiumResult, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("starting an instance of PDFium: %w", err)
 	}
-	defer func() { _ = instance.Close() }() // a trapped instance cannot close in order; it is dropped either way
-	doc, err := instance.OpenDocument(&requests.OpenDocument{File: &data})
+	r = &pdfiumReader{instance: instance}
+	r.unwatch = context.AfterFunc(p.ctx, func() { _ = instance.Kill() })
+	opened := false
+	defer func() {
+		if !opened {
+			r.close()
+		}
+	}()
+	doc, err := instance.OpenDocument(&requests.OpenDocument{FileReader: bytes.NewReader(data), FileReaderSize: int64(len(data))})
 	switch {
 	case errors.Is(err, pdfiumerrors.ErrPassword), errors.Is(err, pdfiumerrors.ErrSecurity):
 		return nil, fail(Encrypted, "the file is protected with a password; remove the password and send it again")
 	case err != nil:
 		return nil, fmt.Errorf("opening with PDFium: %w", err)
 	}
-	count, err := instance.FPDF_GetPageCount(&requests.FPDF_GetPageCount{Document: doc.Document})
+	r.doc = doc.Document
+	count, err := instance.FPDF_GetPageCount(&requests.FPDF_GetPageCount{Document: r.doc})
 	if err != nil {
 		return nil, fmt.Errorf("counting pages with PDFium: %w", err)
 	}
-	if count.PageCount > p.lim.MaxPages {
-		return nil, fail(TooLarge, "the file has %d pages, more than the %d that are read", count.PageCount, p.lim.MaxPages)
-	}
-	r = &pdfiumResult{pages: count.PageCount}
-	if meta, err := instance.FPDF_GetMetaText(&requests.FPDF_GetMetaText{Document: doc.Document, Tag: "Title"}); err == nil {
+	r.pages = count.PageCount
+	if meta, err := instance.FPDF_GetMetaText(&requests.FPDF_GetMetaText{Document: r.doc, Tag: "Title"}); err == nil {
 		r.title = meta.Value
 	}
-	var size int64
-	for i := range count.PageCount {
-		if err := p.ctx.Err(); err != nil {
-			return nil, err
-		}
-		text := ""
-		page, err := instance.GetPageText(&requests.GetPageText{Page: requests.Page{
-			ByIndex: &requests.PageByIndex{Document: doc.Document, Index: i}}})
-		if err == nil {
-			text = page.Text
-		}
-		letters := countLetters(text)
-		if letters == 0 {
-			r.empty = append(r.empty, i+1)
-		}
-		if size += int64(len(text)); size > p.lim.MaxText {
-			return nil, fail(TooLarge, "the document holds more than %s of text", sizeText(p.lim.MaxText))
-		}
-		r.letters += letters
-		r.texts = append(r.texts, text)
-	}
+	opened = true
 	return r, nil
+}
+
+// close gives the instance back. One that has trapped cannot close in order; it is dropped either way.
+func (r *pdfiumReader) close() {
+	var err error
+	defer recoverPDFium(&err)
+	r.unwatch()
+	_ = r.instance.Close()
+}
+
+// recoverPDFium turns a panic inside the sandbox's host into an error.
+func recoverPDFium(err *error) {
+	if x := recover(); x != nil {
+		*err = fmt.Errorf("PDFium: %v", x)
+	}
+}
+
+// hasImage reports whether page i, from 0, shows a picture.
+func (r *pdfiumReader) hasImage(i int) (has bool) {
+	var err error
+	defer recoverPDFium(&err)
+	const most, image = 200, 3 // objects that are looked at; PDFium's number for pictures
+	page := r.pageAt(i)
+	count, err := r.instance.FPDFPage_CountObjects(&requests.FPDFPage_CountObjects{Page: page})
+	if err != nil {
+		return false
+	}
+	for n := range min(count.Count, most) {
+		object, err := r.instance.FPDFPage_GetObject(&requests.FPDFPage_GetObject{Page: page, Index: n})
+		if err != nil {
+			return false
+		}
+		if kind, err := r.instance.FPDFPageObj_GetType(&requests.FPDFPageObj_GetType{PageObject: object.PageObject}); err == nil && kind.Type == image {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *pdfiumReader) pageAt(i int) requests.Page {
+	return requests.Page{ByIndex: &requests.PageByIndex{Document: r.doc, Index: i}}
 }

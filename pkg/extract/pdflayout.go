@@ -1,7 +1,7 @@
 package extract
 
 import (
-	"cmp"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -12,160 +12,88 @@ import (
 	"github.com/sluice/sluice/pkg/extract/pdftext"
 )
 
+// largerThanBody is how many times the size of body text a heading has at least.
+const largerThanBody = 1.15
+
 // pdfLayout turns the lines of PDF pages into blocks: headings by size, tables by cells, lists by their marks,
-// paragraphs by distance and indent. What it knows of the whole document is gathered first.
+// paragraphs by distance and indent.
 type pdfLayout struct {
-	p        *parser
-	body     float64         // size of most text, in points
-	levels   []float64       // sizes of headings, largest first
-	repeated map[string]bool // headers and footers, digits masked
-	shown    map[string]bool // of these, the ones already emitted once
+	*pdfSurvey
+	p      *parser
+	shown  map[string]bool       // repeated lines already emitted once
+	recent [4]map[string]float64 // lines at the edges of the last pages and their heights
 
 	// The paragraph being gathered.
-	para  []pdftext.Line
-	kind  domain.BlockKind
-	pages int
+	para   []pdftext.Line
+	kind   domain.BlockKind
+	number int // of the page
 }
 
-func newPDFLayout(p *parser, pages [][]pdftext.Line) *pdfLayout {
-	l := &pdfLayout{p: p, shown: map[string]bool{}}
-	weight := map[float64]int{}
-	for _, lines := range pages {
-		for _, line := range lines {
-			weight[line.Size] += len(line.Text())
-		}
-	}
-	most := 0
-	for size, w := range weight {
-		if w > most || w == most && size < l.body {
-			l.body, most = size, w
-		}
-	}
-	for size := range weight {
-		if size >= l.body*1.15 {
-			l.levels = append(l.levels, size)
-		}
-	}
-	slices.SortFunc(l.levels, func(a, b float64) int { return int(2 * (b - a)) })
-	l.repeated = repeatedLines(pages)
-	return l
+func newPDFLayout(p *parser, survey *pdfSurvey) *pdfLayout {
+	return &pdfLayout{pdfSurvey: survey, p: p, shown: map[string]bool{}}
 }
 
-// repeatedLines finds the texts that stand at the same height at the top or bottom of many pages.
-func repeatedLines(pages [][]pdftext.Line) map[string]bool {
-	const atLeast = 4
-	found := map[string]bool{}
-	if len(pages) < atLeast {
-		return found
-	}
-	type tally struct {
-		y     float64
-		pages int
-	}
-	count := map[string]tally{}
-	for _, lines := range pages {
-		onPage := map[string]bool{}
-		if len(lines) <= 6 {
-			continue
-		}
-		for _, line := range edgeLines(lines) {
-			text := maskDigits(line.Text())
-			t, known := count[text]
-			if !known {
-				t.y = line.Y
+// content is a page's lines without the headers and footers that have been shown before.
+func (l *pdfLayout) content(lines []pdftext.Line) []pdftext.Line {
+	now := map[string]float64{}
+	drop := map[string]bool{}
+	if len(lines) > fewLines {
+		for _, e := range edgeLines(lines) {
+			text := e.Text()
+			masked := maskNumbers(text)
+			now[masked] = e.Y
+			if !l.repeated[masked] && !l.running(masked, e.Y) {
+				continue
 			}
-			if !onPage[text] && math.Abs(t.y-line.Y) < 4 {
-				onPage[text] = true
-				t.pages++
-				count[text] = t
+			if l.shown[masked] || countLetters(masked) == 0 {
+				drop[text] = true
 			}
+			l.markShown(masked)
 		}
 	}
-	for text, t := range count {
-		if t.pages >= atLeast && t.pages*5 >= len(pages)*2 && isFurniture(text) { // left and right pages may differ
-			found[text] = true
-		}
+	l.recent[l.number%len(l.recent)] = now
+	if len(drop) == 0 {
+		return lines
 	}
-	return found
+	edge := map[string]bool{}
+	for _, e := range edgeLines(lines) {
+		edge[edgeKey(e)] = drop[e.Text()]
+	}
+	return slices.DeleteFunc(slices.Clone(lines), func(line pdftext.Line) bool { return edge[edgeKey(line)] })
 }
 
-// isFurniture reports whether a repeated text is words or a page's number, and not the figures of a table that goes on
-// over pages.
-func isFurniture(masked string) bool {
-	return countLetters(strings.ReplaceAll(masked, "#", "")) > 0 || strings.Count(masked, "#") <= 2 && len(masked) <= 12
+func edgeKey(l pdftext.Line) string { return fmt.Sprintf("%g %g %s", l.Y, l.Cells[0].X0, l.Text()) }
+
+// running reports whether a line at the edge of a page stood there on two of the pages just before, as the heading of a
+// chapter does.
+func (l *pdfLayout) running(masked string, y float64) bool {
+	n := 0
+	for _, page := range l.recent {
+		if at, ok := page[masked]; ok && math.Abs(at-y) < sameHeight {
+			n++
+		}
+	}
+	if n >= 2 && isFurniture(masked) {
+		l.markShown(masked)
+		return true
+	}
+	return false
 }
 
-// edgeLines are the two highest and the two lowest lines of a page.
-func edgeLines(lines []pdftext.Line) []pdftext.Line {
-	turn := mainTurn(lines)
-	var upright []pdftext.Line
-	for _, l := range lines {
-		if l.Turn == turn {
-			upright = append(upright, l)
-		}
+func (l *pdfLayout) markShown(masked string) {
+	const most = 10_000
+	if len(l.shown) < most {
+		l.shown[masked] = true
 	}
-	slices.SortStableFunc(upright, func(a, b pdftext.Line) int { return cmp.Compare(b.Y, a.Y) })
-	if len(upright) <= 4 {
-		return upright
-	}
-	return append(upright[:2:2], upright[len(upright)-2:]...)
-}
-
-// mainTurn is the direction of most of a page's text.
-func mainTurn(lines []pdftext.Line) int {
-	var size [4]int
-	for _, l := range lines {
-		for _, c := range l.Cells {
-			size[l.Turn&3] += len(c.Text)
-		}
-	}
-	most := 0
-	for turn, n := range size {
-		if n > size[most] {
-			most = turn
-		}
-	}
-	return most
-}
-
-func maskDigits(s string) string {
-	var b strings.Builder
-	was := false
-	for _, r := range s {
-		is := unicode.IsDigit(r)
-		if is && was {
-			continue
-		}
-		was = is
-		if is {
-			r = '#'
-		}
-		b.WriteRune(r)
-	}
-	return b.String()
 }
 
 // page emits the blocks of one page. Paragraphs do not cross pages, so that a block has one page to cite.
 func (l *pdfLayout) page(number int, lines []pdftext.Line) error {
-	l.pages = number
+	l.number = number
+	lines = l.content(lines)
 	leading := usualLeading(lines)
-	edges := map[string]bool{}
-	if len(lines) > 6 { // a page of few lines is all content
-		for _, e := range edgeLines(lines) {
-			edges[e.Text()] = true
-		}
-	}
 	for i := 0; i < len(lines); {
 		line := lines[i]
-		if text := line.Text(); edges[text] {
-			if masked := maskDigits(text); l.repeated[masked] {
-				if l.shown[masked] || countLetters(strings.ReplaceAll(masked, "#", "")) == 0 {
-					i++
-					continue
-				}
-				l.shown[masked] = true
-			}
-		}
 		if n := tableLength(lines[i:]); n > 0 {
 			if err := l.flush(); err != nil {
 				return err
@@ -224,7 +152,7 @@ func (l *pdfLayout) table(lines []pdftext.Line) error {
 	for _, line := range lines {
 		regular = regular && len(line.Cells) == len(lines[0].Cells)
 	}
-	w := &rowWriter{out: l.p.out, page: l.pages, plain: l.p.src.PlainRows || !regular}
+	w := &rowWriter{out: l.p.out, page: l.number, plain: l.p.src.PlainRows || !regular}
 	for _, line := range lines {
 		cells := make([]string, len(line.Cells))
 		for i, c := range line.Cells {
@@ -240,7 +168,7 @@ func (l *pdfLayout) table(lines []pdftext.Line) error {
 func (l *pdfLayout) kindOf(line pdftext.Line) domain.BlockKind {
 	text := line.Text()
 	switch {
-	case line.Size >= l.body*1.15 && len(text) < 250 && countLetters(text) > 1:
+	case line.Size >= l.body*largerThanBody && len(text) < 250 && countLetters(text) > 1:
 		return domain.BlockHeading
 	case startsItem(text):
 		return domain.BlockListItem
@@ -306,13 +234,13 @@ func (l *pdfLayout) flush() error {
 	text := b.String()
 	switch {
 	case l.kind == domain.BlockHeading:
-		return l.p.out.heading(l.level(first.Size), text, l.pages)
+		return l.p.out.heading(l.level(first.Size), text, l.number)
 	case l.kind == domain.BlockListItem:
-		return l.p.out.item(1, text, l.pages)
+		return l.p.out.item(1, text, l.number)
 	case bold && n <= 2 && len(text) < 120 && !endsSentence(text) && first.Size >= l.body*0.95 && countLetters(text) > 2:
-		return l.p.out.heading(min(len(l.levels), 4)+1, text, l.pages)
+		return l.p.out.heading(min(len(l.levels), 4)+1, text, l.number)
 	}
-	return l.p.out.paragraph(text, l.pages)
+	return l.p.out.paragraph(text, l.number)
 }
 
 // level is the rank of a heading's size.
@@ -380,44 +308,4 @@ func startsItem(s string) bool {
 	}
 	digits := strings.Trim(inner, "0123456789") == ""
 	return digits && len(inner) <= 2 || end == ')' && len(inner) == 1 && inner[0] >= 'a' && inner[0] <= 'z'
-}
-
-// paragraphsOfLines joins lines of text without positions to paragraphs: a line that is well short of its
-// neighbours, or ends a sentence and is followed by a capital or a list mark, ends one.
-func paragraphsOfLines(text string) []string {
-	// PDFium writes U+0002 or U+FFFE for a hyphen that divides a word.
-	text = strings.NewReplacer("\u0002\r\n", "", "\u0002\n", "", "\u0002", "", "\ufffe\r\n", "", "\ufffe", "", "\r\n", "\n", "\r", "\n").Replace(text)
-	lines := strings.Split(text, "\n")
-	width := 0
-	for _, l := range lines {
-		width = max(width, utf8.RuneCountInString(l))
-	}
-	var paras []string
-	var b strings.Builder
-	flush := func() {
-		if s := strings.TrimSpace(b.String()); s != "" {
-			paras = append(paras, s)
-		}
-		b.Reset()
-	}
-	for i, line := range lines {
-		line = strings.TrimSpace(line)
-		if line == "" {
-			flush()
-			continue
-		}
-		if startsItem(line) {
-			flush()
-		}
-		appendLine(&b, line)
-		short := utf8.RuneCountInString(line)*10 < width*7
-		if i+1 < len(lines) && short {
-			next, _ := utf8.DecodeRuneInString(strings.TrimSpace(lines[i+1]))
-			if endsSentence(line) || unicode.IsUpper(next) || unicode.IsDigit(next) {
-				flush()
-			}
-		}
-	}
-	flush()
-	return paras
 }

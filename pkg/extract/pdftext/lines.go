@@ -69,8 +69,8 @@ type piece struct {
 
 // shown is a glyph that has just been shown.
 type shown struct {
-	text string
-	x, y float64
+	text     string
+	from, to [2]float64
 }
 
 // place is where a line stands.
@@ -85,11 +85,11 @@ func (b *lineBuilder) glyph(text string, size, dx, dy float64, from, to [2]float
 		text = "\uFFFD"
 	}
 	for _, s := range b.last {
-		if s.text == text && text != " " && math.Abs(s.x-from[0]) < 0.15*size && math.Abs(s.y-from[1]) < 0.15*size {
+		if s.text == text && text != " " && near(s.from, from, 0.15*size) && (s.from == s.to || !near(s.to, from, 0.01*size)) {
 			return // the same again, a little beside: fake bold
 		}
 	}
-	b.last[b.lastAt%len(b.last)] = shown{text, from[0], from[1]}
+	b.last[b.lastAt%len(b.last)] = shown{text, from, to}
 	b.lastAt++
 
 	p := piece{text: text, size: size, blank: strings.TrimSpace(text) == ""}
@@ -110,6 +110,10 @@ func (b *lineBuilder) glyph(text string, size, dx, dy float64, from, to [2]float
 	if !p.blank {
 		b.tally(p, way, bold)
 	}
+}
+
+func near(a, b [2]float64, d float64) bool {
+	return math.Abs(a[0]-b[0]) <= d && math.Abs(a[1]-b[1]) <= d
 }
 
 // leaves reports whether a glyph does not belong to the open line.
@@ -205,3 +209,23 @@ func (b *lineBuilder) finish() []Line {
 	b.breakLine()
 	return b.lines
 }
+
+// Builder makes lines of glyphs that another reader has placed on a page. The zero value is ready.
+type Builder struct{ b lineBuilder }
+
+// Glyph adds a glyph that runs from one point to another, in points from the page's lower left corner, in a direction
+// of writing of length 1. Text without a known character is "".
+func (b *Builder) Glyph(text string, size, dx, dy float64, from, to [2]float64, bold bool) {
+	b.b.glyph(text, size, dx, dy, from, to, bold)
+}
+
+// Blank adds a space that takes no room, after the last glyph.
+func (b *Builder) Blank() {
+	if n := len(b.b.pieces); b.b.open && n > 0 && !b.b.pieces[n-1].blank {
+		last := b.b.pieces[n-1]
+		b.b.pieces = append(b.b.pieces, piece{text: " ", x0: last.x1, x1: last.x1, base: last.base, size: last.size, blank: true})
+	}
+}
+
+// Lines ends the page and returns its lines.
+func (b *Builder) Lines() []Line { return b.b.finish() }

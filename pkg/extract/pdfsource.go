@@ -1,0 +1,190 @@
+package extract
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/sluice/sluice/pkg/extract/pdftext"
+)
+
+// pdfSource reads the pages of a file by one of two ways. The first is our own text layer, which knows fonts, table
+// cells and form fields. Pages that measured signals say it did not understand are read by PDFium, compiled to
+// WebAssembly and shut in a sandbox, and so are files that it cannot open at all.
+type pdfSource struct {
+	p     *parser
+	data  []byte
+	pages int
+	own   *pdftext.Document // nil where it cannot be opened
+
+	pdfium    *pdfiumReader // opened by the first page that needs it
+	pdfiumErr error         // why PDFium is of no use; it is not asked again
+	poor      bool          // there is hardly any text: pages without are put to PDFium too
+	kept      map[int]pdfPage
+
+	// What came of the pages, numbered from 1.
+	letters  int
+	why      string // the first reason to take PDFium
+	byPDFium []int
+	scans    []int // pictures and no text
+	broken   []int
+}
+
+// pdfPage is what one page shows.
+type pdfPage struct {
+	lines    []pdftext.Line
+	letters  int
+	image    bool   // there is a picture on it
+	broken   bool   // it could not be read to its end
+	byPDFium string // why PDFium read it, "" for the own layer
+}
+
+// openPDF opens a file by the way that works.
+func (p *parser) openPDF(data []byte) (*pdfSource, error) {
+	s := &pdfSource{p: p, data: data, kept: map[int]pdfPage{}}
+	own, err := pdftext.Open(data)
+	if err == nil {
+		s.own, s.pages = own, own.NumPages()
+	} else {
+		if err := p.ctx.Err(); err != nil {
+			return nil, err
+		}
+		if !pdftext.HasContent(data) && !errors.Is(err, pdftext.ErrEncrypted) {
+			return nil, damagedPDF("there are no pages in it", err)
+		}
+		if s.fallback() == nil {
+			return nil, refusedPDF(fmt.Errorf("opening the PDF: %w", err), s.pdfiumErr)
+		}
+		s.pages = s.pdfium.pages
+	}
+	if s.pages > p.lim.MaxPages {
+		s.close()
+		return nil, fail(TooLarge, "the file has %d pages, more than the %d that are read", s.pages, p.lim.MaxPages)
+	}
+	return s, nil
+}
+
+func (s *pdfSource) close() {
+	if s.pdfium != nil {
+		s.pdfium.close()
+	}
+}
+
+// fallback is PDFium with the file open, or nil where that is impossible or useless. Starting it takes a second, so it
+// is left alone when no page has content that it could find.
+func (s *pdfSource) fallback() *pdfiumReader {
+	if s.pdfium != nil || s.pdfiumErr != nil {
+		return s.pdfium
+	}
+	if s.own != nil && !pdftext.HasContent(s.data) {
+		s.pdfiumErr = errors.New("the pages have no content")
+		return nil
+	}
+	s.pdfium, s.pdfiumErr = s.p.openPDFium(s.data)
+	return s.pdfium
+}
+
+// page reads page i, from 0.
+func (s *pdfSource) page(i int) (pdfPage, error) {
+	if err := s.p.ctx.Err(); err != nil {
+		return pdfPage{}, err
+	}
+	if page, ok := s.kept[i]; ok {
+		delete(s.kept, i)
+		return page, nil
+	}
+	page, doubt := s.readOwn(i)
+	return s.settle(i, page, doubt)
+}
+
+// readOwn reads page i with our own layer and says what is wrong with the result.
+func (s *pdfSource) readOwn(i int) (pdfPage, doubt) {
+	if s.own == nil {
+		return pdfPage{}, doubt{why: "open"}
+	}
+	before := s.own.Stats
+	lines, err := s.own.Page(s.p.ctx, i)
+	page := pdfPage{lines: lines, letters: lettersOf(lines), broken: err != nil}
+	page.image = page.letters == 0 && s.own.HasImage(i)
+	return page, doubtOf(before, s.own.Stats, page, s.poor)
+}
+
+// settle puts a doubtful page to PDFium and takes what is better.
+func (s *pdfSource) settle(i int, page pdfPage, d doubt) (pdfPage, error) {
+	if d.why == "" {
+		return page, nil
+	}
+	other := s.fallback()
+	if other == nil {
+		return page, s.p.ctx.Err()
+	}
+	lines, err := other.page(s.p.ctx, i)
+	if ctxErr := s.p.ctx.Err(); ctxErr != nil {
+		return page, ctxErr
+	}
+	letters := lettersOf(lines)
+	switch {
+	case err != nil && s.own == nil:
+		page.broken = true
+		return page, nil
+	case err != nil, d.readable && page.letters*10 >= letters*d.margin:
+		return page, nil
+	}
+	page.lines, page.letters, page.byPDFium, page.broken = lines, letters, d.why, false
+	page.image = letters == 0 && (page.image || other.hasImage(i))
+	return page, nil
+}
+
+// account keeps count of what the pages were.
+func (s *pdfSource) account(i int, page pdfPage) {
+	s.letters += page.letters
+	if page.byPDFium != "" {
+		s.byPDFium = append(s.byPDFium, i+1)
+		if s.why == "" {
+			s.why = page.byPDFium
+		}
+	}
+	if page.image && page.letters == 0 {
+		s.scans = append(s.scans, i+1)
+	}
+	if page.broken {
+		s.broken = append(s.broken, i+1)
+	}
+}
+
+// doubt says what is wrong with a page as our own layer read it.
+type doubt struct {
+	why      string // "" for nothing
+	readable bool   // its text is worth something all the same
+	margin   int    // tenths of the letters that PDFium finds which the page must have to be kept
+}
+
+// doubtOf names the first signal that a page was not understood.
+func doubtOf(before, after pdftext.Stats, page pdfPage, poor bool) doubt {
+	glyphs := after.Glyphs - before.Glyphs
+	undecoded, odd := after.Undecoded-before.Undecoded, after.Odd-before.Odd
+	many := func(bad, share int) bool { return bad*share > glyphs && (bad >= 10 || bad*4 > glyphs) }
+	d := doubt{readable: (undecoded+odd)*4 <= glyphs && page.letters > 0, margin: 10}
+	switch {
+	case page.broken:
+		d.why = "failed"
+	case many(undecoded, 20):
+		d.why, d.margin = "undecoded", 12
+	case many(odd, 33):
+		d.why, d.margin = "odd", 12
+	case poor && page.letters == 0:
+		d.why = "empty"
+	case poor && page.letters < 20:
+		d.why = "sparse"
+	}
+	return d
+}
+
+func lettersOf(lines []pdftext.Line) int {
+	n := 0
+	for _, l := range lines {
+		for _, c := range l.Cells {
+			n += countLetters(c.Text)
+		}
+	}
+	return n
+}
