@@ -103,7 +103,7 @@ func (s *pdfSource) readOwn(i int) (pdfPage, doubt) {
 	}
 	before := s.own.Stats
 	lines, err := s.own.Page(s.p.ctx, i)
-	page := pdfPage{lines: lines, letters: lettersOf(lines), broken: err != nil}
+	page := pdfPage{lines: lines, letters: pdfLetters(lines), broken: err != nil}
 	page.image = page.letters == 0 && s.own.HasImage(i)
 	return page, doubtOf(before, s.own.Stats, page, s.poor)
 }
@@ -121,7 +121,7 @@ func (s *pdfSource) settle(i int, page pdfPage, d doubt) (pdfPage, error) {
 	if ctxErr := s.p.ctx.Err(); ctxErr != nil {
 		return page, ctxErr
 	}
-	letters := lettersOf(lines)
+	letters := pdfLetters(lines)
 	switch {
 	case err != nil && s.own == nil:
 		page.broken = true
@@ -179,7 +179,7 @@ func doubtOf(before, after pdftext.Stats, page pdfPage, poor bool) doubt {
 	return d
 }
 
-func lettersOf(lines []pdftext.Line) int {
+func pdfLetters(lines []pdftext.Line) int {
 	n := 0
 	for _, l := range lines {
 		for _, c := range l.Cells {
