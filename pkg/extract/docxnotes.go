@@ -1,6 +1,7 @@
 package extract
 
 import (
+	"encoding/xml"
 	"strings"
 
 	"github.com/sluice/sluice/pkg/domain"
@@ -12,47 +13,71 @@ import (
 type docxNotes struct {
 	order  []string                  // keys as they come
 	blocks map[string][]domain.Block // by key
-	open   string                    // key of the note being read
+	counts map[string]int            // by kind of note: how many have been referred to
+	left   int64                     // bytes of text that may still be held
+	max    int64
+}
+
+func newDocxNotes(limit int64) *docxNotes {
+	return &docxNotes{blocks: map[string][]domain.Block{}, counts: map[string]int{}, left: limit, max: limit}
 }
 
 // noteKey tells notes apart by the name of their element and their id.
 func noteKey(element, id string) string { return element + " " + id }
 
-func (n *docxNotes) add(b domain.Block) error {
+func (n *docxNotes) add(key string, b domain.Block) error {
+	if n.left -= int64(len(b.Text)); n.left < 0 {
+		return fail(TooLarge, "the document holds more than %s of text", sizeText(n.max))
+	}
 	if b.Kind == domain.BlockHeading { // what follows the note does not stand under it
 		b.Kind, b.Level = domain.BlockParagraph, 0
 	}
-	if _, known := n.blocks[n.open]; !known {
-		n.order = append(n.order, n.open)
+	if _, known := n.blocks[key]; !known {
+		n.order = append(n.order, key)
 	}
-	n.blocks[n.open] = append(n.blocks[n.open], b)
+	n.blocks[key] = append(n.blocks[key], b)
 	return nil
 }
 
 // readNotes gathers the document's notes.
-func (w *docxWalker) readNotes(a *archive, rels []relation) error {
-	aside := *w.p
-	aside.doc = &domain.Document{} // a note gives the document no title
-	aside.out = &sink{emit: w.notes.add, left: w.p.lim.MaxText, max: w.p.lim.MaxText}
-	reader := &docxWalker{p: &aside, styles: w.styles, numbering: w.numbering, seen: w.seen, notes: w.notes}
+func (r *docxReader) readNotes(rels []relation) error {
 	for _, kind := range []string{"footnotes", "endnotes"} {
-		if err := reader.parts(a, rels, kind); err != nil {
+		part := r.a.related(rels, kind, "word/"+kind+".xml")
+		w := &docxWalker{r: r, rels: byID(r.a.relations(part))}
+		err := r.a.walk(part, func(sc *xmlScanner) {
+			w.sc = sc
+			sc.descend(func(e xml.StartElement) bool {
+				if e.Name.Local != "footnote" && e.Name.Local != "endnote" {
+					return false
+				}
+				if t := xmlAttr(e, "type"); t != "" && t != "normal" { // separators
+					sc.skip()
+					return true
+				}
+				key := noteKey(e.Name.Local, xmlAttr(e, "id"))
+				w.emit = func(b domain.Block) error { return r.notes.add(key, b) }
+				w.blocks()
+				w.flush()
+				return true
+			})
+			if sc.damage != nil {
+				r.p.out.warn("the document's notes are damaged; they were read up to the damage")
+			}
+		})
+		if err != nil {
 			return err
 		}
-	}
-	for _, warning := range aside.out.warnings {
-		w.p.out.warn(warning)
 	}
 	return nil
 }
 
 // tell emits the notes with the keys that have not been emitted before.
-func (w *docxWalker) tell(keys []string) error {
+func (n *docxNotes) tell(keys []string, emit func(domain.Block) error) error {
 	for _, key := range keys {
-		blocks := w.notes.blocks[key]
-		delete(w.notes.blocks, key)
+		blocks := n.blocks[key]
+		delete(n.blocks, key)
 		for _, b := range blocks {
-			if err := w.p.out.add(b); err != nil {
+			if err := emit(b); err != nil {
 				return err
 			}
 		}
@@ -60,9 +85,22 @@ func (w *docxWalker) tell(keys []string) error {
 	return nil
 }
 
-// refer notes that the open paragraph refers to a note.
-func (w *docxWalker) refer(element, id string) {
-	if p := w.top(); p != nil {
-		p.notes = append(p.notes, noteKey(strings.TrimSuffix(element, "Reference"), id))
+// refer notes that the open paragraph refers to a note, and shows the note's number in both places, as Word does. A
+// note with a mark of its own has it in the text.
+func (w *docxWalker) refer(element, id, ownMark string) {
+	element = strings.TrimSuffix(element, "Reference")
+	key := noteKey(element, id)
+	w.para.notes = append(w.para.notes, key)
+	blocks := w.r.notes.blocks[key]
+	if len(blocks) == 0 || ownMark == "1" || ownMark == "true" || ownMark == "on" {
+		return
 	}
+	w.r.notes.counts[element]++
+	format := "decimal"
+	if element == "endnote" {
+		format = "lowerRoman"
+	}
+	mark := "[" + formatNumber(w.r.notes.counts[element], format) + "]"
+	w.write(mark)
+	blocks[0].Text = mark + " " + blocks[0].Text
 }

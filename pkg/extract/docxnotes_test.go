@@ -48,9 +48,9 @@ func TestDocxNotesFollowWhatRefersToThem(t *testing.T) {
 	}
 	want := []string{
 		"heading: Leave",
-		"paragraph: Parents get leave.", "paragraph: Since January.", "paragraph: Before that, less.",
-		"paragraph: Parents get leave once more.", "paragraph: As the law says.",
-		"table_row: Weeks\t19", "paragraph: Full pay.",
+		"paragraph: Parents get leave.[1]", "paragraph: [1] Since January.", "paragraph: Before that, less.",
+		"paragraph: Parents get leave once more.[i]", "paragraph: [i] As the law says.",
+		"table_row: Weeks[2]\t19", "paragraph: [2] Full pay.",
 		"heading: Contacts", "paragraph: Call the office.",
 		"paragraph: Nobody refers to this.",
 	}
@@ -69,7 +69,7 @@ func TestDamagedDocxNotesCostAWarning(t *testing.T) {
 	if err != nil {
 		t.Fatalf("Parse: %v", err)
 	}
-	if len(doc.Blocks) != 2 || doc.Blocks[1].Kind != domain.BlockParagraph || doc.Blocks[1].Text != "Half" {
+	if len(doc.Blocks) != 2 || doc.Blocks[1].Kind != domain.BlockParagraph || doc.Blocks[1].Text != "[1] Half" {
 		t.Errorf("blocks = %+v, want the paragraph and its note", doc.Blocks)
 	}
 	if len(doc.Warnings) != 1 || !strings.Contains(doc.Warnings[0], "damaged") {

@@ -2,6 +2,7 @@ package extract
 
 import (
 	"encoding/xml"
+	"maps"
 	"strconv"
 	"strings"
 )
@@ -10,150 +11,225 @@ import (
 // not in the text but computed.
 type docxNumbering struct {
 	lists  map[string]*numberedList // by numId
-	counts map[string][]int         // by abstract list: where each level stands
+	counts map[string]*numberCounts // by abstract list: lists that share one go on counting where another stopped
 }
+
+// numberLevels is how many levels a list has.
+const numberLevels = 9
 
 type numberedList struct {
 	abstract string
 	levels   map[int]numberLevel
+	starts   map[int]int // where the list starts anew, whatever another with the same abstract list counted
+	begun    bool
 }
 
 type numberLevel struct {
-	start  int
-	format string // decimal, lowerLetter, bullet, …
-	text   string // "%1.%2)"
+	start   int
+	format  string // decimal, lowerLetter, bullet, …
+	text    string // "%1.%2)"
+	style   string // the paragraph style that stands for the level
+	restart int    // the level, from 1, after which it starts anew; 0 never; -1 after any above it
+	legal   bool   // all numbers in it are shown as decimals
+	suffix  string // tab, space, nothing
 }
 
-func readNumbering(a *archive) *docxNumbering {
-	n := &docxNumbering{lists: map[string]*numberedList{}, counts: map[string][]int{}}
-	data, err := a.read("word/numbering.xml")
-	if err != nil {
-		return n
-	}
-	abstracts := map[string]map[int]numberLevel{}
-	var levels map[int]numberLevel
-	var list *numberedList
-	at := -1
-	sc := newXMLScanner(data)
-	for {
-		tok, err := sc.next()
-		if err != nil || tok == nil {
-			return n
-		}
-		e, ok := startOf(tok)
-		if !ok {
+type numberCounts struct {
+	n  [numberLevels]int
+	on [numberLevels]bool
+}
+
+type abstractList struct {
+	levels    map[int]numberLevel
+	styleLink string // the numbering style whose list it stands for
+}
+
+// maxLists is the most lists that are read.
+const maxLists = 50_000
+
+func readNumbering(a *archive, part string, styles docxStyles) (*docxNumbering, error) {
+	n := &docxNumbering{lists: map[string]*numberedList{}, counts: map[string]*numberCounts{}}
+	abstracts := map[string]*abstractList{}
+	err := a.walk(part, func(sc *xmlScanner) {
+		sc.descend(func(e xml.StartElement) bool {
+			switch {
+			case e.Name.Local == "abstractNum" && len(abstracts) < maxLists:
+				abstracts[xmlAttr(e, "abstractNumId")] = readAbstractList(sc)
+			case e.Name.Local == "num" && len(n.lists) < maxLists:
+				n.lists[xmlAttr(e, "numId")] = readList(sc)
+			default:
+				return false
+			}
+			return true
+		})
+	})
+	for _, list := range n.lists {
+		abstract := abstracts[list.abstract]
+		if abstract == nil {
 			continue
 		}
-		val := xmlAttr(e, "val")
-		switch e.Name.Local {
-		case "abstractNum":
-			levels, list = map[int]numberLevel{}, nil
-			abstracts[xmlAttr(e, "abstractNumId")] = levels
-		case "num":
-			levels, list, at = nil, &numberedList{}, -1
-			n.lists[xmlAttr(e, "numId")] = list
-		case "abstractNumId":
-			if list != nil {
-				list.abstract, list.levels = val, abstracts[val]
+		if abstract.styleLink != "" && len(abstract.levels) == 0 {
+			if st := styles.byID[abstract.styleLink]; st != nil && n.lists[st.numID] != nil {
+				if linked := abstracts[n.lists[st.numID].abstract]; linked != nil {
+					list.abstract, abstract = n.lists[st.numID].abstract, linked
+				}
 			}
-		case "lvl":
-			at = int(parseSmall(xmlAttr(e, "ilvl")))
-			if levels != nil {
-				levels[at] = numberLevel{start: 1}
-			}
-		case "start", "numFmt", "lvlText":
-			if levels == nil || at < 0 {
-				continue
-			}
-			l := levels[at]
-			switch e.Name.Local {
-			case "start":
-				l.start = int(parseSmall(val))
-			case "numFmt":
-				l.format = val
-			case "lvlText":
-				l.text = val
-			}
-			levels[at] = l
 		}
+		levels := maps.Clone(abstract.levels)
+		maps.Copy(levels, list.levels)
+		list.levels = levels
 	}
+	return n, err
 }
 
-// next counts one paragraph of the list and returns its label, "" for bullets and unknown lists.
-func (n *docxNumbering) next(numID, level string) string {
+func readAbstractList(sc *xmlScanner) *abstractList {
+	l := &abstractList{levels: map[int]numberLevel{}}
+	sc.each(func(e xml.StartElement) bool {
+		switch e.Name.Local {
+		case "numStyleLink":
+			l.styleLink = xmlAttr(e, "val")
+		case "lvl":
+			l.levels[listLevel(xmlAttr(e, "ilvl"))] = readLevel(sc)
+			return true
+		}
+		return false
+	})
+	return l
+}
+
+func readList(sc *xmlScanner) *numberedList {
+	l := &numberedList{levels: map[int]numberLevel{}, starts: map[int]int{}}
+	sc.each(func(e xml.StartElement) bool {
+		switch e.Name.Local {
+		case "abstractNumId":
+			l.abstract = xmlAttr(e, "val")
+		case "lvlOverride":
+			at := listLevel(xmlAttr(e, "ilvl"))
+			sc.each(func(e xml.StartElement) bool {
+				switch e.Name.Local {
+				case "startOverride":
+					l.starts[at], _ = strconv.Atoi(xmlAttr(e, "val"))
+				case "lvl":
+					l.levels[at] = readLevel(sc)
+					return true
+				}
+				return false
+			})
+			return true
+		}
+		return false
+	})
+	return l
+}
+
+func readLevel(sc *xmlScanner) numberLevel {
+	l := numberLevel{start: 1, restart: -1}
+	sc.descend(func(e xml.StartElement) bool {
+		val := xmlAttr(e, "val")
+		switch e.Name.Local {
+		case "start":
+			l.start, _ = strconv.Atoi(val)
+		case "numFmt":
+			if l.format = val; val == "custom" {
+				l.format, _, _ = strings.Cut(xmlAttr(e, "format"), ",")
+			}
+		case "lvlText":
+			l.text = val
+		case "pStyle":
+			l.style = val
+		case "lvlRestart":
+			l.restart = int(parseSmall(val))
+		case "isLgl":
+			l.legal = xmlOn(e)
+		case "suff":
+			l.suffix = val
+		case "pPr", "rPr", "Fallback":
+			sc.skip()
+			return true
+		}
+		return false
+	})
+	return l
+}
+
+func listLevel(s string) int { return min(int(parseSmall(s)), numberLevels-1) }
+
+// levelOf is the level of a paragraph in the list, from 0: the one it names, or else the one that its style stands
+// for.
+func (n *docxNumbering) levelOf(numID, level, style string) int {
+	if list := n.lists[numID]; list != nil && level == "" && style != "" {
+		for at, l := range list.levels {
+			if l.style == style {
+				return at
+			}
+		}
+	}
+	return listLevel(level)
+}
+
+// next counts one paragraph of the list and returns its label with what parts it from the text; "" for bullets and
+// unknown lists.
+func (n *docxNumbering) next(numID string, at int) string {
 	list := n.lists[numID]
-	if list == nil || list.levels == nil {
+	if list == nil || len(list.levels) == 0 {
 		return ""
 	}
-	at := min(int(parseSmall(level)), 8)
-	counts := n.counts[list.abstract]
-	if counts == nil {
-		counts = make([]int, 9)
-		for i := range counts {
-			counts[i] = list.levels[i].start - 1
+	c := n.counts[list.abstract]
+	if c == nil {
+		c = &numberCounts{}
+		n.counts[list.abstract] = c
+	}
+	if !list.begun {
+		list.begun = true
+		for i := range list.starts {
+			c.on[i] = false
 		}
-		n.counts[list.abstract] = counts
 	}
-	counts[at]++
-	for i := at + 1; i < len(counts); i++ {
-		counts[i] = list.levels[i].start - 1
-	}
+	c.count(list, at)
 	l := list.levels[at]
-	if l.format == "bullet" || l.format == "none" {
+	if l.format == "bullet" {
 		return ""
 	}
 	label := l.text
-	for i := range counts {
+	for i := range numberLevels {
 		mark := "%" + strconv.Itoa(i+1)
 		if strings.Contains(label, mark) {
-			label = strings.ReplaceAll(label, mark, formatNumber(max(counts[i], list.levels[i].start), list.levels[i].format))
+			format := list.levels[i].format
+			if l.legal {
+				format = "decimal"
+			}
+			label = strings.ReplaceAll(label, mark, formatNumber(c.n[i], format))
 		}
 	}
-	return label
+	if label = strings.TrimSpace(label); label == "" || l.suffix == "nothing" {
+		return label
+	}
+	return label + " "
 }
 
-func formatNumber(n int, format string) string {
-	switch format {
-	case "lowerLetter", "upperLetter":
-		if n < 1 {
-			return ""
-		}
-		s := strings.Repeat(string(rune('a'+(n-1)%26)), min((n-1)/26+1, 8))
-		if format == "upperLetter" {
-			return strings.ToUpper(s)
-		}
-		return s
-	case "lowerRoman":
-		return strings.ToLower(roman(n))
-	case "upperRoman":
-		return roman(n)
-	case "decimalZero":
-		if n < 10 {
-			return "0" + strconv.Itoa(n)
+// count moves the counters on to the next paragraph at a level. Levels above it that were passed over count as begun.
+func (c *numberCounts) count(list *numberedList, at int) {
+	for i := range at + 1 {
+		switch {
+		case !c.on[i]:
+			c.on[i], c.n[i] = true, list.startOf(i)
+		case i == at:
+			c.n[i]++
 		}
 	}
-	return strconv.Itoa(n)
+	for i := at + 1; i < numberLevels; i++ {
+		if r := list.levels[i].restart; r < 0 || r > at {
+			c.on[i] = false
+		}
+	}
 }
 
-func roman(n int) string {
-	if n < 1 || n > 3999 {
-		return strconv.Itoa(n)
+func (l *numberedList) startOf(level int) int {
+	if n, ok := l.starts[level]; ok {
+		return n
 	}
-	var b strings.Builder
-	for _, d := range []struct {
-		value int
-		text  string
-	}{{1000, "M"}, {900, "CM"}, {500, "D"}, {400, "CD"}, {100, "C"}, {90, "XC"}, {50, "L"}, {40, "XL"}, {10, "X"},
-		{9, "IX"}, {5, "V"}, {4, "IV"}, {1, "I"}} {
-		for n >= d.value {
-			b.WriteString(d.text)
-			n -= d.value
-		}
+	if lv, ok := l.levels[level]; ok {
+		return lv.start
 	}
-	return b.String()
-}
-
-func startOf(tok xml.Token) (xml.StartElement, bool) {
-	e, ok := tok.(xml.StartElement)
-	return e, ok
+	return 1
 }

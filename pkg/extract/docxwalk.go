@@ -2,288 +2,183 @@ package extract
 
 import (
 	"encoding/xml"
-	"errors"
-	"strings"
+
+	"github.com/sluice/sluice/pkg/domain"
 )
 
-// docxWalker turns WordprocessingML into blocks.
+// docxWalker turns one part of WordprocessingML into blocks.
 type docxWalker struct {
-	p         *parser
-	styles    docxStyles
-	numbering *docxNumbering
-	seen      map[string]bool // parts read, and texts of headers and footers
-	once      bool            // paragraphs that were emitted before are left out
+	r         *docxReader
+	sc        *xmlScanner
+	rels      map[string]relation // of the part
+	emit      func(domain.Block) error
+	main      bool // the body of the file's own document, which may give it a title
+	furniture bool // a header or footer
 
-	stack []*docxParagraph // paragraphs that stand open: a text box stands inside another paragraph
-	table *docxTable       // the innermost open table
-
-	notes *docxNotes
-	due   []string // keys of notes that the open table refers to
+	para   *docxParagraph // the innermost that stands open
+	fields []*docxField   // fields that stand open, across paragraphs
+	carry  *docxParagraph // whose mark was deleted: the next one goes on with its text
+	bold   bool           // the open run is
+	mixed  bool           // a paragraph of the open cell is not bold as a whole
+	tables int            // open tables, one inside another
+	due    []string       // notes that the open tables refer to
 }
 
-// docxParagraph gathers one paragraph.
-type docxParagraph struct {
-	text         strings.Builder
-	style        string
-	outline      int
-	numID, level string
-	notes        []string // keys of the notes it refers to
-}
-
-// docxTable gathers the current row of a table; a table inside a cell becomes text of that cell.
-type docxTable struct {
-	outer *docxTable
-	rows  *rowWriter // nil for a table inside another
-	cells []string
-	cell  strings.Builder
-}
-
-// part walks one XML part.
-func (w *docxWalker) part(data []byte) error {
-	sc := newXMLScanner(data)
-	w.stack, w.table = nil, nil
-	for {
-		if err := w.p.ctx.Err(); err != nil {
-			return err
-		}
-		tok, err := sc.next()
-		if errors.Is(err, errTooDeep) {
-			return fail(TooLarge, "the document is nested deeper than %d levels", maxDepth)
-		}
-		if err != nil {
-			w.p.out.warn("the document is damaged; it was read up to the damage")
-			return w.finish()
-		}
-		switch e := tok.(type) {
-		case nil:
-			return w.finish()
-		case xml.StartElement:
-			err = w.start(sc, e)
-		case xml.EndElement:
-			err = w.end(e)
-		}
-		if err != nil {
-			return err
-		}
+// part walks a whole part. What stops it is left in the scanner.
+func (w *docxWalker) part(sc *xmlScanner) {
+	w.sc = sc
+	if _, ok := sc.root(); ok {
+		w.blocks()
+		w.flush()
+	}
+	if sc.damage != nil {
+		w.r.p.out.warn("the document is damaged; it was read up to the damage")
 	}
 }
 
-// finish emits what a truncated part left open.
-func (w *docxWalker) finish() error {
-	for len(w.stack) > 0 {
-		if err := w.endParagraph(); err != nil {
-			return err
-		}
-	}
-	for w.table != nil {
-		if err := w.endTable(); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (w *docxWalker) top() *docxParagraph {
-	if len(w.stack) == 0 {
-		return nil
-	}
-	return w.stack[len(w.stack)-1]
-}
-
-func (w *docxWalker) start(sc *xmlScanner, e xml.StartElement) error {
-	switch e.Name.Local {
-	case "del", "moveFrom", "instrText", "delText", "Fallback", "rPrChange", "pPrChange", "sectPr", "tblGrid":
-		return sc.skip()
-	case "footnote", "endnote":
-		if t := xmlAttr(e, "type"); t == "separator" || t == "continuationSeparator" {
-			return sc.skip()
-		}
-		w.notes.open = noteKey(e.Name.Local, xmlAttr(e, "id"))
-	case "footnoteReference", "endnoteReference":
-		w.refer(e.Name.Local, xmlAttr(e, "id"))
-	case "p":
-		w.stack = append(w.stack, &docxParagraph{})
-	case "tbl":
-		w.table = &docxTable{outer: w.table}
-		if w.table.outer == nil {
-			w.table.rows = &rowWriter{out: w.p.out, plain: w.p.src.PlainRows}
-		}
-	case "tblHeader":
-		if w.table != nil && w.table.rows != nil && len(w.table.rows.pending) == 0 {
-			w.table.rows.isHeader = true
-		}
-	case "t":
-		return w.characters(sc)
-	}
-	if p := w.top(); p != nil {
-		p.property(e)
-	}
-	return nil
-}
-
-// property takes what an element inside a paragraph says about it.
-func (p *docxParagraph) property(e xml.StartElement) {
-	switch e.Name.Local {
-	case "pStyle":
-		p.style = xmlAttr(e, "val")
-	case "outlineLvl":
-		p.outline = int(parseSmall(xmlAttr(e, "val"))) + 1
-	case "numId":
-		p.numID = xmlAttr(e, "val")
-	case "ilvl":
-		p.level = xmlAttr(e, "val")
-	case "tab", "ptab":
-		if xmlAttr(e, "pos") == "" { // not a tab stop of the paragraph's properties
-			p.text.WriteByte('\t')
-		}
-	case "br", "cr":
-		p.text.WriteByte('\n')
-	case "noBreakHyphen":
-		p.text.WriteByte('-')
+// flush emits what waits for a paragraph that does not come.
+func (w *docxWalker) flush() {
+	if p := w.carry; p != nil {
+		w.carry = nil
+		p.joins = false
+		w.finish(p)
 	}
 }
 
-// characters takes the text of a run.
-func (w *docxWalker) characters(sc *xmlScanner) error {
-	for {
-		tok, err := sc.next()
-		if err != nil || tok == nil {
-			return nil // the damage shows again in part
-		}
-		switch t := tok.(type) {
-		case xml.CharData:
-			if p := w.top(); p != nil {
-				p.text.Write(t)
-			}
-		case xml.StartElement:
-			if err := sc.skip(); err != nil {
-				return nil
-			}
-		case xml.EndElement:
-			return nil
-		}
-	}
+// blocks walks the children of an element that holds paragraphs and tables.
+func (w *docxWalker) blocks() {
+	w.sc.each(w.block)
 }
 
-func (w *docxWalker) end(e xml.EndElement) error {
+// block takes one element among paragraphs and tables. It returns true always: elements that are not known are
+// wrappers, whose content counts.
+func (w *docxWalker) block(e xml.StartElement) bool {
 	switch e.Name.Local {
 	case "p":
-		if len(w.stack) > 0 {
-			return w.endParagraph()
-		}
-	case "tc":
-		if t := w.table; t != nil {
-			t.cells = append(t.cells, t.cell.String())
-			t.cell.Reset()
-		}
-	case "tr":
-		return w.endRow()
+		w.paragraph()
 	case "tbl":
-		return w.endTable()
-	}
-	return nil
-}
-
-func (w *docxWalker) endParagraph() error {
-	p := w.top()
-	w.stack = w.stack[:len(w.stack)-1]
-	if err := w.paragraph(p); err != nil {
-		return err
-	}
-	if w.table != nil {
-		w.due = append(w.due, p.notes...) // after the table, so as not to part its rows
-		return nil
-	}
-	return w.tell(p.notes)
-}
-
-// paragraph emits a paragraph, or puts it into the open table.
-func (w *docxWalker) paragraph(p *docxParagraph) error {
-	text := strings.TrimSpace(p.text.String())
-	numID, level := p.numID, p.level
-	if numID == "" {
-		numID, level = w.styles.numbered(p.style)
-	}
-	if text == "" {
-		return nil
-	}
-	if w.once {
-		if w.seen["\x00"+text] || len(text) < 3 {
-			return nil
-		}
-		w.seen["\x00"+text] = true
-	}
-	listed := numID != "" && numID != "0"
-	if listed {
-		if label := w.numbering.next(numID, level); label != "" {
-			text = label + " " + text
-		}
-	}
-	if w.table != nil {
-		if w.table.cell.Len() > 0 {
-			w.table.cell.WriteByte('\n')
-		}
-		w.table.cell.WriteString(text)
-		return nil
-	}
-	heading := p.outline
-	if heading == 0 || heading > 9 {
-		heading = w.styles.headingLevel(p.style)
-	}
-	switch {
-	case heading > 0 && !w.once:
-		if w.p.doc.Title == "" && heading == 1 {
-			w.p.doc.Title = text
-		}
-		return w.p.out.heading(heading, text, 0)
-	case listed:
-		return w.p.out.item(int(parseSmall(level))+1, text, 0)
+		w.table()
+	case "oMath", "oMathPara":
+		w.send(domain.Block{Kind: domain.BlockParagraph, Text: mathText(w.sc)})
+	case "altChunk":
+		w.chunk(relationID(e, "id"))
+		w.sc.skip()
+	case "AlternateContent":
+		w.choose(w.block)
+	case "del", "moveFrom", "sectPr", "sdtPr", "sdtEndPr", "customXmlPr", "background", "Fallback":
+		w.sc.skip()
 	default:
-		return w.p.out.paragraph(text, 0)
+		w.blocks()
 	}
+	return true
 }
 
-func (w *docxWalker) endRow() error {
-	t := w.table
-	if t == nil {
-		return nil
+// send emits a block; errors end the walk.
+func (w *docxWalker) send(b domain.Block) { w.sc.stop(w.emit(b)) }
+
+// choose walks alternate content, of which only one branch counts.
+func (w *docxWalker) choose(take func(e xml.StartElement) bool) {
+	count, emit, p := 0, w.emit, w.para
+	w.emit = func(b domain.Block) error {
+		count++
+		return emit(b)
 	}
-	cells := t.cells
-	t.cells = nil
-	if t.rows != nil {
-		return t.rows.add(cells)
-	}
-	row := strings.TrimSpace(strings.Join(cells, "\t"))
-	if t.outer != nil && row != "" {
-		if t.outer.cell.Len() > 0 {
-			t.outer.cell.WriteByte('\n')
+	chooseOne(w.sc, func() int {
+		if p != nil {
+			return count + p.text.Len() + len(p.after)
 		}
-		t.outer.cell.WriteString(row)
-	}
-	return nil
+		return count
+	}, take)
+	w.emit = emit
 }
 
-func (w *docxWalker) endTable() error {
-	t := w.table
-	if t == nil {
-		return nil
-	}
-	if t.cell.Len() > 0 || len(t.cells) > 0 { // cut off inside a row
-		t.cells = append(t.cells, t.cell.String())
-		if err := w.endRow(); err != nil {
-			return err
+// aside walks paragraphs that stand inside another, in a text box: they come after it.
+func (w *docxWalker) aside(walk func()) {
+	outer, emit, fields, carry := w.para, w.emit, w.fields, w.carry
+	w.para, w.fields, w.carry = nil, nil, nil
+	if outer != nil {
+		w.emit = func(b domain.Block) error {
+			outer.after = append(outer.after, b)
+			return nil
 		}
 	}
-	w.table = t.outer
-	if t.rows != nil {
-		if err := t.rows.flush(); err != nil {
-			return err
+	walk()
+	w.flush()
+	w.para, w.emit, w.fields, w.carry = outer, emit, fields, carry
+}
+
+// paragraph reads the paragraph whose start was returned last.
+func (w *docxWalker) paragraph() {
+	p := &docxParagraph{}
+	if w.carry != nil {
+		p.text.WriteString(w.carry.text.String())
+		p.links, p.notes, p.after = w.carry.links, w.carry.notes, w.carry.after
+		w.carry = nil
+	}
+	outer := w.para
+	w.para = p
+	w.inlines()
+	p.endRuby()
+	w.para = outer
+	for _, f := range w.fields { // a code that never ends must not take the rest of the document with it
+		f.result = true
+	}
+	w.finish(p)
+}
+
+// finish emits a paragraph as what it is, then what stands beside it.
+func (w *docxWalker) finish(p *docxParagraph) {
+	if p.joins {
+		w.carry = p
+		return
+	}
+	numID, level, style := p.numID, p.level, p.style
+	if numID == "" {
+		if numID, level, style = w.r.styles.numbered(p.style); p.level != "" {
+			level = p.level
 		}
 	}
-	if w.table != nil {
-		return nil
+	b := domain.Block{Kind: domain.BlockParagraph, Text: p.trimmed(), Links: p.links}
+	if w.furniture && p.pageField && b.Text != "" && len(oneLine(b.Text)) <= maxPageWords {
+		b.Text = "" // "Page of"
 	}
-	due := w.due
-	w.due = nil
-	return w.tell(due)
+	if numID != "" && numID != "0" {
+		at := w.r.numbering.levelOf(numID, level, style)
+		label := w.r.numbering.next(numID, at) // empty paragraphs are counted too
+		if b.Text != "" {
+			b.Kind, b.Level, b.Text = domain.BlockListItem, at+1, label+b.Text
+		}
+	}
+	if n := w.headingLevel(p); n > 0 && b.Text != "" {
+		b.Kind, b.Level, b.Text = domain.BlockHeading, min(n, 6), oneLine(b.Text)
+		if w.main && w.tables == 0 && n == 1 && w.r.p.doc.Title == "" {
+			w.r.p.doc.Title = b.Text
+		}
+	}
+	if b.Text != "" {
+		w.mixed = w.mixed || p.plain
+		w.send(b)
+	}
+	for _, b := range p.after {
+		w.send(b)
+	}
+	if w.tables > 0 {
+		w.due = append(w.due, p.notes...) // after the table, so as not to part its rows
+		return
+	}
+	w.sc.stop(w.r.notes.tell(p.notes, w.emit))
+}
+
+// maxPageWords is how long the words around a page number may be for the line to be nothing else, in bytes.
+const maxPageWords = 12
+
+// headingLevel is the level that the paragraph or its style says, 0 for body text.
+func (w *docxWalker) headingLevel(p *docxParagraph) int {
+	switch {
+	case p.outline == bodyOutline:
+		return 0
+	case p.outline > 0:
+		return p.outline
+	}
+	return w.r.styles.headingLevel(p.style)
 }

@@ -25,6 +25,8 @@ const (
 	maxZipEntries = 20_000    // entries of a container
 	maxPart       = 128 << 20 // unpacked bytes of one XML part
 	maxDepth      = 512       // nesting of elements, values, lists
+	maxRatio      = 400       // times its size that a container may unpack to, once that is more than minBomb
+	minBomb       = 128 << 20 // unpacked bytes of a container below which any ratio is taken
 	maxBlockBytes = 16 << 10  // longer blocks are split at white space
 	maxURL        = 2 << 10   // bytes of a link's address; longer ones are left out
 	maxLinkText   = 1 << 10   // bytes of a link's text that are kept

@@ -2,18 +2,25 @@ package extract
 
 import (
 	"encoding/xml"
-	"errors"
 	"fmt"
-	"strings"
+
+	"github.com/sluice/sluice/pkg/domain"
 )
+
+// pptxReader reads the slides of one presentation.
+type pptxReader struct {
+	p *parser
+	a *archive
+	// once holds masters and layouts that were read, and texts of footers: what stands on every slide is said once.
+	once map[string]bool
+}
 
 // pptx reads presentations slide by slide in the order of the show, with tables, charts, diagrams and notes. A
 // slide is a page.
 func (p *parser) pptx(a *archive) error {
-	p.doc.Title = a.coreTitle()
+	p.properties(a)
 	p.doc.Route = "pptx/zip"
-	main := a.mainPart("ppt/presentation.xml")
-	slides, err := slideOrder(a, main)
+	slides, err := slideOrder(a, a.mainPart("ppt/presentation.xml"))
 	if err != nil {
 		return err
 	}
@@ -21,235 +28,148 @@ func (p *parser) pptx(a *archive) error {
 		return fail(TooLarge, "the presentation has %d slides, more than the %d that are read", len(slides), p.lim.MaxPages)
 	}
 	p.doc.Pages = len(slides)
+	r := &pptxReader{p: p, a: a, once: map[string]bool{}}
 	for i, part := range slides {
-		if err := p.slide(a, part, i+1); err != nil {
+		if err := r.slide(part, i+1); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// slideOrder lists the parts of the slides as the presentation orders them.
+// slideOrder lists the parts of the slides as the presentation orders them. Where it orders none, they come as its
+// relationships list them, and last, without any, by the numbers in their names.
 func slideOrder(a *archive, main string) ([]string, error) {
-	data, err := a.read(main)
-	if err != nil {
-		if KindOf(err) != "" {
-			return nil, err
-		}
-		return nil, damaged("pptx presentation", err)
-	}
 	target := map[string]string{}
 	var all []string
 	for _, r := range a.relations(main) {
-		if r.kind() == "slide" {
+		if r.kind() == "slide" && !r.External {
 			target[r.ID] = r.Target
 			all = append(all, r.Target)
 		}
 	}
 	var order []string
-	sc := newXMLScanner(data)
-	for {
-		tok, err := sc.next()
-		if err != nil || tok == nil {
-			break
-		}
-		if e, ok := startOf(tok); ok && e.Name.Local == "sldId" {
-			for _, at := range e.Attr {
-				if t := target[at.Value]; t != "" && at.Name.Local == "id" && at.Name.Space != "" {
+	listed := map[string]bool{}
+	err := a.walk(main, func(sc *xmlScanner) {
+		sc.descend(func(e xml.StartElement) bool {
+			if e.Name.Local == "sldId" {
+				if t := target[relationID(e, "id")]; t != "" && !listed[t] {
+					listed[t] = true
 					order = append(order, t)
 				}
 			}
-		}
+			return false
+		})
+	})
+	if err != nil {
+		return nil, err
 	}
-	if len(order) == 0 {
+	if len(order) > 0 {
+		return order, nil
+	}
+	for n := 1; len(all) == 0 || n <= len(all); n++ {
+		part := fmt.Sprintf("ppt/slides/slide%d.xml", n)
+		if a.files[partName(part)] == nil || len(target) > 0 {
+			break
+		}
+		order = append(order, part)
+	}
+	if len(all) > 0 {
 		return all, nil
+	}
+	if len(order) == 0 && a.files[partName(main)] == nil {
+		return nil, damaged("pptx presentation", errNoPart)
 	}
 	return order, nil
 }
 
-func (p *parser) slide(a *archive, part string, number int) error {
-	data, err := a.read(part)
-	if err != nil {
-		if KindOf(err) != "" {
-			return err
-		}
-		p.out.warn(fmt.Sprintf("slide %d could not be read", number))
+// slide emits one slide: its title, what else stands on it, what its layout and master add the first time that they
+// are used, its notes.
+func (r *pptxReader) slide(part string, number int) error {
+	if r.a.files[partName(part)] == nil {
+		r.p.out.warn(fmt.Sprintf("slide %d is missing in the file", number))
 		return nil
 	}
-	if err := p.drawing(data, number); err != nil {
+	s := r.newSlide(part, number)
+	hidden, inherits := false, true
+	if err := s.walk(part, func(root xml.StartElement) {
+		hidden = xmlAttr(root, "show") == "0" || xmlAttr(root, "show") == "false"
+		inherits = xmlAttr(root, "showMasterSp") != "0"
+	}); err != nil {
 		return err
 	}
-	for _, r := range a.relations(part) {
-		switch r.kind() {
-		case "chart", "diagramData", "notesSlide":
-		default:
+	if hidden {
+		r.p.out.warn(fmt.Sprintf("slide %d is hidden in the show; it was read all the same", number))
+	}
+	if s.title != "" {
+		if number == 1 && r.p.doc.Title == "" {
+			r.p.doc.Title = s.title
+		}
+		if err := r.p.out.add(domain.Block{Kind: domain.BlockHeading, Level: 1, Text: oneLine(s.title), Page: number, Links: s.titleLinks}); err != nil {
+			return err
+		}
+	}
+	if err := r.tell(s.blocks); err != nil {
+		return err
+	}
+	if inherits {
+		if err := r.inherited(s.list, number); err != nil {
+			return err
+		}
+	}
+	return r.notes(s.list, number)
+}
+
+func (r *pptxReader) tell(blocks []domain.Block) error {
+	for _, b := range blocks {
+		if err := r.p.out.add(b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// inherited emits what the slide's layout and master show beside their placeholders.
+func (r *pptxReader) inherited(rels []relation, number int) error {
+	for _, kind := range []string{"slideLayout", "slideMaster"} {
+		part := r.a.related(rels, kind, "")
+		if part == "" {
+			return nil
+		}
+		s := r.newSlide(part, number)
+		s.ground = true
+		if !r.once[part] {
+			r.once[part] = true
+			if err := s.walk(part, func(root xml.StartElement) { r.once["alone "+part] = xmlAttr(root, "showMasterSp") == "0" }); err != nil {
+				return err
+			}
+			if err := r.tell(s.blocks); err != nil {
+				return err
+			}
+		}
+		if r.once["alone "+part] {
+			return nil
+		}
+		rels = s.list
+	}
+	return nil
+}
+
+// notes emits the speaker's notes, marked as such: they are said about the slide and do not stand on it.
+func (r *pptxReader) notes(rels []relation, number int) error {
+	for _, rel := range rels {
+		if rel.kind() != "notesSlide" || rel.External {
 			continue
 		}
-		data, err := a.read(r.Target)
-		if KindOf(err) != "" {
+		s := r.newSlide(rel.Target, number)
+		s.isNotes = true
+		if err := s.walk(rel.Target, func(xml.StartElement) {}); err != nil {
 			return err
 		}
-		if err != nil {
-			continue // a dangling relationship
+		if len(s.blocks) > 0 {
+			s.blocks[0].Text = "Notes: " + s.blocks[0].Text
+			return r.tell(s.blocks)
 		}
-		if err := p.drawing(data, number); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// drawing emits the text of a DrawingML part: a slide, its notes, a chart or a diagram. page is the slide's
-// number, 0 in other documents.
-func (p *parser) drawing(data []byte, page int) error {
-	w := &drawingWalker{p: p, page: page}
-	sc := newXMLScanner(data)
-	for {
-		if err := p.ctx.Err(); err != nil {
-			return err
-		}
-		tok, err := sc.next()
-		if errors.Is(err, errTooDeep) {
-			return fail(TooLarge, "slide %d is nested deeper than %d levels", page, maxDepth)
-		}
-		if err != nil {
-			p.out.warn(fmt.Sprintf("slide %d is damaged; it was read up to the damage", page))
-			return w.finish()
-		}
-		switch e := tok.(type) {
-		case nil:
-			return w.finish()
-		case xml.StartElement:
-			err = w.start(sc, e)
-		case xml.EndElement:
-			err = w.end(e)
-		case xml.CharData:
-			if w.inText {
-				w.text.Write(e)
-			}
-		}
-		if err != nil {
-			return err
-		}
-	}
-}
-
-// drawingWalker turns DrawingML into blocks.
-type drawingWalker struct {
-	p      *parser
-	page   int
-	holder string // the placeholder that the current shape fills: title, body, …
-	level  int    // of the current paragraph, from 0
-	text   strings.Builder
-	inText bool
-	title  strings.Builder
-	rows   *rowWriter
-	cells  []string
-	cell   strings.Builder
-}
-
-func (w *drawingWalker) start(sc *xmlScanner, e xml.StartElement) error {
-	switch e.Name.Local {
-	case "Fallback":
-		return sc.skip()
-	case "sp", "graphicFrame", "pic":
-		w.holder = ""
-	case "ph":
-		w.holder = xmlAttr(e, "type")
-		if w.holder == "" {
-			w.holder = "body"
-		}
-	case "pPr":
-		w.level = int(parseSmall(xmlAttr(e, "lvl")))
-	case "t", "v": // v: a value of a chart
-		w.inText = true
-	case "br":
-		w.text.WriteByte('\n')
-	case "tbl":
-		w.rows = &rowWriter{out: w.p.out, page: w.page, plain: w.p.src.PlainRows}
-	case "tblPr":
-		if w.rows != nil {
-			w.rows.isHeader = xmlAttr(e, "firstRow") == "1"
-		}
-	}
-	return nil
-}
-
-func (w *drawingWalker) end(e xml.EndElement) error {
-	switch e.Name.Local {
-	case "t":
-		w.inText = false
-	case "v":
-		w.inText = false
-		w.text.WriteByte(' ')
-	case "p", "pt", "ser":
-		if e.Name.Local == "pt" {
-			return nil // the values of a series stay together
-		}
-		return w.paragraph()
-	case "tc":
-		w.cells = append(w.cells, w.cell.String())
-		w.cell.Reset()
-	case "tr":
-		cells := w.cells
-		w.cells = nil
-		if w.rows != nil {
-			return w.rows.add(cells)
-		}
-	case "tbl":
-		rows := w.rows
-		w.rows = nil
-		if rows != nil {
-			return rows.flush()
-		}
-	case "sp":
-		if w.title.Len() > 0 {
-			title := w.title.String()
-			w.title.Reset()
-			if w.page == 1 && w.p.doc.Title == "" {
-				w.p.doc.Title = title
-			}
-			return w.p.out.heading(1, title, w.page)
-		}
-	}
-	return nil
-}
-
-func (w *drawingWalker) paragraph() error {
-	text := strings.TrimSpace(w.text.String())
-	w.text.Reset()
-	level := w.level
-	w.level = 0
-	if text == "" {
-		return nil
-	}
-	switch {
-	case w.rows != nil:
-		if w.cell.Len() > 0 {
-			w.cell.WriteByte('\n')
-		}
-		w.cell.WriteString(text)
-		return nil
-	case w.holder == "title" || w.holder == "ctrTitle":
-		if w.title.Len() > 0 {
-			w.title.WriteByte(' ')
-		}
-		w.title.WriteString(text)
-		return nil
-	case w.holder == "sldNum" || w.holder == "dt" || w.holder == "hdr" || w.holder == "ftr":
-		return nil // the same on every slide
-	case w.holder == "body":
-		return w.p.out.item(level+1, text, w.page)
-	}
-	return w.p.out.paragraph(text, w.page)
-}
-
-func (w *drawingWalker) finish() error {
-	if err := w.paragraph(); err != nil {
-		return err
-	}
-	if w.rows != nil {
-		return w.rows.flush()
 	}
 	return nil
 }

@@ -3,7 +3,6 @@ package extract
 import (
 	"archive/zip"
 	"bytes"
-	"encoding/xml"
 	"errors"
 	"fmt"
 	"io"
@@ -13,7 +12,9 @@ import (
 
 // archive is an office container whose sizes have been checked before anything is unpacked.
 type archive struct {
-	files map[string]*zip.File // by lower-case name: producers do not agree on case
+	p     *parser
+	files map[string]*zip.File // by partName
+	twice bool                 // some part is packed more than once
 	left  int64                // bytes that may still be unpacked
 	max   int64
 }
@@ -22,47 +23,84 @@ type archive struct {
 func (p *parser) container() error {
 	zr, err := zip.NewReader(p.src.Data, p.src.Size)
 	if err != nil {
-		return damaged("docx, pptx or xlsx file", err)
+		if zr, err = p.salvage(err); err != nil {
+			return err
+		}
 	}
-	a, err := openArchive(zr, p.lim)
+	a, err := openArchive(p, zr)
 	if err != nil {
 		return err
 	}
-	switch {
-	case a.has("word/"):
-		p.doc.MIMEType = TypeDocx
+	switch p.doc.MIMEType = a.format(); p.doc.MIMEType {
+	case TypeDocx:
 		return p.docx(a)
-	case a.has("ppt/"):
-		p.doc.MIMEType = TypePptx
+	case TypePptx:
 		return p.pptx(a)
-	case a.has("xl/"):
-		p.doc.MIMEType = TypeXlsx
+	case TypeXlsx:
 		return p.xlsx(a)
 	}
 	return unsupported("application/zip")
 }
 
 // openArchive refuses containers that promise to unpack to too much. Promises can be false, so reads are bounded too.
-func openArchive(zr *zip.Reader, lim Limits) (*archive, error) {
+// Of parts with the same name the first counts: what a later one would put in its place is never read.
+func openArchive(p *parser, zr *zip.Reader) (*archive, error) {
 	if len(zr.File) > maxZipEntries {
 		return nil, fail(TooLarge, "the file packs %d parts, more than the %d that are read", len(zr.File), maxZipEntries)
 	}
-	a := &archive{files: make(map[string]*zip.File, len(zr.File)), left: lim.MaxUnpacked, max: lim.MaxUnpacked}
+	a := &archive{p: p, files: make(map[string]*zip.File, len(zr.File)), left: p.lim.MaxUnpacked, max: p.lim.MaxUnpacked}
 	var total uint64
 	for _, f := range zr.File {
-		if f.UncompressedSize64 > uint64(lim.MaxUnpacked) {
+		if f.UncompressedSize64 > uint64(a.max) {
 			return nil, a.tooLarge()
 		}
-		if total += f.UncompressedSize64; total > uint64(lim.MaxUnpacked) {
+		if total += f.UncompressedSize64; total > uint64(a.max) {
 			return nil, a.tooLarge()
 		}
-		a.files[strings.ToLower(strings.TrimPrefix(strings.ReplaceAll(f.Name, `\`, "/"), "/"))] = f
+		if f.Flags&1 != 0 {
+			return nil, fail(Encrypted, "the file is packed with a password; remove the password and send it again")
+		}
+		name := partName(f.Name)
+		if a.files[name] != nil {
+			a.twice = true
+			p.out.warn(fmt.Sprintf("the file packs the part %q more than once; the first was read", cutBytes(name, 100)))
+			continue
+		}
+		a.files[name] = f
+	}
+	if total > minBomb && total/uint64(max(p.src.Size, 1)) > maxRatio {
+		return nil, fail(TooLarge, "the file unpacks to %d times its size, more than the %d times that are read", total/uint64(max(p.src.Size, 1)), maxRatio)
 	}
 	return a, nil
 }
 
+// partName is the name by which a part is looked up: producers agree neither on case nor on slashes, and names that
+// climb out of the container are names within it.
+func partName(name string) string {
+	return strings.ToLower(strings.TrimPrefix(path.Clean("/"+strings.ReplaceAll(name, `\`, "/")), "/"))
+}
+
 func (a *archive) tooLarge() *Error {
 	return fail(TooLarge, "the file unpacks to more than %s", sizeText(a.max))
+}
+
+// format tells by the main part, or else by the folders, what the container holds; "" where it is none of the three.
+func (a *archive) format() string {
+	main := a.mainPart("")
+	for _, c := range []struct{ folder, mimeType string }{{"word/", TypeDocx}, {"ppt/", TypePptx}, {"xl/", TypeXlsx}} {
+		if strings.HasPrefix(partName(main), c.folder) {
+			return c.mimeType
+		}
+	}
+	if f := formatOfPart(a.contentTypes()[partName(main)]); main != "" && f != "" {
+		return f
+	}
+	for _, c := range []struct{ folder, mimeType string }{{"word/", TypeDocx}, {"ppt/", TypePptx}, {"xl/", TypeXlsx}} {
+		if a.has(c.folder) {
+			return c.mimeType
+		}
+	}
+	return ""
 }
 
 // has reports whether any part lies in the folder.
@@ -77,9 +115,33 @@ func (a *archive) has(folder string) bool {
 
 var errNoPart = errors.New("the part is missing")
 
-// read unpacks one part within the bounds of maxPart and of the archive's total; errNoPart when there is none.
-func (a *archive) read(name string) ([]byte, error) {
-	f := a.files[strings.ToLower(strings.TrimPrefix(name, "/"))]
+// partReader unpacks a part within the bounds of maxPart and of the archive's total.
+type partReader struct {
+	a    *archive
+	name string
+	r    io.ReadCloser
+	left int64
+}
+
+// Read returns a TooLarge *Error when a bound is reached.
+func (r *partReader) Read(b []byte) (int, error) {
+	n, err := r.r.Read(b)
+	r.left -= int64(n)
+	r.a.left -= int64(n)
+	switch {
+	case r.left < 0:
+		return n, fail(TooLarge, "part %q of the file unpacks to more than %s", cutBytes(r.name, 100), sizeText(maxPart))
+	case r.a.left < 0:
+		return n, r.a.tooLarge()
+	}
+	return n, err
+}
+
+func (r *partReader) Close() error { return r.r.Close() }
+
+// open unpacks one part as a stream; errNoPart when there is none. Close it.
+func (a *archive) open(name string) (*partReader, error) {
+	f := a.files[partName(name)]
 	if f == nil {
 		return nil, fmt.Errorf("opening part %q: %w", name, errNoPart)
 	}
@@ -87,95 +149,38 @@ func (a *archive) read(name string) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening part %q: %w", name, err)
 	}
-	defer r.Close()
-	limit := min(a.left, maxPart)
-	data, err := io.ReadAll(io.LimitReader(r, limit+1))
-	if int64(len(data)) > limit {
-		if limit == maxPart {
-			return nil, fail(TooLarge, "part %q of the file unpacks to more than %s", name, sizeText(maxPart))
-		}
-		return nil, a.tooLarge()
+	return &partReader{a: a, name: name, r: r, left: maxPart}, nil
+}
+
+// read unpacks one part as a whole. With an error it returns what was read before it.
+func (a *archive) read(name string) ([]byte, error) {
+	r, err := a.open(name)
+	if err != nil {
+		return nil, err
 	}
-	a.left -= int64(len(data))
+	defer r.Close()
+	data, err := io.ReadAll(r)
 	if err != nil {
 		return data, fmt.Errorf("unpacking part %q: %w", name, err)
 	}
 	return data, nil
 }
 
-// relation is one line of a part's relationships.
-type relation struct {
-	ID     string `xml:"Id,attr"`
-	Type   string `xml:"Type,attr"`
-	Target string `xml:"Target,attr"`
-	Mode   string `xml:"TargetMode,attr"`
-}
-
-// kind is the last element of the relationship's type: "slide", "footnotes", "officeDocument".
-func (r relation) kind() string { return path.Base(r.Type) }
-
-// relations reads the relationships of a part, in order, with targets resolved to part names. A part without any
-// has none.
-func (a *archive) relations(part string) []relation {
-	dir, file := path.Split(part)
-	data, err := a.read(dir + "_rels/" + file + ".rels")
+// walk scans one part as it is unpacked. It returns errors that end the document; damage of the part alone is left
+// in the scanner for take to look at, and a part that is not there is not walked.
+func (a *archive) walk(name string, take func(sc *xmlScanner)) error {
+	r, err := a.open(name)
 	if err != nil {
-		return nil
-	}
-	var doc struct {
-		Relations []relation `xml:"Relationship"`
-	}
-	dec := xml.NewDecoder(bytes.NewReader(data))
-	dec.CharsetReader = xmlCharset
-	if dec.Decode(&doc) != nil {
-		return nil
-	}
-	for i, r := range doc.Relations {
-		if r.Mode == "External" {
-			continue
+		if errors.Is(err, errNoPart) {
+			return nil
 		}
-		if strings.HasPrefix(r.Target, "/") {
-			doc.Relations[i].Target = strings.TrimPrefix(r.Target, "/")
-		} else {
-			doc.Relations[i].Target = path.Join(dir, r.Target)
-		}
+		sc := newXMLScanner(a.p.ctx, bytes.NewReader(nil))
+		sc.over, sc.damage = true, err
+		take(sc)
+		return sc.err
 	}
-	return doc.Relations
-}
-
-// mainPart is the part that the package names as its document, or fallback.
-func (a *archive) mainPart(fallback string) string {
-	for _, r := range a.relations("") {
-		if r.kind() == "officeDocument" && a.files[strings.ToLower(r.Target)] != nil {
-			return r.Target
-		}
-	}
-	return fallback
-}
-
-// coreTitle is the title in the document's properties, or "".
-func (a *archive) coreTitle() string {
-	data, err := a.read("docProps/core.xml")
-	if err != nil {
-		return ""
-	}
-	var core struct {
-		Title string `xml:"title"`
-	}
-	dec := xml.NewDecoder(bytes.NewReader(data))
-	dec.CharsetReader = xmlCharset
-	if dec.Decode(&core) != nil {
-		return ""
-	}
-	return core.Title
-}
-
-// xmlCharset decodes XML parts that are not UTF-8.
-func xmlCharset(label string, r io.Reader) (io.Reader, error) {
-	data, err := io.ReadAll(io.LimitReader(r, maxPart))
-	if err != nil {
-		return nil, fmt.Errorf("reading XML in %q: %w", label, err)
-	}
-	text, _ := decodeText(data, label)
-	return strings.NewReader(text), nil
+	defer r.Close()
+	sc := newXMLScanner(a.p.ctx, r)
+	take(sc)
+	return sc.err
 }

@@ -1,0 +1,212 @@
+package extract
+
+import (
+	"encoding/xml"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// maxChartPoints is the most points that are read of one series.
+const maxChartPoints = 20_000
+
+// chartText is what a chart says: its titles, and a table of its points with a column for each series.
+type chartText struct {
+	titles []string // of the chart, then of its axes
+	series []*chartSeries
+}
+
+// chartSeries holds points by their index, which may have gaps.
+type chartSeries struct {
+	name          string
+	names, values map[int]string
+}
+
+// chart emits a chart's titles as paragraphs and its points as table rows. page is the slide's number, or 0.
+func (p *parser) chart(sc *xmlScanner, page int, emit func(domain.Block) error) error {
+	c := &chartText{}
+	sc.descend(func(e xml.StartElement) bool {
+		switch e.Name.Local {
+		case "title":
+			if t := drawnText(sc); t != "" {
+				c.titles = append(c.titles, t)
+			}
+			return true
+		case "ser": // of a chart
+			c.series = append(c.series, readSeries(sc))
+			return true
+		case "data": // of a chart of the newer kinds: waterfall, funnel, tree map
+			c.series = append(c.series, readDimensions(sc))
+			return true
+		case "series":
+			if t := drawnText(sc); t != "" && len(c.series) > 0 && c.series[0].name == "" {
+				c.series[0].name = t
+			}
+			return true
+		}
+		return false
+	})
+	for _, t := range c.titles {
+		if err := emit(domain.Block{Kind: domain.BlockParagraph, Text: t, Page: page}); err != nil {
+			return err
+		}
+	}
+	return c.rows(&gridWriter{emit: emit, page: page, plain: p.src.PlainRows, named: true})
+}
+
+// rows writes a row for each category with the values of all series. The names of the categories are those of the
+// first series that has any: charts repeat them for each.
+func (c *chartText) rows(w *gridWriter) error {
+	if len(c.series) > maxColumns-1 {
+		c.series = c.series[:maxColumns-1]
+	}
+	header := []gridCell{{}}
+	names := map[int]string{}
+	seen := map[int]bool{}
+	for _, s := range c.series {
+		header = append(header, gridCell{text: s.name})
+		if len(names) == 0 {
+			names = s.names
+		}
+		for i := range s.values {
+			seen[i] = true
+		}
+	}
+	for i := range names {
+		seen[i] = true
+	}
+	if err := w.add(gridRow{cells: header}); err != nil {
+		return err
+	}
+	indexes := make([]int, 0, len(seen))
+	for i := range seen {
+		indexes = append(indexes, i)
+	}
+	slices.Sort(indexes)
+	for _, i := range indexes {
+		cells := []gridCell{{text: names[i]}}
+		for _, s := range c.series {
+			cells = append(cells, gridCell{text: s.values[i]})
+		}
+		if err := w.add(gridRow{cells: cells}); err != nil {
+			return err
+		}
+	}
+	return w.flush()
+}
+
+// readSeries reads a series of a chart: points of a plane have x and y in the place of names and values.
+func readSeries(sc *xmlScanner) *chartSeries {
+	s := &chartSeries{}
+	sc.each(func(e xml.StartElement) bool {
+		switch e.Name.Local {
+		case "tx":
+			s.name = oneLine(strings.Join(orderedPoints(readPoints(sc)), " "))
+		case "cat", "xVal":
+			s.names = readPoints(sc)
+		case "val", "yVal":
+			s.values = readPoints(sc)
+		default:
+			return false
+		}
+		return true
+	})
+	return s
+}
+
+// readPoints reads the values that are stored with a reference into the chart's workbook. Categories in several
+// levels are joined from the outermost to the innermost, which comes first.
+func readPoints(sc *xmlScanner) map[int]string {
+	points := map[int]string{}
+	format, at := "", 0
+	sc.descend(func(e xml.StartElement) bool {
+		switch e.Name.Local {
+		case "formatCode":
+			format = sc.text()
+			return true
+		case "lvl":
+			at = 0
+		case "pt":
+			at, _ = strconv.Atoi(xmlAttr(e, "idx"))
+		case "v", "t":
+			text := shownNumber(strings.TrimSpace(sc.text()), format)
+			if text != "" && at >= 0 && (len(points) < maxChartPoints || points[at] != "") {
+				points[at] = strings.TrimSpace(text + " " + points[at])
+			}
+			return true
+		}
+		return false
+	})
+	return points
+}
+
+func orderedPoints(points map[int]string) []string {
+	var out []string
+	for _, i := range slices.Sorted(mapKeys(points)) {
+		out = append(out, points[i])
+	}
+	return out
+}
+
+func mapKeys(m map[int]string) func(func(int) bool) {
+	return func(yield func(int) bool) {
+		for k := range m {
+			if !yield(k) {
+				return
+			}
+		}
+	}
+}
+
+// readDimensions reads the points of a chart of the newer kinds, which keep them apart from its series.
+func readDimensions(sc *xmlScanner) *chartSeries {
+	s := &chartSeries{}
+	sc.each(func(e xml.StartElement) bool {
+		into := &s.values
+		switch e.Name.Local {
+		case "strDim":
+			into = &s.names
+		case "numDim":
+		default:
+			return false
+		}
+		points := map[int]string{}
+		sc.descend(func(e xml.StartElement) bool {
+			if e.Name.Local != "pt" {
+				return false
+			}
+			at, err := strconv.Atoi(xmlAttr(e, "idx"))
+			text := shownNumber(strings.TrimSpace(sc.text()), "")
+			if err == nil && text != "" && (len(points) < maxChartPoints || points[at] != "") {
+				points[at] = strings.TrimSpace(text + " " + points[at])
+			}
+			return true
+		})
+		*into = points
+		return true
+	})
+	return s
+}
+
+// shownNumber writes a stored number as its format shows it, as far as that matters to a reader: without the noise
+// of binary fractions, as a percentage, as a date. Anything else is left as it is.
+func shownNumber(s, format string) string {
+	n, err := strconv.ParseFloat(s, 64)
+	if err != nil || len(s) > 40 {
+		return s
+	}
+	lower := strings.ToLower(format)
+	switch {
+	case strings.Contains(format, "%"):
+		return strconv.FormatFloat(n*100, 'g', 6, 64) + "%"
+	case (strings.Contains(lower, "yy") || strings.Contains(lower, "d/") || strings.Contains(lower, "d-")) && n >= 1 && n < 2_958_466:
+		return time.Date(1899, 12, 30, 0, 0, 0, 0, time.UTC).AddDate(0, 0, int(n)).Format(time.DateOnly)
+	}
+	if len(s) <= 12 {
+		return s
+	}
+	return strconv.FormatFloat(n, 'g', 12, 64)
+}

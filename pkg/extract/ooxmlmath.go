@@ -1,0 +1,138 @@
+package extract
+
+import (
+	"encoding/xml"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// mathText reads a formula, whose start was returned last, as one writes it in a line: a/b, x^2, √(x+1), ∑_(k=0)^n.
+func mathText(sc *xmlScanner) string { return oneLine(mathParts(sc)) }
+
+// mathParts joins what stands side by side in an element.
+func mathParts(sc *xmlScanner) string {
+	var b strings.Builder
+	sc.each(func(e xml.StartElement) bool {
+		b.WriteString(mathElement(sc, e))
+		return true
+	})
+	return b.String()
+}
+
+func mathElement(sc *xmlScanner, e xml.StartElement) string {
+	switch e.Name.Local {
+	case "t":
+		return strings.ReplaceAll(sc.text(), "\u2061", "") // the sign that a function is applied, which has no shape
+	case "tab", "br":
+		sc.skip()
+		return " "
+	case "rPr", "ctrlPr", "del", "moveFrom", "instrText", "Fallback", "pPr", "argPr":
+		sc.skip()
+		return ""
+	case "f", "sSup", "sSub", "sSubSup", "sPre", "rad", "nary", "d", "func", "acc", "bar", "limLow", "limUpp", "m", "eqArr", "groupChr":
+		return mathShape(e.Name.Local, mathArguments(sc))
+	case "oMath":
+		return mathParts(sc) + " "
+	}
+	return mathParts(sc)
+}
+
+// mathArgs are the parts of a shape by their names, and its properties.
+type mathArgs struct {
+	parts map[string][]string // num, den, e, sup, …; e may come more than once
+	props map[string]string   // chr, begChr, …
+}
+
+func (a mathArgs) part(name string) string { return strings.TrimSpace(strings.Join(a.parts[name], "")) }
+
+func (a mathArgs) prop(name, def string) string {
+	if v, ok := a.props[name]; ok {
+		return v
+	}
+	return def
+}
+
+func mathArguments(sc *xmlScanner) mathArgs {
+	a := mathArgs{parts: map[string][]string{}, props: map[string]string{}}
+	sc.each(func(e xml.StartElement) bool {
+		switch name := e.Name.Local; {
+		case name == "mr":
+			var cells []string
+			sc.each(func(e xml.StartElement) bool {
+				cells = append(cells, strings.TrimSpace(mathElement(sc, e)))
+				return true
+			})
+			a.parts[name] = append(a.parts[name], strings.Join(cells, ", "))
+		case strings.HasSuffix(name, "Pr"):
+			sc.descend(func(e xml.StartElement) bool {
+				a.props[e.Name.Local] = xmlAttr(e, "val")
+				return false
+			})
+		default:
+			a.parts[name] = append(a.parts[name], mathElement(sc, e))
+		}
+		return true
+	})
+	return a
+}
+
+func mathShape(shape string, a mathArgs) string {
+	e := a.part("e")
+	switch shape {
+	case "f":
+		if a.prop("type", "") == "noBar" {
+			return mathGroup(a.part("num") + "¦" + a.part("den"))
+		}
+		return mathGroup(a.part("num")) + "/" + mathGroup(a.part("den")) + " "
+	case "sSup":
+		return e + mathScript("^", a.part("sup"))
+	case "sSub":
+		return e + mathScript("_", a.part("sub"))
+	case "sSubSup":
+		return e + mathScript("_", a.part("sub")) + mathScript("^", a.part("sup"))
+	case "sPre":
+		return mathScript("_", a.part("sub")) + mathScript("^", a.part("sup")) + " " + e
+	case "rad":
+		return a.part("deg") + "√" + mathGroup(e)
+	case "nary":
+		return a.prop("chr", "∫") + mathScript("_", a.part("sub")) + mathScript("^", a.part("sup")) + " " + e
+	case "d":
+		inner := make([]string, len(a.parts["e"]))
+		for i, part := range a.parts["e"] {
+			inner[i] = strings.TrimSpace(part)
+		}
+		return a.prop("begChr", "(") + strings.Join(inner, a.prop("sepChr", "|")) + a.prop("endChr", ")")
+	case "func":
+		return a.part("fName") + " " + e
+	case "acc":
+		return e + a.prop("chr", "\u0302")
+	case "bar":
+		return e + "\u0305"
+	case "limLow":
+		return e + mathScript("_", a.part("lim"))
+	case "limUpp":
+		return e + mathScript("^", a.part("lim"))
+	case "m":
+		return strings.Join(a.parts["mr"], "; ")
+	case "eqArr":
+		return strings.Join(a.parts["e"], "; ")
+	}
+	return e
+}
+
+// mathScript is a raised or lowered part, "" where it is empty.
+func mathScript(sign, s string) string {
+	if s == "" {
+		return ""
+	}
+	return sign + mathGroup(s)
+}
+
+// mathGroup puts brackets around what would otherwise not be read as one.
+func mathGroup(s string) string {
+	if utf8.RuneCountInString(s) <= 1 || strings.IndexFunc(s, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '.' }) < 0 {
+		return s
+	}
+	return "(" + s + ")"
+}

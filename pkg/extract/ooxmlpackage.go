@@ -1,0 +1,194 @@
+package extract
+
+import (
+	"encoding/xml"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// relation is one line of a part's relationships.
+type relation struct {
+	ID     string
+	Type   string
+	Target string // a part's name, or an address when External
+	// External says that the target lies outside the container.
+	External bool
+}
+
+// kind is the last element of the relationship's type, which is the same in all editions of the standard: "slide",
+// "footnotes", "officeDocument".
+func (r relation) kind() string { return path.Base(r.Type) }
+
+// relations reads the relationships of a part, in order, with targets resolved to part names. A part without any
+// has none.
+func (a *archive) relations(part string) []relation {
+	dir, file := path.Split(part)
+	var found []relation
+	err := a.walk(dir+"_rels/"+file+".rels", func(sc *xmlScanner) {
+		sc.descend(func(e xml.StartElement) bool {
+			if e.Name.Local != "Relationship" || len(found) == maxZipEntries {
+				return false
+			}
+			r := relation{ID: xmlAttr(e, "Id"), Type: xmlAttr(e, "Type"), Target: xmlAttr(e, "Target"), External: xmlAttr(e, "TargetMode") == "External"}
+			if !r.External {
+				r.Target = resolvePart(dir, r.Target)
+			}
+			found = append(found, r)
+			return false
+		})
+	})
+	if err != nil {
+		return nil // the limit that was passed is passed again by the part itself
+	}
+	return found
+}
+
+// resolvePart is the name of the part that a target in a folder's relationships means.
+func resolvePart(dir, target string) string {
+	if plain, err := url.PathUnescape(target); err == nil {
+		target = plain
+	}
+	target = strings.ReplaceAll(target, `\`, "/")
+	if strings.HasPrefix(target, "/") {
+		return strings.TrimPrefix(path.Clean(target), "/")
+	}
+	return strings.TrimPrefix(path.Clean("/"+path.Join(dir, target)), "/")
+}
+
+// byID indexes relationships.
+func byID(rels []relation) map[string]relation {
+	m := make(map[string]relation, len(rels))
+	for _, r := range rels {
+		m[r.ID] = r
+	}
+	return m
+}
+
+// related is the first part that a relationship of the kind leads to, or fallback.
+func (a *archive) related(rels []relation, kind, fallback string) string {
+	for _, r := range rels {
+		if r.kind() == kind && !r.External && a.files[partName(r.Target)] != nil {
+			return r.Target
+		}
+	}
+	return fallback
+}
+
+// mainPart is the part that the package names as its document; where it names none, the one that is declared as a
+// document, or else fallback.
+func (a *archive) mainPart(fallback string) string {
+	if part := a.related(a.relations(""), "officeDocument", ""); part != "" {
+		return part
+	}
+	if fallback != "" && a.files[partName(fallback)] != nil {
+		return fallback
+	}
+	var declared []string
+	for part, t := range a.contentTypes() {
+		if formatOfPart(t) != "" && a.files[part] != nil {
+			declared = append(declared, part)
+		}
+	}
+	if len(declared) == 0 {
+		return fallback
+	}
+	return slices.Min(declared)
+}
+
+// contentTypes are the types that the package declares, by partName.
+func (a *archive) contentTypes() map[string]string {
+	types := map[string]string{}
+	err := a.walk("[Content_Types].xml", func(sc *xmlScanner) {
+		sc.descend(func(e xml.StartElement) bool {
+			if e.Name.Local == "Override" && len(types) < maxZipEntries {
+				types[partName(xmlAttr(e, "PartName"))] = xmlAttr(e, "ContentType")
+			}
+			return false
+		})
+	})
+	if err != nil {
+		return nil
+	}
+	return types
+}
+
+// formatOfPart is the format whose main part has the content type, macro-enabled ones, templates and shows included;
+// "" for other parts.
+func formatOfPart(contentType string) string {
+	if !strings.HasSuffix(contentType, ".main+xml") {
+		return ""
+	}
+	for _, c := range []struct{ word, mimeType string }{
+		{"wordprocessingml", TypeDocx}, {"ms-word", TypeDocx}, {"presentationml", TypePptx}, {"ms-powerpoint", TypePptx},
+		{"spreadsheetml", TypeXlsx}, {"ms-excel", TypeXlsx},
+	} {
+		if strings.Contains(contentType, c.word) {
+			return c.mimeType
+		}
+	}
+	return ""
+}
+
+// properties takes what the package says of its document: title, author, dates, description, keywords, language.
+func (p *parser) properties(a *archive) {
+	core := a.coreProperties()
+	p.doc.Title, p.doc.Language = core["title"], oneLine(core["language"])
+	if isStockTitle(p.doc.Title) {
+		p.doc.Title = ""
+	}
+	p.meta(domain.MetaAuthor, core["creator"])
+	p.meta(domain.MetaCreated, w3cTime(core["created"]))
+	p.meta(domain.MetaModified, w3cTime(core["modified"]))
+	p.meta(domain.MetaDescription, core["description"])
+	p.meta(domain.MetaKeywords, core["keywords"])
+}
+
+// coreProperties reads the package's core properties by their local names.
+func (a *archive) coreProperties() map[string]string {
+	core := map[string]string{}
+	err := a.walk(a.related(a.relations(""), "core-properties", "docProps/core.xml"), func(sc *xmlScanner) {
+		if _, ok := sc.root(); !ok {
+			return
+		}
+		sc.each(func(e xml.StartElement) bool {
+			core[e.Name.Local] = cutBytes(strings.TrimSpace(sc.text()), domain.MaxMetaValue)
+			return true
+		})
+	})
+	if err != nil {
+		return nil
+	}
+	return core
+}
+
+// coreTitle is the title in the document's properties, or "".
+func (a *archive) coreTitle() string { return a.coreProperties()["title"] }
+
+// w3cTime passes on dates and times that RFC 3339 or a date alone can say, and nothing else.
+func w3cTime(s string) string {
+	for _, layout := range []string{time.RFC3339, time.DateOnly} {
+		if _, err := time.Parse(layout, s); err == nil {
+			return s
+		}
+	}
+	if t, err := time.Parse("2006-01-02T15:04:05", s); err == nil {
+		return t.Format(time.RFC3339)
+	}
+	return ""
+}
+
+// isStockTitle recognises titles that programs give by themselves and that name nothing.
+func isStockTitle(title string) bool {
+	title = strings.ToLower(oneLine(title))
+	switch strings.TrimRight(title, " 0123456789") {
+	case "", "untitled", "document", "presentation", "slide", "title", "diapositiva", "folie", "bild":
+		return true
+	}
+	words := strings.Fields(title)
+	return len(words) <= 4 && strings.Contains(title, "powerpoint")
+}

@@ -1,0 +1,263 @@
+package extract
+
+import (
+	"encoding/xml"
+	"fmt"
+	"strings"
+
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// slideWalker gathers the text of one slide, layout, master or page of notes. Shapes come in the order of the file,
+// which is the order in which they are read aloud; the title comes first wherever it stands.
+type slideWalker struct {
+	r          *pptxReader
+	page       int
+	list       []relation
+	rels       map[string]relation // list by id
+	ground     bool                // a layout or master: its placeholders hold prompts, not text
+	isNotes    bool
+	title      string
+	titleLinks []domain.BlockLink
+	blocks     []domain.Block
+}
+
+func (r *pptxReader) newSlide(part string, number int) *slideWalker {
+	list := r.a.relations(part)
+	return &slideWalker{r: r, page: number, list: list, rels: byID(list)}
+}
+
+// walk reads a part; first sees its outermost element.
+func (s *slideWalker) walk(part string, first func(root xml.StartElement)) error {
+	return s.r.a.walk(part, func(sc *xmlScanner) {
+		if root, ok := sc.root(); ok {
+			first(root)
+			sc.descend(func(e xml.StartElement) bool { return s.shape(sc, e) })
+		}
+		if sc.damage != nil {
+			s.r.p.out.warn(fmt.Sprintf("slide %d is damaged; it was read up to the damage", s.page))
+		}
+	})
+}
+
+func (s *slideWalker) add(b domain.Block) error {
+	b.Page = s.page
+	s.blocks = append(s.blocks, b)
+	return nil
+}
+
+// shape takes one element of the tree of shapes; groups are walked through.
+func (s *slideWalker) shape(sc *xmlScanner, e xml.StartElement) bool {
+	switch e.Name.Local {
+	case "sp", "cxnSp":
+		s.textShape(sc)
+	case "pic":
+		s.picture(sc)
+	case "graphicFrame":
+		s.frame(sc)
+	case "AlternateContent":
+		chooseOne(sc, s.size, func(e xml.StartElement) bool { return s.shape(sc, e) })
+	case "extLst", "timing", "transition", "controls", "custDataLst":
+		sc.skip()
+	default:
+		return false
+	}
+	return true
+}
+
+func (s *slideWalker) size() int { return len(s.blocks) + len(s.title) }
+
+// textShape reads a shape with the text in it.
+func (s *slideWalker) textShape(sc *xmlScanner) {
+	holder := ""
+	var paragraphs []drawnParagraph
+	sc.descend(func(e xml.StartElement) bool {
+		switch e.Name.Local {
+		case "ph":
+			if holder = xmlAttr(e, "type"); holder == "" {
+				holder = "body"
+			}
+		case "p":
+			paragraphs = append(paragraphs, readDrawnParagraph(sc, s.rels))
+			return true
+		case "extLst", "Fallback":
+			sc.skip()
+			return true
+		}
+		return false
+	})
+	if s.ground && holder != "" {
+		return
+	}
+	switch holder {
+	case "title", "ctrTitle":
+		if !s.isNotes {
+			s.heading(paragraphs)
+			return
+		}
+	case "sldNum", "dt", "ftr", "hdr":
+		s.footer(holder, paragraphs)
+		return
+	case "sldImg":
+		return
+	}
+	s.paragraphs(paragraphs, (holder == "body" || holder == "obj") && !s.isNotes)
+}
+
+// heading joins the lines of a title.
+func (s *slideWalker) heading(paragraphs []drawnParagraph) {
+	for _, p := range paragraphs {
+		s.title = strings.TrimSpace(s.title + " " + p.text)
+		s.titleLinks = append(s.titleLinks, p.links...)
+	}
+}
+
+// footer takes what somebody wrote into the place of a date, number or footer, once for the whole presentation. What
+// the program puts there says nothing about the slide.
+func (s *slideWalker) footer(holder string, paragraphs []drawnParagraph) {
+	for _, p := range paragraphs {
+		if s.isNotes || p.field && holder != "ftr" || countLetters(p.fixed) == 0 || looksNumeric(p.fixed) || s.r.once["text "+p.fixed] {
+			continue
+		}
+		s.r.once["text "+p.fixed] = true
+		_ = s.add(domain.Block{Kind: domain.BlockParagraph, Text: p.fixed, Links: p.links})
+	}
+}
+
+// paragraphs adds the paragraphs of one body of text. listed says that they have bullets unless they say otherwise.
+func (s *slideWalker) paragraphs(paragraphs []drawnParagraph, listed bool) {
+	counts := map[int]int{} // automatic numbers by level
+	for _, p := range paragraphs {
+		if p.text == "" {
+			continue
+		}
+		b := domain.Block{Kind: domain.BlockParagraph, Text: p.text, Links: p.links}
+		if p.bullet == "char" || p.bullet == "auto" || p.bullet == "" && (listed || p.level > 0) {
+			b.Kind, b.Level = domain.BlockListItem, p.level+1
+		}
+		for level := range counts {
+			if level > p.level || level == p.level && p.bullet != "auto" {
+				delete(counts, level)
+			}
+		}
+		if p.bullet == "auto" {
+			if _, on := counts[p.level]; !on {
+				counts[p.level] = p.start - 1
+			}
+			counts[p.level]++
+			b.Text = autoNumber(counts[p.level], p.scheme) + " " + b.Text
+		}
+		_ = s.add(b)
+	}
+}
+
+// autoNumber writes a number as the scheme of DrawingML shows it.
+func autoNumber(n int, scheme string) string {
+	format := "decimal"
+	for prefix, f := range map[string]string{"alphaLc": "lowerLetter", "alphaUc": "upperLetter", "romanLc": "lowerRoman", "romanUc": "upperRoman",
+		"circleNum": "decimalEnclosedCircle", "ea1Chs": "chineseCounting", "ea1Jpn": "chineseCounting"} {
+		if strings.HasPrefix(scheme, prefix) {
+			format = f
+		}
+	}
+	text := formatNumber(n, format)
+	switch {
+	case strings.HasSuffix(scheme, "ParenBoth"):
+		return "(" + text + ")"
+	case strings.HasSuffix(scheme, "ParenR"):
+		return text + ")"
+	case strings.HasSuffix(scheme, "Period"):
+		return text + "."
+	}
+	return text
+}
+
+// picture takes what the author says of a picture.
+func (s *slideWalker) picture(sc *xmlScanner) {
+	said := ""
+	sc.descend(func(e xml.StartElement) bool {
+		if e.Name.Local == "cNvPr" {
+			said = altText(xmlAttr(e, "descr"))
+		}
+		return false
+	})
+	if said != "" && !s.ground {
+		_ = s.add(domain.Block{Kind: domain.BlockParagraph, Text: said})
+	}
+}
+
+// frame reads what a graphic frame holds: a table, a chart, a diagram. Embedded objects are left alone.
+func (s *slideWalker) frame(sc *xmlScanner) {
+	sc.descend(func(e xml.StartElement) bool {
+		switch e.Name.Local {
+		case "tbl":
+			s.table(sc)
+		case "chart":
+			s.related(sc, relationID(e, "id"), s.r.p.chart)
+			sc.skip()
+		case "relIds":
+			s.related(sc, relationID(e, "dm"), s.r.p.diagram)
+			sc.skip()
+		case "oleObj", "Fallback":
+			sc.skip()
+		default:
+			return false
+		}
+		return true
+	})
+}
+
+// related reads the part that the relationship leads to.
+func (s *slideWalker) related(sc *xmlScanner, id string, read func(*xmlScanner, int, func(domain.Block) error) error) {
+	rel, ok := s.rels[id]
+	if !ok || rel.External {
+		return
+	}
+	sc.stop(s.r.a.walk(rel.Target, func(part *xmlScanner) { part.stop(read(part, s.page, s.add)) }))
+}
+
+func (s *slideWalker) table(sc *xmlScanner) {
+	w := &gridWriter{emit: s.add, page: s.page, plain: s.r.p.src.PlainRows}
+	sc.each(func(e xml.StartElement) bool {
+		switch e.Name.Local {
+		case "tblPr":
+			w.named = xmlAttr(e, "firstRow") == "1" || xmlAttr(e, "firstRow") == "true"
+			return false
+		case "tr":
+			sc.stop(w.add(s.row(sc)))
+			return true
+		}
+		return false
+	})
+	sc.stop(w.flush())
+}
+
+func (s *slideWalker) row(sc *xmlScanner) gridRow {
+	var row gridRow
+	sc.each(func(e xml.StartElement) bool {
+		if e.Name.Local != "tc" {
+			return false
+		}
+		cell := gridCell{span: 1, below: xmlAttr(e, "vMerge") == "1" || xmlAttr(e, "vMerge") == "true"}
+		var lines []string
+		sc.descend(func(e xml.StartElement) bool {
+			if e.Name.Local != "p" {
+				return false
+			}
+			if p := readDrawnParagraph(sc, s.rels); p.text != "" {
+				lines = append(lines, p.text)
+				cell.bold = (cell.bold || len(lines) == 1) && p.bold
+				row.links = append(row.links, p.links...)
+			}
+			return true
+		})
+		cell.text = strings.Join(lines, "\n")
+		if merged := xmlAttr(e, "hMerge"); (merged == "1" || merged == "true") && len(row.cells) > 0 {
+			row.cells[len(row.cells)-1].span++ // covered by the cell before it
+			return true
+		}
+		row.cells = append(row.cells, cell)
+		return true
+	})
+	return row
+}

@@ -1,0 +1,125 @@
+package extract
+
+import (
+	"archive/zip"
+	"bytes"
+	"compress/flate"
+	"encoding/binary"
+	"errors"
+	"io"
+)
+
+// The fixed part of the header that stands before each packed part.
+const (
+	localHeaderSize = 30
+	localSignature  = "PK\x03\x04"
+)
+
+// maxSalvage is the most bytes of a container without a directory that are packed anew, in memory.
+const maxSalvage = 64 << 20
+
+// salvage opens a container whose directory, which stands at its end, is lost: an upload or download that was cut
+// short. The parts are found by the headers before each and packed anew, the last one as far as it goes.
+func (p *parser) salvage(cause error) (*zip.Reader, error) {
+	const format = "docx, pptx or xlsx file"
+	if p.src.Size > maxSalvage {
+		return nil, damaged(format, cause)
+	}
+	data, err := p.src.bytes()
+	if err != nil {
+		return nil, err
+	}
+	var packed bytes.Buffer
+	found, err := repack(&packed, data, p.lim.MaxUnpacked)
+	if err != nil {
+		return nil, err
+	}
+	if found == 0 {
+		return nil, damaged(format, cause)
+	}
+	zr, err := zip.NewReader(bytes.NewReader(packed.Bytes()), int64(packed.Len()))
+	if err != nil {
+		return nil, damaged(format, cause)
+	}
+	p.out.warn("the file is damaged: it was cut short or its directory is lost; the parts that could be found in it were read")
+	p.src.Data, p.src.Size = bytes.NewReader(packed.Bytes()), int64(packed.Len())
+	return zr, nil
+}
+
+// repack writes a container of the parts that it finds by their local headers, and returns how many there are. It
+// returns a TooLarge *Error when they unpack to more than limit bytes.
+func repack(to io.Writer, data []byte, limit int64) (found int, err error) {
+	z := zip.NewWriter(to)
+	for found < maxZipEntries {
+		at := bytes.Index(data, []byte(localSignature))
+		if at < 0 || len(data) < at+localHeaderSize {
+			break
+		}
+		data = data[at:]
+		name, method, body, ok := localHeader(data)
+		if !ok {
+			data = data[len(localSignature):]
+			continue
+		}
+		w, err := z.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Deflate})
+		if err != nil {
+			return found, damaged("docx, pptx or xlsx file", err)
+		}
+		used, size, err := unpackInto(w, method, body, limit)
+		if err != nil {
+			return found, err
+		}
+		limit -= size
+		if size > 0 {
+			found++
+		}
+		data = body[used:]
+	}
+	if err := z.Close(); err != nil {
+		return 0, damaged("docx, pptx or xlsx file", err)
+	}
+	return found, nil
+}
+
+// localHeader reads the header at the start of data; body is all that follows it.
+func localHeader(data []byte) (name string, method uint16, body []byte, ok bool) {
+	le := binary.LittleEndian
+	flags, method := le.Uint16(data[6:]), le.Uint16(data[8:])
+	size, nameLen, extraLen := le.Uint32(data[18:]), int(le.Uint16(data[26:])), int(le.Uint16(data[28:]))
+	if flags&1 != 0 || method != zip.Store && method != zip.Deflate || nameLen == 0 || nameLen > 512 || len(data) < localHeaderSize+nameLen+extraLen {
+		return "", 0, nil, false
+	}
+	name = string(data[localHeaderSize : localHeaderSize+nameLen])
+	body = data[localHeaderSize+nameLen+extraLen:]
+	if method == zip.Store { // its end is known by its size alone
+		body = body[:min(int64(len(body)), int64(size))]
+	}
+	return name, method, body, true
+}
+
+// unpackInto unpacks one part as far as it goes. It returns how many bytes of the container it took and how many it
+// became.
+func unpackInto(w io.Writer, method uint16, body []byte, limit int64) (used int, size int64, err error) {
+	limit = min(limit, maxPart)
+	if method == zip.Store {
+		if int64(len(body)) > limit {
+			return 0, 0, fail(TooLarge, "the file unpacks to more than %s", sizeText(limit))
+		}
+		n, err := w.Write(body)
+		if err != nil {
+			return n, int64(n), damaged("docx, pptx or xlsx file", err)
+		}
+		return n, int64(n), nil
+	}
+	src := bytes.NewReader(body)
+	// flate reads a source that gives single bytes no further than it must.
+	size, err = io.Copy(w, io.LimitReader(flate.NewReader(src), limit+1))
+	if size > limit {
+		return 0, size, fail(TooLarge, "the file unpacks to more than %s", sizeText(limit))
+	}
+	var corrupt flate.CorruptInputError
+	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.As(err, &corrupt) {
+		return 0, size, damaged("docx, pptx or xlsx file", err)
+	}
+	return len(body) - src.Len(), size, nil
+}
