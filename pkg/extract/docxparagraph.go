@@ -67,7 +67,7 @@ func (w *docxWalker) inline(e xml.StartElement) bool {
 	case "instrText":
 		w.fieldCode(w.sc.text())
 	case "oMath", "oMathPara":
-		w.write(mathText(w.sc))
+		w.write(formulaText(w.sc))
 	case "ruby":
 		w.ruby()
 	case "AlternateContent":

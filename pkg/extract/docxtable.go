@@ -10,7 +10,7 @@ import (
 // docxTable gathers the rows of a table.
 type docxTable struct {
 	w       *docxWalker
-	grid    gridWriter
+	grid    officeTable
 	columns int // as the table's grid says; 0 unknown
 	rows    int
 }
@@ -33,10 +33,13 @@ type docxCell struct {
 // maxCellText is how long a cell may be to be a cell, in bytes: what is longer is a text that a table lays out.
 const maxCellText = 4000
 
+// maxHeaderRows is how many rows are taken for a table's header.
+const maxHeaderRows = 4
+
 // table reads the table whose start was returned last.
 func (w *docxWalker) table() {
 	w.flush()
-	t := &docxTable{w: w, grid: gridWriter{emit: w.emit, plain: w.r.p.src.PlainRows}}
+	t := &docxTable{w: w, grid: officeTable{emit: w.emit, plain: w.r.p.src.PlainRows}}
 	w.tables++
 	t.walk()
 	w.tables--
@@ -81,8 +84,8 @@ func (t *docxTable) row() {
 		}
 		return
 	}
-	if row.header && t.rows == 1 {
-		t.grid.named = true
+	if row.header && t.grid.named == t.rows-1 && t.rows <= maxHeaderRows {
+		t.grid.named++
 	}
 	t.w.sc.stop(t.grid.add(row.asGrid()))
 }
@@ -109,10 +112,10 @@ func (r *docxRow) isLayout() bool {
 	return used == 1 && blocks > 1 && len(r.cells) == 1
 }
 
-func (r *docxRow) asGrid() gridRow {
-	var g gridRow
+func (r *docxRow) asGrid() officeRow {
+	var g officeRow
 	if r.before > 0 {
-		g.cells = append(g.cells, gridCell{span: r.before})
+		g.cells = append(g.cells, officeCell{span: r.before})
 	}
 	for _, c := range r.cells {
 		lines := make([]string, len(c.blocks))
@@ -120,7 +123,7 @@ func (r *docxRow) asGrid() gridRow {
 			lines[i] = b.Text
 			g.links = append(g.links, b.Links...)
 		}
-		g.cells = append(g.cells, gridCell{text: strings.Join(lines, "\n"), span: c.span, below: c.below, bold: c.bold})
+		g.cells = append(g.cells, officeCell{text: strings.Join(lines, "\n"), span: c.span, below: c.below, bold: c.bold})
 	}
 	return g
 }

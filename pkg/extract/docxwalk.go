@@ -59,7 +59,7 @@ func (w *docxWalker) block(e xml.StartElement) bool {
 	case "tbl":
 		w.table()
 	case "oMath", "oMathPara":
-		w.send(domain.Block{Kind: domain.BlockParagraph, Text: mathText(w.sc)})
+		w.send(domain.Block{Kind: domain.BlockParagraph, Text: formulaText(w.sc)})
 	case "altChunk":
 		w.chunk(relationID(e, "id"))
 		w.sc.skip()

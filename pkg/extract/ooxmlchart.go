@@ -54,20 +54,23 @@ func (p *parser) chart(sc *xmlScanner, page int, emit func(domain.Block) error) 
 			return err
 		}
 	}
-	return c.rows(&gridWriter{emit: emit, page: page, plain: p.src.PlainRows, named: true})
+	return c.rows(&officeTable{emit: emit, page: page, plain: p.src.PlainRows})
 }
 
 // rows writes a row for each category with the values of all series. The names of the categories are those of the
 // first series that has any: charts repeat them for each.
-func (c *chartText) rows(w *gridWriter) error {
+func (c *chartText) rows(w *officeTable) error {
 	if len(c.series) > maxColumns-1 {
 		c.series = c.series[:maxColumns-1]
 	}
-	header := []gridCell{{}}
+	header, named := []officeCell{{}}, 0
 	names := map[int]string{}
 	seen := map[int]bool{}
 	for _, s := range c.series {
-		header = append(header, gridCell{text: s.name})
+		header = append(header, officeCell{text: s.name})
+		if s.name != "" {
+			named = 1
+		}
 		if len(names) == 0 {
 			names = s.names
 		}
@@ -78,7 +81,8 @@ func (c *chartText) rows(w *gridWriter) error {
 	for i := range names {
 		seen[i] = true
 	}
-	if err := w.add(gridRow{cells: header}); err != nil {
+	w.named = named
+	if err := w.add(officeRow{cells: header}); err != nil {
 		return err
 	}
 	indexes := make([]int, 0, len(seen))
@@ -87,11 +91,11 @@ func (c *chartText) rows(w *gridWriter) error {
 	}
 	slices.Sort(indexes)
 	for _, i := range indexes {
-		cells := []gridCell{{text: names[i]}}
+		cells := []officeCell{{text: names[i]}}
 		for _, s := range c.series {
-			cells = append(cells, gridCell{text: s.values[i]})
+			cells = append(cells, officeCell{text: s.values[i]})
 		}
-		if err := w.add(gridRow{cells: cells}); err != nil {
+		if err := w.add(officeRow{cells: cells}); err != nil {
 			return err
 		}
 	}

@@ -7,20 +7,20 @@ import (
 	"unicode/utf8"
 )
 
-// mathText reads a formula, whose start was returned last, as one writes it in a line: a/b, x^2, √(x+1), ∑_(k=0)^n.
-func mathText(sc *xmlScanner) string { return oneLine(mathParts(sc)) }
+// formulaText reads a formula, whose start was returned last, as one writes it in a line: a/b, x^2, √(x+1), ∑_(k=0)^n.
+func formulaText(sc *xmlScanner) string { return oneLine(formulaParts(sc)) }
 
-// mathParts joins what stands side by side in an element.
-func mathParts(sc *xmlScanner) string {
+// formulaParts joins what stands side by side in an element.
+func formulaParts(sc *xmlScanner) string {
 	var b strings.Builder
 	sc.each(func(e xml.StartElement) bool {
-		b.WriteString(mathElement(sc, e))
+		b.WriteString(formulaElement(sc, e))
 		return true
 	})
 	return b.String()
 }
 
-func mathElement(sc *xmlScanner, e xml.StartElement) string {
+func formulaElement(sc *xmlScanner, e xml.StartElement) string {
 	switch e.Name.Local {
 	case "t":
 		return strings.ReplaceAll(sc.text(), "\u2061", "") // the sign that a function is applied, which has no shape
@@ -31,36 +31,38 @@ func mathElement(sc *xmlScanner, e xml.StartElement) string {
 		sc.skip()
 		return ""
 	case "f", "sSup", "sSub", "sSubSup", "sPre", "rad", "nary", "d", "func", "acc", "bar", "limLow", "limUpp", "m", "eqArr", "groupChr":
-		return mathShape(e.Name.Local, mathArguments(sc))
+		return formulaShape(e.Name.Local, formulaArguments(sc))
 	case "oMath":
-		return mathParts(sc) + " "
+		return formulaParts(sc) + " "
 	}
-	return mathParts(sc)
+	return formulaParts(sc)
 }
 
-// mathArgs are the parts of a shape by their names, and its properties.
-type mathArgs struct {
+// formulaArgs are the parts of a shape by their names, and its properties.
+type formulaArgs struct {
 	parts map[string][]string // num, den, e, sup, …; e may come more than once
 	props map[string]string   // chr, begChr, …
 }
 
-func (a mathArgs) part(name string) string { return strings.TrimSpace(strings.Join(a.parts[name], "")) }
+func (a formulaArgs) part(name string) string {
+	return strings.TrimSpace(strings.Join(a.parts[name], ""))
+}
 
-func (a mathArgs) prop(name, def string) string {
+func (a formulaArgs) prop(name, def string) string {
 	if v, ok := a.props[name]; ok {
 		return v
 	}
 	return def
 }
 
-func mathArguments(sc *xmlScanner) mathArgs {
-	a := mathArgs{parts: map[string][]string{}, props: map[string]string{}}
+func formulaArguments(sc *xmlScanner) formulaArgs {
+	a := formulaArgs{parts: map[string][]string{}, props: map[string]string{}}
 	sc.each(func(e xml.StartElement) bool {
 		switch name := e.Name.Local; {
 		case name == "mr":
 			var cells []string
 			sc.each(func(e xml.StartElement) bool {
-				cells = append(cells, strings.TrimSpace(mathElement(sc, e)))
+				cells = append(cells, strings.TrimSpace(formulaElement(sc, e)))
 				return true
 			})
 			a.parts[name] = append(a.parts[name], strings.Join(cells, ", "))
@@ -70,33 +72,33 @@ func mathArguments(sc *xmlScanner) mathArgs {
 				return false
 			})
 		default:
-			a.parts[name] = append(a.parts[name], mathElement(sc, e))
+			a.parts[name] = append(a.parts[name], formulaElement(sc, e))
 		}
 		return true
 	})
 	return a
 }
 
-func mathShape(shape string, a mathArgs) string {
+func formulaShape(shape string, a formulaArgs) string {
 	e := a.part("e")
 	switch shape {
 	case "f":
 		if a.prop("type", "") == "noBar" {
-			return mathGroup(a.part("num") + "¦" + a.part("den"))
+			return formulaGroup(a.part("num") + "¦" + a.part("den"))
 		}
-		return mathGroup(a.part("num")) + "/" + mathGroup(a.part("den")) + " "
+		return formulaGroup(a.part("num")) + "/" + formulaGroup(a.part("den")) + " "
 	case "sSup":
-		return e + mathScript("^", a.part("sup"))
+		return e + formulaScript("^", a.part("sup"))
 	case "sSub":
-		return e + mathScript("_", a.part("sub"))
+		return e + formulaScript("_", a.part("sub"))
 	case "sSubSup":
-		return e + mathScript("_", a.part("sub")) + mathScript("^", a.part("sup"))
+		return e + formulaScript("_", a.part("sub")) + formulaScript("^", a.part("sup"))
 	case "sPre":
-		return mathScript("_", a.part("sub")) + mathScript("^", a.part("sup")) + " " + e
+		return formulaScript("_", a.part("sub")) + formulaScript("^", a.part("sup")) + " " + e
 	case "rad":
-		return a.part("deg") + "√" + mathGroup(e)
+		return a.part("deg") + "√" + formulaGroup(e)
 	case "nary":
-		return a.prop("chr", "∫") + mathScript("_", a.part("sub")) + mathScript("^", a.part("sup")) + " " + e
+		return a.prop("chr", "∫") + formulaScript("_", a.part("sub")) + formulaScript("^", a.part("sup")) + " " + e
 	case "d":
 		inner := make([]string, len(a.parts["e"]))
 		for i, part := range a.parts["e"] {
@@ -110,9 +112,9 @@ func mathShape(shape string, a mathArgs) string {
 	case "bar":
 		return e + "\u0305"
 	case "limLow":
-		return e + mathScript("_", a.part("lim"))
+		return e + formulaScript("_", a.part("lim"))
 	case "limUpp":
-		return e + mathScript("^", a.part("lim"))
+		return e + formulaScript("^", a.part("lim"))
 	case "m":
 		return strings.Join(a.parts["mr"], "; ")
 	case "eqArr":
@@ -121,16 +123,16 @@ func mathShape(shape string, a mathArgs) string {
 	return e
 }
 
-// mathScript is a raised or lowered part, "" where it is empty.
-func mathScript(sign, s string) string {
+// formulaScript is a raised or lowered part, "" where it is empty.
+func formulaScript(sign, s string) string {
 	if s == "" {
 		return ""
 	}
-	return sign + mathGroup(s)
+	return sign + formulaGroup(s)
 }
 
-// mathGroup puts brackets around what would otherwise not be read as one.
-func mathGroup(s string) string {
+// formulaGroup puts brackets around what would otherwise not be read as one.
+func formulaGroup(s string) string {
 	if utf8.RuneCountInString(s) <= 1 || strings.IndexFunc(s, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '.' }) < 0 {
 		return s
 	}

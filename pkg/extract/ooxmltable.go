@@ -6,32 +6,32 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// gridCell is one cell of a table in a text document or on a slide.
-type gridCell struct {
+// officeCell is one cell of a table in a text document or on a slide.
+type officeCell struct {
 	text  string
 	span  int  // columns it covers; 0 and 1 are one
 	below bool // goes on from the cell above it, which it is merged with
 	bold  bool // all of its text is
 }
 
-// gridRow is one row with what its text links to.
-type gridRow struct {
-	cells []gridCell
+// officeRow is one row with what its text links to.
+type officeRow struct {
+	cells []officeCell
 	links []domain.BlockLink
 }
 
-// gridWriter turns the rows of a table into one block each. Where a row names the columns, the rows after it are
+// officeTable turns the rows of a table into one block each. Where a row names the columns, the rows after it are
 // written as "column: value; …", and what is merged over several rows is said in each: a row must be understood alone.
-type gridWriter struct {
+type officeTable struct {
 	emit  func(domain.Block) error
 	page  int
 	plain bool // cells parted by tabs, whatever the header, each said once
-	// named says that the table's first row is known to name the columns.
-	named bool
+	// named is how many rows at the start the table itself says to name the columns.
+	named int
 
 	header  []string
 	above   []string // what the last row with a text of its own has in each column
-	pending []gridRow
+	pending []officeRow
 	decided bool
 }
 
@@ -39,7 +39,7 @@ type gridWriter struct {
 const maxMergedText = 200
 
 // add takes the next row.
-func (w *gridWriter) add(row gridRow) error {
+func (w *officeTable) add(row officeRow) error {
 	empty := true
 	for i := range row.cells {
 		row.cells[i].text = oneLine(row.cells[i].text)
@@ -58,59 +58,57 @@ func (w *gridWriter) add(row gridRow) error {
 }
 
 // flush writes what is still held back; call it after the last row.
-func (w *gridWriter) flush() error {
+func (w *officeTable) flush() error {
 	if w.decided {
 		return nil
 	}
 	w.decided = true
 	rows := w.pending
 	w.pending = nil
-	at := w.headerAt(rows)
+	at, depth := w.headerAt(rows)
 	for i, row := range rows {
-		if i != at {
-			if err := w.write(row); err != nil {
-				return err
+		if i == at {
+			names := make([][]string, depth)
+			for k := range names {
+				names[k] = w.columns(rows[at+k], true)
 			}
-			continue
+			w.header = joinHeaders(names)
 		}
-		w.header = w.columns(row, true)
-		if err := w.block(strings.Join(w.columns(row, false), "\t"), row); err != nil {
+		write := w.write
+		if i >= at && i < at+depth {
+			write = w.bare
+		}
+		if err := write(row); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// headerAt finds the row that names the columns, or -1. Where the table does not say so itself, two columns are more
-// often names with their values than a header with rows, and it takes bold letters to tell.
-func (w *gridWriter) headerAt(rows []gridRow) int {
-	texts := make([][]string, len(rows))
+// headerAt finds the rows that name the columns; at is -1 where there are none. Where the table does not say so itself,
+// two columns are more often names with their values than a header with rows, and it takes bold letters to tell.
+func (w *officeTable) headerAt(rows []officeRow) (at, depth int) {
+	if w.named > 0 && len(rows) > w.named && len(rows[0].cells) > 1 {
+		return 0, w.named
+	}
+	texts, width := make([][]string, len(rows)), 0
 	for i, r := range rows {
 		texts[i] = w.columns(r, false)
+		width = max(width, len(texts[i]))
 	}
-	if w.named && len(rows) > 1 && filled(texts[0]) > 0 && len(rows[0].cells) > 1 {
-		return 0
+	at, depth = headerRows(texts)
+	if at >= 0 && (width > 2 || bolder(rows, at)) {
+		return at, depth
 	}
-	at := headerRow(texts)
-	if at < 0 {
-		return -1
-	}
-	width := 0
-	for _, t := range texts {
-		width = max(width, len(t))
-	}
-	if width > 2 || bolder(rows, at) {
-		return at
-	}
-	return -1
+	return -1, 0
 }
 
 // bolder reports whether the row is bold and the one after it is not.
-func bolder(rows []gridRow, at int) bool {
+func bolder(rows []officeRow, at int) bool {
 	return at+1 < len(rows) && allBold(rows[at]) && !allBold(rows[at+1])
 }
 
-func allBold(r gridRow) bool {
+func allBold(r officeRow) bool {
 	for _, c := range r.cells {
 		if c.text != "" && !c.bold {
 			return false
@@ -120,7 +118,7 @@ func allBold(r gridRow) bool {
 }
 
 // columns spreads the cells over the columns that they cover; repeat says their text in each.
-func (w *gridWriter) columns(r gridRow, repeat bool) []string {
+func (w *officeTable) columns(r officeRow, repeat bool) []string {
 	var cols []string
 	for _, c := range r.cells {
 		for i := range max(c.span, 1) {
@@ -137,9 +135,9 @@ func (w *gridWriter) columns(r gridRow, repeat bool) []string {
 	return cols
 }
 
-func (w *gridWriter) write(row gridRow) error {
+func (w *officeTable) write(row officeRow) error {
 	if w.plain || w.header == nil || len(row.cells) == 1 {
-		return w.block(strings.TrimRight(strings.Join(w.columns(row, false), "\t"), "\t"), row)
+		return w.bare(row)
 	}
 	var b strings.Builder
 	col := 0
@@ -172,7 +170,16 @@ func (w *gridWriter) write(row gridRow) error {
 	return w.block(b.String(), row)
 }
 
-func (w *gridWriter) block(text string, row gridRow) error {
+// bare writes the cells alone.
+func (w *officeTable) bare(row officeRow) error {
+	texts := make([]string, 0, min(len(row.cells), maxColumns))
+	for _, c := range row.cells[:min(len(row.cells), maxColumns)] {
+		texts = append(texts, c.text)
+	}
+	return w.block(strings.TrimRight(strings.Join(texts, "\t"), "\t"), row)
+}
+
+func (w *officeTable) block(text string, row officeRow) error {
 	if strings.TrimSpace(text) == "" {
 		return nil
 	}

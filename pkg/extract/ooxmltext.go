@@ -51,7 +51,7 @@ func readDrawnParagraph(sc *xmlScanner, rels map[string]relation) drawnParagraph
 			text.WriteByte('\n')
 			fixed.WriteByte('\n')
 		case "oMath", "oMathPara":
-			m := mathText(sc)
+			m := formulaText(sc)
 			text.WriteString(m)
 			fixed.WriteString(m)
 		case "m", "Choice": // mathematics stands in alternate content
@@ -147,7 +147,9 @@ func altText(s string) string {
 	lower := strings.ToLower(s)
 	switch {
 	case len(strings.Fields(s)) < 3 && len([]rune(s)) < 20, len(s) > 2000, strings.Contains(lower, "://"), strings.Contains(lower, "automatically generated"),
-		strings.Contains(lower, "ai-generated"), strings.Contains(lower, "automatisch generiert"), strings.Contains(lower, ".jpg"), strings.Contains(lower, ".png"),
+		strings.Contains(lower, "ai-generated"), strings.Contains(lower, "automatisch generiert"),
+		strings.Contains(lower, "automatiquement"), strings.Contains(lower, "automáticamente"), strings.Contains(lower, "ai 生成"), strings.Contains(lower, "自动生成"), strings.Contains(lower, "自動的に生成"),
+		strings.Contains(lower, ".jpg"), strings.Contains(lower, ".png"),
 		strings.Contains(lower, ".gif"), strings.Contains(lower, ".jpeg"), strings.HasPrefix(lower, `c:\`):
 		return ""
 	}

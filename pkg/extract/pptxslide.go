@@ -128,7 +128,7 @@ func (s *slideWalker) footer(holder string, paragraphs []drawnParagraph) {
 func (s *slideWalker) paragraphs(paragraphs []drawnParagraph, listed bool) {
 	counts := map[int]int{} // automatic numbers by level
 	for _, p := range paragraphs {
-		if p.text == "" {
+		if p.text == "" || p.field && countLetters(p.fixed) == 0 { // a slide number or date that stands alone
 			continue
 		}
 		b := domain.Block{Kind: domain.BlockParagraph, Text: p.text, Links: p.links}
@@ -217,11 +217,13 @@ func (s *slideWalker) related(sc *xmlScanner, id string, read func(*xmlScanner, 
 }
 
 func (s *slideWalker) table(sc *xmlScanner) {
-	w := &gridWriter{emit: s.add, page: s.page, plain: s.r.p.src.PlainRows}
+	w := &officeTable{emit: s.add, page: s.page, plain: s.r.p.src.PlainRows}
 	sc.each(func(e xml.StartElement) bool {
 		switch e.Name.Local {
 		case "tblPr":
-			w.named = xmlAttr(e, "firstRow") == "1" || xmlAttr(e, "firstRow") == "true"
+			if first := xmlAttr(e, "firstRow"); first == "1" || first == "true" {
+				w.named = 1
+			}
 			return false
 		case "tr":
 			sc.stop(w.add(s.row(sc)))
@@ -232,13 +234,13 @@ func (s *slideWalker) table(sc *xmlScanner) {
 	sc.stop(w.flush())
 }
 
-func (s *slideWalker) row(sc *xmlScanner) gridRow {
-	var row gridRow
+func (s *slideWalker) row(sc *xmlScanner) officeRow {
+	var row officeRow
 	sc.each(func(e xml.StartElement) bool {
 		if e.Name.Local != "tc" {
 			return false
 		}
-		cell := gridCell{span: 1, below: xmlAttr(e, "vMerge") == "1" || xmlAttr(e, "vMerge") == "true"}
+		cell := officeCell{span: 1, below: xmlAttr(e, "vMerge") == "1" || xmlAttr(e, "vMerge") == "true"}
 		var lines []string
 		sc.descend(func(e xml.StartElement) bool {
 			if e.Name.Local != "p" {
