@@ -184,7 +184,7 @@ func looksBinary(head []byte) bool {
 		switch {
 		case b == 0:
 			zeros++
-		case b < 0x20 && b != '\t' && b != '\n' && b != '\r' && b != '\f' && b != 0x1b && b != 0x1a && b != '\b':
+		case b < 0x20 && b != '\t' && b != '\n' && b != '\r' && b != '\f' && b != 0x1b && b != 0x1a && b != '\b' && b != 0x1e && b != 0x1f:
 			control++
 		}
 	}

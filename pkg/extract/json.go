@@ -2,89 +2,96 @@ package extract
 
 import (
 	"bufio"
-	"encoding/json"
+	"bytes"
+	"context"
 	"errors"
-	"fmt"
 	"io"
+	"path"
+	"strconv"
 	"strings"
 
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// json reads JSON and JSON Lines. Objects become headings and "path: value" lines, each object of an array becomes
-// one row, so that a record is found and shown as a whole. What is not valid JSON is read as plain text.
+// jsonHead is how much of a text is looked at to tell whether it is JSON, and whether it is JSON Lines.
+const jsonHead = 64 << 10
+
+// json reads JSON and JSON Lines as they come. Objects become headings and "path: value" lines, each object of an array
+// becomes one row, so that a record is found and shown as a whole. What is not JSON is read as plain text.
 func (p *parser) json() error {
-	text, err := p.decoded("json")
+	src, err := p.textReader("json")
 	if err != nil {
 		return err
 	}
-	values := countJSON(text)
-	if values == 0 {
+	r := bufio.NewReaderSize(src.Reader, jsonHead)
+	head, err := r.Peek(jsonHead)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	lines, ok := p.probeJSON(head)
+	if !ok {
 		p.out.warn("the file is not valid JSON and was read as plain text")
 		p.doc.MIMEType = TypeText
-		return p.paragraphs(bufio.NewReader(strings.NewReader(text)))
+		return p.paragraphs(r)
 	}
-	w := &jsonWalker{p: p, dec: json.NewDecoder(strings.NewReader(text))}
-	w.dec.UseNumber()
-	for {
-		tok, err := w.dec.Token()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return damaged("JSON document", err)
-		}
-		rec := &record{row: values > 1}
-		if err := w.value(tok, "", 1, rec); err != nil {
-			return err
-		}
-		if err := rec.flush(p.out); err != nil {
-			return err
-		}
+	w := &jsonWalker{p: p, scan: newJSONScanner(r), lines: lines}
+	err = w.run()
+	var syntax *jsonSyntaxError
+	switch {
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		p.out.warn("the file ends in the middle of a value; what comes before was kept")
+	case errors.As(err, &syntax):
+		p.out.warn("the JSON is broken in line " + strconv.Itoa(syntax.line) + "; what follows was read as plain text")
+		return p.paragraphs(r)
+	case err != nil:
+		return err
 	}
+	if w.scan.cut {
+		p.out.warn("a string of more than " + sizeText(maxJSONString) + " was cut")
+	}
+	return nil
 }
 
-// countJSON counts the values in a JSON or JSON Lines text; 0 when it is not valid or nested beyond bearing.
-func countJSON(text string) int {
-	dec := json.NewDecoder(strings.NewReader(text))
-	values := 0
-	for depth := 0; ; {
-		tok, err := dec.Token()
-		if errors.Is(err, io.EOF) && depth == 0 {
-			return values
-		}
-		if err != nil {
-			return 0
-		}
-		switch tok {
-		case json.Delim('{'), json.Delim('['):
-			depth++
-		case json.Delim('}'), json.Delim(']'):
-			depth--
-		}
-		if depth > maxDepth {
-			return 0
-		}
-		if depth == 0 {
-			values++
-		}
+// probeJSON reads the start of the text without keeping anything. ok says that it is JSON as far as that reaches, lines
+// that one value follows another.
+func (p *parser) probeJSON(head []byte) (lines, ok bool) {
+	trial := &parser{ctx: context.Background(), src: p.src, lim: p.lim, doc: &domain.Document{}}
+	trial.out = &sink{emit: func(domain.Block) error { return nil }, left: 1 << 40}
+	r := bufio.NewReaderSize(bytes.NewReader(head), jsonHead)
+	w := &jsonWalker{p: trial, scan: newJSONScanner(r)}
+	err := w.run()
+	ok = err == nil || errors.Is(err, io.ErrUnexpectedEOF)
+	if _, rest := r.Peek(1); rest != nil && len(head) == jsonHead && KindOf(err) == "" {
+		ok = true // a word was cut at the end of the head
 	}
+	named := strings.ToLower(path.Ext(p.src.Name))
+	return w.values > 1 || w.begun > 1 || named == ".jsonl" || named == ".ndjson", ok && w.structured
 }
 
 // record gathers the "path: value" pairs that belong into one block.
 type record struct {
 	row   bool // an element of an array: one block, pairs parted by "; "
+	at    int  // line of a JSON Lines file that it stands in; 0 in others
+	plain bool // names that the pair before has too are not written again
 	pairs []string
+	last  []string // the path of the pair before
 	size  int
 }
 
-func (r *record) add(path, value string) {
+func (r *record) add(path []string, value string) {
 	value = strings.TrimSpace(value)
 	if value == "" {
 		return
 	}
-	if path != "" {
-		value = path + ": " + value
+	names := path
+	if r.plain {
+		for len(names) > 1 && len(path)-len(names) < len(r.last)-1 && r.last[len(path)-len(names)] == names[0] {
+			names = names[1:]
+		}
+		r.last = append(r.last[:0], path...)
+	}
+	if len(names) > 0 {
+		value = strings.Join(names, ".") + ": " + value
 	}
 	r.pairs = append(r.pairs, value)
 	r.size += len(value) + 2
@@ -94,39 +101,87 @@ func (r *record) flush(out *sink) error {
 	if len(r.pairs) == 0 {
 		return nil
 	}
-	b := domain.Block{Kind: domain.BlockParagraph, Text: strings.Join(r.pairs, "\n")}
+	b := domain.Block{Kind: domain.BlockParagraph, Text: strings.Join(r.pairs, "\n"), Row: r.at}
 	if r.row {
-		b = domain.Block{Kind: domain.BlockTableRow, Text: strings.Join(r.pairs, "; ")}
+		b.Kind, b.Text = domain.BlockTableRow, strings.Join(r.pairs, "; ")
 	}
-	r.pairs, r.size = r.pairs[:0], 0
+	r.pairs, r.size, r.last = r.pairs[:0], 0, r.last[:0]
 	return out.add(b)
 }
 
+// jsonWalker turns tokens into blocks. It holds no more than one record.
 type jsonWalker struct {
-	p     *parser
-	dec   *json.Decoder
-	depth int
+	p          *parser
+	scan       *jsonScanner
+	lines      bool // values follow one another: each is a row
+	values     int  // read to their end, at the top
+	begun      int  // begun, at the top
+	structured bool // there was an object or an array
+	depth      int
 }
+
+func (w *jsonWalker) run() error {
+	for {
+		tok, err := w.scan.next()
+		if err != nil {
+			return err
+		}
+		switch tok {
+		case jsonEnd:
+			return nil
+		case ',':
+			continue // values parted by commas
+		}
+		w.begun++
+		if tok == '{' || tok == '[' {
+			w.structured = true
+		} else if !w.lines && w.values == 0 && tok == jsonWord && !isJSONValue(w.scan.text) {
+			return w.broken("a word that is no value")
+		}
+		rec := w.record(w.lines)
+		if w.lines {
+			rec.at = w.scan.line
+		}
+		err = w.value(tok, nil, 1, rec)
+		if flushed := rec.flush(w.p.out); err == nil {
+			err = flushed
+		}
+		if err != nil {
+			return err
+		}
+		w.values++
+	}
+}
+
+func (w *jsonWalker) record(row bool) *record {
+	return &record{row: row, plain: w.p.src.PlainRows}
+}
+
+func (w *jsonWalker) broken(what string) error { return &jsonSyntaxError{w.scan.line, what} }
 
 // value walks the value that starts with tok. path is its label within rec; level is its heading level, which ends
 // where an array begins: inside records there are no headings.
-func (w *jsonWalker) value(tok json.Token, path string, level int, rec *record) error {
-	switch v := tok.(type) {
-	case json.Delim:
+func (w *jsonWalker) value(tok jsonToken, path []string, level int, rec *record) error {
+	switch tok {
+	case '{', '[':
 		if w.depth++; w.depth > maxDepth {
 			return fail(TooLarge, "the JSON is nested deeper than %d levels", maxDepth)
 		}
 		defer func() { w.depth-- }()
-		if v == '{' {
+		if tok == '{' {
 			return w.object(path, level, rec)
 		}
 		return w.array(path, level, rec)
-	case string:
-		rec.add(path, v)
-	case json.Number:
-		rec.add(path, v.String())
-	case bool:
-		rec.add(path, fmt.Sprint(v))
+	case jsonString, jsonWord:
+		text, err := w.scalar(tok)
+		if err != nil {
+			return err
+		}
+		rec.add(path, text)
+	case jsonEnd:
+		return io.ErrUnexpectedEOF
+	default:
+		return w.broken("a mark out of place")
 	}
 	if rec.size > maxBlockBytes/2 {
 		return rec.flush(w.p.out)
@@ -134,101 +189,102 @@ func (w *jsonWalker) value(tok json.Token, path string, level int, rec *record) 
 	return nil
 }
 
-func (w *jsonWalker) object(path string, level int, rec *record) error {
-	for w.dec.More() {
+// scalar is the text of the string or word just read; "" for null and for data that nobody reads.
+func (w *jsonWalker) scalar(tok jsonToken) (string, error) {
+	text := w.scan.text
+	if tok == jsonWord {
+		if !isJSONValue(text) {
+			return "", w.broken("a word that is no value")
+		}
+		switch string(text) {
+		case "null", "undefined", "None":
+			return "", nil
+		}
+		return string(text), nil
+	}
+	if isEncodedData(text) {
+		w.p.out.warn("strings of encoded data, such as pictures, were left out")
+		return "", nil
+	}
+	return string(text), nil
+}
+
+// isEncodedData reports whether a string is base64 or the like: long, without spaces, of nothing but its characters.
+func isEncodedData(text []byte) bool {
+	if len(text) < 1024 {
+		return false
+	}
+	if at := strings.Index(string(text[:64]), ";base64,"); at > 0 {
+		return true
+	}
+	for _, c := range text {
+		if !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '+' || c == '/' || c == '-' || c == '_' || c == '=' || c == '\n') {
+			return false
+		}
+	}
+	return true
+}
+
+func (w *jsonWalker) object(path []string, level int, rec *record) error {
+	for {
 		if err := w.p.ctx.Err(); err != nil {
 			return err
 		}
-		tok, err := w.dec.Token()
-		if err != nil {
-			return damaged("JSON document", err)
-		}
-		key, _ := tok.(string)
-		if tok, err = w.dec.Token(); err != nil {
-			return damaged("JSON document", err)
-		}
-		if level == 1 && key == "title" && w.depth == 1 && w.p.doc.Title == "" {
-			w.p.doc.Title, _ = tok.(string)
-		}
-		_, nested := tok.(json.Delim)
-		if nested && !rec.row && level <= 3 {
-			if err := w.section(tok, joinPath(path, key), level, rec); err != nil {
-				return err
-			}
+		tok, err := w.scan.next()
+		switch {
+		case err != nil:
+			return err
+		case tok == '}':
+			return nil
+		case tok == ',':
 			continue
+		case tok == jsonEnd:
+			return io.ErrUnexpectedEOF
+		case tok != jsonString && tok != jsonWord:
+			return w.broken("a mark in place of a name")
 		}
-		if err := w.value(tok, joinPath(path, key), level, rec); err != nil {
+		key := string(w.scan.text)
+		if tok, err = w.scan.next(); err != nil {
+			return err
+		}
+		if tok == jsonEnd {
+			return io.ErrUnexpectedEOF
+		}
+		if tok != ':' {
+			return w.broken("a name without a colon")
+		}
+		if tok, err = w.scan.next(); err != nil {
+			return err
+		}
+		if key == "title" && tok == jsonString && w.depth == 1 && !w.lines && w.p.doc.Title == "" {
+			w.p.doc.Title = string(w.scan.text)
+		}
+		below := append(path[:len(path):len(path)], key)
+		if (tok == '{' || tok == '[') && !rec.row && level <= 3 {
+			err = w.section(tok, strings.Join(below, "."), level, rec)
+		} else {
+			err = w.value(tok, below, level, rec)
+		}
+		if err != nil {
 			return err
 		}
 	}
-	_, err := w.dec.Token() // the closing brace
-	return err
 }
 
 // section writes a nested value under a heading of its own.
-func (w *jsonWalker) section(tok json.Token, name string, level int, rec *record) error {
+func (w *jsonWalker) section(tok jsonToken, name string, level int, rec *record) error {
 	if err := rec.flush(w.p.out); err != nil {
 		return err
 	}
-	if w.dec.More() {
+	if !w.scan.closes() {
 		if err := w.p.out.heading(level, name, 0); err != nil {
 			return err
 		}
 	}
-	inner := &record{}
-	if err := w.value(tok, "", level+1, inner); err != nil {
-		return err
+	inner := w.record(false)
+	err := w.value(tok, nil, level+1, inner)
+	if flushed := inner.flush(w.p.out); err == nil {
+		err = flushed
 	}
-	return inner.flush(w.p.out)
-}
-
-func (w *jsonWalker) array(path string, level int, rec *record) error {
-	var scalars []string
-	for w.dec.More() {
-		if err := w.p.ctx.Err(); err != nil {
-			return err
-		}
-		tok, err := w.dec.Token()
-		if err != nil {
-			return damaged("JSON document", err)
-		}
-		switch v := tok.(type) {
-		case json.Delim:
-			if rec.row { // an array inside a record stays part of it
-				if err := w.value(tok, path, level, rec); err != nil {
-					return err
-				}
-				continue
-			}
-			row := &record{row: true}
-			if err := w.value(tok, path, level, row); err != nil {
-				return err
-			}
-			if err := row.flush(w.p.out); err != nil {
-				return err
-			}
-		case nil:
-		default:
-			scalars = append(scalars, fmt.Sprint(v))
-		}
-		if len(scalars) >= 1000 {
-			rec.add(path, strings.Join(scalars, ", "))
-			scalars = scalars[:0]
-			if err := rec.flush(w.p.out); err != nil {
-				return err
-			}
-		}
-	}
-	if len(scalars) > 0 {
-		rec.add(path, strings.Join(scalars, ", "))
-	}
-	_, err := w.dec.Token() // the closing bracket
 	return err
-}
-
-func joinPath(path, key string) string {
-	if path == "" {
-		return key
-	}
-	return path + "." + key
 }
