@@ -1,6 +1,7 @@
 package extract
 
 import (
+	"path"
 	"strconv"
 	"strings"
 
@@ -12,67 +13,45 @@ import (
 	"github.com/yuin/goldmark/text"
 )
 
-// markdown reads CommonMark with tables, task lists and front matter.
+// maxMarkdown is the longest text whose structure is read: all of it is in memory at once then.
+const maxMarkdown = 16 << 20
+
+// markdown reads CommonMark with GitHub's tables, task lists and bare addresses, footnotes, definition lists and front
+// matter. As plain text the document keeps what its source shows and indexed text has elsewhere or not at all: the
+// addresses of links, and HTML as it is written.
 func (p *parser) markdown() error {
+	if p.src.Size > maxMarkdown {
+		p.out.warn("the Markdown is longer than " + sizeText(maxMarkdown) + " and was read as plain text")
+		src, err := p.textReader("markdown/text")
+		if err != nil {
+			return err
+		}
+		return p.paragraphs(src.Reader)
+	}
 	source, err := p.decoded("markdown")
 	if err != nil {
 		return err
 	}
-	source = strings.ReplaceAll(source, "\r\n", "\n")
-	front, body := frontMatter(source)
-	if err := p.frontMatter(front); err != nil {
+	source = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\x00", "").Replace(source)
+	front, body := splitFrontMatter(source)
+	p.frontMatter(front)
+	// It is text as well, so that authors, dates and tags can be searched for.
+	if err := p.out.paragraph(front, 0); err != nil {
 		return err
 	}
-	md := goldmark.New(goldmark.WithExtensions(extension.Table, extension.Strikethrough, extension.TaskList,
-		extension.Footnote, extension.DefinitionList))
-	w := &markdownWalker{p: p, src: []byte(body)}
+	md := goldmark.New(goldmark.WithExtensions(extension.GFM, extension.Footnote, extension.DefinitionList))
+	w := &markdownWalker{p: p, src: []byte(body), plain: p.src.PlainRows, scripted: strings.EqualFold(path.Ext(p.src.Name), ".mdx")}
 	return w.blocks(md.Parser().Parse(text.NewReader(w.src)), 0)
 }
 
-// frontMatter parts the YAML or TOML block at the top of a file from the Markdown below.
-func frontMatter(source string) (front, body string) {
-	for _, fence := range []string{"---\n", "+++\n"} {
-		rest, ok := strings.CutPrefix(source, fence)
-		if !ok {
-			continue
-		}
-		end := strings.Index("\n"+rest, "\n"+strings.TrimSuffix(fence, "\n"))
-		if end < 0 || end > 64<<10 {
-			continue
-		}
-		_, after, _ := strings.Cut(rest[end:], "\n")
-		return rest[:end], after
-	}
-	return "", source
-}
-
-// frontMatter takes title and language from the front matter and keeps the rest as text, so that authors, dates
-// and tags can be searched for.
-func (p *parser) frontMatter(front string) error {
-	for line := range strings.SplitSeq(front, "\n") {
-		key, value, ok := strings.Cut(line, ":")
-		if !ok {
-			key, value, ok = strings.Cut(line, "=")
-		}
-		value = strings.Trim(strings.TrimSpace(value), `"'`)
-		if !ok || value == "" {
-			continue
-		}
-		switch strings.ToLower(strings.TrimSpace(key)) {
-		case "title":
-			p.doc.Title = value
-		case "lang", "language":
-			p.doc.Language = value
-		}
-	}
-	return p.out.paragraph(front, 0)
-}
-
 type markdownWalker struct {
-	p      *parser
-	src    []byte
-	depth  int
-	number string // of the item of an ordered list whose text comes next: "3. "
+	p        *parser
+	src      []byte
+	plain    bool // addresses and HTML are written into the text
+	scripted bool // MDX: import and export lines are program
+	depth    int
+	prefix   string // of the item whose text comes next: "3. "
+	links    []domain.BlockLink
 }
 
 // blocks emits the children of n. list is the nesting of lists that n stands in.
@@ -96,24 +75,26 @@ func (w *markdownWalker) block(n ast.Node, list int) error {
 	out := w.p.out
 	switch n := n.(type) {
 	case *ast.Heading:
-		title := w.inline(n)
+		title, links := w.inline(n)
 		if n.Level == 1 && w.p.doc.Title == "" {
 			w.p.doc.Title = title
 		}
-		return out.heading(n.Level, title, 0)
+		return out.add(domain.Block{Kind: domain.BlockHeading, Text: oneLine(title), Level: n.Level, Links: links})
 	case *ast.Paragraph, *ast.TextBlock, *extast.DefinitionTerm:
-		if list > 0 {
-			text := w.number + w.inline(n)
-			w.number = ""
-			return out.item(list, text, 0)
-		}
-		return out.paragraph(w.inline(n), 0)
-	case *ast.FencedCodeBlock, *ast.CodeBlock:
+		return w.paragraph(n, list)
+	case *ast.FencedCodeBlock:
+		return out.add(domain.Block{Kind: domain.BlockCode, Text: w.fenced(n)})
+	case *ast.CodeBlock:
 		return out.add(domain.Block{Kind: domain.BlockCode, Text: w.lines(n)})
 	case *ast.HTMLBlock:
-		return w.p.htmlPiece(w.lines(n))
+		return w.html(n)
 	case *ast.List:
 		return w.list(n, list+1)
+	case *extast.Footnote:
+		w.prefix = "[" + strconv.Itoa(n.Index) + "] "
+		err := w.blocks(n, list)
+		w.prefix = ""
+		return err
 	case *extast.Table:
 		return w.table(n)
 	default:
@@ -121,31 +102,72 @@ func (w *markdownWalker) block(n ast.Node, list int) error {
 	}
 }
 
+func (w *markdownWalker) paragraph(n ast.Node, list int) error {
+	if w.scripted && w.isScript(n) {
+		return nil
+	}
+	text, links := w.inline(n)
+	b := domain.Block{Kind: domain.BlockParagraph, Text: w.prefix + text, Links: links}
+	w.prefix = ""
+	if list > 0 {
+		b.Kind, b.Level = domain.BlockListItem, list
+	}
+	return w.p.out.add(b)
+}
+
+// isScript reports whether a paragraph is the program that MDX files begin with.
+func (w *markdownWalker) isScript(n ast.Node) bool {
+	first, _, _ := strings.Cut(w.lines(n), " ")
+	return first == "import" || first == "export"
+}
+
+// fenced is a code block between its fences where these name the language or more, which both people and models read.
+func (w *markdownWalker) fenced(n *ast.FencedCodeBlock) string {
+	code := w.lines(n)
+	if n.Info == nil || strings.TrimSpace(code) == "" {
+		return code
+	}
+	return "```" + string(n.Info.Value(w.src)) + "\n" + strings.TrimSuffix(code, "\n") + "\n```"
+}
+
+func (w *markdownWalker) html(n *ast.HTMLBlock) error {
+	source := w.lines(n)
+	if n.HasClosure() {
+		source += string(n.ClosureLine.Value(w.src))
+	}
+	if w.plain {
+		return w.p.out.paragraph(source, 0)
+	}
+	return w.p.htmlPiece(source)
+}
+
 // list emits the items of a list, with their numbers where it is ordered.
 func (w *markdownWalker) list(l *ast.List, nesting int) error {
 	number := l.Start
 	for item := l.FirstChild(); item != nil; item = item.NextSibling() {
-		w.number = ""
+		w.prefix = ""
 		if l.IsOrdered() {
-			w.number = strconv.Itoa(number) + ". "
+			w.prefix = strconv.Itoa(number) + ". "
 			number++
 		}
 		if err := w.blocks(item, nesting); err != nil {
 			return err
 		}
 	}
-	w.number = ""
+	w.prefix = ""
 	return nil
 }
 
 func (w *markdownWalker) table(t *extast.Table) error {
-	rows := &rowWriter{out: w.p.out, plain: w.p.src.PlainRows, isHeader: true}
+	rows := &rowWriter{out: w.p.out, plain: w.plain, isHeader: true}
 	for r := t.FirstChild(); r != nil; r = r.NextSibling() {
-		var cells []string
+		var row tableRow
 		for c := r.FirstChild(); c != nil; c = c.NextSibling() {
-			cells = append(cells, w.inline(c))
+			text, links := w.inline(c)
+			row.cells = append(row.cells, text)
+			row.links = append(row.links, links...)
 		}
-		if err := rows.add(cells); err != nil {
+		if err := rows.addRow(row); err != nil {
 			return err
 		}
 	}
@@ -159,57 +181,4 @@ func (w *markdownWalker) lines(n ast.Node) string {
 		b.Write(seg.Value(w.src))
 	}
 	return b.String()
-}
-
-// inline is the text of a block without markup; a link's address follows its text in parentheses.
-func (w *markdownWalker) inline(n ast.Node) string {
-	var b strings.Builder
-	w.writeInline(&b, n, 0)
-	return b.String()
-}
-
-func (w *markdownWalker) writeInline(b *strings.Builder, n ast.Node, depth int) {
-	if depth > maxDepth {
-		return
-	}
-	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
-		switch c := c.(type) {
-		case *ast.Text:
-			b.Write(unescapeMarkdown(c.Segment.Value(w.src)))
-			if c.SoftLineBreak() || c.HardLineBreak() {
-				b.WriteByte('\n')
-			}
-		case *ast.String:
-			b.Write(c.Value)
-		case *ast.AutoLink:
-			b.Write(c.URL(w.src))
-		case *ast.Link:
-			w.writeInline(b, c, depth+1)
-			writeTarget(b, string(c.Destination))
-		case *ast.Image:
-			w.writeInline(b, c, depth+1)
-			writeTarget(b, string(c.Destination))
-		case *ast.RawHTML, *extast.FootnoteLink, *extast.FootnoteBacklink, *extast.TaskCheckBox:
-		default:
-			w.writeInline(b, c, depth+1)
-		}
-	}
-}
-
-func writeTarget(b *strings.Builder, target string) {
-	if target != "" && !strings.HasPrefix(target, "#") && !strings.HasPrefix(target, "data:") {
-		b.WriteString(" (" + target + ")")
-	}
-}
-
-// unescapeMarkdown removes the backslash before punctuation.
-func unescapeMarkdown(s []byte) []byte {
-	out := s[:0:0]
-	for i := 0; i < len(s); i++ {
-		if s[i] == '\\' && i+1 < len(s) && strings.IndexByte("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~", s[i+1]) >= 0 {
-			continue
-		}
-		out = append(out, s[i])
-	}
-	return out
 }
