@@ -139,7 +139,7 @@ func (w *markdownWalker) link(text, address string) {
 
 var (
 	lineBreakTag = regexp.MustCompile(`(?i)^<(br|/p|/div|/li|hr)\b`)
-	altText      = regexp.MustCompile(`(?i)^<img\b[^>]*\balt\s*=\s*("[^"]*"|'[^']*')`)
+	imageAlt     = regexp.MustCompile(`(?i)^<img\b[^>]*\balt\s*=\s*("[^"]*"|'[^']*')`)
 )
 
 // rawHTML writes what a tag within a line means to readers.
@@ -155,7 +155,7 @@ func (w *markdownWalker) rawHTML(b *strings.Builder, n *ast.RawHTML) {
 	case lineBreakTag.MatchString(s):
 		b.WriteByte('\n')
 	default:
-		if alt := altText.FindStringSubmatch(s); alt != nil {
+		if alt := imageAlt.FindStringSubmatch(s); alt != nil {
 			b.WriteString(strings.Trim(alt[1], `"'`))
 		}
 	}
