@@ -47,7 +47,7 @@ func (f *font) loadComposite(v pdf.Value) {
 	collection := info.Key("Registry").RawString() + "-" + info.Key("Ordering").RawString()
 	enc := v.Key("Encoding")
 	if enc.Kind() == pdf.Stream {
-		if data, err := streamBytes(enc); err == nil {
+		if data, err := f.doc.streamBytes(enc); err == nil {
 			c.encoding = parseCMap(data)
 			if base := enc.Key("UseCMap"); base.Kind() == pdf.Name && c.encoding.base == nil {
 				c.encoding.base = predefinedCMap(base.Name())
@@ -68,7 +68,7 @@ func (f *font) loadComposite(v pdf.Value) {
 		return
 	}
 	if c.text == nil || collection == "Adobe-Identity" {
-		c.loadGlyphs(desc)
+		c.loadGlyphs(f.doc, desc)
 	}
 }
 
@@ -115,11 +115,11 @@ func collectionOf(cmapName string) string {
 }
 
 // loadGlyphs makes the embedded program tell what the glyphs show, for fonts whose CIDs mean nothing by themselves.
-func (c *cidFont) loadGlyphs(desc pdf.Value) {
-	p := loadProgram(desc.Key("FontDescriptor"))
+func (c *cidFont) loadGlyphs(d *Document, desc pdf.Value) {
+	p := d.loadProgram(desc.Key("FontDescriptor"))
 	c.glyphText = p.glyphs()
 	if m := desc.Key("CIDToGIDMap"); m.Kind() == pdf.Stream {
-		if table, err := streamBytes(m); err == nil {
+		if table, err := d.streamBytes(m); err == nil {
 			c.glyphOf = func(cid uint32) uint32 { return uint32(u16(table, int(min(cid, 0xffff))*2)) }
 		}
 	}

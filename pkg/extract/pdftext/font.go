@@ -1,6 +1,7 @@
 package pdftext
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/ledongthuc/pdf"
@@ -8,6 +9,7 @@ import (
 
 // font decodes the strings that a content stream shows.
 type font struct {
+	doc       *Document
 	name      string
 	bold      bool
 	vertical  bool
@@ -30,15 +32,19 @@ type glyph struct {
 
 // font returns a font of a resource dictionary, read once.
 func (d *Document) font(fonts pdf.Value, name string) *font {
-	key := fonts.String() + "\x00" + name
+	v := fonts.Key(name)
+	key := strconv.FormatUint(uint64(number(v)), 10)
+	if key == "0" { // it is written inside another object
+		key = v.String()
+	}
 	if f := d.fonts[key]; f != nil {
 		return f
 	}
-	f := &font{scale: 0.001}
+	f := &font{doc: d, scale: 0.001}
 	func() {
 		var err error
 		defer recoverTo(&err) // a broken font shows unknown glyphs
-		f.load(fonts.Key(name))
+		f.load(v)
 	}()
 	d.Stats.Fonts++
 	if len(d.fonts) < 4096 {
@@ -56,7 +62,7 @@ func (f *font) load(v pdf.Value) {
 	f.bold = strings.Contains(lower, "bold") || strings.Contains(lower, "black") || strings.Contains(lower, "heavy")
 	switch tu := v.Key("ToUnicode"); tu.Kind() {
 	case pdf.Stream:
-		if data, err := streamBytes(tu); err == nil {
+		if data, err := f.doc.streamBytes(tu); err == nil {
 			f.toUnicode = parseCMap(data)
 		}
 	case pdf.Name: // Identity-H, of some writers: the codes are UTF-16
@@ -132,7 +138,7 @@ func (f *font) simpleTable(v, desc pdf.Value) *[256]string {
 		base = enc.Key("BaseEncoding").Name()
 	}
 	lower := strings.ToLower(f.name)
-	program := loadProgram(desc)
+	program := f.doc.loadProgram(desc)
 	symbolic := desc.Key("Flags").Int64()&4 != 0
 	var table *[256]string
 	switch {

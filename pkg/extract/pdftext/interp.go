@@ -53,25 +53,26 @@ var errBudget = errors.New("the page shows too much")
 // page runs a page's content and the appearances of its form fields.
 func (in *interpreter) page(p pageRef) error {
 	in.state = graphics{ctm: identity, scale: 1}
-	data, err := contents(p.v.Key("Contents"))
-	if runErr := in.run(data, p.resources, 0); runErr != nil {
+	v := p.value()
+	data, err := in.doc.contents(v.Key("Contents"))
+	if runErr := in.run(data, in.doc.pageResources(p), 0); runErr != nil {
 		return runErr
 	}
-	return errors.Join(err, in.annotations(p.v.Key("Annots")))
+	return errors.Join(err, in.annotations(v.Key("Annots")))
 }
 
 // contents joins a page's content streams; a broken one is left out and reported.
-func contents(v pdf.Value) ([]byte, error) {
+func (d *Document) contents(v pdf.Value) ([]byte, error) {
 	if v.Kind() != pdf.Array {
 		if v.Kind() != pdf.Stream {
 			return nil, nil
 		}
-		return streamBytes(v)
+		return d.streamBytes(v)
 	}
 	var all []byte
 	var errs error
 	for i := range min(v.Len(), 10_000) {
-		data, err := streamBytes(v.Index(i))
+		data, err := d.streamBytes(v.Index(i))
 		if err != nil {
 			errs = err
 		}
@@ -121,7 +122,7 @@ func (in *interpreter) form(v, outer pdf.Value, depth int) error {
 	if in.forms++; in.forms > maxForms || depth > maxFormDepth {
 		return errBudget
 	}
-	data, err := streamBytes(v)
+	data, err := in.doc.streamBytes(v)
 	if err != nil {
 		return err
 	}

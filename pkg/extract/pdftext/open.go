@@ -1,9 +1,9 @@
 // Package pdftext reads the text of PDF files as lines with positions.
 //
-// It takes objects, cross references, decryption and inflating from github.com/ledongthuc/pdf and does the rest
-// itself: it opens files that the library refuses, walks the page tree, interprets content streams, decodes fonts
-// and builds words and lines from where glyphs stand. The library panics on what it does not know; nothing of
-// that leaves this package. What kills the runtime (memory above all) is for the caller to contain.
+// It takes the object model from github.com/ledongthuc/pdf and does the rest itself: it finds, decrypts and unpacks the
+// objects of files that the library refuses, walks the page tree, interprets content streams, decodes fonts and builds
+// words and lines from where glyphs stand. The library panics on what it does not know; nothing of that leaves this
+// package. What kills the runtime (memory above all) is for the caller to contain.
 package pdftext
 
 import (
@@ -11,10 +11,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math"
-	"regexp"
-	"strconv"
+	"slices"
 
 	"github.com/ledongthuc/pdf"
 )
@@ -25,6 +23,7 @@ var ErrEncrypted = errors.New("the file is encrypted")
 // Document is an open PDF file. It is used by one goroutine at a time.
 type Document struct {
 	r     *pdf.Reader
+	file  *file
 	pages []pageRef
 	fonts map[string]*font
 	// Stats counts what the pages read so far consisted of.
@@ -45,39 +44,21 @@ type Stats struct {
 const (
 	maxPages  = 100_000
 	maxDepth  = 64
-	maxStream = 64 << 20 // inflated bytes of one stream
-	maxXref   = 8_000_000
+	maxStream = 64 << 20 // unpacked bytes of one stream
 )
 
-// Open opens a file: as it stands if its cross references are sound, else by finding its objects. It returns
-// ErrEncrypted for files that need a password.
+// Open opens a file: by its cross references if they are sound, else by finding its objects. It returns ErrEncrypted
+// for files that need a password.
 func Open(data []byte) (*Document, error) {
 	start := bytes.Index(data[:min(len(data), 1024)], []byte("%PDF-"))
 	if start < 0 {
 		return nil, errors.New("the header is missing")
 	}
-	data = data[start:]
-	var first error
-	if end := bytes.LastIndex(data, []byte("%%EOF")); end >= 0 {
-		whole := data[:end+5]
-		if err := checkChain(whole); err != nil {
-			first = err
-		} else if d, err := open(whole); err == nil {
-			return d, nil
-		} else if errors.Is(err, pdf.ErrInvalidPassword) {
-			return nil, ErrEncrypted
-		} else {
-			first = err
-		}
+	d, first := open(data[start:], false)
+	if first == nil || errors.Is(first, ErrEncrypted) {
+		return d, first
 	}
-	rebuilt, err := rebuild(data)
-	if err != nil {
-		return nil, errors.Join(first, err)
-	}
-	d, err := open(rebuilt)
-	if errors.Is(err, pdf.ErrInvalidPassword) {
-		return nil, ErrEncrypted
-	}
+	d, err := open(data[start:], true)
 	if err != nil {
 		return nil, errors.Join(first, err)
 	}
@@ -85,127 +66,111 @@ func Open(data []byte) (*Document, error) {
 	return d, nil
 }
 
-func open(data []byte) (d *Document, err error) {
+func open(data []byte, search bool) (d *Document, err error) {
 	defer recoverTo(&err)
-	f := plainHeader{bytes.NewReader(data)}
-	r, err := pdf.NewReader(f, int64(len(data)))
+	f, err := openFile(data, search)
 	if err != nil {
-		return nil, fmt.Errorf("opening: %w", err)
+		return nil, err
 	}
-	d = &Document{r: r, fonts: map[string]*font{}}
+	r, err := f.reader()
+	if err != nil {
+		return nil, err
+	}
+	d = &Document{r: r, file: f, fonts: map[string]*font{}}
 	d.collectPages()
+	if len(d.pages) == 0 && search {
+		d.strayPages()
+	}
 	if len(d.pages) == 0 {
 		return nil, errors.New("the file has no pages")
 	}
 	return d, nil
 }
 
-// plainHeader shows the library the one form of header it accepts.
-type plainHeader struct{ *bytes.Reader }
-
-func (p plainHeader) ReadAt(b []byte, off int64) (int, error) {
-	n, err := p.Reader.ReadAt(b, off)
-	const header = "%PDF-1.7\n"
-	if off < int64(len(header)) {
-		copy(b[:n], header[off:])
+// HasContent reports whether the bytes hold what pages are made of: objects, and streams, in which all that a page shows
+// and all packed objects lie. Where it is false, no reader can find text or pictures, whatever it repairs.
+func HasContent(data []byte) bool {
+	if !bytes.Contains(data, []byte("stream")) {
+		return false
 	}
-	if n < len(b) && errors.Is(err, io.EOF) {
-		clear(b[n:])
-	}
-	return n, err
-}
-
-var (
-	startxref = regexp.MustCompile(`startxref\s+(\d+)`)
-	prevEntry = regexp.MustCompile(`/Prev\s+(\d+)`)
-	sizeEntry = regexp.MustCompile(`/Size\s+(\d+)`)
-	// subsection is the head of a part of a reference table; the entries below it end in a letter.
-	subsection = regexp.MustCompile(`[\r\n]\s*(\d{7,})[ \t]+\d+[ \t]*[\r\n]`)
-)
-
-// checkChain walks the chain of cross reference sections, which the library follows without end when it is a
-// loop, and looks for sizes that it would allocate unchecked.
-func checkChain(data []byte) error {
-	tail := data[max(0, len(data)-2048):]
-	all := startxref.FindAllSubmatch(tail, -1)
-	if len(all) == 0 {
-		return errors.New("startxref is missing")
-	}
-	at, err := strconv.Atoi(string(all[len(all)-1][1]))
-	seen := map[int]bool{}
-	for err == nil {
-		if at >= len(data) || seen[at] {
-			return errors.New("the cross references are a loop or lie outside the file")
-		}
-		seen[at] = true
-		section := data[at:]
-		// The dictionary of a section ends before the next startxref, or object's stream.
-		end := len(section)
-		for _, mark := range []string{"startxref", "stream"} {
-			if i := bytes.Index(section[:end], []byte(mark)); i >= 0 {
-				end = i
-			}
-		}
-		section = section[:end]
-		if m := sizeEntry.FindSubmatch(section); m != nil {
-			if n, err := strconv.Atoi(string(m[1])); err != nil || n > maxXref || n > 64*len(data)+1024 {
-				return errors.New("the cross references claim an impossible size")
-			}
-		}
-		if m := subsection.FindSubmatch(section); m != nil && atoi(m[1]) > maxXref || m != nil && len(m[1]) > 10 {
-			return errors.New("the cross references claim an impossible number")
-		}
-		if i := bytes.LastIndex(section, []byte("trailer")); i >= 0 {
-			section = section[i:]
-		}
-		m := prevEntry.FindSubmatch(section)
-		if m == nil {
-			return nil
-		}
-		at, err = strconv.Atoi(string(m[1]))
-	}
-	return errors.New("the cross references are malformed")
+	f := &file{data: data}
+	f.scan()
+	return len(f.scanned) > 0
 }
 
 // pageRef is a page and what it inherits.
 type pageRef struct {
-	v         pdf.Value
-	resources pdf.Value
+	kids      pdf.Value // of its parent: the page itself is read when it is needed, and not kept
+	index     int
+	resources pdf.Value // inherited
 }
+
+func (p pageRef) value() pdf.Value { return p.kids.Index(p.index) }
+
 
 // collectPages walks the page tree with bounds on depth and number, whatever its counts say.
 func (d *Document) collectPages() {
-	root := d.r.Trailer().Key("Root")
 	budget := 4 * maxPages
-	seen := map[string]int{}
-	var walk func(v, resources pdf.Value, depth int)
-	walk = func(v, resources pdf.Value, depth int) {
-		if budget--; budget < 0 || depth > maxDepth || len(d.pages) >= maxPages {
-			return
-		}
-		if own := v.Key("Resources"); own.Kind() == pdf.Dict {
+	open := map[uint32]bool{} // nodes being walked, or walked: one may stand in one place only
+	var walk func(node, resources pdf.Value, depth int)
+	walk = func(node, resources pdf.Value, depth int) {
+		if own := node.Key("Resources"); own.Kind() == pdf.Dict {
 			resources = own
 		}
-		kids := v.Key("Kids")
-		if kids.Kind() != pdf.Array {
-			if v.Kind() == pdf.Dict {
-				d.pages = append(d.pages, pageRef{v, resources})
-			}
-			return
-		}
-		key := kids.String()
-		if seen[key]++; seen[key] > 4 && len(key) > 8 {
-			return // the same children again and again: a loop
-		}
+		kids := node.Key("Kids")
 		for i := range kids.Len() {
+			if budget--; budget < 0 || depth > maxDepth || len(d.pages) >= maxPages {
+				return
+			}
 			func() {
 				var err error
 				defer recoverTo(&err) // one broken node costs its branch
-				walk(kids.Index(i), resources, depth+1)
+				kid := kids.Index(i)
+				n := number(kid)
+				switch {
+				case kid.Kind() != pdf.Dict:
+				case kid.Key("Kids").Kind() != pdf.Array:
+					d.pages = append(d.pages, pageRef{kids, i, resources})
+				case n == 0 || !open[n]:
+					open[n] = true
+					walk(kid, resources, depth+1)
+				}
 			}()
 		}
 	}
-	walk(root.Key("Pages"), pdf.Value{}, 0)
+	walk(d.r.Trailer().Key("Root").Key("Pages"), pdf.Value{}, 0)
+}
+
+// strayPages takes all pages that the file has, in the order of their numbers, when its tree leads to none.
+func (d *Document) strayPages() {
+	numbers := make([]uint32, 0, len(d.file.entries))
+	for n := range d.file.entries {
+		numbers = append(numbers, n)
+	}
+	slices.Sort(numbers)
+	var list token
+	for _, n := range numbers {
+		o, err := d.file.load(n)
+		if err == nil && o.value.key("Type").str == "Page" && len(list.items) < maxPages {
+			list.items = append(list.items, token{kind: tokRef, num: float64(n)})
+		}
+	}
+	list.kind = tokArray
+	kids := token{kind: tokDict, items: []token{{kind: tokName, str: "Kids"}, list}}
+	root := token{kind: tokDict, items: []token{{kind: tokName, str: "Pages"}, kids}}
+	d.file.trailer = token{kind: tokDict, items: []token{{kind: tokName, str: "Root"}, root}}
+	if r, err := d.file.reader(); err == nil {
+		d.r = r
+		d.collectPages()
+	}
+}
+
+// pageResources are a page's own or inherited resources.
+func (d *Document) pageResources(p pageRef) pdf.Value {
+	if own := p.value().Key("Resources"); own.Kind() == pdf.Dict {
+		return own
+	}
+	return p.resources
 }
 
 // NumPages is the number of pages found.
@@ -244,7 +209,7 @@ func (d *Document) Page(ctx context.Context, i int) (lines []Line, err error) {
 func (d *Document) HasImage(i int) (has bool) {
 	var err error
 	defer recoverTo(&err)
-	objects := d.pages[i].resources.Key("XObject")
+	objects := d.pageResources(d.pages[i]).Key("XObject")
 	for _, name := range objects.Keys() {
 		if objects.Key(name).Key("Subtype").Name() == "Image" {
 			return true
@@ -260,16 +225,12 @@ func recoverTo(err *error) {
 	}
 }
 
-// streamBytes reads a stream's data; of a damaged one, what comes before the damage.
-func streamBytes(v pdf.Value) (data []byte, err error) {
-	defer recoverTo(&err)
-	r := v.Reader()
-	defer r.Close()
-	data, err = io.ReadAll(io.LimitReader(r, maxStream))
-	if len(data) > 0 {
-		err = nil
+// streamBytes unpacks a stream; of a damaged one, what comes before the damage.
+func (d *Document) streamBytes(v pdf.Value) ([]byte, error) {
+	if v.Kind() != pdf.Stream {
+		return nil, errors.New("the object is no stream")
 	}
-	return data, err
+	return d.file.stream(number(v))
 }
 
 // matrix is a PDF transformation [a b c d e f].

@@ -23,14 +23,14 @@ type program struct {
 var winAnsi = sync.OnceValue(func() *[256]string { return baseEncoding("WinAnsiEncoding") })
 
 // loadProgram reads the program that a font descriptor embeds. It never returns nil.
-func loadProgram(desc pdf.Value) *program {
+func (d *Document) loadProgram(desc pdf.Value) *program {
 	p := &program{glyphs: func() map[uint32]string { return nil }}
 	for _, key := range []string{"FontFile", "FontFile2", "FontFile3"} {
 		file := desc.Key(key)
 		if file.Kind() != pdf.Stream {
 			continue
 		}
-		data, err := streamBytes(file)
+		data, err := d.streamBytes(file)
 		if err != nil || len(data) < 4 {
 			continue
 		}

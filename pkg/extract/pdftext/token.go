@@ -6,8 +6,9 @@ import (
 
 // A tokenizer reads the operands and operators of content streams and CMaps. It accepts anything and always ends.
 type tokenizer struct {
-	data []byte
-	pos  int
+	data    []byte
+	pos     int
+	objects bool // it reads objects of a file, which refer to others
 }
 
 type tokenKind byte
@@ -20,6 +21,9 @@ const (
 	tokArray
 	tokDict
 	tokOperator
+	tokBool // num is 1 for true
+	tokNull
+	tokRef // to object num; only where a tokenizer reads objects
 )
 
 // token is an operand or operator. A dict's items alternate keys and values.
@@ -28,6 +32,26 @@ type token struct {
 	num   float64
 	str   string
 	items []token
+}
+
+// key is the value of a dict's key, a null token where there is none.
+func (t token) key(name string) token {
+	if t.kind == tokDict {
+		for i := 0; i+1 < len(t.items); i += 2 {
+			if t.items[i].kind == tokName && t.items[i].str == name {
+				return t.items[i+1]
+			}
+		}
+	}
+	return token{kind: tokNull}
+}
+
+// integer is a number without its fraction, 0 for other kinds and for what no int32 holds.
+func (t token) integer() int {
+	if t.kind != tokNumber || t.num < -1<<31 || t.num >= 1<<31 {
+		return 0
+	}
+	return int(t.num)
 }
 
 // next returns the next token; tokEnd at the end.
@@ -72,7 +96,16 @@ func (t *tokenizer) read(depth int) token {
 	if t.pos == start {
 		t.pos++
 	}
-	return token{kind: tokOperator, str: string(t.data[start:t.pos])}
+	switch word := t.data[start:t.pos]; string(word) {
+	case "true":
+		return token{kind: tokBool, num: 1}
+	case "false":
+		return token{kind: tokBool}
+	case "null":
+		return token{kind: tokNull}
+	default:
+		return token{kind: tokOperator, str: string(word)}
+	}
 }
 
 func (t *tokenizer) peek(n int) byte {
@@ -124,15 +157,26 @@ func (t *tokenizer) group(kind tokenKind, depth int) token {
 			if item.str == "]" && kind == tokArray || item.str == ">>" && kind == tokDict {
 				return g
 			}
-			if item.str == "Tj" || item.str == "TJ" || item.str == "ET" {
+			if t.ends(item.str) {
 				t.pos -= len(item.str)
 				return g
+			}
+			if n := len(g.items); item.str == "R" && t.objects && n >= 2 && g.items[n-2].kind == tokNumber {
+				g.items = append(g.items[:n-2], token{kind: tokRef, num: g.items[n-2].num})
 			}
 			continue
 		}
 		g.items = append(g.items, item)
 	}
 	return g
+}
+
+// ends reports whether an operator shows that a group was never closed.
+func (t *tokenizer) ends(op string) bool {
+	if t.objects {
+		return op == "endobj" || op == "stream" || op == "obj"
+	}
+	return op == "Tj" || op == "TJ" || op == "ET"
 }
 
 func (t *tokenizer) number() token {
@@ -225,7 +269,10 @@ func (t *tokenizer) name() string {
 	return string(out)
 }
 
-func (t *tokenizer) hex() token {
+func (t *tokenizer) hex() token { return token{kind: tokString, str: string(t.hexBytes())} }
+
+// hexBytes reads <digits>; the last digit may be missing.
+func (t *tokenizer) hexBytes() []byte {
 	t.pos++
 	var out []byte
 	half := -1
@@ -249,7 +296,7 @@ func (t *tokenizer) hex() token {
 	if half >= 0 {
 		out = append(out, byte(half<<4))
 	}
-	return token{kind: tokString, str: string(out)}
+	return out
 }
 
 func hexDigit(c byte) int {

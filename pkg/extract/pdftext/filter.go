@@ -1,0 +1,253 @@
+package pdftext
+
+import (
+	"bytes"
+	"compress/flate"
+	"encoding/ascii85"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// filter is one step of unpacking a stream.
+type filter struct {
+	name                                       string
+	predictor, columns, colours, bits, earlier int
+}
+
+const maxFilters = 8
+
+// filters lists the steps that a stream's dictionary asks for.
+func (f *file) filters(dict token) ([]filter, error) {
+	names, params := f.resolve(firstKey(dict, "Filter", "F")), f.resolve(firstKey(dict, "DecodeParms", "DP"))
+	if names.kind == tokName {
+		names = token{kind: tokArray, items: []token{names}}
+		params = token{kind: tokArray, items: []token{firstItem(params)}}
+	}
+	if len(names.items) > maxFilters {
+		return nil, errors.New("the stream has too many filters")
+	}
+	var out []filter
+	for i, n := range names.items {
+		flt := filter{name: f.resolve(n).str, predictor: 1, columns: 1, colours: 1, bits: 8, earlier: 1}
+		if i < len(params.items) {
+			p := f.resolve(params.items[i])
+			for key, to := range map[string]*int{"Predictor": &flt.predictor, "Columns": &flt.columns, "Colors": &flt.colours, "BitsPerComponent": &flt.bits, "EarlyChange": &flt.earlier} {
+				if v := f.resolve(p.key(key)); v.kind == tokNumber {
+					*to = v.integer()
+				}
+			}
+		}
+		out = append(out, flt)
+	}
+	return out, nil
+}
+
+func firstKey(dict token, names ...string) token {
+	for _, n := range names {
+		if v := dict.key(n); v.kind != tokNull && (v.kind != tokString) {
+			return v
+		}
+	}
+	return token{kind: tokNull}
+}
+
+// firstItem is the first of an array, and anything else itself.
+func firstItem(v token) token {
+	if v.kind == tokArray && len(v.items) > 0 {
+		return v.items[0]
+	}
+	return v
+}
+
+// decode undoes the step; with an error it returns what could be undone.
+func (flt filter) decode(data []byte) ([]byte, error) {
+	var err error
+	switch flt.name {
+	case "FlateDecode", "Fl":
+		data, err = inflate(data)
+		return flt.unpredict(data), err
+	case "LZWDecode", "LZW":
+		return flt.unpredict(unLZW(data, flt.earlier != 0)), nil
+	case "ASCIIHexDecode", "AHx":
+		return (&tokenizer{data: append([]byte{'<'}, data...)}).hexBytes(), nil
+	case "ASCII85Decode", "A85":
+		return un85(data)
+	case "RunLengthDecode", "RL":
+		return unRunLength(data), nil
+	case "Crypt":
+		return data, nil // seen to when decrypting
+	}
+	return nil, fmt.Errorf("filter %q holds no text", flt.name)
+}
+
+// inflate unpacks zlib data without minding its checksum; where the header is broken, what follows may still be sound.
+func inflate(data []byte) ([]byte, error) {
+	data = bytes.TrimLeft(data, "\r\n")
+	if len(data) < 2 {
+		return nil, io.ErrUnexpectedEOF
+	}
+	body := data
+	if data[0]&0xf == 8 {
+		body = data[2:]
+	}
+	out, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(body)), maxStream))
+	if len(out) == 0 && err != nil && len(body) == len(data) {
+		out, err = io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(data[2:])), maxStream))
+	}
+	if len(out) == maxStream {
+		return out, errUnpacked
+	}
+	return out, err
+}
+
+func un85(data []byte) ([]byte, error) {
+	data = bytes.TrimPrefix(bytes.TrimLeft(data, "\r\n\t \x00"), []byte("<~"))
+	if i := bytes.IndexByte(data, '~'); i >= 0 {
+		data = data[:i]
+	}
+	clean := make([]byte, 0, len(data))
+	for _, c := range data {
+		if c >= '!' && c <= 'u' || c == 'z' {
+			clean = append(clean, c)
+		}
+	}
+	out := make([]byte, 4*len(clean)+4) // a z stands for four bytes
+	n, _, err := ascii85.Decode(out, clean, true)
+	return out[:n], err
+}
+
+func unRunLength(data []byte) []byte {
+	var out []byte
+	for i := 0; i < len(data) && data[i] != 128 && len(out) < maxStream; {
+		n := int(data[i])
+		i++
+		if n < 128 {
+			end := min(len(data), i+n+1)
+			out = append(out, data[i:end]...)
+			i = end
+		} else if i < len(data) {
+			out = append(out, bytes.Repeat(data[i:i+1], 257-n)...)
+			i++
+		}
+	}
+	return out
+}
+
+// unLZW undoes the variable-length LZW of TIFF and PDF. Early says that codes grow one entry too soon, as is usual.
+func unLZW(data []byte, early bool) []byte {
+	const clear, end = 256, 257
+	type item struct {
+		from, n int // a string of the output
+	}
+	table := make([]item, 258, 4096)
+	var out []byte
+	width, acc, bits := 9, uint32(0), 0
+	last := item{n: 0}
+	ahead := 0
+	if early {
+		ahead = 1
+	}
+	for _, c := range data {
+		acc = acc<<8 | uint32(c)
+		bits += 8
+		if bits < width {
+			continue
+		}
+		code := int(acc >> (bits - width) & (1<<width - 1))
+		bits -= width
+		at := len(out)
+		switch {
+		case code == clear:
+			table, width, last = table[:258], 9, item{}
+			continue
+		case code == end || len(out) > maxStream:
+			return out
+		case code < 256:
+			out = append(out, byte(code))
+		case code < len(table):
+			it := table[code]
+			out = append(out, out[it.from:it.from+it.n]...)
+		case code == len(table) && last.n > 0:
+			out = append(out, out[last.from:last.from+last.n]...)
+			out = append(out, out[at])
+		default:
+			return out // damaged
+		}
+		if last.n > 0 && len(table) < 4096 {
+			table = append(table, item{last.from, last.n + 1}) // what came before and the first byte of this
+		}
+		last = item{at, len(out) - at}
+		for width < 12 && len(table)+ahead >= 1<<width {
+			width++
+		}
+	}
+	return out
+}
+
+// unpredict undoes the differences to neighbours that were taken before packing.
+func (flt filter) unpredict(data []byte) []byte {
+	if flt.predictor <= 1 || flt.columns < 1 || flt.colours < 1 || flt.bits < 1 || flt.columns > 1<<20 || flt.colours > 64 || flt.bits > 32 {
+		return data
+	}
+	pixel := max(1, flt.colours*flt.bits/8)
+	row := (flt.columns*flt.colours*flt.bits + 7) / 8
+	if row > maxStream {
+		return data
+	}
+	if flt.predictor == 2 {
+		if flt.bits == 8 {
+			for start := 0; start < len(data); start += row {
+				for i := start + pixel; i < min(len(data), start+row); i++ {
+					data[i] += data[i-pixel]
+				}
+			}
+		}
+		return data
+	}
+	out := make([]byte, 0, len(data))
+	before := make([]byte, row)
+	for len(data) > 1 {
+		kind := data[0]
+		n := min(row, len(data)-1)
+		line := data[1 : 1+n]
+		data = data[1+n:]
+		for i := range line {
+			left, up, corner := byte(0), before[i], byte(0)
+			if i >= pixel {
+				left, corner = line[i-pixel], before[i-pixel]
+			}
+			switch kind {
+			case 1:
+				line[i] += left
+			case 2:
+				line[i] += up
+			case 3:
+				line[i] += byte((int(left) + int(up)) / 2)
+			case 4:
+				line[i] += paeth(left, up, corner)
+			}
+		}
+		out = append(out, line...)
+		before = line
+		if n < row {
+			break
+		}
+	}
+	return out
+}
+
+// paeth is the neighbour that is nearest to left + up - corner.
+func paeth(left, up, corner byte) byte {
+	p := int(left) + int(up) - int(corner)
+	a, b, c := abs(p-int(left)), abs(p-int(up)), abs(p-int(corner))
+	switch {
+	case a <= b && a <= c:
+		return left
+	case b <= c:
+		return up
+	}
+	return corner
+}
+
+func abs(n int) int { return max(n, -n) }
