@@ -43,7 +43,11 @@ func (f *file) decrypt() error {
 		return nil
 	}
 	get := func(key string) token { return f.resolve(dict.key(key)) }
-	if name := get("Filter").str; name != "Standard" {
+	switch name := get("Filter").str; name {
+	case "Standard":
+	case "":
+		return errors.New("the encryption of the file is malformed")
+	default:
 		return fmt.Errorf("%w by %q, not by a password", ErrEncrypted, name)
 	}
 	c := &crypt{metadata: true, filters: map[string]method{"Identity": plainText}}
