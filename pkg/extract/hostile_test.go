@@ -74,6 +74,18 @@ func wideSheet(t testing.TB) []byte {
 	return buf.Bytes()
 }
 
+// farRow is a workbook of two rows, the second of which claims to be far down.
+func farRow(t testing.TB) []byte {
+	t.Helper()
+	return zipOf(t, map[string]string{
+		"[Content_Types].xml":        `<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"/>`,
+		"_rels/.rels":                `<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship Id="a" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument" Target="xl/workbook.xml"/></Relationships>`,
+		"xl/workbook.xml":            `<workbook xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main" xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"><sheets><sheet name="S" sheetId="1" r:id="a"/></sheets></workbook>`,
+		"xl/_rels/workbook.xml.rels": `<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship Id="a" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/worksheet" Target="worksheets/sheet1.xml"/></Relationships>`,
+		"xl/worksheets/sheet1.xml":   `<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData><row r="1"><c r="A1" t="inlineStr"><is><t>near</t></is></c></row><row r="2147483647"><c r="A2147483647" t="inlineStr"><is><t>far</t></is></c></row></sheetData></worksheet>`,
+	}, 1)
+}
+
 // TestHostile reads files that were made to hurt: each must end, quickly, with the named kind of failure or, where
 // the kind is empty, with text.
 func TestHostile(t *testing.T) {
@@ -95,6 +107,7 @@ func TestHostile(t *testing.T) {
 		"entities of a docx are not expanded": {"e.docx", zipOf(t, map[string]string{"word/document.xml": `<!DOCTYPE d [<!ENTITY a "aaaaaaaaaa"><!ENTITY b SYSTEM "file:///etc/passwd">]>` +
 			`<w:document xmlns:w="w"><w:p><w:r><w:t>kept &a; &b;</w:t></w:r></w:p></w:document>`}, 1), ""},
 		"a sheet with a cell in the last column is cut": {"w.xlsx", wideSheet(t), ""},
+		"a sheet whose last row claims a number in the milliards ends": {"r.xlsx", farRow(t), ""},
 		"a zip file that is no document is unsupported": {"z.docx", zipOf(t, map[string]string{"a.txt": "a"}, 1), Unsupported},
 		"JSON nested a million levels deep is read as text": {"j.json",
 			[]byte(strings.Repeat(`[`, 1_000_000) + "deep"), ""},

@@ -21,6 +21,7 @@ type Limits struct {
 }
 
 const (
+	maxSheetRows  = 1 << 20   // rows of a sheet, which is what the format allows
 	maxColumns    = 1024      // cells of a row that are read; more is a layout accident or an attack
 	maxZipEntries = 20_000    // entries of a container
 	maxPart       = 128 << 20 // unpacked bytes of one XML part

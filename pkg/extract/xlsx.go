@@ -44,7 +44,11 @@ func (p *parser) sheet(f *excelize.File, sheet string, cells *int) error {
 	defer rows.Close()
 	w := &rowWriter{out: p.out, sheet: sheet, plain: p.src.PlainRows}
 	named := false
-	for rows.Next() {
+	for read := 0; rows.Next(); read++ {
+		if read == maxSheetRows { // rows that are not there are counted up to the next one's number, whatever it claims
+			p.out.warn(fmt.Sprintf("sheet %q numbers its rows beyond %d; the rest of it was left out", sheet, maxSheetRows))
+			break
+		}
 		if err := p.ctx.Err(); err != nil {
 			return err
 		}
