@@ -56,6 +56,14 @@ check-deployments: ## chart, compose files, Dockerfile and NATS configuration, w
 bench: ## benchmarks of every stage
 	go test -run '^$$' -bench . -benchmem ./pkg/...
 
+.PHONY: bench-extract
+bench-extract: build ## how well, how fast and in how much memory documents are read, beside other extractors; figures of docs/extraction.md
+	go run ./deployments/benchextract -ingestor $(BIN)/ingestor -write docs/extraction.md
+
+.PHONY: torture-extract
+torture-extract: ## read every document whole, cut short and damaged; fails when one does harm
+	go run ./deployments/benchextract -torture
+
 .PHONY: fuzz
 fuzz: ## every fuzz target for FUZZTIME (default 30s) each
 	@deployments/fuzz.sh $(or $(FUZZTIME),30s)

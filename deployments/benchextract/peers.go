@@ -1,0 +1,139 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+//go:embed peers.py
+var peersScript []byte
+
+// peerPackages are what the Python environment holds: extractors to compare with, and what the scorer computes with.
+var peerPackages = []string{"pymupdf", "pypdf", "pdfminer.six", "markitdown[docx,pptx,xlsx]", "rapidfuzz"}
+
+// pythonEnvironment returns the Python of the environment in dir, which it makes and fills where it is not there. It
+// returns "" and says why when there is none to be had: peers in Python are then passed over.
+func pythonEnvironment(ctx context.Context, dir string, errs io.Writer) string {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		fmt.Fprintf(errs, "Peers in Python are passed over: %v\n", err)
+		return ""
+	}
+	python, filled := filepath.Join(dir, "bin", "python"), filepath.Join(dir, "filled")
+	if _, err := os.Stat(filled); err == nil {
+		return python
+	}
+	fmt.Fprintf(errs, "Installing %s in %s, once.\n", strings.Join(peerPackages, ", "), dir)
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
+	defer cancel()
+	for _, args := range [][]string{
+		{"python3", "-m", "venv", dir},
+		append([]string{python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"}, peerPackages...),
+	} {
+		if out, err := exec.CommandContext(ctx, args[0], args[1:]...).CombinedOutput(); err != nil {
+			fmt.Fprintf(errs, "Peers in Python are passed over: %s: %v\n%s\n", strings.Join(args, " "), err, out)
+			return ""
+		}
+	}
+	if err := os.WriteFile(filled, nil, 0o644); err != nil {
+		fmt.Fprintf(errs, "%v\n", err)
+	}
+	return python
+}
+
+// timing is what reading files took.
+type timing struct {
+	tool      string
+	wall, cpu time.Duration
+	read      map[string]bool // the files that were read
+	peak      int64           // resident memory of the largest process, in bytes; 0 not measured
+	absent    string          // why the tool was not run; "" when it was
+}
+
+// runPeer has a Python library read the files in one process.
+func runPeer(ctx context.Context, python, tool string, files []string) timing {
+	t := timing{tool: tool, read: map[string]bool{}}
+	if python == "" {
+		t.absent = "no Python environment"
+		return t
+	}
+	dir, err := os.MkdirTemp("", "benchextract-")
+	if err != nil {
+		t.absent = err.Error()
+		return t
+	}
+	defer os.RemoveAll(dir)
+	script, list := filepath.Join(dir, "peers.py"), filepath.Join(dir, "list")
+	if err := errors.Join(os.WriteFile(script, peersScript, 0o600), os.WriteFile(list, []byte(strings.Join(files, "\n")), 0o600)); err != nil {
+		t.absent = err.Error()
+		return t
+	}
+	cmd := exec.CommandContext(ctx, python, script, tool, list)
+	var out, complaint bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &complaint
+	if err := cmd.Run(); err != nil {
+		t.absent = fmt.Sprintf("%v: %.200s", err, complaint.String())
+		return t
+	}
+	var answer struct {
+		Wall, CPU float64
+		Read      []string
+	}
+	// Libraries print what they please before the last line.
+	lines := bytes.Split(bytes.TrimSpace(out.Bytes()), []byte("\n"))
+	if err := json.Unmarshal(lines[len(lines)-1], &answer); err != nil {
+		t.absent = fmt.Sprintf("its answer cannot be read: %v", err)
+		return t
+	}
+	t.wall, t.cpu = seconds(answer.Wall), seconds(answer.CPU)
+	for _, f := range answer.Read {
+		t.read[f] = true
+	}
+	t.peak = peakOf(cmd.ProcessState)
+	return t
+}
+
+// runEach starts a program for each file.
+func runEach(ctx context.Context, tool string, files []string, command func(file string) []string) timing {
+	t := timing{tool: tool, read: map[string]bool{}}
+	if _, err := exec.LookPath(command("")[0]); err != nil {
+		t.absent = "not installed"
+		return t
+	}
+	start := time.Now()
+	for _, f := range files {
+		state, err := runOne(ctx, command(f), io.Discard, io.Discard)
+		if err == nil {
+			t.read[f] = true
+		}
+		if state != nil {
+			t.cpu += state.UserTime() + state.SystemTime()
+			t.peak = max(t.peak, peakOf(state))
+		}
+	}
+	t.wall = time.Since(start)
+	return t
+}
+
+// runOne runs a program for at most two minutes.
+func runOne(ctx context.Context, command []string, out, errs io.Writer) (*os.ProcessState, error) {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
+	cmd.Stdout, cmd.Stderr = out, errs
+	cmd.WaitDelay = 5 * time.Second
+	err := cmd.Run()
+	return cmd.ProcessState, err
+}
+
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }

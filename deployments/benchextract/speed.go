@@ -1,0 +1,180 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/sluice/sluice/pkg/extract"
+)
+
+// maxSpeedPages is the most pages of a PDF in the comparison of speeds, so that one book does not decide it.
+const maxSpeedPages = 100
+
+// samplePages is how long the book is that stands in for documents where only those of testdata are there.
+const samplePages = 100
+
+// readWarm reads files in this program, in one child that stays. It returns the pages of each that was read.
+func readWarm(ctx context.Context, tool string, files []string) (timing, map[string]int, error) {
+	t := timing{tool: tool, read: map[string]bool{}}
+	x := extract.New(extract.Options{Concurrency: 1, Log: slog.New(slog.DiscardHandler)})
+	// The child is started and has PDFium's code before the clock runs, as in a service that is up.
+	if _, err := x.Extract(ctx, extract.Request{Path: files[0]}); err != nil && extract.KindOf(err) == "" {
+		return t, nil, fmt.Errorf("reading %s: %w", files[0], err)
+	}
+	pages := map[string]int{}
+	start, own, child := time.Now(), ownCPU(), childCPU()
+	for _, f := range files {
+		before := childCPU()
+		doc, err := x.Extract(ctx, extract.Request{Path: f, Name: filepath.Base(f), PlainRows: true})
+		if ctx.Err() != nil {
+			return t, nil, context.Cause(ctx)
+		}
+		if used := childCPU(); used < before { // a new child: count it from its start
+			child -= before
+		}
+		if err == nil {
+			t.read[f] = true
+			pages[f] = doc.Pages
+		}
+	}
+	t.wall, t.cpu = time.Since(start), ownCPU()-own+childCPU()-child
+	return t, pages, x.Close()
+}
+
+// speed compares how many pages of PDF a second tools read, all in one run on the same files.
+func speed(ctx context.Context, s settings, python string, docs []document, out io.Writer) error {
+	var files []string
+	for _, d := range docs {
+		if filepath.Ext(d.name) == ".pdf" {
+			files = append(files, d.path)
+		}
+	}
+	folder, err := os.MkdirTemp("", "benchextract-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(folder)
+	if len(files) < 10 {
+		book := filepath.Join(folder, "book.pdf")
+		if err := writeBook(book, samplePages); err != nil {
+			return err
+		}
+		files = append(files, book)
+	}
+	_, pages, err := readWarm(ctx, "", files)
+	if err != nil {
+		return err
+	}
+	var chosen []string
+	total := 0
+	for _, f := range files {
+		if n := pages[f]; n > 0 && n <= maxSpeedPages {
+			chosen = append(chosen, f)
+			total += n
+		}
+	}
+	warm, _, err := readWarm(ctx, "Sluice, one process", chosen)
+	if err != nil {
+		return err
+	}
+	timings := []timing{
+		warm,
+		runEach(ctx, "Sluice, a process for each file", chosen, func(f string) []string { return []string{s.ingestor, "extract", f} }),
+		runEach(ctx, "pdftotext, a process for each file", chosen, func(f string) []string { return []string{"pdftotext", "-enc", "UTF-8", f, "-"} }),
+		runPeer(ctx, python, "pymupdf", chosen),
+		runPeer(ctx, python, "pypdf", chosen),
+		runPeer(ctx, python, "pdfminer.six", chosen),
+	}
+	fmt.Fprintf(out, "%d PDFs of at most %d pages, %d pages in all. Pages of files that a tool does not read do not count for it.\n\n", len(chosen), maxSpeedPages, total)
+	fmt.Fprint(out, "| | read | pages/s by the clock | pages/s of processor time | the same, Sluice in one process being 1 |\n|---|---|---|---|---|\n")
+	base := 0.0
+	for _, t := range timings {
+		if t.absent != "" {
+			fmt.Fprintf(out, "| %s | not run: %s | | | |\n", t.tool, t.absent)
+			continue
+		}
+		n := 0
+		for f := range t.read {
+			n += pages[f]
+		}
+		perCPU := rate(n, t.cpu)
+		if base == 0 {
+			base = perCPU
+		}
+		fmt.Fprintf(out, "| %s | %d | %.0f | %.0f | %.2f |\n", t.tool, len(t.read), rate(n, t.wall), perCPU, perCPU/cmp.Or(base, 1))
+	}
+	return nil
+}
+
+// memory compares the peak of resident memory on a long PDF.
+func memory(ctx context.Context, s settings, python string, out io.Writer) error {
+	folder, err := os.MkdirTemp("", "benchextract-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(folder)
+	book := filepath.Join(folder, "book.pdf")
+	if err := writeBook(book, bookPages); err != nil {
+		return err
+	}
+	files := []string{book}
+	fmt.Fprintf(out, "A generated PDF of %d pages, %d characters and %d fonts on each. Peak is the resident memory of the largest process.\n\n", bookPages, bookCharacters, len(bookFonts))
+	fmt.Fprint(out, "| | peak, MB | seconds of processor time |\n|---|---|---|\n")
+	for _, t := range []timing{
+		runEach(ctx, "Sluice", files, func(f string) []string { return []string{s.ingestor, "extract", f} }),
+		runEach(ctx, "pdftotext", files, func(f string) []string { return []string{"pdftotext", f, "-"} }),
+		runPeer(ctx, python, "pymupdf", files),
+		runPeer(ctx, python, "pypdf", files),
+		runPeer(ctx, python, "pdfminer.six", files),
+	} {
+		switch {
+		case t.absent != "":
+			fmt.Fprintf(out, "| %s | not run: %s | |\n", t.tool, t.absent)
+		case len(t.read) == 0:
+			fmt.Fprintf(out, "| %s | not read within its time | |\n", t.tool)
+		default:
+			fmt.Fprintf(out, "| %s | %d | %.1f |\n", t.tool, t.peak/1e6, t.cpu.Seconds())
+		}
+	}
+	return nil
+}
+
+// office compares how many office files a second are read.
+func office(ctx context.Context, python string, docs []document, out io.Writer) error {
+	var files []string
+	for _, d := range docs {
+		switch filepath.Ext(d.name) {
+		case ".docx", ".pptx", ".xlsx":
+			files = append(files, d.path)
+		}
+	}
+	if len(files) == 0 {
+		return nil
+	}
+	warm, _, err := readWarm(ctx, "Sluice, one process", files)
+	if err != nil {
+		return err
+	}
+	fmt.Fprint(out, "| | files read | files/s by the clock | files/s of processor time |\n|---|---|---|---|\n")
+	for _, t := range []timing{warm, runPeer(ctx, python, "markitdown", files)} {
+		if t.absent != "" {
+			fmt.Fprintf(out, "| %s | not run: %s | | |\n", t.tool, t.absent)
+			continue
+		}
+		fmt.Fprintf(out, "| %s | %d of %d | %.0f | %.0f |\n", t.tool, len(t.read), len(files), rate(len(t.read), t.wall), rate(len(t.read), t.cpu))
+	}
+	return nil
+}
+
+func rate(n int, d time.Duration) float64 {
+	if d <= 0 {
+		return 0
+	}
+	return float64(n) / d.Seconds()
+}

@@ -1,0 +1,12 @@
+//go:build !unix
+
+package main
+
+import (
+	"os"
+	"time"
+)
+
+func ownCPU() time.Duration { return 0 }
+
+func peakOf(*os.ProcessState) int64 { return 0 }
