@@ -64,9 +64,7 @@ func (r *docxReader) body(main string, rels []relation, emit func(domain.Block) 
 			defer d.Close()
 			if content := d.Editable().GetContent(); content != "" {
 				r.p.doc.Route = "docx/library"
-				sc := newXMLScanner(r.p.ctx, strings.NewReader(content))
-				w.part(sc)
-				return sc.err
+				return r.a.scan(newXMLScanner(r.p.ctx, strings.NewReader(content)), w.part)
 			}
 		}
 	}

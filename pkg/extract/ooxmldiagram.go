@@ -87,6 +87,9 @@ func drawnText(sc *xmlScanner) string {
 	sc.descend(func(e xml.StartElement) bool {
 		switch e.Name.Local {
 		case "t", "v":
+			if strings.HasSuffix(e.Name.Space, "diagram") { // a node's text is paragraphs, not letters
+				return false
+			}
 			b.WriteString(sc.text())
 			return true
 		case "f", "Fallback": // a reference into a workbook

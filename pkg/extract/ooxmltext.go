@@ -26,6 +26,7 @@ func readDrawnParagraph(sc *xmlScanner, rels map[string]relation) drawnParagraph
 	p := drawnParagraph{start: 1}
 	var text, fixed strings.Builder
 	bold, plain := false, false
+	linked := 0 // where the last link ends
 	var take func(e xml.StartElement) bool
 	take = func(e xml.StartElement) bool {
 		switch e.Name.Local {
@@ -40,8 +41,13 @@ func readDrawnParagraph(sc *xmlScanner, rels map[string]relation) drawnParagraph
 			} else {
 				fixed.WriteString(run)
 			}
-			if link != "" && strings.TrimSpace(run) != "" {
-				p.links = addLink(p.links, strings.TrimSpace(run), link)
+			if n := len(p.links); link != "" && n > 0 && p.links[n-1].URL == link && linked == text.Len()-len(run) {
+				p.links[n-1].Text += run
+			} else if link != "" && strings.TrimSpace(run) != "" {
+				p.links = addLink(p.links, run, link)
+			}
+			if link != "" {
+				linked = text.Len()
 			}
 			if strings.TrimSpace(run) != "" {
 				bold, plain = bold || isBold, plain || !isBold
@@ -64,16 +70,15 @@ func readDrawnParagraph(sc *xmlScanner, rels map[string]relation) drawnParagraph
 		return true
 	}
 	sc.each(take)
+	for i := range p.links {
+		p.links[i].Text = oneLine(p.links[i].Text)
+	}
 	p.text, p.fixed, p.bold = strings.TrimSpace(text.String()), strings.TrimSpace(fixed.String()), bold && !plain
 	return p
 }
 
-// addLink adds a link, together with the one before it where both lead to the same place.
+// addLink adds a link, unless there are as many as a block keeps.
 func addLink(links []domain.BlockLink, text, address string) []domain.BlockLink {
-	if n := len(links); n > 0 && links[n-1].URL == address {
-		links[n-1].Text += text
-		return links
-	}
 	if len(links) == domain.MaxBlockLinks {
 		return links
 	}

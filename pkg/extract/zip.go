@@ -15,15 +15,17 @@ type archive struct {
 	p     *parser
 	files map[string]*zip.File // by partName
 	twice bool                 // some part is packed more than once
+	cut   bool                 // some of it is lost: its directory, or the end of a part
 	left  int64                // bytes that may still be unpacked
 	max   int64
 }
 
 // container opens the zip file, decides by its parts which format it is, and reads it.
 func (p *parser) container() error {
-	zr, err := zip.NewReader(p.src.Data, p.src.Size)
-	if err != nil {
-		if zr, err = p.salvage(err); err != nil {
+	zr, whole := zip.NewReader(p.src.Data, p.src.Size)
+	if whole != nil {
+		var err error
+		if zr, err = p.salvage(whole); err != nil {
 			return err
 		}
 	}
@@ -31,15 +33,34 @@ func (p *parser) container() error {
 	if err != nil {
 		return err
 	}
-	switch p.doc.MIMEType = a.format(); p.doc.MIMEType {
+	a.cut = whole != nil
+	if err := p.parts(a); err != nil {
+		return err
+	}
+	if a.cut && p.out.letters == 0 { // what it says is in the part that is lost
+		return damaged("docx, pptx or xlsx file", whole)
+	}
+	return nil
+}
+
+// parts reads the container as the format that its parts make it.
+func (p *parser) parts(a *archive) error {
+	format := a.format()
+	if format == "" {
+		if a.cut {
+			return damaged("docx, pptx or xlsx file", errNoPart)
+		}
+		return unsupported("application/zip")
+	}
+	p.doc.MIMEType = format
+	switch format {
 	case TypeDocx:
 		return p.docx(a)
 	case TypePptx:
 		return p.pptx(a)
-	case TypeXlsx:
+	default:
 		return p.xlsx(a)
 	}
-	return unsupported("application/zip")
 }
 
 // openArchive refuses containers that promise to unpack to too much. Promises can be false, so reads are bounded too.
@@ -176,11 +197,15 @@ func (a *archive) walk(name string, take func(sc *xmlScanner)) error {
 		}
 		sc := newXMLScanner(a.p.ctx, bytes.NewReader(nil))
 		sc.over, sc.damage = true, err
-		take(sc)
-		return sc.err
+		return a.scan(sc, take)
 	}
 	defer r.Close()
-	sc := newXMLScanner(a.p.ctx, r)
+	return a.scan(newXMLScanner(a.p.ctx, r), take)
+}
+
+// scan lets take walk the part, and notes when it is damaged.
+func (a *archive) scan(sc *xmlScanner, take func(sc *xmlScanner)) error {
 	take(sc)
+	a.cut = a.cut || sc.damage != nil
 	return sc.err
 }

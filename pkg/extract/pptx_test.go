@@ -1,0 +1,151 @@
+package extract
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// show is a presentation with the given slides, in this order, and further parts; rId1, rId2, … are its slides.
+func show(t testing.TB, slides []string, parts ...officePart) []byte {
+	t.Helper()
+	var list strings.Builder
+	var lines []string
+	for i, s := range slides {
+		// Stored in the opposite order, so that the list alone tells it.
+		name := fmt.Sprintf("slides/slide%d.xml", len(slides)-i)
+		lines = append(lines, fmt.Sprintf("rId%d slide %s", i+1, name))
+		fmt.Fprintf(&list, `<p:sldId id="%d" r:id="rId%d"/>`, 256+i, i+1)
+		attr, body, _ := strings.Cut(s, "|")
+		parts = append(parts, officePart{"ppt/" + name, slidePart("sld "+attr, body)})
+	}
+	parts = append(parts, relsOf("ppt/presentation.xml", lines...),
+		officePart{"ppt/presentation.xml", `<p:presentation xmlns:p="p" xmlns:r="r"><p:sldIdLst>` + list.String() + `</p:sldIdLst></p:presentation>`})
+	return officeOf(t, parts...)
+}
+
+// slidePart is a slide, layout, master or page of notes with the shapes.
+func slidePart(root, shapes string) string {
+	name, _, _ := strings.Cut(root, " ")
+	return `<p:` + root + ` xmlns:p="p" xmlns:a="a" xmlns:r="r" xmlns:c="c" xmlns:dgm="dgm" xmlns:mc="mc"><p:cSld><p:spTree>` + shapes + `</p:spTree></p:cSld></p:` + name + `>`
+}
+
+// shapeOf is a shape with paragraphs, in a placeholder of the kind or, where that is "", by itself.
+func shapeOf(holder string, paragraphs ...string) string {
+	ph := ""
+	if holder != "" {
+		ph = `<p:ph type="` + holder + `"/>`
+	}
+	return `<p:sp><p:nvSpPr><p:nvPr>` + ph + `</p:nvPr></p:nvSpPr><p:txBody>` + strings.Join(paragraphs, "") + `</p:txBody></p:sp>`
+}
+
+// drawn is a paragraph of DrawingML.
+func drawn(props, text string) string {
+	return `<a:p>` + props + `<a:r><a:rPr/><a:t>` + text + `</a:t></a:r></a:p>`
+}
+
+func slideField(kind, shown string) string {
+	return `<a:p><a:fld type="` + kind + `"><a:t>` + shown + `</a:t></a:fld></a:p>`
+}
+
+func TestPptxSlides(t *testing.T) {
+	t.Parallel()
+	cell := func(attrs, text string) string {
+		return `<a:tc ` + attrs + `><a:txBody>` + drawn("", text) + `</a:txBody></a:tc>`
+	}
+	table := func(props, rows string) string {
+		return `<p:graphicFrame><a:graphic><a:graphicData><a:tbl><a:tblPr ` + props + `/>` + rows + `</a:tbl></a:graphicData></a:graphic></p:graphicFrame>`
+	}
+	tests := map[string]struct {
+		slide string
+		want  []string
+	}{
+		"the title comes first and is a heading": {shapeOf("", drawn("", "aside")) + shapeOf("ctrTitle", drawn("", "The"), drawn("", "plan")), []string{"heading 1: The plan", "paragraph: aside"}},
+		"the body is a list with levels": {shapeOf("body", drawn("", "a"), drawn(`<a:pPr lvl="1"/>`, "b"), drawn(`<a:pPr><a:buNone/></a:pPr>`, "c")),
+			[]string{"list_item 1: a", "list_item 2: b", "paragraph: c"}},
+		"automatic numbers are shown": {shapeOf("", drawn(`<a:pPr><a:buAutoNum type="romanLcParenR" startAt="3"/></a:pPr>`, "a"), drawn(`<a:pPr><a:buAutoNum type="romanLcParenR" startAt="3"/></a:pPr>`, "b")),
+			[]string{"list_item 1: iii) a", "list_item 1: iv) b"}},
+		"numbers, dates and footers of the program are left out": {shapeOf("sldNum", slideField("slidenum", "7")) + shapeOf("dt", slideField("datetime1", "1/2/2024")) + shapeOf("dt", drawn("", "1/2/2024")) + shapeOf("", slideField("slidenum", "7")) +
+			shapeOf("ftr", drawn("", "Internal")), []string{"paragraph: Internal"}},
+		"a field in a sentence is read": {shapeOf("", `<a:p><a:r><a:t>As of </a:t></a:r><a:fld type="datetime1"><a:t>May</a:t></a:fld></a:p>`), []string{"paragraph: As of May"}},
+		"groups are walked through":     {`<p:grpSp><p:grpSpPr/><p:grpSp>` + shapeOf("", drawn("", "deep")) + `</p:grpSp>` + shapeOf("", drawn("", "shallow")) + `</p:grpSp>`, []string{"paragraph: deep", "paragraph: shallow"}},
+		"links keep text and address": {shapeOf("", `<a:p><a:r><a:rPr><a:hlinkClick r:id="r1"/></a:rPr><a:t>our </a:t></a:r><a:r><a:rPr><a:hlinkClick r:id="r1"/></a:rPr><a:t>site</a:t></a:r></a:p>`),
+			[]string{"paragraph: our site <our site https://a.example/>"}},
+		"a table names its columns": {table(`firstRow="1"`, `<a:tr>`+cell("", "Site")+cell("", "Pumps")+`</a:tr><a:tr>`+cell(`rowSpan="2"`, "Bergen")+cell("", "3")+`</a:tr><a:tr>`+cell(`vMerge="1"`, "")+cell("", "5")+`</a:tr>`),
+			[]string{"table_row: Site\tPumps", "table_row: Site: Bergen; Pumps: 3", "table_row: Site: Bergen; Pumps: 5"}},
+		"a chart is a table": {`<p:graphicFrame><a:graphic><a:graphicData><c:chart r:id="r2"/></a:graphicData></a:graphic></p:graphicFrame>`,
+			[]string{"paragraph: Load", "table_row: NUMBER", "table_row: January; NUMBER: 5"}},
+		"a diagram is a list in the order of its outline": {`<p:graphicFrame><a:graphic><a:graphicData><dgm:relIds r:dm="r3"/></a:graphicData></a:graphic></p:graphicFrame>`,
+			[]string{"list_item 1: first", "list_item 2: under it", "list_item 1: second"}},
+		"alternate content counts once": {`<mc:AlternateContent><mc:Choice>` + shapeOf("", drawn("", "new")) + `</mc:Choice><mc:Fallback>` + shapeOf("", drawn("", "old")) + `</mc:Fallback></mc:AlternateContent>`, []string{"paragraph: new"}},
+		"notes follow their slide":      {shapeOf("", drawn("", "on it")) + "<!--notes-->", []string{"paragraph: on it", "paragraph: Notes: said about it"}},
+	}
+	chart := officePart{"ppt/charts/chart1.xml", `<c:chartSpace xmlns:c="c" xmlns:a="a"><c:chart><c:title><c:tx><c:rich><a:p><a:r><a:t>Load</a:t></a:r></a:p></c:rich></c:tx></c:title><c:plotArea><c:pieChart>` +
+		`<c:ser><c:tx><c:v>NUMBER</c:v></c:tx><c:cat><c:strLit><c:pt idx="0"><c:v>January</c:v></c:pt></c:strLit></c:cat><c:val><c:numLit><c:pt idx="0"><c:v>5</c:v></c:pt></c:numLit></c:val></c:ser></c:pieChart></c:plotArea></c:chart></c:chartSpace>`}
+	point := func(id, kind, text string) string {
+		return `<dgm:pt modelId="` + id + `" type="` + kind + `"><dgm:t><a:p><a:r><a:t>` + text + `</a:t></a:r></a:p></dgm:t></dgm:pt>`
+	}
+	diagram := officePart{"ppt/diagrams/data1.xml", `<dgm:dataModel xmlns:dgm="http://schemas.openxmlformats.org/drawingml/2006/diagram" xmlns:a="a"><dgm:ptLst>` + point("0", "doc", "") + point("2", "node", "second") + point("3", "node", "under it") + point("1", "node", "first") + `</dgm:ptLst><dgm:cxnLst>` +
+		`<dgm:cxn srcId="0" destId="2" srcOrd="1"/><dgm:cxn srcId="0" destId="1" srcOrd="0"/><dgm:cxn srcId="1" destId="3" srcOrd="0"/><dgm:cxn srcId="3" destId="0" srcOrd="0"/></dgm:cxnLst></dgm:dataModel>`}
+	notes := officePart{"ppt/notesSlides/notesSlide1.xml", slidePart("notes", shapeOf("sldImg", drawn("", "picture"))+shapeOf("body", drawn("", "said about it"))+shapeOf("sldNum", slideField("slidenum", "1")))}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			lines := []string{"r1 hyperlink https://a.example/", "r2 chart ../charts/chart1.xml", "r3 diagramData ../diagrams/data1.xml"}
+			if strings.Contains(tt.slide, "<!--notes-->") {
+				lines = append(lines, "r4 notesSlide ../notesSlides/notesSlide1.xml")
+			}
+			doc := mustRead(t, "a.pptx", show(t, []string{"|" + tt.slide}, chart, diagram, notes, relsOf("ppt/slides/slide1.xml", lines...)))
+			if diff := cmp.Diff(tt.want, officeLines(doc)); diff != "" {
+				t.Errorf("blocks (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestPptxReadsHiddenSlidesWithAWarning(t *testing.T) {
+	t.Parallel()
+	doc := mustRead(t, "a.pptx", show(t, []string{"|" + shapeOf("title", drawn("", "One")), `show="0"|` + shapeOf("title", drawn("", "Two"))}))
+	if diff := cmp.Diff([]string{"heading 1: One", "heading 1: Two"}, officeLines(doc)); diff != "" {
+		t.Errorf("blocks (-want +got):\n%s", diff)
+	}
+	if len(doc.Warnings) != 1 || !strings.Contains(doc.Warnings[0], "slide 2 is hidden") {
+		t.Errorf("warnings = %q", doc.Warnings)
+	}
+	if doc.Blocks[1].Page != 2 || doc.Pages != 2 || doc.Title != "One" {
+		t.Errorf("page = %d of %d, title = %q", doc.Blocks[1].Page, doc.Pages, doc.Title)
+	}
+}
+
+func TestPptxReadsWhatStandsOnEverySlideOnce(t *testing.T) {
+	t.Parallel()
+	footer := shapeOf("ftr", drawn("", "Nordlys Pumps"))
+	doc := mustRead(t, "a.pptx", show(t, []string{"|" + shapeOf("", drawn("", "a")) + footer, "|" + shapeOf("", drawn("", "b")) + footer, `showMasterSp="0"|` + shapeOf("", drawn("", "c"))},
+		officePart{"ppt/slideLayouts/slideLayout1.xml", slidePart("sldLayout", shapeOf("title", drawn("", "Click to add title")))},
+		officePart{"ppt/slideMasters/slideMaster1.xml", slidePart("sldMaster", shapeOf("body", drawn("", "Click to edit"))+shapeOf("", drawn("", "Confidential")))},
+		relsOf("ppt/slides/slide3.xml", "r1 slideLayout ../slideLayouts/slideLayout1.xml"), relsOf("ppt/slides/slide2.xml", "r1 slideLayout ../slideLayouts/slideLayout1.xml"),
+		relsOf("ppt/slideLayouts/slideLayout1.xml", "r1 slideMaster ../slideMasters/slideMaster1.xml")))
+	want := []string{"paragraph: a", "paragraph: Nordlys Pumps", "paragraph: Confidential", "paragraph: b", "paragraph: c"}
+	if diff := cmp.Diff(want, officeLines(doc)); diff != "" {
+		t.Errorf("blocks (-want +got):\n%s", diff)
+	}
+}
+
+func TestPptxWithoutAListOfSlidesIsReadByTheirNames(t *testing.T) {
+	t.Parallel()
+	doc := mustRead(t, "a.pptx", officeOf(t, officePart{"ppt/slides/slide2.xml", slidePart("sld", shapeOf("", drawn("", "two")))},
+		officePart{"ppt/slides/slide1.xml", slidePart("sld", shapeOf("", drawn("", "one")))}))
+	if diff := cmp.Diff([]string{"paragraph: one", "paragraph: two"}, officeLines(doc)); diff != "" {
+		t.Errorf("blocks (-want +got):\n%s", diff)
+	}
+}
+
+func TestPptxKeepsWhatStandsBeforeDamage(t *testing.T) {
+	t.Parallel()
+	doc := mustRead(t, "a.pptx", officeOf(t, officePart{"ppt/slides/slide1.xml", strings.Replace(slidePart("sld", shapeOf("", drawn("", "kept"))), "</p:spTree>", "<p:sp", 1)}))
+	if len(doc.Blocks) != 1 || doc.Blocks[0].Text != "kept" || len(doc.Warnings) != 1 || !strings.Contains(doc.Warnings[0], "slide 1 is damaged") {
+		t.Errorf("blocks = %q, warnings = %q", officeLines(doc), doc.Warnings)
+	}
+}
