@@ -39,7 +39,7 @@ func (p *parser) html() error {
 	if nodes > maxPageNodes {
 		return fail(TooLarge, "the page has more than %d elements", maxPageNodes)
 	}
-	if nodes <= maxArticleNodes && len(page) <= maxArticleBytes && visible > 0 {
+	if nodes <= maxArticleNodes && len(page) <= maxArticleBytes {
 		done, err := p.mainContent(doc, page, facts, visible)
 		if done || err != nil {
 			p.doc.Route = "html/" + p.doc.Route + "/" + enc

@@ -4,6 +4,7 @@ import (
 	"net/url"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
@@ -95,7 +96,7 @@ func (w *htmlWalker) inlineTo(b *strings.Builder, n *html.Node) {
 		case c.DataAtom == atom.Math:
 			b.WriteString(mathText(c))
 		case c.DataAtom == atom.Img:
-			if alt := oneLine(attr(c, "alt")); w.alts && informative(alt) {
+			if alt := w.shown(c); alt != "" {
 				b.WriteString(" " + alt + " ")
 			}
 		case isBlockElement(c.DataAtom):
@@ -103,10 +104,48 @@ func (w *htmlWalker) inlineTo(b *strings.Builder, n *html.Node) {
 			w.inlineTo(b, c)
 			b.WriteByte(' ')
 		default:
+			w.part(b, c)
 			w.inlineTo(b, c)
 		}
 	}
 }
+
+// part writes a space before an element that follows another at once, word to word, where no text stands beside them:
+// styles set them apart, as names from dates.
+func (w *htmlWalker) part(b *strings.Builder, n *html.Node) {
+	prev := n.PrevSibling
+	if prev == nil || prev.Type != html.ElementNode || isText(prev.PrevSibling) || isText(n.NextSibling) {
+		return
+	}
+	switch n.DataAtom {
+	case atom.Span, atom.Time, atom.A, atom.Label, atom.Small:
+	default:
+		return
+	}
+	before := b.String()
+	last, size := utf8.DecodeLastRuneInString(before)
+	second, _ := utf8.DecodeLastRuneInString(before[:len(before)-size])
+	if wordRune(last) && wordRune(second) && last < 0x2e80 && wordRune(firstRune(n)) {
+		b.WriteByte(' ')
+	}
+}
+
+func isText(n *html.Node) bool {
+	return n != nil && n.Type == html.TextNode && strings.TrimSpace(n.Data) != ""
+}
+
+// firstRune is the first character of an element, or 0.
+func firstRune(n *html.Node) rune {
+	for c := n.FirstChild; c != nil; c = c.FirstChild {
+		if c.Type == html.TextNode && c.Data != "" {
+			r, _ := utf8.DecodeRuneInString(c.Data)
+			return r
+		}
+	}
+	return 0
+}
+
+func wordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }
 
 // rubyText is annotated text: the base whole, so that its words stay words, then the reading in brackets.
 func rubyText(n *html.Node) string {
@@ -141,11 +180,11 @@ func rubyText(n *html.Node) string {
 func mathText(n *html.Node) string {
 	for c := range n.Descendants() {
 		if c.Type == html.ElementNode && c.Data == "annotation" && strings.Contains(attr(c, "encoding"), "tex") {
-			return " " + oneLine(nodeText(c)) + " "
+			return " " + plainTeX(oneLine(nodeText(c))) + " "
 		}
 	}
 	if alt := oneLine(attr(n, "alttext")); alt != "" {
-		return " " + alt + " "
+		return " " + plainTeX(alt) + " "
 	}
 	var b strings.Builder
 	for c := range n.Descendants() {
@@ -156,6 +195,14 @@ func mathText(n *html.Node) string {
 	return " " + b.String() + " "
 }
 
+// plainTeX takes off what only sets the size of a formula.
+func plainTeX(s string) string {
+	if inner, ok := strings.CutPrefix(s, `{\displaystyle `); ok && strings.HasSuffix(inner, "}") {
+		return strings.TrimSpace(inner[:len(inner)-1])
+	}
+	return s
+}
+
 // decoration reports elements that stand in the content and say nothing: signs that link to the heading they stand in,
 // buttons, markers of notes, second drawings of a formula.
 func decoration(n *html.Node) bool {
@@ -163,13 +210,20 @@ func decoration(n *html.Node) bool {
 	case atom.Button:
 		return true
 	case atom.A:
+		if hasClass(n, "src") || hasClass(n, "viewcode-link") || hasClass(n, "headerlink") || n.FirstChild != nil && hasClass(n.FirstChild, "viewcode-link") {
+			return true
+		}
 		href := attr(n, "href")
 		if hash := strings.IndexByte(href, '#'); hash < 0 {
 			return false
 		}
 		return !strings.ContainsFunc(nodeText(n), func(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) })
 	case atom.Sup:
-		return hasClass(n, "reference") && len(nodeText(n)) < 12
+		return len(nodeText(n)) < 12 && (hasClass(n, "reference") || marksNote(n))
+	case atom.Summary:
+		return hasClass(n, "hideme")
+	case atom.Label, atom.Legend:
+		return enclosing(n, atom.Form) != nil
 	case atom.Img:
 		return hasClass(n, "mwe-math-fallback-image-inline") || hasClass(n, "mwe-math-fallback-image-display")
 	case atom.Rp:
@@ -182,6 +236,12 @@ func decoration(n *html.Node) bool {
 		}
 	}
 	return false
+}
+
+// marksNote reports whether an element holds nothing but a link to a note on the same page.
+func marksNote(n *html.Node) bool {
+	c := n.FirstChild
+	return c != nil && c.NextSibling == nil && c.DataAtom == atom.A && strings.HasPrefix(attr(c, "href"), "#")
 }
 
 // hasClass reports whether a class of the element has the name.

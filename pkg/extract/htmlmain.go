@@ -7,7 +7,13 @@ import (
 	"github.com/go-shiori/go-readability"
 	"github.com/markusmobius/go-trafilatura"
 	"golang.org/x/net/html"
+
+	"github.com/sluice/sluice/pkg/domain"
 )
+
+// unknownShare is how many tenths of the main part of a page an extractor must keep where nothing tells that the page is
+// an article: what keeps less has taken one of several parts for the whole.
+const unknownShare = 7
 
 // mainContent reads the main content of a page that is not too large for it. It reports false when nothing was emitted.
 //
@@ -18,24 +24,28 @@ func (p *parser) mainContent(doc *html.Node, page string, f *pageFacts, visible 
 	t := weigh(doc)
 	drop := t.surroundings(doc)
 	blocks, err := p.pageBlocks(doc, doc, drop)
-	if err != nil || len(blocks) == 0 {
+	if err != nil {
 		return false, err
 	}
-	if visible < minArticleText {
-		return p.emitChosen("all", blocks, nil)
+	if shown := lettersIn(blocks); shown < shellLetters {
+		hidden, err := p.scriptBlocks(doc, f, shown)
+		if err != nil || hidden != nil {
+			return p.emitAll("script", hidden, err)
+		}
 	}
-	kind := kindOf(f, doc)
-	if kind != kindWhole {
-		if keep, route := p.chosen(doc, page, blocks, t, kind); keep != nil {
+	if len(blocks) == 0 || visible == 0 {
+		return false, nil
+	}
+	main := inRegion(blocks, t.region(doc))
+	if kind := kindOf(f, doc); visible >= minArticleText && kind != kindWhole {
+		if keep, route := p.chosen(doc, page, blocks, main, t, kind); keep != nil {
+			if kind == kindArticle {
+				p.untitle(blocks, keep)
+			}
 			return p.emitChosen(route, blocks, keep)
 		}
 	}
-	if region := t.region(doc); region != doc {
-		if blocks, err = p.pageBlocks(doc, region, drop); err != nil {
-			return false, err
-		}
-	}
-	return p.emitChosen("main", blocks, nil)
+	return p.emitChosen("main", blocks, main)
 }
 
 // pageBlocks reads the blocks of a part of a page.
@@ -53,10 +63,58 @@ func (p *parser) pageBlocks(doc, root *html.Node, drop map[*html.Node]bool) ([]h
 	return blocks, err
 }
 
+// untitle drops the title of an article, which the document tells apart from its text, and all its repetitions.
+func (p *parser) untitle(blocks []htmlBlock, keep []bool) {
+	title, left := lettersOf(p.doc.Title), 0
+	for i, b := range blocks {
+		if !keep[i] {
+			continue
+		}
+		if title != "" && len(b.Text) < 2*len(p.doc.Title) && lettersOf(b.Text) == title {
+			keep[i] = false
+			continue
+		}
+		left++
+	}
+	for i, b := range blocks {
+		if left == 0 && lettersOf(b.Text) == title {
+			keep[i] = true // a page of nothing else
+		}
+	}
+}
+
+// inRegion returns which blocks stand in the main part of a page, or are its heading.
+func inRegion(blocks []htmlBlock, region *html.Node) []bool {
+	keep := make([]bool, len(blocks))
+	titled := false
+	for i, b := range blocks {
+		keep[i] = within(b.node, region)
+		titled = titled || keep[i] && b.Kind == domain.BlockHeading && b.Level == 1
+	}
+	for i, b := range blocks {
+		if !titled && b.Kind == domain.BlockHeading && b.Level == 1 {
+			keep[i], titled = true, true
+		}
+	}
+	return keep
+}
+
+// emitAll emits what was read, unless reading failed.
+func (p *parser) emitAll(route string, blocks []htmlBlock, err error) (bool, error) {
+	if err != nil {
+		return false, err
+	}
+	keep := make([]bool, len(blocks))
+	for i := range keep {
+		keep[i] = true
+	}
+	return p.emitChosen(route, blocks, keep)
+}
+
 func (p *parser) emitChosen(route string, blocks []htmlBlock, keep []bool) (bool, error) {
 	p.doc.Route = route
 	for i, b := range blocks {
-		if keep != nil && !keep[i] {
+		if !keep[i] {
 			continue
 		}
 		if err := p.out.add(b.Block); err != nil {
@@ -68,11 +126,7 @@ func (p *parser) emitChosen(route string, blocks []htmlBlock, keep []bool) (bool
 
 // chosen asks go-trafilatura, then go-readability, which blocks are content, and distrusts either when it kept little of
 // what the page shows. It returns nil when all of the main part is the better reading.
-func (p *parser) chosen(doc *html.Node, page string, blocks []htmlBlock, t *pageTree, kind pageKind) ([]bool, string) {
-	total := 0
-	for _, b := range blocks {
-		total += countLetters(b.Text)
-	}
+func (p *parser) chosen(doc *html.Node, page string, blocks []htmlBlock, main []bool, t *pageTree, kind pageKind) ([]bool, string) {
 	kept := func(keep []bool) int {
 		sum := 0
 		for i, b := range blocks {
@@ -82,17 +136,18 @@ func (p *parser) chosen(doc *html.Node, page string, blocks []htmlBlock, t *page
 		}
 		return sum
 	}
+	total := kept(main)
 	try := func(n *html.Node) []bool {
 		if n == nil {
 			return nil
 		}
 		setAtoms(n)
-		keep := indexExtract(n).choose(blocks, t)
+		keep := indexExtract(n).choose(blocks, t, kind == kindUnknown)
 		k := kept(keep)
 		if k < 200 && k*3 < total || kind != kindArticle && k*8 < total && k < 1500 {
 			return nil
 		}
-		if kind == kindUnknown && structured(blocks, keep) {
+		if kind == kindUnknown && (structured(blocks, keep) || k*10 < total*unknownShare) {
 			return nil
 		}
 		return keep
@@ -108,6 +163,9 @@ func (p *parser) chosen(doc *html.Node, page string, blocks []htmlBlock, t *page
 		if keep := try(result.ContentNode); keep != nil {
 			return keep, "trafilatura"
 		}
+	}
+	if kind != kindArticle {
+		return nil, ""
 	}
 	if base == nil {
 		base = &url.URL{Scheme: "http", Host: "localhost"}

@@ -1,6 +1,7 @@
 package extract
 
 import (
+	"cmp"
 	"net/url"
 	"strings"
 	"time"
@@ -14,15 +15,16 @@ import (
 
 // pageFacts is what a page says about itself outside its text.
 type pageFacts struct {
-	named map[string]string // meta elements, by lower-case name, property, http-equiv or itemprop; the first one
-	all   map[string][]string
-	props map[string][]string // microdata of the page, by itemprop
-	title string              // of the title element
-	h1    []string
-	link  string // canonical address
-	lang  string
-	types map[string]bool // schema.org types, of JSON-LD and microdata, without the vocabulary's address
-	ld    linkedData
+	named  map[string]string // meta elements, by lower-case name, property, http-equiv or itemprop; the first one
+	all    map[string][]string
+	props  map[string][]string // microdata of the page, by itemprop
+	title  string              // of the title element
+	h1     []string
+	banner string // the heading of what heads all pages of the site
+	link   string // canonical address
+	lang   string
+	types  map[string]bool // schema.org types, of JSON-LD and microdata, without the vocabulary's address
+	ld     linkedData
 }
 
 // maxFacts bounds how many values of one kind are kept: a page may repeat them without end.
@@ -46,7 +48,9 @@ func (p *parser) pageFacts(doc *html.Node) *pageFacts {
 				f.title = oneLine(nodeText(n))
 			}
 		case atom.H1:
-			if len(f.h1) < maxFacts {
+			if inBanner(n) {
+				f.banner = headingText(n)
+			} else if len(f.h1) < maxFacts {
 				f.h1 = append(f.h1, headingText(n))
 			}
 		case atom.Meta:
@@ -66,6 +70,16 @@ func (p *parser) pageFacts(doc *html.Node) *pageFacts {
 		f.types[t] = true
 	}
 	return f
+}
+
+// inBanner reports whether a heading stands in what heads all pages of a site.
+func inBanner(n *html.Node) bool {
+	for ; n != nil; n = n.Parent {
+		if attr(n, "role") == "banner" {
+			return true
+		}
+	}
+	return false
 }
 
 func headingText(n *html.Node) string { return (&htmlWalker{}).inline(n) }
@@ -148,7 +162,7 @@ func (p *parser) pageMetadata(f *pageFacts) {
 	if site == "" {
 		site = f.ld.site
 	}
-	p.doc.Title = pageTitle(f, site, base.Hostname())
+	p.doc.Title = pageTitle(f, cmp.Or(site, f.banner), base.Hostname())
 	canonical := f.link
 	if canonical == "" {
 		canonical = f.first("og:url")
@@ -308,10 +322,7 @@ func withoutSite(title, h1, site, host string) string {
 		if len(parts) < 2 {
 			continue
 		}
-		if rest, ok := strings.CutPrefix(title, h1); ok && h1 != "" && strings.HasPrefix(rest, sep) {
-			return h1
-		}
-		if h1 != "" && strings.HasSuffix(title, sep+h1) && len(parts) == 2 {
+		if h1 != "" && strings.Contains(sep+title+sep, sep+h1+sep) && !namesSite(h1, site, host) {
 			return h1
 		}
 		last := parts[len(parts)-1]

@@ -10,14 +10,26 @@ import (
 // chrome reports elements that surround the content of a page.
 func chrome(n *html.Node) bool {
 	switch n.DataAtom {
-	case atom.Nav, atom.Footer, atom.Button:
+	case atom.Nav, atom.Button:
 		return true
+	case atom.Footer:
+		return enclosing(n, atom.Blockquote) == nil // there it names who is quoted
 	case atom.Header, atom.Aside:
-		return enclosing(n, atom.Main) == nil && enclosing(n, atom.Article) == nil
+		return !inMain(n)
 	}
 	switch attr(n, "role") {
 	case "navigation", "banner", "contentinfo", "search", "menu", "menubar":
 		return true
+	}
+	return false
+}
+
+// inMain reports whether an element stands in what the page marks as its main part or an article.
+func inMain(n *html.Node) bool {
+	for n = n.Parent; n != nil; n = n.Parent {
+		if n.DataAtom == atom.Main || n.DataAtom == atom.Article || attr(n, "role") == "main" {
+			return true
+		}
 	}
 	return false
 }

@@ -121,13 +121,14 @@ var (
 		"cross-sell", "table-of-contents", "table-of-content", "skip-to", "skip-link", "cookie-banner", "edit-this-page", "edit-page", "page-nav",
 		"post-navigation", "prev-next", "most-read", "most-popular", "read-next", "more-from", "author-bio", "page-metadata", "post-menu", "post-buttons",
 		"topic-map", "subscribe-box", "email-signup", "back-to-top", "scroll-to-top", "last-updated-by", "feedback-widget", "page-feedback",
-		"was-this-helpful", "print-only", "print-header", "print-footer", "latest-news", "breaking-news", "search-form", "search-box", "searchbox", "searchform", "login-form", "site-header", "site-footer", "page-footer", "global-header",
+		"was-this-helpful", "print-only", "source-file", "votecell", "vote-count", "voting-container", "post-likes", "post-tag", "aside-cta",
+		"action-bar", "online-list", "message-signature", "vector-dropdown", "announcement-bar", "print-header", "print-footer", "latest-news", "breaking-news", "search-form", "search-box", "searchbox", "searchform", "login-form", "site-header", "site-footer", "page-footer", "global-header",
 		"global-footer", "mw-navigation", "mw-jump-link", "sphinxsidebar", "md-sidebar", "md-header", "md-footer", "wy-nav-side", "navigation-menu",
 	}
 	// linky: these are boilerplate where they are mostly links, or little text.
 	linkyWords = wordSet(`related recommended recommendations recommendation trending popular promo promoted share social subscribe follow
 		nav navigation menu menubar sidebar toc tags pager toolbar topbar footer widget widgets ads ad breadcrumbbar similar upsell
-		subnav tocbox actions signature`)
+		subnav tocbox actions`)
 )
 
 func wordSet(s string) map[string]bool {
@@ -152,7 +153,12 @@ func (t *pageTree) boilerplate(n *html.Node) bool {
 	}
 	switch attr(n, "role") {
 	case "complementary", "dialog", "alertdialog", "toolbar":
-		return enclosing(n, atom.Main) == nil || w.linkDensity() > 30
+		if !inMain(n) || w.linkDensity() > 30 {
+			return true
+		}
+	}
+	if n.DataAtom == atom.Form && w.letters < 200 || hasClass(n, "signature") && strings.HasPrefix(attr(n, "id"), "sig") {
+		return true
 	}
 	name := strings.ToLower(attr(n, "class") + " " + attr(n, "id"))
 	if len(name) == 1 {
@@ -166,7 +172,7 @@ func (t *pageTree) boilerplate(n *html.Node) bool {
 	little := w.letters < 120
 	for word := range strings.FieldsFuncSeq(splitCamel(attr(n, "class")+" "+attr(n, "id")), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
 		word = strings.ToLower(word)
-		if boilerplateWords[word] || linkyWords[word] && (w.linkDensity() > 40 || little && w.links > 0) {
+		if boilerplateWords[word] || linkyWords[word] && (w.linkDensity() > 60 || !inMain(n) && (w.linkDensity() > 40 || little && w.links > 0)) {
 			return true
 		}
 	}
@@ -178,8 +184,7 @@ func (t *pageTree) menu(n *html.Node, w weight) bool {
 	if n.DataAtom != atom.Ul && n.DataAtom != atom.Ol && n.DataAtom != atom.Div && n.DataAtom != atom.Td {
 		return false
 	}
-	return w.links >= 4 && w.linkDensity() >= 90 && w.linked/w.links < 18 && enclosing(n, atom.Main) == nil && enclosing(n, atom.Article) == nil &&
-		w.letters*4 < t.total
+	return w.links >= 4 && w.linkDensity() >= 90 && w.linked/w.links < 18 && !inMain(n) && w.letters*4 < t.total
 }
 
 // splitCamel puts spaces where a capital follows a small letter.

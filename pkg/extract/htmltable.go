@@ -121,9 +121,7 @@ func (w *htmlWalker) grid(t *html.Node) []gridRow {
 			down := span(c, "rowspan")
 			place(cell, down)
 			wide := gridCell{head: cell.head}
-			if row.thead {
-				wide.text = cell.text // a group of columns: its name is part of each of theirs
-			}
+			wide.text = cell.text // it is told of each of the columns
 			for range span(c, "colspan") - 1 {
 				if size <= maxTableSize && len(row.cells) < maxColumns {
 					place(wide, down)
@@ -176,7 +174,7 @@ func (w *htmlWalker) emitPairs(rows []gridRow) {
 	for _, r := range rows {
 		var texts []string
 		for _, c := range r.cells {
-			if c.text != "" {
+			if c.text != "" && c.first {
 				texts = append(texts, c.text)
 			}
 		}
@@ -279,12 +277,26 @@ func namedCells(header, row []string) string {
 // be understood on its own, but not where rows are compared with other tools.
 func (w *htmlWalker) rowTexts(r gridRow) []string {
 	texts := make([]string, len(r.cells))
+	if r.single() {
+		texts[0] = r.cells[0].text
+		return texts[:1]
+	}
 	for i, c := range r.cells {
 		if c.first || !w.p.src.PlainRows {
 			texts[i] = c.text
 		}
 	}
 	return texts
+}
+
+// single reports whether one cell spans the row: it heads the rows below, and is told once.
+func (r gridRow) single() bool {
+	for i, c := range r.cells {
+		if i > 0 && (c.first || c.text != r.cells[0].text) {
+			return false
+		}
+	}
+	return len(r.cells) > 0
 }
 
 // layoutTable reports whether a table lays out a page: it says so, holds sections, long texts or other tables, or has

@@ -112,6 +112,11 @@ func (w *htmlWalker) node(n *html.Node) {
 	if w.err = w.p.ctx.Err(); w.err != nil {
 		return
 	}
+	if attr(n, "role") == "tablist" || hasClass(n, "tabbed-labels") {
+		w.tabs = tabLabels(n)
+		return
+	}
+	w.part(&w.buf, n)
 	switch n.DataAtom {
 	case atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6:
 		w.heading(n, int(n.Data[1]-'0'))
@@ -163,9 +168,6 @@ func (w *htmlWalker) other(n *html.Node) {
 			level = int(l[0] - '0')
 		}
 		w.heading(n, level)
-		return
-	case role == "tablist" || hasClass(n, "tabbed-labels"):
-		w.tabs = tabLabels(n)
 		return
 	case role == "tabpanel" || hasClass(n, "tabbed-block"):
 		w.flush()
@@ -220,18 +222,27 @@ func (w *htmlWalker) term(n *html.Node) {
 
 // image tells what a picture shows where its description is a phrase, not the name of a file or of a logo.
 func (w *htmlWalker) image(n *html.Node) {
-	alt := oneLine(attr(n, "alt"))
-	if !w.alts || !informative(alt) {
-		return
+	if alt := w.shown(n); alt != "" {
+		w.buf.WriteString(" " + alt + " ")
 	}
-	if fig := enclosing(n, atom.Figure); fig != nil {
-		for c := range fig.Descendants() {
-			if c.DataAtom == atom.Figcaption && strings.Contains(nodeText(c), alt) {
-				return
+}
+
+// shown is what a picture shows, or "" where that is not told or is told beside it.
+func (w *htmlWalker) shown(img *html.Node) string {
+	alt := oneLine(attr(img, "alt"))
+	if !w.alts || !informative(alt) {
+		return ""
+	}
+	for n := img.Parent; n != nil; n = n.Parent {
+		switch n.DataAtom {
+		case atom.Figure, atom.Td, atom.Li, atom.P:
+			if strings.Contains(nodeText(n), alt) {
+				return ""
 			}
+			return alt
 		}
 	}
-	w.buf.WriteString(" " + alt + " ")
+	return alt
 }
 
 // informative reports whether a description of a picture says something of its own.

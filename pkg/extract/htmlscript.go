@@ -1,0 +1,115 @@
+package extract
+
+import (
+	"encoding/json"
+	"strings"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+const (
+	// shellLetters is the letters of text below which a page may be a shell that scripts fill.
+	shellLetters = 100
+	// maxScriptTexts bounds the texts taken from the data of a page's scripts.
+	maxScriptTexts = 2000
+)
+
+// scriptBlocks reads the text that scripts would show on a page that has next to none of its own, from the most to the
+// least certain source: what stands there for readers without scripts, the linked data's text of the article, the data
+// that the page was built from. It returns nil where none of them has more text than the page.
+func (p *parser) scriptBlocks(doc *html.Node, f *pageFacts, shown int) ([]htmlBlock, error) {
+	var fragments, data []string
+	for n := range doc.Descendants() {
+		if n.FirstChild == nil || n.FirstChild.Type != html.TextNode {
+			continue
+		}
+		switch {
+		case n.DataAtom == atom.Noscript:
+			fragments = append(fragments, n.FirstChild.Data)
+		case n.DataAtom == atom.Script && strings.HasPrefix(strings.ToLower(attr(n, "type")), "application/json"):
+			data = append(data, n.FirstChild.Data)
+		}
+	}
+	for _, texts := range [][]string{fragments, {f.ld.body}, proseIn(data)} {
+		blocks, err := p.fragmentBlocks(doc, texts)
+		if err != nil {
+			return nil, err
+		}
+		if l := lettersIn(blocks); l >= shellLetters && l > 2*shown {
+			return blocks, nil
+		}
+	}
+	return nil, nil
+}
+
+// fragmentBlocks reads pieces of HTML or text.
+func (p *parser) fragmentBlocks(doc *html.Node, texts []string) ([]htmlBlock, error) {
+	var blocks []htmlBlock
+	for _, s := range texts {
+		if !strings.Contains(s, "<") {
+			for line := range strings.SplitSeq(s, "\n") {
+				blocks = append(blocks, htmlBlock{domain.Block{Kind: domain.BlockParagraph, Text: line}, doc})
+			}
+			continue
+		}
+		part, err := html.Parse(strings.NewReader(s))
+		if err != nil {
+			continue // nested too deeply for a piece of content
+		}
+		w := &htmlWalker{p: p, base: p.pageBase(doc), take: func(b htmlBlock) error {
+			blocks = append(blocks, b)
+			return nil
+		}}
+		if err := w.run(part); err != nil {
+			return nil, err
+		}
+	}
+	return blocks, nil
+}
+
+func lettersIn(blocks []htmlBlock) int {
+	sum := 0
+	for _, b := range blocks {
+		sum += countLetters(b.Text)
+	}
+	return sum
+}
+
+// proseIn returns the texts for people in the data of scripts, in their order and each once.
+func proseIn(scripts []string) []string {
+	var texts []string
+	seen := map[string]bool{}
+	for _, s := range scripts {
+		dec := json.NewDecoder(strings.NewReader(s))
+		for len(texts) < maxScriptTexts {
+			tok, err := dec.Token()
+			if err != nil { // the end, or no JSON
+				break
+			}
+			if text, ok := tok.(string); ok && isProse(text) && !seen[text] {
+				seen[text] = true
+				texts = append(texts, text)
+			}
+		}
+	}
+	return texts
+}
+
+// isProse tells sentences and pieces of HTML from names, addresses, classes and code.
+func isProse(s string) bool {
+	s = strings.TrimSpace(s)
+	if strings.HasPrefix(s, "<") && strings.Contains(s, "</") {
+		return !strings.HasPrefix(s, "<svg") && !strings.HasPrefix(s, "<script") && !strings.HasPrefix(s, "<style")
+	}
+	if strings.ContainsAny(s, "{}") || strings.Contains(s, "://") && len(strings.Fields(s)) < 4 {
+		return false
+	}
+	letters := countLetters(s)
+	if letters*10 < len([]rune(s))*7 {
+		return false
+	}
+	return len(strings.Fields(s)) >= 5 && strings.ContainsAny(s, ".,!?:") || letters >= 15 && strings.ContainsAny(s, "。、")
+}
