@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"unicode"
+	"unicode/utf16"
 
 	"github.com/klippa-app/go-pdfium/references"
 	"github.com/klippa-app/go-pdfium/requests"
@@ -16,8 +18,8 @@ import (
 // maxPDFiumChars is how many characters of a page PDFium is asked for.
 const maxPDFiumChars = 500_000
 
-// page reads the lines of page i, from 0, from the places of PDFium's characters, so that its pages get the same
-// layout as others.
+// page reads the lines of page i, from 0, from the places of PDFium's words, so that its pages get the same layout as
+// others.
 func (r *pdfiumReader) page(ctx context.Context, i int) (lines []pdftext.Line, err error) {
 	defer recoverPDFium(&err)
 	loaded, err := r.instance.FPDFText_LoadPage(&requests.FPDFText_LoadPage{Page: r.pageAt(i)})
@@ -33,27 +35,34 @@ func (r *pdfiumReader) page(ctx context.Context, i int) (lines []pdftext.Line, e
 	if err != nil {
 		return nil, fmt.Errorf("counting the characters of page %d with PDFium: %w", i+1, err)
 	}
-	c := pdfiumChars{r: r, text: text}
-	for n := range min(count.Count, maxPDFiumChars) {
-		if n&0xff == 0 && ctx.Err() != nil {
+	c := pdfiumWords{r: r, text: text}
+	units, err := c.units(min(count.Count, maxPDFiumChars))
+	if err != nil {
+		return nil, fmt.Errorf("reading page %d with PDFium: %w", i+1, err)
+	}
+	for from := 0; from < len(units); {
+		to := from + 1
+		for !endsWord(units[to-1]) && to < len(units) && !isBlank(units[to]) {
+			to++
+		}
+		if from&0xff == 0 && ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		if err := c.char(n); err != nil {
-			return c.out.Lines(), fmt.Errorf("reading page %d with PDFium: %w", i+1, err)
-		}
+		c.word(units[from:to], from)
+		from = to
 	}
 	return c.out.Lines(), nil
 }
 
-// pdfiumChars passes the characters of a page on as glyphs. What costs a call into the sandbox and is the same for a
-// run of characters is asked once a run.
-type pdfiumChars struct {
+// pdfiumWords passes the words of a page on, each as one glyph. A call into the sandbox costs as much as laying out a
+// line, so only the first and the last character of a word are asked where they stand, and what a run of words shares
+// is asked once a run.
+type pdfiumWords struct {
 	r    *pdfiumReader
 	text references.FPDF_TEXTPAGE
 	out  pdftext.Builder
-	high rune // the first half of a character beyond 16 bits
 
-	// The run: characters on one baseline in one font.
+	// The run: words on one baseline in one font.
 	open        bool
 	top, bottom float32
 	size        float64
@@ -62,55 +71,98 @@ type pdfiumChars struct {
 	bold        bool
 }
 
-func (c *pdfiumChars) char(n int) error {
-	code, err := c.r.instance.FPDFText_GetUnicode(&requests.FPDFText_GetUnicode{TextPage: c.text, Index: n})
-	if err != nil {
-		return err
+// units are the code units of a page's characters: one for each, or two beyond 16 bits.
+func (c *pdfiumWords) units(count int) ([]rune, error) {
+	units := make([]rune, 0, count)
+	if count == 0 {
+		return units, nil
 	}
-	text := c.decode(rune(code.Unicode & 0x1fffff))
-	if text == "" {
-		return nil
-	}
-	box, err := c.r.instance.FPDFText_GetLooseCharBox(&requests.FPDFText_GetLooseCharBox{TextPage: c.text, Index: n})
-	if err != nil {
-		return nil // a character that PDFium made up, as the ends of lines
-	}
-	b := box.Rect
-	if strings.TrimSpace(text) == "" && b.Right-b.Left <= 0 && b.Top-b.Bottom <= 0 {
-		c.out.Blank()
-		return nil
-	}
-	upright := c.dy == 0
-	if !c.open || !upright || b.Top != c.top || b.Bottom != c.bottom {
-		if !c.startRun(n, b) {
-			return nil
+	all, err := c.r.instance.FPDFText_GetText(&requests.FPDFText_GetText{TextPage: c.text, StartIndex: 0, Count: count})
+	if err == nil {
+		for _, r := range strings.TrimSuffix(all.Text, "\x00") {
+			if r >= 0x10000 {
+				break // then places and text do not go together
+			}
+			units = append(units, r)
+		}
+		if len(units) == count {
+			return units, nil
 		}
 	}
-	from, to := c.span(b)
-	c.out.Glyph(text, c.size, c.dx, c.dy, from, to, c.bold)
-	return nil
+	units = units[:0]
+	for n := range count {
+		code, err := c.r.instance.FPDFText_GetUnicode(&requests.FPDFText_GetUnicode{TextPage: c.text, Index: n})
+		if err != nil {
+			return nil, err
+		}
+		units = append(units, rune(code.Unicode&0x1fffff))
+	}
+	return units, nil
 }
 
-// decode turns a code unit of PDFium into text: "" for what has no place of its own.
-func (c *pdfiumChars) decode(r rune) string {
-	const hyphen, noncharacter = 2, 0xfffe // PDFium's signs for the hyphen that divides a word
-	switch {
-	case r == '\r' || r == '\n' || r == 0:
-		return ""
-	case r == hyphen || r == noncharacter:
-		return "-"
-	case r >= 0xd800 && r < 0xdc00:
-		c.high = r
-		return ""
-	case r >= 0xdc00 && r < 0xe000 && c.high != 0:
-		r = 0x10000 + (c.high-0xd800)<<10 + (r - 0xdc00)
-		c.high = 0
+// PDFium's signs for the hyphen that divides a word at the end of a line.
+const (
+	pdfiumHyphen       = 2
+	pdfiumNoncharacter = 0xfffe
+)
+
+// endsWord reports whether no character after this one belongs to its word.
+func endsWord(r rune) bool { return isBlank(r) || r == pdfiumHyphen || r == pdfiumNoncharacter }
+
+func isBlank(r rune) bool { return r == 0 || unicode.IsSpace(r) }
+
+// word passes on a word, or a blank, whose first character has the number n.
+func (c *pdfiumWords) word(units []rune, n int) {
+	if isBlank(units[0]) {
+		if units[0] == ' ' {
+			c.out.Blank()
+		}
+		return
 	}
-	return string(r)
+	first, ok := c.box(n)
+	if !ok {
+		return // made up by PDFium, with no place on the page
+	}
+	last := first
+	if len(units) > 1 {
+		if b, ok := c.box(n + len(units) - 1); ok {
+			last = b
+		}
+	}
+	if (!c.open || c.dy != 0 || first.Top != c.top || first.Bottom != c.bottom) && !c.startRun(n, first) {
+		return
+	}
+	from, to := c.span(first, last)
+	c.out.Glyph(wordText(units), c.size, c.dx, c.dy, from, to, c.bold)
+}
+
+func (c *pdfiumWords) box(n int) (structs.FPDF_FS_RECTF, bool) {
+	b, err := c.r.instance.FPDFText_GetLooseCharBox(&requests.FPDFText_GetLooseCharBox{TextPage: c.text, Index: n})
+	if err != nil || b.Rect.Right-b.Rect.Left <= 0 && b.Rect.Top-b.Rect.Bottom <= 0 {
+		return structs.FPDF_FS_RECTF{}, false
+	}
+	return b.Rect, true
+}
+
+// wordText turns PDFium's code units into text.
+func wordText(units []rune) string {
+	var b strings.Builder
+	for i := 0; i < len(units); i++ {
+		r := units[i]
+		switch {
+		case r == pdfiumHyphen || r == pdfiumNoncharacter:
+			r = '-'
+		case utf16.IsSurrogate(r) && i+1 < len(units):
+			r = utf16.DecodeRune(r, units[i+1])
+			i++
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
 }
 
 // startRun asks for what the characters of a run share. It reports whether there is enough to go on.
-func (c *pdfiumChars) startRun(n int, b structs.FPDF_FS_RECTF) bool {
+func (c *pdfiumWords) startRun(n int, b structs.FPDF_FS_RECTF) bool {
 	i := c.r.instance
 	c.open, c.top, c.bottom = true, b.Top, b.Bottom
 	c.dx, c.dy, c.size = 1, 0, math.Abs(float64(b.Top-b.Bottom))
@@ -139,19 +191,20 @@ func (c *pdfiumChars) startRun(n int, b structs.FPDF_FS_RECTF) bool {
 	return c.size > 0 && c.size < 1e5
 }
 
-// span is where a character begins and ends on its baseline. Boxes lie along the page's edges, so those of turned
-// text are measured along its direction.
-func (c *pdfiumChars) span(b structs.FPDF_FS_RECTF) (from, to [2]float64) {
-	left, right := float64(b.Left), float64(b.Right)
+// span is where a word begins and ends on its baseline. Boxes lie along the page's edges, so those of turned text
+// are measured along its direction.
+func (c *pdfiumWords) span(first, last structs.FPDF_FS_RECTF) (from, to [2]float64) {
+	left, right := float64(min(first.Left, last.Left)), float64(max(first.Right, last.Right))
+	bottom, top := float64(min(first.Bottom, last.Bottom)), float64(max(first.Top, last.Top))
 	switch {
 	case c.dy == 0 && c.dx > 0:
 		return [2]float64{left, c.base[1]}, [2]float64{right, c.base[1]}
 	case c.dy == 0:
 		return [2]float64{right, c.base[1]}, [2]float64{left, c.base[1]}
 	}
-	width := math.Abs(c.dy) * float64(b.Top-b.Bottom)
+	length := math.Abs(c.dy) * (top - bottom)
 	if math.Abs(c.dx) > 0.1 {
-		width = min(c.size*0.6, math.Hypot(right-left, float64(b.Top-b.Bottom)))
+		length = math.Hypot(right-left, top-bottom) - 0.5*c.size
 	}
-	return c.base, [2]float64{c.base[0] + c.dx*width, c.base[1] + c.dy*width}
+	return c.base, [2]float64{c.base[0] + c.dx*length, c.base[1] + c.dy*length}
 }

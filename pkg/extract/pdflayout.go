@@ -90,20 +90,28 @@ func (l *pdfLayout) markShown(masked string) {
 // page emits the blocks of one page. Paragraphs do not cross pages, so that a block has one page to cite.
 func (l *pdfLayout) page(number int, lines []pdftext.Line) error {
 	l.number = number
-	lines = l.content(lines)
+	lines = readingOrder(l.content(lines))
 	leading := usualLeading(lines)
-	for i := 0; i < len(lines); {
-		line := lines[i]
-		if n := tableLength(lines[i:]); n > 0 {
-			if err := l.flush(); err != nil {
-				return err
+	prose := 0 // lines from here on that are known to be no table
+	for len(lines) > 0 {
+		if prose--; prose < 0 {
+			if table, rest := takeTable(lines); table != nil {
+				if columns := proseColumns(table); columns != nil {
+					lines, prose = append(columns, rest...), len(columns)
+					continue
+				}
+				if err := l.flush(); err != nil {
+					return err
+				}
+				if err := l.table(table); err != nil {
+					return err
+				}
+				lines = rest
+				continue
 			}
-			if err := l.table(lines[i : i+n]); err != nil {
-				return err
-			}
-			i += n
-			continue
 		}
+		line := lines[0]
+		lines = lines[1:]
 		kind := l.kindOf(line)
 		if len(l.para) > 0 && !l.continues(line, kind, leading) {
 			if err := l.flush(); err != nil {
@@ -114,7 +122,6 @@ func (l *pdfLayout) page(number int, lines []pdftext.Line) error {
 			l.kind = kind
 		}
 		l.para = append(l.para, line)
-		i++
 	}
 	return l.flush()
 }
@@ -132,37 +139,6 @@ func usualLeading(lines []pdftext.Line) float64 {
 	}
 	slices.Sort(gaps)
 	return min(gaps[len(gaps)/2], 2.2)
-}
-
-// tableLength is how many lines from the first on are rows of a table: at least two with several cells each.
-func tableLength(lines []pdftext.Line) int {
-	n := 0
-	for n < len(lines) && len(lines[n].Cells) >= 2 && len(lines[n].Text()) < 600 && (n == 0 || lines[n].Y < lines[n-1].Y) {
-		n++
-	}
-	if n < 2 {
-		return 0
-	}
-	return n
-}
-
-// table emits rows. Columns are named only when all rows have the same cells: a row with a gap could be misread.
-func (l *pdfLayout) table(lines []pdftext.Line) error {
-	regular := len(lines) >= 3
-	for _, line := range lines {
-		regular = regular && len(line.Cells) == len(lines[0].Cells)
-	}
-	w := &rowWriter{out: l.p.out, page: l.number, plain: l.p.src.PlainRows || !regular}
-	for _, line := range lines {
-		cells := make([]string, len(line.Cells))
-		for i, c := range line.Cells {
-			cells[i] = c.Text
-		}
-		if err := w.add(cells); err != nil {
-			return err
-		}
-	}
-	return w.flush()
 }
 
 func (l *pdfLayout) kindOf(line pdftext.Line) domain.BlockKind {
@@ -254,8 +230,8 @@ func (l *pdfLayout) level(size float64) int {
 	return min(rank, 5)
 }
 
-// appendLine joins a line to the text before it: without a space between CJK characters, without the hyphen of a
-// word that was divided.
+// appendLine joins a line to the text before it: without a space between characters of scripts that have none, without
+// the hyphen of a word that was divided, and with the hyphen of a compound that was parted there.
 func appendLine(b *strings.Builder, line string) {
 	before := b.String()
 	if before == "" || line == "" {
@@ -264,12 +240,17 @@ func appendLine(b *strings.Builder, line string) {
 	}
 	first, _ := utf8.DecodeRuneInString(line)
 	last, n := utf8.DecodeLastRuneInString(before)
-	if (last == '-' || last == '‐' || last == '\u00ad') && unicode.IsLower(first) {
-		prev, _ := utf8.DecodeLastRuneInString(before[:len(before)-n])
-		if unicode.IsLetter(prev) {
-			kept := before[:len(before)-n]
+	if strings.ContainsRune("-‐\u00ad–", last) {
+		head := before[:len(before)-n]
+		prev, _ := utf8.DecodeLastRuneInString(head)
+		switch {
+		case !unicode.IsLetter(prev) && !unicode.IsDigit(prev) || !unicode.IsLetter(first) && !unicode.IsDigit(first):
+		case last != '–' && unicode.IsLetter(prev) && unicode.IsLower(first) && !hyphenated(head):
 			b.Reset()
-			b.WriteString(kept)
+			b.WriteString(head)
+			b.WriteString(line)
+			return
+		default: // "2014-" and "2016", "Jean-" and "Paul", "state-of-the-" and "art"
 			b.WriteString(line)
 			return
 		}
@@ -278,6 +259,13 @@ func appendLine(b *strings.Builder, line string) {
 		b.WriteByte(' ')
 	}
 	b.WriteString(line)
+}
+
+// hyphenated reports whether the last word of a text has a hyphen already, as a compound of several words has.
+func hyphenated(s string) bool {
+	word := s[strings.LastIndexAny(s, " \t\n")+1:]
+	at := strings.IndexAny(word, "-‐")
+	return at > 0 && at < len(word)-1
 }
 
 // noSpaceScript reports characters of scripts that are written without spaces.
