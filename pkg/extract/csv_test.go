@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/sluice/sluice/pkg/domain"
 )
 
 func TestSeparatedValuesAreReadAsProgramsWriteThem(t *testing.T) {
@@ -71,18 +70,4 @@ func (s rowSource) ReadAt(p []byte, at int64) (int, error) {
 		p[i] = s.row[(at+int64(i))%int64(len(s.row))]
 	}
 	return len(p), nil
-}
-
-// parseStream reads a generated document and lets its blocks go.
-func parseStream(t *testing.T, row, name string, size int64) (blocks int) {
-	t.Helper()
-	size -= size % int64(len(row))
-	_, err := parse(t.Context(), Source{Data: rowSource{row}, Size: size, Name: name}, Limits{MaxText: 1 << 40, MaxCells: 1 << 40}, func(domain.Block) error {
-		blocks++
-		return nil
-	})
-	if err != nil {
-		t.Fatalf("parse: %v", err)
-	}
-	return blocks
 }

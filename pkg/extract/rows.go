@@ -15,6 +15,7 @@ const headerSample = 20
 type tableRow struct {
 	number int // in its sheet or file, from 1; 0 where that means nothing
 	cells  []string
+	header bool // it is known to name the columns
 	links  []domain.BlockLink
 }
 
@@ -51,6 +52,9 @@ func (w *rowWriter) addRow(r tableRow) error {
 		return nil
 	}
 	r.cells = row
+	if w.decided && r.header {
+		w.decided = false
+	}
 	if w.decided {
 		return w.write(r)
 	}
@@ -96,7 +100,9 @@ func (w *rowWriter) decide() error {
 	if w.isHeader && len(rows) > 1 && filled(cells[0]) > 1 {
 		at, depth = 0, 1
 	}
-	if w.header != nil && at >= 0 && !valuesBelow(cells[at+depth-1:]) {
+	if known := slices.IndexFunc(rows, func(r tableRow) bool { return r.header }); known >= 0 {
+		at, depth = known, 1
+	} else if w.header != nil && at >= 0 && !valuesBelow(cells[at+depth-1:]) {
 		at = -1 // rows after a gap that look no different from those before it
 	}
 	for i, r := range rows {

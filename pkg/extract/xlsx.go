@@ -1,81 +1,156 @@
 package extract
 
 import (
-	"errors"
+	"cmp"
+	"encoding/xml"
 	"fmt"
-	"io"
+	"path"
+	"slices"
+	"strconv"
 	"strings"
 
-	"github.com/xuri/excelize/v2"
+	"github.com/sluice/sluice/pkg/domain"
 )
 
-// xlsx reads workbooks sheet by sheet. Values are as shown (dates and numbers in their formats), formulas by the
-// value stored with them.
+// maxSheets is the most sheets that are read of one workbook.
+const maxSheets = 10_000
+
+// workbook is an xlsx file being read: what its sheets share.
+type workbook struct {
+	p       *parser
+	a       *archive
+	sheets  []sheetRef
+	strings *sharedStrings
+	styles  *sheetStyles
+	cells   int
+}
+
+// sheetRef is a sheet as the workbook lists it.
+type sheetRef struct {
+	name, part string
+	hidden     bool
+	unseen     bool // "very hidden": only a program can show it
+}
+
+// xlsx reads a workbook sheet by sheet, a row at a time. Values are as shown, in their number formats; formulas count by
+// the value stored with them. Hidden rows and columns are read, since mostly a filter has hidden them, and hidden sheets
+// with a warning; what only a macro could show is left out. The parts are read by our own walker, which bears what
+// producers get wrong (relationships, references, missing styles) and holds one row; excelize applies the formats.
 func (p *parser) xlsx(a *archive) error {
-	p.doc.Title = a.coreTitle()
-	p.doc.Route = "xlsx/excelize"
-	f, err := excelize.OpenReader(io.NewSectionReader(p.src.Data, 0, p.src.Size), excelize.Options{
-		UnzipSizeLimit:    p.lim.MaxUnpacked,
-		UnzipXMLSizeLimit: 16 << 20, // larger sheets are streamed from a temporary file
-	})
-	if err != nil {
-		if errors.Is(err, excelize.ErrWorkbookPassword) {
-			return oleError(TypeXlsx)
-		}
-		return damaged("xlsx workbook", err)
+	p.properties(a)
+	p.doc.Route = "xlsx"
+	main := a.mainPart("xl/workbook.xml")
+	if strings.HasSuffix(partName(main), ".bin") || a.files["xl/workbook.bin"] != nil {
+		return fail(Unsupported, "binary Excel workbooks (.xlsb) cannot be read; save it as xlsx")
 	}
-	defer f.Close()
-	cells := 0
-	for _, sheet := range f.GetSheetList() {
-		if err := p.sheet(f, sheet, &cells); err != nil {
+	w := &workbook{p: p, a: a}
+	rels := a.relations(main)
+	date1904, err := w.list(main, byID(rels))
+	if err != nil {
+		return err
+	}
+	if len(w.sheets) == 0 {
+		w.findSheets()
+		if len(w.sheets) == 0 {
+			return damaged("xlsx workbook", errNoPart)
+		}
+		p.out.warn("the workbook does not list its sheets; those found in the file were read")
+	}
+	dir := path.Dir(main)
+	if w.styles, err = a.sheetStyles(a.related(rels, "styles", dir+"/styles.xml"), date1904); err != nil {
+		return err
+	}
+	defer w.styles.close()
+	if w.strings, err = a.sharedStrings(a.related(rels, "sharedStrings", dir+"/sharedStrings.xml")); err != nil {
+		return err
+	}
+	for _, s := range w.sheets {
+		if s.unseen {
+			p.out.warn(fmt.Sprintf("sheet %q is hidden from users altogether and was left out", s.name))
+			continue
+		}
+		if s.hidden {
+			p.out.warn(fmt.Sprintf("sheet %q is hidden; it was read all the same", s.name))
+		}
+		if err := w.sheet(s); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (p *parser) sheet(f *excelize.File, sheet string, cells *int) error {
-	rows, err := f.Rows(sheet)
-	if err != nil {
-		// Chart and dialogue sheets have no rows.
-		p.out.warn(fmt.Sprintf("sheet %q has no cells that can be read", sheet))
-		return nil
-	}
-	defer rows.Close()
-	w := &rowWriter{out: p.out, sheet: sheet, plain: p.src.PlainRows}
-	named := false
-	for read := 0; rows.Next(); read++ {
-		if read == maxSheetRows { // rows that are not there are counted up to the next one's number, whatever it claims
-			p.out.warn(fmt.Sprintf("sheet %q numbers its rows beyond %d; the rest of it was left out", sheet, maxSheetRows))
-			break
+// list reads the workbook part: the sheets in order, and whether days are counted from 1904.
+func (w *workbook) list(main string, rels map[string]relation) (date1904 bool, err error) {
+	err = w.a.walk(main, func(sc *xmlScanner) {
+		if _, ok := sc.root(); !ok {
+			return
 		}
-		if err := p.ctx.Err(); err != nil {
-			return err
-		}
-		row, err := rows.Columns()
-		if err != nil {
-			p.out.warn(fmt.Sprintf("a row of sheet %q could not be read", sheet))
-			break
-		}
-		if *cells += len(row); *cells > p.lim.MaxCells {
-			return fail(TooLarge, "the workbook has more than %d cells", p.lim.MaxCells)
-		}
-		if filled(row) == 0 {
-			continue
-		}
-		if !named {
-			named = true
-			if err := p.sheetHeading(sheet); err != nil {
-				return err
+		sc.descend(func(e xml.StartElement) bool {
+			switch e.Name.Local {
+			case "workbookPr":
+				v := xmlAttr(e, "date1904")
+				date1904 = v == "1" || v == "true"
+			case "sheet":
+				if len(w.sheets) == maxSheets {
+					w.p.out.warn(fmt.Sprintf("the workbook has more than %d sheets; the rest was left out", maxSheets))
+					sc.skip()
+					return true
+				}
+				s := sheetRef{name: oneLine(xmlAttr(e, "name"))}
+				s.hidden, s.unseen = xmlAttr(e, "state") == "hidden", xmlAttr(e, "state") == "veryHidden"
+				if r, ok := rels[relationID(e, "id")]; ok {
+					s.part = r.Target
+				}
+				if w.a.files[partName(s.part)] == nil { // a relationship that leads nowhere
+					s.part = fmt.Sprintf("xl/worksheets/sheet%d.xml", len(w.sheets)+1)
+				}
+				w.sheets = append(w.sheets, s)
 			}
-		}
-		if err := w.add(row); err != nil {
-			return err
-		}
-	}
-	return w.flush()
+			return false
+		})
+	})
+	return date1904, err
 }
 
-func (p *parser) sheetHeading(sheet string) error {
-	return p.out.heading(1, strings.TrimSpace(sheet), 0)
+// findSheets lists the sheets that lie in the file, in the order of their numbers.
+func (w *workbook) findSheets() {
+	for name := range w.a.files {
+		if path.Base(path.Dir(name)) == "worksheets" && strings.HasSuffix(name, ".xml") {
+			w.sheets = append(w.sheets, sheetRef{name: strings.TrimSuffix(path.Base(name), ".xml"), part: name})
+		}
+	}
+	number := func(s sheetRef) int {
+		n, err := strconv.Atoi(strings.TrimLeft(s.name, "abcdefghijklmnopqrstuvwxyz"))
+		if err != nil {
+			return maxSheets
+		}
+		return n
+	}
+	slices.SortFunc(w.sheets, func(a, b sheetRef) int {
+		return cmp.Or(cmp.Compare(number(a), number(b)), strings.Compare(a.part, b.part))
+	})
+	w.sheets = w.sheets[:min(len(w.sheets), maxSheets)]
+}
+
+// sheet reads one sheet: its rows, then the texts and charts drawn upon it. Its name comes before the first of them.
+func (w *workbook) sheet(s sheetRef) error {
+	named := false
+	name := func() error {
+		if named {
+			return nil
+		}
+		named = true
+		return w.p.out.add(domain.Block{Kind: domain.BlockHeading, Text: s.name, Level: 1, Sheet: s.name})
+	}
+	r := &sheetReader{w: w, ref: s, name: name}
+	if err := r.read(); err != nil {
+		return err
+	}
+	return w.drawings(s, func(b domain.Block) error {
+		if err := name(); err != nil {
+			return err
+		}
+		b.Sheet = s.name
+		return w.p.out.add(b)
+	})
 }

@@ -1,0 +1,228 @@
+package extract
+
+import (
+	"archive/zip"
+	"bytes"
+	"fmt"
+	"io"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// xlsxOf is a workbook with one sheet of the given rows and what follows them; parts replace or add others.
+func xlsxOf(t testing.TB, rows, tail string, parts map[string]string) []byte {
+	t.Helper()
+	all := map[string]string{
+		"_rels/.rels":                `<Relationships><Relationship Id="r" Type="x/officeDocument" Target="xl/workbook.xml"/></Relationships>`,
+		"xl/workbook.xml":            `<workbook xmlns:r="r"><sheets><sheet name="Data" sheetId="1" r:id="rId1"/></sheets></workbook>`,
+		"xl/_rels/workbook.xml.rels": `<Relationships><Relationship Id="rId1" Type="x/worksheet" Target="worksheets/sheet1.xml"/></Relationships>`,
+		"xl/worksheets/sheet1.xml":   `<worksheet xmlns:r="r"><sheetData>` + rows + `</sheetData>` + tail + `</worksheet>`,
+		"xl/sharedStrings.xml":       `<sst><si><t>plain</t></si><si><r><t>rich </t></r><r><rPr><b/></rPr><t>text</t></r><rPh sb="0" eb="1"><t>リッチ</t></rPh></si></sst>`,
+		"xl/styles.xml": `<styleSheet><numFmts><numFmt numFmtId="164" formatCode="d-mmm-yyyy"/><numFmt numFmtId="165" formatCode="&quot;€&quot;#,##0.00"/></numFmts>` +
+			`<cellXfs><xf numFmtId="0"/><xf numFmtId="14"/><xf numFmtId="164"/><xf numFmtId="10"/><xf numFmtId="165"/><xf numFmtId="20"/><xf numFmtId="22"/></cellXfs></styleSheet>`,
+	}
+	for name, body := range parts {
+		if body == "" {
+			delete(all, name)
+			continue
+		}
+		all[name] = body
+	}
+	return zipOf(t, all, 1)
+}
+
+func TestCellsAreReadAsShown(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct{ cell, want string }{
+		"shared text":                         {`<c t="s"><v>0</v></c>`, "plain"},
+		"rich text without its pronunciation": {`<c t="s"><v>1</v></c>`, "rich text"},
+		"inline text":                         {`<c t="inlineStr"><is><t>in_x000A_line</t></is></c>`, "in line"},
+		"a number with all its digits":        {`<c><v>4006381333931</v></c>`, "4006381333931"},
+		"a number without binary noise":       {`<c><v>0.30000000000000004</v></c>`, "0.3"},
+		"a very large number":                 {`<c><v>1E+30</v></c>`, "1E+30"},
+		"a date of no order":                  {`<c s="1"><v>45418</v></c>`, "2024-05-06"},
+		"a date in its own format":            {`<c s="2"><v>45418</v></c>`, "6-May-2024"},
+		"a time":                              {`<c s="5"><v>0.25</v></c>`, "6:00"},
+		"a date and time":                     {`<c s="6"><v>45418.5</v></c>`, "2024-05-06 12:00"},
+		"a date of a strict workbook":         {`<c t="d"><v>2024-05-06T00:00:00.000</v></c>`, "2024-05-06"},
+		"a percentage":                        {`<c s="3"><v>0.125</v></c>`, "12.50%"},
+		"an amount":                           {`<c s="4"><v>1234.5</v></c>`, "€1,234.50"},
+		"true":                                {`<c t="b"><v>1</v></c>`, "TRUE"},
+		"an error":                            {`<c t="e"><v>#DIV/0!</v></c>`, "#DIV/0!"},
+		"the value of a formula":              {`<c><f>1+1</f><v>2</v></c>`, "2"},
+		"the text of a formula":               {`<c t="str"><f>A1</f><v>two</v></c>`, "two"},
+		"a style that is missing":             {`<c s="99"><v>5</v></c>`, "5"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			doc, err := parseBytes(t, "a.xlsx", xlsxOf(t, "<row>"+tt.cell+"</row>", "", nil))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff("heading 1: Data\ntable_row row 1: "+tt.want, blockLines(doc)); diff != "" {
+				t.Errorf("blocks (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// cellsXML writes a row of texts.
+func cellsXML(row int, texts ...string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, `<row r="%d">`, row)
+	for i, s := range texts {
+		if s != "" {
+			fmt.Fprintf(&b, `<c r="%c%d" t="str"><v>%s</v></c>`, 'A'+i, row, s)
+		}
+	}
+	return b.String() + "</row>"
+}
+
+func TestSheetsAreReadAsTheyStand(t *testing.T) {
+	t.Parallel()
+	rows := cellsXML(2, "name", "age") + cellsXML(3, "Ann", "31")
+	const want = "heading 1: Data\ntable_row row 2: name\tage\ntable_row row 3: name: Ann; age: 31"
+	rels := func(lines string) map[string]string {
+		return map[string]string{"xl/worksheets/_rels/sheet1.xml.rels": "<Relationships>" + lines + "</Relationships>"}
+	}
+	book := func(sheets string) map[string]string {
+		return map[string]string{"xl/workbook.xml": `<workbook xmlns:r="r"><workbookPr date1904="1"/><sheets>` + sheets + `</sheets></workbook>`}
+	}
+	tests := map[string]struct {
+		rows, tail    string
+		parts         map[string]string
+		want, warning string
+	}{
+		"rows keep their numbers": {rows: rows, want: want},
+		"tables parted by an empty row have their own headers": {
+			rows: rows + cellsXML(5, "city", "size") + cellsXML(6, "Oslo", "9"),
+			want: want + "\ntable_row row 5: city\tsize\ntable_row row 6: city: Oslo; size: 9"},
+		"an empty row within a table": {rows: rows + cellsXML(5, "Ben", "29"), want: want + "\ntable_row row 5: name: Ben; age: 29"},
+		"a table says where its header is": {
+			rows: cellsXML(1, "All", "of them") + cellsXML(2, "1", "2") + cellsXML(3, "3", "4"), tail: `<autoFilter ref="A2:B9"/>`,
+			want: "heading 1: Data\ntable_row row 1: All\tof them\ntable_row row 2: 1\t2\ntable_row row 3: 1: 3; 2: 4"},
+		"groups of columns": {
+			rows: cellsXML(1, "", "2023 plan", "", "2024 plan") + cellsXML(2, "Region", "Q1", "Q2", "Q1", "Q2") + cellsXML(3, "North", "1", "2", "3", "4") + cellsXML(4, "South", "5", "6", "7", "8"),
+			want: "heading 1: Data\ntable_row row 1: 2023 plan\t\t2024 plan\ntable_row row 2: Region\tQ1\tQ2\tQ1\tQ2\n" +
+				"table_row row 3: Region: North; 2023 plan Q1: 1; 2023 plan Q2: 2; 2024 plan Q1: 3; 2024 plan Q2: 4\n" +
+				"table_row row 4: Region: South; 2023 plan Q1: 5; 2023 plan Q2: 6; 2024 plan Q1: 7; 2024 plan Q2: 8"},
+		"links": {rows: rows + `<row r="4"><c r="A4" t="str"><f>HYPERLINK("https://b.example","x")</f><v>B</v></c></row>`,
+			tail: `<hyperlinks><hyperlink ref="A3" r:id="l"/></hyperlinks>`, parts: rels(`<Relationship Id="l" Type="x/hyperlink" Target="https://a.example" TargetMode="External"/>`),
+			want: want + " <Ann=https://a.example>\ntable_row row 4: name: B <B=https://b.example>"},
+		"text boxes": {rows: rows, parts: map[string]string{
+			"xl/worksheets/_rels/sheet1.xml.rels": `<Relationships><Relationship Id="d" Type="x/drawing" Target="../drawings/d.xml"/></Relationships>`,
+			"xl/drawings/d.xml":                   `<wsDr xmlns:a="a"><sp><txBody><a:p><a:r><a:t>A remark</a:t></a:r></a:p></txBody></sp></wsDr>`}, want: want + "\nparagraph: A remark"},
+		"a hidden sheet is read":         {rows: rows, parts: book(`<sheet name="Data" state="hidden" r:id="rId1"/>`), want: want, warning: `sheet "Data" is hidden; it was read`},
+		"what only macros show is not":   {rows: rows, parts: book(`<sheet name="Data" r:id="rId1"/><sheet name="Secret" state="veryHidden" r:id="rId1"/>`), want: want, warning: `sheet "Secret" is hidden from users`},
+		"days counted from 1904":         {rows: `<row><c s="1"><v>43956</v></c></row>`, parts: book(`<sheet name="Data" r:id="rId1"/>`), want: "heading 1: Data\ntable_row row 1: 2024-05-06"},
+		"relationships that are missing": {rows: rows, parts: map[string]string{"xl/_rels/workbook.xml.rels": "", "_rels/.rels": ""}, want: want},
+		"a workbook part that is missing": {rows: rows, parts: map[string]string{"xl/workbook.xml": "", "_rels/.rels": ""},
+			want: strings.Replace(want, "Data", "sheet1", 1), warning: "does not list its sheets"},
+		"targets from the root": {rows: rows, parts: map[string]string{"xl/_rels/workbook.xml.rels": `<Relationships><Relationship Id="rId1" Type="x/worksheet" Target="/xl/worksheets/sheet1.xml"/></Relationships>`}, want: want},
+		"no styles and texts":   {rows: rows + `<row r="4"><c r="A4" t="s"><v>7</v></c><c r="B4" s="3"><v>5</v></c></row>`, parts: map[string]string{"xl/styles.xml": "", "xl/sharedStrings.xml": ""}, want: want + "\ntable_row row 4: age: 5", warning: "texts that the file lacks"},
+		"a sheet cut short":     {rows: rows + `<row r="4"><c r="A4`, want: want, warning: "damaged in row 4"},
+		"prefixes of names": {parts: map[string]string{"xl/worksheets/sheet1.xml": `<x:worksheet xmlns:x="m"><x:sheetData><x:row r="1"><x:c r="A1" t="str"><x:v>kept</x:v></x:c></x:row></x:sheetData></x:worksheet>`},
+			want: "heading 1: Data\ntable_row row 1: kept"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			doc, err := parseBytes(t, "a.xlsx", xlsxOf(t, tt.rows, tt.tail, tt.parts))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.want, blockLines(doc)); diff != "" {
+				t.Errorf("blocks (-want +got):\n%s", diff)
+			}
+			if got := strings.Join(doc.Warnings, "\n"); tt.warning == "" && got != "" || !strings.Contains(got, tt.warning) {
+				t.Errorf("warnings = %q, want %q", got, tt.warning)
+			}
+		})
+	}
+}
+
+func TestBinaryWorkbooksAskForXlsx(t *testing.T) {
+	t.Parallel()
+	_, err := parseBytes(t, "a.xlsb", xlsxOf(t, "", "", map[string]string{"xl/workbook.xml": "", "xl/workbook.bin": "x"}))
+	if KindOf(err) != Unsupported || !strings.Contains(err.Error(), "save it as xlsx") {
+		t.Errorf("error = %v, want Unsupported that says what to do", err)
+	}
+}
+
+// heapGrowth is by how many bytes the live heap is larger in the middle of the work, at its blockth block, than before.
+func heapGrowth(t *testing.T, src Source, block int) int64 {
+	t.Helper()
+	live := func() int64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	before, during, blocks := live(), int64(0), 0
+	_, err := parse(t.Context(), src, Limits{}, func(domain.Block) error {
+		if blocks++; blocks == block {
+			during = live()
+		}
+		return nil
+	})
+	if err != nil || blocks <= block {
+		t.Fatalf("parse: %v after %d blocks", err, blocks)
+	}
+	return during - before
+}
+
+// TestMemoryDoesNotGrowWithRows looks at the heap near the end of long documents. It does not run beside other tests,
+// whose memory would count.
+func TestMemoryDoesNotGrowWithRows(t *testing.T) {
+	const most = 8 << 20
+	sheet := bytes.Buffer{}
+	z := zip.NewWriter(&sheet)
+	for name, body := range map[string]string{
+		"xl/workbook.xml": `<workbook xmlns:r="r"><sheets><sheet name="Data" r:id="x"/></sheets></workbook>`, "xl/worksheets/sheet1.xml": "",
+	} {
+		w, err := z.Create(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if body == "" {
+			body = "<worksheet><sheetData>" + strings.Repeat("<row><c><v>123456</v></c><c t=\"str\"><v>some words of a cell that is read</v></c></row>", 100_000)
+		}
+		if _, err := io.WriteString(w, body); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	const lines = 400_000
+	tests := map[string]Source{
+		"a.xlsx":  {Data: bytes.NewReader(sheet.Bytes()), Size: int64(sheet.Len())},
+		"a.csv":   {Data: rowSource{"some words,of a line,that is read\n"}, Size: 34 * lines},
+		"a.jsonl": {Data: rowSource{"{\"name\":\"some words of a record\"}\n"}, Size: 34 * lines},
+		"a.json":  {Data: arraySource{rowSource{"{\"name\":\"some words of a recor\"},"}}, Size: 1 + 33*lines},
+		"a.txt":   {Data: rowSource{"some words of a line, read\n\n"}, Size: 28 * lines},
+	}
+	for name, src := range tests {
+		src.Name = name
+		if grown := heapGrowth(t, src, 90_000); grown > most {
+			t.Errorf("%s: the heap is larger by %d KiB at block 90,000, want at most %d", name, grown>>10, most>>10)
+		}
+	}
+}
+
+// arraySource is an endless array.
+type arraySource struct{ rows rowSource }
+
+func (s arraySource) ReadAt(p []byte, at int64) (int, error) {
+	if at > 0 {
+		return s.rows.ReadAt(p, at-1)
+	}
+	p[0] = '['
+	n, err := s.rows.ReadAt(p[1:], 0)
+	return n + 1, err
+}

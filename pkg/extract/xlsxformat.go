@@ -1,0 +1,172 @@
+package extract
+
+import (
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/xuri/excelize/v2"
+)
+
+const (
+	maxNumberFormats = 4096    // distinct formats of one workbook; numbers in others are shown as they are
+	maxCellStyles    = 100_000 // Excel's limit is 65,490
+	shownCache       = 4096    // values whose text is remembered
+)
+
+// builtInFormats are the formats known by number alone. Dates without an order of their own are written as ISO 8601
+// does: which order the sheet shows depends on whose computer it is opened on.
+var builtInFormats = map[int]string{
+	1: "0", 2: "0.00", 3: "#,##0", 4: "#,##0.00", 5: "#,##0", 6: "#,##0", 7: "#,##0.00", 8: "#,##0.00", 9: "0%", 10: "0.00%", 11: "0.00E+00",
+	12: "# ?/?", 13: "# ??/??", 14: "yyyy-mm-dd", 15: "d-mmm-yy", 16: "d-mmm", 17: "mmm-yy", 18: "h:mm AM/PM", 19: "h:mm:ss AM/PM", 20: "h:mm",
+	21: "h:mm:ss", 22: "yyyy-mm-dd h:mm", 27: "yyyy-mm-dd", 28: "yyyy-mm-dd", 29: "yyyy-mm-dd", 30: "yyyy-mm-dd", 31: "yyyy-mm-dd", 32: "h:mm",
+	33: "h:mm:ss", 36: "yyyy-mm-dd", 37: "#,##0;(#,##0)", 38: "#,##0;(#,##0)", 39: "#,##0.00;(#,##0.00)", 40: "#,##0.00;(#,##0.00)",
+	41: "#,##0", 42: "#,##0", 43: "#,##0.00", 44: "#,##0.00", 45: "mm:ss", 46: "[h]:mm:ss", 47: "mm:ss.0", 48: "##0.0E+0", 50: "yyyy-mm-dd",
+	51: "yyyy-mm-dd", 52: "yyyy-mm-dd", 53: "yyyy-mm-dd", 54: "yyyy-mm-dd", 57: "yyyy-mm-dd", 58: "yyyy-mm-dd",
+}
+
+// sheetStyles turn numbers into what the sheet shows.
+type sheetStyles struct {
+	formats  []string // by the number of a cell's style; "" is General
+	scratch  *excelize.File
+	columns  map[string]string // of the scratch sheet, where the formats stand
+	shown    map[[2]string]string
+	date1904 bool
+}
+
+// sheetStyles reads the number formats; a workbook without the part has none. Close them.
+func (a *archive) sheetStyles(part string, date1904 bool) (*sheetStyles, error) {
+	s := &sheetStyles{columns: map[string]string{}, shown: map[[2]string]string{}, date1904: date1904}
+	custom := map[int]string{}
+	var ids []int
+	err := a.walk(part, func(sc *xmlScanner) {
+		if _, ok := sc.root(); !ok {
+			return
+		}
+		sc.each(func(e xml.StartElement) bool {
+			switch e.Name.Local {
+			case "numFmts":
+				sc.each(func(e xml.StartElement) bool {
+					if id, err := strconv.Atoi(xmlAttr(e, "numFmtId")); err == nil && len(custom) < maxCellStyles {
+						custom[id] = cutBytes(xmlAttr(e, "formatCode"), 1<<10)
+					}
+					return false
+				})
+			case "cellXfs":
+				sc.each(func(e xml.StartElement) bool {
+					if e.Name.Local == "xf" && len(ids) < maxCellStyles {
+						id, err := strconv.Atoi(xmlAttr(e, "numFmtId"))
+						if err != nil {
+							id = 0
+						}
+						ids = append(ids, id)
+					}
+					return false
+				})
+			default:
+				return false
+			}
+			return true
+		})
+	})
+	for _, id := range ids {
+		code, ok := custom[id]
+		if !ok {
+			code = builtInFormats[id]
+		}
+		if strings.EqualFold(code, "General") || code == "@" {
+			code = ""
+		}
+		s.formats = append(s.formats, code)
+	}
+	return s, err
+}
+
+func (s *sheetStyles) close() {
+	if s.scratch != nil {
+		_ = s.scratch.Close() // it was never written
+	}
+}
+
+// show is a stored number as the cell of the style shows it.
+func (s *sheetStyles) show(value string, style int) string {
+	code := ""
+	if style >= 0 && style < len(s.formats) {
+		code = s.formats[style]
+	}
+	n, err := strconv.ParseFloat(value, 64)
+	if err != nil || math.IsInf(n, 0) || math.IsNaN(n) {
+		return value
+	}
+	if code == "" {
+		return generalNumber(n)
+	}
+	key := [2]string{code, value}
+	if shown, ok := s.shown[key]; ok {
+		return shown
+	}
+	shown, err := s.format(value, code)
+	if err != nil {
+		shown = generalNumber(n)
+	}
+	if len(s.shown) >= shownCache {
+		clear(s.shown)
+	}
+	s.shown[key] = shown
+	return shown
+}
+
+// generalNumber writes a number that has no format: all 15 digits that a sheet keeps, since it may be an article number,
+// and none of the noise of binary fractions behind them.
+func generalNumber(n float64) string {
+	if n == math.Trunc(n) && math.Abs(n) < 1e15 {
+		return strconv.FormatFloat(n, 'f', 0, 64)
+	}
+	rounded, err := strconv.ParseFloat(strconv.FormatFloat(n, 'e', 14, 64), 64)
+	if err != nil {
+		rounded = n
+	}
+	if a := math.Abs(rounded); a >= 1e21 || a < 1e-9 {
+		return strings.Replace(strconv.FormatFloat(rounded, 'E', -1, 64), "E+0", "E+", 1)
+	}
+	return strconv.FormatFloat(rounded, 'f', -1, 64)
+}
+
+// format has excelize apply a format, in a sheet that has a column for each.
+func (s *sheetStyles) format(value, code string) (shown string, err error) {
+	defer func() {
+		if x := recover(); x != nil {
+			err = fmt.Errorf("applying format %q: %v", code, x)
+		}
+	}()
+	if s.scratch == nil {
+		s.scratch = excelize.NewFile()
+		if err := s.scratch.SetWorkbookProps(&excelize.WorkbookPropsOptions{Date1904: &s.date1904}); err != nil {
+			return "", err
+		}
+	}
+	cell, ok := s.columns[code]
+	if !ok {
+		if len(s.columns) >= maxNumberFormats {
+			return "", errors.New("too many formats")
+		}
+		if cell, err = excelize.CoordinatesToCellName(len(s.columns)+1, 1); err != nil {
+			return "", err
+		}
+		style, err := s.scratch.NewStyle(&excelize.Style{CustomNumFmt: &code})
+		if err != nil {
+			return "", err
+		}
+		if err := s.scratch.SetCellStyle("Sheet1", cell, cell, style); err != nil {
+			return "", err
+		}
+		s.columns[code] = cell
+	}
+	if err := s.scratch.SetCellDefault("Sheet1", cell, value); err != nil {
+		return "", err
+	}
+	return s.scratch.GetCellValue("Sheet1", cell)
+}

@@ -1,0 +1,298 @@
+package extract
+
+import (
+	"bufio"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/sluice/sluice/pkg/domain"
+	"github.com/xuri/excelize/v2"
+)
+
+const (
+	maxHyperlinks = 100_000 // of one sheet
+	maxTables     = 1000    // of one sheet
+)
+
+// sheetReader reads the rows of a sheet.
+type sheetReader struct {
+	w       *workbook
+	ref     sheetRef
+	name    func() error // writes the sheet's name before its first row
+	links   map[string]string
+	headers map[int]bool // rows that a table or a filter says are header rows
+	rows    *rowWriter
+	row     int // the number of the last row
+	lacking bool
+}
+
+func (r *sheetReader) read() error {
+	if err := r.readTail(); err != nil {
+		return err
+	}
+	out := r.w.p.out
+	r.rows = &rowWriter{out: out, sheet: r.ref.name, plain: r.w.p.src.PlainRows}
+	var failed error
+	err := r.w.a.walk(r.ref.part, func(sc *xmlScanner) {
+		sc.descend(func(e xml.StartElement) bool {
+			if e.Name.Local != "row" {
+				return false
+			}
+			sc.stop(r.readRow(sc, e))
+			return true
+		})
+		failed = sc.damage
+	})
+	if err != nil {
+		return err
+	}
+	switch {
+	case r.w.a.files[partName(r.ref.part)] == nil:
+		out.warn(fmt.Sprintf("sheet %q is missing in the file", r.ref.name))
+	case failed != nil:
+		out.warn(fmt.Sprintf("sheet %q is damaged in row %d; what comes before was read", r.ref.name, r.row))
+	}
+	if r.lacking {
+		out.warn(fmt.Sprintf("sheet %q refers to texts that the file lacks", r.ref.name))
+	}
+	return r.rows.flush()
+}
+
+// readRow reads the row whose start was returned last.
+func (r *sheetReader) readRow(sc *xmlScanner, e xml.StartElement) error {
+	number := r.row + 1
+	if n, err := strconv.Atoi(xmlAttr(e, "r")); err == nil && n > 0 {
+		number = n
+	}
+	gap := number > r.row+1
+	r.row = number
+	row := tableRow{number: number, header: r.headers[number]}
+	column := -1
+	sc.each(func(e xml.StartElement) bool {
+		if e.Name.Local != "c" {
+			return false
+		}
+		column++
+		ref := xmlAttr(e, "r")
+		if at, ok := columnOf(ref); ok {
+			column = at
+		} else {
+			ref = ""
+		}
+		text, link := r.cell(sc, e)
+		if text == "" {
+			return true
+		}
+		if column >= maxColumns {
+			r.w.p.out.warn("rows with more than " + strconv.Itoa(maxColumns) + " columns were cut")
+			return true
+		}
+		for len(row.cells) <= column {
+			row.cells = append(row.cells, "")
+		}
+		row.cells[column] = text
+		if r.links[ref] != "" {
+			link = r.links[ref]
+		}
+		if link != "" {
+			row.links = append(row.links, domain.BlockLink{Text: oneLine(text), URL: link})
+		}
+		return true
+	})
+	if r.w.cells += len(row.cells); r.w.cells > r.w.p.lim.MaxCells {
+		return fail(TooLarge, "the workbook has more than %d cells", r.w.p.lim.MaxCells)
+	}
+	if filled(row.cells) == 0 {
+		return r.rows.gap()
+	}
+	if gap {
+		if err := r.rows.gap(); err != nil {
+			return err
+		}
+	}
+	if err := r.name(); err != nil {
+		return err
+	}
+	return r.rows.addRow(row)
+}
+
+// columnOf is the column of a reference such as "AB12", from 0.
+func columnOf(ref string) (int, bool) {
+	n := 0
+	for i := 0; i < len(ref) && i < 4; i++ {
+		c := ref[i] &^ 0x20
+		if c < 'A' || c > 'Z' {
+			return n - 1, n > 0
+		}
+		n = n*26 + int(c-'A') + 1
+	}
+	return 0, false
+}
+
+// cell reads the cell whose start was returned last: its text as shown, and the address in a HYPERLINK formula.
+func (r *sheetReader) cell(sc *xmlScanner, e xml.StartElement) (text, link string) {
+	var value, inline, formula string
+	sc.each(func(e xml.StartElement) bool {
+		switch e.Name.Local {
+		case "v":
+			value = sc.text()
+		case "is":
+			inline = richText(sc)
+		case "f":
+			formula = sc.text()
+		default:
+			return false
+		}
+		return true
+	})
+	link = formulaLink(formula)
+	trimmed := strings.TrimSpace(value)
+	switch xmlAttr(e, "t") {
+	case "s":
+		i, err := strconv.Atoi(trimmed)
+		if err != nil {
+			return "", link
+		}
+		s, ok := r.w.strings.at(i)
+		r.lacking = r.lacking || !ok
+		return s, link
+	case "inlineStr":
+		if inline == "" {
+			inline = unescapeXstring(value)
+		}
+		return inline, link
+	case "str":
+		return unescapeXstring(value), link
+	case "b":
+		switch trimmed {
+		case "1", "true":
+			return "TRUE", link
+		case "0", "false":
+			return "FALSE", link
+		}
+		return trimmed, link
+	case "e":
+		return trimmed, link
+	case "d": // ISO 8601, in strict workbooks
+		return strings.Replace(strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(trimmed, "Z"), ".000"), "T00:00:00"), "T", " ", 1), link
+	}
+	if trimmed == "" {
+		return inline, link
+	}
+	style, err := strconv.Atoi(xmlAttr(e, "s"))
+	if err != nil {
+		style = 0
+	}
+	return r.w.styles.show(trimmed, style), link
+}
+
+// formulaLink is the address in =HYPERLINK("address", "text"); "" for other formulas.
+func formulaLink(formula string) string {
+	rest, ok := strings.CutPrefix(strings.TrimSpace(formula), `HYPERLINK("`)
+	if !ok {
+		return ""
+	}
+	address, _, ok := strings.Cut(rest, `"`)
+	if !ok || strings.HasPrefix(address, "#") {
+		return ""
+	}
+	return address
+}
+
+// readTail reads what follows the rows and has to be known before: links, and where tables and filters have their
+// header rows. The rows themselves are passed over unparsed.
+func (r *sheetReader) readTail() error {
+	part, err := r.w.a.open(r.ref.part)
+	if err != nil {
+		return nil // reading the rows says so
+	}
+	defer part.Close()
+	before := r.w.a.left
+	defer func() { r.w.a.left = before }() // it is unpacked a second time for the rows
+	in := bufio.NewReaderSize(part, 64<<10)
+	if err := skipRows(in); err != nil {
+		var refused *Error
+		if errors.As(err, &refused) {
+			return err
+		}
+		return nil
+	}
+	rels := r.w.a.relations(r.ref.part)
+	r.links, r.headers = map[string]string{}, map[int]bool{}
+	targets := byID(rels)
+	sc := newXMLScanner(r.w.p.ctx, io.MultiReader(strings.NewReader("<worksheet>"), in))
+	sc.descend(func(e xml.StartElement) bool {
+		switch e.Name.Local {
+		case "hyperlink":
+			if address := linkAddress(targets, relationID(e, "id")); address != "" && len(r.links) < maxHyperlinks {
+				ref, _, _ := strings.Cut(xmlAttr(e, "ref"), ":")
+				r.links[strings.ReplaceAll(ref, "$", "")] = address
+			}
+		case "autoFilter":
+			r.headerOf(xmlAttr(e, "ref"))
+		}
+		return false
+	})
+	if sc.err != nil {
+		return sc.err
+	}
+	return r.readTables(rels)
+}
+
+// readTables notes the header rows of the sheet's tables.
+func (r *sheetReader) readTables(rels []relation) error {
+	tables := 0
+	for _, rel := range rels {
+		if rel.kind() != "table" || rel.External {
+			continue
+		}
+		if tables++; tables > maxTables {
+			return nil
+		}
+		err := r.w.a.walk(rel.Target, func(sc *xmlScanner) {
+			if e, ok := sc.root(); ok && xmlAttr(e, "headerRowCount") != "0" {
+				r.headerOf(xmlAttr(e, "ref"))
+			}
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// headerOf notes the first row of a range of at least two columns and rows.
+func (r *sheetReader) headerOf(ref string) {
+	first, last, ok := strings.Cut(strings.ReplaceAll(ref, "$", ""), ":")
+	if !ok {
+		return
+	}
+	col1, row1, err1 := excelize.CellNameToCoordinates(first)
+	col2, row2, err2 := excelize.CellNameToCoordinates(last)
+	if err1 == nil && err2 == nil && col2 > col1 && row2 > row1 {
+		r.headers[row1] = true
+	}
+}
+
+// skipRows reads up to the end of the rows: "</sheetData>", whatever prefix the name has.
+func skipRows(in *bufio.Reader) error {
+	for {
+		tag, err := in.ReadSlice('>')
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+			continue
+		case err != nil:
+			return err
+		}
+		if strings.HasSuffix(string(tag[max(0, len(tag)-64):]), "sheetData>") || strings.HasSuffix(string(tag[max(0, len(tag)-64):]), "sheetData/>") {
+			name := string(tag[max(0, len(tag)-64):])
+			if at := strings.LastIndexByte(name, '<'); at >= 0 && (strings.HasPrefix(name[at:], "</") || strings.HasSuffix(name, "/>")) {
+				return nil
+			}
+		}
+	}
+}

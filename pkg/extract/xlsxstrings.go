@@ -1,0 +1,80 @@
+package extract
+
+import (
+	"encoding/xml"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// sharedStrings are the texts that cells refer to by number, kept end to end: a workbook can have a million of them.
+type sharedStrings struct {
+	text []byte
+	ends []uint32 // where each text ends
+}
+
+func (s *sharedStrings) at(i int) (string, bool) {
+	if i < 0 || i >= len(s.ends) {
+		return "", false
+	}
+	start := uint32(0)
+	if i > 0 {
+		start = s.ends[i-1]
+	}
+	return string(s.text[start:s.ends[i]]), true
+}
+
+// sharedStrings reads the part; without it there are none. Its size is bounded by that of any part.
+func (a *archive) sharedStrings(part string) (*sharedStrings, error) {
+	s := &sharedStrings{}
+	err := a.walk(part, func(sc *xmlScanner) {
+		if _, ok := sc.root(); !ok {
+			return
+		}
+		sc.each(func(e xml.StartElement) bool {
+			if e.Name.Local != "si" {
+				return false
+			}
+			s.text = append(s.text, richText(sc)...)
+			s.ends = append(s.ends, uint32(len(s.text)))
+			return true
+		})
+	})
+	return s, err
+}
+
+// richText is the text of the si or is element whose start was returned last, without the phonetic text that tells how
+// to pronounce it.
+func richText(sc *xmlScanner) string {
+	var b strings.Builder
+	var take func(e xml.StartElement) bool
+	take = func(e xml.StartElement) bool {
+		switch e.Name.Local {
+		case "t":
+			b.WriteString(sc.text())
+		case "r":
+			sc.each(take)
+		default:
+			return false
+		}
+		return true
+	}
+	sc.each(take)
+	return unescapeXstring(b.String())
+}
+
+var xstringEscape = regexp.MustCompile(`_x[0-9A-Fa-f]{4}_`)
+
+// unescapeXstring resolves the escapes for characters that XML cannot hold: "_x000D_".
+func unescapeXstring(s string) string {
+	if !strings.Contains(s, "_x") {
+		return s
+	}
+	return xstringEscape.ReplaceAllStringFunc(s, func(m string) string {
+		n, err := strconv.ParseUint(m[2:6], 16, 16)
+		if err != nil {
+			return m
+		}
+		return string(rune(n))
+	})
+}
