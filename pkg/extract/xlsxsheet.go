@@ -65,7 +65,7 @@ func (r *sheetReader) read() error {
 // readRow reads the row whose start was returned last.
 func (r *sheetReader) readRow(sc *xmlScanner, e xml.StartElement) error {
 	number := r.row + 1
-	if n, err := strconv.Atoi(xmlAttr(e, "r")); err == nil && n > 0 {
+	if n, err := strconv.Atoi(xmlAttr(e, "r")); err == nil && n > 0 && n <= maxSheetRows {
 		number = n
 	}
 	gap := number > r.row+1
