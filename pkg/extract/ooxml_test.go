@@ -108,6 +108,11 @@ func TestOfficeContainers(t *testing.T) {
 		"a part with another name is found by its declared type": {"a.docx",
 			officeOf(t, officePart{"[Content_Types].xml", `<Types><Override PartName="/word/body.xml" ContentType="application/vnd.openxmlformats-officedocument.wordprocessingml.template.main+xml"/></Types>`},
 				officePart{"word/body.xml", fmt.Sprintf(bodyOf, "kept")}), "kept", "", ""},
+		"the strict edition of the standard is read": {"a.docx", officeOf(t, officePart{"_rels/.rels", `<Relationships><Relationship Id="r1" ` +
+			`Type="http://purl.oclc.org/ooxml/officeDocument/relationships/officeDocument" Target="word/main.xml"/></Relationships>`},
+			officePart{"word/main.xml", `<w:document xmlns:w="http://purl.oclc.org/ooxml/wordprocessingml/main"><w:body><w:p><w:r><w:t>kept</w:t></w:r></w:p></w:body></w:document>`}), "kept", "", ""},
+		"hidden text is read with a warning": {"a.docx", officeOf(t, officePart{"word/document.xml", strings.Replace(fmt.Sprintf(bodyOf, "kept"), "<w:r>", "<w:r><w:rPr><w:vanish/></w:rPr>", 1)}),
+			"kept", "", "hidden text"},
 		"names with other slashes, cases and ways up are names within": {"a.docx",
 			officeOf(t, officePart{`..\Word\Document.XML`, fmt.Sprintf(bodyOf, "kept")}), "kept", "", ""},
 		"of two parts with one name the first counts": {"a.docx",

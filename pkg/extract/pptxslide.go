@@ -40,9 +40,15 @@ func (s *slideWalker) walk(part string, first func(root xml.StartElement)) error
 	})
 }
 
-func (s *slideWalker) add(b domain.Block) error {
+// put keeps a block of the slide until its title is known.
+func (s *slideWalker) put(b domain.Block) {
 	b.Page = s.page
 	s.blocks = append(s.blocks, b)
+}
+
+// add is put for those that can fail.
+func (s *slideWalker) add(b domain.Block) error {
+	s.put(b)
 	return nil
 }
 
@@ -120,7 +126,7 @@ func (s *slideWalker) footer(holder string, paragraphs []drawnParagraph) {
 			continue
 		}
 		s.r.once["text "+p.fixed] = true
-		_ = s.add(domain.Block{Kind: domain.BlockParagraph, Text: p.fixed, Links: p.links})
+		s.put(domain.Block{Kind: domain.BlockParagraph, Text: p.fixed, Links: p.links})
 	}
 }
 
@@ -147,7 +153,7 @@ func (s *slideWalker) paragraphs(paragraphs []drawnParagraph, listed bool) {
 			counts[p.level]++
 			b.Text = autoNumber(counts[p.level], p.scheme) + " " + b.Text
 		}
-		_ = s.add(b)
+		s.put(b)
 	}
 }
 
@@ -182,7 +188,7 @@ func (s *slideWalker) picture(sc *xmlScanner) {
 		return false
 	})
 	if said != "" && !s.ground {
-		_ = s.add(domain.Block{Kind: domain.BlockParagraph, Text: said})
+		s.put(domain.Block{Kind: domain.BlockParagraph, Text: said})
 	}
 }
 
