@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -20,8 +21,8 @@ const largerThanBody = 1.15
 type pdfLayout struct {
 	*pdfSurvey
 	p      *parser
-	shown  map[string]bool       // repeated lines already emitted once
-	recent [4]map[string]float64 // lines at the edges of the last pages and their heights
+	shown  map[string]numberedLine // repeated lines as they were last
+	recent [4]map[string]float64   // lines at the edges of the last pages and their heights
 
 	// The paragraph being gathered.
 	para   []pdftext.Line
@@ -30,7 +31,7 @@ type pdfLayout struct {
 }
 
 func newPDFLayout(p *parser, survey *pdfSurvey) *pdfLayout {
-	return &pdfLayout{pdfSurvey: survey, p: p, shown: map[string]bool{}}
+	return &pdfLayout{pdfSurvey: survey, p: p, shown: map[string]numberedLine{}}
 }
 
 // content is a page's lines without the headers and footers that have been shown before.
@@ -45,10 +46,13 @@ func (l *pdfLayout) content(lines []pdftext.Line) []pdftext.Line {
 			if !l.repeated[masked] && !l.running(masked, e.Y) {
 				continue
 			}
-			if l.shown[masked] || countLetters(masked) == 0 {
+			numbers, before := numbersOf(text), l.shown[masked]
+			if before.page == 0 && countLetters(masked) == 0 || before.page > 0 && countsPages(before, numberedLine{l.number, numbers}) {
 				drop[text] = true
 			}
-			l.markShown(masked)
+			if _, known := l.shown[masked]; known || len(l.shown) < mostShown {
+				l.shown[masked] = numberedLine{l.number, numbers}
+			}
 		}
 	}
 	l.recent[l.number%len(l.recent)] = now
@@ -73,18 +77,41 @@ func (l *pdfLayout) running(masked string, y float64) bool {
 			n++
 		}
 	}
-	if n >= 2 && isFurniture(masked) {
-		l.markShown(masked)
-		return true
-	}
-	return false
+	return n >= 2 && isFurniture(masked)
 }
 
-func (l *pdfLayout) markShown(masked string) {
-	const most = 10_000
-	if len(l.shown) < most {
-		l.shown[masked] = true
+// mostShown bounds the repeated lines that are remembered.
+const mostShown = 10_000
+
+// numberedLine is a repeated line as it was on a page.
+type numberedLine struct {
+	page    int
+	numbers []int
+}
+
+// countsPages reports whether two lines that are the same but for their numbers differ as pages do. A line with another
+// number, an invoice's say, tells something new.
+func countsPages(a, b numberedLine) bool {
+	if len(a.numbers) != len(b.numbers) {
+		return false
 	}
+	for i := range a.numbers {
+		if d := b.numbers[i] - a.numbers[i]; d != 0 && d != b.page-a.page {
+			return false
+		}
+	}
+	return true
+}
+
+// numbersOf are the numbers in a text.
+func numbersOf(s string) []int {
+	var numbers []int
+	for _, digits := range strings.FieldsFunc(s, func(r rune) bool { return r < '0' || r > '9' }) {
+		if n, err := strconv.Atoi(digits); err == nil {
+			numbers = append(numbers, n)
+		}
+	}
+	return numbers
 }
 
 // page emits the blocks of one page. Paragraphs do not cross pages, so that a block has one page to cite.

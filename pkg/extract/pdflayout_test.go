@@ -1,0 +1,195 @@
+package extract
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/sluice/sluice/pkg/extract/pdftext"
+)
+
+// pdfLines shows texts one below the other in a font, from a place on.
+func pdfLines(font string, size, x, y float64, texts ...string) string {
+	var b strings.Builder
+	for i, text := range texts {
+		b.WriteString(at(font, size, x, y-float64(i)*size*1.25, text))
+	}
+	return b.String()
+}
+
+// pdfBlockLines writes the blocks of a document one a line: kind, level, text.
+func pdfBlockLines(t *testing.T, data []byte) []string {
+	t.Helper()
+	doc, err := parseBytes(t, "a.pdf", data)
+	if err != nil {
+		t.Fatalf("Parse: %v", err)
+	}
+	var got []string
+	for _, b := range doc.Blocks {
+		kind := map[string]string{"heading": "h", "paragraph": "p", "list_item": "li", "table_row": "tr"}[string(b.Kind)]
+		if b.Level > 0 {
+			kind += fmt.Sprint(b.Level)
+		}
+		got = append(got, kind+": "+b.Text)
+	}
+	return got
+}
+
+const (
+	leftOne, leftTwo   = "The left column is read first, from", "its top down to where it ends."
+	rightOne, rightTwo = "The right column comes after that,", "as the eye of a reader would go."
+)
+
+func TestPDFLayout(t *testing.T) {
+	t.Parallel()
+	body := pdfLines("F1", 11, 72, 100, "A last paragraph says what size most of the text has, and is therefore of some",
+		"length: it goes on for a second line and then on to a third one, so that no doubt", "is left.")
+	const bodyText = "p: A last paragraph says what size most of the text has, and is therefore of some length: it goes on for a second line and then on to a third one, so that no doubt is left."
+	tests := map[string]struct {
+		content string
+		want    []string
+	}{
+		"headings are ranked by size": {
+			at("F2", 22, 72, 760, "The manual") + at("F2", 16, 72, 700, "The pump") + body,
+			[]string{"h1: The manual", "h2: The pump", bodyText}},
+		"columns are read one after the other": {
+			pdfLines("F1", 11, 72, 700, leftOne, leftTwo) + pdfLines("F1", 11, 320, 700, rightOne, rightTwo) + body,
+			[]string{"p: " + leftOne + " " + leftTwo, "p: " + rightOne + " " + rightTwo, bodyText}},
+		"columns that are shown line by line are taken apart": {
+			at("F1", 11, 72, 700, leftOne) + at("F1", 11, 320, 700, rightOne) + at("F1", 11, 72, 686, "its top down to where it then ends,") + at("F1", 11, 320, 686, "as the eye of a reader would go on") +
+				at("F1", 11, 72, 672, "without a look at what is beside it,") + at("F1", 11, 320, 672, "when it has come to the bottom of it") + at("F1", 11, 72, 658, "however near that may be to its text.") + at("F1", 11, 320, 658, "and not go to and fro between them.") + body,
+			[]string{"p: " + leftOne + " its top down to where it then ends, without a look at what is beside it, however near that may be to its text.",
+				"p: " + rightOne + " as the eye of a reader would go on when it has come to the bottom of it and not go to and fro between them.", bodyText}},
+		"words divided at line ends are joined and compounds keep their hyphens": {
+			pdfLines("F1", 11, 72, 700, "The pump was commis-", "sioned in 2014-", "2016 by Jean-", "Paul with state-of-the-", "art tools."),
+			[]string{"p: The pump was commissioned in 2014-2016 by Jean-Paul with state-of-the-art tools."}},
+		"rows of a table name their columns and keep cells of several lines": {
+			at("F2", 11, 72, 700, "Part") + at("F2", 11, 200, 700, "Use") + at("F2", 11, 420, 700, "Price") +
+				at("F1", 11, 72, 676, "Seal") + at("F1", 11, 200, 676, "keeps the water in") + at("F1", 11, 420, 676, "12 EUR") +
+				at("F1", 11, 200, 664, "and the air out") +
+				at("F1", 11, 72, 640, "Bearing") + at("F1", 11, 200, 640, "carries the shaft") + at("F1", 11, 420, 640, "90 EUR") +
+				at("F1", 11, 72, 616, "Rotor") + at("F1", 11, 420, 616, "310 EUR") + body,
+			[]string{"tr: Part\tUse\tPrice", "tr: Part: Seal; Use: keeps the water in and the air out; Price: 12 EUR",
+				"tr: Part: Bearing; Use: carries the shaft; Price: 90 EUR", "tr: Part: Rotor; Price: 310 EUR", bodyText}},
+		"list items go on over lines": {
+			pdfLines("F1", 11, 72, 700, "- Grease the bearing every day and look") + pdfLines("F1", 11, 82, 686, "whether it runs warm.") + at("F1", 11, 72, 672, "- Close the valve.") + body,
+			[]string{"li1: - Grease the bearing every day and look whether it runs warm.", "li1: - Close the valve.", bodyText}},
+		"text at the margin that is turned comes last": {
+			"BT /F1 9 Tf 0 1 -1 0 20 300 Tm (stamped at the margin) Tj ET " + body, []string{bodyText, "p: stamped at the margin"}},
+		"a page turned as a whole reads as others": {
+			"q 0 1 -1 0 595 0 cm " + pdfLines("F1", 11, 72, 300, "The first line of a broad page goes", "on to the second.") + " Q",
+			[]string{"p: The first line of a broad page goes on to the second."}},
+		"lines shown bottom up are read top down": {
+			pdfLines("F1", 11, 72, 500, "seven.") + at("F1", 11, 72, 513, "six") + at("F1", 11, 72, 526, "five") + at("F1", 11, 72, 539, "four") + at("F1", 11, 72, 552, "three") + at("F1", 11, 72, 565, "two") + at("F1", 11, 72, 578, "One"),
+			[]string{"p: One two three four five six seven."}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if diff := cmp.Diff(tt.want, pdfBlockLines(t, pdfPages(tt.content))); diff != "" {
+				t.Errorf("blocks (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestHeadersAndFootersOfPDFsAreReadOnce(t *testing.T) {
+	t.Parallel()
+	var pages []string
+	for i := range 6 {
+		c := at("F1", 9, 72, 800, "Annual report of the lighthouse")
+		for n := range 8 {
+			c += at("F1", 11, 72, 760-float64(n)*14, fmt.Sprintf("Line %d of page %d is the text that is to be found.", n, i))
+		}
+		pages = append(pages, c+at("F1", 9, 300, 30, fmt.Sprintf("- %d -", i+1)))
+	}
+	text := strings.Join(pdfBlockLines(t, pdfPages(pages...)), "\n")
+	if n := strings.Count(text, "Annual report"); n != 1 {
+		t.Errorf("the header is there %d times, want once:\n%s", n, text)
+	}
+	if strings.Contains(text, "- 3 -") {
+		t.Errorf("a page's number is in the text:\n%s", text)
+	}
+	if n := strings.Count(text, "Line 0 of page"); n != 6 {
+		t.Errorf("%d first lines are there, want 6", n)
+	}
+}
+
+func TestScannedPagesAmongOthersAreNamed(t *testing.T) {
+	t.Parallel()
+	objects := []string{"<< /Type /Catalog /Pages 2 0 R >>", "<< /Type /Pages /Kids [3 0 R 5 0 R 3 0 R 5 0 R 5 0 R] /Count 5 >>",
+		"<< /Type /Page /Parent 2 0 R /Contents 4 0 R /Resources << /Font << /F1 << /Type /Font /Subtype /Type1 /BaseFont /Helvetica >> >> >> >>",
+		stream("", pdfLines("F1", 11, 72, 700, "A page of text that is long enough to be told", "from one that has hardly any: it goes on for more", "than two lines.")),
+		"<< /Type /Page /Parent 2 0 R /Contents 6 0 R /Resources << /XObject << /I 7 0 R >> >> >>",
+		stream("", "9 0 0 9 0 0 cm /I Do"),
+		stream("/Type /XObject /Subtype /Image /Width 1 /Height 1 /ColorSpace /DeviceGray /BitsPerComponent 8", "x")}
+	doc, err := parseBytes(t, "a.pdf", pdfOf(objects...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"pages 2, 4 to 5: no text, only images; OCR would be needed to read them"}
+	if diff := cmp.Diff(want, doc.Warnings); diff != "" {
+		t.Errorf("warnings (-want +got):\n%s", diff)
+	}
+	if doc.Route != "pdf/own" {
+		t.Errorf("route = %q, want pdf/own", doc.Route)
+	}
+}
+
+func TestPagesThatAreNotUnderstoodGoToPDFium(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("compiling PDFium takes seconds")
+	}
+	good := at("F1", 11, 72, 700, "A page that our own layer reads as it should be read.")
+	bad := good + " BT /F9 11 Tf (" + strings.Repeat("\\001\\002", 40) + ") Tj ET"
+	data := bytes.ReplaceAll(pdfPages(good, bad, good), []byte("<< /Font <<"), []byte("<< /Font << /F9 << /Type /Font /Subtype /Type1 /BaseFont /X /Encoding << /Differences [1 /c1 /c2] >> >>"))
+	doc, err := parseBytes(t, "a.pdf", data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(render(doc), "as it should be read"); n != 3 {
+		t.Errorf("%d pages are there, want 3:\n%s", n, render(doc))
+	}
+	if !strings.HasPrefix(doc.Route, "pdf/own, pdfium for page 2 (") {
+		t.Errorf("route = %q, want PDFium for page 2 alone", doc.Route)
+	}
+}
+
+func TestPDFStopsWithItsContext(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	data := bookPDF(3)
+	if _, err := Parse(ctx, Source{Data: bytes.NewReader(data), Size: int64(len(data)), Name: "a.pdf"}, Limits{}); err == nil || KindOf(err) != "" {
+		t.Errorf("error = %v, want the context's and no fault of the document", err)
+	}
+}
+
+func FuzzPDFOrder(f *testing.F) {
+	f.Add([]byte("\x01\x05\x09\x02\x05\x08\x80\x10\x20\x01\x30\x40"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var lines []pdftext.Line
+		for i := 0; i+2 < len(data) && len(lines) < 300; i += 3 {
+			x := float64(data[i])
+			lines = append(lines, pdftext.Line{Size: 10, Y: float64(data[i+1]) * 3, Turn: int(data[i+2] & 1),
+				Cells: []pdftext.Cell{{Text: fmt.Sprint(i, strings.Repeat("x", int(data[i+2]>>3))), X0: x, X1: x + float64(data[i+2])}}})
+		}
+		got := readingOrder(lines)
+		seen := map[string]int{}
+		for _, l := range lines {
+			seen[l.Text()]++
+		}
+		for _, l := range got {
+			seen[l.Text()]--
+		}
+		for text, n := range seen {
+			if n != 0 {
+				t.Fatalf("line %q is there %d times too few", text, n)
+			}
+		}
+	})
+}
