@@ -21,11 +21,12 @@ type htmlWalker struct {
 
 	buf    strings.Builder
 	links  []domain.BlockLink
-	at     *html.Node // the block element that the text in buf stands in
-	lists  []htmlList // open lists, the innermost last
-	marker string     // number of the item whose text comes next
-	item   bool       // the text in buf belongs to a list item
-	tabs   []string   // labels of tabs whose panels are still to come
+	at     *html.Node      // the block element that the text in buf stands in
+	lists  []htmlList      // open lists, the innermost last
+	marker string          // number of the item whose text comes next
+	item   bool            // the text in buf belongs to a list item
+	told   map[string]bool // what pictures show, each once
+	tabs   []string        // labels of tabs whose panels are still to come
 	err    error
 }
 
@@ -233,16 +234,44 @@ func (w *htmlWalker) shown(img *html.Node) string {
 	if !w.alts || !informative(alt) {
 		return ""
 	}
-	for n := img.Parent; n != nil; n = n.Parent {
-		switch n.DataAtom {
-		case atom.Figure, atom.Td, atom.Li, atom.P:
-			if strings.Contains(nodeText(n), alt) {
-				return ""
-			}
-			return alt
+	if w.told[alt] {
+		return ""
+	}
+	if a := enclosing(img, atom.A); a != nil && len(strings.Fields(alt)) < 4 {
+		return "" // the label of a link
+	}
+	if w.told == nil {
+		w.told = map[string]bool{}
+	}
+	w.told[alt] = true
+	const near = 3
+	n := img.Parent
+	for range near {
+		if n == nil || n.DataAtom == atom.Body {
+			break
 		}
+		if strings.Contains(startText(n), alt) {
+			return ""
+		}
+		n = n.Parent
 	}
 	return alt
+}
+
+// startText is the text of the first elements of a subtree, whatever its size.
+func startText(n *html.Node) string {
+	const most = 200
+	var b strings.Builder
+	seen := 0
+	for c := range n.Descendants() {
+		if seen++; seen > most {
+			break
+		}
+		if c.Type == html.TextNode {
+			writeInline(&b, c.Data)
+		}
+	}
+	return b.String()
 }
 
 // informative reports whether a description of a picture says something of its own.
