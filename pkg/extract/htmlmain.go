@@ -13,7 +13,7 @@ import (
 
 // unknownShare is how many tenths of the main part of a page an extractor must keep where nothing tells that the page is
 // an article: what keeps less has taken one of several parts for the whole.
-const unknownShare = 7
+const unknownShare = 8
 
 // mainContent reads the main content of a page that is not too large for it. It reports false when nothing was emitted.
 //
