@@ -11,20 +11,18 @@ import (
 // drawnParagraph is a paragraph of DrawingML: of a shape, a table cell or a note on a slide.
 type drawnParagraph struct {
 	text   string
-	fixed  string // without the results of fields: slide numbers, dates
 	level  int    // of its nesting, from 0
 	bullet string // "none", "char", "auto" and the like as the paragraph says itself; "" inherited
 	scheme string // of automatic numbers: arabicPeriod, romanLcParenR, …
 	start  int    // where they start
 	bold   bool   // all of its text is
-	field  bool   // holds a field
 	links  []domain.BlockLink
 }
 
 // readDrawnParagraph reads the a:p whose start was returned last.
 func readDrawnParagraph(sc *xmlScanner, rels map[string]relation) drawnParagraph {
 	p := drawnParagraph{start: 1}
-	var text, fixed strings.Builder
+	var text strings.Builder
 	bold, plain := false, false
 	linked := 0 // where the last link ends
 	var take func(e xml.StartElement) bool
@@ -36,11 +34,6 @@ func readDrawnParagraph(sc *xmlScanner, rels map[string]relation) drawnParagraph
 		case "r", "fld":
 			run, link, isBold := drawnRun(sc, rels)
 			text.WriteString(run)
-			if e.Name.Local == "fld" {
-				p.field = true
-			} else {
-				fixed.WriteString(run)
-			}
 			if n := len(p.links); link != "" && n > 0 && p.links[n-1].URL == link && linked == text.Len()-len(run) {
 				p.links[n-1].Text += run
 			} else if link != "" && strings.TrimSpace(run) != "" {
@@ -55,11 +48,8 @@ func readDrawnParagraph(sc *xmlScanner, rels map[string]relation) drawnParagraph
 		case "br":
 			sc.skip()
 			text.WriteByte('\n')
-			fixed.WriteByte('\n')
 		case "oMath", "oMathPara":
-			m := formulaText(sc)
-			text.WriteString(m)
-			fixed.WriteString(m)
+			text.WriteString(formulaText(sc))
 		case "m", "Choice": // mathematics stands in alternate content
 			sc.each(take)
 		case "AlternateContent":
@@ -73,7 +63,7 @@ func readDrawnParagraph(sc *xmlScanner, rels map[string]relation) drawnParagraph
 	for i := range p.links {
 		p.links[i].Text = oneLine(p.links[i].Text)
 	}
-	p.text, p.fixed, p.bold = strings.TrimSpace(text.String()), strings.TrimSpace(fixed.String()), bold && !plain
+	p.text, p.bold = strings.TrimSpace(text.String()), bold && !plain
 	return p
 }
 

@@ -155,7 +155,7 @@ func (r *pptxReader) inherited(rels []relation, number int) error {
 	return nil
 }
 
-// notes emits the speaker's notes, marked as such: they are said about the slide and do not stand on it.
+// notes emits the speaker's notes after what stands on the slide.
 func (r *pptxReader) notes(rels []relation, number int) error {
 	for _, rel := range rels {
 		if rel.kind() != "notesSlide" || rel.External {
@@ -167,7 +167,6 @@ func (r *pptxReader) notes(rels []relation, number int) error {
 			return err
 		}
 		if len(s.blocks) > 0 {
-			s.blocks[0].Text = "Notes: " + s.blocks[0].Text
 			return r.tell(s.blocks)
 		}
 	}

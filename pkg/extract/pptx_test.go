@@ -67,8 +67,8 @@ func TestPptxSlides(t *testing.T) {
 			[]string{"list_item 1: a", "list_item 2: b", "paragraph: c"}},
 		"automatic numbers are shown": {shapeOf("", drawn(`<a:pPr><a:buAutoNum type="romanLcParenR" startAt="3"/></a:pPr>`, "a"), drawn(`<a:pPr><a:buAutoNum type="romanLcParenR" startAt="3"/></a:pPr>`, "b")),
 			[]string{"list_item 1: iii) a", "list_item 1: iv) b"}},
-		"numbers, dates and footers of the program are left out": {shapeOf("sldNum", slideField("slidenum", "7")) + shapeOf("dt", slideField("datetime1", "1/2/2024")) + shapeOf("dt", drawn("", "1/2/2024")) + shapeOf("", slideField("slidenum", "7")) +
-			shapeOf("ftr", drawn("", "Internal")), []string{"paragraph: Internal"}},
+		"numbers, dates and footers that stand on the slide are read": {shapeOf("sldNum", slideField("slidenum", "7")) + shapeOf("dt", slideField("datetime1", "1/2/2024")) + shapeOf("dt", drawn("", "1/2/2024")) + shapeOf("", slideField("slidenum", "7")) +
+			shapeOf("ftr", drawn("", "Internal")), []string{"paragraph: 7", "paragraph: 1/2/2024", "paragraph: 1/2/2024", "paragraph: 7", "paragraph: Internal"}},
 		"a field in a sentence is read": {shapeOf("", `<a:p><a:r><a:t>As of </a:t></a:r><a:fld type="datetime1"><a:t>May</a:t></a:fld></a:p>`), []string{"paragraph: As of May"}},
 		"groups are walked through":     {`<p:grpSp><p:grpSpPr/><p:grpSp>` + shapeOf("", drawn("", "deep")) + `</p:grpSp>` + shapeOf("", drawn("", "shallow")) + `</p:grpSp>`, []string{"paragraph: deep", "paragraph: shallow"}},
 		"links keep text and address": {shapeOf("", `<a:p><a:r><a:rPr><a:hlinkClick r:id="r1"/></a:rPr><a:t>our </a:t></a:r><a:r><a:rPr><a:hlinkClick r:id="r1"/></a:rPr><a:t>site</a:t></a:r></a:p>`),
@@ -80,7 +80,7 @@ func TestPptxSlides(t *testing.T) {
 		"a diagram is a list in the order of its outline": {`<p:graphicFrame><a:graphic><a:graphicData><dgm:relIds r:dm="r3"/></a:graphicData></a:graphic></p:graphicFrame>`,
 			[]string{"list_item 1: first", "list_item 2: under it", "list_item 1: second"}},
 		"alternate content counts once": {`<mc:AlternateContent><mc:Choice>` + shapeOf("", drawn("", "new")) + `</mc:Choice><mc:Fallback>` + shapeOf("", drawn("", "old")) + `</mc:Fallback></mc:AlternateContent>`, []string{"paragraph: new"}},
-		"notes follow their slide":      {shapeOf("", drawn("", "on it")) + "<!--notes-->", []string{"paragraph: on it", "paragraph: Notes: said about it"}},
+		"notes follow their slide":      {shapeOf("", drawn("", "on it")) + "<!--notes-->", []string{"paragraph: on it", "paragraph: said about it"}},
 	}
 	chart := officePart{"ppt/charts/chart1.xml", `<c:chartSpace xmlns:c="c" xmlns:a="a"><c:chart><c:title><c:tx><c:rich><a:p><a:r><a:t>Load</a:t></a:r></a:p></c:rich></c:tx></c:title><c:plotArea><c:pieChart>` +
 		`<c:ser><c:tx><c:v>NUMBER</c:v></c:tx><c:cat><c:strLit><c:pt idx="0"><c:v>January</c:v></c:pt></c:strLit></c:cat><c:val><c:numLit><c:pt idx="0"><c:v>5</c:v></c:pt></c:numLit></c:val></c:ser></c:pieChart></c:plotArea></c:chart></c:chartSpace>`}

@@ -118,15 +118,15 @@ func (s *slideWalker) heading(paragraphs []drawnParagraph) {
 	}
 }
 
-// footer takes what somebody wrote into the place of a date, number or footer, once for the whole presentation. What
-// the program puts there says nothing about the slide.
+// footer takes the date, number or footer that stands on a slide; a footer once for the whole presentation. Those of pages
+// of notes are the program's.
 func (s *slideWalker) footer(holder string, paragraphs []drawnParagraph) {
 	for _, p := range paragraphs {
-		if s.isNotes || p.field && holder != "ftr" || countLetters(p.fixed) == 0 || looksNumeric(p.fixed) || s.r.once["text "+p.fixed] {
+		if s.isNotes || holder == "ftr" && s.r.once["text "+p.text] {
 			continue
 		}
-		s.r.once["text "+p.fixed] = true
-		s.put(domain.Block{Kind: domain.BlockParagraph, Text: p.fixed, Links: p.links})
+		s.r.once["text "+p.text] = true
+		s.put(domain.Block{Kind: domain.BlockParagraph, Text: p.text, Links: p.links})
 	}
 }
 
@@ -134,7 +134,7 @@ func (s *slideWalker) footer(holder string, paragraphs []drawnParagraph) {
 func (s *slideWalker) paragraphs(paragraphs []drawnParagraph, listed bool) {
 	counts := map[int]int{} // automatic numbers by level
 	for _, p := range paragraphs {
-		if p.text == "" || p.field && countLetters(p.fixed) == 0 { // a slide number or date that stands alone
+		if p.text == "" {
 			continue
 		}
 		b := domain.Block{Kind: domain.BlockParagraph, Text: p.text, Links: p.links}
