@@ -13,6 +13,7 @@ import (
 // Bounds of tables: what spans more than this is an accident of markup or an attack.
 const (
 	maxSpan      = 100
+	maxRepeated  = 200     // bytes of a cell that are told again in the other rows and columns it spans
 	maxTableSize = 200_000 // cells of one table after spans are laid out; the rest is read without spans
 )
 
@@ -101,6 +102,9 @@ func (w *htmlWalker) grid(t *html.Node) []gridRow {
 				covers = append(covers, cover{})
 			}
 			c.first = false
+			if len(c.text) > maxRepeated {
+				c.text = ""
+			}
 			covers[at] = cover{c, span - 1}
 		}
 		covered := func() {
@@ -121,7 +125,9 @@ func (w *htmlWalker) grid(t *html.Node) []gridRow {
 			down := span(c, "rowspan")
 			place(cell, down)
 			wide := gridCell{head: cell.head}
-			wide.text = cell.text // it is told of each of the columns
+			if len(cell.text) <= maxRepeated {
+				wide.text = cell.text // it is told of each of the columns
+			}
 			for range span(c, "colspan") - 1 {
 				if size <= maxTableSize && len(row.cells) < maxColumns {
 					place(wide, down)
@@ -292,7 +298,7 @@ func (w *htmlWalker) rowTexts(r gridRow) []string {
 // single reports whether one cell spans the row: it heads the rows below, and is told once.
 func (r gridRow) single() bool {
 	for i, c := range r.cells {
-		if i > 0 && (c.first || c.text != r.cells[0].text) {
+		if i > 0 && (c.first || c.text != "" && c.text != r.cells[0].text) {
 			return false
 		}
 	}
