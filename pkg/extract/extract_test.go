@@ -9,6 +9,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -214,6 +215,24 @@ func TestPDFsWithoutContentAreRefusedEarly(t *testing.T) {
 				t.Errorf("PDFium was started: the cache holds %d files, error %v", len(files), err)
 			}
 		})
+	}
+}
+
+// TestPDFiumIsGivenBack has one child meet two files that PDFium cannot open: it has one instance of it, and waits a
+// minute for one that is not given back.
+func TestPDFiumIsGivenBack(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("compiling PDFium takes seconds")
+	}
+	data, err := os.ReadFile(filepath.Join(documents, "aurora-x2-manual.pdf"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if _, err = parseBytes(t, "a.pdf", data[:len(data)/4]); KindOf(err) != Damaged || strings.Contains(err.Error(), "instance") {
+			t.Fatalf("error = %v, want Damaged by PDFium's own words", err)
+		}
 	}
 }
 

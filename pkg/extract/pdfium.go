@@ -61,7 +61,7 @@ type pdfiumReader struct {
 
 // openPDFium opens a file in PDFium, which reads it where it lies in memory. It returns an Encrypted *Error for files
 // that need a password.
-func (p *parser) openPDFium(data []byte) (r *pdfiumReader, err error) {
+func (p *parser) openPDFium(data []byte) (_ *pdfiumReader, err error) {
 	defer recoverPDFium(&err)
 	pool, err := startPDFium(p.lim.CacheDir)
 	if err != nil {
@@ -71,7 +71,7 @@ func (p *parser) openPDFium(data []byte) (r *pdfiumReader, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("starting an instance of PDFium: %w", err)
 	}
-	r = &pdfiumReader{instance: instance}
+	r := &pdfiumReader{instance: instance}
 	r.unwatch = context.AfterFunc(p.ctx, func() { _ = instance.Kill() })
 	opened := false
 	defer func() {
