@@ -106,9 +106,9 @@ func TestHostile(t *testing.T) {
 			zipOf(t, map[string]string{"word/document.xml": strings.Repeat("<w:p>", 100_000)}, 1), TooLarge},
 		"entities of a docx are not expanded": {"e.docx", zipOf(t, map[string]string{"word/document.xml": `<!DOCTYPE d [<!ENTITY a "aaaaaaaaaa"><!ENTITY b SYSTEM "file:///etc/passwd">]>` +
 			`<w:document xmlns:w="w"><w:p><w:r><w:t>kept &a; &b;</w:t></w:r></w:p></w:document>`}, 1), ""},
-		"a sheet with a cell in the last column is cut": {"w.xlsx", wideSheet(t), ""},
+		"a sheet with a cell in the last column is cut":                {"w.xlsx", wideSheet(t), ""},
 		"a sheet whose last row claims a number in the milliards ends": {"r.xlsx", farRow(t), ""},
-		"a zip file that is no document is unsupported": {"z.docx", zipOf(t, map[string]string{"a.txt": "a"}, 1), Unsupported},
+		"a zip file that is no document is unsupported":                {"z.docx", zipOf(t, map[string]string{"a.txt": "a"}, 1), Unsupported},
 		"JSON nested a million levels deep is read as text": {"j.json",
 			[]byte(strings.Repeat(`[`, 1_000_000) + "deep"), ""},
 		"HTML nested half a million levels deep keeps its text": {"n.html",

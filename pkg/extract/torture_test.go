@@ -1,0 +1,54 @@
+package extract
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sluice/sluice/pkg/extract/extracttest"
+)
+
+// TestDamagedDocumentsDoNoHarm reads the sample documents cut short and damaged in a child: each ends as text or with
+// a cause, no parser panics, no child dies, and nothing is left behind. make torture-extract does more of it.
+func TestDamagedDocumentsDoNoHarm(t *testing.T) {
+	t.Parallel()
+	damage := extracttest.Damage{Seed: 7, Truncations: 10, Flips: 3, Numbers: 2, Inside: 4}
+	if testing.Short() {
+		damage = extracttest.Damage{Seed: 7, Truncations: 4, Flips: 1, Numbers: 1, Inside: 2}
+	}
+	files, err := filepath.Glob(filepath.Join(documents, "*.*"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("found %d sample documents, error %v", len(files), err)
+	}
+	temp := t.TempDir()
+	x := newTestExtractor(t, Options{Concurrency: 2, TempDir: temp, CacheDir: compiled, Timeout: time.Minute})
+	t.Run("documents", func(t *testing.T) {
+		for _, file := range files {
+			t.Run(filepath.Base(file), func(t *testing.T) {
+				t.Parallel()
+				data, err := os.ReadFile(file)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for what, damaged := range damage.Cases(filepath.Base(file), data) {
+					doc, err := x.Extract(t.Context(), Request{Reader: bytes.NewReader(damaged), Name: filepath.Base(file)})
+					switch kind := KindOf(err); {
+					case err == nil:
+						checkBlocks(t, doc)
+					case what == "whole", kind == "", kind == Resources, strings.Contains(err.Error(), "panic: "):
+						t.Errorf("%s: kind %q, error %.2000v", what, kind, err)
+					}
+				}
+			})
+		}
+	})
+	if err := x.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {
+		t.Errorf("files are left: %v, error %v", left, err)
+	}
+}
