@@ -3,6 +3,7 @@ package extract
 import (
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"golang.org/x/text/encoding/unicode"
 )
@@ -118,4 +119,24 @@ func TestEvidenceIsTheSameInPieces(t *testing.T) {
 	if whole.good != pieces.good || pieces.bad != 0 {
 		t.Errorf("in pieces %d good and %d bad, whole %d and %d", pieces.good, pieces.bad, whole.good, whole.bad)
 	}
+}
+
+func FuzzDecodeText(f *testing.F) {
+	for _, tt := range encodingSamples {
+		for name := range strings.FieldsSeq(tt.encodings) {
+			enc, _ := encodingByName(name)
+			data, err := enc.NewEncoder().Bytes([]byte(tt.text))
+			if err != nil {
+				f.Fatal(err)
+			}
+			f.Add(data, "")
+		}
+	}
+	f.Add([]byte("caf\xe9"), "iso-8859-1")
+	f.Fuzz(func(t *testing.T, data []byte, label string) {
+		text, name := decodeText(data, label)
+		if !utf8.ValidString(text) || name == "" {
+			t.Errorf("decodeText = %q as %q, want valid UTF-8 and a name", text, name)
+		}
+	})
 }

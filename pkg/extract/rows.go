@@ -143,9 +143,14 @@ func (w *rowWriter) write(r tableRow) error {
 	return w.emit(r, b.String())
 }
 
-// isNote reports whether a row of a table is a heading or a remark between its rows: words in the first column alone.
+// isNote reports whether a row of a table is no record of it: a heading or a remark between its rows, words in the
+// first column alone, or the header once more.
 func (w *rowWriter) isNote(cells []string) bool {
-	return len(cells) == 1 && len(w.header) > 2 && !looksNumeric(cells[0])
+	if slices.Equal(cells, w.header) {
+		return true
+	}
+	first := slices.IndexFunc(w.header, func(c string) bool { return c != "" })
+	return filled(w.header) > 2 && filled(cells) == 1 && len(cells)-1 <= first && !looksNumeric(cells[len(cells)-1])
 }
 
 func (w *rowWriter) emit(r tableRow, text string) error {
