@@ -1,6 +1,10 @@
 package extract
 
 import (
+	"archive/zip"
+	"errors"
+	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -27,18 +31,57 @@ func fuzzFormat(f *testing.F, suffix string, more ...string) {
 	for _, s := range more {
 		f.Add([]byte(s))
 	}
-	f.Fuzz(func(t *testing.T, data []byte) {
-		doc, err := parseBytes(t, "fuzz"+suffix, data)
-		if err != nil {
-			if KindOf(err) == "" {
-				t.Fatalf("error = %v, want an *Error", err)
-			}
-			if strings.Contains(err.Error(), "panic") {
-				t.Fatalf("the parser panics: %v", err)
-			}
-			return
-		}
+	f.Fuzz(func(t *testing.T, data []byte) { checkParsing(t, "fuzz"+suffix, data) })
+}
+
+// checkParsing parses a document that can be anything.
+func checkParsing(t *testing.T, name string, data []byte) {
+	t.Helper()
+	doc, err := parseBytes(t, name, data)
+	switch {
+	case err == nil:
 		checkBlocks(t, doc)
+	case KindOf(err) == "":
+		t.Fatalf("error = %v, want an *Error", err)
+	case errors.Is(err, errPanic):
+		t.Fatalf("the parser panics: %v", err)
+	}
+}
+
+// fuzzParts feeds mutations of parts of the sample document with the suffix to the parser of its format: mutations of
+// the packed file would seldom come to anything but the check of its sums.
+func fuzzParts(f *testing.F, suffix string, names ...string) {
+	files, err := filepath.Glob(filepath.Join(documents, "*"+suffix))
+	if err != nil || len(files) == 0 {
+		f.Fatalf("found %d samples, error %v", len(files), err)
+	}
+	z, err := zip.OpenReader(files[0])
+	if err != nil {
+		f.Fatal(err)
+	}
+	defer z.Close()
+	parts := map[string]string{}
+	for _, file := range z.File {
+		r, err := file.Open()
+		if err != nil {
+			f.Fatal(err)
+		}
+		data, err := io.ReadAll(r)
+		if err := errors.Join(err, r.Close()); err != nil {
+			f.Fatal(err)
+		}
+		parts[file.Name] = string(data)
+	}
+	for i, name := range names {
+		if parts[name] == "" {
+			f.Fatalf("the sample %s has no part %s", files[0], name)
+		}
+		f.Add(byte(i), []byte(parts[name]))
+	}
+	f.Fuzz(func(t *testing.T, which byte, data []byte) {
+		changed := maps.Clone(parts)
+		changed[names[int(which)%len(names)]] = string(data)
+		checkParsing(t, "fuzz"+suffix, zipOf(t, changed, 1))
 	})
 }
 
@@ -64,9 +107,25 @@ func FuzzMarkdown(f *testing.F) {
 func FuzzHTML(f *testing.F) {
 	fuzzFormat(f, ".html", "<table><tr><td><table><tr><td>x", "<ol><li>a<pre>b</ol><svg><p>")
 }
-func FuzzDocx(f *testing.F) { fuzzFormat(f, ".docx") }
-func FuzzPptx(f *testing.F) { fuzzFormat(f, ".pptx") }
-func FuzzXlsx(f *testing.F) { fuzzFormat(f, ".xlsx") }
+func FuzzDocx(f *testing.F) { fuzzParts(f, ".docx", "word/document.xml", "word/styles.xml") }
+func FuzzPptx(f *testing.F) {
+	fuzzParts(f, ".pptx", "ppt/slides/slide1.xml", "ppt/presentation.xml", "ppt/_rels/presentation.xml.rels")
+}
+func FuzzXlsx(f *testing.F) {
+	fuzzParts(f, ".xlsx", "xl/worksheets/sheet1.xml", "xl/workbook.xml")
+}
+
+// FuzzZip feeds mutations of containers as they are packed.
+func FuzzZip(f *testing.F) { fuzzFormat(f, ".pptx") }
+
+// FuzzPDF feeds mutations of whole files: structure, layout and the decision between readers.
+func FuzzPDF(f *testing.F) {
+	const catalog, font = "<< /Type /Catalog /Pages 2 0 R >>", "/Resources << /Font << /F1 << /Type /Font /Subtype /Type1 /BaseFont /Helvetica >> >> >>"
+	fuzzFormat(f, ".pdf",
+		string(pdfOf(catalog, "<< /Type /Pages /Kids [3 0 R] /Count 1 >>", "<< /Type /Page /Parent 2 0 R /Contents 4 0 R "+font+" >>",
+			stream("", "BT /F1 12 Tf 72 700 Td (one) Tj 0 -14 Td [(t) -300 (wo)] TJ ET"))))
+}
+
 func FuzzDetectType(f *testing.F) {
 	f.Add([]byte("%PDF-1.7"), "a.txt", "text/plain; charset=utf-8")
 	f.Add([]byte("PK\x03\x04word/"), "", "")
