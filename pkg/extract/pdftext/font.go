@@ -30,9 +30,8 @@ type glyph struct {
 	space bool    // the single-byte code 32, to which word spacing applies
 }
 
-// font returns a font of a resource dictionary, read once.
-func (d *Document) font(fonts pdf.Value, name string) *font {
-	v := fonts.Key(name)
+// loadFont reads a font, once.
+func (d *Document) loadFont(v pdf.Value) *font {
 	key := strconv.FormatUint(uint64(number(v)), 10)
 	if key == "0" { // it is written inside another object
 		key = v.String()

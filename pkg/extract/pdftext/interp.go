@@ -1,9 +1,11 @@
 package pdftext
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/ledongthuc/pdf"
@@ -22,10 +24,13 @@ type interpreter struct {
 	stack  []graphics
 	tm     matrix // text matrix
 	tlm    matrix // text line matrix
-	fonts  pdf.Value
+	fonts  map[string]*font // of the resources, as far as used
 	res    pdf.Value
+	box    pageBox
 	marks  []mark
-	hidden int // open marks whose text is replaced
+	hidden int    // open marks whose text is replaced
+	off    int    // open marks of layers that are switched off
+	actual string // what the glyphs of the innermost replaced mark stand for, until the first is shown
 }
 
 // graphics is what q saves and Q restores.
@@ -40,6 +45,8 @@ type graphics struct {
 // mark is an open marked-content sequence.
 type mark struct {
 	replaced bool
+	off      bool
+	artifact bool
 }
 
 const (
@@ -52,12 +59,14 @@ var errBudget = errors.New("the page shows too much")
 
 // page runs a page's content and the appearances of its form fields.
 func (in *interpreter) page(p pageRef) error {
-	in.state = graphics{ctm: identity, scale: 1}
+	in.box = in.doc.box(p)
+	in.state = graphics{ctm: in.box.toPage, scale: 1}
 	v := p.value()
 	data, err := in.doc.contents(v.Key("Contents"))
 	if runErr := in.run(data, in.doc.pageResources(p), 0); runErr != nil {
 		return runErr
 	}
+	in.endMarks(0)
 	return errors.Join(err, in.annotations(v.Key("Annots")))
 }
 
@@ -84,39 +93,6 @@ func (d *Document) contents(v pdf.Value) ([]byte, error) {
 	return all, errs
 }
 
-// annotations runs the normal appearances of annotations that show text of their own.
-func (in *interpreter) annotations(list pdf.Value) error {
-	for i := range min(list.Len(), 5_000) {
-		a := list.Index(i)
-		switch a.Key("Subtype").Name() {
-		case "Popup", "Link", "Text":
-			continue
-		}
-		const invisible, hidden, noView = 1, 2, 32
-		if a.Key("F").Int64()&(invisible|hidden|noView) != 0 {
-			continue
-		}
-		ap := a.Key("AP").Key("N")
-		if ap.Kind() == pdf.Dict {
-			ap = ap.Key(a.Key("AS").Name())
-		}
-		if ap.Kind() != pdf.Stream {
-			continue
-		}
-		in.state = graphics{ctm: identity, scale: 1}
-		if r := a.Key("Rect"); r.Len() == 4 {
-			x, y := min(r.Index(0).Float64(), r.Index(2).Float64()), min(r.Index(1).Float64(), r.Index(3).Float64())
-			box := ap.Key("BBox")
-			in.state.ctm = matrix{1, 0, 0, 1, x - box.Index(0).Float64(), y - box.Index(1).Float64()}
-		}
-		in.out.breakLine()
-		if err := in.form(ap, pdf.Value{}, 1); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // form runs a form XObject in the current state.
 func (in *interpreter) form(v, outer pdf.Value, depth int) error {
 	if in.forms++; in.forms > maxForms || depth > maxFormDepth {
@@ -126,10 +102,10 @@ func (in *interpreter) form(v, outer pdf.Value, depth int) error {
 	if err != nil {
 		return err
 	}
-	if !strings.Contains(string(data), "T") && !strings.Contains(string(data), "Do") {
+	if !bytes.Contains(data, []byte("T")) && !bytes.Contains(data, []byte("Do")) {
 		return nil // a drawing
 	}
-	saved, stack, tm, tlm, fonts, res := in.state, in.stack, in.tm, in.tlm, in.fonts, in.res
+	saved, stack, tm, tlm, fonts, res, marks := in.state, in.stack, in.tm, in.tlm, in.fonts, in.res, len(in.marks)
 	in.stack = nil
 	if m := v.Key("Matrix"); m.Len() == 6 {
 		in.state.ctm = matrixOf(m).mul(in.state.ctm)
@@ -139,6 +115,7 @@ func (in *interpreter) form(v, outer pdf.Value, depth int) error {
 		own = outer
 	}
 	err = in.run(data, own, depth)
+	in.endMarks(marks)
 	in.state, in.stack, in.tm, in.tlm, in.fonts, in.res = saved, stack, tm, tlm, fonts, res
 	return err
 }
@@ -154,7 +131,7 @@ func matrixOf(v pdf.Value) matrix {
 // run interprets one content stream.
 func (in *interpreter) run(data []byte, res pdf.Value, depth int) error {
 	in.res = res
-	in.fonts = res.Key("Font")
+	in.fonts = map[string]*font{}
 	t := &tokenizer{data: data}
 	args := make([]token, 0, 16)
 	for {
@@ -217,10 +194,10 @@ func (in *interpreter) operator(op string, args []token, depth int) error {
 		return in.xobject(str(args, 0), depth)
 	case "gs":
 		if f := in.res.Key("ExtGState").Key(str(args, 0)).Key("Font"); f.Len() == 2 {
-			s.size = f.Index(1).Float64()
+			s.font, s.size = in.doc.loadFont(f.Index(0)), f.Index(1).Float64()
 		}
 	case "BMC", "BDC":
-		in.beginMark(args)
+		in.beginMark(args, op == "BDC")
 	case "EMC":
 		in.endMark()
 	default:
@@ -244,7 +221,7 @@ func (in *interpreter) textOperator(op string, args []token) {
 		s.lead = num(args, 0)
 	case "Tf":
 		if n := len(args); n >= 2 {
-			s.font, s.size = in.doc.font(in.fonts, args[n-2].str), args[n-1].num
+			s.font, s.size = in.font(args[n-2].str), args[n-1].num
 		}
 	case "Tr":
 		s.mode = int(num(args, 0))
@@ -285,6 +262,16 @@ func (in *interpreter) textOperator(op string, args []token) {
 	}
 }
 
+// font finds a font of the resources.
+func (in *interpreter) font(name string) *font {
+	f, ok := in.fonts[name]
+	if !ok {
+		f = in.doc.loadFont(in.res.Key("Font").Key(name))
+		in.fonts[name] = f
+	}
+	return f
+}
+
 func (in *interpreter) moveLine(x, y float64) {
 	if m := (matrix{1, 0, 0, 1, x, y}).mul(in.tlm); m.finite() {
 		in.tlm, in.tm = m, m
@@ -320,12 +307,18 @@ func (in *interpreter) show(s string) {
 		before := [2]float64{m[4], m[5]}
 		in.advance(w)
 		after := (matrix{1, 0, 0, 1, 0, st.rise}).mul(in.tm).mul(st.ctm)
-		if in.hidden > 0 {
-			in.out.extend(after[4], after[5])
-			return
+		switch end := [2]float64{after[4], after[5]}; {
+		case in.off > 0 || in.box.outside(before, end, math.Hypot(m[2], m[3])):
+		case in.hidden > 0 && in.actual == "":
+			in.out.extend(end[0], end[1])
+		case in.hidden > 0:
+			in.count(in.actual)
+			in.emit(in.actual, m, before, end)
+			in.actual = ""
+		default:
+			in.count(g.text)
+			in.emit(g.text, m, before, end)
 		}
-		in.count(g.text)
-		in.emit(g.text, m, before, [2]float64{after[4], after[5]})
 	})
 }
 
@@ -361,7 +354,7 @@ func (in *interpreter) count(text string) {
 
 func (in *interpreter) xobject(name string, depth int) error {
 	v := in.res.Key("XObject").Key(name)
-	if v.Kind() != pdf.Stream || v.Key("Subtype").Name() != "Form" {
+	if v.Kind() != pdf.Stream || v.Key("Subtype").Name() != "Form" || in.doc.hides(v.Key("OC")) {
 		return nil
 	}
 	err := in.form(v, in.res, depth+1)
@@ -373,23 +366,44 @@ func (in *interpreter) xobject(name string, depth int) error {
 
 // beginMark opens marked content. Where it says what its text really is (ligatures, hyphenation), that is taken
 // in place of the glyphs.
-func (in *interpreter) beginMark(args []token) {
+func (in *interpreter) beginMark(args []token, properties bool) {
 	m := mark{}
-	if len(args) == 2 && args[1].kind == tokDict && in.hidden == 0 {
-		items := args[1].items
-		for i := 0; i+1 < len(items); i += 2 {
-			if items[i].str == "ActualText" && items[i+1].kind == tokString {
-				m.replaced = true
-				in.actualText(textString(items[i+1].str))
-			}
+	tag := str(args, 0)
+	if properties && len(args) >= 2 {
+		text, has := "", false
+		switch p := args[len(args)-1]; p.kind {
+		case tokDict:
+			v := p.key("ActualText")
+			text, has = textString(v.str), v.kind == tokString
+			m.artifact = tag == "Artifact" && pagination(p.key("Type").str, p.key("Subtype").str)
+		case tokName:
+			v := in.res.Key("Properties").Key(p.str)
+			text, has = v.Key("ActualText").Text(), v.Key("ActualText").Kind() == pdf.String
+			m.artifact = tag == "Artifact" && pagination(v.Key("Type").Name(), v.Key("Subtype").Name())
+			m.off = tag == "OC" && in.doc.hides(v)
 		}
+		if m.replaced = has && in.hidden == 0; m.replaced {
+			in.actual = text
+		}
+	}
+	if len(in.marks) >= 4096 {
+		return
 	}
 	if m.replaced {
 		in.hidden++
 	}
-	if len(in.marks) < 4096 {
-		in.marks = append(in.marks, m)
+	if m.off {
+		in.off++
 	}
+	if m.artifact {
+		in.out.setArtifact(true)
+	}
+	in.marks = append(in.marks, m)
+}
+
+// pagination reports whether an artifact is a running title, a page number or the like.
+func pagination(kind, subtype string) bool {
+	return kind == "Pagination" || subtype == "Header" || subtype == "Footer"
 }
 
 func (in *interpreter) endMark() {
@@ -397,21 +411,38 @@ func (in *interpreter) endMark() {
 	if n == 0 {
 		return
 	}
-	if in.marks[n-1].replaced {
+	m := in.marks[n-1]
+	if m.replaced {
+		if in.actual != "" && in.state.font != nil && in.off == 0 { // no glyph was shown: a picture of the text
+			in.showActual()
+		}
 		in.hidden--
+		in.actual = ""
+	}
+	if m.off {
+		in.off--
 	}
 	in.marks = in.marks[:n-1]
+	if m.artifact && !slices.ContainsFunc(in.marks, func(m mark) bool { return m.artifact }) {
+		in.out.setArtifact(false)
+	}
 }
 
-func (in *interpreter) actualText(text string) {
-	if text == "" || in.state.font == nil {
-		return
+// endMarks closes what a content stream left open.
+func (in *interpreter) endMarks(left int) {
+	for len(in.marks) > left {
+		in.endMark()
 	}
+}
+
+func (in *interpreter) showActual() {
 	st := &in.state
 	m := (matrix{st.size * st.scale, 0, 0, st.size, 0, st.rise}).mul(in.tm).mul(st.ctm)
 	at := [2]float64{m[4], m[5]}
-	in.count(text)
-	in.emit(text, m, at, at)
+	if !in.box.outside(at, at, math.Hypot(m[2], m[3])) {
+		in.count(in.actual)
+		in.emit(in.actual, m, at, at)
+	}
 }
 
 // textString decodes a PDF text string: UTF-16 with a mark, UTF-8 with a mark, else Latin-1.

@@ -12,6 +12,8 @@ type Line struct {
 	Bold  bool    // most of its glyphs
 	Y     float64 // distance of the baseline along the page's upward direction, in points
 	Turn  int     // direction of writing: quarter turns from left-to-right
+	// Artifact says that the file itself calls the line a running title, a page number or the like.
+	Artifact bool
 }
 
 // Cell is a part of a line.
@@ -52,6 +54,8 @@ type lineBuilder struct {
 	bold     int     // visible glyphs that are bold, and all of them
 	visible  int
 	rtl, ltr int // glyphs of either direction
+
+	artifact bool // glyphs to come belong to running titles
 
 	last   [4]shown // for text that is shown several times to look bold
 	lastAt int
@@ -136,6 +140,12 @@ func (b *lineBuilder) leaves(p piece, way direction) bool {
 	return true
 }
 
+// setArtifact says whether the glyphs to come belong to running titles, page numbers and the like.
+func (b *lineBuilder) setArtifact(is bool) {
+	b.breakLine()
+	b.artifact = is
+}
+
 // extend moves the pen over glyphs whose text was given otherwise.
 func (b *lineBuilder) extend(x, y float64) {
 	if n := len(b.pieces); b.open && n > 0 {
@@ -173,7 +183,7 @@ func (b *lineBuilder) breakLine() {
 	if b.visible == 0 {
 		return
 	}
-	line := Line{Size: b.common, Bold: b.bold*2 > b.visible, Y: b.base}
+	line := Line{Artifact: b.artifact, Size: b.common, Bold: b.bold*2 > b.visible, Y: b.base}
 	line.Turn = int(math.Round(math.Atan2(b.dy, b.dx)/(math.Pi/2))+4) % 4
 	for _, p := range pieces { // the first glyph may be a superscript
 		if !p.blank && math.Abs(p.size-b.common) <= 0.25 {

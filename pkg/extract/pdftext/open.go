@@ -22,10 +22,11 @@ var ErrEncrypted = errors.New("the file is encrypted")
 
 // Document is an open PDF file. It is used by one goroutine at a time.
 type Document struct {
-	r     *pdf.Reader
-	file  *file
-	pages []pageRef
-	fonts map[string]*font
+	r      *pdf.Reader
+	file   *file
+	pages  []pageRef
+	fonts  map[string]*font
+	layers map[uint32]bool // hidden groups of optional content, nil before the first look
 	// Stats counts what the pages read so far consisted of.
 	Stats Stats
 	// Rebuilt says that the file's cross references were unusable and made anew from its objects.
@@ -106,7 +107,6 @@ type pageRef struct {
 }
 
 func (p pageRef) value() pdf.Value { return p.kids.Index(p.index) }
-
 
 // collectPages walks the page tree with bounds on depth and number, whatever its counts say.
 func (d *Document) collectPages() {
