@@ -13,6 +13,7 @@ type font struct {
 	name      string
 	bold      bool
 	vertical  bool
+	type3     bool
 	scale     float64 // glyph space to text space; 1/1000 but for Type 3
 	toUnicode *cmap
 
@@ -81,7 +82,7 @@ func (f *font) load(v pdf.Value) {
 
 func (f *font) loadSimple(v pdf.Value) {
 	desc := v.Key("FontDescriptor")
-	if v.Key("Subtype").Name() == "Type3" {
+	if f.type3 = v.Key("Subtype").Name() == "Type3"; f.type3 {
 		if m := v.Key("FontMatrix"); m.Len() == 6 && m.Index(0).Float64() != 0 {
 			f.scale = m.Index(0).Float64()
 		}
@@ -208,6 +209,7 @@ func (f *font) applyDifferences(table *[256]string, diffs pdf.Value, program *pr
 			agreeing++
 		}
 	}
+	known := 0
 	for code, name := range names {
 		text := ""
 		if dingbat {
@@ -223,6 +225,27 @@ func (f *font) applyDifferences(table *[256]string, diffs pdf.Value, program *pr
 			text = codeName(name, code)
 		}
 		table[code] = text // "" for unknown names: better unknown than wrong
+		if text != "" {
+			known++
+		}
+	}
+	if f.type3 && f.toUnicode == nil && known*2 < len(names) {
+		bitmapTable(table, names)
+	}
+}
+
+// bitmapTable is the encoding of a Type 3 font whose glyphs have made-up names. Such fonts hold the bitmaps of a Latin
+// font, by TeX more often than not, and keep its codes.
+func bitmapTable(table *[256]string, names map[int]string) {
+	ligatures := [...]string{0x0b: "ff", 0x0c: "fi", 0x0d: "fl", 0x0e: "ffi", 0x0f: "ffl"}
+	for code := range names {
+		switch {
+		case table[code] != "":
+		case code < len(ligatures):
+			table[code] = ligatures[code]
+		case code >= 0x20:
+			table[code] = winAnsi()[code]
+		}
 	}
 }
 

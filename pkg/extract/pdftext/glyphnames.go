@@ -75,6 +75,17 @@ var texNames = map[string]string{
 	"turnstileright": "⊣", "Rfractur": "ℜ", "Ifractur": "ℑ", "asteriskmath": "∗", "openbullet": "∘", "circlecopyrt": "◯",
 	"similarequal": "≃", "greatermuch": "≫", "lessmuch": "≪", "dblarrowleft": "⇔", "latticetop": "⊤", "triangleinv": "▽",
 	"propersubset": "⊂", "propersuperset": "⊃", "shortmid": "∣", "divides": "∣", "logicalnot1": "¬", "prime1": "′",
+	"prime": "′", "minusplus": "∓", "circledivide": "⊘", "circledot": "⊙", "circleminus": "⊖", "equivasymptotic": "≍",
+	"reflexsubset": "⊆", "reflexsuperset": "⊇", "precedesequal": "⪯", "followsequal": "⪰", "arrownortheast": "↗",
+	"arrowsoutheast": "↘", "arrownorthwest": "↖", "arrowsouthwest": "↙", "triangle": "△", "emptyset": "∅", "unionmulti": "⊎",
+	"arrowbothv": "↕", "arrowdblbothv": "⇕", "coproduct": "∐", "subsetsqequal": "⊑", "supersetsqequal": "⊒", "diamondmath": "⋄",
+	"pi1": "ϖ", "rho1": "ϱ", "arrowlefttophalf": "↼", "arrowleftbothalf": "↽", "arrowrighttophalf": "⇀", "arrowrightbothalf": "⇁",
+	"arrowhookleft": "↪", "arrowhookright": "↩", "triangleright": "▷", "triangleleft": "◁", "star": "⋆", "flat": "♭",
+	"natural": "♮", "sharp": "♯", "vextendsingle": "|", "vextenddouble": "‖", "square": "□", "squaresolid": "■",
+	"blacktriangle": "▲", "diamond": "◇", "diamondsolid": "◆", "circle": "○", "box": "□", "check": "✓", "defines": "≜",
+	"planckover2pi1": "ℏ", "planckover2pi": "ℏ", "lessorequalslant": "⩽", "greaterorequalslant": "⩾", "subsetnoteql": "⊊",
+	"bracehtipdownleft": " ", "bracehtipdownright": " ", "bracehtipupleft": " ", "bracehtipupright": " ", // parts of a line
+	"hatwide": "^", "hatwider": "^", "hatwidest": "^", "tildewide": "~", "tildewider": "~", "tildewidest": "~",
 	"hyphenchar": "-", "tie": "⁀", "compwordmark": "", "sfthyphen": "-", "ell": "ℓ",
 }
 
@@ -148,12 +159,14 @@ func privateRune(r rune, fontName string) rune {
 		return r - 0xf761 + 'A'
 	case r == 0xf6be:
 		return 'ȷ'
-	case r == 0xf8e9, r == 0xf6d9:
+	case r == 0xf6d9:
 		return '©'
-	case r == 0xf8e8, r == 0xf6da:
+	case r == 0xf6da:
 		return '®'
-	case r == 0xf8ea, r == 0xf6db:
+	case r == 0xf6db:
 		return '™'
+	case r >= 0xf8e5 && r <= 0xf8fe: // parts of tall brackets
+		return []rune("‾⏐⎯®©™⎛⎜⎝⎡⎢⎣⎧⎨⎩⎪⎮⎞⎟⎠⎤⎥⎦⎫⎬⎭")[r-0xf8e5]
 	case r >= 0xf020 && r <= 0xf0ff: // a symbol font by code
 		c := byte(r)
 		name := strings.ToLower(fontName)

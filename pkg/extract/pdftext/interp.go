@@ -22,8 +22,8 @@ type interpreter struct {
 
 	state  graphics
 	stack  []graphics
-	tm     matrix // text matrix
-	tlm    matrix // text line matrix
+	tm     matrix           // text matrix
+	tlm    matrix           // text line matrix
 	fonts  map[string]*font // of the resources, as far as used
 	res    pdf.Value
 	box    pageBox

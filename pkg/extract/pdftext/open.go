@@ -176,20 +176,6 @@ func (d *Document) pageResources(p pageRef) pdf.Value {
 // NumPages is the number of pages found.
 func (d *Document) NumPages() int { return len(d.pages) }
 
-// Title is the title in the document's properties, or "".
-func (d *Document) Title() (title string) {
-	var err error
-	defer recoverTo(&err)
-	return d.r.Trailer().Key("Info").Key("Title").Text()
-}
-
-// Language is the language the document declares, or "".
-func (d *Document) Language() (lang string) {
-	var err error
-	defer recoverTo(&err)
-	return d.r.Trailer().Key("Root").Key("Lang").Text()
-}
-
 // Page reads the lines of page i, from 0. What was read before an error is returned with it.
 func (d *Document) Page(ctx context.Context, i int) (lines []Line, err error) {
 	p := d.pages[i]
