@@ -82,6 +82,19 @@ func fieldValue(field pdf.Value) string {
 	return strings.Join(all, ", ")
 }
 
+// inherited is an entry of a field or of the fields above it.
+func inherited(field pdf.Value, key string) pdf.Value {
+	for range maxDepth {
+		if v := field.Key(key); v.Kind() != pdf.Null {
+			return v
+		}
+		if field = field.Key("Parent"); field.Kind() != pdf.Dict {
+			break
+		}
+	}
+	return pdf.Value{}
+}
+
 // place shows text that the file leaves to be drawn, line by line from the top of an annotation's rectangle.
 func (in *interpreter) place(text string, a pdf.Value) {
 	r, ok := rectOf(a.Key("Rect"))

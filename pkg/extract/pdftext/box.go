@@ -10,19 +10,19 @@ type pageBox struct {
 
 // box finds the visible part of a page: its crop box inside its media box, turned upright.
 func (d *Document) box(p pageRef) pageBox {
-	v := p.value()
-	media, ok := rectOf(inherited(v, "MediaBox"))
+	seen := p.above.under(p.value())
+	media, ok := rectOf(seen.mediaBox)
 	if !ok {
 		return pageBox{toPage: identity}
 	}
-	if crop, ok := rectOf(inherited(v, "CropBox")); ok {
+	if crop, ok := rectOf(seen.cropBox); ok {
 		both := rect{max(media.x0, crop.x0), max(media.y0, crop.y0), min(media.x1, crop.x1), min(media.y1, crop.y1)}
 		if both.x1-both.x0 >= 1 && both.y1-both.y0 >= 1 {
 			media = both
 		}
 	}
 	b := pageBox{width: media.x1 - media.x0, height: media.y1 - media.y0}
-	switch turn := (inherited(v, "Rotate").Int64()%360 + 360) % 360; turn {
+	switch turn := (seen.rotate.Int64()%360 + 360) % 360; turn {
 	case 90:
 		b.toPage = matrix{0, -1, 1, 0, -media.y0, media.x1}
 		b.width, b.height = b.height, b.width
@@ -35,19 +35,6 @@ func (d *Document) box(p pageRef) pageBox {
 		b.toPage = matrix{1, 0, 0, 1, -media.x0, -media.y0}
 	}
 	return b
-}
-
-// inherited is an entry of a page or of the nodes above it.
-func inherited(page pdf.Value, key string) pdf.Value {
-	for range maxDepth {
-		if v := page.Key(key); v.Kind() != pdf.Null {
-			return v
-		}
-		if page = page.Key("Parent"); page.Kind() != pdf.Dict {
-			break
-		}
-	}
-	return pdf.Value{}
 }
 
 // outside reports whether a glyph of a size lies where the page does not show it.

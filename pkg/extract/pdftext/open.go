@@ -101,9 +101,23 @@ func HasContent(data []byte) bool {
 
 // pageRef is a page and what it inherits.
 type pageRef struct {
-	kids      pdf.Value // of its parent: the page itself is read when it is needed, and not kept
-	index     int
-	resources pdf.Value // inherited
+	kids  pdf.Value // of its parent: the page itself is read when it is needed, and not kept
+	index int
+	above *heritage
+}
+
+// heritage is what pages take from the nodes above them. Pages of one node share it, as climbing up would read the node's
+// long list of pages again and again.
+type heritage struct{ resources, mediaBox, cropBox, rotate pdf.Value }
+
+// under is the heritage of the pages under a node.
+func (h heritage) under(node pdf.Value) *heritage {
+	for key, to := range map[string]*pdf.Value{"Resources": &h.resources, "MediaBox": &h.mediaBox, "CropBox": &h.cropBox, "Rotate": &h.rotate} {
+		if own := node.Key(key); own.Kind() != pdf.Null {
+			*to = own
+		}
+	}
+	return &h
 }
 
 func (p pageRef) value() pdf.Value { return p.kids.Index(p.index) }
@@ -112,11 +126,9 @@ func (p pageRef) value() pdf.Value { return p.kids.Index(p.index) }
 func (d *Document) collectPages() {
 	budget := 4 * maxPages
 	open := map[uint32]bool{} // nodes being walked, or walked: one may stand in one place only
-	var walk func(node, resources pdf.Value, depth int)
-	walk = func(node, resources pdf.Value, depth int) {
-		if own := node.Key("Resources"); own.Kind() == pdf.Dict {
-			resources = own
-		}
+	var walk func(node pdf.Value, above *heritage, depth int)
+	walk = func(node pdf.Value, above *heritage, depth int) {
+		above = above.under(node)
 		kids := node.Key("Kids")
 		for i := range kids.Len() {
 			if budget--; budget < 0 || depth > maxDepth || len(d.pages) >= maxPages {
@@ -130,15 +142,15 @@ func (d *Document) collectPages() {
 				switch {
 				case kid.Kind() != pdf.Dict:
 				case kid.Key("Kids").Kind() != pdf.Array:
-					d.pages = append(d.pages, pageRef{kids, i, resources})
+					d.pages = append(d.pages, pageRef{kids, i, above})
 				case n == 0 || !open[n]:
 					open[n] = true
-					walk(kid, resources, depth+1)
+					walk(kid, above, depth+1)
 				}
 			}()
 		}
 	}
-	walk(d.r.Trailer().Key("Root").Key("Pages"), pdf.Value{}, 0)
+	walk(d.r.Trailer().Key("Root").Key("Pages"), &heritage{}, 0)
 }
 
 // strayPages takes all pages that the file has, in the order of their numbers, when its tree leads to none.
@@ -170,7 +182,7 @@ func (d *Document) pageResources(p pageRef) pdf.Value {
 	if own := p.value().Key("Resources"); own.Kind() == pdf.Dict {
 		return own
 	}
-	return p.resources
+	return p.above.resources
 }
 
 // NumPages is the number of pages found.
