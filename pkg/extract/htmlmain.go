@@ -117,7 +117,7 @@ func (p *parser) emitChosen(route string, blocks []htmlBlock, keep []bool) (bool
 		if !keep[i] {
 			continue
 		}
-		if err := p.out.add(b.Block); err != nil {
+		if err := p.out.add(b.shown(p.src.PlainRows)); err != nil {
 			return true, err
 		}
 	}

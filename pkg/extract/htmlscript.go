@@ -51,7 +51,7 @@ func (p *parser) fragmentBlocks(doc *html.Node, texts []string) ([]htmlBlock, er
 	for _, s := range texts {
 		if !strings.Contains(s, "<") {
 			for line := range strings.SplitSeq(s, "\n") {
-				blocks = append(blocks, htmlBlock{domain.Block{Kind: domain.BlockParagraph, Text: line}, doc})
+				blocks = append(blocks, htmlBlock{Block: domain.Block{Kind: domain.BlockParagraph, Text: line}, node: doc})
 			}
 			continue
 		}

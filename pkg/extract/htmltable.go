@@ -184,11 +184,11 @@ func (w *htmlWalker) emitPairs(rows []gridRow) {
 				texts = append(texts, c.text)
 			}
 		}
-		sep := "\t"
-		if len(texts) == 2 && !w.p.src.PlainRows && r.cells[0].text != "" {
-			texts[0], sep = strings.TrimRight(texts[0], ": "), ": "
+		plain, named := strings.Join(texts, "\t"), ""
+		if len(texts) == 2 && r.cells[0].text != "" {
+			named = strings.TrimRight(texts[0], ": ") + ": " + texts[1]
 		}
-		w.emit(domain.Block{Kind: domain.BlockTableRow, Text: strings.Join(texts, sep), Links: w.linksIn(r.node)}, r.node)
+		w.emitRow(r, plain, named)
 	}
 }
 
@@ -234,11 +234,7 @@ func (w *htmlWalker) emitRows(rows []gridRow) {
 	kept := make([]gridRow, 0, len(rows))
 	texts := make([][]string, 0, len(rows))
 	for _, r := range rows {
-		cells := w.rowTexts(r)
-		for len(cells) > 0 && cells[len(cells)-1] == "" {
-			cells = cells[:len(cells)-1]
-		}
-		if len(cells) > 0 {
+		if cells := r.texts(false); len(cells) > 0 {
 			kept, texts = append(kept, r), append(texts, cells)
 		}
 	}
@@ -253,11 +249,11 @@ func (w *htmlWalker) emitRows(rows []gridRow) {
 		}
 	}
 	for i, r := range kept {
-		line := strings.Join(texts[i], "\t")
-		if head >= 0 && i > head && !w.p.src.PlainRows {
-			line = namedCells(texts[head], texts[i])
+		named := strings.Join(texts[i], "\t")
+		if head >= 0 && i > head {
+			named = namedCells(texts[head], texts[i])
 		}
-		w.emit(domain.Block{Kind: domain.BlockTableRow, Text: line, Links: w.linksIn(r.node)}, r.node)
+		w.emitRow(r, strings.Join(r.texts(true), "\t"), named)
 	}
 }
 
@@ -279,18 +275,20 @@ func namedCells(header, row []string) string {
 	return b.String()
 }
 
-// rowTexts are the texts of a row's cells; cells that stand for several rows are told in each of them, since a row must
-// be understood on its own, but not where rows are compared with other tools.
-func (w *htmlWalker) rowTexts(r gridRow) []string {
-	texts := make([]string, len(r.cells))
-	if r.single() {
-		texts[0] = r.cells[0].text
-		return texts[:1]
+// texts are the texts of a row's cells up to the last that is not empty. Cells that stand for several rows are told in
+// each of them, since a row must be understood on its own; once tells them where the page shows them.
+func (r gridRow) texts(once bool) []string {
+	texts, single := make([]string, len(r.cells)), r.single()
+	if single {
+		texts = texts[:1]
 	}
-	for i, c := range r.cells {
-		if c.first || !w.p.src.PlainRows {
+	for i := range texts {
+		if c := r.cells[i]; c.first || single || !once {
 			texts[i] = c.text
 		}
+	}
+	for len(texts) > 0 && texts[len(texts)-1] == "" {
+		texts = texts[:len(texts)-1]
 	}
 	return texts
 }

@@ -32,8 +32,17 @@ type htmlWalker struct {
 
 // htmlBlock is a block and the element it was read from.
 type htmlBlock struct {
-	domain.Block
-	node *html.Node
+	domain.Block // of a table row, the text that the page shows: which blocks are content must not depend on named
+	node         *html.Node
+	named        string // of a table row: with the names of its columns; "" where that is the same
+}
+
+// shown is the block as it is emitted.
+func (b htmlBlock) shown(plain bool) domain.Block {
+	if !plain && b.named != "" {
+		b.Text = b.named
+	}
+	return b.Block
 }
 
 // run emits the blocks of the tree.
@@ -62,15 +71,25 @@ func (w *htmlWalker) flush() {
 	w.emit(b, w.at)
 }
 
-func (w *htmlWalker) emit(b domain.Block, n *html.Node) {
+// emitRow emits a row of a table as the page shows it and as it can be understood on its own.
+func (w *htmlWalker) emitRow(r gridRow, plain, named string) {
+	if strings.TrimSpace(plain) == "" && !w.p.src.PlainRows {
+		plain = named
+	}
+	w.put(htmlBlock{Block: domain.Block{Kind: domain.BlockTableRow, Text: plain, Links: w.linksIn(r.node)}, node: r.node, named: named})
+}
+
+func (w *htmlWalker) emit(b domain.Block, n *html.Node) { w.put(htmlBlock{Block: b, node: n}) }
+
+func (w *htmlWalker) put(b htmlBlock) {
 	if w.err != nil || strings.TrimSpace(b.Text) == "" {
 		return
 	}
 	if w.take != nil {
-		w.err = w.take(htmlBlock{b, n})
+		w.err = w.take(b)
 		return
 	}
-	w.err = w.p.out.add(b)
+	w.err = w.p.out.add(b.shown(w.p.src.PlainRows))
 }
 
 func (w *htmlWalker) children(n *html.Node) {
