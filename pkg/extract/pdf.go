@@ -28,27 +28,19 @@ func (p *parser) pdf() error {
 	p.doc.Pages = s.pages
 	s.describe(p)
 	l := newPDFLayout(p, survey)
+	l.outline = s.outline()
 	for i := range s.pages {
 		page, err := s.page(i)
 		if err != nil {
 			return err
 		}
+		l.links = s.links(i)
 		if err := l.page(i+1, page.lines); err != nil {
 			return err
 		}
 		s.account(i, page)
 	}
 	return s.finish()
-}
-
-// describe takes over what the document says of itself.
-func (s *pdfSource) describe(p *parser) {
-	if s.own != nil {
-		p.doc.Title, p.doc.Language = s.own.Title(), s.own.Language()
-	}
-	if p.doc.Title == "" && s.pdfium != nil {
-		p.doc.Title = s.pdfium.title
-	}
 }
 
 // finish says which way the pages took, warns of what could not be read and fails where there is no text at all.

@@ -12,7 +12,10 @@ import (
 )
 
 // pdfPages is a file of pages with the given content streams, in Helvetica (F1) and its bold (F2).
-func pdfPages(contents ...string) []byte {
+func pdfPages(contents ...string) []byte { return pdfOf(pageObjects(contents...)...) }
+
+// pageObjects are the objects of such a file: the catalogue first, the pages from number 4 on, by twos.
+func pageObjects(contents ...string) []string {
 	const fonts = 3 // objects before the pages: catalogue, page tree and font resources
 	objects := []string{"<< /Type /Catalog /Pages 2 0 R >>", "",
 		"<< /Font << /F1 << /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >> /F2 << /Type /Font /Subtype /Type1 /BaseFont /Helvetica-Bold /Encoding /WinAnsiEncoding >> >> >>"}
@@ -23,7 +26,7 @@ func pdfPages(contents ...string) []byte {
 		objects = append(objects, fmt.Sprintf("<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents %d 0 R /Resources 3 0 R >>", page+1), stream("", c))
 	}
 	objects[1] = fmt.Sprintf("<< /Type /Pages /Kids [%s] /Count %d >>", kids.String(), len(contents))
-	return pdfOf(objects...)
+	return objects
 }
 
 // at shows a text at a place in a font.

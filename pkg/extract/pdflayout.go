@@ -13,8 +13,10 @@ import (
 	"github.com/sluice/sluice/pkg/extract/pdftext"
 )
 
-// largerThanBody is how many times the size of body text a heading has at least.
-const largerThanBody = 1.15
+const (
+	largerThanBody   = 1.15 // times the size of body text that a heading has at least
+	mostHeadingLines = 5
+)
 
 // pdfLayout turns the lines of PDF pages into blocks: headings by size, tables by cells, lists by their marks,
 // paragraphs by distance and indent.
@@ -23,6 +25,9 @@ type pdfLayout struct {
 	p      *parser
 	shown  map[string]numberedLine // repeated lines as they were last
 	recent [4]map[string]float64   // lines at the edges of the last pages and their heights
+
+	outline outlineLevels
+	links   []pdftext.Link // on the page
 
 	// The paragraph being gathered.
 	para   []pdftext.Line
@@ -171,7 +176,9 @@ func usualLeading(lines []pdftext.Line) float64 {
 func (l *pdfLayout) kindOf(line pdftext.Line) domain.BlockKind {
 	text := line.Text()
 	switch {
-	case line.Size >= l.body*largerThanBody && len(text) < 250 && countLetters(text) > 1:
+	case l.outline.level(l.number, text) > 0:
+		return domain.BlockHeading
+	case line.Size >= l.body*largerThanBody && len(text) < longestHeading && countLetters(text) > 1:
 		return domain.BlockHeading
 	case startsItem(text):
 		return domain.BlockListItem
@@ -190,7 +197,7 @@ func (l *pdfLayout) continues(line pdftext.Line, kind domain.BlockKind, leading 
 	}
 	if l.kind == domain.BlockHeading {
 		gap := (last.Y - line.Y) / max(line.Size, 1)
-		return gap > -0.2 && gap < 1.8 && len(l.para) < 5
+		return gap > -0.2 && gap < 1.8 && len(l.para) < mostHeadingLines
 	}
 	if line.Bold != last.Bold && len(l.para) == 1 && len(last.Text()) < 80 {
 		return false // a bold line above plain text
@@ -232,18 +239,25 @@ func (l *pdfLayout) flush() error {
 	for _, line := range l.para {
 		bold = bold && line.Bold
 	}
-	n := len(l.para)
+	gathered, n := l.para, len(l.para)
 	l.para = l.para[:0]
 	text := b.String()
+	block := domain.Block{Kind: l.kind, Text: text, Page: l.number, Links: linksOf(l.links, gathered...)}
+	level := l.outline.levelOf(l.number, text, gathered)
 	switch {
+	case level > 0 && n <= mostHeadingLines:
+		block.Kind, block.Level = domain.BlockHeading, level
 	case l.kind == domain.BlockHeading:
-		return l.p.out.heading(l.level(first.Size), text, l.number)
+		block.Level = l.level(first.Size)
 	case l.kind == domain.BlockListItem:
-		return l.p.out.item(1, text, l.number)
+		block.Level = 1
 	case bold && n <= 2 && len(text) < 120 && !endsSentence(text) && first.Size >= l.body*0.95 && countLetters(text) > 2:
-		return l.p.out.heading(min(len(l.levels), 4)+1, text, l.number)
+		block.Kind, block.Level = domain.BlockHeading, min(len(l.levels), 4)+1
 	}
-	return l.p.out.paragraph(text, l.number)
+	if block.Kind == domain.BlockHeading {
+		block.Text = oneLine(text)
+	}
+	return l.p.out.add(block)
 }
 
 // level is the rank of a heading's size.

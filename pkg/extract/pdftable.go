@@ -104,13 +104,13 @@ func columnAt(columns []column, c pdftext.Cell) int {
 }
 
 // rowsOf puts the cells of a table's lines under its columns and joins the lines of cells that take several.
-func rowsOf(lines []pdftext.Line, columns []column, rtl bool) [][]string {
-	var rows [][]string
+func (l *pdfLayout) rowsOf(lines []pdftext.Line, columns []column, rtl bool) []tableRow {
+	var rows []tableRow
 	pitch := rowPitch(lines)
-	for i, l := range lines {
+	for i, line := range lines {
 		row := make([]string, len(columns))
 		filled := 0
-		for _, c := range l.Cells {
+		for _, c := range line.Cells {
 			at := columnAt(columns, c)
 			if rtl {
 				at = len(columns) - 1 - at
@@ -122,14 +122,15 @@ func rowsOf(lines []pdftext.Line, columns []column, rtl bool) [][]string {
 			}
 			row[at] += c.Text
 		}
-		if i > 0 && (sameRow(lines[i-1], l) || lines[i-1].Y-l.Y < 0.85*pitch && (row[0] == "" || filled == 1) && filled < len(columns)) {
-			last := rows[len(rows)-1]
+		if i > 0 && (sameRow(lines[i-1], line) || lines[i-1].Y-line.Y < 0.85*pitch && (row[0] == "" || filled == 1) && filled < len(columns)) {
+			last := &rows[len(rows)-1]
 			for c, text := range row {
-				last[c] = joinLines(last[c], text)
+				last.cells[c] = joinLines(last.cells[c], text)
 			}
+			last.links = append(last.links, linksOf(l.links, line)...)
 			continue
 		}
-		rows = append(rows, row)
+		rows = append(rows, tableRow{cells: row, links: linksOf(l.links, line)})
 	}
 	return rows
 }
@@ -154,21 +155,21 @@ func rowPitch(lines []pdftext.Line) float64 {
 func (l *pdfLayout) table(lines []pdftext.Line) error {
 	columns := columnsOf(lines)
 	w := &rowWriter{out: l.p.out, page: l.number, plain: l.p.src.PlainRows || columns == nil || len(lines) < 3}
-	var rows [][]string
+	var rows []tableRow
 	if columns != nil {
-		rows = rowsOf(lines, columns, rightToLeft(lines))
-		w.plain = w.plain || slices.Contains(rows[0], "")
+		rows = l.rowsOf(lines, columns, rightToLeft(lines))
+		w.plain = w.plain || slices.Contains(rows[0].cells, "")
 	} else {
 		for _, line := range lines {
-			row := make([]string, len(line.Cells))
+			row := tableRow{cells: make([]string, len(line.Cells)), links: linksOf(l.links, line)}
 			for i, c := range line.Cells {
-				row[i] = c.Text
+				row.cells[i] = c.Text
 			}
 			rows = append(rows, row)
 		}
 	}
 	for _, row := range rows {
-		if err := w.add(row); err != nil {
+		if err := w.addRow(row); err != nil {
 			return err
 		}
 	}

@@ -23,11 +23,11 @@ func cellsOf(pieces []piece, rtl bool) []Cell {
 	}
 	word := wordGapOf(pieces)
 	var cells []Cell
-	var units []string
+	var units []unit
 	var from, to float64
 	flush := func() {
-		if text := joinUnits(units, rtl); text != "" {
-			cells = append(cells, Cell{Text: text, X0: from, X1: to})
+		if text, spots := joinUnits(units, rtl); text != "" {
+			cells = append(cells, Cell{Text: text, X0: from, X1: to, spots: spots})
 		}
 		units = units[:0]
 	}
@@ -36,7 +36,7 @@ func cellsOf(pieces []piece, rtl bool) []Cell {
 	for i, p := range pieces {
 		if p.blank {
 			if len(units) > 0 {
-				units = append(units, " ")
+				units = append(units, unit{text: " "})
 			}
 			pen = p.x1
 			continue
@@ -46,16 +46,14 @@ func cellsOf(pieces []piece, rtl bool) []Cell {
 			switch gap := p.x0 - pen; {
 			case gap > cellGap*p.size, prev < i-1 && p.x0-last.x1 > spacedGap*max(p.size, last.size):
 				flush()
-			case prev == i-1 && partsWords(last, p, gap, word):
-				units = append(units, " ")
-			case prev < i-1 && gap > wordGap*p.size:
-				units = append(units, " ")
+			case prev == i-1 && partsWords(last, p, gap, word), prev < i-1 && gap > wordGap*p.size:
+				units = append(units, unit{text: " "})
 			}
 		}
 		if len(units) == 0 {
 			from = p.x0
 		}
-		units = append(units, p.text)
+		units = append(units, unit{p.text, (p.x0 + p.x1) / 2})
 		prev, pen, to = i, p.x1, p.x1
 	}
 	flush()

@@ -78,43 +78,17 @@ func visualOrder(pieces []piece) []piece {
 	return letters
 }
 
-// joinUnits joins the glyphs of a cell, which stand as they are seen from left to right, to text in the order of
-// reading, with white space folded.
-func joinUnits(units []string, rtl bool) string {
-	if rtl {
-		units = logicalOrder(slices.Clone(units))
-	} else {
-		turnWords(units)
-	}
-	var b strings.Builder
-	space := false
-	for _, u := range units {
-		for _, r := range u {
-			if unicode.IsSpace(r) {
-				space = b.Len() > 0
-				continue
-			}
-			if space {
-				b.WriteByte(' ')
-				space = false
-			}
-			b.WriteRune(r)
-		}
-	}
-	return b.String()
-}
-
 // logicalOrder turns a right-to-left line around. Numbers and Latin words in it were the right way round.
-func logicalOrder(units []string) []string {
+func logicalOrder(units []unit) []unit {
 	slices.Reverse(units)
 	for i := 0; i < len(units); {
-		if !latin(units[i]) {
+		if !latin(units[i].text) {
 			i++
 			continue
 		}
 		end := i + 1
 		for j := i + 1; j < len(units); j++ {
-			if latin(units[j]) {
+			if latin(units[j].text) {
 				end = j + 1
 			} else if !joinsLatin(units, i, j) {
 				break
@@ -128,17 +102,17 @@ func logicalOrder(units []string) []string {
 }
 
 // turnWords turns right-to-left words inside a left-to-right line.
-func turnWords(units []string) {
+func turnWords(units []unit) {
 	for i := 0; i < len(units); {
-		if directionOf(units[i]) != rightToLeft {
+		if directionOf(units[i].text) != rightToLeft {
 			i++
 			continue
 		}
 		end := i + 1
 		for j := i + 1; j < len(units); j++ {
-			if way := directionOf(units[j]); way == rightToLeft {
+			if way := directionOf(units[j].text); way == rightToLeft {
 				end = j + 1
-			} else if way == leftToRight || isDigits(units[j]) {
+			} else if way == leftToRight || isDigits(units[j].text) {
 				break
 			}
 		}
@@ -154,32 +128,32 @@ func latin(unit string) bool {
 }
 
 // joinsLatin reports whether the sign at j is part of a number, or of a run of Latin words that began at i.
-func joinsLatin(units []string, i, j int) bool {
-	if j+1 >= len(units) || !latin(units[j+1]) {
+func joinsLatin(units []unit, i, j int) bool {
+	if j+1 >= len(units) || !latin(units[j+1].text) {
 		return false
 	}
-	if strings.ContainsAny(units[j], ".,:/-–%_@'’") {
+	if strings.ContainsAny(units[j].text, ".,:/-–%_@'’") {
 		return true
 	}
-	return units[j] == " " && directionOf(units[j-1]) == leftToRight && directionOf(units[j+1]) == leftToRight
+	return units[j].text == " " && directionOf(units[j-1].text) == leftToRight && directionOf(units[j+1].text) == leftToRight
 }
 
 var mirrored = map[string]string{"(": ")", ")": "(", "[": "]", "]": "[", "{": "}", "}": "{", "<": ">", ">": "<", "«": "»", "»": "«"}
 
 // mirrorBrackets turns brackets that were kept as they are seen. Some fonts name them by their meaning instead: then
 // the first of the line opens already.
-func mirrorBrackets(units []string) {
+func mirrorBrackets(units []unit) {
 	for _, u := range units {
-		if strings.Contains("([{«", u) && u != "" {
+		if strings.Contains("([{«", u.text) && u.text != "" {
 			return
 		}
-		if strings.Contains(")]}»", u) && u != "" {
+		if strings.Contains(")]}»", u.text) && u.text != "" {
 			break
 		}
 	}
 	for i, u := range units {
-		if m := mirrored[u]; m != "" {
-			units[i] = m
+		if m := mirrored[u.text]; m != "" {
+			units[i].text = m
 		}
 	}
 }

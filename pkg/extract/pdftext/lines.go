@@ -16,12 +16,6 @@ type Line struct {
 	Artifact bool
 }
 
-// Cell is a part of a line.
-type Cell struct {
-	Text   string
-	X0, X1 float64 // along the line, in points
-}
-
 // Text joins the cells with single tabs.
 func (l Line) Text() string {
 	parts := make([]string, len(l.Cells))

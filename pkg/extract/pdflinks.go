@@ -1,0 +1,108 @@
+package extract
+
+import (
+	"strings"
+	"time"
+
+	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/extract/pdftext"
+)
+
+// describe takes over what the document says of itself.
+func (s *pdfSource) describe(p *parser) {
+	if s.own == nil {
+		p.doc.Title = s.pdfium.title
+		return
+	}
+	about := s.own.Properties()
+	p.doc.Title, p.doc.Language = about.Title, s.own.Language()
+	if about.Title == "" && s.pdfium != nil {
+		p.doc.Title = s.pdfium.title
+	}
+	p.meta(domain.MetaAuthor, about.Author)
+	p.meta(domain.MetaDescription, about.Subject)
+	p.meta(domain.MetaKeywords, about.Keywords)
+	p.meta(domain.MetaCreated, timeText(about.Created))
+	p.meta(domain.MetaModified, timeText(about.Modified))
+}
+
+func timeText(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.Format(time.RFC3339)
+}
+
+// maxPageLinks bounds the links of a page that are looked for on its lines.
+const maxPageLinks = 1000
+
+// links are the links on page i, from 0.
+func (s *pdfSource) links(i int) []pdftext.Link {
+	if s.own == nil {
+		return nil
+	}
+	links := s.own.Links(i)
+	return links[:min(len(links), maxPageLinks)]
+}
+
+// linkFinder gathers the links of a block from its lines.
+type linkFinder struct {
+	links []pdftext.Link // of the page
+	found []domain.BlockLink
+	on    int // the line that the last link found is on
+	line  int
+}
+
+// linksOf are the links that lie on lines, with the words that they lie on.
+func linksOf(links []pdftext.Link, lines ...pdftext.Line) []domain.BlockLink {
+	f := linkFinder{links: links}
+	for _, line := range lines {
+		f.look(line)
+	}
+	return f.found
+}
+
+func (f *linkFinder) look(line pdftext.Line) {
+	f.line++
+	for _, link := range f.links {
+		text := linkText(link, line)
+		if text == "" {
+			continue
+		}
+		if n := len(f.found); n > 0 && f.found[n-1].URL == link.URL && f.on == f.line-1 {
+			f.found[n-1].Text = joinLines(f.found[n-1].Text, text) // it goes on from the line above
+		} else if n < domain.MaxBlockLinks {
+			f.found = append(f.found, domain.BlockLink{Text: text, URL: link.URL})
+		}
+		f.on = f.line
+	}
+}
+
+// linkText is the part of a line that a link lies on, "" for none.
+func linkText(link pdftext.Link, line pdftext.Line) string {
+	const middle = 0.3 // of small letters: their height above the baseline, in parts of the font size
+	x0, x1, y0, y1 := alongLine(link, line.Turn)
+	if y := line.Y + middle*line.Size; y < y0 || y > y1 {
+		return ""
+	}
+	var parts []string
+	for _, c := range line.Cells {
+		if text := c.Between(x0, x1); text != "" {
+			parts = append(parts, text)
+		}
+	}
+	return strings.Join(parts, " ")
+}
+
+// alongLine is where a link lies along and across lines of a direction.
+func alongLine(l pdftext.Link, turn int) (x0, x1, y0, y1 float64) {
+	switch turn {
+	case 1:
+		l.X0, l.X1, l.Y0, l.Y1 = l.Y0, l.Y1, -l.X0, -l.X1
+	case 2:
+		l.X0, l.X1, l.Y0, l.Y1 = -l.X0, -l.X1, -l.Y0, -l.Y1
+	case 3:
+		l.X0, l.X1, l.Y0, l.Y1 = -l.Y0, -l.Y1, l.X0, l.X1
+	}
+	return min(l.X0, l.X1), max(l.X0, l.X1), min(l.Y0, l.Y1), max(l.Y0, l.Y1)
+}

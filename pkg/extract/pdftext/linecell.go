@@ -1,0 +1,87 @@
+package pdftext
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// Cell is a part of a line.
+type Cell struct {
+	Text   string
+	X0, X1 float64 // along the line, in points
+
+	spots []spot
+}
+
+// spot says where a glyph of a cell stands: in its text and along the line.
+type spot struct {
+	at int32 // bytes from the start of the text
+	x  float32
+}
+
+// Between is the part of a cell's text whose glyphs have their middle between two places along the line, without white
+// space at its ends. A cell that was not made by this package has no places inside it: all of its text counts where most
+// of it lies there.
+func (c Cell) Between(x0, x1 float64) string {
+	if c.spots == nil {
+		from, to := min(c.X0, c.X1), max(c.X0, c.X1)
+		if min(to, x1)-max(from, x0) > (to-from)/2 {
+			return c.Text
+		}
+		return ""
+	}
+	from, to := len(c.Text), 0
+	for i, m := range c.spots {
+		if x := float64(m.x); x < x0 || x > x1 {
+			continue
+		}
+		end := len(c.Text)
+		if i+1 < len(c.spots) {
+			end = int(c.spots[i+1].at)
+		}
+		from, to = min(from, int(m.at)), max(to, end)
+	}
+	if from >= to {
+		return ""
+	}
+	return strings.TrimSpace(c.Text[from:to])
+}
+
+// unit is a glyph on its way into a cell's text.
+type unit struct {
+	text string
+	x    float64 // its middle, along
+}
+
+// joinUnits joins the glyphs of a cell, which stand as they are seen from left to right, to text in the order of
+// reading, with white space folded. It says where each of them stands.
+func joinUnits(units []unit, rtl bool) (string, []spot) {
+	if rtl {
+		units = logicalOrder(slices.Clone(units))
+	} else {
+		turnWords(units)
+	}
+	var b strings.Builder
+	spots := make([]spot, 0, len(units))
+	space := false
+	for _, u := range units {
+		marked := false
+		for _, r := range u.text {
+			if unicode.IsSpace(r) {
+				space = b.Len() > 0
+				continue
+			}
+			if space {
+				b.WriteByte(' ')
+				space = false
+			}
+			if !marked {
+				spots = append(spots, spot{int32(b.Len()), float32(u.x)})
+				marked = true
+			}
+			b.WriteRune(r)
+		}
+	}
+	return b.String(), spots
+}
