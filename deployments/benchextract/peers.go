@@ -54,15 +54,27 @@ func pythonEnvironment(ctx context.Context, dir string, errs io.Writer) string {
 // timing is what reading files took.
 type timing struct {
 	tool      string
-	wall, cpu time.Duration
-	read      map[string]bool // the files that were read
-	peak      int64           // resident memory of the largest process, in bytes; 0 not measured
-	absent    string          // why the tool was not run; "" when it was
+	read   map[string]cost // what the files that were read took
+	peak   int64           // resident memory of the largest process, in bytes; 0 not measured
+	absent string          // why the tool was not run; "" when it was
+}
+
+// cost is what reading took, by the clock and of processor time.
+type cost struct{ wall, cpu time.Duration }
+
+// of adds up what some files took.
+func (t timing) of(files []string) cost {
+	var sum cost
+	for _, f := range files {
+		sum.wall += t.read[f].wall
+		sum.cpu += t.read[f].cpu
+	}
+	return sum
 }
 
 // runPeer has a Python library read the files in one process.
 func runPeer(ctx context.Context, python, tool string, files []string) timing {
-	t := timing{tool: tool, read: map[string]bool{}}
+	t := timing{tool: tool, read: map[string]cost{}}
 	if python == "" {
 		t.absent = "no Python environment"
 		return t
@@ -85,9 +97,9 @@ func runPeer(ctx context.Context, python, tool string, files []string) timing {
 		t.absent = fmt.Sprintf("%v: %.200s", err, complaint.String())
 		return t
 	}
-	var answer struct {
+	var answer []struct {
+		File      string
 		Wall, CPU float64
-		Read      []string
 	}
 	// Libraries print what they please before the last line.
 	lines := bytes.Split(bytes.TrimSpace(out.Bytes()), []byte("\n"))
@@ -95,9 +107,8 @@ func runPeer(ctx context.Context, python, tool string, files []string) timing {
 		t.absent = fmt.Sprintf("its answer cannot be read: %v", err)
 		return t
 	}
-	t.wall, t.cpu = seconds(answer.Wall), seconds(answer.CPU)
-	for _, f := range answer.Read {
-		t.read[f] = true
+	for _, a := range answer {
+		t.read[a.File] = cost{seconds(a.Wall), seconds(a.CPU)}
 	}
 	t.peak = peakOf(cmd.ProcessState)
 	return t
@@ -105,23 +116,21 @@ func runPeer(ctx context.Context, python, tool string, files []string) timing {
 
 // runEach starts a program for each file.
 func runEach(ctx context.Context, tool string, files []string, command func(file string) []string) timing {
-	t := timing{tool: tool, read: map[string]bool{}}
+	t := timing{tool: tool, read: map[string]cost{}}
 	if _, err := exec.LookPath(command("")[0]); err != nil {
 		t.absent = "not installed"
 		return t
 	}
-	start := time.Now()
 	for _, f := range files {
+		start := time.Now()
 		state, err := runOne(ctx, command(f), io.Discard, io.Discard)
-		if err == nil {
-			t.read[f] = true
-		}
 		if state != nil {
-			t.cpu += state.UserTime() + state.SystemTime()
 			t.peak = max(t.peak, peakOf(state))
 		}
+		if err == nil {
+			t.read[f] = cost{time.Since(start), state.UserTime() + state.SystemTime()}
+		}
 	}
-	t.wall = time.Since(start)
 	return t
 }
 

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/sluice/sluice/pkg/extract"
@@ -21,29 +22,28 @@ const samplePages = 100
 
 // readWarm reads files in this program, in one child that stays. It returns the pages of each that was read.
 func readWarm(ctx context.Context, tool string, files []string) (timing, map[string]int, error) {
-	t := timing{tool: tool, read: map[string]bool{}}
+	t := timing{tool: tool, read: map[string]cost{}}
 	x := extract.New(extract.Options{Concurrency: 1, Log: slog.New(slog.DiscardHandler)})
 	// The child is started and has PDFium's code before the clock runs, as in a service that is up.
 	if _, err := x.Extract(ctx, extract.Request{Path: files[0]}); err != nil && extract.KindOf(err) == "" {
 		return t, nil, fmt.Errorf("reading %s: %w", files[0], err)
 	}
 	pages := map[string]int{}
-	start, own, child := time.Now(), ownCPU(), childCPU()
 	for _, f := range files {
-		before := childCPU()
+		start, own, before := time.Now(), ownCPU(), childCPU()
 		doc, err := x.Extract(ctx, extract.Request{Path: f, Name: filepath.Base(f), PlainRows: true})
 		if ctx.Err() != nil {
 			return t, nil, context.Cause(ctx)
 		}
-		if used := childCPU(); used < before { // a new child: count it from its start
-			child -= before
+		after := childCPU()
+		if after < before { // a new child, which began with nothing
+			before = 0
 		}
 		if err == nil {
-			t.read[f] = true
+			t.read[f] = cost{time.Since(start), ownCPU() - own + after - before}
 			pages[f] = doc.Pages
 		}
 	}
-	t.wall, t.cpu = time.Since(start), ownCPU()-own+childCPU()-child
 	return t, pages, x.Close()
 }
 
@@ -72,11 +72,9 @@ func speed(ctx context.Context, s settings, python string, docs []document, out 
 		return err
 	}
 	var chosen []string
-	total := 0
 	for _, f := range files {
 		if n := pages[f]; n > 0 && n <= maxSpeedPages {
 			chosen = append(chosen, f)
-			total += n
 		}
 	}
 	warm, _, err := readWarm(ctx, "Sluice, one process", chosen)
@@ -91,7 +89,12 @@ func speed(ctx context.Context, s settings, python string, docs []document, out 
 		runPeer(ctx, python, "pypdf", chosen),
 		runPeer(ctx, python, "pdfminer.six", chosen),
 	}
-	fmt.Fprintf(out, "%d PDFs of at most %d pages, %d pages in all. Pages of files that a tool does not read do not count for it.\n\n", len(chosen), maxSpeedPages, total)
+	common := readByAll(timings, chosen)
+	total := 0
+	for _, f := range common {
+		total += pages[f]
+	}
+	fmt.Fprintf(out, "%d PDFs of at most %d pages; times are of the %d with %d pages that all tools read.\n\n", len(chosen), maxSpeedPages, len(common), total)
 	fmt.Fprint(out, "| | read | pages/s by the clock | pages/s of processor time | the same, Sluice in one process being 1 |\n|---|---|---|---|---|\n")
 	base := 0.0
 	for _, t := range timings {
@@ -99,15 +102,12 @@ func speed(ctx context.Context, s settings, python string, docs []document, out 
 			fmt.Fprintf(out, "| %s | not run: %s | | | |\n", t.tool, t.absent)
 			continue
 		}
-		n := 0
-		for f := range t.read {
-			n += pages[f]
-		}
-		perCPU := rate(n, t.cpu)
+		sum := t.of(common)
+		perCPU := rate(total, sum.cpu)
 		if base == 0 {
 			base = perCPU
 		}
-		fmt.Fprintf(out, "| %s | %d | %.0f | %.0f | %.2f |\n", t.tool, len(t.read), rate(n, t.wall), perCPU, perCPU/cmp.Or(base, 1))
+		fmt.Fprintf(out, "| %s | %d | %.0f | %.0f | %.2f |\n", t.tool, len(t.read), rate(total, sum.wall), perCPU, perCPU/cmp.Or(base, 1))
 	}
 	return nil
 }
@@ -139,7 +139,7 @@ func memory(ctx context.Context, s settings, python string, out io.Writer) error
 		case len(t.read) == 0:
 			fmt.Fprintf(out, "| %s | not read within its time | |\n", t.tool)
 		default:
-			fmt.Fprintf(out, "| %s | %d | %.1f |\n", t.tool, t.peak/1e6, t.cpu.Seconds())
+			fmt.Fprintf(out, "| %s | %d | %.1f |\n", t.tool, t.peak/1e6, t.of(files).cpu.Seconds())
 		}
 	}
 	return nil
@@ -161,15 +161,32 @@ func office(ctx context.Context, python string, docs []document, out io.Writer) 
 	if err != nil {
 		return err
 	}
+	timings := []timing{warm, runPeer(ctx, python, "markitdown", files)}
+	common := readByAll(timings, files)
+	fmt.Fprintf(out, "Times are of the %d files that both read.\n\n", len(common))
 	fmt.Fprint(out, "| | files read | files/s by the clock | files/s of processor time |\n|---|---|---|---|\n")
-	for _, t := range []timing{warm, runPeer(ctx, python, "markitdown", files)} {
+	for _, t := range timings {
 		if t.absent != "" {
 			fmt.Fprintf(out, "| %s | not run: %s | | |\n", t.tool, t.absent)
 			continue
 		}
-		fmt.Fprintf(out, "| %s | %d of %d | %.0f | %.0f |\n", t.tool, len(t.read), len(files), rate(len(t.read), t.wall), rate(len(t.read), t.cpu))
+		fmt.Fprintf(out, "| %s | %d of %d | %.0f | %.0f |\n", t.tool, len(t.read), len(files), rate(len(common), t.of(common).wall), rate(len(common), t.of(common).cpu))
 	}
 	return nil
+}
+
+// readByAll are the files that every tool that was run has read.
+func readByAll(timings []timing, files []string) []string {
+	var common []string
+	for _, f := range files {
+		if !slices.ContainsFunc(timings, func(t timing) bool {
+			_, read := t.read[f]
+			return t.absent == "" && !read
+		}) {
+			common = append(common, f)
+		}
+	}
+	return common
 }
 
 func rate(n int, d time.Duration) float64 {

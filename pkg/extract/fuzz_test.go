@@ -120,6 +120,13 @@ func FuzzZip(f *testing.F) { fuzzFormat(f, ".pptx") }
 
 // FuzzPDF feeds mutations of whole files: structure, layout and the decision between readers.
 func FuzzPDF(f *testing.F) {
+	if testing.Short() {
+		f.Skip("compiling PDFium takes seconds")
+	}
+	// Compiling takes longer than fuzzing lets one input take.
+	if _, err := startPDFium(compiled); err != nil {
+		f.Fatal(err)
+	}
 	const catalog, font = "<< /Type /Catalog /Pages 2 0 R >>", "/Resources << /Font << /F1 << /Type /Font /Subtype /Type1 /BaseFont /Helvetica >> >> >>"
 	fuzzFormat(f, ".pdf",
 		string(pdfOf(catalog, "<< /Type /Pages /Kids [3 0 R] /Count 1 >>", "<< /Type /Page /Parent 2 0 R /Contents 4 0 R "+font+" >>",
