@@ -53,7 +53,7 @@ func pythonEnvironment(ctx context.Context, dir string, errs io.Writer) string {
 
 // timing is what reading files took.
 type timing struct {
-	tool      string
+	tool   string
 	read   map[string]cost // what the files that were read took
 	peak   int64           // resident memory of the largest process, in bytes; 0 not measured
 	absent string          // why the tool was not run; "" when it was
