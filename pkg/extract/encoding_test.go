@@ -40,10 +40,22 @@ var encodingSamples = map[string]struct {
 	"Japanese of few characters": {"商品名,価格\nりんご,100\nみかん,80\n", "shift_jis euc-jp"},
 	"Chinese":                    {"合同期限为三年，双方必须以书面形式通知任何变更。", "gb18030 gbk"},
 	"Chinese of few characters":  {"名称,价格\n苹果,100\n桔子,80\n", "gb18030"},
+	"Chinese table":              {chineseTable, "gb18030"},
+	"Japanese table":             {japaneseTable, "shift_jis euc-jp"},
+	"Taiwanese table":            {taiwaneseTable, "big5"},
+	"Korean table":               {koreanTable, "euc-kr"},
 	"Taiwanese":                  {"合約期限為三年，雙方必須以書面形式通知任何變更。", "big5"},
 	"Korean":                     {"계약 기간은 삼 년이며 당사자는 변경 사항을 서면으로 통지해야 합니다.", "euc-kr"},
 	"Korean of few characters":   {"이름,가격\n사과,100\n배,80\n", "euc-kr"},
 }
+
+// Tables repeat few words, and these are not among the most frequent of their languages.
+const (
+	chineseTable   = "名称,位置,数量\n水泵ZH-1,仓库第1排,1\n水泵ZH-2,仓库第2排,2\n滤芯ZH-3,仓库第3排,3\n"
+	japaneseTable  = "商品,場所,数量\n灯油缶JA-1,倉庫の棚1番,1\n灯油缶JA-2,倉庫の棚2番,2\n"
+	taiwaneseTable = "名稱,位置,數量\n幫浦TW-1,倉庫第1排,1\n幫浦TW-2,倉庫第2排,2\n"
+	koreanTable    = "품목,위치,수량\n펌프KR-1,창고 1열,1\n밸브KR-2,창고 2열,2\n"
+)
 
 func TestTextOfEveryEncodingIsReadWithoutALabel(t *testing.T) {
 	t.Parallel()

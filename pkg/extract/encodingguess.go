@@ -16,6 +16,7 @@ type candidate struct {
 	name      string
 	alphabets []alphabet // single-byte encodings
 	common    string     // two-byte encodings: the frequent characters
+	level     charLevel  // two-byte encodings: where the characters in ordinary use stand
 	prior     float64    // how much more or less often it is met than others, in the unit of scores
 }
 
@@ -24,11 +25,11 @@ var candidates = []candidate{
 	{name: "windows-1252", alphabets: westernLetters, prior: 0.05},
 	{name: "windows-1251", alphabets: cyrillicLetters},
 	{name: "windows-1250", alphabets: centralLetters},
-	{name: "gb18030", common: commonSimplified},
-	{name: "shift_jis", common: commonKanji},
-	{name: "euc-jp", common: commonKanji},
-	{name: "big5", common: commonTraditional},
-	{name: "euc-kr", common: commonHangul},
+	{name: "gb18030", common: commonSimplified, level: levelGB},
+	{name: "shift_jis", common: commonKanji, level: levelJIS},
+	{name: "euc-jp", common: commonKanji, level: levelJIS},
+	{name: "big5", common: commonTraditional, level: levelBig5},
+	{name: "euc-kr", common: commonHangul, level: levelKS},
 	{name: "windows-1254", alphabets: turkishLetters},
 	{name: "windows-1253", alphabets: greekLetters},
 	{name: "iso-8859-7", alphabets: greekLetters, prior: -0.02},
@@ -68,7 +69,7 @@ var weights = sync.OnceValue(func() map[string][]map[rune]float64 {
 			m[c.name] = append(m[c.name], w)
 		}
 		if c.common != "" {
-			w := map[rune]float64{}
+			w := c.level.weights()
 			for _, r := range c.common {
 				w[r] = 1
 			}
@@ -177,6 +178,8 @@ func scoreNarrow(text string, alphabet map[rune]float64) float64 {
 		switch lower := unicode.ToLower(r); {
 		case r == utf8.RuneError || r < 0xa0 || unicode.Is(unicode.Co, r):
 			sum -= 3
+		case unicode.Is(unicode.Mn, r) && !unicode.IsLetter(prev) && !unicode.IsMark(prev):
+			sum -= 1 // a tone or a vowel sign upon nothing
 		case alphabet[lower] > 0:
 			sum += alphabet[lower]
 			if unicode.IsUpper(r) && unicode.IsLower(prev) {
@@ -229,7 +232,7 @@ func scoreWide(text string, common map[rune]float64) float64 {
 		case r == utf8.RuneError || r < 0xa0 || unicode.Is(unicode.Co, r):
 			sum -= 3
 		case common[r] > 0:
-			sum++
+			sum += common[r]
 		case unicode.Is(unicode.Hiragana, r), unicode.Is(unicode.Katakana, r) && r < 0xff00:
 			if japanese {
 				sum += 0.9
@@ -241,8 +244,8 @@ func scoreWide(text string, common map[rune]float64) float64 {
 		case r >= 0xff61 && r <= 0xff9f: // half-width katakana: one byte each in Shift-JIS, so easily met by accident
 			sum -= 0.6
 		case unicode.Is(unicode.Hangul, r):
-			if common['다'] > 0 {
-				sum += 0.6
+			if common['다'] > 0 { // a syllable of hardly any word
+				sum -= 0.5
 			} else {
 				sum -= 1
 			}
@@ -253,7 +256,6 @@ func scoreWide(text string, common map[rune]float64) float64 {
 			case common['다'] > 0:
 				sum -= 0.5
 			case r >= 0x4e00 && r <= 0x9fff:
-				sum += 0.2
 			default:
 				sum -= 1
 			}

@@ -27,8 +27,9 @@ var (
 	greekLetters  = []alphabet{{"ell", "αοιετσνηυρπκμλςόγίάωδήέχύθφώβξζψϊΐϋ"}}
 	hebrewLetters = []alphabet{{"heb", "יוהלאמרבתנשעםדקפחכסטזגןצךףץ"}}
 	arabicLetters = []alphabet{{"arb", "اليمونرتبعدسفهكقحجةصشىخطذضءأئزثغإظؤآ"}, {"pes", "ایرنمدهوتسبشلزکخفگقعپحجچطصآئضغذثظژ"}}
-	thaiLetters   = []alphabet{{"tha", "านรกเงอมยลวดท่้ัิีสตะปบคหแจพชไขใโผณุู์ำื็ถซศธภฎฐษญฟฉึๆฏฒฝฆฮฤฬๅ๊๋"}}
-	vietLetters   = []alphabet{{"vie", "đưôơăâêàáéèóòíìúùýãõĩũ\u0300\u0301\u0303\u0309\u0323₫"}}
+	// of Thai no language is asked: its script alone would answer
+	thaiLetters = []alphabet{{"", "านรกเงอมยลวดท่้ัิีสตะปบคหแจพชไขใโผณุู์ำื็ถซศธภฎฐษญฟฉึๆฏฒฝฆฮฤฬๅ๊๋"}}
+	vietLetters = []alphabet{{"vie", "đưôơăâêàáéèóòíìúùýãõĩũ\u0300\u0301\u0303\u0309\u0323₫"}}
 )
 
 // The most frequent characters of the languages that need two bytes for each: half of any text and almost none of the
