@@ -33,9 +33,6 @@ type docxCell struct {
 // maxCellText is how long a cell may be to be a cell, in bytes: what is longer is a text that a table lays out.
 const maxCellText = 4000
 
-// maxHeaderRows is how many rows are taken for a table's header.
-const maxHeaderRows = 4
-
 // table reads the table whose start was returned last.
 func (w *docxWalker) table() {
 	w.flush()

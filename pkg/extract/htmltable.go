@@ -195,7 +195,7 @@ func (w *htmlWalker) emitPairs(rows []gridRow) {
 // mergeHeads joins the rows that head the columns to one row: the names of groups, then those of columns.
 func mergeHeads(rows []gridRow) []gridRow {
 	heads := 0
-	for heads < len(rows) && (rows[heads].thead || heads == 0 && allHeads(rows[0])) {
+	for heads < len(rows) && (rows[heads].thead || allHeads(rows[heads]) && (heads == 0 || reachesDown(rows[heads-1], rows[heads]))) {
 		heads++
 	}
 	const most = 4
@@ -214,6 +214,16 @@ func mergeHeads(rows []gridRow) []gridRow {
 		}
 	}
 	return append([]gridRow{merged}, rows[heads:]...)
+}
+
+// reachesDown reports whether a cell of the upper row covers one of the lower.
+func reachesDown(upper, lower gridRow) bool {
+	for i, c := range lower.cells {
+		if !c.first && c.text != "" && i < len(upper.cells) && upper.cells[i].first && upper.cells[i].text == c.text {
+			return true
+		}
+	}
+	return false
 }
 
 func allHeads(r gridRow) bool {

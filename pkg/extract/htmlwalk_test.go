@@ -24,6 +24,8 @@ func TestMarkup(t *testing.T) {
 		"names and dates beside each other":      {`<div><span>Ada</span><time>1 May</time></div><p><b>by</b><span>cycle</span>s</p>`, "[paragraph] Ada 1 May\n[paragraph] bycycles"},
 		"details are read, open or not":          {`<details><summary>Why?</summary><p>Because.</p></details>`, "[paragraph] Why?\n[paragraph] Because."},
 		"pages of scripts tell what these show":  {`<div id=app></div><noscript><p>` + strings.Repeat("The library opens at ten. ", 10) + `</p></noscript>`, "[paragraph] " + strings.TrimSpace(strings.Repeat("The library opens at ten. ", 10))},
+
+		"heads that span rows name columns with those below": {`<table><tr><th rowspan=2>A<th colspan=2>B<tr><th>x<th>y<tr><td>1<td>2<td>3</table>`, "[table_row] A\tB x\tB y\n[table_row] A: 1; B x: 2; B y: 3"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

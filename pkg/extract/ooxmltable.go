@@ -1,6 +1,7 @@
 package extract
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/sluice/sluice/pkg/domain"
@@ -68,9 +69,9 @@ func (w *officeTable) flush() error {
 	at, depth := w.headerAt(rows)
 	for i, row := range rows {
 		if i == at {
-			names := make([][]string, depth)
+			names := make([]columnNames, depth)
 			for k := range names {
-				names[k] = w.columns(rows[at+k], true)
+				names[k] = columnNames{cells: w.columns(rows[at+k], true), exact: rows[at+k].wide()}
 			}
 			w.header = joinHeaders(names)
 		}
@@ -91,6 +92,9 @@ func (w *officeTable) headerAt(rows []officeRow) (at, depth int) {
 	if w.named > 0 && len(rows) > w.named && len(rows[0].cells) > 1 {
 		return 0, w.named
 	}
+	if at, depth = mergedOfficeHeader(rows); at >= 0 {
+		return at, depth
+	}
 	texts, width := make([][]string, len(rows)), 0
 	for i, r := range rows {
 		texts[i] = w.columns(r, false)
@@ -101,6 +105,38 @@ func (w *officeTable) headerAt(rows []officeRow) (at, depth int) {
 		return at, depth
 	}
 	return -1, 0
+}
+
+// mergedOfficeHeader finds a header of several rows by its merged cells: names of groups over columns, beside names that
+// go on in the rows below. at is -1 where there is none.
+func mergedOfficeHeader(rows []officeRow) (at, depth int) {
+	at = slices.IndexFunc(rows, func(r officeRow) bool { return len(r.cells) > 1 })
+	if at < 0 || !rows[at].wide() {
+		return -1, 0
+	}
+	for depth = 1; at+depth < len(rows) && rows[at+depth].goesOn(); depth++ {
+	}
+	if depth < 2 || depth > maxHeaderRows || at+depth >= len(rows) {
+		return -1, 0
+	}
+	for _, r := range rows[at : at+depth] {
+		for _, c := range r.cells {
+			if !allNames([]string{c.text}) {
+				return -1, 0
+			}
+		}
+	}
+	return at, depth
+}
+
+// wide reports whether a cell of the row covers several columns.
+func (r *officeRow) wide() bool {
+	return slices.ContainsFunc(r.cells, func(c officeCell) bool { return c.span > 1 })
+}
+
+// goesOn reports whether a cell of the row is merged with the one above it.
+func (r *officeRow) goesOn() bool {
+	return slices.ContainsFunc(r.cells, func(c officeCell) bool { return c.below })
 }
 
 // bolder reports whether the row is bold and the one after it is not.

@@ -16,7 +16,14 @@ type tableRow struct {
 	number int // in its sheet or file, from 1; 0 where that means nothing
 	cells  []string
 	header bool // it is known to name the columns
+	merged []mergedCell
 	links  []domain.BlockLink
+}
+
+// mergedCell is a cell that covers others to its right and below it.
+type mergedCell struct {
+	column       int // from 0
+	across, down int // columns and rows it covers, itself among them
 }
 
 // rowWriter turns the rows of a table into blocks. Once it has seen enough of them to tell which row names the
@@ -96,7 +103,10 @@ func (w *rowWriter) decide() error {
 	for i, r := range rows {
 		cells[i] = r.cells
 	}
-	at, depth := headerRows(cells)
+	at, depth := mergedHeader(rows)
+	if at < 0 {
+		at, depth = headerRows(cells)
+	}
 	if w.isHeader && len(rows) > 1 && filled(cells[0]) > 1 {
 		at, depth = 0, 1
 	}
@@ -107,7 +117,17 @@ func (w *rowWriter) decide() error {
 	}
 	for i, r := range rows {
 		if i == at {
-			w.header = joinHeaders(cells[at : at+depth])
+			names := make([]columnNames, depth)
+			for k := range names {
+				names[k] = rows[at+k].names()
+			}
+			w.header = joinHeaders(names)
+		}
+		if i < at && filled(r.cells) == 1 { // a title of the table that begins below it
+			if err := w.emit(r, strings.Join(r.cells, "\t")); err != nil {
+				return err
+			}
+			continue
 		}
 		if i >= at && i < at+depth {
 			if err := w.emit(r, strings.Join(r.cells, "\t")); err != nil {
@@ -157,14 +177,42 @@ func (w *rowWriter) emit(r tableRow, text string) error {
 	return w.out.add(domain.Block{Kind: domain.BlockTableRow, Text: text, Page: w.page, Sheet: w.sheet, Row: r.number, Links: r.links})
 }
 
-// joinHeaders names each column by all header rows above it: "2024 Revenue". A group's name stands in its first
-// column alone, so it holds for the empty cells to its right.
-func joinHeaders(rows [][]string) []string {
-	last := rows[len(rows)-1]
-	names := slices.Clone(last)
-	for _, r := range slices.Backward(rows[:len(rows)-1]) {
-		group := ""
+// columnNames is a header row spread over the columns.
+type columnNames struct {
+	cells []string
+	exact bool // merged cells say which columns a name covers
+}
+
+// names spreads a header row over the columns that its merged cells cover.
+func (r *tableRow) names() columnNames {
+	n := columnNames{cells: slices.Clone(r.cells)}
+	for _, m := range r.merged {
+		if m.across < 2 || m.column >= len(r.cells) {
+			continue
+		}
+		n.exact = true
+		for i := m.column + 1; i < min(m.column+m.across, maxColumns); i++ {
+			if i >= len(n.cells) {
+				n.cells = append(n.cells, "")
+			}
+			if n.cells[i] == "" {
+				n.cells[i] = r.cells[m.column]
+			}
+		}
+	}
+	return n
+}
+
+// joinHeaders names each column by all header rows above it: "2024 Revenue". Where no cells are merged, a group's name
+// stands in its first column alone, so it holds for the empty cells to its right.
+func joinHeaders(rows []columnNames) []string {
+	names := slices.Clone(rows[len(rows)-1].cells)
+	for _, row := range slices.Backward(rows[:len(rows)-1]) {
+		r, group := row.cells, ""
 		for i := range max(len(names), len(r)) {
+			if row.exact || i < len(r) && r[i] != "" {
+				group = ""
+			}
 			if i < len(r) && r[i] != "" {
 				group = r[i]
 			}

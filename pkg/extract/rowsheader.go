@@ -33,6 +33,38 @@ func headerRows(rows [][]string) (at, depth int) {
 	return -1, 0
 }
 
+// maxHeaderRows is how many rows are taken for a table's header.
+const maxHeaderRows = 4
+
+// mergedHeader finds a header of several rows by its merged cells: names that reach down beside names of groups that
+// reach over columns. at is -1 where there is none.
+func mergedHeader(rows []tableRow) (at, depth int) {
+	for i, r := range rows {
+		if filled(r.cells) < 2 {
+			continue // a title
+		}
+		wide := false
+		for _, m := range r.merged {
+			wide, depth = wide || m.across > 1 && m.down < 2, max(depth, m.down)
+		}
+		if !wide || depth < 2 || depth > maxHeaderRows || i+depth >= len(rows) || !allNames(r.cells) {
+			return -1, 0
+		}
+		return i, depth
+	}
+	return -1, 0
+}
+
+// allNames reports whether no cell holds a value or a text too long for a name.
+func allNames(cells []string) bool {
+	for _, c := range cells {
+		if utf8.RuneCountInString(c) > 80 || looksNumeric(c) {
+			return false
+		}
+	}
+	return true
+}
+
 // isGroupRow reports whether the first row names groups of columns that the second row names one by one, above rows of
 // values: "", "2023", "", "2024", "" over "Region", "Q1", "Q2", "Q1", "Q2".
 func isGroupRow(rows [][]string) bool {
@@ -53,12 +85,7 @@ func isGroupRow(rows [][]string) bool {
 			gaps++
 		}
 	}
-	for _, c := range names {
-		if utf8.RuneCountInString(c) > 80 || looksNumeric(c) {
-			return false
-		}
-	}
-	return gaps > 0
+	return gaps > 0 && allNames(names)
 }
 
 // valuesBelow reports whether a column has a name in the first row and numbers, dates or amounts in most rows below.

@@ -111,6 +111,21 @@ func TestSheetsAreReadAsTheyStand(t *testing.T) {
 			want: "heading 1: Data\ntable_row row 1: 2023 plan\t\t2024 plan\ntable_row row 2: Region\tQ1\tQ2\tQ1\tQ2\n" +
 				"table_row row 3: Region: North; 2023 plan Q1: 1; 2023 plan Q2: 2; 2024 plan Q1: 3; 2024 plan Q2: 4\n" +
 				"table_row row 4: Region: South; 2023 plan Q1: 5; 2023 plan Q2: 6; 2024 plan Q1: 7; 2024 plan Q2: 8"},
+		"a merged name covers its columns and no more": {
+			rows: cellsXML(1, "", "Spring", "", "Autumn") + cellsXML(2, "Plant", "Plan", "Actual", "Plan", "Actual", "Note") + cellsXML(3, "P1", "1", "2", "3", "4", "ok") + cellsXML(4, "P2", "5", "6", "7", "8", "ok too"),
+			tail: `<mergeCells><mergeCell ref="B1:C1"/><mergeCell ref="$D$1:$E$1"/></mergeCells>`,
+			want: "heading 1: Data\ntable_row row 1: Spring\t\tAutumn\ntable_row row 2: Plant\tPlan\tActual\tPlan\tActual\tNote\n" +
+				"table_row row 3: Plant: P1; Spring Plan: 1; Spring Actual: 2; Autumn Plan: 3; Autumn Actual: 4; Note: ok\n" +
+				"table_row row 4: Plant: P2; Spring Plan: 5; Spring Actual: 6; Autumn Plan: 7; Autumn Actual: 8; Note: ok too"},
+		"names merged downwards beside groups": {
+			rows: cellsXML(1, "Month", "Guests", "", "Snow") + cellsXML(2, "", "local", "foreign") + cellsXML(3, "May", "few", "many", "deep"), tail: `<mergeCells><mergeCell ref="A1:A2"/><mergeCell ref="B1:C1"/><mergeCell ref="D1:D2"/></mergeCells>`,
+			want: "heading 1: Data\ntable_row row 1: Month\tGuests\t\tSnow\ntable_row row 2: Month\tlocal\tforeign\tSnow\ntable_row row 3: Month: May; Guests local: few; Guests foreign: many; Snow: deep"},
+		"a cell merged over rows holds for each": {rows: cellsXML(1, "site", "size") + cellsXML(2, "North", "1") + cellsXML(3, "", "2") + cellsXML(4, "", "3"), tail: `<mergeCells><mergeCell ref="A2:A3"/><mergeCell ref="x"/></mergeCells>`,
+			want: "heading 1: Data\ntable_row row 1: site\tsize\ntable_row row 2: site: North; size: 1\ntable_row row 3: site: North; size: 2\ntable_row row 4: size: 3"},
+		"the title of a second table is no record of the first": {rows: rows + cellsXML(6, "Towns") + cellsXML(7, "city", "size", "mayor") + cellsXML(8, "Oslo", "9", "Bo"),
+			want: want + "\ntable_row row 6: Towns\ntable_row row 7: city\tsize\tmayor\ntable_row row 8: city: Oslo; size: 9; mayor: Bo"},
+		"formulas without a result": {rows: rows + `<row r="4"><c r="A4" t="str"><v>Ben</v></c><c r="B4"><f>B3*2</f><v></v></c></row><row r="5"><c r="A5" t="str"><f>""</f><v></v></c><c r="B5"><f t="shared" si="0"/></c></row>`,
+			want: want + "\ntable_row row 4: name: Ben", warning: `sheet "Data": formulas whose results are not stored in the file were left out, 2 in all`},
 		"links": {rows: rows + `<row r="4"><c r="A4" t="str"><f>HYPERLINK("https://b.example","x")</f><v>B</v></c></row>`,
 			tail: `<hyperlinks><hyperlink ref="A3" r:id="l"/></hyperlinks>`, parts: rels(`<Relationship Id="l" Type="x/hyperlink" Target="https://a.example" TargetMode="External"/>`),
 			want: want + " <Ann=https://a.example>\ntable_row row 4: name: B <B=https://b.example>"},

@@ -16,6 +16,8 @@ import (
 const (
 	maxHyperlinks = 100_000 // of one sheet
 	maxTables     = 1000    // of one sheet
+	maxMerged     = 100_000 // merged cells of one sheet
+	maxMergedDown = 256     // merged cells that cover one row from above
 )
 
 // sheetReader reads the rows of a sheet.
@@ -24,10 +26,19 @@ type sheetReader struct {
 	ref     sheetRef
 	name    func() error // writes the sheet's name before its first row
 	links   map[string]string
-	headers map[int]bool // rows that a table or a filter says are header rows
+	headers map[int]bool         // rows that a table or a filter says are header rows
+	merged  map[int][]mergedCell // by the row they begin in
+	above   map[int]mergedText   // by column: what covers the rows that follow
 	rows    *rowWriter
 	row     int // the number of the last row
 	lacking bool
+	unknown int // formulas without a result
+}
+
+// mergedText is the text of a cell that covers rows below its own.
+type mergedText struct {
+	text string
+	last int // row
 }
 
 func (r *sheetReader) read() error {
@@ -58,6 +69,9 @@ func (r *sheetReader) read() error {
 	}
 	if r.lacking {
 		out.warn(fmt.Sprintf("sheet %q refers to texts that the file lacks", r.ref.name))
+	}
+	if r.unknown > 0 {
+		out.warn(fmt.Sprintf("sheet %q: formulas whose results are not stored in the file were left out, %d in all; open it in a spreadsheet program and save it there", r.ref.name, r.unknown))
 	}
 	return r.rows.flush()
 }
@@ -109,6 +123,10 @@ func (r *sheetReader) readRow(sc *xmlScanner, e xml.StartElement) error {
 	if filled(row.cells) == 0 {
 		return r.rows.gap()
 	}
+	row.merged = r.merged[number]
+	if !r.rows.plain {
+		r.cover(&row)
+	}
 	if gap {
 		if err := r.rows.gap(); err != nil {
 			return err
@@ -118,6 +136,30 @@ func (r *sheetReader) readRow(sc *xmlScanner, e xml.StartElement) error {
 		return err
 	}
 	return r.rows.addRow(row)
+}
+
+// cover says in a row what merged cells above it say of it, and notes those that begin in it. A long text is said once.
+func (r *sheetReader) cover(row *tableRow) {
+	for column, m := range r.above {
+		if m.last < row.number {
+			delete(r.above, column)
+			continue
+		}
+		for len(row.cells) <= column {
+			row.cells = append(row.cells, "")
+		}
+		if row.cells[column] == "" {
+			row.cells[column] = m.text
+		}
+	}
+	for _, m := range row.merged {
+		if m.down < 2 || m.column >= len(row.cells) || len(r.above) == maxMergedDown {
+			continue
+		}
+		if text := row.cells[m.column]; text != "" && len(text) <= maxMergedText {
+			r.above[m.column] = mergedText{text, row.number + m.down - 1}
+		}
+	}
 }
 
 // columnOf is the column of a reference such as "AB12", from 0.
@@ -136,6 +178,7 @@ func columnOf(ref string) (int, bool) {
 // cell reads the cell whose start was returned last: its text as shown, and the address in a HYPERLINK formula.
 func (r *sheetReader) cell(sc *xmlScanner, e xml.StartElement) (text, link string) {
 	var value, inline, formula string
+	computed := false
 	sc.each(func(e xml.StartElement) bool {
 		switch e.Name.Local {
 		case "v":
@@ -143,7 +186,7 @@ func (r *sheetReader) cell(sc *xmlScanner, e xml.StartElement) (text, link strin
 		case "is":
 			inline = richText(sc)
 		case "f":
-			formula = sc.text()
+			formula, computed = sc.text(), true
 		default:
 			return false
 		}
@@ -181,6 +224,9 @@ func (r *sheetReader) cell(sc *xmlScanner, e xml.StartElement) (text, link strin
 		return strings.Replace(strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(trimmed, "Z"), ".000"), "T00:00:00"), "T", " ", 1), link
 	}
 	if trimmed == "" {
+		if computed && inline == "" {
+			r.unknown++
+		}
 		return inline, link
 	}
 	style, err := strconv.Atoi(xmlAttr(e, "s"))
@@ -223,6 +269,8 @@ func (r *sheetReader) readTail() error {
 	}
 	rels := r.w.a.relations(r.ref.part)
 	r.links, r.headers = map[string]string{}, map[int]bool{}
+	r.merged, r.above = map[int][]mergedCell{}, map[int]mergedText{}
+	merged := 0
 	targets := byID(rels)
 	sc := newXMLScanner(r.w.p.ctx, io.MultiReader(strings.NewReader("<worksheet>"), in))
 	sc.descend(func(e xml.StartElement) bool {
@@ -234,6 +282,11 @@ func (r *sheetReader) readTail() error {
 			}
 		case "autoFilter":
 			r.headerOf(xmlAttr(e, "ref"))
+		case "mergeCell":
+			if row, m, ok := mergedRange(xmlAttr(e, "ref")); ok && merged < maxMerged {
+				merged++
+				r.merged[row] = append(r.merged[row], m)
+			}
 		}
 		return false
 	})
@@ -263,6 +316,17 @@ func (r *sheetReader) readTables(rels []relation) error {
 		}
 	}
 	return nil
+}
+
+// mergedRange reads the reference of merged cells, such as "B2:C4": the row they begin in, and what they cover.
+func mergedRange(ref string) (row int, m mergedCell, ok bool) {
+	first, last, _ := strings.Cut(strings.ReplaceAll(ref, "$", ""), ":")
+	col1, row1, err1 := excelize.CellNameToCoordinates(first)
+	col2, row2, err2 := excelize.CellNameToCoordinates(last)
+	if err1 != nil || err2 != nil || col2 < col1 || row2 < row1 || col1 > maxColumns {
+		return 0, mergedCell{}, false
+	}
+	return row1, mergedCell{column: col1 - 1, across: col2 - col1 + 1, down: row2 - row1 + 1}, true
 }
 
 // headerOf notes the first row of a range of at least two columns and rows.
