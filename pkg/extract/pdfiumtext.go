@@ -36,6 +36,9 @@ func (r *pdfiumReader) page(ctx context.Context, i int) (lines []pdftext.Line, e
 		return nil, fmt.Errorf("counting the characters of page %d with PDFium: %w", i+1, err)
 	}
 	c := pdfiumWords{r: r, text: text}
+	if box, err := r.instance.FPDF_GetPageBoundingBox(&requests.FPDF_GetPageBoundingBox{Page: r.pageAt(i)}); err == nil {
+		c.page = box.Rect
+	}
 	units, err := c.units(min(count.Count, maxPDFiumChars))
 	if err != nil {
 		return nil, fmt.Errorf("reading page %d with PDFium: %w", i+1, err)
@@ -60,6 +63,7 @@ func (r *pdfiumReader) page(ctx context.Context, i int) (lines []pdftext.Line, e
 type pdfiumWords struct {
 	r    *pdfiumReader
 	text references.FPDF_TEXTPAGE
+	page structs.FPDF_FS_RECTF // what is seen of the page; empty where that is not known
 	out  pdftext.Builder
 
 	// The run: words on one baseline in one font.
@@ -129,6 +133,9 @@ func (c *pdfiumWords) word(units []rune, n int) {
 			last = b
 		}
 	}
+	if c.beside(first, last) {
+		return
+	}
 	if (!c.open || c.dy != 0 || first.Top != c.top || first.Bottom != c.bottom) && !c.startRun(n, first) {
 		return
 	}
@@ -142,6 +149,15 @@ func (c *pdfiumWords) box(n int) (structs.FPDF_FS_RECTF, bool) {
 		return structs.FPDF_FS_RECTF{}, false
 	}
 	return b.Rect, true
+}
+
+// beside reports whether a word stands beside the page, where nobody sees it.
+func (c *pdfiumWords) beside(first, last structs.FPDF_FS_RECTF) bool {
+	if c.page.Right <= c.page.Left || c.page.Top <= c.page.Bottom {
+		return false
+	}
+	return min(first.Left, last.Left) >= c.page.Right || max(first.Right, last.Right) <= c.page.Left ||
+		min(first.Bottom, last.Bottom) >= c.page.Top || max(first.Top, last.Top) <= c.page.Bottom
 }
 
 // wordText turns PDFium's code units into text.

@@ -1,12 +1,9 @@
 package extract
 
 import (
-	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/sluice/sluice/pkg/domain"
@@ -28,6 +25,8 @@ type pdfLayout struct {
 
 	outline outlineLevels
 	links   []pdftext.Link // on the page
+	indents []float64      // where the items of the open list and those above them begin, outermost first
+	open    *openTable     // the table that ended last, as long as nothing came after it
 
 	// The paragraph being gathered.
 	para   []pdftext.Line
@@ -37,86 +36,6 @@ type pdfLayout struct {
 
 func newPDFLayout(p *parser, survey *pdfSurvey) *pdfLayout {
 	return &pdfLayout{pdfSurvey: survey, p: p, shown: map[string]numberedLine{}}
-}
-
-// content is a page's lines without the headers and footers that have been shown before.
-func (l *pdfLayout) content(lines []pdftext.Line) []pdftext.Line {
-	now := map[string]float64{}
-	drop := map[string]bool{}
-	if len(lines) > fewLines {
-		for _, e := range edgeLines(lines) {
-			text := e.Text()
-			masked := maskNumbers(text)
-			now[masked] = e.Y
-			if !l.repeated[masked] && !l.running(masked, e.Y) {
-				continue
-			}
-			numbers, before := numbersOf(text), l.shown[masked]
-			if before.page == 0 && countLetters(masked) == 0 || before.page > 0 && countsPages(before, numberedLine{l.number, numbers}) {
-				drop[text] = true
-			}
-			if _, known := l.shown[masked]; known || len(l.shown) < mostShown {
-				l.shown[masked] = numberedLine{l.number, numbers}
-			}
-		}
-	}
-	l.recent[l.number%len(l.recent)] = now
-	if len(drop) == 0 {
-		return lines
-	}
-	edge := map[string]bool{}
-	for _, e := range edgeLines(lines) {
-		edge[edgeKey(e)] = drop[e.Text()]
-	}
-	return slices.DeleteFunc(slices.Clone(lines), func(line pdftext.Line) bool { return edge[edgeKey(line)] })
-}
-
-func edgeKey(l pdftext.Line) string { return fmt.Sprintf("%g %g %s", l.Y, l.Cells[0].X0, l.Text()) }
-
-// running reports whether a line at the edge of a page stood there on two of the pages just before, as the heading of a
-// chapter does.
-func (l *pdfLayout) running(masked string, y float64) bool {
-	n := 0
-	for _, page := range l.recent {
-		if at, ok := page[masked]; ok && math.Abs(at-y) < sameHeight {
-			n++
-		}
-	}
-	return n >= 2 && isFurniture(masked)
-}
-
-// mostShown bounds the repeated lines that are remembered.
-const mostShown = 10_000
-
-// numberedLine is a repeated line as it was on a page.
-type numberedLine struct {
-	page    int
-	numbers []int
-}
-
-// countsPages reports whether two lines that are the same but for their numbers differ as pages do. A line with another
-// number, an invoice's say, tells something new.
-func countsPages(a, b numberedLine) bool {
-	if len(a.numbers) != len(b.numbers) {
-		return false
-	}
-	for i := range a.numbers {
-		if d := b.numbers[i] - a.numbers[i]; d != 0 && d != b.page-a.page {
-			return false
-		}
-	}
-	return true
-}
-
-// numbersOf are the numbers in a text.
-func numbersOf(s string) []int {
-	var numbers []int
-	for _, digits := range strings.FieldsFunc(s, func(r rune) bool { return r < '0' || r > '9' }) {
-		if n, err := strconv.Atoi(digits); err == nil {
-			numbers = append(numbers, n)
-		}
-	}
-	return numbers
 }
 
 // page emits the blocks of one page. Paragraphs do not cross pages, so that a block has one page to cite.
@@ -199,10 +118,13 @@ func (l *pdfLayout) continues(line pdftext.Line, kind domain.BlockKind, leading 
 		gap := (last.Y - line.Y) / max(line.Size, 1)
 		return gap > -0.2 && gap < 1.8 && len(l.para) < mostHeadingLines
 	}
+	gap := (last.Y - line.Y) / max(line.Size, last.Size, 1)
+	if startsApart(l.para, line, gap > leading*widerLeading) {
+		return false
+	}
 	if line.Bold != last.Bold && len(l.para) == 1 && len(last.Text()) < 80 {
 		return false // a bold line above plain text
 	}
-	gap := (last.Y - line.Y) / max(line.Size, last.Size, 1)
 	text := last.Text()
 	switch {
 	case gap > leading*1.35 || gap > 2.5:
@@ -250,14 +172,38 @@ func (l *pdfLayout) flush() error {
 	case l.kind == domain.BlockHeading:
 		block.Level = l.level(first.Size)
 	case l.kind == domain.BlockListItem:
-		block.Level = 1
+		block.Level = l.itemLevel(gathered[0])
 	case bold && n <= 2 && len(text) < 120 && !endsSentence(text) && first.Size >= l.body*0.95 && countLetters(text) > 2:
 		block.Kind, block.Level = domain.BlockHeading, min(len(l.levels), 4)+1
 	}
 	if block.Kind == domain.BlockHeading {
 		block.Text = oneLine(text)
 	}
+	l.open = nil
+	if block.Kind != domain.BlockListItem && len(l.indents) > 0 && first.Cells[0].X0 < l.indents[0]+sameIndent*first.Size {
+		l.indents = nil // the list has ended: text that belongs to an item is indented more than its mark
+	}
 	return l.p.out.add(block)
+}
+
+const (
+	sameIndent = 0.5 // how far apart the marks of one level may begin, in parts of the font size
+	farIndent  = 10  // a mark this far from the one before is in another column
+)
+
+// itemLevel is the level of a list's item by how far it is indented.
+func (l *pdfLayout) itemLevel(first pdftext.Line) int {
+	x, size := first.Cells[0].X0, first.Size
+	if n := len(l.indents); n > 0 && max(x-l.indents[n-1], l.indents[n-1]-x) > farIndent*size {
+		l.indents = nil
+	}
+	for n := len(l.indents); n > 0 && l.indents[n-1] > x+sameIndent*size; n-- {
+		l.indents = l.indents[:n-1]
+	}
+	if n := len(l.indents); n == 0 || x > l.indents[n-1]+sameIndent*size {
+		l.indents = append(l.indents, x)
+	}
+	return len(l.indents)
 }
 
 // level is the rank of a heading's size.
@@ -269,49 +215,6 @@ func (l *pdfLayout) level(size float64) int {
 		}
 	}
 	return min(rank, 5)
-}
-
-// appendLine joins a line to the text before it: without a space between characters of scripts that have none, without
-// the hyphen of a word that was divided, and with the hyphen of a compound that was parted there.
-func appendLine(b *strings.Builder, line string) {
-	before := b.String()
-	if before == "" || line == "" {
-		b.WriteString(line)
-		return
-	}
-	first, _ := utf8.DecodeRuneInString(line)
-	last, n := utf8.DecodeLastRuneInString(before)
-	if strings.ContainsRune("-‐\u00ad–", last) {
-		head := before[:len(before)-n]
-		prev, _ := utf8.DecodeLastRuneInString(head)
-		switch {
-		case !unicode.IsLetter(prev) && !unicode.IsDigit(prev) || !unicode.IsLetter(first) && !unicode.IsDigit(first):
-		case last != '–' && unicode.IsLetter(prev) && unicode.IsLower(first) && !hyphenated(head):
-			b.Reset()
-			b.WriteString(head)
-			b.WriteString(line)
-			return
-		default: // "2014-" and "2016", "Jean-" and "Paul", "state-of-the-" and "art"
-			b.WriteString(line)
-			return
-		}
-	}
-	if !noSpaceScript(last) || !noSpaceScript(first) {
-		b.WriteByte(' ')
-	}
-	b.WriteString(line)
-}
-
-// hyphenated reports whether the last word of a text has a hyphen already, as a compound of several words has.
-func hyphenated(s string) bool {
-	word := s[strings.LastIndexAny(s, " \t\n")+1:]
-	at := strings.IndexAny(word, "-‐")
-	return at > 0 && at < len(word)-1
-}
-
-// noSpaceScript reports characters of scripts that are written without spaces.
-func noSpaceScript(r rune) bool {
-	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai) || r >= 0x3000 && r <= 0x303f || r >= 0xff00 && r <= 0xffef
 }
 
 func endsSentence(s string) bool {

@@ -77,6 +77,25 @@ func TestPDFLayout(t *testing.T) {
 		"list items go on over lines": {
 			pdfLines("F1", 11, 72, 700, "- Grease the bearing every day and look") + pdfLines("F1", 11, 82, 686, "whether it runs warm.") + at("F1", 11, 72, 672, "- Close the valve.") + body,
 			[]string{"li1: - Grease the bearing every day and look whether it runs warm.", "li1: - Close the valve.", bodyText}},
+		"list items are nested by their indent": {
+			at("F1", 11, 72, 700, "- Close the valve.") + at("F1", 11, 90, 686, "- Turn it to the right.") + at("F1", 11, 90, 672, "- Look at the gauge.") + at("F1", 11, 72, 658, "- Open the drain.") + body,
+			[]string{"li1: - Close the valve.", "li2: - Turn it to the right.", "li2: - Look at the gauge.", "li1: - Open the drain.", bodyText}},
+		"a list after a paragraph begins anew": {
+			at("F1", 11, 72, 700, "- Close the valve.") + at("F1", 11, 72, 670, "This is a paragraph between two lists.") + at("F1", 11, 90, 640, "- Open the drain.") + body,
+			[]string{"li1: - Close the valve.", "p: This is a paragraph between two lists.", "li1: - Open the drain.", bodyText}},
+		"a caption is no part of the text above and below": {
+			pdfLines("F1", 11, 72, 700, "The pump is shown from the side, and its parts", "are named as in the list.") + at("F1", 10.5, 72, 671, "Figure 3: The pump and its shaft, as seen from") + at("F1", 10.5, 72, 658, "the side of the motor.") +
+				pdfLines("F1", 11, 72, 644, "Text goes on below the caption as if nothing", "had come between."),
+			[]string{"p: The pump is shown from the side, and its parts are named as in the list.", "p: Figure 3: The pump and its shaft, as seen from the side of the motor.",
+				"p: Text goes on below the caption as if nothing had come between."}},
+		"a figure that a sentence names is no caption": {
+			pdfLines("F1", 11, 72, 700, "The pump and all of its parts are shown in", "Figure 3: the shaft is on the left of it."),
+			[]string{"p: The pump and all of its parts are shown in Figure 3: the shaft is on the left of it."}},
+		"footnotes stand on their own": {
+			pdfLines("F1", 11, 72, 700, "The pump was made in the year of the flood, and it has run ever since the day on", "which it was set up.") +
+				pdfLines("F1", 10, 72, 674, "1 See the report of the keeper.", "2 The flood lasted for a week, and the gate was", "shut all the time."),
+			[]string{"p: The pump was made in the year of the flood, and it has run ever since the day on which it was set up.",
+				"p: 1 See the report of the keeper.", "p: 2 The flood lasted for a week, and the gate was shut all the time."}},
 		"text at the margin that is turned comes last": {
 			"BT /F1 9 Tf 0 1 -1 0 20 300 Tm (stamped at the margin) Tj ET " + body, []string{bodyText, "p: stamped at the margin"}},
 		"a page turned as a whole reads as others": {
@@ -115,6 +134,48 @@ func TestHeadersAndFootersOfPDFsAreReadOnce(t *testing.T) {
 	}
 	if n := strings.Count(text, "Line 0 of page"); n != 6 {
 		t.Errorf("%d first lines are there, want 6", n)
+	}
+}
+
+func TestHeadersThatTheFileNamesAreReadOnce(t *testing.T) {
+	t.Parallel()
+	const artifact = "/Artifact << /Type /Pagination /Subtype /Header >> BDC "
+	page := func(n int) string {
+		return artifact + at("F1", 9, 72, 800, "The pump") + at("F1", 9, 400, 500, fmt.Sprint(n)) + "EMC " + at("F1", 11, 72, 700, "Short text of the page.")
+	}
+	want := []string{"p: The pump", "p: Short text of the page.", "p: Short text of the page."}
+	if diff := cmp.Diff(want, pdfBlockLines(t, pdfPages(page(1), page(2)))); diff != "" {
+		t.Errorf("blocks (-want +got):\n%s", diff)
+	}
+}
+
+func TestTablesGoOnOverPages(t *testing.T) {
+	t.Parallel()
+	row := func(font string, y float64, a, b, c string) string {
+		return at(font, 11, 72, y, a) + at(font, 11, 200, y, b) + at(font, 11, 420, y, c)
+	}
+	first := row("F2", 700, "Part", "Use", "Price") + row("F1", 680, "Seal", "keeps water in", "12 EUR") + row("F1", 660, "Rotor", "turns", "310 EUR")
+	rest := row("F1", 680, "Bearing", "carries the shaft", "90 EUR") + row("F1", 660, "Valve", "shuts", "25 EUR")
+	want := []string{"tr: Part\tUse\tPrice", "tr: Part: Seal; Use: keeps water in; Price: 12 EUR", "tr: Part: Rotor; Use: turns; Price: 310 EUR",
+		"tr: Part: Bearing; Use: carries the shaft; Price: 90 EUR", "tr: Part: Valve; Use: shuts; Price: 25 EUR"}
+	tests := map[string]struct {
+		second string
+		want   []string
+	}{
+		"without the names of its columns":    {rest, want},
+		"with the names of its columns again": {row("F2", 700, "Part", "Use", "Price") + rest, want},
+		"not after text, which begins another one": {at("F1", 11, 72, 740, "Other parts are listed below.") + rest,
+			append(append([]string{}, want[:3]...), "p: Other parts are listed below.", "tr: Bearing\tcarries the shaft\t90 EUR", "tr: Valve\tshuts\t25 EUR")},
+		"not with other columns": {at("F1", 11, 72, 680, "Bearing") + at("F1", 11, 300, 680, "90 EUR") + at("F1", 11, 72, 660, "Valve") + at("F1", 11, 300, 660, "25 EUR"),
+			append(append([]string{}, want[:3]...), "tr: Bearing\t90 EUR", "tr: Valve\t25 EUR")},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if diff := cmp.Diff(tt.want, pdfBlockLines(t, pdfPages(first, tt.second))); diff != "" {
+				t.Errorf("blocks (-want +got):\n%s", diff)
+			}
+		})
 	}
 }
 

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"math"
 	"slices"
-	"strings"
-	"unicode"
 
 	"github.com/sluice/sluice/pkg/extract/pdftext"
 )
@@ -139,31 +137,6 @@ func (v *pdfSurvey) conclude() {
 	v.weight, v.edges = nil, nil
 }
 
-// sameHeight is how far apart the baselines of a repeated line may be on different pages, in points.
-const sameHeight = 4
-
-// isFurniture reports whether a repeated text is words or a page's number, and not the figures of a table that goes on
-// over pages.
-func isFurniture(masked string) bool {
-	return countLetters(masked) > 0 || strings.Count(masked, "#") <= 2 && len(masked) <= 12
-}
-
-// edgeLines are the two highest and the two lowest lines of a page.
-func edgeLines(lines []pdftext.Line) []pdftext.Line {
-	turn := mainTurn(lines)
-	var upright []pdftext.Line
-	for _, l := range lines {
-		if l.Turn == turn {
-			upright = append(upright, l)
-		}
-	}
-	slices.SortStableFunc(upright, func(a, b pdftext.Line) int { return cmp.Compare(b.Y, a.Y) })
-	if len(upright) <= 4 {
-		return upright
-	}
-	return append(upright[:2:2], upright[len(upright)-2:]...)
-}
-
 // mainTurn is the direction of most of a page's text.
 func mainTurn(lines []pdftext.Line) int {
 	var size [4]int
@@ -179,26 +152,4 @@ func mainTurn(lines []pdftext.Line) int {
 		}
 	}
 	return most
-}
-
-// maskNumbers replaces every number by one sign, so that lines which differ in the page's number are the same. A line
-// that is a Roman number alone is one too.
-func maskNumbers(s string) string {
-	if len(s) <= 8 && s != "" && strings.Trim(s, "ivxlcIVXLC") == "" {
-		return "#"
-	}
-	var b strings.Builder
-	was := false
-	for _, r := range s {
-		is := unicode.IsDigit(r)
-		if is && was {
-			continue
-		}
-		was = is
-		if is {
-			r = '#'
-		}
-		b.WriteRune(r)
-	}
-	return b.String()
 }

@@ -3,7 +3,6 @@ package extract
 import (
 	"cmp"
 	"slices"
-	"strings"
 
 	"github.com/sluice/sluice/pkg/extract/pdftext"
 )
@@ -151,14 +150,37 @@ func rowPitch(lines []pdftext.Line) float64 {
 	return gaps[len(gaps)*3/4]
 }
 
+// openTable is a table with named columns that may go on, over the page or over more lines than are looked at as one.
+type openTable struct {
+	columns []column
+	header  []string
+}
+
+// goesOnWith reports whether columns are those of the table, which may be shifted as left and right pages are.
+func (t *openTable) goesOnWith(columns []column, size float64) bool {
+	if t == nil || len(columns) != len(t.columns) || len(columns) == 0 {
+		return false
+	}
+	shift := columns[0].from - t.columns[0].from
+	for i, c := range columns {
+		// Columns may be set at their left or right, so one edge is as before, or the other.
+		left, right := c.from-t.columns[i].from-shift, c.to-t.columns[i].to-shift
+		if min(max(left, -left), max(right, -right)) > size {
+			return false
+		}
+	}
+	return true
+}
+
 // table emits rows. Columns are named only where they are plain to see: a cell under the wrong name would be misread.
 func (l *pdfLayout) table(lines []pdftext.Line) error {
 	columns := columnsOf(lines)
-	w := &rowWriter{out: l.p.out, page: l.number, plain: l.p.src.PlainRows || columns == nil || len(lines) < 3}
+	w := &rowWriter{out: l.p.out, page: l.number}
+	named := columns != nil && len(lines) >= 3
 	var rows []tableRow
 	if columns != nil {
 		rows = l.rowsOf(lines, columns, rightToLeft(lines))
-		w.plain = w.plain || slices.Contains(rows[0].cells, "")
+		named = named && !slices.Contains(rows[0].cells, "")
 	} else {
 		for _, line := range lines {
 			row := tableRow{cells: make([]string, len(line.Cells)), links: linksOf(l.links, line)}
@@ -168,12 +190,27 @@ func (l *pdfLayout) table(lines []pdftext.Line) error {
 			rows = append(rows, row)
 		}
 	}
+	before := l.open
+	l.indents, l.open = nil, nil
+	if before.goesOnWith(columns, lines[0].Size) {
+		w.header, w.decided, named = before.header, true, true
+		if !l.p.src.PlainRows && slices.Equal(rows[0].cells, before.header) {
+			rows = rows[1:] // the names stand on every page
+		}
+	}
+	w.plain = l.p.src.PlainRows || !named
 	for _, row := range rows {
 		if err := w.addRow(row); err != nil {
 			return err
 		}
 	}
-	return w.flush()
+	if err := w.flush(); err != nil {
+		return err
+	}
+	if named && w.header != nil {
+		l.open = &openTable{columns, w.header}
+	}
+	return nil
 }
 
 // rightToLeft reports whether the cells of most lines run from right to left.
@@ -219,12 +256,4 @@ func proseColumns(table []pdftext.Line) []pdftext.Line {
 		slices.Reverse(parts)
 	}
 	return slices.Concat(parts...)
-}
-
-// joinLines joins two lines of a cell or paragraph.
-func joinLines(a, b string) string {
-	var s strings.Builder
-	s.WriteString(a)
-	appendLine(&s, b)
-	return s.String()
 }

@@ -10,10 +10,12 @@ import (
 
 // Gaps between glyphs, in parts of the font size.
 const (
-	wordGap   = 0.18
+	wordGap   = 0.15 // sentences that are set tight have spaces of a sixth of the size; pairs of letters stand closer
 	denseGap  = 0.55 // between characters of scripts that are written without spaces
 	cellGap   = 1.6
 	spacedGap = 3.0 // parts cells although there are spaces in it
+
+	overlapping = 0.15 // letters that overlap more than this, most of them, have wrong widths
 )
 
 // cellsOf parts the glyphs of a line into cells and words, in the order of reading.
@@ -109,8 +111,11 @@ func wordGapOf(pieces []piece) float64 {
 		return wordGap
 	}
 	slices.Sort(gaps)
-	if median := gaps[len(gaps)/2]; median > 0.12 && spaces == 0 && gaps[len(gaps)/4] > 0.6*median {
+	switch median := gaps[len(gaps)/2]; {
+	case median > 0.12 && spaces == 0 && gaps[len(gaps)/4] > 0.6*median:
 		return max(wordGap, 1.7*median) // letter-spaced
+	case median < -overlapping && spaces == 0:
+		return median + wordGap // the font says that its glyphs are wider than they are
 	}
 	if spaces > 0 || len(gaps) < 4*enough {
 		return wordGap
@@ -132,7 +137,7 @@ func letterGaps(pieces []piece) (gaps []float64, spaces int) {
 		if !startsLetter(a.text) || !startsLetter(p.text) || math.Abs(a.size-p.size) > 0.1*p.size || p.size <= 0 {
 			continue
 		}
-		if gap := (p.x0 - a.x1) / p.size; gap > -0.5 && gap < cellGap {
+		if gap := (p.x0 - a.x1) / p.size; gap > -1 && gap < cellGap {
 			gaps = append(gaps, gap)
 		}
 	}

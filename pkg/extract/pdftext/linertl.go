@@ -140,16 +140,32 @@ func joinsLatin(units []unit, i, j int) bool {
 
 var mirrored = map[string]string{"(": ")", ")": "(", "[": "]", "]": "[", "{": "}", "}": "{", "<": ">", ">": "<", "«": "»", "»": "«"}
 
-// mirrorBrackets turns brackets that were kept as they are seen. Some fonts name them by their meaning instead: then
-// the first of the line opens already.
+// mirrorBrackets turns brackets that were kept as they are seen. Some fonts name them by their meaning instead. What
+// stands beside them tells: an opening bracket has white space before it and text after it. Where that does not tell,
+// brackets that open before any has closed are right.
 func mirrorBrackets(units []unit) {
-	for _, u := range units {
-		if strings.Contains("([{«", u.text) && u.text != "" {
-			return
+	const opening, closing = "([{«", ")]}»"
+	right := 0 // brackets that face what they enclose, less those that do not
+	first := ""
+	for i, u := range units {
+		opens := u.text != "" && strings.Contains(opening, u.text)
+		if !opens && (u.text == "" || !strings.Contains(closing, u.text)) {
+			continue
 		}
-		if strings.Contains(")]}»", u.text) && u.text != "" {
-			break
+		if first == "" {
+			first = u.text
 		}
+		before, after := i > 0 && units[i-1].text != " ", i+1 < len(units) && units[i+1].text != " "
+		switch {
+		case before == after:
+		case after == opens:
+			right++
+		default:
+			right--
+		}
+	}
+	if right > 0 || right == 0 && strings.Contains(opening, first) {
+		return
 	}
 	for i, u := range units {
 		if m := mirrored[u.text]; m != "" {

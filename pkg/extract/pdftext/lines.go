@@ -27,8 +27,9 @@ func (l Line) Text() string {
 
 // Steps of the pen that part lines, in parts of the font size.
 const (
-	backGap   = 0.6  // a pen this far back starts a new line
-	shiftLine = 0.45 // a baseline this far off is another line; less is a superscript or subscript
+	backGap    = 0.6  // a pen this far back starts a new line
+	bracketGap = 0.5  // a blank this near on the left of a number leaves room for the bracket between them
+	shiftLine  = 0.45 // a baseline this far off is another line; less is a superscript or subscript
 )
 
 // lineBuilder makes lines of glyphs in the order in which they are shown, which is the reading order of nearly all
@@ -129,7 +130,7 @@ func (b *lineBuilder) leaves(p piece, way direction) bool {
 	case way == rightToLeft && b.rtl >= b.ltr, way == neutral && b.rtl > b.ltr:
 		return !beside
 	case way == neutral && b.rtl+b.ltr == 0 && !latin(p.text):
-		return !beside || p.x1 < b.left-wordGap*size // a bracket left of a number
+		return !beside || p.x1 < b.left-wordGap*size && (!p.blank || p.x1 < b.left-bracketGap*size) // a bracket left of a number
 	}
 	return true
 }
@@ -220,7 +221,9 @@ type Builder struct{ b lineBuilder }
 // Glyph adds a glyph that runs from one point to another, in points from the page's lower left corner, in a direction
 // of writing of length 1. Text without a known character is "".
 func (b *Builder) Glyph(text string, size, dx, dy float64, from, to [2]float64, bold bool) {
-	b.b.glyph(text, size, dx, dy, from, to, bold)
+	if shown := readable(text, ""); shown != "" || text == "" { // else a sign without a look of its own
+		b.b.glyph(shown, size, dx, dy, from, to, bold)
+	}
 }
 
 // Blank adds a space that takes no room, after the last glyph.
