@@ -17,14 +17,12 @@ func (r *rows) add(row int) {
 
 // under is the heading path with the rows behind it, so that a citation of a sheet can be opened at its place.
 func (r rows) under(path string) string {
-	place := ""
-	switch {
-	case r.first == 0:
+	if r.first == 0 {
 		return path
-	case r.first == r.last:
+	}
+	place := fmt.Sprintf("rows %d to %d", r.first, r.last)
+	if r.first == r.last {
 		place = fmt.Sprintf("row %d", r.first)
-	default:
-		place = fmt.Sprintf("rows %d to %d", r.first, r.last)
 	}
 	if path == "" {
 		return place

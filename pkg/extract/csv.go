@@ -57,7 +57,7 @@ func (p *parser) preamble(r *csvReader) error {
 		if !strings.HasPrefix(text, "#") {
 			return nil
 		}
-		fields, _ := splitRecord(text, r.sep)
+		fields := splitRecord(text, r.sep)
 		if len(fields) == width && width > 1 {
 			r.ahead[0].text = strings.TrimLeft(text, "# ")
 			return nil
@@ -75,6 +75,8 @@ func (p *parser) preamble(r *csvReader) error {
 
 const (
 	csvSample      = 200       // lines read ahead to find the separator
+	csvSampleBytes = 1 << 20   // of them; the line that passes it is the last
+	csvSampleReach = 50        // lines that a quoted field may go on there
 	maxRecordLines = 500       // lines of one quoted field; a longer one is a quotation mark that is never closed
 	maxRecordBytes = 512 << 10 // of one record
 )
@@ -97,7 +99,7 @@ type csvReader struct {
 
 // start reads the first lines and finds the separator.
 func (r *csvReader) start() error {
-	for len(r.ahead) < csvSample {
+	for size := 0; len(r.ahead) < csvSample && size < csvSampleBytes; {
 		line, ok, err := r.lines.next()
 		if err != nil {
 			return err
@@ -105,6 +107,7 @@ func (r *csvReader) start() error {
 		if !ok {
 			break
 		}
+		size += len(line) + 1
 		r.ahead = append(r.ahead, csvLine{line, r.lines.number})
 	}
 	if len(r.ahead) > 0 {
@@ -151,14 +154,11 @@ func (r *csvReader) record() (fields []string, at int, ok bool, err error) {
 	if !ok || err != nil {
 		return nil, 0, false, err
 	}
-	fields, open := splitRecord(first.text, r.sep)
-	if !open {
-		return fields, first.number, true, nil
-	}
-	text := []string{first.text}
+	record := csvRecord{sep: r.sep}
+	record.line(first.text)
 	var used []csvLine
 	size := len(first.text)
-	for open && len(used) < r.reach && size < maxRecordBytes {
+	for record.open && len(used) < r.reach && size < maxRecordBytes {
 		next, ok, err := r.line()
 		if err != nil {
 			return nil, 0, false, err
@@ -167,13 +167,10 @@ func (r *csvReader) record() (fields []string, at int, ok bool, err error) {
 			break
 		}
 		used = append(used, next)
-		text = append(text, next.text)
 		size += len(next.text) + 1
-		if strings.IndexByte(next.text, '"') >= 0 { // else it cannot have been closed
-			fields, open = splitRecord(strings.Join(text, "\n"), r.sep)
-		}
+		record.line(next.text)
 	}
-	if open {
+	if record.open {
 		if r.broken == 0 {
 			r.broken = first.number
 		}
@@ -181,34 +178,54 @@ func (r *csvReader) record() (fields []string, at int, ok bool, err error) {
 		r.ahead = append(used, r.ahead...)
 		return strings.Split(first.text, string(r.sep)), first.number, true, nil
 	}
-	return fields, first.number, true, nil
+	return record.fields, first.number, true, nil
 }
 
-// splitRecord parts a record into fields. open reports that it ends within a quoted field.
-func splitRecord(s string, sep rune) (fields []string, open bool) {
-	size := utf8.RuneLen(sep)
-	mark := string(sep)
+// csvRecord parts a record into fields, a line at a time, so that a long quoted field is looked at once.
+type csvRecord struct {
+	sep    rune
+	fields []string
+	open   bool     // the last line ended within a quoted field
+	quoted []string // the lines of that field so far
+}
+
+// line takes the next line of the record.
+func (r *csvRecord) line(s string) {
+	mark, within := string(r.sep), r.open
 	for {
 		trimmed := strings.TrimLeft(s, " ")
-		if !strings.HasPrefix(trimmed, `"`) {
-			at := strings.Index(s, mark)
-			if at < 0 {
-				return append(fields, s), false
+		switch {
+		case within:
+			within = false
+		case strings.HasPrefix(trimmed, `"`):
+			s = trimmed[1:]
+		default:
+			field, rest, more := strings.Cut(s, mark)
+			r.fields = append(r.fields, field)
+			if !more {
+				return
 			}
-			fields = append(fields, s[:at])
-			s = s[at+size:]
+			s = rest
 			continue
 		}
-		field, rest, closed := quotedField(trimmed[1:], mark)
-		fields = append(fields, field)
-		if !closed {
-			return fields, true
+		field, rest, closed := quotedField(s, mark)
+		r.quoted = append(r.quoted, field)
+		if r.open = !closed; r.open {
+			return
 		}
+		r.fields, r.quoted = append(r.fields, strings.Join(r.quoted, "\n")), r.quoted[:0]
 		if rest == "" {
-			return fields, false
+			return
 		}
-		s = rest[size:]
+		s = rest[len(mark):]
 	}
+}
+
+// splitRecord parts a record of one line into fields.
+func splitRecord(s string, sep rune) []string {
+	r := csvRecord{sep: sep}
+	r.line(s)
+	return append(r.fields, r.quoted...)
 }
 
 // quotedField reads up to the quotation mark that closes the field: one that a separator or the end follows. Others
@@ -270,16 +287,19 @@ func fieldCounts(lines []string, sep rune) (width, votes, records int) {
 		if strings.TrimSpace(lines[i]) == "" || strings.HasPrefix(lines[i], "#") {
 			continue
 		}
-		text := lines[i]
-		fields, open := splitRecord(text, sep)
-		for end := i + 1; open && end < len(lines) && end < i+50; end++ {
-			text += "\n" + lines[end]
-			if fields, open = splitRecord(text, sep); !open {
+		record := csvRecord{sep: sep}
+		record.line(lines[i])
+		for end := i + 1; record.open && end < min(len(lines), i+csvSampleReach); end++ {
+			if record.line(lines[end]); !record.open {
 				i = end
 			}
 		}
+		n := len(record.fields)
+		if record.open {
+			n++
+		}
 		records++
-		counts[len(fields)]++
+		counts[n]++
 	}
 	for n, c := range counts {
 		if n > 1 && (c > votes || c == votes && n > width) {

@@ -64,6 +64,23 @@ func TestAnOpenQuoteCostsNoRow(t *testing.T) {
 	}
 }
 
+func TestAQuotedFieldMayGoOnOverManyLines(t *testing.T) {
+	t.Parallel()
+	const lines = maxRecordLines - 1
+	note := strings.Repeat("say \"\"hi\"\" now\n", lines)
+	doc, err := parseBytes(t, "a.csv", []byte("name,note\nAnn,\""+note+"\"\nBen,7\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := doc.Blocks[len(doc.Blocks)-1]
+	if last.Text != "name: Ben; note: 7" || last.Row != lines+3 {
+		t.Errorf("the last row is %q in line %d, want Ben's in line %d", last.Text, last.Row, lines+3)
+	}
+	if got := strings.Count(doc.Blocks[1].Text, `say "hi" now`); got != lines {
+		t.Errorf("%d lines of the field were read, want %d", got, lines)
+	}
+}
+
 // rowSource is a generated text of any size, of which no part is kept.
 type rowSource struct{ row string }
 

@@ -145,7 +145,7 @@ func stringsIn(v any) []string {
 	return nil
 }
 
-// namesIn are the names of people or organizations, written as strings or as entities.
+// namesIn are the names of people or organisations, written as strings or as entities.
 func namesIn(v any) []string {
 	switch v := v.(type) {
 	case string:

@@ -218,7 +218,9 @@ func isEncodedData(text []byte) bool {
 		return true
 	}
 	for _, c := range text {
-		if !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '+' || c == '/' || c == '-' || c == '_' || c == '=' || c == '\n') {
+		switch {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '+', c == '/', c == '-', c == '_', c == '=', c == '\n':
+		default:
 			return false
 		}
 	}

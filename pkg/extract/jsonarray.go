@@ -18,13 +18,14 @@ const (
 // jsonList gathers the values of an array, and of arrays within it, that are no objects.
 type jsonList struct {
 	texts   []string
+	size    int // bytes of texts
 	numbers int // how many of the run of numbers at the end, those not kept included
 }
 
 func (l *jsonList) add(text string, number bool) {
 	if !number {
 		l.endRun()
-		l.texts = append(l.texts, text)
+		l.texts, l.size = append(l.texts, text), l.size+len(text)
 		return
 	}
 	if l.numbers++; l.numbers <= manyNumbers {
@@ -45,7 +46,7 @@ func (l *jsonList) flush(path []string, rec *record) {
 	if len(l.texts) > 0 {
 		rec.add(path, strings.Join(l.texts, ", "))
 	}
-	l.texts = l.texts[:0]
+	l.texts, l.size = l.texts[:0], 0
 }
 
 func (w *jsonWalker) array(path []string, level int, rec *record) error {
@@ -80,7 +81,7 @@ func (w *jsonWalker) elements(path []string, level int, rec *record, list *jsonL
 			if text != "" {
 				list.add(text, tok == jsonWord && text != "true" && text != "false")
 			}
-			if len(list.texts) >= listedScalars {
+			if len(list.texts) >= listedScalars || list.size > maxBlockBytes {
 				list.flush(path, rec)
 				if err := rec.flush(w.p.out); err != nil {
 					return err

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"runtime"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -35,7 +36,7 @@ func misbehave(ctx context.Context, src Source, lim Limits, emit func(domain.Blo
 	case "wait":
 		select {}
 	case "spin":
-		for {
+		for { //nolint:staticcheck // it is to spin, until the limit of processor time ends it
 		}
 	case "allocate":
 		var held [][]byte
@@ -45,9 +46,7 @@ func misbehave(ctx context.Context, src Source, lim Limits, emit func(domain.Blo
 				b[i] = 1
 			}
 			held = append(held, b)
-			if len(held) < 0 {
-				return nil, nil
-			}
+			runtime.KeepAlive(held)
 		}
 	case "grow": // and give it back
 		b := make([]byte, 100<<20)
@@ -118,7 +117,7 @@ func try(what, with string) string {
 func recurse(n int) int {
 	var pad [512]byte
 	pad[n%len(pad)] = byte(n)
-	return recurse(n+1) + int(pad[0])
+	return recurse(n+1) + int(pad[0]) //nolint:staticcheck // without an end, until the stack's bound
 }
 
 // panicking is a file that panics in the parser's hands: when it is read for the second time.

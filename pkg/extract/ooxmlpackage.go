@@ -166,9 +166,6 @@ func (a *archive) coreProperties() map[string]string {
 	return core
 }
 
-// coreTitle is the title in the document's properties, or "".
-func (a *archive) coreTitle() string { return a.coreProperties()["title"] }
-
 // w3cTime passes on dates and times that RFC 3339 or a date alone can say, and nothing else.
 func w3cTime(s string) string {
 	for _, layout := range []string{time.RFC3339, time.DateOnly} {

@@ -28,7 +28,7 @@ func (s *sink) add(b domain.Block) error {
 	b.Text = cleanText(b.Text, b.Kind)
 	b.Links = s.boundLinks(b.Links)
 	for b.Text != "" {
-		head, rest := splitBlock(b.Text)
+		head, rest := splitBlock(b.Text, b.Kind)
 		part := b
 		part.Text, part.Offset = head, s.offset
 		part.Links = b.Links
@@ -146,8 +146,9 @@ func cleanText(s string, kind domain.BlockKind) string {
 	return strings.TrimSpace(s)
 }
 
-// splitBlock cuts a text that is longer than maxBlockBytes at the last line, sentence or word end before it.
-func splitBlock(s string) (head, rest string) {
+// splitBlock cuts a text that is longer than maxBlockBytes at the last line, sentence or word end before it. Lines of
+// code keep their indentation.
+func splitBlock(s string, kind domain.BlockKind) (head, rest string) {
 	if len(s) <= maxBlockBytes {
 		return s, ""
 	}
@@ -160,6 +161,9 @@ func splitBlock(s string) (head, rest string) {
 			cut = i + len(sep)
 			break
 		}
+	}
+	if kind == domain.BlockCode {
+		return strings.TrimRight(s[:cut], "\n"), strings.TrimLeft(s[cut:], "\n")
 	}
 	return strings.TrimSpace(s[:cut]), strings.TrimSpace(s[cut:])
 }

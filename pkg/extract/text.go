@@ -21,7 +21,8 @@ func (p *parser) text() error {
 	return p.paragraphs(r.Reader)
 }
 
-// paragraphs emits text as paragraphs parted by empty lines, on pages where the document has some, without holding more than one of them.
+// paragraphs emits text as paragraphs parted by empty lines, on pages where the document has some, without holding more
+// than one of them.
 func (p *parser) paragraphs(r *bufio.Reader) error {
 	w := &textWriter{p: p, page: p.doc.Pages}
 	lines := &lineReader{r: r}
@@ -128,13 +129,7 @@ func underline(line string) int {
 
 // underlines reports whether the rule is about as long as the title, as people draw it.
 func underlines(rule, title string) bool {
-	width := 0
-	for _, r := range title {
-		width++
-		if r >= 0x2e80 { // takes the room of two
-			width++
-		}
-	}
+	width := displayWidth(title)
 	return width <= 100 && !strings.HasPrefix(title, " ") && len(rule)*2 >= width && len(rule) <= width+6
 }
 
@@ -197,12 +192,12 @@ func hardWrapped(lines []string) bool {
 	return goOn*5 >= (len(lines)-1)*2
 }
 
-// displayWidth counts columns of a terminal, roughly.
+// displayWidth counts columns of a terminal, roughly: characters of East Asian scripts take two.
 func displayWidth(s string) int {
 	n := 0
 	for _, r := range s {
 		n++
-		if r >= 0x2e80 && r < 0xfb00 {
+		if r >= 0x2e80 && r < 0xfb00 || r >= 0xff00 && r < 0xff61 {
 			n++
 		}
 	}

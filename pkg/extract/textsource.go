@@ -8,7 +8,6 @@ import (
 	"mime"
 	"strings"
 
-	"golang.org/x/text/encoding"
 	"golang.org/x/text/encoding/unicode"
 )
 
@@ -61,7 +60,7 @@ func (p *parser) textReader(route string) (*textSource, error) {
 		}
 	}
 	name, skip := evidence.decide(p.declaredCharset())
-	var enc encoding.Encoding = unicode.UTF8
+	enc := unicode.UTF8
 	if name != "utf-8" {
 		enc, name = encodingByName(name)
 	}

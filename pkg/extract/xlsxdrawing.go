@@ -22,8 +22,7 @@ func (w *workbook) drawings(s sheetRef, emit func(domain.Block) error) error {
 func (w *workbook) drawing(part string, emit func(domain.Block) error) error {
 	rels := byID(w.a.relations(part))
 	return w.a.walk(part, func(sc *xmlScanner) {
-		var take func(e xml.StartElement) bool
-		take = func(e xml.StartElement) bool {
+		sc.descend(func(e xml.StartElement) bool {
 			switch e.Name.Local {
 			case "txBody":
 				sc.each(func(e xml.StartElement) bool {
@@ -57,7 +56,6 @@ func (w *workbook) drawing(part string, emit func(domain.Block) error) error {
 				return true
 			}
 			return false
-		}
-		sc.descend(take)
+		})
 	})
 }

@@ -119,10 +119,10 @@ func firstRune(s string) rune {
 
 // usable reports whether a ToUnicode entry says anything: some writers map codes to nothing or to a control character.
 func usable(s string) bool {
-	switch {
-	case s == "":
+	switch s {
+	case "":
 		return false
-	case s == "\t", s == "\n", s == "\r", s == "\u00ad":
+	case "\t", "\n", "\r", "\u00ad":
 		return true
 	}
 	r := firstRune(s)
