@@ -135,18 +135,21 @@ func (c *cidFont) loadGlyphs(d *Document, desc pdf.Value) {
 // cidMetrics reads the W or W2 array of a font, whose entries have one or three numbers; the first is kept.
 func cidMetrics(w pdf.Value, numbers int) map[uint32]float64 {
 	out := map[uint32]float64{}
-	for i := 0; i < min(w.Len(), maxMapped); {
+	budget := maxMapped // of widths set: entries may repeat a long list, or lie one over another
+	for i := 0; i < min(w.Len(), maxMapped) && budget > 0; {
 		first := uint32(max(0, w.Index(i).Int64()))
 		second := w.Index(i + 1)
 		if second.Kind() == pdf.Array {
-			for j := range min(second.Len()/numbers, 0x10000) {
+			for j := range min(second.Len()/numbers, 0x10000, budget) {
+				budget--
 				out[first+uint32(j)] = second.Index(j * numbers).Float64()
 			}
 			i += 2
 			continue
 		}
 		last, width := uint32(max(0, second.Int64())), w.Index(i+2).Float64()
-		for c := first; c <= last && c-first < 0x10000 && len(out) < maxMapped; c++ {
+		for c := first; c <= last && c-first < 0x10000 && budget > 0; c++ {
+			budget--
 			out[c] = width
 		}
 		i += 2 + numbers

@@ -26,8 +26,10 @@ type textRange struct {
 	first    string
 }
 
-// maxMapped bounds the entries of one map.
-const maxMapped = 200_000
+const (
+	maxMapped = 200_000 // entries of one map
+	maxSpaces = 100     // code spaces, all of which are compared with every code
+)
 
 // parseCMap reads a CMap; of a broken one, what makes sense.
 func parseCMap(data []byte) *cmap {
@@ -85,7 +87,7 @@ func (m *cmap) operator(op string, args []token) {
 func (m *cmap) codeSpaces(args []token) {
 	for i := 0; i+1 < len(args); i += 2 {
 		n := len(args[i].str)
-		if n < 1 || n > 4 || len(m.spaces) >= 1000 {
+		if n < 1 || n > 4 || len(m.spaces) >= maxSpaces {
 			continue
 		}
 		m.lengths[n] = true

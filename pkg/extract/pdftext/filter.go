@@ -112,7 +112,9 @@ func un85(data []byte) ([]byte, error) {
 			clean = append(clean, c)
 		}
 	}
-	out := make([]byte, 4*len(clean)+4) // a z stands for four bytes
+	clean = clean[:min(len(clean), maxStream)]
+	zeros := bytes.Count(clean, []byte{'z'}) // each stands for four bytes, others for four fifths of one
+	out := make([]byte, 4*zeros+(len(clean)-zeros)/5*4+8)
 	n, _, err := ascii85.Decode(out, clean, true)
 	return out[:n], err
 }

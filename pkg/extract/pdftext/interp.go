@@ -297,7 +297,9 @@ func (in *interpreter) show(s string) {
 		return
 	}
 	f.decode(s, func(g glyph) {
-		in.budget--
+		if in.budget--; in.budget < 0 {
+			return // one string can be as long as the stream
+		}
 		extra := st.char
 		if g.space {
 			extra += st.word
@@ -384,6 +386,7 @@ func (in *interpreter) beginMark(args []token, properties bool) {
 		}
 		if m.replaced = has && in.hidden == 0; m.replaced {
 			in.actual = text
+			in.budget -= len(text)
 		}
 	}
 	if len(in.marks) >= 4096 {

@@ -118,13 +118,16 @@ func (f *file) streamEnd(start int, length token) int {
 			return end
 		}
 	}
+	if f.budget < 0 { // what is searched counts like what is unpacked
+		return start
+	}
 	end := len(f.data)
 	if i := bytes.Index(f.data[start:], []byte("endstream")); i >= 0 {
 		end = start + i
 	} else if i := bytes.Index(f.data[start:], []byte("endobj")); i >= 0 {
 		end = start + i
 	}
-	f.budget -= int64(end - start) // what is searched counts like what is unpacked
+	f.budget -= int64(end - start)
 	if end > start && f.data[end-1] == '\n' {
 		end--
 	}
@@ -189,6 +192,7 @@ type objectStream struct {
 	data    []byte
 	numbers []uint32
 	offsets []int
+	index   map[uint32]int // where a number stands last; nil before it is asked for
 }
 
 func (f *file) objectStream(number uint32) (*objectStream, error) {
@@ -233,11 +237,15 @@ func (f *file) openObjectStream(o object) (*objectStream, error) {
 // object reads an object of the stream, by its index if the number there is right.
 func (s *objectStream) object(number uint32, index int) (token, error) {
 	if index >= len(s.numbers) || s.numbers[index] != number {
-		index = -1
-		for i, n := range s.numbers {
-			if n == number {
-				index = i
+		if s.index == nil {
+			s.index = make(map[uint32]int, len(s.numbers))
+			for i, n := range s.numbers {
+				s.index[n] = i
 			}
+		}
+		var known bool
+		if index, known = s.index[number]; !known {
+			index = -1
 		}
 	}
 	if index < 0 || s.offsets[index] < 0 || s.offsets[index] >= len(s.data) {

@@ -1,6 +1,8 @@
 package pdftext
 
 import (
+	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -37,6 +39,28 @@ func TestPagesAreReadAsTheyAreSeen(t *testing.T) {
 			got := texts(t, showing(packed("", tt.content), tt.page, tt.catalogue, tt.more...))
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("lines (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestWhatOnePageShowsIsBounded(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("a ", 2_000_000)
+	tests := map[string]string{
+		"by one string":      "BT /F 10 Tf (" + long + ") Tj ET",
+		"by replaced text":   "/Span << /ActualText (" + long + ") >> BDC BT /F 10 Tf (x) Tj ET EMC BT /F 10 Tf (y) Tj ET",
+		"by many operations": "BT /F 10 Tf " + strings.Repeat("T* ", 2_000_000) + "ET",
+	}
+	for name, content := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d, err := Open(showing(packed("", content), "/MediaBox [0 0 300 300]", ""))
+			if err != nil {
+				t.Fatalf("Open: %v", err)
+			}
+			if _, err = d.Page(t.Context(), 0); !errors.Is(err, errBudget) {
+				t.Errorf("Page: %v, want %v", err, errBudget)
 			}
 		})
 	}

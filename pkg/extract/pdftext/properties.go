@@ -216,14 +216,15 @@ func (d *Document) namedPlaces(root pdf.Value) func(string) pdf.Value {
 		}
 		if tree == nil {
 			tree = map[string]pdf.Value{}
-			budget := 2 * maxOutline
+			budget := 2 * maxOutline // nodes and names, which may stand in many places
 			var walk func(v pdf.Value, depth int)
 			walk = func(v pdf.Value, depth int) {
 				if budget--; budget < 0 || depth > 16 {
 					return
 				}
 				list := v.Key("Names")
-				for i := 0; i+1 < list.Len() && len(tree) < maxOutline; i += 2 {
+				for i := 0; i+1 < list.Len() && len(tree) < maxOutline && budget > 0; i += 2 {
+					budget--
 					tree[list.Index(i).RawString()] = list.Index(i + 1)
 				}
 				for i := range min(v.Key("Kids").Len(), maxOutline) {

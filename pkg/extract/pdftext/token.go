@@ -9,7 +9,11 @@ type tokenizer struct {
 	data    []byte
 	pos     int
 	objects bool // it reads objects of a file, which refer to others
+	items   int  // of the groups in the value that is being read
 }
+
+// maxItems bounds the items of all groups in one value, one inside another: each takes some 60 bytes.
+const maxItems = 2_000_000
 
 type tokenKind byte
 
@@ -55,7 +59,10 @@ func (t token) integer() int {
 }
 
 // next returns the next token; tokEnd at the end.
-func (t *tokenizer) next() token { return t.read(0) }
+func (t *tokenizer) next() token {
+	t.items = 0
+	return t.read(0)
+}
 
 func (t *tokenizer) read(depth int) token {
 	t.space()
@@ -145,7 +152,7 @@ func regular(c byte) bool {
 // group reads up to the closing bracket. Operators inside are dropped, but for those that end a broken group.
 func (t *tokenizer) group(kind tokenKind, depth int) token {
 	g := token{kind: kind}
-	for len(g.items) < 1_000_000 {
+	for t.items < maxItems {
 		if depth > maxDepth {
 			return g
 		}
@@ -167,6 +174,7 @@ func (t *tokenizer) group(kind tokenKind, depth int) token {
 			continue
 		}
 		g.items = append(g.items, item)
+		t.items++
 	}
 	return g
 }

@@ -2,8 +2,11 @@ package pdftext
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 )
 
@@ -212,12 +215,12 @@ func objectHead(data []byte) (number, gen uint32, start int, ok bool) {
 	return number, gen, end, ok
 }
 
-// scanPacked adds the objects in object streams, where none of the same number stands by itself.
+// scanPacked adds the objects in object streams, where none of the same number stands by itself; of several, that of the
+// last stream holds.
 func (f *file) scanPacked() {
-	for n, e := range f.scanned {
-		if e.kind != 1 {
-			continue
-		}
+	found := slices.SortedFunc(maps.Keys(f.scanned), func(a, b uint32) int { return cmp.Compare(f.scanned[b].at, f.scanned[a].at) })
+	for _, n := range found {
+		e := f.scanned[n]
 		if head := f.data[e.at:min(len(f.data), int(e.at)+2048)]; !bytes.Contains(head, []byte("ObjStm")) {
 			continue
 		}
