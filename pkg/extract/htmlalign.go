@@ -224,7 +224,7 @@ func rescued(b htmlBlock, parents map[*html.Node]int, t *pageTree, more bool) bo
 		if t.weights[n].linkDensity() > 50 {
 			return false
 		}
-		return n.Parent != nil && parents[n.Parent]*2 > childElements(n.Parent)
+		return n.Parent != nil && parents[n.Parent]*2 > t.weights[n.Parent].children
 	case domain.BlockParagraph:
 		if more && parents[n.Parent] >= 3 && n.DataAtom == atom.P && countLetters(b.Text) >= 60 && t.weights[n].linkDensity() < 30 {
 			return true
@@ -253,16 +253,6 @@ func rescued(b htmlBlock, parents map[*html.Node]int, t *pageTree, more bool) bo
 	return false
 }
 
-func childElements(n *html.Node) int {
-	count := 0
-	for c := n.FirstChild; c != nil; c = c.NextSibling {
-		if c.Type == html.ElementNode {
-			count++
-		}
-	}
-	return count
-}
-
 // related reports whether a heading and the block after it stand in the same part of the page.
 func related(heading, next *html.Node) bool {
 	up := heading.Parent
@@ -270,10 +260,8 @@ func related(heading, next *html.Node) bool {
 		if up == nil {
 			return false
 		}
-		for n := next; n != nil; n = n.Parent {
-			if n == up {
-				return true
-			}
+		if within(next, up) {
+			return true
 		}
 		up = up.Parent
 	}

@@ -44,9 +44,8 @@ func (w *htmlWalker) anchor(n *html.Node) {
 
 // address is where a link leads, absolute where that is known, or "" where it leads nowhere else.
 func (w *htmlWalker) address(n *html.Node) string {
-	const maxAddress = 2048
 	href := strings.TrimSpace(attr(n, "href"))
-	if href == "" || strings.HasPrefix(href, "#") || len(href) > maxAddress {
+	if href == "" || strings.HasPrefix(href, "#") || len(href) > maxURL {
 		return ""
 	}
 	u, err := url.Parse(href)

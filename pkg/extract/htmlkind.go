@@ -82,7 +82,7 @@ func marked(doc *html.Node) bool {
 	return false
 }
 
-// structured reports whether much of a page is what extractors of articles lose: code, rows, items, repeated posts.
+// structured reports whether extractors of articles have lost much of a page's code and rows.
 func structured(blocks []htmlBlock, keep []bool) bool {
 	all, lost, text := 0, 0, 0
 	for i, b := range blocks {

@@ -214,9 +214,15 @@ func dateText(s string) string {
 		time.RFC3339Nano, "2006-01-02T15:04:05.999999999Z0700", "2006-01-02T15:04Z07:00", "2006-01-02T15:04Z0700", "2006-01-02 15:04:05Z07:00", "2006-01-02 15:04:05 -0700",
 		"2006-01-02 15:04:05 MST", time.RFC1123, time.RFC1123Z,
 	} {
-		if t, err := time.Parse(layout, s); err == nil && plausible(t) {
-			return t.Format(time.RFC3339)
+		// In UTC: names of other zones mean what the place of this machine says, or nothing.
+		t, err := time.ParseInLocation(layout, s, time.UTC)
+		if err != nil || !plausible(t) {
+			continue
 		}
+		if zone, offset := t.Zone(); offset == 0 && zone != "" && zone != "UTC" && zone != "GMT" {
+			return t.Format(time.DateOnly)
+		}
+		return t.Format(time.RFC3339)
 	}
 	for _, layout := range []string{
 		"2006-01-02", "2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04:05", "2006-01-02 15:04", "2006/01/02", "2006/1/2", "20060102",

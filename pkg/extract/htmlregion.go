@@ -16,6 +16,7 @@ type pageTree struct {
 
 type weight struct {
 	letters, linked, links int
+	children               int  // elements directly in it
 	title                  bool // holds an h1
 	main                   bool // holds main
 	quote                  bool // holds a quotation
@@ -28,6 +29,9 @@ func weigh(doc *html.Node) *pageTree {
 	walk = func(n *html.Node, inLink bool) weight {
 		var sum weight
 		for c := n.FirstChild; c != nil; c = c.NextSibling {
+			if c.Type == html.ElementNode {
+				sum.children++
+			}
 			switch {
 			case c.Type == html.TextNode:
 				l := countLetters(c.Data)
@@ -122,7 +126,8 @@ var (
 		"post-navigation", "prev-next", "most-read", "most-popular", "read-next", "more-from", "author-bio", "page-metadata", "post-menu", "post-buttons",
 		"topic-map", "subscribe-box", "email-signup", "back-to-top", "scroll-to-top", "last-updated-by", "feedback-widget", "page-feedback",
 		"was-this-helpful", "print-only", "source-file", "votecell", "vote-count", "voting-container", "post-likes", "post-tag", "aside-cta",
-		"action-bar", "online-list", "message-signature", "vector-dropdown", "announcement-bar", "print-header", "print-footer", "latest-news", "breaking-news", "search-form", "search-box", "searchbox", "searchform", "login-form", "site-header", "site-footer", "page-footer", "global-header",
+		"action-bar", "online-list", "message-signature", "vector-dropdown", "announcement-bar", "latest-news", "breaking-news", "search-form",
+		"search-box", "searchbox", "searchform", "login-form", "site-header", "site-footer", "page-footer", "global-header",
 		"global-footer", "mw-navigation", "mw-jump-link", "sphinxsidebar", "md-sidebar", "md-header", "md-footer", "wy-nav-side", "navigation-menu",
 	}
 	// linky: these are boilerplate where they are mostly links, or little text.
@@ -161,7 +166,7 @@ func (t *pageTree) boilerplate(n *html.Node) bool {
 		return true
 	}
 	name := strings.ToLower(attr(n, "class") + " " + attr(n, "id"))
-	if len(name) == 1 {
+	if name == " " { // it has neither
 		return t.menu(n, w)
 	}
 	for _, b := range boilerplateNames {

@@ -3,6 +3,7 @@ package extract
 import (
 	"encoding/json"
 	"strings"
+	"unicode/utf8"
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
@@ -48,6 +49,7 @@ func (p *parser) scriptBlocks(doc *html.Node, f *pageFacts, shown int) ([]htmlBl
 // fragmentBlocks reads pieces of HTML or text.
 func (p *parser) fragmentBlocks(doc *html.Node, texts []string) ([]htmlBlock, error) {
 	var blocks []htmlBlock
+	base := p.pageBase(doc)
 	for _, s := range texts {
 		if !strings.Contains(s, "<") {
 			for line := range strings.SplitSeq(s, "\n") {
@@ -59,7 +61,7 @@ func (p *parser) fragmentBlocks(doc *html.Node, texts []string) ([]htmlBlock, er
 		if err != nil {
 			continue // nested too deeply for a piece of content
 		}
-		w := &htmlWalker{p: p, base: p.pageBase(doc), take: func(b htmlBlock) error {
+		w := &htmlWalker{p: p, base: base, take: func(b htmlBlock) error {
 			blocks = append(blocks, b)
 			return nil
 		}}
@@ -108,7 +110,7 @@ func isProse(s string) bool {
 		return false
 	}
 	letters := countLetters(s)
-	if letters*10 < len([]rune(s))*7 {
+	if letters*10 < utf8.RuneCountInString(s)*7 {
 		return false
 	}
 	return len(strings.Fields(s)) >= 5 && strings.ContainsAny(s, ".,!?:") || letters >= 15 && strings.ContainsAny(s, "。、")

@@ -267,24 +267,6 @@ func (w *htmlWalker) emitRows(rows []gridRow) {
 	}
 }
 
-// namedCells writes a row as "column: value; …", which can be found and understood on its own.
-func namedCells(header, row []string) string {
-	var b strings.Builder
-	for i, cell := range row {
-		if cell == "" {
-			continue
-		}
-		if b.Len() > 0 {
-			b.WriteString("; ")
-		}
-		if i < len(header) && header[i] != "" {
-			b.WriteString(strings.TrimRight(header[i], ": ") + ": ")
-		}
-		b.WriteString(cell)
-	}
-	return b.String()
-}
-
 // texts are the texts of a row's cells up to the last that is not empty. Cells that stand for several rows are told in
 // each of them, since a row must be understood on its own; once tells them where the page shows them.
 func (r gridRow) texts(once bool) []string {

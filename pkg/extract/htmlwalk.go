@@ -277,17 +277,18 @@ func (w *htmlWalker) shown(img *html.Node) string {
 	return alt
 }
 
-// startText is the text of the first elements of a subtree, whatever its size.
+// startText is the text of the first elements of a subtree, so that asking it of every picture of a page costs little,
+// whatever the page's size.
 func startText(n *html.Node) string {
-	const most = 200
+	const mostNodes, mostBytes = 200, 8 << 10
 	var b strings.Builder
 	seen := 0
 	for c := range n.Descendants() {
-		if seen++; seen > most {
+		if seen++; seen > mostNodes || b.Len() > mostBytes {
 			break
 		}
 		if c.Type == html.TextNode {
-			writeInline(&b, c.Data)
+			writeInline(&b, c.Data[:min(len(c.Data), mostBytes)])
 		}
 	}
 	return b.String()
