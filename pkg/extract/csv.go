@@ -37,7 +37,7 @@ func (p *parser) csv() error {
 		if cells += len(row); cells > p.lim.MaxCells {
 			return fail(TooLarge, "the table has more than %d cells", p.lim.MaxCells)
 		}
-		if err := w.addRow(tableRow{number: at, cells: row}); err != nil {
+		if err := w.add(tableRow{number: at, cells: row}); err != nil {
 			return err
 		}
 	}

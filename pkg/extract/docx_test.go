@@ -113,11 +113,13 @@ func TestDocxListNumbers(t *testing.T) {
 	numbering := officePart{"word/numbering.xml", `<w:numbering xmlns:w="w"><w:abstractNum w:abstractNumId="0">` +
 		level("0", "decimal", "%1.", `<w:pStyle w:val="H1"/>`) + level("1", "lowerLetter", "%1.%2)", `<w:pStyle w:val="H2"/>`) + level("2", "upperRoman", "%1.%2.%3", "<w:isLgl/>") + `</w:abstractNum>` +
 		`<w:abstractNum w:abstractNumId="1">` + level("0", "bullet", "•", "") + level("1", "lowerRoman", "(%2)", `<w:lvlRestart w:val="0"/>`) + `</w:abstractNum>` +
+		`<w:abstractNum w:abstractNumId="3">` + level("0", "upperLetter", "%1.", `<w:pStyle w:val="Twice"/>`) + level("1", "decimal", "%2.", `<w:pStyle w:val="Twice"/>`) + `</w:abstractNum>` +
 		`<w:abstractNum w:abstractNumId="2">` + level("0", "chineseCounting", "第%1章", `<w:suff w:val="nothing"/>`) + `</w:abstractNum>` +
 		`<w:num w:numId="1"><w:abstractNumId w:val="0"/></w:num><w:num w:numId="2"><w:abstractNumId w:val="0"/><w:lvlOverride w:ilvl="0"><w:startOverride w:val="5"/></w:lvlOverride></w:num>` +
-		`<w:num w:numId="3"><w:abstractNumId w:val="1"/></w:num><w:num w:numId="4"><w:abstractNumId w:val="2"/></w:num><w:num w:numId="5"><w:abstractNumId w:val="0"/></w:num></w:numbering>`}
+		`<w:num w:numId="3"><w:abstractNumId w:val="1"/></w:num><w:num w:numId="4"><w:abstractNumId w:val="2"/></w:num><w:num w:numId="5"><w:abstractNumId w:val="0"/></w:num><w:num w:numId="6"><w:abstractNumId w:val="3"/></w:num></w:numbering>`}
 	styles := officePart{"word/styles.xml", `<w:styles xmlns:w="w"><w:style w:styleId="H1"><w:name w:val="heading 1"/><w:pPr><w:numPr><w:numId w:val="1"/></w:numPr></w:pPr></w:style>` +
-		`<w:style w:styleId="H2"><w:name w:val="heading 2"/><w:pPr><w:numPr><w:numId w:val="1"/></w:numPr></w:pPr></w:style></w:styles>`}
+		`<w:style w:styleId="H2"><w:name w:val="heading 2"/><w:pPr><w:numPr><w:numId w:val="1"/></w:numPr></w:pPr></w:style>` +
+		`<w:style w:styleId="Twice"><w:name w:val="numbered"/><w:pPr><w:numPr><w:numId w:val="6"/></w:numPr></w:pPr></w:style></w:styles>`}
 	item := func(list, level, text string) string {
 		return wordPara(`<w:numPr><w:ilvl w:val="`+level+`"/><w:numId w:val="`+list+`"/></w:numPr>`, text)
 	}
@@ -133,6 +135,7 @@ func TestDocxListNumbers(t *testing.T) {
 		"an override starts a list anew, once":                          {item("1", "0", "a") + item("2", "0", "b") + item("2", "0", "c"), []string{"list_item 1: 1. a", "list_item 1: 5. b", "list_item 1: 6. c"}},
 		"empty items are counted":                                       {item("1", "0", "a") + item("1", "0", "") + item("1", "0", "c"), []string{"list_item 1: 1. a", "list_item 1: 3. c"}},
 		"a level may never start anew":                                  {item("3", "0", "a") + item("3", "1", "b") + item("3", "0", "c") + item("3", "1", "d"), []string{"list_item 1: a", "list_item 2: (i) b", "list_item 1: c", "list_item 2: (ii) d"}},
+		"of levels that name one style, the first is its":               {wordPara(`<w:pStyle w:val="Twice"/>`, "a") + wordPara(`<w:pStyle w:val="Twice"/>`, "b"), []string{"list_item 1: A. a", "list_item 1: B. b"}},
 		"headings are numbered by their styles":                         {wordPara(`<w:pStyle w:val="H1"/>`, "One") + wordPara(`<w:pStyle w:val="H2"/>`, "Two"), []string{"heading 1: 1. One", "heading 2: 1.a) Two"}},
 		"a paragraph may leave its style's list":                        {wordPara(`<w:pStyle w:val="H1"/><w:numPr><w:numId w:val="0"/></w:numPr>`, "Preface"), []string{"heading 1: Preface"}},
 		"numbers in other scripts":                                      {item("4", "0", "总则") + item("4", "0", "附则"), []string{"list_item 1: 第一章总则", "list_item 1: 第二章附则"}},

@@ -14,12 +14,13 @@ type docxNotes struct {
 	order  []string                  // keys as they come
 	blocks map[string][]domain.Block // by key
 	counts map[string]int            // by kind of note: how many have been referred to
+	marked map[string]bool           // by key: it has got its number
 	left   int64                     // bytes of text that may still be held
 	max    int64
 }
 
 func newDocxNotes(limit int64) *docxNotes {
-	return &docxNotes{blocks: map[string][]domain.Block{}, counts: map[string]int{}, left: limit, max: limit}
+	return &docxNotes{blocks: map[string][]domain.Block{}, counts: map[string]int{}, marked: map[string]bool{}, left: limit, max: limit}
 }
 
 // noteKey tells notes apart by the name of their element and their id.
@@ -90,6 +91,9 @@ func (n *docxNotes) tell(keys []string, emit func(domain.Block) error) error {
 func (w *docxWalker) refer(element, id, ownMark string) {
 	element = strings.TrimSuffix(element, "Reference")
 	key := noteKey(element, id)
+	if w.r.notes.marked[key] { // it has been told, or waits to be
+		return
+	}
 	w.para.notes = append(w.para.notes, key)
 	blocks := w.r.notes.blocks[key]
 	if len(blocks) == 0 || ownMark == "1" || ownMark == "true" || ownMark == "on" {
@@ -101,6 +105,7 @@ func (w *docxWalker) refer(element, id, ownMark string) {
 		format = "lowerRoman"
 	}
 	mark := "[" + formatNumber(w.r.notes.counts[element], format) + "]"
+	w.r.notes.marked[key] = true
 	w.write(mark)
 	blocks[0].Text = mark + " " + blocks[0].Text
 }

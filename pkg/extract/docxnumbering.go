@@ -63,21 +63,22 @@ func readNumbering(a *archive, part string, styles docxStyles) (*docxNumbering, 
 			return true
 		})
 	})
-	for _, list := range n.lists {
-		abstract := abstracts[list.abstract]
-		if abstract == nil {
-			continue
-		}
-		if abstract.styleLink != "" && len(abstract.levels) == 0 {
-			if st := styles.byID[abstract.styleLink]; st != nil && n.lists[st.numID] != nil {
-				if linked := abstracts[n.lists[st.numID].abstract]; linked != nil {
-					list.abstract, abstract = n.lists[st.numID].abstract, linked
-				}
+	linked := make(map[string]string, len(n.lists)) // looked up in the lists as the file has them
+	for id, list := range n.lists {
+		linked[id] = list.abstract
+		if abstract := abstracts[list.abstract]; abstract != nil && abstract.styleLink != "" && len(abstract.levels) == 0 {
+			if st := styles.byID[abstract.styleLink]; st != nil && n.lists[st.numID] != nil && abstracts[n.lists[st.numID].abstract] != nil {
+				linked[id] = n.lists[st.numID].abstract
 			}
 		}
-		levels := maps.Clone(abstract.levels)
-		maps.Copy(levels, list.levels)
-		list.levels = levels
+	}
+	for id, list := range n.lists {
+		list.abstract = linked[id]
+		if abstract := abstracts[list.abstract]; abstract != nil {
+			levels := maps.Clone(abstract.levels)
+			maps.Copy(levels, list.levels)
+			list.levels = levels
+		}
 	}
 	return n, err
 }
@@ -158,8 +159,8 @@ func listLevel(s string) int { return min(int(parseSmall(s)), numberLevels-1) }
 // for.
 func (n *docxNumbering) levelOf(numID, level, style string) int {
 	if list := n.lists[numID]; list != nil && level == "" && style != "" {
-		for at, l := range list.levels {
-			if l.style == style {
+		for at := range numberLevels {
+			if list.levels[at].style == style {
 				return at
 			}
 		}

@@ -17,9 +17,9 @@ type docxParagraph struct {
 	pageField    bool // a page number was left out of it
 	notes        []string
 	links        []domain.BlockLink
-	after        []domain.Block  // text boxes and drawings that are anchored in it
-	readings     strings.Builder // of ruby that still goes on
-	plain        bool            // some of its text is not bold
+	after        []domain.Block // text boxes and drawings that are anchored in it
+	readings     []byte         // of ruby that still goes on
+	plain        bool           // some of its text is not bold
 }
 
 func (p *docxParagraph) trimmed() string { return strings.TrimSpace(p.text.String()) }
@@ -27,9 +27,9 @@ func (p *docxParagraph) trimmed() string { return strings.TrimSpace(p.text.Strin
 // endRuby puts the readings of the words before it into brackets, once for all characters that have any: put between
 // them they would part words.
 func (p *docxParagraph) endRuby() {
-	if p.readings.Len() > 0 {
-		p.text.WriteString("（" + p.readings.String() + "）")
-		p.readings.Reset()
+	if len(p.readings) > 0 {
+		p.text.WriteString("（" + string(p.readings) + "）")
+		p.readings = nil
 	}
 }
 
@@ -227,15 +227,14 @@ func (w *docxWalker) ruby() {
 		w.sc.skip()
 		return
 	}
-	before := p.readings.String()
-	p.readings.Reset()
-	reading := ""
+	readings := p.readings // kept from the text below, which would end them
+	p.readings = nil
 	w.sc.each(func(e xml.StartElement) bool {
 		switch e.Name.Local {
 		case "rt":
 			w.sc.descend(func(e xml.StartElement) bool {
 				if e.Name.Local == "t" {
-					reading += w.sc.text()
+					readings = append(readings, w.sc.text()...)
 					return true
 				}
 				return false
@@ -248,6 +247,6 @@ func (w *docxWalker) ruby() {
 		return true
 	})
 	if !w.silent() {
-		p.readings.WriteString(before + reading)
+		p.readings = readings
 	}
 }

@@ -109,12 +109,13 @@ func (w *docxWalker) aside(walk func()) {
 
 // paragraph reads the paragraph whose start was returned last.
 func (w *docxWalker) paragraph() {
-	p := &docxParagraph{}
-	if w.carry != nil {
-		p.text.WriteString(w.carry.text.String())
-		p.links, p.notes, p.after = w.carry.links, w.carry.notes, w.carry.after
-		w.carry = nil
+	p := w.carry
+	if p == nil {
+		p = &docxParagraph{}
 	}
+	w.carry = nil
+	// A paragraph that goes on with the text of another has the properties of its own mark.
+	p.style, p.outline, p.numID, p.level, p.joins, p.pageField = "", 0, "", "", false, false
 	outer := w.para
 	w.para = p
 	w.inlines()

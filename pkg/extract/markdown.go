@@ -167,7 +167,7 @@ func (w *markdownWalker) table(t *extast.Table) error {
 			row.cells = append(row.cells, text)
 			row.links = append(row.links, links...)
 		}
-		if err := rows.addRow(row); err != nil {
+		if err := rows.add(row); err != nil {
 			return err
 		}
 	}

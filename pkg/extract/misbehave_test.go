@@ -7,9 +7,9 @@ import (
 	"io"
 	"net"
 	"os"
-	"runtime"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 
 	"github.com/sluice/sluice/pkg/domain"

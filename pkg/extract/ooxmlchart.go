@@ -2,6 +2,7 @@ package extract
 
 import (
 	"encoding/xml"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,8 +11,10 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// maxChartPoints is the most points that are read of one series.
-const maxChartPoints = 20_000
+const (
+	maxChartPoints = 20_000  // that are read of one series, and rows of one chart
+	maxPointText   = 1 << 10 // bytes of the text of one point, from which on no more is added
+)
 
 // chartText is what a chart says: its titles, and a table of its points with a column for each series.
 type chartText struct {
@@ -90,6 +93,7 @@ func (c *chartText) rows(w *officeTable) error {
 		indexes = append(indexes, i)
 	}
 	slices.Sort(indexes)
+	indexes = indexes[:min(len(indexes), maxChartPoints)]
 	for _, i := range indexes {
 		cells := []officeCell{{text: names[i]}}
 		for _, s := range c.series {
@@ -136,10 +140,7 @@ func readPoints(sc *xmlScanner) map[int]string {
 		case "pt":
 			at, _ = strconv.Atoi(xmlAttr(e, "idx"))
 		case "v", "t":
-			text := shownNumber(strings.TrimSpace(sc.text()), format)
-			if text != "" && at >= 0 && (len(points) < maxChartPoints || points[at] != "") {
-				points[at] = strings.TrimSpace(text + " " + points[at])
-			}
+			addPoint(points, at, shownNumber(strings.TrimSpace(sc.text()), format))
 			return true
 		}
 		return false
@@ -147,22 +148,21 @@ func readPoints(sc *xmlScanner) map[int]string {
 	return points
 }
 
+// addPoint puts a text before what the point has.
+func addPoint(points map[int]string, at int, text string) {
+	before, known := points[at]
+	if text == "" || at < 0 || !known && len(points) >= maxChartPoints || len(before) > maxPointText {
+		return
+	}
+	points[at] = strings.TrimSpace(text + " " + before)
+}
+
 func orderedPoints(points map[int]string) []string {
 	var out []string
-	for _, i := range slices.Sorted(mapKeys(points)) {
+	for _, i := range slices.Sorted(maps.Keys(points)) {
 		out = append(out, points[i])
 	}
 	return out
-}
-
-func mapKeys(m map[int]string) func(func(int) bool) {
-	return func(yield func(int) bool) {
-		for k := range m {
-			if !yield(k) {
-				return
-			}
-		}
-	}
 }
 
 // readDimensions reads the points of a chart of the newer kinds, which keep them apart from its series.
@@ -183,9 +183,8 @@ func readDimensions(sc *xmlScanner) *chartSeries {
 				return false
 			}
 			at, err := strconv.Atoi(xmlAttr(e, "idx"))
-			text := shownNumber(strings.TrimSpace(sc.text()), "")
-			if err == nil && text != "" && (len(points) < maxChartPoints || points[at] != "") {
-				points[at] = strings.TrimSpace(text + " " + points[at])
+			if text := shownNumber(strings.TrimSpace(sc.text()), ""); err == nil {
+				addPoint(points, at, text)
 			}
 			return true
 		})

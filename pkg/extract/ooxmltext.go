@@ -35,7 +35,9 @@ func readDrawnParagraph(sc *xmlScanner, rels map[string]relation) drawnParagraph
 			run, link, isBold := drawnRun(sc, rels)
 			text.WriteString(run)
 			if n := len(p.links); link != "" && n > 0 && p.links[n-1].URL == link && linked == text.Len()-len(run) {
-				p.links[n-1].Text += run
+				if len(p.links[n-1].Text) < maxLinkText {
+					p.links[n-1].Text += run
+				}
 			} else if link != "" && strings.TrimSpace(run) != "" {
 				p.links = addLink(p.links, run, link)
 			}
@@ -94,6 +96,7 @@ func (p *drawnParagraph) bulletOf(sc *xmlScanner) {
 
 // drawnRun reads a run or field: its text, the address that it links to, and whether it is bold.
 func drawnRun(sc *xmlScanner, rels map[string]relation) (text, link string, bold bool) {
+	var b strings.Builder
 	sc.each(func(e xml.StartElement) bool {
 		switch e.Name.Local {
 		case "rPr":
@@ -105,13 +108,13 @@ func drawnRun(sc *xmlScanner, rels map[string]relation) (text, link string, bold
 				return false
 			})
 		case "t":
-			text += sc.text()
+			b.WriteString(sc.text())
 		default:
 			return false
 		}
 		return true
 	})
-	return strings.ReplaceAll(text, "_x000B_", "\n"), link, bold
+	return strings.ReplaceAll(b.String(), "_x000B_", "\n"), link, bold
 }
 
 // linkAddress is where an external relationship leads; "" for others.

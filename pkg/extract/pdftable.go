@@ -200,7 +200,7 @@ func (l *pdfLayout) table(lines []pdftext.Line) error {
 	}
 	w.plain = l.p.src.PlainRows || !named
 	for _, row := range rows {
-		if err := w.addRow(row); err != nil {
+		if err := w.add(row); err != nil {
 			return err
 		}
 	}

@@ -110,9 +110,13 @@ func (s *slideWalker) textShape(sc *xmlScanner) {
 	s.paragraphs(paragraphs, (holder == "body" || holder == "obj") && !s.isNotes)
 }
 
-// heading joins the lines of a title.
+// heading joins the lines of a title. What is far too long for one is text.
 func (s *slideWalker) heading(paragraphs []drawnParagraph) {
 	for _, p := range paragraphs {
+		if len(s.title) > maxTitle {
+			s.put(domain.Block{Kind: domain.BlockParagraph, Text: p.text, Links: p.links})
+			continue
+		}
 		s.title = strings.TrimSpace(s.title + " " + p.text)
 		s.titleLinks = append(s.titleLinks, p.links...)
 	}

@@ -40,11 +40,8 @@ type rowWriter struct {
 	decided bool
 }
 
-// add takes the next row of a table whose rows have no numbers. Empty rows are passed over.
-func (w *rowWriter) add(cells []string) error { return w.addRow(tableRow{cells: cells}) }
-
-// addRow takes the next row. Empty rows are passed over.
-func (w *rowWriter) addRow(r tableRow) error {
+// add takes the next row. Empty rows are passed over.
+func (w *rowWriter) add(r tableRow) error {
 	row := make([]string, 0, min(len(r.cells), maxColumns))
 	for _, c := range r.cells[:min(len(r.cells), maxColumns)] {
 		row = append(row, oneLine(c))
@@ -146,21 +143,25 @@ func (w *rowWriter) write(r tableRow) error {
 	if w.plain || w.header == nil || w.isNote(r.cells) {
 		return w.emit(r, strings.Join(r.cells, "\t"))
 	}
+	return w.emit(r, namedCells(w.header, r.cells))
+}
+
+// namedCells writes a row as "column: value; …", which can be found and understood on its own.
+func namedCells(header, row []string) string {
 	var b strings.Builder
-	for i, cell := range r.cells {
+	for i, cell := range row {
 		if cell == "" {
 			continue
 		}
 		if b.Len() > 0 {
 			b.WriteString("; ")
 		}
-		if i < len(w.header) && w.header[i] != "" {
-			b.WriteString(strings.TrimRight(w.header[i], ": "))
-			b.WriteString(": ")
+		if i < len(header) && header[i] != "" {
+			b.WriteString(strings.TrimRight(header[i], ": ") + ": ")
 		}
 		b.WriteString(cell)
 	}
-	return w.emit(r, b.String())
+	return b.String()
 }
 
 // isNote reports whether a row of a table is no record of it: a heading or a remark between its rows, words in the

@@ -74,10 +74,6 @@ func (s *sink) paragraph(text string, page int) error {
 	return s.add(domain.Block{Kind: domain.BlockParagraph, Text: text, Page: page})
 }
 
-func (s *sink) item(level int, text string, page int) error {
-	return s.add(domain.Block{Kind: domain.BlockListItem, Text: text, Level: max(level, 1), Page: page})
-}
-
 // meta records what a document says of itself; empty values and keys said before are passed over.
 func (p *parser) meta(key, value string) {
 	key, value = cutBytes(oneLine(cleanText(key, domain.BlockHeading)), domain.MaxMetaKey), cutBytes(oneLine(cleanText(value, domain.BlockHeading)), domain.MaxMetaValue)

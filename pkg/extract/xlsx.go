@@ -23,6 +23,7 @@ type workbook struct {
 	strings *sharedStrings
 	styles  *sheetStyles
 	cells   int
+	tails   map[string]bool // parts of sheets whose end has been read
 }
 
 // sheetRef is a sheet as the workbook lists it.
@@ -43,7 +44,7 @@ func (p *parser) xlsx(a *archive) error {
 	if strings.HasSuffix(partName(main), ".bin") || a.files["xl/workbook.bin"] != nil {
 		return fail(Unsupported, "binary Excel workbooks (.xlsb) cannot be read; save it as xlsx")
 	}
-	w := &workbook{p: p, a: a}
+	w := &workbook{p: p, a: a, tails: map[string]bool{}}
 	rels := a.relations(main)
 	date1904, err := w.list(main, byID(rels))
 	if err != nil {

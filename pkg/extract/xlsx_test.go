@@ -161,6 +161,29 @@ func TestSheetsAreReadAsTheyStand(t *testing.T) {
 	}
 }
 
+func TestATextThatManyCellsShareIsBounded(t *testing.T) {
+	t.Parallel()
+	var row strings.Builder
+	row.WriteString(`<row r="1">`)
+	for range 64 {
+		row.WriteString(`<c t="s"><v>0</v></c>`)
+	}
+	row.WriteString(`</row>`)
+	doc := mustRead(t, "a.xlsx", xlsxOf(t, row.String(), "", map[string]string{
+		"xl/sharedStrings.xml": `<sst><si><t>` + strings.Repeat("word ", maxRowText/5) + `</t></si></sst>`,
+	}))
+	size := 0
+	for _, b := range doc.Blocks {
+		size += len(b.Text)
+	}
+	if size > maxRowText || size < maxRowText/2 {
+		t.Errorf("the row has %d bytes, want up to %d", size, maxRowText)
+	}
+	if len(doc.Warnings) != 1 || !strings.Contains(doc.Warnings[0], `"Data"`) {
+		t.Errorf("warnings = %q, want one that names the sheet", doc.Warnings)
+	}
+}
+
 func TestBinaryWorkbooksAskForXlsx(t *testing.T) {
 	t.Parallel()
 	_, err := parseBytes(t, "a.xlsb", xlsxOf(t, "", "", map[string]string{"xl/workbook.xml": "", "xl/workbook.bin": "x"}))

@@ -18,6 +18,7 @@ const (
 	maxTables     = 1000    // of one sheet
 	maxMerged     = 100_000 // merged cells of one sheet
 	maxMergedDown = 256     // merged cells that cover one row from above
+	maxRowText    = 1 << 20 // bytes of the cells of one row; further cells are left out
 )
 
 // sheetReader reads the rows of a sheet.
@@ -85,7 +86,7 @@ func (r *sheetReader) readRow(sc *xmlScanner, e xml.StartElement) error {
 	gap := number > r.row+1
 	r.row = number
 	row := tableRow{number: number, header: r.headers[number]}
-	column := -1
+	column, size := -1, 0
 	sc.each(func(e xml.StartElement) bool {
 		if e.Name.Local != "c" {
 			return false
@@ -103,6 +104,10 @@ func (r *sheetReader) readRow(sc *xmlScanner, e xml.StartElement) error {
 		}
 		if column >= maxColumns {
 			r.w.p.out.warn("rows with more than " + strconv.Itoa(maxColumns) + " columns were cut")
+			return true
+		}
+		if size += len(text); size > maxRowText {
+			r.w.p.out.warn(fmt.Sprintf("sheet %q has rows with more than %s of text; they were cut", r.ref.name, sizeText(maxRowText)))
 			return true
 		}
 		for len(row.cells) <= column {
@@ -135,7 +140,7 @@ func (r *sheetReader) readRow(sc *xmlScanner, e xml.StartElement) error {
 	if err := r.name(); err != nil {
 		return err
 	}
-	return r.rows.addRow(row)
+	return r.rows.add(row)
 }
 
 // cover says in a row what merged cells above it say of it, and notes those that begin in it. A long text is said once.
@@ -257,8 +262,11 @@ func (r *sheetReader) readTail() error {
 		return nil // reading the rows says so
 	}
 	defer part.Close()
-	before := r.w.a.left
-	defer func() { r.w.a.left = before }() // it is unpacked a second time for the rows
+	if !r.w.tails[r.ref.part] { // it is unpacked a second time for the rows, which is what counts
+		r.w.tails[r.ref.part] = true
+		before := r.w.a.left
+		defer func() { r.w.a.left = before }()
+	}
 	in := bufio.NewReaderSize(part, 64<<10)
 	if err := skipRows(in); err != nil {
 		var refused *Error

@@ -7,9 +7,13 @@ import (
 	"strings"
 )
 
+// maxSheetText is how much of a shared text is shown in a cell, in bytes: a cell holds 32,767 characters. Any number of
+// cells may refer to one text.
+const maxSheetText = 4 * 32_767
+
 // sharedStrings are the texts that cells refer to by number, kept end to end: a workbook can have a million of them.
 type sharedStrings struct {
-	text []byte
+	text string
 	ends []uint32 // where each text ends
 }
 
@@ -21,12 +25,13 @@ func (s *sharedStrings) at(i int) (string, bool) {
 	if i > 0 {
 		start = s.ends[i-1]
 	}
-	return string(s.text[start:s.ends[i]]), true
+	return cutBytes(s.text[start:s.ends[i]], maxSheetText), true
 }
 
 // sharedStrings reads the part; without it there are none. Its size is bounded by that of any part.
 func (a *archive) sharedStrings(part string) (*sharedStrings, error) {
 	s := &sharedStrings{}
+	var text strings.Builder
 	err := a.walk(part, func(sc *xmlScanner) {
 		if _, ok := sc.root(); !ok {
 			return
@@ -35,11 +40,12 @@ func (a *archive) sharedStrings(part string) (*sharedStrings, error) {
 			if e.Name.Local != "si" {
 				return false
 			}
-			s.text = append(s.text, richText(sc)...)
-			s.ends = append(s.ends, uint32(len(s.text)))
+			text.WriteString(richText(sc))
+			s.ends = append(s.ends, uint32(text.Len()))
 			return true
 		})
 	})
+	s.text = text.String()
 	return s, err
 }
 

@@ -50,7 +50,7 @@ func (p *parser) salvage(cause error) (*zip.Reader, error) {
 // returns a TooLarge *Error when they unpack to more than limit bytes.
 func repack(to io.Writer, data []byte, limit int64) (found int, err error) {
 	z := zip.NewWriter(to)
-	for found < maxZipEntries {
+	for range maxZipEntries {
 		at := bytes.Index(data, []byte(localSignature))
 		if at < 0 || len(data) < at+localHeaderSize {
 			break
