@@ -12,9 +12,8 @@ import (
 	"github.com/sluice/sluice/pkg/extract/pdftext/internal/adobe"
 )
 
-//go:generate go run ./internal/adobegen -out adobe.zip
-
-// adobeZip holds the tables that internal/adobegen makes; their licence is in adobe.LICENSE.txt.
+// adobeZip holds the tables that internal/adobegen makes; their licence is in adobe.LICENSE.txt. They are made anew with
+// "ADOBE_DATA=FOLDER go run ./internal/adobegen", and not by go generate, which cannot have Adobe's data at hand.
 //
 //go:embed adobe.zip
 var adobeZip []byte
