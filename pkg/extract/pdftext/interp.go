@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"math"
-	"slices"
 	"strings"
 
 	"github.com/ledongthuc/pdf"
@@ -40,13 +39,6 @@ type graphics struct {
 	size, char, word, scale, lead float64
 	rise                          float64
 	mode                          int
-}
-
-// mark is an open marked-content sequence.
-type mark struct {
-	replaced bool
-	off      bool
-	artifact bool
 }
 
 const (
@@ -364,88 +356,6 @@ func (in *interpreter) xobject(name string, depth int) error {
 		return err
 	}
 	return nil // an unreadable form costs what it shows
-}
-
-// beginMark opens marked content. Where it says what its text really is (ligatures, hyphenation), that is taken
-// in place of the glyphs.
-func (in *interpreter) beginMark(args []token, properties bool) {
-	m := mark{}
-	tag := str(args, 0)
-	if properties && len(args) >= 2 {
-		text, has := "", false
-		switch p := args[len(args)-1]; p.kind {
-		case tokDict:
-			v := p.key("ActualText")
-			text, has = textString(v.str), v.kind == tokString
-			m.artifact = tag == "Artifact" && pagination(p.key("Type").str, p.key("Subtype").str)
-		case tokName:
-			v := in.res.Key("Properties").Key(p.str)
-			text, has = v.Key("ActualText").Text(), v.Key("ActualText").Kind() == pdf.String
-			m.artifact = tag == "Artifact" && pagination(v.Key("Type").Name(), v.Key("Subtype").Name())
-			m.off = tag == "OC" && in.doc.hides(v)
-		}
-		if m.replaced = has && in.hidden == 0; m.replaced {
-			in.actual = text
-			in.budget -= len(text)
-		}
-	}
-	if len(in.marks) >= 4096 {
-		return
-	}
-	if m.replaced {
-		in.hidden++
-	}
-	if m.off {
-		in.off++
-	}
-	if m.artifact {
-		in.out.setArtifact(true)
-	}
-	in.marks = append(in.marks, m)
-}
-
-// pagination reports whether an artifact is a running title, a page number or the like.
-func pagination(kind, subtype string) bool {
-	return kind == "Pagination" || subtype == "Header" || subtype == "Footer"
-}
-
-func (in *interpreter) endMark() {
-	n := len(in.marks)
-	if n == 0 {
-		return
-	}
-	m := in.marks[n-1]
-	if m.replaced {
-		if in.actual != "" && in.state.font != nil && in.off == 0 { // no glyph was shown: a picture of the text
-			in.showActual()
-		}
-		in.hidden--
-		in.actual = ""
-	}
-	if m.off {
-		in.off--
-	}
-	in.marks = in.marks[:n-1]
-	if m.artifact && !slices.ContainsFunc(in.marks, func(m mark) bool { return m.artifact }) {
-		in.out.setArtifact(false)
-	}
-}
-
-// endMarks closes what a content stream left open.
-func (in *interpreter) endMarks(left int) {
-	for len(in.marks) > left {
-		in.endMark()
-	}
-}
-
-func (in *interpreter) showActual() {
-	st := &in.state
-	m := (matrix{st.size * st.scale, 0, 0, st.size, 0, st.rise}).mul(in.tm).mul(st.ctm)
-	at := [2]float64{m[4], m[5]}
-	if !in.box.outside(at, at, math.Hypot(m[2], m[3])) {
-		in.count(in.actual)
-		in.emit(in.actual, m, at, at)
-	}
 }
 
 // textString decodes a PDF text string: UTF-16 with a mark, UTF-8 with a mark, else Latin-1.
