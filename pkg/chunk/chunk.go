@@ -11,10 +11,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Defaults of Options.
-const (
-	DefaultMaxChunks = 200_000
-)
+// DefaultMaxChunks is how many chunks a document may make where Options do not say.
+const DefaultMaxChunks = 200_000
 
 // Options says how documents are cut. The zero value takes the defaults.
 type Options struct {

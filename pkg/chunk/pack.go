@@ -87,9 +87,9 @@ func (p *packer) pieces(b domain.Block) []piece {
 	}
 }
 
-// breakBefore closes the current chunk where the document's structure asks for it: at another sheet always, at a
-// heading or page unless little has been gathered, at one of the highest headings always, before a code block or table that would not fit in whole. A chunk
-// of headings alone waits for what they head.
+// breakBefore closes the current chunk where the document's structure asks for it: at another sheet and at one of the
+// highest headings always, at other headings and pages unless little has been gathered, before a code block that would
+// not fit in whole. A chunk of headings alone waits for what they head.
 func (p *packer) breakBefore(b domain.Block) error {
 	d := &p.cur
 	if d.empty() || d.bare {
