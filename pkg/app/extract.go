@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"path/filepath"
 
 	"github.com/sluice/sluice/pkg/chunk"
 	"github.com/sluice/sluice/pkg/config"
@@ -190,7 +191,11 @@ type extracted struct {
 func writeExtracted(out io.Writer, file string, doc *domain.Document, chunks bool, chunker *chunk.Chunker) error {
 	e := extracted{File: file, Document: *doc}
 	if chunks {
-		cut, err := chunker.Chunks(doc)
+		named := *doc
+		if named.Title == "" { // as ingestion does with the name of the datasource, which is the file's mostly
+			named.Title = filepath.Base(file)
+		}
+		cut, err := chunker.Chunks(&named)
 		if err != nil {
 			return err
 		}

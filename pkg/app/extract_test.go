@@ -52,6 +52,17 @@ func TestExtractPrintsWhatIngestionReads(t *testing.T) {
 	if c := chunks.Chunks[0]; c.Heading == "" || c.Tokens == 0 || c.Text == "" {
 		t.Errorf("the first chunk is %+v", c)
 	}
+	note := filepath.Join(t.TempDir(), "note.txt")
+	if err := os.WriteFile(note, []byte("It has no title of its own."), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, _, code = ingestor("extract", "--format", "chunks", note)
+	if err := json.Unmarshal([]byte(out), &chunks); err != nil || code != 0 {
+		t.Fatalf("chunks: code %d, %v: %s", code, err, out)
+	}
+	if c := chunks.Chunks[0]; c.Context != "note.txt" {
+		t.Errorf("the context of an untitled file's chunk is %q, want its name, as ingestion has it", c.Context)
+	}
 }
 
 func TestExtractSaysWhyAFileCannotBeRead(t *testing.T) {
