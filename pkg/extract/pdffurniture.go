@@ -23,7 +23,9 @@ func (l *pdfLayout) content(lines []pdftext.Line) []pdftext.Line {
 			continue
 		}
 		numbers, before := numbersOf(text), l.shown[masked]
-		if before.page == 0 && countLetters(masked) == 0 || before.page > 0 && countsPages(before, numberedLine{l.number, numbers}) {
+		// In letters as large as a heading's, "Part 2" on the second page names what follows.
+		heads := !e.Artifact && e.Size >= l.body*largerThanBody && countLetters(masked) > 0 && !slices.Equal(numbers, before.numbers)
+		if !heads && (before.page == 0 && countLetters(masked) == 0 || before.page > 0 && countsPages(before, numberedLine{l.number, numbers})) {
 			drop[standingOf(e)] = true
 		}
 		if _, known := l.shown[masked]; known || len(l.shown) < mostShown {

@@ -179,6 +179,27 @@ func TestTablesGoOnOverPages(t *testing.T) {
 	}
 }
 
+func TestHeadingsOfPDFPagesThatCountWithThePagesAreKept(t *testing.T) {
+	t.Parallel()
+	var pages []string
+	for _, part := range []int{1, 2, 3, 3, 3} {
+		c := at("F1", 16, 72, 800, fmt.Sprintf("Part %d", part))
+		for n := range 8 {
+			c += at("F1", 11, 72, 760-float64(n)*14, fmt.Sprintf("Line %d of the part is the text that is to be found.", n))
+		}
+		pages = append(pages, c)
+	}
+	var heads []string
+	for _, line := range pdfBlockLines(t, pdfPages(pages...)) {
+		if strings.HasPrefix(line, "h") {
+			heads = append(heads, line)
+		}
+	}
+	if diff := cmp.Diff([]string{"h1: Part 1", "h1: Part 2", "h1: Part 3"}, heads); diff != "" {
+		t.Errorf("headings (-want +got):\n%s", diff)
+	}
+}
+
 func TestScannedPagesAmongOthersAreNamed(t *testing.T) {
 	t.Parallel()
 	objects := []string{"<< /Type /Catalog /Pages 2 0 R >>", "<< /Type /Pages /Kids [3 0 R 5 0 R 3 0 R 5 0 R 5 0 R] /Count 5 >>",
