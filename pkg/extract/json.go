@@ -28,9 +28,11 @@ func (p *parser) json() error {
 	if err != nil && !errors.Is(err, io.EOF) {
 		return err
 	}
-	lines, ok := p.probeJSON(head)
-	if !ok {
-		p.out.warn("the file is not valid JSON and was read as plain text")
+	lines, structured, valid := p.probeJSON(head)
+	if !structured || !valid { // a word or a number alone is valid, and text
+		if !valid {
+			p.out.warn("the file is not valid JSON and was read as plain text")
+		}
 		p.doc.MIMEType = TypeText
 		return p.paragraphs(r)
 	}
@@ -42,7 +44,7 @@ func (p *parser) json() error {
 		p.out.warn("the file ends in the middle of a value; what comes before was kept")
 	case errors.As(err, &syntax):
 		p.out.warn("the JSON is broken in line " + strconv.Itoa(syntax.line) + "; what follows was read as plain text")
-		return p.paragraphs(r)
+		return p.paragraphs(bufio.NewReader(io.MultiReader(strings.NewReader(syntax.text), r)))
 	case err != nil:
 		return err
 	}
@@ -52,20 +54,21 @@ func (p *parser) json() error {
 	return nil
 }
 
-// probeJSON reads the start of the text without keeping anything. ok says that it is JSON as far as that reaches, lines
-// that one value follows another.
-func (p *parser) probeJSON(head []byte) (lines, ok bool) {
+// probeJSON reads the start of the text without keeping anything. valid says that it is JSON as far as that reaches, or
+// up to a record that is broken; structured that there are objects or arrays, lines that one value follows another.
+func (p *parser) probeJSON(head []byte) (lines, structured, valid bool) {
 	trial := &parser{ctx: context.Background(), src: p.src, lim: p.lim, doc: &domain.Document{}}
 	trial.out = &sink{emit: func(domain.Block) error { return nil }, left: 1 << 40}
 	r := bufio.NewReaderSize(bytes.NewReader(head), jsonHead)
 	w := &jsonWalker{p: trial, scan: newJSONScanner(r)}
 	err := w.run()
-	ok = err == nil || errors.Is(err, io.ErrUnexpectedEOF)
+	var syntax *jsonSyntaxError
+	valid = err == nil || errors.Is(err, io.ErrUnexpectedEOF) || w.values > 0 && errors.As(err, &syntax)
 	if _, rest := r.Peek(1); rest != nil && len(head) == jsonHead && KindOf(err) == "" {
-		ok = true // a word was cut at the end of the head
+		valid = true // a word was cut at the end of the head
 	}
 	named := strings.ToLower(path.Ext(p.src.Name))
-	return w.values > 1 || w.begun > 1 || named == ".jsonl" || named == ".ndjson", ok && w.structured
+	return w.values > 1 || w.begun > 1 || named == ".jsonl" || named == ".ndjson", w.structured, valid
 }
 
 // record gathers the "path: value" pairs that belong into one block.
@@ -136,7 +139,7 @@ func (w *jsonWalker) run() error {
 		if tok == '{' || tok == '[' {
 			w.structured = true
 		} else if !w.lines && w.values == 0 && tok == jsonWord && !isJSONValue(w.scan.text) {
-			return w.broken("a word that is no value")
+			return w.brokenAt("a word that is no value")
 		}
 		rec := w.record(w.lines)
 		if w.lines {
@@ -157,7 +160,14 @@ func (w *jsonWalker) record(row bool) *record {
 	return &record{row: row, plain: w.p.src.PlainRows}
 }
 
-func (w *jsonWalker) broken(what string) error { return &jsonSyntaxError{w.scan.line, what} }
+func (w *jsonWalker) broken(what string) error {
+	return &jsonSyntaxError{line: w.scan.line, what: what}
+}
+
+// brokenAt is broken by the word just read.
+func (w *jsonWalker) brokenAt(what string) error {
+	return &jsonSyntaxError{line: w.scan.line, what: what, text: string(w.scan.text)}
+}
 
 // value walks the value that starts with tok. path is its label within rec; level is its heading level, which ends
 // where an array begins: inside records there are no headings.
@@ -194,7 +204,7 @@ func (w *jsonWalker) scalar(tok jsonToken) (string, error) {
 	text := w.scan.text
 	if tok == jsonWord {
 		if !isJSONValue(text) {
-			return "", w.broken("a word that is no value")
+			return "", w.brokenAt("a word that is no value")
 		}
 		switch string(text) {
 		case "null", "undefined", "None":
@@ -253,7 +263,7 @@ func (w *jsonWalker) object(path []string, level int, rec *record) error {
 			return io.ErrUnexpectedEOF
 		}
 		if tok != ':' {
-			return w.broken("a name without a colon")
+			return w.brokenAt("a name without a colon")
 		}
 		if tok, err = w.scan.next(); err != nil {
 			return err

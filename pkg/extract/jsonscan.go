@@ -27,6 +27,7 @@ const maxJSONString = 4 << 20
 type jsonSyntaxError struct {
 	line int
 	what string
+	text string // the word that shows it, which has been taken from the text
 }
 
 func (e *jsonSyntaxError) Error() string { return fmt.Sprintf("%s in line %d", e.what, e.line) }
@@ -92,7 +93,7 @@ func (s *jsonScanner) closes() bool {
 func (s *jsonScanner) comment() error {
 	kind, err := s.r.ReadByte()
 	if err != nil || kind != '/' && kind != '*' {
-		return &jsonSyntaxError{s.line, "a slash that begins no comment"}
+		return &jsonSyntaxError{line: s.line, what: "a slash that begins no comment"}
 	}
 	before := byte(0)
 	for {
@@ -125,7 +126,7 @@ func (s *jsonScanner) word(first byte) error {
 		s.text = append(s.text, c)
 	}
 	if !isJSONWord(s.text) {
-		return &jsonSyntaxError{s.line, "a word that is no value"}
+		return &jsonSyntaxError{line: s.line, what: "a word that is no value", text: string(s.text)}
 	}
 	return nil
 }
