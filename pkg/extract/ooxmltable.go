@@ -89,10 +89,11 @@ func (w *officeTable) flush() error {
 // headerAt finds the rows that name the columns; at is -1 where there are none. Where the table does not say so itself,
 // two columns are more often names with their values than a header with rows, and it takes bold letters to tell.
 func (w *officeTable) headerAt(rows []officeRow) (at, depth int) {
-	if w.named > 0 && len(rows) > w.named && len(rows[0].cells) > 1 {
+	at, depth = mergedOfficeHeader(rows)
+	if w.named > 0 && len(rows) > w.named && len(rows[0].cells) > 1 && (at != 0 || depth < w.named) {
 		return 0, w.named
 	}
-	if at, depth = mergedOfficeHeader(rows); at >= 0 {
+	if at >= 0 { // PowerPoint marks the first row alone, however many its cells reach down to
 		return at, depth
 	}
 	texts, width := make([][]string, len(rows)), 0

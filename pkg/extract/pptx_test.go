@@ -75,6 +75,8 @@ func TestPptxSlides(t *testing.T) {
 			[]string{"paragraph: our site <our site https://a.example/>"}},
 		"a table names its columns": {table(`firstRow="1"`, `<a:tr>`+cell("", "Site")+cell("", "Pumps")+`</a:tr><a:tr>`+cell(`rowSpan="2"`, "Bergen")+cell("", "3")+`</a:tr><a:tr>`+cell(`vMerge="1"`, "")+cell("", "5")+`</a:tr>`),
 			[]string{"table_row: Site\tPumps", "table_row: Site: Bergen; Pumps: 3", "table_row: Site: Bergen; Pumps: 5"}},
+		"names merged downwards beside names of groups": {table(`firstRow="1"`, `<a:tr>`+cell(`rowSpan="2"`, "Line")+cell(`gridSpan="2"`, "Hours")+cell(`hMerge="1"`, "")+`</a:tr><a:tr>`+cell(`vMerge="1"`, "")+cell("", "day")+cell("", "night")+`</a:tr><a:tr>`+cell("", "L1")+cell("", "11")+cell("", "12")+`</a:tr>`),
+			[]string{"table_row: Line\tHours", "table_row: day\tnight", "table_row: Line: L1; Hours day: 11; Hours night: 12"}},
 		"a chart is a table": {`<p:graphicFrame><a:graphic><a:graphicData><c:chart r:id="r2"/></a:graphicData></a:graphic></p:graphicFrame>`,
 			[]string{"paragraph: Load", "table_row: NUMBER", "table_row: January; NUMBER: 5"}},
 		"a diagram is a list in the order of its outline": {`<p:graphicFrame><a:graphic><a:graphicData><dgm:relIds r:dm="r3"/></a:graphicData></a:graphic></p:graphicFrame>`,
