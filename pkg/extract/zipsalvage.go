@@ -49,7 +49,7 @@ func (p *parser) salvage(cause error) (*zip.Reader, error) {
 // repack writes a container of the parts that it finds by their local headers, and returns how many there are. It
 // returns a TooLarge *Error when they unpack to more than limit bytes.
 func repack(to io.Writer, data []byte, limit int64) (found int, err error) {
-	z := zip.NewWriter(to)
+	z, left := zip.NewWriter(to), limit
 	for range maxZipEntries {
 		at := bytes.Index(data, []byte(localSignature))
 		if at < 0 || len(data) < at+localHeaderSize {
@@ -61,19 +61,28 @@ func repack(to io.Writer, data []byte, limit int64) (found int, err error) {
 			data = data[len(localSignature):]
 			continue
 		}
+		start := len(data) - len(body)
+		if method == zip.Store { // its end is known by its size alone
+			body = body[:min(int64(len(body)), int64(binary.LittleEndian.Uint32(data[18:])))]
+		}
 		w, err := z.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Deflate})
 		if err != nil {
 			return found, damaged("docx, pptx or xlsx file", err)
 		}
-		used, size, err := unpackInto(w, method, body, limit)
-		if err != nil {
+		used, size, err := unpackInto(w, method, body, min(left, maxPart))
+		switch {
+		case err != nil:
 			return found, err
+		case size > left:
+			return found, fail(TooLarge, "the file unpacks to more than %s", sizeText(limit))
+		case size > maxPart:
+			return found, fail(TooLarge, "part %q of the file unpacks to more than %s", cutBytes(name, 100), sizeText(maxPart))
 		}
-		limit -= size
+		left -= size
 		if size > 0 {
 			found++
 		}
-		data = body[used:]
+		data = data[start+used:]
 	}
 	if err := z.Close(); err != nil {
 		return 0, damaged("docx, pptx or xlsx file", err)
@@ -85,27 +94,19 @@ func repack(to io.Writer, data []byte, limit int64) (found int, err error) {
 func localHeader(data []byte) (name string, method uint16, body []byte, ok bool) {
 	le := binary.LittleEndian
 	flags, method := le.Uint16(data[6:]), le.Uint16(data[8:])
-	size, nameLen, extraLen := le.Uint32(data[18:]), int(le.Uint16(data[26:])), int(le.Uint16(data[28:]))
+	nameLen, extraLen := int(le.Uint16(data[26:])), int(le.Uint16(data[28:]))
 	if flags&1 != 0 || method != zip.Store && method != zip.Deflate || nameLen == 0 || nameLen > 512 || len(data) < localHeaderSize+nameLen+extraLen {
 		return "", 0, nil, false
 	}
 	name = string(data[localHeaderSize : localHeaderSize+nameLen])
-	body = data[localHeaderSize+nameLen+extraLen:]
-	if method == zip.Store { // its end is known by its size alone
-		body = body[:min(int64(len(body)), int64(size))]
-	}
-	return name, method, body, true
+	return name, method, data[localHeaderSize+nameLen+extraLen:], true
 }
 
-// unpackInto unpacks one part as far as it goes. It returns how many bytes of the container it took and how many it
-// became.
+// unpackInto unpacks one part as far as it goes, up to one byte more than limit. It returns how many bytes of the
+// container it took and how many it became.
 func unpackInto(w io.Writer, method uint16, body []byte, limit int64) (used int, size int64, err error) {
-	limit = min(limit, maxPart)
 	if method == zip.Store {
-		if int64(len(body)) > limit {
-			return 0, 0, fail(TooLarge, "the file unpacks to more than %s", sizeText(limit))
-		}
-		n, err := w.Write(body)
+		n, err := w.Write(body[:min(int64(len(body)), limit+1)])
 		if err != nil {
 			return n, int64(n), damaged("docx, pptx or xlsx file", err)
 		}
@@ -114,9 +115,6 @@ func unpackInto(w io.Writer, method uint16, body []byte, limit int64) (used int,
 	src := bytes.NewReader(body)
 	// flate reads a source that gives single bytes no further than it must.
 	size, err = io.Copy(w, io.LimitReader(flate.NewReader(src), limit+1))
-	if size > limit {
-		return 0, size, fail(TooLarge, "the file unpacks to more than %s", sizeText(limit))
-	}
 	var corrupt flate.CorruptInputError
 	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.As(err, &corrupt) {
 		return 0, size, damaged("docx, pptx or xlsx file", err)
