@@ -43,6 +43,9 @@ func New(opts Options) *Chunker {
 	return &Chunker{opts: opts}
 }
 
+// typePptx is the MIME type of presentations (ECMA-376, part 1, section 13.2).
+const typePptx = "application/vnd.openxmlformats-officedocument.presentationml.presentation"
+
 // highest is the level of the highest headings, 0 when there are none.
 func highest(blocks []domain.Block) int {
 	top := 0
@@ -71,7 +74,7 @@ func (c *Chunker) Sized(sizes domain.Chunking) *Chunker {
 //
 // It fails with domain.CodeTooLarge when the document makes more chunks than Options.MaxChunks.
 func (c *Chunker) Chunks(doc *domain.Document) ([]domain.Chunk, error) {
-	p := packer{opts: c.opts, place: newPlace(doc.Title), top: highest(doc.Blocks)}
+	p := packer{opts: c.opts, place: newPlace(doc.Title), top: highest(doc.Blocks), slides: doc.MIMEType == typePptx}
 	offset := 0
 	for i, block := range doc.Blocks {
 		if i > 0 {

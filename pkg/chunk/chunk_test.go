@@ -150,6 +150,25 @@ func TestChunks(t *testing.T) {
 				}
 			},
 		},
+		"a chunk stands where most of it does": {
+			doc: domain.Document{Blocks: []domain.Block{heading(1, "Doc"), heading(2, "A"),
+				{Kind: domain.BlockParagraph, Text: "One.", Page: 1}, {Kind: domain.BlockHeading, Level: 2, Text: "B", Page: 2},
+				{Kind: domain.BlockParagraph, Text: "Two and three and four.", Page: 2}}},
+			check: func(t *testing.T, chunks []domain.Chunk) {
+				if len(chunks) != 1 || chunks[0].Page != 2 || chunks[0].Heading != "Doc > B" || chunks[0].Context != "Doc > B" {
+					t.Fatalf("got %+v", chunks)
+				}
+			},
+		},
+		"slides do not share a chunk": {
+			doc: domain.Document{MIMEType: typePptx, Blocks: []domain.Block{
+				{Kind: domain.BlockParagraph, Text: "One.", Page: 1}, {Kind: domain.BlockParagraph, Text: "Two.", Page: 2}, {Kind: domain.BlockParagraph, Text: "More of two.", Page: 2}}},
+			check: func(t *testing.T, chunks []domain.Chunk) {
+				if diff := cmp.Diff([]string{"One.", "Two.\n\nMore of two."}, texts(chunks)); diff != "" || chunks[1].Page != 2 {
+					t.Fatal(diff, chunks)
+				}
+			},
+		},
 		"a chunk of rows says which": {
 			doc: domain.Document{Blocks: []domain.Block{
 				{Kind: domain.BlockTableRow, Sheet: "Prices", Row: 4, Text: "Name\tPrice"}, {Kind: domain.BlockTableRow, Sheet: "Prices", Row: 5, Text: "Gate\t7"},

@@ -37,7 +37,7 @@ func (p *packer) next() error {
 	}
 	p.cur = draft{
 		offset: d.tail.offset, page: d.tail.page, sheet: d.sheet, kind: domain.BlockHeading, bare: true,
-		tokens: d.tokens - d.tail.tokens, head: p.path, ctx: p.ctx,
+		tokens: d.tokens - d.tail.tokens, heads: p.heads,
 	}
 	p.cur.text.WriteString(strings.TrimLeftFunc(text[d.tail.length:], unicode.IsSpace))
 	return nil

@@ -19,9 +19,9 @@ type packer struct {
 
 	chunks []domain.Chunk
 	cur    draft
-	placed bool   // path and ctx are those of place
-	path   string // place.path()
-	ctx    string // place.context()
+	placed bool  // heads are those of place
+	heads  heads // of place
+	slides bool  // pages are slides: each is a text of its own
 }
 
 // draft is the chunk being filled.
@@ -29,10 +29,10 @@ type draft struct {
 	text   strings.Builder
 	tokens int
 	offset int
-	page   int
+	page   int      // of the first piece
+	heads  heads    // of the last heading, or the piece behind it
+	stands standing // of the pieces that are no headings
 	sheet  string
-	head   string // heading path, taken from the first piece that is not a heading
-	ctx    string
 	rows   rows
 	kind   domain.BlockKind // of the last piece
 	bare   bool             // holds nothing but headings so far
@@ -54,7 +54,7 @@ func (p *packer) addBlock(b domain.Block, offset int) error {
 	}
 	if b.Kind == domain.BlockHeading || b.Sheet != p.place.sheet || !p.placed {
 		p.place.enter(b)
-		p.placed, p.path, p.ctx = true, p.place.path(), p.place.context()
+		p.placed, p.heads = true, heads{path: p.place.path(), ctx: p.place.context()}
 	}
 	pieces := p.pieces(b)
 	if b.Kind == domain.BlockTableRow {
@@ -98,7 +98,7 @@ func (p *packer) breakBefore(b domain.Block) error {
 	switch {
 	case b.Sheet != d.sheet,
 		b.Kind == domain.BlockHeading && (b.Level <= p.top || d.tokens >= p.opts.TargetTokens/4),
-		b.Page != d.page && d.tokens >= p.opts.TargetTokens/2,
+		b.Page != d.page && (p.slides || d.tokens >= p.opts.TargetTokens/4),
 		b.Kind == domain.BlockCode && d.tokens+Tokens(b.Text) > p.opts.MaxTokens:
 		return p.next()
 	}
@@ -151,8 +151,11 @@ func (p *packer) add(b domain.Block, s piece, offset int, first bool) error {
 		d.text.WriteString(text)
 	}
 	if d.bare {
-		d.head, d.ctx, d.sheet = p.path, p.ctx, b.Sheet
+		d.heads, d.sheet = p.heads, b.Sheet
 		d.bare = b.Kind == domain.BlockHeading
+	}
+	if b.Kind != domain.BlockHeading {
+		d.stands.add(b.Page, p.heads, s.tokens)
 	}
 	d.kind = b.Kind
 	d.tokens += s.tokens
@@ -199,12 +202,13 @@ func (p *packer) flush() error {
 		return domain.Errorf(domain.CodeTooLarge,
 			"the document makes more than %d chunks, the most that one document may have: split it into several", p.opts.MaxChunks)
 	}
+	at := d.stands.heads.most(d.heads)
 	p.chunks = append(p.chunks, domain.Chunk{
 		Ordinal: len(p.chunks),
 		Text:    text,
-		Context: d.ctx,
-		Heading: d.rows.under(d.head),
-		Page:    d.page,
+		Context: at.ctx,
+		Heading: d.rows.under(at.path),
+		Page:    d.stands.pages.most(d.page),
 		Offset:  d.offset,
 		Tokens:  d.tokens,
 	})

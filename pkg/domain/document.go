@@ -90,8 +90,8 @@ type Chunk struct {
 	Ordinal int    // from 0, in reading order
 	Text    string // what is returned; at most MaxChunkBytes
 	Context string // document title and heading path: indexed beside Text, not returned as text
-	Heading string // the heading path, parts joined by " > "
-	Page    int    // of the chunk's first block; 0 where the format has none
+	Heading string // the heading path under which most of it stands, parts joined by " > ", with the rows of a sheet that it holds
+	Page    int    // on which most of it stands; 0 where the format has none
 	Offset  int    // bytes from the start of the document's text (blocks joined by "\n\n") to the chunk's start
 	Tokens  int    // as the chunker counts them
 }
