@@ -51,7 +51,23 @@ func (p *parser) html() error {
 	if visible > 0 {
 		w.skip, w.alts = chrome, true
 	}
-	return w.run(doc)
+	if err := w.run(doc); err != nil {
+		return err
+	}
+	if p.out.letters == 0 && hasScripts(doc) {
+		return fail(NoText, "the page has no text of its own: scripts put it together in the browser; save the page there and send that, or send its text")
+	}
+	return nil
+}
+
+// hasScripts reports whether a page runs scripts.
+func hasScripts(doc *html.Node) bool {
+	for n := range doc.Descendants() {
+		if n.DataAtom == atom.Script && !strings.Contains(attr(n, "type"), "json") {
+			return true
+		}
+	}
+	return false
 }
 
 var metaCharset = regexp.MustCompile(`(?i)<meta[^>]+charset\s*=\s*["']?\s*([a-z0-9_:-]+)`)

@@ -102,3 +102,15 @@ func TestPagesOfEveryLengthAreToldOnce(t *testing.T) {
 		}
 	}
 }
+
+func TestAPageWithoutTextSaysWhy(t *testing.T) {
+	t.Parallel()
+	for page, want := range map[string]string{
+		`<!doctype html><title>App</title><script src="/app.js"></script><div id="root"></div>`: "scripts put it together in the browser",
+		`<!doctype html><script type="application/ld+json">{}</script><p></p>`:                  "the file contains no text",
+	} {
+		if _, err := parseBytes(t, "page.html", []byte(page)); KindOf(err) != NoText || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", page, err, want)
+		}
+	}
+}
