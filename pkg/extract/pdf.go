@@ -53,6 +53,9 @@ func (s *pdfSource) finish() error {
 	if len(s.scans) > 0 {
 		p.out.warn(fmt.Sprintf("%s: no text, only images; OCR would be needed to read %s", pageNumbers(s.scans), plural(len(s.scans), "it", "them")))
 	}
+	if s.own != nil && s.own.CutShort {
+		p.out.warn("the file ends before its end: it was read as far as it goes; send it again if parts are missing")
+	}
 	if len(s.broken) > 0 {
 		p.out.warn(pageNumbers(s.broken) + ": parts are damaged and could not be read")
 	}
@@ -85,6 +88,10 @@ func (s *pdfSource) noText() error {
 		return damagedPDF("no page of it can be read", s.pdfiumErr)
 	case !pdftext.HasContent(s.data):
 		return fail(NoText, "the file has no text: %s empty", pagesAre(s.pages))
+	case s.own != nil && len(s.scans) == 0:
+		return fail(NoText, "the file has no text: %s empty, or drawn without characters; send the document in another format", pagesAre(s.pages))
+	case s.own == nil || len(s.scans) < s.pages:
+		return fail(NoText, "the file has no text: %s images or empty; it needs OCR before what the images show can be read", pagesAre(s.pages))
 	}
 	return fail(NoText, "the file has no text: %s images, as a scanner makes them; it needs OCR before it can be read", pagesAre(s.pages))
 }

@@ -15,6 +15,9 @@ func (s *pdfSource) describe(p *parser) {
 		return
 	}
 	about := s.own.Properties()
+	for _, text := range []*string{&about.Title, &about.Author, &about.Subject, &about.Keywords} {
+		*text = said(*text)
+	}
 	p.doc.Title, p.doc.Language = about.Title, s.own.Language()
 	if about.Title == "" && s.pdfium != nil {
 		p.doc.Title = s.pdfium.title
@@ -24,6 +27,21 @@ func (s *pdfSource) describe(p *parser) {
 	p.meta(domain.MetaKeywords, about.Keywords)
 	p.meta(domain.MetaCreated, timeText(about.Created))
 	p.meta(domain.MetaModified, timeText(about.Modified))
+}
+
+// placeholders are what programs write where nobody has said anything.
+var placeholders = wordSet("anonymous untitled unspecified unknown none author title subject")
+
+// said is a property that somebody has given, "" for a placeholder. What word processors put before a file's name says
+// nothing of the document.
+func said(text string) string {
+	for _, program := range []string{"Microsoft Word - ", "Microsoft PowerPoint - ", "Microsoft Excel - "} {
+		text = strings.TrimPrefix(text, program)
+	}
+	if placeholders[strings.ToLower(strings.Trim(text, "()<> "))] {
+		return ""
+	}
+	return text
 }
 
 func timeText(t time.Time) string {

@@ -31,6 +31,8 @@ type Document struct {
 	Stats Stats
 	// Rebuilt says that the file's cross references were unusable and made anew from its objects.
 	Rebuilt bool
+	// CutShort says that the end of a file that had to be rebuilt is missing, and with it perhaps pages.
+	CutShort bool
 }
 
 // Stats tells how well the glyphs of a document could be decoded.
@@ -41,6 +43,9 @@ type Stats struct {
 	Failed    int // content streams that could not be read to their end
 	Fonts     int // fonts used
 }
+
+// endWindow is in how many of the last bytes a file says that it ends (ISO 32000-1, section 7.5.5, note on readers).
+const endWindow = 1024
 
 const (
 	maxPages  = 100_000
@@ -64,6 +69,7 @@ func Open(data []byte) (*Document, error) {
 		return nil, errors.Join(first, err)
 	}
 	d.Rebuilt = true
+	d.CutShort = !bytes.Contains(data[max(0, len(data)-endWindow):], []byte("%%EOF"))
 	return d, nil
 }
 
