@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"testing"
 
@@ -54,50 +53,6 @@ func bookPDF(pages int) []byte {
 		contents[i] = b.String()
 	}
 	return pdfPages(contents...)
-}
-
-// TestMemoryDoesNotGrowWithPages reads a book of 2,000 pages in a child and looks at the most memory it ever had.
-func TestMemoryDoesNotGrowWithPages(t *testing.T) {
-	t.Parallel()
-	if testing.Short() {
-		t.Skip("reading 2,000 pages takes seconds")
-	}
-	const pages = 2000
-	x := newTestExtractor(t, Options{Concurrency: 1})
-	doc, err := x.Extract(t.Context(), Request{Reader: bytes.NewReader(bookPDF(pages)), Name: "book.pdf"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	heads := 0
-	for _, b := range doc.Blocks {
-		if strings.Contains(b.Text, "North Gate") {
-			heads++
-		}
-	}
-	if last := doc.Blocks[len(doc.Blocks)-1]; doc.Pages != pages || last.Page != pages || heads != 1 {
-		t.Errorf("pages = %d, the last block is on page %d, %d running heads are left; want %d, %d and 1", doc.Pages, last.Page, heads, pages, pages)
-	}
-	const most = 150 << 10 // KiB
-	if peak := peakMemory(t, x.idle[0].cmd.Process.Pid); peak > most {
-		t.Errorf("the child had %d KiB of memory, want at most %d", peak, most)
-	} else {
-		t.Logf("the child had %d MiB at most", peak>>10)
-	}
-}
-
-// peakMemory is the most memory that a living process ever had, in KiB. What is told of one that has ended counts the memory
-// of the process that started it, too.
-func peakMemory(t *testing.T, pid int) (kib int) {
-	t.Helper()
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		t.Skipf("this system does not tell the memory of a process: %v", err)
-	}
-	_, rest, _ := strings.Cut(string(status), "VmHWM:")
-	if _, err := fmt.Sscan(rest, &kib); err != nil {
-		t.Fatalf("reading the peak of memory from %q: %v", status, err)
-	}
-	return kib
 }
 
 // BenchmarkPDFPages measures how many pages of ordinary text are read in a second.

@@ -1,46 +1,41 @@
 package extract
 
 import (
+	"bytes"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 )
 
-// appendLine joins a line to the text before it: without a space between characters of scripts that have none, without
-// the hyphen of a word that was divided, and with the hyphen of a compound that was parted there.
-func appendLine(b *strings.Builder, line string) {
-	before := b.String()
-	if before == "" || line == "" {
-		b.WriteString(line)
-		return
+// appendLine joins a line to the text before it, which it may change: without a space between characters of scripts that
+// have none, without the hyphen of a word that was divided, and with the hyphen of a compound that was parted there.
+func appendLine(text []byte, line string) []byte {
+	if len(text) == 0 || line == "" {
+		return append(text, line...)
 	}
 	first, _ := utf8.DecodeRuneInString(line)
-	last, n := utf8.DecodeLastRuneInString(before)
+	last, n := utf8.DecodeLastRune(text)
 	if strings.ContainsRune("-‐\u00ad–", last) {
-		head := before[:len(before)-n]
-		prev, _ := utf8.DecodeLastRuneInString(head)
+		head := text[:len(text)-n]
+		prev, _ := utf8.DecodeLastRune(head)
 		switch {
 		case !unicode.IsLetter(prev) && !unicode.IsDigit(prev) || !unicode.IsLetter(first) && !unicode.IsDigit(first):
 		case last != '–' && unicode.IsLetter(prev) && unicode.IsLower(first) && !hyphenated(head):
-			b.Reset()
-			b.WriteString(head)
-			b.WriteString(line)
-			return
+			return append(head, line...)
 		default: // "2014-" and "2016", "Jean-" and "Paul", "state-of-the-" and "art"
-			b.WriteString(line)
-			return
+			return append(text, line...)
 		}
 	}
 	if !noSpaceScript(last) || !noSpaceScript(first) {
-		b.WriteByte(' ')
+		text = append(text, ' ')
 	}
-	b.WriteString(line)
+	return append(text, line...)
 }
 
 // hyphenated reports whether the last word of a text has a hyphen already, as a compound of several words has.
-func hyphenated(s string) bool {
-	word := s[strings.LastIndexAny(s, " \t\n")+1:]
-	at := strings.IndexAny(word, "-‐")
+func hyphenated(text []byte) bool {
+	word := text[bytes.LastIndexAny(text, " \t\n")+1:]
+	at := bytes.IndexAny(word, "-‐")
 	return at > 0 && at < len(word)-1
 }
 
@@ -51,8 +46,5 @@ func noSpaceScript(r rune) bool {
 
 // joinLines joins two lines of a cell or paragraph.
 func joinLines(a, b string) string {
-	var s strings.Builder
-	s.WriteString(a)
-	appendLine(&s, b)
-	return s.String()
+	return string(appendLine(append(make([]byte, 0, len(a)+1+len(b)), a...), b))
 }

@@ -152,9 +152,9 @@ func (l *pdfLayout) flush() error {
 	if len(l.para) == 0 {
 		return nil
 	}
-	var b strings.Builder
+	var joined []byte
 	for _, line := range l.para {
-		appendLine(&b, line.Text())
+		joined = appendLine(joined, line.Text())
 	}
 	first := l.para[0]
 	bold := true
@@ -163,7 +163,7 @@ func (l *pdfLayout) flush() error {
 	}
 	gathered, n := l.para, len(l.para)
 	l.para = l.para[:0]
-	text := b.String()
+	text := string(joined)
 	block := domain.Block{Kind: l.kind, Text: text, Page: l.number, Links: linksOf(l.links, gathered...)}
 	level := l.outline.levelOf(l.number, text, gathered)
 	switch {

@@ -88,7 +88,9 @@ func (f *linkFinder) look(line pdftext.Line) {
 			continue
 		}
 		if n := len(f.found); n > 0 && f.found[n-1].URL == link.URL && f.on == f.line-1 {
-			f.found[n-1].Text = joinLines(f.found[n-1].Text, text) // it goes on from the line above
+			if len(f.found[n-1].Text) < maxLinkText {
+				f.found[n-1].Text = joinLines(f.found[n-1].Text, text) // it goes on from the line above
+			}
 		} else if n < domain.MaxBlockLinks {
 			f.found = append(f.found, domain.BlockLink{Text: text, URL: link.URL})
 		}

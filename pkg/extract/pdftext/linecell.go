@@ -63,6 +63,7 @@ func joinUnits(units []unit, rtl bool) (string, []spot) {
 		turnWords(units)
 	}
 	var b strings.Builder
+	b.Grow(len(units) + len(units)/8) // most are one byte
 	spots := make([]spot, 0, len(units))
 	space := false
 	for _, u := range units {

@@ -25,7 +25,7 @@ func cellsOf(pieces []piece, rtl bool) []Cell {
 	}
 	word := wordGapOf(pieces)
 	var cells []Cell
-	var units []unit
+	units := make([]unit, 0, len(pieces)+len(pieces)/4) // with the spaces
 	var from, to float64
 	flush := func() {
 		if text, spots := joinUnits(units, rtl); text != "" {
@@ -125,6 +125,7 @@ func wordGapOf(pieces []piece) float64 {
 
 // letterGaps are the gaps between visible glyphs of the same size, and the number of blanks.
 func letterGaps(pieces []piece) (gaps []float64, spaces int) {
+	gaps = make([]float64, 0, len(pieces))
 	for i, p := range pieces {
 		if p.blank {
 			spaces++

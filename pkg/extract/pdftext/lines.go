@@ -2,6 +2,7 @@ package pdftext
 
 import (
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -44,8 +45,9 @@ type lineBuilder struct {
 	end      float64 // where the pen stands, along
 	left     float64 // the least place that the line's glyphs reach, along
 	pieces   []piece
-	sizes    map[float64]int
+	sizes    []sizeCount
 	common   float64 // size of most glyphs so far
+	most     int     // how many they are
 	bold     int     // visible glyphs that are bold, and all of them
 	visible  int
 	rtl, ltr int // glyphs of either direction
@@ -55,6 +57,15 @@ type lineBuilder struct {
 	last   [4]shown // for text that is shown several times to look bold
 	lastAt int
 	seen   map[string][]place // lines so far, for lines that are shown twice
+}
+
+// mostSizes is how many sizes of glyphs are told apart on a line; real lines have a handful.
+const mostSizes = 32
+
+// sizeCount is how many visible glyphs of a line have a size.
+type sizeCount struct {
+	size   float64
+	glyphs int
 }
 
 // piece is a glyph of the open line.
@@ -101,8 +112,8 @@ func (b *lineBuilder) glyph(text string, size, dx, dy float64, from, to [2]float
 	if !b.open {
 		b.open = true
 		b.dx, b.dy, b.base, b.left = dx, dy, p.base, p.x0
-		b.sizes = map[float64]int{}
-		b.bold, b.visible, b.common, b.rtl, b.ltr = 0, 0, 0, 0, 0
+		b.sizes = b.sizes[:0]
+		b.bold, b.visible, b.common, b.most, b.rtl, b.ltr = 0, 0, 0, 0, 0, 0
 	}
 	b.pieces = append(b.pieces, p)
 	b.end, b.left = p.x1, min(b.left, p.x0)
@@ -151,11 +162,7 @@ func (b *lineBuilder) extend(x, y float64) {
 
 // tally counts a visible glyph of the open line.
 func (b *lineBuilder) tally(p piece, way direction, bold bool) {
-	size := math.Round(p.size*2) / 2
-	b.sizes[size]++
-	if n := b.sizes[size]; n > b.sizes[b.common] || n == b.sizes[b.common] && size > b.common {
-		b.common = size
-	}
+	b.tallySize(math.Round(p.size*2) / 2)
 	b.visible++
 	if bold {
 		b.bold++
@@ -165,6 +172,21 @@ func (b *lineBuilder) tally(p piece, way direction, bold bool) {
 		b.rtl++
 	case leftToRight:
 		b.ltr++
+	}
+}
+
+func (b *lineBuilder) tallySize(size float64) {
+	at := slices.IndexFunc(b.sizes, func(s sizeCount) bool { return s.size == size })
+	if at < 0 {
+		if len(b.sizes) == mostSizes {
+			return
+		}
+		at = len(b.sizes)
+		b.sizes = append(b.sizes, sizeCount{size: size})
+	}
+	b.sizes[at].glyphs++
+	if n := b.sizes[at].glyphs; n > b.most || n == b.most && size > b.common {
+		b.common, b.most = size, n
 	}
 }
 
