@@ -98,7 +98,7 @@ func score(ctx context.Context, s settings, python string, docs, pages []documen
 		if err != nil {
 			return err
 		}
-		reportScores(out, rows, results)
+		reportScores(out, errs, rows, results)
 	}
 	if len(pages) > 0 {
 		var line, complaint bytes.Buffer
@@ -141,8 +141,8 @@ func readScores(path string) ([]scoreRow, error) {
 	return rows, nil
 }
 
-// reportScores writes a line for each kind of document.
-func reportScores(out io.Writer, rows []scoreRow, results map[string]extracted) {
+// reportScores writes a line for each kind of document, and to errs the documents that deserve a look.
+func reportScores(out, errs io.Writer, rows []scoreRow, results map[string]extracted) {
 	fmt.Fprint(out, "| kind | documents | median | mean | below 0.5 | without text | of these refused with a cause | given text |\n|---|---|---|---|---|---|---|---|\n")
 	var kinds []string
 	for _, r := range rows {
@@ -181,8 +181,8 @@ func reportScores(out io.Writer, rows []scoreRow, results map[string]extracted) 
 		}
 		fmt.Fprintf(out, "| %s | %d | %.3f | %.3f | %d | %d | %d | %d |\n", kind, len(scores), median(scores), mean(scores), low, empty, refused, junk)
 	}
-	listOf(out, "Documents without text that are not refused", silent)
-	listOf(out, "Documents with text that are refused", failed)
+	listOf(errs, "Documents without text that are not refused", silent)
+	listOf(errs, "Documents with text that are refused", failed)
 }
 
 func median(v []float64) float64 {
