@@ -25,7 +25,7 @@ func peakOf(state *os.ProcessState) int64 {
 		return 0
 	}
 	if runtime.GOOS == "darwin" {
-		return int64(use.Maxrss)
+		return use.Maxrss
 	}
-	return int64(use.Maxrss) << 10
+	return use.Maxrss << 10
 }
