@@ -20,14 +20,15 @@ func (p *HeadingPath) Enter(b Block) {
 	clear(p.headings[level:])
 }
 
-// Path is the sheet and the headings, outermost first; of a heading that was entered last, including itself.
+// Path is the sheet and the headings, outermost first; of a heading that was entered last, including itself. A heading that
+// is the sheet's name is not told twice.
 func (p *HeadingPath) Path() []string {
 	var parts []string
 	if p.sheet != "" {
 		parts = append(parts, p.sheet)
 	}
 	for _, h := range p.headings {
-		if h != "" {
+		if h != "" && h != p.sheet {
 			parts = append(parts, h)
 		}
 	}

@@ -15,13 +15,14 @@ func TestHeadingPath(t *testing.T) {
 		path   []string
 		above  []string
 	}{
-		"text without headings has no path":                 {blocks: []Block{text}},
-		"text stands below the headings before it":          {[]Block{heading(1, "a"), heading(2, "b"), text}, []string{"a", "b"}, []string{"a", "b"}},
-		"a heading stands below those above it":             {[]Block{heading(1, "a"), heading(2, "b")}, []string{"a", "b"}, []string{"a"}},
-		"a heading ends deeper ones and its own level":      {[]Block{heading(1, "a"), heading(3, "b"), heading(2, "c"), text}, []string{"a", "c"}, []string{"a", "c"}},
-		"levels out of range are the nearest in range":      {[]Block{heading(0, "a"), heading(9, "b"), text}, []string{"a", "b"}, []string{"a", "b"}},
-		"another sheet begins anew, and leads its path":     {[]Block{heading(1, "a"), {Kind: BlockTableRow, Sheet: "S", Text: "r"}}, []string{"S"}, []string{"S"}},
-		"a first heading on a sheet stands below the sheet": {[]Block{{Kind: BlockHeading, Level: 1, Sheet: "S", Text: "h"}}, []string{"S", "h"}, []string{"S"}},
+		"text without headings has no path":                    {blocks: []Block{text}},
+		"text stands below the headings before it":             {[]Block{heading(1, "a"), heading(2, "b"), text}, []string{"a", "b"}, []string{"a", "b"}},
+		"a heading stands below those above it":                {[]Block{heading(1, "a"), heading(2, "b")}, []string{"a", "b"}, []string{"a"}},
+		"a heading ends deeper ones and its own level":         {[]Block{heading(1, "a"), heading(3, "b"), heading(2, "c"), text}, []string{"a", "c"}, []string{"a", "c"}},
+		"levels out of range are the nearest in range":         {[]Block{heading(0, "a"), heading(9, "b"), text}, []string{"a", "b"}, []string{"a", "b"}},
+		"another sheet begins anew, and leads its path":        {[]Block{heading(1, "a"), {Kind: BlockTableRow, Sheet: "S", Text: "r"}}, []string{"S"}, []string{"S"}},
+		"a heading that is the sheet's name is not told twice": {[]Block{{Kind: BlockHeading, Level: 1, Sheet: "S", Text: "S"}, {Kind: BlockTableRow, Sheet: "S", Text: "r"}}, []string{"S"}, []string{"S"}},
+		"a first heading on a sheet stands below the sheet":    {[]Block{{Kind: BlockHeading, Level: 1, Sheet: "S", Text: "h"}}, []string{"S", "h"}, []string{"S"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
