@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -324,18 +325,25 @@ func TestRescuerReissuesOnlyWhatTheStreamHasLost(t *testing.T) {
 	}
 }
 
-// silent is a list of one datasource of which nothing has been heard since a time.
+// silent is a list of one datasource of which nothing has been heard since a time, and the stream that may have its job.
 type silent struct {
-	waiting
-	since time.Time
+	since            time.Time
+	waits, issuedNow atomic.Bool
 }
 
 func (s *silent) Stuck(_ context.Context, before time.Time, _ int) ([]catalog.StuckDatasource, error) {
-	if len(s.reissued) > 0 || !s.since.Before(before) {
+	if s.issuedNow.Load() || !s.since.Before(before) {
 		return nil, nil
 	}
-	return s.stuck, nil
+	return []catalog.StuckDatasource{{Datasource: domain.Datasource{ID: "page", JobID: "j1"}}}, nil
 }
+
+func (s *silent) Reissue(context.Context, string, string, domain.Job) (bool, error) {
+	s.issuedNow.Store(true)
+	return true, nil
+}
+
+func (s *silent) Outstanding(context.Context, domain.Job) (bool, error) { return s.waits.Load(), nil }
 
 func TestRescuerLooksAtSuspectsWithoutPatience(t *testing.T) {
 	t.Parallel()
@@ -347,9 +355,8 @@ func TestRescuerLooksAtSuspectsWithoutPatience(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				s := &silent{since: time.Now().Add(-time.Second)}
-				s.stuck = []catalog.StuckDatasource{{Datasource: domain.Datasource{ID: "page", JobID: "j1"}}}
-				open := outstanding{"j1": true}
-				r := &Rescuer{Waiting: s, Stream: open, Log: quiet, Now: time.Now}
+				s.waits.Store(true)
+				r := &Rescuer{Waiting: s, Stream: s, Log: quiet, Now: time.Now}
 				if suspect {
 					r.Suspect(time.Now())
 				}
@@ -357,13 +364,13 @@ func TestRescuerLooksAtSuspectsWithoutPatience(t *testing.T) {
 				defer cancel()
 				go r.Run(ctx)
 				synctest.Wait()
-				if len(s.reissued) > 0 {
+				if s.issuedNow.Load() {
 					t.Fatal("an outstanding job was issued again")
 				}
-				delete(open, "j1")
+				s.waits.Store(false)
 				time.Sleep(rescueEvery) // of the test's own clock
 				synctest.Wait()
-				if got := len(s.reissued) > 0; got != suspect {
+				if got := s.issuedNow.Load(); got != suspect {
 					t.Errorf("issued again after a round: %t, want %t", got, suspect)
 				}
 			})

@@ -14,9 +14,10 @@ const maxChunkNesting = 2
 // chunk reads a document that is embedded whole in the place of paragraphs: a page, plain text, or another docx.
 func (w *docxWalker) chunk(id string) {
 	rel, ok := w.rels[id]
-	if !ok || rel.External || w.r.nesting >= maxChunkNesting {
+	if !ok || rel.External || w.r.nesting >= maxChunkNesting || w.r.once[rel.Target] {
 		return
 	}
+	w.r.once[rel.Target] = true
 	data, err := w.r.a.read(rel.Target)
 	var refused *Error
 	if errors.As(err, &refused) {
