@@ -65,7 +65,7 @@ func run(ctx context.Context, args []string, out, errs io.Writer) error {
 	flags.IntVar(&s.torture.damage.Numbers, "numbers", 4, "torture: copies with numbers changed")
 	flags.IntVar(&s.torture.damage.Inside, "inside", 8, "torture: copies changed inside what they pack")
 	flags.Int64Var(&s.torture.memory, "memory", 2<<30, "torture: the most memory that reading a file may take, in bytes")
-	flags.DurationVar(&s.torture.timeout, "timeout", 30*time.Second, "torture: the most processor time that reading a file may take")
+	flags.DurationVar(&s.torture.timeout, "timeout", 2*time.Minute, "torture: the most processor time that reading a file may take; the default is that of ingestion")
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			return nil
