@@ -952,7 +952,7 @@ type Fragment struct {
 	DatasourceId   string  `json:"datasource_id"`
 	DatasourceName string  `json:"datasource_name"`
 
-	// Heading headings above the text
+	// Heading headings above most of the text, outermost first; of a sheet, its name and the rows
 	Heading *string `json:"heading"`
 
 	// Metadata the datasource's, and under document what the document says of itself (title, language, author, …)
@@ -962,7 +962,7 @@ type Fragment struct {
 	// Offset bytes from the start of the document's text
 	Offset int `json:"offset"`
 
-	// Page page or slide from 1
+	// Page page or slide from 1 on which most of the text stands
 	Page *int `json:"page"`
 
 	// Score higher is better; comparable within one response
@@ -1141,7 +1141,7 @@ type Source struct {
 	DatasourceId   string  `json:"datasource_id"`
 	DatasourceName string  `json:"datasource_name"`
 
-	// Heading headings above the text
+	// Heading headings above most of the text, outermost first; of a sheet, its name and the rows
 	Heading *string `json:"heading"`
 
 	// Metadata the datasource's, and under document what the document says of itself (title, language, author, …)
@@ -1151,7 +1151,7 @@ type Source struct {
 	// Offset bytes from the start of the document's text
 	Offset int `json:"offset"`
 
-	// Page page or slide from 1
+	// Page page or slide from 1 on which most of the text stands
 	Page *int `json:"page"`
 
 	// Score higher is better; comparable within one response
