@@ -21,7 +21,7 @@ const (
 // Status is where a datasource stands.
 type Status string
 
-// The statuses: unsynched (accepted) → pending (in the job stream) → running → synched or error. A resync goes
+// The statuses: unsynched (accepted) → pending (in the job stream) → running → synched, error or skipped. A resync goes
 // back to unsynched while the content that is already active stays searchable.
 const (
 	StatusUnsynched Status = "unsynched"
@@ -29,10 +29,14 @@ const (
 	StatusRunning   Status = "running"
 	StatusSynched   Status = "synched"
 	StatusError     Status = "error"
+	// StatusSkipped is that of a page that was fetched and is left out on purpose: it asks for that, or repeats another.
+	StatusSkipped Status = "skipped"
 )
 
 // Terminal reports whether the datasource waits for nothing.
-func (s Status) Terminal() bool { return s == StatusSynched || s == StatusError }
+func (s Status) Terminal() bool {
+	return s == StatusSynched || s == StatusError || s == StatusSkipped
+}
 
 // Datasource is one unit of content: a file, a page, a site, a text.
 type Datasource struct {
@@ -49,10 +53,13 @@ type Datasource struct {
 
 	Status        Status
 	Progress      Progress
-	Error         string   // why Status is error, in words for people
+	Error         string   // why Status is error or skipped, in words for people
 	Warnings      []string // what was read with losses (pages without text, a truncated table)
 	DiscoveryDone bool     // web_site: the sitemap, or the root, has been read
 	FollowLinks   bool     // web_site: pages are found by following links, not by a sitemap
+	Unchanged     bool     // web_page: the newest fetch brought nothing new
+	DuplicateOf   string   // web_page of a site, skipped: the id of the page that has its content
+	Crawl         *Crawl   // web_site: its newest crawl; nil before the first
 
 	JobID            string // the newest accepted job; events of any other job do not change Status
 	Runs             int    // ingest jobs issued so far, counted when put into the outbox: more than one may have left rows behind
@@ -74,6 +81,25 @@ type Datasource struct {
 	UpdatedAt time.Time
 	LastSynch *time.Time // when the active generation became active
 }
+
+// Crawl is what is known of a site's newest crawl beside its pages.
+type Crawl struct {
+	StartedAt time.Time      `json:"started_at"`
+	Removed   int64          `json:"removed"`            // pages that have left the datastore
+	LeftOut   map[string]int `json:"left_out,omitempty"` // addresses that were not taken, by reason; one may be counted on every page that links to it
+	Rest      RestPolicy     `json:"rest,omitempty"`     // what becomes of the pages that it has not come upon
+	Stopped   bool           `json:"stopped,omitempty"`  // by its owner: pages that waited were left out
+}
+
+// RestPolicy says what becomes of a site's pages that its newest crawl has not come upon, once its discovery is done.
+type RestPolicy string
+
+// The policies.
+const (
+	RestStays   RestPolicy = ""        // nothing: the list of pages was not complete
+	RestAsked   RestPolicy = "asked"   // they are fetched again: links lead from page to page, and an unchanged page shows none
+	RestRemoved RestPolicy = "removed" // they leave the datastore: the sitemap lists every page, and not them
+)
 
 // Target is a generation in the place that a datastore moves to.
 type Target struct {
@@ -112,6 +138,16 @@ type DatasourceConfig struct {
 	ETag         string `json:"etag,omitempty"`
 	LastModified string `json:"last_modified,omitempty"`
 	Depth        int    `json:"depth,omitempty"` // page of a site: links from the root
+
+	// Refresh is when web content is fetched again: an interval ("24h"), or five fields of cron in UTC ("0 3 * * *"). "": never.
+	Refresh string `json:"refresh,omitempty"`
+	// What the last fetch of a page found: where it lies after Redirects, if that is not SourceURL, what it says its address is,
+	// when it was changed as its sitemap says, and whether a browser was needed to read it.
+	FinalURL  string     `json:"final_url,omitempty"`
+	Redirects []Redirect `json:"redirects,omitempty"`
+	Canonical string     `json:"canonical_url,omitempty"`
+	LastMod   time.Time  `json:"last_mod,omitzero"`
+	Rendered  bool       `json:"rendered,omitempty"`
 }
 
 // Progress is how far a job has come. For a web_site the counts are of its pages.

@@ -31,6 +31,7 @@ type Job struct {
 	Chunking     Chunking       `json:"chunking,omitzero"`  // how the document is cut
 	Original     *Original      `json:"original,omitempty"` // ingest: what to read
 	Crawl        *CrawlSpec     `json:"crawl,omitempty"`    // crawl: what to fetch
+	Tries        int            `json:"tries,omitempty"`    // crawl: fetches of this content that failed before this job and were put off
 
 	// Generation is the sequence of the job's message in the stream: it only grows, and so fences off older runs.
 	Generation uint64 `json:"-"`
@@ -75,6 +76,10 @@ const (
 	EventProgress   EventType = "progress"   // Stage, Done, Total
 	EventFetched    EventType = "fetched"    // crawl: the page lies in originals, an ingest job is due
 	EventDiscovered EventType = "discovered" // crawl: Links are pages of the site
+	EventPostponed  EventType = "postponed"  // crawl: not now; the job is to come again at Until, and leaves the stream till then
+	EventSkipped    EventType = "skipped"    // crawl: the page is not to be indexed; Error says why
+	EventGone       EventType = "gone"       // crawl: the page does not exist (404, 410); Error says so
+	EventSitemap    EventType = "sitemap"    // crawl: what was added as a page is a list of pages: it becomes a site
 	EventSynched    EventType = "synched"    // ingest: all chunks of the generation are written; crawl of a site: discovery is complete
 	EventUnchanged  EventType = "unchanged"  // crawl: the page has not changed since the last fetch; ingest: the rows that are there are what the job would write
 	EventError      EventType = "error"      // the job has failed for good; Error says why
@@ -95,8 +100,15 @@ type Event struct {
 
 	Progress *Progress `json:"progress,omitempty"`
 	Fetched  *Fetched  `json:"fetched,omitempty"`
-	Links    []Link    `json:"links,omitempty"`     // discovered: at most MaxLinksPerEvent
-	Follow   bool      `json:"follow,omitempty"`    // discovered, of a site: links of its pages are to be followed
+	Links    []Link    `json:"links,omitempty"`  // discovered: at most MaxLinksPerEvent
+	Follow   bool      `json:"follow,omitempty"` // discovered, of a site: links of its pages are to be followed
+	// Complete, of a site's synched, says that every page of the site has been listed: pages that have not are no part of it.
+	Complete bool `json:"complete,omitempty"`
+	// LeftOut, of a site's synched and of discovered, counts addresses that were not taken, by reason.
+	LeftOut map[string]int `json:"left_out,omitempty"`
+	// Until and Tries, of postponed: when the job is to come again, and how many fetches have failed by then.
+	Until    time.Time `json:"until,omitzero"`
+	Tries    int       `json:"tries,omitempty"`
 	Chunks   int64     `json:"chunks,omitempty"`    // synched
 	Bytes    int64     `json:"bytes,omitempty"`     // synched: text bytes
 	MIMEType string    `json:"mime_type,omitempty"` // synched: what the content was
@@ -105,7 +117,7 @@ type Event struct {
 	// Fingerprint, of synched, is that of the rows written: see Version.
 	Fingerprint string   `json:"fingerprint,omitempty"`
 	Warnings    []string `json:"warnings,omitempty"` // synched
-	Error       string   `json:"error,omitempty"`    // error, and progress of a job that is tried again: for people
+	Error       string   `json:"error,omitempty"`    // error, skipped, gone, postponed, and progress of a job that is tried again: for people
 }
 
 // MaxLinksPerEvent keeps a discovered event well below the message limit.
@@ -118,10 +130,23 @@ type Fetched struct {
 	Title        string   `json:"title,omitempty"`
 	ETag         string   `json:"etag,omitempty"`
 	LastModified string   `json:"last_modified,omitempty"`
+	// Redirects are the hops from the address that was asked for to URL, at most 10.
+	Redirects []Redirect `json:"redirects,omitempty"`
+	// Canonical is the address that the page says is its own, normalised, when that is another and within the site's scope.
+	Canonical string `json:"canonical,omitempty"`
+	Rendered  bool   `json:"rendered,omitempty"` // the content was made by the page's scripts, in a browser
+}
+
+// Redirect is one answer that sent the crawler elsewhere.
+type Redirect struct {
+	URL    string `json:"url"`    // that was asked for
+	Status int    `json:"status"` // 301, 302, 303, 307 or 308
 }
 
 // Link is a page of a site that discovery found.
 type Link struct {
 	URL   string `json:"url"` // normalised
 	Depth int    `json:"depth"`
+	// LastMod is when the page was last changed, as its sitemap says; zero when it does not.
+	LastMod time.Time `json:"last_mod,omitzero"`
 }
