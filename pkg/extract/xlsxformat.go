@@ -33,13 +33,14 @@ type sheetStyles struct {
 	formats  []string // by the number of a cell's style; "" is General
 	scratch  *excelize.File
 	columns  map[string]string // of the scratch sheet, where the formats stand
+	codes    map[string]numberCode
 	shown    map[[2]string]string
 	date1904 bool
 }
 
 // sheetStyles reads the number formats; a workbook without the part has none. Close them.
 func (a *archive) sheetStyles(part string, date1904 bool) (*sheetStyles, error) {
-	s := &sheetStyles{columns: map[string]string{}, shown: map[[2]string]string{}, date1904: date1904}
+	s := &sheetStyles{columns: map[string]string{}, codes: map[string]numberCode{}, shown: map[[2]string]string{}, date1904: date1904}
 	custom := map[int]string{}
 	var ids []int
 	err := a.walk(part, func(sc *xmlScanner) {
@@ -108,7 +109,7 @@ func (s *sheetStyles) show(value string, style int) string {
 	if shown, ok := s.shown[key]; ok {
 		return shown
 	}
-	shown, err := s.format(value, code)
+	shown, err := s.format(value, n, code)
 	if err != nil {
 		shown = generalNumber(n)
 	}
@@ -135,8 +136,35 @@ func generalNumber(n float64) string {
 	return strconv.FormatFloat(rounded, 'f', -1, 64)
 }
 
-// format has excelize apply a format, in a sheet that has a column for each.
-func (s *sheetStyles) format(value, code string) (shown string, err error) {
+// format applies a format: by our own rules, which show fractions of seconds, conditions and text between digits as Excel
+// does, or by those of excelize for what these do not know.
+func (s *sheetStyles) format(value string, n float64, code string) (string, error) {
+	parsed, ok := s.codes[code]
+	if !ok {
+		if len(s.codes) >= maxNumberFormats {
+			return "", errors.New("too many formats")
+		}
+		parsed = parseCode(code)
+		s.codes[code] = parsed
+	}
+	section, signed := parsed.of(n)
+	switch {
+	case section == nil:
+		return generalNumber(n), nil
+	case section.foreign:
+		return s.foreign(value, code)
+	case section.dated:
+		shown, ok := section.date(n, s.date1904)
+		if !ok {
+			return generalNumber(n), nil
+		}
+		return shown, nil
+	}
+	return section.number(n, signed), nil
+}
+
+// foreign has excelize apply a format, in a sheet that has a column for each.
+func (s *sheetStyles) foreign(value, code string) (shown string, err error) {
 	defer func() {
 		if x := recover(); x != nil {
 			err = fmt.Errorf("applying format %q: %v", code, x)
