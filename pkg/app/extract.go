@@ -19,7 +19,8 @@ import (
 )
 
 const extractUsage = `usage: ingestor extract [--format text|blocks|chunks] [--mime TYPE] [--chunk-tokens N] [--max-chunk-tokens N] FILE…
-  --format text     the text as other tools show it, table rows as cells parted by tabs (default)
+  --format text     the text as other tools show it, table rows as cells parted by tabs, of a workbook the cells alone
+                    (default)
   --format blocks   a JSON object: what the file says of itself, and its blocks with the places where they stand
   --format chunks   a JSON object: the same with the chunks that are indexed
   --chunk-tokens N, --max-chunk-tokens N   sizes of the chunks as a datastore's chunking gives them; 0 for its defaults

@@ -36,7 +36,8 @@ type sheetRef struct {
 // xlsx reads a workbook sheet by sheet, a row at a time. Values are as shown, in their number formats; formulas count by
 // the value stored with them. Hidden rows and columns are read, since mostly a filter has hidden them, and hidden sheets
 // with a warning; what only a macro could show is left out. The parts are read by our own walker, which bears what
-// producers get wrong (relationships, references, missing styles) and holds one row; excelize applies the formats.
+// producers get wrong (relationships, references, missing styles) and holds one row; excelize applies the formats that ask
+// for fractions or for other languages.
 func (p *parser) xlsx(a *archive) error {
 	p.properties(a)
 	p.doc.Route = "xlsx"
@@ -76,6 +77,9 @@ func (p *parser) xlsx(a *archive) error {
 		if err := w.sheet(s); err != nil {
 			return err
 		}
+	}
+	if p.src.PlainRows && p.out.letters == 0 { // there is nothing but drawings: better these than no text
+		return w.drawnSheets()
 	}
 	return nil
 }
@@ -134,24 +138,37 @@ func (w *workbook) findSheets() {
 }
 
 // sheet reads one sheet: its rows, then the texts and charts drawn upon it. Its name comes before the first of them.
+// Where cells are asked for as other tools give them, what is drawn is left out, since it is in no cell.
 func (w *workbook) sheet(s sheetRef) error {
+	name := w.namer(s)
+	r := &sheetReader{w: w, ref: s, name: name}
+	if err := r.read(); err != nil || w.p.src.PlainRows {
+		return err
+	}
+	return w.drawings(s, name)
+}
+
+// drawnSheets reads what is drawn upon the sheets that users see.
+func (w *workbook) drawnSheets() error {
+	for _, s := range w.sheets {
+		if s.unseen {
+			continue
+		}
+		if err := w.drawings(s, w.namer(s)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// namer writes the sheet's name when it is called first.
+func (w *workbook) namer(s sheetRef) func() error {
 	named := false
-	name := func() error {
+	return func() error {
 		if named {
 			return nil
 		}
 		named = true
 		return w.p.out.add(domain.Block{Kind: domain.BlockHeading, Text: s.name, Level: 1, Sheet: s.name})
 	}
-	r := &sheetReader{w: w, ref: s, name: name}
-	if err := r.read(); err != nil {
-		return err
-	}
-	return w.drawings(s, func(b domain.Block) error {
-		if err := name(); err != nil {
-			return err
-		}
-		b.Sheet = s.name
-		return w.p.out.add(b)
-	})
 }

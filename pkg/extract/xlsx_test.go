@@ -161,6 +161,31 @@ func TestSheetsAreReadAsTheyStand(t *testing.T) {
 	}
 }
 
+func TestDrawingsAreLeftOutOfPlainRows(t *testing.T) {
+	t.Parallel()
+	drawn := map[string]string{
+		"xl/worksheets/_rels/sheet1.xml.rels": `<Relationships><Relationship Id="d" Type="x/drawing" Target="../drawings/d.xml"/></Relationships>`,
+		"xl/drawings/d.xml":                   `<wsDr xmlns:a="a"><sp><txBody><a:p><a:r><a:t>A remark</a:t></a:r></a:p></txBody></sp></wsDr>`,
+	}
+	tests := map[string]struct{ rows, want string }{
+		"beside cells": {cellsXML(1, "name", "age") + cellsXML(2, "Ann", "31"), "heading 1: Data\ntable_row row 1: name\tage\ntable_row row 2: Ann\t31"},
+		"not where there is nothing else to read": {"", "heading 1: Data\nparagraph: A remark"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			data := xlsxOf(t, tt.rows, "", drawn)
+			doc, err := Parse(t.Context(), Source{Data: bytes.NewReader(data), Size: int64(len(data)), PlainRows: true}, Limits{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.want, blockLines(doc)); diff != "" {
+				t.Errorf("blocks (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
 func TestATextThatManyCellsShareIsBounded(t *testing.T) {
 	t.Parallel()
 	var row strings.Builder

@@ -6,8 +6,16 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// drawings emits what stands in text boxes and titles of charts upon a sheet, in the order in which they were drawn.
-func (w *workbook) drawings(s sheetRef, emit func(domain.Block) error) error {
+// drawings emits what stands in text boxes and titles of charts upon a sheet, in the order in which they were drawn. name
+// is called before the first.
+func (w *workbook) drawings(s sheetRef, name func() error) error {
+	emit := func(b domain.Block) error {
+		if err := name(); err != nil {
+			return err
+		}
+		b.Sheet = s.name
+		return w.p.out.add(b)
+	}
 	for _, rel := range w.a.relations(s.part) {
 		if rel.kind() != "drawing" || rel.External {
 			continue
