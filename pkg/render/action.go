@@ -1,0 +1,94 @@
+package render
+
+import (
+	"context"
+	"net/url"
+	"strings"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/fetch"
+	"github.com/chromedp/cdproto/network"
+)
+
+// action is what is done about a request.
+type action int
+
+const (
+	refuse action = iota // it fails
+	get                  // it is made
+	pixel                // it gets an empty image: pages react to failed ones, sometimes for ever
+	sheet                // it gets an empty style sheet: applications wait for theirs
+	local                // it leaves no network: the browser does it itself
+)
+
+// emptyImage is a GIF of one transparent pixel.
+var emptyImage = []byte("GIF89a\x01\x00\x01\x00\x80\x00\x00\x00\x00\x00\xff\xff\xff!\xf9\x04\x01\x00\x00\x00\x00,\x00\x00\x00\x00\x01\x00\x01\x00\x00\x02\x01D\x00;")
+
+// actionFor says what is done about a request by its kind. What changes something on a server is not sent; POST is,
+// because many pages ask for their content by it.
+func actionFor(kind network.ResourceType, r *network.Request) action {
+	u, err := url.Parse(r.URL)
+	if err != nil {
+		return refuse
+	}
+	document := kind == network.ResourceTypeDocument
+	switch {
+	case isWeb(u) && u.User == nil:
+	case u.Scheme == "blob" && !document, u.Scheme == "data" && !document, u.Scheme == "about" && document:
+		return local
+	default:
+		return refuse
+	}
+	switch kind {
+	case network.ResourceTypeDocument:
+		if r.Method == "GET" {
+			return get
+		}
+	case network.ResourceTypeScript, network.ResourceTypeXHR, network.ResourceTypeFetch:
+		switch strings.ToUpper(r.Method) {
+		case "GET", "HEAD", "POST":
+			return get
+		}
+	case network.ResourceTypeImage:
+		return pixel
+	case network.ResourceTypeStylesheet:
+		return sheet
+	}
+	return refuse
+}
+
+// answer does it.
+func (a action) answer(ctx context.Context, n *traffic, e *fetch.EventRequestPaused) error {
+	switch a {
+	case get:
+		return n.get(ctx, e)
+	case pixel:
+		return n.fulfil(ctx, e, response{status: 200, headers: kept("image/gif", e.Request), body: emptyImage})
+	case sheet:
+		return n.fulfil(ctx, e, response{status: 200, headers: kept("text/css", e.Request)})
+	case local:
+		_, err := cdp.Call(ctx, n.session, fetch.ContinueRequest, fetch.ContinueRequestParams{RequestID: e.RequestID})
+		return err
+	default:
+		return n.fail(ctx, e, network.ErrorReasonBlockedByClient)
+	}
+}
+
+// kept is the header of an answer that is given without asking anybody: of this type, and for every origin.
+func kept(mediaType string, r *network.Request) []*fetch.HeaderEntry {
+	h := []*fetch.HeaderEntry{{Name: "Content-Type", Value: mediaType}}
+	if origin := headerValue(r.Headers, "Origin"); origin != "" {
+		h = append(h, &fetch.HeaderEntry{Name: "Access-Control-Allow-Origin", Value: origin},
+			&fetch.HeaderEntry{Name: "Access-Control-Allow-Credentials", Value: "true"})
+	}
+	return h
+}
+
+func headerValue(h network.Headers, name string) string {
+	for k, v := range h {
+		if s, ok := v.(string); ok && strings.EqualFold(k, name) {
+			return s
+		}
+	}
+	return ""
+}

@@ -1,0 +1,115 @@
+package render
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+const (
+	endpointTimeout  = 10 * time.Second // to ask a running browser for its WebSocket
+	maxEndpointBytes = 64 << 10
+)
+
+// parseEndpoint reads the address of a running browser. Its errors do not repeat the address, which may hold a token.
+func parseEndpoint(raw string) (*url.URL, error) {
+	u, err := url.Parse(raw)
+	if err != nil {
+		return nil, errors.New("the address of the browser cannot be read: it must be http://host:port or ws://host:port/…")
+	}
+	switch u.Scheme {
+	case "http", "https", "ws", "wss":
+	default:
+		return nil, fmt.Errorf("the address of the browser begins with %q: it must be http, https, ws or wss", u.Scheme)
+	}
+	if u.Hostname() == "" {
+		return nil, errors.New("the address of the browser names no host: it must be http://host:port or ws://host:port/…")
+	}
+	return u, nil
+}
+
+// socketURL returns the WebSocket of the browser at the endpoint, which is asked for it unless its address is that
+// already.
+func socketURL(ctx context.Context, raw string) (string, error) {
+	u, err := parseEndpoint(raw)
+	if err != nil {
+		return "", err
+	}
+	ctx, cancel := context.WithTimeout(ctx, endpointTimeout)
+	defer cancel()
+	secure := u.Scheme == "https" || u.Scheme == "wss"
+	if !secure {
+		// Chromium answers requests only that address it by IP or as localhost.
+		if u.Host, err = byIP(ctx, u); err != nil {
+			return "", fmt.Errorf("looking up the host of the browser: %w", err)
+		}
+	}
+	if strings.HasPrefix(u.Scheme, "ws") && (strings.Trim(u.Path, "/") != "" || u.RawQuery != "") {
+		return u.String(), nil
+	}
+	ask := *u
+	ask.Scheme, ask.Path = "http", "/json/version"
+	if secure {
+		ask.Scheme = "https"
+	}
+	path, err := socketPath(ctx, ask.String())
+	if err != nil {
+		return "", fmt.Errorf("asking the browser at %s for its WebSocket: %w", u.Host, err)
+	}
+	// The browser names its host as it sees it, which may be another than how we reach it.
+	socket := url.URL{Scheme: "ws", User: u.User, Host: u.Host, Path: path}
+	if secure {
+		socket.Scheme = "wss"
+	}
+	return socket.String(), nil
+}
+
+func byIP(ctx context.Context, u *url.URL) (string, error) {
+	host, port := u.Hostname(), u.Port()
+	if port == "" {
+		port = "80"
+	}
+	if host != "localhost" && net.ParseIP(host) == nil {
+		addrs, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
+		if err != nil {
+			return "", err
+		}
+		host = addrs[0].Unmap().String()
+	}
+	return net.JoinHostPort(host, port), nil
+}
+
+func socketPath(ctx context.Context, ask string) (string, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, ask, nil)
+	if err != nil {
+		return "", err
+	}
+	transport := &http.Transport{DisableKeepAlives: true}
+	defer transport.CloseIdleConnections()
+	res, err := transport.RoundTrip(req)
+	if err != nil {
+		return "", err
+	}
+	defer res.Body.Close()
+	if res.StatusCode != http.StatusOK {
+		return "", fmt.Errorf("it answers %s", res.Status)
+	}
+	var version struct {
+		Socket string `json:"webSocketDebuggerUrl"`
+	}
+	if err := json.NewDecoder(io.LimitReader(res.Body, maxEndpointBytes)).Decode(&version); err != nil {
+		return "", fmt.Errorf("reading its answer: %w", err)
+	}
+	u, err := url.Parse(version.Socket)
+	if err != nil || u.Path == "" {
+		return "", errors.New("its answer names no WebSocket")
+	}
+	return u.Path, nil
+}

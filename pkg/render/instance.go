@@ -1,0 +1,131 @@
+package render
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/remote"
+)
+
+const (
+	startTimeout = 30 * time.Second // of a browser, until it answers
+	removeRounds = 50               // a dying process may still write to its profile
+	removePause  = 20 * time.Millisecond
+	maxDirPath   = 60 // bytes: that of a socket has 107, of which Chromium adds 45
+)
+
+// instance is a browser that runs.
+type instance struct {
+	ctx     context.Context // chromedp's; ends with the browser or the connection to it
+	end     func()          // ends the browser and waits
+	browser *chromedp.Browser
+
+	// Below is the Browser's, under its lock.
+	users   int  // pages being rendered
+	pages   int  // rendered in it or being so
+	retired bool // no new page; the last user stops it
+}
+
+func (i *instance) alive() bool { return i.ctx.Err() == nil }
+
+// start starts a browser or connects to the running one. It lives until ctx ends or it is stopped.
+func (b *Browser) start(ctx context.Context) (*instance, error) {
+	if b.opts.URL != "" {
+		return b.connect(ctx)
+	}
+	dir, err := makeDir(b.opts.TempDir)
+	if err != nil {
+		return nil, fmt.Errorf("making the browser's profile: %w", err)
+	}
+	asRoot := os.Geteuid() == 0
+	if asRoot {
+		b.warned.Do(func() {
+			b.opts.Log.Warn("Chromium runs without its sandbox, because this process is root's; run it as another user, or set the address of a browser in a container of its own")
+		})
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	actx, stop := chromedp.NewExecAllocator(ctx, localOptions(b.opts.Path, dir, asRoot)...)
+	i, err := b.attach(actx, cancel)
+	if err != nil {
+		cancel()
+		stop()
+		return nil, errors.Join(fmt.Errorf("starting %s: %w", b.opts.Path, err), remove(dir))
+	}
+	i.end = func() {
+		cancel()
+		stop()
+		killGroup(i.browser.Process())
+		if err := remove(dir); err != nil {
+			b.opts.Log.Warn("the profile of a browser stays behind", "dir", dir, "error", err)
+		}
+	}
+	return i, nil
+}
+
+func (b *Browser) connect(ctx context.Context) (*instance, error) {
+	socket, err := socketURL(ctx, b.opts.URL)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	actx, stop := remote.NewAllocator(ctx, socket, remote.NoModifyURL)
+	i, err := b.attach(actx, cancel)
+	if err != nil {
+		cancel()
+		stop()
+		return nil, fmt.Errorf("connecting to the browser: %w", err)
+	}
+	i.end = func() {
+		cancel()
+		stop()
+	}
+	return i, nil
+}
+
+// attach has the allocator bring its browser. cancel ends the allocator's context.
+func (b *Browser) attach(actx context.Context, cancel context.CancelFunc) (*instance, error) {
+	debug := func(format string, args ...any) {
+		b.opts.Log.Debug("browser", "message", fmt.Sprintf(format, args...))
+	}
+	ictx, _ := chromedp.NewContext(actx, chromedp.WithLogf(debug), chromedp.WithErrorf(debug)) // ended through the allocator's
+	late := time.AfterFunc(startTimeout, cancel)
+	err := chromedp.ListenBrowser(ictx, func(any) {})
+	if !late.Stop() && err == nil {
+		err = fmt.Errorf("no answer within %s", startTimeout)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &instance{ctx: ictx, browser: chromedp.FromContext(ictx).Browser}, nil
+}
+
+// makeDir makes a directory for a browser. Chromium opens a socket in it, whose path the system bounds; where the
+// parent's is too long for that, the directory is made among the system's temporary ones.
+func makeDir(parent string) (string, error) {
+	const pattern = "sluice-render-"
+	dir, err := os.MkdirTemp(parent, pattern)
+	if err != nil || len(dir) <= maxDirPath {
+		return dir, err
+	}
+	if err := os.Remove(dir); err != nil {
+		return "", err
+	}
+	return os.MkdirTemp("", pattern)
+}
+
+// remove deletes the directory of a browser that has been killed.
+func remove(dir string) error {
+	tick := time.NewTicker(removePause)
+	defer tick.Stop()
+	for n := 0; ; n++ {
+		err := os.RemoveAll(dir)
+		if err == nil || n == removeRounds {
+			return err
+		}
+		<-tick.C
+	}
+}

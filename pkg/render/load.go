@@ -1,0 +1,176 @@
+package render
+
+import (
+	"context"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/runtime"
+
+	"github.com/sluice/sluice/pkg/crawl"
+)
+
+const (
+	lookEvery = 50 * time.Millisecond  // between two looks whether the page is at rest
+	restTime  = 500 * time.Millisecond // without requests and changes: then it is
+	// restlessTime without requests is rest as well: some pages never stop to move.
+	restlessTime = 3 * time.Second
+	// Of taking down what is there, when the page's time is over: its scripts may have to be stopped first.
+	takeTimeout = 3 * time.Second
+	takeTries   = 3
+)
+
+//go:embed look.js
+var lookScript string
+
+//go:embed take.js
+var takeScript string
+
+// look is what look.js says about the page.
+type look struct {
+	Address string  `json:"address"`
+	Loading bool    `json:"loading"`
+	Quiet   float64 `json:"quiet"` // milliseconds since the last change
+}
+
+// taken is what take.js returns.
+type taken struct {
+	HTML    string `json:"html"`
+	Address string `json:"address"`
+	Text    bool   `json:"text"` // there is some
+	Large   bool   `json:"large"`
+}
+
+// load renders the address in the tab.
+func (t *tab) load(ctx context.Context, address string) (crawl.Rendered, error) {
+	timed, cancel := context.WithTimeout(ctx, t.opts.Timeout)
+	defer cancel()
+	late := false
+	err := t.navigate(timed, address)
+	if err == nil {
+		late, err = t.rest(timed, address)
+	}
+	if err != nil {
+		if ctx.Err() == nil && timed.Err() != nil {
+			return crawl.Rendered{}, t.tooSlow(address)
+		}
+		return crawl.Rendered{}, err
+	}
+	got, err := t.take(ctx, late)
+	switch {
+	case err != nil && late && ctx.Err() == nil && t.instance.alive():
+		return crawl.Rendered{}, t.tooSlow(address)
+	case err != nil:
+		return crawl.Rendered{}, fmt.Errorf("reading the page: %w", err)
+	case got.Large || int64(len(got.HTML)) > t.opts.MaxHTML:
+		return crawl.Rendered{}, tooLarge(address, t.opts.MaxHTML)
+	case late && !got.Text:
+		return crawl.Rendered{}, t.tooSlow(address)
+	}
+	status, _ := t.net.outcome()
+	return crawl.Rendered{HTML: []byte(got.HTML), URL: got.Address, Status: status}, nil
+}
+
+func (t *tab) tooSlow(address string) error {
+	return &crawl.Error{URL: address, Message: fmt.Sprintf("%s showed nothing within %s", address, t.opts.Timeout)}
+}
+
+func (t *tab) navigate(ctx context.Context, address string) error {
+	res, err := cdp.Call(ctx, t.session, page.Navigate, page.NavigateParams{URL: address})
+	if err != nil {
+		return err
+	}
+	if res.ErrorText != "" {
+		return t.failed(address, res.ErrorText)
+	}
+	return nil
+}
+
+// failed is why the page could not be fetched.
+func (t *tab) failed(address, reason string) error {
+	if _, err := t.net.outcome(); err != nil {
+		return err
+	}
+	return &crawl.Error{URL: address, Message: fmt.Sprintf("%s could not be rendered: %s", address, reason)}
+}
+
+// rest waits until the page is at rest. late says that it did not come to it.
+func (t *tab) rest(ctx context.Context, address string) (late bool, err error) {
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+				return true, nil
+			}
+			return false, ctx.Err()
+		case <-tick.C:
+		}
+		if !t.instance.alive() {
+			return false, errors.New("it ended")
+		}
+		if t.net.flooded() {
+			return true, nil
+		}
+		var l look
+		if err := t.evaluate(ctx, lookScript+"()", &l); err != nil {
+			// Either time is up, or the page is just being left for another.
+			continue
+		}
+		if strings.HasPrefix(l.Address, "chrome-error:") {
+			return false, t.failed(address, "it leads to an address that cannot be read")
+		}
+		still := time.Duration(l.Quiet * float64(time.Millisecond))
+		if quiet := t.net.quiet(); !l.Loading && quiet >= restTime && (still >= restTime || quiet >= restlessTime) {
+			return false, nil
+		}
+	}
+}
+
+// take takes down what is there. The scripts of a page that is late may run for ever, so they are stopped.
+func (t *tab) take(ctx context.Context, late bool) (got taken, err error) {
+	script := fmt.Sprintf("%s(%d)", takeScript, t.opts.MaxHTML)
+	for range takeTries {
+		once, cancel := context.WithTimeout(ctx, takeTimeout)
+		if late {
+			_, _ = cdp.Call(once, t.session, runtime.TerminateExecution, cdp.Empty{})
+		}
+		err = t.evaluate(once, script, &got)
+		cancel()
+		if err == nil || ctx.Err() != nil || !t.instance.alive() {
+			break
+		}
+	}
+	return got, err
+}
+
+// evaluate runs a script of ours in the page, in a world of its own: it sees the document, but nothing that the
+// page's scripts have changed of the language.
+func (t *tab) evaluate(ctx context.Context, script string, into any) error {
+	if t.world == 0 {
+		w, err := cdp.Call(ctx, t.session, page.CreateIsolatedWorld, page.CreateIsolatedWorldParams{FrameID: t.net.main, WorldName: "sluice"})
+		if err != nil {
+			return err
+		}
+		t.world = w.ExecutionContextID
+	}
+	yes := true
+	res, err := cdp.Call(ctx, t.session, runtime.Evaluate, runtime.EvaluateParams{
+		Expression: script, ContextID: t.world, ReturnByValue: &yes, Silent: &yes,
+	})
+	if err != nil {
+		t.world = 0 // the document it belonged to is gone
+		return err
+	}
+	if res.ExceptionDetails != nil {
+		return fmt.Errorf("our script failed: %s", res.ExceptionDetails.Text)
+	}
+	return json.Unmarshal(res.Result.Value, into)
+}

@@ -1,0 +1,181 @@
+package render
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/sluice/sluice/pkg/crawl"
+)
+
+// requireChromium in the environment makes a missing Chromium a failure. The test run of the repository sets it.
+const requireChromium = "SLUICE_TEST_REQUIRE_CHROMIUM"
+
+func TestMain(m *testing.M) {
+	liveUntilKilled()
+	goleak.VerifyTestMain(m)
+}
+
+// chromium is the executable to test with. A test without one is skipped.
+func chromium(t testing.TB) string {
+	t.Helper()
+	path := Find()
+	if path == "" {
+		if os.Getenv(requireChromium) != "" {
+			t.Fatalf("no Chromium in PATH, and %s is set", requireChromium)
+		}
+		t.Skip("no Chromium in PATH: `make test` brings one")
+	}
+	return path
+}
+
+// start returns a browser of the test's own.
+func start(t testing.TB, change ...func(*Options)) *Browser {
+	t.Helper()
+	path := chromium(t)
+	dir, err := os.MkdirTemp("", "render-test-") // t.TempDir's path is too long for Chromium
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := Options{Path: path, Timeout: 20 * time.Second, TempDir: dir, Log: slog.New(slog.NewTextHandler(logTo{t}, nil))}
+	for _, f := range change {
+		f(&o)
+	}
+	b, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := b.Close(); err != nil {
+			t.Error(err)
+		}
+		if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+			t.Errorf("the browser leaves behind %v, %v", left, err)
+		}
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	return b
+}
+
+type logTo struct{ t testing.TB }
+
+func (l logTo) Write(p []byte) (int, error) {
+	l.t.Logf("%s", p)
+	return len(p), nil
+}
+
+// site serves texts by path as HTML and counts requests. Handlers take precedence.
+type site struct {
+	*httptest.Server
+	mu   sync.Mutex
+	hits map[string]int
+}
+
+func serve(t testing.TB, pages map[string]string, handlers map[string]http.HandlerFunc) *site {
+	t.Helper()
+	s := &site{hits: map[string]int{}}
+	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.mu.Lock()
+		s.hits[r.URL.Path]++
+		s.mu.Unlock()
+		if h, ok := handlers[r.URL.Path]; ok {
+			h(w, r)
+			return
+		}
+		body, ok := pages[r.URL.Path]
+		if !ok {
+			http.NotFound(w, r)
+			return
+		}
+		switch {
+		case strings.HasSuffix(r.URL.Path, ".js"):
+			w.Header().Set("Content-Type", "text/javascript")
+		case strings.HasSuffix(r.URL.Path, ".json"):
+			w.Header().Set("Content-Type", "application/json")
+		default:
+			w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		}
+		_, _ = io.WriteString(w, body)
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+func (s *site) count(path string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.hits[path]
+}
+
+// direct is a RoundTripper that reaches loopback and nothing else. Addresses it refuses are counted.
+type direct struct {
+	transport *http.Transport
+	mu        sync.Mutex
+	refused   []string
+	made      int
+}
+
+var errRefused = errors.New("that address is not reached")
+
+func via(t testing.TB) *direct {
+	d := &direct{transport: &http.Transport{DisableCompression: true}}
+	t.Cleanup(d.transport.CloseIdleConnections)
+	return d
+}
+
+func (d *direct) RoundTrip(r *http.Request) (*http.Response, error) {
+	d.mu.Lock()
+	d.made++
+	ok := r.URL.Hostname() == "127.0.0.1"
+	if !ok {
+		d.refused = append(d.refused, r.URL.String())
+	}
+	d.mu.Unlock()
+	if !ok {
+		return nil, fmt.Errorf("%s: %w", r.URL.Host, errRefused)
+	}
+	return d.transport.RoundTrip(r)
+}
+
+func render(t testing.TB, b *Browser, via http.RoundTripper, address string) crawl.Rendered {
+	t.Helper()
+	out, err := b.Render(context.Background(), address, via)
+	if err != nil {
+		t.Fatalf("rendering %s: %v (%v)", address, err, errors.Unwrap(err))
+	}
+	return out
+}
+
+func wantText(t testing.TB, r crawl.Rendered, texts ...string) {
+	t.Helper()
+	for _, s := range texts {
+		if !strings.Contains(string(r.HTML), s) {
+			t.Errorf("the rendered page lacks %q:\n%.2000s", s, r.HTML)
+		}
+	}
+}
+
+func wantError(t testing.TB, err error) *crawl.Error {
+	t.Helper()
+	var e *crawl.Error
+	if !errors.As(err, &e) {
+		t.Fatalf("got %v (%T), want a *crawl.Error", err, err)
+	}
+	if e.Message == "" {
+		t.Errorf("the error has no message for people: %+v", e)
+	}
+	return e
+}

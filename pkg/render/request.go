@@ -1,0 +1,237 @@
+package render
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/fetch"
+	"github.com/chromedp/cdproto/network"
+
+	"github.com/sluice/sluice/pkg/crawl"
+)
+
+// response is an answer for the browser.
+type response struct {
+	status  int
+	headers []*fetch.HeaderEntry
+	body    []byte
+}
+
+var (
+	errTooLarge = errors.New("larger than the limit")
+	errNotHTML  = errors.New("not an HTML page")
+)
+
+// get makes the request and gives the browser what comes of it.
+func (n *traffic) get(ctx context.Context, e *fetch.EventRequestPaused) error {
+	select {
+	case n.slots <- struct{}{}:
+		defer func() { <-n.slots }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	res, err := n.exchange(ctx, e)
+	if err != nil {
+		n.note(e, 0, n.pageError(e, err))
+		return errors.Join(err, n.fail(ctx, e, network.ErrorReasonAddressUnreachable))
+	}
+	n.note(e, res.status, nil)
+	return n.fulfil(ctx, e, res)
+}
+
+// pageError says why the page itself could not be fetched.
+func (n *traffic) pageError(e *fetch.EventRequestPaused, err error) error {
+	u := e.Request.URL
+	var known *crawl.Error
+	switch {
+	case errors.As(err, &known):
+		return err
+	case errors.Is(err, errTooLarge):
+		return tooLarge(u, n.opts.MaxHTML)
+	case errors.Is(err, errNotHTML):
+		return permanent(u, "%s cannot be rendered: it is %v", u, err)
+	}
+	return &crawl.Error{URL: u, Message: fmt.Sprintf("%s could not be fetched: %v", u, err), Err: err}
+}
+
+func (n *traffic) exchange(ctx context.Context, e *fetch.EventRequestPaused) (response, error) {
+	req, err := n.request(ctx, e)
+	if err != nil {
+		return response{}, err
+	}
+	res, err := n.via.RoundTrip(req)
+	if err != nil {
+		return response{}, err
+	}
+	defer res.Body.Close()
+	out := response{status: res.StatusCode, headers: answerHeaders(res.Header)}
+	if out.status < 200 || out.status > 599 {
+		return response{}, fmt.Errorf("the server answers with status %d", out.status)
+	}
+	if isRedirect(out.status) || req.Method == http.MethodHead {
+		return out, nil
+	}
+	limit := int64(maxResource)
+	if n.isPage(e) {
+		limit = n.opts.MaxHTML
+		if err := checkPage(res.Header); err != nil {
+			return response{}, err
+		}
+	}
+	out.body, err = read(res, limit)
+	if err != nil {
+		return response{}, err
+	}
+	return out, n.spend(len(out.body))
+}
+
+// request is what the browser asks for, as we ask it.
+func (n *traffic) request(ctx context.Context, e *fetch.EventRequestPaused) (*http.Request, error) {
+	var body []byte
+	for _, part := range e.Request.PostDataEntries {
+		if body = append(body, part.Bytes...); len(body) > maxPostBytes {
+			return nil, fmt.Errorf("it sends more than %d bytes", maxPostBytes)
+		}
+	}
+	if e.Request.HasPostData && len(body) == 0 {
+		return nil, errors.New("what it sends cannot be seen")
+	}
+	req, err := http.NewRequestWithContext(ctx, strings.ToUpper(e.Request.Method), e.Request.URL, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	if len(body) == 0 {
+		req.Body, req.ContentLength = http.NoBody, 0
+	}
+	for name, value := range e.Request.Headers {
+		if s, ok := value.(string); ok && !oursToSet(name) {
+			req.Header.Set(name, s)
+		}
+	}
+	req.Header.Set("User-Agent", n.opts.UserAgent)
+	req.Header.Set("Accept-Encoding", "gzip")
+	if e.ResourceType == network.ResourceTypeDocument {
+		req.Header.Set("Accept", "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8")
+	} else if req.Header.Get("Accept") == "" {
+		req.Header.Set("Accept", "*/*")
+	}
+	if req.Header.Get("Accept-Language") == "" {
+		req.Header.Set("Accept-Language", "en")
+	}
+	cookies, err := cdp.Call(ctx, n.session, network.GetCookies, network.GetCookiesParams{URLs: []string{e.Request.URL}})
+	if err != nil {
+		return nil, fmt.Errorf("looking up cookies: %w", err)
+	}
+	for _, c := range cookies.Cookies {
+		req.AddCookie(&http.Cookie{Name: c.Name, Value: c.Value})
+	}
+	return req, nil
+}
+
+// oursToSet are headers that belong to the connection, or that tell what we are not.
+func oursToSet(name string) bool {
+	name = strings.ToLower(name)
+	switch name {
+	case "host", "connection", "keep-alive", "proxy-connection", "proxy-authorization", "te", "trailer", "transfer-encoding",
+		"upgrade", "content-length", "accept-encoding", "cookie", "user-agent", "upgrade-insecure-requests", "expect":
+		return true
+	}
+	return strings.HasPrefix(name, "sec-ch-")
+}
+
+// notForBrowser are headers of an answer that are about the connection or the packing, or would have the browser
+// remember or fetch something by itself.
+var notForBrowser = map[string]bool{
+	"Connection": true, "Keep-Alive": true, "Proxy-Connection": true, "Transfer-Encoding": true, "Te": true, "Trailer": true,
+	"Upgrade": true, "Content-Length": true, "Content-Encoding": true, "Strict-Transport-Security": true, "Alt-Svc": true,
+	"Link": true, "Nel": true, "Report-To": true, "Reporting-Endpoints": true, "Clear-Site-Data": true, "Accept-Ch": true,
+	"Expect-Ct": true, "Www-Authenticate": true, "Proxy-Authenticate": true,
+}
+
+func answerHeaders(h http.Header) []*fetch.HeaderEntry {
+	var out []*fetch.HeaderEntry
+	for name, values := range h {
+		if notForBrowser[http.CanonicalHeaderKey(name)] {
+			continue
+		}
+		for _, v := range values {
+			out = append(out, &fetch.HeaderEntry{Name: name, Value: v})
+		}
+	}
+	return out
+}
+
+// checkPage refuses what a browser would show otherwise than as a page: a viewer for PDF, a player, a download.
+func checkPage(h http.Header) error {
+	if disposition, _, err := mime.ParseMediaType(h.Get("Content-Disposition")); err == nil && disposition == "attachment" {
+		return fmt.Errorf("%w but a file to download", errNotHTML)
+	}
+	declared := h.Get("Content-Type")
+	if declared == "" {
+		return nil
+	}
+	media, _, err := mime.ParseMediaType(declared)
+	if err != nil {
+		return nil //nolint:nilerr // a header that nobody understands says nothing about the page
+	}
+	switch media {
+	case "text/html", "application/xhtml+xml", "text/plain":
+		return nil
+	}
+	return fmt.Errorf("%w but of type %s", errNotHTML, media)
+}
+
+// read reads a body, unpacked, of at most limit bytes.
+func read(res *http.Response, limit int64) ([]byte, error) {
+	if res.ContentLength > limit {
+		return nil, errTooLarge
+	}
+	var r io.Reader = res.Body
+	switch encoding := strings.ToLower(strings.TrimSpace(res.Header.Get("Content-Encoding"))); encoding {
+	case "", "identity":
+	case "gzip", "x-gzip":
+		z, err := gzip.NewReader(r)
+		if err != nil {
+			return nil, fmt.Errorf("unpacking the answer: %w", err)
+		}
+		r = z
+	default:
+		return nil, fmt.Errorf("the server packs its answer as %q", encoding)
+	}
+	body, err := io.ReadAll(io.LimitReader(r, limit+1))
+	if err != nil {
+		return nil, err
+	}
+	if int64(len(body)) > limit {
+		return nil, errTooLarge
+	}
+	return body, nil
+}
+
+func (n *traffic) fulfil(ctx context.Context, e *fetch.EventRequestPaused, r response) error {
+	_, err := cdp.Call(ctx, n.session, fetch.FulfillRequest, fetch.FulfillRequestParams{
+		RequestID: e.RequestID, ResponseCode: int64(r.status), ResponseHeaders: r.headers, Body: r.body,
+	})
+	return err
+}
+
+func (n *traffic) fail(ctx context.Context, e *fetch.EventRequestPaused, reason network.ErrorReason) error {
+	_, err := cdp.Call(ctx, n.session, fetch.FailRequest, fetch.FailRequestParams{RequestID: e.RequestID, ErrorReason: reason})
+	return err
+}
+
+func isRedirect(status int) bool {
+	switch status {
+	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+		return true
+	}
+	return false
+}

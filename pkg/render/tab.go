@@ -1,0 +1,157 @@
+package render
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/chromedp/cdproto/browser"
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/css"
+	"github.com/chromedp/cdproto/dom"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/fetch"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/cdproto/target"
+	"github.com/chromedp/chromedp"
+)
+
+const (
+	openTimeout  = 15 * time.Second // of a tab
+	closeTimeout = 5 * time.Second  // after which its browser is given up
+)
+
+// refusals takes from scripts what would reach past the proxy. It is the second line: flags are the first, and of a
+// browser that we did not start we do not know them.
+const refusals = `for (const name of ['RTCPeerConnection', 'webkitRTCPeerConnection', 'RTCDataChannel', 'WebTransport', 'open'])
+	try { Object.defineProperty(globalThis, name, {value: name === 'open' ? () => null : undefined}) } catch {}`
+
+// tab is one page in a browser context of its own.
+type tab struct {
+	opts     Options
+	instance *instance
+	context  cdp.BrowserContextID
+	id       target.ID
+	session  *chromedp.Target
+	net      *traffic
+	world    runtime.ExecutionContextID // where our scripts run, apart from the page's; 0 if there is none
+	detach   func()                     // ends the session; may be called more than once
+}
+
+// open makes a tab whose requests go through via. It must be closed.
+func (b *Browser) open(ctx context.Context, i *instance, via http.RoundTripper) (_ *tab, err error) {
+	ctx, cancel := context.WithTimeout(ctx, openTimeout)
+	defer cancel()
+	t := &tab{opts: b.opts, instance: i, detach: func() {}}
+	yes := true
+	made, err := cdp.Call(ctx, i.browser, target.CreateBrowserContext, target.CreateBrowserContextParams{
+		DisposeOnDetach: &yes, ProxyServer: deadProxy, ProxyBypassList: bypassNobody,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("making a browser context: %w", err)
+	}
+	t.context = made.BrowserContextID
+	t.net = newTraffic(b.opts, via)
+	defer func() {
+		if err != nil {
+			t.close()
+		}
+	}()
+	if _, err = cdp.Call(ctx, i.browser, browser.SetDownloadBehavior, browser.SetDownloadBehaviorParams{
+		Behavior: browser.SetDownloadBehaviorBehaviorDeny, BrowserContextID: t.context,
+	}); err != nil {
+		return nil, fmt.Errorf("refusing downloads: %w", err)
+	}
+	created, err := cdp.Call(ctx, i.browser, target.CreateTarget, target.CreateTargetParams{
+		URL: "about:blank", BrowserContextID: t.context, NewWindow: &yes, Width: windowWidth, Height: windowHeight,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("opening a tab: %w", err)
+	}
+	t.id = created.TargetID
+	if err = t.attach(ctx); err != nil {
+		return nil, fmt.Errorf("attaching to the tab: %w", err)
+	}
+	if err = t.prepare(ctx); err != nil {
+		return nil, fmt.Errorf("preparing the tab: %w", err)
+	}
+	return t, nil
+}
+
+func (t *tab) attach(ctx context.Context) error {
+	base, cancel := context.WithCancel(t.instance.ctx) // chromedp ends the tab with the context that attached it
+	tctx, end := chromedp.NewContext(base, chromedp.WithTargetID(t.id), chromedp.WithDetachOnCancel(), chromedp.WithListener(t.listen))
+	t.detach = func() {
+		cancel()
+		end()
+	}
+	stop := context.AfterFunc(ctx, cancel)
+	defer stop()
+	if err := chromedp.Listen(tctx, func(any) {}); err != nil {
+		return err
+	}
+	t.session = chromedp.FromContext(tctx).Target
+	return nil
+}
+
+// prepare closes what is open by default, and has every request wait for us.
+func (t *tab) prepare(ctx context.Context) error {
+	t.net.begin(t.session, cdp.FrameID(t.id))
+	yes := true
+	steps := []struct {
+		method string
+		params any
+	}{
+		// chromedp has turned these on. We need none of them, and a page could flood us with their events.
+		{runtime.Disable.Method, cdp.Empty{}},
+		{log.Disable.Method, cdp.Empty{}},
+		{css.Disable.Method, cdp.Empty{}},
+		{dom.Disable.Method, cdp.Empty{}},
+		{page.SetLifecycleEventsEnabled.Method, page.SetLifecycleEventsEnabledParams{}},
+		{target.SetAutoAttach.Method, target.SetAutoAttachParams{Flatten: &yes}},
+
+		{network.SetBypassServiceWorker.Method, network.SetBypassServiceWorkerParams{Bypass: true}},
+		{emulation.SetUserAgentOverride.Method, emulation.SetUserAgentOverrideParams{UserAgent: t.opts.UserAgent}},
+		{emulation.SetFocusEmulationEnabled.Method, emulation.SetFocusEmulationEnabledParams{Enabled: true}},
+		{page.AddScriptToEvaluateOnNewDocument.Method, page.AddScriptToEvaluateOnNewDocumentParams{Source: refusals}},
+		{fetch.Enable.Method, fetch.EnableParams{}},
+	}
+	for _, s := range steps {
+		if err := t.session.Call(ctx, s.method, s.params, nil); err != nil {
+			return fmt.Errorf("%s: %w", s.method, err)
+		}
+	}
+	return nil
+}
+
+// listen gets the tab's events, one after the other. It must not wait for anything.
+func (t *tab) listen(event any) {
+	switch e := event.(type) {
+	case *fetch.EventRequestPaused:
+		t.net.take(e)
+	case *page.EventJavascriptDialogOpening:
+		// Leaving a page is the only thing that a page may be right about.
+		leave := e.Type == page.DialogTypeBeforeunload
+		t.net.do(func(ctx context.Context) {
+			_, _ = cdp.Call(ctx, t.session, page.HandleJavaScriptDialog, page.HandleJavaScriptDialogParams{Accept: leave})
+		})
+	}
+}
+
+// close ends the tab and what runs in it, hung or not. It reports whether the browser could not do so.
+func (t *tab) close() (bad bool) {
+	t.net.end()
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+	defer cancel()
+	_, err := cdp.Call(ctx, t.instance.browser, target.DisposeBrowserContext, target.DisposeBrowserContextParams{BrowserContextID: t.context})
+	if err != nil && t.instance.alive() {
+		t.opts.Log.Warn("a tab does not close, its browser is given up", "error", err)
+		bad = true
+	}
+	t.detach()
+	return bad
+}
