@@ -29,7 +29,9 @@ type Options struct {
 	ConnectTimeout time.Duration
 	// HeaderTimeout bounds the wait for the header of an answer. Default: 30 s.
 	HeaderTimeout time.Duration
-	// PerHostConcurrency is how many requests one host gets at once. Default: 2.
+	// Turns says whose turn it is at a host. Default: LocalTurns, those of this Crawler alone.
+	Turns Turns
+	// PerHostConcurrency is how many requests one host gets at once. Default: 2; negative: any number.
 	PerHostConcurrency int
 	// PerHostDelay is the time between the starts of two requests to one host. A longer Crawl-delay in robots.txt
 	// takes its place. Default: 200 ms; negative: none.
@@ -55,7 +57,16 @@ const (
 	maxHeaderBytes = 1 << 20
 	acceptEncoding = "gzip, deflate" // what decoded can undo
 	idleTimeout    = 30 * time.Second
+	maxIdlePerHost = 32
 )
+
+// idlePerHost is how many connections are kept for a host that gets so many requests at once.
+func idlePerHost(concurrency int) int {
+	if concurrency < 0 {
+		return maxIdlePerHost
+	}
+	return min(concurrency, maxIdlePerHost)
+}
 
 func (o Options) withDefaults() Options {
 	setDefault(&o.UserAgent, DefaultUserAgent)
@@ -96,7 +107,7 @@ type Crawler struct {
 	guard     guard
 	transport *http.Transport
 	robots    *robotsCache
-	limiter   *limiter
+	polite    *politeness
 
 	ctx    context.Context // ends with Close
 	cancel context.CancelCauseFunc
@@ -118,7 +129,7 @@ func New(opts Options) *Crawler {
 		DisableCompression:     true, // we unpack, so that the limit holds for what comes out
 		ForceAttemptHTTP2:      true,
 		MaxIdleConns:           100,
-		MaxIdleConnsPerHost:    opts.PerHostConcurrency,
+		MaxIdleConnsPerHost:    idlePerHost(opts.PerHostConcurrency),
 		IdleConnTimeout:        idleTimeout,
 	}
 	c := &Crawler{
@@ -126,10 +137,10 @@ func New(opts Options) *Crawler {
 		product:   strings.TrimSpace(product),
 		guard:     g,
 		transport: transport,
-		limiter:   newLimiter(opts.PerHostConcurrency, opts.PerHostDelay, opts.MaxWait, opts.Now),
+		polite:    newPoliteness(opts),
 	}
 	c.robots = &robotsCache{
-		product: c.product, userAgent: opts.UserAgent, transport: transport, guard: g,
+		product: c.product, userAgent: opts.UserAgent, transport: transport, guard: g, polite: c.polite, log: opts.Log,
 		timeout: min(opts.Timeout, 30*time.Second), now: opts.Now, hosts: make(map[string]*robotsEntry),
 	}
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())

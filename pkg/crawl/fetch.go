@@ -211,7 +211,11 @@ func (c *Crawler) step(ctx context.Context, col *colly.Collector, h *hop, u *url
 		}
 		return next, nil
 	case h.status < 200 || h.status >= 300:
-		return nil, statusError(u.String(), h.status, h.header, c.opts.Now())
+		e := statusError(u.String(), h.status, h.header, c.opts.Now())
+		if !e.Permanent {
+			e.RetryAfter = max(e.RetryAfter, c.polite.breaker.held(u.Host, c.opts.Now()))
+		}
+		return nil, e
 	}
 	return nil, nil
 }

@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -27,8 +27,9 @@ const (
 
 // robots is what one host's robots.txt means for us.
 type robots struct {
-	text       []byte // only the rules that bind us, in a form that colly's parser takes
-	crawlDelay time.Duration
+	text       []byte        // only the rules that bind us, in a form that colly's parser takes
+	crawlDelay time.Duration // that is kept, at most maxCrawlDelay
+	asksDelay  time.Duration // as the file has it
 	sitemaps   []string
 }
 
@@ -101,10 +102,11 @@ func parseRobots(body []byte, product string) robots {
 		}
 	}
 	rules := all
-	r.crawlDelay = allDelay
+	r.asksDelay = allDelay
 	if found {
-		rules, r.crawlDelay = own, ownDelay
+		rules, r.asksDelay = own, ownDelay
 	}
+	r.crawlDelay = min(r.asksDelay, maxCrawlDelay)
 	if len(rules) > 0 {
 		r.text = []byte("User-agent: *\n" + strings.Join(rules, "\n") + "\n")
 	}
@@ -135,7 +137,7 @@ func robotsDelay(v string) time.Duration {
 	if err != nil || !(secs > 0) {
 		return 0
 	}
-	return time.Duration(min(secs, maxCrawlDelay.Seconds()) * float64(time.Second))
+	return time.Duration(min(secs, maxRetryAfter.Seconds()) * float64(time.Second))
 }
 
 // robotsCache keeps what robots.txt said, per scheme, host and port, for all fetches of the process.
@@ -144,7 +146,9 @@ type robotsCache struct {
 	userAgent string
 	transport http.RoundTripper
 	guard     guard
-	timeout   time.Duration
+	polite    *politeness
+	log       *slog.Logger
+	timeout   time.Duration // of one request
 	now       func() time.Time
 
 	mu    sync.Mutex
@@ -178,10 +182,10 @@ func (c *robotsCache) get(ctx context.Context, u *url.URL) (robots, error) {
 		select {
 		case <-e.ready:
 		case <-ctx.Done():
-			return robots{}, ctx.Err()
+			return robots{}, context.Cause(ctx)
 		}
 		if !errors.Is(e.err, errGivenUp) {
-			return e.robots, e.err
+			return e.robots, c.again(e)
 		}
 	}
 }
@@ -207,15 +211,34 @@ func (c *robotsCache) fill(ctx context.Context, key string, e *robotsEntry) (rob
 		e.robots, e.expires = r, now.Add(robotsFresh)
 	case ctx.Err() != nil:
 		e.err = errGivenUp
-		return robots{}, ctx.Err()
+		return robots{}, context.Cause(ctx)
 	default:
+		e.expires = now.Add(robotsFailure)
 		var own *Error
-		if errors.As(err, &own) && !own.Permanent {
+		switch {
+		case !errors.As(classify(ctx, key+"/robots.txt", err), &own) || own.Permanent:
+			e.err = err
+		case own.Deferred: // the host was not asked, so nothing is known of its rules
+			e.err = errGivenUp
+			return robots{}, own
+		default:
 			own.RetryAfter = max(own.RetryAfter, robotsFailure)
+			own.Message = "nothing may be fetched for now: " + own.Message
+			e.err, e.expires = own, now.Add(own.RetryAfter)
 		}
-		e.err, e.expires = err, now.Add(robotsFailure)
 	}
 	return e.robots, e.err
+}
+
+// again is what a fetch is told that finds the failure of another: nothing was tried for it, so it has not failed.
+func (c *robotsCache) again(e *robotsEntry) error {
+	var own *Error
+	if !errors.As(e.err, &own) || own.Permanent {
+		return e.err
+	}
+	waits := *own
+	waits.Deferred, waits.RetryAfter = true, max(e.expires.Sub(c.now()), time.Second)
+	return &waits
 }
 
 // makeRoom drops what has expired, and if that is not enough anything that is not being fetched. Called with mu held.
@@ -240,8 +263,6 @@ func (c *robotsCache) makeRoom() {
 }
 
 func (c *robotsCache) fetch(ctx context.Context, address string) (robots, error) {
-	ctx, cancel := context.WithTimeout(ctx, c.timeout)
-	defer cancel()
 	at := address
 	for range maxRobotsRedirects + 1 {
 		status, header, body, err := c.fetchOnce(ctx, at)
@@ -250,7 +271,11 @@ func (c *robotsCache) fetch(ctx context.Context, address string) (robots, error)
 		}
 		switch {
 		case status >= 200 && status < 300:
-			return parseRobots(body, c.product), nil
+			r := parseRobots(body, c.product)
+			if r.asksDelay > r.crawlDelay {
+				c.log.WarnContext(ctx, "crawl delay shortened", "url", at, "asked", r.asksDelay, "kept", r.crawlDelay)
+			}
+			return r, nil
 		case isRedirect(status):
 			next, err := parseRef(at, header.Get("Location"))
 			if err != nil {
@@ -260,7 +285,6 @@ func (c *robotsCache) fetch(ctx context.Context, address string) (robots, error)
 		case status == http.StatusTooManyRequests || status >= 500:
 			e := statusError(at, status, header, c.now())
 			e.Permanent = false
-			e.Message = fmt.Sprintf("nothing may be fetched for now: %s", e.Message)
 			return robots{}, e
 		default:
 			return robots{}, nil
@@ -280,7 +304,14 @@ func (c *robotsCache) fetchOnce(ctx context.Context, at string) (int, http.Heade
 	}
 	req.Header.Set("User-Agent", c.userAgent)
 	req.Header.Set("Accept-Encoding", acceptEncoding)
-	res, err := c.transport.RoundTrip(req)
+	release, err := c.polite.acquire(ctx, req.URL.Host, at, 0)
+	if err != nil {
+		return 0, nil, nil, err
+	}
+	defer release()
+	timed, cancel := context.WithTimeout(ctx, c.timeout)
+	defer cancel()
+	res, err := c.polite.ask(ctx, c.transport, req.WithContext(timed))
 	if err != nil {
 		return 0, nil, nil, err
 	}

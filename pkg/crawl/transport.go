@@ -30,6 +30,8 @@ type hop struct {
 	anyType bool           // read bodies of every type
 	budget  *time.Duration // what is left of the fetch's time
 
+	crawlDelay time.Duration // that robots.txt asks for, once colly has asked
+
 	answered bool // the fields below are set
 	status   int
 	header   http.Header
@@ -45,8 +47,7 @@ func (h *hop) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err := h.crawler.guard.checkURL(req.URL); err != nil {
 		return nil, err
 	}
-	u := req.URL.String()
-	release, err := h.crawler.limiter.acquire(h.ctx, req.URL.Host, u)
+	release, err := h.crawler.polite.acquire(h.ctx, req.URL.Host, req.URL.String(), h.crawlDelay)
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +58,7 @@ func (h *hop) RoundTrip(req *http.Request) (*http.Response, error) {
 	defer cancel()
 	defer func() { *h.budget -= h.crawler.opts.Now().Sub(start) }()
 
-	res, err := h.crawler.transport.RoundTrip(req.WithContext(ctx))
+	res, err := h.crawler.polite.ask(h.ctx, h.crawler.transport, req.WithContext(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -75,9 +76,7 @@ func (h *hop) answerRobots(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	if r.crawlDelay > 0 {
-		h.crawler.limiter.setCrawlDelay(req.URL.Host, r.crawlDelay)
-	}
+	h.crawlDelay = r.crawlDelay
 	return &http.Response{
 		StatusCode: http.StatusOK, Status: "200 OK", Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 		Header: make(http.Header), Body: io.NopCloser(bytes.NewReader(r.text)),
@@ -90,11 +89,6 @@ func (h *hop) keep(req *http.Request, res *http.Response) error {
 	h.status, h.header = res.StatusCode, res.Header
 	u := req.URL.String()
 	if res.StatusCode < 200 || res.StatusCode >= 300 {
-		if res.StatusCode == http.StatusTooManyRequests || res.StatusCode == http.StatusServiceUnavailable {
-			if d, ok := parseRetryAfter(res.Header.Get("Retry-After"), h.crawler.opts.Now()); ok {
-				h.crawler.limiter.hold(req.URL.Host, d)
-			}
-		}
 		// A short error page is read, so that the connection can serve again.
 		_, _ = io.CopyN(io.Discard, res.Body, 16<<10)
 		return nil

@@ -1,0 +1,184 @@
+package crawl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+const (
+	// maxCrawlDelay is what a robots.txt may ask for between two requests.
+	maxCrawlDelay = time.Minute
+	// leaseMargin is how much longer than a request may take its turn lasts: for reading clocks that differ.
+	leaseMargin = 30 * time.Second
+	// leastPoll keeps a fetch from asking for its turn without pause.
+	leastPoll = 10 * time.Millisecond
+)
+
+// politeness makes the fetches of this process keep to the turns of all crawlers.
+type politeness struct {
+	turns   Turns
+	pace    domain.Pace   // for a host that does not ask for a longer delay
+	maxWait time.Duration // longer waits are handed back to the caller, whose worker has better things to do
+	now     func() time.Time
+	log     *slog.Logger
+	gates   gates
+	breaker breaker
+}
+
+func newPoliteness(o Options) *politeness {
+	p := &politeness{
+		turns: o.Turns, maxWait: o.MaxWait, now: o.Now, log: o.Log,
+		pace: domain.Pace{
+			Concurrency: max(o.PerHostConcurrency, 0), Delay: o.PerHostDelay, Lease: o.Timeout + leaseMargin,
+		},
+	}
+	if p.turns == nil {
+		p.turns = NewLocalTurns(o.Now)
+	}
+	return p
+}
+
+// acquire waits for the host's turn. delay is what the host asks for between two requests, if that is more than our
+// own. It returns a deferred *Error when the turn is further away than maxWait, and the context's error when that ends
+// first. release must be called once.
+func (p *politeness) acquire(ctx context.Context, host, u string, delay time.Duration) (release func(), err error) {
+	pace := p.pace
+	pace.Delay = max(pace.Delay, min(delay, maxCrawlDelay))
+	if d := p.breaker.held(host, p.now()); d > p.maxWait {
+		return nil, p.deferred(u, host, d)
+	}
+	began := time.Now()
+	leave, err := p.gates.enter(ctx, host, pace.Concurrency, p.maxWait)
+	switch {
+	case err != nil:
+		return nil, err
+	case leave == nil:
+		return nil, p.deferred(u, host, max(pace.Delay, time.Second))
+	}
+	turn, err := p.reserve(ctx, host, u, pace, p.maxWait-time.Since(began))
+	if err != nil {
+		leave()
+		return nil, err
+	}
+	return func() { turn.Release(); leave() }, nil
+}
+
+// reserve asks for turns until it has one, and waits for its start.
+func (p *politeness) reserve(ctx context.Context, host, u string, pace domain.Pace, patience time.Duration) (domain.Turn, error) {
+	for {
+		patience = max(patience, 0)
+		turn, err := p.turns.Reserve(ctx, host, pace, patience)
+		switch {
+		case err != nil && ctx.Err() != nil:
+			return domain.Turn{}, context.Cause(ctx)
+		case err != nil:
+			return domain.Turn{}, transient(u, "%s was not fetched: whose turn it is at %s cannot be told", u, host).because(err)
+		case !turn.Granted && turn.Wait > patience:
+			return domain.Turn{}, p.deferred(u, host, turn.Wait)
+		}
+		wait := turn.Wait
+		if !turn.Granted {
+			wait = max(wait, leastPoll)
+		}
+		if err := sleep(ctx, wait); err != nil {
+			if turn.Granted {
+				turn.Release()
+			}
+			return domain.Turn{}, err
+		}
+		if turn.Granted {
+			return turn, nil
+		}
+		patience -= wait
+	}
+}
+
+// sleep waits, and fails with the cause of ctx's end when that comes first.
+func sleep(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return nil
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// deferred says when the host is asked again, and why not now if that is known here.
+func (p *politeness) deferred(u, host string, d time.Duration) *Error {
+	why := p.breaker.cause(host, p.now())
+	if why == "" {
+		why = fmt.Sprintf("%s waits for its turn", u)
+	}
+	e := transient(u, "%s; %s is asked again in %s", why, host, max(d.Round(time.Second), time.Second))
+	e.Deferred, e.RetryAfter = true, d
+	return e
+}
+
+// ask makes the request, and takes note of how the host does. ctx is that of the caller; that of the request may end
+// before it, and then the host was too slow.
+func (p *politeness) ask(ctx context.Context, rt http.RoundTripper, req *http.Request) (*http.Response, error) {
+	host, u := req.URL.Host, req.URL.String()
+	res, err := rt.RoundTrip(req)
+	if err != nil {
+		var e *Error
+		if errors.As(classify(ctx, u, err), &e) && !e.Permanent {
+			e.RetryAfter = p.failed(ctx, host, fmt.Sprintf("%s does not answer (%s)", host, rootCause(err)), breakerFailures)
+			return nil, e
+		}
+		return nil, err
+	}
+	if res.StatusCode < 400 {
+		p.breaker.answered(host, p.now())
+		return res, nil
+	}
+	e := statusError(u, res.StatusCode, res.Header, p.now())
+	how := fmt.Sprintf("%s answers %d %s", host, res.StatusCode, http.StatusText(res.StatusCode))
+	switch {
+	case e.Permanent:
+		p.breaker.answered(host, p.now())
+	case e.RetryAfter > 0:
+		p.comeBack(ctx, host, how, e.RetryAfter)
+	case res.StatusCode == http.StatusTooManyRequests:
+		p.failed(ctx, host, how, 1)
+	case res.StatusCode >= http.StatusInternalServerError:
+		p.failed(ctx, host, how, breakerFailures)
+	}
+	return res, nil
+}
+
+// comeBack is called when the host itself has said when it wants to be asked again.
+func (p *politeness) comeBack(ctx context.Context, host, how string, after time.Duration) {
+	now := p.now()
+	until := now.Add(after)
+	p.breaker.told(host, how+" and asks to come back later", until, now)
+	p.hold(ctx, host, until)
+}
+
+// failed counts a request that the host did not answer, or answered with a fault, and returns for how long the host is
+// left alone for that: 0 for a failure that may be one of the page alone.
+func (p *politeness) failed(ctx context.Context, host, how string, least int) time.Duration {
+	d, tripped := p.breaker.fail(host, how, least, p.now())
+	if tripped {
+		p.log.DebugContext(ctx, "host held", "host", host, "for", d, "reason", how)
+		p.hold(ctx, host, p.now().Add(d))
+	}
+	return d
+}
+
+// hold tells all crawlers. One that cannot be told asks the host once more, and finds out for itself.
+func (p *politeness) hold(ctx context.Context, host string, until time.Time) {
+	if err := p.turns.Hold(ctx, host, until); err != nil {
+		p.log.WarnContext(ctx, "other crawlers cannot be told to leave a host alone", "host", host, "error", err)
+	}
+}

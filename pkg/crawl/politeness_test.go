@@ -1,0 +1,404 @@
+package crawl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// polite returns the politeness of a crawler with these bounds, on a clock of the bubble's.
+func polite(concurrency int, delay, maxWait time.Duration) *politeness {
+	return newPoliteness(Options{
+		PerHostConcurrency: concurrency, PerHostDelay: delay, MaxWait: maxWait,
+	}.withDefaults())
+}
+
+func TestPoliteness_keeps_the_time_between_two_requests_to_a_host(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := polite(2, time.Second, time.Minute)
+		start := time.Now()
+		for i := range 4 {
+			release, err := p.acquire(t.Context(), "a", "", 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, want := time.Since(start), time.Duration(i)*time.Second; got != want {
+				t.Errorf("request %d started after %s, want %s", i, got, want)
+			}
+			release()
+		}
+		before := time.Now()
+		release, err := p.acquire(t.Context(), "b", "", 0)
+		if err != nil || time.Since(before) != 0 {
+			t.Errorf("another host had to wait %s, %v", time.Since(before), err)
+		}
+		release()
+	})
+}
+
+func TestPoliteness_takes_the_delay_of_robots_when_it_is_longer(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := polite(1, time.Second, time.Hour)
+		for _, tc := range []struct{ asked, want time.Duration }{
+			{5 * time.Second, 5 * time.Second}, {time.Millisecond, time.Second}, {time.Hour, maxCrawlDelay},
+		} {
+			host := tc.asked.String()
+			start := time.Now()
+			for range 2 {
+				release, err := p.acquire(t.Context(), host, "", tc.asked)
+				if err != nil {
+					t.Fatal(err)
+				}
+				release()
+			}
+			if got := time.Since(start); got != tc.want {
+				t.Errorf("asked for %s, waited %s, want %s", tc.asked, got, tc.want)
+			}
+		}
+	})
+}
+
+func TestPoliteness_hands_back_what_would_wait_too_long(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := polite(1, -1, 10*time.Second)
+		p.comeBack(t.Context(), "paused", "paused answers 429", time.Minute)
+		_, err := p.acquire(t.Context(), "paused", "http://paused/", 0)
+		if e := wantError(t, err); !e.Deferred || e.RetryAfter != time.Minute || !strings.Contains(e.Message, "paused answers 429") {
+			t.Errorf("got %+v", e)
+		}
+		release, err := p.acquire(t.Context(), "busy", "", 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = p.acquire(t.Context(), "busy", "http://busy/", 0)
+		if e := wantError(t, err); !e.Deferred || e.RetryAfter <= 0 {
+			t.Errorf("got %+v", e)
+		}
+		release()
+		time.Sleep(time.Minute)
+		release, err = p.acquire(t.Context(), "paused", "", 0)
+		if err != nil {
+			t.Fatalf("after the pause: %v", err)
+		}
+		release()
+	})
+}
+
+func TestPoliteness_ends_with_the_context(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := polite(1, 10*time.Second, time.Hour)
+		release, err := p.acquire(t.Context(), "a", "", 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, held := range []bool{true, false} { // waiting for the slot, waiting for the time
+			if !held {
+				release()
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			if _, err := p.acquire(ctx, "a", "", 0); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("got %v", err)
+			}
+			cancel()
+		}
+		turns := p.turns.(*LocalTurns)
+		if len(p.gates.hosts) != 0 || len(turns.hosts["a"].leases) != 0 {
+			t.Errorf("left behind: %d gates, %d turns", len(p.gates.hosts), len(turns.hosts["a"].leases))
+		}
+	})
+}
+
+func TestPoliteness_of_two_crawlers_that_share_turns_is_that_of_one(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		o := Options{Turns: NewLocalTurns(time.Now), PerHostConcurrency: 1, PerHostDelay: time.Second, MaxWait: time.Minute}.withDefaults()
+		one, other := newPoliteness(o), newPoliteness(o)
+		start := time.Now()
+		release, err := one.acquire(t.Context(), "a", "", 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() {
+			time.Sleep(5 * time.Second)
+			release()
+		}()
+		release, err = other.acquire(t.Context(), "a", "", 0)
+		if got := time.Since(start); err != nil || got < 5*time.Second || got > 6*time.Second {
+			t.Fatalf("the turn came after %s, %v", got, err)
+		}
+		release()
+		one.comeBack(t.Context(), "a", "a answers 503", 2*time.Minute)
+		_, err = other.acquire(t.Context(), "a", "http://a/", 0)
+		if e := wantError(t, err); !e.Deferred || e.RetryAfter != 2*time.Minute {
+			t.Errorf("got %+v", e)
+		}
+	})
+}
+
+func TestPoliteness_says_that_turns_cannot_be_had(t *testing.T) {
+	t.Parallel()
+	o := Options{Turns: brokenTurns{}}.withDefaults()
+	_, err := newPoliteness(o).acquire(t.Context(), "a.example", "http://a.example/", 0)
+	if e := wantError(t, err); e.Permanent || e.Deferred || !errors.Is(e, errBrokenTurns) {
+		t.Errorf("got %+v", e)
+	}
+}
+
+type brokenTurns struct{}
+
+var errBrokenTurns = errors.New("no connection")
+
+func (brokenTurns) Reserve(context.Context, string, domain.Pace, time.Duration) (domain.Turn, error) {
+	return domain.Turn{}, errBrokenTurns
+}
+func (brokenTurns) Hold(context.Context, string, time.Time) error { return errBrokenTurns }
+
+func TestLocalTurns_forget_hosts(t *testing.T) {
+	t.Parallel()
+	l := NewLocalTurns(time.Now)
+	for i := range 3 * maxHosts {
+		turn, err := l.Reserve(t.Context(), fmt.Sprint(i), domain.Pace{Concurrency: 1, Lease: time.Hour}, 0)
+		if err != nil || !turn.Granted {
+			t.Fatal(turn, err)
+		}
+		turn.Release()
+	}
+	if len(l.hosts) > maxHosts {
+		t.Errorf("%d hosts are kept", len(l.hosts))
+	}
+}
+
+func TestBreaker_leaves_a_host_alone_that_fails_again_and_again(t *testing.T) {
+	t.Parallel()
+	var b breaker
+	now := time.Unix(0, 0)
+	fail := func() time.Duration { d, _ := b.fail("a", "a does not answer", breakerFailures, now); return d }
+	if fail() != 0 || fail() != 0 || b.held("a", now) != 0 {
+		t.Error("two failures count as the host's")
+	}
+	for i, want := range []time.Duration{5, 10, 20, 40, 80, 160, 320, 600, 600} {
+		if got := fail(); got != want*time.Second {
+			t.Errorf("pause %d is %s, want %s", i, got, want*time.Second)
+		}
+		now = now.Add(time.Second)
+		if d, tripped := b.fail("a", "", breakerFailures, now); tripped || d != want*time.Second-time.Second {
+			t.Errorf("a failure during pause %d makes it %s, new: %t", i, d, tripped)
+		}
+		if b.cause("a", now) != "a does not answer" || b.cause("b", now) != "" {
+			t.Errorf("the cause is %q", b.cause("a", now))
+		}
+		now = now.Add(want * time.Second)
+	}
+	b.answered("a", now)
+	if fail() != 0 || fail() != 0 || fail() != breakerFirst {
+		t.Error("an answer did not put the host right")
+	}
+	if b.answered("a", now); b.held("a", now) != breakerFirst {
+		t.Error("an answer to an earlier request ended the pause")
+	}
+	for i := range maxHosts + 10 {
+		b.fail(fmt.Sprint(i), "", breakerFailures, now)
+	}
+	if len(b.hosts) > maxHosts {
+		t.Errorf("%d hosts are kept", len(b.hosts))
+	}
+}
+
+func TestFetch_leaves_a_host_alone_that_does_not_answer(t *testing.T) {
+	t.Parallel()
+	fine := routes(t, map[string]string{"/": "x"})
+	dead := httptest.NewServer(http.NotFoundHandler())
+	dead.Close()
+	c := local(t, func(o *Options) { o.MaxWait = time.Millisecond })
+	c.robots.hosts[dead.URL] = &robotsEntry{ready: closed(), expires: time.Now().Add(time.Hour)}
+	for i := range 3 {
+		_, _, err := fetch(t, c, PageRequest{URL: dead.URL + "/a"})
+		if e := wantError(t, err); e.Deferred || e.Permanent || (e.RetryAfter > 0) != (i == 2) {
+			t.Errorf("fetch %d: %+v", i, e)
+		}
+	}
+	_, _, err := fetch(t, c, PageRequest{URL: dead.URL + "/b"})
+	e := wantError(t, err)
+	if !e.Deferred || e.Permanent || e.RetryAfter < 4*time.Second || e.RetryAfter > 5*time.Second {
+		t.Errorf("got %+v", e)
+	}
+	host := strings.TrimPrefix(dead.URL, "http://")
+	if want := host + " does not answer (connection refused); " + host + " is asked again in 5s"; e.Message != want {
+		t.Errorf("the message is %q, want %q", e.Message, want)
+	}
+	if _, _, err := fetch(t, c, PageRequest{URL: fine.URL}); err != nil {
+		t.Errorf("another host: %v", err)
+	}
+}
+
+func closed() chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}
+
+func TestFetch_holds_a_host_by_what_it_answers(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		answers []int
+		after   string
+		held    bool
+	}{
+		"three faults in a row":                     {answers: []int{500, 502, 504}, held: true},
+		"two faults":                                {answers: []int{500, 500}},
+		"faults between answers":                    {answers: []int{500, 500, 200, 500, 500}},
+		"a page that is gone is an answer":          {answers: []int{500, 500, 404, 500, 500}},
+		"a 501 is about the page":                   {answers: []int{501, 501, 501, 501}},
+		"one 429 without a time":                    {answers: []int{429}, held: true},
+		"one 503 with a time":                       {answers: []int{503}, after: "30", held: true},
+		"one 503 with the time zero":                {answers: []int{503}, after: "0"},
+		"three 503 without a time":                  {answers: []int{503, 503, 503}, held: true},
+		"requests that the server gave up are ours": {answers: []int{408, 408, 408, 408}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var n atomic.Int32
+			s := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.URL.Path == "/robots.txt" {
+					return
+				}
+				code := tc.answers[int(n.Add(1))-1]
+				if tc.after != "" {
+					w.Header().Set("Retry-After", tc.after)
+				}
+				w.WriteHeader(code)
+				_, _ = io.WriteString(w, "x")
+			}))
+			c := local(t, func(o *Options) { o.MaxWait = time.Millisecond })
+			for range tc.answers {
+				_, _, err := fetch(t, c, PageRequest{URL: s.URL + "/a"})
+				var e *Error
+				if errors.As(err, &e) && e.Deferred {
+					t.Fatalf("held too early: %v", err)
+				}
+			}
+			if got := c.polite.breaker.held(strings.TrimPrefix(s.URL, "http://"), time.Now()) > 0; got != tc.held {
+				t.Errorf("held: %t, want %t", got, tc.held)
+			}
+		})
+	}
+}
+
+func TestFetch_of_other_pages_waits_while_robots_cannot_be_had(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Int32
+	s := serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asked.Add(1)
+		w.WriteHeader(http.StatusBadGateway)
+	}))
+	c := local(t)
+	_, _, err := fetch(t, c, PageRequest{URL: s.URL + "/a"})
+	if e := wantError(t, err); e.Deferred || e.Permanent {
+		t.Errorf("the fetch that asked: %+v", e)
+	}
+	for range 5 {
+		_, _, err = fetch(t, c, PageRequest{URL: s.URL + "/b"})
+		if e := wantError(t, err); !e.Deferred || e.RetryAfter <= 0 || !strings.Contains(e.Message, "502 Bad Gateway") {
+			t.Errorf("a fetch that found it so: %+v", e)
+		}
+	}
+	if asked.Load() != 1 {
+		t.Errorf("robots.txt was asked for %d times", asked.Load())
+	}
+}
+
+func TestFetch_makes_no_more_requests_at_once_than_allowed(t *testing.T) {
+	t.Parallel()
+	var now, most atomic.Int32
+	s := serve(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/robots.txt" {
+			return
+		}
+		n := now.Add(1)
+		defer now.Add(-1)
+		for {
+			m := most.Load()
+			if n <= m || most.CompareAndSwap(m, n) {
+				break
+			}
+		}
+		select {
+		case <-time.After(5 * time.Millisecond):
+		case <-r.Context().Done():
+		}
+	}))
+	c := local(t, func(o *Options) { o.PerHostConcurrency = 3 })
+	var wg sync.WaitGroup
+	for i := range 30 {
+		wg.Go(func() {
+			p, err := c.Fetch(context.Background(), PageRequest{URL: fmt.Sprintf("%s/%d", s.URL, i)})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			_ = p.Close()
+		})
+	}
+	wg.Wait()
+	if m := most.Load(); m != 3 {
+		t.Errorf("%d requests at once", m)
+	}
+}
+
+func TestFetch_honours_the_crawl_delay_of_robots(t *testing.T) {
+	t.Parallel()
+	s := routes(t, map[string]string{"/robots.txt": "User-agent: *\nCrawl-delay: 60", "/a": "x", "/b": "x"})
+	c := local(t)
+	if _, _, err := fetch(t, c, PageRequest{URL: s.URL + "/a"}); err != nil {
+		t.Fatal(err)
+	}
+	_, _, err := fetch(t, c, PageRequest{URL: s.URL + "/b"})
+	if e := wantError(t, err); !e.Deferred || e.RetryAfter < 15*time.Second || e.RetryAfter > time.Minute {
+		t.Errorf("got %+v", e)
+	}
+}
+
+func TestParseRetryAfter_reads_both_forms(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)
+	for v, want := range map[string]time.Duration{
+		"0": 0, "120": 2 * time.Minute, " 7 ": 7 * time.Second, "99999999999999999999999": maxRetryAfter, "100000": maxRetryAfter,
+		"Wed, 01 Jan 2025 00:10:00 GMT": 10 * time.Minute, "Wed, 01 Jan 2020 00:10:00 GMT": 0,
+		"Wednesday, 01-Jan-25 00:00:05 GMT": 5 * time.Second, "Thu, 01 Jan 2099 00:10:00 GMT": maxRetryAfter,
+	} {
+		if got, ok := parseRetryAfter(v, now); !ok || got != want {
+			t.Errorf("%q is %s, %t; want %s", v, got, ok, want)
+		}
+	}
+	for _, v := range []string{"", "soon", "-1", "1.5", "12s", "٣"} {
+		if got, ok := parseRetryAfter(v, now); ok {
+			t.Errorf("%q is %s", v, got)
+		}
+	}
+}
+
+func FuzzRetryAfter(f *testing.F) {
+	for _, s := range []string{"0", "120", "Wed, 01 Jan 2025 00:10:00 GMT", "-1", ""} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, v string) {
+		if d, _ := parseRetryAfter(v, time.Unix(0, 0)); d < 0 || d > maxRetryAfter {
+			t.Errorf("%q is %s", v, d)
+		}
+	})
+}
