@@ -1,0 +1,67 @@
+package crawltest
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Change gives n plain pages other texts, and other words with them, and returns their addresses.
+func (s *Site) Change(n int) []string {
+	return s.alter(n, func(p *page) { p.version++ })
+}
+
+// Remove takes n plain pages away: they answer 410 and leave the sitemap. Pages go on linking to them, so that nothing
+// else changes. It returns their addresses.
+func (s *Site) Remove(n int) []string {
+	return s.alter(n, func(p *page) {
+		p.gone, p.plain = true, false
+		p.off = p.off || p.listed
+		p.listed = false
+		p.expect = Expectation{Outcome: Removed, Reason: NotFound}
+	})
+}
+
+// Unlist takes n plain pages out of the sitemap; they still answer. It returns their addresses.
+func (s *Site) Unlist(n int) []string {
+	return s.alter(n, func(p *page) { p.listed, p.off, p.plain = false, true, false })
+}
+
+// Add makes n new pages, which the page /news/ links to and the sitemap lists. It returns their addresses.
+func (s *Site) Add(n int) []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := make([]string, 0, n)
+	for range n {
+		s.added++
+		p := s.page(s.news, fmt.Sprintf("/news/item-%d.html", s.added))
+		out = append(out, s.absolute(p.address))
+	}
+	if n > 0 {
+		s.news.version++
+	}
+	return out
+}
+
+// alter changes n plain pages, spread over the site and other ones each time.
+func (s *Site) alter(n int, change func(*page)) []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var plain []*page
+	for _, p := range s.order {
+		if p.plain {
+			plain = append(plain, p)
+		}
+	}
+	out := make([]string, 0, n)
+	const stride = 37 // prime, so that every page has its turn
+	for tried := 0; len(out) < n && tried < len(plain)*stride && len(plain) > 0; tried++ {
+		p := plain[(s.turn*stride)%len(plain)]
+		s.turn++
+		if !p.plain || slices.Contains(out, s.absolute(p.address)) {
+			continue
+		}
+		change(p)
+		out = append(out, s.absolute(p.address))
+	}
+	return out
+}

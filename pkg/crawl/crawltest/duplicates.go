@@ -1,0 +1,60 @@
+package crawltest
+
+import "fmt"
+
+// addDuplicates adds pages that are to be had at more than one address. Both hang below the same page, so that only
+// their spelling says which is better.
+func (s *Site) addDuplicates(lab *page) {
+	hub := s.page(lab, "/lab/duplicates/")
+	copyOf := func(p *page, address string) *page {
+		c := s.register(hub, address, duplicateOf(p))
+		c.text = p.text
+		return c
+	}
+	for i := range s.some() {
+		copyOf(s.page(hub, fmt.Sprintf("/d/twin-%d", i)), fmt.Sprintf("/d/twin-%d/", i))
+		copyOf(s.page(hub, fmt.Sprintf("/d/folder-%d/", i)), fmt.Sprintf("/d/folder-%d/index.html", i))
+		p := s.page(hub, fmt.Sprintf("/d/shop-%d", i))
+		copyOf(p, fmt.Sprintf("/d/second-way-to-shop-%d", i))
+		copyOf(p, fmt.Sprintf("/d/third-and-longest-way-to-shop-%d", i))
+		copyOf(s.page(hub, fmt.Sprintf("/d/order-%d?a=1&b=2", i)), fmt.Sprintf("/d/order-%d?b=2&a=1", i))
+
+		// The canonical address stays, though it is longer.
+		article := s.page(hub, fmt.Sprintf("/d/articles/a-long-name-%d.html", i))
+		article.head = canonical(article.address)
+		s.inFavourOf(article, hub, fmt.Sprintf("/d/print/%d", i))
+		s.inFavourOf(article, hub, article.address+"?print=1")
+
+		// One that only its other version names.
+		full := s.page(hub, fmt.Sprintf("/d/full/%d.html", i))
+		hub.links = hub.links[:len(hub.links)-1]
+		full.listed, full.named = false, true
+		full.depth++
+		s.inFavourOf(full, hub, fmt.Sprintf("/d/amp/%d", i))
+
+		// Canonical addresses that mean nothing: another host's, the root's, one that does not exist.
+		s.page(hub, fmt.Sprintf("/d/canonical-away-%d", i)).head = canonical("{foreign}/original")
+		s.page(hub, fmt.Sprintf("/d/canonical-root-%d", i)).head = canonical("/")
+		s.page(hub, fmt.Sprintf("/d/canonical-itself-%d", i)).head = canonical(fmt.Sprintf("{own}/d/canonical-itself-%d", i))
+		missing := s.register(hub, fmt.Sprintf("/d/missing-%d", i), Expectation{Outcome: Failed, Reason: NotFound})
+		missing.answer = status(404)
+		s.page(hub, fmt.Sprintf("/d/canonical-missing-%d", i)).head = canonical(missing.address)
+
+		// Translations are pages of their own; only an element of the head leads to the second.
+		en, de := s.page(hub, fmt.Sprintf("/d/en/%d", i)), s.page(hub, fmt.Sprintf("/d/de/%d", i))
+		hub.links = hub.links[:len(hub.links)-1]
+		de.depth, de.lang = en.depth+1, "de"
+		en.head = fmt.Sprintf("<link rel=\"alternate\" hreflang=\"de\" href=%q>\n", de.address)
+		de.head = fmt.Sprintf("<link rel=\"alternate\" hreflang=\"en\" href=%q>\n", en.address)
+	}
+}
+
+// inFavourOf adds a page with a text of its own that names another as its canonical address.
+func (s *Site) inFavourOf(p, hub *page, address string) {
+	c := s.register(hub, address, Expectation{Outcome: Skipped, Reason: Canonical, InFavourOf: p.address})
+	c.head = canonical(p.address)
+}
+
+func canonical(address string) string {
+	return fmt.Sprintf("<link rel=\"canonical\" href=%q>\n", address)
+}

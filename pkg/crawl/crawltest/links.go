@@ -1,0 +1,83 @@
+package crawltest
+
+import (
+	"fmt"
+	"html"
+	"strings"
+)
+
+// addLinks adds pages that are linked by other means than plain links, and links that lead to no page.
+func (s *Site) addLinks(lab *page) {
+	hub := s.page(lab, "/lab/links/")
+	for i := range s.some() {
+		refresh := s.page(hub, fmt.Sprintf("/l/refresh-%d", i))
+		behind := s.page(refresh, fmt.Sprintf("/l/behind-refresh-%d", i))
+		refresh.links = nil
+		refresh.head = fmt.Sprintf("<meta http-equiv=\"refresh\" content=\"0; url=%s\">\n", behind.address)
+
+		base := s.page(hub, fmt.Sprintf("/l/base-%d", i))
+		base.head = fmt.Sprintf("<base href=\"/l/elsewhere-%d/\">\n", i)
+		s.page(base, fmt.Sprintf("/l/elsewhere-%d/target.html", i))
+		base.links = []link{{href: "target.html"}}
+
+		s.page(hub, fmt.Sprintf("/l/%%C3%%BCn%%C3%%AFc%%C3%%B6de-%d", i))
+		hub.links[len(hub.links)-1].href = fmt.Sprintf("/l/ünïcöde-%d", i)
+		s.page(hub, fmt.Sprintf("/l/a%%20space%%20and+plus-%d.html", i))
+		hub.links[len(hub.links)-1].href = fmt.Sprintf("/l/a space and+plus-%d.html", i)
+
+		s.shell(hub, i)
+		feed := s.register(hub, fmt.Sprintf("/l/feed-%d.xml", i), Expectation{Outcome: Skipped, Reason: SitemapPage})
+		feed.answer = func(x *exchange) {
+			x.send("application/rss+xml", []byte(`<?xml version="1.0"?><rss version="2.0"><channel><title>News</title><item><link>`+
+				x.site.At("/")+`</link></item></channel></rss>`))
+		}
+		for _, file := range []string{"logo.png", "style.css", "app.js", "film.mp4", "all.zip", "font.woff2"} {
+			s.refuse(hub, fmt.Sprintf("/l/%d/%s", i, file), Media)
+			s.list()
+		}
+		s.refuse(hub, fmt.Sprintf("{foreign}/partner/%d", i), OtherHost)
+		s.list()
+	}
+	for _, href := range []string{
+		"http://crawltest.invalid/", "https://sub.crawltest.invalid/page", "http://169.254.169.254/latest/meta-data/", "//crawltest.invalid/x",
+	} {
+		s.refuse(hub, href, OtherHost)
+	}
+	for _, href := range []string{
+		"mailto:someone@crawltest.invalid", "javascript:void(0)", "tel:+49123456", "ftp://crawltest.invalid/file", "data:text/html,hello", "http://",
+	} {
+		s.refuse(hub, href, NoAddress)
+	}
+}
+
+// list puts the link that was refused last into the sitemap too.
+func (s *Site) list() { s.left[len(s.left)-1].listed = true }
+
+// shell adds a page whose text is there only once its script has run.
+func (s *Site) shell(hub *page, i int) {
+	e := Expectation{Outcome: Failed, Reason: NeedsScripts}
+	if s.opts.Scripts {
+		e = Expectation{Outcome: Synched}
+	}
+	s.register(hub, fmt.Sprintf("/l/app-%d", i), e).answer = func(x *exchange) {
+		title, text := x.site.title(x.page), x.site.paragraphs(x.page)
+		var script strings.Builder
+		script.WriteString("const root = document.getElementById('root');\n")
+		for _, p := range text {
+			// In pieces, so that no reader of the source finds the text.
+			words := strings.Fields(p)
+			fmt.Fprintf(&script, "{const p = document.createElement('p'); p.textContent = %q.split('|').reverse().join(' '); root.append(p)}\n", strings.Join(reversed(words), "|"))
+		}
+		x.send("text/html; charset=utf-8", fmt.Appendf(nil,
+			"<!doctype html>\n<html lang=\"en\"><head><title>%s</title></head><body><noscript>You need to enable JavaScript to run this app.</noscript>"+
+				"<div id=\"root\"></div><script>\n%s</script></body></html>\n", html.EscapeString(title), script.String()))
+	}
+}
+
+func reversed(words []string) []string {
+	out := make([]string, 0, len(words))
+	for i := len(words) - 1; i >= 0; i-- {
+		out = append(out, words[i])
+	}
+	return out
+}

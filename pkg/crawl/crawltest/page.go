@@ -1,0 +1,138 @@
+package crawltest
+
+import (
+	"fmt"
+	"html"
+	"strings"
+)
+
+// page is one address of the site.
+type page struct {
+	address string // path and query, as a crawler that follows RFC 3986 and drops what chooses nothing spells it
+	text    string // what the text follows from: duplicates share it
+	version int    // grows with every change
+	depth   int    // links from the root, by the shortest way
+	linked  bool   // by a page whose links count
+	listed  bool   // in the sitemap
+	named   bool   // known to readers of the sitemap by another page that names it as canonical
+	plain   bool   // may be changed and removed
+	off     bool   // has been taken from the sitemap
+	gone    bool   // has been removed
+	expect  Expectation
+
+	lang     string
+	head     string            // more elements of its head
+	header   map[string]string // more fields of its header
+	links    []link
+	language func(token string) string // a sentence in another script; nil: none
+	answer   func(*exchange)           // nil: the page, as HTML
+}
+
+// link is a link as it is written. The places {own} and {foreign} stand for scheme and host.
+type link struct {
+	href string
+	rel  string
+}
+
+// register adds an address that ends as said. Pages hang below another, which links to them.
+func (s *Site) register(parent *page, address string, e Expectation) *page {
+	p := s.orphan(address, e)
+	p.linked, p.depth = true, parent.depth+1
+	parent.links = append(parent.links, link{href: address})
+	return p
+}
+
+// orphan adds an address that no page links to.
+func (s *Site) orphan(address string, e Expectation) *page {
+	if _, twice := s.pages[address]; twice {
+		panic("crawltest: two pages at " + address)
+	}
+	p := &page{address: address, text: address, expect: e, listed: true, lang: "en"}
+	s.pages[address] = p
+	s.order = append(s.order, p)
+	return p
+}
+
+// page adds a page that must end in the datastore.
+func (s *Site) page(parent *page, address string) *page {
+	return s.register(parent, address, Expectation{Outcome: Synched})
+}
+
+// refuse writes a link that must not be followed.
+func (s *Site) refuse(on *page, href string, why Reason) {
+	on.links = append(on.links, link{href: href})
+	s.left = append(s.left, leftOut{ref: href, reason: why})
+}
+
+// absolute resolves what pages write. The caller holds mu.
+func (s *Site) absolute(href string) string {
+	switch {
+	case strings.HasPrefix(href, "{"):
+		return s.fill(href)
+	case strings.HasPrefix(href, "/"):
+		return s.base + href
+	}
+	return href
+}
+
+// fill puts scheme and host into what was written before they were known. The caller holds mu.
+func (s *Site) fill(text string) string {
+	return strings.NewReplacer("{own}", s.base, "{foreign}", s.foreign).Replace(text)
+}
+
+func (s *Site) token(p *page) string { return word(s.hash("token", p.text, fmt.Sprint(p.version))) }
+
+// title names the page in its text.
+func (s *Site) title(p *page) string {
+	r := s.random("title", p.text)
+	return fmt.Sprintf("The %s %s %d", pick(r, adjectives), pick(r, nouns), r.IntN(1_000_000))
+}
+
+// fact is the sentence that a search for the page's word must find.
+func (s *Site) fact(p *page) string {
+	return fmt.Sprintf("The code word of %s is %s.", s.title(p), s.token(p))
+}
+
+// sentence is the fact, or where the page is in another script, what only the right charset shows.
+func (s *Site) sentence(p *page) string {
+	if p.language != nil {
+		return p.language(s.token(p))
+	}
+	return s.fact(p)
+}
+
+// paragraphs is the page's text, the fact among it.
+func (s *Site) paragraphs(p *page) []string {
+	text := prose(s.random("prose", p.text, fmt.Sprint(p.version)))
+	text[1] = s.fact(p) + " " + text[1]
+	if p.language != nil {
+		text[2] = p.language(s.token(p)) + " " + text[2]
+	}
+	return text
+}
+
+// render is the page as HTML, in UTF-8. The caller holds mu.
+func (s *Site) render(p *page) string {
+	var b strings.Builder
+	title := html.EscapeString(s.title(p))
+	fmt.Fprintf(&b, "<!doctype html>\n<html lang=%q>\n<head>\n<title>%s</title>\n%s</head>\n<body>\n", p.lang, title, s.fill(p.head))
+	b.WriteString(`<header><a href="/">Home</a> <a href="mailto:office@crawltest.invalid">Mail</a></header>` + "\n<main>\n<article>\n")
+	fmt.Fprintf(&b, "<h1>%s</h1>\n", title)
+	for _, text := range s.paragraphs(p) {
+		fmt.Fprintf(&b, "<p>%s</p>\n", html.EscapeString(text))
+	}
+	b.WriteString("</article>\n</main>\n")
+	if len(p.links) > 0 {
+		b.WriteString("<nav>\n<ul>\n")
+		for i, l := range p.links {
+			rel := ""
+			if l.rel != "" {
+				rel = fmt.Sprintf(" rel=%q", l.rel)
+			}
+			fmt.Fprintf(&b, "<li><a href=\"%s\"%s>See %d</a></li>\n", html.EscapeString(s.fill(l.href)), rel, i+1)
+		}
+		b.WriteString("</ul>\n</nav>\n")
+	}
+	b.WriteString("</body>\n</html>\n")
+	return b.String()
+}

@@ -1,0 +1,94 @@
+package crawltest
+
+import (
+	"net/http"
+	"slices"
+	"time"
+)
+
+// Request is one request that the site has answered.
+type Request struct {
+	Path        string // with its query, as it was asked for
+	Foreign     bool   // it came by the name that is another host to the site
+	Conditional bool   // it carried a validator
+	Status      int    // 0: the connection was cut
+	UserAgent   string
+	Start       time.Time
+	End         time.Time
+}
+
+// Requests returns what was asked so far, in the order of the answers' ends.
+func (s *Site) Requests() []Request {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.log)
+}
+
+// Forget empties the record.
+func (s *Site) Forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.log, s.peak = nil, s.now
+}
+
+// Peak is the largest number of requests that were being answered at once.
+func (s *Site) Peak() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.peak
+}
+
+// Times returns how often each path was asked for, other than by the foreign name.
+func (s *Site) Times() map[string]int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := make(map[string]int)
+	for _, r := range s.log {
+		if !r.Foreign {
+			n[r.Path]++
+		}
+	}
+	return n
+}
+
+// begin notes the beginning of a request; what it returns notes its end.
+func (s *Site) begin(r *http.Request) (*noted, func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.now++
+	s.peak = max(s.peak, s.now)
+	n := &noted{Request: Request{
+		Path: r.RequestURI, Foreign: "http://"+r.Host != s.base, UserAgent: r.UserAgent(), Start: time.Now(),
+		Conditional: r.Header.Get("If-None-Match") != "" || r.Header.Get("If-Modified-Since") != "",
+	}}
+	return n, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.now--
+		n.End = time.Now()
+		s.log = append(s.log, n.Request)
+	}
+}
+
+// noted is a response writer that remembers the status.
+type noted struct {
+	Request
+	http.ResponseWriter
+}
+
+// WriteHeader implements http.ResponseWriter.
+func (n *noted) WriteHeader(status int) {
+	n.Status = status
+	n.ResponseWriter.WriteHeader(status)
+}
+
+// Write implements http.ResponseWriter.
+func (n *noted) Write(p []byte) (int, error) {
+	if n.Status == 0 {
+		n.Status = http.StatusOK
+	}
+	return n.ResponseWriter.Write(p)
+}
+
+// Unwrap lets http.ResponseController reach the connection.
+func (n *noted) Unwrap() http.ResponseWriter { return n.ResponseWriter }

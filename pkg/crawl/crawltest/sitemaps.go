@@ -1,0 +1,168 @@
+package crawltest
+
+import (
+	"fmt"
+	"html"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// The sitemaps of the site. None lies where crawlers look for one.
+const (
+	SitemapPath    = "/maps/index.xml"      // lists the pages, by sitemaps of every kind
+	IncompletePath = "/maps/incomplete.xml" // the same, and a sitemap that breaks off
+	CyclePath      = "/maps/cycle.xml"      // lists itself and an index that lists it, and a page
+	FullPath       = "/maps/full.xml"       // FullEntries addresses that are no pages of the site
+	OverfullPath   = "/maps/overfull.xml"   // ten more
+	EmptyPath      = "/maps/empty.xml"      // none
+)
+
+// FullEntries is how many addresses one sitemap may list.
+const FullEntries = 50_000
+
+// kinds are the sitemaps that SitemapPath leads to, each with a part of the pages.
+var kinds = []string{"plain.xml", "packed.xml.gz", "packed-on-the-way.xml", "list.txt", "news.rss", "news.atom", "deeper.xml"}
+
+// entry is a line of a sitemap.
+type entry struct {
+	loc string
+	mod time.Time
+}
+
+// entries are what the sitemap of the given number lists.
+func (s *Site) entries(kind int) []entry {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var out []entry
+	for i, p := range s.order {
+		if p.listed && i%len(kinds) == kind {
+			out = append(out, entry{loc: s.absolute(p.address), mod: s.modBase.Add(time.Duration(p.version) * time.Hour)})
+		}
+	}
+	for i, l := range s.left {
+		if l.listed && i%len(kinds) == kind {
+			out = append(out, entry{loc: s.absolute(l.ref)})
+		}
+	}
+	return out
+}
+
+// sitemap answers with one of the sitemaps.
+func (s *Site) sitemap(w *noted, r *http.Request) {
+	w.Header().Set("Content-Type", "application/xml")
+	name := strings.TrimPrefix(r.URL.Path, "/maps/")
+	for i, kind := range kinds {
+		if name == kind {
+			s.listKind(w, i)
+			return
+		}
+	}
+	switch r.URL.Path {
+	case SitemapPath:
+		s.index(w, indexed()...)
+	case IncompletePath:
+		s.index(w, append(indexed(), "/maps/torn.xml")...)
+	case "/maps/torn.xml":
+		_, _ = io.WriteString(w, "<urlset><url><loc>"+s.At("/")+"</loc></url><url><lo")
+	case "/maps/nested.xml":
+		s.index(w, "/maps/deeper.xml")
+	case CyclePath:
+		s.index(w, CyclePath, "/maps/cycle-2.xml", "/maps/one.xml")
+	case "/maps/cycle-2.xml":
+		s.index(w, CyclePath)
+	case "/maps/one.xml":
+		_, _ = fmt.Fprintf(w, "<urlset><url><loc>%s</loc></url></urlset>", s.At("/"))
+	case FullPath:
+		s.full(w, FullEntries)
+	case OverfullPath:
+		s.full(w, FullEntries+10)
+	case EmptyPath:
+		_, _ = io.WriteString(w, "<urlset></urlset>")
+	default:
+		http.NotFound(w, r)
+	}
+}
+
+func indexed() []string {
+	var out []string
+	for _, kind := range kinds[:len(kinds)-1] {
+		out = append(out, "/maps/"+kind)
+	}
+	return append(out, "/maps/nested.xml")
+}
+
+func (s *Site) index(w io.Writer, paths ...string) {
+	var b strings.Builder
+	b.WriteString(`<?xml version="1.0" encoding="UTF-8"?>` + "\n" + `<sitemapindex xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">` + "\n")
+	for _, p := range paths {
+		fmt.Fprintf(&b, "<sitemap><loc>%s</loc><lastmod>2026-01-05</lastmod></sitemap>\n", s.At(p))
+	}
+	b.WriteString("<sitemap><loc>http://crawltest.invalid/sitemap.xml</loc></sitemap>\n</sitemapindex>\n")
+	_, _ = io.WriteString(w, b.String())
+}
+
+func (s *Site) full(w io.Writer, n int) {
+	base := s.At("/full/")
+	_, _ = io.WriteString(w, `<?xml version="1.0" encoding="UTF-8"?><urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">`+"\n")
+	for i := range n {
+		_, _ = fmt.Fprintf(w, "<url><loc>%s%d</loc><lastmod>2026-01-05</lastmod><changefreq>weekly</changefreq><priority>0.5</priority></url>\n", base, i)
+	}
+	_, _ = io.WriteString(w, "</urlset>\n")
+}
+
+func (s *Site) listKind(w *noted, kind int) {
+	entries := s.entries(kind)
+	switch name := kinds[kind]; {
+	case name == "packed.xml.gz":
+		w.Header().Set("Content-Type", "application/gzip")
+		_, _ = w.Write(gzipped([]byte(urlset(entries, "", time.DateOnly))))
+	case name == "packed-on-the-way.xml":
+		w.Header().Set("Content-Encoding", "gzip")
+		_, _ = w.Write(gzipped([]byte("\ufeff" + urlset(entries, "", "2006-01-02T15:04Z07:00"))))
+	case name == "deeper.xml":
+		_, _ = io.WriteString(w, urlset(entries, "sm:", "2006-01-02T15:04:05.000-07:00"))
+	case strings.HasSuffix(name, ".txt"):
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		for _, e := range entries {
+			_, _ = fmt.Fprintf(w, "%s\r\n", e.loc)
+		}
+	case strings.HasSuffix(name, ".rss"):
+		var b strings.Builder
+		fmt.Fprintf(&b, "<?xml version=\"1.0\"?><rss version=\"2.0\"><channel><title>News</title><link>%s</link>\n", s.At("/"))
+		for _, e := range entries {
+			fmt.Fprintf(&b, "<item><title>Item</title><link>%s</link><pubDate>%s</pubDate></item>\n", html.EscapeString(e.loc), e.mod.Format(time.RFC1123Z))
+		}
+		_, _ = io.WriteString(w, b.String()+"</channel></rss>\n")
+	case strings.HasSuffix(name, ".atom"):
+		var b strings.Builder
+		b.WriteString("<?xml version=\"1.0\"?><feed xmlns=\"http://www.w3.org/2005/Atom\"><title>News</title><link rel=\"self\" href=\"/maps/news.atom\"/>\n")
+		for _, e := range entries {
+			fmt.Fprintf(&b, "<entry><title>Item</title><link href=\"%s\"/><updated>%s</updated></entry>\n", html.EscapeString(e.loc), e.mod.Format(time.RFC3339))
+		}
+		_, _ = io.WriteString(w, b.String()+"</feed>\n")
+	default:
+		_, _ = io.WriteString(w, urlset(entries, "", time.RFC3339))
+	}
+}
+
+// urlset is a sitemap in the protocol's own form, its elements perhaps with a prefix.
+func urlset(entries []entry, prefix, layout string) string {
+	var b strings.Builder
+	ns := "xmlns"
+	if prefix != "" {
+		ns += ":" + strings.TrimSuffix(prefix, ":")
+	}
+	fmt.Fprintf(&b, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<%[1]surlset %[2]s=\"http://www.sitemaps.org/schemas/sitemap/0.9\" "+
+		"xmlns:image=\"http://www.google.com/schemas/sitemap-image/1.1\">\n", prefix, ns)
+	for _, e := range entries {
+		fmt.Fprintf(&b, "<%[1]surl><%[1]sloc>%[2]s</%[1]sloc>", prefix, html.EscapeString(e.loc))
+		if !e.mod.IsZero() {
+			fmt.Fprintf(&b, "<%[1]slastmod>%[2]s</%[1]slastmod>", prefix, e.mod.Format(layout))
+		}
+		fmt.Fprintf(&b, "<image:image><image:loc>http://crawltest.invalid/a.png</image:loc></image:image></%surl>\n", prefix)
+	}
+	fmt.Fprintf(&b, "</%surlset>\n", prefix)
+	return b.String()
+}
