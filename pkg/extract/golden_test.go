@@ -112,7 +112,7 @@ func TestPDFium(t *testing.T) {
 		if err != nil {
 			t.Fatalf("page %d: %v", i, err)
 		}
-		ownLines, err := own.Page(t.Context(), i)
+		ownPage, err := own.Page(t.Context(), i)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -120,7 +120,7 @@ func TestPDFium(t *testing.T) {
 		for _, l := range lines {
 			got = append(got, fmt.Sprintf("%g %v %d %s", l.Size, l.Bold, l.Turn, l.Text()))
 		}
-		for _, l := range ownLines {
+		for _, l := range ownPage.Lines {
 			other = append(other, fmt.Sprintf("%g %v %d %s", l.Size, l.Bold, l.Turn, l.Text()))
 		}
 		if !strings.Contains(strings.Join(got, "\n"), want) {

@@ -34,7 +34,7 @@ func (p *parser) pdf() error {
 		if err != nil {
 			return err
 		}
-		l.links = s.links(i)
+		l.links, l.grids = s.links(i), page.grids
 		if err := l.page(i+1, page.lines); err != nil {
 			return err
 		}

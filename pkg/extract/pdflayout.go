@@ -25,6 +25,7 @@ type pdfLayout struct {
 
 	outline outlineLevels
 	links   []pdftext.Link // on the page
+	grids   []grid         // on the page
 	indents []float64      // where the items of the open list and those above them begin, outermost first
 	open    *openTable     // the table that ended last, as long as nothing came after it
 
@@ -43,6 +44,33 @@ func (l *pdfLayout) page(number int, lines []pdftext.Line) error {
 	l.number = number
 	lines = readingOrder(l.content(lines))
 	leading := usualLeading(lines)
+	items := l.takeGrids(lines)
+	for len(items) > 0 {
+		if table := items[0].table; table != nil {
+			items = items[1:]
+			if err := l.ruled(table); err != nil {
+				return err
+			}
+			continue
+		}
+		n := slices.IndexFunc(items, func(i placed) bool { return i.table != nil })
+		if n < 0 {
+			n = len(items)
+		}
+		text := make([]pdftext.Line, n)
+		for i := range text {
+			text[i] = items[i].line
+		}
+		items = items[n:]
+		if err := l.text(text, leading); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// text emits the blocks of lines that follow one another.
+func (l *pdfLayout) text(lines []pdftext.Line, leading float64) error {
 	prose := 0 // lines from here on that are known to be no table
 	for len(lines) > 0 {
 		if prose--; prose < 0 {

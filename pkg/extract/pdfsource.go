@@ -32,6 +32,7 @@ type pdfSource struct {
 // pdfPage is what one page shows.
 type pdfPage struct {
 	lines    []pdftext.Line
+	grids    []grid // what may be those of tables
 	letters  int
 	image    bool   // there is a picture on it
 	broken   bool   // it could not be read to its end
@@ -102,8 +103,9 @@ func (s *pdfSource) readOwn(i int) (pdfPage, doubt) {
 		return pdfPage{}, doubt{why: "open"}
 	}
 	before := s.own.Stats
-	lines, err := s.own.Page(s.p.ctx, i)
-	page := pdfPage{lines: lines, letters: pdfLetters(lines), broken: err != nil}
+	read, err := s.own.Page(s.p.ctx, i)
+	page := pdfPage{lines: read.Lines, letters: pdfLetters(read.Lines), broken: err != nil}
+	page.grids = gridsOf(read.Drawn, mainTurn(read.Lines))
 	page.image = page.letters == 0 && s.own.HasImage(i)
 	return page, doubtOf(before, s.own.Stats, page, s.poor)
 }

@@ -47,7 +47,7 @@ func (in *interpreter) appearance(a pdf.Value) error {
 	if ap.Kind() != pdf.Stream {
 		return nil
 	}
-	in.state = graphics{ctm: in.box.toPage, scale: 1}
+	in.state = freshGraphics(in.box.toPage)
 	at, ok := rectOf(a.Key("Rect"))
 	box, ok2 := rectOf(ap.Key("BBox"))
 	if ok && ok2 {
@@ -110,7 +110,7 @@ func (in *interpreter) place(text string, a pdf.Value) {
 		}
 		in.out.breakLine()
 		width := min(0.5*size*float64(utf8.RuneCountInString(line)), r.x1-r.x0)
-		in.state = graphics{ctm: in.box.toPage, scale: 1}
+		in.state = freshGraphics(in.box.toPage)
 		m := (matrix{size, 0, 0, size, r.x0, y}).mul(in.state.ctm)
 		x1, y1 := in.state.ctm.apply(r.x0+width, y)
 		in.count(line)

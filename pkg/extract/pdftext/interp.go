@@ -30,6 +30,9 @@ type interpreter struct {
 	hidden int    // open marks whose text is replaced
 	off    int    // open marks of layers that are switched off
 	actual string // what the glyphs of the innermost replaced mark stand for, until the first is shown
+
+	path  path
+	drawn Drawn
 }
 
 // graphics is what q saves and Q restores.
@@ -39,6 +42,13 @@ type graphics struct {
 	size, char, word, scale, lead float64
 	rise                          float64
 	mode                          int
+	width                         float64 // of strokes
+	clip                          rect    // around what is seen
+}
+
+// freshGraphics is the state that a page begins with.
+func freshGraphics(ctm matrix) graphics {
+	return graphics{ctm: ctm, scale: 1, width: 1, clip: everywhere}
 }
 
 const (
@@ -52,7 +62,7 @@ var errBudget = errors.New("the page shows too much")
 // page runs a page's content and the appearances of its form fields.
 func (in *interpreter) page(p pageRef) error {
 	in.box = in.doc.box(p)
-	in.state = graphics{ctm: in.box.toPage, scale: 1}
+	in.state = freshGraphics(in.box.toPage)
 	v := p.value()
 	data, err := in.doc.contents(v.Key("Contents"))
 	if runErr := in.run(data, in.doc.pageResources(p), 0); runErr != nil {
@@ -251,6 +261,8 @@ func (in *interpreter) textOperator(op string, args []token) {
 				in.advance(-item.num / 1000 * s.size)
 			}
 		}
+	default:
+		in.pathOperator(op, args)
 	}
 }
 

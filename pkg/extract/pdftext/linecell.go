@@ -16,9 +16,11 @@ type Cell struct {
 
 // spot says where a glyph of a cell stands: in its text and along the line.
 type spot struct {
-	at int32 // bytes from the start of the text
-	x  float32
+	at     int32 // bytes from the start of the text
+	x0, x1 float32
 }
+
+func (s spot) middle() float64 { return (float64(s.x0) + float64(s.x1)) / 2 }
 
 // Between is the part of a cell's text whose glyphs have their middle between two places along the line, without white
 // space at its ends. A cell that was not made by this package has no places inside it: all of its text counts where most
@@ -33,7 +35,7 @@ func (c Cell) Between(x0, x1 float64) string {
 	}
 	from, to := len(c.Text), 0
 	for i, m := range c.spots {
-		if x := float64(m.x); x < x0 || x > x1 {
+		if x := m.middle(); x < x0 || x > x1 {
 			continue
 		}
 		end := len(c.Text)
@@ -50,8 +52,8 @@ func (c Cell) Between(x0, x1 float64) string {
 
 // unit is a glyph on its way into a cell's text.
 type unit struct {
-	text string
-	x    float64 // its middle, along
+	text   string
+	x0, x1 float64 // along
 }
 
 // joinUnits joins the glyphs of a cell, which stand as they are seen from left to right, to text in the order of
@@ -78,7 +80,7 @@ func joinUnits(units []unit, rtl bool) (string, []spot) {
 				space = false
 			}
 			if !marked {
-				spots = append(spots, spot{int32(b.Len()), float32(u.x)})
+				spots = append(spots, spot{int32(b.Len()), float32(u.x0), float32(u.x1)})
 				marked = true
 			}
 			b.WriteRune(r)

@@ -55,7 +55,7 @@ func cellsOf(pieces []piece, rtl bool) []Cell {
 		if len(units) == 0 {
 			from = p.x0
 		}
-		units = append(units, unit{p.text, (p.x0 + p.x1) / 2})
+		units = append(units, unit{p.text, p.x0, p.x1})
 		prev, pen, to = i, p.x1, p.x1
 	}
 	flush()

@@ -194,8 +194,14 @@ func (d *Document) pageResources(p pageRef) pdf.Value {
 // NumPages is the number of pages found.
 func (d *Document) NumPages() int { return len(d.pages) }
 
-// Page reads the lines of page i, from 0. What was read before an error is returned with it.
-func (d *Document) Page(ctx context.Context, i int) (lines []Line, err error) {
+// Page is what was read of a page.
+type Page struct {
+	Lines []Line // in the order in which they are shown
+	Drawn Drawn
+}
+
+// Page reads page i, from 0. What was read before an error is returned with it.
+func (d *Document) Page(ctx context.Context, i int) (page Page, err error) {
 	p := d.pages[i]
 	b := &lineBuilder{}
 	in := &interpreter{ctx: ctx, doc: d, out: b, budget: 2_000_000}
@@ -206,7 +212,7 @@ func (d *Document) Page(ctx context.Context, i int) (lines []Line, err error) {
 	if err != nil {
 		d.Stats.Failed++
 	}
-	return b.finish(), err
+	return Page{b.finish(), in.drawn}, err
 }
 
 // HasImage reports whether page i shows pictures, as the pages of a scan do.

@@ -84,11 +84,11 @@ func TestTurnedPagesReadUpright(t *testing.T) {
 			if err != nil {
 				t.Fatalf("Open: %v", err)
 			}
-			lines, err := d.Page(t.Context(), 0)
-			if err != nil || len(lines) != 1 {
-				t.Fatalf("Page: %d lines, %v", len(lines), err)
+			page, err := d.Page(t.Context(), 0)
+			if err != nil || len(page.Lines) != 1 {
+				t.Fatalf("Page: %d lines, %v", len(page.Lines), err)
 			}
-			if l := lines[0]; l.Turn != 0 || l.Y != 40 || l.Cells[0].X0 != 30 {
+			if l := page.Lines[0]; l.Turn != 0 || l.Y != 40 || l.Cells[0].X0 != 30 {
 				t.Errorf("turn %d at %g, %g, want 0 at 30, 40", l.Turn, l.Cells[0].X0, l.Y)
 			}
 		})
@@ -101,12 +101,12 @@ func TestRunningTitlesAreMarked(t *testing.T) {
 	if err != nil {
 		t.Fatalf("Open: %v", err)
 	}
-	lines, err := d.Page(t.Context(), 0)
-	if err != nil || len(lines) != 2 {
-		t.Fatalf("Page: %d lines, %v", len(lines), err)
+	page, err := d.Page(t.Context(), 0)
+	if err != nil || len(page.Lines) != 2 {
+		t.Fatalf("Page: %d lines, %v", len(page.Lines), err)
 	}
-	if !lines[0].Artifact || lines[1].Artifact {
-		t.Errorf("artifacts = %v and %v, want true and false", lines[0].Artifact, lines[1].Artifact)
+	if !page.Lines[0].Artifact || page.Lines[1].Artifact {
+		t.Errorf("artifacts = %v and %v, want true and false", page.Lines[0].Artifact, page.Lines[1].Artifact)
 	}
 }
 

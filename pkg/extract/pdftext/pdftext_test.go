@@ -42,12 +42,12 @@ func texts(t *testing.T, data []byte) []string {
 	if err != nil {
 		t.Fatalf("Open: %v", err)
 	}
-	lines, err := d.Page(t.Context(), 0)
+	page, err := d.Page(t.Context(), 0)
 	if err != nil {
 		t.Fatalf("Page: %v", err)
 	}
 	var out []string
-	for _, l := range lines {
+	for _, l := range page.Lines {
 		out = append(out, l.Text())
 	}
 	return out

@@ -1,0 +1,83 @@
+package pdftext
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// word is a part of a cell's text that no rule of a table divides: letters that touch, or one letter of a script that is
+// written without spaces.
+type word struct {
+	from, to int    // bytes of the text
+	spots    []spot // of its glyphs
+	x0, x1   float64
+}
+
+// tight is the gap between two glyphs, in parts of the usual width of the cell's, up to which they belong together. The
+// words of neighbouring cells of a table may stand nearer to each other than the words of a text.
+const tight = 0.15
+
+// words parts a cell's text. A cell that was not made by this package is one word.
+func (c Cell) words() []word {
+	if len(c.spots) == 0 {
+		return []word{{to: len(c.Text), x0: min(c.X0, c.X1), x1: max(c.X0, c.X1)}}
+	}
+	glyph := float32(math.Abs(c.X1-c.X0)) / float32(len(c.spots))
+	var words []word
+	last := utf8.RuneError
+	for i, s := range c.spots {
+		end := len(c.Text)
+		if i+1 < len(c.spots) {
+			end = int(c.spots[i+1].at)
+		}
+		at, x0, x1 := int(s.at), float64(min(s.x0, s.x1)), float64(max(s.x0, s.x1))
+		r, _ := utf8.DecodeRuneInString(c.Text[at:])
+		apart := i == 0 || c.Text[at-1] == ' ' || denseScript(r) || denseScript(last)
+		if i > 0 && max(s.x0-c.spots[i-1].x1, c.spots[i-1].x0-s.x1) > tight*glyph {
+			apart = true
+		}
+		if apart {
+			words = append(words, word{at, end, c.spots[i : i+1], x0, x1})
+		} else {
+			w := &words[len(words)-1]
+			w.to, w.x0, w.x1 = end, min(w.x0, x0), max(w.x1, x1)
+			w.spots = c.spots[i-len(w.spots) : i+1]
+		}
+		last = r
+	}
+	return words
+}
+
+// Words are the parts of a cell that are never divided, each where it stands.
+func (c Cell) Words() []Cell {
+	words := c.words()
+	cells := make([]Cell, len(words))
+	for i, w := range words {
+		cells[i] = Cell{Text: strings.TrimSpace(c.Text[w.from:w.to]), X0: w.x0, X1: w.x1}
+	}
+	return cells
+}
+
+// Cut parts a cell at ascending places along the line. It returns one cell more than there are places, those without
+// words empty. A word is not divided: it belongs where its middle is.
+func (c Cell) Cut(at ...float64) []Cell {
+	parts := make([]Cell, len(at)+1)
+	for _, w := range c.words() {
+		i, _ := slices.BinarySearch(at, (w.x0+w.x1)/2)
+		p := &parts[i]
+		switch {
+		case p.Text == "":
+			p.X0, p.X1 = w.x0, w.x1
+		case w.from > 0 && c.Text[w.from-1] == ' ':
+			p.Text += " "
+		}
+		for _, s := range w.spots {
+			p.spots = append(p.spots, spot{s.at - int32(w.from) + int32(len(p.Text)), s.x0, s.x1})
+		}
+		p.Text += strings.TrimSpace(c.Text[w.from:w.to])
+		p.X0, p.X1 = min(p.X0, w.x0), max(p.X1, w.x1)
+	}
+	return parts
+}
