@@ -19,6 +19,8 @@ type Options struct {
 	// AllowPrivate lets the crawler reach this machine and private networks. Link-local, metadata, multicast and
 	// reserved addresses stay refused.
 	AllowPrivate bool
+	// Allow names addresses and hosts that may be reached although they are not on the public internet.
+	Allow Allow
 	// MaxBody is the largest page in bytes after unpacking. Default: 100 MiB.
 	MaxBody int64
 	// MaxSitemapBytes is the largest single sitemap after unpacking. Default: 50 MiB, as sitemaps.org has it.
@@ -118,11 +120,11 @@ type Crawler struct {
 // New returns a Crawler. Close must be called in the end.
 func New(opts Options) *Crawler {
 	opts = opts.withDefaults()
-	g := guard{allowPrivate: opts.AllowPrivate}
+	g := guard{allowPrivate: opts.AllowPrivate, allow: opts.Allow}
 	product, _, _ := strings.Cut(opts.UserAgent, "/")
 	transport := &http.Transport{
 		Proxy:                  nil, // a proxy would connect for us, past the guard
-		DialContext:            g.dialer(opts.ConnectTimeout, opts.Resolver).DialContext,
+		DialContext:            g.dial(opts.ConnectTimeout, opts.Resolver),
 		TLSHandshakeTimeout:    opts.ConnectTimeout,
 		ResponseHeaderTimeout:  opts.HeaderTimeout,
 		MaxResponseHeaderBytes: maxHeaderBytes,

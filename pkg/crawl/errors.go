@@ -50,7 +50,12 @@ func (e *Error) because(err error) *Error {
 	return e
 }
 
-// statusError says what a status outside 2xx and 3xx means. RFC 9110, section 15; RFC 6585 for 429.
+// isWithoutPage reports statuses of success that bring no page, or not the whole of it.
+func isWithoutPage(status int) bool {
+	return status == http.StatusNoContent || status == http.StatusResetContent || status == http.StatusPartialContent
+}
+
+// statusError says what a status means that brings no page. RFC 9110, section 15; RFC 6585 for 429.
 func statusError(u string, status int, h http.Header, now time.Time) *Error {
 	answer := fmt.Sprintf("%d %s", status, http.StatusText(status))
 	e := &Error{URL: u, StatusCode: status}
@@ -64,6 +69,11 @@ func statusError(u string, status int, h http.Header, now time.Time) *Error {
 	case status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable:
 		e.RetryAfter, _ = parseRetryAfter(h.Get("Retry-After"), now)
 		e.Message = fmt.Sprintf("the server of %s asks to come back later: it answered %s", u, answer)
+	case status == http.StatusNoContent || status == http.StatusResetContent:
+		e.Permanent = true
+		e.Message = fmt.Sprintf("%s has nothing to read: the server answered %s", u, answer)
+	case status == http.StatusPartialContent || status == http.StatusNotModified:
+		e.Message = fmt.Sprintf("the server of %s answered %s, which fits no question of ours", u, answer)
 	case status == http.StatusRequestTimeout || status == http.StatusTooEarly || status == http.StatusMisdirectedRequest:
 		e.Message = fmt.Sprintf("the server of %s answered %s", u, answer)
 	case status == http.StatusNotImplemented || status == http.StatusHTTPVersionNotSupported || status < 500:

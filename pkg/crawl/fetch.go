@@ -14,9 +14,6 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// maxRedirects is how many redirects a fetch follows.
-const maxRedirects = 10
-
 // PageRequest says what to fetch.
 type PageRequest struct {
 	URL string
@@ -39,13 +36,17 @@ type Page struct {
 	MIMEType     string // as declared or sniffed, with the charset parameter where the header declared one
 	ETag         string
 	LastModified string
-	Title        string        // of HTML, at most 300 characters
-	Canonical    string        // of HTML: the address that the page says is its own, normalised; "" when it says none
-	Links        []domain.Link // within scope, normalised, each once, in the page's order
-	Refused      map[Refusal]int
-	NoIndex      bool // the page asks not to be found (meta robots or X-Robots-Tag)
-	NoFollow     bool // the page asks not to follow its links; Links is empty then
-	IsSitemap    bool // the body is a sitemap or a feed, not a page
+	FileName     string // that the server gives the content (Content-Disposition), without a path; at most 255 bytes
+	Title        string // of HTML, at most 300 characters
+	// Redirects are the hops from the address that was asked for to URL, at most 10.
+	Redirects []domain.Redirect
+	// Canonical is the address that the page says is its own, normalised, when that is another and in scope; else "".
+	Canonical string
+	Links     []domain.Link // within scope, normalised, each once, in the page's order
+	Refused   map[Refusal]int
+	NoIndex   bool // the page asks not to be found (meta robots or X-Robots-Tag)
+	NoFollow  bool // the page asks not to follow its links; Links is empty then
+	IsSitemap bool // the body is a sitemap or a feed, also a packed one, not a page
 }
 
 // Close gives up the body.
@@ -83,6 +84,7 @@ func (c *Crawler) Fetch(ctx context.Context, req PageRequest) (_ Page, err error
 	p := Page{
 		NotModified: a.status == http.StatusNotModified, StatusCode: a.status, URL: a.url.String(), Body: a.body,
 		ETag: validator(a.header, "ETag"), LastModified: validator(a.header, "Last-Modified"),
+		Redirects: a.redirects, FileName: fileName(a.header.Get("Content-Disposition")),
 	}
 	if p.NotModified {
 		// RFC 9110, section 15.4.5: validators that the 304 does not carry are still those that we sent.
@@ -94,7 +96,7 @@ func (c *Crawler) Fetch(ctx context.Context, req PageRequest) (_ Page, err error
 	if p.IsSitemap, err = isSitemap(a.body); err != nil {
 		return Page{}, fmt.Errorf("reading %s: %w", p.URL, err)
 	}
-	reader.finish(&p, a.header)
+	reader.finish(&p, a.header, a.url)
 	return p, nil
 }
 
@@ -146,11 +148,12 @@ type retrieval struct {
 
 // answer is the last answer of a retrieval: 2xx with a body, or 304 without.
 type answer struct {
-	url    *url.URL
-	status int
-	header http.Header
-	kind   contentType
-	body   *Body
+	url       *url.URL
+	status    int
+	header    http.Header
+	kind      contentType
+	body      *Body
+	redirects []domain.Redirect
 }
 
 // retrieve makes the requests, each by colly, which asks robots.txt for every hop.
@@ -164,7 +167,8 @@ func (c *Crawler) retrieve(ctx context.Context, r retrieval) (answer, error) {
 		r.prepare(col)
 	}
 	budget := c.opts.Timeout
-	for range maxRedirects + 1 {
+	trail := trail{first: u}
+	for {
 		if err := c.guard.checkURL(u); err != nil {
 			return answer{}, err
 		}
@@ -174,11 +178,15 @@ func (c *Crawler) retrieve(ctx context.Context, r retrieval) (answer, error) {
 			return answer{}, errors.Join(err, h.release())
 		}
 		if next == nil {
-			return answer{url: u, status: h.status, header: h.header, kind: h.kind, body: h.body}, nil
+			return answer{
+				url: u, status: h.status, header: h.header, kind: h.kind, body: h.body, redirects: trail.hops,
+			}, nil
+		}
+		if err := trail.add(u, next, h); err != nil {
+			return answer{}, err
 		}
 		u = next
 	}
-	return answer{}, permanent(r.url, "%s redirects more than %d times, lastly to %s", r.url, maxRedirects, u)
 }
 
 // step makes one request. It returns the next address where the answer is a redirect, nil where it is the end.
@@ -210,7 +218,7 @@ func (c *Crawler) step(ctx context.Context, col *colly.Collector, h *hop, u *url
 			return nil, permanent(u.String(), "%s redirects to %.200q, which is not a web address", u, h.location()).because(err)
 		}
 		return next, nil
-	case h.status < 200 || h.status >= 300:
+	case h.status < 200 || h.status >= 300 || isWithoutPage(h.status):
 		e := statusError(u.String(), h.status, h.header, c.opts.Now())
 		if !e.Permanent {
 			e.RetryAfter = max(e.RetryAfter, c.polite.breaker.held(u.Host, c.opts.Now()))

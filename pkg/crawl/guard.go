@@ -15,7 +15,8 @@ import (
 // was resolved and with the address that the socket will really be connected to: no notation, redirect or changing
 // DNS answer gets past it.
 type guard struct {
-	allowPrivate bool
+	allowPrivate bool  // all that configuration can open at once
+	allow        Allow // what it opens by name
 }
 
 // refusedAddress says which target was refused, and why.
@@ -28,16 +29,25 @@ type refusedAddress struct {
 func (e *refusedAddress) Error() string {
 	text := fmt.Sprintf("%s is %s, which the crawler does not connect to", e.target, e.why)
 	if e.private {
-		text += "; whoever runs the service can allow it with SLUICE_ALLOW_PRIVATE_ADDRESSES=true"
+		text += "; whoever runs the service can allow it with SLUICE_CRAWL_ALLOW, or all such addresses with" +
+			" SLUICE_ALLOW_PRIVATE_ADDRESSES=true"
 	}
 	return text
 }
 
-// special is a range that is not the public internet. What private marks may be opened by configuration; the rest
-// never is, because no web site lives there.
+// opening says how configuration may open a range.
+type opening int
+
+const (
+	never     opening = iota // no web site lives there, and what does is an attacker's aim
+	byAddress                // where Options.Allow names addresses of it
+	byEither                 // also by Options.AllowPrivate
+)
+
+// special is a range that is not the public internet.
 type special struct {
 	prefix  netip.Prefix
-	private bool
+	opening opening
 	why     string
 }
 
@@ -49,42 +59,47 @@ const (
 	whyReserved  = "a reserved address"
 	whyMulticast = "a multicast address"
 	whyTunnel    = "an address of a tunnel"
+	whyNone      = "the address of no machine"
 )
 
 // specials come from the IANA special-purpose registries of IPv4 and IPv6, plus known metadata services.
 var specials = []special{
-	{netip.MustParsePrefix("127.0.0.0/8"), true, whyLoopback},
-	{netip.MustParsePrefix("::1/128"), true, whyLoopback},
-	{netip.MustParsePrefix("100.100.100.200/32"), false, whyMetadata},
-	{netip.MustParsePrefix("192.0.0.192/32"), false, whyMetadata},
-	{netip.MustParsePrefix("168.63.129.16/32"), false, whyMetadata},
-	{netip.MustParsePrefix("fd00:ec2::254/128"), false, whyMetadata},
-	{netip.MustParsePrefix("fd20:ce::254/128"), false, whyMetadata},
-	{netip.MustParsePrefix("10.0.0.0/8"), true, whyPrivate},
-	{netip.MustParsePrefix("172.16.0.0/12"), true, whyPrivate},
-	{netip.MustParsePrefix("192.168.0.0/16"), true, whyPrivate},
-	{netip.MustParsePrefix("100.64.0.0/10"), true, whyPrivate},
-	{netip.MustParsePrefix("fc00::/7"), true, whyPrivate},
-	{netip.MustParsePrefix("169.254.0.0/16"), false, whyLinkLocal},
-	{netip.MustParsePrefix("fe80::/10"), false, whyLinkLocal},
-	{netip.MustParsePrefix("fec0::/10"), false, whyReserved},
-	{netip.MustParsePrefix("0.0.0.0/8"), false, whyReserved},
-	{netip.MustParsePrefix("192.0.0.0/24"), false, whyReserved},
-	{netip.MustParsePrefix("192.0.2.0/24"), false, whyReserved},
-	{netip.MustParsePrefix("192.31.196.0/24"), false, whyReserved},
-	{netip.MustParsePrefix("192.52.193.0/24"), false, whyReserved},
-	{netip.MustParsePrefix("192.88.99.0/24"), false, whyTunnel},
-	{netip.MustParsePrefix("192.175.48.0/24"), false, whyReserved},
-	{netip.MustParsePrefix("198.18.0.0/15"), false, whyReserved},
-	{netip.MustParsePrefix("198.51.100.0/24"), false, whyReserved},
-	{netip.MustParsePrefix("203.0.113.0/24"), false, whyReserved},
-	{netip.MustParsePrefix("224.0.0.0/4"), false, whyMulticast},
-	{netip.MustParsePrefix("240.0.0.0/4"), false, whyReserved},
-	{netip.MustParsePrefix("ff00::/8"), false, whyMulticast},
-	{netip.MustParsePrefix("2001::/32"), false, whyTunnel},       // Teredo
-	{netip.MustParsePrefix("2001::/23"), false, whyReserved},     // protocol assignments
-	{netip.MustParsePrefix("2001:db8::/32"), false, whyReserved}, // documentation
-	{netip.MustParsePrefix("3fff::/20"), false, whyReserved},     // documentation
+	{netip.MustParsePrefix("127.0.0.0/8"), byEither, whyLoopback},
+	{netip.MustParsePrefix("::1/128"), byEither, whyLoopback},
+	{netip.MustParsePrefix("100.100.100.200/32"), never, whyMetadata},
+	{netip.MustParsePrefix("192.0.0.192/32"), never, whyMetadata},
+	{netip.MustParsePrefix("168.63.129.16/32"), never, whyMetadata},
+	{netip.MustParsePrefix("fd00:ec2::254/128"), never, whyMetadata},
+	{netip.MustParsePrefix("fd20:ce::254/128"), never, whyMetadata},
+	{netip.MustParsePrefix("10.0.0.0/8"), byEither, whyPrivate},
+	{netip.MustParsePrefix("172.16.0.0/12"), byEither, whyPrivate},
+	{netip.MustParsePrefix("192.168.0.0/16"), byEither, whyPrivate},
+	{netip.MustParsePrefix("100.64.0.0/10"), byEither, whyPrivate},
+	{netip.MustParsePrefix("fc00::/7"), byEither, whyPrivate},
+	{netip.MustParsePrefix("169.254.0.0/16"), never, whyLinkLocal},
+	{netip.MustParsePrefix("fe80::/10"), never, whyLinkLocal},
+	{netip.MustParsePrefix("::/96"), never, whyNone},             // with IPv4 addresses in them, deprecated
+	{netip.MustParsePrefix("::ffff:0:0:0/96"), never, whyTunnel}, // translated IPv4, RFC 2765
+	{netip.MustParsePrefix("64:ff9b:1::/48"), never, whyTunnel},  // NAT64 of a network's own, RFC 8215
+	{netip.MustParsePrefix("fec0::/10"), byAddress, whyReserved},
+	{netip.MustParsePrefix("0.0.0.0/8"), never, whyNone},
+	{netip.MustParsePrefix("255.255.255.255/32"), never, whyNone},
+	{netip.MustParsePrefix("192.0.0.0/24"), byAddress, whyReserved},
+	{netip.MustParsePrefix("192.0.2.0/24"), byAddress, whyReserved},
+	{netip.MustParsePrefix("192.31.196.0/24"), byAddress, whyReserved},
+	{netip.MustParsePrefix("192.52.193.0/24"), byAddress, whyReserved},
+	{netip.MustParsePrefix("192.88.99.0/24"), never, whyTunnel},
+	{netip.MustParsePrefix("192.175.48.0/24"), byAddress, whyReserved},
+	{netip.MustParsePrefix("198.18.0.0/15"), byAddress, whyReserved},
+	{netip.MustParsePrefix("198.51.100.0/24"), byAddress, whyReserved},
+	{netip.MustParsePrefix("203.0.113.0/24"), byAddress, whyReserved},
+	{netip.MustParsePrefix("224.0.0.0/4"), never, whyMulticast},
+	{netip.MustParsePrefix("240.0.0.0/4"), byAddress, whyReserved},
+	{netip.MustParsePrefix("ff00::/8"), never, whyMulticast},
+	{netip.MustParsePrefix("2001::/32"), never, whyTunnel},           // Teredo
+	{netip.MustParsePrefix("2001::/23"), byAddress, whyReserved},     // protocol assignments
+	{netip.MustParsePrefix("2001:db8::/32"), byAddress, whyReserved}, // documentation
+	{netip.MustParsePrefix("3fff::/20"), byAddress, whyReserved},     // documentation
 }
 
 var (
@@ -113,7 +128,7 @@ func (g guard) refusal(ip netip.Addr) string {
 	}
 	for _, s := range specials {
 		if s.prefix.Contains(ip) {
-			if s.private && g.allowPrivate {
+			if s.opening == byEither && g.allowPrivate || s.opening != never && g.allow.contains(ip) {
 				return ""
 			}
 			return s.why
@@ -128,7 +143,7 @@ func (g guard) refusal(ip netip.Addr) string {
 		return g.refusal(netip.AddrFrom4([4]byte(b[12:])))
 	case sixToFour.Contains(ip):
 		return g.refusal(netip.AddrFrom4([4]byte(b[2:6])))
-	case !global6.Contains(ip):
+	case !global6.Contains(ip) && !g.allow.contains(ip):
 		return whyReserved
 	case (b[8] == 0 || b[8] == 2) && b[9] == 0 && b[10] == 0x5e && b[11] == 0xfe: // ISATAP, RFC 5214
 		return g.refusal(netip.AddrFrom4([4]byte(b[12:])))
@@ -205,7 +220,23 @@ func (g guard) control(_ context.Context, network, address string, _ syscall.Raw
 	return g.checkIP(ap.Addr())
 }
 
-// dialer returns the only dialer of this package. resolver may be nil for the system's.
+// dial connects all requests of this package. resolver may be nil for the system's.
+func (g guard) dial(connect time.Duration, resolver *net.Resolver) func(ctx context.Context, network, address string) (net.Conn, error) {
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		return g.forAddress(address).dialer(connect, resolver).DialContext(ctx, network, address)
+	}
+}
+
+// forAddress is the guard of a connection to the host and port of a request. A host that is allowed by its name may have
+// a private address, for connections to that name alone: another name gains nothing by having the same address.
+func (g guard) forAddress(address string) guard {
+	if host, _, err := net.SplitHostPort(address); err == nil && g.allow.names(host) {
+		g.allowPrivate = true
+	}
+	return g
+}
+
+// dialer returns a dialer that asks the guard.
 func (g guard) dialer(connect time.Duration, resolver *net.Resolver) *net.Dialer {
 	return &net.Dialer{Timeout: connect, KeepAlive: 30 * time.Second, Resolver: resolver, ControlContext: g.control}
 }

@@ -2,18 +2,13 @@ package crawl
 
 import (
 	"context"
-	"errors"
-	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
-
-	"golang.org/x/net/dns/dnsmessage"
 
 	"github.com/sluice/sluice/pkg/domain"
 )
@@ -119,80 +114,13 @@ func TestGuard_opens_private_networks_only_by_configuration_and_never_the_rest(t
 	}
 }
 
-// names is a DNS server whose answers change with every question for the same name.
-type names struct {
-	conn  net.PacketConn
-	zone  map[string][]string // name with final dot: its address at the first, second, … question; the last stays
-	asked map[string]*atomic.Int32
-	done  chan struct{}
-}
-
-func dnsServer(t *testing.T, zone map[string][]string) *net.Resolver {
-	t.Helper()
-	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	n := &names{conn: conn, zone: zone, asked: map[string]*atomic.Int32{}, done: make(chan struct{})}
-	for name := range zone {
-		n.asked[name] = new(atomic.Int32)
-	}
-	go n.serve()
-	t.Cleanup(func() { _ = conn.Close(); <-n.done })
-	return &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return new(net.Dialer).DialContext(ctx, "udp", conn.LocalAddr().String())
-	}}
-}
-
-func (n *names) serve() {
-	defer close(n.done)
-	buf := make([]byte, 1_500)
-	for {
-		size, from, err := n.conn.ReadFrom(buf)
-		if err != nil {
-			return
-		}
-		if out, err := n.answer(buf[:size]); err == nil {
-			_, _ = n.conn.WriteTo(out, from)
-		}
-	}
-}
-
-func (n *names) answer(query []byte) ([]byte, error) {
-	var m dnsmessage.Message
-	if err := m.Unpack(query); err != nil {
-		return nil, err
-	}
-	m.Response, m.Authoritative, m.Additionals = true, true, nil
-	q := m.Questions[0]
-	addrs := n.zone[q.Name.String()]
-	if addrs == nil {
-		m.RCode = dnsmessage.RCodeNameError
-		return m.Pack()
-	}
-	ip := netip.MustParseAddr(addrs[0])
-	if ip.Is4() == (q.Type == dnsmessage.TypeA) { // count one question of the pair A and AAAA
-		i := int(n.asked[q.Name.String()].Add(1)) - 1
-		ip = netip.MustParseAddr(addrs[min(i, len(addrs)-1)])
-	}
-	h := dnsmessage.ResourceHeader{Name: q.Name, Class: dnsmessage.ClassINET, Type: q.Type}
-	switch {
-	case q.Type == dnsmessage.TypeA && ip.Is4():
-		m.Answers = []dnsmessage.Resource{{Header: h, Body: &dnsmessage.AResource{A: ip.As4()}}}
-	case q.Type == dnsmessage.TypeAAAA && ip.Is6():
-		m.Answers = []dnsmessage.Resource{{Header: h, Body: &dnsmessage.AAAAResource{AAAA: ip.As16()}}}
-	}
-	return m.Pack()
-}
-
 func TestFetch_refuses_names_that_lead_to_inner_addresses(t *testing.T) {
 	t.Parallel()
-	zone := map[string][]string{
-		"loop.test.": {"127.0.0.1"}, "private.test.": {"10.0.0.7"}, "meta.test.": {"169.254.169.254"},
-		"six.test.": {"::1"}, "mapped.test.": {"64:ff9b::7f00:1"}, "ula.test.": {"fd00::1"}, "zero.test.": {"0.0.0.0"},
-		"xn--bcher-kva.test.": {"127.0.0.1"},
-	}
-	c := New(Options{Resolver: dnsServer(t, zone), PerHostDelay: -1})
+	c := New(Options{PerHostDelay: -1, Resolver: dnsServer(t, zone{
+		"loop.test.": {{"127.0.0.1"}}, "private.test.": {{"10.0.0.7"}}, "meta.test.": {{"169.254.169.254"}},
+		"six.test.": {{"::1"}}, "mapped.test.": {{"64:ff9b::7f00:1"}}, "ula.test.": {{"fd00::1"}}, "zero.test.": {{"0.0.0.0"}},
+		"xn--bcher-kva.test.": {{"127.0.0.1"}},
+	})})
 	t.Cleanup(c.Close)
 	for _, host := range []string{
 		"loop.test", "LOOP.test.", "private.test", "meta.test", "six.test", "mapped.test", "ula.test", "zero.test",
@@ -219,18 +147,10 @@ func TestFetch_is_not_fooled_by_a_name_that_changes_its_address(t *testing.T) {
 	inner := serve(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { hits.Add(1) }))
 	port := mustParse(t, inner.URL).Port()
 	// The first answer is public, the later ones are not: a check that looks the name up on its own would pass.
-	resolver := dnsServer(t, map[string][]string{"rebind.test.": {"93.184.215.14", "127.0.0.1"}})
+	resolver := dnsServer(t, zone{"rebind.test.": {{"93.184.215.14"}, {"127.0.0.1"}}})
 	c := New(Options{Resolver: resolver, PerHostDelay: -1, Now: fastClock()})
 	t.Cleanup(c.Close)
-	d := c.guard.dialer(10*time.Second, resolver)
-	d.ControlContext = func(ctx context.Context, network, address string, conn syscall.RawConn) error {
-		if err := c.guard.control(ctx, network, address, conn); err != nil {
-			return err
-		}
-		passed.Add(1)
-		return errors.New("no test connects to the outside")
-	}
-	c.transport.DialContext = d.DialContext
+	fence(c, resolver, &passed)
 	var last *Error
 	for range 3 {
 		_, _, err := fetch(t, c, PageRequest{URL: "http://rebind.test:" + port + "/"})
@@ -288,7 +208,7 @@ func TestFetch_ignores_proxies_of_the_environment(t *testing.T) {
 	t.Setenv("HTTP_PROXY", proxy.URL)
 	t.Setenv("http_proxy", proxy.URL)
 	t.Setenv("COLLY_IGNORE_ROBOTSTXT", "yes")
-	c := New(Options{Resolver: dnsServer(t, map[string][]string{"loop.test.": {"127.0.0.1"}})})
+	c := New(Options{Resolver: dnsServer(t, zone{"loop.test.": {{"127.0.0.1"}}})})
 	t.Cleanup(c.Close)
 	_, _, err := fetch(t, c, PageRequest{URL: "http://loop.test/"})
 	if e := wantError(t, err); !e.Permanent || hits.Load() != 0 {

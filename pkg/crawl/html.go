@@ -6,6 +6,9 @@ import (
 	"strings"
 
 	"github.com/gocolly/colly/v2"
+	whatwg "github.com/nlnwa/whatwg-url/url"
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
 
 	"github.com/sluice/sluice/pkg/domain"
 )
@@ -17,105 +20,157 @@ const (
 	maxLinksFromPage = 2_000   // taken from one page
 )
 
-// pageReader collects what a page's HTML says, by colly's callbacks.
+// RefusedNoFollow is of links that their page asks not to follow: rel is nofollow, ugc or sponsored.
+const RefusedNoFollow Refusal = "its link asks not to be followed"
+
+// pageReader collects what a page's HTML says of itself.
 type pageReader struct {
 	product string
 	req     PageRequest
 	scope   *scope
 
 	title     string
-	canonical string
+	canonical string // as written
 	robots    robotsDirectives
 	hrefs     []string
 	hrefBytes int
-	base      string
-	final     *url.URL
+	noFollow  int    // links that are not among hrefs because they ask for that
+	base      string // what addresses in the page are relative to, "" for the page's own
 }
 
 func newPageReader(product string, req PageRequest, sc *scope) *pageReader {
 	return &pageReader{product: product, req: req, scope: sc}
 }
 
-// register sets the callbacks. They run for every HTML answer, so also for a redirect's, which has no body here.
+// wantLinks reports whether the page's links are of use.
+func (p *pageReader) wantLinks() bool { return p.req.WantLinks && p.scope != nil && p.req.Scope.Follow }
+
+// register makes colly hand over HTML: the whole tree at once, because every selector is another walk through it.
 func (p *pageReader) register(col *colly.Collector) {
-	col.OnHTML("html", func(e *colly.HTMLElement) {
-		p.final = e.Request.URL
-		// As in browsers, a base that is no web address is none.
-		if p.base = e.Request.AbsoluteURL(""); !isWebAddress(p.base) {
-			p.base = p.final.String()
-		}
-	})
-	col.OnHTML("title", func(e *colly.HTMLElement) {
-		if p.title == "" && e.DOM.ParentsFiltered("svg").Length() == 0 {
-			p.title = shorten(strings.Join(strings.Fields(strings.ToValidUTF8(e.Text, "")), " "), maxTitleRunes)
-		}
-	})
-	col.OnHTML("meta[name][content]", func(e *colly.HTMLElement) {
-		name := strings.TrimSpace(e.Attr("name"))
-		if strings.EqualFold(name, "robots") || strings.EqualFold(name, p.product) {
-			p.robots.add(e.Attr("content"))
-		}
-	})
-	col.OnHTML("link[rel][href]", p.onLinkElement)
-	if !p.req.WantLinks || p.scope == nil || !p.req.Scope.Follow {
-		return
-	}
-	col.OnHTML("a[href], area[href]", func(e *colly.HTMLElement) {
-		if !hasToken(e.Attr("rel"), "nofollow") {
-			p.addHref(e.Attr("href"))
-		}
-	})
-	col.OnHTML("frame[src], iframe[src]", func(e *colly.HTMLElement) { p.addHref(e.Attr("src")) })
-	col.OnHTML("meta[http-equiv][content]", func(e *colly.HTMLElement) {
-		if strings.EqualFold(e.Attr("http-equiv"), "refresh") {
-			p.addHref(refreshTarget(e.Attr("content")))
-		}
-	})
+	col.OnHTML("html", func(e *colly.HTMLElement) { p.read(e.DOM.Nodes[0], e.Request.AbsoluteURL("")) })
 }
 
-// onLinkElement takes the canonical address, and as links the next page and translations.
-func (p *pageReader) onLinkElement(e *colly.HTMLElement) {
-	rel, href := e.Attr("rel"), e.Attr("href")
-	if hasToken(rel, "canonical") && p.canonical == "" {
-		if _, u, err := normaliseOn(readBase(p.base), href); err == nil {
-			p.canonical = u
+// read looks at every element once. base is the address that the tree's others are relative to.
+func (p *pageReader) read(root *html.Node, base string) {
+	if isWebAddress(base) { // as in browsers, a base that is no web address is none
+		p.base = base
+	}
+	for n := range root.Descendants() {
+		if n.Type == html.ElementNode && n.Namespace == "" {
+			p.element(n)
 		}
 	}
-	if !p.req.WantLinks || p.scope == nil || !p.req.Scope.Follow {
-		return
+}
+
+func (p *pageReader) element(n *html.Node) {
+	switch n.DataAtom {
+	case atom.Title:
+		if p.title == "" {
+			p.title = title(n)
+		}
+	case atom.Meta:
+		p.meta(n)
+	case atom.Link:
+		p.link(attr(n, "rel"), attr(n, "href"), attr(n, "hreflang"))
+	case atom.A, atom.Area:
+		href := attr(n, "href")
+		if rel := attr(n, "rel"); href != "" && (hasToken(rel, "nofollow") || hasToken(rel, "ugc") || hasToken(rel, "sponsored")) {
+			p.noFollow++
+			return
+		}
+		p.addHref(href)
+	case atom.Frame, atom.Iframe:
+		p.addHref(attr(n, "src"))
 	}
-	if hasToken(rel, "next") || hasToken(rel, "prev") || hasToken(rel, "canonical") ||
-		(hasToken(rel, "alternate") && e.Attr("hreflang") != "") {
+}
+
+func (p *pageReader) meta(n *html.Node) {
+	content := attr(n, "content")
+	switch name := strings.TrimSpace(attr(n, "name")); {
+	case content == "":
+	case strings.EqualFold(name, "robots") || strings.EqualFold(name, p.product):
+		p.robots.add(content)
+	case strings.EqualFold(attr(n, "http-equiv"), "refresh"):
+		p.addHref(refreshTarget(content))
+	}
+}
+
+// link takes what a link element, or a Link header, says: the canonical address, and as links that, the pages before
+// and after, and translations.
+func (p *pageReader) link(rel, href, hreflang string) {
+	canonical := hasToken(rel, "canonical")
+	if canonical && p.canonical == "" {
+		p.canonical = href
+	}
+	if canonical || hasToken(rel, "next") || hasToken(rel, "prev") || hasToken(rel, "alternate") && hreflang != "" {
 		p.addHref(href)
 	}
 }
 
 func (p *pageReader) addHref(href string) {
 	href = strings.TrimSpace(href)
-	if href == "" || href[0] == '#' || len(p.hrefs) >= maxHrefs || p.hrefBytes+len(href) > maxHrefBytes {
+	if !p.wantLinks() || href == "" || href[0] == '#' || len(p.hrefs) >= maxHrefs || p.hrefBytes+len(href) > maxHrefBytes {
 		return
 	}
 	p.hrefs = append(p.hrefs, href)
 	p.hrefBytes += len(href)
 }
 
-// finish puts into page what HTML and header say together.
-func (p *pageReader) finish(page *Page, header http.Header) {
+// finish puts into page what HTML and header say together. final is the page's address.
+func (p *pageReader) finish(page *Page, header http.Header, final *url.URL) {
 	for _, v := range header.Values("X-Robots-Tag") {
 		p.robots.addHeader(v, p.product)
 	}
-	page.Title, page.Canonical = p.title, p.canonical
+	page.Title = p.title
 	page.NoIndex, page.NoFollow = p.robots.noIndex, p.robots.noFollow
-	if page.NoFollow || len(p.hrefs) == 0 {
+	if p.scope != nil && p.req.Depth == 0 {
+		p.scope.admit(final) // the root redirects: where it leads is the site
+	}
+	own := readBase(page.URL)
+	base := own
+	if p.base != "" {
+		base = readBase(p.base)
+	}
+	self, _ := Normalise(page.URL)
+	for _, l := range linkHeaders(header.Values("Link")) {
+		// A header's addresses are relative to the page's own (RFC 8288, section 3.2).
+		if u, err := parseOn(own, l.target); err == nil {
+			p.link(l.rel, u.String(), l.hreflang)
+		}
+	}
+	page.Canonical = p.canonicalOn(base, self)
+	if page.NoFollow {
 		return
 	}
-	if p.final != nil && p.req.Depth == 0 {
-		p.scope.admit(p.final) // the root redirects: where it leads is the site
+	p.takeLinks(page, base, self)
+}
+
+// canonicalOn is the address that the page says is its own, "" if that is the one it has or is no address of its site.
+func (p *pageReader) canonicalOn(base *whatwg.Url, self string) string {
+	if p.canonical == "" {
+		return ""
+	}
+	var u string
+	if p.scope == nil {
+		_, u, _ = normaliseOn(base, p.canonical) // "" when it is no address
+	} else {
+		u, _ = p.scope.take(base, p.canonical, 0) // "" when it is refused
+	}
+	if u == self {
+		return ""
+	}
+	return u
+}
+
+func (p *pageReader) takeLinks(page *Page, base *whatwg.Url, self string) {
+	if len(p.hrefs) == 0 && p.noFollow == 0 || !p.wantLinks() {
+		return
 	}
 	page.Refused = make(map[Refusal]int)
-	self, _ := Normalise(page.URL)
+	if p.noFollow > 0 {
+		page.Refused[RefusedNoFollow] = p.noFollow
+	}
 	seen := map[string]bool{self: true}
-	base := readBase(p.base)
 	for _, href := range p.hrefs {
 		u, why := p.scope.take(base, href, p.req.Depth+1)
 		switch {
@@ -129,6 +184,26 @@ func (p *pageReader) finish(page *Page, header http.Header) {
 			page.Links = append(page.Links, domain.Link{URL: u, Depth: p.req.Depth + 1})
 		}
 	}
+}
+
+// title is the text of a title element.
+func title(n *html.Node) string {
+	var b strings.Builder
+	for c := range n.ChildNodes() {
+		if c.Type == html.TextNode {
+			b.WriteString(c.Data)
+		}
+	}
+	return shorten(strings.Join(strings.Fields(strings.ToValidUTF8(b.String(), "")), " "), maxTitleRunes)
+}
+
+func attr(n *html.Node, key string) string {
+	for i := range n.Attr {
+		if n.Attr[i].Key == key && n.Attr[i].Namespace == "" {
+			return n.Attr[i].Val
+		}
+	}
+	return ""
 }
 
 // robotsDirectives are what meta robots and X-Robots-Tag ask for.

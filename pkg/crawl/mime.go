@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"path"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"golang.org/x/net/html/charset"
@@ -62,49 +63,108 @@ func declaredType(header string) contentType {
 	return t
 }
 
-// extensionTypes settle what sniffing cannot tell apart: zip containers and kinds of plain text.
-var extensionTypes = map[string]string{
-	".docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
-	".xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
-	".pptx": "application/vnd.openxmlformats-officedocument.presentationml.presentation",
-	".csv":  "text/csv", ".json": "application/json", ".md": "text/markdown", ".markdown": "text/markdown",
-}
+// officeTypes are zip containers, which sniffing cannot tell apart; textTypes kinds of plain text.
+var (
+	officeTypes = map[string]string{
+		".docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+		".xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+		".pptx": "application/vnd.openxmlformats-officedocument.presentationml.presentation",
+	}
+	textTypes = map[string]string{
+		".csv": "text/csv", ".tsv": "text/tab-separated-values", ".json": "application/json", ".md": "text/markdown",
+		".markdown": "text/markdown",
+	}
+)
 
-// effectiveType decides what a body is from the declared type, its first bytes and the address. The declaration
-// wins, unless it says nothing or the bytes plainly contradict it.
-func effectiveType(header string, head []byte, urlPath string) contentType {
+// effectiveType decides what a body is from the declared type, its first bytes, and its names, of which the first that
+// says something counts. The declaration wins, unless it says nothing or the bytes plainly contradict it.
+func effectiveType(header string, head []byte, names ...string) contentType {
 	t := declaredType(header)
 	sniffed, _, _ := strings.Cut(http.DetectContentType(head), ";")
-	byExtension := extensionTypes[strings.ToLower(path.Ext(urlPath))]
 	switch {
-	case sniffed == "application/pdf":
-		t = contentType{media: sniffed}
-	case sniffed == "application/zip" && !strings.Contains(t.media, "officedocument"):
-		t = contentType{media: sniffed}
-		if strings.Contains(byExtension, "officedocument") {
-			t.media = byExtension
+	case sniffed == "application/pdf", len(head) > 0 && isPlainMedia(sniffed):
+		return contentType{media: sniffed}
+	case sniffed == "application/zip":
+		if strings.Contains(t.media, "officedocument") {
+			return t
 		}
-	case t.media == "" || t.media == "application/octet-stream" || t.media == "binary/octet-stream" ||
-		t.media == "application/x-download" || t.media == "application/force-download":
+		return contentType{media: byName(officeTypes, names, sniffed)}
+	case t.media == "" || isDownload(t.media):
 		t.media = sniffed
-		if sniffed == "text/plain" && byExtension != "" && !strings.Contains(byExtension, "officedocument") {
-			t.media = byExtension
+		if sniffed == "text/plain" {
+			t.media = byName(textTypes, names, sniffed)
 		}
-	case t.media == "text/plain" && strings.HasPrefix(byExtension, "text/"):
-		t.media = byExtension
+	case t.media == "text/plain":
+		t.media = byName(textTypes, names, t.media)
 	}
 	return t
 }
 
-// guessCharset finds the encoding of HTML whose header declares none: a byte order mark, else UTF-8 if that is
-// valid, else what a meta element says, else what browsers fall back to. UTF-8 before meta, because pages that were
-// converted often kept their old meta element.
-func guessCharset(head []byte) string {
-	if !bytes.HasPrefix(head, []byte{0xff, 0xfe}) && !bytes.HasPrefix(head, []byte{0xfe, 0xff}) && validUTF8Prefix(head) {
+// isDownload reports types that servers put on whatever they do not know.
+func isDownload(media string) bool {
+	switch media {
+	case "application/octet-stream", "binary/octet-stream", "application/x-download", "application/force-download",
+		"application/download", "application/unknown", "unknown/unknown", "application/x-unknown-content-type":
+		return true
+	}
+	return false
+}
+
+func byName(types map[string]string, names []string, otherwise string) string {
+	for _, name := range names {
+		if media := types[strings.ToLower(path.Ext(name))]; media != "" {
+			return media
+		}
+	}
+	return otherwise
+}
+
+const maxFileNameBytes = 255
+
+// fileName is the name that a Content-Disposition (RFC 6266) gives the content, without any path; "" if it gives none.
+func fileName(disposition string) string {
+	_, params, err := mime.ParseMediaType(disposition)
+	if err != nil && len(params) == 0 {
+		return ""
+	}
+	name := strings.ReplaceAll(strings.ToValidUTF8(params["filename"], ""), `\`, "/")
+	name = strings.TrimSpace(strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return -1
+		}
+		return r
+	}, path.Base("/"+name)))
+	if name == "/" || name == "." || name == ".." || len(name) > maxFileNameBytes {
+		return ""
+	}
+	return name
+}
+
+// pageCharset finds the encoding of HTML by what is most certain: a byte order mark, well-formed UTF-8 beyond ASCII
+// (which other encodings almost never are by accident, while headers and meta elements of converted pages are often
+// wrong), the header, a meta element, and what browsers fall back to.
+func pageCharset(head []byte, declared string) string {
+	wide := bytes.HasPrefix(head, []byte{0xff, 0xfe}) || bytes.HasPrefix(head, []byte{0xfe, 0xff})
+	if !wide && !isASCII(head) && validUTF8Prefix(head) {
 		return "utf-8"
 	}
-	_, name, _ := charset.DetermineEncoding(head, "")
+	if enc, _ := charset.Lookup(declared); enc != nil && !wide && (declared != "utf-8" || isASCII(head)) {
+		return declared
+	}
+	_, name, certain := charset.DetermineEncoding(head, "")
+	if !certain && isASCII(head) {
+		return "utf-8"
+	}
 	return name
+}
+
+func isASCII(b []byte) bool {
+	for _, c := range b {
+		if c >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
 }
 
 // validUTF8Prefix ignores a rune that the end of head cuts in two.

@@ -332,12 +332,3 @@ func (c *robotsCache) fetchOnce(ctx context.Context, at string) (int, http.Heade
 	}
 	return res.StatusCode, res.Header, body, nil
 }
-
-func isRedirect(status int) bool {
-	switch status {
-	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect,
-		http.StatusPermanentRedirect:
-		return true
-	}
-	return false
-}

@@ -111,7 +111,7 @@ func TestRobotsCache_forgets_hosts_and_what_is_old(t *testing.T) {
 	now := time.Unix(0, 0)
 	c := &robotsCache{
 		product: "SluiceBot", timeout: time.Minute, now: func() time.Time { return now }, hosts: map[string]*robotsEntry{},
-		polite: polite(1, -1, time.Second),
+		polite:    polite(1, -1, time.Second),
 		transport: roundTripper(func(r *http.Request) (*http.Response, error) { n.Add(1); return answer.RoundTrip(r) }),
 	}
 	ask := func(host string) {

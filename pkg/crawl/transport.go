@@ -88,7 +88,7 @@ func (h *hop) answerRobots(req *http.Request) (*http.Response, error) {
 func (h *hop) keep(req *http.Request, res *http.Response) error {
 	h.status, h.header = res.StatusCode, res.Header
 	u := req.URL.String()
-	if res.StatusCode < 200 || res.StatusCode >= 300 {
+	if res.StatusCode < 200 || res.StatusCode >= 300 || isWithoutPage(res.StatusCode) {
 		// A short error page is read, so that the connection can serve again.
 		_, _ = io.CopyN(io.Discard, res.Body, 16<<10)
 		return nil
@@ -106,7 +106,9 @@ func (h *hop) keep(req *http.Request, res *http.Response) error {
 	case errors.Is(err, errTooLarge):
 		return permanent(u, "%s is too large: the limit is %d bytes", u, h.limit).because(err)
 	case errors.As(err, &encoding):
-		return permanent(u, "%s cannot be read: the server packs it as %q", u, string(encoding)).because(err)
+		return permanent(u, "%s cannot be read: the server packs it as %q, which was not asked for", u, string(encoding)).because(err)
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return transient(u, "%s was cut off: the connection ended before all of it had come", u).because(err)
 	default:
 		return err
 	}
@@ -114,7 +116,10 @@ func (h *hop) keep(req *http.Request, res *http.Response) error {
 	if err != nil {
 		return err
 	}
-	h.kind = effectiveType(res.Header.Get("Content-Type"), head, req.URL.Path)
+	h.kind = effectiveType(res.Header.Get("Content-Type"), head, fileName(res.Header.Get("Content-Disposition")), req.URL.Path)
+	if !h.anyType && isPlainMedia(h.kind.media) {
+		return permanent(u, "%s holds no text: it is of type %s", u, h.kind.media)
+	}
 	return nil
 }
 
@@ -133,13 +138,11 @@ func (h *hop) forColly(req *http.Request, res *http.Response) (*http.Response, e
 	if h.body == nil || !h.kind.isHTML() {
 		return &out, nil
 	}
-	if h.kind.charset == "" {
-		head, err := h.body.head(charsetBytes)
-		if err != nil {
-			return nil, err
-		}
-		out.Header.Set("Content-Type", contentType{media: h.kind.media, charset: guessCharset(head)}.String())
+	head, err := h.body.head(charsetBytes)
+	if err != nil {
+		return nil, err
 	}
+	out.Header.Set("Content-Type", contentType{media: h.kind.media, charset: pageCharset(head, h.kind.charset)}.String())
 	out.Body = io.NopCloser(io.LimitReader(h.body, maxHTMLBytes))
 	return &out, nil
 }

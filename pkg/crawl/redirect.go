@@ -1,0 +1,61 @@
+package crawl
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// maxRedirects is how many redirects a fetch follows.
+const maxRedirects = 10
+
+// trail is the way that a fetch has been sent.
+type trail struct {
+	first  *url.URL
+	hops   []domain.Redirect
+	cookie bool // a hop has set a cookie, after which an address may answer otherwise than before
+}
+
+// add takes the next hop. It fails for good where the way is too long or comes back to where it was.
+func (t *trail) add(from, to *url.URL, h *hop) error {
+	t.hops = append(t.hops, domain.Redirect{URL: from.String(), Status: h.status})
+	t.cookie = t.cookie || len(h.header.Values("Set-Cookie")) > 0
+	visits := 0
+	for _, hop := range t.hops {
+		if hop.URL == to.String() {
+			visits++
+		}
+	}
+	switch {
+	case visits > 1, visits == 1 && !t.cookie:
+		return permanent(t.first.String(), "%s redirects in a circle: %s", t.first, t.circle(to))
+	case len(t.hops) > maxRedirects:
+		return permanent(t.first.String(), "%s redirects more than %d times, lastly to %s", t.first, maxRedirects, to)
+	}
+	return nil
+}
+
+// circle writes down the way from an address back to it.
+func (t *trail) circle(to *url.URL) string {
+	at := len(t.hops) - 1
+	for t.hops[at].URL != to.String() {
+		at--
+	}
+	var b strings.Builder
+	for _, hop := range t.hops[at:] {
+		b.WriteString(hop.URL + " → ")
+	}
+	return b.String() + to.String()
+}
+
+// isRedirect reports the statuses that send elsewhere by a Location (RFC 9110, section 15.4).
+func isRedirect(status int) bool {
+	switch status {
+	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect,
+		http.StatusPermanentRedirect:
+		return true
+	}
+	return false
+}
