@@ -199,7 +199,7 @@ func (d *discovery) search(ctx context.Context) error {
 // usual are the places to look at: in the root's own directory first, then at the top.
 func (d *discovery) usual() []string {
 	dirs := []string{"/"}
-	if dir := strings.TrimSuffix(d.scope.prefix, "/") + "/"; dir != "/" {
+	if dir := strings.TrimSuffix(d.scope.prefixes[0], "/") + "/"; dir != "/" {
 		dirs = []string{dir, "/"}
 	}
 	var out []string

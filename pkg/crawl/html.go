@@ -142,6 +142,9 @@ func (p *pageReader) finish(page *Page, header http.Header, final *url.URL) {
 	if page.NoFollow {
 		return
 	}
+	if p.scope != nil {
+		p.scope.on(final)
+	}
 	p.takeLinks(page, base, self)
 }
 

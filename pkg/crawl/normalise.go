@@ -3,6 +3,7 @@ package crawl
 import (
 	"errors"
 	"net/url"
+	"slices"
 	"strings"
 
 	whatwg "github.com/nlnwa/whatwg-url/url"
@@ -39,7 +40,7 @@ func normaliseOn(base *whatwg.Url, ref string) (*url.URL, string, error) {
 		return nil, "", err
 	}
 	u.User, u.Fragment, u.RawFragment = nil, "", ""
-	setEscapedPath(u, canonicalEscapes(dropPathSession(u.EscapedPath())))
+	setEscapedPath(u, dropPathSession(canonicalEscapes(u.EscapedPath())))
 	u.RawQuery = canonicalQuery(u.RawQuery)
 	u.ForceQuery = false
 	s := u.String()
@@ -161,10 +162,22 @@ func isUnreserved(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '-' || c == '_' || c == '~'
 }
 
-// dropPathSession removes ";jsessionid=…" from path segments.
+// pathSessions are parameters of a path segment that carry a session id.
+var pathSessions = []string{";jsessionid=", ";phpsessid=", ";sid="}
+
+// dropPathSession removes ";jsessionid=…" from path segments, and the segment "(S(…))" that ASP.NET puts before them.
 func dropPathSession(p string) string {
+	if strings.Contains(p, ";") {
+		for _, name := range pathSessions {
+			p = dropParameter(p, name)
+		}
+	}
+	return dropSessionSegment(p)
+}
+
+func dropParameter(p, name string) string {
 	for {
-		i := strings.Index(strings.ToLower(p), ";jsessionid=")
+		i := indexFold(p, name)
 		if i < 0 {
 			return p
 		}
@@ -176,6 +189,61 @@ func dropPathSession(p string) string {
 	}
 }
 
+// indexFold is strings.Index without regard to case, of an escaped path.
+func indexFold(s, name string) int {
+	for i := 0; i+len(name) <= len(s); i++ {
+		if strings.EqualFold(s[i:i+len(name)], name) {
+			return i
+		}
+	}
+	return -1
+}
+
+// minSegmentSession is less than what ASP.NET makes, 24 letters and digits.
+const minSegmentSession = 20
+
+// dropSessionSegment removes "/(S(…))", which may hold other marks beside the session's: "/(A(…)S(…))".
+func dropSessionSegment(p string) string {
+	for from := 0; ; {
+		i := strings.Index(p[from:], "/(")
+		if i < 0 {
+			return p
+		}
+		i += from
+		end := strings.IndexByte(p[i+1:], '/')
+		segment := p[i+1:]
+		if end >= 0 {
+			segment = p[i+1 : i+1+end]
+		}
+		if !isSessionSegment(segment) {
+			from = i + 1
+			continue
+		}
+		p = p[:i] + p[i+1+len(segment):]
+		from = i
+	}
+}
+
+func isSessionSegment(s string) bool {
+	s, ok := strings.CutPrefix(s, "(")
+	if s, ok = strings.CutSuffix(s, ")"); !ok {
+		return false
+	}
+	found := false
+	for s != "" {
+		if len(s) < 3 || s[1] != '(' || !strings.ContainsRune("SAFX", rune(s[0])) {
+			return false
+		}
+		value, rest, closed := strings.Cut(s[2:], ")")
+		if !closed {
+			return false
+		}
+		found = found || s[0] == 'S' && len(value) >= minSegmentSession && isAlnum(value)
+		s = rest
+	}
+	return found
+}
+
 // canonicalQuery drops the parameters that do not choose content, and empty ones, and keeps the others in order.
 func canonicalQuery(q string) string {
 	if q == "" {
@@ -184,11 +252,12 @@ func canonicalQuery(q string) string {
 	parts := strings.Split(q, "&")
 	kept := parts[:0]
 	for _, part := range parts {
+		part = canonicalEscapes(part)
 		key, value, _ := strings.Cut(part, "=")
 		if part == "" || isTracking(strings.ToLower(key)) || isSession(strings.ToLower(key), value) {
 			continue
 		}
-		kept = append(kept, canonicalEscapes(part))
+		kept = append(kept, part)
 	}
 	return strings.Join(kept, "&")
 }
@@ -199,26 +268,35 @@ var trackers = map[string]bool{
 	"yclid": true, "ysclid": true, "twclid": true, "ttclid": true, "li_fat_id": true, "igshid": true, "igsh": true,
 	"mc_cid": true, "mc_eid": true, "_ga": true, "_gl": true, "_hsenc": true, "_hsmi": true, "hsctatracking": true,
 	"mkt_tok": true, "oly_anon_id": true, "oly_enc_id": true, "vero_id": true, "vero_conv": true, "_openstat": true,
-	"wickedid": true, "s_cid": true, "srsltid": true, "gad_source": true, "gad_campaignid": true,
+	"wickedid": true, "s_cid": true, "srsltid": true, "gad_source": true, "gad_campaignid": true, "epik": true, "sscid": true,
+	"irclickid": true, "wt_mc": true, "wt.mc_id": true, "fb_action_ids": true, "fb_action_types": true, "fb_source": true,
+	"ref_src": true, "ref_url": true, "trkcampaign": true, "mkwid": true, "msockid": true,
 }
 
+// trackerFamilies are what the names of whole families of trackers begin with.
+var trackerFamilies = []string{"utm_", "pk_", "mtm_", "piwik_", "matomo_", "hsa_", "itm_", "at_campaign", "at_medium"}
+
 func isTracking(key string) bool {
-	return trackers[key] || strings.HasPrefix(key, "utm_") || strings.HasPrefix(key, "pk_") ||
-		strings.HasPrefix(key, "mtm_") || strings.HasPrefix(key, "piwik_") || strings.HasPrefix(key, "matomo_")
+	return trackers[key] || slices.ContainsFunc(trackerFamilies, func(f string) bool { return strings.HasPrefix(key, f) })
 }
 
 // sessions are parameters that carry a session id whatever their value looks like.
 var sessions = map[string]bool{
 	"jsessionid": true, "phpsessid": true, "asp.net_sessionid": true, "sessionid": true, "session_id": true,
-	"cfid": true, "cftoken": true, "zenid": true, "oscsid": true, "xtcsid": true,
+	"cfid": true, "cftoken": true, "zenid": true, "oscsid": true, "xtcsid": true, "sessid": true, "session-id": true,
 }
+
+// maybeSessions are parameters that are used for session ids and for much else: "sid" also names shops, stations and
+// sections, "s" what to search for. They count only with a value that looks random.
+var maybeSessions = map[string]bool{"sid": true, "s_id": true, "sess": true, "session": true, "s": true}
+
+const minRandom = 20 // letters and digits of a value that looks random
 
 func isSession(key, value string) bool {
 	if sessions[key] || strings.HasPrefix(key, "aspsessionid") {
 		return true
 	}
-	// "sid" also names shops, stations and sections: it counts only with a value that looks random.
-	return (key == "sid" || key == "s_id") && len(value) >= 20 && isAlnum(value)
+	return maybeSessions[key] && len(value) >= minRandom && isAlnum(value) && strings.ContainsAny(value, "0123456789")
 }
 
 func isAlnum(s string) bool {

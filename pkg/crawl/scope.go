@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 
 	whatwg "github.com/nlnwa/whatwg-url/url"
@@ -35,7 +36,8 @@ const DefaultMaxDepth = 10
 type scope struct {
 	root     *url.URL
 	hosts    map[string]bool // bare hosts (without "www.") that belong to the site
-	prefix   string          // path that pages lie under; "/" for all
+	prefixes []string        // paths that pages lie under; "/" for all
+	page     *url.URL        // that the links stand on; nil for none
 	include  []*regexp.Regexp
 	exclude  []*regexp.Regexp
 	maxDepth int
@@ -49,7 +51,7 @@ func newScope(s domain.SiteScope) (*scope, error) {
 	sc := &scope{
 		root:     root,
 		hosts:    map[string]bool{bareHost(root): true},
-		prefix:   pathPrefix(root.EscapedPath()),
+		prefixes: []string{pathPrefix(root.EscapedPath())},
 		maxDepth: s.MaxDepth,
 	}
 	if sc.maxDepth <= 0 {
@@ -60,9 +62,26 @@ func newScope(s domain.SiteScope) (*scope, error) {
 	return sc, nil
 }
 
-// admit adds the host of an address that is known to belong to the site: a page that was accepted earlier, or where
-// the root redirects to.
-func (s *scope) admit(u *url.URL) { s.hosts[bareHost(u)] = true }
+// admit adds an address that is known to belong to the site, wherever it lies: a page that was accepted earlier, or where
+// the root redirects to. Its host is the site's then, and as much of its path as the root names: when the root /docs
+// has become /manual/v2/, all below /manual is the site. A root without a path takes all of the host.
+func (s *scope) admit(u *url.URL) {
+	s.hosts[bareHost(u)] = true
+	if s.inPath(u) {
+		return
+	}
+	names := strings.Count(strings.Trim(s.prefixes[0], "/"), "/") + 1
+	segments := strings.Split(strings.Trim(u.EscapedPath(), "/"), "/")
+	s.prefixes = append(s.prefixes, "/"+strings.Join(segments[:min(names, len(segments))], "/"))
+}
+
+// on says which page the links that take is asked for stand on.
+func (s *scope) on(page *url.URL) { s.page = page }
+
+func (s *scope) inPath(u *url.URL) bool {
+	p := u.EscapedPath()
+	return slices.ContainsFunc(s.prefixes, func(prefix string) bool { return underPrefix(p, prefix) })
+}
 
 // take normalises a link found on base and says whether it belongs to the site at the given depth. Links to the
 // root's host by http are turned to https where the root is https, so that a page has one address.
@@ -88,7 +107,7 @@ func (s *scope) refuses(u *url.URL, depth int) Refusal {
 	switch {
 	case !s.hosts[bareHost(u)]:
 		return RefusedHost
-	case !underPrefix(u.EscapedPath(), s.prefix):
+	case !s.inPath(u):
 		return RefusedPath
 	case depth > s.maxDepth:
 		return RefusedDepth
@@ -98,7 +117,7 @@ func (s *scope) refuses(u *url.URL, depth int) Refusal {
 		return RefusedIncluded
 	case isMedia(u.Path):
 		return RefusedMedia
-	case isTrap(u):
+	case isTrap(u) || isStep(s.page, u):
 		return RefusedTrap
 	}
 	return ""
@@ -193,52 +212,17 @@ func matchesAny(res []*regexp.Regexp, p string) bool {
 }
 
 // mediaExtensions are of files that hold no text for us, so that no request is spent on them.
-var mediaExtensions = extensions(`.png .jpg .jpeg .gif .webp .avif .svg .ico .bmp .tif .tiff .heic .mp3 .mp4 .m4a .m4v .wav
+var mediaExtensions = set(`.png .jpg .jpeg .gif .webp .avif .svg .ico .bmp .tif .tiff .heic .mp3 .mp4 .m4a .m4v .wav
 	.ogg .ogv .webm .avi .mov .mkv .flac .aac .css .js .mjs .map .woff .woff2 .ttf .otf .eot .zip .gz .tgz .bz2 .xz .7z
 	.rar .tar .exe .msi .dmg .pkg .deb .rpm .apk .iso .bin .jar .wasm .psd .ai .eps .torrent .swf`)
 
-func extensions(list string) map[string]bool {
+// set is the words of a list.
+func set(list string) map[string]bool {
 	m := make(map[string]bool)
-	for _, e := range strings.Fields(list) {
-		m[e] = true
+	for _, word := range strings.Fields(list) {
+		m[word] = true
 	}
 	return m
 }
 
 func isMedia(p string) bool { return mediaExtensions[strings.ToLower(path.Ext(p))] }
-
-const (
-	maxSegments    = 20
-	maxParameters  = 8
-	maxRepetitions = 3
-)
-
-// isTrap recognises the addresses that badly built sites make without end: relative links that pile up segments
-// (/a/b/a/b/a/b/…) and parameters that pile up with every click.
-func isTrap(u *url.URL) bool {
-	segments := strings.Split(strings.Trim(u.EscapedPath(), "/"), "/")
-	if len(segments) > maxSegments {
-		return true
-	}
-	seen := make(map[string]int, len(segments))
-	for _, s := range segments {
-		if seen[s]++; s != "" && seen[s] > maxRepetitions || s == "" && seen[s] > 1 {
-			return true
-		}
-	}
-	if u.RawQuery == "" {
-		return false
-	}
-	params := strings.Split(u.RawQuery, "&")
-	if len(params) > maxParameters {
-		return true
-	}
-	keys := make(map[string]int, len(params))
-	for _, p := range params {
-		k, _, _ := strings.Cut(p, "=")
-		if keys[k]++; keys[k] > maxRepetitions {
-			return true
-		}
-	}
-	return false
-}

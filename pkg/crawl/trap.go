@@ -1,0 +1,258 @@
+package crawl
+
+import (
+	"net/url"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Traps are series of addresses that badly built sites make without end. They are told by an address alone, or by an
+// address and the page that links to it: crawlers that share a site share no memory, and a crawl that is done again has
+// to come to the same pages. What no rule here knows is bounded by depth and number of pages.
+
+const (
+	maxSegments    = 20
+	maxParameters  = 8
+	maxRepetitions = 3
+	// maxYear is the last year that a page about something is dated.
+	maxYear = 2100
+)
+
+// isTrap recognises by an address alone: relative links that pile up segments (/a/b/a/b/…), parameters that pile up with
+// every click, and calendars of another century.
+func isTrap(u *url.URL) bool {
+	segments := strings.Split(strings.Trim(u.EscapedPath(), "/"), "/")
+	if len(segments) > maxSegments || repeats(segments) {
+		return true
+	}
+	seen := make(map[string]int, len(segments))
+	for _, s := range segments {
+		if seen[s]++; s != "" && seen[s] > maxRepetitions || s == "" && seen[s] > 1 {
+			return true
+		}
+	}
+	params := parameters(u)
+	if len(params) > maxParameters {
+		return true
+	}
+	keys := make(map[string]int, len(params))
+	for _, p := range params {
+		k, _, _ := strings.Cut(p, "=")
+		if keys[k]++; keys[k] > maxRepetitions {
+			return true
+		}
+	}
+	d, ok := dateOf(u)
+	return ok && d.year > maxYear
+}
+
+// isStep recognises by the page that an address stands on: a calendar's way to the next and the previous date, and a
+// catalogue's offer to narrow by one more property what has been narrowed already.
+func isStep(from, to *url.URL) bool {
+	if from == nil || bareHost(from) != bareHost(to) {
+		return false
+	}
+	return turnsCalendar(from, to) || from.Path == to.Path && pilesUp(from, to)
+}
+
+// repeats reports a group of segments that comes twice in a row, or one that comes three times. Numbers alone may do so:
+// /volume/1/1/1 is the first article of the first issue.
+func repeats(segments []string) bool {
+	for i := range segments {
+		for n := 1; i+2*n <= len(segments); n++ {
+			group := segments[i : i+n]
+			times := 2
+			if n == 1 {
+				times = 3
+			}
+			if slices.ContainsFunc(group, func(s string) bool { return !isNumber(s) }) && comesTimes(segments[i:], group, times) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func comesTimes(segments, group []string, times int) bool {
+	if len(segments) < times*len(group) {
+		return false
+	}
+	for k := range times {
+		if !slices.Equal(segments[k*len(group):(k+1)*len(group)], group) {
+			return false
+		}
+	}
+	return true
+}
+
+func parameters(u *url.URL) []string {
+	if u.RawQuery == "" {
+		return nil
+	}
+	return strings.Split(u.RawQuery, "&")
+}
+
+const (
+	maxNarrowings = 2 // parameters that a path may gather link by link
+	maxArguments  = 4 // the same of a script, whose parameters say which page it is to make
+)
+
+// paging are parameters that go through a list, which ends.
+var paging = set(`page p pg paged pagenum pageno page_no page_num seite start offset skip limit cursor after before`)
+
+// pilesUp reports a link that keeps all the page's parameters and adds others, beyond a few.
+func pilesUp(from, to *url.URL) bool {
+	had, has := parameters(from), parameters(to)
+	limit := maxNarrowings
+	if from.Path == "" || from.Path == "/" || path.Ext(from.Path) != "" {
+		limit = maxArguments
+	}
+	if len(has) <= limit || len(has) <= len(had) {
+		return false
+	}
+	for _, p := range had {
+		if !slices.Contains(has, p) {
+			return false
+		}
+	}
+	return slices.ContainsFunc(has, func(p string) bool {
+		key, _, _ := strings.Cut(strings.ToLower(p), "=")
+		return !slices.Contains(had, p) && !paging[key]
+	})
+}
+
+// date is a day, a month (day 0) or a number of days in an address.
+type date struct{ year, month, day int }
+
+func (d date) after(other date) bool {
+	return slices.Compare([]int{d.year, d.month, d.day}, []int{other.year, other.month, other.day}) > 0
+}
+
+// calendars are words in the address of something that has a page for each date, whether anything happens then or not.
+var calendars = set(`calendar calendars cal kalender calendrier calendario calendar_page agenda event events termine
+	veranstaltungen evenements eventos schedule day month week monat woche ical`)
+
+// turns are parameters that mean the next date of a calendar, not a page of its own.
+var turns = set(`next prev previous forward back vor zurueck weiter`)
+
+// turnsCalendar reports a link between pages that differ in nothing but their date. An archive may be gone through
+// backwards, until what was written ends; forwards, and through a calendar at all, there is no end.
+func turnsCalendar(from, to *url.URL) bool {
+	was, ok := dateOf(from)
+	if !ok {
+		return false
+	}
+	is, ok := dateOf(to)
+	if !ok {
+		return false
+	}
+	shape, words := shapeOf(to)
+	before, _ := shapeOf(from)
+	if from.Path == to.Path && len(parameters(to)) > len(parameters(from)) {
+		for _, p := range parameters(to) {
+			key, value, _ := strings.Cut(strings.ToLower(p), "=")
+			if turns[key] || turns[value] {
+				return true
+			}
+		}
+	}
+	if shape != before || is == was {
+		return false
+	}
+	return is.after(was) || slices.ContainsFunc(words, func(w string) bool { return calendars[w] })
+}
+
+// dateOf finds the date that a list of pages is of: at the end of the path (/2026/11/05, /2026-11), or in the query
+// (date=2026-11-05, year=2026&month=11). What stands below a date, as /2026/11/05/an-article, is no list.
+func dateOf(u *url.URL) (date, bool) {
+	if !strings.ContainsAny(u.Path, "0123456789") && !strings.ContainsAny(u.RawQuery, "0123456789") {
+		return date{}, false
+	}
+	segments := strings.Split(strings.Trim(u.Path, "/"), "/")
+	if d, ok := dashed(segments[len(segments)-1]); ok {
+		return d, true
+	}
+	for n := min(3, len(segments)); n >= 2; n-- {
+		if d, ok := numbers(segments[len(segments)-n:]); ok {
+			return d, true
+		}
+	}
+	var d date
+	for _, p := range parameters(u) {
+		key, value, _ := strings.Cut(strings.ToLower(p), "=")
+		if on, ok := dashed(value); ok {
+			return on, true
+		}
+		n, err := strconv.Atoi(value)
+		switch {
+		case err != nil:
+		case yearKeys[key] && isYear(n):
+			d.year = n
+		case monthKeys[key] && 1 <= n && n <= 12:
+			d.month = n
+		case dayKeys[key] && 1 <= n && n <= 31:
+			d.day = n
+		}
+	}
+	return d, d.year > 0 && d.month > 0
+}
+
+var (
+	yearKeys  = set(`year y yr jahr annee ano`)
+	monthKeys = set(`month m mon mo monat mois mes`)
+	dayKeys   = set(`day d tag jour dia`)
+)
+
+// dashed reads 2026-11, 2026-11-05 and what has a time after it.
+func dashed(s string) (date, bool) {
+	if i := strings.IndexAny(s, "tT "); i > 0 {
+		s = s[:i]
+	}
+	if strings.Count(s, "-") == 0 || strings.Count(s, "-") > 2 {
+		return date{}, false
+	}
+	return numbers(strings.Split(s, "-"))
+}
+
+// numbers reads a year, a month and perhaps a day.
+func numbers(parts []string) (date, bool) {
+	var n [3]int
+	for i, p := range parts {
+		if len(p) > 4 || !isNumber(p) {
+			return date{}, false
+		}
+		n[i], _ = strconv.Atoi(p)
+	}
+	d := date{n[0], n[1], n[2]}
+	ok := len(parts[0]) == 4 && isYear(d.year) && 1 <= d.month && d.month <= 12 && len(parts[1]) <= 2 &&
+		(len(parts) == 2 || 1 <= d.day && d.day <= 31 && len(parts[2]) <= 2)
+	return d, ok
+}
+
+func isYear(n int) bool { return 1000 <= n && n <= 9999 }
+
+// shapeOf is an address with its numbers made alike, and the words in it.
+func shapeOf(u *url.URL) (shape string, words []string) {
+	s := strings.ToLower(strings.TrimSuffix(u.Path, "/") + "?" + u.RawQuery)
+	words = strings.FieldsFunc(s, func(c rune) bool { return (c < 'a' || c > 'z') && c != '_' })
+	var b strings.Builder
+	for i := range len(s) {
+		if c := s[i]; c < '0' || c > '9' {
+			b.WriteByte(c)
+		} else if i == 0 || s[i-1] < '0' || s[i-1] > '9' {
+			b.WriteByte('0')
+		}
+	}
+	return b.String(), words
+}
+
+func isNumber(s string) bool {
+	for i := range len(s) {
+		if s[i] < '0' || s[i] > '9' {
+			return false
+		}
+	}
+	return s != ""
+}

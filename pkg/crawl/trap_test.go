@@ -1,0 +1,118 @@
+package crawl
+
+import (
+	"testing"
+
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+func TestTraps_are_told_by_the_address(t *testing.T) {
+	t.Parallel()
+	sc, err := newScope(domain.SiteScope{Root: "https://e.com/"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, tc := range map[string]struct {
+		ref  string
+		want Refusal
+	}{
+		"a group of segments twice in a row":    {"/x/a/b/a/b/", RefusedTrap},
+		"one segment three times in a row":      {"/a/a/a/", RefusedTrap},
+		"one segment twice in a row":            {"/org/foo/foo/readme", ""},
+		"one segment twice, not in a row":       {"/de/shop/de/", ""},
+		"numbers in a row":                      {"/volume/1/1/1", ""},
+		"a year that has yet to come for long":  {"/calendar/9999/01", RefusedTrap},
+		"such a year in the query":              {"/c?year=2940&month=2", RefusedTrap},
+		"a year long gone":                      {"/gazette/1850/03/12", ""},
+		"a number that looks like a year":       {"/part/9999", ""},
+		"three parameters that were found once": {"/c?a=1&b=2&c=3", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got, why := sc.take(readBase("https://e.com/"), tc.ref, 1); why != tc.want {
+				t.Errorf("got %q, %q; want %q", got, why, tc.want)
+			}
+		})
+	}
+}
+
+func TestTraps_are_told_by_the_page_that_links_to_them(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		page, ref string
+		want      Refusal
+	}{
+		"a calendar's next month":                  {"/calendar/2026/11", "/calendar/2026/12", RefusedTrap},
+		"a calendar's previous month":              {"/calendar/2026/11", "/calendar/2026/10", RefusedTrap},
+		"over the turn of the year":                {"/calendar/2026/12/", "/calendar/2027/1/", RefusedTrap},
+		"a calendar's day":                         {"/calendar/2026/11", "/calendar/2026/11/05", ""},
+		"a calendar's next day":                    {"/calendar/2026/11/30", "/calendar/2026/12/01", RefusedTrap},
+		"a calendar in the query":                  {"/kalender?year=2026&month=11", "/kalender?year=2026&month=12", RefusedTrap},
+		"a calendar with dates":                    {"/agenda?date=2026-11-05", "/agenda?date=2026-11-04", RefusedTrap},
+		"a turn by a parameter":                    {"/calendar/2026/11", "/calendar/2026/11?next", RefusedTrap},
+		"a turn by the value of one":               {"/rooms/2026/11", "/rooms/2026/11?go=next", RefusedTrap},
+		"an archive, backwards":                    {"/notes/2026/05/", "/notes/2026/04/", ""},
+		"an archive, forwards":                     {"/notes/2026/05/", "/notes/2026/06/", RefusedTrap},
+		"an archive, from elsewhere":               {"/notes/", "/notes/2026/06/", ""},
+		"an article of an archive":                 {"/notes/2026/05/", "/notes/2026/05/12/a-title", ""},
+		"the next article":                         {"/notes/2026/05/12/a-title", "/notes/2026/05/13/other-title", ""},
+		"another archive":                          {"/notes/2026/05/", "/films/2026/06/", ""},
+		"the page itself":                          {"/calendar/2026/11", "/calendar/2026/11#top", ""},
+		"the second property":                      {"/shop/?colour=red", "/shop/?colour=red&size=m", ""},
+		"the third property":                       {"/shop/?colour=red&size=m", "/shop/?colour=red&size=m&brand=a", RefusedTrap},
+		"the third property, put first":            {"/shop/?colour=red&size=m", "/shop/?brand=a&colour=red&size=m", RefusedTrap},
+		"another value of a property":              {"/shop/?colour=red&size=m", "/shop/?colour=blue&size=m", ""},
+		"the next page of what has been narrowed":  {"/shop/?colour=red&size=m", "/shop/?colour=red&size=m&page=2", ""},
+		"three parameters elsewhere":               {"/shop/?colour=red&size=m", "/find?colour=red&size=m&brand=a", ""},
+		"a script's fourth argument":               {"/index.php?module=a&action=b&id=1", "/index.php?module=a&action=b&id=1&lang=de", ""},
+		"a script's fifth argument":                {"/index.php?a=1&b=2&c=3&d=4", "/index.php?a=1&b=2&c=3&d=4&e=5", RefusedTrap},
+		"the same of a site that has but one page": {"/?a=1&b=2", "/?a=1&b=2&c=3", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sc, err := newScope(domain.SiteScope{Root: "https://e.com/"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			page, err := parseRef("", "https://www.e.com"+tc.page)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sc.on(page)
+			if got, why := sc.take(readBase(page.String()), tc.ref, 1); why != tc.want {
+				t.Errorf("got %q, %q; want %q", got, why, tc.want)
+			}
+		})
+	}
+}
+
+func TestScope_goes_where_the_root_has_moved(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		root, moved, ref string
+		want             Refusal
+	}{
+		"another path":                      {"https://e.com/docs", "https://e.com/manual/v2/", "/manual/v2/page", ""},
+		"beside that":                       {"https://e.com/docs", "https://e.com/manual/v2/", "/blog/page", RefusedPath},
+		"the old path too":                  {"https://e.com/docs", "https://e.com/manual/v2/", "/docs/page", ""},
+		"another host":                      {"https://e.com/", "https://f.org/en/", "https://f.org/de/", ""},
+		"another host that has other users": {"https://e.com/blog", "https://f.org/@e", "https://f.org/@x/page", RefusedPath},
+		"its own part there":                {"https://e.com/blog", "https://f.org/@e", "https://f.org/@e/page", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sc, err := newScope(domain.SiteScope{Root: tc.root})
+			if err != nil {
+				t.Fatal(err)
+			}
+			moved, err := parseRef("", tc.moved)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sc.admit(moved)
+			if got, why := sc.take(readBase(tc.moved), tc.ref, 1); why != tc.want {
+				t.Errorf("got %q, %q; want %q", got, why, tc.want)
+			}
+		})
+	}
+}
