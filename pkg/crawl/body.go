@@ -24,6 +24,7 @@ var errTooLarge = errors.New("larger than the limit")
 type Body struct {
 	io.ReadSeeker
 	size int64
+	mem  []byte // all of it, where it lies in memory
 	file *os.File
 	path string // of the file while it still has a name
 }
@@ -49,8 +50,11 @@ func (b *Body) rewind() error {
 	return err
 }
 
-// head returns the first n bytes at most and rewinds.
+// head returns the first n bytes at most, which must not be changed, and rewinds.
 func (b *Body) head(n int) ([]byte, error) {
+	if b.mem != nil {
+		return b.mem[:min(n, len(b.mem))], b.rewind()
+	}
 	p := make([]byte, min(int64(n), b.size))
 	if _, err := io.ReadFull(b, p); err != nil {
 		return nil, fmt.Errorf("reading the kept body: %w", err)
@@ -58,13 +62,17 @@ func (b *Body) head(n int) ([]byte, error) {
 	return p, b.rewind()
 }
 
-// spool reads r to its end, or to errTooLarge when there are more than limit bytes.
-func spool(r io.Reader, limit int64, dir string) (*Body, error) {
+// spool reads r to its end, or to errTooLarge when there are more than limit bytes. expected is how many there are
+// likely to be, if that is known.
+func spool(r io.Reader, expected, limit int64, dir string) (*Body, error) {
 	r = &capped{r: r, left: limit}
 	var mem bytes.Buffer
+	if expected > 0 {
+		mem.Grow(int(min(expected, memoryBody)) + bytes.MinRead)
+	}
 	_, err := io.CopyN(&mem, r, memoryBody)
 	if errors.Is(err, io.EOF) {
-		return &Body{ReadSeeker: bytes.NewReader(mem.Bytes()), size: int64(mem.Len())}, nil
+		return &Body{ReadSeeker: bytes.NewReader(mem.Bytes()), size: int64(mem.Len()), mem: mem.Bytes()}, nil
 	}
 	if err != nil {
 		return nil, err

@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"compress/zlib"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -13,11 +14,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf16"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sluice/sluice/pkg/domain"
-	"github.com/sluice/sluice/testdata/site"
 )
 
 func TestFetch_unpacks_bodies(t *testing.T) {
@@ -50,7 +51,7 @@ func TestFetch_unpacks_bodies(t *testing.T) {
 		t.Parallel()
 		s := serve(t, status(200, map[string]string{"Content-Encoding": "rot13"}))
 		_, _, err := fetch(t, local(t), PageRequest{URL: s.URL + "/a"})
-		if e := wantError(t, err); !e.Permanent || !strings.Contains(e.Message, "rot13") {
+		if e := wantError(t, err); !e.Permanent || !strings.Contains(e.Message, `"rot13", which was not asked for`) {
 			t.Errorf("got %+v", e)
 		}
 	})
@@ -113,6 +114,10 @@ func TestFetch_reads_the_title_in_the_page_s_encoding_and_keeps_the_bytes(t *tes
 		"declared nowhere":              {"text/html", fmt.Sprintf(latin, "")},
 		"UTF-8 with a wrong meta":       {"text/html", `<meta charset="koi8-r"><title>Grüße aus Köln</title>`},
 		"an encoding that no one knows": {"text/html; charset=klingon", "<title>Grüße aus Köln</title>"},
+		"UTF-8 with a wrong header":     {"text/html; charset=iso-8859-1", "<title>Grüße aus Köln</title>"},
+		"a wrong header, a right meta":  {"text/html; charset=utf-8", fmt.Sprintf(latin, `<meta charset="windows-1252">`)},
+		"UTF-8 with a byte order mark":  {"text/html; charset=windows-1251", "\xef\xbb\xbf<title>Grüße aus Köln</title>"},
+		"UTF-16 with a byte order mark": {"text/html; charset=utf-8", utf16le("<title>Grüße aus Köln</title>")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -134,31 +139,64 @@ func TestFetch_reads_the_title_in_the_page_s_encoding_and_keeps_the_bytes(t *tes
 	}
 }
 
+// utf16le is the text in UTF-16, with its mark.
+func utf16le(s string) string {
+	out := []byte{0xff, 0xfe}
+	for _, u := range utf16.Encode([]rune(s)) {
+		out = binary.LittleEndian.AppendUint16(out, u)
+	}
+	return string(out)
+}
+
 func TestFetch_decides_the_type(t *testing.T) {
 	t.Parallel()
-	const docx = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
-	for name, tc := range map[string]struct{ path, header, body, want string }{
-		"PDF served as HTML is PDF":                 {"/a", "text/html", "%PDF-1.7\n", "application/pdf"},
-		"PDF served as a download is PDF":           {"/a", "application/octet-stream", "%PDF-1.7\n", "application/pdf"},
-		"a zip named docx is docx":                  {"/a.docx", "application/octet-stream", "PK\x03\x04....", docx},
-		"declared docx stays":                       {"/a", docx, "PK\x03\x04....", docx},
-		"markdown by its name":                      {"/a.md", "text/plain", "# Title", "text/markdown"},
-		"an unreadable declaration is sniffed":      {"/a", "what ever/;;", "<!doctype html><p>x", "text/html"},
-		"a broken parameter does not lose the type": {"/a", "text/csv; =;", "a,b", "text/csv"},
-		"JSON stays JSON":                           {"/a", "application/json", "{}", "application/json"},
+	const (
+		docx = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
+		xlsx = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+		zip  = "PK\x03\x04...."
+	)
+	for name, tc := range map[string]struct{ path, header, disposition, body, want, file string }{
+		"PDF served as HTML is PDF":                  {"/a", "text/html", "", "%PDF-1.7\n", "application/pdf", ""},
+		"PDF served as text is PDF":                  {"/a", "text/plain; charset=utf-8", "", "%PDF-1.7\n", "application/pdf", ""},
+		"PDF served as a download is PDF":            {"/a", "application/octet-stream", "", "%PDF-1.7\n", "application/pdf", ""},
+		"PDF without a type is PDF":                  {"/a", "", "", "%PDF-1.7\n", "application/pdf", ""},
+		"a zip named docx is docx":                   {"/a.docx", "application/octet-stream", "", zip, docx, ""},
+		"a zip offered as xlsx is xlsx":              {"/get?id=7", "application/octet-stream", `attachment; filename="Prices.XLSX"`, zip, xlsx, "Prices.XLSX"},
+		"the offered name goes before the address's": {"/get.docx", "", "attachment; filename=a.xlsx", zip, xlsx, "a.xlsx"},
+		"a zip declared as text is no text":          {"/a.docx", "text/plain", "", zip, docx, ""},
+		"a zip of no known name stays one":           {"/a", "", "", zip, "application/zip", ""},
+		"declared docx stays":                        {"/a", docx, "", zip, docx, ""},
+		"markdown by its name":                       {"/a.md", "text/plain", "", "# Title", "text/markdown", ""},
+		"CSV by its name":                            {"/a.csv", "", "", "a,b", "text/csv", ""},
+		"CSV by the name that it is offered under":   {"/export", "text/plain", "attachment; filename*=UTF-8''L%C3%A4nder.csv", "a,b", "text/csv", "Länder.csv"},
+		"JSON by its name":                           {"/a.json", "application/octet-stream", "", "{}", "application/json", ""},
+		"HTML without a type":                        {"/a", "", "", "<!doctype html><p>x", "text/html", ""},
+		"text without a type":                        {"/a", "", "", "hello", "text/plain", ""},
+		"an unreadable declaration is sniffed":       {"/a", "what ever/;;", "", "<!doctype html><p>x", "text/html", ""},
+		"a broken parameter does not lose the type":  {"/a", "text/csv; =;", "", "a,b", "text/csv", ""},
+		"JSON stays JSON":                            {"/a", "application/json", "", "{}", "application/json", ""},
+		"a name with a path loses that":              {"/a", "text/plain", `attachment; filename="../../etc/x\\y.txt"`, "x", "text/plain", "y.txt"},
+		"a name that is none":                        {"/a", "text/plain", `attachment; filename=".."`, "x", "text/plain", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-				w.Header().Set("Content-Type", tc.header)
-				_, _ = io.WriteString(w, tc.body)
-			}))
-			p, _, err := fetch(t, local(t), PageRequest{URL: s.URL + tc.path})
-			if err != nil || p.MIMEType != tc.want {
-				t.Errorf("got %q, %v; want %q", p.MIMEType, err, tc.want)
+			s := serve(t, answering(map[string]string{"Content-Type": tc.header, "Content-Disposition": tc.disposition}, tc.body))
+			p, body, err := fetch(t, local(t), PageRequest{URL: s.URL + tc.path})
+			if media, _, _ := strings.Cut(p.MIMEType, ";"); err != nil || media != tc.want || p.FileName != tc.file || body != tc.body {
+				t.Errorf("got %q named %q, %v; want %q named %q", p.MIMEType, p.FileName, err, tc.want, tc.file)
 			}
 		})
 	}
+	t.Run("a picture that is served as something else holds no text", func(t *testing.T) {
+		t.Parallel()
+		for _, declared := range []string{"", "application/octet-stream", "text/html"} {
+			s := serve(t, answering(map[string]string{"Content-Type": declared}, "\x89PNG\x0d\x0a\x1a\x0a...."))
+			_, _, err := fetch(t, local(t), PageRequest{URL: s.URL + "/a"})
+			if e := wantError(t, err); !e.Permanent || !strings.Contains(e.Message, "image/png") {
+				t.Errorf("declared %q: %+v", declared, e)
+			}
+		}
+	})
 	t.Run("an image holds no text", func(t *testing.T) {
 		t.Parallel()
 		s := serve(t, status(200, map[string]string{"Content-Type": "image/png"}))
@@ -173,6 +211,7 @@ func TestFetch_reads_what_the_page_says_about_itself(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		head, tag         string
+		link, body        string
 		noIndex, noFollow bool
 		canonical         string
 		links             []string
@@ -193,6 +232,18 @@ func TestFetch_reads_what_the_page_says_about_itself(t *testing.T) {
 			head:  `<link rel=next href="/2"><link rel=alternate hreflang=de href=/de/><link rel=alternate type=application/rss+xml href=/feed>`,
 			links: []string{"/2", "/de/", "/a", "/b"},
 		},
+		"its own address as the canonical one":     {head: `<link rel=canonical href="/#top">`, links: []string{"/a", "/b"}},
+		"a canonical address elsewhere":            {head: `<link rel=canonical href="http://other.example/x">`, links: []string{"/a", "/b"}},
+		"a canonical address that is none":         {head: `<link rel=canonical href="javascript:x">`, links: []string{"/a", "/b"}},
+		"the first of two canonical addresses":     {head: `<link rel=canonical href="/1"><link rel=canonical href="/2">`, canonical: "/1", links: []string{"/1", "/2", "/a", "/b"}},
+		"a canonical address in the header":        {link: `</real>; rel="canonical"`, canonical: "/real", links: []string{"/real", "/a", "/b"}},
+		"the page's own word before the header's":  {head: `<link rel=canonical href="/1">`, link: `</2>; rel=canonical`, canonical: "/1", links: []string{"/1", "/2", "/a", "/b"}},
+		"a header is not read by the page's base":  {head: `<base href="/sub/">`, link: `<de>; rel=alternate; hreflang=de`, links: []string{"/a", "/sub/b", "/de"}},
+		"links that others have put there or paid": {body: `<a rel="ugc" href="/u">u</a><a rel="sponsored noopener" href="/s">s</a>`, links: []string{"/a", "/b"}},
+		"a translation in the header": {
+			link:  `</de/>; rel="alternate"; hreflang="de", <http://other.example/fr>; rel=alternate; hreflang=fr, </x>; rel=preload`,
+			links: []string{"/de/", "/a", "/b"},
+		},
 		"a refresh": {head: `<meta http-equiv=Refresh content="5; URL='/moved'">`, links: []string{"/a", "/b", "/moved"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -202,8 +253,11 @@ func TestFetch_reads_what_the_page_says_about_itself(t *testing.T) {
 				if tc.tag != "" {
 					w.Header().Set("X-Robots-Tag", tc.tag)
 				}
+				if tc.link != "" {
+					w.Header().Set("Link", tc.link)
+				}
 				_, _ = fmt.Fprintf(w, `<head>%s</head><a href="/a">a</a><a href="b#x">b</a><a href="#top">top</a>
-					<a rel="nofollow" href="/c">c</a><a href="/a#again">a</a><a href="/pic.png">pic</a>`, tc.head)
+					<a rel="nofollow" href="/c">c</a><a href="/a#again">a</a><a href="/pic.png">pic</a>%s`, tc.head, tc.body)
 			}))
 			p, _, err := fetch(t, local(t), PageRequest{
 				URL: s.URL, WantLinks: true, Scope: &domain.SiteScope{Root: s.URL, MaxDepth: 3, Follow: true},
@@ -220,6 +274,9 @@ func TestFetch_reads_what_the_page_says_about_itself(t *testing.T) {
 			if diff := cmp.Diff(tc.links, got); diff != "" {
 				t.Errorf("links (-want +got):\n%s", diff)
 			}
+			if wanted := 1 + strings.Count(tc.body, "<a"); !tc.noFollow && p.Refused[RefusedNoFollow] != wanted {
+				t.Errorf("%d links ask not to be followed, want %d", p.Refused[RefusedNoFollow], wanted)
+			}
 			if p.NoIndex != tc.noIndex || p.NoFollow != tc.noFollow || strings.TrimPrefix(p.Canonical, s.URL) != tc.canonical {
 				t.Errorf("got %+v", p)
 			}
@@ -227,14 +284,56 @@ func TestFetch_reads_what_the_page_says_about_itself(t *testing.T) {
 	}
 }
 
-func TestFetch_recognises_a_sitemap(t *testing.T) {
+func TestFetch_recognises_lists_of_pages(t *testing.T) {
 	t.Parallel()
-	s := serve(t, site.Handler())
-	c := local(t)
-	for path, want := range map[string]bool{"/sitemap.xml": true, "/sitemap_index.xml": true, "/about.html": false, "/robots.txt": false} {
-		p, _, err := fetch(t, c, PageRequest{URL: s.URL + path})
-		if err != nil || p.IsSitemap != want {
-			t.Errorf("%s: IsSitemap %t, %v", path, p.IsSitemap, err)
-		}
+	const sitemap = `<?xml version="1.0"?><urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"><url><loc>http://a.example/</loc></url></urlset>`
+	many := strings.Repeat("http://a.example/some/page\n", 1_000)
+	for name, tc := range map[string]struct {
+		header, body string
+		want         bool
+	}{
+		"a sitemap":                           {"application/xml", sitemap, true},
+		"a sitemap after a byte order mark":   {"text/xml", "\xef\xbb\xbf" + sitemap, true},
+		"an index of sitemaps":                {"text/html", `<sitemapindex><sitemap><loc>http://a.example/s.xml</loc></sitemap></sitemapindex>`, true},
+		"an RSS feed":                         {"application/rss+xml", `<rss version="2.0"><channel><item><link>http://a.example/</link></item></channel></rss>`, true},
+		"an Atom feed":                        {"application/atom+xml", `<feed xmlns="http://www.w3.org/2005/Atom"><entry><link href="http://a.example/"/></entry></feed>`, true},
+		"a packed sitemap":                    {"application/gzip", string(gzipped([]byte(sitemap))), true},
+		"a packed sitemap without a type":     {"application/octet-stream", string(gzipped([]byte(sitemap + strings.Repeat(" ", 100_000)))), true},
+		"a packed list of addresses":          {"application/x-gzip", string(gzipped([]byte(many))), true},
+		"a text of addresses":                 {"text/plain", many, true},
+		"a text of one address":               {"text/plain; charset=utf-8", "https://a.example/\r\n", true},
+		"a text that begins with an address":  {"text/plain", "https://a.example/\nis where I live", false},
+		"a text":                              {"text/plain", "Hello", false},
+		"nothing":                             {"text/plain", "", false},
+		"a page":                              {"text/html", "<!doctype html><title>x</title>", false},
+		"another kind of XML":                 {"application/xml", "<book><title>x</title></book>", false},
+		"something else that is packed":       {"application/gzip", string(gzipped([]byte("some text"))), false},
+		"something that only seems packed":    {"application/gzip", "\x1f\x8b\x08", false},
+		"addresses in another kind of a text": {"text/csv", "http://a.example/\nhttp://a.example/b\n", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := serve(t, answering(map[string]string{"Content-Type": tc.header}, tc.body))
+			p, body, err := fetch(t, local(t), PageRequest{URL: s.URL + "/x"})
+			if err != nil || p.IsSitemap != tc.want || body != tc.body {
+				t.Errorf("IsSitemap is %t, want %t; %d bytes of %d, %v", p.IsSitemap, tc.want, len(body), len(tc.body), err)
+			}
+		})
 	}
+}
+
+// answering answers every request but that for robots.txt so.
+func answering(header map[string]string, body string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/robots.txt" {
+			http.NotFound(w, r)
+			return
+		}
+		for k, v := range header {
+			if w.Header().Set(k, v); v == "" {
+				w.Header()[k] = nil // else net/http sniffs a type
+			}
+		}
+		_, _ = io.WriteString(w, body)
+	})
 }

@@ -14,6 +14,6 @@
 //   - colly caps a body before unpacking it, truncates it silently and keeps it in memory: the transport unpacks,
 //     bounds and stores it, and hands colly only HTML.
 //   - colly follows redirects without asking the target's robots.txt: here each hop is a request of its own.
-//   - colly's limits hold within one collector and sleep through a cancelled context: the transport has its own,
-//     shared by the process.
+//   - colly's limits hold within one collector and sleep through a cancelled context: the transport takes the host's
+//     turn from Turns, which all crawlers of a fleet share, and leaves hosts alone that fail or ask for it.
 package crawl

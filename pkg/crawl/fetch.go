@@ -93,7 +93,7 @@ func (c *Crawler) Fetch(ctx context.Context, req PageRequest) (_ Page, err error
 		return p, nil
 	}
 	p.MIMEType = a.kind.String()
-	if p.IsSitemap, err = isSitemap(a.body); err != nil {
+	if p.IsSitemap, err = isPageList(a.body, a.kind); err != nil {
 		return Page{}, fmt.Errorf("reading %s: %w", p.URL, err)
 	}
 	reader.finish(&p, a.header, a.url)

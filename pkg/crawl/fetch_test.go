@@ -296,16 +296,25 @@ func TestFetch_follows_redirects(t *testing.T) {
 		case err != nil:
 			http.NotFound(w, r)
 		case n > 0:
-			http.Redirect(w, r, fmt.Sprintf("/%d#part", n-1), http.StatusMovedPermanently)
+			status := []int{301, 302, 303, 307, 308}[n%5]
+			http.Redirect(w, r, fmt.Sprintf("/%d#part", n-1), status)
 		default:
 			_, _ = io.WriteString(w, "<title>here</title>")
 		}
 	}))
 	c := local(t)
-	t.Run("ten of them, to the final address", func(t *testing.T) {
+	t.Run("ten of them, to the final address, and writes them down", func(t *testing.T) {
 		p, _, err := fetch(t, c, PageRequest{URL: s.URL + "/10"})
 		if err != nil || p.URL != s.URL+"/0" || p.Title != "here" {
 			t.Errorf("got %+v, %v", p, err)
+		}
+		var want []domain.Redirect
+		for n := 10; n > 0; n-- {
+			at := fmt.Sprintf("%s/%d", s.URL, n)
+			want = append(want, domain.Redirect{URL: at, Status: []int{301, 302, 303, 307, 308}[n%5]})
+		}
+		if diff := cmp.Diff(want, p.Redirects); diff != "" {
+			t.Errorf("redirects (-want +got):\n%s", diff)
 		}
 	})
 	t.Run("and no more", func(t *testing.T) {
@@ -314,6 +323,52 @@ func TestFetch_follows_redirects(t *testing.T) {
 			t.Errorf("got %+v", e)
 		}
 	})
+	t.Run("of a page that has none, there are none", func(t *testing.T) {
+		p, _, err := fetch(t, c, PageRequest{URL: s.URL + "/0"})
+		if err != nil || p.Redirects != nil {
+			t.Errorf("got %+v, %v", p, err)
+		}
+	})
+}
+
+func TestFetch_names_redirects_that_go_in_a_circle(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		next   map[string]string
+		cookie bool
+		says   string
+	}{
+		"to itself":                          {next: map[string]string{"/a": "/a"}, says: "in a circle: S/a → S/a"},
+		"to itself, by a fragment":           {next: map[string]string{"/a": "/a#x"}, says: "in a circle: S/a → S/a"},
+		"of two":                             {next: map[string]string{"/a": "/b", "/b": "/a"}, says: "in a circle: S/a → S/b → S/a"},
+		"after a way into it":                {next: map[string]string{"/a": "/b", "/b": "/c", "/c": "/b"}, says: "in a circle: S/b → S/c → S/b"},
+		"though it sets a cookie every time": {next: map[string]string{"/a": "/b", "/b": "/a"}, cookie: true, says: "in a circle: "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if tc.cookie {
+					http.SetCookie(w, &http.Cookie{Name: "n", Value: r.URL.Path})
+				}
+				http.Redirect(w, r, tc.next[r.URL.Path], http.StatusFound)
+			}))
+			_, _, err := fetch(t, local(t), PageRequest{URL: s.URL + "/a"})
+			if e := wantError(t, err); !e.Permanent || !strings.Contains(e.Message, strings.ReplaceAll(tc.says, "S", s.URL)) {
+				t.Errorf("got %+v", e)
+			}
+		})
+	}
+}
+
+func TestFetch_of_answers_without_a_page(t *testing.T) {
+	t.Parallel()
+	for code, permanent := range map[int]bool{204: true, 205: true, 206: false, 304: false, 300: true, 305: true} {
+		s := serve(t, status(code, map[string]string{"Content-Range": "bytes 0-0/9"}))
+		_, _, err := fetch(t, local(t), PageRequest{URL: s.URL + "/a"})
+		if e := wantError(t, err); e.Permanent != permanent || e.StatusCode != code || !strings.Contains(e.Message, fmt.Sprint(code)) {
+			t.Errorf("%d: got %+v", code, e)
+		}
+	}
 }
 
 func TestFetch_keeps_a_cookie_that_a_redirect_sets(t *testing.T) {

@@ -76,6 +76,31 @@ func TestFetch_survives_hostile_servers(t *testing.T) {
 			},
 			says: "cut off",
 		},
+		"a body that ends within a chunk": {
+			answer: func(w *bufio.Writer) {
+				fmt.Fprint(w, "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nTransfer-Encoding: chunked\r\n\r\n100\r\nshort")
+			},
+			says: "cut off",
+		},
+		"a body that ends before its last chunk": {
+			answer: func(w *bufio.Writer) {
+				fmt.Fprint(w, "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nshort\r\n")
+			},
+			says: "cut off",
+		},
+		"packed content that ends too early": {
+			answer: func(w *bufio.Writer) {
+				packed := gzipped(bytes.Repeat([]byte("some text "), 1_000))
+				fmt.Fprintf(w, "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n%s", len(packed)/2, packed[:len(packed)/2])
+			},
+			says: "cut off",
+		},
+		"Brotli, which nobody asked for": {
+			answer: func(w *bufio.Writer) {
+				fmt.Fprint(w, "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Encoding: br\r\nContent-Length: 3\r\n\r\n\x0b\x02\x80")
+			},
+			permanent: true, says: `packs it as "br", which was not asked for`,
+		},
 		"a length that is no number": {
 			answer: func(w *bufio.Writer) { fmt.Fprint(w, "HTTP/1.1 200 OK\r\nContent-Length: many\r\n\r\nx") },
 			says:   "Content-Length",
@@ -178,18 +203,6 @@ func TestFetch_of_a_gzip_bomb_ends_at_the_limit(t *testing.T) {
 	runtime.ReadMemStats(&after)
 	if grown := after.TotalAlloc - before.TotalAlloc; grown > 32<<20 {
 		t.Errorf("%d MiB were allocated for a limit of 2", grown>>20)
-	}
-}
-
-func TestFetch_of_a_redirect_loop_ends(t *testing.T) {
-	t.Parallel()
-	s := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		next := map[string]string{"/a": "/b", "/b": "/a"}[r.URL.Path]
-		http.Redirect(w, r, next, http.StatusFound)
-	}))
-	_, _, err := fetch(t, local(t), PageRequest{URL: s.URL + "/a"})
-	if e := wantError(t, err); !e.Permanent || !strings.Contains(e.Message, "redirects") {
-		t.Errorf("got %+v", e)
 	}
 }
 

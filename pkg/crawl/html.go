@@ -45,9 +45,10 @@ func newPageReader(product string, req PageRequest, sc *scope) *pageReader {
 // wantLinks reports whether the page's links are of use.
 func (p *pageReader) wantLinks() bool { return p.req.WantLinks && p.scope != nil && p.req.Scope.Follow }
 
-// register makes colly hand over HTML: the whole tree at once, because every selector is another walk through it.
+// register makes colly hand over HTML: the whole tree at once, because every selector is another walk through it, and by
+// its head, which every parsed page has, because colly gathers the text of what it hands over.
 func (p *pageReader) register(col *colly.Collector) {
-	col.OnHTML("html", func(e *colly.HTMLElement) { p.read(e.DOM.Nodes[0], e.Request.AbsoluteURL("")) })
+	col.OnHTML("head", func(e *colly.HTMLElement) { p.read(e.DOM.Nodes[0].Parent, e.Request.AbsoluteURL("")) })
 }
 
 // read looks at every element once. base is the address that the tree's others are relative to.

@@ -64,16 +64,6 @@ func readSitemap(r io.Reader, limit int64, take func(sitemapEntry) error) error 
 	return errNotSitemap
 }
 
-// isSitemap looks at the beginning of a body and rewinds it.
-func isSitemap(b *Body) (bool, error) {
-	head, err := b.head(4 << 10)
-	if err != nil {
-		return false, err
-	}
-	err = readXMLSitemap(bytes.NewReader(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf"))), nil)
-	return err == nil, nil
-}
-
 // looksLikeAddresses reports whether the first line of text is a web address.
 func looksLikeAddresses(head []byte) bool {
 	line, _, _ := strings.Cut(string(head), "\n")

@@ -98,7 +98,7 @@ func (h *hop) keep(req *http.Request, res *http.Response) error {
 	}
 	r, err := decoded(res.Body, res.Header.Get("Content-Encoding"))
 	if err == nil {
-		h.body, err = spool(r, h.limit, h.crawler.opts.TempDir)
+		h.body, err = spool(r, res.ContentLength, h.limit, h.crawler.opts.TempDir)
 	}
 	var encoding errEncoding
 	switch {
