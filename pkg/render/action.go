@@ -33,6 +33,8 @@ func actionFor(kind network.ResourceType, r *network.Request) action {
 	}
 	document := kind == network.ResourceTypeDocument
 	switch {
+	case headerValue(r.Headers, "Sec-Purpose") != "": // fetched in case that the reader goes there
+		return refuse
 	case isWeb(u) && u.User == nil:
 	case u.Scheme == "blob" && !document, u.Scheme == "data" && !document, u.Scheme == "about" && document:
 		return local

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 
@@ -49,6 +50,9 @@ type taken struct {
 
 // load renders the address in the tab.
 func (t *tab) load(ctx context.Context, address string) (crawl.Rendered, error) {
+	ctx, leave := context.WithCancelCause(ctx)
+	defer leave(nil)
+	defer context.AfterFunc(t.life, func() { leave(context.Cause(t.life)) })()
 	timed, cancel := context.WithTimeout(ctx, t.opts.Timeout)
 	defer cancel()
 	late := false
@@ -57,14 +61,13 @@ func (t *tab) load(ctx context.Context, address string) (crawl.Rendered, error) 
 		late, err = t.rest(timed, address)
 	}
 	if err != nil {
-		if ctx.Err() == nil && timed.Err() != nil {
-			return crawl.Rendered{}, t.tooSlow(address)
-		}
-		return crawl.Rendered{}, err
+		return crawl.Rendered{}, t.cause(ctx, timed, address, err)
 	}
 	got, err := t.take(ctx, late)
 	switch {
-	case err != nil && late && ctx.Err() == nil && t.instance.alive():
+	case ctx.Err() != nil:
+		return crawl.Rendered{}, t.cause(ctx, ctx, address, err)
+	case err != nil && late:
 		return crawl.Rendered{}, t.tooSlow(address)
 	case err != nil:
 		return crawl.Rendered{}, fmt.Errorf("reading the page: %w", err)
@@ -75,6 +78,19 @@ func (t *tab) load(ctx context.Context, address string) (crawl.Rendered, error) 
 	}
 	status, _ := t.net.outcome()
 	return crawl.Rendered{HTML: []byte(got.HTML), URL: got.Address, Status: status}, nil
+}
+
+// cause is why loading the page ended.
+func (t *tab) cause(ctx, timed context.Context, address string, err error) error {
+	switch cause := context.Cause(ctx); {
+	case errors.Is(cause, errCrashed):
+		return permanent(address, "%s could not be rendered: %v", address, errCrashed)
+	case cause != nil:
+		return cause
+	case timed.Err() != nil:
+		return t.tooSlow(address)
+	}
+	return err
 }
 
 func (t *tab) tooSlow(address string) error {
@@ -113,9 +129,6 @@ func (t *tab) rest(ctx context.Context, address string) (late bool, err error) {
 			return false, ctx.Err()
 		case <-tick.C:
 		}
-		if !t.instance.alive() {
-			return false, errors.New("it ended")
-		}
 		if t.net.flooded() {
 			return true, nil
 		}
@@ -140,15 +153,23 @@ func (t *tab) take(ctx context.Context, late bool) (got taken, err error) {
 	for range takeTries {
 		once, cancel := context.WithTimeout(ctx, takeTimeout)
 		if late {
-			_, _ = cdp.Call(once, t.session, runtime.TerminateExecution, cdp.Empty{})
+			t.stopScripts(once)
 		}
 		err = t.evaluate(once, script, &got)
 		cancel()
-		if err == nil || ctx.Err() != nil || !t.instance.alive() {
+		if err == nil || ctx.Err() != nil {
 			break
 		}
 	}
 	return got, err
+}
+
+// stopScripts ends what runs and lets nothing begin. The one answers at once, the other when nothing runs.
+func (t *tab) stopScripts(ctx context.Context) {
+	t.net.do(func(ctx context.Context) {
+		_, _ = cdp.Call(ctx, t.session, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
+	})
+	_, _ = cdp.Call(ctx, t.session, runtime.TerminateExecution, cdp.Empty{})
 }
 
 // evaluate runs a script of ours in the page, in a world of its own: it sees the document, but nothing that the

@@ -1,6 +1,8 @@
 package render
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
@@ -24,7 +26,45 @@ const requireChromium = "SLUICE_TEST_REQUIRE_CHROMIUM"
 
 func TestMain(m *testing.M) {
 	liveUntilKilled()
-	goleak.VerifyTestMain(m)
+	goleak.VerifyTestMain(closing{m})
+}
+
+// common is a browser that tests share which do nothing to it.
+var common struct {
+	sync.Once
+	browser *Browser
+	dir     string
+}
+
+// shared returns it.
+func shared(t testing.TB) *Browser {
+	t.Helper()
+	path := chromium(t)
+	common.Do(func() {
+		var err error
+		if common.dir, err = os.MkdirTemp("", "render-test-"); err != nil {
+			t.Fatal(err)
+		}
+		if common.browser, err = New(Options{Path: path, Timeout: time.Minute, Concurrency: 3, TempDir: common.dir}); err != nil {
+			t.Fatal(err)
+		}
+	})
+	return common.browser
+}
+
+// closing closes it when all tests have run.
+type closing struct{ tests *testing.M }
+
+func (c closing) Run() int {
+	code := c.tests.Run()
+	if common.browser == nil {
+		return code
+	}
+	if err := errors.Join(common.browser.Close(), os.Remove(common.dir)); err != nil {
+		fmt.Fprintln(os.Stderr, "closing the browser:", err)
+		return max(code, 1)
+	}
+	return code
 }
 
 // chromium is the executable to test with. A test without one is skipped.
@@ -120,12 +160,13 @@ func (s *site) count(path string) int {
 	return s.hits[path]
 }
 
-// direct is a RoundTripper that reaches loopback and nothing else. Addresses it refuses are counted.
+// direct is a RoundTripper that reaches loopback and nothing else. What it is asked for is kept.
 type direct struct {
 	transport *http.Transport
+	host      string // if set, nothing but it is reached
 	mu        sync.Mutex
-	refused   []string
-	made      int
+	asked     []string
+	refused   int
 }
 
 var errRefused = errors.New("that address is not reached")
@@ -138,10 +179,10 @@ func via(t testing.TB) *direct {
 
 func (d *direct) RoundTrip(r *http.Request) (*http.Response, error) {
 	d.mu.Lock()
-	d.made++
-	ok := r.URL.Hostname() == "127.0.0.1"
+	d.asked = append(d.asked, r.URL.String())
+	ok := r.URL.Hostname() == "127.0.0.1" && (d.host == "" || d.host == r.URL.Host)
 	if !ok {
-		d.refused = append(d.refused, r.URL.String())
+		d.refused++
 	}
 	d.mu.Unlock()
 	if !ok {
@@ -178,4 +219,12 @@ func wantError(t testing.TB, err error) *crawl.Error {
 		t.Errorf("the error has no message for people: %+v", e)
 	}
 	return e
+}
+
+func packed(s string) []byte {
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	_, _ = io.WriteString(z, s)
+	_ = z.Close()
+	return b.Bytes()
 }

@@ -39,6 +39,9 @@ func (n *traffic) get(ctx context.Context, e *fetch.EventRequestPaused) error {
 		return ctx.Err()
 	}
 	res, err := n.exchange(ctx, e)
+	if errors.Is(err, errNotHTML) && n.stays(e) {
+		return n.fulfil(ctx, e, response{status: http.StatusNoContent})
+	}
 	if err != nil {
 		n.note(e, 0, n.pageError(e, err))
 		return errors.Join(err, n.fail(ctx, e, network.ErrorReasonAddressUnreachable))

@@ -2,6 +2,7 @@ package render
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/chromedp/cdproto/dom"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/fetch"
+	"github.com/chromedp/cdproto/inspector"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/page"
@@ -40,13 +42,20 @@ type tab struct {
 	net      *traffic
 	world    runtime.ExecutionContextID // where our scripts run, apart from the page's; 0 if there is none
 	detach   func()                     // ends the session; may be called more than once
+
+	life  context.Context // ends when the page's process has
+	crash context.CancelCauseFunc
 }
+
+// errCrashed is the cause when the process of a page has ended: mostly it had no more memory.
+var errCrashed = errors.New("it crashes the browser's process for it, which mostly means that it takes more memory than a page may have")
 
 // open makes a tab whose requests go through via. It must be closed.
 func (b *Browser) open(ctx context.Context, i *instance, via http.RoundTripper) (_ *tab, err error) {
 	ctx, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
 	t := &tab{opts: b.opts, instance: i, detach: func() {}}
+	t.life, t.crash = context.WithCancelCause(i.ctx)
 	yes := true
 	made, err := cdp.Call(ctx, i.browser, target.CreateBrowserContext, target.CreateBrowserContextParams{
 		DisposeOnDetach: &yes, ProxyServer: deadProxy, ProxyBypassList: bypassNobody,
@@ -133,8 +142,11 @@ func (t *tab) listen(event any) {
 	switch e := event.(type) {
 	case *fetch.EventRequestPaused:
 		t.net.take(e)
+	case *inspector.EventTargetCrashed:
+		t.crash(errCrashed)
 	case *page.EventJavascriptDialogOpening:
 		// Leaving a page is the only thing that a page may be right about.
+		t.net.dialog()
 		leave := e.Type == page.DialogTypeBeforeunload
 		t.net.do(func(ctx context.Context) {
 			_, _ = cdp.Call(ctx, t.session, page.HandleJavaScriptDialog, page.HandleJavaScriptDialogParams{Accept: leave})
@@ -153,5 +165,6 @@ func (t *tab) close() (bad bool) {
 		bad = true
 	}
 	t.detach()
+	t.crash(nil)
 	return bad
 }

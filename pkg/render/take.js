@@ -1,8 +1,14 @@
 ((most) => {
-	// What the document shows, copied into one that runs and loads nothing.
+	// What the document shows, copied into one that runs and loads nothing. Parsers give up on trees that are nested
+	// much deeper than people write them, so what is deeper is put side by side.
+	const deepest = 400;
 	const out = document.implementation.createHTMLDocument('');
-	const copyAll = (nodes, to) => { for (const n of nodes) copy(n, to); };
-	const copy = (node, to) => {
+	out.removeChild(out.documentElement);
+	const todo = []; // a stack: the next one last
+	const later = (nodes, to, depth) => {
+		for (let n = nodes.length - 1; n >= 0; n--) todo.push({node: nodes[n], to, depth});
+	};
+	const copy = ({node, to, depth}) => {
 		if (node.nodeType === Node.TEXT_NODE || node.nodeType === Node.CDATA_SECTION_NODE) {
 			to.appendChild(out.createTextNode(node.data));
 			return;
@@ -20,32 +26,27 @@
 		case 'slot':
 			if (node.getRootNode() instanceof ShadowRoot) {
 				const given = node.assignedNodes({flatten: true});
-				copyAll(given.length ? given : node.childNodes, to);
+				later(given.length ? given : node.childNodes, to, depth);
 				return;
 			}
 			break;
-		case 'iframe': { // one without an address of its own is a part of this page
-			const inner = /^https?:/i.test(node.src) ? null : node.contentDocument;
-			if (inner?.body) copyAll(inner.body.childNodes, to.appendChild(out.createElement('div')));
-			else to.appendChild(out.importNode(node, false));
-			return;
+		case 'iframe': // one without an address of its own is a part of this page
+			if (!/^https?:/i.test(node.src) && node.contentDocument?.body) {
+				later(node.contentDocument.body.childNodes, to.appendChild(out.createElement('div')), depth + 1);
+				return;
+			}
+			break;
 		}
-		}
-		copyAll((node.shadowRoot ?? node).childNodes, to.appendChild(out.importNode(node, false)));
+		if (depth < deepest) to = to.appendChild(out.importNode(node, false));
+		later((node.shadowRoot ?? node).childNodes, to, depth + 1);
 	};
-	let html, text;
-	try {
-		out.removeChild(out.documentElement);
-		copy(document.documentElement, out);
-		const charset = out.createElement('meta');
-		charset.setAttribute('charset', 'utf-8');
-		out.head?.prepend(charset);
-		html = '<!DOCTYPE html>' + out.documentElement.outerHTML;
-		text = /\S/.test(out.body?.textContent ?? out.documentElement.textContent);
-	} catch { // nested too deeply to be walked like this
-		html = document.documentElement.outerHTML;
-		text = true;
-	}
+	later([document.documentElement], out, 0);
+	while (todo.length) copy(todo.pop());
+	const charset = out.createElement('meta');
+	charset.setAttribute('charset', 'utf-8');
+	out.head?.prepend(charset);
+	const html = '<!DOCTYPE html>' + out.documentElement.outerHTML;
+	const text = /\S/.test((out.body ?? out.documentElement).textContent);
 	const large = html.length > most;
 	return {html: large ? '' : html.toWellFormed(), address: location.href, text, large};
 })

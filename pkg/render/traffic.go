@@ -20,6 +20,8 @@ const (
 	slowRequest = 10 * time.Second
 	// flood is how many refused requests end a page: it asks again whenever it is refused.
 	flood = 1000
+	// maxDialogs is how many dialogs end it.
+	maxDialogs = 50
 )
 
 // traffic is the network of one page.
@@ -40,6 +42,7 @@ type traffic struct {
 	last      time.Time                     // when the last one began or ended
 	requests  int                           // made or being made
 	refused   int
+	dialogs   int
 	documents int   // requests for the page itself
 	left      int64 // of maxPageBytes
 	status    int   // of the last answer for the page itself
@@ -143,11 +146,18 @@ func (n *traffic) quiet() time.Duration {
 	return now.Sub(n.last)
 }
 
+// dialog counts a dialog that the page opens.
+func (n *traffic) dialog() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.dialogs++
+}
+
 // flooded says that the page asks and asks.
 func (n *traffic) flooded() bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return n.refused > flood
+	return n.refused > flood || n.dialogs > maxDialogs
 }
 
 // asked says whether the page's server may have got a request.
@@ -166,6 +176,13 @@ func (n *traffic) outcome() (int, error) {
 
 func (n *traffic) isPage(e *fetch.EventRequestPaused) bool {
 	return e.ResourceType == network.ResourceTypeDocument && e.FrameID == n.main
+}
+
+// stays says that there is a page already that the browser can stay on: what it leads to is a file to download.
+func (n *traffic) stays(e *fetch.EventRequestPaused) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.isPage(e) && n.status != 0 && !isRedirect(n.status)
 }
 
 // note keeps the outcome of a request for the page itself.
