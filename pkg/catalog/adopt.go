@@ -115,6 +115,9 @@ func (c *Catalog) adoptUnknown(ctx context.Context, t *tx, job domain.Job) (Adop
 	if err := r.insert(ctx, t, domain.Errorf(domain.CodeConflict, "datasource %q has just come back", r.ID)); err != nil {
 		return NothingAdopted, err
 	}
+	if err := adoptedPages(ctx, t, r); err != nil {
+		return NothingAdopted, err
+	}
 	return AdoptedUnknown, c.enqueue(ctx, t, next, PriorityReplay)
 }
 

@@ -5,8 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"slices"
-	"time"
 
 	"github.com/sluice/sluice/pkg/domain"
 )
@@ -17,7 +15,9 @@ type Applied struct {
 	Changed    bool              // the datasource's row, or its site's, or its site's list of pages
 	Datasource domain.Datasource // as it stands after the event
 	Site       *domain.Datasource
-	NewPages   int // pages of the site that the event has put into the outbox
+	NewPages   int      // pages of the site that the event has put into the outbox
+	Removed    bool     // the datasource has left the datastore with the event; Datasource is as it was
+	Others     []string // ids of other datasources of the datastore that the event has changed
 }
 
 // Apply stores what the event means: see ApplyAll.
@@ -69,6 +69,8 @@ func checkEvent(ev domain.Event) error {
 		return domain.Invalid("event", "of type %q names no datasource, datastore or job", ev.Type)
 	case ev.Type == domain.EventFetched && ev.Fetched == nil:
 		return domain.Invalid("fetched", "is missing in an event of type fetched of datasource %s", ev.DatasourceID)
+	case ev.Type == domain.EventPostponed && (ev.Crawl == nil || ev.Until.IsZero()):
+		return domain.Invalid("until", "or what to fetch is missing in an event of type postponed of datasource %s", ev.DatasourceID)
 	case len(ev.Links) > domain.MaxLinksPerEvent:
 		return domain.Invalid("links", "of an event of datasource %s are %d; at most %d are allowed",
 			ev.DatasourceID, len(ev.Links), domain.MaxLinksPerEvent)
@@ -103,20 +105,32 @@ func (c *Catalog) apply(ctx context.Context, t *tx, ev domain.Event) (Applied, e
 	if err != nil {
 		return Applied{}, fmt.Errorf("reading the datastore: %w", err)
 	}
-	out := domain.Apply(&r.Datasource, store, ev)
-	if err := c.storeOutcome(ctx, t, &r, ev, out); err != nil {
+	before := r
+	out, others, err := c.outcome(ctx, t, &r, store, ev)
+	if err != nil {
 		return Applied{}, err
 	}
-	done := Applied{Found: true, Changed: out.Changed, Datasource: r.Datasource}
-	siteID := r.GroupID
-	if r.Type == domain.TypeWebSite {
-		siteID = r.ID
+	done := Applied{Found: true, Changed: out.Changed, Removed: out.Removed, Others: others}
+	if out.Removed {
+		err = c.gone(ctx, t, r, ev)
+	} else {
+		err = c.storeOutcome(ctx, t, &r, ev, out)
 	}
+	if err != nil {
+		return Applied{}, err
+	}
+	done.Datasource = r.Datasource
+	siteID := siteOf(r.Datasource)
 	if siteID == "" {
 		return done, nil
 	}
-	if len(out.Links) > 0 {
-		if done.NewPages, err = c.addPages(ctx, t, siteID, store, out.Links); err != nil {
+	if len(out.Links) > 0 || len(out.LeftOut) > 0 {
+		if done.NewPages, err = c.discovered(ctx, t, siteID, r, store, ev, out); err != nil {
+			return Applied{}, err
+		}
+	}
+	if out.Settled && !out.Removed {
+		if err := c.consequences(ctx, t, before, r); err != nil {
 			return Applied{}, err
 		}
 	}
@@ -128,6 +142,40 @@ func (c *Catalog) apply(ctx context.Context, t *tx, ev domain.Event) (Applied, e
 		done.showSite(siteID, site)
 	}
 	return done, nil
+}
+
+// siteOf is the site that the datasource is, or is a page of; "" for none.
+func siteOf(d domain.Datasource) string {
+	if d.Type == domain.TypeWebSite {
+		return d.ID
+	}
+	return d.GroupID
+}
+
+// outcome changes the record as the event demands. others are the datasources that were changed with it, and stored.
+func (c *Catalog) outcome(ctx context.Context, t *tx, r *record, store domain.Datastore, ev domain.Event) (out domain.Outcome, others []string, err error) {
+	if ev.Type == domain.EventFetched && r.GroupID != "" && r.Takes(ev) {
+		v, err := c.judge(ctx, t, *r, store, *ev.Fetched, ev.At)
+		if err != nil {
+			return out, nil, fmt.Errorf("looking for its duplicates: %w", err)
+		}
+		if v.keeper != "" {
+			return r.LeaveOutFetched(v.reason, v.keeper, ev), nil, nil
+		}
+		others = v.yielded
+	}
+	return domain.Apply(&r.Datasource, store, ev), others, nil
+}
+
+// consequences queues the work on a site that follows from the end of a job of it or of one of its pages.
+func (c *Catalog) consequences(ctx context.Context, t *tx, before, after record) error {
+	if after.Type == domain.TypeWebSite {
+		if after.DiscoveryDone && !before.DiscoveryDone {
+			return queueRest(ctx, t, after)
+		}
+		return nil
+	}
+	return c.release(ctx, t, before.Datasource, after.Datasource)
 }
 
 // showSite adds what the event has changed of the site.
@@ -156,6 +204,9 @@ func (c *Catalog) storeOutcome(ctx context.Context, t *tx, r *record, ev domain.
 		}
 		r.place = placeNowhere
 	}
+	if out.Begins {
+		r.runID, r.capped = out.Next.ID, false
+	}
 	if out.Next != nil {
 		r.jobKind, r.place = out.Next.Kind, placeOutbox
 	}
@@ -166,16 +217,24 @@ func (c *Catalog) storeOutcome(ctx context.Context, t *tx, r *record, ev domain.
 		}
 	}
 	if out.Next != nil {
-		if err := c.enqueue(ctx, t, *out.Next, PriorityFresh); err != nil {
+		if err := c.enqueueNext(ctx, t, *r, out); err != nil {
 			return err
 		}
 	}
-	for _, s := range out.Sweeps {
-		if err := queueSweep(ctx, t, s); err != nil {
-			return err
-		}
+	return queueSweeps(ctx, t, out.Sweeps)
+}
+
+// enqueueNext puts the job that follows from an event into the outbox: at once and before others, for what was begun is
+// to be finished; but what was put off waits, and then takes its turn.
+func (c *Catalog) enqueueNext(ctx context.Context, t *tx, r record, out domain.Outcome) error {
+	switch {
+	case out.NotBefore.IsZero():
+		return c.enqueue(ctx, t, *out.Next, PriorityFresh)
+	case r.GroupID != "":
+		return c.enqueueAt(ctx, t, *out.Next, PriorityPages, micros(out.NotBefore))
+	default:
+		return c.enqueueAt(ctx, t, *out.Next, PriorityFresh, micros(out.NotBefore))
 	}
-	return nil
 }
 
 // vanished queues the sweeps of what a job has written for a datasource that was deleted meanwhile.
@@ -206,65 +265,4 @@ func vanished(ctx context.Context, t *tx, ev domain.Event) error {
 		}
 	}
 	return nil
-}
-
-// own is the status of a page as its site sees it: that the page is taken to another place is no matter of the site's.
-const own = `CASE WHEN resume_status <> '' THEN resume_status ELSE status END`
-
-// settleSite brings the status of a site in line with its pages: synched when its discovery is done and no page waits,
-// running when one waits again. It returns the site if it changed, and nil if not or if there is none.
-func (c *Catalog) settleSite(ctx context.Context, t *tx, siteID string, at time.Time) (*domain.Datasource, error) {
-	if siteID == "" {
-		return nil, nil
-	}
-	site, err := readRecord(ctx, t, siteID)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("reading site %s: %w", siteID, err)
-	}
-	if !site.DiscoveryDone || site.place != placeNowhere {
-		return nil, nil
-	}
-	var waiting int
-	if err := t.queryRow(ctx, `SELECT COUNT(*) FROM (SELECT 1 AS one FROM datasources
-		WHERE group_id = ? AND group_id <> '' AND `+live+` AND resume_status = '' LIMIT 1) AS waiting`, siteID).Scan(&waiting); err != nil {
-		return nil, fmt.Errorf("looking for waiting pages of site %s: %w", siteID, err)
-	}
-	switch {
-	case waiting > 0 && site.Status.Terminal():
-		site.Status, site.Error, site.Progress.Stage = domain.StatusRunning, "", "crawling"
-	case waiting == 0:
-		changed, err := c.settlePages(ctx, t, &site, at)
-		if err != nil || !changed {
-			return nil, err
-		}
-	default:
-		return nil, nil
-	}
-	site.UpdatedAt = at
-	if err := site.store(ctx, t, c.stamp()); err != nil {
-		return nil, err
-	}
-	return &site.Datasource, nil
-}
-
-// settlePages lets the outcome of a site's pages decide the site's.
-func (c *Catalog) settlePages(ctx context.Context, t *tx, site *record, at time.Time) (changed bool, err error) {
-	var pages, failed int64
-	var cause string
-	err = t.queryRow(ctx, `SELECT COUNT(*), COALESCE(SUM(CASE WHEN `+own+` = 'error' THEN 1 ELSE 0 END), 0),
-		COALESCE(MAX(CASE WHEN `+own+` = 'error' THEN error ELSE '' END), '')
-		FROM datasources WHERE group_id = ? AND group_id <> ''`, site.ID).Scan(&pages, &failed, &cause)
-	if err != nil {
-		return false, fmt.Errorf("counting the pages of site %s: %w", site.ID, err)
-	}
-	changed = site.SettlePages(pages, failed, cause, at)
-	capped := fmt.Sprintf("The site has more pages than its limit of %d; the rest was left out.", c.pageLimit(*site))
-	if site.capped && !slices.Contains(site.Warnings, capped) {
-		site.Warnings = append(site.Warnings, capped)
-		changed = true
-	}
-	return changed, nil
 }

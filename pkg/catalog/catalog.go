@@ -45,6 +45,7 @@ type Catalog struct {
 
 	outboxWake chan struct{}
 	sweepWake  chan struct{}
+	siteWake   chan struct{}
 	notices    *notices // nil: no other process shares the database
 	holds      holds
 }
@@ -73,6 +74,7 @@ func Open(ctx context.Context, o Options) (*Catalog, error) {
 		turn:       map[Priority]string{},
 		outboxWake: make(chan struct{}, 1),
 		sweepWake:  make(chan struct{}, 1),
+		siteWake:   make(chan struct{}, 1),
 	}
 	if err := db.migrate(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("opening the catalog %s: %w", db.name, err), db.close())
@@ -81,6 +83,7 @@ func Open(ctx context.Context, o Options) (*Catalog, error) {
 	// What an earlier process left is work too.
 	signal(c.outboxWake)
 	signal(c.sweepWake)
+	signal(c.siteWake)
 	return c, nil
 }
 
@@ -118,6 +121,10 @@ func (c *Catalog) OutboxWake() <-chan struct{} { return c.outboxWake }
 // SweepWake receives after a commit that has queued a sweep, on the same terms as OutboxWake.
 func (c *Catalog) SweepWake() <-chan struct{} { return c.sweepWake }
 
+// SiteWake receives after a commit of this process that has left work on a site, and once after opening. What other
+// processes leave is not told: look from time to time as well.
+func (c *Catalog) SiteWake() <-chan struct{} { return c.siteWake }
+
 func signal(ch chan struct{}) {
 	select {
 	case ch <- struct{}{}:
@@ -152,6 +159,9 @@ func (c *Catalog) update(ctx context.Context, doing string, f func(*tx) error) e
 	if t.queuedSweep {
 		signal(c.sweepWake)
 		c.notices.tell(noticeSweeps)
+	}
+	if t.queuedWork {
+		signal(c.siteWake)
 	}
 	return nil
 }

@@ -90,6 +90,9 @@ func (c *Catalog) reopen(ctx context.Context, doing, ws, id string, job domain.J
 // restart makes the job the record's newest, stores the record and puts the job into the outbox.
 func (c *Catalog) restart(ctx context.Context, t *tx, r *record, store domain.Datastore, job domain.Job, p Priority) error {
 	job = r.accept(job, store)
+	if err := c.begin(ctx, t, r, job); err != nil {
+		return err
+	}
 	if err := r.store(ctx, t, micros(r.UpdatedAt)); err != nil {
 		return err
 	}
@@ -123,8 +126,15 @@ func (r *record) accept(asked domain.Job, store domain.Datastore) domain.Job {
 	job.ID, job.Force = asked.ID, asked.Force
 	r.JobID, r.jobKind, r.place = job.ID, job.Kind, placeOutbox
 	r.Status, r.Error, r.Progress = domain.StatusUnsynched, "", domain.Progress{}
+	if job.Force {
+		r.Inputs = "" // what is fetched is read, also when it has not changed
+	}
+	if job.Kind == domain.JobCrawl {
+		r.queued = micros(r.UpdatedAt)
+	}
 	if r.Type == domain.TypeWebSite {
-		r.runID, r.DiscoveryDone, r.capped = job.ID, false, false
+		r.runID, r.capped = job.ID, false
+		r.BeginCrawl(r.UpdatedAt)
 	}
 	return job
 }

@@ -72,3 +72,68 @@ func (c *Catalog) countPages(ctx context.Context, ds []domain.Datasource) error 
 		return nil
 	})
 }
+
+// SiteProgress counts the pages of sites; ids of what is no site are absent.
+func (c *Catalog) SiteProgress(ctx context.Context, siteIDs ...string) (map[string]domain.SiteProgress, error) {
+	type site struct {
+		id    string
+		crawl *domain.Crawl
+	}
+	type group struct {
+		groupCount
+		unchanged int
+	}
+	out := make(map[string]domain.SiteProgress, len(siteIDs))
+	err := inLists(c.db.dialect, siteIDs, func(in string, args []any) error {
+		sites, err := collect(ctx, c.db.read, func(s scanner) (v site, err error) {
+			var crawl string
+			if err := s.Scan(&v.id, &crawl); err != nil {
+				return v, err
+			}
+			return v, fromJSON(crawl, &v.crawl)
+		}, `SELECT id, crawl FROM datasources WHERE type || '' = 'web_site' AND id `+in, args...)
+		if err != nil {
+			return err
+		}
+		for _, v := range sites {
+			p := domain.SiteProgress{}
+			if v.crawl != nil {
+				p.Removed = v.crawl.Removed
+			}
+			out[v.id] = p
+		}
+		groups, err := collect(ctx, c.db.read, func(s scanner) (g group, err error) {
+			err = s.Scan(&g.group, &g.status, &g.unchanged, &g.n)
+			return g, err
+		}, `SELECT group_id, status, unchanged, COUNT(*) FROM datasources WHERE group_id `+in+` AND group_id <> ''
+			GROUP BY group_id, status, unchanged`, args...)
+		for _, g := range groups {
+			if p, isSite := out[g.group]; isSite {
+				p.Discovered += g.n
+				*counter(&p, g.status, g.unchanged == 1) += g.n
+				out[g.group] = p
+			}
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("counting the pages of sites: %w", err)
+	}
+	return out, nil
+}
+
+// counter is where pages of a status are counted.
+func counter(p *domain.SiteProgress, s domain.Status, unchanged bool) *int64 {
+	switch {
+	case s == domain.StatusSkipped:
+		return &p.Skipped
+	case s == domain.StatusError:
+		return &p.Failed
+	case s == domain.StatusSynched && unchanged:
+		return &p.Unchanged
+	case s == domain.StatusSynched:
+		return &p.Fetched
+	default:
+		return &p.Waiting
+	}
+}

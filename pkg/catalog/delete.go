@@ -53,22 +53,46 @@ func (c *Catalog) remove(ctx context.Context, t *tx, r record) error {
 			return fmt.Errorf("listing pages: %w", err)
 		}
 		doomed = append(doomed, pages...)
-		if _, err := t.exec(ctx, `DELETE FROM datasources WHERE group_id = ? AND group_id <> ''`, r.ID); err != nil {
-			return err
-		}
 	}
-	if _, err := t.exec(ctx, `DELETE FROM datasources WHERE id = ?`, r.ID); err != nil {
+	if err := erase(ctx, t, doomed, 0); err != nil || r.GroupID == "" {
 		return err
 	}
-	// What is deleted may come back under its id: a page with the next crawl of its site, what a keyed request made when
-	// the request is repeated. The sweep must not take what is written then. Every generation of what is deleted is at
-	// most the highest one known, or ends in an event that has its rows swept.
+	if err := countPage(ctx, t, r.GroupID, -1); err != nil {
+		return err
+	}
+	if err := queueRelease(ctx, t, r.Datasource, workRelease); err != nil {
+		return err
+	}
+	_, err := c.settleSite(ctx, t, r.GroupID, fromMicros(c.stamp()))
+	return err
+}
+
+// erase deletes datasources and queues the sweeps of all that belongs to them, of generations that are known and up to
+// the given one.
+//
+// What is deleted may come back under its id: a page with the next crawl of its site, what a keyed request made when the
+// request is repeated. The sweep must not take what is written then. Every generation of what is deleted is at most the
+// highest one known, or ends in an event that has its rows swept.
+func erase(ctx context.Context, t *tx, doomed []record, generation uint64) error {
 	mark, err := readMark(ctx, t)
 	if err != nil {
 		return err
 	}
+	var ids []string
 	for _, d := range doomed {
-		s := domain.Sweep{WorkspaceID: d.WorkspaceID, DatastoreID: d.DatastoreID, DatasourceID: d.ID, Below: mark + 1, Jobs: true}
+		ids = append(ids, d.ID)
+	}
+	err = inLists(t.db.dialect, ids, func(in string, args []any) error {
+		_, err := t.exec(ctx, `DELETE FROM datasources WHERE id `+in, args...)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for _, d := range doomed {
+		s := domain.Sweep{
+			WorkspaceID: d.WorkspaceID, DatastoreID: d.DatastoreID, DatasourceID: d.ID, Below: max(mark, generation) + 1, Jobs: true,
+		}
 		if d.Original != nil {
 			s.Originals = []string{d.Original.Key}
 		}
@@ -76,6 +100,43 @@ func (c *Catalog) remove(ctx context.Context, t *tx, r record) error {
 			return err
 		}
 	}
-	_, err = c.settleSite(ctx, t, r.GroupID, fromMicros(c.stamp()))
-	return err
+	return nil
+}
+
+// gone removes a page that an event has found gone. The crawl does not ask for it again.
+func (c *Catalog) gone(ctx context.Context, t *tx, r record, ev domain.Event) error {
+	site, err := readRecord(ctx, t, r.GroupID)
+	if errors.Is(err, sql.ErrNoRows) {
+		return erase(ctx, t, []record{r}, ev.Generation)
+	}
+	if err != nil {
+		return fmt.Errorf("reading site %s: %w", r.GroupID, err)
+	}
+	err = t.later(ctx, write{
+		doing: "noting that page " + r.ID + " is gone",
+		text:  `INSERT INTO left_pages (site_id, page_id) VALUES (?, ?) ON CONFLICT DO NOTHING`,
+		args:  []any{site.ID, r.ID},
+	})
+	if err != nil {
+		return err
+	}
+	if err := c.leave(ctx, t, site, []record{r}, ev.Generation); err != nil {
+		return err
+	}
+	return queueRelease(ctx, t, r.Datasource, workRelease)
+}
+
+// leave has pages leave the datastore that the crawl of their site has found to be no part of it any more.
+func (c *Catalog) leave(ctx context.Context, t *tx, site record, pages []record, generation uint64) error {
+	if len(pages) == 0 {
+		return nil
+	}
+	if err := erase(ctx, t, pages, generation); err != nil {
+		return err
+	}
+	if err := countPage(ctx, t, site.ID, -len(pages)); err != nil {
+		return err
+	}
+	site.Removed(int64(len(pages)))
+	return site.store(ctx, t, c.stamp())
 }

@@ -64,7 +64,7 @@ func (c *Catalog) cancelMove(ctx context.Context, t *tx, d *domain.Datastore, ma
 		return err
 	}
 	_, err := t.exec(ctx, `UPDATE datasources SET target_generation = 0, target_chunks = 0, target_bytes = 0, target_fingerprint = '',
-		move_id = '' WHERE datastore_id = ? AND (target_generation > 0 OR move_id <> '')`, d.ID)
+		target_inputs = '', move_id = '' WHERE datastore_id = ? AND (target_generation > 0 OR move_id <> '')`, d.ID)
 	if err != nil {
 		return fmt.Errorf("forgetting what has arrived: %w", err)
 	}
@@ -203,8 +203,8 @@ func (c *Catalog) switchPlace(ctx context.Context, t *tx, d domain.Datastore) er
 		return err
 	}
 	if _, err := t.exec(ctx, `UPDATE datasources SET active_generation = target_generation, chunks = target_chunks,
-		text_bytes = target_bytes, fingerprint = target_fingerprint, target_generation = 0, target_chunks = 0, target_bytes = 0,
-		target_fingerprint = '', move_id = '' WHERE datastore_id = ? AND target_generation > 0`, d.ID); err != nil {
+		text_bytes = target_bytes, fingerprint = target_fingerprint, inputs = target_inputs, target_generation = 0, target_chunks = 0, target_bytes = 0,
+		target_fingerprint = '', target_inputs = '', move_id = '' WHERE datastore_id = ? AND target_generation > 0`, d.ID); err != nil {
 		return fmt.Errorf("activating what was moved: %w", err)
 	}
 	old := d.Serving()

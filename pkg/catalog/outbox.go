@@ -23,6 +23,11 @@ const (
 // enqueue puts the job into the outbox in place of an older one of the datasource. A replaced job keeps its place in
 // the queue: what changes all the time would never go otherwise.
 func (c *Catalog) enqueue(ctx context.Context, t *tx, job domain.Job, p Priority) error {
+	return c.enqueueAt(ctx, t, job, p, 0)
+}
+
+// enqueueAt is enqueue for a job that is not to go before a time, in microseconds; 0: at once.
+func (c *Catalog) enqueueAt(ctx context.Context, t *tx, job domain.Job, p Priority, notBefore int64) error {
 	payload, err := toJSON(job)
 	if err != nil {
 		return err
@@ -31,10 +36,10 @@ func (c *Catalog) enqueue(ctx context.Context, t *tx, job domain.Job, p Priority
 	return t.later(ctx, write{
 		doing: "putting job " + job.ID + " into the outbox",
 		text: `INSERT INTO outbox (datasource_id, workspace_id, datastore_id, job_id, priority, not_before, seq, payload)
-		VALUES (?, ?, ?, ?, ?, 0, ?, ?)
-		ON CONFLICT (datasource_id) DO UPDATE SET job_id = excluded.job_id, payload = excluded.payload, not_before = 0,
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT (datasource_id) DO UPDATE SET job_id = excluded.job_id, payload = excluded.payload, not_before = excluded.not_before,
 			priority = CASE WHEN excluded.priority < outbox.priority THEN excluded.priority ELSE outbox.priority END`,
-		args: []any{job.DatasourceID, job.WorkspaceID, job.DatastoreID, job.ID, p, c.stamp(), payload},
+		args: []any{job.DatasourceID, job.WorkspaceID, job.DatastoreID, job.ID, p, notBefore, c.stamp(), payload},
 	})
 }
 
@@ -113,10 +118,12 @@ type queue struct {
 func (c *Catalog) queues(ctx context.Context, p Priority, now int64, limit int) ([]*queue, error) {
 	var out []*queue
 	first := c.turn[p]
-	const next = `SELECT workspace_id FROM outbox WHERE priority = ? AND workspace_id > ? AND not_before <= ?`
+	// Not asked for jobs that are due at once: of a workspace that has many that are not, all would be walked over.
+	const next = `SELECT workspace_id FROM outbox WHERE priority = ? AND workspace_id > ?`
+	const due = `SELECT workspace_id FROM outbox WHERE priority = ? AND workspace_id = ? AND not_before <= ? LIMIT 1`
 	after, wrapped := first, false
 	for len(out) < limit {
-		text, args := next, []any{p, after, now}
+		text, args := next, []any{p, after}
 		if wrapped {
 			// The database compares, not this program: how it orders texts is its own affair.
 			text, args = text+` AND workspace_id <= ?`, append(args, first)
@@ -130,8 +137,13 @@ func (c *Catalog) queues(ctx context.Context, p Priority, now int64, limit int) 
 		case err != nil:
 			return nil, err
 		default:
-			out = append(out, &queue{workspace: ws, notBefore: -1})
 			after = ws
+			switch _, err := scanString(c.db.read.queryRow(ctx, due, p, ws, now)); {
+			case err == nil:
+				out = append(out, &queue{workspace: ws, notBefore: -1})
+			case !errors.Is(err, sql.ErrNoRows):
+				return nil, err
+			}
 		}
 	}
 	return out, nil

@@ -5,14 +5,17 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"maps"
 
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// addPages makes links the pages of a site, each with a crawl job, and returns how many jobs that put into the outbox.
-// A page that is known already is crawled again only when a newer crawl of the site comes upon it; so one crawl asks
-// for each page once, however many pages link to it. Past the site's limit links are left out.
-func (c *Catalog) addPages(ctx context.Context, t *tx, siteID string, store domain.Datastore, links []domain.Link) (int, error) {
+// overLimit is the reason of addresses that were not taken because the site has as many pages as it may.
+const overLimit = "past the site's limit of pages"
+
+// discovered makes what an event has found the pages of a site, each with a crawl job, and returns how many jobs that put
+// into the outbox. from is the datasource that the event is about.
+func (c *Catalog) discovered(ctx context.Context, t *tx, siteID string, from record, store domain.Datastore, ev domain.Event, out domain.Outcome) (int, error) {
 	site, err := readRecord(ctx, t, siteID)
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, nil
@@ -20,49 +23,103 @@ func (c *Catalog) addPages(ctx context.Context, t *tx, siteID string, store doma
 	if err != nil {
 		return 0, fmt.Errorf("reading site %s: %w", siteID, err)
 	}
-	known, err := pagesByID(ctx, t, siteID, links)
+	if !site.listens(from, ev) {
+		return 0, nil
+	}
+	queued, over, err := c.addPages(ctx, t, site, store, out.Links)
 	if err != nil {
 		return 0, err
 	}
-	var count int
-	if err := t.queryRow(ctx, `SELECT COUNT(*) FROM datasources WHERE group_id = ? AND group_id <> ''`, siteID).Scan(&count); err != nil {
-		return 0, fmt.Errorf("counting pages of site %s: %w", siteID, err)
+	leftOut := out.LeftOut
+	if over > 0 {
+		leftOut = maps.Clone(leftOut)
+		if leftOut == nil {
+			leftOut = map[string]int{}
+		}
+		leftOut[overLimit] += over
+		site.capped = true
 	}
-	limit, queued, capped := c.pageLimit(site), 0, false
+	if !site.LeaveAddressesOut(leftOut) {
+		return queued, nil
+	}
+	return queued, site.store(ctx, t, c.stamp())
+}
+
+// listens reports whether a site takes pages that the event of it, or of one of its pages, has found: as long as its
+// crawl has not been stopped, and if that is the crawl which has asked for the page.
+func (r *record) listens(from record, ev domain.Event) bool {
+	switch {
+	case r.Crawl != nil && r.Crawl.Stopped:
+		return false
+	case from.ID == r.ID:
+		return true // domain.Apply has seen to it that the event is of its newest job
+	default:
+		return from.runID == r.runID && (ev.JobID == from.JobID || ev.JobID == domain.PageJobID(r.runID, from.ID))
+	}
+}
+
+// addPages makes links the pages of a site, each with a crawl job, and returns how many jobs that put into the outbox,
+// and how many links were left out because of the site's limit. A page that is known already is crawled again only when a
+// newer crawl of the site comes upon it; so one crawl asks for each page once, however many pages link to it. What the
+// crawl has found gone is not asked for again.
+func (c *Catalog) addPages(ctx context.Context, t *tx, site record, store domain.Datastore, links []domain.Link) (queued, over int, err error) {
+	known, err := pagesByID(ctx, t, site.ID, links)
+	if err != nil {
+		return 0, 0, err
+	}
+	gone, err := leftPages(ctx, t, site.ID, links, known)
+	if err != nil {
+		return 0, 0, err
+	}
+	added, limit := 0, c.pageLimit(site)
 	for _, link := range links {
-		id := domain.ChildID(siteID, link.URL)
+		id := domain.ChildID(site.ID, link.URL)
 		page, exists := known[id]
 		switch {
+		case gone[id]:
+			continue
 		case exists && page.runID == site.runID:
 			continue
 		case exists:
-			page.runID = site.runID
-			page.UpdatedAt = fromMicros(c.stamp())
-			job := page.accept(domain.NewPageJob(site.Datasource, page.Datasource, site.runID, store), store)
-			if err := page.store(ctx, t, micros(page.UpdatedAt)); err != nil {
-				return 0, err
+			page.Config.Depth = min(page.Config.Depth, link.Depth)
+			if !link.LastMod.IsZero() {
+				page.Config.LastMod = link.LastMod
 			}
-			if err := c.enqueue(ctx, t, job, PriorityReplay); err != nil {
-				return 0, err
+			if err := c.ask(ctx, t, site, &page, store); err != nil {
+				return 0, 0, err
 			}
-		case count >= limit:
-			capped = true
+		case site.pages+int64(added) >= int64(limit):
+			over++
 			continue
 		default:
 			if page, err = c.addPage(ctx, t, site, link, store); err != nil {
-				return 0, err
+				return 0, 0, err
 			}
-			count++
+			added++
 		}
 		known[id] = page
 		queued++
 	}
-	if capped && !site.capped {
-		if _, err := t.exec(ctx, `UPDATE datasources SET capped = 1 WHERE id = ?`, siteID); err != nil {
-			return 0, fmt.Errorf("noting the page limit of site %s: %w", siteID, err)
-		}
+	if added == 0 {
+		return queued, over, nil
 	}
-	return queued, nil
+	return queued, over, countPage(ctx, t, site.ID, added)
+}
+
+// ask puts the crawl job of a page that is known into the outbox, for the site's newest crawl. A page that readers see
+// as it was fetched is asked for conditionally.
+func (c *Catalog) ask(ctx context.Context, t *tx, site record, page *record, store domain.Datastore) error {
+	return c.askBy(ctx, t, site, page, store, domain.NewPageJob(site.Datasource, page.Datasource, site.runID, store))
+}
+
+func (c *Catalog) askBy(ctx context.Context, t *tx, site record, page *record, store domain.Datastore, job domain.Job) error {
+	page.runID = site.runID
+	page.UpdatedAt = fromMicros(c.stamp())
+	job = page.accept(job, store)
+	if err := page.store(ctx, t, micros(page.UpdatedAt)); err != nil {
+		return err
+	}
+	return c.enqueue(ctx, t, job, PriorityReplay)
 }
 
 func (c *Catalog) addPage(ctx context.Context, t *tx, site record, link domain.Link, store domain.Datastore) (record, error) {
@@ -76,7 +133,7 @@ func (c *Catalog) addPage(ctx context.Context, t *tx, site record, link domain.L
 			Type:        domain.TypeWebPage,
 			Name:        link.URL,
 			Metadata:    site.Metadata,
-			Config:      domain.DatasourceConfig{SourceURL: link.URL, Depth: link.Depth},
+			Config:      domain.DatasourceConfig{SourceURL: link.URL, Depth: link.Depth, LastMod: link.LastMod},
 			CreatedAt:   at,
 			UpdatedAt:   at,
 		},
@@ -97,22 +154,84 @@ func (c *Catalog) pageLimit(site record) int {
 	return c.maxPages
 }
 
+// countPage adds to the number of pages that a site has; sites that are unknown do not matter.
+func countPage(ctx context.Context, t *tx, siteID string, n int) error {
+	return t.later(ctx, write{
+		doing: "counting pages of site " + siteID,
+		text:  `UPDATE datasources SET pages = pages + ? WHERE id = ?`,
+		args:  []any{n, siteID},
+	})
+}
+
+// recount counts the pages that a site has.
+func recount(ctx context.Context, t *tx, siteID string) error {
+	return t.later(ctx, write{
+		doing: "counting the pages of site " + siteID,
+		text:  `UPDATE datasources SET pages = (SELECT COUNT(*) FROM datasources p WHERE p.group_id = ? AND p.group_id <> '') WHERE id = ?`,
+		args:  []any{siteID, siteID},
+	})
+}
+
+// adoptedPages counts what was taken over: a page, or the pages of a site, which may have come before it.
+func adoptedPages(ctx context.Context, t *tx, r record) error {
+	switch {
+	case r.GroupID != "":
+		return countPage(ctx, t, r.GroupID, 1)
+	case r.Type == domain.TypeWebSite:
+		return recount(ctx, t, r.ID)
+	default:
+		return nil
+	}
+}
+
+// begin clears the way for a new crawl of the site that the record is, if the job is one: what an older crawl was to do
+// is not done any more.
+func (c *Catalog) begin(ctx context.Context, t *tx, r *record, job domain.Job) error {
+	if r.Type != domain.TypeWebSite || job.Kind != domain.JobCrawl {
+		return nil
+	}
+	for _, w := range []write{
+		{text: `DELETE FROM site_work WHERE site_id = ? AND kind IN (?, ?)`, args: []any{r.ID, workStop, workRest}},
+		{text: `DELETE FROM left_pages WHERE site_id = ?`, args: []any{r.ID}},
+	} {
+		w.doing = "beginning a crawl of site " + r.ID
+		if err := t.later(ctx, w); err != nil {
+			return err
+		}
+	}
+	return recount(ctx, t, r.ID)
+}
+
 func pagesByID(ctx context.Context, t *tx, siteID string, links []domain.Link) (map[string]record, error) {
 	ids := make([]string, len(links))
 	for i, l := range links {
 		ids[i] = domain.ChildID(siteID, l.URL)
 	}
-	known := map[string]record{}
+	known, err := recordsByID(ctx, t, ids)
+	if err != nil {
+		return nil, fmt.Errorf("reading pages of site %s: %w", siteID, err)
+	}
+	return known, nil
+}
+
+// leftPages are those of the links that the site's newest crawl has found gone.
+func leftPages(ctx context.Context, t *tx, siteID string, links []domain.Link, known map[string]record) (map[string]bool, error) {
+	var ids []string
+	for _, l := range links {
+		if id := domain.ChildID(siteID, l.URL); known[id].ID == "" {
+			ids = append(ids, id)
+		}
+	}
+	gone := map[string]bool{}
 	err := inLists(t.db.dialect, ids, func(in string, args []any) error {
-		pages, err := collect(ctx, t, scanRecord, `SELECT `+recordColumns+` FROM datasources WHERE id `+in+`
-			ORDER BY id`+t.lock, args...)
-		if err != nil {
-			return fmt.Errorf("reading pages of site %s: %w", siteID, err)
+		found, err := collect(ctx, t, scanString, `SELECT page_id FROM left_pages WHERE site_id = ? AND page_id `+in, append([]any{siteID}, args...)...)
+		for _, id := range found {
+			gone[id] = true
 		}
-		for _, p := range pages {
-			known[p.ID] = p
-		}
-		return nil
+		return err
 	})
-	return known, err
+	if err != nil {
+		return nil, fmt.Errorf("looking for pages of site %s that are gone: %w", siteID, err)
+	}
+	return gone, nil
 }

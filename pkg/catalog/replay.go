@@ -41,6 +41,8 @@ func (f ReplayFilter) kind(d domain.Datasource) domain.JobKind {
 		return domain.JobCrawl
 	case d.Type == domain.TypeWebSite:
 		return ""
+	case d.Status == domain.StatusSkipped:
+		return "" // there is nothing of it to be read
 	case d.Original != nil:
 		return domain.JobIngest
 	case d.Type == domain.TypeWebPage:
@@ -185,6 +187,9 @@ func (c *Catalog) replayOne(ctx context.Context, t *tx, f ReplayFilter, r record
 	r.replay = f.ReplayID
 	r.UpdatedAt = fromMicros(c.stamp())
 	job = r.accept(job, store)
+	if err := c.begin(ctx, t, &r, job); err != nil {
+		return err
+	}
 	if err := r.store(ctx, t, micros(r.UpdatedAt)); err != nil {
 		return err
 	}
@@ -206,9 +211,9 @@ func recordsByID(ctx context.Context, t *tx, ids []string) (map[string]record, e
 }
 
 // ReplayProgress counts the datasources that a replay has queued and that no later one has: all of them, those that are
-// synched, and those that have failed.
+// done, by being synched or left out, and those that have failed.
 func (c *Catalog) ReplayProgress(ctx context.Context, replayID string) (total, done, failed int64, err error) {
-	err = c.db.read.queryRow(ctx, `SELECT COUNT(*), COALESCE(SUM(CASE WHEN status = 'synched' THEN 1 ELSE 0 END), 0),
+	err = c.db.read.queryRow(ctx, `SELECT COUNT(*), COALESCE(SUM(CASE WHEN status IN ('synched', 'skipped') THEN 1 ELSE 0 END), 0),
 		COALESCE(SUM(CASE WHEN status = 'error' THEN 1 ELSE 0 END), 0) FROM datasources WHERE replay_id = ? AND replay_id <> ''`, replayID).
 		Scan(&total, &done, &failed)
 	if err != nil {

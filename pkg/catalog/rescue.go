@@ -68,10 +68,11 @@ func (c *Catalog) Reissue(ctx context.Context, datasourceID, expectJobID string,
 		if r.JobID != expectJobID || r.Status.Terminal() || r.place == placeOutbox {
 			return nil
 		}
-		run := r.runID
+		run, crawl := r.runID, r.Crawl
 		r.UpdatedAt = fromMicros(c.stamp())
 		job := r.accept(job, store)
-		r.runID = run // the same crawl of the site goes on: pages that it has asked for are not asked for again
+		// The same crawl of the site goes on: pages that it has asked for are not asked for again.
+		r.runID, r.Crawl = run, crawl
 		if err := r.store(ctx, t, micros(r.UpdatedAt)); err != nil {
 			return err
 		}

@@ -42,6 +42,15 @@ func queueSweep(ctx context.Context, t *tx, s domain.Sweep) error {
 	})
 }
 
+func queueSweeps(ctx context.Context, t *tx, sweeps []domain.Sweep) error {
+	for _, s := range sweeps {
+		if err := queueSweep(ctx, t, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Sweeps returns up to limit sweeps that are due, those never deferred first. They stay until FinishSweep.
 func (c *Catalog) Sweeps(ctx context.Context, limit int) ([]SweepTask, error) {
 	tasks, err := collect(ctx, c.db.read, scanSweep, `SELECT id, workspace_id, datastore_id, datasource_id, engine, model,

@@ -25,6 +25,7 @@ type tx struct {
 
 	queuedJob   bool
 	queuedSweep bool
+	queuedWork  bool
 }
 
 // stmt is the prepared statement, nil when the text is to be given to the driver.

@@ -67,4 +67,7 @@ func (a *Applier) tell(ev domain.Event, applied catalog.Applied) {
 	if applied.Site != nil {
 		a.Hub.Changed(ev.DatastoreID, applied.Site.ID)
 	}
+	for _, id := range applied.Others {
+		a.Hub.Changed(ev.DatastoreID, id)
+	}
 }

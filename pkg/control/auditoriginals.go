@@ -107,6 +107,7 @@ func (a *audit) fetchAgain(ctx context.Context, d domain.Datasource) error {
 		return unlessGone(err, "making a job for", d.ID)
 	}
 	job.Crawl.ETag, job.Crawl.LastModified = "", ""
+	job.Force = true // rows may be missing as well
 	if _, err := a.Catalog.Requeue(ctx, d.WorkspaceID, d.ID, job, catalog.PriorityReplay); err != nil {
 		return unlessGone(err, "fetching again", d.ID)
 	}

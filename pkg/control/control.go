@@ -3,6 +3,7 @@
 //   - Dispatcher moves jobs from the outbox into the job stream, a window at a time;
 //   - Applier stores what workers report;
 //   - Sweeper removes what no reader needs any more;
+//   - SiteKeeper does what follows for many pages of a site at once;
 //   - Rescuer puts back what waits for a job that nobody has;
 //   - Auditor compares index, originals and catalog, and mends what differs.
 //

@@ -1,11 +1,6 @@
 package domain
 
-import (
-	"fmt"
-	"slices"
-	"strings"
-	"time"
-)
+import "time"
 
 // DatasourceType says where a datasource's content comes from.
 type DatasourceType string
@@ -68,6 +63,7 @@ type Datasource struct {
 	Chunks           int64  // chunks of the active generation
 	TextBytes        int64  // bytes of text in them
 	Fingerprint      string // of the active generation: see Version
+	Inputs           string // what the active generation was made of: see Job.Inputs; "" when that is not known
 
 	// Target is what of this datasource is in the place that its datastore moves to; nil: nothing yet, or no move.
 	Target *Target
@@ -82,31 +78,13 @@ type Datasource struct {
 	LastSynch *time.Time // when the active generation became active
 }
 
-// Crawl is what is known of a site's newest crawl beside its pages.
-type Crawl struct {
-	StartedAt time.Time      `json:"started_at"`
-	Removed   int64          `json:"removed"`            // pages that have left the datastore
-	LeftOut   map[string]int `json:"left_out,omitempty"` // addresses that were not taken, by reason; one may be counted on every page that links to it
-	Rest      RestPolicy     `json:"rest,omitempty"`     // what becomes of the pages that it has not come upon
-	Stopped   bool           `json:"stopped,omitempty"`  // by its owner: pages that waited were left out
-}
-
-// RestPolicy says what becomes of a site's pages that its newest crawl has not come upon, once its discovery is done.
-type RestPolicy string
-
-// The policies.
-const (
-	RestStays   RestPolicy = ""        // nothing: the list of pages was not complete
-	RestAsked   RestPolicy = "asked"   // they are fetched again: links lead from page to page, and an unchanged page shows none
-	RestRemoved RestPolicy = "removed" // they leave the datastore: the sitemap lists every page, and not them
-)
-
 // Target is a generation in the place that a datastore moves to.
 type Target struct {
 	Generation  uint64 `json:"generation"`
 	Chunks      int64  `json:"chunks"`
 	TextBytes   int64  `json:"text_bytes"`
 	Fingerprint string `json:"fingerprint,omitempty"`
+	Inputs      string `json:"inputs,omitempty"`
 }
 
 // Resume is how a datasource stood before a move job, which changes nothing that readers see.
@@ -180,32 +158,4 @@ type Filters struct {
 // Empty reports whether nothing is filtered.
 func (f Filters) Empty() bool {
 	return len(f.CustomIDs) == 0 && len(f.DatasourceIDs) == 0 && len(f.Metadata) == 0
-}
-
-// pagesFailed marks the warning that SettlePages writes, so that it can replace it.
-const pagesFailed = " pages could not be read; each says why"
-
-// SettlePages gives a site, whose discovery is done and whose pages wait for nothing, the status that follows from them:
-// error when not one page could be had, else synched, with a warning when some failed. cause is the error of one of
-// those that failed. It reports whether anything changed.
-func (d *Datasource) SettlePages(pages, failed int64, cause string, at time.Time) bool {
-	status, message := StatusSynched, ""
-	warnings := slices.DeleteFunc(slices.Clone(d.Warnings), func(w string) bool { return strings.HasSuffix(w, pagesFailed) })
-	switch {
-	case pages == 0:
-		status, message = StatusError, "The site has no pages that may be read."
-	case failed == pages:
-		status, message = StatusError, fmt.Sprintf("None of the site's %d pages could be read. One of them: %s", pages, cause)
-	case failed > 0:
-		warnings = append(warnings, fmt.Sprintf("%d of %d%s", failed, pages, pagesFailed))
-	}
-	if d.Status == status && d.Error == message && slices.Equal(d.Warnings, warnings) {
-		return false
-	}
-	d.finish(status, at)
-	d.Error, d.Warnings = message, warnings
-	if status == StatusSynched {
-		d.LastSynch = &at
-	}
-	return true
 }

@@ -36,6 +36,19 @@ func IngestJobID(crawlJobID string, generation uint64) string {
 	return DerivedID("ingest", crawlJobID, strconv.FormatUint(generation, 10))
 }
 
+// PageJobID is the id of the job by which a crawl of a site, known by the job that began it, asks for a page.
+func PageJobID(siteJobID, pageID string) string { return DerivedID("page-job", siteJobID, pageID) }
+
+// PostponedJobID is the id of the job that comes in place of one that was put off in the generation.
+func PostponedJobID(jobID string, generation uint64) string {
+	return DerivedID("again", jobID, strconv.FormatUint(generation, 10))
+}
+
+// SitemapJobID is the id of the crawl job of a site that was added as a page, and found to be a sitemap by the job.
+func SitemapJobID(jobID string, generation uint64) string {
+	return DerivedID("sitemap", jobID, strconv.FormatUint(generation, 10))
+}
+
 // ChunkKey is a chunk row's primary key in every index: datasource, generation and ordinal.
 func ChunkKey(datasourceID string, generation uint64, ordinal int) string {
 	return fmt.Sprintf("%s:%d:%d", datasourceID, generation, ordinal)

@@ -107,17 +107,21 @@ type Event struct {
 	// LeftOut, of a site's synched and of discovered, counts addresses that were not taken, by reason.
 	LeftOut map[string]int `json:"left_out,omitempty"`
 	// Until and Tries, of postponed: when the job is to come again, and how many fetches have failed by then.
-	Until    time.Time `json:"until,omitzero"`
-	Tries    int       `json:"tries,omitempty"`
-	Chunks   int64     `json:"chunks,omitempty"`    // synched
-	Bytes    int64     `json:"bytes,omitempty"`     // synched: text bytes
-	MIMEType string    `json:"mime_type,omitempty"` // synched: what the content was
+	// Crawl, of postponed, is what the job was to fetch.
+	Until    time.Time  `json:"until,omitzero"`
+	Tries    int        `json:"tries,omitempty"`
+	Crawl    *CrawlSpec `json:"crawl,omitempty"`
+	Chunks   int64      `json:"chunks,omitempty"`    // synched
+	Bytes    int64      `json:"bytes,omitempty"`     // synched: text bytes
+	MIMEType string     `json:"mime_type,omitempty"` // synched: what the content was
 	// Document, of synched, is what the content says of itself and how it was read.
 	Document *DocumentInfo `json:"document,omitempty"`
 	// Fingerprint, of synched, is that of the rows written: see Version.
-	Fingerprint string   `json:"fingerprint,omitempty"`
-	Warnings    []string `json:"warnings,omitempty"` // synched
-	Error       string   `json:"error,omitempty"`    // error, skipped, gone, postponed, and progress of a job that is tried again: for people
+	Fingerprint string `json:"fingerprint,omitempty"`
+	// Inputs, of an ingest job's synched and unchanged, are the job's.
+	Inputs   string   `json:"inputs,omitempty"`
+	Warnings []string `json:"warnings,omitempty"` // synched
+	Error    string   `json:"error,omitempty"`    // error, skipped, gone, postponed, and progress of a job that is tried again: for people
 }
 
 // MaxLinksPerEvent keeps a discovered event well below the message limit.

@@ -1,5 +1,10 @@
 package domain
 
+import (
+	"encoding/json"
+	"strconv"
+)
+
 // NewIngestJob is the job that reads a datasource's original into the index. The caller sets Datasource.JobID to its id.
 func NewIngestJob(d Datasource, store Datastore) Job {
 	return newIngestJob(NewID(), d, store)
@@ -42,9 +47,25 @@ func NewCrawlJob(d Datasource, store Datastore) Job {
 // the page again in the same run asks for nothing new.
 func NewPageJob(site, page Datasource, siteJobID string, store Datastore) Job {
 	j := NewCrawlJob(page, store)
-	j.ID = DerivedID("page-job", siteJobID, page.ID)
+	j.ID = PageJobID(siteJobID, page.ID)
 	j.Crawl.Site = site.Config.Scope(site.FollowLinks)
 	return j
+}
+
+// Inputs tells ingest jobs apart by everything that the rows they write follow from, as far as the job says it: equal
+// inputs make equal rows, as long as the program's way of reading and the place stay the same. It is "", which tells
+// nothing, for a job whose content was stored without a checksum.
+func (j Job) Inputs() string {
+	o := j.Original
+	if o == nil || o.SHA256 == "" {
+		return ""
+	}
+	metadata, err := json.Marshal(j.Metadata)
+	if err != nil {
+		return ""
+	}
+	return DerivedID("inputs", o.SHA256, o.MIMEType, o.Name, string(j.Type), j.Name, j.CustomID, string(metadata),
+		strconv.Itoa(j.Chunking.TargetTokens), strconv.Itoa(j.Chunking.MaxTokens))
 }
 
 func newJob(id string, kind JobKind, d Datasource, store Datastore) Job {

@@ -62,9 +62,9 @@ func (j Job) Lane() Lane {
 	return LaneIngest
 }
 
-// Event begins an event about the job.
+// Event begins an event about the job, with what an event of the type says of its job.
 func (j Job) Event(t EventType, at time.Time) Event {
-	return Event{
+	ev := Event{
 		Type:         t,
 		JobID:        j.ID,
 		JobKind:      j.Kind,
@@ -76,4 +76,11 @@ func (j Job) Event(t EventType, at time.Time) Event {
 		Move:         j.Move,
 		At:           at.UTC(),
 	}
+	switch {
+	case t == EventPostponed:
+		ev.Crawl = j.Crawl
+	case j.Kind == JobIngest && (t == EventSynched || t == EventUnchanged):
+		ev.Inputs = j.Inputs()
+	}
+	return ev
 }

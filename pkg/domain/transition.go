@@ -22,11 +22,16 @@ const AllGenerations uint64 = math.MaxUint64
 
 // Outcome is what follows from an event beside the changed datasource, to be stored in the same transaction.
 type Outcome struct {
-	Changed bool    // the datasource's row is to be written
-	Next    *Job    // to be put into the outbox
-	Sweeps  []Sweep // to be queued
-	Links   []Link  // pages to become children of the site (the datasource itself or its group)
-	Settled bool    // the job in flight has ended: its place in the window is free
+	Changed bool // the datasource's row is to be written
+	Next    *Job // to be put into the outbox
+	// NotBefore is when Next may go; zero: at once.
+	NotBefore time.Time
+	Begins    bool           // Next begins a crawl: what was a page has become a site
+	Removed   bool           // the datasource is to leave the datastore, and all that belongs to it
+	Sweeps    []Sweep        // to be queued
+	Links     []Link         // pages to become children of the site (the datasource itself or its group)
+	LeftOut   map[string]int // addresses that are not among Links, by reason
+	Settled   bool           // the job in flight has ended: its place in the window is free
 }
 
 func (o *Outcome) sweep(d *Datasource, p Place, from, below uint64) {
@@ -48,7 +53,8 @@ func (o *Outcome) sweepOriginal(d *Datasource, key string) {
 //     the place that serves readers, or that the datastore moves to; rows written elsewhere are swept;
 //   - a job that has failed takes what it overtook with it: no older generation becomes active after it;
 //   - status belongs to the newest accepted job: events of other jobs never change it;
-//   - a job that has ended is not reopened by a late running or progress event of its own.
+//   - a job that has ended is not reopened by a late event of its own, but for content that it fetched before it was
+//     given up.
 func Apply(d *Datasource, store Datastore, ev Event) Outcome {
 	current := ev.JobID == d.JobID
 	switch ev.Type {
@@ -57,7 +63,7 @@ func Apply(d *Datasource, store Datastore, ev Event) Outcome {
 	case EventDiscovered:
 		return applyDiscovered(d, ev, current)
 	case EventFetched:
-		return applyFetched(d, store, ev, current)
+		return applyFetched(d, store, ev)
 	case EventUnchanged:
 		return applyUnchanged(d, ev, current)
 	case EventSynched:
@@ -65,6 +71,14 @@ func Apply(d *Datasource, store Datastore, ev Event) Outcome {
 			return applyDiscoveryDone(d, ev, current)
 		}
 		return applySynched(d, store, ev, current)
+	case EventPostponed:
+		return applyPostponed(d, store, ev, current)
+	case EventSkipped:
+		return applySkipped(d, ev, current)
+	case EventGone:
+		return applyGone(d, ev, current)
+	case EventSitemap:
+		return applySitemap(d, store, ev, current)
 	case EventError:
 		return applyError(d, store, ev, current)
 	}
@@ -102,42 +116,6 @@ func applyProgress(d *Datasource, ev Event, current bool) Outcome {
 	return Outcome{Changed: true}
 }
 
-func applyDiscovered(d *Datasource, ev Event, current bool) Outcome {
-	out := Outcome{Links: ev.Links}
-	if current && d.Type == TypeWebSite && d.FollowLinks != ev.Follow {
-		d.FollowLinks, out.Changed = ev.Follow, true
-	}
-	return out
-}
-
-func applyFetched(d *Datasource, store Datastore, ev Event, current bool) Outcome {
-	var out Outcome
-	f := ev.Fetched
-	if !current {
-		if d.Original == nil || d.Original.Key != f.Original.Key { // else: the same fetch, applied before
-			out.sweepOriginal(d, f.Original.Key)
-		}
-		return out
-	}
-	if old := d.Original; old != nil && old.Key != f.Original.Key {
-		out.sweepOriginal(d, old.Key)
-	}
-	original := f.Original
-	d.Original = &original
-	if d.Name == "" || d.Name == d.Config.SourceURL {
-		if f.Title != "" {
-			d.Name = f.Title
-		}
-	}
-	d.Config.ETag, d.Config.LastModified = f.ETag, f.LastModified
-	d.Config.MIMEType, d.Config.FileSize, d.Config.SHA256 = original.MIMEType, original.Size, original.SHA256
-	d.Status = StatusRunning
-	d.Progress = Progress{Stage: "fetched"}
-	d.UpdatedAt = ev.At
-	out.next(d, newIngestJob(IngestJobID(ev.JobID, ev.Generation), *d, store))
-	return out
-}
-
 // next makes the job the datasource's newest: the one before has ended.
 func (o *Outcome) next(d *Datasource, j Job) {
 	d.JobID = j.ID
@@ -149,23 +127,18 @@ func applyUnchanged(d *Datasource, ev Event, current bool) Outcome {
 	if !current {
 		return Outcome{}
 	}
-	d.finish(StatusSynched, ev.At)
-	at := ev.At
-	d.LastSynch = &at
+	if ev.Inputs != "" && d.ActiveGeneration > 0 {
+		d.Inputs = ev.Inputs
+	}
+	d.same(ev.At)
 	return Outcome{Changed: true, Settled: true}
 }
 
-func applyDiscoveryDone(d *Datasource, ev Event, current bool) Outcome {
-	if !current || d.DiscoveryDone {
-		return Outcome{}
-	}
-	// The catalog moves the site on to synched when no page is waiting, which may be at once.
-	d.DiscoveryDone = true
-	d.Status = StatusRunning
-	d.Progress.Stage = "crawling"
-	d.Warnings = ev.Warnings
-	d.UpdatedAt = ev.At
-	return Outcome{Changed: true, Settled: true}
+// same ends a job that found what readers see as it should be.
+func (d *Datasource) same(at time.Time) {
+	d.finish(StatusSynched, at)
+	d.LastSynch = &at
+	d.Unchanged, d.DuplicateOf = d.Type == TypeWebPage, ""
 }
 
 func applySynched(d *Datasource, store Datastore, ev Event, current bool) Outcome {
@@ -176,7 +149,7 @@ func applySynched(d *Datasource, store Datastore, ev Event, current bool) Outcom
 		case d.holds(store, p, ev.Generation):
 			// The event comes again, perhaps after a job that has failed since.
 			serves = serves || p == store.Serving()
-		case ev.Generation <= d.Fence:
+		case ev.Generation <= d.Fence, !current && d.Status == StatusSkipped:
 			out.sweep(d, p, ev.Generation, ev.Generation+1)
 		case p == store.Serving() && ev.Generation > store.Since:
 			serves = true
@@ -235,7 +208,7 @@ func (o *Outcome) activate(d *Datasource, store Datastore, ev Event) {
 			d.LastSynch = &at
 		}
 		d.ActiveGeneration = ev.Generation
-		d.Chunks, d.TextBytes, d.Fingerprint = ev.Chunks, ev.Bytes, ev.Fingerprint
+		d.Chunks, d.TextBytes, d.Fingerprint, d.Inputs = ev.Chunks, ev.Bytes, ev.Fingerprint, ev.Inputs
 		d.UpdatedAt = ev.At
 		if ev.MIMEType != "" {
 			d.Config.MIMEType = ev.MIMEType
@@ -254,7 +227,7 @@ func (o *Outcome) reach(d *Datasource, p Place, ev Event) {
 		if d.Target != nil || d.Runs > 1 {
 			o.sweep(d, p, 0, ev.Generation)
 		}
-		d.Target = &Target{Generation: ev.Generation, Chunks: ev.Chunks, TextBytes: ev.Bytes, Fingerprint: ev.Fingerprint}
+		d.Target = &Target{Generation: ev.Generation, Chunks: ev.Chunks, TextBytes: ev.Bytes, Fingerprint: ev.Fingerprint, Inputs: ev.Inputs}
 		o.Changed = true
 	case ev.Generation < d.Target.Generation:
 		o.sweep(d, p, 0, d.Target.Generation)
@@ -262,10 +235,11 @@ func (o *Outcome) reach(d *Datasource, p Place, ev Event) {
 }
 
 func applyError(d *Datasource, store Datastore, ev Event, current bool) Outcome {
-	if !current || d.Status == StatusSynched {
+	if !current || d.Status == StatusSynched || d.Status == StatusSkipped {
 		return Outcome{}
 	}
 	out := Outcome{Changed: true, Settled: true}
+	d.Unchanged = false
 	if d.Fence = max(d.Fence, ev.Generation); ev.Generation > 0 {
 		// What it has written, and what runs before it have that it overtook.
 		for _, p := range ev.Places {

@@ -30,6 +30,7 @@ func Run(t *testing.T, open Open) {
 		"outbox":        testOutbox,
 		"events":        testEvents,
 		"sites":         testSites,
+		"crawls":        testCrawls,
 		"deletion":      testDeletion,
 		"sweeps":        testSweeps,
 		"retrieval":     testRetrieval,

@@ -1,0 +1,191 @@
+package catalog
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// verdict is what a fetched page of a site is to the site's others.
+type verdict struct {
+	keeper  string   // the page that stays in its place; "": it stays itself
+	reason  string   // of keeper, in words for people
+	yielded []string // pages that have been left out for it
+}
+
+// maxEqualPages bounds the pages of equal content that are looked at. There is one, but for pages from before duplicates
+// were looked for.
+const maxEqualPages = 16
+
+// judge says whether a page that has been fetched stays: not if it says that it is another page of the site, and of those
+// with the same content only the one with the best address. The others are left out then.
+func (c *Catalog) judge(ctx context.Context, t *tx, r record, store domain.Datastore, f domain.Fetched, at time.Time) (verdict, error) {
+	site, err := readRecord(ctx, t, r.GroupID)
+	if errors.Is(err, sql.ErrNoRows) {
+		return verdict{}, nil
+	}
+	if err != nil {
+		return verdict{}, fmt.Errorf("reading site %s: %w", r.GroupID, err)
+	}
+	if f.Canonical != "" {
+		keeper, err := c.canonical(ctx, t, site, r, store, f.Canonical)
+		if err != nil {
+			return verdict{}, err
+		}
+		if keeper != "" {
+			return verdict{keeper: keeper, reason: "It says that its address is " + f.Canonical + "."}, nil
+		}
+	}
+	if f.Original.SHA256 == "" {
+		return verdict{}, nil
+	}
+	equal, err := collect(ctx, t, scanRecord, `SELECT `+recordColumns+` FROM datasources
+		WHERE group_id = ? AND content_hash = ? AND content_hash <> '' AND id <> ? LIMIT ?`+t.lock,
+		r.GroupID, f.Original.SHA256, r.ID, maxEqualPages)
+	if err != nil {
+		return verdict{}, fmt.Errorf("looking for pages of the same content: %w", err)
+	}
+	var best *record
+	for i := range equal {
+		if p := &equal[i]; p.Alive() && (best == nil || better(p.Config, best.Config)) {
+			best = p
+		}
+	}
+	if best != nil && better(best.Config, r.Config) {
+		return verdict{keeper: best.ID, reason: sameContent(best.Config)}, nil
+	}
+	var v verdict
+	for _, p := range equal {
+		if !p.Alive() {
+			continue
+		}
+		if err := c.yield(ctx, t, p, r, at); err != nil {
+			return verdict{}, err
+		}
+		v.yielded = append(v.yielded, p.ID)
+	}
+	return v, nil
+}
+
+// sameContent is the reason of a page that is left out for one with the address.
+func sameContent(keeper domain.DatasourceConfig) string {
+	return "It has the same content as " + keeper.SourceURL + "."
+}
+
+// better reports whether a page has a better address than another of the same content.
+func better(a, b domain.DatasourceConfig) bool {
+	switch {
+	case a.Depth != b.Depth:
+		return a.Depth < b.Depth
+	case len(a.SourceURL) != len(b.SourceURL):
+		return len(a.SourceURL) < len(b.SourceURL)
+	default:
+		return a.SourceURL < b.SourceURL
+	}
+}
+
+// yield leaves a page out for one that has been fetched, has the same content and a better address, and so do the pages
+// that were left out for it.
+func (c *Catalog) yield(ctx context.Context, t *tx, p, keeper record, at time.Time) error {
+	reason := sameContent(keeper.Config)
+	out := p.LeaveOut(reason, keeper.ID, p.seen, at)
+	p.JobID, p.place = "", placeNowhere
+	for _, w := range []write{
+		{text: `DELETE FROM outbox WHERE datasource_id = ?`, args: []any{p.ID}},
+		{text: `UPDATE datasources SET duplicate_of = ?, error = ? WHERE duplicate_of = ? AND duplicate_of <> '' AND status = 'skipped'`,
+			args: []any{keeper.ID, reason, p.ID}},
+	} {
+		w.doing = "leaving out page " + p.ID
+		if err := t.later(ctx, w); err != nil {
+			return err
+		}
+	}
+	if err := p.store(ctx, t, c.stamp()); err != nil {
+		return err
+	}
+	return queueSweeps(ctx, t, out.Sweeps)
+}
+
+// canonical is the page that the fetched one says it is: one that is known and has or awaits content, or one that becomes
+// a page of the site now. "" when there is none such and the page stays.
+func (c *Catalog) canonical(ctx context.Context, t *tx, site, r record, store domain.Datastore, address string) (string, error) {
+	id := domain.ChildID(site.ID, address)
+	root := site.Config.Scope(false).Root
+	if id == r.ID || sameSpelling(address, root) && !sameSpelling(r.Config.SourceURL, root) {
+		return "", nil // careless sites name their root on every page
+	}
+	target, err := readRecord(ctx, t, id)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return c.addCanonical(ctx, t, site, r, store, domain.Link{URL: address, Depth: r.Config.Depth})
+	case err != nil:
+		return "", fmt.Errorf("reading the canonical page: %w", err)
+	case !target.Alive() || target.DuplicateOf == r.ID:
+		return "", nil
+	case r.ActiveGeneration > 0 && target.ActiveGeneration == 0 && !target.Status.Terminal():
+		// It may have been judged before, to this page's favour. Only its content can change that.
+		return "", nil
+	}
+	return id, nil
+}
+
+func (c *Catalog) addCanonical(ctx context.Context, t *tx, site, r record, store domain.Datastore, link domain.Link) (string, error) {
+	if site.Crawl != nil && site.Crawl.Stopped || r.runID != site.runID {
+		return "", nil
+	}
+	queued, _, err := c.addPages(ctx, t, site, store, []domain.Link{link})
+	if err != nil || queued == 0 { // past the limit, or gone
+		return "", err
+	}
+	return domain.ChildID(site.ID, link.URL), nil
+}
+
+// sameSpelling reports whether two addresses differ only as those of one page do on most servers: in the scheme, the
+// prefix www, a slash or the name of an index at the end, and the query.
+func sameSpelling(a, b string) bool { return spelling(a) == spelling(b) }
+
+func spelling(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return address
+	}
+	p := strings.TrimSuffix(u.Path, "/")
+	if base := strings.ToLower(path.Base(p)); strings.HasPrefix(base, "index.") || strings.HasPrefix(base, "default.") {
+		p = strings.TrimSuffix(path.Dir(p), "/")
+	}
+	return strings.TrimPrefix(strings.ToLower(u.Host), "www.") + p
+}
+
+// release queues, after the end of a job of a page, the work that follows for pages which were left out for it: when it
+// has nothing for readers they are judged anew, and when it has other content, those that had the same.
+func (c *Catalog) release(ctx context.Context, t *tx, before, after domain.Datasource) error {
+	switch {
+	case after.GroupID == "":
+		return nil
+	case !after.Alive():
+		return queueRelease(ctx, t, after, workRelease)
+	case before.Original != nil && after.Original != nil && before.Original.SHA256 != after.Original.SHA256:
+		return queueRelease(ctx, t, after, workCompare)
+	default:
+		return nil
+	}
+}
+
+func queueRelease(ctx context.Context, t *tx, page domain.Datasource, kind workKind) error {
+	var one int
+	err := t.queryRow(ctx, `SELECT 1 FROM datasources WHERE duplicate_of = ? AND duplicate_of <> '' LIMIT 1`, page.ID).Scan(&one)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("looking for its duplicates: %w", err)
+	}
+	return queueWork(ctx, t, siteTask{siteID: page.GroupID, kind: kind, pageID: page.ID})
+}

@@ -1,0 +1,101 @@
+package catalog
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// own is the status of a page as its site sees it: that the page is taken to another place is no matter of the site's.
+const own = `CASE WHEN resume_status <> '' THEN resume_status ELSE status END`
+
+// settleSite brings the status of a site in line with its pages: synched when its discovery is done and no page waits,
+// running when one waits again. It returns the site if it changed, and nil if not or if there is none.
+func (c *Catalog) settleSite(ctx context.Context, t *tx, siteID string, at time.Time) (*domain.Datasource, error) {
+	if siteID == "" {
+		return nil, nil
+	}
+	site, err := readRecord(ctx, t, siteID)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading site %s: %w", siteID, err)
+	}
+	if !site.DiscoveryDone || site.place != placeNowhere {
+		return nil, nil
+	}
+	if working, err := hasWork(ctx, t, siteID); err != nil {
+		return nil, err
+	} else if working {
+		return c.reopenSite(ctx, t, site, at)
+	}
+	waiting, err := hasWaiting(ctx, t, siteID)
+	if err != nil {
+		return nil, err
+	}
+	if waiting {
+		return c.reopenSite(ctx, t, site, at)
+	}
+	changed, err := c.settlePages(ctx, t, &site, at)
+	if err != nil || !changed {
+		return nil, err
+	}
+	return c.storeSite(ctx, t, site, at)
+}
+
+// hasWaiting reports whether a page of the site waits for something of its own.
+func hasWaiting(ctx context.Context, t *tx, siteID string) (bool, error) {
+	var waiting int
+	if err := t.queryRow(ctx, `SELECT COUNT(*) FROM (SELECT 1 AS one FROM datasources
+		WHERE group_id = ? AND group_id <> '' AND `+live+` AND resume_status = '' LIMIT 1) AS waiting`, siteID).Scan(&waiting); err != nil {
+		return false, fmt.Errorf("looking for waiting pages of site %s: %w", siteID, err)
+	}
+	return waiting > 0, nil
+}
+
+// reopenSite sets a site running again, of which something is to be done; nil when it is running already.
+func (c *Catalog) reopenSite(ctx context.Context, t *tx, site record, at time.Time) (*domain.Datasource, error) {
+	if !site.Status.Terminal() {
+		return nil, nil
+	}
+	site.Status, site.Error, site.Progress.Stage = domain.StatusRunning, "", "crawling"
+	return c.storeSite(ctx, t, site, at)
+}
+
+func (c *Catalog) storeSite(ctx context.Context, t *tx, site record, at time.Time) (*domain.Datasource, error) {
+	site.UpdatedAt = at
+	if err := site.store(ctx, t, c.stamp()); err != nil {
+		return nil, err
+	}
+	return &site.Datasource, nil
+}
+
+// settlePages lets the outcome of a site's pages decide the site's.
+func (c *Catalog) settlePages(ctx context.Context, t *tx, site *record, at time.Time) (changed bool, err error) {
+	var pages domain.SiteProgress
+	var cause, reason string
+	err = t.queryRow(ctx, `SELECT COUNT(*), COALESCE(SUM(CASE WHEN `+own+` = 'error' THEN 1 ELSE 0 END), 0),
+		COALESCE(SUM(CASE WHEN `+own+` = 'skipped' THEN 1 ELSE 0 END), 0),
+		COALESCE(MAX(CASE WHEN `+own+` = 'error' THEN error ELSE '' END), ''),
+		COALESCE(MAX(CASE WHEN `+own+` = 'skipped' THEN error ELSE '' END), '')
+		FROM datasources WHERE group_id = ? AND group_id <> ''`, site.ID).Scan(&pages.Discovered, &pages.Failed, &pages.Skipped, &cause, &reason)
+	if err != nil {
+		return false, fmt.Errorf("counting the pages of site %s: %w", site.ID, err)
+	}
+	if cause == "" {
+		cause = reason
+	}
+	changed = site.SettlePages(pages, cause, at)
+	capped := fmt.Sprintf("The site has more pages than its limit of %d; the rest was left out.", c.pageLimit(*site))
+	if site.capped && !slices.Contains(site.Warnings, capped) {
+		site.Warnings = append(site.Warnings, capped)
+		changed = true
+	}
+	return changed, nil
+}

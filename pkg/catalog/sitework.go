@@ -1,0 +1,265 @@
+package catalog
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// workKind says what is to be done about pages of a site.
+type workKind int
+
+const (
+	workStop    workKind = 1 // those that wait to be fetched wait no longer: the crawl was stopped
+	workRest    workKind = 2 // what becomes of those that the newest crawl has not come upon: see domain.RestPolicy
+	workRelease workKind = 3 // those left out for a page that has nothing for readers are fetched again
+	workCompare workKind = 4 // those left out because of the content of a page that has another now are fetched again
+)
+
+// siteBatch bounds the pages that one transaction works on.
+const siteBatch = 200
+
+// siteTask is work on pages of a site, which is not settled before it is done.
+type siteTask struct {
+	siteID string
+	kind   workKind
+	pageID string // the page that others were left out for; else ""
+}
+
+// SiteTask is work on pages of a site that is done by WorkOnSite, a batch at a time.
+type SiteTask struct{ siteTask }
+
+// SiteID is the site's.
+func (t SiteTask) SiteID() string { return t.siteID }
+
+// SiteBatch is what one batch of work on a site has done.
+type SiteBatch struct {
+	DatastoreID string
+	Changed     []string // ids of datasources that were changed or removed
+	More        bool     // the task is not done
+}
+
+// queueWork notes what is to be done about pages of a site, for the crawl that it is in.
+func queueWork(ctx context.Context, t *tx, w siteTask) error {
+	t.queuedWork = true
+	return t.later(ctx, write{
+		doing: "queueing work on site " + w.siteID,
+		text: `INSERT INTO site_work (site_id, kind, page_id, run_id, after_id)
+			SELECT id, CAST(? AS SMALLINT), CAST(? AS TEXT), run_id, '' FROM datasources WHERE id = ?
+			ON CONFLICT (site_id, kind, page_id) DO UPDATE SET run_id = excluded.run_id, after_id = ''`,
+		args: []any{w.kind, w.pageID, w.siteID},
+	})
+}
+
+// hasWork reports whether something is to be done about pages of the site.
+func hasWork(ctx context.Context, t *tx, siteID string) (bool, error) {
+	var one int
+	err := t.queryRow(ctx, `SELECT 1 FROM site_work WHERE site_id = ? LIMIT 1`, siteID).Scan(&one)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("looking for work on site %s: %w", siteID, err)
+	}
+	return true, nil
+}
+
+// SiteWork returns up to limit tasks that come after the given one, the zero task being before all. They stay until
+// WorkOnSite has done them.
+func (c *Catalog) SiteWork(ctx context.Context, after SiteTask, limit int) ([]SiteTask, error) {
+	tasks, err := collect(ctx, c.db.read, func(s scanner) (w SiteTask, err error) {
+		err = s.Scan(&w.siteID, &w.kind, &w.pageID)
+		return w, err
+	}, `SELECT site_id, kind, page_id FROM site_work WHERE (site_id, kind, page_id) > (?, ?, ?)
+		ORDER BY site_id, kind, page_id LIMIT ?`, after.siteID, after.kind, after.pageID, limit)
+	if err != nil {
+		return nil, fmt.Errorf("looking for work on sites: %w", err)
+	}
+	return tasks, nil
+}
+
+// WorkOnSite does the next batch of a task, in a transaction of its own, and settles the site when that was the last of
+// what was to be done about it. It does nothing when the task is done, or its site gone.
+func (c *Catalog) WorkOnSite(ctx context.Context, task SiteTask) (SiteBatch, error) {
+	var done SiteBatch
+	err := c.update(ctx, "working on a site", func(t *tx) error {
+		done = SiteBatch{}
+		if err := t.lockRows(ctx, []string{task.siteID}); err != nil {
+			return err
+		}
+		site, store, err := t.take(ctx, task.siteID)
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		w := siteWork{c: c, t: t, site: site, store: store, task: task.siteTask}
+		err = t.queryRow(ctx, `SELECT run_id, after_id FROM site_work WHERE site_id = ? AND kind = ? AND page_id = ?`,
+			task.siteID, task.kind, task.pageID).Scan(&w.runID, &w.after)
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("reading the task: %w", err)
+		}
+		if err := w.do(ctx); err != nil {
+			return err
+		}
+		done = SiteBatch{DatastoreID: store.ID, Changed: append(w.changed, site.ID), More: w.more}
+		return w.finish(ctx)
+	})
+	return done, err
+}
+
+// siteWork is one batch of a task.
+type siteWork struct {
+	c       *Catalog
+	t       *tx
+	site    record
+	store   domain.Datastore
+	task    siteTask
+	runID   string // the crawl for which the task was queued
+	after   string // the page that the batch before ended with, where the task walks by id
+	changed []string
+	more    bool
+}
+
+func (w *siteWork) do(ctx context.Context) error {
+	stopped := w.site.Crawl != nil && w.site.Crawl.Stopped
+	switch {
+	case w.task.kind == workStop && stopped:
+		return w.stop(ctx)
+	case w.task.kind == workRest && !stopped && w.site.DiscoveryDone && w.site.runID == w.runID:
+		return w.rest(ctx)
+	case w.task.kind >= workRelease && !stopped:
+		return w.release(ctx)
+	default: // a newer crawl, or the end of this one, has overtaken it
+		return nil
+	}
+}
+
+func (w *siteWork) finish(ctx context.Context) error {
+	key := []any{w.task.siteID, w.task.kind, w.task.pageID}
+	if w.more {
+		_, err := w.t.exec(ctx, `UPDATE site_work SET after_id = ? WHERE site_id = ? AND kind = ? AND page_id = ?`, append([]any{w.after}, key...)...)
+		return err
+	}
+	if _, err := w.t.exec(ctx, `DELETE FROM site_work WHERE site_id = ? AND kind = ? AND page_id = ?`, key...); err != nil {
+		return err
+	}
+	_, err := w.c.settleSite(ctx, w.t, w.task.siteID, fromMicros(w.c.stamp()))
+	return err
+}
+
+// pages reads the next pages of the site, and notes whether there may be more than these.
+func (w *siteWork) pages(ctx context.Context, condition string, args ...any) ([]record, error) {
+	pages, err := collect(ctx, w.t, scanRecord, `SELECT `+recordColumns+` FROM datasources WHERE `+condition+` LIMIT ?`+w.t.lock,
+		append(args, siteBatch)...)
+	if err != nil {
+		return nil, fmt.Errorf("reading pages: %w", err)
+	}
+	w.more = w.more || len(pages) == siteBatch
+	return pages, nil
+}
+
+// queueRest notes that something is to become of pages which the site's crawl has not come upon, if there are any.
+func queueRest(ctx context.Context, t *tx, site record) error {
+	if site.Crawl == nil || site.Crawl.Rest == domain.RestStays {
+		return nil
+	}
+	for _, other := range []string{`<`, `>`} {
+		var one int
+		err := t.queryRow(ctx, `SELECT 1 FROM datasources WHERE group_id = ? AND group_id <> '' AND run_id `+other+` ? LIMIT 1`,
+			site.ID, site.runID).Scan(&one)
+		if errors.Is(err, sql.ErrNoRows) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("looking for pages that the crawl has not come upon: %w", err)
+		}
+		return queueWork(ctx, t, siteTask{siteID: site.ID, kind: workRest})
+	}
+	return nil
+}
+
+// rest works on pages that the crawl has not come upon.
+func (w *siteWork) rest(ctx context.Context) error {
+	var rest []record
+	for _, other := range []string{`<`, `>`} {
+		pages, err := w.pages(ctx, `group_id = ? AND group_id <> '' AND run_id `+other+` ?`, w.site.ID, w.site.runID)
+		if err != nil {
+			return err
+		}
+		rest = append(rest, pages...)
+	}
+	if w.site.Crawl.Rest == domain.RestAsked {
+		return w.ask(ctx, rest)
+	}
+	kept, left, err := w.part(ctx, rest)
+	if err != nil {
+		return err
+	}
+	if err := w.ask(ctx, kept); err != nil {
+		return err
+	}
+	for _, p := range left {
+		w.changed = append(w.changed, p.ID)
+	}
+	return w.c.leave(ctx, w.t, w.site, left, 0)
+}
+
+// part tells pages that are no part of the site any more from those which stand for pages that are.
+func (w *siteWork) part(ctx context.Context, pages []record) (kept, left []record, err error) {
+	for _, p := range pages {
+		var one int
+		err := w.t.queryRow(ctx, `SELECT 1 FROM datasources WHERE duplicate_of = ? AND duplicate_of <> '' AND run_id = ? LIMIT 1`,
+			p.ID, w.site.runID).Scan(&one)
+		switch {
+		case err == nil:
+			kept = append(kept, p)
+		case errors.Is(err, sql.ErrNoRows):
+			left = append(left, p)
+		default:
+			return nil, nil, fmt.Errorf("looking for duplicates of page %s: %w", p.ID, err)
+		}
+	}
+	return kept, left, nil
+}
+
+// ask has pages fetched again.
+func (w *siteWork) ask(ctx context.Context, pages []record) error {
+	for i := range pages {
+		if err := w.c.ask(ctx, w.t, w.site, &pages[i], w.store); err != nil {
+			return err
+		}
+		w.changed = append(w.changed, pages[i].ID)
+	}
+	return nil
+}
+
+// release has pages fetched again that were left out for another, unless that has come to have content again.
+func (w *siteWork) release(ctx context.Context) error {
+	if w.task.kind == workRelease {
+		keeper, err := readRecord(ctx, w.t, w.task.pageID)
+		if err != nil && !errors.Is(err, sql.ErrNoRows) {
+			return fmt.Errorf("reading page %s: %w", w.task.pageID, err)
+		}
+		if err == nil && keeper.Alive() {
+			return nil
+		}
+	}
+	pages, err := w.pages(ctx, `duplicate_of = ? AND duplicate_of <> '' AND id > ? ORDER BY id`, w.task.pageID, w.after)
+	if err != nil || len(pages) == 0 {
+		return err
+	}
+	w.after = pages[len(pages)-1].ID
+	return w.ask(ctx, slices.DeleteFunc(pages, func(p record) bool {
+		named := w.task.kind == workCompare && domain.ChildID(w.site.ID, p.Config.Canonical) == w.task.pageID
+		return p.Status != domain.StatusSkipped || p.GroupID != w.site.ID || named
+	}))
+}

@@ -1,0 +1,180 @@
+package domain
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Crawl is what is known of a site's newest crawl beside its pages.
+type Crawl struct {
+	StartedAt time.Time      `json:"started_at"`
+	Removed   int64          `json:"removed"`            // pages that have left the datastore
+	LeftOut   map[string]int `json:"left_out,omitempty"` // addresses that were not taken, by reason; one may be counted on every page that links to it
+	Rest      RestPolicy     `json:"rest,omitempty"`     // what becomes of the pages that it has not come upon
+	Stopped   bool           `json:"stopped,omitempty"`  // by its owner: pages that waited were left out
+}
+
+// RestPolicy says what becomes of a site's pages that its newest crawl has not come upon, once its discovery is done.
+type RestPolicy string
+
+// The policies.
+const (
+	RestStays   RestPolicy = ""        // nothing: the list of pages was not complete
+	RestAsked   RestPolicy = "asked"   // they are fetched again: links lead from page to page, and an unchanged page shows none
+	RestRemoved RestPolicy = "removed" // they leave the datastore: the sitemap lists every page, and not them
+)
+
+// maxLeftOut bounds the reasons that a crawl keeps.
+const maxLeftOut = 50
+
+// leaveOut adds counts of addresses that were not taken. Past the bound of reasons, new ones are not kept.
+func (c *Crawl) leaveOut(counts map[string]int) {
+	for _, reason := range slices.Sorted(maps.Keys(counts)) {
+		if _, known := c.LeftOut[reason]; !known && len(c.LeftOut) >= maxLeftOut {
+			continue
+		}
+		if c.LeftOut == nil {
+			c.LeftOut = map[string]int{}
+		}
+		c.LeftOut[reason] += counts[reason]
+	}
+}
+
+// LeaveAddressesOut notes on a site how many addresses were not taken, by reason. It reports whether there were any.
+func (d *Datasource) LeaveAddressesOut(counts map[string]int) bool {
+	if len(counts) == 0 {
+		return false
+	}
+	d.crawl(d.UpdatedAt).leaveOut(counts)
+	return true
+}
+
+// BeginCrawl makes a crawl that has found nothing yet the newest of the site.
+func (d *Datasource) BeginCrawl(at time.Time) {
+	d.Crawl, d.DiscoveryDone = &Crawl{StartedAt: at}, false
+}
+
+// crawl is the site's newest crawl, which for one that began before crawls were kept is made now. What is shared with
+// copies of the datasource is not changed.
+func (d *Datasource) crawl(at time.Time) *Crawl {
+	c := Crawl{StartedAt: at}
+	if d.Crawl != nil {
+		c = *d.Crawl
+		c.LeftOut = maps.Clone(c.LeftOut)
+	}
+	d.Crawl = &c
+	return &c
+}
+
+// Removed notes on a site that pages of it have left the datastore.
+func (d *Datasource) Removed(pages int64) { d.crawl(d.UpdatedAt).Removed += pages }
+
+// CrawlStopped ends the crawl of a site: nothing more is found, and its discovery, should it be under way, is overtaken.
+func (d *Datasource) CrawlStopped(at time.Time) {
+	d.crawl(at).Stopped = true
+	if !d.DiscoveryDone {
+		d.JobID, d.DiscoveryDone = "", true
+		d.finish(StatusRunning, at)
+		d.Progress.Stage = stageCrawling
+	}
+	d.UpdatedAt = at
+}
+
+// PageStopped puts a page whose crawl job has been withdrawn back to where it was: what has content keeps it, and what
+// has none is left out.
+func (d *Datasource) PageStopped(at time.Time) {
+	d.JobID, d.Unchanged = "", false
+	if d.ActiveGeneration > 0 {
+		d.finish(StatusSynched, at)
+		return
+	}
+	d.finish(StatusSkipped, at)
+	d.Error = "The crawl was stopped before this page was fetched."
+}
+
+// SiteProgress counts the pages of a site.
+type SiteProgress struct {
+	Discovered int64 // all pages that the site has
+	Waiting    int64 // to be fetched or read
+	Fetched    int64 // with content that the newest fetch brought, or that was read again since
+	Unchanged  int64 // with content that the newest fetch found as it was
+	Skipped    int64 // left out on purpose
+	Failed     int64
+	Removed    int64 // have left the datastore in the newest crawl; not among those discovered
+}
+
+// pagesFailed and crawlStopped mark warnings that SettlePages writes, so that it can replace them.
+const (
+	pagesFailed  = " pages could not be read; each says why"
+	crawlStopped = "The crawl was stopped before all pages were fetched."
+)
+
+// SettlePages gives a site, whose discovery is done and whose pages wait for nothing, the status that follows from them:
+// error when not one page could be had, else synched, with a warning when some failed. cause is the error of one of
+// those that failed, or else the reason of one that was left out. It reports whether anything changed.
+func (d *Datasource) SettlePages(pages SiteProgress, cause string, at time.Time) bool {
+	status, message := StatusSynched, ""
+	warnings := slices.DeleteFunc(slices.Clone(d.Warnings), func(w string) bool {
+		return w == crawlStopped || strings.HasSuffix(w, pagesFailed)
+	})
+	all, failed, skipped := pages.Discovered, pages.Failed, pages.Skipped
+	stopped := d.Crawl != nil && d.Crawl.Stopped
+	switch {
+	case all == 0 && stopped:
+		status, message = StatusError, "The crawl was stopped before any page was found."
+	case all == 0:
+		status, message = StatusError, "The site has no pages that may be read."
+	case failed == all:
+		status, message = StatusError, fmt.Sprintf("None of the site's %d pages could be read. One of them: %s", all, cause)
+	case skipped == all:
+		status, message = StatusError, fmt.Sprintf("All of the site's %d pages are left out. One of them: %s", all, cause)
+	case failed+skipped == all:
+		status = StatusError
+		message = fmt.Sprintf("None of the site's %d pages could be had: %d could not be read, %d are left out. One of them: %s", all, failed, skipped, cause)
+	case failed > 0:
+		warnings = append(warnings, fmt.Sprintf("%d of %d%s", failed, all, pagesFailed))
+	}
+	if stopped {
+		warnings = append(warnings, crawlStopped)
+	}
+	if d.Status == status && d.Error == message && slices.Equal(d.Warnings, warnings) {
+		return false
+	}
+	d.finish(status, at)
+	d.Error, d.Warnings = message, warnings
+	if status == StatusSynched {
+		d.LastSynch = &at
+	}
+	return true
+}
+
+// WebPatch changes how web content is fetched, from its next fetch on: nil leaves a field as it is.
+type WebPatch struct {
+	Refresh  *string
+	Include  *[]string
+	Exclude  *[]string
+	MaxPages *int
+	MaxDepth *int
+}
+
+// OfSites reports whether the patch changes what only a site has.
+func (p WebPatch) OfSites() bool {
+	return p.Include != nil || p.Exclude != nil || p.MaxPages != nil || p.MaxDepth != nil
+}
+
+// Apply sets the fields that the patch carries.
+func (p WebPatch) Apply(c *DatasourceConfig) {
+	set(&c.Refresh, p.Refresh)
+	set(&c.Include, p.Include)
+	set(&c.Exclude, p.Exclude)
+	set(&c.MaxPages, p.MaxPages)
+	set(&c.MaxDepth, p.MaxDepth)
+}
+
+// Alive reports whether a page of a site has content, or may yet get it: others can be left out for it.
+func (d *Datasource) Alive() bool {
+	return d.Status != StatusSkipped && (d.Status != StatusError || d.ActiveGeneration > 0)
+}

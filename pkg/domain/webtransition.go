@@ -1,0 +1,212 @@
+package domain
+
+import (
+	"slices"
+	"time"
+)
+
+// stageCrawling is the stage of a site whose pages are being fetched.
+const stageCrawling = "crawling"
+
+// maxRedirects bounds the hops that a page keeps.
+const maxRedirects = 10
+
+// MaxPostponed is the longest time for which a job is put off at once.
+const MaxPostponed = 24 * time.Hour
+
+// applyDiscovered hands on what was found. Links of a page are taken if its site is still in the crawl that asked for the
+// page, which only the site can tell; those of a site if they come from its newest job.
+func applyDiscovered(d *Datasource, ev Event, current bool) Outcome {
+	if d.Type != TypeWebSite {
+		return Outcome{Links: ev.Links, LeftOut: ev.LeftOut}
+	}
+	if !current {
+		return Outcome{}
+	}
+	out := Outcome{Links: ev.Links, LeftOut: ev.LeftOut}
+	if d.FollowLinks != ev.Follow {
+		d.FollowLinks, out.Changed = ev.Follow, true
+	}
+	return out
+}
+
+func applyDiscoveryDone(d *Datasource, ev Event, current bool) Outcome {
+	if !current || d.DiscoveryDone {
+		return Outcome{}
+	}
+	// The catalog moves the site on to synched when no page is waiting, which may be at once.
+	d.DiscoveryDone = true
+	d.Status = StatusRunning
+	d.Error = ""
+	d.Progress.Stage = stageCrawling
+	d.Warnings = ev.Warnings
+	d.UpdatedAt = ev.At
+	c := d.crawl(ev.At)
+	c.leaveOut(ev.LeftOut)
+	switch {
+	case d.FollowLinks:
+		c.Rest = RestAsked
+	case ev.Complete:
+		c.Rest = RestRemoved
+	default:
+		c.Rest = RestStays
+	}
+	return Outcome{Changed: true, Settled: true}
+}
+
+func applyFetched(d *Datasource, store Datastore, ev Event) Outcome {
+	if !d.Takes(ev) {
+		return refuse(d, ev)
+	}
+	var out Outcome
+	f := ev.Fetched
+	if old := d.Original; old != nil && old.Key != f.Original.Key {
+		out.sweepOriginal(d, old.Key)
+	}
+	original := f.Original
+	d.Original = &original
+	if d.Name == "" || d.Name == d.Config.SourceURL {
+		if f.Title != "" {
+			d.Name = f.Title
+		}
+	}
+	d.Config.MIMEType, d.Config.FileSize, d.Config.SHA256 = original.MIMEType, original.Size, original.SHA256
+	d.arrive(f)
+	d.DuplicateOf, d.Unchanged = "", false
+	job := newIngestJob(IngestJobID(ev.JobID, ev.Generation), *d, store)
+	if inputs := job.Inputs(); d.ActiveGeneration > 0 && inputs != "" && inputs == d.Inputs {
+		d.same(ev.At)
+		out.Changed, out.Settled = true, true
+		return out
+	}
+	d.Status, d.Error = StatusRunning, ""
+	d.Progress = Progress{Stage: "fetched"}
+	d.UpdatedAt = ev.At
+	out.next(d, job)
+	return out
+}
+
+// Takes reports whether a page that was fetched is what the datasource waits for.
+func (d *Datasource) Takes(ev Event) bool {
+	return ev.JobID == d.JobID && d.Status != StatusSynched && d.Status != StatusSkipped
+}
+
+// refuse drops a page that nobody waits for.
+func refuse(d *Datasource, ev Event) (out Outcome) {
+	key := ev.Fetched.Original.Key
+	if d.Original == nil || d.Original.Key != key { // else: the same fetch, applied before
+		out.sweepOriginal(d, key)
+	}
+	return out
+}
+
+// arrive keeps what the fetch says of the page's address and how to ask for it again.
+func (d *Datasource) arrive(f *Fetched) {
+	c := &d.Config
+	c.ETag, c.LastModified = f.ETag, f.LastModified
+	c.FinalURL = ""
+	if f.URL != c.SourceURL {
+		c.FinalURL = f.URL
+	}
+	c.Redirects = slices.Clone(f.Redirects[:min(len(f.Redirects), maxRedirects)])
+	c.Canonical, c.Rendered = f.Canonical, f.Rendered
+}
+
+func applyPostponed(d *Datasource, store Datastore, ev Event, current bool) Outcome {
+	if !current || d.Status.Terminal() || d.Type == TypeWebSite && d.DiscoveryDone {
+		return Outcome{}
+	}
+	next := newJob(PostponedJobID(ev.JobID, ev.Generation), JobCrawl, *d, store)
+	next.Crawl, next.Tries = ev.Crawl, ev.Tries
+	d.JobID = next.ID
+	d.finish(StatusUnsynched, ev.At)
+	if ev.Error != "" {
+		d.Progress.Stage, d.Error = StageRetrying, ev.Error
+	}
+	until := ev.Until
+	if latest := ev.At.Add(MaxPostponed); until.After(latest) {
+		until = latest
+	}
+	return Outcome{Changed: true, Settled: true, Next: &next, NotBefore: until}
+}
+
+func applySkipped(d *Datasource, ev Event, current bool) Outcome {
+	if !current || d.Status.Terminal() {
+		return Outcome{}
+	}
+	return d.LeaveOut(ev.Error, "", ev.Generation, ev.At)
+}
+
+// LeaveOut ends a page's crawl with nothing of it for readers, and says why. keeper is the page that has its content, if
+// that is the reason. Generations up to the given one do not become active any more.
+func (d *Datasource) LeaveOut(reason, keeper string, generation uint64, at time.Time) Outcome {
+	out := Outcome{Changed: true, Settled: true}
+	out.empty(d, generation)
+	d.finish(StatusSkipped, at)
+	d.Error, d.DuplicateOf = reason, keeper
+	return out
+}
+
+// LeaveOutFetched is LeaveOut for a page that is found to be another's, keeper's, when the event brings it: see Takes.
+func (d *Datasource) LeaveOutFetched(reason, keeper string, ev Event) Outcome {
+	out := d.LeaveOut(reason, keeper, ev.Generation, ev.At)
+	d.arrive(ev.Fetched)
+	d.Config.ETag, d.Config.LastModified = "", ""
+	out.sweepOriginal(d, ev.Fetched.Original.Key)
+	return out
+}
+
+func applyGone(d *Datasource, ev Event, current bool) Outcome {
+	if !current || d.Status.Terminal() {
+		return Outcome{}
+	}
+	if d.GroupID != "" && (d.ActiveGeneration > 0 || d.Original != nil || d.LastSynch != nil) {
+		return Outcome{Changed: true, Settled: true, Removed: true}
+	}
+	out := Outcome{Changed: true, Settled: true}
+	out.empty(d, ev.Generation)
+	d.finish(StatusError, ev.At)
+	d.Error, d.DuplicateOf = ev.Error, ""
+	return out
+}
+
+func applySitemap(d *Datasource, store Datastore, ev Event, current bool) Outcome {
+	if !current || d.Status.Terminal() || d.Type != TypeWebPage {
+		return Outcome{}
+	}
+	if d.GroupID != "" {
+		return d.LeaveOut("It is a list of pages, not a page.", "", ev.Generation, ev.At)
+	}
+	out := Outcome{Changed: true, Settled: true, Begins: true}
+	out.empty(d, ev.Generation)
+	d.Type, d.Config.Sitemap, d.Config.SourceURL = TypeWebSite, d.Config.SourceURL, ""
+	d.Config.FinalURL, d.Config.Redirects, d.Config.Canonical, d.Config.Rendered = "", nil, "", false
+	d.BeginCrawl(ev.At)
+	d.finish(StatusUnsynched, ev.At)
+	job := NewCrawlJob(*d, store)
+	job.ID = SitemapJobID(ev.JobID, ev.Generation)
+	d.JobID, out.Next = job.ID, &job
+	return out
+}
+
+// empty takes away what readers have of the datasource, and its original. No generation up to the given one, or up to one
+// that is known, becomes active any more; what a later job writes stays.
+func (o *Outcome) empty(d *Datasource, generation uint64) {
+	last := max(generation, d.ActiveGeneration, d.Fence)
+	if d.Target != nil {
+		last = max(last, d.Target.Generation)
+	}
+	if d.Runs > 0 || d.ActiveGeneration > 0 {
+		o.sweep(d, Place{}, 0, last+1)
+	}
+	if d.Original != nil {
+		o.sweepOriginal(d, d.Original.Key)
+	}
+	d.Fence, d.ActiveGeneration = last, 0
+	d.Chunks, d.TextBytes, d.Fingerprint, d.Inputs = 0, 0, "", ""
+	d.Original, d.Target, d.MoveID, d.Resume = nil, nil, "", nil
+	d.Warnings, d.Unchanged = nil, false
+	c := &d.Config
+	c.MIMEType, c.FileSize, c.SHA256, c.Document = "", 0, "", nil
+	c.ETag, c.LastModified = "", ""
+}
