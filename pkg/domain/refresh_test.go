@@ -1,0 +1,125 @@
+package domain
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestParseRefreshReadsIntervalsAndCron(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"":                       "",
+		"  ":                     "",
+		"24h":                    "@every 24h0m0s",
+		" 30m ":                  "@every 30m0s",
+		"10m":                    "@every 10m0s",
+		"7d":                     "@every 168h0m0s",
+		"1d12h":                  "@every 36h0m0s",
+		"366d":                   "@every 8784h0m0s",
+		"90m30s":                 "@every 1h30m30s",
+		"0 3 * * 1-5":            "0 0 3 * * 1-5",
+		"  0   3 * *  mon-FRI ":  "0 0 3 * * mon-FRI",
+		"*/10 * * * *":           "0 */10 * * * *",
+		"0,30 8-18/2 1,15 jan *": "0 0,30 8-18/2 1,15 jan *",
+		"0 0 29 2 *":             "0 0 0 29 2 *",
+		"0 0 31 2 mon":           "0 0 0 31 2 mon",
+		"5/20 */6 * * *":         "0 5/20 */6 * * *",
+		"59 23 31 12 *":          "0 59 23 31 12 *",
+	} {
+		t.Run(text, func(t *testing.T) {
+			t.Parallel()
+			r, err := ParseRefresh(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := r.Schedule(); got != want {
+				t.Errorf("schedule is %q, want %q", got, want)
+			}
+			if r.IsZero() != (want == "") {
+				t.Errorf("IsZero is %t", r.IsZero())
+			}
+		})
+	}
+}
+
+func TestParseRefreshSaysWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"soon":                   `"soon" is not an interval such as "30m"`,
+		"@every 6h":              `has 2 fields`,
+		"@daily":                 `"@daily" is not an interval`,
+		"9m59s":                  `"9m59s" is shorter than 10m, the shortest interval`,
+		"-24h":                   `"-24h" is shorter than 10m`,
+		"-1d":                    `"-1d" is not an interval`,
+		"0":                      `"0" is shorter than 10m`,
+		"24":                     `"24" is not an interval`,
+		"367d":                   `longer than 366 days`,
+		"65535d":                 `longer than 366 days`,
+		"65536d":                 `is not an interval`,
+		"999999h":                `longer than 366 days`,
+		"1d-1h-30m":              `is not an interval`,
+		"1d-1h":                  `is not an interval`,
+		"1h0.5s":                 `is not a whole number of seconds`,
+		"0 0 3 * * *":            `has 6 fields: write an interval such as "24h", or the five fields minute`,
+		"* * * * *":              `comes again after 1m, and the shortest interval is 10m: name fewer minutes`,
+		"0,5 3 * * *":            `comes again after 5m`,
+		"0,55 3,4 * * *":         `comes again after 5m`,
+		"0,55 0,23 * * *":        `comes again after 5m`,
+		"60 3 * * *":             `"60" as minute: "60" must be a number of 0 to 59`,
+		"0 24 * * *":             `"24" as hour: "24" must be a number of 0 to 23`,
+		"0 0 0 * *":              `"0" as day of month: "0" must be a number of 1 to 31`,
+		"0 0 * 13 *":             `"13" as month: "13" must be a number of 1 to 12, or jan to dec`,
+		"0 0 * * 7":              `"7" as day of week: "7" must be a number of 0 to 6, or sun to sat; Sunday is 0`,
+		"0 0 * * fri-mon":        `"fri-mon" as day of week: 5 comes after 1`,
+		"0 0 30 2 *":             `never comes: its months do not have that day`,
+		"0 0 31 4,6,9,11 *":      `never comes`,
+		"*/0 3 * * *":            `"*/0" as minute: the step "0" must be 1 to 59`,
+		"*/x 3 * * *":            `the step "x"`,
+		"1,,2 3 * * *":           `"1,,2" as minute: "" must be a number`,
+		"+1 3 * * *":             `"+1" must be a number`,
+		"1-2-3 3 * * *":          `"2-3" must be a number`,
+		"1/2/3 3 * * *":          `the step "2/3"`,
+		strings.Repeat("1", 257): `it has 257 characters, and the limit is 256`,
+	} {
+		t.Run(text, func(t *testing.T) {
+			t.Parallel()
+			r, err := ParseRefresh(text)
+			if CodeOf(err) != CodeInvalid || !strings.Contains(err.Error(), want) {
+				t.Errorf("error is %v, want one with %q", err, want)
+			}
+			if !r.IsZero() {
+				t.Errorf("refresh is %q", r.Schedule())
+			}
+		})
+	}
+}
+
+func FuzzParseRefresh(f *testing.F) {
+	for _, seed := range []string{"24h", "7d", "1d12h", "0 3 * * 1-5", "*/15 8-18 1,15 jan-mar *", "0 0 31 2 *", "5/7 * * * ?", "-1d"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		r, err := ParseRefresh(text)
+		if err != nil {
+			if CodeOf(err) != CodeInvalid || !r.IsZero() {
+				t.Fatalf("%q: %q, %v", text, r.Schedule(), err)
+			}
+			return
+		}
+		switch s := r.Schedule(); {
+		case s == "":
+			if strings.TrimSpace(text) != "" {
+				t.Fatalf("%q is taken for never", text)
+			}
+		case strings.HasPrefix(s, "@every "):
+			if r.every < MinRefresh || r.every > MaxRefresh {
+				t.Fatalf("%q: %s", text, r.every)
+			}
+		default:
+			again, err := ParseRefresh(strings.TrimPrefix(s, "0 "))
+			if err != nil || again != r {
+				t.Fatalf("%q becomes %q, which reads as %q, %v", text, s, again.Schedule(), err)
+			}
+		}
+	})
+}
