@@ -27,6 +27,7 @@ type Broker struct {
 	jobs         jetstream.Stream
 	events       jetstream.Stream
 	deadLetters  jetstream.Stream
+	schedules    jetstream.Stream
 	attempts     *ledger
 	reset        bool
 	catalog      string // whose jobs these are, "" unknown
@@ -81,6 +82,7 @@ func Attach(ctx context.Context, conn *Conn, o Options) (*Broker, error) {
 func (b *Broker) lookUp(ctx context.Context) error {
 	for name, s := range map[string]*jetstream.Stream{
 		StreamJobs: &b.jobs, StreamEvents: &b.events, StreamDeadLetters: &b.deadLetters, streamAttempts: &b.attempts.stream,
+		StreamSchedules: &b.schedules,
 	} {
 		err := b.do(ctx, func(ctx context.Context) (err error) {
 			*s, err = b.js.Stream(ctx, name)

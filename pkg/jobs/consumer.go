@@ -101,7 +101,7 @@ func (b *Broker) keepNotes(ctx context.Context) {
 
 // noteAll notes how far all consumers have come.
 func (b *Broker) noteAll(ctx context.Context) error {
-	consumers := map[string]string{ConsumerCatalog: StreamEvents}
+	consumers := map[string]string{ConsumerCatalog: StreamEvents, ConsumerRefresh: StreamSchedules}
 	for _, lane := range domain.Lanes() {
 		consumers[ConsumerOf(lane)] = StreamJobs
 	}

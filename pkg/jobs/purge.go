@@ -11,7 +11,7 @@ import (
 )
 
 // PurgeDatasource removes a datasource's jobs of generations below the bound; with domain.AllGenerations all of them,
-// and its events and dead letters too. A bound is for datasources whose id may come back, as a page's does: what was
+// and its events, dead letters and schedule too. A bound is for datasources whose id may come back, as a page's does: what was
 // published since stays. A job that is running goes on; what it writes is for the sweep. Purging what is not there is
 // no error.
 func (b *Broker) PurgeDatasource(ctx context.Context, datastoreID, datasourceID string, below uint64) error {
@@ -31,7 +31,7 @@ func (b *Broker) PurgeDatasource(ctx context.Context, datastoreID, datasourceID 
 	return nil
 }
 
-// PurgeDatastore removes the jobs, events and dead letters of all datasources of a datastore.
+// PurgeDatastore removes the jobs, events, dead letters and schedules of all datasources of a datastore.
 func (b *Broker) PurgeDatastore(ctx context.Context, datastoreID string) error {
 	if !domain.ValidID(datastoreID) {
 		return fmt.Errorf("%w: datastore id %q", ErrInvalid, datastoreID)
@@ -40,11 +40,13 @@ func (b *Broker) PurgeDatastore(ctx context.Context, datastoreID string) error {
 }
 
 func (b *Broker) purge(ctx context.Context, datastoreID, datasource string) error {
-	// Jobs first: a purged job makes no new events.
+	// What makes others first: a schedule makes jobs by what it makes due, a job makes events.
 	for _, p := range []struct {
 		name, subject string
 		stream        jetstream.Stream
 	}{
+		{StreamSchedules, scheduleSubject(datastoreID, datasource), b.schedules},
+		{StreamSchedules, dueSubject(datastoreID, datasource), b.schedules},
 		{StreamJobs, everyLane(datastoreID, datasource), b.jobs},
 		{StreamEvents, prefixEvents + "." + datastoreID + "." + datasource, b.events},
 		{StreamDeadLetters, prefixDeadLetters + ".*." + datastoreID + "." + datasource, b.deadLetters},

@@ -64,7 +64,7 @@ func (o Options) withDefaults() Options {
 }
 
 // allStreams are the streams that a Broker needs, in the order in which they are made.
-var allStreams = []string{StreamJobs, StreamEvents, StreamDeadLetters, streamAttempts}
+var allStreams = []string{StreamJobs, StreamEvents, StreamDeadLetters, streamAttempts, StreamSchedules, streamTurns}
 
 // config is how a stream is kept. JOBS, if it has to be made, begins with the generation.
 func (o Options) config(stream string, first uint64) jetstream.StreamConfig {
@@ -75,6 +75,10 @@ func (o Options) config(stream string, first uint64) jetstream.StreamConfig {
 		return o.eventsConfig()
 	case StreamDeadLetters:
 		return o.deadLettersConfig()
+	case StreamSchedules:
+		return o.schedulesConfig()
+	case streamTurns:
+		return o.turnsConfig()
 	}
 	return o.attemptsConfig()
 }

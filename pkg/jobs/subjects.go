@@ -16,6 +16,12 @@ const (
 	// ConsumerCatalog is the consumer of EVENTS by which events reach the catalog.
 	ConsumerCatalog = "catalog"
 
+	// StreamSchedules holds when web content is fetched again, and what has become due.
+	StreamSchedules = "SCHEDULES"
+	// ConsumerRefresh is the consumer of SCHEDULES by which what is due reaches the catalog.
+	ConsumerRefresh = "refresh"
+
+	streamTurns    = "TURNS"
 	streamAttempts = "KV_attempts" // laid out as a key-value bucket, so that the nats command reads it
 )
 
@@ -28,7 +34,12 @@ const (
 	prefixJobs        = "jobs"
 	prefixEvents      = "events"
 	prefixDeadLetters = "deadletters"
+	prefixSchedules   = "schedules"
+	prefixDue         = "due"
 )
+
+// prefixTurns begins the subjects of streamTurns; a host's key follows.
+const prefixTurns = "turns."
 
 // prefixAttempts begins the subjects of streamAttempts; the key follows.
 const prefixAttempts = "$KV.attempts."
@@ -69,6 +80,16 @@ func deadLetterSubject(kind domain.JobKind, datastoreID, datasourceID string) st
 type target struct {
 	lane                      domain.Lane
 	datastoreID, datasourceID string
+}
+
+// scheduleSubject is where the schedule of a datasource lies. The ids may be "*".
+func scheduleSubject(datastoreID, datasourceID string) string {
+	return strings.Join([]string{prefixSchedules, datastoreID, datasourceID}, ".")
+}
+
+// dueSubject is where the servers put a message when a datasource is due. The ids may be "*".
+func dueSubject(datastoreID, datasourceID string) string {
+	return strings.Join([]string{prefixDue, datastoreID, datasourceID}, ".")
 }
 
 // parseSubject reads a subject of JOBS.

@@ -131,7 +131,7 @@ func (o Options) server() (*server.Options, error) {
 		JetStream:              true,
 		StoreDir:               o.Dir,
 		SyncAlways:             !o.NoSync,
-		JetStreamMaxMemory:     64 << 20, // of which we use none: streams and consumers lie on disk
+		JetStreamMaxMemory:     64 << 20, // of which the states of some 100,000 hosts fit: all other streams lie on disk
 		JetStreamMaxStore:      o.MaxBytes,
 		DisableJetStreamBanner: true,
 		MaxPayload:             maxPayload,
