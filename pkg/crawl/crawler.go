@@ -42,6 +42,8 @@ type Options struct {
 	MaxWait time.Duration
 	// MaxPages is how many pages discovery takes from the sitemaps of one site. Default: 10,000.
 	MaxPages int
+	// Renderer shows pages that need their scripts. Default: none; such pages are errors that say so.
+	Renderer Renderer
 	// TempDir takes bodies larger than 1 MiB. Default: the system's.
 	TempDir string
 	// Resolver resolves names; nil is the system's.

@@ -85,6 +85,11 @@ func statusError(u string, status int, h http.Header, now time.Time) *Error {
 	return e
 }
 
+// answer says how the host answered, for the fetches that wait for it.
+func (e *Error) answer(host string) string {
+	return fmt.Sprintf("%s answers %d %s", host, e.StatusCode, http.StatusText(e.StatusCode))
+}
+
 // headersTooLarge is how net/http reports a response header beyond MaxResponseHeaderBytes; it has no type for it.
 const headersTooLarge = "server response headers exceeded"
 

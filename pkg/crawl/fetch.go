@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/gocolly/colly/v2"
 
@@ -46,6 +47,7 @@ type Page struct {
 	Refused   map[Refusal]int
 	NoIndex   bool // the page asks not to be found (meta robots or X-Robots-Tag)
 	NoFollow  bool // the page asks not to follow its links; Links is empty then
+	Rendered  bool // Body is UTF-8 that the page's scripts have made, in a browser; there are no validators then
 	IsSitemap bool // the body is a sitemap or a feed, also a packed one, not a page
 }
 
@@ -97,6 +99,9 @@ func (c *Crawler) Fetch(ctx context.Context, req PageRequest) (_ Page, err error
 		return Page{}, fmt.Errorf("reading %s: %w", p.URL, err)
 	}
 	reader.finish(&p, a.header, a.url)
+	if reader.scripted && !p.NoIndex && !p.IsSitemap {
+		return c.render(ctx, req, sc, p, a)
+	}
 	return p, nil
 }
 
@@ -154,6 +159,8 @@ type answer struct {
 	kind      contentType
 	body      *Body
 	redirects []domain.Redirect
+	// crawlDelay is what the robots.txt of the host asks for between two requests.
+	crawlDelay time.Duration
 }
 
 // retrieve makes the requests, each by colly, which asks robots.txt for every hop.
@@ -180,6 +187,7 @@ func (c *Crawler) retrieve(ctx context.Context, r retrieval) (answer, error) {
 		if next == nil {
 			return answer{
 				url: u, status: h.status, header: h.header, kind: h.kind, body: h.body, redirects: trail.hops,
+				crawlDelay: h.crawlDelay,
 			}, nil
 		}
 		if err := trail.add(u, next, h); err != nil {

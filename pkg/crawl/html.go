@@ -35,7 +35,8 @@ type pageReader struct {
 	hrefs     []string
 	hrefBytes int
 	noFollow  int    // links that are not among hrefs because they ask for that
-	base      string // what addresses in the page are relative to, "" for the page's own
+	base      string // of the first base element, "" without one
+	scripted  bool   // the page shows its content only when its scripts run
 }
 
 func newPageReader(product string, req PageRequest, sc *scope) *pageReader {
@@ -48,14 +49,12 @@ func (p *pageReader) wantLinks() bool { return p.req.WantLinks && p.scope != nil
 // register makes colly hand over HTML: the whole tree at once, because every selector is another walk through it, and by
 // its head, which every parsed page has, because colly gathers the text of what it hands over.
 func (p *pageReader) register(col *colly.Collector) {
-	col.OnHTML("head", func(e *colly.HTMLElement) { p.read(e.DOM.Nodes[0].Parent, e.Request.AbsoluteURL("")) })
+	col.OnHTML("head", func(e *colly.HTMLElement) { p.read(e.DOM.Nodes[0].Parent) })
 }
 
-// read looks at every element once. base is the address that the tree's others are relative to.
-func (p *pageReader) read(root *html.Node, base string) {
-	if isWebAddress(base) { // as in browsers, a base that is no web address is none
-		p.base = base
-	}
+// read looks at every element once.
+func (p *pageReader) read(root *html.Node) {
+	p.scripted = needsScript(root)
 	for n := range root.Descendants() {
 		if n.Type == html.ElementNode && n.Namespace == "" {
 			p.element(n)
@@ -68,6 +67,10 @@ func (p *pageReader) element(n *html.Node) {
 	case atom.Title:
 		if p.title == "" {
 			p.title = title(n)
+		}
+	case atom.Base:
+		if p.base == "" {
+			p.base = strings.TrimSpace(attr(n, "href"))
 		}
 	case atom.Meta:
 		p.meta(n)
@@ -129,8 +132,8 @@ func (p *pageReader) finish(page *Page, header http.Header, final *url.URL) {
 	}
 	own := readBase(page.URL)
 	base := own
-	if p.base != "" {
-		base = readBase(p.base)
+	if u, err := parseOn(own, p.base); err == nil && p.base != "" { // as in browsers, a base that is no web address is none
+		base = readBase(u.String())
 	}
 	self, _ := Normalise(page.URL)
 	for _, l := range linkHeaders(header.Values("Link")) {

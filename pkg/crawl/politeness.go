@@ -143,7 +143,7 @@ func (p *politeness) ask(ctx context.Context, rt http.RoundTripper, req *http.Re
 		return res, nil
 	}
 	e := statusError(u, res.StatusCode, res.Header, p.now())
-	how := fmt.Sprintf("%s answers %d %s", host, res.StatusCode, http.StatusText(res.StatusCode))
+	how := e.answer(host)
 	switch {
 	case e.Permanent:
 		p.breaker.answered(host, p.now())

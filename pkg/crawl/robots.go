@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/temoto/robotstxt"
 )
 
 const (
@@ -31,6 +33,19 @@ type robots struct {
 	crawlDelay time.Duration // that is kept, at most maxCrawlDelay
 	asksDelay  time.Duration // as the file has it
 	sitemaps   []string
+}
+
+// allows reports whether the rules let us fetch the address. It asks as colly does.
+func (r robots) allows(u *url.URL) bool {
+	rules, err := robotstxt.FromBytes(r.text)
+	if err != nil {
+		return false // FuzzRobots looks for such a text
+	}
+	at := u.EscapedPath()
+	if u.RawQuery != "" {
+		at += "?" + u.Query().Encode()
+	}
+	return rules.TestAgent(at, "*")
 }
 
 // parseRobots reads a robots.txt (RFC 9309) for the crawler with the given product name. Groups that name it are

@@ -1,7 +1,6 @@
 package crawl
 
 import (
-	"bytes"
 	"regexp"
 	"strings"
 	"unicode"
@@ -32,13 +31,8 @@ const (
 
 // needsScript reports whether a page shows its content only when its scripts run: it has scripts and next to no text,
 // and it has an empty element of the kind that applications are built in, or nothing else at all, or says itself that
-// it needs JavaScript. A page that is merely short is none, nor is one whose server has put the content in. At most
-// the first 8 MiB are read; the encoding must be ASCII's extension.
-func needsScript(page []byte) bool {
-	doc, err := html.Parse(bytes.NewReader(page[:min(len(page), maxHTMLBytes)]))
-	if err != nil {
-		return false // nested too deeply: not a shell
-	}
+// it needs JavaScript. A page that is merely short is none, nor is one whose server has put the content in.
+func needsScript(doc *html.Node) bool {
 	var s shell
 	s.read(doc)
 	switch {

@@ -1,0 +1,202 @@
+package crawl
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"sync"
+	"time"
+
+	"golang.org/x/net/html"
+)
+
+// Renderer shows a page as a browser does when its scripts have run. All requests for it go through via, whose errors
+// are *Error where it refuses one. Errors of Render are *Error, unless ctx ended it.
+type Renderer interface {
+	Render(ctx context.Context, url string, via http.RoundTripper) (Rendered, error)
+}
+
+// Bounds of what is fetched for one page that a browser shows. A Renderer may have narrower ones.
+const (
+	maxRenderRequests = 400
+	maxRenderBytes    = 128 << 20 // as sent
+)
+
+// render puts in place of what the server sent what the page's scripts make of it: text, links and what it says about
+// itself. The validators go: they are those of the shell, which stays the same when the content changes.
+func (c *Crawler) render(ctx context.Context, req PageRequest, sc *scope, shell Page, a answer) (Page, error) {
+	if c.opts.Renderer == nil {
+		return Page{}, permanent(shell.URL, "%s shows its text only by running scripts (JavaScript): set CHROME_URL to the "+
+			"address of a browser, or install Chromium, to have such pages read", shell.URL)
+	}
+	out, err := c.opts.Renderer.Render(ctx, shell.URL, &browsing{
+		crawler: c, page: a.url, delay: a.crawlDelay, bytes: maxRenderBytes,
+	})
+	var known *Error
+	switch {
+	case err == nil:
+	case errors.As(err, &known):
+		return Page{}, known
+	case ctx.Err() != nil:
+		return Page{}, fmt.Errorf("rendering %s: %w", shell.URL, context.Cause(ctx))
+	default:
+		return Page{}, transient(shell.URL, "%s could not be rendered: %s", shell.URL, rootCause(err)).because(err)
+	}
+	if out.Status != 0 && (out.Status < 200 || out.Status >= 300) {
+		return Page{}, statusError(shell.URL, out.Status, http.Header{}, c.opts.Now())
+	}
+	final, err := parseRef("", out.URL)
+	if err != nil {
+		return Page{}, permanent(shell.URL, "%s leads by its scripts to %.200q, which is not a web address", shell.URL, out.URL).because(err)
+	}
+	if err := checkLanding(req, sc, final); err != nil {
+		return Page{}, err
+	}
+	body, err := spool(bytes.NewReader(out.HTML), int64(len(out.HTML)), c.opts.MaxBody, c.opts.TempDir)
+	if errors.Is(err, errTooLarge) {
+		return Page{}, permanent(shell.URL, "%s is too large: the limit is %d bytes", shell.URL, c.opts.MaxBody).because(err)
+	}
+	if err != nil {
+		return Page{}, fmt.Errorf("keeping what %s shows: %w", shell.URL, err)
+	}
+	p := Page{
+		StatusCode: shell.StatusCode, URL: final.String(), Body: body, MIMEType: "text/html; charset=utf-8",
+		Redirects: shell.Redirects, Rendered: true,
+	}
+	reader := newPageReader(c.product, req, sc)
+	if doc, err := html.Parse(bytes.NewReader(out.HTML[:min(len(out.HTML), maxHTMLBytes)])); err == nil {
+		reader.read(doc)
+	} // else nested too deeply: as with any page, extraction will have its own opinion
+	reader.finish(&p, a.header, final)
+	if err := a.body.Close(); err != nil {
+		return Page{}, errors.Join(fmt.Errorf("giving up the shell of %s: %w", shell.URL, err), p.Close())
+	}
+	return p, nil
+}
+
+// browsing is how a Renderer makes the requests for one page: through the guard, within bounds, and only as far as the
+// page's own host allows by its robots.txt. The page itself takes the host's turn. What it is made of does not: as in
+// any browser, that belongs to the page; but a host that is held is left alone.
+type browsing struct {
+	crawler *Crawler
+	page    *url.URL
+	delay   time.Duration // between two requests to its host, as robots.txt asks
+
+	mu       sync.Mutex
+	requests int
+	shown    bool  // the page itself has been asked for
+	bytes    int64 // that may still be read
+}
+
+// RoundTrip implements http.RoundTripper. The address guard is asked again by the transport, for every connection.
+func (b *browsing) RoundTrip(req *http.Request) (*http.Response, error) {
+	if err := b.crawler.guard.checkURL(req.URL); err != nil {
+		return nil, err
+	}
+	first, err := b.count(req)
+	if err == nil {
+		err = b.allowed(req.Context(), req.URL)
+	}
+	if err != nil {
+		return nil, classify(req.Context(), req.URL.String(), err)
+	}
+	ask := b.part
+	if first {
+		ask = b.whole
+	}
+	res, err := ask(req)
+	if err != nil {
+		return nil, classify(req.Context(), req.URL.String(), err)
+	}
+	return res, nil
+}
+
+// whole makes the request for the page itself. The host's turn ends with its body.
+func (b *browsing) whole(req *http.Request) (*http.Response, error) {
+	polite := b.crawler.polite
+	release, err := polite.acquire(req.Context(), req.URL.Host, req.URL.String(), b.delay)
+	if err != nil {
+		return nil, err
+	}
+	res, err := polite.ask(req.Context(), b.crawler.transport, req)
+	if err != nil {
+		release()
+		return nil, err
+	}
+	res.Body = &browsedBody{ReadCloser: res.Body, browsing: b, end: sync.OnceFunc(release)}
+	return res, nil
+}
+
+// part makes the request for something that the page is made of. Its faults say little about the host's pages, so they
+// do not count; only a host that says itself when to come back is held.
+func (b *browsing) part(req *http.Request) (*http.Response, error) {
+	ctx, host, u := req.Context(), req.URL.Host, req.URL.String()
+	polite := b.crawler.polite
+	if d := polite.breaker.held(host, polite.now()); d > 0 {
+		return nil, polite.deferred(u, host, d)
+	}
+	res, err := b.crawler.transport.RoundTrip(req)
+	if err != nil {
+		return nil, err
+	}
+	if res.StatusCode >= 400 {
+		if e := statusError(u, res.StatusCode, res.Header, polite.now()); e.RetryAfter > 0 {
+			polite.comeBack(ctx, host, e.answer(host), e.RetryAfter)
+		}
+	}
+	res.Body = &browsedBody{ReadCloser: res.Body, browsing: b, end: func() {}}
+	return res, nil
+}
+
+// count takes a request from those that are left, and says whether it is the one for the page itself.
+func (b *browsing) count(req *http.Request) (first bool, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.requests++; b.requests > maxRenderRequests {
+		return false, permanent(req.URL.String(), "%s is made of more than %d parts", b.page, maxRenderRequests)
+	}
+	first = !b.shown && req.Method == http.MethodGet && req.URL.String() == b.page.String()
+	b.shown = b.shown || first
+	return first, nil
+}
+
+// allowed asks robots.txt of the page's own host. Those of other hosts are for who crawls them.
+func (b *browsing) allowed(ctx context.Context, u *url.URL) error {
+	if u.Host != b.page.Host || u.Scheme != b.page.Scheme {
+		return nil
+	}
+	r, err := b.crawler.robots.get(ctx, u)
+	if err != nil {
+		return err
+	}
+	if !r.allows(u) {
+		return permanent(u.String(), "%s may not be fetched: the site's robots.txt does not allow it", u)
+	}
+	return nil
+}
+
+// browsedBody counts what is read, and ends the request when it is closed.
+type browsedBody struct {
+	io.ReadCloser
+	browsing *browsing
+	end      func()
+}
+
+func (b *browsedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	b.browsing.mu.Lock()
+	defer b.browsing.mu.Unlock()
+	if b.browsing.bytes -= int64(n); b.browsing.bytes < 0 {
+		return 0, fmt.Errorf("%s is made of more than %d bytes: %w", b.browsing.page, maxRenderBytes, errTooLarge)
+	}
+	return n, err
+}
+
+func (b *browsedBody) Close() error {
+	defer b.end()
+	return b.ReadCloser.Close()
+}
