@@ -60,7 +60,7 @@ func execute(ctx context.Context, command []string, stdout, stderr io.Writer) (e
 	}()
 
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
-	cmd.Env = append(os.Environ(), engines.EnvBroker+"="+socket)
+	cmd.Env = append(os.Environ(), engines.EnvBroker+"="+socket, engines.EnvRequireChromium+"=1")
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, stdout, stderr
 	// A terminal's Ctrl-C has reached the command as well; a stop sent to this process alone has not.
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }

@@ -108,7 +108,6 @@ func FuzzNeedsScript(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, page []byte) {
 		needs := pageNeedsScript(page)
-		// Text in front makes a page of any shell that still has a body of its own to show.
 		if needs && !strings.Contains(strings.ToLower(string(page)), "<script") {
 			t.Errorf("a page without scripts needs them: %q", page)
 		}

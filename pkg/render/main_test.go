@@ -18,11 +18,9 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/sluice/sluice/deployments/local/engines"
 	"github.com/sluice/sluice/pkg/crawl"
 )
-
-// requireChromium in the environment makes a missing Chromium a failure. The test run of the repository sets it.
-const requireChromium = "SLUICE_TEST_REQUIRE_CHROMIUM"
 
 func TestMain(m *testing.M) {
 	liveUntilKilled()
@@ -39,7 +37,7 @@ var common struct {
 // shared returns it.
 func shared(t testing.TB) *Browser {
 	t.Helper()
-	path := chromium(t)
+	path := engines.ChromiumForTest(t)
 	common.Do(func() {
 		var err error
 		if common.dir, err = os.MkdirTemp("", "render-test-"); err != nil {
@@ -67,23 +65,10 @@ func (c closing) Run() int {
 	return code
 }
 
-// chromium is the executable to test with. A test without one is skipped.
-func chromium(t testing.TB) string {
-	t.Helper()
-	path := Find()
-	if path == "" {
-		if os.Getenv(requireChromium) != "" {
-			t.Fatalf("no Chromium in PATH, and %s is set", requireChromium)
-		}
-		t.Skip("no Chromium in PATH: `make test` brings one")
-	}
-	return path
-}
-
 // start returns a browser of the test's own.
 func start(t testing.TB, change ...func(*Options)) *Browser {
 	t.Helper()
-	path := chromium(t)
+	path := engines.ChromiumForTest(t)
 	dir, err := os.MkdirTemp("", "render-test-") // t.TempDir's path is too long for Chromium
 	if err != nil {
 		t.Fatal(err)

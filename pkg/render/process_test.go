@@ -16,6 +16,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/sluice/sluice/deployments/local/engines"
 )
 
 // victim in the environment makes the test binary a process that renders the page at this address, says so, and waits
@@ -27,7 +29,7 @@ func liveUntilKilled() {
 	if !asked {
 		return
 	}
-	b, err := New(Options{Path: Find(), Log: slog.New(slog.DiscardHandler)})
+	b, err := New(Options{Path: os.Getenv(victim + "_PATH"), Log: slog.New(slog.DiscardHandler)})
 	if err == nil {
 		_, err = b.Render(context.Background(), address, http.DefaultTransport)
 	}
@@ -187,7 +189,7 @@ func TestACancelledPageEndsAtOnce(t *testing.T) {
 
 func TestTheBrowserEndsWithAKilledProcess(t *testing.T) {
 	t.Parallel()
-	chromium(t)
+	path := engines.ChromiumForTest(t)
 	s := serve(t, map[string]string{"/": shell}, nil)
 	dir, err := os.MkdirTemp("", "render-test-")
 	if err != nil {
@@ -195,7 +197,7 @@ func TestTheBrowserEndsWithAKilledProcess(t *testing.T) {
 	}
 	defer os.RemoveAll(dir) // a killed process leaves its profile
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), victim+"="+s.URL+"/", "TMPDIR="+dir)
+	cmd.Env = append(os.Environ(), victim+"="+s.URL+"/", victim+"_PATH="+path, "TMPDIR="+dir)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

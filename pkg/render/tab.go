@@ -27,10 +27,12 @@ const (
 	closeTimeout = 5 * time.Second  // after which its browser is given up
 )
 
-// refusals takes from scripts what would reach past the proxy. It is the second line: flags are the first, and of a
-// browser that we did not start we do not know them.
-const refusals = `for (const name of ['RTCPeerConnection', 'webkitRTCPeerConnection', 'RTCDataChannel', 'WebTransport', 'open'])
-	try { Object.defineProperty(globalThis, name, {value: name === 'open' ? () => null : undefined}) } catch {}`
+// refusals takes from scripts what would reach past the proxy: the second line, since of a browser that we did not
+// start we do not know the flags. And it answers dialogs at once: each would hold up the page until it is dismissed.
+const refusals = `for (const [name, value] of Object.entries({
+	RTCPeerConnection: undefined, webkitRTCPeerConnection: undefined, RTCDataChannel: undefined, WebTransport: undefined,
+	open: () => null, alert: () => {}, confirm: () => false, prompt: () => null, print: () => {},
+})) try { Object.defineProperty(globalThis, name, {value}) } catch {}`
 
 // tab is one page in a browser context of its own.
 type tab struct {

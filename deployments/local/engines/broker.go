@@ -15,11 +15,12 @@ const (
 	askPostgreSQL = "postgresql"
 	askMilvus     = "milvus"
 	askMilvusLite = "milvus-lite"
+	askChromium   = "chromium"
 )
 
 // Handler serves the set to other processes: GET /postgresql, /milvus and /milvus-lite answer with the engine's
-// address, once it serves, or with 503 and the reason why it cannot be had. Whoever is served can do everything in
-// the engines.
+// address, once it serves, GET /chromium with the program's path, or with 503 and the reason why it cannot be had.
+// Whoever is served can do everything in the engines.
 func (s *Set) Handler() http.Handler {
 	mux := http.NewServeMux()
 	handle := func(name string, address func() (string, error)) {
@@ -35,6 +36,7 @@ func (s *Set) Handler() http.Handler {
 	handle(askPostgreSQL, s.postgresqlURL)
 	handle(askMilvus, s.milvusAddr)
 	handle(askMilvusLite, s.milvusLiteAddr)
+	handle(askChromium, s.chromiumPath)
 	return mux
 }
 

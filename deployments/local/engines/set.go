@@ -19,6 +19,11 @@ type Set struct {
 	postgresql once[*PostgreSQL]
 	milvus     once[*Milvus]
 	milvusLite once[*MilvusLite]
+	chromium   struct {
+		sync.Once
+		path string
+		err  error
+	}
 }
 
 // once is a start that happens once.
@@ -92,6 +97,17 @@ func (s *Set) milvusLiteAddr() (string, error) {
 	return e.Addr(), nil
 }
 
+// chromiumPath returns the path of a Chromium, which is installed when it is first asked for and missing.
+func (s *Set) chromiumPath() (string, error) {
+	c := &s.chromium
+	c.Do(func() {
+		ctx, cancel := context.WithTimeout(s.ctx, patience)
+		defer cancel()
+		c.path, c.err = chromiumProgram(ctx)
+	})
+	return c.path, c.err
+}
+
 // ask returns the engine, started if it is not.
 func ask[E interface{ Stop() error }](s *Set, o *once[E], start func(context.Context) (E, error)) (E, error) {
 	o.Lock()
@@ -131,13 +147,14 @@ func (o *once[E]) stop() error {
 	return o.engine.Stop()
 }
 
-// Prepare downloads what the machine lacks of all engines' programs, all at once.
+// Prepare brings what the machine lacks of all engines' programs and of Chromium, all at once.
 func Prepare(ctx context.Context) error {
-	var faults [3]error
+	var faults [4]error
 	var all sync.WaitGroup
 	all.Go(func() { _, faults[0] = postgresqlPrograms(ctx) })
 	all.Go(func() { _, faults[1] = milvusWheel.install(ctx) })
 	all.Go(func() { _, faults[2] = milvusLiteWheel.install(ctx) })
+	all.Go(func() { _, faults[3] = chromiumProgram(ctx) })
 	all.Wait()
 	return errors.Join(faults[:]...)
 }
