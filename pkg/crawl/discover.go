@@ -9,23 +9,20 @@ import (
 	"slices"
 	"strings"
 
-	whatwg "github.com/nlnwa/whatwg-url/url"
-
 	"github.com/sluice/sluice/pkg/domain"
-)
-
-const (
-	maxSitemapNesting = 3
-	maxSitemapFiles   = 1_000
-	maxProblems       = 20
 )
 
 // Discovery is what a site's discovery found.
 type Discovery struct {
+	// Complete says that every page of the site has been listed: all sitemaps were read to their ends, and none is a feed,
+	// which lists what is new. A page of the site that was not listed is none any more.
+	Complete bool
 	// Follow says that there is no sitemap: the root was emitted, and the links of pages are to be followed.
 	Follow bool
 	// Scope is what belongs to the site, for its pages' own crawl jobs.
 	Scope domain.SiteScope
+	// Moved is where the root leads when that is another place and its sitemaps list pages there; else "".
+	Moved string
 	// Found is the number of emitted links, Sitemaps of sitemap files read.
 	Found    int
 	Sitemaps int
@@ -34,6 +31,15 @@ type Discovery struct {
 	// Problems are sitemaps that could not be read while others could, in words for people. With any, the list of
 	// pages is not complete, and pages missing from it may still exist.
 	Problems []string
+}
+
+// LeftOut is Refused by its phrases, as events carry it.
+func (d Discovery) LeftOut() map[string]int {
+	out := make(map[string]int, len(d.Refused))
+	for why, n := range d.Refused {
+		out[string(why)] = n
+	}
+	return out
 }
 
 // Summary is the discovery in one sentence for people.
@@ -59,7 +65,7 @@ var usualSitemaps = []string{
 // once. With spec.Sitemap it reads that; else it looks for sitemaps in robots.txt and the usual places, and where
 // there is none, emits the root alone, whose links are then to be followed (Discovery.Follow).
 //
-// A sitemap that cannot be had is an error and never an empty site. Errors are *Error, or emit's own, or ctx's.
+// A sitemap that cannot be had, or lists no page, is an error and never an empty site. Errors are *Error, or emit's own, or ctx's.
 // Doing it again emits the same pages.
 func (c *Crawler) Discover(ctx context.Context, spec domain.CrawlSpec, emit func([]domain.Link) error) (Discovery, error) {
 	ctx, done, err := c.begin(ctx)
@@ -67,7 +73,7 @@ func (c *Crawler) Discover(ctx context.Context, spec domain.CrawlSpec, emit func
 		return Discovery{}, err
 	}
 	defer done()
-	s, err := siteScope(spec)
+	s, derived, err := siteScope(spec)
 	if err != nil {
 		return Discovery{}, err
 	}
@@ -80,39 +86,43 @@ func (c *Crawler) Discover(ctx context.Context, spec domain.CrawlSpec, emit func
 		visited: make(map[string]bool), result: Discovery{Scope: s, Refused: make(map[Refusal]int)},
 	}
 	if spec.Sitemap != "" {
-		err = d.given(ctx, spec)
+		err = d.given(ctx, spec.Sitemap, derived)
 	} else {
 		err = d.search(ctx)
 	}
 	if err == nil {
 		err = d.flush()
 	}
+	r := &d.result
+	r.Complete = err == nil && !r.Follow && r.Found > 0 && len(r.Problems) == 0 && r.Refused[RefusedPageLimit] == 0 && !d.feed
 	return d.result, err
 }
 
-// siteScope completes what the job says about the site.
-func siteScope(spec domain.CrawlSpec) (domain.SiteScope, error) {
-	var s domain.SiteScope
+// siteScope completes what the job says about the site. derived says that the job names no root: then the site is wherever
+// its sitemap turns out to be.
+func siteScope(spec domain.CrawlSpec) (s domain.SiteScope, derived bool, err error) {
 	if spec.Site != nil {
 		s = *spec.Site
-	}
-	if s.Root == "" {
-		s.Root = spec.URL
-	}
-	if s.Root == "" && spec.Sitemap != "" {
-		u, err := parseRef("", spec.Sitemap)
-		if err != nil {
-			return s, permanent(spec.Sitemap, "the sitemap %q is not a web address", spec.Sitemap)
-		}
-		s.Root = (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: "/"}).String()
-	}
-	if s.Root == "" {
-		return s, permanent("", "the site has neither a sitemap nor a root address")
 	}
 	if s.MaxDepth <= 0 {
 		s.MaxDepth = DefaultMaxDepth
 	}
-	return s, nil
+	if s.Root == "" {
+		s.Root = spec.URL
+	}
+	// The scope of a site that is configured by a sitemap alone has that for its root.
+	derived = spec.Sitemap != "" && spec.URL == "" && (s.Root == "" || s.Root == spec.Sitemap)
+	switch {
+	case derived:
+		u, err := parseRef("", spec.Sitemap)
+		if err != nil {
+			return s, derived, permanent(spec.Sitemap, "the sitemap %q is not a web address", spec.Sitemap)
+		}
+		s.Root = (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: "/"}).String()
+	case s.Root == "":
+		return s, derived, permanent("", "the site has neither a sitemap nor a root address")
+	}
+	return s, derived, nil
 }
 
 // discovery is one run of Discover.
@@ -125,6 +135,7 @@ type discovery struct {
 	seed    maphash.Seed
 	seen    map[uint64]struct{} // hashes of emitted addresses: 8 bytes each, whatever their length
 	visited map[string]bool     // sitemaps
+	feed    bool                // one of them is a feed
 	batch   []domain.Link
 }
 
@@ -132,34 +143,62 @@ type discovery struct {
 var errEnough = errors.New("enough pages")
 
 // given reads the sitemap that the caller named.
-func (d *discovery) given(ctx context.Context, spec domain.CrawlSpec) error {
+func (d *discovery) given(ctx context.Context, at string, derived bool) error {
 	d.result.Scope.Follow = false
-	// Without a root the site is wherever the sitemap turns out to be.
-	derived := spec.URL == "" && (spec.Site == nil || spec.Site.Root == "")
-	err := d.read(ctx, spec.Sitemap, 1, derived)
+	err := d.read(ctx, at, 1, derived)
+	if err == nil && d.result.Found == 0 {
+		var moved *url.URL
+		if moved, err = d.rootMoved(ctx); moved != nil {
+			err = d.read(ctx, at, 1, false)
+		}
+	}
 	switch {
 	case errors.Is(err, errEnough):
 		return nil
 	case errors.Is(err, errNotSitemap):
-		return permanent(spec.Sitemap, "%s is not a sitemap: neither XML of a known kind nor a list of addresses", spec.Sitemap).because(err)
+		return permanent(at, "%s is not a sitemap: neither XML of a known kind nor a list of addresses", at).because(err)
 	case err != nil:
 		return err
-	}
-	if d.result.Found > 0 {
+	case d.result.Found > 0:
 		return nil
+	case len(d.result.Problems) > 0:
+		return permanent(at, "%s leads to no page: %s", at, strings.Join(d.result.Problems, "; "))
+	case len(d.result.Refused) > 0:
+		return permanent(at, "%s lists no page of the site %s: %s", at, d.result.Scope.Root, d.result.Summary())
 	}
-	if len(d.result.Problems) > 0 {
-		return permanent(spec.Sitemap, "%s leads to no page: %s", spec.Sitemap, strings.Join(d.result.Problems, "; "))
-	}
-	if len(d.result.Refused) > 0 {
-		return permanent(spec.Sitemap, "%s lists no page of the site %s: %s", spec.Sitemap, d.result.Scope.Root, d.result.Summary())
-	}
-	return nil
+	return permanent(at, "%s is a sitemap that lists nothing", at)
 }
 
 // search looks for sitemaps, and falls back to following links.
 func (d *discovery) search(ctx context.Context) error {
 	root := d.scope.root
+	err := d.sitemapsOf(ctx, root)
+	if err == nil && d.result.Found == 0 {
+		var moved *url.URL
+		if moved, err = d.rootMoved(ctx); moved != nil {
+			err = d.sitemapsOf(ctx, moved)
+		}
+	}
+	if err == nil && d.result.Found > 0 {
+		// The root belongs to the site whether its sitemap lists it or not: it is what was asked for.
+		err = d.entry(ctx, readBase(root.String()), sitemapEntry{loc: root.String()})
+	}
+	if err != nil {
+		return ignoreEnough(err)
+	}
+	if d.result.Found > 0 {
+		return nil
+	}
+	d.result.Follow, d.result.Scope.Follow = true, true
+	at, err := Normalise(root.String())
+	if err != nil {
+		return permanent(root.String(), "the root address %s is not a web address", root).because(err)
+	}
+	return d.add(domain.Link{URL: at})
+}
+
+// sitemapsOf reads the sitemaps that a host's robots.txt names, or else the first in the usual places.
+func (d *discovery) sitemapsOf(ctx context.Context, root *url.URL) error {
 	if err := d.crawler.guard.checkURL(root); err != nil {
 		return err
 	}
@@ -168,44 +207,65 @@ func (d *discovery) search(ctx context.Context) error {
 		return classify(ctx, root.String(), err)
 	}
 	for _, at := range r.sitemaps {
-		if u, err := parseRef(root.String(), at); err == nil {
-			if err := d.try(ctx, u.String(), true); err != nil {
-				return ignoreEnough(err)
-			}
+		u, err := parseRef(root.String(), at)
+		if err != nil {
+			continue
+		}
+		if err := d.try(ctx, u.String(), true); err != nil {
+			return err
 		}
 	}
-	if d.result.Found == 0 {
-		for _, at := range d.usual() {
-			if err := d.try(ctx, at, false); err != nil {
-				return ignoreEnough(err)
-			}
-			if d.result.Found > 0 {
-				break
-			}
+	for _, at := range d.usual(root) {
+		if d.result.Found > 0 {
+			return nil
+		}
+		if err := d.try(ctx, at, false); err != nil {
+			return err
 		}
 	}
-	if d.result.Found > 0 {
-		// The root belongs to the site whether its sitemap lists it or not: it is what was asked for.
-		return ignoreEnough(d.entry(ctx, readBase(root.String()), root.String()))
+	return nil
+}
+
+// rootMoved asks, when sitemaps list nothing but pages elsewhere, whether that is where the root leads. If so, the site is
+// there too, and the sitemaps may be read once more; else it returns nil.
+func (d *discovery) rootMoved(ctx context.Context) (*url.URL, error) {
+	if d.result.Refused[RefusedHost]+d.result.Refused[RefusedPath] == 0 {
+		return nil, nil
 	}
-	d.result.Follow, d.result.Scope.Follow = true, true
-	at, err := Normalise(root.String())
-	if err != nil {
-		return permanent(root.String(), "the root address %s is not a web address", root).because(err)
+	root := d.scope.root.String()
+	a, err := d.crawler.retrieve(ctx, retrieval{url: root, limit: d.crawler.opts.MaxBody, anyType: true})
+	var e *Error
+	switch {
+	case errors.As(err, &e) && e.Permanent:
+		d.crawler.opts.Log.DebugContext(ctx, "the root does not tell where the site is", "url", root, "reason", e.Message)
+		return nil, nil
+	case err != nil:
+		return nil, err
 	}
-	return d.add(at)
+	if err := a.body.Close(); err != nil {
+		return nil, fmt.Errorf("giving up the body of %s: %w", root, err)
+	}
+	if d.scope.hosts[bareHost(a.url)] && d.scope.inPath(a.url) {
+		return nil, nil
+	}
+	d.scope.admit(a.url)
+	d.result.Moved = a.url.String()
+	d.result.Sitemaps, d.result.Problems = 0, nil
+	clear(d.result.Refused)
+	clear(d.visited)
+	return a.url, nil
 }
 
 // usual are the places to look at: in the root's own directory first, then at the top.
-func (d *discovery) usual() []string {
+func (d *discovery) usual(root *url.URL) []string {
 	dirs := []string{"/"}
-	if dir := strings.TrimSuffix(d.scope.prefixes[0], "/") + "/"; dir != "/" {
+	if dir := strings.TrimSuffix(pathPrefix(root.EscapedPath()), "/") + "/"; dir != "/" {
 		dirs = []string{dir, "/"}
 	}
 	var out []string
 	for _, dir := range dirs {
 		for _, name := range usualSitemaps {
-			out = append(out, d.scope.root.Scheme+"://"+d.scope.root.Host+dir+name)
+			out = append(out, root.Scheme+"://"+root.Host+dir+name)
 		}
 	}
 	return out
@@ -237,140 +297,4 @@ func ignoreEnough(err error) error {
 		return nil
 	}
 	return err
-}
-
-// read takes the entries of one sitemap, and of those that it lists. Errors of the file itself are returned;
-// permanent ones of nested files are problems.
-func (d *discovery) read(ctx context.Context, at string, level int, admit bool) error {
-	key, err := Normalise(at)
-	if err != nil {
-		return permanent(at, "the sitemap %.200q is not a web address", at).because(err)
-	}
-	if d.visited[key] {
-		return nil
-	}
-	d.visited[key] = true
-	a, err := d.crawler.retrieve(ctx, retrieval{url: at, limit: d.crawler.opts.MaxSitemapBytes, anyType: true})
-	if err != nil {
-		return err
-	}
-	defer a.body.Close()
-	if admit {
-		d.scope.admit(a.url)
-	}
-	base := a.url.String()
-	onto := readBase(base)
-	var nested []string
-	err = readSitemap(a.body, d.crawler.opts.MaxSitemapBytes, func(e sitemapEntry) error {
-		if !e.sitemap {
-			return d.entry(ctx, onto, e.loc)
-		}
-		if len(nested) < maxSitemapFiles {
-			nested = append(nested, e.loc)
-		}
-		return context.Cause(ctx)
-	})
-	switch {
-	case err == nil:
-	case errors.Is(err, errNotSitemap), errors.Is(err, errEnough), ctx.Err() != nil:
-		return err
-	case errors.Is(err, errTooManyEntries):
-		d.problem("%s has more than %d entries; the others were left out", base, maxSitemapEntries)
-	default:
-		var mine *emitError
-		if errors.As(err, &mine) {
-			return err
-		}
-		if level == 1 && d.result.Found == 0 {
-			return permanent(base, "%s is broken: %v", base, err).because(err)
-		}
-		d.problem("%s is broken: %v", base, err)
-	}
-	d.result.Sitemaps++
-	return d.readNested(ctx, a.url, nested, level+1)
-}
-
-// readNested reads the sitemaps that an index lists, as far as they are on its own host or the site's.
-func (d *discovery) readNested(ctx context.Context, index *url.URL, nested []string, level int) error {
-	for _, loc := range nested {
-		u, err := parseRef(index.String(), loc)
-		if err != nil {
-			d.result.Refused[RefusedNoURL]++
-			continue
-		}
-		if bareHost(u) != bareHost(index) && !d.scope.hosts[bareHost(u)] {
-			d.result.Refused[RefusedHost]++
-			continue
-		}
-		if level > maxSitemapNesting || len(d.visited) >= maxSitemapFiles {
-			d.problem("%s was not read: sitemaps are nested more than %d deep or are more than %d", u, maxSitemapNesting, maxSitemapFiles)
-			return nil
-		}
-		err = d.read(ctx, u.String(), level, false)
-		var e *Error
-		switch {
-		case errors.Is(err, errNotSitemap):
-			d.problem("%s is not a sitemap", u)
-		case errors.As(err, &e) && e.Permanent:
-			d.problem("%s", e.Message)
-		case err != nil:
-			return err
-		}
-	}
-	return nil
-}
-
-// entry takes one page address of a sitemap.
-func (d *discovery) entry(ctx context.Context, base *whatwg.Url, loc string) error {
-	if err := context.Cause(ctx); err != nil {
-		return fmt.Errorf("reading the sitemap %s: %w", base, err)
-	}
-	u, why := d.scope.take(base, loc, 0)
-	if why != "" {
-		d.result.Refused[why]++
-		return nil
-	}
-	return d.add(u)
-}
-
-func (d *discovery) add(u string) error {
-	h := maphash.String(d.seed, u)
-	if _, dup := d.seen[h]; dup {
-		return nil
-	}
-	if d.result.Found >= d.crawler.opts.MaxPages {
-		d.result.Refused[RefusedPageLimit]++
-		return errEnough
-	}
-	d.seen[h] = struct{}{}
-	d.result.Found++
-	d.batch = append(d.batch, domain.Link{URL: u})
-	if len(d.batch) < domain.MaxLinksPerEvent {
-		return nil
-	}
-	return d.flush()
-}
-
-// emitError tells the caller's failure from one of the sitemap.
-type emitError struct{ err error }
-
-func (e *emitError) Error() string { return "handing on links: " + e.err.Error() }
-func (e *emitError) Unwrap() error { return e.err }
-
-func (d *discovery) flush() error {
-	if len(d.batch) == 0 {
-		return nil
-	}
-	batch := d.batch
-	d.batch = nil // emit may keep what it is given
-	if err := d.emit(batch); err != nil {
-		return &emitError{err}
-	}
-	return nil
-}
-
-func (d *discovery) problem(format string, args ...any) {
-	if len(d.result.Problems) < maxProblems {
-		d.result.Problems = append(d.result.Problems, fmt.Sprintf(format, args...))
-	}
 }

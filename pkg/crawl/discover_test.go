@@ -203,8 +203,9 @@ func TestDiscover_refuses_foreign_hosts_with_a_count(t *testing.T) {
 	if e := wantError(t, err); !e.Permanent || !strings.Contains(e.Message, "another host") {
 		t.Errorf("got %+v", e)
 	}
-	if d, _, err = discover(t, c, domain.CrawlSpec{Sitemap: s.URL + "/empty.xml"}); err != nil || d.Found != 0 || d.Follow {
-		t.Errorf("an empty sitemap is an empty site: got %+v, %v", d, err)
+	d, _, err = discover(t, c, domain.CrawlSpec{Sitemap: s.URL + "/empty.xml"})
+	if e := wantError(t, err); !e.Permanent || !strings.Contains(e.Message, "lists nothing") || d.Complete {
+		t.Errorf("an empty sitemap is no empty site: got %+v, %+v", d, e)
 	}
 }
 

@@ -3,20 +3,20 @@ package crawl
 import (
 	"bufio"
 	"bytes"
-	"encoding/xml"
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
+	"time"
 
 	"golang.org/x/net/html/charset"
+	"golang.org/x/text/encoding/unicode"
+	"golang.org/x/text/runes"
+	"golang.org/x/text/transform"
 )
 
-const (
-	maxXMLDepth       = 50
-	maxXMLToken       = 64 << 10
-	maxSitemapEntries = 50_000 // sitemaps.org's limit for one file
-)
+const maxSitemapEntries = 50_000 // sitemaps.org's limit for one file
 
 var (
 	// errNotSitemap means that the content is something else, a page for people for instance.
@@ -28,20 +28,18 @@ var (
 // sitemapEntry is one address that a sitemap lists: a page, or another sitemap.
 type sitemapEntry struct {
 	loc     string
+	lastMod time.Time // zero when the sitemap does not say, or not in a form that is known
 	sitemap bool
+	feed    bool // of an RSS or Atom feed, which lists what is new, not what there is
 }
 
 // readSitemap reads a sitemap of any kind as a stream: urlset, sitemapindex, RSS, Atom, plain text, each also packed
 // by gzip. It calls take for every entry; an error of take ends it and is returned. Memory does not grow with the
 // number of entries. limit bounds the unpacked bytes.
 func readSitemap(r io.Reader, limit int64, take func(sitemapEntry) error) error {
-	r, err := gunzip(r)
+	br, err := sitemapText(r, limit)
 	if err != nil {
-		return fmt.Errorf("unpacking the sitemap: %w", err)
-	}
-	br := bufio.NewReaderSize(&capped{r: r, left: limit}, 4<<10)
-	if bom, err := br.Peek(3); err == nil && string(bom) == "\xef\xbb\xbf" {
-		_, _ = br.Discard(3)
+		return err
 	}
 	head, err := br.Peek(1 << 10)
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -62,6 +60,53 @@ func readSitemap(r io.Reader, limit int64, take func(sitemapEntry) error) error 
 		return readTextSitemap(br, counted)
 	}
 	return errNotSitemap
+}
+
+// sitemapText is the sitemap unpacked and in UTF-8, without a byte order mark.
+func sitemapText(r io.Reader, limit int64) (*bufio.Reader, error) {
+	r, err := gunzip(r)
+	if err != nil {
+		return nil, fmt.Errorf("unpacking the sitemap: %w", err)
+	}
+	br := bufio.NewReaderSize(&capped{r: r, left: limit}, 4<<10)
+	head, err := br.Peek(512)
+	if err != nil && !errors.Is(err, io.EOF) && len(head) == 0 {
+		return nil, fmt.Errorf("reading the sitemap: %w", err)
+	}
+	br = bufio.NewReaderSize(transform.NewReader(br, sitemapDecoder(head)), 4<<10)
+	if bom, err := br.Peek(3); err == nil && string(bom) == "\xef\xbb\xbf" {
+		_, _ = br.Discard(3)
+	}
+	return br, nil
+}
+
+var declaredEncoding = regexp.MustCompile(`^\s*<\?xml[^>]{0,200}?\sencoding\s*=\s*["']([A-Za-z0-9._:-]{1,40})["']`)
+
+// sitemapDecoder goes by the first bytes, then by what the file declares, where that can be: whoever declares UTF-16 in
+// letters of one byte each, as some libraries do, does not have it. Unknown names are taken for UTF-8. Bytes and
+// characters that XML does not have become blanks, for the sake of the other addresses.
+func sitemapDecoder(head []byte) transform.Transformer {
+	switch {
+	case bytes.HasPrefix(head, []byte{0xff, 0xfe}), bytes.HasPrefix(head, []byte("<\x00")):
+		return unicode.UTF16(unicode.LittleEndian, unicode.UseBOM).NewDecoder()
+	case bytes.HasPrefix(head, []byte{0xfe, 0xff}), bytes.HasPrefix(head, []byte("\x00<")):
+		return unicode.UTF16(unicode.BigEndian, unicode.UseBOM).NewDecoder()
+	}
+	clean := runes.Map(func(c rune) rune {
+		if c < ' ' && c != '\t' && c != '\n' && c != '\r' || c == 0xfffe || c == 0xffff {
+			return ' '
+		}
+		return c
+	})
+	m := declaredEncoding.FindSubmatch(head)
+	if m == nil {
+		return clean
+	}
+	enc, name := charset.Lookup(string(m[1]))
+	if enc == nil || name == "utf-8" || strings.HasPrefix(name, "utf-16") || name == "replacement" {
+		return clean
+	}
+	return transform.Chain(enc.NewDecoder(), clean)
 }
 
 // looksLikeAddresses reports whether the first line of text is a web address.
@@ -92,134 +137,32 @@ func readTextSitemap(r io.Reader, take func(sitemapEntry) error) error {
 	return nil
 }
 
-// dialect says where in an XML sitemap the addresses are: in which element, at which depth.
-type dialect struct {
-	path    []string // local names below the root
-	attr    bool     // the address is in the href attribute, not the text
-	sitemap bool
+// w3cTimes are the forms of W3C Datetime, which lastmod and Atom use, and what is often written instead.
+var w3cTimes = []string{
+	time.DateOnly, time.RFC3339, "2006-01-02T15:04Z07:00", "2006-01-02T15:04:05", "2006-01-02T15:04:05Z0700", time.DateTime,
+	"2006-01-02 15:04:05Z07:00", "2006-01-02 15:04:05 -0700", "2006-01-02T15:04", "2006-01-02 15:04", "2006-01", "2006",
 }
 
-var dialects = map[string]dialect{
-	"urlset":       {path: []string{"url", "loc"}},
-	"sitemapindex": {path: []string{"sitemap", "loc"}, sitemap: true},
-	"rss":          {path: []string{"channel", "item", "link"}},
-	"RDF":          {path: []string{"item", "link"}},
-	"feed":         {path: []string{"entry", "link"}, attr: true},
+// rssTimes are the forms of RFC 822, which RSS uses.
+var rssTimes = []string{
+	"Mon, 2 Jan 2006 15:04:05 -0700", "Mon, 2 Jan 2006 15:04:05 MST", "2 Jan 2006 15:04:05 -0700", "2 Jan 2006 15:04:05 MST",
+	"Mon, 2 Jan 2006 15:04 -0700", "Mon, 2 Jan 2006 15:04 MST", "Mon, 2 Jan 06 15:04:05 -0700", "Mon, 2 Jan 06 15:04:05 MST",
 }
 
-// readXMLSitemap streams an XML sitemap. With take nil it only says whether this is one, by its root element.
-func readXMLSitemap(r io.Reader, take func(sitemapEntry) error) error {
-	dec := xml.NewDecoder(bufio.NewReader(&tokenBound{r: r}))
-	dec.Strict = false // many sitemaps have a bare "&" in an address
-	dec.CharsetReader = charset.NewReaderLabel
-	d, err := rootDialect(dec)
-	if err != nil || take == nil {
-		return err
+// parseLastMod reads a time; what cannot be one of a page's last change is zero.
+func parseLastMod(s string) time.Time {
+	if s = strings.TrimSpace(s); len(s) < 4 || len(s) > 60 {
+		return time.Time{}
 	}
-	var (
-		path []string // below the root
-		text strings.Builder
-		on   bool // within the element that holds the address
-	)
-	for {
-		tok, err := dec.Token()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("reading the sitemap: %w", err)
-		}
-		switch t := tok.(type) {
-		case xml.StartElement:
-			if path = append(path, t.Name.Local); len(path) > maxXMLDepth {
-				return fmt.Errorf("reading the sitemap: more than %d elements within one another", maxXMLDepth)
-			}
-			on = matchesPath(path, d.path)
-			text.Reset()
-			if on && d.attr {
-				text.WriteString(atomHref(t))
-			}
-		case xml.CharData:
-			if on && !d.attr && text.Len() <= maxURLBytes {
-				text.Write(t)
-			}
-		case xml.EndElement:
-			if on {
-				if loc := strings.TrimSpace(text.String()); loc != "" {
-					if err := take(sitemapEntry{loc: loc, sitemap: d.sitemap}); err != nil {
-						return err
-					}
-				}
-			}
-			on = false
-			if len(path) == 0 {
-				return nil // the root has ended
-			}
-			path = path[:len(path)-1]
+	forms := rssTimes
+	if isNumber(s[:4]) {
+		forms = w3cTimes
+	}
+	for _, form := range forms {
+		// Fractions of a second may follow the seconds of any form.
+		if t, err := time.Parse(form, s); err == nil && 1970 <= t.Year() && t.Year() <= maxYear {
+			return t.UTC()
 		}
 	}
-}
-
-// rootDialect reads up to the root element.
-func rootDialect(dec *xml.Decoder) (dialect, error) {
-	for {
-		tok, err := dec.Token()
-		if err != nil {
-			return dialect{}, errNotSitemap
-		}
-		if t, ok := tok.(xml.StartElement); ok {
-			d, ok := dialects[t.Name.Local]
-			if !ok {
-				return dialect{}, errNotSitemap
-			}
-			return d, nil
-		}
-	}
-}
-
-func matchesPath(path, want []string) bool {
-	if len(path) != len(want) {
-		return false
-	}
-	for i := range path {
-		if path[i] != want[i] {
-			return false
-		}
-	}
-	return true
-}
-
-// atomHref is the address of an Atom link that leads to the entry's page.
-func atomHref(t xml.StartElement) string {
-	href, rel := "", "alternate"
-	for _, a := range t.Attr {
-		switch a.Name.Local {
-		case "href":
-			href = a.Value
-		case "rel":
-			rel = a.Value
-		}
-	}
-	if rel != "alternate" {
-		return ""
-	}
-	return href
-}
-
-// tokenBound fails when no tag begins or ends for too long: the XML decoder keeps a whole token in memory.
-type tokenBound struct {
-	r   io.Reader
-	run int
-}
-
-func (b *tokenBound) Read(p []byte) (int, error) {
-	n, err := b.r.Read(p)
-	for _, c := range p[:n] {
-		if c == '<' || c == '>' {
-			b.run = 0
-		} else if b.run++; b.run > maxXMLToken {
-			return 0, fmt.Errorf("more than %d bytes without a tag", maxXMLToken)
-		}
-	}
-	return n, err
+	return time.Time{}
 }

@@ -11,7 +11,8 @@ import (
 
 // The sitemaps of the site. None lies where crawlers look for one.
 const (
-	SitemapPath    = "/maps/index.xml"      // lists the pages, by sitemaps of every kind
+	SitemapPath    = "/maps/index.xml"      // lists the pages, by sitemaps of every kind but feeds
+	FeedsPath      = "/maps/feeds.xml"      // the same, and feeds with some of the pages: what is new is not all there is
 	IncompletePath = "/maps/incomplete.xml" // the same, and a sitemap that breaks off
 	CyclePath      = "/maps/cycle.xml"      // lists itself and an index that lists it, and a page
 	FullPath       = "/maps/full.xml"       // FullEntries addresses that are no pages of the site
@@ -23,7 +24,10 @@ const (
 const FullEntries = 50_000
 
 // kinds are the sitemaps that SitemapPath leads to, each with a part of the pages.
-var kinds = []string{"plain.xml", "packed.xml.gz", "packed-on-the-way.xml", "list.txt", "news.rss", "news.atom", "deeper.xml"}
+var kinds = []string{"plain.xml", "packed.xml.gz", "packed-on-the-way.xml", "list.txt", "deeper.xml"}
+
+// newest is how many entries a feed has.
+const newest = 20
 
 // entry is a line of a sitemap.
 type entry struct {
@@ -49,6 +53,15 @@ func (s *Site) entries(kind int) []entry {
 	return out
 }
 
+// latest are the pages that were made last.
+func (s *Site) latest() []entry {
+	var out []entry
+	for i := range kinds {
+		out = append(out, s.entries(i)...)
+	}
+	return out[max(0, len(out)-newest):]
+}
+
 // sitemap answers with one of the sitemaps.
 func (s *Site) sitemap(w *noted, r *http.Request) {
 	w.Header().Set("Content-Type", "application/xml")
@@ -62,6 +75,12 @@ func (s *Site) sitemap(w *noted, r *http.Request) {
 	switch r.URL.Path {
 	case SitemapPath:
 		s.index(w, indexed()...)
+	case FeedsPath:
+		s.index(w, append(indexed(), "/maps/news.rss", "/maps/news.atom")...)
+	case "/maps/news.rss":
+		s.rss(w)
+	case "/maps/news.atom":
+		s.atom(w)
 	case IncompletePath:
 		s.index(w, append(indexed(), "/maps/torn.xml")...)
 	case "/maps/torn.xml":
@@ -128,23 +147,27 @@ func (s *Site) listKind(w *noted, kind int) {
 		for _, e := range entries {
 			_, _ = fmt.Fprintf(w, "%s\r\n", e.loc)
 		}
-	case strings.HasSuffix(name, ".rss"):
-		var b strings.Builder
-		fmt.Fprintf(&b, "<?xml version=\"1.0\"?><rss version=\"2.0\"><channel><title>News</title><link>%s</link>\n", s.At("/"))
-		for _, e := range entries {
-			fmt.Fprintf(&b, "<item><title>Item</title><link>%s</link><pubDate>%s</pubDate></item>\n", html.EscapeString(e.loc), e.mod.Format(time.RFC1123Z))
-		}
-		_, _ = io.WriteString(w, b.String()+"</channel></rss>\n")
-	case strings.HasSuffix(name, ".atom"):
-		var b strings.Builder
-		b.WriteString("<?xml version=\"1.0\"?><feed xmlns=\"http://www.w3.org/2005/Atom\"><title>News</title><link rel=\"self\" href=\"/maps/news.atom\"/>\n")
-		for _, e := range entries {
-			fmt.Fprintf(&b, "<entry><title>Item</title><link href=\"%s\"/><updated>%s</updated></entry>\n", html.EscapeString(e.loc), e.mod.Format(time.RFC3339))
-		}
-		_, _ = io.WriteString(w, b.String()+"</feed>\n")
 	default:
 		_, _ = io.WriteString(w, urlset(entries, "", time.RFC3339))
 	}
+}
+
+func (s *Site) rss(w io.Writer) {
+	var b strings.Builder
+	fmt.Fprintf(&b, "<?xml version=\"1.0\"?><rss version=\"2.0\"><channel><title>News</title><link>%s</link>\n", s.At("/"))
+	for _, e := range s.latest() {
+		fmt.Fprintf(&b, "<item><title>Item</title><link>%s</link><pubDate>%s</pubDate></item>\n", html.EscapeString(e.loc), e.mod.Format(time.RFC1123Z))
+	}
+	_, _ = io.WriteString(w, b.String()+"</channel></rss>\n")
+}
+
+func (s *Site) atom(w io.Writer) {
+	var b strings.Builder
+	b.WriteString("<?xml version=\"1.0\"?><feed xmlns=\"http://www.w3.org/2005/Atom\"><title>News</title><link rel=\"self\" href=\"/maps/news.atom\"/>\n")
+	for _, e := range s.latest() {
+		fmt.Fprintf(&b, "<entry><title>Item</title><link href=\"%s\"/><updated>%s</updated></entry>\n", html.EscapeString(e.loc), e.mod.Format(time.RFC3339))
+	}
+	_, _ = io.WriteString(w, b.String()+"</feed>\n")
 }
 
 // urlset is a sitemap in the protocol's own form, its elements perhaps with a prefix.

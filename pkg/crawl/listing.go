@@ -1,0 +1,163 @@
+package crawl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"net/url"
+
+	whatwg "github.com/nlnwa/whatwg-url/url"
+
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+const (
+	maxSitemapNesting = 3
+	maxSitemapFiles   = 1_000
+	maxProblems       = 20
+)
+
+// errTooManySitemaps means that an index lists more sitemaps than are read of a site.
+var errTooManySitemaps = errors.New("more than 1,000 sitemaps")
+
+// read takes the entries of one sitemap, and of those that it lists. Errors of the file itself are returned;
+// permanent ones of nested files are problems.
+func (d *discovery) read(ctx context.Context, at string, level int, admit bool) error {
+	key, err := Normalise(at)
+	if err != nil {
+		return permanent(at, "the sitemap %.200q is not a web address", at).because(err)
+	}
+	if d.visited[key] {
+		return nil
+	}
+	d.visited[key] = true
+	a, err := d.crawler.retrieve(ctx, retrieval{url: at, limit: d.crawler.opts.MaxSitemapBytes, anyType: true})
+	if err != nil {
+		return err
+	}
+	defer a.body.Close()
+	if admit {
+		d.scope.admit(a.url)
+	}
+	base := a.url.String()
+	onto := readBase(base)
+	var nested []string
+	err = readSitemap(a.body, d.crawler.opts.MaxSitemapBytes, func(e sitemapEntry) error {
+		d.feed = d.feed || e.feed
+		switch {
+		case !e.sitemap:
+			return d.entry(ctx, onto, e)
+		case len(nested) < maxSitemapFiles:
+			nested = append(nested, e.loc)
+		default:
+			return errTooManySitemaps
+		}
+		return context.Cause(ctx)
+	})
+	switch {
+	case err == nil:
+	case errors.Is(err, errNotSitemap), errors.Is(err, errEnough), ctx.Err() != nil:
+		return err
+	case errors.Is(err, errTooManySitemaps):
+		d.problem("%s lists more than %d sitemaps; the others were left out", base, maxSitemapFiles)
+	case errors.Is(err, errTooManyEntries):
+		d.problem("%s has more than %d entries; the others were left out", base, maxSitemapEntries)
+	default:
+		var mine *emitError
+		if errors.As(err, &mine) {
+			return err
+		}
+		if level == 1 && d.result.Found == 0 {
+			return permanent(base, "%s is broken: %v", base, err).because(err)
+		}
+		d.problem("%s is broken: %v", base, err)
+	}
+	d.result.Sitemaps++
+	return d.readNested(ctx, a.url, nested, level+1)
+}
+
+// readNested reads the sitemaps that an index lists, as far as they are on its own host or the site's.
+func (d *discovery) readNested(ctx context.Context, index *url.URL, nested []string, level int) error {
+	for _, loc := range nested {
+		u, err := parseRef(index.String(), loc)
+		if err != nil {
+			d.result.Refused[RefusedNoURL]++
+			continue
+		}
+		if bareHost(u) != bareHost(index) && !d.scope.hosts[bareHost(u)] {
+			d.result.Refused[RefusedHost]++
+			continue
+		}
+		if level > maxSitemapNesting || len(d.visited) >= maxSitemapFiles {
+			d.problem("%s was not read: sitemaps are nested more than %d deep or are more than %d", u, maxSitemapNesting, maxSitemapFiles)
+			return nil
+		}
+		err = d.read(ctx, u.String(), level, false)
+		var e *Error
+		switch {
+		case errors.Is(err, errNotSitemap):
+			d.problem("%s is not a sitemap", u)
+		case errors.As(err, &e) && e.Permanent:
+			d.problem("%s", e.Message)
+		case err != nil:
+			return err
+		}
+	}
+	return nil
+}
+
+// entry takes one page address of a sitemap.
+func (d *discovery) entry(ctx context.Context, base *whatwg.Url, e sitemapEntry) error {
+	if err := context.Cause(ctx); err != nil {
+		return fmt.Errorf("reading the sitemap %s: %w", base, err)
+	}
+	u, why := d.scope.take(base, e.loc, 0)
+	if why != "" {
+		d.result.Refused[why]++
+		return nil
+	}
+	return d.add(domain.Link{URL: u, LastMod: e.lastMod})
+}
+
+func (d *discovery) add(l domain.Link) error {
+	h := maphash.String(d.seed, l.URL)
+	if _, dup := d.seen[h]; dup {
+		return nil
+	}
+	if d.result.Found >= d.crawler.opts.MaxPages {
+		d.result.Refused[RefusedPageLimit]++
+		return errEnough
+	}
+	d.seen[h] = struct{}{}
+	d.result.Found++
+	d.batch = append(d.batch, l)
+	if len(d.batch) < domain.MaxLinksPerEvent {
+		return nil
+	}
+	return d.flush()
+}
+
+// emitError tells the caller's failure from one of the sitemap.
+type emitError struct{ err error }
+
+func (e *emitError) Error() string { return "handing on links: " + e.err.Error() }
+func (e *emitError) Unwrap() error { return e.err }
+
+func (d *discovery) flush() error {
+	if len(d.batch) == 0 {
+		return nil
+	}
+	batch := d.batch
+	d.batch = nil // emit may keep what it is given
+	if err := d.emit(batch); err != nil {
+		return &emitError{err}
+	}
+	return nil
+}
+
+func (d *discovery) problem(format string, args ...any) {
+	if len(d.result.Problems) < maxProblems {
+		d.result.Problems = append(d.result.Problems, fmt.Sprintf(format, args...))
+	}
+}

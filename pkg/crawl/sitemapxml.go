@@ -1,0 +1,194 @@
+package crawl
+
+import (
+	"bufio"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+const (
+	maxXMLDepth = 50
+	maxXMLToken = 64 << 10
+)
+
+// dialect says where in an XML sitemap the addresses are. Names are local ones in lower case: writers of sitemaps agree
+// neither on prefixes nor on capitals.
+type dialect struct {
+	item    []string // path below the root of what holds one address
+	loc     string   // within it the element of the address
+	attr    bool     // which has it in its href attribute, not as text
+	dates   []string // within it the elements of the last change, the better first
+	sitemap bool     // the address is of another sitemap
+	feed    bool
+}
+
+var dialects = map[string]dialect{
+	"urlset":       {item: []string{"url"}, loc: "loc", dates: []string{"lastmod"}},
+	"sitemapindex": {item: []string{"sitemap"}, loc: "loc", dates: []string{"lastmod"}, sitemap: true},
+	"rss":          {item: []string{"channel", "item"}, loc: "link", dates: []string{"pubdate", "date"}, feed: true},
+	"rdf":          {item: []string{"item"}, loc: "link", dates: []string{"date"}, feed: true},
+	"feed":         {item: []string{"entry"}, loc: "link", attr: true, dates: []string{"updated", "published"}, feed: true},
+}
+
+// readXMLSitemap streams an XML sitemap in UTF-8. With take nil it only says whether this is one, by its root element.
+// Entities that a document declares itself are not expanded.
+func readXMLSitemap(r io.Reader, take func(sitemapEntry) error) error {
+	dec := xml.NewDecoder(bufio.NewReader(&tokenBound{r: r}))
+	dec.Strict = false // many sitemaps have a bare "&" in an address
+	dec.CharsetReader = func(_ string, in io.Reader) (io.Reader, error) { return in, nil }
+	d, err := rootDialect(dec)
+	if err != nil || take == nil {
+		return err
+	}
+	x := xmlSitemap{dialect: d, take: take}
+	for {
+		tok, err := dec.Token()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("reading the sitemap: %w", err)
+		}
+		switch t := tok.(type) {
+		case xml.StartElement:
+			err = x.start(t)
+		case xml.CharData:
+			if x.into != nil && len(*x.into) <= maxURLBytes {
+				*x.into = append(*x.into, t...)
+			}
+		case xml.EndElement:
+			if len(x.path) == 0 {
+				return nil // the root has ended
+			}
+			err = x.end()
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// rootDialect reads up to the root element.
+func rootDialect(dec *xml.Decoder) (dialect, error) {
+	for {
+		tok, err := dec.Token()
+		if err != nil {
+			return dialect{}, errNotSitemap
+		}
+		if t, ok := tok.(xml.StartElement); ok {
+			d, ok := dialects[strings.ToLower(t.Name.Local)]
+			if !ok {
+				return dialect{}, errNotSitemap
+			}
+			return d, nil
+		}
+	}
+}
+
+// xmlSitemap is the state of reading one: where the reader is, and what it knows of the item there. Its buffers serve
+// for all items.
+type xmlSitemap struct {
+	dialect
+	take func(sitemapEntry) error
+
+	path  []string // of local names, below the root
+	space string   // of the item's own name: what bears another may be the address of an image
+	into  *[]byte  // where text goes; nil: nowhere
+	at    []byte   // the address
+	guid  []byte   // of RSS: what may stand in for the address
+	on    []byte   // the time
+	best  int      // index in dates of what on is
+}
+
+func (x *xmlSitemap) start(t xml.StartElement) error {
+	if x.path = append(x.path, strings.ToLower(t.Name.Local)); len(x.path) > maxXMLDepth {
+		return fmt.Errorf("reading the sitemap: more than %d elements within one another", maxXMLDepth)
+	}
+	x.into = nil
+	name, above := x.path[len(x.path)-1], x.path[:len(x.path)-1]
+	switch {
+	case slices.Equal(x.path, x.item):
+		x.space, x.at, x.guid, x.on, x.best = t.Name.Space, x.at[:0], x.guid[:0], x.on[:0], len(x.dates)
+	case !slices.Equal(above, x.item):
+	case name == x.loc && t.Name.Space == x.space && len(x.at) == 0:
+		if x.attr {
+			x.at = append(x.at, atomHref(t)...)
+		} else {
+			x.into = &x.at
+		}
+	case name == "guid" && x.feed && isPermanentLink(t):
+		x.into = &x.guid
+	default:
+		if i := slices.Index(x.dates, name); i >= 0 && i < x.best {
+			x.best, x.on = i, x.on[:0]
+			x.into = &x.on
+		}
+	}
+	return nil
+}
+
+func (x *xmlSitemap) end() error {
+	x.into = nil
+	ended := slices.Equal(x.path, x.item)
+	x.path = x.path[:len(x.path)-1]
+	if !ended {
+		return nil
+	}
+	loc := strings.TrimSpace(string(x.at))
+	if loc == "" {
+		loc = strings.TrimSpace(string(x.guid))
+	}
+	if loc == "" {
+		return nil
+	}
+	return x.take(sitemapEntry{loc: loc, lastMod: parseLastMod(string(x.on)), sitemap: x.sitemap, feed: x.feed})
+}
+
+// atomHref is the address of an Atom link that leads to the entry's page.
+func atomHref(t xml.StartElement) string {
+	href, rel := "", "alternate"
+	for _, a := range t.Attr {
+		switch strings.ToLower(a.Name.Local) {
+		case "href":
+			href = a.Value
+		case "rel":
+			rel = a.Value
+		}
+	}
+	if !strings.EqualFold(strings.TrimSpace(rel), "alternate") || len(href) > maxURLBytes {
+		return ""
+	}
+	return strings.TrimSpace(href)
+}
+
+// isPermanentLink tells an RSS guid that is the item's address from one that is just any name.
+func isPermanentLink(t xml.StartElement) bool {
+	for _, a := range t.Attr {
+		if strings.EqualFold(a.Name.Local, "isPermaLink") {
+			return !strings.EqualFold(strings.TrimSpace(a.Value), "false")
+		}
+	}
+	return true
+}
+
+// tokenBound fails when no tag begins or ends for too long: the XML decoder keeps a whole token in memory.
+type tokenBound struct {
+	r   io.Reader
+	run int
+}
+
+func (b *tokenBound) Read(p []byte) (int, error) {
+	n, err := b.r.Read(p)
+	for _, c := range p[:n] {
+		if c == '<' || c == '>' {
+			b.run = 0
+		} else if b.run++; b.run > maxXMLToken {
+			return 0, fmt.Errorf("more than %d bytes without a tag", maxXMLToken)
+		}
+	}
+	return n, err
+}
