@@ -43,10 +43,11 @@ func pageServer(b *testing.B) string {
 	})).URL
 }
 
-// BenchmarkFetch against BenchmarkPlainColly is what bounds, guard, robots and politeness cost.
+// BenchmarkFetch against BenchmarkPlainColly is what bounds, guard, robots and the keeping of turns cost, where hosts may
+// be asked at any pace.
 func BenchmarkFetch(b *testing.B) {
 	root := pageServer(b)
-	c := local(b)
+	c := local(b, func(o *Options) { o.PerHostConcurrency = -1 })
 	scope := &domain.SiteScope{Root: root, Follow: true}
 	var n atomic.Int64
 	b.RunParallel(func(pb *testing.PB) {
@@ -65,7 +66,7 @@ func BenchmarkFetch(b *testing.B) {
 func BenchmarkPlainColly(b *testing.B) {
 	root := pageServer(b)
 	c := colly.NewCollector()
-	c.WithTransport(&http.Transport{MaxIdleConnsPerHost: 8})
+	c.WithTransport(&http.Transport{MaxIdleConnsPerHost: maxIdlePerHost})
 	var links, n atomic.Int64
 	c.OnHTML("title", func(*colly.HTMLElement) {})
 	c.OnHTML("a[href]", func(e *colly.HTMLElement) {

@@ -51,7 +51,7 @@ func (p *politeness) acquire(ctx context.Context, host, u string, delay time.Dur
 	pace := p.pace
 	pace.Delay = max(pace.Delay, min(delay, maxCrawlDelay))
 	if d := p.breaker.held(host, p.now()); d > p.maxWait {
-		return nil, p.deferred(u, host, d)
+		return nil, p.deferred(u, host, delay, d)
 	}
 	began := time.Now()
 	leave, err := p.gates.enter(ctx, host, pace.Concurrency, p.maxWait)
@@ -59,9 +59,9 @@ func (p *politeness) acquire(ctx context.Context, host, u string, delay time.Dur
 	case err != nil:
 		return nil, err
 	case leave == nil:
-		return nil, p.deferred(u, host, max(pace.Delay, time.Second))
+		return nil, p.deferred(u, host, delay, max(pace.Delay, time.Second))
 	}
-	turn, err := p.reserve(ctx, host, u, pace, p.maxWait-time.Since(began))
+	turn, err := p.reserve(ctx, host, u, pace, delay, p.maxWait-time.Since(began))
 	if err != nil {
 		leave()
 		return nil, err
@@ -70,7 +70,7 @@ func (p *politeness) acquire(ctx context.Context, host, u string, delay time.Dur
 }
 
 // reserve asks for turns until it has one, and waits for its start.
-func (p *politeness) reserve(ctx context.Context, host, u string, pace domain.Pace, patience time.Duration) (domain.Turn, error) {
+func (p *politeness) reserve(ctx context.Context, host, u string, pace domain.Pace, delay, patience time.Duration) (domain.Turn, error) {
 	for {
 		patience = max(patience, 0)
 		turn, err := p.turns.Reserve(ctx, host, pace, patience)
@@ -80,7 +80,7 @@ func (p *politeness) reserve(ctx context.Context, host, u string, pace domain.Pa
 		case err != nil:
 			return domain.Turn{}, transient(u, "%s was not fetched: whose turn it is at %s cannot be told", u, host).because(err)
 		case !turn.Granted && turn.Wait > patience:
-			return domain.Turn{}, p.deferred(u, host, turn.Wait)
+			return domain.Turn{}, p.deferred(u, host, delay, turn.Wait)
 		}
 		wait := turn.Wait
 		if !turn.Granted {
@@ -114,10 +114,17 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// deferred says when the host is asked again, and why not now if that is known here.
-func (p *politeness) deferred(u, host string, d time.Duration) *Error {
+// deferred says when the host is asked again, and why not now if that is known here. delay is what its robots.txt asks
+// for.
+func (p *politeness) deferred(u, host string, delay, d time.Duration) *Error {
 	why := p.breaker.cause(host, p.now())
-	if why == "" {
+	switch {
+	case why != "":
+	case delay > maxCrawlDelay:
+		why = fmt.Sprintf("%s waits for its turn (robots.txt asks for %s between two requests, %s is kept)", u, delay, maxCrawlDelay)
+	case delay > p.pace.Delay:
+		why = fmt.Sprintf("%s waits for its turn (robots.txt asks for %s between two requests)", u, delay)
+	default:
 		why = fmt.Sprintf("%s waits for its turn", u)
 	}
 	e := transient(u, "%s; %s is asked again in %s", why, host, max(d.Round(time.Second), time.Second))

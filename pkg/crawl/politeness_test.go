@@ -362,14 +362,18 @@ func TestFetch_makes_no_more_requests_at_once_than_allowed(t *testing.T) {
 
 func TestFetch_honours_the_crawl_delay_of_robots(t *testing.T) {
 	t.Parallel()
-	s := routes(t, map[string]string{"/robots.txt": "User-agent: *\nCrawl-delay: 60", "/a": "x", "/b": "x"})
-	c := local(t)
-	if _, _, err := fetch(t, c, PageRequest{URL: s.URL + "/a"}); err != nil {
-		t.Fatal(err)
-	}
-	_, _, err := fetch(t, c, PageRequest{URL: s.URL + "/b"})
-	if e := wantError(t, err); !e.Deferred || e.RetryAfter < 15*time.Second || e.RetryAfter > time.Minute {
-		t.Errorf("got %+v", e)
+	for asked, says := range map[string]string{
+		"60": "(robots.txt asks for 1m0s between two requests)", "600": "(robots.txt asks for 10m0s between two requests, 1m0s is kept)",
+	} {
+		s := routes(t, map[string]string{"/robots.txt": "User-agent: *\nCrawl-delay: " + asked, "/a": "x", "/b": "x"})
+		c := local(t)
+		if _, _, err := fetch(t, c, PageRequest{URL: s.URL + "/a"}); err != nil {
+			t.Fatal(err)
+		}
+		_, _, err := fetch(t, c, PageRequest{URL: s.URL + "/b"})
+		if e := wantError(t, err); !e.Deferred || e.RetryAfter < 15*time.Second || e.RetryAfter > time.Minute || !strings.Contains(e.Message, says) {
+			t.Errorf("got %+v", e)
+		}
 	}
 }
 

@@ -137,7 +137,7 @@ func (b *browsing) part(req *http.Request) (*http.Response, error) {
 	ctx, host, u := req.Context(), req.URL.Host, req.URL.String()
 	polite := b.crawler.polite
 	if d := polite.breaker.held(host, polite.now()); d > 0 {
-		return nil, polite.deferred(u, host, d)
+		return nil, polite.deferred(u, host, b.delay, d)
 	}
 	res, err := b.crawler.transport.RoundTrip(req)
 	if err != nil {

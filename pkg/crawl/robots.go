@@ -30,8 +30,7 @@ const (
 // robots is what one host's robots.txt means for us.
 type robots struct {
 	text       []byte        // only the rules that bind us, in a form that colly's parser takes
-	crawlDelay time.Duration // that is kept, at most maxCrawlDelay
-	asksDelay  time.Duration // as the file has it
+	crawlDelay time.Duration // as the file has it, at most maxRetryAfter; maxCrawlDelay is kept of it
 	sitemaps   []string
 }
 
@@ -117,11 +116,10 @@ func parseRobots(body []byte, product string) robots {
 		}
 	}
 	rules := all
-	r.asksDelay = allDelay
+	r.crawlDelay = allDelay
 	if found {
-		rules, r.asksDelay = own, ownDelay
+		rules, r.crawlDelay = own, ownDelay
 	}
-	r.crawlDelay = min(r.asksDelay, maxCrawlDelay)
 	if len(rules) > 0 {
 		r.text = []byte("User-agent: *\n" + strings.Join(rules, "\n") + "\n")
 	}
@@ -287,8 +285,8 @@ func (c *robotsCache) fetch(ctx context.Context, address string) (robots, error)
 		switch {
 		case status >= 200 && status < 300:
 			r := parseRobots(body, c.product)
-			if r.asksDelay > r.crawlDelay {
-				c.log.WarnContext(ctx, "crawl delay shortened", "url", at, "asked", r.asksDelay, "kept", r.crawlDelay)
+			if r.crawlDelay > maxCrawlDelay {
+				c.log.WarnContext(ctx, "crawl delay shortened", "url", at, "asked", r.crawlDelay, "kept", maxCrawlDelay)
 			}
 			return r, nil
 		case isRedirect(status):

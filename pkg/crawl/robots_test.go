@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -39,7 +40,7 @@ func TestParseRobots_finds_the_rules_that_bind_us(t *testing.T) {
 		"comments and Windows line ends": {text: "\ufeff# hello\r\nUser-agent: * # all\r\nDisallow: /x # secret\r\n", disallow: []string{"/x"}, allow: []string{"/a"}},
 		"rules before any group":         {text: "Disallow: /\nUser-agent: *\nDisallow: /x", disallow: []string{"/x"}, allow: []string{"/a"}},
 		"a delay":                        {text: "User-agent: *\nCrawl-delay: 2.5", allow: []string{"/"}, delay: 2500 * time.Millisecond},
-		"a delay for ever":               {text: "User-agent: *\nCrawl-delay: 1e300", delay: maxCrawlDelay},
+		"a delay for ever":               {text: "User-agent: *\nCrawl-delay: 1e300", delay: maxRetryAfter},
 		"a delay of nonsense":            {text: "User-agent: *\nCrawl-delay: soon\nCrawl-delay: -3\nCrawl-delay: NaN\nDisallow: /x", disallow: []string{"/x"}},
 		"sitemaps anywhere":              {text: "Sitemap: https://e.com/a.xml\nUser-agent: x\nSitemap: /b.xml\nDisallow: /", allow: []string{"/"}, sitemaps: []string{"https://e.com/a.xml", "/b.xml"}},
 	} {
@@ -51,12 +52,12 @@ func TestParseRobots_finds_the_rules_that_bind_us(t *testing.T) {
 				t.Fatalf("colly's parser does not take %q: %v", r.text, err)
 			}
 			for _, p := range tc.allow {
-				if !data.TestAgent(p, DefaultUserAgent) {
+				if !data.TestAgent(p, DefaultUserAgent) || !r.allows(&url.URL{Path: p}) {
 					t.Errorf("%s is not allowed by %q", p, r.text)
 				}
 			}
 			for _, p := range tc.disallow {
-				if data.TestAgent(p, DefaultUserAgent) {
+				if data.TestAgent(p, DefaultUserAgent) || r.allows(&url.URL{Path: p}) {
 					t.Errorf("%s is allowed by %q", p, r.text)
 				}
 			}
@@ -157,7 +158,7 @@ func FuzzRobots(f *testing.F) {
 			t.Fatalf("colly's parser does not take %q: %v", r.text, err)
 		}
 		data.TestAgent("/a", DefaultUserAgent)
-		if r.crawlDelay < 0 || r.crawlDelay > maxCrawlDelay || len(r.sitemaps) > maxRobotsSitemaps {
+		if r.crawlDelay < 0 || r.crawlDelay > maxRetryAfter || len(r.sitemaps) > maxRobotsSitemaps {
 			t.Errorf("got %+v", r)
 		}
 		var d robotsDirectives

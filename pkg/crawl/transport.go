@@ -30,7 +30,7 @@ type hop struct {
 	anyType bool           // read bodies of every type
 	budget  *time.Duration // what is left of the fetch's time
 
-	crawlDelay time.Duration // that robots.txt asks for, once colly has asked
+	crawlDelay time.Duration // that robots.txt asks for between two requests, once colly has asked
 
 	answered bool // the fields below are set
 	status   int
