@@ -36,8 +36,8 @@ type Turns struct {
 	js       jetstream.JetStream
 	entries  quorum.Reader
 	patience time.Duration
-	clock    *serverClock
-	local    func() time.Time
+	clock    turnClock
+	local    func() time.Time // what callers mean by a time
 	log      *slog.Logger
 
 	life    context.Context // of the goroutines that write
@@ -50,6 +50,25 @@ type Turns struct {
 	swept  time.Time // when idle hosts were last forgotten
 }
 
+// turnClock is the time that all crawlers share.
+type turnClock interface {
+	// now is exact.
+	now(ctx context.Context) (time.Time, error)
+	// guess asks nobody. It is not known before now has been.
+	guess() (now time.Time, age time.Duration, known bool)
+}
+
+// sharedClock is a clock that all crawlers have before them.
+type sharedClock func() time.Time
+
+func (c sharedClock) now(context.Context) (time.Time, error)  { return c(), nil }
+func (c sharedClock) guess() (time.Time, time.Duration, bool) { return c(), 0, true }
+
+// TurnsOptions say how turns are given out. The zero value is right for crawlers.
+type TurnsOptions struct {
+	Now func() time.Time // a clock that all crawlers share; default: that of the NATS servers
+}
+
 // turnHost is a host as this process knows it.
 type turnHost struct {
 	name, subject string
@@ -59,27 +78,31 @@ type turnHost struct {
 	busy    bool // a goroutine is writing
 	used    time.Time
 	held    time.Time // as last read or asked for here, in the servers' time
-	heldAt  time.Time // when that was read, here; zero: never
+	heldAt  time.Time // when that was read, by the machine's clock; zero: never
 
 	// Of the goroutine that writes.
 	state    turnState
 	revision uint64
-	read     time.Time // when the state was last confirmed by the stream, here; zero: not known
+	read     time.Time // when the state was last confirmed by the stream, by the machine's clock; zero: not known
 }
 
 // Turns returns what gives out turns. The caller closes it before the connection.
-func (b *Broker) Turns() *Turns {
+func (b *Broker) Turns(o TurnsOptions) *Turns {
 	life, end := context.WithCancel(context.Background())
-	return &Turns{
+	t := &Turns{
 		stream: streamTurns, js: b.js, entries: b.leader(streamTurns), patience: b.opts.Patience, local: b.now, log: b.log,
 		clock: &serverClock{js: b.js, stream: streamTurns, patience: b.opts.Patience, local: b.now},
-		life:  life, end: end, hosts: map[string]*turnHost{}, swept: b.now(),
+		life:  life, end: end, hosts: map[string]*turnHost{}, swept: time.Now(),
 	}
+	if o.Now != nil {
+		t.clock, t.local = sharedClock(o.Now), o.Now
+	}
+	return t
 }
 
 // Reserve takes the next turn at the host if it comes within patience. It waits for the servers' answer, not for the turn.
-// A turn that is refused says when it is worth asking again. Release may be called after ctx has ended, and does not
-// wait. A pace without limits costs no request as long as the host's state was read within a second.
+// A turn that is refused says when it is worth asking again. Release may be called after ctx has ended; it
+// does not wait, so that others may see the place taken for a moment longer. A pace without limits costs no request as long as the host's state was read within a second.
 //
 // It fails with ErrUnavailable if NATS does not answer within Options.Patience or ctx: then nobody knows whose turn it is,
 // and the host must not be asked. ErrStreamLost passes too; ErrTurnsClosed does not.
@@ -139,10 +162,10 @@ func (t *Turns) free(host string, patience time.Duration) (domain.Turn, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	h := t.hosts[host]
-	if h == nil || t.closed || !known || h.heldAt.IsZero() || t.local().Sub(h.heldAt) >= stateKept {
+	if h == nil || t.closed || !known || h.heldAt.IsZero() || time.Since(h.heldAt) >= stateKept {
 		return domain.Turn{}, false
 	}
-	h.used = t.local()
+	h.used = time.Now()
 	wait := max(h.held.Sub(now), 0)
 	if wait > patience {
 		return domain.Turn{Wait: wait}, true
@@ -202,7 +225,7 @@ func (t *Turns) do(ctx context.Context, host string, r *turnRequest) (turnAnswer
 
 // enqueue adds a request for the host's next write. t.mu is held.
 func (t *Turns) enqueue(host string, r *turnRequest) {
-	now := t.local()
+	now := time.Now()
 	h := t.hosts[host]
 	if h == nil {
 		t.sweep(now)

@@ -22,8 +22,6 @@ import (
 const (
 	// stateKept is how long it is believed that a host's state is as it was read, where no write finds out.
 	stateKept = time.Second
-	// crowdKept is the same where every place at a host was taken: one becomes free at any time.
-	crowdKept = 20 * time.Millisecond
 	// writeTries is how often a write is tried that other crawlers came before. Their writes are progress: with a dozen
 	// crawlers at one host, hardly any write needs more than a few.
 	writeTries = 12
@@ -155,28 +153,32 @@ func (t *Turns) wanted(batch []*turnRequest, now time.Time) []*turnRequest {
 // attempt applies a batch to the state as it is known, writes that if it differs, and answers. It fails with errRevision
 // if another has written meanwhile.
 func (t *Turns) attempt(h *turnHost, batch []*turnRequest) (again []*turnRequest, err error) {
-	if h.read.IsZero() || t.local().Sub(h.read) >= stateKept {
+	fresh := h.read.IsZero() || time.Since(h.read) >= stateKept
+	if fresh {
 		if err := t.load(h); err != nil {
 			return nil, err
 		}
 	}
-	for {
-		next, answers, changed, err := t.apply(h, batch)
-		if err != nil {
+	next, answers, changed, err := t.apply(h, batch)
+	if err != nil {
+		return nil, err
+	}
+	// That no place is free is not believed of an older state: one becomes free at any time. Other refusals stand: what
+	// they wait for only moves away.
+	if !changed && !fresh && crowded(answers) {
+		if err := t.load(h); err != nil {
 			return nil, err
 		}
-		if changed {
-			if err := t.store(h, next); err != nil {
-				return nil, err
-			}
-		} else if crowded(answers) && t.local().Sub(h.read) >= crowdKept {
-			if err := t.load(h); err != nil {
-				return nil, err
-			}
-			continue
+		if next, answers, changed, err = t.apply(h, batch); err != nil {
+			return nil, err
 		}
-		return t.deliver(h, batch, answers), nil
 	}
+	if changed {
+		if err := t.store(h, next); err != nil {
+			return nil, err
+		}
+	}
+	return t.deliver(h, batch, answers), nil
 }
 
 func crowded(answers []turnAnswer) bool {
@@ -290,7 +292,7 @@ func fail(batch []*turnRequest, err error) {
 
 // load reads the state of a host from the stream's leader.
 func (t *Turns) load(h *turnHost) error {
-	began := t.local()
+	began := time.Now()
 	msg, err := t.entries.Last(t.life, h.subject)
 	switch {
 	case errors.Is(err, jetstream.ErrMsgNotFound):
@@ -318,7 +320,7 @@ func (t *Turns) store(h *turnHost, next turnState) error {
 	if err != nil {
 		return fmt.Errorf("writing what is known about host %s: %w", h.name, err)
 	}
-	began := t.local()
+	began := time.Now()
 	msg := &nats.Msg{Subject: h.subject, Data: data, Header: nats.Header{}}
 	lasts := (next.lasts(now) + entryMargin).Truncate(time.Second)
 	ack, err := quorum.Store(t.life, t.js, t.patience, t.stream, nuid.Next(), msg,
