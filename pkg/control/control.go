@@ -4,6 +4,7 @@
 //   - Applier stores what workers report;
 //   - Sweeper removes what no reader needs any more;
 //   - SiteKeeper does what follows for many pages of a site at once;
+//   - Scheduler has web content fetched again when it is due;
 //   - Rescuer puts back what waits for a job that nobody has;
 //   - Auditor compares index, originals and catalog, and mends what differs.
 //

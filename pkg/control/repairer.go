@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sluice/sluice/pkg/catalog"
+	"github.com/sluice/sluice/pkg/jobs"
 )
 
 // Repairs are requests for a repair, which any process with the catalog can make and one api process carries out.
@@ -24,10 +25,11 @@ type Repairs interface {
 // Repairer carries out repairs: it brings back what the streams have lost, takes over what the job log knows better than
 // the catalog, issues lost jobs anew, audits everything, and says what it did.
 type Repairer struct {
-	Requests Repairs
-	Keeper   *Keeper
-	Auditor  *Auditor
-	Log      *slog.Logger
+	Requests  Repairs
+	Keeper    *Keeper
+	Auditor   *Auditor
+	Scheduler *Scheduler // nil: nothing is fetched again by itself
+	Log       *slog.Logger
 }
 
 const (
@@ -98,11 +100,31 @@ func (r *Repairer) repair(ctx context.Context, prune bool, note Note) error {
 	if rescued += again; rescued > 0 {
 		say("%s issued anew", counted(rescued, "lost job"))
 	}
+	faults = append(faults, r.reschedule(ctx, say))
 	report, err := r.Auditor.Audit(ctx, Scope{Thorough: true, Prune: prune}, say)
 	fault := errors.Join(append(faults, err)...)
 	report.Adopted = adopted.Adopted
 	note("%s", report.summary(said == 0 && fault == nil))
 	return fault
+}
+
+// reschedule brings back the schedules that were lost with their stream.
+func (r *Repairer) reschedule(ctx context.Context, say Note) error {
+	if r.Scheduler == nil {
+		return nil
+	}
+	done, err := r.Scheduler.Reconcile(ctx)
+	if done.Set > 0 {
+		say("%s set again", counted(done.Set, "refresh schedule"))
+	}
+	if done.Removed > 0 {
+		say("%s of what is not fetched again any more removed", counted(done.Removed, "refresh schedule"))
+	}
+	if errors.Is(err, jobs.ErrNoSchedules) {
+		say("refreshes by schedule are off: %v", err)
+		return nil
+	}
+	return err
 }
 
 // summary is the last line of a repair. agree says that nothing was found and that everything could be looked at.
