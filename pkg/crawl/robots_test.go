@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -52,12 +51,12 @@ func TestParseRobots_finds_the_rules_that_bind_us(t *testing.T) {
 				t.Fatalf("colly's parser does not take %q: %v", r.text, err)
 			}
 			for _, p := range tc.allow {
-				if !data.TestAgent(p, DefaultUserAgent) || !r.allows(&url.URL{Path: p}) {
+				if !data.TestAgent(p, DefaultUserAgent) || !r.allows(mustParse(t, p)) {
 					t.Errorf("%s is not allowed by %q", p, r.text)
 				}
 			}
 			for _, p := range tc.disallow {
-				if data.TestAgent(p, DefaultUserAgent) || r.allows(&url.URL{Path: p}) {
+				if data.TestAgent(p, DefaultUserAgent) || r.allows(mustParse(t, p)) {
 					t.Errorf("%s is allowed by %q", p, r.text)
 				}
 			}

@@ -1,6 +1,7 @@
 package crawl
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"net"
@@ -11,6 +12,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/sluice/sluice/pkg/domain"
 )
@@ -42,6 +44,8 @@ func newCanary(t *testing.T) *canary {
 					return
 				}
 				c.hits.Add(1)
+				_ = conn.SetDeadline(time.Now().Add(5 * time.Second))
+				_, _ = http.ReadRequest(bufio.NewReader(conn))
 				_, _ = conn.Write([]byte("HTTP/1.1 200 OK\r\nContent-Length: 6\r\nConnection: close\r\n\r\nsecret"))
 				_ = conn.Close()
 			}
