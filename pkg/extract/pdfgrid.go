@@ -63,7 +63,7 @@ func (l *pdfLayout) takeGrid(g *grid, items []placed) []placed {
 		}
 	}
 	const fewest = 2 // lines
-	if len(inside) < fewest {
+	if len(inside) < fewest || g.framesPage(len(inside), len(items)) {
 		return items
 	}
 	table := l.ruledTable(g, inside)
@@ -71,6 +71,13 @@ func (l *pdfLayout) takeGrid(g *grid, items []placed) []placed {
 		return items
 	}
 	return slices.Insert(rest, first, placed{table: table})
+}
+
+// framesPage reports whether a few rules across have most of a page's many lines between them, as those below a running
+// title and above a footer have.
+func (g *grid) framesPage(inside, all int) bool {
+	const fewRules, manyLines = 4, 20
+	return g.parts == nil && len(g.ys) <= fewRules && inside > manyLines && inside*5 > all*3
 }
 
 // middleHeight is how far above its baseline the middle of a line is, in parts of its size.

@@ -24,7 +24,7 @@ func (l *pdfLayout) ruledTable(g *grid, lines []pdftext.Line) *ruledTable {
 	t.stacked = stacked
 	t.part()
 	regions, ok := g.regions()
-	if !ok || !t.isTable(regions) || stacked && !t.headed() {
+	if !ok || !t.isTable(regions) || stacked && (!t.headed() || l.framesText(t)) {
 		return nil
 	}
 	rows := l.gridRows(t, regions, stacked)
@@ -129,6 +129,9 @@ func (l *pdfLayout) gridRows(t *gridText, regions []region, stacked bool) []tabl
 		case t.severalRows(r, header):
 			rows = append(rows, l.lineRows(t, r, nil)...)
 			continue
+		case !header && t.keyColumn(r) >= 0:
+			rows = append(rows, l.keyedRows(t, r, t.keyColumn(r))...)
+			continue
 		case !header && stacked && filledBands <= fewBands && t.wideLines(r) > 1:
 			rows = append(rows, l.lineRows(t, r, t.columnsOf())...)
 			continue
@@ -182,7 +185,7 @@ func (t *gridText) regionText(c region) string {
 
 // severalRows reports whether the lines of a grid's row are rows of their own: two columns or more have text on nearly
 // every line, and the lines are not those of wrapped text. Such a line ends where the next one's first word has no room
-// on it, has more than a word or two, and is no number. In a header, which is wrapped by hand, only numbers tell.
+// on it, has more than a word or two, and is no number and does not end in dots that lead to the next column. In a header, which is wrapped by hand, only numbers tell.
 func (t *gridText) severalRows(r int, header bool) bool {
 	lines := t.cells[r]
 	if len(lines) < 2 {
@@ -223,7 +226,7 @@ func (t *gridText) severalRows(r int, header bool) bool {
 			a, b := lines[i-1][k], line[k]
 			breaks++
 			const space = 0.3 // times the size of the text
-			if (a.X1-a.X0)+firstWordWidth(b)+space*t.bands[r][i].Size < width {
+			if (a.X1-a.X0)+firstWordWidth(b)+space*t.bands[r][i].Size < width || strings.HasSuffix(a.Text, "..") {
 				forced++
 			}
 		}
@@ -233,6 +236,45 @@ func (t *gridText) severalRows(r int, header bool) bool {
 		return full >= 2 && numbers
 	}
 	return numbers || forced*2 > breaks || len(lines) > 2 && full == some && words <= 2*cells
+}
+
+// keyColumn is the first column that has a value on most lines of a grid's row, each of them the beginning of a row of the
+// table whose other cells may take several lines; -1 for none.
+func (t *gridText) keyColumn(r int) int {
+	const fewest = 3 // values
+	lines := t.cells[r]
+	for k := range t.columns() {
+		n, values := 0, 0
+		for _, cells := range lines {
+			if cells[k].Text != "" {
+				n++
+				if isValue(cells[k].Text) {
+					values++
+				}
+			}
+		}
+		if values == n && n >= fewest && n*2 > len(lines) && lines[0][k].Text != "" {
+			return k
+		}
+	}
+	return -1
+}
+
+// keyedRows begins a row at each line that has text in the key's column.
+func (l *pdfLayout) keyedRows(t *gridText, r, key int) []tableRow {
+	var rows []tableRow
+	for i, row := range l.lineRows(t, r, nil) {
+		if t.cells[r][i][key].Text != "" {
+			rows = append(rows, row)
+			continue
+		}
+		last := &rows[len(rows)-1] // the first line has a key
+		for k, text := range row.cells {
+			last.cells[k] = joinLines(last.cells[k], text)
+		}
+		last.links = append(last.links, row.links...)
+	}
+	return rows
 }
 
 // isValue reports whether a text is a number, with its unit perhaps, a date or the like.
@@ -334,17 +376,15 @@ func (t *ruledTable) dropEmptyColumns() {
 		if slices.ContainsFunc(t.rows, func(r tableRow) bool { return r.cells[k] != "" }) {
 			continue
 		}
-		if slices.ContainsFunc(t.rows, func(r tableRow) bool {
-			return slices.ContainsFunc(r.merged, func(m mergedCell) bool { return m.across > 1 })
-		}) {
-			continue // a name reaches over it
-		}
 		t.columns = slices.Delete(t.columns, k, k+1)
 		for i := range t.rows {
 			t.rows[i].cells = slices.Delete(t.rows[i].cells, k, k+1)
 			for j := range t.rows[i].merged {
-				if m := &t.rows[i].merged[j]; m.column > k {
+				switch m := &t.rows[i].merged[j]; {
+				case m.column > k:
 					m.column--
+				case m.column+m.across > k:
+					m.across--
 				}
 			}
 		}

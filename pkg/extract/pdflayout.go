@@ -42,7 +42,7 @@ func newPDFLayout(p *parser, survey *pdfSurvey) *pdfLayout {
 // page emits the blocks of one page. Paragraphs do not cross pages, so that a block has one page to cite.
 func (l *pdfLayout) page(number int, lines []pdftext.Line) error {
 	l.number = number
-	lines = readingOrder(l.content(lines))
+	lines = readingOrder(joinMarks(l.content(lines)))
 	leading := usualLeading(lines)
 	items := l.takeGrids(lines)
 	for len(items) > 0 {

@@ -77,6 +77,12 @@ func TestPDFLayout(t *testing.T) {
 		"list items go on over lines": {
 			pdfLines("F1", 11, 72, 700, "- Grease the bearing every day and look") + pdfLines("F1", 11, 82, 686, "whether it runs warm.") + at("F1", 11, 72, 672, "- Close the valve.") + body,
 			[]string{"li1: - Grease the bearing every day and look whether it runs warm.", "li1: - Close the valve.", bodyText}},
+		"marks that are shown apart from their items belong to them": {
+			pdfLines("F1", 11, 100, 700, "Close the valve.", "Open the drain.") + pdfLines("F1", 11, 82, 700, "1.", "2.") + body,
+			[]string{"li1: 1. Close the valve.", "li1: 2. Open the drain.", bodyText}},
+		"marks that stand far before their items make no table": {
+			at("F1", 11, 72, 700, "1.") + at("F1", 11, 108, 700, "Close the valve.") + at("F1", 11, 72, 686, "2.") + at("F1", 11, 108, 686, "Open the drain.") + body,
+			[]string{"li1: 1. Close the valve.", "li1: 2. Open the drain.", bodyText}},
 		"list items are nested by their indent": {
 			at("F1", 11, 72, 700, "- Close the valve.") + at("F1", 11, 90, 686, "- Turn it to the right.") + at("F1", 11, 90, 672, "- Look at the gauge.") + at("F1", 11, 72, 658, "- Open the drain.") + body,
 			[]string{"li1: - Close the valve.", "li2: - Turn it to the right.", "li2: - Look at the gauge.", "li1: - Open the drain.", bodyText}},

@@ -180,6 +180,23 @@ func reachesOver(c pdftext.Cell, borders []float64, size float64) bool {
 	return crosses
 }
 
+// framesText reports whether a few rules frame the text of a page rather than a table: there are headings between them,
+// or lists.
+func (l *pdfLayout) framesText(t *gridText) bool {
+	marks, all := 0, 0
+	for _, band := range t.bands {
+		for _, line := range band {
+			all++
+			if text := line.Text(); startsItem(text) {
+				marks++
+			} else if line.Size >= l.body*largerThanBody && l.body > 0 || l.outline.level(l.number, text) > 0 {
+				return true
+			}
+		}
+	}
+	return marks*4 > all
+}
+
 // reachUp adds a row on top of a grid without a rule above its header: names stand just above the first rule, one over
 // each column of the rows below.
 func (g *grid) reachUp(items []placed) {

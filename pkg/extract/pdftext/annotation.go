@@ -60,7 +60,7 @@ func (in *interpreter) appearance(a pdf.Value) error {
 		}
 	}
 	in.out.breakLine()
-	return in.form(ap, pdf.Value{}, 1)
+	return in.form(ap, newResources(in.doc, pdf.Value{}), 1)
 }
 
 // fieldValue is what a field that is not drawn holds: the text of text fields and choices.

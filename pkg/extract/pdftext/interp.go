@@ -21,10 +21,10 @@ type interpreter struct {
 
 	state  graphics
 	stack  []graphics
-	tm     matrix           // text matrix
-	tlm    matrix           // text line matrix
-	fonts  map[string]*font // of the resources, as far as used
-	res    pdf.Value
+	tm     matrix // text matrix
+	tlm    matrix // text line matrix
+	res    *resources
+	shared map[uint32]*resources // of the page, by the number of their object
 	box    pageBox
 	marks  []mark
 	hidden int    // open marks whose text is replaced
@@ -65,7 +65,8 @@ func (in *interpreter) page(p pageRef) error {
 	in.state = freshGraphics(in.box.toPage)
 	v := p.value()
 	data, err := in.doc.contents(v.Key("Contents"))
-	if runErr := in.run(data, in.doc.pageResources(p), 0); runErr != nil {
+	in.shared = map[uint32]*resources{}
+	if runErr := in.run(data, in.resourcesOf(in.doc.pageResources(p)), 0); runErr != nil {
 		return runErr
 	}
 	in.endMarks(0)
@@ -96,7 +97,7 @@ func (d *Document) contents(v pdf.Value) ([]byte, error) {
 }
 
 // form runs a form XObject in the current state.
-func (in *interpreter) form(v, outer pdf.Value, depth int) error {
+func (in *interpreter) form(v pdf.Value, outer *resources, depth int) error {
 	if in.forms++; in.forms > maxForms || depth > maxFormDepth {
 		return errBudget
 	}
@@ -107,18 +108,18 @@ func (in *interpreter) form(v, outer pdf.Value, depth int) error {
 	if !bytes.Contains(data, []byte("T")) && !bytes.Contains(data, []byte("Do")) {
 		return nil // a drawing
 	}
-	saved, stack, tm, tlm, fonts, res, marks := in.state, in.stack, in.tm, in.tlm, in.fonts, in.res, len(in.marks)
+	saved, stack, tm, tlm, res, marks := in.state, in.stack, in.tm, in.tlm, in.res, len(in.marks)
 	in.stack = nil
 	if m := v.Key("Matrix"); m.Len() == 6 {
 		in.state.ctm = matrixOf(m).mul(in.state.ctm)
 	}
-	own := v.Key("Resources")
-	if own.Kind() != pdf.Dict {
-		own = outer
+	own := outer
+	if list := v.Key("Resources"); list.Kind() == pdf.Dict {
+		own = in.resourcesOf(list)
 	}
 	err = in.run(data, own, depth)
 	in.endMarks(marks)
-	in.state, in.stack, in.tm, in.tlm, in.fonts, in.res = saved, stack, tm, tlm, fonts, res
+	in.state, in.stack, in.tm, in.tlm, in.res = saved, stack, tm, tlm, res
 	return err
 }
 
@@ -131,9 +132,8 @@ func matrixOf(v pdf.Value) matrix {
 }
 
 // run interprets one content stream.
-func (in *interpreter) run(data []byte, res pdf.Value, depth int) error {
+func (in *interpreter) run(data []byte, res *resources, depth int) error {
 	in.res = res
-	in.fonts = map[string]*font{}
 	t := &tokenizer{data: data}
 	args := make([]token, 0, 16)
 	for {
@@ -195,7 +195,7 @@ func (in *interpreter) operator(op string, args []token, depth int) error {
 	case "Do":
 		return in.xobject(str(args, 0), depth)
 	case "gs":
-		if f := in.res.Key("ExtGState").Key(str(args, 0)).Key("Font"); f.Len() == 2 {
+		if f := in.res.get("ExtGState", str(args, 0)).Key("Font"); f.Len() == 2 {
 			s.font, s.size = in.doc.loadFont(f.Index(0)), f.Index(1).Float64()
 		}
 	case "BMC", "BDC":
@@ -223,7 +223,7 @@ func (in *interpreter) textOperator(op string, args []token) {
 		s.lead = num(args, 0)
 	case "Tf":
 		if n := len(args); n >= 2 {
-			s.font, s.size = in.font(args[n-2].str), args[n-1].num
+			s.font, s.size = in.res.font(args[n-2].str), args[n-1].num
 		}
 	case "Tr":
 		s.mode = int(num(args, 0))
@@ -264,16 +264,6 @@ func (in *interpreter) textOperator(op string, args []token) {
 	default:
 		in.pathOperator(op, args)
 	}
-}
-
-// font finds a font of the resources.
-func (in *interpreter) font(name string) *font {
-	f, ok := in.fonts[name]
-	if !ok {
-		f = in.doc.loadFont(in.res.Key("Font").Key(name))
-		in.fonts[name] = f
-	}
-	return f
 }
 
 func (in *interpreter) moveLine(x, y float64) {
@@ -359,7 +349,7 @@ func (in *interpreter) count(text string) {
 }
 
 func (in *interpreter) xobject(name string, depth int) error {
-	v := in.res.Key("XObject").Key(name)
+	v := in.res.get("XObject", name)
 	if v.Kind() != pdf.Stream || v.Key("Subtype").Name() != "Form" || in.doc.hides(v.Key("OC")) {
 		return nil
 	}

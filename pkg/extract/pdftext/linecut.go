@@ -81,3 +81,17 @@ func (c Cell) Cut(at ...float64) []Cell {
 	}
 	return parts
 }
+
+// Before joins a cell that stands behind another, with a space between them.
+func (c Cell) Before(next Cell) Cell {
+	shift := int32(len(c.Text) + 1)
+	joined := Cell{Text: c.Text + " " + next.Text, X0: c.X0, X1: next.X1}
+	if c.spots == nil || next.spots == nil {
+		return joined
+	}
+	joined.spots = append(append(make([]spot, 0, len(c.spots)+len(next.spots)), c.spots...), next.spots...)
+	for i := len(c.spots); i < len(joined.spots); i++ {
+		joined.spots[i].at += shift
+	}
+	return joined
+}

@@ -30,7 +30,7 @@ func (in *interpreter) beginMark(args []token, properties bool) {
 			text, has = textString(v.str), v.kind == tokString
 			m.artifact = tag == "Artifact" && pagination(p.key("Type").str, p.key("Subtype").str)
 		case tokName:
-			v := in.res.Key("Properties").Key(p.str)
+			v := in.res.get("Properties", p.str)
 			text, has = v.Key("ActualText").Text(), v.Key("ActualText").Kind() == pdf.String
 			m.artifact = tag == "Artifact" && pagination(v.Key("Type").Name(), v.Key("Subtype").Name())
 			m.off = tag == "OC" && in.doc.hides(v)

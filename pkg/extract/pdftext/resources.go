@@ -1,0 +1,62 @@
+package pdftext
+
+import "github.com/ledongthuc/pdf"
+
+// resources are what a content stream calls by names. The library reads an object anew whenever it is asked for it, so
+// what was found is kept as long as the page is read: operators may ask for one name again and again.
+type resources struct {
+	doc   *Document
+	value pdf.Value
+	named map[resourceName]pdf.Value
+	fonts map[string]*font
+}
+
+type resourceName struct{ kind, name string }
+
+// maxNamed bounds the names, and the resources of a page, that are remembered.
+const maxNamed = 1_000
+
+func newResources(d *Document, v pdf.Value) *resources {
+	return &resources{doc: d, value: v, named: map[resourceName]pdf.Value{}, fonts: map[string]*font{}}
+}
+
+// get is the resource of a kind, "XObject" say, that has a name.
+func (r *resources) get(kind, name string) pdf.Value {
+	key := resourceName{kind, name}
+	v, ok := r.named[key]
+	if !ok {
+		all, known := r.named[resourceName{kind: kind}]
+		if !known {
+			all = r.value.Key(kind)
+			r.named[resourceName{kind: kind}] = all
+		}
+		v = all.Key(name)
+		if len(r.named) < maxNamed {
+			r.named[key] = v
+		}
+	}
+	return v
+}
+
+// font finds a font of the resources.
+func (r *resources) font(name string) *font {
+	f, ok := r.fonts[name]
+	if !ok {
+		f = r.doc.loadFont(r.get("Font", name))
+		r.fonts[name] = f
+	}
+	return f
+}
+
+// resourcesOf are the resources that a dictionary lists. Forms that are shown again share theirs.
+func (in *interpreter) resourcesOf(v pdf.Value) *resources {
+	n := number(v)
+	if r := in.shared[n]; r != nil && n > 0 {
+		return r
+	}
+	r := newResources(in.doc, v)
+	if n > 0 && len(in.shared) < maxNamed {
+		in.shared[n] = r
+	}
+	return r
+}
