@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -22,6 +23,13 @@ INSERT INTO datasources (id, workspace_id, datastore_id, group_id, type, name, c
 	active_generation, chunks, text_bytes, created_at, updated_at, touched_at, last_synch)
 	VALUES ('d', 'ws', 'store', '', 'text', 'Pump', '', '', '{}', '', '', 'pump', 'synched', '', '', '', 0, 0, 0, 'j', 'ingest', '', 0, 1,
 	7, 3, 300, 2, 2, 2, 2);
+INSERT INTO datasources (id, workspace_id, datastore_id, group_id, type, name, custom_id, metadata, config, original, original_key,
+	search_text, status, progress, error, warnings, discovery_done, follow_links, capped, job_id, job_kind, run_id, place, runs,
+	active_generation, chunks, text_bytes, created_at, updated_at, touched_at, last_synch)
+	VALUES ('site', 'ws', 'store', '', 'web_site', 'Pumps', '', '', '{"source_url":"https://pumps.example/","max_pages":2}', '', '', '',
+		'synched', '', '', '', 1, 0, 0, 'j', 'crawl', 'j', 0, 0, 0, 0, 0, 3, 3, 3, 3),
+	('page', 'ws', 'store', 'site', 'web_page', 'A', '', '', '{"source_url":"https://pumps.example/a"}',
+		'{"key":"k","sha256":"a"}', 'k', '', 'synched', '', '', '', 0, 0, 0, 'i', 'ingest', 'j', 0, 1, 5, 1, 1, 4, 4, 4, 4);
 INSERT INTO sweeps (id, workspace_id, datastore_id, datasource_id, below, originals, jobs, attempts, cause, due_at)
 	VALUES ('s', 'ws', 'store', 'd', 7, '', 0, 0, '', 0);
 UPDATE marks SET value = 7;
@@ -63,6 +71,18 @@ func TestDatabaseOfTheFirstVersion(t *testing.T) {
 			d, err := c.Datasource(ctx, "ws", "d")
 			if err != nil || d.Target != nil || d.Resume != nil || d.Fence != 0 || d.ActiveGeneration != 7 {
 				t.Fatal(d, err)
+			}
+			progress, err := c.SiteProgress(ctx, "site", "page")
+			if diff := cmp.Diff(map[string]domain.SiteProgress{"site": {Discovered: 1, Fetched: 1}}, progress); err != nil || diff != "" {
+				t.Fatal(diff, err)
+			}
+			// The site's page was counted: there is room for one more.
+			done, err := c.Apply(ctx, domain.Event{
+				Type: domain.EventDiscovered, JobID: "j", JobKind: domain.JobCrawl, DatastoreID: "store", DatasourceID: "site", At: time.UnixMicro(5),
+				Links: []domain.Link{{URL: "https://pumps.example/b"}, {URL: "https://pumps.example/c"}},
+			})
+			if err != nil || done.NewPages != 1 {
+				t.Fatal(done, err)
 			}
 			sweeps, err := c.Sweeps(ctx, 2)
 			if err != nil || len(sweeps) != 1 {

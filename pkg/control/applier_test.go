@@ -76,12 +76,12 @@ func TestApplierTellsWatchersOfThePageAndItsSite(t *testing.T) {
 	}
 	log := &eventLog{events: []domain.Event{{Type: domain.EventSynched, DatastoreID: "store", DatasourceID: "page"}}}
 	a := Applier{Events: log, Hub: hub, Log: quiet, States: states(func(domain.Event) (catalog.Applied, error) {
-		return catalog.Applied{Found: true, Changed: true, Site: &domain.Datasource{ID: "site"}}, nil
+		return catalog.Applied{Found: true, Changed: true, Site: &domain.Datasource{ID: "site"}, Others: []string{"twin"}}, nil
 	})}
 	if err := a.Run(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"page", "site"}, []string{<-changed, <-changed}); diff != "" {
+	if diff := cmp.Diff([]string{"page", "site", "twin"}, []string{<-changed, <-changed, <-changed}); diff != "" {
 		t.Error(diff)
 	}
 	cancel()

@@ -86,7 +86,7 @@ func (d *Datasource) CrawlStopped(at time.Time) {
 // PageStopped puts a page whose crawl job has been withdrawn back to where it was: what has content keeps it, and what
 // has none is left out.
 func (d *Datasource) PageStopped(at time.Time) {
-	d.JobID, d.Unchanged = "", false
+	d.JobID, d.Unchanged, d.DuplicateOf = "", false, ""
 	if d.ActiveGeneration > 0 {
 		d.finish(StatusSynched, at)
 		return

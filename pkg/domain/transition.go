@@ -258,7 +258,7 @@ func applyError(d *Datasource, store Datastore, ev Event, current bool) Outcome 
 	switch {
 	case ev.Move == "":
 		d.finish(StatusError, ev.At)
-		d.Error = ev.Error
+		d.Error, d.DuplicateOf = ev.Error, ""
 	case store.Move != nil && store.Move.ID == ev.Move:
 		// Readers lose nothing, but the move cannot end without it. Resume stays: cancelling the move heals it.
 		d.finish(StatusError, ev.At)

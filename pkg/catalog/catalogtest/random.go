@@ -14,7 +14,7 @@ import (
 // testRandom plays random histories: callers that add, change and delete, a dispatcher that publishes and sometimes does
 // not get to say so, and a stream that delivers events late, twice, or after their job was replaced.
 func testRandom(t *testing.T, open Open) {
-	for seed := range uint64(6) {
+	for seed := range uint64(8) {
 		t.Run(fmt.Sprintf("whatever happens in history %d, every datasource is waited for in one place, and in the end none", seed), func(t *testing.T) {
 			t.Parallel()
 			h := &history{world: newWorld(t, open), rand: rand.New(rand.NewPCG(seed, 7)), written: map[string][]version{}}
@@ -66,7 +66,7 @@ func pick[T any](h *history, items []T) (T, bool) {
 func (h *history) step() {
 	h.t.Helper()
 	h.clock.advance(time.Millisecond)
-	switch h.rand.IntN(15) {
+	switch h.rand.IntN(17) {
 	case 0, 1:
 		h.alive = append(h.alive, h.createFile().ID)
 	case 2:
@@ -91,6 +91,10 @@ func (h *history) step() {
 		h.send([]domain.Place{serving, elsewhere, thither}[h.rand.IntN(3)])
 	case 10, 11:
 		h.move()
+	case 15:
+		h.workOnce()
+	case 16:
+		h.stop()
 	default:
 		h.deliver()
 	}
@@ -152,14 +156,28 @@ func (h *history) story(j domain.Job, seq uint64) []domain.Event {
 		out = append(out, found)
 	}
 	end := ev
-	switch {
-	case h.rand.IntN(6) == 0:
+	switch dice := h.rand.IntN(18); {
+	case dice < 3:
 		end.Type, end.Error = domain.EventError, "the server does not answer"
+	case dice == 3 && j.Kind == domain.JobCrawl:
+		end = j.Event(domain.EventPostponed, h.clock.now())
+		end.Until, end.Tries, end.Error = h.clock.now().Add(time.Millisecond), j.Tries+1, "the server is busy"
+	case dice == 4 && j.Kind == domain.JobCrawl && j.Type == domain.TypeWebPage:
+		end.Type, end.Error = domain.EventGone, "it does not exist"
+	case dice == 5 && j.Kind == domain.JobCrawl && j.Type == domain.TypeWebPage:
+		end.Type, end.Error = domain.EventSkipped, "it asks for that"
+	case dice == 6 && j.Kind == domain.JobCrawl && j.Type == domain.TypeWebPage:
+		end.Type = domain.EventSitemap
 	case j.Kind == domain.JobCrawl && j.Type == domain.TypeWebPage:
 		end.Type = domain.EventFetched
-		end.Fetched = &domain.Fetched{Original: domain.Original{Key: fmt.Sprint("page-", seq)}}
+		// Few contents among many fetches: pages repeat themselves and one another.
+		end.Fetched = &domain.Fetched{Original: domain.Original{Key: fmt.Sprint("page-", seq), SHA256: fmt.Sprint("content-", h.rand.IntN(4))}}
+		if h.rand.IntN(4) == 0 {
+			end.Fetched.Canonical = fmt.Sprint("https://pumps.example/", h.rand.IntN(6))
+		}
 	default:
-		end.Type, end.Chunks = domain.EventSynched, 3
+		end = j.Event(domain.EventSynched, h.clock.now())
+		end.Chunks, end.Complete = 3, h.rand.IntN(2) == 0
 		for _, p := range j.Places {
 			if j.Kind == domain.JobIngest {
 				h.written[j.DatasourceID] = append(h.written[j.DatasourceID], version{p, seq})
@@ -180,6 +198,28 @@ func (h *history) deliver() {
 	ok(h.t, err)
 	if h.rand.IntN(5) > 0 {
 		h.events = append(h.events[:i], h.events[i+1:]...)
+	}
+}
+
+// workOnce does a batch of what is to be done about sites.
+func (h *history) workOnce() {
+	h.t.Helper()
+	tasks, err := h.SiteWork(h.ctx, catalog.SiteTask{}, 10)
+	ok(h.t, err)
+	if task, any := pick(h, tasks); any {
+		_, err := h.WorkOnSite(h.ctx, task)
+		ok(h.t, err)
+	}
+}
+
+// stop ends a crawl now and then.
+func (h *history) stop() {
+	h.t.Helper()
+	if id, any := pick(h, h.alive); any {
+		_, err := h.StopCrawl(h.ctx, h.ws, id)
+		if domain.CodeOf(err) != domain.CodeInvalid { // a file
+			h.mayBeGone(err)
+		}
 	}
 }
 
@@ -256,14 +296,42 @@ func (h *history) drain() {
 		for len(h.events) > 0 {
 			h.deliver()
 		}
+		h.clock.advance(time.Minute) // what was put off is due
+		h.work()
 		for _, j := range h.publishAll() {
 			h.events = append(h.events, h.story(j, j.Generation)...)
 		}
 		if len(h.events) == 0 {
+			h.checkPages()
 			return
 		}
 	}
 	h.t.Fatal("jobs follow from jobs without end")
+}
+
+// checkPages demands of every site that it counts its pages rightly and is settled only when none waits, and of every page
+// with content that no other of its site has the same, and of every page left out for another that this one is there.
+func (h *history) checkPages() {
+	h.t.Helper()
+	for _, id := range h.alive {
+		site, err := h.Datasource(h.ctx, h.ws, id)
+		if domain.CodeOf(err) == domain.CodeNotFound || site.Type != domain.TypeWebSite {
+			continue
+		}
+		ok(h.t, err)
+		list, _, err := h.Datasources(h.ctx, h.ws, catalog.DatasourceFilter{GroupID: id}, catalog.Page{Limit: catalog.MaxPageSize})
+		ok(h.t, err)
+		equal(h.t, int64(len(list)), h.siteProgress(id).Discovered)
+		for _, p := range list {
+			equal(h.t, true, p.Status.Terminal())
+			if p.DuplicateOf == "" || site.Crawl.Stopped { // what was to follow for those left out was stopped too
+				continue
+			}
+			keeper, err := h.Datasource(h.ctx, h.ws, p.DuplicateOf)
+			ok(h.t, err)
+			equal(h.t, []any{domain.StatusSkipped, true}, []any{p.Status, keeper.Alive()})
+		}
+	}
 }
 
 // checkPlaces demands that what waits is in the outbox or in flight, or is a site that waits for its pages.
@@ -278,7 +346,10 @@ func (h *history) checkPlaces() {
 			switch {
 			case d.Status.Terminal():
 			case d.Type == domain.TypeWebSite && d.DiscoveryDone:
-				equal(h.t, true, d.Progress.Done < d.Progress.Total)
+				tasks, err := h.SiteWork(h.ctx, catalog.SiteTask{}, 100)
+				ok(h.t, err)
+				working := slices.ContainsFunc(tasks, func(task catalog.SiteTask) bool { return task.SiteID() == d.ID })
+				equal(h.t, true, working || d.Progress.Done < d.Progress.Total)
 			default:
 				waiting[d.ID] = true
 			}
@@ -287,6 +358,7 @@ func (h *history) checkPlaces() {
 			break
 		}
 	}
+	h.clock.advance(time.Minute) // what was put off is in the outbox as well
 	queued := h.outbox()
 	for _, id := range queued {
 		equal(h.t, true, waiting[id])

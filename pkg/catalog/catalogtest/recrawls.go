@@ -1,0 +1,338 @@
+package catalogtest
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/sluice/sluice/pkg/catalog"
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+const pageC = "https://pumps.example/c"
+
+// manyPages are more than two batches of work on a site.
+func manyPages() (p pages, urls []string) {
+	p = pages{}
+	for i := range 450 {
+		url := fmt.Sprintf("https://pumps.example/many/%03d", i)
+		p[url], urls = answer{content: url, same: true}, append(urls, url)
+	}
+	return p, urls
+}
+
+// listed makes a site of many pages, and crawls it.
+func (w *world) listed(p pages, urls []string) domain.Datasource {
+	w.t.Helper()
+	site := w.createSite(domain.DatasourceConfig{})
+	w.discover(site, urls)
+	w.apply(site, domain.EventSynched, complete)
+	w.play(p)
+	return w.get(site.ID)
+}
+
+func (w *world) discover(site domain.Datasource, urls []string) {
+	w.t.Helper()
+	for group := range slices.Chunk(urls, domain.MaxLinksPerEvent) {
+		w.apply(site, domain.EventDiscovered, links(group...))
+	}
+}
+
+func testRecrawls(t *testing.T, open Open) {
+	t.Run("pages that a complete sitemap does not list any more leave the datastore, in batches, before the site settles", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, open)
+		p, urls := manyPages()
+		site := w.listed(p, urls)
+		site = w.again(site, complete, urls[:10]...)
+		equal(t, domain.RestRemoved, w.get(site.ID).Crawl.Rest)
+		for _, j := range w.publishAll() {
+			w.end(j, domain.EventUnchanged)
+		}
+		equal(t, domain.StatusRunning, w.get(site.ID).Status)
+		equal(t, 3, w.work())
+		got := w.get(site.ID)
+		equal(t, domain.StatusSynched, got.Status)
+		equal(t, domain.SiteProgress{Discovered: 10, Unchanged: 10, Removed: 440}, w.siteProgress(site.ID))
+		equal(t, 0, w.work())
+		swept := map[string]bool{}
+		for _, s := range w.sweeps() {
+			swept[s.DatasourceID] = true
+		}
+		equal(t, true, swept[domain.ChildID(site.ID, urls[11])])
+		equal(t, false, swept[domain.ChildID(site.ID, urls[0])])
+		// The limit counts what is there.
+		equal(t, 1, w.apply(got, domain.EventDiscovered, links(urls[11])).NewPages)
+	})
+	t.Run("pages that an incomplete list lacks stay as they are", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, open)
+		p := pages{pageA: {content: "a", same: true}, pageB: {content: "b", same: true}}
+		site := w.siteOf(p, pageA, pageB)
+		w.again(site, partial, pageA)
+		fetches, _ := w.play(p)
+		equal(t, 1, fetches)
+		equal(t, domain.StatusSynched, w.get(site.ID).Status)
+		equal(t, domain.StatusSynched, w.page(site, pageB).Status)
+	})
+	t.Run("pages of a site whose links are followed are all asked, conditionally and once, though none shows a link", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, open)
+		p := pages{
+			pageA: {content: "a", same: true, links: []string{pageB}},
+			pageB: {content: "b", same: true, links: []string{pageC, pageA}},
+			pageC: {content: "c", same: true},
+		}
+		site := w.follows(p, pageA, domain.DatasourceConfig{})
+		equal(t, domain.SiteProgress{Discovered: 3, Fetched: 3}, w.siteProgress(site.ID))
+		w.again(site, partial, pageA)
+		fetches, ingests := w.play(p)
+		equal(t, []int{3, 0}, []int{fetches, ingests})
+		equal(t, domain.SiteProgress{Discovered: 3, Unchanged: 3}, w.siteProgress(site.ID))
+		equal(t, domain.StatusSynched, w.get(site.ID).Status)
+	})
+	t.Run("what an older crawl was to remove is not removed once a newer one has begun", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, open)
+		p, urls := manyPages()
+		site := w.listed(p, urls)
+		w.again(site, complete, urls[0])
+		for _, j := range w.publishAll() {
+			w.end(j, domain.EventUnchanged)
+		}
+		tasks, err := w.SiteWork(w.ctx, catalog.SiteTask{}, 10)
+		ok(t, err)
+		_, err = w.WorkOnSite(w.ctx, tasks[0])
+		ok(t, err)
+		w.again(site, partial, urls[1])
+		left := w.siteProgress(site.ID).Discovered
+		_, err = w.WorkOnSite(w.ctx, tasks[0])
+		ok(t, err)
+		equal(t, left, w.siteProgress(site.ID).Discovered)
+		w.play(p)
+		equal(t, domain.StatusSynched, w.get(site.ID).Status)
+	})
+	t.Run("a page of a crawl that is not its site's newest adds no pages", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, open)
+		site := w.createSite(domain.DatasourceConfig{}, pageA)
+		old := w.publishAll()[0]
+		site = w.requeue(site)
+		w.publishAll()
+		w.end(old, domain.EventDiscovered, links(pageB))
+		w.isGone(domain.ChildID(site.ID, pageB))
+		w.apply(site, domain.EventDiscovered, links(pageA))
+		job := w.publishAll()[0]
+		w.end(old, domain.EventDiscovered, links(pageB))
+		w.isGone(domain.ChildID(site.ID, pageB))
+		w.end(job, domain.EventDiscovered, links(pageB))
+		equal(t, site.ID, w.page(site, pageB).GroupID)
+	})
+	t.Run("addresses that were not taken are counted by reason, those past the limit too", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, open)
+		site := w.createSite(domain.DatasourceConfig{MaxPages: 1}, pageA)
+		page := w.publishAll()[0]
+		w.end(page, domain.EventDiscovered, links(pageB), func(ev *domain.Event) { ev.LeftOut = map[string]int{"another host": 2} })
+		w.apply(site, domain.EventSynched, func(ev *domain.Event) { ev.LeftOut = map[string]int{"another host": 1, "excluded": 4} })
+		equal(t, map[string]int{"another host": 3, "excluded": 4, "past the site's limit of pages": 1}, w.get(site.ID).Crawl.LeftOut)
+		site = w.requeue(w.get(site.ID))
+		equal(t, domain.Crawl{StartedAt: site.Crawl.StartedAt}, *site.Crawl)
+	})
+	t.Run("when a page was changed, as its sitemap says, is kept", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, open)
+		site := w.createSite(domain.DatasourceConfig{})
+		at := time.Date(2026, 2, 3, 4, 5, 6, 0, time.UTC)
+		for range 2 {
+			w.apply(site, domain.EventDiscovered, func(ev *domain.Event) { ev.Links = []domain.Link{{URL: pageA, LastMod: at}} })
+			equal(t, at, w.page(site, pageA).Config.LastMod)
+			at = at.AddDate(0, 0, 1)
+			site = w.requeue(w.get(site.ID))
+			w.publishAll()
+		}
+	})
+}
+
+func testStops(t *testing.T, open Open) {
+	t.Run("stopping a crawl takes what waits out of the outbox, lets what runs end, and settles the site", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, open)
+		p, urls := manyPages()
+		site := w.listed(p, urls[:3])
+		site = w.requeue(site)
+		w.publishAll()
+		site = w.get(site.ID)
+		w.discover(site, urls[:1])
+		running := w.publishAll()[0]
+		w.discover(site, urls)
+		for range 2 {
+			got, err := w.StopCrawl(w.ctx, w.ws, site.ID)
+			ok(t, err)
+			equal(t, []any{domain.StatusRunning, true}, []any{got.Status, got.Crawl.Stopped})
+			equal(t, []string{}, w.outbox())
+		}
+		equal(t, domain.StatusSynched, w.page(site, urls[1]).Status)
+		left := w.page(site, urls[100])
+		equal(t, []any{domain.StatusSkipped, "The crawl was stopped before this page was fetched."}, []any{left.Status, left.Error})
+		w.end(running, domain.EventDiscovered, links(pageA))
+		w.apply(site, domain.EventDiscovered, links(pageA)) // its discovery is overtaken
+		w.apply(site, domain.EventSynched, complete)
+		w.isGone(domain.ChildID(site.ID, pageA))
+		w.crawl(running, pages{urls[0]: {content: "new"}})
+		w.play(p)
+		got := w.get(site.ID)
+		equal(t, []any{domain.StatusSynched, []string{"The crawl was stopped before all pages were fetched."}}, []any{got.Status, got.Warnings})
+		equal(t, int64(0), w.inFlight())
+		again, err := w.StopCrawl(w.ctx, w.ws, site.ID)
+		ok(t, err)
+		equal(t, got, again)
+		// The next crawl is a whole one.
+		site = w.again(site, complete, urls[:200]...)
+		w.play(p)
+		equal(t, []any{domain.StatusSynched, 0}, []any{w.get(site.ID).Status, len(w.get(site.ID).Warnings)})
+		equal(t, int64(200), w.siteProgress(site.ID).Discovered)
+	})
+	t.Run("a stop goes on by itself when the process that was asked died over it", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, open)
+		_, urls := manyPages()
+		site := w.createSite(domain.DatasourceConfig{})
+		w.discover(site, urls)
+		// Work that was left: the same as when a stop begins and ends with its first transaction.
+		_, err := w.StopCrawl(w.ctx, w.ws, site.ID)
+		ok(t, err)
+		_, err = w.Requeue(w.ctx, w.ws, domain.ChildID(site.ID, urls[0]), domain.Job{ID: domain.NewID(), Kind: domain.JobCrawl}, catalog.PriorityFresh)
+		ok(t, err)
+		equal(t, 1, len(w.outbox()))
+		_, err = w.StopCrawl(w.ctx, w.ws, site.ID)
+		ok(t, err)
+		equal(t, []string{}, w.outbox())
+		equal(t, domain.StatusError, w.get(site.ID).Status)
+	})
+	t.Run("a page of its own that waits is stopped, one that runs comes to its end", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, open)
+		d := w.single()
+		got, err := w.StopCrawl(w.ctx, w.ws, d.ID)
+		ok(t, err)
+		equal(t, domain.StatusSkipped, got.Status)
+		w.requeue(d)
+		w.play(pages{pageA: {content: "a"}})
+		w.requeue(w.get(d.ID))
+		got, err = w.StopCrawl(w.ctx, w.ws, d.ID)
+		ok(t, err)
+		equal(t, domain.StatusSynched, got.Status)
+		w.requeue(w.get(d.ID))
+		w.publishAll()
+		got, err = w.StopCrawl(w.ctx, w.ws, d.ID)
+		ok(t, err)
+		equal(t, domain.StatusPending, got.Status)
+	})
+	t.Run("stopping what is unknown, of another workspace, or no web content fails", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, open)
+		site, file := w.createSite(domain.DatasourceConfig{}), w.createFile()
+		_, err := w.StopCrawl(w.ctx, w.workspace(), site.ID)
+		code(t, domain.CodeNotFound, err)
+		_, err = w.StopCrawl(w.ctx, w.ws, domain.NewID())
+		code(t, domain.CodeNotFound, err)
+		_, err = w.StopCrawl(w.ctx, w.ws, file.ID)
+		code(t, domain.CodeInvalid, err)
+	})
+}
+
+func testRefreshes(t *testing.T, open Open) {
+	daily := func(d *domain.Datasource) { d.Config.Refresh = "24h" }
+	t.Run("schedules of all workspaces are listed, a part at a time", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, open)
+		var want []string
+		for range 5 {
+			want = append(want, w.single(daily).ID)
+			w.single()
+		}
+		slices.Sort(want)
+		var got []string
+		for cursor := ""; ; {
+			part, next, err := w.Refreshes(w.ctx, cursor, 2)
+			ok(t, err)
+			for _, r := range part {
+				equal(t, catalog.Refresh{WorkspaceID: w.ws, DatastoreID: w.store, DatasourceID: r.DatasourceID, Schedule: "24h"}, r)
+				got = append(got, r.DatasourceID)
+			}
+			if cursor = next; next == "" {
+				break
+			}
+		}
+		equal(t, want, got)
+	})
+	t.Run("a refresh that is due is queued once, behind fresh content, if nothing is under way", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, open)
+		d := w.single(daily)
+		due := func(at time.Time) bool {
+			queued, err := w.RefreshDue(w.ctx, d.ID, at)
+			ok(t, err)
+			return queued
+		}
+		w.clock.advance(time.Hour)
+		equal(t, false, due(w.clock.now())) // it still waits
+		w.play(pages{pageA: {content: "a"}})
+		at := w.clock.now()
+		equal(t, true, due(at))
+		w.clock.advance(time.Minute)
+		upload := w.createFile()
+		equal(t, []string{upload.ID, d.ID}, w.outbox())
+		jobs := w.publishAll()
+		equal(t, "a", jobs[1].Crawl.ETag)
+		w.end(jobs[1], domain.EventUnchanged)
+		equal(t, false, due(at)) // the same message again
+		equal(t, true, due(w.clock.now()))
+	})
+	t.Run("a refresh whose schedule or datasource is gone is not queued", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, open)
+		d := w.single(daily)
+		w.play(pages{pageA: {content: "a"}})
+		never := ""
+		got, err := w.UpdateWebConfig(w.ctx, w.ws, d.ID, domain.WebPatch{Refresh: &never})
+		ok(t, err)
+		equal(t, "", got.Config.Refresh)
+		for _, id := range []string{d.ID, domain.NewID()} {
+			queued, err := w.RefreshDue(w.ctx, id, w.clock.now().Add(time.Hour))
+			ok(t, err)
+			equal(t, false, queued)
+		}
+	})
+	t.Run("how a site is fetched can be changed, and counts from its next crawl on", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, open)
+		site := w.createSite(domain.DatasourceConfig{MaxDepth: 2})
+		pagesAtMost, exclude, refresh := 7, []string{"/private/**"}, "0 3 * * *"
+		got, err := w.UpdateWebConfig(w.ctx, w.ws, site.ID, domain.WebPatch{MaxPages: &pagesAtMost, Exclude: &exclude, Refresh: &refresh})
+		ok(t, err)
+		want := site.Config
+		want.MaxPages, want.Exclude, want.Refresh = pagesAtMost, exclude, refresh
+		equal(t, want, got.Config)
+		w.requeue(got)
+		equal(t, exclude, w.publishAll()[0].Crawl.Site.Exclude)
+	})
+	t.Run("what has no such setting is refused", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, open)
+		site := w.createSite(domain.DatasourceConfig{}, pageA)
+		depth, refresh := 3, "24h"
+		for id, patch := range map[string]domain.WebPatch{
+			w.createFile().ID:      {Refresh: &refresh},
+			w.page(site, pageA).ID: {Refresh: &refresh},
+			w.single().ID:          {MaxDepth: &depth},
+		} {
+			_, err := w.UpdateWebConfig(w.ctx, w.ws, id, patch)
+			code(t, domain.CodeInvalid, err)
+		}
+		_, err := w.UpdateWebConfig(w.ctx, w.workspace(), site.ID, domain.WebPatch{Refresh: &refresh})
+		code(t, domain.CodeNotFound, err)
+	})
+}

@@ -1,0 +1,155 @@
+//go:build unix
+
+package catalog_test
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/sluice/sluice/pkg/catalog"
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// BenchmarkSite crawls sites twice, as far as the catalog has to do with it, and says what processor time a page costs at
+// each step: to find it, to publish its job, to take what was fetched, to end its ingestion, and, in the second crawl, to
+// find it again and to hear that it has not changed. That must not depend on the number of pages.
+func BenchmarkSite(b *testing.B) {
+	for _, pages := range []int{5_000, 50_000} {
+		b.Run(fmt.Sprint(pages, " pages"), func(b *testing.B) {
+			for b.Loop() {
+				crawlTwice(b, pages)
+			}
+		})
+	}
+}
+
+func crawlTwice(b *testing.B, pages int) {
+	b.Helper()
+	s := newBenchSite(b, pages)
+	s.timed("discover", s.discover)
+	s.timed("publish", s.publish)
+	s.timed("fetched", func() { s.end(domain.EventFetched) })
+	s.timed("publish-ingest", s.publish)
+	s.timed("synched", func() { s.end(domain.EventSynched) })
+	s.begin()
+	s.timed("discover-again", s.discover)
+	s.timed("publish-again", s.publish)
+	s.timed("unchanged", func() { s.end(domain.EventUnchanged) })
+	d, err := s.c.Datasource(s.ctx, "ws", s.site)
+	if err != nil || d.Status != domain.StatusSynched || d.Progress.Total != int64(pages) {
+		b.Fatal(d, err)
+	}
+}
+
+type benchSite struct {
+	b     *testing.B
+	ctx   context.Context
+	c     *catalog.Catalog
+	store string
+	site  string
+	pages int
+	seq   uint64
+	jobs  []domain.Job // published and not ended
+	crawl domain.Job   // of the site
+}
+
+func newBenchSite(b *testing.B, pages int) *benchSite {
+	b.Helper()
+	s := &benchSite{b: b, ctx: context.Background(), site: domain.NewID(), pages: pages}
+	s.c = open(b, catalog.Options{Path: filepath.Join(b.TempDir(), "catalog.db"), MaxPagesPerSite: pages})
+	s.store = benchStore(b, s.c, "ws")
+	d := domain.Datasource{
+		ID: s.site, WorkspaceID: "ws", DatastoreID: s.store, Type: domain.TypeWebSite,
+		Config: domain.DatasourceConfig{SourceURL: "https://pumps.example/", Sitemap: "https://pumps.example/sitemap.xml"},
+	}
+	if _, err := s.c.CreateDatasources(s.ctx, []catalog.NewDatasource{{Datasource: d, Job: domain.Job{ID: domain.NewID(), Kind: domain.JobCrawl}}}); err != nil {
+		b.Fatal(err)
+	}
+	s.publish()
+	s.crawl, s.jobs = s.jobs[0], nil
+	return s
+}
+
+func (s *benchSite) begin() {
+	s.b.Helper()
+	if _, err := s.c.Requeue(s.ctx, "ws", s.site, domain.Job{ID: domain.NewID(), Kind: domain.JobCrawl}, catalog.PriorityReplay); err != nil {
+		s.b.Fatal(err)
+	}
+	s.publish()
+	s.crawl, s.jobs = s.jobs[0], nil
+}
+
+// timed reports the processor time of a step by page.
+func (s *benchSite) timed(step string, f func()) {
+	from := processorTime(s.b)
+	f()
+	s.b.ReportMetric(float64((processorTime(s.b)-from).Microseconds())/float64(s.pages), step+"-µs/page")
+}
+
+// discover applies groups of links, four in a transaction, and the end of discovery.
+func (s *benchSite) discover() {
+	s.b.Helper()
+	var evs []domain.Event
+	for from := 0; from < s.pages; from += domain.MaxLinksPerEvent {
+		ev := s.crawl.Event(domain.EventDiscovered, time.Now())
+		for i := from; i < min(from+domain.MaxLinksPerEvent, s.pages); i++ {
+			ev.Links = append(ev.Links, domain.Link{URL: fmt.Sprintf("https://pumps.example/manuals/series-%d/model-%d.html", i%97, i), Depth: 1})
+		}
+		evs = append(evs, ev)
+	}
+	end := s.crawl.Event(domain.EventSynched, time.Now())
+	end.Complete = true
+	s.apply(append(evs, end), 4)
+}
+
+func (s *benchSite) apply(evs []domain.Event, batch int) {
+	s.b.Helper()
+	for len(evs) > 0 {
+		n := min(batch, len(evs))
+		if _, err := s.c.ApplyAll(s.ctx, evs[:n]); err != nil {
+			s.b.Fatal(err)
+		}
+		evs = evs[n:]
+	}
+}
+
+func (s *benchSite) publish() {
+	s.b.Helper()
+	for {
+		jobs, err := s.c.Outbox(s.ctx, 64)
+		if err != nil {
+			s.b.Fatal(err)
+		}
+		if len(jobs) == 0 {
+			return
+		}
+		for i := range jobs {
+			s.seq++
+			jobs[i].Generation = s.seq
+		}
+		if err := s.c.PublishedAll(s.ctx, jobs); err != nil {
+			s.b.Fatal(err)
+		}
+		s.jobs = append(s.jobs, jobs...)
+	}
+}
+
+// end applies the last event of every job that was published, a hundred in a transaction.
+func (s *benchSite) end(typ domain.EventType) {
+	s.b.Helper()
+	evs := make([]domain.Event, len(s.jobs))
+	for i, j := range s.jobs {
+		evs[i] = j.Event(typ, time.Now())
+		if typ == domain.EventFetched {
+			evs[i].Fetched = &domain.Fetched{
+				Original: domain.Original{Key: j.DatasourceID, SHA256: j.DatasourceID, Size: 1000, MIMEType: "text/html", Name: j.Crawl.URL},
+				URL:      j.Crawl.URL, Title: "Model", ETag: `"1"`,
+			}
+		}
+	}
+	s.jobs = nil
+	s.apply(evs, 100)
+}
