@@ -2,6 +2,7 @@ package render
 
 import (
 	"context"
+	"net/http"
 	"net/url"
 	"strings"
 
@@ -14,11 +15,12 @@ import (
 type action int
 
 const (
-	refuse action = iota // it fails
-	get                  // it is made
-	pixel                // it gets an empty image: pages react to failed ones, sometimes for ever
-	sheet                // it gets an empty style sheet: applications wait for theirs
-	local                // it leaves no network: the browser does it itself
+	refuse  action = iota // it fails
+	get                   // it is made
+	pixel                 // it gets an empty image: pages react to failed ones, sometimes for ever
+	sheet                 // it gets an empty style sheet: applications wait for theirs
+	nothing               // it gets the answer that there is nothing to show: whoever asks stays where it is
+	local                 // it leaves no network: the browser does it itself
 )
 
 // emptyImage is a GIF of one transparent pixel.
@@ -68,6 +70,8 @@ func (a action) answer(ctx context.Context, n *traffic, e *fetch.EventRequestPau
 		return n.fulfil(ctx, e, response{status: 200, headers: kept("image/gif", e.Request), body: emptyImage})
 	case sheet:
 		return n.fulfil(ctx, e, response{status: 200, headers: kept("text/css", e.Request)})
+	case nothing:
+		return n.fulfil(ctx, e, response{status: http.StatusNoContent})
 	case local:
 		_, err := cdp.Call(ctx, n.session, fetch.ContinueRequest, fetch.ContinueRequestParams{RequestID: e.RequestID})
 		return err

@@ -22,7 +22,7 @@ var ErrClosed = errors.New("the browser is closed")
 type Browser struct {
 	opts   Options
 	tabs   chan struct{} // one token for each page being rendered
-	warned sync.Once     // that there is no sandbox
+	warned sync.Once     // of what the browser lacks
 
 	ctx    context.Context // ends with Close
 	cancel context.CancelCauseFunc

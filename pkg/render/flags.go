@@ -65,7 +65,7 @@ var switches = []struct {
 	// Little memory: one process for a page with its frames. They need no protection from one another, because a page
 	// begins without cookies or storage and can be given nothing that is not public.
 	{"disable-site-isolation-trials", true},
-	{"disable-features", "IsolateOrigins,site-per-process,SpareRendererForSitePerProcess,Translate,MediaRouter,OptimizationHints,BackForwardCache," +
+	{"disable-features", "IsolateOrigins,site-per-process,IsolateSandboxedIframes,SpareRendererForSitePerProcess,Translate,MediaRouter,OptimizationHints,BackForwardCache," +
 		"AcceptCHFrame,DialMediaRouteProvider,InterestFeedContentSuggestions,CertificateTransparencyComponentUpdater"},
 	{"js-flags", "--max-old-space-size=256"},
 	{"disable-gpu", true},

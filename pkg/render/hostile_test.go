@@ -77,7 +77,15 @@ var reaching = map[string]string{
 		w.onmessage = e => show(e.data)`,
 	"a shared worker": `try { const w = new SharedWorker('data:text/javascript,' + encodeURIComponent("onconnect = e => fetch('http://localhost:PORT/').catch(() => e.ports[0].postMessage('failed'))"));
 		w.port.onmessage = e => show(e.data) } catch { show('failed') }`,
-	"WebRTC":             `try { const p = new RTCPeerConnection({iceServers: [{urls: 'stun:ADDR'}]}); p.createDataChannel('x'); p.createOffer().then(o => p.setLocalDescription(o)); setTimeout(() => show('failed'), 400) } catch { show('failed') }`,
+	"WebRTC": `try { const p = new RTCPeerConnection({iceServers: [{urls: 'stun:ADDR'}]}); p.createDataChannel('x'); p.createOffer().then(o => p.setLocalDescription(o)); setTimeout(() => show('failed'), 400) } catch { show('failed') }`,
+	"WebRTC of a frame": `const f = document.createElement('iframe'); document.body.append(f);
+		try { const p = new f.contentWindow.RTCPeerConnection({iceServers: [{urls: 'stun:ADDR'}, {urls: 'turn:ADDR?transport=tcp', username: 'x', credential: 'x'}]});
+			p.createDataChannel('x'); p.createOffer().then(o => p.setLocalDescription(o)); setTimeout(() => show('failed'), 400) } catch { show('failed') }`,
+	"WebRTC of a frame that is written": `const f = document.createElement('iframe'); f.srcdoc = '<script>parent.RTC = window.RTCPeerConnection<' + '/script>'; document.body.append(f);
+		setTimeout(() => { try { const p = new RTC({iceServers: [{urls: 'stun:ADDR'}]}); p.createDataChannel('x'); p.createOffer().then(o => p.setLocalDescription(o)); setTimeout(() => show('failed'), 400) } catch { show('failed') } }, 200)`,
+	"WebRTC of a frame in a process of its own": `const f = document.createElement('iframe'); f.sandbox = 'allow-scripts';
+		f.srcdoc = "<script>const p = new RTCPeerConnection({iceServers: [{urls: 'stun:ADDR'}]}); p.createDataChannel('x'); p.createOffer().then(o => p.setLocalDescription(o))<" + '/script>';
+		document.body.append(f); setTimeout(() => show('failed'), 400)`,
 	"WebTransport":       `try { new WebTransport('https://ADDR/').ready.then(() => show('reached'), () => show('failed')) } catch { show('failed') }`,
 	"an event stream":    `const s = new EventSource('http://localhost:PORT/'); s.onerror = () => { s.close(); show('failed') }`,
 	"a beacon":           `navigator.sendBeacon('http://localhost:PORT/', 'x'); show('failed')`,

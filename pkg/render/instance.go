@@ -5,8 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/systeminfo"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/remote"
 )
@@ -83,7 +86,25 @@ func (b *Browser) connect(ctx context.Context) (*instance, error) {
 		cancel()
 		stop()
 	}
+	b.checkPolicy(i)
 	return i, nil
+}
+
+// udpPolicy is the switch that keeps WebRTC off the network. We take WebRTC from pages, but cannot from frames that the
+// browser gives a process of their own.
+const udpPolicy = "--webrtc-ip-handling-policy=disable_non_proxied_udp"
+
+// checkPolicy warns if a browser that we did not start lacks it.
+func (b *Browser) checkPolicy(i *instance) {
+	ctx, cancel := context.WithTimeout(i.ctx, endpointTimeout)
+	defer cancel()
+	info, err := cdp.Call(ctx, i.browser, systeminfo.GetInfo, cdp.Empty{})
+	if err == nil && strings.Contains(info.CommandLine, udpPolicy) {
+		return
+	}
+	b.warned.Do(func() {
+		b.opts.Log.Warn("pages may send UDP packets from the browser's machine: start it with " + udpPolicy + ", or let its network reach nothing")
+	})
 }
 
 // attach has the allocator bring its browser. cancel ends the allocator's context.

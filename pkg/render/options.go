@@ -13,7 +13,8 @@ import (
 type Options struct {
 	// URL is the DevTools endpoint of a browser that runs already: "http://host:port", or the address of its
 	// WebSocket, "ws://…" or "wss://…". That browser must accept browser contexts with a proxy of their own, as
-	// Chromium and headless_shell do.
+	// Chromium and headless_shell do. Start it with --webrtc-ip-handling-policy=disable_non_proxied_udp: all else
+	// that could reach its network is closed from here.
 	URL string
 	// Path is the executable of a local Chromium, which is started when the first page is rendered. See Find.
 	Path string

@@ -125,6 +125,11 @@ func TestPagesAreReadAsTheirScriptsBuildThem(t *testing.T) {
 				"/frame": `not part of the page<script src="/f.js"></script>`, "/f.js": `parent.postMessage('told by the frame', '*')`},
 			want: []string{"told by the frame"}, without: []string{"not part"},
 		},
+		"without frames of other sites": {
+			pages: map[string]string{"/": show(`const f = document.createElement('iframe'); f.src = location.href.replace('127.0.0.1', 'localhost') + 'other';
+				f.onload = () => show('frame is there'); document.body.append(f); addEventListener('load', () => show('loaded'))`), "/other": "x"},
+			want: []string{"frame is there", "loaded"},
+		},
 		"in UTF-8 whatever the original is": {
 			handlers: map[string]http.HandlerFunc{"/": text("text/html", "<meta charset=windows-1251><p>\xcf\xf0\xe8\xe2\xe5\xf2</p><script>document.body.append('!')</script>")},
 			want:     []string{"Привет", `charset="utf-8"`}, without: []string{"1251"},
@@ -203,7 +208,7 @@ func TestPagesAreReadAsTheirScriptsBuildThem(t *testing.T) {
 			if r.URL != s.URL+test.address || r.Status != test.status {
 				t.Errorf("it ends at %s with %d, want %s with %d", r.URL, r.Status, s.URL+test.address, test.status)
 			}
-			for _, path := range []string{"/i.png", "/s.css", "/favicon.ico"} {
+			for _, path := range []string{"/i.png", "/s.css", "/other", "/favicon.ico"} {
 				if s.count(path) > 0 {
 					t.Errorf("%s was fetched", path)
 				}

@@ -40,7 +40,7 @@ func (n *traffic) get(ctx context.Context, e *fetch.EventRequestPaused) error {
 	}
 	res, err := n.exchange(ctx, e)
 	if errors.Is(err, errNotHTML) && n.stays(e) {
-		return n.fulfil(ctx, e, response{status: http.StatusNoContent})
+		return nothing.answer(ctx, n, e)
 	}
 	if err != nil {
 		n.note(e, 0, n.pageError(e, err))

@@ -111,6 +111,9 @@ func (n *traffic) decide(e *fetch.EventRequestPaused) action {
 	document := e.ResourceType == network.ResourceTypeDocument
 	page := document && e.FrameID == n.main
 	a := actionFor(e.ResourceType, e.Request)
+	if document && !page && !e.Request.IsSameSite && a == get {
+		a = nothing // frames of other sites are no part of the page
+	}
 	if page {
 		n.failure = nil
 		if n.documents++; n.documents > maxDocuments {
