@@ -68,6 +68,11 @@ var usualSitemaps = []string{
 // A sitemap that cannot be had, or lists no page, is an error and never an empty site. Errors are *Error, or emit's own, or ctx's.
 // Doing it again emits the same pages.
 func (c *Crawler) Discover(ctx context.Context, spec domain.CrawlSpec, emit func([]domain.Link) error) (Discovery, error) {
+	return c.discover(ctx, spec, emit, nil)
+}
+
+// discover is Discover that tells refused, which may be nil, of each address that is not taken.
+func (c *Crawler) discover(ctx context.Context, spec domain.CrawlSpec, emit func([]domain.Link) error, refused func(string, Refusal)) (Discovery, error) {
 	ctx, done, err := c.begin(ctx)
 	if err != nil {
 		return Discovery{}, err
@@ -82,7 +87,7 @@ func (c *Crawler) Discover(ctx context.Context, spec domain.CrawlSpec, emit func
 		return Discovery{}, err
 	}
 	d := &discovery{
-		crawler: c, scope: sc, emit: emit, seed: maphash.MakeSeed(), seen: make(map[uint64]struct{}),
+		crawler: c, scope: sc, emit: emit, refused: refused, seed: maphash.MakeSeed(), seen: make(map[uint64]struct{}),
 		visited: make(map[string]bool), result: Discovery{Scope: s, Refused: make(map[Refusal]int)},
 	}
 	if spec.Sitemap != "" {
@@ -130,6 +135,7 @@ type discovery struct {
 	crawler *Crawler
 	scope   *scope
 	emit    func([]domain.Link) error
+	refused func(address string, why Refusal) // may be nil
 	result  Discovery
 
 	seed    maphash.Seed

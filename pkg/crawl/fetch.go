@@ -26,6 +26,8 @@ type PageRequest struct {
 	Scope     *domain.SiteScope
 	// Depth is how many links the page is away from the root of its site.
 	Depth int
+
+	refused func(address string, why Refusal) // is told of each link that is not taken; may be nil
 }
 
 // Page is what a fetch brought. Close must be called.
@@ -118,7 +120,7 @@ func validator(h http.Header, name string) string {
 
 // checkLanding refuses a page of a site that redirects out of the site. The root itself may: the site has moved.
 func checkLanding(req PageRequest, sc *scope, final *url.URL) error {
-	if sc == nil || req.Depth == 0 {
+	if sc == nil || sameSpelling(req.URL, req.Scope.Root) {
 		return nil
 	}
 	if asked, err := parseRef("", req.URL); err == nil {

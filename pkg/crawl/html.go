@@ -29,14 +29,15 @@ type pageReader struct {
 	req     PageRequest
 	scope   *scope
 
-	title     string
-	canonical string // as written
-	robots    robotsDirectives
-	hrefs     []string
-	hrefBytes int
-	noFollow  int    // links that are not among hrefs because they ask for that
-	base      string // of the first base element, "" without one
-	scripted  bool   // the page shows its content only when its scripts run
+	title      string
+	canonical  string // as written
+	robots     robotsDirectives
+	hrefs      []string
+	hrefBytes  int
+	noFollow   int      // links that are not among hrefs because they ask for that
+	noFollowed []string // these links, where somebody wants to know
+	base       string   // of the first base element, "" without one
+	scripted   bool     // the page shows its content only when its scripts run
 }
 
 func newPageReader(product string, req PageRequest, sc *scope) *pageReader {
@@ -80,6 +81,9 @@ func (p *pageReader) element(n *html.Node) {
 		href := attr(n, "href")
 		if rel := attr(n, "rel"); href != "" && (hasToken(rel, "nofollow") || hasToken(rel, "ugc") || hasToken(rel, "sponsored")) {
 			p.noFollow++
+			if p.req.refused != nil && len(p.noFollowed) < maxHrefs {
+				p.noFollowed = append(p.noFollowed, href)
+			}
 			return
 		}
 		p.addHref(href)
@@ -177,12 +181,18 @@ func (p *pageReader) takeLinks(page *Page, base *whatwg.Url, self string) {
 	if p.noFollow > 0 {
 		page.Refused[RefusedNoFollow] = p.noFollow
 	}
+	for _, href := range p.noFollowed {
+		p.req.refused(resolved(base, href), RefusedNoFollow)
+	}
 	seen := map[string]bool{self: true}
 	for _, href := range p.hrefs {
 		u, why := p.scope.take(base, href, p.req.Depth+1)
 		switch {
 		case why != "":
 			page.Refused[why]++
+			if p.req.refused != nil {
+				p.req.refused(resolved(base, href), why)
+			}
 		case seen[u]:
 		case len(page.Links) == maxLinksFromPage:
 			page.Refused[RefusedPageLimit]++

@@ -115,6 +115,9 @@ func (d *discovery) entry(ctx context.Context, base *whatwg.Url, e sitemapEntry)
 	u, why := d.scope.take(base, e.loc, 0)
 	if why != "" {
 		d.result.Refused[why]++
+		if d.refused != nil {
+			d.refused(resolved(base, e.loc), why)
+		}
 		return nil
 	}
 	return d.add(domain.Link{URL: u, LastMod: e.lastMod})

@@ -103,6 +103,17 @@ func (s *scope) take(base *whatwg.Url, ref string, depth int) (string, Refusal) 
 	return n, ""
 }
 
+// resolved is a reference as people read it: absolute where it can be made so.
+func resolved(base *whatwg.Url, ref string) string {
+	if u, err := parseOn(base, ref); err == nil {
+		return u.String()
+	}
+	return shorten(strings.ToValidUTF8(ref, ""), maxShownRef)
+}
+
+// maxShownRef is how many letters are shown of a reference that is no address.
+const maxShownRef = 200
+
 func (s *scope) refuses(u *url.URL, depth int) Refusal {
 	switch {
 	case !s.hosts[bareHost(u)]:
