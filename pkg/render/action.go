@@ -48,10 +48,14 @@ func actionFor(kind network.ResourceType, r *network.Request) action {
 		if r.Method == "GET" {
 			return get
 		}
-	case network.ResourceTypeScript, network.ResourceTypeXHR, network.ResourceTypeFetch:
+	case network.ResourceTypeScript, network.ResourceTypeXHR, network.ResourceTypeFetch, network.ResourceTypePreflight:
 		switch strings.ToUpper(r.Method) {
 		case "GET", "HEAD", "POST":
 			return get
+		case "OPTIONS": // whether another origin's server permits what follows: the browser asks, and judges
+			if headerValue(r.Headers, "Access-Control-Request-Method") != "" {
+				return get
+			}
 		}
 	case network.ResourceTypeImage:
 		return pixel

@@ -251,6 +251,9 @@ func TestWhatCannotBeRenderedIsSaidSo(t *testing.T) {
 
 func TestHostilePagesShowWhatTheyHave(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("it waits until the time of pages is over")
+	}
 	b := start(t, func(o *Options) { o.Timeout = 8 * time.Second })
 	bomb := packed(strings.Repeat("0", 100<<20))
 	tests := map[string]struct {
@@ -300,6 +303,9 @@ func TestHostilePagesShowWhatTheyHave(t *testing.T) {
 
 func TestAPageThatTakesAllMemoryHarmsNoOther(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("it waits until the time of pages is over")
+	}
 	b := start(t, func(o *Options) { o.Timeout = 5 * time.Second })
 	s := serve(t, map[string]string{"/": shell, "/eats": shell + `<script>const a = []; for (;;) a.push(new Array(1 << 16).fill({}))</script>`}, nil)
 	if _, err := b.Render(context.Background(), s.URL+"/eats", via(t)); err != nil {

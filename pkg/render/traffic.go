@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/url"
 	"sync"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/chromedp/cdproto/fetch"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
+	"golang.org/x/net/publicsuffix"
 
 	"github.com/sluice/sluice/pkg/crawl"
 )
@@ -43,10 +45,11 @@ type traffic struct {
 	requests  int                           // made or being made
 	refused   int
 	dialogs   int
-	documents int   // requests for the page itself
-	left      int64 // of maxPageBytes
-	status    int   // of the last answer for the page itself
-	failure   error // of the last request for the page itself
+	documents int    // requests for the page itself
+	address   string // of the last one
+	left      int64  // of maxPageBytes
+	status    int    // of the last answer for the page itself
+	failure   error  // of the last request for the page itself
 }
 
 func newTraffic(o Options, via http.RoundTripper) *traffic {
@@ -111,10 +114,11 @@ func (n *traffic) decide(e *fetch.EventRequestPaused) action {
 	document := e.ResourceType == network.ResourceTypeDocument
 	page := document && e.FrameID == n.main
 	a := actionFor(e.ResourceType, e.Request)
-	if document && !page && !e.Request.IsSameSite && a == get {
+	if document && !page && a == get && !sameSite(n.address, e.Request.URL) {
 		a = nothing // frames of other sites are no part of the page
 	}
 	if page {
+		n.address = e.Request.URL
 		n.failure = nil
 		if n.documents++; n.documents > maxDocuments {
 			a = refuse
@@ -134,6 +138,27 @@ func (n *traffic) decide(e *fetch.EventRequestPaused) action {
 		}
 	}
 	return a
+}
+
+// sameSite reports whether two web addresses belong to one owner, as far as names and public suffixes tell.
+func sameSite(a, b string) bool {
+	u, err := url.Parse(a)
+	if err != nil {
+		return false
+	}
+	v, err := url.Parse(b)
+	if err != nil || u.Scheme != v.Scheme {
+		return false
+	}
+	if u.Hostname() == v.Hostname() {
+		return true
+	}
+	one, err := publicsuffix.EffectiveTLDPlusOne(u.Hostname())
+	if err != nil {
+		return false // an address by number, or a public suffix itself
+	}
+	other, err := publicsuffix.EffectiveTLDPlusOne(v.Hostname())
+	return err == nil && one == other
 }
 
 // quiet is for how long nothing has been on its way, 0 while something is.
