@@ -10,10 +10,17 @@
 //
 //   - the outbox: a row of table outbox holds its newest job;
 //   - the stream: its job was published and has not ended (such datasources are "in flight", see InFlight);
-//   - nowhere: it is synched or failed, or is a site that waits for its pages.
+//   - nowhere: it is synched, skipped or failed, or is a site that waits for its pages.
 //
 // So admission, rescue and the end of a site's crawl are lookups in small partial indexes, whatever the number of
 // datasources.
+//
+// # Sites
+//
+// The frontier of a site's crawl is its pages: run_id tells which of them its newest crawl has asked for. A page that was
+// fetched is judged against the others in the transaction that applies the event (see judge), so at most one of equal
+// pages has content. What follows for many pages at once is a row of site_work, which WorkOnSite does in batches; a site
+// is not settled while there is one.
 //
 // # Two engines
 //

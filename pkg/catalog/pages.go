@@ -79,6 +79,12 @@ func (c *Catalog) addPages(ctx context.Context, t *tx, site record, store domain
 		case gone[id]:
 			continue
 		case exists && page.runID == site.runID:
+			if site.FollowLinks && link.Depth < page.Config.Depth {
+				if err := c.nearer(ctx, t, site, &page, store, link.Depth); err != nil {
+					return 0, 0, err
+				}
+				known[id] = page
+			}
 			continue
 		case exists:
 			page.Config.Depth = min(page.Config.Depth, link.Depth)
@@ -122,6 +128,50 @@ func (c *Catalog) askBy(ctx context.Context, t *tx, site record, page *record, s
 	return c.enqueue(ctx, t, job, PriorityReplay)
 }
 
+// nearer notes that a page which the crawl has asked for already is fewer links from the root than it seemed: crawlers
+// do not come upon pages in order. How far its own links are followed depends on that. So a job that waits is told, and a
+// page that has been fetched is fetched again, if its links count.
+func (c *Catalog) nearer(ctx context.Context, t *tx, site record, page *record, store domain.Datastore, depth int) error {
+	page.Config.Depth = depth
+	waits := page.place == placeOutbox && page.jobKind == domain.JobCrawl
+	if !waits && page.Status != domain.StatusError && depth < site.Config.Scope(true).MaxDepth {
+		job := domain.NewPageJob(site.Datasource, page.Datasource, site.runID, store)
+		job.ID = domain.NearerJobID(job.ID, depth)
+		job.Crawl.ETag, job.Crawl.LastModified = "", "" // an answer of "not modified" shows no links
+		return c.askBy(ctx, t, site, page, store, job)
+	}
+	if waits {
+		if err := tellDepth(ctx, t, *page); err != nil {
+			return err
+		}
+	}
+	return page.store(ctx, t, c.stamp())
+}
+
+// tellDepth tells the crawl job of a page that waits in the outbox how far from the root the page is.
+func tellDepth(ctx context.Context, t *tx, page record) error {
+	payload, err := scanString(t.queryRow(ctx, `SELECT payload FROM outbox WHERE datasource_id = ?`, page.ID))
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil // it has just been published
+	}
+	if err != nil {
+		return fmt.Errorf("reading the job of page %s: %w", page.ID, err)
+	}
+	var job domain.Job
+	if err := fromJSON(payload, &job); err != nil {
+		return err
+	}
+	job.Crawl.Depth = page.Config.Depth
+	if payload, err = toJSON(job); err != nil {
+		return err
+	}
+	return t.later(ctx, write{
+		doing: "changing the job of page " + page.ID,
+		text:  `UPDATE outbox SET payload = ? WHERE datasource_id = ? AND job_id = ?`,
+		args:  []any{payload, page.ID, job.ID},
+	})
+}
+
 func (c *Catalog) addPage(ctx context.Context, t *tx, site record, link domain.Link, store domain.Datastore) (record, error) {
 	at := fromMicros(c.stamp())
 	page := record{
@@ -152,54 +202,6 @@ func (c *Catalog) pageLimit(site record) int {
 		return n
 	}
 	return c.maxPages
-}
-
-// countPage adds to the number of pages that a site has; sites that are unknown do not matter.
-func countPage(ctx context.Context, t *tx, siteID string, n int) error {
-	return t.later(ctx, write{
-		doing: "counting pages of site " + siteID,
-		text:  `UPDATE datasources SET pages = pages + ? WHERE id = ?`,
-		args:  []any{n, siteID},
-	})
-}
-
-// recount counts the pages that a site has.
-func recount(ctx context.Context, t *tx, siteID string) error {
-	return t.later(ctx, write{
-		doing: "counting the pages of site " + siteID,
-		text:  `UPDATE datasources SET pages = (SELECT COUNT(*) FROM datasources p WHERE p.group_id = ? AND p.group_id <> '') WHERE id = ?`,
-		args:  []any{siteID, siteID},
-	})
-}
-
-// adoptedPages counts what was taken over: a page, or the pages of a site, which may have come before it.
-func adoptedPages(ctx context.Context, t *tx, r record) error {
-	switch {
-	case r.GroupID != "":
-		return countPage(ctx, t, r.GroupID, 1)
-	case r.Type == domain.TypeWebSite:
-		return recount(ctx, t, r.ID)
-	default:
-		return nil
-	}
-}
-
-// begin clears the way for a new crawl of the site that the record is, if the job is one: what an older crawl was to do
-// is not done any more.
-func (c *Catalog) begin(ctx context.Context, t *tx, r *record, job domain.Job) error {
-	if r.Type != domain.TypeWebSite || job.Kind != domain.JobCrawl {
-		return nil
-	}
-	for _, w := range []write{
-		{text: `DELETE FROM site_work WHERE site_id = ? AND kind IN (?, ?)`, args: []any{r.ID, workStop, workRest}},
-		{text: `DELETE FROM left_pages WHERE site_id = ?`, args: []any{r.ID}},
-	} {
-		w.doing = "beginning a crawl of site " + r.ID
-		if err := t.later(ctx, w); err != nil {
-			return err
-		}
-	}
-	return recount(ctx, t, r.ID)
 }
 
 func pagesByID(ctx context.Context, t *tx, siteID string, links []domain.Link) (map[string]record, error) {

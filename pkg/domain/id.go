@@ -49,6 +49,11 @@ func SitemapJobID(jobID string, generation uint64) string {
 	return DerivedID("sitemap", jobID, strconv.FormatUint(generation, 10))
 }
 
+// NearerJobID is the id of the job that comes in place of a page's job when the page is found with fewer links from the root.
+func NearerJobID(jobID string, depth int) string {
+	return DerivedID("nearer", jobID, strconv.Itoa(depth))
+}
+
 // ChunkKey is a chunk row's primary key in every index: datasource, generation and ordinal.
 func ChunkKey(datasourceID string, generation uint64, ordinal int) string {
 	return fmt.Sprintf("%s:%d:%d", datasourceID, generation, ordinal)

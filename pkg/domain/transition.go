@@ -236,7 +236,7 @@ func (o *Outcome) reach(d *Datasource, p Place, ev Event) {
 
 func applyError(d *Datasource, store Datastore, ev Event, current bool) Outcome {
 	if !current || d.Status == StatusSynched || d.Status == StatusSkipped {
-		return Outcome{}
+		return unseen(d, ev, current)
 	}
 	out := Outcome{Changed: true, Settled: true}
 	d.Unchanged = false
@@ -265,6 +265,18 @@ func applyError(d *Datasource, store Datastore, ev Event, current bool) Outcome 
 		d.Error = "It cannot be moved to " + store.Move.To.String() + ": " + ev.Error
 	default:
 		d.resume(ev.At)
+	}
+	return out
+}
+
+// unseen sweeps what a job that was overtaken has written before it failed, where no newer job will do so: of a datasource
+// that waits for nothing, and of which there is nothing to be kept.
+func unseen(d *Datasource, ev Event, current bool) (out Outcome) {
+	if current || !d.Status.Terminal() || d.ActiveGeneration > 0 || d.Target != nil {
+		return out
+	}
+	for _, p := range ev.Places {
+		out.sweep(d, p, 0, ev.Generation+1)
 	}
 	return out
 }

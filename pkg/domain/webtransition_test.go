@@ -88,6 +88,13 @@ func TestApplyToWebContent(t *testing.T) {
 				equal(t, []Sweep{rows(here, 9, 10)}, out.Sweeps)
 			},
 		},
+		"what an overtaken job wrote before it failed goes, when the page was skipped meanwhile": {
+			before: source(func(d *Datasource) { d.Type, d.Status, d.JobID = TypeWebPage, StatusSkipped, "" }),
+			event:  event(EventError, "job-1", 9, nil),
+			check: func(t *testing.T, _ Datasource, out Outcome) {
+				equal(t, Outcome{Sweeps: []Sweep{rows(here, 0, 10)}}, out)
+			},
+		},
 		"a page of a site that is gone leaves, with what it has": {
 			before: crawled(ofSite), event: crawl(EventGone),
 			check: func(t *testing.T, d Datasource, out Outcome) {

@@ -140,6 +140,35 @@ func testRecrawls(t *testing.T, open Open) {
 		site = w.requeue(w.get(site.ID))
 		equal(t, domain.Crawl{StartedAt: site.Crawl.StartedAt}, *site.Crawl)
 	})
+	t.Run("a page found nearer to the root than at first is fetched again for its links, if they count, and once", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, open)
+		site := w.createSite(domain.DatasourceConfig{MaxDepth: 4})
+		find := func(depth int) []domain.Job {
+			w.apply(site, domain.EventDiscovered, func(ev *domain.Event) {
+				ev.Follow, ev.Links = true, []domain.Link{{URL: pageA, Depth: depth}}
+			})
+			return w.publishAll()
+		}
+		w.apply(site, domain.EventDiscovered, func(ev *domain.Event) {
+			ev.Follow, ev.Links = true, []domain.Link{{URL: pageA, Depth: 6}}
+		})
+		first := find(5) // while it waits in the outbox
+		equal(t, []int{1, 5}, []int{len(first), first[0].Crawl.Depth})
+		equal(t, domain.PageJobID(site.JobID, first[0].DatasourceID), first[0].ID)
+		w.crawl(first[0], pages{pageA: {content: "a"}})
+		w.play(nil)
+		equal(t, 0, len(find(4)))
+		equal(t, 4, w.page(site, pageA).Config.Depth)
+		again := find(2)
+		equal(t, []any{1, 2, ""}, []any{len(again), again[0].Crawl.Depth, again[0].Crawl.ETag})
+		equal(t, 0, len(find(2)))
+		equal(t, 0, len(find(3)))
+		w.end(again[0], domain.EventDiscovered, links(pageB))
+		w.crawl(again[0], pages{pageA: {content: "a"}})
+		equal(t, []any{domain.StatusSynched, 2}, []any{w.page(site, pageA).Status, w.page(site, pageA).Config.Depth})
+		equal(t, site.ID, w.page(site, pageB).GroupID)
+	})
 	t.Run("when a page was changed, as its sitemap says, is kept", func(t *testing.T) {
 		t.Parallel()
 		w := newWorld(t, open)
