@@ -6,15 +6,15 @@ import (
 )
 
 const (
-	// breakerFailures is how many requests in a row must fail before the host counts as failing, and not its pages.
+	// breakerFailures is how many requests in a row must fail before the host is suspected, and not its pages.
 	breakerFailures = 3
 	breakerFirst    = 5 * time.Second
 	breakerLongest  = 10 * time.Minute
 )
 
-// breaker counts the failures of hosts in a row, over all fetches of the process. From breakerFailures on the host is
-// left alone, each time for twice as long; one answer puts it right again. It also remembers why a host is held, for
-// the messages of the fetches that wait.
+// breaker counts the failures of hosts in a row, over all fetches of the process. A host that is found to fail is left
+// alone, each time for twice as long; one answer puts it right again. The breaker also remembers why a host is held,
+// for the messages of the fetches that wait.
 type breaker struct {
 	mu    sync.Mutex
 	hosts map[string]*hostHealth
@@ -22,27 +22,42 @@ type breaker struct {
 
 type hostHealth struct {
 	failures int
+	suspect  bool          // somebody is finding out whether it is the host that fails
 	pause    time.Duration // the newest one, 0 before the first
 	until    time.Time     // its end, or when the host asked to come back
 	why      string        // for people
+	good     string        // the page that was answered last
 }
 
-// fail counts a failure. After at least `least` in a row it returns how long the host is left alone, and whether that
-// is new: requests that were under way when the host was first held do not add to it.
-func (b *breaker) fail(host, why string, least int, now time.Time) (pause time.Duration, tripped bool) {
+// fail counts a failure. It returns how long the host is held already, and whether the caller is to find out if it is
+// the host that fails, and to tell by trip, answered or unsure.
+func (b *breaker) fail(host string, now time.Time) (held time.Duration, suspect bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	h := b.host(host, now)
 	h.failures++
-	if h.failures < least {
+	if left := h.until.Sub(now); left > 0 {
+		return left, false // the request was under way when the host was first held
+	}
+	if h.failures < breakerFailures || h.suspect {
 		return 0, false
 	}
+	h.suspect = true
+	return 0, true
+}
+
+// trip holds a host that fails, and returns for how long.
+func (b *breaker) trip(host, why string, now time.Time) time.Duration {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	h := b.host(host, now)
+	h.suspect = false
 	if left := h.until.Sub(now); left > 0 {
-		return left, false
+		return left
 	}
 	h.pause = min(max(2*h.pause, breakerFirst), breakerLongest)
 	h.until, h.why = now.Add(h.pause), why
-	return h.pause, true
+	return h.pause
 }
 
 // told notes that the host itself has said until when it wants to be left alone.
@@ -54,17 +69,38 @@ func (b *breaker) told(host, why string, until, now time.Time) {
 }
 
 // answered forgets the failures of the host. A hold that is under way stays: the answer is one to an earlier request.
-func (b *breaker) answered(host string, now time.Time) {
+// page is what was answered, "" if it was no page.
+func (b *breaker) answered(host, page string, now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	h := b.hosts[host]
-	switch {
-	case h == nil:
-	case h.until.After(now):
-		h.failures, h.pause = 0, 0
-	default:
-		delete(b.hosts, host)
+	if h == nil && page == "" {
+		return
 	}
+	h = b.host(host, now)
+	h.failures, h.pause, h.suspect = 0, 0, false
+	if page != "" {
+		h.good = page
+	}
+}
+
+// unsure ends a suspicion that was neither confirmed nor refuted.
+func (b *breaker) unsure(host string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if h := b.hosts[host]; h != nil {
+		h.suspect = false
+	}
+}
+
+// good is the page that the host answered last, "" if none is known.
+func (b *breaker) good(host string) string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if h := b.hosts[host]; h != nil {
+		return h.good
+	}
+	return ""
 }
 
 // held is how long the host is still to be left alone, as far as this process knows.
@@ -94,7 +130,7 @@ func (b *breaker) host(name string, now time.Time) *hostHealth {
 	}
 	if len(b.hosts) >= maxHosts {
 		for other, h := range b.hosts {
-			if !h.until.After(now) {
+			if h.failures == 0 && !h.until.After(now) {
 				delete(b.hosts, other)
 			}
 		}

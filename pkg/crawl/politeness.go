@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"time"
@@ -140,26 +141,28 @@ func (p *politeness) ask(ctx context.Context, rt http.RoundTripper, req *http.Re
 	if err != nil {
 		var e *Error
 		if errors.As(classify(ctx, u, err), &e) && !e.Permanent {
-			e.RetryAfter = p.failed(ctx, host, fmt.Sprintf("%s does not answer (%s)", host, rootCause(err)), breakerFailures)
+			e.RetryAfter = p.failed(ctx, rt, req, fmt.Sprintf("%s does not answer (%s)", host, rootCause(err)), 0)
 			return nil, e
 		}
 		return nil, err
 	}
 	if res.StatusCode < 400 {
-		p.breaker.answered(host, p.now())
+		if res.StatusCode >= 300 {
+			u = ""
+		}
+		p.breaker.answered(host, u, p.now())
 		return res, nil
 	}
 	e := statusError(u, res.StatusCode, res.Header, p.now())
-	how := e.answer(host)
 	switch {
 	case e.Permanent:
-		p.breaker.answered(host, p.now())
+		p.breaker.answered(host, "", p.now())
 	case e.RetryAfter > 0:
-		p.comeBack(ctx, host, how, e.RetryAfter)
+		p.comeBack(ctx, host, e.answer(host), e.RetryAfter)
 	case res.StatusCode == http.StatusTooManyRequests:
-		p.failed(ctx, host, how, 1)
+		p.leaveAlone(ctx, host, e.answer(host))
 	case res.StatusCode >= http.StatusInternalServerError:
-		p.failed(ctx, host, how, breakerFailures)
+		p.failed(ctx, rt, req, e.answer(host), res.StatusCode)
 	}
 	return res, nil
 }
@@ -172,14 +175,60 @@ func (p *politeness) comeBack(ctx context.Context, host, how string, after time.
 	p.hold(ctx, host, until)
 }
 
-// failed counts a request that the host did not answer, or answered with a fault, and returns for how long the host is
-// left alone for that: 0 for a failure that may be one of the page alone.
-func (p *politeness) failed(ctx context.Context, host, how string, least int) time.Duration {
-	d, tripped := p.breaker.fail(host, how, least, p.now())
-	if tripped {
-		p.log.DebugContext(ctx, "host held", "host", host, "for", d, "reason", how)
-		p.hold(ctx, host, p.now().Add(d))
+// failed counts a request that the host did not answer, or answered with a fault: status, 0 for no answer. It returns
+// for how long the host is left alone, 0 where it is the page that fails, as far as is known.
+func (p *politeness) failed(ctx context.Context, rt http.RoundTripper, req *http.Request, how string, status int) time.Duration {
+	host := req.URL.Host
+	held, suspect := p.breaker.fail(host, p.now())
+	if !suspect {
+		return held
 	}
+	switch alive := p.alive(ctx, rt, req, status); {
+	case ctx.Err() != nil:
+		p.breaker.unsure(host)
+		return 0
+	case alive:
+		p.breaker.answered(host, "", p.now())
+		return 0
+	}
+	return p.leaveAlone(ctx, host, how)
+}
+
+// probeTimeout is how long a suspected host has to show that it is well.
+const probeTimeout = 10 * time.Second
+
+// alive finds out whether a host is well of which pages fail one after the other: a site may have any number of broken
+// ones. It is asked for its robots.txt; that a gateway serves even when what is behind it fails, so where a gateway has
+// answered, for the page that was to be had last.
+func (p *politeness) alive(ctx context.Context, rt http.RoundTripper, req *http.Request, status int) bool {
+	method, at := http.MethodGet, req.URL.Scheme+"://"+req.URL.Host+"/robots.txt"
+	if good := p.breaker.good(req.URL.Host); status > http.StatusInternalServerError && good != "" {
+		method, at = http.MethodHead, good
+	}
+	if at == req.URL.String() {
+		return false // this is what it has just failed to answer
+	}
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
+	probe, err := http.NewRequestWithContext(ctx, method, at, nil)
+	if err != nil {
+		return false
+	}
+	probe.Header.Set("User-Agent", req.Header.Get("User-Agent"))
+	res, err := rt.RoundTrip(probe)
+	if err != nil {
+		return false
+	}
+	defer res.Body.Close()
+	_, _ = io.CopyN(io.Discard, res.Body, 16<<10) // so that the connection can serve again
+	return res.StatusCode < http.StatusInternalServerError && res.StatusCode != http.StatusTooManyRequests
+}
+
+// leaveAlone holds a host that fails, or has enough of us, for longer each time, and returns for how long.
+func (p *politeness) leaveAlone(ctx context.Context, host, how string) time.Duration {
+	d := p.breaker.trip(host, how, p.now())
+	p.log.DebugContext(ctx, "host held", "host", host, "for", d, "reason", how)
+	p.hold(ctx, host, p.now().Add(d))
 	return d
 }
 

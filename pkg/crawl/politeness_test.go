@@ -187,7 +187,16 @@ func TestBreaker_leaves_a_host_alone_that_fails_again_and_again(t *testing.T) {
 	t.Parallel()
 	var b breaker
 	now := time.Unix(0, 0)
-	fail := func() time.Duration { d, _ := b.fail("a", "a does not answer", breakerFailures, now); return d }
+	fail := func() time.Duration {
+		held, suspect := b.fail("a", now)
+		if suspect {
+			if _, again := b.fail("a", now); again {
+				t.Error("two are to find out at once")
+			}
+			return b.trip("a", "a does not answer", now)
+		}
+		return held
+	}
 	if fail() != 0 || fail() != 0 || b.held("a", now) != 0 {
 		t.Error("two failures count as the host's")
 	}
@@ -196,23 +205,23 @@ func TestBreaker_leaves_a_host_alone_that_fails_again_and_again(t *testing.T) {
 			t.Errorf("pause %d is %s, want %s", i, got, want*time.Second)
 		}
 		now = now.Add(time.Second)
-		if d, tripped := b.fail("a", "", breakerFailures, now); tripped || d != want*time.Second-time.Second {
-			t.Errorf("a failure during pause %d makes it %s, new: %t", i, d, tripped)
+		if d := fail(); d != want*time.Second-time.Second {
+			t.Errorf("a failure during pause %d makes it %s", i, d)
 		}
 		if b.cause("a", now) != "a does not answer" || b.cause("b", now) != "" {
 			t.Errorf("the cause is %q", b.cause("a", now))
 		}
 		now = now.Add(want * time.Second)
 	}
-	b.answered("a", now)
+	b.answered("a", "http://a/", now)
 	if fail() != 0 || fail() != 0 || fail() != breakerFirst {
 		t.Error("an answer did not put the host right")
 	}
-	if b.answered("a", now); b.held("a", now) != breakerFirst {
+	if b.answered("a", "", now); b.held("a", now) != breakerFirst || b.good("a") != "http://a/" {
 		t.Error("an answer to an earlier request ended the pause")
 	}
 	for i := range maxHosts + 10 {
-		b.fail(fmt.Sprint(i), "", breakerFailures, now)
+		b.fail(fmt.Sprint(i), now)
 	}
 	if len(b.hosts) > maxHosts {
 		t.Errorf("%d hosts are kept", len(b.hosts))
@@ -254,41 +263,68 @@ func closed() chan struct{} {
 
 func TestFetch_holds_a_host_by_what_it_answers(t *testing.T) {
 	t.Parallel()
+	const cut = 0
 	for name, tc := range map[string]struct {
-		answers []int
+		good    bool  // a page was to be had before, and still is
+		answers []int // for the pages; cut closes the connection
+		robots  int   // status of robots.txt meanwhile
 		after   string
 		held    bool
 	}{
-		"three faults in a row":                     {answers: []int{500, 502, 504}, held: true},
-		"two faults":                                {answers: []int{500, 500}},
-		"faults between answers":                    {answers: []int{500, 500, 200, 500, 500}},
-		"a page that is gone is an answer":          {answers: []int{500, 500, 404, 500, 500}},
-		"a 501 is about the page":                   {answers: []int{501, 501, 501, 501}},
-		"one 429 without a time":                    {answers: []int{429}, held: true},
-		"one 503 with a time":                       {answers: []int{503}, after: "30", held: true},
-		"one 503 with the time zero":                {answers: []int{503}, after: "0"},
-		"three 503 without a time":                  {answers: []int{503, 503, 503}, held: true},
-		"requests that the server gave up are ours": {answers: []int{408, 408, 408, 408}},
+		"three faults in a row, and robots.txt fails too":       {answers: []int{500, 502, 504}, robots: 500, held: true},
+		"three faults in a row, and robots.txt breaks off too":  {answers: []int{500, 500, 500}, robots: cut, held: true},
+		"three answers that break off, and robots.txt fails":    {answers: []int{cut, cut, cut}, robots: 503, held: true},
+		"pages that break off":                                  {answers: []int{cut, cut, cut, cut, cut, cut, cut}, robots: 200},
+		"faults of pages":                                       {answers: []int{500, 500, 500, 500, 500, 500, 500}, robots: 404},
+		"faults behind a gateway that answers otherwise":        {answers: []int{500, 502, 504}, robots: 200, good: true},
+		"a host that has enough of us meanwhile":                {answers: []int{502, 502, 502, 502}, robots: 429, held: true},
+		"two faults":                                            {answers: []int{500, 500}, robots: 500},
+		"faults between answers":                                {answers: []int{500, 500, 200, 500, 500}, robots: 500},
+		"a page that is gone is an answer":                      {answers: []int{500, 500, 404, 500, 500}, robots: 500},
+		"a 501 is about the page":                               {answers: []int{501, 501, 501, 501}, robots: 500},
+		"one 429 without a time":                                {answers: []int{429}, robots: 200, held: true},
+		"one 503 with a time":                                   {answers: []int{503}, robots: 200, after: "30", held: true},
+		"one 503 with the time zero":                            {answers: []int{503}, robots: 500, after: "0"},
+		"three 503 without a time, and robots.txt fails too":    {answers: []int{503, 503, 503}, robots: 503, held: true},
+		"requests that the server gave up are not the server's": {answers: []int{408, 408, 408, 408}, robots: 500},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var n atomic.Int32
 			s := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				if r.URL.Path == "/robots.txt" {
-					return
+				code := 200
+				switch r.URL.Path {
+				case "/robots.txt":
+					if code = tc.robots; n.Load() == 0 {
+						code = 200
+					}
+				case "/a":
+					code = tc.answers[int(n.Add(1))-1]
+					if tc.after != "" {
+						w.Header().Set("Retry-After", tc.after)
+					}
 				}
-				code := tc.answers[int(n.Add(1))-1]
-				if tc.after != "" {
-					w.Header().Set("Retry-After", tc.after)
+				if code == cut {
+					panic(http.ErrAbortHandler)
 				}
 				w.WriteHeader(code)
-				_, _ = io.WriteString(w, "x")
+				if r.URL.Path != "/robots.txt" {
+					_, _ = io.WriteString(w, "x")
+				}
 			}))
 			c := local(t, func(o *Options) { o.MaxWait = time.Millisecond })
+			if tc.good {
+				if _, _, err := fetch(t, c, PageRequest{URL: s.URL + "/good"}); err != nil {
+					t.Fatal(err)
+				}
+			}
 			for range tc.answers {
 				_, _, err := fetch(t, c, PageRequest{URL: s.URL + "/a"})
 				var e *Error
 				if errors.As(err, &e) && e.Deferred {
+					if tc.held && int(n.Load()) >= min(breakerFailures, len(tc.answers)) {
+						break
+					}
 					t.Fatalf("held too early: %v", err)
 				}
 			}
@@ -296,6 +332,36 @@ func TestFetch_holds_a_host_by_what_it_answers(t *testing.T) {
 				t.Errorf("held: %t, want %t", got, tc.held)
 			}
 		})
+	}
+}
+
+func TestFetch_of_a_host_whose_gateway_alone_is_well_is_put_off(t *testing.T) {
+	t.Parallel()
+	var down atomic.Bool
+	heads := make(chan string, 10)
+	s := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodHead {
+			heads <- r.URL.Path
+		}
+		if down.Load() && r.URL.Path != "/robots.txt" {
+			w.WriteHeader(http.StatusBadGateway)
+		}
+	}))
+	c := local(t, func(o *Options) { o.MaxWait = time.Millisecond })
+	if _, _, err := fetch(t, c, PageRequest{URL: s.URL + "/good"}); err != nil {
+		t.Fatal(err)
+	}
+	down.Store(true)
+	for range breakerFailures {
+		_, _, err := fetch(t, c, PageRequest{URL: s.URL + "/a"})
+		wantError(t, err)
+	}
+	if at := <-heads; at != "/good" {
+		t.Errorf("it was found out by %s", at)
+	}
+	_, _, err := fetch(t, c, PageRequest{URL: s.URL + "/b"})
+	if e := wantError(t, err); !e.Deferred || !strings.Contains(e.Message, "answers 502 Bad Gateway") {
+		t.Errorf("got %+v", e)
 	}
 }
 
