@@ -62,6 +62,7 @@ const (
 	DatasourceStatusError     DatasourceStatus = "error"
 	DatasourceStatusPending   DatasourceStatus = "pending"
 	DatasourceStatusRunning   DatasourceStatus = "running"
+	DatasourceStatusSkipped   DatasourceStatus = "skipped"
 	DatasourceStatusSynched   DatasourceStatus = "synched"
 	DatasourceStatusUnsynched DatasourceStatus = "unsynched"
 )
@@ -74,6 +75,8 @@ func (e DatasourceStatus) Valid() bool {
 	case DatasourceStatusPending:
 		return true
 	case DatasourceStatusRunning:
+		return true
+	case DatasourceStatusSkipped:
 		return true
 	case DatasourceStatusSynched:
 		return true
@@ -637,20 +640,55 @@ type ConversationList struct {
 	NextCursor *string        `json:"nextCursor"`
 }
 
+// CrawlProgress Of a web site, what became of the addresses that its newest crawl came upon. Each page says its own reason.
+type CrawlProgress struct {
+	// Discovered pages of the site
+	Discovered int64 `json:"discovered"`
+
+	// Failed pages that could not be read
+	Failed int64 `json:"failed"`
+
+	// Fetched pages whose content was new
+	Fetched int64 `json:"fetched"`
+
+	// LeftOut addresses that are no pages of the site, counted by reason; one that many pages link to counts with each of them
+	LeftOut map[string]int `json:"leftOut"`
+
+	// Removed pages that are gone from the site and have left the datastore
+	Removed int64 `json:"removed"`
+
+	// Skipped pages left out on purpose
+	Skipped   int64     `json:"skipped"`
+	StartedAt time.Time `json:"startedAt"`
+
+	// Stopped the crawl was stopped before its end
+	Stopped bool `json:"stopped"`
+
+	// Unchanged pages that had not changed since they were last fetched
+	Unchanged int64 `json:"unchanged"`
+
+	// Waiting pages still to be fetched or read
+	Waiting int64 `json:"waiting"`
+}
+
 // Datasource defines model for Datasource.
 type Datasource struct {
 	// Chunks chunks that queries see
 	Chunks int64 `json:"chunks"`
 
 	// Config file: mime_type, file_size, file_name, sha256; document (title, language, pages, metadata, and route, the parser
-	// that was taken) once it is read. web_page: source_url. web_site: sitemap, source_url, include,
-	// exclude, max_pages, max_depth. Any: custom_id.
-	Config      map[string]interface{} `json:"config"`
-	CreatedAt   openapi_types.Date     `json:"createdAt"`
-	CustomId    *string                `json:"customId"`
-	DatastoreId string                 `json:"datastoreId"`
+	// that was taken) once it is read. web_page: source_url; once it is fetched final_url and redirects (where the
+	// address led), canonical_url, last_mod (of its sitemap) and rendered (a browser was needed). web_site: sitemap,
+	// source_url, include, exclude, max_pages, max_depth. Both: refresh. Any: custom_id.
+	Config map[string]interface{} `json:"config"`
 
-	// Error why the status is error
+	// Crawl Of a web site, what became of the addresses that its newest crawl came upon. Each page says its own reason.
+	Crawl       *CrawlProgress     `json:"crawl,omitempty"`
+	CreatedAt   openapi_types.Date `json:"createdAt"`
+	CustomId    *string            `json:"customId"`
+	DatastoreId string             `json:"datastoreId"`
+
+	// Error why the status is error or skipped
 	Error *string `json:"error"`
 
 	// GroupId the web site that a page belongs to
@@ -665,8 +703,9 @@ type Datasource struct {
 	// Progress How far the job has come. For a web site the counts are of its pages.
 	Progress Progress `json:"progress"`
 
-	// Status unsynched (accepted) → pending (queued) → running → synched or error. A resync goes back to unsynched while
-	// what is searchable stays so.
+	// Status unsynched (accepted) → pending (queued) → running → synched, error or skipped. A resync goes back to unsynched
+	// while what is searchable stays so. skipped is a page of a web site that was left out on purpose: it asks for that,
+	// or repeats another page; `error` says which.
 	Status DatasourceStatus `json:"status"`
 
 	// TextBytes bytes of text in them
@@ -693,6 +732,13 @@ type DatasourceConfig struct {
 
 	// MaxPages web_site: pages at most
 	MaxPages *int `json:"max_pages,omitempty"`
+
+	// Refresh web_page, web_site: when it is fetched again: an interval of 10 minutes to a year (`30m`, `24h`, `7d`), or five
+	// fields of cron in UTC (`0 3 * * 1-5`). What has not changed costs one conditional request.
+	//
+	//
+	// Example: 24h
+	Refresh *string `json:"refresh,omitempty"`
 
 	// Sitemap Example: https://example.com/sitemap.xml
 	Sitemap *string `json:"sitemap,omitempty"`
@@ -738,8 +784,9 @@ type DatasourceEvent struct {
 	// Progress How far the job has come. For a web site the counts are of its pages.
 	Progress Progress `json:"progress"`
 
-	// Status unsynched (accepted) → pending (queued) → running → synched or error. A resync goes back to unsynched while
-	// what is searchable stays so.
+	// Status unsynched (accepted) → pending (queued) → running → synched, error or skipped. A resync goes back to unsynched
+	// while what is searchable stays so. skipped is a page of a web site that was left out on purpose: it asks for that,
+	// or repeats another page; `error` says which.
 	Status DatasourceStatus `json:"status"`
 	Type   DatasourceType   `json:"type"`
 }
@@ -750,8 +797,24 @@ type DatasourceList struct {
 	NextCursor *string      `json:"nextCursor"`
 }
 
-// DatasourceStatus unsynched (accepted) → pending (queued) → running → synched or error. A resync goes back to unsynched while
-// what is searchable stays so.
+// DatasourcePatch defines model for DatasourcePatch.
+type DatasourcePatch struct {
+	// Config of a web_page or web_site. Fields that are missing stay; the rest counts from the next crawl on. null takes the
+	// setting away.
+	Config struct {
+		Exclude  *[]string `json:"exclude,omitempty"`
+		Include  *[]string `json:"include,omitempty"`
+		MaxDepth *int      `json:"max_depth,omitempty"`
+		MaxPages *int      `json:"max_pages,omitempty"`
+
+		// Refresh Example: 0 3 * * *
+		Refresh *string `json:"refresh,omitempty"`
+	} `json:"config"`
+}
+
+// DatasourceStatus unsynched (accepted) → pending (queued) → running → synched, error or skipped. A resync goes back to unsynched
+// while what is searchable stays so. skipped is a page of a web site that was left out on purpose: it asks for that,
+// or repeats another page; `error` says which.
 type DatasourceStatus string
 
 // DatasourceType defines model for DatasourceType.
@@ -1615,8 +1678,14 @@ type CreateDatasourceMultipartRequestBody = DatasourceUpload
 // DeleteDatasourceJSONRequestBody defines body for DeleteDatasource for application/json ContentType.
 type DeleteDatasourceJSONRequestBody = Empty
 
+// UpdateDatasourceJSONRequestBody defines body for UpdateDatasource for application/json ContentType.
+type UpdateDatasourceJSONRequestBody = DatasourcePatch
+
 // ResyncDatasourceJSONRequestBody defines body for ResyncDatasource for application/json ContentType.
 type ResyncDatasourceJSONRequestBody = Resync
+
+// StopDatasourceJSONRequestBody defines body for StopDatasource for application/json ContentType.
+type StopDatasourceJSONRequestBody = Empty
 
 // CreateDatastoreJSONRequestBody defines body for CreateDatastore for application/json ContentType.
 type CreateDatastoreJSONRequestBody = DatastoreCreate
@@ -1829,12 +1898,18 @@ type ServerInterface interface {
 	// GetDatasource Read a datasource
 	// (GET /datasources/{id})
 	GetDatasource(c *gin.Context, id Id)
+	// UpdateDatasource Change how a web page or web site is fetched
+	// (PATCH /datasources/{id})
+	UpdateDatasource(c *gin.Context, id Id)
 	// ListChunks List a datasource's chunks
 	// (GET /datasources/{id}/chunks)
 	ListChunks(c *gin.Context, id Id, params ListChunksParams)
 	// ResyncDatasource Process a datasource again
 	// (POST /datasources/{id}/resync)
 	ResyncDatasource(c *gin.Context, id Id, params ResyncDatasourceParams)
+	// StopDatasource Stop the crawl of a web site
+	// (POST /datasources/{id}/stop)
+	StopDatasource(c *gin.Context, id Id)
 	// ListDatastores List datastores
 	// (GET /datastores)
 	ListDatastores(c *gin.Context, params ListDatastoresParams)
@@ -2400,6 +2475,31 @@ func (siw *ServerInterfaceWrapper) GetDatasource(c *gin.Context) {
 	siw.Handler.GetDatasource(c, id)
 }
 
+// UpdateDatasource operation middleware
+func (siw *ServerInterfaceWrapper) UpdateDatasource(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id Id
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", c.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.UpdateDatasource(c, id)
+}
+
 // ListChunks operation middleware
 func (siw *ServerInterfaceWrapper) ListChunks(c *gin.Context) {
 
@@ -2491,6 +2591,31 @@ func (siw *ServerInterfaceWrapper) ResyncDatasource(c *gin.Context) {
 	}
 
 	siw.Handler.ResyncDatasource(c, id, params)
+}
+
+// StopDatasource operation middleware
+func (siw *ServerInterfaceWrapper) StopDatasource(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id Id
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", c.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.StopDatasource(c, id)
 }
 
 // ListDatastores operation middleware
@@ -3132,8 +3257,10 @@ func RegisterHandlersWithOptions(router gin.IRouter, si ServerInterface, options
 	router.POST(options.BaseURL+"/datasources", wrapper.CreateDatasource)
 	router.DELETE(options.BaseURL+"/datasources/:id", wrapper.DeleteDatasource)
 	router.GET(options.BaseURL+"/datasources/:id", wrapper.GetDatasource)
+	router.PATCH(options.BaseURL+"/datasources/:id", wrapper.UpdateDatasource)
 	router.GET(options.BaseURL+"/datasources/:id/chunks", wrapper.ListChunks)
 	router.POST(options.BaseURL+"/datasources/:id/resync", wrapper.ResyncDatasource)
+	router.POST(options.BaseURL+"/datasources/:id/stop", wrapper.StopDatasource)
 	router.GET(options.BaseURL+"/conversations", wrapper.ListConversations)
 	router.GET(options.BaseURL+"/conversations/:id", wrapper.GetConversation)
 	router.GET(options.BaseURL+"/keys", wrapper.ListKeys)
@@ -4833,6 +4960,144 @@ func (response GetDatasource500ApplicationProblemPlusJSONResponse) VisitGetDatas
 	return err
 }
 
+type UpdateDatasourceRequestObject struct {
+	Id   Id `json:"id"`
+	Body *UpdateDatasourceJSONRequestBody
+}
+
+type UpdateDatasourceResponseObject interface {
+	VisitUpdateDatasourceResponse(w http.ResponseWriter) error
+}
+
+type UpdateDatasource200JSONResponse Datasource
+
+func (response UpdateDatasource200JSONResponse) VisitUpdateDatasourceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateDatasource400ApplicationProblemPlusJSONResponse struct {
+	InvalidApplicationProblemPlusJSONResponse
+}
+
+func (response UpdateDatasource400ApplicationProblemPlusJSONResponse) VisitUpdateDatasourceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateDatasource403ApplicationProblemPlusJSONResponse struct {
+	UnauthorizedApplicationProblemPlusJSONResponse
+}
+
+func (response UpdateDatasource403ApplicationProblemPlusJSONResponse) VisitUpdateDatasourceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateDatasource404ApplicationProblemPlusJSONResponse struct {
+	NotFoundApplicationProblemPlusJSONResponse
+}
+
+func (response UpdateDatasource404ApplicationProblemPlusJSONResponse) VisitUpdateDatasourceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateDatasource409ApplicationProblemPlusJSONResponse struct {
+	ConflictApplicationProblemPlusJSONResponse
+}
+
+func (response UpdateDatasource409ApplicationProblemPlusJSONResponse) VisitUpdateDatasourceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(409)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateDatasource413ApplicationProblemPlusJSONResponse struct {
+	TooLargeApplicationProblemPlusJSONResponse
+}
+
+func (response UpdateDatasource413ApplicationProblemPlusJSONResponse) VisitUpdateDatasourceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(413)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateDatasource429ApplicationProblemPlusJSONResponse struct {
+	RateLimitApplicationProblemPlusJSONResponse
+}
+
+func (response UpdateDatasource429ApplicationProblemPlusJSONResponse) VisitUpdateDatasourceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	w.WriteHeader(429)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateDatasource500ApplicationProblemPlusJSONResponse struct {
+	InternalApplicationProblemPlusJSONResponse
+}
+
+func (response UpdateDatasource500ApplicationProblemPlusJSONResponse) VisitUpdateDatasourceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListChunksRequestObject struct {
 	Id     Id `json:"id"`
 	Params ListChunksParams
@@ -5086,6 +5351,144 @@ type ResyncDatasource500ApplicationProblemPlusJSONResponse struct {
 }
 
 func (response ResyncDatasource500ApplicationProblemPlusJSONResponse) VisitResyncDatasourceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type StopDatasourceRequestObject struct {
+	Id   Id `json:"id"`
+	Body *StopDatasourceJSONRequestBody
+}
+
+type StopDatasourceResponseObject interface {
+	VisitStopDatasourceResponse(w http.ResponseWriter) error
+}
+
+type StopDatasource200JSONResponse Datasource
+
+func (response StopDatasource200JSONResponse) VisitStopDatasourceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type StopDatasource400ApplicationProblemPlusJSONResponse struct {
+	InvalidApplicationProblemPlusJSONResponse
+}
+
+func (response StopDatasource400ApplicationProblemPlusJSONResponse) VisitStopDatasourceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type StopDatasource403ApplicationProblemPlusJSONResponse struct {
+	UnauthorizedApplicationProblemPlusJSONResponse
+}
+
+func (response StopDatasource403ApplicationProblemPlusJSONResponse) VisitStopDatasourceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type StopDatasource404ApplicationProblemPlusJSONResponse struct {
+	NotFoundApplicationProblemPlusJSONResponse
+}
+
+func (response StopDatasource404ApplicationProblemPlusJSONResponse) VisitStopDatasourceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type StopDatasource409ApplicationProblemPlusJSONResponse struct {
+	ConflictApplicationProblemPlusJSONResponse
+}
+
+func (response StopDatasource409ApplicationProblemPlusJSONResponse) VisitStopDatasourceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(409)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type StopDatasource413ApplicationProblemPlusJSONResponse struct {
+	TooLargeApplicationProblemPlusJSONResponse
+}
+
+func (response StopDatasource413ApplicationProblemPlusJSONResponse) VisitStopDatasourceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(413)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type StopDatasource429ApplicationProblemPlusJSONResponse struct {
+	RateLimitApplicationProblemPlusJSONResponse
+}
+
+func (response StopDatasource429ApplicationProblemPlusJSONResponse) VisitStopDatasourceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	w.WriteHeader(429)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type StopDatasource500ApplicationProblemPlusJSONResponse struct {
+	InternalApplicationProblemPlusJSONResponse
+}
+
+func (response StopDatasource500ApplicationProblemPlusJSONResponse) VisitStopDatasourceResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response); err != nil {
@@ -7119,12 +7522,18 @@ type StrictServerInterface interface {
 	// GetDatasource Read a datasource
 	// (GET /datasources/{id})
 	GetDatasource(ctx context.Context, request GetDatasourceRequestObject) (GetDatasourceResponseObject, error)
+	// UpdateDatasource Change how a web page or web site is fetched
+	// (PATCH /datasources/{id})
+	UpdateDatasource(ctx context.Context, request UpdateDatasourceRequestObject) (UpdateDatasourceResponseObject, error)
 	// ListChunks List a datasource's chunks
 	// (GET /datasources/{id}/chunks)
 	ListChunks(ctx context.Context, request ListChunksRequestObject) (ListChunksResponseObject, error)
 	// ResyncDatasource Process a datasource again
 	// (POST /datasources/{id}/resync)
 	ResyncDatasource(ctx context.Context, request ResyncDatasourceRequestObject) (ResyncDatasourceResponseObject, error)
+	// StopDatasource Stop the crawl of a web site
+	// (POST /datasources/{id}/stop)
+	StopDatasource(ctx context.Context, request StopDatasourceRequestObject) (StopDatasourceResponseObject, error)
 	// ListDatastores List datastores
 	// (GET /datastores)
 	ListDatastores(ctx context.Context, request ListDatastoresRequestObject) (ListDatastoresResponseObject, error)
@@ -7730,6 +8139,50 @@ func (sh *strictHandler) GetDatasource(ctx *gin.Context, id Id) {
 	}
 }
 
+// UpdateDatasource operation middleware
+func (sh *strictHandler) UpdateDatasource(ctx *gin.Context, id Id) {
+	var request UpdateDatasourceRequestObject
+
+	request.Id = id
+
+	var body UpdateDatasourceJSONRequestBody
+	var err error
+	// A request validator built on kin-openapi's openapi3filter with
+	// KeepValidatedValue leaves the value it validated on the body. Bind
+	// that value, matching member names exactly, so the handler receives
+	// what was validated instead of a second, case-insensitive decode.
+	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+		err = ctx.ShouldBindJSON(&body)
+	} else if binding.Validator != nil {
+		// ShouldBindJSON runs the struct validator after decoding; keep that.
+		err = binding.Validator.ValidateStruct(&body)
+	}
+	if err != nil {
+		sh.options.RequestErrorHandlerFunc(ctx, err)
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.UpdateDatasource(ctx, request.(UpdateDatasourceRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "UpdateDatasource")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(UpdateDatasourceResponseObject); ok {
+		if err := validResponse.VisitUpdateDatasourceResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // ListChunks operation middleware
 func (sh *strictHandler) ListChunks(ctx *gin.Context, id Id, params ListChunksParams) {
 	var request ListChunksRequestObject
@@ -7798,6 +8251,53 @@ func (sh *strictHandler) ResyncDatasource(ctx *gin.Context, id Id, params Resync
 		sh.options.HandlerErrorFunc(ctx, err)
 	} else if validResponse, ok := response.(ResyncDatasourceResponseObject); ok {
 		if err := validResponse.VisitResyncDatasourceResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// StopDatasource operation middleware
+func (sh *strictHandler) StopDatasource(ctx *gin.Context, id Id) {
+	var request StopDatasourceRequestObject
+
+	request.Id = id
+
+	var body StopDatasourceJSONRequestBody
+	var err error
+	// A request validator built on kin-openapi's openapi3filter with
+	// KeepValidatedValue leaves the value it validated on the body. Bind
+	// that value, matching member names exactly, so the handler receives
+	// what was validated instead of a second, case-insensitive decode.
+	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+		err = ctx.ShouldBindJSON(&body)
+	} else if binding.Validator != nil {
+		// ShouldBindJSON runs the struct validator after decoding; keep that.
+		err = binding.Validator.ValidateStruct(&body)
+	}
+	if err != nil {
+		if !errors.Is(err, io.EOF) {
+			sh.options.RequestErrorHandlerFunc(ctx, err)
+			return
+		}
+	} else {
+		request.Body = &body
+	}
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.StopDatasource(ctx, request.(StopDatasourceRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "StopDatasource")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(StopDatasourceResponseObject); ok {
+		if err := validResponse.VisitStopDatasourceResponse(ctx.Writer); err != nil {
 			sh.options.ResponseErrorHandlerFunc(ctx, err)
 		}
 	} else if response != nil {

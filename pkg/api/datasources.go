@@ -25,7 +25,11 @@ func (s *server) ListDatasources(ctx context.Context, r ListDatasourcesRequestOb
 	if err != nil {
 		return nil, err
 	}
-	return ListDatasources200JSONResponse{Data: renderAll(datasources, renderDatasource), NextCursor: optional(next)}, nil
+	shown, err := s.shownAll(ctx, datasources)
+	if err != nil {
+		return nil, err
+	}
+	return ListDatasources200JSONResponse{Data: shown, NextCursor: optional(next)}, nil
 }
 
 // CreateDatasource implements StrictServerInterface.
@@ -69,14 +73,19 @@ func (s *server) createFromJSON(ctx context.Context, who caller, body Datasource
 		return s.createWithOriginal(ctx, store, d, textType, strings.NewReader(*c.Text))
 	}
 	configureCrawl(&d, c)
-	return once(ctx, s.existing(ctx, d), func() (domain.Datasource, error) {
+	created, err := once(ctx, s.existing(ctx, d), func() (domain.Datasource, error) {
 		return s.createOne(ctx, d, domain.NewCrawlJob(d, store))
 	})
+	if err == nil && d.Config.Refresh != "" && s.Scheduled != nil {
+		s.Scheduled()
+	}
+	return created, err
 }
 
 // configureCrawl takes over what concerns the datasource's type; a page has no use for a sitemap.
 func configureCrawl(d *domain.Datasource, c DatasourceConfig) {
 	d.Config.SourceURL = strings.TrimSpace(value(c.SourceUrl))
+	d.Config.Refresh = strings.TrimSpace(value(c.Refresh))
 	if d.Type == domain.TypeWebSite {
 		d.Config.Sitemap = strings.TrimSpace(value(c.Sitemap))
 		d.Config.Include, d.Config.Exclude = value(c.Include), value(c.Exclude)
@@ -115,7 +124,11 @@ func (s *server) GetDatasource(ctx context.Context, r GetDatasourceRequestObject
 	if err != nil {
 		return nil, err
 	}
-	return GetDatasource200JSONResponse(renderDatasource(d)), nil
+	shown, err := s.shown(ctx, d)
+	if err != nil {
+		return nil, err
+	}
+	return GetDatasource200JSONResponse(shown), nil
 }
 
 // DeleteDatasource implements StrictServerInterface.

@@ -63,6 +63,12 @@ type Datasources interface {
 	// the next batch, "" after the last.
 	Replay(ctx context.Context, f catalog.ReplayFilter, cursor string) (queued int64, next string, err error)
 	DeleteDatasource(ctx context.Context, ws, id string) (domain.Datasource, error)
+	// UpdateWebConfig changes how a web page or site is fetched from its next fetch on.
+	UpdateWebConfig(ctx context.Context, ws, id string, p domain.WebPatch) (domain.Datasource, error)
+	// StopCrawl ends the crawl of a site or page; what is searchable stays so.
+	StopCrawl(ctx context.Context, ws, id string) (domain.Datasource, error)
+	// SiteProgress counts the pages of sites, by the sites' ids.
+	SiteProgress(ctx context.Context, siteIDs ...string) (map[string]domain.SiteProgress, error)
 }
 
 // Conversations shows what was asked and answered.

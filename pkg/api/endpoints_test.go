@@ -16,7 +16,7 @@ import (
 // scene is what a request of the table below can refer to.
 type scene struct {
 	*service
-	agent, datastore, datasource, conversation, key string
+	agent, datastore, datasource, site, conversation, key string
 }
 
 func newScene(t *testing.T) *scene {
@@ -26,6 +26,7 @@ func newScene(t *testing.T) *scene {
 	s.agent = s.newAgent(object{"datastoreIds": []string{s.datastore}})
 	s.datasource = s.newText(s.datastore, "The trial lasts 30 days.")
 	s.synch(s.datasource, 1, 3)
+	s.site = s.newSite(s.datastore, object{})
 	s.conversation = domain.NewID()
 	_, err := s.catalog.EnsureConversation(t.Context(), domain.Conversation{ID: s.conversation, WorkspaceID: s.ws, AgentID: s.agent, VisitorID: "v"})
 	must(t, err)
@@ -145,6 +146,8 @@ var endpoints = map[string]endpoint{
 			t.Errorf("not a first page of two: %s", a.body)
 		}
 	}, bad: []badRequest{noKey(), missing("/datasources/" + nobody + "/chunks"), {name: "a broken cursor", request: request{path: "/datasources/{datasource}/chunks?cursor=x"}, status: 400, field: "cursor"}}},
+	"UpdateDatasource": {good: request{path: "/datasources/{site}", body: object{"config": object{"refresh": "24h"}}}, check: hasFields(datasourceFields...), bad: []badRequest{noKey(), {name: "a refresh that is none", request: request{path: "/datasources/{site}", body: object{"config": object{"refresh": "often"}}}, status: 400, field: "config.refresh"}, {name: "nothing", request: request{path: "/datasources/{site}", body: object{}}, status: 400, field: "config"}, {name: "an id that is not there", request: request{path: "/datasources/" + nobody, body: object{"config": object{}}}, status: 404}}},
+	"StopDatasource":   {good: request{path: "/datasources/{site}/stop", body: object{}}, check: hasFields(datasourceFields...), bad: []badRequest{noKey(), noObject, {name: "what is not fetched", request: request{body: object{}}, status: 409}, missing("/datasources/" + nobody + "/stop")}},
 	"ResyncDatasource": {check: hasFields("queued"), bad: []badRequest{noKey(), {name: "an unknown mode", request: request{body: object{"mode": "x"}}, status: 400, field: "mode"}, missing("/datasources/" + nobody + "/resync")}},
 
 	"ListConversations": {check: hasFields("data", "nextCursor"), bad: []badRequest{noKey(), badLimit("/conversations")}},
@@ -251,7 +254,7 @@ func names(faults []domain.FieldError, field string) bool {
 // fill puts the scene's ids in the place of {…}.
 func (s *scene) fill(path string) string {
 	ids := map[string]string{
-		"{agent}": s.agent, "{datastore}": s.datastore, "{datastoreId}": s.datastore, "{datasource}": s.datasource,
+		"{agent}": s.agent, "{datastore}": s.datastore, "{datastoreId}": s.datastore, "{datasource}": s.datasource, "{site}": s.site,
 		"{conversation}": s.conversation, "{key}": s.key,
 	}
 	for kind, id := range map[string]string{"/agents": s.agent, "/datastores": s.datastore, "/datasources": s.datasource, "/conversations": s.conversation, "/keys": s.key} {

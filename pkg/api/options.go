@@ -50,6 +50,10 @@ type Deps struct {
 	DetectType     func(head []byte, name, declared string) string
 	SupportedTypes []string // MIME types that are taken
 
+	// Scheduled is called when a datasource has got, changed or lost the times at which it is fetched again; nil: nobody
+	// asks.
+	Scheduled func()
+
 	Checks  []Check              // dependencies that /readyz asks
 	Metrics *prometheus.Registry // what /metrics shows; nil: a registry with the API's own alone
 	Log     *slog.Logger         // nil: slog.Default()

@@ -13,6 +13,7 @@ import (
 // on values that may be of any type, so that one answer names all faults. By operation.
 var rules = map[string]func(body map[string]any) []domain.FieldError{
 	"CreateDatasource":      createDatasourceRule,
+	"UpdateDatasource":      updateDatasourceRule,
 	"UpsertDocuments":       upsertRule,
 	"UpdateDocument":        metadataRule,
 	"CreateKey":             createKeyRule,
@@ -48,6 +49,10 @@ func createDatasourceRule(body map[string]any) []domain.FieldError {
 		if text, isText := config["text"].(string); config["text"] == nil || isText && strings.TrimSpace(text) == "" {
 			missing("text", "is required for a text: the content")
 		}
+	}
+	faults = append(faults, refreshFaults(config)...)
+	if t := body["type"]; config["refresh"] != nil && t != string(domain.TypeWebPage) && t != string(domain.TypeWebSite) {
+		missing("refresh", fmt.Sprintf("is for a web_page or web_site, not for a %v", t))
 	}
 	for _, field := range []string{"source_url", "sitemap"} {
 		if address, ok := config[field].(string); ok {

@@ -241,6 +241,13 @@ func (s *service) newText(datastore, text string, fields ...object) string {
 	return s.call("POST", "/datasources", body).want(201).object().id()
 }
 
+// newSite adds a web site, with the fields of its config.
+func (s *service) newSite(datastore string, config object) string {
+	s.Helper()
+	body := object{"datastoreId": datastore, "type": "web_site", "config": with(object{"source_url": "https://pumps.example/"}, config)}
+	return s.call("POST", "/datasources", body).want(201).object().id()
+}
+
 func with(o object, more ...object) object {
 	for _, m := range more {
 		for k, v := range m {

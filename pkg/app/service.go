@@ -264,6 +264,7 @@ func (s *Service) startControl(ctx context.Context) error {
 		Catalog: s.catalog, Engines: controlled{s.engines}, Originals: s.originals, JobLog: s.broker, Every: s.config.AuditEvery, Alarm: s.alarm,
 		Holder: s.holder, Log: s.log, Now: s.now,
 	}
+	sites := control.SiteKeeper{Sites: s.catalog, Hub: tell, Log: s.log}
 	keeper := &control.Keeper{Streams: s.broker, Originals: s.originals, Marks: s.catalog, Rescuer: s.rescuer, Log: s.log}
 	repairer := control.Repairer{Requests: s.catalog, Keeper: keeper, Auditor: s.auditor, Log: s.log}
 	if err := s.catchUp(ctx); err != nil {
@@ -278,6 +279,7 @@ func (s *Service) startControl(ctx context.Context) error {
 	s.control.loop(dispatcher.Run)
 	s.control.loop(sweeper.Run)
 	s.control.loop(mover.Run)
+	s.control.loop(sites.Run)
 	s.control.loop(keeper.Run)
 	s.control.loop(s.rescuer.Run)
 	s.control.loop(s.auditor.Run)
@@ -444,9 +446,12 @@ func (s *Service) startWorkers(ctx context.Context) error {
 		}
 	}
 	if s.config.Workers {
-		web := newWeb(s.config, s.dir.join(tempDir), s.log)
-		s.closeLater(func() error { web.Close(); return nil })
-		crawler := crawlWorker(s.originals, s.broker, web, s.now)
+		site, err := openWeb(s.config, s.broker, s.dir.join(tempDir), s.log)
+		if err != nil {
+			return err
+		}
+		s.closeLater(site.Close)
+		crawler := crawlWorker(s.originals, s.broker, site, s.now)
 		s.workers.run("crawling", func(ctx context.Context) error {
 			return s.broker.Work(ctx, domain.LaneCrawl, workerOptions(s.config, domain.LaneCrawl, remote, s.jobs), crawler.Handle)
 		})

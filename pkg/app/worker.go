@@ -139,9 +139,12 @@ func (w *Worker) startIngestor(ctx context.Context) error {
 }
 
 func (w *Worker) startCrawler(ctx context.Context) error {
-	web := newWeb(w.config, w.scratch.path, w.log)
-	w.closeLater(func() error { web.Close(); return nil })
-	handler := crawlWorker(w.originals, w.broker, web, w.now)
+	site, err := openWeb(w.config, w.broker, w.scratch.path, w.log)
+	if err != nil {
+		return err
+	}
+	w.closeLater(site.Close)
+	handler := crawlWorker(w.originals, w.broker, site, w.now)
 	w.work(ctx, domain.LaneCrawl, handler.Handle)
 	return nil
 }

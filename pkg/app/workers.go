@@ -6,7 +6,6 @@ import (
 
 	"github.com/sluice/sluice/pkg/chunk"
 	"github.com/sluice/sluice/pkg/config"
-	"github.com/sluice/sluice/pkg/crawl"
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/extract"
 	"github.com/sluice/sluice/pkg/ingest"
@@ -26,13 +25,6 @@ func newChunker(c config.Config) *chunk.Chunker {
 	return chunk.New(chunk.Options{MaxChunks: c.LimitChunks})
 }
 
-func newWeb(c config.Config, temp string, log *slog.Logger) *crawl.Crawler {
-	return crawl.New(crawl.Options{
-		UserAgent: c.UserAgent, AllowPrivate: c.AllowPrivate, MaxBody: int64(c.LimitPageBytes), MaxPages: c.LimitPages,
-		PerHostDelay: c.CrawlDelay, TempDir: temp, Log: log,
-	})
-}
-
 func ingestWorker(c config.Config, store *originals.Store, events ingest.Events, reader *extract.Extractor, models *embedders, in *engines, now func() time.Time, log *slog.Logger) *ingest.Ingestor {
 	return &ingest.Ingestor{
 		Originals: store, Extractor: reader, Chunkers: chunkers{sized: newChunker(c)},
@@ -40,8 +32,8 @@ func ingestWorker(c config.Config, store *originals.Store, events ingest.Events,
 	}
 }
 
-func crawlWorker(store *originals.Store, events ingest.Events, web *crawl.Crawler, now func() time.Time) *ingest.Crawler {
-	return &ingest.Crawler{Web: web, Originals: store, Events: events, Now: now}
+func crawlWorker(store *originals.Store, events ingest.Events, site ingest.Web, now func() time.Time) *ingest.Crawler {
+	return &ingest.Crawler{Web: site, Originals: store, Events: events, Now: now}
 }
 
 // Bounds of the work on jobs.

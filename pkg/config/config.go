@@ -23,7 +23,10 @@ type Config struct {
 	Workers      bool
 	LogLevel     string
 	AllowPrivate bool
+	CrawlAllow   string
 	UserAgent    string
+	ChromeURL    string
+	Chromium     string
 
 	NATSURL      string
 	NATSListen   string
@@ -53,6 +56,7 @@ type Config struct {
 	IngestConcurrency int
 	CrawlConcurrency  int
 	CrawlDelay        time.Duration
+	CrawlPerHost      int
 	Window            int
 	ExtractMemory     Bytes
 	ExtractTimeout    time.Duration
@@ -115,7 +119,11 @@ func Settings() []Setting {
 		{Env: "SLUICE_WORKERS", Flag: "workers", Default: "true", Doc: "run ingestor and crawler inside the api process; `false` leaves the work to processes of their own, but for what goes into the embedded index", set: boolean(func(c *Config) *bool { return &c.Workers })},
 		{Env: "SLUICE_LOG_LEVEL", Flag: "log-level", Default: "info", Doc: "`debug`, `info`, `warn` or `error`", set: oneOf(func(c *Config) *string { return &c.LogLevel }, "debug", "info", "warn", "error")},
 		{Env: "SLUICE_ALLOW_PRIVATE_ADDRESSES", Flag: "allow-private-addresses", Default: "false", Doc: "let the crawler reach loopback and private addresses; only where every user may see what they serve", set: boolean(func(c *Config) *bool { return &c.AllowPrivate })},
+		{Env: "SLUICE_CRAWL_ALLOW", Flag: "crawl-allow", Doc: "private addresses that the crawler may reach all the same, separated by commas: `10.1.0.0/16`, `192.168.1.7`, `wiki.corp.example`, `*.corp.example`", set: text(func(c *Config) *string { return &c.CrawlAllow })},
 		{Env: "SLUICE_USER_AGENT", Flag: "user-agent", Default: "SluiceBot/1.0 (+https://github.com/sluice/sluice)", Doc: "how the crawler names itself; add an address where its operator can be reached", set: text(func(c *Config) *string { return &c.UserAgent })},
+
+		{Env: "CHROME_URL", Flag: "chrome-url", Secret: true, Doc: "DevTools address of a running Chromium (`http://chromium:9222`), which reads pages that show their text only by running scripts; empty: `SLUICE_CHROMIUM`", set: text(func(c *Config) *string { return &c.ChromeURL })},
+		{Env: "SLUICE_CHROMIUM", Flag: "chromium", Doc: "path of a Chromium that the crawler starts for such pages, or `auto` to look for one; empty: they end with status `error` that says so", set: text(func(c *Config) *string { return &c.Chromium })},
 
 		{Env: "NATS_URL", Flag: "nats-url", Secret: true, Doc: "NATS servers with JetStream, `nats://` or `tls://`, several separated by commas; empty: the embedded server", set: text(func(c *Config) *string { return &c.NATSURL })},
 		{Env: "NATS_CREDS", Flag: "nats-creds", Doc: "credentials file (JWT and seed) for `NATS_URL`", set: file(func(c *Config) *string { return &c.NATSCreds })},
@@ -144,7 +152,8 @@ func Settings() []Setting {
 
 		{Env: "SLUICE_INGEST_CONCURRENCY", Flag: "ingest-concurrency", Default: "4", Doc: "documents that one ingestor works on at once", set: number(func(c *Config) *int { return &c.IngestConcurrency }, 1, 256)},
 		{Env: "SLUICE_CRAWL_CONCURRENCY", Flag: "crawl-concurrency", Default: "8", Doc: "pages that one crawler fetches at once, over all hosts", set: number(func(c *Config) *int { return &c.CrawlConcurrency }, 1, 256)},
-		{Env: "SLUICE_CRAWL_DELAY", Flag: "crawl-delay", Default: "200ms", Doc: "time between two requests to one host, unless its robots.txt asks for more", set: duration(func(c *Config) *time.Duration { return &c.CrawlDelay })},
+		{Env: "SLUICE_CRAWL_DELAY", Flag: "crawl-delay", Default: "200ms", Doc: "time between two requests to one host, over all crawlers, unless its robots.txt asks for more; `0s`: none, for hosts of your own", set: delay(func(c *Config) *time.Duration { return &c.CrawlDelay })},
+		{Env: "SLUICE_CRAWL_PER_HOST", Flag: "crawl-per-host", Default: "2", Doc: "requests to one host at once, over all crawlers; 0: any number, for hosts of your own", set: number(func(c *Config) *int { return &c.CrawlPerHost }, 0, 256)},
 		{Env: "SLUICE_WINDOW", Flag: "window", Default: "0", Doc: "unfinished jobs admitted to the job stream at a time; the rest wait in the catalog, fairly by workspace. 0: 64 with the embedded NATS server, 256 with `NATS_URL`", set: number(func(c *Config) *int { return &c.Window }, 0, 100_000)},
 		{Env: "SLUICE_EXTRACT_MEMORY", Flag: "extract-memory", Default: "3GiB", Doc: "address space of a process that reads a document; a document that needs more ends with status `error`", set: size(func(c *Config) *Bytes { return &c.ExtractMemory }, 512<<20)},
 		{Env: "SLUICE_EXTRACT_TIMEOUT", Flag: "extract-timeout", Default: "2m", Doc: "longest time to read a document", set: duration(func(c *Config) *time.Duration { return &c.ExtractTimeout })},

@@ -93,6 +93,18 @@ func duration(field func(*Config) *time.Duration) func(*Config, string) error {
 	}
 }
 
+// delay is a duration that may be none at all.
+func delay(field func(*Config) *time.Duration) func(*Config, string) error {
+	return func(c *Config, v string) error {
+		d, err := time.ParseDuration(v)
+		if err != nil || d < 0 {
+			return errors.New("must be a duration such as 200ms, or 0s for none")
+		}
+		*field(c) = d
+		return nil
+	}
+}
+
 var units = []struct {
 	suffix string
 	bytes  int64

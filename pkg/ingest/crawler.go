@@ -35,7 +35,9 @@ type Crawler struct {
 	Now       func() time.Time
 }
 
-// Handle does one job. Its error is jobs.Permanent when doing the job again cannot help.
+// Handle does one job. Its error is jobs.Permanent when doing the job again cannot help. A fetch that is to be tried again
+// later, because its host has failed or its turn has not come, ends with an event that says when: the job then waits in
+// the catalog, where it keeps nothing else from being admitted.
 func (c *Crawler) Handle(ctx context.Context, job domain.Job) error {
 	report := reporter{events: c.Events, job: job, now: c.Now}
 	if job.Crawl == nil {
@@ -45,25 +47,56 @@ func (c *Crawler) Handle(ctx context.Context, job domain.Job) error {
 	if job.Type == domain.TypeWebSite {
 		stage, do = "discovering", c.site
 	}
-	if err := report.progress(ctx, domain.EventRunning, stage, 0, 0); err != nil {
-		return err
+	// A page of a site is one of thousands and done in a moment: its site's progress tells enough.
+	if job.GroupID == "" {
+		if err := report.progress(ctx, domain.EventRunning, stage, 0, 0); err != nil {
+			return err
+		}
 	}
-	return verdict(do(ctx, job, report))
+	return c.verdict(ctx, do(ctx, job, report), job, report)
 }
 
-// verdict turns the crawler's kinds of error into those of the job stream.
-func verdict(err error) error {
+const (
+	// shortTurn is how long a job waits in the stream for its host's turn. A longer wait is spent in the catalog.
+	shortTurn = 5 * time.Second
+	// maxTries is how often content is asked for that could be there later: with the delays below for some two hours.
+	maxTries = 20
+	// firstRetry doubles with every try up to lastRetry.
+	firstRetry, lastRetry = time.Second, 10 * time.Minute
+)
+
+// verdict turns the crawler's kinds of error into events and errors of the job stream.
+func (c *Crawler) verdict(ctx context.Context, err error, job domain.Job, report reporter) error {
 	var e *crawl.Error
 	switch {
 	case !errors.As(err, &e):
 		return err
+	case e.Gone() && job.Type == domain.TypeWebPage:
+		ev := report.event(domain.EventGone)
+		ev.Error = e.Message
+		return report.emit(ctx, ev)
 	case e.Permanent:
 		return jobs.Permanent(err)
-	case e.Deferred:
+	case e.Deferred && e.RetryAfter < shortTurn:
 		return jobs.Later(e.RetryAfter, err)
+	case e.Deferred:
+		cause := ""
+		if e.Err != nil { // the host has failed, it is not just busy
+			cause = e.Message
+		}
+		return c.postpone(ctx, report, e.RetryAfter, job.Tries, cause)
+	case job.Tries+1 >= maxTries:
+		return jobs.Permanent(fmt.Errorf("given up after %d attempts. The last one failed with: %w", maxTries, err))
 	default:
-		return jobs.RetryAfter(e.RetryAfter, err)
+		delay := min(firstRetry<<job.Tries, lastRetry)
+		return c.postpone(ctx, report, max(delay, e.RetryAfter), job.Tries+1, e.Message)
 	}
+}
+
+func (c *Crawler) postpone(ctx context.Context, report reporter, delay time.Duration, tries int, cause string) error {
+	ev := report.event(domain.EventPostponed)
+	ev.Until, ev.Tries, ev.Error = ev.At.Add(delay), tries, cause
+	return report.emit(ctx, ev)
 }
 
 // site emits the pages it finds. Whether their links are to be followed is known only at the end, and then just one
@@ -92,8 +125,20 @@ func (c *Crawler) site(ctx context.Context, job domain.Job, report reporter) err
 		return err
 	}
 	ev := report.event(domain.EventSynched)
-	ev.Warnings = found.Problems
+	ev.Warnings, ev.LeftOut = found.Problems, leftOut(found.Refused)
 	return report.emit(ctx, ev)
+}
+
+// leftOut is what the crawler has refused, as events have it.
+func leftOut(refused map[crawl.Refusal]int) map[string]int {
+	if len(refused) == 0 {
+		return nil
+	}
+	out := make(map[string]int, len(refused))
+	for why, n := range refused {
+		out[string(why)] = n
+	}
+	return out
 }
 
 func (c *Crawler) page(ctx context.Context, job domain.Job, report reporter) (err error) {
@@ -109,19 +154,19 @@ func (c *Crawler) page(ctx context.Context, job domain.Job, report reporter) (er
 	if page.NotModified {
 		return report.emit(ctx, report.event(domain.EventUnchanged))
 	}
+	if page.IsSitemap {
+		if job.GroupID == "" {
+			return report.emit(ctx, report.event(domain.EventSitemap))
+		}
+		return report.skip(ctx, page.URL+" is a list of pages and none itself (a sitemap or feed).")
+	}
 	// Links go first: once the page is fetched, its job is done and the site may count as complete. A page that asks not
 	// to be indexed may still lead to others; one that asks not to be followed has no links here.
-	for links := page.Links; len(links) > 0; {
-		n := min(len(links), domain.MaxLinksPerEvent)
-		ev := report.event(domain.EventDiscovered)
-		ev.Links = links[:n]
-		if err := report.emit(ctx, ev); err != nil {
-			return err
-		}
-		links = links[n:]
+	if err := reportLinks(ctx, report, page); err != nil {
+		return err
 	}
 	if page.NoIndex {
-		return jobs.Permanent(fmt.Errorf("%s asks not to be indexed (noindex)", page.URL))
+		return report.skip(ctx, page.URL+" asks not to be indexed (noindex).")
 	}
 	original, err := c.keep(ctx, job, page)
 	if err != nil {
@@ -130,8 +175,23 @@ func (c *Crawler) page(ctx context.Context, job domain.Job, report reporter) (er
 	ev := report.event(domain.EventFetched)
 	ev.Fetched = &domain.Fetched{
 		Original: original, URL: page.URL, Title: page.Title, ETag: page.ETag, LastModified: page.LastModified,
+		Redirects: page.Redirects, Canonical: page.Canonical,
 	}
 	return report.emit(ctx, ev)
+}
+
+func reportLinks(ctx context.Context, report reporter, page crawl.Page) error {
+	refused := leftOut(page.Refused)
+	for links := page.Links; len(links) > 0; {
+		n := min(len(links), domain.MaxLinksPerEvent)
+		ev := report.event(domain.EventDiscovered)
+		ev.Links, ev.LeftOut = links[:n], refused
+		if err := report.emit(ctx, ev); err != nil {
+			return err
+		}
+		links, refused = links[n:], nil
+	}
+	return nil
 }
 
 // keep stores the page under a key that follows from the job's generation and the content.

@@ -90,10 +90,10 @@ func TestCrawlerReportsPages(t *testing.T) {
 	t.Parallel()
 	const running, discovered, fetched = domain.EventRunning, domain.EventDiscovered, domain.EventFetched
 	tests := map[string]struct {
-		page      crawl.Page
-		want      []domain.EventType
-		links     []int // of each discovered event
-		permanent bool
+		page  crawl.Page
+		group string // the job's site
+		want  []domain.EventType
+		links []int // of each discovered event
 	}{
 		"a page that has not changed is not kept": {
 			page: crawl.Page{NotModified: true}, want: []domain.EventType{running, domain.EventUnchanged},
@@ -107,16 +107,25 @@ func TestCrawlerReportsPages(t *testing.T) {
 		},
 		"a page that asks not to be indexed is not, but its links are taken": {
 			page: crawl.Page{NoIndex: true, Links: links(1), URL: "https://pumps.example/a"},
-			want: []domain.EventType{running, discovered}, links: []int{1}, permanent: true,
+			want: []domain.EventType{running, discovered, domain.EventSkipped}, links: []int{1},
+		},
+		"a page of a site is done in a moment, which is not worth an event of its own": {
+			page: crawl.Page{Links: links(2)}, group: "site", want: []domain.EventType{discovered, fetched}, links: []int{2},
+		},
+		"what was added as a page and is a sitemap becomes a site": {
+			page: crawl.Page{IsSitemap: true}, want: []domain.EventType{running, domain.EventSitemap},
+		},
+		"a feed among the pages of a site is none": {
+			page: crawl.Page{IsSitemap: true}, group: "site", want: []domain.EventType{domain.EventSkipped},
 		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWeb(test.page)
-			err := w.handle(t, crawlJob())
-			if jobs.IsPermanent(err) != test.permanent || (err != nil) != test.permanent {
-				t.Fatalf("err = %v", err)
+			w, job := newWeb(test.page), crawlJob()
+			job.GroupID = test.group
+			if err := w.handle(t, job); err != nil {
+				t.Fatal(err)
 			}
 			if diff := cmp.Diff(test.want, w.log.types()); diff != "" {
 				t.Error(diff)
@@ -235,33 +244,50 @@ func TestCrawlerDoesNotReportTheEndOfADiscoveryThatFailed(t *testing.T) {
 	}}
 	job := crawlJob()
 	job.Type = domain.TypeWebSite
-	if err := w.handle(t, job); err == nil || jobs.IsPermanent(err) {
-		t.Fatalf("err = %v", err)
+	if err := w.handle(t, job); err != nil {
+		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]domain.EventType{domain.EventRunning}, w.log.types()); diff != "" {
+	if diff := cmp.Diff([]domain.EventType{domain.EventRunning, domain.EventPostponed}, w.log.types()); diff != "" {
 		t.Error(diff)
 	}
 }
 
 func TestCrawlerTellsWhatRetryingCanMend(t *testing.T) {
 	t.Parallel()
-	gone := &crawl.Error{Permanent: true, Message: "https://pumps.example/a does not exist"}
-	limited := &crawl.Error{RetryAfter: time.Minute, Message: "too many requests"}
-	turn := &crawl.Error{Deferred: true, RetryAfter: time.Second, Message: "the host is being asked by others"}
-	for name, test := range map[string]struct{ cause, want error }{
-		"a page that is gone is final":                    {gone, jobs.Permanent(gone)},
-		"a server that asks to wait is asked no sooner":   {limited, jobs.RetryAfter(time.Minute, limited)},
-		"a host whose turn has not come costs no attempt": {turn, jobs.Later(time.Second, turn)},
-		"what is not about the page comes again as usual": {errDown, errDown},
+	denied := &crawl.Error{Permanent: true, StatusCode: 403, Message: "https://pumps.example/a may not be read"}
+	soon := &crawl.Error{Deferred: true, RetryAfter: time.Second, Message: "the host is being asked by others"}
+	down := &crawl.Error{StatusCode: 502, Message: "the server has a fault"}
+	for name, test := range map[string]struct {
+		cause error
+		tries int
+		want  error
+	}{
+		"a page that may not be read is final":            {denied, 0, jobs.Permanent(denied)},
+		"a host whose turn comes soon costs nothing":      {soon, 0, jobs.Later(time.Second, soon)},
+		"what is not about the page comes again as usual": {errDown, 0, errDown},
+		"what has failed for hours is given up": {down, maxTries - 1,
+			jobs.Permanent(fmt.Errorf("given up after 20 attempts. The last one failed with: %w", down))},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := &web{fetch: func(crawl.PageRequest) (crawl.Page, error) { return crawl.Page{}, test.cause }}
-			if err := w.handle(t, crawlJob()); !reflect.DeepEqual(err, test.want) {
+			w, job := &web{fetch: func(crawl.PageRequest) (crawl.Page, error) { return crawl.Page{}, test.cause }}, crawlJob()
+			job.Tries = test.tries
+			if err := w.handle(t, job); !reflect.DeepEqual(err, test.want) {
 				t.Errorf("err = %#v, want %#v", err, test.want)
 			}
 		})
 	}
+	t.Run("a page that is gone is reported as such, for it may have content", func(t *testing.T) {
+		t.Parallel()
+		gone := &crawl.Error{Permanent: true, StatusCode: 410, Message: "https://pumps.example/a does not exist"}
+		w := &web{fetch: func(crawl.PageRequest) (crawl.Page, error) { return crawl.Page{}, gone }}
+		if err := w.handle(t, crawlJob()); err != nil {
+			t.Fatal(err)
+		}
+		if ev := w.log.last(t, domain.EventGone); ev.Error != gone.Message {
+			t.Errorf("it says %q", ev.Error)
+		}
+	})
 	t.Run("a job without an address is final", func(t *testing.T) {
 		t.Parallel()
 		job := crawlJob()
@@ -291,4 +317,39 @@ func TestCrawlerTellsWhatRetryingCanMend(t *testing.T) {
 		}
 		w.log.last(t, domain.EventRunning)
 	})
+}
+
+func TestCrawlerPutsOffWhatMayComeLater(t *testing.T) {
+	t.Parallel()
+	limited := &crawl.Error{StatusCode: 429, RetryAfter: time.Hour, Message: "the server asks to come back later"}
+	busy := &crawl.Error{Deferred: true, RetryAfter: time.Minute, Message: "the host is asked again in a minute"}
+	silent := &crawl.Error{Deferred: true, RetryAfter: time.Minute, Message: "the host does not answer", Err: errDown}
+	fault := &crawl.Error{StatusCode: 500, Message: "the server has a fault"}
+	for name, test := range map[string]struct {
+		cause     *crawl.Error
+		tries     int
+		delay     time.Duration
+		thenTries int
+		says      string
+	}{
+		"a server that asks to wait is asked no sooner":               {limited, 0, time.Hour, 1, limited.Message},
+		"a fault is tried again soon at first":                        {fault, 0, time.Second, 1, fault.Message},
+		"and ever later":                                              {fault, 5, 32 * time.Second, 6, fault.Message},
+		"but not later than ten minutes":                              {fault, 18, 10 * time.Minute, 19, fault.Message},
+		"a host whose turn comes late costs no attempt":               {busy, 3, time.Minute, 3, ""},
+		"a host that does not answer anybody costs none, and is told": {silent, 3, time.Minute, 3, silent.Message},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w, job := &web{fetch: func(crawl.PageRequest) (crawl.Page, error) { return crawl.Page{}, test.cause }}, crawlJob()
+			job.Tries = test.tries
+			if err := w.handle(t, job); err != nil {
+				t.Fatal(err)
+			}
+			ev := w.log.last(t, domain.EventPostponed)
+			if got := ev.Until.Sub(ev.At); got != test.delay || ev.Tries != test.thenTries || ev.Error != test.says {
+				t.Errorf("put off by %v after %d tries, %q; want %v, %d, %q", got, ev.Tries, ev.Error, test.delay, test.thenTries, test.says)
+			}
+		})
+	}
 }

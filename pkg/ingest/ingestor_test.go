@@ -39,7 +39,7 @@ func TestIngestorReportsWhatItDoesAndEndsWithTheGeneration(t *testing.T) {
 		event(domain.EventSynched, func(ev *domain.Event) {
 			ev.Chunks, ev.Bytes, ev.MIMEType, ev.Warnings = 2, 8, "application/pdf", []string{"page 3 has no text"}
 			ev.Document = &domain.DocumentInfo{Title: "Pumps"}
-			ev.Fingerprint = p.fingerprint(t, ingestJob())
+			ev.Fingerprint, ev.Inputs = p.fingerprint(t, ingestJob()), ingestJob().Inputs()
 		}),
 	}
 	if diff := cmp.Diff(want, p.log.events); diff != "" {

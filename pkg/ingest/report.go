@@ -35,3 +35,10 @@ func (r reporter) progress(ctx context.Context, t domain.EventType, stage string
 	ev.Progress = &domain.Progress{Stage: stage, Done: done, Total: total}
 	return r.emit(ctx, ev)
 }
+
+// skip reports that the page was read and is left out, and why.
+func (r reporter) skip(ctx context.Context, why string) error {
+	ev := r.event(domain.EventSkipped)
+	ev.Error = why
+	return r.emit(ctx, ev)
+}

@@ -1,0 +1,122 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// UpdateDatasource implements StrictServerInterface.
+func (s *server) UpdateDatasource(ctx context.Context, r UpdateDatasourceRequestObject) (UpdateDatasourceResponseObject, error) {
+	ctx, who := callerOf(ctx)
+	if err := known("datasource", r.Id); err != nil {
+		return nil, err
+	}
+	c := r.Body.Config
+	patch := domain.WebPatch{Refresh: withoutSpace(c.Refresh), Include: c.Include, Exclude: c.Exclude, MaxPages: c.MaxPages, MaxDepth: c.MaxDepth}
+	d, err := s.Catalog.UpdateWebConfig(ctx, who.workspace(), r.Id, patch)
+	if err != nil {
+		return nil, err
+	}
+	if patch.Refresh != nil && s.Scheduled != nil {
+		s.Scheduled()
+	}
+	shown, err := s.shown(ctx, d)
+	if err != nil {
+		return nil, err
+	}
+	return UpdateDatasource200JSONResponse(shown), nil
+}
+
+// StopDatasource implements StrictServerInterface.
+func (s *server) StopDatasource(ctx context.Context, r StopDatasourceRequestObject) (StopDatasourceResponseObject, error) {
+	ctx, who := callerOf(ctx)
+	d, err := s.datasource(ctx, who, r.Id)
+	if err != nil {
+		return nil, err
+	}
+	if !isWeb(d) {
+		return nil, domain.Errorf(domain.CodeConflict, "datasource %q is a %s, which is not fetched from the web; there is nothing to stop", d.ID, d.Type)
+	}
+	if d, err = s.Catalog.StopCrawl(ctx, who.workspace(), d.ID); err != nil {
+		return nil, err
+	}
+	shown, err := s.shown(ctx, d)
+	if err != nil {
+		return nil, err
+	}
+	return StopDatasource200JSONResponse(shown), nil
+}
+
+// shown renders a datasource with what is counted for it.
+func (s *server) shown(ctx context.Context, d domain.Datasource) (Datasource, error) {
+	all, err := s.shownAll(ctx, []domain.Datasource{d})
+	if err != nil {
+		return Datasource{}, err
+	}
+	return all[0], nil
+}
+
+// shownAll renders datasources, sites with the progress of their crawls.
+func (s *server) shownAll(ctx context.Context, ds []domain.Datasource) ([]Datasource, error) {
+	var sites []string
+	for _, d := range ds {
+		if d.Crawl != nil {
+			sites = append(sites, d.ID)
+		}
+	}
+	var progress map[string]domain.SiteProgress
+	if len(sites) > 0 {
+		var err error
+		if progress, err = s.Catalog.SiteProgress(ctx, sites...); err != nil {
+			return nil, err
+		}
+	}
+	out := make([]Datasource, len(ds))
+	for i, d := range ds {
+		out[i] = renderDatasource(d)
+		if d.Crawl != nil {
+			out[i].Crawl = renderCrawl(*d.Crawl, progress[d.ID])
+		}
+	}
+	return out, nil
+}
+
+func renderCrawl(c domain.Crawl, p domain.SiteProgress) *CrawlProgress {
+	out := &CrawlProgress{
+		StartedAt: c.StartedAt.UTC(), Discovered: p.Discovered, Waiting: p.Waiting, Fetched: p.Fetched, Unchanged: p.Unchanged,
+		Skipped: p.Skipped, Failed: p.Failed, Removed: p.Removed, Stopped: c.Stopped, LeftOut: map[string]int{},
+	}
+	for why, n := range c.LeftOut {
+		out.LeftOut[why] = n
+	}
+	return out
+}
+
+func withoutSpace(s *string) *string {
+	if s == nil {
+		return nil
+	}
+	t := strings.TrimSpace(*s)
+	return &t
+}
+
+// updateDatasourceRule checks what the document cannot say about a patch.
+func updateDatasourceRule(body map[string]any) []domain.FieldError {
+	config, _ := body["config"].(map[string]any)
+	return refreshFaults(config)
+}
+
+// refreshFaults says why a refresh setting is none. An empty one means never.
+func refreshFaults(config map[string]any) []domain.FieldError {
+	spec, isText := config["refresh"].(string)
+	if !isText || strings.TrimSpace(spec) == "" {
+		return nil
+	}
+	if _, err := domain.ParseRefresh(strings.TrimSpace(spec)); err != nil {
+		return []domain.FieldError{{Field: "config.refresh", Message: fmt.Sprintf("%v", err)}}
+	}
+	return nil
+}

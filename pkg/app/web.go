@@ -1,0 +1,89 @@
+package app
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+
+	"github.com/sluice/sluice/pkg/config"
+	"github.com/sluice/sluice/pkg/crawl"
+	"github.com/sluice/sluice/pkg/jobs"
+	"github.com/sluice/sluice/pkg/render"
+)
+
+// web is the crawler with what it works with.
+type web struct {
+	*crawl.Crawler
+	turns   *jobs.Turns
+	browser *render.Browser // nil: none is configured
+}
+
+// openWeb makes a crawler that shares its turns at hosts with all others that the broker serves.
+func openWeb(c config.Config, broker *jobs.Broker, temp string, log *slog.Logger) (*web, error) {
+	o, err := crawlOptions(c, temp, log)
+	if err != nil {
+		return nil, err
+	}
+	w := &web{}
+	if w.browser, err = openBrowser(c, temp, log); err != nil {
+		return nil, err
+	}
+	w.turns = broker.Turns()
+	o.Turns = w.turns
+	w.Crawler = crawl.New(o)
+	return w, nil
+}
+
+// crawlOptions are what is configured for every crawler of this machine.
+func crawlOptions(c config.Config, temp string, log *slog.Logger) (crawl.Options, error) {
+	allow, err := crawl.ParseAllow(strings.Split(c.CrawlAllow, ","))
+	if err != nil {
+		return crawl.Options{}, fmt.Errorf("SLUICE_CRAWL_ALLOW: %w", err)
+	}
+	return crawl.Options{
+		UserAgent: c.UserAgent, AllowPrivate: c.AllowPrivate, Allow: allow, MaxBody: int64(c.LimitPageBytes), MaxPages: c.LimitPages,
+		PerHostDelay: orNone(c.CrawlDelay), PerHostConcurrency: orNone(c.CrawlPerHost), TempDir: temp, Log: log,
+	}, nil
+}
+
+// orNone is how crawl.Options say that there is no limit, where its zero value is the default.
+func orNone[T ~int | ~int64](limit T) T {
+	if limit == 0 {
+		return -1
+	}
+	return limit
+}
+
+// openBrowser returns what reads pages that scripts build, nil when none is configured. A local one is started with the
+// first such page.
+func openBrowser(c config.Config, temp string, log *slog.Logger) (*render.Browser, error) {
+	path := c.Chromium
+	switch {
+	case c.ChromeURL != "" && path != "":
+		return nil, errors.New("CHROME_URL and SLUICE_CHROMIUM are both set: take the running browser, or the one to be started")
+	case c.ChromeURL == "" && path == "":
+		return nil, nil
+	case path == "auto":
+		if path = render.Find(); path == "" {
+			return nil, errors.New("SLUICE_CHROMIUM is auto, and there is no Chromium on the PATH: install one, or set its path")
+		}
+	}
+	browser, err := render.New(render.Options{
+		URL: c.ChromeURL, Path: path, MaxHTML: int64(c.LimitPageBytes), UserAgent: c.UserAgent, TempDir: temp, Log: log,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("setting up the browser of CHROME_URL or SLUICE_CHROMIUM: %w", err)
+	}
+	return browser, nil
+}
+
+// Close ends running fetches and gives back what they hold.
+func (w *web) Close() error {
+	w.Crawler.Close()
+	w.turns.Close()
+	if w.browser == nil {
+		return nil
+	}
+	return w.browser.Close()
+}
