@@ -60,7 +60,8 @@ type Service struct {
 	auditor   *control.Auditor
 	rescuer   *control.Rescuer
 	alarm     chan struct{}
-	holder    string // names this process among those that share the catalog
+	scheduled chan struct{} // fires when the times at which something is fetched again have changed
+	holder    string        // names this process among those that share the catalog
 	metrics   *prometheus.Registry
 	jobs      *jobMetrics
 
@@ -77,7 +78,7 @@ type Service struct {
 func NewService(c config.Config, log *slog.Logger, out io.Writer) *Service {
 	s := &Service{
 		config: c, log: log, out: out, now: func() time.Time { return time.Now().UTC() }, failed: make(chan error, 1),
-		engines: &engines{}, alarm: make(chan struct{}, 1), holder: domain.NewID(), metrics: newRegistry(),
+		engines: &engines{}, alarm: make(chan struct{}, 1), scheduled: make(chan struct{}, 1), holder: domain.NewID(), metrics: newRegistry(),
 	}
 	s.jobs = newJobMetrics(s.metrics)
 	return s
@@ -238,9 +239,14 @@ func (s *Service) openEmbedded(ctx context.Context) error {
 }
 
 // raise has an audit run soon: the embedded index has found itself damaged.
-func (s *Service) raise() {
+func (s *Service) raise() { fire(s.alarm) }
+
+// reschedule has the schedules compared with the catalog soon.
+func (s *Service) reschedule() { fire(s.scheduled) }
+
+func fire(signal chan struct{}) {
 	select {
-	case s.alarm <- struct{}{}:
+	case signal <- struct{}{}:
 	default: // it is raised already
 	}
 }
@@ -265,6 +271,7 @@ func (s *Service) startControl(ctx context.Context) error {
 		Holder: s.holder, Log: s.log, Now: s.now,
 	}
 	sites := control.SiteKeeper{Sites: s.catalog, Hub: tell, Log: s.log}
+	scheduler := &control.Scheduler{Catalog: s.catalog, Schedules: s.broker, Wake: s.scheduled, Hub: tell, Log: s.log}
 	keeper := &control.Keeper{Streams: s.broker, Originals: s.originals, Marks: s.catalog, Rescuer: s.rescuer, Log: s.log}
 	repairer := control.Repairer{Requests: s.catalog, Keeper: keeper, Auditor: s.auditor, Log: s.log}
 	if err := s.catchUp(ctx); err != nil {
@@ -280,6 +287,7 @@ func (s *Service) startControl(ctx context.Context) error {
 	s.control.loop(sweeper.Run)
 	s.control.loop(mover.Run)
 	s.control.loop(sites.Run)
+	s.control.loop(scheduler.Run)
 	s.control.loop(keeper.Run)
 	s.control.loop(s.rescuer.Run)
 	s.control.loop(s.auditor.Run)
@@ -411,6 +419,7 @@ func (s *Service) handler() (http.Handler, error) {
 		Retriever:      fragments{finder},
 		Answerer:       answers{answerer},
 		Watcher:        s.hub,
+		Scheduled:      s.reschedule,
 		DetectType:     extract.DetectType,
 		SupportedTypes: extract.SupportedTypes(),
 		Checks: append([]api.Check{

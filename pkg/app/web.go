@@ -29,7 +29,10 @@ func openWeb(c config.Config, broker *jobs.Broker, temp string, log *slog.Logger
 	if w.browser, err = openBrowser(c, temp, log); err != nil {
 		return nil, err
 	}
-	w.turns = broker.Turns()
+	if w.browser != nil {
+		o.Renderer = w.browser
+	}
+	w.turns = broker.Turns(jobs.TurnsOptions{})
 	o.Turns = w.turns
 	w.Crawler = crawl.New(o)
 	return w, nil

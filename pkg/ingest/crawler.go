@@ -175,7 +175,7 @@ func (c *Crawler) page(ctx context.Context, job domain.Job, report reporter) (er
 	ev := report.event(domain.EventFetched)
 	ev.Fetched = &domain.Fetched{
 		Original: original, URL: page.URL, Title: page.Title, ETag: page.ETag, LastModified: page.LastModified,
-		Redirects: page.Redirects, Canonical: page.Canonical,
+		Redirects: page.Redirects, Canonical: page.Canonical, Rendered: page.Rendered,
 	}
 	return report.emit(ctx, ev)
 }
