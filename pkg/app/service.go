@@ -273,7 +273,7 @@ func (s *Service) startControl(ctx context.Context) error {
 	sites := control.SiteKeeper{Sites: s.catalog, Hub: tell, Log: s.log}
 	scheduler := &control.Scheduler{Catalog: s.catalog, Schedules: s.broker, Wake: s.scheduled, Hub: tell, Log: s.log}
 	keeper := &control.Keeper{Streams: s.broker, Originals: s.originals, Marks: s.catalog, Rescuer: s.rescuer, Log: s.log}
-	repairer := control.Repairer{Requests: s.catalog, Keeper: keeper, Auditor: s.auditor, Log: s.log}
+	repairer := control.Repairer{Requests: s.catalog, Keeper: keeper, Auditor: s.auditor, Scheduler: scheduler, Log: s.log}
 	if err := s.catchUp(ctx); err != nil {
 		return err
 	}
