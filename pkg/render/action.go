@@ -45,14 +45,14 @@ func actionFor(kind network.ResourceType, r *network.Request) action {
 	}
 	switch kind {
 	case network.ResourceTypeDocument:
-		if r.Method == "GET" {
+		if r.Method == http.MethodGet {
 			return get
 		}
 	case network.ResourceTypeScript, network.ResourceTypeXHR, network.ResourceTypeFetch, network.ResourceTypePreflight:
 		switch strings.ToUpper(r.Method) {
-		case "GET", "HEAD", "POST":
+		case http.MethodGet, http.MethodHead, http.MethodPost:
 			return get
-		case "OPTIONS": // whether another origin's server permits what follows: the browser asks, and judges
+		case http.MethodOptions: // whether another origin's server permits what follows: the browser asks, and judges
 			if headerValue(r.Headers, "Access-Control-Request-Method") != "" {
 				return get
 			}
@@ -71,9 +71,9 @@ func (a action) answer(ctx context.Context, n *traffic, e *fetch.EventRequestPau
 	case get:
 		return n.get(ctx, e)
 	case pixel:
-		return n.fulfil(ctx, e, response{status: 200, headers: kept("image/gif", e.Request), body: emptyImage})
+		return n.fulfil(ctx, e, response{status: http.StatusOK, headers: kept("image/gif", e.Request), body: emptyImage})
 	case sheet:
-		return n.fulfil(ctx, e, response{status: 200, headers: kept("text/css", e.Request)})
+		return n.fulfil(ctx, e, response{status: http.StatusOK, headers: kept("text/css", e.Request)})
 	case nothing:
 		return n.fulfil(ctx, e, response{status: http.StatusNoContent})
 	case local:
