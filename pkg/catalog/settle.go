@@ -20,27 +20,34 @@ func (c *Catalog) settleSite(ctx context.Context, t *tx, siteID string, at time.
 	if siteID == "" {
 		return nil, nil
 	}
-	site, err := readRecord(ctx, t, siteID)
+	// Mostly it is running and pages wait, which the whole of its row is not needed for.
+	var status domain.Status
+	var done int
+	var where place
+	err := t.queryRow(ctx, `SELECT status, discovery_done, place FROM datasources WHERE id = ?`+t.lock, siteID).Scan(&status, &done, &where)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("reading site %s: %w", siteID, err)
 	}
-	if !site.DiscoveryDone || site.place != placeNowhere {
+	if done == 0 || where != placeNowhere {
 		return nil, nil
 	}
-	if working, err := hasWork(ctx, t, siteID); err != nil {
-		return nil, err
-	} else if working {
-		return c.reopenSite(ctx, t, site, at)
-	}
 	waiting, err := hasWaiting(ctx, t, siteID)
-	if err != nil {
+	if err == nil && !waiting {
+		waiting, err = hasWork(ctx, t, siteID)
+	}
+	if err != nil || waiting && !status.Terminal() {
 		return nil, err
+	}
+	site, err := readRecord(ctx, t, siteID)
+	if err != nil {
+		return nil, fmt.Errorf("reading site %s: %w", siteID, err)
 	}
 	if waiting {
-		return c.reopenSite(ctx, t, site, at)
+		site.Status, site.Error, site.Progress.Stage = domain.StatusRunning, "", "crawling"
+		return c.storeSite(ctx, t, site, at)
 	}
 	changed, err := c.settlePages(ctx, t, &site, at)
 	if err != nil || !changed {
@@ -57,15 +64,6 @@ func hasWaiting(ctx context.Context, t *tx, siteID string) (bool, error) {
 		return false, fmt.Errorf("looking for waiting pages of site %s: %w", siteID, err)
 	}
 	return waiting > 0, nil
-}
-
-// reopenSite sets a site running again, of which something is to be done; nil when it is running already.
-func (c *Catalog) reopenSite(ctx context.Context, t *tx, site record, at time.Time) (*domain.Datasource, error) {
-	if !site.Status.Terminal() {
-		return nil, nil
-	}
-	site.Status, site.Error, site.Progress.Stage = domain.StatusRunning, "", "crawling"
-	return c.storeSite(ctx, t, site, at)
 }
 
 func (c *Catalog) storeSite(ctx context.Context, t *tx, site record, at time.Time) (*domain.Datasource, error) {

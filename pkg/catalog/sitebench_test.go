@@ -15,7 +15,7 @@ import (
 
 // BenchmarkSite crawls sites twice, as far as the catalog has to do with it, and says what processor time a page costs at
 // each step: to find it, to publish its job, to take what was fetched, to end its ingestion, and, in the second crawl, to
-// find it again and to hear that it has not changed. That must not depend on the number of pages.
+// find it again and to hear that it has not changed; then to withdraw it, and to remove it. That must not depend on the number of pages.
 func BenchmarkSite(b *testing.B) {
 	for _, pages := range []int{5_000, 50_000} {
 		b.Run(fmt.Sprint(pages, " pages"), func(b *testing.B) {
@@ -38,9 +38,41 @@ func crawlTwice(b *testing.B, pages int) {
 	s.timed("discover-again", s.discover)
 	s.timed("publish-again", s.publish)
 	s.timed("unchanged", func() { s.end(domain.EventUnchanged) })
+	s.begin()
+	s.discover()
+	s.timed("stop", func() {
+		if _, err := s.c.StopCrawl(s.ctx, "ws", s.site); err != nil {
+			b.Fatal(err)
+		}
+	})
 	d, err := s.c.Datasource(s.ctx, "ws", s.site)
 	if err != nil || d.Status != domain.StatusSynched || d.Progress.Total != int64(pages) {
 		b.Fatal(d, err)
+	}
+	s.begin()
+	s.pages = domain.MaxLinksPerEvent
+	s.discover()
+	s.pages = pages
+	s.timed("remove", s.work)
+	if progress, err := s.c.SiteProgress(s.ctx, s.site); err != nil || progress[s.site].Discovered != domain.MaxLinksPerEvent {
+		b.Fatal(progress, err)
+	}
+}
+
+// work does all that there is to be done about the site.
+func (s *benchSite) work() {
+	s.b.Helper()
+	for {
+		tasks, err := s.c.SiteWork(s.ctx, catalog.SiteTask{}, 1)
+		if err != nil {
+			s.b.Fatal(err)
+		}
+		if len(tasks) == 0 {
+			return
+		}
+		if _, err := s.c.WorkOnSite(s.ctx, tasks[0]); err != nil {
+			s.b.Fatal(err)
+		}
 	}
 }
 

@@ -75,7 +75,7 @@ func (d *Datasource) Removed(pages int64) { d.crawl(d.UpdatedAt).Removed += page
 // CrawlStopped ends the crawl of a site: nothing more is found, and its discovery, should it be under way, is overtaken.
 func (d *Datasource) CrawlStopped(at time.Time) {
 	d.crawl(at).Stopped = true
-	if !d.DiscoveryDone {
+	if !d.DiscoveryDone && !d.Status.Terminal() {
 		d.JobID, d.DiscoveryDone = "", true
 		d.finish(StatusRunning, at)
 		d.Progress.Stage = stageCrawling

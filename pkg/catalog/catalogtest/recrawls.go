@@ -1,8 +1,10 @@
 package catalogtest
 
 import (
+	"context"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -223,22 +225,42 @@ func testStops(t *testing.T, open Open) {
 		equal(t, []any{domain.StatusSynched, 0}, []any{w.get(site.ID).Status, len(w.get(site.ID).Warnings)})
 		equal(t, int64(200), w.siteProgress(site.ID).Discovered)
 	})
-	t.Run("a stop goes on by itself when the process that was asked died over it", func(t *testing.T) {
+	t.Run("a stop goes on by itself when the process that was asked dies over it", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld(t, open)
+		ctx, die := context.WithCancel(t.Context())
+		defer die()
+		var left atomic.Int64 // readings of the clock until it dies
+		w := newWorld(t, open, func(o *catalog.Options) {
+			now := o.Now
+			o.Now = func() time.Time {
+				if left.Add(-1) == 0 {
+					die()
+				}
+				return now()
+			}
+		})
 		_, urls := manyPages()
 		site := w.createSite(domain.DatasourceConfig{})
 		w.discover(site, urls)
-		// Work that was left: the same as when a stop begins and ends with its first transaction.
-		_, err := w.StopCrawl(w.ctx, w.ws, site.ID)
-		ok(t, err)
-		_, err = w.Requeue(w.ctx, w.ws, domain.ChildID(site.ID, urls[0]), domain.Job{ID: domain.NewID(), Kind: domain.JobCrawl}, catalog.PriorityFresh)
-		ok(t, err)
-		equal(t, 1, len(w.outbox()))
-		_, err = w.StopCrawl(w.ctx, w.ws, site.ID)
-		ok(t, err)
+		left.Store(300) // in its second batch
+		_, err := w.StopCrawl(ctx, w.ws, site.ID)
+		equal(t, true, err != nil)
+		equal(t, 250, len(w.outbox()))
+		equal(t, domain.StatusRunning, w.get(site.ID).Status)
+		w.work()
 		equal(t, []string{}, w.outbox())
 		equal(t, domain.StatusError, w.get(site.ID).Status)
+	})
+	t.Run("stopping the pages of a site whose discovery failed leaves it with its reason", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, open)
+		site := w.createSite(domain.DatasourceConfig{}, pageA)
+		w.apply(site, domain.EventError, because("the sitemap cannot be read"))
+		got, err := w.StopCrawl(w.ctx, w.ws, site.ID)
+		ok(t, err)
+		equal(t, []any{domain.StatusError, "the sitemap cannot be read"}, []any{got.Status, got.Error})
+		equal(t, domain.StatusSkipped, w.page(site, pageA).Status)
+		equal(t, []string{}, w.outbox())
 	})
 	t.Run("a page of its own that waits is stopped, one that runs comes to its end", func(t *testing.T) {
 		t.Parallel()
