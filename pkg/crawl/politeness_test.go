@@ -197,9 +197,15 @@ func TestBreaker_leaves_a_host_alone_that_fails_again_and_again(t *testing.T) {
 		}
 		return held
 	}
-	if fail() != 0 || fail() != 0 || b.held("a", now) != 0 {
-		t.Error("two failures count as the host's")
+	twice := func() {
+		t.Helper()
+		for range breakerFailures - 1 {
+			if d := fail(); d != 0 || b.held("a", now) != 0 {
+				t.Errorf("too few failures count as the host's: it is held for %s", d)
+			}
+		}
 	}
+	twice()
 	for i, want := range []time.Duration{5, 10, 20, 40, 80, 160, 320, 600, 600} {
 		if got := fail(); got != want*time.Second {
 			t.Errorf("pause %d is %s, want %s", i, got, want*time.Second)
@@ -214,8 +220,9 @@ func TestBreaker_leaves_a_host_alone_that_fails_again_and_again(t *testing.T) {
 		now = now.Add(want * time.Second)
 	}
 	b.answered("a", "http://a/", now)
-	if fail() != 0 || fail() != 0 || fail() != breakerFirst {
-		t.Error("an answer did not put the host right")
+	twice()
+	if d := fail(); d != breakerFirst {
+		t.Errorf("an answer did not put the host right: it is held for %s", d)
 	}
 	if b.answered("a", "", now); b.held("a", now) != breakerFirst || b.good("a") != "http://a/" {
 		t.Error("an answer to an earlier request ended the pause")
