@@ -71,6 +71,8 @@ func run(ctx context.Context, shape Shape, args, environ []string, stdout, stder
 		return repairCommand(ctx, args, environ, stdout)
 	case command == "extract" && shape == Ingestor:
 		return extractCommand(ctx, args, environ, stdout, stderr)
+	case command == "plan" && shape == Crawler:
+		return planCommand(ctx, args, environ, stdout, stderr)
 	case command == "healthcheck":
 		return healthcheck(ctx, shape, args, environ)
 	case command != "serve":
@@ -99,7 +101,10 @@ func usage(out io.Writer, shape Shape) io.Writer {
 			"       ingestor extract FILE…    print a file as ingestion reads it; see ingestor extract --help\n" +
 			"       ingestor healthcheck    exit 0 if the process at SLUICE_ADDR is ready\n" +
 			"       ingestor version\n\nSettings of all processes, as flags or in the environment:\n",
-		Crawler: "usage: crawler [settings]\n\nSettings of all processes, as flags or in the environment:\n",
+		Crawler: "usage: crawler [serve] [settings]    serve until told to stop\n" +
+			"       crawler plan URL    show what a crawl of a site would fetch and why; see crawler plan --help\n" +
+			"       crawler healthcheck    exit 0 if the process at SLUICE_ADDR is ready\n" +
+			"       crawler version\n\nSettings of all processes, as flags or in the environment:\n",
 	}[shape]}
 }
 

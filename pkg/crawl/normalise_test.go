@@ -3,6 +3,7 @@ package crawl
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sluice/sluice/pkg/domain"
 )
@@ -155,6 +156,50 @@ func TestScope_says_what_belongs_to_a_site(t *testing.T) {
 			}
 		})
 	}
+}
+
+// FuzzScope checks that what is taken into a site is spelled for good: taken again, it is the same and still taken.
+func FuzzScope(f *testing.F) {
+	for _, s := range []string{
+		"/a/b/a/b", "/calendar/2026/11?next", "?a=1&b=2&c=3", "/(S(ab12cd34ef56ab12cd34ef56))/a;jsessionid=1", "/2026-11-05T10:00", "?year=2026&month=12",
+		"//www.e.com/%6a;sid=%2f", "/x/1/1/1/1", "?page=1&colour=red,blue", "/a.PNG", "http://e.com:443/", "/\xff/..//",
+	} {
+		f.Add("/shop/2026/11?a=1&b=2", s)
+	}
+	f.Fuzz(func(t *testing.T, page, ref string) {
+		sc, err := newScope(domain.SiteScope{Root: "https://e.com/"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		base := readBase("https://e.com/dir/")
+		on, err := parseOn(base, page)
+		if err != nil {
+			return
+		}
+		sc.on(on)
+		got, why := sc.take(base, ref, 1)
+		if why != "" {
+			return
+		}
+		if again, why := sc.take(base, got, 1); again != got || why != "" {
+			t.Errorf("%q on %q is %q, and then %q, %q", ref, page, got, again, why)
+		}
+	})
+}
+
+func FuzzLastMod(f *testing.F) {
+	for _, s := range []string{"2026", "2026-01-05T08:00:00.123+01:00", "Mon, 05 Jan 2026 08:00:00 GMT", "2026-01-05 08:00", "0000-00-00"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, in string) {
+		at := parseLastMod(in)
+		if at.IsZero() {
+			return
+		}
+		if again := parseLastMod(at.Format(time.RFC3339Nano)); !again.Equal(at) || at.Location() != time.UTC {
+			t.Errorf("%q is %v, and then %v", in, at, again)
+		}
+	})
 }
 
 func FuzzGlob(f *testing.F) {

@@ -1,0 +1,187 @@
+package app
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sluice/sluice/pkg/config"
+	"github.com/sluice/sluice/pkg/crawl"
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+const planUsage = `usage: crawler plan [--sitemap URL] [--fetch] [--max-pages N] [--max-depth N] [--include PATTERN]… [--exclude PATTERN]… [--json] [URL]
+  URL               the root of the site; it may be missing where --sitemap is given
+  --sitemap URL     the sitemap that lists the pages; without it, one is looked for, and else links are followed
+  --fetch           fetch each page that a sitemap lists, to see what becomes of it
+  --max-pages N     addresses of the site at most (SLUICE_LIMIT_PAGES)
+  --max-depth N     links from the root at most
+  --include PATTERN, --exclude PATTERN   paths to take or to leave, as in a datasource's configuration; may be repeated
+  --json            a JSON object a line: the addresses, then the summary
+Shows what a crawl of the site would fetch and why, and stores nothing. A line has the decision (page, listed, duplicate,
+skipped, error or left out), the links from the root, the address, and the reason. It asks as politely as a crawl, needs no
+running service, and takes the settings of one (SLUICE_CRAWL_DELAY, SLUICE_USER_AGENT…). It exits with 1 if the site cannot
+be read.`
+
+// planCommand prints what a crawl of a site would do.
+func planCommand(ctx context.Context, args, environ []string, out, errs io.Writer) (err error) {
+	flags := flag.NewFlagSet("plan", flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	flags.Usage = func() {}
+	var site domain.DatasourceConfig
+	flags.StringVar(&site.Sitemap, "sitemap", "", "")
+	fetch := flags.Bool("fetch", false, "")
+	asJSON := flags.Bool("json", false, "")
+	flags.IntVar(&site.MaxPages, "max-pages", 0, "")
+	flags.IntVar(&site.MaxDepth, "max-depth", 0, "")
+	repeated := func(into *[]string) func(string) error {
+		return func(s string) error { *into = append(*into, s); return nil }
+	}
+	flags.Func("include", "", repeated(&site.Include))
+	flags.Func("exclude", "", repeated(&site.Exclude))
+	err = flags.Parse(args)
+	site.SourceURL = flags.Arg(0)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		fmt.Fprintln(out, planUsage)
+		return nil
+	case err != nil:
+		return usageError{fmt.Errorf("%w\n%s", err, planUsage)}
+	case flags.NArg() > 1:
+		return usageError{fmt.Errorf("one site at a time, and settings before its address: what is %q?\n%s", flags.Arg(1), planUsage)}
+	case site.SourceURL == "" && site.Sitemap == "":
+		return usageError{fmt.Errorf("which site?\n%s", planUsage)}
+	case site.MaxPages < 0:
+		return usageError{fmt.Errorf("--max-pages is %d; it must be at least 1", site.MaxPages)}
+	case site.MaxDepth < 0:
+		return usageError{fmt.Errorf("--max-depth is %d; it must be at least 1", site.MaxDepth)}
+	}
+	c, err := config.Parse(nil, environ, io.Discard)
+	if err != nil {
+		return usageError{err}
+	}
+	if site.MaxPages == 0 {
+		site.MaxPages = c.LimitPages
+	}
+	c.LimitPages = max(c.LimitPages, site.MaxPages)
+	planner, stop, err := openPlanner(c)
+	if err != nil {
+		return usageError{err}
+	}
+	defer func() { err = errors.Join(err, stop()) }()
+	w := bufio.NewWriter(out)
+	emit := func(e crawl.PlanEntry) error { return writePlanned(w, e) }
+	if *asJSON {
+		lines := json.NewEncoder(w)
+		lines.SetEscapeHTML(false)
+		emit = func(e crawl.PlanEntry) error { return errors.Join(lines.Encode(e), w.Flush()) }
+	}
+	sum, err := planner.Plan(ctx, crawl.PlanRequest{
+		Spec:  domain.CrawlSpec{URL: site.SourceURL, Sitemap: site.Sitemap, Site: site.Scope(true)},
+		Limit: site.MaxPages, Check: *fetch,
+	}, emit)
+	if err != nil {
+		var refused *crawl.Error
+		if errors.As(err, &refused) {
+			err = errors.New(refused.Message)
+		}
+		return errors.Join(err, w.Flush())
+	}
+	for _, p := range sum.Problems {
+		fmt.Fprintf(errs, "crawler: warning: %s\n", p)
+	}
+	if *asJSON {
+		err = json.NewEncoder(w).Encode(struct {
+			Summary crawl.PlanSummary `json:"summary"`
+		}{sum})
+	} else {
+		err = writePlanSummary(w, sum)
+	}
+	if err := errors.Join(err, w.Flush()); err != nil {
+		return fmt.Errorf("writing the plan: %w", err)
+	}
+	return nil
+}
+
+// openPlanner makes a crawler that asks on its own: it knows of no fleet.
+func openPlanner(c config.Config) (planner *crawl.Crawler, stop func() error, err error) {
+	log := slog.New(slog.DiscardHandler)
+	o, err := crawlOptions(c, os.TempDir(), log)
+	if err != nil {
+		return nil, nil, err
+	}
+	browser, err := openBrowser(c, os.TempDir(), log)
+	if err != nil {
+		return nil, nil, err
+	}
+	if browser != nil {
+		o.Renderer = browser
+	}
+	planner = crawl.New(o)
+	return planner, func() error {
+		planner.Close()
+		if browser == nil {
+			return nil
+		}
+		return browser.Close()
+	}, nil
+}
+
+// writePlanned writes one address as a line, at once: the next may take a while.
+func writePlanned(w *bufio.Writer, e crawl.PlanEntry) error {
+	reason := ""
+	if e.Reason != "" {
+		reason = "  " + strings.Map(printable, e.Reason)
+	}
+	fmt.Fprintf(w, "%-9s %3d  %s%s\n", e.Decision, e.Depth, strings.Map(printable, e.URL), reason)
+	return w.Flush()
+}
+
+// printable keeps what a site says from steering the terminal.
+func printable(r rune) rune {
+	if r < ' ' || r >= 0x7f && r < 0xa0 {
+		return ' '
+	}
+	return r
+}
+
+func writePlanSummary(w io.Writer, sum crawl.PlanSummary) error {
+	var b strings.Builder
+	how := "by their links from " + sum.Root
+	if !sum.Follow {
+		how = fmt.Sprintf("from %d sitemap files", sum.Sitemaps)
+		if !sum.Complete {
+			how += ", which do not list every page"
+		}
+	}
+	fmt.Fprintf(&b, "\n%d addresses, %s\n", sum.Addresses, how)
+	for _, d := range []crawl.Decision{crawl.PlanPage, crawl.PlanListed, crawl.PlanDuplicate, crawl.PlanSkipped, crawl.PlanError, crawl.PlanLeftOut} {
+		if n := sum.Decisions[d]; n > 0 {
+			fmt.Fprintf(&b, "%9d  %s\n", n, d)
+		}
+	}
+	if len(sum.Reasons) > 0 {
+		b.WriteString("Reasons, an address left out counting on every page that links to it:\n")
+		for _, why := range slices.SortedFunc(maps.Keys(sum.Reasons), func(x, y string) int {
+			if n := sum.Reasons[y] - sum.Reasons[x]; n != 0 {
+				return n
+			}
+			return strings.Compare(x, y)
+		}) {
+			fmt.Fprintf(&b, "%9d  %s\n", sum.Reasons[why], why)
+		}
+	}
+	fmt.Fprintf(&b, "A crawl takes at least %s: %s between two requests.\n", sum.Time.Round(time.Second), sum.Delay)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
