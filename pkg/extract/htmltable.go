@@ -186,7 +186,7 @@ func (w *htmlWalker) emitPairs(rows []gridRow) {
 		}
 		plain, named := strings.Join(texts, "\t"), ""
 		if len(texts) == 2 && r.cells[0].text != "" {
-			named = strings.TrimRight(texts[0], ": ") + ": " + texts[1]
+			named = pairLine(texts[0], texts[1])
 		}
 		w.emitRow(r, plain, named)
 	}
@@ -219,7 +219,7 @@ func mergeHeads(rows []gridRow) []gridRow {
 // reachesDown reports whether a cell of the upper row covers one of the lower.
 func reachesDown(upper, lower gridRow) bool {
 	for i, c := range lower.cells {
-		if !c.first && c.text != "" && i < len(upper.cells) && upper.cells[i].first && upper.cells[i].text == c.text {
+		if !c.first && c.text != "" && i < len(upper.cells) && upper.cells[i].text == c.text {
 			return true
 		}
 	}
@@ -258,10 +258,19 @@ func (w *htmlWalker) emitRows(rows []gridRow) {
 			head = at
 		}
 	}
+	var pairs *pairColumns
+	if head < 0 {
+		pairs = headless(texts)
+	}
 	for i, r := range kept {
 		named := strings.Join(texts[i], "\t")
 		if head >= 0 && i > head {
 			named = namedCells(texts[head], texts[i])
+		}
+		if pairs != nil {
+			if line, ok := pairs.line(texts[i]); ok {
+				named = line
+			}
 		}
 		w.emitRow(r, strings.Join(r.texts(true), "\t"), named)
 	}

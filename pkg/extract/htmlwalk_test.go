@@ -14,6 +14,8 @@ func TestMarkup(t *testing.T) {
 		"an item's number is told once":          {`<ol><li><p>a</p><p>b</p><ul><li>c</ul></ol>`, "[list_item 1] 1. a\n[list_item 1] b\n[list_item 2] c"},
 		"cells that span rows are told in each":  {`<table><tr><th>A<th>B<tr><td rowspan=2>x<td>1<tr><td>2</table>`, "[table_row] A\tB\n[table_row] A: x; B: 1\n[table_row] A: x; B: 2"},
 		"a cell that spans the row is told once": {`<table><tr><th>A<th>B<tr><td colspan=2>part<tr><td>1<td>2</table>`, "[table_row] A\tB\n[table_row] A: part\n[table_row] A: 1; B: 2"},
+		"properties without marks are pairs":     {`<table><tr><td>Weight<td>5 kg<tr><td>Colour<td>red</table>`, "[table_row] Weight: 5 kg\n[table_row] Colour: red"},
+		"heads of three rows":                    {`<table><tr><th rowspan=3>A<th colspan=4>B<tr><th colspan=2>x<th colspan=2>y<tr><th>p<th>q<th>p<th>q<tr><td>1<td>2<td>3<td>4<td>5</table>`, "[table_row] A\tB x p\tB x q\tB y p\tB y q\n[table_row] A: 1; B x p: 2; B x q: 3; B y p: 4; B y q: 5"},
 		"properties are pairs":                   {`<table><tr><th>Weight<td>5 kg<tr><th>Colour<td>red</table>`, "[table_row] Weight: 5 kg\n[table_row] Colour: red"},
 		"a table of layout is not there":         {`<table><tr><td><h2>H</h2><p>a</td><td><p>b</td></tr></table>`, "[heading 2] H\n[paragraph] a\n[paragraph] b"},
 		"code keeps its lines and loses numbers": {`<pre><span class="lineno">1 </span>if x:` + "\n" + `<span class="lineno">2 </span>    y<button>Copy</button></pre>`, "[code] if x:\n    y"},

@@ -23,6 +23,7 @@ type officeRow struct {
 
 // officeTable turns the rows of a table into one block each. Where a row names the columns, the rows after it are
 // written as "column: value; …", and what is merged over several rows is said in each: a row must be understood alone.
+// Rows of a label and a value are written as "label: value".
 type officeTable struct {
 	emit  func(domain.Block) error
 	page  int
@@ -31,7 +32,8 @@ type officeTable struct {
 	named int
 
 	header  []string
-	above   []string // what the last row with a text of its own has in each column
+	pairs   *pairColumns // nil where rows are no pairs of a label and a value
+	above   []string     // what the last row with a text of its own has in each column
 	pending []officeRow
 	decided bool
 }
@@ -67,6 +69,13 @@ func (w *officeTable) flush() error {
 	rows := w.pending
 	w.pending = nil
 	at, depth := w.headerAt(rows)
+	if at < 0 {
+		texts := make([][]string, len(rows))
+		for i, r := range rows {
+			texts[i] = w.columns(r, false)
+		}
+		w.pairs = headless(texts)
+	}
 	for i, row := range rows {
 		if i == at {
 			names := make([]columnNames, depth)
@@ -173,6 +182,11 @@ func (w *officeTable) columns(r officeRow, repeat bool) []string {
 }
 
 func (w *officeTable) write(row officeRow) error {
+	if w.pairs != nil && !w.plain {
+		if text, ok := w.pairs.line(w.columns(row, false)); ok {
+			return w.block(text, row)
+		}
+	}
 	if w.plain || w.header == nil || len(row.cells) == 1 {
 		return w.bare(row)
 	}

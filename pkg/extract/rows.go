@@ -15,7 +15,8 @@ const headerSample = 20
 type tableRow struct {
 	number int // in its sheet or file, from 1; 0 where that means nothing
 	cells  []string
-	header bool // it is known to name the columns
+	header bool   // it is known to name the columns
+	marked []bool // of its cells: set off by bold letters or a ground; nil unknown
 	merged []mergedCell
 	links  []domain.BlockLink
 }
@@ -27,7 +28,8 @@ type mergedCell struct {
 }
 
 // rowWriter turns the rows of a table into blocks. Once it has seen enough of them to tell which row names the
-// columns, it writes each following row as "column: value; …", which can be found and understood on its own.
+// columns, it writes each following row as "column: value; …", which can be found and understood on its own. Rows of a
+// property and its value each are written as "property: value".
 type rowWriter struct {
 	out      *sink
 	page     int
@@ -36,6 +38,7 @@ type rowWriter struct {
 	isHeader bool // the caller knows that the first row is the header
 
 	header  []string
+	pairs   *pairColumns // nil where rows are no pairs
 	pending []tableRow
 	decided bool
 }
@@ -66,7 +69,7 @@ func (w *rowWriter) add(r tableRow) error {
 	if len(w.pending) < headerSample {
 		return nil
 	}
-	return w.decide()
+	return w.decide(false)
 }
 
 // gap says that an empty row stands here: what follows may be another table, with a header row of its own.
@@ -76,7 +79,7 @@ func (w *rowWriter) gap() error {
 		if len(w.pending) < 2 {
 			return nil
 		}
-		if err := w.decide(); err != nil {
+		if err := w.decide(true); err != nil {
 			return err
 		}
 	}
@@ -89,10 +92,11 @@ func (w *rowWriter) flush() error {
 	if w.decided {
 		return nil
 	}
-	return w.decide()
+	return w.decide(false)
 }
 
-func (w *rowWriter) decide() error {
+// decide tells header, records and pairs apart in the rows held back; ended says that an empty row follows.
+func (w *rowWriter) decide(ended bool) error {
 	w.decided = true
 	rows := w.pending
 	w.pending = nil
@@ -100,17 +104,12 @@ func (w *rowWriter) decide() error {
 	for i, r := range rows {
 		cells[i] = r.cells
 	}
-	at, depth := mergedHeader(rows)
-	if at < 0 {
-		at, depth = headerRows(cells)
+	at, depth := w.headerAt(rows, cells)
+	if ended && len(rows) == 2 && at == 0 && !rows[0].header && !valuesBelow(cells) && filled(cells[0]) == 2 && w.header == nil {
+		at = -1 // two lines above a table say what it is about, more often than they are a table of one record
 	}
-	if w.isHeader && len(rows) > 1 && filled(cells[0]) > 1 {
-		at, depth = 0, 1
-	}
-	if known := slices.IndexFunc(rows, func(r tableRow) bool { return r.header }); known >= 0 {
-		at, depth = known, 1
-	} else if w.header != nil && at >= 0 && !valuesBelow(cells[at+depth-1:]) {
-		at = -1 // rows after a gap that look no different from those before it
+	if w.pairs = w.pairsIn(rows, cells, at); w.pairs != nil {
+		w.header, at = nil, -1
 	}
 	for i, r := range rows {
 		if i == at {
@@ -120,7 +119,7 @@ func (w *rowWriter) decide() error {
 			}
 			w.header = joinHeaders(names)
 		}
-		if i < at && filled(r.cells) == 1 { // a title of the table that begins below it
+		if i < at && filled(r.cells) < filled(cells[at+depth-1]) { // a title of the table that begins below it
 			if err := w.emit(r, strings.Join(r.cells, "\t")); err != nil {
 				return err
 			}
@@ -139,7 +138,65 @@ func (w *rowWriter) decide() error {
 	return nil
 }
 
+// headerAt finds the rows that name the columns; at is -1 where there are none.
+func (w *rowWriter) headerAt(rows []tableRow, cells [][]string) (at, depth int) {
+	at, depth = mergedHeader(rows)
+	if at < 0 {
+		at, depth = headerRows(cells)
+	}
+	if w.isHeader && len(rows) > 1 && filled(cells[0]) > 1 {
+		at, depth = 0, 1
+	}
+	if known := slices.IndexFunc(rows, func(r tableRow) bool { return r.header }); known >= 0 {
+		at, depth = known, 1
+	} else if w.header != nil && at >= 0 && !valuesBelow(cells[at+depth-1:]) {
+		at = -1 // rows after a gap that look no different from those before it
+	}
+	return at, depth
+}
+
+// pairsIn finds the columns of labels and values in rows that tell of one thing; nil for rows of records. at is where a
+// header would be. A row that is set off, or known, as a header is one, and the rows of a table go on after a gap.
+func (w *rowWriter) pairsIn(rows []tableRow, cells [][]string, at int) *pairColumns {
+	c, ok := pairsOf(cells)
+	if !ok || w.isHeader || w.header != nil && at < 0 || slices.ContainsFunc(rows, func(r tableRow) bool { return r.header }) {
+		return nil
+	}
+	if len(rows) > 1 && rows[0].allMarked() && !rows[1].allMarked() {
+		return nil
+	}
+	if at < 0 || c.colons(cells) || labelsMarked(rows, c) || c.differ(cells) {
+		return &c
+	}
+	return nil
+}
+
+// allMarked reports whether all of the row's cells are set off.
+func (r *tableRow) allMarked() bool {
+	for i, c := range r.cells {
+		if c != "" && (i >= len(r.marked) || !r.marked[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// labelsMarked reports whether the labels of all rows are set off and their values are not.
+func labelsMarked(rows []tableRow, c pairColumns) bool {
+	for _, r := range rows {
+		if c.label >= len(r.marked) || !r.marked[c.label] || c.value < len(r.marked) && r.marked[c.value] {
+			return false
+		}
+	}
+	return true
+}
+
 func (w *rowWriter) write(r tableRow) error {
+	if w.pairs != nil && !w.plain {
+		if text, ok := w.pairs.line(r.cells); ok {
+			return w.emit(r, text)
+		}
+	}
 	if w.plain || w.header == nil || w.isNote(r.cells) {
 		return w.emit(r, strings.Join(r.cells, "\t"))
 	}

@@ -1,6 +1,13 @@
 package extract
 
-import "testing"
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/sluice/sluice/pkg/domain"
+)
 
 func TestHeaderRowsAreFound(t *testing.T) {
 	t.Parallel()
@@ -17,6 +24,11 @@ func TestHeaderRowsAreFound(t *testing.T) {
 		"a single column has no header":            {[][]string{{"a"}, {"b"}}, -1, 0},
 		"a header without rows below is no header": {[][]string{{"a", "b"}}, -1, 0},
 		"words that come again below are values":   {[][]string{{"Ann", "Oslo"}, {"Ben", "Rome"}, {"Cem", "Oslo"}, {"Dana", "Oslo"}}, -1, 0},
+		"a title of two cells is passed":           {[][]string{{"Quarter", "2024-Q1"}, {"Region", "Units", "Amount"}, {"North", "5", "70"}, {"South", "6", "80"}}, 1, 1},
+		"amounts with their units are data":        {[][]string{{"Fuse", "16 A"}, {"Fuse", "25 A"}}, -1, 0},
+		"three rows of names": {[][]string{{"", "2023", "", "", "", "2024"}, {"", "H1", "", "H2", "", "H1"}, {"Region", "Q1", "Q2", "Q3", "Q4", "Q1"},
+			{"North", "1", "2", "3", "4", "5"}, {"South", "5", "6", "7", "8", "9"}}, 0, 3},
+		"groups over years": {[][]string{{"", "Revenue", "", "Cost"}, {"Region", "2022", "2023", "2022", "2023"}, {"North", "1", "2", "3", "4"}, {"South", "5", "6", "7", "8"}}, 0, 2},
 		"groups of columns have a row above": {[][]string{{"", "2023", "", "2024"}, {"Region", "Q1", "Q2", "Q1"},
 			{"North", "1", "2", "3"}, {"South", "4", "5", "6"}}, 0, 2},
 	}
@@ -27,5 +39,86 @@ func TestHeaderRowsAreFound(t *testing.T) {
 				t.Errorf("headerRows = %d, %d; want %d, %d", at, depth, tt.at, tt.depth)
 			}
 		})
+	}
+}
+
+// written are the lines that the rows become; an empty row is a gap.
+func written(t *testing.T, w *rowWriter, rows []tableRow) string {
+	t.Helper()
+	var lines []string
+	w.out = &sink{left: 1 << 20, max: 1 << 20, emit: func(b domain.Block) error {
+		lines = append(lines, b.Text)
+		return nil
+	}}
+	for _, r := range rows {
+		add := func() error { return w.add(r) }
+		if len(r.cells) == 0 {
+			add = w.gap
+		}
+		if err := add(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.flush(); err != nil {
+		t.Fatal(err)
+	}
+	return strings.Join(lines, "\n")
+}
+
+func TestRowsOfLabelsAndValuesAreNoRecords(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		rows, want string // cells parted by "|", marked ones with "*"
+		plain      bool
+	}{
+		"values of all kinds":                    {rows: "Title|Yearly report/Date|2024-05-06/Author|Ann Lee/Budget|€ 1,000", want: "Title: Yearly report/Date: 2024-05-06/Author: Ann Lee/Budget: € 1,000"},
+		"amounts in units of their own":          {rows: "Colour|grey/Voltage|230 V/Current|16 A/Mass|5 kg", want: "Colour: grey/Voltage: 230 V/Current: 16 A/Mass: 5 kg"},
+		"labels that end in colons":              {rows: "Name:|Ann/City:|Oslo/Post:|clerk", want: "Name: Ann/City: Oslo/Post: clerk"},
+		"labels that are set off":                {rows: "*Name|Ann/*City|Oslo/*Post|clerk", want: "Name: Ann/City: Oslo/Post: clerk"},
+		"a first value that no name can be":      {rows: "Height|1.75/Weight|70/Age|31", want: "Height: 1.75/Weight: 70/Age: 31"},
+		"columns apart from each other":          {rows: "|Height||1.75/|Weight||70", want: "Height: 1.75/Weight: 70"},
+		"a label without a value":                {rows: "Height|1.75/Remarks/Weight|70", want: "Height: 1.75/Remarks/Weight: 70"},
+		"cells alone where these are asked for":  {rows: "Height|1.75/Weight|70", plain: true, want: "Height\t1.75/Weight\t70"},
+		"a header over values of one kind":       {rows: "Item|Price/apple|1.20/pear|0.90/plum|2.10", want: "Item\tPrice/Item: apple; Price: 1.20/Item: pear; Price: 0.90/Item: plum; Price: 2.10"},
+		"a header over words":                    {rows: "Name|City/Ann|Oslo/Ben|Rome/Cem|Bonn", want: "Name\tCity/Name: Ann; City: Oslo/Name: Ben; City: Rome/Name: Cem; City: Bonn"},
+		"a header that is set off":               {rows: "*Property|*Setting/Date|2024-05-06/Author|Ann Lee/Mass|5 kg", want: "Property\tSetting/Property: Date; Setting: 2024-05-06/Property: Author; Setting: Ann Lee/Property: Mass; Setting: 5 kg"},
+		"a header that says values":              {rows: "Property|Value/Date|2024-05-06/Author|Ann Lee/Mass|5 kg", want: "Property\tValue/Property: Date; Value: 2024-05-06/Property: Author; Value: Ann Lee/Property: Mass; Value: 5 kg"},
+		"the same words in the first column":     {rows: "Kind|Size/oak|5 m/oak|31 kg/elm|tall", want: "Kind\tSize/Kind: oak; Size: 5 m/Kind: oak; Size: 31 kg/Kind: elm; Size: tall"},
+		"lines above a table":                    {rows: "Author|Ann/Unit|Sales//Item|Price|Stock/apple|1.20|7/pear|0.90|8", want: "Author: Ann/Unit: Sales/Item\tPrice\tStock/Item: apple; Price: 1.20; Stock: 7/Item: pear; Price: 0.90; Stock: 8"},
+		"rows of a table that go on after a gap": {rows: "Item|Price/apple|1.20/pear|0.90//plum|2.10/fig|3.00", want: "Item\tPrice/Item: apple; Price: 1.20/Item: pear; Price: 0.90/Item: plum; Price: 2.10/Item: fig; Price: 3.00"},
+		"titles of a second table":               {rows: "Item|Price/apple|1.20/pear|0.90//Year|2024-05/City|Size|Mayor/Oslo|9|Bo/Rome|8|Al", want: "Item\tPrice/Item: apple; Price: 1.20/Item: pear; Price: 0.90/Year\t2024-05/City\tSize\tMayor/City: Oslo; Size: 9; Mayor: Bo/City: Rome; Size: 8; Mayor: Al"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var rows []tableRow
+			for line := range strings.SplitSeq(tt.rows, "/") {
+				r := tableRow{}
+				if line != "" {
+					r.cells = strings.Split(line, "|")
+				}
+				for i, c := range r.cells {
+					text, marked := strings.CutPrefix(c, "*")
+					r.cells[i], r.marked = text, append(r.marked, marked)
+				}
+				rows = append(rows, r)
+			}
+			if diff := cmp.Diff(tt.want, strings.ReplaceAll(written(t, &rowWriter{plain: tt.plain}, rows), "\n", "/")); diff != "" {
+				t.Errorf("rows (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestAmountsAreKnownByTheirUnits(t *testing.T) {
+	t.Parallel()
+	for text, unit := range map[string]string{"16 A": "A", "5kg": "kg", "€ 1,000": "€", "1.5 %": "%", "-3.5": "", "≥ 10 mm": "mm", "230V": "V", "1 000,50 kr": "kr"} {
+		if got, ok := amountUnit(text); got != unit || !ok {
+			t.Errorf("amountUnit(%q) = %q, %t; want %q", text, got, ok, unit)
+		}
+	}
+	names := []string{"", "2023", "3D", "1st", "2nd", "Q1", "12 months", "Section 2", "2024-05-06", "a 5 b", "10:30"}
+	if i := slices.IndexFunc(names, func(s string) bool { _, ok := amountUnit(s); return ok }); i >= 0 {
+		t.Errorf("%q is taken for an amount", names[i])
 	}
 }

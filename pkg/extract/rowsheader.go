@@ -1,6 +1,7 @@
 package extract
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -19,11 +20,11 @@ func headerRows(rows [][]string) (at, depth int) {
 		return -1, 0
 	}
 	for i, r := range rows {
-		if group := isGroupRow(rows[i:]); group {
-			return i, 2
+		if depth := groupedRows(rows[i:]); depth > 0 {
+			return i, depth
 		}
-		if filled(r)*5 < width*3 || filled(r) < 2 {
-			continue // a title or a note above the table
+		if filled(r)*5 < width*3 || filled(r) < 2 || isTitle(rows[i:]) {
+			continue
 		}
 		if i == len(rows)-1 || !namesColumns(r) || repeats(r, rows[i+1:]) {
 			return -1, 0
@@ -31,6 +32,14 @@ func headerRows(rows [][]string) (at, depth int) {
 		return i, 1
 	}
 	return -1, 0
+}
+
+// isTitle reports whether the first row is a title or note that fills less of the table than the header below it: that
+// row names columns of values, one more than the title fills at least.
+func isTitle(rows [][]string) bool {
+	own := filled(rows[0])
+	at := slices.IndexFunc(rows, func(r []string) bool { return filled(r) > own })
+	return at > 0 && len(rows[0]) == own && namesColumns(rows[at]) && valuesBelow(rows[at:])
 }
 
 // maxHeaderRows is how many rows are taken for a table's header.
@@ -65,27 +74,43 @@ func allNames(cells []string) bool {
 	return true
 }
 
-// isGroupRow reports whether the first row names groups of columns that the second row names one by one, above rows of
-// values: "", "2023", "", "2024", "" over "Region", "Q1", "Q2", "Q1", "Q2".
-func isGroupRow(rows [][]string) bool {
-	if len(rows) < 3 {
-		return false
-	}
-	groups, names := rows[0], rows[1]
-	if filled(groups) < 2 || filled(groups) >= filled(names) || filled(names) < 3 || len(groups) > len(names) ||
-		filled(names) < len(names)-1 || !valuesBelow(rows[1:]) || valuesBelow(rows[:2]) {
-		return false
-	}
-	gaps := 0
-	for i, c := range groups {
-		switch {
-		case utf8.RuneCountInString(c) > 80 || looksNumeric(c):
-			return false
-		case c != "" && i+1 < len(names) && (i+1 >= len(groups) || groups[i+1] == ""):
-			gaps++
+// groupedRows counts the rows of a header that begins with names of groups of columns; 0 where it does not.
+func groupedRows(rows [][]string) int {
+	for n := min(maxHeaderRows, len(rows)-1); n > 1; n-- {
+		if isGrouped(rows, n) {
+			return n
 		}
 	}
-	return gaps > 0 && allNames(names)
+	return 0
+}
+
+// isGrouped reports whether all of the first n rows but the last name groups of columns that the row below each divides,
+// the last row naming columns of values: "", "2023", "", "2024", "" over "Region", "Q1", "Q2", "Q1", "Q2".
+func isGrouped(rows [][]string, n int) bool {
+	names := rows[n-1]
+	if filled(names) < 3 || filled(names) < len(names)-1 || !allNames(names) || !valuesBelow(rows[n-1:]) {
+		return false
+	}
+	// One year beside names is more likely the value of a first record.
+	if years := slices.IndexFunc(names, isYear); years >= 0 && !slices.ContainsFunc(names[years+1:], isYear) {
+		return false
+	}
+	for k, groups := range rows[:n-1] {
+		if filled(groups) < 2 || filled(groups) >= filled(rows[k+1]) || len(groups) > len(names) || !allNames(groups) || !hasGap(groups, len(names)) {
+			return false
+		}
+	}
+	return true
+}
+
+// hasGap reports whether a name stands over more than its own column, in a table of so many columns.
+func hasGap(groups []string, columns int) bool {
+	for i, c := range groups {
+		if c != "" && i+1 < columns && (i+1 >= len(groups) || groups[i+1] == "") {
+			return true
+		}
+	}
+	return false
 }
 
 // valuesBelow reports whether a column has a name in the first row and numbers, dates or amounts in most rows below.
@@ -144,11 +169,14 @@ func namesColumns(row []string) bool {
 	return len(seen) >= 2 && len(seen)*2 >= filled(row)
 }
 
-// looksNumeric reports whether a cell is a value rather than a name: a number, a date, an amount. A bare year is
-// taken for a column name, as in tables of figures by year.
+// looksNumeric reports whether a cell is a value rather than a name: a number, a date, an amount with its unit. A bare
+// year is taken for a column name, as in tables of figures by year.
 func looksNumeric(s string) bool {
 	if isYear(s) {
 		return false
+	}
+	if _, amount := amountUnit(s); amount {
+		return true
 	}
 	digits, letters := 0, 0
 	for _, r := range s {

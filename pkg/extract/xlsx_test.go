@@ -117,6 +117,22 @@ func TestSheetsAreReadAsTheyStand(t *testing.T) {
 			want: "heading 1: Data\ntable_row row 1: Spring\t\tAutumn\ntable_row row 2: Plant\tPlan\tActual\tPlan\tActual\tNote\n" +
 				"table_row row 3: Plant: P1; Spring Plan: 1; Spring Actual: 2; Autumn Plan: 3; Autumn Actual: 4; Note: ok\n" +
 				"table_row row 4: Plant: P2; Spring Plan: 5; Spring Actual: 6; Autumn Plan: 7; Autumn Actual: 8; Note: ok too"},
+		"groups of groups of columns": {
+			rows: cellsXML(1, "", "2023", "", "", "", "2024") + cellsXML(2, "", "H1", "", "H2", "", "H1") + cellsXML(3, "Region", "Q1", "Q2", "Q3", "Q4", "Q1") + cellsXML(4, "North", "1", "2", "3", "4", "5"),
+			tail: `<mergeCells><mergeCell ref="B1:E1"/><mergeCell ref="B2:C2"/><mergeCell ref="D2:E2"/></mergeCells>`,
+			want: "heading 1: Data\ntable_row row 1: 2023\t\t\t\t2024\ntable_row row 2: H1\t\tH2\t\tH1\ntable_row row 3: Region\tQ1\tQ2\tQ3\tQ4\tQ1\n" +
+				"table_row row 4: Region: North; 2023 H1 Q1: 1; 2023 H1 Q2: 2; 2023 H2 Q3: 3; 2023 H2 Q4: 4; 2024 H1 Q1: 5"},
+		"labels that are set off and their values": {
+			rows:  strings.ReplaceAll(cellsXML(1, "Name", "Ann")+cellsXML(2, "City", "Oslo")+cellsXML(3, "Post", "clerk"), `<c r="A`, `<c s="1" r="A`),
+			parts: map[string]string{"xl/styles.xml": `<styleSheet><fonts><font/><font><b/></font></fonts><cellXfs><xf fontId="0"/><xf fontId="1"/></cellXfs></styleSheet>`},
+			want:  "heading 1: Data\ntable_row row 1: Name: Ann\ntable_row row 2: City: Oslo\ntable_row row 3: Post: clerk"},
+		"a header on a ground of its own": {
+			rows:  strings.ReplaceAll(cellsXML(1, "Name", "Says"), `<c `, `<c s="1" `) + cellsXML(2, "Mass", "5 kg") + cellsXML(3, "City", "Oslo") + cellsXML(4, "Born", "1990-05-06"),
+			parts: map[string]string{"xl/styles.xml": `<styleSheet><fills><fill/><fill><patternFill patternType="solid"/></fill></fills><cellXfs><xf fillId="0"/><xf fillId="1"/></cellXfs></styleSheet>`},
+			want:  "heading 1: Data\ntable_row row 1: Name\tSays\ntable_row row 2: Name: Mass; Says: 5 kg\ntable_row row 3: Name: City; Says: Oslo\ntable_row row 4: Name: Born; Says: 1990-05-06"},
+		"formats of fractions of a second": {rows: `<row r="1"><c r="A1" s="1"><v>36191.170208437499</v></c></row>`,
+			parts: map[string]string{"xl/styles.xml": `<styleSheet><numFmts><numFmt numFmtId="170" formatCode="hh:mm:ss.000"/></numFmts><cellXfs><xf numFmtId="0"/><xf numFmtId="170"/></cellXfs></styleSheet>`},
+			want:  "heading 1: Data\ntable_row row 1: 04:05:06.009"},
 		"names merged downwards beside groups": {
 			rows: cellsXML(1, "Month", "Guests", "", "Snow") + cellsXML(2, "", "local", "foreign") + cellsXML(3, "May", "few", "many", "deep"), tail: `<mergeCells><mergeCell ref="A1:A2"/><mergeCell ref="B1:C1"/><mergeCell ref="D1:D2"/></mergeCells>`,
 			want: "heading 1: Data\ntable_row row 1: Month\tGuests\t\tSnow\ntable_row row 2: Month\tlocal\tforeign\tSnow\ntable_row row 3: Month: May; Guests local: few; Guests foreign: many; Snow: deep"},

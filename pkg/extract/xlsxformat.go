@@ -31,6 +31,7 @@ var builtInFormats = map[int]string{
 // sheetStyles turn numbers into what the sheet shows.
 type sheetStyles struct {
 	formats  []string // by the number of a cell's style; "" is General
+	marked   []bool   // by the same: bold, or on a ground of its own
 	scratch  *excelize.File
 	columns  map[string]string // of the scratch sheet, where the formats stand
 	codes    map[string]numberCode
@@ -38,11 +39,17 @@ type sheetStyles struct {
 	date1904 bool
 }
 
-// sheetStyles reads the number formats; a workbook without the part has none. Close them.
+// cellStyle is what counts here of how a cell is shown, by numbers of a number format, a font and a ground.
+type cellStyle struct {
+	format, font, fill int
+}
+
+// sheetStyles reads how cells are shown; a workbook without the part has no styles. Close them.
 func (a *archive) sheetStyles(part string, date1904 bool) (*sheetStyles, error) {
 	s := &sheetStyles{columns: map[string]string{}, codes: map[string]numberCode{}, shown: map[[2]string]string{}, date1904: date1904}
 	custom := map[int]string{}
-	var ids []int
+	var styles []cellStyle
+	var bold, filled []bool
 	err := a.walk(part, func(sc *xmlScanner) {
 		if _, ok := sc.root(); !ok {
 			return
@@ -56,14 +63,14 @@ func (a *archive) sheetStyles(part string, date1904 bool) (*sheetStyles, error) 
 					}
 					return false
 				})
+			case "fonts":
+				bold = styleMarks(sc, func(e xml.StartElement) bool { return e.Name.Local == "b" && xmlOn(e) })
+			case "fills":
+				filled = styleMarks(sc, func(e xml.StartElement) bool { return xmlAttr(e, "patternType") == "solid" })
 			case "cellXfs":
 				sc.each(func(e xml.StartElement) bool {
-					if e.Name.Local == "xf" && len(ids) < maxCellStyles {
-						id, err := strconv.Atoi(xmlAttr(e, "numFmtId"))
-						if err != nil {
-							id = 0
-						}
-						ids = append(ids, id)
+					if e.Name.Local == "xf" && len(styles) < maxCellStyles {
+						styles = append(styles, cellStyle{styleNumber(e, "numFmtId"), styleNumber(e, "fontId"), styleNumber(e, "fillId")})
 					}
 					return false
 				})
@@ -73,23 +80,57 @@ func (a *archive) sheetStyles(part string, date1904 bool) (*sheetStyles, error) 
 			return true
 		})
 	})
-	for _, id := range ids {
-		code, ok := custom[id]
+	for _, style := range styles {
+		code, ok := custom[style.format]
 		if !ok {
-			code = builtInFormats[id]
+			code = builtInFormats[style.format]
 		}
 		if strings.EqualFold(code, "General") || code == "@" {
 			code = ""
 		}
 		s.formats = append(s.formats, code)
+		s.marked = append(s.marked, style.font < len(bold) && bold[style.font] || style.fill < len(filled) && filled[style.fill])
 	}
 	return s, err
+}
+
+// styleMarks tells of each font or ground of the list whose start was returned last whether it has an element that says
+// so.
+func styleMarks(sc *xmlScanner, says func(e xml.StartElement) bool) []bool {
+	var marks []bool
+	sc.each(func(xml.StartElement) bool {
+		mark := false
+		sc.descend(func(e xml.StartElement) bool {
+			mark = mark || says(e)
+			return false
+		})
+		if len(marks) < maxCellStyles {
+			marks = append(marks, mark)
+		}
+		return true
+	})
+	return marks
+}
+
+// styleNumber is a number of a style's description, 0 where it is none.
+func styleNumber(e xml.StartElement, name string) int {
+	n, err := strconv.Atoi(xmlAttr(e, name))
+	if err != nil || n < 0 {
+		return 0
+	}
+	return n
 }
 
 func (s *sheetStyles) close() {
 	if s.scratch != nil {
 		_ = s.scratch.Close() // it was never written
 	}
+}
+
+// marks reports whether the style of a cell, as its attribute names it, sets it off from others.
+func (s *sheetStyles) marks(style string) bool {
+	n, err := strconv.Atoi(style)
+	return err == nil && n >= 0 && n < len(s.marked) && s.marked[n]
 }
 
 // show is a stored number as the cell of the style shows it.

@@ -114,6 +114,9 @@ func (r *sheetReader) readRow(sc *xmlScanner, e xml.StartElement) error {
 			row.cells = append(row.cells, "")
 		}
 		row.cells[column] = text
+		if !r.rows.decided {
+			row.mark(column, r.w.styles.marks(xmlAttr(e, "s")))
+		}
 		if r.links[ref] != "" {
 			link = r.links[ref]
 		}
@@ -141,6 +144,14 @@ func (r *sheetReader) readRow(sc *xmlScanner, e xml.StartElement) error {
 		return err
 	}
 	return r.rows.add(row)
+}
+
+// mark notes of a cell whether it is set off.
+func (r *tableRow) mark(column int, marked bool) {
+	for len(r.marked) < column {
+		r.marked = append(r.marked, false)
+	}
+	r.marked = append(r.marked[:column], marked)
 }
 
 // cover says in a row what merged cells above it say of it, and notes those that begin in it. A long text is said once.
