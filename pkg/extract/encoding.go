@@ -212,10 +212,14 @@ func isASCII(b []byte) bool {
 	return true
 }
 
+// sureBetter is by how much another encoding must score more than the one that a label names before the label counts for
+// nothing: half of what text has over characters that say nothing either way.
+const sureBetter = 0.5
+
 // refutes reports whether the bytes are surely not of the encoding that a sender puts on whatever it sends.
 func (t *encodingEvidence) refutes(name string) bool {
 	best := guessEncoding(t.sample)
-	return best != name && scoreEncoding(t.sample, best) > scoreEncoding(t.sample, name)+0.5
+	return best != name && scoreEncoding(t.sample, best) > scoreEncoding(t.sample, name)+sureBetter
 }
 
 // encodingByName gives the decoder for the names that detectors and labels use.

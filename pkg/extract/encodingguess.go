@@ -11,6 +11,37 @@ import (
 	"github.com/wlynxg/chardet"
 )
 
+// Scores are means over the characters beyond ASCII, in the unit of one frequent letter of a language, which is worth 1.
+// What a character adds or takes off follows from how surely it tells right decoding from wrong: the sizes matter by
+// their order alone, and the texts of the tests hold them in place.
+const (
+	worthRarest = 0.4  // of the rarest letter of an alphabet: text has most of the frequent ones, noise has all alike
+	worthKana   = 0.9  // Japanese of any subject is half kana, and no other candidate decodes to runs of them
+	worthMark   = 0.4  // punctuation of East Asia stands in every text there, and is easily met by accident
+	worthQuote  = 0.25 // quotation marks and dashes stand in texts of all encodings
+
+	costImpossible = 3.0 // a byte without a character, a control or private character: it outweighs three good letters
+	costInWord     = 1.5 // a sign between two letters: "zauwa¿yli"
+	costCapital    = 1.2 // a capital after a small letter, or the reverse: the wrong half of a code page
+	costMisplaced  = 1.0 // what may stand in a text, though not there: a quotation mark in a word, a script beside another
+	costLetter     = 0.8 // a letter that no language of the alphabet has; names and loanwords bring some into any text
+	costSign       = 0.6 // any other sign; half-width kana, which are one byte in Shift-JIS and so easily met
+	costRare       = 0.5 // a character of the right script that hardly any word has
+	costOther      = 0.4 // a letter of another script among characters of two bytes, where some are usual
+	costFrame      = 0.2 // frames, which files of the DOS code pages draw, and signs among characters of two bytes
+
+	bonusLanguage = 0.25 // the whole text is in the alphabet's language as whatlanggo sees it
+	leastSure     = 0.3  // of whatlanggo's confidence, which is near zero between related languages even where it is right
+	bonusChardet  = 0.2  // at most, for what chardet's statistics say: it decides between near equals alone
+
+	// Priors say how often an encoding is met where it reads no better than another.
+	priorCommon = 0.05  // most files of unknown encoding are in this one
+	priorSubset = -0.02 // nearly the same as a Windows code page, which is met more often
+	priorSeldom = -0.05 // its letters are met in other code pages more often
+	priorOld    = -0.1  // of systems that are gone
+	priorOldest = -0.12 // older than another of these with the same letters
+)
+
 // candidate is an encoding that a text without any mark may be in, and what its texts are made of.
 type candidate struct {
 	name      string
@@ -22,7 +53,7 @@ type candidate struct {
 
 // candidates are tried in this order; the first of equals wins.
 var candidates = []candidate{
-	{name: "windows-1252", alphabets: westernLetters, prior: 0.05},
+	{name: "windows-1252", alphabets: westernLetters, prior: priorCommon},
 	{name: "windows-1251", alphabets: cyrillicLetters},
 	{name: "windows-1250", alphabets: centralLetters},
 	{name: "gb18030", common: commonSimplified, level: levelGB},
@@ -32,24 +63,24 @@ var candidates = []candidate{
 	{name: "euc-kr", common: commonHangul, level: levelKS},
 	{name: "windows-1254", alphabets: turkishLetters},
 	{name: "windows-1253", alphabets: greekLetters},
-	{name: "iso-8859-7", alphabets: greekLetters, prior: -0.02},
+	{name: "iso-8859-7", alphabets: greekLetters, prior: priorSubset},
 	{name: "windows-1255", alphabets: hebrewLetters},
 	{name: "windows-1256", alphabets: arabicLetters},
-	{name: "iso-8859-6", alphabets: arabicLetters, prior: -0.02},
-	{name: "windows-1257", alphabets: balticLetters, prior: -0.05},
+	{name: "iso-8859-6", alphabets: arabicLetters, prior: priorSubset},
+	{name: "windows-1257", alphabets: balticLetters, prior: priorSeldom},
 	{name: "windows-874", alphabets: thaiLetters},
 	{name: "koi8-r", alphabets: cyrillicLetters[:1]},
-	{name: "koi8-u", alphabets: cyrillicLetters[1:2], prior: -0.02},
+	{name: "koi8-u", alphabets: cyrillicLetters[1:2], prior: priorSubset},
 	{name: "ibm866", alphabets: cyrillicLetters},
-	{name: "iso-8859-5", alphabets: cyrillicLetters, prior: -0.02},
-	{name: "x-mac-cyrillic", alphabets: cyrillicLetters, prior: -0.02},
-	{name: "iso-8859-2", alphabets: centralLetters, prior: -0.02},
-	{name: "iso-8859-15", alphabets: westernLetters, prior: -0.02},
-	{name: "windows-1258", alphabets: vietLetters, prior: -0.1},
-	{name: "macintosh", alphabets: westernLetters, prior: -0.1},
-	{name: "cp850", alphabets: westernLetters, prior: -0.1},
-	{name: "cp852", alphabets: centralLetters, prior: -0.1},
-	{name: "cp437", alphabets: westernLetters, prior: -0.12},
+	{name: "iso-8859-5", alphabets: cyrillicLetters, prior: priorSubset},
+	{name: "x-mac-cyrillic", alphabets: cyrillicLetters, prior: priorSubset},
+	{name: "iso-8859-2", alphabets: centralLetters, prior: priorSubset},
+	{name: "iso-8859-15", alphabets: westernLetters, prior: priorSubset},
+	{name: "windows-1258", alphabets: vietLetters, prior: priorOld},
+	{name: "macintosh", alphabets: westernLetters, prior: priorOld},
+	{name: "cp850", alphabets: westernLetters, prior: priorOld},
+	{name: "cp852", alphabets: centralLetters, prior: priorOld},
+	{name: "cp437", alphabets: westernLetters, prior: priorOldest},
 }
 
 // weights give each candidate's characters their worth, made when first needed.
@@ -62,7 +93,7 @@ var weights = sync.OnceValue(func() map[string][]map[rune]float64 {
 			i := 0.0
 			for _, r := range a.letters {
 				if w[r] == 0 {
-					w[r] = 1 - 0.6*i/n
+					w[r] = 1 - (1-worthRarest)*i/n
 				}
 				i++
 			}
@@ -96,7 +127,7 @@ func guessEncoding(sample []byte) string {
 	for _, c := range candidates {
 		score := c.score(focus)
 		if c.name == second {
-			score += 0.2 * said.Confidence
+			score += bonusChardet * said.Confidence
 		}
 		if score > bestScore {
 			best, bestScore = c.name, score
@@ -128,12 +159,12 @@ func scoreEncoding(sample []byte, name string) float64 {
 	return -1
 }
 
-// score is the mean worth of the characters beyond ASCII, from about -3 (noise) to 1.
+// score is the mean worth of the characters beyond ASCII, from about -costImpossible (noise) to 1.
 func (c candidate) score(sample []byte) float64 {
 	enc, _ := encodingByName(c.name)
 	decoded, err := enc.NewDecoder().Bytes(sample)
 	if err != nil {
-		return -3
+		return -costImpossible
 	}
 	text := string(decoded)
 	best := math.Inf(-1)
@@ -158,7 +189,7 @@ func languageBonus(text, lang string) float64 {
 		return 0
 	}
 	if info := whatlanggo.Detect(text[:min(len(text), 2000)]); info.Lang.Iso6393() == lang {
-		return 0.25 * max(info.Confidence, 0.3)
+		return bonusLanguage * max(info.Confidence, leastSure)
 	}
 	return 0
 }
@@ -177,34 +208,34 @@ func scoreNarrow(text string, alphabet map[rune]float64) float64 {
 		next, _ := utf8.DecodeRuneInString(text[i+utf8.RuneLen(r):])
 		switch lower := unicode.ToLower(r); {
 		case r == utf8.RuneError || r < 0xa0 || unicode.Is(unicode.Co, r):
-			sum -= 3
+			sum -= costImpossible
 		case unicode.Is(unicode.Mn, r) && !unicode.IsLetter(prev) && !unicode.IsMark(prev):
-			sum -= 1 // a tone or a vowel sign upon nothing
+			sum -= costMisplaced // a tone or a vowel sign upon nothing
 		case alphabet[lower] > 0:
 			sum += alphabet[lower]
 			if unicode.IsUpper(r) && unicode.IsLower(prev) {
-				sum -= 1.2
+				sum -= costCapital
 			}
 			if unicode.IsLower(r) && unicode.IsUpper(prev) && unicode.IsUpper(next) {
-				sum -= 1.2
+				sum -= costCapital
 			}
 			if foreign(r, prev) {
-				sum -= 1
+				sum -= costMisplaced
 			}
 		case unicode.IsLetter(r) || unicode.IsMark(r):
-			sum -= 0.8
+			sum -= costLetter
 		case strings.ContainsRune("’‘“”„«»–—…‚‹›•· ", r):
-			sum += 0.25
+			sum += worthQuote
 			if unicode.IsLetter(prev) && unicode.IsLetter(next) && r != '’' && r != '–' && r != '—' && r != '·' && r != '‘' && r != ' ' && r != '…' {
-				sum -= 1
+				sum -= costMisplaced
 			}
 		case unicode.IsLetter(prev) && unicode.IsLetter(next):
-			sum -= 1.5 // "zauwa¿yli"
+			sum -= costInWord
 		case strings.ContainsRune("€£§°©®™²³½¼№±×µªº´¡¿¢¥", r):
-		case r >= 0x2500 && r < 0x2600: // frames, which files of the DOS code pages draw
-			sum -= 0.2
+		case r >= 0x2500 && r < 0x2600:
+			sum -= costFrame
 		default:
-			sum -= 0.6
+			sum -= costSign
 		}
 		prev = r
 	}
@@ -230,39 +261,39 @@ func scoreWide(text string, common map[rune]float64) float64 {
 		japanese := common['円'] > 0
 		switch {
 		case r == utf8.RuneError || r < 0xa0 || unicode.Is(unicode.Co, r):
-			sum -= 3
+			sum -= costImpossible
 		case common[r] > 0:
 			sum += common[r]
 		case unicode.Is(unicode.Hiragana, r), unicode.Is(unicode.Katakana, r) && r < 0xff00:
 			if japanese {
-				sum += 0.9
+				sum += worthKana
 			} else {
-				sum -= 0.6
+				sum -= costSign
 			}
 		case r == 'ー' && japanese:
-			sum += 0.9
+			sum += worthKana
 		case r >= 0xff61 && r <= 0xff9f: // half-width katakana: one byte each in Shift-JIS, so easily met by accident
-			sum -= 0.6
+			sum -= costSign
 		case unicode.Is(unicode.Hangul, r):
 			if common['다'] > 0 { // a syllable of hardly any word
-				sum -= 0.5
+				sum -= costRare
 			} else {
-				sum -= 1
+				sum -= costMisplaced
 			}
 		case r >= 0x3000 && r <= 0x303f, r >= 0xff01 && r <= 0xff5e, strings.ContainsRune("“”‘’…—·《》「」", r):
-			sum += 0.4
+			sum += worthMark
 		case unicode.Is(unicode.Han, r):
 			switch {
 			case common['다'] > 0:
-				sum -= 0.5
+				sum -= costRare
 			case r >= 0x4e00 && r <= 0x9fff:
 			default:
-				sum -= 1
+				sum -= costMisplaced
 			}
 		case unicode.IsLetter(r):
-			sum -= 0.4
+			sum -= costOther
 		default:
-			sum -= 0.2
+			sum -= costFrame
 		}
 	}
 	if n == 0 {
