@@ -31,6 +31,7 @@ type chartSeries struct {
 // chart emits a chart's titles as paragraphs and its points as table rows. page is the slide's number, or 0.
 func (p *parser) chart(sc *xmlScanner, page int, emit func(domain.Block) error) error {
 	c := &chartText{}
+	data := map[string]int{} // of the newer kinds, by the id under which its series names it
 	sc.descend(func(e xml.StartElement) bool {
 		switch e.Name.Local {
 		case "title":
@@ -42,11 +43,23 @@ func (p *parser) chart(sc *xmlScanner, page int, emit func(domain.Block) error) 
 			c.series = append(c.series, readSeries(sc))
 			return true
 		case "data": // of a chart of the newer kinds: waterfall, funnel, tree map
+			data[xmlAttr(e, "id")] = len(c.series)
 			c.series = append(c.series, readDimensions(sc))
 			return true
-		case "series":
-			if t := drawnText(sc); t != "" && len(c.series) > 0 && c.series[0].name == "" {
-				c.series[0].name = t
+		case "series": // which data it draws, and what it is called
+			id, name := "", ""
+			sc.each(func(e xml.StartElement) bool {
+				switch e.Name.Local {
+				case "tx":
+					name = drawnText(sc)
+					return true
+				case "dataId":
+					id = xmlAttr(e, "val")
+				}
+				return false
+			})
+			if at, ok := data[id]; ok && c.series[at].name == "" {
+				c.series[at].name = name
 			}
 			return true
 		}
@@ -125,13 +138,16 @@ func readSeries(sc *xmlScanner) *chartSeries {
 	return s
 }
 
-// readPoints reads the values that are stored with a reference into the chart's workbook. Categories in several
-// levels are joined from the outermost to the innermost, which comes first.
+// readPoints reads the values that are stored with a reference into the chart's workbook, or in its place. Categories in
+// several levels are joined from the outermost to the innermost, which comes first. What is stored as text is no number,
+// whatever its characters.
 func readPoints(sc *xmlScanner) map[int]string {
 	points := map[int]string{}
-	format, at := "", 0
+	format, at, numeric := "", 0, false
 	sc.descend(func(e xml.StartElement) bool {
 		switch e.Name.Local {
+		case "numRef", "numLit", "numCache":
+			numeric = true
 		case "formatCode":
 			format = sc.text()
 			return true
@@ -140,7 +156,11 @@ func readPoints(sc *xmlScanner) map[int]string {
 		case "pt":
 			at, _ = strconv.Atoi(xmlAttr(e, "idx"))
 		case "v", "t":
-			addPoint(points, at, shownNumber(strings.TrimSpace(sc.text()), format))
+			text := strings.TrimSpace(sc.text())
+			if numeric {
+				text = shownNumber(text, format)
+			}
+			addPoint(points, at, text)
 			return true
 		}
 		return false
@@ -169,10 +189,10 @@ func orderedPoints(points map[int]string) []string {
 func readDimensions(sc *xmlScanner) *chartSeries {
 	s := &chartSeries{}
 	sc.each(func(e xml.StartElement) bool {
-		into := &s.values
+		into, numeric := &s.values, true
 		switch e.Name.Local {
 		case "strDim":
-			into = &s.names
+			into, numeric = &s.names, false
 		case "numDim":
 		default:
 			return false
@@ -183,7 +203,11 @@ func readDimensions(sc *xmlScanner) *chartSeries {
 				return false
 			}
 			at, err := strconv.Atoi(xmlAttr(e, "idx"))
-			if text := shownNumber(strings.TrimSpace(sc.text()), ""); err == nil {
+			text := strings.TrimSpace(sc.text())
+			if numeric {
+				text = shownNumber(text, "")
+			}
+			if err == nil {
 				addPoint(points, at, text)
 			}
 			return true

@@ -202,6 +202,32 @@ func TestDrawingsAreLeftOutOfPlainRows(t *testing.T) {
 	}
 }
 
+func TestCellsBehindTheLastColumnAreNotLookedUp(t *testing.T) {
+	t.Parallel()
+	const cut = "rows with more than 1024 columns were cut"
+	tests := map[string]struct {
+		cell     string
+		warnings []string
+	}{
+		"a value":             {`<c r="AMK1" t="s"><v>99</v></c>`, []string{cut}}, // a text that the file lacks
+		"a text":              {`<c r="AMK1" t="inlineStr"><is><t>far</t></is></c>`, []string{cut}},
+		"a formula":           {`<c r="AMK1"><f>A1</f></c>`, nil},
+		"nothing but a style": {`<c r="AMK1" s="1"/>`, nil},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			doc := mustRead(t, "a.xlsx", xlsxOf(t, `<row r="1"><c r="A1" t="str"><v>near</v></c>`+tt.cell+`</row>`, "", nil))
+			if diff := cmp.Diff("heading 1: Data\ntable_row row 1: near", blockLines(doc)); diff != "" {
+				t.Errorf("blocks (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(tt.warnings, doc.Warnings); diff != "" {
+				t.Errorf("warnings (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
 func TestATextThatManyCellsShareIsBounded(t *testing.T) {
 	t.Parallel()
 	var row strings.Builder

@@ -98,12 +98,14 @@ func (r *sheetReader) readRow(sc *xmlScanner, e xml.StartElement) error {
 		} else {
 			ref = ""
 		}
-		text, link := r.cell(sc, e)
-		if text == "" {
+		if column >= maxColumns { // what it says is not even looked up
+			if hasValue(sc) {
+				r.w.p.out.warn("rows with more than " + strconv.Itoa(maxColumns) + " columns were cut")
+			}
 			return true
 		}
-		if column >= maxColumns {
-			r.w.p.out.warn("rows with more than " + strconv.Itoa(maxColumns) + " columns were cut")
+		text, link := r.cell(sc, e)
+		if text == "" {
 			return true
 		}
 		if size += len(text); size > maxRowText {
@@ -176,6 +178,16 @@ func (r *sheetReader) cover(row *tableRow) {
 			r.above[m.column] = mergedText{text, row.number + m.down - 1}
 		}
 	}
+}
+
+// hasValue reports whether the cell whose start was returned last has one.
+func hasValue(sc *xmlScanner) bool {
+	found := false
+	sc.each(func(e xml.StartElement) bool {
+		found = found || e.Name.Local == "v" || e.Name.Local == "is"
+		return false
+	})
+	return found
 }
 
 // columnOf is the column of a reference such as "AB12", from 0.

@@ -4,6 +4,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"compress/flate"
+	"context"
 	"encoding/binary"
 	"errors"
 	"io"
@@ -30,7 +31,7 @@ func (p *parser) salvage(cause error) (*zip.Reader, error) {
 		return nil, err
 	}
 	var packed bytes.Buffer
-	found, err := repack(&packed, data, p.lim.MaxUnpacked)
+	found, err := repack(p.ctx, &packed, data, p.lim.MaxUnpacked)
 	if err != nil {
 		return nil, err
 	}
@@ -47,10 +48,13 @@ func (p *parser) salvage(cause error) (*zip.Reader, error) {
 }
 
 // repack writes a container of the parts that it finds by their local headers, and returns how many there are. It
-// returns a TooLarge *Error when they unpack to more than limit bytes.
-func repack(to io.Writer, data []byte, limit int64) (found int, err error) {
+// returns a TooLarge *Error when they unpack to more than limit bytes, and the context's error once that is over.
+func repack(ctx context.Context, to io.Writer, data []byte, limit int64) (found int, err error) {
 	z, left := zip.NewWriter(to), limit
 	for range maxZipEntries {
+		if err := ctx.Err(); err != nil {
+			return found, err
+		}
 		at := bytes.Index(data, []byte(localSignature))
 		if at < 0 || len(data) < at+localHeaderSize {
 			break
@@ -69,7 +73,7 @@ func repack(to io.Writer, data []byte, limit int64) (found int, err error) {
 		if err != nil {
 			return found, damaged("docx, pptx or xlsx file", err)
 		}
-		used, size, err := unpackInto(w, method, body, min(left, maxPart))
+		used, size, err := unpackInto(ctx, w, method, body, min(left, maxPart))
 		switch {
 		case err != nil:
 			return found, err
@@ -104,7 +108,7 @@ func localHeader(data []byte) (name string, method uint16, body []byte, ok bool)
 
 // unpackInto unpacks one part as far as it goes, up to one byte more than limit. It returns how many bytes of the
 // container it took and how many it became.
-func unpackInto(w io.Writer, method uint16, body []byte, limit int64) (used int, size int64, err error) {
+func unpackInto(ctx context.Context, w io.Writer, method uint16, body []byte, limit int64) (used int, size int64, err error) {
 	if method == zip.Store {
 		n, err := w.Write(body[:min(int64(len(body)), limit+1)])
 		if err != nil {
@@ -114,10 +118,27 @@ func unpackInto(w io.Writer, method uint16, body []byte, limit int64) (used int,
 	}
 	src := bytes.NewReader(body)
 	// flate reads a source that gives single bytes no further than it must.
-	size, err = io.Copy(w, io.LimitReader(flate.NewReader(src), limit+1))
+	size, err = io.Copy(w, io.LimitReader(contextReader{ctx, flate.NewReader(src)}, limit+1))
 	var corrupt flate.CorruptInputError
+	if ctx.Err() != nil {
+		return 0, size, ctx.Err()
+	}
 	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.As(err, &corrupt) {
 		return 0, size, damaged("docx, pptx or xlsx file", err)
 	}
 	return len(body) - src.Len(), size, nil
+}
+
+// contextReader reads until its context is over.
+type contextReader struct {
+	ctx context.Context
+	io.Reader
+}
+
+// Read implements io.Reader.
+func (r contextReader) Read(b []byte) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return r.Reader.Read(b)
 }

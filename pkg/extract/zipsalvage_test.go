@@ -3,6 +3,9 @@ package extract
 import (
 	"archive/zip"
 	"bytes"
+	"compress/flate"
+	"context"
+	"errors"
 	"io"
 	"strings"
 	"testing"
@@ -32,13 +35,44 @@ func TestRepackingFindsAllPartsAndNamesTheLimitOfTheFile(t *testing.T) {
 			if err := z.Close(); err != nil {
 				t.Fatal(err)
 			}
-			if found, err := repack(io.Discard, file.Bytes(), 3<<10); found != 3 || err != nil {
+			if found, err := repack(t.Context(), io.Discard, file.Bytes(), 3<<10); found != 3 || err != nil {
 				t.Errorf("repack found %d parts, %v, want 3", found, err)
 			}
-			_, err := repack(io.Discard, file.Bytes(), 2500)
+			_, err := repack(t.Context(), io.Discard, file.Bytes(), 2500)
 			if KindOf(err) != TooLarge || !strings.Contains(err.Error(), sizeText(2500)) {
 				t.Errorf("error = %v, want TooLarge that names %s", err, sizeText(2500))
 			}
 		})
 	}
 }
+
+func TestRepackingEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	var packed bytes.Buffer
+	z, err := flate.NewWriter(&packed, flate.BestSpeed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := z.Write(make([]byte, 1<<20)); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	_, size, err := unpackInto(ctx, writerFunc(func(b []byte) (int, error) {
+		cancel() // in the middle of a part
+		return len(b), nil
+	}), zip.Deflate, packed.Bytes(), 1<<30)
+	if !errors.Is(err, context.Canceled) || size == 1<<20 {
+		t.Errorf("error = %v after %d bytes, want that of the context before the end", err, size)
+	}
+	_, err = repack(ctx, io.Discard, zipOf(t, map[string]string{"a.xml": "x"}, 1), 1<<30)
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("error = %v, want that of the context", err)
+	}
+}
+
+type writerFunc func(b []byte) (int, error)
+
+func (f writerFunc) Write(b []byte) (int, error) { return f(b) }
