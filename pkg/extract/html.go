@@ -26,7 +26,7 @@ func (p *parser) html() error {
 		return err
 	}
 	page, enc := decodeText(data, p.pageCharset(data))
-	doc, err := html.Parse(strings.NewReader(page))
+	doc, err := parseHTML(page)
 	if err != nil {
 		// Nesting beyond what the parser bears: the text is still there.
 		p.doc.Route = "html/tokens/" + enc
@@ -134,7 +134,7 @@ func measurePage(doc *html.Node) (nodes, visible int) {
 
 // htmlPiece emits HTML that stands inside another format, all of it.
 func (p *parser) htmlPiece(s string) error {
-	doc, err := html.Parse(strings.NewReader(s))
+	doc, err := parseHTML(s)
 	if err != nil {
 		return p.htmlFragment(s)
 	}

@@ -65,31 +65,26 @@ func (w *htmlWalker) address(n *html.Node) string {
 
 // linksIn are the links of an element that is read as one text.
 func (w *htmlWalker) linksIn(n *html.Node) []domain.BlockLink {
+	var b strings.Builder
 	var links []domain.BlockLink
-	for c := range n.Descendants() {
-		if c.DataAtom != atom.A || len(links) == domain.MaxBlockLinks {
-			continue
-		}
-		if link := (domain.BlockLink{Text: w.inline(c), URL: w.address(c)}); link.URL != "" && link.Text != "" {
-			links = append(links, link)
-		}
-	}
+	w.inlineTo(&b, n, &links)
 	return links
 }
 
 // inline is the text of an element on one line, without what is left out elsewhere.
 func (w *htmlWalker) inline(n *html.Node) string {
 	var b strings.Builder
-	w.inlineTo(&b, n)
+	w.inlineTo(&b, n, nil)
 	return oneLine(b.String())
 }
 
-func (w *htmlWalker) inlineTo(b *strings.Builder, n *html.Node) {
+// inlineTo writes the text of an element, and notes its links where they are asked for.
+func (w *htmlWalker) inlineTo(b *strings.Builder, n *html.Node, links *[]domain.BlockLink) {
 	for c := n.FirstChild; c != nil; c = c.NextSibling {
 		switch {
 		case c.Type == html.TextNode:
 			writeInline(b, c.Data)
-		case c.Type != html.ElementNode || invisible(c) || decoration(c) || w.skip != nil && w.skip(c):
+		case c.Type != html.ElementNode || invisible(c) || w.decoration(c) || w.skip != nil && w.skip(c):
 		case c.DataAtom == atom.Ruby:
 			b.WriteString(rubyText(c))
 		case c.DataAtom == atom.Math:
@@ -100,11 +95,18 @@ func (w *htmlWalker) inlineTo(b *strings.Builder, n *html.Node) {
 			}
 		case isBlockElement(c.DataAtom):
 			b.WriteByte(' ')
-			w.inlineTo(b, c)
+			w.inlineTo(b, c, links)
 			b.WriteByte(' ')
 		default:
 			w.part(b, c)
-			w.inlineTo(b, c)
+			from := b.Len()
+			w.inlineTo(b, c, links)
+			if c.DataAtom == atom.A && links != nil && len(*links) < domain.MaxBlockLinks {
+				text := b.String()[from:]
+				if link := (domain.BlockLink{Text: oneLine(text[:min(len(text), 4*maxLinkText)]), URL: w.address(c)}); link.URL != "" && link.Text != "" {
+					*links = append(*links, link)
+				}
+			}
 		}
 	}
 }
@@ -204,7 +206,7 @@ func plainTeX(s string) string {
 
 // decoration reports elements that stand in the content and say nothing: signs that link to the heading they stand in,
 // buttons, markers of notes, second drawings of a formula.
-func decoration(n *html.Node) bool {
+func (w *htmlWalker) decoration(n *html.Node) bool {
 	switch n.DataAtom {
 	case atom.Button:
 		return true
@@ -216,9 +218,9 @@ func decoration(n *html.Node) bool {
 		if hash := strings.IndexByte(href, '#'); hash < 0 {
 			return false
 		}
-		return !strings.ContainsFunc(nodeText(n), func(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) })
+		return !w.factsOf(n).wordy
 	case atom.Sup:
-		return len(nodeText(n)) < 12 && (hasClass(n, "reference") || marksNote(n))
+		return (hasClass(n, "reference") || marksNote(n)) && w.factsOf(n).size() < 12
 	case atom.Summary:
 		return hasClass(n, "hideme")
 	case atom.Label, atom.Legend:

@@ -57,7 +57,7 @@ func (p *parser) fragmentBlocks(doc *html.Node, texts []string) ([]htmlBlock, er
 			}
 			continue
 		}
-		part, err := html.Parse(strings.NewReader(s))
+		part, err := parseHTML(s)
 		if err != nil {
 			continue // nested too deeply for a piece of content
 		}

@@ -44,8 +44,8 @@ func (w *htmlWalker) table(t *html.Node) {
 	was := w.at
 	w.at = t
 	defer func() { w.at = was }()
-	for c := range t.Descendants() {
-		if c.DataAtom == atom.Caption && enclosing(c, atom.Table) == t {
+	for c := range ownNodes(t) {
+		if c.DataAtom == atom.Caption {
 			w.emit(domain.Block{Kind: domain.BlockParagraph, Text: w.inline(c), Links: w.linksIn(c)}, c)
 		}
 	}
@@ -59,9 +59,8 @@ func (w *htmlWalker) table(t *html.Node) {
 
 // layout reads the cells of a table of layout one after the other.
 func (w *htmlWalker) layout(t *html.Node) {
-	for n := range t.Descendants() {
-		if n.Type == html.ElementNode && (n.DataAtom == atom.Td || n.DataAtom == atom.Th || n.DataAtom == atom.Caption) && enclosing(n, atom.Table) == t &&
-			!w.skipped(n, t) {
+	for n := range ownNodes(t) {
+		if (n.DataAtom == atom.Td || n.DataAtom == atom.Th || n.DataAtom == atom.Caption) && !w.skipped(n, t) {
 			w.block(n)
 		}
 	}
@@ -86,8 +85,8 @@ func (w *htmlWalker) grid(t *html.Node) []gridRow {
 	var rows []gridRow
 	var covers []cover
 	size := 0
-	for tr := range t.Descendants() {
-		if tr.DataAtom != atom.Tr || tr.Type != html.ElementNode || enclosing(tr, atom.Table) != t || w.skipped(tr, t) {
+	for tr := range ownNodes(t) {
+		if tr.DataAtom != atom.Tr || w.skipped(tr, t) {
 			continue
 		}
 		row := gridRow{node: tr, thead: tr.Parent.DataAtom == atom.Thead}
@@ -326,7 +325,7 @@ func (w *htmlWalker) layoutTable(t *html.Node) bool {
 		case atom.Pre, atom.Form, atom.Article, atom.Section:
 			blocks++
 		case atom.P, atom.Ul, atom.Ol, atom.Blockquote:
-			if len(nodeText(n)) > 400 {
+			if w.factsOf(n).size() > 400 {
 				blocks++
 			}
 		case atom.Th:
@@ -348,5 +347,5 @@ func (w *htmlWalker) layoutTable(t *html.Node) bool {
 	if cells < 2 || widest < 2 {
 		return true
 	}
-	return heads == 0 && (blocks > 0 || rows == 1 && len(nodeText(t)) > 300)
+	return heads == 0 && (blocks > 0 || rows == 1 && w.factsOf(t).size() > 300)
 }

@@ -27,6 +27,8 @@ type htmlWalker struct {
 	item   bool            // the text in buf belongs to a list item
 	told   map[string]bool // what pictures show, each once
 	tabs   []string        // labels of tabs whose panels are still to come
+	inCode bool            // the text stands in code of one line
+	facts  map[*html.Node]nodeFacts
 	err    error
 }
 
@@ -126,7 +128,7 @@ func (w *htmlWalker) node(n *html.Node) {
 		w.titles(n)
 		return
 	}
-	if decoration(n) {
+	if w.decoration(n) {
 		return
 	}
 	if w.err = w.p.ctx.Err(); w.err != nil {
@@ -143,11 +145,14 @@ func (w *htmlWalker) node(n *html.Node) {
 	case atom.Pre, atom.Listing, atom.Xmp:
 		w.code(n)
 	case atom.Code:
-		if strings.Contains(strings.TrimSpace(codeText(n)), "\n") {
+		if !w.inCode && strings.Contains(strings.TrimSpace(codeText(n)), "\n") {
 			w.code(n)
 			return
 		}
+		was := w.inCode
+		w.inCode = true // code within code of one line is of one line too
 		w.children(n)
+		w.inCode = was
 	case atom.Table:
 		w.flush()
 		w.table(n)
@@ -357,8 +362,7 @@ func invisible(n *html.Node) bool {
 		case "hidden":
 			return a.Val != "until-found"
 		case "aria-hidden":
-			// Pages hide their body from screen readers while a dialog is open, and divisions that are drawn otherwise.
-			return a.Val == "true" && n.DataAtom != atom.Body && n.DataAtom != atom.Main && (n.DataAtom != atom.Div || firstParagraph(n) == nil)
+			return a.Val == "true" // showHidden has taken it off where it is wrong
 		case "style":
 			style := strings.ToLower(strings.ReplaceAll(a.Val, " ", ""))
 			if (strings.Contains(style, "display:none") || strings.Contains(style, "visibility:hidden")) && !drawnFormula(n) {
@@ -372,13 +376,4 @@ func invisible(n *html.Node) bool {
 // drawnFormula reports the MathML of a formula that is shown as a picture.
 func drawnFormula(n *html.Node) bool {
 	return n.FirstChild != nil && n.FirstChild.DataAtom == atom.Math
-}
-
-func firstParagraph(n *html.Node) *html.Node {
-	for c := range n.Descendants() {
-		if c.DataAtom == atom.P {
-			return c
-		}
-	}
-	return nil
 }
