@@ -29,7 +29,7 @@ func TestSeparatedValuesAreReadAsProgramsWriteThem(t *testing.T) {
 		"columns without a name":                         {"name,,age\nAnn,x,31", "table_row row 1: name\t\tage\ntable_row row 2: name: Ann; x; age: 31"},
 		"the header once more":                           {"name,age\nAnn,31\nname,age\nBen,29", "table_row row 1: name\tage\ntable_row row 2: name: Ann; age: 31\ntable_row row 3: name\tage\ntable_row row 4: name: Ben; age: 29"},
 		"headings between rows":                          {",name,age,city\n,Staff\n,Ann,31,Oslo\n", "table_row row 1: name\tage\tcity\ntable_row row 2: Staff\ntable_row row 3: name: Ann; age: 31; city: Oslo"},
-		"no header":                                      {"Ann,31\nBen,29", "table_row row 1: Ann\t31\ntable_row row 2: Ben\t29"},
+		"no header":                                      {"Ann,31\nBen,29", "table_row row 1: Ann: 31\ntable_row row 2: Ben: 29"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

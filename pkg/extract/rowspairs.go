@@ -98,20 +98,22 @@ func (c pairColumns) colons(rows [][]string) bool {
 }
 
 // differ reports whether the values are of kinds that differ from row to row, as those of properties do and those of a
-// column do not. The first row is not asked, since it can be what names a column.
+// column do not. The first pair is not asked, since it can be what names a column.
 func (c pairColumns) differ(rows [][]string) bool {
-	if _, first := c.cells(rows[0]); namesValues(first) {
+	at := slices.IndexFunc(rows, func(r []string) bool { return c.label < len(r) && c.value < len(r) && r[c.value] != "" })
+	if at < 0 || namesValues(rows[at][c.value]) {
 		return false
 	}
 	kinds, most, all := map[string]int{}, 0, 0
-	for _, r := range rows[1:] {
+	for _, r := range rows[at+1:] {
 		if _, value := c.cells(r); value != "" {
 			kind := valueKind(value)
 			kinds[kind]++
 			most, all = max(most, kinds[kind]), all+1
 		}
 	}
-	return all >= 2 && len(kinds) > 1 && most*3 <= all*2 && kinds["number"]*2 <= all
+	// Two kinds are a column with remarks, or without some of its numbers.
+	return len(kinds) > 2 && most*3 <= all*2 && kinds["number"]*2 <= all
 }
 
 // namesValues reports whether a text is what a column of values of all kinds is called.
@@ -129,6 +131,8 @@ func valueKind(s string) string {
 		return "address"
 	case isYear(s):
 		return "year"
+	case looksNumeric(s) && countLetters(s) < 5:
+		return "number"
 	case looksNumeric(s): // dates, times, numbers of telephones
 		return "figures"
 	}
@@ -172,7 +176,7 @@ func amountUnit(s string) (unit string, ok bool) {
 // isUnit reports whether a text can be a unit of measure or a currency.
 func isUnit(s string) bool {
 	return utf8.RuneCountInString(s) <= 3 && !strings.ContainsFunc(s, func(r rune) bool {
-		return unicode.IsSpace(r) || unicode.IsDigit(r) || r == '.' || r == ',' || r == ':' || r == ';'
+		return unicode.IsSpace(r) || unicode.IsDigit(r) || r == '.' || r == ',' || r == ':' || r == ';' || r == '"'
 	})
 }
 
