@@ -160,8 +160,8 @@ func TestResync(t *testing.T) {
 	if n := queued("/datasources/"+site+"/resync", object{"mode": "reindex"}); n != 0.0 {
 		t.Errorf("a site without pages: %v", n)
 	}
-	if n := queued("/datastores/"+s.datastore+"/resync", object{"mode": "refresh"}); n != 3.0 {
-		t.Errorf("a datastore, fetching: %v", n)
+	if n := queued("/datastores/"+s.datastore+"/resync", object{"mode": "refresh"}); n != 4.0 {
+		t.Errorf("a datastore with a text, a page and two sites, fetching: %v", n)
 	}
 	if n := queued("/datastores/"+s.datastore+"/resync", ""); n != 2.0 {
 		t.Errorf("a datastore: %v", n) // the site has no content of its own
