@@ -208,16 +208,12 @@ func (c *Crawler) keep(ctx context.Context, job domain.Job, page crawl.Page) (do
 		return domain.Original{}, fmt.Errorf("rewinding the page: %w", err)
 	}
 	sum := hex.EncodeToString(digest.Sum(nil))
-	name := page.URL
-	if page.FileName != "" { // says more about the format than "/download?id=7" does
-		name = page.FileName
-	}
 	key := originals.PageKey(job.DatasourceID, job.Generation, sum)
 	original, err := c.Originals.Put(ctx, key, page.Body, originals.PutOptions{
-		MaxBytes: size, MIMEType: page.MIMEType, Name: name,
+		MaxBytes: size, MIMEType: page.MIMEType, Name: page.URL,
 	})
 	if errors.Is(err, originals.ErrExists) {
-		return domain.Original{Key: key, SHA256: sum, Size: size, MIMEType: page.MIMEType, Name: name}, nil
+		return domain.Original{Key: key, SHA256: sum, Size: size, MIMEType: page.MIMEType, Name: page.URL}, nil
 	}
 	if err != nil {
 		return domain.Original{}, fmt.Errorf("storing the page: %w", err)
