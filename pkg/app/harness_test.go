@@ -307,7 +307,7 @@ func (p *program) settled(storeID string, patience time.Duration) []source {
 		p.must(err)
 		var waiting []string
 		for _, s := range all {
-			if s.Status != "synched" && s.Status != "error" {
+			if s.Status != "synched" && s.Status != "error" && s.Status != "skipped" {
 				waiting = append(waiting, s.Name+" ("+s.Status+")")
 			}
 		}

@@ -460,7 +460,7 @@ func (s *Service) startWorkers(ctx context.Context) error {
 			return err
 		}
 		s.closeLater(site.Close)
-		crawler := crawlWorker(s.originals, s.broker, site, s.now)
+		crawler := crawlWorker(s.config, s.originals, s.broker, site, s.now)
 		s.workers.run("crawling", func(ctx context.Context) error {
 			return s.broker.Work(ctx, domain.LaneCrawl, workerOptions(s.config, domain.LaneCrawl, remote, s.jobs), crawler.Handle)
 		})

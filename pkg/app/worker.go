@@ -144,7 +144,7 @@ func (w *Worker) startCrawler(ctx context.Context) error {
 		return err
 	}
 	w.closeLater(site.Close)
-	handler := crawlWorker(w.originals, w.broker, site, w.now)
+	handler := crawlWorker(w.config, w.originals, w.broker, site, w.now)
 	w.work(ctx, domain.LaneCrawl, handler.Handle)
 	return nil
 }

@@ -32,8 +32,8 @@ func ingestWorker(c config.Config, store *originals.Store, events ingest.Events,
 	}
 }
 
-func crawlWorker(store *originals.Store, events ingest.Events, site ingest.Web, now func() time.Time) *ingest.Crawler {
-	return &ingest.Crawler{Web: site, Originals: store, Events: events, Now: now}
+func crawlWorker(c config.Config, store *originals.Store, events ingest.Events, site ingest.Web, now func() time.Time) *ingest.Crawler {
+	return &ingest.Crawler{Web: site, Originals: store, Events: events, Now: now, MaxTries: c.CrawlTries}
 }
 
 // Bounds of the work on jobs.

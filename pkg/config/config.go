@@ -57,6 +57,7 @@ type Config struct {
 	CrawlConcurrency  int
 	CrawlDelay        time.Duration
 	CrawlPerHost      int
+	CrawlTries        int
 	Window            int
 	ExtractMemory     Bytes
 	ExtractTimeout    time.Duration
@@ -154,6 +155,7 @@ func Settings() []Setting {
 		{Env: "SLUICE_CRAWL_CONCURRENCY", Flag: "crawl-concurrency", Default: "8", Doc: "pages that one crawler fetches at once, over all hosts", set: number(func(c *Config) *int { return &c.CrawlConcurrency }, 1, 256)},
 		{Env: "SLUICE_CRAWL_DELAY", Flag: "crawl-delay", Default: "200ms", Doc: "time between two requests to one host, over all crawlers, unless its robots.txt asks for more; `0s`: none, for hosts of your own", set: delay(func(c *Config) *time.Duration { return &c.CrawlDelay })},
 		{Env: "SLUICE_CRAWL_PER_HOST", Flag: "crawl-per-host", Default: "2", Doc: "requests to one host at once, over all crawlers; 0: any number, for hosts of your own", set: number(func(c *Config) *int { return &c.CrawlPerHost }, 0, 256)},
+		{Env: "SLUICE_CRAWL_TRIES", Flag: "crawl-tries", Default: "20", Doc: "how often a page is asked for that fails in a way that may pass, with delays from a second to ten minutes between; 20 takes some two hours", set: number(func(c *Config) *int { return &c.CrawlTries }, 1, 100)},
 		{Env: "SLUICE_WINDOW", Flag: "window", Default: "0", Doc: "unfinished jobs admitted to the job stream at a time; the rest wait in the catalog, fairly by workspace. 0: 64 with the embedded NATS server, 256 with `NATS_URL`", set: number(func(c *Config) *int { return &c.Window }, 0, 100_000)},
 		{Env: "SLUICE_EXTRACT_MEMORY", Flag: "extract-memory", Default: "3GiB", Doc: "address space of a process that reads a document; a document that needs more ends with status `error`", set: size(func(c *Config) *Bytes { return &c.ExtractMemory }, 512<<20)},
 		{Env: "SLUICE_EXTRACT_TIMEOUT", Flag: "extract-timeout", Default: "2m", Doc: "longest time to read a document", set: duration(func(c *Config) *time.Duration { return &c.ExtractTimeout })},

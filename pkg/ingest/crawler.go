@@ -33,6 +33,9 @@ type Crawler struct {
 	Originals Keeper
 	Events    Events
 	Now       func() time.Time
+	// MaxTries is how often content is asked for that could be there later, before it counts as failed. Default: 20, with
+	// the growing delays between them some two hours.
+	MaxTries int
 }
 
 // Handle does one job. Its error is jobs.Permanent when doing the job again cannot help. A fetch that is to be tried again
@@ -58,9 +61,8 @@ func (c *Crawler) Handle(ctx context.Context, job domain.Job) error {
 
 const (
 	// shortTurn is how long a job waits in the stream for its host's turn. A longer wait is spent in the catalog.
-	shortTurn = 5 * time.Second
-	// maxTries is how often content is asked for that could be there later: with the delays below for some two hours.
-	maxTries = 20
+	shortTurn    = 5 * time.Second
+	defaultTries = 20
 	// firstRetry doubles with every try up to lastRetry.
 	firstRetry, lastRetry = time.Second, 10 * time.Minute
 )
@@ -85,12 +87,19 @@ func (c *Crawler) verdict(ctx context.Context, err error, job domain.Job, report
 			cause = e.Message
 		}
 		return c.postpone(ctx, report, e.RetryAfter, job.Tries, cause)
-	case job.Tries+1 >= maxTries:
-		return jobs.Permanent(fmt.Errorf("given up after %d attempts. The last one failed with: %w", maxTries, err))
+	case job.Tries+1 >= c.tries():
+		return jobs.Permanent(fmt.Errorf("given up after %d attempts. The last one failed with: %w", job.Tries+1, err))
 	default:
-		delay := min(firstRetry<<job.Tries, lastRetry)
+		delay := min(firstRetry<<min(job.Tries, 10), lastRetry)
 		return c.postpone(ctx, report, max(delay, e.RetryAfter), job.Tries+1, e.Message)
 	}
+}
+
+func (c *Crawler) tries() int {
+	if c.MaxTries == 0 {
+		return defaultTries
+	}
+	return c.MaxTries
 }
 
 func (c *Crawler) postpone(ctx context.Context, report reporter, delay time.Duration, tries int, cause string) error {

@@ -198,6 +198,9 @@ func TestCrawlerReportsASite(t *testing.T) {
 			groups: []int{1}, found: crawl.Discovery{Follow: true}, want: []group{{1, true}},
 		},
 		"a site without pages ends all the same": {},
+		"a sitemap that lists every page says so": {
+			groups: []int{2}, found: crawl.Discovery{Complete: true}, want: []group{{2, false}},
+		},
 		"sitemaps that could not be read are told": {
 			groups: []int{1}, found: crawl.Discovery{Problems: []string{"b.xml is broken"}}, want: []group{{1, false}},
 		},
@@ -230,8 +233,9 @@ func TestCrawlerReportsASite(t *testing.T) {
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Error(diff)
 			}
-			if diff := cmp.Diff(test.found.Problems, w.log.last(t, domain.EventSynched).Warnings); diff != "" {
-				t.Error(diff)
+			end := w.log.last(t, domain.EventSynched)
+			if diff := cmp.Diff(test.found.Problems, end.Warnings); diff != "" || end.Complete != test.found.Complete {
+				t.Errorf("complete: %v, %s", end.Complete, diff)
 			}
 		})
 	}
@@ -265,7 +269,7 @@ func TestCrawlerTellsWhatRetryingCanMend(t *testing.T) {
 		"a page that may not be read is final":            {denied, 0, jobs.Permanent(denied)},
 		"a host whose turn comes soon costs nothing":      {soon, 0, jobs.Later(time.Second, soon)},
 		"what is not about the page comes again as usual": {errDown, 0, errDown},
-		"what has failed for hours is given up": {down, maxTries - 1,
+		"what has failed for hours is given up": {down, defaultTries - 1,
 			jobs.Permanent(fmt.Errorf("given up after 20 attempts. The last one failed with: %w", down))},
 	} {
 		t.Run(name, func(t *testing.T) {
