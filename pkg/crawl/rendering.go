@@ -31,7 +31,7 @@ const (
 func (c *Crawler) render(ctx context.Context, req PageRequest, sc *scope, shell Page, a answer) (Page, error) {
 	if c.opts.Renderer == nil {
 		return Page{}, permanent(shell.URL, "%s shows its text only by running scripts (JavaScript): set CHROME_URL to the "+
-			"address of a browser, or install Chromium, to have such pages read", shell.URL)
+			"address of a browser, or SLUICE_CHROMIUM to auto where Chromium is installed, to have such pages read", shell.URL)
 	}
 	out, err := c.opts.Renderer.Render(ctx, shell.URL, &browsing{
 		crawler: c, page: a.url, delay: a.crawlDelay, bytes: maxRenderBytes,
