@@ -5,13 +5,16 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"maps"
 
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// overLimit is the reason of addresses that were not taken because the site has as many pages as it may.
-const overLimit = "past the site's limit of pages"
+// Reasons of addresses that crawlers have found and the site does not take. tooDeep is in the crawler's words, which
+// leaves such addresses to the catalog: only here it is known whether another page leads to them by fewer links.
+const (
+	overLimit = "past the site's limit of pages"
+	tooDeep   = "too many links away from the root"
+)
 
 // discovered makes what an event has found the pages of a site, each with a crawl job, and returns how many jobs that put
 // into the outbox. from is the datasource that the event is about.
@@ -26,18 +29,17 @@ func (c *Catalog) discovered(ctx context.Context, t *tx, siteID string, from rec
 	if !site.listens(from, ev) {
 		return 0, nil
 	}
-	queued, over, err := c.addPages(ctx, t, site, store, out.Links)
+	queued, refused, err := c.addPages(ctx, t, site, store, out.Links)
 	if err != nil {
 		return 0, err
 	}
 	leftOut := out.LeftOut
-	if over > 0 {
-		leftOut = maps.Clone(leftOut)
-		if leftOut == nil {
-			leftOut = map[string]int{}
+	if len(refused) > 0 {
+		for reason, n := range leftOut {
+			refused[reason] += n
 		}
-		leftOut[overLimit] += over
-		site.capped = true
+		leftOut = refused
+		site.capped = site.capped || refused[overLimit] > 0
 	}
 	if !site.LeaveAddressesOut(leftOut) {
 		return queued, nil
@@ -59,19 +61,20 @@ func (r *record) listens(from record, ev domain.Event) bool {
 }
 
 // addPages makes links the pages of a site, each with a crawl job, and returns how many jobs that put into the outbox,
-// and how many links were left out because of the site's limit. A page that is known already is crawled again only when a
+// and how many links were left out, by reason. A page that is known already is crawled again only when a
 // newer crawl of the site comes upon it; so one crawl asks for each page once, however many pages link to it. What the
 // crawl has found gone is not asked for again.
-func (c *Catalog) addPages(ctx context.Context, t *tx, site record, store domain.Datastore, links []domain.Link) (queued, over int, err error) {
+func (c *Catalog) addPages(ctx context.Context, t *tx, site record, store domain.Datastore, links []domain.Link) (queued int, refused map[string]int, err error) {
 	known, err := pagesByID(ctx, t, site.ID, links)
 	if err != nil {
-		return 0, 0, err
+		return 0, nil, err
 	}
 	gone, err := leftPages(ctx, t, site.ID, links, known)
 	if err != nil {
-		return 0, 0, err
+		return 0, nil, err
 	}
-	added, limit := 0, c.pageLimit(site)
+	added, limit, deepest := 0, c.pageLimit(site), site.Config.Scope(true).MaxDepth
+	refused = map[string]int{}
 	for _, link := range links {
 		id := domain.ChildID(site.ID, link.URL)
 		page, exists := known[id]
@@ -81,7 +84,7 @@ func (c *Catalog) addPages(ctx context.Context, t *tx, site record, store domain
 		case exists && page.runID == site.runID:
 			if site.FollowLinks && link.Depth < page.Config.Depth {
 				if err := c.nearer(ctx, t, site, &page, store, link.Depth); err != nil {
-					return 0, 0, err
+					return 0, nil, err
 				}
 				known[id] = page
 			}
@@ -92,14 +95,17 @@ func (c *Catalog) addPages(ctx context.Context, t *tx, site record, store domain
 				page.Config.LastMod = link.LastMod
 			}
 			if err := c.ask(ctx, t, site, &page, store); err != nil {
-				return 0, 0, err
+				return 0, nil, err
 			}
+		case link.Depth > deepest:
+			refused[tooDeep]++
+			continue
 		case site.pages+int64(added) >= int64(limit):
-			over++
+			refused[overLimit]++
 			continue
 		default:
 			if page, err = c.addPage(ctx, t, site, link, store); err != nil {
-				return 0, 0, err
+				return 0, nil, err
 			}
 			added++
 		}
@@ -107,9 +113,9 @@ func (c *Catalog) addPages(ctx context.Context, t *tx, site record, store domain
 		queued++
 	}
 	if added == 0 {
-		return queued, over, nil
+		return queued, refused, nil
 	}
-	return queued, over, countPage(ctx, t, site.ID, added)
+	return queued, refused, countPage(ctx, t, site.ID, added)
 }
 
 // ask puts the crawl job of a page that is known into the outbox, for the site's newest crawl. A page that readers see

@@ -154,7 +154,7 @@ func (c *Crawler) page(ctx context.Context, job domain.Job, report reporter) (er
 	spec := job.Crawl
 	page, err := c.Web.Fetch(ctx, crawl.PageRequest{
 		URL: spec.URL, ETag: spec.ETag, LastModified: spec.LastModified, Depth: spec.Depth,
-		Scope: spec.Site, WantLinks: spec.Site != nil && spec.Site.Follow && spec.Depth < spec.Site.MaxDepth,
+		Scope: reach(spec), WantLinks: spec.Site != nil && spec.Site.Follow,
 	})
 	if err != nil {
 		return err
@@ -187,6 +187,17 @@ func (c *Crawler) page(ctx context.Context, job domain.Job, report reporter) (er
 		Redirects: page.Redirects, Canonical: page.Canonical, Rendered: page.Rendered,
 	}
 	return report.emit(ctx, ev)
+}
+
+// reach is what the links of a page may lead to: one link further than the site goes, for whether the pages there are known
+// by a shorter way, or to be counted as too far away, is not known here.
+func reach(spec *domain.CrawlSpec) *domain.SiteScope {
+	if spec.Site == nil || !spec.Site.Follow || spec.Depth < spec.Site.MaxDepth {
+		return spec.Site
+	}
+	site := *spec.Site
+	site.MaxDepth = spec.Depth + 1
+	return &site
 }
 
 func reportLinks(ctx context.Context, report reporter, page crawl.Page) error {

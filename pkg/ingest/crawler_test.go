@@ -155,11 +155,14 @@ func TestCrawlerAsksForLinksOnlyWhereTheyAreFollowed(t *testing.T) {
 	tests := map[string]struct {
 		site *domain.SiteScope
 		want bool
+		max  int // depth of links that are taken
 	}{
-		"a page of its own":                      {},
-		"a page of a site with a sitemap":        {site: &domain.SiteScope{MaxDepth: 5}},
-		"a page of a site found by links":        {site: &domain.SiteScope{MaxDepth: 5, Follow: true}, want: true},
-		"a page as deep as the site may be read": {site: &domain.SiteScope{MaxDepth: 2, Follow: true}},
+		"a page of its own":               {},
+		"a page of a site with a sitemap": {site: &domain.SiteScope{MaxDepth: 5}, max: 5},
+		"a page of a site found by links": {site: &domain.SiteScope{MaxDepth: 5, Follow: true}, want: true, max: 5},
+		"a page as deep as the site may be read, for the catalog to count what is beyond": {
+			site: &domain.SiteScope{MaxDepth: 2, Follow: true}, want: true, max: 3,
+		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -168,8 +171,11 @@ func TestCrawlerAsksForLinksOnlyWhereTheyAreFollowed(t *testing.T) {
 			job.Crawl.Site, job.Crawl.Depth = test.site, 2
 			served := w.fetch
 			w.fetch = func(r crawl.PageRequest) (crawl.Page, error) {
-				if r.WantLinks != test.want || r.Scope != test.site || r.Depth != 2 {
+				if r.WantLinks != test.want || (r.Scope == nil) != (test.site == nil) || r.Depth != 2 {
 					t.Errorf("asked with %+v", r)
+				}
+				if r.Scope != nil && r.Scope.MaxDepth != test.max {
+					t.Errorf("links up to depth %d are asked for", r.Scope.MaxDepth)
 				}
 				return served(r)
 			}

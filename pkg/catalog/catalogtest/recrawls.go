@@ -142,6 +142,16 @@ func testRecrawls(t *testing.T, open Open) {
 		site = w.requeue(w.get(site.ID))
 		equal(t, domain.Crawl{StartedAt: site.Crawl.StartedAt}, *site.Crawl)
 	})
+	t.Run("an address that is too many links away is counted, unless a shorter way to it is known", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, open)
+		site := w.createSite(domain.DatasourceConfig{MaxDepth: 2}, pageA)
+		page := w.publishAll()[0]
+		deep := func(ev *domain.Event) { ev.Links = []domain.Link{{URL: pageA, Depth: 3}, {URL: pageB, Depth: 3}} }
+		w.end(page, domain.EventDiscovered, deep, func(ev *domain.Event) { ev.LeftOut = map[string]int{"another host": 2} })
+		w.isGone(domain.ChildID(site.ID, pageB))
+		equal(t, map[string]int{"another host": 2, "too many links away from the root": 1}, w.get(site.ID).Crawl.LeftOut)
+	})
 	t.Run("a page found nearer to the root than at first is fetched again for its links, if they count, and once", func(t *testing.T) {
 		t.Parallel()
 		w := newWorld(t, open)
@@ -153,15 +163,15 @@ func testRecrawls(t *testing.T, open Open) {
 			return w.publishAll()
 		}
 		w.apply(site, domain.EventDiscovered, func(ev *domain.Event) {
-			ev.Follow, ev.Links = true, []domain.Link{{URL: pageA, Depth: 6}}
+			ev.Follow, ev.Links = true, []domain.Link{{URL: pageA, Depth: 4}}
 		})
-		first := find(5) // while it waits in the outbox
-		equal(t, []int{1, 5}, []int{len(first), first[0].Crawl.Depth})
+		first := find(3) // while it waits in the outbox
+		equal(t, []int{1, 3}, []int{len(first), first[0].Crawl.Depth})
 		equal(t, domain.PageJobID(site.JobID, first[0].DatasourceID), first[0].ID)
 		w.crawl(first[0], pages{pageA: {content: "a"}})
 		w.play(nil)
 		equal(t, 0, len(find(4)))
-		equal(t, 4, w.page(site, pageA).Config.Depth)
+		equal(t, 3, w.page(site, pageA).Config.Depth)
 		again := find(2)
 		equal(t, []any{1, 2, ""}, []any{len(again), again[0].Crawl.Depth, again[0].Crawl.ETag})
 		equal(t, 0, len(find(2)))

@@ -1,0 +1,336 @@
+package app
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"net/url"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/sluice/sluice/pkg/crawl"
+	"github.com/sluice/sluice/pkg/crawl/crawltest"
+)
+
+// sitePages is how many pages the generated site has: TEST_SITE_PAGES, or few.
+func sitePages(t testing.TB) int {
+	t.Helper()
+	text := os.Getenv("TEST_SITE_PAGES")
+	if text == "" {
+		return crawltest.MinPages
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatalf("TEST_SITE_PAGES: %v", err)
+	}
+	return n
+}
+
+// siteOptions are those of all tests here: bombs just larger than maxPageBytes.
+func siteOptions(t testing.TB) crawltest.Options {
+	t.Helper()
+	return crawltest.Options{Seed: 6, Pages: sitePages(t), BombBytes: 4 << 20}
+}
+
+// triesOfPages is how often a page that fails is asked for: one that fails twice comes, the whole takes seven seconds.
+const triesOfPages = 4
+
+// crawlerSettings let a crawler reach this machine, as fast as it can.
+func crawlerSettings() []string {
+	return []string{
+		"SLUICE_ALLOW_PRIVATE_ADDRESSES=true", "SLUICE_CRAWL_DELAY=0s", "SLUICE_CRAWL_PER_HOST=0", "SLUICE_LIMIT_PAGE_BYTES=2MiB",
+		"SLUICE_CRAWL_TRIES=" + strconv.Itoa(triesOfPages),
+	}
+}
+
+// sitePatience is how long a crawl of the site may take.
+func sitePatience(t testing.TB) time.Duration {
+	t.Helper()
+	return 2*time.Minute + time.Duration(sitePages(t))*200*time.Millisecond
+}
+
+// crawled is a site's datasource, or a page's.
+type crawled struct {
+	source
+	Config struct {
+		SourceURL string `json:"source_url"`
+	}
+	Progress struct{ Stage string }
+	Crawl    *struct {
+		Discovered, Waiting, Fetched, Unchanged, Skipped, Failed, Removed int
+		LeftOut                                                           map[string]int
+	}
+	Warnings []string
+}
+
+func (c crawled) settled() bool {
+	return c.Status == "synched" || c.Status == "error" || c.Status == "skipped"
+}
+
+// addSite has the generated site crawled and returns the id of its datasource.
+func (p *program) addSite(store string, s *crawltest.Site, way crawltest.Way) string {
+	p.t.Helper()
+	config := map[string]any{"max_depth": s.MaxDepth(), "exclude": s.Exclude(), "source_url": s.URL()}
+	if way == crawltest.BySitemap {
+		delete(config, "source_url")
+		config["sitemap"] = s.At(crawltest.SitemapPath)
+	}
+	var site source
+	p.must(p.post("/datasources", map[string]any{"datastoreId": store, "type": "web_site", "name": "site", "config": config}, &site))
+	return site.ID
+}
+
+// refresh has a site fetched again.
+func (p *program) refresh(id string) {
+	p.t.Helper()
+	p.must(p.post("/datasources/"+id+"/resync", map[string]string{"mode": "refresh"}, nil))
+}
+
+// site reads a site's datasource.
+func (p *program) site(id string) (c crawled, err error) {
+	err = p.get("/datasources/"+id, &c)
+	return c, err
+}
+
+// siteIs waits until the site's datasource is as demanded. A process that cannot be reached may have been killed.
+func (p *program) siteIs(id, what string, patience time.Duration, is func(crawled) bool) crawled {
+	p.t.Helper()
+	deadline := time.After(patience)
+	poll := time.NewTicker(50 * time.Millisecond)
+	defer poll.Stop()
+	var last crawled
+	for {
+		c, err := p.site(id)
+		if err == nil && is(c) {
+			return c
+		}
+		if err != nil && !passes(err) {
+			p.t.Fatal(err)
+		}
+		if err == nil {
+			last = c
+		}
+		select {
+		case <-deadline:
+			p.t.Fatalf("after %v the site is not %s, but %s (%s): %+v\n%s", patience, what, last.Status, last.Error, last.Crawl, p.waiting(last))
+		case <-poll.C:
+		}
+	}
+}
+
+func (p *program) siteSettles(id string, patience time.Duration) crawled {
+	p.t.Helper()
+	return p.siteIs(id, "settled", patience, crawled.settled)
+}
+
+// waiting lists pages of the site that wait, for messages.
+func (p *program) waiting(site crawled) string {
+	var b strings.Builder
+	for _, page := range p.pagesOf(site.ID) {
+		if !page.settled() {
+			fmt.Fprintf(&b, "%s is %s (%s) %s\n", page.Config.SourceURL, page.Status, page.Progress.Stage, page.Error)
+		}
+	}
+	return tail(b.String(), 4000)
+}
+
+// pagesOf lists the pages of a site.
+func (p *program) pagesOf(siteID string) []crawled {
+	p.t.Helper()
+	var all []crawled
+	q := url.Values{"groupId": {siteID}, "limit": {"200"}}
+	for {
+		var page struct {
+			Data       []crawled
+			NextCursor *string
+		}
+		p.must(p.get("/datasources?"+q.Encode(), &page))
+		all = append(all, page.Data...)
+		if page.NextCursor == nil {
+			return all
+		}
+		q.Set("cursor", *page.NextCursor)
+	}
+}
+
+// reasons are the words by which the service gives each reason.
+var reasons = map[crawltest.Reason]string{
+	crawltest.NoIndex:      "asks not to be indexed",
+	crawltest.Duplicate:    "It has the same content as ",
+	crawltest.Canonical:    "It says that its address is ",
+	crawltest.SitemapPage:  "is a list of pages",
+	crawltest.NotFound:     "does not exist",
+	crawltest.Forbidden:    "may not be read",
+	crawltest.ServerError:  "500 Internal Server Error",
+	crawltest.Broken:       "given up after",
+	crawltest.Loop:         "redirects ",
+	crawltest.MovedAway:    "is not part of the site any more",
+	crawltest.TooLarge:     "too large",
+	crawltest.WrongType:    "image/png",
+	crawltest.Empty:        "empty",
+	crawltest.NeedsScripts: "JavaScript",
+	crawltest.Robots:       "robots.txt does not allow it",
+}
+
+// refusals are the words by which a site counts the addresses that were left out. Other spellings of a page are no
+// addresses of their own, and count nowhere.
+var refusals = map[crawltest.Reason]crawl.Refusal{
+	crawltest.OtherHost: crawl.RefusedHost,
+	crawltest.NoAddress: crawl.RefusedNoURL,
+	crawltest.Trap:      crawl.RefusedTrap,
+	crawltest.TooDeep:   crawl.RefusedDepth,
+	crawltest.Media:     crawl.RefusedMedia,
+	crawltest.NoFollow:  crawl.RefusedNoFollow,
+	crawltest.Excluded:  crawl.RefusedExcluded,
+}
+
+// checkSite compares the datasources of a crawled site with what is expected: each page once, as it must end, with its
+// reason, and nothing else.
+func (p *program) checkSite(site crawled, s *crawltest.Site, way crawltest.Way) {
+	p.t.Helper()
+	want, got := map[string]string{}, map[string]string{}
+	counts := map[string]int{}
+	for u, e := range s.Expected(way) {
+		if e.Outcome != crawltest.LeftOut && e.Outcome != crawltest.Removed {
+			want[u] = string(e.Outcome)
+			counts[string(e.Outcome)]++
+		}
+	}
+	for _, page := range p.pagesOf(site.ID) {
+		u := page.Config.SourceURL
+		if was, twice := got[u]; twice {
+			p.t.Errorf("%s is there twice: %s and %s", u, was, page.Status)
+		}
+		got[u] = page.Status
+		e := s.Expected(way)[u]
+		if words := reasons[e.Reason] + e.InFavourOf; page.Status == string(e.Outcome) && !strings.Contains(page.Error, words) {
+			p.t.Errorf("%s is %s, and the reason is not %q but %q", u, page.Status, words, page.Error)
+		}
+		if page.Status == "synched" && page.Chunks == 0 {
+			p.t.Errorf("%s is synched and has no text", u)
+		}
+		if page.Status != want[u] {
+			p.t.Errorf("%s is %s: %s", u, page.Status, page.Error)
+		}
+	}
+	if diff := gocmp.Diff(want, got); diff != "" {
+		p.t.Errorf("pages (-want +got):\n%s", diff)
+	}
+	if site.Status != "synched" || site.Error != "" || site.Crawl == nil {
+		p.t.Fatalf("the site is %s: %s", site.Status, site.Error)
+	}
+	c := site.Crawl
+	shown := map[string]int{"synched": c.Fetched + c.Unchanged, "skipped": c.Skipped, "error": c.Failed}
+	if diff := gocmp.Diff(counts, shown); diff != "" || c.Waiting != 0 || c.Discovered != len(want) {
+		p.t.Errorf("the site tells %+v of itself; pages (-want +got):\n%s", *c, diff)
+	}
+}
+
+// checkLeftOut sees to it that what is no page of the site was never asked for, and is counted by its reason.
+func (p *program) checkLeftOut(site crawled, s *crawltest.Site, way crawltest.Way) {
+	p.t.Helper()
+	asked := s.Times()
+	expected := map[crawltest.Reason]bool{}
+	for u, e := range s.Expected(way) {
+		if e.Outcome != crawltest.LeftOut {
+			continue
+		}
+		expected[e.Reason] = true
+		if path, own := strings.CutPrefix(u, strings.TrimSuffix(s.URL(), "/")); own && asked[path] > 0 {
+			p.t.Errorf("%s was asked for %d times (%s)", u, asked[path], e.Reason)
+		}
+	}
+	for reason := range expected {
+		if words, counted := refusals[reason]; counted && site.Crawl.LeftOut[string(words)] == 0 {
+			p.t.Errorf("nothing is left out because of %q (%s): %v", words, reason, site.Crawl.LeftOut)
+		}
+	}
+	for _, r := range s.Requests() {
+		// Where a page of the site leads elsewhere, it could lead back from there.
+		if r.Foreign && r.Path != "/robots.txt" && !strings.HasPrefix(r.Path, "/landing/") {
+			p.t.Errorf("%s of the other host was asked for", r.Path)
+		}
+	}
+}
+
+// checkFacts asks for the words of pages, of all of a small site: each is found in its page and in no other.
+func (p *program) checkFacts(site crawled, store string, s *crawltest.Site, way crawltest.Way) {
+	p.t.Helper()
+	ids := map[string]string{}
+	for _, page := range p.pagesOf(site.ID) {
+		ids[page.Config.SourceURL] = page.ID
+	}
+	pages := s.Pages(way)
+	const most = 400
+	step := len(pages)/most + 1
+	for i, u := range slices.Sorted(maps.Keys(pages)) {
+		if i%step != 0 {
+			continue
+		}
+		e := s.Expected(way)[u]
+		whole := false
+		for _, f := range p.query(store, e.Token, 5) {
+			switch words := strings.Join(strings.Fields(f.Text), " "); {
+			case !strings.Contains(words, e.Token):
+			case f.DatasourceID != ids[u]:
+				p.t.Errorf("the word of %s is found in %s", u, f.Source)
+			case strings.Contains(words, e.Sentence):
+				whole = true
+			}
+		}
+		if !whole {
+			p.t.Errorf("%s is not found by %q", u, e.Sentence)
+		}
+	}
+}
+
+// checkGone sees to it that words are found nowhere.
+func (p *program) checkGone(store string, tokens ...string) {
+	p.t.Helper()
+	for _, token := range tokens {
+		for _, f := range p.query(store, token, 5) {
+			if strings.Contains(f.Text, token) {
+				p.t.Errorf("%s is still found, in %s", token, f.Source)
+			}
+		}
+	}
+}
+
+// mostAsked are the addresses that were asked for more often than once, for the log.
+func mostAsked(times map[string]int) string {
+	var out []string
+	for path, n := range times {
+		if n > 1 {
+			out = append(out, fmt.Sprintf("%s %d×", path, n))
+		}
+	}
+	slices.SortFunc(out, cmp.Compare[string])
+	return strings.Join(out, ", ")
+}
+
+func TestASiteIsCrawledExactly(t *testing.T) {
+	t.Parallel()
+	for _, way := range []crawltest.Way{crawltest.ByLinks, crawltest.BySitemap} {
+		t.Run(string(way), func(t *testing.T) {
+			t.Parallel()
+			s := crawltest.Serve(t, siteOptions(t))
+			p := newProgram(t, crawlerSettings()...)
+			p.start()
+			store := p.newDatastore()
+			began := time.Now()
+			id := p.addSite(store, s, way)
+			site := p.siteSettles(id, sitePatience(t))
+			t.Logf("%d addresses in %v, %d requests: %+v", site.Crawl.Discovered, time.Since(began).Round(time.Millisecond), len(s.Requests()), *site.Crawl)
+			t.Logf("asked for more often: %.3000s", mostAsked(s.Times()))
+			p.checkSite(site, s, way)
+			p.checkLeftOut(site, s, way)
+			p.checkFacts(site, store, s, way)
+		})
+	}
+}
