@@ -24,6 +24,13 @@ func (s *Site) Requests() []Request {
 	return slices.Clone(s.log)
 }
 
+// Answered is how many requests the record holds.
+func (s *Site) Answered() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.log)
+}
+
 // Forget empties the record.
 func (s *Site) Forget() {
 	s.mu.Lock()

@@ -1,0 +1,157 @@
+package app
+
+import (
+	"math/rand/v2"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sluice/sluice/pkg/crawl/crawltest"
+)
+
+// crawlersAtOnce is how many pages a crawler process fetches at once in these tests.
+const crawlersAtOnce = 4
+
+// crawlers are an api process, with the embedded engines, and crawlers that are processes of their own.
+type crawlers struct {
+	api *program
+	all []*program
+}
+
+// newCrawlers starts an api process and n crawlers, with more settings for all.
+func newCrawlers(t testing.TB, n int, env ...string) *crawlers {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := l.Addr().String()
+	l.Close()
+	shared := append(crawlerSettings(), "SLUICE_NATS_TOKEN=hush", "SLUICE_CRAWL_CONCURRENCY="+strconv.Itoa(crawlersAtOnce))
+	shared = append(shared, env...)
+	c := &crawlers{api: newProgram(t, append(shared, "SLUICE_NATS_LISTEN="+addr, "SLUICE_WORKERS=false")...)}
+	c.api.start()
+	for range n {
+		p := newProgram(t, append(shared, "NATS_URL=nats://"+addr)...)
+		p.shape = Crawler
+		p.start()
+		c.all = append(c.all, p)
+	}
+	return c
+}
+
+// crawlKills is how often a crawler is killed: TEST_SITE_KILLS, or three times.
+func crawlKills(t testing.TB) int {
+	t.Helper()
+	text := os.Getenv("TEST_SITE_KILLS")
+	if text == "" {
+		return 3
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatalf("TEST_SITE_KILLS: %v", err)
+	}
+	return n
+}
+
+// crawl has the site crawled from its beginning and returns it settled, with how often each path was asked for.
+// disturb, if not nil, is called while it goes on.
+func (c *crawlers) crawl(t *testing.T, s *crawltest.Site, way crawltest.Way, disturb func()) (site crawled, store string, took time.Duration) {
+	t.Helper()
+	store = c.api.newDatastore()
+	began := time.Now()
+	id := c.api.addSite(store, s, way)
+	if disturb != nil {
+		disturb()
+	}
+	return c.api.siteSettles(id, sitePatience(t)), store, time.Since(began)
+}
+
+// asked waits until the site has answered so many requests.
+func asked(t *testing.T, s *crawltest.Site, n int) {
+	t.Helper()
+	deadline := time.After(sitePatience(t))
+	poll := time.NewTicker(2 * time.Millisecond)
+	defer poll.Stop()
+	for s.Answered() < n {
+		select {
+		case <-deadline:
+			t.Fatalf("the site has answered %d requests, not %d", s.Answered(), n)
+		case <-poll.C:
+		}
+	}
+}
+
+// TestKilledCrawlersLoseNothing kills crawlers at random moments while they share a site. What comes of it is what comes
+// of an undisturbed crawl, and no more is fetched again than was under way at the kills.
+func TestKilledCrawlersLoseNothing(t *testing.T) {
+	t.Parallel()
+	for _, way := range []crawltest.Way{crawltest.ByLinks, crawltest.BySitemap} {
+		t.Run(string(way), func(t *testing.T) {
+			t.Parallel()
+			testKilledCrawlers(t, way)
+		})
+	}
+}
+
+func testKilledCrawlers(t *testing.T, way crawltest.Way) {
+	const crawlersOfAll = 3
+	kills := crawlKills(t)
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 1))
+	c := newCrawlers(t, crawlersOfAll)
+	calm := crawltest.Serve(t, siteOptions(t))
+	site, _, took := c.crawl(t, calm, way, nil)
+	c.api.checkSite(site, calm, way)
+	t.Logf("undisturbed: %d addresses, %d requests in %v", site.Crawl.Discovered, calm.Answered(), took.Round(time.Millisecond))
+	t.Logf("more than once: %.2000s", mostAsked(calm.Times()))
+
+	s := crawltest.Serve(t, siteOptions(t))
+	site, store, took := c.crawl(t, s, way, func() {
+		for i := range kills {
+			asked(t, s, (i+1)*sitePages(t)/(kills+1)+random.IntN(20))
+			victim := c.all[random.IntN(len(c.all))]
+			victim.kill()
+			victim.start()
+			if i == kills/2 && kills > 10 {
+				c.api.kill()
+				c.api.start()
+			}
+		}
+	})
+	c.api.checkSite(site, s, way)
+	c.api.checkLeftOut(site, s, way)
+	c.api.checkFacts(site, store, s, way)
+	again := fetchedAgain(calm, s)
+	extra := 0
+	for path, n := range again {
+		if extra += n; n > kills {
+			t.Errorf("%s was fetched %d times more than without kills", path, n)
+		}
+	}
+	t.Logf("killed %d times: %d requests in %v, of which %d again: %v", kills, s.Answered(), took.Round(time.Millisecond), extra, again)
+	if most := kills * crawlersAtOnce; extra > most {
+		t.Errorf("%d pages were fetched again, and at most %d were under way at the kills", extra, most)
+	}
+}
+
+// fetchedAgain returns how often each path was asked for more often than in an undisturbed crawl. What is asked for apart
+// from pages, robots.txt and sitemaps, does not count, nor does the page that resets connections: how often that takes an
+// idle one with it is chance.
+func fetchedAgain(calm, s *crawltest.Site) map[string]int {
+	usual := calm.Times()
+	again := map[string]int{}
+	for path, n := range s.Times() {
+		if path == "/robots.txt" || path == "/f/reset" || strings.HasPrefix(path, "/maps/") {
+			continue
+		}
+		if n > usual[path] {
+			again[path] = n - usual[path]
+		}
+	}
+	return again
+}
