@@ -206,6 +206,23 @@ func TestFetch_of_a_gzip_bomb_ends_at_the_limit(t *testing.T) {
 	}
 }
 
+// formats opens as many elements that format text, each different from the others.
+func formats(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "<b i=%d>", i)
+	}
+	return "<p>" + b.String()
+}
+
+func bodies(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "<body a%d>", i)
+	}
+	return b.String()
+}
+
 func TestFetch_survives_hostile_HTML(t *testing.T) {
 	t.Parallel()
 	var links strings.Builder
@@ -218,6 +235,10 @@ func TestFetch_survives_hostile_HTML(t *testing.T) {
 		"sixty thousand links":                       links.String(),
 		"links that are costly to read":              strings.Repeat("<a href='http://"+strings.Repeat("a@", 900)+"'>x</a><a href='"+strings.Repeat("b/", 900)+strings.Repeat("../", 60)+"'>x</a>", 1_500),
 		"an element with many attributes":            "<a " + strings.Repeat("a=1 ", 300_000) + ">",
+		"open elements that come again":              formats(450) + strings.Repeat("<p>x", 2_000),
+		"the same, hidden from who knows no states":  "<svg><style>" + formats(450) + strings.Repeat("<p>x</b>", 2_000),
+		"bodies with more and more attributes":       bodies(60_000),
+		"two million elements":                       strings.Repeat("<p>", 2_000_000),
 		"an unclosed comment":                        "<!--" + strings.Repeat("-", 1_000_000),
 		"binary":                                     "<html>" + strings.Repeat("\x00\xff\xfe", 100_000),
 	} {

@@ -225,10 +225,10 @@ func dropSessionSegment(p string) string {
 }
 
 func isSessionSegment(s string) bool {
-	s, ok := strings.CutPrefix(s, "(")
-	if s, ok = strings.CutSuffix(s, ")"); !ok {
+	if !strings.HasPrefix(s, "(") || !strings.HasSuffix(s, ")") {
 		return false
 	}
+	s = s[1 : len(s)-1]
 	found := false
 	for s != "" {
 		if len(s) < 3 || s[1] != '(' || !strings.ContainsRune("SAFX", rune(s[0])) {

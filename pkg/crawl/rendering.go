@@ -68,7 +68,8 @@ func (c *Crawler) render(ctx context.Context, req PageRequest, sc *scope, shell 
 		Redirects: shell.Redirects, Rendered: true,
 	}
 	reader := newPageReader(c.product, req, sc)
-	if doc, err := html.Parse(bytes.NewReader(out.HTML[:min(len(out.HTML), maxHTMLBytes)])); err == nil {
+	page, _ := tame(out.HTML[:min(len(out.HTML), maxHTMLBytes)], "utf-8")
+	if doc, err := html.Parse(bytes.NewReader(page)); err == nil {
 		reader.read(doc)
 	} // else nested too deeply: as with any page, extraction will have its own opinion
 	reader.finish(&p, a.header, final)

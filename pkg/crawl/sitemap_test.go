@@ -16,6 +16,8 @@ func TestReadSitemap_survives_hostile_files(t *testing.T) {
 		"elements within one another": io.MultiReader(strings.NewReader("<urlset>"), io.LimitReader(repeat("<a>"), limit)),
 		"a text without end":          io.MultiReader(strings.NewReader("<urlset><url><loc>"), repeat("x")),
 		"a tag without end":           io.MultiReader(strings.NewReader("<urlset><url a='"), repeat("x")),
+		"attributes without end":      io.MultiReader(strings.NewReader("<urlset><url "), repeat("a='>' ")),
+		"a comment full of tags":      io.MultiReader(strings.NewReader("<urlset><!--"), repeat("<a>")),
 		"a comment without end":       io.MultiReader(strings.NewReader("<urlset><!--"), repeat("x")),
 		"a line without end":          io.MultiReader(strings.NewReader("http://e.com/\nhttp://e.com/"), repeat("x")),
 		"entities that grow": strings.NewReader(`<!DOCTYPE u [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;">]><urlset><url><loc>` +

@@ -37,7 +37,8 @@ var dialects = map[string]dialect{
 // readXMLSitemap streams an XML sitemap in UTF-8. With take nil it only says whether this is one, by its root element.
 // Entities that a document declares itself are not expanded.
 func readXMLSitemap(r io.Reader, take func(sitemapEntry) error) error {
-	dec := xml.NewDecoder(bufio.NewReader(&tokenBound{r: r}))
+	bound := &tokenBound{r: r}
+	dec := xml.NewDecoder(bufio.NewReader(bound))
 	dec.Strict = false // many sitemaps have a bare "&" in an address
 	dec.CharsetReader = func(_ string, in io.Reader) (io.Reader, error) { return in, nil }
 	d, err := rootDialect(dec)
@@ -46,6 +47,7 @@ func readXMLSitemap(r io.Reader, take func(sitemapEntry) error) error {
 	}
 	x := xmlSitemap{dialect: d, take: take}
 	for {
+		bound.taken = 0
 		tok, err := dec.Token()
 		if errors.Is(err, io.EOF) {
 			return nil
@@ -175,20 +177,18 @@ func isPermanentLink(t xml.StartElement) bool {
 	return true
 }
 
-// tokenBound fails when no tag begins or ends for too long: the XML decoder keeps a whole token in memory.
+// tokenBound fails when one token takes too much to read: the XML decoder keeps a whole token in memory. It counts what
+// was read since taken was last set to 0.
 type tokenBound struct {
-	r   io.Reader
-	run int
+	r     io.Reader
+	taken int
 }
 
 func (b *tokenBound) Read(p []byte) (int, error) {
-	n, err := b.r.Read(p)
-	for _, c := range p[:n] {
-		if c == '<' || c == '>' {
-			b.run = 0
-		} else if b.run++; b.run > maxXMLToken {
-			return 0, fmt.Errorf("more than %d bytes without a tag", maxXMLToken)
-		}
+	if b.taken > maxXMLToken {
+		return 0, fmt.Errorf("more than %d bytes in one tag, text or comment", maxXMLToken)
 	}
+	n, err := b.r.Read(p)
+	b.taken += n
 	return n, err
 }

@@ -123,8 +123,7 @@ func (h *hop) keep(req *http.Request, res *http.Response) error {
 	return nil
 }
 
-// forColly makes the answer that colly sees: a type it can go by, and a body only where it is HTML. Colly reads from
-// the kept body, which is to be rewound afterwards.
+// forColly makes the answer that colly sees: a type it can go by, and a body only where it is HTML.
 func (h *hop) forColly(req *http.Request, res *http.Response) (*http.Response, error) {
 	out := *res
 	out.Request = req
@@ -138,12 +137,13 @@ func (h *hop) forColly(req *http.Request, res *http.Response) (*http.Response, e
 	if h.body == nil || !h.kind.isHTML() {
 		return &out, nil
 	}
-	head, err := h.body.head(charsetBytes)
+	page, err := h.body.head(maxHTMLBytes)
 	if err != nil {
 		return nil, err
 	}
-	out.Header.Set("Content-Type", contentType{media: h.kind.media, charset: pageCharset(head, h.kind.charset)}.String())
-	out.Body = io.NopCloser(io.LimitReader(h.body, maxHTMLBytes))
+	page, label := tame(page, pageCharset(page[:min(len(page), charsetBytes)], h.kind.charset))
+	out.Header.Set("Content-Type", contentType{media: h.kind.media, charset: label}.String())
+	out.Body = io.NopCloser(bytes.NewReader(page))
 	return &out, nil
 }
 
