@@ -17,6 +17,7 @@ import (
 	"unicode/utf16"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/text/encoding/unicode"
 
 	"github.com/sluice/sluice/pkg/domain"
 )
@@ -297,6 +298,10 @@ func TestFetch_recognises_lists_of_pages(t *testing.T) {
 		"an index of sitemaps":                {"text/html", `<sitemapindex><sitemap><loc>http://a.example/s.xml</loc></sitemap></sitemapindex>`, true},
 		"an RSS feed":                         {"application/rss+xml", `<rss version="2.0"><channel><item><link>http://a.example/</link></item></channel></rss>`, true},
 		"an Atom feed":                        {"application/atom+xml", `<feed xmlns="http://www.w3.org/2005/Atom"><entry><link href="http://a.example/"/></entry></feed>`, true},
+		"a sitemap in UTF-16":                 {"text/xml", inUTF16(t, unicode.LittleEndian, sitemap), true},
+		"a packed sitemap in UTF-16":          {"text/xml", string(gzipped([]byte(inUTF16(t, unicode.BigEndian, sitemap)))), true},
+		"a text of addresses in UTF-16":       {"text/plain", inUTF16(t, unicode.LittleEndian, many), true},
+		"a sitemap in Latin-1":                {"text/xml", "<?xml version='1.0' encoding='iso-8859-1'?><!-- f\xfcr --><urlset><url><loc>http://a.example/</loc></url></urlset>", true},
 		"a packed sitemap":                    {"application/gzip", string(gzipped([]byte(sitemap))), true},
 		"a packed sitemap without a type":     {"application/octet-stream", string(gzipped([]byte(sitemap + strings.Repeat(" ", 100_000)))), true},
 		"a packed list of addresses":          {"application/x-gzip", string(gzipped([]byte(many))), true},

@@ -2,7 +2,7 @@ package crawl
 
 import (
 	"bytes"
-	"compress/gzip"
+	"errors"
 	"io"
 	"strings"
 )
@@ -16,27 +16,23 @@ func isPageList(b *Body, kind contentType) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	cut := b.Size() > pageListHead
-	packed := bytes.HasPrefix(head, []byte{0x1f, 0x8b})
-	if packed {
-		head = unpackHead(head)
-		cut = cut || len(head) == pageListHead
-	}
-	head = bytes.TrimPrefix(head, []byte("\xef\xbb\xbf"))
-	if readXMLSitemap(bytes.NewReader(head), nil) == nil {
+	text, err := beginning(head)
+	cut := b.Size() > pageListHead || errors.Is(err, errTooLarge)
+	if readXMLSitemap(bytes.NewReader(text), nil) == nil {
 		return true, nil
 	}
-	return (packed || kind.media == "text/plain") && onlyAddresses(head, cut), nil
+	packed := bytes.HasPrefix(head, []byte{0x1f, 0x8b})
+	return (packed || kind.media == "text/plain") && onlyAddresses(text, cut), nil
 }
 
-// unpackHead unpacks the beginning of what head is the beginning of.
-func unpackHead(head []byte) []byte {
-	z, err := gzip.NewReader(bytes.NewReader(head))
+// beginning is the text, unpacked and in UTF-8, at the beginning of what head is the beginning of. Its error says why there
+// is no more of it.
+func beginning(head []byte) ([]byte, error) {
+	r, err := sitemapText(bytes.NewReader(head), pageListHead)
 	if err != nil {
-		return nil
+		return nil, err
 	}
-	out, _ := io.ReadAll(io.LimitReader(z, pageListHead)) // what is cut off ends in an error
-	return out
+	return io.ReadAll(r)
 }
 
 // onlyAddresses reports whether text is lines of web addresses. cut says that its last line may be cut off.

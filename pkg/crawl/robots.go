@@ -25,6 +25,7 @@ const (
 	robotsFresh        = time.Hour   // RFC 9309, section 2.4: at most 24 hours
 	robotsFailure      = time.Minute // how long a host whose robots.txt cannot be had is left alone
 	maxRobotsHosts     = 2_000
+	maxRobotsKept      = 64 << 20 // bytes of the rules of all hosts
 )
 
 // robots is what one host's robots.txt means for us.
@@ -32,6 +33,15 @@ type robots struct {
 	text       []byte        // only the rules that bind us, in a form that colly's parser takes
 	crawlDelay time.Duration // as the file has it, at most maxRetryAfter; maxCrawlDelay is kept of it
 	sitemaps   []string
+}
+
+// size is how many bytes are kept of it.
+func (r robots) size() int {
+	n := len(r.text)
+	for _, s := range r.sitemaps {
+		n += len(s)
+	}
+	return n
 }
 
 // allows reports whether the rules let us fetch the address. It asks as colly does.
@@ -166,6 +176,7 @@ type robotsCache struct {
 
 	mu    sync.Mutex
 	hosts map[string]*robotsEntry
+	kept  int // bytes of rules in hosts
 }
 
 type robotsEntry struct {
@@ -173,6 +184,7 @@ type robotsEntry struct {
 	robots  robots
 	err     error
 	expires time.Time
+	size    int // that is counted as kept; guarded by robotsCache.mu
 }
 
 // get returns what the robots.txt of u's host says. A host without one (4xx) allows everything; one that answers 5xx
@@ -184,6 +196,9 @@ func (c *robotsCache) get(ctx context.Context, u *url.URL) (robots, error) {
 		e := c.hosts[key]
 		mine := e == nil || e.done() && !c.now().Before(e.expires)
 		if mine {
+			if e != nil {
+				c.drop(key, e)
+			}
 			c.makeRoom()
 			e = &robotsEntry{ready: make(chan struct{})}
 			c.hosts[key] = e
@@ -222,6 +237,7 @@ func (c *robotsCache) fill(ctx context.Context, key string, e *robotsEntry) (rob
 	switch {
 	case err == nil:
 		e.robots, e.expires = r, now.Add(robotsFresh)
+		c.count(key, e)
 	case ctx.Err() != nil:
 		e.err = errGivenUp
 		return robots{}, context.Cause(ctx)
@@ -256,23 +272,41 @@ func (c *robotsCache) again(e *robotsEntry) error {
 
 // makeRoom drops what has expired, and if that is not enough anything that is not being fetched. Called with mu held.
 func (c *robotsCache) makeRoom() {
-	if len(c.hosts) < maxRobotsHosts {
+	if !c.full() {
 		return
 	}
 	now := c.now()
 	for k, e := range c.hosts {
 		if e.done() && !now.Before(e.expires) {
-			delete(c.hosts, k)
+			c.drop(k, e)
 		}
 	}
 	for k, e := range c.hosts {
-		if len(c.hosts) < maxRobotsHosts {
+		if !c.full() {
 			return
 		}
 		if e.done() {
-			delete(c.hosts, k)
+			c.drop(k, e)
 		}
 	}
+}
+
+func (c *robotsCache) full() bool { return len(c.hosts) >= maxRobotsHosts || c.kept > maxRobotsKept }
+
+// count adds what is known of a host now to what is kept, if it still is.
+func (c *robotsCache) count(key string, e *robotsEntry) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.hosts[key] == e {
+		e.size = e.robots.size()
+		c.kept += e.size
+	}
+}
+
+// drop forgets a host. Called with mu held.
+func (c *robotsCache) drop(key string, e *robotsEntry) {
+	delete(c.hosts, key)
+	c.kept -= e.size
 }
 
 func (c *robotsCache) fetch(ctx context.Context, address string) (robots, error) {

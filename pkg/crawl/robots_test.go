@@ -139,6 +139,37 @@ func TestRobotsCache_forgets_hosts_and_what_is_old(t *testing.T) {
 	}
 }
 
+func TestRobotsCache_keeps_so_many_bytes_and_no_more(t *testing.T) {
+	t.Parallel()
+	rules := []byte("User-agent: *\n" + strings.Repeat("Disallow: /"+strings.Repeat("x", 1_000)+"\n", 400))
+	answer := http.NewFileTransport(http.FS(fstest.MapFS{"robots.txt": {Data: rules}}))
+	now := time.Unix(0, 0)
+	c := &robotsCache{
+		product: "SluiceBot", timeout: time.Minute, now: func() time.Time { return now }, hosts: map[string]*robotsEntry{},
+		polite: polite(1, -1, time.Second), transport: answer,
+	}
+	for i := range 2 * maxRobotsKept / len(rules) {
+		if _, err := c.get(t.Context(), mustParse(t, fmt.Sprintf("http://h%d.com/a", i))); err != nil {
+			t.Fatal(err)
+		}
+		now = now.Add(time.Second)
+	}
+	kept := 0
+	for _, e := range c.hosts {
+		kept += e.robots.size()
+	}
+	if kept != c.kept || kept > maxRobotsKept+len(rules) || kept < maxRobotsKept/2 {
+		t.Errorf("%d bytes are kept and %d are counted", kept, c.kept)
+	}
+	now = now.Add(2 * robotsFresh)
+	if _, err := c.get(t.Context(), mustParse(t, "http://h0.com/a")); err != nil {
+		t.Fatal(err)
+	}
+	if len(c.hosts) != 1 || c.kept > len(rules) {
+		t.Errorf("%d hosts with %d bytes are kept of what is old", len(c.hosts), c.kept)
+	}
+}
+
 type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
