@@ -110,6 +110,7 @@ type Crawler struct {
 	product   string // of the user agent: what robots.txt addresses
 	guard     guard
 	transport *http.Transport
+	outer     *http.Transport // reaches the public internet alone, whatever configuration opens
 	robots    *robotsCache
 	polite    *politeness
 
@@ -124,23 +125,13 @@ func New(opts Options) *Crawler {
 	opts = opts.withDefaults()
 	g := guard{allowPrivate: opts.AllowPrivate, allow: opts.Allow}
 	product, _, _ := strings.Cut(opts.UserAgent, "/")
-	transport := &http.Transport{
-		Proxy:                  nil, // a proxy would connect for us, past the guard
-		DialContext:            g.dial(opts.ConnectTimeout, opts.Resolver),
-		TLSHandshakeTimeout:    opts.ConnectTimeout,
-		ResponseHeaderTimeout:  opts.HeaderTimeout,
-		MaxResponseHeaderBytes: maxHeaderBytes,
-		DisableCompression:     true, // we unpack, so that the limit holds for what comes out
-		ForceAttemptHTTP2:      true,
-		MaxIdleConns:           100,
-		MaxIdleConnsPerHost:    idlePerHost(opts.PerHostConcurrency),
-		IdleConnTimeout:        idleTimeout,
-	}
+	transport := newTransport(opts, g)
 	c := &Crawler{
 		opts:      opts,
 		product:   strings.TrimSpace(product),
 		guard:     g,
 		transport: transport,
+		outer:     newTransport(opts, guard{}),
 		polite:    newPoliteness(opts),
 	}
 	c.robots = &robotsCache{
@@ -151,6 +142,21 @@ func New(opts Options) *Crawler {
 	return c
 }
 
+func newTransport(o Options, g guard) *http.Transport {
+	return &http.Transport{
+		Proxy:                  nil, // a proxy would connect for us, past the guard
+		DialContext:            g.dial(o.ConnectTimeout, o.Resolver),
+		TLSHandshakeTimeout:    o.ConnectTimeout,
+		ResponseHeaderTimeout:  o.HeaderTimeout,
+		MaxResponseHeaderBytes: maxHeaderBytes,
+		DisableCompression:     true, // we unpack, so that the limit holds for what comes out
+		ForceAttemptHTTP2:      true,
+		MaxIdleConns:           100,
+		MaxIdleConnsPerHost:    idlePerHost(o.PerHostConcurrency),
+		IdleConnTimeout:        idleTimeout,
+	}
+}
+
 // Close ends running fetches with ErrClosed, waits for them and closes all connections. It may be called more than
 // once. Bodies of pages that were returned stay readable.
 func (c *Crawler) Close() {
@@ -159,6 +165,7 @@ func (c *Crawler) Close() {
 	c.mu.Unlock()
 	c.work.Wait()
 	c.transport.CloseIdleConnections()
+	c.outer.CloseIdleConnections()
 }
 
 // begin binds a piece of work to both its caller and the crawler's life.

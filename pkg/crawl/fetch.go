@@ -161,6 +161,7 @@ type answer struct {
 	kind      contentType
 	body      *Body
 	redirects []domain.Redirect
+	inner     bool // its server is not on the public internet
 	// crawlDelay is what the robots.txt of the host asks for between two requests.
 	crawlDelay time.Duration
 }
@@ -189,7 +190,7 @@ func (c *Crawler) retrieve(ctx context.Context, r retrieval) (answer, error) {
 		if next == nil {
 			return answer{
 				url: u, status: h.status, header: h.header, kind: h.kind, body: h.body, redirects: trail.hops,
-				crawlDelay: h.crawlDelay,
+				inner: h.inner, crawlDelay: h.crawlDelay,
 			}, nil
 		}
 		if err := trail.add(u, next, h); err != nil {

@@ -203,6 +203,12 @@ func (g guard) checkURL(u *url.URL) error {
 	return nil
 }
 
+// isInner reports an address that is reached because configuration opens it: it is not on the public internet.
+func isInner(a net.Addr) bool {
+	tcp, ok := a.(*net.TCPAddr)
+	return ok && guard{}.checkIP(tcp.AddrPort().Addr()) != nil
+}
+
 // control is called by the dialer between creating a socket and connecting it.
 func (g guard) control(_ context.Context, network, address string, _ syscall.RawConn) error {
 	switch network {

@@ -33,9 +33,7 @@ func (c *Crawler) render(ctx context.Context, req PageRequest, sc *scope, shell 
 		return Page{}, permanent(shell.URL, "%s shows its text only by running scripts (JavaScript): set CHROME_URL to the "+
 			"address of a browser, or SLUICE_CHROMIUM to auto where Chromium is installed, to have such pages read", shell.URL)
 	}
-	out, err := c.opts.Renderer.Render(ctx, shell.URL, &browsing{
-		crawler: c, page: a.url, delay: a.crawlDelay, bytes: maxRenderBytes,
-	})
+	out, err := c.opts.Renderer.Render(ctx, shell.URL, c.browse(a))
 	var known *Error
 	switch {
 	case err == nil:
@@ -82,10 +80,15 @@ func (c *Crawler) render(ctx context.Context, req PageRequest, sc *scope, shell 
 // browsing is how a Renderer makes the requests for one page: through the guard, within bounds, and only as far as the
 // page's own host allows by its robots.txt. The page itself takes the host's turn. What it is made of does not: as in
 // any browser, that belongs to the page; but a host that is held is left alone.
+//
+// A page of the public internet reaches that alone. Its scripts run where they can reach what configuration opens to the
+// crawler, and would else give orders there that no reader of the page could give.
 type browsing struct {
-	crawler *Crawler
-	page    *url.URL
-	delay   time.Duration // between two requests to its host, as robots.txt asks
+	crawler   *Crawler
+	guard     guard
+	transport http.RoundTripper
+	page      *url.URL
+	delay     time.Duration // between two requests to its host, as robots.txt asks
 
 	mu       sync.Mutex
 	requests int
@@ -93,9 +96,17 @@ type browsing struct {
 	bytes    int64 // that may still be read
 }
 
+func (c *Crawler) browse(a answer) *browsing {
+	b := &browsing{crawler: c, transport: c.outer, page: a.url, delay: a.crawlDelay, bytes: maxRenderBytes}
+	if a.inner {
+		b.guard, b.transport = c.guard, c.transport
+	}
+	return b
+}
+
 // RoundTrip implements http.RoundTripper. The address guard is asked again by the transport, for every connection.
 func (b *browsing) RoundTrip(req *http.Request) (*http.Response, error) {
-	if err := b.crawler.guard.checkURL(req.URL); err != nil {
+	if err := b.guard.checkURL(req.URL); err != nil {
 		return nil, err
 	}
 	first, err := b.count(req)
@@ -123,7 +134,7 @@ func (b *browsing) whole(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	res, err := polite.ask(req.Context(), b.crawler.transport, req)
+	res, err := polite.ask(req.Context(), b.transport, req)
 	if err != nil {
 		release()
 		return nil, err
@@ -140,7 +151,7 @@ func (b *browsing) part(req *http.Request) (*http.Response, error) {
 	if d := polite.breaker.held(host, polite.now()); d > 0 {
 		return nil, polite.deferred(u, host, b.delay, d)
 	}
-	res, err := b.crawler.transport.RoundTrip(req)
+	res, err := b.transport.RoundTrip(req)
 	if err != nil {
 		return nil, err
 	}

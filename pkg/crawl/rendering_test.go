@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -276,4 +277,41 @@ type countedTurns struct {
 func (c countedTurns) Reserve(ctx context.Context, host string, pace domain.Pace, patience time.Duration) (domain.Turn, error) {
 	c.n.Add(1)
 	return c.Turns.Reserve(ctx, host, pace, patience)
+}
+
+// outside is a connection to a server that seems to lie on the public internet.
+type outside struct{ net.Conn }
+
+func (outside) RemoteAddr() net.Addr { return &net.TCPAddr{IP: net.IPv4(93, 184, 216, 34), Port: 80} }
+
+func TestFetch_lets_scripts_of_the_public_web_reach_nothing_else(t *testing.T) {
+	t.Parallel()
+	inner := serve(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		t.Errorf("%s %s has come through", r.Method, r.URL)
+	}))
+	shell := shop(t)
+	asked := 0
+	allow, err := ParseAllow([]string{"127.0.0.0/8", "localhost"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := local(t, func(o *Options) {
+		o.Allow = allow
+		o.Renderer = browserOf(func(_ context.Context, _ string, get func(string) (int, string, error)) (Rendered, error) {
+			for _, u := range []string{inner.URL + "/delete", strings.Replace(inner.URL, "127.0.0.1", "localhost", 1) + "/delete"} {
+				asked++
+				if _, _, err := get(u); !wantError(t, err).Permanent {
+					t.Errorf("%s: %v", u, err)
+				}
+			}
+			return Rendered{HTML: []byte("<p>shown"), URL: "http://public.example/", Status: http.StatusOK}, nil
+		})
+	})
+	c.transport.DialContext = func(ctx context.Context, network, _ string) (net.Conn, error) {
+		conn, err := new(net.Dialer).DialContext(ctx, network, strings.TrimPrefix(shell, "http://"))
+		return outside{conn}, err
+	}
+	if _, _, err := fetch(t, c, PageRequest{URL: "http://public.example/"}); err != nil || asked != 2 {
+		t.Errorf("asked %d times, %v", asked, err)
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/http/httptrace"
 	"strings"
 	"time"
 )
@@ -32,6 +33,7 @@ type hop struct {
 
 	crawlDelay time.Duration // that robots.txt asks for between two requests, once colly has asked
 
+	inner    bool // the server's address is not on the public internet
 	answered bool // the fields below are set
 	status   int
 	header   http.Header
@@ -56,6 +58,9 @@ func (h *hop) RoundTrip(req *http.Request) (*http.Response, error) {
 	start := h.crawler.opts.Now()
 	ctx, cancel := context.WithTimeout(h.ctx, *h.budget)
 	defer cancel()
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(i httptrace.GotConnInfo) {
+		h.inner = isInner(i.Conn.RemoteAddr())
+	}})
 	defer func() { *h.budget -= h.crawler.opts.Now().Sub(start) }()
 
 	res, err := h.crawler.polite.ask(h.ctx, h.crawler.transport, req.WithContext(ctx))
