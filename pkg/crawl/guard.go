@@ -15,8 +15,9 @@ import (
 // was resolved and with the address that the socket will really be connected to: no notation, redirect or changing
 // DNS answer gets past it.
 type guard struct {
-	allowPrivate bool  // all that configuration can open at once
-	allow        Allow // what it opens by name
+	allowPrivate bool                       // all that configuration can open at once
+	allow        Allow                      // what it opens by name
+	own          func() ([]net.Addr, error) // the addresses of this machine; nil: asks the system
 }
 
 // refusedAddress says which target was refused, and why.
@@ -206,7 +207,26 @@ func (g guard) checkURL(u *url.URL) error {
 // isInner reports an address that is reached because configuration opens it: it is not on the public internet.
 func isInner(a net.Addr) bool {
 	tcp, ok := a.(*net.TCPAddr)
-	return ok && guard{}.checkIP(tcp.AddrPort().Addr()) != nil
+	return ok && guard{}.checkSocket(tcp.AddrPort().Addr()) != nil
+}
+
+// checkSocket refuses also this machine's addresses on the public internet: what comes from the machine itself to one of
+// them passes no firewall. Where the system does not tell them, they count as others'.
+func (g guard) checkSocket(ip netip.Addr) error {
+	if err := g.checkIP(ip); err != nil || g.allowPrivate || g.allow.contains(ip.Unmap()) {
+		return err
+	}
+	own := net.InterfaceAddrs
+	if g.own != nil {
+		own = g.own
+	}
+	addrs, _ := own()
+	for _, a := range addrs {
+		if n, ok := a.(*net.IPNet); ok && n.IP.Equal(ip.AsSlice()) {
+			return &refusedAddress{target: ip.String(), why: whyLoopback, private: true}
+		}
+	}
+	return nil
 }
 
 // control is called by the dialer between creating a socket and connecting it.
@@ -223,7 +243,7 @@ func (g guard) control(_ context.Context, network, address string, _ syscall.Raw
 	if err := g.checkPort(ap.Port()); err != nil {
 		return err
 	}
-	return g.checkIP(ap.Addr())
+	return g.checkSocket(ap.Addr())
 }
 
 // dial connects all requests of this package. resolver may be nil for the system's.

@@ -2,6 +2,7 @@ package crawl
 
 import (
 	"context"
+	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -228,4 +229,34 @@ func mustParse(t testing.TB, s string) *url.URL {
 		t.Fatal(err)
 	}
 	return u
+}
+
+func TestGuard_refuses_the_public_addresses_of_this_machine(t *testing.T) {
+	t.Parallel()
+	own := func() ([]net.Addr, error) {
+		return []net.Addr{
+			&net.IPNet{IP: net.IPv4(93, 184, 216, 34), Mask: net.CIDRMask(24, 32)},
+			&net.IPNet{IP: net.ParseIP("2600::7"), Mask: net.CIDRMask(64, 128)},
+		}, nil
+	}
+	allow, err := ParseAllow([]string{"93.184.216.34", "2600::7"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		network, address string
+		own              bool
+	}{
+		{"tcp4", "93.184.216.34:80", true}, {"tcp6", "[::ffff:93.184.216.34]:80", true}, {"tcp6", "[2600::7]:443", true},
+		{"tcp4", "93.184.216.35:80", false}, {"tcp6", "[2600::8]:443", false},
+	} {
+		if err := (guard{own: own}).control(t.Context(), tc.network, tc.address, nil); (err != nil) != tc.own {
+			t.Errorf("%s: %v", tc.address, err)
+		}
+		for _, g := range []guard{{own: own, allowPrivate: true}, {own: own, allow: allow}} {
+			if err := g.control(t.Context(), tc.network, tc.address, nil); err != nil {
+				t.Errorf("%s, which configuration opens: %v", tc.address, err)
+			}
+		}
+	}
 }
