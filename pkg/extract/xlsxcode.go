@@ -245,7 +245,8 @@ func (c numberCode) of(n float64) (s *codeSection, signed bool) {
 		sections = sections[:last]
 	}
 	for i := range sections {
-		s, last, takes := &sections[i], i == len(sections)-1, false
+		s, last := &sections[i], i == len(sections)-1
+		var takes bool
 		switch {
 		case s.condition != "":
 			takes, signed = s.holds(n), s.bound <= 0 && s.condition == "<" || s.bound < 0 && (s.condition == "<=" || s.condition == "=")

@@ -84,10 +84,10 @@ func (s *codeSection) timeOf(n float64, date1904 bool) (t sheetTime, ok bool) {
 // both.
 func (t *sheetTime) setDay(days int) {
 	t.weekday = time.Weekday((days + 6) % 7)
-	switch {
-	case days == 0:
+	switch days {
+	case 0:
 		t.year, t.month, t.day = 1900, time.January, 0
-	case days == 60:
+	case 60:
 		t.year, t.month, t.day = 1900, time.February, 29
 	default:
 		first := time.Date(1899, time.December, 31, 0, 0, 0, 0, time.UTC)
