@@ -2,8 +2,8 @@ package app
 
 import (
 	"math/rand/v2"
-	"net"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -24,18 +24,13 @@ type crawlers struct {
 // newCrawlers starts an api process and n crawlers, with more settings for all.
 func newCrawlers(t testing.TB, n int, env ...string) *crawlers {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr := l.Addr().String()
-	l.Close()
-	shared := append(crawlerSettings(), "SLUICE_NATS_TOKEN=hush", "SLUICE_CRAWL_CONCURRENCY="+strconv.Itoa(crawlersAtOnce))
-	shared = append(shared, env...)
-	c := &crawlers{api: newProgram(t, append(shared, "SLUICE_NATS_LISTEN="+addr, "SLUICE_WORKERS=false")...)}
+	addr := freeAddress(t)
+	shared := slices.Concat(crawlerSettings(), []string{"SLUICE_NATS_TOKEN=hush", "SLUICE_CRAWL_CONCURRENCY=" + strconv.Itoa(crawlersAtOnce)}, env)
+	with := func(more ...string) []string { return slices.Concat(shared, more) }
+	c := &crawlers{api: newProgram(t, with("SLUICE_NATS_LISTEN="+addr, "SLUICE_WORKERS=false")...)}
 	c.api.start()
 	for range n {
-		p := newProgram(t, append(shared, "NATS_URL=nats://"+addr)...)
+		p := newProgram(t, with("NATS_URL=nats://"+addr)...)
 		p.shape = Crawler
 		p.start()
 		c.all = append(c.all, p)

@@ -60,6 +60,9 @@ func (c *Catalog) remove(ctx context.Context, t *tx, r record) error {
 	if err := countPage(ctx, t, r.GroupID, -1); err != nil {
 		return err
 	}
+	if err := noteLeft(ctx, t, r); err != nil {
+		return err
+	}
 	if err := queueRelease(ctx, t, r.Datasource, workRelease); err != nil {
 		return err
 	}
@@ -112,18 +115,23 @@ func (c *Catalog) gone(ctx context.Context, t *tx, r record, ev domain.Event) er
 	if err != nil {
 		return fmt.Errorf("reading site %s: %w", r.GroupID, err)
 	}
-	err = t.later(ctx, write{
-		doing: "noting that page " + r.ID + " is gone",
-		text:  `INSERT INTO left_pages (site_id, page_id) VALUES (?, ?) ON CONFLICT DO NOTHING`,
-		args:  []any{site.ID, r.ID},
-	})
-	if err != nil {
+	if err := noteLeft(ctx, t, r); err != nil {
 		return err
 	}
 	if err := c.leave(ctx, t, site, []record{r}, ev.Generation); err != nil {
 		return err
 	}
 	return queueRelease(ctx, t, r.Datasource, workRelease)
+}
+
+// noteLeft keeps a page that has left from coming back in the same crawl of its site, however many pages link to it.
+func noteLeft(ctx context.Context, t *tx, page record) error {
+	return t.later(ctx, write{
+		doing: "noting that page " + page.ID + " is gone",
+		text: `INSERT INTO left_pages (site_id, page_id) SELECT id, CAST(? AS TEXT) FROM datasources WHERE id = ?
+			ON CONFLICT DO NOTHING`,
+		args: []any{page.ID, page.GroupID},
+	})
 }
 
 // leave has pages leave the datastore that the crawl of their site has found to be no part of it any more.

@@ -258,8 +258,18 @@ func (w *siteWork) release(ctx context.Context) error {
 		return err
 	}
 	w.after = pages[len(pages)-1].ID
-	return w.ask(ctx, slices.DeleteFunc(pages, func(p record) bool {
+	pages = slices.DeleteFunc(pages, func(p record) bool {
 		named := w.task.kind == workCompare && domain.ChildID(w.site.ID, p.Config.Canonical) == w.task.pageID
 		return p.Status != domain.StatusSkipped || p.GroupID != w.site.ID || named
-	}))
+	})
+	for i := range pages {
+		job := domain.NewPageJob(w.site.Datasource, pages[i].Datasource, w.site.runID, w.store)
+		// The crawl has asked for most of them already. The stream takes a job of the same id for the one that it had.
+		job.ID = domain.NewID()
+		if err := w.c.askBy(ctx, w.t, w.site, &pages[i], w.store, job); err != nil {
+			return err
+		}
+		w.changed = append(w.changed, pages[i].ID)
+	}
+	return nil
 }

@@ -135,7 +135,8 @@ func (b *Broker) Work(ctx context.Context, lane domain.Lane, o WorkerOptions, h 
 		log:   b.log.With("lane", lane),
 		held:  map[uint64]bool{},
 	}
-	if _, err := w.consumer(ctx); err != nil {
+	// Servers that are away now are waited for, as they are later on.
+	if _, err := w.consumer(ctx); err != nil && !errors.Is(err, ErrUnavailable) {
 		if ctx.Err() != nil {
 			return nil
 		}

@@ -76,6 +76,10 @@ func testDeletion(t *testing.T, open Open) {
 		_, err := w.DeleteDatasource(w.ctx, w.ws, page.ID)
 		ok(t, err)
 		w.apply(site, domain.EventDiscovered, links(pageA))
+		w.isGone(page.ID) // its owner does not want it; the next crawl may find it
+		site = w.requeue(w.get(site.ID))
+		w.publishAll()
+		w.apply(site, domain.EventDiscovered, links(pageA))
 		again := w.synch(page.ID)
 		sweeps := w.sweeps()
 		equal(t, 1, len(sweeps))

@@ -85,12 +85,13 @@ type world struct {
 	clock *clock
 	ws    string
 	store string
-	seq   uint64 // of the job stream that the test plays
+	seq   uint64          // of the job stream that the test plays
+	known map[string]bool // ids of the jobs in it: it would take another of the same id for the one that it has
 }
 
 func newWorld(t testing.TB, open Open, options ...func(*catalog.Options)) *world {
 	t.Helper()
-	w := &world{t: t, ctx: t.Context(), clock: &clock{at: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}, ws: domain.NewID()}
+	w := &world{t: t, ctx: t.Context(), known: map[string]bool{}, clock: &clock{at: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}, ws: domain.NewID()}
 	o := catalog.Options{Now: w.clock.now, Log: slog.New(slog.DiscardHandler)}
 	for _, f := range options {
 		f(&o)
@@ -191,8 +192,12 @@ func (w *world) publishAll() []domain.Job {
 			return all
 		}
 		for i := range jobs {
+			if w.known[jobs[i].ID] {
+				w.t.Errorf("job %s of %s is published twice, and so lost", jobs[i].ID, jobs[i].Name)
+			}
 			w.seq++
 			jobs[i].Generation = w.seq
+			w.known[jobs[i].ID] = true
 		}
 		ok(w.t, w.PublishedAll(w.ctx, jobs))
 		all = append(all, jobs...)

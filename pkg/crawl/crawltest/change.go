@@ -1,6 +1,7 @@
 package crawltest
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 )
@@ -13,12 +14,7 @@ func (s *Site) Change(n int) []string {
 // Remove takes n plain pages away: they answer 410 and leave the sitemap. Pages go on linking to them, so that nothing
 // else changes. It returns their addresses.
 func (s *Site) Remove(n int) []string {
-	return s.alter(n, func(p *page) {
-		p.gone, p.plain = true, false
-		p.off = p.off || p.listed
-		p.listed = false
-		p.expect = Expectation{Outcome: Removed, Reason: NotFound}
-	})
+	return s.alter(n, s.takeAway)
 }
 
 // Unlist takes n plain pages out of the sitemap; they still answer. It returns their addresses.
@@ -64,4 +60,53 @@ func (s *Site) alter(n int, change func(*page)) []string {
 		out = append(out, s.absolute(p.address))
 	}
 	return out
+}
+
+// RemoveOriginals takes n pages away that others repeat, as Remove does. Of those the one with the best address takes the
+// place of the original. It returns the addresses of what was removed, and those that take their places.
+func (s *Site) RemoveOriginals(n int) (removed, heirs []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, p := range s.order {
+		if len(removed) == n {
+			break
+		}
+		copies := s.copies(p)
+		if p.gone || p.expect.Outcome != Synched || len(p.links) > 0 || len(copies) == 0 {
+			continue
+		}
+		heir := copies[0]
+		for _, c := range copies[1:] {
+			c.expect.InFavourOf = heir.address
+		}
+		heir.expect = Expectation{Outcome: Synched}
+		s.takeAway(p)
+		removed, heirs = append(removed, s.absolute(p.address)), append(heirs, s.absolute(heir.address))
+	}
+	return removed, heirs
+}
+
+// copies are the pages that are left out because they repeat the page, the best address first. Redirects to it are none.
+func (s *Site) copies(p *page) []*page {
+	var out []*page
+	for _, c := range s.order {
+		if c.expect.Reason == Duplicate && c.expect.InFavourOf == p.address {
+			if c.answer != nil {
+				return nil
+			}
+			out = append(out, c)
+		}
+	}
+	slices.SortFunc(out, func(a, b *page) int {
+		return cmp.Or(cmp.Compare(a.depth, b.depth), cmp.Compare(len(a.address), len(b.address)), cmp.Compare(a.address, b.address))
+	})
+	return out
+}
+
+// takeAway lets a page answer 410 and leave the sitemap.
+func (s *Site) takeAway(p *page) {
+	p.gone, p.plain = true, false
+	p.off = p.off || p.listed
+	p.listed = false
+	p.expect = Expectation{Outcome: Removed, Reason: NotFound}
 }

@@ -206,6 +206,19 @@ func TestPagesComeAndGo(t *testing.T) {
 	if n := len(s.Pages(ByLinks)); n != MinPages-4+6 {
 		t.Errorf("%d pages", n)
 	}
+	originals, heirs := s.RemoveOriginals(2)
+	for i, u := range originals {
+		res, _, err := ask(t, u)
+		if err != nil || res.StatusCode != http.StatusGone || s.Expected(ByLinks)[u].Outcome != Removed {
+			t.Errorf("%s: %v, %v", u, res, err)
+		}
+		if heir := s.Expected(ByLinks)[heirs[i]]; heir.Outcome != Synched || heir.Token != before[u] || !strings.Contains(read(t, heirs[i]), heir.Token) {
+			t.Errorf("%s is to take the place of %s: %+v", heirs[i], u, heir)
+		}
+	}
+	if len(originals) != 2 {
+		t.Errorf("%d originals were removed", len(originals))
+	}
 	s.Down(true)
 	if res, _, err := ask(t, s.URL()); err != nil || res.StatusCode != http.StatusServiceUnavailable {
 		t.Errorf("down: %v, %v", res, err)
