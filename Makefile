@@ -40,6 +40,11 @@ test-race: ## the concurrent packages under the race detector
 chaos: ## the fleet under kills and stops of everything, for CHAOS (default 30m)
 	TEST_CHAOS=$(or $(CHAOS),30m) go test -v -timeout 0 -run TestAFleetSurvivesChaos ./pkg/app
 
+.PHONY: crawl
+crawl: ## a generated site of TEST_SITE_PAGES (default 5000) pages: crawled, refreshed, and with crawlers killed 20 times
+	TEST_SITE_PAGES=$(or $(TEST_SITE_PAGES),5000) TEST_SITE_KILLS=$(or $(TEST_SITE_KILLS),20) go test -v -timeout 0 -parallel 1 \
+		-run 'TestASite|TestAnUnchangedSite|TestARefresh|TestKilledCrawlers' ./pkg/app
+
 .PHONY: engines
 engines: ## PostgreSQL, Milvus and three NATS servers on this machine, until make engines-down; prints their settings
 	@go run ./deployments/local up

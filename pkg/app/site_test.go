@@ -81,6 +81,12 @@ func (p *program) addSite(store string, s *crawltest.Site, way crawltest.Way) st
 		delete(config, "source_url")
 		config["sitemap"] = s.At(crawltest.SitemapPath)
 	}
+	return p.addSiteWith(store, config)
+}
+
+// addSiteWith has a site crawled as the configuration says.
+func (p *program) addSiteWith(store string, config map[string]any) string {
+	p.t.Helper()
 	var site source
 	p.must(p.post("/datasources", map[string]any{"datastoreId": store, "type": "web_site", "name": "site", "config": config}, &site))
 	return site.ID
@@ -302,6 +308,17 @@ func (p *program) checkGone(store string, tokens ...string) {
 	}
 }
 
+// memory is the most that the process has had resident, as Linux tells it; "" elsewhere.
+func (p *program) memory() string {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
+	if err != nil {
+		return ""
+	}
+	_, rest, _ := strings.Cut(string(status), "VmHWM:")
+	line, _, _ := strings.Cut(rest, "\n")
+	return strings.TrimSpace(line)
+}
+
 // mostAsked are the addresses that were asked for more often than once, for the log.
 func mostAsked(times map[string]int) string {
 	var out []string
@@ -327,6 +344,7 @@ func TestASiteIsCrawledExactly(t *testing.T) {
 			id := p.addSite(store, s, way)
 			site := p.siteSettles(id, sitePatience(t))
 			t.Logf("%d addresses in %v, %d requests: %+v", site.Crawl.Discovered, time.Since(began).Round(time.Millisecond), len(s.Requests()), *site.Crawl)
+			t.Logf("the process took %s of memory at most", p.memory())
 			t.Logf("asked for more often: %.3000s", mostAsked(s.Times()))
 			p.checkSite(site, s, way)
 			p.checkLeftOut(site, s, way)

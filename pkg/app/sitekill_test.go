@@ -129,6 +129,7 @@ func testKilledCrawlers(t *testing.T, way crawltest.Way) {
 		}
 	}
 	t.Logf("killed %d times: %d requests in %v, of which %d again: %v", kills, s.Answered(), took.Round(time.Millisecond), extra, again)
+	t.Logf("the api process took %s of memory at most", c.api.memory())
 	if most := kills * crawlersAtOnce; extra > most {
 		t.Errorf("%d pages were fetched again, and at most %d were under way at the kills", extra, most)
 	}

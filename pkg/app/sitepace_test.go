@@ -1,0 +1,103 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sluice/sluice/pkg/crawl/crawltest"
+	"github.com/sluice/sluice/pkg/jobs"
+)
+
+// plainSite is a part of the generated site without anything odd.
+func plainSite(s *crawltest.Site, pages int) map[string]any {
+	return map[string]any{"source_url": s.URL(), "max_pages": pages, "exclude": []string{"/lab/"}}
+}
+
+// TestTwoCrawlersKeepOnePace has two crawler processes crawl one site at the pace of one.
+func TestTwoCrawlersKeepOnePace(t *testing.T) {
+	t.Parallel()
+	const (
+		delay = 50 * time.Millisecond
+		pages = 60
+	)
+	c := newCrawlers(t, 2, "SLUICE_CRAWL_DELAY="+delay.String(), "SLUICE_CRAWL_PER_HOST=1")
+	s := crawltest.Serve(t, siteOptions(t))
+	store := c.api.newDatastore()
+	began := time.Now()
+	site := c.api.siteSettles(c.api.addSiteWith(store, plainSite(s, pages)), sitePatience(t))
+	took := time.Since(began)
+	if site.Crawl.Fetched != pages {
+		t.Errorf("%+v", *site.Crawl)
+	}
+	if s.Peak() != 1 {
+		t.Errorf("%d requests at once", s.Peak())
+	}
+	requests := s.Requests()
+	slices.SortFunc(requests, func(a, b crawltest.Request) int { return a.Start.Compare(b.Start) })
+	// Between the turn and the request's arrival lies a moment of chance, so that a few may come closer together. It does not
+	// add up: many come at the pace, where crawlers that did not know of each other would keep twice that.
+	const slack = 4 * delay
+	shortest := time.Hour
+	for i := range requests {
+		for k := i + 1; k < len(requests); k++ {
+			apart := requests[k].Start.Sub(requests[i].Start)
+			if least := time.Duration(k-i)*delay - slack; apart < least {
+				t.Fatalf("requests %d to %d came within %v, which is to take %v at least:\n%s", i, k, apart, least, timetable(requests))
+			}
+			if k == i+1 {
+				shortest = min(shortest, apart)
+			}
+		}
+	}
+	for i, p := range c.all {
+		if !strings.Contains(p.body("/metrics"), `sluice_jobs_total{kind="crawl",result="done"}`) {
+			t.Errorf("crawler %d has done nothing", i)
+		}
+	}
+	t.Logf("%d requests in %v, %.1f a second of %.0f; the closest two %v apart",
+		len(requests), took.Round(time.Millisecond), float64(len(requests))/took.Seconds(), float64(time.Second/delay), shortest.Round(time.Millisecond))
+}
+
+// timetable shows when requests came, for messages.
+func timetable(requests []crawltest.Request) string {
+	var b strings.Builder
+	for _, r := range requests {
+		fmt.Fprintf(&b, "%v %s, for %v\n", r.Start.Sub(requests[0].Start).Round(time.Millisecond), r.Path, r.End.Sub(r.Start).Round(time.Millisecond))
+	}
+	return b.String()
+}
+
+// TestASiteThatIsDueIsFetchedAgain plays the NATS servers, which say by the clock that a site is due.
+func TestASiteThatIsDueIsFetchedAgain(t *testing.T) {
+	t.Parallel()
+	const pages = 20
+	addr := freeAddress(t)
+	p := newProgram(t, append(crawlerSettings(), "SLUICE_NATS_LISTEN="+addr, "SLUICE_NATS_TOKEN=hush")...)
+	p.start()
+	s := crawltest.Serve(t, siteOptions(t))
+	store := p.newDatastore()
+	config := plainSite(s, pages)
+	config["refresh"] = "10m"
+	id := p.addSiteWith(store, config)
+	p.siteSettles(id, sitePatience(t))
+	s.Forget()
+
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	conn, err := jobs.Connect(ctx, jobs.ConnectOptions{
+		URL: "nats://" + addr, Token: "hush", Name: "test", Log: slog.New(slog.DiscardHandler),
+	})
+	p.must(err)
+	defer conn.Close()
+	_, err = conn.JetStream().Publish(ctx, "due."+store+"."+id, nil)
+	p.must(err)
+	asked(t, s, 1)
+	if site := p.siteSettles(id, sitePatience(t)); site.Crawl.Unchanged != pages || site.Crawl.Fetched != 0 {
+		t.Errorf("%+v", *site.Crawl)
+	}
+}
