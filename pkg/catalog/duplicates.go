@@ -5,9 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"net/url"
-	"path"
-	"strings"
 	"time"
 
 	"github.com/sluice/sluice/pkg/domain"
@@ -118,7 +115,7 @@ func (c *Catalog) yield(ctx context.Context, t *tx, p, keeper record, at time.Ti
 func (c *Catalog) canonical(ctx context.Context, t *tx, site, r record, store domain.Datastore, address string) (string, error) {
 	id := domain.ChildID(site.ID, address)
 	root := site.Config.Scope(false).Root
-	if id == r.ID || sameSpelling(address, root) && !sameSpelling(r.Config.SourceURL, root) {
+	if id == r.ID || domain.SameSpelling(address, root) && !domain.SameSpelling(r.Config.SourceURL, root) {
 		return "", nil // careless sites name their root on every page
 	}
 	target, err := readRecord(ctx, t, id)
@@ -137,7 +134,7 @@ func (c *Catalog) canonical(ctx context.Context, t *tx, site, r record, store do
 }
 
 func (c *Catalog) addCanonical(ctx context.Context, t *tx, site, r record, store domain.Datastore, link domain.Link) (string, error) {
-	if site.Crawl != nil && site.Crawl.Stopped || r.runID != site.runID {
+	if site.Crawl.Stopped() || r.runID != site.runID {
 		return "", nil
 	}
 	queued, _, err := c.addPages(ctx, t, site, store, []domain.Link{link})
@@ -145,22 +142,6 @@ func (c *Catalog) addCanonical(ctx context.Context, t *tx, site, r record, store
 		return "", err
 	}
 	return domain.ChildID(site.ID, link.URL), nil
-}
-
-// sameSpelling reports whether two addresses differ only as those of one page do on most servers: in the scheme, the
-// prefix www, a slash or the name of an index at the end, and the query.
-func sameSpelling(a, b string) bool { return spelling(a) == spelling(b) }
-
-func spelling(address string) string {
-	u, err := url.Parse(address)
-	if err != nil {
-		return address
-	}
-	p := strings.TrimSuffix(u.Path, "/")
-	if base := strings.ToLower(path.Base(p)); strings.HasPrefix(base, "index.") || strings.HasPrefix(base, "default.") {
-		p = strings.TrimSuffix(path.Dir(p), "/")
-	}
-	return strings.TrimPrefix(strings.ToLower(u.Host), "www.") + p
 }
 
 // release queues, after the end of a job of a page, the work that follows for pages which were left out for it: when it

@@ -251,7 +251,7 @@ func (d *discovery) rootMoved(ctx context.Context) (*url.URL, error) {
 	if err := a.body.Close(); err != nil {
 		return nil, fmt.Errorf("giving up the body of %s: %w", root, err)
 	}
-	if d.scope.hosts[bareHost(a.url)] && d.scope.inPath(a.url) {
+	if d.scope.hosts[domain.BareHost(a.url)] && d.scope.inPath(a.url) {
 		return nil, nil
 	}
 	d.scope.admit(a.url)

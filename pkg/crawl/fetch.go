@@ -120,13 +120,13 @@ func validator(h http.Header, name string) string {
 
 // checkLanding refuses a page of a site that redirects out of the site. The root itself may: the site has moved.
 func checkLanding(req PageRequest, sc *scope, final *url.URL) error {
-	if sc == nil || sameSpelling(req.URL, req.Scope.Root) {
+	if sc == nil || domain.SameSpelling(req.URL, req.Scope.Root) {
 		return nil
 	}
 	if asked, err := parseRef("", req.URL); err == nil {
 		sc.admit(asked)
 	}
-	if !sc.hosts[bareHost(final)] {
+	if !sc.hosts[domain.BareHost(final)] {
 		return permanent(req.URL, "%s is not part of the site any more: it redirects to %s", req.URL, final)
 	}
 	return nil

@@ -85,7 +85,7 @@ func (d *discovery) readNested(ctx context.Context, index *url.URL, nested []str
 			d.result.Refused[RefusedNoURL]++
 			continue
 		}
-		if bareHost(u) != bareHost(index) && !d.scope.hosts[bareHost(u)] {
+		if domain.BareHost(u) != domain.BareHost(index) && !d.scope.hosts[domain.BareHost(u)] {
 			d.result.Refused[RefusedHost]++
 			continue
 		}

@@ -7,10 +7,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"net/url"
-	"path"
 	"slices"
-	"strings"
 
 	"github.com/sluice/sluice/pkg/domain"
 )
@@ -117,7 +114,7 @@ func (p *plan) tellLeft() error {
 // address of the site, at the same depth.
 func (p *plan) canonical(it *planned) *planned {
 	at := it.result.page.Canonical
-	if at == "" || at == it.link.URL || sameSpelling(at, p.scope.Root) && !sameSpelling(it.link.URL, p.scope.Root) {
+	if at == "" || at == it.link.URL || domain.SameSpelling(at, p.scope.Root) && !domain.SameSpelling(it.link.URL, p.scope.Root) {
 		return nil // careless sites name their root on every page
 	}
 	if p.known[at] == nil {
@@ -195,22 +192,6 @@ func (p *plan) tell(e PlanEntry, kind string) error {
 		return fmt.Errorf("handing on %s: %w", e.URL, err)
 	}
 	return nil
-}
-
-// sameSpelling reports whether two addresses differ only as those of one page do on most servers: in the scheme, the
-// prefix www, a slash or the name of an index at the end, and the query.
-func sameSpelling(a, b string) bool { return spelling(a) == spelling(b) }
-
-func spelling(address string) string {
-	u, err := url.Parse(address)
-	if err != nil {
-		return address
-	}
-	p := strings.TrimSuffix(u.Path, "/")
-	if base := strings.ToLower(path.Base(p)); strings.HasPrefix(base, "index.") || strings.HasPrefix(base, "default.") {
-		p = strings.TrimSuffix(path.Dir(p), "/")
-	}
-	return bareHost(u) + p
 }
 
 // digest is the hash and the length of a body.

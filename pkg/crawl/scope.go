@@ -50,7 +50,7 @@ func newScope(s domain.SiteScope) (*scope, error) {
 	}
 	sc := &scope{
 		root:     root,
-		hosts:    map[string]bool{bareHost(root): true},
+		hosts:    map[string]bool{domain.BareHost(root): true},
 		prefixes: []string{pathPrefix(root.EscapedPath())},
 		maxDepth: s.MaxDepth,
 	}
@@ -66,7 +66,7 @@ func newScope(s domain.SiteScope) (*scope, error) {
 // the root redirects to. Its host is the site's then, and as much of its path as the root names: when the root /docs
 // has become /manual/v2/, all below /manual is the site. A root without a path takes all of the host.
 func (s *scope) admit(u *url.URL) {
-	s.hosts[bareHost(u)] = true
+	s.hosts[domain.BareHost(u)] = true
 	if s.inPath(u) {
 		return
 	}
@@ -116,7 +116,7 @@ const maxShownRef = 200
 
 func (s *scope) refuses(u *url.URL, depth int) Refusal {
 	switch {
-	case !s.hosts[bareHost(u)]:
+	case !s.hosts[domain.BareHost(u)]:
 		return RefusedHost
 	case !s.inPath(u):
 		return RefusedPath
@@ -132,17 +132,6 @@ func (s *scope) refuses(u *url.URL, depth int) Refusal {
 		return RefusedTrap
 	}
 	return ""
-}
-
-// bareHost is host and port without "www." and without the scheme's own port: http and https are the same site.
-func bareHost(u *url.URL) string {
-	h := strings.TrimPrefix(strings.ToLower(u.Hostname()), "www.")
-	switch p := u.Port(); {
-	case p == "", u.Scheme == "http" && p == "80", u.Scheme == "https" && p == "443":
-		return h
-	default:
-		return h + ":" + p
-	}
 }
 
 // pathPrefix is what pages of a site with this root path start with: the path itself, or its directory where the

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/sluice/sluice/pkg/domain"
 )
 
 // Traps are series of addresses that badly built sites make without end. They are told by an address alone, or by an
@@ -51,7 +53,7 @@ func isTrap(u *url.URL) bool {
 // isStep recognises by the page that an address stands on: a calendar's way to the next and the previous date, and a
 // catalogue's offer to narrow by one more property what has been narrowed already.
 func isStep(from, to *url.URL) bool {
-	if from == nil || bareHost(from) != bareHost(to) {
+	if from == nil || domain.BareHost(from) != domain.BareHost(to) {
 		return false
 	}
 	return turnsCalendar(from, to) || from.Path == to.Path && pilesUp(from, to)
