@@ -87,7 +87,7 @@ func (s *server) shownAll(ctx context.Context, ds []domain.Datasource) ([]Dataso
 func renderCrawl(c domain.Crawl, p domain.SiteProgress) *CrawlProgress {
 	out := &CrawlProgress{
 		StartedAt: c.StartedAt.UTC(), Discovered: p.Discovered, Waiting: p.Waiting, Fetched: p.Fetched, Unchanged: p.Unchanged,
-		Skipped: p.Skipped, Failed: p.Failed, Removed: p.Removed, Stopped: c.Stopped, LeftOut: map[string]int{},
+		Skipped: p.Skipped, Failed: p.Failed, Removed: p.Removed, Stopped: c.Stopped(), LeftOut: map[string]int{},
 	}
 	for why, n := range c.LeftOut {
 		out.LeftOut[why] = n

@@ -95,9 +95,16 @@ func (c *Catalog) adoptContent(ctx context.Context, t *tx, r record, store domai
 	return c.restart(ctx, t, &r, store, again(job), PriorityReplay)
 }
 
-// again is a job that does what the one of the log did, under an id that no stream has seen.
+// again is a job that does what the one of the log did, under an id that no stream has seen. A page is fetched whole: what
+// it had when the job of the log was made may be content that the catalog does not know.
 func again(job domain.Job) domain.Job {
-	return domain.Job{ID: domain.NewID(), Kind: job.Kind, Crawl: job.Crawl}
+	next := domain.Job{ID: domain.NewID(), Kind: job.Kind}
+	if job.Crawl != nil {
+		spec := *job.Crawl
+		spec.ETag, spec.LastModified = "", ""
+		next.Crawl = &spec
+	}
+	return next
 }
 
 func (c *Catalog) adoptUnknown(ctx context.Context, t *tx, job domain.Job) (Adopted, error) {

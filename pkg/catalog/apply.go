@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/sluice/sluice/pkg/domain"
 )
@@ -134,7 +135,7 @@ func (c *Catalog) apply(ctx context.Context, t *tx, ev domain.Event) (Applied, e
 			return Applied{}, err
 		}
 	}
-	if done.NewPages > 0 || out.Settled {
+	if done.NewPages > 0 || out.Settled && (out.Removed || !sameForSite(before, r)) {
 		site, err := c.settleSite(ctx, t, siteID, ev.At)
 		if err != nil {
 			return Applied{}, err
@@ -142,6 +143,12 @@ func (c *Catalog) apply(ctx context.Context, t *tx, ev domain.Event) (Applied, e
 		done.showSite(siteID, site)
 	}
 	return done, nil
+}
+
+// sameForSite reports whether a page stands with its site where it stood: a move takes every page along, and looking each
+// time at all pages of the site would cost their number squared.
+func sameForSite(before, after record) bool {
+	return after.GroupID != "" && before.own().Terminal() && before.own() == after.own()
 }
 
 // siteOf is the site that the datasource is, or is a page of; "" for none.
@@ -164,7 +171,30 @@ func (c *Catalog) outcome(ctx context.Context, t *tx, r *record, store domain.Da
 		}
 		others = v.yielded
 	}
-	return domain.Apply(&r.Datasource, store, ev), others, nil
+	out = domain.Apply(&r.Datasource, store, ev)
+	if !out.NotBefore.IsZero() && r.GroupID != "" {
+		stopped, err := stoppedSince(ctx, t, *r)
+		if err != nil {
+			return out, nil, err
+		}
+		if stopped {
+			r.PageStopped(ev.At)
+			out.Next, out.NotBefore = nil, time.Time{}
+		}
+	}
+	return out, others, nil
+}
+
+// stoppedSince reports whether the crawl of a page's site has been stopped since the page was asked for.
+func stoppedSince(ctx context.Context, t *tx, page record) (bool, error) {
+	site, err := readRecord(ctx, t, page.GroupID)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("reading site %s: %w", page.GroupID, err)
+	}
+	return site.Crawl.Stopped() && page.queued <= micros(site.Crawl.StoppedAt), nil
 }
 
 // consequences queues the work on a site that follows from the end of a job of it or of one of its pages.

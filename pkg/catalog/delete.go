@@ -10,7 +10,8 @@ import (
 )
 
 // DeleteDatasource deletes the datasource, and the pages of a site with it, and returns it. From the commit on nothing of
-// it is active; its rows, originals and messages are swept.
+// it is active; its rows, originals and messages are swept. A page of a site comes back with the site's next crawl, if that
+// comes upon it, but not with the one that is under way.
 func (c *Catalog) DeleteDatasource(ctx context.Context, ws, id string) (domain.Datasource, error) {
 	var r record
 	err := c.update(ctx, "deleting a datasource", func(t *tx) (err error) {
@@ -47,8 +48,11 @@ func (c *Catalog) DeleteIf(ctx context.Context, d domain.Datasource) (bool, erro
 func (c *Catalog) remove(ctx context.Context, t *tx, r record) error {
 	doomed := []record{r}
 	if r.Type == domain.TypeWebSite {
-		pages, err := collect(ctx, t, scanRecord,
-			`SELECT `+recordColumns+` FROM datasources WHERE group_id = ? AND group_id <> ''`, r.ID)
+		pages, err := collect(ctx, t, func(s scanner) (p record, err error) {
+			p.WorkspaceID, p.DatastoreID, p.Original = r.WorkspaceID, r.DatastoreID, &domain.Original{}
+			err = s.Scan(&p.ID, &p.Original.Key)
+			return p, err
+		}, `SELECT id, original_key FROM datasources WHERE group_id = ? AND group_id <> ''`, r.ID)
 		if err != nil {
 			return fmt.Errorf("listing pages: %w", err)
 		}
@@ -96,7 +100,7 @@ func erase(ctx context.Context, t *tx, doomed []record, generation uint64) error
 		s := domain.Sweep{
 			WorkspaceID: d.WorkspaceID, DatastoreID: d.DatastoreID, DatasourceID: d.ID, Below: max(mark, generation) + 1, Jobs: true,
 		}
-		if d.Original != nil {
+		if d.Original != nil && d.Original.Key != "" {
 			s.Originals = []string{d.Original.Key}
 		}
 		if err := queueSweep(ctx, t, s); err != nil {

@@ -51,7 +51,7 @@ func (c *Catalog) discovered(ctx context.Context, t *tx, siteID string, from rec
 // crawl has not been stopped, and if that is the crawl which has asked for the page.
 func (r *record) listens(from record, ev domain.Event) bool {
 	switch {
-	case r.Crawl != nil && r.Crawl.Stopped:
+	case r.Crawl.Stopped():
 		return false
 	case from.ID == r.ID:
 		return true // domain.Apply has seen to it that the event is of its newest job
@@ -62,8 +62,8 @@ func (r *record) listens(from record, ev domain.Event) bool {
 
 // addPages makes links the pages of a site, each with a crawl job, and returns how many jobs that put into the outbox,
 // and how many links were left out, by reason. A page that is known already is crawled again only when a
-// newer crawl of the site comes upon it; so one crawl asks for each page once, however many pages link to it. What the
-// crawl has found gone is not asked for again.
+// newer crawl of the site comes upon it; so one crawl asks for each page once, however many pages link to it. What was
+// deleted or found gone since the crawl began is not asked for again.
 func (c *Catalog) addPages(ctx context.Context, t *tx, site record, store domain.Datastore, links []domain.Link) (queued int, refused map[string]int, err error) {
 	known, err := pagesByID(ctx, t, site.ID, links)
 	if err != nil {
@@ -222,7 +222,7 @@ func pagesByID(ctx context.Context, t *tx, siteID string, links []domain.Link) (
 	return known, nil
 }
 
-// leftPages are those of the links that the site's newest crawl has found gone.
+// leftPages are those of the links that were deleted or found gone since the site's newest crawl began.
 func leftPages(ctx context.Context, t *tx, siteID string, links []domain.Link, known map[string]record) (map[string]bool, error) {
 	var ids []string
 	for _, l := range links {

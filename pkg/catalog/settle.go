@@ -14,6 +14,13 @@ import (
 // own is the status of a page as its site sees it: that the page is taken to another place is no matter of the site's.
 const own = `CASE WHEN resume_status <> '' THEN resume_status ELSE status END`
 
+func (r *record) own() domain.Status {
+	if r.Resume != nil {
+		return r.Resume.Status
+	}
+	return r.Status
+}
+
 // settleSite brings the status of a site in line with its pages: synched when its discovery is done and no page waits,
 // running when one waits again. It returns the site if it changed, and nil if not or if there is none.
 func (c *Catalog) settleSite(ctx context.Context, t *tx, siteID string, at time.Time) (*domain.Datasource, error) {

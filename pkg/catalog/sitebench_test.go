@@ -15,7 +15,8 @@ import (
 
 // BenchmarkSite crawls sites twice, as far as the catalog has to do with it, and says what processor time a page costs at
 // each step: to find it, to publish its job, to take what was fetched, to end its ingestion, and, in the second crawl, to
-// find it again and to hear that it has not changed; then to withdraw it, and to remove it. That must not depend on the number of pages.
+// find it again and to hear that it has not changed; then to take it to another place, to withdraw it, to remove it, and to
+// delete it with its site. That must not depend on the number of pages.
 func BenchmarkSite(b *testing.B) {
 	for _, pages := range []int{5_000, 50_000} {
 		b.Run(fmt.Sprint(pages, " pages"), func(b *testing.B) {
@@ -38,6 +39,7 @@ func crawlTwice(b *testing.B, pages int) {
 	s.timed("discover-again", s.discover)
 	s.timed("publish-again", s.publish)
 	s.timed("unchanged", func() { s.end(domain.EventUnchanged) })
+	s.timed("move", s.move)
 	s.begin()
 	s.discover()
 	s.timed("stop", func() {
@@ -56,6 +58,39 @@ func crawlTwice(b *testing.B, pages int) {
 	s.timed("remove", s.work)
 	if progress, err := s.c.SiteProgress(s.ctx, s.site); err != nil || progress[s.site].Discovered != domain.MaxLinksPerEvent {
 		b.Fatal(progress, err)
+	}
+	s.publish()
+	s.jobs, s.pages = nil, pages
+	s.begin()
+	s.discover()
+	s.timed("delete", func() {
+		if _, err := s.c.DeleteDatasource(s.ctx, "ws", s.site); err != nil {
+			b.Fatal(err)
+		}
+	})
+}
+
+// move takes the datastore to another place.
+func (s *benchSite) move() {
+	s.b.Helper()
+	model := "another"
+	d, err := s.c.UpdateDatastore(s.ctx, "ws", s.store, domain.DatastorePatch{EmbeddingModel: &model})
+	if err != nil {
+		s.b.Fatal(err)
+	}
+	for {
+		n, err := s.c.IssueMoves(s.ctx, s.store, d.Move.ID, 200)
+		if err != nil {
+			s.b.Fatal(err)
+		}
+		if n == 0 {
+			break
+		}
+		s.publish()
+		s.end(domain.EventSynched)
+	}
+	if switched, err := s.c.FinishMove(s.ctx, s.store, d.Move.ID); err != nil || !switched {
+		s.b.Fatal(switched, err)
 	}
 }
 

@@ -88,9 +88,6 @@ func (c *Catalog) WorkOnSite(ctx context.Context, task SiteTask) (SiteBatch, err
 	var done SiteBatch
 	err := c.update(ctx, "working on a site", func(t *tx) error {
 		done = SiteBatch{}
-		if err := t.lockRows(ctx, []string{task.siteID}); err != nil {
-			return err
-		}
 		site, store, err := t.take(ctx, task.siteID)
 		if errors.Is(err, sql.ErrNoRows) {
 			return nil
@@ -130,7 +127,7 @@ type siteWork struct {
 }
 
 func (w *siteWork) do(ctx context.Context) error {
-	stopped := w.site.Crawl != nil && w.site.Crawl.Stopped
+	stopped := w.site.Crawl.Stopped()
 	switch {
 	case w.task.kind == workStop && stopped:
 		return w.stop(ctx)

@@ -12,7 +12,7 @@ import (
 // does not count. The site settles as soon as nothing of it is under way. Stopping what waits for nothing changes
 // nothing; what was never web content fails with domain.CodeInvalid. The result is the datasource as it is then.
 //
-// From the commit of the stop on nothing new is found. The pages that wait are worked off in batches, here and, should
+// From the commit of the stop on nothing new is found, and a page whose fetch is put off is not waited for. The pages that wait are worked off in batches, here and, should
 // the process die over it, by WorkOnSite.
 func (c *Catalog) StopCrawl(ctx context.Context, ws, id string) (domain.Datasource, error) {
 	working := false
@@ -91,17 +91,22 @@ func (c *Catalog) stopPages(ctx context.Context, t *tx, p record) error {
 	if p.place != placeOutbox || p.jobKind != domain.JobCrawl || p.Status.Terminal() {
 		return nil
 	}
-	if err := c.withdraw(ctx, t, []record{p}); err != nil {
+	stopped := []record{p}
+	if err := c.withdraw(ctx, t, stopped); err != nil {
+		return err
+	}
+	if err := c.release(ctx, t, p.Datasource, stopped[0].Datasource); err != nil {
 		return err
 	}
 	_, err := c.settleSite(ctx, t, p.GroupID, fromMicros(c.stamp()))
 	return err
 }
 
-// withdraw takes the crawl jobs of pages from the outbox.
+// withdraw takes the crawl jobs of pages from the outbox, and puts the pages back to where they were.
 func (c *Catalog) withdraw(ctx context.Context, t *tx, pages []record) error {
 	var ids []string
-	for _, p := range pages {
+	for i := range pages {
+		p := &pages[i]
 		ids = append(ids, p.ID)
 		p.PageStopped(fromMicros(c.stamp()))
 		p.place = placeNowhere

@@ -11,11 +11,14 @@ import (
 // Crawl is what is known of a site's newest crawl beside its pages.
 type Crawl struct {
 	StartedAt time.Time      `json:"started_at"`
-	Removed   int64          `json:"removed"`            // pages that have left the datastore
-	LeftOut   map[string]int `json:"left_out,omitempty"` // addresses that were not taken, by reason; one may be counted on every page that links to it
-	Rest      RestPolicy     `json:"rest,omitempty"`     // what becomes of the pages that it has not come upon
-	Stopped   bool           `json:"stopped,omitempty"`  // by its owner: pages that waited were left out
+	Removed   int64          `json:"removed"`             // pages that have left the datastore
+	LeftOut   map[string]int `json:"left_out,omitempty"`  // addresses that were not taken, by reason; one may be counted on every page that links to it
+	Rest      RestPolicy     `json:"rest,omitempty"`      // what becomes of the pages that it has not come upon
+	StoppedAt time.Time      `json:"stopped_at,omitzero"` // when its owner stopped it: pages that waited were left out; zero: not stopped
 }
+
+// Stopped reports whether the crawl, if there is one, was stopped by its owner.
+func (c *Crawl) Stopped() bool { return c != nil && !c.StoppedAt.IsZero() }
 
 // RestPolicy says what becomes of a site's pages that its newest crawl has not come upon, once its discovery is done.
 type RestPolicy string
@@ -74,7 +77,7 @@ func (d *Datasource) Removed(pages int64) { d.crawl(d.UpdatedAt).Removed += page
 
 // CrawlStopped ends the crawl of a site: nothing more is found, and its discovery, should it be under way, is overtaken.
 func (d *Datasource) CrawlStopped(at time.Time) {
-	d.crawl(at).Stopped = true
+	d.crawl(at).StoppedAt = at
 	if !d.DiscoveryDone && !d.Status.Terminal() {
 		d.JobID, d.DiscoveryDone = "", true
 		d.finish(StatusRunning, at)
@@ -121,7 +124,7 @@ func (d *Datasource) SettlePages(pages SiteProgress, cause string, at time.Time)
 		return w == crawlStopped || strings.HasSuffix(w, pagesFailed)
 	})
 	all, failed, skipped := pages.Discovered, pages.Failed, pages.Skipped
-	stopped := d.Crawl != nil && d.Crawl.Stopped
+	stopped := d.Crawl.Stopped()
 	switch {
 	case all == 0 && stopped:
 		status, message = StatusError, "The crawl was stopped before any page was found."

@@ -43,8 +43,9 @@ func (o *Outcome) sweepOriginal(d *Datasource, key string) {
 }
 
 // Apply changes the datasource as the event demands and says what else follows. It is the only place where a
-// datasource changes its status after acceptance, but for two moves that need more than one row and so belong to the
-// catalog: unsynched → pending when its job has been published, and a site → synched when no page of it is waiting.
+// datasource changes its status after acceptance, but for what needs more than one row and so belongs to the catalog:
+// unsynched → pending when its job has been published, a page → skipped that repeats another, a site → synched when no page
+// of it is waiting, and what is stopped with a crawl.
 // store is the datasource's datastore as it is at this moment: no move may begin or end before the outcome is stored.
 //
 // Events arrive at least once, possibly late and from runs that a newer job has overtaken. The rules that keep
@@ -124,7 +125,7 @@ func (o *Outcome) next(d *Datasource, j Job) {
 }
 
 func applyUnchanged(d *Datasource, ev Event, current bool) Outcome {
-	if !current {
+	if !current || d.Status == StatusSkipped {
 		return Outcome{}
 	}
 	if ev.Inputs != "" && d.ActiveGeneration > 0 {

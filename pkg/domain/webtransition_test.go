@@ -326,7 +326,10 @@ func TestSettlePagesWithPagesLeftOut(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			d := Datasource{Type: TypeWebSite, Status: StatusRunning, Crawl: &Crawl{Stopped: test.stopped}}
+			d := Datasource{Type: TypeWebSite, Status: StatusRunning, Crawl: &Crawl{}}
+			if test.stopped {
+				d.Crawl.StoppedAt = at
+			}
 			equal(t, true, d.SettlePages(test.pages, "why", at))
 			equal(t, []any{test.status, test.error, test.warnings}, []any{d.Status, d.Error, len(d.Warnings)})
 			equal(t, false, d.SettlePages(test.pages, "why", at))
@@ -336,5 +339,14 @@ func TestSettlePagesWithPagesLeftOut(t *testing.T) {
 	d.SettlePages(SiteProgress{Discovered: 40, Failed: 12}, "why", at)
 	if !strings.HasPrefix(d.Warnings[0], "12 of 40 pages could not be read") {
 		t.Error(d.Warnings)
+	}
+}
+
+func TestAPageThatWasLeftOutIsNotSynchedByALateWordThatItHasNotChanged(t *testing.T) {
+	t.Parallel()
+	d := Datasource{ID: "p", Type: TypeWebPage, GroupID: "s", JobID: "j", Status: StatusSkipped, Error: "It repeats another."}
+	out := Apply(&d, Datastore{}, Event{Type: EventUnchanged, JobKind: JobCrawl, JobID: "j", DatasourceID: "p", Generation: 3})
+	if d.Status != StatusSkipped || d.Error == "" || out.Changed || out.Settled {
+		t.Errorf("%+v, %+v", d, out)
 	}
 }

@@ -134,6 +134,7 @@ func testAdoption(t *testing.T, open Open) {
 			Config: domain.DatasourceConfig{SourceURL: pageA, Depth: 1},
 		}
 		jobs := []domain.Job{domain.NewCrawlJob(site, w.settled()), domain.NewPageJob(site, page, "run", w.settled())}
+		jobs[1].Crawl.ETag, jobs[1].Crawl.LastModified = "lost", "yesterday"
 		for i := range jobs {
 			jobs[i].Generation = 80 + uint64(i)
 			equal(t, catalog.AdoptedUnknown, w.adopt(jobs[i]))
@@ -141,7 +142,8 @@ func testAdoption(t *testing.T, open Open) {
 		equal(t, site.Config, w.get(site.ID).Config)
 		got := w.get(page.ID)
 		equal(t, []any{site.ID, pageA, 1}, []any{got.GroupID, got.Config.SourceURL, got.Config.Depth})
-		w.publishAll()
+		// "Not modified" would leave it without content.
+		equal(t, domain.CrawlSpec{URL: pageA, Depth: 1, Site: jobs[1].Crawl.Site}, *w.publishAll()[1].Crawl)
 		equal(t, 1, w.apply(w.get(site.ID), domain.EventDiscovered, links(pageA)).NewPages)
 	})
 	t.Run("what is being deleted does not come back", func(t *testing.T) {

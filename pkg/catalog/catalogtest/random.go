@@ -324,7 +324,7 @@ func (h *history) checkPages() {
 		equal(h.t, int64(len(list)), h.siteProgress(id).Discovered)
 		for _, p := range list {
 			equal(h.t, true, p.Status.Terminal())
-			if p.DuplicateOf == "" || site.Crawl.Stopped { // what was to follow for those left out was stopped too
+			if p.DuplicateOf == "" || site.Crawl.Stopped() { // what was to follow for those left out was stopped too
 				continue
 			}
 			keeper, err := h.Datasource(h.ctx, h.ws, p.DuplicateOf)

@@ -211,7 +211,7 @@ func testStops(t *testing.T, open Open) {
 		for range 2 {
 			got, err := w.StopCrawl(w.ctx, w.ws, site.ID)
 			ok(t, err)
-			equal(t, []any{domain.StatusRunning, true}, []any{got.Status, got.Crawl.Stopped})
+			equal(t, []any{domain.StatusRunning, true}, []any{got.Status, got.Crawl.Stopped()})
 			equal(t, []string{}, w.outbox())
 		}
 		equal(t, domain.StatusSynched, w.page(site, urls[1]).Status)
@@ -234,6 +234,40 @@ func testStops(t *testing.T, open Open) {
 		w.play(p)
 		equal(t, []any{domain.StatusSynched, 0}, []any{w.get(site.ID).Status, len(w.get(site.ID).Warnings)})
 		equal(t, int64(200), w.siteProgress(site.ID).Discovered)
+	})
+	t.Run("a page of a stopped crawl whose fetch is put off is not waited for, but one that was asked for since is", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, open)
+		site := w.createSite(domain.DatasourceConfig{}, pageA, pageB)
+		w.apply(site, domain.EventSynched, complete)
+		running := w.publishAll()
+		_, err := w.StopCrawl(w.ctx, w.ws, site.ID)
+		ok(t, err)
+		later := func(ev *domain.Event) {
+			ev.Until, ev.Tries, ev.Error = w.clock.now().Add(time.Hour), 1, "the server is busy"
+		}
+		w.end(running[0], domain.EventPostponed, later)
+		a := w.get(running[0].DatasourceID)
+		equal(t, []any{domain.StatusSkipped, "The crawl was stopped before this page was fetched."}, []any{a.Status, a.Error})
+		w.crawl(running[1], pages{pageA: {content: "a"}, pageB: {content: "b"}})
+		w.play(nil)
+		equal(t, domain.StatusSynched, w.get(site.ID).Status)
+		w.requeue(a)
+		w.end(w.publishAll()[0], domain.EventPostponed, later)
+		equal(t, domain.StatusUnsynched, w.get(a.ID).Status)
+		equal(t, domain.StatusRunning, w.get(site.ID).Status)
+	})
+	t.Run("when a page is stopped before it was ever fetched, those that named it as their own address are fetched again", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, open)
+		p := pages{pageX: {content: "x", canonical: pageA}}
+		site := w.createSite(domain.DatasourceConfig{}, pageX)
+		w.apply(site, domain.EventSynched)
+		w.crawl(w.publishAll()[0], p)
+		_, err := w.StopCrawl(w.ctx, w.ws, w.page(site, pageA).ID)
+		ok(t, err)
+		w.play(p)
+		equal(t, map[string]bool{pageA: false, pageX: true}, w.kept(site, pageA, pageX))
 	})
 	t.Run("a stop goes on by itself when the process that was asked dies over it", func(t *testing.T) {
 		t.Parallel()

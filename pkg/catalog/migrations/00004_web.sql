@@ -34,7 +34,8 @@ CREATE TABLE site_work (
     PRIMARY KEY (site_id, kind, page_id)
 );
 
--- Pages that the newest crawl of the site has found gone: it does not ask for them again, wherever they are linked.
+-- Pages that were deleted or found gone since the newest crawl of the site began: it does not ask for them again, wherever
+-- they are linked.
 CREATE TABLE left_pages (
     site_id TEXT NOT NULL REFERENCES datasources (id) ON DELETE CASCADE,
     page_id TEXT NOT NULL,
