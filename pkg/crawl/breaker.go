@@ -26,6 +26,7 @@ type hostHealth struct {
 	pause    time.Duration // the newest one, 0 before the first
 	until    time.Time     // its end, or when the host asked to come back
 	why      string        // for people
+	fails    bool          // it is held because it fails, and not because it has asked for that
 	good     string        // the page that was answered last
 }
 
@@ -56,7 +57,7 @@ func (b *breaker) trip(host, why string, now time.Time) time.Duration {
 		return left
 	}
 	h.pause = min(max(2*h.pause, breakerFirst), breakerLongest)
-	h.until, h.why = now.Add(h.pause), why
+	h.until, h.why, h.fails = now.Add(h.pause), why, true
 	return h.pause
 }
 
@@ -65,7 +66,7 @@ func (b *breaker) told(host, why string, until, now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	h := b.host(host, now)
-	h.until, h.why = later(h.until, until), why
+	h.until, h.why, h.fails = later(h.until, until), why, false
 }
 
 // answered forgets the failures of the host. A hold that is under way stays: the answer is one to an earlier request.
@@ -113,14 +114,14 @@ func (b *breaker) held(host string, now time.Time) time.Duration {
 	return 0
 }
 
-// cause says why the host is held, "" when nothing is known of it here.
-func (b *breaker) cause(host string, now time.Time) string {
+// cause says why the host is held, and whether it is because it fails; "" when nothing is known of it here.
+func (b *breaker) cause(host string, now time.Time) (why string, fails bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if h := b.hosts[host]; h != nil && h.until.After(now) {
-		return h.why
+		return h.why, h.fails
 	}
-	return ""
+	return "", false
 }
 
 // host returns what is known, and makes room first. Called with mu held.

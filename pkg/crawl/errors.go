@@ -18,7 +18,7 @@ import (
 // an *Error come from the caller: its cancelled context, or its own emit function.
 type Error struct {
 	Permanent  bool
-	Deferred   bool          // nothing is wrong: the host's turn has not come yet, so this is not a failed attempt
+	Deferred   bool          // the host was not asked: its turn has not come, or, if there is an Err, it fails just now
 	RetryAfter time.Duration // how long to wait at least before trying again; 0: as the caller likes
 	StatusCode int           // of the answer, 0 when there was none; 404 and 410 mean that the page is gone
 	URL        string        // what was being fetched

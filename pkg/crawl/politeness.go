@@ -115,10 +115,12 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
+var errHostFails = errors.New("the host fails")
+
 // deferred says when the host is asked again, and why not now if that is known here. delay is what its robots.txt asks
 // for.
 func (p *politeness) deferred(u, host string, delay, d time.Duration) *Error {
-	why := p.breaker.cause(host, p.now())
+	why, fails := p.breaker.cause(host, p.now())
 	switch {
 	case why != "":
 	case delay > maxCrawlDelay:
@@ -130,6 +132,9 @@ func (p *politeness) deferred(u, host string, delay, d time.Duration) *Error {
 	}
 	e := transient(u, "%s; %s is asked again in %s", why, host, max(d.Round(time.Second), time.Second))
 	e.Deferred, e.RetryAfter = true, d
+	if fails {
+		e.Err = errHostFails
+	}
 	return e
 }
 

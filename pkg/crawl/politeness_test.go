@@ -77,7 +77,7 @@ func TestPoliteness_hands_back_what_would_wait_too_long(t *testing.T) {
 		p := polite(1, -1, 10*time.Second)
 		p.comeBack(t.Context(), "paused", "paused answers 429", time.Minute)
 		_, err := p.acquire(t.Context(), "paused", "http://paused/", 0)
-		if e := wantError(t, err); !e.Deferred || e.RetryAfter != time.Minute || !strings.Contains(e.Message, "paused answers 429") {
+		if e := wantError(t, err); !e.Deferred || e.Err != nil || e.RetryAfter != time.Minute || !strings.Contains(e.Message, "paused answers 429") {
 			t.Errorf("got %+v", e)
 		}
 		release, err := p.acquire(t.Context(), "busy", "", 0)
@@ -214,8 +214,11 @@ func TestBreaker_leaves_a_host_alone_that_fails_again_and_again(t *testing.T) {
 		if d := fail(); d != want*time.Second-time.Second {
 			t.Errorf("a failure during pause %d makes it %s", i, d)
 		}
-		if b.cause("a", now) != "a does not answer" || b.cause("b", now) != "" {
-			t.Errorf("the cause is %q", b.cause("a", now))
+		if why, fails := b.cause("a", now); why != "a does not answer" || !fails {
+			t.Errorf("the cause is %q, failure: %v", why, fails)
+		}
+		if why, _ := b.cause("b", now); why != "" {
+			t.Errorf("the cause of nothing is %q", why)
 		}
 		now = now.Add(want * time.Second)
 	}
@@ -250,7 +253,7 @@ func TestFetch_leaves_a_host_alone_that_does_not_answer(t *testing.T) {
 	}
 	_, _, err := fetch(t, c, PageRequest{URL: dead.URL + "/b"})
 	e := wantError(t, err)
-	if !e.Deferred || e.Permanent || e.RetryAfter < 4*time.Second || e.RetryAfter > 5*time.Second {
+	if !e.Deferred || e.Permanent || e.Err == nil || e.RetryAfter < 4*time.Second || e.RetryAfter > 5*time.Second {
 		t.Errorf("got %+v", e)
 	}
 	host := strings.TrimPrefix(dead.URL, "http://")
@@ -386,7 +389,7 @@ func TestFetch_of_other_pages_waits_while_robots_cannot_be_had(t *testing.T) {
 	}
 	for range 5 {
 		_, _, err = fetch(t, c, PageRequest{URL: s.URL + "/b"})
-		if e := wantError(t, err); !e.Deferred || e.RetryAfter <= 0 || !strings.Contains(e.Message, "502 Bad Gateway") {
+		if e := wantError(t, err); !e.Deferred || e.Err == nil || e.RetryAfter <= 0 || !strings.Contains(e.Message, "502 Bad Gateway") {
 			t.Errorf("a fetch that found it so: %+v", e)
 		}
 	}

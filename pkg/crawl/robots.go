@@ -259,14 +259,14 @@ func (c *robotsCache) fill(ctx context.Context, key string, e *robotsEntry) (rob
 	return e.robots, e.err
 }
 
-// again is what a fetch is told that finds the failure of another: nothing was tried for it, so it has not failed.
+// again is what a fetch is told that finds the failure of another: nothing was tried for it.
 func (c *robotsCache) again(e *robotsEntry) error {
 	var own *Error
 	if !errors.As(e.err, &own) || own.Permanent {
 		return e.err
 	}
 	waits := *own
-	waits.Deferred, waits.RetryAfter = true, max(e.expires.Sub(c.now()), time.Second)
+	waits.Deferred, waits.RetryAfter, waits.Err = true, max(e.expires.Sub(c.now()), time.Second), own
 	return &waits
 }
 

@@ -81,12 +81,10 @@ func (c *Crawler) verdict(ctx context.Context, err error, job domain.Job, report
 		return jobs.Permanent(err)
 	case e.Deferred && e.RetryAfter < shortTurn:
 		return jobs.Later(e.RetryAfter, err)
-	case e.Deferred:
-		cause := ""
-		if e.Err != nil { // the host has failed, it is not just busy
-			cause = e.Message
-		}
-		return c.postpone(ctx, report, e.RetryAfter, job.Tries, cause)
+	case e.Deferred && e.Err == nil:
+		return c.postpone(ctx, report, e.RetryAfter, job.Tries, "")
+	// What is left is a failure of the page, or of its host as others have found it. Either counts: of a site whose host is
+	// gone only a few pages are asked for between two holds, and the others would wait for their turn to fail for weeks.
 	case job.Tries+1 >= c.tries():
 		return jobs.Permanent(fmt.Errorf("given up after %d attempts. The last one failed with: %w", job.Tries+1, err))
 	default:

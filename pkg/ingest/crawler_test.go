@@ -266,6 +266,7 @@ func TestCrawlerTellsWhatRetryingCanMend(t *testing.T) {
 	t.Parallel()
 	denied := &crawl.Error{Permanent: true, StatusCode: 403, Message: "https://pumps.example/a may not be read"}
 	soon := &crawl.Error{Deferred: true, RetryAfter: time.Second, Message: "the host is being asked by others"}
+	gone := &crawl.Error{Deferred: true, RetryAfter: time.Minute, Message: "the host does not answer", Err: errDown}
 	down := &crawl.Error{StatusCode: 502, Message: "the server has a fault"}
 	for name, test := range map[string]struct {
 		cause error
@@ -277,6 +278,8 @@ func TestCrawlerTellsWhatRetryingCanMend(t *testing.T) {
 		"what is not about the page comes again as usual": {errDown, 0, errDown},
 		"what has failed for hours is given up": {down, defaultTries - 1,
 			jobs.Permanent(fmt.Errorf("given up after 20 attempts. The last one failed with: %w", down))},
+		"so is a page of a host that is gone": {gone, defaultTries - 1,
+			jobs.Permanent(fmt.Errorf("given up after 20 attempts. The last one failed with: %w", gone))},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -342,12 +345,13 @@ func TestCrawlerPutsOffWhatMayComeLater(t *testing.T) {
 		thenTries int
 		says      string
 	}{
-		"a server that asks to wait is asked no sooner":               {limited, 0, time.Hour, 1, limited.Message},
-		"a fault is tried again soon at first":                        {fault, 0, time.Second, 1, fault.Message},
-		"and ever later":                                              {fault, 5, 32 * time.Second, 6, fault.Message},
-		"but not later than ten minutes":                              {fault, 18, 10 * time.Minute, 19, fault.Message},
-		"a host whose turn comes late costs no attempt":               {busy, 3, time.Minute, 3, ""},
-		"a host that does not answer anybody costs none, and is told": {silent, 3, time.Minute, 3, silent.Message},
+		"a server that asks to wait is asked no sooner":              {limited, 0, time.Hour, 1, limited.Message},
+		"a fault is tried again soon at first":                       {fault, 0, time.Second, 1, fault.Message},
+		"and ever later":                                             {fault, 5, 32 * time.Second, 6, fault.Message},
+		"but not later than ten minutes":                             {fault, 18, 10 * time.Minute, 19, fault.Message},
+		"a host whose turn comes late costs no attempt":              {busy, 3, time.Minute, 3, ""},
+		"a host that does not answer anybody costs one, and is told": {silent, 3, time.Minute, 4, silent.Message},
+		"and is asked ever later":                                    {silent, 12, 10 * time.Minute, 13, silent.Message},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
