@@ -31,10 +31,13 @@ type ReplayFilter struct {
 const replayBatch = 200
 
 // kind is the job that a datasource gets, "" for none. A site's pages follow from the site when it is fetched again, and
-// a site has no content of its own to be read again. A page that was never fetched can only be fetched.
-func (f ReplayFilter) kind(d domain.Datasource) domain.JobKind {
+// a site has no content of its own to be read again. A page that was never fetched can only be fetched, and one that has
+// failed to be fetched is to be fetched, when it is failures that are replayed.
+func (f ReplayFilter) kind(d record) domain.JobKind {
 	web := d.Type == domain.TypeWebPage || d.Type == domain.TypeWebSite
 	switch {
+	case f.Failed && d.Type == domain.TypeWebPage && (f.Fetch || d.jobKind == domain.JobCrawl):
+		return domain.JobCrawl
 	case f.Fetch && d.GroupID != "" && d.ID != f.DatasourceID:
 		return ""
 	case f.Fetch && web:
@@ -150,7 +153,7 @@ func (c *Catalog) replay(ctx context.Context, t *tx, f ReplayFilter, batch []can
 	}
 	for _, id := range ids {
 		r, exists := records[id] // else: deleted since
-		kind := f.kind(r.Datasource)
+		kind := f.kind(r)
 		if !exists || kind == "" || f.Failed && r.Status != domain.StatusError {
 			continue
 		}

@@ -64,6 +64,8 @@ func testReplay(t *testing.T, open Open) {
 				map[string]domain.JobKind{file.ID: ingest, failed.ID: ingest, alone.ID: crawl, site.ID: crawl}},
 			"what failed of a datastore": {catalog.ReplayFilter{DatastoreID: w.store, Failed: true},
 				map[string]domain.JobKind{failed.ID: ingest, b: crawl}},
+			"what failed of a datastore, fetched": {catalog.ReplayFilter{DatastoreID: w.store, Failed: true, Fetch: true},
+				map[string]domain.JobKind{failed.ID: ingest, b: crawl}},
 			"the pages of a site":     {catalog.ReplayFilter{GroupID: site.ID}, map[string]domain.JobKind{a: ingest, b: crawl}},
 			"one":                     {catalog.ReplayFilter{DatasourceID: file.ID}, map[string]domain.JobKind{file.ID: ingest}},
 			"one page, fetched":       {catalog.ReplayFilter{DatasourceID: a, Fetch: true}, map[string]domain.JobKind{a: crawl}},
