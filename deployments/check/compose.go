@@ -69,7 +69,8 @@ func loadCompose(ctx context.Context, repo repository, files []string, env map[s
 	for name, value := range env {
 		list = append(list, name+"="+value)
 	}
-	options, err := cli.NewProjectOptions(paths, cli.WithEnv(list), cli.WithInterpolation(true), cli.WithResolvedPaths(true))
+	options, err := cli.NewProjectOptions(paths, cli.WithEnv(list), cli.WithInterpolation(true),
+		cli.WithResolvedPaths(true), cli.WithProfiles([]string{"*"}))
 	if err != nil {
 		return nil, err
 	}
@@ -77,10 +78,8 @@ func loadCompose(ctx context.Context, repo repository, files []string, env map[s
 }
 
 func checkProject(project *types.Project, repo repository, f *faults) {
-	for _, name := range []string{"engines", "outside"} {
-		if network, is := project.Networks[name]; is {
-			f.must(bool(network.Internal) == (name == "engines"), "network %s: internal is %t", name, network.Internal)
-		}
+	for name, network := range project.Networks {
+		f.must(bool(network.Internal) == (name == "engines" || name == "browser"), "network %s: internal is %t", name, network.Internal)
 	}
 	ours := map[string]bool{}
 	for _, process := range processes {
@@ -106,12 +105,16 @@ func checkProject(project *types.Project, repo repository, f *faults) {
 			checkProcess(service, repo, f)
 			continue
 		}
+		if name == "browser" {
+			checkBrowser(service, project, f)
+		} else {
+			_, internal := service.Networks["engines"]
+			f.must(internal && len(service.Networks) == 1, "service %s is not in the inner network alone", name)
+			f.must(len(service.Volumes) > 0, "service %s keeps nothing", name)
+		}
 		tag := strings.LastIndex(service.Image, ":")
 		f.must(tag > 0 && !strings.HasSuffix(service.Image, ":latest"), "service %s: the image %s is not pinned by a tag", name, service.Image)
 		f.must(service.HealthCheck != nil && len(service.HealthCheck.Test) > 0, "service %s has no health check", name)
-		_, internal := service.Networks["engines"]
-		f.must(internal && len(service.Networks) == 1, "service %s is not in the inner network alone", name)
-		f.must(len(service.Volumes) > 0, "service %s keeps nothing", name)
 	}
 	for process := range ours {
 		_, is := project.Services[process]
@@ -119,6 +122,28 @@ func checkProject(project *types.Project, repo repository, f *faults) {
 	}
 	if ingestor, is := project.Services["ingestor"]; is {
 		f.must(ingestor.GetScale() == 2, "%d ingestors, want 2", ingestor.GetScale())
+	}
+}
+
+// udpPolicy keeps a page's WebRTC off the network.
+const udpPolicy = "--webrtc-ip-handling-policy=disable_non_proxied_udp"
+
+// checkBrowser looks at the service that runs the scripts of strangers: it must have no rights, and reach nobody but the
+// crawler, which asks it.
+func checkBrowser(service types.ServiceConfig, project *types.Project, f *faults) {
+	f.must(service.ReadOnly, "the browser can write its root file system")
+	f.must(contains(service.CapDrop, "ALL"), "the browser keeps capabilities")
+	f.must(service.User == "65532:65532", "the browser runs as %q", service.User)
+	f.must(service.MemLimit > 0 && service.PidsLimit > 0, "the browser may take all memory or processes")
+	f.must(len(service.Volumes) == 0, "the browser keeps something")
+	f.must(len(service.Ports) == 0, "the browser publishes a port: whoever reaches DevTools has the browser")
+	f.must(contains(service.Command, udpPolicy), "the browser runs without %s", udpPolicy)
+	f.must(len(service.Profiles) > 0, "the browser runs unasked")
+	_, own := service.Networks["browser"]
+	f.must(own && len(service.Networks) == 1 && service.NetworkMode == "", "the browser is not in its own network alone")
+	for name, other := range project.Services {
+		_, in := other.Networks["browser"]
+		f.must(!in || name == "browser" || name == "crawler", "service %s is in the browser's network", name)
 	}
 }
 

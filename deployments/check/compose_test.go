@@ -33,6 +33,12 @@ func TestAProjectThatBreaksARuleIsAFault(t *testing.T) {
 		"a setting does not exist":              {"ingestor", func(s *types.ServiceConfig) { s.Environment["SLUICE_THREADS"] = text("2") }, "SLUICE_THREADS"},
 		"documents do not fit into the memory":  {"ingestor", func(s *types.ServiceConfig) { s.MemLimit = 4 << 30 }, "may need 5GiB"},
 		"the api does the workers' work":        {"api", func(s *types.ServiceConfig) { delete(s.Environment, "SLUICE_WORKERS") }, "does the workers' work"},
+		"the browser has a way out":             {"browser", func(s *types.ServiceConfig) { s.Networks["outside"] = nil }, "not in its own network alone"},
+		"the browser has the machine's network": {"browser", func(s *types.ServiceConfig) { s.NetworkMode = "host" }, "not in its own network alone"},
+		"an engine is in the browser's network": {"nats", func(s *types.ServiceConfig) { s.Networks["browser"] = nil }, "in the browser's network"},
+		"the browser may send UDP":              {"browser", func(s *types.ServiceConfig) { s.Command = s.Command[1:] }, "runs without --webrtc"},
+		"the browser publishes a port":          {"browser", func(s *types.ServiceConfig) { s.Ports = []types.ServicePortConfig{{HostIP: "127.0.0.1"}} }, "publishes a port"},
+		"the browser runs unasked":              {"browser", func(s *types.ServiceConfig) { s.Profiles = nil }, "runs unasked"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -14,12 +14,8 @@ import (
 	"github.com/chromedp/chromedp/remote"
 )
 
-const (
-	startTimeout = 30 * time.Second // of a browser, until it answers
-	removeRounds = 50               // a dying process may still write to its profile
-	removePause  = 20 * time.Millisecond
-	maxDirPath   = 60 // bytes: that of a socket has 107, of which Chromium adds 45
-)
+// startTimeout bounds the start of a browser, until it answers.
+const startTimeout = 30 * time.Second
 
 // instance is a browser that runs.
 type instance struct {
@@ -40,9 +36,9 @@ func (b *Browser) start(ctx context.Context) (*instance, error) {
 	if b.opts.URL != "" {
 		return b.connect(ctx)
 	}
-	dir, err := makeDir(b.opts.TempDir)
+	dir, err := makeProfile(b.opts.TempDir)
 	if err != nil {
-		return nil, fmt.Errorf("making the browser's profile: %w", err)
+		return nil, err
 	}
 	asRoot := os.Geteuid() == 0
 	if asRoot {
@@ -51,19 +47,19 @@ func (b *Browser) start(ctx context.Context) (*instance, error) {
 		})
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	actx, stop := chromedp.NewExecAllocator(ctx, localOptions(b.opts.Path, dir, asRoot)...)
+	actx, stop := chromedp.NewExecAllocator(ctx, localOptions(b.opts.Path, dir.path, asRoot)...)
 	i, err := b.attach(actx, cancel)
 	if err != nil {
 		cancel()
 		stop()
-		return nil, errors.Join(fmt.Errorf("starting %s: %w", b.opts.Path, err), remove(dir))
+		return nil, errors.Join(fmt.Errorf("starting %s: %w", b.opts.Path, err), dir.remove())
 	}
 	i.end = func() {
 		cancel()
 		stop()
 		killGroup(i.browser.Process())
-		if err := remove(dir); err != nil {
-			b.opts.Log.Warn("the profile of a browser stays behind", "dir", dir, "error", err)
+		if err := dir.remove(); err != nil {
+			b.opts.Log.Warn("the profile of a browser stays behind", "dir", dir.path, "error", err)
 		}
 	}
 	return i, nil
@@ -122,31 +118,4 @@ func (b *Browser) attach(actx context.Context, cancel context.CancelFunc) (*inst
 		return nil, err
 	}
 	return &instance{ctx: ictx, browser: chromedp.FromContext(ictx).Browser}, nil
-}
-
-// makeDir makes a directory for a browser. Chromium opens a socket in it, whose path the system bounds; where the
-// parent's is too long for that, the directory is made among the system's temporary ones.
-func makeDir(parent string) (string, error) {
-	const pattern = "sluice-render-"
-	dir, err := os.MkdirTemp(parent, pattern)
-	if err != nil || len(dir) <= maxDirPath {
-		return dir, err
-	}
-	if err := os.Remove(dir); err != nil {
-		return "", err
-	}
-	return os.MkdirTemp("", pattern)
-}
-
-// remove deletes the directory of a browser that has been killed.
-func remove(dir string) error {
-	tick := time.NewTicker(removePause)
-	defer tick.Stop()
-	for n := 0; ; n++ {
-		err := os.RemoveAll(dir)
-		if err == nil || n == removeRounds {
-			return err
-		}
-		<-tick.C
-	}
 }

@@ -1,3 +1,5 @@
+//go:build unix
+
 package render
 
 import (
@@ -5,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"os"
 	"os/exec"
@@ -19,43 +20,6 @@ import (
 
 	"github.com/sluice/sluice/deployments/local/engines"
 )
-
-// victim in the environment makes the test binary a process that renders the page at this address, says so, and waits
-// to be killed.
-const victim = "RENDER_TEST_VICTIM"
-
-func liveUntilKilled() {
-	address, asked := os.LookupEnv(victim)
-	if !asked {
-		return
-	}
-	b, err := New(Options{Path: os.Getenv(victim + "_PATH"), Log: slog.New(slog.DiscardHandler)})
-	if err == nil {
-		_, err = b.Render(context.Background(), address, http.DefaultTransport)
-	}
-	if err != nil {
-		fmt.Println(err)
-		os.Exit(1)
-	}
-	fmt.Println("rendered", b.current.browser.Process().Pid)
-	select {}
-}
-
-// within waits until the condition holds.
-func within(t testing.TB, d time.Duration, what string, holds func() bool) {
-	t.Helper()
-	deadline := time.NewTimer(d)
-	defer deadline.Stop()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for !holds() {
-		select {
-		case <-deadline.C:
-			t.Fatalf("not within %s: %s", d, what)
-		case <-tick.C:
-		}
-	}
-}
 
 // members lists the processes of a group that have not ended.
 func members(t testing.TB, group int) []int {
@@ -78,12 +42,6 @@ func members(t testing.TB, group int) []int {
 		}
 	}
 	return pids
-}
-
-func pidOf(b *Browser) int {
-	b.lock <- struct{}{}
-	defer func() { <-b.lock }()
-	return b.current.browser.Process().Pid
 }
 
 func TestAKilledBrowserIsStartedAnew(t *testing.T) {
