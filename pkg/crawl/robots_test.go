@@ -162,7 +162,7 @@ func TestRobotsCache_keeps_so_many_bytes_and_no_more(t *testing.T) {
 		t.Errorf("%d bytes are kept and %d are counted", kept, c.kept)
 	}
 	now = now.Add(2 * robotsFresh)
-	if _, err := c.get(t.Context(), mustParse(t, "http://h0.com/a")); err != nil {
+	if _, err := c.get(t.Context(), mustParse(t, "http://new.com/a")); err != nil {
 		t.Fatal(err)
 	}
 	if len(c.hosts) != 1 || c.kept > len(rules) {
