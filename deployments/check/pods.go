@@ -36,12 +36,24 @@ func checkPod(d *appsv1.Deployment, f *faults) {
 	}
 	f.must(len(pod.Containers) == 1 && len(pod.InitContainers) == 0, "%s runs more than its process", where)
 	for i := range pod.Containers {
-		checkContainer(where, &pod.Containers[i], volumes, f)
+		paths := processPaths
+		if isBrowser(d) {
+			paths = browserPaths
+		}
+		checkContainer(where, &pod.Containers[i], volumes, paths, f)
 		checkGrace(where, &pod, &pod.Containers[i], f)
 	}
 }
 
-func checkContainer(where string, c *corev1.Container, volumes map[string]corev1.Volume, f *faults) {
+// probePaths are what the probes ask for.
+type probePaths struct{ alive, ready string }
+
+var (
+	processPaths = probePaths{"/healthz", "/readyz"}
+	browserPaths = probePaths{"/json/version", "/json/version"}
+)
+
+func checkContainer(where string, c *corev1.Container, volumes map[string]corev1.Volume, paths probePaths, f *faults) {
 	if s := c.SecurityContext; s == nil {
 		f.add("%s: container %s has no security context", where, c.Name)
 	} else {
@@ -62,8 +74,11 @@ func checkContainer(where string, c *corev1.Container, volumes map[string]corev1
 		ports[p.Name] = true
 		f.must(p.HostPort == 0, "%s: port %s is a port of the node", where, p.Name)
 	}
-	for path, probe := range map[string]*corev1.Probe{"startup /healthz": c.StartupProbe, "liveness /healthz": c.LivenessProbe, "readiness /readyz": c.ReadinessProbe} {
-		kind, want, _ := strings.Cut(path, " ")
+	for kind, probe := range map[string]*corev1.Probe{"startup": c.StartupProbe, "liveness": c.LivenessProbe, "readiness": c.ReadinessProbe} {
+		want := paths.alive
+		if kind == "readiness" {
+			want = paths.ready
+		}
 		if probe == nil || probe.HTTPGet == nil {
 			f.add("%s: container %s has no %s probe", where, c.Name, kind)
 			continue

@@ -24,15 +24,21 @@ func checkRelease(r *rendered, repo repository, f *faults) {
 		repo.server.check(o, f)
 	}
 	deployments := all[*appsv1.Deployment](r.objects)
-	f.must(len(deployments) == len(processes), "%d deployments, want %d", len(deployments), len(processes))
+	own := slices.DeleteFunc(slices.Clone(deployments), isBrowser)
+	f.must(len(own) == len(processes), "%d deployments of processes, want %d", len(own), len(processes))
+	f.must(len(deployments)-len(own) <= 1, "there are several browsers")
 	for _, d := range deployments {
 		f.must(d.Spec.Selector != nil && matches(d.Spec.Selector, d.Spec.Template.Labels), "%s: its selector does not match its pods", d.Name)
 		repo.server.checkStandard(d, f)
 		checkPod(d, f)
-		checkEnvironment(d, r, repo, f)
+		if isBrowser(d) {
+			checkBrowserPod(d, r, f)
+		} else {
+			checkEnvironment(d, r, repo, f)
+		}
 	}
 	checkSelectors(r, deployments, f)
-	checkMonitors(r, deployments, f)
+	checkMonitors(r, own, f)
 	checkScaling(r, deployments, repo, f)
 	checkNetwork(r, deployments, f)
 	for _, ingress := range all[*networkingv1.Ingress](r.objects) {
@@ -43,6 +49,28 @@ func checkRelease(r *rendered, repo repository, f *faults) {
 		}
 	}
 	f.must(strings.Contains(r.notes, "rollout status"), "the notes do not say how to see that it runs")
+}
+
+// isBrowser tells the deployment that runs the scripts of strangers from those of Sluice's own processes.
+func isBrowser(d *appsv1.Deployment) bool {
+	return d.Spec.Template.Labels["app.kubernetes.io/component"] == "browser"
+}
+
+// checkBrowserPod sees to it that a browser is told no secret, and can be reached under the name that crawlers know.
+func checkBrowserPod(d *appsv1.Deployment, r *rendered, f *faults) {
+	pod := d.Spec.Template.Spec
+	f.must(len(pod.Containers[0].EnvFrom) == 0, "the browser is told what processes are told")
+	for _, e := range pod.Containers[0].Env {
+		f.must(e.ValueFrom == nil, "the browser is told %s, a secret", e.Name)
+	}
+	f.must(slices.Contains(pod.Containers[0].Args, udpPolicy), "the browser runs without %s", udpPolicy)
+	address := "http://" + d.Name + ":9222"
+	for _, m := range all[*corev1.ConfigMap](r.objects) {
+		if m.Labels["app.kubernetes.io/component"] == "crawler" {
+			f.must(m.Data["CHROME_URL"] == address, "the crawler looks for the browser at %q, it is at %s", m.Data["CHROME_URL"], address)
+		}
+	}
+	f.must(len(all[*networkingv1.NetworkPolicy](r.objects)) > 0, "the browser has a network")
 }
 
 func matches(selector *metav1.LabelSelector, of labels.Set) bool {

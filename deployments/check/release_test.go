@@ -179,6 +179,23 @@ func TestAReleaseThatBreaksARuleIsAFault(t *testing.T) {
 		"a monitor asks a port that is not there": {func(t *testing.T, r *rendered) {
 			named[*monitoringv1.ServiceMonitor](t, r, "sluice-api").Spec.Endpoints[0].Port = "metrics"
 		}, "has no port metrics"},
+		"the browser may reach something": {func(t *testing.T, r *rendered) {
+			p := named[*networkingv1.NetworkPolicy](t, r, "sluice-browser")
+			p.Spec.Egress = []networkingv1.NetworkPolicyEgressRule{{}}
+		}, "lets the browser reach something"},
+		"everyone may reach the browser": {func(t *testing.T, r *rendered) {
+			named[*networkingv1.NetworkPolicy](t, r, "sluice-browser").Spec.Ingress[0].From = nil
+		}, "sluice-browser lets everyone in"},
+		"the browser is told a secret": {func(t *testing.T, r *rendered) {
+			c := &named[deployment](t, r, "sluice-browser").Spec.Template.Spec.Containers[0]
+			c.Env = append(c.Env, named[deployment](t, r, "sluice-crawler").Spec.Template.Spec.Containers[0].Env...)
+		}, "the browser is told SLUICE_NATS_TOKEN"},
+		"the browser may send UDP": {func(t *testing.T, r *rendered) {
+			named[deployment](t, r, "sluice-browser").Spec.Template.Spec.Containers[0].Args = nil
+		}, "runs without --webrtc"},
+		"the crawler looks for the browser elsewhere": {func(t *testing.T, r *rendered) {
+			named[*corev1.ConfigMap](t, r, "sluice-crawler").Data["CHROME_URL"] = "http://browser:9222"
+		}, "the crawler looks for the browser at"},
 		"an object is there twice": {func(_ *testing.T, r *rendered) { r.objects = append(r.objects, r.objects[0]) }, "is there twice"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -22,6 +22,12 @@
 {{- /* It belongs to one process, and there are several. */}}
 {{- $_ := set $env "SLUICE_EMBEDDED_INDEX" "false" }}
 {{- end }}
+{{- if eq $component "crawler" }}
+{{- $_ := set $env "CHROME_URL" (ternary (printf "http://%s-browser:9222" (include "sluice.fullname" $root)) $c.chromeUrl $root.Values.browser.enabled) }}
+{{- $_ := set $env "SLUICE_CRAWL_ALLOW" (join "," $c.allow) }}
+{{- $_ := set $env "SLUICE_CRAWL_DELAY" $c.pace.delay }}
+{{- $_ := set $env "SLUICE_CRAWL_PER_HOST" (toString $c.pace.perHost) }}
+{{- end }}
 {{- if ne $component "crawler" }}
 {{- $_ := set $env "MILVUS_ADDR" (required "milvus.address: host:port of Milvus, such as milvus.milvus.svc:19530" $root.Values.milvus.address) }}
 {{- $_ := set $env "MILVUS_USER" $root.Values.milvus.user }}
