@@ -134,6 +134,21 @@ func (s *scope) refuses(u *url.URL, depth int) Refusal {
 	return ""
 }
 
+// Unwanted says which pattern of the site's scope keeps out an address that was taken before, if one does.
+func Unwanted(site domain.SiteScope, address string) Refusal {
+	u, err := url.Parse(address)
+	include := compileAll(site.Include)
+	switch {
+	case err != nil:
+		return RefusedNoURL
+	case matchesAny(compileAll(site.Exclude), u.Path):
+		return RefusedExcluded
+	case len(include) > 0 && !matchesAny(include, u.Path):
+		return RefusedIncluded
+	}
+	return ""
+}
+
 // pathPrefix is what pages of a site with this root path start with: the path itself, or its directory where the
 // last segment names a file.
 func pathPrefix(p string) string {

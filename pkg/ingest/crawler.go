@@ -102,7 +102,10 @@ func (c *Crawler) tries() int {
 
 func (c *Crawler) postpone(ctx context.Context, report reporter, delay time.Duration, tries int, cause string) error {
 	ev := report.event(domain.EventPostponed)
-	ev.Until, ev.Tries, ev.Error = ev.At.Add(delay), tries, cause
+	ev.Until, ev.Tries = ev.At.Add(delay), tries
+	if cause != "" {
+		ev.Error = fmt.Sprintf("Attempt %d of %d failed and is repeated at %s: %s", tries, c.tries(), ev.Until.Format("2006-01-02 15:04:05 UTC"), cause)
+	}
 	return report.emit(ctx, ev)
 }
 
@@ -150,6 +153,12 @@ func leftOut(refused map[crawl.Refusal]int) map[string]int {
 
 func (c *Crawler) page(ctx context.Context, job domain.Job, report reporter) (err error) {
 	spec := job.Crawl
+	// Patterns may have been changed since the page was found. The root is read whatever they say, for its links.
+	if spec.Site != nil && spec.Depth > 0 {
+		if why := crawl.Unwanted(*spec.Site, spec.URL); why != "" {
+			return report.skip(ctx, fmt.Sprintf("%s is left out: %s.", spec.URL, why))
+		}
+	}
 	page, err := c.Web.Fetch(ctx, crawl.PageRequest{
 		URL: spec.URL, ETag: spec.ETag, LastModified: spec.LastModified, Depth: spec.Depth,
 		Scope: reach(spec), WantLinks: spec.Site != nil && spec.Site.Follow,

@@ -332,6 +332,36 @@ func TestCrawlerTellsWhatRetryingCanMend(t *testing.T) {
 	})
 }
 
+func TestCrawlerLeavesOutPagesThatTheSiteDoesNotTakeAnyMore(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		depth int
+		site  domain.SiteScope
+		why   string
+	}{
+		"one that a pattern excludes":       {1, domain.SiteScope{Exclude: []string{"/a*"}}, "https://pumps.example/a is left out: matched by an exclude pattern."},
+		"one that no pattern includes":      {1, domain.SiteScope{Include: []string{"/b/"}}, "https://pumps.example/a is left out: not matched by an include pattern."},
+		"but not the root, for its links":   {0, domain.SiteScope{Include: []string{"/b/"}}, ""},
+		"nor what the patterns have always": {1, domain.SiteScope{Include: []string{"/a"}}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w, job := newWeb(crawl.Page{}), crawlJob()
+			test.site.Root = "https://pumps.example/"
+			job.GroupID, job.Crawl.Depth, job.Crawl.Site = "site", test.depth, &test.site
+			job.Crawl.URL = "https://pumps.example/a"
+			if err := w.handle(t, job); err != nil {
+				t.Fatal(err)
+			}
+			if test.why == "" {
+				w.log.last(t, domain.EventFetched)
+			} else if ev := w.log.last(t, domain.EventSkipped); ev.Error != test.why {
+				t.Errorf("it says %q", ev.Error)
+			}
+		})
+	}
+}
+
 func TestCrawlerPutsOffWhatMayComeLater(t *testing.T) {
 	t.Parallel()
 	limited := &crawl.Error{StatusCode: 429, RetryAfter: time.Hour, Message: "the server asks to come back later"}
@@ -361,8 +391,12 @@ func TestCrawlerPutsOffWhatMayComeLater(t *testing.T) {
 				t.Fatal(err)
 			}
 			ev := w.log.last(t, domain.EventPostponed)
-			if got := ev.Until.Sub(ev.At); got != test.delay || ev.Tries != test.thenTries || ev.Error != test.says {
-				t.Errorf("put off by %v after %d tries, %q; want %v, %d, %q", got, ev.Tries, ev.Error, test.delay, test.thenTries, test.says)
+			says := test.says
+			if says != "" {
+				says = fmt.Sprintf("Attempt %d of 20 failed and is repeated at %s: %s", test.thenTries, ev.Until.Format(time.DateTime+" UTC"), says)
+			}
+			if got := ev.Until.Sub(ev.At); got != test.delay || ev.Tries != test.thenTries || ev.Error != says {
+				t.Errorf("put off by %v after %d tries, %q; want %v, %d, %q", got, ev.Tries, ev.Error, test.delay, test.thenTries, says)
 			}
 		})
 	}
