@@ -83,13 +83,7 @@ func asked(t *testing.T, s *crawltest.Site, n int) {
 // TestKilledCrawlersLoseNothing kills crawlers at random moments while they share a site. What comes of it is what comes
 // of an undisturbed crawl, and no more is fetched again than was under way at the kills.
 func TestKilledCrawlersLoseNothing(t *testing.T) {
-	t.Parallel()
-	for _, way := range []crawltest.Way{crawltest.ByLinks, crawltest.BySitemap} {
-		t.Run(string(way), func(t *testing.T) {
-			t.Parallel()
-			testKilledCrawlers(t, way)
-		})
-	}
+	inWays(t, allWays(t), testKilledCrawlers)
 }
 
 func testKilledCrawlers(t *testing.T, way crawltest.Way) {

@@ -63,19 +63,8 @@ func (c *crawledSite) tokens(pages map[string]string, of []string) []string {
 	return out
 }
 
-// bothWays runs a test of a site whose pages are found by links, and of one whose sitemap lists them.
-func bothWays(t *testing.T, test func(t *testing.T, way crawltest.Way)) {
-	t.Parallel()
-	for _, way := range []crawltest.Way{crawltest.ByLinks, crawltest.BySitemap} {
-		t.Run(string(way), func(t *testing.T) {
-			t.Parallel()
-			test(t, way)
-		})
-	}
-}
-
 func TestAnUnchangedSiteCostsRequestsOnly(t *testing.T) {
-	bothWays(t, func(t *testing.T, way crawltest.Way) {
+	inWays(t, allWays(t), func(t *testing.T, way crawltest.Way) {
 		model := newModelServer(t)
 		c := newCrawledSite(t, way, "OPENAI_BASE_URL="+model.URL+"/v1", "SLUICE_EMBED_MODEL=tiny")
 		embedded, ingested := model.requests.Load(), c.ingested()
@@ -136,7 +125,7 @@ func (c *crawledSite) checkConditional(pages map[string]string) {
 }
 
 func TestARefreshFollowsTheSite(t *testing.T) {
-	bothWays(t, func(t *testing.T, way crawltest.Way) {
+	inWays(t, []crawltest.Way{crawltest.ByLinks, crawltest.BySitemap}, func(t *testing.T, way crawltest.Way) {
 		c := newCrawledSite(t, way)
 		before := c.site.Pages(way)
 		ingested := c.ingested()
@@ -167,10 +156,22 @@ func TestARefreshFollowsTheSite(t *testing.T) {
 }
 
 func TestASiteThatIsDownLosesNothing(t *testing.T) {
-	bothWays(t, func(t *testing.T, way crawltest.Way) {
+	inWays(t, allWays(t), func(t *testing.T, way crawltest.Way) {
 		c := newCrawledSite(t, way)
 		before := c.site.Pages(way)
-		changed := c.site.Change(5)
+
+		c.site.Forget()
+		c.site.Down(true) // before a page is asked for
+		c.refresh(c.id)
+		asked(t, c.site, 1)
+		c.site.Down(false)
+		site := c.siteSettles(c.id, sitePatience(t))
+		c.checkSite(site, c.site, way)
+		if site.Crawl.Unchanged != len(before) {
+			t.Errorf("%d pages have not changed: %+v", len(before), *site.Crawl)
+		}
+
+		changed := c.site.Change(5) // and in the middle
 		c.site.Forget()
 		c.refresh(c.id)
 		asked(t, c.site, len(before)/4)
@@ -188,7 +189,7 @@ func TestASiteThatIsDownLosesNothing(t *testing.T) {
 			}
 		}
 		c.site.Down(false)
-		site := c.siteSettles(c.id, sitePatience(t))
+		site = c.siteSettles(c.id, sitePatience(t))
 		c.checkSite(site, c.site, way)
 		c.checkFacts(site, c.store, c.site, way)
 		if site.Crawl.Removed != 0 {
