@@ -49,13 +49,14 @@ func (c *Catalog) judge(ctx context.Context, t *tx, r record, store domain.Datas
 	if err != nil {
 		return verdict{}, fmt.Errorf("looking for pages of the same content: %w", err)
 	}
+	r.Config.EndAt(f.URL)
 	var best *record
 	for i := range equal {
-		if p := &equal[i]; p.Alive() && (best == nil || better(p.Config, best.Config)) {
+		if p := &equal[i]; p.Alive() && (best == nil || p.Config.Better(best.Config)) {
 			best = p
 		}
 	}
-	if best != nil && better(best.Config, r.Config) {
+	if best != nil && best.Config.Better(r.Config) {
 		return verdict{keeper: best.ID, reason: sameContent(best.Config)}, nil
 	}
 	var v verdict
@@ -74,18 +75,6 @@ func (c *Catalog) judge(ctx context.Context, t *tx, r record, store domain.Datas
 // sameContent is the reason of a page that is left out for one with the address.
 func sameContent(keeper domain.DatasourceConfig) string {
 	return "It has the same content as " + keeper.SourceURL + "."
-}
-
-// better reports whether a page has a better address than another of the same content.
-func better(a, b domain.DatasourceConfig) bool {
-	switch {
-	case a.Depth != b.Depth:
-		return a.Depth < b.Depth
-	case len(a.SourceURL) != len(b.SourceURL):
-		return len(a.SourceURL) < len(b.SourceURL)
-	default:
-		return a.SourceURL < b.SourceURL
-	}
 }
 
 // yield leaves a page out for one that has been fetched, has the same content and a better address, and so do the pages
@@ -145,7 +134,8 @@ func (c *Catalog) addCanonical(ctx context.Context, t *tx, site, r record, store
 }
 
 // release queues, after the end of a job of a page, the work that follows for pages which were left out for it: when it
-// has nothing for readers they are judged anew, and when it has other content, those that had the same.
+// has nothing for readers they are judged anew, and when it has other content or has begun to lead elsewhere, those that
+// had the same.
 func (c *Catalog) release(ctx context.Context, t *tx, before, after domain.Datasource) error {
 	switch {
 	case after.GroupID == "":
@@ -153,6 +143,8 @@ func (c *Catalog) release(ctx context.Context, t *tx, before, after domain.Datas
 	case !after.Alive():
 		return queueRelease(ctx, t, after, workRelease)
 	case before.Original != nil && after.Original != nil && before.Original.SHA256 != after.Original.SHA256:
+		return queueRelease(ctx, t, after, workCompare)
+	case before.Original != nil && before.Config.FinalURL == "" && after.Config.FinalURL != "":
 		return queueRelease(ctx, t, after, workCompare)
 	default:
 		return nil

@@ -122,6 +122,7 @@ type plan struct {
 	next    []*planned // one link further
 	known   map[string]*planned
 	kept    map[string]string    // pages by their contents' hashes
+	moved   []*planned           // that lead elsewhere: whatever has their content comes before them
 	left    map[string]PlanEntry // addresses left out so far
 	fetches sync.WaitGroup
 	summary PlanSummary
@@ -141,6 +142,7 @@ type planState int
 
 const (
 	planAwaited planState = iota // nothing is known yet
+	planMoved                    // it leads elsewhere, and is a page unless another turns out to have its content
 	planWaits                    // until something is known of the address that it names as its own
 	planAlive                    // it is a page
 	planOut                      // it is none
@@ -238,6 +240,9 @@ func (p *plan) walk() error {
 				return err
 			}
 		}
+	}
+	if err := p.settle(); err != nil {
+		return err
 	}
 	// What still waits names an address that was never fetched.
 	for _, u := range slices.Sorted(maps.Keys(p.known)) {

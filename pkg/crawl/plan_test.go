@@ -3,6 +3,7 @@ package crawl
 import (
 	"context"
 	"errors"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -188,4 +189,38 @@ func TestPlan_ends_with_its_caller(t *testing.T) {
 			t.Errorf("%s: no error", name)
 		}
 	}
+}
+
+func TestPlan_prefers_where_a_redirect_ends(t *testing.T) {
+	t.Parallel()
+	s := routes(t, map[string]string{
+		"/":               "<a href=/r>r</a> <a href=/a>a</a> <a href=/q>q</a>",
+		"/a":              "<a href=/long/way/page>page</a> <link rel=canonical href='/q'><p>names what leads elsewhere",
+		"/long/way/page":  "<p>the page itself",
+		"/long/way/other": "<p>that nothing names but a redirect",
+	})
+	s.Config.Handler = redirecting(s.Config.Handler, map[string]string{"/r": "/long/way/page", "/q": "/long/way/other"})
+	got := map[string]Decision{}
+	_, err := local(t).Plan(t.Context(), PlanRequest{Spec: domain.CrawlSpec{URL: s.URL}}, func(e PlanEntry) error {
+		got[strings.TrimPrefix(e.URL, s.URL)] = e.Decision
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]Decision{"/": PlanPage, "/a": PlanDuplicate, "/r": PlanDuplicate, "/long/way/page": PlanPage, "/q": PlanPage}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// redirecting answers some paths with a redirect.
+func redirecting(next http.Handler, to map[string]string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if target := to[r.URL.Path]; target != "" {
+			http.Redirect(w, r, target, http.StatusTemporaryRedirect)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
 }

@@ -43,7 +43,7 @@ func (p *plan) judge(it *planned) error {
 	switch own.state {
 	case planAlive:
 		return p.drop(it, PlanDuplicate, itSaysItIs(own), kindCanonical)
-	case planAwaited:
+	case planAwaited, planMoved:
 		it.state = planWaits
 		own.wait = append(own.wait, it)
 		return nil
@@ -127,8 +127,15 @@ func (p *plan) canonical(it *planned) *planned {
 	return p.known[at]
 }
 
-// keep makes a page of the address, unless one has its content already: that came first, and so has the better address.
+// keep makes a page of the address, unless one has its content already: that came first, and so has the better address. It
+// takes its time with what leads elsewhere: see settle.
 func (p *plan) keep(it *planned) error {
+	if it.state != planMoved && it.address().FinalURL != "" {
+		it.state = planMoved
+		it.result.page.Links, it.result.refused = nil, nil // they have been taken
+		p.moved = append(p.moved, it)
+		return nil
+	}
 	r := it.result
 	if other := p.kept[r.sha]; other != "" {
 		return p.drop(it, PlanDuplicate, "It has the same content as "+other+".", kindSame)
@@ -143,6 +150,38 @@ func (p *plan) keep(it *planned) error {
 		return err
 	}
 	return p.resume(it)
+}
+
+// settle decides about what leads elsewhere, when all that could have its content has been judged. Those that waited for
+// it may lead elsewhere too.
+func (p *plan) settle() error {
+	for len(p.moved) > 0 {
+		moved := p.moved
+		p.moved = nil
+		slices.SortStableFunc(moved, func(a, b *planned) int {
+			switch {
+			case a.address().Better(b.address()):
+				return -1
+			case b.address().Better(a.address()):
+				return 1
+			default:
+				return 0
+			}
+		})
+		for _, it := range moved {
+			if err := p.keep(it); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// address is the page as the catalog compares pages of the same content.
+func (it *planned) address() domain.DatasourceConfig {
+	c := domain.DatasourceConfig{SourceURL: it.link.URL, Depth: it.link.Depth}
+	c.EndAt(it.result.page.URL)
+	return c
 }
 
 // drop makes no page of the address.

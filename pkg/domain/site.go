@@ -181,3 +181,22 @@ func (p WebPatch) Apply(c *DatasourceConfig) {
 func (d *Datasource) Alive() bool {
 	return d.Status != StatusSkipped && (d.Status != StatusError || d.ActiveGeneration > 0)
 }
+
+// Better reports whether of two pages with the same content this one is to stay. One that was reached without a redirect
+// stays rather than one that leads elsewhere, and where a redirect ended rather than where it began; then the better
+// address counts: fewer links from the root, then the shorter.
+func (c DatasourceConfig) Better(than DatasourceConfig) bool {
+	leads, target := c.FinalURL == than.SourceURL, than.FinalURL == c.SourceURL
+	switch {
+	case (c.FinalURL == "") != (than.FinalURL == ""):
+		return c.FinalURL == ""
+	case leads != target:
+		return target
+	case c.Depth != than.Depth:
+		return c.Depth < than.Depth
+	case len(c.SourceURL) != len(than.SourceURL):
+		return len(c.SourceURL) < len(than.SourceURL)
+	default:
+		return c.SourceURL < than.SourceURL
+	}
+}

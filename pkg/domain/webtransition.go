@@ -104,12 +104,17 @@ func refuse(d *Datasource, ev Event) (out Outcome) {
 func (d *Datasource) arrive(f *Fetched) {
 	c := &d.Config
 	c.ETag, c.LastModified = f.ETag, f.LastModified
-	c.FinalURL = ""
-	if f.URL != c.SourceURL {
-		c.FinalURL = f.URL
-	}
+	c.EndAt(f.URL)
 	c.Redirects = slices.Clone(f.Redirects[:min(len(f.Redirects), maxRedirects)])
 	c.Canonical, c.Rendered = f.Canonical, f.Rendered
+}
+
+// EndAt notes where the page's fetch ended after redirects, if there were any.
+func (c *DatasourceConfig) EndAt(address string) {
+	c.FinalURL = ""
+	if address != c.SourceURL {
+		c.FinalURL = address
+	}
 }
 
 func applyPostponed(d *Datasource, store Datastore, ev Event, current bool) Outcome {

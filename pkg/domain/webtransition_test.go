@@ -350,3 +350,22 @@ func TestAPageThatWasLeftOutIsNotSynchedByALateWordThatItHasNotChanged(t *testin
 		t.Errorf("%+v, %+v", d, out)
 	}
 }
+
+func TestBetter_of_two_pages_with_the_same_content(t *testing.T) {
+	t.Parallel()
+	page := func(url string, depth int, final string) DatasourceConfig {
+		return DatasourceConfig{SourceURL: url, Depth: depth, FinalURL: final}
+	}
+	for name, c := range map[string]struct{ better, worse DatasourceConfig }{
+		"one without a redirect":             {page("http://x/long/way", 3, ""), page("http://x/r", 1, "http://x/elsewhere")},
+		"where a redirect ended":             {page("http://x/long/way", 3, "http://x/more"), page("http://x/r", 1, "http://x/long/way")},
+		"fewer links from the root":          {page("http://x/long/way", 1, ""), page("http://x/r", 2, "")},
+		"the shorter address":                {page("http://x/b", 1, "http://x/c"), page("http://x/aa", 1, "http://x/c")},
+		"the first of equal ones":            {page("http://x/a", 1, ""), page("http://x/b", 1, "")},
+		"the shorter of two in each other's": {page("http://x/b", 1, "http://x/aa"), page("http://x/aa", 1, "http://x/b")},
+	} {
+		if !c.better.Better(c.worse) || c.worse.Better(c.better) {
+			t.Errorf("%s does not come first", name)
+		}
+	}
+}

@@ -16,7 +16,8 @@ type pages map[string]answer
 type answer struct {
 	content   string // its hash; "": not to be indexed
 	canonical string
-	same      bool // the server says "not modified" when asked conditionally
+	leadsTo   string // where a redirect ends; "": there is none
+	same      bool   // the server says "not modified" when asked conditionally
 	fails     bool
 	links     []string
 }
@@ -64,7 +65,12 @@ func (w *world) crawl(j domain.Job, p pages) {
 			w.end(j, domain.EventSkipped, because("It asks not to be indexed (noindex)."))
 			return
 		}
-		w.end(j, domain.EventFetched, found(j, a.content), func(ev *domain.Event) { ev.Fetched.Canonical = a.canonical })
+		w.end(j, domain.EventFetched, found(j, a.content), func(ev *domain.Event) {
+			ev.Fetched.Canonical = a.canonical
+			if a.leadsTo != "" {
+				ev.Fetched.URL = a.leadsTo
+			}
+		})
 	}
 }
 

@@ -41,6 +41,30 @@ func testDuplicates(t *testing.T, open Open) {
 			equal(t, map[string]bool{pageA: true, pageX: false}, w.kept(site, pageA, pageX))
 		})
 	}
+	for name, order := range map[string][]string{"fetched first": {pageA, pageX}, "fetched last": {pageX, pageA}} {
+		t.Run("where a redirect ends stays, however long its address is, "+name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, open)
+			p := pages{pageA: {content: "same", leadsTo: pageX}, pageX: {content: "same"}}
+			site := w.siteOf(p, order...)
+			equal(t, map[string]bool{pageA: false, pageX: true}, w.kept(site, pageA, pageX))
+			equal(t, "It has the same content as "+pageX+".", w.page(site, pageA).Error)
+		})
+		t.Run("when the page that stayed begins to lead to another of its content, that takes its place, "+name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, open)
+			p := pages{pageA: {content: "same"}, pageX: {content: "same"}}
+			site := w.siteOf(p, pageA, pageX)
+			p[pageA] = answer{content: "same", leadsTo: pageX}
+			w.again(site, complete, order...)
+			w.play(p)
+			equal(t, map[string]bool{pageA: false, pageX: true}, w.kept(site, pageA, pageX))
+			equal(t, domain.StatusSynched, w.get(site.ID).Status)
+			w.again(site, complete, order...)
+			fetches, ingests := w.play(p)
+			equal(t, []int{2, 0}, []int{fetches, ingests})
+		})
+	}
 	t.Run("a better address takes over, with all pages that were left out for the one before", func(t *testing.T) {
 		t.Parallel()
 		w := newWorld(t, open)

@@ -5,8 +5,8 @@ import (
 	"net/http"
 )
 
-// addRedirects adds addresses that lead elsewhere. Their names are longer than those they lead to, so that of the two
-// the other is the better address of the page.
+// addRedirects adds addresses that lead elsewhere, by names that are longer than those they lead to and by shorter ones:
+// where they lead to is the page, in any case.
 func (s *Site) addRedirects(lab *page) {
 	hub := s.page(lab, "/lab/redirects/")
 	for i := range s.some() {
@@ -16,6 +16,8 @@ func (s *Site) addRedirects(lab *page) {
 			to := s.page(hub, fmt.Sprintf("/r/%d/%d", code, i))
 			from := s.register(hub, fmt.Sprintf("/r/from/%d/%d", code, i), duplicateOf(to))
 			from.answer = redirect(code, to.address)
+			short := s.register(hub, fmt.Sprintf("/r%d/%d", code%10, i), duplicateOf(to))
+			short.answer = redirect(code, to.address)
 		}
 		s.addChain(hub, i)
 		s.addLoops(hub, i)
