@@ -39,8 +39,9 @@ type Dispatcher struct {
 }
 
 const (
-	// outboxPoll bounds how long a job waits that another api process has accepted: its wake-up does not reach us.
-	outboxPoll = 2 * time.Second
+	// outboxPoll bounds how long a job waits that has become due, or that another api process has accepted: nothing wakes
+	// us for those. Pages of a site come back for their turn at its host by the thousand, and the host is not to stand idle.
+	outboxPoll = 500 * time.Millisecond
 	// outboxBatch bounds what one transaction marks as published.
 	outboxBatch = 64
 	// refusedDelay is how long a job waits that the stream refused, while others pass it.

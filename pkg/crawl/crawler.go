@@ -38,7 +38,7 @@ type Options struct {
 	// PerHostDelay is the time between the starts of two requests to one host. A longer Crawl-delay in robots.txt
 	// takes its place. Default: 200 ms; negative: none.
 	PerHostDelay time.Duration
-	// MaxWait is how long a fetch waits for its host's turn before it is handed back as deferred. Default: 15 s.
+	// MaxWait is how long a fetch waits for its host's turn before it is handed back as deferred. Default: 3 s.
 	MaxWait time.Duration
 	// MaxPages is how many pages discovery takes from the sitemaps of one site. Default: 10,000.
 	MaxPages int
@@ -81,7 +81,7 @@ func (o Options) withDefaults() Options {
 	setDefault(&o.HeaderTimeout, 30*time.Second)
 	setDefault(&o.PerHostConcurrency, 2)
 	setDefault(&o.PerHostDelay, 200*time.Millisecond)
-	setDefault(&o.MaxWait, 15*time.Second)
+	setDefault(&o.MaxWait, 3*time.Second)
 	setDefault(&o.MaxPages, 10_000)
 	o.PerHostDelay = max(o.PerHostDelay, 0)
 	if o.Now == nil {

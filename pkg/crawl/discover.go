@@ -239,7 +239,7 @@ func (d *discovery) rootMoved(ctx context.Context) (*url.URL, error) {
 		return nil, nil
 	}
 	root := d.scope.root.String()
-	a, err := d.crawler.retrieve(ctx, retrieval{url: root, limit: d.crawler.opts.MaxBody, anyType: true})
+	a, err := d.crawler.retrieve(withBegun(ctx), retrieval{url: root, limit: d.crawler.opts.MaxBody, anyType: true})
 	var e *Error
 	switch {
 	case errors.As(err, &e) && e.Permanent:

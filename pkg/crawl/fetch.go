@@ -187,6 +187,7 @@ func (c *Crawler) retrieve(ctx context.Context, r retrieval) (answer, error) {
 		if err != nil {
 			return answer{}, errors.Join(err, h.release())
 		}
+		ctx = withBegun(ctx)
 		if next == nil {
 			return answer{
 				url: u, status: h.status, header: h.header, kind: h.kind, body: h.body, redirects: trail.hops,

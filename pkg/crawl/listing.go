@@ -32,7 +32,7 @@ func (d *discovery) read(ctx context.Context, at string, level int, admit bool) 
 		return nil
 	}
 	d.visited[key] = true
-	a, err := d.crawler.retrieve(ctx, retrieval{url: at, limit: d.crawler.opts.MaxSitemapBytes, anyType: true})
+	a, err := d.crawler.retrieve(withBegun(ctx), retrieval{url: at, limit: d.crawler.opts.MaxSitemapBytes, anyType: true})
 	if err != nil {
 		return err
 	}

@@ -15,8 +15,9 @@ import (
 const (
 	// maxCrawlDelay is what a robots.txt may ask for between two requests.
 	maxCrawlDelay = time.Minute
-	// leaseMargin is how much longer than a request may take its turn lasts: for reading clocks that differ.
-	leaseMargin = 30 * time.Second
+	// turnLease is after which a turn counts as ended that was not given back. Hardly a request takes as long; the host of a
+	// crawler that was killed is left alone for no longer.
+	turnLease = 30 * time.Second
 	// leastPoll keeps a fetch from asking for its turn without pause.
 	leastPoll = 10 * time.Millisecond
 )
@@ -29,6 +30,7 @@ type politeness struct {
 	now     func() time.Time
 	log     *slog.Logger
 	gates   gates
+	later   comebacks
 	breaker breaker
 }
 
@@ -36,7 +38,7 @@ func newPoliteness(o Options) *politeness {
 	p := &politeness{
 		turns: o.Turns, maxWait: o.MaxWait, now: o.Now, log: o.Log,
 		pace: domain.Pace{
-			Concurrency: max(o.PerHostConcurrency, 0), Delay: o.PerHostDelay, Lease: o.Timeout + leaseMargin,
+			Concurrency: max(o.PerHostConcurrency, 0), Delay: o.PerHostDelay, Lease: turnLease,
 		},
 	}
 	if p.turns == nil {
@@ -45,24 +47,45 @@ func newPoliteness(o Options) *politeness {
 	return p
 }
 
+// patience is how long a fetch waits at a host: for its turn, and in a queue of this process before it asks for one.
+type patience struct{ turn, queue time.Duration }
+
+// longQueue is the wait in a queue that is not worth a worker, which pages of other hosts could use.
+const longQueue = 500 * time.Millisecond
+
+// begun marks the context of a fetch that has had a turn already, or is one of many that make a whole. It waits for its
+// next turn: one that was handed back would begin anew, and at a slow host never come to its end.
+type begun struct{}
+
+func withBegun(ctx context.Context) context.Context { return context.WithValue(ctx, begun{}, true) }
+
+func (p *politeness) patience(ctx context.Context) patience {
+	if ctx.Value(begun{}) != nil {
+		longest := max(p.maxWait, 3*maxCrawlDelay)
+		return patience{turn: longest, queue: longest}
+	}
+	return patience{turn: p.maxWait, queue: longQueue}
+}
+
 // acquire waits for the host's turn. delay is what the host asks for between two requests, if that is more than our
-// own. It returns a deferred *Error when the turn is further away than maxWait, and the context's error when that ends
+// own. It returns a deferred *Error when the turn is further away than the fetch's patience, and the context's error when that ends
 // first. release must be called once.
 func (p *politeness) acquire(ctx context.Context, host, u string, delay time.Duration) (release func(), err error) {
 	pace := p.pace
 	pace.Delay = max(pace.Delay, min(delay, maxCrawlDelay))
+	patience := p.patience(ctx)
 	if d := p.breaker.held(host, p.now()); d > p.maxWait {
-		return nil, p.deferred(u, host, delay, d)
+		return nil, p.deferred(u, host, delay, p.later.after(host, d, pace.Delay, p.now()))
 	}
 	began := time.Now()
-	leave, err := p.gates.enter(ctx, host, pace.Concurrency, p.maxWait)
+	leave, err := p.gates.enter(ctx, host, pace.Concurrency, pace.Delay, patience)
 	switch {
 	case err != nil:
 		return nil, err
 	case leave == nil:
-		return nil, p.deferred(u, host, delay, max(pace.Delay, time.Second))
+		return nil, p.deferred(u, host, delay, p.later.after(host, max(pace.Delay, time.Second), pace.Delay, p.now()))
 	}
-	turn, err := p.reserve(ctx, host, u, pace, delay, p.maxWait-time.Since(began))
+	turn, err := p.reserve(ctx, host, u, pace, delay, patience.turn-time.Since(began))
 	if err != nil {
 		leave()
 		return nil, err
@@ -81,7 +104,7 @@ func (p *politeness) reserve(ctx context.Context, host, u string, pace domain.Pa
 		case err != nil:
 			return domain.Turn{}, transient(u, "%s was not fetched: whose turn it is at %s cannot be told", u, host).because(err)
 		case !turn.Granted && turn.Wait > patience:
-			return domain.Turn{}, p.deferred(u, host, delay, turn.Wait)
+			return domain.Turn{}, p.deferred(u, host, delay, p.later.after(host, turn.Wait, pace.Delay, p.now()))
 		}
 		wait := turn.Wait
 		if !turn.Granted {

@@ -98,15 +98,46 @@ func TestPoliteness_hands_back_what_would_wait_too_long(t *testing.T) {
 	})
 }
 
-func TestPoliteness_ends_with_the_context(t *testing.T) {
+func TestPoliteness_does_not_join_a_queue_that_does_not_move(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		p := polite(1, 10*time.Second, time.Hour)
-		release, err := p.acquire(t.Context(), "a", "", 0)
+		p := polite(1, -1, 10*time.Second)
+		release, err := p.acquire(t.Context(), "hung", "", 0)
 		if err != nil {
 			t.Fatal(err)
 		}
+		time.Sleep(time.Second)
+		start := time.Now()
+		for i := range 10 {
+			_, err = p.acquire(t.Context(), "hung", "http://hung/", 0)
+			if e := wantError(t, err); !e.Deferred {
+				t.Fatalf("number %d: %v", i, e)
+			}
+		}
+		if waited := time.Since(start); waited > 0 {
+			t.Errorf("ten fetches were held up for %s by a request that does not end", waited)
+		}
+		release()
+		if release, err = p.acquire(t.Context(), "hung", "", 0); err != nil {
+			t.Fatalf("when it has ended: %v", err)
+		}
+		release()
+	})
+}
+
+func TestPoliteness_ends_with_the_context(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		for _, held := range []bool{true, false} { // waiting for the slot, waiting for the time
+			delay := 10 * time.Second
+			if held {
+				delay = -1
+			}
+			p := polite(1, delay, time.Hour)
+			release, err := p.acquire(t.Context(), "a", "", 0)
+			if err != nil {
+				t.Fatal(err)
+			}
 			if !held {
 				release()
 			}
@@ -115,10 +146,13 @@ func TestPoliteness_ends_with_the_context(t *testing.T) {
 				t.Errorf("got %v", err)
 			}
 			cancel()
-		}
-		turns := p.turns.(*LocalTurns)
-		if len(p.gates.hosts) != 0 || len(turns.hosts["a"].leases) != 0 {
-			t.Errorf("left behind: %d gates, %d turns", len(p.gates.hosts), len(turns.hosts["a"].leases))
+			if held {
+				release()
+			}
+			turns := p.turns.(*LocalTurns)
+			if len(p.gates.hosts) != 0 || len(turns.hosts["a"].leases) != 0 {
+				t.Errorf("left behind: %d gates, %d turns", len(p.gates.hosts), len(turns.hosts["a"].leases))
+			}
 		}
 	})
 }
@@ -480,6 +514,29 @@ func FuzzRetryAfter(f *testing.F) {
 	f.Fuzz(func(t *testing.T, v string) {
 		if d, _ := parseRetryAfter(v, time.Unix(0, 0)); d < 0 || d > maxRetryAfter {
 			t.Errorf("%q is %s", v, d)
+		}
+	})
+}
+
+func TestPoliteness_lets_a_fetch_that_has_begun_come_to_its_end(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := polite(1, 20*time.Second, time.Second)
+		release, err := p.acquire(t.Context(), "slow", "", 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		release()
+		if _, err = p.acquire(t.Context(), "slow", "http://slow/", 0); !wantError(t, err).Deferred {
+			t.Errorf("a fetch that begins: %v", err)
+		}
+		start := time.Now()
+		if release, err = p.acquire(withBegun(t.Context()), "slow", "", 0); err != nil {
+			t.Fatalf("where a redirect leads: %v", err)
+		}
+		release()
+		if waited := time.Since(start); waited != 20*time.Second {
+			t.Errorf("its turn came after %s", waited)
 		}
 	})
 }

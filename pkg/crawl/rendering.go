@@ -130,7 +130,7 @@ func (b *browsing) RoundTrip(req *http.Request) (*http.Response, error) {
 // whole makes the request for the page itself. The host's turn ends with its body.
 func (b *browsing) whole(req *http.Request) (*http.Response, error) {
 	polite := b.crawler.polite
-	release, err := polite.acquire(req.Context(), req.URL.Host, req.URL.String(), b.delay)
+	release, err := polite.acquire(withBegun(req.Context()), req.URL.Host, req.URL.String(), b.delay)
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"time"
 
 	"github.com/sluice/sluice/pkg/crawl"
@@ -61,8 +62,11 @@ func (c *Crawler) Handle(ctx context.Context, job domain.Job) error {
 
 const (
 	// shortTurn is how long a job waits in the stream for its host's turn. A longer wait is spent in the catalog.
-	shortTurn    = 5 * time.Second
+	shortTurn    = time.Second
 	defaultTries = 20
+	// faultTries is how often a page is asked for that its server fails over (500), for some two minutes: mostly it is the
+	// page that is broken, and its site waits for it.
+	faultTries = 8
 	// firstRetry doubles with every try up to lastRetry.
 	firstRetry, lastRetry = time.Second, 10 * time.Minute
 )
@@ -82,29 +86,35 @@ func (c *Crawler) verdict(ctx context.Context, err error, job domain.Job, report
 	case e.Deferred && e.RetryAfter < shortTurn:
 		return jobs.Later(e.RetryAfter, err)
 	case e.Deferred && e.Err == nil:
-		return c.postpone(ctx, report, e.RetryAfter, job.Tries, "")
+		return c.postpone(ctx, report, e.RetryAfter, job.Tries, "", "")
 	// What is left is a failure of the page, or of its host as others have found it. Either counts: of a site whose host is
 	// gone only a few pages are asked for between two holds, and the others would wait for their turn to fail for weeks.
-	case job.Tries+1 >= c.tries():
+	case job.Tries+1 >= c.tries(e):
 		return jobs.Permanent(fmt.Errorf("given up after %d attempts. The last one failed with: %w", job.Tries+1, err))
 	default:
 		delay := min(firstRetry<<min(job.Tries, 10), lastRetry)
-		return c.postpone(ctx, report, max(delay, e.RetryAfter), job.Tries+1, e.Message)
+		return c.postpone(ctx, report, max(delay, e.RetryAfter), job.Tries+1, fmt.Sprintf("Attempt %d of %d", job.Tries+1, c.tries(e)), e.Message)
 	}
 }
 
-func (c *Crawler) tries() int {
-	if c.MaxTries == 0 {
-		return defaultTries
+// tries is how often what failed so is asked for.
+func (c *Crawler) tries(e *crawl.Error) int {
+	most := c.MaxTries
+	if most == 0 {
+		most = defaultTries
 	}
-	return c.MaxTries
+	if e.StatusCode == http.StatusInternalServerError && !e.Deferred {
+		most = min(most, faultTries)
+	}
+	return most
 }
 
-func (c *Crawler) postpone(ctx context.Context, report reporter, delay time.Duration, tries int, cause string) error {
+// postpone puts the job off. attempt names the one that has failed, if one has, and cause says why.
+func (c *Crawler) postpone(ctx context.Context, report reporter, delay time.Duration, tries int, attempt, cause string) error {
 	ev := report.event(domain.EventPostponed)
 	ev.Until, ev.Tries = ev.At.Add(delay), tries
-	if cause != "" {
-		ev.Error = fmt.Sprintf("Attempt %d of %d failed and is repeated at %s: %s", tries, c.tries(), ev.Until.Format("2006-01-02 15:04:05 UTC"), cause)
+	if attempt != "" {
+		ev.Error = fmt.Sprintf("%s failed and is repeated at %s: %s", attempt, ev.Until.Format("2006-01-02 15:04:05 UTC"), cause)
 	}
 	return report.emit(ctx, ev)
 }

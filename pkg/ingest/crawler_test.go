@@ -265,7 +265,7 @@ func TestCrawlerDoesNotReportTheEndOfADiscoveryThatFailed(t *testing.T) {
 func TestCrawlerTellsWhatRetryingCanMend(t *testing.T) {
 	t.Parallel()
 	denied := &crawl.Error{Permanent: true, StatusCode: 403, Message: "https://pumps.example/a may not be read"}
-	soon := &crawl.Error{Deferred: true, RetryAfter: time.Second, Message: "the host is being asked by others"}
+	soon := &crawl.Error{Deferred: true, RetryAfter: time.Second / 2, Message: "the host is being asked by others"}
 	gone := &crawl.Error{Deferred: true, RetryAfter: time.Minute, Message: "the host does not answer", Err: errDown}
 	down := &crawl.Error{StatusCode: 502, Message: "the server has a fault"}
 	for name, test := range map[string]struct {
@@ -274,7 +274,7 @@ func TestCrawlerTellsWhatRetryingCanMend(t *testing.T) {
 		want  error
 	}{
 		"a page that may not be read is final":            {denied, 0, jobs.Permanent(denied)},
-		"a host whose turn comes soon costs nothing":      {soon, 0, jobs.Later(time.Second, soon)},
+		"a host whose turn comes soon costs nothing":      {soon, 0, jobs.Later(time.Second/2, soon)},
 		"what is not about the page comes again as usual": {errDown, 0, errDown},
 		"what has failed for hours is given up": {down, defaultTries - 1,
 			jobs.Permanent(fmt.Errorf("given up after 20 attempts. The last one failed with: %w", down))},
@@ -367,21 +367,24 @@ func TestCrawlerPutsOffWhatMayComeLater(t *testing.T) {
 	limited := &crawl.Error{StatusCode: 429, RetryAfter: time.Hour, Message: "the server asks to come back later"}
 	busy := &crawl.Error{Deferred: true, RetryAfter: time.Minute, Message: "the host is asked again in a minute"}
 	silent := &crawl.Error{Deferred: true, RetryAfter: time.Minute, Message: "the host does not answer", Err: errDown}
-	fault := &crawl.Error{StatusCode: 500, Message: "the server has a fault"}
+	fault := &crawl.Error{StatusCode: 502, Message: "the server has a fault"}
+	broken := &crawl.Error{StatusCode: 500, Message: "the page is broken"}
 	for name, test := range map[string]struct {
 		cause     *crawl.Error
 		tries     int
 		delay     time.Duration
 		thenTries int
 		says      string
+		most      int
 	}{
-		"a server that asks to wait is asked no sooner":              {limited, 0, time.Hour, 1, limited.Message},
-		"a fault is tried again soon at first":                       {fault, 0, time.Second, 1, fault.Message},
-		"and ever later":                                             {fault, 5, 32 * time.Second, 6, fault.Message},
-		"but not later than ten minutes":                             {fault, 18, 10 * time.Minute, 19, fault.Message},
-		"a host whose turn comes late costs no attempt":              {busy, 3, time.Minute, 3, ""},
-		"a host that does not answer anybody costs one, and is told": {silent, 3, time.Minute, 4, silent.Message},
-		"and is asked ever later":                                    {silent, 12, 10 * time.Minute, 13, silent.Message},
+		"a server that asks to wait is asked no sooner":              {limited, 0, time.Hour, 1, limited.Message, 20},
+		"a fault is tried again soon at first":                       {fault, 0, time.Second, 1, fault.Message, 20},
+		"and ever later":                                             {fault, 5, 32 * time.Second, 6, fault.Message, 20},
+		"but not later than ten minutes":                             {fault, 18, 10 * time.Minute, 19, fault.Message, 20},
+		"a page that its server fails over is given up sooner":       {broken, 5, 32 * time.Second, 6, broken.Message, 8},
+		"a host whose turn comes late costs no attempt":              {busy, 3, time.Minute, 3, "", 0},
+		"a host that does not answer anybody costs one, and is told": {silent, 3, time.Minute, 4, silent.Message, 20},
+		"and is asked ever later":                                    {silent, 12, 10 * time.Minute, 13, silent.Message, 20},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -393,7 +396,7 @@ func TestCrawlerPutsOffWhatMayComeLater(t *testing.T) {
 			ev := w.log.last(t, domain.EventPostponed)
 			says := test.says
 			if says != "" {
-				says = fmt.Sprintf("Attempt %d of 20 failed and is repeated at %s: %s", test.thenTries, ev.Until.Format(time.DateTime+" UTC"), says)
+				says = fmt.Sprintf("Attempt %d of %d failed and is repeated at %s: %s", test.thenTries, test.most, ev.Until.Format(time.DateTime+" UTC"), says)
 			}
 			if got := ev.Until.Sub(ev.At); got != test.delay || ev.Tries != test.thenTries || ev.Error != says {
 				t.Errorf("put off by %v after %d tries, %q; want %v, %d, %q", got, ev.Tries, ev.Error, test.delay, test.thenTries, says)
