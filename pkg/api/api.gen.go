@@ -799,15 +799,24 @@ type DatasourceList struct {
 
 // DatasourcePatch defines model for DatasourcePatch.
 type DatasourcePatch struct {
-	// Config of a web_page or web_site. Fields that are missing stay; the rest counts from the next crawl on. null takes the
-	// setting away.
+	// Config of a web_page or web_site. Fields that are missing stay as they are; a changed refresh counts at once, the rest
+	// from the next crawl on.
 	Config struct {
-		Exclude  *[]string `json:"exclude,omitempty"`
-		Include  *[]string `json:"include,omitempty"`
-		MaxDepth *int      `json:"max_depth,omitempty"`
-		MaxPages *int      `json:"max_pages,omitempty"`
+		// Exclude web_site: glob patterns of paths to leave
+		Exclude *[]string `json:"exclude,omitempty"`
 
-		// Refresh Example: 0 3 * * *
+		// Include web_site: glob patterns of paths to take; empty: all
+		Include *[]string `json:"include,omitempty"`
+
+		// MaxDepth web_site: links from the root; 0: the default
+		MaxDepth *int `json:"max_depth,omitempty"`
+
+		// MaxPages web_site: pages at most; 0: the configured limit
+		MaxPages *int `json:"max_pages,omitempty"`
+
+		// Refresh when it is fetched again; empty: never
+		//
+		// Example: 0 3 * * *
 		Refresh *string `json:"refresh,omitempty"`
 	} `json:"config"`
 }

@@ -41,6 +41,11 @@ func createDatasourceRule(body map[string]any) []domain.FieldError {
 		if !hasURL {
 			missing("source_url", "is required for a web_page: the page's address")
 		}
+		for _, field := range []string{"sitemap", "include", "exclude", "max_pages", "max_depth"} {
+			if config[field] != nil {
+				missing(field, "is for a web_site, not for a web_page")
+			}
+		}
 	case string(domain.TypeWebSite):
 		if !hasURL && !hasSitemap {
 			missing("source_url", "is required for a web_site, unless config.sitemap is given")

@@ -151,6 +151,10 @@ func TestSizeLimitsAreNamed(t *testing.T) {
 	if got := s.call("POST", "/datasources", site).fault("config.max_pages"); got != "6 is above the maximum of 5" {
 		t.Errorf("max_pages: %q", got)
 	}
+	id := s.newSite(datastore, object{})
+	if got := s.call("PATCH", "/datasources/"+id, object{"config": object{"max_pages": 6}}).fault("config.max_pages"); got != "6 is above the maximum of 5" {
+		t.Errorf("max_pages of a patch: %q", got)
+	}
 	big := object{"name": "a", "systemPrompt": strings.Repeat("p", 1000)}
 	if p := s.call("POST", "/agents", big).problem(413); !strings.Contains(p.Detail, "1000 bytes") || p.Error != "TOO_LARGE" {
 		t.Errorf("413: %+v", p)
@@ -183,6 +187,11 @@ func TestDatasourcesOfTheWebNeedAnAddress(t *testing.T) {
 		"a sitemap that is none":     {"web_site", object{"sitemap": "sitemap.xml"}, "config.sitemap", "it must begin with"},
 		"no address at all":          {"web_page", object{"source_url": "http://[::1"}, "config.source_url", "which is not an address"},
 		"a number":                   {"web_page", object{"source_url": 7}, "config.source_url", "is 7; it must be a string"},
+		"a misspelt field":           {"web_site", object{"source_url": "https://example.com", "exlude": []string{"/a/"}}, "config.exlude", "is not known; it must be one of custom_id, exclude, include,"},
+		"a page with patterns":       {"web_page", object{"source_url": "https://example.com", "exclude": []string{"/a/"}}, "config.exclude", "is for a web_site"},
+		"a page with a limit":        {"web_page", object{"source_url": "https://example.com", "max_pages": 3}, "config.max_pages", "is for a web_site"},
+		"a page with a depth":        {"web_page", object{"source_url": "https://example.com", "max_depth": 3}, "config.max_depth", "is for a web_site"},
+		"a page with a sitemap":      {"web_page", object{"source_url": "https://example.com", "sitemap": "https://example.com/s.xml"}, "config.sitemap", "is for a web_site"},
 		"a file as JSON":             {"file", object{}, "file", "is required: send a file as multipart/form-data"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -192,6 +201,14 @@ func TestDatasourcesOfTheWebNeedAnAddress(t *testing.T) {
 				t.Errorf("%q does not say %q", got, c.words)
 			}
 		})
+	}
+	page := object{"datastoreId": datastore, "type": "web_page", "colour": "red"}
+	page["config"] = object{"source_url": "https://example.com", "colour": "red", "exlude": nil, "include": []string{"/"}}
+	both := s.call("POST", "/datasources", page)
+	both.fault("config.colour")
+	both.fault("config.exlude")
+	if p := both.problem(400); len(p.Errors) != 3 {
+		t.Errorf("the faults are %+v", p.Errors)
 	}
 	a := s.call("POST", "/datasources", object{"type": "web_page"})
 	a.fault("datastoreId")

@@ -2,7 +2,7 @@ package api
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"strings"
 
 	"github.com/sluice/sluice/pkg/domain"
@@ -115,8 +115,14 @@ func refreshFaults(config map[string]any) []domain.FieldError {
 	if !isText || strings.TrimSpace(spec) == "" {
 		return nil
 	}
-	if _, err := domain.ParseRefresh(strings.TrimSpace(spec)); err != nil {
-		return []domain.FieldError{{Field: "config.refresh", Message: fmt.Sprintf("%v", err)}}
+	_, err := domain.ParseRefresh(strings.TrimSpace(spec))
+	var e *domain.Error
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &e) && len(e.Fields) > 0:
+		return e.Fields
+	default:
+		return []domain.FieldError{{Field: "config.refresh", Message: err.Error()}}
 	}
-	return nil
 }

@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -117,6 +118,17 @@ func TestWebContentIsFetchedAgainAsItsOwnerSays(t *testing.T) {
 			t.Errorf("%s: %+v", name, p)
 		}
 	}
+	for _, spec := range []string{"1m", "daily at noon"} {
+		got := s.call("PATCH", "/datasources/"+site, object{"config": object{"refresh": spec}}).fault("config.refresh")
+		if strings.Contains(got, "config.refresh") {
+			t.Errorf("of %s is said twice which field it is: %s", spec, got)
+		}
+	}
+	unknown := s.call("PATCH", "/datasources/"+site, object{"config": object{"exlude": []string{"/a/"}}}).fault("config.exlude")
+	if want := "is not known; it must be one of exclude, include, max_depth, max_pages, refresh"; unknown != want {
+		t.Errorf("got %q, want %q", unknown, want)
+	}
+	s.call("PATCH", "/datasources/"+site, object{"config": object{}, "colour": "red"}).want(200)
 	text := s.newText(store, "The trial lasts 30 days.")
 	s.call("PATCH", "/datasources/"+text, object{"config": object{"refresh": "24h"}}).problem(400)
 	s.call("POST", "/datasources", object{"datastoreId": store, "type": "text", "config": object{"text": "x", "refresh": "24h"}}).problem(400)
