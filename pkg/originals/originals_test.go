@@ -18,6 +18,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/nats-io/nats.go/jetstream"
+	"github.com/nats-io/nuid"
 	"go.uber.org/goleak"
 
 	"github.com/sluice/sluice/pkg/domain"
@@ -435,3 +436,24 @@ func (zeros) Read(p []byte) (int, error) { return len(p), nil }
 type nothing struct{}
 
 func (nothing) Read([]byte) (int, error) { return 0, nil }
+
+func TestAnOriginalStaysWhoseLastAnswerWasLost(t *testing.T) {
+	t.Parallel()
+	s := open(t, Options{})
+	o := PutOptions{MaxBytes: 100}
+	p := &put{Store: s, key: UploadKey(domain.NewID()), opts: o, id: nuid.Next()}
+	want, err := p.run(testContext(t), strings.NewReader("kept"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The writer does not know that it has succeeded, another has found what it wrote.
+	if again, err := s.Put(testContext(t), p.key, strings.NewReader("kept"), o); err != nil || again != want {
+		t.Fatalf("putting it again: %+v, %v", again, err)
+	}
+	if sealed, err := p.clean(testContext(t)); !sealed || err != nil {
+		t.Errorf("it is taken for lost: %v", err)
+	}
+	if exists, err := s.Exists(testContext(t), p.key); !exists || err != nil {
+		t.Errorf("the original is gone: %v", err)
+	}
+}

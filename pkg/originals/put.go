@@ -61,10 +61,13 @@ func (s *Store) Put(ctx context.Context, key string, r io.Reader, o PutOptions) 
 	if err == nil {
 		return original, nil
 	}
-	if clean := p.clean(ctx); clean != nil {
-		err = errors.Join(err, clean)
-	}
-	if errors.Is(err, ErrExists) {
+	sealed, clean := p.clean(ctx)
+	switch {
+	case sealed:
+		return original, nil
+	case clean != nil:
+		return domain.Original{}, errors.Join(err, clean)
+	case errors.Is(err, ErrExists):
 		return s.same(ctx, original, err)
 	}
 	return domain.Original{}, err
@@ -73,8 +76,8 @@ func (s *Store) Put(ctx context.Context, key string, r io.Reader, o PutOptions) 
 // same returns the original if what is stored under its key is the same content, else err.
 func (s *Store) same(ctx context.Context, o domain.Original, err error) (domain.Original, error) {
 	info, lookErr := s.lookUp(ctx, o.Key)
-	if lookErr != nil {
-		return domain.Original{}, errors.Join(err, lookErr)
+	if lookErr != nil { // err is left out: whether there is such an original is not known
+		return domain.Original{}, fmt.Errorf("looking at what is stored already: %w", lookErr)
 	}
 	if sum, digestErr := digestOf(info); digestErr != nil || sum != o.SHA256 || int64(info.Size) != o.Size {
 		return domain.Original{}, err
@@ -182,22 +185,22 @@ func (p *put) seal(ctx context.Context, o domain.Original, sum []byte) error {
 	return nil
 }
 
-// clean removes what the Put has written. The metadata may have been stored although the answer was lost: it goes
-// too, but only if it is of this Put.
-func (p *put) clean(ctx context.Context) error {
+// clean removes what the Put has written, unless the original is whole and was sealed although the answer was lost, as when
+// the server is killed at that moment. Then it stays: a Put of the same content may have found it and count on it.
+func (p *put) clean(ctx context.Context) (sealed bool, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanTimeout)
 	defer cancel()
 	info, err := p.lookUp(ctx, p.key)
 	if err == nil && info.NUID == p.id {
-		return p.Delete(ctx, p.key)
+		return true, nil
 	}
 	if err != nil && !errors.Is(err, ErrNotFound) {
-		return err
+		return false, err
 	}
 	if err := p.purge(ctx, chunkPrefix+p.id); err != nil {
-		return fmt.Errorf("removing the chunks of original %s: %w", p.key, err)
+		return false, fmt.Errorf("removing the chunks of original %s: %w", p.key, err)
 	}
-	return nil
+	return false, nil
 }
 
 const digestPrefix = "SHA-256="
