@@ -2,6 +2,7 @@ package catalogtest
 
 import (
 	"testing"
+	"time"
 
 	"github.com/sluice/sluice/pkg/domain"
 )
@@ -176,6 +177,25 @@ func testDuplicates(t *testing.T, open Open) {
 		_, ingests := w.play(p)
 		equal(t, 0, ingests)
 		equal(t, true, w.page(site, pageX).ActiveGeneration > 0)
+	})
+	t.Run("a page whose own address does not exist is fetched again by a job that the stream has not seen, and none is lost", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, open)
+		p := pages{pageX: {content: "x", canonical: pageA}}
+		site := w.createSite(domain.DatasourceConfig{}, pageX)
+		w.apply(site, domain.EventSynched, complete)
+		first := w.publishAll()[0]
+		w.crawl(first, p)
+		equal(t, domain.StatusSkipped, w.page(site, pageX).Status)
+		w.crawl(w.publishAll()[0], p) // 404
+		w.work()
+		again := w.publishAll() // which fails for a job that the stream has had
+		equal(t, []any{1, w.page(site, pageX).ID, false}, []any{len(again), again[0].DatasourceID, again[0].ID == first.ID})
+		w.crawl(again[0], p)
+		w.play(p)
+		equal(t, []any{domain.StatusSynched, true}, []any{w.page(site, pageX).Status, w.page(site, pageX).ActiveGeneration > 0})
+		equal(t, []any{domain.StatusError, domain.StatusSynched}, []any{w.page(site, pageA).Status, w.get(site.ID).Status})
+		equal(t, 0, len(w.stuck(-time.Hour)))
 	})
 	t.Run("of two pages that name each other one stays, in every crawl the same", func(t *testing.T) {
 		t.Parallel()
