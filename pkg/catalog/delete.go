@@ -49,14 +49,19 @@ func (c *Catalog) remove(ctx context.Context, t *tx, r record) error {
 	doomed := []record{r}
 	if r.Type == domain.TypeWebSite {
 		pages, err := collect(ctx, t, func(s scanner) (p record, err error) {
+			var seen int64
 			p.WorkspaceID, p.DatastoreID, p.Original = r.WorkspaceID, r.DatastoreID, &domain.Original{}
-			err = s.Scan(&p.ID, &p.Original.Key)
+			err = s.Scan(&p.ID, &p.Original.Key, &p.place, &p.jobKind, &seen)
+			p.seen = uint64(seen)
 			return p, err
-		}, `SELECT id, original_key FROM datasources WHERE group_id = ? AND group_id <> ''`, r.ID)
+		}, `SELECT id, original_key, place, job_kind, seen_generation FROM datasources WHERE group_id = ? AND group_id <> ''`, r.ID)
 		if err != nil {
 			return fmt.Errorf("listing pages: %w", err)
 		}
 		doomed = append(doomed, pages...)
+	}
+	if err := queueWithdrawals(ctx, t, doomed); err != nil {
+		return err
 	}
 	if err := erase(ctx, t, doomed, 0); err != nil || r.GroupID == "" {
 		return err

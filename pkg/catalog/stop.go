@@ -8,9 +8,10 @@ import (
 )
 
 // StopCrawl ends the crawl of a site, or of a page, at once. What waits to be fetched waits no longer: a page with content
-// keeps it and is synched, one without is skipped. Pages that are being fetched come to their end, and where they lead to
-// does not count. The site settles as soon as nothing of it is under way. Stopping what waits for nothing changes
-// nothing; what was never web content fails with domain.CodeInvalid. The result is the datasource as it is then.
+// keeps it and is synched, one without is skipped. So does what is in the job stream already, be it with a crawler: its jobs
+// leave the stream, and what comes of those that run is refused. Pages that have been fetched are read to their end. The
+// site settles as soon as nothing of it is under way. Stopping what waits for nothing changes nothing; what was never web
+// content fails with domain.CodeInvalid. The result is the datasource as it is then.
 //
 // From the commit of the stop on nothing new is found, and a page whose fetch is put off is not waited for. The pages that wait are worked off in batches, here and, should
 // the process die over it, by WorkOnSite.
@@ -60,6 +61,9 @@ func (c *Catalog) stopSite(ctx context.Context, t *tx, site record) (bool, error
 		return false, nil
 	}
 	if !site.Status.Terminal() && !site.DiscoveryDone {
+		if err := queueWithdrawals(ctx, t, []record{site}); err != nil {
+			return false, err
+		}
 		site.place = placeNowhere
 	}
 	site.CrawlStopped(fromMicros(c.stamp()))
@@ -74,9 +78,15 @@ func (c *Catalog) stopSite(ctx context.Context, t *tx, site record) (bool, error
 	return true, queueWork(ctx, t, siteTask{siteID: site.ID, kind: workStop})
 }
 
-// stop withdraws the next pages that wait to be fetched.
+// stop withdraws the next pages that wait to be fetched. Those in the stream come last: each makes room there, which others
+// that wait would take.
 func (w *siteWork) stop(ctx context.Context) error {
 	pages, err := w.pages(ctx, `group_id = ? AND group_id <> '' AND status = 'unsynched' AND place = 1 AND job_kind = 'crawl'`, w.site.ID)
+	if err == nil && !w.more {
+		var sent []record
+		sent, err = w.pages(ctx, `group_id = ? AND group_id <> '' AND `+live+` AND place = 2 AND job_kind = 'crawl'`, w.site.ID)
+		pages = append(pages, sent...)
+	}
 	if err != nil {
 		return err
 	}
@@ -88,7 +98,7 @@ func (w *siteWork) stop(ctx context.Context) error {
 
 // stopPages withdraws the job of a page that waits to be fetched.
 func (c *Catalog) stopPages(ctx context.Context, t *tx, p record) error {
-	if p.place != placeOutbox || p.jobKind != domain.JobCrawl || p.Status.Terminal() {
+	if p.place == placeNowhere || p.jobKind != domain.JobCrawl || p.Status.Terminal() {
 		return nil
 	}
 	stopped := []record{p}
@@ -102,8 +112,11 @@ func (c *Catalog) stopPages(ctx context.Context, t *tx, p record) error {
 	return err
 }
 
-// withdraw takes the crawl jobs of pages from the outbox, and puts the pages back to where they were.
+// withdraw takes the crawl jobs of pages from the outbox and the stream, and puts the pages back to where they were.
 func (c *Catalog) withdraw(ctx context.Context, t *tx, pages []record) error {
+	if err := queueWithdrawals(ctx, t, pages); err != nil {
+		return err
+	}
 	var ids []string
 	for i := range pages {
 		p := &pages[i]

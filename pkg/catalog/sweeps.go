@@ -19,6 +19,16 @@ type SweepTask struct {
 // allGenerations is domain.AllGenerations in the signed column.
 const allGenerations = -1
 
+// Values of the column jobs. With sweepCrawls the column from_generation has the bound of the jobs.
+const (
+	sweepNoJobs  = 0
+	sweepAllJobs = 1
+	sweepCrawls  = 2
+)
+
+// dueFirst is before every time: withdrawn jobs are taken from the stream before workers come to them, if that is possible.
+const dueFirst = -1
+
 // QueueSweep queues a sweep that follows from no change of the catalog: what an audit has found. An empty ID is filled.
 func (c *Catalog) QueueSweep(ctx context.Context, s domain.Sweep) error {
 	return c.update(ctx, "queueing a sweep", func(t *tx) error { return queueSweep(ctx, t, s) })
@@ -34,11 +44,18 @@ func queueSweep(ctx context.Context, t *tx, s domain.Sweep) error {
 	if s.Below == domain.AllGenerations {
 		below = allGenerations
 	}
+	from, jobs, due := stored(s.From), sweepNoJobs, 0
+	switch {
+	case s.Crawls > 0:
+		from, jobs, due = stored(s.Crawls), sweepCrawls, dueFirst
+	case s.Jobs:
+		jobs = sweepAllJobs
+	}
 	t.queuedSweep = true
 	return t.later(ctx, write{doing: "queueing a sweep", text: `INSERT INTO sweeps (id, workspace_id, datastore_id, datasource_id, engine, model, from_generation, below,
-		originals, jobs, attempts, cause, due_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, '', 0) ON CONFLICT (id) DO NOTHING`,
-		args: []any{s.ID, s.WorkspaceID, s.DatastoreID, s.DatasourceID, s.Place.Engine, s.Place.Model, stored(s.From), below,
-			strings.Join(s.Originals, "\n"), flag(s.Jobs)},
+		originals, jobs, attempts, cause, due_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, '', ?) ON CONFLICT (id) DO NOTHING`,
+		args: []any{s.ID, s.WorkspaceID, s.DatastoreID, s.DatasourceID, s.Place.Engine, s.Place.Model, from, below,
+			strings.Join(s.Originals, "\n"), jobs, due},
 	})
 }
 
@@ -51,7 +68,22 @@ func queueSweeps(ctx context.Context, t *tx, sweeps []domain.Sweep) error {
 	return nil
 }
 
-// Sweeps returns up to limit sweeps that are due, those never deferred first. They stay until FinishSweep.
+// queueWithdrawals has the crawl jobs of datasources that were in the stream leave it.
+func queueWithdrawals(ctx context.Context, t *tx, withdrawn []record) error {
+	for _, r := range withdrawn {
+		if r.place != placeStream || r.jobKind != domain.JobCrawl {
+			continue
+		}
+		s := domain.Sweep{WorkspaceID: r.WorkspaceID, DatastoreID: r.DatastoreID, DatasourceID: r.ID, Crawls: r.seen + 1}
+		if err := queueSweep(ctx, t, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Sweeps returns up to limit sweeps that are due, those of withdrawn jobs first, then those never deferred. They stay until
+// FinishSweep.
 func (c *Catalog) Sweeps(ctx context.Context, limit int) ([]SweepTask, error) {
 	tasks, err := collect(ctx, c.db.read, scanSweep, `SELECT id, workspace_id, datastore_id, datasource_id, engine, model,
 		from_generation, below, originals, jobs, attempts, due_at FROM sweeps WHERE due_at <= ? ORDER BY due_at, id LIMIT ?`, micros(c.now()), limit)
@@ -70,9 +102,12 @@ func scanSweep(s scanner) (SweepTask, error) {
 	if err != nil {
 		return v, err
 	}
-	v.From, v.Below, v.Jobs, v.DueAt = uint64(from), uint64(below), jobs == 1, fromMicros(dueAt)
+	v.From, v.Below, v.Jobs, v.DueAt = uint64(from), uint64(below), jobs == sweepAllJobs, fromMicros(dueAt)
 	if below == allGenerations {
 		v.Below = domain.AllGenerations
+	}
+	if jobs == sweepCrawls {
+		v.From, v.Crawls = 0, v.From
 	}
 	if originals != "" {
 		v.Originals = strings.Split(originals, "\n")

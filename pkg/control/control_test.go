@@ -216,6 +216,9 @@ func (e *engines) Delete(_ context.Context, key string) error { return e.call("o
 func (e *engines) PurgeDatasource(_ context.Context, _, source string, _ uint64) error {
 	return e.call("purge " + source)
 }
+func (e *engines) PurgeCrawls(_ context.Context, _, source string, below uint64) error {
+	return e.call(fmt.Sprintf("withdraw %s below %d", source, below))
+}
 func (e *engines) PurgeDatastore(_ context.Context, store string) error {
 	return e.call("purge " + store)
 }
@@ -249,6 +252,9 @@ func TestSweeperRemovesWhatASweepNames(t *testing.T) {
 		"rows written late into a deleted datastore": {
 			sweep: domain.Sweep{DatastoreID: "store", DatasourceID: "src", Below: domain.AllGenerations},
 			store: domain.NotFound("datastore", "store"), want: []string{"embedded drop store", "milvus drop store"},
+		},
+		"withdrawn crawl jobs alone": {
+			sweep: domain.Sweep{DatastoreID: "store", DatasourceID: "src", Crawls: 8}, want: []string{"withdraw src below 8"},
 		},
 		"an original alone": {sweep: domain.Sweep{Originals: []string{"k"}}, want: []string{"original k"}},
 	}

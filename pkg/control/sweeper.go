@@ -30,6 +30,7 @@ type Originals interface {
 type JobLog interface {
 	PurgeDatasource(ctx context.Context, datastoreID, datasourceID string, below uint64) error
 	PurgeDatastore(ctx context.Context, datastoreID string) error
+	PurgeCrawls(ctx context.Context, datastoreID, datasourceID string, below uint64) error
 }
 
 // Sweeper carries out sweeps. A sweep that fails is tried again with growing delay, for ever: until it has succeeded
@@ -102,6 +103,9 @@ func (s *Sweeper) sweep(ctx context.Context, sweep domain.Sweep) error {
 	ctx, cancel := context.WithTimeout(ctx, sweepBound)
 	defer cancel()
 	var faults []error
+	if sweep.Crawls > 0 {
+		faults = append(faults, s.JobLog.PurgeCrawls(ctx, sweep.DatastoreID, sweep.DatasourceID, sweep.Crawls))
+	}
 	if sweep.Jobs { // first: a job that is not yet taken need not run
 		faults = append(faults, s.purge(ctx, sweep))
 	}

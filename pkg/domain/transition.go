@@ -15,6 +15,9 @@ type Sweep struct {
 	From, Below  uint64   // rows of generations From ≤ g < Below go; Below 0: none; 0 and AllGenerations: all
 	Originals    []string // keys in the store of originals
 	Jobs         bool     // the datasource's messages leave the job stream
+	// Crawls has crawl jobs of the datasource of generations below it leave the job stream, and nothing else; 0: none. They
+	// have been withdrawn: what they fetch is refused, so each that goes in time saves a request.
+	Crawls uint64
 }
 
 // AllGenerations as Sweep.Below removes every row of the datasource.

@@ -21,7 +21,19 @@ func (b *Broker) PurgeDatasource(ctx context.Context, datastoreID, datasourceID 
 	if below == domain.AllGenerations {
 		return b.purge(ctx, datastoreID, datasourceID)
 	}
-	subject := everyLane(datastoreID, datasourceID)
+	return b.purgeBelow(ctx, everyLane(datastoreID, datasourceID), below)
+}
+
+// PurgeCrawls removes a datasource's crawl jobs of generations below the bound: jobs that have been withdrawn. One that is
+// running goes on. Jobs of other kinds stay, the last of which tells what was indexed.
+func (b *Broker) PurgeCrawls(ctx context.Context, datastoreID, datasourceID string, below uint64) error {
+	if err := checkIDs(datastoreID, datasourceID); err != nil {
+		return err
+	}
+	return b.purgeBelow(ctx, jobSubject(domain.LaneCrawl, datastoreID, datasourceID), below)
+}
+
+func (b *Broker) purgeBelow(ctx context.Context, subject string, below uint64) error {
 	err := b.do(ctx, func(ctx context.Context) error {
 		return quorum.Lost(StreamJobs, b.jobs.Purge(ctx, jetstream.WithPurgeSubject(subject), jetstream.WithPurgeSequence(below)))
 	})

@@ -375,6 +375,34 @@ func TestPurgingADatasourceCoversAllItsLanes(t *testing.T) {
 	}
 }
 
+func TestWithdrawnCrawlsLeaveTheStreamAlone(t *testing.T) {
+	t.Parallel()
+	b := newBroker(t)
+	ctx := testContext(t)
+	crawl := newJob(domain.JobCrawl)
+	withdrawn := publish(t, b, crawl)
+	ingest := again(crawl)
+	ingest.Kind = domain.JobIngest
+	last := publish(t, b, ingest)
+	if err := b.PurgeCrawls(ctx, crawl.DatastoreID, crawl.DatasourceID, withdrawn); err != nil {
+		t.Fatal(err)
+	}
+	if got := stored(t, b); got != 2 {
+		t.Errorf("%d jobs are left, want both: the bound itself stays", got)
+	}
+	for range 2 { // the second finds nothing
+		if err := b.PurgeCrawls(ctx, crawl.DatastoreID, crawl.DatasourceID, last+1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := stored(t, b); got != 1 {
+		t.Errorf("%d jobs are left, want the ingest job alone", got)
+	}
+	if err := b.PurgeCrawls(ctx, crawl.DatastoreID, "*", last); !errors.Is(err, ErrInvalid) {
+		t.Errorf("purging datasource *: error is %v, want ErrInvalid", err)
+	}
+}
+
 // stored counts the messages of JOBS.
 func stored(t testing.TB, b *Broker) uint64 {
 	t.Helper()

@@ -197,32 +197,62 @@ func testRecrawls(t *testing.T, open Open) {
 }
 
 func testStops(t *testing.T, open Open) {
-	t.Run("stopping a crawl takes what waits out of the outbox, lets what runs end, and settles the site", func(t *testing.T) {
+	t.Run("stopping a crawl withdraws what waits, in the outbox and in the stream, lets what was fetched be read, and settles the site", func(t *testing.T) {
 		t.Parallel()
 		w := newWorld(t, open)
 		p, urls := manyPages()
 		site := w.listed(p, urls[:3])
 		site = w.requeue(site)
-		w.publishAll()
+		discovery := w.publishAll()[0]
 		site = w.get(site.ID)
-		w.discover(site, urls[:1])
-		running := w.publishAll()[0]
+		w.discover(site, urls[:2])
+		asked := map[string]domain.Job{}
+		for _, j := range w.publishAll() {
+			asked[j.Crawl.URL] = j
+		}
+		read, running := asked[urls[0]], asked[urls[1]]
+		w.crawl(read, pages{urls[0]: {content: "new"}})
+		ingest := w.publishAll()[0]
 		w.discover(site, urls)
+		w.clear()
 		for range 2 {
 			got, err := w.StopCrawl(w.ctx, w.ws, site.ID)
 			ok(t, err)
 			equal(t, []any{domain.StatusRunning, true}, []any{got.Status, got.Crawl.Stopped()})
 			equal(t, []string{}, w.outbox())
 		}
-		equal(t, domain.StatusSynched, w.page(site, urls[1]).Status)
+		stopped := w.page(site, urls[1])
+		equal(t, []any{domain.StatusSynched, "", true}, []any{stopped.Status, stopped.JobID, stopped.ActiveGeneration > 0})
+		equal(t, int64(1), w.inFlight()) // the one that is read
+		swept := map[string]domain.Sweep{}
+		for _, s := range w.sweeps() {
+			s.ID = ""
+			swept[s.DatasourceID] = s.Sweep
+		}
+		of := func(id string, generation uint64) domain.Sweep {
+			return domain.Sweep{WorkspaceID: w.ws, DatastoreID: w.store, DatasourceID: id, Crawls: generation + 1}
+		}
+		equal(t, map[string]domain.Sweep{site.ID: of(site.ID, discovery.Generation), stopped.ID: of(stopped.ID, running.Generation)}, swept)
 		left := w.page(site, urls[100])
 		equal(t, []any{domain.StatusSkipped, "The crawl was stopped before this page was fetched."}, []any{left.Status, left.Error})
 		w.end(running, domain.EventDiscovered, links(pageA))
 		w.apply(site, domain.EventDiscovered, links(pageA)) // its discovery is overtaken
 		w.apply(site, domain.EventSynched, complete)
 		w.isGone(domain.ChildID(site.ID, pageA))
-		w.crawl(running, pages{urls[0]: {content: "new"}})
-		w.play(p)
+		// What comes of the withdrawn job changes nothing, and what it has fetched goes.
+		w.clear()
+		ev := running.Event(domain.EventFetched, w.clock.now())
+		found(running, "new")(&ev)
+		_, err := w.Apply(w.ctx, ev)
+		ok(t, err)
+		equal(t, []string{ev.Fetched.Original.Key}, w.sweeps()[0].Originals)
+		for _, typ := range []domain.EventType{domain.EventRunning, domain.EventUnchanged, domain.EventGone, domain.EventError, domain.EventSkipped} {
+			w.end(running, typ)
+		}
+		equal(t, stopped, w.page(site, urls[1]))
+		w.end(ingest, domain.EventSynched, chunks(2))
+		equal(t, 0, len(w.stuck(-time.Hour)))
+		w.play(nil)
 		got := w.get(site.ID)
 		equal(t, []any{domain.StatusSynched, []string{"The crawl was stopped before all pages were fetched."}}, []any{got.Status, got.Warnings})
 		equal(t, int64(0), w.inFlight())
@@ -235,7 +265,7 @@ func testStops(t *testing.T, open Open) {
 		equal(t, []any{domain.StatusSynched, 0}, []any{w.get(site.ID).Status, len(w.get(site.ID).Warnings)})
 		equal(t, int64(200), w.siteProgress(site.ID).Discovered)
 	})
-	t.Run("a page of a stopped crawl whose fetch is put off is not waited for, but one that was asked for since is", func(t *testing.T) {
+	t.Run("a page that is asked for since the crawl was stopped is waited for, though its fetch is put off", func(t *testing.T) {
 		t.Parallel()
 		w := newWorld(t, open)
 		site := w.createSite(domain.DatasourceConfig{}, pageA, pageB)
@@ -249,9 +279,8 @@ func testStops(t *testing.T, open Open) {
 		w.end(running[0], domain.EventPostponed, later)
 		a := w.get(running[0].DatasourceID)
 		equal(t, []any{domain.StatusSkipped, "The crawl was stopped before this page was fetched."}, []any{a.Status, a.Error})
-		w.crawl(running[1], pages{pageA: {content: "a"}, pageB: {content: "b"}})
-		w.play(nil)
-		equal(t, domain.StatusSynched, w.get(site.ID).Status)
+		equal(t, []string{}, w.outbox())
+		equal(t, domain.StatusError, w.get(site.ID).Status)
 		w.requeue(a)
 		w.end(w.publishAll()[0], domain.EventPostponed, later)
 		equal(t, domain.StatusUnsynched, w.get(a.ID).Status)
@@ -285,12 +314,20 @@ func testStops(t *testing.T, open Open) {
 		})
 		_, urls := manyPages()
 		site := w.createSite(domain.DatasourceConfig{})
+		w.discover(site, urls[:1])
+		running := w.publishAll()
 		w.discover(site, urls)
 		left.Store(300) // in its second batch
 		_, err := w.StopCrawl(ctx, w.ws, site.ID)
 		equal(t, true, err != nil)
-		equal(t, 250, len(w.outbox()))
+		equal(t, 249, len(w.outbox()))
 		equal(t, domain.StatusRunning, w.get(site.ID).Status)
+		// A page whose turn has not come yet is not waited for either, should its fetch be put off meanwhile.
+		at := slices.IndexFunc(running, func(j domain.Job) bool { return j.Type == domain.TypeWebPage })
+		equal(t, domain.StatusPending, w.page(site, urls[0]).Status)
+		w.end(running[at], domain.EventPostponed, func(ev *domain.Event) { ev.Until = w.clock.now().Add(time.Hour) })
+		equal(t, domain.StatusSkipped, w.page(site, urls[0]).Status)
+		equal(t, 249, len(w.outbox()))
 		w.work()
 		equal(t, []string{}, w.outbox())
 		equal(t, domain.StatusError, w.get(site.ID).Status)
@@ -306,7 +343,7 @@ func testStops(t *testing.T, open Open) {
 		equal(t, domain.StatusSkipped, w.page(site, pageA).Status)
 		equal(t, []string{}, w.outbox())
 	})
-	t.Run("a page of its own that waits is stopped, one that runs comes to its end", func(t *testing.T) {
+	t.Run("a page of its own that waits is stopped, one that has been fetched is read", func(t *testing.T) {
 		t.Parallel()
 		w := newWorld(t, open)
 		d := w.single()
@@ -323,7 +360,14 @@ func testStops(t *testing.T, open Open) {
 		w.publishAll()
 		got, err = w.StopCrawl(w.ctx, w.ws, d.ID)
 		ok(t, err)
-		equal(t, domain.StatusPending, got.Status)
+		equal(t, domain.StatusSynched, got.Status)
+		w.requeue(w.get(d.ID))
+		w.crawl(w.publishAll()[0], pages{pageA: {content: "new"}})
+		ingest := w.publishAll()[0]
+		got, err = w.StopCrawl(w.ctx, w.ws, d.ID)
+		ok(t, err)
+		equal(t, domain.StatusRunning, got.Status)
+		equal(t, ingest.ID, got.JobID)
 	})
 	t.Run("stopping what is unknown, of another workspace, or no web content fails", func(t *testing.T) {
 		t.Parallel()

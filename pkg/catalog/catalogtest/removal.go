@@ -60,8 +60,17 @@ func testDeletion(t *testing.T, open Open) {
 		ok(t, err)
 		equal(t, 0, len(left))
 		equal(t, []string{}, w.outbox())
-		swept := map[string][]string{}
-		for _, s := range w.sweeps() {
+		// Page a has been fetched. The jobs of the others are withdrawn first, before anything else is swept.
+		swept, withdrawn, waiting := map[string][]string{}, []string{}, []string{site.ID, domain.ChildID(site.ID, pageB)}
+		sweeps := w.sweeps()
+		for _, s := range sweeps[:2] {
+			withdrawn = append(withdrawn, s.DatasourceID)
+			equal(t, []any{true, false}, []any{s.Crawls > 0, s.Jobs})
+		}
+		slices.Sort(withdrawn)
+		slices.Sort(waiting)
+		equal(t, waiting, withdrawn)
+		for _, s := range sweeps[2:] {
 			swept[s.DatasourceID] = s.Originals
 			equal(t, true, s.Jobs)
 			equal(t, w.mark()+1, s.Below)

@@ -1,0 +1,57 @@
+package app
+
+import (
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/sluice/sluice/pkg/crawl/crawltest"
+)
+
+// TestAStoppedCrawlMakesNoMoreRequests ends the crawl of a site whose host takes a request now and then, in the middle: by
+// a stop, and by deleting the site. All of its pages are in the job stream then.
+func TestAStoppedCrawlMakesNoMoreRequests(t *testing.T) {
+	t.Parallel()
+	const (
+		pace  = 400 * time.Millisecond
+		pages = 50
+		// late is how many requests may come after the end: those that crawlers were about to make or took meanwhile.
+		atOnce, late = 2, 4
+	)
+	tests := map[string]func(p *program, id string){
+		"when it is stopped": func(p *program, id string) {
+			p.must(p.post("/datasources/"+id+"/stop", struct{}{}, nil))
+			site := p.siteSettles(id, 10*time.Second)
+			if site.Status != "synched" || site.Crawl.Waiting != 0 || site.Crawl.Skipped == 0 {
+				p.t.Errorf("the site is %s (%s): %+v", site.Status, site.Error, *site.Crawl)
+			}
+		},
+		"when it is deleted": func(p *program, id string) { p.must(p.delete("/datasources/" + id)) },
+	}
+	for name, end := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newProgram(t, append(crawlerSettings(), "SLUICE_CRAWL_DELAY="+pace.String(), "SLUICE_CRAWL_PER_HOST=1",
+				"SLUICE_CRAWL_CONCURRENCY="+strconv.Itoa(atOnce))...)
+			p.start()
+			s := crawltest.Serve(t, siteOptions(t))
+			store := p.newDatastore()
+			config := plainSite(s, pages)
+			config["sitemap"] = s.At(crawltest.SitemapPath)
+			delete(config, "source_url")
+			id := p.addSiteWith(store, config)
+			p.siteIs(id, "under way", sitePatience(t), func(c crawled) bool { return c.Crawl != nil && c.Crawl.Fetched >= 2 && c.Crawl.Waiting > pages/2 })
+			before := s.Answered()
+			end(p, id)
+			// Another page of the host comes after all that is in the stream.
+			var page source
+			p.must(p.post("/datasources", map[string]any{
+				"datastoreId": store, "type": "web_page", "name": "page", "config": map[string]any{"source_url": s.URL()},
+			}, &page))
+			p.siteSettles(page.ID, 30*time.Second)
+			if n := s.Answered() - before - 1; n > late {
+				t.Errorf("%d requests came after the end, want %d at most", n, late)
+			}
+		})
+	}
+}
