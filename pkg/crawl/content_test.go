@@ -17,6 +17,8 @@ import (
 	"unicode/utf16"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/charmap"
 	"golang.org/x/text/encoding/unicode"
 
 	"github.com/sluice/sluice/pkg/domain"
@@ -341,4 +343,24 @@ func answering(header map[string]string, body string) http.Handler {
 		}
 		_, _ = io.WriteString(w, body)
 	})
+}
+
+func TestTheTitleOfAPageWithoutACharsetReadsAsItsText(t *testing.T) {
+	t.Parallel()
+	const title = "Насосы и запасные части"
+	text := "<title>" + title + "</title><p>" + strings.Repeat("Срок поставки запасных частей составляет пять рабочих дней. ", 5)
+	for name, enc := range map[string]encoding.Encoding{"windows-1251": charmap.Windows1251, "KOI8-R": charmap.KOI8R} {
+		raw, err := enc.NewEncoder().String(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/html")
+			_, _ = io.WriteString(w, raw)
+		}))
+		p, body, err := fetch(t, local(t), PageRequest{URL: s.URL})
+		if err != nil || p.Title != title || body != raw {
+			t.Errorf("%s: the title is %q, %v", name, p.Title, err)
+		}
+	}
 }

@@ -10,6 +10,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/net/html/charset"
+
+	"github.com/sluice/sluice/pkg/extract"
 )
 
 // contentType is what a body is: the media type that we go by, and the character encoding that the server declared.
@@ -142,20 +144,36 @@ func fileName(disposition string) string {
 
 // pageCharset finds the encoding of HTML by what is most certain: a byte order mark, well-formed UTF-8 beyond ASCII
 // (which other encodings almost never are by accident, while headers and meta elements of converted pages are often
-// wrong), the header, a meta element, and what browsers fall back to.
+// wrong), the header, a meta element, and how the text reads best, by which extraction goes too.
 func pageCharset(head []byte, declared string) string {
 	wide := bytes.HasPrefix(head, []byte{0xff, 0xfe}) || bytes.HasPrefix(head, []byte{0xfe, 0xff})
 	if !wide && !isASCII(head) && validUTF8Prefix(head) {
 		return "utf-8"
 	}
-	if enc, _ := charset.Lookup(declared); enc != nil && !wide && (declared != "utf-8" || isASCII(head)) {
+	if known(declared) && !wide && (declared != "utf-8" || isASCII(head)) {
 		return declared
 	}
 	_, name, certain := charset.DetermineEncoding(head, "")
-	if !certain && isASCII(head) {
+	switch {
+	case !certain && isASCII(head):
 		return "utf-8"
+	case certain || name != fallbackCharset || bytes.Contains(bytes.ToLower(head[:min(len(head), metaBytes)]), []byte("charset")):
+		return name
 	}
-	return name
+	if guess := extract.GuessCharset(head); known(guess) {
+		return guess
+	}
+	return fallbackCharset
+}
+
+const (
+	fallbackCharset = "windows-1252" // of pages that do not declare any, in browsers
+	metaBytes       = 1024           // of a page in which browsers look for a meta element that does
+)
+
+func known(label string) bool {
+	enc, _ := charset.Lookup(label)
+	return enc != nil
 }
 
 func isASCII(b []byte) bool {

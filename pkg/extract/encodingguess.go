@@ -110,6 +110,14 @@ var weights = sync.OnceValue(func() map[string][]map[rune]float64 {
 	return m
 })
 
+// GuessCharset is the name of the encoding that text reads best in which is not UTF-8 and does not say what it is: the
+// same that extraction takes. Names are those of the WHATWG, and cp437, cp850 and cp852.
+func GuessCharset(text []byte) string {
+	var evidence encodingEvidence
+	evidence.add(text)
+	return guessEncoding(evidence.sample)
+}
+
 // guessEncoding decodes the sample in every candidate encoding and takes the one whose result reads most like a
 // language. The statistics of chardet have a say where that is close. Windows-1252 is the answer when all are bad.
 func guessEncoding(sample []byte) string {
