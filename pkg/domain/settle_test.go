@@ -34,6 +34,20 @@ func TestSettlePages(t *testing.T) {
 		equal(t, StatusError, d.Status)
 		equal(t, "None of the site's 1 pages could be read. One of them: http://x/ does not exist", d.Error)
 	})
+	t.Run("patterns that leave nothing but the root are told, until they take more", func(t *testing.T) {
+		t.Parallel()
+		d := site()
+		d.FollowLinks, d.Config.Include = true, []string{"/nothing/"}
+		equal(t, true, d.SettlePages(SiteProgress{Discovered: 1}, "", at))
+		equal(t, StatusSynched, d.Status)
+		equal(t, []string{"2 addresses left out", onlyTheRoot}, d.Warnings)
+		equal(t, false, d.SettlePages(SiteProgress{Discovered: 1}, "", at))
+		d.SettlePages(SiteProgress{Discovered: 2}, "", at)
+		equal(t, []string{"2 addresses left out"}, d.Warnings)
+		d.Config.Include = nil
+		d.SettlePages(SiteProgress{Discovered: 1}, "", at)
+		equal(t, []string{"2 addresses left out"}, d.Warnings)
+	})
 	t.Run("there are no pages", func(t *testing.T) {
 		t.Parallel()
 		d := site()

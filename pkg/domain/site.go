@@ -113,15 +113,16 @@ type SiteProgress struct {
 const (
 	pagesFailed  = " pages could not be read; each says why"
 	crawlStopped = "The crawl was stopped before all pages were fetched."
+	onlyTheRoot  = "No page but the root was found that the site's include and exclude patterns take."
 )
 
 // SettlePages gives a site, whose discovery is done and whose pages wait for nothing, the status that follows from them:
-// error when not one page could be had, else synched, with a warning when some failed. cause is the error of one of
+// error when not one page could be had, else synched, with a warning when some failed or patterns leave but the root. cause is the error of one of
 // those that failed, or else the reason of one that was left out. It reports whether anything changed.
 func (d *Datasource) SettlePages(pages SiteProgress, cause string, at time.Time) bool {
 	status, message := StatusSynched, ""
 	warnings := slices.DeleteFunc(slices.Clone(d.Warnings), func(w string) bool {
-		return w == crawlStopped || strings.HasSuffix(w, pagesFailed)
+		return w == crawlStopped || w == onlyTheRoot || strings.HasSuffix(w, pagesFailed)
 	})
 	all, failed, skipped := pages.Discovered, pages.Failed, pages.Skipped
 	stopped := d.Crawl.Stopped()
@@ -139,6 +140,8 @@ func (d *Datasource) SettlePages(pages SiteProgress, cause string, at time.Time)
 		message = fmt.Sprintf("None of the site's %d pages could be had: %d could not be read, %d are left out. One of them: %s", all, failed, skipped, cause)
 	case failed > 0:
 		warnings = append(warnings, fmt.Sprintf("%d of %d%s", failed, all, pagesFailed))
+	case all == 1 && d.FollowLinks && !stopped && len(d.Config.Include)+len(d.Config.Exclude) > 0:
+		warnings = append(warnings, onlyTheRoot)
 	}
 	if stopped {
 		warnings = append(warnings, crawlStopped)

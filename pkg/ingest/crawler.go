@@ -219,7 +219,7 @@ func reach(spec *domain.CrawlSpec) *domain.SiteScope {
 
 func reportLinks(ctx context.Context, report reporter, page crawl.Page) error {
 	refused := leftOut(page.Refused)
-	for links := page.Links; len(links) > 0; {
+	for links := page.Links; len(links) > 0 || len(refused) > 0; { // a page may have none but those that are left out
 		n := min(len(links), domain.MaxLinksPerEvent)
 		ev := report.event(domain.EventDiscovered)
 		ev.Links, ev.LeftOut = links[:n], refused

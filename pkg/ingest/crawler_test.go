@@ -94,12 +94,18 @@ func TestCrawlerReportsPages(t *testing.T) {
 		group string // the job's site
 		want  []domain.EventType
 		links []int // of each discovered event
+
+		leftOut int // addresses
 	}{
 		"a page that has not changed is not kept": {
 			page: crawl.Page{NotModified: true}, want: []domain.EventType{running, domain.EventUnchanged},
 		},
 		"links go before the page, for the page's event may end the site's crawl": {
 			page: crawl.Page{Links: links(2)}, want: []domain.EventType{running, discovered, fetched}, links: []int{2},
+		},
+		"a page without a link that is taken tells which are left out": {
+			page: crawl.Page{Refused: map[crawl.Refusal]int{crawl.RefusedIncluded: 3}}, want: []domain.EventType{running, discovered, fetched}, links: []int{0},
+			leftOut: 3,
 		},
 		"many links go in several events": {
 			page: crawl.Page{Links: links(2*domain.MaxLinksPerEvent + 1)}, want: []domain.EventType{running, discovered, discovered, discovered, fetched},
@@ -132,10 +138,15 @@ func TestCrawlerReportsPages(t *testing.T) {
 			}
 			var groups []int
 			var all []domain.Link
+			leftOut := 0
 			for _, ev := range w.log.events {
 				if ev.Type == discovered {
 					groups, all = append(groups, len(ev.Links)), append(all, ev.Links...)
+					leftOut += ev.LeftOut[string(crawl.RefusedIncluded)]
 				}
+			}
+			if leftOut != test.leftOut {
+				t.Errorf("%d addresses are left out, want %d", leftOut, test.leftOut)
 			}
 			if diff := cmp.Diff(test.links, groups); diff != "" {
 				t.Error(diff)
