@@ -20,6 +20,8 @@ const (
 	turnLease = 30 * time.Second
 	// leastPoll keeps a fetch from asking for its turn without pause.
 	leastPoll = 10 * time.Millisecond
+	// leastDeferral is after which a fetch that has waited in vain comes back.
+	leastDeferral = time.Second
 )
 
 // politeness makes the fetches of this process keep to the turns of all crawlers.
@@ -83,7 +85,7 @@ func (p *politeness) acquire(ctx context.Context, host, u string, delay time.Dur
 	case err != nil:
 		return nil, err
 	case leave == nil:
-		return nil, p.deferred(u, host, delay, p.later.after(host, max(pace.Delay, time.Second), pace.Delay, p.now()))
+		return nil, p.deferred(u, host, delay, p.later.after(host, max(pace.Delay, leastDeferral), pace.Delay, p.now()))
 	}
 	turn, err := p.reserve(ctx, host, u, pace, delay, patience.turn-time.Since(began))
 	if err != nil {
@@ -104,7 +106,7 @@ func (p *politeness) reserve(ctx context.Context, host, u string, pace domain.Pa
 		case err != nil:
 			return domain.Turn{}, transient(u, "%s was not fetched: whose turn it is at %s cannot be told", u, host).because(err)
 		case !turn.Granted && turn.Wait > patience:
-			return domain.Turn{}, p.deferred(u, host, delay, p.later.after(host, turn.Wait, pace.Delay, p.now()))
+			return domain.Turn{}, p.deferred(u, host, delay, p.later.after(host, max(turn.Wait, leastDeferral), pace.Delay, p.now()))
 		}
 		wait := turn.Wait
 		if !turn.Granted {

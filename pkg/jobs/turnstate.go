@@ -16,8 +16,9 @@ const (
 	// maxTurnDelay bounds the time between two requests, and maxTurnLease how long a turn may last.
 	maxTurnDelay, maxTurnLease = time.Hour, time.Hour
 	defaultTurnLease           = 2 * time.Minute
-	// slotWait is when it is worth asking again where every place at a host is taken: pages take about that long.
-	slotWait = time.Second
+	// slotWait is when it is worth asking again where every place at a host is taken. Most requests take no longer, and while
+	// all crawlers wait the host stands idle.
+	slotWait = 50 * time.Millisecond
 )
 
 // turnState is what all crawlers know about a host. Times are those of the NATS servers.
