@@ -21,7 +21,7 @@ const (
 	EnvChromium   = "TEST_CHROMIUM"
 	EnvBroker     = "TEST_ENGINES"
 
-	EnvRequireChromium = "SLUICE_TEST_REQUIRE_CHROMIUM"
+	EnvRequireChromium = "TEST_REQUIRE_CHROMIUM"
 )
 
 // PostgreSQLForTest returns the URL of an empty database of its own on a shared server; it is dropped when the test
