@@ -1,0 +1,123 @@
+package transformer
+
+import "math"
+
+const (
+	log2e  = 1.44269504088896341
+	ln2Hi  = 0.693145751953125 // the leading bits of ln 2: times a small whole number it is exact
+	ln2Lo  = 1.42860682030941723e-6
+	minExp = -85 // e^-85 is some 1e-37; less would not be a normal number
+)
+
+// exponential is e^x for x in [minExp, 0] to within 2e-7 of its value; 0 for smaller ones. 2^n·e^r, |r| ≤ ln 2 / 2.
+func exponential(x float32) float32 {
+	if x < minExp {
+		return 0
+	}
+	const magic = 3 << 22 // adding it rounds to the nearest whole number
+	n := float32(x*log2e) + magic - magic
+	r := x - n*ln2Hi - n*ln2Lo
+	p := float32(1.0 / 720)
+	p = p*r + 1.0/120
+	p = p*r + 1.0/24
+	p = p*r + 1.0/6
+	p = p*r + 0.5
+	p = p*r + 1
+	p = p*r + 1
+	return p * math.Float32frombits(uint32(int32(n)+127)<<23)
+}
+
+func expPortable(x []float32, shift float32) {
+	for i, v := range x {
+		x[i] = exponential(v - shift)
+	}
+}
+
+// geluPortable knows erf by formula 7.1.26 of Abramowitz and Stegun, which is good to 1.5e-7.
+func geluPortable(x []float32) {
+	for i, v := range x {
+		z := float32(math.Abs(float64(v))) * (math.Sqrt2 / 2)
+		t := 1 / (1 + 0.3275911*z)
+		p := float32(1.061405429)
+		p = p*t - 1.453152027
+		p = p*t + 1.421413741
+		p = p*t - 0.284496736
+		p = p*t + 0.254829592
+		tail := 0.5 * p * t * exponential(-z*z) // 1 - Φ(|v|)
+		if v >= 0 {
+			tail = 1 - tail
+		}
+		x[i] = v * tail
+	}
+}
+
+// geluTanh is the approximation by tanh that some models were trained with.
+func geluTanh(x []float32) {
+	for i, v := range x {
+		u := float64(v)
+		x[i] = float32(0.5 * u * (1 + math.Tanh(math.Sqrt(2/math.Pi)*(u+0.044715*u*u*u))))
+	}
+}
+
+func relu(x []float32) {
+	for i, v := range x {
+		x[i] = max(v, 0)
+	}
+}
+
+// softmax makes of scores what they weigh, 1 together.
+func (k *kernel) softmax(scores []float32) {
+	top := scores[0]
+	for _, v := range scores {
+		top = max(top, v)
+	}
+	k.exp(scores, top)
+	var sum float32
+	for _, v := range scores {
+		sum += v
+	}
+	scale := 1 / sum
+	for i := range scores {
+		scores[i] *= scale
+	}
+}
+
+// layerNorm is a layer normalisation.
+type layerNorm struct {
+	weight, bias []float32
+	epsilon      float64
+}
+
+// apply brings each row of x, after adding that of residual where there is one, to mean 0 and variance 1, and stretches
+// it by the weights.
+func (n *layerNorm) apply(x, residual []float32) {
+	width := len(n.weight)
+	for len(x) >= width {
+		row := x[:width]
+		x = x[width:]
+		if residual != nil {
+			for i, v := range residual[:width] {
+				row[i] += v
+			}
+			residual = residual[width:]
+		}
+		n.row(row)
+	}
+}
+
+func (n *layerNorm) row(row []float32) {
+	var sum float32
+	for _, v := range row {
+		sum += v
+	}
+	mean := sum / float32(len(row))
+	var variance float32
+	for _, v := range row {
+		variance += (v - mean) * (v - mean)
+	}
+	scale := float32(1 / math.Sqrt(float64(variance)/float64(len(row))+n.epsilon))
+	weight, bias := n.weight[:len(row)], n.bias[:len(row)]
+	for i, v := range row {
+		row[i] = (v-mean)*scale*weight[i] + bias[i]
+	}
+}

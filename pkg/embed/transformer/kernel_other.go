@@ -1,0 +1,6 @@
+//go:build !amd64
+
+package transformer
+
+// kernels are those that this processor can run, the fastest first.
+func kernels() []*kernel { return []*kernel{portable} }

@@ -1,0 +1,79 @@
+package transformer
+
+// packed is a matrix of k rows and n columns in the order in which a kernel reads it: panels of the kernel's columns,
+// each panel row by row, the last one filled up with zeros.
+type packed struct {
+	k, n   int
+	panels []float32 // ⌈n/cols⌉ panels of k × cols
+	bias   []float32 // one per column, filled up likewise
+}
+
+// roundUp returns n, or the next multiple of step.
+func roundUp(n, step int) int { return (n + step - 1) / step * step }
+
+// packLinear packs the weights of a linear layer, which lie as n rows of k, one for each output. The product with bias
+// nil has none.
+func (kn *kernel) packLinear(weight, bias []float32, n, k int) *packed {
+	p := &packed{k: k, n: n}
+	p.panels = make([]float32, roundUp(n, kn.cols)*k)
+	p.bias = make([]float32, roundUp(n, kn.cols))
+	copy(p.bias, bias)
+	kn.packRows(p.panels, weight, k, n, k)
+	return p
+}
+
+// packRows packs n rows of k numbers, stride apart in from, as columns.
+func (kn *kernel) packRows(to, from []float32, stride, n, k int) {
+	cols := kn.cols
+	for first := 0; first < n; first += cols {
+		panel := to[first*k:][:k*cols]
+		width := min(cols, n-first)
+		if width < cols {
+			clear(panel)
+		}
+		for j := range width {
+			row := from[(first+j)*stride:][:k]
+			for i, v := range row {
+				panel[i*cols+j] = v
+			}
+		}
+	}
+}
+
+// packColumns packs k rows of n numbers, stride apart in from, as rows.
+func (kn *kernel) packColumns(to, from []float32, stride, n, k int) {
+	cols := kn.cols
+	for first := 0; first < n; first += cols {
+		panel := to[first*k:][:k*cols]
+		width := min(cols, n-first)
+		if width < cols {
+			clear(panel)
+		}
+		for i := range k {
+			copy(panel[i*cols:][:width], from[i*stride+first:])
+		}
+	}
+}
+
+// multiply sets the m rows of c, ldc apart, to the product of those of a, lda apart, and b. a has to hold whole tiles of
+// rows, the last lda apart too; what is in the rows past m does not matter. tile is scratch space of one tile.
+//
+// A value of the product is summed in the same order wherever its row lies, so that a text's vector does not depend on
+// what is embedded beside it.
+func (kn *kernel) multiply(c []float32, ldc int, a []float32, lda, m int, b *packed, tile []float32) {
+	for column := 0; column < b.n; column += kn.cols {
+		panel := b.panels[column*b.k:][:b.k*kn.cols]
+		bias := b.bias[column:][:kn.cols]
+		for row := 0; row < m; row += kn.rows {
+			if m-row >= kn.rows && b.n-column >= kn.cols {
+				kn.tile(a[row*lda:], lda, panel, bias, c[row*ldc+column:], ldc, b.k)
+				continue
+			}
+			kn.tile(a[row*lda:], lda, panel, bias, tile, kn.cols, b.k)
+			width := min(kn.cols, b.n-column)
+			for i := range min(kn.rows, m-row) {
+				copy(c[(row+i)*ldc+column:][:width], tile[i*kn.cols:])
+			}
+		}
+	}
+}

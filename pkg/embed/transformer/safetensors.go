@@ -1,0 +1,88 @@
+package transformer
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+const (
+	maxWeights       = 4 << 30  // bytes of a file of weights; models of this kind have up to 2.3 GB
+	maxHeader        = 16 << 20 // bytes of its header
+	maxTensors       = 20_000
+	maxTensorNameLen = 512
+)
+
+var errMalformed = errors.New("malformed")
+
+// parseSafetensors returns the tensors of a safetensors file whose numbers are floating-point, by name; others (position
+// ids) are no weights and are left out. They point into data.
+//
+// The format: the length of the header in 8 bytes, the header in JSON, the numbers.
+func parseSafetensors(data []byte) (map[string]tensor, error) {
+	if len(data) < 8 {
+		return nil, fmt.Errorf("%w: %d bytes are no safetensors file", errMalformed, len(data))
+	}
+	size := binary.LittleEndian.Uint64(data)
+	data = data[8:]
+	if size > uint64(min(len(data), maxHeader)) {
+		return nil, fmt.Errorf("%w: a header of %d bytes in a file of %d (is the file a pointer of Git LFS, or cut?)", errMalformed, size, len(data)+8)
+	}
+	header, data := data[:size], data[size:]
+	var entries map[string]json.RawMessage
+	if err := json.Unmarshal(header, &entries); err != nil {
+		return nil, fmt.Errorf("%w header: %w", errMalformed, err)
+	}
+	if len(entries) > maxTensors {
+		return nil, fmt.Errorf("%w: %d tensors, at most %d are read", errMalformed, len(entries), maxTensors)
+	}
+	tensors := make(map[string]tensor, len(entries))
+	for name, raw := range entries {
+		if name == "__metadata__" || len(name) > maxTensorNameLen {
+			continue
+		}
+		t, ok, err := parseEntry(raw, data)
+		if err != nil {
+			return nil, fmt.Errorf("tensor %q: %w", name, err)
+		}
+		if ok {
+			tensors[name] = t
+		}
+	}
+	return tensors, nil
+}
+
+func parseEntry(raw json.RawMessage, data []byte) (t tensor, ok bool, err error) {
+	var entry struct {
+		Dtype   string    `json:"dtype"`
+		Shape   []int     `json:"shape"`
+		Offsets [2]uint64 `json:"data_offsets"`
+	}
+	if err := json.Unmarshal(raw, &entry); err != nil {
+		return tensor{}, false, fmt.Errorf("%w: %w", errMalformed, err)
+	}
+	switch entry.Dtype {
+	case "F32":
+		t.dtype = float32s
+	case "F16":
+		t.dtype = float16s
+	case "BF16":
+		t.dtype = bfloat16s
+	default:
+		return tensor{}, false, nil
+	}
+	n, err := elements(entry.Shape)
+	if err != nil {
+		return tensor{}, false, fmt.Errorf("%w: %w", errMalformed, err)
+	}
+	begin, end := entry.Offsets[0], entry.Offsets[1]
+	if begin > end || end > uint64(len(data)) {
+		return tensor{}, false, fmt.Errorf("%w: bytes %d to %d of %d (is the file cut?)", errMalformed, begin, end, len(data))
+	}
+	if uint64(n)*uint64(t.dtype.size()) != end-begin {
+		return tensor{}, false, fmt.Errorf("%w: %d bytes for shape %v of %s", errMalformed, end-begin, entry.Shape, entry.Dtype)
+	}
+	t.shape, t.data = entry.Shape, data[begin:end]
+	return t, true, nil
+}

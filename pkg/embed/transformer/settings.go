@@ -1,0 +1,302 @@
+package transformer
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+)
+
+const (
+	maxSettings  = 1 << 20  // bytes of one of the small JSON files
+	maxTokenizer = 64 << 20 // bytes of tokenizer.json; those of 250,000 pieces have 17 MB
+
+	maxLayers   = 48
+	maxHidden   = 4096
+	maxWords    = 1_000_000
+	maxSequence = 8192 // tokens of a text
+)
+
+// settings are what the small files of a model's directory say.
+type settings struct {
+	kind         string // "bert" or "xlm-roberta"
+	name         string
+	hidden       int
+	layers       int
+	heads        int
+	intermediate int
+	activation   string
+	epsilon      float64
+	words        int
+	positions    int
+	padding      int
+	maxTokens    int // of a text, the special ones included
+	pool         pooling
+	prompts      map[string]string
+	lowerCase    bool // of a model whose tokenizer.json is missing
+	accents      *bool
+	chinese      bool
+}
+
+// directory is where a model lies. Only what is read through it can reach the disk, and nothing outside.
+type directory struct {
+	root *os.Root
+}
+
+// read returns the content of a file; an error of fs.ErrNotExist if there is none, and one that names the limit if it is longer.
+func (d directory) read(name string, limit int64) ([]byte, error) {
+	file, err := d.root.Open(name)
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", d.path(name), bare(err))
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", d.path(name), bare(err))
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("reading %s: it is no regular file", d.path(name))
+	}
+	if info.Size() > limit {
+		return nil, fmt.Errorf("reading %s: it has %d bytes; at most %d are read", d.path(name), info.Size(), limit)
+	}
+	data := make([]byte, info.Size())
+	if _, err := io.ReadFull(file, data); err != nil {
+		return nil, fmt.Errorf("reading %s: %w", d.path(name), bare(err))
+	}
+	return data, nil
+}
+
+func (d directory) path(name string) string { return path.Join(d.root.Name(), name) }
+
+// bare takes off what the message says already.
+func bare(err error) error {
+	var e *fs.PathError
+	if errors.As(err, &e) {
+		return e.Err
+	}
+	return err
+}
+
+// readJSON decodes a small file into v. It reports false if the file is missing, which only the caller can judge.
+func (d directory) readJSON(name string, v any) (bool, error) {
+	data, err := d.read(name, maxSettings)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	if err := json.Unmarshal(data, v); err != nil {
+		return false, fmt.Errorf("reading %s: %w", d.path(name), err)
+	}
+	return true, nil
+}
+
+// readSettings reads all of the small files. Their errors name the file and what can be done.
+func (d directory) readSettings() (*settings, error) {
+	s := &settings{}
+	for _, read := range []func(*settings) error{d.readConfig, d.readModules, d.readLengths, d.readPrompts} {
+		if err := read(s); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// readConfig reads config.json, which tells the network.
+func (d directory) readConfig(s *settings) error {
+	var c struct {
+		Name          string  `json:"_name_or_path"`
+		Type          string  `json:"model_type"`
+		Hidden        int     `json:"hidden_size"`
+		Layers        int     `json:"num_hidden_layers"`
+		Heads         int     `json:"num_attention_heads"`
+		Intermediate  int     `json:"intermediate_size"`
+		Activation    string  `json:"hidden_act"`
+		Epsilon       float64 `json:"layer_norm_eps"`
+		Words         int     `json:"vocab_size"`
+		Positions     int     `json:"max_position_embeddings"`
+		PositionsKind string  `json:"position_embedding_type"`
+		Padding       int     `json:"pad_token_id"`
+	}
+	const file = "config.json"
+	found, err := d.readJSON(file, &c)
+	if err != nil {
+		return err
+	}
+	if !found {
+		return fmt.Errorf("%s is missing; name the directory of a sentence-transformers model, which has config.json, tokenizer.json and model.safetensors", d.path(file))
+	}
+	if c.Type != "bert" && c.Type != "xlm-roberta" {
+		return fmt.Errorf("%s: models of type %q cannot be run in process, only bert and xlm-roberta; serve it with a model server instead", d.path(file), c.Type)
+	}
+	if c.PositionsKind != "" && c.PositionsKind != "absolute" {
+		return fmt.Errorf("%s: position_embedding_type %q cannot be run in process, only absolute; serve the model with a model server instead", d.path(file), c.PositionsKind)
+	}
+	for _, bound := range []struct {
+		field      string
+		value, max int
+	}{
+		{"hidden_size", c.Hidden, maxHidden}, {"num_hidden_layers", c.Layers, maxLayers}, {"num_attention_heads", c.Heads, maxHidden},
+		{"intermediate_size", c.Intermediate, 8 * maxHidden}, {"vocab_size", c.Words, maxWords}, {"max_position_embeddings", c.Positions, 1 << 17},
+	} {
+		if bound.value < 1 || bound.value > bound.max {
+			return fmt.Errorf("%s: %s is %d; it has to be between 1 and %d", d.path(file), bound.field, bound.value, bound.max)
+		}
+	}
+	if c.Hidden%c.Heads != 0 {
+		return fmt.Errorf("%s: hidden_size %d is no multiple of num_attention_heads %d", d.path(file), c.Hidden, c.Heads)
+	}
+	if c.Epsilon < 0 || c.Epsilon > 1 {
+		return fmt.Errorf("%s: layer_norm_eps is %g; it has to be between 0 and 1", d.path(file), c.Epsilon)
+	}
+	if c.Padding < 0 || c.Padding >= c.Words {
+		return fmt.Errorf("%s: pad_token_id is %d; it has to be under vocab_size, %d", d.path(file), c.Padding, c.Words)
+	}
+	s.kind, s.hidden, s.layers, s.heads, s.intermediate = c.Type, c.Hidden, c.Layers, c.Heads, c.Intermediate
+	s.activation, s.words, s.positions, s.padding = cmp.Or(c.Activation, "gelu"), c.Words, c.Positions, c.Padding
+	s.epsilon = cmp.Or(c.Epsilon, 1e-12)
+	s.name = modelName(c.Name)
+	if s.name == "" {
+		s.name = fmt.Sprintf("%s-%dx%d", c.Type, c.Layers, c.Hidden)
+	}
+	return nil
+}
+
+// modelName makes of where a model came from what people call it, empty if nothing is left.
+func modelName(origin string) string {
+	name := path.Base(strings.TrimRight(strings.ReplaceAll(origin, `\`, "/"), "/"))
+	name = strings.Map(func(r rune) rune {
+		if r == '-' || r == '_' || r == '.' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' {
+			return r
+		}
+		return -1
+	}, name)
+	return strings.Trim(name[:min(len(name), 80)], ".-_")
+}
+
+// readModules reads what comes after the network: modules.json and the configuration of pooling.
+func (d directory) readModules(s *settings) error {
+	var modules []struct{ Path, Type string }
+	if _, err := d.readJSON("modules.json", &modules); err != nil {
+		return err
+	}
+	where := "1_Pooling"
+	for _, m := range modules {
+		switch kind := m.Type[strings.LastIndexByte(m.Type, '.')+1:]; kind {
+		case "Transformer", "Normalize":
+		case "Pooling":
+			where = m.Path
+		default:
+			return fmt.Errorf("%s: modules of type %q cannot be run in process; serve the model with a model server instead", d.path("modules.json"), kind)
+		}
+	}
+	var p struct {
+		Mode     string `json:"pooling_mode"` // the newer form
+		First    bool   `json:"pooling_mode_cls_token"`
+		Mean     bool   `json:"pooling_mode_mean_tokens"`
+		Max      bool   `json:"pooling_mode_max_tokens"`
+		Root     bool   `json:"pooling_mode_mean_sqrt_len_tokens"`
+		Weighted bool   `json:"pooling_mode_weightedmean_tokens"`
+		Last     bool   `json:"pooling_mode_lasttoken"`
+		Prompt   *bool  `json:"include_prompt"`
+	}
+	file := path.Join(where, "config.json")
+	found, err := d.readJSON(file, &p)
+	if err != nil {
+		return err
+	}
+	others := p.Max || p.Weighted || p.Last || p.Prompt != nil && !*p.Prompt
+	// The root of the length only stretches the vector, which is brought to length 1 anyway.
+	switch mean := p.Mean || p.Root; {
+	case !found, !others && mean && !p.First && p.Mode == "", p.Mode == "mean" && !others:
+		s.pool = poolMean
+	case !others && p.First && !mean && p.Mode == "", p.Mode == "cls" && !others:
+		s.pool = poolFirst
+	default:
+		return fmt.Errorf("%s: only pooling by mean or by the first token ([CLS]) can be run in process; serve the model with a model server instead", d.path(file))
+	}
+	return nil
+}
+
+// readLengths finds out how many tokens a text may have, and how a tokeniser that is only a vocabulary is meant.
+func (d directory) readLengths(s *settings) error {
+	var sentence struct {
+		MaxTokens int `json:"max_seq_length"`
+	}
+	if _, err := d.readJSON("sentence_bert_config.json", &sentence); err != nil {
+		return err
+	}
+	tokens := struct {
+		MaxTokens float64 `json:"model_max_length"` // 1e30 where there is no limit
+		LowerCase *bool   `json:"do_lower_case"`
+		Accents   *bool   `json:"strip_accents"`
+		Chinese   *bool   `json:"tokenize_chinese_chars"`
+	}{}
+	if _, err := d.readJSON("tokenizer_config.json", &tokens); err != nil {
+		return err
+	}
+	s.lowerCase = tokens.LowerCase == nil || *tokens.LowerCase
+	s.chinese = tokens.Chinese == nil || *tokens.Chinese
+	s.accents = tokens.Accents
+	s.maxTokens = min(s.positions-s.firstPosition(), maxSequence)
+	if sentence.MaxTokens > 0 {
+		s.maxTokens = min(s.maxTokens, sentence.MaxTokens)
+	} else if tokens.MaxTokens >= 1 && tokens.MaxTokens < maxSequence {
+		s.maxTokens = min(s.maxTokens, int(tokens.MaxTokens))
+	}
+	if s.maxTokens < 3 {
+		return fmt.Errorf("%s: a text of at most %d tokens would hold no word; see max_seq_length, model_max_length and max_position_embeddings", d.root.Name(), s.maxTokens)
+	}
+	return nil
+}
+
+// firstPosition is the row of the first token's position: RoBERTa's models leave out those up to the padding token's id.
+func (s *settings) firstPosition() int {
+	if s.kind == "xlm-roberta" {
+		return s.padding + 1
+	}
+	return 0
+}
+
+// readPrompts reads what goes before the texts of each purpose.
+func (d directory) readPrompts(s *settings) error {
+	var c struct {
+		Prompts map[string]string `json:"prompts"`
+		Default string            `json:"default_prompt_name"`
+	}
+	const file = "config_sentence_transformers.json"
+	if _, err := d.readJSON(file, &c); err != nil {
+		return err
+	}
+	for name, prompt := range c.Prompts {
+		if len(prompt) > maxPrompt {
+			return fmt.Errorf("%s: the prompt %q has %d bytes; at most %d are used", d.path(file), name, len(prompt), maxPrompt)
+		}
+	}
+	s.prompts = c.Prompts
+	if c.Default != "" && s.prompts[c.Default] != "" {
+		s.prompts[""] = s.prompts[c.Default]
+	}
+	return nil
+}
+
+// maxPrompt is how many bytes a prompt may have.
+const maxPrompt = 4096
+
+// prompt returns the first that is known under one of the names, else the default one.
+func (s *settings) prompt(names ...string) string {
+	for _, name := range append(slices.Clone(names), "") {
+		if prompt, ok := s.prompts[name]; ok {
+			return prompt
+		}
+	}
+	return ""
+}

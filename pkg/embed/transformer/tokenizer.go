@@ -1,0 +1,283 @@
+package transformer
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+)
+
+// speller turns text into tokens.
+type speller interface {
+	// appendTokens appends the tokens of text to tokens until there are limit of them, and returns tokens.
+	appendTokens(tokens []int32, text string, limit int) []int32
+}
+
+// tokenizer turns texts into what the network takes: tokens between those that mark the beginning and the end.
+type tokenizer struct {
+	speller       speller
+	before, after []int32
+	digest        string // of the file that it was read from
+}
+
+// tokens returns the tokens of text, cut to limit with the special ones. text was cut to nothing but the special tokens
+// if it has none of its own.
+func (t *tokenizer) tokens(text string, limit int) []int32 {
+	tokens := make([]int32, len(t.before), min(limit, len(t.before)+len(t.after)+len(text)/2+8))
+	copy(tokens, t.before)
+	tokens = t.speller.appendTokens(tokens, text, limit-len(t.after))
+	return append(tokens, t.after...)
+}
+
+// special is how many tokens of every text are not its own.
+func (t *tokenizer) special() int { return len(t.before) + len(t.after) }
+
+// tokenizerFile is what counts of a tokenizer.json.
+type tokenizerFile struct {
+	Added []struct {
+		ID      int32  `json:"id"`
+		Content string `json:"content"`
+		Special bool   `json:"special"`
+	} `json:"added_tokens"`
+	Normalizer json.RawMessage `json:"normalizer"`
+	Splitter   json.RawMessage `json:"pre_tokenizer"`
+	Processor  json.RawMessage `json:"post_processor"`
+	Model      struct {
+		Type         string          `json:"type"`
+		Unknown      string          `json:"unk_token"`
+		Prefix       *string         `json:"continuing_subword_prefix"`
+		MaxWord      *int            `json:"max_input_chars_per_word"`
+		Vocabulary   json.RawMessage `json:"vocab"`
+		UnknownID    *int32          `json:"unk_id"`
+		ByteFallback bool            `json:"byte_fallback"`
+	} `json:"model"`
+}
+
+// readTokenizer reads tokenizer.json, or vocab.txt where that is all there is.
+func (d directory) readTokenizer(s *settings) (*tokenizer, error) {
+	data, err := d.read("tokenizer.json", maxTokenizer)
+	if errors.Is(err, fs.ErrNotExist) {
+		return d.readVocabulary(s)
+	}
+	if err != nil {
+		return nil, err
+	}
+	t, err := parseTokenizer(data, s.words)
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", d.path("tokenizer.json"), err)
+	}
+	t.digest = digestOf(data)
+	return t, nil
+}
+
+// readVocabulary reads vocab.txt: a line for each token, whose number is its id.
+func (d directory) readVocabulary(s *settings) (*tokenizer, error) {
+	data, err := d.read("vocab.txt", maxTokenizer)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s is missing, and so is vocab.txt; one of the two has to say how texts become tokens", d.path("tokenizer.json"))
+	}
+	if err != nil {
+		return nil, err
+	}
+	t, err := parseVocabulary(string(data), s)
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", d.path("vocab.txt"), err)
+	}
+	t.digest = fmt.Sprint(digestOf(data), s.lowerCase, t.speller.(*wordPiece).accents, s.chinese)
+	return t, nil
+}
+
+func parseVocabulary(lines string, s *settings) (*tokenizer, error) {
+	ids := make(map[string]int32, s.words)
+	for line := range strings.SplitSeq(strings.TrimSuffix(lines, "\n"), "\n") {
+		id := len(ids)
+		if id >= s.words {
+			return nil, fmt.Errorf("it has more lines than the vocab_size of config.json, %d", s.words)
+		}
+		line = strings.TrimSuffix(line, "\r")
+		if _, twice := ids[line]; twice {
+			return nil, fmt.Errorf("the token %q is there twice", line)
+		}
+		ids[line] = int32(id)
+	}
+	first, last, err := marks(ids)
+	if err != nil {
+		return nil, err
+	}
+	w, err := newWordPiece(ids, "[UNK]", "##", 100)
+	if err != nil {
+		return nil, err
+	}
+	w.lower, w.accents, w.ideographs, w.controls = s.lowerCase, s.lowerCase, s.chinese, true
+	if s.accents != nil {
+		w.accents = *s.accents
+	}
+	return &tokenizer{speller: w, before: []int32{first}, after: []int32{last}}, nil
+}
+
+// marks returns the tokens at the beginning and end of a text of a BERT.
+func marks(ids map[string]int32) (first, last int32, err error) {
+	first, okFirst := ids["[CLS]"]
+	last, okLast := ids["[SEP]"]
+	if !okFirst || !okLast {
+		return 0, 0, errors.New("it has no [CLS] or no [SEP], which begin and end a text")
+	}
+	return first, last, nil
+}
+
+// parseTokenizer reads a tokenizer.json of the kinds that the models that can be run here have. All ids are under words.
+func parseTokenizer(data []byte, words int) (*tokenizer, error) {
+	var file tokenizerFile
+	if err := json.Unmarshal(data, &file); err != nil {
+		return nil, err
+	}
+	t := &tokenizer{}
+	var err error
+	switch file.Model.Type {
+	case "WordPiece", "":
+		t.speller, err = file.wordPiece(words)
+	case "Unigram":
+		t.speller, err = file.unigram(words)
+	default:
+		err = fmt.Errorf("tokenisers of type %q cannot be run in process, only WordPiece and Unigram; serve the model with a model server instead", file.Model.Type)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := file.frame(t, words); err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// wordPiece reads the tokeniser of a BERT.
+func (f *tokenizerFile) wordPiece(words int) (speller, error) {
+	var ids map[string]int32
+	if err := json.Unmarshal(f.Model.Vocabulary, &ids); err != nil {
+		return nil, fmt.Errorf("reading the vocabulary: %w", err)
+	}
+	for token, id := range ids {
+		if id < 0 || int(id) >= words {
+			return nil, fmt.Errorf("the token %q has the id %d, but the vocab_size of config.json is %d", token, id, words)
+		}
+	}
+	prefix, maxWord := "##", 100
+	if f.Model.Prefix != nil {
+		prefix = *f.Model.Prefix
+	}
+	if f.Model.MaxWord != nil {
+		maxWord = *f.Model.MaxWord
+	}
+	w, err := newWordPiece(ids, f.Model.Unknown, prefix, maxWord)
+	if err != nil {
+		return nil, err
+	}
+	var normalizer struct {
+		Type     string `json:"type"`
+		Clean    bool   `json:"clean_text"`
+		Chinese  bool   `json:"handle_chinese_chars"`
+		Accents  *bool  `json:"strip_accents"`
+		LowerAll bool   `json:"lowercase"`
+	}
+	if err := decode(f.Normalizer, &normalizer); err != nil {
+		return nil, fmt.Errorf("reading the normalizer: %w", err)
+	}
+	if kind := normalizer.Type; kind != "BertNormalizer" && kind != "" {
+		return nil, fmt.Errorf("the normalizer %q cannot be run with WordPiece, only BertNormalizer; serve the model with a model server instead", kind)
+	}
+	var splitter struct {
+		Type string `json:"type"`
+	}
+	if err := decode(f.Splitter, &splitter); err != nil {
+		return nil, fmt.Errorf("reading the pre_tokenizer: %w", err)
+	}
+	if splitter.Type != "BertPreTokenizer" {
+		return nil, fmt.Errorf("the pre_tokenizer %q cannot be run with WordPiece, only BertPreTokenizer; serve the model with a model server instead", splitter.Type)
+	}
+	w.controls, w.ideographs, w.lower, w.accents = normalizer.Clean, normalizer.Chinese, normalizer.LowerAll, normalizer.LowerAll
+	if normalizer.Accents != nil {
+		w.accents = *normalizer.Accents
+	}
+	return w, nil
+}
+
+// decode is json.Unmarshal that lets an absent value be.
+func decode(raw json.RawMessage, v any) error {
+	if len(raw) == 0 {
+		return nil
+	}
+	return json.Unmarshal(raw, v)
+}
+
+// frame finds the tokens that begin and end every text.
+func (f *tokenizerFile) frame(t *tokenizer, words int) error {
+	var p struct {
+		Type   string `json:"type"`
+		Single []struct {
+			Special *struct {
+				ID string `json:"id"`
+			} `json:"SpecialToken"`
+			Sequence *struct{} `json:"Sequence"`
+		} `json:"single"`
+		Tokens map[string]struct {
+			IDs []int32 `json:"ids"`
+		} `json:"special_tokens"`
+	}
+	var old struct {
+		First mark `json:"cls"`
+		Last  mark `json:"sep"`
+	}
+	if err := decode(f.Processor, &p); err != nil {
+		return fmt.Errorf("reading the post_processor: %w", err)
+	}
+	switch p.Type {
+	case "BertProcessing", "RobertaProcessing":
+		if err := decode(f.Processor, &old); err != nil {
+			return fmt.Errorf("reading the post_processor: %w", err)
+		}
+		t.before, t.after = []int32{old.First.id}, []int32{old.Last.id}
+	case "TemplateProcessing":
+		to := &t.before
+		for _, part := range p.Single {
+			switch {
+			case part.Sequence != nil && to == &t.after:
+				return errors.New("the post_processor's template for a single text has the text twice")
+			case part.Sequence != nil:
+				to = &t.after
+			case part.Special != nil:
+				*to = append(*to, p.Tokens[part.Special.ID].IDs...)
+			}
+		}
+		if to == &t.before {
+			return errors.New("the post_processor's template for a single text leaves the text out")
+		}
+	default:
+		return fmt.Errorf("the post_processor %q cannot be run in process, only TemplateProcessing, BertProcessing and RobertaProcessing; serve the model with a model server instead", p.Type)
+	}
+	if t.special() > maxSpecial {
+		return fmt.Errorf("the post_processor adds %d tokens to a text; at most %d are added", t.special(), maxSpecial)
+	}
+	for _, id := range slices.Concat(t.before, t.after) {
+		if id < 0 || int(id) >= words {
+			return fmt.Errorf("the post_processor adds the token %d, but the vocab_size of config.json is %d", id, words)
+		}
+	}
+	return nil
+}
+
+// maxSpecial is how many special tokens a text may get.
+const maxSpecial = 8
+
+// mark is a special token as the older post-processors name it: ["[CLS]", 101].
+type mark struct{ id int32 }
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (m *mark) UnmarshalJSON(data []byte) error {
+	var pair [2]json.RawMessage
+	if err := json.Unmarshal(data, &pair); err != nil {
+		return err
+	}
+	return json.Unmarshal(pair[1], &m.id)
+}

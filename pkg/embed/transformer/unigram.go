@@ -1,0 +1,5 @@
+package transformer
+
+import "errors"
+
+func (f *tokenizerFile) unigram(int) (speller, error) { return nil, errors.ErrUnsupported }

@@ -1,0 +1,139 @@
+package transformer
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+)
+
+// weights are the tensors of a file by the names that a BERT has for them.
+type weights struct {
+	tensors map[string]tensor
+	prefix  string // before all names: "bert." of a model that was saved with a head
+	err     error  // the first that was met
+}
+
+// newWeights finds out what comes before the names.
+func newWeights(tensors map[string]tensor) *weights {
+	w := &weights{tensors: tensors}
+	const known = "embeddings.word_embeddings.weight"
+	names := make([]string, 0, 1)
+	for name := range tensors {
+		if prefix, ok := strings.CutSuffix(name, known); ok && (prefix == "" || strings.HasSuffix(prefix, ".")) {
+			names = append(names, prefix)
+		}
+	}
+	if len(names) > 0 {
+		w.prefix = slices.Min(names)
+	}
+	return w
+}
+
+// raw returns the tensor of that name, which has to have that shape.
+func (w *weights) raw(name string, shape ...int) tensor {
+	t, ok := w.tensors[w.prefix+name]
+	if !ok || !slices.Equal(t.shape, shape) {
+		if w.err == nil && !ok {
+			w.err = fmt.Errorf("it holds no tensor %q of floating-point numbers; quantised models and those of other kinds cannot be run in process", w.prefix+name)
+		} else if w.err == nil {
+			w.err = fmt.Errorf("tensor %q has shape %v, but config.json asks for %v; do the files belong together?", w.prefix+name, t.shape, shape)
+		}
+		return tensor{}
+	}
+	return t
+}
+
+// values returns the numbers of a tensor, nil if it is not there.
+func (w *weights) values(name string, shape ...int) []float32 {
+	t := w.raw(name, shape...)
+	if t.data == nil {
+		return nil
+	}
+	out := make([]float32, len(t.data)/t.dtype.size())
+	t.decode(out, 0)
+	return out
+}
+
+func (w *weights) norm(name string, width int, epsilon float64) layerNorm {
+	return layerNorm{weight: w.values(name+".weight", width), bias: w.values(name+".bias", width), epsilon: epsilon}
+}
+
+// linear returns a layer of k inputs and n outputs.
+func (w *weights) linear(kn *kernel, name string, n, k int) *packed {
+	weight, bias := w.values(name+".weight", n, k), w.values(name+".bias", n)
+	if w.err != nil {
+		return nil
+	}
+	return kn.packLinear(weight, bias, n, k)
+}
+
+// attention returns the three layers that make queries, keys and values as one. The queries are scaled here, once, for
+// what the scores would have to be divided by each time.
+func (w *weights) attention(kn *kernel, name string, hidden, heads int) *packed {
+	weight := make([]float32, 0, 3*hidden*hidden)
+	bias := make([]float32, 0, 3*hidden)
+	for _, part := range []string{"query", "key", "value"} {
+		weight = append(weight, w.values(name+"."+part+".weight", hidden, hidden)...)
+		bias = append(bias, w.values(name+"."+part+".bias", hidden)...)
+	}
+	if w.err != nil {
+		return nil
+	}
+	scale := float32(1 / math.Sqrt(float64(hidden/heads)))
+	for i := range hidden * hidden {
+		weight[i] *= scale
+	}
+	for i := range hidden {
+		bias[i] *= scale
+	}
+	return kn.packLinear(weight, bias, 3*hidden, hidden)
+}
+
+// assemble makes the network of the tensors. Its error names the tensor that is missing or does not fit.
+func assemble(s *settings, tensors map[string]tensor, kn *kernel) (*network, error) {
+	w := newWeights(tensors)
+	n := &network{
+		kernel: kn, hidden: s.hidden, heads: s.heads, intermediate: s.intermediate, pool: s.pool, firstPos: s.firstPosition(),
+		words:     &table{w.raw("embeddings.word_embeddings.weight", s.words, s.hidden)},
+		positions: w.values("embeddings.position_embeddings.weight", s.positions, s.hidden),
+		norm:      w.norm("embeddings.LayerNorm", s.hidden, s.epsilon),
+	}
+	kinds := 2
+	if t, ok := w.tensors[w.prefix+"embeddings.token_type_embeddings.weight"]; ok && len(t.shape) == 2 {
+		kinds = max(t.shape[0], 1)
+	}
+	if all := w.values("embeddings.token_type_embeddings.weight", kinds, s.hidden); all != nil {
+		n.kind = all[:s.hidden]
+	}
+	switch s.activation {
+	case "gelu":
+		n.activation = kn.gelu
+	case "gelu_new", "gelu_pytorch_tanh", "gelu_fast":
+		n.activation = geluTanh
+	case "relu":
+		n.activation = relu
+	default:
+		return nil, fmt.Errorf("the activation %q that config.json names cannot be run in process; serve the model with a model server instead", s.activation)
+	}
+	for i := range s.layers {
+		if w.err != nil {
+			break
+		}
+		name := fmt.Sprintf("encoder.layer.%d.", i)
+		n.layers = append(n.layers, layer{
+			qkv:           w.attention(kn, name+"attention.self", s.hidden, s.heads),
+			output:        w.linear(kn, name+"attention.output.dense", s.hidden, s.hidden),
+			attentionNorm: w.norm(name+"attention.output.LayerNorm", s.hidden, s.epsilon),
+			expand:        w.linear(kn, name+"intermediate.dense", s.intermediate, s.hidden),
+			contract:      w.linear(kn, name+"output.dense", s.hidden, s.intermediate),
+			outputNorm:    w.norm(name+"output.LayerNorm", s.hidden, s.epsilon),
+		})
+	}
+	if w.err != nil {
+		return nil, w.err
+	}
+	// Its rows alone outlive the file they were read from.
+	n.words.data = slices.Clone(n.words.data)
+	return n, nil
+}

@@ -1,0 +1,196 @@
+package transformer
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// wordPiece is the tokeniser of a BERT: text is cut at white space and around punctuation, words are spelt by the longest
+// pieces that fit. Names of special tokens in a text are only text.
+type wordPiece struct {
+	starts  map[string]int32 // pieces that begin a word
+	rest    map[string]int32 // pieces that continue one, without their prefix
+	longest int              // bytes of the longest piece
+	maxWord int              // characters of a word; a longer one is unknown as a whole
+	unknown int32
+
+	controls   bool // are dropped
+	ideographs bool // are words, each
+	accents    bool // are dropped
+	lower      bool // all is made lower case
+}
+
+const (
+	maxWordRunes = 1000    // what maxWord may be
+	segment      = 4 << 10 // bytes of text that are normalised at a time: what will be cut need not be
+)
+
+// newWordPiece sorts the vocabulary by where in a word its pieces can stand.
+func newWordPiece(ids map[string]int32, unknown, prefix string, maxWord int) (*wordPiece, error) {
+	if maxWord < 1 || maxWord > maxWordRunes {
+		return nil, fmt.Errorf("max_input_chars_per_word is %d; it has to be between 1 and %d", maxWord, maxWordRunes)
+	}
+	if prefix == "" {
+		return nil, fmt.Errorf("a continuing_subword_prefix is missing")
+	}
+	w := &wordPiece{maxWord: maxWord, starts: make(map[string]int32, len(ids)), rest: make(map[string]int32)}
+	id, ok := ids[unknown]
+	if !ok {
+		return nil, fmt.Errorf("the vocabulary lacks the token for unknown words, %q", unknown)
+	}
+	w.unknown = id
+	for piece, id := range ids {
+		if tail, continues := strings.CutPrefix(piece, prefix); continues && tail != "" {
+			w.rest[tail] = id
+		}
+		// "##" and what follows is also what a word that begins with those signs would be looked up as.
+		w.starts[piece] = id
+		w.longest = max(w.longest, len(piece))
+	}
+	return w, nil
+}
+
+// appendTokens implements speller.
+func (w *wordPiece) appendTokens(tokens []int32, text string, limit int) []int32 {
+	var buffer [4 * 128]byte
+	word, runes := buffer[:0], 0
+	flush := func() {
+		if runes > 0 {
+			tokens = w.appendWord(tokens, word, runes)
+			word, runes = word[:0], 0
+		}
+	}
+	for text != "" && len(tokens) < limit {
+		var part string
+		part, text = cutSegment(text)
+		if w.accents {
+			part = norm.NFD.String(part)
+		}
+		for _, r := range part {
+			class := w.classOf(r)
+			if class == dropped {
+				continue
+			}
+			if class != letter {
+				flush()
+				if len(tokens) >= limit {
+					break
+				}
+			}
+			if class == space {
+				continue
+			}
+			// A word that is too long is only counted: it is unknown whatever its end.
+			if runes < w.maxWord {
+				word = w.appendRune(word, r)
+			}
+			runes++
+			if class == single {
+				flush()
+			}
+		}
+	}
+	flush()
+	return tokens[:min(len(tokens), max(limit, 0))]
+}
+
+// cutSegment cuts some text off at a space, so that no character is parted from the marks that belong to it. Text without
+// any spaces is cut somewhere else if it is very long.
+func cutSegment(text string) (part, rest string) {
+	if len(text) <= segment {
+		return text, ""
+	}
+	end := len(text)
+	if i := strings.IndexAny(text[segment:min(len(text), 64*segment)], " \n"); i >= 0 {
+		end = segment + i
+	} else if len(text) > 64*segment {
+		for end = 64 * segment; !utf8.RuneStart(text[end]); end-- {
+		}
+	}
+	return text[:end], text[end:]
+}
+
+func (w *wordPiece) appendRune(word []byte, r rune) []byte {
+	switch {
+	case !w.lower:
+	case 'A' <= r && r <= 'Z':
+		r += 'a' - 'A'
+	case r == 'İ': // the only character whose lower case is two
+		return append(word, "i̇"...)
+	case r >= utf8.RuneSelf:
+		r = unicode.ToLower(r)
+	}
+	return utf8.AppendRune(word, r)
+}
+
+// appendWord spells one word, greedily from its start. A word that cannot be spelt to its end is one unknown token.
+func (w *wordPiece) appendWord(tokens []int32, word []byte, runes int) []int32 {
+	if runes > w.maxWord {
+		return append(tokens, w.unknown)
+	}
+	before := len(tokens)
+	pieces := w.starts
+	for len(word) > 0 {
+		id, length := longestPiece(pieces, word, w.longest)
+		if length == 0 {
+			return append(tokens[:before], w.unknown)
+		}
+		tokens = append(tokens, id)
+		word, pieces = word[length:], w.rest
+	}
+	return tokens
+}
+
+// longestPiece returns the longest entry of pieces that text begins with, and its length in bytes; 0 if there is none.
+func longestPiece(pieces map[string]int32, text []byte, longest int) (id int32, length int) {
+	for end := min(len(text), longest); end > 0; end-- {
+		if end < len(text) && !utf8.RuneStart(text[end]) {
+			continue
+		}
+		if id, ok := pieces[string(text[:end])]; ok {
+			return id, end
+		}
+	}
+	return 0, 0
+}
+
+// class says what the tokeniser does with a character.
+type class uint8
+
+const (
+	letter  class = iota // part of a word: letters, digits, symbols beyond ASCII
+	space                // ends a word
+	single               // a word of its own
+	dropped              // leaves no trace
+)
+
+func (w *wordPiece) classOf(r rune) class {
+	switch {
+	case 'a' <= r && r <= 'z', '0' <= r && r <= '9', 'A' <= r && r <= 'Z':
+		return letter
+	case r == ' ', r == '\t', r == '\n', r == '\r':
+		return space
+	case '!' <= r && r <= '~':
+		return single
+	case w.controls && (r == 0 || r == utf8.RuneError || unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co)):
+		return dropped
+	case unicode.IsSpace(r):
+		return space
+	case w.accents && unicode.Is(unicode.Mn, r):
+		return dropped
+	case unicode.IsPunct(r), w.ideographs && isIdeograph(r):
+		return single
+	}
+	return letter
+}
+
+// isIdeograph reports whether r is in the blocks that BERT's tokenisers split character by character; the gap in extension
+// D is theirs. Kana and Hangul are not.
+func isIdeograph(r rune) bool {
+	return r >= 0x4E00 && r <= 0x9FFF || r >= 0x3400 && r <= 0x4DBF || r >= 0x20000 && r <= 0x2A6DF ||
+		r >= 0x2A700 && r <= 0x2B81F || r >= 0x2B920 && r <= 0x2CEAF || r >= 0xF900 && r <= 0xFAFF || r >= 0x2F800 && r <= 0x2FA1F
+}
