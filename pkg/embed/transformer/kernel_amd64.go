@@ -3,8 +3,8 @@ package transformer
 import "golang.org/x/sys/cpu"
 
 var (
-	avx2   = &kernel{name: "avx2", rows: 6, cols: 16, tile: tileWide(6, 16, tile6x16), exp: expPortable, gelu: geluPortable}
-	avx512 = &kernel{name: "avx512", rows: 12, cols: 32, tile: tileWide(12, 32, tile12x32), exp: expPortable, gelu: geluPortable}
+	avx2   = &kernel{name: "avx2", rows: 6, cols: 16, tile: tileWide(6, 16, tile6x16), exp: expWide(8, exp8), gelu: geluWide(8, gelu8)}
+	avx512 = &kernel{name: "avx512", rows: 12, cols: 32, tile: tileWide(12, 32, tile12x32), exp: expWide(16, exp16), gelu: geluWide(16, gelu16)}
 )
 
 // kernels are those that this processor can run, the fastest first. The system must save the wide registers too, which
@@ -35,5 +35,53 @@ func tileWide(rows, cols int, tile func(a *float32, lda int, b, bias, c *float32
 		_, _ = a[(rows-1)*lda+k-1], b[k*cols-1]
 		_, _ = bias[cols-1], c[(rows-1)*ldc+cols-1]
 		tile(&a[0], lda, &b[0], &bias[0], &c[0], ldc, k)
+	}
+}
+
+// exp8, exp16, gelu8 and gelu16 are kernel.exp and kernel.gelu for n numbers, n a multiple of their width and not 0.
+//
+//go:noescape
+func exp8(x *float32, n int, shift float32)
+
+//go:noescape
+func exp16(x *float32, n int, shift float32)
+
+//go:noescape
+func gelu8(x *float32, n int)
+
+//go:noescape
+func gelu16(x *float32, n int)
+
+// expWide and geluWide give what does not fill a vector to it with zeros, so that all numbers are worked out alike.
+func expWide(width int, exp func(x *float32, n int, shift float32)) func([]float32, float32) {
+	return func(x []float32, shift float32) {
+		whole := len(x) / width * width
+		if whole > 0 {
+			exp(&x[0], whole, shift)
+		}
+		if whole < len(x) {
+			var last [16]float32
+			n := copy(last[:], x[whole:])
+			for i := range last[n:] {
+				last[n+i] = shift
+			}
+			exp(&last[0], width, shift)
+			copy(x[whole:], last[:])
+		}
+	}
+}
+
+func geluWide(width int, gelu func(x *float32, n int)) func([]float32) {
+	return func(x []float32) {
+		whole := len(x) / width * width
+		if whole > 0 {
+			gelu(&x[0], whole)
+		}
+		if whole < len(x) {
+			var last [16]float32
+			copy(last[:], x[whole:])
+			gelu(&last[0], width)
+			copy(x[whole:], last[:])
+		}
 	}
 }
