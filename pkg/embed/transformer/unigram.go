@@ -1,5 +1,236 @@
 package transformer
 
-import "errors"
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
 
-func (f *tokenizerFile) unigram(int) (speller, error) { return nil, errors.ErrUnsupported }
+// unigram is the tokeniser of XLM-RoBERTa and its kin: words, each with the sign for the space before it, are spelt by
+// those pieces that are the likeliest together.
+type unigram struct {
+	pieces  map[string]piece
+	longest int     // bytes of the longest piece
+	rarest  float64 // how likely a character is that no piece knows, as logarithm
+	unknown int32
+
+	normalize func(string) string
+	split     bool // at all white space; else only spaces count, each of them
+	mark      bool // a text that does not begin with a space is read as if it did
+}
+
+type piece struct {
+	id    int32
+	score float64 // the logarithm of its probability
+}
+
+const (
+	spaceMark      = "▁" // stands for a space
+	unknownPenalty = 10  // by which an unknown character is less likely than the rarest piece
+	maxPiece       = 256 // bytes
+)
+
+// unigram reads the tokeniser of that kind.
+func (f *tokenizerFile) unigram(words int) (speller, error) {
+	var entries [][2]json.RawMessage
+	if err := json.Unmarshal(f.Model.Vocabulary, &entries); err != nil {
+		return nil, fmt.Errorf("reading the vocabulary: %w", err)
+	}
+	if len(entries) > words {
+		return nil, fmt.Errorf("it has %d pieces, but the vocab_size of config.json is %d", len(entries), words)
+	}
+	if f.Model.UnknownID == nil || *f.Model.UnknownID < 0 || int(*f.Model.UnknownID) >= len(entries) {
+		return nil, errors.New("its unk_id names no piece; a piece for unknown characters is needed")
+	}
+	if f.Model.ByteFallback {
+		return nil, errors.New("Unigram with byte_fallback cannot be run in process; serve the model with a model server instead")
+	}
+	u := &unigram{pieces: make(map[string]piece, len(entries)), rarest: math.Inf(1), unknown: *f.Model.UnknownID}
+	special := map[int32]bool{} // their names in a text are only text
+	for _, added := range f.Added {
+		special[added.ID] = added.Special
+	}
+	for i, entry := range entries {
+		var text string
+		p := piece{id: int32(i)}
+		if err := errors.Join(json.Unmarshal(entry[0], &text), json.Unmarshal(entry[1], &p.score)); err != nil {
+			return nil, fmt.Errorf("reading piece %d of the vocabulary: %w", i, err)
+		}
+		u.rarest = min(u.rarest, p.score)
+		if special[p.id] || text == "" {
+			continue
+		}
+		if len(text) > maxPiece {
+			return nil, fmt.Errorf("piece %d of the vocabulary has %d bytes; at most %d are read", i, len(text), maxPiece)
+		}
+		u.pieces[text] = p
+		u.longest = max(u.longest, len(text))
+	}
+	u.rarest -= unknownPenalty
+	var err error
+	if u.normalize, err = parseNormalizer(f.Normalizer, 0); err != nil {
+		return nil, fmt.Errorf("reading the normalizer: %w", err)
+	}
+	if err := u.readSplitter(f.Splitter); err != nil {
+		return nil, fmt.Errorf("reading the pre_tokenizer: %w", err)
+	}
+	return u, nil
+}
+
+// readSplitter reads how text becomes words: Metaspace, by itself or after WhitespaceSplit.
+func (u *unigram) readSplitter(raw json.RawMessage) error {
+	type step struct {
+		Type   string `json:"type"`
+		Sign   string `json:"replacement"`
+		Prefix *bool  `json:"add_prefix_space"`
+		Scheme string `json:"prepend_scheme"`
+		Split  *bool  `json:"split"`
+	}
+	var all struct {
+		step
+		Steps []step `json:"pretokenizers"`
+	}
+	if err := decode(raw, &all); err != nil {
+		return err
+	}
+	steps := all.Steps
+	if all.Type != "Sequence" {
+		steps = []step{all.step}
+	}
+	for i, s := range steps {
+		switch {
+		case s.Type == "WhitespaceSplit" && i == 0 && len(steps) == 2:
+			u.split = true
+		case s.Type == "Metaspace" && s.Sign == spaceMark && i == len(steps)-1 && (s.Split == nil || *s.Split):
+			// "first" marks only the first word of a text; every other one after a split is marked by its own space, unless
+			// white space was split off before.
+			if u.split && s.Scheme == "first" {
+				return errors.New("Metaspace with the scheme \"first\" after WhitespaceSplit cannot be run in process; serve the model with a model server instead")
+			}
+			u.mark = s.Scheme == "always" || s.Scheme == "first" || s.Scheme == "" && (s.Prefix == nil || *s.Prefix)
+			return nil
+		default:
+			return fmt.Errorf("the step %q cannot be run with Unigram, only Metaspace, by itself or after WhitespaceSplit; serve the model with a model server instead", s.Type)
+		}
+	}
+	return errors.New("Metaspace is missing")
+}
+
+// appendTokens implements speller.
+func (u *unigram) appendTokens(tokens []int32, text string, limit int) []int32 {
+	var v viterbi
+	for first := true; text != "" && len(tokens) < limit; first = false {
+		var part string
+		part, text = cutSegment(text)
+		part = u.normalize(strings.ToValidUTF8(part, "\uFFFD"))
+		for word := range u.words(part, first) {
+			if len(tokens) >= limit {
+				break
+			}
+			tokens = u.spell(&v, tokens, word)
+		}
+	}
+	return tokens[:min(len(tokens), max(limit, 0))]
+}
+
+// words yields the words of a text, each with the mark of the space before it.
+func (u *unigram) words(text string, first bool) func(yield func(string) bool) {
+	if u.split {
+		return func(yield func(string) bool) {
+			for word := range strings.FieldsFuncSeq(text, unicode.IsSpace) {
+				if u.mark && !strings.HasPrefix(word, spaceMark) {
+					word = spaceMark + word
+				}
+				for part := range marked(word) {
+					if !yield(part) {
+						return
+					}
+				}
+			}
+		}
+	}
+	text = strings.ReplaceAll(text, " ", spaceMark)
+	if u.mark && first && text != "" && !strings.HasPrefix(text, spaceMark) {
+		text = spaceMark + text
+	}
+	return marked(text)
+}
+
+// marked cuts text before every mark.
+func marked(text string) func(yield func(string) bool) {
+	return func(yield func(string) bool) {
+		for text != "" {
+			end := len(text)
+			if i := strings.Index(text[1:], spaceMark); i >= 0 {
+				end = 1 + i
+			}
+			if !yield(text[:end]) {
+				return
+			}
+			text = text[end:]
+		}
+	}
+}
+
+// viterbi is the space in which the likeliest spelling of a word is looked for.
+type viterbi struct {
+	ends []ending
+	path []int32
+}
+
+// ending is the best way to spell a word up to some byte.
+type ending struct {
+	score float64
+	start int32 // where its last piece begins; -1 if there is no way
+	id    int32
+}
+
+// spell appends the pieces of a word. Unknown characters beside one another are one unknown token.
+func (u *unigram) spell(v *viterbi, tokens []int32, word string) []int32 {
+	v.ends = v.ends[:0]
+	for range len(word) + 1 {
+		v.ends = append(v.ends, ending{start: -1})
+	}
+	improve := func(from, to int, score float64, id int32) {
+		if end := &v.ends[to]; end.start < 0 || score > end.score {
+			*end = ending{score, int32(from), id}
+		}
+	}
+	for from := 0; from < len(word); {
+		_, size := utf8.DecodeRuneInString(word[from:])
+		base, single := v.ends[from].score, false
+		for to := from + size; ; {
+			if p, ok := u.pieces[word[from:to]]; ok {
+				improve(from, to, base+p.score, p.id)
+				single = single || to == from+size
+			}
+			if to == len(word) {
+				break
+			}
+			_, next := utf8.DecodeRuneInString(word[to:])
+			if to += next; to-from > u.longest {
+				break
+			}
+		}
+		if !single {
+			improve(from, from+size, base+u.rarest, u.unknown)
+		}
+		from += size
+	}
+	v.path = v.path[:0]
+	for at := int32(len(word)); at > 0; at = v.ends[at].start {
+		id := v.ends[at].id
+		if id == u.unknown && len(v.path) > 0 && v.path[len(v.path)-1] == u.unknown {
+			continue
+		}
+		v.path = append(v.path, id)
+	}
+	for i := len(v.path) - 1; i >= 0; i-- {
+		tokens = append(tokens, v.path[i])
+	}
+	return tokens
+}
