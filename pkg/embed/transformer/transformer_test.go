@@ -1,0 +1,281 @@
+package transformer
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/sluice/sluice/pkg/embed"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// mustOpen opens a tiny model, after change had its way with the directory.
+func mustOpen(tb testing.TB, config Config, m tiny, change func(directory string)) *Embedder {
+	tb.Helper()
+	config.Directory = tinyDirectory(tb, m)
+	if change != nil {
+		change(config.Directory)
+	}
+	e, err := Open(config)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return e
+}
+
+func mustEmbed(tb testing.TB, e *Embedder, purpose embed.Purpose, texts ...string) [][]float32 {
+	tb.Helper()
+	vectors, err := e.Embed(tb.Context(), texts, purpose)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if len(vectors) != len(texts) {
+		tb.Fatalf("%d vectors for %d texts", len(vectors), len(texts))
+	}
+	return vectors
+}
+
+func TestVectorsHaveUnitLengthAndTheModelsDimensions(t *testing.T) {
+	t.Parallel()
+	e := mustOpen(t, Config{}, tinies["mean"], nil)
+	if e.Model().Dimensions != tinyHidden {
+		t.Errorf("%d dimensions, want %d", e.Model().Dimensions, tinyHidden)
+	}
+	for i, vector := range mustEmbed(t, e, embed.Query, "the cat", "a", strings.Repeat("mat ", 500)) {
+		if length := math.Sqrt(cosineLength(vector)); len(vector) != tinyHidden || math.Abs(length-1) > 1e-6 {
+			t.Errorf("vector %d has %d dimensions and length %v", i, len(vector), length)
+		}
+	}
+}
+
+func cosineLength(v []float32) (sum float64) {
+	for _, x := range v {
+		sum += float64(x) * float64(x)
+	}
+	return sum
+}
+
+func TestTextsWithoutATokenHaveZeroVectorsWhateverThePrefix(t *testing.T) {
+	t.Parallel()
+	prefix := "the: "
+	e := mustOpen(t, Config{PassagePrefix: &prefix}, tinies["mean"], nil)
+	vectors := mustEmbed(t, e, embed.Passage, "", "cat", " \n\u200b ")
+	for i, want := range []float64{0, 1, 0} {
+		if got := cosineLength(vectors[i]); math.Abs(got-want) > 1e-5 {
+			t.Errorf("vector %d has length %v, want %v", i, got, want)
+		}
+	}
+}
+
+func TestAVectorDoesNotDependOnWhatIsEmbeddedBesideIt(t *testing.T) {
+	t.Parallel()
+	for _, kn := range kernels() {
+		t.Run(kn.name, func(t *testing.T) {
+			t.Parallel()
+			e, err := open(Config{Directory: tinyDirectory(t, tinies["mean"]), Threads: 3}, kn)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var texts []string
+			for i := range 100 {
+				texts = append(texts, strings.Repeat("the cat on a mat ", i%17)+"x"+strings.Repeat("y", i))
+			}
+			together := mustEmbed(t, e, embed.Passage, texts...)
+			for i, text := range texts {
+				if alone := mustEmbed(t, e, embed.Passage, text)[0]; !slices.Equal(alone, together[i]) {
+					t.Fatalf("text %d has another vector alone", i)
+				}
+			}
+		})
+	}
+}
+
+func TestLongTextsAreCutAtTheModelsLengthOrEarlier(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ asked, want int }{{0, tinyLength}, {10, 10}, {1000, tinyLength}} {
+		e := mustOpen(t, Config{MaxTokens: c.asked}, tinies["mean"], nil)
+		if e.MaxTokens() != c.want {
+			t.Errorf("asked for %d tokens: %d, want %d", c.asked, e.MaxTokens(), c.want)
+		}
+		vectors := mustEmbed(t, e, embed.Query, strings.Repeat("cat ", c.want-2), strings.Repeat("cat ", c.want-2)+"the mat", strings.Repeat("cat ", c.want-3)+"mat")
+		if !slices.Equal(vectors[0], vectors[1]) || slices.Equal(vectors[0], vectors[2]) {
+			t.Errorf("asked for %d tokens: not exactly the first %d count", c.asked, c.want)
+		}
+	}
+}
+
+func TestPromptsComeFromTheModelUnlessPrefixesAreGiven(t *testing.T) {
+	t.Parallel()
+	prompts := func(directory string) {
+		writeFile(t, directory, "config_sentence_transformers.json", map[string]any{
+			"prompts": map[string]string{"query": "cat: ", "document": "mat: "}, "default_prompt_name": nil})
+	}
+	none, own := "", "the "
+	plain := mustOpen(t, Config{}, tinies["mean"], nil)
+	for name, c := range map[string]struct {
+		config         Config
+		query, passage string
+	}{
+		"the model's":           {Config{}, "cat: on", "mat: on"},
+		"none":                  {Config{QueryPrefix: &none, PassagePrefix: &none}, "on", "on"},
+		"one's own for queries": {Config{QueryPrefix: &own}, "the on", "mat: on"},
+	} {
+		e := mustOpen(t, c.config, tinies["mean"], prompts)
+		if got, want := mustEmbed(t, e, embed.Query, "on")[0], mustEmbed(t, plain, embed.Query, c.query)[0]; !slices.Equal(got, want) {
+			t.Errorf("%s: a query is not embedded as %q", name, c.query)
+		}
+		if got, want := mustEmbed(t, e, embed.Passage, "on")[0], mustEmbed(t, plain, embed.Passage, c.passage)[0]; !slices.Equal(got, want) {
+			t.Errorf("%s: a passage is not embedded as %q", name, c.passage)
+		}
+	}
+}
+
+func TestTheIDTellsModelsApartAndNotDirectories(t *testing.T) {
+	t.Parallel()
+	prefix := "passage: "
+	id := func(config Config, m tiny) string { return mustOpen(t, config, m, nil).Model().ID }
+	usual := id(Config{}, tinies["mean"])
+	if !strings.HasPrefix(usual, "local:tiny-bert@") {
+		t.Errorf("ID %q does not name the model", usual)
+	}
+	for name, same := range map[string]string{
+		"another directory":   id(Config{}, tinies["mean"]),
+		"a prefix of queries": id(Config{QueryPrefix: &prefix}, tinies["mean"]),
+		"more threads":        id(Config{Threads: 7}, tinies["mean"]),
+		"the length it has":   id(Config{MaxTokens: 9999}, tinies["mean"]),
+	} {
+		if same != usual {
+			t.Errorf("%s: ID %q, want %q", name, same, usual)
+		}
+	}
+	for name, other := range map[string]string{
+		"a prefix of passages": id(Config{PassagePrefix: &prefix}, tinies["mean"]),
+		"a shorter length":     id(Config{MaxTokens: 20}, tinies["mean"]),
+		"other weights":        id(Config{}, tinies["half"]),
+		"other pooling":        id(Config{}, tiny{kind: "bert", first: true}),
+	} {
+		if other == usual {
+			t.Errorf("%s: the ID is the same", name)
+		}
+	}
+}
+
+func TestEmbeddingStopsWithItsContext(t *testing.T) {
+	t.Parallel()
+	e := mustOpen(t, Config{}, tinies["mean"], nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := e.Embed(ctx, []string{"cat"}, embed.Query); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v, want %v", err, context.Canceled)
+	}
+}
+
+func TestAVocabularyAloneIsEnoughOfATokeniser(t *testing.T) {
+	t.Parallel()
+	e := mustOpen(t, Config{}, tinies["mean"], func(directory string) {
+		writeFile(t, directory, "vocab.txt", []byte(strings.Join(tinyWords(), "\r\n")+"\r\n"))
+		if err := os.Remove(filepath.Join(directory, "tokenizer.json")); err != nil {
+			t.Fatal(err)
+		}
+	})
+	for _, want := range expectations(t, "testdata/mean.jsonl") {
+		if strings.Contains(want.Text, "abcdefghijklmnopqrstu") {
+			continue // its tokenizer.json takes words of 20 characters at most; a vocabulary alone means 100
+		}
+		if ids := e.tokenizer.tokens(want.Text, e.maxTokens); !slices.Equal(ids, want.IDs) {
+			t.Errorf("tokens of %q: %v, want %v", want.Text, ids, want.IDs)
+		}
+	}
+}
+
+func TestWhatCannotBeRunIsNamedWithAWayOut(t *testing.T) {
+	t.Parallel()
+	remove := func(name string) func(*testing.T, string) {
+		return func(t *testing.T, directory string) {
+			if err := os.Remove(filepath.Join(directory, name)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	set := func(name string, content any) func(*testing.T, string) {
+		return func(t *testing.T, directory string) { writeFile(t, directory, name, content) }
+	}
+	config := func(change map[string]any) func(*testing.T, string) {
+		m := tiny{kind: "bert", extra: change}
+		_, words := m.tokenizer()
+		return set("config.json", m.config(words))
+	}
+	tokenizer := func(change map[string]any) func(*testing.T, string) {
+		file, _ := tinies["mean"].tokenizer()
+		maps.Copy(file, change)
+		return set("tokenizer.json", file)
+	}
+	for name, c := range map[string]struct {
+		change func(*testing.T, string)
+		want   string
+	}{
+		"no configuration":             {remove("config.json"), "config.json is missing; name the directory of a sentence-transformers model"},
+		"a configuration cut short":    {set("config.json", []byte(`{"model_type"`)), "config.json: unexpected end"},
+		"a huge configuration":         {set("config.json", make([]byte, maxSettings+1)), "config.json: it has 1048577 bytes; at most 1048576"},
+		"a directory as configuration": {func(t *testing.T, d string) { remove("config.json")(t, d); set("config.json/x", "")(t, d) }, "config.json: it is no regular file"},
+		"another kind of model":        {config(map[string]any{"model_type": "t5"}), `config.json: models of type "t5" cannot be run in process`},
+		"relative positions":           {config(map[string]any{"position_embedding_type": "relative_key"}), "only absolute"},
+		"no heads":                     {config(map[string]any{"num_attention_heads": 0}), "num_attention_heads is 0; it has to be between 1 and"},
+		"heads that do not divide":     {config(map[string]any{"num_attention_heads": 5}), "hidden_size 24 is no multiple of num_attention_heads 5"},
+		"a million layers":             {config(map[string]any{"num_hidden_layers": 1_000_000}), "num_hidden_layers is 1000000; it has to be between 1 and 48"},
+		"more layers than weights":     {config(map[string]any{"num_hidden_layers": 3}), `model.safetensors: it holds no tensor "encoder.layer.2.attention.self.query.weight"`},
+		"other sizes than the weights": {config(map[string]any{"intermediate_size": 41}), "has shape [40 24], but config.json asks for [41 24]"},
+		"an unknown activation":        {config(map[string]any{"hidden_act": "swish"}), `activation "swish"`},
+		"padding out of range":         {config(map[string]any{"pad_token_id": 1000}), "pad_token_id is 1000"},
+		"a dense layer at the end":     {set("modules.json", []any{map[string]string{"type": "sentence_transformers.models.Dense"}}), `modules.json: modules of type "Dense" cannot`},
+		"pooling by maximum":           {set("1_Pooling/config.json", map[string]any{"pooling_mode_max_tokens": true}), "1_Pooling/config.json: only pooling by mean or by the first token"},
+		"no room for a word":           {set("sentence_bert_config.json", map[string]any{"max_seq_length": 2}), "a text of at most 2 tokens would hold no word"},
+		"a prompt without end":         {set("config_sentence_transformers.json", map[string]any{"prompts": map[string]string{"query": strings.Repeat("x", 5000)}}), `the prompt "query" has 5000 bytes; at most 4096`},
+		"no tokeniser":                 {remove("tokenizer.json"), "tokenizer.json is missing, and so is vocab.txt"},
+		"another kind of tokeniser":    {tokenizer(map[string]any{"model": map[string]any{"type": "BPE"}}), `tokenisers of type "BPE" cannot be run in process, only WordPiece and Unigram`},
+		"another normalizer":           {tokenizer(map[string]any{"normalizer": map[string]any{"type": "NFKC"}}), `normalizer "NFKC" cannot be run with WordPiece`},
+		"no splitter":                  {tokenizer(map[string]any{"pre_tokenizer": nil}), "only BertPreTokenizer"},
+		"special tokens out of range":  {tokenizer(map[string]any{"post_processor": map[string]any{"type": "BertProcessing", "cls": []any{"[CLS]", 2}, "sep": []any{"[SEP]", 4000}}}), "adds the token 4000, but the vocab_size"},
+		"no weights":                   {remove("model.safetensors"), "model.safetensors is missing, and so is model.onnx"},
+		"a pointer instead of weights": {set("model.safetensors", []byte("version https://git-lfs.github.com/spec/v1\n")), "pointer of Git LFS"},
+		"weights cut short":            {func(t *testing.T, d string) { cutShort(t, filepath.Join(d, "model.safetensors")) }, "is the file cut?"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			directory := tinyDirectory(t, tinies["mean"])
+			c.change(t, directory)
+			_, err := Open(Config{Directory: directory})
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("error %v, want one with %q", err, c.want)
+			}
+		})
+	}
+}
+
+func cutShort(t *testing.T, path string) {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, data[:len(data)-100], 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestAMissingDirectoryIsNamed(t *testing.T) {
+	t.Parallel()
+	_, err := Open(Config{Directory: filepath.Join(t.TempDir(), "nowhere")})
+	if !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), "nowhere") {
+		t.Errorf("error %v does not name the directory", err)
+	}
+}
