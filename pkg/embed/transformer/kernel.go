@@ -17,43 +17,31 @@ type kernel struct {
 }
 
 // portable is the kernel of every processor.
-var portable = &kernel{name: "portable", rows: 4, cols: 4, tile: tilePortable, exp: expPortable, gelu: geluPortable}
+var portable = &kernel{name: "portable", rows: 2, cols: 4, tile: tilePortable, exp: expPortable, gelu: geluPortable}
 
-// tilePortable computes 4 × 4 values at a time, which is what compiled Go keeps in registers.
+// tilePortable computes 2 × 4 values at a time: more of them would not stay in the registers of every processor.
 func tilePortable(a []float32, lda int, b, bias, c []float32, ldc, k int) {
-	a0, a1, a2, a3 := a[:k], a[lda:][:k], a[2*lda:][:k], a[3*lda:][:k]
-	b0, b1, b2, b3 := bias[0], bias[1], bias[2], bias[3]
-	c00, c01, c02, c03 := b0, b1, b2, b3
-	c10, c11, c12, c13 := b0, b1, b2, b3
-	c20, c21, c22, c23 := b0, b1, b2, b3
-	c30, c31, c32, c33 := b0, b1, b2, b3
+	a0, a1 := a[:k], a[lda:][:k]
+	c00, c01, c02, c03 := bias[0], bias[1], bias[2], bias[3]
+	c10, c11, c12, c13 := c00, c01, c02, c03
 	b = b[:4*k]
 	for p, v0 := range a0 {
+		v1 := a1[p]
 		w := (*[4]float32)(b)
 		b = b[4:]
-		w0, w1, w2, w3 := w[0], w[1], w[2], w[3]
+		w0 := w[0]
 		c00 += v0 * w0
-		c01 += v0 * w1
-		c02 += v0 * w2
-		c03 += v0 * w3
-		v1 := a1[p]
 		c10 += v1 * w0
+		w1 := w[1]
+		c01 += v0 * w1
 		c11 += v1 * w1
+		w2 := w[2]
+		c02 += v0 * w2
 		c12 += v1 * w2
+		w3 := w[3]
+		c03 += v0 * w3
 		c13 += v1 * w3
-		v2 := a2[p]
-		c20 += v2 * w0
-		c21 += v2 * w1
-		c22 += v2 * w2
-		c23 += v2 * w3
-		v3 := a3[p]
-		c30 += v3 * w0
-		c31 += v3 * w1
-		c32 += v3 * w2
-		c33 += v3 * w3
 	}
 	*(*[4]float32)(c) = [4]float32{c00, c01, c02, c03}
 	*(*[4]float32)(c[ldc:]) = [4]float32{c10, c11, c12, c13}
-	*(*[4]float32)(c[2*ldc:]) = [4]float32{c20, c21, c22, c23}
-	*(*[4]float32)(c[3*ldc:]) = [4]float32{c30, c31, c32, c33}
 }
