@@ -28,16 +28,6 @@ func tile6x16(a *float32, lda int, b, bias, c *float32, ldc, k int)
 //go:noescape
 func tile12x32(a *float32, lda int, b, bias, c *float32, ldc, k int)
 
-// tileWide guards assembly with the checks that compiled code has of itself: it panics before memory is touched that the
-// slices do not hold.
-func tileWide(rows, cols int, tile func(a *float32, lda int, b, bias, c *float32, ldc, k int)) func([]float32, int, []float32, []float32, []float32, int, int) {
-	return func(a []float32, lda int, b, bias, c []float32, ldc, k int) {
-		_, _ = a[(rows-1)*lda+k-1], b[k*cols-1]
-		_, _ = bias[cols-1], c[(rows-1)*ldc+cols-1]
-		tile(&a[0], lda, &b[0], &bias[0], &c[0], ldc, k)
-	}
-}
-
 // exp8, exp16, gelu8 and gelu16 are kernel.exp and kernel.gelu for n numbers, n a multiple of their width and not 0.
 //
 //go:noescape

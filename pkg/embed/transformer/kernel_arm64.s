@@ -1,0 +1,85 @@
+#include "textflag.h"
+
+// As on amd64, all sums stay in registers: a step of k loads one row of the panel, and for each row of A one number that is
+// multiplied with all of it.
+
+// func tile8x8(a *float32, lda int, b, bias, c *float32, ldc, k int)
+TEXT ·tile8x8(SB), NOSPLIT, $0-56
+	MOVD a+0(FP), R7
+	MOVD lda+8(FP), R1
+	MOVD b+16(FP), R2
+	MOVD bias+24(FP), R3
+	MOVD c+32(FP), R4
+	MOVD ldc+40(FP), R5
+	MOVD k+48(FP), R6
+	LSL  $2, R1
+	LSL  $2, R5
+	ADD  R1, R7, R8
+	ADD  R1, R8, R9
+	ADD  R1, R9, R10
+	ADD  R1, R10, R11
+	ADD  R1, R11, R12
+	ADD  R1, R12, R13
+	ADD  R1, R13, R14
+
+	VLD1 (R3), [V0.S4, V1.S4]
+	VMOV V0.B16, V2.B16
+	VMOV V1.B16, V3.B16
+	VMOV V0.B16, V4.B16
+	VMOV V1.B16, V5.B16
+	VMOV V0.B16, V6.B16
+	VMOV V1.B16, V7.B16
+	VMOV V0.B16, V8.B16
+	VMOV V1.B16, V9.B16
+	VMOV V0.B16, V10.B16
+	VMOV V1.B16, V11.B16
+	VMOV V0.B16, V12.B16
+	VMOV V1.B16, V13.B16
+	VMOV V0.B16, V14.B16
+	VMOV V1.B16, V15.B16
+
+step:
+	VLD1.P 32(R2), [V16.S4, V17.S4]
+	VLD1R.P 4(R7), [V18.S4]
+	VFMLA V16.S4, V18.S4, V0.S4
+	VFMLA V17.S4, V18.S4, V1.S4
+	VLD1R.P 4(R8), [V19.S4]
+	VFMLA V16.S4, V19.S4, V2.S4
+	VFMLA V17.S4, V19.S4, V3.S4
+	VLD1R.P 4(R9), [V20.S4]
+	VFMLA V16.S4, V20.S4, V4.S4
+	VFMLA V17.S4, V20.S4, V5.S4
+	VLD1R.P 4(R10), [V21.S4]
+	VFMLA V16.S4, V21.S4, V6.S4
+	VFMLA V17.S4, V21.S4, V7.S4
+	VLD1R.P 4(R11), [V22.S4]
+	VFMLA V16.S4, V22.S4, V8.S4
+	VFMLA V17.S4, V22.S4, V9.S4
+	VLD1R.P 4(R12), [V23.S4]
+	VFMLA V16.S4, V23.S4, V10.S4
+	VFMLA V17.S4, V23.S4, V11.S4
+	VLD1R.P 4(R13), [V24.S4]
+	VFMLA V16.S4, V24.S4, V12.S4
+	VFMLA V17.S4, V24.S4, V13.S4
+	VLD1R.P 4(R14), [V25.S4]
+	VFMLA V16.S4, V25.S4, V14.S4
+	VFMLA V17.S4, V25.S4, V15.S4
+	SUBS $1, R6
+	BNE  step
+
+	VST1 [V0.S4, V1.S4], (R4)
+	ADD  R5, R4
+	VST1 [V2.S4, V3.S4], (R4)
+	ADD  R5, R4
+	VST1 [V4.S4, V5.S4], (R4)
+	ADD  R5, R4
+	VST1 [V6.S4, V7.S4], (R4)
+	ADD  R5, R4
+	VST1 [V8.S4, V9.S4], (R4)
+	ADD  R5, R4
+	VST1 [V10.S4, V11.S4], (R4)
+	ADD  R5, R4
+	VST1 [V12.S4, V13.S4], (R4)
+	ADD  R5, R4
+	VST1 [V14.S4, V15.S4], (R4)
+	RET

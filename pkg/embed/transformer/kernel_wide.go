@@ -1,0 +1,13 @@
+//go:build amd64 || arm64
+
+package transformer
+
+// tileWide guards assembly with the checks that compiled code has of itself: it panics before memory is touched that the
+// slices do not hold.
+func tileWide(rows, cols int, tile func(a *float32, lda int, b, bias, c *float32, ldc, k int)) func([]float32, int, []float32, []float32, []float32, int, int) {
+	return func(a []float32, lda int, b, bias, c []float32, ldc, k int) {
+		_, _ = a[(rows-1)*lda+k-1], b[k*cols-1]
+		_, _ = bias[cols-1], c[(rows-1)*ldc+cols-1]
+		tile(&a[0], lda, &b[0], &bias[0], &c[0], ldc, k)
+	}
+}
