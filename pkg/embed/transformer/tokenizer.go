@@ -22,10 +22,9 @@ type tokenizer struct {
 	digest        string // of the file that it was read from
 }
 
-// tokens returns the tokens of text, cut to limit with the special ones. text was cut to nothing but the special tokens
-// if it has none of its own.
+// tokens returns the tokens of text between the special ones, at most limit with those. limit is more than special.
 func (t *tokenizer) tokens(text string, limit int) []int32 {
-	tokens := make([]int32, len(t.before), min(limit, len(t.before)+len(t.after)+len(text)/2+8))
+	tokens := make([]int32, len(t.before), min(limit, t.special()+len(text)/2+8))
 	copy(tokens, t.before)
 	tokens = t.speller.appendTokens(tokens, text, limit-len(t.after))
 	return append(tokens, t.after...)

@@ -170,16 +170,19 @@ func (e *Embedder) Embed(ctx context.Context, texts []string, purpose embed.Purp
 	for i := range vectors {
 		vectors[i] = backing[i*e.model.Dimensions:][:e.model.Dimensions:e.model.Dimensions]
 	}
-	group, ctx := errgroup.WithContext(ctx)
+	group, groupCtx := errgroup.WithContext(ctx)
 	slots := e.slots[purpose]
 	group.SetLimit(cap(slots))
 	for b := range e.batches(texts, purpose) {
+		if groupCtx.Err() != nil {
+			break
+		}
 		group.Go(func() error {
 			select {
 			case slots <- struct{}{}:
 				defer func() { <-slots }()
-			case <-ctx.Done():
-				return ctx.Err()
+			case <-groupCtx.Done():
+				return groupCtx.Err()
 			}
 			space := e.spaces.Get().(*workspace)
 			defer e.spaces.Put(space)
@@ -187,10 +190,10 @@ func (e *Embedder) Embed(ctx context.Context, texts []string, purpose embed.Purp
 			for i, place := range b.places {
 				into[i] = vectors[place]
 			}
-			return e.network.run(ctx, space, b.texts, into)
+			return e.network.run(groupCtx, space, b.texts, into)
 		})
 	}
-	if err := group.Wait(); err != nil {
+	if err := cmp.Or(group.Wait(), ctx.Err()); err != nil {
 		return nil, err
 	}
 	return vectors, nil

@@ -20,7 +20,7 @@ type unigram struct {
 
 	normalize func(string) string
 	split     bool // at all white space; else only spaces count, each of them
-	mark      bool // a text that does not begin with a space is read as if it did
+	mark      bool // a text, and after split each word, that does not begin with a space is read as if it did
 }
 
 type piece struct {
@@ -130,6 +130,10 @@ func (u *unigram) appendTokens(tokens []int32, text string, limit int) []int32 {
 		for word := range u.words(part, first) {
 			if len(tokens) >= limit {
 				break
+			}
+			// What follows so much of a word is cut off anyway, unless nobody knows its characters.
+			if most := (limit + 16) * u.longest; len(word) > most {
+				word = strings.ToValidUTF8(word[:most], "")
 			}
 			tokens = u.spell(&v, tokens, word)
 		}

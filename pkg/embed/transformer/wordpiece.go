@@ -1,6 +1,7 @@
 package transformer
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"unicode"
@@ -35,7 +36,7 @@ func newWordPiece(ids map[string]int32, unknown, prefix string, maxWord int) (*w
 		return nil, fmt.Errorf("max_input_chars_per_word is %d; it has to be between 1 and %d", maxWord, maxWordRunes)
 	}
 	if prefix == "" {
-		return nil, fmt.Errorf("a continuing_subword_prefix is missing")
+		return nil, errors.New("a continuing_subword_prefix is missing")
 	}
 	w := &wordPiece{maxWord: maxWord, starts: make(map[string]int32, len(ids)), rest: make(map[string]int32)}
 	id, ok := ids[unknown]
@@ -108,7 +109,7 @@ func cutSegment(text string) (part, rest string) {
 	if i := strings.IndexAny(text[segment:min(len(text), 64*segment)], " \n"); i >= 0 {
 		end = segment + i
 	} else if len(text) > 64*segment {
-		for end = 64 * segment; !utf8.RuneStart(text[end]); end-- {
+		for end = 64 * segment; !utf8.RuneStart(text[end]) && end > 64*segment-utf8.UTFMax; end-- {
 		}
 	}
 	return text[:end], text[end:]
