@@ -57,11 +57,11 @@ func TestNormalizers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			normalize, err := parseNormalizer(json.RawMessage(c.raw), 0)
+			apply, err := parseNormalizer(json.RawMessage(c.raw), 0)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := normalize(c.text); got != c.want {
+			if got := apply(c.text); got != c.want {
 				t.Errorf("%q becomes %q, want %q", c.text, got, c.want)
 			}
 		})

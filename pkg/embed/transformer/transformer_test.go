@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -278,4 +279,24 @@ func TestAMissingDirectoryIsNamed(t *testing.T) {
 	if !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), "nowhere") {
 		t.Errorf("error %v does not name the directory", err)
 	}
+}
+
+func TestSeveralCallersCanEmbedAtOnce(t *testing.T) {
+	t.Parallel()
+	e := mustOpen(t, Config{Threads: 2}, tinies["mean"], nil)
+	texts := []string{"the cat", strings.Repeat("on the mat ", 40), "", "a"}
+	want := mustEmbed(t, e, embed.Query, texts...)
+	var group sync.WaitGroup
+	for i := range 8 {
+		group.Go(func() {
+			for range 20 {
+				got, err := e.Embed(t.Context(), texts, embed.Purpose(i%2))
+				if err != nil || !slices.EqualFunc(got, want, slices.Equal[[]float32]) {
+					t.Errorf("other vectors than alone, error %v", err)
+					return
+				}
+			}
+		})
+	}
+	group.Wait()
 }

@@ -18,7 +18,7 @@ type unigram struct {
 	rarest  float64 // how likely a character is that no piece knows, as logarithm
 	unknown int32
 
-	normalize func(string) string
+	normalise func(string) string
 	split     bool // at all white space; else only spaces count, each of them
 	mark      bool // a text, and after split each word, that does not begin with a space is read as if it did
 }
@@ -47,7 +47,7 @@ func (f *tokenizerFile) unigram(words int) (speller, error) {
 		return nil, errors.New("its unk_id names no piece; a piece for unknown characters is needed")
 	}
 	if f.Model.ByteFallback {
-		return nil, errors.New("Unigram with byte_fallback cannot be run in process; serve the model with a model server instead")
+		return nil, errors.New("a Unigram model with byte_fallback cannot be run in process; serve the model with a model server instead")
 	}
 	u := &unigram{pieces: make(map[string]piece, len(entries)), rarest: math.Inf(1), unknown: *f.Model.UnknownID}
 	special := map[int32]bool{} // their names in a text are only text
@@ -72,7 +72,7 @@ func (f *tokenizerFile) unigram(words int) (speller, error) {
 	}
 	u.rarest -= unknownPenalty
 	var err error
-	if u.normalize, err = parseNormalizer(f.Normalizer, 0); err != nil {
+	if u.normalise, err = parseNormalizer(f.Normalizer, 0); err != nil {
 		return nil, fmt.Errorf("reading the normalizer: %w", err)
 	}
 	if err := u.readSplitter(f.Splitter); err != nil {
@@ -109,7 +109,7 @@ func (u *unigram) readSplitter(raw json.RawMessage) error {
 			// "first" marks only the first word of a text; every other one after a split is marked by its own space, unless
 			// white space was split off before.
 			if u.split && s.Scheme == "first" {
-				return errors.New("Metaspace with the scheme \"first\" after WhitespaceSplit cannot be run in process; serve the model with a model server instead")
+				return errors.New("a Metaspace with the scheme \"first\" after WhitespaceSplit cannot be run in process; serve the model with a model server instead")
 			}
 			u.mark = s.Scheme == "always" || s.Scheme == "first" || s.Scheme == "" && (s.Prefix == nil || *s.Prefix)
 			return nil
@@ -117,7 +117,7 @@ func (u *unigram) readSplitter(raw json.RawMessage) error {
 			return fmt.Errorf("the step %q cannot be run with Unigram, only Metaspace, by itself or after WhitespaceSplit; serve the model with a model server instead", s.Type)
 		}
 	}
-	return errors.New("Metaspace is missing")
+	return errors.New("the step Metaspace is missing")
 }
 
 // appendTokens implements speller.
@@ -126,7 +126,7 @@ func (u *unigram) appendTokens(tokens []int32, text string, limit int) []int32 {
 	for first := true; text != "" && len(tokens) < limit; first = false {
 		var part string
 		part, text = cutSegment(text)
-		part = u.normalize(strings.ToValidUTF8(part, "\uFFFD"))
+		part = u.normalise(strings.ToValidUTF8(part, "\uFFFD"))
 		for word := range u.words(part, first) {
 			if len(tokens) >= limit {
 				break
