@@ -133,7 +133,14 @@ func assemble(s *settings, tensors map[string]tensor, kn *kernel) (*network, err
 	if w.err != nil {
 		return nil, w.err
 	}
-	// Its rows alone outlive the file they were read from.
-	n.words.data = slices.Clone(n.words.data)
+	// The words' rows alone outlive the file they were read from, unless they are most of it: many languages have many words,
+	// and a copy would take all of that memory twice for a while.
+	all := 0
+	for _, t := range tensors {
+		all += len(t.data)
+	}
+	if len(n.words.data) < all/4*3 {
+		n.words.data = slices.Clone(n.words.data)
+	}
 	return n, nil
 }
