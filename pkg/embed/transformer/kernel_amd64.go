@@ -42,7 +42,7 @@ func gelu8(x *float32, n int)
 //go:noescape
 func gelu16(x *float32, n int)
 
-// expWide and geluWide give what does not fill a vector to it with zeros, so that all numbers are worked out alike.
+// expWide and geluWide fill the last vector up, so that all numbers are worked out alike.
 func expWide(width int, exp func(x *float32, n int, shift float32)) func([]float32, float32) {
 	return func(x []float32, shift float32) {
 		whole := len(x) / width * width
