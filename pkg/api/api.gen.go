@@ -381,6 +381,27 @@ func (e Scope) Valid() bool {
 	}
 }
 
+// Defines values for SearchMode.
+const (
+	SearchModeDense   SearchMode = "dense"
+	SearchModeHybrid  SearchMode = "hybrid"
+	SearchModeLexical SearchMode = "lexical"
+)
+
+// Valid indicates whether the value is a known member of the SearchMode enum.
+func (e SearchMode) Valid() bool {
+	switch e {
+	case SearchModeDense:
+		return true
+	case SearchModeHybrid:
+		return true
+	case SearchModeLexical:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for UsageCountMetric.
 const (
 	UsageCountMetricEmbedTokens UsageCountMetric = "embed_tokens"
@@ -949,6 +970,12 @@ type DatastoreQuery struct {
 	// Filters Values within one field are alternatives; the fields must all match. An empty list does not filter.
 	Filters *Filters `json:"filters,omitempty"`
 
+	// Mode What fragments are found and ranked by. hybrid: the query's words and its meaning together. lexical: the words
+	// alone; the embedding model is not asked. dense: the meaning alone, as the datastore's embedding model sees it, with
+	// every word that this model knows; of a query that it knows no word of nothing is found, and a datastore without
+	// vectors is refused.
+	Mode *SearchMode `json:"mode,omitempty"`
+
 	// Query Example: trial period
 	Query string `json:"query"`
 	TopK  *int   `json:"topK,omitempty"`
@@ -1202,6 +1229,12 @@ type RetrieverResults struct {
 
 // Scope defines model for Scope.
 type Scope string
+
+// SearchMode What fragments are found and ranked by. hybrid: the query's words and its meaning together. lexical: the words
+// alone; the embedding model is not asked. dense: the meaning alone, as the datastore's embedding model sees it, with
+// every word that this model knows; of a query that it knows no word of nothing is found, and a datastore without
+// vectors is refused.
+type SearchMode string
 
 // Source defines model for Source.
 type Source struct {

@@ -40,9 +40,13 @@ func (s *server) queryDatastore(ctx context.Context, id string, body DatastoreQu
 	if body.TopK != nil {
 		topK = *body.TopK
 	}
-	fragments, err := s.Retriever.Retrieve(ctx, RetrieveRequest{
+	req := RetrieveRequest{
 		WorkspaceID: d.WorkspaceID, Datastores: []domain.Datastore{d}, Query: body.Query, TopK: topK, Filters: filtersOf(body.Filters),
-	})
+	}
+	if body.Mode != nil {
+		req.Mode = domain.SearchMode(*body.Mode)
+	}
+	fragments, err := s.Retriever.Retrieve(ctx, req)
 	if err != nil {
 		return nil, err
 	}

@@ -135,6 +135,7 @@ type RetrieveRequest struct {
 	Query       string
 	TopK        int // 1 to 100
 	Filters     domain.Filters
+	Mode        domain.SearchMode // "": hybrid
 }
 
 // Answerer answers questions and keeps the conversations they belong to.

@@ -27,6 +27,7 @@ type fragments struct{ *retrieve.Retriever }
 func (f fragments) Retrieve(ctx context.Context, r api.RetrieveRequest) ([]domain.Fragment, error) {
 	result, err := f.Retriever.Retrieve(ctx, retrieve.Request{
 		WorkspaceID: r.WorkspaceID, Datastores: r.Datastores, Query: r.Query, TopK: r.TopK, Filters: r.Filters,
+		Mode: r.Mode,
 	})
 	return result.Fragments, err
 }

@@ -96,7 +96,8 @@ type Request struct {
 	Query       string // 1 to MaxQueryCharacters characters
 	TopK        int    // 1 to MaxTopK; 0 means DefaultTopK
 	Filters     domain.Filters
-	Explain     bool // fill Result.Explanation
+	Mode        domain.SearchMode // "" means hybrid
+	Explain     bool              // fill Result.Explanation
 }
 
 // Result is what a query found.
@@ -191,6 +192,14 @@ func checked(req Request) (Request, error) {
 	}
 	if req.TopK < 1 || req.TopK > MaxTopK {
 		faults = append(faults, domain.FieldError{Field: "topK", Message: fmt.Sprintf("is %d, must be 1 to %d", req.TopK, MaxTopK)})
+	}
+	if req.Mode == "" {
+		req.Mode = domain.SearchHybrid
+	}
+	switch req.Mode {
+	case domain.SearchHybrid, domain.SearchLexical, domain.SearchDense:
+	default:
+		faults = append(faults, domain.FieldError{Field: "mode", Message: fmt.Sprintf("is %.40q, must be one of %s, %s, %s", req.Mode, domain.SearchHybrid, domain.SearchLexical, domain.SearchDense)})
 	}
 	if n := len(req.Datastores); n > MaxDatastores {
 		faults = append(faults, domain.FieldError{Field: "datastoreIds", Message: fmt.Sprintf("names %d datastores, the most is %d", n, MaxDatastores)})

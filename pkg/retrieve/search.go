@@ -62,7 +62,7 @@ func (r *Retriever) newQuery(ctx context.Context, req Request, filter index.Filt
 		mu.Lock()
 		once := models[model]
 		if once == nil {
-			once = sync.OnceValues(func() (embedding, error) { return r.embedQuery(ctx, model, req.Query) })
+			once = sync.OnceValues(func() (embedding, error) { return r.embedQuery(ctx, model, req.Query, req.Mode) })
 			models[model] = once
 		}
 		mu.Unlock()
@@ -119,14 +119,23 @@ func (q *query) place(ctx context.Context, ds domain.Datastore) (spaceResult, er
 	if err != nil {
 		return spaceResult{}, fmt.Errorf("finding the index of datastore %q: %w", ds.ID, err)
 	}
+	if ds.EmbeddingModel == "" && q.Mode == domain.SearchDense {
+		return spaceResult{}, domain.Invalid("mode", "is %q, and datastore %q has no vectors; use %q or %q", q.Mode, ds.ID, domain.SearchLexical, domain.SearchHybrid)
+	}
 	made, err := q.embed(ds.EmbeddingModel)
 	if err != nil {
 		return spaceResult{}, fmt.Errorf("embedding the query for datastore %q: %w", ds.ID, err)
 	}
+	text := q.Query
+	if q.Mode == domain.SearchDense {
+		if text = ""; made.vector == nil { // what matches cannot be told; whether the datastore is there still can
+			return spaceResult{degraded: made.degraded}, nil
+		}
+	}
 	space := index.Space{DatastoreID: ds.ID, Model: ds.EmbeddingModel, Dimensions: made.dimensions}
 	depth, repeated := max(firstDepth, depthPerTop*q.TopK), false
 	for {
-		found, err := engine.Search(ctx, space, index.Query{Text: q.Query, Vector: made.vector, Limit: depth, Filter: q.filter})
+		found, err := engine.Search(ctx, space, index.Query{Text: text, Vector: made.vector, Limit: depth, Filter: q.filter})
 		if err != nil {
 			return spaceResult{}, unavailable(fmt.Errorf("searching datastore %q: %w", ds.ID, err),
 				"the index of datastore %q cannot be searched at the moment; try again later", ds.ID)

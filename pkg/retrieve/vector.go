@@ -36,8 +36,8 @@ type embedding struct {
 	degraded string // not empty when the model cannot be reached and the search goes on without it
 }
 
-// embedQuery embeds the query with a model.
-func (r *Retriever) embedQuery(ctx context.Context, model, query string) (embedding, error) {
+// embedQuery embeds the query with a model, as the mode wants it.
+func (r *Retriever) embedQuery(ctx context.Context, model, query string, mode domain.SearchMode) (embedding, error) {
 	if model == "" { // a space without vectors is searched by words alone
 		return embedding{}, nil
 	}
@@ -45,18 +45,36 @@ func (r *Retriever) embedQuery(ctx context.Context, model, query string) (embedd
 	if err != nil {
 		return embedding{}, fmt.Errorf("finding embedding model %q: %w", model, err)
 	}
+	if known := e.Model().Dimensions; mode == domain.SearchLexical && known > 0 {
+		return embedding{queryVector: queryVector{dimensions: known}}, nil
+	}
 	qv, err := r.embedWith(ctx, e, model, query)
 	switch {
 	case err == nil:
-		return embedding{queryVector: qv}, nil
+		return qv.as(mode, model), nil
 	case ctx.Err() != nil && errors.Is(context.Cause(ctx), context.Canceled):
 		return embedding{}, err
-	case r.opts.LexicalFallback && qv.dimensions > 0: // else it is not known which space to search
+	case r.opts.LexicalFallback && qv.dimensions > 0 && mode == domain.SearchHybrid: // else it is not known which space to search
 		degraded := fmt.Sprintf("embedding model %q cannot be reached, its datastores were searched by words alone", model)
 		return embedding{qv, degraded}, nil
 	default:
 		return embedding{}, unavailable(err, "the embedding model %q cannot be reached; try again later", model)
 	}
+}
+
+// as is what a search of that mode works with: of a lexical one no vector, of a dense one what the model made though it
+// may know little of the query.
+func (qv queryVector) as(mode domain.SearchMode, model string) embedding {
+	switch mode {
+	case domain.SearchLexical:
+		return embedding{queryVector: queryVector{dimensions: qv.dimensions}}
+	case domain.SearchDense:
+		qv.vector, qv.weight = qv.whole, 1
+		if qv.vector == nil {
+			return embedding{qv, fmt.Sprintf("embedding model %q knows no word of the query, its datastores have nothing to compare it with", model)}
+		}
+	}
+	return embedding{queryVector: qv}
 }
 
 func (r *Retriever) embedWith(ctx context.Context, e embed.Embedder, model, query string) (queryVector, error) {
