@@ -10,6 +10,11 @@ const (
 	breakerFailures = 3
 	breakerFirst    = 5 * time.Second
 	breakerLongest  = 10 * time.Minute
+
+	// A host that asks to come back later does so for a while, and its pages wait at no cost. One that has answered nothing
+	// else so often, for so long, fails: its pages count their attempts, and come to an end.
+	refusalsInRow   = 3
+	refusalPatience = time.Hour
 )
 
 // breaker counts the failures of hosts in a row, over all fetches of the process. A host that is found to fail is left
@@ -28,6 +33,8 @@ type hostHealth struct {
 	why      string        // for people
 	fails    bool          // it is held because it fails, and not because it has asked for that
 	good     string        // the page that was answered last
+	refusals int           // answers in a row that asked to come back later
+	refused  time.Time     // when the first of them came
 }
 
 // fail counts a failure. It returns how long the host is held already, and whether the caller is to find out if it is
@@ -61,12 +68,26 @@ func (b *breaker) trip(host, why string, now time.Time) time.Duration {
 	return h.pause
 }
 
-// told notes that the host itself has said until when it wants to be left alone.
+// told notes that the host itself has said until when it wants to be left alone. It fails if that is all that it has said
+// for long.
 func (b *breaker) told(host, why string, until, now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	h := b.host(host, now)
-	h.until, h.why, h.fails = later(h.until, until), why, false
+	if h.refusals++; h.refusals == 1 {
+		h.refused = now
+	}
+	h.until, h.why = later(h.until, until), why
+	h.fails = h.refusals >= refusalsInRow && now.Sub(h.refused) >= refusalPatience
+}
+
+// served notes that the host answers what it is asked for. Its robots.txt does not count: that is served to everybody.
+func (b *breaker) served(host string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if h := b.hosts[host]; h != nil {
+		h.refusals = 0
+	}
 }
 
 // answered forgets the failures of the host. A hold that is under way stays: the answer is one to an earlier request.
@@ -131,7 +152,7 @@ func (b *breaker) host(name string, now time.Time) *hostHealth {
 	}
 	if len(b.hosts) >= maxHosts {
 		for other, h := range b.hosts {
-			if h.failures == 0 && !h.until.After(now) {
+			if h.failures == 0 && h.refusals == 0 && !h.until.After(now) {
 				delete(b.hosts, other)
 			}
 		}

@@ -176,7 +176,11 @@ func (p *politeness) ask(ctx context.Context, rt http.RoundTripper, req *http.Re
 		}
 		return nil, err
 	}
+	rules := req.URL.Path == robotsPath
 	if res.StatusCode < 400 {
+		if !rules {
+			p.breaker.served(host)
+		}
 		if res.StatusCode >= 300 {
 			u = ""
 		}
@@ -184,6 +188,9 @@ func (p *politeness) ask(ctx context.Context, rt http.RoundTripper, req *http.Re
 		return res, nil
 	}
 	e := statusError(u, res.StatusCode, res.Header, p.now())
+	if e.Permanent && !rules {
+		p.breaker.served(host)
+	}
 	switch {
 	case e.Permanent:
 		p.breaker.answered(host, "", p.now())
@@ -231,7 +238,7 @@ const probeTimeout = 10 * time.Second
 // ones. It is asked for its robots.txt; that a gateway serves even when what is behind it fails, so where a gateway has
 // answered, for the page that was to be had last.
 func (p *politeness) alive(ctx context.Context, rt http.RoundTripper, req *http.Request, status int) bool {
-	method, at := http.MethodGet, req.URL.Scheme+"://"+req.URL.Host+"/robots.txt"
+	method, at := http.MethodGet, req.URL.Scheme+"://"+req.URL.Host+robotsPath
 	if good := p.breaker.good(req.URL.Host); status > http.StatusInternalServerError && good != "" {
 		method, at = http.MethodHead, good
 	}

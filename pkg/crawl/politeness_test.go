@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -269,6 +270,62 @@ func TestBreaker_leaves_a_host_alone_that_fails_again_and_again(t *testing.T) {
 	}
 	if len(b.hosts) > maxHosts {
 		t.Errorf("%d hosts are kept", len(b.hosts))
+	}
+}
+
+func TestBreaker_takes_a_host_that_only_ever_asks_to_come_back_for_one_that_fails(t *testing.T) {
+	t.Parallel()
+	var b breaker
+	now := time.Unix(0, 0)
+	told := func(after time.Duration) bool {
+		b.told("a", "a is busy", now.Add(after), now)
+		_, fails := b.cause("a", now)
+		now = now.Add(after)
+		return fails
+	}
+	for n := range refusalsInRow {
+		if told(10 * time.Minute) {
+			t.Errorf("refusal %d within an hour counts as a failure", n+1)
+		}
+	}
+	if !told(time.Hour) && !told(time.Minute) {
+		t.Error("refusals for more than an hour do not")
+	}
+	b.served("a")
+	if told(24*time.Hour) || told(24*time.Hour) {
+		t.Error("two refusals after an answer do, whatever they ask for")
+	}
+	if !told(time.Minute) {
+		t.Error("the third, after days, does not")
+	}
+}
+
+func TestFetch_of_a_host_that_refuses_for_ever_says_that_the_host_fails(t *testing.T) {
+	t.Parallel()
+	s := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == robotsPath {
+			return // is served to everybody, and shows nothing
+		}
+		w.Header().Set("Retry-After", "1800")
+		w.WriteHeader(http.StatusTooManyRequests)
+	}))
+	var ahead atomic.Int64 // of the time, in nanoseconds
+	clock := func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
+	c := local(t, func(o *Options) { o.MaxWait, o.Now, o.Turns = time.Millisecond, clock, NewLocalTurns(clock) })
+	var was []bool // whether the host counted as failing, for those that waited
+	for range 5 {
+		var e *Error
+		if _, _, err := fetch(t, c, PageRequest{URL: s.URL + "/a"}); !errors.As(err, &e) || e.Deferred || e.RetryAfter != 30*time.Minute {
+			t.Fatalf("the host was not asked: %v", err)
+		}
+		if _, _, err := fetch(t, c, PageRequest{URL: s.URL + "/b"}); !errors.As(err, &e) || !e.Deferred {
+			t.Fatalf("the host was asked although it is held: %v", err)
+		}
+		was = append(was, e.Err != nil)
+		ahead.Add(int64(31 * time.Minute))
+	}
+	if want := []bool{false, false, true, true, true}; !slices.Equal(was, want) {
+		t.Errorf("it fails: %v, want %v", was, want)
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 )
 
 const (
+	robotsPath         = "/robots.txt"
 	maxRobotsBytes     = 512 << 10 // RFC 9309, section 2.5: at least 500 KiB
 	maxRobotsRedirects = 5         // RFC 9309, section 2.3.1.2
 	maxRobotsRules     = 5_000
@@ -232,7 +233,7 @@ func (e *robotsEntry) done() bool {
 
 func (c *robotsCache) fill(ctx context.Context, key string, e *robotsEntry) (robots, error) {
 	defer close(e.ready)
-	r, err := c.fetch(ctx, key+"/robots.txt")
+	r, err := c.fetch(ctx, key+robotsPath)
 	now := c.now()
 	switch {
 	case err == nil:
@@ -245,7 +246,7 @@ func (c *robotsCache) fill(ctx context.Context, key string, e *robotsEntry) (rob
 		e.expires = now.Add(robotsFailure)
 		var own *Error
 		switch {
-		case !errors.As(classify(ctx, key+"/robots.txt", err), &own) || own.Permanent:
+		case !errors.As(classify(ctx, key+robotsPath, err), &own) || own.Permanent:
 			e.err = err
 		case own.Deferred: // the host was not asked, so nothing is known of its rules
 			e.err = errGivenUp

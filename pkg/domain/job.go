@@ -32,6 +32,7 @@ type Job struct {
 	Original     *Original      `json:"original,omitempty"` // ingest: what to read
 	Crawl        *CrawlSpec     `json:"crawl,omitempty"`    // crawl: what to fetch
 	Tries        int            `json:"tries,omitempty"`    // crawl: fetches of this content that failed before this job and were put off
+	Since        time.Time      `json:"since,omitzero"`     // crawl: when the first of them failed
 
 	// Generation is the sequence of the job's message in the stream: it only grows, and so fences off older runs.
 	Generation uint64 `json:"-"`
@@ -106,10 +107,11 @@ type Event struct {
 	Complete bool `json:"complete,omitempty"`
 	// LeftOut, of a site's synched and of discovered, counts addresses that were not taken, by reason.
 	LeftOut map[string]int `json:"left_out,omitempty"`
-	// Until and Tries, of postponed: when the job is to come again, and how many fetches have failed by then.
-	// Crawl, of postponed, is what the job was to fetch.
+	// Until, Tries and Since, of postponed: when the job is to come again, how many fetches have failed by then, and when
+	// the first of them did, if one has. Crawl, of postponed, is what the job was to fetch.
 	Until    time.Time  `json:"until,omitzero"`
 	Tries    int        `json:"tries,omitempty"`
+	Since    time.Time  `json:"since,omitzero"`
 	Crawl    *CrawlSpec `json:"crawl,omitempty"`
 	Chunks   int64      `json:"chunks,omitempty"`    // synched
 	Bytes    int64      `json:"bytes,omitempty"`     // synched: text bytes

@@ -122,7 +122,7 @@ func applyPostponed(d *Datasource, store Datastore, ev Event, current bool) Outc
 		return Outcome{}
 	}
 	next := newJob(PostponedJobID(ev.JobID, ev.Generation), JobCrawl, *d, store)
-	next.Crawl, next.Tries = ev.Crawl, ev.Tries
+	next.Crawl, next.Tries, next.Since = ev.Crawl, ev.Tries, ev.Since
 	d.JobID = next.ID
 	d.finish(StatusUnsynched, ev.At)
 	if ev.Error != "" {

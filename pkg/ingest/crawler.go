@@ -40,8 +40,8 @@ type Crawler struct {
 }
 
 // Handle does one job. Its error is jobs.Permanent when doing the job again cannot help. A fetch that is to be tried again
-// later, because its host has failed or its turn has not come, ends with an event that says when: the job then waits in
-// the catalog, where it keeps nothing else from being admitted.
+// later, because its host has failed or its turn has not come, ends with an event that says when, and jobs.PutOff: the job
+// then waits in the catalog, where it keeps nothing else from being admitted.
 func (c *Crawler) Handle(ctx context.Context, job domain.Job) error {
 	report := reporter{events: c.Events, job: job, now: c.Now}
 	if job.Crawl == nil {
@@ -69,6 +69,10 @@ const (
 	faultTries = 8
 	// firstRetry doubles with every try up to lastRetry.
 	firstRetry, lastRetry = time.Second, 10 * time.Minute
+	// leastTries are made of what fails, however long its host asks to wait between them. Beyond them it is given up when the
+	// attempts have taken as long as the most of them may take: a host that says each time to come back tomorrow would
+	// otherwise keep its site from ever being done.
+	leastTries = 3
 )
 
 // verdict turns the crawler's kinds of error into events and errors of the job stream.
@@ -86,15 +90,32 @@ func (c *Crawler) verdict(ctx context.Context, err error, job domain.Job, report
 	case e.Deferred && e.RetryAfter < shortTurn:
 		return jobs.Later(e.RetryAfter, err)
 	case e.Deferred && e.Err == nil:
-		return c.postpone(ctx, report, e.RetryAfter, job.Tries, "", "")
+		return c.postpone(ctx, report, postponement{delay: e.RetryAfter, tries: job.Tries, since: job.Since, cause: e})
 	// What is left is a failure of the page, or of its host as others have found it. Either counts: of a site whose host is
 	// gone only a few pages are asked for between two holds, and the others would wait for their turn to fail for weeks.
-	case job.Tries+1 >= c.tries(e):
-		return jobs.Permanent(fmt.Errorf("given up after %d attempts. The last one failed with: %w", job.Tries+1, err))
 	default:
-		delay := min(firstRetry<<min(job.Tries, 10), lastRetry)
-		return c.postpone(ctx, report, max(delay, e.RetryAfter), job.Tries+1, fmt.Sprintf("Attempt %d of %d", job.Tries+1, c.tries(e)), e.Message)
+		return c.again(ctx, report, e, err)
 	}
+}
+
+// again has what failed fetched again, or gives it up.
+func (c *Crawler) again(ctx context.Context, report reporter, e *crawl.Error, err error) error {
+	job := report.job
+	tries, most, since, now := job.Tries+1, c.tries(e), job.Since, c.Now()
+	if since.IsZero() {
+		since = now
+	}
+	took := now.Sub(since)
+	switch {
+	case tries >= most:
+		return jobs.Permanent(fmt.Errorf("given up after %d attempts. The last one failed with: %w", tries, err))
+	case tries >= leastTries && took >= time.Duration(most)*lastRetry:
+		return jobs.Permanent(fmt.Errorf("given up after %d attempts in %s. The last one failed with: %w", tries, took.Round(time.Minute), err))
+	}
+	delay := min(firstRetry<<min(job.Tries, 10), lastRetry)
+	return c.postpone(ctx, report, postponement{
+		delay: max(delay, e.RetryAfter), tries: tries, since: since, attempt: fmt.Sprintf("Attempt %d of %d", tries, most), cause: e,
+	})
 }
 
 // tries is how often what failed so is asked for.
@@ -109,14 +130,26 @@ func (c *Crawler) tries(e *crawl.Error) int {
 	return most
 }
 
-// postpone puts the job off. attempt names the one that has failed, if one has, and cause says why.
-func (c *Crawler) postpone(ctx context.Context, report reporter, delay time.Duration, tries int, attempt, cause string) error {
+// postponement says how a job is put off.
+type postponement struct {
+	delay   time.Duration
+	tries   int       // that have failed
+	since   time.Time // the first of them; zero: none has
+	attempt string    // names the one that has failed now; "": none has
+	cause   *crawl.Error
+}
+
+// postpone puts the job off.
+func (c *Crawler) postpone(ctx context.Context, report reporter, p postponement) error {
 	ev := report.event(domain.EventPostponed)
-	ev.Until, ev.Tries = ev.At.Add(delay), tries
-	if attempt != "" {
-		ev.Error = fmt.Sprintf("%s failed and is repeated at %s: %s", attempt, ev.Until.Format("2006-01-02 15:04:05 UTC"), cause)
+	ev.Until, ev.Tries, ev.Since = ev.At.Add(p.delay), p.tries, p.since
+	if p.attempt != "" {
+		ev.Error = fmt.Sprintf("%s failed and is repeated at %s: %s", p.attempt, ev.Until.Format("2006-01-02 15:04:05 UTC"), p.cause.Message)
 	}
-	return report.emit(ctx, ev)
+	if err := report.emit(ctx, ev); err != nil {
+		return err
+	}
+	return jobs.PutOff(p.cause)
 }
 
 // site emits the pages it finds. Whether their links are to be followed is known only at the end, and then just one

@@ -265,7 +265,7 @@ func TestCrawlerDoesNotReportTheEndOfADiscoveryThatFailed(t *testing.T) {
 	}}
 	job := crawlJob()
 	job.Type = domain.TypeWebSite
-	if err := w.handle(t, job); err != nil {
+	if err := w.handle(t, job); !jobs.IsPutOff(err) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]domain.EventType{domain.EventRunning, domain.EventPostponed}, w.log.types()); diff != "" {
@@ -301,6 +301,33 @@ func TestCrawlerTellsWhatRetryingCanMend(t *testing.T) {
 			}
 		})
 	}
+	t.Run("a host that asks each time to come back much later is asked three times at least, and not for ever", func(t *testing.T) {
+		t.Parallel()
+		tomorrow := &crawl.Error{StatusCode: 429, RetryAfter: 24 * time.Hour, Message: "the server asks to come back later"}
+		fetch := func(job domain.Job) (domain.Event, error) {
+			w := &web{fetch: func(crawl.PageRequest) (crawl.Page, error) { return crawl.Page{}, tomorrow }}
+			err := w.handle(t, job)
+			return w.log.events[len(w.log.events)-1], err
+		}
+		job := crawlJob()
+		ev, err := fetch(job)
+		if !jobs.IsPutOff(err) || ev.Tries != 1 || !ev.Since.Equal(now()) {
+			t.Fatalf("after the first attempt: %v, %d attempts since %v", err, ev.Tries, ev.Since)
+		}
+		job.Tries, job.Since = 1, now().Add(-24*time.Hour)
+		if ev, err = fetch(job); !jobs.IsPutOff(err) || ev.Tries != 2 || !ev.Since.Equal(job.Since) {
+			t.Errorf("after the second: %v, %d attempts since %v", err, ev.Tries, ev.Since)
+		}
+		job.Tries, job.Since = 2, now().Add(-48*time.Hour)
+		want := jobs.Permanent(fmt.Errorf("given up after 3 attempts in 48h0m0s. The last one failed with: %w", tomorrow))
+		if _, err = fetch(job); !reflect.DeepEqual(err, want) {
+			t.Errorf("after the third: %v, want %v", err, want)
+		}
+		job.Since = now().Add(-3 * time.Hour)
+		if _, err = fetch(job); !jobs.IsPutOff(err) {
+			t.Errorf("three attempts in three hours are the last: %v", err)
+		}
+	})
 	t.Run("a page that is gone is reported as such, for it may have content", func(t *testing.T) {
 		t.Parallel()
 		gone := &crawl.Error{Permanent: true, StatusCode: 410, Message: "https://pumps.example/a does not exist"}
@@ -401,8 +428,8 @@ func TestCrawlerPutsOffWhatMayComeLater(t *testing.T) {
 			t.Parallel()
 			w, job := &web{fetch: func(crawl.PageRequest) (crawl.Page, error) { return crawl.Page{}, test.cause }}, crawlJob()
 			job.Tries = test.tries
-			if err := w.handle(t, job); err != nil {
-				t.Fatal(err)
+			if err := w.handle(t, job); !jobs.IsPutOff(err) || !errors.Is(err, test.cause) {
+				t.Fatalf("err = %v", err)
 			}
 			ev := w.log.last(t, domain.EventPostponed)
 			says := test.says

@@ -225,6 +225,9 @@ func (d *delivery) end(ctx context.Context, runErr error) (Result, error) {
 	if runErr == nil {
 		return d.finish(ctx, Done, nil)
 	}
+	if IsPutOff(runErr) {
+		return d.finish(ctx, Postponed, runErr)
+	}
 	isPermanent := IsPermanent(runErr) && !errors.Is(runErr, context.Canceled)
 	if !isPermanent && d.stopped() {
 		return d.handBack(ctx, runErr)

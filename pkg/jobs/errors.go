@@ -70,6 +70,26 @@ func Later(d time.Duration, err error) error {
 	return &laterError{after: d, err: err}
 }
 
+// PutOff marks a run that has seen to it that the job comes again as another one, later: this one has ended, and what it
+// was for is not done. It is acknowledged, and err is why. A nil err gives nil.
+func PutOff(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &putOffError{err: err}
+}
+
+// IsPutOff reports whether err is that of a run which PutOff has marked.
+func IsPutOff(err error) bool {
+	var p *putOffError
+	return errors.As(err, &p)
+}
+
+type putOffError struct{ err error }
+
+func (e *putOffError) Error() string { return e.err.Error() }
+func (e *putOffError) Unwrap() error { return e.err }
+
 type permanentError struct{ err error }
 
 func (e *permanentError) Error() string { return e.err.Error() }

@@ -18,6 +18,7 @@ import (
 //
 //	nil               the job is done
 //	Permanent(err)    the job ends with an error event
+//	PutOff(err)       the job is done with: another one is to do it later
 //	RetryAfter(d, e)  the job comes back, not before d
 //	Later(d, err)     the job comes back after d, which counts as nothing
 //	any other error   the job comes back after a growing delay; after MaxFailures it is given up
@@ -94,6 +95,7 @@ type Result string
 // The results.
 const (
 	Done       Result = "done"        // the handler succeeded
+	Postponed  Result = "postponed"   // the handler said PutOff: another job is to do it later
 	Failed     Result = "failed"      // the handler said Permanent
 	Retried    Result = "retried"     // the job comes back later
 	HandedBack Result = "handed_back" // the worker stopped, or it was not the job's turn (Later): it comes back, uncounted

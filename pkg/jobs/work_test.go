@@ -191,6 +191,23 @@ func TestWorkWaitsAsLongAsTheErrorAsks(t *testing.T) {
 	}
 }
 
+func TestAJobThatWasPutOffHasEndedAndDoesNotCountAsDone(t *testing.T) {
+	t.Parallel()
+	b := newBroker(t)
+	turn := errors.New("the host is busy")
+	w := work(t, b, domain.LaneIngest, WorkerOptions{}, func(context.Context, domain.Job) error { return PutOff(turn) })
+	publish(t, b, newJob(domain.JobIngest))
+	if out := receive(t, w.outcomes, "an outcome"); out.Result != Postponed || !errors.Is(out.Err, turn) {
+		t.Errorf("outcome is %+v, want %s", out, Postponed)
+	}
+	if n, err := b.Backlog(t.Context(), domain.LaneIngest); err != nil || n != (Backlog{}) {
+		t.Errorf("the job is still there: %+v, %v", n, err)
+	}
+	if PutOff(nil) != nil {
+		t.Error("no error became one")
+	}
+}
+
 func TestAJobThatWaitsForItsTurnCountsAsNothing(t *testing.T) {
 	t.Parallel()
 	b := newBroker(t)
