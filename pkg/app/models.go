@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -26,7 +27,9 @@ type embedders struct {
 	builtin answer.WordVectors // the built-in model, which knows single words
 }
 
-func openEmbedders(c config.Config) (*embedders, error) {
+// openEmbedders opens the models that the configuration names and those in the data directory. The first of these is what
+// new datastores get: the server's, the one of SLUICE_EMBED_DIR, those in the data directory by name, the built-in one.
+func openEmbedders(c config.Config, log *slog.Logger) (*embedders, error) {
 	builtin, err := static.New()
 	if err != nil {
 		return nil, err
@@ -38,18 +41,26 @@ func openEmbedders(c config.Config) (*embedders, error) {
 		}
 		remote, err := embedopenai.New(embedopenai.Config{
 			BaseURL: c.OpenAIBaseURL, APIKey: c.OpenAIKey, Model: c.EmbedModel, Dimensions: c.EmbedDims, Concurrency: max(8, 2*c.IngestConcurrency),
+			QueryPrefix: c.QueryPrefix, PassagePrefix: c.PassagePrefix,
 		})
 		if err != nil {
 			return nil, fmt.Errorf("setting up embedding model %q: %w", c.EmbedModel, err)
 		}
 		e.add(embed.Cached(remote, queryCache))
 	}
+	if err := e.openLocal(c, log); err != nil {
+		return nil, err
+	}
 	e.add(builtin)
 	return e, nil
 }
 
+// add makes a model known, unless it is the same as one that is.
 func (e *embedders) add(m embed.Embedder) {
 	id := m.Model().ID
+	if e.byID[id] != nil {
+		return
+	}
 	e.byID[id] = m
 	e.order = append(e.order, id)
 }
@@ -58,7 +69,8 @@ func (e *embedders) add(m embed.Embedder) {
 func (e *embedders) Embedder(id string) (embed.Embedder, error) {
 	m, ok := e.byID[id]
 	if !ok {
-		return nil, domain.Errorf(domain.CodeUnavailable, "the embedding model %q is not configured here; known are %s", id, strings.Join(e.order, ", "))
+		return nil, domain.Errorf(domain.CodeUnavailable, "the embedding model %q is not configured here; known are %s. Configure it again, or move the datastore to another model",
+			id, strings.Join(e.order, ", "))
 	}
 	return m, nil
 }

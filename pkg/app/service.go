@@ -107,7 +107,7 @@ func (s *Service) Start(ctx context.Context) error {
 func (s *Service) closeLater(f func() error) { s.closers = append(s.closers, f) }
 
 func (s *Service) openModels(context.Context) (err error) {
-	if s.embedders, err = openEmbedders(s.config); err != nil {
+	if s.embedders, err = openEmbedders(s.config, s.log); err != nil {
 		return err
 	}
 	s.provider, err = openProvider(s.config, s.embedders.builtin)

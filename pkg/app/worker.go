@@ -127,7 +127,7 @@ func (w *Worker) openMilvus(ctx context.Context) (err error) {
 }
 
 func (w *Worker) startIngestor(ctx context.Context) error {
-	models, err := openEmbedders(w.config)
+	models, err := openEmbedders(w.config, w.log)
 	if err != nil {
 		return err
 	}

@@ -51,6 +51,9 @@ type Config struct {
 	ChatModel     string
 	EmbedModel    string
 	EmbedDims     int
+	EmbedDir      string // of a model that is run in process
+	QueryPrefix   string // of the model that SLUICE_EMBED_MODEL or SLUICE_EMBED_DIR names
+	PassagePrefix string
 	ModelNames    map[string]string // interface name (llm_4) → provider's model name
 
 	IngestConcurrency int
@@ -147,8 +150,11 @@ func Settings() []Setting {
 		{Env: "OPENAI_BASE_URL", Flag: "openai-base-url", Doc: "an OpenAI-compatible server (`http://localhost:11434/v1`); empty with a key: OpenAI's own", set: text(func(c *Config) *string { return &c.OpenAIBaseURL })},
 		{Env: "OPENAI_API_KEY", Flag: "openai-api-key", Secret: true, Doc: "its key; servers that need none take any", set: text(func(c *Config) *string { return &c.OpenAIKey })},
 		{Env: "SLUICE_CHAT_MODEL", Flag: "chat-model", Doc: "model that writes answers; empty: the built-in answerer quotes the documents", set: text(func(c *Config) *string { return &c.ChatModel })},
-		{Env: "SLUICE_EMBED_MODEL", Flag: "embed-model", Doc: "embedding model of new datastores; empty: the built-in one", set: text(func(c *Config) *string { return &c.EmbedModel })},
+		{Env: "SLUICE_EMBED_MODEL", Flag: "embed-model", Doc: "the server's embedding model for new datastores; empty: that of `SLUICE_EMBED_DIR`, else one in `models` in the data directory, else the built-in one", set: text(func(c *Config) *string { return &c.EmbedModel })},
 		{Env: "SLUICE_EMBED_DIMENSIONS", Flag: "embed-dimensions", Default: "0", Doc: "dimensions of `SLUICE_EMBED_MODEL`'s vectors, asked for from models that can shorten them; 0: as the model gives them", set: number(func(c *Config) *int { return &c.EmbedDims }, 0, 32_768)},
+		{Env: "SLUICE_EMBED_DIR", Flag: "embed-dir", Doc: "directory of a sentence-transformers model that is run in process (`config.json`, `tokenizer.json`, `model.safetensors`), the same in every api and ingestor; embedding model of new datastores unless `SLUICE_EMBED_MODEL` is set", set: text(func(c *Config) *string { return &c.EmbedDir })},
+		{Env: "SLUICE_EMBED_QUERY_PREFIX", Flag: "embed-query-prefix", Doc: "what goes before queries, for models that were trained so (`query: `); of `SLUICE_EMBED_MODEL`, else of `SLUICE_EMBED_DIR`; empty: what the directory's own configuration says, nothing with a server", set: text(func(c *Config) *string { return &c.QueryPrefix })},
+		{Env: "SLUICE_EMBED_PASSAGE_PREFIX", Flag: "embed-passage-prefix", Doc: "likewise for passages (`passage: `); another one makes another model, since its vectors do not compare", set: text(func(c *Config) *string { return &c.PassagePrefix })},
 		models("llm_3_5_turbo"), models("llm_3_5_turbo_16k"), models("llm_4"), models("llm_4_32k"),
 
 		{Env: "SLUICE_INGEST_CONCURRENCY", Flag: "ingest-concurrency", Default: "4", Doc: "documents that one ingestor works on at once", set: number(func(c *Config) *int { return &c.IngestConcurrency }, 1, 256)},
@@ -261,6 +267,9 @@ func (c Config) check() error {
 	}
 	if c.MilvusAddr != "" && !strings.Contains(c.MilvusAddr, ":") {
 		return fmt.Errorf("MILVUS_ADDR is %q and must name a port: %s:19530", c.MilvusAddr, c.MilvusAddr)
+	}
+	if (c.QueryPrefix != "" || c.PassagePrefix != "") && c.EmbedModel == "" && c.EmbedDir == "" {
+		return errors.New("SLUICE_EMBED_QUERY_PREFIX and SLUICE_EMBED_PASSAGE_PREFIX belong to a model: set SLUICE_EMBED_MODEL or SLUICE_EMBED_DIR too")
 	}
 	if c.MilvusAddr == "" && c.EmbeddedIndex == No {
 		return errors.New("SLUICE_EMBEDDED_INDEX is false and MILVUS_ADDR is not set: there would be no index")

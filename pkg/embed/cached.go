@@ -106,3 +106,11 @@ func (c *Cache) put(key cacheKey, vector []float32) {
 		delete(c.entries, oldest.key)
 	}
 }
+
+// Coverage returns the share, from 0 to 1, of text that the model knows the words of, and 1 for a model that cannot tell.
+func (c *Cache) Coverage(text string) float64 {
+	if teller, ok := c.next.(interface{ Coverage(text string) float64 }); ok {
+		return teller.Coverage(text)
+	}
+	return 1
+}

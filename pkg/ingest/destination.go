@@ -34,16 +34,16 @@ func (i *Ingestor) destinations(ctx context.Context, job domain.Job) ([]*destina
 	var out []*destination
 	byModel := make(map[string]*destination)
 	for _, p := range job.Places {
+		// Where a process lacks a model or an engine, its settings are not those of the others, which somebody will mend: the
+		// job waits, and may come to another one.
 		embedder, err := i.Embedders.Embedder(p.Model)
 		if err != nil {
-			err = jobs.Permanent(fmt.Errorf("the datastore's embedding model %q is not available here: %w", p.Model, err))
+			err = fmt.Errorf("the embedding model %q of the datastore is not configured in this process: %w", p.Model, err)
 			if err := i.without(ctx, job, p, err); err != nil {
 				return nil, err
 			}
 			continue
 		}
-		// Jobs go only to processes that have their engines. Where one does not, its settings are not those of the others,
-		// which somebody will mend: the job waits.
 		idx, err := i.Indexes.Index(p.Engine)
 		if err != nil {
 			err = fmt.Errorf("the engine %q, which is to hold the chunks, is not configured in this process: %w", p.Engine, err)

@@ -246,11 +246,11 @@ func TestIngestorTellsWhatRetryingCanMend(t *testing.T) {
 			},
 			words: `the engine "milvus", which is to hold the chunks, is not configured in this process`,
 		},
-		"an unknown model is final": {
+		"a model that this process does not have passes": {
 			spoil: func(p *pipeline, _ *domain.Job) {
 				p.embedder = func(string) (embed.Embedder, error) { return nil, errors.New("not configured") }
 			},
-			permanent: true, words: `"model-1" is not available here`,
+			words: `the embedding model "model-1" of the datastore is not configured in this process`,
 		},
 		"a model that refuses is final": {
 			spoil: func(p *pipeline, _ *domain.Job) {

@@ -65,8 +65,8 @@ func TestFreshContentDoesNotWaitForThePlaceThatItMovesTo(t *testing.T) {
 			places: []domain.Place{here, anew}, runs: 1, want: []domain.Place{here},
 			spoil: func(l *library) { l.refuse("large", &embed.Error{Kind: embed.Permanent}) },
 		},
-		"a model that is not known is done without at once": {
-			places: []domain.Place{here, anew}, runs: 1, want: []domain.Place{here},
+		"a model that this process does not have is waited for, and then done without": {
+			places: []domain.Place{here, anew}, runs: patience + 1, want: []domain.Place{here},
 			spoil: func(l *library) {
 				models := l.embedder
 				l.embedder = func(model string) (embed.Embedder, error) {

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/sluice/sluice/pkg/embed"
+	"github.com/sluice/sluice/pkg/embed/transformer/tinymodel"
 )
 
 // message appends fields to one another: numbers as varints, the rest as bytes.
@@ -69,7 +70,7 @@ func asONNX(tensors map[string]tensor) []byte {
 func TestAnONNXFileIsTheSameModel(t *testing.T) {
 	t.Parallel()
 	for _, place := range []string{"model.onnx", "onnx/model.onnx"} {
-		for _, m := range []tiny{tinies["mean"], tinies["half"], tinies["first"]} {
+		for _, m := range []tinymodel.Model{tinies["mean"], tinies["half"], tinies["first"]} {
 			usual := mustOpen(t, Config{}, m, nil)
 			exported := mustOpen(t, Config{}, m, func(directory string) {
 				path := filepath.Join(directory, "model.safetensors")
@@ -81,7 +82,7 @@ func TestAnONNXFileIsTheSameModel(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				writeFile(t, directory, place, asONNX(tensors))
+				tinymodel.WriteFile(t, directory, place, asONNX(tensors))
 				if err := os.Remove(path); err != nil {
 					t.Fatal(err)
 				}

@@ -107,13 +107,19 @@ func open(config Config, kn *kernel) (*Embedder, error) {
 	if e.network, digest, err = d.readNetwork(s, kn); err != nil {
 		return nil, err
 	}
-	e.model = embed.Model{ID: "local:" + s.name + "@" + e.identity(s, digest), Dimensions: s.hidden}
+	e.model = embed.Model{ID: "local:" + cmp.Or(published[digest], s.name) + "@" + e.identity(s, digest), Dimensions: s.hidden}
 	threads := cmp.Or(max(config.Threads, 0), runtime.GOMAXPROCS(0))
 	for i := range e.slots {
 		e.slots[i] = make(chan struct{}, threads)
 	}
 	e.spaces.New = func() any { return new(workspace) }
 	return e, nil
+}
+
+// published are names that people know models by, by the digest of their weights, where their configuration has another
+// one: that of what they were trained from.
+var published = map[string]string{
+	"53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db": "all-MiniLM-L6-v2",
 }
 
 // readNetwork reads the weights, and returns a digest of them too.
@@ -160,7 +166,7 @@ func (e *Embedder) identity(s *settings, weights string) string {
 	return digestOf(all)[:12]
 }
 
-// Model implements embed.Embedder. The ID has the name that the model's configuration gives it, and a digest of what it
+// Model implements embed.Embedder. The ID has the name that the model is known by or its configuration gives it, and a digest of what it
 // is made of: a directory can be moved and renamed, and a model that is trained anew is another one.
 func (e *Embedder) Model() embed.Model { return e.model }
 

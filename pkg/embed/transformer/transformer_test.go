@@ -15,12 +15,13 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/sluice/sluice/pkg/embed"
+	"github.com/sluice/sluice/pkg/embed/transformer/tinymodel"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // mustOpen opens a tiny model, after change had its way with the directory.
-func mustOpen(tb testing.TB, config Config, m tiny, change func(directory string)) *Embedder {
+func mustOpen(tb testing.TB, config Config, m tinymodel.Model, change func(directory string)) *Embedder {
 	tb.Helper()
 	config.Directory = tinyDirectory(tb, m)
 	if change != nil {
@@ -48,11 +49,11 @@ func mustEmbed(tb testing.TB, e *Embedder, purpose embed.Purpose, texts ...strin
 func TestVectorsHaveUnitLengthAndTheModelsDimensions(t *testing.T) {
 	t.Parallel()
 	e := mustOpen(t, Config{}, tinies["mean"], nil)
-	if e.Model().Dimensions != tinyHidden {
-		t.Errorf("%d dimensions, want %d", e.Model().Dimensions, tinyHidden)
+	if e.Model().Dimensions != tinymodel.Hidden {
+		t.Errorf("%d dimensions, want %d", e.Model().Dimensions, tinymodel.Hidden)
 	}
 	for i, vector := range mustEmbed(t, e, embed.Query, "the cat", "a", strings.Repeat("mat ", 500)) {
-		if length := math.Sqrt(cosineLength(vector)); len(vector) != tinyHidden || math.Abs(length-1) > 1e-6 {
+		if length := math.Sqrt(cosineLength(vector)); len(vector) != tinymodel.Hidden || math.Abs(length-1) > 1e-6 {
 			t.Errorf("vector %d has %d dimensions and length %v", i, len(vector), length)
 		}
 	}
@@ -102,7 +103,7 @@ func TestAVectorDoesNotDependOnWhatIsEmbeddedBesideIt(t *testing.T) {
 
 func TestLongTextsAreCutAtTheModelsLengthOrEarlier(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct{ asked, want int }{{0, tinyLength}, {10, 10}, {1000, tinyLength}} {
+	for _, c := range []struct{ asked, want int }{{0, tinymodel.Length}, {10, 10}, {1000, tinymodel.Length}} {
 		e := mustOpen(t, Config{MaxTokens: c.asked}, tinies["mean"], nil)
 		if e.MaxTokens() != c.want {
 			t.Errorf("asked for %d tokens: %d, want %d", c.asked, e.MaxTokens(), c.want)
@@ -117,7 +118,7 @@ func TestLongTextsAreCutAtTheModelsLengthOrEarlier(t *testing.T) {
 func TestPromptsComeFromTheModelUnlessPrefixesAreGiven(t *testing.T) {
 	t.Parallel()
 	prompts := func(directory string) {
-		writeFile(t, directory, "config_sentence_transformers.json", map[string]any{
+		tinymodel.WriteFile(t, directory, "config_sentence_transformers.json", map[string]any{
 			"prompts": map[string]string{"query": "cat: ", "document": "mat: "}, "default_prompt_name": nil})
 	}
 	none, own := "", "the "
@@ -143,7 +144,7 @@ func TestPromptsComeFromTheModelUnlessPrefixesAreGiven(t *testing.T) {
 func TestTheIDTellsModelsApartAndNotDirectories(t *testing.T) {
 	t.Parallel()
 	prefix := "passage: "
-	id := func(config Config, m tiny) string { return mustOpen(t, config, m, nil).Model().ID }
+	id := func(config Config, m tinymodel.Model) string { return mustOpen(t, config, m, nil).Model().ID }
 	usual := id(Config{}, tinies["mean"])
 	if !strings.HasPrefix(usual, "local:tiny-bert@") {
 		t.Errorf("ID %q does not name the model", usual)
@@ -162,7 +163,7 @@ func TestTheIDTellsModelsApartAndNotDirectories(t *testing.T) {
 		"a prefix of passages": id(Config{PassagePrefix: &prefix}, tinies["mean"]),
 		"a shorter length":     id(Config{MaxTokens: 20}, tinies["mean"]),
 		"other weights":        id(Config{}, tinies["half"]),
-		"other pooling":        id(Config{}, tiny{kind: "bert", first: true}),
+		"other pooling":        id(Config{}, tinymodel.Model{Kind: "bert", First: true}),
 	} {
 		if other == usual {
 			t.Errorf("%s: the ID is the same", name)
@@ -183,7 +184,7 @@ func TestEmbeddingStopsWithItsContext(t *testing.T) {
 func TestAVocabularyAloneIsEnoughOfATokeniser(t *testing.T) {
 	t.Parallel()
 	e := mustOpen(t, Config{}, tinies["mean"], func(directory string) {
-		writeFile(t, directory, "vocab.txt", []byte(strings.Join(tinyWords(), "\r\n")+"\r\n"))
+		tinymodel.WriteFile(t, directory, "vocab.txt", []byte(strings.Join(tinymodel.Words(), "\r\n")+"\r\n"))
 		if err := os.Remove(filepath.Join(directory, "tokenizer.json")); err != nil {
 			t.Fatal(err)
 		}
@@ -208,15 +209,15 @@ func TestWhatCannotBeRunIsNamedWithAWayOut(t *testing.T) {
 		}
 	}
 	set := func(name string, content any) func(*testing.T, string) {
-		return func(t *testing.T, directory string) { writeFile(t, directory, name, content) }
+		return func(t *testing.T, directory string) { tinymodel.WriteFile(t, directory, name, content) }
 	}
 	config := func(change map[string]any) func(*testing.T, string) {
-		m := tiny{kind: "bert", extra: change}
-		_, words := m.tokenizer()
-		return set("config.json", m.config(words))
+		m := tinymodel.Model{Kind: "bert", Extra: change}
+		_, words := m.Tokenizer()
+		return set("config.json", m.Config(words))
 	}
 	tokenizer := func(change map[string]any) func(*testing.T, string) {
-		file, _ := tinies["mean"].tokenizer()
+		file, _ := tinies["mean"].Tokenizer()
 		maps.Copy(file, change)
 		return set("tokenizer.json", file)
 	}

@@ -1,0 +1,80 @@
+package app
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/sluice/sluice/pkg/config"
+	"github.com/sluice/sluice/pkg/embed"
+	"github.com/sluice/sluice/pkg/embed/transformer"
+)
+
+// modelsDir is where models that are run in process lie within the data directory, each in a directory of its own.
+const modelsDir = "models"
+
+// openLocal opens the models that are run in process: that of SLUICE_EMBED_DIR, then those in the data directory.
+func (e *embedders) openLocal(c config.Config, log *slog.Logger) error {
+	if c.EmbedDir != "" {
+		where := transformer.Config{Directory: c.EmbedDir}
+		if c.EmbedModel == "" { // else the prefixes are the server's
+			where.QueryPrefix, where.PassagePrefix = unlessEmpty(c.QueryPrefix), unlessEmpty(c.PassagePrefix)
+		}
+		if err := e.addLocal(where, log); err != nil {
+			return fmt.Errorf("SLUICE_EMBED_DIR is %q: %w", c.EmbedDir, err)
+		}
+	}
+	dirs, err := modelDirs(filepath.Join(c.DataDir, modelsDir))
+	if err != nil {
+		return err
+	}
+	for _, dir := range dirs {
+		if err := e.addLocal(transformer.Config{Directory: dir}, log); err != nil {
+			return fmt.Errorf("%w; mend the model, or move %s elsewhere to do without", err, dir)
+		}
+	}
+	return nil
+}
+
+func (e *embedders) addLocal(where transformer.Config, log *slog.Logger) error {
+	began := time.Now()
+	m, err := transformer.Open(where)
+	if err != nil {
+		return err
+	}
+	log.Info("embedding model read", "model", m.Model().ID, "dimensions", m.Model().Dimensions, "directory", where.Directory,
+		"instructions", m.Kernel(), "after", time.Since(began).Round(time.Millisecond))
+	e.add(embed.Cached(m, queryCache))
+	return nil
+}
+
+// modelDirs are the directories in parent by name, which need not exist. Hidden ones are downloads under way.
+func modelDirs(parent string) ([]string, error) {
+	entries, err := os.ReadDir(parent)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("looking for embedding models: %w", err)
+	}
+	var dirs []string
+	for _, entry := range entries {
+		dir := filepath.Join(parent, entry.Name())
+		if info, err := os.Stat(dir); err == nil && info.IsDir() && !strings.HasPrefix(entry.Name(), ".") { // links too
+			dirs = append(dirs, dir)
+		}
+	}
+	return dirs, nil
+}
+
+func unlessEmpty(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
