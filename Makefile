@@ -69,6 +69,10 @@ bench-extract: build ## how well, how fast and in how much memory documents are 
 torture-extract: ## read every document whole, cut short and damaged; fails when one does harm
 	go run ./deployments/benchextract -torture
 
+.PHONY: bench-retrieval
+bench-retrieval: build ## how good the fragments are that come back, on the collections of BENCH_IR, on both engines; docs/retrieval.md
+	go run ./deployments/benchretrieval -api $(BIN)/api
+
 .PHONY: fuzz
 fuzz: ## every fuzz target for FUZZTIME (default 30s) each
 	@deployments/fuzz.sh $(or $(FUZZTIME),30s)

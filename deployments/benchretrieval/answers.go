@@ -1,0 +1,177 @@
+package main
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/sluice/sluice/pkg/eval"
+)
+
+// The files that say where in the documents the answers are, as their makers publish them.
+const (
+	chromaAnswers = "questions_df.csv" // brandonstarxel/chunking_evaluation, general_evaluation_data
+	covidAnswers  = "COVID-QA.json"    // deepset-ai/COVID-QA, data/question-answering/200423_covidQA.json
+)
+
+// passages are where the answers to questions are, by the question's id, in bytes of the documents.
+type passages map[string]eval.Passages
+
+// located reads where in the documents of a set the answers to its questions are.
+func located(folder string, c collection) (passages, error) {
+	texts := map[string]string{}
+	for _, d := range c.documents {
+		texts[d.ID] = d.Text
+	}
+	var found passages
+	var err error
+	switch c.name {
+	case "chroma-chunk":
+		found, err = chromaPassages(filepath.Join(folder, chromaAnswers), c, texts)
+	case "covidqa":
+		found, err = covidPassages(filepath.Join(folder, covidAnswers), c, texts)
+	default:
+		return nil, fmt.Errorf("nothing says where the answers of %s are", c.name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, q := range c.questions {
+		if len(found[q.ID]) == 0 {
+			return nil, fmt.Errorf("nothing says where the answer to question %s of %s is", q.ID, c.name)
+		}
+	}
+	return found, nil
+}
+
+// chromaPassages reads the questions of Chroma's study of chunking: a table of question, references (a JSON list of
+// content and start) and the document's id. The questions have no ids: their text is what tells them apart.
+func chromaPassages(path string, c collection, texts map[string]string) (passages, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	rows, err := csv.NewReader(f).ReadAll()
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", path, err)
+	}
+	ids := map[string]string{}
+	for _, q := range c.questions {
+		ids[q.Text] = q.ID
+	}
+	found := passages{}
+	for n, row := range rows[min(1, len(rows)):] {
+		if len(row) < 3 {
+			return nil, fmt.Errorf("%s, row %d: has %d columns, not question, references and document", path, n+2, len(row))
+		}
+		var references []struct {
+			Content string `json:"content"`
+			Start   int    `json:"start_index"`
+		}
+		if err := json.Unmarshal([]byte(row[1]), &references); err != nil {
+			return nil, fmt.Errorf("%s, row %d: reading the references: %w", path, n+2, err)
+		}
+		id, asked := ids[row[0]]
+		if !asked {
+			continue
+		}
+		for _, ref := range references {
+			if err := found.add(id, row[2], texts, ref.Content, ref.Start); err != nil {
+				return nil, fmt.Errorf("%s, row %d: %w", path, n+2, err)
+			}
+		}
+	}
+	return found, nil
+}
+
+// covidPassages reads the answers of COVID-QA, which are in the form of SQuAD.
+func covidPassages(path string, c collection, texts map[string]string) (passages, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	var file struct {
+		Data []struct {
+			Paragraphs []struct {
+				QAs []struct {
+					ID      json.Number
+					Answers []struct {
+						Text  string `json:"text"`
+						Start int    `json:"answer_start"`
+					}
+				}
+			}
+		}
+	}
+	if err := json.Unmarshal(data, &file); err != nil {
+		return nil, fmt.Errorf("reading %s: %w", path, err)
+	}
+	found := passages{}
+	for _, d := range file.Data {
+		for _, p := range d.Paragraphs {
+			for _, q := range p.QAs {
+				id := q.ID.String()
+				for document := range c.qrels.Relevant(id) {
+					for _, a := range q.Answers {
+						if err := found.add(id, document, texts, a.Text, a.Start); err != nil {
+							return nil, fmt.Errorf("%s, question %s: %w", path, id, err)
+						}
+					}
+				}
+			}
+		}
+	}
+	return found, nil
+}
+
+// add notes an answer: where it stands in the document, nearest to the place, in characters, where it is said to.
+func (p passages) add(question, document string, texts map[string]string, answer string, characters int) error {
+	text := texts[document]
+	if answer == "" {
+		return errors.New("an answer is empty")
+	}
+	at, ok := nearest(text, answer, byteOffset(text, characters))
+	if !ok {
+		return fmt.Errorf("document %q does not hold the answer %.80q", document, answer)
+	}
+	if p[question] == nil {
+		p[question] = eval.Passages{}
+	}
+	p[question][document] = append(p[question][document], eval.Span{Start: at, End: at + len(answer)})
+	return nil
+}
+
+// byteOffset is where the character of that number begins.
+func byteOffset(text string, characters int) int {
+	at := 0
+	for range characters {
+		_, size := utf8.DecodeRuneInString(text[at:])
+		if size == 0 {
+			break
+		}
+		at += size
+	}
+	return at
+}
+
+// nearest finds the occurrence of a part that begins nearest to a place.
+func nearest(text, part string, place int) (at int, found bool) {
+	for from := 0; ; {
+		i := strings.Index(text[from:], part)
+		if i < 0 {
+			return at, found
+		}
+		if i += from; !found || abs(i-place) < abs(at-place) {
+			at, found = i, true
+		}
+		from = i + 1
+	}
+}
+
+func abs(n int) int { return max(n, -n) }

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/sluice/sluice/pkg/eval"
+	"github.com/sluice/sluice/pkg/eval/service"
+)
+
+// budget is how much of an answer is read: so many fragments, or whole fragments of so many characters together.
+type budget struct{ fragments, characters int }
+
+var budgets = []budget{{fragments: 5}, {fragments: 10}, {characters: 4000}, {characters: 8000}}
+
+func (b budget) String() string {
+	if b.fragments > 0 {
+		return fmt.Sprintf("%d fragments", b.fragments)
+	}
+	return fmt.Sprintf("%d characters", b.characters)
+}
+
+// take is the first fragments within the budget. A fragment is not cut: the first that does not fit ends it.
+func (b budget) take(found []service.Fragment) []service.Fragment {
+	if b.fragments > 0 {
+		return found[:min(b.fragments, len(found))]
+	}
+	left := b.characters
+	for i, f := range found {
+		if left -= utf8.RuneCountInString(f.Text); left < 0 {
+			return found[:i]
+		}
+	}
+	return found
+}
+
+// measurePassages measures, on the sets of long documents, how much of the passages that answer comes back, and how much
+// of what comes back they are.
+func (b *bench) measurePassages(ctx context.Context, s settings, wanted []string, out, errs io.Writer) error {
+	for _, name := range passageSets {
+		if !slices.Contains(wanted, name) {
+			continue
+		}
+		if s.spans == "" {
+			fmt.Fprintf(errs, "%s is passed over: -spans or BENCH_SPANS must name the folder with %s and %s, which say where the answers are.\n", name, chromaAnswers, covidAnswers)
+			continue
+		}
+		c, err := load(s.data, name)
+		if err != nil {
+			return err
+		}
+		relevant, err := located(s.spans, c)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(out, "\n### Passages of %s: %d documents, %d questions\n\n", name, len(c.documents), len(c.questions))
+		for _, engine := range s.engines {
+			if err := b.measureSet(ctx, s, c, relevant, engine, out, errs); err != nil {
+				return fmt.Errorf("%s on %s: %w", name, engine, err)
+			}
+		}
+	}
+	return nil
+}
+
+// measureSet writes the figures of every chunking on one engine.
+func (b *bench) measureSet(ctx context.Context, s settings, c collection, relevant passages, engine string, out, errs io.Writer) error {
+	fmt.Fprintf(out, "%s engine, %s. Recall and precision in percent, with the interval of 95%%; characters are those returned on average.\n\n", engine, s.modes[0])
+	fmt.Fprint(out, "| read | chunking | recall | precision | characters |\n|---|---|--:|--:|--:|\n")
+	places := newPlaces(c)
+	answers := make([][][]service.Fragment, len(chunkings))
+	for i, w := range chunkings {
+		id, err := b.datastore(ctx, s, w.cut(c), engine, errs)
+		if err != nil {
+			return err
+		}
+		if answers[i], err = b.answers(ctx, id, s.modes[0], c.questions); err != nil {
+			return fmt.Errorf("asking with %s: %w", w.name, err)
+		}
+		fmt.Fprintf(errs, "%s, %s, %s: asked\n", c.name, engine, w.name)
+	}
+	unplaced := 0
+	for _, limit := range budgets {
+		for i, w := range chunkings {
+			var recalls, precisions []float64
+			characters := 0
+			for n, q := range c.questions {
+				returned := eval.Passages{}
+				for _, f := range limit.take(answers[i][n]) {
+					characters += utf8.RuneCountInString(f.Text)
+					document, spans, err := places.of(f, w)
+					if err != nil {
+						return err
+					}
+					if spans == nil {
+						unplaced++
+						document, spans = "", []eval.Span{{End: len(f.Text)}} // of no document, but returned
+					}
+					returned[document] = append(returned[document], spans...)
+				}
+				recall, precision := eval.Coverage(returned, relevant[q.ID])
+				recalls, precisions = append(recalls, recall), append(precisions, precision)
+			}
+			fmt.Fprintf(out, "| %s | %s | %s | %s | %d |\n", limit, w.name, percent(eval.Bootstrap(recalls)), percent(eval.Bootstrap(precisions)), characters/max(1, len(c.questions)))
+		}
+	}
+	if unplaced > 0 {
+		fmt.Fprintf(out, "\n%d fragments could not be found in their document and count as text that is not relevant.\n", unplaced)
+	}
+	fmt.Fprintln(out)
+	return nil
+}
+
+func percent(i eval.Interval) string {
+	return fmt.Sprintf("%.1f [%.1f, %.1f]", 100*i.Mean, 100*i.Low, 100*i.High)
+}

@@ -1,0 +1,96 @@
+package eval
+
+import (
+	"bufio"
+	"encoding/json"
+	"math"
+	"os"
+	"strings"
+	"testing"
+)
+
+// The figures of testdata/golden.json are trec_eval's for the run and the judgements beside it.
+func TestMetricsAgreeWithTrecEval(t *testing.T) {
+	t.Parallel()
+	read := func(name string) *bufio.Reader {
+		f, err := os.Open("testdata/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { f.Close() })
+		return bufio.NewReader(f)
+	}
+	qrels, err := ReadJudgements(read("qrels.tsv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, err := ReadRun(read("run.tsv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var golden map[string]map[string]float64
+	if err := json.NewDecoder(read("golden.json")).Decode(&golden); err != nil {
+		t.Fatal(err)
+	}
+	if judged := qrels.Judged(); len(judged) != len(golden) {
+		t.Fatalf("questions %v are judged, the golden figures have %d", judged, len(golden))
+	}
+	for q, want := range golden {
+		ranking, grades := run.Ranking(q), qrels.Relevant(q)
+		got := map[string]float64{
+			"nDCG@10": NDCG(ranking, grades, 10), "R@10": Recall(ranking, grades, 10),
+			"R@100": Recall(ranking, grades, 100), "MRR@10": MRR(ranking, grades, 10),
+		}
+		for name, figure := range want {
+			if math.Abs(got[name]-figure) > 1e-9 {
+				t.Errorf("question %s: %s is %.12f, trec_eval has %.12f", q, name, got[name], figure)
+			}
+		}
+	}
+}
+
+func TestMetricsByHand(t *testing.T) {
+	t.Parallel()
+	log2 := math.Log2
+	grades := Grades{"a": 3, "b": 2, "c": 1}
+	for name, c := range map[string]struct {
+		ranking           []string
+		grades            Grades
+		k                 int
+		ndcg, recall, mrr float64
+	}{
+		"the ideal order is 1": {[]string{"a", "b", "c"}, grades, 10, 1, 1, 1},
+		"gains are the grades, discounted by place": {
+			[]string{"x", "c", "a"}, grades, 10,
+			(1/log2(3) + 3/log2(4)) / (3 + 2/log2(3) + 1/log2(4)), 2.0 / 3, 0.5,
+		},
+		"what stands behind k does not count": {[]string{"x", "y", "a"}, grades, 2, 0, 0, 0},
+		"the ideal has k places too":          {[]string{"a"}, grades, 1, 1, 1.0 / 3, 1},
+		"nothing found is 0":                  {nil, grades, 10, 0, 0, 0},
+		"nothing relevant is 0":               {[]string{"a"}, Grades{}, 10, 0, 0, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for figure, pair := range map[string][2]float64{
+				"nDCG": {NDCG(c.ranking, c.grades, c.k), c.ndcg}, "recall": {Recall(c.ranking, c.grades, c.k), c.recall}, "MRR": {MRR(c.ranking, c.grades, c.k), c.mrr},
+			} {
+				if math.Abs(pair[0]-pair[1]) > 1e-12 {
+					t.Errorf("%s is %v, want %v", figure, pair[0], pair[1])
+				}
+			}
+		})
+	}
+}
+
+func TestARankingPutsTheGreaterIdFirstAmongEqualScores(t *testing.T) {
+	t.Parallel()
+	r := Run{}
+	for _, d := range []string{"b", "a", "c"} {
+		r.Add("q", d, 0.5)
+	}
+	r.Add("q", "z", 0.9)
+	r.Add("q", "a", 0.1) // the higher of its two scores stands
+	if got := strings.Join(r.Ranking("q"), ""); got != "zcba" {
+		t.Errorf("the ranking is %s, want zcba", got)
+	}
+}

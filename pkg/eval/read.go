@@ -1,0 +1,212 @@
+package eval
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+)
+
+// Bounds of what is read, so that a wrong file is refused before it has filled the memory.
+const (
+	MaxQuestions  = 100_000
+	MaxJudgements = 5_000_000
+	maxRelevant   = 10_000 // ids and answers of one question
+	maxID         = 1_000  // bytes
+)
+
+// Document is one document of a collection.
+type Document struct {
+	ID    string
+	Title string // "" where it has none
+	Text  string
+}
+
+// Question is one question, with what answers it as far as its own line says that.
+type Question struct {
+	ID       string
+	Text     string
+	Relevant []string // custom ids, ids, names or addresses of the datasources that answer it
+	Answers  []string // texts of which a right fragment holds one
+}
+
+// Judgements are the grades of documents by question. A grade of 0 or less is not relevant.
+type Judgements map[string]map[string]int
+
+// ReadDocuments reads a corpus, a JSON object with _id, title and text a line, and calls each for every document in
+// order. It names the line of what it cannot read, and returns the error of each with the line that it was at.
+func ReadDocuments(r io.Reader, each func(Document) error) error {
+	return eachLine(r, "documents", func(_ int, line []byte) error {
+		var d struct {
+			ID    label  `json:"_id"`
+			Title string `json:"title"`
+			Text  string `json:"text"`
+		}
+		if err := decode(line, &d); err != nil {
+			return err
+		}
+		if err := checkID(string(d.ID)); err != nil {
+			return err
+		}
+		return each(Document{ID: string(d.ID), Title: d.Title, Text: d.Text})
+	})
+}
+
+// ReadQuestions reads questions, a JSON object a line with _id and text, and as our addition relevant (ids of the
+// documents that answer it) or answer (a text that a right fragment holds, or several texts of which one is enough). A
+// question without an _id is named by its line's number. Two questions with one id are an error, and so is a file
+// without any.
+func ReadQuestions(r io.Reader) ([]Question, error) {
+	var questions []Question
+	seen := map[string]int{}
+	err := eachLine(r, "questions", func(n int, line []byte) error {
+		var q struct {
+			ID       label  `json:"_id"`
+			Text     string `json:"text"`
+			Relevant texts  `json:"relevant"`
+			Answer   texts  `json:"answer"`
+		}
+		if err := decode(line, &q); err != nil {
+			return err
+		}
+		if q.ID == "" {
+			q.ID = label(strconv.Itoa(n))
+		}
+		if err := checkID(string(q.ID)); err != nil {
+			return err
+		}
+		if first, twice := seen[string(q.ID)]; twice {
+			return fmt.Errorf("the question %q is on line %d already", q.ID, first)
+		}
+		seen[string(q.ID)] = n
+		if strings.TrimSpace(q.Text) == "" {
+			return errors.New("has no text")
+		}
+		if len(questions) == MaxQuestions {
+			return fmt.Errorf("there are more than %d questions", MaxQuestions)
+		}
+		questions = append(questions, Question{ID: string(q.ID), Text: q.Text, Relevant: q.Relevant, Answers: q.Answer})
+		return nil
+	})
+	if err == nil && len(questions) == 0 {
+		err = errors.New("there are no questions")
+	}
+	return questions, err
+}
+
+// ReadJudgements reads qrels: question, document and grade, parted by tabs, with or without a heading (BEIR), or question,
+// 0, document and grade (TREC). Where the lines have no tab, blanks part the columns. The last of several grades of one
+// document stands.
+func ReadJudgements(r io.Reader) (Judgements, error) {
+	j, n := Judgements{}, 0
+	err := eachLine(r, "judgements", func(number int, line []byte) error {
+		c := columns(string(line))
+		grade, err := strconv.Atoi(strings.TrimSpace(c[len(c)-1]))
+		if err != nil {
+			if number == 1 && len(c) >= 3 {
+				return nil // the heading
+			}
+			return fmt.Errorf("%.80q is no grade: a line has question, document and a whole number, parted by tabs", c[len(c)-1])
+		}
+		var question, document string
+		switch len(c) {
+		case 3:
+			question, document = c[0], c[1]
+		case 4:
+			question, document = c[0], c[2]
+		default:
+			return fmt.Errorf("has %d columns: it must have question, document and grade, parted by tabs", len(c))
+		}
+		if err := errors.Join(checkID(question), checkID(document)); err != nil {
+			return err
+		}
+		if n++; n > MaxJudgements {
+			return fmt.Errorf("there are more than %d judgements", MaxJudgements)
+		}
+		if j[question] == nil {
+			j[question] = map[string]int{}
+		}
+		j[question][document] = grade
+		return nil
+	})
+	if err == nil && len(j) == 0 {
+		err = errors.New("there are no judgements")
+	}
+	return j, err
+}
+
+func columns(line string) []string {
+	if strings.Contains(line, "\t") {
+		return strings.Split(line, "\t")
+	}
+	return strings.Fields(line)
+}
+
+func checkID(id string) error {
+	switch {
+	case id == "":
+		return errors.New("has an empty id")
+	case len(id) > maxID:
+		return fmt.Errorf("has an id of %d bytes, the most is %d", len(id), maxID)
+	case strings.ContainsAny(id, "\t\r\n"):
+		return fmt.Errorf("the id %.80q holds a tab or a line's end", id)
+	}
+	return nil
+}
+
+// decode reads one JSON object and says in plain words what it is not.
+func decode(line []byte, into any) error {
+	err := json.Unmarshal(line, into)
+	var kind *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &kind) && kind.Field == "":
+		return errors.New("is no JSON object")
+	case errors.As(err, &kind):
+		return fmt.Errorf("%s is a JSON %s, which it must not be", kind.Field, kind.Value)
+	case err != nil:
+		return fmt.Errorf("is no JSON object: %w", err)
+	}
+	return nil
+}
+
+// label is an id: text, or a whole number as some collections have it.
+type label string
+
+func (l *label) UnmarshalJSON(b []byte) error {
+	var text string
+	if json.Unmarshal(b, &text) == nil {
+		*l = label(text)
+		return nil
+	}
+	var number int64
+	if err := json.Unmarshal(b, &number); err != nil {
+		return fmt.Errorf("the id %.80s is neither text nor a whole number", b)
+	}
+	*l = label(strconv.FormatInt(number, 10))
+	return nil
+}
+
+// texts is one text or a list of them; blank ones are dropped.
+type texts []string
+
+func (t *texts) UnmarshalJSON(b []byte) error {
+	var many []string
+	var one string
+	switch {
+	case json.Unmarshal(b, &one) == nil:
+		many = []string{one}
+	case json.Unmarshal(b, &many) != nil:
+		return fmt.Errorf("%.80s is neither a text nor a list of texts", b)
+	}
+	if len(many) > maxRelevant {
+		return fmt.Errorf("a list of %d texts, the most is %d", len(many), maxRelevant)
+	}
+	for _, s := range many {
+		if strings.TrimSpace(s) != "" {
+			*t = append(*t, s)
+		}
+	}
+	return nil
+}

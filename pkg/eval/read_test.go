@@ -1,0 +1,131 @@
+package eval
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestQuestionsAreRead(t *testing.T) {
+	t.Parallel()
+	got, err := ReadQuestions(strings.NewReader("\uFEFF" + `{"_id": "q1", "text": "How long?", "metadata": {"x": 1}}` + "\r\n\n" +
+		`{"_id": 7, "text": "Where?", "relevant": "doc-1", "answer": ["in Riga", " "]}` + "\n" +
+		`{"text": "Who?", "relevant": ["a", "b"], "answer": "Ada"}`))
+	want := []Question{
+		{ID: "q1", Text: "How long?"},
+		{ID: "7", Text: "Where?", Relevant: []string{"doc-1"}, Answers: []string{"in Riga"}},
+		{ID: "4", Text: "Who?", Relevant: []string{"a", "b"}, Answers: []string{"Ada"}},
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestAFaultIsNamedByItsLine(t *testing.T) {
+	t.Parallel()
+	questions := func(s string) error { _, err := ReadQuestions(strings.NewReader(s)); return err }
+	judgements := func(s string) error { _, err := ReadJudgements(strings.NewReader(s)); return err }
+	runs := func(s string) error { _, err := ReadRun(strings.NewReader(s)); return err }
+	documents := func(s string) error {
+		return ReadDocuments(strings.NewReader(s), func(Document) error { return nil })
+	}
+	for name, c := range map[string]struct {
+		read func(string) error
+		text string
+		want string
+	}{
+		"a question that is no JSON":        {questions, "{\"text\":\"a\"}\nhow long?", "questions, line 2: is no JSON object"},
+		"a question that is a list":         {questions, `["a"]`, "line 1: is no JSON object"},
+		"a question without text":           {questions, `{"_id":"1"}`, "line 1: has no text"},
+		"a question whose text is a number": {questions, `{"text":1}`, "line 1: text is a JSON number"},
+		"a question twice":                  {questions, "{\"_id\":\"1\",\"text\":\"a\"}\n{\"_id\":\"1\",\"text\":\"b\"}", `line 2: the question "1" is on line 1 already`},
+		"an answer that is an object":       {questions, `{"text":"a","answer":{}}`, "line 1: is no JSON object: {} is neither a text nor a list of texts"},
+		"an id that is a list":              {questions, `{"_id":[1],"text":"a"}`, "is neither text nor a whole number"},
+		"an id with a tab":                  {questions, `{"_id":"a\tb","text":"a"}`, "holds a tab"},
+		"a long id":                         {questions, `{"_id":"` + strings.Repeat("a", 1001) + `","text":"a"}`, "1001 bytes, the most is 1000"},
+		"no question":                       {questions, "\n\n", "there are no questions"},
+		"bytes that are no text":            {questions, "{\"text\":\"\xff\"}", "line 1: is not UTF-8"},
+		"a grade that is no number":         {judgements, "q\td\t1\nq\td\tyes", `judgements, line 2: "yes" is no grade`},
+		"a heading alone":                   {judgements, "query-id\tcorpus-id\tscore", "there are no judgements"},
+		"too few columns":                   {judgements, "q\t1", "line 1: has 2 columns"},
+		"an empty document":                 {judgements, "q\t\t1", "line 1: has an empty id"},
+		"a score that is no number":         {runs, "q\td\tNaN", `run, line 1: "NaN" is no score`},
+		"a run of five columns":             {runs, "q d 1 2 3", "line 1: has 5 columns"},
+		"a document without an id":          {documents, `{"text":"a"}`, "documents, line 1: has an empty id"},
+		"a line without an end":             {documents, strings.Repeat(" ", MaxLine+1), "line 1: is longer than 16 MiB"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if err := c.read(c.text); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("the error is %v, want one with %q", err, c.want)
+			}
+		})
+	}
+}
+
+func TestJudgementsAreReadInBothForms(t *testing.T) {
+	t.Parallel()
+	for name, text := range map[string]string{
+		"BEIR":          "query-id\tcorpus-id\tscore\nq 1\td\t1\nq 1\te\t0\nq2\td\t2\nq2\td\t3\n",
+		"TREC":          "q 1\t0\td\t1\nq 1\t0\te\t0\r\nq2\t0\td\t3",
+		"BEIR headless": "q 1\td\t1\nq 1\te\t0\nq2\td\t3\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, err := ReadJudgements(strings.NewReader(text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(Judgements{"q 1": {"d": 1, "e": 0}, "q2": {"d": 3}}, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestDocumentsStopAtTheErrorOfWhoTakesThem(t *testing.T) {
+	t.Parallel()
+	full := errors.New("full")
+	n := 0
+	err := ReadDocuments(strings.NewReader("{\"_id\":\"1\"}\n{\"_id\":\"2\"}\n{\"_id\":\"3\"}"), func(Document) error {
+		if n++; n == 2 {
+			return full
+		}
+		return nil
+	})
+	if !errors.Is(err, full) || n != 2 || !strings.Contains(err.Error(), "line 2") {
+		t.Errorf("after %d documents: %v", n, err)
+	}
+}
+
+func TestARunIsReadAsItWasWritten(t *testing.T) {
+	t.Parallel()
+	run := Run{"q1": {"a": 0.1, "b": 1.0 / 3}, "q0": {"c": 2}}
+	var b bytes.Buffer
+	if err := run.Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	if want := "q0\tc\t2\nq1\tb\t0.3333333333333333\nq1\ta\t0.1\n"; b.String() != want {
+		t.Errorf("it was written as %q, want %q", b.String(), want)
+	}
+	again, err := ReadRun(&b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(run, again); diff != "" {
+		t.Error(diff)
+	}
+	trec, err := ReadRun(strings.NewReader("q0 Q0 c 1 2 tag\nq1 Q0 b 1 0.3333333333333333 tag\nq1 Q0 a 2 0.1 tag"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(run, trec); diff != "" {
+		t.Error(diff)
+	}
+}

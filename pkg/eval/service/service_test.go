@@ -1,0 +1,198 @@
+package service
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// fake is a service that answers what it is given, in turn, and notes what it was asked.
+type fake struct {
+	mu      sync.Mutex
+	answers []answer
+	asked   []string
+}
+
+type answer struct {
+	status int
+	after  string // Retry-After
+	body   string
+}
+
+func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	body, _ := io.ReadAll(r.Body)
+	f.asked = append(f.asked, r.Method+" "+r.URL.RequestURI()+" "+r.Header.Get("Authorization")+" "+string(body))
+	if len(f.answers) == 0 {
+		http.Error(w, "nothing is left to answer", http.StatusTeapot)
+		return
+	}
+	a := f.answers[0]
+	f.answers = f.answers[1:]
+	if a.after != "" {
+		w.Header().Set("Retry-After", a.after)
+	}
+	w.WriteHeader(a.status)
+	_, _ = io.WriteString(w, a.body)
+}
+
+// open returns a service that answers so, which notes its waits instead of waiting.
+func open(t *testing.T, answers ...answer) (*Service, *fake, *[]time.Duration) {
+	t.Helper()
+	f := &fake{answers: answers}
+	server := httptest.NewServer(f)
+	s, err := New(server.URL+"/", "sk_test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close(); server.Close() })
+	waits := &[]time.Duration{}
+	s.wait = func(ctx context.Context, d time.Duration) error { *waits = append(*waits, d); return ctx.Err() }
+	return s, f, waits
+}
+
+func TestAQuerySendsWhatIsSetAndReadsTheFragments(t *testing.T) {
+	t.Parallel()
+	s, f, _ := open(t, answer{200, "", `[{"text":"a","score":0.5,"datasource_id":"d","custom_id":null,"offset":3,"extra":1}]`})
+	no := false
+	found, err := s.Query(t.Context(), "a/b", Query{Text: "how long?", TopK: 7, Mode: "dense", Rerank: &no})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]Fragment{{Text: "a", Score: 0.5, DatasourceID: "d", Offset: 3}}, found); diff != "" {
+		t.Error(diff)
+	}
+	want := `POST /datastores/a%2Fb/query Bearer sk_test {"query":"how long?","topK":7,"mode":"dense","rerank":false}`
+	if f.asked[0] != want {
+		t.Errorf("asked %s, want %s", f.asked[0], want)
+	}
+}
+
+func TestABusyServiceIsAskedAgainAfterAsLongAsItSays(t *testing.T) {
+	t.Parallel()
+	s, f, waits := open(t, answer{429, "7", ""}, answer{503, "", ""}, answer{503, "9999", ""}, answer{200, "", `{"id":"x"}`})
+	d, err := s.Datastore(t.Context(), "x")
+	if err != nil || d.ID != "x" || len(f.asked) != 4 {
+		t.Errorf("after %d requests: %+v, %v", len(f.asked), d, err)
+	}
+	if diff := cmp.Diff([]time.Duration{7 * time.Second, 2 * time.Second, longestWait}, *waits); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestAServiceThatStaysBusyIsGivenUp(t *testing.T) {
+	t.Parallel()
+	busy := make([]answer, attempts+1)
+	for i := range busy {
+		busy[i] = answer{503, "", `{"title":"Unavailable","detail":"the model is loading"}`}
+	}
+	s, f, _ := open(t, busy...)
+	_, err := s.Datastore(t.Context(), "x")
+	var refused *Refused
+	if !errors.As(err, &refused) || refused.Detail != "the model is loading" || len(f.asked) != attempts {
+		t.Errorf("after %d requests: %v", len(f.asked), err)
+	}
+}
+
+func TestARefusalSaysWhatTheServiceSays(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		body, want string
+	}{
+		"a problem":        {`{"title":"Not found","detail":"there is no datastore x"}`, "there is no datastore x"},
+		"a title":          {`{"title":"Not found"}`, "Not found"},
+		"something else":   {`<html>`, "Not Found"},
+		"a list of things": {`[1]`, "Not Found"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, f, _ := open(t, answer{404, "", c.body})
+			_, err := s.Query(t.Context(), "x", Query{Text: "a"})
+			var refused *Refused
+			if !errors.As(err, &refused) || refused.Status != 404 || refused.Detail != c.want || len(f.asked) != 1 {
+				t.Errorf("after %d requests: %v, want %q", len(f.asked), err, c.want)
+			}
+		})
+	}
+}
+
+func TestAListIsReadPageByPage(t *testing.T) {
+	t.Parallel()
+	s, f, _ := open(t,
+		answer{200, "", `{"data":[{"id":"1"},{"id":"2"}],"nextCursor":"n&1"}`},
+		answer{200, "", `{"data":[{"id":"3"}],"nextCursor":null}`})
+	var ids []string
+	err := s.Datasources(t.Context(), "d", "synched", func(d Datasource) error { ids = append(ids, d.ID); return nil })
+	if err != nil || strings.Join(ids, "") != "123" {
+		t.Errorf("read %v, %v", ids, err)
+	}
+	if !strings.Contains(f.asked[1], "cursor=n%261") || !strings.Contains(f.asked[0], "status=synched") {
+		t.Errorf("asked %q", f.asked)
+	}
+}
+
+func TestSettledWaitsUntilNothingWaits(t *testing.T) {
+	t.Parallel()
+	none, some := answer{200, "", `{"data":[],"nextCursor":null}`}, answer{200, "", `{"data":[{"id":"1"}],"nextCursor":null}`}
+	s, f, waits := open(t, some, none, some, none, none, some, none, none, none)
+	if err := s.Settled(t.Context(), "d"); err != nil {
+		t.Fatal(err)
+	}
+	if len(f.asked) != 9 || len(*waits) != 3 {
+		t.Errorf("asked %d times and waited %d times, want 9 and 3", len(f.asked), len(*waits))
+	}
+}
+
+func TestUpsertHandsInNamesAndCustomIds(t *testing.T) {
+	t.Parallel()
+	s, f, _ := open(t, answer{200, "", `{"ids":["1","2"]}`})
+	err := s.Upsert(t.Context(), "d", []Document{{CustomID: "a", Name: "A", Text: "x"}, {CustomID: "b", Text: "y"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, body, _ := strings.Cut(f.asked[0], "sk_test ")
+	var sent map[string][]map[string]any
+	if err := json.Unmarshal([]byte(body), &sent); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string][]map[string]any{"documents": {
+		{"text": "x", "name": "A", "metadata": map[string]any{"custom_id": "a"}},
+		{"text": "y", "metadata": map[string]any{"custom_id": "b"}},
+	}}
+	if diff := cmp.Diff(want, sent); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestWhoLeavesIsNotKept(t *testing.T) {
+	t.Parallel()
+	s, _, _ := open(t, answer{503, "", ""}, answer{503, "", ""})
+	s.wait = wait
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(20*time.Millisecond, cancel)
+	if _, err := s.Datastore(ctx, "x"); !errors.Is(err, context.Canceled) {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+func TestAnAddressIsChecked(t *testing.T) {
+	t.Parallel()
+	for _, address := range []string{"", "localhost:8080", "ftp://host", "http://", "http://user:pass@host", "http://host?x=1", "http://host:port:port"} {
+		if _, err := New(address, ""); err == nil {
+			t.Errorf("%q is taken", address)
+		}
+	}
+}

@@ -1,0 +1,61 @@
+package eval
+
+import (
+	"math"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestUnionAndOverlap(t *testing.T) {
+	t.Parallel()
+	a := []Span{{40, 50}, {0, 10}, {5, 20}, {20, 21}, {30, 30}, {60, 55}}
+	if diff := cmp.Diff([]Span{{0, 21}, {40, 50}}, Union(a)); diff != "" {
+		t.Errorf("union: %s", diff)
+	}
+	for name, c := range map[string]struct {
+		b    []Span
+		want int
+	}{
+		"nothing":                  {nil, 0},
+		"apart":                    {[]Span{{21, 40}}, 0},
+		"inside":                   {[]Span{{2, 4}}, 2},
+		"places count once":        {[]Span{{2, 4}, {3, 5}, {2, 4}}, 3},
+		"over several":             {[]Span{{15, 45}}, 11},
+		"everything":               {[]Span{{-10, 1000}}, 31},
+		"several in one, unsorted": {[]Span{{44, 46}, {0, 1}, {41, 42}}, 4},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := Overlap(a, c.b); got != c.want {
+				t.Errorf("got %d, want %d", got, c.want)
+			}
+			if got := Overlap(c.b, a); got != c.want {
+				t.Errorf("the other way round got %d, want %d", got, c.want)
+			}
+		})
+	}
+}
+
+func TestCoverage(t *testing.T) {
+	t.Parallel()
+	relevant := Passages{"a": {{100, 200}}, "b": {{0, 100}}}
+	for name, c := range map[string]struct {
+		returned          Passages
+		recall, precision float64
+	}{
+		"nothing":                              {nil, 0, 0},
+		"all and nothing else":                 {relevant, 1, 1},
+		"a half in a fragment of twice that":   {Passages{"a": {{100, 300}}}, 0.5, 0.5},
+		"the same text of another document":    {Passages{"c": {{100, 200}}}, 0, 0},
+		"text twice counts once and costs two": {Passages{"a": {{100, 200}, {100, 200}}}, 0.5, 0.5},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			recall, precision := Coverage(c.returned, relevant)
+			if math.Abs(recall-c.recall) > 1e-12 || math.Abs(precision-c.precision) > 1e-12 {
+				t.Errorf("recall %v, precision %v; want %v, %v", recall, precision, c.recall, c.precision)
+			}
+		})
+	}
+}
