@@ -1,13 +1,11 @@
 package embedded
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -149,83 +147,6 @@ func TestScoresAreThoseOfBM25AlsoAfterMerges(t *testing.T) {
 		if math.Abs(h.Lexical-want[h.Key]) > 1e-9 {
 			t.Errorf("row %s scores %v, want %v", h.Key, h.Lexical, want[h.Key])
 		}
-	}
-}
-
-// slotsOf makes a space of vectors alone, in clusters, with sign bits.
-func slotsOf(t *testing.T, n, dimensions int) (*snapshot, func() []float32) {
-	t.Helper()
-	rng := rand.New(rand.NewPCG(8, 9))
-	centres := make([][]float64, 50)
-	for i := range centres {
-		for range dimensions {
-			centres[i] = append(centres[i], rng.NormFloat64())
-		}
-	}
-	draw := func() []float32 {
-		v := make([]float32, dimensions)
-		for i, c := range centres[rng.IntN(len(centres))] {
-			v[i] = float32(c + rng.NormFloat64() + 0.5)
-		}
-		u, err := index.Unit(v, dimensions)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return u
-	}
-	s := &space{dir: t.TempDir()}
-	file, err := newSlotFile(filepath.Join(s.dir, vectorsName), dimensions*4, 4)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.vectors, s.cache = file, newCache(0)
-	t.Cleanup(func() { _ = s.close() })
-	var slots []uint32
-	var payloads [][]byte
-	live := bitset{}.edit()
-	for i := range n {
-		slots = append(slots, uint32(i))
-		payloads = append(payloads, bytesOf(draw()))
-		live.set(uint32(i))
-	}
-	if err := file.append(slots, payloads, uint32(n)); err != nil {
-		t.Fatal(err)
-	}
-	snap := &snapshot{dimensions: dimensions, slots: uint32(n), rows: int64(n), live: live.done(), vectors: file.view}
-	if err := s.renewSigns(snap); err != nil {
-		t.Fatal(err)
-	}
-	return snap, draw
-}
-
-func TestTheScanBySignBitsFindsWhatTheExactScanFinds(t *testing.T) {
-	t.Parallel()
-	snap, draw := slotsOf(t, 40_000, 128)
-	if snap.epoch == 0 {
-		t.Fatal("there are no sign bits")
-	}
-	found, all := 0, 0
-	for range 20 {
-		q := draw()
-		exact, err := scanExact(t.Context(), snap, nil, q, 10, int(snap.rows))
-		if err != nil {
-			t.Fatal(err)
-		}
-		fast, err := denseTop(t.Context(), snap, nil, q, 10)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, e := range exact {
-			all++
-			if slices.ContainsFunc(fast, func(f scored) bool { return cmp.Compare(f.slot, e.slot) == 0 }) {
-				found++
-			}
-		}
-	}
-	if recall := float64(found) / float64(all); recall < 0.98 {
-		t.Errorf("recall %.3f, want at least 0.98", recall)
-	} else {
-		t.Logf("recall %.4f", recall)
 	}
 }
 

@@ -1,6 +1,7 @@
 package embedded
 
 import (
+	"math"
 	"math/bits"
 )
 
@@ -20,7 +21,12 @@ func (s *space) renewSigns(next *snapshot) error {
 	if s.vectors == nil || next.slots < signsFrom || (next.epoch > 0 && uint64(next.slots) < recentreFactor*uint64(next.signsAt)) {
 		return nil
 	}
-	centre, err := centreOf(next)
+	return s.makeSigns(next)
+}
+
+// makeSigns makes a new file of sign bits around the centre of a snapshot's vectors. The caller holds writeMu.
+func (s *space) makeSigns(next *snapshot) error {
+	centre, spread, err := centreOf(next)
 	if err != nil {
 		return err
 	}
@@ -62,7 +68,7 @@ func (s *space) renewSigns(next *snapshot) error {
 	}
 	next.epoch++
 	next.signsAt = next.slots
-	next.centre = centre
+	next.centre, next.spread = centre, spread
 	next.signs = file.view
 	return nil
 }
@@ -81,29 +87,33 @@ func (s *space) adoptSigns(before int) {
 	s.signs = file
 }
 
-// centreOf returns the mean of a sample of the live vectors.
-func centreOf(s *snapshot) ([]float32, error) {
+// centreOf returns the mean of a sample of the live vectors, and how far their components are from it on average.
+func centreOf(s *snapshot) (centre, spread []float32, err error) {
 	step := max(1, int(s.rows)/centreSample)
-	sums := make([]float64, s.dimensions)
-	i, n := 0, 0
-	err := s.eachLive(func(slot uint32) error {
-		if i++; i%step != 0 {
+	mean := func(dst []float32, component func(d int, x float32) float64) error {
+		sums := make([]float64, s.dimensions)
+		i, n := 0, 0
+		err := s.eachLive(func(slot uint32) error {
+			if i++; i%step != 0 {
+				return nil
+			}
+			n++
+			for d, x := range floatsOf(s.vectors.record(slot)) {
+				sums[d] += component(d, x)
+			}
 			return nil
+		})
+		for d, sum := range sums {
+			dst[d] = float32(sum / float64(max(n, 1)))
 		}
-		n++
-		for d, x := range floatsOf(s.vectors.record(slot)) {
-			sums[d] += float64(x)
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, err
+		return err
 	}
-	centre := make([]float32, len(sums))
-	for d, sum := range sums {
-		centre[d] = float32(sum / float64(max(n, 1)))
+	centre, spread = make([]float32, s.dimensions), make([]float32, s.dimensions)
+	if err := mean(centre, func(_ int, x float32) float64 { return float64(x) }); err != nil {
+		return nil, nil, err
 	}
-	return centre, nil
+	err = mean(spread, func(d int, x float32) float64 { return math.Abs(float64(x) - float64(centre[d])) })
+	return centre, spread, err
 }
 
 // eachLive calls f for each live slot, whose vector has been checked.

@@ -27,6 +27,7 @@ type snapshot struct {
 	nextBlock   int64
 	epoch       int       // number of the file of sign bits; 0 while there is none
 	centre      []float32 // of the sign bits
+	spread      []float32 // how far the vectors' components are from it on average
 	signsAt     uint32    // slots when the centre was taken
 	live        bitset
 	segments    []segment
@@ -57,6 +58,7 @@ type stateBody struct {
 	Epoch       int                         `json:"epoch,omitempty"`
 	SignsAt     uint32                      `json:"signs_at,omitempty"`
 	Centre      []byte                      `json:"centre,omitempty"`
+	Spread      []byte                      `json:"spread,omitempty"`
 }
 
 func (s *snapshot) encode() ([]byte, error) {
@@ -67,7 +69,7 @@ func (s *snapshot) encode() ([]byte, error) {
 	body, err := json.Marshal(stateBody{
 		Format: formatVersion, Model: s.model, Dimensions: s.dimensions, Slots: s.slots, Rows: s.rows, Length: s.length,
 		Langs: s.langs, NextSegment: s.nextSegment, NextBlock: s.nextBlock, Epoch: s.epoch, SignsAt: s.signsAt,
-		Centre: bytesOf(s.centre), Segments: segments,
+		Centre: bytesOf(s.centre), Spread: bytesOf(s.spread), Segments: segments,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("encoding the state: %w", err)
@@ -89,7 +91,10 @@ func (s *snapshot) decode(data []byte) error {
 	}
 	s.model, s.dimensions, s.slots, s.rows, s.length, s.langs = b.Model, b.Dimensions, b.Slots, b.Rows, b.Length, b.Langs
 	s.nextSegment, s.nextBlock, s.epoch, s.signsAt = b.NextSegment, b.NextBlock, b.Epoch, b.SignsAt
-	s.centre = slices.Clone(floatsOf(b.Centre))
+	s.centre, s.spread = slices.Clone(floatsOf(b.Centre)), slices.Clone(floatsOf(b.Spread))
+	if len(s.spread) != len(s.centre) { // written before it was kept
+		s.spread = slices.Repeat([]float32{1}, len(s.centre))
+	}
 	for _, seg := range b.Segments {
 		s.segments = append(s.segments, segment{seg[0], seg[1], seg[2], seg[3]})
 	}

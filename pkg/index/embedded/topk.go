@@ -1,5 +1,10 @@
 package embedded
 
+import (
+	"math"
+	"slices"
+)
+
 // scored is a slot with its score in one leg.
 type scored struct {
 	slot  uint32
@@ -38,6 +43,37 @@ func (t *topK) offer(s scored) {
 		t.heap[0] = s
 		t.down(0)
 	}
+}
+
+// merge offers all that another one has kept.
+func (t *topK) merge(other *topK) {
+	for _, s := range other.heap {
+		t.offer(s)
+	}
+}
+
+// best returns the n best of what is kept, best first.
+func (t *topK) best(n int) []scored {
+	slices.SortFunc(t.heap, func(a, b scored) int {
+		if a.before(b) {
+			return -1
+		}
+		return 1
+	})
+	return t.heap[:min(n, len(t.heap))]
+}
+
+// kth returns the n-th best score that is kept, or negative infinity when fewer are kept.
+func (t *topK) kth(n int) float64 {
+	if len(t.heap) < n {
+		return math.Inf(-1)
+	}
+	scores := make([]float64, len(t.heap))
+	for i, s := range t.heap {
+		scores[i] = s.score
+	}
+	slices.Sort(scores)
+	return scores[len(scores)-n]
 }
 
 func (t *topK) up(i int) {

@@ -1,0 +1,254 @@
+package embedded
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/sluice/sluice/pkg/index"
+)
+
+// minRecall is how many of the truly nearest rows a dense search must find.
+const minRecall = 0.998
+
+// drawn is a source of vectors; queries come from it as rows do.
+type drawn struct {
+	dimensions int
+	draw       func(rng *rand.Rand, v []float64)
+}
+
+// clusters draws around centres: spread says how far, in units of the distance between the centres.
+func clusters(dimensions, n int, spread float64) drawn {
+	rng := rand.New(rand.NewPCG(uint64(dimensions), uint64(n)))
+	centres := make([][]float64, n)
+	for i := range centres {
+		centres[i] = make([]float64, dimensions)
+		for d := range centres[i] {
+			centres[i][d] = rng.NormFloat64()
+		}
+	}
+	return drawn{dimensions, func(rng *rand.Rand, v []float64) {
+		centre := centres[rng.IntN(n)]
+		for i := range v {
+			v[i] = centre[i] + spread*rng.NormFloat64()
+		}
+	}}
+}
+
+// gaussian draws components that are independent of one another, each with its own spread and mean.
+func gaussian(dimensions int, spread, mean func(i int) float64) drawn {
+	return drawn{dimensions, func(rng *rand.Rand, v []float64) {
+		for i := range v {
+			v[i] = mean(i) + spread(i)*rng.NormFloat64()
+		}
+	}}
+}
+
+func constant(x float64) func(int) float64 { return func(int) float64 { return x } }
+
+// drawings are what models make, and what they should not.
+var drawings = map[string]drawn{
+	"independent":                       gaussian(128, constant(1), constant(0)),
+	"clusters":                          clusters(128, 200, 1),
+	"tight clusters":                    clusters(128, 200, 0.05),
+	"one cluster far from the origin":   gaussian(128, constant(1), constant(5)),
+	"nearly constant":                   gaussian(128, constant(1e-3), constant(1)),
+	"duplicates":                        clusters(128, 300, 0),
+	"few dimensions":                    gaussian(16, constant(1), constant(0)),
+	"very few dimensions":               gaussian(3, constant(1), constant(0)),
+	"dimensions that count ever less":   gaussian(128, func(i int) float64 { return 1 / float64(1+i) }, constant(0)),
+	"a dimension that outweighs others": gaussian(128, func(i int) float64 { return max(1, float64(8-8*i)) }, func(i int) float64 { return max(0, float64(20-20*i)) }),
+	"mostly zeros": {128, func(rng *rand.Rand, v []float64) {
+		clear(v)
+		for range 12 {
+			v[int(float64(len(v))*math.Pow(rng.Float64(), 2))] += 1 + rng.Float64()
+		}
+	}},
+}
+
+// next draws a vector of unit length.
+func (d drawn) next(rng *rand.Rand) []float32 {
+	exact := make([]float64, d.dimensions)
+	d.draw(rng, exact)
+	var sum float64
+	for _, x := range exact {
+		sum += x * x
+	}
+	out := make([]float32, d.dimensions)
+	for i, x := range exact {
+		out[i] = float32(x / math.Sqrt(sum))
+	}
+	return out
+}
+
+// vectorsOnly makes a snapshot of rows that have nothing but vectors, with sign bits.
+func vectorsOnly(t testing.TB, dimensions, n int, next func() []float32) *snapshot {
+	t.Helper()
+	s := &space{dir: t.TempDir(), cache: newCache(0)}
+	file, err := newSlotFile(filepath.Join(s.dir, vectorsName), dimensions*4, 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.vectors = file
+	t.Cleanup(func() { _ = s.close() })
+	live := bitset{}.edit()
+	for from := 0; from < n; from += extentSlots {
+		var slots []uint32
+		var payloads [][]byte
+		for i := from; i < min(from+extentSlots, n); i++ {
+			slots = append(slots, uint32(i))
+			payloads = append(payloads, bytesOf(next()))
+			live.set(uint32(i))
+		}
+		if err := errorsOf(file.grow(slots[len(slots)-1]+1), file.write(slots, payloads)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	snap := &snapshot{dimensions: dimensions, slots: uint32(n), rows: int64(n), live: live.done(), vectors: file.view}
+	if err := s.makeSigns(snap); err != nil {
+		t.Fatal(err)
+	}
+	return snap
+}
+
+// recall is the share of the truly nearest rows that a staged scan finds, and the share of all rows that it compares in
+// full. A row that is as near as the last of the truly nearest is as good.
+type recall struct{ found, rescored float64 }
+
+func recallOf(ctx context.Context, s *snapshot, queries [][]float32, limit, first int) (recall, error) {
+	var r recall
+	for _, q := range queries {
+		exact, err := scanExact(ctx, s, nil, q, limit, int(s.rows))
+		if err != nil {
+			return r, err
+		}
+		want := exact.best(limit)
+		got, err := scanStaged(ctx, s, nil, q, limit, first)
+		if err != nil {
+			return r, err
+		}
+		last := want[len(want)-1].score
+		near := len(slices.DeleteFunc(slices.Clone(got.best), func(h scored) bool { return h.score < last }))
+		r.found += float64(near) / float64(len(want)) / float64(len(queries))
+		r.rescored += float64(got.rescored) / float64(s.rows) / float64(len(queries))
+	}
+	return r, nil
+}
+
+// leastFirst is how many candidates a staged scan begins with where rows are so many that no lower bound counts: the
+// hardest case for its recall.
+func leastFirst(rows int64, limit int) int { return max(int(rows)/rescoredShare, 2*limit) }
+
+func TestAStagedScanFindsTheNearestRowsWhateverTheVectors(t *testing.T) {
+	t.Parallel()
+	const rows = 12_000
+	for name, source := range drawings {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			rng := rand.New(rand.NewPCG(11, 12))
+			s := vectorsOnly(t, source.dimensions, rows, func() []float32 { return source.next(rng) })
+			queries := make([][]float32, 20)
+			for i := range queries {
+				queries[i] = source.next(rng)
+			}
+			for _, limit := range []int{10, 100} {
+				r, err := recallOf(t.Context(), s, queries, limit, leastFirst(rows, limit))
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Logf("recall of the nearest %d: %.4f, %.1f %% of the rows compared in full", limit, r.found, 100*r.rescored)
+				if r.found < minRecall {
+					t.Errorf("recall of the nearest %d is %.4f, want at least %.3f", limit, r.found, minRecall)
+				}
+			}
+		})
+	}
+}
+
+var (
+	recallRows    = flag.Int("recall.rows", 100_000, "vectors that BenchmarkRecall draws of each kind")
+	recallVectors = flag.String("recall.vectors", "", "file of vectors, as 32-bit floats one after the other, that BenchmarkRecall takes beside drawn ones")
+	recallQueries = flag.String("recall.queries", "", "file of queries' vectors, as -recall.vectors")
+	recallLength  = flag.Int("recall.dimensions", 384, "of the vectors in these files")
+)
+
+// BenchmarkRecall measures how many of the truly nearest rows are found, and how long it takes beside the exact scan.
+func BenchmarkRecall(b *testing.B) {
+	for _, name := range slices.Sorted(maps.Keys(drawings)) {
+		b.Run(name, func(b *testing.B) {
+			source, rng := drawings[name], rand.New(rand.NewPCG(21, 22))
+			next := func() []float32 { return source.next(rng) }
+			s := vectorsOnly(b, source.dimensions, *recallRows, next)
+			queries := make([][]float32, 50)
+			for i := range queries {
+				queries[i] = next()
+			}
+			benchRecall(b, s, queries)
+		})
+	}
+	if *recallVectors == "" {
+		return
+	}
+	b.Run("given", func(b *testing.B) {
+		rows, queries := readVectors(b, *recallVectors), readVectors(b, *recallQueries)
+		i := 0
+		s := vectorsOnly(b, *recallLength, len(rows), func() []float32 { i++; return rows[i-1] })
+		benchRecall(b, s, queries)
+	})
+}
+
+func benchRecall(b *testing.B, s *snapshot, queries [][]float32) {
+	for _, limit := range []int{10, 100} {
+		for name, first := range map[string]int{"": max(minRescored, leastFirst(s.rows, limit)), " of the least": leastFirst(s.rows, limit)} {
+			r, err := recallOf(b.Context(), s, queries, limit, first)
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.Run(fmt.Sprintf("nearest %d%s", limit, name), func(b *testing.B) {
+				i := 0
+				for b.Loop() {
+					if _, err := scanStaged(b.Context(), s, nil, queries[i%len(queries)], limit, first); err != nil {
+						b.Fatal(err)
+					}
+					i++
+				}
+				b.ReportMetric(r.found, "recall")
+				b.ReportMetric(100*r.rescored, "%rescored")
+			})
+		}
+	}
+	b.Run("exact", func(b *testing.B) {
+		i := 0
+		for b.Loop() {
+			if _, err := scanExact(b.Context(), s, nil, queries[i%len(queries)], 100, int(s.rows)); err != nil {
+				b.Fatal(err)
+			}
+			i++
+		}
+	})
+}
+
+func readVectors(b *testing.B, path string) [][]float32 {
+	b.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		b.Fatal(err)
+	}
+	var out [][]float32
+	for record := range slices.Chunk(data, *recallLength*4) {
+		v, err := index.Unit(floatsOf(bytes.Clone(record)), *recallLength)
+		if err != nil {
+			b.Fatal(err)
+		}
+		out = append(out, v)
+	}
+	return out
+}
