@@ -3,6 +3,7 @@
 //
 //	api [serve] [flags]      serve (the default)
 //	api keys create|list|revoke
+//	api models list|pull NAME
 //	api version
 //
 // `api --help` lists the settings.

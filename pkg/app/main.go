@@ -67,6 +67,8 @@ func run(ctx context.Context, shape Shape, args, environ []string, stdout, stder
 		return keysCommand(ctx, args, environ, stdout)
 	case command == "replay" && shape == API:
 		return replayCommand(ctx, args, environ, stdout)
+	case command == "models" && shape == API:
+		return modelsCommand(ctx, args, environ, stdout)
 	case command == "repair" && shape == API:
 		return repairCommand(ctx, args, environ, stdout)
 	case command == "extract" && shape == Ingestor:
@@ -95,6 +97,7 @@ func usage(out io.Writer, shape Shape) io.Writer {
 			"       api keys create|list|revoke    API keys\n" +
 			"       api replay --datastore ID|--all|…    process again what is kept; see api replay --help\n" +
 			"       api repair    compare index, originals, job log and catalog, and mend what differs\n" +
+			"       api models list|pull NAME    embedding models that are run in process\n" +
 			"       api healthcheck    exit 0 if the process at SLUICE_ADDR is ready\n" +
 			"       api version\n\nSettings, as flags or in the environment:\n",
 		Ingestor: "usage: ingestor [serve] [settings]    serve until told to stop\n" +

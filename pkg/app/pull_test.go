@@ -1,0 +1,75 @@
+package app
+
+import (
+	"bytes"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// models runs the command and returns what it printed.
+func models(t *testing.T, environ []string, args ...string) (string, error) {
+	t.Helper()
+	var out bytes.Buffer
+	err := run(t.Context(), API, append([]string{"models"}, args...), environ, &out, &out)
+	return out.String(), err
+}
+
+func TestModelsAreListedTheDefaultFirst(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	out, err := models(t, []string{"SLUICE_DATA_DIR=" + dir}, "list")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(out), "\n")
+	if len(lines) != 3 || !strings.HasPrefix(lines[1], builtinModel+"  256") || !strings.HasSuffix(lines[1], "of new datastores") ||
+		!strings.Contains(lines[2], "api models pull all-MiniLM-L6-v2 (English, 384 dimensions; Apache-2.0; 91 MB)") {
+		t.Errorf("printed\n%s", out)
+	}
+	modelAt(t, 1, dir, "models", "tiny")
+	out, err = models(t, nil, "list", "--data-dir", dir)
+	if lines = strings.Split(out, "\n"); err != nil || len(lines) < 3 || !strings.HasPrefix(lines[1], "local:tiny-bert@") || !strings.HasPrefix(lines[2], builtinModel) {
+		t.Errorf("printed\n%s, error %v", out, err)
+	}
+}
+
+func TestAPullThatFailsSaysWhatAndTheWayOut(t *testing.T) {
+	t.Parallel()
+	hub := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/sentence-transformers/all-MiniLM-L6-v2/resolve/c9745ed1d9f207416be6d2e6f8de32d1f16199bf/config.json" {
+			_, _ = w.Write([]byte(strings.Repeat("x", 612))) // the right size, and not the file
+			return
+		}
+		http.NotFound(w, r)
+	}))
+	defer hub.Close()
+	dir := t.TempDir()
+	for name, test := range map[string]struct {
+		environ, args []string
+		words         []string
+	}{
+		"no verb":              {nil, nil, []string{"list or pull?", "usage:"}},
+		"an unknown verb":      {nil, []string{"push"}, []string{"unknown: models push"}},
+		"no name":              {nil, []string{"pull"}, []string{"is not a model that can be fetched", "all-MiniLM-L6-v2"}},
+		"an unknown model":     {nil, []string{"pull", "gpt", "--data-dir", dir}, []string{`"gpt" is not`, filepath.Join(dir, "models")}},
+		"a stray argument":     {nil, []string{"list", "all"}, []string{`unexpected argument "all"`}},
+		"another file":         {nil, []string{"pull", "all-MiniLM-L6-v2", "--data-dir", dir, "--from", hub.URL}, []string{hub.URL, "config.json is not the published file", "without a network", dir}},
+		"an address that lies": {[]string{"HF_ENDPOINT=ftp://x"}, []string{"pull", "all-MiniLM-L6-v2", "--data-dir", t.TempDir()}, []string{`"ftp://x"`}},
+	} {
+		_, err := models(t, test.environ, test.args...)
+		for _, words := range test.words {
+			if err == nil || !strings.Contains(err.Error(), words) {
+				t.Errorf("%s: error %v lacks %q", name, err, words)
+			}
+		}
+	}
+	if entries, err := os.ReadDir(filepath.Join(dir, "models")); err != nil || len(entries) == 0 {
+		t.Errorf("%v, %v", entries, err)
+	} else if _, err := models(t, nil, "list", "--data-dir", dir); err != nil {
+		t.Errorf("half a download breaks the list: %v", err)
+	}
+}

@@ -1,0 +1,4 @@
+package pull
+
+// NoDowngrade is what the default client judges redirects by.
+var NoDowngrade = noDowngrade

@@ -1,0 +1,110 @@
+package pull
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// Model is a published model.
+type Model struct {
+	Name     string // what it is called here, and the name of its directory
+	About    string // for whom it is, in a few words
+	Licence  string // its publisher's
+	Origin   string // owner and name on Hugging Face
+	Revision string // the commit there
+	Files    []File
+}
+
+// File is a file of a model.
+type File struct {
+	Name   string // within the model, with slashes
+	Size   int64  // bytes
+	SHA256 string // in hexadecimal
+}
+
+// Size is how many bytes the model has.
+func (m Model) Size() (total int64) {
+	for _, f := range m.Files {
+		total += f.Size
+	}
+	return total
+}
+
+// address is where a file is fetched from.
+func (m Model) address(base string, f File) string {
+	return base + "/" + m.Origin + "/resolve/" + m.Revision + "/" + f.Name
+}
+
+// Known are the models that can be pulled.
+func Known() []Model {
+	return []Model{{
+		Name: "all-MiniLM-L6-v2", About: "English, 384 dimensions", Licence: "Apache-2.0",
+		Origin: "sentence-transformers/all-MiniLM-L6-v2", Revision: "c9745ed1d9f207416be6d2e6f8de32d1f16199bf",
+		Files: []File{
+			{"config.json", 612, "953f9c0d463486b10a6871cc2fd59f223b2c70184f49815e7efbcab5d8908b41"},
+			{"config_sentence_transformers.json", 116, "061ca9d39661d6c6d6de5ba27f79a1cd5770ea247f8d46412a68a498dc5ac9f3"},
+			{"modules.json", 349, "84e40c8e006c9b1d6c122e02cba9b02458120b5fb0c87b746c41e0207cf642cf"},
+			{"1_Pooling/config.json", 190, "4be450dde3b0273bb9787637cfbd28fe04a7ba6ab9d36ac48e92b11e350ffc23"},
+			{"sentence_bert_config.json", 53, "fc1993fde0a95c24ec6c022539d41cf6e2f7c9721e5415d6fb6897472a9cd4b7"},
+			{"tokenizer_config.json", 350, "acb92769e8195aabd29b7b2137a9e6d6e25c476a4f15aa4355c233426c61576b"},
+			{"tokenizer.json", 466_247, "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"},
+			{"model.safetensors", 90_868_376, "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"},
+		},
+	}}
+}
+
+// Find returns the known model of a name.
+func Find(name string) (Model, bool) {
+	known := Known()
+	i := slices.IndexFunc(known, func(m Model) bool { return m.Name == name || m.Origin == name })
+	if i < 0 {
+		return Model{}, false
+	}
+	return known[i], true
+}
+
+// check compares the files in a directory with the published ones.
+func (m Model) check(directory string) error {
+	for _, f := range m.Files {
+		path := filepath.Join(directory, filepath.FromSlash(f.Name))
+		if err := f.check(path); err != nil {
+			return fmt.Errorf("%s is there, but not as it was published: %w; move the directory elsewhere and pull again", directory, err)
+		}
+	}
+	return nil
+}
+
+// errDiffers is a file that is not the published one.
+var errDiffers = errors.New("is not the published file")
+
+// check compares a file with the published one. Its error is of errDiffers if it has the size, but another content, and of
+// fs.ErrNotExist if it is not there.
+func (f File) check(path string) error {
+	file, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s is missing: %w", path, err)
+	}
+	if err != nil {
+		return fmt.Errorf("reading what is there: %w", err)
+	}
+	defer file.Close()
+	hash := sha256.New()
+	n, err := io.Copy(hash, io.LimitReader(file, f.Size+1))
+	if err != nil {
+		return fmt.Errorf("reading %s: %w", path, err)
+	}
+	if n != f.Size {
+		return fmt.Errorf("%s has another size than %d bytes", path, f.Size)
+	}
+	if got := hex.EncodeToString(hash.Sum(nil)); got != f.SHA256 {
+		return fmt.Errorf("%s %w: its SHA-256 is %s, not %s", path, errDiffers, got, f.SHA256)
+	}
+	return nil
+}

@@ -1,0 +1,148 @@
+// Package pull fetches embedding models that are run in process: known ones, whose every file has a pinned size and
+// digest, from Hugging Face or a mirror of it.
+package pull
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/gofrs/flock"
+)
+
+// DefaultBase is where models are fetched from.
+const DefaultBase = "https://huggingface.co"
+
+const (
+	defaultAttempts = 8
+	defaultStall    = 30 * time.Second
+	firstPause      = time.Second
+	maxPause        = 30 * time.Second
+	maxRedirects    = 10 // large files lie on other hosts
+)
+
+// Config says where models come from and where they go. Every zero field but Into has a default.
+type Config struct {
+	// Base is the address of Hugging Face or of a mirror with the same paths; default DefaultBase. Wherever it leads, only
+	// files of the pinned size and digest are kept.
+	Base string
+
+	// Into is the directory in which models lie, each in a directory of its name. It is made if need be.
+	Into string
+
+	// Attempts is how often one file is asked for before it is given up; default 8. What has arrived is not asked for again.
+	Attempts int
+
+	// Stall is how long the server may send nothing; default 30 s.
+	Stall time.Duration
+
+	// Progress is told how many bytes of the model are there, if it is not nil.
+	Progress func(done, total int64)
+
+	// Client makes the requests; default one that takes proxies from the environment and refuses to be led from https to http.
+	Client *http.Client
+
+	// Pause waits between attempts; default until d has passed or ctx ends.
+	Pause func(ctx context.Context, d time.Duration) error
+}
+
+func (c Config) withDefaults() Config {
+	c.Base = strings.TrimRight(cmp.Or(c.Base, DefaultBase), "/")
+	c.Attempts = cmp.Or(max(c.Attempts, 0), defaultAttempts)
+	c.Stall = cmp.Or(max(c.Stall, 0), defaultStall)
+	if c.Progress == nil {
+		c.Progress = func(int64, int64) {}
+	}
+	if c.Client == nil {
+		c.Client = &http.Client{CheckRedirect: noDowngrade}
+	}
+	if c.Pause == nil {
+		c.Pause = pause
+	}
+	return c
+}
+
+// noDowngrade refuses to be led from https to http, and in circles.
+func noDowngrade(request *http.Request, via []*http.Request) error {
+	if len(via) >= maxRedirects {
+		return fmt.Errorf("more than %d redirects", maxRedirects)
+	}
+	if request.URL.Scheme != "https" && via[0].URL.Scheme == "https" {
+		return errors.New("a redirect from https to " + request.URL.Scheme)
+	}
+	return nil
+}
+
+// Pull fetches a model and returns its directory. Nothing is there under its name before all of it is. A pull that was cut
+// short goes on where it stopped; a model that is there is only checked, and one that is not as it was published is an error
+// that names the file.
+func Pull(ctx context.Context, c Config, m Model) (directory string, err error) {
+	c = c.withDefaults()
+	if base, err := url.Parse(c.Base); err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
+		return "", fmt.Errorf("the address %q to fetch models from is not an http or https URL", c.Base)
+	}
+	if err := os.MkdirAll(c.Into, 0o700); err != nil {
+		return "", fmt.Errorf("making the directory of models: %w", err)
+	}
+	lock := flock.New(filepath.Join(c.Into, "."+m.Name+".lock"))
+	locked, err := lock.TryLock()
+	if err != nil {
+		return "", fmt.Errorf("locking %s: %w", lock.Path(), err)
+	}
+	if !locked {
+		return "", fmt.Errorf("another process is fetching %s into %s: wait for it", m.Name, c.Into)
+	}
+	defer func() { err = errors.Join(err, lock.Unlock()) }()
+
+	directory = filepath.Join(c.Into, m.Name)
+	if _, err := os.Lstat(directory); err == nil {
+		return directory, m.check(directory)
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("looking for %s: %w", directory, err)
+	}
+	partial := filepath.Join(c.Into, "."+m.Name+".partial")
+	var done int64
+	for _, f := range m.Files {
+		d := download{config: c, url: m.address(c.Base, f), file: f, path: filepath.Join(partial, filepath.FromSlash(f.Name)), before: done, total: m.Size()}
+		if err := d.run(ctx); err != nil {
+			return "", fmt.Errorf("fetching %s: %w", d.url, err)
+		}
+		done += f.Size
+	}
+	if err := os.Rename(partial, directory); err != nil {
+		return "", fmt.Errorf("moving %s to its place: %w", m.Name, err)
+	}
+	return directory, syncDirectory(c.Into)
+}
+
+// syncDirectory makes what was renamed in a directory last.
+func syncDirectory(path string) error {
+	d, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("writing %s to disk: %w", path, err)
+	}
+	defer d.Close()
+	if err := d.Sync(); err != nil {
+		return fmt.Errorf("writing %s to disk: %w", path, err)
+	}
+	return nil
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
