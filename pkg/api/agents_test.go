@@ -97,14 +97,14 @@ func TestQueriesOverrideTheAgent(t *testing.T) {
 	}
 	s.call("POST", "/agents/"+agent+"/query", `{"query": "q", "temperature": 0, "modelName": "llm_4", "systemPrompt": "mine", "maxTokens": 50,
 		"presencePenalty": -2, "frequencyPenalty": 2.0, "topP": 0.1, "promptType": "raw", "promptTemplate": "{query}",
-		"filters": {"custom_ids": ["c"], "datasource_ids": ["d"], "metadata": {"team": "docs", "year": 2026, "draft": false}}}`).want(200)
+		"filters": {"custom_ids": ["c"], "datasource_ids": ["d"], "metadata": {"team": "docs", "year": [2025, 2026], "draft": false}}}`).want(200)
 	if *asked.Temperature != 0 || *asked.ModelName != "llm_4" || *asked.SystemPrompt != "mine" || asked.UserPrompt != nil || *asked.PromptType != domain.PromptRaw || *asked.PromptTemplate != "{query}" {
 		t.Errorf("overrides %+v", asked)
 	}
 	if *asked.MaxTokens != 50 || *asked.PresencePenalty != -2 || *asked.FrequencyPenalty != 2 || *asked.TopP != 0.1 || asked.Query != "q" {
 		t.Errorf("request %+v", asked)
 	}
-	want := domain.Filters{CustomIDs: []string{"c"}, DatasourceIDs: []string{"d"}, Metadata: map[string]any{"team": "docs", "year": 2026.0, "draft": false}}
+	want := domain.Filters{CustomIDs: []string{"c"}, DatasourceIDs: []string{"d"}, Metadata: map[string]any{"team": "docs", "year": []any{2025.0, 2026.0}, "draft": false}}
 	if diff := cmp.Diff(want, asked.Filters); diff != "" {
 		t.Errorf("filters (-want +got):\n%s", diff)
 	}

@@ -1040,7 +1040,9 @@ type Filters struct {
 	CustomIds     *[]string `json:"custom_ids,omitempty"`
 	DatasourceIds *[]string `json:"datasource_ids,omitempty"`
 
-	// Metadata top-level keys of the metadata that must equal a string, number or boolean
+	// Metadata keys of the metadata that must equal a string, number or boolean, or one of an array of up to 1,000 of them. Where the metadata has an array, one of its items must. A key with a dot also reaches one level into an object: "document.language" is what the document says of itself under `document`. Texts are compared as they are, numbers by value; null matches nothing.
+	//
+	// Example: {"document.language":"en","team":"docs","year":[2025,2026]}
 	Metadata *map[string]interface{} `json:"metadata,omitempty"`
 }
 

@@ -130,16 +130,39 @@ func createKeyRule(body map[string]any) []domain.FieldError {
 	return nil
 }
 
+// maxFilterValues bounds the alternatives of one metadata filter, as the schema does those of ids.
+const maxFilterValues = 1000
+
 func filtersRule(body map[string]any) []domain.FieldError {
 	filters, _ := body["filters"].(map[string]any)
 	metadata, _ := filters["metadata"].(map[string]any)
 	var faults []domain.FieldError
 	for key, value := range metadata {
-		switch value.(type) {
-		case string, float64, bool:
+		field := join("filters.metadata", key)
+		list, isList := value.([]any)
+		switch {
+		case !isList && !filterable(value):
+			faults = append(faults, domain.FieldError{Field: field, Message: fmt.Sprintf("is %s; it must be a string, a number, true or false, or an array of them", describe(value))})
+		case isList && len(list) == 0:
+			faults = append(faults, domain.FieldError{Field: field, Message: "is an empty array; name the values that may match, or leave the field out"})
+		case len(list) > maxFilterValues:
+			faults = append(faults, domain.FieldError{Field: field, Message: fmt.Sprintf("has %d items; the limit is %d", len(list), maxFilterValues)})
 		default:
-			faults = append(faults, domain.FieldError{Field: join("filters.metadata", key), Message: fmt.Sprintf("is %s; it must be a string, a number, true or false", describe(value))})
+			for i, item := range list {
+				if !filterable(item) {
+					faults = append(faults, domain.FieldError{Field: fmt.Sprintf("%s[%d]", field, i), Message: fmt.Sprintf("is %s; it must be a string, a number, true or false", describe(item))})
+				}
+			}
 		}
 	}
 	return faults
+}
+
+// filterable reports whether metadata can be compared with a value.
+func filterable(value any) bool {
+	switch value.(type) {
+	case string, float64, bool:
+		return true
+	}
+	return false
 }

@@ -15,7 +15,7 @@ func TestOneAnswerNamesEveryFault(t *testing.T) {
 	s := newService(t)
 	a := s.call("POST", "/agents/"+s.newAgent()+"/query", `{
 		"conversationId": "c1", "temperature": 1.4, "presencePenalty": -2.5, "frequencyPenalty": 3, "topP": "high", "maxTokens": 1.5, "streaming": "yes",
-		"modelName": "gpt-9", "promptType": "poem", "filters": {"custom_ids": ["a", 7], "datasource_ids": "x", "metadata": {"k": [1]}}}`)
+		"modelName": "gpt-9", "promptType": "poem", "filters": {"custom_ids": ["a", 7], "datasource_ids": "x", "metadata": {"k": {"a": 1}, "l": null, "m": [], "n": ["a", 1, null, [true]], "o": ["a", 2, false]}}}`)
 	for field, words := range map[string]string{
 		"query":                  "is required",
 		"conversationId":         `is "c1"; it must look like 0198c0de-0000-7000-8000-000000000004`,
@@ -29,14 +29,18 @@ func TestOneAnswerNamesEveryFault(t *testing.T) {
 		"promptType":             `is "poem"; it must be one of raw, customer_support`,
 		"filters.custom_ids[1]":  "is 7; it must be a string",
 		"filters.datasource_ids": `is "x"; it must be an array`,
-		"filters.metadata.k":     "is an array; it must be a string, a number, true or false",
+		"filters.metadata.k":     "is an object; it must be a string, a number, true or false, or an array of them",
+		"filters.metadata.l":     "is null; it must be a string, a number, true or false, or an array of them",
+		"filters.metadata.m":     "is an empty array; name the values that may match, or leave the field out",
+		"filters.metadata.n[2]":  "is null; it must be a string, a number, true or false",
+		"filters.metadata.n[3]":  "is an array; it must be a string, a number, true or false",
 	} {
 		if got := a.fault(field); got != words {
 			t.Errorf("%s: %q, want %q", field, got, words)
 		}
 	}
-	if n := len(a.problem(400).Errors); n != 13 {
-		t.Errorf("%d faults, want 13: %s", n, a.body)
+	if n := len(a.problem(400).Errors); n != 17 {
+		t.Errorf("%d faults, want 17: %s", n, a.body)
 	}
 }
 

@@ -26,12 +26,13 @@ type Row struct {
 	Heading      string
 	Page         int
 	Offset       int
-	Metadata     map[string]any // top-level strings, numbers and booleans can be filtered
+	Metadata     map[string]any // what of it can be filtered: see Facets
 	Vector       []float32      // unit length, Space.Dimensions long
 }
 
 // Filter narrows a search before it runs. Values of one field are alternatives, fields must all match. A nil
-// slice does not filter; an empty non-nil slice matches nothing.
+// slice does not filter; an empty non-nil slice matches nothing. Metadata asks for a string, number or boolean by its key,
+// or for any of a list of them; see Facets for what matches.
 type Filter struct {
 	DatasourceIDs []string
 	CustomIDs     []string

@@ -29,17 +29,19 @@ func facet(kind, value string) string {
 }
 
 // facets lists the filter terms of a row.
-func facets(r *index.Row) []string {
+func facets(r *index.Row) ([]string, error) {
+	metadata, err := index.Facets(r.Metadata)
+	if err != nil {
+		return nil, err
+	}
 	out := []string{facet(datasourceFacet, r.DatasourceID)}
 	if r.CustomID != "" {
 		out = append(out, facet(customIDFacet, r.CustomID))
 	}
-	for key, value := range r.Metadata {
-		if v, ok := index.Scalar(value); ok {
-			out = append(out, metadataTerm(key, v))
-		}
+	for _, f := range metadata {
+		out = append(out, metadataTerm(f.Key, f.Value))
 	}
-	return out
+	return out, nil
 }
 
 func metadataTerm(key, value string) string {

@@ -29,8 +29,8 @@ func prepare(r *index.Row, dimensions int, words *analysis.Analyzer) (*prepared,
 		return nil, err
 	}
 	p := &prepared{row: r, terms: make(map[string]uint32)}
+	var err error
 	if len(r.Metadata) > 0 {
-		var err error
 		if p.metadata, err = json.Marshal(r.Metadata); err != nil {
 			return nil, fmt.Errorf("%w: the metadata cannot be stored: %w", index.ErrInvalid, err)
 		}
@@ -47,8 +47,8 @@ func prepare(r *index.Row, dimensions int, words *analysis.Analyzer) (*prepared,
 		p.terms[t] += contextWeight
 		p.length += contextWeight
 	}
-	p.facets = facets(r)
-	return p, nil
+	p.facets, err = facets(r)
+	return p, err
 }
 
 // SQLite's integers are signed: generations are stored so that their order is kept.

@@ -45,7 +45,7 @@ func Run(t *testing.T, open func(t *testing.T) index.Index, opts Options) {
 		opts.Tolerance = 1e-5
 	}
 	s := &suite{open, opts}
-	groups := []map[string]func(*testing.T){s.writing(), s.searching(), s.filtering(), s.deleting(), s.counting(), s.repeating(), s.living()}
+	groups := []map[string]func(*testing.T){s.writing(), s.searching(), s.filtering(), s.values(), s.selecting(), s.deleting(), s.counting(), s.repeating(), s.living()}
 	for _, group := range groups {
 		for name, test := range group {
 			t.Run(name, func(t *testing.T) {

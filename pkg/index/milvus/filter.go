@@ -10,7 +10,7 @@ import (
 )
 
 // What filters ask for is kept beside the row as a list of hashes, one for its custom id and one for each metadata
-// field that can be filtered. So equality is exactly the contract's, whatever the server's expressions think of numbers,
+// value that can be filtered. So equality is exactly the contract's, whatever the server's expressions think of numbers,
 // types and quotes, and nothing that a user wrote gets into an expression.
 
 // customIDFacet and metadataFacet keep hashes of different kinds apart.
@@ -34,17 +34,19 @@ func facet(kind string, parts ...string) int64 {
 }
 
 // facets lists what of a row can be filtered.
-func facets(r *index.Row) []int64 {
+func facets(r *index.Row) ([]int64, error) {
+	metadata, err := index.Facets(r.Metadata)
+	if err != nil {
+		return nil, err
+	}
 	var out []int64
 	if r.CustomID != "" {
 		out = append(out, facet(customIDFacet, r.CustomID))
 	}
-	for key, value := range r.Metadata {
-		if v, ok := index.Scalar(value); ok {
-			out = append(out, facet(metadataFacet, key, v))
-		}
+	for _, f := range metadata {
+		out = append(out, facet(metadataFacet, f.Key, f.Value))
 	}
-	return out
+	return out, nil
 }
 
 // conditions writes a filter as conditions on rows of a datastore. none says that no row can match.

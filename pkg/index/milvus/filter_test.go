@@ -60,7 +60,7 @@ func TestFacets_tell_types_keys_and_kinds_apart(t *testing.T) {
 	}
 	seen := make(map[int64]string)
 	for name, r := range rows {
-		f := facets(&r)
+		f := mustFacets(t, r)
 		if len(f) != 1 {
 			t.Fatalf("%s: %d facets, want one", name, len(f))
 		}
@@ -69,13 +69,22 @@ func TestFacets_tell_types_keys_and_kinds_apart(t *testing.T) {
 		}
 		seen[f[0]] = name
 	}
-	same := [][]int64{facets(&index.Row{Metadata: map[string]any{"a": 1}}), facets(&index.Row{Metadata: map[string]any{"a": 1.0}}), facets(&index.Row{Metadata: map[string]any{"a": uint8(1)}})}
+	same := [][]int64{mustFacets(t, index.Row{Metadata: map[string]any{"a": 1}}), mustFacets(t, index.Row{Metadata: map[string]any{"a": 1.0}}), mustFacets(t, index.Row{Metadata: map[string]any{"a": uint8(1)}})}
 	if !cmp.Equal(same[0], same[1]) || !cmp.Equal(same[0], same[2]) {
 		t.Errorf("the same number in different types has the facets %v", same)
 	}
-	if f := facets(&index.Row{Metadata: map[string]any{"list": []any{"a"}, "none": nil, "object": map[string]any{}}}); len(f) != 0 {
+	if f := mustFacets(t, index.Row{Metadata: map[string]any{"list": []any{}, "none": nil, "object": map[string]any{"deep": map[string]any{"a": 1}}}}); len(f) != 0 {
 		t.Errorf("%d facets of what cannot be filtered", len(f))
 	}
+}
+
+func mustFacets(t *testing.T, r index.Row) []int64 {
+	t.Helper()
+	f, err := facets(&r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
 }
 
 // FuzzQuote checks that a quoted text ends where it should, whatever it holds.

@@ -34,12 +34,12 @@ func prepare(s index.Space, r *index.Row, words *analysis.Analyzer) (*prepared, 
 	if err := checkRow(s, r); err != nil {
 		return nil, err
 	}
-	p := &prepared{row: r, id: rowID(s.DatastoreID, r.DatasourceID, r.Generation, r.Ordinal), metadata: []byte("{}"), facets: facets(r)}
-	if len(p.facets) > maxFacets {
-		return nil, fmt.Errorf("%w: the metadata has %d fields that can be filtered, more than %d", index.ErrInvalid, len(p.facets), maxFacets)
+	p := &prepared{row: r, id: rowID(s.DatastoreID, r.DatasourceID, r.Generation, r.Ordinal), metadata: []byte("{}")}
+	var err error
+	if p.facets, err = facets(r); err != nil {
+		return nil, err
 	}
 	if len(r.Metadata) > 0 {
-		var err error
 		if p.metadata, err = json.Marshal(r.Metadata); err != nil {
 			return nil, fmt.Errorf("%w: the metadata cannot be stored: %w", index.ErrInvalid, err)
 		}

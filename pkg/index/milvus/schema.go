@@ -43,7 +43,7 @@ const (
 	maxDatastoreBytes  = 64
 	maxDatasourceBytes = 128
 	maxIDBytes         = 256
-	maxFacets          = 4096
+	maxFacets          = 4096 // more than index.MaxFacets and a custom id
 	buckets            = 1 << 16
 	// minDenseDimensions is what servers ask of a vector field; vectors of fewer dimensions are padded with zeros.
 	minDenseDimensions = 2

@@ -1,0 +1,136 @@
+package indextest
+
+import (
+	"cmp"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/sluice/sluice/pkg/index"
+)
+
+// selectiveRows is how many rows the test of selective filters writes.
+const selectiveRows = 20_000
+
+// share is a filter by metadata and the rows that it leaves.
+type share struct {
+	name   string
+	filter map[string]any
+	passes func(i int) bool
+}
+
+// shares are filters that leave from all rows down to none. Of every thousand rows one is rare.
+var shares = []share{
+	{"all but one in a hundred", map[string]any{"hundredth": false}, func(i int) bool { return i%100 != 0 }},
+	{"half", map[string]any{"parity": 1}, func(i int) bool { return i%2 == 1 }},
+	{"one in a hundred", map[string]any{"hundredth": true}, func(i int) bool { return i%100 == 0 }},
+	{"one in a thousand", map[string]any{"team": "rare"}, func(i int) bool { return i%1000 == 500 }},
+	{"one in a thousand of half", map[string]any{"team": "rare", "parity": 0}, func(i int) bool { return i%1000 == 500 }},
+	{"one row", map[string]any{"number": 4321}, func(i int) bool { return i == 4321 }},
+	{"no row", map[string]any{"team": "rare", "parity": 1}, func(int) bool { return false }},
+}
+
+// Selective makes rows for filters of every selectivity: with words of every frequency, and vectors in no order.
+func Selective(n int) []index.Row {
+	rng := rand.New(rand.NewPCG(31, 32))
+	rows := make([]index.Row, n)
+	for i := range rows {
+		text := fmt.Sprintf("number%d", i)
+		for _, word := range []struct {
+			text  string
+			among int
+		}{{"seldom", 50}, {"sometimes", 12}, {"often", 3}} {
+			for range 3 {
+				if rng.IntN(word.among) == 0 {
+					text += " " + word.text
+				}
+			}
+		}
+		team := "common"
+		if i%1000 == 500 {
+			team, text = "rare", text+" often seldom"
+		}
+		rows[i] = row(fmt.Sprintf("ds-%d", i/500), 1, i, text)
+		rows[i].Metadata = map[string]any{"team": team, "parity": i % 2, "hundredth": i%100 == 0, "number": i}
+	}
+	return rows
+}
+
+// selecting has a test of its own: it writes many rows.
+func (s *suite) selecting() map[string]func(*testing.T) {
+	return map[string]func(*testing.T){
+		"a filtered search of many rows returns what a full scan does": func(t *testing.T) {
+			x, sp, rows := s.open(t), space(), Selective(selectiveRows)
+			for batch := range slices.Chunk(rows, 1000) {
+				mustWrite(t, x, sp, batch...)
+			}
+			CheckSelective(t, x, sp, rows, s.opts)
+		},
+	}
+}
+
+// CheckSelective checks that searches of rows that Selective has made return under every filter what a full scan does, with
+// the same scores, of both legs.
+func CheckSelective(t *testing.T, x index.Index, sp index.Space, rows []index.Row, opts Options) {
+	t.Helper()
+	s := &suite{opts: opts}
+	const limit = 20
+	query := vector(99)
+	// Its scores without filter are those of every row that has the words: a filter changes no score.
+	words := ""
+	scores := make(map[string]float64)
+	if !opts.DenseOnly {
+		words = "seldom sometimes"
+		r := mustSearch(t, x, sp, index.Query{Text: words, Limit: index.MaxLimit})
+		if len(r.Hits) == index.MaxLimit {
+			t.Fatalf("%d rows and perhaps more have the words", len(r.Hits))
+		}
+		for _, h := range r.Hits {
+			scores[h.Key] = h.Lexical
+		}
+	}
+	for _, c := range shares {
+		dense, lexical := make(map[string]float64), make(map[string]float64)
+		for i, r := range rows {
+			if !c.passes(i) {
+				continue
+			}
+			dense[r.Key] = cosine(query, r.Vector)
+			if score, ok := scores[r.Key]; ok {
+				lexical[r.Key] = score
+			}
+		}
+		filter := index.Filter{Metadata: c.filter}
+		by := mustSearch(t, x, sp, index.Query{Vector: query, Limit: limit, Filter: filter})
+		s.isBest(t, c.name+" by vector", by.Hits, func(h index.Hit) float64 { return h.Dense }, dense, limit)
+		if opts.DenseOnly {
+			continue
+		}
+		by = mustSearch(t, x, sp, index.Query{Text: words, Limit: limit, Filter: filter})
+		s.isBest(t, c.name+" by words", by.Hits, func(h index.Hit) float64 { return h.Lexical }, lexical, limit)
+	}
+}
+
+// isBest checks that hits are the best of what has been scored, with these scores. Of equal scores any will do.
+func (s *suite) isBest(t *testing.T, name string, hits []index.Hit, score func(index.Hit) float64, all map[string]float64, limit int) {
+	t.Helper()
+	order := slices.SortedFunc(mapKeys(all), func(a, b string) int { return cmp.Compare(all[b], all[a]) })
+	order = order[:min(limit, len(order))]
+	if len(hits) != len(order) {
+		t.Errorf("%s: %d hits, want %d", name, len(hits), len(order))
+		return
+	}
+	slices.SortFunc(hits, func(a, b index.Hit) int { return cmp.Compare(score(b), score(a)) })
+	for i, h := range hits {
+		own, passes := all[h.Key]
+		if !passes {
+			t.Errorf("%s: row %s does not pass", name, h.Key)
+			continue
+		}
+		if !s.near(score(h), own) || !s.near(score(h), all[order[i]]) {
+			t.Errorf("%s: hit %d is %s with the score %v, which a full scan gives %v; its own is %s with %v", name, i, h.Key, score(h), own, order[i], all[order[i]])
+			return
+		}
+	}
+}
