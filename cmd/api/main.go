@@ -4,6 +4,7 @@
 //	api [serve] [flags]      serve (the default)
 //	api keys create|list|revoke
 //	api models list|pull NAME
+//	api eval --datastore ID --queries FILE
 //	api version
 //
 // `api --help` lists the settings.

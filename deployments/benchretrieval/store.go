@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"strings"
 
 	"github.com/sluice/sluice/pkg/eval/service"
 )
@@ -99,10 +100,17 @@ func modelName(s settings) string {
 }
 
 // whole are a collection's documents as a user would hand them in: the title as the name, and the id where there is none.
+// A document without any text cannot be handed in.
 func (c collection) whole() []service.Document {
-	out := make([]service.Document, len(c.documents))
-	for i, d := range c.documents {
-		out[i] = service.Document{CustomID: d.ID, Name: or(d.Title, d.ID), Text: or(d.Text, ".")}
+	var out []service.Document
+	for _, d := range c.documents {
+		text := d.Text
+		if strings.TrimSpace(text) == "" {
+			text = d.Title
+		}
+		if strings.TrimSpace(text) != "" {
+			out = append(out, service.Document{CustomID: d.ID, Name: or(strings.TrimSpace(d.Title), d.ID), Text: text})
+		}
 	}
 	return out
 }

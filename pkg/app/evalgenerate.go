@@ -1,0 +1,102 @@
+package app
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/sluice/sluice/pkg/answer"
+	"github.com/sluice/sluice/pkg/config"
+	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/eval/generate"
+	"github.com/sluice/sluice/pkg/eval/service"
+)
+
+const maxGenerated = generate.MaxQuestions
+
+// generateQuestions makes questions from the datastore's content and writes them, also those that were made until the
+// model server failed.
+func generateQuestions(ctx context.Context, sluice *service.Service, c config.Config, s evalSettings, out, errs io.Writer) error {
+	if c.ChatModel == "" || !c.HasModelServer() {
+		return usageError{errors.New("--generate needs a chat model: set SLUICE_CHAT_MODEL to its name, and OPENAI_BASE_URL to the address of an OpenAI-compatible " +
+			"server (http://localhost:11434/v1) or OPENAI_API_KEY to a key of OpenAI; without one, write questions by hand: see api eval --help")}
+	}
+	provider, err := openProvider(c, nil)
+	if err != nil {
+		return usageError{err}
+	}
+	file := io.WriteCloser(keptOpen{out})
+	if s.out != "" {
+		// A question set is worth work: somebody may have mended it by hand.
+		f, err := os.OpenFile(s.out, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+		if errors.Is(err, os.ErrExist) {
+			return usageError{fmt.Errorf("--out %s is there already: name a new file", s.out)}
+		}
+		if err != nil {
+			return err
+		}
+		file = f
+	}
+	show := newProgress(errs)
+	r, err := generate.Run(ctx, sluice, asking{provider}, generate.Options{
+		DatastoreID: s.datastore, Questions: s.generate, Concurrency: s.concurrency,
+		Progress: func(made, dropped, wanted int) { show.update(int64(made), int64(dropped), int64(wanted)) },
+	})
+	show.end("")
+	err = errors.Join(err, writeQuestions(file, r.Questions), file.Close())
+	if s.out != "" && len(r.Questions) == 0 {
+		err = errors.Join(err, os.Remove(s.out))
+	}
+	fmt.Fprintf(errs, "%d questions made of %d chunks of content.\n", len(r.Questions), r.Chunks)
+	for _, fault := range slices.Sorted(maps.Keys(r.Dropped)) {
+		fmt.Fprintf(errs, "%5d dropped: %s\n", r.Dropped[fault], fault)
+	}
+	if r.Failed > 0 {
+		fmt.Fprintf(errs, "%5d failed: %v\n", r.Failed, r.LastError)
+	}
+	if err == nil && len(r.Questions) == 0 {
+		err = errors.New("no question could be made")
+	}
+	return err
+}
+
+// keptOpen is a writer that is not the command's to close.
+type keptOpen struct{ io.Writer }
+
+func (keptOpen) Close() error { return nil }
+
+func writeQuestions(w io.Writer, questions []generate.Question) error {
+	buffer := bufio.NewWriter(w)
+	lines := json.NewEncoder(buffer)
+	lines.SetEscapeHTML(false)
+	for _, q := range questions {
+		if err := lines.Encode(q); err != nil {
+			return fmt.Errorf("writing the questions: %w", err)
+		}
+	}
+	if err := buffer.Flush(); err != nil {
+		return fmt.Errorf("writing the questions: %w", err)
+	}
+	return nil
+}
+
+// asking puts one question to a chat model, which is what an answer.Provider can do too.
+type asking struct{ provider answer.Provider }
+
+// Ask implements generate.Model.
+func (a asking) Ask(ctx context.Context, system, user string) (string, error) {
+	var text strings.Builder
+	cold, most := 0.0, 1000 // room for models that think first
+	_, err := a.provider.Complete(ctx, answer.Prompt{
+		Model: domain.DefaultModelName, System: system, Messages: []answer.Turn{{Role: domain.RoleUser, Text: user}},
+		Params: answer.Params{Temperature: &cold, MaxTokens: &most},
+	}, func(piece string) error { text.WriteString(piece); return nil })
+	return text.String(), err
+}

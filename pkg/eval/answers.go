@@ -1,0 +1,53 @@
+package eval
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// Holds reports whether a text holds the answer: its words and numbers in this order, whatever their case, the white space
+// and the punctuation between them. An answer without any word is held by nothing.
+func Holds(text, answer string) bool {
+	a := plain(answer)
+	switch {
+	case a == "":
+		return false
+	case strings.ContainsFunc(a, Unspaced): // words have no ends that could be seen
+		return strings.Contains(plain(text), a)
+	}
+	return strings.Contains(" "+plain(text)+" ", " "+a+" ")
+}
+
+// HoldsAny reports whether a text holds one of the answers.
+func HoldsAny(text string, answers []string) bool {
+	return slices.ContainsFunc(answers, func(a string) bool { return Holds(text, a) })
+}
+
+// plain is a text's words and numbers in lower case, parted by single blanks.
+func plain(text string) string {
+	var b strings.Builder
+	gap := false
+	for _, r := range norm.NFKC.String(text) {
+		if !unicode.In(r, unicode.Letter, unicode.Mark, unicode.Number) {
+			gap = true
+			continue
+		}
+		if gap && b.Len() > 0 {
+			b.WriteByte(' ')
+		}
+		gap = false
+		b.WriteRune(unicode.ToLower(r))
+	}
+	return b.String()
+}
+
+// Words are a text's words and numbers in lower case.
+func Words(text string) []string { return strings.Fields(plain(text)) }
+
+// Unspaced reports whether r is of a script that is written without spaces between words.
+func Unspaced(r rune) bool {
+	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
+}

@@ -1,0 +1,31 @@
+package eval
+
+import "testing"
+
+func TestATextHoldsAnAnswer(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		text, answer string
+		want         bool
+	}{
+		"as it stands":                          {"The trial lasts 30 days.", "30 days", true},
+		"in other case, spacing and marks":      {"The Trial\n lasts “thirty” days", "trial lasts thirty DAYS!", true},
+		"in another form of the same letters":   {"Ｃａｆｅ\u0301 ﬁrst", "café first", true},
+		"only as whole words":                   {"It lasts 300 days.", "30", false},
+		"only in this order":                    {"days: 30", "30 days", false},
+		"where words are not parted":            {"保証期間は三年です。", "三年", true},
+		"never where it is not":                 {"保証期間は三年です。", "五年", false},
+		"never without a word":                  {"anything ?!", "?!", false},
+		"at the beginning and at the end alike": {"alpha beta", "alpha beta", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := Holds(c.text, c.answer); got != c.want {
+				t.Errorf("%q holds %q: %v", c.text, c.answer, got)
+			}
+		})
+	}
+	if !HoldsAny("a b", []string{"c", "b"}) || HoldsAny("a b", nil) {
+		t.Error("one of several answers is enough, and without any nothing is")
+	}
+}

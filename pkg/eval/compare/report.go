@@ -1,0 +1,165 @@
+package compare
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/sluice/sluice/pkg/eval"
+	"github.com/sluice/sluice/pkg/eval/service"
+)
+
+// Report is what was measured.
+type Report struct {
+	K         int       `json:"k"`
+	Questions int       `json:"questions"`
+	Levels    []Level   `json:"levels"`
+	LeftOut   []LeftOut `json:"left_out,omitempty"` // modes that the service refused
+}
+
+// LeftOut is a mode that could not be measured.
+type LeftOut struct {
+	Mode   Mode   `json:"mode"`
+	Reason string `json:"reason"`
+}
+
+// Level is what was judged: "documents", or "passages", which are fragments that hold the answer.
+type Level struct {
+	Name        string       `json:"level"`
+	Questions   int          `json:"questions"` // that are judged at this level
+	Modes       []ModeReport `json:"modes"`
+	Differences []Difference `json:"differences,omitempty"` // of the other modes from Than
+}
+
+// ModeReport has the figures of one mode.
+type ModeReport struct {
+	Mode   Mode          `json:"mode"`
+	NDCG   eval.Interval `json:"ndcg"`
+	Recall eval.Interval `json:"recall"`
+	MRR    eval.Interval `json:"mrr"`
+}
+
+// Difference is how much better a mode is than another, question by question.
+type Difference struct {
+	Mode   Mode            `json:"mode"`
+	Than   Mode            `json:"than"`
+	NDCG   eval.Difference `json:"ndcg"`
+	Recall eval.Difference `json:"recall"`
+	MRR    eval.Difference `json:"mrr"`
+}
+
+// series are one mode's figures, question by question.
+type series struct{ ndcg, recall, mrr []float64 }
+
+func (s *series) add(ranking []string, g eval.Grades, k int) {
+	s.ndcg = append(s.ndcg, eval.NDCG(ranking, g, k))
+	s.recall = append(s.recall, eval.Recall(ranking, g, k))
+	s.mrr = append(s.mrr, eval.MRR(ranking, g, k))
+}
+
+// fill scores what was found.
+func (r *Report) fill(cases []Case, modes []Mode, found map[Mode][][]service.Fragment) {
+	documents, passages := map[Mode]*series{}, map[Mode]*series{}
+	for _, mode := range modes {
+		d, p := &series{}, &series{}
+		for i, c := range cases {
+			if len(c.Documents) > 0 {
+				d.add(c.documents(found[mode][i]), c.Documents, r.K)
+			}
+			if len(c.Question.Answers) > 0 {
+				p.add(c.passages(found[mode][i]), eval.Grades{answered: 1}, r.K)
+			}
+		}
+		documents[mode], passages[mode] = d, p
+	}
+	r.level("documents", modes, documents)
+	r.level("passages", modes, passages)
+}
+
+// level adds the figures of a level, unless no question is judged at it.
+func (r *Report) level(name string, modes []Mode, of map[Mode]*series) {
+	n := len(of[modes[0]].ndcg)
+	if n == 0 {
+		return
+	}
+	l := Level{Name: name, Questions: n}
+	than := modes[0]
+	for _, mode := range modes {
+		s := of[mode]
+		l.Modes = append(l.Modes, ModeReport{mode, eval.Bootstrap(s.ndcg), eval.Bootstrap(s.recall), eval.Bootstrap(s.mrr)})
+		if mode == Hybrid {
+			than = Hybrid
+		}
+	}
+	for _, mode := range modes {
+		if mode == than {
+			continue
+		}
+		a, b := of[than], of[mode]
+		l.Differences = append(l.Differences, Difference{mode, than, eval.Compare(a.ndcg, b.ndcg), eval.Compare(a.recall, b.recall), eval.Compare(a.mrr, b.mrr)})
+	}
+	r.Levels = append(r.Levels, l)
+}
+
+// Write writes the report as tables for people.
+func (r Report) Write(w io.Writer) error {
+	var b strings.Builder
+	for _, l := range r.Levels {
+		fmt.Fprintf(&b, "%s, %d questions; mean and 95%% interval\n", strings.ToUpper(l.Name[:1])+l.Name[1:], l.Questions)
+		t := tabwriter.NewWriter(&b, 0, 4, 3, ' ', 0)
+		fmt.Fprintf(t, "mode\tnDCG@%d\trecall@%[1]d\tMRR@%[1]d\n", r.K)
+		for _, m := range l.Modes {
+			fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", m.Mode, interval(m.NDCG), interval(m.Recall), interval(m.MRR))
+		}
+		t.Flush() //nolint:errcheck // a strings.Builder takes everything
+		if len(l.Differences) > 0 {
+			fmt.Fprintln(&b)
+			t = tabwriter.NewWriter(&b, 0, 4, 3, ' ', 0)
+			fmt.Fprintf(t, "difference\tnDCG@%d\trecall@%[1]d\tMRR@%[1]d\tbetter, worse\t\n", r.K)
+			for _, d := range l.Differences {
+				fmt.Fprintf(t, "%s − %s\t%s\t%s\t%s\t%d, %d\t%s\n", d.Mode, d.Than, signed(d.NDCG.Interval), signed(d.Recall.Interval), signed(d.MRR.Interval),
+					d.NDCG.Better, d.NDCG.Worse, verdict(d))
+			}
+			t.Flush() //nolint:errcheck // as above
+		}
+		fmt.Fprintln(&b)
+	}
+	for _, m := range r.LeftOut {
+		fmt.Fprintf(&b, "Left out: %s: %s\n", m.Mode, m.Reason)
+	}
+	if r.few() {
+		fmt.Fprintln(&b, "With fewer than 50 questions the intervals are wide: what looks like a difference may be chance.")
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func (r Report) few() bool {
+	for _, l := range r.Levels {
+		if l.Questions < 50 {
+			return true
+		}
+	}
+	return false
+}
+
+// verdict puts a difference of nDCG into words.
+func verdict(d Difference) string {
+	switch {
+	case d.NDCG.Low > 0:
+		return "better"
+	case d.NDCG.High < 0:
+		return "worse"
+	default:
+		return "no sure difference"
+	}
+}
+
+func interval(i eval.Interval) string {
+	return fmt.Sprintf("%.3f [%.3f, %.3f]", i.Mean, i.Low, i.High)
+}
+
+func signed(i eval.Interval) string {
+	return strings.ReplaceAll(fmt.Sprintf("%+.3f [%+.3f, %+.3f]", i.Mean, i.Low, i.High), "-", "−")
+}
