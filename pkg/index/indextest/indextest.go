@@ -25,6 +25,24 @@ type Options struct {
 	Rows int
 	// Tolerance is how far a score may be from the exact one; 0 means 1e-5.
 	Tolerance float64
+	// LexicalTolerance is how far lexical scores may be from those of the same rows elsewhere, relative to the score, for
+	// engines that estimate what rows have in common; 0 means 1e-6.
+	LexicalTolerance float64
+	// Reference makes an empty index of another engine with which this one must agree. Nil compares it with itself.
+	Reference func(t *testing.T) index.Index
+}
+
+func (opts Options) withDefaults() Options {
+	if opts.Rows == 0 {
+		opts.Rows = 5000
+	}
+	if opts.Tolerance == 0 {
+		opts.Tolerance = 1e-5
+	}
+	if opts.LexicalTolerance == 0 {
+		opts.LexicalTolerance = 1e-6
+	}
+	return opts
 }
 
 // Dimensions is the length of the suite's vectors.
@@ -38,14 +56,8 @@ type suite struct {
 
 // Run runs the suite. open makes an empty index, which the test closes by t.Cleanup; each subtest opens its own.
 func Run(t *testing.T, open func(t *testing.T) index.Index, opts Options) {
-	if opts.Rows == 0 {
-		opts.Rows = 5000
-	}
-	if opts.Tolerance == 0 {
-		opts.Tolerance = 1e-5
-	}
-	s := &suite{open, opts}
-	groups := []map[string]func(*testing.T){s.writing(), s.searching(), s.filtering(), s.values(), s.selecting(), s.deleting(), s.counting(), s.repeating(), s.living()}
+	s := &suite{open, opts.withDefaults()}
+	groups := []map[string]func(*testing.T){s.writing(), s.searching(), s.filtering(), s.values(), s.selecting(), s.agreeing(), s.deleting(), s.counting(), s.repeating(), s.living()}
 	for _, group := range groups {
 		for name, test := range group {
 			t.Run(name, func(t *testing.T) {
@@ -62,9 +74,11 @@ func space() index.Space {
 }
 
 // vector returns the unit vector that belongs to a seed: independent ones for different seeds.
-func vector(seed uint64) []float32 {
+func vector(seed uint64) []float32 { return vectorOf(seed, Dimensions) }
+
+func vectorOf(seed uint64, dimensions int) []float32 {
 	rng := rand.New(rand.NewPCG(seed, 7))
-	v := make([]float32, Dimensions)
+	v := make([]float32, dimensions)
 	var sum float64
 	for i := range v {
 		v[i] = float32(rng.NormFloat64())
@@ -100,7 +114,7 @@ func seedOf(datasource string, generation uint64, ordinal int) uint64 {
 	return h
 }
 
-func mustWrite(t *testing.T, x index.Index, s index.Space, rows ...index.Row) {
+func mustWrite(t testing.TB, x index.Index, s index.Space, rows ...index.Row) {
 	t.Helper()
 	for batch := range slices.Chunk(rows, 200) {
 		if err := x.Write(t.Context(), s, batch); err != nil {
@@ -109,7 +123,7 @@ func mustWrite(t *testing.T, x index.Index, s index.Space, rows ...index.Row) {
 	}
 }
 
-func mustSearch(t *testing.T, x index.Index, s index.Space, q index.Query) index.Result {
+func mustSearch(t testing.TB, x index.Index, s index.Space, q index.Query) index.Result {
 	t.Helper()
 	if q.Limit == 0 {
 		q.Limit = 10

@@ -31,8 +31,8 @@ var shares = []share{
 	{"no row", map[string]any{"team": "rare", "parity": 1}, func(int) bool { return false }},
 }
 
-// Selective makes rows for filters of every selectivity: with words of every frequency, and vectors in no order.
-func Selective(n int) []index.Row {
+// Selective makes n rows for filters of every selectivity: with words of every frequency, and vectors in no order.
+func Selective(n, dimensions int) []index.Row {
 	rng := rand.New(rand.NewPCG(31, 32))
 	rows := make([]index.Row, n)
 	for i := range rows {
@@ -40,7 +40,7 @@ func Selective(n int) []index.Row {
 		for _, word := range []struct {
 			text  string
 			among int
-		}{{"seldom", 50}, {"sometimes", 12}, {"often", 3}} {
+		}{{"seldom", 500}, {"sometimes", 150}, {"often", 3}} {
 			for range 3 {
 				if rng.IntN(word.among) == 0 {
 					text += " " + word.text
@@ -52,6 +52,7 @@ func Selective(n int) []index.Row {
 			team, text = "rare", text+" often seldom"
 		}
 		rows[i] = row(fmt.Sprintf("ds-%d", i/500), 1, i, text)
+		rows[i].Vector = vectorOf(uint64(i), dimensions)
 		rows[i].Metadata = map[string]any{"team": team, "parity": i % 2, "hundredth": i%100 == 0, "number": i}
 	}
 	return rows
@@ -61,7 +62,7 @@ func Selective(n int) []index.Row {
 func (s *suite) selecting() map[string]func(*testing.T) {
 	return map[string]func(*testing.T){
 		"a filtered search of many rows returns what a full scan does": func(t *testing.T) {
-			x, sp, rows := s.open(t), space(), Selective(selectiveRows)
+			x, sp, rows := s.open(t), space(), Selective(selectiveRows, Dimensions)
 			for batch := range slices.Chunk(rows, 1000) {
 				mustWrite(t, x, sp, batch...)
 			}
@@ -72,11 +73,11 @@ func (s *suite) selecting() map[string]func(*testing.T) {
 
 // CheckSelective checks that searches of rows that Selective has made return under every filter what a full scan does, with
 // the same scores, of both legs.
-func CheckSelective(t *testing.T, x index.Index, sp index.Space, rows []index.Row, opts Options) {
+func CheckSelective(t testing.TB, x index.Index, sp index.Space, rows []index.Row, opts Options) {
 	t.Helper()
-	s := &suite{opts: opts}
+	s := &suite{opts: opts.withDefaults()}
 	const limit = 20
-	query := vector(99)
+	query := vectorOf(1<<40, sp.Dimensions)
 	// Its scores without filter are those of every row that has the words: a filter changes no score.
 	words := ""
 	scores := make(map[string]float64)
@@ -113,7 +114,7 @@ func CheckSelective(t *testing.T, x index.Index, sp index.Space, rows []index.Ro
 }
 
 // isBest checks that hits are the best of what has been scored, with these scores. Of equal scores any will do.
-func (s *suite) isBest(t *testing.T, name string, hits []index.Hit, score func(index.Hit) float64, all map[string]float64, limit int) {
+func (s *suite) isBest(t testing.TB, name string, hits []index.Hit, score func(index.Hit) float64, all map[string]float64, limit int) {
 	t.Helper()
 	order := slices.SortedFunc(mapKeys(all), func(a, b string) int { return cmp.Compare(all[b], all[a]) })
 	order = order[:min(limit, len(order))]

@@ -13,6 +13,7 @@ import (
 
 	"github.com/sluice/sluice/deployments/local/engines"
 	"github.com/sluice/sluice/pkg/index"
+	"github.com/sluice/sluice/pkg/index/embedded"
 	"github.com/sluice/sluice/pkg/index/indextest"
 )
 
@@ -97,6 +98,20 @@ func TestConformance(t *testing.T) {
 		}
 		indextest.Run(t, func(t *testing.T) index.Index { return openForTest(t, addr, prefix) }, indextest.Options{
 			DenseOnly: !info.LexicalSearch, Piecemeal: true, Rows: 600,
+			// Average lengths are constants here, and common words are counted among a sample of the rows.
+			LexicalTolerance: 0.2,
+			Reference: func(t *testing.T) index.Index {
+				e, err := embedded.Open(t.TempDir(), embedded.Options{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(func() {
+					if err := e.Close(); err != nil {
+						t.Errorf("closing the reference: %v", err)
+					}
+				})
+				return e
+			},
 			Reopen: func(t *testing.T, x index.Index) index.Index {
 				if err := x.Close(); err != nil {
 					t.Fatal(err)

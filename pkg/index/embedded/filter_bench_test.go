@@ -1,0 +1,71 @@
+package embedded
+
+import (
+	"flag"
+	"slices"
+	"testing"
+
+	"github.com/sluice/sluice/pkg/index"
+	"github.com/sluice/sluice/pkg/index/indextest"
+)
+
+var filterRows = flag.Int("filter.rows", 200_000, "rows that BenchmarkFilters writes")
+
+// BenchmarkFilters proves on many rows that a search under a filter returns what a full scan does, and measures it beside
+// a search without filter and a scan of all vectors.
+func BenchmarkFilters(b *testing.B) {
+	x := mustOpen(b, b.TempDir(), Options{})
+	rows := indextest.Selective(*filterRows, benchDimensions)
+	for batch := range slices.Chunk(rows, 1000) {
+		if err := x.Write(b.Context(), benchSpace, batch); err != nil {
+			b.Fatal(err)
+		}
+	}
+	settle(b, x)
+	indextest.CheckSelective(b, x, benchSpace, rows, indextest.Options{})
+	if b.Failed() {
+		return
+	}
+	const words = "seldom sometimes"
+	vector := newBenchCorpus().vector()
+	for _, c := range []struct {
+		name   string
+		filter map[string]any
+	}{
+		{"none", nil}, {"99 %", map[string]any{"hundredth": false}}, {"50 %", map[string]any{"parity": 1}}, {"1 %", map[string]any{"hundredth": true}},
+		{"0.1 %", map[string]any{"team": "rare"}}, {"one row", map[string]any{"number": 4321}},
+	} {
+		for leg, q := range map[string]index.Query{"vector": {Vector: vector}, "words": {Text: words}, "both": {Vector: vector, Text: words}} {
+			b.Run(c.name+" by "+leg, func(b *testing.B) {
+				q.Limit, q.Filter = 100, index.Filter{Metadata: c.filter}
+				benchQuery(b, x, q)
+			})
+		}
+	}
+	b.Run("full scan of the vectors", func(b *testing.B) {
+		err := x.use(b.Context(), benchSpace, false, func(s *space) error {
+			return s.read(b.Context(), func(v view) error {
+				for b.Loop() {
+					if _, err := scanExact(b.Context(), v.snapshot, nil, vector, 100, int(v.rows)); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		})
+		if err != nil {
+			b.Fatal(err)
+		}
+	})
+}
+
+func benchQuery(b *testing.B, x *Index, q index.Query) {
+	b.Helper()
+	began := cpuTime(b)
+	for b.Loop() {
+		if _, err := x.Search(b.Context(), benchSpace, q); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64((cpuTime(b)-began).Microseconds())/float64(b.N), "cpu-µs/op")
+}

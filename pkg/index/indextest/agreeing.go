@@ -1,0 +1,170 @@
+package indextest
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sluice/sluice/pkg/index"
+)
+
+// Sizes of the agreement's test.
+const (
+	agreeSources    = 16
+	agreePerSource  = 120 // rows of a generation
+	agreeVocabulary = 4000
+	agreeQueries    = 12
+)
+
+// writer makes texts as real ones are: words by Zipf's law, of every length, and some that belong to a subject.
+type writer struct {
+	rng  *rand.Rand
+	zipf *rand.Zipf
+}
+
+func newWriter(seed uint64) *writer {
+	rng := rand.New(rand.NewPCG(seed, 41))
+	return &writer{rng, rand.NewZipf(rng, 1.05, 20, agreeVocabulary-1)}
+}
+
+// word names the n-th most common word, so that no two have the same stem.
+func (w *writer) word(n uint64) string {
+	var b strings.Builder
+	for n += 20; n > 0; n /= 20 {
+		b.WriteByte("bcdfghjklmnpqrstvwxz"[n%20])
+		b.WriteByte("ou"[n/20%2])
+	}
+	return b.String() + "k"
+}
+
+func (w *writer) text(words int) string {
+	out := []string{"This", "is", "the", "text", "of", "a", "page"} // tells the language
+	for range words {
+		out = append(out, w.word(w.zipf.Uint64()))
+	}
+	return strings.Join(out, " ")
+}
+
+// question asks for words that neither all rows have nor none.
+func (w *writer) question(words int) string {
+	var out []string
+	for range words {
+		out = append(out, w.word(40+w.zipf.Uint64()%(agreeVocabulary-40)))
+	}
+	return strings.Join(out, " ")
+}
+
+// rows makes one generation of a datasource.
+func (w *writer) rows(source int, generation uint64) []index.Row {
+	rows := make([]index.Row, agreePerSource)
+	for i := range rows {
+		rows[i] = row(fmt.Sprintf("source-%d", source), generation, i, w.text(20+w.rng.IntN(120)))
+		rows[i].Context = w.text(w.rng.IntN(6))
+		rows[i].Metadata = map[string]any{"source": source, "even": i%2 == 0}
+	}
+	return rows
+}
+
+func (s *suite) agreeing() map[string]func(*testing.T) {
+	return map[string]func(*testing.T){
+		"a history of writing and deleting leaves the scores of the rows that are left, as the reference has them": func(t *testing.T) {
+			x, lived, fresh := s.open(t), space(), space()
+			final := s.liveThrough(t, x, lived)
+			mustWrite(t, x, fresh, final...)
+			reference := x
+			if s.opts.Reference != nil {
+				reference = s.opts.Reference(t)
+				mustWrite(t, reference, fresh, final...)
+			}
+			w := newWriter(5)
+			for i := range agreeQueries {
+				q := index.Query{Vector: vector(uint64(9000 + i)), Limit: 40}
+				if i%3 == 2 {
+					q.Filter.Metadata = map[string]any{"even": true, "source": []int{i % 7, 8, 9, 10}}
+				}
+				want := mustSearch(t, reference, fresh, q)
+				for name, got := range map[string]index.Result{"lived": mustSearch(t, x, lived, q), "fresh": mustSearch(t, x, fresh, q)} {
+					s.sameDense(t, fmt.Sprintf("query %d, %s", i, name), want.Hits, got.Hits)
+				}
+				if s.opts.DenseOnly {
+					continue
+				}
+				q.Vector, q.Text = nil, w.question(6)
+				q.Limit = 2 * len(final) // all that have a word
+				old, now := mustSearch(t, x, lived, q), mustSearch(t, x, fresh, q)
+				s.sameLexical(t, fmt.Sprintf("query %d, lived", i), now, old, 1e-6)
+				s.sameLexical(t, fmt.Sprintf("query %d, reference", i), mustSearch(t, reference, fresh, q), now, s.opts.LexicalTolerance)
+			}
+		},
+	}
+}
+
+// liveThrough writes, replaces and deletes, and returns the rows that are left.
+func (s *suite) liveThrough(t *testing.T, x index.Index, sp index.Space) (left []index.Row) {
+	t.Helper()
+	w := newWriter(4)
+	for source := range agreeSources {
+		first := w.rows(source, 1)
+		mustWrite(t, x, sp, first...)
+		switch source % 4 {
+		case 0: // stays
+			left = append(left, first...)
+		case 1: // is replaced by a second generation
+			second := w.rows(source, 2)
+			mustWrite(t, x, sp, second...)
+			s.remove(t, x, sp, first[0].DatasourceID, 2)
+			left = append(left, second...)
+		case 2: // is written again under the same keys, with other words
+			again := w.rows(source, 1)
+			mustWrite(t, x, sp, again[:agreePerSource/2]...)
+			left = append(append(left, again[:agreePerSource/2]...), first[agreePerSource/2:]...)
+		case 3:
+			s.remove(t, x, sp, first[0].DatasourceID, math.MaxUint64)
+		}
+	}
+	return left
+}
+
+func (s *suite) remove(t *testing.T, x index.Index, sp index.Space, datasource string, below uint64) {
+	t.Helper()
+	if err := x.DeleteGenerations(t.Context(), sp, datasource, 0, below); err != nil {
+		t.Fatalf("deleting: %v", err)
+	}
+}
+
+// sameDense checks that two searches by vector have found the same rows with the same scores.
+func (s *suite) sameDense(t *testing.T, name string, want, got []index.Hit) {
+	t.Helper()
+	if !slices.Equal(keys(got), keys(want)) {
+		t.Errorf("%s: rows %v are found, want %v", name, keys(got), keys(want))
+		return
+	}
+	for _, h := range want {
+		if g := find(t, got, h.Key); !s.near(g.Dense, h.Dense) {
+			t.Errorf("%s: row %s has the dense score %v, want %v", name, h.Key, g.Dense, h.Dense)
+		}
+	}
+}
+
+// sameLexical checks that two searches by words have found the same rows, with the same terms and scores.
+func (s *suite) sameLexical(t *testing.T, name string, want, got index.Result, tolerance float64) {
+	t.Helper()
+	if !slices.Equal(keys(got.Hits), keys(want.Hits)) {
+		t.Errorf("%s: %d rows have a word, want %d", name, len(got.Hits), len(want.Hits))
+		return
+	}
+	near := func(a, b float64) bool { return math.Abs(a-b) <= tolerance*math.Abs(b) }
+	if !near(got.MaxLexical, want.MaxLexical) {
+		t.Errorf("%s: the highest score is %v, want %v", name, got.MaxLexical, want.MaxLexical)
+	}
+	for _, h := range want.Hits {
+		g := find(t, got.Hits, h.Key)
+		if !near(g.Lexical, h.Lexical) || !slices.Equal(slices.Sorted(slices.Values(g.Terms)), slices.Sorted(slices.Values(h.Terms))) {
+			t.Errorf("%s: row %s has %v with the score %v, want %v with %v", name, h.Key, g.Terms, g.Lexical, h.Terms, h.Lexical)
+			return
+		}
+	}
+}
