@@ -104,13 +104,22 @@ func TestFragmentsAreFoundInTheirDocuments(t *testing.T) {
 	}
 }
 
-func TestABudgetTakesWholeFragments(t *testing.T) {
+func TestABudgetTakesTheBeginning(t *testing.T) {
 	t.Parallel()
 	found := []service.Fragment{{Text: "ää"}, {Text: "bbb"}, {Text: "c"}}
-	for limit, want := range map[budget]int{{fragments: 2}: 2, {fragments: 9}: 3, {characters: 1}: 0, {characters: 4}: 1, {characters: 5}: 2, {characters: 6}: 3} {
-		if got := len(limit.take(found)); got != want {
-			t.Errorf("%v takes %d fragments, want %d", limit, got, want)
+	for limit, want := range map[budget]string{
+		{fragments: 2}: "ää|bbb", {fragments: 9}: "ää|bbb|c", {characters: 1}: "ä", {characters: 2}: "ää", {characters: 4}: "ää|bb", {characters: 9}: "ää|bbb|c",
+	} {
+		var texts []string
+		for _, f := range limit.take(found) {
+			texts = append(texts, f.Text)
 		}
+		if got := strings.Join(texts, "|"); got != want {
+			t.Errorf("%v takes %q, want %q", limit, got, want)
+		}
+	}
+	if found[0].Text != "ää" || found[1].Text != "bbb" {
+		t.Errorf("what was found is changed to %v", found)
 	}
 }
 

@@ -1,12 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/sluice/sluice/pkg/eval"
 )
@@ -26,18 +28,22 @@ type collection struct {
 	bm25      float64 // nDCG@10 of BM25; 0: not known
 }
 
-// names lists the collections that are in the folder and asked for.
+// names lists the collections that are asked for, in that order, else all of the folder, the smallest first.
 func names(s settings) ([]string, error) {
 	entries, err := os.ReadDir(s.data)
 	if err != nil {
 		return nil, fmt.Errorf("looking for collections (BENCH_IR names their folder): %w", err)
 	}
 	var found []string
+	size := map[string]int64{}
 	for _, e := range entries {
-		if _, err := os.Stat(filepath.Join(s.data, e.Name(), "qrels.tsv")); err == nil {
-			found = append(found, e.Name())
+		_, err := os.Stat(filepath.Join(s.data, e.Name(), "qrels.tsv"))
+		corpus, errCorpus := os.Stat(filepath.Join(s.data, e.Name(), "corpus.jsonl"))
+		if err == nil && errCorpus == nil {
+			found, size[e.Name()] = append(found, e.Name()), corpus.Size()
 		}
 	}
+	slices.SortFunc(found, func(a, b string) int { return cmp.Or(cmp.Compare(size[a], size[b]), strings.Compare(a, b)) })
 	if len(s.collections) == 0 {
 		return found, nil
 	}

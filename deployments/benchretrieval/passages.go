@@ -5,13 +5,14 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/sluice/sluice/pkg/eval"
 	"github.com/sluice/sluice/pkg/eval/service"
 )
 
-// budget is how much of an answer is read: so many fragments, or whole fragments of so many characters together.
+// budget is how much of an answer is read: so many fragments, or so many characters.
 type budget struct{ fragments, characters int }
 
 var budgets = []budget{{fragments: 5}, {fragments: 10}, {characters: 4000}, {characters: 8000}}
@@ -23,16 +24,20 @@ func (b budget) String() string {
 	return fmt.Sprintf("%d characters", b.characters)
 }
 
-// take is the first fragments within the budget. A fragment is not cut: the first that does not fit ends it.
+// take is the beginning of what was found, as much as the budget has room for. The fragment that a number of characters ends
+// in is cut, so that all chunkings return the same amount of text.
 func (b budget) take(found []service.Fragment) []service.Fragment {
 	if b.fragments > 0 {
 		return found[:min(b.fragments, len(found))]
 	}
 	left := b.characters
 	for i, f := range found {
-		if left -= utf8.RuneCountInString(f.Text); left < 0 {
-			return found[:i]
+		n := utf8.RuneCountInString(f.Text)
+		if n >= left {
+			f.Text = f.Text[:byteOffset(f.Text, left)]
+			return append(slices.Clone(found[:i]), f)
 		}
+		left -= n
 	}
 	return found
 }
@@ -95,8 +100,10 @@ func (b *bench) measureSet(ctx context.Context, s settings, c collection, releva
 					if err != nil {
 						return err
 					}
-					if spans == nil {
-						unplaced++
+					if spans == nil && strings.TrimSpace(f.Text) != "" {
+						if unplaced++; unplaced <= 3 {
+							fmt.Fprintf(errs, "%s: a fragment of %q, at %d, is not in it: %.100q …\n", c.name, f.CustomID, f.Offset, f.Text)
+						}
 						document, spans = "", []eval.Span{{End: len(f.Text)}} // of no document, but returned
 					}
 					returned[document] = append(returned[document], spans...)
