@@ -8,7 +8,6 @@ import (
 	"io"
 	"net/http"
 	"regexp"
-	"strconv"
 	"strings"
 	"time"
 
@@ -45,7 +44,7 @@ func (e *Embedder) judge(request *http.Request, next option.MiddlewareNext) (*ht
 		Model:      e.id,
 		Status:     response.StatusCode,
 		Message:    message,
-		RetryAfter: retryAfter(response.Header, time.Now()),
+		RetryAfter: waitOf(response.StatusCode, response.Header, time.Now()),
 		Err:        err,
 	}
 }
@@ -114,18 +113,6 @@ func (e *Embedder) redact(message string) string {
 		message = message[:maxMessage]
 	}
 	return strings.ToValidUTF8(message, "")
-}
-
-// retryAfter reads the header in both forms of RFC 9110 section 10.2.3; 0 if there is none.
-func retryAfter(header http.Header, now time.Time) time.Duration {
-	value := header.Get("Retry-After")
-	if seconds, err := strconv.ParseUint(value, 10, 31); err == nil {
-		return time.Duration(seconds) * time.Second
-	}
-	if at, err := http.ParseTime(value); err == nil {
-		return max(0, at.Sub(now))
-	}
-	return 0
 }
 
 var aboutLength = regexp.MustCompile(`(?i)length|too (long|large|many)|token|exceed|maximum|batch size`)

@@ -5,6 +5,8 @@ package openai
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"net/http"
@@ -38,7 +40,8 @@ type Config struct {
 	Known int
 
 	// QueryPrefix and PassagePrefix go before every text of their purpose, for models that were trained so
-	// ("query: ", "passage: "). Changing PassagePrefix makes the vectors of stored passages incomparable.
+	// ("query: ", "passage: "). A digest of PassagePrefix is part of the model's ID, since vectors of passages with and
+	// without do not compare.
 	QueryPrefix, PassagePrefix string
 
 	// Base64 asks for vectors as base64 instead of JSON numbers: a third of the bytes, but not every server knows it.
@@ -102,6 +105,7 @@ type Embedder struct {
 	id         string
 	service    sdk.EmbeddingService
 	dimensions atomic.Int64
+	resume     atomic.Int64     // when requests for passages may go on, in Unix nanoseconds
 	plain      atomic.Bool      // the server does not take the field dimensions
 	slots      [2]chan struct{} // by purpose, so that a bulk import does not hold up queries
 	pause      func(ctx context.Context, d time.Duration) error
@@ -131,6 +135,10 @@ func New(config Config) (*Embedder, error) {
 	e := &Embedder{config: config, id: "openai:" + config.Model, pause: pause}
 	if config.Dimensions > 0 {
 		e.id += "@" + strconv.Itoa(config.Dimensions)
+	}
+	if config.PassagePrefix != "" {
+		sum := sha256.Sum256([]byte(config.PassagePrefix))
+		e.id += "+" + hex.EncodeToString(sum[:4])
 	}
 	e.dimensions.Store(int64(cmp.Or(config.Dimensions, config.Known)))
 	for i := range e.slots {

@@ -45,6 +45,9 @@ func (e *Embedder) request(ctx context.Context, texts []string, purpose embed.Pu
 // retry sends one batch until it is answered, refused for good, or out of attempts or time. It does not begin a wait
 // that would outlast ctx.
 func (e *Embedder) retry(ctx context.Context, texts []string, purpose embed.Purpose) ([][]float32, error) {
+	if err := e.keepPace(ctx, purpose); err != nil {
+		return nil, fmt.Errorf("waiting to embed: %w", err)
+	}
 	wait := firstPause
 	for attempt := 1; ; attempt++ {
 		vectors, err := e.attempt(ctx, texts, purpose)
@@ -60,6 +63,7 @@ func (e *Embedder) retry(ctx context.Context, texts []string, purpose embed.Purp
 		if pause > e.config.Timeout+maxPause {
 			return nil, err // the caller's queue waits better than a held worker
 		}
+		e.slowDown(failure, pause)
 		if e.pause(ctx, pause) != nil {
 			return nil, err
 		}
