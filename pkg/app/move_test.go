@@ -197,6 +197,8 @@ func TestAMoveIsReplacedCancelledAndSurvivesAKill(t *testing.T) {
 	// A model that fails holds the move, says why, and readers lose nothing.
 	p.moveTo(store, `{"embeddingModel": "builtin-en-256-v1"}`)
 	p.moved(store, "milvus", time.Minute)
+	p.must(p.terminate())
+	p.start() // and has forgotten what the model made a short while ago
 	model.refuse.Store(true)
 	p.moveTo(store, `{"embeddingModel": "openai:tiny"}`)
 	deadline := time.After(time.Minute)

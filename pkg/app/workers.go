@@ -28,7 +28,7 @@ func newChunker(c config.Config) *chunk.Chunker {
 func ingestWorker(c config.Config, store *originals.Store, events ingest.Events, reader *extract.Extractor, models *embedders, in *engines, now func() time.Time, log *slog.Logger) *ingest.Ingestor {
 	return &ingest.Ingestor{
 		Originals: store, Extractor: reader, Chunkers: chunkers{sized: newChunker(c)},
-		Embedders: models, Indexes: writers{in}, Events: events, Now: now, Log: log,
+		Embedders: models, Indexes: writers{in}, Recent: ingest.NewRecent(), Events: events, Now: now, Log: log,
 	}
 }
 

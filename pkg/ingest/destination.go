@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 
 	"github.com/sluice/sluice/pkg/domain"
@@ -14,11 +15,13 @@ import (
 
 // destination is an embedding model and the places of a job that hold its vectors: text is embedded once for all of them.
 type destination struct {
-	model    string
-	embedder embed.Embedder
-	engines  []*engine
-	stocks   []*stock    // what vectors are copied from
-	dropped  atomic.Bool // none of its places is written any more
+	datastore string
+	model     string
+	embedder  embed.Embedder
+	engines   []*engine
+	stocks    []*stock    // what vectors are copied from
+	recent    *Recent     // likewise, of other documents
+	dropped   atomic.Bool // none of its places is written any more
 }
 
 // engine is one place of a destination.
@@ -54,7 +57,7 @@ func (i *Ingestor) destinations(ctx context.Context, job domain.Job) ([]*destina
 		}
 		d := byModel[p.Model]
 		if d == nil {
-			d = &destination{model: p.Model, embedder: embedder}
+			d = &destination{datastore: job.DatastoreID, model: p.Model, embedder: embedder, recent: i.Recent}
 			byModel[p.Model] = d
 			out = append(out, d)
 		}
@@ -111,7 +114,7 @@ func held(ctx context.Context, idx Index, job domain.Job, model string, dimensio
 	return space, rows, nil
 }
 
-// vectors returns one vector for each text: a copy where there is one, else a new one.
+// vectors returns one vector for each text: a copy where there is one, else a new one. Equal texts are embedded once.
 func (d *destination) vectors(ctx context.Context, texts []string) ([][]float32, error) {
 	out := make([][]float32, len(texts))
 	for _, s := range d.stocks {
@@ -120,11 +123,20 @@ func (d *destination) vectors(ctx context.Context, texts []string) ([][]float32,
 		}
 	}
 	var missing []string
-	var at []int
+	var keys []recentKey
+	places := make(map[textHash][]int)
 	for n, v := range out {
-		if v == nil {
-			missing, at = append(missing, texts[n]), append(at, n)
+		if v != nil {
+			continue
 		}
+		key := recentKey{d.datastore, d.model, hashText(texts[n])}
+		if out[n] = d.recent.get(key); out[n] != nil {
+			continue
+		}
+		if places[key.text] == nil {
+			missing, keys = append(missing, texts[n]), append(keys, key)
+		}
+		places[key.text] = append(places[key.text], n)
 	}
 	if len(missing) == 0 {
 		return out, nil
@@ -136,8 +148,11 @@ func (d *destination) vectors(ctx context.Context, texts []string) ([][]float32,
 	if len(made) != len(missing) {
 		return nil, fmt.Errorf("embedding model %q made %d vectors of %d texts", d.model, len(made), len(missing))
 	}
-	for n, v := range made {
-		out[at[n]] = v
+	for n, key := range keys {
+		for _, place := range places[key.text] {
+			out[place] = made[n]
+		}
+		d.recent.put(key, slices.Clone(made[n])) // the others of its batch lie in the same memory
 	}
 	return out, nil
 }

@@ -75,6 +75,7 @@ type Ingestor struct {
 	Chunkers  Chunkers
 	Embedders Embedders
 	Indexes   Indexes
+	Recent    *Recent // of all jobs of the process; nil: only the datasource's own vectors are used again
 	Events    Events
 	Now       func() time.Time
 	Log       *slog.Logger // default slog.Default()
@@ -91,7 +92,7 @@ func (i *Ingestor) logger() *slog.Logger {
 //
 // A job that would write what is there already ends with domain.EventUnchanged, and reads nothing for it. Vectors that the
 // same model has made already, of what readers see or in a run that was cut short, are copied. What cannot be copied is
-// embedded, so what there was before never decides whether a job succeeds.
+// embedded, equal texts once, so what there was before never decides whether a job succeeds.
 //
 // A place other than the first that cannot be written is left out after a while: the event then names the others.
 func (i *Ingestor) Handle(ctx context.Context, job domain.Job) error {

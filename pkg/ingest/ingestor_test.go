@@ -57,7 +57,7 @@ func TestIngestorReportsWhatItDoesAndEndsWithTheGeneration(t *testing.T) {
 	if diff := cmp.Diff([]index.Space{{DatastoreID: "store", Model: "model-1", Dimensions: 2}}, p.spaces); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([][]string{{"Pumps\ntext", "Pumps\ntext"}}, p.batches); diff != "" {
+	if diff := cmp.Diff([][]string{{"Pumps\ntext"}}, p.batches); diff != "" { // of two equal ones
 		t.Errorf("embedded texts (-want +got):\n%s", diff)
 	}
 }
@@ -83,6 +83,14 @@ func TestIngestorWorksInBatchesAndTellsHowFarItIs(t *testing.T) {
 	t.Parallel()
 	const chunks = 2*batchRows + 1
 	p := newPipeline(chunks)
+	equal := p.chunks
+	p.chunks = func(doc *domain.Document) ([]domain.Chunk, error) {
+		all, err := equal(doc)
+		for n := range all {
+			all[n].Text = fmt.Sprint("text ", n)
+		}
+		return all, err
+	}
 	at := now()
 	p.now = func() time.Time { at = at.Add(progressEvery); return at }
 	if err := p.handle(t, ingestJob()); err != nil {

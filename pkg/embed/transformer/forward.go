@@ -75,8 +75,8 @@ func (n *network) fit(w *workspace, tokens, longest int) {
 }
 
 // run writes the vector of each text, given as its tokens, to vectors. The tokens of all texts form one matrix without
-// padding; only attention looks at each by itself. The only error is that of ctx.
-func (n *network) run(ctx context.Context, w *workspace, texts [][]int32, vectors [][]float32) error {
+// padding; only attention looks at each by itself. between is called before each layer. The only error is that of ctx.
+func (n *network) run(ctx context.Context, w *workspace, texts [][]int32, vectors [][]float32, between func(context.Context)) error {
 	tokens, longest := 0, 0
 	for _, text := range texts {
 		tokens += len(text)
@@ -86,6 +86,7 @@ func (n *network) run(ctx context.Context, w *workspace, texts [][]int32, vector
 	n.lookUp(w.x, texts)
 	size := tokens * n.hidden
 	for i := range n.layers {
+		between(ctx)
 		if err := ctx.Err(); err != nil {
 			return err
 		}

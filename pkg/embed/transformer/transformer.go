@@ -57,6 +57,7 @@ type Embedder struct {
 	maxTokens int
 	slots     [2]chan struct{} // by purpose, so that a bulk import does not hold up queries
 	spaces    sync.Pool        // of *workspace
+	priority  priority
 }
 
 var _ embed.Embedder = (*Embedder)(nil)
@@ -112,6 +113,7 @@ func open(config Config, kn *kernel) (*Embedder, error) {
 	for i := range e.slots {
 		e.slots[i] = make(chan struct{}, threads)
 	}
+	e.priority.patience = patience
 	e.spaces.New = func() any { return new(workspace) }
 	return e, nil
 }
@@ -177,12 +179,19 @@ func (e *Embedder) MaxTokens() int { return e.maxTokens }
 func (e *Embedder) Kernel() string { return e.network.kernel.name }
 
 // Embed implements embed.Embedder. The vector of a text without a token is zero. The vector of a text does not depend on
-// what is embedded beside it. The only error is that of ctx.
+// what is embedded beside it. Passages take all threads, and let queries go before them. The only error is that of ctx.
 func (e *Embedder) Embed(ctx context.Context, texts []string, purpose embed.Purpose) ([][]float32, error) {
 	vectors := make([][]float32, len(texts))
 	backing := make([]float32, len(texts)*e.model.Dimensions)
 	for i := range vectors {
 		vectors[i] = backing[i*e.model.Dimensions:][:e.model.Dimensions:e.model.Dimensions]
+	}
+	between := func(context.Context) {}
+	if purpose == embed.Query {
+		e.priority.begin()
+		defer e.priority.end()
+	} else {
+		between = e.priority.giveWay
 	}
 	group, groupCtx := errgroup.WithContext(ctx)
 	slots := e.slots[purpose]
@@ -204,7 +213,7 @@ func (e *Embedder) Embed(ctx context.Context, texts []string, purpose embed.Purp
 			for i, place := range b.places {
 				into[i] = vectors[place]
 			}
-			return e.network.run(groupCtx, space, b.texts, into)
+			return e.network.run(groupCtx, space, b.texts, into, between)
 		})
 	}
 	if err := cmp.Or(group.Wait(), ctx.Err()); err != nil {
