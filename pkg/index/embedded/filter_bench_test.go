@@ -45,6 +45,8 @@ func BenchmarkFilters(b *testing.B) {
 	b.Run("full scan of the vectors", func(b *testing.B) {
 		err := x.use(b.Context(), benchSpace, false, func(s *space) error {
 			return s.read(b.Context(), func(v view) error {
+				began := cpuTime(b)
+				defer func() { b.ReportMetric(float64((cpuTime(b)-began).Microseconds())/float64(b.N), "cpu-µs/op") }()
 				for b.Loop() {
 					if _, err := scanExact(b.Context(), v.snapshot, nil, vector, 100, int(v.rows)); err != nil {
 						return err

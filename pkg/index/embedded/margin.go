@@ -10,11 +10,12 @@ const (
 	marginSample = 2048
 	// marginFew is how many of them it takes at least to tell anything.
 	marginFew = 64
-	// mayMiss is which share of the rows asked for a staged scan may be expected to miss: half of what it may miss.
-	mayMiss = 0.001
+	// mayMiss is which share of the rows asked for may be expected among those that are not compared. What is expected is
+	// several times what is missed: rows that are near seem near more often than the sample of all rows tells.
+	mayMiss = 0.01
 	// marginWidth is by how much scores are taken to spread more than they do in the sample: their tails are longer than
 	// the normal distribution's.
-	marginWidth = 1.25
+	marginWidth = 1.1
 )
 
 // margin tells how far a staged scan must go. It knows the scores of a sample of all rows, and so how scores fall with
@@ -110,5 +111,9 @@ func (f fit) above(distance, floor float64) float64 {
 		}
 		return 0
 	}
-	return math.Erfc((floor-expected)/f.spread/math.Sqrt2) / 2
+	z := (floor - expected) / f.spread
+	if z > 6 { // of a thousand million rows, one
+		return 0
+	}
+	return math.Erfc(z/math.Sqrt2) / 2
 }

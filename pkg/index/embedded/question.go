@@ -1,6 +1,9 @@
 package embedded
 
-import "math"
+import (
+	"math"
+	"math/bits"
+)
 
 // questionRange bounds the sums of a question's tables, so that they fit 16 bits.
 const questionRange = math.MaxInt16
@@ -22,15 +25,17 @@ func newQuestion(query, spread []float32) *question {
 	if total == 0 {
 		return q
 	}
+	weights := make([]int16, len(q.tables)*8)
 	for i, x := range query {
-		weight := int16(float64(x) * float64(spread[i]) / total * questionRange) // rounded towards 0: their sum is in range
-		table, bit := &q.tables[i/8], 1<<(i%8)
-		for v := range table {
-			if v&bit != 0 {
-				table[v] += weight
-			} else {
-				table[v] -= weight
-			}
+		weights[i] = int16(float64(x) * float64(spread[i]) / total * questionRange) // rounded towards 0: their sum is in range
+	}
+	for i := range q.tables {
+		table, weights := &q.tables[i], weights[i*8:i*8+8]
+		for _, w := range weights {
+			table[0] -= w
+		}
+		for v := 1; v < len(table); v++ {
+			table[v] = table[v&(v-1)] + 2*weights[bits.TrailingZeros(uint(v))] // one bit more is set
 		}
 	}
 	return q

@@ -56,17 +56,23 @@ func scanStaged(ctx context.Context, s *snapshot, filter slotSet, query []float3
 				late++
 			}
 		}
-		from, ring = to, m.next(best.kth(limit), limit, to)
-		if out.rescored >= first && late > len(best.heap)/lateShare {
-			ring = max(ring, out.rescored)
+		from = to
+		expected := m.next(best.kth(limit), limit, from)
+		switch {
+		case from == len(d.counts):
+		case out.rescored < first:
+			ring = first - out.rescored
+			continue
+		case late > len(best.heap)/lateShare:
+			ring = out.rescored
+			continue
+		case expected > 0:
+			ring = min(expected, out.rescored) // the more has been compared, the less is expected
+			continue
 		}
-		if from == len(d.counts) || ring == 0 && out.rescored >= first {
-			break
-		}
-		ring = max(ring, first-out.rescored)
+		out.best = best.best(limit)
+		return out, nil
 	}
-	out.best = best.best(limit)
-	return out, nil
 }
 
 // levels is how many distances a scan by sign bits tells apart.
