@@ -66,6 +66,22 @@ func (w *htmlWalker) layout(t *html.Node) {
 	}
 }
 
+// ownNodes are the elements in a table without those of tables in it.
+func ownNodes(table *html.Node) func(yield func(*html.Node) bool) {
+	return func(yield func(*html.Node) bool) {
+		var walk func(n *html.Node) bool
+		walk = func(n *html.Node) bool {
+			for c := n.FirstChild; c != nil; c = c.NextSibling {
+				if c.Type == html.ElementNode && (!yield(c) || c.DataAtom != atom.Table && !walk(c)) {
+					return false
+				}
+			}
+			return true
+		}
+		walk(table)
+	}
+}
+
 // skipped reports whether an element or what it stands in, up to the table, is left out.
 func (w *htmlWalker) skipped(n, table *html.Node) bool {
 	for ; n != nil && n != table; n = n.Parent {

@@ -2,7 +2,6 @@ package extract
 
 import (
 	"slices"
-	"strings"
 	"unicode"
 
 	"github.com/sluice/sluice/pkg/extract/pdftext"
@@ -10,7 +9,7 @@ import (
 
 // ruledTable makes a table of the lines inside a grid. It returns nil where the text is not that of a table: boxes
 // around paragraphs, forms to be filled in, drawings, pages with a frame.
-func (l *pdfLayout) ruledTable(g *grid, lines []pdftext.Line) *ruledTable {
+func (l *pdfLayout) ruledTable(g *grid, lines []pdftext.Line) *pdfTable {
 	if g = g.trimmed(lines); g == nil {
 		return nil
 	}
@@ -19,6 +18,13 @@ func (l *pdfLayout) ruledTable(g *grid, lines []pdftext.Line) *ruledTable {
 		if g = g.withColumns(lines); g == nil {
 			return nil
 		}
+	}
+	cells := 0
+	for _, line := range lines {
+		cells += len(line.Cells)
+	}
+	if cells*g.columns() > maxGridText {
+		return nil
 	}
 	t := g.textOf(lines)
 	t.stacked = stacked
@@ -31,10 +37,7 @@ func (l *pdfLayout) ruledTable(g *grid, lines []pdftext.Line) *ruledTable {
 	if !tabular(rows) {
 		return nil
 	}
-	table := &ruledTable{rows: rows, size: lines[0].Size, header: t.boldHeader()}
-	for k := range g.columns() {
-		table.columns = append(table.columns, column{g.xs[k], g.xs[k+1]})
-	}
+	table := &pdfTable{rows: rows, columns: g.spans(), size: lines[0].Size, header: t.boldHeader()}
 	if mostlyRTL(lines) {
 		table.mirror()
 	}
@@ -42,6 +45,7 @@ func (l *pdfLayout) ruledTable(g *grid, lines []pdftext.Line) *ruledTable {
 	if len(table.columns) < 2 {
 		return nil
 	}
+	table.named = table.names()
 	return table
 }
 
@@ -102,241 +106,6 @@ func (t *gridText) boldHeader() bool {
 	return false
 }
 
-// gridRows are the rows of a table. A cell's lines are joined; a row of the grid that holds several rows of the table,
-// as where no rules run between them, is taken apart.
-func (l *pdfLayout) gridRows(t *gridText, regions []region, stacked bool) []tableRow {
-	filledBands, firstBand := 0, -1
-	for r, band := range t.bands {
-		if len(band) > 0 {
-			filledBands++
-			if firstBand < 0 {
-				firstBand = r
-			}
-		}
-	}
-	byRow := make([][]region, t.rows())
-	for _, c := range regions {
-		for r := c.row; r < c.row+c.down; r++ {
-			byRow[r] = append(byRow[r], c)
-		}
-	}
-	texts := map[region]string{}
-	var rows []tableRow
-	for r, band := range t.bands {
-		const headerLines, fewBands = 3, 4
-		header := r == firstBand && len(band) <= headerLines && filledBands > 1
-		switch {
-		case t.severalRows(r, header):
-			rows = append(rows, l.lineRows(t, r, nil)...)
-			continue
-		case !header && t.keyColumn(r) >= 0:
-			rows = append(rows, l.keyedRows(t, r, t.keyColumn(r))...)
-			continue
-		case !header && stacked && filledBands <= fewBands && t.wideLines(r) > 1:
-			rows = append(rows, l.lineRows(t, r, t.columnsOf())...)
-			continue
-		}
-		row := tableRow{cells: make([]string, t.columns()), links: linksOf(l.links, band...)}
-		for _, c := range byRow[r] {
-			if c.row == r {
-				texts[c] = t.regionText(c)
-				row.cells[c.column] = texts[c]
-				if c.across > 1 || c.down > 1 {
-					row.merged = append(row.merged, mergedCell{c.column, c.across, c.down})
-				}
-			} else if c.row > firstBand && len(texts[c]) <= maxMergedText && !l.p.src.PlainRows {
-				row.cells[c.column] = texts[c] // a row must be understood alone
-			}
-		}
-		rows = append(rows, row)
-	}
-	return slices.DeleteFunc(rows, func(r tableRow) bool { return filled(r.cells) == 0 })
-}
-
-// wideLines is how many lines of a row have text in several columns.
-func (t *gridText) wideLines(r int) int {
-	n := 0
-	for _, cells := range t.cells[r] {
-		some := 0
-		for _, c := range cells {
-			if c.Text != "" {
-				some++
-			}
-		}
-		if some > 1 {
-			n++
-		}
-	}
-	return n
-}
-
-// regionText joins the lines of a cell.
-func (t *gridText) regionText(c region) string {
-	text := ""
-	for r := c.row; r < c.row+c.down; r++ {
-		for _, cells := range t.cells[r] {
-			if s := cells[c.column].Text; s != "" {
-				text = joinLines(text, s)
-			}
-		}
-	}
-	return text
-}
-
-// severalRows reports whether the lines of a grid's row are rows of their own: two columns or more have text on nearly
-// every line, and the lines are not those of wrapped text. Such a line ends where the next one's first word has no room
-// on it, has more than a word or two, and is no number and does not end in dots that lead to the next column. In a header, which is wrapped by hand, only numbers tell.
-func (t *gridText) severalRows(r int, header bool) bool {
-	lines := t.cells[r]
-	if len(lines) < 2 {
-		return false
-	}
-	some, full, breaks, forced, words, cells := 0, 0, 0, 0, 0, 0
-	numbers := false // in some column on every line
-	for k := range t.columns() {
-		n := 0
-		for _, line := range lines {
-			if line[k].Text != "" {
-				n++
-			}
-		}
-		if n > 0 {
-			some++
-		}
-		if n*5 < len(lines)*4 {
-			continue
-		}
-		full++
-		numeric := n == len(lines)
-		const padding = 1.5 // times the size of the text, left and right together
-		width := t.xs[k+1] - t.xs[k] - padding*t.bands[r][0].Size
-		for _, line := range lines {
-			width = max(width, line[k].X1-line[k].X0)
-		}
-		for i, line := range lines {
-			if line[k].Text == "" {
-				continue
-			}
-			numeric = numeric && isValue(line[k].Text)
-			cells++
-			words += 1 + strings.Count(line[k].Text, " ")
-			if i == 0 || lines[i-1][k].Text == "" {
-				continue
-			}
-			a, b := lines[i-1][k], line[k]
-			breaks++
-			const space = 0.3 // times the size of the text
-			if (a.X1-a.X0)+firstWordWidth(b)+space*t.bands[r][i].Size < width || strings.HasSuffix(a.Text, "..") {
-				forced++
-			}
-		}
-		numbers = numbers || numeric
-	}
-	if full < 2 || header {
-		return full >= 2 && numbers
-	}
-	return numbers || forced*2 > breaks || len(lines) > 2 && full == some && words <= 2*cells
-}
-
-// keyColumn is the first column that has a value on most lines of a grid's row, each of them the beginning of a row of the
-// table whose other cells may take several lines; -1 for none.
-func (t *gridText) keyColumn(r int) int {
-	const fewest = 3 // values
-	lines := t.cells[r]
-	for k := range t.columns() {
-		n, values := 0, 0
-		for _, cells := range lines {
-			if cells[k].Text != "" {
-				n++
-				if isValue(cells[k].Text) {
-					values++
-				}
-			}
-		}
-		if values == n && n >= fewest && n*2 > len(lines) && lines[0][k].Text != "" {
-			return k
-		}
-	}
-	return -1
-}
-
-// keyedRows begins a row at each line that has text in the key's column.
-func (l *pdfLayout) keyedRows(t *gridText, r, key int) []tableRow {
-	var rows []tableRow
-	for i, row := range l.lineRows(t, r, nil) {
-		if t.cells[r][i][key].Text != "" {
-			rows = append(rows, row)
-			continue
-		}
-		last := &rows[len(rows)-1] // the first line has a key
-		for k, text := range row.cells {
-			last.cells[k] = joinLines(last.cells[k], text)
-		}
-		last.links = append(last.links, row.links...)
-	}
-	return rows
-}
-
-// isValue reports whether a text is a number, with its unit perhaps, a date or the like.
-func isValue(s string) bool {
-	if s != "" && s[0] >= '0' && s[0] <= '9' && strings.Count(s, " ") < 2 {
-		return true
-	}
-	digits := 0
-	for _, r := range s {
-		if unicode.IsDigit(r) {
-			digits++
-		}
-	}
-	return digits*2 > countLetters(s)
-}
-
-// firstWordWidth is the room that the first word of a cell takes.
-func firstWordWidth(c pdftext.Cell) float64 {
-	words := c.Words()
-	if len(words) == 0 {
-		return 0
-	}
-	return words[0].X1 - words[0].X0
-}
-
-// lineRows makes a row of each line of a grid's row; with columns, lines that look like the second line of a cell are
-// joined to the row above.
-func (l *pdfLayout) lineRows(t *gridText, r int, columns []column) []tableRow {
-	lines := make([]pdftext.Line, 0, len(t.bands[r]))
-	for i, line := range t.bands[r] {
-		line.Cells = nil
-		for _, c := range t.cells[r][i] {
-			if c.Text != "" {
-				line.Cells = append(line.Cells, c)
-			}
-		}
-		if len(line.Cells) > 0 {
-			lines = append(lines, line)
-		}
-	}
-	if columns != nil {
-		return l.rowsOf(lines, columns, false)
-	}
-	var rows []tableRow
-	for i, line := range t.bands[r] {
-		row := tableRow{cells: make([]string, t.columns()), links: linksOf(l.links, line)}
-		for k, c := range t.cells[r][i] {
-			row.cells[k] = c.Text
-		}
-		rows = append(rows, row)
-	}
-	return rows
-}
-
-func (g *grid) columnsOf() []column {
-	columns := make([]column, g.columns())
-	for k := range columns {
-		columns[k] = column{g.xs[k], g.xs[k+1]}
-	}
-	return columns
-}
-
 // mostlyRTL reports whether most letters of lines run from right to left.
 func mostlyRTL(lines []pdftext.Line) bool {
 	rtl, all := 0, 0
@@ -354,7 +123,7 @@ func mostlyRTL(lines []pdftext.Line) bool {
 }
 
 // mirror puts the first column, which stands on the right, first.
-func (t *ruledTable) mirror() {
+func (t *pdfTable) mirror() {
 	n := len(t.columns)
 	for i := range t.rows {
 		slices.Reverse(t.rows[i].cells)
@@ -371,7 +140,7 @@ func (t *ruledTable) mirror() {
 }
 
 // dropEmptyColumns takes columns out that have no text in any row, as those between double rules.
-func (t *ruledTable) dropEmptyColumns() {
+func (t *pdfTable) dropEmptyColumns() {
 	for k := len(t.columns) - 1; k >= 0; k-- {
 		if slices.ContainsFunc(t.rows, func(r tableRow) bool { return r.cells[k] != "" }) {
 			continue
@@ -391,36 +160,9 @@ func (t *ruledTable) dropEmptyColumns() {
 	}
 }
 
-// ruled emits a table that rules part.
-func (l *pdfLayout) ruled(t *ruledTable) error {
-	w := &rowWriter{out: l.p.out, page: l.number, isHeader: t.header}
-	before := l.open
-	l.indents, l.open = nil, nil
-	rows, named := t.rows, t.named()
-	if before.goesOnWith(t.columns, t.size) {
-		w.header, w.decided, named = before.header, true, true
-		if !l.p.src.PlainRows && slices.Equal(rows[0].cells, before.header) {
-			rows = rows[1:] // the names stand on every page
-		}
-	}
-	w.plain = l.p.src.PlainRows || !named
-	for _, row := range rows {
-		if err := w.add(row); err != nil {
-			return err
-		}
-	}
-	if err := w.flush(); err != nil {
-		return err
-	}
-	if named && w.header != nil {
-		l.open = &openTable{t.columns, w.header}
-	}
-	return nil
-}
-
-// named reports whether the first row below titles can name the columns: it names all of them, but for the one of the
+// names reports whether the first row below titles can name the columns: it names all of them, but for the one of the
 // names of rows perhaps, or says by merged cells which it names.
-func (t *ruledTable) named() bool {
+func (t *pdfTable) names() bool {
 	for _, r := range t.rows {
 		if filled(r.cells) < 2 {
 			continue

@@ -48,7 +48,7 @@ func (l *pdfLayout) page(number int, lines []pdftext.Line) error {
 	for len(items) > 0 {
 		if table := items[0].table; table != nil {
 			items = items[1:]
-			if err := l.ruled(table); err != nil {
+			if err := l.emitTable(table); err != nil {
 				return err
 			}
 			continue

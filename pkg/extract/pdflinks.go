@@ -101,7 +101,7 @@ func (f *linkFinder) look(line pdftext.Line) {
 // linkText is the part of a line that a link lies on, "" for none.
 func linkText(link pdftext.Link, line pdftext.Line) string {
 	const middle = 0.3 // of small letters: their height above the baseline, in parts of the font size
-	x0, x1, y0, y1 := alongLine(link, line.Turn)
+	x0, x1, y0, y1 := alongLine(pdftext.Box{X0: link.X0, Y0: link.Y0, X1: link.X1, Y1: link.Y1}, line.Turn)
 	if y := line.Y + middle*line.Size; y < y0 || y > y1 {
 		return ""
 	}
@@ -114,15 +114,15 @@ func linkText(link pdftext.Link, line pdftext.Line) string {
 	return strings.Join(parts, " ")
 }
 
-// alongLine is where a link lies along and across lines of a direction.
-func alongLine(l pdftext.Link, turn int) (x0, x1, y0, y1 float64) {
+// alongLine is where a box of a page lies along and across lines of a direction.
+func alongLine(b pdftext.Box, turn int) (x0, x1, y0, y1 float64) {
 	switch turn {
 	case 1:
-		l.X0, l.X1, l.Y0, l.Y1 = l.Y0, l.Y1, -l.X0, -l.X1
+		b.X0, b.X1, b.Y0, b.Y1 = b.Y0, b.Y1, -b.X0, -b.X1
 	case 2:
-		l.X0, l.X1, l.Y0, l.Y1 = -l.X0, -l.X1, -l.Y0, -l.Y1
+		b.X0, b.X1, b.Y0, b.Y1 = -b.X0, -b.X1, -b.Y0, -b.Y1
 	case 3:
-		l.X0, l.X1, l.Y0, l.Y1 = -l.Y0, -l.Y1, l.X0, l.X1
+		b.X0, b.X1, b.Y0, b.Y1 = -b.Y0, -b.Y1, b.X0, b.X1
 	}
-	return min(l.X0, l.X1), max(l.X0, l.X1), min(l.Y0, l.Y1), max(l.Y0, l.Y1)
+	return min(b.X0, b.X1), max(b.X0, b.X1), min(b.Y0, b.Y1), max(b.Y0, b.Y1)
 }

@@ -17,28 +17,29 @@ func (g *grid) withColumns(lines []pdftext.Line) *grid {
 	if len(body) < fewest {
 		return nil
 	}
-	var words []pdftext.Cell
-	for _, line := range body {
-		for _, c := range line.Cells {
-			words = append(words, c.Words()...)
-		}
-	}
+	ofLines := lineWords(body)
+	words := slices.Concat(ofLines...)
 	if len(words) == 0 {
 		return nil
 	}
 	slices.SortFunc(words, func(a, b pdftext.Cell) int { return cmp.Compare(a.X0, b.X0) })
 	const river = 0.1 // times the size of the text that the white space is wide, at least
 	out := &grid{turn: g.turn, ys: g.ys, xs: []float64{g.left()}}
-	reach := words[0].X1
+	reach, rivers := words[0].X1, 0
 	for _, w := range words[1:] {
-		if at := (reach + w.X0) / 2; w.X0-reach > river*body[0].Size && parted(body, at) {
-			out.xs = append(out.xs, at)
+		if at := (reach + w.X0) / 2; w.X0-reach > river*body[0].Size {
+			if rivers++; rivers > maxRivers {
+				return nil
+			}
+			if parted(body, ofLines, at) {
+				out.xs = append(out.xs, at)
+			}
 		}
 		reach = max(reach, w.X1)
 	}
 	out.xs = append(out.xs, g.right())
 	t.keepNamed(out)
-	out.keepFilled(body[1:])
+	out.keepFilled(ofLines[1:])
 	if out.columns() < 2 || out.columns()*out.rows() > maxGridCells {
 		return nil
 	}
@@ -50,20 +51,32 @@ func (g *grid) withColumns(lines []pdftext.Line) *grid {
 	return out
 }
 
-// parted reports whether most lines have more room at a place than stands between words. By chance, words of a text part
-// there too.
-func parted(lines []pdftext.Line, at float64) bool {
+// maxRivers bounds the places where white space runs down through a table that are looked at.
+const maxRivers = 500
+
+// lineWords are the words of each of the lines.
+func lineWords(lines []pdftext.Line) [][]pdftext.Cell {
+	words := make([][]pdftext.Cell, len(lines))
+	for i, line := range lines {
+		for _, c := range line.Cells {
+			words[i] = append(words[i], c.Words()...)
+		}
+	}
+	return words
+}
+
+// parted reports whether most lines, whose words are given, have more room at a place than stands between words. By
+// chance, words of a text part there too.
+func parted(lines []pdftext.Line, words [][]pdftext.Cell, at float64) bool {
 	const room = 0.5 // times the size of the text
 	n := 0
-	for _, line := range lines {
+	for i, line := range lines {
 		left, right := math.Inf(-1), math.Inf(1)
-		for _, c := range line.Cells {
-			for _, w := range c.Words() {
-				if w.X1 <= at {
-					left = max(left, w.X1)
-				} else {
-					right = min(right, w.X0)
-				}
+		for _, w := range words[i] {
+			if w.X1 <= at {
+				left = max(left, w.X1)
+			} else {
+				right = min(right, w.X0)
 			}
 		}
 		if right-left > room*line.Size {
@@ -133,23 +146,21 @@ func (t *gridText) headed() bool {
 // keepNamed takes the borders out of a grid behind which the first row has no word: a gap that runs through all rows by
 // chance is none of the header's. The column of the names of rows need not have a name.
 func (t *gridText) keepNamed(g *grid) {
-	header := t.bands[slices.IndexFunc(t.bands, func(band []pdftext.Line) bool { return len(band) > 0 })]
+	names := lineWords(t.bands[slices.IndexFunc(t.bands, func(band []pdftext.Line) bool { return len(band) > 0 })])
 	for k := g.columns() - 1; k > 0; k-- {
-		if !slices.ContainsFunc(header, func(line pdftext.Line) bool {
-			return slices.ContainsFunc(line.Cells, func(c pdftext.Cell) bool { return c.Cut(g.xs[k], g.xs[k+1])[1].Text != "" })
-		}) {
+		if !slices.ContainsFunc(names, func(words []pdftext.Cell) bool { return g.inColumn(k, words) }) {
 			g.xs = slices.Delete(g.xs, k, k+1)
 		}
 	}
 }
 
-// keepFilled takes the borders out behind which few lines have text.
-func (g *grid) keepFilled(body []pdftext.Line) {
+// keepFilled takes the borders out behind which few lines, whose words are given, have text.
+func (g *grid) keepFilled(body [][]pdftext.Cell) {
 	const fewest = 2
 	for k := g.columns() - 1; k > 0; k-- {
 		n := 0
-		for _, line := range body {
-			if slices.ContainsFunc(line.Cells, func(c pdftext.Cell) bool { return c.Cut(g.xs[k], g.xs[k+1])[1].Text != "" }) {
+		for _, words := range body {
+			if g.inColumn(k, words) {
 				n++
 			}
 		}
@@ -157,6 +168,14 @@ func (g *grid) keepFilled(body []pdftext.Line) {
 			g.xs = slices.Delete(g.xs, k, k+1)
 		}
 	}
+}
+
+// inColumn reports whether one of the words stands in a column, as Cell.Cut tells it.
+func (g *grid) inColumn(k int, words []pdftext.Cell) bool {
+	return slices.ContainsFunc(words, func(w pdftext.Cell) bool {
+		middle := (w.X0 + w.X1) / 2
+		return w.Text != "" && middle > g.xs[k] && middle <= g.xs[k+1]
+	})
 }
 
 // reachesOver reports whether a cell is a title over several columns: at no border that it crosses is there more room
@@ -233,8 +252,9 @@ func (g *grid) reachUp(items []placed) {
 	if with == nil || with.columns() < columns.columns() {
 		return // it is a text over the table
 	}
+	named := lineWords(names)
 	for k := range with.columns() - 1 {
-		if !slices.ContainsFunc(names[0].Cells, func(c pdftext.Cell) bool { return c.Cut(with.xs[k+1], with.xs[k+2])[1].Text != "" }) {
+		if !slices.ContainsFunc(named, func(words []pdftext.Cell) bool { return with.inColumn(k+1, words) }) {
 			return
 		}
 	}

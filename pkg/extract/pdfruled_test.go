@@ -72,6 +72,9 @@ func TestTablesWithRules(t *testing.T) {
 					[4]float64{72, 614, 72, 714}, [4]float64{132, 614, 132, 714}, [4]float64{182, 614, 182, 694}, [4]float64{232, 614, 232, 714}, [4]float64{282, 614, 282, 694}, [4]float64{332, 614, 332, 714}),
 			[]string{"tr: Region\t2023\t\t2024", "tr: Q1\tQ2\tQ1\tQ2", "tr: Region: North; 2023 Q1: 1; 2023 Q2: 2; 2024 Q1: 3; 2024 Q2: 4",
 				"tr: Region: South; 2023 Q1: 5; 2023 Q2: 6; 2024 Q1: 7; 2024 Q2: 8", "tr: Region: South; 2023 Q1: 9; 2023 Q2: 10; 2024 Q1: 11; 2024 Q2: 12"}},
+		"a title in the middle of a row without rules is kept": {
+			at(f, 11, 140, 720, "Spare parts") + narrowRows + lattices(narrowXs, narrowYs) + strokes([4]float64{72, 734, 250, 734}, [4]float64{72, 714, 72, 734}, [4]float64{250, 714, 250, 734}),
+			append([]string{"tr: Spare parts"}, narrowTable...)},
 		"rules above and below the rows are enough": {
 			narrowRows + strokes([4]float64{72, 714, 250, 714}, [4]float64{72, 694, 250, 694}, [4]float64{72, 650, 250, 650}), narrowTable},
 		"names above the first rule belong to the rows below": {

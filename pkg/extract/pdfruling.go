@@ -13,7 +13,9 @@ const (
 	shortestRule = 6     // points below which a rule parts no cells
 	maxGridRules = 2_000 // of one direction on a page; more is a drawing
 	maxGridCells = 20_000
-	closing      = 0.6 // of a cell's side that a rule must run along to part it from the next cell
+	maxGridText  = 1_000_000 // cells of lines times columns of a grid
+	maxGridWork  = 2_000_000 // grids times lines of a page; more is a drawing
+	closing      = 0.6       // of a cell's side that a rule must run along to part it from the next cell
 )
 
 // grid is where rules part the cells of a table, in the coordinates of lines that run in its direction.
@@ -65,7 +67,7 @@ func gridsOf(d pdftext.Drawn, turn int) []grid {
 // rectangles are rules too: rows and cells may be told apart by what lies behind them.
 func rulesOf(d pdftext.Drawn, turn int) (across, down []rule) {
 	add := func(b pdftext.Box) {
-		x0, x1, y0, y1 := alongLine(pdftext.Link{X0: b.X0, Y0: b.Y0, X1: b.X1, Y1: b.Y1}, turn)
+		x0, x1, y0, y1 := alongLine(b, turn)
 		if x1-x0 >= y1-y0 {
 			across = append(across, rule{(y0 + y1) / 2, x0, x1})
 		} else {
@@ -228,6 +230,7 @@ func borders(at []float64) []float64 {
 	return out
 }
 
+// nearest is the index of the place that is least far from another.
 func nearest(places []float64, at float64) int {
 	best, d := 0, math.Inf(1)
 	for i, p := range places {

@@ -172,27 +172,40 @@ func (t *openTable) goesOnWith(columns []column, size float64) bool {
 	return true
 }
 
-// table emits rows. Columns are named only where they are plain to see: a cell under the wrong name would be misread.
+// table emits the rows of a table that no rules part.
 func (l *pdfLayout) table(lines []pdftext.Line) error {
-	columns := columnsOf(lines)
-	w := &rowWriter{out: l.p.out, page: l.number}
-	named := columns != nil && len(lines) >= 3
-	var rows []tableRow
-	if columns != nil {
-		rows = l.rowsOf(lines, columns, rightToLeft(lines))
-		named = named && !slices.Contains(rows[0].cells, "")
-	} else {
+	t := &pdfTable{columns: columnsOf(lines), size: lines[0].Size}
+	if t.columns == nil {
 		for _, line := range lines {
 			row := tableRow{cells: make([]string, len(line.Cells)), links: linksOf(l.links, line)}
 			for i, c := range line.Cells {
 				row.cells[i] = c.Text
 			}
-			rows = append(rows, row)
+			t.rows = append(t.rows, row)
 		}
+		return l.emitTable(t)
 	}
+	t.rows = l.rowsOf(lines, t.columns, rightToLeft(lines))
+	t.named = len(lines) >= 3 && !slices.Contains(t.rows[0].cells, "")
+	return l.emitTable(t)
+}
+
+// pdfTable is a table of a page.
+type pdfTable struct {
+	rows    []tableRow // at least one
+	columns []column   // nil where they are not known
+	size    float64    // of its text, in points
+	named   bool       // a row of it can name the columns
+	header  bool       // the first row is known to name them
+}
+
+// emitTable emits rows. Columns are named only where they are plain to see: a cell under the wrong name would be misread.
+func (l *pdfLayout) emitTable(t *pdfTable) error {
+	w := &rowWriter{out: l.p.out, page: l.number, isHeader: t.header}
 	before := l.open
 	l.indents, l.open = nil, nil
-	if before.goesOnWith(columns, lines[0].Size) {
+	rows, named := t.rows, t.named
+	if before.goesOnWith(t.columns, t.size) {
 		w.header, w.decided, named = before.header, true, true
 		if !l.p.src.PlainRows && slices.Equal(rows[0].cells, before.header) {
 			rows = rows[1:] // the names stand on every page
@@ -208,7 +221,7 @@ func (l *pdfLayout) table(lines []pdftext.Line) error {
 		return err
 	}
 	if named && w.header != nil {
-		l.open = &openTable{columns, w.header}
+		l.open = &openTable{t.columns, w.header}
 	}
 	return nil
 }

@@ -32,7 +32,7 @@ func pairsOf(rows [][]string) (c pairColumns, ok bool) {
 			}
 		}
 	}
-	if c.label > c.value { // the first row had its value alone
+	if c.label < 0 || c.label > c.value { // no row has a cell, or the first had its value alone
 		return c, false
 	}
 	seen, pairs := make(map[string]bool, len(rows)), 0

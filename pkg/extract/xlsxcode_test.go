@@ -57,6 +57,8 @@ func TestNumbersAreShownAsTheirFormatsSay(t *testing.T) {
 		"the day before the first":                 {code: "yyyy-mm-dd", value: "0", want: "1900-01-00"},
 		"the last day":                             {code: "yyyy-mm-dd", value: "2958465", want: "9999-12-31"},
 		"a date after the last":                    {code: "yyyy-mm-dd", value: "2958466", want: "2958466"},
+		"the last day, rounded beyond its end":     {code: "yyyy-mm-dd hh:mm", value: "2958465.9999999", want: "2958465.9999999"},
+		"a fraction whose format is too long":      {code: "# ?/" + strings.Repeat("?", maxForeignCode), value: "2.5", want: "2.5"},
 		"a date before the first":                  {code: "yyyy-mm-dd", value: "-1", want: "-1"},
 		"a bracket that is never closed":           {code: "0[x", value: "5", want: "5[x"},
 		"a quotation that is never closed":         {code: `0"x`, value: "5", want: "5x"},

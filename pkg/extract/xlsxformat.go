@@ -7,6 +7,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/xuri/excelize/v2"
 )
@@ -15,6 +16,7 @@ const (
 	maxNumberFormats = 4096    // distinct formats of one workbook; numbers in others are shown as they are
 	maxCellStyles    = 100_000 // Excel's limit is 65,490
 	shownCache       = 4096    // values whose text is remembered
+	maxForeignCode   = 255     // characters, as many as Excel lets a format have; the time that excelize takes grows with them
 )
 
 // builtInFormats are the formats known by number alone. Dates without an order of their own are written as ISO 8601
@@ -211,6 +213,9 @@ func (s *sheetStyles) foreign(value, code string) (shown string, err error) {
 			err = fmt.Errorf("applying format %q: %v", code, x)
 		}
 	}()
+	if utf8.RuneCountInString(code) > maxForeignCode {
+		return "", errors.New("the format is too long")
+	}
 	if s.scratch == nil {
 		s.scratch = excelize.NewFile()
 		if err := s.scratch.SetWorkbookProps(&excelize.WorkbookPropsOptions{Date1904: &s.date1904}); err != nil {

@@ -72,6 +72,9 @@ func (s *codeSection) timeOf(n float64, date1904 bool) (t sheetTime, ok bool) {
 	t.total, t.fraction = float64(scaled)/float64(units), int(scaled%int64(units))
 	seconds := scaled / int64(units)
 	days, clock := int(seconds/86400), int(seconds%86400)
+	if days > last { // by rounding
+		return t, false
+	}
 	t.hour, t.minute, t.second = clock/3600, clock/60%60, clock%60
 	if date1904 {
 		days += 1462
@@ -172,6 +175,7 @@ func (s *codeSection) isMinute(at int) bool {
 	return false
 }
 
+// pow10 is ten to the power of n.
 func pow10(n int) int {
 	p := 1
 	for range n {

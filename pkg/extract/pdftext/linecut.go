@@ -15,6 +15,8 @@ type word struct {
 	x0, x1   float64
 }
 
+func (w word) middle() float64 { return (w.x0 + w.x1) / 2 }
+
 // tight is the gap between two glyphs, in parts of the usual width of the cell's, up to which they belong together. The
 // words of neighbouring cells of a table may stand nearer to each other than the words of a text.
 const tight = 0.15
@@ -63,21 +65,24 @@ func (c Cell) Words() []Cell {
 // Cut parts a cell at ascending places along the line. It returns one cell more than there are places, those without
 // words empty. A word is not divided: it belongs where its middle is.
 func (c Cell) Cut(at ...float64) []Cell {
-	parts := make([]Cell, len(at)+1)
+	parts, texts := make([]Cell, len(at)+1), make([][]byte, len(at)+1)
 	for _, w := range c.words() {
-		i, _ := slices.BinarySearch(at, (w.x0+w.x1)/2)
-		p := &parts[i]
+		i, _ := slices.BinarySearch(at, w.middle())
+		p, text := &parts[i], texts[i]
 		switch {
-		case p.Text == "":
+		case len(text) == 0:
 			p.X0, p.X1 = w.x0, w.x1
 		case w.from > 0 && c.Text[w.from-1] == ' ':
-			p.Text += " "
+			text = append(text, ' ')
 		}
 		for _, s := range w.spots {
-			p.spots = append(p.spots, spot{s.at - int32(w.from) + int32(len(p.Text)), s.x0, s.x1})
+			p.spots = append(p.spots, spot{s.at - int32(w.from) + int32(len(text)), s.x0, s.x1})
 		}
-		p.Text += strings.TrimSpace(c.Text[w.from:w.to])
+		texts[i] = append(text, strings.TrimSpace(c.Text[w.from:w.to])...)
 		p.X0, p.X1 = min(p.X0, w.x0), max(p.X1, w.x1)
+	}
+	for i, text := range texts {
+		parts[i].Text = string(text)
 	}
 	return parts
 }

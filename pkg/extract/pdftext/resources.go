@@ -11,9 +11,10 @@ type resources struct {
 	fonts map[string]*font
 }
 
+// resourceName is a name of a kind of resources; without a name it is all of the kind.
 type resourceName struct{ kind, name string }
 
-// maxNamed bounds the names, and the resources of a page, that are remembered.
+// maxNamed bounds the names, the fonts and the resources of a page that are remembered.
 const maxNamed = 1_000
 
 func newResources(d *Document, v pdf.Value) *resources {
@@ -43,7 +44,9 @@ func (r *resources) font(name string) *font {
 	f, ok := r.fonts[name]
 	if !ok {
 		f = r.doc.loadFont(r.get("Font", name))
-		r.fonts[name] = f
+		if len(r.fonts) < maxNamed {
+			r.fonts[name] = f
+		}
 	}
 	return f
 }

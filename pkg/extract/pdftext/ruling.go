@@ -19,6 +19,7 @@ const (
 	shortRule   = 3      // points along below which a rule parts nothing
 	slant       = 0.3    // points that the ends of a rule may be off each other
 	largeFill   = 0.5    // of the page, from which on a filled rectangle is a background of it
+	farthest    = 1e7    // points from the corner of the page up to which places are told apart
 )
 
 // path is the path under construction, in the coordinates of the page.
@@ -38,20 +39,20 @@ type subpath struct {
 
 // pathOperator builds paths and paints them.
 func (in *interpreter) pathOperator(op string, args []token) {
-	p := &in.path
+	p, m := &in.path, in.state.ctm
 	switch op {
 	case "m":
-		p.move(in.state.ctm.apply(num(args, 0), num(args, 1)))
+		p.move(m.place(num(args, 0), num(args, 1)))
 	case "l":
-		p.line(in.state.ctm.apply(num(args, 0), num(args, 1)))
+		p.line(m.place(num(args, 0), num(args, 1)))
 	case "c":
-		p.curve(in.state.ctm.apply(num(args, 4), num(args, 5)))
+		p.curve(m.place(num(args, 4), num(args, 5)))
 	case "v", "y":
-		p.curve(in.state.ctm.apply(num(args, 2), num(args, 3)))
+		p.curve(m.place(num(args, 2), num(args, 3)))
 	case "h":
 		p.close()
 	case "re":
-		p.rectangle(in.state.ctm, rect{num(args, 0), num(args, 1), num(args, 0) + num(args, 2), num(args, 1) + num(args, 3)})
+		p.rectangle(m, rect{num(args, 0), num(args, 1), num(args, 0) + num(args, 2), num(args, 1) + num(args, 3)})
 	case "W", "W*":
 		p.clips = true
 	case "w":
@@ -113,10 +114,10 @@ func (p *path) close() {
 }
 
 func (p *path) rectangle(m matrix, r rect) {
-	p.move(m.apply(r.x0, r.y0))
-	p.line(m.apply(r.x1, r.y0))
-	p.line(m.apply(r.x1, r.y1))
-	p.line(m.apply(r.x0, r.y1))
+	p.move(m.place(r.x0, r.y0))
+	p.line(m.place(r.x1, r.y0))
+	p.line(m.place(r.x1, r.y1))
+	p.line(m.place(r.x0, r.y1))
 	p.close()
 }
 
@@ -198,6 +199,19 @@ var everywhere = rect{math.Inf(-1), math.Inf(-1), math.Inf(1), math.Inf(1)}
 // within is the part of r inside another rectangle; it may be turned inside out, which holds nothing.
 func (r rect) within(o rect) rect {
 	return rect{max(r.x0, o.x0), max(r.y0, o.y0), min(r.x1, o.x1), min(r.y1, o.y1)}
+}
+
+// place is where a matrix puts a point of a path: what a file writes there may be beyond all numbers. A point that is
+// nowhere goes to the far corner.
+func (m matrix) place(x, y float64) (float64, float64) {
+	near := func(v float64) float64 {
+		if math.IsNaN(v) {
+			return farthest
+		}
+		return min(max(v, -farthest), farthest)
+	}
+	x, y = m.apply(x, y)
+	return near(x), near(y)
 }
 
 // scale is by how much a matrix makes lines thicker.
