@@ -13,6 +13,8 @@ import (
 type speller interface {
 	// appendTokens appends the tokens of text to tokens until there are limit of them, and returns tokens.
 	appendTokens(tokens []int32, text string, limit int) []int32
+	// spelling is what it knows of its pieces.
+	spelling() *spelling
 }
 
 // tokenizer turns texts into what the network takes: tokens between those that mark the beginning and the end.

@@ -17,6 +17,7 @@ type unigram struct {
 	longest int     // bytes of the longest piece
 	rarest  float64 // how likely a character is that no piece knows, as logarithm
 	unknown int32
+	known   spelling
 
 	normalise func(string) string
 	split     bool // at all white space; else only spaces count, each of them
@@ -50,6 +51,7 @@ func (f *tokenizerFile) unigram(words int) (speller, error) {
 		return nil, errors.New("a Unigram model with byte_fallback cannot be run in process; serve the model with a model server instead")
 	}
 	u := &unigram{pieces: make(map[string]piece, len(entries)), rarest: math.Inf(1), unknown: *f.Model.UnknownID}
+	u.known.unknown = u.unknown
 	special := map[int32]bool{} // their names in a text are only text
 	for _, added := range f.Added {
 		special[added.ID] = added.Special
@@ -68,9 +70,12 @@ func (f *tokenizerFile) unigram(words int) (speller, error) {
 			return nil, fmt.Errorf("piece %d of the vocabulary has %d bytes; at most %d are read", i, len(text), maxPiece)
 		}
 		u.pieces[text] = p
+		word, begins := strings.CutPrefix(text, spaceMark)
+		u.known.add(p.id, word, !begins)
 		u.longest = max(u.longest, len(text))
 	}
 	u.rarest -= unknownPenalty
+	u.known.count()
 	var err error
 	if u.normalise, err = parseNormalizer(f.Normalizer, 0); err != nil {
 		return nil, fmt.Errorf("reading the normalizer: %w", err)
@@ -119,6 +124,9 @@ func (u *unigram) readSplitter(raw json.RawMessage) error {
 	}
 	return errors.New("the step Metaspace is missing")
 }
+
+// spelling implements speller.
+func (u *unigram) spelling() *spelling { return &u.known }
 
 // appendTokens implements speller.
 func (u *unigram) appendTokens(tokens []int32, text string, limit int) []int32 {

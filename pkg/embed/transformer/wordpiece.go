@@ -18,6 +18,7 @@ type wordPiece struct {
 	longest int              // bytes of the longest piece
 	maxWord int              // characters of a word; a longer one is unknown as a whole
 	unknown int32
+	known   spelling
 
 	controls   bool // are dropped
 	ideographs bool // are words, each
@@ -44,16 +45,25 @@ func newWordPiece(ids map[string]int32, unknown, prefix string, maxWord int) (*w
 		return nil, fmt.Errorf("the vocabulary lacks the token for unknown words, %q", unknown)
 	}
 	w.unknown = id
+	w.known = spelling{unknown: id, fragments: true}
 	for piece, id := range ids {
-		if tail, continues := strings.CutPrefix(piece, prefix); continues && tail != "" {
+		tail, continues := strings.CutPrefix(piece, prefix)
+		if continues = continues && tail != ""; continues {
 			w.rest[tail] = id
+			w.known.add(id, tail, true)
+		} else {
+			w.known.add(id, piece, false)
 		}
 		// "##" and what follows is also what a word that begins with those signs would be looked up as.
 		w.starts[piece] = id
 		w.longest = max(w.longest, len(piece))
 	}
+	w.known.count()
 	return w, nil
 }
+
+// spelling implements speller.
+func (w *wordPiece) spelling() *spelling { return &w.known }
 
 // appendTokens implements speller.
 func (w *wordPiece) appendTokens(tokens []int32, text string, limit int) []int32 {

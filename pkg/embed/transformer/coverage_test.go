@@ -1,0 +1,76 @@
+package transformer
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/sluice/sluice/pkg/embed"
+)
+
+// vocabularyOf makes an embedder whose words are those given, and the ideographs of a Chinese model if chinese is set.
+func vocabularyOf(t *testing.T, chinese bool, words ...string) *Embedder {
+	t.Helper()
+	ids := map[string]int32{}
+	add := func(word string) { ids[word] = int32(len(ids)) }
+	for _, word := range append([]string{"[PAD]", "[UNK]", "[CLS]", "[SEP]", "中"}, words...) {
+		add(word)
+	}
+	for c := 'a'; c <= 'z'; c++ {
+		add(string(c))
+		add("##" + string(c))
+	}
+	for c := rune(0x5000); chinese && c < 0x5000+leastIdeographs; c++ {
+		add(string(c))
+	}
+	w, err := newWordPiece(ids, "[UNK]", "##", 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.ideographs, w.lower = true, true
+	return &Embedder{tokenizer: &tokenizer{speller: w, before: []int32{2}, after: []int32{3}}, maxTokens: 40}
+}
+
+func TestCoverageTellsWhatTheVocabularyKnows(t *testing.T) {
+	t.Parallel()
+	words := []string{"water", "pump", "##ing", "##house", "mend", ","}
+	for name, test := range map[string]struct {
+		chinese bool
+		text    string
+		want    float64
+	}{
+		"words that are known":                    {false, "Mend pump", 1},
+		"a word of known parts":                   {false, "pumping waterhouse", 1},
+		"a word that is spelt":                    {false, "water pozo", 5.0 / 9},
+		"a word of a part and letters":            {false, "pumpade", 0},
+		"a script that nobody knows":              {false, "насос", 0},
+		"a known ideograph of an English model":   {false, "中", 0},
+		"a known ideograph of a Chinese model":    {true, "中", 1},
+		"an unknown ideograph of a Chinese model": {true, "国", 0},
+		"nothing":                 {false, "", 1},
+		"signs and letters alone": {false, "a, b", 1},
+		"a text that is longer than the model has": {false, fmt.Sprintf("%0200d", 0), 0},
+	} {
+		if got := vocabularyOf(t, test.chinese, words...).Coverage(test.text); math.Abs(got-test.want) > 1e-9 {
+			t.Errorf("%s: %v, want %v", name, got, test.want)
+		}
+	}
+}
+
+func TestCoverageOfUnigramsIsOfKnownCharacters(t *testing.T) {
+	t.Parallel()
+	e := mustOpen(t, Config{}, tinies["unigram"], nil)
+	for text, want := range map[string]float64{"the cat": 1, "xyz qq": 1, "": 1, "жж": 0, "the жж": 3.0 / 5} {
+		if got := e.Coverage(text); math.Abs(got-want) > 1e-9 {
+			t.Errorf("%q: %v, want %v", text, got, want)
+		}
+	}
+}
+
+func TestCoverageIsToldThroughTheCache(t *testing.T) {
+	t.Parallel()
+	e := mustOpen(t, Config{}, tinies["mean"], nil)
+	if got := embed.Cached(e, 1).Coverage("жжжж"); got != 0 {
+		t.Errorf("%v", got)
+	}
+}
