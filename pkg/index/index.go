@@ -53,6 +53,10 @@ type Hit struct {
 	Lexical float64  // BM25, 0 when no term matches
 	Dense   float64  // cosine similarity, -1 to 1; 0 when the query had no vector
 	Terms   []string // analysed query terms that the row contains
+	// Counts holds how often the row has each of Terms, and Length how many terms it has in all, its context's weighed as
+	// in Lexical. Documents are compared as wholes by them. Length may be 0 when the query had no Text.
+	Counts []int
+	Length int
 }
 
 // Result is what a search returns.

@@ -28,6 +28,7 @@ func rank(found []spaceResult, req Request) Result {
 		for term, w := range found[i].termWeights {
 			res.TermWeights[term] = max(res.TermWeights[term], w)
 		}
+		weighDocuments(found[i].candidates, found[i].termWeights)
 		for j := range found[i].candidates {
 			c := &found[i].candidates[j]
 			k := kind{c.ds.EmbeddingModel, found[i].words}

@@ -81,13 +81,9 @@ type Options struct {
 // words, not their equal.
 const (
 	DefaultDenseWeight = 0.5
-	BuiltinDenseWeight = 0.35
+	BuiltinDenseWeight = 0.3
 	builtinPrefix      = "builtin-"
 )
-
-// neighbourShare is how much of its neighbours' scores a chunk gets: an answer often lies beside the sentence that
-// names the subject.
-const neighbourShare = 0.15
 
 // Request asks for fragments. The caller has checked that the datastores may be read.
 type Request struct {

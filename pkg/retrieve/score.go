@@ -23,11 +23,11 @@ const (
 func fuse(group []*candidate, qv queryVector, words bool) {
 	if qv.vector == nil {
 		for _, c := range group {
-			c.score = c.lexical
+			c.score = c.words()
 		}
 		return
 	}
-	lexSpread := spread(group, func(c *candidate) float64 { return c.lexical })
+	lexSpread := spread(group, (*candidate).words)
 	denseSpread := spread(group, func(c *candidate) float64 { return c.hit.Dense })
 	a := (1 - qv.weight) / max(lexSpread, minLexicalSpread)
 	if !words {
@@ -37,7 +37,7 @@ func fuse(group []*candidate, qv queryVector, words bool) {
 	floor := cosineFloor(group)
 	whole := a + b*(1-floor)
 	for _, c := range group {
-		c.score = (a*c.lexical + b*(c.hit.Dense-floor)) / whole
+		c.score = (a*c.words() + b*(c.hit.Dense-floor)) / whole
 	}
 }
 
@@ -64,7 +64,17 @@ func spread(group []*candidate, value func(*candidate) float64) float64 {
 	return math.Sqrt(squares / n)
 }
 
-// smooth gives every candidate a share of the scores of the chunks before and after it, where those are candidates.
+// words is the words' leg of a candidate, 0 to 1.
+func (c *candidate) words() float64 {
+	return (1-documentShare)*c.lexical + documentShare*c.document
+}
+
+// neighbourShare is how much of its neighbours' scores a chunk gets against other chunks of its document: an answer often
+// lies beside the sentence that names the subject.
+const neighbourShare = 0.05
+
+// smooth gives every candidate a share of the scores of the chunks before and after it, where those are candidates. What
+// the best chunk of a document wins by that is taken from all of its chunks: a document is not better for being long.
 func smooth(all []*candidate) {
 	type spot struct {
 		datasource string
@@ -74,6 +84,8 @@ func smooth(all []*candidate) {
 	for _, c := range all {
 		at[spot{c.hit.DatasourceID, c.hit.Ordinal}] = c
 	}
+	type best struct{ score, final float64 }
+	documents := make(map[string]best)
 	for _, c := range all {
 		c.final = c.score
 		for _, step := range []int{-1, 1} {
@@ -81,5 +93,14 @@ func smooth(all []*candidate) {
 				c.final += neighbourShare * max(n.score, 0)
 			}
 		}
+		d, ok := documents[c.hit.DatasourceID]
+		if !ok {
+			d = best{c.score, c.final}
+		}
+		documents[c.hit.DatasourceID] = best{max(d.score, c.score), max(d.final, c.final)}
+	}
+	for _, c := range all {
+		d := documents[c.hit.DatasourceID]
+		c.final -= d.final - d.score
 	}
 }

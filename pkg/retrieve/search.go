@@ -24,9 +24,10 @@ type candidate struct {
 	ds     domain.Datastore
 	source domain.ActiveDatasource
 
-	lexical float64 // Lexical/MaxLexical, 0 to 1
-	score   float64 // fused; see fuse.go
-	final   float64 // score with the neighbours' share
+	lexical  float64 // Lexical/MaxLexical, 0 to 1
+	document float64 // the same of all candidates of its datasource together; see document.go
+	score    float64 // fused; see fuse.go
+	final    float64 // score with the neighbours' share
 }
 
 // spaceResult is what one datastore's space gave.

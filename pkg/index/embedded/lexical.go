@@ -31,7 +31,7 @@ var cellPool = sync.Pool{New: func() any { return new([]cell) }}
 
 // lexical is the outcome of the words' leg.
 type lexical struct {
-	names   []string
+	lists   []termList
 	weights map[string]float64
 	max     float64
 	cells   []cell
@@ -51,11 +51,11 @@ func (l *lexical) release() {
 // score computes the BM25 score of every live row that passes the filter. Frequencies and lengths are those of the whole
 // space, without dead rows, so that a filter changes no score.
 func (v view) score(ctx context.Context, terms []analysis.QueryTerm, filter slotSet) (*lexical, error) {
-	l := &lexical{weights: make(map[string]float64, len(terms))}
 	lists, err := v.termPostings(ctx, terms)
 	if err != nil {
 		return nil, err
 	}
+	l := &lexical{lists: lists, weights: make(map[string]float64, len(terms))}
 	cells := cellPool.Get().(*[]cell)
 	if cap(*cells) < int(v.slots) {
 		*cells = make([]cell, v.slots)
@@ -67,7 +67,6 @@ func (v view) score(ctx context.Context, terms []analysis.QueryTerm, filter slot
 	}
 	for i, t := range lists {
 		idf := math.Log(1 + (float64(v.rows)-float64(len(t.postings))+0.5)/(float64(len(t.postings))+0.5))
-		l.names = append(l.names, t.name)
 		l.weights[t.name] = idf
 		l.max += idf * (k1 + 1)
 		for _, p := range t.postings {
@@ -144,9 +143,12 @@ func (l *lexical) top(limit int) []scored {
 func (l *lexical) fill(h *index.Hit, slot uint32) {
 	c := l.cells[slot]
 	h.Lexical = c.score
-	for i, name := range l.names {
-		if c.terms&(1<<i) != 0 {
-			h.Terms = append(h.Terms, name)
+	for i, t := range l.lists {
+		if c.terms&(1<<i) == 0 {
+			continue
 		}
+		at, _ := slices.BinarySearchFunc(t.postings, slot, func(p posting, slot uint32) int { return cmp.Compare(p.slot, slot) })
+		h.Terms = append(h.Terms, t.name)
+		h.Counts = append(h.Counts, int(t.postings[at].tf))
 	}
 }

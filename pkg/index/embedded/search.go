@@ -112,7 +112,7 @@ func (v view) hits(ctx context.Context, slots []uint32, vector []float32, words 
 		if err != nil {
 			return nil, err
 		}
-		h := index.Hit{Row: r.Row}
+		h := index.Hit{Row: r.Row, Length: int(r.length)}
 		if vector != nil {
 			if h.Vector, err = v.vector(r.slot); err != nil {
 				return nil, err

@@ -107,6 +107,34 @@ func (s *suite) searching() map[string]func(*testing.T) {
 				t.Errorf("terms: %v and %v", both.Terms, common.Terms)
 			}
 		},
+		"hits say how often they have each word, inflected or in their context too, and how long they are": func(t *testing.T) {
+			s.lexical(t)
+			x, sp := s.open(t), space()
+			titled := row("ds", 1, 0, "the river and the valley of the river")
+			titled.Context = "rivers"
+			mustWrite(t, x, sp, titled, row("ds", 1, 1, "a mountain and its rivers"), row("ds", 1, 2, "nothing else"))
+			r := mustSearch(t, x, sp, index.Query{Text: "river valley", Vector: vector(1)})
+			type has struct {
+				river, valley, length int
+			}
+			for key, want := range map[string]has{"ds:1:0": {4, 1, 10}, "ds:1:1": {1, 0, 5}, "ds:1:2": {0, 0, 2}} {
+				h := find(t, r.Hits, key)
+				if len(h.Counts) != len(h.Terms) {
+					t.Fatalf("row %s has %d counts of %d terms", key, len(h.Counts), len(h.Terms))
+				}
+				got := has{length: h.Length}
+				for i, term := range h.Terms {
+					if term == "river" {
+						got.river = h.Counts[i]
+					} else {
+						got.valley = h.Counts[i]
+					}
+				}
+				if got != want {
+					t.Errorf("row %s has %+v, want %+v", key, got, want)
+				}
+			}
+		},
 		"no score exceeds the highest possible one, and weights name every query term": func(t *testing.T) {
 			s.lexical(t)
 			x, sp := s.open(t), space()

@@ -116,7 +116,7 @@ func hits(rows []found, vector []float32, words question, sparse bool) []index.H
 	out := make([]index.Hit, 0, len(rows))
 	var stems analysis.Analyzer
 	for _, r := range rows {
-		h := index.Hit{Row: r.Row}
+		h := index.Hit{Row: r.Row, Length: int(r.length)}
 		if vector != nil {
 			h.Dense = min(max(dot(vector, h.Vector), -1), 1)
 		}
