@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -69,7 +70,7 @@ func evalCommand(ctx context.Context, args, environ []string, out, errs io.Write
 	switch {
 	case ctx.Err() != nil:
 		return errors.New("stopped before the end; nothing was changed")
-	case errors.As(err, &refused) && refused.Status == 403:
+	case errors.As(err, &refused) && refused.Status == http.StatusForbidden:
 		return fmt.Errorf("%w; --key or SLUICE_API_KEY gives the key", err)
 	}
 	return err
