@@ -76,11 +76,12 @@ func TestFragmentsAreFoundInTheirDocuments(t *testing.T) {
 		want     []string
 		at       int
 	}{
-		"as it stands":                    {service.Fragment{CustomID: "d", Text: "The pump runs.", Offset: 12}, chunkings[0], []string{"The pump runs."}, 12},
-		"where the offset is nearest":     {service.Fragment{CustomID: "d", Text: "The pump runs.", Offset: second - 3}, chunkings[0], []string{"The pump runs."}, second},
-		"with other white space":          {service.Fragment{CustomID: "d", Text: "runs. It\nstops.", Offset: 0}, chunkings[0], []string{"runs.  It stops."}, 21},
-		"in parts":                        {service.Fragment{CustomID: "d", Text: "Grüße.\nIt stops.", Offset: 0}, chunkings[0], []string{"Grüße.", "It stops."}, 0},
-		"of a window":                     {service.Fragment{CustomID: "d#12-40", Text: "It stops."}, chunkings[1], []string{"It stops."}, 28},
+		"as it stands":                    {service.Fragment{CustomID: "d", Text: "The pump runs.", Offset: 12}, chunkings[0], []string{"The pump runs"}, 12},
+		"where the offset is nearest":     {service.Fragment{CustomID: "d", Text: "The pump runs.", Offset: second - 3}, chunkings[0], []string{"The pump runs"}, second},
+		"with other white space":          {service.Fragment{CustomID: "d", Text: "runs. It\nstops.", Offset: 0}, chunkings[0], []string{"runs.  It stops"}, 21},
+		"though a word was parted there":  {service.Fragment{CustomID: "d", Text: "It st-\nops.", Offset: 0}, chunkings[0], []string{"It stops"}, 28},
+		"in parts":                        {service.Fragment{CustomID: "d", Text: "Grüße.\nIt stops.", Offset: 0}, chunkings[0], []string{"Grüße", "It stops"}, 0},
+		"of a window":                     {service.Fragment{CustomID: "d#12-40", Text: "It stops."}, chunkings[1], []string{"It stops"}, 28},
 		"nowhere":                         {service.Fragment{CustomID: "d", Text: "The valve"}, chunkings[0], nil, 0},
 		"in a document that is not known": {service.Fragment{CustomID: "e", Text: "The pump"}, chunkings[0], nil, 0},
 	} {

@@ -12,7 +12,7 @@ import (
 // places finds where in its document a fragment stands.
 type places map[string]*squeezed
 
-// squeezed is a document without its white space, which taking it in may change.
+// squeezed is a document's letters and digits: taking it in may change the white space, and joins words that a line's end parted.
 type squeezed struct {
 	text string
 	at   []int // where each byte of it stands in the document
@@ -32,7 +32,7 @@ func squeeze(text string) squeezed {
 	var b strings.Builder
 	s := squeezed{size: len(text)}
 	for i, r := range text {
-		if unicode.IsSpace(r) {
+		if !unicode.In(r, unicode.Letter, unicode.Mark, unicode.Number) {
 			continue
 		}
 		n := b.Len()
