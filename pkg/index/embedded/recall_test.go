@@ -145,7 +145,9 @@ func recallOf(ctx context.Context, s *snapshot, queries [][]float32, limit, firs
 
 // leastFirst is how many candidates a staged scan begins with, but for a lower bound that is a fifth of the real one: what is
 // found among few rows tells then what is found among many.
-func leastFirst(rows int64, limit int) int { return max(minRescored/5, int(rows)/rescoredShare, 2*limit) }
+func leastFirst(rows int64, limit int) int {
+	return max(minRescored/5, int(rows)/rescoredShare, 2*limit)
+}
 
 func TestAStagedScanFindsTheNearestRowsWhateverTheVectors(t *testing.T) {
 	t.Parallel()
