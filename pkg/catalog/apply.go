@@ -205,7 +205,10 @@ func (c *Catalog) consequences(ctx context.Context, t *tx, before, after record)
 		}
 		return nil
 	}
-	return c.release(ctx, t, before.Datasource, after.Datasource)
+	if err := c.release(ctx, t, before.Datasource, after.Datasource); err != nil {
+		return err
+	}
+	return queueYield(ctx, t, after.Datasource)
 }
 
 // showSite adds what the event has changed of the site.

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/sluice/sluice/pkg/domain"
@@ -37,7 +38,7 @@ func (c *Catalog) judge(ctx context.Context, t *tx, r record, store domain.Datas
 			return verdict{}, err
 		}
 		if keeper != "" {
-			return verdict{keeper: keeper, reason: "It says that its address is " + f.Canonical + "."}, nil
+			return verdict{keeper: keeper, reason: itSaysItIs(f.Canonical)}, nil
 		}
 	}
 	if f.Original.SHA256 == "" {
@@ -50,9 +51,11 @@ func (c *Catalog) judge(ctx context.Context, t *tx, r record, store domain.Datas
 		return verdict{}, fmt.Errorf("looking for pages of the same content: %w", err)
 	}
 	r.Config.EndAt(f.URL)
+	// Those that say they are this page do not compete with it: they make way when it can be read.
+	equal = slices.DeleteFunc(equal, func(p record) bool { return !p.Alive() || names(site, p.Config, r.ID) })
 	var best *record
 	for i := range equal {
-		if p := &equal[i]; p.Alive() && (best == nil || p.Config.Better(best.Config)) {
+		if p := &equal[i]; best == nil || p.Config.Better(best.Config) {
 			best = p
 		}
 	}
@@ -61,9 +64,6 @@ func (c *Catalog) judge(ctx context.Context, t *tx, r record, store domain.Datas
 	}
 	var v verdict
 	for _, p := range equal {
-		if !p.Alive() {
-			continue
-		}
 		if err := c.yield(ctx, t, p, r, at); err != nil {
 			return verdict{}, err
 		}
@@ -81,56 +81,33 @@ func sameContent(keeper domain.DatasourceConfig) string {
 // that were left out for it.
 func (c *Catalog) yield(ctx context.Context, t *tx, p, keeper record, at time.Time) error {
 	reason := sameContent(keeper.Config)
-	out := p.LeaveOut(reason, keeper.ID, p.seen, at)
+	err := t.later(ctx, write{
+		doing: "leaving out what page " + p.ID + " stood for",
+		text:  `UPDATE datasources SET duplicate_of = ?, error = ? WHERE duplicate_of = ? AND duplicate_of <> '' AND status = 'skipped'`,
+		args:  []any{keeper.ID, reason, p.ID},
+	})
+	if err != nil {
+		return err
+	}
+	return c.makeWay(ctx, t, p, keeper.ID, reason, at)
+}
+
+// makeWay takes from a page what readers have of it, whatever it waits for, because another has its place.
+func (c *Catalog) makeWay(ctx context.Context, t *tx, p record, keeper, reason string, at time.Time) error {
+	out := p.LeaveOut(reason, keeper, p.seen, at)
 	p.JobID, p.place = "", placeNowhere
-	for _, w := range []write{
-		{text: `DELETE FROM outbox WHERE datasource_id = ?`, args: []any{p.ID}},
-		{text: `UPDATE datasources SET duplicate_of = ?, error = ? WHERE duplicate_of = ? AND duplicate_of <> '' AND status = 'skipped'`,
-			args: []any{keeper.ID, reason, p.ID}},
-	} {
-		w.doing = "leaving out page " + p.ID
-		if err := t.later(ctx, w); err != nil {
-			return err
-		}
+	err := t.later(ctx, write{
+		doing: "leaving out page " + p.ID,
+		text:  `DELETE FROM outbox WHERE datasource_id = ?`,
+		args:  []any{p.ID},
+	})
+	if err != nil {
+		return err
 	}
 	if err := p.store(ctx, t, c.stamp()); err != nil {
 		return err
 	}
 	return queueSweeps(ctx, t, out.Sweeps)
-}
-
-// canonical is the page that the fetched one says it is: one that is known and has or awaits content, or one that becomes
-// a page of the site now. "" when there is none such and the page stays.
-func (c *Catalog) canonical(ctx context.Context, t *tx, site, r record, store domain.Datastore, address string) (string, error) {
-	id := domain.ChildID(site.ID, address)
-	root := site.Config.Scope(false).Root
-	if id == r.ID || domain.SameSpelling(address, root) && !domain.SameSpelling(r.Config.SourceURL, root) {
-		return "", nil // careless sites name their root on every page
-	}
-	target, err := readRecord(ctx, t, id)
-	switch {
-	case errors.Is(err, sql.ErrNoRows):
-		return c.addCanonical(ctx, t, site, r, store, domain.Link{URL: address, Depth: r.Config.Depth})
-	case err != nil:
-		return "", fmt.Errorf("reading the canonical page: %w", err)
-	case !target.Alive() || target.DuplicateOf == r.ID:
-		return "", nil
-	case r.ActiveGeneration > 0 && target.ActiveGeneration == 0 && !target.Status.Terminal():
-		// It may have been judged before, to this page's favour. Only its content can change that.
-		return "", nil
-	}
-	return id, nil
-}
-
-func (c *Catalog) addCanonical(ctx context.Context, t *tx, site, r record, store domain.Datastore, link domain.Link) (string, error) {
-	if site.Crawl.Stopped() || r.runID != site.runID {
-		return "", nil
-	}
-	queued, _, err := c.addPages(ctx, t, site, store, []domain.Link{link})
-	if err != nil || queued == 0 { // past the limit, or gone
-		return "", err
-	}
-	return domain.ChildID(site.ID, link.URL), nil
 }
 
 // release queues, after the end of a job of a page, the work that follows for pages which were left out for it: when it

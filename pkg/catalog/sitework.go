@@ -18,6 +18,7 @@ const (
 	workRest    workKind = 2 // what becomes of those that the newest crawl has not come upon: see domain.RestPolicy
 	workRelease workKind = 3 // those left out for a page that has nothing for readers are fetched again
 	workCompare workKind = 4 // those left out because of the content of a page that has another now are fetched again
+	workYield   workKind = 5 // those that say they are a page which has content now make way for it
 )
 
 // siteBatch bounds the pages that one transaction works on.
@@ -133,6 +134,8 @@ func (w *siteWork) do(ctx context.Context) error {
 		return w.stop(ctx)
 	case w.task.kind == workRest && !stopped && w.site.DiscoveryDone && w.site.runID == w.runID:
 		return w.rest(ctx)
+	case w.task.kind == workYield:
+		return w.yield(ctx)
 	case w.task.kind >= workRelease && !stopped:
 		return w.release(ctx)
 	default: // a newer crawl, or the end of this one, has overtaken it

@@ -1,6 +1,7 @@
 package catalogtest
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -196,6 +197,99 @@ func testDuplicates(t *testing.T, open Open) {
 		equal(t, []any{domain.StatusSynched, true}, []any{w.page(site, pageX).Status, w.page(site, pageX).ActiveGeneration > 0})
 		equal(t, []any{domain.StatusError, domain.StatusSynched}, []any{w.page(site, pageA).Status, w.get(site.ID).Status})
 		equal(t, 0, len(w.stuck(-time.Hour)))
+	})
+	for name, content := range map[string]string{"other": "a", "the same": "x2"} {
+		t.Run("a page that begins to name an unknown address keeps its content until that has "+name+" content", func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, open)
+			p := pages{pageX: {content: "x"}, pageB: {content: "b"}}
+			site := w.siteOf(p, pageX, pageB)
+			p[pageX] = answer{content: "x2", canonical: pageA}
+			p[pageA] = answer{content: content}
+			site = w.again(site, complete, pageX, pageB)
+			for _, j := range w.publishAll() {
+				w.crawl(j, p)
+			}
+			readable := func() { // every step of the way
+				t.Helper()
+				equal(t, true, w.kept(site, pageX)[pageX] || w.kept(site, pageA)[pageA])
+			}
+			for range 20 {
+				readable()
+				jobs := w.publishAll()
+				for _, j := range jobs {
+					if j.Kind == domain.JobIngest {
+						w.end(j, domain.EventSynched, chunks(2))
+					} else {
+						w.crawl(j, p)
+					}
+					readable()
+				}
+				if w.work() == 0 && len(jobs) == 0 {
+					break
+				}
+			}
+			x := w.page(site, pageX)
+			equal(t, []any{domain.StatusSkipped, "It says that its address is " + pageA + ".", w.page(site, pageA).ID},
+				[]any{x.Status, x.Error, x.DuplicateOf})
+			equal(t, map[string]bool{pageA: true, pageX: false, pageB: true}, w.kept(site, pageA, pageX, pageB))
+			equal(t, domain.StatusSynched, w.get(site.ID).Status)
+			equal(t, int64(0), w.inFlight())
+			w.again(site, complete, pageX, pageB)
+			_, ingests := w.play(p)
+			equal(t, 0, ingests)
+			equal(t, map[string]bool{pageA: true, pageX: false, pageB: true}, w.kept(site, pageA, pageX, pageB))
+		})
+	}
+	t.Run("a page that begins to name an address which cannot be had keeps its content, and is read once", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, open)
+		p := pages{pageX: {content: "x"}}
+		site := w.siteOf(p, pageX)
+		p[pageX] = answer{content: "x2", canonical: pageA}
+		w.again(site, partial, pageX)
+		fetches, ingests := w.play(p)
+		equal(t, []int{2, 1}, []int{fetches, ingests})
+		equal(t, map[string]bool{pageX: true, pageA: false}, w.kept(site, pageX, pageA))
+		equal(t, []domain.Status{domain.StatusSynched, domain.StatusError, domain.StatusSynched},
+			[]domain.Status{w.page(site, pageX).Status, w.page(site, pageA).Status, w.get(site.ID).Status})
+	})
+	t.Run("pages that were left out for one which makes way are judged anew", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, open)
+		worse := pageX + "/y"
+		p := pages{pageX: {content: "x"}, worse: {content: "x"}}
+		site := w.siteOf(p, pageX, worse)
+		equal(t, map[string]bool{pageX: true, worse: false}, w.kept(site, pageX, worse))
+		p[pageX], p[worse] = answer{content: "x2", canonical: pageA}, answer{content: "x2", canonical: pageA}
+		p[pageA] = answer{content: "x2"}
+		w.again(site, partial, pageX)
+		w.play(p)
+		equal(t, map[string]bool{pageA: true, pageX: false, worse: false}, w.kept(site, pageA, pageX, worse))
+		equal(t, w.page(site, pageA).ID, w.page(site, worse).DuplicateOf)
+		equal(t, domain.StatusSynched, w.get(site.ID).Status)
+	})
+	t.Run("many pages that begin to name one address make way for it, but for those that name the root", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, open)
+		p, all := pages{}, []string{root}
+		for i := range 199 {
+			u := fmt.Sprintf("%sp%d", root, i)
+			all = append(all, u)
+			p[u] = answer{content: u, canonical: root}
+		}
+		p[root] = answer{content: "r"}
+		site := w.siteOf(p, all...)
+		equal(t, int64(len(all)), w.siteProgress(site.ID).Fetched)
+		for u := range p {
+			p[u] = answer{content: u + " new", canonical: pageA}
+		}
+		p[pageA] = answer{content: "a"}
+		w.again(site, partial, all...)
+		w.play(p)
+		equal(t, map[string]bool{pageA: true, root: false, all[1]: false, all[199]: false}, w.kept(site, pageA, root, all[1], all[199]))
+		equal(t, []int64{1, 200}, []int64{w.siteProgress(site.ID).Fetched, w.siteProgress(site.ID).Skipped})
+		equal(t, domain.StatusSynched, w.get(site.ID).Status)
 	})
 	t.Run("of two pages that name each other one stays, in every crawl the same", func(t *testing.T) {
 		t.Parallel()
