@@ -25,6 +25,8 @@ type Options struct {
 	MaxBody int64
 	// MaxSitemapBytes is the largest single sitemap after unpacking. Default: 50 MiB, as sitemaps.org has it.
 	MaxSitemapBytes int64
+	// Sitemaps bounds what is read of all sitemaps of one site together.
+	Sitemaps SitemapLimits
 	// Timeout bounds one fetch with all its redirects, without the time it waits for the host's turn. Default: 60 s.
 	Timeout time.Duration
 	// ConnectTimeout bounds each connection attempt, DNS included. Default: 10 s.
@@ -83,6 +85,7 @@ func (o Options) withDefaults() Options {
 	setDefault(&o.PerHostDelay, 200*time.Millisecond)
 	setDefault(&o.MaxWait, 3*time.Second)
 	setDefault(&o.MaxPages, 10_000)
+	o.Sitemaps = o.Sitemaps.withDefaults()
 	o.PerHostDelay = max(o.PerHostDelay, 0)
 	if o.Now == nil {
 		o.Now = time.Now

@@ -88,7 +88,7 @@ func (c *Crawler) discover(ctx context.Context, spec domain.CrawlSpec, emit func
 	}
 	d := &discovery{
 		crawler: c, scope: sc, emit: emit, refused: refused, seed: maphash.MakeSeed(), seen: make(map[uint64]struct{}),
-		visited: make(map[string]bool), result: Discovery{Scope: s, Refused: make(map[Refusal]int)},
+		visited: make(map[string]bool), budget: newSitemapBudget(c.opts.Sitemaps, c.opts.Now), result: Discovery{Scope: s, Refused: make(map[Refusal]int)},
 	}
 	if spec.Sitemap != "" {
 		err = d.given(ctx, spec.Sitemap, derived)
@@ -141,7 +141,8 @@ type discovery struct {
 	seed    maphash.Seed
 	seen    map[uint64]struct{} // hashes of emitted addresses: 8 bytes each, whatever their length
 	visited map[string]bool     // sitemaps
-	feed    bool                // one of them is a feed
+	budget  *sitemapBudget
+	feed    bool // one of them is a feed
 	batch   []domain.Link
 }
 
@@ -151,11 +152,11 @@ var errEnough = errors.New("enough pages")
 // given reads the sitemap that the caller named.
 func (d *discovery) given(ctx context.Context, at string, derived bool) error {
 	d.result.Scope.Follow = false
-	err := d.read(ctx, at, 1, derived)
+	err := ignoreSpent(d.read(ctx, at, 1, derived))
 	if err == nil && d.result.Found == 0 {
 		var moved *url.URL
 		if moved, err = d.rootMoved(ctx); moved != nil {
-			err = d.read(ctx, at, 1, false)
+			err = ignoreSpent(d.read(ctx, at, 1, false))
 		}
 	}
 	switch {
@@ -178,11 +179,11 @@ func (d *discovery) given(ctx context.Context, at string, derived bool) error {
 // search looks for sitemaps, and falls back to following links.
 func (d *discovery) search(ctx context.Context) error {
 	root := d.scope.root
-	err := d.sitemapsOf(ctx, root)
+	err := ignoreSpent(d.sitemapsOf(ctx, root))
 	if err == nil && d.result.Found == 0 {
 		var moved *url.URL
 		if moved, err = d.rootMoved(ctx); moved != nil {
-			err = d.sitemapsOf(ctx, moved)
+			err = ignoreSpent(d.sitemapsOf(ctx, moved))
 		}
 	}
 	if err == nil && d.result.Found > 0 {
@@ -300,6 +301,14 @@ func (d *discovery) try(ctx context.Context, at string, declared bool) error {
 
 func ignoreEnough(err error) error {
 	if errors.Is(err, errEnough) {
+		return nil
+	}
+	return err
+}
+
+// ignoreSpent is for where what has been found by then is the outcome.
+func ignoreSpent(err error) error {
+	if errors.Is(err, errSpent) {
 		return nil
 	}
 	return err

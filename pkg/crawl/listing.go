@@ -14,12 +14,11 @@ import (
 
 const (
 	maxSitemapNesting = 3
-	maxSitemapFiles   = 1_000
 	maxProblems       = 20
 )
 
 // errTooManySitemaps means that an index lists more sitemaps than are read of a site.
-var errTooManySitemaps = errors.New("more than 1,000 sitemaps")
+var errTooManySitemaps = errors.New("more sitemaps than are read of a site")
 
 // read takes the entries of one sitemap, and of those that it lists. Errors of the file itself are returned;
 // permanent ones of nested files are problems.
@@ -32,6 +31,9 @@ func (d *discovery) read(ctx context.Context, at string, level int, admit bool) 
 		return nil
 	}
 	d.visited[key] = true
+	if limit := d.budget.file(); limit != "" {
+		return d.spent(limit)
+	}
 	a, err := d.crawler.retrieve(withBegun(ctx), retrieval{url: at, limit: d.crawler.opts.MaxSitemapBytes, anyType: true})
 	if err != nil {
 		return err
@@ -43,12 +45,16 @@ func (d *discovery) read(ctx context.Context, at string, level int, admit bool) 
 	base := a.url.String()
 	onto := readBase(base)
 	var nested []string
-	err = readSitemap(a.body, d.crawler.opts.MaxSitemapBytes, func(e sitemapEntry) error {
+	most := d.crawler.opts.Sitemaps.Files
+	err = readSitemap(a.body, d.crawler.opts.MaxSitemapBytes, &d.budget.bytes, func(e sitemapEntry) error {
+		if limit := d.budget.entry(); limit != "" {
+			return d.spent(limit)
+		}
 		d.feed = d.feed || e.feed
 		switch {
 		case !e.sitemap:
 			return d.entry(ctx, onto, e)
-		case len(nested) < maxSitemapFiles:
+		case len(nested) < most:
 			nested = append(nested, e.loc)
 		default:
 			return errTooManySitemaps
@@ -57,10 +63,12 @@ func (d *discovery) read(ctx context.Context, at string, level int, admit bool) 
 	})
 	switch {
 	case err == nil:
-	case errors.Is(err, errNotSitemap), errors.Is(err, errEnough), ctx.Err() != nil:
+	case errors.Is(err, errNotSitemap), errors.Is(err, errEnough), errors.Is(err, errSpent), ctx.Err() != nil:
 		return err
+	case errors.Is(err, errTextSpent):
+		return d.spent(d.budget.textSpent())
 	case errors.Is(err, errTooManySitemaps):
-		d.problem("%s lists more than %d sitemaps; the others were left out", base, maxSitemapFiles)
+		d.problem("%s lists more than %d sitemaps; the others were left out", base, most)
 	case errors.Is(err, errTooManyEntries):
 		d.problem("%s has more than %d entries; the others were left out", base, maxSitemapEntries)
 	default:
@@ -89,8 +97,8 @@ func (d *discovery) readNested(ctx context.Context, index *url.URL, nested []str
 			d.result.Refused[RefusedHost]++
 			continue
 		}
-		if level > maxSitemapNesting || len(d.visited) >= maxSitemapFiles {
-			d.problem("%s was not read: sitemaps are nested more than %d deep or are more than %d", u, maxSitemapNesting, maxSitemapFiles)
+		if level > maxSitemapNesting {
+			d.problem("%s was not read: sitemaps are nested more than %d deep", u, maxSitemapNesting)
 			return nil
 		}
 		err = d.read(ctx, u.String(), level, false)

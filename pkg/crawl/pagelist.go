@@ -28,7 +28,7 @@ func isPageList(b *Body, kind contentType) (bool, error) {
 // beginning is the text, unpacked and in UTF-8, at the beginning of what head is the beginning of. Its error says why there
 // is no more of it.
 func beginning(head []byte) ([]byte, error) {
-	r, err := sitemapText(bytes.NewReader(head), pageListHead)
+	r, err := sitemapText(bytes.NewReader(head), pageListHead, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -35,9 +35,10 @@ type sitemapEntry struct {
 
 // readSitemap reads a sitemap of any kind as a stream: urlset, sitemapindex, RSS, Atom, plain text, each also packed
 // by gzip. It calls take for every entry; an error of take ends it and is returned. Memory does not grow with the
-// number of entries. limit bounds the unpacked bytes.
-func readSitemap(r io.Reader, limit int64, take func(sitemapEntry) error) error {
-	br, err := sitemapText(r, limit)
+// number of entries. limit bounds the unpacked bytes; all, which may be nil, is what is left of those of several sitemaps
+// together, and beyond it the reading ends with errTextSpent.
+func readSitemap(r io.Reader, limit int64, all *int64, take func(sitemapEntry) error) error {
+	br, err := sitemapText(r, limit, all)
 	if err != nil {
 		return err
 	}
@@ -63,10 +64,13 @@ func readSitemap(r io.Reader, limit int64, take func(sitemapEntry) error) error 
 }
 
 // sitemapText is the sitemap unpacked and in UTF-8, without a byte order mark.
-func sitemapText(r io.Reader, limit int64) (*bufio.Reader, error) {
+func sitemapText(r io.Reader, limit int64, all *int64) (*bufio.Reader, error) {
 	r, err := gunzip(r)
 	if err != nil {
 		return nil, fmt.Errorf("unpacking the sitemap: %w", err)
+	}
+	if all != nil {
+		r = &shared{r: r, left: all}
 	}
 	br := bufio.NewReaderSize(&capped{r: r, left: limit}, 4<<10)
 	head, err := br.Peek(512)
@@ -78,6 +82,24 @@ func sitemapText(r io.Reader, limit int64) (*bufio.Reader, error) {
 		_, _ = br.Discard(3)
 	}
 	return br, nil
+}
+
+// errTextSpent means that several sitemaps together are larger than their limit.
+var errTextSpent = errors.New("larger than the limit of all sitemaps")
+
+// shared reads from what is left for several readers.
+type shared struct {
+	r    io.Reader
+	left *int64
+}
+
+func (s *shared) Read(p []byte) (int, error) {
+	if *s.left <= 0 {
+		return 0, errTextSpent
+	}
+	n, err := s.r.Read(p[:min(int64(len(p)), *s.left)])
+	*s.left -= int64(n)
+	return n, err
 }
 
 var declaredEncoding = regexp.MustCompile(`^\s*<\?xml[^>]{0,200}?\sencoding\s*=\s*["']([A-Za-z0-9._:-]{1,40})["']`)

@@ -29,7 +29,7 @@ func TestReadSitemap_survives_hostile_files(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
-			if err := readSitemap(in, limit, func(sitemapEntry) error { return nil }); err == nil {
+			if err := readSitemap(in, limit, nil, func(sitemapEntry) error { return nil }); err == nil {
 				t.Error("no error")
 			}
 			runtime.ReadMemStats(&after)
@@ -68,7 +68,7 @@ func FuzzSitemap(f *testing.F) {
 	stop := errors.New("stop")
 	f.Fuzz(func(t *testing.T, in []byte) {
 		n := 0
-		_ = readSitemap(bytes.NewReader(in), 1<<20, func(e sitemapEntry) error {
+		_ = readSitemap(bytes.NewReader(in), 1<<20, nil, func(e sitemapEntry) error {
 			if n++; e.loc == "" || e.loc != strings.TrimSpace(e.loc) {
 				t.Errorf("entry %q", e.loc)
 			}
@@ -77,7 +77,7 @@ func FuzzSitemap(f *testing.F) {
 		if n == 0 {
 			return
 		}
-		if err := readSitemap(bytes.NewReader(in), 1<<20, func(sitemapEntry) error { return stop }); !errors.Is(err, stop) {
+		if err := readSitemap(bytes.NewReader(in), 1<<20, nil, func(sitemapEntry) error { return stop }); !errors.Is(err, stop) {
 			t.Errorf("the error of take was lost: %v", err)
 		}
 	})

@@ -14,7 +14,7 @@ import (
 // entries reads a sitemap into a list of addresses, each with its time where it has one.
 func entries(in []byte) ([]string, error) {
 	var got []string
-	err := readSitemap(bytes.NewReader(in), 1<<20, func(e sitemapEntry) error {
+	err := readSitemap(bytes.NewReader(in), 1<<20, nil, func(e sitemapEntry) error {
 		s := e.loc
 		if !e.lastMod.IsZero() {
 			s += " " + e.lastMod.Format(time.RFC3339)
@@ -146,7 +146,7 @@ func BenchmarkReadSitemap(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		n := 0
-		if err := readSitemap(strings.NewReader(in), 50<<20, func(sitemapEntry) error { n++; return nil }); err != nil || n != maxSitemapEntries {
+		if err := readSitemap(strings.NewReader(in), 50<<20, nil, func(sitemapEntry) error { n++; return nil }); err != nil || n != maxSitemapEntries {
 			b.Fatal(n, err)
 		}
 	}
