@@ -14,6 +14,7 @@ import (
 	"github.com/sluice/sluice/pkg/config"
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/jobs"
+	"github.com/sluice/sluice/pkg/lockdir"
 	"github.com/sluice/sluice/pkg/originals"
 )
 
@@ -25,7 +26,7 @@ type Worker struct {
 	log    *slog.Logger
 	now    func() time.Time
 
-	scratch   *scratch
+	scratch   *lockdir.Dir // a worker keeps no data directory, and any number of them may share a machine
 	conn      *jobs.Conn
 	broker    *jobs.Broker
 	originals *originals.Store
@@ -93,10 +94,10 @@ func article(s Shape) string {
 func (w *Worker) closeLater(f func() error) { w.closers = append(w.closers, f) }
 
 func (w *Worker) openScratch(context.Context) (err error) {
-	if w.scratch, err = openScratch(os.TempDir()); err != nil {
+	if w.scratch, err = lockdir.Make(os.TempDir(), "sluice-worker-*"); err != nil {
 		return err
 	}
-	w.closeLater(w.scratch.close)
+	w.closeLater(w.scratch.Remove)
 	return nil
 }
 
@@ -131,7 +132,7 @@ func (w *Worker) startIngestor(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	reader := newExtractor(w.config, "", w.scratch.path, w.log)
+	reader := newExtractor(w.config, "", w.scratch.Path(), w.log)
 	w.closeLater(reader.Close)
 	handler := ingestWorker(w.config, w.originals, w.broker, reader, models, w.engines, w.now, w.log)
 	w.work(ctx, domain.LaneIngest, handler.Handle)
@@ -139,7 +140,7 @@ func (w *Worker) startIngestor(ctx context.Context) error {
 }
 
 func (w *Worker) startCrawler(ctx context.Context) error {
-	site, err := openWeb(w.config, w.broker, w.scratch.path, w.log)
+	site, err := openWeb(w.config, w.broker, w.scratch.Path(), w.log)
 	if err != nil {
 		return err
 	}

@@ -47,19 +47,19 @@ func (b *Browser) start(ctx context.Context) (*instance, error) {
 		})
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	actx, stop := chromedp.NewExecAllocator(ctx, localOptions(b.opts.Path, dir.path, asRoot)...)
+	actx, stop := chromedp.NewExecAllocator(ctx, localOptions(b.opts.Path, dir.Path(), asRoot)...)
 	i, err := b.attach(actx, cancel)
 	if err != nil {
 		cancel()
 		stop()
-		return nil, errors.Join(fmt.Errorf("starting %s: %w", b.opts.Path, err), dir.remove())
+		return nil, errors.Join(fmt.Errorf("starting %s: %w", b.opts.Path, err), dir.Remove())
 	}
 	i.end = func() {
 		cancel()
 		stop()
 		killGroup(i.browser.Process())
-		if err := dir.remove(); err != nil {
-			b.opts.Log.Warn("the profile of a browser stays behind", "dir", dir.path, "error", err)
+		if err := dir.Remove(); err != nil {
+			b.opts.Log.Warn("the profile of a browser stays behind", "dir", dir.Path(), "error", err)
 		}
 	}
 	return i, nil

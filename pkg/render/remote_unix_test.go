@@ -17,16 +17,18 @@ import (
 	"time"
 
 	"github.com/sluice/sluice/deployments/local/engines"
+	"github.com/sluice/sluice/pkg/lockdir"
 )
 
 // running starts a Chromium as others would, which has the whole network, and returns the address of its WebSocket.
 func running(t *testing.T, switches ...string) string {
 	t.Helper()
 	path := engines.ChromiumForTest(t)
-	dir, err := os.MkdirTemp("", "render-test-")
+	own, err := lockdir.Make("", "render-test-*")
 	if err != nil {
 		t.Fatal(err)
 	}
+	dir := own.Path()
 	args := []string{"--headless", "--remote-debugging-port=0", "--user-data-dir=" + dir, "--disable-gpu", "--disable-dev-shm-usage"}
 	args = append(args, switches...)
 	if os.Geteuid() == 0 {
@@ -45,7 +47,7 @@ func running(t *testing.T, switches ...string) string {
 	t.Cleanup(func() {
 		killGroup(cmd.Process)
 		_ = cmd.Wait()
-		if err := remove(dir); err != nil {
+		if err := own.Remove(); err != nil {
 			t.Error(err)
 		}
 	})
