@@ -15,7 +15,7 @@ func (c *Catalog) Active(ctx context.Context, datasourceIDs []string) (map[strin
 	err := inLists(c.db.dialect, datasourceIDs, func(in string, args []any) error {
 		items, err := collect(ctx, c.db.read, scanActive, `SELECT d.id, d.datastore_id, d.group_id, d.type, d.name, d.custom_id,
 			d.active_generation, d.config, d.metadata, s.type, s.embedding_model
-			FROM datasources d JOIN datastores s ON s.id = d.datastore_id AND s.deleted_at = 0 WHERE d.id `+in+``, args...)
+			FROM datasources d JOIN datastores s ON s.id = d.datastore_id AND s.deleted_at = 0 WHERE d.id `+in+` AND d.`+ofNoDoomedSite, args...)
 		if err != nil {
 			return fmt.Errorf("reading active generations: %w", err)
 		}
@@ -83,7 +83,7 @@ func (c *Catalog) resolve(ctx context.Context, selected map[string]int, datastor
 	find := func(column, store string, values []string) (sites []string, err error) {
 		err = inLists(c.db.dialect, values, func(in string, args []any) error {
 			found, err := collect(ctx, c.db.read, scan, `SELECT id, type FROM datasources
-				WHERE datastore_id = ? AND `+column+` <> '' AND `+column+` `+in+``, append([]any{store}, args...)...)
+				WHERE datastore_id = ? AND `+column+` <> '' AND `+column+` `+in+` AND `+ofNoDoomedSite, append([]any{store}, args...)...)
 			for _, m := range found {
 				matched[m.id] = true
 				if m.kind == string(domain.TypeWebSite) {

@@ -24,7 +24,8 @@ func (c *Catalog) DatastoreCounts(ctx context.Context, ws, id string) (map[domai
 	if _, err := readDatastore(ctx, c.db.read, ws, id, ""); err != nil {
 		return nil, err
 	}
-	return c.counts(ctx, `SELECT datastore_id, status, COUNT(*) FROM datasources WHERE datastore_id = ? GROUP BY datastore_id, status`, id)
+	return c.counts(ctx, `SELECT datastore_id, status, COUNT(*) FROM datasources
+		WHERE datastore_id = ? AND `+ofNoDoomedSite+` GROUP BY datastore_id, status`, id)
 }
 
 // SiteCounts counts the pages of a site by status; none when there is no such site.

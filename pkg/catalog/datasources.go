@@ -30,7 +30,8 @@ type DatasourceFilter struct {
 
 // CreateDatasources stores datasources and puts their first jobs into the outbox, all of them or none, and returns them
 // as stored: status unsynched, both times and JobID set here. It fails with domain.NotFound when a datastore does not
-// exist in the datasource's workspace, and with domain.CodeConflict when an id is taken.
+// exist in the datasource's workspace, and with domain.CodeConflict when an id is taken, or a
+// site is in its datastore already.
 func (c *Catalog) CreateDatasources(ctx context.Context, in []NewDatasource) ([]domain.Datasource, error) {
 	return c.put(ctx, in, nil, c.create)
 }
@@ -115,6 +116,9 @@ func missingContent(d domain.Datasource) error {
 
 func (c *Catalog) create(ctx context.Context, t *tx, n NewDatasource, store domain.Datastore) (record, error) {
 	r := record{Datasource: n.Datasource}
+	if err := unlikeOthers(ctx, t, r.Datasource); err != nil {
+		return r, err
+	}
 	r.CreatedAt = fromMicros(c.stamp())
 	r.UpdatedAt = r.CreatedAt
 	job := r.accept(n.Job, store)

@@ -9,8 +9,9 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// DeleteDatasource deletes the datasource, and the pages of a site with it, and returns it. From the commit on nothing of
-// it is active; its rows, originals and messages are swept. A page of a site comes back with the site's next crawl, if that
+// DeleteDatasource deletes the datasource, and the pages of a site with it, and returns it. From the commit on nobody sees
+// anything of it; its rows, originals and messages are swept. The pages of a large site are removed afterwards, by
+// RemoveDeleted. A page of a site comes back with the site's next crawl, if that
 // comes upon it, but not with the one that is under way.
 func (c *Catalog) DeleteDatasource(ctx context.Context, ws, id string) (domain.Datasource, error) {
 	var r record
@@ -46,25 +47,18 @@ func (c *Catalog) DeleteIf(ctx context.Context, d domain.Datasource) (bool, erro
 }
 
 func (c *Catalog) remove(ctx context.Context, t *tx, r record) error {
-	doomed := []record{r}
+	if err := queueWithdrawals(ctx, t, []record{r}); err != nil {
+		return err
+	}
+	if err := erase(ctx, t, []record{r}, 0); err != nil {
+		return err
+	}
 	if r.Type == domain.TypeWebSite {
-		pages, err := collect(ctx, t, func(s scanner) (p record, err error) {
-			var seen int64
-			p.WorkspaceID, p.DatastoreID, p.Original = r.WorkspaceID, r.DatastoreID, &domain.Original{}
-			err = s.Scan(&p.ID, &p.Original.Key, &p.place, &p.jobKind, &seen)
-			p.seen = uint64(seen)
-			return p, err
-		}, `SELECT id, original_key, place, job_kind, seen_generation FROM datasources WHERE group_id = ? AND group_id <> ''`, r.ID)
-		if err != nil {
-			return fmt.Errorf("listing pages: %w", err)
-		}
-		doomed = append(doomed, pages...)
-	}
-	if err := queueWithdrawals(ctx, t, doomed); err != nil {
+		_, err := removePages(ctx, t, r.ID)
 		return err
 	}
-	if err := erase(ctx, t, doomed, 0); err != nil || r.GroupID == "" {
-		return err
+	if r.GroupID == "" {
+		return nil
 	}
 	if err := countPage(ctx, t, r.GroupID, -1); err != nil {
 		return err
@@ -86,6 +80,9 @@ func (c *Catalog) remove(ctx context.Context, t *tx, r record) error {
 // request is repeated. The sweep must not take what is written then. Every generation of what is deleted is at most the
 // highest one known, or ends in an event that has its rows swept.
 func erase(ctx context.Context, t *tx, doomed []record, generation uint64) error {
+	if len(doomed) == 0 {
+		return nil
+	}
 	mark, err := readMark(ctx, t)
 	if err != nil {
 		return err

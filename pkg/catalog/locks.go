@@ -3,6 +3,7 @@ package catalog
 import (
 	"context"
 	"crypto/sha256"
+	"database/sql"
 	"encoding/binary"
 	"fmt"
 	"slices"
@@ -116,6 +117,13 @@ func (t *tx) take(ctx context.Context, id string) (record, domain.Datastore, err
 		return record{}, store, err
 	}
 	r, err := readRecord(ctx, t, id)
+	if err != nil || r.GroupID == "" {
+		return r, store, err
+	}
+	gone, err := doomed(ctx, t, r.Datasource)
+	if err == nil && gone {
+		err = sql.ErrNoRows
+	}
 	return r, store, err
 }
 

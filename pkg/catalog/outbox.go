@@ -163,15 +163,18 @@ func (c *Catalog) extend(ctx context.Context, p Priority, q *queue, now int64, n
 		return it, fromJSON(payload, &it.job)
 	}, `SELECT payload, not_before, seq FROM outbox
 		WHERE priority = ? AND workspace_id = ? AND not_before <= ? AND (not_before, seq) > (?, ?)
-		AND `+alive+` ORDER BY not_before, seq LIMIT ?`, p, q.workspace, now, q.notBefore, q.seq, n)
+		AND `+inLiveStore+` ORDER BY not_before, seq LIMIT ?`, p, q.workspace, now, q.notBefore, q.seq, n)
 	if err != nil {
 		return false, err
 	}
+	var jobs []domain.Job
 	for _, it := range items {
-		q.jobs = append(q.jobs, it.job)
+		jobs = append(jobs, it.job)
 		q.notBefore, q.seq = it.notBefore, it.seq
 	}
-	return len(items) == n, nil
+	jobs, err = c.withoutDoomed(ctx, jobs)
+	q.jobs = append(q.jobs, jobs...)
+	return len(items) == n, err
 }
 
 // Published notes that the job is in the stream under the sequence: see PublishedAll.

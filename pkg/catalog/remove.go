@@ -12,12 +12,15 @@ import (
 const (
 	// originalsPerSweep bounds the keys of one sweep when much is deleted at once.
 	originalsPerSweep = 200
-	// removalBatch is how many datasources one transaction removes of a deleted datastore.
+	// removalBatch is how many datasources one transaction removes of a deleted datastore, or site.
 	removalBatch = 500
 )
 
-// alive is the condition of rows whose datastore is not deleted. Few are at any time, and not for long.
-const alive = `datastore_id NOT IN (SELECT id FROM datastores WHERE deleted_at > 0)`
+// inLiveStore is the condition of rows whose datastore is not deleted. Few are at any time, and not for long.
+const inLiveStore = `datastore_id NOT IN (SELECT id FROM datastores WHERE deleted_at > 0)`
+
+// alive is the condition of datasources that have not been deleted with their datastore or their site.
+const alive = inLiveStore + ` AND ` + ofNoDoomedSite
 
 // DeleteDatastore deletes the datastore and everything in it, takes it from its agents, and returns it. From the commit
 // on nobody sees any of it, and a sweep of the whole is queued. The datasources of a large one are removed afterwards,
@@ -47,9 +50,18 @@ func (c *Catalog) DeleteDatastore(ctx context.Context, ws, id string) (domain.Da
 	return d, err
 }
 
-// RemoveDeleted removes the next batch of what was deleted with its datastore, and reports whether there is more. Its
-// originals are swept. Call it from time to time, and after SweepWake.
+// RemoveDeleted removes the next batch of what was deleted with its datastore, and of what was deleted with its site, and
+// reports whether there is more. Its originals are swept. Call it from time to time, and after SweepWake.
 func (c *Catalog) RemoveDeleted(ctx context.Context) (more bool, err error) {
+	pages, err := c.removeDoomed(ctx)
+	if err != nil {
+		return false, err
+	}
+	rest, err := c.removeInStore(ctx)
+	return pages || rest, err
+}
+
+func (c *Catalog) removeInStore(ctx context.Context) (more bool, err error) {
 	if _, _, err := nextDeleted(ctx, c.db.read); errors.Is(err, sql.ErrNoRows) {
 		return false, nil // mostly so, and asked all the time: without a transaction
 	}

@@ -10,6 +10,16 @@ import (
 // prefix www, a slash or the name of an index at the end, and the query.
 func SameSpelling(a, b string) bool { return spelling(a) == spelling(b) }
 
+// sameAddress is SameSpelling for addresses whose query counts; "" is none, and the same as no other.
+func sameAddress(a, b string) bool {
+	if a == "" || b == "" {
+		return a == b
+	}
+	_, had, _ := strings.Cut(a, "?")
+	_, has, _ := strings.Cut(b, "?")
+	return had == has && SameSpelling(a, b)
+}
+
 func spelling(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {

@@ -203,3 +203,12 @@ func (c DatasourceConfig) Better(than DatasourceConfig) bool {
 		return c.SourceURL < than.SourceURL
 	}
 }
+
+// SameSite reports whether two sites take the same pages: by the same addresses and the same patterns.
+func (c DatasourceConfig) SameSite(other DatasourceConfig) bool {
+	same := func(a, b []string) bool {
+		return slices.Equal(slices.Compact(slices.Sorted(slices.Values(a))), slices.Compact(slices.Sorted(slices.Values(b))))
+	}
+	return sameAddress(c.SourceURL, other.SourceURL) && sameAddress(c.Sitemap, other.Sitemap) &&
+		same(c.Include, other.Include) && same(c.Exclude, other.Exclude)
+}

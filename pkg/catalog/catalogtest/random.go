@@ -70,9 +70,10 @@ func (h *history) step() {
 	case 0, 1:
 		h.alive = append(h.alive, h.createFile().ID)
 	case 2:
+		id := domain.NewID()
 		site := domain.Datasource{
-			ID: domain.NewID(), WorkspaceID: h.ws, DatastoreID: h.store, Type: domain.TypeWebSite,
-			Config: domain.DatasourceConfig{SourceURL: "https://pumps.example/", MaxPages: 4},
+			ID: id, WorkspaceID: h.ws, DatastoreID: h.store, Type: domain.TypeWebSite,
+			Config: domain.DatasourceConfig{SourceURL: "https://pumps.example/", MaxPages: 4, Exclude: []string{"/" + id + "/"}},
 		}
 		h.create(catalog.NewDatasource{Datasource: site, Job: domain.NewCrawlJob(site, h.settled())})
 		h.alive = append(h.alive, site.ID)

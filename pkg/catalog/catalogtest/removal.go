@@ -77,6 +77,72 @@ func testDeletion(t *testing.T, open Open) {
 		}
 		equal(t, map[string][]string{site.ID: nil, domain.ChildID(site.ID, pageA): {"a"}, domain.ChildID(site.ID, pageB): nil}, swept)
 	})
+	t.Run("of a large site nobody sees anything once it is deleted, and its pages are removed in batches", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, open)
+		site := w.createSite(domain.DatasourceConfig{})
+		var urls []string
+		for i := range 1_150 {
+			urls = append(urls, fmt.Sprintf("https://pumps.example/p%d", i))
+		}
+		for part := range slices.Chunk(urls, domain.MaxLinksPerEvent) {
+			w.apply(site, domain.EventDiscovered, links(part...))
+		}
+		last := w.page(site, urls[len(urls)-1])
+		w.create(w.file()) // stays
+		_, err := w.DeleteDatasource(w.ctx, w.ws, site.ID)
+		ok(t, err)
+
+		unseen := func() {
+			t.Helper()
+			left, _, err := w.Datasources(w.ctx, w.ws, catalog.DatasourceFilter{}, catalog.Page{})
+			ok(t, err)
+			equal(t, 1, len(left))
+			w.isGone(last.ID)
+			active, err := w.Active(w.ctx, []string{last.ID})
+			ok(t, err)
+			equal(t, 0, len(active))
+			ids, err := w.ResolveFilters(w.ctx, []string{w.store}, domain.Filters{DatasourceIDs: []string{last.ID, site.ID}})
+			ok(t, err)
+			equal(t, []string{}, ids)
+			counts, err := w.DatastoreCounts(w.ctx, w.ws, w.store)
+			ok(t, err)
+			equal(t, map[domain.Status]int64{domain.StatusUnsynched: 1}, counts)
+			_, err = w.DeleteDatasource(w.ctx, w.ws, last.ID)
+			code(t, domain.CodeNotFound, err)
+		}
+		unseen()
+		equal(t, 1, len(w.publishAll())) // the file's: no page of it is fetched any more
+		w.clear()
+		batches := 0
+		for more := true; more; batches++ {
+			more, err = w.RemoveDeleted(w.ctx)
+			ok(t, err)
+			if more {
+				_, err = w.Datasource(w.ctx, w.ws, last.ID)
+				code(t, domain.CodeNotFound, err)
+			}
+		}
+		equal(t, 2, batches)
+		swept := map[string]bool{}
+		for {
+			sweeps := w.sweeps()
+			var ids []string
+			for _, s := range sweeps {
+				ids = append(ids, s.ID)
+				swept[s.DatasourceID] = swept[s.DatasourceID] || s.Jobs
+			}
+			ok(t, w.FinishSweep(w.ctx, ids...))
+			if len(sweeps) == 0 {
+				break
+			}
+		}
+		equal(t, true, swept[last.ID])
+		more, err := w.RemoveDeleted(w.ctx)
+		ok(t, err)
+		equal(t, false, more)
+		equal(t, []string{}, w.outbox())
+	})
 	t.Run("the sweep of a deleted page spares what a later crawl writes under the same id", func(t *testing.T) {
 		t.Parallel()
 		w := newWorld(t, open)

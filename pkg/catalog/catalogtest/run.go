@@ -5,8 +5,10 @@ package catalogtest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -86,6 +88,7 @@ type world struct {
 	ws    string
 	store string
 	seq   uint64          // of the job stream that the test plays
+	sites atomic.Int64    // made so far
 	known map[string]bool // ids of the jobs in it: it would take another of the same id for the one that it has
 }
 
@@ -160,6 +163,9 @@ func (w *world) createSite(config domain.DatasourceConfig, pages ...string) doma
 	w.t.Helper()
 	if config.SourceURL == "" {
 		config.SourceURL = "https://pumps.example/"
+	}
+	if n := w.sites.Add(1); n > 1 { // a datastore has no site twice
+		config.Exclude = append(config.Exclude, fmt.Sprintf("/not-of-site-%d/", n))
 	}
 	site := domain.Datasource{
 		ID: domain.NewID(), WorkspaceID: w.ws, DatastoreID: w.store, Type: domain.TypeWebSite, Name: "Pumps",

@@ -21,6 +21,45 @@ func (w *world) page(site domain.Datasource, url string) domain.Datasource {
 }
 
 func testSites(t *testing.T, open Open) {
+	t.Run("a datastore takes a site once, and names the one that it has", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, open)
+		add := func(c domain.DatasourceConfig, change ...func(*domain.Datasource)) (domain.Datasource, error) {
+			d := domain.Datasource{ID: domain.NewID(), WorkspaceID: w.ws, DatastoreID: w.store, Type: domain.TypeWebSite, Config: c}
+			for _, f := range change {
+				f(&d)
+			}
+			out, err := w.CreateDatasources(w.ctx, []catalog.NewDatasource{{Datasource: d, Job: domain.NewCrawlJob(d, w.settled())}})
+			if err != nil {
+				return d, err
+			}
+			return out[0], nil
+		}
+		first, err := add(domain.DatasourceConfig{SourceURL: "https://pumps.example/docs/", Exclude: []string{"/old/", "/new/"}})
+		ok(t, err)
+		_, err = add(domain.DatasourceConfig{SourceURL: "http://www.pumps.example/docs", Exclude: []string{"/new/", "/old/"}, MaxPages: 3})
+		code(t, domain.CodeConflict, err)
+		equal(t, true, strings.Contains(err.Error(), first.ID))
+		for _, other := range []domain.DatasourceConfig{
+			{SourceURL: "https://pumps.example/docs/"},
+			{SourceURL: "https://pumps.example/"},
+			{SourceURL: "https://pumps.example/docs/", Exclude: []string{"/old/", "/new/"}, Sitemap: "https://pumps.example/sitemap.xml"},
+			{Sitemap: "https://pumps.example/sitemap.xml"},
+			{Sitemap: "https://pumps.example/sitemap.xml?of=blog"},
+		} {
+			_, err = add(other)
+			ok(t, err)
+		}
+		elsewhere := w.datastore(w.ws).ID
+		_, err = add(first.Config, func(d *domain.Datasource) { d.DatastoreID = elsewhere })
+		ok(t, err)
+		_, err = add(first.Config, func(d *domain.Datasource) { d.Type = domain.TypeWebPage })
+		ok(t, err)
+		_, err = w.DeleteDatasource(w.ctx, w.ws, first.ID)
+		ok(t, err)
+		_, err = add(first.Config)
+		ok(t, err)
+	})
 	t.Run("a discovered page is a child with a crawl job of its own, once", func(t *testing.T) {
 		t.Parallel()
 		w := newWorld(t, open)
