@@ -33,7 +33,7 @@ func (c *Catalog) replace(ctx context.Context, t *tx, r *record, n Replacement) 
 		return domain.Invalid("id", "datasource %s is a web site, whose content is its pages", r.ID)
 	}
 	if n.Name != nil {
-		r.Name = *n.Name
+		r.Name, r.Config.NamedByDocument = *n.Name, false
 	}
 	if n.Metadata != nil {
 		r.Metadata = *n.Metadata

@@ -126,6 +126,8 @@ type DatasourceConfig struct {
 	Canonical string     `json:"canonical_url,omitempty"`
 	LastMod   time.Time  `json:"last_mod,omitzero"`
 	Rendered  bool       `json:"rendered,omitempty"`
+	// NamedByDocument says that the page's name is the title of the document behind it: nobody has given it one.
+	NamedByDocument bool `json:"named_by_document,omitempty"`
 }
 
 // Progress is how far a job has come. For a web_site the counts are of its pages.

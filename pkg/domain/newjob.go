@@ -77,7 +77,7 @@ func newJob(id string, kind JobKind, d Datasource, store Datastore) Job {
 		DatasourceID: d.ID,
 		Type:         d.Type,
 		GroupID:      d.GroupID,
-		Name:         d.Name,
+		Name:         d.jobName(),
 		CustomID:     d.CustomID,
 		Metadata:     d.Metadata,
 		Places:       store.Places(),

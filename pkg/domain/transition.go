@@ -218,6 +218,7 @@ func (o *Outcome) activate(d *Datasource, store Datastore, ev Event) {
 			d.Config.MIMEType = ev.MIMEType
 		}
 		d.Config.Document = ev.Document
+		d.nameByDocument()
 		o.Changed = true
 	case ev.Generation < d.ActiveGeneration:
 		o.sweep(d, store.Serving(), 0, d.ActiveGeneration)

@@ -65,10 +65,8 @@ func applyFetched(d *Datasource, store Datastore, ev Event) Outcome {
 	}
 	original := f.Original
 	d.Original = &original
-	if d.Name == "" || d.Name == d.Config.SourceURL {
-		if f.Title != "" {
-			d.Name = f.Title
-		}
+	if f.Title != "" && (d.Name == "" || d.Name == d.Config.SourceURL || d.Config.NamedByDocument) {
+		d.Name, d.Config.NamedByDocument = f.Title, false
 	}
 	d.Config.MIMEType, d.Config.FileSize, d.Config.SHA256 = original.MIMEType, original.Size, original.SHA256
 	d.arrive(f)
@@ -186,6 +184,7 @@ func applySitemap(d *Datasource, store Datastore, ev Event, current bool) Outcom
 	out.empty(d, ev.Generation)
 	d.Type, d.Config.Sitemap, d.Config.SourceURL = TypeWebSite, d.Config.SourceURL, ""
 	d.Config.FinalURL, d.Config.Redirects, d.Config.Canonical, d.Config.Rendered = "", nil, "", false
+	d.Config.NamedByDocument = false
 	d.BeginCrawl(ev.At)
 	d.finish(StatusUnsynched, ev.At)
 	job := NewCrawlJob(*d, store)
