@@ -28,7 +28,8 @@ const planUsage = `usage: crawler plan [--sitemap URL] [--fetch] [--max-pages N]
   --max-depth N     links from the root at most
   --include PATTERN, --exclude PATTERN   paths to take or to leave, as in a datasource's configuration; may be repeated
   --json            a JSON object a line: the addresses, then the summary
-Shows what a crawl of the site would fetch and why, and stores nothing. A line has the decision (page, listed, duplicate,
+Shows what a crawl of the site would fetch and why, and stores nothing. It does not read what it fetches: that a PDF is damaged,
+or a page has no text, only a crawl finds out. A line has the decision (page, listed, duplicate,
 skipped, error or left out), the links from the root, the address, and the reason. It asks as politely as a crawl, needs no
 running service, and takes the settings of one (SLUICE_CRAWL_DELAY, SLUICE_USER_AGENT…). It exits with 1 if the site cannot
 be read.`
@@ -180,6 +181,10 @@ func writePlanSummary(w io.Writer, sum crawl.PlanSummary) error {
 		}) {
 			fmt.Fprintf(&b, "%9d  %s\n", sum.Reasons[why], why)
 		}
+	}
+	if n := sum.Decisions[crawl.PlanPage]; n > 0 {
+		fmt.Fprintf(&b, "Contents were not read: of the %d pages, %d are documents other than HTML; a crawl fails those that turn out damaged or without text.\n",
+			n, sum.Documents)
 	}
 	fmt.Fprintf(&b, "A crawl takes at least %s: %s between two requests.\n", sum.Time.Round(time.Second), sum.Delay)
 	_, err := io.WriteString(w, b.String())

@@ -65,7 +65,10 @@ type PlanSummary struct {
 	Problems  []string         `json:"problems,omitempty"`
 	Addresses int              `json:"addresses"` // that a crawl asks for
 	Decisions map[Decision]int `json:"decisions"`
-	Reasons   map[string]int   `json:"reasons,omitempty"` // why addresses are no pages; of those left out, one counts on every page that links to it
+	// Documents counts the pages that are no HTML. A plan does not read contents, so a crawl may yet find one of them damaged,
+	// or any page without text.
+	Documents int            `json:"documents"`
+	Reasons   map[string]int `json:"reasons,omitempty"` // why addresses are no pages; of those left out, one counts on every page that links to it
 	// Delay is the time between two requests to the site's host, and Time what a crawl takes at that pace at least.
 	Delay time.Duration `json:"delay_ns"`
 	Time  time.Duration `json:"time_ns"`

@@ -8,6 +8,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/sluice/sluice/pkg/domain"
 )
@@ -224,6 +225,9 @@ func (it *planned) entry(d Decision) PlanEntry {
 // tell hands an entry to the caller and counts it.
 func (p *plan) tell(e PlanEntry, kind string) error {
 	p.summary.Decisions[e.Decision]++
+	if e.Decision == PlanPage && !strings.HasPrefix(e.MIMEType, "text/html") && !strings.HasPrefix(e.MIMEType, "application/xhtml+xml") {
+		p.summary.Documents++
+	}
 	if kind != "" {
 		p.summary.Reasons[kind]++
 	}
