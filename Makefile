@@ -8,7 +8,7 @@ export CGO_ENABLED ?= 0
 # Packages whose tests run under the race detector in CI: those that share memory between goroutines.
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 
-RACE := ./pkg/jobs/... ./pkg/originals/... ./pkg/catalog/... ./pkg/control/... ./pkg/index/... ./pkg/crawl/... ./pkg/render/... ./pkg/answer/... ./pkg/embed/... ./pkg/ingest/... ./pkg/api/...
+RACE := ./pkg/jobs/... ./pkg/originals/... ./pkg/catalog/... ./pkg/control/... ./pkg/index/... ./pkg/crawl/... ./pkg/render/... ./pkg/answer/... ./pkg/embed/... ./pkg/ingest/... ./pkg/eval/... ./pkg/api/...
 
 GOLANGCI := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(shell cat deployments/golangci-version)
 
