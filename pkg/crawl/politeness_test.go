@@ -490,6 +490,32 @@ func TestFetch_of_other_pages_waits_while_robots_cannot_be_had(t *testing.T) {
 	}
 }
 
+func TestFetch_does_not_wait_long_for_the_robots_that_another_asks_for(t *testing.T) {
+	t.Parallel()
+	asked, answer := make(chan struct{}, 1), make(chan struct{})
+	s := serve(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == robotsPath {
+			asked <- struct{}{}
+			<-answer
+		}
+	}))
+	c := local(t, func(o *Options) { o.MaxWait = 20 * time.Millisecond })
+	first := make(chan error, 1)
+	go func() {
+		_, _, err := fetch(t, c, PageRequest{URL: s.URL + "/a"})
+		first <- err
+	}()
+	<-asked
+	_, _, err := fetch(t, c, PageRequest{URL: s.URL + "/b"})
+	if e := wantError(t, err); !e.Deferred || e.Permanent || e.RetryAfter <= 0 || e.Err != nil {
+		t.Errorf("got %+v", e)
+	}
+	close(answer)
+	if err := <-first; err != nil {
+		t.Errorf("the one that asked: %v", err)
+	}
+}
+
 func TestFetch_makes_no_more_requests_at_once_than_allowed(t *testing.T) {
 	t.Parallel()
 	var now, most atomic.Int32

@@ -189,9 +189,13 @@ type robotsEntry struct {
 }
 
 // get returns what the robots.txt of u's host says. A host without one (4xx) allows everything; one that answers 5xx
-// or cannot be reached allows nothing for now, and the error says so (RFC 9309, sections 2.3.1.3 and 2.3.1.4).
+// or cannot be reached allows nothing for now, and the error says so (RFC 9309, sections 2.3.1.3 and 2.3.1.4). While
+// another fetch asks for it, this one waits no longer than for a turn, and is put off then: a host that hangs would keep as
+// many workers as it has pages.
 func (c *robotsCache) get(ctx context.Context, u *url.URL) (robots, error) {
 	key := u.Scheme + "://" + u.Host
+	patience := time.NewTimer(c.polite.patience(ctx).turn)
+	defer patience.Stop()
 	for {
 		c.mu.Lock()
 		e := c.hosts[key]
@@ -210,6 +214,9 @@ func (c *robotsCache) get(ctx context.Context, u *url.URL) (robots, error) {
 		}
 		select {
 		case <-e.ready:
+		case <-patience.C:
+			p := c.polite
+			return robots{}, p.deferred(u.String(), u.Host, 0, p.later.after(u.Host, leastDeferral, p.pace.Delay, c.now()))
 		case <-ctx.Done():
 			return robots{}, context.Cause(ctx)
 		}
