@@ -1,10 +1,15 @@
 package transformer
 
 import (
+	"context"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/sluice/sluice/pkg/embed"
 )
@@ -22,12 +27,7 @@ func BenchmarkARealModel(b *testing.B) {
 			kn = other
 		}
 	}
-	chunks := make([]string, 64)
-	for i := range chunks {
-		chunks[i] = strings.TrimSpace(strings.Repeat(fmt.Sprintf("%d river ", i%10), 63))
-	}
-	queries := []string{"how do I reset my password", "capital of France", "what is the boiling point of water at sea level",
-		"refund policy for damaged goods", "error 0x80070057 when updating"}
+	chunks, queries := benchChunks(), benchQueries
 	for _, threads := range []int{1, 2} {
 		e, err := open(Config{Directory: directory, Threads: threads}, kn)
 		if err != nil {
@@ -53,6 +53,63 @@ func BenchmarkARealModel(b *testing.B) {
 				}
 			}
 			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "texts/s")
+		})
+	}
+}
+
+var benchQueries = []string{"how do I reset my password", "capital of France", "what is the boiling point of water at sea level",
+	"refund policy for damaged goods", "error 0x80070057 when updating"}
+
+// benchChunks are texts of 128 tokens.
+func benchChunks() []string {
+	chunks := make([]string, 64)
+	for i := range chunks {
+		chunks[i] = strings.TrimSpace(strings.Repeat(fmt.Sprintf("%d river ", i%10), 63))
+	}
+	return chunks
+}
+
+// BenchmarkQueriesBesideAnImport embeds queries while passages take all cores, with and without giving way.
+func BenchmarkQueriesBesideAnImport(b *testing.B) {
+	directory := os.Getenv("SLUICE_TEST_MODEL")
+	if directory == "" {
+		b.Skip("SLUICE_TEST_MODEL names no model")
+	}
+	for _, patience := range []time.Duration{0, patience} {
+		e, err := Open(Config{Directory: directory})
+		if err != nil {
+			b.Fatal(err)
+		}
+		e.priority.patience = patience
+		b.Run(fmt.Sprintf("patience=%v", patience), func(b *testing.B) {
+			ctx, cancel := context.WithCancel(b.Context())
+			began := make(chan struct{})
+			var imports sync.WaitGroup
+			var done atomic.Int64
+			imports.Go(func() {
+				for ctx.Err() == nil {
+					if _, err := e.Embed(ctx, benchChunks()[:6], embed.Passage); err == nil && done.Add(1) == 1 {
+						close(began)
+					}
+				}
+			})
+			<-began
+			before := done.Load()
+			var times []time.Duration
+			for b.Loop() {
+				start := time.Now()
+				if _, err := e.Embed(ctx, benchQueries[len(times)%len(benchQueries):][:1], embed.Query); err != nil {
+					b.Fatal(err)
+				}
+				times = append(times, time.Since(start))
+			}
+			passages := float64(6*(done.Load()-before)) / b.Elapsed().Seconds()
+			cancel()
+			imports.Wait()
+			slices.Sort(times)
+			b.ReportMetric(float64(times[len(times)/2].Microseconds())/1000, "p50-ms")
+			b.ReportMetric(float64(times[len(times)*95/100].Microseconds())/1000, "p95-ms")
+			b.ReportMetric(passages, "passages/s")
 		})
 	}
 }
