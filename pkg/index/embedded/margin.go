@@ -12,7 +12,7 @@ const (
 	marginFew = 64
 	// mayMiss is which share of the rows asked for may be expected among those that are not compared. What is expected is
 	// several times what is missed: rows that are near seem near more often than the sample of all rows tells.
-	mayMiss = 0.01
+	mayMiss = 0.002
 	// marginWidth is by how much scores are taken to spread more than they do in the sample: their tails are longer than
 	// the normal distribution's.
 	marginWidth = 1.1
