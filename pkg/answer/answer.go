@@ -69,6 +69,10 @@ type Answer struct {
 	// none.
 	Sources []domain.Fragment
 
+	// Explanation says how the fragments that the model was given were found, and those that were not relevant enough; nil
+	// unless it was asked for, and when the agent has no datastores.
+	Explanation *domain.Explanation
+
 	Model            string // as the provider names it, "" when no model was asked
 	PromptTokens     int64
 	CompletionTokens int64
@@ -133,7 +137,8 @@ func (a *Answerer) Answer(ctx context.Context, req Request, emit func(text strin
 		return Answer{}, a.timedOut(outer, err)
 	}
 	ans := Answer{ConversationID: s.conversation.ID, VisitorID: s.conversation.VisitorID}
-	prompt, grounded, err := a.prepare(ctx, req, s, emit != nil)
+	prompt, explanation, grounded, err := a.prepare(ctx, req, s, emit != nil)
+	ans.Explanation = explanation
 	if err != nil {
 		return ans, a.timedOut(outer, err)
 	}
@@ -175,7 +180,7 @@ func (a *Answerer) timedOut(outer context.Context, err error) error {
 }
 
 // prepare retrieves the fragments and writes the prompt. grounded says that without fragments there is no answer.
-func (a *Answerer) prepare(ctx context.Context, req Request, s session, stream bool) (p Prompt, grounded bool, err error) {
+func (a *Answerer) prepare(ctx context.Context, req Request, s session, stream bool) (p Prompt, e *domain.Explanation, grounded bool, err error) {
 	style := req.style()
 	p = Prompt{
 		Model:    req.model(),
@@ -186,7 +191,7 @@ func (a *Answerer) prepare(ctx context.Context, req Request, s session, stream b
 	}
 	stores, err := a.datastores(ctx, req.Agent)
 	if err != nil {
-		return p, false, err
+		return p, nil, false, err
 	}
 	p.NoDatastores = len(stores) == 0
 	if len(stores) > 0 {
@@ -196,15 +201,16 @@ func (a *Answerer) prepare(ctx context.Context, req Request, s session, stream b
 			Query:       p.Search,
 			TopK:        a.opts.Fragments,
 			Filters:     req.Filters,
+			Explain:     req.Explain,
 		})
 		if err != nil {
-			return p, false, fmt.Errorf("retrieving for the answer: %w", err)
+			return p, nil, false, fmt.Errorf("retrieving for the answer: %w", err)
 		}
-		p.Fragments = a.relevant(found.Fragments)
-		p.TermWeights = found.TermWeights
+		p.Fragments = a.relevant(found)
+		p.TermWeights, e = found.TermWeights, found.Explanation
 	}
 	p.System, p.Messages = style.prompt(materials{question: req.Query, fragments: p.Fragments, history: s.history})
-	return p, len(stores) > 0 && style.grounded(), nil
+	return p, e, len(stores) > 0 && style.grounded(), nil
 }
 
 // datastores returns the agent's datastores; one that has been deleted meanwhile is left out.
@@ -223,14 +229,20 @@ func (a *Answerer) datastores(ctx context.Context, agent domain.Agent) ([]domain
 	return out, nil
 }
 
-// relevant keeps the fragments that score enough, best first, within the budget of tokens.
-func (a *Answerer) relevant(fragments []domain.Fragment) []domain.Fragment {
+// relevant keeps the fragments that a stage of the search takes for relevant enough, best first, within the budget of
+// tokens.
+func (a *Answerer) relevant(found retrieve.Result) []domain.Fragment {
+	var out []domain.Fragment
 	budget := a.opts.ContextTokens
-	for i, f := range fragments {
-		budget -= chunk.Tokens(f.Text)
-		if f.Score < a.opts.MinScore || budget < 0 && i > 0 {
-			return fragments[:i]
+	for i, f := range found.Fragments {
+		if found.Relevance(i) < a.opts.MinScore {
+			continue
 		}
+		budget -= chunk.Tokens(f.Text)
+		if budget < 0 && len(out) > 0 {
+			break
+		}
+		out = append(out, f)
 	}
-	return fragments
+	return out
 }

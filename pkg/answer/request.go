@@ -24,6 +24,7 @@ type Request struct {
 	ConversationID string // "": a new conversation
 	VisitorID      string // "": that of the conversation, or a new one
 	Filters        domain.Filters
+	Explain        bool // fill Answer.Explanation
 
 	NewConversationID string // the id of the new conversation, if there is to be one; "": any
 

@@ -319,8 +319,8 @@ func TestWhatFailsInsideStaysInside(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
 	agent, datastore := s.newAgent(), s.newDatastore()
-	s.retriever.retrieve = func(context.Context, api.RetrieveRequest) ([]domain.Fragment, error) {
-		return nil, fmt.Errorf("secret of the house")
+	s.retriever.retrieve = func(context.Context, api.RetrieveRequest) (api.Retrieved, error) {
+		return api.Retrieved{}, fmt.Errorf("secret of the house")
 	}
 	s.answerer.answer = func(context.Context, api.AnswerRequest, func(string) error) (api.Answer, error) {
 		panic("secret of the house")

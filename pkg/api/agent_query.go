@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/sluice/sluice/pkg/domain"
@@ -10,12 +11,12 @@ import (
 
 // QueryAgent implements StrictServerInterface.
 func (s *server) QueryAgent(ctx context.Context, r QueryAgentRequestObject) (QueryAgentResponseObject, error) {
-	return s.queryAgent(ctx, r.Id, *r.Body)
+	return s.queryAgent(ctx, r.Id, *r.Body, value(r.Params.Explain))
 }
 
 // QueryAgentAlias implements StrictServerInterface.
 func (s *server) QueryAgentAlias(ctx context.Context, r QueryAgentAliasRequestObject) (QueryAgentAliasResponseObject, error) {
-	return s.queryAgent(ctx, r.Id, *r.Body)
+	return s.queryAgent(ctx, r.Id, *r.Body, value(r.Params.Explain))
 }
 
 // answerResponse is what both query operations give: it writes itself.
@@ -27,7 +28,7 @@ func (f answerResponse) VisitQueryAgentResponse(w http.ResponseWriter) error { r
 // VisitQueryAgentAliasResponse implements QueryAgentAliasResponseObject.
 func (f answerResponse) VisitQueryAgentAliasResponse(w http.ResponseWriter) error { return f(w) }
 
-func (s *server) queryAgent(ctx context.Context, id string, body AgentQuery) (answerResponse, error) {
+func (s *server) queryAgent(ctx context.Context, id string, body AgentQuery, explain bool) (answerResponse, error) {
 	ctx, who := callerOf(ctx)
 	agent, err := s.agentToQuery(ctx, who, id)
 	if err != nil {
@@ -44,6 +45,7 @@ func (s *server) queryAgent(ctx context.Context, id string, body AgentQuery) (an
 	if err != nil {
 		return nil, err
 	}
+	t.request.Explain, t.reads = explain, who.mayRead(agent.WorkspaceID)
 	if body.Streaming != nil && *body.Streaming {
 		return func(w http.ResponseWriter) error { return s.streamAnswer(ctx, w, t) }, nil
 	}
@@ -92,6 +94,7 @@ func (s *server) agentToQuery(ctx context.Context, who caller, id string) (domai
 type turn struct {
 	server  *server
 	request AnswerRequest
+	reads   bool // who asks may read all that the agent's datastores hold
 }
 
 // openTurn counts the query against the agent's workspace, last, so that a request that is refused costs nothing.
@@ -148,7 +151,7 @@ func (t *turn) ask(ctx context.Context, emit func(string) error) (AgentAnswer, e
 		if err != nil {
 			return AgentAnswer{}, err
 		}
-		return renderWhole(answer), nil
+		return renderWhole(t.seen(answer)), nil
 	}
 	var clean lineEnds
 	var text strings.Builder
@@ -164,7 +167,25 @@ func (t *turn) ask(ctx context.Context, emit func(string) error) (AgentAnswer, e
 	if err == nil {
 		err = pass(clean.close())
 	}
-	return renderAnswer(answer, text.String()), err
+	return renderAnswer(t.seen(answer), text.String()), err
+}
+
+// seen is the answer as who asks may see it. To whom not all of the datastores is readable, the explanation tells the
+// scores of the sources, and of the rest no more than how many.
+func (t *turn) seen(answer Answer) Answer {
+	if answer.Explanation == nil || t.reads {
+		return answer
+	}
+	e := *answer.Explanation
+	e.Datastores, e.Terms, e.Dropped.Chunks, e.Fragments = nil, map[string]float64{}, nil, nil
+	for _, f := range answer.Explanation.Fragments {
+		if slices.ContainsFunc(answer.Sources, func(s domain.Fragment) bool { return s.ChunkID == f.ChunkID }) {
+			f.DatastoreID, f.Merged, f.Duplicates = "", nil, nil
+			e.Fragments = append(e.Fragments, f)
+		}
+	}
+	answer.Explanation = &e
+	return answer
 }
 
 // renderWhole renders an answer that was not sent in pieces.

@@ -162,6 +162,30 @@ func (e DependencyCheckStatus) Valid() bool {
 	}
 }
 
+// Defines values for DroppedChunkReason.
+const (
+	DroppedChunkReasonBelowTopK            DroppedChunkReason = "below_top_k"
+	DroppedChunkReasonDuplicate            DroppedChunkReason = "duplicate"
+	DroppedChunkReasonMerged               DroppedChunkReason = "merged"
+	DroppedChunkReasonOverMaxPerDatasource DroppedChunkReason = "over_max_per_datasource"
+)
+
+// Valid indicates whether the value is a known member of the DroppedChunkReason enum.
+func (e DroppedChunkReason) Valid() bool {
+	switch e {
+	case DroppedChunkReasonBelowTopK:
+		return true
+	case DroppedChunkReasonDuplicate:
+		return true
+	case DroppedChunkReasonMerged:
+		return true
+	case DroppedChunkReasonOverMaxPerDatasource:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for Engine.
 const (
 	EngineEmbedded Engine = "embedded"
@@ -477,6 +501,10 @@ type AgentAnswer struct {
 	// Answer Example: The trial lasts 30 days [1].
 	Answer         string `json:"answer"`
 	ConversationId string `json:"conversationId"`
+
+	// Explanation How the fragments of a query came about. It holds ids, numbers and words of the query. To callers who may query an
+	// agent and not read its datastores, datastores, terms and dropped.chunks are empty, and fragments are the sources.
+	Explanation *Explanation `json:"explanation,omitempty"`
 
 	// Sources the fragments that the answer cites, by citation number
 	Sources   []Source `json:"sources"`
@@ -912,6 +940,29 @@ type DatastoreCreate struct {
 	Visibility *Visibility `json:"visibility,omitempty"`
 }
 
+// DatastoreExplanation defines model for DatastoreExplanation.
+type DatastoreExplanation struct {
+	Candidates  int    `json:"candidates"`
+	DatastoreId string `json:"datastore_id"`
+
+	// Dense its vector was
+	Dense bool `json:"dense"`
+
+	// DenseWeight of the meaning; the words have the rest of 1
+	DenseWeight float64 `json:"dense_weight"`
+
+	// Depth candidates asked for by each leg
+	Depth          int    `json:"depth"`
+	EmbeddingModel string `json:"embedding_model"`
+	Inactive       int    `json:"inactive"`
+
+	// Lexical the query's words were compared
+	Lexical bool `json:"lexical"`
+
+	// Type the vector engine
+	Type Engine `json:"type"`
+}
+
 // DatastoreList defines model for DatastoreList.
 type DatastoreList struct {
 	Data       []Datastore `json:"data"`
@@ -970,6 +1021,9 @@ type DatastoreQuery struct {
 	// Filters Values within one field are alternatives; the fields must all match. An empty list does not filter.
 	Filters *Filters `json:"filters,omitempty"`
 
+	// MaxPerDatasource how many fragments may be of one datasource; omitted: any number
+	MaxPerDatasource *int `json:"maxPerDatasource,omitempty"`
+
 	// Mode What fragments are found and ranked by. hybrid: the query's words and its meaning together. lexical: the words
 	// alone; the embedding model is not asked. dense: the meaning alone, as the datastore's embedding model sees it, with
 	// every word that this model knows; of a query that it knows no word of nothing is found, and a datastore without
@@ -978,7 +1032,11 @@ type DatastoreQuery struct {
 
 	// Query Example: trial period
 	Query string `json:"query"`
-	TopK  *int   `json:"topK,omitempty"`
+
+	// Rerank Whether a second stage orders the best 50 candidates anew. Omitted: where the server has a reranker
+	// (RERANK_URL), and the first stage's order stands when it fails. true: it must answer, or the query fails.
+	Rerank *bool `json:"rerank,omitempty"`
+	TopK   *int  `json:"topK,omitempty"`
 }
 
 // DependencyCheck defines model for DependencyCheck.
@@ -1018,11 +1076,117 @@ type Document_Metadata struct {
 	AdditionalProperties map[string]interface{} `json:"-"`
 }
 
+// Dropped defines model for Dropped.
+type Dropped struct {
+	BelowTopK int `json:"below_top_k"`
+
+	// Chunks the best 50 of them
+	Chunks []DroppedChunk `json:"chunks"`
+
+	// Duplicate a better chunk has much the same text
+	Duplicate int `json:"duplicate"`
+
+	// Inactive rows of versions that are no longer or not yet searchable
+	Inactive int `json:"inactive"`
+
+	// Merged the text is part of a better chunk's fragment
+	Merged               int `json:"merged"`
+	OverMaxPerDatasource int `json:"over_max_per_datasource"`
+}
+
+// DroppedChunk defines model for DroppedChunk.
+type DroppedChunk struct {
+	ChunkId      string             `json:"chunk_id"`
+	DatasourceId string             `json:"datasource_id"`
+	Rank         int                `json:"rank"`
+	Reason       DroppedChunkReason `json:"reason"`
+
+	// RepresentedBy the chunk that stands for it
+	RepresentedBy *string `json:"represented_by"`
+	Score         float64 `json:"score"`
+}
+
+// DroppedChunkReason defines model for DroppedChunk.Reason.
+type DroppedChunkReason string
+
 // Empty defines model for Empty.
 type Empty map[string]interface{}
 
 // Engine the vector engine
 type Engine string
+
+// ExplainedFragment defines model for ExplainedFragment.
+type ExplainedFragment struct {
+	ChunkId        string  `json:"chunk_id"`
+	CustomId       *string `json:"custom_id"`
+	DatasourceId   string  `json:"datasource_id"`
+	DatasourceName string  `json:"datasource_name"`
+
+	// Explanation How a fragment scored at each stage, by its best chunk. Ranks count from 1 over all candidates; null says that the
+	// stage has not found it.
+	Explanation FragmentExplanation `json:"explanation"`
+
+	// Heading headings above most of the text, outermost first; of a sheet, its name and the rows
+	Heading *string `json:"heading"`
+
+	// Metadata the datasource's, and under document what the document says of itself (title, language, author, …)
+	Metadata map[string]interface{} `json:"metadata"`
+	MimeType *string                `json:"mime_type"`
+
+	// Offset bytes from the start of the document's text
+	Offset int `json:"offset"`
+
+	// Page page or slide from 1 on which most of the text stands
+	Page *int `json:"page"`
+
+	// Score higher is better; comparable within one response
+	Score float64 `json:"score"`
+
+	// Source the page's address, or the file's name with #page=N, or metadata.source
+	Source string `json:"source"`
+	Text   string `json:"text"`
+}
+
+// ExplainedFragments defines model for ExplainedFragments.
+type ExplainedFragments struct {
+	// Explanation How the fragments of a query came about. It holds ids, numbers and words of the query. To callers who may query an
+	// agent and not read its datastores, datastores, terms and dropped.chunks are empty, and fragments are the sources.
+	Explanation Explanation         `json:"explanation"`
+	Fragments   []ExplainedFragment `json:"fragments"`
+}
+
+// Explanation How the fragments of a query came about. It holds ids, numbers and words of the query. To callers who may query an
+// agent and not read its datastores, datastores, terms and dropped.chunks are empty, and fragments are the sources.
+type Explanation struct {
+	// Candidates chunks that were ranked, over all datastores
+	Candidates int                    `json:"candidates"`
+	Datastores []DatastoreExplanation `json:"datastores"`
+	Dropped    Dropped                `json:"dropped"`
+	Filters    FilterExplanation      `json:"filters"`
+
+	// Fragments in their order, where the fragments do not have it themselves; of an agent, all that it was given
+	Fragments        *[]FragmentExplanation `json:"fragments,omitempty"`
+	MaxPerDatasource *int                   `json:"max_per_datasource"`
+
+	// Mode What fragments are found and ranked by. hybrid: the query's words and its meaning together. lexical: the words
+	// alone; the embedding model is not asked. dense: the meaning alone, as the datastore's embedding model sees it, with
+	// every word that this model knows; of a query that it knows no word of nothing is found, and a datastore without
+	// vectors is refused.
+	Mode SearchMode `json:"mode"`
+
+	// Notes what the result lacks, in words
+	Notes []string `json:"notes"`
+
+	// Query that was searched for; an agent's also holds what the question refers back to
+	Query string `json:"query"`
+
+	// Rerank the second stage; model is null where it was not asked
+	Rerank RerankExplanation `json:"rerank"`
+
+	// Terms the query's terms as they are indexed, with their inverse document frequency; at most 100
+	Terms map[string]float64 `json:"terms"`
+	TopK  int                `json:"top_k"`
+}
 
 // FieldError defines model for FieldError.
 type FieldError struct {
@@ -1033,6 +1197,15 @@ type FieldError struct {
 
 	// Message Example: is required
 	Message string `json:"message"`
+}
+
+// FilterExplanation defines model for FilterExplanation.
+type FilterExplanation struct {
+	// Datasources how many custom_ids and datasource_ids selected, pages of web sites included; null: they do not filter
+	Datasources *int `json:"datasources"`
+
+	// Metadata keys, and the values that they had to equal
+	Metadata map[string]interface{} `json:"metadata"`
 }
 
 // Filters Values within one field are alternatives; the fields must all match. An empty list does not filter.
@@ -1072,6 +1245,42 @@ type Fragment struct {
 	// Source the page's address, or the file's name with #page=N, or metadata.source
 	Source string `json:"source"`
 	Text   string `json:"text"`
+}
+
+// FragmentExplanation How a fragment scored at each stage, by its best chunk. Ranks count from 1 over all candidates; null says that the
+// stage has not found it.
+type FragmentExplanation struct {
+	ChunkId     string `json:"chunk_id"`
+	DatastoreId string `json:"datastore_id"`
+	DenseRank   *int   `json:"dense_rank"`
+
+	// DenseScore cosine of the vectors of query and chunk
+	DenseScore float64 `json:"dense_score"`
+
+	// Duplicates chunks of much the same text that it stands for, by id
+	Duplicates []string `json:"duplicates"`
+	FusedRank  int      `json:"fused_rank"`
+
+	// FusedScore both, with their weights
+	FusedScore  float64 `json:"fused_score"`
+	LexicalRank *int    `json:"lexical_rank"`
+
+	// LexicalScore BM25
+	LexicalScore float64 `json:"lexical_score"`
+
+	// Merged chunks beside it whose text is part of the fragment, by id
+	Merged []string `json:"merged"`
+
+	// NeighbourScore what the document around the chunk added to it
+	NeighbourScore float64 `json:"neighbour_score"`
+
+	// Rank after that
+	Rank          int      `json:"rank"`
+	RerankedRank  *int     `json:"reranked_rank"`
+	RerankedScore *float64 `json:"reranked_score"`
+
+	// Terms the query's terms that the chunk holds, as they are indexed
+	Terms []string `json:"terms"`
 }
 
 // Health defines model for Health.
@@ -1203,6 +1412,16 @@ type Readiness struct {
 // ReadinessStatus degraded: an engine is down without which uploads and everything but queries go on; answered 200.
 type ReadinessStatus string
 
+// RerankExplanation the second stage; model is null where it was not asked
+type RerankExplanation struct {
+	// Candidates that it put in order
+	Candidates int `json:"candidates"`
+
+	// Error why the fragments stand as the first stage had them
+	Error *string `json:"error"`
+	Model *string `json:"model"`
+}
+
 // Resync defines model for Resync.
 type Resync struct {
 	// Mode reindex: from the content that is kept. refresh: fetch web content again (files and texts are reindexed).
@@ -1226,7 +1445,10 @@ type RetrieverResult struct {
 
 // RetrieverResults defines model for RetrieverResults.
 type RetrieverResults struct {
-	Results []RetrieverResult `json:"results"`
+	// Explanation How the fragments of a query came about. It holds ids, numbers and words of the query. To callers who may query an
+	// agent and not read its datastores, datastores, terms and dropped.chunks are empty, and fragments are the sources.
+	Explanation *Explanation      `json:"explanation,omitempty"`
+	Results     []RetrieverResult `json:"results"`
 }
 
 // Scope defines model for Scope.
@@ -1330,6 +1552,9 @@ type Cursor = string
 // DatastoreId defines model for DatastoreId.
 type DatastoreId = string
 
+// Explain defines model for Explain.
+type Explain = bool
+
 // Id defines model for Id.
 type Id = string
 
@@ -1401,6 +1626,10 @@ type CreateAgentParams struct {
 
 // QueryAgentAliasParams defines parameters for QueryAgentAlias.
 type QueryAgentAliasParams struct {
+	// Explain also say how the fragments came about: their ranks and scores by stage, the terms matched, what was left out and
+	// why. An answer that is repeated for its Idempotency-Key, without being made anew, has no explanation
+	Explain *Explain `form:"explain,omitempty" json:"explain,omitempty"`
+
 	// IdempotencyKey Makes the request safe to repeat: send it again, with the same key and body, until it is answered with
 	// anything but 409 (it is still being worked on; `Retry-After` says when to ask), 429 or 5xx. A key is good
 	// for one request of the workspace, for 24 hours from its first sending; with another request it is
@@ -1422,6 +1651,10 @@ type QueryAgentAliasParams struct {
 
 // QueryAgentParams defines parameters for QueryAgent.
 type QueryAgentParams struct {
+	// Explain also say how the fragments came about: their ranks and scores by stage, the terms matched, what was left out and
+	// why. An answer that is repeated for its Idempotency-Key, without being made anew, has no explanation
+	Explain *Explain `form:"explain,omitempty" json:"explain,omitempty"`
+
 	// IdempotencyKey Makes the request safe to repeat: send it again, with the same key and body, until it is answered with
 	// anything but 409 (it is still being worked on; `Retry-After` says when to ask), 429 or 5xx. A key is good
 	// for one request of the workspace, for 24 hours from its first sending; with another request it is
@@ -1566,6 +1799,10 @@ type CreateDatastoreParams struct {
 
 // QueryDatastoreResultsParams defines parameters for QueryDatastoreResults.
 type QueryDatastoreResultsParams struct {
+	// Explain also say how the fragments came about: their ranks and scores by stage, the terms matched, what was left out and
+	// why. An answer that is repeated for its Idempotency-Key, without being made anew, has no explanation
+	Explain *Explain `form:"explain,omitempty" json:"explain,omitempty"`
+
 	// IdempotencyKey Makes the request safe to repeat: send it again, with the same key and body, until it is answered with
 	// anything but 409 (it is still being worked on; `Retry-After` says when to ask), 429 or 5xx. A key is good
 	// for one request of the workspace, for 24 hours from its first sending; with another request it is
@@ -1629,6 +1866,10 @@ type UpsertDocumentsParams struct {
 
 // QueryDatastoreParams defines parameters for QueryDatastore.
 type QueryDatastoreParams struct {
+	// Explain also say how the fragments came about: their ranks and scores by stage, the terms matched, what was left out and
+	// why. An answer that is repeated for its Idempotency-Key, without being made anew, has no explanation
+	Explain *Explain `form:"explain,omitempty" json:"explain,omitempty"`
+
 	// IdempotencyKey Makes the request safe to repeat: send it again, with the same key and body, until it is answered with
 	// anything but 409 (it is still being worked on; `Retry-After` says when to ask), 429 or 5xx. A key is good
 	// for one request of the workspace, for 24 hours from its first sending; with another request it is
@@ -1646,6 +1887,14 @@ type QueryDatastoreParams struct {
 	// * A new API key is shown once, in no stored answer. A repeat, at any time of the 24 hours, makes the secret
 	//   of the first answer void and gives a new one, under the same id.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// QueryDatastore200JSONResponseBody0 defines parameters for QueryDatastore.
+type QueryDatastore200JSONResponseBody0 = []Fragment
+
+// QueryDatastore200JSONResponseBody defines parameters for QueryDatastore.
+type QueryDatastore200JSONResponseBody struct {
+	union json.RawMessage
 }
 
 // ResyncDatastoreParams defines parameters for ResyncDatastore.
@@ -1899,6 +2148,68 @@ func (a UpdateRequest_Metadata) MarshalJSON() ([]byte, error) {
 	return json.Marshal(object)
 }
 
+// AsQueryDatastore200JSONResponseBody0 returns the union data inside the QueryDatastore200JSONResponseBody as a QueryDatastore200JSONResponseBody0
+func (t QueryDatastore200JSONResponseBody) AsQueryDatastore200JSONResponseBody0() (QueryDatastore200JSONResponseBody0, error) {
+	var body QueryDatastore200JSONResponseBody0
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromQueryDatastore200JSONResponseBody0 overwrites any union data inside the QueryDatastore200JSONResponseBody as the provided QueryDatastore200JSONResponseBody0
+func (t *QueryDatastore200JSONResponseBody) FromQueryDatastore200JSONResponseBody0(v QueryDatastore200JSONResponseBody0) error {
+	b, err := json.Marshal(v)
+	t.union = b
+	return err
+}
+
+// MergeQueryDatastore200JSONResponseBody0 performs a merge with any union data inside the QueryDatastore200JSONResponseBody, using the provided QueryDatastore200JSONResponseBody0
+func (t *QueryDatastore200JSONResponseBody) MergeQueryDatastore200JSONResponseBody0(v QueryDatastore200JSONResponseBody0) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsExplainedFragments returns the union data inside the QueryDatastore200JSONResponseBody as a ExplainedFragments
+func (t QueryDatastore200JSONResponseBody) AsExplainedFragments() (ExplainedFragments, error) {
+	var body ExplainedFragments
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromExplainedFragments overwrites any union data inside the QueryDatastore200JSONResponseBody as the provided ExplainedFragments
+func (t *QueryDatastore200JSONResponseBody) FromExplainedFragments(v ExplainedFragments) error {
+	b, err := json.Marshal(v)
+	t.union = b
+	return err
+}
+
+// MergeExplainedFragments performs a merge with any union data inside the QueryDatastore200JSONResponseBody, using the provided ExplainedFragments
+func (t *QueryDatastore200JSONResponseBody) MergeExplainedFragments(v ExplainedFragments) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+func (t QueryDatastore200JSONResponseBody) MarshalJSON() ([]byte, error) {
+	b, err := t.union.MarshalJSON()
+	return b, err
+}
+
+func (t *QueryDatastore200JSONResponseBody) UnmarshalJSON(b []byte) error {
+	err := t.union.UnmarshalJSON(b)
+	return err
+}
+
 // ServerInterface represents all server handlers.
 type ServerInterface interface {
 	// ListAgents List agents
@@ -2120,6 +2431,14 @@ func (siw *ServerInterfaceWrapper) QueryAgentAlias(c *gin.Context) {
 	// Parameter object where we will unmarshal all parameters from the context
 	var params QueryAgentAliasParams
 
+	// ------------- Optional query parameter "explain" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "explain", c.Request.URL.Query(), &params.Explain, runtime.BindQueryParameterOptions{Type: "boolean", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter explain: %w", err), http.StatusBadRequest)
+		return
+	}
+
 	headers := c.Request.Header
 
 	// ------------- Optional header parameter "Idempotency-Key" -------------
@@ -2243,6 +2562,14 @@ func (siw *ServerInterfaceWrapper) QueryAgent(c *gin.Context) {
 
 	// Parameter object where we will unmarshal all parameters from the context
 	var params QueryAgentParams
+
+	// ------------- Optional query parameter "explain" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "explain", c.Request.URL.Query(), &params.Explain, runtime.BindQueryParameterOptions{Type: "boolean", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter explain: %w", err), http.StatusBadRequest)
+		return
+	}
 
 	headers := c.Request.Header
 
@@ -2755,6 +3082,14 @@ func (siw *ServerInterfaceWrapper) QueryDatastoreResults(c *gin.Context) {
 	// Parameter object where we will unmarshal all parameters from the context
 	var params QueryDatastoreResultsParams
 
+	// ------------- Optional query parameter "explain" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "explain", c.Request.URL.Query(), &params.Explain, runtime.BindQueryParameterOptions{Type: "boolean", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter explain: %w", err), http.StatusBadRequest)
+		return
+	}
+
 	headers := c.Request.Header
 
 	// ------------- Optional header parameter "Idempotency-Key" -------------
@@ -3001,6 +3336,14 @@ func (siw *ServerInterfaceWrapper) QueryDatastore(c *gin.Context) {
 
 	// Parameter object where we will unmarshal all parameters from the context
 	var params QueryDatastoreParams
+
+	// ------------- Optional query parameter "explain" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "explain", c.Request.URL.Query(), &params.Explain, runtime.BindQueryParameterOptions{Type: "boolean", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter explain: %w", err), http.StatusBadRequest)
+		return
+	}
 
 	headers := c.Request.Header
 
@@ -6709,12 +7052,12 @@ type QueryDatastoreResponseObject interface {
 	VisitQueryDatastoreResponse(w http.ResponseWriter) error
 }
 
-type QueryDatastore200JSONResponse []Fragment
+type QueryDatastore200JSONResponse = QueryDatastore200JSONResponseBody
 
 func (response QueryDatastore200JSONResponse) VisitQueryDatastoreResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+	if err := json.NewEncoder(&buf).Encode(response.union); err != nil {
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")

@@ -18,6 +18,11 @@ type caller struct {
 // workspace is the caller's, "" for an anonymous one.
 func (c caller) workspace() string { return c.key.WorkspaceID }
 
+// mayRead reports whether the caller may read everything in a workspace.
+func (c caller) mayRead(workspace string) bool {
+	return !c.anonymous && c.workspace() == workspace && c.key.Can(domain.ScopeRead)
+}
+
 type contextKey int
 
 const (

@@ -186,7 +186,15 @@ func checkQuery(op *operation, in url.Values) (url.Values, []domain.FieldError) 
 			continue
 		}
 		var value any = values[0]
-		if schema := p.Schema.Value; schema.Type.Is("integer") {
+		switch schema := p.Schema.Value; {
+		case schema.Type.Is("boolean"):
+			b, err := strconv.ParseBool(values[0])
+			if err != nil || len(values[0]) == 1 {
+				faults = append(faults, domain.FieldError{Field: p.Name, Message: fmt.Sprintf("is %q; it must be true or false", shorten(values[0]))})
+				continue
+			}
+			value, values = b, []string{strconv.FormatBool(b)}
+		case schema.Type.Is("integer"):
 			n, err := strconv.ParseInt(values[0], 10, 32)
 			if err != nil {
 				faults = append(faults, domain.FieldError{Field: p.Name, Message: fmt.Sprintf("is %q; it must be a whole number", shorten(values[0]))})

@@ -2,6 +2,8 @@ package api
 
 import (
 	"context"
+	"encoding/json"
+	"net/http"
 
 	"github.com/sluice/sluice/pkg/domain"
 )
@@ -11,30 +13,48 @@ const defaultTopK = 5
 
 // QueryDatastore implements StrictServerInterface.
 func (s *server) QueryDatastore(ctx context.Context, r QueryDatastoreRequestObject) (QueryDatastoreResponseObject, error) {
-	fragments, err := s.queryDatastore(ctx, r.Id, *r.Body)
+	found, err := s.queryDatastore(ctx, r.Id, *r.Body, value(r.Params.Explain))
 	if err != nil {
 		return nil, err
 	}
-	return QueryDatastore200JSONResponse(renderAll(fragments, renderFragment)), nil
+	if found.Explanation != nil {
+		return fragmentsResponse{renderExplained(found)}, nil
+	}
+	return fragmentsResponse{renderAll(found.Fragments, renderFragment)}, nil
+}
+
+// fragmentsResponse is an array of fragments, or an object with the explanation: what the generated type would encode
+// twice.
+type fragmentsResponse struct{ body any }
+
+// VisitQueryDatastoreResponse implements QueryDatastoreResponseObject.
+func (f fragmentsResponse) VisitQueryDatastoreResponse(w http.ResponseWriter) error {
+	encoded, err := json.Marshal(f.body)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, err = w.Write(append(encoded, '\n'))
+	return err
 }
 
 // QueryDatastoreResults implements StrictServerInterface.
 func (s *server) QueryDatastoreResults(ctx context.Context, r QueryDatastoreResultsRequestObject) (QueryDatastoreResultsResponseObject, error) {
-	fragments, err := s.queryDatastore(ctx, r.Id, *r.Body)
+	found, err := s.queryDatastore(ctx, r.Id, *r.Body, value(r.Params.Explain))
 	if err != nil {
 		return nil, err
 	}
-	out := RetrieverResults{Results: renderAll(fragments, func(f domain.Fragment) RetrieverResult {
+	out := RetrieverResults{Results: renderAll(found.Fragments, func(f domain.Fragment) RetrieverResult {
 		return RetrieverResult{Text: f.Text, Source: f.Source, Score: f.Score}
-	})}
+	}), Explanation: renderExplanation(found.Explanation, true)}
 	return QueryDatastoreResults200JSONResponse(out), nil
 }
 
-func (s *server) queryDatastore(ctx context.Context, id string, body DatastoreQuery) ([]domain.Fragment, error) {
+func (s *server) queryDatastore(ctx context.Context, id string, body DatastoreQuery, explain bool) (Retrieved, error) {
 	ctx, who := callerOf(ctx)
 	d, err := s.datastoreToQuery(ctx, who, id)
 	if err != nil {
-		return nil, err
+		return Retrieved{}, err
 	}
 	topK := defaultTopK
 	if body.TopK != nil {
@@ -42,18 +62,19 @@ func (s *server) queryDatastore(ctx context.Context, id string, body DatastoreQu
 	}
 	req := RetrieveRequest{
 		WorkspaceID: d.WorkspaceID, Datastores: []domain.Datastore{d}, Query: body.Query, TopK: topK, Filters: filtersOf(body.Filters),
+		Rerank: body.Rerank, MaxPerDatasource: value(body.MaxPerDatasource), Explain: explain,
 	}
 	if body.Mode != nil {
 		req.Mode = domain.SearchMode(*body.Mode)
 	}
-	fragments, err := s.Retriever.Retrieve(ctx, req)
+	found, err := s.Retriever.Retrieve(ctx, req)
 	if err != nil {
-		return nil, err
+		return Retrieved{}, err
 	}
 	if err := s.Catalog.Count(ctx, d.WorkspaceID, domain.MetricRetrievals, 1); err != nil {
-		return nil, err
+		return Retrieved{}, err
 	}
-	return fragments, nil
+	return found, nil
 }
 
 // datastoreToQuery returns the datastore if the caller may query it: one of the caller's workspace, or a public one.

@@ -1,8 +1,14 @@
 package api_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
+	"strings"
 	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/sluice/sluice/pkg/api"
 	"github.com/sluice/sluice/pkg/domain"
@@ -11,9 +17,9 @@ import (
 // asked records what the retriever is asked.
 func (s *service) asked() *api.RetrieveRequest {
 	var got api.RetrieveRequest
-	s.retriever.retrieve = func(_ context.Context, r api.RetrieveRequest) ([]domain.Fragment, error) {
+	s.retriever.retrieve = func(_ context.Context, r api.RetrieveRequest) (api.Retrieved, error) {
 		got = r
-		return nil, nil
+		return api.Retrieved{}, nil
 	}
 	return &got
 }
@@ -42,4 +48,144 @@ func TestTheModeOfADatastoreQuery(t *testing.T) {
 			t.Errorf("%s: %s", path, fault)
 		}
 	}
+}
+
+func TestTheChoicesOfADatastoreQuery(t *testing.T) {
+	t.Parallel()
+	s := newService(t)
+	got := s.asked()
+	yes, no := true, false
+	for _, path := range queryPaths(s.newDatastore()) {
+		for name, c := range map[string]struct {
+			body   object
+			rerank *bool
+			most   int
+		}{
+			"none":              {object{}, nil, 0},
+			"nulls":             {object{"rerank": nil, "maxPerDatasource": nil}, nil, 0},
+			"reranked":          {object{"rerank": true}, &yes, 0},
+			"not reranked":      {object{"rerank": false}, &no, 0},
+			"spread":            {object{"maxPerDatasource": 2}, nil, 2},
+			"spread, reranked":  {object{"maxPerDatasource": 100.0, "rerank": true}, &yes, 100},
+			"with all of modes": {object{"maxPerDatasource": 1, "rerank": false, "mode": "dense"}, &no, 1},
+		} {
+			s.call("POST", path, with(object{"query": "trial"}, c.body)).want(200)
+			if diff := cmp.Diff(c.rerank, got.Rerank); diff != "" || got.MaxPerDatasource != c.most || got.Explain {
+				t.Errorf("%s, %s: asked for %+v", path, name, got)
+			}
+		}
+		a := s.call("POST", path, object{"query": "trial", "rerank": "yes", "maxPerDatasource": 0})
+		if a.fault("rerank") != `is "yes"; it must be true or false` || a.fault("maxPerDatasource") != "0 is below the minimum of 1" {
+			t.Errorf("%s: %s", path, a.body)
+		}
+		if fault := s.call("POST", path, object{"query": "trial", "maxPerDatasource": 101}).fault("maxPerDatasource"); fault != "101 is above the maximum of 100" {
+			t.Errorf("%s: %s", path, fault)
+		}
+		if fault := s.call("POST", path+"?explain=1", object{"query": "trial"}).fault("explain"); fault != `is "1"; it must be true or false` {
+			t.Errorf("%s: %s", path, fault)
+		}
+	}
+}
+
+// explanation has something in every field.
+func explanation() *domain.Explanation {
+	selected := 3
+	return &domain.Explanation{
+		Query: "how long trial", Mode: domain.SearchHybrid, TopK: 5, MaxPerDatasource: 2,
+		Filters:    domain.ExplainedFilters{Datasources: &selected, Metadata: map[string]any{"lang": "en"}},
+		Datastores: []domain.ExplainedDatastore{{ID: "store", Engine: domain.EngineEmbedded, Model: model, Lexical: true, Dense: true, DenseWeight: 0.35, Depth: 200, Candidates: 9}},
+		Rerank:     domain.ExplainedRerank{Model: "cross", Candidates: 9},
+		Terms:      map[string]float64{"trial": 2.5}, Candidates: 9,
+		Fragments: []domain.ExplainedFragment{{
+			ChunkID: fragment.ChunkID, DatastoreID: "store", Lexical: 4, LexicalRank: 1, Dense: 0.5, Fused: 0.7, FusedRank: 1, Rank: 2,
+			Reranked: 0.75, RerankedRank: 1, Terms: []string{"trial"}, Merged: []string{"c2"}, Duplicates: []string{"c3"},
+		}},
+		Dropped: domain.ExplainedDrops{Inactive: 1, Duplicates: 1, Merged: 1, Below: 6, Chunks: []domain.ExplainedDrop{
+			{ChunkID: "c3", DatasourceID: "other", Reason: domain.DropDuplicate, For: fragment.ChunkID, Rank: 4, Score: 0.25},
+		}},
+	}
+}
+
+func TestAnExplainedDatastoreQuery(t *testing.T) {
+	t.Parallel()
+	s := newService(t)
+	s.retriever.retrieve = func(_ context.Context, r api.RetrieveRequest) (api.Retrieved, error) {
+		found := api.Retrieved{Fragments: []domain.Fragment{fragment}}
+		if r.Explain {
+			found.Explanation = explanation()
+		}
+		return found, nil
+	}
+	store := s.newDatastore()
+	for _, base := range []string{"", "/api"} {
+		path := base + "/datastores/" + store + "/query"
+		if body := s.call("POST", path+"?explain=false", object{"query": "trial"}).want(200).body; body[0] != '[' {
+			t.Errorf("not an array: %s", body)
+		}
+		a := s.call("POST", path+"?explain=true", object{"query": "trial"}).want(200)
+		s.valid(a, "ExplainedFragments")
+		golden(t, "explained-fragments.json", a.indented())
+
+		older := base + "/datastores/query/" + store
+		if o := s.call("POST", older, object{"query": "trial"}).want(200).object(); o["explanation"] != nil {
+			t.Errorf("explained without being asked: %v", o)
+		}
+		a = s.call("POST", older+"?explain=TRUE", object{"query": "trial"}).want(200)
+		s.valid(a, "RetrieverResults")
+		golden(t, "explained-results.json", a.indented())
+	}
+}
+
+func TestAnExplainedAgentQuery(t *testing.T) {
+	t.Parallel()
+	s := newService(t)
+	s.answerer.answer = func(_ context.Context, r api.AnswerRequest, emit func(string) error) (api.Answer, error) {
+		got := api.Answer{Text: "30 days [1].", ConversationID: newConversation, VisitorID: "v-1", Sources: []domain.Fragment{fragment}}
+		if emit != nil {
+			must(t, emit(got.Text))
+		}
+		if r.Explain {
+			got.Explanation = explanation()
+			got.Explanation.Fragments = append(got.Explanation.Fragments, domain.ExplainedFragment{ChunkID: "unused"})
+		}
+		return got, nil
+	}
+	agent := s.newAgent(object{"visibility": "public"})
+	members := map[string]*service{"explained-answer.json": s}
+	members["explained-answer-visitor.json"] = s.as("")
+	for file, caller := range members {
+		for _, base := range []string{"", "/api"} {
+			for _, path := range []string{base + "/agents/" + agent + "/query", base + "/agents/query/" + agent} {
+				if o := caller.call("POST", path, object{"query": "How long?"}).want(200).object(); o["explanation"] != nil {
+					t.Errorf("explained without being asked: %v", o)
+				}
+				a := caller.call("POST", path+"?explain=true", object{"query": "How long?"}).want(200)
+				s.valid(a, "AgentAnswer")
+				golden(t, file, a.indented())
+				var client conversationClient
+				client.take(parseStream(caller.call("POST", path+"?explain=true", object{"query": "How long?", "streaming": true}).want(200).body, 64))
+				golden(t, file, (&answer{T: t, body: []byte(client.response)}).indented())
+			}
+		}
+	}
+}
+
+// valid checks the body against a schema of the document.
+func (s *service) valid(a *answer, schema string) {
+	s.Helper()
+	doc, err := openapi3.NewLoader().LoadFromData(s.call("GET", "/openapi.json", nil).want(200).body)
+	must(s.T, err)
+	var value any
+	must(s.T, json.Unmarshal(a.body, &value))
+	if err := doc.Components.Schemas[schema].Value.VisitJSON(value); err != nil {
+		s.Errorf("not what the document says of %s: %v", schema, err)
+	}
+}
+
+// indented is the body as people read it.
+func (a *answer) indented() string {
+	a.Helper()
+	var out bytes.Buffer
+	must(a.T, json.Indent(&out, a.body, "", "  "))
+	return strings.TrimSpace(out.String()) + "\n"
 }

@@ -125,7 +125,7 @@ type ChunkReader interface {
 // Retriever finds fragments.
 type Retriever interface {
 	// Retrieve returns at most TopK fragments, best first.
-	Retrieve(ctx context.Context, r RetrieveRequest) ([]domain.Fragment, error)
+	Retrieve(ctx context.Context, r RetrieveRequest) (Retrieved, error)
 }
 
 // RetrieveRequest asks datastores for the fragments most similar to a query.
@@ -136,6 +136,16 @@ type RetrieveRequest struct {
 	TopK        int // 1 to 100
 	Filters     domain.Filters
 	Mode        domain.SearchMode // "": hybrid
+	Rerank      *bool             // nil: where there is a reranker; true where there is none is domain.CodeInvalid
+	Explain     bool
+
+	MaxPerDatasource int // fragments of one datasource, 1 to 100; 0: any number
+}
+
+// Retrieved is what a Retriever found.
+type Retrieved struct {
+	Fragments   []domain.Fragment
+	Explanation *domain.Explanation // with its Fragments in the same order; nil unless it was asked for
 }
 
 // Answerer answers questions and keeps the conversations they belong to.
@@ -154,6 +164,7 @@ type AnswerRequest struct {
 	ConversationID string // "": a new conversation; one of another workspace or agent is domain.CodeNotFound
 	VisitorID      string // "": that of the conversation, or a new one
 	Filters        domain.Filters
+	Explain        bool
 
 	NewConversationID string // the id of the new conversation, if there is to be one; "": any
 
@@ -171,11 +182,12 @@ type AnswerRequest struct {
 
 // Answer is what an Answerer gave.
 type Answer struct {
-	Text           string            // what emit was called with, in one piece
-	ConversationID string            // of the conversation that question and answer are kept in
-	VisitorID      string            // who asked
-	Sources        []domain.Fragment // the cited fragments, with their Citation, in its order
-	Tokens         int64             // prompt and completion tokens used, also when the answer failed; 0 when no model was asked
+	Text           string              // what emit was called with, in one piece
+	ConversationID string              // of the conversation that question and answer are kept in
+	VisitorID      string              // who asked
+	Sources        []domain.Fragment   // the cited fragments, with their Citation, in its order
+	Explanation    *domain.Explanation // of what was found for the question; nil unless it was asked for
+	Tokens         int64               // prompt and completion tokens used, also when the answer failed; 0 when no model was asked
 }
 
 // Watcher tells of changes to datasources.

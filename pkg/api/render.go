@@ -115,7 +115,10 @@ func renderSources(fragments []domain.Fragment) []Source {
 }
 
 func renderAnswer(a Answer, text string) AgentAnswer {
-	return AgentAnswer{Answer: text, ConversationId: a.ConversationID, VisitorId: a.VisitorID, Sources: renderSources(a.Sources)}
+	return AgentAnswer{
+		Answer: text, ConversationId: a.ConversationID, VisitorId: a.VisitorID, Sources: renderSources(a.Sources),
+		Explanation: renderExplanation(a.Explanation, true),
+	}
 }
 
 func renderConversation(v domain.Conversation) Conversation {

@@ -330,12 +330,12 @@ func (o *originals) all() map[string]string {
 }
 
 type retriever struct {
-	retrieve func(context.Context, api.RetrieveRequest) ([]domain.Fragment, error)
+	retrieve func(context.Context, api.RetrieveRequest) (api.Retrieved, error)
 }
 
-func (r *retriever) Retrieve(ctx context.Context, q api.RetrieveRequest) ([]domain.Fragment, error) {
+func (r *retriever) Retrieve(ctx context.Context, q api.RetrieveRequest) (api.Retrieved, error) {
 	if r.retrieve == nil {
-		return []domain.Fragment{fragment}, nil
+		return api.Retrieved{Fragments: []domain.Fragment{fragment}}, nil
 	}
 	return r.retrieve(ctx, q)
 }

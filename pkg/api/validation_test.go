@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/sluice/sluice/pkg/api"
-	"github.com/sluice/sluice/pkg/domain"
 )
 
 func TestOneAnswerNamesEveryFault(t *testing.T) {
@@ -128,11 +127,11 @@ func TestBodiesThatAreForgiven(t *testing.T) {
 		})
 	}
 	datastore := s.newDatastore()
-	s.retriever.retrieve = func(_ context.Context, r api.RetrieveRequest) ([]domain.Fragment, error) {
+	s.retriever.retrieve = func(_ context.Context, r api.RetrieveRequest) (api.Retrieved, error) {
 		if r.TopK != 7 {
 			t.Errorf("topK is %d, want 7", r.TopK)
 		}
-		return nil, nil
+		return api.Retrieved{}, nil
 	}
 	a := s.call("POST", "/datastores/"+datastore+"/query/", `{"query": "q", "topK": 7.0}`).want(200)
 	if string(a.body) != "[]\n" {

@@ -24,12 +24,12 @@ import (
 // fragments is the API's view of retrieval.
 type fragments struct{ *retrieve.Retriever }
 
-func (f fragments) Retrieve(ctx context.Context, r api.RetrieveRequest) ([]domain.Fragment, error) {
+func (f fragments) Retrieve(ctx context.Context, r api.RetrieveRequest) (api.Retrieved, error) {
 	result, err := f.Retriever.Retrieve(ctx, retrieve.Request{
 		WorkspaceID: r.WorkspaceID, Datastores: r.Datastores, Query: r.Query, TopK: r.TopK, Filters: r.Filters,
-		Mode: r.Mode,
+		Mode: r.Mode, Rerank: r.Rerank, MaxPerDatasource: r.MaxPerDatasource, Explain: r.Explain,
 	})
-	return result.Fragments, err
+	return api.Retrieved{Fragments: result.Fragments, Explanation: result.Explanation}, err
 }
 
 // chunkers is the ingestor's view of the chunker.
@@ -44,7 +44,7 @@ func (a answers) Answer(ctx context.Context, r api.AnswerRequest, emit func(stri
 	got, err := a.Answerer.Answer(ctx, answer.Request(r), emit)
 	return api.Answer{
 		Text: got.Text, ConversationID: got.ConversationID, VisitorID: got.VisitorID, Sources: got.Sources,
-		Tokens: got.PromptTokens + got.CompletionTokens,
+		Explanation: got.Explanation, Tokens: got.PromptTokens + got.CompletionTokens,
 	}, err
 }
 

@@ -2,80 +2,115 @@ package retrieve
 
 import (
 	"cmp"
+	"maps"
 	"slices"
+
+	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Explanation says how a result came about.
-type Explanation struct {
-	Candidates int                `json:"candidates"`   // hits of active generations, over all datastores
-	Inactive   int                `json:"inactive"`     // hits dropped because their generation is not the active one
-	Duplicates int                `json:"duplicates"`   // fragments left out because a better one has the same text
-	Spaces     []SpaceExplanation `json:"spaces"`       // in the order of Request.Datastores
-	Fragments  []ScoreExplanation `json:"fragments"`    // in the order of Result.Fragments
-	Terms      map[string]float64 `json:"term_weights"` // inverse document frequency of each query term
-}
-
-// SpaceExplanation is one datastore's part.
-type SpaceExplanation struct {
-	Model       string  `json:"model"`
-	DenseWeight float64 `json:"dense_weight"` // 0: searched by words alone
-	Depth       int     `json:"depth"`        // candidates per leg
-	Candidates  int     `json:"candidates"`
-}
-
-// ScoreExplanation is how one fragment scored at each stage. Ranks count from 1 over all candidates.
-type ScoreExplanation struct {
-	ChunkID     string   `json:"chunk_id"`
-	Lexical     float64  `json:"lexical"` // BM25
-	LexicalRank int      `json:"lexical_rank"`
-	Dense       float64  `json:"dense"` // cosine
-	DenseRank   int      `json:"dense_rank"`
-	Fused       float64  `json:"fused"`
-	Neighbours  float64  `json:"neighbours"` // what neighbouring chunks added
-	Terms       []string `json:"terms"`      // query terms that the fragment holds
-}
-
-func explain(found []spaceResult, all, kept []*candidate, folded int) *Explanation {
-	e := &Explanation{Candidates: len(all), Duplicates: folded, Terms: make(map[string]float64)}
-	for _, f := range found {
-		e.Inactive += f.dropped
-		model := ""
-		if len(f.candidates) > 0 {
-			model = f.candidates[0].ds.EmbeddingModel
-		}
-		s := SpaceExplanation{Model: model, Depth: f.depth, Candidates: len(f.candidates)}
-		if f.vector.vector != nil {
-			s.DenseWeight = f.vector.weight
-		}
-		e.Spaces = append(e.Spaces, s)
-		for term, w := range f.termWeights {
-			e.Terms[term] = max(e.Terms[term], w)
-		}
+// explain says how the result came about.
+func explain(req Request, found []spaceResult, all []*candidate, s *selection, res Result, selected *int) *domain.Explanation {
+	e := explainQuery(req, selected)
+	e.Terms, e.Candidates, e.Dropped = heaviest(res.TermWeights), len(all), s.dropped
+	if res.Degraded != "" {
+		e.Notes = append(e.Notes, res.Degraded)
 	}
-	lexical := ranks(all, func(c *candidate) float64 { return c.lexical })
-	dense := ranks(all, func(c *candidate) float64 { return c.hit.Dense })
-	for _, c := range kept {
-		e.Fragments = append(e.Fragments, ScoreExplanation{
-			ChunkID:     c.hit.Key,
-			Lexical:     c.hit.Lexical,
-			LexicalRank: lexical[c],
-			Dense:       c.hit.Dense,
-			DenseRank:   dense[c],
-			Fused:       c.score,
-			Neighbours:  c.final - c.score,
-			Terms:       c.hit.Terms,
-		})
+	for _, f := range found {
+		e.Dropped.Inactive += f.dropped
+		d := domain.ExplainedDatastore{
+			ID: f.ds.ID, Engine: f.ds.Type, Model: f.ds.EmbeddingModel, Lexical: f.words, Dense: f.vector.vector != nil,
+			Depth: f.depth, Candidates: len(f.candidates), Inactive: f.dropped,
+		}
+		switch {
+		case d.Dense && d.Lexical:
+			d.DenseWeight = f.vector.weight
+		case d.Dense:
+			d.DenseWeight = 1
+		}
+		e.Datastores = append(e.Datastores, d)
+	}
+	stages := rankStages(all)
+	for _, p := range s.picks {
+		e.Fragments = append(e.Fragments, stages.fragment(p))
+	}
+	for _, c := range all {
+		if c.like == nil {
+			continue
+		}
+		if p := s.at[spotOf(c.like)]; p != nil {
+			f := &e.Fragments[slices.Index(s.picks, p)]
+			if len(f.Duplicates) < domain.MaxExplainedDrops {
+				f.Duplicates = append(f.Duplicates, c.hit.Key)
+			}
+		}
 	}
 	return e
 }
 
-// ranks numbers the candidates by a value, best first; equal values keep the final order.
-func ranks(all []*candidate, value func(*candidate) float64) map[*candidate]int {
-	order := slices.Clone(all)
-	slices.SortStableFunc(order, func(a, b *candidate) int { return cmp.Compare(value(b), value(a)) })
-	out := make(map[*candidate]int, len(order))
-	for i, c := range order {
-		out[c] = i + 1
+// explainQuery is what is known before anything is found.
+func explainQuery(req Request, selected *int) *domain.Explanation {
+	return &domain.Explanation{
+		Query: req.Query, Mode: req.Mode, TopK: req.TopK, MaxPerDatasource: req.MaxPerDatasource,
+		Filters: domain.ExplainedFilters{Datasources: selected, Metadata: req.Filters.Metadata},
+		Terms:   map[string]float64{},
+	}
+}
+
+// heaviest keeps as many terms as an explanation holds, those of the largest weights.
+func heaviest(weights map[string]float64) map[string]float64 {
+	if len(weights) <= domain.MaxExplainedTerms {
+		return maps.Clone(weights)
+	}
+	terms := slices.SortedFunc(maps.Keys(weights), func(a, b string) int {
+		return cmp.Or(cmp.Compare(weights[b], weights[a]), cmp.Compare(a, b))
+	})
+	out := make(map[string]float64, domain.MaxExplainedTerms)
+	for _, t := range terms[:domain.MaxExplainedTerms] {
+		out[t] = weights[t]
 	}
 	return out
+}
+
+// stages are the candidates' ranks at each stage, from 1; legs have none for those that they have not found.
+type stages struct{ lexical, dense, fused, first map[*candidate]int }
+
+func rankStages(all []*candidate) stages {
+	found := func(score float64) bool { return score != 0 }
+	each := func(float64) bool { return true }
+	return stages{
+		lexical: ranks(all, func(c *candidate) float64 { return c.lexical }, found),
+		dense:   ranks(all, func(c *candidate) float64 { return c.hit.Dense }, found),
+		fused:   ranks(all, func(c *candidate) float64 { return c.score }, each),
+		first:   ranks(all, func(c *candidate) float64 { return c.final }, each),
+	}
+}
+
+// ranks numbers the candidates by a score, best first; equal scores keep the first stage's order.
+func ranks(all []*candidate, score func(*candidate) float64, counts func(float64) bool) map[*candidate]int {
+	order := slices.Clone(all)
+	slices.SortStableFunc(order, func(a, b *candidate) int { return cmp.Compare(score(b), score(a)) })
+	out := make(map[*candidate]int, len(order))
+	for i, c := range order {
+		if counts(score(c)) {
+			out[c] = i + 1
+		}
+	}
+	return out
+}
+
+func (s stages) fragment(p *pick) domain.ExplainedFragment {
+	c := p.candidate
+	f := domain.ExplainedFragment{
+		ChunkID: c.hit.Key, DatastoreID: c.ds.ID,
+		Lexical: c.hit.Lexical, LexicalRank: s.lexical[c], Dense: c.hit.Dense, DenseRank: s.dense[c],
+		Fused: c.score, FusedRank: s.fused[c], Neighbours: c.final - c.score, Rank: s.first[c],
+		Reranked: c.reranked, RerankedRank: c.second,
+		Terms: c.hit.Terms[:min(len(c.hit.Terms), domain.MaxExplainedTerms)],
+	}
+	for _, part := range p.parts {
+		if part != c {
+			f.Merged = append(f.Merged, part.hit.Key)
+		}
+	}
+	return f
 }

@@ -57,11 +57,12 @@ type Catalog interface {
 	ResolveFilters(ctx context.Context, datastoreIDs []string, f domain.Filters) ([]string, error)
 }
 
-// Deps are what a Retriever works with. All are needed.
+// Deps are what a Retriever works with. All are needed but the Reranker.
 type Deps struct {
 	Indexes   Indexes
 	Embedders Embedders
 	Catalog   Catalog
+	Reranker  Reranker // nil: there is no second stage
 }
 
 // Options tune a Retriever. The zero value takes the defaults.
@@ -93,21 +94,40 @@ type Request struct {
 	TopK        int    // 1 to MaxTopK; 0 means DefaultTopK
 	Filters     domain.Filters
 	Mode        domain.SearchMode // "" means hybrid
+	Rerank      *bool             // nil: where there is a Reranker, going on without it when it fails; true: it must answer
 	Explain     bool              // fill Result.Explanation
+
+	// MaxPerDatasource is how many fragments may be of one datasource, 1 to MaxTopK; 0 means any number.
+	MaxPerDatasource int
 }
 
 // Result is what a query found.
 type Result struct {
 	// Fragments are sorted by Score, best first, at most TopK. Score tells relevance beyond this response: 1 would be a
 	// fragment that holds every word of the query often and means the same, and a query that the content has nothing on
-	// scores low at best.
+	// scores low at best. Of a reranked result it is the reranker's score; behind the MaxReranked best, which alone are
+	// reranked, the lowest of these times the fragment's own.
+	//
+	// Each says something else: chunks that stand side by side are one fragment, and of texts that are much the same
+	// only the best is there.
 	Fragments []domain.Fragment
+	// FirstScores has, of a reranked result, the first stage's score of each of the Fragments; nil of any other.
+	FirstScores []float64
 	// TermWeights holds the inverse document frequency of each analysed query term, the largest of the spaces searched.
 	TermWeights map[string]float64
-	// Degraded says in words what the result lacks, "" when nothing: set when LexicalFallback was needed.
+	// Degraded says in words what the result lacks, "" when nothing: set when LexicalFallback was needed, when a model
+	// knows no word of a query that was to be compared by meaning alone, and when a Reranker has failed.
 	Degraded string
 	// Explanation is nil unless asked for.
-	Explanation *Explanation
+	Explanation *domain.Explanation
+}
+
+// Relevance is the larger of the scores that the stages gave fragment i: what no stage takes for relevant is low.
+func (r Result) Relevance(i int) float64 {
+	if r.FirstScores == nil {
+		return r.Fragments[i].Score
+	}
+	return max(r.Fragments[i].Score, r.FirstScores[i])
 }
 
 // Retriever answers queries. It is safe for concurrent use.
@@ -130,7 +150,7 @@ func New(deps Deps, opts Options) *Retriever {
 // datastore belongs to another workspace, and domain.CodeUnavailable when an index or an embedding model cannot be
 // reached in time. Cancellation by the caller is returned as it is.
 func (r *Retriever) Retrieve(ctx context.Context, req Request) (Result, error) {
-	req, err := checked(req)
+	req, err := r.checked(req)
 	if err != nil || len(req.Datastores) == 0 {
 		return Result{}, err
 	}
@@ -153,8 +173,20 @@ var errTimeout = errors.New("the search's own time-out")
 
 func (r *Retriever) retrieve(ctx context.Context, req Request) (Result, error) {
 	filter, none, err := r.filter(ctx, req)
-	if err != nil || none {
+	if err != nil {
 		return Result{}, err
+	}
+	var selected *int
+	if filter.DatasourceIDs != nil {
+		n := len(filter.DatasourceIDs)
+		selected = &n
+	}
+	if none {
+		res := Result{}
+		if req.Explain {
+			res.Explanation = explainQuery(req, selected)
+		}
+		return res, nil
 	}
 	found := make([]spaceResult, len(req.Datastores))
 	group, gctx := errgroup.WithContext(ctx)
@@ -170,11 +202,11 @@ func (r *Retriever) retrieve(ctx context.Context, req Request) (Result, error) {
 	if err := group.Wait(); err != nil {
 		return Result{}, err
 	}
-	return rank(found, req), nil
+	return r.rank(ctx, found, req, selected)
 }
 
 // checked applies defaults and names every fault of the request.
-func checked(req Request) (Request, error) {
+func (r *Retriever) checked(req Request) (Request, error) {
 	var faults []domain.FieldError
 	req.Query = strings.TrimSpace(req.Query)
 	switch n := utf8.RuneCountInString(req.Query); {
@@ -196,6 +228,12 @@ func checked(req Request) (Request, error) {
 	case domain.SearchHybrid, domain.SearchLexical, domain.SearchDense:
 	default:
 		faults = append(faults, domain.FieldError{Field: "mode", Message: fmt.Sprintf("is %.40q, must be one of %s, %s, %s", req.Mode, domain.SearchHybrid, domain.SearchLexical, domain.SearchDense)})
+	}
+	if req.MaxPerDatasource < 0 || req.MaxPerDatasource > MaxTopK {
+		faults = append(faults, domain.FieldError{Field: "maxPerDatasource", Message: fmt.Sprintf("is %d, must be 1 to %d", req.MaxPerDatasource, MaxTopK)})
+	}
+	if req.Rerank != nil && *req.Rerank && r.deps.Reranker == nil {
+		faults = append(faults, domain.FieldError{Field: "rerank", Message: "is true, and no reranker is configured; set RERANK_URL, or leave it out"})
 	}
 	if n := len(req.Datastores); n > MaxDatastores {
 		faults = append(faults, domain.FieldError{Field: "datastoreIds", Message: fmt.Sprintf("names %d datastores, the most is %d", n, MaxDatastores)})

@@ -28,6 +28,12 @@ type candidate struct {
 	document float64 // the same of all candidates of its datasource together; see document.go
 	score    float64 // fused; see fuse.go
 	final    float64 // score with the neighbours' share
+
+	second   int        // rank that the reranker gives it, from 1; 0: none
+	reranked float64    // what the reranker says, 0 to 1
+	shown    float64    // what callers see, 0 to 1: in the order of ranks
+	compared bool       // with the texts of better ones
+	like     *candidate // of those, the one that says the same
 }
 
 // spaceResult is what one datastore's space gave.
@@ -45,7 +51,8 @@ type spaceResult struct {
 	// them is served instead.
 	confirmed bool
 	moved     domain.Place
-	depth     int // candidates per leg that were needed
+	ds        domain.Datastore // as it was served
+	depth     int              // candidates per leg that were needed
 }
 
 // query is one search of several datastores.
@@ -130,7 +137,7 @@ func (q *query) place(ctx context.Context, ds domain.Datastore) (spaceResult, er
 	text := q.Query
 	if q.Mode == domain.SearchDense {
 		if text = ""; made.vector == nil { // what matches cannot be told; whether the datastore is there still can
-			return spaceResult{degraded: made.degraded}, nil
+			return spaceResult{ds: ds, vector: made.queryVector, degraded: made.degraded}, nil
 		}
 	}
 	space := index.Space{DatastoreID: ds.ID, Model: ds.EmbeddingModel, Dimensions: made.dimensions}
@@ -167,7 +174,7 @@ func (q *query) place(ctx context.Context, ds domain.Datastore) (spaceResult, er
 
 // visible keeps the hits of active generations of the datastore's datasources.
 func (r *Retriever) visible(ctx context.Context, ds domain.Datastore, found index.Result) (spaceResult, error) {
-	res := spaceResult{termWeights: found.TermWeights, words: found.MaxLexical > 0}
+	res := spaceResult{ds: ds, termWeights: found.TermWeights, words: found.MaxLexical > 0}
 	seen := make(map[string]bool)
 	var ids []string
 	for _, h := range found.Hits {

@@ -1,0 +1,70 @@
+package api
+
+import "github.com/sluice/sluice/pkg/domain"
+
+// renderExplanation shows how a query's fragments came about; withFragments includes how each of them did.
+func renderExplanation(e *domain.Explanation, withFragments bool) *Explanation {
+	if e == nil {
+		return nil
+	}
+	out := &Explanation{
+		Query: e.Query, Mode: SearchMode(e.Mode), TopK: e.TopK, MaxPerDatasource: optional(e.MaxPerDatasource),
+		Filters:    FilterExplanation{Datasources: e.Filters.Datasources, Metadata: object(e.Filters.Metadata)},
+		Datastores: renderAll(e.Datastores, renderDatastoreExplanation),
+		Rerank:     RerankExplanation{Model: optional(e.Rerank.Model), Candidates: e.Rerank.Candidates, Error: optional(e.Rerank.Error)},
+		Terms:      e.Terms, Candidates: e.Candidates, Dropped: renderDropped(e.Dropped), Notes: append([]string{}, e.Notes...),
+	}
+	if withFragments {
+		all := renderAll(e.Fragments, renderFragmentExplanation)
+		out.Fragments = &all
+	}
+	return out
+}
+
+func renderDatastoreExplanation(d domain.ExplainedDatastore) DatastoreExplanation {
+	return DatastoreExplanation{
+		DatastoreId: d.ID, Type: Engine(d.Engine), EmbeddingModel: d.Model, Lexical: d.Lexical, Dense: d.Dense, DenseWeight: d.DenseWeight,
+		Depth: d.Depth, Candidates: d.Candidates, Inactive: d.Inactive,
+	}
+}
+
+func renderFragmentExplanation(f domain.ExplainedFragment) FragmentExplanation {
+	out := FragmentExplanation{
+		ChunkId: f.ChunkID, DatastoreId: f.DatastoreID,
+		LexicalScore: f.Lexical, LexicalRank: optional(f.LexicalRank), DenseScore: f.Dense, DenseRank: optional(f.DenseRank),
+		FusedScore: f.Fused, FusedRank: f.FusedRank, NeighbourScore: f.Neighbours, Rank: f.Rank, RerankedRank: optional(f.RerankedRank),
+		Terms: append([]string{}, f.Terms...), Merged: append([]string{}, f.Merged...), Duplicates: append([]string{}, f.Duplicates...),
+	}
+	if f.RerankedRank > 0 {
+		out.RerankedScore = &f.Reranked
+	}
+	return out
+}
+
+func renderDropped(d domain.ExplainedDrops) Dropped {
+	return Dropped{
+		Inactive: d.Inactive, Duplicate: d.Duplicates, Merged: d.Merged, OverMaxPerDatasource: d.OverMax, BelowTopK: d.Below,
+		Chunks: renderAll(d.Chunks, func(c domain.ExplainedDrop) DroppedChunk {
+			return DroppedChunk{
+				ChunkId: c.ChunkID, DatasourceId: c.DatasourceID, Reason: DroppedChunkReason(c.Reason), RepresentedBy: optional(c.For),
+				Rank: c.Rank, Score: c.Score,
+			}
+		}),
+	}
+}
+
+// renderExplained puts fragments together with how each came about, which is in the same order.
+func renderExplained(r Retrieved) ExplainedFragments {
+	out := ExplainedFragments{
+		Fragments: make([]ExplainedFragment, len(r.Fragments)), Explanation: *renderExplanation(r.Explanation, false),
+	}
+	for i, fragment := range r.Fragments {
+		f := renderFragment(fragment)
+		out.Fragments[i] = ExplainedFragment{
+			Text: f.Text, Score: f.Score, Source: f.Source, DatasourceId: f.DatasourceId, DatasourceName: f.DatasourceName,
+			ChunkId: f.ChunkId, CustomId: f.CustomId, Page: f.Page, Heading: f.Heading, Offset: f.Offset,
+			MimeType: f.MimeType, Metadata: f.Metadata, Explanation: renderFragmentExplanation(r.Explanation.Fragments[i]),
+		}
+	}
+	return out
+}

@@ -1,0 +1,162 @@
+package rerank
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Bounds of repeating.
+const (
+	tries        = 4
+	firstPause   = 100 * time.Millisecond // doubled each time, and up to half as much again by chance
+	maxReason    = 300                    // bytes of a server's reason that are kept
+	maxErrorBody = 64 << 10
+)
+
+// Error says why a server gave no order.
+type Error struct {
+	Status  int    // of its answer; 0 when there was none, or it could not be used
+	Message string // in words, without the key
+	Err     error
+
+	passes bool          // it may pass by itself
+	after  time.Duration // that the server asks to wait
+}
+
+func (e *Error) Error() string { return "reranking: " + e.Message }
+
+// Unwrap returns what lies behind it.
+func (e *Error) Unwrap() error { return e.Err }
+
+// refusesForm reports whether a server may not know the form of the request: it found no sense in it.
+func refusesForm(err error) bool {
+	var e *Error
+	return errors.As(err, &e) && (e.Status == http.StatusBadRequest || e.Status == http.StatusUnprocessableEntity)
+}
+
+// ask sends one request, again while what fails may pass and there is time, and fills in the scores.
+func (c *Client) ask(ctx context.Context, f form, query string, texts []string, scores []float64) error {
+	body, err := f.encode(c.config.Model, query, texts)
+	if err != nil {
+		return fmt.Errorf("writing the request to the reranker: %w", err)
+	}
+	pause := firstPause
+	for try := 1; ; try++ {
+		err := c.once(ctx, body, scores)
+		var failure *Error
+		if err == nil || !errors.As(err, &failure) || !failure.passes || try == tries || ctx.Err() != nil {
+			return err
+		}
+		d := max(failure.after, pause+rand.N(pause/2)) //nolint:gosec // chance that nobody needs to guess
+		if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= d {
+			return err
+		}
+		if c.wait(ctx, d) != nil {
+			return err
+		}
+		pause *= 2
+	}
+}
+
+// once sends the request once.
+func (c *Client) once(ctx context.Context, body []byte, scores []float64) error {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, c.address, bytes.NewReader(body))
+	if err != nil {
+		return fmt.Errorf("making the request to the reranker: %w", err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Accept", "application/json")
+	if c.config.APIKey != "" {
+		r.Header.Set("Authorization", "Bearer "+c.config.APIKey)
+	}
+	answer, err := c.http.Do(r)
+	if err != nil {
+		return c.unreached(ctx, err)
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		return c.refused(answer)
+	}
+	text, err := io.ReadAll(io.LimitReader(answer.Body, maxResponseBytes+1))
+	switch {
+	case err != nil:
+		return c.unreached(ctx, err)
+	case len(text) > maxResponseBytes:
+		return &Error{Message: fmt.Sprintf("the answer is longer than %d bytes", maxResponseBytes)}
+	}
+	if err := decode(text, scores); err != nil {
+		return &Error{Message: err.Error(), Err: err}
+	}
+	return nil
+}
+
+func (c *Client) unreached(ctx context.Context, err error) error {
+	message := "the connection failed"
+	if errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
+		message = "the server did not answer in time"
+	}
+	return &Error{Message: message, Err: err, passes: true}
+}
+
+func (c *Client) refused(answer *http.Response) error {
+	text, err := io.ReadAll(io.LimitReader(answer.Body, maxErrorBody))
+	status := answer.StatusCode
+	message := fmt.Sprintf("the server answers %d", status)
+	if reason := c.reason(text); err == nil && reason != "" {
+		message += ": " + reason
+	}
+	return &Error{
+		Status: status, Message: message, Err: err,
+		passes: status == http.StatusTooManyRequests || status >= 500 && status != http.StatusNotImplemented,
+		after:  retryAfter(answer.Header, time.Now()),
+	}
+}
+
+// reason is a server's own words for why it refuses: {"message": …} is Cohere's, {"detail": …} Jina's, {"error": …} TEI's.
+func (c *Client) reason(body []byte) string {
+	var known map[string]json.RawMessage
+	text := ""
+	if json.Unmarshal(body, &known) == nil {
+		for _, field := range []string{"message", "detail", "error"} {
+			if json.Unmarshal(known[field], &text) == nil && text != "" {
+				break
+			}
+		}
+	}
+	if c.config.APIKey != "" { // some repeat what they were sent
+		text = strings.ReplaceAll(text, c.config.APIKey, "[key]")
+	}
+	return cut(strings.Join(strings.Fields(text), " "), maxReason)
+}
+
+// retryAfter reads the header in both forms of RFC 9110, section 10.2.3; 0 if there is none.
+func retryAfter(h http.Header, now time.Time) time.Duration {
+	value := h.Get("Retry-After")
+	if seconds, err := strconv.ParseUint(value, 10, 31); err == nil {
+		return time.Duration(seconds) * time.Second
+	}
+	if at, err := http.ParseTime(value); err == nil {
+		return max(0, at.Sub(now))
+	}
+	return 0
+}
+
+func wait(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,99 @@
+package rerank
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+)
+
+// form is a wire form.
+type form int32
+
+// The forms. Cohere: https://docs.cohere.com/reference/rerank (v2). Jina: https://api.jina.ai/redoc (POST /v1/rerank),
+// shared by vLLM (https://docs.vllm.ai, "Re-rank API"). TEI: https://huggingface.github.io/text-embeddings-inference
+// (POST /rerank).
+const (
+	formCohere form = iota
+	formJina
+	formTEI
+)
+
+// documentsRequest is what Cohere and Jina take. return_documents is Jina's and of Cohere's first version: the second has
+// no such field.
+type documentsRequest struct {
+	Model           string   `json:"model,omitempty"`
+	Query           string   `json:"query"`
+	Documents       []string `json:"documents"`
+	TopN            int      `json:"top_n"`
+	ReturnDocuments *bool    `json:"return_documents,omitempty"`
+}
+
+// textsRequest is what TEI takes. Without truncate it refuses texts that are too long for the model.
+type textsRequest struct {
+	Query      string   `json:"query"`
+	Texts      []string `json:"texts"`
+	RawScores  bool     `json:"raw_scores"`
+	ReturnText bool     `json:"return_text"`
+	Truncate   bool     `json:"truncate"`
+}
+
+func (f form) encode(model, query string, texts []string) ([]byte, error) {
+	if f == formTEI {
+		return json.Marshal(textsRequest{Query: query, Texts: texts, Truncate: true})
+	}
+	r := documentsRequest{Model: model, Query: query, Documents: texts, TopN: len(texts)}
+	if f == formJina {
+		r.ReturnDocuments = new(bool)
+	}
+	return json.Marshal(r)
+}
+
+// scored is one passage's score in an answer: relevance_score is Cohere's and Jina's name for it, score TEI's.
+type scored struct {
+	Index     *int     `json:"index"`
+	Relevance *float64 `json:"relevance_score"`
+	Score     *float64 `json:"score"`
+}
+
+// decode reads an answer into scores, which has room for one of each passage. TEI answers with an array, the others with
+// an object; either is understood whatever was asked, for gateways translate.
+func decode(body []byte, scores []float64) error {
+	var list []scored
+	body = bytes.TrimSpace(body)
+	if len(body) > 0 && body[0] == '[' {
+		if err := json.Unmarshal(body, &list); err != nil {
+			return fmt.Errorf("the answer is no list of scores: %w", err)
+		}
+	} else {
+		var object struct {
+			Results []scored `json:"results"`
+		}
+		if err := json.Unmarshal(body, &object); err != nil {
+			return fmt.Errorf("the answer is not what a reranker answers: %w", err)
+		}
+		list = object.Results
+	}
+	if len(list) != len(scores) {
+		return fmt.Errorf("the answer has %d results for %d passages", len(list), len(scores))
+	}
+	seen := make([]bool, len(scores))
+	for _, s := range list {
+		value := s.Relevance
+		if value == nil {
+			value = s.Score
+		}
+		switch {
+		case s.Index == nil || value == nil:
+			return fmt.Errorf("a result lacks its index or its score")
+		case *s.Index < 0 || *s.Index >= len(scores):
+			return fmt.Errorf("a result has the index %d, of %d passages", *s.Index, len(scores))
+		case seen[*s.Index]:
+			return fmt.Errorf("the index %d has two results", *s.Index)
+		case math.IsNaN(*value) || math.IsInf(*value, 0):
+			return fmt.Errorf("the score of the index %d is not finite", *s.Index)
+		}
+		seen[*s.Index], scores[*s.Index] = true, *value
+	}
+	return nil
+}

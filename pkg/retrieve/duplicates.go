@@ -1,0 +1,168 @@
+package retrieve
+
+import (
+	"hash/maphash"
+	"slices"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Two texts are near-duplicates when of the windows of windowRunes letters and digits that either has, both have at least
+// minShared. Windows are sampled by their hash, one of sampleOneIn, so that few need be kept and the same ones are taken
+// of every text; short texts keep all.
+const (
+	windowRunes = 8
+	sampleOneIn = 4
+	shortText   = 400 // bytes
+	minShared   = 0.9
+)
+
+// outline is what of a text is compared: its letters and digits in lower case, not as it is set.
+type outline struct {
+	whole   uint64   // of all letters and digits in order
+	numbers uint64   // of all numbers in order: texts that differ in one say different things
+	windows []uint64 // sampled, sorted, none twice
+}
+
+// seed makes hashes of whole texts that no document can be written to collide with.
+var seed = maphash.MakeSeed()
+
+// The polynomial hash of a window, modulo 2^64, with an odd base; mixed before it is used.
+const base uint64 = 0x9E3779B97F4A7C15
+
+// baseToWindow is base to the windowRunes.
+var baseToWindow = func() uint64 {
+	power := uint64(1)
+	for range windowRunes {
+		power *= base
+	}
+	return power
+}()
+
+func mix(h uint64) uint64 {
+	h ^= h >> 32
+	h *= 0xD6E8FEB86659FD93
+	return h ^ h>>32
+}
+
+func outlineOf(text string) outline {
+	letters := make([]byte, 0, len(text))
+	digits := make([]byte, 0, 32)
+	w := sampler{all: len(text) < shortText}
+	number := false // a digit stands before, or a point after one
+	for _, r := range text {
+		switch {
+		case r >= 'a' && r <= 'z':
+			number = false
+		case r >= 'A' && r <= 'Z':
+			r, number = r+'a'-'A', false
+		case r >= '0' && r <= '9', r >= utf8.RuneSelf && unicode.IsDigit(r):
+			if !number {
+				digits = append(digits, ' ')
+			}
+			digits, number = utf8.AppendRune(digits, r), true
+		case r >= utf8.RuneSelf && (unicode.IsLetter(r) || unicode.IsMark(r)):
+			r, number = unicode.ToLower(r), false
+		default:
+			if number = number && r == '.'; number {
+				digits = append(digits, '.')
+			}
+			continue
+		}
+		letters = utf8.AppendRune(letters, r)
+		w.add(r)
+	}
+	if len(letters) == 0 {
+		letters = append(letters, text...)
+	}
+	slices.Sort(w.taken)
+	return outline{whole: maphash.Bytes(seed, letters), numbers: maphash.Bytes(seed, digits), windows: slices.Compact(w.taken)}
+}
+
+// sampler hashes the windows of a text as its letters come, and takes the sample of them.
+type sampler struct {
+	all   bool // take every one
+	last  [windowRunes]uint64
+	n     int
+	hash  uint64
+	taken []uint64
+}
+
+func (w *sampler) add(r rune) {
+	at := w.n % windowRunes
+	w.hash = w.hash*base + uint64(r) + 1 - baseToWindow*w.last[at]
+	w.last[at] = uint64(r) + 1
+	if w.n++; w.n < windowRunes {
+		return
+	}
+	if h := mix(w.hash); w.all || h%sampleOneIn == 0 {
+		w.taken = append(w.taken, h)
+	}
+}
+
+// like reports whether the two texts say the same: their letters and digits are equal, or nearly so with all numbers
+// equal.
+func (o outline) like(other outline) bool {
+	if o.numbers != other.numbers {
+		return false
+	}
+	if o.whole == other.whole {
+		return true
+	}
+	a, b := o.windows, other.windows
+	least, most := min(len(a), len(b)), max(len(a), len(b))
+	if least == 0 { // too short to be nearly the same
+		return false
+	}
+	if float64(least) < minShared*float64(most) {
+		return false
+	}
+	// With a share s of the windows of either in both, (a+b)(1-s)/(1+s) are in one of them alone.
+	odd := int(float64(len(a)+len(b)) * (1 - minShared) / (1 + minShared))
+	i, j := 0, 0
+	for i < len(a) && j < len(b) && odd >= 0 {
+		switch {
+		case a[i] < b[j]:
+			i, odd = i+1, odd-1
+		case a[i] > b[j]:
+			j, odd = j+1, odd-1
+		default:
+			i, j = i+1, j+1
+		}
+	}
+	return odd >= len(a)-i+len(b)-j
+}
+
+// folder tells candidates that repeat a better one, in the order in which they are shown to it.
+type folder struct {
+	outlines []outline
+	of       []*candidate
+}
+
+// folds reports whether the candidate says what a better one has said: its text is much the same, and it holds no word of
+// the query that the other lacks. The candidate then knows the better one. It asks about each candidate once.
+func (f *folder) folds(c *candidate) bool {
+	if c.compared {
+		return c.like != nil
+	}
+	c.compared = true
+	o := outlineOf(c.hit.Text)
+	for i := range f.of {
+		if f.outlines[i].like(o) && (f.outlines[i].whole == o.whole || covers(f.of[i].hit.Terms, c.hit.Terms)) {
+			c.like = f.of[i]
+			return true
+		}
+	}
+	f.outlines, f.of = append(f.outlines, o), append(f.of, c)
+	return false
+}
+
+// covers reports whether all of the terms are among those of a better candidate.
+func covers(better, terms []string) bool {
+	for _, t := range terms {
+		if !slices.Contains(better, t) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,115 @@
+package retrieve
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// rank puts what the spaces gave in order, in two stages where a reranker is asked, and returns the best.
+func (r *Retriever) rank(ctx context.Context, found []spaceResult, req Request, selected *int) (Result, error) {
+	res := Result{TermWeights: make(map[string]float64)}
+	for i := range found {
+		res.degrade(found[i].degraded)
+		for term, w := range found[i].termWeights {
+			res.TermWeights[term] = max(res.TermWeights[term], w)
+		}
+	}
+	all := fused(found)
+	s := newSelection(req)
+	ranked, second, err := r.rerank(ctx, all, s, req)
+	if err != nil {
+		return Result{}, err
+	}
+	if second.Error != "" {
+		res.degrade("the fragments are not reranked: " + second.Error)
+	}
+	s.choose(ranked)
+	for _, p := range s.picks {
+		res.Fragments = append(res.Fragments, p.fragment())
+		if second.Candidates > 0 {
+			res.FirstScores = append(res.FirstScores, shown(p.final))
+		}
+	}
+	if req.Explain {
+		res.Explanation = explain(req, found, all, s, res, selected)
+		res.Explanation.Rerank = second
+	}
+	return res, nil
+}
+
+// degrade adds to what the result lacks, once.
+func (res *Result) degrade(note string) {
+	if note != "" && !strings.Contains(res.Degraded, note) {
+		res.Degraded = strings.TrimPrefix(res.Degraded+"; "+note, "; ")
+	}
+}
+
+// rerank returns the candidates in the order of both stages.
+func (r *Retriever) rerank(ctx context.Context, all []*candidate, s *selection, req Request) ([]*candidate, domain.ExplainedRerank, error) {
+	var second domain.ExplainedRerank
+	if r.deps.Reranker == nil || req.Rerank != nil && !*req.Rerank || len(all) == 0 {
+		return all, second, nil
+	}
+	second.Model = r.deps.Reranker.Model()
+	best := s.distinct(all, MaxReranked)
+	texts := make([]string, len(best))
+	for i, c := range best {
+		texts[i] = passage(c)
+	}
+	order, err := r.deps.Reranker.Rerank(ctx, req.Query, texts)
+	if err == nil {
+		err = complete(order, len(best))
+	}
+	switch {
+	case err == nil:
+	case ctx.Err() != nil:
+		return nil, second, err
+	case req.Rerank != nil:
+		return nil, second, unavailable(err, "the reranker cannot be reached; try again later, or leave out rerank")
+	default:
+		second.Error = "the reranker cannot be reached"
+		return all, second, nil
+	}
+	second.Candidates = len(best)
+	ranked := make([]*candidate, 0, len(all))
+	lowest := 1.0
+	for i, o := range order {
+		c := best[o.Index]
+		c.second, c.reranked, c.shown, lowest = i+1, o.Score, o.Score, o.Score
+		ranked = append(ranked, c)
+	}
+	for _, c := range all {
+		if c.second == 0 {
+			c.shown *= lowest // so that what was not reranked stays behind what was
+			ranked = append(ranked, c)
+		}
+	}
+	return ranked, second, nil
+}
+
+// passage is what the reranker reads of a candidate: the title and headings that it stands under, and its text.
+func passage(c *candidate) string {
+	if c.hit.Context == "" {
+		return c.hit.Text
+	}
+	return c.hit.Context + "\n" + c.hit.Text
+}
+
+// complete reports what is wrong with an order of n passages.
+func complete(order []Reranked, n int) error {
+	seen := make([]bool, n)
+	last := 1.0
+	for _, o := range order {
+		if o.Index < 0 || o.Index >= n || seen[o.Index] || !(o.Score >= 0 && o.Score <= last) {
+			return errOrder
+		}
+		seen[o.Index], last = true, o.Score
+	}
+	if slices.Contains(seen, false) {
+		return errOrder
+	}
+	return nil
+}
