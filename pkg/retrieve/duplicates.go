@@ -12,7 +12,7 @@ import (
 // of every text; short texts keep all.
 const (
 	windowRunes = 8
-	sampleOneIn = 4
+	sampleOneIn = 8
 	shortText   = 400 // bytes
 	minShared   = 0.9
 )
