@@ -1257,6 +1257,9 @@ type FragmentExplanation struct {
 	// DenseScore cosine of the vectors of query and chunk
 	DenseScore float64 `json:"dense_score"`
 
+	// DocumentScore what its document has of the query's words, 0 to 1; counts among the words of fused_score
+	DocumentScore float64 `json:"document_score"`
+
 	// Duplicates chunks of much the same text that it stands for, by id
 	Duplicates []string `json:"duplicates"`
 	FusedRank  int      `json:"fused_rank"`
@@ -1271,7 +1274,7 @@ type FragmentExplanation struct {
 	// Merged chunks beside it whose text is part of the fragment, by id
 	Merged []string `json:"merged"`
 
-	// NeighbourScore what the document around the chunk added to it
+	// NeighbourScore what chunks beside it added, beyond what they added to the best chunk of its document
 	NeighbourScore float64 `json:"neighbour_score"`
 
 	// Rank after that

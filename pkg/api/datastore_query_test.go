@@ -97,7 +97,7 @@ func explanation() *domain.Explanation {
 		Rerank:     domain.ExplainedRerank{Model: "cross", Candidates: 9},
 		Terms:      map[string]float64{"trial": 2.5}, Candidates: 9,
 		Fragments: []domain.ExplainedFragment{{
-			ChunkID: fragment.ChunkID, DatastoreID: "store", Lexical: 4, LexicalRank: 1, Dense: 0.5, Fused: 0.7, FusedRank: 1, Rank: 2,
+			ChunkID: fragment.ChunkID, DatastoreID: "store", Lexical: 4, LexicalRank: 1, Dense: 0.5, Document: 0.25, Fused: 0.7, FusedRank: 1, Rank: 2,
 			Reranked: 0.75, RerankedRank: 1, Terms: []string{"trial"}, Merged: []string{"c2"}, Duplicates: []string{"c3"},
 		}},
 		Dropped: domain.ExplainedDrops{Inactive: 1, Duplicates: 1, Merged: 1, Below: 6, Chunks: []domain.ExplainedDrop{

@@ -60,7 +60,8 @@ type ExplainedFragment struct {
 	DenseRank    int
 	Fused        float64 // weighted sum of both legs
 	FusedRank    int
-	Neighbours   float64 // what chunks beside it added
+	Document     float64 // 0 to 1: what its document has of the query's words, which counts among the words of Fused
+	Neighbours   float64 // what chunks beside it added, beyond what they added to the best chunk of its document
 	Rank         int     // after that: of the first stage
 	Reranked     float64
 	RerankedRank int
