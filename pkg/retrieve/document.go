@@ -44,7 +44,8 @@ func weighDocuments(found []candidate, weights map[string]float64) {
 	}
 }
 
-// gather adds up the candidates of each datasource, and scores them. It returns nil when no word was counted.
+// gather adds up the candidates of each datasource, and scores them. It returns nil when no word was counted,
+// or the query has none, as one that is compared by its meaning alone.
 func gather(found []candidate, weights map[string]float64) map[string]*document {
 	words := slices.Sorted(maps.Keys(weights))
 	place := make(map[string]int, len(words))
@@ -70,7 +71,7 @@ func gather(found []candidate, weights map[string]float64) map[string]*document 
 		d.length += float64(h.Length)
 		length += float64(h.Length)
 	}
-	if length == 0 {
+	if length == 0 || len(words) == 0 {
 		return nil
 	}
 	idf := documentWeights(words, weights, docs, chunks, len(found))

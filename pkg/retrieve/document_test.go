@@ -127,3 +127,14 @@ func TestSmooth(t *testing.T) {
 		})
 	}
 }
+
+func TestDocumentsOfAQueryWithoutWordsHaveTheScoresOfTheirChunks(t *testing.T) {
+	t.Parallel()
+	found := []candidate{counted("a", 0, 80, 0, ""), counted("b", 0, 40, 0, "")}
+	weighDocuments(found, nil)
+	for _, c := range found {
+		if c.document != 0 {
+			t.Errorf("document %s scores %v, want 0", c.hit.DatasourceID, c.document)
+		}
+	}
+}
