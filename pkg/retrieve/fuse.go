@@ -30,9 +30,7 @@ func fused(found []spaceResult) []*candidate {
 			all = append(all, c)
 		}
 	}
-	for k, group := range groups {
-		fuse(group, vectors[k], k.words)
-	}
+	fuse(groups, vectors)
 	smooth(all)
 	slices.SortFunc(all, func(a, b *candidate) int {
 		return cmp.Or(cmp.Compare(b.final, a.final), cmp.Compare(b.score, a.score), strings.Compare(a.hit.Key, b.hit.Key))

@@ -1,6 +1,11 @@
 package retrieve
 
-import "math"
+import (
+	"maps"
+	"math"
+	"slices"
+	"strings"
+)
 
 // Floors of the spreads by which the legs are divided: candidates that all score the same must not blow up noise.
 const (
@@ -18,27 +23,65 @@ const (
 
 // fuse sets the candidates' score: the weighted sum of both legs, each divided by its spread over the candidates,
 // over what a perfect candidate would have. So it ranks as a sum of z-scores does, and still means something by
-// itself: 0 is what unrelated text has, 1 a row with every query term saturated and the query's own vector. That
-// makes it comparable between groups of different models, too. Where no words were compared the dense leg decides alone.
-func fuse(group []*candidate, qv queryVector, words bool) {
-	if qv.vector == nil {
-		for _, c := range group {
-			c.score = c.words()
+// itself: 0 is what unrelated text has, 1 a row with every query term saturated and the query's own vector. Where no
+// words were compared the dense leg decides alone.
+//
+// The candidates of different models are made comparable by what they share, the words: their leg is divided by its
+// spread over all of them, each model's cosines by the spread of that model, and one perfect candidate is the measure
+// of all.
+func fuse(groups map[kind][]*candidate, vectors map[kind]queryVector) {
+	kinds := slices.SortedFunc(maps.Keys(groups), kind.compare)
+	var worded []*candidate
+	for _, k := range kinds {
+		if k.words {
+			worded = append(worded, groups[k]...)
 		}
-		return
 	}
-	lexSpread := spread(group, (*candidate).words)
-	denseSpread := spread(group, func(c *candidate) float64 { return c.hit.Dense })
-	a := (1 - qv.weight) / max(lexSpread, minLexicalSpread)
+	lexSpread := minLexicalSpread
+	if len(worded) > 0 {
+		lexSpread = max(spread(worded, (*candidate).words), minLexicalSpread)
+	}
+	var perfect, n float64 // what perfect candidates would have, on average
+	for _, k := range kinds {
+		l := legsOf(groups[k], vectors[k], k.words, lexSpread)
+		for _, c := range groups[k] {
+			c.score = l.words*c.words() + l.dense*(c.hit.Dense-l.floor)
+		}
+		perfect += (l.words + l.dense*(1-l.floor)) * float64(len(groups[k]))
+		n += float64(len(groups[k]))
+	}
+	for _, k := range kinds {
+		for _, c := range groups[k] {
+			c.score *= n / perfect
+		}
+	}
+}
+
+func (k kind) compare(other kind) int {
+	if k.words != other.words {
+		if k.words {
+			return -1
+		}
+		return 1
+	}
+	return strings.Compare(k.model, other.model)
+}
+
+// legs are what the two scores of the candidates of one kind are multiplied by, and the cosine that counts for nothing.
+type legs struct{ words, dense, floor float64 }
+
+func legsOf(group []*candidate, qv queryVector, words bool, lexSpread float64) legs {
+	l := legs{words: 1 / lexSpread}
+	if qv.vector == nil {
+		return l
+	}
+	l.words *= 1 - qv.weight
 	if !words {
-		a = 0
+		l.words = 0
 	}
-	b := qv.weight / max(denseSpread, minDenseSpread)
-	floor := cosineFloor(group)
-	whole := a + b*(1-floor)
-	for _, c := range group {
-		c.score = (a*c.words() + b*(c.hit.Dense-floor)) / whole
-	}
+	l.dense = qv.weight / max(spread(group, func(c *candidate) float64 { return c.hit.Dense }), minDenseSpread)
+	l.floor = cosineFloor(group)
+	return l
 }
 
 func cosineFloor(group []*candidate) float64 {

@@ -148,8 +148,9 @@ func (q *query) place(ctx context.Context, ds domain.Datastore) (spaceResult, er
 			return spaceResult{}, unavailable(fmt.Errorf("searching datastore %q: %w", ds.ID, err),
 				"the index of datastore %q cannot be searched at the moment; try again later", ds.ID)
 		}
-		if found.MaxLexical == 0 && made.vector == nil && made.whole != nil {
-			made.vector, made.weight = made.whole, 1 // an engine without words: what the model has is all there is
+		if made.vector == nil && made.whole != nil && (found.MaxLexical == 0 || len(found.Hits) == 0) {
+			// An engine without words, or nothing that has one of them: what the model makes of the query is all there is.
+			made.vector, made.weight = made.whole, 1
 			continue
 		}
 		res, err := q.visible(ctx, ds, found)
