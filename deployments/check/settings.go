@@ -42,7 +42,7 @@ var databaseSecrets = []string{"DATABASE_URL", "SLUICE_API_KEY"}
 
 // isSecret tells by the name, for the table does not say it.
 func isSecret(name string) bool {
-	if name == "DATABASE_URL" || name == "SLUICE_API_KEY" || name == "OPENAI_API_KEY" {
+	if name == "DATABASE_URL" || name == "SLUICE_API_KEY" || name == "OPENAI_API_KEY" || name == "RERANK_API_KEY" {
 		return true
 	}
 	return strings.HasSuffix(name, "_TOKEN") || strings.HasSuffix(name, "_PASSWORD")

@@ -56,6 +56,7 @@ type Service struct {
 	engines   *engines
 	embedders *embedders
 	provider  answer.Provider
+	reranker  *reranker // nil: there is none
 	hub       *control.Hub
 	auditor   *control.Auditor
 	rescuer   *control.Rescuer
@@ -109,6 +110,12 @@ func (s *Service) closeLater(f func() error) { s.closers = append(s.closers, f) 
 func (s *Service) openModels(context.Context) (err error) {
 	if s.embedders, err = openEmbedders(s.config, s.log); err != nil {
 		return err
+	}
+	if s.reranker, err = openReranker(s.config, s.metrics, s.log); err != nil {
+		return err
+	}
+	if s.reranker != nil {
+		s.closeLater(func() error { s.reranker.Close(); return nil })
 	}
 	s.provider, err = openProvider(s.config, s.embedders.builtin)
 	return err
@@ -393,9 +400,11 @@ func (s *Service) stopServing() error {
 }
 
 func (s *Service) handler() (http.Handler, error) {
-	finder := retrieve.New(retrieve.Deps{
-		Indexes: searchers{s.engines}, Embedders: s.embedders, Catalog: s.catalog,
-	}, retrieve.Options{})
+	deps := retrieve.Deps{Indexes: searchers{s.engines}, Embedders: s.embedders, Catalog: s.catalog}
+	if s.reranker != nil {
+		deps.Reranker = s.reranker
+	}
+	finder := retrieve.New(deps, retrieve.Options{})
 	answerer := answer.New(answer.Deps{
 		Retriever: finder, Datastores: s.catalog, Conversations: s.catalog, Provider: s.provider, Now: s.now, NewID: domain.NewID,
 	}, answer.Options{})

@@ -56,6 +56,10 @@ type Config struct {
 	PassagePrefix string
 	ModelNames    map[string]string // interface name (llm_4) → provider's model name
 
+	RerankURL   string
+	RerankKey   string
+	RerankModel string
+
 	IngestConcurrency int
 	CrawlConcurrency  int
 	CrawlDelay        time.Duration
@@ -155,6 +159,9 @@ func Settings() []Setting {
 		{Env: "SLUICE_EMBED_DIR", Flag: "embed-dir", Doc: "directory of a sentence-transformers model that is run in process (`config.json`, `tokenizer.json`, `model.safetensors`), the same in every api and ingestor; embedding model of new datastores unless `SLUICE_EMBED_MODEL` is set", set: text(func(c *Config) *string { return &c.EmbedDir })},
 		{Env: "SLUICE_EMBED_QUERY_PREFIX", Flag: "embed-query-prefix", Doc: "what goes before queries, for models that were trained so (`query: `); of `SLUICE_EMBED_MODEL`, else of `SLUICE_EMBED_DIR`; empty: what the directory's own configuration says, nothing with a server", set: text(func(c *Config) *string { return &c.QueryPrefix })},
 		{Env: "SLUICE_EMBED_PASSAGE_PREFIX", Flag: "embed-passage-prefix", Doc: "likewise for passages (`passage: `); another one makes another model, since its vectors do not compare", set: text(func(c *Config) *string { return &c.PassagePrefix })},
+		{Env: "RERANK_URL", Flag: "rerank-url", Doc: "a server that puts the best 50 candidates of a query in order: `https://api.cohere.com/v2/rerank`, `https://api.jina.ai/v1/rerank` (and vLLM's), or the `/rerank` of Text Embeddings Inference; the form is Cohere's or Jina's where the path ends in `/v2` or `/v1`, with or without `/rerank`, else TEI's; empty: none", set: text(func(c *Config) *string { return &c.RerankURL })},
+		{Env: "RERANK_API_KEY", Flag: "rerank-api-key", Secret: true, Doc: "its key", set: text(func(c *Config) *string { return &c.RerankKey })},
+		{Env: "RERANK_MODEL", Flag: "rerank-model", Doc: "its model (`rerank-v3.5`), for servers that have several", set: text(func(c *Config) *string { return &c.RerankModel })},
 		models("llm_3_5_turbo"), models("llm_3_5_turbo_16k"), models("llm_4"), models("llm_4_32k"),
 
 		{Env: "SLUICE_INGEST_CONCURRENCY", Flag: "ingest-concurrency", Default: "4", Doc: "documents that one ingestor works on at once", set: number(func(c *Config) *int { return &c.IngestConcurrency }, 1, 256)},
@@ -270,6 +277,9 @@ func (c Config) check() error {
 	}
 	if (c.QueryPrefix != "" || c.PassagePrefix != "") && c.EmbedModel == "" && c.EmbedDir == "" {
 		return errors.New("SLUICE_EMBED_QUERY_PREFIX and SLUICE_EMBED_PASSAGE_PREFIX belong to a model: set SLUICE_EMBED_MODEL or SLUICE_EMBED_DIR too")
+	}
+	if (c.RerankKey != "" || c.RerankModel != "") && c.RerankURL == "" {
+		return errors.New("RERANK_API_KEY and RERANK_MODEL belong to a reranker: set RERANK_URL too")
 	}
 	if c.MilvusAddr == "" && c.EmbeddedIndex == No {
 		return errors.New("SLUICE_EMBEDDED_INDEX is false and MILVUS_ADDR is not set: there would be no index")

@@ -1,0 +1,148 @@
+package retrieve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/index"
+)
+
+// judge is a reranker that is a function of the passages.
+type judge func(ctx context.Context, passages []string) ([]Reranked, error)
+
+func (j judge) Model() string { return "cross" }
+
+func (j judge) Rerank(ctx context.Context, query string, passages []string) ([]Reranked, error) {
+	return j(ctx, passages)
+}
+
+// backwards puts the passages in the opposite order.
+func backwards(_ context.Context, passages []string) ([]Reranked, error) {
+	var out []Reranked
+	for i := range passages {
+		out = append(out, Reranked{Index: len(passages) - 1 - i, Score: 0.9 - float64(i)/100})
+	}
+	return out, nil
+}
+
+func (w *world) judged(t *testing.T, j judge, mod ...func(*Request)) (Result, error) {
+	t.Helper()
+	r := New(Deps{Indexes: w, Embedders: w, Catalog: w, Reranker: j}, Options{})
+	return r.Retrieve(t.Context(), ask(append([]func(*Request){explained}, mod...)...))
+}
+
+func TestTheRerankerHasTheLastWord(t *testing.T) {
+	t.Parallel()
+	w := newWorld(hit("a", 0, 9, 0.5), hit("b", 0, 5, 0.5), hit("c", 0, 1, 0.5))
+	res, err := w.judged(t, backwards)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"c", "b", "a"}, ids(res.Fragments)); diff != "" {
+		t.Fatal(diff)
+	}
+	if res.Fragments[0].Score != 0.9 || res.FirstScores[2] <= res.FirstScores[0] || res.Relevance(2) != max(res.FirstScores[2], 0.88) || res.Relevance(0) != 0.9 {
+		t.Errorf("scores %+v, at first %v", res.Fragments, res.FirstScores)
+	}
+	if f := res.Explanation.Fragments[0]; f.Rank != 3 || f.RerankedRank != 1 || f.Reranked != 0.9 {
+		t.Errorf("%+v", f)
+	}
+	if r := res.Explanation.Rerank; r.Model != "cross" || r.Candidates != 3 || r.Error != "" {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestTheRerankerIsAskedAboutTheBestThatDiffer(t *testing.T) {
+	t.Parallel()
+	var hits []index.Hit
+	for i := range 120 {
+		h := chunk(fmt.Sprint("d", i/2), 0, 9-float64(i)/100, 0, fmt.Sprint("passage number ", i/2))
+		h.Context = "Title"
+		h.DatasourceID = fmt.Sprint("d", i)
+		hits = append(hits, h)
+	}
+	var asked []string
+	res, err := newWorld(hits...).judged(t, func(ctx context.Context, passages []string) ([]Reranked, error) {
+		asked = passages
+		return backwards(ctx, passages)
+	}, func(r *Request) { r.TopK = 60 })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(asked) != MaxReranked || asked[0] != "Title\npassage number 0" || asked[49] != "Title\npassage number 49" {
+		t.Errorf("%d passages: %q", len(asked), asked)
+	}
+	if len(res.Fragments) != 60 || res.Fragments[0].Text != "passage number 49" || res.Fragments[49].Text != "passage number 0" || res.Fragments[50].Text != "passage number 50" {
+		t.Errorf("%d fragments", len(res.Fragments))
+	}
+	for i, f := range res.Fragments[1:] {
+		if f.Score < 0 || f.Score > res.Fragments[i].Score {
+			t.Errorf("the score %v comes after %v", f.Score, res.Fragments[i].Score)
+		}
+	}
+	if d := res.Explanation.Dropped; d.Duplicates != 59 || d.Below != 1 {
+		t.Errorf("%d duplicates, %d below", d.Duplicates, d.Below)
+	}
+}
+
+func TestARerankerThatFails(t *testing.T) {
+	t.Parallel()
+	yes, no := true, false
+	for name, j := range map[string]judge{
+		"is away":               func(context.Context, []string) ([]Reranked, error) { return nil, errors.New("refused") },
+		"leaves passages out":   func(context.Context, []string) ([]Reranked, error) { return []Reranked{{0, 0.5}}, nil },
+		"names a passage twice": func(context.Context, []string) ([]Reranked, error) { return []Reranked{{0, 0.5}, {0, 0.4}}, nil },
+		"names one that is not": func(context.Context, []string) ([]Reranked, error) { return []Reranked{{0, 0.5}, {2, 0.4}}, nil },
+		"scores beyond 1":       func(context.Context, []string) ([]Reranked, error) { return []Reranked{{0, 1.5}, {1, 0.4}}, nil },
+		"has scores that rise":  func(context.Context, []string) ([]Reranked, error) { return []Reranked{{1, 0.4}, {0, 0.5}}, nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(hit("a", 0, 9, 0), hit("b", 0, 5, 0))
+			res, err := w.judged(t, j)
+			if err != nil || cmp.Diff([]string{"a", "b"}, ids(res.Fragments)) != "" || res.FirstScores != nil {
+				t.Errorf("%v, %v", res.Fragments, err)
+			}
+			if e := res.Explanation; e.Rerank.Error == "" || e.Rerank.Candidates != 0 || len(e.Notes) != 1 || !strings.Contains(res.Degraded, "not reranked") {
+				t.Errorf("nobody is told: %+v", e)
+			}
+			if _, err := w.judged(t, j, func(r *Request) { r.Rerank = &yes }); domain.CodeOf(err) != domain.CodeUnavailable || !strings.Contains(err.Error(), "the reranker cannot be reached") {
+				t.Errorf("asked for expressly: %v", err)
+			}
+			res, err = w.judged(t, j, func(r *Request) { r.Rerank = &no })
+			if err != nil || res.Degraded != "" || res.Explanation.Rerank.Model != "" {
+				t.Errorf("not asked for: %+v, %v", res, err)
+			}
+		})
+	}
+}
+
+func TestRerankingWhereThereIsNoReranker(t *testing.T) {
+	t.Parallel()
+	yes := true
+	w := newWorld(hit("a", 0, 9, 0))
+	_, err := w.retriever(Options{}).Retrieve(t.Context(), ask(func(r *Request) { r.Rerank = &yes }))
+	if domain.CodeOf(err) != domain.CodeInvalid || !strings.Contains(err.Error(), "rerank: is true, and no reranker is configured; set RERANK_URL, or leave it out") {
+		t.Error(err)
+	}
+}
+
+func TestACallerWhoLeavesDuringTheReranking(t *testing.T) {
+	t.Parallel()
+	w := newWorld(hit("a", 0, 9, 0))
+	ctx, leave := context.WithCancel(t.Context())
+	r := New(Deps{Indexes: w, Embedders: w, Catalog: w, Reranker: judge(func(ctx context.Context, _ []string) ([]Reranked, error) {
+		leave()
+		<-ctx.Done()
+		return nil, ctx.Err()
+	})}, Options{})
+	if _, err := r.Retrieve(ctx, ask()); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
