@@ -1,0 +1,103 @@
+package app
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// newRerankServer speaks TEI's protocol. It likes what holds the word.
+func newRerankServer(t *testing.T, word string) *httptest.Server {
+	t.Helper()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var req struct{ Texts []string }
+		if err := json.NewDecoder(r.Body).Decode(&req); err != nil || r.URL.Path != "/rerank" || r.Header.Get("Authorization") != "Bearer key-of-the-reranker" {
+			http.Error(w, "refused", http.StatusBadRequest)
+			return
+		}
+		type scored struct {
+			Index int     `json:"index"`
+			Score float64 `json:"score"`
+		}
+		out := make([]scored, len(req.Texts))
+		for i, text := range req.Texts {
+			out[i] = scored{i, 0.3}
+			if strings.Contains(text, word) {
+				out[i].Score = 0.95
+			}
+		}
+		slices.SortStableFunc(out, func(a, b scored) int { return int(100 * (b.Score - a.Score)) })
+		_ = json.NewEncoder(w).Encode(out)
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+func TestARerankerOrdersFragmentsAndWhatAgentsRead(t *testing.T) {
+	t.Parallel()
+	server := newRerankServer(t, "Whales")
+	p := newProgram(t, "RERANK_URL="+server.URL, "RERANK_API_KEY=key-of-the-reranker", "RERANK_MODEL=likes-whales")
+	p.start()
+	store := p.newDatastore()
+	p.must(p.post("/api/datastores/upsert/"+store, map[string]any{"documents": []any{
+		map[string]any{"text": "Koalas sleep twenty hours a day, and sleep is what koalas like.", "name": "koala"},
+		map[string]any{"text": "Whales sleep upright.", "name": "whale"},
+	}}, nil))
+	p.settled(store, time.Minute)
+	query := "/datastores/" + store + "/query"
+	first := func(body map[string]any) string {
+		t.Helper()
+		var got []fragment
+		p.must(p.post(query, body, &got))
+		if len(got) != 2 {
+			t.Fatalf("%d fragments", len(got))
+		}
+		return got[0].Text[:6]
+	}
+	asked := map[string]any{"query": "How do koalas sleep?"}
+	if got := first(map[string]any{"query": "How do koalas sleep?", "rerank": false}); got != "Koalas" {
+		t.Errorf("without the reranker %s come first", got)
+	}
+	if got := first(asked); got != "Whales" {
+		t.Errorf("with the reranker %s come first", got)
+	}
+	var agent struct{ ID string }
+	p.must(p.post("/agents", map[string]any{"name": "zoo", "datastoreIds": []string{store}}, &agent))
+	var said struct {
+		Explanation struct {
+			Rerank struct {
+				Model      string
+				Candidates int
+			}
+			Fragments []struct {
+				RerankedRank int `json:"reranked_rank"`
+				Rank         int
+			}
+		}
+	}
+	p.must(p.post("/agents/"+agent.ID+"/query?explain=true", asked, &said))
+	if e := said.Explanation; e.Rerank.Model != "likes-whales" || e.Rerank.Candidates != 2 || len(e.Fragments) != 2 || e.Fragments[0].RerankedRank != 1 || e.Fragments[0].Rank != 2 {
+		t.Errorf("%+v", e)
+	}
+
+	server.Close()
+	if got := first(asked); got != "Koalas" {
+		t.Errorf("without its server %s come first", got)
+	}
+	if err := p.post(query, map[string]any{"query": "How do koalas sleep?", "rerank": true}, nil); !refusedWith(err, http.StatusServiceUnavailable) {
+		t.Errorf("asked for expressly, it answers %v", err)
+	}
+	metrics := p.body("/metrics")
+	for _, want := range []string{`sluice_rerank_requests_total{outcome="ok"} 2`, `sluice_rerank_requests_total{outcome="failed"} 2`} {
+		if !strings.Contains(metrics, want) {
+			t.Errorf("the metrics lack %s", want)
+		}
+	}
+	if log := p.stderr.String(); !strings.Contains(log, "the reranker gave no order") || strings.Contains(log, "key-of-the-reranker") {
+		t.Errorf("the log is\n%s", log)
+	}
+}
