@@ -17,7 +17,7 @@ const (
 	// The parameters of BM25 over documents. Only the chunks that are candidates are known of a document, which are fewer
 	// of a long one that has little to say on the query: so its length counts for less than a chunk's does.
 	documentK1 = 1.2
-	documentB  = 0.25
+	documentB  = 0.2
 	// leastWeight is the least weight of a word.
 	leastWeight = 0.05
 )

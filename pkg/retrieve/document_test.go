@@ -138,3 +138,21 @@ func TestDocumentsOfAQueryWithoutWordsHaveTheScoresOfTheirChunks(t *testing.T) {
 		}
 	}
 }
+
+// BenchmarkWeighDocuments weighs as many candidates as a search gathers at most, of eight words.
+func BenchmarkWeighDocuments(b *testing.B) {
+	weights := make(map[string]float64)
+	var words []string
+	for i := range 8 {
+		w := fmt.Sprint("word", i)
+		weights[w] = 2 + float64(i)
+		words = append(words, w+":2")
+	}
+	var found []candidate
+	for i := range 2 * firstDepth {
+		found = append(found, counted(fmt.Sprint("ds", i/3), i%3, 80, 0.4, strings.Join(words[i%4:i%4+5], " ")))
+	}
+	for b.Loop() {
+		weighDocuments(found, weights)
+	}
+}
