@@ -4,6 +4,9 @@
 // Both scores of every candidate are exact, whichever leg found it, and are summed with weights, each leg divided by
 // its spread over the candidates. On collections with known answers this beats fusing ranks by far when the dense
 // model is the weaker leg, as the built-in one is.
+//
+// The words' leg looks at a chunk and at its whole document alike, so that long documents, of which no chunk holds every
+// word of a query, rank as they would uncut.
 package retrieve
 
 import (
