@@ -7,7 +7,7 @@ import (
 
 // Bounds of a fragment that is made of neighbours. A neighbour that ranks further behind than mergeWithin places stays for
 // itself: within the same amount of text, taking in those from further away covers less of the answers than what they
-// push out, on collections with known answers; up to 5 places it covers as much or more, and 5 fragments hold 5 to 7
+// push out, on collections with known answers; up to 5 places it covers as much or more, and 5 fragments hold 4 to 7
 // points more of the answers.
 const (
 	maxMerged      = 3    // chunks
