@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"path/filepath"
 	"sort"
 	"strings"
@@ -17,6 +18,7 @@ import (
 	"helm.sh/helm/v4/pkg/chart/v2/lint/support"
 	"helm.sh/helm/v4/pkg/chart/v2/loader"
 	"helm.sh/helm/v4/pkg/engine"
+	appsv1 "k8s.io/api/apps/v1"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 )
 
@@ -35,7 +37,7 @@ func checkChart(_ context.Context, repo repository, f *faults) string {
 		return ""
 	}
 	sort.Strings(sets)
-	count := 0
+	count, told := 0, map[string]bool{}
 	for _, set := range sets {
 		name := strings.TrimSuffix(filepath.Base(set), "-values.yaml")
 		values, err := common.ReadValuesFile(set)
@@ -53,6 +55,8 @@ func checkChart(_ context.Context, repo repository, f *faults) string {
 			continue
 		}
 		count += len(r.objects)
+		collectTold(r, told)
+		checkSecretsAreRefused(dir, name, values, repo, f)
 		var found faults
 		for _, fault := range r.faults {
 			found.add("%s", fault)
@@ -62,7 +66,47 @@ func checkChart(_ context.Context, repo repository, f *faults) string {
 			f.add("%s: %s", name, fault)
 		}
 	}
+	for _, process := range []string{"api", "ingestor"} {
+		for _, name := range sorted(repo.settings) {
+			needs := offered(name) && (process == "api" || !ofQueries(name))
+			f.must(told[process+" "+name] || !needs, "no values in ci have the chart tell %s its %s", process, name)
+		}
+	}
 	return fmt.Sprintf("%d sets of values, %d objects", len(sets), count)
+}
+
+// collectTold adds what each process is told, as "api OPENAI_BASE_URL".
+func collectTold(r *rendered, told map[string]bool) {
+	for _, d := range all[*appsv1.Deployment](r.objects) {
+		process := d.Spec.Template.Labels["app.kubernetes.io/component"]
+		for _, c := range d.Spec.Template.Spec.Containers {
+			for _, e := range c.Env {
+				told[process+" "+e.Name] = true
+			}
+			for _, from := range c.EnvFrom {
+				if from.ConfigMapRef == nil {
+					continue
+				}
+				settings, _ := configMap(r, from.ConfigMapRef.Name)
+				for name := range settings {
+					told[process+" "+name] = true
+				}
+			}
+		}
+	}
+}
+
+// checkSecretsAreRefused looks at whether the schema lets somebody put a secret among the settings, which end in ConfigMaps.
+func checkSecretsAreRefused(dir, set string, values common.Values, repo repository, f *faults) {
+	for _, name := range sorted(repo.settings) {
+		if !repo.settings[name] {
+			continue
+		}
+		with := maps.Clone(values)
+		with["settings"] = map[string]any{name: composeSecret}
+		_, err := render(dir, with)
+		f.must(err != nil && strings.Contains(err.Error(), "settings"), "%s: values.schema.json lets settings hold %s", set, name)
+	}
 }
 
 // rendered is what the chart makes of a set of values.

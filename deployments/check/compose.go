@@ -164,6 +164,14 @@ func checkProcess(service types.ServiceConfig, repo repository, f *faults) {
 		}
 	}
 	f.must(environment["NATS_URL"] != "", "%s has no NATS_URL", where)
+	for name := range repo.settings {
+		_, told := service.Environment[name]
+		needs := offered(name) && service.Name != "crawler" && (service.Name == "api" || !ofQueries(name))
+		f.must(told || !needs, "%s is not told %s, and .env could not set it", where, name)
+	}
+	for _, volume := range service.Volumes {
+		f.must(volume.ReadOnly || volume.Target == "/var/lib/sluice", "%s can write %s", where, volume.Target)
+	}
 	if service.Name == "api" {
 		f.must(environment["SLUICE_WORKERS"] == "false", "%s does the workers' work too", where)
 		f.must(environment["DATABASE_URL"] != "", "%s has no DATABASE_URL", where)

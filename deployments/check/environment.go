@@ -71,10 +71,9 @@ func checkEnvironment(d *appsv1.Deployment, r *rendered, repo repository, f *fau
 	if component == "ingestor" {
 		checkExtractMemory(f, where, environment, c.Resources.Limits.Memory().Value()-memoryVolumes(d))
 	}
-	if component == "crawler" {
-		for name := range environment {
-			f.must(!strings.HasPrefix(name, "MILVUS_") && !strings.HasPrefix(name, "OPENAI_"), "%s is told %s, which a crawler does not need", where, name)
-		}
+	for name := range environment {
+		f.must(component != "crawler" || !ofModels(name), "%s is told %s, which a crawler does not need", where, name)
+		f.must(!ofQueries(name), "%s is told %s, which only queries need", where, name)
 	}
 }
 

@@ -30,7 +30,9 @@ func checkPod(d *appsv1.Deployment, f *faults) {
 		switch {
 		case v.EmptyDir != nil:
 			f.must(v.EmptyDir.SizeLimit != nil && v.EmptyDir.SizeLimit.Value() > 0, "%s: volume %s may fill the node's disk", where, v.Name)
-		case v.Secret == nil && v.ConfigMap == nil:
+		case v.PersistentVolumeClaim != nil:
+			f.must(v.PersistentVolumeClaim.ReadOnly, "%s: volume %s is a claim that can be written", where, v.Name)
+		case v.Secret == nil && v.ConfigMap == nil && v.Image == nil:
 			f.add("%s: volume %s is of a kind that the restricted profile does not need", where, v.Name)
 		}
 	}

@@ -113,6 +113,22 @@ func TestAReleaseThatBreaksARuleIsAFault(t *testing.T) {
 		"a crawler is told of Milvus": {func(t *testing.T, r *rendered) {
 			named[*corev1.ConfigMap](t, r, "sluice-crawler").Data["MILVUS_ADDR"] = "milvus:19530"
 		}, "a crawler does not need"},
+		"an ingestor is told of the reranker": {func(t *testing.T, r *rendered) {
+			named[*corev1.ConfigMap](t, r, "sluice-ingestor").Data["RERANK_URL"] = "http://reranker"
+		}, "which only queries need"},
+		"a crawler is told of a model": {func(t *testing.T, r *rendered) {
+			named[*corev1.ConfigMap](t, r, "sluice-crawler").Data["SLUICE_EMBED_DIR"] = "/var/lib/sluice/models/a"
+		}, "a crawler does not need"},
+		"models lie where nothing is mounted": {func(t *testing.T, r *rendered) {
+			named[*corev1.ConfigMap](t, r, "sluice-ingestor").Data["SLUICE_EMBED_DIR"] = "/models"
+		}, "where nothing is mounted"},
+		"models can be written": {func(t *testing.T, r *rendered) {
+			for i, v := range named[deployment](t, r, "sluice-ingestor").Spec.Template.Spec.Volumes {
+				if v.PersistentVolumeClaim != nil {
+					named[deployment](t, r, "sluice-ingestor").Spec.Template.Spec.Volumes[i].PersistentVolumeClaim.ReadOnly = false
+				}
+			}
+		}, "volume models is a claim that can be written"},
 		"a setting does not exist": {func(t *testing.T, r *rendered) {
 			named[*corev1.ConfigMap](t, r, "sluice-api").Data["SLUICE_LOGLEVEL"] = "warn"
 		}, "SLUICE_LOGLEVEL, which is not in docs/configuration.md"},

@@ -37,6 +37,18 @@ func (s settings) check(f *faults, where, name string) {
 	f.must(known || ofTheRuntime[name], "%s sets %s, which is not in docs/configuration.md", where, name)
 }
 
+// offered reports whether the chart and the compose files have a place for a setting, so that it need not be added by hand:
+// all that says which models and rerankers there are. What tunes a process is left to its defaults, or to the chart's settings.
+func offered(name string) bool {
+	return name == "SLUICE_CHAT_MODEL" || strings.HasPrefix(name, "OPENAI_") || strings.HasPrefix(name, "RERANK_") || strings.HasPrefix(name, "SLUICE_EMBED_")
+}
+
+// ofQueries reports whether only queries need a setting, and so only api processes.
+func ofQueries(name string) bool { return strings.HasPrefix(name, "RERANK_") }
+
+// ofModels reports whether a setting means nothing to a crawler.
+func ofModels(name string) bool { return offered(name) || strings.HasPrefix(name, "MILVUS_") }
+
 // databaseSecrets are what only api processes may hold: workers read untrusted files.
 var databaseSecrets = []string{"DATABASE_URL", "SLUICE_API_KEY"}
 

@@ -34,6 +34,9 @@ func (e *embedders) openLocal(c config.Config, log *slog.Logger) error {
 		return err
 	}
 	for _, dir := range dirs {
+		if c.PassagePrefix == "" && sameDirectory(dir, c.EmbedDir) {
+			continue // it would be the same model again
+		}
 		if err := e.addLocal(transformer.Config{Directory: dir}, log); err != nil {
 			return fmt.Errorf("%w; mend the model, or move %s elsewhere to do without", err, dir)
 		}
@@ -53,7 +56,8 @@ func (e *embedders) addLocal(where transformer.Config, log *slog.Logger) error {
 	return nil
 }
 
-// modelDirs are the directories in parent by name, which need not exist. Hidden ones are downloads under way.
+// modelDirs are the directories in parent by name, which need not exist. Hidden ones are downloads under way, and lost+found
+// is in every volume with a file system of the ext family.
 func modelDirs(parent string) ([]string, error) {
 	entries, err := os.ReadDir(parent)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -65,11 +69,21 @@ func modelDirs(parent string) ([]string, error) {
 	var dirs []string
 	for _, entry := range entries {
 		dir := filepath.Join(parent, entry.Name())
-		if info, err := os.Stat(dir); err == nil && info.IsDir() && !strings.HasPrefix(entry.Name(), ".") { // links too
+		if info, err := os.Stat(dir); err == nil && info.IsDir() && !strings.HasPrefix(entry.Name(), ".") && entry.Name() != "lost+found" { // links too
 			dirs = append(dirs, dir)
 		}
 	}
 	return dirs, nil
+}
+
+// sameDirectory reports whether two paths lead to one directory, whatever links they go by; none that is missing does.
+func sameDirectory(a, b string) bool {
+	one, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	other, err := os.Stat(b)
+	return err == nil && os.SameFile(one, other)
 }
 
 func unlessEmpty(s string) *string {

@@ -28,6 +28,9 @@ func TestNewDatastoresGetTheModelThatIsNearestToTheOperatorsWill(t *testing.T) {
 	modelAt(t, 2, data, "models", "b")
 	modelAt(t, 1, data, "models", "a")
 	modelAt(t, 9, data, "models", ".download")
+	if err := os.Mkdir(filepath.Join(data, "models", "lost+found"), 0o700); err != nil {
+		t.Fatal(err)
+	}
 	if err := os.WriteFile(filepath.Join(data, "models", "README"), []byte("not a model"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -52,6 +55,7 @@ func TestNewDatastoresGetTheModelThatIsNearestToTheOperatorsWill(t *testing.T) {
 		"models lie in the data directory":   {config.Config{DataDir: data}, []string{a, b, builtinModel}},
 		"a directory is named":               {config.Config{DataDir: data, EmbedDir: third}, []string{c, a, b, builtinModel}},
 		"the directory holds a known model":  {config.Config{DataDir: data, EmbedDir: modelAt(t, 2, t.TempDir())}, []string{b, a, builtinModel}},
+		"one of these is named":              {config.Config{DataDir: data, EmbedDir: filepath.Join(data, "models", "b")}, []string{b, a, builtinModel}},
 		"a server's model is named":          {config.Config{DataDir: data, EmbedModel: "m", OpenAIKey: "k"}, []string{"openai:m", a, b, builtinModel}},
 		"both are named":                     {config.Config{DataDir: t.TempDir(), EmbedDir: third, EmbedModel: "m", OpenAIKey: "k"}, []string{"openai:m", c, builtinModel}},
 		"prefixes beside both are not of it": {config.Config{DataDir: t.TempDir(), EmbedDir: third, EmbedModel: "m", OpenAIKey: "k", QueryPrefix: "query: "}, []string{"openai:m", c, builtinModel}},
@@ -62,6 +66,9 @@ func TestNewDatastoresGetTheModelThatIsNearestToTheOperatorsWill(t *testing.T) {
 				t.Errorf("models %q, want %q", got, test.want)
 			}
 		})
+	}
+	if got := ids(config.Config{DataDir: data, EmbedDir: filepath.Join(data, "models", "b"), PassagePrefix: "passage: "}); len(got) != 4 || got[2] != b {
+		t.Errorf("a prefix of passages hides the model that datastores were made with: %q", got)
 	}
 	if got := ids(config.Config{DataDir: t.TempDir(), EmbedDir: third, PassagePrefix: "passage: "})[0]; got == c {
 		t.Errorf("a prefix of passages makes no other model: %q", got)

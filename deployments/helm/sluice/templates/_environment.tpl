@@ -36,6 +36,16 @@
 {{- $_ := set $env "OPENAI_BASE_URL" $root.Values.models.baseURL }}
 {{- $_ := set $env "SLUICE_CHAT_MODEL" $root.Values.models.chat }}
 {{- $_ := set $env "SLUICE_EMBED_MODEL" $root.Values.models.embed }}
+{{- $_ := set $env "SLUICE_EMBED_DIMENSIONS" (toString $root.Values.models.dimensions) }}
+{{- $_ := set $env "SLUICE_EMBED_QUERY_PREFIX" $root.Values.models.queryPrefix }}
+{{- $_ := set $env "SLUICE_EMBED_PASSAGE_PREFIX" $root.Values.models.passagePrefix }}
+{{- if and (include "sluice.models" $root) $root.Values.models.directory.path }}
+{{- $_ := set $env "SLUICE_EMBED_DIR" (printf "/var/lib/sluice/models/%s" $root.Values.models.directory.path) }}
+{{- end }}
+{{- end }}
+{{- if $isAPI }}
+{{- $_ := set $env "RERANK_URL" $root.Values.rerank.url }}
+{{- $_ := set $env "RERANK_MODEL" $root.Values.rerank.model }}
 {{- end }}
 {{- /* What is said of the component comes before what is said of all, and that before what the chart says. */}}
 {{- range $name, $value := merge (dict) $c.settings $root.Values.settings $env }}

@@ -62,6 +62,19 @@ app.kubernetes.io/component: {{ .component }}
 {{- if ne .autoscaling.mode "none" }}true{{ end }}
 {{- end }}
 
+{{- /* Whether there is a volume with embedding models; "true" or nothing. */}}
+{{- define "sluice.models" -}}
+{{- with .Values.models.directory }}
+{{- if and .existingClaim .image }}
+{{- fail "models.directory: set existingClaim or image, not both" }}
+{{- end }}
+{{- if and .path (not (or .existingClaim .image)) }}
+{{- fail "models.directory.path: name the volume that it lies in, by existingClaim or image" }}
+{{- end }}
+{{- if or .existingClaim .image }}true{{ end }}
+{{- end }}
+{{- end }}
+
 {{- /* Ports of a list of numbers, as a NetworkPolicy has them. */}}
 {{- define "sluice.tcp" -}}
 {{- range . }}
