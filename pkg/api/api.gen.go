@@ -808,7 +808,7 @@ type DatasourceCreate struct {
 	CustomId    *string `json:"custom_id,omitempty"`
 	DatastoreId string  `json:"datastoreId"`
 
-	// Metadata at most 16 KiB as JSON
+	// Metadata at most 16 KiB as JSON, and 3,000 different values that filters could ask for
 	Metadata *map[string]interface{} `json:"metadata,omitempty"`
 
 	// Name omitted: the address, or the beginning of the text
@@ -1057,7 +1057,7 @@ type DependencyCheckStatus string
 
 // Document defines model for Document.
 type Document struct {
-	// Metadata free keys, at most 16 KiB as JSON. source, author and date are shown with fragments; custom_id identifies the document.
+	// Metadata free keys, at most 16 KiB as JSON, and 3,000 different values that filters could ask for. source, author and date are shown with fragments; custom_id identifies the document.
 	//
 	//
 	// Example: {"author":"Ada","custom_id":"doc-1","date":"2026-05-04","source":"https://example.com/a"}
@@ -1068,7 +1068,7 @@ type Document struct {
 	Text string  `json:"text"`
 }
 
-// Document_Metadata free keys, at most 16 KiB as JSON. source, author and date are shown with fragments; custom_id identifies the document.
+// Document_Metadata free keys, at most 16 KiB as JSON, and 3,000 different values that filters could ask for. source, author and date are shown with fragments; custom_id identifies the document.
 //
 // Example: {"author":"Ada","custom_id":"doc-1","date":"2026-05-04","source":"https://example.com/a"}
 type Document_Metadata struct {

@@ -136,6 +136,43 @@ func TestAnExplainedDatastoreQuery(t *testing.T) {
 	}
 }
 
+func TestAKeyedAnswerIsOfTheSameChoices(t *testing.T) {
+	t.Parallel()
+	s := newService(t)
+	s.retriever.retrieve = func(_ context.Context, r api.RetrieveRequest) (api.Retrieved, error) {
+		found := api.Retrieved{Fragments: []domain.Fragment{fragment}}
+		if r.Explain {
+			found.Explanation = explanation()
+		}
+		return found, nil
+	}
+	for name, path := range map[string]string{"fragments": "/datastores/%s/query", "results": "/datastores/query/%s"} {
+		path = strings.ReplaceAll(path, "%s", s.newDatastore())
+		for key, c := range map[string]struct {
+			query string
+			body  object
+		}{
+			"not explained":         {"", object{}},
+			"explained":             {"?explain=true", object{}},
+			"by words":              {"", object{"mode": "lexical"}},
+			"reranked":              {"", object{"rerank": true}},
+			"spread":                {"", object{"maxPerDatasource": 1}},
+			"explained, and spread": {"?explain=true", object{"maxPerDatasource": 1}},
+		} {
+			send := func(query string, body object) *answer {
+				return s.call("POST", path+query, with(object{"query": "trial"}, body), "Idempotency-Key", name+", "+key)
+			}
+			first := send(c.query, c.body).want(200)
+			if again := send(c.query, c.body).want(200); string(again.body) != string(first.body) || again.header.Get("Idempotent-Replayed") != "true" {
+				t.Errorf("%s, %s: %s, then %s", name, key, first.body, again.body)
+			}
+			other := map[string]string{"": "?explain=true", "?explain=true": ""}[c.query]
+			send(other, c.body).problem(409)
+			send(c.query, with(c.body, object{"topK": 3})).problem(409)
+		}
+	}
+}
+
 func TestAnExplainedAgentQuery(t *testing.T) {
 	t.Parallel()
 	s := newService(t)

@@ -144,7 +144,11 @@ func (s *server) keepClaim(ctx context.Context, claim *catalog.Claim) bool {
 // bytes are read only once.
 func fingerprint(c *gin.Context) string {
 	h := sha256.New()
-	h.Write([]byte(c.Request.Method + " " + strings.TrimPrefix(c.Request.URL.Path, "/api") + "\n"))
+	h.Write([]byte(c.Request.Method + " " + strings.TrimPrefix(c.Request.URL.Path, "/api")))
+	if query := c.Request.URL.RawQuery; query != "" { // as it was checked: in order, and without what the operation does not take
+		h.Write([]byte("?" + query))
+	}
+	h.Write([]byte("\n"))
 	if body, ok := c.Request.Body.(*checkedBody); ok {
 		h.Write(body.raw)
 	} else {

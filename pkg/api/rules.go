@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/index"
 )
 
 // rules are what the document cannot say about a body: how fields depend on one another. They run beside the schema,
@@ -109,8 +110,15 @@ func metadataFaults(field string, value any) []domain.FieldError {
 	if encoded, _ := json.Marshal(metadata); len(encoded) > domain.MaxMetadataBytes {
 		return []domain.FieldError{{Field: field, Message: fmt.Sprintf("has %d bytes as JSON; the limit is %s", len(encoded), byteSize(domain.MaxMetadataBytes))}}
 	}
+	if facets, err := index.Facets(metadata); err != nil || len(facets) > maxMetadataValues {
+		return []domain.FieldError{{Field: field, Message: fmt.Sprintf("has more than %d different values that filters could ask for; put some of them together into one text", maxMetadataValues)}}
+	}
 	return nil
 }
+
+// maxMetadataValues bounds the values of metadata that can be filtered, which every chunk is indexed by. It leaves room for
+// what a document says of itself, which comes to the caller's.
+const maxMetadataValues = index.MaxFacets - 1000
 
 func createKeyRule(body map[string]any) []domain.FieldError {
 	scopes, _ := body["scopes"].([]any)

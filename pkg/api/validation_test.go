@@ -3,6 +3,7 @@ package api_test
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -284,4 +285,26 @@ func TestRoutesThatAreNotThere(t *testing.T) {
 	if a := s.call("GET", "/", nil).want(200); !strings.Contains(string(a.body), `href="docs"`) {
 		t.Errorf("the first page does not lead to the documentation: %s", a.body)
 	}
+}
+
+func TestMetadataOfMoreValuesThanAreIndexedIsRefused(t *testing.T) {
+	t.Parallel()
+	s := newService(t)
+	datastore := s.newDatastore()
+	// One-digit values under many short keys: more of them fit into the bytes than into the index.
+	metadata := func(keys int) object {
+		m := object{}
+		for i := range keys {
+			m[strconv.FormatInt(int64(i), 36)] = []any{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}
+		}
+		return m
+	}
+	post := func(keys int) *answer {
+		return s.call("POST", "/datastores/upsert/"+datastore, object{"documents": []object{{"text": "one", "metadata": metadata(keys)}}})
+	}
+	post(300).want(200)
+	if got := post(301).fault("documents[0].metadata"); got != "has more than 3000 different values that filters could ask for; put some of them together into one text" {
+		t.Error(got)
+	}
+	post(500).fault("documents[0].metadata")
 }
