@@ -11,7 +11,7 @@ import (
 // minShared. Windows are sampled by their hash, one of sampleOneIn, so that few need be kept and the same ones are taken
 // of every text; short texts keep all.
 const (
-	windowRunes = 8
+	windowRunes = 8 // of a byte each in 64 bits
 	sampleOneIn = 8
 	shortText   = 400 // bytes
 	minShared   = 0.9
@@ -27,77 +27,74 @@ type outline struct {
 // seed makes hashes of whole texts that no document can be written to collide with.
 var seed = maphash.MakeSeed()
 
-// The polynomial hash of a window, modulo 2^64, with an odd base; mixed before it is used.
-const base uint64 = 0x9E3779B97F4A7C15
-
-// baseToWindow is base to the windowRunes.
-var baseToWindow = func() uint64 {
-	power := uint64(1)
-	for range windowRunes {
-		power *= base
-	}
-	return power
-}()
-
+// mix makes a hash of a window.
 func mix(h uint64) uint64 {
 	h ^= h >> 32
 	h *= 0xD6E8FEB86659FD93
 	return h ^ h>>32
 }
 
+// plain is what of an ASCII character is compared: letters in lower case and digits as they are, of others nothing.
+var plain = func() (table [utf8.RuneSelf]byte) {
+	for c := range table {
+		switch r := byte(c); {
+		case r >= 'a' && r <= 'z', r >= '0' && r <= '9':
+			table[c] = r
+		case r >= 'A' && r <= 'Z':
+			table[c] = r + 'a' - 'A'
+		}
+	}
+	return table
+}()
+
+// beyond stands for a letter beyond ASCII in a window. Several are the same there, few of many next to one another.
+func beyond(r rune) byte { return 0x80 | byte(uint32(r)*0x9E3779B1>>25) }
+
 func outlineOf(text string) outline {
 	letters := make([]byte, 0, len(text))
 	digits := make([]byte, 0, 32)
-	w := sampler{all: len(text) < shortText}
-	number := false // a digit stands before, or a point after one
+	taken, skip := make([]uint64, 0, 2*len(text)/sampleOneIn), uint64(sampleOneIn-1)
+	if len(text) < shortText {
+		skip = 0
+	}
+	var window uint64 // the last windowRunes letters and digits
+	number := false   // a digit stands before, or a point after one
 	for _, r := range text {
+		digit, letter := false, byte(0)
 		switch {
-		case r >= 'a' && r <= 'z':
+		case r < utf8.RuneSelf:
+			if letter = plain[r]; letter == 0 {
+				if number = number && r == '.'; number {
+					digits = append(digits, '.')
+				}
+				continue
+			}
+			r, digit = rune(letter), letter <= '9'
+			letters = append(letters, letter)
+		case unicode.IsDigit(r), unicode.IsLetter(r), unicode.IsMark(r):
+			r, digit = unicode.ToLower(r), unicode.IsDigit(r)
+			letters, letter = utf8.AppendRune(letters, r), beyond(r)
+		default:
 			number = false
-		case r >= 'A' && r <= 'Z':
-			r, number = r+'a'-'A', false
-		case r >= '0' && r <= '9', r >= utf8.RuneSelf && unicode.IsDigit(r):
+			continue
+		}
+		if digit {
 			if !number {
 				digits = append(digits, ' ')
 			}
-			digits, number = utf8.AppendRune(digits, r), true
-		case r >= utf8.RuneSelf && (unicode.IsLetter(r) || unicode.IsMark(r)):
-			r, number = unicode.ToLower(r), false
-		default:
-			if number = number && r == '.'; number {
-				digits = append(digits, '.')
-			}
-			continue
+			digits = utf8.AppendRune(digits, r)
 		}
-		letters = utf8.AppendRune(letters, r)
-		w.add(r)
+		number = digit
+		window = window<<8 | uint64(letter)
+		if h := mix(window); h&skip == 0 && window >= 1<<(8*(windowRunes-1)) { // which has its first letter
+			taken = append(taken, h)
+		}
 	}
 	if len(letters) == 0 {
 		letters = append(letters, text...)
 	}
-	slices.Sort(w.taken)
-	return outline{whole: maphash.Bytes(seed, letters), numbers: maphash.Bytes(seed, digits), windows: slices.Compact(w.taken)}
-}
-
-// sampler hashes the windows of a text as its letters come, and takes the sample of them.
-type sampler struct {
-	all   bool // take every one
-	last  [windowRunes]uint64
-	n     int
-	hash  uint64
-	taken []uint64
-}
-
-func (w *sampler) add(r rune) {
-	at := w.n % windowRunes
-	w.hash = w.hash*base + uint64(r) + 1 - baseToWindow*w.last[at]
-	w.last[at] = uint64(r) + 1
-	if w.n++; w.n < windowRunes {
-		return
-	}
-	if h := mix(w.hash); w.all || h%sampleOneIn == 0 {
-		w.taken = append(w.taken, h)
-	}
+	slices.Sort(taken)
+	return outline{whole: maphash.Bytes(seed, letters), numbers: maphash.Bytes(seed, digits), windows: slices.Compact(taken)}
 }
 
 // like reports whether the two texts say the same: their letters and digits are equal, or nearly so with all numbers

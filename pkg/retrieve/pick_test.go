@@ -112,6 +112,19 @@ func words(seed uint64, n int) []string {
 	return out
 }
 
+// characters returns 300 ideographs that follow from the seed, so many of them replaced.
+func characters(seed uint64, replaced int) string {
+	r := rand.New(rand.NewPCG(seed, 1))
+	out := make([]rune, 300)
+	for i := range out {
+		out[i] = rune(0x4E00 + r.IntN(2000))
+	}
+	for i := range replaced {
+		out[i*10] = '门'
+	}
+	return string(out)
+}
+
 func TestNearDuplicatesAreFolded(t *testing.T) {
 	t.Parallel()
 	text := strings.Join(words(1, 120), " ")
@@ -127,16 +140,19 @@ func TestNearDuplicatesAreFolded(t *testing.T) {
 	}{
 		"equal texts": {"The gate opens.", "The gate opens.", true},
 		"case, spaces and punctuation do not count": {"The gate opens -- slowly!", "the GATE\nopens,  slowly", true},
-		"a word of many":                  {text, strings.Join(other, " "), true},
-		"a word of ten":                   {text, strings.Join(far, " "), false},
-		"a word of few":                   {"The gate opens.", "The door opens.", false},
-		"a number":                        {text + " costs 10", text + " costs 12", false},
-		"a point within a number":         {text + " costs 1.5", text + " costs 15", false},
-		"texts without a letter":          {"-----", "*****", false},
-		"texts without spaces":            {strings.Repeat("门在九点开。", 1), "门在九点开", true},
-		"different texts without spaces":  {"门在九点开", "门在十点关", false},
-		"the same words in another order": {text, strings.Join(append(words(1, 120)[60:], words(1, 60)...), " "), true},
-		"a text and its beginning":        {text, strings.Join(words(1, 80), " "), false},
+		"a word of many":                     {text, strings.Join(other, " "), true},
+		"a word of ten":                      {text, strings.Join(far, " "), false},
+		"a word of few":                      {"The gate opens.", "The door opens.", false},
+		"a number":                           {text + " costs 10", text + " costs 12", false},
+		"a point within a number":            {text + " costs 1.5", text + " costs 15", false},
+		"texts without a letter":             {"-----", "*****", false},
+		"texts without spaces":               {strings.Repeat("门在九点开。", 1), "门在九点开", true},
+		"different texts without spaces":     {"门在九点开", "门在十点关", false},
+		"a character of many without spaces": {characters(1, 0), characters(1, 1), true},
+		"a character of ten without spaces":  {characters(1, 0), characters(1, 30), false},
+		"texts of the same script":           {characters(1, 0), characters(2, 0), false},
+		"the same words in another order":    {text, strings.Join(append(words(1, 120)[60:], words(1, 60)...), " "), true},
+		"a text and its beginning":           {text, strings.Join(words(1, 80), " "), false},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"math"
+	"math/bits"
 	"slices"
 	"sync"
 
@@ -143,6 +144,11 @@ func (l *lexical) top(limit int) []scored {
 func (l *lexical) fill(h *index.Hit, slot uint32) {
 	c := l.cells[slot]
 	h.Lexical = c.score
+	if c.terms == 0 {
+		return
+	}
+	n := bits.OnesCount64(c.terms)
+	h.Terms, h.Counts = make([]string, 0, n), make([]int, 0, n)
 	for i, t := range l.lists {
 		if c.terms&(1<<i) == 0 {
 			continue
