@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -33,7 +34,7 @@ func openReranker(c config.Config, metrics prometheus.Registerer, log *slog.Logg
 	r := &reranker{
 		Client: client, log: log,
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "sluice_rerank_requests_total", Help: "Queries that the reranker was asked to put in order, by outcome: ok, or failed, and the first stage's order stood.",
+			Name: "sluice_rerank_requests_total", Help: "Queries that the reranker was asked to put in order, by outcome: ok; failed, or skipped after failures, and the first stage's order stood.",
 		}, []string{"outcome"}),
 		duration: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name: "sluice_rerank_duration_seconds", Help: "How long the reranker took for a query, repeated requests included.",
@@ -48,7 +49,11 @@ func openReranker(c config.Config, metrics prometheus.Registerer, log *slog.Logg
 func (r *reranker) Rerank(ctx context.Context, query string, passages []string) ([]retrieve.Reranked, error) {
 	began := time.Now()
 	order, err := r.Client.Rerank(ctx, query, passages)
-	if ctx.Err() != nil {
+	switch {
+	case errors.Is(err, rerank.ErrPaused):
+		r.requests.WithLabelValues("skipped").Inc()
+		return nil, err // why was logged when it failed
+	case ctx.Err() != nil:
 		return nil, err // whoever asked has left, which says nothing of the reranker
 	}
 	r.duration.Observe(time.Since(began).Seconds())

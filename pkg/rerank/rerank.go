@@ -41,6 +41,7 @@ type Config struct {
 	Timeout time.Duration // of one Rerank, with all that is repeated; default DefaultTimeout
 	// Transport carries the requests; nil: a transport of its own. Redirects are not followed, for the key would go along.
 	Transport http.RoundTripper
+	Now       func() time.Time // the clock of the pauses of a server that fails; default time.Now
 }
 
 // Client asks a server. It is safe for concurrent use.
@@ -50,6 +51,7 @@ type Client struct {
 	http    *http.Client
 	form    atomic.Int32 // a form
 	fixed   bool         // the form is known from the address
+	breaker breaker
 	wait    func(ctx context.Context, d time.Duration) error
 }
 
@@ -71,7 +73,10 @@ func New(c Config) (*Client, error) {
 	if c.Timeout <= 0 {
 		c.Timeout = DefaultTimeout
 	}
-	client := &Client{config: c, wait: wait}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	client := &Client{config: c, wait: wait, breaker: breaker{now: c.Now}}
 	f := formTEI
 	u.Path = strings.TrimSuffix(u.Path, "/")
 	base := strings.TrimSuffix(u.Path, "/rerank")
@@ -115,13 +120,18 @@ func (c *Client) Close() { c.http.CloseIdleConnections() }
 // between 0 and 1: a server's own where they do, and else mapped there (see normal).
 //
 // It fails with *Error when the server cannot be reached in time, refuses, or answers what is no order of the passages,
-// and with the error of ctx when that ends first.
+// and with the error of ctx when that ends first. A server that has failed twice in a row is left alone for 5 seconds, and
+// for up to a minute while it goes on failing: until then it fails at once, with ErrPaused.
 func (c *Client) Rerank(ctx context.Context, query string, passages []string) ([]Result, error) {
 	if len(passages) == 0 {
 		return nil, nil
 	}
 	if len(passages) > MaxPassages {
 		return nil, fmt.Errorf("reranking %d passages: the most is %d", len(passages), MaxPassages)
+	}
+	visit, err := c.breaker.enter()
+	if err != nil {
+		return nil, err
 	}
 	outer := ctx
 	ctx, cancel := context.WithTimeout(ctx, c.config.Timeout)
@@ -131,6 +141,7 @@ func (c *Client) Rerank(ctx context.Context, query string, passages []string) ([
 		texts[i] = cut(p, MaxPassageBytes)
 	}
 	scores, err := c.scores(ctx, cut(query, MaxQueryBytes), texts)
+	c.breaker.leave(visit, err, outer.Err() != nil)
 	if outer.Err() != nil && err != nil {
 		return nil, fmt.Errorf("reranking: %w", outer.Err())
 	}
