@@ -3,6 +3,7 @@ package retrieve
 import (
 	"context"
 	"fmt"
+	"math"
 	"sync"
 
 	"github.com/sluice/sluice/pkg/domain"
@@ -211,6 +212,7 @@ func (r *Retriever) visible(ctx context.Context, ds domain.Datastore, found inde
 			res.overtaken = res.overtaken || (h.Generation < src.ActiveGeneration && !current[h.DatasourceID])
 			continue
 		}
+		h.Lexical, h.Dense = finite(h.Lexical), min(max(finite(h.Dense), -1), 1)
 		c := candidate{hit: h, ds: ds, source: src}
 		if found.MaxLexical > 0 {
 			c.lexical = min(max(h.Lexical/found.MaxLexical, 0), 1)
@@ -218,4 +220,12 @@ func (r *Retriever) visible(ctx context.Context, ds domain.Datastore, found inde
 		res.candidates = append(res.candidates, c)
 	}
 	return res, nil
+}
+
+// finite is the score, or 0 for what is no number: one would make all others of its kind none, and cannot be sent.
+func finite(score float64) float64 {
+	if math.IsNaN(score) || math.IsInf(score, 0) {
+		return 0
+	}
+	return score
 }
