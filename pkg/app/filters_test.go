@@ -83,3 +83,19 @@ func TestFiltersLeaveWhatTheySay(t *testing.T) {
 		})
 	}
 }
+
+func TestAFragmentSaysWhatItsDocumentSaysOfItself(t *testing.T) {
+	t.Parallel()
+	p := newProgram(t)
+	p.start()
+	store := p.newDatastore()
+	p.must(p.upload(store, "manual.md", "", []byte("---\ntitle: Manual\nauthor: Ada\n---\nThe pump runs at night, when the hall is empty and nobody waits for it."), nil))
+	p.settled(store, time.Minute)
+	var found []struct {
+		Metadata map[string]map[string]string
+	}
+	p.must(p.post("/datastores/"+store+"/query", map[string]any{"query": "pump", "filters": map[string]any{"metadata": map[string]any{"document.author": "Ada"}}}, &found))
+	if len(found) != 1 || found[0].Metadata["document"]["author"] != "Ada" || found[0].Metadata["document"]["title"] != "Manual" {
+		t.Errorf("found %+v, want one fragment with the document's author and title", found)
+	}
+}

@@ -41,7 +41,7 @@ func scanActive(s scanner) (domain.ActiveDatasource, error) {
 	if err := fromJSON(config, &read); err != nil {
 		return a, err
 	}
-	a.MIMEType, a.SourceURL, a.FileName = read.MIMEType, read.SourceURL, read.FileName
+	a.MIMEType, a.SourceURL, a.FileName, a.Document = read.MIMEType, read.SourceURL, read.FileName, read.Document
 	return a, fromJSON(metadata, &a.Metadata)
 }
 

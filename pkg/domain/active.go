@@ -14,5 +14,6 @@ type ActiveDatasource struct {
 	MIMEType         string
 	SourceURL        string
 	FileName         string
-	Metadata         map[string]any
+	Metadata         map[string]any // the caller's
+	Document         *DocumentInfo  // what its content says of itself; nil: nothing
 }

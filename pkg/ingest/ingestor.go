@@ -122,7 +122,7 @@ func (i *Ingestor) Handle(ctx context.Context, job domain.Job) error {
 	if err != nil {
 		return err
 	}
-	w := writer{Ingestor: i, job: job, metadata: rowMetadata(job, doc), destinations: destinations, report: report}
+	w := writer{Ingestor: i, job: job, metadata: domain.FragmentMetadata(job.Metadata, doc.Info()), destinations: destinations, report: report}
 	info := doc.Info()
 	if doc.Title == "" {
 		doc.Title = job.Name

@@ -63,6 +63,6 @@ func (p *pick) fragment() domain.Fragment {
 		Heading:        p.hit.Heading,
 		Offset:         p.hit.Offset,
 		MIMEType:       p.source.MIMEType,
-		Metadata:       p.source.Metadata,
+		Metadata:       domain.FragmentMetadata(p.source.Metadata, p.source.Document),
 	}
 }

@@ -1,10 +1,8 @@
-package ingest
+package domain
 
 import (
 	"maps"
 	"slices"
-
-	"github.com/sluice/sluice/pkg/domain"
 )
 
 // metaDocument is the key of a fragment's metadata under which stands what its document says of itself: apart from the keys
@@ -15,9 +13,12 @@ const metaDocument = "document"
 // the whole of it.
 const maxFoundMetadata = 2 << 10
 
-// rowMetadata is what readers see with each fragment: what the caller has given, and what the document says of itself, its
-// title and its language.
-func rowMetadata(job domain.Job, doc *domain.Document) map[string]any {
+// FragmentMetadata is what fragments are filtered by and what readers see with them: what the caller has given, and what the
+// document says of itself, its title and its language. given is not changed; doc may be nil.
+func FragmentMetadata(given map[string]any, doc *DocumentInfo) map[string]any {
+	if doc == nil {
+		return given
+	}
 	found := map[string]any{}
 	left := maxFoundMetadata
 	say := func(key, value string) {
@@ -28,14 +29,14 @@ func rowMetadata(job domain.Job, doc *domain.Document) map[string]any {
 	say("title", doc.Title)
 	say("language", doc.Language)
 	for _, key := range slices.Sorted(maps.Keys(doc.Metadata)) {
-		if key != domain.MetaDescription { // long, and of the document rather than of a piece of it
+		if key != MetaDescription { // long, and of the document rather than of a piece of it
 			say(key, doc.Metadata[key])
 		}
 	}
-	if _, taken := job.Metadata[metaDocument]; taken || len(found) == 0 {
-		return job.Metadata
+	if _, taken := given[metaDocument]; taken || len(found) == 0 {
+		return given
 	}
-	out := maps.Clone(job.Metadata)
+	out := maps.Clone(given)
 	if out == nil {
 		out = map[string]any{}
 	}
