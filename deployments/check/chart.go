@@ -29,7 +29,7 @@ const (
 	oldestKubernetes = "v1.30.0"
 )
 
-func checkChart(_ context.Context, repo repository, f *faults) string {
+func checkChart(ctx context.Context, repo repository, f *faults) string {
 	dir := repo.path("deployments", "helm", "sluice")
 	sets, err := filepath.Glob(filepath.Join(dir, "ci", "*-values.yaml"))
 	if err != nil || len(sets) == 0 {
@@ -49,14 +49,14 @@ func checkChart(_ context.Context, repo repository, f *faults) string {
 			// What it merely recommends is an icon.
 			f.must(message.Severity < support.WarningSev, "%s: lint: %v", name, message)
 		}
-		r, err := render(dir, values)
+		r, err := render(ctx, dir, values)
 		if err != nil {
 			f.add("%s: %v", name, err)
 			continue
 		}
 		count += len(r.objects)
 		collectTold(r, told)
-		checkSecretsAreRefused(dir, name, values, repo, f)
+		checkSecretsAreRefused(ctx, dir, name, values, repo, f)
 		var found faults
 		for _, fault := range r.faults {
 			found.add("%s", fault)
@@ -97,14 +97,14 @@ func collectTold(r *rendered, told map[string]bool) {
 }
 
 // checkSecretsAreRefused looks at whether the schema lets somebody put a secret among the settings, which end in ConfigMaps.
-func checkSecretsAreRefused(dir, set string, values common.Values, repo repository, f *faults) {
+func checkSecretsAreRefused(ctx context.Context, dir, set string, values common.Values, repo repository, f *faults) {
 	for _, name := range sorted(repo.settings) {
 		if !repo.settings[name] {
 			continue
 		}
 		with := maps.Clone(values)
 		with["settings"] = map[string]any{name: composeSecret}
-		_, err := render(dir, with)
+		_, err := render(ctx, dir, with)
 		f.must(err != nil && strings.Contains(err.Error(), "settings"), "%s: values.schema.json lets settings hold %s", set, name)
 	}
 }
@@ -119,8 +119,8 @@ type rendered struct {
 }
 
 // render makes objects of the chart's templates.
-func render(dir string, values common.Values) (*rendered, error) {
-	names, files, effective, err := execute(dir, values)
+func render(ctx context.Context, dir string, values common.Values) (*rendered, error) {
+	names, files, effective, err := execute(ctx, dir, values)
 	if err != nil {
 		return nil, err
 	}
@@ -139,13 +139,13 @@ func render(dir string, values common.Values) (*rendered, error) {
 }
 
 // printChart writes the templates' results, by name.
-func printChart(root, set string, out io.Writer) error {
+func printChart(ctx context.Context, root, set string, out io.Writer) error {
 	dir := filepath.Join(root, "deployments", "helm", "sluice")
 	values, err := common.ReadValuesFile(filepath.Join(dir, "ci", set+"-values.yaml"))
 	if err != nil {
 		return err
 	}
-	names, files, _, err := execute(dir, values)
+	names, files, _, err := execute(ctx, dir, values)
 	for _, name := range names {
 		fmt.Fprintf(out, "# %s\n%s\n", name, files[name])
 	}
@@ -154,7 +154,7 @@ func printChart(root, set string, out io.Writer) error {
 
 // execute does what `helm template` does, with values that do not exist being errors. It returns the results by name, the
 // names in order, and the values with the chart's defaults.
-func execute(dir string, values common.Values) (names []string, files map[string]string, effective common.Values, err error) {
+func execute(ctx context.Context, dir string, values common.Values) (names []string, files map[string]string, effective common.Values, err error) {
 	chart, err := loader.Load(dir)
 	if err != nil {
 		return nil, nil, nil, err
@@ -175,7 +175,7 @@ func execute(dir string, values common.Values) (names []string, files map[string
 	if !isValues {
 		return nil, nil, nil, fmt.Errorf("the chart's values are a %T", top["Values"])
 	}
-	if files, err = (engine.Engine{Strict: true}).Render(chart, top); err != nil {
+	if files, err = (engine.Engine{Strict: true}).RenderWithContext(ctx, chart, top); err != nil {
 		return nil, nil, nil, err
 	}
 	for name := range files {

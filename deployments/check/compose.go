@@ -79,7 +79,7 @@ func loadCompose(ctx context.Context, repo repository, files []string, env map[s
 
 func checkProject(project *types.Project, repo repository, f *faults) {
 	for name, network := range project.Networks {
-		f.must(bool(network.Internal) == (name == "engines" || name == "browser"), "network %s: internal is %t", name, network.Internal)
+		f.must(network.Internal == (name == "engines" || name == "browser"), "network %s: internal is %t", name, network.Internal)
 	}
 	ours := map[string]bool{}
 	for _, process := range processes {

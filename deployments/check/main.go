@@ -28,7 +28,7 @@ func main() {
 	defer cancel()
 	var err error
 	if *set != "" {
-		err = printChart(*root, *set, os.Stdout)
+		err = printChart(ctx, *root, *set, os.Stdout)
 	} else {
 		err = run(ctx, *root, os.Stdout)
 	}

@@ -23,7 +23,7 @@ func renderTest(t *testing.T, set string) *rendered {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := render(chartDir, values)
+	r, err := render(t.Context(), chartDir, values)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -44,7 +44,7 @@ func TestValuesThatMakeNoSenseAreRefusedByName(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := render(chartDir, values); err == nil || !strings.Contains(err.Error(), c.want) {
+			if _, err := render(t.Context(), chartDir, values); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("the error is %v, want one that names %q", err, c.want)
 			}
 		})

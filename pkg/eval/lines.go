@@ -38,13 +38,10 @@ func eachLine(r io.Reader, what string, take func(n int, line []byte) error) err
 		if len(bytes.TrimSpace(line)) == 0 {
 			continue
 		}
-		err := error(nil)
-		if utf8.Valid(line) {
-			err = take(n, line)
-		} else {
-			err = errors.New("is not UTF-8")
+		if !utf8.Valid(line) {
+			return &lineError{what, n, errors.New("is not UTF-8")}
 		}
-		if err != nil {
+		if err := take(n, line); err != nil {
 			return &lineError{what, n, err}
 		}
 	}

@@ -102,17 +102,25 @@ func (r *Report) level(name string, modes []Mode, of map[Mode]*series) {
 	r.Levels = append(r.Levels, l)
 }
 
+// questions counts them in words.
+func questions(n int) string {
+	if n == 1 {
+		return "1 question"
+	}
+	return fmt.Sprintf("%d questions", n)
+}
+
 // Write writes the report as tables for people.
 func (r Report) Write(w io.Writer) error {
 	var b strings.Builder
 	for _, l := range r.Levels {
-		fmt.Fprintf(&b, "%s, %d questions; mean and 95%% interval\n", strings.ToUpper(l.Name[:1])+l.Name[1:], l.Questions)
+		fmt.Fprintf(&b, "%s, %s; mean and 95%% interval\n", strings.ToUpper(l.Name[:1])+l.Name[1:], questions(l.Questions))
 		t := tabwriter.NewWriter(&b, 0, 4, 3, ' ', 0)
 		fmt.Fprintf(t, "mode\tnDCG@%d\trecall@%[1]d\tMRR@%[1]d\n", r.K)
 		for _, m := range l.Modes {
 			fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", m.Mode, interval(m.NDCG), interval(m.Recall), interval(m.MRR))
 		}
-		t.Flush() //nolint:errcheck // a strings.Builder takes everything
+		t.Flush()
 		if len(l.Differences) > 0 {
 			fmt.Fprintln(&b)
 			t = tabwriter.NewWriter(&b, 0, 4, 3, ' ', 0)
@@ -121,7 +129,7 @@ func (r Report) Write(w io.Writer) error {
 				fmt.Fprintf(t, "%s − %s\t%s\t%s\t%s\t%d, %d\t%s\n", d.Mode, d.Than, signed(d.NDCG.Interval), signed(d.Recall.Interval), signed(d.MRR.Interval),
 					d.NDCG.Better, d.NDCG.Worse, verdict(d))
 			}
-			t.Flush() //nolint:errcheck // as above
+			t.Flush()
 		}
 		fmt.Fprintln(&b)
 	}

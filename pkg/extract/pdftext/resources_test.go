@@ -1,6 +1,7 @@
 package pdftext
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -71,7 +72,7 @@ func BenchmarkManyNamesOfResources(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if _, err := d.Page(b.Context(), 0); err != nil && err != errBudget {
+		if _, err := d.Page(b.Context(), 0); err != nil && !errors.Is(err, errBudget) {
 			b.Fatal(err)
 		}
 	}

@@ -33,11 +33,6 @@ func bytesOf(v []float32) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(v))), len(v)*4)
 }
 
-// wordsOf reads a record of sign bits in place: such records are aligned to 8 bytes.
-func wordsOf(record []byte) []uint64 {
-	return unsafe.Slice((*uint64)(unsafe.Pointer(unsafe.SliceData(record))), len(record)/8)
-}
-
 // signWords is how many words the sign bits of a vector take.
 func signWords(dimensions int) int { return (dimensions + 63) / 64 }
 
