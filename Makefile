@@ -5,10 +5,10 @@ SHELL := bash
 BIN := bin
 export CGO_ENABLED ?= 0
 
-# Packages whose tests run under the race detector in CI: those that share memory between goroutines.
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 
-RACE := ./pkg/jobs/... ./pkg/originals/... ./pkg/catalog/... ./pkg/control/... ./pkg/index/... ./pkg/crawl/... ./pkg/render/... ./pkg/answer/... ./pkg/embed/... ./pkg/ingest/... ./pkg/eval/... ./pkg/api/...
+# Packages whose tests run under the race detector in CI: those that share memory between goroutines.
+RACE := $(patsubst %,./pkg/%/...,jobs originals catalog control index crawl render answer embed ingest eval api rerank retrieve lockdir)
 
 GOLANGCI := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(shell cat deployments/golangci-version)
 
