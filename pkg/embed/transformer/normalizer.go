@@ -13,8 +13,13 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// maxNested is how deep normalizers may lie in one another.
-const maxNested = 4
+const (
+	maxNested = 2  // how deep normalizers may lie in one another
+	maxSteps  = 32 // how many of them one may have
+	// maxNormalized is how many bytes a step may make of a piece of text: what follows is cut. Pieces have some 4 KiB, and
+	// the longest thing that Unicode makes of a character is eleven times as long.
+	maxNormalized = 1 << 20
+)
 
 // parseNormalizer reads what a Unigram tokeniser does to a text before it looks for words.
 func parseNormalizer(raw json.RawMessage, depth int) (func(string) string, error) {
@@ -34,6 +39,8 @@ func parseNormalizer(raw json.RawMessage, depth int) (func(string) string, error
 		return nil, err
 	}
 	switch {
+	case len(n.Steps) > maxSteps:
+		return nil, fmt.Errorf("it has %d steps in a row; at most %d are run", len(n.Steps), maxSteps)
 	case n.Type == "Sequence" && depth < maxNested:
 		steps := make([]func(string) string, len(n.Steps))
 		for i, raw := range n.Steps {
@@ -44,7 +51,7 @@ func parseNormalizer(raw json.RawMessage, depth int) (func(string) string, error
 		}
 		return func(s string) string {
 			for _, step := range steps {
-				s = step(s)
+				s = cutNormalized(step(s))
 			}
 			return s
 		}, nil
@@ -78,12 +85,20 @@ func parseNormalizer(raw json.RawMessage, depth int) (func(string) string, error
 			}
 			return s
 		}, nil
-	case n.Type == "Replace" && n.Pattern.Regex == " {2,}":
+	case n.Type == "Replace" && n.Pattern.Regex == " {2,}" && len(n.Content) <= maxMappedTo:
 		return func(s string) string { return replaceSpaces(s, n.Content) }, nil
 	case n.Type == "Replace" && n.Pattern.String != "" && len(n.Content) <= len(n.Pattern.String):
 		return func(s string) string { return strings.ReplaceAll(s, n.Pattern.String, n.Content) }, nil
 	}
 	return nil, fmt.Errorf("the step %q cannot be run in process; serve the model with a model server instead", n.Type)
+}
+
+// cutNormalized shortens what a step has made.
+func cutNormalized(s string) string {
+	if len(s) > maxNormalized {
+		s = strings.ToValidUTF8(s[:maxNormalized], "")
+	}
+	return s
 }
 
 // nmt is what the tokenisers of translation models make of control characters and exotic spaces; -1 drops one.
@@ -104,7 +119,7 @@ func replaceSpaces(s, with string) string {
 		return s
 	}
 	var out strings.Builder
-	for s != "" {
+	for s != "" && out.Len() <= maxNormalized {
 		i := strings.Index(s, "  ")
 		if i < 0 {
 			break
@@ -145,12 +160,15 @@ func parseCharacterMap(data []byte) (*characterMap, error) {
 // maxMapped is the length from which a cluster of characters is not looked up as a whole.
 const maxMapped = 6
 
+// maxMappedTo is how many bytes of what a character becomes are read.
+const maxMappedTo = 1 << 10
+
 // apply replaces the clusters and characters that the table knows. As in the reference, a cluster that begins with
 // something known is replaced by that alone.
 func (m *characterMap) apply(s string) string {
 	var out strings.Builder
 	out.Grow(len(s))
-	for clusters := graphemes.FromString(s); clusters.Next(); {
+	for clusters := graphemes.FromString(s); out.Len() <= maxNormalized && clusters.Next(); {
 		cluster := clusters.Value()
 		if len(cluster) < maxMapped {
 			if value, ok := m.find(cluster); ok {
@@ -196,7 +214,7 @@ func (m *characterMap) find(key string) (string, bool) {
 		if int64(value) >= int64(len(m.values)) {
 			return "", false
 		}
-		text, _, _ := strings.Cut(m.values[value:], "\x00")
+		text, _, _ := strings.Cut(m.values[value:min(int64(len(m.values)), int64(value)+maxMappedTo)], "\x00")
 		return text, true
 	}
 	return "", false

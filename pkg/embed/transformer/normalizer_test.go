@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 )
 
@@ -79,11 +80,35 @@ func TestNormalizersThatCannotBeRunAreRefused(t *testing.T) {
 		"any regular expression":   `{"type":"Replace","pattern":{"Regex":"(a+)+$"},"content":""}`,
 		"text that grows":          `{"type":"Replace","pattern":{"String":"a"},"content":"aaaaaaaaaaaaaaaa"}`,
 		"steps in steps in steps":  deep,
+		"many steps":               `{"type":"Sequence","normalizers":[` + strings.Repeat(`{"type":"NFC"},`, maxSteps) + `{"type":"NFC"}]}`,
+		"spaces that grow":         `{"type":"Replace","pattern":{"Regex":" {2,}"},"content":"` + strings.Repeat("a", maxMappedTo+1) + `"}`,
 		"a damaged table":          `{"type":"Precompiled","precompiled_charsmap":"AAAA"}`,
 		"a table longer than told": `{"type":"Precompiled","precompiled_charsmap":"` + base64.StdEncoding.EncodeToString([]byte{0xff, 0xff, 0, 0, 1, 2, 3, 4}) + `"}`,
 	} {
 		if _, err := parseNormalizer(json.RawMessage(raw), 0); err == nil {
 			t.Errorf("%s is taken", name)
+		}
+	}
+}
+
+func TestNormalizersThatMakeMuchOfLittleAreBounded(t *testing.T) {
+	t.Parallel()
+	table := tinyCharacterMap()
+	size := 4 + binary.LittleEndian.Uint32(table)
+	long := append(table[:size:size], strings.Repeat("a", 1<<20)...) // what "a" and "z" become
+	text := strings.Repeat("a", 16<<10)
+	spaces := `{"type":"Replace","pattern":{"Regex":" {2,}"},"content":"` + strings.Repeat("a  ", maxMappedTo/3) + `"}`
+	for name, c := range map[string]struct{ raw, text string }{
+		"a table":                   {`{"type":"Precompiled","precompiled_charsmap":"` + base64.StdEncoding.EncodeToString(long) + `"}`, text},
+		"spaces again and again":    {`{"type":"Sequence","normalizers":[` + strings.Repeat(spaces+",", maxSteps-1) + spaces + `]}`, "a  a"},
+		"longer forms of all signs": {`{"type":"Sequence","normalizers":[{"type":"NFKD"},{"type":"NFKD"}]}`, strings.Repeat("\uFDFA", 100<<10)},
+	} {
+		apply, err := parseNormalizer(json.RawMessage(c.raw), 0)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if n := len(apply(c.text)); n < maxNormalized/2 || n > maxNormalized+2*maxMappedTo {
+			t.Errorf("%s: %d bytes become %d", name, len(c.text), n)
 		}
 	}
 }

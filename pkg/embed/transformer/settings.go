@@ -51,12 +51,7 @@ type directory struct {
 
 // read returns the content of a file; an error of fs.ErrNotExist if there is none, and one that names the limit if it is longer.
 func (d directory) read(name string, limit int64) ([]byte, error) {
-	file, err := d.root.Open(name)
-	if err != nil {
-		return nil, fmt.Errorf("reading %s: %w", d.path(name), bare(err))
-	}
-	defer file.Close()
-	info, err := file.Stat()
+	info, err := d.root.Stat(name) // before it is opened: that would wait for a pipe's other end
 	if err != nil {
 		return nil, fmt.Errorf("reading %s: %w", d.path(name), bare(err))
 	}
@@ -66,6 +61,11 @@ func (d directory) read(name string, limit int64) ([]byte, error) {
 	if info.Size() > limit {
 		return nil, fmt.Errorf("reading %s: it has %d bytes; at most %d are read", d.path(name), info.Size(), limit)
 	}
+	file, err := d.root.Open(name)
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", d.path(name), bare(err))
+	}
+	defer file.Close()
 	data := make([]byte, info.Size())
 	if _, err := io.ReadFull(file, data); err != nil {
 		return nil, fmt.Errorf("reading %s: %w", d.path(name), bare(err))

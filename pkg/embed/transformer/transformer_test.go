@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -229,6 +230,12 @@ func TestWhatCannotBeRunIsNamedWithAWayOut(t *testing.T) {
 		"a configuration cut short":    {set("config.json", []byte(`{"model_type"`)), "config.json: unexpected end"},
 		"a huge configuration":         {set("config.json", make([]byte, maxSettings+1)), "config.json: it has 1048577 bytes; at most 1048576"},
 		"a directory as configuration": {func(t *testing.T, d string) { remove("config.json")(t, d); set("config.json/x", "")(t, d) }, "config.json: it is no regular file"},
+		"a pipe as configuration": {func(t *testing.T, d string) {
+			remove("config.json")(t, d)
+			if err := syscall.Mkfifo(filepath.Join(d, "config.json"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}, "config.json: it is no regular file"},
 		"another kind of model":        {config(map[string]any{"model_type": "t5"}), `config.json: models of type "t5" cannot be run in process`},
 		"relative positions":           {config(map[string]any{"position_embedding_type": "relative_key"}), "only absolute"},
 		"no heads":                     {config(map[string]any{"num_attention_heads": 0}), "num_attention_heads is 0; it has to be between 1 and"},

@@ -9,7 +9,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync/atomic"
+	"sync"
 
 	"golang.org/x/sync/errgroup"
 
@@ -64,10 +64,10 @@ const (
 type Options struct {
 	DatastoreID string
 	Modes       []Mode
-	K           int  // places that count, 1 to MaxK
-	Concurrency int  // questions asked at once, at least 1
-	Lenient     bool // a mode that the service refuses is left out, unless all are
-	Progress    func(asked, total int)
+	K           int                    // places that count, 1 to MaxK
+	Concurrency int                    // questions asked at once, at least 1
+	Lenient     bool                   // a mode that the service refuses is left out, unless all are
+	Progress    func(asked, total int) // told after every question, unless it is nil; never by two at once
 }
 
 // Run asks every case in every mode. Modes that the service refuses are named in the report when Lenient, else they are
@@ -82,11 +82,13 @@ func Run(ctx context.Context, s Searcher, cases []Case, o Options) (Report, erro
 	}
 	report := Report{K: o.K, Questions: len(cases)}
 	found := map[Mode][][]service.Fragment{}
-	var asked atomic.Int64
-	total := len(cases) * len(o.Modes)
+	var told sync.Mutex
+	asked, total := 0, len(cases)*len(o.Modes)
 	step := func() {
-		if n := int(asked.Add(1)); o.Progress != nil {
-			o.Progress(n, total)
+		told.Lock()
+		defer told.Unlock()
+		if asked++; o.Progress != nil {
+			o.Progress(asked, total)
 		}
 	}
 	var modes []Mode
@@ -98,7 +100,7 @@ func Run(ctx context.Context, s Searcher, cases []Case, o Options) (Report, erro
 			return report, ctx.Err()
 		case o.Lenient && errors.As(err, &refused) && (refused.Status == http.StatusBadRequest || refused.Status == http.StatusConflict):
 			report.LeftOut = append(report.LeftOut, LeftOut{mode, refused.Detail})
-			asked.Add(int64(-1)) // the question that was refused
+			asked-- // the question that was refused
 			total -= len(cases)
 		case err != nil:
 			return report, fmt.Errorf("asking in mode %s: %w", mode, err)
