@@ -20,7 +20,11 @@ const (
 )
 
 // passages are where the answers to questions are, by the question's id, in bytes of the documents.
-type passages map[string]eval.Passages
+type passages map[string][]eval.Answer
+
+// repeatable is how many bytes of text are the same answer wherever a document repeats them, as reports repeat whole
+// paragraphs; a name or a number is not.
+const repeatable = 60
 
 // located reads where in the documents of a set the answers to its questions are.
 func located(folder string, c collection) (passages, error) {
@@ -130,7 +134,8 @@ func covidPassages(path string, c collection, texts map[string]string) (passages
 	return found, nil
 }
 
-// add notes an answer: where it stands in the document, nearest to the place, in characters, where it is said to.
+// add notes an answer: where it stands in the document, nearest to the place, in characters, where it is said to, and where
+// the document repeats it.
 func (p passages) add(question, document string, texts map[string]string, answer string, characters int) error {
 	text := texts[document]
 	if answer == "" {
@@ -140,10 +145,18 @@ func (p passages) add(question, document string, texts map[string]string, answer
 	if !ok {
 		return fmt.Errorf("document %q does not hold the answer %.80q", document, answer)
 	}
-	if p[question] == nil {
-		p[question] = eval.Passages{}
+	places := []eval.Place{{Document: document, Start: at}}
+	for from := 0; len(answer) >= repeatable; {
+		i := strings.Index(text[from:], answer)
+		if i < 0 {
+			break
+		}
+		if i += from; i != at {
+			places = append(places, eval.Place{Document: document, Start: i})
+		}
+		from = i + len(answer)
 	}
-	p[question][document] = append(p[question][document], eval.Span{Start: at, End: at + len(answer)})
+	p[question] = append(p[question], eval.Answer{Length: len(answer), Places: places})
 	return nil
 }
 

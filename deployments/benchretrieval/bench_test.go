@@ -141,11 +141,11 @@ func TestAnswersAreLocated(t *testing.T) {
 	}{
 		"by the question's text, at the place in characters": {
 			collection{name: "chroma-chunk", questions: []eval.Question{{ID: "q", Text: "how?"}}},
-			passages{"q": {"d": {{Start: 10, End: 12}}}},
+			passages{"q": {{Length: 2, Places: []eval.Place{{Document: "d", Start: 10}}}}},
 		},
 		"by the question's id": {
 			collection{name: "covidqa", questions: []eval.Question{{ID: "7"}}, qrels: eval.Judgements{"7": {"d": 1}}},
-			passages{"7": {"d": {{Start: 2, End: 4}}}},
+			passages{"7": {{Length: 2, Places: []eval.Place{{Document: "d", Start: 2}}}}},
 		},
 		"never without one":             {collection{name: "covidqa", questions: []eval.Question{{ID: "9"}}}, nil},
 		"never where the text is not":   {collection{name: "covidqa", questions: []eval.Question{{ID: "8"}}, qrels: eval.Judgements{"8": {"d": 1}}}, nil},

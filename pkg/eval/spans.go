@@ -51,14 +51,38 @@ func Total(spans []Span) int {
 // Passages are the spans of documents, by the document's id.
 type Passages map[string][]Span
 
-// Coverage compares what was returned with what is relevant. recall is the share of the relevant text that was returned,
-// precision the share of the returned text that is relevant; text that is returned twice counts twice against it. Both are
-// 0 where there is nothing to divide by.
-func Coverage(returned, relevant Passages) (recall, precision float64) {
+// Place is where a text begins in a document.
+type Place struct {
+	Document string
+	Start    int
+}
+
+// Answer is a text that answers a question: how long it is, and the places where the documents have it. A text that they
+// repeat has several, and is found when it is returned from any of them.
+type Answer struct {
+	Length int
+	Places []Place
+}
+
+// found is how much of the answer is in what was returned, from whichever place.
+func (a Answer) found(returned Passages) int {
+	var parts []Span // of the answer, from 0
+	for _, p := range a.Places {
+		for _, s := range returned[p.Document] {
+			parts = append(parts, Span{max(s.Start-p.Start, 0), min(s.End-p.Start, a.Length)})
+		}
+	}
+	return Total(Union(parts))
+}
+
+// Coverage compares what was returned with what is relevant, answers that do not overlap one another. recall is the share
+// of the relevant text that was returned, precision the share of the returned text that is relevant; text that is returned
+// twice, from one place or from two, counts twice against it. Both are 0 where there is nothing to divide by.
+func Coverage(returned Passages, relevant []Answer) (recall, precision float64) {
 	found, wanted, got := 0, 0, 0
-	for document, spans := range relevant {
-		found += Overlap(spans, returned[document])
-		wanted += Total(Union(spans))
+	for _, a := range relevant {
+		found += a.found(returned)
+		wanted += a.Length
 	}
 	for _, spans := range returned {
 		got += Total(spans)

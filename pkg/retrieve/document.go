@@ -1,113 +1,161 @@
 package retrieve
 
 import (
+	"cmp"
 	"maps"
 	"math"
 	"slices"
+	"strings"
 )
 
-// A long document is cut into many chunks, and no chunk of it holds all that it says of a subject: ranked by their best
-// chunk alone, long documents lose against short ones that name the query's words side by side. So the words' leg is made
-// of two parts: what the chunk has of the query, and what its document has, taken together of all its chunks that are
-// candidates. A document of one chunk is weighed by the same words in both.
+// A document is cut into chunks, and no chunk of it holds all that it says of a subject: ranked by their best chunk alone,
+// long documents lose against short ones that name the query's words side by side. So the words' leg is made of two parts:
+// what the chunk has of the query, and what the stretch of the document around it has, taken together of the chunks there
+// that are candidates. A short document is one stretch; of a book with many subjects only what stands near the chunk
+// counts for it.
 const (
-	// documentShare is the weight of the document within the words' leg. Below 0.4 collections of articles and abstracts
+	// reach is how many chunks before a chunk, and as many after it, are its stretch. Articles and abstracts, of up to some
+	// ten chunks, want nearly all of theirs: below 4 they rank under BM25 over whole documents. Passages of long documents
+	// are found better the less there is around them, down to 3.
+	reach = 4
+	// documentShare is the weight of the stretch within the words' leg. Below 0.4 collections of articles and abstracts
 	// rank under BM25 over whole documents; above 0.6 the right passage of a document that has several subjects is lost.
 	documentShare = 0.5
-	// The parameters of BM25 over documents. Only the chunks that are candidates are known of a document, which are fewer
-	// of a long one that has little to say on the query: so its length counts for less than a chunk's does.
+	// The parameters of BM25 over stretches. Only the chunks that are candidates are known of one, which are fewer of one
+	// that has little to say on the query: so its length counts for less than a chunk's does.
 	documentK1 = 1.2
 	documentB  = 0.2
 	// leastWeight is the least weight of a word.
 	leastWeight = 0.05
 )
 
-// document is what is known of a datasource from its candidates.
-type document struct {
-	counts []float64 // by query word
-	length float64   // words of the candidates
-	score  float64   // 0 to 1, as candidate.lexical
-}
-
 // weighDocuments sets the candidates' document scores, of one space. weights are those of the query's words among the
-// chunks of the space. An engine that does not count words has its chunks weighed by themselves.
+// chunks of the space. An engine that does not count words has its chunks weighed by themselves, and so has a query
+// without words, one that is compared by its meaning alone.
 func weighDocuments(found []candidate, weights map[string]float64) {
-	docs := gather(found, weights)
-	if docs == nil {
+	words := slices.Sorted(maps.Keys(weights))
+	order, length := byPlace(found)
+	if length == 0 || len(words) == 0 {
 		for i := range found {
 			found[i].document = found[i].lexical
 		}
 		return
 	}
-	for i := range found {
-		found[i].document = docs[found[i].hit.DatasourceID].score
-	}
-}
-
-// gather adds up the candidates of each datasource, and scores them. It returns nil when no word was counted,
-// or the query has none, as one that is compared by its meaning alone.
-func gather(found []candidate, weights map[string]float64) map[string]*document {
-	words := slices.Sorted(maps.Keys(weights))
-	place := make(map[string]int, len(words))
-	for i, w := range words {
-		place[w] = i
-	}
-	docs := make(map[string]*document)
-	chunks := make([]float64, len(words)) // how many candidates have a word
-	var length float64
-	for i := range found {
-		h := &found[i].hit
-		d := docs[h.DatasourceID]
-		if d == nil {
-			d = &document{counts: make([]float64, len(words))}
-			docs[h.DatasourceID] = d
-		}
-		for j, n := range h.Counts {
-			if w, ok := place[h.Terms[j]]; ok {
-				d.counts[w] += float64(n)
-				chunks[w]++
-			}
-		}
-		d.length += float64(h.Length)
-		length += float64(h.Length)
-	}
-	if length == 0 || len(words) == 0 {
-		return nil
-	}
-	idf := documentWeights(words, weights, docs, chunks, len(found))
+	numbers := wordNumbers(order, words)
+	idf, average := documentWeights(order, numbers, words, weights)
 	var highest float64
 	for _, w := range idf {
 		highest += w * (documentK1 + 1)
 	}
-	for _, d := range docs {
-		norm := documentK1 * (1 - documentB + documentB*d.length*float64(len(docs))/length)
-		for i, n := range d.counts {
-			if n > 0 {
-				d.score += idf[i] * (documentK1 + 1) * n / (n + norm)
-			}
+	around := stretch{counts: make([]float64, len(words))}
+	from, to := 0, 0 // the candidates that are added up
+	for _, c := range order {
+		for ; to < len(order) && near(order[to], c); to++ {
+			around.add(order[to], numbers[to], 1)
 		}
-		d.score /= highest
+		for ; !near(order[from], c); from++ {
+			around.add(order[from], numbers[from], -1)
+		}
+		c.document = around.score(idf, average) / highest
 	}
-	return docs
 }
 
-// documentWeights estimates how rare each word is among documents. How rare it is among chunks is known; but the subject
-// of one long document is in many of its chunks, and would count as a common word. So a word's weight grows by how much
-// more chunks than documents have it among the candidates, against the candidates as a whole.
-func documentWeights(words []string, weights map[string]float64, docs map[string]*document, chunks []float64, found int) []float64 {
-	having := make([]float64, len(words))
-	for _, d := range docs {
-		for i, n := range d.counts {
-			if n > 0 {
-				having[i]++
+// byPlace returns the candidates in the order in which they stand in their documents, and how many words they have.
+func byPlace(found []candidate) (order []*candidate, length int) {
+	order = make([]*candidate, len(found))
+	for i := range found {
+		order[i] = &found[i]
+		length += found[i].hit.Length
+	}
+	slices.SortFunc(order, func(a, b *candidate) int {
+		return cmp.Or(strings.Compare(a.hit.DatasourceID, b.hit.DatasourceID), cmp.Compare(a.hit.Ordinal, b.hit.Ordinal))
+	})
+	return order, length
+}
+
+// near reports whether one of the candidates is in the stretch around the other.
+func near(a, b *candidate) bool {
+	return a.hit.DatasourceID == b.hit.DatasourceID && max(a.hit.Ordinal-b.hit.Ordinal, b.hit.Ordinal-a.hit.Ordinal) <= reach
+}
+
+// wordNumbers returns, for the terms of each candidate, which of the words they are; -1 for none.
+func wordNumbers(order []*candidate, words []string) [][]int {
+	number := make(map[string]int, len(words))
+	for i, w := range words {
+		number[w] = i
+	}
+	out := make([][]int, len(order))
+	for i, c := range order {
+		out[i] = make([]int, len(c.hit.Terms))
+		for j, term := range c.hit.Terms {
+			n, ok := number[term]
+			if !ok || j >= len(c.hit.Counts) {
+				n = -1
+			}
+			out[i][j] = n
+		}
+	}
+	return out
+}
+
+// stretch is what is known of a part of a document from its candidates. All its numbers are whole, so that what is added
+// and taken away again leaves nothing behind.
+type stretch struct {
+	counts []float64 // by query word
+	length float64   // words of the candidates
+}
+
+// add adds a candidate, whose terms have these word numbers, so many times.
+func (s *stretch) add(c *candidate, numbers []int, times float64) {
+	for j, n := range numbers {
+		if n >= 0 {
+			s.counts[n] += times * float64(c.hit.Counts[j])
+		}
+	}
+	s.length += times * float64(c.hit.Length)
+}
+
+// score is BM25 of the stretch, where stretches have so many words on average.
+func (s *stretch) score(idf []float64, average float64) (sum float64) {
+	norm := documentK1 * (1 - documentB + documentB*s.length/average)
+	for i, n := range s.counts {
+		if n > 0 {
+			sum += idf[i] * (documentK1 + 1) * n / (n + norm)
+		}
+	}
+	return sum
+}
+
+// documentWeights estimates how rare each word is among stretches of documents, and how long those are on average; the
+// stretches are here the parts that documents fall into, of as many chunks. How rare a word is among chunks is known; but
+// the subject of one long document is in many of its chunks, and would count as a common word. So a word's weight grows by
+// how much more chunks than stretches have it among the candidates, against the candidates as a whole.
+func documentWeights(order []*candidate, numbers [][]int, words []string, weights map[string]float64) (idf []float64, average float64) {
+	const size = 2*reach + 1
+	chunks, having := make([]float64, len(words)), make([]float64, len(words)) // how many of either have a word
+	last := make([]int, len(words))                                            // stretch that had it
+	stretches, length := 0, 0
+	for i, c := range order {
+		if i == 0 || order[i-1].hit.DatasourceID != c.hit.DatasourceID || order[i-1].hit.Ordinal/size != c.hit.Ordinal/size {
+			stretches++
+		}
+		length += c.hit.Length
+		for j, n := range numbers[i] {
+			if n < 0 || c.hit.Counts[j] == 0 {
+				continue
+			}
+			chunks[n]++
+			if last[n] != stretches {
+				last[n] = stretches
+				having[n]++
 			}
 		}
 	}
-	overall := float64(len(docs)) / float64(found)
-	out := make([]float64, len(words))
+	overall := float64(stretches) / float64(len(order))
+	idf = make([]float64, len(words))
 	for i, w := range words {
 		share := (having[i] + overall) / (chunks[i] + 1) // one more candidate, as they are on average
-		out[i] = max(weights[w]+math.Log(overall/share), leastWeight)
+		idf[i] = max(weights[w]+math.Log(overall/share), leastWeight)
 	}
-	return out
+	return idf, float64(length) / float64(stretches)
 }

@@ -26,6 +26,28 @@ func counted(datasource string, ordinal, length int, lexical float64, words stri
 	return c
 }
 
+func TestOnlyWhatStandsNearAChunkCountsForIt(t *testing.T) {
+	t.Parallel()
+	found := []candidate{
+		counted("book", 200, 80, 0.4, "weir:1"), counted("book", 10, 80, 0.4, "gate:1"), counted("book", 100, 80, 0.4, "gate:1"),
+		counted("book", 100+reach, 80, 0.4, "weir:1"), counted("book", 300, 80, 0.4, "gate:1"), counted("book", 301+reach, 80, 0.4, "weir:1"),
+		counted("leaflet", 0, 80, 0.4, "gate:1 weir:1"),
+	}
+	weighDocuments(found, map[string]float64{"gate": 3, "weir": 3})
+	both, one := found[2].document, found[1].document
+	for i, want := range []float64{one, one, both, both, one, one} {
+		if math.Abs(found[i].document-want) > 1e-9 {
+			t.Errorf("chunk %d scores %v as a part of its document, want %v", found[i].hit.Ordinal, found[i].document, want)
+		}
+	}
+	if both <= one {
+		t.Errorf("chunks with both words around them score %v, with one %v", both, one)
+	}
+	if leaflet := found[6].document; leaflet <= both {
+		t.Errorf("a document that has both words in one chunk scores %v, one that has them in two %v", leaflet, both)
+	}
+}
+
 func TestWeighDocuments(t *testing.T) {
 	t.Parallel()
 	even := map[string]float64{"gate": 3, "weir": 3}
