@@ -107,8 +107,9 @@ func TestPDFium(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	calls := 0
 	for i, want := range wants {
-		lines, err := r.page(t.Context(), i)
+		read, err := r.page(t.Context(), i)
 		if err != nil {
 			t.Fatalf("page %d: %v", i, err)
 		}
@@ -117,7 +118,7 @@ func TestPDFium(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got, other []string
-		for _, l := range lines {
+		for _, l := range read.lines {
 			got = append(got, fmt.Sprintf("%g %v %d %s", l.Size, l.Bold, l.Turn, l.Text()))
 		}
 		for _, l := range ownPage.Lines {
@@ -129,5 +130,12 @@ func TestPDFium(t *testing.T) {
 		if diff := cmp.Diff(other, got); diff != "" {
 			t.Errorf("PDFium's page %d has other lines than our own (-own +PDFium):\n%s", i, diff)
 		}
+		if read.known == 0 || read.known > read.chars {
+			t.Errorf("PDFium knows %d of %d characters of page %d", read.known, read.chars, i)
+		}
+		if r.calls <= calls {
+			t.Errorf("page %d is not counted: %d calls after %d", i, r.calls, calls)
+		}
+		calls = r.calls
 	}
 }

@@ -59,6 +59,12 @@ func (s *pdfSource) finish() error {
 	if len(s.broken) > 0 {
 		p.out.warn(pageNumbers(s.broken) + ": parts are damaged and could not be read")
 	}
+	if len(s.noHelp) > 0 {
+		p.out.warn("text is missing where neither the first reader nor PDFium, the second, knows the characters; read without PDFium: " + pageNumbers(s.noHelp))
+	}
+	if len(s.spent) > 0 {
+		p.out.warn("text may be missing: PDFium, the second reader, had read as much of the file as it may; read without it: " + pageNumbers(s.spent))
+	}
 	return nil
 }
 

@@ -61,6 +61,7 @@ type pdfiumReader struct {
 	doc      references.FPDF_DOCUMENT
 	pages    int
 	title    string
+	calls    int         // into the sandbox, for characters and objects
 	gc       int         // what collected garbage before
 	unwatch  func() bool // ends the watch that kills the instance when the context is done
 }
@@ -132,6 +133,7 @@ func (r *pdfiumReader) hasImage(i int) (has bool) {
 		return false
 	}
 	for n := range min(count.Count, most) {
+		r.calls += 2 // for an object and its kind
 		object, err := r.instance.FPDFPage_GetObject(&requests.FPDFPage_GetObject{Page: page, Index: n})
 		if err != nil {
 			return false

@@ -18,13 +18,20 @@ import (
 // maxPDFiumChars is how many characters of a page PDFium is asked for.
 const maxPDFiumChars = 500_000
 
+// pdfiumPage is a page as PDFium reads it.
+type pdfiumPage struct {
+	lines []pdftext.Line
+	chars int // that it found on the page, blanks left out
+	known int // of these, the ones that it knows
+}
+
 // page reads the lines of page i, from 0, from the places of PDFium's words, so that its pages get the same layout as
 // others.
-func (r *pdfiumReader) page(ctx context.Context, i int) (lines []pdftext.Line, err error) {
+func (r *pdfiumReader) page(ctx context.Context, i int) (read pdfiumPage, err error) {
 	defer recoverPDFium(&err)
 	loaded, err := r.instance.FPDFText_LoadPage(&requests.FPDFText_LoadPage{Page: r.pageAt(i)})
 	if err != nil {
-		return nil, fmt.Errorf("loading page %d with PDFium: %w", i+1, err)
+		return pdfiumPage{}, fmt.Errorf("loading page %d with PDFium: %w", i+1, err)
 	}
 	text := loaded.TextPage
 	defer func() {
@@ -33,7 +40,7 @@ func (r *pdfiumReader) page(ctx context.Context, i int) (lines []pdftext.Line, e
 	}()
 	count, err := r.instance.FPDFText_CountChars(&requests.FPDFText_CountChars{TextPage: text})
 	if err != nil {
-		return nil, fmt.Errorf("counting the characters of page %d with PDFium: %w", i+1, err)
+		return pdfiumPage{}, fmt.Errorf("counting the characters of page %d with PDFium: %w", i+1, err)
 	}
 	c := pdfiumWords{r: r, text: text}
 	if box, err := r.instance.FPDF_GetPageBoundingBox(&requests.FPDF_GetPageBoundingBox{Page: r.pageAt(i)}); err == nil {
@@ -41,7 +48,15 @@ func (r *pdfiumReader) page(ctx context.Context, i int) (lines []pdftext.Line, e
 	}
 	units, err := c.units(min(count.Count, maxPDFiumChars))
 	if err != nil {
-		return nil, fmt.Errorf("reading page %d with PDFium: %w", i+1, err)
+		return pdfiumPage{}, fmt.Errorf("reading page %d with PDFium: %w", i+1, err)
+	}
+	for _, u := range units {
+		if u == 0 || !isBlank(u) {
+			read.chars++
+			if hasMeaning(u) {
+				read.known++
+			}
+		}
 	}
 	for from := 0; from < len(units); {
 		to := from + 1
@@ -49,12 +64,13 @@ func (r *pdfiumReader) page(ctx context.Context, i int) (lines []pdftext.Line, e
 			to++
 		}
 		if from&0xff == 0 && ctx.Err() != nil {
-			return nil, ctx.Err()
+			return pdfiumPage{}, ctx.Err()
 		}
 		c.word(units[from:to], from)
 		from = to
 	}
-	return c.out.Lines(), nil
+	read.lines = c.out.Lines()
+	return read, nil
 }
 
 // pdfiumWords passes the words of a page on, each as one glyph. A call into the sandbox costs as much as laying out a
@@ -81,6 +97,7 @@ func (c *pdfiumWords) units(count int) ([]rune, error) {
 	if count == 0 {
 		return units, nil
 	}
+	c.r.calls++
 	all, err := c.r.instance.FPDFText_GetText(&requests.FPDFText_GetText{TextPage: c.text, StartIndex: 0, Count: count})
 	if err == nil {
 		for _, r := range strings.TrimSuffix(all.Text, "\x00") {
@@ -94,6 +111,7 @@ func (c *pdfiumWords) units(count int) ([]rune, error) {
 		}
 	}
 	units = units[:0]
+	c.r.calls += count
 	for n := range count {
 		code, err := c.r.instance.FPDFText_GetUnicode(&requests.FPDFText_GetUnicode{TextPage: c.text, Index: n})
 		if err != nil {
@@ -144,6 +162,7 @@ func (c *pdfiumWords) word(units []rune, n int) {
 }
 
 func (c *pdfiumWords) box(n int) (structs.FPDF_FS_RECTF, bool) {
+	c.r.calls++
 	b, err := c.r.instance.FPDFText_GetLooseCharBox(&requests.FPDFText_GetLooseCharBox{TextPage: c.text, Index: n})
 	if err != nil || b.Rect.Right-b.Rect.Left <= 0 && b.Rect.Top-b.Rect.Bottom <= 0 {
 		return structs.FPDF_FS_RECTF{}, false
@@ -180,6 +199,7 @@ func wordText(units []rune) string {
 // startRun asks for what the characters of a run share. It reports whether there is enough to go on.
 func (c *pdfiumWords) startRun(n int, b structs.FPDF_FS_RECTF) bool {
 	i := c.r.instance
+	c.r.calls += 4 // for origin, matrix, size and font
 	c.open, c.top, c.bottom = true, b.Top, b.Bottom
 	c.dx, c.dy, c.size = 1, 0, math.Abs(float64(b.Top-b.Bottom))
 	origin, err := i.FPDFText_GetCharOrigin(&requests.FPDFText_GetCharOrigin{TextPage: c.text, Index: n})

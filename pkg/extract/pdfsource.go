@@ -19,6 +19,7 @@ type pdfSource struct {
 	pdfium    *pdfiumReader // opened by the first page that needs it
 	pdfiumErr error         // why PDFium is of no use; it is not asked again
 	poor      bool          // there is hardly any text: pages without are put to PDFium too
+	budget    pdfiumBudget
 	kept      map[int]pdfPage
 
 	// What came of the pages, numbered from 1.
@@ -27,6 +28,8 @@ type pdfSource struct {
 	byPDFium []int
 	scans    []int // pictures and no text
 	broken   []int
+	noHelp   []int // doubtful, and not put to PDFium, which does not know their characters either
+	spent    []int // doubtful, and not put to PDFium, which has cost what it may
 }
 
 // pdfPage is what one page shows.
@@ -34,9 +37,10 @@ type pdfPage struct {
 	lines    []pdftext.Line
 	grids    []grid // what may be those of tables
 	letters  int
-	image    bool   // there is a picture on it
-	broken   bool   // it could not be read to its end
-	byPDFium string // why PDFium read it, "" for the own layer
+	image    bool    // there is a picture on it
+	broken   bool    // it could not be read to its end
+	byPDFium string  // why PDFium read it, "" for the own layer
+	unasked  unasked // why PDFium was not asked for it though it is doubtful
 }
 
 // openPDF opens a file by the way that works.
@@ -119,21 +123,39 @@ func (s *pdfSource) settle(i int, page pdfPage, d doubt) (pdfPage, error) {
 	if other == nil {
 		return page, s.p.ctx.Err()
 	}
-	lines, err := other.page(s.p.ctx, i)
+	if why := s.budget.next(other.calls, s.own != nil); why != wasAsked {
+		return page.without(why, d), nil
+	}
+	read, err := other.page(s.p.ctx, i)
 	if ctxErr := s.p.ctx.Err(); ctxErr != nil {
 		return page, ctxErr
 	}
-	letters := pdfLetters(lines)
+	s.budget.came(read)
+	letters := pdfLetters(read.lines)
 	switch {
 	case err != nil && s.own == nil:
 		page.broken = true
 		return page, nil
 	case err != nil, d.readable && page.letters*10 >= letters*d.margin:
 		return page, nil
+	case s.own != nil && s.budget.exhausted():
+		return page.without(noHelp, d), nil
 	}
-	page.lines, page.letters, page.byPDFium, page.broken = lines, letters, d.why, false
+	page.lines, page.letters, page.byPDFium, page.broken = read.lines, letters, d.why, false
 	page.image = letters == 0 && (page.image || other.hasImage(i))
 	return page, nil
+}
+
+// without is a page as our own layer read it, which has to do because PDFium was not asked or was no help.
+func (page pdfPage) without(why unasked, d doubt) pdfPage {
+	page.unasked = why
+	if d.why == "open" {
+		page.broken = true
+	}
+	if !d.readable {
+		page.lines = meaningful(page.lines)
+	}
+	return page
 }
 
 // account keeps count of what the pages were.
@@ -150,6 +172,12 @@ func (s *pdfSource) account(i int, page pdfPage) {
 	}
 	if page.broken {
 		s.broken = append(s.broken, i+1)
+	}
+	switch page.unasked {
+	case noHelp:
+		s.noHelp = append(s.noHelp, i+1)
+	case spentCalls:
+		s.spent = append(s.spent, i+1)
 	}
 }
 
