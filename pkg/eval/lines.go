@@ -9,8 +9,12 @@ import (
 	"unicode/utf8"
 )
 
-// MaxLine is the longest line of any file that is read, in bytes. A document of a collection is one line.
-const MaxLine = 16 << 20
+const (
+	// MaxLine is the longest line of any file that is read, in bytes. A document of a collection is one line.
+	MaxLine = 16 << 20
+	// MaxHeld is how many bytes of a file are read that is held as a whole: questions, judgements, runs.
+	MaxHeld = 512 << 20
+)
 
 // lineError says which line of what is wrong.
 type lineError struct {
@@ -23,14 +27,18 @@ func (e *lineError) Error() string { return fmt.Sprintf("%s, line %d: %v", e.wha
 func (e *lineError) Unwrap() error { return e.err }
 
 // eachLine calls take for every line that is not blank, with its number from 1, and names the line of an error. A line
-// feed or the end ends a line; a carriage return before it, and a byte order mark before the first one, are dropped.
-func eachLine(r io.Reader, what string, take func(n int, line []byte) error) error {
+// feed or the end ends a line; a carriage return before it, and a byte order mark before the first one, are dropped. A file
+// whose lines have more than most bytes together is an error.
+func eachLine(r io.Reader, what string, most int64, take func(n int, line []byte) error) error {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(make([]byte, 0, 64<<10), MaxLine)
-	n := 0
+	n, all := 0, int64(0)
 	for lines.Scan() {
 		n++
 		line := lines.Bytes()
+		if all += int64(len(line)); all > most {
+			return &lineError{what, n, fmt.Errorf("there are more than %d MiB up to here", most>>20)}
+		}
 		if n == 1 {
 			line = bytes.TrimPrefix(line, []byte("\uFEFF"))
 		}

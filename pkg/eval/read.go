@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"strconv"
 	"strings"
 )
@@ -38,7 +39,7 @@ type Judgements map[string]map[string]int
 // ReadDocuments reads a corpus, a JSON object with _id, title and text a line, and calls each for every document in
 // order. It names the line of what it cannot read, and returns the error of each with the line that it was at.
 func ReadDocuments(r io.Reader, each func(Document) error) error {
-	return eachLine(r, "documents", func(_ int, line []byte) error {
+	return eachLine(r, "documents", math.MaxInt64, func(_ int, line []byte) error {
 		var d struct {
 			ID    label  `json:"_id"`
 			Title string `json:"title"`
@@ -61,7 +62,7 @@ func ReadDocuments(r io.Reader, each func(Document) error) error {
 func ReadQuestions(r io.Reader) ([]Question, error) {
 	var questions []Question
 	seen := map[string]int{}
-	err := eachLine(r, "questions", func(n int, line []byte) error {
+	err := eachLine(r, "questions", MaxHeld, func(n int, line []byte) error {
 		var q struct {
 			ID       label  `json:"_id"`
 			Text     string `json:"text"`
@@ -101,7 +102,7 @@ func ReadQuestions(r io.Reader) ([]Question, error) {
 // document stands.
 func ReadJudgements(r io.Reader) (Judgements, error) {
 	j, n := Judgements{}, 0
-	err := eachLine(r, "judgements", func(number int, line []byte) error {
+	err := eachLine(r, "judgements", MaxHeld, func(number int, line []byte) error {
 		c := columns(string(line))
 		grade, err := strconv.Atoi(strings.TrimSpace(c[len(c)-1]))
 		if err != nil {

@@ -129,3 +129,17 @@ func TestARunIsReadAsItWasWritten(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+func TestAFileThatIsHeldAsAWholeIsBounded(t *testing.T) {
+	t.Parallel()
+	read := func(most int64) (lines int, err error) {
+		err = eachLine(strings.NewReader("ab\n\ncd\n"), "questions", most, func(int, []byte) error { lines++; return nil })
+		return lines, err
+	}
+	if lines, err := read(4); lines != 2 || err != nil {
+		t.Errorf("of as many bytes: %d lines, %v", lines, err)
+	}
+	if lines, err := read(3); lines != 1 || err == nil || !strings.HasPrefix(err.Error(), "questions, line 3: there are more than") {
+		t.Errorf("of more: %d lines, %v", lines, err)
+	}
+}

@@ -47,7 +47,7 @@ func (r Run) Ranking(question string) []string {
 // blanks part the columns.
 func ReadRun(r io.Reader) (Run, error) {
 	run, n := Run{}, 0
-	err := eachLine(r, "run", func(_ int, line []byte) error {
+	err := eachLine(r, "run", MaxHeld, func(_ int, line []byte) error {
 		c := columns(string(line))
 		switch len(c) {
 		case 3:

@@ -81,7 +81,7 @@ func Run(ctx context.Context, s Searcher, cases []Case, o Options) (Report, erro
 		topK = min(MaxK, perDocument*o.K)
 	}
 	report := Report{K: o.K, Questions: len(cases)}
-	found := map[Mode][][]service.Fragment{}
+	found := map[Mode][]outcome{}
 	var told sync.Mutex
 	asked, total := 0, len(cases)*len(o.Modes)
 	step := func() {
@@ -116,15 +116,15 @@ func Run(ctx context.Context, s Searcher, cases []Case, o Options) (Report, erro
 }
 
 // askAll puts all questions in a mode: the first alone, because a mode that is refused is refused for all.
-func askAll(ctx context.Context, s Searcher, cases []Case, mode Mode, topK int, o Options, step func()) ([][]service.Fragment, error) {
-	answers := make([][]service.Fragment, len(cases))
+func askAll(ctx context.Context, s Searcher, cases []Case, mode Mode, topK int, o Options, step func()) ([]outcome, error) {
+	answers := make([]outcome, len(cases))
 	ask := func(ctx context.Context, i int) error {
 		found, err := s.Query(ctx, o.DatastoreID, mode.query(cases[i].Question.Text, topK))
 		step()
 		if err != nil {
 			return fmt.Errorf("question %s: %w", cases[i].Question.ID, err)
 		}
-		answers[i] = found
+		answers[i] = cases[i].judge(found, o.K)
 		return nil
 	}
 	if err := ask(ctx, 0); err != nil {
@@ -136,6 +136,22 @@ func askAll(ctx context.Context, s Searcher, cases []Case, mode Mode, topK int, 
 		group.Go(func() error { return ask(gctx, i) })
 	}
 	return answers, group.Wait()
+}
+
+// outcome is what counts of an answer: the fragments themselves, of all questions, would fill the memory.
+type outcome struct{ documents, passages []string } // the first of each ranking, those of cases that are judged by it
+
+// judge takes of what was found the first k of each ranking.
+func (c Case) judge(found []service.Fragment, k int) outcome {
+	var o outcome
+	if len(c.Documents) > 0 {
+		ranking := c.documents(found)
+		o.documents = ranking[:min(k, len(ranking))]
+	}
+	if len(c.Question.Answers) > 0 {
+		o.passages = c.passages(found[:min(k, len(found))])
+	}
+	return o
 }
 
 // documents is the ranking of documents that fragments make, each at its best fragment's place.

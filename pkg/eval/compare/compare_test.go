@@ -204,3 +204,18 @@ func TestModesAreRead(t *testing.T) {
 		}
 	}
 }
+
+func TestOfAnAnswerOnlyWhatCountsIsHeld(t *testing.T) {
+	t.Parallel()
+	found := []service.Fragment{{DatasourceID: "1", ChunkID: "1a", Text: "no"}, {DatasourceID: "1", ChunkID: "1b", Text: "the gate"}, {DatasourceID: "2", ChunkID: "2a", Text: "gate"}, {DatasourceID: "3", ChunkID: "3a"}}
+	c := Case{Question: eval.Question{Answers: []string{"gate"}}, Documents: eval.Grades{"d": 1}, Of: map[string]string{"2": "d"}}
+	if diff := cmp.Diff([]string{"\x001", "d"}, c.judge(found, 2).documents); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"\x001a", answered}, c.judge(found, 2).passages); diff != "" {
+		t.Error(diff)
+	}
+	if o := (Case{}).judge(found, 2); o.documents != nil || o.passages != nil {
+		t.Errorf("of a case that is not judged %v is held", o)
+	}
+}

@@ -7,7 +7,6 @@ import (
 	"text/tabwriter"
 
 	"github.com/sluice/sluice/pkg/eval"
-	"github.com/sluice/sluice/pkg/eval/service"
 )
 
 // Report is what was measured.
@@ -59,16 +58,16 @@ func (s *series) add(ranking []string, g eval.Grades, k int) {
 }
 
 // fill scores what was found.
-func (r *Report) fill(cases []Case, modes []Mode, found map[Mode][][]service.Fragment) {
+func (r *Report) fill(cases []Case, modes []Mode, found map[Mode][]outcome) {
 	documents, passages := map[Mode]*series{}, map[Mode]*series{}
 	for _, mode := range modes {
 		d, p := &series{}, &series{}
 		for i, c := range cases {
 			if len(c.Documents) > 0 {
-				d.add(c.documents(found[mode][i]), c.Documents, r.K)
+				d.add(found[mode][i].documents, c.Documents, r.K)
 			}
 			if len(c.Question.Answers) > 0 {
-				p.add(c.passages(found[mode][i]), eval.Grades{answered: 1}, r.K)
+				p.add(found[mode][i].passages, eval.Grades{answered: 1}, r.K)
 			}
 		}
 		documents[mode], passages[mode] = d, p
