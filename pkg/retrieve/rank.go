@@ -2,6 +2,7 @@ package retrieve
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
@@ -65,7 +66,7 @@ func (r *Retriever) rerank(ctx context.Context, all []*candidate, s *selection, 
 	}
 	switch {
 	case err == nil:
-	case ctx.Err() != nil:
+	case ctx.Err() != nil && !errors.Is(context.Cause(ctx), errTimeout): // nobody waits any more
 		return nil, second, err
 	case req.Rerank != nil:
 		return nil, second, unavailable(err, "the reranker cannot be reached; try again later, or leave out rerank")

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -144,5 +145,22 @@ func TestACallerWhoLeavesDuringTheReranking(t *testing.T) {
 	})}, Options{})
 	if _, err := r.Retrieve(ctx, ask()); !errors.Is(err, context.Canceled) {
 		t.Error(err)
+	}
+}
+
+func TestARerankingThatTheSearchHasNoTimeForIsLeftOut(t *testing.T) {
+	t.Parallel()
+	w := newWorld(hit("a", 0, 9, 0))
+	r := New(Deps{Indexes: w, Embedders: w, Catalog: w, Reranker: judge(func(ctx context.Context, _ []string) ([]Reranked, error) {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	})}, Options{Timeout: 50 * time.Millisecond})
+	res, err := r.Retrieve(t.Context(), ask())
+	if err != nil || len(res.Fragments) != 1 || !strings.Contains(res.Degraded, "not reranked") {
+		t.Errorf("%+v, %v", res, err)
+	}
+	yes := true
+	if _, err := r.Retrieve(t.Context(), ask(func(r *Request) { r.Rerank = &yes })); domain.CodeOf(err) != domain.CodeUnavailable {
+		t.Errorf("asked for expressly: %v", err)
 	}
 }

@@ -33,10 +33,10 @@ type pieceKind struct {
 }
 
 // Coverage returns how much of a text, from 0 to 1, is in words that the model's vocabulary knows: which it does not have to
-// put together from fragments. What it does not know, the model was hardly trained on: its vectors then say little. Means over public question sets with the
-// vocabulary of English BERTs: English 0.96 to 1, medical English 0.74 to 0.90, French 0.55, Spanish 0.53, Vietnamese 0.48, Italian
-// and Romanian 0.44, Turkish 0.18, other scripts up to 0.06. A
-// tokeniser of the Unigram kind knows every word whose characters it knows. A text without words is covered in full.
+// put together from fragments. What it does not know, the model was hardly trained on: its vectors then say little. Means
+// over public question sets with the vocabulary of English BERTs: English 0.96 to 1, medical English 0.74 to 0.90, French
+// 0.55, Spanish 0.53, Vietnamese 0.48, Italian and Romanian 0.44, Turkish 0.18, other scripts up to 0.06. A tokeniser of the
+// Unigram kind knows every word whose characters it knows. A text without words is covered in full.
 func (e *Embedder) Coverage(text string) float64 {
 	tokens := e.tokenizer.tokens(text, e.maxTokens)
 	tokens = tokens[len(e.tokenizer.before) : len(tokens)-len(e.tokenizer.after)]

@@ -168,8 +168,8 @@ func (e *Embedder) identity(s *settings, weights string) string {
 	return digestOf(all)[:12]
 }
 
-// Model implements embed.Embedder. The ID has the name that the model is known by or its configuration gives it, and a digest of what it
-// is made of: a directory can be moved and renamed, and a model that is trained anew is another one.
+// Model implements embed.Embedder. The ID has the name that the model is known by or its configuration gives it, and a digest
+// of what it is made of: a directory can be moved and renamed, and a model that is trained anew is another one.
 func (e *Embedder) Model() embed.Model { return e.model }
 
 // MaxTokens is how many tokens of a text count, the prefix and the special ones included; what follows is cut.

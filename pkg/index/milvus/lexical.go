@@ -154,9 +154,9 @@ func (q question) vector() (entity.SparseEmbedding, error) {
 	return idf.stored()
 }
 
-// score sets a hit's lexical score and the terms that it has, with their counts. norm is the row's lengthNorm; weight tells the saturated
-// frequency of a term in the row, 0 when it has none. Several forms of a word count as one term, as often as all of them
-// together.
+// score sets a hit's lexical score and the terms that it has, with their counts. norm is the row's lengthNorm; weight tells
+// the saturated frequency of a term in the row, 0 when it has none. Several forms of a word count as one term, as often as
+// all of them together.
 func (q question) score(h *index.Hit, norm float64, weight func(uint32) float64) {
 	for _, t := range q.terms {
 		var together float64
