@@ -88,7 +88,8 @@ type Index interface {
 	// when the call fails or the process dies, keep a part: rows are for readers only once a whole generation is active.
 	// Writing the same rows again, one after another or at the same moment, shows each of them once and hides none of them
 	// in between; copies that an engine keeps inside until the generation is removed may cost candidates of a search. It
-	// fails with ErrInvalid, and stores nothing, when a vector has another length than the space, a text is too large, or a key is empty, outside [A-Za-z0-9_.:-] or, where an engine relies on it, not the chunk's own.
+	// fails with ErrInvalid, and stores nothing, when a vector has another length than the space, a text is too large, or a
+	// key is empty, outside [A-Za-z0-9_.:-] or, where an engine relies on it, not the chunk's own.
 	Write(ctx context.Context, space Space, rows []Row) error
 
 	// Search returns the best rows of each leg under the filter.

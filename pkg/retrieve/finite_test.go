@@ -35,7 +35,7 @@ func anyHits(r *rand.Rand, n int) []index.Hit {
 
 func TestWhateverIsFoundCanBeSent(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(3000) {
+	for seed := range uint64(1000) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		w := newWorld(anyHits(r, 12)...)
 		search := w.search
@@ -77,6 +77,34 @@ func TestWhateverIsFoundCanBeSent(t *testing.T) {
 				t.Fatalf("seed %d: scores do not fall within 0 to 1: %+v", seed, res.Fragments)
 			}
 			last = f.Score
+		}
+	}
+}
+
+func TestScoresOfSeveralModelsAreNumbers(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(1000) {
+		r := rand.New(rand.NewPCG(seed, 2))
+		var found []spaceResult
+		for i := range 1 + r.IntN(4) {
+			space := spaceResult{words: r.IntN(3) > 0, termWeights: map[string]float64{"gate": r.Float64()}}
+			if r.IntN(3) > 0 {
+				space.vector = queryVector{vector: []float32{1, 0}, weight: []float64{0.01, 0.5, 1}[r.IntN(3)]}
+				if !space.words {
+					space.vector.weight = 1
+				}
+			}
+			for _, h := range anyHits(r, 6) {
+				c := candidate{hit: h, ds: domain.Datastore{ID: fmt.Sprint(i), EmbeddingModel: fmt.Sprint("model-", r.IntN(2))}}
+				c.hit.Dense, c.lexical = []float64{0, 0.5, 1, -1}[r.IntN(4)], []float64{0, 0.5, 1}[r.IntN(3)]
+				space.candidates = append(space.candidates, c)
+			}
+			found = append(found, space)
+		}
+		for _, c := range fused(found) {
+			if finite(c.final) != c.final || !(c.shown >= 0 && c.shown <= 1) {
+				t.Fatalf("seed %d: %+v", seed, c)
+			}
 		}
 	}
 }
