@@ -5,8 +5,8 @@
 // its spread over the candidates. On collections with known answers this beats fusing ranks by far when the dense
 // model is the weaker leg, as the built-in one is.
 //
-// The words' leg looks at a chunk and at its whole document alike, so that long documents, of which no chunk holds every
-// word of a query, rank as they would uncut.
+// The words' leg looks at a chunk and at the stretch of its document around it alike, so that articles, of which no chunk
+// holds every word of a query, rank as they would uncut, and passages of books by what surrounds them.
 package retrieve
 
 import (
