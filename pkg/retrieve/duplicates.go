@@ -60,7 +60,8 @@ func outlineOf(text string) outline {
 	var window uint64 // the last windowRunes letters and digits
 	number := false   // a digit stands before, or a point after one
 	for _, r := range text {
-		digit, letter := false, byte(0)
+		var digit bool
+		var letter byte
 		switch {
 		case r < utf8.RuneSelf:
 			if letter = plain[r]; letter == 0 {
