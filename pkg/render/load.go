@@ -22,9 +22,10 @@ const (
 	restTime  = 500 * time.Millisecond // without requests and changes: then it is
 	// restlessTime without requests is rest as well: some pages never stop to move.
 	restlessTime = 3 * time.Second
-	// Of taking down what is there, when the page's time is over: its scripts may have to be stopped first.
+	// Of one try to take down what is there: its scripts may have to be stopped first, more than once.
 	takeTimeout = 3 * time.Second
-	takeTries   = 3
+	// takeGrace is what all tries together have at least, however little of the page's time is left.
+	takeGrace = 9 * time.Second
 )
 
 //go:embed look.js
@@ -63,7 +64,7 @@ func (t *tab) load(ctx context.Context, address string) (crawl.Rendered, error) 
 	if err != nil {
 		return crawl.Rendered{}, t.cause(ctx, timed, address, err)
 	}
-	got, err := t.take(ctx, late)
+	got, err := t.take(ctx, timed, late)
 	switch {
 	case ctx.Err() != nil:
 		return crawl.Rendered{}, t.cause(ctx, ctx, address, err)
@@ -147,27 +148,29 @@ func (t *tab) rest(ctx context.Context, address string) (late bool, err error) {
 	}
 }
 
-// take takes down what is there. The scripts of a page that is late may run for ever, so they are stopped.
-func (t *tab) take(ctx context.Context, late bool) (got taken, err error) {
+// take takes down what is there. The scripts of a page that is late may run for ever, so they are stopped; it is
+// tried as long as the page has time, of which a flooded one needs much, and for takeGrace at least.
+func (t *tab) take(ctx, timed context.Context, late bool) (got taken, err error) {
 	script := fmt.Sprintf("%s(%d)", takeScript, t.opts.MaxHTML)
-	for range takeTries {
+	for grace := time.Now().Add(takeGrace); ; {
 		once, cancel := context.WithTimeout(ctx, takeTimeout)
 		if late {
-			t.stopScripts(once)
+			t.stop(once)
 		}
 		err = t.evaluate(once, script, &got)
 		cancel()
-		if err == nil || ctx.Err() != nil {
-			break
+		if err == nil || ctx.Err() != nil || (timed.Err() != nil && time.Now().After(grace)) {
+			return got, err
 		}
 	}
-	return got, err
 }
 
-// stopScripts ends what runs and lets nothing begin. The one answers at once, the other when nothing runs.
-func (t *tab) stopScripts(ctx context.Context) {
+// stop ends the scripts that run, lets none begin, and drops the requests that wait. The middle one answers at once,
+// the others when nothing runs.
+func (t *tab) stop(ctx context.Context) {
 	t.net.do(func(ctx context.Context) {
 		_, _ = cdp.Call(ctx, t.session, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
+		_, _ = cdp.Call(ctx, t.session, page.StopLoading, cdp.Empty{})
 	})
 	_, _ = cdp.Call(ctx, t.session, runtime.TerminateExecution, cdp.Empty{})
 }
