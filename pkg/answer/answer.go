@@ -61,7 +61,7 @@ const storeTimeout = 10 * time.Second
 // Answer is what an agent says.
 type Answer struct {
 	Text           string
-	ConversationID string
+	ConversationID string // "" of a request that is Unkept
 	VisitorID      string
 
 	// Sources are the fragments cited, in order of their numbers, which Citation holds. An answer that cites nothing has
@@ -76,6 +76,7 @@ type Answer struct {
 	Model            string // as the provider names it, "" when no model was asked
 	PromptTokens     int64
 	CompletionTokens int64
+	Cut              bool // the answer ends where MaxTokens ended it
 }
 
 // Answerer answers questions. It is safe for concurrent use.
@@ -136,7 +137,10 @@ func (a *Answerer) Answer(ctx context.Context, req Request, emit func(text strin
 	if err != nil {
 		return Answer{}, a.timedOut(outer, err)
 	}
-	ans := Answer{ConversationID: s.conversation.ID, VisitorID: s.conversation.VisitorID}
+	ans := Answer{VisitorID: s.conversation.VisitorID}
+	if !req.Unkept {
+		ans.ConversationID = s.conversation.ID
+	}
 	prompt, explanation, grounded, err := a.prepare(ctx, req, s, emit != nil)
 	ans.Explanation = explanation
 	if err != nil {
@@ -149,7 +153,7 @@ func (a *Answerer) Answer(ctx context.Context, req Request, emit func(text strin
 		var done Completion
 		done, err = a.deps.Provider.Complete(ctx, prompt, d.write)
 		unanswered = done.Unanswered
-		ans.Model, ans.PromptTokens, ans.CompletionTokens = done.Model, done.PromptTokens, done.CompletionTokens
+		ans.Model, ans.PromptTokens, ans.CompletionTokens, ans.Cut = done.Model, done.PromptTokens, done.CompletionTokens, done.Cut
 	}
 	if err == nil {
 		err = d.finish()
@@ -161,6 +165,9 @@ func (a *Answerer) Answer(ctx context.Context, req Request, emit func(text strin
 	left := d.failed != nil || outer.Err() != nil
 	if err != nil && (!left || strings.TrimSpace(ans.Text) == "") {
 		return ans, a.timedOut(outer, err)
+	}
+	if req.Unkept {
+		return ans, err
 	}
 	kept, done := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer done()
@@ -210,6 +217,7 @@ func (a *Answerer) prepare(ctx context.Context, req Request, s session, stream b
 		p.TermWeights, e = found.TermWeights, found.Explanation
 	}
 	p.System, p.Messages = style.prompt(materials{question: req.Query, fragments: p.Fragments, history: s.history})
+	p.System = join(p.System, req.Instructions)
 	return p, e, len(stores) > 0 && style.grounded(), nil
 }
 

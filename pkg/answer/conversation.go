@@ -58,7 +58,7 @@ func (a *Answerer) open(ctx context.Context, req Request) (session, error) {
 		if conv.ID = req.NewConversationID; conv.ID == "" {
 			conv.ID = a.deps.NewID()
 		}
-		return session{conversation: conv}, nil
+		return session{conversation: conv, history: recent(req.Said, a.opts.HistoryTokens)}, nil
 	}
 	has, err := a.deps.Conversations.EnsureConversation(ctx, conv)
 	if err != nil {

@@ -54,5 +54,6 @@ type Completion struct {
 	Model            string // as the provider names it
 	PromptTokens     int64
 	CompletionTokens int64
+	Cut              bool // the answer ends where MaxTokens, or the model's own limit, ended it
 	Unanswered       bool // the provider knows that the documents do not answer: the answer has no sources
 }

@@ -28,6 +28,14 @@ type Request struct {
 
 	NewConversationID string // the id of the new conversation, if there is to be one; "": any
 
+	// Said is what was said before, oldest first, of a caller who keeps the conversation himself; only without a
+	// ConversationID, whose messages are kept here.
+	Said []domain.Message
+	// Unkept leaves question and answer out of the catalog; only without a ConversationID.
+	Unkept bool
+	// Instructions are put behind the system prompt as they stand: placeholders in them are not replaced.
+	Instructions string
+
 	Temperature      *float64
 	ModelName        *string
 	MaxTokens        *int
@@ -54,6 +62,12 @@ func (r Request) check() error {
 	}
 	if r.ConversationID != "" && !domain.ValidID(r.ConversationID) {
 		fault("conversationId", "%.40q is no conversation's id; leave it out to begin a conversation", r.ConversationID)
+	}
+	if r.ConversationID != "" && (len(r.Said) > 0 || r.Unkept) {
+		fault("conversationId", "names a conversation that is kept; leave out what was said before")
+	}
+	if len(r.Instructions) > MaxPromptBytes {
+		fault("instructions", "has %d bytes, the most is %d", len(r.Instructions), MaxPromptBytes)
 	}
 	if len(r.VisitorID) > MaxVisitorIDBytes || !utf8.ValidString(r.VisitorID) || strings.ContainsRune(r.VisitorID, 0) {
 		fault("visitorId", "must be text of at most %d bytes", MaxVisitorIDBytes)

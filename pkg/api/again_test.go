@@ -49,7 +49,7 @@ func (s *service) keeping(asked *atomic.Int64) {
 		source := fragment
 		source.Citation = 1
 		a := api.Answer{
-			Text: fmt.Sprintf("answer %d [1].", asked.Add(1)), ConversationID: v.ID, VisitorID: v.VisitorID, Sources: []domain.Fragment{source}, Tokens: 7,
+			Text: fmt.Sprintf("answer %d [1].", asked.Add(1)), ConversationID: v.ID, VisitorID: v.VisitorID, Sources: []domain.Fragment{source}, PromptTokens: 5, CompletionTokens: 2,
 		}
 		return a, s.catalog.AppendMessages(ctx, v.ID,
 			domain.Message{ID: domain.NewID(), Role: domain.RoleUser, Text: r.Query},

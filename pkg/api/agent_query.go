@@ -147,7 +147,7 @@ func (s *server) checkConversation(ctx context.Context, agent domain.Agent, id, 
 func (t *turn) ask(ctx context.Context, emit func(string) error) (AgentAnswer, error) {
 	if emit == nil {
 		answer, err := t.server.Answerer.Answer(ctx, t.request, nil)
-		t.countTokens(ctx, answer.Tokens)
+		t.countTokens(ctx, answer.PromptTokens+answer.CompletionTokens)
 		if err != nil {
 			return AgentAnswer{}, err
 		}
@@ -163,7 +163,7 @@ func (t *turn) ask(ctx context.Context, emit func(string) error) (AgentAnswer, e
 		return emit(piece)
 	}
 	answer, err := t.server.Answerer.Answer(ctx, t.request, func(piece string) error { return pass(clean.next(piece)) })
-	t.countTokens(ctx, answer.Tokens)
+	t.countTokens(ctx, answer.PromptTokens+answer.CompletionTokens)
 	if err == nil {
 		err = pass(clean.close())
 	}

@@ -168,6 +168,10 @@ type AnswerRequest struct {
 
 	NewConversationID string // the id of the new conversation, if there is to be one; "": any
 
+	Said         []domain.Message // what was said before, oldest first, when the caller keeps it; only without a ConversationID
+	Unkept       bool             // question and answer are not stored; only without a ConversationID
+	Instructions string           // put behind the agent's system prompt as they stand, at most 64 KiB
+
 	Temperature      *float64
 	ModelName        *string
 	MaxTokens        *int
@@ -183,11 +187,15 @@ type AnswerRequest struct {
 // Answer is what an Answerer gave.
 type Answer struct {
 	Text           string              // what emit was called with, in one piece
-	ConversationID string              // of the conversation that question and answer are kept in
+	ConversationID string              // of the conversation that question and answer are kept in, "" if they are not
 	VisitorID      string              // who asked
 	Sources        []domain.Fragment   // the cited fragments, with their Citation, in its order
 	Explanation    *domain.Explanation // of what was found for the question; nil unless it was asked for
-	Tokens         int64               // prompt and completion tokens used, also when the answer failed; 0 when no model was asked
+	Cut            bool                // it ends where MaxTokens, or the model's own limit, ended it
+
+	// Used, also when the answer failed; 0 when no model was asked.
+	PromptTokens     int64
+	CompletionTokens int64
 }
 
 // Watcher tells of changes to datasources.

@@ -369,7 +369,7 @@ func tokens(pieces ...string) func(context.Context, api.AnswerRequest, func(stri
 		}
 		source := fragment
 		source.Citation = 1
-		answer := api.Answer{Text: strings.Join(pieces, ""), ConversationID: r.ConversationID, VisitorID: r.VisitorID, Sources: []domain.Fragment{source}, Tokens: 7}
+		answer := api.Answer{Text: strings.Join(pieces, ""), ConversationID: r.ConversationID, VisitorID: r.VisitorID, Sources: []domain.Fragment{source}, PromptTokens: 5, CompletionTokens: 2}
 		if answer.ConversationID == "" {
 			answer.ConversationID = newConversation
 		}

@@ -44,7 +44,8 @@ func (a answers) Answer(ctx context.Context, r api.AnswerRequest, emit func(stri
 	got, err := a.Answerer.Answer(ctx, answer.Request(r), emit)
 	return api.Answer{
 		Text: got.Text, ConversationID: got.ConversationID, VisitorID: got.VisitorID, Sources: got.Sources,
-		Explanation: got.Explanation, Tokens: got.PromptTokens + got.CompletionTokens,
+		Explanation: got.Explanation, Cut: got.Cut,
+		PromptTokens: got.PromptTokens, CompletionTokens: got.CompletionTokens,
 	}, err
 }
 

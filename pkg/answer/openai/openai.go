@@ -163,10 +163,14 @@ type reply struct {
 	emit    func(string) error
 	emitErr error
 	begun   bool // something has been passed on
+	cut     bool // the server ended the answer for its length
 	tokens  int64
 	model   string
 	usage   sdk.CompletionUsage
 }
+
+// finishLength is how servers say that an answer has come to the limit of its tokens.
+const finishLength = "length"
 
 func (r *reply) pass(text string) error {
 	if text == "" {
@@ -180,7 +184,7 @@ func (r *reply) pass(text string) error {
 
 // completion counts what the server said it used, or an estimate where it did not say.
 func (r *reply) completion(model string, prompt answer.Prompt) answer.Completion {
-	c := answer.Completion{Model: r.model, PromptTokens: r.usage.PromptTokens, CompletionTokens: r.usage.CompletionTokens}
+	c := answer.Completion{Model: r.model, PromptTokens: r.usage.PromptTokens, CompletionTokens: r.usage.CompletionTokens, Cut: r.cut}
 	if c.Model == "" {
 		c.Model = model
 	}
@@ -206,6 +210,7 @@ func (p *Provider) whole(ctx context.Context, body sdk.ChatCompletionNewParams, 
 	if len(got.Choices) == 0 || got.Choices[0].Message.Content == "" {
 		return errEmpty
 	}
+	r.cut = got.Choices[0].FinishReason == finishLength
 	return r.pass(got.Choices[0].Message.Content)
 }
 
@@ -235,6 +240,7 @@ func (p *Provider) stream(ctx context.Context, body sdk.ChatCompletionNewParams,
 			continue
 		}
 		ended = ended || part.Choices[0].FinishReason != ""
+		r.cut = r.cut || part.Choices[0].FinishReason == finishLength
 		watch.Stop() // a slow reader is not the server's fault
 		if err := r.pass(part.Choices[0].Delta.Content); err != nil {
 			return err

@@ -1,0 +1,98 @@
+package answer
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// said is what a caller who keeps the conversation himself sends along.
+var said = []domain.Message{
+	{Role: domain.RoleUser, Text: "Which gate is the oldest?"},
+	{Role: domain.RoleAssistant, Text: "The Aurora gate [1]."},
+}
+
+func TestACallerMayKeepTheConversationHimself(t *testing.T) {
+	t.Parallel()
+	w := newWorld(fragments()...)
+	got, err := w.answerer(Options{}).Answer(t.Context(), ask(func(r *Request) {
+		r.Query, r.Said, r.Unkept, r.VisitorID = "When does it open?", said, true, "v"
+	}), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Run("the model sees what was said, without citations", func(t *testing.T) {
+		want := []Turn{{domain.RoleUser, "Which gate is the oldest?"}, {domain.RoleAssistant, "The Aurora gate."}, {domain.RoleUser, "When does it open?"}}
+		if diff := cmp.Diff(want, w.prompts[0].Messages); diff != "" {
+			t.Error(diff)
+		}
+	})
+	t.Run("a follow-up is searched for with what it is about", func(t *testing.T) {
+		if q := w.asked[0].Query; !strings.Contains(q, "gate") {
+			t.Errorf("searched for %q", q)
+		}
+	})
+	t.Run("nothing is stored", func(t *testing.T) {
+		if len(w.conversations) != 0 || len(w.messages) != 0 || got.ConversationID != "" || got.VisitorID != "v" {
+			t.Errorf("stored %v and %v, got %+v", w.conversations, w.messages, got)
+		}
+	})
+}
+
+func TestWhatWasSaidIsCutToTheBudget(t *testing.T) {
+	t.Parallel()
+	w := newWorld(fragments()...)
+	long := append([]domain.Message{{Role: domain.RoleUser, Text: strings.Repeat("word ", 100)}}, said...)
+	if _, err := w.answerer(Options{HistoryTokens: 50}).Answer(t.Context(), ask(func(r *Request) { r.Said = long }), nil); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(w.prompts[0].Messages); n != 3 {
+		t.Errorf("the prompt has %d messages, want the two newest and the question", n)
+	}
+}
+
+func TestWhatWasSaidDoesNotGoWithAConversationThatIsKept(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(*Request){
+		"history":    func(r *Request) { r.Said = said },
+		"no storing": func(r *Request) { r.Unkept = true },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := newWorld().answerer(Options{}).Answer(t.Context(), ask(in(someConversation, ""), change), nil)
+			if domain.CodeOf(err) != domain.CodeInvalid {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
+func TestInstructionsStandBehindTheSystemPromptAsTheyAre(t *testing.T) {
+	t.Parallel()
+	w := newWorld(fragments()...)
+	_, err := w.answerer(Options{}).Answer(t.Context(), ask(func(r *Request) {
+		r.Agent.SystemPrompt, r.Instructions = "You guard the gate.", "Be brief about {query}."
+	}), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	system := w.prompts[0].System
+	if !strings.Contains(system, "You guard the gate.") || !strings.HasSuffix(system, "\n\nBe brief about {query}.") {
+		t.Errorf("the system prompt is %q", system)
+	}
+}
+
+func TestAnAnswerThatWasCutSaysSo(t *testing.T) {
+	t.Parallel()
+	w := newWorld(fragments()...)
+	w.complete = func(_ context.Context, _ Prompt, emit func(string) error) (Completion, error) {
+		return Completion{Cut: true}, emit("At si")
+	}
+	if got, err := w.answerer(Options{}).Answer(t.Context(), ask(), nil); err != nil || !got.Cut {
+		t.Errorf("got %+v, %v", got, err)
+	}
+}
