@@ -94,8 +94,22 @@ func (c *Catalog) UpdateAgent(ctx context.Context, ws, id string, p domain.Agent
 	return a, err
 }
 
-// DeleteAgent deletes the agent with its conversations and returns it.
+// DeleteAgent deletes the agent with its conversations and returns it. Many conversations go in several transactions, the
+// agent in the last.
 func (c *Catalog) DeleteAgent(ctx context.Context, ws, id string) (domain.Agent, error) {
+	for more := true; more; {
+		err := c.update(ctx, "deleting an agent's conversations", func(t *tx) error {
+			if _, err := readAgent(ctx, t, id, ownAgent, ws, id); err != nil {
+				return err
+			}
+			n, err := t.exec(ctx, `DELETE FROM conversations WHERE id IN (SELECT id FROM conversations WHERE agent_id = ? LIMIT ?)`, id, forgetBatch)
+			more = n == forgetBatch
+			return err
+		})
+		if err != nil {
+			return domain.Agent{}, err
+		}
+	}
 	var a domain.Agent
 	err := c.update(ctx, "deleting an agent", func(t *tx) (err error) {
 		if a, err = readAgent(ctx, t, id, ownAgent+t.lock, ws, id); err != nil {

@@ -5,7 +5,10 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
+	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/sluice/sluice/pkg/domain"
@@ -63,13 +66,35 @@ func readConversation(ctx context.Context, q querier, ws, agentID, id string) (d
 	return v, nil
 }
 
-// Conversations returns a page of the workspace's conversations, of one agent when agentID is not empty, newest first,
-// and the cursor of the next page, "" after the last.
-func (c *Catalog) Conversations(ctx context.Context, ws, agentID string, p Page) ([]domain.Conversation, string, error) {
+// ConversationFilter selects conversations; what is empty does not select.
+type ConversationFilter struct {
+	AgentID   string
+	VisitorID string
+	From      time.Time // begun then or later
+	To        time.Time // begun before
+	Search    string    // a text within one of its messages, in upper or lower case
+}
+
+// Conversations returns a page of the workspace's conversations that pass the filter, newest first, and the cursor of the
+// next page, "" after the last.
+func (c *Catalog) Conversations(ctx context.Context, ws string, f ConversationFilter, p Page) ([]domain.Conversation, string, error) {
 	l := list{columns: conversationColumns, table: `conversations`}
 	l.and(`workspace_id = ?`, ws)
-	if agentID != "" {
-		l.and(`agent_id = ?`, agentID)
+	if f.AgentID != "" {
+		l.and(`agent_id = ?`, f.AgentID)
+	}
+	if f.VisitorID != "" {
+		l.and(`visitor_id = ?`, f.VisitorID)
+	}
+	if !f.From.IsZero() {
+		l.and(`created_at >= ?`, micros(f.From))
+	}
+	if !f.To.IsZero() {
+		l.and(`created_at < ?`, micros(f.To))
+	}
+	if f.Search != "" {
+		l.and(`EXISTS (SELECT 1 FROM messages m WHERE m.conversation_id = conversations.id AND m.search_text LIKE ? ESCAPE '!')`,
+			"%"+likeLiteral.Replace(strings.ToLower(f.Search))+"%")
 	}
 	text, args, limit, err := l.page(p)
 	if err != nil {
@@ -81,6 +106,17 @@ func (c *Catalog) Conversations(ctx context.Context, ws, agentID string, p Page)
 	}
 	items, next := cut(items, limit, func(v domain.Conversation) position { return position{micros(v.CreatedAt), v.ID} })
 	return items, next, nil
+}
+
+// DeleteConversation deletes the conversation with its messages and returns it. An answer that is being written to it
+// finds no conversation when it is to be stored.
+func (c *Catalog) DeleteConversation(ctx context.Context, ws, id string) (domain.Conversation, error) {
+	var v domain.Conversation
+	err := c.update(ctx, "deleting a conversation", func(t *tx) (err error) {
+		v, err = scanConversation(t.queryRow(ctx, `DELETE FROM conversations WHERE workspace_id = ? AND id = ? RETURNING `+conversationColumns, ws, id))
+		return found(err, "conversation", id)
+	})
+	return v, err
 }
 
 // AppendMessages adds messages to the end of the conversation, all or none, ConversationID and CreatedAt being set here.
@@ -106,8 +142,8 @@ func (c *Catalog) AppendMessages(ctx context.Context, conversationID string, ms 
 			}
 			at := max(c.stamp(), last+1)
 			last = at
-			n, err := t.exec(ctx, `INSERT INTO messages (id, conversation_id, role, text, sources, created_at, seq)
-				VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`, m.ID, conversationID, m.Role, m.Text, sources, at, at)
+			n, err := t.exec(ctx, `INSERT INTO messages (id, conversation_id, role, text, search_text, sources, created_at, seq)
+				VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`, m.ID, conversationID, m.Role, m.Text, strings.ToLower(m.Text), sources, at, at)
 			if err := created(n, err, "message", m.ID); err != nil {
 				return err
 			}
@@ -120,22 +156,39 @@ func (c *Catalog) AppendMessages(ctx context.Context, conversationID string, ms 
 	})
 }
 
+const messageColumns = `id, conversation_id, role, text, sources, created_at`
+
+func scanMessage(s scanner) (m domain.Message, err error) {
+	var sources sql.NullString
+	var createdAt int64
+	err = s.Scan(&m.ID, &m.ConversationID, &m.Role, &m.Text, &sources, &createdAt)
+	m.CreatedAt = fromMicros(createdAt)
+	return m, errors.Join(err, fromJSON(sources.String, &m.Sources))
+}
+
 // Messages returns the newest messages of the conversation, at most limit, oldest of them first.
 func (c *Catalog) Messages(ctx context.Context, conversationID string, limit int) ([]domain.Message, error) {
-	scan := func(s scanner) (m domain.Message, err error) {
-		var sources sql.NullString
-		var createdAt int64
-		err = s.Scan(&m.ID, &m.ConversationID, &m.Role, &m.Text, &sources, &createdAt)
-		m.CreatedAt = fromMicros(createdAt)
-		return m, errors.Join(err, fromJSON(sources.String, &m.Sources))
-	}
-	ms, err := collect(ctx, c.db.read, scan, `SELECT id, conversation_id, role, text, sources, created_at FROM messages
+	ms, err := collect(ctx, c.db.read, scanMessage, `SELECT `+messageColumns+` FROM messages
 		WHERE conversation_id = ? ORDER BY seq DESC LIMIT ?`, conversationID, limit)
 	if err != nil {
 		return nil, fmt.Errorf("reading messages: %w", err)
 	}
 	slices.Reverse(ms)
 	return ms, nil
+}
+
+// messageBatch is how many messages are read at a time by EachMessage: each may be as long as an answer.
+const messageBatch = 20
+
+// EachMessage calls f with every message of the conversation, oldest first, until f fails, and returns f's error. It holds
+// few of them at a time, however many there are.
+func (c *Catalog) EachMessage(ctx context.Context, conversationID string, f func(domain.Message) error) error {
+	w := walk[domain.Message]{
+		text: `SELECT ` + messageColumns + ` FROM messages WHERE conversation_id = ? AND seq > ? ORDER BY seq LIMIT ?`,
+		args: []any{conversationID}, after: []any{int64(math.MinInt64)}, scan: scanMessage, batch: messageBatch,
+		key: func(m domain.Message) []any { return []any{micros(m.CreatedAt)} }, // which is its place in the conversation
+	}
+	return w.run(ctx, c.db.read, f)
 }
 
 // titleRunes is how long a title may be.

@@ -14,15 +14,17 @@ type walk[T any] struct {
 	after []any // a key before all others
 	scan  func(scanner) (T, error)
 	key   func(T) []any
+	batch int // how many rows are read at a time; 0: walkBatch
 }
 
-// walkBatch is how many rows are read at a time.
+// walkBatch is how many rows are read at a time, of those that are small.
 const walkBatch = 1000
 
 // run calls f with every row until f fails, and returns f's error.
 func (w walk[T]) run(ctx context.Context, q querier, f func(T) error) error {
+	batch := orElse(w.batch, walkBatch)
 	for after := w.after; ; {
-		items, err := collect(ctx, q, w.scan, w.text, slices.Concat(w.args, after, []any{walkBatch})...)
+		items, err := collect(ctx, q, w.scan, w.text, slices.Concat(w.args, after, []any{batch})...)
 		if err != nil {
 			return fmt.Errorf("walking the catalog: %w", err)
 		}
@@ -31,7 +33,7 @@ func (w walk[T]) run(ctx context.Context, q querier, f func(T) error) error {
 				return err
 			}
 		}
-		if len(items) < walkBatch {
+		if len(items) < batch {
 			return nil
 		}
 		after = w.key(items[len(items)-1])

@@ -1,13 +1,11 @@
 package catalogtest
 
 import (
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/sluice/sluice/pkg/catalog"
 	"github.com/sluice/sluice/pkg/domain"
 )
 
@@ -106,112 +104,6 @@ func testKeys(t *testing.T, open Open) {
 		got, err := w.KeyByHash(w.ctx, k.Hash)
 		ok(t, err)
 		equal(t, at.Add(2*time.Minute), *got.LastUsedAt)
-	})
-}
-
-func testConversations(t *testing.T, open Open) {
-	setup := func(t *testing.T) (*world, domain.Conversation) {
-		w := newWorld(t, open)
-		a := w.agent()
-		return w, domain.Conversation{ID: domain.NewID(), WorkspaceID: w.ws, AgentID: a.ID, VisitorID: "visitor"}
-	}
-	t.Run("a conversation is made once and then found", func(t *testing.T) {
-		t.Parallel()
-		w, v := setup(t)
-		first, err := w.EnsureConversation(w.ctx, v)
-		ok(t, err)
-		v.VisitorID = "somebody else"
-		again, err := w.EnsureConversation(w.ctx, v)
-		ok(t, err)
-		equal(t, first, again)
-		equal(t, "visitor", again.VisitorID)
-	})
-	t.Run("a conversation of another agent is not found and not taken over", func(t *testing.T) {
-		t.Parallel()
-		w, v := setup(t)
-		_, err := w.EnsureConversation(w.ctx, v)
-		ok(t, err)
-		v.AgentID = w.agent().ID
-		_, err = w.EnsureConversation(w.ctx, v)
-		code(t, domain.CodeNotFound, err)
-	})
-	t.Run("a conversation is found without its agent, in its workspace alone", func(t *testing.T) {
-		t.Parallel()
-		w, v := setup(t)
-		made, err := w.EnsureConversation(w.ctx, v)
-		ok(t, err)
-		got, err := w.Conversation(w.ctx, w.ws, "", v.ID)
-		ok(t, err)
-		equal(t, made, got)
-		_, err = w.Conversation(w.ctx, domain.NewID(), "", v.ID)
-		code(t, domain.CodeNotFound, err)
-	})
-	t.Run("a conversation with an unknown agent is not found", func(t *testing.T) {
-		t.Parallel()
-		w, v := setup(t)
-		v.AgentID = domain.NewID()
-		_, err := w.EnsureConversation(w.ctx, v)
-		code(t, domain.CodeNotFound, err)
-	})
-	t.Run("the newest messages come back oldest first, with their sources", func(t *testing.T) {
-		t.Parallel()
-		w, v := setup(t)
-		_, err := w.EnsureConversation(w.ctx, v)
-		ok(t, err)
-		sources := []domain.Fragment{{ChunkID: "c", Text: "tighten\nthe bolt", Score: 0.5, Citation: 1}}
-		ok(t, w.AppendMessages(w.ctx, v.ID,
-			domain.Message{ID: domain.NewID(), Role: domain.RoleUser, Text: strings.Repeat("ü", 100)},
-			domain.Message{ID: domain.NewID(), Role: domain.RoleAssistant, Text: "two"},
-		))
-		ok(t, w.AppendMessages(w.ctx, v.ID,
-			domain.Message{ID: domain.NewID(), Role: domain.RoleUser, Text: "three"},
-			domain.Message{ID: domain.NewID(), Role: domain.RoleAssistant, Text: "four", Sources: sources},
-		))
-		ms, err := w.Messages(w.ctx, v.ID, 3)
-		ok(t, err)
-		equal(t, []string{"two", "three", "four"}, ids(ms, func(m domain.Message) string { return m.Text }))
-		equal(t, sources, ms[2].Sources)
-		got, err := w.Conversation(w.ctx, w.ws, v.AgentID, v.ID)
-		ok(t, err)
-		equal(t, strings.Repeat("ü", 79)+"…", got.Title)
-	})
-	t.Run("messages of one call are stored all or none", func(t *testing.T) {
-		t.Parallel()
-		w, v := setup(t)
-		_, err := w.EnsureConversation(w.ctx, v)
-		ok(t, err)
-		id := domain.NewID()
-		code(t, domain.CodeConflict, w.AppendMessages(w.ctx, v.ID, domain.Message{ID: id, Role: domain.RoleUser, Text: "one"},
-			domain.Message{ID: id, Role: domain.RoleAssistant, Text: "two"}))
-		ms, err := w.Messages(w.ctx, v.ID, 10)
-		ok(t, err)
-		equal(t, 0, len(ms))
-	})
-	t.Run("messages of an unknown conversation are refused", func(t *testing.T) {
-		t.Parallel()
-		w, _ := setup(t)
-		code(t, domain.CodeNotFound, w.AppendMessages(w.ctx, domain.NewID(), domain.Message{ID: domain.NewID(), Role: domain.RoleUser}))
-	})
-	t.Run("conversations are listed by workspace and by agent, and go with their agent", func(t *testing.T) {
-		t.Parallel()
-		w, v := setup(t)
-		_, err := w.EnsureConversation(w.ctx, v)
-		ok(t, err)
-		other := domain.Conversation{ID: domain.NewID(), WorkspaceID: w.ws, AgentID: w.agent().ID}
-		_, err = w.EnsureConversation(w.ctx, other)
-		ok(t, err)
-		id := func(v domain.Conversation) string { return v.ID }
-		all, _, err := w.Conversations(w.ctx, w.ws, "", catalog.Page{})
-		ok(t, err)
-		equal(t, []string{other.ID, v.ID}, ids(all, id))
-		_, err = w.DeleteAgent(w.ctx, w.ws, other.AgentID)
-		ok(t, err)
-		for _, agent := range []string{"", v.AgentID} {
-			left, next, err := w.Conversations(w.ctx, w.ws, agent, catalog.Page{})
-			ok(t, err)
-			equal(t, []string{v.ID}, ids(left, id))
-			equal(t, "", next)
-		}
 	})
 }
 
