@@ -45,6 +45,8 @@ type Options struct {
 	ContextTokens int           // of fragments in a prompt; default 3,000
 	HistoryTokens int           // of earlier messages in a prompt; default 1,500
 	MinScore      float64       // a fragment that scores less is not relevant; default DefaultMinScore, negative takes all
+
+	turnTime time.Duration // of tests; default defaultTurnTime
 }
 
 // DefaultMinScore parts relevant fragments from the rest. Measured on collections in several languages, by words alone
@@ -104,13 +106,16 @@ func New(deps Deps, opts Options) *Answerer {
 	if opts.MinScore == 0 {
 		opts.MinScore = DefaultMinScore
 	}
+	if opts.turnTime <= 0 {
+		opts.turnTime = defaultTurnTime
+	}
 	return &Answerer{deps: deps, opts: opts}
 }
 
 // Answer answers a question. Text is passed to emit as it comes, citations already checked; a nil emit has the answer
 // made in one piece. The caller has checked that the agent may be asked.
 //
-// Questions of one conversation are answered one after the other. Question and answer are stored together when the
+// Questions of one conversation are answered one after the other, also when several processes are asked them. Question and answer are stored together when the
 // answer is complete. When emit fails or ctx is cancelled, what has been passed on by then is stored as the answer:
 // the reader has seen it and may go on from there. When the provider fails nothing is stored, so that the question can
 // be put again.
@@ -137,6 +142,7 @@ func (a *Answerer) Answer(ctx context.Context, req Request, emit func(text strin
 	if err != nil {
 		return Answer{}, a.timedOut(outer, err)
 	}
+	defer s.end()
 	ans := Answer{VisitorID: s.conversation.VisitorID}
 	if !req.Unkept {
 		ans.ConversationID = s.conversation.ID

@@ -27,6 +27,7 @@ type world struct {
 	complete      func(ctx context.Context, p Prompt, emit func(string) error) (Completion, error)
 	conversations map[string]domain.Conversation
 	messages      map[string][]domain.Message
+	holders       map[string]string // of turns
 	ids           int
 }
 
@@ -35,6 +36,7 @@ func newWorld(found ...domain.Fragment) *world {
 		found:         retrieve.Result{Fragments: found, TermWeights: map[string]float64{}},
 		conversations: make(map[string]domain.Conversation),
 		messages:      make(map[string][]domain.Message),
+		holders:       make(map[string]string),
 		complete: func(_ context.Context, _ Prompt, emit func(string) error) (Completion, error) {
 			for _, piece := range []string{"It opens at six [", "2]. Closed ", "[9] by ten [1]."} {
 				if err := emit(piece); err != nil {
@@ -84,6 +86,24 @@ func (w *world) AppendMessages(ctx context.Context, id string, ms ...domain.Mess
 	defer w.mu.Unlock()
 	w.messages[id] = append(w.messages[id], ms...)
 	return ctx.Err()
+}
+
+func (w *world) TakeTurn(_ context.Context, id, holder string, _ time.Duration) (bool, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if has := w.holders[id]; has != "" && has != holder {
+		return false, nil
+	}
+	w.holders[id] = holder
+	return true, nil
+}
+func (w *world) EndTurn(_ context.Context, id, holder string) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.holders[id] == holder {
+		delete(w.holders, id)
+	}
+	return nil
 }
 
 func (w *world) answerer(opts Options) *Answerer {

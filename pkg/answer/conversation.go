@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
+	"time"
 
 	"github.com/sluice/sluice/pkg/chunk"
 	"github.com/sluice/sluice/pkg/domain"
@@ -20,6 +20,11 @@ type Conversations interface {
 	Messages(ctx context.Context, conversationID string, limit int) ([]domain.Message, error)
 	// AppendMessages stores messages together or not at all.
 	AppendMessages(ctx context.Context, conversationID string, messages ...domain.Message) error
+	// TakeTurn lets the holder answer a question of the conversation for the time from now on, or longer when it has the
+	// turn already, and reports whether it may.
+	TakeTurn(ctx context.Context, conversationID, holder string, ttl time.Duration) (bool, error)
+	// EndTurn ends the holder's turn.
+	EndTurn(ctx context.Context, conversationID, holder string) error
 }
 
 // titleCharacters is where the first question is cut to make a conversation's title.
@@ -33,9 +38,10 @@ type session struct {
 	conversation domain.Conversation
 	stored       bool // the conversation is in the catalog
 	history      []Turn
+	end          func() // its turn; to be called once
 }
 
-// open finds or begins the conversation of a request.
+// open finds or begins the conversation of a request, and waits for its turn.
 //
 // A conversation is created when none is named, and also when the id named is not in use: clients may choose their
 // ids. One that belongs to another workspace, agent or visitor is not found. A request that names a conversation and
@@ -58,7 +64,7 @@ func (a *Answerer) open(ctx context.Context, req Request) (session, error) {
 		if conv.ID = req.NewConversationID; conv.ID == "" {
 			conv.ID = a.deps.NewID()
 		}
-		return session{conversation: conv, history: recent(req.Said, a.opts.HistoryTokens)}, nil
+		return session{conversation: conv, history: recent(req.Said, a.opts.HistoryTokens), end: func() {}}, nil
 	}
 	has, err := a.deps.Conversations.EnsureConversation(ctx, conv)
 	if err != nil {
@@ -68,11 +74,16 @@ func (a *Answerer) open(ctx context.Context, req Request) (session, error) {
 	if foreign {
 		return session{}, domain.NotFound("conversation", conv.ID)
 	}
+	end, err := a.takeTurn(ctx, has.ID)
+	if err != nil {
+		return session{}, err
+	}
 	messages, err := a.deps.Conversations.Messages(ctx, has.ID, maxHistoryMessages)
 	if err != nil {
+		end()
 		return session{}, fmt.Errorf("reading conversation %s: %w", has.ID, err)
 	}
-	return session{conversation: has, stored: true, history: recent(messages, a.opts.HistoryTokens)}, nil
+	return session{conversation: has, stored: true, history: recent(messages, a.opts.HistoryTokens), end: end}, nil
 }
 
 // store appends the question and its answer together.
@@ -118,46 +129,4 @@ func recent(messages []domain.Message, budget int) []Turn {
 func withoutCitations(text string) string {
 	c := newCiter(0)
 	return strings.TrimSpace(c.write(text) + c.close())
-}
-
-// turns lets one question of a conversation at a time through, in the order in which they came as far as the runtime
-// keeps it. Questions of other processes are kept apart by AppendMessages only.
-type turns struct {
-	mu   sync.Mutex
-	busy map[string]*turn
-}
-
-type turn struct {
-	token   chan struct{}
-	waiters int // including the one whose turn it is
-}
-
-// take waits for the conversation's turn; release must be called once.
-func (t *turns) take(ctx context.Context, conversationID string) (release func(), err error) {
-	t.mu.Lock()
-	if t.busy == nil {
-		t.busy = make(map[string]*turn)
-	}
-	own := t.busy[conversationID]
-	if own == nil {
-		own = &turn{token: make(chan struct{}, 1)}
-		t.busy[conversationID] = own
-	}
-	own.waiters++
-	t.mu.Unlock()
-
-	leave := func() {
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		if own.waiters--; own.waiters == 0 {
-			delete(t.busy, conversationID)
-		}
-	}
-	select {
-	case own.token <- struct{}{}:
-		return func() { <-own.token; leave() }, nil
-	case <-ctx.Done():
-		leave()
-		return nil, ctx.Err()
-	}
 }

@@ -1,0 +1,147 @@
+package answer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// renewals tells of every time that a turn is asked for.
+type renewals struct {
+	*world
+	asked chan string // holders
+}
+
+func (r renewals) TakeTurn(ctx context.Context, id, holder string, ttl time.Duration) (bool, error) {
+	taken, err := r.world.TakeTurn(ctx, id, holder, ttl)
+	select {
+	case r.asked <- holder:
+	default:
+	}
+	return taken, err
+}
+
+func TestAProcessWaitsForTheTurnThatAnotherHas(t *testing.T) {
+	t.Parallel()
+	w := newWorld(fragments()...)
+	w.holders[someConversation] = "another process"
+	r := renewals{w, make(chan string, 10)}
+	a := w.answerer(Options{})
+	a.deps.Conversations = r
+	done := make(chan error, 1)
+	go func() {
+		_, err := a.Answer(t.Context(), ask(in(someConversation, "anna")), nil)
+		done <- err
+	}()
+	<-r.asked
+	<-r.asked // again: it waits
+	select {
+	case err := <-done:
+		t.Fatalf("answered out of turn: %v", err)
+	default:
+	}
+	if err := w.EndTurn(t.Context(), someConversation, "another process"); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	if len(w.holders) != 0 {
+		t.Errorf("turns left behind: %v", w.holders)
+	}
+}
+
+func TestATurnIsKeptForAsLongAsTheAnswerTakes(t *testing.T) {
+	t.Parallel()
+	w := newWorld(fragments()...)
+	r := renewals{w, make(chan string, 1)}
+	w.complete = func(_ context.Context, _ Prompt, emit func(string) error) (Completion, error) {
+		for range 3 {
+			<-r.asked
+		}
+		return Completion{}, emit("At six [1].")
+	}
+	a := w.answerer(Options{turnTime: 30 * time.Millisecond})
+	a.deps.Conversations = r
+	if _, err := a.Answer(t.Context(), ask(in(someConversation, "anna")), nil); err != nil {
+		t.Fatal(err)
+	}
+	if len(w.holders) != 0 {
+		t.Errorf("turns left behind: %v", w.holders)
+	}
+}
+
+func TestATurnEndsHoweverTheAnswerEnds(t *testing.T) {
+	t.Parallel()
+	gone := errors.New("gone")
+	tests := map[string]func(w *world, a *Answerer, ctx context.Context) error{
+		"when the model fails": func(w *world, a *Answerer, ctx context.Context) error {
+			w.complete = func(context.Context, Prompt, func(string) error) (Completion, error) { return Completion{}, gone }
+			_, err := a.Answer(ctx, ask(in(someConversation, "anna")), nil)
+			return err
+		},
+		"when the reader leaves": func(_ *world, a *Answerer, ctx context.Context) error {
+			_, err := a.Answer(ctx, ask(in(someConversation, "anna")), func(string) error { return gone })
+			return err
+		},
+		"when the reader leaves while it waits": func(w *world, a *Answerer, ctx context.Context) error {
+			w.holders[someConversation] = "other"
+			ctx, cancel := context.WithCancelCause(ctx)
+			r := renewals{w, make(chan string, 1)}
+			a.deps.Conversations = r
+			go func() { <-r.asked; cancel(gone) }()
+			_, err := a.Answer(ctx, ask(in(someConversation, "anna")), nil)
+			delete(w.holders, someConversation)
+			return errors.Join(err, context.Cause(ctx))
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(fragments()...)
+			if err := test(w, w.answerer(Options{}), t.Context()); !errors.Is(err, gone) {
+				t.Fatalf("got %v", err)
+			}
+			if len(w.holders) != 0 {
+				t.Errorf("turns left behind: %v", w.holders)
+			}
+		})
+	}
+}
+
+func TestQuestionsThatTwoProcessesAreAskedAtOnceKnowEachOther(t *testing.T) {
+	t.Parallel()
+	w := newWorld(fragments()...)
+	var mu sync.Mutex
+	said := 0
+	w.complete = func(_ context.Context, p Prompt, emit func(string) error) (Completion, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		said++
+		if n := len(p.Messages); n != 2*said-1 {
+			t.Errorf("answer %d was given %d messages, want all before it", said, n)
+		}
+		return Completion{}, emit(fmt.Sprintf("Answer %d [1].", said))
+	}
+	processes := []*Answerer{w.answerer(Options{HistoryTokens: 10_000}), w.answerer(Options{HistoryTokens: 10_000})}
+	var wg sync.WaitGroup
+	for i := range 10 {
+		wg.Go(func() {
+			if _, err := processes[i%2].Answer(t.Context(), ask(in(someConversation, "anna")), nil); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	for i, m := range w.messages[someConversation] {
+		if m.Role == domain.RoleAssistant && !strings.HasPrefix(m.Text, fmt.Sprintf("Answer %d ", i/2+1)) {
+			t.Errorf("message %d is %q", i, m.Text)
+		}
+	}
+}
