@@ -468,6 +468,24 @@ func (e Visibility) Valid() bool {
 	}
 }
 
+// Defines values for ExportConversationsParamsFormat.
+const (
+	ExportConversationsParamsFormatCsv  ExportConversationsParamsFormat = "csv"
+	ExportConversationsParamsFormatJson ExportConversationsParamsFormat = "json"
+)
+
+// Valid indicates whether the value is a known member of the ExportConversationsParamsFormat enum.
+func (e ExportConversationsParamsFormat) Valid() bool {
+	switch e {
+	case ExportConversationsParamsFormatCsv:
+		return true
+	case ExportConversationsParamsFormatJson:
+		return true
+	default:
+		return false
+	}
+}
+
 // Agent defines model for Agent.
 type Agent struct {
 	CreatedAt    time.Time `json:"createdAt"`
@@ -1549,6 +1567,12 @@ type UsageCountMetric string
 // Visibility something public may be queried without a key
 type Visibility string
 
+// BegunFrom defines model for BegunFrom.
+type BegunFrom = time.Time
+
+// BegunTo defines model for BegunTo.
+type BegunTo = time.Time
+
 // Cursor defines model for Cursor.
 type Cursor = string
 
@@ -1566,6 +1590,15 @@ type IdempotencyKey = string
 
 // Limit defines model for Limit.
 type Limit = int
+
+// OfAgent defines model for OfAgent.
+type OfAgent = string
+
+// OfVisitor defines model for OfVisitor.
+type OfVisitor = string
+
+// WithText defines model for WithText.
+type WithText = string
 
 // Conflict RFC 9457, with a short code for programs.
 type Conflict = Problem
@@ -1680,7 +1713,19 @@ type QueryAgentParams struct {
 // ListConversationsParams defines parameters for ListConversations.
 type ListConversationsParams struct {
 	// AgentId only those with this agent
-	AgentId *string `form:"agentId,omitempty" json:"agentId,omitempty"`
+	AgentId *OfAgent `form:"agentId,omitempty" json:"agentId,omitempty"`
+
+	// VisitorId only those of this visitor
+	VisitorId *OfVisitor `form:"visitorId,omitempty" json:"visitorId,omitempty"`
+
+	// From only those begun at this time or later
+	From *BegunFrom `form:"from,omitempty" json:"from,omitempty"`
+
+	// To only those begun before this time
+	To *BegunTo `form:"to,omitempty" json:"to,omitempty"`
+
+	// Query only those with this text in a question or an answer, in upper or lower case
+	Query *WithText `form:"query,omitempty" json:"query,omitempty"`
 
 	// Limit how many at most
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
@@ -1688,6 +1733,29 @@ type ListConversationsParams struct {
 	// Cursor the nextCursor of the page before
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 }
+
+// ExportConversationsParams defines parameters for ExportConversations.
+type ExportConversationsParams struct {
+	Format *ExportConversationsParamsFormat `form:"format,omitempty" json:"format,omitempty"`
+
+	// AgentId only those with this agent
+	AgentId *OfAgent `form:"agentId,omitempty" json:"agentId,omitempty"`
+
+	// VisitorId only those of this visitor
+	VisitorId *OfVisitor `form:"visitorId,omitempty" json:"visitorId,omitempty"`
+
+	// From only those begun at this time or later
+	From *BegunFrom `form:"from,omitempty" json:"from,omitempty"`
+
+	// To only those begun before this time
+	To *BegunTo `form:"to,omitempty" json:"to,omitempty"`
+
+	// Query only those with this text in a question or an answer, in upper or lower case
+	Query *WithText `form:"query,omitempty" json:"query,omitempty"`
+}
+
+// ExportConversationsParamsFormat defines parameters for ExportConversations.
+type ExportConversationsParamsFormat string
 
 // GetConversationParams defines parameters for GetConversation.
 type GetConversationParams struct {
@@ -1965,6 +2033,9 @@ type UpdateAgentJSONRequestBody = AgentPatch
 // QueryAgentJSONRequestBody defines body for QueryAgent for application/json ContentType.
 type QueryAgentJSONRequestBody = AgentQuery
 
+// DeleteConversationJSONRequestBody defines body for DeleteConversation for application/json ContentType.
+type DeleteConversationJSONRequestBody = Empty
+
 // CreateDatasourceJSONRequestBody defines body for CreateDatasource for application/json ContentType.
 type CreateDatasourceJSONRequestBody = DatasourceCreate
 
@@ -2241,6 +2312,12 @@ type ServerInterface interface {
 	// ListConversations List conversations
 	// (GET /conversations)
 	ListConversations(c *gin.Context, params ListConversationsParams)
+	// ExportConversations Export conversations with all their messages
+	// (GET /conversations/export)
+	ExportConversations(c *gin.Context, params ExportConversationsParams)
+	// DeleteConversation Delete a conversation with its messages
+	// (DELETE /conversations/{id})
+	DeleteConversation(c *gin.Context, id Id)
 	// GetConversation Read a conversation with its messages
 	// (GET /conversations/{id})
 	GetConversation(c *gin.Context, id Id, params GetConversationParams)
@@ -2622,6 +2699,38 @@ func (siw *ServerInterfaceWrapper) ListConversations(c *gin.Context) {
 		return
 	}
 
+	// ------------- Optional query parameter "visitorId" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "visitorId", c.Request.URL.Query(), &params.VisitorId, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter visitorId: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "from" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "from", c.Request.URL.Query(), &params.From, runtime.BindQueryParameterOptions{Type: "string", Format: "date-time"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter from: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "to" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "to", c.Request.URL.Query(), &params.To, runtime.BindQueryParameterOptions{Type: "string", Format: "date-time"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter to: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "query" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "query", c.Request.URL.Query(), &params.Query, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter query: %w", err), http.StatusBadRequest)
+		return
+	}
+
 	// ------------- Optional query parameter "limit" -------------
 
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", c.Request.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
@@ -2646,6 +2755,98 @@ func (siw *ServerInterfaceWrapper) ListConversations(c *gin.Context) {
 	}
 
 	siw.Handler.ListConversations(c, params)
+}
+
+// ExportConversations operation middleware
+func (siw *ServerInterfaceWrapper) ExportConversations(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ExportConversationsParams
+
+	// ------------- Optional query parameter "format" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "format", c.Request.URL.Query(), &params.Format, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter format: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "agentId" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "agentId", c.Request.URL.Query(), &params.AgentId, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter agentId: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "visitorId" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "visitorId", c.Request.URL.Query(), &params.VisitorId, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter visitorId: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "from" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "from", c.Request.URL.Query(), &params.From, runtime.BindQueryParameterOptions{Type: "string", Format: "date-time"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter from: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "to" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "to", c.Request.URL.Query(), &params.To, runtime.BindQueryParameterOptions{Type: "string", Format: "date-time"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter to: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "query" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "query", c.Request.URL.Query(), &params.Query, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter query: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.ExportConversations(c, params)
+}
+
+// DeleteConversation operation middleware
+func (siw *ServerInterfaceWrapper) DeleteConversation(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id Id
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", c.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.DeleteConversation(c, id)
 }
 
 // GetConversation operation middleware
@@ -3652,6 +3853,8 @@ func RegisterHandlersWithOptions(router gin.IRouter, si ServerInterface, options
 	router.POST(options.BaseURL+"/datasources/:id/resync", wrapper.ResyncDatasource)
 	router.POST(options.BaseURL+"/datasources/:id/stop", wrapper.StopDatasource)
 	router.GET(options.BaseURL+"/conversations", wrapper.ListConversations)
+	router.GET(options.BaseURL+"/conversations/export", wrapper.ExportConversations)
+	router.DELETE(options.BaseURL+"/conversations/:id", wrapper.DeleteConversation)
 	router.GET(options.BaseURL+"/conversations/:id", wrapper.GetConversation)
 	router.GET(options.BaseURL+"/keys", wrapper.ListKeys)
 	router.POST(options.BaseURL+"/keys", wrapper.CreateKey)
@@ -4759,6 +4962,237 @@ type ListConversations500ApplicationProblemPlusJSONResponse struct {
 }
 
 func (response ListConversations500ApplicationProblemPlusJSONResponse) VisitListConversationsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ExportConversationsRequestObject struct {
+	Params ExportConversationsParams
+}
+
+type ExportConversationsResponseObject interface {
+	VisitExportConversationsResponse(w http.ResponseWriter) error
+}
+
+type ExportConversations200JSONResponse []ConversationDetail
+
+func (response ExportConversations200JSONResponse) VisitExportConversationsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ExportConversations200TextcsvResponse struct {
+	Body          io.Reader
+	ContentLength int64
+}
+
+func (response ExportConversations200TextcsvResponse) VisitExportConversationsResponse(w http.ResponseWriter) error {
+
+	w.Header().Set("Content-Type", "text/csv")
+	if response.ContentLength != 0 {
+		w.Header().Set("Content-Length", fmt.Sprint(response.ContentLength))
+	}
+	w.WriteHeader(200)
+
+	if closer, ok := response.Body.(io.ReadCloser); ok {
+		defer closer.Close()
+	}
+	_, err := io.Copy(w, response.Body)
+	return err
+}
+
+type ExportConversations400ApplicationProblemPlusJSONResponse struct {
+	InvalidApplicationProblemPlusJSONResponse
+}
+
+func (response ExportConversations400ApplicationProblemPlusJSONResponse) VisitExportConversationsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ExportConversations403ApplicationProblemPlusJSONResponse struct {
+	UnauthorizedApplicationProblemPlusJSONResponse
+}
+
+func (response ExportConversations403ApplicationProblemPlusJSONResponse) VisitExportConversationsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ExportConversations429ApplicationProblemPlusJSONResponse struct {
+	RateLimitApplicationProblemPlusJSONResponse
+}
+
+func (response ExportConversations429ApplicationProblemPlusJSONResponse) VisitExportConversationsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	w.WriteHeader(429)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ExportConversations500ApplicationProblemPlusJSONResponse struct {
+	InternalApplicationProblemPlusJSONResponse
+}
+
+func (response ExportConversations500ApplicationProblemPlusJSONResponse) VisitExportConversationsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteConversationRequestObject struct {
+	Id   Id `json:"id"`
+	Body *DeleteConversationJSONRequestBody
+}
+
+type DeleteConversationResponseObject interface {
+	VisitDeleteConversationResponse(w http.ResponseWriter) error
+}
+
+type DeleteConversation200JSONResponse Conversation
+
+func (response DeleteConversation200JSONResponse) VisitDeleteConversationResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteConversation400ApplicationProblemPlusJSONResponse struct {
+	InvalidApplicationProblemPlusJSONResponse
+}
+
+func (response DeleteConversation400ApplicationProblemPlusJSONResponse) VisitDeleteConversationResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteConversation403ApplicationProblemPlusJSONResponse struct {
+	UnauthorizedApplicationProblemPlusJSONResponse
+}
+
+func (response DeleteConversation403ApplicationProblemPlusJSONResponse) VisitDeleteConversationResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteConversation404ApplicationProblemPlusJSONResponse struct {
+	NotFoundApplicationProblemPlusJSONResponse
+}
+
+func (response DeleteConversation404ApplicationProblemPlusJSONResponse) VisitDeleteConversationResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteConversation413ApplicationProblemPlusJSONResponse struct {
+	TooLargeApplicationProblemPlusJSONResponse
+}
+
+func (response DeleteConversation413ApplicationProblemPlusJSONResponse) VisitDeleteConversationResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(413)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteConversation429ApplicationProblemPlusJSONResponse struct {
+	RateLimitApplicationProblemPlusJSONResponse
+}
+
+func (response DeleteConversation429ApplicationProblemPlusJSONResponse) VisitDeleteConversationResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	w.WriteHeader(429)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteConversation500ApplicationProblemPlusJSONResponse struct {
+	InternalApplicationProblemPlusJSONResponse
+}
+
+func (response DeleteConversation500ApplicationProblemPlusJSONResponse) VisitDeleteConversationResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response); err != nil {
@@ -7897,6 +8331,12 @@ type StrictServerInterface interface {
 	// ListConversations List conversations
 	// (GET /conversations)
 	ListConversations(ctx context.Context, request ListConversationsRequestObject) (ListConversationsResponseObject, error)
+	// ExportConversations Export conversations with all their messages
+	// (GET /conversations/export)
+	ExportConversations(ctx context.Context, request ExportConversationsRequestObject) (ExportConversationsResponseObject, error)
+	// DeleteConversation Delete a conversation with its messages
+	// (DELETE /conversations/{id})
+	DeleteConversation(ctx context.Context, request DeleteConversationRequestObject) (DeleteConversationResponseObject, error)
 	// GetConversation Read a conversation with its messages
 	// (GET /conversations/{id})
 	GetConversation(ctx context.Context, request GetConversationRequestObject) (GetConversationResponseObject, error)
@@ -8341,6 +8781,79 @@ func (sh *strictHandler) ListConversations(ctx *gin.Context, params ListConversa
 		sh.options.HandlerErrorFunc(ctx, err)
 	} else if validResponse, ok := response.(ListConversationsResponseObject); ok {
 		if err := validResponse.VisitListConversationsResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ExportConversations operation middleware
+func (sh *strictHandler) ExportConversations(ctx *gin.Context, params ExportConversationsParams) {
+	var request ExportConversationsRequestObject
+
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ExportConversations(ctx, request.(ExportConversationsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ExportConversations")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(ExportConversationsResponseObject); ok {
+		if err := validResponse.VisitExportConversationsResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// DeleteConversation operation middleware
+func (sh *strictHandler) DeleteConversation(ctx *gin.Context, id Id) {
+	var request DeleteConversationRequestObject
+
+	request.Id = id
+
+	var body DeleteConversationJSONRequestBody
+	var err error
+	// A request validator built on kin-openapi's openapi3filter with
+	// KeepValidatedValue leaves the value it validated on the body. Bind
+	// that value, matching member names exactly, so the handler receives
+	// what was validated instead of a second, case-insensitive decode.
+	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+		err = ctx.ShouldBindJSON(&body)
+	} else if binding.Validator != nil {
+		// ShouldBindJSON runs the struct validator after decoding; keep that.
+		err = binding.Validator.ValidateStruct(&body)
+	}
+	if err != nil {
+		if !errors.Is(err, io.EOF) {
+			sh.options.RequestErrorHandlerFunc(ctx, err)
+			return
+		}
+	} else {
+		request.Body = &body
+	}
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.DeleteConversation(ctx, request.(DeleteConversationRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DeleteConversation")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(DeleteConversationResponseObject); ok {
+		if err := validResponse.VisitDeleteConversationResponse(ctx.Writer); err != nil {
 			sh.options.ResponseErrorHandlerFunc(ctx, err)
 		}
 	} else if response != nil {

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"time"
 
 	"github.com/sluice/sluice/pkg/catalog"
 )
@@ -9,11 +10,18 @@ import (
 // ListConversations implements StrictServerInterface.
 func (s *server) ListConversations(ctx context.Context, r ListConversationsRequestObject) (ListConversationsResponseObject, error) {
 	ctx, who := callerOf(ctx)
-	conversations, next, err := s.Catalog.Conversations(ctx, who.workspace(), value(r.Params.AgentId), pageOf(r.Params.Limit, r.Params.Cursor))
+	p := r.Params
+	f := conversationFilter(p.AgentId, p.VisitorId, p.From, p.To, p.Query)
+	conversations, next, err := s.Catalog.Conversations(ctx, who.workspace(), f, pageOf(p.Limit, p.Cursor))
 	if err != nil {
 		return nil, err
 	}
 	return ListConversations200JSONResponse{Data: renderAll(conversations, renderConversation), NextCursor: optional(next)}, nil
+}
+
+// conversationFilter is the filter that parameters ask for.
+func conversationFilter(agent, visitor *string, from, to *time.Time, text *string) catalog.ConversationFilter {
+	return catalog.ConversationFilter{AgentID: value(agent), VisitorID: value(visitor), From: value(from), To: value(to), Search: value(text)}
 }
 
 // GetConversation implements StrictServerInterface.
@@ -34,9 +42,18 @@ func (s *server) GetConversation(ctx context.Context, r GetConversationRequestOb
 	if err != nil {
 		return nil, err
 	}
-	c := renderConversation(v)
-	return GetConversation200JSONResponse{
-		Id: c.Id, AgentId: c.AgentId, VisitorId: c.VisitorId, Title: c.Title, CreatedAt: c.CreatedAt, UpdatedAt: c.UpdatedAt,
-		Messages: renderAll(messages, renderMessage),
-	}, nil
+	return GetConversation200JSONResponse(renderDetail(v, messages)), nil
+}
+
+// DeleteConversation implements StrictServerInterface.
+func (s *server) DeleteConversation(ctx context.Context, r DeleteConversationRequestObject) (DeleteConversationResponseObject, error) {
+	ctx, who := callerOf(ctx)
+	if err := known("conversation", r.Id); err != nil {
+		return nil, err
+	}
+	v, err := s.Catalog.DeleteConversation(ctx, who.workspace(), r.Id)
+	if err != nil {
+		return nil, err
+	}
+	return DeleteConversation200JSONResponse(renderConversation(v)), nil
 }

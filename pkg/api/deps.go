@@ -75,9 +75,12 @@ type Datasources interface {
 type Conversations interface {
 	// Conversation reads a conversation of the workspace, with that agent unless agentID is empty.
 	Conversation(ctx context.Context, ws, agentID, id string) (domain.Conversation, error)
-	Conversations(ctx context.Context, ws, agentID string, p catalog.Page) ([]domain.Conversation, string, error)
+	Conversations(ctx context.Context, ws string, f catalog.ConversationFilter, p catalog.Page) ([]domain.Conversation, string, error)
 	// Messages returns the newest of them, oldest first.
 	Messages(ctx context.Context, conversationID string, limit int) ([]domain.Message, error)
+	// EachMessage calls f with every message, oldest first, holding few at a time, until f fails, and returns its error.
+	EachMessage(ctx context.Context, conversationID string, f func(domain.Message) error) error
+	DeleteConversation(ctx context.Context, ws, id string) (domain.Conversation, error)
 }
 
 // Keys stores API keys by the hash of their secret.

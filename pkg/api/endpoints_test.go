@@ -156,6 +156,12 @@ var endpoints = map[string]endpoint{
 			t.Errorf("%d messages, want question and answer: %s", n, a.body)
 		}
 	}, bad: []badRequest{noKey(), missing("/conversations/" + nobody)}},
+	"DeleteConversation": {good: request{body: object{}}, check: hasFields("id", "agentId", "visitorId", "title"), bad: []badRequest{noKey(), noObject, missing("/conversations/" + nobody)}},
+	"ExportConversations": {check: func(t *testing.T, a *answer) {
+		if !strings.HasPrefix(string(a.body), "[") || !strings.Contains(string(a.body), `"messages":[{`) {
+			t.Errorf("not an array of conversations: %s", a.body)
+		}
+	}, bad: []badRequest{noKey(), {name: "an unknown format", request: request{path: "/conversations/export?format=xml"}, status: 400, field: "format"}}},
 	"ListKeys":  {check: hasFields("data"), bad: []badRequest{noKey()}},
 	"CreateKey": {good: request{body: object{"name": "website"}}, status: 201, check: hasFields("id", "key", "hint"), bad: []badRequest{noKey(), {name: "no name", request: request{body: object{}}, status: 400, field: "name"}}},
 	"RevokeKey": {good: request{path: "/keys/{key}"}, check: hasFields("id"), bad: []badRequest{noKey(), missing("/keys/" + nobody)}},

@@ -128,6 +128,14 @@ func renderConversation(v domain.Conversation) Conversation {
 	}
 }
 
+func renderDetail(v domain.Conversation, messages []domain.Message) ConversationDetail {
+	c := renderConversation(v)
+	return ConversationDetail{
+		Id: c.Id, AgentId: c.AgentId, VisitorId: c.VisitorId, Title: c.Title, CreatedAt: c.CreatedAt, UpdatedAt: c.UpdatedAt,
+		Messages: renderAll(messages, renderMessage),
+	}
+}
+
 func renderMessage(m domain.Message) Message {
 	return Message{Id: m.ID, Role: MessageRole(m.Role), Text: m.Text, Sources: renderSources(m.Sources), CreatedAt: m.CreatedAt.UTC()}
 }

@@ -270,6 +270,7 @@ func (s *Service) startControl(ctx context.Context) error {
 	dispatcher := control.Dispatcher{Outbox: s.catalog, Jobs: s.broker, Window: s.config.Window, Hub: tell, Log: s.log, Now: s.now}
 	sweeper := control.Sweeper{
 		Sweeps: s.catalog, Stores: s.catalog, Engines: controlled{s.engines}, Originals: s.originals, JobLog: s.broker, Log: s.log, Now: s.now,
+		Retention: s.config.ConversationRetention,
 	}
 	mover := control.Mover{Catalog: s.catalog, Log: s.log, Now: s.now}
 	s.rescuer = &control.Rescuer{Waiting: s.catalog, Stream: s.broker, Log: s.log, Now: s.now}

@@ -81,6 +81,8 @@ type Config struct {
 	QuotaTokens    int64
 	ShutdownGrace  time.Duration
 	AuditEvery     time.Duration
+
+	ConversationRetention time.Duration // 0: for ever
 }
 
 // Choice is a setting that is on, off, or follows from others.
@@ -183,6 +185,7 @@ func Settings() []Setting {
 		{Env: "SLUICE_LIMIT_RATE", Flag: "limit-rate", Default: "0", Doc: "requests per second and key, with bursts of twice as many; 0: no limit", set: number(func(c *Config) *int { return &c.LimitRate }, 0, 1_000_000)},
 		{Env: "SLUICE_QUOTA_QUERIES", Flag: "quota-queries", Default: "0", Doc: "agent queries per workspace and calendar month (UTC), beyond which they are answered 402; 0: no limit", set: number64(func(c *Config) *int64 { return &c.QuotaQueries })},
 		{Env: "SLUICE_QUOTA_TOKENS", Flag: "quota-tokens", Default: "0", Doc: "model tokens of agent queries per workspace and calendar month; 0: no limit", set: number64(func(c *Config) *int64 { return &c.QuotaTokens })},
+		{Env: "SLUICE_CONVERSATION_RETENTION", Flag: "conversation-retention", Default: "0", Doc: "how long conversations are kept in which nothing is said any more, such as `90d` or `36h`; 0: for ever", set: retention(func(c *Config) *time.Duration { return &c.ConversationRetention })},
 		{Env: "SLUICE_SHUTDOWN_GRACE", Flag: "shutdown-grace", Default: "10s", Doc: "how long a stopping process finishes what it serves before it cuts off", set: duration(func(c *Config) *time.Duration { return &c.ShutdownGrace })},
 		{Env: "SLUICE_AUDIT_EVERY", Flag: "audit-every", Default: "1h", Doc: "how often index and catalog are compared and mended", set: duration(func(c *Config) *time.Duration { return &c.AuditEvery })},
 	}

@@ -118,6 +118,21 @@ func TestSizes(t *testing.T) {
 	}
 }
 
+func TestHowLongConversationsAreKept(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]time.Duration{"": 0, "0": 0, "90d": 90 * 24 * time.Hour, "36h": 36 * time.Hour, "1h": time.Hour, "36500d": 36500 * 24 * time.Hour} {
+		c, err := Parse(nil, []string{"SLUICE_CONVERSATION_RETENTION=" + in}, io.Discard)
+		if err != nil || c.ConversationRetention != want {
+			t.Errorf("%q: %s, %v", in, c.ConversationRetention, err)
+		}
+	}
+	for _, in := range []string{"90", "d", "-1d", "1.5d", "59m", "-1h", "36501d", "99999999999999999999d", "90 d", "soon"} {
+		if c, err := Parse(nil, []string{"SLUICE_CONVERSATION_RETENTION=" + in}, io.Discard); err == nil {
+			t.Errorf("%q accepted as %s", in, c.ConversationRetention)
+		}
+	}
+}
+
 func TestHelpShowsEverySetting(t *testing.T) {
 	t.Parallel()
 	var usage, doc bytes.Buffer

@@ -105,6 +105,32 @@ func delay(field func(*Config) *time.Duration) func(*Config, string) error {
 	}
 }
 
+// shortestRetention keeps a slip of the pen from deleting what people are still talking about.
+const shortestRetention = time.Hour
+
+// retention is a duration that may be written in days, or 0 for ever.
+func retention(field func(*Config) *time.Duration) func(*Config, string) error {
+	return func(c *Config, v string) error {
+		const day = 24 * time.Hour
+		var d time.Duration
+		var err error
+		if digits, inDays := strings.CutSuffix(v, "d"); inDays {
+			var days int
+			if days, err = strconv.Atoi(digits); days > 36500 {
+				return errors.New("must be at most 36500d; 0 keeps for ever")
+			}
+			d = time.Duration(days) * day
+		} else {
+			d, err = time.ParseDuration(v)
+		}
+		if err != nil || d < 0 || d > 0 && d < shortestRetention {
+			return fmt.Errorf("must be a number of days such as 90d, a duration of at least %s such as 36h, or 0 for ever", shortestRetention)
+		}
+		*field(c) = d
+		return nil
+	}
+}
+
 var units = []struct {
 	suffix string
 	bytes  int64

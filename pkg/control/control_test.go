@@ -152,8 +152,17 @@ type sweeps struct {
 	tasks    []catalog.SweepTask
 	finished []string
 	deferred map[string]time.Time
+
+	batches        int         // of conversations to be forgotten
+	forgot         []time.Time // the times that were asked for
+	failForgetting error
 }
 
+func (s *sweeps) ForgetConversations(_ context.Context, since time.Time) (bool, error) {
+	s.forgot = append(s.forgot, since)
+	s.batches--
+	return s.batches > 0, s.failForgetting
+}
 func (s *sweeps) Sweeps(context.Context, int) ([]catalog.SweepTask, error) { return s.tasks, nil }
 func (s *sweeps) FinishSweep(_ context.Context, ids ...string) error {
 	s.finished = append(s.finished, ids...)
@@ -225,6 +234,40 @@ func (e *engines) PurgeDatastore(_ context.Context, store string) error {
 
 func sweeper(s *sweeps, e *engines, now time.Time) Sweeper {
 	return Sweeper{Sweeps: s, Stores: e, Engines: e, Originals: e, JobLog: e, Log: quiet, Now: func() time.Time { return now }}
+}
+
+func TestSweeperForgetsConversationsWhoseTimeIsOver(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
+	t.Run("a batch at a time until none is left", func(t *testing.T) {
+		t.Parallel()
+		q := &sweeps{batches: 3}
+		s := sweeper(q, &engines{}, now)
+		s.Retention = 24 * time.Hour
+		if err := s.Drain(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		since := now.Add(-24 * time.Hour)
+		if diff := cmp.Diff([]time.Time{since, since, since}, q.forgot); diff != "" {
+			t.Error(diff)
+		}
+	})
+	t.Run("none where they are kept for ever", func(t *testing.T) {
+		t.Parallel()
+		q := &sweeps{batches: 3}
+		s := sweeper(q, &engines{}, now)
+		if err := s.Drain(t.Context()); err != nil || len(q.forgot) != 0 {
+			t.Fatal(q.forgot, err)
+		}
+	})
+	t.Run("and says when it cannot", func(t *testing.T) {
+		t.Parallel()
+		s := sweeper(&sweeps{failForgetting: errDown}, &engines{}, now)
+		s.Retention = time.Hour
+		if err := s.Drain(t.Context()); !errors.Is(err, errDown) {
+			t.Fatal(err)
+		}
+	})
 }
 
 func TestSweeperRemovesWhatASweepNames(t *testing.T) {

@@ -19,6 +19,8 @@ type Sweeps interface {
 	SweepWake() <-chan struct{}
 	// RemoveDeleted removes the next batch of what was deleted with its datastore.
 	RemoveDeleted(ctx context.Context) (more bool, err error)
+	// ForgetConversations deletes the next batch of conversations in which nothing was said since the time.
+	ForgetConversations(ctx context.Context, since time.Time) (more bool, err error)
 }
 
 // Originals is the part of the store of originals that removes. Deleting what is gone is no error.
@@ -43,6 +45,8 @@ type Sweeper struct {
 	JobLog    JobLog
 	Log       *slog.Logger
 	Now       func() time.Time
+
+	Retention time.Duration // of conversations since their last message; 0: for ever
 }
 
 const (
@@ -95,7 +99,19 @@ func (s *Sweeper) round(ctx context.Context) (more bool, err error) {
 	if err != nil {
 		return false, fmt.Errorf("removing what was deleted with its datastore: %w", err)
 	}
-	return deleted || len(tasks) == sweepBatch, nil
+	forgotten, err := s.forget(ctx)
+	return deleted || forgotten || len(tasks) == sweepBatch, err
+}
+
+// forget deletes conversations whose time is over.
+func (s *Sweeper) forget(ctx context.Context) (more bool, err error) {
+	if s.Retention <= 0 {
+		return false, nil
+	}
+	if more, err = s.Sweeps.ForgetConversations(ctx, s.Now().Add(-s.Retention)); err != nil {
+		return false, fmt.Errorf("deleting conversations older than %s: %w", s.Retention, err)
+	}
+	return more, nil
 }
 
 func (s *Sweeper) sweep(ctx context.Context, sweep domain.Sweep) error {

@@ -1,0 +1,205 @@
+package api_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sluice/sluice/pkg/api"
+	"github.com/sluice/sluice/pkg/catalog"
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// talk stores a conversation in which the texts were said in turn, the answers from one source, and returns its id.
+func (s *service) talk(agent, visitor string, texts ...string) string {
+	s.Helper()
+	id := domain.NewID()
+	_, err := s.catalog.EnsureConversation(s.Context(), domain.Conversation{ID: id, WorkspaceID: s.ws, AgentID: agent, VisitorID: visitor})
+	must(s.T, err)
+	for i, text := range texts {
+		m := domain.Message{ID: domain.NewID(), Role: domain.RoleUser, Text: text}
+		if i%2 == 1 {
+			source := fragment
+			source.Citation = 1
+			m.Role, m.Sources = domain.RoleAssistant, []domain.Fragment{source}
+		}
+		must(s.T, s.catalog.AppendMessages(s.Context(), id, m))
+	}
+	return id
+}
+
+func TestConversationsAreSearched(t *testing.T) {
+	t.Parallel()
+	s := newService(t)
+	sales, support := s.newAgent(), s.newAgent()
+	first := s.talk(sales, "anna", "What does it cost?", "Ten euros [1].")
+	s.clock.advance(time.Hour)
+	second := s.talk(support, "bert", "It LEAKS.", "Tighten it [1].")
+	hour := s.clock.Now().Format(time.RFC3339)
+	for query, want := range map[string][]string{
+		"":                           {second, first},
+		"?agentId=" + sales:          {first},
+		"?visitorId=bert":            {second},
+		"?query=leaks":               {second},
+		"?query=EUROS":               {first},
+		"?query=nothing":             {},
+		"?from=" + hour:              {second},
+		"?to=" + hour:                {first},
+		"?query=t&visitorId=anna":    {first},
+		"?limit=1":                   {second},
+		"?from=" + hour + "&to=&to=": nil,
+	} {
+		a := s.call("GET", "/conversations"+query, nil)
+		if want == nil {
+			a.problem(400)
+			continue
+		}
+		got := []string{}
+		for _, v := range a.want(200).object().list("data") {
+			got = append(got, object(v.(map[string]any)).id())
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", query, diff)
+		}
+	}
+	for _, path := range []string{"/conversations", "/conversations/export"} {
+		s.call("GET", path+"?from=yesterday", nil).fault("from")
+		s.call("GET", path+"?query="+strings.Repeat("x", 201), nil).fault("query")
+	}
+}
+
+func TestAConversationIsDeleted(t *testing.T) {
+	t.Parallel()
+	s := newService(t)
+	id := s.talk(s.newAgent(), "anna", "Who am I?", "Anna [1].")
+	read := s.as(s.newKey(domain.APIKey{WorkspaceID: s.ws, Scopes: []domain.Scope{domain.ScopeRead}}))
+	read.call("DELETE", "/conversations/"+id, nil).problem(403)
+	s.stranger().call("DELETE", "/conversations/"+id, nil).problem(404)
+	if got := s.call("DELETE", "/conversations/"+id, object{}).want(200).object(); got.id() != id || got.text("visitorId") != "anna" {
+		t.Errorf("%v", got)
+	}
+	s.call("GET", "/conversations/"+id, nil).problem(404)
+	s.call("DELETE", "/conversations/"+id, nil).problem(404)
+}
+
+func TestConversationsAreExported(t *testing.T) {
+	t.Parallel()
+	s := newService(t)
+	agent := s.newAgent()
+	var ids []string
+	for n := range 60 { // more than a page
+		ids = append([]string{s.talk(agent, "anna", fmt.Sprintf("Question %d?", n), "Yes [1].")}, ids...)
+	}
+	long := []string{}
+	for n := range 50 { // more than are read at once
+		long = append(long, fmt.Sprintf("message %d", n))
+	}
+	ids = append([]string{s.talk(agent, "bert", long...)}, ids...)
+
+	a := s.call("GET", "/conversations/export", nil).want(200)
+	if kind, name := a.header.Get("Content-Type"), a.header.Get("Content-Disposition"); kind != "application/json" || !strings.Contains(name, "conversations.json") {
+		t.Errorf("%q, %q", kind, name)
+	}
+	var all []api.ConversationDetail
+	must(t, json.Unmarshal(a.body, &all))
+	got := []string{}
+	for _, v := range all {
+		got = append(got, v.Id)
+	}
+	if diff := cmp.Diff(ids, got); diff != "" {
+		t.Fatalf("(-want +got):\n%s", diff)
+	}
+	if len(all[0].Messages) != 50 || all[0].Messages[49].Text != "message 49" || all[1].Messages[1].Sources[0].Citation != 1 {
+		t.Errorf("%+v", all[0])
+	}
+	var one api.ConversationDetail
+	must(t, json.Unmarshal(s.call("GET", "/conversations/"+ids[1], nil).want(200).body, &one))
+	if diff := cmp.Diff(one, all[1]); diff != "" {
+		t.Errorf("an export is not what is read (-read +exported):\n%s", diff)
+	}
+	must(t, json.Unmarshal(s.call("GET", "/conversations/export?visitorId=bert&query=MESSAGE&format=json", nil).want(200).body, &all))
+	if len(all) != 1 {
+		t.Errorf("%d conversations of one visitor", len(all))
+	}
+	if a := s.stranger().call("GET", "/conversations/export", nil).want(200); strings.Join(strings.Fields(string(a.body)), "") != "[]" {
+		t.Errorf("a stranger sees %s", a.body)
+	}
+	s.call("HEAD", "/conversations/export", nil).want(200)
+}
+
+func TestASpreadsheetTakesNothingThatVisitorsWriteForAFormula(t *testing.T) {
+	t.Parallel()
+	s := newService(t)
+	agent := s.newAgent()
+	said := []string{
+		`=cmd|' /C calc'!A0`, "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "＝1", `"quoted", with a comma`, "two\nlines", "a\r\nb", "1+1=2", "水闸", " =1",
+	}
+	for _, text := range said {
+		s.talk(agent, "=visitor", text, "-so [1].")
+	}
+	a := s.call("GET", "/conversations/export?format=csv", nil).want(200)
+	if kind := a.header.Get("Content-Type"); kind != "text/csv; charset=utf-8" {
+		t.Errorf("Content-Type is %q", kind)
+	}
+	rows, err := csv.NewReader(bytes.NewReader(a.body)).ReadAll()
+	must(t, err)
+	if len(rows) != 1+2*len(said) || rows[0][0] != "conversation_id" {
+		t.Fatalf("%d rows: %s", len(rows), a.body)
+	}
+	for i, row := range rows[1:] {
+		text := said[len(said)-1-i/2] // newest first
+		want := text
+		if i%2 == 1 {
+			want = "'-so [1]."
+		} else if strings.IndexAny(text, "=+-@\t\r\n＝") == 0 {
+			want = "'" + text
+		}
+		want = strings.ReplaceAll(want, "\r\n", "\n") // as the reader gives it
+		if row[7] != want || row[2] != "'=visitor" {
+			t.Errorf("%q is written %q", text, row[7])
+		}
+	}
+	if got := rows[2][8]; got != "[1] "+fragment.Source {
+		t.Errorf("the sources are %q", got)
+	}
+}
+
+// onePage is a catalog that is away when a second page of conversations is asked for.
+type onePage struct{ api.Catalog }
+
+func (o onePage) Conversations(ctx context.Context, ws string, f catalog.ConversationFilter, p catalog.Page) ([]domain.Conversation, string, error) {
+	if p.Cursor != "" {
+		return nil, "", errors.New("away")
+	}
+	return o.Catalog.Conversations(ctx, ws, f, p)
+}
+
+func TestAnExportThatFailsInTheMiddleIsCutOff(t *testing.T) {
+	t.Parallel()
+	s := newService(t, func(_ *api.Options, d *api.Deps) { d.Catalog = onePage{d.Catalog} })
+	agent := s.newAgent()
+	for range 51 {
+		s.talk(agent, "anna", strings.Repeat("long ", 1000), "Yes.")
+	}
+	req, err := http.NewRequestWithContext(t.Context(), "GET", s.url+"/conversations/export?format=csv", nil)
+	must(t, err)
+	req.Header.Set("Authorization", "Bearer "+s.key)
+	res, err := http.DefaultTransport.RoundTrip(req)
+	must(t, err)
+	defer res.Body.Close()
+	if _, err := csv.NewReader(res.Body).ReadAll(); err == nil || res.StatusCode != 200 {
+		t.Errorf("half of an export was taken for a whole: status %d, %v", res.StatusCode, err)
+	}
+	if log := s.log.String(); !strings.Contains(log, "away") {
+		t.Errorf("the log lacks the cause: %s", log)
+	}
+}

@@ -1,0 +1,213 @@
+package api
+
+import (
+	"bufio"
+	"context"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/sluice/sluice/pkg/catalog"
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// ExportConversations implements StrictServerInterface.
+func (s *server) ExportConversations(ctx context.Context, r ExportConversationsRequestObject) (ExportConversationsResponseObject, error) {
+	ctx, who := callerOf(ctx)
+	p := r.Params
+	e := export{
+		server: s, workspace: who.workspace(),
+		filter: conversationFilter(p.AgentId, p.VisitorId, p.From, p.To, p.Query),
+		csv:    value(p.Format) == ExportConversationsParamsFormatCsv,
+	}
+	first, next, err := s.Catalog.Conversations(ctx, e.workspace, e.filter, catalog.Page{})
+	if err != nil {
+		return nil, err // what fails before anything is written is answered like any other failure
+	}
+	return exportResponse(func(w http.ResponseWriter) error {
+		if err := e.write(ctx, w, first, next); err != nil {
+			if !hasLeft(ctx, err) {
+				s.log.Error("an export was cut short", "request", requestID(ctx), "error", err)
+			}
+			panic(http.ErrAbortHandler) // the status is sent: a cut connection is what says that this is not all
+		}
+		return nil
+	}), nil
+}
+
+// exportResponse writes itself.
+type exportResponse func(w http.ResponseWriter) error
+
+// VisitExportConversationsResponse implements ExportConversationsResponseObject.
+func (f exportResponse) VisitExportConversationsResponse(w http.ResponseWriter) error { return f(w) }
+
+// export is one export of conversations. It holds a page of conversations and a few messages at a time.
+type export struct {
+	server    *server
+	workspace string
+	filter    catalog.ConversationFilter
+	csv       bool
+}
+
+// conversationWriter writes conversations in one format.
+type conversationWriter interface {
+	open() error
+	begin(domain.Conversation) error
+	message(domain.Conversation, domain.Message) error
+	end() error
+	// close writes what is left, after the last conversation.
+	close() error
+}
+
+// write writes the page and all that follow it.
+func (e export) write(ctx context.Context, w http.ResponseWriter, page []domain.Conversation, next string) error {
+	kind, name := "application/json", "conversations.json"
+	if e.csv {
+		kind, name = "text/csv; charset=utf-8", "conversations.csv"
+	}
+	h := w.Header()
+	h.Set("Content-Type", kind)
+	h.Set("Content-Disposition", `attachment; filename="`+name+`"`)
+	h.Set("Cache-Control", "no-store")
+	if isHead(ctx) {
+		return nil
+	}
+	buffer := bufio.NewWriterSize(timedWriter{w, http.NewResponseController(w), e.server.opts.WriteTimeout}, 64<<10)
+	var out conversationWriter = &jsonExport{w: buffer}
+	if e.csv {
+		out = &csvExport{w: csv.NewWriter(buffer)}
+	}
+	if err := out.open(); err != nil {
+		return err
+	}
+	for {
+		for _, v := range page {
+			if err := e.one(ctx, out, v); err != nil {
+				return err
+			}
+		}
+		if next == "" {
+			break
+		}
+		var err error
+		if page, next, err = e.server.Catalog.Conversations(ctx, e.workspace, e.filter, catalog.Page{Cursor: next}); err != nil {
+			return err
+		}
+	}
+	if err := out.close(); err != nil {
+		return err
+	}
+	return buffer.Flush()
+}
+
+func (e export) one(ctx context.Context, out conversationWriter, v domain.Conversation) error {
+	if err := out.begin(v); err != nil {
+		return err
+	}
+	err := e.server.Catalog.EachMessage(ctx, v.ID, func(m domain.Message) error { return out.message(v, m) })
+	if err != nil {
+		return fmt.Errorf("exporting conversation %s: %w", v.ID, err)
+	}
+	return out.end()
+}
+
+// timedWriter gives each piece its time to reach the client, however long the whole takes.
+type timedWriter struct {
+	w       io.Writer
+	control *http.ResponseController
+	timeout time.Duration
+}
+
+// Write implements io.Writer.
+func (t timedWriter) Write(p []byte) (int, error) {
+	_ = t.control.SetWriteDeadline(time.Now().Add(t.timeout)) // recorders in tests have none to set
+	return t.w.Write(p)
+}
+
+// jsonExport writes an array of ConversationDetail.
+type jsonExport struct {
+	w        *bufio.Writer
+	next     bool // one has been written
+	messages int  // of this conversation
+}
+
+func (j *jsonExport) open() error { return j.text("[") }
+
+func (j *jsonExport) begin(v domain.Conversation) error {
+	encoded, err := json.Marshal(renderConversation(v))
+	if err != nil {
+		return fmt.Errorf("encoding a conversation: %w", err)
+	}
+	separator := "\n"
+	if j.next {
+		separator = ",\n"
+	}
+	j.next, j.messages = true, 0
+	return j.text(separator + strings.TrimSuffix(string(encoded), "}") + `,"messages":[`)
+}
+
+func (j *jsonExport) message(_ domain.Conversation, m domain.Message) error {
+	encoded, err := json.Marshal(renderMessage(m))
+	if err != nil {
+		return fmt.Errorf("encoding a message: %w", err)
+	}
+	if j.messages++; j.messages > 1 {
+		if err := j.text(","); err != nil {
+			return err
+		}
+	}
+	_, err = j.w.Write(encoded)
+	return err
+}
+
+func (j *jsonExport) end() error { return j.text("]}") }
+
+func (j *jsonExport) close() error { return j.text("\n]\n") }
+
+func (j *jsonExport) text(s string) error {
+	_, err := j.w.WriteString(s)
+	return err
+}
+
+// csvExport writes a row for each message (RFC 4180, with the line ends of the texts as they are).
+type csvExport struct{ w *csv.Writer }
+
+func (c *csvExport) open() error {
+	return c.w.Write([]string{"conversation_id", "agent_id", "visitor_id", "title", "message_id", "created_at", "role", "text", "sources"})
+}
+
+func (c *csvExport) begin(domain.Conversation) error { return nil }
+
+func (c *csvExport) message(v domain.Conversation, m domain.Message) error {
+	sources := make([]string, len(m.Sources))
+	for i, f := range m.Sources {
+		sources[i] = fmt.Sprintf("[%d] %s", f.Citation, f.Source)
+	}
+	row := []string{
+		v.ID, v.AgentID, v.VisitorID, v.Title, m.ID, m.CreatedAt.UTC().Format(time.RFC3339Nano), string(m.Role), m.Text, strings.Join(sources, "\n"),
+	}
+	for i, cell := range row {
+		row[i] = plainCell(cell)
+	}
+	return c.w.Write(row)
+}
+
+func (c *csvExport) end() error { return nil }
+
+func (c *csvExport) close() error {
+	c.w.Flush()
+	return c.w.Error()
+}
+
+// plainCell puts a ' before what a spreadsheet would take for a formula: what visitors write is opened by people of the
+// house. The wide forms are those that some programs take for the plain ones.
+func plainCell(cell string) string {
+	if strings.IndexAny(cell, "=+-@\t\r\n＝＋－＠") == 0 {
+		return "'" + cell
+	}
+	return cell
+}
