@@ -3,23 +3,14 @@ package embedded
 import (
 	"cmp"
 	"context"
-	"math"
 	"math/bits"
 	"slices"
 	"sync"
 
 	"github.com/sluice/sluice/pkg/analysis"
 	"github.com/sluice/sluice/pkg/index"
+	"github.com/sluice/sluice/pkg/index/bm25"
 )
-
-// BM25's parameters: how soon a term's frequency saturates, and how much a row's length counts.
-const (
-	k1 = 1.2
-	b  = 0.75
-)
-
-// maxScoredTerms is how many query terms are scored: of more, the rarest. Their number fits the bits of cell.terms.
-const maxScoredTerms = 64
 
 // cell gathers what a row has scored.
 type cell struct {
@@ -67,9 +58,9 @@ func (v view) score(ctx context.Context, terms []analysis.QueryTerm, filter slot
 		average = float64(v.length) / float64(v.rows)
 	}
 	for i, t := range lists {
-		idf := math.Log(1 + (float64(v.rows)-float64(len(t.postings))+0.5)/(float64(len(t.postings))+0.5))
+		idf := bm25.Weight(float64(v.rows), float64(len(t.postings)))
 		l.weights[t.name] = idf
-		l.max += idf * (k1 + 1)
+		l.max += idf * bm25.Ceiling
 		for _, p := range t.postings {
 			if !filter.has(p.slot) {
 				continue
@@ -79,8 +70,7 @@ func (v view) score(ctx context.Context, terms []analysis.QueryTerm, filter slot
 				l.touched = append(l.touched, p.slot)
 			}
 			c.terms |= 1 << i
-			tf := float64(p.tf)
-			c.score += idf * (k1 + 1) * tf / (tf + k1*(1-b+b*float64(p.length)/average))
+			c.score += idf * bm25.Saturated(float64(p.tf), bm25.Norm(float64(p.length), average))
 		}
 	}
 	return l, nil
@@ -107,9 +97,9 @@ func (v view) termPostings(ctx context.Context, terms []analysis.QueryTerm) ([]t
 		ps = slices.DeleteFunc(ps, func(p posting) bool { return !v.live.has(p.slot) })
 		lists = append(lists, termList{t.Name, united(ps)})
 	}
-	if len(lists) > maxScoredTerms {
+	if len(lists) > bm25.MaxTerms {
 		slices.SortStableFunc(lists, func(a, b termList) int { return cmp.Compare(len(a.postings), len(b.postings)) })
-		lists = lists[:maxScoredTerms]
+		lists = lists[:bm25.MaxTerms]
 	}
 	return lists, nil
 }

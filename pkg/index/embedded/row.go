@@ -8,10 +8,8 @@ import (
 
 	"github.com/sluice/sluice/pkg/analysis"
 	"github.com/sluice/sluice/pkg/index"
+	"github.com/sluice/sluice/pkg/index/bm25"
 )
-
-// contextWeight is how often a word of a row's context counts: a title says more than a sentence.
-const contextWeight = 2
 
 // prepared is a row that has been checked and analysed, ready to be given a slot.
 type prepared struct {
@@ -44,8 +42,8 @@ func prepare(r *index.Row, dimensions int, words *analysis.Analyzer) (*prepared,
 		p.length++
 	}
 	for _, t := range words.Terms(r.Context, p.lang) {
-		p.terms[t] += contextWeight
-		p.length += contextWeight
+		p.terms[t] += bm25.ContextWeight
+		p.length += bm25.ContextWeight
 	}
 	p.facets, err = facets(r)
 	return p, err

@@ -25,9 +25,6 @@ type Options struct {
 	Rows int
 	// Tolerance is how far a score may be from the exact one; 0 means 1e-5.
 	Tolerance float64
-	// LexicalTolerance is how far lexical scores may be from those of the same rows elsewhere, relative to the score, for
-	// engines that estimate what rows have in common; 0 means 1e-6.
-	LexicalTolerance float64
 	// Reference makes an empty index of another engine with which this one must agree. Nil compares it with itself.
 	Reference func(t *testing.T) index.Index
 }
@@ -38,9 +35,6 @@ func (opts Options) withDefaults() Options {
 	}
 	if opts.Tolerance == 0 {
 		opts.Tolerance = 1e-5
-	}
-	if opts.LexicalTolerance == 0 {
-		opts.LexicalTolerance = 1e-6
 	}
 	return opts
 }

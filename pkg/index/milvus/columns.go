@@ -46,7 +46,7 @@ func columns(s index.Space, rows []*prepared, sparse bool) ([]entity.Column, err
 	vectors := make([]entity.SparseEmbedding, len(rows))
 	for i, p := range rows {
 		var err error
-		if vectors[i], err = p.terms.stored(); err != nil {
+		if vectors[i], err = p.terms.saturated(storedNorm(p.length, p.language)).stored(); err != nil {
 			return nil, fmt.Errorf("laying out the terms of row %q: %w", p.id, err)
 		}
 	}

@@ -19,9 +19,10 @@
 // # Searching
 //
 // The dense and the lexical leg each find the primary keys of their best rows; the union is fetched and scored here, so
-// that both scores are exact for every hit. The lexical leg is a sparse vector of BM25's document side (saturated term
-// frequencies against a fixed average length) multiplied with the query's inverse document frequencies, which come from the
-// index itself: see frequencies.go.
+// that both scores are exact for every hit. The lexical leg is a sparse vector of BM25's document side multiplied with the
+// query's inverse document frequencies, which come from the index itself: see frequencies.go. What is stored cannot follow
+// the average length of a datastore's rows, and so is saturated against an assumed one. It only finds candidates, some more
+// than are asked for: their frequencies are recovered from it, and they are scored with the average as it is now.
 //
 // # Servers
 //

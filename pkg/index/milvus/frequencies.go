@@ -5,32 +5,28 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
 
-	"github.com/milvus-io/milvus-sdk-go/v2/client"
 	"github.com/milvus-io/milvus-sdk-go/v2/entity"
 
 	"github.com/sluice/sluice/pkg/analysis"
 )
 
 // How often a word occurs in a datastore is asked of the index itself, by searching for the word alone and counting the
-// hits. Up to countedHits the count is exact; a word that has more is counted among an eighth of the rows, chosen by
-// their bucket, then among an eighth of those, until the hits can be counted. So rare words, which decide a ranking, are
-// counted exactly, and common ones within a tenth or so, and the weight is only the logarithm of that. The cost does not
-// grow with the datastore but for the few steps that a common word needs, and all is remembered for a while.
+// hits. Most words are rare, so few hits are asked for first, and many only for words that have more. A word that has more
+// still is counted among an eighth of the rows, chosen by their bucket, then among an eighth of those, until the hits can
+// be counted. So the counts of rare words, which decide a ranking, are exact, and so are all in a datastore of no more than
+// manyHits rows; those of common words are within some hundredths, and the weight is only the logarithm of that. The cost
+// does not grow with the datastore but for the few steps that a common word needs, and all is remembered for a while.
 const (
-	countedHits = 512
+	fewHits     = 512
+	manyHits    = 4096
 	countedStep = 8
 	// countedAtOnce is how many words one call counts.
 	countedAtOnce = 16
 )
-
-// sampledRows is how many rows tell which languages a datastore has and, where the server has no sparse vectors, how
-// frequent its words are.
-const sampledRows = 1000
 
 // How long what was counted is used. It is cheap to count a small datastore again, and there a few rows matter. Then it
 // is counted anew while queries still use what there is, for staleFor at most; what this process has changed itself, and
@@ -60,6 +56,9 @@ type census struct {
 
 	rows      float64
 	languages []analysis.Language // most frequent first
+	average   float64             // length of a row
+	// mismatch is how far that is from what stored weights assume: by how many powers of two, on average over the rows.
+	mismatch float64
 	until     time.Time
 
 	// Of a collection without sparse vectors: in how many of the sampled rows each term is.
@@ -186,79 +185,10 @@ func (x *Index) countWords(ctx context.Context, col *collection, datastoreID str
 	if c.rows == 0 {
 		return nil
 	}
-	return x.sample(ctx, col, here+inShare(1.1*sampledRows/c.rows), c)
-}
-
-// inShare is a condition that a share of the rows meets, "" for all of them.
-func inShare(share float64) string {
-	if share >= 1 {
-		return ""
+	if err := x.sample(ctx, col, here+inShare(sampledRows/c.rows), c); err != nil || col.sparse {
+		return err
 	}
-	return " && " + fieldBucket + " < " + strconv.Itoa(max(1, int(share*buckets)))
-}
-
-// sample reads the languages of some rows and, of a collection without sparse vectors, their words.
-func (x *Index) sample(ctx context.Context, col *collection, expr string, c *census) error {
-	fields := []string{fieldLanguage}
-	if !col.sparse {
-		fields = append(fields, fieldText, fieldContext)
-	}
-	return x.call(ctx, "sampling rows", func(ctx context.Context, srv *server) error {
-		set, err := srv.Query(ctx, col.name, nil, expr, fields, eventual, client.WithLimit(sampledRows))
-		if err != nil || set.Len() == 0 {
-			return err
-		}
-		t := &table{set: set}
-		languages := t.texts(fieldLanguage)
-		c.languages = ranked(languages)
-		if col.sparse {
-			return t.err
-		}
-		texts, contexts := t.texts(fieldText), t.texts(fieldContext)
-		if t.err != nil {
-			return t.err
-		}
-		c.sampled, c.sample = float64(len(texts)), sampleTerms(texts, contexts, languages)
-		return nil
-	})
-}
-
-// ranked lists different languages, the most frequent first.
-func ranked(languages []string) []analysis.Language {
-	n := make(map[analysis.Language]int)
-	for _, l := range languages {
-		n[analysis.Language(l)]++
-	}
-	out := make([]analysis.Language, 0, len(n))
-	for l := range n {
-		out = append(out, l)
-	}
-	slices.SortFunc(out, func(a, b analysis.Language) int {
-		if n[a] != n[b] {
-			return n[b] - n[a]
-		}
-		return strings.Compare(string(a), string(b))
-	})
-	return out
-}
-
-// sampleTerms counts in how many rows each term is.
-func sampleTerms(texts, contexts, languages []string) map[uint32]float64 {
-	out := make(map[uint32]float64)
-	var words analysis.Analyzer
-	for i, text := range texts {
-		lang := analysis.Language(languages[i])
-		seen := make(map[uint32]bool)
-		for _, part := range []string{text, contexts[i]} {
-			for _, term := range words.Terms(part, lang) {
-				if h := termHash(term); !seen[h] {
-					seen[h] = true
-					out[h]++
-				}
-			}
-		}
-	}
-	return out
+	return x.sampleWords(ctx, col, here+inShare(1.1*readTexts/c.rows), c)
 }
 
 // question weighs the words of a query in a space.
@@ -292,7 +222,11 @@ func (x *Index) question(ctx context.Context, col *collection, datastoreID, text
 			c.learn(words[i], counts[j])
 		}
 	}
-	return ask(words, c.rows, having), nil
+	q := ask(words, c.rows, having)
+	if c.rows > 0 {
+		q.average, q.mismatch = c.average, c.mismatch
+	}
+	return q, nil
 }
 
 // formsVector finds the rows that have one of the forms of a word.
@@ -343,27 +277,32 @@ func (x *Index) rowsHaving(ctx context.Context, col *collection, datastoreID str
 	for i := range left {
 		left[i] = i
 	}
-	for share := 1.0; len(left) > 0; share /= countedStep {
+	for share, limit := 1.0, fewHits; len(left) > 0; {
 		asked := make([]entity.Vector, len(left))
 		for j, i := range left {
 			asked[j] = vectors[i]
 		}
 		hits, err := x.nearest(ctx, col, leg{
-			doing: "counting hits", field: fieldSparse, vectors: asked, limit: countedHits, level: eventual,
+			doing: "counting hits", field: fieldSparse, vectors: asked, limit: limit, level: eventual,
 			expr: equals(fieldDatastore, datastoreID) + inShare(share),
 		})
 		if err != nil {
 			return nil, err
 		}
-		last := share*rows < countedHits || share*buckets < countedStep // a smaller share would tell nothing
+		last := share*rows < float64(limit) || share*buckets < countedStep // a smaller share would tell nothing
 		var full []int
 		for j, i := range left {
 			out[i] = float64(len(hits[j])) / share
-			if len(hits[j]) >= countedHits && !last {
+			if len(hits[j]) >= limit && !last {
 				full = append(full, i)
 			}
 		}
 		left = full
+		if limit == fewHits {
+			limit = manyHits
+		} else {
+			share /= countedStep
+		}
 	}
 	return out, nil
 }

@@ -98,8 +98,6 @@ func TestConformance(t *testing.T) {
 		}
 		indextest.Run(t, func(t *testing.T) index.Index { return openForTest(t, addr, prefix) }, indextest.Options{
 			DenseOnly: !info.LexicalSearch, Piecemeal: true, Rows: 600,
-			// Average lengths are constants here, and common words are counted among a sample of the rows.
-			LexicalTolerance: 0.2,
 			Reference: func(t *testing.T) index.Index {
 				e, err := embedded.Open(t.TempDir(), embedded.Options{})
 				if err != nil {

@@ -23,7 +23,7 @@ type prepared struct {
 	metadata []byte
 	facets   []int64
 	language analysis.Language
-	terms    weights
+	terms    counts
 	length   int64
 	vector   []float32 // of the field's dimensions
 	digest   int64
@@ -48,7 +48,7 @@ func prepare(s index.Space, r *index.Row, words *analysis.Analyzer) (*prepared, 
 		}
 	}
 	p.language = analysis.Detect(r.Text)
-	p.terms, p.length = termWeights(r, p.language, words)
+	p.terms, p.length = countTerms(r, p.language, words)
 	p.vector = append(slices.Clone(r.Vector), make([]float32, denseDimensions(s)-len(r.Vector))...)
 	p.digest = p.sum()
 	return p, nil

@@ -1,6 +1,7 @@
 package milvus
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -62,7 +63,8 @@ func (x *Index) search(ctx context.Context, s index.Space, q index.Query) (index
 	return index.Result{MaxLexical: nothing.max, TermWeights: nothing.weights}, nil
 }
 
-// searchIn runs both legs and gathers the union of their best.
+// searchIn runs both legs and gathers the union of their best. What the words' leg finds by stored weights are candidates,
+// more of them than are wanted: the best are told by their exact scores.
 func (x *Index) searchIn(ctx context.Context, col *collection, datastoreID string, q index.Query, expr string, none bool, vector []float32) (index.Result, error) {
 	var words question
 	var lexical entity.SparseEmbedding
@@ -88,7 +90,7 @@ func (x *Index) searchIn(ctx context.Context, col *collection, datastoreID strin
 		legs = append(legs, leg{doing: "searching by vector", field: fieldDense, vectors: []entity.Vector{entity.FloatVector(padded)}, expr: expr, limit: q.Limit, level: strong})
 	}
 	if lexical != nil && col.sparse {
-		legs = append(legs, leg{doing: "searching by words", field: fieldSparse, vectors: []entity.Vector{lexical}, expr: expr, limit: q.Limit, level: strong})
+		legs = append(legs, leg{doing: "searching by words", field: fieldSparse, vectors: []entity.Vector{lexical}, expr: expr, limit: words.deeper(q.Limit), level: strong})
 	}
 	keys := make([][][]string, len(legs))
 	running, runningCtx := errgroup.WithContext(ctx)
@@ -108,7 +110,34 @@ func (x *Index) searchIn(ctx context.Context, col *collection, datastoreID strin
 		return index.Result{}, err
 	}
 	out.Hits = hits(rows, vector, words, col.sparse)
+	if lexical == nil || !col.sparse {
+		return out, nil
+	}
+	var near []string // of the leg by vector, in order
+	if len(legs) > 1 {
+		near = keys[0][0]
+	}
+	out.Hits = best(out.Hits, q.Limit, func(i int) bool {
+		_, found := slices.BinarySearch(near, rows[i].id)
+		return found
+	})
 	return out, nil
+}
+
+// best keeps the hits that have the highest lexical scores, so many, and those that are near.
+func best(hits []index.Hit, limit int, near func(i int) bool) []index.Hit {
+	order := make([]int, len(hits))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(hits[b].Lexical, hits[a].Lexical) })
+	out := make([]index.Hit, 0, len(hits))
+	for n, i := range order {
+		if n < limit && hits[i].Lexical > 0 || near(i) {
+			out = append(out, hits[i])
+		}
+	}
+	return out
 }
 
 // hits gives rows their exact scores.
@@ -123,10 +152,10 @@ func hits(rows []found, vector []float32, words question, sparse bool) []index.H
 		switch {
 		case len(words.terms) == 0:
 		case sparse:
-			words.score(&h, lengthNorm(r.length, r.language), lookUp(r.terms))
+			words.score(&h, countIn(r.terms, storedNorm(r.length, r.language)))
 		default:
-			has, _ := termWeights(&h.Row, r.language, &stems)
-			words.score(&h, lengthNorm(r.length, r.language), func(t uint32) float64 { return has[t] })
+			has, _ := countTerms(&h.Row, r.language, &stems)
+			words.score(&h, func(t uint32) float64 { return has[t] })
 		}
 		out = append(out, h)
 	}

@@ -1,0 +1,122 @@
+package milvus
+
+import (
+	"context"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/milvus-io/milvus-sdk-go/v2/client"
+
+	"github.com/sluice/sluice/pkg/analysis"
+)
+
+// How many rows tell what a datastore's rows are like.
+const (
+	// sampledRows tell which languages they have and how long they are on average: exactly where there are no more.
+	sampledRows = 4096
+	// readTexts are read where the server has no sparse vectors, to tell how frequent words are.
+	readTexts = 1000
+)
+
+// inShare is a condition that a share of the rows meets, "" for all of them.
+func inShare(share float64) string {
+	if share >= 1 {
+		return ""
+	}
+	return " && " + fieldBucket + " < " + strconv.Itoa(max(1, int(share*buckets)))
+}
+
+// sample reads the languages and lengths of some rows.
+func (x *Index) sample(ctx context.Context, col *collection, expr string, c *census) error {
+	return x.call(ctx, "sampling rows", func(ctx context.Context, srv *server) error {
+		set, err := srv.Query(ctx, col.name, nil, expr, []string{fieldLanguage, fieldLength}, eventual, everything)
+		if err != nil {
+			return err
+		}
+		if set.Len() == 0 {
+			c.average = assumedLength("")
+			return nil
+		}
+		t := &table{set: set}
+		languages, lengths := t.texts(fieldLanguage), t.numbers(fieldLength)
+		if t.err != nil {
+			return t.err
+		}
+		c.languages = ranked(languages)
+		c.average, c.mismatch = averages(languages, lengths)
+		return nil
+	})
+}
+
+// averages returns the mean length of rows, at least 1, and their mismatch.
+func averages(languages []string, lengths []int64) (average, mismatch float64) {
+	for _, n := range lengths {
+		average += float64(n)
+	}
+	average = max(average/float64(len(lengths)), 1)
+	for _, l := range languages {
+		mismatch += math.Abs(math.Log2(average / assumedLength(analysis.Language(l))))
+	}
+	return average, mismatch / float64(len(languages))
+}
+
+// sampleWords reads the words of some rows.
+func (x *Index) sampleWords(ctx context.Context, col *collection, expr string, c *census) error {
+	return x.call(ctx, "sampling the words of rows", func(ctx context.Context, srv *server) error {
+		set, err := srv.Query(ctx, col.name, nil, expr, []string{fieldLanguage, fieldText, fieldContext}, eventual, client.WithLimit(readTexts))
+		if err != nil {
+			return err
+		}
+		c.sampled, c.sample = 1, make(map[uint32]float64)
+		if set.Len() == 0 {
+			return nil
+		}
+		t := &table{set: set}
+		languages, texts, contexts := t.texts(fieldLanguage), t.texts(fieldText), t.texts(fieldContext)
+		if t.err != nil {
+			return t.err
+		}
+		c.sampled, c.sample = float64(len(texts)), sampleTerms(texts, contexts, languages)
+		return nil
+	})
+}
+
+// ranked lists different languages, the most frequent first.
+func ranked(languages []string) []analysis.Language {
+	n := make(map[analysis.Language]int)
+	for _, l := range languages {
+		n[analysis.Language(l)]++
+	}
+	out := make([]analysis.Language, 0, len(n))
+	for l := range n {
+		out = append(out, l)
+	}
+	slices.SortFunc(out, func(a, b analysis.Language) int {
+		if n[a] != n[b] {
+			return n[b] - n[a]
+		}
+		return strings.Compare(string(a), string(b))
+	})
+	return out
+}
+
+// sampleTerms counts in how many rows each term is.
+func sampleTerms(texts, contexts, languages []string) map[uint32]float64 {
+	out := make(map[uint32]float64)
+	var words analysis.Analyzer
+	for i, text := range texts {
+		lang := analysis.Language(languages[i])
+		seen := make(map[uint32]bool)
+		for _, part := range []string{text, contexts[i]} {
+			for _, term := range words.Terms(part, lang) {
+				if h := termHash(term); !seen[h] {
+					seen[h] = true
+					out[h]++
+				}
+			}
+		}
+	}
+	return out
+}
