@@ -5,7 +5,6 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strings"
 )
 
 // A document is cut into chunks, and no chunk of it holds all that it says of a subject: ranked by their best chunk alone,
@@ -29,15 +28,18 @@ const (
 	leastWeight = 0.05
 )
 
-// weighDocuments sets the candidates' document scores, of one space. weights are those of the query's words among the
-// chunks of the space. An engine that does not count words has its chunks weighed by themselves, and so has a query
-// without words, one that is compared by its meaning alone.
-func weighDocuments(found []candidate, weights map[string]float64) {
+// weighDocuments sets the document scores of the candidates of one space, which come by place. weights are those of the
+// query's words among the chunks of the space. An engine that does not count words has its chunks weighed by themselves,
+// and so has a query without words, one that is compared by its meaning alone.
+func weighDocuments(order []*candidate, weights map[string]float64) {
 	words := slices.Sorted(maps.Keys(weights))
-	order, length := byPlace(found)
+	length := 0
+	for _, c := range order {
+		length += c.hit.Length
+	}
 	if length == 0 || len(words) == 0 {
-		for i := range found {
-			found[i].document = found[i].lexical
+		for _, c := range order {
+			c.document = c.lexical
 		}
 		return
 	}
@@ -60,17 +62,41 @@ func weighDocuments(found []candidate, weights map[string]float64) {
 	}
 }
 
-// byPlace returns the candidates in the order in which they stand in their documents, and how many words they have.
-func byPlace(found []candidate) (order []*candidate, length int) {
-	order = make([]*candidate, len(found))
-	for i := range found {
-		order[i] = &found[i]
-		length += found[i].hit.Length
+// byPlace returns the candidates one document after another, and each document's in the order in which they stand there.
+// Which document comes first is of no account, so that no names need be compared: candidates that an engine found in the
+// order in which they were written are in that order already.
+func byPlace(found []candidate) []*candidate {
+	type place struct {
+		*candidate
+		document int
 	}
-	slices.SortFunc(order, func(a, b *candidate) int {
-		return cmp.Or(strings.Compare(a.hit.DatasourceID, b.hit.DatasourceID), cmp.Compare(a.hit.Ordinal, b.hit.Ordinal))
+	places := make([]place, len(found))
+	documents := make(map[string]int)
+	for i := range found {
+		c := &found[i]
+		places[i].candidate = c
+		if i > 0 && found[i-1].hit.DatasourceID == c.hit.DatasourceID {
+			places[i].document = places[i-1].document
+			continue
+		}
+		n, ok := documents[c.hit.DatasourceID]
+		if !ok {
+			n = len(documents)
+			documents[c.hit.DatasourceID] = n
+		}
+		places[i].document = n
+	}
+	slices.SortFunc(places, func(a, b place) int {
+		if a.document != b.document {
+			return a.document - b.document
+		}
+		return cmp.Compare(a.hit.Ordinal, b.hit.Ordinal)
 	})
-	return order, length
+	order := make([]*candidate, len(places))
+	for i, p := range places {
+		order[i] = p.candidate
+	}
+	return order
 }
 
 // near reports whether one of the candidates is in the stretch around the other.
@@ -84,16 +110,21 @@ func wordNumbers(order []*candidate, words []string) [][]int {
 	for i, w := range words {
 		number[w] = i
 	}
-	out := make([][]int, len(order))
+	terms := 0
+	for _, c := range order {
+		terms += len(c.hit.Terms)
+	}
+	out, all := make([][]int, len(order)), make([]int, 0, terms)
 	for i, c := range order {
-		out[i] = make([]int, len(c.hit.Terms))
+		from := len(all)
 		for j, term := range c.hit.Terms {
 			n, ok := number[term]
 			if !ok || j >= len(c.hit.Counts) {
 				n = -1
 			}
-			out[i][j] = n
+			all = append(all, n)
 		}
+		out[i] = all[from:]
 	}
 	return out
 }

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/index"
 )
 
@@ -33,7 +32,7 @@ func TestOnlyWhatStandsNearAChunkCountsForIt(t *testing.T) {
 		counted("book", 100+reach, 80, 0.4, "weir:1"), counted("book", 300, 80, 0.4, "gate:1"), counted("book", 301+reach, 80, 0.4, "weir:1"),
 		counted("leaflet", 0, 80, 0.4, "gate:1 weir:1"),
 	}
-	weighDocuments(found, map[string]float64{"gate": 3, "weir": 3})
+	weighDocuments(byPlace(found), map[string]float64{"gate": 3, "weir": 3})
 	both, one := found[2].document, found[1].document
 	for i, want := range []float64{one, one, both, both, one, one} {
 		if math.Abs(found[i].document-want) > 1e-9 {
@@ -82,7 +81,7 @@ func TestWeighDocuments(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			weighDocuments(test.found, test.weights)
+			weighDocuments(byPlace(test.found), test.weights)
 			scores := make(map[string]float64)
 			for _, c := range test.found {
 				if c.document <= 0 || c.document > 1 {
@@ -110,7 +109,7 @@ func TestWeighDocuments(t *testing.T) {
 func TestWeighDocuments_takes_chunks_by_themselves_where_the_engine_counts_no_words(t *testing.T) {
 	t.Parallel()
 	found := []candidate{{lexical: 0.7, hit: index.Hit{Terms: []string{"gate"}}}, {lexical: 0.2}}
-	weighDocuments(found, map[string]float64{"gate": 2})
+	weighDocuments(byPlace(found), map[string]float64{"gate": 2})
 	for _, c := range found {
 		if c.document != c.lexical || c.words() != c.lexical {
 			t.Errorf("a chunk of %v counts %v as a document and %v in all", c.lexical, c.document, c.words())
@@ -122,7 +121,7 @@ func TestWeighDocuments_takes_chunks_by_themselves_where_the_engine_counts_no_wo
 func TestSmooth(t *testing.T) {
 	t.Parallel()
 	chunk := func(datasource string, ordinal int, score float64) *candidate {
-		return &candidate{score: score, ds: domain.Datastore{ID: "ds"}, hit: index.Hit{Row: index.Row{DatasourceID: datasource, Ordinal: ordinal}}}
+		return &candidate{score: score, hit: index.Hit{Row: index.Row{DatasourceID: datasource, Ordinal: ordinal}}}
 	}
 	for name, test := range map[string]struct {
 		all  []*candidate
@@ -153,7 +152,7 @@ func TestSmooth(t *testing.T) {
 func TestDocumentsOfAQueryWithoutWordsHaveTheScoresOfTheirChunks(t *testing.T) {
 	t.Parallel()
 	found := []candidate{counted("a", 0, 80, 0, ""), counted("b", 0, 40, 0, "")}
-	weighDocuments(found, nil)
+	weighDocuments(byPlace(found), nil)
 	for _, c := range found {
 		if c.document != 0 {
 			t.Errorf("document %s scores %v, want 0", c.hit.DatasourceID, c.document)
@@ -175,6 +174,6 @@ func BenchmarkWeighDocuments(b *testing.B) {
 		found = append(found, counted(fmt.Sprint("ds", i/3), i%3, 80, 0.4, strings.Join(words[i%4:i%4+5], " ")))
 	}
 	for b.Loop() {
-		weighDocuments(found, weights)
+		weighDocuments(byPlace(found), weights)
 	}
 }

@@ -2,6 +2,7 @@ package retrieve
 
 import (
 	"hash/maphash"
+	"math/bits"
 	"slices"
 	"unicode"
 	"unicode/utf8"
@@ -19,9 +20,11 @@ const (
 
 // outline is what of a text is compared: its letters and digits in lower case, not as it is set.
 type outline struct {
-	whole   uint64   // of all letters and digits in order
-	numbers uint64   // of all numbers in order: texts that differ in one say different things
-	windows []uint64 // sampled, sorted, none twice
+	whole   uint64    // of all letters and digits in order
+	numbers uint64    // of all numbers in order: texts that differ in one say different things
+	windows []uint64  // sampled
+	marks   [8]uint64 // a bit for each window, by its hash
+	sorted  bool      // the windows are, and none is there twice
 }
 
 // seed makes hashes of whole texts that no document can be written to collide with.
@@ -50,13 +53,15 @@ var plain = func() (table [utf8.RuneSelf]byte) {
 // beyond stands for a letter beyond ASCII in a window. Several are the same there, few of many next to one another.
 func beyond(r rune) byte { return 0x80 | byte(uint32(r)*0x9E3779B1>>25) }
 
-func outlineOf(text string) outline {
-	letters := make([]byte, 0, len(text))
-	digits := make([]byte, 0, 32)
-	taken, skip := make([]uint64, 0, 2*len(text)/sampleOneIn), uint64(sampleOneIn-1)
+// outline returns that of a text.
+func (f *folder) outline(text string) *outline {
+	o := new(outline)
+	letters, digits := f.letters[:0], f.digits[:0]
+	skip := uint64(sampleOneIn - 1)
 	if len(text) < shortText {
 		skip = 0
 	}
+	o.windows = make([]uint64, 0, len(text)/int(skip+1)+1) // hardly ever more
 	var window uint64 // the last windowRunes letters and digits
 	number := false   // a digit stands before, or a point after one
 	for _, r := range text {
@@ -88,26 +93,53 @@ func outlineOf(text string) outline {
 		number = digit
 		window = window<<8 | uint64(letter)
 		if h := mix(window); h&skip == 0 && window >= 1<<(8*(windowRunes-1)) { // which has its first letter
-			taken = append(taken, h)
+			o.windows = append(o.windows, h)
+			o.marks[h>>61] |= 1 << (h >> 55 & 63)
 		}
 	}
 	if len(letters) == 0 {
 		letters = append(letters, text...)
 	}
-	slices.Sort(taken)
-	return outline{whole: maphash.Bytes(seed, letters), numbers: maphash.Bytes(seed, digits), windows: slices.Compact(taken)}
+	o.whole, o.numbers = maphash.Bytes(seed, letters), maphash.Bytes(seed, digits)
+	f.letters, f.digits = letters, digits
+	return o
+}
+
+// odd is how many of n windows of two texts can be in one of them alone where minShared of either are in both: with a
+// share s of them in both, n(1-s)/(1+s) are not.
+func odd(n int) int { return int(float64(n) * (1 - minShared) / (1 + minShared)) }
+
+// apart reports whether it takes no counting to see that too many windows are in one of the texts alone: a mark that the
+// other lacks is of one that the other lacks.
+func (o *outline) apart(other *outline) bool {
+	alone := 0
+	for i, m := range o.marks {
+		alone += bits.OnesCount64(m ^ other.marks[i])
+	}
+	return alone > odd(len(o.windows)+len(other.windows))
+}
+
+// distinct returns the windows in order, each once.
+func (o *outline) distinct() []uint64 {
+	if !o.sorted {
+		slices.Sort(o.windows)
+		o.windows, o.sorted = slices.Compact(o.windows), true
+	}
+	return o.windows
 }
 
 // like reports whether the two texts say the same: their letters and digits are equal, or nearly so with all numbers
 // equal.
-func (o outline) like(other outline) bool {
-	if o.numbers != other.numbers {
+func (o *outline) like(other *outline) bool {
+	switch {
+	case o.numbers != other.numbers:
+		return false
+	case o.whole == other.whole:
+		return true
+	case o.apart(other):
 		return false
 	}
-	if o.whole == other.whole {
-		return true
-	}
-	a, b := o.windows, other.windows
+	a, b := o.distinct(), other.distinct()
 	least, most := min(len(a), len(b)), max(len(a), len(b))
 	if least == 0 { // too short to be nearly the same
 		return false
@@ -115,8 +147,7 @@ func (o outline) like(other outline) bool {
 	if float64(least) < minShared*float64(most) {
 		return false
 	}
-	// With a share s of the windows of either in both, (a+b)(1-s)/(1+s) are in one of them alone.
-	odd := int(float64(len(a)+len(b)) * (1 - minShared) / (1 + minShared))
+	odd := odd(len(a) + len(b))
 	i, j := 0, 0
 	for i < len(a) && j < len(b) && odd >= 0 {
 		switch {
@@ -133,8 +164,10 @@ func (o outline) like(other outline) bool {
 
 // folder tells candidates that repeat a better one, in the order in which they are shown to it.
 type folder struct {
-	outlines []outline
+	outlines []*outline
 	of       []*candidate
+
+	letters, digits []byte // of the text that was outlined last, for their room
 }
 
 // folds reports whether the candidate says what a better one has said: its text is much the same, and it holds no word of
@@ -144,7 +177,7 @@ func (f *folder) folds(c *candidate) bool {
 		return c.like != nil
 	}
 	c.compared = true
-	o := outlineOf(c.hit.Text)
+	o := f.outline(c.hit.Text)
 	for i := range f.of {
 		if f.outlines[i].like(o) && (f.outlines[i].whole == o.whole || covers(f.of[i].hit.Terms, c.hit.Terms)) {
 			c.like = f.of[i]

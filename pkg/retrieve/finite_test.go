@@ -88,6 +88,7 @@ func TestScoresOfSeveralModelsAreNumbers(t *testing.T) {
 		var found []spaceResult
 		for i := range 1 + r.IntN(4) {
 			space := spaceResult{words: r.IntN(3) > 0, termWeights: map[string]float64{"gate": r.Float64()}}
+			space.ds = domain.Datastore{ID: fmt.Sprint(i), EmbeddingModel: fmt.Sprint("model-", r.IntN(2))}
 			if r.IntN(3) > 0 {
 				space.vector = queryVector{vector: []float32{1, 0}, weight: []float64{0.01, 0.5, 1}[r.IntN(3)]}
 				if !space.words {
@@ -95,7 +96,7 @@ func TestScoresOfSeveralModelsAreNumbers(t *testing.T) {
 				}
 			}
 			for _, h := range anyHits(r, 6) {
-				c := candidate{hit: h, ds: domain.Datastore{ID: fmt.Sprint(i), EmbeddingModel: fmt.Sprint("model-", r.IntN(2))}}
+				c := candidate{hit: h, ds: &space.ds}
 				c.hit.Dense, c.lexical = []float64{0, 0.5, 1, -1}[r.IntN(4)], []float64{0, 0.5, 1}[r.IntN(3)]
 				space.candidates = append(space.candidates, c)
 			}

@@ -19,26 +19,47 @@ type kind struct {
 func fused(found []spaceResult) []*candidate {
 	groups := make(map[kind][]*candidate)
 	vectors := make(map[kind]queryVector)
-	var all []*candidate
+	orders := make([][]*candidate, len(found))
+	n := 0
 	for i := range found {
-		weighDocuments(found[i].candidates, found[i].termWeights)
-		for j := range found[i].candidates {
-			c := &found[i].candidates[j]
-			k := kind{c.ds.EmbeddingModel, found[i].words}
-			groups[k] = append(groups[k], c)
-			vectors[k] = found[i].vector
-			all = append(all, c)
+		n += len(found[i].candidates)
+	}
+	all := make([]*candidate, 0, n)
+	for i := range found {
+		space := &found[i]
+		if len(space.candidates) == 0 {
+			continue
 		}
+		orders[i] = byPlace(space.candidates)
+		weighDocuments(orders[i], space.termWeights)
+		from := len(all)
+		for j := range space.candidates {
+			all = append(all, &space.candidates[j])
+		}
+		k := kind{space.ds.EmbeddingModel, space.words}
+		groups[k] = append(groups[k], all[from:]...)
+		vectors[k] = space.vector
 	}
 	fuse(groups, vectors)
-	smooth(all)
-	slices.SortFunc(all, func(a, b *candidate) int {
-		return cmp.Or(cmp.Compare(b.final, a.final), cmp.Compare(b.score, a.score), strings.Compare(a.hit.Key, b.hit.Key))
-	})
+	for _, order := range orders {
+		smooth(order)
+	}
+	slices.SortFunc(all, (*candidate).compare)
 	for _, c := range all {
 		c.shown = shown(c.final)
 	}
 	return all
+}
+
+// compare orders candidates, the best first; what scores the same, by its key.
+func (c *candidate) compare(other *candidate) int {
+	if c.final != other.final {
+		return cmp.Compare(other.final, c.final)
+	}
+	if c.score != other.score {
+		return cmp.Compare(other.score, c.score)
+	}
+	return strings.Compare(c.hit.Key, other.hit.Key)
 }
 
 // shown maps a final score to what callers see, 0 to 1. The curve spreads the middle, where relevant fragments lie, and
@@ -54,7 +75,7 @@ func (p *pick) fragment() domain.Fragment {
 		ChunkID:        p.hit.Key,
 		Text:           p.text(),
 		Score:          p.shown,
-		Source:         source(p.source, p.hit.Page),
+		Source:         source(*p.source, p.hit.Page),
 		DatastoreID:    p.ds.ID,
 		DatasourceID:   p.hit.DatasourceID,
 		DatasourceName: p.source.Name,

@@ -116,34 +116,30 @@ func (c *candidate) words() float64 {
 // lies beside the sentence that names the subject.
 const neighbourShare = 0.05
 
-// smooth gives every candidate a share of the scores of the chunks before and after it, where those are candidates. What
-// the best chunk of a document wins by that is taken from all of its chunks: a document is not better for being long.
-func smooth(all []*candidate) {
-	type spot struct {
-		datasource string
-		ordinal    int
-	}
-	at := make(map[spot]*candidate, len(all))
-	for _, c := range all {
-		at[spot{c.hit.DatasourceID, c.hit.Ordinal}] = c
-	}
-	type best struct{ score, final float64 }
-	documents := make(map[string]best)
-	for _, c := range all {
-		c.final = c.score
-		for _, step := range []int{-1, 1} {
-			if n, ok := at[spot{c.hit.DatasourceID, c.hit.Ordinal + step}]; ok {
-				c.final += neighbourShare * max(n.score, 0)
+// smooth gives every candidate of a space a share of the scores of the chunks before and after it, where those are
+// candidates. What the best chunk of a document wins by that is taken from all of its chunks: a document is not better for
+// being long. The candidates come by place.
+func smooth(order []*candidate) {
+	for len(order) > 0 {
+		n := 1
+		for n < len(order) && order[n].hit.DatasourceID == order[0].hit.DatasourceID {
+			n++
+		}
+		document := order[:n]
+		order = order[n:]
+		score, final := math.Inf(-1), math.Inf(-1) // the best of the document
+		for i, c := range document {
+			c.final = c.score
+			if i > 0 && document[i-1].hit.Ordinal == c.hit.Ordinal-1 {
+				c.final += neighbourShare * max(document[i-1].score, 0)
 			}
+			if i+1 < len(document) && document[i+1].hit.Ordinal == c.hit.Ordinal+1 {
+				c.final += neighbourShare * max(document[i+1].score, 0)
+			}
+			score, final = max(score, c.score), max(final, c.final)
 		}
-		d, ok := documents[c.hit.DatasourceID]
-		if !ok {
-			d = best{c.score, c.final}
+		for _, c := range document {
+			c.final -= final - score
 		}
-		documents[c.hit.DatasourceID] = best{max(d.score, c.score), max(d.final, c.final)}
-	}
-	for _, c := range all {
-		d := documents[c.hit.DatasourceID]
-		c.final -= d.final - d.score
 	}
 }

@@ -22,8 +22,8 @@ const (
 // candidate is a hit of a generation that readers may see.
 type candidate struct {
 	hit    index.Hit
-	ds     domain.Datastore
-	source domain.ActiveDatasource
+	ds     *domain.Datastore
+	source *domain.ActiveDatasource
 
 	lexical  float64 // Lexical/MaxLexical, 0 to 1
 	document float64 // the same of all candidates of its datasource together; see document.go
@@ -177,16 +177,13 @@ func (q *query) place(ctx context.Context, ds domain.Datastore) (spaceResult, er
 // visible keeps the hits of active generations of the datastore's datasources.
 func (r *Retriever) visible(ctx context.Context, ds domain.Datastore, found index.Result) (spaceResult, error) {
 	res := spaceResult{ds: ds, termWeights: found.TermWeights, words: found.MaxLexical > 0}
-	seen := make(map[string]bool)
-	var ids []string
-	for _, h := range found.Hits {
-		if !seen[h.DatasourceID] {
-			seen[h.DatasourceID] = true
-			ids = append(ids, h.DatasourceID)
-		}
-	}
-	if len(ids) == 0 {
+	if len(found.Hits) == 0 {
 		return res, nil
+	}
+	of, owners := ownersOf(found.Hits)
+	ids := make([]string, len(owners))
+	for i, o := range owners {
+		ids[i] = o.ID
 	}
 	active, err := r.deps.Catalog.Active(ctx, ids)
 	if err != nil {
@@ -201,25 +198,54 @@ func (r *Retriever) visible(ctx context.Context, ds domain.Datastore, found inde
 			res.moved = src.Place
 		}
 	}
-	current := make(map[string]bool, len(active)) // datasources with hits of their active generation
-	for _, h := range found.Hits {
-		current[h.DatasourceID] = current[h.DatasourceID] || h.Generation == active[h.DatasourceID].ActiveGeneration
+	for _, o := range owners {
+		o.ActiveDatasource = active[o.ID]
 	}
-	for _, h := range found.Hits {
-		src, ok := active[h.DatasourceID]
-		if !ok || src.ActiveGeneration == 0 || src.ActiveGeneration != h.Generation || src.DatastoreID != ds.ID {
+	for i, o := range of {
+		o.current = o.current || found.Hits[i].Generation == o.ActiveGeneration
+	}
+	res.candidates = make([]candidate, 0, len(found.Hits))
+	for i, o := range of {
+		h := &found.Hits[i]
+		if o.ActiveGeneration == 0 || o.ActiveGeneration != h.Generation || o.DatastoreID != ds.ID {
 			res.dropped++
-			res.overtaken = res.overtaken || (h.Generation < src.ActiveGeneration && !current[h.DatasourceID])
+			res.overtaken = res.overtaken || (h.Generation < o.ActiveGeneration && !o.current)
 			continue
 		}
-		h.Lexical, h.Dense = finite(h.Lexical), min(max(finite(h.Dense), -1), 1)
-		c := candidate{hit: h, ds: ds, source: src}
+		c := candidate{hit: *h, ds: &ds, source: &o.ActiveDatasource}
+		c.hit.Lexical, c.hit.Dense = finite(h.Lexical), min(max(finite(h.Dense), -1), 1)
 		if found.MaxLexical > 0 {
-			c.lexical = min(max(h.Lexical/found.MaxLexical, 0), 1)
+			c.lexical = min(max(c.hit.Lexical/found.MaxLexical, 0), 1)
 		}
 		res.candidates = append(res.candidates, c)
 	}
 	return res, nil
+}
+
+// owner is a datasource that has hits. Of one that does not exist any more nothing is known.
+type owner struct {
+	domain.ActiveDatasource
+	current bool // it has hits of its active generation
+}
+
+// ownersOf returns the datasource of each hit, of which only the id is known yet, and each of them once.
+func ownersOf(hits []index.Hit) (of, owners []*owner) {
+	of = make([]*owner, len(hits))
+	known := make(map[string]*owner)
+	for i := range hits {
+		id := hits[i].DatasourceID
+		if i > 0 && hits[i-1].DatasourceID == id { // most stand together
+			of[i] = of[i-1]
+			continue
+		}
+		o := known[id]
+		if o == nil {
+			o = &owner{ActiveDatasource: domain.ActiveDatasource{ID: id}}
+			known[id], owners = o, append(owners, o)
+		}
+		of[i] = o
+	}
+	return of, owners
 }
 
 // finite is the score, or 0 for what is no number: one would make all others of its kind none, and cannot be sent.
