@@ -62,8 +62,8 @@ func (f *folder) outline(text string) *outline {
 		skip = 0
 	}
 	o.windows = make([]uint64, 0, len(text)/int(skip+1)+1) // hardly ever more
-	var window uint64 // the last windowRunes letters and digits
-	number := false   // a digit stands before, or a point after one
+	var window uint64                                      // the last windowRunes letters and digits
+	number := false                                        // a digit stands before, or a point after one
 	for _, r := range text {
 		var digit bool
 		var letter byte
