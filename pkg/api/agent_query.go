@@ -66,7 +66,7 @@ func answerJSON(answer AgentAnswer) answerResponse {
 // a public one. Without a key nothing is told about agents that are not public.
 func (s *server) agentToQuery(ctx context.Context, who caller, id string) (domain.Agent, error) {
 	if who.key.Can(domain.ScopeQuery) && who.key.AgentID != id {
-		return domain.Agent{}, domain.Errorf(domain.CodeUnauthorized, "the key %q may query only the agent %s", who.key.Name, who.key.AgentID)
+		return domain.Agent{}, forbidden("the key %q may query only the agent %s", who.key.Name, who.key.AgentID)
 	}
 	err := known("agent", id)
 	if err == nil && !who.anonymous {
@@ -145,15 +145,19 @@ func (s *server) checkConversation(ctx context.Context, agent domain.Agent, id, 
 // ask gets the answer. emit, unless it is nil, is called with its text as it comes; put together it is the text that is
 // returned, character by character.
 func (t *turn) ask(ctx context.Context, emit func(string) error) (AgentAnswer, error) {
+	answer, err := t.answer(ctx, emit)
+	return renderAnswer(answer, answer.Text), err
+}
+
+// answer is ask before it is written down in the form of an endpoint: as who asks may see it, every line break an LF.
+func (t *turn) answer(ctx context.Context, emit func(string) error) (Answer, error) {
+	var clean lineEnds
 	if emit == nil {
 		answer, err := t.server.Answerer.Answer(ctx, t.request, nil)
 		t.countTokens(ctx, answer.PromptTokens+answer.CompletionTokens)
-		if err != nil {
-			return AgentAnswer{}, err
-		}
-		return renderWhole(t.seen(answer)), nil
+		answer.Text = clean.next(answer.Text) + clean.close()
+		return t.seen(answer), err
 	}
-	var clean lineEnds
 	var text strings.Builder
 	pass := func(piece string) error {
 		if piece == "" {
@@ -167,7 +171,8 @@ func (t *turn) ask(ctx context.Context, emit func(string) error) (AgentAnswer, e
 	if err == nil {
 		err = pass(clean.close())
 	}
-	return renderAnswer(t.seen(answer), text.String()), err
+	answer.Text = text.String()
+	return t.seen(answer), err
 }
 
 // seen is the answer as who asks may see it. To whom not all of the datastores is readable, the explanation tells the

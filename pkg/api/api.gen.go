@@ -36,6 +36,108 @@ func (e AgentToolType) Valid() bool {
 	}
 }
 
+// Defines values for ChatChoiceFinishReason.
+const (
+	ChatChoiceFinishReasonLength ChatChoiceFinishReason = "length"
+	ChatChoiceFinishReasonStop   ChatChoiceFinishReason = "stop"
+)
+
+// Valid indicates whether the value is a known member of the ChatChoiceFinishReason enum.
+func (e ChatChoiceFinishReason) Valid() bool {
+	switch e {
+	case ChatChoiceFinishReasonLength:
+		return true
+	case ChatChoiceFinishReasonStop:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ChatChoiceMessageRole.
+const (
+	ChatChoiceMessageRoleAssistant ChatChoiceMessageRole = "assistant"
+)
+
+// Valid indicates whether the value is a known member of the ChatChoiceMessageRole enum.
+func (e ChatChoiceMessageRole) Valid() bool {
+	switch e {
+	case ChatChoiceMessageRoleAssistant:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ChatCompletionObject.
+const (
+	ChatCompletionObjectChatCompletion ChatCompletionObject = "chat.completion"
+)
+
+// Valid indicates whether the value is a known member of the ChatCompletionObject enum.
+func (e ChatCompletionObject) Valid() bool {
+	switch e {
+	case ChatCompletionObjectChatCompletion:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ChatMessageRole.
+const (
+	ChatMessageRoleAssistant ChatMessageRole = "assistant"
+	ChatMessageRoleDeveloper ChatMessageRole = "developer"
+	ChatMessageRoleSystem    ChatMessageRole = "system"
+	ChatMessageRoleUser      ChatMessageRole = "user"
+)
+
+// Valid indicates whether the value is a known member of the ChatMessageRole enum.
+func (e ChatMessageRole) Valid() bool {
+	switch e {
+	case ChatMessageRoleAssistant:
+		return true
+	case ChatMessageRoleDeveloper:
+		return true
+	case ChatMessageRoleSystem:
+		return true
+	case ChatMessageRoleUser:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ChatModelObject.
+const (
+	ChatModelObjectModel ChatModelObject = "model"
+)
+
+// Valid indicates whether the value is a known member of the ChatModelObject enum.
+func (e ChatModelObject) Valid() bool {
+	switch e {
+	case ChatModelObjectModel:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ChatModelListObject.
+const (
+	ChatModelListObjectList ChatModelListObject = "list"
+)
+
+// Valid indicates whether the value is a known member of the ChatModelListObject enum.
+func (e ChatModelListObject) Valid() bool {
+	switch e {
+	case ChatModelListObjectList:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for DatasourceCreateType.
 const (
 	DatasourceCreateTypeText    DatasourceCreateType = "text"
@@ -255,6 +357,36 @@ func (e ModelName) Valid() bool {
 	case ModelNameLlm4:
 		return true
 	case ModelNameLlm432k:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for OpenAIErrorErrorType.
+const (
+	OpenAIErrorErrorTypeAuthenticationError OpenAIErrorErrorType = "authentication_error"
+	OpenAIErrorErrorTypeInsufficientQuota   OpenAIErrorErrorType = "insufficient_quota"
+	OpenAIErrorErrorTypeInvalidRequestError OpenAIErrorErrorType = "invalid_request_error"
+	OpenAIErrorErrorTypePermissionError     OpenAIErrorErrorType = "permission_error"
+	OpenAIErrorErrorTypeRateLimitError      OpenAIErrorErrorType = "rate_limit_error"
+	OpenAIErrorErrorTypeServerError         OpenAIErrorErrorType = "server_error"
+)
+
+// Valid indicates whether the value is a known member of the OpenAIErrorErrorType enum.
+func (e OpenAIErrorErrorType) Valid() bool {
+	switch e {
+	case OpenAIErrorErrorTypeAuthenticationError:
+		return true
+	case OpenAIErrorErrorTypeInsufficientQuota:
+		return true
+	case OpenAIErrorErrorTypeInvalidRequestError:
+		return true
+	case OpenAIErrorErrorTypePermissionError:
+		return true
+	case OpenAIErrorErrorTypeRateLimitError:
+		return true
+	case OpenAIErrorErrorTypeServerError:
 		return true
 	default:
 		return false
@@ -637,6 +769,152 @@ type AgentTool struct {
 
 // AgentToolType defines model for AgentTool.Type.
 type AgentToolType string
+
+// ChatChoice defines model for ChatChoice.
+type ChatChoice struct {
+	FinishReason ChatChoiceFinishReason `json:"finish_reason"`
+	Index        int                    `json:"index"`
+
+	// Logprobs always null
+	Logprobs *string `json:"logprobs"`
+	Message  struct {
+		Content string                `json:"content"`
+		Refusal *string               `json:"refusal"`
+		Role    ChatChoiceMessageRole `json:"role"`
+	} `json:"message"`
+}
+
+// ChatChoiceFinishReason defines model for ChatChoice.FinishReason.
+type ChatChoiceFinishReason string
+
+// ChatChoiceMessageRole defines model for ChatChoice.Message.Role.
+type ChatChoiceMessageRole string
+
+// ChatCompletion defines model for ChatCompletion.
+type ChatCompletion struct {
+	Choices []ChatChoice `json:"choices"`
+
+	// ConversationId extension: where question and answer are stored
+	ConversationId *string `json:"conversationId,omitempty"`
+
+	// Created seconds since 1970
+	Created int64 `json:"created"`
+
+	// Id Example: chatcmpl-0198c0de-0000-7000-8000-00000000000a
+	Id string `json:"id"`
+
+	// Model the agent's id
+	Model  string               `json:"model"`
+	Object ChatCompletionObject `json:"object"`
+
+	// Sources extension: the fragments that the answer cites, by citation number
+	Sources []Source `json:"sources"`
+
+	// Usage tokens of the model; 0 when the built-in answerer has answered
+	Usage ChatUsage `json:"usage"`
+
+	// VisitorId extension: whom it belongs to
+	VisitorId *string `json:"visitorId,omitempty"`
+}
+
+// ChatCompletionObject defines model for ChatCompletion.Object.
+type ChatCompletionObject string
+
+// ChatMessage defines model for ChatMessage.
+type ChatMessage struct {
+	// Content null and an empty text are for messages of the assistant only
+	Content *any            `json:"content,omitempty"`
+	Role    ChatMessageRole `json:"role"`
+}
+
+// ChatMessageRole defines model for ChatMessage.Role.
+type ChatMessageRole string
+
+// ChatModel defines model for ChatModel.
+type ChatModel struct {
+	Created int64 `json:"created"`
+
+	// Description extension
+	Description string `json:"description"`
+
+	// Id the agent's id
+	Id string `json:"id"`
+
+	// Name extension
+	Name   string          `json:"name"`
+	Object ChatModelObject `json:"object"`
+
+	// OwnedBy Example: sluice
+	OwnedBy string `json:"owned_by"`
+}
+
+// ChatModelObject defines model for ChatModel.Object.
+type ChatModelObject string
+
+// ChatModelList defines model for ChatModelList.
+type ChatModelList struct {
+	Data   []ChatModel         `json:"data"`
+	Object ChatModelListObject `json:"object"`
+}
+
+// ChatModelListObject defines model for ChatModelList.Object.
+type ChatModelListObject string
+
+// ChatPart defines model for ChatPart.
+type ChatPart struct {
+	Text *string `json:"text,omitempty"`
+
+	// Type text, and nothing else
+	Type string `json:"type"`
+}
+
+// ChatRequest defines model for ChatRequest.
+type ChatRequest struct {
+	// ConversationId extension: joins this conversation and stores question and answer in it; messages before the last are not read then. A UUID that is not known yet names a new one
+	//
+	// Example: 0198c0de-0000-7000-8000-000000000004
+	ConversationId *string `json:"conversationId,omitempty"`
+
+	// Filters Values within one field are alternatives; the fields must all match. An empty list does not filter.
+	Filters             *Filters `json:"filters,omitempty"`
+	FrequencyPenalty    *float64 `json:"frequency_penalty,omitempty"`
+	MaxCompletionTokens *int     `json:"max_completion_tokens,omitempty"`
+
+	// MaxTokens max_completion_tokens goes before it
+	MaxTokens *int          `json:"max_tokens,omitempty"`
+	Messages  []ChatMessage `json:"messages"`
+
+	// Model the agent's id
+	//
+	// Example: 0198c0de-0000-7000-8000-000000000001
+	Model string `json:"model"`
+
+	// N one answer a request
+	N               *int     `json:"n,omitempty"`
+	PresencePenalty *float64 `json:"presence_penalty,omitempty"`
+
+	// Store true stores question and answer as a new conversation, whose id the answer names
+	Store         *bool `json:"store,omitempty"`
+	Stream        *bool `json:"stream,omitempty"`
+	StreamOptions *struct {
+		// IncludeUsage a chunk before the last says how many tokens were used
+		IncludeUsage *bool `json:"include_usage,omitempty"`
+	} `json:"stream_options,omitempty"`
+
+	// Temperature what is above 1 counts as 1, the most an agent has
+	Temperature *float64 `json:"temperature,omitempty"`
+	TopP        *float64 `json:"top_p,omitempty"`
+
+	// User the visitor
+	User *string `json:"user,omitempty"`
+}
+
+// ChatUsage tokens of the model; 0 when the built-in answerer has answered
+type ChatUsage struct {
+	CompletionTokens int64 `json:"completion_tokens"`
+	PromptTokens     int64 `json:"prompt_tokens"`
+	TotalTokens      int64 `json:"total_tokens"`
+}
 
 // Chunk defines model for Chunk.
 type Chunk struct {
@@ -1380,6 +1658,22 @@ type MessageRole string
 // ModelName defines model for ModelName.
 type ModelName string
 
+// OpenAIError defines model for OpenAIError.
+type OpenAIError struct {
+	Error struct {
+		// Code Example: model_not_found
+		Code    string `json:"code"`
+		Message string `json:"message"`
+
+		// Param the first field that is wrong
+		Param *string              `json:"param"`
+		Type  OpenAIErrorErrorType `json:"type"`
+	} `json:"error"`
+}
+
+// OpenAIErrorErrorType defines model for OpenAIError.Error.Type.
+type OpenAIErrorErrorType string
+
 // Problem RFC 9457, with a short code for programs.
 type Problem struct {
 	// Detail what is wrong and the way out
@@ -2086,6 +2380,9 @@ type CreateKeyJSONRequestBody = KeyCreate
 // RevokeKeyJSONRequestBody defines body for RevokeKey for application/json ContentType.
 type RevokeKeyJSONRequestBody = Empty
 
+// CreateChatCompletionJSONRequestBody defines body for CreateChatCompletion for application/json ContentType.
+type CreateChatCompletionJSONRequestBody = ChatRequest
+
 // Getter for additional properties for Document_Metadata. Returns the specified
 // element and whether it was found
 func (a Document_Metadata) Get(fieldName string) (value interface{}, found bool) {
@@ -2407,6 +2704,15 @@ type ServerInterface interface {
 	// GetUsage The workspace's use of a month
 	// (GET /usage)
 	GetUsage(c *gin.Context, params GetUsageParams)
+	// CreateChatCompletion Query an agent as OpenAI's clients do
+	// (POST /v1/chat/completions)
+	CreateChatCompletion(c *gin.Context)
+	// ListModels List agents as OpenAI's models
+	// (GET /v1/models)
+	ListModels(c *gin.Context)
+	// GetModel Read an agent as OpenAI's model
+	// (GET /v1/models/{id})
+	GetModel(c *gin.Context, id Id)
 }
 
 // ServerInterfaceWrapper converts contexts to parameters.
@@ -3799,6 +4105,57 @@ func (siw *ServerInterfaceWrapper) GetUsage(c *gin.Context) {
 	siw.Handler.GetUsage(c, params)
 }
 
+// CreateChatCompletion operation middleware
+func (siw *ServerInterfaceWrapper) CreateChatCompletion(c *gin.Context) {
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.CreateChatCompletion(c)
+}
+
+// ListModels operation middleware
+func (siw *ServerInterfaceWrapper) ListModels(c *gin.Context) {
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.ListModels(c)
+}
+
+// GetModel operation middleware
+func (siw *ServerInterfaceWrapper) GetModel(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id Id
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", c.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.GetModel(c, id)
+}
+
 // GinServerOptions provides options for the Gin server.
 type GinServerOptions struct {
 	BaseURL      string
@@ -3860,6 +4217,9 @@ func RegisterHandlersWithOptions(router gin.IRouter, si ServerInterface, options
 	router.POST(options.BaseURL+"/keys", wrapper.CreateKey)
 	router.DELETE(options.BaseURL+"/keys/:id", wrapper.RevokeKey)
 	router.GET(options.BaseURL+"/usage", wrapper.GetUsage)
+	router.POST(options.BaseURL+"/v1/chat/completions", wrapper.CreateChatCompletion)
+	router.GET(options.BaseURL+"/v1/models", wrapper.ListModels)
+	router.GET(options.BaseURL+"/v1/models/:id", wrapper.GetModel)
 	router.GET(options.BaseURL+"/healthz", wrapper.GetHealth)
 	router.GET(options.BaseURL+"/readyz", wrapper.GetReadiness)
 	router.GET(options.BaseURL+"/metrics", wrapper.GetMetrics)
@@ -3881,6 +4241,15 @@ type InternalApplicationProblemPlusJSONResponse Problem
 type InvalidApplicationProblemPlusJSONResponse Problem
 
 type NotFoundApplicationProblemPlusJSONResponse Problem
+
+type OpenAIErrorResponseHeaders struct {
+	RetryAfter *int
+}
+type OpenAIErrorJSONResponse struct {
+	Body OpenAIError
+
+	Headers OpenAIErrorResponseHeaders
+}
 
 type RateLimitResponseHeaders struct {
 	RetryAfter *int
@@ -8303,6 +8672,525 @@ func (response GetUsage500ApplicationProblemPlusJSONResponse) VisitGetUsageRespo
 	return err
 }
 
+type CreateChatCompletionRequestObject struct {
+	Body *CreateChatCompletionJSONRequestBody
+}
+
+type CreateChatCompletionResponseObject interface {
+	VisitCreateChatCompletionResponse(w http.ResponseWriter) error
+}
+
+type CreateChatCompletion200JSONResponse ChatCompletion
+
+func (response CreateChatCompletion200JSONResponse) VisitCreateChatCompletionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateChatCompletion200TexteventStreamResponse struct {
+	Body          io.Reader
+	ContentLength int64
+}
+
+func (response CreateChatCompletion200TexteventStreamResponse) VisitCreateChatCompletionResponse(w http.ResponseWriter) error {
+
+	w.Header().Set("Content-Type", "text/event-stream")
+	if response.ContentLength != 0 {
+		w.Header().Set("Content-Length", fmt.Sprint(response.ContentLength))
+	}
+	w.WriteHeader(200)
+
+	if closer, ok := response.Body.(io.ReadCloser); ok {
+		defer closer.Close()
+	}
+	flusher, ok := w.(http.Flusher)
+	if !ok {
+		// If w doesn't support flushing, fall back to io.Copy.
+		_, err := io.Copy(w, response.Body)
+		return err
+	}
+	// text/event-stream messages are typically small; use a
+	// modest buffer and flush after each chunk so clients see
+	// events immediately instead of waiting on OS buffering.
+	buf := make([]byte, 4096)
+	for {
+		n, err := response.Body.Read(buf)
+		if n > 0 {
+			if _, writeErr := w.Write(buf[:n]); writeErr != nil {
+				return writeErr
+			}
+			flusher.Flush()
+		}
+		if err != nil {
+			if err == io.EOF {
+				return nil
+			}
+			return err
+		}
+	}
+}
+
+type CreateChatCompletion400JSONResponse struct{ OpenAIErrorJSONResponse }
+
+func (response CreateChatCompletion400JSONResponse) VisitCreateChatCompletionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateChatCompletion401ResponseHeaders struct {
+	RetryAfter *int
+}
+
+type CreateChatCompletion401JSONResponse struct {
+	Body    OpenAIError
+	Headers CreateChatCompletion401ResponseHeaders
+}
+
+func (response CreateChatCompletion401JSONResponse) VisitCreateChatCompletionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateChatCompletion402ResponseHeaders struct {
+	RetryAfter *int
+}
+
+type CreateChatCompletion402JSONResponse struct {
+	Body    OpenAIError
+	Headers CreateChatCompletion402ResponseHeaders
+}
+
+func (response CreateChatCompletion402JSONResponse) VisitCreateChatCompletionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	w.WriteHeader(402)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateChatCompletion403ResponseHeaders struct {
+	RetryAfter *int
+}
+
+type CreateChatCompletion403JSONResponse struct {
+	Body    OpenAIError
+	Headers CreateChatCompletion403ResponseHeaders
+}
+
+func (response CreateChatCompletion403JSONResponse) VisitCreateChatCompletionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateChatCompletion404ResponseHeaders struct {
+	RetryAfter *int
+}
+
+type CreateChatCompletion404JSONResponse struct {
+	Body    OpenAIError
+	Headers CreateChatCompletion404ResponseHeaders
+}
+
+func (response CreateChatCompletion404JSONResponse) VisitCreateChatCompletionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateChatCompletion413ResponseHeaders struct {
+	RetryAfter *int
+}
+
+type CreateChatCompletion413JSONResponse struct {
+	Body    OpenAIError
+	Headers CreateChatCompletion413ResponseHeaders
+}
+
+func (response CreateChatCompletion413JSONResponse) VisitCreateChatCompletionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	w.WriteHeader(413)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateChatCompletion429ResponseHeaders struct {
+	RetryAfter *int
+}
+
+type CreateChatCompletion429JSONResponse struct {
+	Body    OpenAIError
+	Headers CreateChatCompletion429ResponseHeaders
+}
+
+func (response CreateChatCompletion429JSONResponse) VisitCreateChatCompletionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	w.WriteHeader(429)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateChatCompletion500ResponseHeaders struct {
+	RetryAfter *int
+}
+
+type CreateChatCompletion500JSONResponse struct {
+	Body    OpenAIError
+	Headers CreateChatCompletion500ResponseHeaders
+}
+
+func (response CreateChatCompletion500JSONResponse) VisitCreateChatCompletionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateChatCompletion503ResponseHeaders struct {
+	RetryAfter *int
+}
+
+type CreateChatCompletion503JSONResponse struct {
+	Body    OpenAIError
+	Headers CreateChatCompletion503ResponseHeaders
+}
+
+func (response CreateChatCompletion503JSONResponse) VisitCreateChatCompletionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListModelsRequestObject struct {
+}
+
+type ListModelsResponseObject interface {
+	VisitListModelsResponse(w http.ResponseWriter) error
+}
+
+type ListModels200JSONResponse ChatModelList
+
+func (response ListModels200JSONResponse) VisitListModelsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListModels401JSONResponse struct{ OpenAIErrorJSONResponse }
+
+func (response ListModels401JSONResponse) VisitListModelsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListModels403ResponseHeaders struct {
+	RetryAfter *int
+}
+
+type ListModels403JSONResponse struct {
+	Body    OpenAIError
+	Headers ListModels403ResponseHeaders
+}
+
+func (response ListModels403JSONResponse) VisitListModelsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListModels429ResponseHeaders struct {
+	RetryAfter *int
+}
+
+type ListModels429JSONResponse struct {
+	Body    OpenAIError
+	Headers ListModels429ResponseHeaders
+}
+
+func (response ListModels429JSONResponse) VisitListModelsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	w.WriteHeader(429)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListModels500ResponseHeaders struct {
+	RetryAfter *int
+}
+
+type ListModels500JSONResponse struct {
+	Body    OpenAIError
+	Headers ListModels500ResponseHeaders
+}
+
+func (response ListModels500JSONResponse) VisitListModelsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetModelRequestObject struct {
+	Id Id `json:"id"`
+}
+
+type GetModelResponseObject interface {
+	VisitGetModelResponse(w http.ResponseWriter) error
+}
+
+type GetModel200JSONResponse ChatModel
+
+func (response GetModel200JSONResponse) VisitGetModelResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetModel401JSONResponse struct{ OpenAIErrorJSONResponse }
+
+func (response GetModel401JSONResponse) VisitGetModelResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetModel403ResponseHeaders struct {
+	RetryAfter *int
+}
+
+type GetModel403JSONResponse struct {
+	Body    OpenAIError
+	Headers GetModel403ResponseHeaders
+}
+
+func (response GetModel403JSONResponse) VisitGetModelResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetModel404ResponseHeaders struct {
+	RetryAfter *int
+}
+
+type GetModel404JSONResponse struct {
+	Body    OpenAIError
+	Headers GetModel404ResponseHeaders
+}
+
+func (response GetModel404JSONResponse) VisitGetModelResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetModel429ResponseHeaders struct {
+	RetryAfter *int
+}
+
+type GetModel429JSONResponse struct {
+	Body    OpenAIError
+	Headers GetModel429ResponseHeaders
+}
+
+func (response GetModel429JSONResponse) VisitGetModelResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	w.WriteHeader(429)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetModel500ResponseHeaders struct {
+	RetryAfter *int
+}
+
+type GetModel500JSONResponse struct {
+	Body    OpenAIError
+	Headers GetModel500ResponseHeaders
+}
+
+func (response GetModel500JSONResponse) VisitGetModelResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 // StrictServerInterface represents all server handlers.
 type StrictServerInterface interface {
 	// ListAgents List agents
@@ -8426,6 +9314,15 @@ type StrictServerInterface interface {
 	// GetUsage The workspace's use of a month
 	// (GET /usage)
 	GetUsage(ctx context.Context, request GetUsageRequestObject) (GetUsageResponseObject, error)
+	// CreateChatCompletion Query an agent as OpenAI's clients do
+	// (POST /v1/chat/completions)
+	CreateChatCompletion(ctx context.Context, request CreateChatCompletionRequestObject) (CreateChatCompletionResponseObject, error)
+	// ListModels List agents as OpenAI's models
+	// (GET /v1/models)
+	ListModels(ctx context.Context, request ListModelsRequestObject) (ListModelsResponseObject, error)
+	// GetModel Read an agent as OpenAI's model
+	// (GET /v1/models/{id})
+	GetModel(ctx context.Context, request GetModelRequestObject) (GetModelResponseObject, error)
 }
 
 type StrictHandlerFunc func(ctx *gin.Context, request any) (any, error)
@@ -9903,6 +10800,98 @@ func (sh *strictHandler) GetUsage(ctx *gin.Context, params GetUsageParams) {
 		sh.options.HandlerErrorFunc(ctx, err)
 	} else if validResponse, ok := response.(GetUsageResponseObject); ok {
 		if err := validResponse.VisitGetUsageResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// CreateChatCompletion operation middleware
+func (sh *strictHandler) CreateChatCompletion(ctx *gin.Context) {
+	var request CreateChatCompletionRequestObject
+
+	var body CreateChatCompletionJSONRequestBody
+	var err error
+	// A request validator built on kin-openapi's openapi3filter with
+	// KeepValidatedValue leaves the value it validated on the body. Bind
+	// that value, matching member names exactly, so the handler receives
+	// what was validated instead of a second, case-insensitive decode.
+	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+		err = ctx.ShouldBindJSON(&body)
+	} else if binding.Validator != nil {
+		// ShouldBindJSON runs the struct validator after decoding; keep that.
+		err = binding.Validator.ValidateStruct(&body)
+	}
+	if err != nil {
+		sh.options.RequestErrorHandlerFunc(ctx, err)
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.CreateChatCompletion(ctx, request.(CreateChatCompletionRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreateChatCompletion")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(CreateChatCompletionResponseObject); ok {
+		if err := validResponse.VisitCreateChatCompletionResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListModels operation middleware
+func (sh *strictHandler) ListModels(ctx *gin.Context) {
+	var request ListModelsRequestObject
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListModels(ctx, request.(ListModelsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListModels")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(ListModelsResponseObject); ok {
+		if err := validResponse.VisitListModelsResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetModel operation middleware
+func (sh *strictHandler) GetModel(ctx *gin.Context, id Id) {
+	var request GetModelRequestObject
+
+	request.Id = id
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetModel(ctx, request.(GetModelRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetModel")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(GetModelResponseObject); ok {
+		if err := validResponse.VisitGetModelResponse(ctx.Writer); err != nil {
 			sh.options.ResponseErrorHandlerFunc(ctx, err)
 		}
 	} else if response != nil {

@@ -2,6 +2,8 @@ package api
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/gin-gonic/gin"
@@ -75,7 +77,7 @@ func (s *server) identify(c *gin.Context, op *operation) (caller, error) {
 		return caller{}, err
 	}
 	if !mayCall(key, op) {
-		return caller{}, domain.Errorf(domain.CodeUnauthorized, "the key %q lacks the scope %s", key.Name, op.scope)
+		return caller{}, forbidden("the key %q lacks the scope %s", key.Name, op.scope)
 	}
 	return caller{key: key}, nil
 }
@@ -103,6 +105,14 @@ func (s *server) isPublic(c *gin.Context, op *operation) error {
 // scope query may query is for the handler to check.
 func mayCall(key domain.APIKey, op *operation) bool {
 	return key.Can(op.scope) || op.scope == domain.ScopeQuery && key.Can(domain.ScopeRead)
+}
+
+// errForbidden is why a valid key is not enough. The interface answers 403 to that and to a missing key alike; OpenAI's
+// clients and those of the Model Context Protocol tell the two apart.
+var errForbidden = errors.New("the key is valid, and may not")
+
+func forbidden(format string, args ...any) error {
+	return &domain.Error{Code: domain.CodeUnauthorized, Message: fmt.Sprintf(format, args...), Err: errForbidden}
 }
 
 func errNoKey() error {

@@ -100,15 +100,21 @@ func (s *server) checkBody(c *gin.Context, op *operation) (*checkedBody, []domai
 		faults = bodyFault("is null; send a JSON object")
 	}
 	if value != nil {
-		dropNulls(op.body, value)
-		faults = append(faults, schemaFaults(op.body, "", value)...)
-		if rule := rules[op.id]; rule != nil {
-			if m, ok := value.(map[string]any); ok {
-				faults = append(faults, rule(m)...)
-			}
-		}
+		faults = append(faults, op.faults(value)...)
 	}
 	return &checkedBody{Reader: bytes.NewReader(text), value: value, raw: raw}, faults, nil
+}
+
+// faults holds a body against the document and the operation's rule; fields that are null are gone after it.
+func (op *operation) faults(value any) []domain.FieldError {
+	dropNulls(op.body, value)
+	faults := schemaFaults(op.body, "", value)
+	if rule := rules[op.id]; rule != nil {
+		if m, ok := value.(map[string]any); ok {
+			faults = append(faults, rule(m)...)
+		}
+	}
+	return faults
 }
 
 // readBody reads a JSON body within its limits of size and time.

@@ -174,6 +174,17 @@ var endpoints = map[string]endpoint{
 			t.Errorf("the request that made the agent was not counted:\n%s", a.body)
 		}
 	}},
+	"CreateChatCompletion": {good: request{body: object{"model": "{agent}", "messages": []any{object{"role": "user", "content": "How long?"}}}},
+		check: hasFields("id", "object", "created", "model", "choices", "usage", "sources"), bad: []badRequest{
+			{name: "without a key", noKey: true, status: 401},
+			{name: "no messages", request: request{body: object{"model": "{agent}"}}, status: 400, field: "messages"},
+			{name: "a model that is not there", request: request{body: object{"model": nobody, "messages": []any{object{"role": "user", "content": "q"}}}}, status: 404, field: "model"},
+		}},
+	"ListModels": {check: hasFields("object", "data"), bad: []badRequest{{name: "without a key", noKey: true, status: 401}}},
+	"GetModel": {check: hasFields("id", "object", "created", "owned_by"), bad: []badRequest{
+		{name: "without a key", noKey: true, status: 401},
+		{name: "an id that is not there", request: request{path: "/v1/models/" + nobody}, status: 404, field: "model"},
+	}},
 	"GetOpenAPI": {check: hasFields("openapi", "paths")},
 	"GetDocs": {check: func(t *testing.T, a *answer) {
 		if !strings.Contains(string(a.body), "openapi.json") || a.header.Get("Content-Security-Policy") == "" {
@@ -231,7 +242,14 @@ func callEndpoint(t *testing.T, method, base, path string, e endpoint) {
 		if b.noKey {
 			body = e.good.body
 		}
-		p := caller.call(method, base+s.fill(orElse(b.path, path)), s.fillBody(body)).problem(b.status)
+		a := caller.call(method, base+s.fill(orElse(b.path, path)), s.fillBody(body))
+		if strings.HasPrefix(path, "/v1/") {
+			if got := a.openAIError(b.status); b.field != "" && got.Param != b.field {
+				t.Errorf("%s: the error names %q, not %q: %s", b.name, got.Param, b.field, a.body)
+			}
+			continue
+		}
+		p := a.problem(b.status)
 		if b.field != "" && !names(p.Errors, b.field) {
 			t.Errorf("%s: no fault names %q: %+v", b.name, b.field, p)
 		}
@@ -263,7 +281,7 @@ func (s *scene) fill(path string) string {
 		"{agent}": s.agent, "{datastore}": s.datastore, "{datastoreId}": s.datastore, "{datasource}": s.datasource, "{site}": s.site,
 		"{conversation}": s.conversation, "{key}": s.key,
 	}
-	for kind, id := range map[string]string{"/agents": s.agent, "/datastores": s.datastore, "/datasources": s.datasource, "/conversations": s.conversation, "/keys": s.key} {
+	for kind, id := range map[string]string{"/agents": s.agent, "/datastores": s.datastore, "/datasources": s.datasource, "/conversations": s.conversation, "/keys": s.key, "/v1/models": s.agent} {
 		if strings.HasPrefix(path, kind+"/") {
 			ids["{id}"] = id
 		}

@@ -57,6 +57,10 @@ func unknownFields(e *openapi3.SchemaError, at string) []domain.FieldError {
 
 // flatten lists the schema errors in err, whatever they are wrapped in.
 func flatten(err error) []*openapi3.SchemaError {
+	//nolint:errorlint // the outermost error is meant: inside are the faults of every alternative, of which one is enough
+	if e, is := err.(*openapi3.SchemaError); is && e.SchemaField == "oneOf" {
+		return []*openapi3.SchemaError{e}
+	}
 	var many openapi3.MultiError
 	if errors.As(err, &many) {
 		var all []*openapi3.SchemaError
@@ -106,6 +110,8 @@ func complaint(e *openapi3.SchemaError) string {
 		return fmt.Sprintf("has %d items; the limit is %d", items(e.Value), *e.Schema.MaxItems)
 	case "maxProperties":
 		return fmt.Sprintf("has more than %d keys", *e.Schema.MaxProps)
+	case "oneOf":
+		return fmt.Sprintf("is %s; it must be %s", describe(e.Value), e.Schema.Title)
 	case "format":
 		return fmt.Sprintf("is %s; it must be a %s (2026-05-04T12:00:00Z)", describe(e.Value), e.Schema.Format)
 	default:

@@ -55,7 +55,14 @@ func (s *server) fail(c *gin.Context, err error) {
 	if c.Writer.Written() {
 		return
 	}
-	writeProblem(c.Writer, requestID(c.Request.Context()), e)
+	retryAfter(c.Writer.Header(), e)
+	c.Header("Cache-Control", "no-store")
+	switch formOf(c) {
+	case formOpenAI:
+		writeOpenAIError(c.Writer, e)
+	default:
+		writeProblem(c.Writer, requestID(c.Request.Context()), e)
+	}
 }
 
 // hasLeft reports whether the error is but the consequence of the client's leaving, however the engine that was stopped
@@ -99,6 +106,21 @@ func (s *server) explain(ctx context.Context, err error) *domain.Error {
 	return e
 }
 
+// retryAfter tells the caller how long to wait, of an error that passes.
+func retryAfter(h http.Header, e *domain.Error) {
+	wait := e.RetryAfter
+	switch {
+	case wait > 0:
+	case e.Code == domain.CodeRateLimit:
+		wait = retryAfterRate
+	case e.Code == domain.CodeUnavailable:
+		wait = retryAfterDown
+	}
+	if wait > 0 {
+		h.Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
+	}
+}
+
 func writeProblem(w http.ResponseWriter, instance string, e *domain.Error) {
 	st := statuses[e.Code]
 	p := Problem{Type: "about:blank", Title: st.title, Status: st.status, Detail: e.Message, Instance: instance, Error: ProblemError(e.Code)}
@@ -109,23 +131,11 @@ func writeProblem(w http.ResponseWriter, instance string, e *domain.Error) {
 		}
 		p.Errors = &faults
 	}
-	wait := e.RetryAfter
-	switch {
-	case wait > 0:
-	case e.Code == domain.CodeRateLimit:
-		wait = retryAfterRate
-	case e.Code == domain.CodeUnavailable:
-		wait = retryAfterDown
-	}
-	if wait > 0 {
-		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
-	}
 	body, err := json.Marshal(p)
 	if err != nil { // strings and numbers always encode
 		body = []byte(`{}`)
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
-	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(st.status)
 	_, _ = w.Write(body) // a client that left needs no answer
 }

@@ -18,6 +18,7 @@ var rules = map[string]func(body map[string]any) []domain.FieldError{
 	"UpsertDocuments":       upsertRule,
 	"UpdateDocument":        metadataRule,
 	"CreateKey":             createKeyRule,
+	"CreateChatCompletion":  chatRule,
 	"QueryAgent":            filtersRule,
 	"QueryAgentAlias":       filtersRule,
 	"QueryDatastore":        filtersRule,

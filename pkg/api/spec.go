@@ -28,6 +28,7 @@ type operation struct {
 	query        []*openapi3.Parameter
 	idempotent   bool // takes an Idempotency-Key
 	secret       bool // its answer holds what must not be stored
+	errors       form // of its errors
 }
 
 // spec is the document with the limits of this server filled in.
@@ -89,6 +90,9 @@ func newOperation(item *openapi3.PathItem, op *openapi3.Operation) (*operation, 
 	}
 	o.public = op.Extensions["x-public"] == true
 	o.secret = op.Extensions["x-secret"] == true
+	if op.Extensions["x-errors"] == "openai" {
+		o.errors = formOpenAI
+	}
 	for _, p := range append(item.Parameters, op.Parameters...) {
 		switch {
 		case p.Value.In == openapi3.ParameterInQuery:
