@@ -152,7 +152,7 @@ func (a *Answerer) Answer(ctx context.Context, req Request, emit func(text strin
 	if err != nil {
 		return ans, a.timedOut(outer, err)
 	}
-	d, unanswered := newDelivery(prompt.Fragments, emit), false
+	d, unanswered := newDelivery(prompt, emit), false
 	if grounded && len(prompt.Fragments) == 0 {
 		err = d.write(phrasesFor(req.Query, nil).nothing)
 	} else {

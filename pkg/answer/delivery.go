@@ -6,17 +6,24 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// delivery passes an answer on while it checks the citations and gathers the text.
+// delivery passes an answer on while it checks the citations, then the links, and gathers the text.
 type delivery struct {
 	fragments []domain.Fragment
 	cites     *citer
+	links     *linkFilter        // after the citations: what taking out a mark brings together is looked at. nil: links pass
 	emit      func(string) error // nil: the text is only gathered
 	text      strings.Builder
 	failed    error // what emit failed with
 }
 
-func newDelivery(fragments []domain.Fragment, emit func(string) error) *delivery {
-	return &delivery{fragments: fragments, cites: newCiter(len(fragments)), emit: emit}
+// newDelivery delivers the answer to a prompt. Where the prompt holds no documents, nobody but the reader and the operator
+// could have asked for a link, and all of them pass.
+func newDelivery(p Prompt, emit func(string) error) *delivery {
+	d := &delivery{fragments: p.Fragments, cites: newCiter(len(p.Fragments)), emit: emit}
+	if len(p.Fragments) > 0 {
+		d.links = newLinkFilter(addressesOf(p))
+	}
+	return d
 }
 
 // write takes the next piece of the provider's text.
@@ -24,11 +31,21 @@ func (d *delivery) write(piece string) error {
 	if d.text.Len()+len(piece) > maxAnswerBytes {
 		return domain.Errorf(domain.CodeUnavailable, "the model's answer is longer than %d bytes, the most that is taken; set maxTokens", maxAnswerBytes)
 	}
-	return d.pass(d.cites.write(piece))
+	text := d.cites.write(piece)
+	if d.links != nil {
+		text = d.links.write(text)
+	}
+	return d.pass(text)
 }
 
-// finish passes on what the citation check still held back.
-func (d *delivery) finish() error { return d.pass(d.cites.close()) }
+// finish passes on what the checks still held back.
+func (d *delivery) finish() error {
+	text := d.cites.close()
+	if d.links != nil {
+		text = d.links.write(text) + d.links.close()
+	}
+	return d.pass(text)
+}
 
 func (d *delivery) pass(text string) error {
 	if d.failed != nil {
