@@ -18,8 +18,11 @@ type cell struct {
 	terms uint64 // bit i: the row has the i-th scored term
 }
 
-// cellPool keeps accumulators between searches; they are all zero.
-var cellPool = sync.Pool{New: func() any { return new([]cell) }}
+// cellPool keeps accumulators between searches; they are all zero. postingPool keeps the room of postings.
+var (
+	cellPool    = sync.Pool{New: func() any { return new([]cell) }}
+	postingPool = sync.Pool{New: func() any { return new([]posting) }}
+)
 
 // lexical is the outcome of the words' leg.
 type lexical struct {
@@ -28,26 +31,29 @@ type lexical struct {
 	max     float64
 	cells   []cell
 	touched []uint32
+	room    []posting // what the lists' postings lie in
 }
 
-// release gives the accumulators back, zeroed.
+// release gives the accumulators back, zeroed, and the room of the lists, which are gone then.
 func (l *lexical) release() {
 	for _, slot := range l.touched {
 		l.cells[slot] = cell{}
 	}
-	cells := l.cells[:0]
-	l.cells, l.touched = nil, nil
+	cells, room := l.cells[:0], l.room[:0]
+	l.cells, l.touched, l.lists, l.room = nil, nil, nil, nil
 	cellPool.Put(&cells)
+	postingPool.Put(&room)
 }
 
 // score computes the BM25 score of every live row that passes the filter. Frequencies and lengths are those of the whole
 // space, without dead rows, so that a filter changes no score.
 func (v view) score(ctx context.Context, terms []analysis.QueryTerm, filter slotSet) (*lexical, error) {
-	lists, err := v.termPostings(ctx, terms)
+	room := postingPool.Get().(*[]posting)
+	lists, kept, err := v.termPostings(ctx, terms, *room)
 	if err != nil {
 		return nil, err
 	}
-	l := &lexical{lists: lists, weights: make(map[string]float64, len(terms))}
+	l := &lexical{lists: lists, room: kept, weights: make(map[string]float64, len(terms))}
 	cells := cellPool.Get().(*[]cell)
 	if cap(*cells) < int(v.slots) {
 		*cells = make([]cell, v.slots)
@@ -82,26 +88,27 @@ type termList struct {
 	postings []posting
 }
 
-// termPostings reads the postings of each query term, of all its forms together. Of more terms than can be scored it
-// keeps the rarest.
-func (v view) termPostings(ctx context.Context, terms []analysis.QueryTerm) ([]termList, error) {
+// termPostings reads the postings of each query term, of all its forms together, into room, which it returns grown. Of more
+// terms than can be scored it keeps the rarest.
+func (v view) termPostings(ctx context.Context, terms []analysis.QueryTerm, room []posting) ([]termList, []posting, error) {
 	lists := make([]termList, 0, len(terms))
 	for _, t := range terms {
-		var ps []posting
+		from := len(room)
 		for _, form := range t.Forms {
 			var err error
-			if ps, err = v.postings(ctx, form, ps); err != nil {
-				return nil, err
+			if room, err = v.postings(ctx, form, room); err != nil {
+				return nil, nil, err
 			}
 		}
-		ps = slices.DeleteFunc(ps, func(p posting) bool { return !v.live.has(p.slot) })
-		lists = append(lists, termList{t.Name, united(ps)})
+		ps := united(slices.DeleteFunc(room[from:], func(p posting) bool { return !v.live.has(p.slot) }))
+		room = room[:from+len(ps)]
+		lists = append(lists, termList{t.Name, ps[:len(ps):len(ps)]})
 	}
 	if len(lists) > bm25.MaxTerms {
 		slices.SortStableFunc(lists, func(a, b termList) int { return cmp.Compare(len(a.postings), len(b.postings)) })
 		lists = lists[:bm25.MaxTerms]
 	}
-	return lists, nil
+	return lists, room, nil
 }
 
 // united sorts postings by slot and adds up those of one slot, which has several forms of a word.
