@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/milvus-io/milvus-sdk-go/v2/client"
 	"github.com/milvus-io/milvus-sdk-go/v2/entity"
 
 	"github.com/sluice/sluice/pkg/analysis"
@@ -47,7 +48,7 @@ const (
 // spaceKey names a datastore in a collection.
 type spaceKey struct{ collection, datastore string }
 
-// census is what is known of a space's words. It is not changed but for having once it is ready.
+// census is what is known of a space's words. Once it is ready, nothing of it changes but what mu guards.
 type census struct {
 	ready chan struct{} // closed when the rest can be read
 	err   error
@@ -59,14 +60,15 @@ type census struct {
 	average   float64             // length of a row
 	// mismatch is how far that is from what stored weights assume: by how many powers of two, on average over the rows.
 	mismatch float64
-	until     time.Time
+	until    time.Time
 
 	// Of a collection without sparse vectors: in how many of the sampled rows each term is.
 	sampled float64
 	sample  map[uint32]float64
 
-	mu     sync.Mutex
-	having map[string]float64 // rows that have a word, by its forms
+	mu      sync.Mutex
+	having  map[string]float64  // rows that have a word, by its forms
+	inShare map[float64]float64 // rows in a share of the buckets
 }
 
 // age tells whether a census that is ready may be used, and whether it should be made anew.
@@ -117,7 +119,7 @@ func (f *frequencies) get(k spaceKey) (use, fill *census) {
 			use = last
 		}
 	}
-	fill = &census{ready: make(chan struct{}), before: use, having: make(map[string]float64)}
+	fill = &census{ready: make(chan struct{}), before: use, having: make(map[string]float64), inShare: make(map[float64]float64)}
 	f.put(k, fill)
 	return cmp.Or(use, fill), fill
 }
@@ -162,20 +164,8 @@ func (x *Index) census(ctx context.Context, col *collection, datastoreID string)
 // countWords counts a space's rows and samples them.
 func (x *Index) countWords(ctx context.Context, col *collection, datastoreID string, c *census) error {
 	here := equals(fieldDatastore, datastoreID)
-	err := x.call(ctx, "counting rows", func(ctx context.Context, srv *server) error {
-		set, err := srv.Query(ctx, col.name, nil, here, []string{"count(*)"}, strong)
-		if err != nil {
-			return err
-		}
-		t := &table{set: set}
-		if n := t.numbers("count(*)"); len(n) == 1 {
-			c.rows = float64(n[0])
-		} else {
-			t.fail("count(*)")
-		}
-		return t.err
-	})
-	if err != nil {
+	var err error
+	if c.rows, err = x.countRows(ctx, col, here, strong); err != nil {
 		return err
 	}
 	c.until = time.Now().Add(largeFor)
@@ -185,10 +175,36 @@ func (x *Index) countWords(ctx context.Context, col *collection, datastoreID str
 	if c.rows == 0 {
 		return nil
 	}
-	if err := x.sample(ctx, col, here+inShare(sampledRows/c.rows), c); err != nil || col.sparse {
+	if err := x.sample(ctx, col, here+inShare(sampledRows/c.rows), c); err != nil {
 		return err
 	}
+	if c.rows > sampledRows {
+		if err := x.seldom(ctx, col, here, c); err != nil {
+			return err
+		}
+	}
+	if col.sparse {
+		return nil
+	}
 	return x.sampleWords(ctx, col, here+inShare(1.1*readTexts/c.rows), c)
+}
+
+// countRows counts the rows that match an expression, copies included.
+func (x *Index) countRows(ctx context.Context, col *collection, expr string, level client.SearchQueryOptionFunc) (rows float64, err error) {
+	err = x.call(ctx, "counting rows", func(ctx context.Context, srv *server) error {
+		set, err := srv.Query(ctx, col.name, nil, expr, []string{"count(*)"}, level)
+		if err != nil {
+			return err
+		}
+		t := &table{set: set}
+		if n := t.numbers("count(*)"); len(n) == 1 {
+			rows = float64(n[0])
+		} else {
+			t.fail("count(*)")
+		}
+		return t.err
+	})
+	return rows, err
 }
 
 // question weighs the words of a query in a space.
@@ -213,7 +229,7 @@ func (x *Index) question(ctx context.Context, col *collection, datastoreID, text
 				return question{}, err
 			}
 		}
-		counts, err := x.rowsHaving(ctx, col, datastoreID, vectors, c.rows)
+		counts, err := x.rowsHaving(ctx, col, datastoreID, vectors, c)
 		if err != nil {
 			return question{}, fmt.Errorf("counting the rows that have the query's words: %w", err)
 		}
@@ -271,7 +287,7 @@ func (c *census) learn(w analysis.QueryTerm, n float64) {
 }
 
 // rowsHaving counts the rows of a datastore that each vector finds.
-func (x *Index) rowsHaving(ctx context.Context, col *collection, datastoreID string, vectors []entity.Vector, rows float64) ([]float64, error) {
+func (x *Index) rowsHaving(ctx context.Context, col *collection, datastoreID string, vectors []entity.Vector, c *census) ([]float64, error) {
 	out := make([]float64, len(vectors))
 	left := make([]int, len(vectors)) // those still to be counted
 	for i := range left {
@@ -289,10 +305,16 @@ func (x *Index) rowsHaving(ctx context.Context, col *collection, datastoreID str
 		if err != nil {
 			return nil, err
 		}
-		last := share*rows < float64(limit) || share*buckets < countedStep // a smaller share would tell nothing
+		among := c.rows
+		if share < 1 {
+			if among, err = x.rowsIn(ctx, col, datastoreID, share, c); err != nil {
+				return nil, err
+			}
+		}
+		last := among < float64(limit) || share*buckets < countedStep // a smaller share would tell nothing
 		var full []int
 		for j, i := range left {
-			out[i] = float64(len(hits[j])) / share
+			out[i] = float64(len(hits[j])) / max(among, 1) * c.rows
 			if len(hits[j]) >= limit && !last {
 				full = append(full, i)
 			}
@@ -305,4 +327,22 @@ func (x *Index) rowsHaving(ctx context.Context, col *collection, datastoreID str
 		}
 	}
 	return out, nil
+}
+
+// rowsIn counts the rows in a share of the buckets, once for each census: what is counted among them is known the better.
+func (x *Index) rowsIn(ctx context.Context, col *collection, datastoreID string, share float64, c *census) (float64, error) {
+	c.mu.Lock()
+	n, ok := c.inShare[share]
+	c.mu.Unlock()
+	if ok {
+		return n, nil
+	}
+	n, err := x.countRows(ctx, col, equals(fieldDatastore, datastoreID)+inShare(share), eventual)
+	if err != nil {
+		return 0, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.inShare[share] = n
+	return n, nil
 }

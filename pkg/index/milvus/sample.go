@@ -50,6 +50,23 @@ func (x *Index) sample(ctx context.Context, col *collection, expr string, c *cen
 	})
 }
 
+// seldom adds the languages that too few rows have to be in the sample: in them, too, words are to be found.
+func (x *Index) seldom(ctx context.Context, col *collection, here string, c *census) error {
+	return x.call(ctx, "looking for seldom languages", func(ctx context.Context, srv *server) error {
+		others := here
+		for _, l := range c.languages {
+			others += " && " + fieldLanguage + " != " + quote(string(l)) // Milvus Lite knows no "not in"
+		}
+		set, err := srv.Query(ctx, col.name, nil, others, []string{fieldLanguage}, eventual, everything)
+		if err != nil || set.Len() == 0 {
+			return err
+		}
+		t := &table{set: set}
+		c.languages = append(c.languages, ranked(t.texts(fieldLanguage))...)
+		return t.err
+	})
+}
+
 // averages returns the mean length of rows, at least 1, and their mismatch.
 func averages(languages []string, lengths []int64) (average, mismatch float64) {
 	for _, n := range lengths {

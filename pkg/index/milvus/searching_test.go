@@ -40,10 +40,24 @@ func TestFrequent_words_are_counted_among_a_share_of_the_rows(t *testing.T) {
 			}
 			rows[i].Text = strings.Join(words, " ")
 		}
+		alone := 1 // odd, and not among the rows that are sampled for languages
+		for float64(bucket(rowID(s.DatastoreID, "ds", 1, alone))) < buckets*sampledRows/float64(n) && n > sampledRows {
+			alone += 2
+		}
+		rows[alone].Text = "Questa è la casa della nonna, dove abitano ancora tutti i bambini della famiglia."
 		if err := x.Write(t.Context(), s, rows); err != nil {
 			t.Fatal(err)
 		}
-		r, err := x.Search(t.Context(), s, index.Query{Text: "everywhere half seldom zanzibar never", Vector: []float32{1, 0, 0, 0}, Limit: 10})
+		r, err := x.Search(t.Context(), s, index.Query{Text: "bambino", Vector: []float32{1, 0, 0, 0}, Limit: n})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, h := range r.Hits {
+			if found := len(h.Terms) > 0; found != (h.Ordinal == alone) {
+				t.Errorf("row %d has the terms %v", h.Ordinal, h.Terms)
+			}
+		}
+		r, err = x.Search(t.Context(), s, index.Query{Text: "everywhere half seldom zanzibar never", Vector: []float32{1, 0, 0, 0}, Limit: 10})
 		if err != nil {
 			t.Fatal(err)
 		}
