@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"time"
 
@@ -33,9 +34,10 @@ type Deps struct {
 	Retriever     Retriever
 	Datastores    Datastores
 	Conversations Conversations
-	Provider      Provider
+	Models        Models
 	Now           func() time.Time
 	NewID         func() string
+	Log           *slog.Logger
 }
 
 // Options tune an Answerer. The zero value takes the defaults.
@@ -71,14 +73,14 @@ type Answer struct {
 	// none.
 	Sources []domain.Fragment
 
-	// Explanation says how the fragments that the model was given were found, and those that were not relevant enough; nil
-	// unless it was asked for, and when the agent has no datastores.
+	// Explanation says how the fragments that the model was given were found, and those that were not relevant enough, and
+	// what the model took; nil unless it was asked for, and when the agent has no datastores.
 	Explanation *domain.Explanation
 
 	Model            string // as the provider names it, "" when no model was asked
 	PromptTokens     int64
 	CompletionTokens int64
-	Cut              bool // the answer ends where MaxTokens ended it
+	Cut              bool // the answer ends where MaxTokens, or the model's own limit, ended it
 }
 
 // Answerer answers questions. It is safe for concurrent use.
@@ -147,25 +149,28 @@ func (a *Answerer) Answer(ctx context.Context, req Request, emit func(text strin
 	if !req.Unkept {
 		ans.ConversationID = s.conversation.ID
 	}
-	prompt, explanation, grounded, err := a.prepare(ctx, req, s, emit != nil)
+	draft, explanation, err := a.prepare(ctx, req, s, emit != nil)
 	ans.Explanation = explanation
 	if err != nil {
 		return ans, a.timedOut(outer, err)
 	}
-	d, unanswered := newDelivery(prompt, emit), false
-	if grounded && len(prompt.Fragments) == 0 {
-		err = d.write(phrasesFor(req.Query, nil).nothing)
+	var out outcome
+	if draft.grounded && len(draft.prompt.Fragments) == 0 {
+		out.delivery = newDelivery(Prompt{}, emit)
+		err = out.delivery.write(phrasesFor(req.Query, nil).nothing)
 	} else {
-		var done Completion
-		done, err = a.deps.Provider.Complete(ctx, prompt, d.write)
-		unanswered = done.Unanswered
-		ans.Model, ans.PromptTokens, ans.CompletionTokens, ans.Cut = done.Model, done.PromptTokens, done.CompletionTokens, done.Cut
+		out, err = a.complete(ctx, req.model(), draft, emit)
+	}
+	d, done := out.delivery, out.completion
+	ans.Model, ans.PromptTokens, ans.CompletionTokens, ans.Cut = done.Model, done.PromptTokens, done.CompletionTokens, done.Cut
+	if explanation != nil && done.Model != "" {
+		explanation.Model = &out.explained
 	}
 	if err == nil {
 		err = d.finish()
 	}
 	ans.Text = d.text.String()
-	if !unanswered {
+	if !done.Unanswered {
 		ans.Sources = d.sources()
 	}
 	left := d.failed != nil || outer.Err() != nil
@@ -175,8 +180,8 @@ func (a *Answerer) Answer(ctx context.Context, req Request, emit func(text strin
 	if req.Unkept {
 		return ans, err
 	}
-	kept, done := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
-	defer done()
+	kept, stored := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
+	defer stored()
 	return ans, errors.Join(err, a.store(kept, s, req.Query, ans.Text, ans.Sources))
 }
 
@@ -192,10 +197,11 @@ func (a *Answerer) timedOut(outer context.Context, err error) error {
 	}
 }
 
-// prepare retrieves the fragments and writes the prompt. grounded says that without fragments there is no answer.
-func (a *Answerer) prepare(ctx context.Context, req Request, s session, stream bool) (p Prompt, e *domain.Explanation, grounded bool, err error) {
-	style := req.style()
-	p = Prompt{
+// prepare retrieves the fragments and gathers what the prompt is written from.
+func (a *Answerer) prepare(ctx context.Context, req Request, s session, stream bool) (d draft, e *domain.Explanation, err error) {
+	d.style, d.history, d.instructions = req.style(), s.history, req.Instructions
+	p := &d.prompt
+	*p = Prompt{
 		Model:    req.model(),
 		Stream:   stream,
 		Params:   req.params(),
@@ -204,7 +210,7 @@ func (a *Answerer) prepare(ctx context.Context, req Request, s session, stream b
 	}
 	stores, err := a.datastores(ctx, req.Agent)
 	if err != nil {
-		return p, nil, false, err
+		return d, nil, err
 	}
 	p.NoDatastores = len(stores) == 0
 	if len(stores) > 0 {
@@ -217,14 +223,13 @@ func (a *Answerer) prepare(ctx context.Context, req Request, s session, stream b
 			Explain:     req.Explain,
 		})
 		if err != nil {
-			return p, nil, false, fmt.Errorf("retrieving for the answer: %w", err)
+			return d, nil, fmt.Errorf("retrieving for the answer: %w", err)
 		}
 		p.Fragments = a.relevant(found)
 		p.TermWeights, e = found.TermWeights, found.Explanation
 	}
-	p.System, p.Messages = style.prompt(materials{question: req.Query, fragments: p.Fragments, history: s.history})
-	p.System = join(p.System, req.Instructions)
-	return p, e, len(stores) > 0 && style.grounded(), nil
+	d.grounded = len(stores) > 0 && d.style.grounded()
+	return d, e, nil
 }
 
 // datastores returns the agent's datastores; one that has been deleted meanwhile is left out.

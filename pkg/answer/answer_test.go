@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync"
 	"testing"
@@ -108,7 +109,7 @@ func (w *world) EndTurn(_ context.Context, id, holder string) error {
 
 func (w *world) answerer(opts Options) *Answerer {
 	return New(Deps{
-		Retriever: w, Datastores: w, Conversations: w, Provider: w,
+		Retriever: w, Datastores: w, Conversations: w, Models: Only(w), Log: slog.New(slog.DiscardHandler),
 		Now: func() time.Time { return time.Unix(1_700_000_000, 0) },
 		NewID: func() string {
 			w.mu.Lock()

@@ -12,6 +12,7 @@ type delivery struct {
 	cites     *citer
 	links     *linkFilter        // after the citations: what taking out a mark brings together is looked at. nil: links pass
 	emit      func(string) error // nil: the text is only gathered
+	begun     bool               // the provider has said something
 	text      strings.Builder
 	failed    error // what emit failed with
 }
@@ -28,6 +29,7 @@ func newDelivery(p Prompt, emit func(string) error) *delivery {
 
 // write takes the next piece of the provider's text.
 func (d *delivery) write(piece string) error {
+	d.begun = true
 	if d.text.Len()+len(piece) > maxAnswerBytes {
 		return domain.Errorf(domain.CodeUnavailable, "the model's answer is longer than %d bytes, the most that is taken; set maxTokens", maxAnswerBytes)
 	}

@@ -2,7 +2,9 @@ package answer
 
 import (
 	"context"
+	"errors"
 
+	"github.com/sluice/sluice/pkg/chunk"
 	"github.com/sluice/sluice/pkg/domain"
 )
 
@@ -11,14 +13,40 @@ type Provider interface {
 	// Complete passes the answer's text to emit, in order: piece by piece as it is made when Prompt.Stream is set, else in
 	// as few calls as it likes. It returns emit's error as it is when emit fails, and stops soon after ctx is done.
 	//
-	// It fails with a *domain.Error whose message may be shown to callers. What failed before the first piece may have
-	// been tried again; after it nothing is, for pieces cannot be taken back.
+	// It fails with a *domain.Error whose message may be shown to callers, one that wraps ErrTooLong when the prompt is
+	// more than the model's window holds. What failed before the first piece may have been tried again; after it nothing
+	// is, for pieces cannot be taken back.
 	Complete(ctx context.Context, p Prompt, emit func(text string) error) (Completion, error)
 }
 
+// ErrTooLong is a prompt that the model's window does not hold.
+var ErrTooLong = errors.New("the prompt is longer than the model's window")
+
+// Models knows who answers under which name.
+type Models interface {
+	// Models are those that answer under one of domain.ModelNames, in the order in which they are tried: the next one
+	// when the one before has failed without saying anything. There is at least one.
+	Models(name string) []Model
+}
+
+// Model is a model of a provider.
+type Model struct {
+	Name     string // as the provider names it; "": the interface's name
+	Provider Provider
+	Window   int // tokens of prompt and answer together; 0: no bound
+	Answer   int // tokens kept free for the answer where a request does not say
+}
+
+// Only is the provider that answers under every name.
+func Only(p Provider) Models { return only{Model{Provider: p}} }
+
+type only struct{ model Model }
+
+func (o only) Models(string) []Model { return []Model{o.model} }
+
 // Prompt is all that a provider gets.
 type Prompt struct {
-	Model  string // one of domain.ModelNames
+	Model  string // as the provider names it
 	Stream bool
 	Params Params
 
@@ -32,6 +60,18 @@ type Prompt struct {
 	TermWeights map[string]float64
 
 	NoDatastores bool // the agent has none to answer from
+}
+
+// tokensPerMessage is what the marks around a message take.
+const tokensPerMessage = 4
+
+// Tokens estimates how many tokens the prompt takes of a model's window.
+func (p Prompt) Tokens() int {
+	n := chunk.Tokens(p.System) + tokensPerMessage
+	for _, t := range p.Messages {
+		n += chunk.Tokens(t.Text) + tokensPerMessage
+	}
+	return n
 }
 
 // Turn is one message of a prompt.
@@ -54,6 +94,8 @@ type Completion struct {
 	Model            string // as the provider names it
 	PromptTokens     int64
 	CompletionTokens int64
-	Cut              bool // the answer ends where MaxTokens, or the model's own limit, ended it
-	Unanswered       bool // the provider knows that the documents do not answer: the answer has no sources
+	Estimated        bool     // one of them is an estimate: the provider did not say
+	Cut              bool     // the answer ends where maxTokens, or the model's own limit, ended it
+	Ignored          []string // the interface's names of the parameters that the provider or model does not take as they were given
+	Unanswered       bool     // the provider knows that the documents do not answer: the answer has no sources
 }

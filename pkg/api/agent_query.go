@@ -189,6 +189,11 @@ func (t *turn) seen(answer Answer) Answer {
 			e.Fragments = append(e.Fragments, f)
 		}
 	}
+	if e.Model != nil {
+		nameless := *e.Model
+		nameless.Name = ""
+		e.Model = &nameless
+	}
 	answer.Explanation = &e
 	return answer
 }

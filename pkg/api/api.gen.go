@@ -339,6 +339,33 @@ func (e MessageRole) Valid() bool {
 	}
 }
 
+// Defines values for ModelExplanationIgnored.
+const (
+	ModelExplanationIgnoredFrequencyPenalty ModelExplanationIgnored = "frequencyPenalty"
+	ModelExplanationIgnoredMaxTokens        ModelExplanationIgnored = "maxTokens"
+	ModelExplanationIgnoredPresencePenalty  ModelExplanationIgnored = "presencePenalty"
+	ModelExplanationIgnoredTemperature      ModelExplanationIgnored = "temperature"
+	ModelExplanationIgnoredTopP             ModelExplanationIgnored = "topP"
+)
+
+// Valid indicates whether the value is a known member of the ModelExplanationIgnored enum.
+func (e ModelExplanationIgnored) Valid() bool {
+	switch e {
+	case ModelExplanationIgnoredFrequencyPenalty:
+		return true
+	case ModelExplanationIgnoredMaxTokens:
+		return true
+	case ModelExplanationIgnoredPresencePenalty:
+		return true
+	case ModelExplanationIgnoredTemperature:
+		return true
+	case ModelExplanationIgnoredTopP:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for ModelName.
 const (
 	ModelNameLlm35Turbo    ModelName = "llm_3_5_turbo"
@@ -1470,6 +1497,9 @@ type Explanation struct {
 	// vectors is refused.
 	Mode SearchMode `json:"mode"`
 
+	// Model what an answer took of the language model that wrote it; missing where none was asked
+	Model *ModelExplanation `json:"model,omitempty"`
+
 	// Notes what the result lacks, in words
 	Notes []string `json:"notes"`
 
@@ -1654,6 +1684,36 @@ type Message struct {
 
 // MessageRole defines model for Message.Role.
 type MessageRole string
+
+// ModelExplanation what an answer took of the language model that wrote it; missing where none was asked
+type ModelExplanation struct {
+	CompletionTokens int64 `json:"completion_tokens"`
+
+	// Cut the answer ends where maxTokens, or the model's own limit, ended it
+	Cut bool `json:"cut"`
+
+	// Estimated the provider did not say how many tokens they were
+	Estimated bool `json:"estimated"`
+
+	// Fallback the model that was to answer had failed
+	Fallback bool `json:"fallback"`
+
+	// Fragments that the model was given
+	Fragments int `json:"fragments"`
+
+	// Ignored parameters of the request or the agent that the model does not take as they were given
+	Ignored []ModelExplanationIgnored `json:"ignored"`
+
+	// LeftOut relevant fragments that its window had no room for
+	LeftOut int `json:"left_out"`
+
+	// Name as its provider has it; null to callers who may not read the agent's datastores
+	Name         *string `json:"name"`
+	PromptTokens int64   `json:"prompt_tokens"`
+}
+
+// ModelExplanationIgnored defines model for ModelExplanation.Ignored.
+type ModelExplanationIgnored string
 
 // ModelName defines model for ModelName.
 type ModelName string

@@ -13,12 +13,24 @@ func renderExplanation(e *domain.Explanation, withFragments bool) *Explanation {
 		Datastores: renderAll(e.Datastores, renderDatastoreExplanation),
 		Rerank:     RerankExplanation{Model: optional(e.Rerank.Model), Candidates: e.Rerank.Candidates, Error: optional(e.Rerank.Error)},
 		Terms:      e.Terms, Candidates: e.Candidates, Dropped: renderDropped(e.Dropped), Notes: append([]string{}, e.Notes...),
+		Model: renderModelExplanation(e.Model),
 	}
 	if withFragments {
 		all := renderAll(e.Fragments, renderFragmentExplanation)
 		out.Fragments = &all
 	}
 	return out
+}
+
+func renderModelExplanation(m *domain.ExplainedModel) *ModelExplanation {
+	if m == nil {
+		return nil
+	}
+	return &ModelExplanation{
+		Name: optional(m.Name), Fallback: m.Fallback, PromptTokens: m.PromptTokens, CompletionTokens: m.CompletionTokens, Estimated: m.Estimated, Cut: m.Cut,
+		Ignored:   renderAll(m.Ignored, func(s string) ModelExplanationIgnored { return ModelExplanationIgnored(s) }),
+		Fragments: m.Fragments, LeftOut: m.LeftOut,
+	}
 }
 
 func renderDatastoreExplanation(d domain.ExplainedDatastore) DatastoreExplanation {

@@ -24,11 +24,11 @@ const maxGenerated = generate.MaxQuestions
 // generateQuestions makes questions from the datastore's content and writes them, also those that were made until the
 // model server failed.
 func generateQuestions(ctx context.Context, sluice *service.Service, c config.Config, s evalSettings, out, errs io.Writer) error {
-	if c.ChatModel == "" || !c.HasModelServer() {
+	if c.ChatModel == "" {
 		return usageError{errors.New("--generate needs a chat model: set SLUICE_CHAT_MODEL to its name, and OPENAI_BASE_URL to the address of an OpenAI-compatible " +
-			"server (http://localhost:11434/v1) or OPENAI_API_KEY to a key of OpenAI; without one, write questions by hand: see api eval --help")}
+			"server (http://localhost:11434/v1), or OPENAI_API_KEY or ANTHROPIC_API_KEY to a key; without one, write questions by hand: see api eval --help")}
 	}
-	provider, err := openProvider(c, nil)
+	models, err := openChatModels(c, nil)
 	if err != nil {
 		return usageError{err}
 	}
@@ -45,7 +45,7 @@ func generateQuestions(ctx context.Context, sluice *service.Service, c config.Co
 		file = f
 	}
 	show := newProgress(errs)
-	r, err := generate.Run(ctx, sluice, asking{provider}, generate.Options{
+	r, err := generate.Run(ctx, sluice, asking{models.Models(domain.DefaultModelName)[0]}, generate.Options{
 		DatastoreID: s.datastore, Questions: s.generate, Concurrency: s.concurrency,
 		Progress: func(made, dropped, wanted int) { show.update(int64(made), int64(dropped), int64(wanted)) },
 	})
@@ -87,15 +87,15 @@ func writeQuestions(w io.Writer, questions []generate.Question) error {
 	return nil
 }
 
-// asking puts one question to a chat model, which is what an answer.Provider can do too.
-type asking struct{ provider answer.Provider }
+// asking puts one question to a chat model, which is what an answer.Model can do too.
+type asking struct{ model answer.Model }
 
 // Ask implements generate.Model.
 func (a asking) Ask(ctx context.Context, system, user string) (string, error) {
 	var text strings.Builder
 	cold, most := 0.0, 1000 // room for models that think first
-	_, err := a.provider.Complete(ctx, answer.Prompt{
-		Model: domain.DefaultModelName, System: system, Messages: []answer.Turn{{Role: domain.RoleUser, Text: user}},
+	_, err := a.model.Provider.Complete(ctx, answer.Prompt{
+		Model: a.model.Name, System: system, Messages: []answer.Turn{{Role: domain.RoleUser, Text: user}},
 		Params: answer.Params{Temperature: &cold, MaxTokens: &most},
 	}, func(piece string) error { text.WriteString(piece); return nil })
 	return text.String(), err

@@ -9,7 +9,6 @@ import (
 	"sync"
 
 	"github.com/sluice/sluice/pkg/answer"
-	answeropenai "github.com/sluice/sluice/pkg/answer/openai"
 	"github.com/sluice/sluice/pkg/config"
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/embed"
@@ -77,29 +76,6 @@ func (e *embedders) Embedder(id string) (embed.Embedder, error) {
 
 // ids are the models that new datastores may use, the default first.
 func (e *embedders) ids() []string { return slices.Clone(e.order) }
-
-// openProvider chooses who writes answers: a chat model where one is named, else the documents' own sentences, for which words
-// tells kindred words.
-func openProvider(c config.Config, words answer.WordVectors) (answer.Provider, error) {
-	if c.ChatModel == "" && len(c.ModelNames) == 0 {
-		return answer.NewExtractive(words), nil
-	}
-	if !c.HasModelServer() {
-		return nil, fmt.Errorf("a chat model is named, but no model server is configured: set OPENAI_BASE_URL or OPENAI_API_KEY")
-	}
-	model := c.ChatModel
-	if model == "" {
-		model = c.ModelNames[domain.DefaultModelName]
-	}
-	if model == "" {
-		return nil, fmt.Errorf("SLUICE_MODEL_* names some models and not %s: set SLUICE_CHAT_MODEL for the others", domain.DefaultModelName)
-	}
-	p, err := answeropenai.New(answeropenai.Options{BaseURL: c.OpenAIBaseURL, APIKey: c.OpenAIKey, DefaultModel: model, Models: c.ModelNames})
-	if err != nil {
-		return nil, fmt.Errorf("setting up chat model %q: %w", model, err)
-	}
-	return p, nil
-}
 
 // group runs goroutines that end together.
 type group struct {

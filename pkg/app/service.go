@@ -55,7 +55,7 @@ type Service struct {
 	originals *originals.Store
 	engines   *engines
 	embedders *embedders
-	provider  answer.Provider
+	models    answer.Models
 	reranker  *reranker // nil: there is none
 	hub       *control.Hub
 	auditor   *control.Auditor
@@ -117,7 +117,7 @@ func (s *Service) openModels(context.Context) (err error) {
 	if s.reranker != nil {
 		s.closeLater(func() error { s.reranker.Close(); return nil })
 	}
-	s.provider, err = openProvider(s.config, s.embedders.builtin)
+	s.models, err = openChatModels(s.config, s.embedders.builtin)
 	return err
 }
 
@@ -407,8 +407,8 @@ func (s *Service) handler() (http.Handler, error) {
 	}
 	finder := retrieve.New(deps, retrieve.Options{})
 	answerer := answer.New(answer.Deps{
-		Retriever: finder, Datastores: s.catalog, Conversations: s.catalog, Provider: s.provider, Now: s.now, NewID: domain.NewID,
-	}, answer.Options{})
+		Retriever: finder, Datastores: s.catalog, Conversations: s.catalog, Models: s.models, Now: s.now, NewID: domain.NewID, Log: s.log,
+	}, answer.Options{Timeout: s.config.ChatTimeout, Fragments: s.config.ChatFragments, ContextTokens: s.config.ChatContext})
 	return api.New(api.Options{
 		MaxUploadBytes: int64(s.config.LimitUpload),
 		MaxJSONBytes:   int64(s.config.LimitJSON),

@@ -48,7 +48,23 @@ type Config struct {
 
 	OpenAIBaseURL string
 	OpenAIKey     string
-	ChatModel     string
+	AzureEndpoint string
+	AzureKey      string
+	AzureVersion  string
+	AnthropicURL  string
+	AnthropicKey  string
+
+	ChatModel     string // as the provider has it, with or without "provider:" before it
+	ChatFallback  string // likewise
+	ChatWindows   Windows
+	ChatMaxTokens int
+	ChatFragments int
+	ChatContext   int // tokens
+	ChatStart     time.Duration
+	ChatStall     time.Duration
+	ChatTimeout   time.Duration
+	ChatAttempts  int
+
 	EmbedModel    string
 	EmbedDims     int
 	EmbedDir      string // of a model that is run in process
@@ -113,7 +129,7 @@ func Settings() []Setting {
 	models := func(name string) Setting {
 		return Setting{
 			Env: "SLUICE_MODEL_" + strings.ToUpper(name), Flag: "model-" + strings.ReplaceAll(name, "_", "-"),
-			Doc: "provider's model for `" + name + "`; empty: `SLUICE_CHAT_MODEL`",
+			Doc: "model for `" + name + "`, with or without a provider before it; empty: `SLUICE_CHAT_MODEL`",
 			set: func(c *Config, v string) error {
 				if v != "" {
 					c.ModelNames[name] = v
@@ -155,7 +171,21 @@ func Settings() []Setting {
 
 		{Env: "OPENAI_BASE_URL", Flag: "openai-base-url", Doc: "an OpenAI-compatible server (`http://localhost:11434/v1`); empty with a key: OpenAI's own", set: text(func(c *Config) *string { return &c.OpenAIBaseURL })},
 		{Env: "OPENAI_API_KEY", Flag: "openai-api-key", Secret: true, Doc: "its key; servers that need none take any", set: text(func(c *Config) *string { return &c.OpenAIKey })},
-		{Env: "SLUICE_CHAT_MODEL", Flag: "chat-model", Doc: "model that writes answers; empty: the built-in answerer quotes the documents", set: text(func(c *Config) *string { return &c.ChatModel })},
+		{Env: "AZURE_OPENAI_ENDPOINT", Flag: "azure-openai-endpoint", Doc: "an Azure OpenAI resource (`https://name.openai.azure.com`), whose models are called by the names of their deployments", set: text(func(c *Config) *string { return &c.AzureEndpoint })},
+		{Env: "AZURE_OPENAI_API_KEY", Flag: "azure-openai-api-key", Secret: true, Doc: "its key", set: text(func(c *Config) *string { return &c.AzureKey })},
+		{Env: "AZURE_OPENAI_API_VERSION", Flag: "azure-openai-api-version", Doc: "`api-version` of its dated interface (`2024-10-21`); empty: its v1 interface, which has none", set: text(func(c *Config) *string { return &c.AzureVersion })},
+		{Env: "ANTHROPIC_API_KEY", Flag: "anthropic-api-key", Secret: true, Doc: "key of Anthropic", set: text(func(c *Config) *string { return &c.AnthropicKey })},
+		{Env: "ANTHROPIC_BASE_URL", Flag: "anthropic-base-url", Doc: "another server that speaks Anthropic's Messages API; empty with a key: Anthropic's own", set: text(func(c *Config) *string { return &c.AnthropicURL })},
+		{Env: "SLUICE_CHAT_MODEL", Flag: "chat-model", Doc: "model that writes answers, `model` or `provider:model` with `openai`, `azure` or `anthropic`; without a provider: the first of these that is configured; empty: the built-in answerer quotes the documents", set: text(func(c *Config) *string { return &c.ChatModel })},
+		{Env: "SLUICE_CHAT_FALLBACK", Flag: "chat-fallback", Doc: "model that is asked when the one that was to answer fails before the first word, `model` or `provider:model`; empty: none", set: text(func(c *Config) *string { return &c.ChatFallback })},
+		{Env: "SLUICE_CHAT_WINDOW", Flag: "chat-window", Doc: "tokens that models take, prompt and answer together: a number for all, and `model=number` for one, separated by commas (`8192,gpt-4o=128000`); without: what is known of the model by its name, else 8192", set: windows(func(c *Config) *Windows { return &c.ChatWindows })},
+		{Env: "SLUICE_CHAT_MAX_TOKENS", Flag: "chat-max-tokens", Default: "4096", Doc: "tokens kept free for an answer where the query has no `maxTokens`, up to a quarter of the window; Anthropic's models also stop there", set: number(func(c *Config) *int { return &c.ChatMaxTokens }, 1, 128_000)},
+		{Env: "SLUICE_CHAT_FRAGMENTS", Flag: "chat-fragments", Default: "10", Doc: "fragments that are retrieved for an answer", set: number(func(c *Config) *int { return &c.ChatFragments }, 1, 100)},
+		{Env: "SLUICE_CHAT_CONTEXT", Flag: "chat-context", Default: "3000", Doc: "tokens of fragments in a prompt at most, as far as the window has room", set: number(func(c *Config) *int { return &c.ChatContext }, 100, 1_000_000)},
+		{Env: "SLUICE_CHAT_START_TIMEOUT", Flag: "chat-start-timeout", Default: "60s", Doc: "how long a model may take until the first word of its answer, attempts included", set: duration(func(c *Config) *time.Duration { return &c.ChatStart })},
+		{Env: "SLUICE_CHAT_STALL_TIMEOUT", Flag: "chat-stall-timeout", Default: "30s", Doc: "how long it may be silent in the middle of one", set: duration(func(c *Config) *time.Duration { return &c.ChatStall })},
+		{Env: "SLUICE_CHAT_TIMEOUT", Flag: "chat-timeout", Default: "5m", Doc: "how long a whole answer may take, from question to end", set: duration(func(c *Config) *time.Duration { return &c.ChatTimeout })},
+		{Env: "SLUICE_CHAT_ATTEMPTS", Flag: "chat-attempts", Default: "3", Doc: "how often a model is asked before its first word, when what fails may pass by itself", set: number(func(c *Config) *int { return &c.ChatAttempts }, 1, 10)},
 		{Env: "SLUICE_EMBED_MODEL", Flag: "embed-model", Doc: "the server's embedding model for new datastores; empty: that of `SLUICE_EMBED_DIR`, else one in `models` in the data directory, else the built-in one", set: text(func(c *Config) *string { return &c.EmbedModel })},
 		{Env: "SLUICE_EMBED_DIMENSIONS", Flag: "embed-dimensions", Default: "0", Doc: "dimensions of `SLUICE_EMBED_MODEL`'s vectors, asked for from models that can shorten them; 0: as the model gives them", set: number(func(c *Config) *int { return &c.EmbedDims }, 0, 32_768)},
 		{Env: "SLUICE_EMBED_DIR", Flag: "embed-dir", Doc: "directory of a sentence-transformers model that is run in process (`config.json`, `tokenizer.json`, `model.safetensors`), the same in every api and ingestor; embedding model of new datastores unless `SLUICE_EMBED_MODEL` is set", set: text(func(c *Config) *string { return &c.EmbedDir })},
@@ -300,6 +330,12 @@ func (c Config) HasEmbeddedIndex() bool {
 
 // HasModelServer reports whether an OpenAI-compatible server is configured.
 func (c Config) HasModelServer() bool { return c.OpenAIBaseURL != "" || c.OpenAIKey != "" }
+
+// HasAzure reports whether an Azure OpenAI resource is configured.
+func (c Config) HasAzure() bool { return c.AzureEndpoint != "" }
+
+// HasAnthropic reports whether Anthropic, or a server that speaks its API, is configured.
+func (c Config) HasAnthropic() bool { return c.AnthropicURL != "" || c.AnthropicKey != "" }
 
 // Usage writes the table for people.
 func Usage(out io.Writer) {

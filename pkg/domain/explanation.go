@@ -14,7 +14,8 @@ type Explanation struct {
 	Candidates       int                // chunks that were ranked, over all datastores
 	Fragments        []ExplainedFragment
 	Dropped          ExplainedDrops
-	Notes            []string // what the result lacks, in words
+	Notes            []string        // what the result lacks, in words
+	Model            *ExplainedModel // that wrote the answer; nil for a query without one, and where no language model was asked
 }
 
 // Bounds of an Explanation.
@@ -99,4 +100,17 @@ type ExplainedDrop struct {
 	For          string // the chunk whose fragment stands for it; "" when none does
 	Rank         int    // it had
 	Score        float64
+}
+
+// ExplainedModel is what an answer took of the model that wrote it.
+type ExplainedModel struct {
+	Name             string // as its provider has it
+	Fallback         bool   // the model that was to answer failed before
+	PromptTokens     int64
+	CompletionTokens int64
+	Estimated        bool     // one of them, since the provider did not say
+	Cut              bool     // the answer ends where maxTokens, or the model's own limit, ended it
+	Ignored          []string // parameters of the request or the agent that the model does not take as they were given
+	Fragments        int      // that it was given
+	LeftOut          int      // relevant ones that its window had no room for
 }

@@ -19,6 +19,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/sluice/sluice/pkg/answer"
+	"github.com/sluice/sluice/pkg/answer/remote"
 	"github.com/sluice/sluice/pkg/domain"
 )
 
@@ -64,7 +65,10 @@ func started(t *testing.T, mod func(*Options), steps ...http.HandlerFunc) (*Prov
 	srv := httptest.NewServer(s)
 	client := srv.Client()
 	t.Cleanup(func() { client.CloseIdleConnections(); srv.Close() })
-	opts := Options{BaseURL: srv.URL + "/v1", APIKey: secret, DefaultModel: "small", Models: map[string]string{"llm_4": "large"}, HTTPClient: client}
+	var waits []time.Duration
+	opts := Options{BaseURL: srv.URL + "/v1", APIKey: secret, HTTPClient: client, Limits: remote.Limits{
+		Wait: func(ctx context.Context, d time.Duration) error { waits = append(waits, d); return ctx.Err() },
+	}}
 	if mod != nil {
 		mod(&opts)
 	}
@@ -72,8 +76,6 @@ func started(t *testing.T, mod func(*Options), steps ...http.HandlerFunc) (*Prov
 	if err != nil {
 		t.Fatal(err)
 	}
-	var waits []time.Duration
-	p.wait = func(ctx context.Context, d time.Duration) error { waits = append(waits, d); return ctx.Err() }
 	return p, s, &waits
 }
 
@@ -114,7 +116,7 @@ func status(code int, body string, header ...string) http.HandlerFunc {
 
 func prompt() answer.Prompt {
 	return answer.Prompt{
-		Model: "llm_4", Stream: true, System: "Be brief.",
+		Model: "large", Stream: true, System: "Be brief.",
 		Messages: []answer.Turn{{Role: domain.RoleUser, Text: "Hi"}, {Role: domain.RoleAssistant, Text: "Hello"}, {Role: domain.RoleUser, Text: "When?"}},
 	}
 }
@@ -166,7 +168,7 @@ func TestCompletePassesParametersOn(t *testing.T) {
 	f := func(v float64) *float64 { return &v }
 	n := 77
 	in := prompt()
-	in.Stream, in.Model, in.Messages, in.System = false, "llm_3_5_turbo", in.Messages[2:], ""
+	in.Stream, in.Model, in.Messages, in.System = false, "small", in.Messages[2:], ""
 	in.Params = answer.Params{Temperature: f(0), TopP: f(0.1), PresencePenalty: f(-2), FrequencyPenalty: f(2), MaxTokens: &n}
 	got, c, err := complete(t, p, in)
 	if err != nil {
@@ -177,12 +179,12 @@ func TestCompletePassesParametersOn(t *testing.T) {
 	}
 	want := map[string]any{
 		"model": "small", "messages": []any{map[string]any{"role": "user", "content": "When?"}},
-		"temperature": 0.0, "top_p": 0.1, "presence_penalty": -2.0, "frequency_penalty": 2.0, "max_tokens": 77.0,
+		"stream": true, "stream_options": map[string]any{"include_usage": true}, "temperature": 0.0, "top_p": 0.1, "presence_penalty": -2.0, "frequency_penalty": 2.0, "max_tokens": 77.0,
 	}
 	if diff := cmp.Diff(want, s.requests()[0]); diff != "" {
 		t.Error(diff)
 	}
-	if c.Model != "small-1" || c.PromptTokens != 2 || c.CompletionTokens != 3 {
+	if c.Model != "small-1" || c.PromptTokens != 10 || !c.Estimated || c.CompletionTokens != 3 {
 		t.Errorf("without usage the tokens are estimated: got %+v", c)
 	}
 	if s.auth[0] != "" {
@@ -197,11 +199,11 @@ func TestCompleteTriesAgainBeforeTheFirstPiece(t *testing.T) {
 		first http.HandlerFunc
 		want  []time.Duration
 	}{
-		"after a server's failure":                             {status(500, `{"error":{"message":"boom"}}`), []time.Duration{firstWait}},
+		"after a server's failure":                             {status(500, `{"error":{"message":"boom"}}`), []time.Duration{time.Second / 2}},
 		"after too many requests, as long as asked":            {status(429, `{"error":{"message":"slow down"}}`, "Retry-After", "2"), []time.Duration{2 * time.Second}},
-		"after a stream that ends at once":                     {events(), []time.Duration{firstWait}},
-		"after an error sent as the first event":               {events(`{"error":{"message":"overloaded"}}`), []time.Duration{firstWait}},
-		"after an event that is no JSON":                       {events(`{"choices":`), []time.Duration{firstWait}},
+		"after a stream that ends at once":                     {events(), []time.Duration{time.Second / 2}},
+		"after an error sent as the first event":               {events(`{"error":{"message":"overloaded"}}`), []time.Duration{time.Second / 2}},
+		"after an event that is no JSON":                       {events(`{"choices":`), []time.Duration{time.Second / 2}},
 		"at once without stream_options when they are refused": {status(400, `{"error":{"message":"unknown field stream_options"}}`), nil},
 	}
 	for name, test := range tests {
@@ -245,15 +247,23 @@ func TestCompleteFails(t *testing.T) {
 		"naming the key's setting when the key is refused": {step: status(401, `{"error":{"message":"Incorrect API key provided: `+secret+`"}}`), says: "OPENAI_API_KEY", tries: 1},
 		"naming the address when the model is unknown":     {step: status(404, `{"error":{"message":"no such model"}}`), says: "OPENAI_BASE_URL", tries: 1},
 		"at once when the request is refused":              {step: status(400, `{"error":{"message":"context too long"}}`), says: "HTTP 400", tries: 1},
+		"at once when a web page answers":                  {step: func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html><body>Sign in</body></html>") }, says: "OPENAI_BASE_URL", tries: 1},
+		"at once when something else answers in JSON":      {step: status(200, `{"hello":"world"}`), says: "OPENAI_BASE_URL", tries: 1},
+		"after three web pages of a proxy": {step: func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/html")
+			w.WriteHeader(502)
+			fmt.Fprint(w, "<html>")
+		}, says: "HTTP 502", tries: 3},
+		"once when a line is longer than can be an answer": {step: events(delta("It opens"), delta(strings.Repeat("x", 2<<20))), says: "more in one piece", tries: 1, pieces: []string{"It opens"}},
 		"at once when the quota is used up":                {step: status(429, `{"error":{"message":"pay","code":"insufficient_quota"}}`), says: "quota", tries: 1},
 		"at once when it is to wait for long":              {step: status(429, `{}`, "Retry-After", "3600"), says: "HTTP 429", tries: 1},
 		"after three failures of the server":               {step: status(503, `oops`), says: "HTTP 503", tries: 3},
 		"after three answers without a word":               {step: events(stop, "[DONE]"), says: "answered nothing", tries: 3},
 		"when the first piece does not come": {
-			step: hang(), mod: func(o *Options) { o.FirstToken, o.Attempts = 20*time.Millisecond, 2 }, says: "within 20ms", tries: 2,
+			step: hang(), mod: func(o *Options) { o.Limits.FirstToken = 20 * time.Millisecond }, says: "within 20ms", tries: 1,
 		},
 		"once when the next piece does not come": {
-			step: hang(delta("It opens")), mod: func(o *Options) { o.NextToken = 20 * time.Millisecond }, says: "nothing for 20ms", tries: 1, pieces: []string{"It opens"},
+			step: hang(delta("It opens")), mod: func(o *Options) { o.Limits.NextToken = 20 * time.Millisecond }, says: "nothing for 20ms", tries: 1, pieces: []string{"It opens"},
 		},
 		"once when the stream breaks in the middle": {step: cut, says: "broke in the middle", tries: 1, pieces: []string{"It opens"}},
 		"once when the stream ends too soon":        {step: events(delta("It opens"), "[DONE]"), says: "broke in the middle", tries: 1, pieces: []string{"It opens"}},
@@ -330,9 +340,9 @@ func TestCompleteStopsWhenTheReaderLeaves(t *testing.T) {
 func TestNewRefusesWhatCannotWork(t *testing.T) {
 	t.Parallel()
 	for name, opts := range map[string]Options{
-		"no model":            {BaseURL: "http://localhost:1/v1"},
-		"no address":          {BaseURL: "localhost", DefaultModel: "m"},
-		"a scheme of its own": {BaseURL: "ftp://localhost", DefaultModel: "m"},
+		"an Azure without address": {Azure: true},
+		"no address":               {BaseURL: "localhost"},
+		"a scheme of its own":      {BaseURL: "ftp://localhost"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

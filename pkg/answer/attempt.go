@@ -1,0 +1,69 @@
+package answer
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// outcome is what became of asking the models.
+type outcome struct {
+	delivery   *delivery
+	completion Completion
+	explained  domain.ExplainedModel
+}
+
+// complete asks the models in turn until one has said something: what has been passed on cannot be taken back, so after
+// its first piece a model's failure is the answer's.
+func (a *Answerer) complete(ctx context.Context, name string, d draft, emit func(string) error) (outcome, error) {
+	models := a.deps.Models.Models(name)
+	for i, m := range models {
+		out, err := a.completeBy(ctx, m, d, emit)
+		out.explained.Fallback = i > 0
+		if err == nil || out.delivery.begun || ctx.Err() != nil || i == len(models)-1 {
+			return out, err
+		}
+		a.deps.Log.Warn("model failed before its answer began; the fallback is asked", "model", m.Name, "fallback", models[i+1].Name, "error", err)
+	}
+	return outcome{delivery: newDelivery(Prompt{}, emit)}, domain.Errorf(domain.CodeUnavailable, "no model is configured for %s", name)
+}
+
+// completeBy asks one model. When it finds the prompt too long for its window, which is known only roughly or not at all,
+// it is asked once more with half as much.
+func (a *Answerer) completeBy(ctx context.Context, m Model, d draft, emit func(string) error) (outcome, error) {
+	if m.Name != "" {
+		d.prompt.Model = m.Name
+	}
+	p, err := d.pack(m, m.Window)
+	if err != nil {
+		return outcome{delivery: newDelivery(Prompt{}, emit)}, err
+	}
+	out, err := a.put(ctx, m, d, p, emit)
+	if err == nil || out.delivery.begun || !errors.Is(err, ErrTooLong) {
+		return out, err
+	}
+	tried := p.Tokens()*10/usableTenths + d.answerTokens(m, 2*p.Tokens())
+	smaller, tooLong := d.pack(m, tried/2)
+	if tooLong != nil {
+		return out, err
+	}
+	a.deps.Log.Warn("the model's window is smaller than was thought; the prompt is packed anew", "model", m.Name, "window", m.Window, "tried_tokens", p.Tokens(), "tokens", smaller.Tokens())
+	return a.put(ctx, m, d, smaller, emit)
+}
+
+// put puts one prompt to a model.
+func (a *Answerer) put(ctx context.Context, m Model, d draft, p Prompt, emit func(string) error) (out outcome, err error) {
+	out.delivery = newDelivery(p, emit)
+	out.completion, err = m.Provider.Complete(ctx, p, out.delivery.write)
+	c := &out.completion
+	if asked := d.prompt.Params.MaxTokens; asked != nil && *asked != *p.Params.MaxTokens && !slices.Contains(c.Ignored, "maxTokens") {
+		c.Ignored = append(c.Ignored, "maxTokens")
+	}
+	out.explained = domain.ExplainedModel{
+		Name: c.Model, PromptTokens: c.PromptTokens, CompletionTokens: c.CompletionTokens, Estimated: c.Estimated, Cut: c.Cut,
+		Ignored: c.Ignored, Fragments: len(p.Fragments), LeftOut: len(d.prompt.Fragments) - len(p.Fragments),
+	}
+	return out, err
+}

@@ -1,0 +1,88 @@
+package openai
+
+import (
+	sdk "github.com/openai/openai-go/v3"
+
+	"github.com/sluice/sluice/pkg/answer"
+	"github.com/sluice/sluice/pkg/answer/remote"
+)
+
+// Parameters of a request, as the API names them.
+const (
+	temperature         = "temperature"
+	topP                = "top_p"
+	presencePenalty     = "presence_penalty"
+	frequencyPenalty    = "frequency_penalty"
+	maxTokens           = "max_tokens"
+	maxCompletionTokens = "max_completion_tokens" // what newer models take in place of max_tokens, and older servers do not know
+	streamOptions       = "stream_options"
+)
+
+// allowed are the parameters of a prompt that its model is not known to refuse.
+func (p *Provider) allowed(prompt answer.Prompt) remote.Parameters {
+	known := p.quirks.Of(prompt.Model)
+	out := remote.Parameters{}
+	add := func(name string, v *float64) {
+		if v != nil && !known.Refuses(name) {
+			out[name] = *v
+		}
+	}
+	on := 1.0
+	add(temperature, prompt.Params.Temperature)
+	add(topP, prompt.Params.TopP)
+	add(presencePenalty, prompt.Params.PresencePenalty)
+	add(frequencyPenalty, prompt.Params.FrequencyPenalty)
+	add(streamOptions, &on)
+	if n := prompt.Params.MaxTokens; n != nil {
+		most := known.Most(*n)
+		name, other := maxTokens, maxCompletionTokens
+		if p.newer {
+			name, other = other, name
+		}
+		if known.Refuses(name) {
+			name = other
+		}
+		add(name, &most)
+	}
+	return out
+}
+
+// set writes the parameters into a request.
+func set(body *sdk.ChatCompletionNewParams, sent remote.Parameters) {
+	for name, v := range sent {
+		switch name {
+		case temperature:
+			body.Temperature = sdk.Float(v)
+		case topP:
+			body.TopP = sdk.Float(v)
+		case presencePenalty:
+			body.PresencePenalty = sdk.Float(v)
+		case frequencyPenalty:
+			body.FrequencyPenalty = sdk.Float(v)
+		case maxTokens:
+			body.MaxTokens = sdk.Int(int64(v))
+		case maxCompletionTokens:
+			body.MaxCompletionTokens = sdk.Int(int64(v))
+		case streamOptions:
+			body.StreamOptions.IncludeUsage = sdk.Bool(true)
+		}
+	}
+}
+
+// ignored are the interface's names of the parameters that were asked for and not sent as they were.
+func ignored(asked answer.Params, sent remote.Parameters) []string {
+	var out []string
+	missing := func(name, field string, v *float64) {
+		if _, ok := sent[name]; v != nil && !ok {
+			out = append(out, field)
+		}
+	}
+	missing(temperature, "temperature", asked.Temperature)
+	missing(topP, "topP", asked.TopP)
+	missing(presencePenalty, "presencePenalty", asked.PresencePenalty)
+	missing(frequencyPenalty, "frequencyPenalty", asked.FrequencyPenalty)
+	if n := asked.MaxTokens; n != nil && max(sent[maxTokens], sent[maxCompletionTokens]) != float64(*n) {
+		out = append(out, "maxTokens")
+	}
+	return out
+}

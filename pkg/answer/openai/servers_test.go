@@ -1,0 +1,160 @@
+package openai
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sluice/sluice/pkg/answer"
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+func TestAzureIsAskedInItsOwnWay(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct{ version, path string }{
+		"by its dated interface": {"2024-10-21", "/openai/deployments/my%2Fgpt/chat/completions?api-version=2024-10-21"},
+		"by its v1 interface":    {"", "/openai/v1/chat/completions"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var mu sync.Mutex
+			var path, key, bearer string
+			srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				mu.Lock()
+				path, key, bearer = r.RequestURI, r.Header.Get("Api-Key"), r.Header.Get("Authorization")
+				mu.Unlock()
+				// Azure's first event tells of its filters and has no choices.
+				events(`{"choices":[],"prompt_filter_results":[{"prompt_index":0}]}`, delta("Six."), stop, "[DONE]")(w, r)
+			}))
+			client := srv.Client()
+			t.Cleanup(func() { client.CloseIdleConnections(); srv.Close() })
+			p, err := New(Options{BaseURL: srv.URL, APIKey: secret, Azure: true, AzureVersion: test.version, HTTPClient: client})
+			if err != nil {
+				t.Fatal(err)
+			}
+			in := prompt()
+			in.Model = "my/gpt"
+			got, _, err := complete(t, p, in)
+			if err != nil || strings.Join(got, "") != "Six." {
+				t.Fatalf("%q, %v", got, err)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			if path != test.path || key != secret || bearer != "" {
+				t.Errorf("asked %s with the key %q and bearer %q", path, key, bearer)
+			}
+		})
+	}
+}
+
+func TestCompleteLearnsWhatAModelDoesNotTake(t *testing.T) {
+	t.Parallel()
+	refuse := func(param, message string) http.HandlerFunc {
+		return status(400, fmt.Sprintf(`{"error":{"message":%q,"type":"invalid_request_error","param":%q,"code":"unsupported_value"}}`, message, param))
+	}
+	p, s, waits := started(t, nil,
+		refuse("max_tokens", "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."),
+		refuse("temperature", "Unsupported value: 'temperature' does not support 0.3 with this model."),
+		refuse("presence_penalty", "Unsupported parameter"),
+		refuse("max_completion_tokens", "max_completion_tokens is too large: 100000. This model supports at most 65536 completion tokens"),
+		events(delta("Six."), stop, "[DONE]"),
+	)
+	warm, n := 0.3, 100_000
+	in := prompt()
+	in.Params = answer.Params{Temperature: &warm, PresencePenalty: &warm, FrequencyPenalty: &warm, MaxTokens: &n}
+	for range 2 {
+		got, c, err := complete(t, p, in)
+		if err != nil || strings.Join(got, "") != "Six." || !slices.Equal(c.Ignored, []string{"temperature", "presencePenalty", "maxTokens"}) {
+			t.Fatalf("got %q, ignored %q: %v", got, c.Ignored, err)
+		}
+	}
+	all := s.requests()
+	if len(all) != 6 || len(*waits) != 0 {
+		t.Fatalf("%d requests with waits of %v", len(all), *waits)
+	}
+	last := all[5]
+	delete(last, "messages")
+	want := map[string]any{
+		"model": "large", "stream": true, "stream_options": map[string]any{"include_usage": true}, "frequency_penalty": 0.3, "max_completion_tokens": 65536.0,
+	}
+	if diff := cmp.Diff(want, last); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestCompleteTakesWhatServersMakeOfAStream(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		step http.HandlerFunc
+		cut  bool
+	}{
+		"an answer in one piece": {status(200, `{"model":"m","choices":[{"message":{"content":"Six."},"finish_reason":"stop"}]}`), false},
+		"the model's refusal":    {events(`{"choices":[{"delta":{"refusal":"Six."}}]}`, stop), false},
+		"thoughts before":        {events(`{"choices":[{"delta":{"reasoning_content":"Hm."}}]}`, delta("Six."), stop), false},
+		"content that is null":   {events(`{"choices":[{"delta":{"content":null}}]}`, delta("Six."), stop), false},
+		"other choices":          {events(`{"choices":[{"index":1,"delta":{"content":"Ten."},"finish_reason":"stop"}]}`, delta("Six."), stop), false},
+		"no mark at the end":     {events(delta("Six."), stop), false},
+		"comments and names": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/event-stream")
+			fmt.Fprintf(w, ": OPENROUTER PROCESSING\n\nevent: x\ndata:%s\n\ndata: %s\n\ndata: [DONE]\n\n", delta("Six."), stop)
+		}, false},
+		"an end for its length": {events(delta("Six."), `{"choices":[{"delta":{},"finish_reason":"length"}]}`), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p, _, _ := started(t, nil, test.step)
+			got, c, err := complete(t, p, prompt())
+			if err != nil || strings.Join(got, "") != "Six." || c.Cut != test.cut {
+				t.Fatalf("got %q, %+v, %v", got, c, err)
+			}
+		})
+	}
+}
+
+func TestAContentFilterIsNoAnswerAndNotTriedAgain(t *testing.T) {
+	t.Parallel()
+	filtered := `{"choices":[{"delta":{},"finish_reason":"content_filter"}]}`
+	for name, test := range map[string]struct {
+		step http.HandlerFunc
+		got  string
+	}{
+		"before the first word":     {events(filtered, "[DONE]"), ""},
+		"in the middle":             {events(delta("It opens"), filtered, "[DONE]"), "It opens"},
+		"of what is asked":          {status(400, `{"error":{"code":"content_filter","message":"filtered"}}`), ""},
+		"of an answer in one piece": {status(200, `{"choices":[{"message":{"content":""},"finish_reason":"content_filter"}]}`), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p, s, _ := started(t, nil, test.step)
+			got, _, err := complete(t, p, prompt())
+			if domain.CodeOf(err) != domain.CodeInvalid || !strings.Contains(err.Error(), "content filter") || strings.Join(got, "") != test.got || len(s.requests()) != 1 {
+				t.Fatalf("got %q after %d requests: %v", got, len(s.requests()), err)
+			}
+		})
+	}
+}
+
+func TestKeysAreNotCarriedToWhereAServerSendsItsCallers(t *testing.T) {
+	t.Parallel()
+	elsewhere := make(chan string, 1)
+	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { elsewhere <- r.Header.Get("Api-Key") }))
+	defer other.Close()
+	srv := httptest.NewServer(http.RedirectHandler(other.URL, http.StatusTemporaryRedirect))
+	defer srv.Close()
+	p, err := New(Options{BaseURL: srv.URL, APIKey: secret, Azure: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.options.HTTPClient.CloseIdleConnections()
+	_, err = p.Complete(context.Background(), prompt(), func(string) error { return nil })
+	if err == nil || !strings.Contains(err.Error(), "sends its callers elsewhere (HTTP 307)") || len(elsewhere) != 0 {
+		t.Fatalf("got %v, and %d came there", err, len(elsewhere))
+	}
+}

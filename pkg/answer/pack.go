@@ -1,0 +1,81 @@
+package answer
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// draft is what a prompt is written from, for whichever model it turns out to be.
+type draft struct {
+	prompt       Prompt // without System and Messages
+	style        promptStyle
+	instructions string // the caller's, behind all others
+	history      []Turn
+	grounded     bool // without fragments there is no answer
+}
+
+// write writes the prompt with the history and fragments given.
+func (d draft) write(fragments []domain.Fragment, history []Turn) Prompt {
+	p := d.prompt
+	p.Fragments = fragments
+	p.System, p.Messages = d.style.prompt(materials{question: p.Question, fragments: fragments, history: history})
+	p.System = join(p.System, d.instructions)
+	return p
+}
+
+// A part of the window stays free: tokens are estimated, and tokenisers differ in what they make of code, numbers and rare
+// scripts.
+const usableTenths = 9
+
+// pack writes the prompt so that it fits into a window together with the answer. What is left out goes in this order: the
+// history but for its last exchange, the fragments from the least relevant one but for the first, and the last exchange.
+// It fails with an error that wraps ErrTooLong when the instructions, the question and the best fragment do not fit.
+func (d draft) pack(m Model, window int) (Prompt, error) {
+	fragments, history := d.prompt.Fragments, d.history
+	p := d.write(fragments, history)
+	if window <= 0 {
+		return p, nil
+	}
+	room := window*usableTenths/10 - d.answerTokens(m, window)
+	for p.Tokens() > room {
+		switch {
+		case len(history) > 2:
+			history = withoutOldest(history)
+		case len(fragments) > 1:
+			fragments = fragments[:len(fragments)-1]
+		case len(history) > 0:
+			history = nil
+		default:
+			return p, &domain.Error{Code: domain.CodeInvalid, Err: ErrTooLong, Message: fmt.Sprintf(
+				"the prompts and the question take about %d tokens, and the model's window of %d has room for %d beside the answer: shorten systemPrompt, userPrompt or query, or lower maxTokens",
+				p.Tokens(), window, max(room, 0))}
+		}
+		p = d.write(fragments, history)
+	}
+	if n := p.Params.MaxTokens; n != nil {
+		fits := max(1, min(*n, window-p.Tokens()*10/usableTenths))
+		p.Params.MaxTokens = &fits
+	}
+	return p, nil
+}
+
+// answerTokens is what is kept free for the answer: what the request asks for up to half of the window, else the model's
+// usual up to a quarter.
+func (d draft) answerTokens(m Model, window int) int {
+	if n := d.prompt.Params.MaxTokens; n != nil {
+		return min(*n, window/2)
+	}
+	return min(m.Answer, window/4)
+}
+
+// withoutOldest leaves out the first exchange: what is left begins with a question.
+func withoutOldest(history []Turn) []Turn {
+	rest := history[1:]
+	i := slices.IndexFunc(rest, func(t Turn) bool { return t.Role == domain.RoleUser })
+	if i < 0 {
+		return nil
+	}
+	return rest[i:]
+}

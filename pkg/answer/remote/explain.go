@@ -1,0 +1,138 @@
+package remote
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/sluice/sluice/pkg/answer"
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// Waits between attempts.
+const (
+	firstWait = 500 * time.Millisecond
+	longest   = 10 * time.Second // also of what the server asks for: a reader waits meanwhile
+)
+
+// statusOverloaded is Anthropic's own: the service is busy.
+const statusOverloaded = 529
+
+// retryDelay says whether an attempt may succeed later, and after which wait.
+func retryDelay(err error, attempt int) (time.Duration, bool) {
+	for _, final := range []error{errStalled, errSpent, ErrFiltered, ErrAdjusted, ErrNoModel, errLine} {
+		if errors.Is(err, final) {
+			return 0, false
+		}
+	}
+	delay := min(firstWait<<min(attempt-1, 10), longest)
+	var status *Status
+	if !errors.As(err, &status) {
+		return delay, true
+	}
+	switch {
+	case status.HTTP == sentInStream && !status.TooLong(), status.HTTP == http.StatusRequestTimeout, status.HTTP == http.StatusConflict, status.HTTP >= 500 && !status.TooLong():
+	case status.HTTP == http.StatusTooManyRequests && !status.outOfQuota():
+	default:
+		return 0, false
+	}
+	if status.HasWait {
+		return status.After, status.After <= longest
+	}
+	return delay, true
+}
+
+func (s *Status) outOfQuota() bool { return s.Code == "insufficient_quota" }
+
+// tooLong are the words of servers whose model's window is too small for a request. There is a code at OpenAI's alone.
+var tooLong = regexp.MustCompile(`(?i)context[ _]length|context[ _]window|context[ _]size|prompt is too long|exceed\w* context|too many tokens|maximum number of tokens|must be <= \d+`)
+
+// TooLong reports whether the request had more tokens than the model's window holds.
+func (s *Status) TooLong() bool {
+	switch s.HTTP {
+	case http.StatusRequestEntityTooLarge:
+		return true
+	case sentInStream, http.StatusBadRequest, http.StatusUnprocessableEntity, http.StatusInternalServerError:
+		return s.Code == "context_length_exceeded" || tooLong.MatchString(s.Message)
+	}
+	return false
+}
+
+// Filtered reports whether a content filter refused the request.
+func (s *Status) Filtered() bool {
+	return s.HTTP == http.StatusBadRequest && (s.Code == "content_filter" || s.Code == "content_policy_violation")
+}
+
+// explain makes an error that callers may be shown. What the server said goes into the wrapped error, for the log, with
+// the key taken out: servers quote the key that they refuse.
+func (c *Caller) explain(err error, begun bool) error {
+	out := &domain.Error{Code: domain.CodeUnavailable, Err: c.redacted(err)}
+	name := c.server.Name
+	var status *Status
+	switch {
+	case errors.As(err, &status):
+		c.explainStatus(status, out)
+	case errors.Is(err, ErrFiltered):
+		out.Code, out.Message = domain.CodeInvalid, "the model's content filter withheld the answer; ask in other words"
+	case errors.Is(err, errStalled) && begun:
+		out.Message = fmt.Sprintf("%s sent nothing for %s in the middle of the answer; try again", name, c.limits.NextToken)
+	case errors.Is(err, errStalled):
+		out.Message = fmt.Sprintf("%s did not begin to answer within %s; try again", name, c.limits.FirstToken)
+	case errors.Is(err, errSpent):
+		out.Code, out.Message = domain.CodeInvalid, "the model used up maxTokens before it said anything; raise maxTokens"
+	case errors.Is(err, errEmpty):
+		out.Message = "the model answered nothing; ask in other words"
+	case errors.Is(err, ErrNoModel):
+		out.Message = fmt.Sprintf("%s answered with something other than a chat completion: the operator must check %s", name, c.server.AddressSetting)
+	case errors.Is(err, errLine):
+		out.Message = fmt.Sprintf("%s sent more in one piece than is taken; try again", name)
+	case begun:
+		out.Message = fmt.Sprintf("the connection to %s broke in the middle of the answer; try again", name)
+	default:
+		out.Message = fmt.Sprintf("%s cannot be reached; try again later", name)
+	}
+	return out
+}
+
+func (c *Caller) explainStatus(s *Status, out *domain.Error) {
+	name := c.server.Name
+	switch {
+	case s.TooLong():
+		out.Code = domain.CodeInvalid
+		out.Message = "the question with its documents is too long for the model: shorten the prompts or the question, or lower maxTokens"
+		out.Err = fmt.Errorf("%w: %w", answer.ErrTooLong, out.Err)
+	case s.HTTP == sentInStream:
+		out.Message = fmt.Sprintf("%s reported an error while it answered; try again", name)
+	case s.Filtered():
+		out.Code, out.Message = domain.CodeInvalid, "the model's content filter refused the question; ask in other words"
+	case s.HTTP == http.StatusUnauthorized || s.HTTP == http.StatusForbidden:
+		out.Message = fmt.Sprintf("%s refused the configured key (HTTP %d): the operator must check %s and %s", name, s.HTTP, c.server.KeySetting, c.server.AddressSetting)
+	case s.HTTP == http.StatusNotFound:
+		out.Message = fmt.Sprintf("%s does not know the configured model or address (HTTP 404): the operator must check %s and the model names", name, c.server.AddressSetting)
+	case s.outOfQuota():
+		out.Message = fmt.Sprintf("the quota at %s is used up (HTTP %d): the operator must check the account", name, s.HTTP)
+	case s.HTTP == http.StatusTooManyRequests || s.HTTP == statusOverloaded:
+		out.Message, out.RetryAfter = fmt.Sprintf("%s is asked too much at the moment (HTTP %d); try again later", name, s.HTTP), s.After
+	case s.HTTP >= 500:
+		out.Message, out.RetryAfter = fmt.Sprintf("%s failed (HTTP %d); try again later", name, s.HTTP), s.After
+	case s.HTTP < 400:
+		out.Message = fmt.Sprintf("%s sends its callers elsewhere (HTTP %d), which is not followed: the operator must check %s", name, s.HTTP, c.server.AddressSetting)
+	default:
+		out.Message = fmt.Sprintf("%s refused the request (HTTP %d): a parameter may not be supported; the log says more", name, s.HTTP)
+	}
+}
+
+// redacted keeps the text of an error without the key, and nothing else of it: the SDKs' errors hold the request.
+func (c *Caller) redacted(err error) error {
+	text := err.Error()
+	if c.server.Secret != "" { // before the text is cut, which could leave half a key
+		text = strings.ReplaceAll(text, c.server.Secret, "[key]")
+	}
+	if len(text) > 1000 {
+		text = strings.ToValidUTF8(text[:1000], "") + "…"
+	}
+	return errors.New(text)
+}
