@@ -80,7 +80,8 @@ type Answer struct {
 	Model            string // as the provider names it, "" when no model was asked
 	PromptTokens     int64
 	CompletionTokens int64
-	Cut              bool // the answer ends where MaxTokens, or the model's own limit, ended it
+	EmbedTokens      int64 // of the search, estimated
+	Cut              bool  // the answer ends where MaxTokens, or the model's own limit, ended it
 }
 
 // Answerer answers questions. It is safe for concurrent use.
@@ -117,8 +118,8 @@ func New(deps Deps, opts Options) *Answerer {
 // Answer answers a question. Text is passed to emit as it comes, citations already checked; a nil emit has the answer
 // made in one piece. The caller has checked that the agent may be asked.
 //
-// Questions of one conversation are answered one after the other, also when several processes are asked them. Question and answer are stored together when the
-// answer is complete. When emit fails or ctx is cancelled, what has been passed on by then is stored as the answer:
+// Questions of one conversation are answered one after the other, also when several processes are asked them. Question
+// and answer are stored together when the answer is complete. When emit fails or ctx is cancelled, what has been passed on by then is stored as the answer:
 // the reader has seen it and may go on from there. When the provider fails nothing is stored, so that the question can
 // be put again.
 //
@@ -151,6 +152,9 @@ func (a *Answerer) Answer(ctx context.Context, req Request, emit func(text strin
 	}
 	draft, explanation, err := a.prepare(ctx, req, s, emit != nil)
 	ans.Explanation = explanation
+	if !draft.prompt.NoDatastores {
+		ans.EmbedTokens = int64(chunk.Tokens(draft.prompt.Search))
+	}
 	if err != nil {
 		return ans, a.timedOut(outer, err)
 	}

@@ -25,6 +25,9 @@ func (s *server) createWithOriginal(ctx context.Context, store domain.Datastore,
 // no row refers to content that is not there. The content alone is removed, here or by the audit. Its key is a fresh one
 // in every run of a request, so what one run drops no other's row refers to.
 func (s *server) accept(ctx context.Context, store domain.Datastore, d domain.Datasource, mimeType string, content io.Reader) (domain.Datasource, error) {
+	if err := s.Catalog.CheckStorage(ctx, d.WorkspaceID); err != nil {
+		return domain.Datasource{}, err
+	}
 	name := d.Config.FileName
 	if d.Type == domain.TypeText {
 		name = textName
@@ -52,7 +55,7 @@ func attach(d *domain.Datasource, o domain.Original) {
 // transaction was committed: the content stays, and the audit removes it if no row refers to it.
 func (s *server) dropRefused(ctx context.Context, err error, originals ...domain.Original) {
 	switch domain.CodeOf(err) {
-	case domain.CodeNotFound, domain.CodeConflict, domain.CodeInvalid:
+	case domain.CodeNotFound, domain.CodeConflict, domain.CodeInvalid, domain.CodeUsageLimit:
 		s.dropOriginals(ctx, originals...)
 	}
 }

@@ -141,11 +141,13 @@ func TestAnotherWorkspaceSeesNothing(t *testing.T) {
 		{"POST", "/datasources/" + s.datasource + "/resync", nil},
 		{"DELETE", "/datasources/" + s.datasource, nil},
 		{"GET", "/conversations/" + s.conversation, nil},
+		{"DELETE", "/conversations/" + s.conversation, nil},
+		{"PUT", "/keys/" + s.key + "/limits", object{"queries": 1}},
 		{"DELETE", "/keys/" + s.service.call("GET", "/keys", nil).object().list("data")[0].(map[string]any)["id"].(string), nil},
 	} {
 		stranger.call(c.method, c.path, c.body).problem(404)
 	}
-	for _, list := range []string{"/agents", "/datasources", "/conversations", "/datasources?datastoreId=" + s.datastore} {
+	for _, list := range []string{"/agents", "/datasources", "/conversations", "/conversations?agentId=" + s.agent, "/conversations?query=long", "/datasources?datastoreId=" + s.datastore} {
 		if o := stranger.call("GET", list, nil).want(200).object(); len(o.list("data")) != 0 {
 			t.Errorf("%s shows %v", list, o)
 		}
@@ -212,7 +214,8 @@ func TestRateLimit(t *testing.T) {
 
 func TestTheQuotaIsNotPassed(t *testing.T) {
 	t.Parallel()
-	s := newService(t, func(o *api.Options, _ *api.Deps) { o.QuotaQueries = 5 })
+	s := newService(t)
+	s.limit(domain.Limits{domain.MetricQueries: 5})
 	agent := s.newAgent()
 	s.call("POST", "/agents/"+agent+"/query", object{}).problem(400) // costs nothing
 	var wg sync.WaitGroup
@@ -261,7 +264,8 @@ func TestAConversationOfSomebodyElseIsRefusedAndCostsNothing(t *testing.T) {
 
 func TestTheQuotaOfTokens(t *testing.T) {
 	t.Parallel()
-	s := newService(t, func(o *api.Options, _ *api.Deps) { o.QuotaTokens = 14 })
+	s := newService(t)
+	s.limit(domain.Limits{domain.MetricTokens: 14})
 	agent := s.newAgent()
 	for range 2 { // of seven tokens each
 		s.call("POST", "/agents/"+agent+"/query", object{"query": "q"}).want(200)

@@ -95,17 +95,22 @@ type turn struct {
 	server  *server
 	request AnswerRequest
 	reads   bool // who asks may read all that the agent's datastores hold
+	account domain.Account
 }
 
-// openTurn counts the query against the agent's workspace, last, so that a request that is refused costs nothing.
+// openTurn counts the query, last, so that a request that is refused costs nothing.
 func (s *server) openTurn(ctx context.Context, agent domain.Agent, body AgentQuery) (*turn, error) {
 	if err := s.checkConversation(ctx, agent, value(body.ConversationId), value(body.VisitorId)); err != nil {
 		return nil, err
 	}
-	if err := s.checkTokens(ctx, agent.WorkspaceID); err != nil {
-		return nil, err
+	_, who := callerOf(ctx)
+	if agent.Visibility == domain.Public {
+		if err := s.limits.allowVisitor(who, agent.ID, value(body.VisitorId)); err != nil {
+			return nil, err
+		}
 	}
-	if err := s.consumeQuery(ctx, agent.WorkspaceID); err != nil {
+	account := who.account(agent.WorkspaceID)
+	if err := s.Catalog.Admit(ctx, account); err != nil {
 		return nil, err
 	}
 	conversation, visitor := value(body.ConversationId), value(body.VisitorId)
@@ -115,7 +120,7 @@ func (s *server) openTurn(ctx context.Context, agent domain.Agent, body AgentQue
 			visitor = newVisitor(ctx)
 		}
 	}
-	return &turn{server: s, request: AnswerRequest{
+	return &turn{server: s, account: account, request: AnswerRequest{
 		Agent: agent, Query: body.Query, ConversationID: conversation, NewConversationID: fresh, VisitorID: visitor,
 		Filters: filtersOf(body.Filters), Temperature: body.Temperature, ModelName: as[string](body.ModelName), MaxTokens: body.MaxTokens,
 		PresencePenalty: body.PresencePenalty, FrequencyPenalty: body.FrequencyPenalty, TopP: body.TopP,
@@ -154,7 +159,7 @@ func (t *turn) answer(ctx context.Context, emit func(string) error) (Answer, err
 	var clean lineEnds
 	if emit == nil {
 		answer, err := t.server.Answerer.Answer(ctx, t.request, nil)
-		t.countTokens(ctx, answer.PromptTokens+answer.CompletionTokens)
+		t.count(ctx, answer)
 		answer.Text = clean.next(answer.Text) + clean.close()
 		return t.seen(answer), err
 	}
@@ -167,7 +172,7 @@ func (t *turn) answer(ctx context.Context, emit func(string) error) (Answer, err
 		return emit(piece)
 	}
 	answer, err := t.server.Answerer.Answer(ctx, t.request, func(piece string) error { return pass(clean.next(piece)) })
-	t.countTokens(ctx, answer.PromptTokens+answer.CompletionTokens)
+	t.count(ctx, answer)
 	if err == nil {
 		err = pass(clean.close())
 	}
@@ -204,44 +209,13 @@ func renderWhole(answer Answer) AgentAnswer {
 	return renderAnswer(answer, clean.next(answer.Text)+clean.close())
 }
 
-// countTokens counts what an answer has cost, though the client may have left. The answer has been given: a failure to
-// count is logged, not answered.
-func (t *turn) countTokens(ctx context.Context, tokens int64) {
-	if tokens == 0 {
-		return
-	}
-	ctx, cancel := aside(ctx)
-	defer cancel()
-	if err := t.server.Catalog.Count(ctx, t.request.Agent.WorkspaceID, domain.MetricTokens, tokens); err != nil {
-		t.server.log.Error("counting tokens", "request", requestID(ctx), "error", err)
-	}
-}
-
-// checkTokens refuses when the month's quota of tokens is used up. What an answer costs is known afterwards, so the last
-// one may pass it.
-func (s *server) checkTokens(ctx context.Context, ws string) error {
-	limit := s.opts.QuotaTokens
-	if limit == 0 {
-		return nil
-	}
-	used, err := s.Catalog.Usage(ctx, ws, s.Now())
-	if err == nil && used[domain.MetricTokens] >= limit {
-		return errUsage(limit, "model tokens")
-	}
-	return err
-}
-
-// consumeQuery counts one query; of many at once, no more pass than the quota has left.
-func (s *server) consumeQuery(ctx context.Context, ws string) error {
-	ok, err := s.Catalog.Consume(ctx, ws, domain.MetricQueries, 1, s.opts.QuotaQueries)
-	if err == nil && !ok {
-		return errUsage(s.opts.QuotaQueries, "agent queries")
-	}
-	return err
-}
-
-func errUsage(limit int64, what string) error {
-	return domain.Errorf(domain.CodeUsageLimit, "the workspace has used up its %d %s of this month; the count starts anew with the next month (UTC)", limit, what)
+// count counts what an answer has cost.
+func (t *turn) count(ctx context.Context, answer Answer) {
+	t.server.countAside(ctx, t.account, map[domain.Metric]int64{
+		domain.MetricTokens:       answer.PromptTokens + answer.CompletionTokens,
+		domain.MetricPromptTokens: answer.PromptTokens, domain.MetricCompletionTokens: answer.CompletionTokens,
+		domain.MetricEmbedTokens: answer.EmbedTokens,
+	})
 }
 
 func filtersOf(f *Filters) domain.Filters {

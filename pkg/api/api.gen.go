@@ -587,20 +587,32 @@ func (e SearchMode) Valid() bool {
 
 // Defines values for UsageCountMetric.
 const (
-	UsageCountMetricEmbedTokens UsageCountMetric = "embed_tokens"
-	UsageCountMetricQueries     UsageCountMetric = "queries"
-	UsageCountMetricRetrievals  UsageCountMetric = "retrievals"
-	UsageCountMetricTokens      UsageCountMetric = "tokens"
+	UsageCountMetricCompletionTokens UsageCountMetric = "completion_tokens"
+	UsageCountMetricEmbedTokens      UsageCountMetric = "embed_tokens"
+	UsageCountMetricPromptTokens     UsageCountMetric = "prompt_tokens"
+	UsageCountMetricQueries          UsageCountMetric = "queries"
+	UsageCountMetricRetrievals       UsageCountMetric = "retrievals"
+	UsageCountMetricStoredBytes      UsageCountMetric = "stored_bytes"
+	UsageCountMetricStoredChunks     UsageCountMetric = "stored_chunks"
+	UsageCountMetricTokens           UsageCountMetric = "tokens"
 )
 
 // Valid indicates whether the value is a known member of the UsageCountMetric enum.
 func (e UsageCountMetric) Valid() bool {
 	switch e {
+	case UsageCountMetricCompletionTokens:
+		return true
 	case UsageCountMetricEmbedTokens:
+		return true
+	case UsageCountMetricPromptTokens:
 		return true
 	case UsageCountMetricQueries:
 		return true
 	case UsageCountMetricRetrievals:
+		return true
+	case UsageCountMetricStoredBytes:
+		return true
+	case UsageCountMetricStoredChunks:
 		return true
 	case UsageCountMetricTokens:
 		return true
@@ -639,6 +651,21 @@ func (e ExportConversationsParamsFormat) Valid() bool {
 	case ExportConversationsParamsFormatCsv:
 		return true
 	case ExportConversationsParamsFormatJson:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for GetUsageParamsBy.
+const (
+	GetUsageParamsByKey GetUsageParamsBy = "key"
+)
+
+// Valid indicates whether the value is a known member of the GetUsageParamsBy enum.
+func (e GetUsageParamsBy) Valid() bool {
+	switch e {
+	case GetUsageParamsByKey:
 		return true
 	default:
 		return false
@@ -1630,6 +1657,7 @@ type Key struct {
 	Hint       string     `json:"hint"`
 	Id         string     `json:"id"`
 	LastUsedAt *time.Time `json:"lastUsedAt"`
+	Limits     *KeyLimits `json:"limits,omitempty"`
 	Name       string     `json:"name"`
 	Scopes     []Scope    `json:"scopes"`
 }
@@ -1640,7 +1668,8 @@ type KeyCreate struct {
 	AgentId *string `json:"agentId,omitempty"`
 
 	// ExpiresAt omitted: never
-	ExpiresAt *time.Time `json:"expiresAt,omitempty"`
+	ExpiresAt *time.Time       `json:"expiresAt,omitempty"`
+	Limits    *KeyLimitsUpdate `json:"limits,omitempty"`
 
 	// Name Example: website
 	Name string `json:"name"`
@@ -1664,13 +1693,66 @@ type KeyCreated struct {
 	// Example: sk_…
 	Key        string     `json:"key"`
 	LastUsedAt *time.Time `json:"lastUsedAt"`
+	Limits     *KeyLimits `json:"limits,omitempty"`
 	Name       string     `json:"name"`
 	Scopes     []Scope    `json:"scopes"`
+}
+
+// KeyLimits defines model for KeyLimits.
+type KeyLimits struct {
+	Queries           *int64 `json:"queries"`
+	RequestsPerSecond *int64 `json:"requests_per_second"`
+	Tokens            *int64 `json:"tokens"`
+}
+
+// KeyLimitsUpdate defines model for KeyLimitsUpdate.
+type KeyLimitsUpdate struct {
+	// Queries agent queries with the key in a calendar month (UTC)
+	Queries *int64 `json:"queries,omitempty"`
+
+	// RequestsPerSecond requests with the key, with bursts of twice as many, of each api process
+	RequestsPerSecond *int64 `json:"requests_per_second,omitempty"`
+
+	// Tokens model tokens of them
+	Tokens *int64 `json:"tokens,omitempty"`
 }
 
 // KeyList defines model for KeyList.
 type KeyList struct {
 	Data []Key `json:"data"`
+}
+
+// KeyUsage defines model for KeyUsage.
+type KeyUsage struct {
+	// KeyId null: without a key, with one of another workspace, and what was embedded of content
+	KeyId *string `json:"keyId"`
+
+	// Name null of a key that was revoked
+	Name  *string      `json:"name"`
+	Usage []UsageCount `json:"usage"`
+}
+
+// Limits defines model for Limits.
+type Limits struct {
+	Queries      *int64 `json:"queries"`
+	StoredBytes  *int64 `json:"stored_bytes"`
+	StoredChunks *int64 `json:"stored_chunks"`
+	Tokens       *int64 `json:"tokens"`
+}
+
+// LimitsUpdate defines model for LimitsUpdate.
+type LimitsUpdate struct {
+	// Queries agent queries in a calendar month (UTC)
+	Queries *int64 `json:"queries,omitempty"`
+
+	// StoredBytes bytes of files, pages and texts as they came in; pages of a site accepted before may pass it
+	StoredBytes *int64 `json:"stored_bytes,omitempty"`
+
+	// StoredChunks searchable chunks; content accepted before may pass it
+	StoredChunks *int64 `json:"stored_chunks,omitempty"`
+
+	// Tokens model tokens of agent queries in a calendar month; queries under way may pass it
+	Tokens *int64 `json:"tokens,omitempty"`
 }
 
 // Message defines model for Message.
@@ -1902,6 +1984,9 @@ type UpsertResponse struct {
 
 // Usage defines model for Usage.
 type Usage struct {
+	// Keys asked for with `by=key`: what was used with each key, revoked ones too
+	Keys *[]KeyUsage `json:"keys,omitempty"`
+
 	// Month Example: 2026-05
 	Month string       `json:"month"`
 	Usage []UsageCount `json:"usage"`
@@ -1910,12 +1995,18 @@ type Usage struct {
 // UsageCount defines model for UsageCount.
 type UsageCount struct {
 	// Limit null when there is none
-	Limit  *int64           `json:"limit"`
+	Limit *int64 `json:"limit"`
+
+	// Metric `queries`: agent queries; `tokens`: tokens that models have read and written for them, `prompt_tokens` and
+	// `completion_tokens` each of both; `retrievals`: datastore queries; `embed_tokens`: tokens of texts and queries
+	// that were embedded, estimated; `stored_chunks` and `stored_bytes`: searchable chunks, and content as it came in.
 	Metric UsageCountMetric `json:"metric"`
 	Used   int64            `json:"used"`
 }
 
-// UsageCountMetric defines model for UsageCount.Metric.
+// UsageCountMetric `queries`: agent queries; `tokens`: tokens that models have read and written for them, `prompt_tokens` and
+// `completion_tokens` each of both; `retrievals`: datastore queries; `embed_tokens`: tokens of texts and queries
+// that were embedded, estimated; `stored_chunks` and `stored_bytes`: searchable chunks, and content as it came in.
 type UsageCountMetric string
 
 // Visibility something public may be queried without a key
@@ -2368,7 +2459,13 @@ type CreateKeyParams struct {
 type GetUsageParams struct {
 	// Month calendar month in UTC; the current one when missing
 	Month *string `form:"month,omitempty" json:"month,omitempty"`
+
+	// By `key`: also show what was used with each key
+	By *GetUsageParamsBy `form:"by,omitempty" json:"by,omitempty"`
 }
+
+// GetUsageParamsBy defines parameters for GetUsage.
+type GetUsageParamsBy string
 
 // CreateAgentJSONRequestBody defines body for CreateAgent for application/json ContentType.
 type CreateAgentJSONRequestBody = AgentCreate
@@ -2439,6 +2536,12 @@ type CreateKeyJSONRequestBody = KeyCreate
 
 // RevokeKeyJSONRequestBody defines body for RevokeKey for application/json ContentType.
 type RevokeKeyJSONRequestBody = Empty
+
+// SetKeyLimitsJSONRequestBody defines body for SetKeyLimits for application/json ContentType.
+type SetKeyLimitsJSONRequestBody = KeyLimitsUpdate
+
+// SetLimitsJSONRequestBody defines body for SetLimits for application/json ContentType.
+type SetLimitsJSONRequestBody = LimitsUpdate
 
 // CreateChatCompletionJSONRequestBody defines body for CreateChatCompletion for application/json ContentType.
 type CreateChatCompletionJSONRequestBody = ChatRequest
@@ -2752,6 +2855,9 @@ type ServerInterface interface {
 	// RevokeKey Revoke an API key
 	// (DELETE /keys/{id})
 	RevokeKey(c *gin.Context, id Id)
+	// SetKeyLimits Set the limits of an API key
+	// (PUT /keys/{id}/limits)
+	SetKeyLimits(c *gin.Context, id Id)
 	// GetMetrics Metrics in the Prometheus text format
 	// (GET /metrics)
 	GetMetrics(c *gin.Context)
@@ -2764,6 +2870,12 @@ type ServerInterface interface {
 	// GetUsage The workspace's use of a month
 	// (GET /usage)
 	GetUsage(c *gin.Context, params GetUsageParams)
+	// GetLimits The limits that were set for the workspace
+	// (GET /usage/limits)
+	GetLimits(c *gin.Context)
+	// SetLimits Set the limits of the workspace
+	// (PUT /usage/limits)
+	SetLimits(c *gin.Context)
 	// CreateChatCompletion Query an agent as OpenAI's clients do
 	// (POST /v1/chat/completions)
 	CreateChatCompletion(c *gin.Context)
@@ -4099,6 +4211,31 @@ func (siw *ServerInterfaceWrapper) RevokeKey(c *gin.Context) {
 	siw.Handler.RevokeKey(c, id)
 }
 
+// SetKeyLimits operation middleware
+func (siw *ServerInterfaceWrapper) SetKeyLimits(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id Id
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", c.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.SetKeyLimits(c, id)
+}
+
 // GetMetrics operation middleware
 func (siw *ServerInterfaceWrapper) GetMetrics(c *gin.Context) {
 
@@ -4155,6 +4292,14 @@ func (siw *ServerInterfaceWrapper) GetUsage(c *gin.Context) {
 		return
 	}
 
+	// ------------- Optional query parameter "by" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "by", c.Request.URL.Query(), &params.By, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter by: %w", err), http.StatusBadRequest)
+		return
+	}
+
 	for _, middleware := range siw.HandlerMiddlewares {
 		middleware(c)
 		if c.IsAborted() {
@@ -4163,6 +4308,32 @@ func (siw *ServerInterfaceWrapper) GetUsage(c *gin.Context) {
 	}
 
 	siw.Handler.GetUsage(c, params)
+}
+
+// GetLimits operation middleware
+func (siw *ServerInterfaceWrapper) GetLimits(c *gin.Context) {
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.GetLimits(c)
+}
+
+// SetLimits operation middleware
+func (siw *ServerInterfaceWrapper) SetLimits(c *gin.Context) {
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.SetLimits(c)
 }
 
 // CreateChatCompletion operation middleware
@@ -4276,10 +4447,13 @@ func RegisterHandlersWithOptions(router gin.IRouter, si ServerInterface, options
 	router.GET(options.BaseURL+"/keys", wrapper.ListKeys)
 	router.POST(options.BaseURL+"/keys", wrapper.CreateKey)
 	router.DELETE(options.BaseURL+"/keys/:id", wrapper.RevokeKey)
+	router.PUT(options.BaseURL+"/keys/:id/limits", wrapper.SetKeyLimits)
 	router.GET(options.BaseURL+"/usage", wrapper.GetUsage)
 	router.POST(options.BaseURL+"/v1/chat/completions", wrapper.CreateChatCompletion)
 	router.GET(options.BaseURL+"/v1/models", wrapper.ListModels)
 	router.GET(options.BaseURL+"/v1/models/:id", wrapper.GetModel)
+	router.GET(options.BaseURL+"/usage/limits", wrapper.GetLimits)
+	router.PUT(options.BaseURL+"/usage/limits", wrapper.SetLimits)
 	router.GET(options.BaseURL+"/healthz", wrapper.GetHealth)
 	router.GET(options.BaseURL+"/readyz", wrapper.GetReadiness)
 	router.GET(options.BaseURL+"/metrics", wrapper.GetMetrics)
@@ -5868,6 +6042,22 @@ func (response CreateDatasource400ApplicationProblemPlusJSONResponse) VisitCreat
 	return err
 }
 
+type CreateDatasource402ApplicationProblemPlusJSONResponse struct {
+	UsageLimitApplicationProblemPlusJSONResponse
+}
+
+func (response CreateDatasource402ApplicationProblemPlusJSONResponse) VisitCreateDatasourceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(402)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type CreateDatasource403ApplicationProblemPlusJSONResponse struct {
 	UnauthorizedApplicationProblemPlusJSONResponse
 }
@@ -7162,6 +7352,22 @@ func (response UpdateDocument400ApplicationProblemPlusJSONResponse) VisitUpdateD
 	return err
 }
 
+type UpdateDocument402ApplicationProblemPlusJSONResponse struct {
+	UsageLimitApplicationProblemPlusJSONResponse
+}
+
+func (response UpdateDocument402ApplicationProblemPlusJSONResponse) VisitUpdateDocumentResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(402)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type UpdateDocument403ApplicationProblemPlusJSONResponse struct {
 	UnauthorizedApplicationProblemPlusJSONResponse
 }
@@ -7316,6 +7522,22 @@ func (response UpsertDocuments400ApplicationProblemPlusJSONResponse) VisitUpsert
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpsertDocuments402ApplicationProblemPlusJSONResponse struct {
+	UsageLimitApplicationProblemPlusJSONResponse
+}
+
+func (response UpsertDocuments402ApplicationProblemPlusJSONResponse) VisitUpsertDocumentsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(402)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -8569,6 +8791,128 @@ func (response RevokeKey500ApplicationProblemPlusJSONResponse) VisitRevokeKeyRes
 	return err
 }
 
+type SetKeyLimitsRequestObject struct {
+	Id   Id `json:"id"`
+	Body *SetKeyLimitsJSONRequestBody
+}
+
+type SetKeyLimitsResponseObject interface {
+	VisitSetKeyLimitsResponse(w http.ResponseWriter) error
+}
+
+type SetKeyLimits200JSONResponse Key
+
+func (response SetKeyLimits200JSONResponse) VisitSetKeyLimitsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SetKeyLimits400ApplicationProblemPlusJSONResponse struct {
+	InvalidApplicationProblemPlusJSONResponse
+}
+
+func (response SetKeyLimits400ApplicationProblemPlusJSONResponse) VisitSetKeyLimitsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SetKeyLimits403ApplicationProblemPlusJSONResponse struct {
+	UnauthorizedApplicationProblemPlusJSONResponse
+}
+
+func (response SetKeyLimits403ApplicationProblemPlusJSONResponse) VisitSetKeyLimitsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SetKeyLimits404ApplicationProblemPlusJSONResponse struct {
+	NotFoundApplicationProblemPlusJSONResponse
+}
+
+func (response SetKeyLimits404ApplicationProblemPlusJSONResponse) VisitSetKeyLimitsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SetKeyLimits413ApplicationProblemPlusJSONResponse struct {
+	TooLargeApplicationProblemPlusJSONResponse
+}
+
+func (response SetKeyLimits413ApplicationProblemPlusJSONResponse) VisitSetKeyLimitsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(413)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SetKeyLimits429ApplicationProblemPlusJSONResponse struct {
+	RateLimitApplicationProblemPlusJSONResponse
+}
+
+func (response SetKeyLimits429ApplicationProblemPlusJSONResponse) VisitSetKeyLimitsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	w.WriteHeader(429)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SetKeyLimits500ApplicationProblemPlusJSONResponse struct {
+	InternalApplicationProblemPlusJSONResponse
+}
+
+func (response SetKeyLimits500ApplicationProblemPlusJSONResponse) VisitSetKeyLimitsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type GetMetricsRequestObject struct {
 }
 
@@ -8721,6 +9065,183 @@ type GetUsage500ApplicationProblemPlusJSONResponse struct {
 }
 
 func (response GetUsage500ApplicationProblemPlusJSONResponse) VisitGetUsageResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetLimitsRequestObject struct {
+}
+
+type GetLimitsResponseObject interface {
+	VisitGetLimitsResponse(w http.ResponseWriter) error
+}
+
+type GetLimits200JSONResponse Limits
+
+func (response GetLimits200JSONResponse) VisitGetLimitsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetLimits403ApplicationProblemPlusJSONResponse struct {
+	UnauthorizedApplicationProblemPlusJSONResponse
+}
+
+func (response GetLimits403ApplicationProblemPlusJSONResponse) VisitGetLimitsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetLimits429ApplicationProblemPlusJSONResponse struct {
+	RateLimitApplicationProblemPlusJSONResponse
+}
+
+func (response GetLimits429ApplicationProblemPlusJSONResponse) VisitGetLimitsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	w.WriteHeader(429)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetLimits500ApplicationProblemPlusJSONResponse struct {
+	InternalApplicationProblemPlusJSONResponse
+}
+
+func (response GetLimits500ApplicationProblemPlusJSONResponse) VisitGetLimitsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SetLimitsRequestObject struct {
+	Body *SetLimitsJSONRequestBody
+}
+
+type SetLimitsResponseObject interface {
+	VisitSetLimitsResponse(w http.ResponseWriter) error
+}
+
+type SetLimits200JSONResponse Limits
+
+func (response SetLimits200JSONResponse) VisitSetLimitsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SetLimits400ApplicationProblemPlusJSONResponse struct {
+	InvalidApplicationProblemPlusJSONResponse
+}
+
+func (response SetLimits400ApplicationProblemPlusJSONResponse) VisitSetLimitsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SetLimits403ApplicationProblemPlusJSONResponse struct {
+	UnauthorizedApplicationProblemPlusJSONResponse
+}
+
+func (response SetLimits403ApplicationProblemPlusJSONResponse) VisitSetLimitsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SetLimits413ApplicationProblemPlusJSONResponse struct {
+	TooLargeApplicationProblemPlusJSONResponse
+}
+
+func (response SetLimits413ApplicationProblemPlusJSONResponse) VisitSetLimitsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(413)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SetLimits429ApplicationProblemPlusJSONResponse struct {
+	RateLimitApplicationProblemPlusJSONResponse
+}
+
+func (response SetLimits429ApplicationProblemPlusJSONResponse) VisitSetLimitsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	w.WriteHeader(429)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SetLimits500ApplicationProblemPlusJSONResponse struct {
+	InternalApplicationProblemPlusJSONResponse
+}
+
+func (response SetLimits500ApplicationProblemPlusJSONResponse) VisitSetLimitsResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response); err != nil {
@@ -9362,6 +9883,9 @@ type StrictServerInterface interface {
 	// RevokeKey Revoke an API key
 	// (DELETE /keys/{id})
 	RevokeKey(ctx context.Context, request RevokeKeyRequestObject) (RevokeKeyResponseObject, error)
+	// SetKeyLimits Set the limits of an API key
+	// (PUT /keys/{id}/limits)
+	SetKeyLimits(ctx context.Context, request SetKeyLimitsRequestObject) (SetKeyLimitsResponseObject, error)
 	// GetMetrics Metrics in the Prometheus text format
 	// (GET /metrics)
 	GetMetrics(ctx context.Context, request GetMetricsRequestObject) (GetMetricsResponseObject, error)
@@ -9374,6 +9898,12 @@ type StrictServerInterface interface {
 	// GetUsage The workspace's use of a month
 	// (GET /usage)
 	GetUsage(ctx context.Context, request GetUsageRequestObject) (GetUsageResponseObject, error)
+	// GetLimits The limits that were set for the workspace
+	// (GET /usage/limits)
+	GetLimits(ctx context.Context, request GetLimitsRequestObject) (GetLimitsResponseObject, error)
+	// SetLimits Set the limits of the workspace
+	// (PUT /usage/limits)
+	SetLimits(ctx context.Context, request SetLimitsRequestObject) (SetLimitsResponseObject, error)
 	// CreateChatCompletion Query an agent as OpenAI's clients do
 	// (POST /v1/chat/completions)
 	CreateChatCompletion(ctx context.Context, request CreateChatCompletionRequestObject) (CreateChatCompletionResponseObject, error)
@@ -10769,6 +11299,50 @@ func (sh *strictHandler) RevokeKey(ctx *gin.Context, id Id) {
 	}
 }
 
+// SetKeyLimits operation middleware
+func (sh *strictHandler) SetKeyLimits(ctx *gin.Context, id Id) {
+	var request SetKeyLimitsRequestObject
+
+	request.Id = id
+
+	var body SetKeyLimitsJSONRequestBody
+	var err error
+	// A request validator built on kin-openapi's openapi3filter with
+	// KeepValidatedValue leaves the value it validated on the body. Bind
+	// that value, matching member names exactly, so the handler receives
+	// what was validated instead of a second, case-insensitive decode.
+	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+		err = ctx.ShouldBindJSON(&body)
+	} else if binding.Validator != nil {
+		// ShouldBindJSON runs the struct validator after decoding; keep that.
+		err = binding.Validator.ValidateStruct(&body)
+	}
+	if err != nil {
+		sh.options.RequestErrorHandlerFunc(ctx, err)
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.SetKeyLimits(ctx, request.(SetKeyLimitsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "SetKeyLimits")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(SetKeyLimitsResponseObject); ok {
+		if err := validResponse.VisitSetKeyLimitsResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // GetMetrics operation middleware
 func (sh *strictHandler) GetMetrics(ctx *gin.Context) {
 	var request GetMetricsRequestObject
@@ -10860,6 +11434,72 @@ func (sh *strictHandler) GetUsage(ctx *gin.Context, params GetUsageParams) {
 		sh.options.HandlerErrorFunc(ctx, err)
 	} else if validResponse, ok := response.(GetUsageResponseObject); ok {
 		if err := validResponse.VisitGetUsageResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetLimits operation middleware
+func (sh *strictHandler) GetLimits(ctx *gin.Context) {
+	var request GetLimitsRequestObject
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetLimits(ctx, request.(GetLimitsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetLimits")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(GetLimitsResponseObject); ok {
+		if err := validResponse.VisitGetLimitsResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// SetLimits operation middleware
+func (sh *strictHandler) SetLimits(ctx *gin.Context) {
+	var request SetLimitsRequestObject
+
+	var body SetLimitsJSONRequestBody
+	var err error
+	// A request validator built on kin-openapi's openapi3filter with
+	// KeepValidatedValue leaves the value it validated on the body. Bind
+	// that value, matching member names exactly, so the handler receives
+	// what was validated instead of a second, case-insensitive decode.
+	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+		err = ctx.ShouldBindJSON(&body)
+	} else if binding.Validator != nil {
+		// ShouldBindJSON runs the struct validator after decoding; keep that.
+		err = binding.Validator.ValidateStruct(&body)
+	}
+	if err != nil {
+		sh.options.RequestErrorHandlerFunc(ctx, err)
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.SetLimits(ctx, request.(SetLimitsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "SetLimits")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(SetLimitsResponseObject); ok {
+		if err := validResponse.VisitSetLimitsResponse(ctx.Writer); err != nil {
 			sh.options.ResponseErrorHandlerFunc(ctx, err)
 		}
 	} else if response != nil {

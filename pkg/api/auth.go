@@ -15,6 +15,7 @@ import (
 type caller struct {
 	key       domain.APIKey
 	anonymous bool
+	remote    string // the address that the request came from
 }
 
 // workspace is the caller's, "" for an anonymous one.
@@ -54,7 +55,8 @@ func (s *server) authenticate(c *gin.Context) {
 	if err != nil {
 		who = caller{anonymous: true} // who guesses keys is slowed down by address
 	}
-	if limited := s.limits.allow(who, c.Request.RemoteAddr); limited != nil {
+	who.remote = c.Request.RemoteAddr
+	if limited := s.limits.allow(who); limited != nil {
 		err = limited
 	}
 	if err != nil {

@@ -211,7 +211,8 @@ func TestWhatAnAgentDoesNotDoIsRefusedClearly(t *testing.T) {
 
 func TestErrorsOfTheOpenAIPathsHaveTheStatusThatClientsExpect(t *testing.T) {
 	t.Parallel()
-	s := newService(t, func(o *api.Options, _ *api.Deps) { o.QuotaQueries, o.MaxJSONBytes = 1, 1000 })
+	s := newService(t, func(o *api.Options, _ *api.Deps) { o.MaxJSONBytes = 1000 })
+	s.limit(domain.Limits{domain.MetricQueries: 1})
 	agent, other := s.newAgent(), s.newAgent()
 	oneAgent := s.newKey(domain.APIKey{WorkspaceID: s.ws, Scopes: []domain.Scope{domain.ScopeQuery}, AgentID: other})
 	for name, test := range map[string]struct {

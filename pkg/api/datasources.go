@@ -74,6 +74,9 @@ func (s *server) createFromJSON(ctx context.Context, who caller, body Datasource
 	}
 	configureCrawl(&d, c)
 	created, err := once(ctx, s.existing(ctx, d), func() (domain.Datasource, error) {
+		if err := s.Catalog.CheckStorage(ctx, d.WorkspaceID); err != nil {
+			return domain.Datasource{}, err
+		}
 		return s.createOne(ctx, d, domain.NewCrawlJob(d, store))
 	})
 	if err == nil && d.Config.Refresh != "" && s.Scheduled != nil {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 
+	"github.com/sluice/sluice/pkg/chunk"
 	"github.com/sluice/sluice/pkg/domain"
 )
 
@@ -71,9 +72,9 @@ func (s *server) queryDatastore(ctx context.Context, id string, body DatastoreQu
 	if err != nil {
 		return Retrieved{}, err
 	}
-	if err := s.Catalog.Count(ctx, d.WorkspaceID, domain.MetricRetrievals, 1); err != nil {
-		return Retrieved{}, err
-	}
+	s.countAside(ctx, who.account(d.WorkspaceID), map[domain.Metric]int64{
+		domain.MetricRetrievals: 1, domain.MetricEmbedTokens: int64(chunk.Tokens(body.Query)),
+	})
 	return found, nil
 }
 

@@ -94,11 +94,21 @@ type Keys interface {
 
 // Accounts counts use and remembers answers.
 type Accounts interface {
-	// Count adds n to the metric's use in this month.
-	Count(ctx context.Context, ws string, m domain.Metric, n int64) error
-	// Consume adds n unless the use would pass the limit, and reports whether it did; limit 0 is none.
-	Consume(ctx context.Context, ws string, m domain.Metric, n, limit int64) (bool, error)
+	// Count adds to the account's use in this month.
+	Count(ctx context.Context, a domain.Account, uses map[domain.Metric]int64) error
+	// Admit counts one agent query, or fails with domain.CodeUsageLimit when a limit is reached; of many at once no more
+	// pass than are left.
+	Admit(ctx context.Context, a domain.Account) error
 	Usage(ctx context.Context, ws string, month time.Time) (map[domain.Metric]int64, error)
+	// KeyUsage is Usage by the ids of keys; "" is what was used without one.
+	KeyUsage(ctx context.Context, ws string, month time.Time) (map[string]map[domain.Metric]int64, error)
+	Stored(ctx context.Context, ws string) (chunks, bytes int64, err error)
+	// CheckStorage fails with domain.CodeUsageLimit when nothing more may be stored. What stores something checks again.
+	CheckStorage(ctx context.Context, ws string) error
+	// Limits are those set for a workspace or a key, LimitsInForce those that hold for a workspace.
+	Limits(ctx context.Context, a domain.Account) (domain.Limits, error)
+	LimitsInForce(ctx context.Context, ws string) (domain.Limits, error)
+	SetLimits(ctx context.Context, a domain.Account, limits domain.Limits) error
 	// BeginIdempotent returns the answer stored under the key, or a claim: go on, Keep it, then Finish, Release or
 	// Abandon. A key in use by a request that is under way, or used for another request, is domain.CodeConflict.
 	BeginIdempotent(ctx context.Context, ws, key, requestHash string) (*catalog.Claim, *catalog.StoredResponse, error)
@@ -199,6 +209,7 @@ type Answer struct {
 	// Used, also when the answer failed; 0 when no model was asked.
 	PromptTokens     int64
 	CompletionTokens int64
+	EmbedTokens      int64
 }
 
 // Watcher tells of changes to datasources.

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"golang.org/x/sync/errgroup"
@@ -39,6 +40,11 @@ func (s *server) UpsertDocuments(ctx context.Context, r UpsertDocumentsRequestOb
 
 // upsert stores all of a batch or nothing.
 func (s *server) upsert(ctx context.Context, store domain.Datastore, batch []*upserted) ([]domain.Datasource, error) {
+	if !slices.ContainsFunc(batch, (*upserted).replaces) { // what replaces something may take less room
+		if err := s.Catalog.CheckStorage(ctx, store.WorkspaceID); err != nil {
+			return nil, err
+		}
+	}
 	if err := s.storeOriginals(ctx, batch); err != nil {
 		s.dropOriginals(ctx, originalsOf(batch)...)
 		return nil, err
@@ -87,6 +93,9 @@ type upserted struct {
 	text       string
 	original   domain.Original
 }
+
+// replaces reports whether the document takes the place of one that is there.
+func (u *upserted) replaces() bool { return u.datasource.ID != u.fresh }
 
 // planUpsert makes the datasources of an upsert, and says for each document which of them it is. Of documents with the
 // same custom id the last one stays.

@@ -29,11 +29,14 @@ func (s *server) ListKeys(ctx context.Context, _ ListKeysRequestObject) (ListKey
 // CreateKey implements StrictServerInterface.
 func (s *server) CreateKey(ctx context.Context, r CreateKeyRequestObject) (CreateKeyResponseObject, error) {
 	ctx, who := callerOf(ctx)
+	if err := mayLimit(who); err != nil {
+		return nil, err
+	}
 	secret := s.NewKey()
 	key := domain.APIKey{
 		ID: s.idFor(ctx, "key"), WorkspaceID: who.workspace(), Name: *trim(&r.Body.Name), Hash: domain.HashKey(secret),
 		Hint: secret[len(secret)-4:], Scopes: []domain.Scope{domain.ScopeWrite}, AgentID: value(r.Body.AgentId),
-		CreatedAt: s.Now(), ExpiresAt: r.Body.ExpiresAt,
+		CreatedAt: s.Now(), ExpiresAt: r.Body.ExpiresAt, Limits: keyLimits(r.Body.Limits),
 	}
 	if r.Body.Scopes != nil {
 		key.Scopes = renderAll(*r.Body.Scopes, func(v Scope) domain.Scope { return domain.Scope(v) })
@@ -50,7 +53,7 @@ func (s *server) CreateKey(ctx context.Context, r CreateKeyRequestObject) (Creat
 	k := renderKey(key)
 	return CreateKey201JSONResponse{
 		Id: k.Id, Name: k.Name, Hint: k.Hint, Scopes: k.Scopes, AgentId: k.AgentId, CreatedAt: k.CreatedAt,
-		LastUsedAt: k.LastUsedAt, ExpiresAt: k.ExpiresAt, Key: secret,
+		LastUsedAt: k.LastUsedAt, ExpiresAt: k.ExpiresAt, Limits: k.Limits, Key: secret,
 	}, nil
 }
 

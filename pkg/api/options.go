@@ -20,9 +20,8 @@ type Options struct {
 	MaxPages       int   // that a web site may ask for; default 10,000
 	MaxQueryChars  int   // default 8,000
 
-	RatePerSecond int   // requests of one key, with bursts of twice as many; 0: no limit
-	QuotaQueries  int64 // agent queries of a workspace in a calendar month (UTC); 0: no limit
-	QuotaTokens   int64 // model tokens of agent queries of a workspace in a calendar month; 0: no limit
+	RatePerSecond    int // requests of one key, with bursts of twice as many; 0: no limit
+	VisitorPerMinute int // questions of one visitor of a public agent, at once or apart; 0: no limit
 
 	TempDir string // where uploads wait until they are complete; default os.TempDir()
 

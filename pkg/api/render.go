@@ -148,6 +148,7 @@ func renderKey(k domain.APIKey) Key {
 	return Key{
 		Id: k.ID, Name: k.Name, Hint: k.Hint, Scopes: scopes, AgentId: optional(k.AgentID),
 		CreatedAt: k.CreatedAt.UTC(), LastUsedAt: utc(k.LastUsedAt), ExpiresAt: utc(k.ExpiresAt),
+		Limits: renderKeyLimits(k.Limits),
 	}
 }
 

@@ -52,7 +52,7 @@ func New(o Options, d Deps) (http.Handler, error) {
 	s := &server{
 		Deps: d, opts: o, spec: doc, log: d.Log, metrics: m,
 		keys:    newKeyCache(d.Catalog, o.KeyCacheTTL, d.Now, d.Log),
-		limits:  newRateLimits(o.RatePerSecond, d.Now),
+		limits:  newRateLimits(o, d.Now),
 		docs:    newPage(docsHTML),
 		landing: newPage(landingHTML),
 	}

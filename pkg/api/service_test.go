@@ -90,6 +90,12 @@ func (s *service) newKey(k domain.APIKey) string {
 	return secret
 }
 
+// limit sets the limits of the workspace.
+func (s *service) limit(l domain.Limits) {
+	s.Helper()
+	must(s.T, s.catalog.SetLimits(s.Context(), domain.Account{WorkspaceID: s.ws}, l))
+}
+
 // stranger is the same service seen with a key of another workspace.
 func (s *service) stranger() *service {
 	s.Helper()

@@ -61,6 +61,12 @@ func (s *server) upload(ctx context.Context, who caller, parts *multipart.Reader
 			s.log.Warn("removing an upload's temporary file", "error", err)
 		}
 	}()
+	if !isRepeated(ctx) { // else an earlier run of the request may have stored it
+		if err := s.Catalog.CheckStorage(ctx, who.workspace()); err != nil {
+			received(ctx, false)
+			return domain.Datasource{}, err
+		}
+	}
 	err := s.receive(form, parts)
 	received(ctx, err == nil)
 	if err != nil {

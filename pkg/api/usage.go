@@ -2,12 +2,20 @@ package api
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/sluice/sluice/pkg/domain"
 )
 
 const monthFormat = "2006-01"
+
+// counted are the metrics of a month, in the order in which they are shown.
+var counted = []domain.Metric{
+	domain.MetricQueries, domain.MetricTokens, domain.MetricRetrievals, domain.MetricEmbedTokens, domain.MetricPromptTokens,
+	domain.MetricCompletionTokens,
+}
 
 // GetUsage implements StrictServerInterface.
 func (s *server) GetUsage(ctx context.Context, r GetUsageRequestObject) (GetUsageResponseObject, error) {
@@ -23,15 +31,68 @@ func (s *server) GetUsage(ctx context.Context, r GetUsageRequestObject) (GetUsag
 	if err != nil {
 		return nil, err
 	}
-	out := GetUsage200JSONResponse{Month: month.Format(monthFormat)}
-	for _, m := range []struct {
-		metric domain.Metric
-		limit  int64
-	}{
-		{domain.MetricQueries, s.opts.QuotaQueries}, {domain.MetricTokens, s.opts.QuotaTokens},
-		{domain.MetricRetrievals, 0}, {domain.MetricEmbedTokens, 0},
-	} {
-		out.Usage = append(out.Usage, UsageCount{Metric: UsageCountMetric(m.metric), Used: used[m.metric], Limit: optional(m.limit)})
+	limits, err := s.Catalog.LimitsInForce(ctx, who.workspace())
+	if err != nil {
+		return nil, err
+	}
+	if used[domain.MetricStoredChunks], used[domain.MetricStoredBytes], err = s.Catalog.Stored(ctx, who.workspace()); err != nil {
+		return nil, err
+	}
+	out := GetUsage200JSONResponse{
+		Month: month.Format(monthFormat), Usage: renderUsage(append(slices.Clone(counted), domain.MetricStoredChunks, domain.MetricStoredBytes), used, limits),
+	}
+	if r.Params.By != nil {
+		keys, err := s.keyUsage(ctx, who.workspace(), month)
+		if err != nil {
+			return nil, err
+		}
+		out.Keys = &keys
 	}
 	return out, nil
+}
+
+// keyUsage is what was used with each key that is there or was used in the month, those that are there first.
+func (s *server) keyUsage(ctx context.Context, ws string, month time.Time) ([]KeyUsage, error) {
+	used, err := s.Catalog.KeyUsage(ctx, ws, month)
+	if err != nil {
+		return nil, err
+	}
+	keys, err := s.Catalog.Keys(ctx, ws)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]KeyUsage, 0, len(keys)+1)
+	for _, k := range keys {
+		out = append(out, KeyUsage{KeyId: &k.ID, Name: &k.Name, Usage: renderUsage(counted, used[k.ID], k.Limits)})
+		delete(used, k.ID)
+	}
+	for _, id := range slices.Backward(slices.Sorted(maps.Keys(used))) {
+		out = append(out, KeyUsage{KeyId: optional(id), Usage: renderUsage(counted, used[id], nil)})
+	}
+	return out, nil
+}
+
+func renderUsage(metrics []domain.Metric, used map[domain.Metric]int64, limits domain.Limits) []UsageCount {
+	return renderAll(metrics, func(m domain.Metric) UsageCount {
+		return UsageCount{Metric: UsageCountMetric(m), Used: used[m], Limit: optional(limits[m])}
+	})
+}
+
+// account is what a caller's use of something in the workspace is counted to. Who comes from elsewhere to something
+// public uses it without a key of the workspace.
+func (c caller) account(workspace string) domain.Account {
+	a := domain.Account{WorkspaceID: workspace}
+	if c.workspace() == workspace {
+		a.KeyID = c.key.ID
+	}
+	return a
+}
+
+// countAside counts a use that has happened, though the client may have left. A failure to count is logged, not answered.
+func (s *server) countAside(ctx context.Context, a domain.Account, uses map[domain.Metric]int64) {
+	ctx, cancel := aside(ctx)
+	defer cancel()
+	if err := s.Catalog.Count(ctx, a, uses); err != nil {
+		s.log.Error("counting use", "request", requestID(ctx), "error", err)
+	}
 }

@@ -45,7 +45,7 @@ func (a answers) Answer(ctx context.Context, r api.AnswerRequest, emit func(stri
 	return api.Answer{
 		Text: got.Text, ConversationID: got.ConversationID, VisitorID: got.VisitorID, Sources: got.Sources,
 		Explanation: got.Explanation, Cut: got.Cut,
-		PromptTokens: got.PromptTokens, CompletionTokens: got.CompletionTokens,
+		PromptTokens: got.PromptTokens, CompletionTokens: got.CompletionTokens, EmbedTokens: got.EmbedTokens,
 	}, err
 }
 

@@ -151,7 +151,7 @@ func (s *Service) listen(ctx context.Context) (err error) {
 }
 
 func (s *Service) openCatalog(ctx context.Context) (err error) {
-	o := catalog.Options{Log: s.log, Now: s.now, MaxPagesPerSite: s.config.LimitPages, URL: s.config.DatabaseURL}
+	o := catalog.Options{Log: s.log, Now: s.now, MaxPagesPerSite: s.config.LimitPages, URL: s.config.DatabaseURL, Limits: quotas(s.config)}
 	if o.URL == "" {
 		o.Path = s.dir.join(catalogFile)
 	}
@@ -160,6 +160,14 @@ func (s *Service) openCatalog(ctx context.Context) (err error) {
 	}
 	s.closeLater(s.catalog.Close)
 	return nil
+}
+
+// quotas are the limits that hold for every workspace.
+func quotas(c config.Config) domain.Limits {
+	return domain.Limits{
+		domain.MetricQueries: c.QuotaQueries, domain.MetricTokens: c.QuotaTokens,
+		domain.MetricStoredChunks: c.QuotaChunks, domain.MetricStoredBytes: int64(c.QuotaBytes),
+	}
 }
 
 func connectOptions(c config.Config, name string, log *slog.Logger) jobs.ConnectOptions {
@@ -416,12 +424,11 @@ func (s *Service) handler() (http.Handler, error) {
 		MaxPages:       s.config.LimitPages,
 		MaxQueryChars:  s.config.LimitQuery,
 		RatePerSecond:  s.config.LimitRate,
-		QuotaQueries:   s.config.QuotaQueries,
-		QuotaTokens:    s.config.QuotaTokens,
 		TempDir:        s.dir.join(tempDir),
 		Engines:        s.engines.names(),
 
-		EmbeddingModels: s.embedders.ids(),
+		VisitorPerMinute: s.config.LimitVisitor,
+		EmbeddingModels:  s.embedders.ids(),
 	}, api.Deps{
 		Catalog:        s.catalog,
 		Originals:      uploads{store: s.originals, max: int64(max(s.config.LimitUpload, s.config.LimitJSON))},

@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/sluice/sluice/pkg/domain"
@@ -54,6 +56,9 @@ func (c *Catalog) ApplyAll(ctx context.Context, evs []domain.Event) ([]Applied, 
 				return fmt.Errorf("%s of datasource %s: %w", ev.Type, ev.DatasourceID, err)
 			}
 		}
+		if err := c.countEmbedded(ctx, t); err != nil {
+			return err
+		}
 		return c.raiseMark(ctx, t, highest)
 	})
 	if err != nil {
@@ -61,6 +66,26 @@ func (c *Catalog) ApplyAll(ctx context.Context, evs []domain.Event) ([]Applied, 
 	}
 	c.noteMark(highest)
 	return out, nil
+}
+
+// carries reports whether the generation is what readers see of a datasource, or will see once its datastore has moved.
+func carries(d domain.Datasource, generation uint64) bool {
+	return d.ActiveGeneration == generation || d.Target != nil && d.Target.Generation == generation
+}
+
+// countEmbedded counts the tokens that workers have embedded, as the events of the transaction say. It comes late in its transaction, as everybody of the workspace
+// waits for the row.
+func (c *Catalog) countEmbedded(ctx context.Context, t *tx) error {
+	for _, ws := range slices.Sorted(maps.Keys(t.embedded)) {
+		if t.embedded[ws] <= 0 {
+			continue
+		}
+		uses := map[domain.Metric]int64{domain.MetricEmbedTokens: t.embedded[ws]}
+		if err := t.count(ctx, domain.Account{WorkspaceID: ws}, monthOf(c.now()), uses); err != nil {
+			return fmt.Errorf("counting what was embedded: %w", err)
+		}
+	}
+	return nil
 }
 
 // checkEvent refuses what domain.Apply could not read.
@@ -121,6 +146,9 @@ func (c *Catalog) apply(ctx context.Context, t *tx, ev domain.Event) (Applied, e
 		return Applied{}, err
 	}
 	done.Datasource = r.Datasource
+	if ev.Type == domain.EventSynched && !carries(before.Datasource, ev.Generation) && carries(r.Datasource, ev.Generation) {
+		t.embedded[r.WorkspaceID] += ev.EmbedTokens // once, however often the event comes
+	}
 	siteID := siteOf(r.Datasource)
 	if siteID == "" {
 		return done, nil

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/sluice/sluice/pkg/domain"
 )
 
 // Options configure a Catalog.
@@ -24,6 +26,8 @@ type Options struct {
 	Now func() time.Time
 	// MaxPagesPerSite bounds the pages of one web site, whatever the site itself asks for; 0: DefaultMaxPagesPerSite.
 	MaxPagesPerSite int
+	// Limits hold for every workspace, beside those that SetLimits has set for it; nil: none.
+	Limits domain.Limits
 }
 
 // DefaultMaxPagesPerSite is how many pages a web site may have when Options do not say.
@@ -35,6 +39,7 @@ type Catalog struct {
 	log      *slog.Logger
 	now      func() time.Time
 	maxPages int
+	limits   domain.Limits
 
 	last       atomic.Int64  // the last stamp
 	generation atomic.Uint64 // what the mark of generations is known to have reached
@@ -71,6 +76,7 @@ func Open(ctx context.Context, o Options) (*Catalog, error) {
 		log:        o.Log,
 		now:        o.Now,
 		maxPages:   o.MaxPagesPerSite,
+		limits:     o.Limits,
 		turn:       map[Priority]string{},
 		outboxWake: make(chan struct{}, 1),
 		sweepWake:  make(chan struct{}, 1),

@@ -22,9 +22,14 @@ type Replacement struct {
 // is then; its JobID is the new job's. A web_site has no content of its own and fails with domain.CodeInvalid.
 func (c *Catalog) ReplaceContent(ctx context.Context, ws, id string, n Replacement) (domain.Datasource, error) {
 	n.Job.Kind = domain.JobIngest
-	return c.reopen(ctx, "replacing content", ws, id, n.Job, n.Priority, func(t *tx, r *record) error {
-		return c.replace(ctx, t, r, n)
+	var r record
+	err := c.update(ctx, "replacing content", func(t *tx) error {
+		return c.withRoom(ctx, t, ws, func() (err error) {
+			r, err = c.reopenIn(ctx, t, ws, id, n.Job, n.Priority, func(t *tx, r *record) error { return c.replace(ctx, t, r, n) })
+			return err
+		})
 	})
+	return r.Datasource, err
 }
 
 // replace changes the record in memory and queues the sweep of the original before.
@@ -71,20 +76,25 @@ func (c *Catalog) Requeue(ctx context.Context, ws, id string, job domain.Job, p 
 func (c *Catalog) reopen(ctx context.Context, doing, ws, id string, job domain.Job, p Priority, change func(*tx, *record) error) (domain.Datasource, error) {
 	var r record
 	err := c.update(ctx, doing, func(t *tx) (err error) {
-		var store domain.Datastore
-		if r, store, err = t.take(ctx, id); err != nil {
-			return found(err, "datasource", id)
-		}
-		if r.WorkspaceID != ws {
-			return domain.NotFound("datasource", id)
-		}
-		if err := change(t, &r); err != nil {
-			return err
-		}
-		r.UpdatedAt = fromMicros(c.stamp())
-		return c.restart(ctx, t, &r, store, job, p)
+		r, err = c.reopenIn(ctx, t, ws, id, job, p, change)
+		return err
 	})
 	return r.Datasource, err
+}
+
+func (c *Catalog) reopenIn(ctx context.Context, t *tx, ws, id string, job domain.Job, p Priority, change func(*tx, *record) error) (record, error) {
+	r, store, err := t.take(ctx, id)
+	if err != nil {
+		return record{}, found(err, "datasource", id)
+	}
+	if r.WorkspaceID != ws {
+		return record{}, domain.NotFound("datasource", id)
+	}
+	if err := change(t, &r); err != nil {
+		return r, err
+	}
+	r.UpdatedAt = fromMicros(c.stamp())
+	return r, c.restart(ctx, t, &r, store, job, p)
 }
 
 // restart makes the job the record's newest, stores the record and puts the job into the outbox.

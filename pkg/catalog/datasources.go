@@ -65,10 +65,13 @@ func (c *Catalog) UpsertDatasources(ctx context.Context, in []NewDatasource) ([]
 	})
 }
 
-// put stores datasources one by one in one transaction, after each of their datastores, in order, was begun.
+// put stores datasources of one workspace one by one in one transaction, after each of their datastores, in order, was begun.
 func (c *Catalog) put(ctx context.Context, in []NewDatasource, begin func(*tx, context.Context, string) error, one func(context.Context, *tx, NewDatasource, domain.Datastore) (record, error)) ([]domain.Datasource, error) {
 	var out []domain.Datasource
-	err := c.update(ctx, "storing datasources", func(t *tx) error {
+	if len(in) == 0 {
+		return []domain.Datasource{}, nil
+	}
+	putAll := func(t *tx) error {
 		out = make([]domain.Datasource, 0, len(in))
 		if err := t.enter(ctx, in, begin); err != nil {
 			return err
@@ -89,6 +92,9 @@ func (c *Catalog) put(ctx context.Context, in []NewDatasource, begin func(*tx, c
 			out = append(out, r.Datasource)
 		}
 		return nil
+	}
+	err := c.update(ctx, "storing datasources", func(t *tx) error {
+		return c.withRoom(ctx, t, in[0].Datasource.WorkspaceID, func() error { return putAll(t) })
 	})
 	return out, err
 }

@@ -47,7 +47,10 @@ func (c *Catalog) CreateKey(ctx context.Context, k domain.APIKey) error {
 		}
 		n, err := t.exec(ctx, `INSERT INTO api_keys (`+keyColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
 			k.ID, k.WorkspaceID, k.Name, k.Hash, k.Hint, scopes, k.AgentID, c.stamp(), nullMicros(k.LastUsedAt), nullMicros(k.ExpiresAt))
-		return created(n, err, "key", k.ID)
+		if err := created(n, err, "key", k.ID); err != nil {
+			return err
+		}
+		return t.setLimits(ctx, domain.Account{WorkspaceID: k.WorkspaceID, KeyID: k.ID}, k.Limits)
 	})
 }
 
@@ -57,6 +60,21 @@ func (c *Catalog) Keys(ctx context.Context, ws string) ([]domain.APIKey, error) 
 		`SELECT `+keyColumns+` FROM api_keys WHERE workspace_id = ? ORDER BY created_at DESC, id DESC`, ws)
 	if err != nil {
 		return nil, fmt.Errorf("listing keys: %w", err)
+	}
+	limits, err := collect(ctx, c.db.read, scanUse, `SELECT key_id, metric, value FROM limits WHERE workspace_id = ?`, ws)
+	if err != nil {
+		return nil, fmt.Errorf("reading the limits of keys: %w", err)
+	}
+	for i := range keys {
+		for _, u := range limits {
+			if u.key != keys[i].ID {
+				continue
+			}
+			if keys[i].Limits == nil {
+				keys[i].Limits = domain.Limits{}
+			}
+			keys[i].Limits[u.metric] = u.value
+		}
 	}
 	return keys, nil
 }
@@ -70,7 +88,8 @@ func (c *Catalog) KeyByHash(ctx context.Context, hash string) (domain.APIKey, er
 	if err != nil {
 		return domain.APIKey{}, fmt.Errorf("looking up a key: %w", err)
 	}
-	return k, nil
+	k.Limits, err = readLimits(ctx, c.db.read, domain.Account{WorkspaceID: k.WorkspaceID, KeyID: k.ID})
+	return k, err
 }
 
 // RevokeKey deletes the key and returns it.
@@ -78,7 +97,14 @@ func (c *Catalog) RevokeKey(ctx context.Context, ws, id string) (domain.APIKey, 
 	var k domain.APIKey
 	err := c.update(ctx, "revoking a key", func(t *tx) (err error) {
 		k, err = scanKey(t.queryRow(ctx, `DELETE FROM api_keys WHERE workspace_id = ? AND id = ? RETURNING `+keyColumns, ws, id))
-		return found(err, "key", id)
+		if err != nil {
+			return found(err, "key", id)
+		}
+		a := domain.Account{WorkspaceID: ws, KeyID: id}
+		if k.Limits, err = readLimits(ctx, t, a); err != nil {
+			return err
+		}
+		return t.setLimits(ctx, a, nil)
 	})
 	c.touched.Delete(id)
 	return k, err

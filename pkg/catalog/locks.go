@@ -15,6 +15,7 @@ import (
 // Where several processes write at once, a transaction takes its locks in one order, so that none waits for another in
 // a ring:
 //
+//  0. the gate of what a workspace stores, where that is limited;
 //  1. the gates of datastores: shared by everything that depends on where a datastore is, alone by what moves or deletes
 //     it, for which the others then wait in turn;
 //  2. the gate of upserts of a datastore;

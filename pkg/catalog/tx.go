@@ -23,6 +23,8 @@ type tx struct {
 	held   map[int64]bool // gates that were passed
 	stores map[string]domain.Datastore
 
+	embedded map[string]int64 // tokens that its events tell of, by workspace
+
 	queuedJob   bool
 	queuedSweep bool
 	queuedWork  bool
@@ -104,7 +106,7 @@ func (t *tx) longer(ctx context.Context) error {
 // anew in every run.
 func (d *database) update(ctx context.Context, f func(*tx) error) (*tx, error) {
 	for run := 0; ; run++ {
-		t := &tx{db: d, lock: d.dialect.lock, held: map[int64]bool{}, stores: map[string]domain.Datastore{}}
+		t := &tx{db: d, lock: d.dialect.lock, held: map[int64]bool{}, stores: map[string]domain.Datastore{}, embedded: map[string]int64{}}
 		err := t.run(ctx, f)
 		if err == nil {
 			t.prepareFresh(ctx)

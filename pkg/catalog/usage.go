@@ -3,6 +3,8 @@ package catalog
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/sluice/sluice/pkg/domain"
@@ -10,52 +12,150 @@ import (
 
 func monthOf(t time.Time) string { return t.UTC().Format("2006-01") }
 
-// Count adds n to the workspace's counter of the current month (UTC).
-func (c *Catalog) Count(ctx context.Context, ws string, m domain.Metric, n int64) error {
-	return c.update(ctx, "counting use", func(t *tx) error {
-		_, err := t.exec(ctx, `INSERT INTO usage_counts (workspace_id, month, metric, value) VALUES (?, ?, ?, ?)
+// Count adds to the account's counters of the current month (UTC), all or none. What is 0 is left out.
+func (c *Catalog) Count(ctx context.Context, a domain.Account, uses map[domain.Metric]int64) error {
+	uses = maps.Clone(uses)
+	maps.DeleteFunc(uses, func(_ domain.Metric, n int64) bool { return n == 0 })
+	if len(uses) == 0 {
+		return nil
+	}
+	return c.update(ctx, "counting use", func(t *tx) error { return t.count(ctx, a, monthOf(c.now()), uses) })
+}
+
+// count adds to the counters of a workspace and of a key, in the order that all transactions take them in.
+func (t *tx) count(ctx context.Context, a domain.Account, month string, uses map[domain.Metric]int64) error {
+	metrics := slices.Sorted(maps.Keys(uses))
+	for _, m := range metrics {
+		err := t.later(ctx, write{doing: "counting for the workspace", text: `INSERT INTO usage_counts (workspace_id, month, metric, value) VALUES (?, ?, ?, ?)
 			ON CONFLICT (workspace_id, month, metric) DO UPDATE SET value = usage_counts.value + excluded.value`,
-			ws, monthOf(c.now()), m, n)
-		return err
+			args: []any{a.WorkspaceID, month, m, uses[m]}})
+		if err != nil {
+			return err
+		}
+	}
+	for _, m := range metrics {
+		err := t.later(ctx, write{doing: "counting for the key", text: `INSERT INTO key_usage (workspace_id, month, key_id, metric, value) VALUES (?, ?, ?, ?, ?)
+			ON CONFLICT (workspace_id, month, key_id, metric) DO UPDATE SET value = key_usage.value + excluded.value`,
+			args: []any{a.WorkspaceID, month, a.KeyID, m, uses[m]}})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Admit counts one agent query of the account, unless a limit is reached: of queries, or of the tokens that those before
+// have used, of the workspace or of the key. It then fails with domain.CodeUsageLimit and counts nothing. Checking and
+// counting are one step: however many ask at once, no more pass than there are queries left. What a query costs in tokens
+// is known when it has been answered, so those under way may pass that limit.
+func (c *Catalog) Admit(ctx context.Context, a domain.Account) error {
+	return c.update(ctx, "counting a query", func(t *tx) error {
+		month := monthOf(c.now())
+		ofWorkspace, ofKey, err := c.accountLimits(ctx, t, a)
+		if err != nil {
+			return err
+		}
+		n, err := t.exec(ctx, `INSERT INTO usage_counts (workspace_id, month, metric, value) VALUES (?, ?, ?, 1)
+			ON CONFLICT (workspace_id, month, metric) DO UPDATE SET value = usage_counts.value + 1 WHERE usage_counts.value < ?`,
+			a.WorkspaceID, month, domain.MetricQueries, bound(ofWorkspace[domain.MetricQueries]))
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			return usedUp("workspace", ofWorkspace, domain.MetricQueries)
+		}
+		n, err = t.exec(ctx, `INSERT INTO key_usage (workspace_id, month, key_id, metric, value) VALUES (?, ?, ?, ?, 1)
+			ON CONFLICT (workspace_id, month, key_id, metric) DO UPDATE SET value = key_usage.value + 1 WHERE key_usage.value < ?`,
+			a.WorkspaceID, month, a.KeyID, domain.MetricQueries, bound(ofKey[domain.MetricQueries]))
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			return usedUp("key", ofKey, domain.MetricQueries)
+		}
+		return checkTokens(ctx, t, a, month, ofWorkspace, ofKey)
 	})
 }
 
-// Consume adds n to the workspace's counter of the current month (UTC) if it then is at most limit, and reports whether
-// it did; a limit of 0 never refuses. Checking and adding are one step: however many ask at once, no more pass.
-func (c *Catalog) Consume(ctx context.Context, ws string, m domain.Metric, n, limit int64) (bool, error) {
+// checkTokens fails when the tokens of the month are used up.
+func checkTokens(ctx context.Context, t *tx, a domain.Account, month string, ofWorkspace, ofKey domain.Limits) error {
+	var used int64
+	if limit := ofWorkspace[domain.MetricTokens]; limit > 0 {
+		err := t.queryRow(ctx, `SELECT COALESCE(SUM(value), 0) FROM usage_counts WHERE workspace_id = ? AND month = ? AND metric = ?`,
+			a.WorkspaceID, month, domain.MetricTokens).Scan(&used)
+		if err != nil {
+			return fmt.Errorf("reading the workspace's tokens: %w", err)
+		}
+		if used >= limit {
+			return usedUp("workspace", ofWorkspace, domain.MetricTokens)
+		}
+	}
+	if limit := ofKey[domain.MetricTokens]; limit > 0 {
+		err := t.queryRow(ctx, `SELECT COALESCE(SUM(value), 0) FROM key_usage WHERE workspace_id = ? AND month = ? AND key_id = ? AND metric = ?`,
+			a.WorkspaceID, month, a.KeyID, domain.MetricTokens).Scan(&used)
+		if err != nil {
+			return fmt.Errorf("reading the key's tokens: %w", err)
+		}
+		if used >= limit {
+			return usedUp("key", ofKey, domain.MetricTokens)
+		}
+	}
+	return nil
+}
+
+// bound is a limit to compare with: none is more than anybody uses.
+func bound(limit int64) int64 {
 	if limit <= 0 {
-		return true, c.Count(ctx, ws, m, n)
+		return 1<<63 - 1
 	}
-	if n > limit {
-		return false, nil
-	}
-	passed := false
-	err := c.update(ctx, "counting use", func(t *tx) error {
-		rows, err := t.exec(ctx, `INSERT INTO usage_counts (workspace_id, month, metric, value) VALUES (?, ?, ?, ?)
-			ON CONFLICT (workspace_id, month, metric) DO UPDATE SET value = usage_counts.value + excluded.value
-			WHERE usage_counts.value + excluded.value <= ?`, ws, monthOf(c.now()), m, n, limit)
-		passed = rows == 1
-		return err
-	})
-	return passed && err == nil, err
+	return limit
+}
+
+// limitNames are what limits of a month count, for people.
+var limitNames = map[domain.Metric]string{domain.MetricQueries: "agent queries", domain.MetricTokens: "model tokens"}
+
+func usedUp(whose string, limits domain.Limits, m domain.Metric) error {
+	return domain.Errorf(domain.CodeUsageLimit, "the %s has used up its %d %s of this month; the count starts anew with the next month (UTC)",
+		whose, limits[m], limitNames[m])
+}
+
+// use is one counter.
+type use struct {
+	key    string
+	metric domain.Metric
+	value  int64
+}
+
+func scanUse(s scanner) (u use, err error) {
+	err = s.Scan(&u.key, &u.metric, &u.value)
+	return u, err
 }
 
 // Usage returns the workspace's counters of the month (UTC) that the time lies in. What was never counted is absent.
 func (c *Catalog) Usage(ctx context.Context, ws string, month time.Time) (map[domain.Metric]int64, error) {
-	type count struct {
-		metric domain.Metric
-		value  int64
-	}
-	counts, err := collect(ctx, c.db.read, func(s scanner) (n count, err error) {
-		err = s.Scan(&n.metric, &n.value)
-		return n, err
-	}, `SELECT metric, value FROM usage_counts WHERE workspace_id = ? AND month = ?`, ws, monthOf(month))
+	uses, err := collect(ctx, c.db.read, scanUse, `SELECT '', metric, value FROM usage_counts WHERE workspace_id = ? AND month = ?`, ws, monthOf(month))
 	if err != nil {
 		return nil, fmt.Errorf("reading use: %w", err)
 	}
-	out := make(map[domain.Metric]int64, len(counts))
-	for _, n := range counts {
-		out[n.metric] = n.value
+	out := make(map[domain.Metric]int64, len(uses))
+	for _, u := range uses {
+		out[u.metric] = u.value
+	}
+	return out, nil
+}
+
+// KeyUsage is Usage by the ids of keys, revoked ones too; "" is what was used without a key.
+func (c *Catalog) KeyUsage(ctx context.Context, ws string, month time.Time) (map[string]map[domain.Metric]int64, error) {
+	uses, err := collect(ctx, c.db.read, scanUse, `SELECT key_id, metric, value FROM key_usage WHERE workspace_id = ? AND month = ?`, ws, monthOf(month))
+	if err != nil {
+		return nil, fmt.Errorf("reading use by key: %w", err)
+	}
+	out := map[string]map[domain.Metric]int64{}
+	for _, u := range uses {
+		if out[u.key] == nil {
+			out[u.key] = map[domain.Metric]int64{}
+		}
+		out[u.key][u.metric] = u.value
 	}
 	return out, nil
 }

@@ -95,6 +95,9 @@ type Config struct {
 	LimitChunks    int
 	QuotaQueries   int64
 	QuotaTokens    int64
+	QuotaChunks    int64
+	QuotaBytes     Bytes
+	LimitVisitor   int
 	ShutdownGrace  time.Duration
 	AuditEvery     time.Duration
 
@@ -213,8 +216,11 @@ func Settings() []Setting {
 		{Env: "SLUICE_LIMIT_QUERY", Flag: "limit-query", Default: "8000", Doc: "characters of a query", set: number(func(c *Config) *int { return &c.LimitQuery }, 1, 1_000_000)},
 		{Env: "SLUICE_LIMIT_CHUNKS", Flag: "limit-chunks", Default: "200000", Doc: "chunks of one document", set: number(func(c *Config) *int { return &c.LimitChunks }, 1, 10_000_000)},
 		{Env: "SLUICE_LIMIT_RATE", Flag: "limit-rate", Default: "0", Doc: "requests per second and key, with bursts of twice as many; 0: no limit", set: number(func(c *Config) *int { return &c.LimitRate }, 0, 1_000_000)},
-		{Env: "SLUICE_QUOTA_QUERIES", Flag: "quota-queries", Default: "0", Doc: "agent queries per workspace and calendar month (UTC), beyond which they are answered 402; 0: no limit", set: number64(func(c *Config) *int64 { return &c.QuotaQueries })},
+		{Env: "SLUICE_QUOTA_QUERIES", Flag: "quota-queries", Default: "0", Doc: "agent queries per workspace and calendar month (UTC), beyond which they are answered 402; this and the quotas below can be set lower for each workspace and key by `PUT /usage/limits` and `PUT /keys/{id}/limits`; 0: no limit", set: number64(func(c *Config) *int64 { return &c.QuotaQueries })},
 		{Env: "SLUICE_QUOTA_TOKENS", Flag: "quota-tokens", Default: "0", Doc: "model tokens of agent queries per workspace and calendar month; 0: no limit", set: number64(func(c *Config) *int64 { return &c.QuotaTokens })},
+		{Env: "SLUICE_QUOTA_CHUNKS", Flag: "quota-chunks", Default: "0", Doc: "searchable chunks of a workspace, beyond which new content is answered 402; what was accepted is finished; 0: no limit", set: number64(func(c *Config) *int64 { return &c.QuotaChunks })},
+		{Env: "SLUICE_QUOTA_BYTES", Flag: "quota-bytes", Default: "0", Doc: "content of a workspace as it came in, beyond which more is answered 402; pages of sites that were accepted may pass it; 0: no limit", set: size(func(c *Config) *Bytes { return &c.QuotaBytes }, 0)},
+		{Env: "SLUICE_LIMIT_VISITOR", Flag: "limit-visitor", Default: "0", Doc: "questions a minute of one visitor of a public agent, told by `visitorId`, else by address; they may come at once; 0: no limit", set: number(func(c *Config) *int { return &c.LimitVisitor }, 0, 1_000_000)},
 		{Env: "SLUICE_CONVERSATION_RETENTION", Flag: "conversation-retention", Default: "0", Doc: "how long conversations are kept in which nothing is said any more, such as `90d` or `36h`; 0: for ever", set: retention(func(c *Config) *time.Duration { return &c.ConversationRetention })},
 		{Env: "SLUICE_SHUTDOWN_GRACE", Flag: "shutdown-grace", Default: "10s", Doc: "how long a stopping process finishes what it serves before it cuts off", set: duration(func(c *Config) *time.Duration { return &c.ShutdownGrace })},
 		{Env: "SLUICE_AUDIT_EVERY", Flag: "audit-every", Default: "1h", Doc: "how often index and catalog are compared and mended", set: duration(func(c *Config) *time.Duration { return &c.AuditEvery })},

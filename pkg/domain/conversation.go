@@ -54,6 +54,7 @@ type APIKey struct {
 	CreatedAt   time.Time
 	LastUsedAt  *time.Time
 	ExpiresAt   *time.Time
+	Limits      Limits // set for this key; nil: none
 }
 
 // Can reports whether the key carries the scope; write includes read.
@@ -65,14 +66,3 @@ func (k APIKey) Can(s Scope) bool {
 	}
 	return false
 }
-
-// Metric names a counted use.
-type Metric string
-
-// The metrics, counted per workspace and calendar month (UTC).
-const (
-	MetricQueries     Metric = "queries"      // agent queries
-	MetricTokens      Metric = "tokens"       // prompt and completion tokens of agent queries
-	MetricRetrievals  Metric = "retrievals"   // datastore queries
-	MetricEmbedTokens Metric = "embed_tokens" // tokens sent to an embedding model
-)

@@ -109,13 +109,15 @@ type Event struct {
 	LeftOut map[string]int `json:"left_out,omitempty"`
 	// Until, Tries and Since, of postponed: when the job is to come again, how many fetches have failed by then, and when
 	// the first of them did, if one has. Crawl, of postponed, is what the job was to fetch.
-	Until    time.Time  `json:"until,omitzero"`
-	Tries    int        `json:"tries,omitempty"`
-	Since    time.Time  `json:"since,omitzero"`
-	Crawl    *CrawlSpec `json:"crawl,omitempty"`
-	Chunks   int64      `json:"chunks,omitempty"`    // synched
-	Bytes    int64      `json:"bytes,omitempty"`     // synched: text bytes
-	MIMEType string     `json:"mime_type,omitempty"` // synched: what the content was
+	Until  time.Time  `json:"until,omitzero"`
+	Tries  int        `json:"tries,omitempty"`
+	Since  time.Time  `json:"since,omitzero"`
+	Crawl  *CrawlSpec `json:"crawl,omitempty"`
+	Chunks int64      `json:"chunks,omitempty"` // synched
+	Bytes  int64      `json:"bytes,omitempty"`  // synched: text bytes
+	// EmbedTokens, of synched, are the tokens of the texts that were embedded anew, as far as this run of the job did it.
+	EmbedTokens int64  `json:"embed_tokens,omitempty"`
+	MIMEType    string `json:"mime_type,omitempty"` // synched: what the content was
 	// Document, of synched, is what the content says of itself and how it was read.
 	Document *DocumentInfo `json:"document,omitempty"`
 	// Fingerprint, of synched, is that of the rows written: see Version.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"github.com/sluice/sluice/pkg/chunk"
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/embed"
 	"github.com/sluice/sluice/pkg/index"
@@ -22,6 +23,8 @@ type destination struct {
 	stocks    []*stock    // what vectors are copied from
 	recent    *Recent     // likewise, of other documents
 	dropped   atomic.Bool // none of its places is written any more
+
+	tokens atomic.Int64 // of the texts that were embedded
 }
 
 // engine is one place of a destination.
@@ -149,6 +152,7 @@ func (d *destination) vectors(ctx context.Context, texts []string) ([][]float32,
 		return nil, fmt.Errorf("embedding model %q made %d vectors of %d texts", d.model, len(made), len(missing))
 	}
 	for n, key := range keys {
+		d.tokens.Add(int64(chunk.Tokens(missing[n])))
 		for _, place := range places[key.text] {
 			out[place] = made[n]
 		}

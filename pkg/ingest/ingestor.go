@@ -143,6 +143,9 @@ func (i *Ingestor) Handle(ctx context.Context, job domain.Job) error {
 	ev := report.event(domain.EventSynched)
 	ev.Chunks, ev.Bytes, ev.Fingerprint = int64(len(chunks)), textBytes(chunks), fingerprint
 	ev.MIMEType, ev.Document, ev.Warnings, ev.Places = doc.MIMEType, info, doc.Warnings, w.written()
+	for _, d := range destinations {
+		ev.EmbedTokens += d.tokens.Load()
+	}
 	return report.emit(ctx, ev)
 }
 

@@ -37,7 +37,7 @@ func TestIngestorReportsWhatItDoesAndEndsWithTheGeneration(t *testing.T) {
 		event(domain.EventRunning, func(ev *domain.Event) { ev.Progress = &domain.Progress{Stage: "extracting"} }),
 		event(domain.EventProgress, func(ev *domain.Event) { ev.Progress = &domain.Progress{Stage: "indexing", Total: 2} }),
 		event(domain.EventSynched, func(ev *domain.Event) {
-			ev.Chunks, ev.Bytes, ev.MIMEType, ev.Warnings = 2, 8, "application/pdf", []string{"page 3 has no text"}
+			ev.Chunks, ev.Bytes, ev.EmbedTokens, ev.MIMEType, ev.Warnings = 2, 8, 2, "application/pdf", []string{"page 3 has no text"}
 			ev.Document = &domain.DocumentInfo{Title: "Pumps"}
 			ev.Fingerprint, ev.Inputs = p.fingerprint(t, ingestJob()), ingestJob().Inputs()
 		}),

@@ -1,8 +1,6 @@
 package catalogtest
 
 import (
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -51,6 +49,27 @@ func testKeys(t *testing.T, open Open) {
 		keys, err := w.Keys(w.ctx, w.ws)
 		ok(t, err)
 		equal(t, 1, len(keys))
+	})
+	t.Run("the limits of a key are found with it, listed, and go with it", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, open)
+		k := newKey(w.ws)
+		k.Limits = domain.Limits{domain.MetricQueries: 5, domain.LimitRequests: 2}
+		ok(t, w.CreateKey(w.ctx, k))
+		ok(t, w.CreateKey(w.ctx, newKey(w.ws)))
+		got, err := w.KeyByHash(w.ctx, k.Hash)
+		ok(t, err)
+		equal(t, k.Limits, got.Limits)
+		keys, err := w.Keys(w.ctx, w.ws)
+		ok(t, err)
+		equal(t, nil, keys[0].Limits)
+		equal(t, k.Limits, keys[1].Limits)
+		gone, err := w.RevokeKey(w.ctx, w.ws, k.ID)
+		ok(t, err)
+		equal(t, k.Limits, gone.Limits)
+		left, err := w.Limits(w.ctx, domain.Account{WorkspaceID: w.ws, KeyID: k.ID})
+		ok(t, err)
+		equal(t, nil, left)
 	})
 	t.Run("a second key with the hash of another is a conflict", func(t *testing.T) {
 		t.Parallel()
@@ -104,67 +123,5 @@ func testKeys(t *testing.T, open Open) {
 		got, err := w.KeyByHash(w.ctx, k.Hash)
 		ok(t, err)
 		equal(t, at.Add(2*time.Minute), *got.LastUsedAt)
-	})
-}
-
-func testUsage(t *testing.T, open Open) {
-	t.Run("counters add up by metric, and begin anew each month", func(t *testing.T) {
-		t.Parallel()
-		w := newWorld(t, open)
-		march := w.clock.now()
-		ok(t, w.Count(w.ctx, w.ws, domain.MetricTokens, 40))
-		ok(t, w.Count(w.ctx, w.ws, domain.MetricTokens, 2))
-		ok(t, w.Count(w.ctx, w.ws, domain.MetricQueries, 1))
-		w.clock.advance(31 * 24 * time.Hour)
-		ok(t, w.Count(w.ctx, w.ws, domain.MetricTokens, 5))
-		got, err := w.Usage(w.ctx, w.ws, march)
-		ok(t, err)
-		equal(t, map[domain.Metric]int64{domain.MetricTokens: 42, domain.MetricQueries: 1}, got)
-		got, err = w.Usage(w.ctx, w.ws, w.clock.now())
-		ok(t, err)
-		equal(t, map[domain.Metric]int64{domain.MetricTokens: 5}, got)
-	})
-	t.Run("what would pass the limit is refused and not counted", func(t *testing.T) {
-		t.Parallel()
-		w := newWorld(t, open)
-		for _, step := range []struct {
-			n    int64
-			want bool
-		}{{11, false}, {7, true}, {4, false}, {3, true}, {1, false}} {
-			passed, err := w.Consume(w.ctx, w.ws, domain.MetricQueries, step.n, 10)
-			ok(t, err)
-			equal(t, step.want, passed)
-		}
-		got, err := w.Usage(w.ctx, w.ws, w.clock.now())
-		ok(t, err)
-		equal(t, int64(10), got[domain.MetricQueries])
-	})
-	t.Run("a limit of 0 never refuses", func(t *testing.T) {
-		t.Parallel()
-		w := newWorld(t, open)
-		passed, err := w.Consume(w.ctx, w.ws, domain.MetricQueries, 1_000_000, 0)
-		ok(t, err)
-		equal(t, true, passed)
-	})
-	t.Run("however many ask at once, no more than the limit pass", func(t *testing.T) {
-		t.Parallel()
-		w := newWorld(t, open)
-		var passed atomic.Int64
-		var wg sync.WaitGroup
-		for range 20 {
-			wg.Go(func() {
-				for range 5 {
-					yes, err := w.Consume(w.ctx, w.ws, domain.MetricQueries, 1, 30)
-					if err != nil {
-						t.Error(err)
-					}
-					if yes {
-						passed.Add(1)
-					}
-				}
-			})
-		}
-		wg.Wait()
-		equal(t, int64(30), passed.Load())
 	})
 }

@@ -46,6 +46,8 @@ func Run(t *testing.T, open Open) {
 		"talk ends":     testConversationsEnd,
 		"turns":         testTurns,
 		"usage":         testUsage,
+		"quotas":        testQuotas,
+		"storage":       testStorage,
 		"idempotency":   testIdempotency,
 		"concurrency":   testConcurrency,
 		"texts":         testTexts,
