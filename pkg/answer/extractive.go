@@ -5,9 +5,11 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/sluice/sluice/pkg/chunk"
@@ -15,8 +17,8 @@ import (
 )
 
 // Extractive answers without a language model: it quotes the sentences that answer, says that it quotes, and cites
-// each. It knows sentences by the words they share with the question, rare words counting most. A sentence that lacks
-// what the question names, or its rarest word, is no answer.
+// each. It knows sentences by the words they share with the question, rare words counting most, by how well their
+// fragment was found, and by whether they have a number or a name where one is asked for.
 type Extractive struct {
 	words WordVectors
 }
@@ -32,20 +34,9 @@ const (
 	maxReadFragments   = 10
 )
 
-// Thresholds of an extractive answer, as shares of the weight of the question's words.
 const (
-	// minCoverage is what a sentence must hold together with its heading and the prose before it. In scripts without
-	// spaces a question's words become many overlapping pairs of characters, of which fewer are found.
-	minCoverage         = 0.5
-	minCoverageUnspaced = 0.2
-	// nearlyAll is the coverage that makes good for the rarest word.
-	nearlyAll = 0.75
-	// nearBest is the share of the best sentence's score that another one needs to be quoted beside it.
-	nearBest = 0.8
-	// nearCoverage is the share of the best sentence's coverage that it needs as well.
-	nearCoverage = 0.9
-	// addsBest is the same for one that holds words of the question which no sentence chosen so far has.
-	addsBest = 0.65
+	// nearBest is how far below the best sentence's score another one may be that is quoted beside it.
+	nearBest = 2.5
 	// sameTerms is the overlap of two sentences' words from which they say the same.
 	sameTerms = 0.7
 )
@@ -65,14 +56,14 @@ func (e *Extractive) Complete(ctx context.Context, p Prompt, emit func(text stri
 	if p.Params.MaxTokens != nil {
 		room = *p.Params.MaxTokens - chunk.Tokens(say.quotes)
 	}
-	quotes := pick(sentences, room)
+	quotes := pick(sentences, p.Fragments, room)
 	if len(quotes) == 0 {
 		return Completion{Unanswered: true}, emit(say.nothing)
 	}
 	if err := emit(say.quotes); err != nil {
 		return Completion{}, err
 	}
-	for _, q := range quotes {
+	for _, q := range joined(quotes, p.Fragments) {
 		if err := ctx.Err(); err != nil {
 			return Completion{}, err
 		}
@@ -84,19 +75,31 @@ func (e *Extractive) Complete(ctx context.Context, p Prompt, emit func(text stri
 }
 
 // pick chooses the sentences to quote, within a number of tokens beyond the first, and puts them into reading order: by
-// fragment as ranked, then as they stand.
-func pick(sentences []sentence, tokens int) []sentence {
-	slices.SortStableFunc(sentences, func(a, b sentence) int { return cmp.Compare(b.score, a.score) })
+// fragment as ranked, then as they stand. It chooses none when the best one is not likely to answer. What speaks to a
+// language model is no answer, nor is what follows it in the same fragment.
+func pick(sentences []sentence, fragments []domain.Fragment, tokens int) []sentence {
+	sentences = candidates(sentences)
 	var out []sentence
 	length := 0
+	spoken := make(map[int]int) // where a fragment begins to speak to a model
 	for _, s := range sentences {
 		n := utf8.RuneCountInString(s.text)
-		if len(out) == maxQuotes || len(out) > 0 && (s.score < addsBest*out[0].score || length+n > maxQuoteCharacters) {
+		if len(out) == maxQuotes || len(out) > 0 && s.evidence.asks {
 			break
 		}
-		near := len(out) == 0 || s.score >= nearBest*out[0].score && s.placed >= nearCoverage*out[0].placed
-		if !near && !s.adds(out) || slices.ContainsFunc(out, s.repeats) {
+		if len(out) > 0 && length+n > maxQuoteCharacters || slices.ContainsFunc(out, s.repeats) {
 			continue
+		}
+		from, known := spoken[s.fragment]
+		if !known {
+			from = speaksToModel(fragments[s.fragment])
+			spoken[s.fragment] = from
+		}
+		if s.position >= from {
+			continue
+		}
+		if len(out) == 0 && !s.evidence.answered(fragments) {
+			return nil
 		}
 		if tokens -= chunk.Tokens(s.text); tokens < 0 && len(out) > 0 {
 			break
@@ -110,6 +113,85 @@ func pick(sentences []sentence, tokens int) []sentence {
 	return out
 }
 
+// candidates are the sentences that come near the best one, best first. Where some of them hold the rarest word of the
+// question, those of fragments that have none of them drop out: they speak of the same subject, but of another matter.
+func candidates(sentences []sentence) []sentence {
+	slices.SortStableFunc(sentences, func(a, b sentence) int { return cmp.Compare(b.score, a.score) })
+	near := slices.IndexFunc(sentences, func(s sentence) bool { return s.score < sentences[0].score-nearBest })
+	if near < 0 {
+		near = len(sentences)
+	}
+	speaking := make(map[int]bool)
+	for _, s := range sentences[:near] {
+		speaking[s.fragment] = speaking[s.fragment] || s.rare
+	}
+	if !slices.ContainsFunc(sentences[:near], func(s sentence) bool { return s.rare }) {
+		return sentences[:near]
+	}
+	return slices.DeleteFunc(sentences[:near], func(s sentence) bool { return !speaking[s.fragment] })
+}
+
+// speaksToModel is the position of the first sentence of a fragment that speaks to a language model; beyond all of them
+// when none does.
+func speaksToModel(f domain.Fragment) int {
+	for n, text := range sentencesOf(f.Text) {
+		if addressesModel(text) {
+			return n
+		}
+	}
+	return math.MaxInt
+}
+
+// excerpt is what is quoted of a fragment in one piece.
+type excerpt struct {
+	fragment int
+	text     string
+}
+
+// joined makes quotations of sentences in reading order: those that follow one another become one. A sentence whose
+// beginning or end the fragment does not have is marked.
+func joined(sentences []sentence, fragments []domain.Fragment) []excerpt {
+	var out []excerpt
+	for i, s := range sentences {
+		text := s.text
+		if first, _ := utf8.DecodeRuneInString(text); s.position == 0 && fragments[s.fragment].Offset > 0 && unicode.IsLower(first) {
+			text = "… " + text
+		}
+		if s.last && cutOff(text) {
+			text += " …"
+		}
+		if i > 0 && sentences[i-1].fragment == s.fragment && sentences[i-1].position == s.position-1 {
+			before := &out[len(out)-1].text
+			*before += between(*before, text) + text
+			continue
+		}
+		out = append(out, excerpt{s.fragment, text})
+	}
+	return out
+}
+
+// cutOff reports whether a text of several words breaks off: prose that ends in a letter, a comma or the like.
+func cutOff(text string) bool {
+	if strings.ContainsAny(text, "\n·") || recordLine.MatchString(text) || itemLine.MatchString(text) || chunk.Tokens(text) <= 2*scrapTokens {
+		return false
+	}
+	last, _ := utf8.DecodeLastRuneInString(text)
+	return unicode.IsLetter(last) || last == ',' || last == ';'
+}
+
+// between is what stands between two sentences that follow one another.
+func between(a, b string) string {
+	last, _ := utf8.DecodeLastRuneInString(a)
+	first, _ := utf8.DecodeRuneInString(b)
+	switch {
+	case strings.Contains(a, "\n") || recordLine.MatchString(b) || itemLine.MatchString(b) || strings.Contains(b, " · ") || !ends(a):
+		return "\n"
+	case wide(first) || strings.ContainsRune("。！？」』", last):
+		return ""
+	}
+	return " "
+}
+
 // read scores the sentences of the prompt's fragments that may answer.
 func (e *Extractive) read(ctx context.Context, p Prompt) ([]sentence, error) {
 	fragments := p.Fragments[:min(len(p.Fragments), maxReadFragments)]
@@ -121,19 +203,18 @@ func (e *Extractive) read(ctx context.Context, p Prompt) ([]sentence, error) {
 	}
 	var out []sentence
 	for i, f := range fragments {
-		out = append(out, q.readFragment(i, f)...)
-	}
-	// A sentence that leans on the prose before it for the rarest word is needed only where none holds that word itself.
-	if slices.ContainsFunc(out, func(s sentence) bool { return !s.leans && !isQuestion(s.text) }) {
-		out = slices.DeleteFunc(out, func(s sentence) bool { return s.leans })
+		out = append(out, q.readFragment(i, f, fragments[0].Score)...)
 	}
 	return out, nil
 }
 
+// spacedMarks are a document's own reference marks with the space before them.
+var spacedMarks = regexp.MustCompile(`[ \t]?` + marksInText.String())
+
 // quotation makes a sentence fit to be quoted: each of its lines without superfluous space, and without the document's
 // own reference marks, which would be taken for ours.
 func quotation(text string) string {
-	text = marksInText.ReplaceAllString(text, "")
+	text = spacedMarks.ReplaceAllString(text, "")
 	text = marksInText.ReplaceAllString(text, "($1)") // what taking out a mark has brought together
 	text = strings.ReplaceAll(strings.TrimSpace(text), "\t", " · ")
 	var lines []string

@@ -6,6 +6,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/sluice/sluice/pkg/analysis"
 	"github.com/sluice/sluice/pkg/chunk"
 )
 
@@ -18,8 +19,17 @@ const (
 // Lines shorter than shortLine were not wrapped: they are code, entries or verse.
 const shortLine = 40
 
-// imagesInText are Markdown images.
-var imagesInText = regexp.MustCompile(`!\[([^\]\n]{0,200})\]\([^)\n]{0,1000}\)`)
+// What a reader's browser would fetch or follow, with what stands for it in a quotation.
+var markup = []struct {
+	pattern *regexp.Regexp
+	text    string
+}{
+	{regexp.MustCompile(`!\[([^\[\]]*)\](?:\([^()]*\)|\[[^\[\]]*\])?`), "$1"},                // images
+	{regexp.MustCompile(`\[([^\[\]]*)\](?:\([^()\s]*(?:\s+"[^"]*")?\)|\[\w{1,20}\])`), "$1"}, // links
+	{regexp.MustCompile(`(?m)^ {0,3}\[[^\[\]\n]+\]:\s+\S.*$`), ""},                           // what they refer to
+	{regexp.MustCompile(`(?is)<(script|style)\b[^<>]*>.*?</(?:script|style)\s*>`), ""},
+	{regexp.MustCompile(`(?i)</?(?:a|applet|area|audio|base|body|button|embed|form|frame|iframe|image|img|input|link|math|meta|object|picture|script|source|style|svg|track|video)(?:[\s/][^<>]*)?>`), ""},
+}
 
 // recordLine is a row of a table or an object of a list as extraction writes them: "name: value; name: value".
 var recordLine = regexp.MustCompile(`^[^:;]{1,80}: [^;]*; [^:;]{1,80}:`)
@@ -28,10 +38,12 @@ var recordLine = regexp.MustCompile(`^[^:;]{1,80}: [^;]*; [^:;]{1,80}:`)
 var itemLine = regexp.MustCompile(`^\s*(?:[-*•–]|\d{1,3}[.)])\s`)
 
 // sentencesOf divides a fragment's text. Rows, list entries and lines of code count as sentences of their own; one that
-// ends in a colon takes along what it announces, line by line. Images are left out, for a reader's browser would fetch
-// them from wherever the document says.
+// ends in a colon takes along what it announces, line by line. Images, tags and the targets of links are left out: a reader's
+// browser would fetch or follow them to wherever the document says.
 func sentencesOf(text string) []string {
-	text = imagesInText.ReplaceAllString(text, "$1")
+	for _, m := range markup {
+		text = m.pattern.ReplaceAllString(text, m.text)
+	}
 	var out []string
 	announced := false // the last sentence of the paragraph before ends in a colon
 	for part := range strings.SplitSeq(text, "\n\n") {
@@ -59,12 +71,26 @@ func paragraph(part string) []string {
 	}
 	part = unwrapped(part)
 	var out []string
-	for _, s := range chunk.Sentences(part) {
+	for _, s := range wholeSentences(part) {
 		text := strings.Join(strings.Fields(part[s.Start:s.End]), " ")
 		if rest := strings.TrimSpace(part[s.End:]); announces(text) && rest != "" && itemLine.MatchString(rest) {
 			text += "\n" + firstLines(rest)
 		}
 		out = append(out, text)
+	}
+	return out
+}
+
+// wholeSentences are the sentences of a paragraph; one does not end within an address or a name, where no space follows.
+func wholeSentences(part string) []analysis.Span {
+	var out []analysis.Span
+	for _, s := range chunk.Sentences(part) {
+		if n := len(out); n > 0 && out[n-1].End == s.Start && s.Start > 0 && part[s.Start] < utf8.RuneSelf && part[s.Start-1] < utf8.RuneSelf &&
+			!unicode.IsSpace(rune(part[s.Start])) && !unicode.IsSpace(rune(part[s.Start-1])) {
+			out[n-1].End = s.End
+			continue
+		}
+		out = append(out, s)
 	}
 	return out
 }

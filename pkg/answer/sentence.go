@@ -12,26 +12,16 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// sentence is a sentence of a fragment, scored against the question.
+// sentence is a sentence of a fragment, with what speaks for its being the answer.
 type sentence struct {
-	fragment int // index in Prompt.Fragments
-	position int // within the fragment
+	fragment int  // index in Prompt.Fragments
+	position int  // within the fragment
+	last     bool // of the fragment
+	rare     bool // it or its heading holds the question's rarest word, names apart
 	text     string
 	terms    map[string]bool
+	evidence evidence
 	score    float64
-	placed   float64 // share of the question's weight in it, its heading or the prose before it
-	leans    bool    // the prose before it holds the rarest word, and neither it nor its heading does
-	held     []bool  // terms of the question in it or its heading; nil where words are not parted
-}
-
-// adds reports whether s holds terms of the question that none of the others holds.
-func (s sentence) adds(others []sentence) bool {
-	for i, held := range s.held {
-		if held && !slices.ContainsFunc(others, func(o sentence) bool { return o.held[i] }) {
-			return true
-		}
-	}
-	return false
 }
 
 // repeats reports whether s says what other says, by the overlap of their words.
@@ -49,29 +39,24 @@ func (s sentence) repeats(other sentence) bool {
 	return float64(shared) >= sameTerms*float64(len(small))
 }
 
-// Shares of a sentence's score beside the weight of the question's words that it holds itself or its heading holds.
 const (
 	headingShare   = 0.6  // of the weight of a word that only the heading or the title holds
-	earlierShare   = 0.4  // of the weight of a word that only the fragment holds
-	rankShare      = 0.3  // the fragment's score in retrieval
-	nearShare      = 0.2  // words that stand together in the question and here
-	beforeShare    = 0.25 // words of the sentence before: an answer often follows the sentence that names the subject
-	askedDiscount  = 0.5  // for a sentence that asks itself
-	scrapDiscount  = 0.6  // for a scrap of a few words: a heading, a label
-	scrapTokens    = 5
-	nearDistance   = 3    // terms
 	borrowedWeight = 0.3  // of a word from the question before
 	framingWeight  = 0.15 // of a word that only shapes the question
+	nearDistance   = 3    // terms
+	scrapTokens    = 5
 )
 
 // question is what is asked, as terms with weights.
 type question struct {
 	terms    []analysis.QueryTerm
 	weights  []float64
-	names    []bool     // terms that name something
-	own      []bool     // terms of the question itself, not of one before
-	framing  []bool     // terms that only shape the question
-	rarest   []bool     // the terms of the question itself that are rarest, names apart
+	names    []bool // terms that name something
+	own      []bool // terms of the question itself, not of one before
+	framing  []bool // terms that only shape the question
+	rarest   []bool // the terms of the question itself that are rarest, names apart
+	asked    map[string]bool
+	expected expected
 	kin      [][]string // index terms of words kindred to each term
 	total    float64
 	unspaced bool // words are not parted, so that terms are pairs of characters
@@ -97,6 +82,7 @@ func newQuestion(p Prompt, fragments []domain.Fragment) question {
 	q.own = termsIn(q.terms, wordsOf(p.Question))
 	q.kin = make([][]string, len(q.terms))
 	q.unspaced = strings.ContainsFunc(p.Question, wide)
+	q.asked, q.expected = set(strings.Join(wordsOf(p.Question), " ")), expects(p.Question)
 	rare := 0.0
 	for _, w := range p.TermWeights {
 		rare = max(rare, w)
@@ -155,8 +141,8 @@ func termWeight(weights map[string]float64, t analysis.QueryTerm, rare float64) 
 	return max(rare, 1)
 }
 
-// readFragment scores the sentences of a fragment that may answer.
-func (q question) readFragment(i int, f domain.Fragment) []sentence {
+// readFragment looks at the sentences of a fragment. best is the score of the best fragment.
+func (q question) readFragment(i int, f domain.Fragment, best float64) []sentence {
 	if q.total == 0 {
 		return nil
 	}
@@ -164,32 +150,43 @@ func (q question) readFragment(i int, f domain.Fragment) []sentence {
 	var analyzer analysis.Analyzer // remembers stems
 	heading := positions(analyzer.Terms(titleOf(f), lang))
 	whole := positions(analyzer.Terms(f.Text, lang))
-	earlier := make(map[string][]int) // of the prose up to here
-	before := 0.0
+	names, coded := q.lacksNames(whole, heading)
+	if coded {
+		return nil
+	}
+	var before map[string][]int
 	var out []sentence
-	for n, text := range sentencesOf(f.Text) {
+	texts := sentencesOf(f.Text)
+	for n, text := range texts {
 		text = quotation(text)
 		at := positions(analyzer.Terms(text, lang))
 		record := recordLine.MatchString(text) || itemLine.MatchString(text) || strings.Contains(text, " · ")
-		c := q.cover(at, heading, earlier, whole, record)
-		score := c.score + beforeShare*before + rankShare*f.Score + nearShare*q.near(at)
-		if isQuestion(text) {
-			score *= askedDiscount
-		} else if chunk.Tokens(text) <= scrapTokens || q.unspaced && n == 0 && !ends(text) {
-			score *= scrapDiscount
+		e := q.look(at, before, heading)
+		e.names, e.score, e.rank = names, f.Score, f.Score/max(best, minScore)
+		e.asks = isQuestion(text)
+		e.scrap = !record && chunk.Tokens(text) <= scrapTokens || q.unspaced && n == 0 && !ends(text)
+		switch {
+		case q.expected == anything:
+		case q.expected.in(text, q.asked):
+			e.kind = 1
+		default:
+			e.kind = -1
 		}
-		before = c.own
-		if !record {
-			for t := range at {
-				earlier[t] = at[t]
-			}
+		if before = at; record {
+			before = nil // rows and entries stand by themselves
 		}
-		if text != "" && c.answers {
-			out = append(out, sentence{fragment: i, position: n, text: text, terms: keys(at), score: score, placed: c.placed, leans: c.leans, held: c.held})
+		if text != "" && e.own > 0 && (!record || q.tells(at, heading, e.own)) {
+			out = append(out, sentence{
+				fragment: i, position: n, last: n == len(texts)-1, rare: q.holdsAll(q.rarest, at, heading),
+				text: text, terms: keys(at), evidence: e, score: e.total(),
+			})
 		}
 	}
 	return out
 }
+
+// minScore keeps shares of scores finite.
+const minScore = 0.01
 
 // ends reports whether a text ends as a sentence does.
 func ends(text string) bool {
@@ -197,59 +194,64 @@ func ends(text string) bool {
 	return unicode.Is(unicode.STerm, last)
 }
 
-// coverage is what a sentence holds of the question.
-type coverage struct {
-	own     float64 // share of the question's weight in the sentence itself
-	score   float64 // the same, with shares for heading and fragment
-	placed  float64 // share in the sentence, its heading or the prose before it
-	leans   bool    // only the prose before holds the rarest word
-	held    []bool  // terms in the sentence or its heading
-	answers bool    // enough for an answer
-}
-
-// cover looks the question's terms up in a sentence, then in its heading, then in the prose before it, then in the
-// fragment. A sentence may answer when it or its heading holds the names of the question, or the prose before it does,
-// and the rarest other word, or nearly all words.
-func (q question) cover(at, heading, earlier, whole map[string][]int, record bool) coverage {
-	c := coverage{held: make([]bool, len(q.terms))}
-	named, rare := true, true
+// look finds the question's words in a sentence, its heading and the sentence before it.
+func (q question) look(at, before, heading map[string][]int) (e evidence) {
 	for i, w := range q.weights {
 		w /= q.total
-		here, above := q.holds(at, i), q.holds(heading, i)
-		c.held[i] = here+above > 0
-		c.own += w * here
-		soon := 0.0
-		if !record {
-			soon = q.holds(earlier, i)
-		}
+		here, above, earlier := q.holds(at, i), q.holds(heading, i), q.holds(before, i)
 		switch {
 		case here > 0:
-			c.score += w * here
-			c.placed += w
+			e.own += w * here
 		case above > 0:
-			c.score += w * above * headingShare
-			c.placed += w
-		case q.holds(whole, i) > 0:
-			c.score += w * earlierShare
-			if soon > 0 {
-				c.placed += w
-			}
+			e.own += w * above * headingShare
+		case earlier > 0:
+			e.before += w * earlier
 		}
-		present := c.held[i] || soon > 0
-		named = named && (present || !q.names[i])
-		rare = rare && (present || !q.rarest[i])
-		c.leans = c.leans || q.rarest[i] && !c.held[i] && soon > 0
 	}
+	e.near = q.near(at)
+	return e
+}
+
+// lacksNames is the share of the question's names that a fragment lacks, negative; and whether a number or a code is among
+// them: another model, year or version is not the one that was asked for.
+func (q question) lacksNames(whole, heading map[string][]int) (share float64, coded bool) {
+	names, lacking := 0.0, 0.0
+	for i, name := range q.names {
+		if !name {
+			continue
+		}
+		names++
+		if q.holds(whole, i)+q.holds(heading, i) == 0 {
+			lacking++
+			coded = coded || q.own[i] && strings.ContainsFunc(q.terms[i].Name, unicode.IsDigit)
+		}
+	}
+	if names == 0 {
+		return 0, false
+	}
+	return -lacking / names, coded
+}
+
+// nearlyAll is the share of the question's words that makes good for the rarest one.
+const nearlyAll = 0.75
+
+// tells reports whether a row or an entry speaks of what is asked. It is about one thing: it or its heading must hold all
+// names of the question and its rarest other word, or nearly all words.
+func (q question) tells(at, heading map[string][]int, own float64) bool {
 	if q.unspaced { // pairs of characters: many are no words, none can be demanded
-		c.answers = c.own >= minCoverageUnspaced
-		c.leans, c.held = false, nil
-		return c
+		return true
 	}
-	c.answers = c.own > 0 && named && (rare && c.placed >= minCoverage || c.placed >= nearlyAll)
-	if c.leans { // "it" must at least speak of something asked in the question's own words
-		c.answers = c.answers && slices.ContainsFunc(q.terms, func(t analysis.QueryTerm) bool { return len(occurrences(at, t)) > 0 })
+	return q.holdsAll(q.names, at, heading) && (q.holdsAll(q.rarest, at, heading) || own >= nearlyAll)
+}
+
+// holdsAll reports whether a text or its heading holds all terms that are marked.
+func (q question) holdsAll(marked []bool, at, heading map[string][]int) bool {
+	for i, is := range marked {
+		if is && q.holds(at, i)+q.holds(heading, i) == 0 {
+			return false
+		}
 	}
-	return c
+	return true
 }
 
 // holds tells how far a text holds a term: 1 when it does, kinShare when it has a kindred word, else 0.

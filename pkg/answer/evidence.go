@@ -1,0 +1,75 @@
+package answer
+
+import (
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// evidence is what speaks for a sentence being the answer: shares of the weight of the question's words, and how well the
+// fragment was found.
+type evidence struct {
+	own    float64 // words in the sentence itself, or in a heading
+	before float64 // other words, in the sentence before: an answer often follows the one that names the subject
+	near   float64 // words that stand together in the question and here
+	names  float64 // names of the question that the fragment and its heading lack, of all names, from -1 to 0
+	score  float64 // of the fragment
+	rank   float64 // the fragment's score, of the best one's
+	kind   int     // 1 where the question asks for a number, a time or a name and the sentence has one; -1 where it lacks it
+	asks   bool    // it asks itself
+	scrap  bool    // a few words without an end: a heading, a label
+}
+
+// Weights of the evidence, fitted to questions in eight languages so that the sentence with the answer scores above the
+// others of its fragments. Only their proportions matter. docs/answers.md says how they do on questions that they were not
+// fitted to.
+const (
+	ownWeight    = 6.0
+	beforeWeight = 1.5
+	nearWeight   = 2.0
+	namesWeight  = 0.9
+	scoreWeight  = 2.3
+	rankWeight   = 4.5
+	kindWeight   = 0.5
+	asksWeight   = -3.0 // not fitted: a question is no answer to itself
+	scrapWeight  = -0.5
+)
+
+// total adds the evidence up.
+func (e evidence) total() float64 {
+	sum := ownWeight*e.own + beforeWeight*e.before + nearWeight*e.near + namesWeight*e.names +
+		scoreWeight*e.score + rankWeight*e.rank + kindWeight*float64(e.kind)
+	if e.asks {
+		sum += asksWeight
+	}
+	if e.scrap {
+		sum += scrapWeight
+	}
+	return sum
+}
+
+// Weights of what tells questions that the documents answer from those that they do not, fitted to questions put to the
+// documents that they were made for and to others of the same collections. Their sum is the logarithm of the odds.
+const (
+	answeredBase    = -3.5
+	answeredHeld    = 2.6 // words in the sentence or the one before
+	answeredNear    = 4.6
+	answeredNames   = 2.0
+	answeredBest    = 3.8   // the best fragment's score
+	answeredAhead   = 5.3   // how far it is above the second one's
+	answeredAtLeast = -0.15 // the logarithm of the odds from which there is an answer
+
+	heldAtLeast     = 0.2 // of the question's words, whatever else speaks for an answer
+	scoreOfNoSecond = 0.2 // at least what a second fragment would have where none was good enough
+	mostAhead       = 0.3 // how far at most the only fragment is taken to be above a second one
+)
+
+// answered reports whether the best sentence is likely to answer, given the fragments that were found.
+func (e evidence) answered(fragments []domain.Fragment) bool {
+	best := fragments[0].Score
+	second := max(scoreOfNoSecond, best-mostAhead)
+	if len(fragments) > 1 {
+		second = fragments[1].Score
+	}
+	return e.own+e.before >= heldAtLeast &&
+		answeredBase+answeredHeld*(e.own+e.before)+answeredNear*e.near+answeredNames*e.names+
+			answeredBest*best+answeredAhead*(best-second) >= answeredAtLeast
+}
