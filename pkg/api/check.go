@@ -84,7 +84,7 @@ func (b *checkedBody) Close() error { return nil }
 func (b *checkedBody) ValidatedValue() any { return b.value }
 
 func (s *server) checkBody(c *gin.Context, op *operation) (*checkedBody, []domain.FieldError, error) {
-	raw, err := s.readBody(c)
+	raw, err := s.readBody(c, s.opts.MaxJSONBytes)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -118,8 +118,7 @@ func (op *operation) faults(value any) []domain.FieldError {
 }
 
 // readBody reads a JSON body within its limits of size and time.
-func (s *server) readBody(c *gin.Context) ([]byte, error) {
-	limit := s.opts.MaxJSONBytes
+func (s *server) readBody(c *gin.Context, limit int64) ([]byte, error) {
 	if c.Request.ContentLength > limit {
 		return nil, tooLargeBody(limit)
 	}

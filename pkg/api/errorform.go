@@ -18,6 +18,7 @@ type form int
 const (
 	formProblem form = iota
 	formOpenAI
+	formRPC // JSON-RPC's, of the Model Context Protocol
 )
 
 // openAIPath begins the paths that OpenAI's clients call.
@@ -29,6 +30,9 @@ func formOf(c *gin.Context) form {
 		return op.errors
 	}
 	for _, base := range bases {
+		if c.Request.URL.Path == base+mcpPath {
+			return formRPC
+		}
 		if strings.HasPrefix(c.Request.URL.Path, base+openAIPath) {
 			return formOpenAI
 		}
@@ -36,14 +40,20 @@ func formOf(c *gin.Context) form {
 	return formProblem
 }
 
-// writeOpenAIError writes an error as OpenAI does, with the status that its clients turn into the right exception: 401
-// for a missing or invalid key and 403 for one that may not, where the interface answers 403 to both. A usage limit that
-// is reached is 402 as everywhere: at 429 clients would ask again.
+// statusFor is the status of an error for clients of other protocols: 401 for a missing or invalid key and 403 for one that
+// may not, where the interface answers 403 to both.
+func statusFor(e *domain.Error) int {
+	if e.Code == domain.CodeUnauthorized && !errors.Is(e, errForbidden) {
+		return http.StatusUnauthorized
+	}
+	return statuses[e.Code].status
+}
+
+// writeOpenAIError writes an error as OpenAI does, with the status that its clients turn into the right exception. A usage
+// limit that is reached is 402 as everywhere: at 429 clients would ask again.
 func writeOpenAIError(w http.ResponseWriter, e *domain.Error) {
-	status := statuses[e.Code].status
 	kind, code := openAIKind(e)
 	if kind == OpenAIErrorErrorTypeAuthenticationError {
-		status = http.StatusUnauthorized
 		w.Header().Set("WWW-Authenticate", "Bearer")
 	}
 	body, err := json.Marshal(openAIError(e.Message, kind, code, e.Fields))
@@ -51,7 +61,7 @@ func writeOpenAIError(w http.ResponseWriter, e *domain.Error) {
 		body = []byte(`{}`)
 	}
 	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
+	w.WriteHeader(statusFor(e))
 	_, _ = w.Write(body) // a client that left needs no answer
 }
 

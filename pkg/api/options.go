@@ -23,6 +23,9 @@ type Options struct {
 	RatePerSecond    int // requests of one key, with bursts of twice as many; 0: no limit
 	VisitorPerMinute int // questions of one visitor of a public agent, at once or apart; 0: no limit
 
+	MCPHosts []string // names, without ports, by which clients of the Model Context Protocol reach a service on loopback, and web origins that may; "*": any
+	Version  string   // of the service, told to those clients
+
 	TempDir string // where uploads wait until they are complete; default os.TempDir()
 
 	Engines         []domain.Engine // that datastores may use, the default one first; default embedded alone

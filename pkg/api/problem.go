@@ -60,6 +60,8 @@ func (s *server) fail(c *gin.Context, err error) {
 	switch formOf(c) {
 	case formOpenAI:
 		writeOpenAIError(c.Writer, e)
+	case formRPC:
+		writeRPCError(c.Writer, e)
 	default:
 		writeProblem(c.Writer, requestID(c.Request.Context()), e)
 	}

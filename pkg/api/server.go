@@ -14,6 +14,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/mcp"
 )
 
 // server implements the operations of the document. Its methods are in the files of their subjects.
@@ -25,6 +26,7 @@ type server struct {
 	keys    *keyCache
 	limits  *rateLimits
 	metrics *metrics
+	mcp     *mcp.Handler
 	docs    page
 	landing page
 }
@@ -56,6 +58,7 @@ func New(o Options, d Deps) (http.Handler, error) {
 		docs:    newPage(docsHTML),
 		landing: newPage(landingHTML),
 	}
+	s.mcp = s.newMCP()
 	return trimmed(s.routes()), nil
 }
 
@@ -85,6 +88,7 @@ func (s *server) routes() http.Handler {
 		ResponseErrorHandlerFunc: s.fail,
 	})
 	for _, base := range bases {
+		r.POST(base+mcpPath, s.serveMCP)
 		RegisterHandlersWithOptions(r, strict, GinServerOptions{
 			BaseURL:      base,
 			ErrorHandler: func(c *gin.Context, err error, _ int) { s.fail(c, domain.Errorf(domain.CodeInvalid, "%v", err)) },

@@ -3,6 +3,7 @@ package api
 import (
 	_ "embed" // the document is part of the program
 	"fmt"
+	"net/http"
 	"strings"
 	"sync"
 
@@ -47,6 +48,9 @@ func loadSpec(o Options) (*spec, error) {
 	setLimits(doc, o)
 	// Encoding takes longer than all else here, and few processes are ever asked for the document.
 	s := &spec{json: sync.OnceValues(doc.MarshalJSON), operations: map[string]*operation{}}
+	for _, base := range bases {
+		s.operations[http.MethodPost+" "+base+mcpPath] = &operation{id: "MCP", scope: domain.ScopeQuery, errors: formRPC}
+	}
 	for path, item := range doc.Paths.Map() {
 		for method, op := range item.Operations() {
 			o, err := newOperation(item, op)

@@ -7,10 +7,8 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -122,58 +120,17 @@ func evalFlags(args []string) (evalSettings, error) {
 	return s, nil
 }
 
-// openService finds the service and its key: by flags, by the environment, and as the service of this data directory.
+// openService finds the service that is measured.
 func openService(s evalSettings, environ []string) (*service.Service, config.Config, error) {
-	if s.dataDir != "" {
-		environ = append(environ, "SLUICE_DATA_DIR="+s.dataDir)
-	}
-	c, err := config.Parse(nil, environ, io.Discard)
+	at, err := locate(s.url, s.key, s.dataDir, environ)
 	if err != nil {
-		return nil, c, usageError{err}
+		return nil, at.config, err
 	}
-	address := s.url
-	for _, kv := range environ {
-		if value, ok := strings.CutPrefix(kv, "SLUICE_URL="); ok && s.url == "" {
-			address = value
-		}
-	}
-	if address == "" {
-		if address, err = addressOf(c); err != nil {
-			return nil, c, usageError{err}
-		}
-	}
-	key := s.key
-	if key == "" {
-		key = c.APIKey
-	}
-	if key == "" {
-		kept, err := os.ReadFile(filepath.Join(c.DataDir, keyFile))
-		if err != nil && !errors.Is(err, os.ErrNotExist) {
-			return nil, c, fmt.Errorf("reading the kept API key: %w", err)
-		}
-		key = strings.TrimSpace(string(kept))
-	}
-	sluice, err := service.New(address, key)
+	sluice, err := service.New(at.address, at.key)
 	if err != nil {
-		return nil, c, usageError{err}
+		return nil, at.config, usageError{err}
 	}
-	return sluice, c, nil
-}
-
-// addressOf is where a process on this machine reaches the service that SLUICE_ADDR configures.
-func addressOf(c config.Config) (string, error) {
-	addr := c.Addr
-	if addr == "" {
-		addr = DefaultAddr
-	}
-	host, port, err := net.SplitHostPort(addr)
-	if err != nil {
-		return "", fmt.Errorf("SLUICE_ADDR %q: %w", addr, err)
-	}
-	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
-		host = "127.0.0.1"
-	}
-	return "http://" + net.JoinHostPort(host, port), nil
+	return sluice, at.config, nil
 }
 
 // compareModes asks the questions and prints how good the modes are.

@@ -424,6 +424,8 @@ func (s *Service) handler() (http.Handler, error) {
 		MaxPages:       s.config.LimitPages,
 		MaxQueryChars:  s.config.LimitQuery,
 		RatePerSecond:  s.config.LimitRate,
+		MCPHosts:       s.config.MCPHosts,
+		Version:        Version(),
 		TempDir:        s.dir.join(tempDir),
 		Engines:        s.engines.names(),
 

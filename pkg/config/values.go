@@ -39,6 +39,23 @@ func file(field func(*Config) *string) func(*Config, string) error {
 	}
 }
 
+// names takes host names without ports, separated by commas.
+func names(field func(*Config) *[]string) func(*Config, string) error {
+	return func(c *Config, v string) error {
+		*field(c) = nil
+		for name := range strings.SplitSeq(v, ",") {
+			switch name = strings.TrimSpace(name); {
+			case name == "":
+			case strings.ContainsAny(name, "/: "):
+				return fmt.Errorf("%q must be a host's name without scheme and port", name)
+			default:
+				*field(c) = append(*field(c), name)
+			}
+		}
+		return nil
+	}
+}
+
 func oneOf(field func(*Config) *string, allowed ...string) func(*Config, string) error {
 	return func(c *Config, v string) error {
 		for _, a := range allowed {

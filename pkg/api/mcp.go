@@ -1,0 +1,186 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/sluice/sluice/pkg/catalog"
+	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/mcp"
+)
+
+// mcpPath is where the Model Context Protocol is served, under every base. The document does not describe it: it has one
+// of its own.
+const mcpPath = "/mcp"
+
+// maxMessageBytes bounds a message of the Model Context Protocol.
+const maxMessageBytes = 1 << 20
+
+// newMCP makes the handler of the Model Context Protocol.
+func (s *server) newMCP() *mcp.Handler {
+	return mcp.NewHandler(library{s}, mcp.Options{Version: s.opts.Version, WriteTimeout: s.opts.WriteTimeout, Log: s.log})
+}
+
+// serveMCP answers a message of the Model Context Protocol, whose key and rate have been checked as everywhere.
+func (s *server) serveMCP(c *gin.Context) {
+	if err := s.checkOrigin(c.Request); err != nil {
+		s.fail(c, err)
+		return
+	}
+	raw, err := s.readBody(c, min(maxMessageBytes, s.opts.MaxJSONBytes))
+	if err != nil {
+		s.fail(c, err)
+		return
+	}
+	if _, faults := parseJSON(raw); len(faults) > 0 { // as strictly as bodies everywhere: it bounds the nesting, above all
+		s.fail(c, invalid(faults))
+		return
+	}
+	_, who := callerOf(c)
+	s.mcp.Serve(c.Writer, c.Request, raw, !who.mayRead(who.workspace()))
+}
+
+// writeRPCError writes an error as a message of JSON-RPC. The status tells a missing key from one that may not, which
+// clients of the protocol expect.
+func writeRPCError(w http.ResponseWriter, e *domain.Error) {
+	status, code := statusFor(e), int64(-32000) // the first of those that JSON-RPC leaves to servers
+	if status == http.StatusUnauthorized {
+		w.Header().Set("WWW-Authenticate", "Bearer")
+	}
+	if e.Code == domain.CodeInvalid || e.Code == domain.CodeTooLarge {
+		code = -32600 // not a request that can be answered
+	}
+	mcp.WriteError(w, status, code, e.Message)
+}
+
+// library is what the Model Context Protocol shows, to the bearer of the request's key.
+type library struct{ *server }
+
+var _ mcp.Library = library{}
+
+// shown is an error as clients may see it: tools pass on all of its text.
+func (l library) shown(ctx context.Context, err error) error {
+	if err == nil || hasLeft(ctx, err) {
+		return err
+	}
+	e := l.explain(ctx, err)
+	return &domain.Error{Code: e.Code, Message: e.Message}
+}
+
+// Search implements mcp.Library.
+func (l library) Search(ctx context.Context, q mcp.Search) ([]domain.Fragment, error) {
+	ctx, who := callerOf(ctx)
+	found, err := l.search(ctx, who, q)
+	return found, l.shown(ctx, err)
+}
+
+func (l library) search(ctx context.Context, who caller, q mcp.Search) ([]domain.Fragment, error) {
+	faults := filtersRule(map[string]any{"filters": map[string]any{"metadata": q.Filters.Metadata}})
+	if err := invalid(append(faults, l.queryFaults("query", q.Query)...)); err != nil {
+		return nil, err
+	}
+	stores, err := l.datastoresOf(ctx, who, q.Datastores)
+	if err != nil || len(stores) == 0 {
+		return nil, err
+	}
+	found, err := l.Retriever.Retrieve(ctx, RetrieveRequest{
+		WorkspaceID: who.workspace(), Datastores: stores, Query: q.Query, TopK: q.Results, Filters: q.Filters,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return found.Fragments, l.Catalog.Count(ctx, who.workspace(), domain.MetricRetrievals, 1)
+}
+
+// queryFaults says what is wrong with a question that no schema has been held against.
+func (s *server) queryFaults(field, query string) []domain.FieldError {
+	switch n := utf8.RuneCountInString(query); {
+	case strings.TrimSpace(query) == "":
+		return []domain.FieldError{{Field: field, Message: "is empty; it must contain something"}}
+	case n > s.opts.MaxQueryChars:
+		return []domain.FieldError{{Field: field, Message: fmt.Sprintf("has %d characters; the limit is %d", n, s.opts.MaxQueryChars)}}
+	}
+	return nil
+}
+
+// datastoresOf are the datastores named, or all of the caller's workspace.
+func (l library) datastoresOf(ctx context.Context, who caller, ids []string) ([]domain.Datastore, error) {
+	if len(ids) == 0 {
+		all, _, err := l.Catalog.Datastores(ctx, who.workspace(), catalog.Page{Limit: mcp.MaxDatastores + 1})
+		if err == nil && len(all) > mcp.MaxDatastores {
+			err = domain.Invalid("datastores", "is required: the workspace has more than %d datastores, the most that one search covers", mcp.MaxDatastores)
+		}
+		return all, err
+	}
+	stores := make([]domain.Datastore, 0, len(ids))
+	for _, id := range ids {
+		if err := known("datastore", id); err != nil {
+			return nil, err
+		}
+		d, err := l.Catalog.Datastore(ctx, who.workspace(), id)
+		if err != nil {
+			return nil, err
+		}
+		stores = append(stores, d)
+	}
+	return stores, nil
+}
+
+// Datasource implements mcp.Library.
+func (l library) Datasource(ctx context.Context, id string) (domain.Datasource, error) {
+	ctx, who := callerOf(ctx)
+	d, err := l.datasource(ctx, who, id)
+	return d, l.shown(ctx, err)
+}
+
+// Datasources implements mcp.Library.
+func (l library) Datasources(ctx context.Context, cursor string, limit int) ([]domain.Datasource, string, error) {
+	ctx, who := callerOf(ctx)
+	page, next, err := l.Catalog.Datasources(ctx, who.workspace(), catalog.DatasourceFilter{}, catalog.Page{Cursor: cursor, Limit: limit})
+	return page, next, l.shown(ctx, err)
+}
+
+// Chunks implements mcp.Library.
+func (l library) Chunks(ctx context.Context, d domain.Datasource, from, limit int) ([]domain.Chunk, error) {
+	ctx, _ = callerOf(ctx)
+	chunks, err := l.server.Chunks.Chunks(ctx, d, from, limit)
+	return chunks, l.shown(ctx, err)
+}
+
+// Agents implements mcp.Library.
+func (l library) Agents(ctx context.Context, limit int) ([]domain.Agent, error) {
+	ctx, who := callerOf(ctx)
+	agents, err := l.agentsOf(ctx, who, limit)
+	return agents, l.shown(ctx, err)
+}
+
+// Ask implements mcp.Library. It is an agent query like any other: it counts as one, and is stored.
+func (l library) Ask(ctx context.Context, q mcp.Question, emit func(text string) error) (mcp.Answer, error) {
+	ctx, who := callerOf(ctx)
+	answer, err := l.ask(ctx, who, q, emit)
+	return mcp.Answer{Text: answer.Text, ConversationID: answer.ConversationID, Sources: answer.Sources}, l.shown(ctx, err)
+}
+
+func (l library) ask(ctx context.Context, who caller, q mcp.Question, emit func(text string) error) (Answer, error) {
+	faults := l.queryFaults("question", q.Text)
+	if q.ConversationID != "" && !domain.ValidID(q.ConversationID) {
+		faults = append(faults, domain.FieldError{Field: "conversationId", Message: fmt.Sprintf("is %s; it must be that of an earlier answer, or left out", describe(q.ConversationID))})
+	}
+	if err := invalid(faults); err != nil {
+		return Answer{}, err
+	}
+	agent, err := l.agentToQuery(ctx, who, q.AgentID)
+	if err != nil {
+		return Answer{}, err
+	}
+	t, err := l.openTurn(ctx, agent, AgentQuery{Query: q.Text, ConversationId: optional(q.ConversationID)})
+	if err != nil {
+		return Answer{}, err
+	}
+	return t.answer(ctx, emit)
+}

@@ -1,0 +1,365 @@
+package api_test
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/sluice/sluice/pkg/api"
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// bearer adds a key to the requests of a client of the protocol.
+type bearer string
+
+func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("Authorization", "Bearer "+string(b))
+	return http.DefaultTransport.RoundTrip(r)
+}
+
+// mcp connects the SDK's client.
+func (s *service) mcp(path string, options *sdk.ClientOptions) *sdk.ClientSession {
+	s.Helper()
+	session, err := s.connectMCP(path, options)
+	must(s.T, err)
+	return session
+}
+
+func (s *service) connectMCP(path string, options *sdk.ClientOptions) (*sdk.ClientSession, error) {
+	client := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, options)
+	session, err := client.Connect(s.Context(), &sdk.StreamableClientTransport{
+		Endpoint: s.url + path, HTTPClient: &http.Client{Transport: bearer(s.key)}, MaxRetries: -1,
+	}, nil)
+	if err == nil {
+		s.Cleanup(func() { _ = session.Close() })
+	}
+	return session, err
+}
+
+// tool calls a tool and decodes what it returns; the text of an error is returned beside it.
+func (s *service) tool(session *sdk.ClientSession, name string, arguments object, into any) (failed string) {
+	s.Helper()
+	res, err := session.CallTool(s.Context(), &sdk.CallToolParams{Name: name, Arguments: arguments})
+	must(s.T, err)
+	text := res.Content[0].(*sdk.TextContent).Text
+	if res.IsError {
+		return text
+	}
+	structured, err := json.Marshal(res.StructuredContent)
+	must(s.T, err)
+	must(s.T, json.Unmarshal(structured, into))
+	return ""
+}
+
+func TestTheSDKsClientUsesTools(t *testing.T) {
+	t.Parallel()
+	for _, path := range []string{"/mcp", "/api/mcp"} {
+		t.Run(path, func(t *testing.T) {
+			t.Parallel()
+			s := newScene(t)
+			var asked api.RetrieveRequest
+			s.retriever.retrieve = func(_ context.Context, r api.RetrieveRequest) (api.Retrieved, error) {
+				asked = r
+				f := fragment
+				f.ChunkID = domain.ChunkKey(s.datasource, 1, 2)
+				return api.Retrieved{Fragments: []domain.Fragment{f}}, nil
+			}
+			session := s.mcp(path, nil)
+
+			list, err := session.ListTools(t.Context(), nil)
+			must(t, err)
+			var names []string
+			for _, tool := range list.Tools {
+				names = append(names, tool.Name)
+			}
+			if diff := cmp.Diff([]string{"ask", "fetch", "search"}, names); diff != "" {
+				t.Error(diff)
+			}
+
+			var found struct {
+				Results []struct{ ID, Title, URL, Text string }
+			}
+			if e := s.tool(session, "search", object{"query": "trial", "topK": 3, "filters": object{"metadata": object{"year": 2026}}}, &found); e != "" {
+				t.Fatal(e)
+			}
+			if len(found.Results) != 1 || found.Results[0].Title != "handbook.pdf" || found.Results[0].URL != "sluice://datasources/ds" || found.Results[0].Text != fragment.Text {
+				t.Errorf("found %+v", found)
+			}
+			if asked.Query != "trial" || asked.TopK != 3 || len(asked.Datastores) != 1 || asked.Datastores[0].ID != s.datastore || asked.Filters.Metadata["year"] != 2026.0 {
+				t.Errorf("asked %+v", asked)
+			}
+
+			var doc struct {
+				ID, Title, Text, URL string
+				Metadata             map[string]string
+			}
+			if e := s.tool(session, "fetch", object{"id": found.Results[0].ID}, &doc); e != "" {
+				t.Fatal(e)
+			}
+			if doc.ID != found.Results[0].ID || !strings.Contains(doc.Text, "chunk 0") || !strings.Contains(doc.Text, "chunk 2") || doc.Metadata["type"] != "text" || doc.Metadata["next"] != "" {
+				t.Errorf("fetched %+v", doc)
+			}
+
+			var answer struct {
+				Answer, Agent, ConversationID string
+				Sources                       []struct {
+					Citation int
+					Title    string
+				}
+			}
+			if e := s.tool(session, "ask", object{"question": "How long?"}, &answer); e != "" {
+				t.Fatal(e)
+			}
+			if answer.Answer != "The trial lasts 30 days [1]." || answer.Agent != s.agent || answer.ConversationID == "" || len(answer.Sources) != 1 || answer.Sources[0].Citation != 1 {
+				t.Errorf("answered %+v", answer)
+			}
+		})
+	}
+}
+
+func TestAskStreamsTheAnswerAsProgress(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	pieces := make(chan string, 10)
+	session := s.mcp("/mcp", &sdk.ClientOptions{ProgressNotificationHandler: func(_ context.Context, r *sdk.ProgressNotificationClientRequest) { pieces <- r.Params.Message }})
+	params := &sdk.CallToolParams{Name: "ask", Arguments: object{"question": "How long?"}}
+	params.SetProgressToken("p")
+	_, err := session.CallTool(t.Context(), params)
+	must(t, err)
+	if got := <-pieces + <-pieces + <-pieces; got != "The trial lasts 30 days [1]." {
+		t.Errorf("the pieces are %q", got)
+	}
+}
+
+func TestDatasourcesAreResources(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	long := s.newText(s.datastore, "long")
+	s.synch(long, 2, 400)
+	s.chunks.read = func(_ context.Context, d domain.Datasource, from, limit int) ([]domain.Chunk, error) {
+		var out []domain.Chunk
+		for n := from; n < int(d.Chunks) && len(out) < limit; n++ {
+			out = append(out, domain.Chunk{Ordinal: n, Text: strings.Repeat("x", 600), Offset: 602 * n})
+		}
+		return out, nil
+	}
+	session := s.mcp("/mcp", nil)
+	var uris []string
+	for r, err := range session.Resources(t.Context(), nil) {
+		must(t, err)
+		uris = append(uris, r.URI)
+	}
+	if diff := cmp.Diff([]string{"sluice://datasources/" + long, "sluice://datasources/" + s.datasource}, uris); diff != "" {
+		t.Errorf("the resources (a site has no text of its own): %s", diff)
+	}
+	templates, err := session.ListResourceTemplates(t.Context(), nil)
+	must(t, err)
+	if len(templates.ResourceTemplates) != 1 || templates.ResourceTemplates[0].URITemplate != "sluice://datasources/{id}{?from}" {
+		t.Errorf("the templates are %+v", templates)
+	}
+	parts, size := 0, 0
+	for uri := "sluice://datasources/" + long; uri != ""; parts++ {
+		got, err := session.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: uri})
+		must(t, err)
+		if n := len(got.Contents[0].Text); n > 110_000 {
+			t.Errorf("a part has %d bytes", n)
+		}
+		size += strings.Count(got.Contents[0].Text, "x")
+		uri, _ = got.Contents[0].Meta["next"].(string)
+	}
+	if parts != 3 || size != 400*600 {
+		t.Errorf("%d parts hold %d of 240,000 characters", parts, size)
+	}
+	for _, uri := range []string{"sluice://datasources/" + nobody, "sluice://datasources/../keys", "file:///etc/passwd", "sluice://datasources/" + long + "?from=-1"} {
+		if _, err := session.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: uri}); err == nil || !strings.Contains(err.Error(), "not found") {
+			t.Errorf("%s: %v", uri, err)
+		}
+	}
+	if _, err := session.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: "sluice://datasources/" + s.site}); err == nil || !strings.Contains(err.Error(), "is a web site") {
+		t.Errorf("a site: %v", err)
+	}
+}
+
+func TestToolsSayWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	second := s.newAgent(object{"name": "Second"})
+	session := s.mcp("/mcp", nil)
+	for name, test := range map[string]struct {
+		tool      string
+		arguments object
+		says      string
+	}{
+		"no query":                       {"search", object{}, "query"},
+		"an empty query":                 {"search", object{"query": " "}, "query: is empty"},
+		"a query that is too long":       {"search", object{"query": strings.Repeat("q", 8001)}, "the limit is 8000"},
+		"too many results":               {"search", object{"query": "q", "topK": 101}, "topK"},
+		"an argument that is not known":  {"search", object{"query": "q", "limit": 3}, "limit"},
+		"a datastore that is not there":  {"search", object{"query": "q", "datastores": []string{nobody}}, "no datastore with id"},
+		"a filter that cannot be":        {"search", object{"query": "q", "filters": object{"metadata": object{"a": nil}}}, "filters.metadata.a"},
+		"an id that is none":             {"fetch", object{"id": "../../x"}, "is no id of a document"},
+		"an id that is not there":        {"fetch", object{"id": nobody}, "no datasource with id"},
+		"a part that is not there":       {"fetch", object{"id": s.datasource + "#7"}, "search again"},
+		"a site":                         {"fetch", object{"id": s.site}, "is a web site"},
+		"one of several agents, unnamed": {"ask", object{"question": "q"}, second + ` ("Second")`},
+		"an agent that is not there":     {"ask", object{"question": "q", "agent": nobody}, "no agent with id"},
+		"a conversation's bad id":        {"ask", object{"question": "q", "agent": second, "conversationId": "x"}, "conversationId: is"},
+		"another agent's conversation":   {"ask", object{"question": "q", "agent": second, "conversationId": s.conversation}, "no conversation with id"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := s.in(t).tool(session, test.tool, test.arguments, nil); !strings.Contains(got, test.says) {
+				t.Errorf("it says %q", got)
+			}
+		})
+	}
+}
+
+func TestTheProtocolHasTheKeysScopesAndLimitsOfTheAPI(t *testing.T) {
+	t.Parallel()
+	s := &scene{service: newService(t, func(o *api.Options, _ *api.Deps) { o.QuotaQueries = 1 })}
+	s.agent, s.datastore = s.newAgent(), s.newDatastore()
+	for name, key := range map[string]string{"no key": "", "a wrong key": "sk_wrong"} {
+		a := s.as(key).call("POST", "/mcp", object{})
+		if a.want(401); a.header.Get("WWW-Authenticate") != "Bearer" || !strings.Contains(string(a.body), `"jsonrpc":"2.0"`) {
+			t.Errorf("%s: %v %s", name, a.header, a.body)
+		}
+	}
+	asker := s.as(s.newKey(domain.APIKey{WorkspaceID: s.ws, Scopes: []domain.Scope{domain.ScopeQuery}, AgentID: s.agent}))
+	session := asker.mcp("/mcp", nil)
+	tools, err := session.ListTools(t.Context(), nil)
+	must(t, err)
+	if len(tools.Tools) != 1 || tools.Tools[0].Name != "ask" {
+		t.Errorf("a key that may query one agent sees %+v", tools.Tools)
+	}
+	if _, err := session.CallTool(t.Context(), &sdk.CallToolParams{Name: "search", Arguments: object{"query": "q"}}); err == nil {
+		t.Error("it may search")
+	}
+	if e := asker.tool(session, "ask", object{"question": "q"}, new(object)); e != "" {
+		t.Error(e)
+	}
+	if e := asker.tool(session, "ask", object{"question": "q"}, nil); !strings.Contains(e, "used up its 1 agent queries") {
+		t.Errorf("beyond the quota: %q", e)
+	}
+	stranger := s.stranger()
+	other := stranger.mcp("/mcp", nil)
+	if e := stranger.tool(other, "ask", object{"question": "q", "agent": s.agent}, nil); !strings.Contains(e, "no agent with id") {
+		t.Errorf("a stranger: %q", e)
+	}
+	if e := stranger.tool(other, "search", object{"query": "q", "datastores": []string{s.datastore}}, nil); !strings.Contains(e, "no datastore with id") {
+		t.Errorf("a stranger: %q", e)
+	}
+}
+
+func TestMessagesOfTheProtocolAreBounded(t *testing.T) {
+	t.Parallel()
+	s := newService(t)
+	call := func(body string, headers ...string) *answer {
+		return s.call("POST", "/mcp", body, append([]string{"Accept", "application/json, text/event-stream"}, headers...)...)
+	}
+	ping := `{"jsonrpc":"2.0","id":1,"method":"ping"}`
+	call(ping).want(200)
+	for name, test := range map[string]struct {
+		answer *answer
+		status int
+		says   string
+	}{
+		"a large message":         {call(`{"a":"` + strings.Repeat("a", 1<<20) + `"}`), 413, "1 MiB"},
+		"a deep message":          {call(`{"a":` + strings.Repeat("[", 100) + strings.Repeat("]", 100) + `}`), 400, "nested deeper"},
+		"what is no JSON":         {call(`{`), 400, "not valid JSON"},
+		"a batch":                 {call("[" + ping + "," + ping + "]"), 400, "batch"},
+		"GET":                     {s.call("GET", "/mcp", nil), 405, "not allowed"},
+		"DELETE":                  {s.call("DELETE", "/api/mcp", nil), 405, "not allowed"},
+		"another origin":          {call(ping, "Origin", "https://evil.example"), 403, "origin"},
+		"an origin that is none":  {call(ping, "Origin", "null"), 403, "origin"},
+		"the newest subscription": {call(`{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}},"notifications":{}}}`, "Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "subscriptions/listen"), 404, "method not found"},
+	} {
+		test.answer.T = t
+		if test.answer.want(test.status); !strings.Contains(string(test.answer.body), test.says) {
+			t.Errorf("%s: %s", name, test.answer.body)
+		}
+	}
+	call(ping, "Origin", s.url).want(200)
+}
+
+func TestAServiceOnLoopbackIsNotReachedByForeignNames(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		hosts  []string
+		host   string
+		origin string
+		status int
+	}{
+		"localhost":                 {nil, "localhost:8080", "", 200},
+		"IPv6":                      {nil, "[::1]:8080", "", 200},
+		"a foreign name":            {nil, "rebound.example", "", 403},
+		"a name that is listed":     {[]string{"sluice.example"}, "Sluice.example:443", "https://sluice.example:443", 200},
+		"an origin that is listed":  {[]string{"app.example"}, "localhost", "https://app.example", 200},
+		"an origin beside the list": {[]string{"app.example"}, "localhost", "https://app.example.evil", 403},
+		"any":                       {[]string{"*"}, "rebound.example", "https://other.example", 200},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newService(t, func(o *api.Options, _ *api.Deps) { o.MCPHosts = test.hosts })
+			req, err := http.NewRequestWithContext(t.Context(), "POST", s.url+"/mcp", strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"ping"}`))
+			must(t, err)
+			req.Host = test.host
+			req.Header = http.Header{"Authorization": {"Bearer " + s.key}, "Content-Type": {"application/json"}, "Accept": {"*/*"}}
+			if test.origin != "" {
+				req.Header.Set("Origin", test.origin)
+			}
+			res, err := http.DefaultClient.Do(req)
+			must(t, err)
+			defer res.Body.Close()
+			if res.StatusCode != test.status {
+				t.Errorf("status %d, want %d", res.StatusCode, test.status)
+			}
+		})
+	}
+}
+
+func TestAToolIsStoppedWhenItsClientLeaves(t *testing.T) {
+	t.Parallel()
+	for name, versions := range map[string]string{"an older version of the protocol": "2025-06-18", "the newest": "2026-07-28"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newService(t)
+			agent := s.newAgent()
+			began, stopped := make(chan struct{}), make(chan struct{})
+			s.answerer.answer = func(ctx context.Context, _ api.AnswerRequest, _ func(string) error) (api.Answer, error) {
+				defer close(stopped)
+				close(began)
+				<-ctx.Done()
+				return api.Answer{}, ctx.Err()
+			}
+			meta := ""
+			if versions == "2026-07-28" {
+				meta = `,"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`
+			}
+			body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"ask","arguments":{"question":"q","agent":"` + agent + `"}` + meta + `}}`
+			ctx, leave := context.WithCancel(t.Context())
+			req, err := http.NewRequestWithContext(ctx, "POST", s.url+"/mcp", strings.NewReader(body))
+			must(t, err)
+			req.Header = http.Header{"Authorization": {"Bearer " + s.key}, "Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"},
+				"Mcp-Protocol-Version": {versions}, "Mcp-Method": {"tools/call"}, "Mcp-Name": {"ask"}}
+			left := make(chan error, 1)
+			go func() {
+				res, err := http.DefaultClient.Do(req)
+				if err == nil {
+					res.Body.Close()
+				}
+				left <- err
+			}()
+			<-began
+			leave()
+			<-stopped
+			<-left
+		})
+	}
+}

@@ -1,0 +1,53 @@
+package api
+
+import (
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// checkOrigin refuses what a web page makes a browser send to a service that the page should not reach: a request from
+// another origin, or by a name that the page's owner has pointed at this machine (DNS rebinding). The Model Context
+// Protocol asks for both.
+func (s *server) checkOrigin(r *http.Request) error {
+	local, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
+	if local != nil && isLoopback(local.String()) && !isLoopback(r.Host) && !s.isOurs(r.Host) {
+		return forbidden("the host %s is not known: a service on this machine is reached by a loopback address, or by a name that SLUICE_MCP_HOSTS lists", describe(r.Host))
+	}
+	origin := r.Header.Get("Origin")
+	if origin == "" {
+		return nil // no browser
+	}
+	from, err := url.Parse(origin)
+	if err != nil || from.Host == "" || !strings.EqualFold(from.Host, r.Host) && !s.isOurs(from.Host) {
+		return forbidden("the origin %s is another one than the service's; SLUICE_MCP_HOSTS lists those that may call it", describe(origin))
+	}
+	return nil
+}
+
+// isOurs reports whether the host is one by which clients are told to reach the service.
+func (s *server) isOurs(host string) bool {
+	name := hostName(host)
+	return slices.ContainsFunc(s.opts.MCPHosts, func(ours string) bool { return ours == "*" || strings.EqualFold(ours, name) })
+}
+
+// isLoopback reports whether an address, or a host with or without a port, is this machine by its own network alone.
+func isLoopback(host string) bool {
+	name := hostName(host)
+	if strings.EqualFold(name, "localhost") {
+		return true
+	}
+	ip, err := netip.ParseAddr(name)
+	return err == nil && ip.Unmap().IsLoopback()
+}
+
+// hostName is a host without its port, and an address without its brackets.
+func hostName(host string) string {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		return name
+	}
+	return strings.Trim(host, "[]")
+}

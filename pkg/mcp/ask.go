@@ -1,0 +1,126 @@
+package mcp
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+type askArguments struct {
+	Question       string `json:"question" jsonschema:"what to ask; it stands alone, or follows on the conversation named"`
+	Agent          string `json:"agent,omitempty" jsonschema:"id of the agent; may be left out when there is but one"`
+	ConversationID string `json:"conversationId,omitempty" jsonschema:"of an earlier answer, to go on from there; left out: a new conversation"`
+}
+
+type askAnswer struct {
+	Answer         string      `json:"answer" jsonschema:"with citations like [1], the numbers of the sources"`
+	Agent          string      `json:"agent"`
+	ConversationID string      `json:"conversationId"`
+	Sources        []askSource `json:"sources"`
+}
+
+type askSource struct {
+	Citation int    `json:"citation" jsonschema:"the number in the answer; 0 of an answer without citations"`
+	ID       string `json:"id" jsonschema:"of the passage; fetch reads more around it"`
+	Title    string `json:"title"`
+	URL      string `json:"url"`
+	Text     string `json:"text"`
+	Heading  string `json:"heading,omitempty"`
+	Page     int    `json:"page,omitempty"`
+}
+
+func addAsk(server *sdk.Server, lib Library) {
+	sdk.AddTool(server, &sdk.Tool{
+		Name:        "ask",
+		Title:       "Ask an agent",
+		Description: "Has an agent answer a question from the documents, with citations and their sources. With a progress token the answer's text comes in the messages of the progress notifications, piece by piece.",
+		Annotations: &sdk.ToolAnnotations{Title: "Ask an agent", DestructiveHint: new(false), OpenWorldHint: new(false)}, // it stores the exchange
+		InputSchema: schemaOf[askArguments](func(f map[string]*jsonschema.Schema) {
+			text(f["question"], maxQuestionCharacters)
+			f["agent"].MaxLength, f["conversationId"].MaxLength = new(maxIDCharacters), new(maxIDCharacters)
+		}),
+	}, func(ctx context.Context, req *sdk.CallToolRequest, in askArguments) (*sdk.CallToolResult, askAnswer, error) {
+		agent, err := agentFor(ctx, lib, in.Agent)
+		if err != nil {
+			return nil, askAnswer{}, err
+		}
+		got, err := lib.Ask(ctx, Question{AgentID: agent, Text: in.Question, ConversationID: in.ConversationID}, progress(ctx, req))
+		if err != nil {
+			return nil, askAnswer{}, err
+		}
+		out := askAnswer{Answer: got.Text, Agent: agent, ConversationID: got.ConversationID, Sources: make([]askSource, len(got.Sources))}
+		for i, f := range got.Sources {
+			out.Sources[i] = askSource{
+				Citation: f.Citation, ID: f.ChunkID, Title: f.DatasourceName, URL: addressOf(f.Source, f.DatasourceID),
+				Text: f.Text, Heading: f.Heading, Page: f.Page,
+			}
+		}
+		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: out.plain()}}}, out, nil
+	})
+}
+
+// progress passes the pieces of an answer on as progress, nil when the caller does not ask for that.
+func progress(ctx context.Context, req *sdk.CallToolRequest) func(string) error {
+	token := req.Params.GetProgressToken()
+	if token == nil {
+		return nil
+	}
+	sent := 0
+	return func(piece string) error {
+		sent += len(piece)
+		return req.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{ProgressToken: token, Progress: float64(sent), Message: piece})
+	}
+}
+
+// agentFor is the agent named, or the only one there is.
+func agentFor(ctx context.Context, lib Library, id string) (string, error) {
+	const shown = 20
+	if id != "" {
+		return id, nil
+	}
+	agents, err := lib.Agents(ctx, shown+1)
+	if err != nil {
+		return "", err
+	}
+	switch len(agents) {
+	case 0:
+		return "", domain.Errorf(domain.CodeInvalid, "agent: the workspace has none; POST /agents makes one")
+	case 1:
+		return agents[0].ID, nil
+	}
+	names := make([]string, 0, shown)
+	for _, a := range agents[:min(len(agents), shown)] {
+		names = append(names, fmt.Sprintf("%s (%q)", a.ID, a.Name))
+	}
+	more := ""
+	if len(agents) > shown {
+		more = " and others"
+	}
+	return "", domain.Errorf(domain.CodeInvalid, "agent: is required, since there are several: %s%s", strings.Join(names, ", "), more)
+}
+
+// plain is the answer for clients that show text alone.
+func (a askAnswer) plain() string {
+	var out strings.Builder
+	out.WriteString(a.Answer)
+	for i, s := range a.Sources {
+		if s.Citation == 0 {
+			break
+		}
+		if i == 0 {
+			out.WriteString("\n\nSources:")
+		}
+		fmt.Fprintf(&out, "\n[%d] %s", s.Citation, s.Title)
+		if s.Page > 0 {
+			fmt.Fprintf(&out, ", page %d", s.Page)
+		}
+		out.WriteString(" <" + s.URL + ">")
+	}
+	fmt.Fprintf(&out, "\n\nconversationId: %s", a.ConversationID)
+	return out.String()
+}

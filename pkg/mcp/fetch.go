@@ -1,0 +1,85 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+
+	"github.com/google/jsonschema-go/jsonschema"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+type fetchArguments struct {
+	ID string `json:"id" jsonschema:"an id of search's results, a datasource's id, or metadata.next of the part before"`
+}
+
+// document is what connectors ask of fetch.
+type document struct {
+	ID       string            `json:"id"`
+	Title    string            `json:"title"`
+	Text     string            `json:"text"`
+	URL      string            `json:"url"`
+	Metadata map[string]string `json:"metadata" jsonschema:"of the document; next, if it is there, is the id of the part that follows"`
+}
+
+func addFetch(server *sdk.Server, lib Library) {
+	sdk.AddTool(server, &sdk.Tool{
+		Name:        "fetch",
+		Title:       "Read a document",
+		Description: "Reads the text of a document by its id, or by the id of a passage that search found. A long document comes in parts, a passage's beginning somewhat before it; metadata.next is the id of the part that follows.",
+		Annotations: readOnly("Read a document"),
+		InputSchema: schemaOf[fetchArguments](func(f map[string]*jsonschema.Schema) { text(f["id"], maxIDCharacters) }),
+	}, func(ctx context.Context, _ *sdk.CallToolRequest, in fetchArguments) (*sdk.CallToolResult, document, error) {
+		where, err := parsePlace(in.ID)
+		if err != nil {
+			return nil, document{}, err
+		}
+		d, part, err := readDocument(ctx, lib, where)
+		if err != nil {
+			return nil, document{}, err
+		}
+		out := document{ID: in.ID, Title: d.Name, Text: part.text, URL: addressOf(webAddress(d), d.ID), Metadata: describe(d)}
+		if part.whole() {
+			return nil, out, nil
+		}
+		out.Metadata["part"] = fmt.Sprintf("passages %d to %d of %d", part.from+1, part.to, d.Chunks)
+		if part.to < int(d.Chunks) {
+			out.Metadata["next"] = place{datasourceID: d.ID, ordinal: part.to}.String()
+		}
+		return nil, out, nil
+	})
+}
+
+// webAddress is the address that a datasource was fetched from, or that its metadata names.
+func webAddress(d domain.Datasource) string {
+	if named, ok := d.Metadata["source"].(string); ok && d.Config.SourceURL == "" {
+		return named
+	}
+	return d.Config.SourceURL
+}
+
+// describe writes down what is known of a document beside its text. What the caller gave comes first, so that it cannot
+// pass for what is known.
+func describe(d domain.Datasource) map[string]string {
+	out := map[string]string{}
+	for key, value := range d.Metadata {
+		if text, ok := value.(string); ok {
+			out[key] = text
+		} else if encoded, err := json.Marshal(value); err == nil { // decoded JSON always encodes
+			out[key] = string(encoded)
+		}
+	}
+	delete(out, "part")
+	delete(out, "next")
+	out["type"], out["datasource_id"], out["datastore_id"] = string(d.Type), d.ID, d.DatastoreID
+	out["passages"] = strconv.FormatInt(d.Chunks, 10)
+	for key, value := range map[string]string{"custom_id": d.CustomID, "file_name": d.Config.FileName, "mime_type": d.Config.MIMEType} {
+		if value != "" {
+			out[key] = value
+		}
+	}
+	return out
+}

@@ -1,0 +1,112 @@
+package mcp
+
+import (
+	"context"
+	"strings"
+
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+const (
+	// maxPartBytes bounds the text of one answer: some 25,000 tokens, which is more than most models are given at once.
+	maxPartBytes = 100_000
+	// chunksAtOnce are read together.
+	chunksAtOnce = 100
+	// chunksBefore come before the passage that a part of a long document is read for.
+	chunksBefore = 5
+)
+
+// part is a stretch of a document's text: its chunks from one ordinal up to another, which is not in it.
+type part struct {
+	text     string
+	from, to int
+	of       int
+}
+
+func (p part) whole() bool { return p.from == 0 && p.to >= p.of }
+
+// readDocument reads a datasource's text at a place, as much as one answer holds. Around a passage it begins with the
+// document if all of it has room, and else a few chunks before.
+func readDocument(ctx context.Context, lib Library, where place) (domain.Datasource, part, error) {
+	d, err := lib.Datasource(ctx, where.datasourceID)
+	if err != nil {
+		return d, part{}, err
+	}
+	if !readable(d) {
+		return d, part{}, noText(d)
+	}
+	if where.around && d.TextBytes <= maxPartBytes/2 { // overlaps and blank lines come to it
+		where.ordinal = 0
+	} else if where.around {
+		where.ordinal = max(0, where.ordinal-chunksBefore)
+	}
+	if where.ordinal >= int(d.Chunks) {
+		return d, part{}, domain.Errorf(domain.CodeNotFound, "%q has %d passages and none from %d on: it may have been read anew since; search again", d.Name, d.Chunks, where.ordinal+1)
+	}
+	p := part{from: where.ordinal, to: where.ordinal, of: int(d.Chunks)}
+	var text joiner
+	for p.to < p.of {
+		chunks, err := lib.Chunks(ctx, d, p.to, chunksAtOnce)
+		if err != nil {
+			return d, part{}, err
+		}
+		for _, c := range chunks {
+			if text.size()+len(c.Text) > maxPartBytes && p.to > p.from {
+				p.text = text.String()
+				return d, p, nil
+			}
+			text.add(c)
+			p.to = c.Ordinal + 1
+		}
+		if len(chunks) == 0 {
+			break // it has been read anew since, and is shorter
+		}
+	}
+	p.text = text.String()
+	return d, p, nil
+}
+
+// readable reports whether a datasource has text.
+func readable(d domain.Datasource) bool { return d.ActiveGeneration != 0 && d.Chunks > 0 }
+
+// noText says why there is nothing to read.
+func noText(d domain.Datasource) error {
+	switch {
+	case d.Type == domain.TypeWebSite:
+		return domain.Errorf(domain.CodeNotFound, "%q is a web site and has no text of its own; search finds its pages", d.Name)
+	case d.Error != "":
+		return domain.Errorf(domain.CodeNotFound, "%q has no text: %s", d.Name, d.Error)
+	default:
+		return domain.Errorf(domain.CodeNotFound, "%q has no text yet; its status is %s", d.Name, d.Status)
+	}
+}
+
+// joiner puts chunks together again. A chunk may open with the end of the one before, which is then left out.
+type joiner struct {
+	text strings.Builder
+	last domain.Chunk
+}
+
+func (j *joiner) size() int { return j.text.Len() }
+
+func (j *joiner) String() string { return j.text.String() }
+
+func (j *joiner) add(c domain.Chunk) {
+	if j.text.Len() == 0 {
+		j.text.WriteString(c.Text)
+		j.last = c
+		return
+	}
+	gap := c.Offset - j.last.Offset - len(j.last.Text)
+	text := c.Text
+	switch again := -gap; {
+	case again > 0 && again < len(text) && strings.HasSuffix(j.last.Text, text[:again]):
+		text = text[again:]
+	case gap == 0 || gap == 1: // the paragraph goes on; white space between its sentences may have been cut off
+		j.text.WriteString(" "[:gap])
+	default:
+		j.text.WriteString("\n\n")
+	}
+	j.text.WriteString(text)
+	j.last = c
+}

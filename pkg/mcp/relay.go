@@ -1,0 +1,170 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// Relay serves one client over a pair of streams, as desktop clients want that start a server as a command, and passes
+// everything on to the Handler of a running service. So it has the tools, keys and limits of that one.
+type Relay struct {
+	Endpoint string // of the service: http://127.0.0.1:8080/mcp
+	Key      string
+	Version  string
+	Client   *http.Client // asks the service; nil: http.DefaultClient
+	Log      *slog.Logger // nil: none
+}
+
+// Run serves the client until it closes its stream or ctx ends. A service that cannot be reached is no reason to end: the
+// client is told with every request, until it can be.
+func (r Relay) Run(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
+	link := &link{relay: r, ctx: ctx}
+	defer link.drop()
+	server := sdk.NewServer(&sdk.Implementation{Name: "sluice", Title: "Sluice", Version: r.Version}, &sdk.ServerOptions{
+		Instructions: instructions, Capabilities: capabilities(true), Logger: r.Log,
+	})
+	server.AddReceivingMiddleware(link.pass)
+	err := server.Run(ctx, &sdk.IOTransport{Reader: in, Writer: out})
+	if ctx.Err() != nil || errors.Is(err, io.EOF) {
+		return nil
+	}
+	return err
+}
+
+// link is the relay's connection to the service, made when it is first needed and again after it broke.
+type link struct {
+	relay Relay
+	ctx   context.Context // of the relay: the connection outlives the request that it was made for
+
+	mu      sync.Mutex
+	session *sdk.ClientSession
+	client  *sdk.ServerSession // the relay's own client, to which progress is passed back
+}
+
+// pass answers by the service what is its to answer, and the rest, beginning with the handshake, by the SDK.
+func (l *link) pass(next sdk.MethodHandler) sdk.MethodHandler {
+	return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
+		ask, known := passedOn(req.GetParams())
+		if !known {
+			return next(ctx, method, req)
+		}
+		client, _ := req.GetSession().(*sdk.ServerSession)
+		session, err := l.connect(client)
+		if err != nil {
+			return nil, l.unreachable(err)
+		}
+		result, err := ask(ctx, session)
+		var answered *jsonrpc.Error
+		if err != nil && ctx.Err() == nil && !errors.As(err, &answered) {
+			l.drop()
+			return nil, l.unreachable(err)
+		}
+		return result, err
+	}
+}
+
+// passedOn is how a request of these parameters is put to the service, if it is one that the service answers.
+func passedOn(params sdk.Params) (ask func(context.Context, *sdk.ClientSession) (sdk.Result, error), known bool) {
+	switch p := params.(type) {
+	case *sdk.ListToolsParams:
+		return func(ctx context.Context, s *sdk.ClientSession) (sdk.Result, error) { return s.ListTools(ctx, p) }, true
+	case *sdk.CallToolParamsRaw:
+		return func(ctx context.Context, s *sdk.ClientSession) (sdk.Result, error) {
+			call := &sdk.CallToolParams{Name: p.Name, Arguments: p.Arguments}
+			if token := p.GetProgressToken(); token != nil {
+				call.SetProgressToken(token)
+			}
+			return s.CallTool(ctx, call)
+		}, true
+	case *sdk.ListResourcesParams:
+		return func(ctx context.Context, s *sdk.ClientSession) (sdk.Result, error) { return s.ListResources(ctx, p) }, true
+	case *sdk.ListResourceTemplatesParams:
+		return func(ctx context.Context, s *sdk.ClientSession) (sdk.Result, error) {
+			return s.ListResourceTemplates(ctx, p)
+		}, true
+	case *sdk.ReadResourceParams:
+		return func(ctx context.Context, s *sdk.ClientSession) (sdk.Result, error) { return s.ReadResource(ctx, p) }, true
+	default:
+		return nil, false
+	}
+}
+
+// connect returns the connection to the service.
+func (l *link) connect(client *sdk.ServerSession) (*sdk.ClientSession, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.client = client
+	if l.session != nil {
+		return l.session, nil
+	}
+	http := *orDefault(l.relay.Client)
+	http.Transport = keyed{next: http.Transport, key: l.relay.Key}
+	asker := sdk.NewClient(&sdk.Implementation{Name: "sluice-relay", Version: l.relay.Version}, &sdk.ClientOptions{
+		Logger: l.relay.Log, ProgressNotificationHandler: l.progress,
+	})
+	session, err := asker.Connect(l.ctx, &sdk.StreamableClientTransport{Endpoint: l.relay.Endpoint, HTTPClient: &http, MaxRetries: -1}, nil)
+	if err != nil {
+		return nil, err
+	}
+	l.session = session
+	return session, nil
+}
+
+func orDefault(c *http.Client) *http.Client {
+	if c == nil {
+		return http.DefaultClient
+	}
+	return c
+}
+
+// drop gives the connection up.
+func (l *link) drop() {
+	l.mu.Lock()
+	session := l.session
+	l.session = nil
+	l.mu.Unlock()
+	if session != nil {
+		_ = session.Close() // it may be what broke
+	}
+}
+
+// progress passes on how far a call is. Its token is the relay's client's own.
+func (l *link) progress(ctx context.Context, r *sdk.ProgressNotificationClientRequest) {
+	l.mu.Lock()
+	client := l.client
+	l.mu.Unlock()
+	if client != nil {
+		_ = client.NotifyProgress(ctx, r.Params) // a client that left needs none
+	}
+}
+
+func (l *link) unreachable(err error) error {
+	return &jsonrpc.Error{Code: codeServer, Message: fmt.Sprintf("asking the service at %s: %v", l.relay.Endpoint, err)}
+}
+
+// keyed sends the key along.
+type keyed struct {
+	next http.RoundTripper // nil: http.DefaultTransport
+	key  string
+}
+
+// RoundTrip implements http.RoundTripper.
+func (k keyed) RoundTrip(r *http.Request) (*http.Response, error) {
+	next := k.next
+	if next == nil {
+		next = http.DefaultTransport
+	}
+	if k.key != "" {
+		r = r.Clone(r.Context())
+		r.Header.Set("Authorization", "Bearer "+k.key)
+	}
+	return next.RoundTrip(r)
+}
