@@ -10,6 +10,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/sluice/sluice/pkg/catalog"
+	"github.com/sluice/sluice/pkg/chunk"
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/mcp"
 )
@@ -94,7 +95,10 @@ func (l library) search(ctx context.Context, who caller, q mcp.Search) ([]domain
 	if err != nil {
 		return nil, err
 	}
-	return found.Fragments, l.Catalog.Count(ctx, who.workspace(), domain.MetricRetrievals, 1)
+	l.countAside(ctx, who.account(who.workspace()), map[domain.Metric]int64{
+		domain.MetricRetrievals: 1, domain.MetricEmbedTokens: int64(chunk.Tokens(q.Query)),
+	})
+	return found.Fragments, nil
 }
 
 // queryFaults says what is wrong with a question that no schema has been held against.
