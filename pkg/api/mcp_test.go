@@ -223,7 +223,8 @@ func TestToolsSayWhatIsWrong(t *testing.T) {
 
 func TestTheProtocolHasTheKeysScopesAndLimitsOfTheAPI(t *testing.T) {
 	t.Parallel()
-	s := &scene{service: newService(t, func(o *api.Options, _ *api.Deps) { o.QuotaQueries = 1 })}
+	s := &scene{service: newService(t)}
+	s.limit(domain.Limits{domain.MetricQueries: 1})
 	s.agent, s.datastore = s.newAgent(), s.newDatastore()
 	for name, key := range map[string]string{"no key": "", "a wrong key": "sk_wrong"} {
 		a := s.as(key).call("POST", "/mcp", object{})
