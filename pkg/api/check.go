@@ -108,7 +108,7 @@ func (s *server) checkBody(c *gin.Context, op *operation) (*checkedBody, []domai
 // faults holds a body against the document and the operation's rule; fields that are null are gone after it.
 func (op *operation) faults(value any) []domain.FieldError {
 	dropNulls(op.body, value)
-	faults := schemaFaults(op.body, "", value)
+	faults := append(schemaFaults(op.body, "", value), strayFaults(op.body, "", value)...)
 	if rule := rules[op.id]; rule != nil {
 		if m, ok := value.(map[string]any); ok {
 			faults = append(faults, rule(m)...)
@@ -180,7 +180,7 @@ func dropNulls(schema *openapi3.Schema, value any) {
 // checkQuery holds the query string against the operation's parameters and returns it without empty ones.
 func checkQuery(op *operation, in url.Values) (url.Values, []domain.FieldError) {
 	out := url.Values{}
-	var faults []domain.FieldError
+	faults := strayParameters(op, in)
 	for _, p := range op.query {
 		values := in[p.Name]
 		if len(values) > 1 {

@@ -46,9 +46,10 @@ type request struct {
 type badRequest struct {
 	name string
 	request
-	noKey  bool
-	status int
-	field  string // that a fault must name
+	noKey    bool
+	goodBody bool // of the endpoint's good request
+	status   int
+	field    string // that a fault must name
 }
 
 // endpoint is how an operation is called well and badly.
@@ -61,10 +62,12 @@ type endpoint struct {
 
 const nobody = "0198c0de-0000-7000-8000-0000000000ff" // an id that no resource has
 
-func noKey() badRequest { return badRequest{name: "without a key", noKey: true, status: 403} }
+func noKey() badRequest {
+	return badRequest{name: "without a key", noKey: true, goodBody: true, status: 403}
+}
 
 func missing(path string) badRequest {
-	return badRequest{name: "an id that is not there", request: request{path: path, body: object{"query": "q", "documents": []any{object{"text": "t"}}, "id": nobody, "text": "t"}}, status: 404}
+	return badRequest{name: "an id that is not there", request: request{path: path}, goodBody: true, status: 404}
 }
 
 func hasFields(fields ...string) func(*testing.T, *answer) {
@@ -179,13 +182,13 @@ var endpoints = map[string]endpoint{
 	}},
 	"CreateChatCompletion": {good: request{body: object{"model": "{agent}", "messages": []any{object{"role": "user", "content": "How long?"}}}},
 		check: hasFields("id", "object", "created", "model", "choices", "usage", "sources"), bad: []badRequest{
-			{name: "without a key", noKey: true, status: 401},
+			{name: "without a key", noKey: true, goodBody: true, status: 401},
 			{name: "no messages", request: request{body: object{"model": "{agent}"}}, status: 400, field: "messages"},
 			{name: "a model that is not there", request: request{body: object{"model": nobody, "messages": []any{object{"role": "user", "content": "q"}}}}, status: 404, field: "model"},
 		}},
-	"ListModels": {check: hasFields("object", "data"), bad: []badRequest{{name: "without a key", noKey: true, status: 401}}},
+	"ListModels": {check: hasFields("object", "data"), bad: []badRequest{{name: "without a key", noKey: true, goodBody: true, status: 401}}},
 	"GetModel": {check: hasFields("id", "object", "created", "owned_by"), bad: []badRequest{
-		{name: "without a key", noKey: true, status: 401},
+		{name: "without a key", noKey: true, goodBody: true, status: 401},
 		{name: "an id that is not there", request: request{path: "/v1/models/" + nobody}, status: 404, field: "model"},
 	}},
 	"GetOpenAPI": {check: hasFields("openapi", "paths")},
@@ -242,7 +245,7 @@ func callEndpoint(t *testing.T, method, base, path string, e endpoint) {
 			caller = s.as("")
 		}
 		body := b.body
-		if b.noKey {
+		if b.goodBody {
 			body = e.good.body
 		}
 		a := caller.call(method, base+s.fill(orElse(b.path, path)), s.fillBody(body))

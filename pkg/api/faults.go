@@ -3,8 +3,6 @@ package api
 import (
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -33,26 +31,12 @@ func schemaFaults(schema *openapi3.Schema, path string, value any) []domain.Fiel
 			}
 		}
 		if e.SchemaField == "properties" {
-			found = append(found, unknownFields(e, at)...)
-			continue
+			continue // a field that is not known: see strayFaults
 		}
 		found = append(found, domain.FieldError{Field: fieldName(at), Message: complaint(e)})
 	}
 	sort.SliceStable(found, func(i, j int) bool { return found[i].Field < found[j].Field })
 	return oneEach(found)
-}
-
-// unknownFields is a fault for each field that an object must not have.
-func unknownFields(e *openapi3.SchemaError, at string) []domain.FieldError {
-	object, _ := e.Value.(map[string]any)
-	known := "it must be one of " + strings.Join(slices.Sorted(maps.Keys(e.Schema.Properties)), ", ")
-	var found []domain.FieldError
-	for name := range object {
-		if e.Schema.Properties[name] == nil {
-			found = append(found, domain.FieldError{Field: fieldName(join(at, name)), Message: "is not known; " + known})
-		}
-	}
-	return found
 }
 
 // flatten lists the schema errors in err, whatever they are wrapped in.

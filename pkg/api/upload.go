@@ -27,6 +27,9 @@ const (
 	headBytes     = 4 << 10 // what the file's type is told from
 )
 
+// uploadFields are the parts that a form may have.
+var uploadFields = []string{"file", "type", "datastoreId", "fileName", "custom_id"}
+
 // uploadForm is a multipart form as it arrived. Its parts come in any order, so the file waits on disk.
 type uploadForm struct {
 	fields   map[string]string
@@ -134,6 +137,9 @@ func (s *server) receivePart(form *uploadForm, part *multipart.Part) error {
 		form.fields[name] = strings.TrimSpace(string(text))
 		return nil
 	default:
+		if field := meant(uploadFields, name); field != "" {
+			form.fault(shorten(name), "is not known; did you mean %s?", field)
+		}
 		_, err := io.Copy(io.Discard, part) // fields not known are ignored
 		return err
 	}

@@ -191,7 +191,7 @@ func TestDatasourcesOfTheWebNeedAnAddress(t *testing.T) {
 		"a sitemap that is none":     {"web_site", object{"sitemap": "sitemap.xml"}, "config.sitemap", "it must begin with"},
 		"no address at all":          {"web_page", object{"source_url": "http://[::1"}, "config.source_url", "which is not an address"},
 		"a number":                   {"web_page", object{"source_url": 7}, "config.source_url", "is 7; it must be a string"},
-		"a misspelt field":           {"web_site", object{"source_url": "https://example.com", "exlude": []string{"/a/"}}, "config.exlude", "is not known; it must be one of custom_id, exclude, include,"},
+		"a misspelt field":           {"web_site", object{"source_url": "https://example.com", "exlude": []string{"/a/"}}, "config.exlude", "is not known; did you mean config.exclude?"},
 		"a page with patterns":       {"web_page", object{"source_url": "https://example.com", "exclude": []string{"/a/"}}, "config.exclude", "is for a web_site"},
 		"a page with a limit":        {"web_page", object{"source_url": "https://example.com", "max_pages": 3}, "config.max_pages", "is for a web_site"},
 		"a page with a depth":        {"web_page", object{"source_url": "https://example.com", "max_depth": 3}, "config.max_depth", "is for a web_site"},

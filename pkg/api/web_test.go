@@ -125,7 +125,7 @@ func TestWebContentIsFetchedAgainAsItsOwnerSays(t *testing.T) {
 		}
 	}
 	unknown := s.call("PATCH", "/datasources/"+site, object{"config": object{"exlude": []string{"/a/"}}}).fault("config.exlude")
-	if want := "is not known; it must be one of exclude, include, max_depth, max_pages, refresh"; unknown != want {
+	if want := "is not known; did you mean config.exclude?"; unknown != want {
 		t.Errorf("got %q, want %q", unknown, want)
 	}
 	s.call("PATCH", "/datasources/"+site, object{"config": object{}, "colour": "red"}).want(200)

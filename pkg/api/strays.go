@@ -1,0 +1,172 @@
+package api
+
+import (
+	"maps"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// maxFields bounds the fields of an object whose names the document lists. It is many times as many as any has.
+const maxFields = 1000
+
+// strayFaults finds the fields of a body that the schema does not know. Where the schema is closed each is a fault: what a
+// query is narrowed by, and what a key may do, must not get lost in a name. Elsewhere only what is plainly meant for a
+// field that there is; the rest is ignored, as clients send what they know of other services, and send back whole what
+// they have read. Objects of free keys have no strays.
+func strayFaults(schema *openapi3.Schema, path string, value any) []domain.FieldError {
+	var faults []domain.FieldError
+	switch v := value.(type) {
+	case map[string]any:
+		more := schema.AdditionalProperties
+		free := more.Schema != nil || more.Has != nil && *more.Has || len(schema.Properties) == 0
+		if !free && len(v) > maxFields {
+			return []domain.FieldError{{Field: fieldName(path), Message: "has " + strconv.Itoa(len(v)) + " fields; the limit is " + strconv.Itoa(maxFields)}}
+		}
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			property := schema.Properties[name]
+			switch {
+			case property != nil:
+				faults = append(faults, strayFaults(property.Value, join(path, name), v[name])...)
+			case !free && !ignored(schema, name):
+				faults = append(faults, strayFault(schema, path, name)...)
+			}
+		}
+	case []any:
+		if schema.Items != nil {
+			for i, item := range v {
+				faults = append(faults, strayFaults(schema.Items.Value, path+"["+strconv.Itoa(i)+"]", item)...)
+			}
+		}
+	}
+	return faults
+}
+
+// ignored reports whether the schema names the field as one that means something else to others, and nothing here.
+func ignored(schema *openapi3.Schema, name string) bool {
+	names, _ := schema.Extensions["x-ignored"].([]any)
+	return slices.Contains(names, any(name))
+}
+
+// strayFault says what is wrong with a field of an object that the schema does not know, if it matters.
+func strayFault(schema *openapi3.Schema, path, name string) []domain.FieldError {
+	closed := schema.AdditionalProperties.Has != nil
+	known := slices.Sorted(maps.Keys(schema.Properties))
+	message := "is not known; "
+	switch meant := meantField(schema, known, name); {
+	case meant != "":
+		message += "did you mean " + join(path, meant) + "?"
+	case closed:
+		message += "it must be one of " + strings.Join(known, ", ")
+	default:
+		return nil
+	}
+	return []domain.FieldError{{Field: fieldName(join(path, name)), Message: message}}
+}
+
+// strayParameters finds the parameters of a query string that are plainly meant for one that the operation has: a list that
+// was to be narrowed must not come whole. Others are ignored; proxies and browsers add their own.
+func strayParameters(op *operation, in url.Values) []domain.FieldError {
+	known := make([]string, len(op.query))
+	for i, p := range op.query {
+		known[i] = p.Name
+	}
+	var faults []domain.FieldError
+	for _, name := range slices.Sorted(maps.Keys(in)) {
+		if field := meant(known, name); field != "" && field != name {
+			faults = append(faults, domain.FieldError{Field: shorten(name), Message: "is not known; did you mean " + field + "?"})
+		}
+	}
+	return faults
+}
+
+// meantField is the field that a name is meant for: a known one that it resembles, or one of an object in a field, which
+// stands one level too high. It is "" when there is none.
+func meantField(schema *openapi3.Schema, known []string, name string) string {
+	if meant := meant(known, name); meant != "" {
+		return meant
+	}
+	for _, field := range known {
+		for inner := range schema.Properties[field].Value.Properties {
+			if plainName(inner) == plainName(name) {
+				return field + "." + inner
+			}
+		}
+	}
+	return ""
+}
+
+// meant returns the one of the known names that a name resembles, "" when there is none: written another way, as top_k for
+// topK, or with a slip, as filter for filters.
+func meant(known []string, name string) string {
+	const longest = 40 // no known name is as long
+	if len(name) > longest {
+		return ""
+	}
+	plain := plainName(name)
+	for _, k := range known {
+		if plainName(k) == plain {
+			return k
+		}
+	}
+	for _, k := range known {
+		if slip(plainName(k), plain) {
+			return k
+		}
+	}
+	return ""
+}
+
+// plainName is a name without what ways of writing names differ in.
+func plainName(name string) string {
+	return strings.ToLower(strings.NewReplacer("_", "", "-", "", " ", "").Replace(name))
+}
+
+// slip reports whether one name is the other with a slip of the pen: letters left out, added, swapped or mistaken, up to
+// two in a long name, or up to three missing at the end. Short names have another letter often enough by chance.
+func slip(a, b string) bool {
+	const (
+		short, long = 6, 9
+		ending      = 3
+	)
+	least, most := min(len(a), len(b)), max(len(a), len(b))
+	switch {
+	case least < 4 || most-least > ending:
+		return false
+	case strings.HasPrefix(a, b) || strings.HasPrefix(b, a):
+		return true
+	case least < short && len(a) == len(b):
+		return edits(a, b) == 1 && slices.Equal(slices.Sorted(slices.Values([]byte(a))), slices.Sorted(slices.Values([]byte(b))))
+	case least < long:
+		return edits(a, b) == 1
+	}
+	return edits(a, b) <= 2
+}
+
+// edits is how many letters must be left out, added, replaced, or swapped with the next, to make b of a.
+func edits(a, b string) int {
+	above, before, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range before {
+		before[j] = j
+	}
+	for i := range len(a) {
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := 1
+			if a[i] == b[j] {
+				cost = 0
+			}
+			row[j+1] = min(before[j+1]+1, row[j]+1, before[j]+cost)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				row[j+1] = min(row[j+1], above[j-1]+1)
+			}
+		}
+		above, before, row = before, row, above
+	}
+	return before[len(b)]
+}

@@ -1,0 +1,137 @@
+package api_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"mime/multipart"
+	"testing"
+
+	"github.com/sluice/sluice/pkg/api"
+)
+
+func TestAQueryWithAFieldThatIsNotKnownIsRefused(t *testing.T) {
+	t.Parallel()
+	s := newService(t)
+	s.retriever.retrieve = func(context.Context, api.RetrieveRequest) (api.Retrieved, error) { return api.Retrieved{}, nil }
+	datastore, agent := s.newDatastore(), s.newAgent()
+	const allFilters = "is not known; it must be one of custom_ids, datasource_ids, metadata"
+	filters := map[string]struct{ body, field, words string }{
+		"filter for filters":             {`"filter": {"custom_ids": ["a"]}`, "filter", "is not known; did you mean filters?"},
+		"filters with a capital":         {`"Filters": {"custom_ids": ["a"]}`, "Filters", "is not known; did you mean filters?"},
+		"ids beside the filters":         {`"custom_ids": ["a"]`, "custom_ids", "is not known; did you mean filters.custom_ids?"},
+		"ids as other fields are named":  {`"filters": {"datasourceIds": ["a"]}`, "filters.datasourceIds", "is not known; did you mean filters.datasource_ids?"},
+		"one id":                         {`"filters": {"custom_id": "a"}`, "filters.custom_id", "is not known; did you mean filters.custom_ids?"},
+		"metadata among the filters":     {`"filters": {"team": "docs"}`, "filters.team", allFilters},
+		"another service's filter":       {`"filters": {"$and": []}`, "filters.$and", allFilters},
+		"a misspelt field that is null":  {`"filter": null`, "filter", "is not known; did you mean filters?"},
+		"filters of something else":      {`"filters": {"datastore_ids": ["a"]}`, "filters.datastore_ids", allFilters},
+		"a query in another case, twice": {`"Query": "a"`, "Query", "is not known; did you mean query?"},
+	}
+	for name, c := range filters {
+		t.Run(name, func(t *testing.T) {
+			s := s.in(t)
+			for _, path := range []string{"/datastores/" + datastore + "/query", "/datastores/query/" + datastore, "/agents/" + agent + "/query", "/agents/query/" + agent} {
+				a := s.call("POST", path, `{"query": "a", `+c.body+`}`)
+				if got := a.fault(c.field); got != c.words {
+					t.Errorf("%s: got %q, want %q", path, got, c.words)
+				}
+				if n := len(a.problem(400).Errors); n != 1 {
+					t.Errorf("%s: %d faults: %s", path, n, a.body)
+				}
+			}
+		})
+	}
+	for field, words := range map[string]string{
+		"topk": "is not known; did you mean topK?", "top_k": "is not known; did you mean topK?", "k": "is not known; it must be one of filters, maxPerDatasource, mode, query, rerank, topK",
+		"where": "is not known; it must be one of filters, maxPerDatasource, mode, query, rerank, topK",
+	} {
+		if got := s.call("POST", "/datastores/"+datastore+"/query", `{"query": "a", "`+field+`": 3}`).fault(field); got != words {
+			t.Errorf("%s: got %q, want %q", field, got, words)
+		}
+	}
+}
+
+func TestWhatOtherServicesKnowOfAnAgentQueryIsIgnored(t *testing.T) {
+	t.Parallel()
+	s := newService(t)
+	s.call("POST", "/agents/"+s.newAgent()+"/query", `{"query": "a", "channel": "website", "isDraft": false, "attachments": [], "context": "", "topK": 3}`).want(200)
+}
+
+func TestOtherBodiesRefuseWhatIsPlainlyMeantForAField(t *testing.T) {
+	t.Parallel()
+	s := newService(t)
+	agent, datastore := s.newAgent(), s.newDatastore()
+	for name, c := range map[string]struct{ method, path, body, field, words string }{
+		"a key that would never expire":   {"POST", "/keys", `{"name": "a", "expires": "2027-01-01T00:00:00Z"}`, "expires", "is not known; did you mean expiresAt?"},
+		"a key that could write":          {"POST", "/keys", `{"name": "a", "scope": ["read"]}`, "scope", "is not known; did you mean scopes?"},
+		"a key with what no key has":      {"POST", "/keys", `{"name": "a", "role": "reader"}`, "role", "is not known; it must be one of agentId, expiresAt, name, scopes"},
+		"a resync that would not fetch":   {"POST", "/datastores/" + datastore + "/resync", `{"Mode": "refresh"}`, "Mode", "is not known; did you mean mode?"},
+		"a slip":                          {"PATCH", "/agents/" + agent, `{"temprature": 0}`, "temprature", "is not known; did you mean temperature?"},
+		"another way of writing":          {"PATCH", "/agents/" + agent, `{"datastore_ids": ["a"]}`, "datastore_ids", "is not known; did you mean datastoreIds?"},
+		"an agent that would stay public": {"PATCH", "/agents/" + agent, `{"visiblity": "private"}`, "visiblity", "is not known; did you mean visibility?"},
+		"chunking beside chunking":        {"PATCH", "/datastores/" + datastore, `{"maxTokens": 100}`, "maxTokens", "is not known; did you mean chunking.maxTokens?"},
+		"chunking with a slip":            {"PATCH", "/datastores/" + datastore, `{"chunking": {"maxToken": 100}}`, "chunking.maxToken", "is not known; did you mean chunking.maxTokens?"},
+		"an identity beside the metadata": {"POST", "/datastores/upsert/" + datastore, `{"documents": [{"text": "a", "custom_id": "1"}]}`, "documents[0].custom_id", "is not known; did you mean documents[0].metadata.custom_id?"},
+		"metadata with a slip":            {"POST", "/datastores/upsert/" + datastore, `{"documents": [{"text": "a"}, {"text": "b", "metdata": {}}]}`, "documents[1].metdata", "is not known; did you mean documents[1].metadata?"},
+		"a parameter":                     {"GET", "/datasources?datastoreID=" + datastore, "", "datastoreID", "is not known; did you mean datastoreId?"},
+		"a parameter with a slip":         {"POST", "/datastores/" + datastore + "/query?explian=true", `{"query": "a"}`, "explian", "is not known; did you mean explain?"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := s.in(t)
+			var body any
+			if c.body != "" {
+				body = c.body
+			}
+			if got := s.call(c.method, c.path, body).fault(c.field); got != c.words {
+				t.Errorf("got %q, want %q", got, c.words)
+			}
+		})
+	}
+	s.call("GET", "/datasources?_=1&utm_source=x&page=2", nil).want(200)
+}
+
+func TestWhatWasReadCanBeSentBackWhole(t *testing.T) {
+	t.Parallel()
+	s := newService(t)
+	for _, path := range []string{"/agents/" + s.newAgent(), "/datastores/" + s.newDatastore()} {
+		s.call("PATCH", path, s.call("GET", path, nil).want(200).object()).want(200)
+	}
+}
+
+func TestAFormRefusesWhatIsPlainlyMeantForAPart(t *testing.T) {
+	t.Parallel()
+	s := newService(t)
+	for part, words := range map[string]string{
+		"customId": "is not known; did you mean custom_id?", "filename": "is not known; did you mean fileName?", "note": "",
+	} {
+		var body bytes.Buffer
+		form := multipart.NewWriter(&body)
+		_ = form.WriteField("datastoreId", s.newDatastore())
+		_ = form.WriteField(part, "x")
+		w, err := form.CreateFormFile("file", "a.txt")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = w.Write([]byte("text"))
+		_ = form.Close()
+		a := s.call("POST", "/datasources", body.String(), "Content-Type", form.FormDataContentType())
+		if words == "" {
+			a.want(201)
+		} else if got := a.fault(part); got != words {
+			t.Errorf("%s: got %q, want %q", part, got, words)
+		}
+	}
+}
+
+func TestFieldsWithoutEndAreRefused(t *testing.T) {
+	t.Parallel()
+	s := newService(t)
+	body := []byte(`{"query": "a"`)
+	for i := range 100_000 {
+		body = fmt.Appendf(body, `, "querx%d": 1`, i)
+	}
+	if got := s.call("POST", "/agents/"+s.newAgent()+"/query", string(append(body, '}'))).fault("body"); got != "has 100001 fields; the limit is 1000" {
+		t.Errorf("got %q", got)
+	}
+}
