@@ -40,11 +40,14 @@ func (s settings) check(f *faults, where, name string) {
 // offered reports whether the chart and the compose files have a place for a setting, so that it need not be added by hand:
 // all that says which models and rerankers there are. What tunes a process is left to its defaults, or to the chart's settings.
 func offered(name string) bool {
-	return name == "SLUICE_CHAT_MODEL" || strings.HasPrefix(name, "OPENAI_") || strings.HasPrefix(name, "RERANK_") || strings.HasPrefix(name, "SLUICE_EMBED_")
+	return name == "SLUICE_CHAT_MODEL" || name == "SLUICE_CHAT_FALLBACK" || strings.HasPrefix(name, "OPENAI_") || strings.HasPrefix(name, "AZURE_OPENAI_") ||
+		strings.HasPrefix(name, "ANTHROPIC_") || strings.HasPrefix(name, "RERANK_") || strings.HasPrefix(name, "SLUICE_EMBED_")
 }
 
 // ofQueries reports whether only queries need a setting, and so only api processes.
-func ofQueries(name string) bool { return strings.HasPrefix(name, "RERANK_") }
+func ofQueries(name string) bool {
+	return strings.HasPrefix(name, "RERANK_") || strings.HasPrefix(name, "AZURE_OPENAI_") || strings.HasPrefix(name, "ANTHROPIC_") || name == "SLUICE_CHAT_FALLBACK"
+}
 
 // ofModels reports whether a setting means nothing to a crawler.
 func ofModels(name string) bool { return offered(name) || strings.HasPrefix(name, "MILVUS_") }
@@ -54,10 +57,7 @@ var databaseSecrets = []string{"DATABASE_URL", "SLUICE_API_KEY"}
 
 // isSecret tells by the name, for the table does not say it.
 func isSecret(name string) bool {
-	if name == "DATABASE_URL" || name == "SLUICE_API_KEY" || name == "OPENAI_API_KEY" || name == "RERANK_API_KEY" {
-		return true
-	}
-	return strings.HasSuffix(name, "_TOKEN") || strings.HasSuffix(name, "_PASSWORD")
+	return name == "DATABASE_URL" || strings.HasSuffix(name, "_API_KEY") || strings.HasSuffix(name, "_TOKEN") || strings.HasSuffix(name, "_PASSWORD")
 }
 
 // workerNames are the names under which the workers' queues are known to NATS.

@@ -44,6 +44,10 @@
 {{- end }}
 {{- end }}
 {{- if $isAPI }}
+{{- $_ := set $env "AZURE_OPENAI_ENDPOINT" $root.Values.models.azure.endpoint }}
+{{- $_ := set $env "AZURE_OPENAI_API_VERSION" $root.Values.models.azure.apiVersion }}
+{{- $_ := set $env "ANTHROPIC_BASE_URL" $root.Values.models.anthropicURL }}
+{{- $_ := set $env "SLUICE_CHAT_FALLBACK" $root.Values.models.chatFallback }}
 {{- $_ := set $env "RERANK_URL" $root.Values.rerank.url }}
 {{- $_ := set $env "RERANK_MODEL" $root.Values.rerank.model }}
 {{- end }}
