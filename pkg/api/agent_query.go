@@ -29,6 +29,7 @@ func (f answerResponse) VisitQueryAgentResponse(w http.ResponseWriter) error { r
 func (f answerResponse) VisitQueryAgentAliasResponse(w http.ResponseWriter) error { return f(w) }
 
 func (s *server) queryAgent(ctx context.Context, id string, body AgentQuery, explain bool) (answerResponse, error) {
+	holds := mayDropLineBreaks(ctx)
 	ctx, who := callerOf(ctx)
 	agent, err := s.agentToQuery(ctx, who, id)
 	if err != nil {
@@ -45,7 +46,7 @@ func (s *server) queryAgent(ctx context.Context, id string, body AgentQuery, exp
 	if err != nil {
 		return nil, err
 	}
-	t.request.Explain, t.reads = explain, who.mayRead(agent.WorkspaceID)
+	t.request.Explain, t.reads, t.holds = explain, who.mayRead(agent.WorkspaceID), holds
 	if body.Streaming != nil && *body.Streaming {
 		return func(w http.ResponseWriter) error { return s.streamAnswer(ctx, w, t) }, nil
 	}
@@ -96,6 +97,7 @@ type turn struct {
 	request AnswerRequest
 	reads   bool // who asks may read all that the agent's datastores hold
 	account domain.Account
+	holds   bool // of a streamed answer the last character is held back: see tokenWriter
 }
 
 // openTurn counts the query, last, so that a request that is refused costs nothing.

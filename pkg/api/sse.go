@@ -11,6 +11,8 @@ import (
 	"sync"
 	"time"
 	"unicode/utf8"
+
+	"github.com/gin-gonic/gin"
 )
 
 // eventStream writes server-sent events (HTML standard, section 9.2). It opens with the first event or heartbeat, so
@@ -74,8 +76,15 @@ func (e *eventStream) isOpen() bool {
 	return e.opened
 }
 
-// keepAlive writes a comment whenever nothing was written for the interval, until stop is called; stop waits for the
-// last one.
+// silentFor is how long nothing has been written.
+func (e *eventStream) silentFor() time.Duration {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return time.Since(e.last)
+}
+
+// keepAlive writes a comment when nothing was written for the interval, at the latest after two of them, until stop is
+// called; stop waits for the last one.
 func (e *eventStream) keepAlive(interval time.Duration) (stop func()) {
 	done, ended := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -87,6 +96,9 @@ func (e *eventStream) keepAlive(interval time.Duration) (stop func()) {
 			case <-done:
 				return
 			case <-ticker.C:
+				if e.silentFor() < interval {
+					continue
+				}
 				if e.comment("keep-alive") != nil {
 					return // the writer of events meets the same error
 				}
@@ -104,7 +116,7 @@ func (s *server) streamAnswer(ctx context.Context, w http.ResponseWriter, t *tur
 	events := newEventStream(w, s.opts.WriteTimeout)
 	stop := events.keepAlive(s.opts.Heartbeat)
 	defer stop()
-	tokens := tokenWriter{send: func(text string) error { return events.send("answer", text) }}
+	tokens := tokenWriter{hold: t.holds, send: func(text string) error { return events.send("answer", text) }}
 	answer, err := t.ask(ctx, tokens.write)
 	if err == nil {
 		err = tokens.close()
@@ -152,15 +164,25 @@ func sendResponse(events *eventStream, answer AgentAnswer) error {
 
 // tokenWriter passes on pieces of text in such a way that clients get every character back.
 //
-// The most used client library drops the line break of an event whose data begins with one, so no event may begin so.
-// A piece may, though, and what precedes it has been sent by then. So the last character is always held back: a line
-// break that follows goes out behind it. It costs one character of delay.
+// The most used client library drops the line break of an event whose data begins with one, so to its clients no event may
+// begin so. A piece may, though, and what precedes it has been sent by then. So the last character is always held back: a
+// line break that follows goes out behind it. It costs one character of delay, which other clients are spared.
 type tokenWriter struct {
 	send func(text string) error
+	hold bool   // the client may be that library's
 	held string // the last character before line breaks, and they
 }
 
+// mayDropLineBreaks reports whether a client may be that library's: it asks for an event stream by name, as few others do.
+func mayDropLineBreaks(ctx context.Context) bool {
+	c, ok := ctx.(*gin.Context)
+	return ok && strings.Contains(strings.ToLower(c.GetHeader("Accept")), "text/event-stream")
+}
+
 func (t *tokenWriter) write(piece string) error {
+	if !t.hold {
+		return t.sendAll(piece)
+	}
 	text := t.held + piece
 	cut := len(strings.TrimRight(text, "\n"))
 	_, size := utf8.DecodeLastRuneInString(text[:cut])

@@ -39,7 +39,7 @@ func golden(t *testing.T, name string, got string) {
 func (s *service) stream(agent string, pieces ...string) *answer {
 	s.Helper()
 	s.answerer.answer = tokens(pieces...)
-	return s.call("POST", "/agents/"+agent+"/query", object{"query": "q", "streaming": true, "conversationId": newConversation, "visitorId": "v-1"}).want(200)
+	return s.call("POST", "/agents/"+agent+"/query", object{"query": "q", "streaming": true, "conversationId": newConversation, "visitorId": "v-1"}, "Accept", "text/event-stream").want(200)
 }
 
 func TestStreamTranscripts(t *testing.T) {
@@ -108,6 +108,18 @@ func TestClientsGetTheAnswerCharacterByCharacter(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestAClientThatDropsNoLineBreaksGetsEachPieceWhole(t *testing.T) {
+	t.Parallel()
+	s := newService(t)
+	s.answerer.answer = tokens("One", ":", "\n", "\n- a", "[DONE]")
+	a := s.call("POST", "/agents/"+s.newAgent()+"/query", object{"query": "q", "streaming": true}).want(200)
+	const want = "event: answer\ndata: One\n\nevent: answer\ndata: :\n\nevent: answer\ndata: \ndata: \n\nevent: answer\ndata: \ndata: - a\n\n" +
+		"event: answer\ndata: [\n\nevent: answer\ndata: DONE]\n\n"
+	if !strings.HasPrefix(string(a.body), want) {
+		t.Errorf("got %q", a.body)
 	}
 }
 
@@ -259,5 +271,29 @@ func TestAClientThatLeavesStopsTheAnswer(t *testing.T) {
 		}
 	case <-time.After(10 * time.Second):
 		t.Fatal("the answerer was not told")
+	}
+}
+
+func TestAClientThatReadsNothingIsDroppedWithItsAnswer(t *testing.T) {
+	t.Parallel()
+	s := newService(t, func(o *api.Options, _ *api.Deps) { o.WriteTimeout = 100 * time.Millisecond })
+	stopped := make(chan int, 1)
+	s.answerer.answer = func(ctx context.Context, _ api.AnswerRequest, emit func(string) error) (api.Answer, error) {
+		piece := strings.Repeat("x", 16<<10)
+		for sent := 0; ; sent += len(piece) {
+			if err := emit(piece); err != nil {
+				stopped <- sent
+				return api.Answer{}, err
+			}
+		}
+	}
+	s.open("POST", "/agents/"+s.newAgent()+"/query", `{"query":"q","streaming":true}`)
+	select {
+	case sent := <-stopped:
+		if most := 32 << 20; sent > most { // what the buffers of both ends of the connection hold, and no more
+			t.Errorf("%d bytes were taken from the answerer", sent)
+		}
+	case <-time.After(20 * time.Second):
+		t.Fatal("the answerer goes on")
 	}
 }

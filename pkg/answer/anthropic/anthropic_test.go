@@ -241,7 +241,7 @@ func TestCompleteFails(t *testing.T) {
 		"once when the next piece does not come":           {step: hang(start, block, delta("It ")), says: "in the middle", tries: 1, got: "It "},
 		"once when the stream ends too soon":               {step: events(start, block, delta("It ")), says: "broke in the middle", tries: 1, got: "It "},
 		"once when an error comes in the middle":           {step: events(start, block, delta("It "), overloaded), says: "reported an error", tries: 1, got: "It "},
-		"once when an event is no JSON":                    {step: events(start, block, delta("It "), `content_block_delta {"type":`), says: "broke in the middle", tries: 1, got: "It "},
+		"once when an event is no JSON":                    {step: events(start, block, delta("It "), `content_block_delta {"type":`), says: "cannot be read", tries: 1, got: "It "},
 		"once when the filter breaks the answer off":       {step: events(start, block, delta("It "), ending("refusal"), stop), says: "content filter", code: domain.CodeInvalid, tries: 1, got: "It "},
 		"once when a line is longer than can be an answer": {step: events(start, block, delta("It "), delta(strings.Repeat("x", 2<<20))), says: "more in one piece", tries: 1, got: "It "},
 	}

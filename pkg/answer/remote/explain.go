@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -89,12 +90,21 @@ func (c *Caller) explain(err error, begun bool) error {
 		out.Message = fmt.Sprintf("%s answered with something other than a chat completion: the operator must check %s", name, c.server.AddressSetting)
 	case errors.Is(err, errLine):
 		out.Message = fmt.Sprintf("%s sent more in one piece than is taken; try again", name)
+	case malformed(err):
+		out.Message = fmt.Sprintf("%s sent something that cannot be read; try again", name)
 	case begun:
 		out.Message = fmt.Sprintf("the connection to %s broke in the middle of the answer; try again", name)
 	default:
 		out.Message = fmt.Sprintf("%s cannot be reached; try again later", name)
 	}
 	return out
+}
+
+// malformed reports whether what came was not the JSON that it should have been.
+func malformed(err error) bool {
+	var syntax *json.SyntaxError
+	var kind *json.UnmarshalTypeError
+	return errors.As(err, &syntax) || errors.As(err, &kind)
 }
 
 func (c *Caller) explainStatus(s *Status, out *domain.Error) {

@@ -1,0 +1,152 @@
+package app
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+)
+
+// chatServer speaks the protocols of OpenAI and of Anthropic, and behaves as the question says: the scenario whose name is
+// in it is played.
+type chatServer struct {
+	*httptest.Server
+	scenarios map[string]scenario
+}
+
+// scenario plays one answer.
+type scenario func(w *wire)
+
+func newChatServer(t testing.TB, scenarios map[string]scenario) *chatServer {
+	t.Helper()
+	s := &chatServer{scenarios: scenarios}
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /v1/chat/completions", func(w http.ResponseWriter, r *http.Request) { s.play(&wire{w: w, r: r}) })
+	mux.HandleFunc("POST /v1/messages", func(w http.ResponseWriter, r *http.Request) { s.play(&wire{w: w, r: r, anthropic: true}) })
+	s.Server = httptest.NewServer(mux)
+	t.Cleanup(func() { s.CloseClientConnections(); s.Close() })
+	return s
+}
+
+// settings make a program answer by this server: llm_3_5_turbo through OpenAI's protocol, llm_4 through Anthropic's.
+func (s *chatServer) settings(more ...string) []string {
+	return append([]string{
+		"OPENAI_BASE_URL=" + s.URL + "/v1", "OPENAI_API_KEY=sk-of-the-server", "ANTHROPIC_BASE_URL=" + s.URL, "ANTHROPIC_API_KEY=sk-of-the-server",
+		"SLUICE_CHAT_MODEL=openai:o", "SLUICE_MODEL_LLM_4=anthropic:a",
+	}, more...)
+}
+
+func (s *chatServer) play(w *wire) {
+	var body struct {
+		Messages []struct{ Content json.RawMessage }
+	}
+	if err := json.NewDecoder(w.r.Body).Decode(&body); err != nil || len(body.Messages) == 0 {
+		http.Error(w.w, "no messages", http.StatusBadRequest)
+		return
+	}
+	question := string(body.Messages[len(body.Messages)-1].Content)
+	for name, play := range s.scenarios {
+		if strings.Contains(question, "<"+name+">") || strings.Contains(question, `\u003c`+name+`\u003e`) {
+			play(w)
+			return
+		}
+	}
+	http.Error(w.w, "no such scenario: "+question, http.StatusTeapot)
+}
+
+// wire writes one answer in its protocol.
+type wire struct {
+	w         http.ResponseWriter
+	r         *http.Request
+	anthropic bool
+	begun     bool
+}
+
+// event writes one event as it is.
+func (w *wire) event(name, data string) {
+	if w.anthropic {
+		fmt.Fprintf(w.w, "event: %s\n", name)
+	}
+	fmt.Fprintf(w.w, "data: %s\n\n", data)
+	_ = http.NewResponseController(w.w).Flush() // whoever has gone is noticed by the next
+}
+
+func (w *wire) begin() {
+	if w.begun {
+		return
+	}
+	w.begun = true
+	w.w.Header().Set("Content-Type", "text/event-stream")
+	if w.anthropic {
+		w.event("message_start", `{"type":"message_start","message":{"id":"m","type":"message","role":"assistant","content":[],"model":"a-1","usage":{"input_tokens":10,"output_tokens":1}}}`)
+		w.event("content_block_start", `{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`)
+		return
+	}
+	w.event("", `{"id":"c","object":"chat.completion.chunk","created":1,"model":"o-1","choices":[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]}`)
+}
+
+// text sends a piece of the answer.
+func (w *wire) text(piece string) {
+	w.begin()
+	quoted, _ := json.Marshal(piece)
+	if w.anthropic {
+		w.event("content_block_delta", `{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":`+string(quoted)+`}}`)
+		return
+	}
+	w.event("", `{"id":"c","object":"chat.completion.chunk","created":1,"model":"o-1","choices":[{"index":0,"delta":{"content":`+string(quoted)+`},"finish_reason":null}]}`)
+}
+
+// end ends the answer for a reason of the protocol.
+func (w *wire) end(openai, anthropic string) {
+	w.begin()
+	if w.anthropic {
+		w.event("message_delta", `{"type":"message_delta","delta":{"stop_reason":"`+anthropic+`"},"usage":{"output_tokens":6}}`)
+		w.event("message_stop", `{"type":"message_stop"}`)
+		return
+	}
+	w.event("", `{"id":"c","object":"chat.completion.chunk","created":1,"model":"o-1","choices":[{"index":0,"delta":{},"finish_reason":"`+openai+`"}]}`)
+	w.event("", `{"id":"c","object":"chat.completion.chunk","created":1,"model":"o-1","choices":[],"usage":{"prompt_tokens":10,"completion_tokens":6,"total_tokens":16}}`)
+	w.event("", "[DONE]")
+}
+
+// hang says nothing until the client has gone.
+func (w *wire) hang() {
+	_ = http.NewResponseController(w.w).Flush()
+	select {
+	case <-w.r.Context().Done():
+	case <-time.After(time.Minute):
+	}
+}
+
+// cut breaks the connection.
+func (w *wire) cut() { panic(http.ErrAbortHandler) }
+
+// refuse answers with a status and an error of the protocol.
+func (w *wire) refuse(status int, code, message string, headers ...string) {
+	w.w.Header().Set("Content-Type", "application/json")
+	for i := 0; i+1 < len(headers); i += 2 {
+		w.w.Header().Set(headers[i], headers[i+1])
+	}
+	w.w.WriteHeader(status)
+	if w.anthropic {
+		fmt.Fprintf(w.w, `{"type":"error","error":{"type":%q,"message":%q}}`, code, message)
+		return
+	}
+	fmt.Fprintf(w.w, `{"error":{"code":%q,"message":%q,"type":"error","param":null}}`, code, message)
+}
+
+// page answers with a web page.
+func (w *wire) page(status int) {
+	w.w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.w.WriteHeader(status)
+	fmt.Fprint(w.w, "<!DOCTYPE html>\n<html><title>Bad gateway</title></html>")
+}
+
+// malformed sends an event that is not what the protocol has.
+func (w *wire) malformed() {
+	w.begin()
+	w.event("content_block_delta", `{"type":"content_block_delta","choices":[{"delta":`)
+}
