@@ -10,6 +10,7 @@ import (
 
 	sdk "github.com/anthropics/anthropic-sdk-go"
 	"github.com/anthropics/anthropic-sdk-go/option"
+	"github.com/anthropics/anthropic-sdk-go/packages/ssestream"
 
 	"github.com/sluice/sluice/pkg/answer"
 	"github.com/sluice/sluice/pkg/answer/remote"
@@ -143,9 +144,35 @@ func ignored(asked answer.Params, sent remote.Parameters) []string {
 	return out
 }
 
+// event is what is read of a stream's events. It is a fraction of the SDK's own type, whose decoding costs more than all
+// else that happens to a token.
+type event struct {
+	Type    string `json:"type"`
+	Message struct {
+		Model string `json:"model"`
+		Usage struct {
+			Input   int64 `json:"input_tokens"`
+			Written int64 `json:"cache_creation_input_tokens"`
+			Read    int64 `json:"cache_read_input_tokens"`
+		} `json:"usage"`
+	} `json:"message"`
+	Delta struct {
+		Text       string         `json:"text"`
+		Thinking   string         `json:"thinking"`
+		StopReason sdk.StopReason `json:"stop_reason"`
+	} `json:"delta"`
+	Usage struct {
+		Output int64 `json:"output_tokens"`
+	} `json:"usage"`
+}
+
 // ask puts the question once and passes on what comes.
 func (p *Provider) ask(ctx context.Context, body sdk.MessageNewParams, r *remote.Reply) error {
-	stream := p.messages.NewStreaming(ctx, body)
+	var res *http.Response
+	if err := p.messages.NewStreaming(ctx, body, option.WithResponseBodyInto(&res)).Err(); err != nil {
+		return err
+	}
+	stream := ssestream.NewStream[event](ssestream.NewDecoder(res), nil)
 	defer stream.Close()
 	var stopped bool
 	var reason sdk.StopReason
@@ -155,8 +182,7 @@ func (p *Provider) ask(ctx context.Context, body sdk.MessageNewParams, r *remote
 		switch e.Type {
 		case "message_start":
 			u := e.Message.Usage
-			r.Model = e.Message.Model
-			r.PromptTokens = u.InputTokens + u.CacheCreationInputTokens + u.CacheReadInputTokens
+			r.Model, r.PromptTokens = e.Message.Model, u.Input+u.Written+u.Read
 		case "content_block_delta":
 			if e.Delta.Thinking != "" {
 				r.Thought()
@@ -165,7 +191,7 @@ func (p *Provider) ask(ctx context.Context, body sdk.MessageNewParams, r *remote
 				return err
 			}
 		case "message_delta":
-			reason, r.CompletionTokens = e.Delta.StopReason, e.Usage.OutputTokens
+			reason, r.CompletionTokens = e.Delta.StopReason, e.Usage.Output
 		case "message_stop":
 			stopped = true
 		}
