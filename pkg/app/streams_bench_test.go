@@ -70,6 +70,7 @@ func benchmarkStreams(b *testing.B, model string) {
 	before := p.idleGoroutines(b, &open)
 	idle := p.resident()
 
+	used := p.cpu()
 	done := make(chan []time.Duration)
 	go func() { done <- through(b.Context(), benchStreams) }()
 	var most float64
@@ -81,6 +82,7 @@ func benchmarkStreams(b *testing.B, model string) {
 			most = max(most, p.resident())
 		}
 	}
+	used = p.cpu() - used
 	if len(latencies) != benchStreams*benchTokens {
 		b.Fatalf("%d tokens came, want %d", len(latencies), benchStreams*benchTokens)
 	}
@@ -100,6 +102,7 @@ func benchmarkStreams(b *testing.B, model string) {
 	report(0.99, latencies, "ms/token-p99")
 	report(0.5, direct, "ms/token-direct-p50")
 	report(0.99, direct, "ms/token-direct-p99")
+	b.ReportMetric(used*1e6/float64(len(latencies)), "µs-cpu/token")
 	b.ReportMetric((most-idle)*1000/benchStreams, "KB/stream")
 	b.ReportMetric(float64(left.Milliseconds()), "ms-until-no-goroutine-left")
 }
@@ -157,15 +160,9 @@ func readStreams(b *testing.B, ctx context.Context, client *http.Client, streams
 // goroutines asks the process how many it has.
 func (p *program) goroutines(tb testing.TB) int {
 	tb.Helper()
-	res, err := http.Get("http://" + p.addr + "/metrics")
-	if err != nil {
-		tb.Fatal(err)
-	}
-	defer res.Body.Close()
-	lines := bufio.NewScanner(res.Body)
-	for lines.Scan() {
-		if v, ok := strings.CutPrefix(lines.Text(), "go_goroutines "); ok {
-			n, err := strconv.Atoi(v)
+	for line := range strings.Lines(p.body("/metrics")) {
+		if v, ok := strings.CutPrefix(line, "go_goroutines "); ok {
+			n, err := strconv.Atoi(strings.TrimSpace(v))
 			if err != nil {
 				tb.Fatal(err)
 			}
