@@ -62,9 +62,11 @@ bench: ## benchmarks of every stage
 	go test -run '^$$' -bench . -skip 'Filters|Recall' -benchmem ./pkg/...
 
 .PHONY: bench-index
-bench-index: ## filters of 200,000 chunks proved against a full scan and timed, and recall of the dense leg; VECTORS, QUERIES: files of real vectors
-	go test -run '^$$' -bench 'Filters|Recall' -benchtime 20x -timeout 0 ./pkg/index/embedded \
-		$(if $(VECTORS),-recall.vectors $(abspath $(VECTORS)) -recall.queries $(abspath $(QUERIES)) -recall.dimensions $(or $(DIMENSIONS),384))
+bench-index: ## filters of 200,000 chunks proved against a full scan and timed, and recall of the dense leg, on every engine; VECTORS, QUERIES: files of real vectors
+	for engine in embedded milvus; do \
+		go test -v -run '^$$' -bench 'Filters|Recall' -benchtime 20x -timeout 0 ./pkg/index/$$engine \
+			$(if $(VECTORS),-recall.vectors $(abspath $(VECTORS)) -recall.queries $(abspath $(QUERIES)) -recall.dimensions $(or $(DIMENSIONS),384)) || exit 1; \
+	done
 
 .PHONY: bench-extract
 bench-extract: build ## how well, how fast and in how much memory documents are read, beside other extractors; figures of docs/extraction.md

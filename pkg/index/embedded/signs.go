@@ -1,9 +1,6 @@
 package embedded
 
-import (
-	"math"
-	"math/bits"
-)
+import "math"
 
 const (
 	// signsFrom is from how many slots a space keeps sign bits; below it every search is exact anyway.
@@ -46,7 +43,7 @@ func (s *space) makeSigns(next *snapshot) error {
 		slots, payloads = slots[:0], payloads[:0]
 		return err
 	}
-	err = next.eachLive(func(slot uint32) error {
+	err = next.each(next.vectors, func(slot uint32) error {
 		slots = append(slots, slot)
 		payloads = append(payloads, signs(floatsOf(next.vectors.record(slot)), centre))
 		if len(slots) == extentSlots {
@@ -93,7 +90,7 @@ func centreOf(s *snapshot) (centre, spread []float32, err error) {
 	mean := func(dst []float32, component func(d int, x float32) float64) error {
 		sums := make([]float64, s.dimensions)
 		i, n := 0, 0
-		err := s.eachLive(func(slot uint32) error {
+		err := s.each(s.vectors, func(slot uint32) error {
 			if i++; i%step != 0 {
 				return nil
 			}
@@ -114,23 +111,4 @@ func centreOf(s *snapshot) (centre, spread []float32, err error) {
 	}
 	err = mean(spread, func(d int, x float32) float64 { return math.Abs(float64(x) - float64(centre[d])) })
 	return centre, spread, err
-}
-
-// eachLive calls f for each live slot, whose vector has been checked.
-func (s *snapshot) eachLive(f func(slot uint32) error) error {
-	for w := range (int(s.slots) + 63) / 64 {
-		live := s.live.word(w)
-		if live == 0 {
-			continue
-		}
-		if err := s.vectors.check(w, live); err != nil {
-			return err
-		}
-		for m := live; m != 0; m &= m - 1 {
-			if err := f(uint32(w*64 + bits.TrailingZeros64(m))); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }

@@ -99,28 +99,14 @@ func scanSigns(ctx context.Context, s *snapshot, filter slotSet, query []float32
 	}
 	d.of = (*d.buffer)[:s.slots]
 	var counts [maxScanners][]int
-	err := share(ctx, s.slots, int(s.rows), func(ctx context.Context, part, from, to int) error {
-		counts[part] = make([]int, levels)
-		for w := from; w < to; w++ {
-			if w%1024 == 0 && ctx.Err() != nil {
-				return ctx.Err()
-			}
-			live := s.live.word(w)
-			m := live & filter.word(w)
-			if m == 0 {
-				continue
-			}
-			if err := s.signs.check(w, live); err != nil {
-				return err
-			}
-			for ; m != 0; m &= m - 1 {
-				slot := uint32(w*64 + bits.TrailingZeros64(m))
-				level := asked.distance(s.signs.record(slot))
-				d.of[slot] = level
-				counts[part][level]++
-			}
+	err := s.scan(ctx, filter, s.signs, int(s.rows), func(part int) func(uint32) {
+		counted := make([]int, levels)
+		counts[part] = counted
+		return func(slot uint32) {
+			level := asked.distance(s.signs.record(slot))
+			d.of[slot] = level
+			counted[level]++
 		}
-		return nil
 	})
 	if err != nil {
 		d.release()

@@ -14,9 +14,9 @@ import (
 // Sizes of the agreement's test.
 const (
 	agreeSources    = 16
-	agreePerSource  = 120 // rows of a generation
+	agreePerSource  = 80 // rows of a generation
 	agreeVocabulary = 4000
-	agreeQueries    = 12
+	agreeQueries    = 6
 )
 
 // writer makes texts as real ones are: words by Zipf's law, of every length, and some that belong to a subject.

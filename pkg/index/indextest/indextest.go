@@ -21,8 +21,13 @@ type Options struct {
 	DenseOnly bool
 	// Piecemeal says that the rows of a call become visible one after another: for engines whose server cannot do better.
 	Piecemeal bool
+	// Approximate says that a search by vector may miss some of the nearest rows where more than a hundredth of all rows
+	// pass the filter: for engines that have many rows in a graph.
+	Approximate bool
 	// Rows is how many rows the test of selective filters writes; 0 means 5,000.
 	Rows int
+	// Selective is how many rows the test of a few among many writes, more than 4,321; 0 means 20,000.
+	Selective int
 	// Tolerance is how far a score may be from the exact one; 0 means 1e-5.
 	Tolerance float64
 	// Reference makes an empty index of another engine with which this one must agree. Nil compares it with itself.
@@ -32,6 +37,9 @@ type Options struct {
 func (opts Options) withDefaults() Options {
 	if opts.Rows == 0 {
 		opts.Rows = 5000
+	}
+	if opts.Selective == 0 {
+		opts.Selective = 20_000
 	}
 	if opts.Tolerance == 0 {
 		opts.Tolerance = 1e-5

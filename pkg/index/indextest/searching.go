@@ -3,6 +3,7 @@ package indextest
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -153,7 +154,7 @@ func (s *suite) searching() map[string]func(*testing.T) {
 			if len(r.TermWeights) != 3 {
 				t.Fatalf("weights %v, want three", r.TermWeights)
 			}
-			highest := slices.MaxFunc(slices.Collect(mapKeys(r.TermWeights)), func(a, b string) int { return cmp.Compare(r.TermWeights[a], r.TermWeights[b]) })
+			highest := slices.MaxFunc(slices.Collect(maps.Keys(r.TermWeights)), func(a, b string) int { return cmp.Compare(r.TermWeights[a], r.TermWeights[b]) })
 			if !strings.HasPrefix(highest, "unheard") {
 				t.Errorf("the highest weight is that of %q: %v", highest, r.TermWeights)
 			}
@@ -244,15 +245,5 @@ func (s *suite) searching() map[string]func(*testing.T) {
 				}
 			}
 		},
-	}
-}
-
-func mapKeys(m map[string]float64) func(func(string) bool) {
-	return func(yield func(string) bool) {
-		for k := range m {
-			if !yield(k) {
-				return
-			}
-		}
 	}
 }

@@ -118,16 +118,16 @@ func fill(b *testing.B, addr string) *filled {
 	}
 	first := f.content.rows(domain.NewID(), 1) // makes the collection
 	f.vectors[first[0].Key] = first[0].Vector
-	f.write(b, [][]index.Row{first}, 1)
+	f.write(b, [][]index.Row{first}, perWrite, 1)
 	half := len(all) / 2
-	one, four := f.write(b, all[:half], 1), f.write(b, all[half:], 4)
+	one, four := f.write(b, all[:half], perWrite, 1), f.write(b, all[half:], perWrite, 4)
 	b.Logf("%.0f rows a second are written by one writer, %.0f by four", one, four)
 	f.settle(b)
 	return f
 }
 
-// write writes datasources, some at a time, and returns how many rows a second.
-func (f *filled) write(b *testing.B, all [][]index.Row, atOnce int) float64 {
+// write writes datasources, so many rows of each in a call, some at a time, and returns how many rows a second.
+func (f *filled) write(b *testing.B, all [][]index.Row, perCall, atOnce int) float64 {
 	b.Helper()
 	var n int
 	start := time.Now()
@@ -136,7 +136,7 @@ func (f *filled) write(b *testing.B, all [][]index.Row, atOnce int) float64 {
 	for _, rows := range all {
 		n += len(rows)
 		group.Go(func() error {
-			for part := range slices.Chunk(rows, perWrite) {
+			for part := range slices.Chunk(rows, perCall) {
 				if err := f.x.Write(context.Background(), f.space, part); err != nil {
 					return err
 				}
@@ -220,15 +220,21 @@ func (f *filled) search(b *testing.B, words, vector bool, before ...func()) {
 		}
 		n++
 	}
-	slices.Sort(took)
-	b.ReportMetric(0, "ns/op") // with the checks it tells nothing
-	b.ReportMetric(float64(took[len(took)/2])/1e6, "p50-ms")
-	b.ReportMetric(float64(took[len(took)*95/100])/1e6, "p95-ms")
+	reportTimes(b, took)
 	b.ReportMetric(hits/n, "hits")
 	if vector {
 		b.ReportMetric(recall10/min(n, 50), "recall@10")
 		b.ReportMetric(recall200/min(n, 50), "recall@200")
 	}
+}
+
+// reportTimes reports how long searches took.
+func reportTimes(b *testing.B, took []time.Duration) {
+	b.Helper()
+	slices.Sort(took)
+	b.ReportMetric(0, "ns/op") // with the checks it tells nothing
+	b.ReportMetric(float64(took[len(took)/2])/1e6, "p50-ms")
+	b.ReportMetric(float64(took[len(took)*95/100])/1e6, "p95-ms")
 }
 
 // recall is the share of the truly nearest rows among the hits.

@@ -173,8 +173,9 @@ const (
 	hnswConstruction = 200
 )
 
-// indexDense sees to it that the dense field has an index and tells its type: HNSW where the server has it, else what
-// the server itself thinks best. One that an operator has built instead stays.
+// indexDense sees to it that the dense field has an index and tells its type: HNSW where the server has it, none in effect
+// on Milvus Lite, whose own choice finds a quarter of the nearest rows of 200,000, else what the server itself thinks best.
+// One that an operator has built instead stays.
 func (x *Index) indexDense(ctx context.Context, name string) (entity.IndexType, error) {
 	kind, err := x.indexType(ctx, name, fieldDense)
 	if err != nil || kind != "" {
@@ -186,16 +187,28 @@ func (x *Index) indexDense(ctx context.Context, name string) (entity.IndexType, 
 	}
 	err = x.createIndex(ctx, name, fieldDense, hnsw)
 	if refused(err) {
-		auto, autoErr := entity.NewIndexAUTOINDEX(entity.IP)
-		if autoErr != nil {
-			return "", fmt.Errorf("describing the dense index: %w", autoErr)
+		var other entity.Index
+		if other, err = x.withoutHNSW(ctx); err != nil {
+			return "", fmt.Errorf("describing the dense index: %w", err)
 		}
-		err = x.createIndex(ctx, name, fieldDense, auto)
+		err = x.createIndex(ctx, name, fieldDense, other)
 	}
 	if err != nil {
 		return "", err
 	}
 	return x.indexType(ctx, name, fieldDense)
+}
+
+// withoutHNSW is the dense index on a server that refuses HNSW.
+func (x *Index) withoutHNSW(ctx context.Context) (entity.Index, error) {
+	srv, err := x.server(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if srv.version == "" { // Milvus Lite
+		return entity.NewIndexFlat(entity.IP)
+	}
+	return entity.NewIndexAUTOINDEX(entity.IP)
 }
 
 func (x *Index) indexSparse(ctx context.Context, name string) error {

@@ -58,7 +58,7 @@ type census struct {
 	rows      float64
 	languages []analysis.Language // most frequent first
 	average   float64             // length of a row
-	// mismatch is how far that is from what stored weights assume: by how many powers of two, on average over the rows.
+	// mismatch tells how far that is from what stored weights assume, see averages.
 	mismatch float64
 	until    time.Time
 

@@ -88,7 +88,8 @@ func TestAverages_are_those_of_the_rows_and_how_far_they_are_from_what_is_assume
 		"twice as long":          {[]string{"en", "en"}, []int64{160, 160}, 160, 1},
 		"half as long":           {[]string{"en", "", "fr"}, []int64{40, 30, 50}, 40, 1},
 		"languages far apart":    {[]string{"en", "zh"}, []int64{80, 160}, 120, (math.Log2(1.5) + math.Log2(1.25)) / 2},
-		"rows without any words": {[]string{"en"}, []int64{0}, 1, math.Log2(80)},
+		"rows without any words": {[]string{"en"}, []int64{0}, 1, math.Log2(80) * math.Log2(80)},
+		"a quarter as long":      {[]string{"en"}, []int64{20}, 20, 4},
 	} {
 		average, mismatch := averages(c.languages, c.lengths)
 		if math.Abs(average-c.average) > 1e-9 || math.Abs(mismatch-c.mismatch) > 1e-9 {

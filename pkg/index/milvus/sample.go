@@ -67,14 +67,16 @@ func (x *Index) seldom(ctx context.Context, col *collection, here string, c *cen
 	})
 }
 
-// averages returns the mean length of rows, at least 1, and their mismatch.
+// averages returns the mean length of rows, at least 1, and their mismatch: by how many powers of two they are longer than
+// assumed, or shorter. The latter counts by its square, as a term more or less of a few changes a score the more.
 func averages(languages []string, lengths []int64) (average, mismatch float64) {
 	for _, n := range lengths {
 		average += float64(n)
 	}
 	average = max(average/float64(len(lengths)), 1)
 	for _, l := range languages {
-		mismatch += math.Abs(math.Log2(average / assumedLength(analysis.Language(l))))
+		longer := math.Log2(average / assumedLength(analysis.Language(l)))
+		mismatch += max(longer, -longer*max(1, -longer))
 	}
 	return average, mismatch / float64(len(languages))
 }

@@ -237,6 +237,8 @@ func searchParams(col *collection, l leg) (entity.SearchParam, error) {
 		return entity.NewIndexSparseInvertedSearchParam(0)
 	case col.dense == entity.HNSW:
 		return entity.NewIndexHNSWSearchParam(min(max(4*l.limit, minHNSWCandidates), maxHNSWCandidates))
+	case col.dense == entity.Flat:
+		return entity.NewIndexFlatSearchParam()
 	case col.dense == entity.IvfFlat || col.dense == entity.IvfSQ8:
 		return entity.NewIndexIvfFlatSearchParam(ivfProbes)
 	case col.dense == entity.DISKANN:
