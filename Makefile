@@ -80,6 +80,10 @@ torture-extract: ## read every document whole, cut short and damaged; fails when
 bench-retrieval: build ## how good the fragments are that come back, on the collections of BENCH_IR, on both engines; docs/retrieval.md
 	go run ./deployments/benchretrieval -api $(BIN)/api
 
+.PHONY: bench-answers
+bench-answers: build ## how good the built-in answerer's answers are, on the collections of BENCH_IR whose answers BENCH_ANSWERS has; docs/answers.md
+	go run ./deployments/benchanswers -api $(BIN)/api
+
 .PHONY: fuzz
 fuzz: ## every fuzz target for FUZZTIME (default 30s) each
 	@deployments/fuzz.sh $(or $(FUZZTIME),30s)

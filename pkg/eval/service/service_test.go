@@ -196,3 +196,23 @@ func TestAnAddressIsChecked(t *testing.T) {
 		}
 	}
 }
+
+func TestAnAgentIsMadeAndAsked(t *testing.T) {
+	t.Parallel()
+	s, f, _ := open(t, answer{201, "", `{"id":"ag"}`}, answer{200, "", `{"answer":"Six [1].","conversationId":"c","visitorId":"v","sources":[{"text":"at six","citation":1}]}`})
+	id, err := s.CreateAgent(t.Context(), "n", "d1", "d2")
+	if err != nil || id != "ag" {
+		t.Fatalf("made %q, %v", id, err)
+	}
+	got, err := s.Ask(t.Context(), id, "When?")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(Answer{Text: "Six [1].", Sources: []Fragment{{Text: "at six"}}}, got); diff != "" {
+		t.Error(diff)
+	}
+	want := []string{`POST /agents Bearer sk_test {"datastoreIds":["d1","d2"],"name":"n"}`, `POST /agents/ag/query Bearer sk_test {"query":"When?"}`}
+	if diff := cmp.Diff(want, f.asked); diff != "" {
+		t.Error(diff)
+	}
+}

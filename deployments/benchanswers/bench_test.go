@@ -1,0 +1,138 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sluice/sluice/pkg/eval/service"
+)
+
+func TestATextHoldsAnAnswer(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		text, answer string
+		want         bool
+	}{
+		"whatever the case and the marks": {"It was “Andrew  Jackson”.", "andrew jackson", true},
+		"as whole words":                  {"It came nearly late.", "early", false},
+		"within Chinese":                  {"路德早期的作品。", "早期", true},
+		"over spaces of Chinese":          {"杰克 逊", "杰克逊", true},
+		"not without its words":           {"Andrew came.", "Andrew Jackson", false},
+		"never one without letters":       {"a - b", "-", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := holds(c.text, []string{c.answer}); got != c.want {
+				t.Errorf("got %v", got)
+			}
+		})
+	}
+}
+
+func TestWhatIsQuotedIsWithoutIntroductionAndCitations(t *testing.T) {
+	t.Parallel()
+	if got := quoted("In the words:\n\n“At six.” [1]\n\n“Or seven.” [12]"); got != "“At six.” \n\n“Or seven.” " {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestATallyCountsWhatHolds(t *testing.T) {
+	t.Parallel()
+	var got tally
+	got.add(exchange{
+		answer: service.Answer{Text: "So:\n\n“At six.” [1]", Sources: []service.Fragment{{CustomID: "d"}, {CustomID: "e"}}},
+		top:    []service.Fragment{{CustomID: "e", Text: "at six"}},
+	}, []string{"six"}, map[string]int{"d": 1})
+	got.add(exchange{answer: service.Answer{Text: "The documents do not answer this question."}, top: []service.Fragment{{CustomID: "d", Text: "x"}}}, []string{"question"}, map[string]int{"d": 1})
+	want := tally{questions: 2, answered: 1, held: 1, cited: 2, citedGold: 1, characters: 10, topHeld: 1, topGold: 1, topLength: 7}
+	if got != want {
+		t.Errorf("got  %+v\nwant %+v", got, want)
+	}
+}
+
+// written makes a folder with a collection of four documents and a question to each.
+func written(t *testing.T) settings {
+	t.Helper()
+	folder := t.TempDir()
+	files := map[string]string{"c/qrels.tsv": "query-id\tcorpus-id\tscore\n", "c/corpus.jsonl": "", "c/queries.jsonl": "", "c.json": ""}
+	var answers []string
+	for i := range 4 {
+		files["c/corpus.jsonl"] += fmt.Sprintf("{\"_id\":\"d%d\",\"title\":\"\",\"text\":\"text %d\"}\n", i, i)
+		files["c/queries.jsonl"] += fmt.Sprintf("{\"_id\":\"%d\",\"text\":\"what is %d?\"}\n", i, i)
+		files["c/qrels.tsv"] += fmt.Sprintf("%d\td%d\t1\n", i, i)
+		answers = append(answers, fmt.Sprintf(`{"id":%d,"answers":[{"text":"text %d"}]}`, i, i))
+	}
+	files["c.json"] = `{"data":[{"paragraphs":[{"qas":[` + strings.Join(answers[:3], ",") + `]}]}]}`
+	for name, text := range files {
+		path := filepath.Join(folder, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return settings{data: folder, answers: folder}
+}
+
+func TestPartsLeaveOutWhatAnswers(t *testing.T) {
+	t.Parallel()
+	s := written(t)
+	list, err := names(s)
+	if err != nil || strings.Join(list, " ") != "c" {
+		t.Fatalf("collections are %v, %v", list, err)
+	}
+	c, err := load(s, "c")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, p := range parts {
+		documents, questions := p.of(c)
+		line := ""
+		for _, d := range documents {
+			line += d.CustomID + " "
+		}
+		for _, q := range questions {
+			line += q.ID
+		}
+		got = append(got, line)
+	}
+	want := []string{"d0 d1 d2 d3 012", "d0 d2 1", "d0 d1 2"} // question 3 has no answer
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	s.questions = 1
+	if c, err = load(s, "c"); err != nil || len(c.questions) != 1 {
+		t.Errorf("%d questions, %v", len(c.questions), err)
+	}
+}
+
+func TestTheTableSaysWhatWasMeasured(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	r := result{
+		name:     "c",
+		answered: tally{questions: 4, answered: 2, held: 1, cited: 4, citedGold: 3, characters: 30, topHeld: 3, topGold: 4, topLength: 400},
+		foreign:  []tally{{questions: 4, answered: 1}, {questions: 2}},
+	}
+	writeFigures(&out, []result{r})
+	const want = "| c | 4 | **0.250** | 0.500 | 0.750 | 15 | 0.750 | 1.000 | 100 | 0.750 | 1.000 |\n"
+	if !strings.HasSuffix(out.String(), want) {
+		t.Errorf("got %s", out.String())
+	}
+}
+
+func TestFlagsAreChecked(t *testing.T) {
+	t.Parallel()
+	for _, args := range [][]string{{"-answers", "x", "more"}, {"-answers", ""}, {"-answers", "x", "-questions", "-1"}} {
+		if _, err := parse(args, &strings.Builder{}); err == nil {
+			t.Errorf("%v is taken", args)
+		}
+	}
+}

@@ -1,0 +1,49 @@
+package main
+
+import (
+	"regexp"
+	"strings"
+	"unicode"
+)
+
+// holds reports whether a text holds one of the answers, whatever the case of its letters and the marks between its words.
+// In scripts that part words, they are whole words.
+func holds(text string, answers []string) bool {
+	words := plain(text)
+	for _, a := range answers {
+		a = plain(a)
+		if a == "" {
+			continue
+		}
+		if strings.ContainsFunc(a, unspaced) {
+			if strings.Contains(strings.ReplaceAll(words, " ", ""), strings.ReplaceAll(a, " ", "")) {
+				return true
+			}
+		} else if strings.Contains(" "+words+" ", " "+a+" ") {
+			return true
+		}
+	}
+	return false
+}
+
+// plain are the words of a text in small letters, parted by single spaces.
+func plain(text string) string {
+	return strings.Join(strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r)
+	}), " ")
+}
+
+func unspaced(r rune) bool {
+	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai)
+}
+
+// mark is a citation.
+var mark = regexp.MustCompile(`\[\d{1,3}\]`)
+
+// quoted is what an answer says of the documents: without the sentence that introduces it, and the citations.
+func quoted(answer string) string {
+	if _, after, ok := strings.Cut(answer, "\n\n"); ok {
+		answer = after
+	}
+	return mark.ReplaceAllString(answer, "")
+}

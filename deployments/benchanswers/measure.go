@@ -1,0 +1,209 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/sluice/sluice/deployments/local/started"
+	"github.com/sluice/sluice/pkg/eval"
+	"github.com/sluice/sluice/pkg/eval/service"
+)
+
+// What surrounds the section of figures in the file that -write names.
+const (
+	figuresBegin = "<!-- figures of make bench-answers -->"
+	figuresEnd   = "<!-- end of figures -->"
+)
+
+const (
+	concurrent     = 2 // questions that are asked at once
+	batchDocuments = 50
+)
+
+// measure takes the figures and prints them, and writes them into the document.
+func measure(ctx context.Context, s settings, out, errs io.Writer) (err error) {
+	wanted, err := names(s)
+	if err != nil {
+		return err
+	}
+	dir := s.keep
+	if dir == "" {
+		if dir, err = os.MkdirTemp("", "benchanswers-"); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	}
+	b, err := started.Start(ctx, s.api, dir, "SLUICE_EMBEDDED_INDEX=true", "SLUICE_AUDIT_EVERY=24h")
+	defer func() { err = errors.Join(err, b.Close()) }()
+	if err != nil {
+		return err
+	}
+	var results []result
+	for _, name := range wanted {
+		c, err := load(s, name)
+		if err != nil {
+			return err
+		}
+		r, err := measureCollection(ctx, b.Service, c, errs)
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		results = append(results, r)
+	}
+	var figures bytes.Buffer
+	writeFigures(&figures, results)
+	if _, err := out.Write(figures.Bytes()); err != nil || s.write == "" {
+		return err
+	}
+	return replaceFigures(s.write, figures.String())
+}
+
+// measureCollection has each part of a collection taken in and asks the questions about it.
+func measureCollection(ctx context.Context, b *service.Service, c collection, errs io.Writer) (result, error) {
+	r := result{name: c.name}
+	for i, p := range parts {
+		documents, questions := p.of(c)
+		store, agent, err := fill(ctx, b, c.name+", "+p.name, documents)
+		if err != nil {
+			return r, err
+		}
+		asked := make([]exchange, len(questions))
+		group, gctx := errgroup.WithContext(ctx)
+		group.SetLimit(concurrent)
+		for j, q := range questions {
+			group.Go(func() (err error) {
+				asked[j], err = ask(gctx, b, store, agent, q, i == 0)
+				return err
+			})
+		}
+		if err := group.Wait(); err != nil {
+			return r, err
+		}
+		if i == 0 {
+			for j, q := range questions {
+				r.answered.add(asked[j], c.gold[q.ID], c.relevant.Relevant(q.ID))
+			}
+		} else {
+			r.foreign = append(r.foreign, refusals(asked))
+		}
+		fmt.Fprintf(errs, "%s, %s: %d questions\n", c.name, p.name, len(questions))
+	}
+	return r, nil
+}
+
+// exchange is a question with what came back.
+type exchange struct {
+	answer service.Answer
+	top    []service.Fragment // the best fragment
+}
+
+func ask(ctx context.Context, b *service.Service, store, agent string, q eval.Question, top bool) (e exchange, err error) {
+	if e.answer, err = b.Ask(ctx, agent, q.Text); err != nil {
+		return e, fmt.Errorf("asking question %s: %w", q.ID, err)
+	}
+	if top {
+		if e.top, err = b.Query(ctx, store, service.Query{Text: q.Text, TopK: 1}); err != nil {
+			return e, fmt.Errorf("searching for question %s: %w", q.ID, err)
+		}
+	}
+	return e, nil
+}
+
+// fill makes a datastore with the documents, all of them searchable, and an agent that answers from it.
+func fill(ctx context.Context, b *service.Service, name string, documents []service.Document) (store, agent string, err error) {
+	made, err := b.CreateDatastore(ctx, service.NewDatastore{Name: name})
+	if err != nil {
+		return "", "", fmt.Errorf("making datastore %q: %w", name, err)
+	}
+	for from := 0; from < len(documents); from += batchDocuments {
+		if err := b.Upsert(ctx, made.ID, documents[from:min(from+batchDocuments, len(documents))]); err != nil {
+			return "", "", fmt.Errorf("filling %q: %w", name, err)
+		}
+	}
+	if err := b.Settled(ctx, made.ID); err != nil {
+		return "", "", fmt.Errorf("filling %q: %w", name, err)
+	}
+	agent, err = b.CreateAgent(ctx, name, made.ID)
+	return made.ID, agent, err
+}
+
+// result is what was measured on one collection.
+type result struct {
+	name     string
+	answered tally
+	foreign  []tally // of the parts that do not answer
+}
+
+// tally adds figures up.
+type tally struct {
+	questions  int
+	answered   int // questions that were answered at all
+	held       int // answers that hold the one that was looked for
+	cited      int // fragments cited
+	citedGold  int // of documents that answer
+	characters int // of the answers
+	topHeld    int // questions whose best fragment holds the answer
+	topGold    int // whose best fragment is of a document that answers
+	topLength  int // characters of the best fragments
+}
+
+func (t *tally) add(e exchange, gold []string, relevant map[string]int) {
+	t.questions++
+	for _, f := range e.top {
+		t.topLength += utf8.RuneCountInString(f.Text)
+		if holds(f.Text, gold) {
+			t.topHeld++
+		}
+		if relevant[f.CustomID] > 0 {
+			t.topGold++
+		}
+	}
+	if len(e.answer.Sources) == 0 {
+		return
+	}
+	t.answered++
+	text := quoted(e.answer.Text)
+	t.characters += utf8.RuneCountInString(text)
+	if holds(text, gold) {
+		t.held++
+	}
+	for _, f := range e.answer.Sources {
+		t.cited++
+		if relevant[f.CustomID] > 0 {
+			t.citedGold++
+		}
+	}
+}
+
+// refusals counts how many questions were answered that should not have been.
+func refusals(asked []exchange) (t tally) {
+	for _, e := range asked {
+		t.questions++
+		if len(e.answer.Sources) > 0 {
+			t.answered++
+		}
+	}
+	return t
+}
+
+// replaceFigures puts the figures between the marks of the file.
+func replaceFigures(path, figures string) error {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	before, rest, found := strings.Cut(string(data), figuresBegin)
+	_, after, ended := strings.Cut(rest, figuresEnd)
+	if !found || !ended {
+		return errors.New(path + " has no section of figures: " + figuresBegin + " … " + figuresEnd)
+	}
+	return os.WriteFile(path, []byte(before+figuresBegin+"\n\n"+figures+"\n"+figuresEnd+after), 0o644)
+}

@@ -1,0 +1,29 @@
+package service
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+)
+
+// CreateAgent makes an agent that answers from the datastores, and returns its id.
+func (s *Service) CreateAgent(ctx context.Context, name string, datastoreIDs ...string) (id string, err error) {
+	var made struct {
+		ID string `json:"id"`
+	}
+	err = s.do(ctx, http.MethodPost, "/agents", map[string]any{"name": name, "datastoreIds": datastoreIDs}, &made)
+	return made.ID, err
+}
+
+// Answer is what an agent says, with the fragments that it cites.
+type Answer struct {
+	Text    string     `json:"answer"`
+	Sources []Fragment `json:"sources"`
+}
+
+// Ask puts a question to an agent, in a conversation of its own.
+func (s *Service) Ask(ctx context.Context, agentID, question string) (Answer, error) {
+	var a Answer
+	err := s.do(ctx, http.MethodPost, "/agents/"+url.PathEscape(agentID)+"/query", map[string]any{"query": question}, &a)
+	return a, err
+}
