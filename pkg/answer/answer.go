@@ -48,6 +48,10 @@ type Options struct {
 	HistoryTokens int           // of earlier messages in a prompt; default 1,500
 	MinScore      float64       // a fragment that scores less is not relevant; default DefaultMinScore, negative takes all
 
+	// Rewrite says that the models compose, and are asked to make follow-up questions stand alone before they are searched
+	// for; else the words of the questions before are added.
+	Rewrite bool
+
 	turnTime time.Duration // of tests; default defaultTurnTime
 }
 
@@ -155,6 +159,7 @@ func (a *Answerer) Answer(ctx context.Context, req Request, emit func(text strin
 	if !draft.prompt.NoDatastores {
 		ans.EmbedTokens = int64(chunk.Tokens(draft.prompt.Search))
 	}
+	ans.PromptTokens, ans.CompletionTokens = draft.rewriting.PromptTokens, draft.rewriting.CompletionTokens
 	if err != nil {
 		return ans, a.timedOut(outer, err)
 	}
@@ -166,7 +171,9 @@ func (a *Answerer) Answer(ctx context.Context, req Request, emit func(text strin
 		out, err = a.complete(ctx, req.model(), draft, emit)
 	}
 	d, done := out.delivery, out.completion
-	ans.Model, ans.PromptTokens, ans.CompletionTokens, ans.Cut = done.Model, done.PromptTokens, done.CompletionTokens, done.Cut
+	ans.Model, ans.Cut = done.Model, done.Cut
+	ans.PromptTokens += done.PromptTokens
+	ans.CompletionTokens += done.CompletionTokens
 	if explanation != nil && done.Model != "" {
 		explanation.Model = &out.explained
 	}
@@ -210,7 +217,7 @@ func (a *Answerer) prepare(ctx context.Context, req Request, s session, stream b
 		Stream:   stream,
 		Params:   req.params(),
 		Question: req.Query,
-		Search:   searchQuery(req.Query, s.history),
+		Search:   req.Query,
 	}
 	stores, err := a.datastores(ctx, req.Agent)
 	if err != nil {
@@ -218,6 +225,7 @@ func (a *Answerer) prepare(ctx context.Context, req Request, s session, stream b
 	}
 	p.NoDatastores = len(stores) == 0
 	if len(stores) > 0 {
+		p.Search, d.rewriting = a.searchFor(ctx, req, s.history)
 		found, err := a.deps.Retriever.Retrieve(ctx, retrieve.Request{
 			WorkspaceID: req.Agent.WorkspaceID,
 			Datastores:  stores,

@@ -13,7 +13,8 @@ type draft struct {
 	style        promptStyle
 	instructions string // the caller's, behind all others
 	history      []Turn
-	grounded     bool // without fragments there is no answer
+	grounded     bool       // without fragments there is no answer
+	rewriting    Completion // what it took to find out what to search for
 }
 
 // write writes the prompt with the history and fragments given.

@@ -414,9 +414,10 @@ func (s *Service) handler() (http.Handler, error) {
 		deps.Reranker = s.reranker
 	}
 	finder := retrieve.New(deps, retrieve.Options{})
+	_, compose := s.models.(chatModels)
 	answerer := answer.New(answer.Deps{
 		Retriever: finder, Datastores: s.catalog, Conversations: s.catalog, Models: s.models, Now: s.now, NewID: domain.NewID, Log: s.log,
-	}, answer.Options{Timeout: s.config.ChatTimeout, Fragments: s.config.ChatFragments, ContextTokens: s.config.ChatContext})
+	}, answer.Options{Timeout: s.config.ChatTimeout, Fragments: s.config.ChatFragments, ContextTokens: s.config.ChatContext, Rewrite: compose})
 	return api.New(api.Options{
 		MaxUploadBytes: int64(s.config.LimitUpload),
 		MaxJSONBytes:   int64(s.config.LimitJSON),
