@@ -6,6 +6,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/sluice/sluice/pkg/analysis"
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/retrieve"
 )
@@ -62,23 +63,29 @@ func carried(previous, question string) string {
 
 // hasPointer reports whether a question has a word that stands for something said before.
 func hasPointer(question string) bool {
-	return slices.ContainsFunc(wordsOf(question), func(w string) bool { return pointers[w] }) ||
-		slices.ContainsFunc(unspacedPointers, func(p string) bool { return strings.Contains(question, p) })
+	words, lang := wordsOf(question), languageOf(question)
+	for i := range words {
+		if pointsAt(words, i, lang) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(unspacedPointers, func(p string) bool { return strings.Contains(question, p) })
 }
 
-// pointsBack reports whether a question is short and has a word that stands for something said before, or is a mere
-// fragment of one or two words.
+// pointsBack reports whether a question is short and has a word that stands for something said before, or continues what
+// was said.
 func pointsBack(question string) bool {
 	words := wordsOf(question)
 	if len(words) == 0 || len(words) > followUpWords {
 		return false
 	}
-	for _, w := range words {
-		if pointers[w] {
+	lang := languageOf(question)
+	for i := range words {
+		if pointsAt(words, i, lang) {
 			return true
 		}
 	}
-	if openers[words[0]] {
+	if among(openers[words[0]], lang) {
 		return true
 	}
 	if utf8.RuneCountInString(question) > followUpCharacters {
@@ -92,6 +99,37 @@ func pointsBack(question string) bool {
 	return false
 }
 
+// pointsAt reports whether a word of a question stands for something said before, and not for something in the question:
+// "the stadium that the teams played in", "is there a vaccine".
+func pointsAt(words []string, i int, lang analysis.Language) bool {
+	switch w := words[i]; {
+	case !among(pointers[w], lang):
+		return false
+	case w == "that":
+		return i == 0 || function(words[i-1]) || i == len(words)-1
+	case frenchSubjects[w] && (lang == "fr" || lang == analysis.Unknown):
+		return !slices.ContainsFunc(words[:i], func(w string) bool { return frenchArticles[w] }) // "un hôtelier peut-il"
+	case w == "there":
+		return (i == 0 || !beingWords[words[i-1]]) && (i == len(words)-1 || !beingWords[words[i+1]])
+	default:
+		return true
+	}
+}
+
+// French questions repeat their subject as a pronoun; it then has an article before it.
+var (
+	frenchSubjects = set(`il elle ils elles`)
+	frenchArticles = set(`le la les l un une des du mon ma mes notre nos votre vos`)
+)
+
+// beingWords make "there" say that something is.
+var beingWords = set(`is are was were be been will isn aren`)
+
+// among reports whether a word of these languages is one of the language; every word is of a language that is not known.
+func among(langs []analysis.Language, lang analysis.Language) bool {
+	return len(langs) > 0 && (lang == analysis.Unknown || slices.Contains(langs, lang))
+}
+
 // wordsOf returns the words of a text in lower case.
 func wordsOf(text string) []string {
 	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
@@ -99,20 +137,34 @@ func wordsOf(text string) []string {
 	})
 }
 
-// pointers are words that stand for something said before.
-var pointers = set(`
-	it its they them their theirs this that these those he him his she her hers there then
-	es er sie ihn ihm ihr ihnen dies diese dieser dieses jene jener dort davon dafür damit dabei daran daraus
-	il elle ils elles lui leur ça cela ceci celui celle ceux celles
-	él ella ellos ellas eso esto esa ese estos estas ello
-	он она оно они его её ее их ему ей им это этот эта эти там тогда
-`)
+// pointers are words that stand for something said before, by the languages that have them. A word of one language means
+// something else in another: "il" is no pronoun in Italian.
+var pointers = byWord(map[analysis.Language]string{
+	"en": `it its they them their theirs this that these those he him his she hers her there then`,
+	"de": `es er sie ihn ihm ihr ihnen dies diese dieser dieses jene jener dort davon dafür damit dabei daran daraus`,
+	"fr": `il elle ils elles lui leur ça cela ceci celui celle ceux celles`,
+	"es": `él ella ellos ellas eso esto esa ese estos estas ello`,
+	"it": `esso essa essi esse lui lei loro ciò costui costei`,
+	"ru": `он она оно они его её ее их ему ей им это этот эта эти там тогда`,
+})
 
 // openers are words that continue what was said when a question begins with them.
-var openers = set(`and but or also und aber oder auch et mais ou aussi y pero o también а и но или`)
+var openers = byWord(map[analysis.Language]string{
+	"en": `and but or also`, "de": `und aber oder auch`, "fr": `et mais ou aussi`, "es": `y pero o también`, "it": `e ma o anche`, "ru": `а и но или`,
+})
 
 // unspacedPointers are the same in scripts that do not part words.
 var unspacedPointers = []string{"它", "他", "她", "这个", "那个", "这", "那", "呢", "其中", "それ", "これ", "あれ", "その", "この", "そこ", "では", "彼", "그것", "이것"}
+
+func byWord(lists map[analysis.Language]string) map[string][]analysis.Language {
+	out := make(map[string][]analysis.Language)
+	for lang, words := range lists {
+		for w := range strings.FieldsSeq(words) {
+			out[w] = append(out[w], lang)
+		}
+	}
+	return out
+}
 
 func set(words string) map[string]bool {
 	out := make(map[string]bool)

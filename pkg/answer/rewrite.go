@@ -182,7 +182,7 @@ func unitsOf(text string) []string {
 			}
 		case strings.ContainsFunc(w, unicode.IsDigit):
 			out = append(out, w)
-		case pointers[w] || openers[w] || function(w) || len(runes) < 3 && !unicode.In(runes[0], unicode.Hangul):
+		case pointers[w] != nil || openers[w] != nil || function(w) || len(runes) < 3 && !unicode.In(runes[0], unicode.Hangul):
 		default:
 			out = append(out, string(runes[:min(len(runes), beginning)]))
 		}

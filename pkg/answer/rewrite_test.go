@@ -150,3 +150,26 @@ func TestTheModelIsShownABoundedPartOfTheConversation(t *testing.T) {
 		t.Errorf("%d bytes were shown", n)
 	}
 }
+
+func TestAQuestionThatStandsAloneIsSearchedForAsItIs(t *testing.T) {
+	t.Parallel()
+	history := []Turn{{domain.RoleUser, "When does the North Gate open?"}, {domain.RoleAssistant, "At six."}}
+	for question, alone := range map[string]bool{
+		"What is the name of the stadium that the teams played in?": true,
+		"Is there an influenza vaccine?":                            true,
+		"Dove si mescola l'acqua fredda con il vapore?":             true,
+		"Un hôtelier peut-il copier ma pièce d'identité ?":          true,
+		"Que signifie la lettre e ?":                                true,
+		"Who made that?":                                            false,
+		"That one?":                                                 false,
+		"What is there to see?":                                     true,
+		"Who lives there?":                                          false,
+		"Quand ouvre-t-elle ?":                                      false,
+		"E quando chiude?":                                          false,
+		"Und wann schließt sie?":                                    false,
+	} {
+		if got := searchQuery(question, history); (got == question) != alone {
+			t.Errorf("%q is searched for as %q", question, got)
+		}
+	}
+}
