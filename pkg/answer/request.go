@@ -12,9 +12,10 @@ import (
 
 // Bounds of a request.
 const (
-	MaxVisitorIDBytes = 200
-	MaxPromptBytes    = 64 << 10 // of each prompt and template
-	MaxAnswerTokens   = 128_000  // of maxTokens
+	MaxVisitorIDBytes   = 200
+	MaxPromptCharacters = 32_000   // of each prompt and template
+	MaxInstructionBytes = 64 << 10 // of a caller's instructions
+	MaxAnswerTokens     = 128_000  // of maxTokens
 )
 
 // Request is one question for an agent. Nil overrides leave what the agent has.
@@ -66,8 +67,8 @@ func (r Request) check() error {
 	if r.ConversationID != "" && (len(r.Said) > 0 || r.Unkept) {
 		fault("conversationId", "names a conversation that is kept; leave out what was said before")
 	}
-	if len(r.Instructions) > MaxPromptBytes {
-		fault("instructions", "has %d bytes, the most is %d", len(r.Instructions), MaxPromptBytes)
+	if len(r.Instructions) > MaxInstructionBytes {
+		fault("instructions", "has %d bytes, the most is %d", len(r.Instructions), MaxInstructionBytes)
 	}
 	if len(r.VisitorID) > MaxVisitorIDBytes || !utf8.ValidString(r.VisitorID) || strings.ContainsRune(r.VisitorID, 0) {
 		fault("visitorId", "must be text of at most %d bytes", MaxVisitorIDBytes)
@@ -94,8 +95,11 @@ func (r Request) check() error {
 		field string
 		text  *string
 	}{{"systemPrompt", r.SystemPrompt}, {"userPrompt", r.UserPrompt}, {"promptTemplate", r.PromptTemplate}} {
-		if p.text != nil && len(*p.text) > MaxPromptBytes {
-			fault(p.field, "has %d bytes, the most is %d", len(*p.text), MaxPromptBytes)
+		if p.text == nil {
+			continue
+		}
+		if n := utf8.RuneCountInString(*p.text); n > MaxPromptCharacters {
+			fault(p.field, "has %d characters, the most is %d", n, MaxPromptCharacters)
 		}
 	}
 	if len(faults) == 0 {

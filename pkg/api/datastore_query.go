@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"net/http"
 
-	"github.com/sluice/sluice/pkg/chunk"
 	"github.com/sluice/sluice/pkg/domain"
 )
 
@@ -72,9 +71,7 @@ func (s *server) queryDatastore(ctx context.Context, id string, body DatastoreQu
 	if err != nil {
 		return Retrieved{}, err
 	}
-	s.countAside(ctx, who.account(d.WorkspaceID), map[domain.Metric]int64{
-		domain.MetricRetrievals: 1, domain.MetricEmbedTokens: int64(chunk.Tokens(body.Query)),
-	})
+	s.countSearch(ctx, who.account(d.WorkspaceID), body.Query)
 	return found, nil
 }
 

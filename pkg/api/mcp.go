@@ -10,7 +10,6 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/sluice/sluice/pkg/catalog"
-	"github.com/sluice/sluice/pkg/chunk"
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/mcp"
 )
@@ -95,9 +94,7 @@ func (l library) search(ctx context.Context, who caller, q mcp.Search) ([]domain
 	if err != nil {
 		return nil, err
 	}
-	l.countAside(ctx, who.account(who.workspace()), map[domain.Metric]int64{
-		domain.MetricRetrievals: 1, domain.MetricEmbedTokens: int64(chunk.Tokens(q.Query)),
-	})
+	l.countSearch(ctx, who.account(who.workspace()), q.Query)
 	return found.Fragments, nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/sluice/sluice/pkg/chunk"
 	"github.com/sluice/sluice/pkg/domain"
 )
 
@@ -86,6 +87,11 @@ func (c caller) account(workspace string) domain.Account {
 		a.KeyID = c.key.ID
 	}
 	return a
+}
+
+// countSearch counts a search that is not part of an answer.
+func (s *server) countSearch(ctx context.Context, a domain.Account, query string) {
+	s.countAside(ctx, a, map[domain.Metric]int64{domain.MetricRetrievals: 1, domain.MetricEmbedTokens: int64(chunk.Tokens(query))})
 }
 
 // countAside counts a use that has happened, though the client may have left. A failure to count is logged, not answered.
