@@ -57,6 +57,10 @@ engines-down: ## stop them; their data stay in data/local
 check-deployments: ## chart, compose files, Dockerfile and NATS configuration, without any of their tools
 	cd deployments/check && test -z "$$(gofmt -l .)" && go vet ./... && go test ./... && go run .
 
+.PHONY: check-clients
+check-clients: ## the official OpenAI and MCP clients of Python and Node, as their registries have them, against a service of its own
+	deployments/check-clients.sh
+
 .PHONY: bench
 bench: ## benchmarks of every stage
 	go test -run '^$$' -bench . -skip 'Filters|Recall' -benchmem ./pkg/...

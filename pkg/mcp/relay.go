@@ -62,13 +62,20 @@ func (l *link) pass(next sdk.MethodHandler) sdk.MethodHandler {
 			return nil, l.unreachable(err)
 		}
 		result, err := ask(ctx, session)
-		var answered *jsonrpc.Error
-		if err != nil && ctx.Err() == nil && !errors.As(err, &answered) {
+		if err != nil && ctx.Err() == nil && !isAnswer(err) {
 			l.drop()
 			return nil, l.unreachable(err)
 		}
 		return result, err
 	}
+}
+
+// isAnswer reports whether an error is what the service answered. The SDK's own, for what did not reach the service, has a
+// code of the SDK's.
+func isAnswer(err error) bool {
+	const rejected = -32005
+	var answered *jsonrpc.Error
+	return errors.As(err, &answered) && answered.Code != rejected
 }
 
 // passedOn is how a request of these parameters is put to the service, if it is one that the service answers.

@@ -1,0 +1,73 @@
+#!/usr/bin/env bash
+# Puts the official clients of others, as their registries have them, to a service of its own, and fails when one of them
+# does not get what it expects:
+#   openai (Python), openai (Node), mcp (Python), @modelcontextprotocol/sdk and the inspector's command line (Node).
+# Needs Go, Python 3 with venv, Node 20 or newer, and the registries. What is installed stays in a directory that can be
+# given: check-clients.sh [DIRECTORY]; else it is made anew and removed.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+root=$PWD
+
+work=${1:-}
+if [ -z "$work" ]; then
+  work=$(mktemp -d)
+  keep=
+else
+  mkdir -p "$work"
+  work=$(cd "$work" && pwd)
+  keep=yes
+fi
+service=
+finish() {
+  status=$?
+  if [ -n "$service" ]; then
+    kill "$service" 2>/dev/null || true
+    wait "$service" 2>/dev/null || true
+  fi
+  if [ $status -ne 0 ] && [ -f "$work/service.log" ]; then tail -n 40 "$work/service.log" >&2; fi
+  if [ -z "$keep" ]; then rm -rf "$work"; fi
+  exit $status
+}
+trap finish EXIT
+
+echo "== the clients"
+if [ ! -x "$work/python/bin/python" ]; then python3 -m venv "$work/python"; fi
+"$work/python/bin/pip" install --quiet --disable-pip-version-check -r deployments/clients/requirements.txt
+mkdir -p "$work/node"
+cp deployments/clients/package.json deployments/clients/*.mjs "$work/node/"
+(cd "$work/node" && npm install --silent --no-audit --no-fund)
+
+echo "== the service"
+CGO_ENABLED=0 go build -o "$work/api" ./cmd/api
+rm -rf "$work/data"
+export SLUICE_API_KEY=sk_clients_only_0123456789abcdef0123456789abcdef SLUICE_DATA_DIR=$work/data SLUICE_LOG_LEVEL=warn
+port=$("$work/python/bin/python" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+SLUICE_ADDR=127.0.0.1:$port "$work/api" >"$work/service.log" 2>&1 &
+service=$!
+export SLUICE_URL=http://127.0.0.1:$port
+for _ in $(seq 150); do
+  if curl -fsS "$SLUICE_URL/readyz" >/dev/null 2>&1; then break; fi
+  if ! kill -0 "$service" 2>/dev/null; then echo "the service ended" >&2; exit 1; fi
+  sleep 0.2
+done
+SLUICE_AGENT=$("$work/python/bin/python" deployments/clients/content.py)
+export SLUICE_AGENT SLUICE_BINARY=$work/api
+
+for client in openai_client mcp_client; do
+  echo "== Python: $client"
+  "$work/python/bin/python" "deployments/clients/$client.py"
+done
+for client in openai_client mcp_client; do
+  echo "== Node: $client"
+  (cd "$work/node" && node "$client.mjs")
+done
+echo "== Node: the inspector"
+inspect() { (cd "$work/node" && npx --no-install mcp-inspector --cli "$@"); }
+inspect "$SLUICE_URL/mcp" --transport http --header "Authorization: Bearer $SLUICE_API_KEY" --method tools/list | grep -q '"name": "search"'
+inspect "$SLUICE_URL/mcp" --transport http --header "Authorization: Bearer $SLUICE_API_KEY" --method tools/call --tool-name ask \
+  --tool-arg 'question=How long is the warranty of the Aurora pump?' | grep -q 'thirty months'
+inspect "$SLUICE_URL/mcp" --transport http --header "Authorization: Bearer $SLUICE_API_KEY" --method resources/list | grep -q 'sluice://datasources/'
+inspect -e "SLUICE_URL=$SLUICE_URL" -e "SLUICE_API_KEY=$SLUICE_API_KEY" "$SLUICE_BINARY" mcp --method tools/call --tool-name search \
+  --tool-arg 'query=warranty' | grep -q 'Manual of the pump'
+echo "ok"
+cd "$root"
