@@ -73,8 +73,7 @@ type Answer struct {
 	VisitorID      string
 
 	// Sources are the fragments cited, in order of their numbers, which Citation holds. An answer that cites nothing has
-	// the fragments that the model was given, with Citation 0. When the documents have nothing on the question there are
-	// none.
+	// those that its words are from, with Citation 0. When the documents have nothing on the question there are none.
 	Sources []domain.Fragment
 
 	// Explanation says how the fragments that the model was given were found, and those that were not relevant enough, and

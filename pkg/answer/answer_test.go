@@ -182,7 +182,7 @@ func TestAnswerStreamsACheckedAnswerWithItsSources(t *testing.T) {
 	}
 }
 
-func TestAnswerCitingNothingHasTheFragmentsGiven(t *testing.T) {
+func TestAnswerCitingNothingHasTheFragmentsThatItsWordsAreFrom(t *testing.T) {
 	t.Parallel()
 	w := newWorld(fragments()...)
 	w.complete = func(_ context.Context, _ Prompt, emit func(string) error) (Completion, error) {
@@ -192,7 +192,7 @@ func TestAnswerCitingNothingHasTheFragmentsGiven(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(got.Sources) != 2 || got.Sources[0].Citation != 0 {
+	if len(got.Sources) != 1 || got.Sources[0].ChunkID != "b" || got.Sources[0].Citation != 0 {
 		t.Fatalf("got %+v", got.Sources)
 	}
 	if w.prompts[0].Stream {

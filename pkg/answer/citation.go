@@ -9,7 +9,8 @@ import (
 // citer reads a model's text as it streams, checks the numbers it cites against the fragments it was given, and
 // renumbers them in order of first use. A mark that names no fragment is taken out, with the space before it.
 //
-// Marks are [1], [1, 2], [1-3] and the same in the brackets 【】 and ［］; they come out as [1][2]. Text in backticks is
+// Marks are [1], [1, 2], [1-3], [document 1], [^1], 【1†source】 and the same in the brackets 【】 and ［］ and in full-width
+// digits; they come out as [1][2]. Text in backticks is
 // left alone: a[0] is code. Only what may yet become a mark is held back, so text is never late by more than one.
 type citer struct {
 	given   int         // fragments the model was given, numbered from 1
@@ -128,7 +129,7 @@ func (c *citer) inCode(b byte) bool {
 // track follows backticks: a run opens code, a run of the same length closes it. Code within a line ends with the
 // line, so that a stray backtick does not swallow the rest.
 func (c *citer) track(b byte) {
-	c.open = c.open && (b >= '0' && b <= '9' || b >= utf8.RuneSelf || strings.IndexByte(" ,;-", b) >= 0)
+	c.open = c.open && (b >= '0' && b <= '9' || b >= utf8.RuneSelf || strings.IndexByte(" ,;-&~^.:#", b) >= 0 || isLetter(b))
 	if b == '`' {
 		c.ticks++
 		return
@@ -174,6 +175,9 @@ const (
 	markWhole                  // one
 )
 
+// labels are words that models put before the number in a mark.
+var labels = []string{"document", "doc", "source", "fragment", "citation", "ref", "文档", "文檔", "来源", "來源", "文書", "資料", "출처", "문서"}
+
 // parseMark reads a mark at the beginning of s and returns its numbers and length in bytes.
 func parseMark(s string) (numbers []int, length int, state markState) {
 	closing := ""
@@ -182,21 +186,26 @@ func parseMark(s string) (numbers []int, length int, state markState) {
 			closing, length = b.close, len(b.open)
 		}
 	}
+	length += countPrefix(s[length:], " ")
+	label, open := labelAt(s[length:])
+	if open {
+		return nil, 0, markOpen
+	}
+	length += label
 	from := 0 // where a range began, 0 outside one
 	for {
 		length += countPrefix(s[length:], " ")
-		digits := digitsAt(s[length:])
+		n, digits, width := digitsAt(s[length:])
 		if digits > maxMarkDigits || length > maxMarkBytes || len(numbers) > maxMarkNumbers {
 			return nil, 0, markNone
 		}
-		if length+digits == len(s) {
+		if rest := s[length+width:]; rest == "" || !utf8.FullRuneInString(rest) {
 			return nil, 0, markOpen
 		}
 		if digits == 0 {
 			return nil, 0, markNone
 		}
-		n, _ := strconv.Atoi(s[length : length+digits])
-		length += digits
+		length += width
 		numbers = appendRange(numbers, from, n)
 		from = 0
 		length += countPrefix(s[length:], " ")
@@ -205,6 +214,17 @@ func parseMark(s string) (numbers []int, length int, state markState) {
 			return nil, 0, markOpen
 		case strings.HasPrefix(rest, closing):
 			return numbers, length + len(closing), markWhole
+		case strings.HasPrefix(rest, dagger):
+			end := strings.Index(rest, closing)
+			switch {
+			case end > maxMarkBytes, end < 0 && len(rest) > maxMarkBytes:
+				return nil, 0, markNone
+			case end < 0:
+				return nil, 0, markOpen
+			case strings.ContainsAny(rest[:end], "[【［\n"):
+				return nil, 0, markNone
+			}
+			return numbers, length + end + len(closing), markWhole
 		default:
 			separator, isRange := separatorAt(rest)
 			if separator == 0 {
@@ -216,6 +236,30 @@ func parseMark(s string) (numbers []int, length int, state markState) {
 			length += separator
 		}
 	}
+}
+
+// dagger begins what some models add to the number: 【1†source】.
+const dagger = "†"
+
+// labelAt returns the length of a label and of what parts it from the number, 0 when there is none; open says that the text
+// ends before that can be told.
+func labelAt(s string) (length int, open bool) {
+	if strings.HasPrefix(s, "^") {
+		return 1, false
+	}
+	for _, l := range labels {
+		switch {
+		case len(s) < len(l) && strings.EqualFold(s, l[:len(s)]) && s != "":
+			return 0, true
+		case len(s) >= len(l) && strings.EqualFold(s[:len(l)], l) && len(l) > length:
+			length = len(l)
+		}
+	}
+	if length == 0 {
+		return 0, false
+	}
+	parting := len(s[length:]) - len(strings.TrimLeft(s[length:], " .:#"))
+	return length + parting, length+parting == len(s)
 }
 
 func appendRange(numbers []int, from, to int) []int {
@@ -230,12 +274,12 @@ func appendRange(numbers []int, from, to int) []int {
 
 // separatorAt returns the length of the separator between two numbers of a mark, 0 when there is none.
 func separatorAt(s string) (length int, isRange bool) {
-	for _, sep := range []string{",", ";", "，", "、", "；"} {
+	for _, sep := range []string{",", ";", "&", "，", "、", "；"} {
 		if strings.HasPrefix(s, sep) {
 			return len(sep), false
 		}
 	}
-	for _, sep := range []string{"-", "–"} {
+	for _, sep := range []string{"-", "–", "—", "‐", "−", "~", "～", "〜"} {
 		if strings.HasPrefix(s, sep) {
 			return len(sep), true
 		}
@@ -243,12 +287,22 @@ func separatorAt(s string) (length int, isRange bool) {
 	return 0, false
 }
 
-func digitsAt(s string) int {
-	n := 0
-	for n < len(s) && s[n] >= '0' && s[n] <= '9' {
-		n++
+// digitsAt reads a number, in plain or full-width digits, at the beginning of s: its value, digits and bytes. It stops at
+// one digit more than a mark has.
+func digitsAt(s string) (value, digits, width int) {
+	for digits <= maxMarkDigits {
+		r, size := utf8.DecodeRuneInString(s[width:])
+		switch {
+		case r >= '0' && r <= '9':
+			value = 10*value + int(r-'0')
+		case r >= '０' && r <= '９':
+			value = 10*value + int(r-'０')
+		default:
+			return value, digits, width
+		}
+		digits, width = digits+1, width+size
 	}
-	return n
+	return value, digits, width
 }
 
 func countPrefix(s, one string) int {

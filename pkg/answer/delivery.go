@@ -65,11 +65,11 @@ func (d *delivery) pass(text string) error {
 	return nil
 }
 
-// sources returns the fragments cited so far under the numbers shown, or all when none was cited.
+// sources returns the fragments cited so far under the numbers shown, or those that the text rests on when none was cited.
 func (d *delivery) sources() []domain.Fragment {
 	cited := d.cites.cited()
 	if len(cited) == 0 {
-		return d.fragments
+		return used(d.text.String(), d.fragments)
 	}
 	out := make([]domain.Fragment, len(cited))
 	for i, n := range cited {
