@@ -1921,7 +1921,7 @@ type SearchMode string
 type Source struct {
 	ChunkId string `json:"chunk_id"`
 
-	// Citation the number used in the answer; 0 in an answer that cites nothing, whose sources are the fragments it was given
+	// Citation the number used in the answer; 0 in an answer that cites nothing, whose sources are the fragments that its words are from
 	Citation       int     `json:"citation"`
 	CustomId       *string `json:"custom_id"`
 	DatasourceId   string  `json:"datasource_id"`
