@@ -1,6 +1,7 @@
 package answer
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -84,5 +85,48 @@ func TestFenceCannotBeClosedByADocument(t *testing.T) {
 	}
 	if again := mark(fence([]domain.Fragment{{Text: "The gate."}})); again != plain {
 		t.Fatal("the same fragments are fenced differently")
+	}
+}
+
+func TestWhichPromptsCount(t *testing.T) {
+	t.Parallel()
+	text := func(s string) *string { return &s }
+	kind := func(k domain.PromptType) *domain.PromptType { return &k }
+	prompts := domain.Agent{SystemPrompt: "AS", UserPrompt: "AU", PromptType: domain.PromptCustomerSupport, PromptTemplate: "AT"}
+	template := domain.Agent{PromptType: domain.PromptRaw, PromptTemplate: "AT"}
+	for name, test := range map[string]struct {
+		req  Request
+		want promptStyle
+	}{
+		"nothing at all": {Request{}, promptStyle{}},
+		"the agent's prompts go before its template":            {Request{Agent: prompts}, promptStyle{system: "AS", user: "AU"}},
+		"the agent's template":                                  {Request{Agent: template}, promptStyle{user: "AT", raw: true}},
+		"a query's system prompt leaves the agent's user's":     {Request{Agent: prompts, SystemPrompt: text("QS")}, promptStyle{system: "QS", user: "AU"}},
+		"a query's user prompt leaves the agent's system's":     {Request{Agent: prompts, UserPrompt: text("QU")}, promptStyle{system: "AS", user: "QU"}},
+		"an empty text takes the agent's away":                  {Request{Agent: prompts, SystemPrompt: text("")}, promptStyle{user: "AU"}},
+		"a query's prompt goes before a template of its own":    {Request{Agent: template, UserPrompt: text("QU"), PromptTemplate: text("QT")}, promptStyle{user: "QU"}},
+		"a query's template goes before the agent's prompts":    {Request{Agent: prompts, PromptType: kind(domain.PromptRaw), PromptTemplate: text("QT")}, promptStyle{user: "QT", raw: true}},
+		"a query's template takes the agent's type":             {Request{Agent: prompts, PromptTemplate: text("QT")}, promptStyle{system: supportInstructions + "\n\nQT"}},
+		"a query's type takes the agent's template":             {Request{Agent: prompts, PromptType: kind(domain.PromptRaw)}, promptStyle{user: "AT", raw: true}},
+		"raw without a template is as nothing":                  {Request{PromptType: kind(domain.PromptRaw)}, promptStyle{}},
+		"a template without a type is raw":                      {Request{PromptTemplate: text("QT")}, promptStyle{user: "QT", raw: true}},
+		"customer_support without a template is its own prompt": {Request{PromptType: kind(domain.PromptCustomerSupport)}, promptStyle{system: supportInstructions}},
+	} {
+		if got := test.req.style(); got != test.want {
+			t.Errorf("%s: %+v, want %+v", name, got, test.want)
+		}
+	}
+}
+
+func TestPromptsAreBoundedInCharacters(t *testing.T) {
+	t.Parallel()
+	fits, tooLong := strings.Repeat("水", MaxPromptCharacters), strings.Repeat("a", MaxPromptCharacters+1)
+	if err := ask(func(r *Request) { r.SystemPrompt, r.UserPrompt, r.PromptTemplate = &fits, &fits, &fits }).check(); err != nil {
+		t.Errorf("what the document allows is refused: %.200v", err)
+	}
+	err := ask(func(r *Request) { r.SystemPrompt, r.UserPrompt, r.PromptTemplate = &tooLong, &tooLong, &tooLong }).check()
+	var e *domain.Error
+	if !errors.As(err, &e) || len(e.Fields) != 3 {
+		t.Errorf("got %v", err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/sluice/sluice/pkg/chunk"
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/retrieve"
 )
@@ -20,8 +21,8 @@ const (
 	rewriteTurn    = 600 // characters of each of these
 	rewriteBytes   = 4 << 10
 
-	// A question of more words, without one that points back, stands alone, and no model is asked.
-	leaningWords = 10
+	// A question of more tokens, without a word that points back, stands alone, and no model is asked.
+	leaningTokens = 14
 )
 
 const rewriteInstructions = `You are given a conversation and the question that follows it. Write the question so that it can be understood without the conversation: put names and subjects in the place of words that point back to them, and add what was left out because it was said before. Add nothing else, and do not answer.
@@ -90,7 +91,7 @@ func rewrite(ctx context.Context, m Model, req Request, history []Turn) (string,
 
 // mayLean reports whether a question may need what was said before: it is short, or has a word that points back.
 func mayLean(question string) bool {
-	return len(wordsOf(question)) <= leaningWords || hasPointer(question)
+	return chunk.Tokens(question) <= leaningTokens || hasPointer(question)
 }
 
 // oneQuestion takes off what models like to put around a text.

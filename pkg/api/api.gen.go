@@ -725,17 +725,21 @@ type AgentCreate struct {
 	// Name Example: Support
 	Name string `json:"name"`
 
-	// PromptTemplate deprecated
+	// PromptTemplate deprecated: with `raw` the whole prompt, with the same placeholders and nothing before it; with `customer_support` added to instructions for that
 	PromptTemplate *string `json:"promptTemplate,omitempty"`
 
 	// PromptType deprecated in favor of systemPrompt and userPrompt
-	PromptType   *PromptType `json:"promptType,omitempty"`
-	SystemPrompt *string     `json:"systemPrompt,omitempty"`
-	Temperature  *float64    `json:"temperature,omitempty"`
+	PromptType *PromptType `json:"promptType,omitempty"`
+
+	// SystemPrompt who the agent is and how it speaks, behind the built-in instructions; `{query}`, `{context}` and `{history}` are replaced by the question, the documents found, and what was said before
+	SystemPrompt *string  `json:"systemPrompt,omitempty"`
+	Temperature  *float64 `json:"temperature,omitempty"`
 
 	// Tools another way of writing datastoreIds, which win when both are given
-	Tools      *[]AgentTool `json:"tools,omitempty"`
-	UserPrompt *string      `json:"userPrompt,omitempty"`
+	Tools *[]AgentTool `json:"tools,omitempty"`
+
+	// UserPrompt what the question is wrapped in, with the same placeholders; without one, the question alone
+	UserPrompt *string `json:"userPrompt,omitempty"`
 
 	// Visibility something public may be queried without a key
 	Visibility *Visibility `json:"visibility,omitempty"`
@@ -757,17 +761,21 @@ type AgentPatch struct {
 	// Name Example: Support
 	Name *string `json:"name,omitempty"`
 
-	// PromptTemplate deprecated
+	// PromptTemplate deprecated: with `raw` the whole prompt, with the same placeholders and nothing before it; with `customer_support` added to instructions for that
 	PromptTemplate *string `json:"promptTemplate,omitempty"`
 
 	// PromptType deprecated in favor of systemPrompt and userPrompt
-	PromptType   *PromptType `json:"promptType,omitempty"`
-	SystemPrompt *string     `json:"systemPrompt,omitempty"`
-	Temperature  *float64    `json:"temperature,omitempty"`
+	PromptType *PromptType `json:"promptType,omitempty"`
+
+	// SystemPrompt who the agent is and how it speaks, behind the built-in instructions; `{query}`, `{context}` and `{history}` are replaced by the question, the documents found, and what was said before
+	SystemPrompt *string  `json:"systemPrompt,omitempty"`
+	Temperature  *float64 `json:"temperature,omitempty"`
 
 	// Tools another way of writing datastoreIds, which win when both are given
-	Tools      *[]AgentTool `json:"tools,omitempty"`
-	UserPrompt *string      `json:"userPrompt,omitempty"`
+	Tools *[]AgentTool `json:"tools,omitempty"`
+
+	// UserPrompt what the question is wrapped in, with the same placeholders; without one, the question alone
+	UserPrompt *string `json:"userPrompt,omitempty"`
 
 	// Visibility something public may be queried without a key
 	Visibility *Visibility `json:"visibility,omitempty"`
@@ -789,7 +797,7 @@ type AgentQuery struct {
 	ModelName       *QueryModelName `json:"modelName,omitempty"`
 	PresencePenalty *float64        `json:"presencePenalty,omitempty"`
 
-	// PromptTemplate deprecated
+	// PromptTemplate deprecated: with `raw` the whole prompt, with the same placeholders and nothing before it; with `customer_support` added to instructions for that
 	PromptTemplate *string `json:"promptTemplate,omitempty"`
 
 	// PromptType deprecated in favor of systemPrompt and userPrompt
@@ -801,14 +809,14 @@ type AgentQuery struct {
 	Query     string `json:"query"`
 	Streaming *bool  `json:"streaming,omitempty"`
 
-	// SystemPrompt overrides the agent's
+	// SystemPrompt overrides the agent's, with the same placeholders; an empty text takes it away
 	SystemPrompt *string  `json:"systemPrompt,omitempty"`
 	Temperature  *float64 `json:"temperature,omitempty"`
 
 	// TopP nucleus sampling: alter this or temperature, not both
 	TopP *float64 `json:"topP,omitempty"`
 
-	// UserPrompt overrides the agent's
+	// UserPrompt overrides the agent's, likewise
 	UserPrompt *string `json:"userPrompt,omitempty"`
 
 	// VisitorId omitted: a new id is created, or that of the conversation is used
