@@ -3,6 +3,7 @@ package api_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"strings"
 	"testing"
@@ -134,6 +135,32 @@ func TestAskStreamsTheAnswerAsProgress(t *testing.T) {
 	must(t, err)
 	if got := <-pieces + <-pieces + <-pieces; got != "The trial lasts 30 days [1]." {
 		t.Errorf("the pieces are %q", got)
+	}
+}
+
+func TestAPanicOfAToolIsItsError(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	s.retriever.retrieve = func(context.Context, api.RetrieveRequest) (api.Retrieved, error) { panic("gone wrong") }
+	session := s.mcp("/mcp", nil)
+	_, err := session.CallTool(t.Context(), &sdk.CallToolParams{Name: "search", Arguments: object{"query": "q"}})
+	if err == nil || strings.Contains(err.Error(), "gone wrong") || !strings.Contains(s.log.String(), "gone wrong") {
+		t.Errorf("the client gets %v, the log has %s", err, s.log)
+	}
+	if _, err := session.ListTools(t.Context(), nil); err != nil {
+		t.Errorf("after it: %v", err)
+	}
+}
+
+func TestAnInternalErrorStaysInside(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	s.retriever.retrieve = func(context.Context, api.RetrieveRequest) (api.Retrieved, error) {
+		return api.Retrieved{}, errors.New("secret path")
+	}
+	session := s.mcp("/mcp", nil)
+	if got := s.tool(session, "search", object{"query": "q"}, nil); strings.Contains(got, "secret") || !strings.Contains(got, "its log has the cause") {
+		t.Errorf("the client gets %q", got)
 	}
 }
 

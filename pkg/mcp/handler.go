@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"runtime/debug"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -39,8 +40,13 @@ func NewHandler(lib Library, opts Options) *Handler {
 	if opts.Patience <= 0 {
 		opts.Patience = 10 * time.Minute
 	}
+	if opts.Log == nil {
+		opts.Log = slog.New(slog.DiscardHandler)
+	}
+	h := &Handler{opts: opts}
 	streamable := func(askOnly bool) http.Handler {
 		server := newServer(lib, opts.Version, askOnly, opts.Log)
+		server.AddReceivingMiddleware(h.answerable)
 		return sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, &sdk.StreamableHTTPOptions{
 			Stateless:                    true,
 			Logger:                       opts.Log,
@@ -49,7 +55,8 @@ func NewHandler(lib Library, opts Options) *Handler {
 			PropagateRequestCancellation: true,
 		})
 	}
-	return &Handler{full: streamable(false), askOnly: streamable(true), opts: opts}
+	h.full, h.askOnly = streamable(false), streamable(true)
+	return h
 }
 
 // Serve answers one message, which stands in body. askOnly leaves the caller the tool ask alone. What the tools do ends
@@ -75,9 +82,16 @@ func (h *Handler) Serve(w http.ResponseWriter, r *http.Request, body []byte, ask
 type requestKey struct{}
 
 // answerable ends what is done for a message when its HTTP request ends, which the SDK does for the newest version of the
-// protocol only: an answer has no other way to its client. Subscriptions, which would last, are not taken.
-func answerable(next sdk.MethodHandler) sdk.MethodHandler {
-	return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
+// protocol only: an answer has no other way to its client. Subscriptions, which would last, are not taken. A panic is the
+// message's error: the SDK works in goroutines of its own, where the server of HTTP does not catch it.
+func (h *Handler) answerable(next sdk.MethodHandler) sdk.MethodHandler {
+	return func(ctx context.Context, method string, req sdk.Request) (result sdk.Result, err error) {
+		defer func() {
+			if cause := recover(); cause != nil {
+				h.opts.Log.Error("tool panicked", "method", method, "panic", cause, "stack", string(debug.Stack()))
+				result, err = nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "the service failed; its log has the cause"}
+			}
+		}()
 		if method == "subscriptions/listen" {
 			return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "there are no notifications to subscribe to"}
 		}

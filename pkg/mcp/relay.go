@@ -87,7 +87,7 @@ func passedOn(params sdk.Params) (ask func(context.Context, *sdk.ClientSession) 
 		return func(ctx context.Context, s *sdk.ClientSession) (sdk.Result, error) {
 			call := &sdk.CallToolParams{Name: p.Name, Arguments: p.Arguments}
 			if token := p.GetProgressToken(); token != nil {
-				call.SetProgressToken(token)
+				call.Meta = sdk.Meta{"progressToken": token} // as it came: a number has become a float64, which SetProgressToken does not take
 			}
 			return s.CallTool(ctx, call)
 		}, true

@@ -20,7 +20,6 @@ func newServer(lib Library, version string, askOnly bool, log *slog.Logger) *sdk
 		Capabilities: capabilities(!askOnly),
 		SetCacheable: func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { c.CacheScope = private },
 	})
-	server.AddReceivingMiddleware(answerable)
 	addAsk(server, lib)
 	if !askOnly {
 		addSearch(server, lib)
