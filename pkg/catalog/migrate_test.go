@@ -32,6 +32,12 @@ INSERT INTO datasources (id, workspace_id, datastore_id, group_id, type, name, c
 		'{"key":"k","sha256":"a"}', 'k', '', 'synched', '', '', '', 0, 0, 0, 'i', 'ingest', 'j', 0, 1, 5, 1, 1, 4, 4, 4, 4);
 INSERT INTO sweeps (id, workspace_id, datastore_id, datasource_id, below, originals, jobs, attempts, cause, due_at)
 	VALUES ('s', 'ws', 'store', 'd', 7, '', 0, 0, '', 0);
+INSERT INTO agents (id, workspace_id, name, description, model_name, temperature, visibility, system_prompt, user_prompt, prompt_type,
+	prompt_template, created_at, updated_at) VALUES ('agent', 'ws', 'Helper', '', 'llm_4', 0, 'private', '', '', '', '', 1, 1);
+INSERT INTO conversations (id, workspace_id, agent_id, visitor_id, title, created_at, updated_at)
+	VALUES ('talk', 'ws', 'agent', 'anna', 'Does it LEAK?', 1, 1);
+INSERT INTO messages (id, conversation_id, role, text, sources, created_at, seq) VALUES ('m', 'talk', 'user', 'Does it LEAK?', '', 1, 1);
+INSERT INTO usage_counts (workspace_id, month, metric, value) VALUES ('ws', '2026-03', 'queries', 4);
 UPDATE marks SET value = 7;
 `
 
@@ -83,6 +89,20 @@ func TestDatabaseOfTheFirstVersion(t *testing.T) {
 			})
 			if err != nil || done.NewPages != 1 {
 				t.Fatal(done, err)
+			}
+			talks, _, err := c.Conversations(ctx, "ws", catalog.ConversationFilter{Search: "it leak"}, catalog.Page{})
+			if err != nil || len(talks) != 1 || talks[0].ID != "talk" {
+				t.Fatal(talks, err)
+			}
+			if taken, err := c.TakeTurn(ctx, "talk", "a", time.Minute); err != nil || !taken {
+				t.Fatal(taken, err)
+			}
+			used, err := c.Usage(ctx, "ws", time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC))
+			if err != nil || used[domain.MetricQueries] != 4 {
+				t.Fatal(used, err)
+			}
+			if chunks, bytes, err := c.Stored(ctx, "ws"); err != nil || chunks != 4 || bytes != 301 {
+				t.Fatal(chunks, bytes, err)
 			}
 			sweeps, err := c.Sweeps(ctx, 2)
 			if err != nil || len(sweeps) != 1 {
