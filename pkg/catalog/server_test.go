@@ -47,6 +47,35 @@ func TestProcessesThatShareAServer(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
+	t.Run("a turn in a conversation that one process has another one waits for, and takes when the first has died", func(t *testing.T) {
+		t.Parallel()
+		address := schemas.take(t)
+		a, b := second(t, address), second(t, address)
+		d := newDatasource(t, a)
+		agent, err := a.CreateAgent(ctx, domain.Agent{ID: domain.NewID(), WorkspaceID: d.WorkspaceID, DatastoreIDs: []string{d.DatastoreID}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		talk, err := a.EnsureConversation(ctx, domain.Conversation{ID: domain.NewID(), WorkspaceID: d.WorkspaceID, AgentID: agent.ID, VisitorID: "anna"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		take := func(c *catalog.Catalog, holder string, ttl time.Duration, want bool) {
+			t.Helper()
+			if got, err := c.TakeTurn(ctx, talk.ID, holder, ttl); err != nil || got != want {
+				t.Fatalf("%s: %v, %v", holder, got, err)
+			}
+		}
+		take(a, "a", time.Hour, true)
+		take(b, "b", time.Hour, false)
+		take(a, "a", time.Nanosecond, true) // the last sign of life of a process that dies
+		take(b, "b", time.Hour, true)
+		take(a, "a", time.Hour, false)
+		if err := b.EndTurn(ctx, talk.ID, "b"); err != nil {
+			t.Fatal(err)
+		}
+		take(a, "a", time.Hour, true)
+	})
 	t.Run("a process is woken by what another one has queued", func(t *testing.T) {
 		t.Parallel()
 		address := schemas.take(t)
