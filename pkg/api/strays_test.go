@@ -65,7 +65,7 @@ func TestOtherBodiesRefuseWhatIsPlainlyMeantForAField(t *testing.T) {
 	for name, c := range map[string]struct{ method, path, body, field, words string }{
 		"a key that would never expire":   {"POST", "/keys", `{"name": "a", "expires": "2027-01-01T00:00:00Z"}`, "expires", "is not known; did you mean expiresAt?"},
 		"a key that could write":          {"POST", "/keys", `{"name": "a", "scope": ["read"]}`, "scope", "is not known; did you mean scopes?"},
-		"a key with what no key has":      {"POST", "/keys", `{"name": "a", "role": "reader"}`, "role", "is not known; it must be one of agentId, expiresAt, name, scopes"},
+		"a key with what no key has":      {"POST", "/keys", `{"name": "a", "role": "reader"}`, "role", "is not known; it must be one of agentId, expiresAt, limits, name, scopes"},
 		"a resync that would not fetch":   {"POST", "/datastores/" + datastore + "/resync", `{"Mode": "refresh"}`, "Mode", "is not known; did you mean mode?"},
 		"a slip":                          {"PATCH", "/agents/" + agent, `{"temprature": 0}`, "temprature", "is not known; did you mean temperature?"},
 		"another way of writing":          {"PATCH", "/agents/" + agent, `{"datastore_ids": ["a"]}`, "datastore_ids", "is not known; did you mean datastoreIds?"},
