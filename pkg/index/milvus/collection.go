@@ -174,7 +174,7 @@ const (
 )
 
 // indexDense sees to it that the dense field has an index and tells its type: HNSW where the server has it, none in effect
-// on Milvus Lite, whose own choice finds a quarter of the nearest rows of 200,000, else what the server itself thinks best.
+// on Milvus Lite, whose own choice found 5 of the nearest 20 of 200,000 rows, else what the server itself thinks best.
 // One that an operator has built instead stays.
 func (x *Index) indexDense(ctx context.Context, name string) (entity.IndexType, error) {
 	kind, err := x.indexType(ctx, name, fieldDense)

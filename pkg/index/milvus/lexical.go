@@ -125,9 +125,9 @@ func ask(words []analysis.QueryTerm, rows float64, having []float64) question {
 	return q
 }
 
-// How many candidates more than asked for are taken by their stored weights. On 28 collections in 14 languages, whose rows
-// are 42 to 725 terms long on average, all but one in a thousand of the best are among these, and where rows are as long
-// as chunks are made, all but one in five thousand.
+// How many candidates more than asked for are taken by their stored weights. Measured on collections in 14 languages whose
+// rows are 42 to 725 terms long on average: on most, all of the best are among these; at worst, 0.994 of the best 10 whole
+// documents, and 0.9996 of the best 50 chunks.
 const (
 	deeperAlways = 0.1
 	deeperRows   = 20
