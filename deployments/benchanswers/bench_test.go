@@ -121,8 +121,11 @@ func TestTheTableSaysWhatWasMeasured(t *testing.T) {
 		answered: tally{questions: 4, answered: 2, held: 1, cited: 4, citedGold: 3, characters: 30, topHeld: 3, topGold: 4, topLength: 400},
 		foreign:  []tally{{questions: 4, answered: 1}, {questions: 2}},
 	}
-	writeFigures(&out, []result{r})
-	const want = "| c | 4 | **0.250** | 0.500 | 0.750 | 15 | 0.750 | 1.000 | 100 | 0.750 | 1.000 |\n"
+	none := result{name: "d", answered: tally{questions: 2}, foreign: []tally{{}, {}}}
+	writeFigures(&out, []result{r, none})
+	const want = "| c | 4 | **0.250** | 0.500 | 0.750 | 15 | 0.750 | 1.000 | 100 | 0.750 | 1.000 |\n" +
+		"| d | 2 | **0.000** | 0.000 | – | – | 0.000 | 0.000 | 0 | – | – |\n" +
+		"| **mean** |  | **0.125** | 0.250 | 0.750 | 15 | 0.375 | 0.500 | 50 | 0.750 | 1.000 |\n"
 	if !strings.HasSuffix(out.String(), want) {
 		t.Errorf("got %s", out.String())
 	}

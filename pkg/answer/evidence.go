@@ -13,12 +13,11 @@ type evidence struct {
 	names  float64 // names of the question that the fragment and its heading lack, of all names, from -1 to 0
 	score  float64 // of the fragment
 	rank   float64 // the fragment's score, of the best one's
-	kind   int     // 1 where the question asks for a number, a time or a name and the sentence has one; -1 where it lacks it
 	asks   bool    // it asks itself
 	scrap  bool    // a few words without an end: a heading, a label
 }
 
-// Weights of the evidence, fitted to questions in eight languages so that the sentence with the answer scores above the
+// Weights of the evidence, fitted to questions in ten languages so that the sentence with the answer scores above the
 // others of its fragments. Only their proportions matter. docs/answers.md says how they do on questions that they were not
 // fitted to.
 const (
@@ -28,15 +27,14 @@ const (
 	namesWeight  = 0.9
 	scoreWeight  = 2.3
 	rankWeight   = 4.5
-	kindWeight   = 0.5
-	asksWeight   = -3.0 // not fitted: a question is no answer to itself
-	scrapWeight  = -0.5
+	asksWeight   = -3.0 // this and the next are not fitted: a question is no answer to itself,
+	scrapWeight  = -3.0 // nor is a heading
 )
 
 // total adds the evidence up.
 func (e evidence) total() float64 {
 	sum := ownWeight*e.own + beforeWeight*e.before + nearWeight*e.near + namesWeight*e.names +
-		scoreWeight*e.score + rankWeight*e.rank + kindWeight*float64(e.kind)
+		scoreWeight*e.score + rankWeight*e.rank
 	if e.asks {
 		sum += asksWeight
 	}

@@ -17,8 +17,8 @@ import (
 )
 
 // Extractive answers without a language model: it quotes the sentences that answer, says that it quotes, and cites
-// each. It knows sentences by the words they share with the question, rare words counting most, by how well their
-// fragment was found, and by whether they have a number or a name where one is asked for.
+// each. It knows sentences by the words they share with the question, rare words counting most, and by how well
+// their fragment was found.
 type Extractive struct {
 	words WordVectors
 }

@@ -68,6 +68,21 @@ func TestExtractive(t *testing.T) {
 			docs("鸭子住在河边。水闸每天早上六点打开。"),
 			"文档原文如下：\n\n“水闸每天早上六点打开。” [1]",
 		},
+		"quotes no heading": {
+			"What does error code E-23 mean?",
+			docs("Error codes of the logger\n\nCode: E-17; Meaning: The card is locked.; What to do: Slide the tab.\nCode: E-23; Meaning: The antenna is wet inside.; What to do: Dry it."),
+			"In the words of the documents:\n\n“Code: E-23; Meaning: The antenna is wet inside.; What to do: Dry it.” [1]",
+		},
+		"joins sentences that follow one another": {
+			"How long is the warranty of the pump, and when does the warranty end early?",
+			docs("Ducks like ponds. The pump has a warranty of 7 years. The warranty ends early when the seal is broken. Ponds are wet."),
+			"In the words of the documents:\n\n“The pump has a warranty of 7 years. The warranty ends early when the seal is broken.” [1]",
+		},
+		"marks what breaks off": {
+			"When does the north gate open in the winter months?",
+			docs("Ducks like ponds. The north gate opens at seven in the winter months, except on days when the river rises and"),
+			"In the words of the documents:\n\n“The north gate opens at seven in the winter months, except on days when the river rises and …” [1]",
+		},
 		"quotes a row of a table": {
 			"population of Ulm",
 			docs("City\tPopulation\nBonn\t330,000\nUlm population\t126,000"),

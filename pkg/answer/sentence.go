@@ -51,12 +51,10 @@ const (
 type question struct {
 	terms    []analysis.QueryTerm
 	weights  []float64
-	names    []bool // terms that name something
-	own      []bool // terms of the question itself, not of one before
-	framing  []bool // terms that only shape the question
-	rarest   []bool // the terms of the question itself that are rarest, names apart
-	asked    map[string]bool
-	expected expected
+	names    []bool     // terms that name something
+	own      []bool     // terms of the question itself, not of one before
+	framing  []bool     // terms that only shape the question
+	rarest   []bool     // the terms of the question itself that are rarest, names apart
 	kin      [][]string // index terms of words kindred to each term
 	total    float64
 	unspaced bool // words are not parted, so that terms are pairs of characters
@@ -82,7 +80,6 @@ func newQuestion(p Prompt, fragments []domain.Fragment) question {
 	q.own = termsIn(q.terms, wordsOf(p.Question))
 	q.kin = make([][]string, len(q.terms))
 	q.unspaced = strings.ContainsFunc(p.Question, wide)
-	q.asked, q.expected = set(strings.Join(wordsOf(p.Question), " ")), expects(p.Question)
 	rare := 0.0
 	for _, w := range p.TermWeights {
 		rare = max(rare, w)
@@ -164,14 +161,7 @@ func (q question) readFragment(i int, f domain.Fragment, best float64) []sentenc
 		e := q.look(at, before, heading)
 		e.names, e.score, e.rank = names, f.Score, f.Score/max(best, minScore)
 		e.asks = isQuestion(text)
-		e.scrap = !record && chunk.Tokens(text) <= scrapTokens || q.unspaced && n == 0 && !ends(text)
-		switch {
-		case q.expected == anything:
-		case q.expected.in(text, q.asked):
-			e.kind = 1
-		default:
-			e.kind = -1
-		}
+		e.scrap = !record && !ends(text) && (isScrap(text) || q.unspaced && n == 0)
 		if before = at; record {
 			before = nil // rows and entries stand by themselves
 		}
@@ -183,6 +173,11 @@ func (q question) readFragment(i int, f domain.Fragment, best float64) []sentenc
 		}
 	}
 	return out
+}
+
+// isScrap reports whether a text without an end is a heading or a label: a few words without a figure.
+func isScrap(text string) bool {
+	return chunk.Tokens(text) <= 2*scrapTokens && !strings.ContainsFunc(text, unicode.IsDigit)
 }
 
 // minScore keeps shares of scores finite.
