@@ -169,8 +169,8 @@ func compareModes(ctx context.Context, sluice *service.Service, s evalSettings, 
 			compare.Report
 		}{store.ID, store.Type, store.EmbeddingModel, report})
 	}
-	fmt.Fprintf(out, "Datastore %s (%s), engine %s, embedding model %s; %d questions in %s\n\n", strings.Map(printable, store.Name), store.ID, store.Type,
-		store.EmbeddingModel, report.Questions, time.Since(began).Round(100*time.Millisecond))
+	fmt.Fprintf(out, "Datastore %s (%s), engine %s, embedding model %s; %s in %s\n\n", strings.Map(printable, store.Name), store.ID, store.Type,
+		store.EmbeddingModel, counted(report.Questions, "question"), time.Since(began).Round(100*time.Millisecond))
 	return report.Write(out)
 }
 
@@ -211,10 +211,12 @@ func readCases(ctx context.Context, sluice *service.Service, s evalSettings, err
 		return nil, err
 	}
 	if n := len(truth.Without); n > 0 {
-		fmt.Fprintf(errs, "%d of %d questions are left out, since nothing says what is right for them (the first is %q).\n", n, len(questions), truth.Without[0])
+		fmt.Fprintf(errs, "%d of %s %s left out, since nothing says what is right for %s (the first is %q).\n", n, counted(len(questions), "question"),
+			oneOrMany(n, "is", "are"), oneOrMany(n, "it", "them"), truth.Without[0])
 	}
 	if n := len(truth.Unknown); n > 0 {
-		fmt.Fprintf(errs, "%d documents that should be found are not in the datastore, and count as not found (the first is %q).\n", n, truth.Unknown[0])
+		fmt.Fprintf(errs, "%s that should be found %s not in the datastore, and %s as not found (the first is %q).\n", counted(n, "document"),
+			oneOrMany(n, "is", "are"), oneOrMany(n, "counts", "count"), truth.Unknown[0])
 	}
 	return truth.Cases, nil
 }

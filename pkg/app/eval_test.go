@@ -90,7 +90,7 @@ func TestEvalMeasuresARunningService(t *testing.T) {
 				}
 			}
 		}
-		for _, part := range []string{`1 of 5 questions are left out`, `(the first is "5")`, `1 documents that should be found are not in the datastore`, "nothing like it"} {
+		for _, part := range []string{`1 of 5 questions is left out, since nothing says what is right for it`, `(the first is "5")`, `1 document that should be found is not in the datastore, and counts as not found`, "nothing like it"} {
 			if !strings.Contains(errs, part) {
 				t.Errorf("%q is not said in %q", part, errs)
 			}

@@ -54,7 +54,7 @@ func generateQuestions(ctx context.Context, sluice *service.Service, c config.Co
 	if s.out != "" && len(r.Questions) == 0 {
 		err = errors.Join(err, os.Remove(s.out))
 	}
-	fmt.Fprintf(errs, "%d questions made of %d chunks of content.\n", len(r.Questions), r.Chunks)
+	fmt.Fprintf(errs, "%s made of %s of content.\n", counted(len(r.Questions), "question"), counted(r.Chunks, "chunk"))
 	for _, fault := range slices.Sorted(maps.Keys(r.Dropped)) {
 		fmt.Fprintf(errs, "%5d dropped: %s\n", r.Dropped[fault], fault)
 	}

@@ -98,7 +98,7 @@ func extractCommand(ctx context.Context, args, environ []string, out, errs io.Wr
 		}
 	}
 	if failed > 0 {
-		return fmt.Errorf("%d of %d files could not be read", failed, flags.NArg())
+		return fmt.Errorf("%d of %s could not be read", failed, counted(flags.NArg(), "file"))
 	}
 	return nil
 }

@@ -160,12 +160,12 @@ func writePlanSummary(w io.Writer, sum crawl.PlanSummary) error {
 	var b strings.Builder
 	how := "by their links from " + sum.Root
 	if !sum.Follow {
-		how = fmt.Sprintf("from %d sitemap files", sum.Sitemaps)
+		how = "from " + counted(sum.Sitemaps, "sitemap file")
 		if !sum.Complete {
-			how += ", which do not list every page"
+			how += ", which " + oneOrMany(sum.Sitemaps, "does", "do") + " not list every page"
 		}
 	}
-	fmt.Fprintf(&b, "\n%d addresses, %s\n", sum.Addresses, how)
+	fmt.Fprintf(&b, "\n%d %s, %s\n", sum.Addresses, oneOrMany(sum.Addresses, "address", "addresses"), how)
 	for _, d := range []crawl.Decision{crawl.PlanPage, crawl.PlanListed, crawl.PlanDuplicate, crawl.PlanSkipped, crawl.PlanError, crawl.PlanLeftOut} {
 		if n := sum.Decisions[d]; n > 0 {
 			fmt.Fprintf(&b, "%9d  %s\n", n, d)
@@ -183,8 +183,8 @@ func writePlanSummary(w io.Writer, sum crawl.PlanSummary) error {
 		}
 	}
 	if n := sum.Decisions[crawl.PlanPage]; n > 0 {
-		fmt.Fprintf(&b, "Contents were not read: of the %d pages, %d are documents other than HTML; a crawl fails those that turn out damaged or without text.\n",
-			n, sum.Documents)
+		fmt.Fprintf(&b, "Contents were not read: of %s, %d %s other than HTML; a crawl fails those that turn out damaged or without text.\n",
+			counted(n, "page"), sum.Documents, oneOrMany(sum.Documents, "is a document", "are documents"))
 	}
 	fmt.Fprintf(&b, "A crawl takes at least %s: %s between two requests.\n", sum.Time.Round(time.Second), sum.Delay)
 	_, err := io.WriteString(w, b.String())

@@ -40,7 +40,7 @@ func TestPlanShowsWhatACrawlWouldFetch(t *testing.T) {
 			"left out    0  " + s.URL + "/about.html  not matched by an include pattern",
 		}},
 		"no more than two": {[]string{"--max-pages", "2", "--sitemap", s.URL + "/sitemap.xml"}, []string{
-			"2 addresses, from 1 sitemap files, which do not list every page", "        2  listed",
+			"2 addresses, from 1 sitemap file, which does not list every page", "        2  listed",
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -70,7 +70,7 @@ func replayCommand(ctx context.Context, args, environ []string, out io.Writer) e
 	}
 	f.ReplayID, f.Priority, f.Force = domain.NewID(), catalog.PriorityReplay, true
 	queued, err := queueReplay(ctx, c, f)
-	fmt.Fprintf(out, "%d datasources queued\n", queued)
+	fmt.Fprintf(out, "%s queued\n", counted(queued, "datasource"))
 	if err != nil || queued == 0 || !*follow {
 		return err
 	}
@@ -124,7 +124,7 @@ func watchReplay(ctx context.Context, c replays, id string, show progress) error
 		if synched+failed >= total {
 			show.end("")
 			if failed > 0 {
-				return fmt.Errorf("%d of %d datasources ended with an error: GET /datasources?status=error lists them, and why", failed, total)
+				return fmt.Errorf("%d of %s ended with an error: GET /datasources?status=error lists them, and why", failed, counted(total, "datasource"))
 			}
 			return nil
 		}

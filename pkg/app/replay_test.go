@@ -137,7 +137,7 @@ func TestAReplayDoesWhatItIsAskedForAndEmbedsNothingAgain(t *testing.T) {
 		t.Errorf("a replay that fails ended with %d: %q, %q", code, out, faults)
 	}
 	model.refuse.Store(false)
-	p.replay("1 datasources queued, 1/1", "--failed", "--datastore", second)
+	p.replay("1 datasource queued, 1/1", "--failed", "--datastore", second)
 	if found := p.query(second, "quoll", 1); len(found) != 1 {
 		t.Errorf("what failed is not there: %v", found)
 	}
