@@ -32,7 +32,7 @@ func TestPlanShowsWhatACrawlWouldFetch(t *testing.T) {
 		}},
 		"the sitemap's pages, fetched": {[]string{"--fetch", s.URL}, []string{
 			"page        0  " + s.URL + "/about.html", "       14  page", "14 addresses, from 3 sitemap files",
-			"Contents were not read: of the 14 pages, 1 are documents other than HTML; a crawl fails those that turn out damaged or without text.",
+			"Contents were not read: of 14 pages, 1 is a document other than HTML; a crawl fails those that turn out damaged or without text.",
 		}},
 		"some of them": {[]string{"--include", "/products/*", "--exclude", "kelp-*", s.URL}, []string{
 			"listed      0  " + s.URL + "/products/nimbus-logger.html",

@@ -1,0 +1,118 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/sluice/sluice/pkg/control"
+)
+
+// startControl starts the loops by which the catalog drives the pipeline.
+func (s *Service) startControl(ctx context.Context) error {
+	s.hub = control.NewHub()
+	tell := announcer{hub: s.hub, broker: s.broker}
+	applier := control.Applier{Events: s.broker, States: s.catalog, Hub: tell, Log: s.log}
+	dispatcher := control.Dispatcher{Outbox: s.catalog, Jobs: s.broker, Window: s.config.Window, Hub: tell, Log: s.log, Now: s.now}
+	sweeper := control.Sweeper{
+		Sweeps: s.catalog, Stores: s.catalog, Engines: controlled{s.engines}, Originals: s.originals, JobLog: s.broker, Log: s.log, Now: s.now,
+		Retention: s.config.ConversationRetention,
+	}
+	mover := control.Mover{Catalog: s.catalog, Log: s.log, Now: s.now}
+	s.rescuer = &control.Rescuer{Waiting: s.catalog, Stream: s.broker, Log: s.log, Now: s.now}
+	s.auditor = &control.Auditor{
+		Catalog: s.catalog, Engines: controlled{s.engines}, Originals: s.originals, JobLog: s.broker, Every: s.config.AuditEvery, Alarm: s.alarm,
+		Holder: s.holder, Log: s.log, Now: s.now,
+	}
+	sites := control.SiteKeeper{Sites: s.catalog, Hub: tell, Log: s.log}
+	scheduler := &control.Scheduler{Catalog: s.catalog, Schedules: s.broker, Wake: s.scheduled, Hub: tell, Log: s.log}
+	keeper := &control.Keeper{Streams: s.broker, Originals: s.originals, Marks: s.catalog, Rescuer: s.rescuer, Log: s.log}
+	repairer := control.Repairer{Requests: s.catalog, Keeper: keeper, Auditor: s.auditor, Scheduler: scheduler, Log: s.log}
+	if err := s.catchUp(ctx); err != nil {
+		return err
+	}
+	s.control = newGroup(ctx, s.failed)
+	s.control.run("applying events", applier.Run)
+	s.control.run("hearing of changes", tell.listen)
+	if s.config.DatabaseURL != "" {
+		s.control.run("agreeing on the NATS servers", s.keepAgreeing)
+	}
+	s.control.loop(dispatcher.Run)
+	s.control.loop(sweeper.Run)
+	s.control.loop(mover.Run)
+	s.control.loop(sites.Run)
+	s.control.loop(scheduler.Run)
+	s.control.loop(keeper.Run)
+	s.control.loop(s.rescuer.Run)
+	s.control.loop(s.auditor.Run)
+	s.control.loop(repairer.Run)
+	s.control.loop(s.prune)
+	s.control.loop(func(ctx context.Context) { s.engines.tell(ctx, s.log) })
+	s.control.loop(returnIdleMemory)
+	s.closeLater(func() error { s.control.stop(); return nil })
+	return nil
+}
+
+// catchUp brings job log and catalog together before anything new is published: a log that has lost its jobs gets them
+// again, and a catalog that is older than the log, restored from a copy, takes over what was accepted since.
+func (s *Service) catchUp(ctx context.Context) error {
+	if s.broker.Reset() {
+		if _, err := s.rescuer.Rescue(ctx, 0); err != nil {
+			return fmt.Errorf("issuing the jobs of a lost stream anew: %w", err)
+		}
+		return nil
+	}
+	known, err := s.catalog.MaxGeneration(ctx)
+	if err != nil {
+		return fmt.Errorf("reading the highest generation: %w", err)
+	}
+	var report control.Report
+	err = s.auditor.Adopt(ctx, known+1, &report, func(format string, args ...any) {
+		s.log.Warn("the catalog was older than the job log", "taken_over", fmt.Sprintf(format, args...))
+	})
+	if err != nil {
+		return fmt.Errorf("bringing the catalog up to the job log: %w", err)
+	}
+	if report.Adopted == 0 {
+		return nil
+	}
+	// Jobs that were under way when the copy was made have ended since, and their events are applied and gone.
+	s.rescuer.Suspect(s.now())
+	if _, err := s.rescuer.Rescue(ctx, 0); err != nil {
+		return fmt.Errorf("issuing jobs anew that an older catalog takes for unfinished: %w", err)
+	}
+	return nil
+}
+
+// prune removes what uploads that were cut short have left in the store of originals, now and from time to time.
+func (s *Service) prune(ctx context.Context) {
+	tick := time.NewTicker(s.config.AuditEvery)
+	defer tick.Stop()
+	for {
+		held, err := s.catalog.Lease(ctx, "prune", s.holder, s.config.AuditEvery/2)
+		if held {
+			_, err = s.originals.Prune(ctx)
+		}
+		if err != nil && ctx.Err() == nil {
+			s.log.Warn("removing what interrupted uploads have left", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// raise has an audit run soon: the embedded index has found itself damaged.
+func (s *Service) raise() { fire(s.alarm) }
+
+// reschedule has the schedules compared with the catalog soon.
+func (s *Service) reschedule() { fire(s.scheduled) }
+
+func fire(signal chan struct{}) {
+	select {
+	case signal <- struct{}{}:
+	default: // it is raised already
+	}
+}

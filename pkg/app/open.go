@@ -1,0 +1,160 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net"
+	"os"
+
+	"github.com/sluice/sluice/pkg/catalog"
+	"github.com/sluice/sluice/pkg/config"
+	"github.com/sluice/sluice/pkg/index/embedded"
+	"github.com/sluice/sluice/pkg/jobs"
+	"github.com/sluice/sluice/pkg/jobs/natsd"
+	"github.com/sluice/sluice/pkg/originals"
+)
+
+func (s *Service) openModels(context.Context) (err error) {
+	if s.embedders, err = openEmbedders(s.config, s.log); err != nil {
+		return err
+	}
+	if s.reranker, err = openReranker(s.config, s.metrics, s.log); err != nil {
+		return err
+	}
+	if s.reranker != nil {
+		s.closeLater(func() error { s.reranker.Close(); return nil })
+	}
+	s.models, err = openChatModels(s.config, s.embedders.builtin)
+	return err
+}
+
+func (s *Service) openDir(context.Context) (err error) {
+	if s.dir, err = openDataDir(s.config.DataDir); err != nil {
+		return err
+	}
+	s.closeLater(s.dir.close)
+	// Uploads that a killed process left half received.
+	if err := os.RemoveAll(s.dir.join(tempDir)); err != nil {
+		return fmt.Errorf("clearing the temporary directory: %w", err)
+	}
+	if err := os.MkdirAll(s.dir.join(tempDir), 0o700); err != nil {
+		return fmt.Errorf("making the temporary directory: %w", err)
+	}
+	return nil
+}
+
+// listen takes the address early: a port in use is to be known before anything is changed.
+func (s *Service) listen(ctx context.Context) (err error) {
+	addr := s.config.Addr
+	if addr == "" {
+		addr = DefaultAddr
+	}
+	var lc net.ListenConfig
+	if s.listener, err = lc.Listen(ctx, "tcp", addr); err != nil {
+		return fmt.Errorf("listening on SLUICE_ADDR: %w", err)
+	}
+	s.closeLater(func() error { s.listener.Close(); return nil })
+	return nil
+}
+
+func (s *Service) openCatalog(ctx context.Context) (err error) {
+	o := catalog.Options{Log: s.log, Now: s.now, MaxPagesPerSite: s.config.LimitPages, URL: s.config.DatabaseURL, Limits: quotas(s.config)}
+	if o.URL == "" {
+		o.Path = s.dir.join(catalogFile)
+	}
+	if s.catalog, err = catalog.Open(ctx, o); err != nil {
+		return err
+	}
+	s.closeLater(s.catalog.Close)
+	return nil
+}
+
+func (s *Service) openNATS(ctx context.Context) error {
+	connect := connectOptions(s.config, "sluice-api", s.log)
+	if s.config.NATSURL == "" {
+		server, err := natsd.Start(ctx, natsd.Options{
+			Dir: s.dir.join(natsDir), Listen: s.config.NATSListen, Token: s.config.NATSToken, Log: s.log,
+		})
+		if err != nil {
+			return err
+		}
+		s.closeLater(func() error {
+			ctx, cancel := context.WithTimeout(context.Background(), s.config.ShutdownGrace)
+			defer cancel()
+			return server.Shutdown(ctx)
+		})
+		connect.InProcess = server
+	}
+	highest, err := s.catalog.MaxGeneration(ctx)
+	if err != nil {
+		return fmt.Errorf("reading the highest generation: %w", err)
+	}
+	if s.conn, err = jobs.Connect(ctx, connect); err != nil {
+		return err
+	}
+	s.closeLater(func() error { s.conn.Close(); return nil })
+	id, err := s.catalog.ID(ctx)
+	if err != nil {
+		return err
+	}
+	s.broker, err = jobs.Open(ctx, s.conn, jobs.Options{
+		HighestGeneration: highest, Catalog: id, Replicas: s.config.NATSReplicas, Now: s.now, Log: s.log,
+	})
+	if err != nil {
+		return err
+	}
+	if err := s.agree(ctx); err != nil {
+		return err
+	}
+	s.metrics.MustRegister(newBacklogs(s.broker, s.log))
+	s.originals, err = originals.Open(ctx, s.conn.JetStream(), originals.Options{Replicas: s.config.NATSReplicas, Now: s.now})
+	return err
+}
+
+func connectOptions(c config.Config, name string, log *slog.Logger) jobs.ConnectOptions {
+	return jobs.ConnectOptions{
+		URL: c.NATSURL, Token: c.NATSToken, CredsFile: c.NATSCreds, CAFile: c.NATSCA, CertFile: c.NATSCert, KeyFile: c.NATSKey,
+		Name: name, Log: log,
+	}
+}
+
+func (s *Service) openIndexes(ctx context.Context) (err error) {
+	if s.config.HasEmbeddedIndex() {
+		if err := s.openEmbedded(ctx); err != nil {
+			return err
+		}
+	}
+	if s.config.MilvusAddr == "" {
+		return nil
+	}
+	if s.engines.milvus, err = openMilvus(s.config, s.log); err != nil {
+		return err
+	}
+	s.closeLater(s.engines.milvus.Close)
+	return nil
+}
+
+// openEmbedded opens the index in the data directory, which is this process's alone: others that share the catalog would
+// look for the same rows elsewhere.
+func (s *Service) openEmbedded(ctx context.Context) error {
+	release, err := s.catalog.Hold(ctx, "embedded index")
+	if err != nil {
+		return fmt.Errorf("opening the embedded index, which one api process at a time can have (SLUICE_EMBEDDED_INDEX=false for the others): %w", err)
+	}
+	s.closeLater(func() error { release(); return nil })
+	if _, err := os.Stat(s.dir.join(indexDir)); errors.Is(err, fs.ErrNotExist) {
+		s.raise() // the first start, or all of it is lost: what the catalog has is then built anew
+	}
+	if s.engines.embedded, err = embedded.Open(s.dir.join(indexDir), embedded.Options{Log: s.log, Alarm: s.raise}); err != nil {
+		return err
+	}
+	s.closeLater(s.engines.embedded.Close)
+	return nil
+}
+
+func (s *Service) firstKey(ctx context.Context) error {
+	return firstKey(ctx, s.catalog, s.config.APIKey, s.dir.join(keyFile), s.now(), s.out)
+}

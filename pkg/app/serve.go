@@ -1,0 +1,111 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/sluice/sluice/pkg/answer"
+	"github.com/sluice/sluice/pkg/api"
+	"github.com/sluice/sluice/pkg/config"
+	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/extract"
+	"github.com/sluice/sluice/pkg/retrieve"
+)
+
+func (s *Service) serve(ctx context.Context) error {
+	handler, err := s.handler()
+	if err != nil {
+		return err
+	}
+	base, closing := context.WithCancel(context.WithoutCancel(ctx))
+	s.closing = closing
+	s.server = &http.Server{
+		Handler:           handler,
+		BaseContext:       func(net.Listener) context.Context { return base },
+		ReadHeaderTimeout: 10 * time.Second,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    64 << 10,
+		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+	}
+	served := newGroup(ctx, s.failed)
+	served.run("serving HTTP", func(context.Context) error {
+		if err := s.server.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
+			return err
+		}
+		return nil
+	})
+	s.closeLater(func() error {
+		defer served.stop()
+		return s.stopServing()
+	})
+	return nil
+}
+
+// stopServing lets running requests end within the grace, then cuts them off.
+func (s *Service) stopServing() error {
+	defer s.closing()
+	s.hub.Close() // streams of progress never end by themselves
+	ctx, cancel := context.WithTimeout(context.Background(), s.config.ShutdownGrace)
+	defer cancel()
+	err := s.server.Shutdown(ctx)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return s.server.Close()
+	}
+	return err
+}
+
+func (s *Service) handler() (http.Handler, error) {
+	deps := retrieve.Deps{Indexes: searchers{s.engines}, Embedders: s.embedders, Catalog: s.catalog}
+	if s.reranker != nil {
+		deps.Reranker = s.reranker
+	}
+	finder := retrieve.New(deps, retrieve.Options{})
+	_, compose := s.models.(chatModels)
+	answerer := answer.New(answer.Deps{
+		Retriever: finder, Datastores: s.catalog, Conversations: s.catalog, Models: s.models, Now: s.now, NewID: domain.NewID, Log: s.log,
+	}, answer.Options{Timeout: s.config.ChatTimeout, Fragments: s.config.ChatFragments, ContextTokens: s.config.ChatContext, Rewrite: compose})
+	return api.New(api.Options{
+		MaxUploadBytes: int64(s.config.LimitUpload),
+		MaxJSONBytes:   int64(s.config.LimitJSON),
+		MaxDocuments:   s.config.LimitDocuments,
+		MaxPages:       s.config.LimitPages,
+		MaxQueryChars:  s.config.LimitQuery,
+		RatePerSecond:  s.config.LimitRate,
+		MCPHosts:       s.config.MCPHosts,
+		Version:        Version(),
+		TempDir:        s.dir.join(tempDir),
+		Engines:        s.engines.names(),
+
+		VisitorPerMinute: s.config.LimitVisitor,
+		EmbeddingModels:  s.embedders.ids(),
+	}, api.Deps{
+		Catalog:        s.catalog,
+		Originals:      uploads{store: s.originals, max: int64(max(s.config.LimitUpload, s.config.LimitJSON))},
+		Chunks:         chunkReader{catalog: s.catalog, engines: s.engines},
+		Retriever:      fragments{finder},
+		Answerer:       answers{answerer},
+		Watcher:        s.hub,
+		Scheduled:      s.reschedule,
+		DetectType:     extract.DetectType,
+		SupportedTypes: extract.SupportedTypes(),
+		Checks: append([]api.Check{
+			{Name: "catalog", Ready: s.catalog.Ready},
+			{Name: "nats", Ready: s.broker.Ready},
+		}, s.engines.checks()...),
+		Metrics: s.metrics,
+		Log:     s.log,
+		Now:     s.now,
+	})
+}
+
+// quotas are the limits that hold for every workspace.
+func quotas(c config.Config) domain.Limits {
+	return domain.Limits{
+		domain.MetricQueries: c.QuotaQueries, domain.MetricTokens: c.QuotaTokens,
+		domain.MetricStoredChunks: c.QuotaChunks, domain.MetricStoredBytes: int64(c.QuotaBytes),
+	}
+}
