@@ -39,8 +39,13 @@ func benchmarkStreams(b *testing.B, model string) {
 	began := time.Now()
 	var open atomic.Int64
 	server := newChatServer(b, map[string]scenario{"paced": func(w *wire) {
-		open.Add(1)
+		nth := open.Add(1)
 		defer open.Add(-1)
+		select { // answers of a real provider do not keep step with one another
+		case <-time.After(time.Duration(nth%benchStreams) * benchInterval / benchStreams):
+		case <-w.r.Context().Done():
+			return
+		}
 		tick := time.NewTicker(benchInterval)
 		defer tick.Stop()
 		for range benchTokens {
