@@ -306,3 +306,39 @@ func TestTheFallbackAnswersWhenTheModelFailsBeforeItsFirstWord(t *testing.T) {
 		t.Error("the log does not tell")
 	}
 }
+
+func TestClientsThatVanishAtOnceLeaveNothingBehind(t *testing.T) {
+	t.Parallel()
+	const clients = 50
+	var open atomic.Int64
+	begun := make(chan struct{}, clients)
+	server := newChatServer(t, map[string]scenario{"goes on": func(w *wire) {
+		open.Add(1)
+		defer open.Add(-1)
+		w.text("It opens")
+		begun <- struct{}{}
+		w.hang()
+	}})
+	p := newProgram(t, server.settings()...)
+	p.start()
+	agent := p.newChatAgent()
+	before := p.idleGoroutines(t, &open)
+	for _, model := range []string{"llm_3_5_turbo", "llm_4"} {
+		ctx, vanish := context.WithCancel(t.Context())
+		client := &http.Client{Transport: &http.Transport{}}
+		for range clients {
+			req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+p.addr+"/agents/"+agent+"/query",
+				strings.NewReader(`{"query":"<goes on>","streaming":true,"modelName":"`+model+`"}`))
+			p.must(err)
+			req.Header.Set("Authorization", "Bearer "+testKey)
+			req.Header.Set("Content-Type", "application/json")
+			res, err := client.Do(req) // returns with the first token
+			p.must(err)
+			defer res.Body.Close()
+			<-begun
+		}
+		vanish()
+		p.waitForGoroutines(t, before, &open)
+		client.CloseIdleConnections()
+	}
+}
