@@ -6,7 +6,6 @@
 # given: check-clients.sh [DIRECTORY]; else it is made anew and removed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-root=$PWD
 
 work=${1:-}
 if [ -z "$work" ]; then
@@ -62,12 +61,13 @@ for client in openai_client mcp_client; do
   (cd "$work/node" && node "$client.mjs")
 done
 echo "== Node: the inspector"
-inspect() { (cd "$work/node" && npx --no-install mcp-inspector --cli "$@"); }
-inspect "$SLUICE_URL/mcp" --transport http --header "Authorization: Bearer $SLUICE_API_KEY" --method tools/list | grep -q '"name": "search"'
-inspect "$SLUICE_URL/mcp" --transport http --header "Authorization: Bearer $SLUICE_API_KEY" --method tools/call --tool-name ask \
-  --tool-arg 'question=How long is the warranty of the Aurora pump?' | grep -q 'thirty months'
-inspect "$SLUICE_URL/mcp" --transport http --header "Authorization: Bearer $SLUICE_API_KEY" --method resources/list | grep -q 'sluice://datasources/'
-inspect -e "SLUICE_URL=$SLUICE_URL" -e "SLUICE_API_KEY=$SLUICE_API_KEY" "$SLUICE_BINARY" mcp --method tools/call --tool-name search \
-  --tool-arg 'query=warranty' | grep -q 'Manual of the pump'
+inspect() {
+  (cd "$work/node" && timeout 60 npx --no-install mcp-inspector --cli -e "SLUICE_URL=$SLUICE_URL" -e "SLUICE_API_KEY=$SLUICE_API_KEY" \
+    "$SLUICE_BINARY" mcp "$@" </dev/null)
+}
+# The output is read whole before it is searched: grep -q would close the pipe on the inspector.
+expect() { inspect "${@:2}" >"$work/inspected" && grep -q "$1" "$work/inspected"; }
+expect '"name": "fetch"' --method tools/list
+expect 'thirty months' --method tools/call --tool-name ask --tool-arg 'question=How long is the warranty of the Aurora pump?'
+expect 'sluice://datasources/' --method resources/list
 echo "ok"
-cd "$root"
