@@ -49,8 +49,8 @@ for _ in $(seq 150); do
   if ! kill -0 "$service" 2>/dev/null; then echo "the service ended" >&2; exit 1; fi
   sleep 0.2
 done
-SLUICE_AGENT=$("$work/python/bin/python" deployments/clients/content.py)
-export SLUICE_AGENT SLUICE_BINARY=$work/api
+CHECK_AGENT=$("$work/python/bin/python" deployments/clients/content.py)
+export CHECK_AGENT CHECK_BINARY=$work/api
 
 for client in openai_client mcp_client; do
   echo "== Python: $client"
@@ -63,7 +63,7 @@ done
 echo "== Node: the inspector"
 inspect() {
   (cd "$work/node" && timeout 60 npx --no-install mcp-inspector --cli -e "SLUICE_URL=$SLUICE_URL" -e "SLUICE_API_KEY=$SLUICE_API_KEY" \
-    "$SLUICE_BINARY" mcp "$@" </dev/null)
+    "$CHECK_BINARY" mcp "$@" </dev/null)
 }
 # The output is read whole before it is searched: grep -q would close the pipe on the inspector.
 expect() { inspect "${@:2}" >"$work/inspected" && grep -q "$1" "$work/inspected"; }

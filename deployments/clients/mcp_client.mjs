@@ -4,7 +4,7 @@ import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 
-const { SLUICE_URL: base, SLUICE_API_KEY: key, SLUICE_AGENT: agent, SLUICE_BINARY: binary } = process.env;
+const { SLUICE_URL: base, SLUICE_API_KEY: key, CHECK_AGENT: agent, CHECK_BINARY: binary } = process.env;
 
 const transports = {
   HTTP: () => new StreamableHTTPClientTransport(new URL(base + "/mcp"), { requestInit: { headers: { Authorization: `Bearer ${key}` } } }),

@@ -9,7 +9,7 @@ from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamablehttp_client
 
-BASE, KEY, AGENT = os.environ["SLUICE_URL"], os.environ["SLUICE_API_KEY"], os.environ["SLUICE_AGENT"]
+BASE, KEY, AGENT = os.environ["SLUICE_URL"], os.environ["SLUICE_API_KEY"], os.environ["CHECK_AGENT"]
 
 
 async def check(session, name):
@@ -53,7 +53,7 @@ async def main():
         async with ClientSession(read, write) as session:
             await check(session, "HTTP")
     server = StdioServerParameters(
-        command=os.environ["SLUICE_BINARY"], args=["mcp"], env={"SLUICE_URL": BASE, "SLUICE_API_KEY": KEY}
+        command=os.environ["CHECK_BINARY"], args=["mcp"], env={"SLUICE_URL": BASE, "SLUICE_API_KEY": KEY}
     )
     async with stdio_client(server) as (read, write):
         async with ClientSession(read, write) as session:

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import OpenAI from "openai";
 
-const { SLUICE_URL: base, SLUICE_API_KEY: apiKey, SLUICE_AGENT: model } = process.env;
+const { SLUICE_URL: base, SLUICE_API_KEY: apiKey, CHECK_AGENT: model } = process.env;
 const client = new OpenAI({ baseURL: base + "/v1", apiKey, maxRetries: 0 });
 const messages = [{ role: "user", content: "How long is the warranty of the Aurora pump?" }];
 

@@ -6,7 +6,7 @@ import os
 import openai
 from langchain_openai import ChatOpenAI
 
-BASE, KEY, AGENT = os.environ["SLUICE_URL"] + "/v1", os.environ["SLUICE_API_KEY"], os.environ["SLUICE_AGENT"]
+BASE, KEY, AGENT = os.environ["SLUICE_URL"] + "/v1", os.environ["SLUICE_API_KEY"], os.environ["CHECK_AGENT"]
 QUESTION = [{"role": "user", "content": "How long is the warranty of the Aurora pump?"}]
 client = openai.OpenAI(base_url=BASE, api_key=KEY, max_retries=0)
 
