@@ -47,7 +47,7 @@ func start(ctx context.Context, s settings) (b *bench, err error) {
 		environ = append(environ, "MILVUS_ADDR="+milvus.Addr())
 	}
 	b.Service, err = started.Start(ctx, s.api, dir, environ...)
-	b.closers = append(b.closers, b.Service.Close)
+	b.closers = append(b.closers, b.Close)
 	return b, err
 }
 

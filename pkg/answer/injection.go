@@ -51,7 +51,7 @@ var commands = []command{
 		`\b(?:instructions?|prompts?|rules|guidelines|directions|commands|directives|constraints|context|told|said)\b`),
 	says(`above`, `\b(?:ignore|disregard|forget) (?:all |everything )?(?:of )?(?:the )?above\b`),
 	order(`ignorier|missacht|vergiss|vergess|uberge`, `\b(?:alle\w*|vorherig\w*|obig\w*|bisherig\w*|deine\w*|fruher\w*)\b`,
-		`\b(?:anweisung\w*|instruktion\w*|vorgaben|regeln|befehle|prompts?)\b`),
+		`\b(?:anweisung\w*|instruk\w*|vorgaben|regeln|befehle|prompts?)\b`),
 	order(`ignore|oubli|pas compte|abstraction`, `\b(?:toutes?|tous|precedente?s?|ci-dessus|tes|vos|anterieures)\b`,
 		`\b(?:instructions?|consignes?|directives?|regles|prompts?)\b`),
 	order(`ignor|olvid|descart|caso omiso|no siga`, `\b(?:todas?|anterior(?:es)?|previas|tus|sus)\b`,

@@ -291,7 +291,7 @@ func TestAnAnswerIsStoppedWhenTheClientOfACompletionLeaves(t *testing.T) {
 	}
 	ctx, leave := context.WithCancel(t.Context())
 	body := strings.NewReader(`{"model":"` + agent + `","stream":true,"messages":[{"role":"user","content":"q"}]}`)
-	req, err := http.NewRequestWithContext(ctx, "POST", s.url+"/v1/chat/completions", body)
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.url+"/v1/chat/completions", body)
 	must(t, err)
 	req.Header.Set("Authorization", "Bearer "+s.key)
 	res, err := http.DefaultClient.Do(req)

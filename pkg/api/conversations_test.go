@@ -190,13 +190,13 @@ func TestAnExportThatFailsInTheMiddleIsCutOff(t *testing.T) {
 	for range 51 {
 		s.talk(agent, "anna", strings.Repeat("long ", 1000), "Yes.")
 	}
-	req, err := http.NewRequestWithContext(t.Context(), "GET", s.url+"/conversations/export?format=csv", nil)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.url+"/conversations/export?format=csv", nil)
 	must(t, err)
 	req.Header.Set("Authorization", "Bearer "+s.key)
 	res, err := http.DefaultTransport.RoundTrip(req)
 	must(t, err)
 	defer res.Body.Close()
-	if _, err := csv.NewReader(res.Body).ReadAll(); err == nil || res.StatusCode != 200 {
+	if _, err := csv.NewReader(res.Body).ReadAll(); err == nil || res.StatusCode != http.StatusOK {
 		t.Errorf("half of an export was taken for a whole: status %d, %v", res.StatusCode, err)
 	}
 	if log := s.log.String(); !strings.Contains(log, "away") {

@@ -335,7 +335,7 @@ func TestAServiceOnLoopbackIsNotReachedByForeignNames(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newService(t, func(o *api.Options, _ *api.Deps) { o.MCPHosts = test.hosts })
-			req, err := http.NewRequestWithContext(t.Context(), "POST", s.url+"/mcp", strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"ping"}`))
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+"/mcp", strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"ping"}`))
 			must(t, err)
 			req.Host = test.host
 			req.Header = http.Header{"Authorization": {"Bearer " + s.key}, "Content-Type": {"application/json"}, "Accept": {"*/*"}}
@@ -372,7 +372,7 @@ func TestAToolIsStoppedWhenItsClientLeaves(t *testing.T) {
 			}
 			body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"ask","arguments":{"question":"q","agent":"` + agent + `"}` + meta + `}}`
 			ctx, leave := context.WithCancel(t.Context())
-			req, err := http.NewRequestWithContext(ctx, "POST", s.url+"/mcp", strings.NewReader(body))
+			req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.url+"/mcp", strings.NewReader(body))
 			must(t, err)
 			req.Header = http.Header{"Authorization": {"Bearer " + s.key}, "Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"},
 				"Mcp-Protocol-Version": {versions}, "Mcp-Method": {"tools/call"}, "Mcp-Name": {"ask"}}

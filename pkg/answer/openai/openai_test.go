@@ -251,7 +251,7 @@ func TestCompleteFails(t *testing.T) {
 		"at once when something else answers in JSON":      {step: status(200, `{"hello":"world"}`), says: "OPENAI_BASE_URL", tries: 1},
 		"after three web pages of a proxy": {step: func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "text/html")
-			w.WriteHeader(502)
+			w.WriteHeader(http.StatusBadGateway)
 			fmt.Fprint(w, "<html>")
 		}, says: "HTTP 502", tries: 3},
 		"once when a line is longer than can be an answer": {step: events(delta("It opens"), delta(strings.Repeat("x", 2<<20))), says: "more in one piece", tries: 1, pieces: []string{"It opens"}},

@@ -5,9 +5,10 @@ package bm25
 import "math"
 
 const (
-	// K1 says how soon a term's frequency saturates, B how much a row's length counts.
+	// K1 says how soon a term's frequency saturates.
 	K1 = 1.2
-	B  = 0.75
+	// B says how much a row's length counts.
+	B = 0.75
 	// ContextWeight is how often a word of a row's context counts: a title says more than a sentence.
 	ContextWeight = 2
 	// MaxTerms is how many terms of a query are scored: of more, the rarest. Their number fits the bits of an uint64.
