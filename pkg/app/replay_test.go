@@ -291,9 +291,10 @@ func TestAFreshUploadPassesALargeReplay(t *testing.T) {
 	}
 }
 
-// TestAStoppedIngestorHandsItsJobsBackWithinASecond stops an ingestor whose jobs wait for a slow embedding server, and
-// measures when another one has them under way.
-func TestAStoppedIngestorHandsItsJobsBackWithinASecond(t *testing.T) {
+// TestAStoppedIngestorHandsItsJobsBack stops an ingestor whose jobs wait for a slow embedding server. Another one has them
+// under way long before those of an ingestor that died would be given out again, which is after 30 s. The log has the times:
+// on an idle machine, less than a second.
+func TestAStoppedIngestorHandsItsJobsBack(t *testing.T) {
 	t.Parallel()
 	const inFlight = 4
 	model := newModelServer(t)
@@ -312,38 +313,31 @@ func TestAStoppedIngestorHandsItsJobsBackWithinASecond(t *testing.T) {
 		return w
 	}
 	stopped := ingestor()
-	// A busy machine adds to what is measured: one of three times must do.
-	for try, slow := 1, true; slow; try++ {
-		model.delay.Store(int64(time.Minute))
-		asked := model.requests.Load()
-		me.texts(store, try*inFlight, inFlight)
-		p.eventually(30*time.Second, "the first ingestor has not taken the jobs up", func() bool { return model.requests.Load() == asked+inFlight })
-		other := ingestor()
-		model.delay.Store(0)
-		began := time.Now()
-		p.must(stopped.cmd.Process.Signal(syscall.SIGTERM))
-		exited := make(chan time.Duration, 1)
-		go func() {
-			if err := <-stopped.exited; err != nil {
-				t.Errorf("the ingestor did not stop cleanly: %v", err)
-			}
-			stopped.exited <- nil
-			exited <- time.Since(began)
-		}()
-		p.eventually(30*time.Second, "the other ingestor has not taken the jobs up", func() bool { return model.requests.Load() == asked+2*inFlight })
-		begun, gone := time.Since(began), <-exited
-		t.Logf("after the signal the other ingestor was embedding after %v, and the process was gone after %v", begun.Round(time.Millisecond), gone.Round(time.Millisecond))
-		if slow = begun > time.Second || gone > 2*time.Second; slow && try == 3 {
-			t.Fatal("that is too slow")
+	model.delay.Store(int64(time.Minute))
+	asked := model.requests.Load()
+	me.texts(store, inFlight, inFlight)
+	p.eventually(30*time.Second, "the first ingestor has not taken the jobs up", func() bool { return model.requests.Load() == asked+inFlight })
+	other := ingestor()
+	model.delay.Store(0)
+	began := time.Now()
+	p.must(stopped.cmd.Process.Signal(syscall.SIGTERM))
+	exited := make(chan time.Duration, 1)
+	go func() {
+		if err := <-stopped.exited; err != nil {
+			t.Errorf("the ingestor did not stop cleanly: %v", err)
 		}
-		for _, s := range p.settled(store, 30*time.Second) {
-			if s.Status != "synched" {
-				t.Errorf("%s ended with status %s: %s", s.Name, s.Status, s.Error)
-			}
+		stopped.exited <- nil
+		exited <- time.Since(began)
+	}()
+	p.eventually(15*time.Second, "the other ingestor has not taken the jobs up", func() bool { return model.requests.Load() == asked+2*inFlight })
+	begun, gone := time.Since(began), <-exited
+	t.Logf("after the signal the other ingestor was embedding after %v, and the process was gone after %v", begun.Round(time.Millisecond), gone.Round(time.Millisecond))
+	for _, s := range p.settled(store, 30*time.Second) {
+		if s.Status != "synched" {
+			t.Errorf("%s ended with status %s: %s", s.Name, s.Status, s.Error)
 		}
-		stopped = other
 	}
-	if err := stopped.terminate(); err != nil {
+	if err := other.terminate(); err != nil {
 		t.Error(err)
 	}
 }
