@@ -177,6 +177,9 @@ func TestSentences(t *testing.T) {
 		want []string
 	}{
 		"full stops and question marks":        {"One is here. Is two? Yes!", []string{"One is here.", "Is two?", "Yes!"}},
+		"a German date does not end one":       {"Er verfällt am 31. März des Jahres. Bis zum 3. Oktober gilt er.", []string{"Er verfällt am 31. März des Jahres.", "Bis zum 3. Oktober gilt er."}},
+		"a German ordinal does not end one":    {"Sie stammt aus dem 19. Jahrhundert. Es waren 12. Danach kam der Krieg.", []string{"Sie stammt aus dem 19. Jahrhundert.", "Es waren 12.", "Danach kam der Krieg."}},
+		"a number may end one":                 {"The answer is 42. This is known. In 1931. March came.", []string{"The answer is 42.", "This is known.", "In 1931.", "March came."}},
 		"an abbreviation does not end one":     {"Dr. Smith met Mr. Jones. They spoke.", []string{"Dr. Smith met Mr. Jones.", "They spoke."}},
 		"an initial does not end one":          {"J. Smith wrote it. We read it.", []string{"J. Smith wrote it.", "We read it."}},
 		"a decimal point does not end one":     {"It weighs 3.14 kg. Good.", []string{"It weighs 3.14 kg.", "Good."}},

@@ -14,7 +14,7 @@ type Span struct {
 }
 
 // Sentences splits a text into sentences by the rules of Unicode (UAX #29), joined again where a full stop only ended
-// an abbreviation or an initial, and parted at blank lines and at long runs of marks. White space around sentences belongs
+// an abbreviation, an initial or an ordinal number of a German date, and parted at blank lines and at long runs of marks. White space around sentences belongs
 // to none; the spans are in order, do not overlap, and are not empty. It takes time in proportion to the text, whatever
 // is in it.
 func Sentences(text string) []Span {
@@ -49,7 +49,7 @@ func appendSentences(out []Span, text string, from, to int) []Span {
 			} else {
 				out = append(out, s)
 			}
-			open = abbreviated(text[s.Start:s.End])
+			open = abbreviated(text[s.Start:s.End]) || ordinal(text[s.Start:s.End], text[s.End:to])
 		}
 	}
 	return out
@@ -154,4 +154,52 @@ func abbreviated(s string) bool {
 	}
 	r, size := utf8.DecodeRuneInString(last)
 	return size == len(last) && unicode.IsUpper(r) && r != 'I'
+}
+
+// germanMonths follow the number of a day and its full stop. Other languages write the names of months without a capital,
+// which the rules of Unicode see by themselves, or the number without a full stop.
+var germanMonths = map[string]bool{
+	"januar": true, "jänner": true, "februar": true, "feber": true, "märz": true, "april": true, "mai": true, "juni": true, "juli": true,
+	"august": true, "september": true, "oktober": true, "november": true, "dezember": true,
+	"jan": true, "feb": true, "mär": true, "apr": true, "jun": true, "jul": true, "aug": true, "sep": true, "sept": true, "okt": true, "nov": true, "dez": true,
+}
+
+// germanArticles stand before ordinal numbers, as in "im 19. Jahrhundert". Words that English has too are left out.
+var germanArticles = map[string]bool{
+	"der": true, "das": true, "dem": true, "des": true, "im": true, "zum": true, "zur": true, "vom": true, "beim": true, "ins": true,
+}
+
+// ordinal reports whether a sentence ends in a number of one or two digits and a full stop that belong to what follows.
+func ordinal(s, after string) bool {
+	body, ok := strings.CutSuffix(s, ".")
+	if !ok {
+		return false
+	}
+	number := len(body) - len(strings.TrimRight(body, "0123456789"))
+	if number == 0 || number > 2 {
+		return false
+	}
+	if germanMonths[strings.ToLower(firstWord(after))] {
+		return true
+	}
+	return germanArticles[strings.ToLower(lastWord(body[:len(body)-number]))]
+}
+
+// longestWord bounds, in bytes, the words that ordinal looks at: none that it knows is longer.
+const longestWord = 16
+
+// firstWord is the word that a text begins with after white space, "" if there is none or it is long.
+func firstWord(text string) string {
+	text = strings.TrimLeft(text[:min(len(text), longestWord+8)], " \t\n\u00a0")
+	end := strings.IndexFunc(text, func(r rune) bool { return !unicode.IsLetter(r) })
+	if end < 0 {
+		end = len(text)
+	}
+	return text[:end]
+}
+
+// lastWord is the word that a text ends with before white space, "" if there is none.
+func lastWord(text string) string {
+	text = strings.TrimRight(text[max(0, len(text)-longestWord-8):], " \t\n\u00a0")
+	return text[strings.LastIndexFunc(text, func(r rune) bool { return !unicode.IsLetter(r) })+1:]
 }

@@ -211,11 +211,18 @@ func (e *Extractive) read(ctx context.Context, p Prompt) ([]sentence, error) {
 // spacedMarks are a document's own reference marks with the space before them.
 var spacedMarks = regexp.MustCompile(`[ \t]?` + marksInText.String())
 
+// codeFence opens or closes a block of code, with the name of its language.
+var codeFence = regexp.MustCompile("```+[a-zA-Z0-9_+-]*[ \\t]*\\n?")
+
 // quotation makes a sentence fit to be quoted: each of its lines without superfluous space, and without the document's
 // own reference marks, which would be taken for ours.
 func quotation(text string) string {
 	text = spacedMarks.ReplaceAllString(text, "")
 	text = marksInText.ReplaceAllString(text, "($1)") // what taking out a mark has brought together
+	text = codeFence.ReplaceAllString(text, "")
+	if strings.Count(text, "`")%2 != 0 || strings.Contains(text, "``") {
+		text = strings.ReplaceAll(text, "`", "") // one that stays open would make code of our citation
+	}
 	text = strings.ReplaceAll(strings.TrimSpace(text), "\t", " · ")
 	var lines []string
 	for line := range strings.SplitSeq(text, "\n") {

@@ -48,6 +48,21 @@ func TestExtractive(t *testing.T) {
 			docs("The north gate opens at six in the morning.", "The north gate opens at six in the morning!"),
 			"In the words of the documents:\n\n“The north gate opens at six in the morning.” [1]",
 		},
+		"quotes both of what is said differently": {
+			"How much is the deposit for a locker key?",
+			docs("The deposit for a locker key is 20 euros.", "The deposit for a locker key is 25 euros."),
+			"In the words of the documents:\n\n“The deposit for a locker key is 20 euros.” [1]\n\n“The deposit for a locker key is 25 euros.” [2]",
+		},
+		"keeps a date in one piece": {
+			"Wann verfällt der Resturlaub?",
+			docs("Urlaub muss beantragt werden. Resturlaub verfällt am 31. März des Folgejahres. Die Kantine ist mittags offen."),
+			"Im Wortlaut der Dokumente:\n\n„Resturlaub verfällt am 31. März des Folgejahres.“ [1]",
+		},
+		"leaves no code open before a citation": {
+			"Which key opens the console of Vortex?",
+			docs("Press the ` key to open the console of Vortex."),
+			"In the words of the documents:\n\n“Press the key to open the console of Vortex.” [1]",
+		},
 		"prefers the answer to a question that asks the same": {
 			"When does the north gate open?",
 			docs("When does the north gate open? The gate opens at six every morning."),

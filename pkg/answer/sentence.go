@@ -1,6 +1,7 @@
 package answer
 
 import (
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -24,9 +25,13 @@ type sentence struct {
 	score    float64
 }
 
-// repeats reports whether s says what other says, by the overlap of their words.
+// repeats reports whether s says what other says, by the overlap of their words. Where figures differ they say different
+// things, and whoever asks must see both.
 func (s sentence) repeats(other sentence) bool {
 	small, large := s.terms, other.terms
+	if !maps.Equal(figures(small), figures(large)) {
+		return false
+	}
 	if len(small) > len(large) {
 		small, large = large, small
 	}
@@ -37,6 +42,17 @@ func (s sentence) repeats(other sentence) bool {
 		}
 	}
 	return float64(shared) >= sameTerms*float64(len(small))
+}
+
+// figures are the terms with a digit.
+func figures(terms map[string]bool) map[string]bool {
+	out := make(map[string]bool)
+	for t := range terms {
+		if strings.ContainsFunc(t, unicode.IsDigit) {
+			out[t] = true
+		}
+	}
+	return out
 }
 
 const (

@@ -788,7 +788,7 @@ type AgentQuery struct {
 	// Example: 0198c0de-0000-7000-8000-000000000004
 	ConversationId *string `json:"conversationId,omitempty"`
 
-	// Filters Values within one field are alternatives; the fields must all match. An empty list does not filter.
+	// Filters Values within one field are alternatives; the fields must all match. An empty list of ids does not filter.
 	Filters          *Filters `json:"filters,omitempty"`
 	FrequencyPenalty *float64 `json:"frequencyPenalty,omitempty"`
 
@@ -937,7 +937,7 @@ type ChatRequest struct {
 	// Example: 0198c0de-0000-7000-8000-000000000004
 	ConversationId *string `json:"conversationId,omitempty"`
 
-	// Filters Values within one field are alternatives; the fields must all match. An empty list does not filter.
+	// Filters Values within one field are alternatives; the fields must all match. An empty list of ids does not filter.
 	Filters             *Filters `json:"filters,omitempty"`
 	FrequencyPenalty    *float64 `json:"frequency_penalty,omitempty"`
 	MaxCompletionTokens *int     `json:"max_completion_tokens,omitempty"`
@@ -1247,7 +1247,12 @@ type DatasourceUpload struct {
 	File openapi_types.File `json:"file"`
 
 	// FileName omitted: the file name of the part
-	FileName *string               `json:"fileName,omitempty"`
+	FileName *string `json:"fileName,omitempty"`
+
+	// Metadata a JSON object, as in other datasources: filters find it, fragments show it
+	//
+	// Example: {"team": "ops"}
+	Metadata *string               `json:"metadata,omitempty"`
 	Type     *DatasourceUploadType `json:"type,omitempty"`
 }
 
@@ -1376,7 +1381,7 @@ type DatastorePatch struct {
 
 // DatastoreQuery defines model for DatastoreQuery.
 type DatastoreQuery struct {
-	// Filters Values within one field are alternatives; the fields must all match. An empty list does not filter.
+	// Filters Values within one field are alternatives; the fields must all match. An empty list of ids does not filter.
 	Filters *Filters `json:"filters,omitempty"`
 
 	// MaxPerDatasource how many fragments may be of one datasource; omitted: any number
@@ -1569,12 +1574,12 @@ type FilterExplanation struct {
 	Metadata map[string]interface{} `json:"metadata"`
 }
 
-// Filters Values within one field are alternatives; the fields must all match. An empty list does not filter.
+// Filters Values within one field are alternatives; the fields must all match. An empty list of ids does not filter.
 type Filters struct {
 	CustomIds     *[]string `json:"custom_ids,omitempty"`
 	DatasourceIds *[]string `json:"datasource_ids,omitempty"`
 
-	// Metadata keys of the metadata that must equal a string, number or boolean, or one of an array of up to 1,000 of them. Where the metadata has an array, one of its items must. A key with a dot also reaches one level into an object: "document.language" is what the document says of itself under `document`. Texts are compared as they are, numbers by value; null matches nothing.
+	// Metadata keys of the metadata that must equal a string, number or boolean, or one of an array of up to 1,000 of them. Where the metadata has an array, one of its items must. A key with a dot also reaches one level into an object: "document.language" is what the document says of itself under `document`. Texts are compared as they are, numbers by value; null and an empty array are refused.
 	//
 	// Example: {"document.language":"en","team":"docs","year":[2025,2026]}
 	Metadata *map[string]interface{} `json:"metadata,omitempty"`

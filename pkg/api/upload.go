@@ -28,12 +28,13 @@ const (
 )
 
 // uploadFields are the parts that a form may have.
-var uploadFields = []string{"file", "type", "datastoreId", "fileName", "custom_id"}
+var uploadFields = []string{"file", "type", "datastoreId", "fileName", "custom_id", "metadata"}
 
 // uploadForm is a multipart form as it arrived. Its parts come in any order, so the file waits on disk.
 type uploadForm struct {
 	fields   map[string]string
-	file     *os.File // nil when there was none
+	metadata map[string]any // of the field of this name; nil when there was none
+	file     *os.File       // nil when there was none
 	size     int64
 	fileName string // as the part had it
 	declared string // its Content-Type
@@ -86,6 +87,9 @@ func (s *server) upload(ctx context.Context, who caller, parts *multipart.Reader
 	d := s.newDatasource(ctx, store, domain.TypeFile, 0)
 	d.Name = fileName(form)
 	d.CustomID = form.fields["custom_id"]
+	if form.metadata != nil {
+		d.Metadata = form.metadata
+	}
 	d.Config.FileName, d.Config.CustomID = d.Name, d.CustomID
 	mimeType, err := s.typeOf(form, d.Name)
 	if err != nil {
@@ -120,7 +124,7 @@ func (s *server) receivePart(form *uploadForm, part *multipart.Part) error {
 			return nil
 		}
 		return s.spool(form, part)
-	case "type", "datastoreId", "fileName", "custom_id":
+	case "type", "datastoreId", "fileName", "custom_id", "metadata":
 		if _, twice := form.fields[name]; twice {
 			form.fault(name, "is there more than once; send it once")
 		}
@@ -184,6 +188,32 @@ func checkUpload(form *uploadForm) {
 	}
 	if n := utf8.RuneCountInString(form.fields["custom_id"]); n > maxCustomID {
 		form.fault("custom_id", "has %d characters; the limit is %d", n, maxCustomID)
+	}
+	form.readMetadata()
+}
+
+// readMetadata reads the JSON object in the field metadata, if there is one and no fault was found in it before.
+func (f *uploadForm) readMetadata() {
+	text := f.fields["metadata"]
+	if text == "" || slices.ContainsFunc(f.faults, func(e domain.FieldError) bool { return e.Field == "metadata" }) {
+		return
+	}
+	value, faults := parseJSON([]byte(text))
+	object, isObject := value.(map[string]any)
+	switch {
+	case len(faults) > 0:
+		for _, e := range faults {
+			if e.Field == "body" {
+				f.fault("metadata", "%s", e.Message)
+			} else {
+				f.fault(join("metadata", e.Field), "%s", e.Message)
+			}
+		}
+	case !isObject:
+		f.fault("metadata", `is %s; it must be a JSON object, such as {"team": "ops"}`, describe(value))
+	default:
+		f.metadata = object
+		f.faults = append(f.faults, metadataFaults("metadata", object)...)
 	}
 }
 

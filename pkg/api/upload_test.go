@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/sluice/sluice/pkg/api"
 	"github.com/sluice/sluice/pkg/domain"
 )
@@ -94,6 +96,22 @@ func TestAnUploadIsKeptAsItIs(t *testing.T) {
 	if len(jobs) != 1 || jobs[0].Kind != domain.JobIngest || jobs[0].Original.Key != d.Original.Key || jobs[0].CustomID != "c-7" || jobs[0].Places[0].Model != model {
 		t.Errorf("jobs %+v", jobs)
 	}
+}
+
+func TestAnUploadHasMetadata(t *testing.T) {
+	t.Parallel()
+	s := newService(t)
+	to, file := part{name: "datastoreId", text: s.newDatastore()}, part{"file", "note.txt", "x"}
+	o := s.upload(to, file, part{name: "metadata", text: `{"team": "ops", "year": 2026}`}).want(201).object()
+	if diff := cmp.Diff(map[string]any{"team": "ops", "year": 2026.0}, o["metadata"]); diff != "" {
+		t.Errorf("metadata (-want +got):\n%s", diff)
+	}
+	s.upload(to, file, part{name: "metadata", text: ""}).want(201)
+	for _, bad := range []string{"notjson", `["a"]`, `{"a": "` + "\x00" + `"}`, `{"a": 1} x`, `{"a": "` + strings.Repeat("x", domain.MaxMetadataBytes) + `"}`} {
+		s.upload(to, file, part{name: "metadata", text: bad}).fault("metadata")
+	}
+	s.upload(to, file, part{name: "metadata", text: `{"a": 1, "a": 2}`}).fault("metadata.a")
+	s.upload(to, file, part{name: "metadat", text: `{}`}).fault("metadat")
 }
 
 func TestUploadsThatAreRefused(t *testing.T) {
