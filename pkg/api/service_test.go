@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -53,8 +54,11 @@ func newService(t *testing.T, adjust ...func(*api.Options, *api.Deps)) *service 
 		clock: &clock{now: time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)},
 	}
 	ctx := t.Context()
-	var err error
-	s.catalog, err = catalog.Open(ctx, catalog.Options{Path: filepath.Join(t.TempDir(), "catalog.db"), Now: s.clock.Now})
+	empty, err := emptyCatalog()
+	must(t, err)
+	path := filepath.Join(t.TempDir(), "catalog.db")
+	must(t, os.WriteFile(path, empty, 0o600))
+	s.catalog, err = catalog.Open(ctx, catalog.Options{Path: path, Now: s.clock.Now})
 	must(t, err)
 	t.Cleanup(func() { must(t, s.catalog.Close()) })
 	must(t, s.catalog.EnsureWorkspace(ctx, s.ws, "test"))
@@ -77,6 +81,24 @@ func newService(t *testing.T, adjust ...func(*api.Options, *api.Deps)) *service 
 	s.url = server.URL
 	return s
 }
+
+// emptyCatalog is the file of a catalog that holds nothing. Making its tables anew for each test takes longer than the test.
+var emptyCatalog = sync.OnceValues(func() ([]byte, error) {
+	dir, err := os.MkdirTemp("", "api-test-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "catalog.db")
+	c, err := catalog.Open(context.Background(), catalog.Options{Path: path})
+	if err != nil {
+		return nil, err
+	}
+	if err := c.Close(); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
+})
 
 // newKey stores a key and returns its secret.
 func (s *service) newKey(k domain.APIKey) string {
