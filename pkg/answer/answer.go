@@ -45,7 +45,7 @@ type Options struct {
 	Timeout       time.Duration // of one answer from question to end; default 5 minutes
 	Fragments     int           // retrieved for an answer, 1 to retrieve.MaxTopK; default 10
 	ContextTokens int           // of fragments in a prompt; default 3,000
-	HistoryTokens int           // of earlier messages in a prompt; default 1,500
+	HistoryTokens int           // of earlier messages in a prompt; default 1,500, negative: none
 	MinScore      float64       // a fragment that scores less is not relevant; default DefaultMinScore, negative takes all
 
 	// Rewrite says that the models compose, and are asked to make follow-up questions stand alone before they are searched
@@ -106,7 +106,7 @@ func New(deps Deps, opts Options) *Answerer {
 	if opts.ContextTokens <= 0 {
 		opts.ContextTokens = 3000
 	}
-	if opts.HistoryTokens <= 0 {
+	if opts.HistoryTokens == 0 {
 		opts.HistoryTokens = 1500
 	}
 	if opts.MinScore == 0 {

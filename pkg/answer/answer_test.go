@@ -67,13 +67,26 @@ func (w *world) Complete(ctx context.Context, p Prompt, emit func(string) error)
 	w.mu.Unlock()
 	return w.complete(ctx, p, emit)
 }
-func (w *world) EnsureConversation(_ context.Context, c domain.Conversation) (domain.Conversation, error) {
+func (w *world) FindConversation(_ context.Context, ws, agentID, id string) (domain.Conversation, bool, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	has, ok := w.conversations[id]
+	if ok && (has.WorkspaceID != ws || has.AgentID != agentID) {
+		return domain.Conversation{}, false, domain.NotFound("conversation", id)
+	}
+	return has, ok, nil
+}
+func (w *world) EnsureConversation(ctx context.Context, c domain.Conversation, first ...domain.Message) (domain.Conversation, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if ctx.Err() != nil {
+		return domain.Conversation{}, ctx.Err()
+	}
 	if has, ok := w.conversations[c.ID]; ok {
-		return has, nil
+		c = has
 	}
 	w.conversations[c.ID] = c
+	w.messages[c.ID] = append(w.messages[c.ID], first...)
 	return c, nil
 }
 func (w *world) Messages(_ context.Context, id string, limit int) ([]domain.Message, error) {
@@ -85,6 +98,9 @@ func (w *world) Messages(_ context.Context, id string, limit int) ([]domain.Mess
 func (w *world) AppendMessages(ctx context.Context, id string, ms ...domain.Message) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if _, ok := w.conversations[id]; !ok {
+		return domain.NotFound("conversation", id)
+	}
 	w.messages[id] = append(w.messages[id], ms...)
 	return ctx.Err()
 }

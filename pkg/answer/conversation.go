@@ -13,15 +13,18 @@ import (
 
 // Conversations keeps what was asked and answered.
 type Conversations interface {
-	// EnsureConversation creates the conversation unless one with its id exists, and returns the one that is stored. It
-	// may fail with domain.CodeNotFound for an id of another workspace or agent.
-	EnsureConversation(ctx context.Context, c domain.Conversation) (domain.Conversation, error)
+	// FindConversation returns the conversation with the id, and whether there is one. For one of another workspace or
+	// agent it fails with domain.CodeNotFound.
+	FindConversation(ctx context.Context, workspaceID, agentID, id string) (c domain.Conversation, exists bool, err error)
+	// EnsureConversation creates the conversation with its first messages, together or not at all. They are added to one
+	// with its id that exists by then; one of another workspace, agent or visitor is domain.CodeNotFound.
+	EnsureConversation(ctx context.Context, c domain.Conversation, first ...domain.Message) (domain.Conversation, error)
 	// Messages returns the newest messages of a conversation, at most limit, oldest first.
 	Messages(ctx context.Context, conversationID string, limit int) ([]domain.Message, error)
 	// AppendMessages stores messages together or not at all.
 	AppendMessages(ctx context.Context, conversationID string, messages ...domain.Message) error
 	// TakeTurn lets the holder answer a question of the conversation for the time from now on, or longer when it has the
-	// turn already, and reports whether it may.
+	// turn already, and reports whether it may. The conversation need not exist.
 	TakeTurn(ctx context.Context, conversationID, holder string, ttl time.Duration) (bool, error)
 	// EndTurn ends the holder's turn.
 	EndTurn(ctx context.Context, conversationID, holder string) error
@@ -43,62 +46,88 @@ type session struct {
 
 // open finds or begins the conversation of a request, and waits for its turn.
 //
-// A conversation is created when none is named, and also when the id named is not in use: clients may choose their
-// ids. One that belongs to another workspace, agent or visitor is not found. A request that names a conversation and
-// no visitor goes on as the conversation's visitor: its id cannot be guessed.
+// A conversation begins when none is named, and also when the id named is not in use: clients may choose their ids. It is
+// stored with its first answer, so that a question that fails leaves nothing behind. One that belongs to another
+// workspace, agent or visitor is not found. A request that names a conversation and no visitor goes on as the
+// conversation's visitor: its id cannot be guessed.
 func (a *Answerer) open(ctx context.Context, req Request) (session, error) {
-	now := a.deps.Now()
-	conv := domain.Conversation{
-		ID:          req.ConversationID,
-		WorkspaceID: req.Agent.WorkspaceID,
-		AgentID:     req.Agent.ID,
-		VisitorID:   req.VisitorID,
-		Title:       oneLine(req.Query, titleCharacters),
-		CreatedAt:   now,
-		UpdatedAt:   now,
-	}
-	if conv.VisitorID == "" {
-		conv.VisitorID = a.deps.NewID()
-	}
-	if conv.ID == "" { // stored when there is an answer, for a failed question leaves nothing behind
-		if conv.ID = req.NewConversationID; conv.ID == "" {
-			conv.ID = a.deps.NewID()
+	if req.ConversationID == "" {
+		id := req.NewConversationID
+		if id == "" {
+			id = a.deps.NewID()
 		}
-		return session{conversation: conv, history: recent(req.Said, a.opts.HistoryTokens), end: func() {}}, nil
+		return session{conversation: a.begin(req, id), history: recent(req.Said, a.opts.HistoryTokens), end: func() {}}, nil
 	}
-	has, err := a.deps.Conversations.EnsureConversation(ctx, conv)
-	if err != nil {
-		return session{}, fmt.Errorf("opening conversation %s: %w", conv.ID, err)
+	if _, _, err := a.find(ctx, req); err != nil { // before its turn: strangers must not keep others waiting
+		return session{}, err
 	}
-	foreign := has.WorkspaceID != conv.WorkspaceID || has.AgentID != conv.AgentID || req.VisitorID != "" && has.VisitorID != req.VisitorID
-	if foreign {
-		return session{}, domain.NotFound("conversation", conv.ID)
-	}
-	end, err := a.takeTurn(ctx, has.ID)
+	end, err := a.takeTurn(ctx, req.ConversationID)
 	if err != nil {
 		return session{}, err
 	}
-	messages, err := a.deps.Conversations.Messages(ctx, has.ID, maxHistoryMessages)
+	s, err := a.resume(ctx, req)
 	if err != nil {
 		end()
-		return session{}, fmt.Errorf("reading conversation %s: %w", has.ID, err)
+		return session{}, err
 	}
-	return session{conversation: has, stored: true, history: recent(messages, a.opts.HistoryTokens), end: end}, nil
+	s.end = end
+	return s, nil
 }
 
-// store appends the question and its answer together.
-func (a *Answerer) store(ctx context.Context, s session, question, answer string, sources []domain.Fragment) error {
-	if !s.stored {
-		if _, err := a.deps.Conversations.EnsureConversation(ctx, s.conversation); err != nil {
-			return fmt.Errorf("creating the conversation: %w", err)
-		}
+// begin is a new conversation of a request.
+func (a *Answerer) begin(req Request, id string) domain.Conversation {
+	now := a.deps.Now()
+	visitor := req.VisitorID
+	if visitor == "" {
+		visitor = a.deps.NewID()
 	}
+	return domain.Conversation{
+		ID: id, WorkspaceID: req.Agent.WorkspaceID, AgentID: req.Agent.ID, VisitorID: visitor,
+		Title: oneLine(req.Query, titleCharacters), CreatedAt: now, UpdatedAt: now,
+	}
+}
+
+// find returns the conversation that a request names, and whether there is one yet.
+func (a *Answerer) find(ctx context.Context, req Request) (domain.Conversation, bool, error) {
+	has, exists, err := a.deps.Conversations.FindConversation(ctx, req.Agent.WorkspaceID, req.Agent.ID, req.ConversationID)
+	switch {
+	case err != nil:
+		return domain.Conversation{}, false, fmt.Errorf("opening conversation %s: %w", req.ConversationID, err)
+	case exists && req.VisitorID != "" && has.VisitorID != req.VisitorID:
+		return domain.Conversation{}, false, domain.NotFound("conversation", req.ConversationID)
+	}
+	return has, exists, nil
+}
+
+// resume reads the conversation that a request names, as it is when its turn has come.
+func (a *Answerer) resume(ctx context.Context, req Request) (session, error) {
+	has, exists, err := a.find(ctx, req)
+	if err != nil {
+		return session{}, err
+	}
+	if !exists {
+		return session{conversation: a.begin(req, req.ConversationID)}, nil
+	}
+	messages, err := a.deps.Conversations.Messages(ctx, has.ID, maxHistoryMessages)
+	if err != nil {
+		return session{}, fmt.Errorf("reading conversation %s: %w", has.ID, err)
+	}
+	return session{conversation: has, stored: true, history: recent(messages, a.opts.HistoryTokens)}, nil
+}
+
+// store stores the question and its answer together, of a new conversation with it.
+func (a *Answerer) store(ctx context.Context, s session, question, answer string, sources []domain.Fragment) error {
 	now := a.deps.Now()
 	message := func(role domain.Role, text string, sources []domain.Fragment) domain.Message {
 		return domain.Message{ID: a.deps.NewID(), ConversationID: s.conversation.ID, Role: role, Text: text, Sources: sources, CreatedAt: now}
 	}
-	err := a.deps.Conversations.AppendMessages(ctx, s.conversation.ID,
-		message(domain.RoleUser, question, nil), message(domain.RoleAssistant, answer, sources))
+	exchange := []domain.Message{message(domain.RoleUser, question, nil), message(domain.RoleAssistant, answer, sources)}
+	var err error
+	if s.stored { // one that was deleted meanwhile stays so
+		err = a.deps.Conversations.AppendMessages(ctx, s.conversation.ID, exchange...)
+	} else {
+		_, err = a.deps.Conversations.EnsureConversation(ctx, s.conversation, exchange...)
+	}
 	if err != nil {
 		return fmt.Errorf("storing the question and its answer: %w", err)
 	}
@@ -106,15 +135,24 @@ func (a *Answerer) store(ctx context.Context, s session, question, answer string
 }
 
 // recent returns the newest turns within the budget of tokens, beginning with a question. Citations are taken out:
-// their numbers mean nothing beside other documents.
+// their numbers mean nothing beside other documents. Of a last exchange that is longer than the budget the beginnings
+// are kept, for it is what the next question leans on.
 func recent(messages []domain.Message, budget int) []Turn {
+	if budget <= 0 {
+		return nil
+	}
+	last := max(0, len(messages)-2)
+	most := budget
+	if saidTokens(messages[last:]) > budget {
+		most = budget / 2
+	}
 	var turns []Turn
-	for _, m := range slices.Backward(messages) {
-		text := m.Text
-		if m.Role == domain.RoleAssistant {
-			text = withoutCitations(text)
+	for i, m := range slices.Backward(messages) {
+		text := said(m)
+		if i >= last {
+			text = beginning(text, most)
 		}
-		if budget -= chunk.Tokens(text); budget < 0 {
+		if budget -= chunk.Tokens(text); budget < 0 || text == "" {
 			break
 		}
 		turns = append(turns, Turn{Role: m.Role, Text: text})
@@ -124,6 +162,37 @@ func recent(messages []domain.Message, budget int) []Turn {
 		turns = turns[1:]
 	}
 	return turns
+}
+
+// said is a message as it is said again.
+func said(m domain.Message) string {
+	if m.Role == domain.RoleAssistant {
+		return withoutCitations(m.Text)
+	}
+	return m.Text
+}
+
+func saidTokens(messages []domain.Message) int {
+	n := 0
+	for _, m := range messages {
+		n += chunk.Tokens(said(m))
+	}
+	return n
+}
+
+// beginning cuts a text to so many tokens, the mark of the cut included.
+func beginning(text string, tokens int) string {
+	n := chunk.Tokens(text)
+	if n <= tokens {
+		return text
+	}
+	runes := []rune(text)
+	for keep := len(runes) * tokens / n; keep > 0; keep = keep * 9 / 10 {
+		if cut := string(runes[:keep]) + "…"; chunk.Tokens(cut) <= tokens {
+			return cut
+		}
+	}
+	return ""
 }
 
 func withoutCitations(text string) string {

@@ -7,11 +7,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sluice/sluice/pkg/chunk"
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// said is what a caller who keeps the conversation himself sends along.
-var said = []domain.Message{
+// saidBefore is what a caller who keeps the conversation himself sends along.
+var saidBefore = []domain.Message{
 	{Role: domain.RoleUser, Text: "Which gate is the oldest?"},
 	{Role: domain.RoleAssistant, Text: "The Aurora gate [1]."},
 }
@@ -20,7 +21,7 @@ func TestACallerMayKeepTheConversationHimself(t *testing.T) {
 	t.Parallel()
 	w := newWorld(fragments()...)
 	got, err := w.answerer(Options{}).Answer(t.Context(), ask(func(r *Request) {
-		r.Query, r.Said, r.Unkept, r.VisitorID = "When does it open?", said, true, "v"
+		r.Query, r.Said, r.Unkept, r.VisitorID = "When does it open?", saidBefore, true, "v"
 	}), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -46,7 +47,7 @@ func TestACallerMayKeepTheConversationHimself(t *testing.T) {
 func TestWhatWasSaidIsCutToTheBudget(t *testing.T) {
 	t.Parallel()
 	w := newWorld(fragments()...)
-	long := append([]domain.Message{{Role: domain.RoleUser, Text: strings.Repeat("word ", 100)}}, said...)
+	long := append([]domain.Message{{Role: domain.RoleUser, Text: strings.Repeat("word ", 100)}}, saidBefore...)
 	if _, err := w.answerer(Options{HistoryTokens: 50}).Answer(t.Context(), ask(func(r *Request) { r.Said = long }), nil); err != nil {
 		t.Fatal(err)
 	}
@@ -55,10 +56,47 @@ func TestWhatWasSaidIsCutToTheBudget(t *testing.T) {
 	}
 }
 
+func TestALastExchangeLongerThanTheBudgetIsCutAndNotLeftOut(t *testing.T) {
+	t.Parallel()
+	exchange := func(question, answer int) []domain.Message {
+		return []domain.Message{
+			{Role: domain.RoleUser, Text: "Which gate? " + strings.Repeat("word ", question)},
+			{Role: domain.RoleAssistant, Text: "The Aurora gate [1]. " + strings.Repeat("語", answer)},
+		}
+	}
+	for name, c := range map[string]struct {
+		messages []domain.Message
+		budget   int
+		want     int
+	}{
+		"a long answer":           {exchange(0, 500), 100, 2},
+		"a long question":         {exchange(500, 0), 100, 2},
+		"both, behind others":     {append(exchange(0, 0), exchange(500, 500)...), 100, 4},
+		"a short one, and others": {append(exchange(500, 0), exchange(0, 0)...), 100, 2},
+		"no budget at all":        {exchange(0, 0), -1, 0},
+		"a budget for nothing":    {exchange(500, 500), 1, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := recent(c.messages, c.budget)
+			tokens := 0
+			for _, turn := range got {
+				tokens += chunk.Tokens(turn.Text)
+			}
+			if len(got) != c.want || tokens > max(0, c.budget) {
+				t.Errorf("%d turns of %d tokens: %+v", len(got), tokens, got)
+			}
+			if c.want > 0 && !strings.HasPrefix(got[0].Text, "Which gate?") {
+				t.Errorf("begins with %q", got[0].Text)
+			}
+		})
+	}
+}
+
 func TestWhatWasSaidDoesNotGoWithAConversationThatIsKept(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*Request){
-		"history":    func(r *Request) { r.Said = said },
+		"history":    func(r *Request) { r.Said = saidBefore },
 		"no storing": func(r *Request) { r.Unkept = true },
 	} {
 		t.Run(name, func(t *testing.T) {

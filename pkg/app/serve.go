@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -67,7 +68,10 @@ func (s *Service) handler() (http.Handler, error) {
 	_, compose := s.models.(chatModels)
 	answerer := answer.New(answer.Deps{
 		Retriever: finder, Datastores: s.catalog, Conversations: s.catalog, Models: s.models, Now: s.now, NewID: domain.NewID, Log: s.log,
-	}, answer.Options{Timeout: s.config.ChatTimeout, Fragments: s.config.ChatFragments, ContextTokens: s.config.ChatContext, Rewrite: compose})
+	}, answer.Options{
+		Timeout: s.config.ChatTimeout, Fragments: s.config.ChatFragments, ContextTokens: s.config.ChatContext,
+		HistoryTokens: cmp.Or(s.config.ChatHistory, -1), Rewrite: compose,
+	})
 	return api.New(api.Options{
 		MaxUploadBytes: int64(s.config.LimitUpload),
 		MaxJSONBytes:   int64(s.config.LimitJSON),

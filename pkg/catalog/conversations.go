@@ -24,13 +24,11 @@ func scanConversation(s scanner) (domain.Conversation, error) {
 	return v, err
 }
 
-// EnsureConversation returns the conversation with the id, and stores v as a new one, both times set here, when there is
-// none. A conversation of another workspace or agent, and an agent that does not exist, are not found.
-func (c *Catalog) EnsureConversation(ctx context.Context, v domain.Conversation) (domain.Conversation, error) {
-	have, err := c.Conversation(ctx, v.WorkspaceID, v.AgentID, v.ID)
-	if err == nil || domain.CodeOf(err) != domain.CodeNotFound {
-		return have, err
-	}
+// EnsureConversation stores v as a new conversation with its first messages, all of it or nothing, the times being set
+// here, and returns it. One that is there is returned as it is; messages are then added to it, if it is the same
+// visitor's. A conversation of another workspace or agent, with messages of another visitor, and an agent that does not
+// exist, are not found.
+func (c *Catalog) EnsureConversation(ctx context.Context, v domain.Conversation, first ...domain.Message) (have domain.Conversation, err error) {
 	at := c.stamp()
 	v.CreatedAt, v.UpdatedAt, v.Title = fromMicros(at), fromMicros(at), title(v.Title)
 	err = c.update(ctx, "storing a conversation", func(t *tx) error {
@@ -39,14 +37,38 @@ func (c *Catalog) EnsureConversation(ctx context.Context, v domain.Conversation)
 		}
 		n, err := t.exec(ctx, `INSERT INTO conversations (`+conversationColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
 			v.ID, v.WorkspaceID, v.AgentID, v.VisitorID, v.Title, at, at)
-		if err != nil || n == 1 {
-			have = v
+		if err != nil {
 			return err
 		}
-		have, err = readConversation(ctx, t, v.WorkspaceID, v.AgentID, v.ID) // another request has just made it
-		return err
+		if have = v; n == 0 {
+			if have, err = readConversation(ctx, t, v.WorkspaceID, v.AgentID, v.ID); err != nil {
+				return err
+			}
+		}
+		if len(first) == 0 {
+			return nil
+		}
+		if have.VisitorID != v.VisitorID {
+			return domain.NotFound("conversation", v.ID)
+		}
+		return c.appendMessages(ctx, t, v.ID, first)
 	})
 	return have, err
+}
+
+// FindConversation returns the conversation with the id, and whether there is one. One of another workspace or agent is not
+// found.
+func (c *Catalog) FindConversation(ctx context.Context, ws, agentID, id string) (v domain.Conversation, exists bool, err error) {
+	v, err = scanConversation(c.db.read.queryRow(ctx, `SELECT `+conversationColumns+` FROM conversations WHERE id = ?`, id))
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return domain.Conversation{}, false, nil
+	case err != nil:
+		return domain.Conversation{}, false, found(err, "conversation", id)
+	case v.WorkspaceID != ws || v.AgentID != agentID:
+		return domain.Conversation{}, false, domain.NotFound("conversation", id)
+	}
+	return v, true, nil
 }
 
 // Conversation returns one conversation of the workspace, with that agent unless agentID is empty.
@@ -122,38 +144,40 @@ func (c *Catalog) DeleteConversation(ctx context.Context, ws, id string) (domain
 // AppendMessages adds messages to the end of the conversation, all or none, ConversationID and CreatedAt being set here.
 // The first question becomes the title of a conversation that has none.
 func (c *Catalog) AppendMessages(ctx context.Context, conversationID string, ms ...domain.Message) error {
-	return c.update(ctx, "storing messages", func(t *tx) error {
-		var have string
-		err := t.queryRow(ctx, `SELECT title FROM conversations WHERE id = ?`+t.lock, conversationID).Scan(&have)
-		if err != nil {
-			return found(err, "conversation", conversationID)
-		}
-		var last int64 // another process may have stored it, by a clock that goes ahead of this one's
-		err = t.queryRow(ctx, `SELECT COALESCE(MAX(seq), 0) FROM messages WHERE conversation_id = ?`, conversationID).Scan(&last)
-		if err != nil {
-			return fmt.Errorf("looking for the last message: %w", err)
-		}
-		for _, m := range ms {
-			sources := ""
-			if len(m.Sources) > 0 {
-				if sources, err = toJSON(m.Sources); err != nil {
-					return err
-				}
-			}
-			at := max(c.stamp(), last+1)
-			last = at
-			n, err := t.exec(ctx, `INSERT INTO messages (id, conversation_id, role, text, search_text, sources, created_at, seq)
-				VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`, m.ID, conversationID, m.Role, m.Text, strings.ToLower(m.Text), sources, at, at)
-			if err := created(n, err, "message", m.ID); err != nil {
+	return c.update(ctx, "storing messages", func(t *tx) error { return c.appendMessages(ctx, t, conversationID, ms) })
+}
+
+func (c *Catalog) appendMessages(ctx context.Context, t *tx, conversationID string, ms []domain.Message) error {
+	var have string
+	err := t.queryRow(ctx, `SELECT title FROM conversations WHERE id = ?`+t.lock, conversationID).Scan(&have)
+	if err != nil {
+		return found(err, "conversation", conversationID)
+	}
+	var last int64 // another process may have stored it, by a clock that goes ahead of this one's
+	err = t.queryRow(ctx, `SELECT COALESCE(MAX(seq), 0) FROM messages WHERE conversation_id = ?`, conversationID).Scan(&last)
+	if err != nil {
+		return fmt.Errorf("looking for the last message: %w", err)
+	}
+	for _, m := range ms {
+		sources := ""
+		if len(m.Sources) > 0 {
+			if sources, err = toJSON(m.Sources); err != nil {
 				return err
 			}
-			if have == "" && m.Role == domain.RoleUser {
-				have = title(m.Text)
-			}
 		}
-		_, err = t.exec(ctx, `UPDATE conversations SET title = ?, updated_at = ? WHERE id = ?`, have, c.stamp(), conversationID)
-		return err
-	})
+		at := max(c.stamp(), last+1)
+		last = at
+		n, err := t.exec(ctx, `INSERT INTO messages (id, conversation_id, role, text, search_text, sources, created_at, seq)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`, m.ID, conversationID, m.Role, m.Text, strings.ToLower(m.Text), sources, at, at)
+		if err := created(n, err, "message", m.ID); err != nil {
+			return err
+		}
+		if have == "" && m.Role == domain.RoleUser {
+			have = title(m.Text)
+		}
+	}
+	_, err = t.exec(ctx, `UPDATE conversations SET title = ?, updated_at = ? WHERE id = ?`, have, c.stamp(), conversationID)
+	return err
 }
 
 const messageColumns = `id, conversation_id, role, text, sources, created_at`

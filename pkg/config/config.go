@@ -61,6 +61,7 @@ type Config struct {
 	ChatMaxTokens int
 	ChatFragments int
 	ChatContext   int // tokens
+	ChatHistory   int // tokens
 	ChatStart     time.Duration
 	ChatStall     time.Duration
 	ChatTimeout   time.Duration
@@ -187,6 +188,7 @@ func Settings() []Setting {
 		{Env: "SLUICE_CHAT_MAX_TOKENS", Flag: "chat-max-tokens", Default: "4096", Doc: "tokens kept free for an answer where the query has no `maxTokens`, up to a quarter of the window; Anthropic's models also stop there", set: number(func(c *Config) *int { return &c.ChatMaxTokens }, 1, 128_000)},
 		{Env: "SLUICE_CHAT_FRAGMENTS", Flag: "chat-fragments", Default: "10", Doc: "fragments that are retrieved for an answer", set: number(func(c *Config) *int { return &c.ChatFragments }, 1, 100)},
 		{Env: "SLUICE_CHAT_CONTEXT", Flag: "chat-context", Default: "3000", Doc: "tokens of fragments in a prompt at most, as far as the window has room", set: number(func(c *Config) *int { return &c.ChatContext }, 100, 1_000_000)},
+		{Env: "SLUICE_CHAT_HISTORY", Flag: "chat-history", Default: "1500", Doc: "tokens of what was said before in a prompt at most, the newest first; 0: agents answer each question as if it were the first of its conversation", set: number(func(c *Config) *int { return &c.ChatHistory }, 0, 1_000_000)},
 		{Env: "SLUICE_CHAT_START_TIMEOUT", Flag: "chat-start-timeout", Default: "60s", Doc: "how long a model may take until the first word of its answer, attempts included", set: duration(func(c *Config) *time.Duration { return &c.ChatStart })},
 		{Env: "SLUICE_CHAT_STALL_TIMEOUT", Flag: "chat-stall-timeout", Default: "30s", Doc: "how long it may be silent in the middle of one", set: duration(func(c *Config) *time.Duration { return &c.ChatStall })},
 		{Env: "SLUICE_CHAT_TIMEOUT", Flag: "chat-timeout", Default: "5m", Doc: "how long a whole answer may take, from question to end", set: duration(func(c *Config) *time.Duration { return &c.ChatTimeout })},

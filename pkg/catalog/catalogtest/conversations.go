@@ -57,6 +57,48 @@ func testConversations(t *testing.T, open Open) {
 		_, err := w.EnsureConversation(w.ctx, v)
 		code(t, domain.CodeNotFound, err)
 	})
+	t.Run("a conversation is begun with what was first said in it, all of it or nothing", func(t *testing.T) {
+		t.Parallel()
+		w, v := setup(t)
+		say := func(text string) domain.Message {
+			return domain.Message{ID: domain.NewID(), Role: domain.RoleUser, Text: text}
+		}
+		twice := say("one")
+		_, err := w.EnsureConversation(w.ctx, v, twice, twice)
+		code(t, domain.CodeConflict, err)
+		_, exists, err := w.FindConversation(w.ctx, w.ws, v.AgentID, v.ID)
+		ok(t, err)
+		equal(t, false, exists)
+
+		made, err := w.EnsureConversation(w.ctx, v, say("one"), say("two"))
+		ok(t, err)
+		again, err := w.EnsureConversation(w.ctx, v, say("three"))
+		ok(t, err)
+		equal(t, made.ID, again.ID)
+		got, exists, err := w.FindConversation(w.ctx, w.ws, v.AgentID, v.ID)
+		ok(t, err)
+		equal(t, true, exists)
+		equal(t, "one", got.Title)
+		v.VisitorID = "somebody else"
+		_, err = w.EnsureConversation(w.ctx, v, say("four"))
+		code(t, domain.CodeNotFound, err)
+		ms, err := w.Messages(w.ctx, v.ID, 10)
+		ok(t, err)
+		equal(t, []string{"one", "two", "three"}, ids(ms, func(m domain.Message) string { return m.Text }))
+	})
+	t.Run("an id in use by another agent or workspace is told from one that is not in use", func(t *testing.T) {
+		t.Parallel()
+		w, v := setup(t)
+		_, err := w.EnsureConversation(w.ctx, v)
+		ok(t, err)
+		_, _, err = w.FindConversation(w.ctx, w.ws, w.agent().ID, v.ID)
+		code(t, domain.CodeNotFound, err)
+		_, _, err = w.FindConversation(w.ctx, domain.NewID(), v.AgentID, v.ID)
+		code(t, domain.CodeNotFound, err)
+		_, exists, err := w.FindConversation(w.ctx, w.ws, v.AgentID, domain.NewID())
+		ok(t, err)
+		equal(t, false, exists)
+	})
 	t.Run("the newest messages come back oldest first, with their sources", func(t *testing.T) {
 		t.Parallel()
 		w, v := setup(t)
@@ -322,10 +364,16 @@ func testTurns(t *testing.T, open Open) {
 		ok(t, err)
 		equal(t, []string{"b?", "b!", "a?", "a!"}, ids(ms, func(m domain.Message) string { return m.Text }))
 	})
-	t.Run("there is no turn in a conversation that does not exist", func(t *testing.T) {
+	t.Run("there is a turn in a conversation that is not stored yet, and none is stored by it", func(t *testing.T) {
 		t.Parallel()
 		w := newWorld(t, open)
-		_, err := w.TakeTurn(w.ctx, domain.NewID(), "a", time.Minute)
+		id := domain.NewID()
+		for i, want := range []bool{true, false} {
+			got, err := w.TakeTurn(w.ctx, id, fmt.Sprint(i), time.Minute)
+			ok(t, err)
+			equal(t, want, got)
+		}
+		_, err := w.Conversation(w.ctx, w.ws, "", id)
 		code(t, domain.CodeNotFound, err)
 	})
 	t.Run("of many that ask at once one has the turn", func(t *testing.T) {
