@@ -2176,10 +2176,10 @@ type ListConversationsParams struct {
 	// VisitorId only those of this visitor
 	VisitorId *OfVisitor `form:"visitorId,omitempty" json:"visitorId,omitempty"`
 
-	// From only those begun at this time or later
+	// From only those begun at this time or later; a date (2026-05-01) is the beginning of that day in UTC
 	From *BegunFrom `form:"from,omitempty" json:"from,omitempty"`
 
-	// To only those begun before this time
+	// To only those begun before this time; a date (2026-05-31) takes that day in, in UTC
 	To *BegunTo `form:"to,omitempty" json:"to,omitempty"`
 
 	// Query only those with this text in a question or an answer, in upper or lower case
@@ -2202,10 +2202,10 @@ type ExportConversationsParams struct {
 	// VisitorId only those of this visitor
 	VisitorId *OfVisitor `form:"visitorId,omitempty" json:"visitorId,omitempty"`
 
-	// From only those begun at this time or later
+	// From only those begun at this time or later; a date (2026-05-01) is the beginning of that day in UTC
 	From *BegunFrom `form:"from,omitempty" json:"from,omitempty"`
 
-	// To only those begun before this time
+	// To only those begun before this time; a date (2026-05-31) takes that day in, in UTC
 	To *BegunTo `form:"to,omitempty" json:"to,omitempty"`
 
 	// Query only those with this text in a question or an answer, in upper or lower case

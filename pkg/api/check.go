@@ -177,7 +177,8 @@ func dropNulls(schema *openapi3.Schema, value any) {
 	}
 }
 
-// checkQuery holds the query string against the operation's parameters and returns it without empty ones.
+// checkQuery holds the query string against the operation's parameters and returns it without empty ones, and times as
+// date-times.
 func checkQuery(op *operation, in url.Values) (url.Values, []domain.FieldError) {
 	out := url.Values{}
 	faults := strayParameters(op, in)
@@ -192,6 +193,14 @@ func checkQuery(op *operation, in url.Values) (url.Values, []domain.FieldError) 
 		}
 		var value any = values[0]
 		switch schema := p.Schema.Value; {
+		case isTime(schema):
+			at, err := timeOf(p, values[0])
+			if err != nil {
+				faults = append(faults, timeFault(p.Name, values[0]))
+				continue
+			}
+			out.Set(p.Name, at.Format(time.RFC3339Nano))
+			continue
 		case schema.Type.Is("boolean"):
 			b, err := strconv.ParseBool(values[0])
 			if err != nil || len(values[0]) == 1 {
@@ -214,5 +223,5 @@ func checkQuery(op *operation, in url.Values) (url.Values, []domain.FieldError) 
 		faults = append(faults, schemaFaults(p.Schema.Value, p.Name, value)...)
 		out[p.Name] = values
 	}
-	return out, faults
+	return out, append(faults, rangeFaults(in, out)...)
 }

@@ -72,8 +72,46 @@ func TestConversationsAreSearched(t *testing.T) {
 		}
 	}
 	for _, path := range []string{"/conversations", "/conversations/export"} {
-		s.call("GET", path+"?from=yesterday", nil).fault("from")
+		if got := s.call("GET", path+"?from=yesterday", nil).fault("from"); got != `is "yesterday"; it must be a date (2026-05-04) or a date-time (2026-05-04T12:00:00Z)` {
+			t.Errorf("got %q", got)
+		}
 		s.call("GET", path+"?query="+strings.Repeat("x", 201), nil).fault("query")
+	}
+}
+
+func TestConversationsAreSearchedByDays(t *testing.T) {
+	t.Parallel()
+	s := newService(t)
+	agent := s.newAgent()
+	s.clock.advance(s.clock.Now().Truncate(24 * time.Hour).Add(36 * time.Hour).Sub(s.clock.Now())) // noon
+	id := s.talk(agent, "anna", "What does it cost?", "Ten euros [1].")
+	noon := s.clock.Now().UTC()
+	today, before, after := noon.Format(time.DateOnly), noon.AddDate(0, 0, -1).Format(time.DateOnly), noon.AddDate(0, 0, 1).Format(time.DateOnly)
+	for query, want := range map[string]int{
+		"from=" + today:                     1,
+		"from=" + after:                     0,
+		"to=" + today:                       1,
+		"to=" + before:                      0,
+		"from=" + today + "&to=" + today:    1,
+		"from=" + before + "&to=" + before:  0,
+		"from=" + today + "T14:00:00+02:00": 1, // the + is read as a blank
+		"from=" + today + "t15:00:00+02:00": 0,
+		"to=9999-12-30":                     1,
+	} {
+		if got := s.call("GET", "/conversations?"+query, nil).want(200).object().list("data"); len(got) != want {
+			t.Errorf("%s: %d, want %d", query, len(got), want)
+		}
+		if got := strings.Contains(string(s.call("GET", "/conversations/export?"+query, nil).want(200).body), id); got != (want == 1) {
+			t.Errorf("the export with %s has it: %t", query, got)
+		}
+	}
+	for _, path := range []string{"/conversations", "/conversations/export"} {
+		if got := s.call("GET", path+"?from=2026-05-05&to=2026-05-04T00:00:00Z", nil).fault("from"); got != `is "2026-05-05", which is after to, "2026-05-04T00:00:00Z"; from must be the earlier of the two` {
+			t.Errorf("got %q", got)
+		}
+		for _, text := range []string{"9999-12-31", "2026-02-30", "2026-5-4", "0000-01-01T00:00:00%2b01:00"} {
+			s.call("GET", path+"?to="+text, nil).fault("to")
+		}
 	}
 }
 

@@ -17,14 +17,16 @@ const maxFields = 1000
 
 // strayFaults finds the fields of a body that the schema does not know. Where the schema is closed each is a fault: what a
 // query is narrowed by, and what a key may do, must not get lost in a name. Elsewhere only what is plainly meant for a
-// field that there is; the rest is ignored, as clients send what they know of other services, and send back whole what
-// they have read. Objects of free keys have no strays.
+// field that there is, here or at another endpoint, and everything of a body of which nothing is known: that one would do
+// nothing. The rest is ignored, as clients send what they know of other services, and send back whole what they have
+// read. Objects of free keys have no strays.
 func strayFaults(schema *openapi3.Schema, path string, value any) []domain.FieldError {
 	var faults []domain.FieldError
 	switch v := value.(type) {
 	case map[string]any:
 		more := schema.AdditionalProperties
 		free := more.Schema != nil || more.Has != nil && *more.Has || len(schema.Properties) == 0
+		closed := more.Has != nil || path == "" && !anyKnown(schema, v)
 		if !free && len(v) > maxFields {
 			return []domain.FieldError{{Field: fieldName(path), Message: "has " + strconv.Itoa(len(v)) + " fields; the limit is " + strconv.Itoa(maxFields)}}
 		}
@@ -34,7 +36,7 @@ func strayFaults(schema *openapi3.Schema, path string, value any) []domain.Field
 			case property != nil:
 				faults = append(faults, strayFaults(property.Value, join(path, name), v[name])...)
 			case !free && !ignored(schema, name):
-				faults = append(faults, strayFault(schema, path, name)...)
+				faults = append(faults, strayFault(schema, path, name, closed)...)
 			}
 		}
 	case []any:
@@ -53,12 +55,37 @@ func ignored(schema *openapi3.Schema, name string) bool {
 	return slices.Contains(names, any(name))
 }
 
+// anyKnown reports whether an object has a field that the schema knows.
+func anyKnown(schema *openapi3.Schema, object map[string]any) bool {
+	for name := range object {
+		if schema.Properties[name] != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// elsewhere is what the schema says of a name that means something at another endpoint, or to other services, and that an
+// answer would be another one without; "" of other names.
+func elsewhere(schema *openapi3.Schema, name string) string {
+	names, _ := schema.Extensions["x-elsewhere"].(map[string]any)
+	for known, way := range names {
+		if plainName(known) == plainName(name) {
+			text, _ := way.(string)
+			return text
+		}
+	}
+	return ""
+}
+
 // strayFault says what is wrong with a field of an object that the schema does not know, if it matters.
-func strayFault(schema *openapi3.Schema, path, name string) []domain.FieldError {
-	closed := schema.AdditionalProperties.Has != nil
+func strayFault(schema *openapi3.Schema, path, name string, closed bool) []domain.FieldError {
 	known := slices.Sorted(maps.Keys(schema.Properties))
 	message := "is not known; "
+	way := elsewhere(schema, name)
 	switch meant := meantField(schema, known, name); {
+	case way != "":
+		message += way
 	case meant != "":
 		message += "did you mean " + join(path, meant) + "?"
 	case closed:
@@ -128,15 +155,18 @@ func plainName(name string) string {
 }
 
 // slip reports whether one name is the other with a slip of the pen: letters left out, added, swapped or mistaken, up to
-// two in a long name, or up to three missing at the end. Short names have another letter often enough by chance.
+// two in a long name, or up to three missing at the end. Short names have another letter often enough by chance; of the
+// shortest one letter may be missing.
 func slip(a, b string) bool {
 	const (
-		short, long = 6, 9
-		ending      = 3
+		shortest, short, long = 4, 6, 9
+		ending                = 3
 	)
 	least, most := min(len(a), len(b)), max(len(a), len(b))
 	switch {
-	case least < 4 || most-least > ending:
+	case least == shortest-1 && most == shortest:
+		return edits(a, b) == 1
+	case least < shortest || most-least > ending:
 		return false
 	case strings.HasPrefix(a, b) || strings.HasPrefix(b, a):
 		return true

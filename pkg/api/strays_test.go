@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"mime/multipart"
+	"strings"
 	"testing"
 
 	"github.com/sluice/sluice/pkg/api"
@@ -55,7 +56,38 @@ func TestAQueryWithAFieldThatIsNotKnownIsRefused(t *testing.T) {
 func TestWhatOtherServicesKnowOfAnAgentQueryIsIgnored(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
-	s.call("POST", "/agents/"+s.newAgent()+"/query", `{"query": "a", "channel": "website", "isDraft": false, "attachments": [], "context": "", "topK": 3}`).want(200)
+	s.call("POST", "/agents/"+s.newAgent()+"/query", `{"query": "a", "channel": "website", "isDraft": false, "attachments": [], "context": ""}`).want(200)
+}
+
+func TestAnAgentQueryWithWhatAnotherQueryHasIsRefused(t *testing.T) {
+	t.Parallel()
+	s := newService(t)
+	for field, way := range map[string]string{
+		`"topK": 3`: "takes topK", `"top_k": 3`: "takes topK", `"mode": "lexical"`: "takes mode", `"rerank": false`: "takes rerank",
+		`"maxPerDatasource": 1`: "POST /datastores/{id}/query", `"explain": true`: "?explain=true", `"model": "llm_4"`: "did you mean modelName?",
+		`"messages": []`: "conversationId", `"history": []`: "conversationId", `"datastoreIds": ["a"]`: "filters.datasource_ids",
+	} {
+		name, _, _ := strings.Cut(strings.TrimPrefix(field, `"`), `"`)
+		got := s.call("POST", "/agents/"+s.newAgent()+"/query", `{"query": "a", `+field+`}`).fault(name)
+		if !strings.HasPrefix(got, "is not known; ") || !strings.Contains(got, way) {
+			t.Errorf("%s: got %q, want %q", field, got, way)
+		}
+	}
+}
+
+func TestABodyOfWhichNothingIsKnownIsRefused(t *testing.T) {
+	t.Parallel()
+	s := newService(t)
+	for _, path := range []string{"/agents/" + s.newAgent(), "/datastores/" + s.newDatastore()} {
+		if got := s.call("PATCH", path, `{"nme": "x"}`).fault("nme"); got != "is not known; did you mean name?" {
+			t.Errorf("%s: got %q", path, got)
+		}
+		if got := s.call("PATCH", path, `{"colour": "x"}`).fault("colour"); !strings.HasPrefix(got, "is not known; it must be one of ") || !strings.Contains(got, "name") {
+			t.Errorf("%s: got %q", path, got)
+		}
+		s.call("PATCH", path, `{"name": "x", "colour": "y"}`).want(200)
+		s.call("PATCH", path, `{}`).want(200)
+	}
 }
 
 func TestOtherBodiesRefuseWhatIsPlainlyMeantForAField(t *testing.T) {
