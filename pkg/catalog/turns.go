@@ -34,8 +34,10 @@ const lostTurn = time.Hour
 // EndTurn ends the holder's turn, if it still has it.
 func (c *Catalog) EndTurn(ctx context.Context, conversationID, holder string) error {
 	return c.update(ctx, "ending a turn in a conversation", func(t *tx) error {
-		_, err := t.exec(ctx, `DELETE FROM conversation_turns WHERE conversation_id = ? AND holder = ? OR held_until <= ?`,
-			conversationID, holder, micros(c.now().Add(-lostTurn)))
+		if _, err := t.exec(ctx, `DELETE FROM conversation_turns WHERE conversation_id = ? AND holder = ?`, conversationID, holder); err != nil {
+			return err
+		}
+		_, err := t.exec(ctx, `DELETE FROM conversation_turns WHERE held_until <= ?`, micros(c.now().Add(-lostTurn)))
 		return err
 	})
 }

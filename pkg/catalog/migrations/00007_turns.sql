@@ -9,6 +9,7 @@ CREATE TABLE conversation_turns (
     holder          TEXT NOT NULL,
     held_until      BIGINT NOT NULL
 );
+CREATE INDEX conversation_turns_until ON conversation_turns (held_until);
 
 -- Conversations whose first question failed.
 DELETE FROM conversations WHERE turn_until = 0 AND NOT EXISTS (SELECT 1 FROM messages WHERE messages.conversation_id = conversations.id);
