@@ -170,6 +170,19 @@ func TestStopWordsAreThoseOfTheQuerysLanguage(t *testing.T) {
 	}
 }
 
+func TestFunctionWordsAreThoseOfALanguage(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		word string
+		lang Language
+		want bool
+	}{{"ihn", "de", true}, {"urlaub", "de", false}, {"the", English, true}, {"the", "de", false}, {"the", Unknown, false}} {
+		if got := IsFunctionWord(test.word, test.lang); got != test.want {
+			t.Errorf("%q of %q: %v", test.word, test.lang, got)
+		}
+	}
+}
+
 func TestSentences(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -20,6 +20,9 @@ var (
 	arabicLanguages   = []Language{"ar", "fa", "ur"}
 )
 
+// IsFunctionWord reports whether a word in lower case is one of those of a language that are dropped from queries.
+func IsFunctionWord(word string, lang Language) bool { return stopWords[lang][word] }
+
 func parseStopWords(text string) map[Language]map[string]bool {
 	sets := make(map[Language]map[string]bool)
 	for line := range strings.Lines(text) {

@@ -13,8 +13,10 @@ type evidence struct {
 	names  float64 // names of the question that the fragment and its heading lack, of all names, from -1 to 0
 	score  float64 // of the fragment
 	rank   float64 // the fragment's score, of the best one's
-	asks   bool    // it asks itself
+	value  float64 // 1: it has a value of the kind that is asked for, -1: it has none, 0: none is asked for
 	scrap  bool    // a few words without an end: a heading, a label
+
+	certain bool // it is the row of the code that the question names
 }
 
 // Weights of the evidence, fitted to questions in ten languages so that the sentence with the answer scores above the
@@ -27,17 +29,14 @@ const (
 	namesWeight  = 0.9
 	scoreWeight  = 2.3
 	rankWeight   = 4.5
-	asksWeight   = -3.0 // this and the next are not fitted: a question is no answer to itself,
-	scrapWeight  = -3.0 // nor is a heading
+	valueWeight  = 0.7
+	scrapWeight  = -3.0 // not fitted: a heading is no answer
 )
 
 // total adds the evidence up.
 func (e evidence) total() float64 {
 	sum := ownWeight*e.own + beforeWeight*e.before + nearWeight*e.near + namesWeight*e.names +
-		scoreWeight*e.score + rankWeight*e.rank
-	if e.asks {
-		sum += asksWeight
-	}
+		scoreWeight*e.score + rankWeight*e.rank + valueWeight*e.value
 	if e.scrap {
 		sum += scrapWeight
 	}
@@ -51,7 +50,8 @@ const (
 	answeredHeld    = 2.6 // words in the sentence or the one before
 	answeredNear    = 4.6
 	answeredNames   = 2.0
-	answeredBest    = 3.8   // the best fragment's score
+	answeredBest    = 3.8 // the best fragment's score
+	answeredValue   = 0.3
 	answeredAhead   = 5.3   // how far it is above the second one's
 	answeredAtLeast = -0.15 // the logarithm of the odds from which there is an answer
 
@@ -67,7 +67,7 @@ func (e evidence) answered(fragments []domain.Fragment) bool {
 	if len(fragments) > 1 {
 		second = fragments[1].Score
 	}
-	return e.own+e.before >= heldAtLeast &&
-		answeredBase+answeredHeld*(e.own+e.before)+answeredNear*e.near+answeredNames*e.names+
+	return e.certain || e.own+e.before >= heldAtLeast &&
+		answeredBase+answeredHeld*(e.own+e.before)+answeredNear*e.near+answeredNames*e.names+answeredValue*e.value+
 			answeredBest*best+answeredAhead*(best-second) >= answeredAtLeast
 }

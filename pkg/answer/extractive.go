@@ -5,11 +5,8 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/sluice/sluice/pkg/chunk"
@@ -31,6 +28,8 @@ func NewExtractive(words WordVectors) *Extractive { return &Extractive{words: wo
 const (
 	maxQuotes          = 3
 	maxQuoteCharacters = 600
+	maxListed          = 12 // entries of a list that is quoted as a whole
+	maxListCharacters  = 1200
 	maxReadFragments   = 10
 )
 
@@ -39,6 +38,8 @@ const (
 	nearBest = 2.5
 	// sameTerms is the overlap of two sentences' words from which they say the same.
 	sameTerms = 0.7
+	// sameThing is how much of the question a row or an entry holds, of what the best one holds, to be quoted beside it.
+	sameThing = 0.95
 )
 
 // Complete implements Provider. It counts no tokens, for it has none; MaxTokens bounds what is quoted, of which there is
@@ -60,14 +61,19 @@ func (e *Extractive) Complete(ctx context.Context, p Prompt, emit func(text stri
 	if len(quotes) == 0 {
 		return Completion{Unanswered: true}, emit(say.nothing)
 	}
+	var quoted []domain.Fragment
+	for _, q := range quotes {
+		quoted = append(quoted, p.Fragments[q.fragment])
+	}
+	say = phrasesFor(p.Question, quoted)
 	if err := emit(say.quotes); err != nil {
 		return Completion{}, err
 	}
-	for _, q := range joined(quotes, p.Fragments) {
+	for _, piece := range say.quotations(quotes, p.Fragments) {
 		if err := ctx.Err(); err != nil {
 			return Completion{}, err
 		}
-		if err := emit("\n\n" + say.open + q.text + say.close + " [" + strconv.Itoa(q.fragment+1) + "]"); err != nil {
+		if err := emit(piece); err != nil {
 			return Completion{}, err
 		}
 	}
@@ -78,13 +84,14 @@ func (e *Extractive) Complete(ctx context.Context, p Prompt, emit func(text stri
 // fragment as ranked, then as they stand. It chooses none when the best one is not likely to answer. What speaks to a
 // language model is no answer, nor is what follows it in the same fragment.
 func pick(sentences []sentence, fragments []domain.Fragment, tokens int) []sentence {
+	all := slices.Clone(sentences)
 	sentences = candidates(sentences)
 	var out []sentence
 	length := 0
 	spoken := make(map[int]int) // where a fragment begins to speak to a model
 	for _, s := range sentences {
-		n := utf8.RuneCountInString(s.text)
-		if len(out) == maxQuotes || len(out) > 0 && s.evidence.asks {
+		n := utf8.RuneCountInString(s.shown)
+		if len(out) == maxQuotes {
 			break
 		}
 		if len(out) > 0 && length+n > maxQuoteCharacters || slices.ContainsFunc(out, s.repeats) {
@@ -101,20 +108,67 @@ func pick(sentences []sentence, fragments []domain.Fragment, tokens int) []sente
 		if len(out) == 0 && !s.evidence.answered(fragments) {
 			return nil
 		}
-		if tokens -= chunk.Tokens(s.text); tokens < 0 && len(out) > 0 {
+		if tokens -= chunk.Tokens(s.shown); tokens < 0 && len(out) > 0 {
 			break
 		}
 		out = append(out, s)
 		length += n
+		if len(out) == 1 && s.listed {
+			out = listOf(s, all, tokens)
+			break
+		}
 	}
-	slices.SortFunc(out, func(a, b sentence) int {
-		return cmp.Or(cmp.Compare(a.fragment, b.fragment), cmp.Compare(a.position, b.position))
-	})
+	if len(out) > 0 {
+		inReadingOrder(out)
+	}
 	return out
 }
 
+// listOf is the list that an entry is of, as far as the bounds and a number of tokens beyond the entry's let it; the entry alone
+// where it stands too far down.
+func listOf(entry sentence, all []sentence, tokens int) []sentence {
+	list := slices.DeleteFunc(all, func(s sentence) bool {
+		return s.fragment != entry.fragment || s.under != entry.under || s.kind != entry.kind
+	})
+	slices.SortFunc(list, func(a, b sentence) int { return cmp.Compare(a.position, b.position) })
+	var out []sentence
+	held, length := false, 0
+	for _, s := range list {
+		length += utf8.RuneCountInString(s.shown)
+		if s.position != entry.position {
+			tokens -= chunk.Tokens(s.shown)
+		}
+		if len(out) == maxListed || length > maxListCharacters || tokens < 0 {
+			break
+		}
+		held = held || s.position == entry.position
+		out = append(out, s)
+	}
+	if !held {
+		return []sentence{entry}
+	}
+	return out
+}
+
+// inReadingOrder sorts sentences, best first, as they are to be read: those of the best one's fragment, then those of the others
+// as ranked, each as they stand.
+func inReadingOrder(sentences []sentence) {
+	best := sentences[0].fragment
+	rank := func(s sentence) int {
+		if s.fragment == best {
+			return -1
+		}
+		return s.fragment
+	}
+	slices.SortFunc(sentences, func(a, b sentence) int {
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.position, b.position))
+	})
+}
+
 // candidates are the sentences that come near the best one, best first. Where some of them hold the rarest word of the
-// question, those of fragments that have none of them drop out: they speak of the same subject, but of another matter.
+// question, those of fragments that have none of them drop out: they speak of the same subject, but of another matter. So do
+// those without a value of the kind that is asked for where the best one has it, and rows and entries that hold less of the question than
+// the best one, if that is one itself: they are about another thing.
 func candidates(sentences []sentence) []sentence {
 	slices.SortStableFunc(sentences, func(a, b sentence) int { return cmp.Compare(b.score, a.score) })
 	near := slices.IndexFunc(sentences, func(s sentence) bool { return s.score < sentences[0].score-nearBest })
@@ -125,71 +179,30 @@ func candidates(sentences []sentence) []sentence {
 	for _, s := range sentences[:near] {
 		speaking[s.fragment] = speaking[s.fragment] || s.rare
 	}
-	if !slices.ContainsFunc(sentences[:near], func(s sentence) bool { return s.rare }) {
-		return sentences[:near]
+	rare := slices.ContainsFunc(sentences[:near], func(s sentence) bool { return s.rare })
+	out := slices.DeleteFunc(sentences[:near], func(s sentence) bool { return rare && !speaking[s.fragment] })
+	if len(out) == 0 {
+		return nil
 	}
-	return slices.DeleteFunc(sentences[:near], func(s sentence) bool { return !speaking[s.fragment] })
+	best := out[0]
+	return slices.DeleteFunc(out, func(s sentence) bool {
+		return best.evidence.value > s.evidence.value ||
+			best.single() && s.single() && s.evidence.own < sameThing*best.evidence.own
+	})
 }
 
-// speaksToModel is the position of the first sentence of a fragment that speaks to a language model; beyond all of them
+// single reports whether a part is about one thing of several.
+func (p part) single() bool { return p.kind == partRow || p.kind == partEntry }
+
+// speaksToModel is the position of the first part of a fragment that speaks to a language model; beyond all of them
 // when none does.
 func speaksToModel(f domain.Fragment) int {
-	for n, text := range sentencesOf(f.Text) {
-		if addressesModel(text) {
+	for n, p := range partsOf(f) {
+		if addressesModel(p.words()) {
 			return n
 		}
 	}
 	return math.MaxInt
-}
-
-// excerpt is what is quoted of a fragment in one piece.
-type excerpt struct {
-	fragment int
-	text     string
-}
-
-// joined makes quotations of sentences in reading order: those that follow one another become one. A sentence whose
-// beginning or end the fragment does not have is marked.
-func joined(sentences []sentence, fragments []domain.Fragment) []excerpt {
-	var out []excerpt
-	for i, s := range sentences {
-		text := s.text
-		if first, _ := utf8.DecodeRuneInString(text); s.position == 0 && fragments[s.fragment].Offset > 0 && unicode.IsLower(first) {
-			text = "… " + text
-		}
-		if s.last && cutOff(text) {
-			text += " …"
-		}
-		if i > 0 && sentences[i-1].fragment == s.fragment && sentences[i-1].position == s.position-1 {
-			before := &out[len(out)-1].text
-			*before += between(*before, text) + text
-			continue
-		}
-		out = append(out, excerpt{s.fragment, text})
-	}
-	return out
-}
-
-// cutOff reports whether a text of several words breaks off: prose that ends in a letter, a comma or the like.
-func cutOff(text string) bool {
-	if strings.ContainsAny(text, "\n·") || recordLine.MatchString(text) || itemLine.MatchString(text) || chunk.Tokens(text) <= 2*scrapTokens {
-		return false
-	}
-	last, _ := utf8.DecodeLastRuneInString(text)
-	return unicode.IsLetter(last) || last == ',' || last == ';'
-}
-
-// between is what stands between two sentences that follow one another.
-func between(a, b string) string {
-	last, _ := utf8.DecodeLastRuneInString(a)
-	first, _ := utf8.DecodeRuneInString(b)
-	switch {
-	case strings.Contains(a, "\n") || recordLine.MatchString(b) || itemLine.MatchString(b) || strings.Contains(b, " · ") || !ends(a):
-		return "\n"
-	case wide(first) || strings.ContainsRune("。！？」』", last):
-		return ""
-	}
-	return " "
 }
 
 // read scores the sentences of the prompt's fragments that may answer.
@@ -206,31 +219,6 @@ func (e *Extractive) read(ctx context.Context, p Prompt) ([]sentence, error) {
 		out = append(out, q.readFragment(i, f, fragments[0].Score)...)
 	}
 	return out, nil
-}
-
-// spacedMarks are a document's own reference marks with the space before them.
-var spacedMarks = regexp.MustCompile(`[ \t]?` + marksInText.String())
-
-// codeFence opens or closes a block of code, with the name of its language.
-var codeFence = regexp.MustCompile("```+[a-zA-Z0-9_+-]*[ \\t]*\\n?")
-
-// quotation makes a sentence fit to be quoted: each of its lines without superfluous space, and without the document's
-// own reference marks, which would be taken for ours.
-func quotation(text string) string {
-	text = spacedMarks.ReplaceAllString(text, "")
-	text = marksInText.ReplaceAllString(text, "($1)") // what taking out a mark has brought together
-	text = codeFence.ReplaceAllString(text, "")
-	if strings.Count(text, "`")%2 != 0 || strings.Contains(text, "``") {
-		text = strings.ReplaceAll(text, "`", "") // one that stays open would make code of our citation
-	}
-	text = strings.ReplaceAll(strings.TrimSpace(text), "\t", " · ")
-	var lines []string
-	for line := range strings.SplitSeq(text, "\n") {
-		if line = oneLine(line, maxQuoteCharacters); line != "" {
-			lines = append(lines, line)
-		}
-	}
-	return strings.Join(lines, "\n")
 }
 
 // isQuestion reports whether a sentence asks rather than answers.

@@ -101,7 +101,7 @@ func TestExtractive(t *testing.T) {
 		"quotes a row of a table": {
 			"population of Ulm",
 			docs("City\tPopulation\nBonn\t330,000\nUlm population\t126,000"),
-			"In the words of the documents:\n\n“Ulm population · 126,000” [1]",
+			"In the words of the documents:\n\n“City: Ulm population; Population: 126,000” [1]",
 		},
 		"says so when the fragments do not speak of it": {
 			"When does the opera premiere in Vienna begin?",
@@ -152,6 +152,11 @@ func TestSearchQuery(t *testing.T) {
 		"Chinese points back":                                         {"它多高？", history, "Tell me about the north gate 它多高？"},
 		"a pronoun stands for what was named, not for what was asked": {"How much does it weigh?", named, "Aurora X2 How much does it weigh?"},
 		"another name takes the place of the old one":                 {"And of the Borealis 40?", named, "How long is the warranty of the And of the Borealis 40?"},
+		"a count of what was named":                                   {"How many are in stock?", []Turn{{domain.RoleUser, "What does BX-4471-K cost?"}, {domain.RoleAssistant, "184 euros."}}, "BX-4471-K How many are in stock?"},
+		"a count of what was named, in German":                        {"Wie viele sind auf Lager?", []Turn{{domain.RoleUser, "Was kostet BX-4471-K?"}, {domain.RoleAssistant, "184 Euro."}}, "BX-4471-K Wie viele sind auf Lager?"},
+		"a count of something else stands alone":                      {"How many rooms are in the hotel?", named, "How many rooms are in the hotel?"},
+		"a price of something else stands alone":                      {"Wie viel kostet der Versand?", named, "Wie viel kostet der Versand?"},
+		"a chain over a count keeps its subject":                      {"And what is its lead time?", []Turn{{domain.RoleUser, "What does BX-4471-K cost?"}, {domain.RoleAssistant, "184 euros."}, {domain.RoleUser, "How many are in stock?"}, {domain.RoleAssistant, "37."}}, "BX-4471-K And what is its lead time?"},
 		"a chain of follow-ups keeps its subject":                     {"How loud is it?", append(named[:2:2], Turn{domain.RoleUser, "How much does it weigh?"}), "Aurora X2 How loud is it?"},
 		"together they stay within what may be asked":                 {"And it?", []Turn{{domain.RoleUser, strings.Repeat("x", 8000)}}, strings.Repeat("x", 7992) + " And it?"},
 	}

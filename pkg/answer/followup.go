@@ -54,7 +54,7 @@ func carried(previous, question string) string {
 			return slices.Contains(old, strings.TrimFunc(w, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }))
 		})
 		return strings.Join(kept, " ")
-	case hasPointer(question):
+	case hasPointer(question) || countsWhatWasSaid(wordsOf(question)):
 		return strings.Join(old, " ")
 	default:
 		return previous
@@ -85,7 +85,7 @@ func pointsBack(question string) bool {
 			return true
 		}
 	}
-	if among(openers[words[0]], lang) {
+	if among(openers[words[0]], lang) || countsWhatWasSaid(words) {
 		return true
 	}
 	if utf8.RuneCountInString(question) > followUpCharacters {
@@ -98,6 +98,35 @@ func pointsBack(question string) bool {
 	}
 	return false
 }
+
+// countsWhatWasSaid reports whether a question asks how many without saying of what: a verb follows at once, as in "how many
+// are in stock".
+func countsWhatWasSaid(words []string) bool {
+	for i := range words[:max(len(words)-1, 0)] {
+		if verbs, ok := verbsAfterCount[words[i]]; ok && verbs[words[i+1]] {
+			return true
+		}
+	}
+	return false
+}
+
+// verbsAfterCount are, by the word that asks how many, words which stand right after it where nothing is named.
+var verbsAfterCount = func() map[string]map[string]bool {
+	out := make(map[string]map[string]bool)
+	for counts, verbs := range map[string]string{
+		"many":            `are is were was do does did can could may must should will would have has had of in on remain fit`,
+		"viele wieviele":  `sind ist waren gibt gab hat haben kann können darf dürfen muss müssen soll werden wurden passen bleiben davon auf in`,
+		"combien":         `en y sont restent`,
+		"cuántos cuántas": `hay son eran quedan tienen puedo puede caben`,
+		"quanti quante":   `ce ne sono erano restano posso`,
+		"quantos quantas": `há são restam tem posso`,
+	} {
+		for w := range strings.FieldsSeq(counts) {
+			out[w] = set(verbs)
+		}
+	}
+	return out
+}()
 
 // pointsAt reports whether a word of a question stands for something said before, and not for something in the question:
 // "the stadium that the teams played in", "is there a vaccine".

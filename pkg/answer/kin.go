@@ -44,8 +44,8 @@ func (q *question) addKin(ctx context.Context, vectors WordVectors, asked string
 	seen := make(map[string]bool)
 	for _, f := range fragments {
 		lang := analysis.Detect(f.Text)
-		for _, w := range wordsOf(f.Text) {
-			if !kinWord(w) || seen[w] || len(index) == maxKinWords {
+		for _, w := range wordsOf(f.Heading + "\n" + f.Text) {
+			if !kinWord(w) || seen[w] || analysis.IsFunctionWord(w, lang) || len(index) == maxKinWords {
 				continue
 			}
 			seen[w] = true

@@ -79,12 +79,18 @@ func languageOf(question string) analysis.Language {
 	return best // Detect says English of what shows nothing, too
 }
 
-// phrasesFor returns the phrases of the question's language; where the question does not show one, of the best
-// fragment's.
+// phrasesFor returns the phrases of the question's language; where the question does not show one, of the language that all
+// fragments are in.
 func phrasesFor(question string, fragments []domain.Fragment) phrases {
 	lang := languageOf(question)
-	if lang == analysis.Unknown && len(fragments) > 0 {
-		lang = analysis.Detect(fragments[0].Text)
+	if lang == analysis.Unknown {
+		for i, f := range fragments {
+			if found := analysis.Detect(f.Text); i == 0 {
+				lang = found
+			} else if found != lang {
+				lang = analysis.English
+			}
+		}
 	}
 	if p, ok := phrasebook[lang]; ok {
 		return p

@@ -31,52 +31,25 @@ var markup = []struct {
 	{regexp.MustCompile(`(?i)</?(?:a|applet|area|audio|base|body|button|embed|form|frame|iframe|image|img|input|link|math|meta|object|picture|script|source|style|svg|track|video)(?:[\s/][^<>]*)?>`), ""},
 }
 
-// recordLine is a row of a table or an object of a list as extraction writes them: "name: value; name: value".
-var recordLine = regexp.MustCompile(`^[^:;]{1,80}: [^;]*; [^:;]{1,80}:`)
-
 // itemLine is an entry of a list.
 var itemLine = regexp.MustCompile(`^\s*(?:[-*•–]|\d{1,3}[.)])\s`)
 
-// sentencesOf divides a fragment's text. Rows, list entries and lines of code count as sentences of their own; one that
-// ends in a colon takes along what it announces, line by line. Images, tags and the targets of links are left out: a reader's
-// browser would fetch or follow them to wherever the document says.
-func sentencesOf(text string) []string {
-	for _, m := range markup {
-		text = m.pattern.ReplaceAllString(text, m.text)
-	}
-	var out []string
-	announced := false // the last sentence of the paragraph before ends in a colon
-	for part := range strings.SplitSeq(text, "\n\n") {
-		if strings.TrimSpace(part) == "" {
-			continue
-		}
-		if announced && !isHeading(part) {
-			out[len(out)-1] += "\n" + firstLines(part)
-		}
-		found := paragraph(part)
-		out = append(out, found...)
-		announced = len(found) > 0 && announces(found[len(found)-1])
-	}
-	return out
-}
-
 // paragraph divides one paragraph.
-func paragraph(part string) []string {
-	if apart(part) {
-		lines := strings.Split(strings.Trim(part, "\n"), "\n")
-		if announces(lines[0]) && len(lines) > 1 {
-			lines[0] += "\n" + firstLines(strings.Join(lines[1:], "\n"))
-		}
-		return lines
+func paragraph(text string) []part {
+	if apart(text) {
+		return entries(strings.Split(text, "\n"))
 	}
-	part = unwrapped(part)
-	var out []string
-	for _, s := range wholeSentences(part) {
-		text := strings.Join(strings.Fields(part[s.Start:s.End]), " ")
-		if rest := strings.TrimSpace(part[s.End:]); announces(text) && rest != "" && itemLine.MatchString(rest) {
-			text += "\n" + firstLines(rest)
+	text = unwrapped(text)
+	var out []part
+	for _, s := range wholeSentences(text) {
+		p := part{text: strings.Join(strings.Fields(text[s.Start:s.End]), " ")}
+		switch rest := strings.TrimSpace(text[s.End:]); {
+		case itemLine.MatchString(p.text):
+			p.kind = partEntry
+		case announces(p.text) && rest != "" && itemLine.MatchString(rest):
+			p.text += "\n" + firstLines(rest)
 		}
-		out = append(out, text)
+		out = append(out, p)
 	}
 	return out
 }
@@ -85,6 +58,10 @@ func paragraph(part string) []string {
 func wholeSentences(part string) []analysis.Span {
 	var out []analysis.Span
 	for _, s := range chunk.Sentences(part) {
+		if n := len(out); n == 1 && isAssent(part[out[0].Start:out[0].End]) {
+			out[0].End = s.End
+			continue
+		}
 		if n := len(out); n > 0 && out[n-1].End == s.Start && s.Start > 0 && part[s.Start] < utf8.RuneSelf && part[s.Start-1] < utf8.RuneSelf &&
 			!unicode.IsSpace(rune(part[s.Start])) && !unicode.IsSpace(rune(part[s.Start-1])) {
 			out[n-1].End = s.End
@@ -94,6 +71,15 @@ func wholeSentences(part string) []analysis.Span {
 	}
 	return out
 }
+
+// isAssent reports whether a sentence is one short word, "Yes.", which says something only together with the next one.
+func isAssent(sentence string) bool {
+	sentence = strings.TrimSpace(sentence)
+	return utf8.RuneCountInString(sentence) <= maxAssent && !strings.ContainsFunc(sentence, unicode.IsSpace) && !strings.ContainsFunc(sentence, wide)
+}
+
+// maxAssent is how many characters "Yes." has in the languages that have a long word for it.
+const maxAssent = 5
 
 // unwrapped joins the lines that were wrapped in the middle of a sentence: those that are long, or go on in lower case.
 func unwrapped(part string) string {

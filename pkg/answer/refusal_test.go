@@ -99,7 +99,7 @@ func TestExtractiveKeepsLinesOfCode(t *testing.T) {
 		Question:  "How do I reset the controller?",
 		Fragments: docs("When the display shows E-17, reset the controller with this command:\n\nauroractl reset --code E-17\nauroractl status"),
 	})
-	const want = "In the words of the documents:\n\n“When the display shows E-17, reset the controller with this command:\nauroractl reset --code E-17\nauroractl status” [1]"
+	const want = "In the words of the documents:\n\n“When the display shows E-17, reset the controller with this command:” [1]\n\n```\nauroractl reset --code E-17\nauroractl status\n```"
 	if got != want {
 		t.Fatalf("got  %q\nwant %q", got, want)
 	}

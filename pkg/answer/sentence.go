@@ -13,13 +13,15 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// sentence is a sentence of a fragment, with what speaks for its being the answer.
+// sentence is a part of a fragment, with what speaks for its being the answer.
 type sentence struct {
-	fragment int  // index in Prompt.Fragments
-	position int  // within the fragment
-	last     bool // of the fragment
-	rare     bool // it or its heading holds the question's rarest word, names apart
-	text     string
+	part
+	fragment int    // index in Prompt.Fragments
+	position int    // within the fragment
+	last     bool   // of the fragment
+	rare     bool   // it or its heading holds the question's rarest word, names apart
+	listed   bool   // it is an entry of a list whose heading is what is asked for
+	shown    string // the text, fit to be quoted
 	terms    map[string]bool
 	evidence evidence
 	score    float64
@@ -74,6 +76,9 @@ type question struct {
 	kin      [][]string // index terms of words kindred to each term
 	total    float64
 	unspaced bool // words are not parted, so that terms are pairs of characters
+	wants    want
+	implied  []bool // terms that a value of the kind that is asked for makes good for
+	lang     analysis.Language
 }
 
 // newQuestion analyses the question for the languages of the fragments. Words that a follow-up borrowed from the
@@ -95,6 +100,8 @@ func newQuestion(p Prompt, fragments []domain.Fragment) question {
 	q.names = termsIn(q.terms, append(namesIn(p.Question), borrowedNames(search, p.Question)...))
 	q.own = termsIn(q.terms, wordsOf(p.Question))
 	q.kin = make([][]string, len(q.terms))
+	q.wants, q.lang = wantIn(p.Question), languageOf(p.Question)
+	q.implied = termsIn(q.terms, slices.DeleteFunc(wordsOf(p.Question), func(w string) bool { return !q.wants.covers(w) }))
 	q.unspaced = strings.ContainsFunc(p.Question, wide)
 	rare := 0.0
 	for _, w := range p.TermWeights {
@@ -154,41 +161,122 @@ func termWeight(weights map[string]float64, t analysis.QueryTerm, rare float64) 
 	return max(rare, 1)
 }
 
-// readFragment looks at the sentences of a fragment. best is the score of the best fragment.
+// text is what is looked for words in.
+type text struct {
+	at    map[string][]int // the positions of its terms
+	value bool             // it has a value of the kind that is asked for
+}
+
+// readFragment looks at the parts of a fragment. best is the score of the best fragment.
 func (q question) readFragment(i int, f domain.Fragment, best float64) []sentence {
 	if q.total == 0 {
 		return nil
 	}
 	lang := analysis.Detect(f.Text)
 	var analyzer analysis.Analyzer // remembers stems
-	heading := positions(analyzer.Terms(titleOf(f), lang))
-	whole := positions(analyzer.Terms(f.Text, lang))
-	names, coded := q.lacksNames(whole, heading)
+	read := func(s string) text { return text{at: positions(analyzer.Terms(s, lang))} }
+	names, coded := q.lacksNames(read(f.Text), read(titleOf(f)))
 	if coded {
 		return nil
 	}
-	var before map[string][]int
+	parts := partsOf(f)
+	titles := titlesOf(f, parts)
+	headings := make(map[string]text)
+	var before text
 	var out []sentence
-	texts := sentencesOf(f.Text)
-	for n, text := range texts {
-		text = quotation(text)
-		at := positions(analyzer.Terms(text, lang))
-		record := recordLine.MatchString(text) || itemLine.MatchString(text) || strings.Contains(text, " · ")
-		e := q.look(at, before, heading)
+	for n, p := range parts {
+		if p.kind == partHeading {
+			before = text{}
+			continue
+		}
+		title := titles(p)
+		heading, known := headings[title]
+		if !known {
+			heading = read(title)
+			headings[title] = heading
+		}
+		own := read(p.words())
+		own.value = q.wants.heldBy(p.words())
+		said := own // with the question that it answers
+		if p.asked != "" {
+			said = read(p.asked + "\n" + p.words())
+			said.value = own.value
+		}
+		e := q.look(said, before, heading)
 		e.names, e.score, e.rank = names, f.Score, f.Score/max(best, minScore)
-		e.asks = isQuestion(text)
-		e.scrap = !record && !ends(text) && (isScrap(text) || q.unspaced && n == 0)
-		if before = at; record {
-			before = nil // rows and entries stand by themselves
+		e.value = q.value(own)
+		e.scrap = p.kind == partProse && !ends(p.text) && (isScrap(p.text) || q.unspaced && n == 0)
+		if before = own; p.kind != partProse {
+			before = text{} // rows, entries and code stand by themselves
 		}
-		if text != "" && e.own > 0 && (!record || q.tells(at, heading, e.own)) {
-			out = append(out, sentence{
-				fragment: i, position: n, last: n == len(texts)-1, rare: q.holdsAll(q.rarest, at, heading),
-				text: text, terms: keys(at), evidence: e, score: e.total(),
-			})
+		if p.kind == partProse && isQuestion(p.text) || e.own == 0 {
+			continue
 		}
+		if p.kind != partProse {
+			if !q.tells(said, heading, e.own) && !q.identifies(p, own, lang) {
+				continue
+			}
+			e.certain = q.identifies(p, own, lang)
+		}
+		out = append(out, sentence{
+			part: p, fragment: i, position: n, last: n == len(parts)-1, rare: q.holdsAll(q.rarest, said, heading), listed: q.lists(p, own, heading),
+			shown: quotation(p.text), terms: keys(own.at), evidence: e, score: e.total(),
+		})
 	}
 	return out
+}
+
+// titlesOf says what a fragment's parts stand under: its datasource and headings. The heading of its section is not that of
+// parts that stand under another one.
+func titlesOf(f domain.Fragment, parts []part) func(part) string {
+	title, above := lastHeading(f.Heading), ""
+	if i := strings.LastIndex(f.Heading, headingSeparator); i >= 0 {
+		above = f.Heading[:i]
+	}
+	within := slices.ContainsFunc(parts, func(p part) bool { return p.kind == partHeading && p.text == title })
+	return func(p part) string {
+		out := f.DatasourceName + "\n" + above
+		if !within || p.under == title {
+			out += "\n" + title
+		}
+		if p.under != title {
+			out += "\n" + p.under
+		}
+		return out
+	}
+}
+
+// value is the evidence of a value of the kind that is asked for: 1 where a text has one, -1 where it has none, 0 where none is
+// asked for.
+func (q question) value(t text) float64 {
+	switch {
+	case q.wants.kind == wantAny:
+		return 0
+	case t.value:
+		return 1
+	}
+	return -1
+}
+
+// lists reports whether an entry is of a list that the question asks for as a whole: its heading holds what is asked, and not
+// the entry by itself.
+func (q question) lists(p part, own, heading text) bool {
+	if p.kind != partEntry && p.kind != partRow || p.under == "" {
+		return false
+	}
+	itself, above := 0.0, 0.0
+	for i, w := range q.weights {
+		if q.framing[i] {
+			continue
+		}
+		if q.holds(own, i) > 0 {
+			itself += w
+		}
+		if q.holds(heading, i) > 0 {
+			above += w
+		}
+	}
+	return above > 0 && (itself == 0 || p.kind == partEntry && above >= nearlyAll*q.total)
 }
 
 // isScrap reports whether a text without an end is a heading or a label: a few words without a figure.
@@ -205,11 +293,11 @@ func ends(text string) bool {
 	return unicode.Is(unicode.STerm, last)
 }
 
-// look finds the question's words in a sentence, its heading and the sentence before it.
-func (q question) look(at, before, heading map[string][]int) (e evidence) {
+// look finds the question's words in a text, its heading and the sentence before it.
+func (q question) look(own, before, heading text) (e evidence) {
 	for i, w := range q.weights {
 		w /= q.total
-		here, above, earlier := q.holds(at, i), q.holds(heading, i), q.holds(before, i)
+		here, above, earlier := q.holds(own, i), q.holds(heading, i), q.holds(before, i)
 		switch {
 		case here > 0:
 			e.own += w * here
@@ -219,13 +307,13 @@ func (q question) look(at, before, heading map[string][]int) (e evidence) {
 			e.before += w * earlier
 		}
 	}
-	e.near = q.near(at)
+	e.near = q.near(own.at)
 	return e
 }
 
 // lacksNames is the share of the question's names that a fragment lacks, negative; and whether a number or a code is among
 // them: another model, year or version is not the one that was asked for.
-func (q question) lacksNames(whole, heading map[string][]int) (share float64, coded bool) {
+func (q question) lacksNames(whole, heading text) (share float64, coded bool) {
 	names, lacking := 0.0, 0.0
 	for i, name := range q.names {
 		if !name {
@@ -246,32 +334,60 @@ func (q question) lacksNames(whole, heading map[string][]int) (share float64, co
 // nearlyAll is the share of the question's words that makes good for the rarest one.
 const nearlyAll = 0.75
 
-// tells reports whether a row or an entry speaks of what is asked. It is about one thing: it or its heading must hold all
-// names of the question and its rarest other word, or nearly all words.
-func (q question) tells(at, heading map[string][]int, own float64) bool {
+// tells reports whether a row, an entry or a block of code speaks of what is asked. It is about one thing: it or its heading
+// must hold all names of the question and its rarest other word, or nearly all words.
+func (q question) tells(own, heading text, share float64) bool {
 	if q.unspaced { // pairs of characters: many are no words, none can be demanded
 		return true
 	}
-	return q.holdsAll(q.names, at, heading) && (q.holdsAll(q.rarest, at, heading) || own >= nearlyAll)
+	return q.holdsAll(q.names, own, heading) && (q.holdsAll(q.rarest, own, heading) || share >= nearlyAll)
+}
+
+// identifies reports whether a row is that of the code which the question names, and tells what is asked of it: it has
+// another word of the question, or the value that is asked for. In another language the code alone will do, for words are
+// not held there, but the value may not be missing.
+func (q question) identifies(p part, own text, lang analysis.Language) bool {
+	if p.kind != partRow || !q.holdsAll(q.names, own, text{}) {
+		return false
+	}
+	coded, other, asked := false, false, false
+	for i := range q.terms {
+		switch {
+		case q.names[i]:
+			coded = coded || strings.ContainsFunc(q.terms[i].Name, unicode.IsDigit)
+		case !q.framing[i] && q.own[i]:
+			asked = true
+			other = other || q.holds(own, i) > 0
+		}
+	}
+	if !coded {
+		return false
+	}
+	foreign := q.lang != analysis.Unknown && lang != q.lang
+	return other || !asked || foreign && q.value(own) >= 0
 }
 
 // holdsAll reports whether a text or its heading holds all terms that are marked.
-func (q question) holdsAll(marked []bool, at, heading map[string][]int) bool {
+func (q question) holdsAll(marked []bool, own, heading text) bool {
 	for i, is := range marked {
-		if is && q.holds(at, i)+q.holds(heading, i) == 0 {
+		if is && q.holds(own, i)+q.holds(heading, i) == 0 {
 			return false
 		}
 	}
 	return true
 }
 
-// holds tells how far a text holds a term: 1 when it does, kinShare when it has a kindred word, else 0.
-func (q question) holds(at map[string][]int, i int) float64 {
-	if len(occurrences(at, q.terms[i])) > 0 {
+// holds tells how far a text holds a term: 1 when it does, kinShare when it has a kindred word or the value that the term
+// asks for, else 0.
+func (q question) holds(t text, i int) float64 {
+	if len(occurrences(t.at, q.terms[i])) > 0 {
 		return 1
 	}
+	if t.value && q.implied[i] {
+		return kinShare
+	}
 	for _, k := range q.kin[i] {
-		if len(at[k]) > 0 {
+		if len(t.at[k]) > 0 {
 			return kinShare
 		}
 	}

@@ -1,0 +1,159 @@
+package answer
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/sluice/sluice/pkg/analysis"
+)
+
+// want is the kind of value that a question asks for, as far as its words show: an answer has such a value.
+type want struct {
+	kind  wantKind
+	units map[string]bool // index terms of what is counted: the days of "how many days"
+}
+
+type wantKind int
+
+const (
+	wantAny   wantKind = iota // the words do not show
+	wantCount                 // a figure, beside its unit where one was named
+	wantMoney
+	wantTime // a date or a time of day
+	wantMass
+)
+
+// Words by which a question shows what it asks for, in languages that part words.
+var (
+	countWords = set(`many much viele viel wieviel wieviele combien cuánto cuántos cuánta cuántas quanti quante quanto quanta quantos quantas hoeveel сколько`)
+	countLeads = set(`how wie so`) // before many and viele
+	moneyWords = set(`cost costs price prices priced pay fee fees kostet kosten preis preise teuer gebühr gebühren coûte coûtent coûter prix tarif tarifs
+		cuesta cuestan precio precios costa costano prezzo prezzi custa custam preço kost prijs стоит стоят цена стоимость`)
+	timeWords = set(`when wann quand cuándo wanneer когда`)
+	massWords = set(`heavy weigh weighs weight schwer wiegt gewicht lourd pèse pèsent poids pesa peso weegt zwaar весит`)
+
+	// occasionWords say of a thing only that it takes place; what has a date says so too.
+	occasionWords = set(`begin begins beginning start starts starting take takes place happen happens occur occurs held due
+		beginnt beginnen anfängt anfangen startet starten findet finden statt stattfinden los losgehen
+		commence commencer débute lieu empieza comienza inizia comincia começa begint начинается`)
+)
+
+// wantIn tells what a question asks for.
+func wantIn(question string) want {
+	words := wordsOf(question)
+	has := func(list map[string]bool) bool {
+		return slices.ContainsFunc(words, func(w string) bool { return list[w] })
+	}
+	switch {
+	case has(moneyWords):
+		return want{kind: wantMoney}
+	case has(massWords):
+		return want{kind: wantMass}
+	case has(timeWords):
+		return want{kind: wantTime}
+	}
+	for i, w := range words {
+		if !countWords[w] || (w == "many" || w == "much" || w == "viel" || w == "viele") && (i == 0 || !countLeads[words[i-1]]) {
+			continue
+		}
+		return want{kind: wantCount, units: unitsIn(words[i+1:])}
+	}
+	return want{}
+}
+
+// unitsIn are the index terms of the first word that is counted: not of "are" in "how many are there".
+func unitsIn(words []string) map[string]bool {
+	if len(words) > 0 && (words[0] == "de" || words[0] == "d") { // combien de jours
+		words = words[1:]
+	}
+	if len(words) == 0 || function(words[0]) || utf8.RuneCountInString(words[0]) < minKinLetters {
+		return nil
+	}
+	out := make(map[string]bool)
+	for _, t := range analysis.Query(words[0], nil) {
+		for _, lang := range []analysis.Language{"en", "de", "fr", "es", "it", "pt", "nl", "ru"} {
+			for _, form := range analysis.Terms(t.Name, lang) {
+				out[form] = true
+			}
+			for _, form := range analysis.Terms(words[0], lang) {
+				out[form] = true
+			}
+		}
+	}
+	return out
+}
+
+// covers reports whether a word of the question only says which kind of value is asked for.
+func (w want) covers(word string) bool {
+	switch w.kind {
+	case wantMoney:
+		return moneyWords[word]
+	case wantMass:
+		return massWords[word]
+	case wantTime:
+		return occasionWords[word]
+	}
+	return false
+}
+
+var (
+	money = regexp.MustCompile(`(?i)[€$£¥₽₹]|\b(?:eur|euros?|usd|dollars?|gbp|pounds?|chf|francs?|franken|cents?|nok|sek|dkk|kr|yen|yuan|rubel)\b|руб|円|元|` +
+		`\b(?:price|cost|fee|preis|gebühr|prix|tarif|precio|prezzo|preço|prijs)s?\b[^;:.]{0,20}:`)
+	free = regexp.MustCompile(`(?i)\b(?:free(?: of charge)?|at no charge|kostenlos|kostenfrei|gratuits?|gratuitement|gratis|gratuit[oa]s?|бесплатн\pL*)\b`)
+	mass = regexp.MustCompile(`(?i)\d\s?(?:kg|g|t|lbs?|oz|kilos?|kilogram\pL*|gram\pL*|tonn?e[sn]?|pounds?|pfund|кг|公斤)(?:[^\pL]|$)`)
+	date = regexp.MustCompile(`(?i)\d{1,2}[:.h]\d{2}|\d{1,2} ?(?:h|uhr|am|pm|a\.m|p\.m|o'clock)(?:[^\pL]|$)|\d{4}-\d{2}|\d{1,2}[./]\d{1,2}[./]|(?:^|[^\d.,])(?:1\d|20)\d{2}(?:[^\d]|$)|[年月日時时]|` +
+		`\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|mai|okt|dez|janvier|févr|avril|juin|juillet|août|ene|abr|ago|dic|gen|mag|giu|lug|ott|set|dic|mär)\pL*|` +
+		`\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b|\b(?:mon|diens|donners|frei|sams|sonn)tags?\b|\bmittwochs?\b|\b(?:lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche)s?\b|` +
+		`\b(?:lunes|martes|miércoles|jueves|viernes|sábado|domingo)s?\b|\b(?:century|jahrhundert|siècle|siglo|secolo|noon|midnight|morning|evening|o'clock|mittag|mitternacht|midi|minuit)\b|век`)
+)
+
+// heldBy reports whether a text has a value of the kind that is asked for.
+func (w want) heldBy(text string) bool {
+	digits := strings.ContainsFunc(text, unicode.IsDigit)
+	switch w.kind {
+	case wantMoney:
+		return digits && money.MatchString(text) || free.MatchString(text)
+	case wantMass:
+		return digits && mass.MatchString(text)
+	case wantTime:
+		return date.MatchString(text)
+	case wantCount:
+		return w.counts(text, digits)
+	}
+	return false
+}
+
+// unitDistance is how many words may lie between a figure and its unit: 30 paid days.
+const unitDistance = 2
+
+// counts reports whether a text has a figure, with its unit beside it where one is asked for.
+func (w want) counts(text string, digits bool) bool {
+	words := wordsOf(text)
+	for i, word := range words {
+		if !numerals[word] && !(digits && unicode.IsDigit(rune(word[0]))) {
+			continue
+		}
+		if len(w.units) == 0 {
+			return true
+		}
+		for _, near := range words[i+1 : min(i+2+unitDistance, len(words))] {
+			for _, term := range analysis.Terms(near, analysis.Detect(text)) {
+				if w.units[term] {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// numerals are figures in words.
+var numerals = set(`one two three four five six seven eight nine ten eleven twelve fifteen twenty thirty forty fifty hundred thousand million billion
+	zwei drei vier fünf sechs sieben acht neun zehn elf zwölf zwanzig dreißig fünfzig hundert tausend
+	deux trois quatre cinq sept huit neuf dix onze douze quinze vingt trente cent mille
+	dos tres cuatro cinco seis siete ocho nueve diez once doce veinte treinta cien mil
+	due tre quattro cinque sei sette otto nove dieci venti trenta cento
+	два две три четыре пять шесть семь восемь девять десять двадцать`)
