@@ -5,6 +5,7 @@
 //	api keys create|list|revoke
 //	api models list|pull NAME
 //	api eval --datastore ID --queries FILE
+//	api bench queries|uploads|streams
 //	api mcp
 //	api version
 //

@@ -124,7 +124,7 @@ func fill(ctx context.Context, b *service.Service, name string, documents []serv
 		return "", "", fmt.Errorf("making datastore %q: %w", name, err)
 	}
 	for from := 0; from < len(documents); from += batchDocuments {
-		if err := b.Upsert(ctx, made.ID, documents[from:min(from+batchDocuments, len(documents))]); err != nil {
+		if _, err := b.Upsert(ctx, made.ID, documents[from:min(from+batchDocuments, len(documents))]); err != nil {
 			return "", "", fmt.Errorf("filling %q: %w", name, err)
 		}
 	}

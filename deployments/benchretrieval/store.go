@@ -70,7 +70,7 @@ func (b *bench) fill(ctx context.Context, id string, documents []service.Documen
 		if len(batch) == 0 {
 			return nil
 		}
-		err := b.Upsert(ctx, id, batch)
+		_, err := b.Upsert(ctx, id, batch)
 		batch, size = batch[:0], 0
 		return err
 	}

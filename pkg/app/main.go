@@ -73,6 +73,8 @@ func run(ctx context.Context, shape Shape, args, environ []string, stdout, stder
 		return repairCommand(ctx, args, environ, stdout)
 	case command == "eval" && shape == API:
 		return evalCommand(ctx, args, environ, stdout, stderr)
+	case command == "bench" && shape == API:
+		return benchCommand(ctx, args, environ, stdout, stderr)
 	case command == "mcp" && shape == API:
 		return mcpCommand(ctx, args, environ, stdout, stderr)
 	case command == "extract" && shape == Ingestor:
@@ -103,6 +105,7 @@ func usage(out io.Writer, shape Shape) io.Writer {
 			"       api repair    compare index, originals, job log and catalog, and mend what differs\n" +
 			"       api models list|pull NAME    embedding models that are run in process\n" +
 			"       api eval --datastore ID --queries FILE    measure retrieval on your own content; see api eval --help\n" +
+			"       api bench queries|uploads|streams    load a running service and time its answers; see api bench --help\n" +
 			"       api mcp    the Model Context Protocol on standard input and output, for a running service; see api mcp --help\n" +
 			"       api healthcheck    exit 0 if the process at SLUICE_ADDR is ready\n" +
 			"       api version\n\nSettings, as flags or in the environment:\n",

@@ -25,7 +25,7 @@ func (s *Service) serve(ctx context.Context) error {
 	base, closing := context.WithCancel(context.WithoutCancel(ctx))
 	s.closing = closing
 	s.server = &http.Server{
-		Handler:           handler,
+		Handler:           withProfiles(s.config.AdminKey, handler),
 		BaseContext:       func(net.Listener) context.Context { return base },
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       2 * time.Minute,

@@ -29,8 +29,8 @@ type telemetry struct {
 	served   *group
 }
 
-// startTelemetry serves on the address.
-func startTelemetry(ctx context.Context, addr string, metrics prometheus.Gatherer, checks []api.Check, log *slog.Logger, failed chan<- error) (*telemetry, error) {
+// startTelemetry serves on the address, and profiles to who has the operator's key, if there is one.
+func startTelemetry(ctx context.Context, addr string, metrics prometheus.Gatherer, checks []api.Check, adminKey string, log *slog.Logger, failed chan<- error) (*telemetry, error) {
 	var lc net.ListenConfig
 	listener, err := lc.Listen(ctx, "tcp", addr)
 	if err != nil {
@@ -46,7 +46,7 @@ func startTelemetry(ctx context.Context, addr string, metrics prometheus.Gathere
 		listener: listener,
 		served:   newGroup(ctx, failed),
 		server: &http.Server{
-			Handler: mux, ReadHeaderTimeout: 5 * time.Second, WriteTimeout: 30 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10,
+			Handler: withProfiles(adminKey, mux), ReadHeaderTimeout: 5 * time.Second, WriteTimeout: 30 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10,
 			ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 		},
 	}

@@ -20,6 +20,7 @@ type Config struct {
 	Addr         string
 	DataDir      string
 	APIKey       string
+	AdminKey     string // "": what it would open is shut
 	Workers      bool
 	LogLevel     string
 	AllowPrivate bool
@@ -147,6 +148,7 @@ func Settings() []Setting {
 		{Env: "SLUICE_ADDR", Flag: "addr", Doc: "listen address of the process; port 0 takes a free one; empty: `127.0.0.1:8080` for api, a free port of 127.0.0.1, named in the log, for the health and metrics of ingestor and crawler", set: text(func(c *Config) *string { return &c.Addr })},
 		{Env: "SLUICE_DATA_DIR", Flag: "data-dir", Default: "./data", Doc: "everything the laptop shape keeps; one process at a time", set: text(func(c *Config) *string { return &c.DataDir })},
 		{Env: "SLUICE_API_KEY", Flag: "api-key", Secret: true, Doc: "a key that is valid from the first start; empty: one is made, printed once and kept in `api-key` in the data directory", set: text(func(c *Config) *string { return &c.APIKey })},
+		{Env: "SLUICE_ADMIN_KEY", Flag: "admin-key", Secret: true, Doc: "the operator's key, of at least 16 characters, for profiles at `/debug/pprof/` of every process; it opens nothing else; empty: there are no profiles", set: key(func(c *Config) *string { return &c.AdminKey })},
 		{Env: "SLUICE_MCP_HOSTS", Flag: "mcp-hosts", Doc: "names, separated by commas, by which clients of the Model Context Protocol reach `/mcp` of a service that listens on loopback behind a proxy, and of web pages' origins that may call it; `*`: any; empty: loopback names, and no other origin", set: names(func(c *Config) *[]string { return &c.MCPHosts })},
 		{Env: "SLUICE_WORKERS", Flag: "workers", Default: "true", Doc: "run ingestor and crawler inside the api process; `false` leaves the work to processes of their own, but for what goes into the embedded index", set: boolean(func(c *Config) *bool { return &c.Workers })},
 		{Env: "SLUICE_LOG_LEVEL", Flag: "log-level", Default: "info", Doc: "`debug`, `info`, `warn` or `error`", set: oneOf(func(c *Config) *string { return &c.LogLevel }, "debug", "info", "warn", "error")},

@@ -24,6 +24,20 @@ func text(field func(*Config) *string) func(*Config, string) error {
 	return func(c *Config, v string) error { *field(c) = v; return nil }
 }
 
+// minKey keeps keys from being guessable.
+const minKey = 16
+
+// key is a secret that callers show, or nothing.
+func key(field func(*Config) *string) func(*Config, string) error {
+	return func(c *Config, v string) error {
+		if v != "" && len(v) < minKey {
+			return fmt.Errorf("has %d characters; use at least %d", len(v), minKey)
+		}
+		*field(c) = v
+		return nil
+	}
+}
+
 // file names a file that can be read, or nothing.
 func file(field func(*Config) *string) func(*Config, string) error {
 	return func(c *Config, v string) error {

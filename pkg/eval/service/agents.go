@@ -15,6 +15,20 @@ func (s *Service) CreateAgent(ctx context.Context, name string, datastoreIDs ...
 	return made.ID, err
 }
 
+// Agent is an agent as the service describes it.
+type Agent struct {
+	ID           string   `json:"id"`
+	Name         string   `json:"name"`
+	DatastoreIDs []string `json:"datastoreIds"`
+}
+
+// Agent reads one agent.
+func (s *Service) Agent(ctx context.Context, id string) (Agent, error) {
+	var a Agent
+	err := s.do(ctx, http.MethodGet, "/agents/"+url.PathEscape(id), nil, &a)
+	return a, err
+}
+
 // Answer is what an agent says, with the fragments that it cites.
 type Answer struct {
 	Text    string     `json:"answer"`

@@ -29,6 +29,7 @@ const (
 type Service struct {
 	base, key string
 	client    *http.Client
+	attempts  int
 	wait      func(context.Context, time.Duration) error
 }
 
@@ -41,8 +42,16 @@ func New(address, key string) (*Service, error) {
 	}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConnsPerHost = 16
-	return &Service{base: strings.TrimSuffix(u.String(), "/"), key: key, wait: wait,
+	return &Service{base: strings.TrimSuffix(u.String(), "/"), key: key, attempts: attempts, wait: wait,
 		client: &http.Client{Transport: transport, Timeout: patience}}, nil
+}
+
+// Impatient returns the same service, asked for everything once: to see what it refuses when it is busy. It keeps so many
+// idle connections. It is closed by itself.
+func (s *Service) Impatient(connections int) *Service {
+	transport := s.client.Transport.(*http.Transport).Clone()
+	transport.MaxIdleConns, transport.MaxIdleConnsPerHost = connections, connections
+	return &Service{base: s.base, key: s.key, attempts: 1, wait: s.wait, client: &http.Client{Transport: transport, Timeout: patience}}
 }
 
 // Close lets go of idle connections.
@@ -71,7 +80,7 @@ func (s *Service) do(ctx context.Context, method, path string, body, into any) e
 		after, err := s.once(ctx, method, path, content, into)
 		var refused *Refused
 		busy := errors.As(err, &refused) && (refused.Status == http.StatusTooManyRequests || refused.Status == http.StatusServiceUnavailable)
-		if err == nil || !busy || attempt == attempts {
+		if err == nil || !busy || attempt == s.attempts {
 			return err
 		}
 		if err := s.wait(ctx, min(max(delay, after), longestWait)); err != nil {
@@ -82,28 +91,11 @@ func (s *Service) do(ctx context.Context, method, path string, body, into any) e
 
 // once makes a request once. after is how long the service asks to wait.
 func (s *Service) once(ctx context.Context, method, path string, content []byte, into any) (after time.Duration, err error) {
-	req, err := http.NewRequestWithContext(ctx, method, s.base+path, bytes.NewReader(content))
+	resp, after, err := s.send(ctx, s.client, method, path, "application/json", content)
 	if err != nil {
-		return 0, fmt.Errorf("asking for %s: %w", path, err)
-	}
-	if s.key != "" {
-		req.Header.Set("Authorization", "Bearer "+s.key)
-	}
-	if content != nil {
-		req.Header.Set("Content-Type", "application/json")
-	}
-	resp, err := s.client.Do(req)
-	if err != nil {
-		if ctx.Err() != nil {
-			return 0, ctx.Err()
-		}
-		return 0, fmt.Errorf("asking the service: %w", err)
+		return after, err
 	}
 	defer resp.Body.Close()
-	if resp.StatusCode/100 != 2 {
-		seconds, _ := strconv.Atoi(resp.Header.Get("Retry-After")) // the service sends seconds; none is 0
-		return time.Duration(max(0, seconds)) * time.Second, problem(resp)
-	}
 	if into == nil {
 		return 0, nil
 	}
@@ -118,6 +110,34 @@ func (s *Service) once(ctx context.Context, method, path string, content []byte,
 		return 0, fmt.Errorf("reading the service's answer to %s %s: %w", method, path, err)
 	}
 	return 0, nil
+}
+
+// send makes a request. The answer is a success, and the caller's to close; after is how long a service that refuses asks
+// to wait.
+func (s *Service) send(ctx context.Context, client *http.Client, method, path, contentType string, content []byte) (resp *http.Response, after time.Duration, err error) {
+	req, err := http.NewRequestWithContext(ctx, method, s.base+path, bytes.NewReader(content))
+	if err != nil {
+		return nil, 0, fmt.Errorf("asking for %s: %w", path, err)
+	}
+	if s.key != "" {
+		req.Header.Set("Authorization", "Bearer "+s.key)
+	}
+	if content != nil {
+		req.Header.Set("Content-Type", contentType)
+	}
+	resp, err = client.Do(req)
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, 0, ctx.Err()
+		}
+		return nil, 0, fmt.Errorf("asking the service: %w", err)
+	}
+	if resp.StatusCode/100 == 2 {
+		return resp, 0, nil
+	}
+	defer resp.Body.Close()
+	seconds, _ := strconv.Atoi(resp.Header.Get("Retry-After")) // the service sends seconds; none is 0
+	return nil, time.Duration(max(0, seconds)) * time.Second, problem(resp)
 }
 
 // problem reads what the service says is wrong.

@@ -159,7 +159,7 @@ func TestSettledWaitsUntilNothingWaits(t *testing.T) {
 func TestUpsertHandsInNamesAndCustomIds(t *testing.T) {
 	t.Parallel()
 	s, f, _ := open(t, answer{200, "", `{"ids":["1","2"]}`})
-	err := s.Upsert(t.Context(), "d", []Document{{CustomID: "a", Name: "A", Text: "x"}, {CustomID: "b", Text: "y"}})
+	_, err := s.Upsert(t.Context(), "d", []Document{{CustomID: "a", Name: "A", Text: "x"}, {CustomID: "b", Text: "y"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -214,5 +214,42 @@ func TestAnAgentIsMadeAndAsked(t *testing.T) {
 	want := []string{`POST /agents Bearer sk_test {"datastoreIds":["d1","d2"],"name":"n"}`, `POST /agents/ag/query Bearer sk_test {"query":"When?"}`}
 	if diff := cmp.Diff(want, f.asked); diff != "" {
 		t.Error(diff)
+	}
+}
+
+func TestAnAnswerIsReadAsItComes(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		body   string
+		pieces []string
+		want   string
+	}{
+		"to its end":          {": hi\n\nevent: answer\ndata: Six\n\nevent: answer\ndata: \ndata:  o'clock\n\nevent: endpoint_response\ndata: {}\n\ndata: [DONE]\n\n", []string{"Six", "\n o'clock"}, ""},
+		"until it fails":      {"event: answer\ndata: Six\n\ndata: [ERROR] the model stopped\n\n", []string{"Six"}, "the service answered 200: the model stopped"},
+		"until it is cut off": {"event: answer\ndata: Six\n\n", []string{"Six"}, ErrUnfinished.Error()},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, f, _ := open(t, answer{200, "", c.body})
+			var pieces []string
+			err := s.Stream(t.Context(), "a", "When?", func(p string) { pieces = append(pieces, p) })
+			if diff := cmp.Diff(c.pieces, pieces); diff != "" || (err == nil) != (c.want == "") || err != nil && err.Error() != c.want {
+				t.Errorf("the error is %v %s", err, diff)
+			}
+			if want := `POST /agents/a/query Bearer sk_test {"query":"When?","streaming":true}`; f.asked[0] != want {
+				t.Errorf("asked %s", f.asked[0])
+			}
+		})
+	}
+}
+
+func TestAnImpatientServiceIsAskedOnce(t *testing.T) {
+	t.Parallel()
+	s, f, _ := open(t, answer{503, "1", ""}, answer{200, "", `{"id":"x"}`})
+	impatient := s.Impatient(4)
+	defer impatient.Close()
+	var refused *Refused
+	if _, err := impatient.Datastore(t.Context(), "x"); !errors.As(err, &refused) || refused.Status != 503 || len(f.asked) != 1 {
+		t.Errorf("after %d requests: %v", len(f.asked), err)
 	}
 }

@@ -1,8 +1,13 @@
 package service
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
+	"mime/multipart"
 	"net/http"
 	"net/url"
 	"time"
@@ -29,6 +34,37 @@ func (s *Service) CreateDatastore(ctx context.Context, d NewDatastore) (Datastor
 	return made, err
 }
 
+// DeleteDatastore deletes a datastore with all its content.
+func (s *Service) DeleteDatastore(ctx context.Context, id string) error {
+	return s.do(ctx, http.MethodDelete, "/datastores/"+url.PathEscape(id), nil, nil)
+}
+
+// Upload hands a file in and returns its datasource. It is searchable when its status is synched.
+func (s *Service) Upload(ctx context.Context, datastoreID, name string, content []byte) (Datasource, error) {
+	var body bytes.Buffer
+	form := multipart.NewWriter(&body)
+	err := form.WriteField("datastoreId", datastoreID)
+	if err == nil {
+		var part io.Writer
+		if part, err = form.CreateFormFile("file", name); err == nil {
+			_, err = part.Write(content)
+		}
+	}
+	if err := errors.Join(err, form.Close()); err != nil {
+		return Datasource{}, fmt.Errorf("writing the upload of %q: %w", name, err)
+	}
+	resp, _, err := s.send(ctx, s.client, http.MethodPost, "/datasources", form.FormDataContentType(), body.Bytes())
+	if err != nil {
+		return Datasource{}, err
+	}
+	defer resp.Body.Close()
+	var made Datasource
+	if err := json.NewDecoder(io.LimitReader(resp.Body, maxAnswer)).Decode(&made); err != nil {
+		return Datasource{}, fmt.Errorf("reading the service's answer to the upload of %q: %w", name, err)
+	}
+	return made, nil
+}
+
 // Document is a text to take in. One with the custom id of another replaces it.
 type Document struct {
 	CustomID string
@@ -36,8 +72,9 @@ type Document struct {
 	Text     string
 }
 
-// Upsert hands documents in: at most 1,000, and 10 MiB of JSON, at once. They are searchable when Settled says so.
-func (s *Service) Upsert(ctx context.Context, datastoreID string, documents []Document) error {
+// Upsert hands documents in, at most 1,000, and 10 MiB of JSON, at once, and returns the ids of their datasources, in
+// order. They are searchable when their status is synched; Settled waits for all.
+func (s *Service) Upsert(ctx context.Context, datastoreID string, documents []Document) (ids []string, err error) {
 	type item struct {
 		Text     string            `json:"text"`
 		Name     string            `json:"name,omitempty"`
@@ -47,7 +84,11 @@ func (s *Service) Upsert(ctx context.Context, datastoreID string, documents []Do
 	for i, d := range documents {
 		items[i] = item{d.Text, d.Name, map[string]string{"custom_id": d.CustomID}}
 	}
-	return s.do(ctx, http.MethodPost, "/datastores/upsert/"+url.PathEscape(datastoreID), map[string]any{"documents": items}, nil)
+	var made struct {
+		IDs []string `json:"ids"`
+	}
+	err = s.do(ctx, http.MethodPost, "/datastores/upsert/"+url.PathEscape(datastoreID), map[string]any{"documents": items}, &made)
+	return made.IDs, err
 }
 
 // settlePoll is how often Settled looks.

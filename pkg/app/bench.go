@@ -1,0 +1,246 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/sluice/sluice/pkg/eval/service"
+	"github.com/sluice/sluice/pkg/loadtest"
+)
+
+const benchUsage = `usage: api bench queries --datastore ID [--queries FILE] [--mode MODE] [--top-k N]
+       api bench uploads [--files DIR | --size BYTES] [--engine ENGINE] [--keep]
+       api bench streams --agent ID [--queries FILE]
+Loads a running service and prints how long its answers take.
+  --rate N          requests begun each second, whether others are answered or not; latency counts from when a request
+                    was due. Without it, every client sends its next request when its last is answered
+  --clients N       requests at once (1; with --rate 256)
+  --for TIME        how long is measured (30s), after --warmup TIME (3s; of uploads none)
+  --requests N      end after so many
+  --json            the figures as one JSON object
+  --datastore ID    the datastore that is asked
+  --agent ID        the agent that is asked
+  --queries FILE    questions, a JSON object with "text" a line; without it, words from the content are asked for
+  --mode MODE       lexical, dense or hybrid (the service's choice)
+  --top-k N         fragments of an answer (the service's choice)
+  --files DIR       the files of a folder are uploaded, over and over; without it, made-up texts
+  --size BYTES      of a made-up text, 64 to 1,000,000 (2,000)
+  --engine ENGINE   of the datastore that is made for the uploads (the service's choice)
+  --keep            leave that datastore; otherwise it is deleted at the end
+  --url URL         the service (SLUICE_URL, or where SLUICE_ADDR listens)
+  --key KEY         its API key (SLUICE_API_KEY, or that of the first start in the data directory)
+  --data-dir DIR    of the service, to find the key of the first start (SLUICE_DATA_DIR)`
+
+// What is loaded.
+const (
+	loadQueries = "queries"
+	loadUploads = "uploads"
+	loadStreams = "streams"
+)
+
+// benchGrace is how long answers are waited for after the last request.
+const benchGrace = 30 * time.Second
+
+// benchSettings are the command's flags.
+type benchSettings struct {
+	what                                           string
+	datastore, agent, queries, mode, files, engine string
+	url, key, dataDir                              string
+	topK, size                                     int
+	json, keep                                     bool
+	load                                           loadtest.Load
+}
+
+// benchCommand loads a running service and prints how it bears that.
+func benchCommand(ctx context.Context, args, environ []string, out, errs io.Writer) error {
+	s, err := benchFlags(args)
+	if errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintln(out, benchUsage)
+		return nil
+	}
+	if err != nil {
+		return usageError{fmt.Errorf("%w\n%s", err, benchUsage)}
+	}
+	at, err := locate(s.url, s.key, s.dataDir, environ)
+	if err != nil {
+		return err
+	}
+	patient, err := service.New(at.address, at.key)
+	if err != nil {
+		return usageError{err}
+	}
+	defer patient.Close()
+	loaded := patient.Impatient(s.load.Clients)
+	defer loaded.Close()
+
+	var report loadtest.Report
+	if s.what == loadUploads {
+		report, err = benchUploading(ctx, s, patient, loaded, errs)
+	} else {
+		report, err = benchAsking(ctx, s, patient, loaded)
+	}
+	if err != nil {
+		return err
+	}
+	if s.json {
+		err = json.NewEncoder(out).Encode(struct {
+			What    string  `json:"what"`
+			Rate    float64 `json:"rate,omitempty"`
+			Clients int     `json:"clients"`
+			loadtest.Report
+		}{s.what, s.load.Rate, s.load.Clients, report})
+	} else {
+		err = report.Write(out)
+	}
+	if err == nil && report.Succeeded == 0 {
+		err = errors.New("no request succeeded")
+	}
+	return err
+}
+
+func benchFlags(args []string) (benchSettings, error) {
+	var s benchSettings
+	if len(args) > 0 && slices.Contains([]string{loadQueries, loadUploads, loadStreams}, args[0]) {
+		s.what, args = args[0], args[1:]
+	}
+	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	flags.Usage = func() {}
+	flags.StringVar(&s.datastore, "datastore", "", "")
+	flags.StringVar(&s.agent, "agent", "", "")
+	flags.StringVar(&s.queries, "queries", "", "")
+	flags.StringVar(&s.mode, "mode", "", "")
+	flags.IntVar(&s.topK, "top-k", 0, "")
+	flags.StringVar(&s.files, "files", "", "")
+	flags.IntVar(&s.size, "size", 0, "")
+	flags.StringVar(&s.engine, "engine", "", "")
+	flags.BoolVar(&s.keep, "keep", false, "")
+	flags.BoolVar(&s.json, "json", false, "")
+	flags.Float64Var(&s.load.Rate, "rate", 0, "")
+	flags.IntVar(&s.load.Clients, "clients", 0, "")
+	flags.DurationVar(&s.load.For, "for", 30*time.Second, "")
+	flags.DurationVar(&s.load.Warmup, "warmup", -1, "")
+	flags.IntVar(&s.load.Requests, "requests", 0, "")
+	flags.StringVar(&s.url, "url", "", "")
+	flags.StringVar(&s.key, "key", "", "")
+	flags.StringVar(&s.dataDir, "data-dir", "", "")
+	if err := flags.Parse(args); err != nil {
+		return s, err
+	}
+	given := map[string]bool{}
+	flags.Visit(func(f *flag.Flag) { given[f.Name] = true })
+	s.load.Grace = benchGrace
+	if !given["clients"] {
+		s.load.Clients = 1
+		if s.load.Rate > 0 {
+			s.load.Clients = 256
+		}
+	}
+	if !given["warmup"] {
+		s.load.Warmup = 3 * time.Second
+		if s.what == loadUploads {
+			s.load.Warmup = 0
+		}
+	}
+	if !given["size"] {
+		s.size = 2000
+	}
+	return s, s.check(flags.Args(), given)
+}
+
+// check says what does not fit together.
+func (s benchSettings) check(rest []string, given map[string]bool) error {
+	belongs := map[string][]string{
+		loadQueries: {"datastore", "queries", "mode", "top-k"},
+		loadUploads: {"files", "size", "engine", "keep"},
+		loadStreams: {"agent", "queries"},
+	}
+	switch {
+	case s.what == "":
+		return errors.New("what is to be loaded: queries, uploads or streams?")
+	case len(rest) > 0:
+		return fmt.Errorf("unexpected argument %q", rest[0])
+	case s.what == loadQueries && s.datastore == "":
+		return errors.New("which datastore? --datastore names it")
+	case s.what == loadStreams && s.agent == "":
+		return errors.New("which agent? --agent names it")
+	case given["files"] && given["size"]:
+		return errors.New("--size is for made-up texts, --files for your own: take one of them")
+	case s.size < 64 || s.size > 1_000_000:
+		return fmt.Errorf("--size %d: must be 64 to 1,000,000", s.size)
+	case s.topK < 0 || s.topK > 100:
+		return fmt.Errorf("--top-k %d: must be 1 to 100", s.topK)
+	}
+	for what, names := range belongs {
+		for _, name := range names {
+			if given[name] && what != s.what && !slices.Contains(belongs[s.what], name) {
+				return fmt.Errorf("--%s does not belong to %s", name, s.what)
+			}
+		}
+	}
+	return s.load.Validate()
+}
+
+// benchAsking loads queries or streams.
+func benchAsking(ctx context.Context, s benchSettings, patient, loaded *service.Service) (loadtest.Report, error) {
+	from := []string{s.datastore}
+	if s.what == loadStreams {
+		agent, err := patient.Agent(ctx, s.agent)
+		if err != nil {
+			return loadtest.Report{}, fmt.Errorf("looking at agent %q: %w", s.agent, err)
+		}
+		from = agent.DatastoreIDs
+	} else if _, err := patient.Datastore(ctx, s.datastore); err != nil {
+		return loadtest.Report{}, fmt.Errorf("looking at datastore %q: %w", s.datastore, err)
+	}
+	questions, err := benchQuestions(ctx, patient, s.queries, from)
+	if err != nil {
+		return loadtest.Report{}, err
+	}
+	request := loadtest.Queries(loaded, s.datastore, questions, service.Query{Mode: s.mode, TopK: s.topK})
+	if s.what == loadStreams {
+		request = loadtest.Streams(loaded, s.agent, questions)
+	}
+	// A load of a service that refuses everything tells nothing; this says why.
+	if err := loadtest.Try(ctx, request); err != nil {
+		return loadtest.Report{}, err
+	}
+	return loadtest.Run(ctx, s.load, request)
+}
+
+// benchUploading loads uploads into a datastore of their own.
+func benchUploading(ctx context.Context, s benchSettings, patient, loaded *service.Service, errs io.Writer) (report loadtest.Report, err error) {
+	item := madeUp(s.size)
+	if s.files != "" {
+		if item, err = filesOf(s.files); err != nil {
+			return report, err
+		}
+	}
+	store, err := patient.CreateDatastore(ctx, service.NewDatastore{Name: "bench " + time.Now().UTC().Format("2006-01-02 15:04:05"), Type: s.engine})
+	if err != nil {
+		return report, fmt.Errorf("making a datastore for the uploads: %w", err)
+	}
+	defer func() {
+		if s.keep {
+			fmt.Fprintf(errs, "The documents are in datastore %s.\n", store.ID)
+			return
+		}
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), benchGrace)
+		defer cancel()
+		if failed := patient.DeleteDatastore(ctx, store.ID); failed != nil {
+			err = errors.Join(err, fmt.Errorf("deleting the datastore %s of the uploads: %w", store.ID, failed))
+		}
+	}()
+	uploads, err := loadtest.NewUploads(ctx, loaded, store.ID, item)
+	if err != nil {
+		return report, err
+	}
+	defer uploads.Close()
+	return loadtest.Run(ctx, s.load, uploads.Request)
+}

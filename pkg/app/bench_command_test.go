@@ -1,0 +1,119 @@
+package app
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sluice/sluice/pkg/loadtest"
+)
+
+// bench runs api bench beside the program, in its data directory.
+func (p *program) bench(args ...string) (out, errs string, err error) {
+	var stdout, stderr bytes.Buffer
+	environ := []string{"SLUICE_DATA_DIR=" + p.dir, "SLUICE_URL=http://" + p.addr, "SLUICE_API_KEY=" + testKey}
+	err = run(p.t.Context(), API, append([]string{"bench"}, args...), environ, &stdout, &stderr)
+	return stdout.String(), stderr.String(), err
+}
+
+func TestBenchLoadsARunningService(t *testing.T) {
+	t.Parallel()
+	p, storeID := evaluated(t)
+	var agent struct{ ID string }
+	p.must(p.post("/agents", map[string]any{"name": "a", "datastoreIds": []string{storeID}}, &agent))
+
+	files := t.TempDir()
+	for _, name := range []string{"a.txt", "b.md", ".hidden"} {
+		if err := os.WriteFile(filepath.Join(files, name), []byte("What "+name+" says."), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, c := range map[string]struct {
+		args     []string
+		measures string
+	}{
+		"with queries":         {[]string{"queries", "--datastore", storeID}, "answered"},
+		"with queries by rate": {[]string{"queries", "--datastore", storeID, "--rate", "200", "--mode", "lexical", "--top-k", "2"}, "sent late, answered"},
+		"with texts":           {[]string{"uploads", "--size", "500", "--clients", "2"}, "accepted, searchable"},
+		"with files":           {[]string{"uploads", "--files", files}, "accepted, searchable"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			out, errs, err := p.bench(append(c.args, "--requests", "5", "--warmup", "0s", "--for", "1m", "--json")...)
+			if err != nil {
+				t.Fatal(err, errs)
+			}
+			var report loadtest.Report
+			if err := json.Unmarshal([]byte(out), &report); err != nil {
+				t.Fatal(err)
+			}
+			var measures []string
+			for _, m := range report.Measures {
+				measures = append(measures, m.Name)
+			}
+			if report.Succeeded != 5 || report.Failed != 0 || strings.Join(measures, ", ") != c.measures {
+				t.Errorf("%s", out)
+			}
+		})
+	}
+	t.Run("with streams", func(t *testing.T) {
+		t.Parallel()
+		queries := writeLines(t, "q.jsonl", `{"text": "How long is the warranty of the Aurora pump?"}`)
+		out, errs, err := p.bench("streams", "--agent", agent.ID, "--queries", queries, "--requests", "3", "--warmup", "0s", "--for", "1m")
+		if err != nil || !strings.HasPrefix(out, "3 requests in ") || !strings.Contains(out, "first token") || !strings.Contains(out, "end of the stream") {
+			t.Errorf("%v\n%s%s", err, out, errs)
+		}
+	})
+	t.Run("and leaves no datastore behind", func(t *testing.T) {
+		var before, after struct{ Data []struct{ ID string } }
+		p.must(p.get("/datastores", &before))
+		if _, errs, err := p.bench("uploads", "--requests", "1", "--for", "1m"); err != nil {
+			t.Fatal(err, errs)
+		}
+		p.must(p.get("/datastores", &after))
+		if diff := cmp.Diff(before, after); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+func TestBenchSaysWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	p := newProgram(t)
+	p.start()
+	storeID := p.newDatastore()
+	for name, c := range map[string]struct {
+		args  []string
+		want  string
+		usage bool
+	}{
+		"nothing to load":        {nil, "what is to be loaded", true},
+		"an unknown load":        {[]string{"deletes"}, "what is to be loaded", true},
+		"no datastore":           {[]string{"queries"}, "which datastore?", true},
+		"no agent":               {[]string{"streams"}, "which agent?", true},
+		"another load's flag":    {[]string{"queries", "--datastore", "x", "--keep"}, "--keep does not belong to queries", true},
+		"no time":                {[]string{"uploads", "--for", "0s"}, "a load of 0s", true},
+		"too small a text":       {[]string{"uploads", "--size", "3"}, "--size 3: must be 64 to 1,000,000", true},
+		"files and a size":       {[]string{"uploads", "--size", "300", "--files", "."}, "take one of them", true},
+		"an unknown datastore":   {[]string{"queries", "--datastore", "nope"}, "no datastore with id", false},
+		"an unknown agent":       {[]string{"streams", "--agent", "nope"}, "no agent with id", false},
+		"an empty datastore":     {[]string{"queries", "--datastore", storeID}, "there is no content to make questions from", false},
+		"a folder without files": {[]string{"uploads", "--files", t.TempDir()}, "there are no files", false},
+		"an unknown engine":      {[]string{"uploads", "--engine", "abacus"}, "abacus", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, _, err := p.bench(c.args...)
+			var usage usageError
+			if err == nil || !strings.Contains(err.Error(), c.want) || errors.As(err, &usage) != c.usage {
+				t.Errorf("the error is %v, want %q", err, c.want)
+			}
+		})
+	}
+}

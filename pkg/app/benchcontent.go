@@ -1,0 +1,120 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/sluice/sluice/pkg/eval"
+	"github.com/sluice/sluice/pkg/eval/service"
+	"github.com/sluice/sluice/pkg/loadtest"
+)
+
+const (
+	benchSources = 200     // datasources that questions are made from
+	benchWords   = 5       // of a question
+	benchFiles   = 10_000  // of a folder
+	benchBytes   = 1 << 30 // of all of them, held in memory
+)
+
+var errEnough = errors.New("enough")
+
+// benchQuestions reads the questions, or makes some of words that stand in a row in the datastores' content.
+func benchQuestions(ctx context.Context, sluice *service.Service, file string, datastores []string) ([]string, error) {
+	var texts []string
+	if file != "" {
+		err := reading(file, func(r io.Reader) error {
+			questions, err := eval.ReadQuestions(r)
+			for _, q := range questions {
+				texts = append(texts, q.Text)
+			}
+			return err
+		})
+		return texts, err
+	}
+	random := rand.New(rand.NewPCG(1, 2)) // the same ones every time
+	for _, id := range datastores {
+		seen := 0
+		err := sluice.Datasources(ctx, id, "synched", func(d service.Datasource) error {
+			if seen++; seen > benchSources {
+				return errEnough
+			}
+			err := sluice.Chunks(ctx, d.ID, func(c service.Chunk) error {
+				if words := strings.Fields(c.Text); len(words) > 0 {
+					from := random.IntN(max(1, len(words)-benchWords))
+					texts = append(texts, strings.Join(words[from:min(len(words), from+benchWords)], " "))
+				}
+				return errEnough
+			})
+			if errors.Is(err, errEnough) {
+				return nil
+			}
+			return err
+		})
+		if err != nil && !errors.Is(err, errEnough) {
+			return nil, fmt.Errorf("making questions from datastore %q: %w", id, err)
+		}
+	}
+	if len(texts) == 0 {
+		return nil, errors.New("there is no content to make questions from; --queries gives some")
+	}
+	return texts, nil
+}
+
+// madeUp returns texts of about so many bytes, each another one, in sentences of common words and some numbers.
+func madeUp(size int) func(n int) loadtest.Item {
+	words := strings.Fields(`the a of to and in for with on by from at is was are has more than most each such only also new first other
+		report order price team plan market water energy house school river paper machine network contract patient engine garden history
+		answer question report system service customer product change result value number minute storage filter signal bridge forest island
+		delivery guarantee warranty holiday salary library theory language culture weather season harvest`)
+	return func(n int) loadtest.Item {
+		random := rand.New(rand.NewPCG(uint64(n), 7))
+		var b strings.Builder
+		fmt.Fprintf(&b, "Document %d.", n)
+		for b.Len() < size {
+			if random.IntN(12) == 0 {
+				fmt.Fprintf(&b, " %d.", random.IntN(100_000))
+				continue
+			}
+			b.WriteString(" " + words[random.IntN(len(words))])
+		}
+		return loadtest.Item{Content: []byte(b.String()[:size])}
+	}
+}
+
+// filesOf returns the files below a folder, in turn. Hidden ones are left out.
+func filesOf(dir string) (func(n int) loadtest.Item, error) {
+	var items []loadtest.Item
+	total := 0
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case strings.HasPrefix(d.Name(), ".") && path != dir && d.IsDir():
+			return filepath.SkipDir
+		case strings.HasPrefix(d.Name(), ".") || !d.Type().IsRegular():
+			return nil
+		case len(items) == benchFiles:
+			return fmt.Errorf("there are more than %d files", benchFiles)
+		}
+		content, err := os.ReadFile(path)
+		if total += len(content); err == nil && total > benchBytes {
+			err = fmt.Errorf("the files have more than %d MiB", benchBytes>>20)
+		}
+		items = append(items, loadtest.Item{FileName: d.Name(), Content: content})
+		return err
+	})
+	if err == nil && len(items) == 0 {
+		err = errors.New("there are no files")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading the files of %q: %w", dir, err)
+	}
+	return func(n int) loadtest.Item { return items[n%len(items)] }, nil
+}

@@ -1,0 +1,52 @@
+package app
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/json"
+	"net/http"
+	"net/http/pprof"
+	"strings"
+
+	"github.com/sluice/sluice/pkg/api"
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+const profilesPath = "/debug/pprof/"
+
+// withProfiles serves the runtime's profiles, for `go tool pprof`, to those who have the operator's key, and all else by
+// next. Without a key there are no profiles. The command line is none of them, since settings on it may be secret.
+func withProfiles(key string, next http.Handler) http.Handler {
+	if key == "" {
+		return next
+	}
+	profiles := http.NewServeMux()
+	profiles.HandleFunc("GET "+profilesPath, pprof.Index) // and each of runtime/pprof's by its name
+	profiles.HandleFunc("GET "+profilesPath+"profile", pprof.Profile)
+	profiles.HandleFunc("GET "+profilesPath+"symbol", pprof.Symbol)
+	profiles.HandleFunc("GET "+profilesPath+"trace", pprof.Trace)
+	want := sha256.Sum256([]byte(key))
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !strings.HasPrefix(r.URL.Path, profilesPath) {
+			next.ServeHTTP(w, r)
+			return
+		}
+		given := sha256.Sum256([]byte(strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")))
+		if subtle.ConstantTimeCompare(want[:], given[:]) != 1 {
+			refuseProfile(w)
+			return
+		}
+		w.Header().Set("Cache-Control", "no-store")
+		profiles.ServeHTTP(w, r)
+	})
+}
+
+func refuseProfile(w http.ResponseWriter) {
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(http.StatusForbidden)
+	_ = json.NewEncoder(w).Encode(api.Problem{ // the caller has gone
+		Type: "about:blank", Title: "Unauthorized", Status: http.StatusForbidden, Error: api.ProblemError(domain.CodeUnauthorized),
+		Detail: "profiles need the header Authorization: Bearer with the key of SLUICE_ADMIN_KEY",
+	})
+}

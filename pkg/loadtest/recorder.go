@@ -1,0 +1,147 @@
+package loadtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/sluice/sluice/pkg/eval/service"
+)
+
+// Histograms hold times from a microsecond to an hour, to three digits.
+const (
+	lowest  = 1
+	highest = int64(time.Hour / time.Microsecond)
+	digits  = 3
+)
+
+// maxFailures bounds the different failures that are told apart.
+const maxFailures = 20
+
+// recorder gathers what is measured between two times.
+type recorder struct {
+	from, until time.Time
+
+	mu                           sync.Mutex
+	order                        []string // of the measures, as they came
+	of                           map[string]*hdrhistogram.Histogram
+	sent, succeeded, failed, due int64 // due: that were due and not sent
+	inTime                       int64 // that succeeded before until
+	failures                     map[string]int64
+}
+
+func newRecorder(from, until time.Time) *recorder {
+	return &recorder{from: from, until: until, of: map[string]*hdrhistogram.Histogram{}, failures: map[string]int64{}}
+}
+
+// Times takes the times of one request.
+type Times struct {
+	due time.Time
+	of  *recorder
+}
+
+// Since takes the time from when the request was due.
+func (t *Times) Since(measure string) { t.Add(measure, time.Since(t.due)) }
+
+// Add takes a time.
+func (t *Times) Add(measure string, d time.Duration) {
+	if t.due.Before(t.of.from) {
+		return
+	}
+	r := t.of
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	h := r.of[measure]
+	if h == nil {
+		h = hdrhistogram.New(lowest, highest, digits)
+		r.of[measure] = h
+		r.order = append(r.order, measure)
+	}
+	_ = h.RecordValue(min(max(lowest, d.Microseconds()), highest)) // within its bounds
+}
+
+// ended counts a request that was due at a time and ended.
+func (r *recorder) ended(due, at time.Time, err error) {
+	if due.Before(r.from) {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.sent++
+	if err != nil {
+		r.failed++
+		what := describe(err)
+		if _, known := r.failures[what]; !known && len(r.failures) >= maxFailures {
+			what = "other failures"
+		}
+		r.failures[what]++
+		return
+	}
+	r.succeeded++
+	if at.Before(r.until) {
+		r.inTime++
+	}
+}
+
+// unsent counts the requests that were due from one time to another and found no free client.
+func (r *recorder) unsent(from, to time.Time, rate float64) {
+	if from.Before(r.from) {
+		from = r.from
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.due += max(0, int64(to.Sub(from).Seconds()*rate))
+}
+
+// describe is what failures are counted by.
+func describe(err error) string {
+	var refused *service.Refused
+	switch {
+	case errors.As(err, &refused) && refused.Status == 200:
+		return "[ERROR] " + refused.Detail
+	case errors.As(err, &refused):
+		return fmt.Sprintf("%d %s", refused.Status, refused.Detail)
+	case errors.Is(err, context.Canceled):
+		return errGivenUp.Error()
+	default:
+		return err.Error()
+	}
+}
+
+// report sums up what was recorded. now is when the last answer was there or given up.
+func (r *recorder) report(now time.Time) Report {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if now.After(r.until) {
+		now = r.until
+	}
+	out := Report{Seconds: max(0, now.Sub(r.from).Seconds()), Sent: r.sent, Succeeded: r.succeeded, Failed: r.failed, Unsent: r.due}
+	if out.Seconds > 0 {
+		out.PerSecond = float64(r.inTime) / out.Seconds
+	}
+	for _, name := range r.order {
+		h := r.of[name]
+		ms := func(us float64) float64 { return us / 1000 }
+		at := func(q float64) float64 { return ms(float64(h.ValueAtQuantile(q))) }
+		out.Measures = append(out.Measures, Measure{Name: name, Count: h.TotalCount(), Mean: ms(h.Mean()),
+			P50: at(50), P90: at(90), P99: at(99), P999: at(99.9), Max: ms(float64(h.Max()))})
+	}
+	for what, n := range r.failures {
+		out.Failures = append(out.Failures, Failure{what, n})
+	}
+	slices.SortFunc(out.Failures, func(a, b Failure) int {
+		if a.Count != b.Count {
+			return int(b.Count - a.Count)
+		}
+		if a.What < b.What {
+			return -1
+		}
+		return 1
+	})
+	return out
+}

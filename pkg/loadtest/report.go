@@ -1,0 +1,74 @@
+package loadtest
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+)
+
+// Report is how a load went. Requests of the warm-up are in none of its figures.
+type Report struct {
+	Seconds   float64   `json:"seconds"`  // that were measured
+	Sent      int64     `json:"requests"` // whose end is known: Succeeded and Failed
+	Succeeded int64     `json:"succeeded"`
+	Failed    int64     `json:"failed"`
+	Unsent    int64     `json:"unsent"`     // that were due, and for which no client was free until the end
+	PerSecond float64   `json:"per_second"` // successes within the time
+	Measures  []Measure `json:"milliseconds"`
+	Failures  []Failure `json:"failures,omitempty"` // most frequent first
+}
+
+// Measure is how long something took, in milliseconds.
+type Measure struct {
+	Name  string  `json:"measure"`
+	Count int64   `json:"count"`
+	Mean  float64 `json:"mean"`
+	P50   float64 `json:"p50"`
+	P90   float64 `json:"p90"`
+	P99   float64 `json:"p99"`
+	P999  float64 `json:"p99.9"`
+	Max   float64 `json:"max"`
+}
+
+// Failure is what requests failed with.
+type Failure struct {
+	What  string `json:"what"`
+	Count int64  `json:"count"`
+}
+
+// Write writes the report for people.
+func (r Report) Write(w io.Writer) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d requests in %.1f s: %d answered (%.1f/s), %d failed", r.Sent, r.Seconds, r.Succeeded, r.PerSecond, r.Failed)
+	if r.Unsent > 0 {
+		fmt.Fprintf(&b, ", %d due and not sent, since no client was free: the service is slower than the rate", r.Unsent)
+	}
+	b.WriteString("\n\n")
+	t := tabwriter.NewWriter(&b, 0, 4, 3, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(t, "milliseconds\tcount\tmean\tp50\tp90\tp99\tp99.9\tmax\t")
+	for _, m := range r.Measures {
+		fmt.Fprintf(t, "%s\t%d\t%s\t%s\t%s\t%s\t%s\t%s\t\n", m.Name, m.Count, figure(m.Mean), figure(m.P50), figure(m.P90), figure(m.P99), figure(m.P999), figure(m.Max))
+	}
+	t.Flush()
+	for _, f := range r.Failures {
+		fmt.Fprintf(&b, "\n%d times: %s", f.Count, f.What)
+	}
+	if len(r.Failures) > 0 {
+		b.WriteString("\n")
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// figure shows three digits.
+func figure(ms float64) string {
+	switch {
+	case ms >= 100:
+		return fmt.Sprintf("%.0f", ms)
+	case ms >= 10:
+		return fmt.Sprintf("%.1f", ms)
+	default:
+		return fmt.Sprintf("%.2f", ms)
+	}
+}

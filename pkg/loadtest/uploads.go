@@ -1,0 +1,143 @@
+package loadtest
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/sluice/sluice/pkg/eval/service"
+)
+
+// Item is a document to hand in: a file if it has a file name, else a text.
+type Item struct {
+	FileName string
+	Content  []byte
+}
+
+// Uploads hands items in and waits until each is searchable. It must be closed.
+type Uploads struct {
+	service   *service.Service
+	datastore string
+	item      func(n int) Item
+
+	stop context.CancelFunc
+	done chan struct{}
+
+	mu      sync.Mutex
+	failed  error             // why nothing is heard any more
+	settled map[string]result // by datasource; of those that nobody waits for yet
+	waiting map[string]chan<- result
+}
+
+// result is what became of a datasource: nil, or why it cannot be searched.
+type result struct{ err error }
+
+// NewUploads begins to watch the datastore that the items go to.
+func NewUploads(ctx context.Context, s *service.Service, datastoreID string, item func(n int) Item) (*Uploads, error) {
+	ctx, stop := context.WithCancel(ctx)
+	follow, err := s.Watch(ctx, datastoreID)
+	if err != nil {
+		stop()
+		return nil, fmt.Errorf("watching the datastore: %w", err)
+	}
+	u := &Uploads{
+		service: s, datastore: datastoreID, item: item, stop: stop, done: make(chan struct{}),
+		settled: map[string]result{}, waiting: map[string]chan<- result{},
+	}
+	go func() {
+		defer close(u.done)
+		u.end(follow(u.changed))
+	}()
+	return u, nil
+}
+
+// Close stops watching.
+func (u *Uploads) Close() {
+	u.stop()
+	<-u.done
+}
+
+// changed is told how a datasource has become.
+func (u *Uploads) changed(d service.Datasource) error {
+	var r result
+	switch d.Status {
+	case "synched":
+	case "error":
+		r.err = fmt.Errorf("a document was not taken in: %s", d.Error)
+	default:
+		return nil
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if w := u.waiting[d.ID]; w != nil {
+		delete(u.waiting, d.ID)
+		w <- r // has room for it
+	} else {
+		u.settled[d.ID] = r
+	}
+	return nil
+}
+
+// end tells all who wait that nothing will be heard any more.
+func (u *Uploads) end(err error) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.failed = fmt.Errorf("watching the datastore: %w", err)
+	for id, w := range u.waiting {
+		delete(u.waiting, id)
+		w <- result{u.failed}
+	}
+}
+
+// Request hands in the n-th item, and ends when it is searchable.
+func (u *Uploads) Request(ctx context.Context, n int, take *Times) error {
+	id, err := u.send(ctx, n)
+	if err != nil {
+		return err
+	}
+	take.Since("accepted")
+	settled := make(chan result, 1)
+	u.expect(id, settled)
+	select {
+	case r := <-settled:
+		if r.err == nil {
+			take.Since("searchable")
+		}
+		return r.err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (u *Uploads) send(ctx context.Context, n int) (id string, err error) {
+	item := u.item(n)
+	if item.FileName != "" {
+		made, err := u.service.Upload(ctx, u.datastore, item.FileName, item.Content)
+		return made.ID, err
+	}
+	name := fmt.Sprintf("load-%d", n)
+	ids, err := u.service.Upsert(ctx, u.datastore, []service.Document{{CustomID: name, Name: name, Text: string(item.Content)}})
+	if err == nil && len(ids) != 1 {
+		err = fmt.Errorf("the service answered %d ids for one document", len(ids))
+	}
+	if err != nil {
+		return "", err
+	}
+	return ids[0], nil
+}
+
+// expect has what becomes of a datasource sent to settled, which has room for it.
+func (u *Uploads) expect(id string, settled chan<- result) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if r, already := u.settled[id]; already {
+		delete(u.settled, id)
+		settled <- r
+		return
+	}
+	if u.failed != nil {
+		settled <- result{u.failed}
+		return
+	}
+	u.waiting[id] = settled
+}
