@@ -65,9 +65,18 @@ inspect() {
   (cd "$work/node" && timeout 60 npx --no-install mcp-inspector --cli -e "SLUICE_URL=$SLUICE_URL" -e "SLUICE_API_KEY=$SLUICE_API_KEY" \
     "$CHECK_BINARY" mcp "$@" </dev/null)
 }
+inspect_http() {
+  (cd "$work/node" && timeout 60 npx --no-install mcp-inspector --cli "$SLUICE_URL/mcp" --transport http \
+    --header "Authorization: Bearer ${KEY:-$SLUICE_API_KEY}" "$@" </dev/null)
+}
 # The output is read whole before it is searched: grep -q would close the pipe on the inspector.
-expect() { inspect "${@:2}" >"$work/inspected" && grep -q "$1" "$work/inspected"; }
-expect '"name": "fetch"' --method tools/list
-expect 'thirty months' --method tools/call --tool-name ask --tool-arg 'question=How long is the warranty of the Aurora pump?'
-expect 'sluice://datasources/' --method resources/list
+expect() { "${how:?}" "${@:2}" >"$work/inspected" && grep -q "$1" "$work/inspected"; }
+for how in inspect inspect_http; do
+  expect '"name": "fetch"' --method tools/list
+  expect 'thirty months' --method tools/call --tool-name ask --tool-arg 'question=How long is the warranty of the Aurora pump?'
+  expect '"topK: 500 is above the maximum of 100"' --method tools/call --tool-name search --tool-arg query=pump topK=500
+  expect 'sluice://datasources/' --method resources/list
+done
+if KEY=sk_wrong inspect_http --method tools/list >"$work/inspected" 2>&1; then echo "a wrong key was taken" >&2; exit 1; fi
+grep -q 'the API key is not valid' "$work/inspected"
 echo "ok"

@@ -23,7 +23,7 @@ const maxMessageBytes = 1 << 20
 
 // newMCP makes the handler of the Model Context Protocol.
 func (s *server) newMCP() *mcp.Handler {
-	return mcp.NewHandler(library{s}, mcp.Options{Version: s.opts.Version, WriteTimeout: s.opts.WriteTimeout, Log: s.log})
+	return mcp.NewHandler(library{s}, mcp.Options{Version: s.opts.Version, WriteTimeout: s.opts.WriteTimeout, Log: s.log, Arguments: argumentsOf})
 }
 
 // serveMCP answers a message of the Model Context Protocol, whose key and rate have been checked as everywhere.
@@ -69,7 +69,11 @@ func (l library) shown(ctx context.Context, err error) error {
 		return err
 	}
 	e := l.explain(ctx, err)
-	return &domain.Error{Code: e.Code, Message: e.Message}
+	message := e.Message
+	if len(e.Fields) > 1 {
+		message = everyFault(e.Fields)
+	}
+	return &domain.Error{Code: e.Code, Message: message}
 }
 
 // Search implements mcp.Library.
@@ -120,10 +124,14 @@ func (l library) datastoresOf(ctx context.Context, who caller, ids []string) ([]
 	}
 	stores := make([]domain.Datastore, 0, len(ids))
 	for _, id := range ids {
-		if err := known("datastore", id); err != nil {
-			return nil, err
+		err := known("datastore", id)
+		var d domain.Datastore
+		if err == nil {
+			d, err = l.Catalog.Datastore(ctx, who.workspace(), id)
 		}
-		d, err := l.Catalog.Datastore(ctx, who.workspace(), id)
+		if domain.CodeOf(err) == domain.CodeNotFound {
+			return nil, domain.Errorf(domain.CodeNotFound, "no datastore with id %s; leave datastores out to search all", describe(id))
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -176,6 +184,9 @@ func (l library) ask(ctx context.Context, who caller, q mcp.Question, emit func(
 		return Answer{}, err
 	}
 	agent, err := l.agentToQuery(ctx, who, q.AgentID)
+	if domain.CodeOf(err) == domain.CodeNotFound {
+		return Answer{}, domain.Errorf(domain.CodeNotFound, "no agent with id %s; leave agent out to be told which there are", describe(q.AgentID))
+	}
 	if err != nil {
 		return Answer{}, err
 	}

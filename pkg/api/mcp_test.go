@@ -124,6 +124,50 @@ func TestTheSDKsClientUsesTools(t *testing.T) {
 	}
 }
 
+func TestFaultsInArgumentsAreSaidAsOfBodies(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	session := s.mcp("/mcp", nil)
+	const nobody = "0198c0de-0000-7000-8000-00000000dead"
+	for name, c := range map[string]struct {
+		tool      string
+		arguments object
+		want      string
+	}{
+		"nothing":                 {"search", nil, "query: is required"},
+		"an empty query":          {"search", object{"query": ""}, "query: is empty; it must contain something"},
+		"a blank query":           {"search", object{"query": " "}, "query: is empty; it must contain something"},
+		"another type":            {"search", object{"query": 3}, "query: is 3; it must be a string"},
+		"a number as a text":      {"search", object{"query": "a", "topK": "5"}, `topK: is "5"; it must be a whole number`},
+		"a fraction":              {"search", object{"query": "a", "topK": 1.5}, "topK: is 1.5; it must be a whole number"},
+		"too many":                {"search", object{"query": "a", "topK": 500}, "topK: 500 is above the maximum of 100"},
+		"one for a list":          {"search", object{"query": "a", "datastores": nobody}, `datastores: is "` + nobody + `"; it must be an array`},
+		"several faults":          {"search", object{"topK": 0, "limit": 3}, "query: is required\ntopK: 0 is below the minimum of 1\nlimit: is not known; it must be one of datastores, filters, query, topK"},
+		"another way of writing":  {"search", object{"query": "a", "top_k": 3}, "top_k: is not known; did you mean topK?"},
+		"a filter with a slip":    {"search", object{"query": "a", "filters": object{"custom_id": "x"}}, "filters.custom_id: is not known; did you mean filters.custom_ids?"},
+		"a filter by an object":   {"search", object{"query": "a", "filters": object{"metadata": object{"a": object{}}}}, "filters.metadata.a: is an object; it must be a string, a number, true or false, or an array of them"},
+		"no such datastore":       {"search", object{"query": "a", "datastores": []string{nobody}}, `no datastore with id "` + nobody + `"; leave datastores out to search all`},
+		"nothing to fetch":        {"fetch", object{}, "id: is required"},
+		"a question, not a query": {"ask", object{"query": "a"}, "question: is required\nquery: is not known; it must be one of agent, conversationId, question"},
+		"no such agent":           {"ask", object{"question": "a", "agent": nobody}, `no agent with id "` + nobody + `"; leave agent out to be told which there are`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := s.in(t).tool(session, c.tool, c.arguments, nil); got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+func TestArgumentsThatAreNullAreNotGiven(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	var got struct{ Answer string }
+	if e := s.tool(s.mcp("/mcp", nil), "ask", object{"question": "How long?", "agent": nil, "conversationId": nil}, &got); e != "" || got.Answer == "" {
+		t.Errorf("got %q, %+v", e, got)
+	}
+}
+
 func TestAskStreamsTheAnswerAsProgress(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)

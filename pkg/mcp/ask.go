@@ -34,16 +34,15 @@ type askSource struct {
 	Page     int    `json:"page,omitempty"`
 }
 
-func addAsk(server *sdk.Server, lib Library) {
-	sdk.AddTool(server, &sdk.Tool{
+func addAsk(box *toolbox, lib Library) {
+	addTool(box, &sdk.Tool{
 		Name:        "ask",
 		Title:       "Ask an agent",
 		Description: "Has an agent answer a question from the documents, with citations and their sources. With a progress token the answer's text comes in the messages of the progress notifications, piece by piece.",
 		Annotations: &sdk.ToolAnnotations{Title: "Ask an agent", DestructiveHint: new(false), OpenWorldHint: new(false)}, // it stores the exchange
-		InputSchema: schemaOf[askArguments](func(f map[string]*jsonschema.Schema) {
-			text(f["question"], maxQuestionCharacters)
-			f["agent"].MaxLength, f["conversationId"].MaxLength = new(maxIDCharacters), new(maxIDCharacters)
-		}),
+	}, func(f map[string]*jsonschema.Schema) {
+		text(f["question"], maxQuestionCharacters)
+		f["agent"].MaxLength, f["conversationId"].MaxLength = new(maxIDCharacters), new(maxIDCharacters)
 	}, func(ctx context.Context, req *sdk.CallToolRequest, in askArguments) (*sdk.CallToolResult, askAnswer, error) {
 		agent, err := agentFor(ctx, lib, in.Agent)
 		if err != nil {

@@ -25,14 +25,13 @@ type document struct {
 	Metadata map[string]string `json:"metadata" jsonschema:"of the document; next, if it is there, is the id of the part that follows"`
 }
 
-func addFetch(server *sdk.Server, lib Library) {
-	sdk.AddTool(server, &sdk.Tool{
+func addFetch(box *toolbox, lib Library) {
+	addTool(box, &sdk.Tool{
 		Name:        "fetch",
 		Title:       "Read a document",
 		Description: "Reads the text of a document by its id, or by the id of a passage that search found. A long document comes in parts, a passage's beginning somewhat before it; metadata.next is the id of the part that follows.",
 		Annotations: readOnly("Read a document"),
-		InputSchema: schemaOf[fetchArguments](func(f map[string]*jsonschema.Schema) { text(f["id"], maxIDCharacters) }),
-	}, func(ctx context.Context, _ *sdk.CallToolRequest, in fetchArguments) (*sdk.CallToolResult, document, error) {
+	}, func(f map[string]*jsonschema.Schema) { text(f["id"], maxIDCharacters) }, func(ctx context.Context, _ *sdk.CallToolRequest, in fetchArguments) (*sdk.CallToolResult, document, error) {
 		where, err := parsePlace(in.ID)
 		if err != nil {
 			return nil, document{}, err

@@ -23,6 +23,7 @@ type Options struct {
 	WriteTimeout time.Duration // for one piece of an answer to reach the client; default 30 s
 	Patience     time.Duration // for one request from its body to the end of its answer; default 10 minutes
 	Log          *slog.Logger  // nil: none
+	Arguments    ArgumentsOf   // checks what tools are called with; nil: the SDK does, in its words
 }
 
 // Handler serves the protocol over HTTP (streamable HTTP, without sessions). Who calls it has checked the key and read the
@@ -45,7 +46,7 @@ func NewHandler(lib Library, opts Options) *Handler {
 	}
 	h := &Handler{opts: opts}
 	streamable := func(askOnly bool) http.Handler {
-		server := newServer(lib, opts.Version, askOnly, opts.Log)
+		server := newServer(lib, opts, askOnly)
 		server.AddReceivingMiddleware(h.answerable)
 		return sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, &sdk.StreamableHTTPOptions{
 			Stateless:                    true,

@@ -154,10 +154,15 @@ func (l *link) progress(ctx context.Context, r *sdk.ProgressNotificationClientRe
 }
 
 func (l *link) unreachable(err error) error {
-	return &jsonrpc.Error{Code: codeServer, Message: fmt.Sprintf("asking the service at %s: %v", l.relay.Endpoint, err)}
+	message := fmt.Sprintf("asking the service at %s: %v", l.relay.Endpoint, err)
+	var refused *refusal
+	if errors.As(err, &refused) {
+		message = fmt.Sprintf("the service at %s: %v", l.relay.Endpoint, refused)
+	}
+	return &jsonrpc.Error{Code: codeServer, Message: message}
 }
 
-// keyed sends the key along.
+// keyed sends the key along, and makes an error of a message's refusal.
 type keyed struct {
 	next http.RoundTripper // nil: http.DefaultTransport
 	key  string
@@ -173,5 +178,12 @@ func (k keyed) RoundTrip(r *http.Request) (*http.Response, error) {
 		r = r.Clone(r.Context())
 		r.Header.Set("Authorization", "Bearer "+k.key)
 	}
-	return next.RoundTrip(r)
+	res, err := next.RoundTrip(r)
+	if err != nil || r.Method != http.MethodPost {
+		return res, err
+	}
+	if refused := refusalOf(res); refused != nil {
+		return nil, refused
+	}
+	return res, nil
 }

@@ -43,20 +43,19 @@ type searchResult struct {
 	CustomID     string  `json:"custom_id,omitempty"`
 }
 
-func addSearch(server *sdk.Server, lib Library) {
-	sdk.AddTool(server, &sdk.Tool{
+func addSearch(box *toolbox, lib Library) {
+	addTool(box, &sdk.Tool{
 		Name:        "search",
 		Title:       "Search documents",
 		Description: "Finds the passages of the workspace's documents, files and web pages that are most similar to a query. Returns their text with ids that fetch takes.",
 		Annotations: readOnly("Search documents"),
-		InputSchema: schemaOf[searchArguments](func(f map[string]*jsonschema.Schema) {
-			text(f["query"], maxQuestionCharacters)
-			f["topK"].Minimum, f["topK"].Maximum = new(1.0), new(float64(MaxResults))
-			f["datastores"].MaxItems = new(MaxDatastores)
-			filters := f["filters"].Properties
-			filters["custom_ids"].MaxItems, filters["datasource_ids"].MaxItems = new(MaxFilterValues), new(MaxFilterValues)
-			filters["metadata"].MaxProperties = new(MaxMetadataKeys)
-		}),
+	}, func(f map[string]*jsonschema.Schema) {
+		text(f["query"], maxQuestionCharacters)
+		f["topK"].Minimum, f["topK"].Maximum = new(1.0), new(float64(MaxResults))
+		f["datastores"].MaxItems = new(MaxDatastores)
+		filters := f["filters"].Properties
+		filters["custom_ids"].MaxItems, filters["datasource_ids"].MaxItems = new(MaxFilterValues), new(MaxFilterValues)
+		filters["metadata"].MaxProperties = new(MaxMetadataKeys)
 	}, func(ctx context.Context, _ *sdk.CallToolRequest, in searchArguments) (*sdk.CallToolResult, searchResults, error) {
 		q := Search{Query: in.Query, Datastores: in.Datastores, Results: in.TopK}
 		if q.Results == 0 {

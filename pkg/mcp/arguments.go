@@ -1,0 +1,99 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/google/jsonschema-go/jsonschema"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// Arguments looks at the arguments of a call before its tool does, and returns them as the tool is to read them. Its error
+// is shown to the caller, whom it tells what to send instead. It is safe for concurrent use.
+type Arguments func(arguments json.RawMessage) (json.RawMessage, error)
+
+// ArgumentsOf makes Arguments of a tool from their JSON schema.
+type ArgumentsOf func(schema json.RawMessage) (Arguments, error)
+
+// checkArguments puts the checks before the tools they are of: what the SDK says of arguments is written for programmers of
+// schemas, and read by models.
+func checkArguments(checks map[string]Arguments) sdk.Middleware {
+	return func(next sdk.MethodHandler) sdk.MethodHandler {
+		return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
+			call, ok := req.(*sdk.CallToolRequest)
+			if !ok || checks[call.Params.Name] == nil {
+				return next(ctx, method, req)
+			}
+			arguments, err := checks[call.Params.Name](call.Params.Arguments)
+			if err != nil {
+				return failed(err), nil
+			}
+			call.Params.Arguments = arguments
+			return next(ctx, method, req)
+		}
+	}
+}
+
+// failed is an error as the result of a call, which models read.
+func failed(err error) *sdk.CallToolResult {
+	var result sdk.CallToolResult
+	result.SetError(err)
+	return &result
+}
+
+// toolbox gathers the tools of a server and the checks of their arguments.
+type toolbox struct {
+	server *sdk.Server
+	check  ArgumentsOf // nil: the SDK's own
+	checks map[string]Arguments
+}
+
+// addTool adds a tool; bound narrows the schema of its arguments by what struct tags cannot express.
+func addTool[In, Out any](box *toolbox, tool *sdk.Tool, bound func(fields map[string]*jsonschema.Schema), handler sdk.ToolHandlerFor[In, Out]) {
+	schema, err := schemaOf[In](bound)
+	if err == nil && box.check != nil {
+		box.checks[tool.Name], err = checkOf(box.check, schema)
+	}
+	if err != nil {
+		panic(fmt.Errorf("describing the arguments of %s: %w", tool.Name, err)) // the types are this package's own
+	}
+	tool.InputSchema = schema
+	sdk.AddTool(box.server, tool, handler)
+}
+
+func checkOf(check ArgumentsOf, schema *jsonschema.Schema) (Arguments, error) {
+	encoded, err := json.Marshal(schema)
+	if err != nil {
+		return nil, err
+	}
+	return check(encoded)
+}
+
+// schemaOf is the schema of a tool's arguments. Lists are described as lists, though they may be left out: some clients take
+// no alternatives.
+func schemaOf[In any](bound func(fields map[string]*jsonschema.Schema)) (*jsonschema.Schema, error) {
+	schema, err := jsonschema.For[In](nil)
+	if err != nil {
+		return nil, err
+	}
+	oneType(schema)
+	bound(schema.Properties)
+	return schema, nil
+}
+
+// oneType leaves null out of the types of fields.
+func oneType(schema *jsonschema.Schema) {
+	for _, field := range schema.Properties {
+		if types := slices.DeleteFunc(slices.Clone(field.Types), func(t string) bool { return t == "null" }); len(types) == 1 {
+			field.Type, field.Types = types[0], nil
+		}
+		oneType(field)
+	}
+}
+
+// text bounds a string of the arguments.
+func text(schema *jsonschema.Schema, most int) {
+	schema.MinLength, schema.MaxLength = new(1), &most
+}
