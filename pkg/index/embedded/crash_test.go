@@ -19,6 +19,7 @@ import (
 
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/index"
+	"github.com/sluice/sluice/pkg/index/embedded/quant"
 )
 
 // childEnv names the directory that a re-executed test binary writes into until it is killed; childRound the round, by
@@ -44,7 +45,7 @@ func crashRow(source string, generation uint64, ordinal int) index.Row {
 	for i := range v {
 		v[i] = float32(rng.NormFloat64())
 	}
-	n := float32(math.Sqrt(float64(dot(v, v))))
+	n := float32(math.Sqrt(float64(quant.Dot(v, v))))
 	for i := range v {
 		v[i] /= n
 	}

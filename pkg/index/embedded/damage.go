@@ -150,10 +150,10 @@ func (v view) check(ctx context.Context) error {
 		if err := v.vectors.check(w, v.live.word(w)); err != nil {
 			return err
 		}
-		if v.epoch == 0 {
+		if !v.coded() {
 			continue
 		}
-		if err := v.signs.check(w, v.live.word(w)); err != nil {
+		if err := v.codes.check(w, v.live.word(w)); err != nil {
 			return err
 		}
 	}

@@ -1,6 +1,9 @@
 package embedded
 
-import "context"
+import (
+	"context"
+	"math/bits"
+)
 
 // exactRows is up to how many rows every vector is compared in full precision.
 const exactRows = 20_000
@@ -11,38 +14,39 @@ func denseTop(ctx context.Context, s *snapshot, filter slotSet, query []float32,
 	if filter != nil {
 		rows = filter.count(s.live, s.slots)
 	}
-	if s.epoch == 0 || rows <= exactRows {
+	if !s.coded() || rows <= exactRows {
 		top, err := scanExact(ctx, s, filter, query, limit, rows)
 		if err != nil {
 			return nil, err
 		}
 		return top.heap, nil
 	}
-	found, err := scanStaged(ctx, s, filter, query, limit, max(minRescored, rows/rescoredShare, 2*limit))
+	found, err := scanStaged(ctx, s, filter, query, limit, rows)
 	return found.best, err
 }
 
 // scanExact compares every live vector that passes the filter, of which there are about so many rows.
 func scanExact(ctx context.Context, s *snapshot, filter slotSet, query []float32, limit, rows int) (*topK, error) {
-	var tops [maxScanners]*topK
-	err := s.scan(ctx, filter, s.vectors, rows, func(part int) func(uint32) {
-		top := newTopK(limit)
-		tops[part] = top
-		return func(slot uint32) {
-			score := float64(dot(query, floatsOf(s.vectors.record(slot))))
-			if floor, full := top.floor(); !full || score >= floor {
-				top.offer(scored{slot, score})
+	return s.compare(ctx, query, limit, rows, s.groups(), func(from, to int, compare func(slot uint32)) error {
+		return s.eachGroup(filter, s.vectors, from, to, func(w int, passing uint64) error {
+			for ; passing != 0; passing &= passing - 1 {
+				compare(uint32(w*64 + bits.TrailingZeros64(passing)))
 			}
-		}
+			return nil
+		})
 	})
-	if err != nil {
-		return nil, err
-	}
-	best := tops[0]
-	for _, t := range tops[1:] {
-		if t != nil {
-			best.merge(t)
+}
+
+// scanSlots compares the vectors of live slots, which are in ascending order.
+func scanSlots(ctx context.Context, s *snapshot, slots []uint32, query []float32, limit int) (*topK, error) {
+	return s.compare(ctx, query, limit, len(slots), len(slots), func(from, to int, compare func(slot uint32)) error {
+		for _, slot := range slots[from:to] {
+			w := int(slot / 64)
+			if err := s.vectors.check(w, s.live.word(w)); err != nil {
+				return err
+			}
+			compare(slot)
 		}
-	}
-	return best, nil
+		return nil
+	})
 }

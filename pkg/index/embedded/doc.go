@@ -4,7 +4,7 @@
 //	<dir>/<datastore>/<space>/space.db      SQLite, WAL, synchronous=FULL: the truth
 //	<dir>/<datastore>/<space>/space.json    which space it is
 //	<dir>/<datastore>/<space>/vectors.f32   one record per slot: the vector and its checksum
-//	<dir>/<datastore>/<space>/signs-N.bits  one record per slot: sign bits of the centred vector and their checksum
+//	<dir>/<datastore>/<space>/codes-N.bits  one record per slot: what package quant keeps of the vector, and its checksum
 //
 // A row occupies a slot, its number in both vector files and in the postings. A write puts vectors into slots that no
 // committed state knows, syncs them, and then commits one SQLite transaction that holds everything else: text, postings,

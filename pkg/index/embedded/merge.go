@@ -47,7 +47,7 @@ func (s *space) wantsMerge() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	// Of an empty space the files go, once nobody uses it.
-	return s.current.rows > 0 && (len(crowded(s.current.segments)) > 0 || s.current.manyDead())
+	return s.current.rows > 0 && (len(crowded(s.current.segments)) > 0 || s.current.manyDead() || s.current.wantsCodes())
 }
 
 // manyDead reports whether the slots in segments are dead to a large part. Free slots that no segment has are few.
@@ -92,11 +92,14 @@ func (v view) dead(slots *roaring.Bitmap) *roaring.Bitmap {
 	return out
 }
 
-// merge merges one group of segments, if there is one that needs it, and reports whether it did. Readers and writers go on
+// merge makes codes that are missing, or merges one group of segments, if there is one that needs it, and reports whether it did. Readers and writers go on
 // meanwhile: the new segment is stored in small transactions that nobody sees, and the last one swaps it in.
 func (s *space) merge(ctx context.Context) (bool, error) {
 	s.mergeMu.Lock()
 	defer s.mergeMu.Unlock()
+	if coded, err := s.recode(ctx); coded || err != nil {
+		return coded, err
+	}
 	merged := false
 	err := s.read(ctx, func(v view) error {
 		group, err := v.choose(ctx)

@@ -89,7 +89,7 @@ func (d drawn) next(rng *rand.Rand) []float32 {
 	return out
 }
 
-// vectorsOnly makes a snapshot of rows that have nothing but vectors, with sign bits.
+// vectorsOnly makes a snapshot of rows that have nothing but vectors, with codes.
 func vectorsOnly(t testing.TB, dimensions, n int, next func() []float32) *snapshot {
 	t.Helper()
 	s := &space{dir: t.TempDir(), cache: newCache(0)}
@@ -113,7 +113,7 @@ func vectorsOnly(t testing.TB, dimensions, n int, next func() []float32) *snapsh
 		}
 	}
 	snap := &snapshot{dimensions: dimensions, slots: uint32(n), rows: int64(n), live: live.done(), vectors: file.view}
-	if err := s.makeSigns(snap); err != nil {
+	if err := s.makeCodes(snap); err != nil {
 		t.Fatal(err)
 	}
 	return snap
@@ -123,7 +123,7 @@ func vectorsOnly(t testing.TB, dimensions, n int, next func() []float32) *snapsh
 // full. A row that is as near as the last of the truly nearest is as good.
 type recall struct{ found, rescored float64 }
 
-func recallOf(ctx context.Context, s *snapshot, queries [][]float32, limit, first int) (recall, error) {
+func recallOf(ctx context.Context, s *snapshot, queries [][]float32, limit int) (recall, error) {
 	var r recall
 	for _, q := range queries {
 		exact, err := scanExact(ctx, s, nil, q, limit, int(s.rows))
@@ -131,7 +131,7 @@ func recallOf(ctx context.Context, s *snapshot, queries [][]float32, limit, firs
 			return r, err
 		}
 		want := exact.best(limit)
-		got, err := scanStaged(ctx, s, nil, q, limit, first)
+		got, err := scanStaged(ctx, s, nil, q, limit, int(s.rows))
 		if err != nil {
 			return r, err
 		}
@@ -141,12 +141,6 @@ func recallOf(ctx context.Context, s *snapshot, queries [][]float32, limit, firs
 		r.rescored += float64(got.rescored) / float64(s.rows) / float64(len(queries))
 	}
 	return r, nil
-}
-
-// leastFirst is how many candidates a staged scan begins with, but for a lower bound that is a fifth of the real one: what is
-// found among few rows tells then what is found among many.
-func leastFirst(rows int64, limit int) int {
-	return max(minRescored/5, int(rows)/rescoredShare, 2*limit)
 }
 
 func TestAStagedScanFindsTheNearestRowsWhateverTheVectors(t *testing.T) {
@@ -162,7 +156,7 @@ func TestAStagedScanFindsTheNearestRowsWhateverTheVectors(t *testing.T) {
 				queries[i] = source.next(rng)
 			}
 			for _, limit := range []int{10, 100} {
-				r, err := recallOf(t.Context(), s, queries, limit, leastFirst(rows, limit))
+				r, err := recallOf(t.Context(), s, queries, limit)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -209,24 +203,22 @@ func BenchmarkRecall(b *testing.B) {
 
 func benchRecall(b *testing.B, s *snapshot, queries [][]float32) {
 	for _, limit := range []int{10, 100, 200} {
-		for name, first := range map[string]int{"": max(minRescored, leastFirst(s.rows, limit)), " of the least": leastFirst(s.rows, limit)} {
-			r, err := recallOf(b.Context(), s, queries, limit, first)
-			if err != nil {
-				b.Fatal(err)
-			}
-			b.Run(fmt.Sprintf("nearest %d%s", limit, name), func(b *testing.B) {
-				i, began := 0, cpuTime(b)
-				for b.Loop() {
-					if _, err := scanStaged(b.Context(), s, nil, queries[i%len(queries)], limit, first); err != nil {
-						b.Fatal(err)
-					}
-					i++
-				}
-				b.ReportMetric(float64((cpuTime(b)-began).Microseconds())/float64(b.N), "cpu-µs/op")
-				b.ReportMetric(r.found, "recall")
-				b.ReportMetric(100*r.rescored, "%rescored")
-			})
+		r, err := recallOf(b.Context(), s, queries, limit)
+		if err != nil {
+			b.Fatal(err)
 		}
+		b.Run(fmt.Sprintf("nearest %d", limit), func(b *testing.B) {
+			i, began := 0, cpuTime(b)
+			for b.Loop() {
+				if _, err := scanStaged(b.Context(), s, nil, queries[i%len(queries)], limit, int(s.rows)); err != nil {
+					b.Fatal(err)
+				}
+				i++
+			}
+			b.ReportMetric(float64((cpuTime(b)-began).Microseconds())/float64(b.N), "cpu-µs/op")
+			b.ReportMetric(r.found, "recall")
+			b.ReportMetric(100*r.rescored, "%rescored")
+		})
 	}
 	b.Run("exact", func(b *testing.B) {
 		i, began := 0, cpuTime(b)

@@ -11,8 +11,12 @@ import (
 	_ "modernc.org/sqlite" // the driver "sqlite"
 )
 
-// formatVersion is the version of everything that lies in a space's directory.
-const formatVersion = 1
+const (
+	// formatVersion is the version of everything that lies in a space's directory.
+	formatVersion = 2
+	// signsFormat is the version that had sign bits in place of codes. It is read, and codes are made of the vectors.
+	signsFormat = 1
+)
 
 // schema creates a space's tables. Blobs end in a CRC-32C of their number and content, rows and state carry theirs in sum:
 // SQLite itself would hand out a damaged page's content without a word.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sluice/sluice/pkg/analysis"
 	"github.com/sluice/sluice/pkg/index"
+	"github.com/sluice/sluice/pkg/index/embedded/quant"
 )
 
 // maxLimit is the largest number of candidates per leg.
@@ -117,7 +118,7 @@ func (v view) hits(ctx context.Context, slots []uint32, vector []float32, words 
 			if h.Vector, err = v.vector(r.slot); err != nil {
 				return nil, err
 			}
-			h.Dense = min(max(float64(dot(vector, h.Vector)), -1), 1)
+			h.Dense = min(max(float64(quant.Dot(vector, h.Vector)), -1), 1)
 		}
 		words.fill(&h, r.slot)
 		hits = append(hits, h)

@@ -25,14 +25,13 @@ type snapshot struct {
 	langs       map[analysis.Language]int64
 	nextSegment int64
 	nextBlock   int64
-	epoch       int       // number of the file of sign bits; 0 while there is none
-	centre      []float32 // of the sign bits
-	spread      []float32 // how far the vectors' components are from it on average
-	signsAt     uint32    // slots when the centre was taken
+	epoch       int       // number of the last file of codes; 0 while there was none
+	centre      []float32 // of the codes; nil while there are none
+	codedAt     uint32    // slots when the centre was taken
 	live        bitset
 	segments    []segment
 	vectors     slotView
-	signs       slotView
+	codes       slotView
 }
 
 // segment is an immutable set of postings.
@@ -56,9 +55,8 @@ type stateBody struct {
 	NextBlock   int64                       `json:"next_block"`
 	Segments    [][4]int64                  `json:"segments"` // id, rows, first block, number of blocks
 	Epoch       int                         `json:"epoch,omitempty"`
-	SignsAt     uint32                      `json:"signs_at,omitempty"`
+	CodedAt     uint32                      `json:"coded_at,omitempty"`
 	Centre      []byte                      `json:"centre,omitempty"`
-	Spread      []byte                      `json:"spread,omitempty"`
 }
 
 func (s *snapshot) encode() ([]byte, error) {
@@ -68,8 +66,8 @@ func (s *snapshot) encode() ([]byte, error) {
 	}
 	body, err := json.Marshal(stateBody{
 		Format: formatVersion, Model: s.model, Dimensions: s.dimensions, Slots: s.slots, Rows: s.rows, Length: s.length,
-		Langs: s.langs, NextSegment: s.nextSegment, NextBlock: s.nextBlock, Epoch: s.epoch, SignsAt: s.signsAt,
-		Centre: bytesOf(s.centre), Spread: bytesOf(s.spread), Segments: segments,
+		Langs: s.langs, NextSegment: s.nextSegment, NextBlock: s.nextBlock, Epoch: s.epoch, CodedAt: s.codedAt,
+		Centre: bytesOf(s.centre), Segments: segments,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("encoding the state: %w", err)
@@ -86,14 +84,13 @@ func (s *snapshot) decode(data []byte) error {
 	if err := json.Unmarshal(data, &b); err != nil {
 		return fmt.Errorf("%w: reading the state: %w", index.ErrCorrupt, err)
 	}
-	if b.Format != formatVersion {
+	if b.Format != formatVersion && b.Format != signsFormat {
 		return fmt.Errorf("the index has format %d, this program reads format %d: rebuild the datastore by a resync", b.Format, formatVersion)
 	}
 	s.model, s.dimensions, s.slots, s.rows, s.length, s.langs = b.Model, b.Dimensions, b.Slots, b.Rows, b.Length, b.Langs
-	s.nextSegment, s.nextBlock, s.epoch, s.signsAt = b.NextSegment, b.NextBlock, b.Epoch, b.SignsAt
-	s.centre, s.spread = slices.Clone(floatsOf(b.Centre)), slices.Clone(floatsOf(b.Spread))
-	if len(s.spread) != len(s.centre) { // written before it was kept
-		s.spread = slices.Repeat([]float32{1}, len(s.centre))
+	s.nextSegment, s.nextBlock, s.epoch = b.NextSegment, b.NextBlock, b.Epoch
+	if b.Format == formatVersion { // else the centre is that of sign bits
+		s.centre, s.codedAt = slices.Clone(floatsOf(b.Centre)), b.CodedAt
 	}
 	for _, seg := range b.Segments {
 		s.segments = append(s.segments, segment{seg[0], seg[1], seg[2], seg[3]})

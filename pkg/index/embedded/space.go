@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/sluice/sluice/pkg/index"
+	"github.com/sluice/sluice/pkg/index/embedded/quant"
 )
 
 const (
@@ -28,12 +29,13 @@ type space struct {
 	reads  *sql.DB
 	writes *sql.DB
 
-	writeMu sync.Mutex  // held by the one writer: a Write, a deletion, a step of a merge
-	vectors *slotFile   // writer's; nil without vectors
-	signs   *slotFile   // writer's; nil without sign bits
-	retired []*slotFile // writer's: files that older snapshots may still read
-	slots   *freeSlots  // writer's; nil until the first write
-	mergeMu sync.Mutex  // held by the one merge
+	writeMu sync.Mutex   // held by the one writer: a Write, a deletion, a step of a merge
+	vectors *slotFile    // writer's; nil without vectors
+	codes   *slotFile    // writer's; nil without codes
+	coder   *quant.Coder // writer's; of codes
+	retired []*slotFile  // writer's: files that older snapshots may still read
+	slots   *freeSlots   // writer's; nil until the first write
+	mergeMu sync.Mutex   // held by the one merge
 
 	mu      sync.Mutex
 	current *snapshot
@@ -114,7 +116,7 @@ func (s *space) ensureTables(ctx context.Context, first *snapshot) error {
 	return createTables(ctx, s.writes, first)
 }
 
-// openVectors opens the vector files of a snapshot, and removes files of sign bits that it does not know.
+// openVectors opens the vector files of a snapshot, and removes files of codes that it does not know.
 func (s *space) openVectors(snap *snapshot) (err error) {
 	if snap.dimensions == 0 {
 		return nil
@@ -128,32 +130,14 @@ func (s *space) openVectors(snap *snapshot) (err error) {
 			return err
 		}
 	}
-	if snap.epoch > 0 {
-		if s.signs, err = openSlotFile(s.signsPath(snap.epoch), signWords(snap.dimensions)*8, 8, snap.slots); err != nil {
+	if snap.coded() {
+		if s.codes, err = openSlotFile(s.codesPath(snap.epoch), quant.CodeBytes(snap.dimensions), codeAlign, snap.slots); err != nil {
 			return err
 		}
-		snap.signs = s.signs.view
+		s.coder = quant.NewCoder(snap.centre)
+		snap.codes = s.codes.view
 	}
-	return s.removeOtherSigns(snap.epoch)
-}
-
-func (s *space) signsPath(epoch int) string {
-	return filepath.Join(s.dir, fmt.Sprintf("signs-%d.bits", epoch))
-}
-
-func (s *space) removeOtherSigns(epoch int) error {
-	files, err := filepath.Glob(filepath.Join(s.dir, "signs-*.bits"))
-	if err != nil {
-		return fmt.Errorf("listing files of sign bits: %w", err)
-	}
-	for _, f := range files {
-		if f != s.signsPath(epoch) {
-			if err := os.Remove(f); err != nil {
-				return fmt.Errorf("removing old sign bits: %w", err)
-			}
-		}
-	}
-	return nil
+	return s.removeOtherCodes(snap.epoch)
 }
 
 // close releases everything. The owner has seen to it that nobody uses the space.
@@ -164,7 +148,7 @@ func (s *space) close() error {
 			errs = append(errs, db.Close())
 		}
 	}
-	for _, f := range append(s.retired, s.vectors, s.signs) {
+	for _, f := range append(s.retired, s.vectors, s.codes) {
 		if f != nil {
 			errs = append(errs, f.close())
 		}

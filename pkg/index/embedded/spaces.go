@@ -162,6 +162,7 @@ func (x *Index) open(ctx context.Context, key spaceKey, id index.Space, create b
 	}
 	h.space, h.state = s, open
 	x.count(h)
+	x.mergeLater(s, id)
 	return h, nil
 }
 

@@ -3,24 +3,19 @@ package embedded
 import (
 	"context"
 	"math/bits"
-	"sync"
+	"slices"
+
+	"github.com/sluice/sluice/pkg/index/embedded/quant"
 )
 
-// A staged scan estimates scores from sign bits first, a thirty-second of what the vectors take, and then compares full
-// vectors in order of the estimates. How far down that order the nearest rows lie depends on the model and on the query:
-// bits tell much of clusters, and little of rows that are all equally far. So it is not assumed but measured for each
-// query, in two ways that fail in different cases: the last candidates, as many as all before them together, must have
-// brought hardly any of the best, and hardly any may be expected among the others, see margin. What bits tell nothing of
-// ends as an exact scan.
-const (
-	// minRescored and rescoredShare say how many candidates are compared in full precision at least.
-	minRescored   = 1000
-	rescoredShare = 250 // one in so many
-	// witnesses is how many of the best tell, at least, whether the last candidates have brought any.
-	witnesses = 100
-	// lateShare is which share of the best the last candidates may have brought.
-	lateShare = 200 // one in so many
-)
+// A staged scan estimates all scores from codes first, which take a twentieth of what the vectors take, and then compares
+// the vectors of those rows in full that may be among the nearest. It knows how far an estimate may be off, for each row,
+// and so which rows these are: those whose score, were it sureness times the spread above its estimate, would be among the
+// best that were found. Where codes tell nothing, that is every row.
+
+// sureness is how many standard deviations a row's score is taken to lie above its estimate. One of a thousand lies
+// higher; of the rows asked for most lie well above the last of them, and are found even then.
+const sureness = 3
 
 // staged is the outcome of a staged scan.
 type staged struct {
@@ -28,117 +23,132 @@ type staged struct {
 	rescored int // rows that were compared in full precision
 }
 
-// scanStaged returns the nearest of the live slots that pass the filter. It compares about first candidates in full
-// precision, and more until few enough of the nearest can be among the others.
-func scanStaged(ctx context.Context, s *snapshot, filter slotSet, query []float32, limit, first int) (staged, error) {
-	d, err := scanSigns(ctx, s, filter, query)
+// estimated is a row that may be among the nearest.
+type estimated struct {
+	slot  uint32
+	most  float32 // what its score may be
+	least float32 // what its score is at least
+}
+
+// scanStaged returns the nearest of the live slots that pass the filter, of which there are about so many rows.
+func scanStaged(ctx context.Context, s *snapshot, filter slotSet, query []float32, limit, rows int) (staged, error) {
+	found, err := scanCodes(ctx, s, filter, query, limit, rows)
 	if err != nil {
 		return staged{}, err
 	}
-	defer d.release()
-	m, err := newMargin(s, filter, query, d)
+	// Most of the nearest are among those with the highest estimates. Once these are compared, few others remain.
+	first := newTopK(limit + limit/4)
+	for _, e := range found {
+		first.offer(scored{e.slot, float64(e.least)})
+	}
+	slots := make([]uint32, 0, len(first.heap))
+	for _, e := range first.heap {
+		slots = append(slots, e.slot)
+	}
+	slices.Sort(slots)
+	best, err := scanSlots(ctx, s, slots, query, limit)
 	if err != nil {
 		return staged{}, err
 	}
-	best := newTopK(max(limit, witnesses))
-	out := staged{}
-	for from, ring := 0, max(1, first/2); ; {
-		to, n := d.reach(from, ring)
-		top, err := scanExact(ctx, s, d.ring(s, filter, from, to), query, best.k, n)
-		if err != nil {
-			return staged{}, err
+	out := staged{rescored: len(slots)}
+	floor, full := best.floor()
+	rest := make([]uint32, 0, len(found))
+	for _, e := range found {
+		if _, done := slices.BinarySearch(slots, e.slot); !done && (!full || float64(e.most) >= floor) {
+			rest = append(rest, e.slot)
 		}
-		best.merge(top)
-		out.rescored += n
-		late := 0
-		for _, b := range best.heap {
-			if int(d.of[b.slot]) >= from {
-				late++
-			}
-		}
-		from = to
-		expected := m.next(best.kth(limit), limit, from)
-		switch {
-		case from == len(d.counts):
-		case out.rescored < first:
-			ring = first - out.rescored
-			continue
-		case late > len(best.heap)/lateShare:
-			ring = out.rescored
-			continue
-		case expected > 0:
-			ring = min(expected, out.rescored) // the more has been compared, the less is expected
-			continue
-		}
-		out.best = best.best(limit)
-		return out, nil
 	}
+	slices.Sort(rest)
+	more, err := scanSlots(ctx, s, rest, query, limit)
+	if err != nil {
+		return staged{}, err
+	}
+	best.merge(more)
+	out.rescored += len(rest)
+	out.best = best.best(limit)
+	return out, nil
 }
 
-// levels is how many distances a scan by sign bits tells apart.
-const levels = 4096
-
-// distances says how far each slot's vector seems to be from the query's: 0 is nearest.
-type distances struct {
-	of     []uint16 // by slot; undefined for slots that are dead or do not pass the filter
-	counts []int    // slots by distance
-	buffer *[]uint16
-}
-
-// distanceBuffers are reused between scans: two bytes a slot.
-var distanceBuffers = sync.Pool{New: func() any { return new([]uint16) }}
-
-func (d distances) release() { distanceBuffers.Put(d.buffer) }
-
-// scanSigns compares the sign bits of all live slots that pass the filter.
-func scanSigns(ctx context.Context, s *snapshot, filter slotSet, query []float32) (distances, error) {
-	asked := newQuestion(query, s.spread)
-	d := distances{counts: make([]int, levels), buffer: distanceBuffers.Get().(*[]uint16)}
-	if cap(*d.buffer) < int(s.slots) {
-		*d.buffer = make([]uint16, s.slots)
-	}
-	d.of = (*d.buffer)[:s.slots]
-	var counts [maxScanners][]int
-	err := s.scan(ctx, filter, s.signs, int(s.rows), func(part int) func(uint32) {
-		counted := make([]int, levels)
-		counts[part] = counted
-		return func(slot uint32) {
-			level := asked.distance(s.signs.record(slot))
-			d.of[slot] = level
-			counted[level]++
+// scanCodes returns, in no order, the rows that may be among the nearest by their codes.
+func scanCodes(ctx context.Context, s *snapshot, filter slotSet, query []float32, limit, rows int) ([]estimated, error) {
+	question := quant.NewCoder(s.centre).Ask(query)
+	var parts [maxScanners]sieve
+	err := share(ctx, rows, s.groups(), func(part int) func(from, to int) error {
+		sieve := &parts[part]
+		sieve.least = newTopK(limit)
+		return func(from, to int) error {
+			return s.eachGroup(filter, s.codes, from, to, func(w int, passing uint64) error {
+				sieve.group(question, s.codes, w, passing)
+				return nil
+			})
 		}
 	})
 	if err != nil {
-		d.release()
-		return distances{}, err
+		return nil, err
 	}
-	for _, part := range counts {
-		for i, n := range part {
-			d.counts[i] += n
+	all := parts[0]
+	for _, p := range parts[1:] {
+		if p.least != nil {
+			all.least.merge(p.least)
+			all.found = append(all.found, p.found...)
 		}
 	}
-	return d, nil
+	all.sift()
+	return all.found, nil
 }
 
-// reach returns up to which distance, itself excluded, at least n slots are at a distance of from or more, and how many
-// these are: all of a distance, so that the choice does not depend on the order of slots.
-func (d distances) reach(from, n int) (to, slots int) {
-	for to = from; to < len(d.counts) && slots < n; to++ {
-		slots += d.counts[to]
+// sieve keeps the rows that may be among the nearest of those that it was shown.
+type sieve struct {
+	least *topK       // by what scores are at least
+	found []estimated // some more than may be
+	room  int         // from how many found it sifts them again
+	e     quant.Estimates
+}
+
+// leastRoom is from how many rows at least a sieve sifts what it has found.
+const leastRoom = 4096
+
+// fewPassing is up to how many of 64 rows are estimated one by one.
+const fewPassing = 8
+
+// group estimates the passing rows of the w-th group of 64 slots.
+func (s *sieve) group(q *quant.Question, codes slotView, w int, passing uint64) {
+	records := codes.extents[w*64/extentSlots].data[w*64%extentSlots*codes.stride:]
+	few := bits.OnesCount64(passing) <= fewPassing
+	if !few {
+		q.Estimate(&s.e, records, codes.stride, 64)
 	}
-	return to, slots
-}
-
-// ring returns the slots at a distance of at least from and less than to.
-func (d distances) ring(s *snapshot, filter slotSet, from, to int) slotSet {
-	out := newSlotSet(s.slots)
-	for w := range out {
-		for m := s.live.word(w) & filter.word(w); m != 0; m &= m - 1 {
-			slot := uint32(w*64 + bits.TrailingZeros64(m))
-			if n := int(d.of[slot]); n >= from && n < to {
-				out.add(slot)
-			}
+	floor, full := s.least.floor()
+	for ; passing != 0; passing &= passing - 1 {
+		i := bits.TrailingZeros64(passing)
+		at := i
+		if few {
+			q.Estimate(&s.e, records[i*codes.stride:], codes.stride, 1)
+			at = 0
+		}
+		margin := sureness * s.e.Spread[at]
+		product := s.e.Product[at]
+		if full && product+margin < floor {
+			continue
+		}
+		slot := uint32(w*64 + i)
+		s.found = append(s.found, estimated{slot, float32(product + margin), float32(product - margin)})
+		if least := product - margin; !full || least > floor {
+			s.least.offer(scored{slot, least})
+			floor, full = s.least.floor()
 		}
 	}
-	return out
+	if len(s.found) > max(s.room, leastRoom) {
+		s.sift()
+		s.room = 2 * len(s.found)
+	}
+}
+
+// sift drops the rows of which it has become clear that they are not among the nearest.
+func (s *sieve) sift() {
+	floor, full := s.least.floor()
+	if !full {
+		return
+	}
+	s.found = slices.DeleteFunc(s.found, func(e estimated) bool { return float64(e.most) < floor })
 }

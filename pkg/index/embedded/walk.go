@@ -4,8 +4,11 @@ import (
 	"context"
 	"math/bits"
 	"runtime"
+	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/sluice/sluice/pkg/index/embedded/quant"
 )
 
 const (
@@ -13,8 +16,10 @@ const (
 	parallelRows = 4096
 	// maxScanners bounds the goroutines of one scan.
 	maxScanners = 4
-	// scanPause is after how many groups a scan looks whether it is still wanted.
-	scanPause = 1024
+	// scanPause is after how many items, groups of 64 slots or single ones, a scan looks whether it is still wanted.
+	scanPause = 256
+	// partSteps is how many ranges a part takes at least, so that the others have something to take from it.
+	partSteps = 8
 )
 
 // groups is how many groups of 64 slots a snapshot has.
@@ -51,27 +56,66 @@ func (s *snapshot) each(records slotView, f func(slot uint32) error) error {
 	})
 }
 
-// scan visits the live slots that pass the filter, among about so many rows; records are checked as by eachGroup. Many rows
-// are shared by several goroutines: each begins once, and visits the slots of its part, whole groups, in order.
-func (s *snapshot) scan(ctx context.Context, filter slotSet, records slotView, rows int, begin func(part int) (visit func(slot uint32))) error {
+// running is how many scans the process is at: the processors are shared among them.
+var running atomic.Int32
+
+// share calls the functions that begin makes, one for each part, with consecutive ranges of n items that together make up
+// all. Where there are many rows the parts run at the same moment, as many as there are processors for; a part that gets on
+// well takes more of the ranges. It ends when ctx does.
+func share(ctx context.Context, rows, n int, begin func(part int) (visit func(from, to int) error)) error {
 	parts := 1
-	if rows >= parallelRows {
-		parts = min(runtime.GOMAXPROCS(0), maxScanners)
+	if scans := int(running.Add(1)); rows >= parallelRows {
+		parts = min(max(1, runtime.GOMAXPROCS(0)/scans), maxScanners)
 	}
-	running, ctx := errgroup.WithContext(ctx)
-	for part := range parts {
-		running.Go(func() error {
-			visit, seen := begin(part), 0
-			return s.eachGroup(filter, records, s.groups()*part/parts, s.groups()*(part+1)/parts, func(w int, passing uint64) error {
-				if seen++; seen%scanPause == 0 && ctx.Err() != nil {
-					return ctx.Err()
-				}
-				for ; passing != 0; passing &= passing - 1 {
-					visit(uint32(w*64 + bits.TrailingZeros64(passing)))
-				}
+	defer running.Add(-1)
+	step := min(max(1, n/parts/partSteps), scanPause)
+	var taken atomic.Int64
+	work := func(ctx context.Context, part int) error {
+		visit := begin(part)
+		for ctx.Err() == nil {
+			to := int(taken.Add(int64(step)))
+			if to-step >= n {
 				return nil
-			})
-		})
+			}
+			if err := visit(to-step, min(to, n)); err != nil {
+				return err
+			}
+		}
+		return ctx.Err()
 	}
-	return running.Wait()
+	if parts == 1 {
+		return work(ctx, 0)
+	}
+	others, ctx := errgroup.WithContext(ctx)
+	for part := range parts {
+		others.Go(func() error { return work(ctx, part) })
+	}
+	return others.Wait()
+}
+
+// compare returns the best of the slots that visit shows it, of ranges of n items that are about so many rows: visit has
+// checked their records.
+func (s *snapshot) compare(ctx context.Context, query []float32, limit, rows, n int, visit func(from, to int, compare func(slot uint32)) error) (*topK, error) {
+	var tops [maxScanners]*topK
+	err := share(ctx, rows, n, func(part int) func(from, to int) error {
+		top := newTopK(limit)
+		tops[part] = top
+		compare := func(slot uint32) {
+			score := float64(quant.Dot(query, floatsOf(s.vectors.record(slot))))
+			if floor, full := top.floor(); !full || score >= floor {
+				top.offer(scored{slot, score})
+			}
+		}
+		return func(from, to int) error { return visit(from, to, compare) }
+	})
+	if err != nil {
+		return nil, err
+	}
+	best := tops[0]
+	for _, t := range tops[1:] {
+		if t != nil {
+			best.merge(t)
+		}
+	}
+	return best, nil
 }

@@ -73,8 +73,8 @@ func (s *space) write(ctx context.Context, batch []*prepared) error {
 		if s.vectors != nil {
 			next.vectors = s.vectors.view
 		}
-		if s.signs != nil {
-			next.signs = s.signs.view
+		if s.codes != nil {
+			next.codes = s.codes.view
 		}
 		live := next.live.edit()
 		if err := replaceKeys(ctx, tx, next, live, batch); err != nil {
@@ -90,20 +90,20 @@ func (s *space) write(ctx context.Context, batch []*prepared) error {
 		if err := storeLive(ctx, tx, live); err != nil {
 			return err
 		}
-		return s.renewSigns(next)
+		return s.renewCodes(next)
 	})
 	if err != nil {
 		return err
 	}
 	s.slots.taken(slots)
-	s.adoptSigns(epoch)
+	s.adoptCodes(epoch)
 	return nil
 }
 
 // maxSlots bounds a space; slots are numbered by 32 bits, and so many are far beyond what one machine scans.
 const maxSlots = 1 << 30
 
-// writeVectors puts the vectors, and their sign bits if the space has such, into slots that no reader sees, and makes
+// writeVectors puts the vectors, and their codes if the space has such, into slots that no reader sees, and makes
 // them durable.
 func (s *space) writeVectors(slots []uint32, batch []*prepared, end uint32) error {
 	if s.vectors == nil {
@@ -117,13 +117,13 @@ func (s *space) writeVectors(slots []uint32, batch []*prepared, end uint32) erro
 	if err := s.vectors.append(slots, payloads, end); err != nil {
 		return err
 	}
-	if s.signs == nil {
+	if s.codes == nil {
 		return nil
 	}
 	for i, p := range batch {
-		payloads[i] = signs(p.row.Vector, s.current.centre)
+		payloads[i] = code(s.coder, p.row.Vector)
 	}
-	return s.signs.append(slots, payloads, end)
+	return s.codes.append(slots, payloads, end)
 }
 
 // append grows the file, writes records and makes them durable.

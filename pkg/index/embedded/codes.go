@@ -1,0 +1,172 @@
+package embedded
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/sluice/sluice/pkg/index/embedded/quant"
+)
+
+const (
+	// codesFrom is from how many slots a space keeps codes; below it every search is exact anyway.
+	codesFrom = 16_384
+	// recentreFactor is by how much a space grows until the centre of its vectors is taken anew.
+	recentreFactor = 4
+	// centreSample is from how many vectors the centre is taken.
+	centreSample = 16_384
+	// codeAlign is of what a record in a file of codes is a multiple.
+	codeAlign = 8
+)
+
+// coded reports whether the snapshot has codes.
+func (s *snapshot) coded() bool { return len(s.centre) > 0 }
+
+// wantsCodes reports whether the space has outgrown the centre of its codes, or lacks codes.
+func (s *snapshot) wantsCodes() bool {
+	return s.dimensions > 0 && s.slots >= codesFrom && (!s.coded() || uint64(s.slots) >= recentreFactor*uint64(s.codedAt))
+}
+
+// renewCodes makes a new file of codes when it is due. It reads all vectors, which costs some ten seconds for a million; it
+// happens once per fourfold growth, inside a write. The caller holds writeMu and commits next.
+func (s *space) renewCodes(next *snapshot) error {
+	if !next.wantsCodes() {
+		return nil
+	}
+	return s.makeCodes(next)
+}
+
+// makeCodes makes a new file of codes around the centre of a snapshot's vectors. The caller holds writeMu.
+func (s *space) makeCodes(next *snapshot) error {
+	centre, err := centreOf(next)
+	if err != nil {
+		return err
+	}
+	file, err := newSlotFile(s.codesPath(next.epoch+1), quant.CodeBytes(next.dimensions), codeAlign)
+	if err != nil {
+		return err
+	}
+	s.retired = append(s.retired, file) // until it is known to be committed, and for closing in every case
+	if err := file.grow(next.slots); err != nil {
+		return err
+	}
+	coder := quant.NewCoder(centre)
+	var slots []uint32
+	var payloads [][]byte
+	flush := func() error {
+		err := file.write(slots, payloads)
+		slots, payloads = slots[:0], payloads[:0]
+		return err
+	}
+	err = next.each(next.vectors, func(slot uint32) error {
+		slots = append(slots, slot)
+		payloads = append(payloads, code(coder, floatsOf(next.vectors.record(slot))))
+		if len(slots) == extentSlots {
+			return flush()
+		}
+		return nil
+	})
+	if err == nil {
+		err = flush()
+	}
+	if err == nil {
+		err = file.sync()
+	}
+	if err == nil {
+		err = syncDir(s.dir)
+	}
+	if err != nil {
+		return err
+	}
+	next.epoch++
+	next.codedAt = next.slots
+	next.centre = centre
+	next.codes = file.view
+	return nil
+}
+
+// recode makes the codes that a space of an earlier program lacks, and reports whether it did.
+func (s *space) recode(ctx context.Context) (bool, error) {
+	s.writeMu.Lock()
+	defer s.writeMu.Unlock()
+	if !s.current.wantsCodes() {
+		return false, nil
+	}
+	if err := s.prepareWriting(ctx); err != nil {
+		return false, err
+	}
+	epoch := s.current.epoch
+	if err := s.commit(ctx, func(_ *sql.Tx, next *snapshot) error { return s.renewCodes(next) }); err != nil {
+		return false, fmt.Errorf("making codes of vectors: %w", err)
+	}
+	s.adoptCodes(epoch)
+	return true, nil
+}
+
+// adoptCodes makes the file of codes that a commit has brought the one that the writer goes on with.
+func (s *space) adoptCodes(before int) {
+	if s.current.epoch == before {
+		return
+	}
+	last := len(s.retired) - 1
+	file := s.retired[last]
+	s.retired = s.retired[:last]
+	if s.codes != nil {
+		s.retired = append(s.retired, s.codes)
+	}
+	s.codes, s.coder = file, quant.NewCoder(s.current.centre)
+}
+
+// code returns a vector's code.
+func code(c *quant.Coder, v []float32) []byte {
+	out := make([]byte, quant.CodeBytes(len(v)))
+	c.Encode(out, v)
+	return out
+}
+
+// centreOf returns the mean of a sample of the live vectors.
+func centreOf(s *snapshot) ([]float32, error) {
+	step := max(1, int(s.rows)/centreSample)
+	sums := make([]float64, s.dimensions)
+	i, n := 0, 0
+	err := s.each(s.vectors, func(slot uint32) error {
+		if i++; i%step != 0 {
+			return nil
+		}
+		n++
+		for d, x := range floatsOf(s.vectors.record(slot)) {
+			sums[d] += float64(x)
+		}
+		return nil
+	})
+	centre := make([]float32, s.dimensions)
+	for d, sum := range sums {
+		centre[d] = float32(sum / float64(max(n, 1)))
+	}
+	return centre, err
+}
+
+// codesPath is where the codes of an epoch lie.
+func (s *space) codesPath(epoch int) string {
+	return filepath.Join(s.dir, fmt.Sprintf("codes-%d.bits", epoch))
+}
+
+// removeOtherCodes removes files of codes but that of an epoch, and the sign bits that earlier programs had.
+func (s *space) removeOtherCodes(epoch int) error {
+	for _, pattern := range []string{"codes-*.bits", "signs-*.bits"} {
+		files, err := filepath.Glob(filepath.Join(s.dir, pattern))
+		if err != nil {
+			return fmt.Errorf("listing files of codes: %w", err)
+		}
+		for _, f := range files {
+			if f != s.codesPath(epoch) {
+				if err := os.Remove(f); err != nil {
+					return fmt.Errorf("removing old codes: %w", err)
+				}
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,106 @@
+package embedded
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sluice/sluice/pkg/index"
+)
+
+// backdate turns a closed space's directory into one of the format that had sign bits: another centre, and another file.
+func backdate(t *testing.T, dir string) {
+	t.Helper()
+	db, err := openDB(filepath.Join(dir, databaseName), true, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var version int64
+	var data []byte
+	if err := db.QueryRowContext(t.Context(), `SELECT version, body FROM state`).Scan(&version, &data); err != nil {
+		t.Fatal(err)
+	}
+	data, err = unseal(version, data, "the state")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var body map[string]any
+	if err := json.Unmarshal(data, &body); err != nil {
+		t.Fatal(err)
+	}
+	body["format"], body["signs_at"], body["spread"] = signsFormat, body["coded_at"], body["centre"]
+	delete(body, "coded_at")
+	if data, err = json.Marshal(body); err != nil {
+		t.Fatal(err)
+	}
+	_, err = db.ExecContext(t.Context(), `UPDATE state SET body = ?`, seal(version, data))
+	if err := errorsOf(err, db.Close(), os.Rename(filepath.Join(dir, "codes-1.bits"), filepath.Join(dir, "signs-1.bits"))); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestADirectoryOfTheFormatWithSignBitsIsReadAndGetsCodes(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	x := mustOpen(t, dir, Options{})
+	for from := 0; from < codesFrom; from += 2048 {
+		var rows []index.Row
+		for i := range 2048 {
+			r := crashRow("a", 1, from+i)
+			r.Text, r.Context = fmt.Sprint("row", from+i), ""
+			rows = append(rows, r)
+		}
+		if err := x.Write(t.Context(), crashSpace, rows); err != nil {
+			t.Fatal(err)
+		}
+	}
+	nearest := func(x *Index) index.Result {
+		t.Helper()
+		r, err := x.Search(t.Context(), crashSpace, index.Query{Vector: crashRow("a", 1, 77).Vector, Limit: 5})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	want := nearest(x)
+	key, err := keyOf(crashSpace)
+	if err := errorsOf(err, x.Close()); err != nil {
+		t.Fatal(err)
+	}
+	backdate(t, x.path(key))
+
+	x = mustOpen(t, dir, Options{})
+	if diff := cmp.Diff(want, nearest(x)); diff != "" {
+		t.Errorf("before codes were made (-want +got):\n%s", diff)
+	}
+	if err := x.mergeAll(t.Context(), crashSpace); err != nil {
+		t.Fatal(err)
+	}
+	err = x.use(t.Context(), crashSpace, false, func(s *space) error {
+		if !s.current.coded() {
+			t.Error("no codes were made")
+		}
+		return s.read(t.Context(), func(v view) error {
+			got, err := scanStaged(t.Context(), v.snapshot, nil, want.Hits[0].Vector, 5, int(v.rows))
+			if err == nil && len(got.best) != 5 {
+				t.Errorf("by codes %d rows are found, want 5", len(got.best))
+			}
+			return err
+		})
+	})
+	if err := errorsOf(err, x.Close()); err != nil {
+		t.Fatal(err)
+	}
+	x = mustOpen(t, dir, Options{})
+	if diff := cmp.Diff(want, nearest(x)); diff != "" {
+		t.Errorf("opened again (-want +got):\n%s", diff)
+	}
+	left, err := filepath.Glob(filepath.Join(x.path(key), "*.bits"))
+	if err != nil || len(left) != 1 || filepath.Base(left[0]) != "codes-2.bits" {
+		t.Errorf("files of codes %v, want codes-2.bits alone: %v", left, err)
+	}
+}

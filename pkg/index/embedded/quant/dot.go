@@ -1,0 +1,35 @@
+package quant
+
+// Dot is the inner product of two vectors of one length.
+func Dot(a, b []float32) float32 {
+	b = b[:len(a)]
+	whole := len(a) &^ (dotWidth - 1)
+	if !wide || whole == 0 {
+		return dotPortable(a, b)
+	}
+	return dotWide(&a[0], &b[0], whole) + dotPortable(a[whole:], b[whole:])
+}
+
+// dotWidth is of how many numbers dotWide takes a multiple.
+const dotWidth = 32
+
+// dotPortable has eight independent sums that the processor overlaps.
+func dotPortable(a, b []float32) float32 {
+	b = b[:len(a)]
+	var s0, s1, s2, s3, s4, s5, s6, s7 float32
+	for len(a) >= 8 && len(b) >= 8 {
+		s0 += a[0] * b[0]
+		s1 += a[1] * b[1]
+		s2 += a[2] * b[2]
+		s3 += a[3] * b[3]
+		s4 += a[4] * b[4]
+		s5 += a[5] * b[5]
+		s6 += a[6] * b[6]
+		s7 += a[7] * b[7]
+		a, b = a[8:], b[8:]
+	}
+	for i, x := range a {
+		s0 += x * b[i]
+	}
+	return (s0 + s1 + s2 + s3) + (s4 + s5 + s6 + s7)
+}

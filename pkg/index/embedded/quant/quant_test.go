@@ -1,0 +1,221 @@
+package quant
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+// unit draws a vector of unit length; the first dimensions count more, and all lie around a centre.
+func unit(r *rand.Rand, dimensions int) []float32 {
+	out := make([]float32, dimensions)
+	var sum float64
+	for i := range out {
+		out[i] = float32(0.5 + r.NormFloat64()/float64(1+i/4))
+		sum += float64(out[i]) * float64(out[i])
+	}
+	for i := range out {
+		out[i] /= float32(math.Sqrt(sum))
+	}
+	return out
+}
+
+func product(a, b []float32) (sum float64) {
+	for i, x := range a {
+		sum += float64(x) * float64(b[i])
+	}
+	return sum
+}
+
+var lengths = []int{1, 2, 3, 16, 63, 64, 65, 100, 255, 256, 384, 511, 768, 1000, 1024, 4096, 8192}
+
+func TestDotIsTheInnerProductOfAnyLength(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(1, 2))
+	for _, n := range append(lengths, 0, 31, 33) {
+		a, b := unit(r, n), unit(r, n)
+		want := product(a, b)
+		if got := float64(Dot(a, b)); math.Abs(got-want) > rounding {
+			t.Errorf("of %d numbers: %v, want %v", n, got, want)
+		}
+		if got := float64(dotPortable(a, b)); math.Abs(got-want) > rounding {
+			t.Errorf("of %d numbers, portable: %v, want %v", n, got, want)
+		}
+	}
+}
+
+func TestARotationKeepsProducts(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(3, 4))
+	for _, n := range lengths {
+		a, b := unit(r, n), unit(r, n)
+		want := product(a, b)
+		turn := newRotation(n)
+		turn.apply(a)
+		turn.apply(b)
+		if got := product(a, b); math.Abs(got-want) > 1e-5 {
+			t.Errorf("of %d dimensions: %v, want %v", n, got, want)
+		}
+	}
+}
+
+func TestARotationSpreadsEveryDimensionOverAll(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{100, 255, 384, 511, 768, 1000, 1024} {
+		turn := newRotation(n)
+		for i := range n {
+			v := make([]float32, n)
+			v[i] = 1
+			turn.apply(v)
+			for j, x := range v {
+				if math.Abs(float64(x)) > 8/math.Sqrt(float64(n)) {
+					t.Fatalf("of %d dimensions, %d gives %d %v", n, i, j, x)
+				}
+			}
+		}
+	}
+}
+
+// TestTheRotationIsTheOneOfCodesOnDisk keeps files of earlier programs readable.
+func TestTheRotationIsTheOneOfCodesOnDisk(t *testing.T) {
+	t.Parallel()
+	v := []float32{1, 2, 3, 4, 5}
+	newRotation(5).apply(v)
+	want := []float32{-2.5, 5.25, -1.25, -4.25, 1.25}
+	for i, x := range v {
+		if math.Abs(float64(x-want[i])) > 1e-5 {
+			t.Fatalf("turned %v, want %v", v, want)
+		}
+	}
+}
+
+func TestEstimatesAreOffByTheirSpread(t *testing.T) {
+	t.Parallel()
+	for _, dimensions := range []int{3, 64, 100, 384, 1000} {
+		t.Run(fmt.Sprint(dimensions), func(t *testing.T) {
+			t.Parallel()
+			r := rand.New(rand.NewPCG(5, 6))
+			centre := make([]float32, dimensions)
+			const sample = 200
+			for range sample {
+				for i, x := range unit(r, dimensions) {
+					centre[i] += x / sample
+				}
+			}
+			c := NewCoder(centre)
+			const rounds = 60
+			stride := CodeBytes(dimensions) + 4
+			var bias, variance, beyond float64
+			for range rounds {
+				codes := make([]byte, Rows*stride)
+				vectors := make([][]float32, Rows)
+				for i := range vectors {
+					vectors[i] = unit(r, dimensions)
+					c.Encode(codes[i*stride:i*stride+CodeBytes(dimensions)], vectors[i])
+				}
+				query := unit(r, dimensions)
+				var e Estimates
+				c.Ask(query).Estimate(&e, codes, stride, Rows)
+				for i, v := range vectors {
+					off := (e.Product[i] - product(query, v)) / e.Spread[i]
+					bias += off / rounds / Rows
+					variance += off * off / rounds / Rows
+					if math.Abs(off) > 3.2 {
+						beyond += 1. / rounds / Rows
+					}
+				}
+			}
+			if math.Abs(bias) > 0.25 || variance > 1.5 || variance < 0.3 || beyond > 0.01 {
+				t.Errorf("estimates are off by %.3f of their spread, squared %.3f, and by more than 3.2 times in %.4f", bias, variance, beyond)
+			}
+		})
+	}
+}
+
+func TestEveryProcessorAddsUpTheSame(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(7, 8))
+	for _, dimensions := range lengths {
+		centre, query := unit(r, dimensions), unit(r, dimensions)
+		c := NewCoder(centre)
+		q := c.Ask(query)
+		q.tables = tables(q.weight)
+		stride := CodeBytes(dimensions) + 4
+		codes := make([]byte, Rows*stride)
+		for i := range Rows {
+			c.Encode(codes[i*stride:i*stride+CodeBytes(dimensions)], unit(r, dimensions))
+		}
+		for _, n := range []int{1, 7, Rows} {
+			var want [Rows]int32
+			q.sumPortable(&want, codes, stride, n)
+			for name, sum := range sums(q) {
+				var got [Rows]int32
+				sum(&got, codes, stride, n)
+				if got != want {
+					t.Errorf("%s, %d dimensions, %d codes: %v, want %v", name, dimensions, n, got[:n], want[:n])
+				}
+			}
+		}
+	}
+}
+
+func TestAVectorInTheCentreIsEstimatedExactly(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(9, 10))
+	centre := unit(r, 100)
+	c := NewCoder(centre)
+	codes := make([]byte, CodeBytes(100))
+	c.Encode(codes, centre)
+	query := unit(r, 100)
+	var e Estimates
+	c.Ask(query).Estimate(&e, codes, len(codes), 1)
+	if got, want := e.Product[0], product(query, centre); math.Abs(got-want) > e.Spread[0] {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+func BenchmarkEstimate(b *testing.B) {
+	const dimensions = 384
+	r := rand.New(rand.NewPCG(11, 12))
+	c := NewCoder(unit(r, dimensions))
+	stride := CodeBytes(dimensions) + 4
+	codes := make([]byte, Rows*stride)
+	for i := range Rows {
+		c.Encode(codes[i*stride:i*stride+CodeBytes(dimensions)], unit(r, dimensions))
+	}
+	q := c.Ask(unit(r, dimensions))
+	q.tables = tables(q.weight)
+	var e Estimates
+	b.Run("all", func(b *testing.B) {
+		for b.Loop() {
+			q.Estimate(&e, codes, stride, Rows)
+		}
+	})
+	all := sums(q)
+	all["portable"] = q.sumPortable
+	for name, sum := range all {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				sum(&e.sums, codes, stride, Rows)
+			}
+		})
+	}
+	v := unit(r, dimensions)
+	b.Run("encode", func(b *testing.B) {
+		for b.Loop() {
+			c.Encode(codes[:CodeBytes(dimensions)], v)
+		}
+	})
+	b.Run("ask", func(b *testing.B) {
+		for b.Loop() {
+			c.Ask(v)
+		}
+	})
+	w := unit(r, dimensions)
+	b.Run("dot", func(b *testing.B) {
+		for b.Loop() {
+			Dot(v, w)
+		}
+	})
+}

@@ -1,0 +1,81 @@
+package quant
+
+import (
+	"math"
+	"math/bits"
+)
+
+// turns is how often a rotation mixes the dimensions.
+const turns = 4
+
+// rotation turns vectors of one length, all in the same way: lengths and products stay. It flips signs at random and then
+// adds and subtracts by Hadamard's matrices, of the powers of two that make up the length: the largest of them at the
+// front and, at the next turn, at the back, so that each number reaches all others.
+type rotation struct {
+	signs []float32 // 1 or -1: for each turn as many as dimensions
+}
+
+// newRotation is what codes on disk were made with: it must never change.
+func newRotation(dimensions int) *rotation {
+	r := &rotation{signs: make([]float32, turns*dimensions)}
+	state := uint64(dimensions)
+	for i := range r.signs {
+		// SplitMix64
+		state += 0x9e3779b97f4a7c15
+		z := (state ^ state>>30) * 0xbf58476d1ce4e5b9
+		z = (z ^ z>>27) * 0x94d049bb133111eb
+		r.signs[i] = 1 - 2*float32(z>>63)
+	}
+	return r
+}
+
+// apply turns a vector in place.
+func (r *rotation) apply(v []float32) {
+	for turn := range turns {
+		for i, s := range r.signs[turn*len(v) : (turn+1)*len(v)] {
+			v[i] *= s
+		}
+		for rest := v; len(rest) > 0; {
+			width := 1 << (bits.Len(uint(len(rest))) - 1)
+			if turn%2 == 0 {
+				hadamard(rest[:width])
+				rest = rest[width:]
+			} else {
+				hadamard(rest[len(rest)-width:])
+				rest = rest[:len(rest)-width]
+			}
+		}
+	}
+}
+
+// hadamard multiplies a vector, whose length is a power of two, with Hadamard's matrix, and keeps its length.
+func hadamard(v []float32) {
+	unit := float32(1 / math.Sqrt(float64(len(v))))
+	for i := range v {
+		v[i] *= unit
+	}
+	h := 1
+	if len(v)&3 == 0 { // the first two steps at once
+		for w := v; len(w) >= 4; w = w[4:] {
+			a, b, c, d := w[0]+w[1], w[0]-w[1], w[2]+w[3], w[2]-w[3]
+			w[0], w[1], w[2], w[3] = a+c, b+d, a-c, b-d
+		}
+		h = 4
+	}
+	for ; h < len(v); h *= 2 {
+		for w := v; len(w) >= 2*h; w = w[2*h:] {
+			a, b := w[:h], w[h:2*h]
+			for len(a) >= 4 && len(b) >= 4 {
+				x, y := (*[4]float32)(a), (*[4]float32)(b)
+				x[0], y[0] = x[0]+y[0], x[0]-y[0]
+				x[1], y[1] = x[1]+y[1], x[1]-y[1]
+				x[2], y[2] = x[2]+y[2], x[2]-y[2]
+				x[3], y[3] = x[3]+y[3], x[3]-y[3]
+				a, b = a[4:], b[4:]
+			}
+			for j, x := range a { // of less than four
+				a[j], b[j] = x+b[j], x-b[j]
+			}
+		}
+	}
+}

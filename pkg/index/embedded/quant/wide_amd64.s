@@ -1,0 +1,145 @@
+#include "textflag.h"
+
+// func dotWide(a, b *float32, n int) float32
+TEXT ·dotWide(SB), NOSPLIT, $0-28
+	MOVQ a+0(FP), SI
+	MOVQ b+8(FP), DI
+	MOVQ n+16(FP), CX
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+
+step:
+	VMOVUPS (SI), Y4
+	VMOVUPS 32(SI), Y5
+	VMOVUPS 64(SI), Y6
+	VMOVUPS 96(SI), Y7
+	VFMADD231PS (DI), Y4, Y0
+	VFMADD231PS 32(DI), Y5, Y1
+	VFMADD231PS 64(DI), Y6, Y2
+	VFMADD231PS 96(DI), Y7, Y3
+	ADDQ $128, SI
+	ADDQ $128, DI
+	SUBQ $32, CX
+	JNZ  step
+
+	VADDPS Y1, Y0, Y0
+	VADDPS Y3, Y2, Y2
+	VADDPS Y2, Y0, Y0
+	VEXTRACTF128 $1, Y0, X1
+	VADDPS X1, X0, X0
+	VHADDPS X0, X0, X0
+	VHADDPS X0, X0, X0
+	VMOVSS X0, ret+24(FP)
+	VZEROUPPER
+	RET
+
+// A word's bits are a mask for 64 weights: what passes is added up in pairs, as 16 bits, and at the end of a code all
+// together, as 32.
+
+// func sum512(codes *byte, stride, rows int, weight *int8, words int, sums *int32)
+TEXT ·sum512(SB), NOSPLIT, $0-48
+	MOVQ codes+0(FP), SI
+	MOVQ stride+8(FP), R8
+	MOVQ rows+16(FP), CX
+	MOVQ weight+24(FP), DX
+	MOVQ words+32(FP), R9
+	MOVQ sums+40(FP), DI
+	MOVL $0x01010101, AX
+	VPBROADCASTD AX, Z30
+	MOVL $0x00010001, AX
+	VPBROADCASTD AX, Z31
+
+row512:
+	VPXORQ Z0, Z0, Z0
+	XORQ R10, R10
+	MOVQ DX, R11
+
+word512:
+	KMOVQ (SI)(R10*8), K1
+	VMOVDQU8.Z (R11), K1, Z1
+	VPMADDUBSW Z1, Z30, Z1
+	VPADDW Z1, Z0, Z0
+	ADDQ $64, R11
+	INCQ R10
+	CMPQ R10, R9
+	JNE  word512
+
+	VPMADDWD Z31, Z0, Z0
+	VEXTRACTI64X4 $1, Z0, Y1
+	VPADDD Y1, Y0, Y0
+	VEXTRACTI128 $1, Y0, X1
+	VPADDD X1, X0, X0
+	VPSHUFD $0x4E, X0, X1
+	VPADDD X1, X0, X0
+	VPSHUFD $0xB1, X0, X1
+	VPADDD X1, X0, X0
+	VMOVD X0, (DI)
+	ADDQ $4, DI
+	ADDQ R8, SI
+	DECQ CX
+	JNZ  row512
+	VZEROUPPER
+	RET
+
+// which byte of four each of 32 bits is in, and its value in there
+DATA bytes256<>+0(SB)/8, $0x0000000000000000
+DATA bytes256<>+8(SB)/8, $0x0101010101010101
+DATA bytes256<>+16(SB)/8, $0x0202020202020202
+DATA bytes256<>+24(SB)/8, $0x0303030303030303
+GLOBL bytes256<>(SB), RODATA|NOPTR, $32
+DATA bits256<>+0(SB)/8, $0x8040201008040201
+DATA bits256<>+8(SB)/8, $0x8040201008040201
+DATA bits256<>+16(SB)/8, $0x8040201008040201
+DATA bits256<>+24(SB)/8, $0x8040201008040201
+GLOBL bits256<>(SB), RODATA|NOPTR, $32
+
+// func sum256(codes *byte, stride, rows int, weight *int8, words int, sums *int32)
+TEXT ·sum256(SB), NOSPLIT, $0-48
+	MOVQ codes+0(FP), SI
+	MOVQ stride+8(FP), R8
+	MOVQ rows+16(FP), CX
+	MOVQ weight+24(FP), DX
+	MOVQ words+32(FP), R9
+	MOVQ sums+40(FP), DI
+	SHLQ $1, R9
+	VMOVDQU bytes256<>(SB), Y12
+	VMOVDQU bits256<>(SB), Y13
+	VPCMPEQB Y14, Y14, Y14
+	VPABSB Y14, Y14
+	VPCMPEQW Y15, Y15, Y15
+	VPABSW Y15, Y15
+
+row256:
+	VPXOR Y0, Y0, Y0
+	XORQ R10, R10
+	MOVQ DX, R11
+
+half256:
+	VPBROADCASTD (SI)(R10*4), Y1
+	VPSHUFB Y12, Y1, Y1
+	VPAND Y13, Y1, Y1
+	VPCMPEQB Y13, Y1, Y1
+	VPAND (R11), Y1, Y1
+	VPMADDUBSW Y1, Y14, Y1
+	VPADDW Y1, Y0, Y0
+	ADDQ $32, R11
+	INCQ R10
+	CMPQ R10, R9
+	JNE  half256
+
+	VPMADDWD Y15, Y0, Y0
+	VEXTRACTI128 $1, Y0, X1
+	VPADDD X1, X0, X0
+	VPSHUFD $0x4E, X0, X1
+	VPADDD X1, X0, X0
+	VPSHUFD $0xB1, X0, X1
+	VPADDD X1, X0, X0
+	VMOVD X0, (DI)
+	ADDQ $4, DI
+	ADDQ R8, SI
+	DECQ CX
+	JNZ  row256
+	VZEROUPPER
+	RET

@@ -1,0 +1,12 @@
+//go:build !amd64
+
+package quant
+
+// wide says whether vector instructions are used.
+const wide = false
+
+func (q *Question) sum(sums *[Rows]int32, codes []byte, stride, n int) {
+	q.sumPortable(sums, codes, stride, n)
+}
+
+func dotWide(*float32, *float32, int) float32 { panic("quant: there are no vector instructions") }
