@@ -189,7 +189,7 @@ func (t *turn) seen(answer Answer) Answer {
 		return answer
 	}
 	e := *answer.Explanation
-	e.Datastores, e.Terms, e.Dropped.Chunks, e.Fragments = nil, map[string]float64{}, nil, nil
+	e.Datastores, e.Terms, e.Words, e.Dropped.Chunks, e.Fragments = nil, map[string]float64{}, nil, nil, nil
 	for _, f := range answer.Explanation.Fragments {
 		if slices.ContainsFunc(answer.Sources, func(s domain.Fragment) bool { return s.ChunkID == f.ChunkID }) {
 			f.DatastoreID, f.Merged, f.Duplicates = "", nil, nil

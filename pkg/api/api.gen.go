@@ -706,8 +706,8 @@ type AgentAnswer struct {
 	Answer         string `json:"answer"`
 	ConversationId string `json:"conversationId"`
 
-	// Explanation How the fragments of a query came about. It holds ids, numbers and words of the query. To callers who may query an
-	// agent and not read its datastores, datastores, terms and dropped.chunks are empty, and fragments are the sources.
+	// Explanation How the fragments of a query came about. It holds ids, numbers, words of the query, and names and headings of documents.
+	// To callers who may query an agent and not read its datastores, datastores, terms, words and dropped.chunks are empty, and fragments are the sources.
 	Explanation *Explanation `json:"explanation,omitempty"`
 
 	// Sources the fragments that the answer cites, by citation number
@@ -1459,10 +1459,13 @@ type Dropped struct {
 
 // DroppedChunk defines model for DroppedChunk.
 type DroppedChunk struct {
-	ChunkId      string             `json:"chunk_id"`
-	DatasourceId string             `json:"datasource_id"`
-	Rank         int                `json:"rank"`
-	Reason       DroppedChunkReason `json:"reason"`
+	ChunkId        string             `json:"chunk_id"`
+	DatasourceId   string             `json:"datasource_id"`
+	DatasourceName string             `json:"datasource_name"`
+	Heading        *string            `json:"heading"`
+	Page           *int               `json:"page"`
+	Rank           int                `json:"rank"`
+	Reason         DroppedChunkReason `json:"reason"`
 
 	// RepresentedBy the chunk that stands for it
 	RepresentedBy *string `json:"represented_by"`
@@ -1512,14 +1515,14 @@ type ExplainedFragment struct {
 
 // ExplainedFragments defines model for ExplainedFragments.
 type ExplainedFragments struct {
-	// Explanation How the fragments of a query came about. It holds ids, numbers and words of the query. To callers who may query an
-	// agent and not read its datastores, datastores, terms and dropped.chunks are empty, and fragments are the sources.
+	// Explanation How the fragments of a query came about. It holds ids, numbers, words of the query, and names and headings of documents.
+	// To callers who may query an agent and not read its datastores, datastores, terms, words and dropped.chunks are empty, and fragments are the sources.
 	Explanation Explanation         `json:"explanation"`
 	Fragments   []ExplainedFragment `json:"fragments"`
 }
 
-// Explanation How the fragments of a query came about. It holds ids, numbers and words of the query. To callers who may query an
-// agent and not read its datastores, datastores, terms and dropped.chunks are empty, and fragments are the sources.
+// Explanation How the fragments of a query came about. It holds ids, numbers, words of the query, and names and headings of documents.
+// To callers who may query an agent and not read its datastores, datastores, terms, words and dropped.chunks are empty, and fragments are the sources.
 type Explanation struct {
 	// Candidates chunks that were ranked, over all datastores
 	Candidates int                    `json:"candidates"`
@@ -1552,6 +1555,9 @@ type Explanation struct {
 	// Terms the query's terms as they are indexed, with their inverse document frequency; at most 100
 	Terms map[string]float64 `json:"terms"`
 	TopK  int                `json:"top_k"`
+
+	// Words the words of the query that became each of the terms: of the term weigh, for example, weighs and weighing
+	Words map[string][]string `json:"words"`
 }
 
 // FieldError defines model for FieldError.
@@ -1915,8 +1921,8 @@ type RetrieverResult struct {
 
 // RetrieverResults defines model for RetrieverResults.
 type RetrieverResults struct {
-	// Explanation How the fragments of a query came about. It holds ids, numbers and words of the query. To callers who may query an
-	// agent and not read its datastores, datastores, terms and dropped.chunks are empty, and fragments are the sources.
+	// Explanation How the fragments of a query came about. It holds ids, numbers, words of the query, and names and headings of documents.
+	// To callers who may query an agent and not read its datastores, datastores, terms, words and dropped.chunks are empty, and fragments are the sources.
 	Explanation *Explanation      `json:"explanation,omitempty"`
 	Results     []RetrieverResult `json:"results"`
 }

@@ -95,13 +95,13 @@ func explanation() *domain.Explanation {
 		Filters:    domain.ExplainedFilters{Datasources: &selected, Metadata: map[string]any{"lang": "en"}},
 		Datastores: []domain.ExplainedDatastore{{ID: "store", Engine: domain.EngineEmbedded, Model: model, Lexical: true, Dense: true, DenseWeight: 0.35, Depth: 200, Candidates: 9}},
 		Rerank:     domain.ExplainedRerank{Model: "cross", Candidates: 9},
-		Terms:      map[string]float64{"trial": 2.5}, Candidates: 9,
+		Terms:      map[string]float64{"trial": 2.5}, Words: map[string][]string{"trial": {"trial", "trials"}}, Candidates: 9,
 		Fragments: []domain.ExplainedFragment{{
 			ChunkID: fragment.ChunkID, DatastoreID: "store", Lexical: 4, LexicalRank: 1, Dense: 0.5, Document: 0.25, Fused: 0.7, FusedRank: 1, Rank: 2,
 			Reranked: 0.75, RerankedRank: 1, Terms: []string{"trial"}, Merged: []string{"c2"}, Duplicates: []string{"c3"},
 		}},
 		Dropped: domain.ExplainedDrops{Inactive: 1, Duplicates: 1, Merged: 1, Below: 6, Chunks: []domain.ExplainedDrop{
-			{ChunkID: "c3", DatasourceID: "other", Reason: domain.DropDuplicate, For: fragment.ChunkID, Rank: 4, Score: 0.25},
+			{ChunkID: "c3", DatasourceID: "other", DatasourceName: "other.pdf", Page: 2, Heading: "Prices", Reason: domain.DropDuplicate, For: fragment.ChunkID, Rank: 4, Score: 0.25},
 		}},
 	}
 }

@@ -12,7 +12,7 @@ func renderExplanation(e *domain.Explanation, withFragments bool) *Explanation {
 		Filters:    FilterExplanation{Datasources: e.Filters.Datasources, Metadata: object(e.Filters.Metadata)},
 		Datastores: renderAll(e.Datastores, renderDatastoreExplanation),
 		Rerank:     RerankExplanation{Model: optional(e.Rerank.Model), Candidates: e.Rerank.Candidates, Error: optional(e.Rerank.Error)},
-		Terms:      e.Terms, Candidates: e.Candidates, Dropped: renderDropped(e.Dropped), Notes: append([]string{}, e.Notes...),
+		Terms:      e.Terms, Words: words(e.Words), Candidates: e.Candidates, Dropped: renderDropped(e.Dropped), Notes: append([]string{}, e.Notes...),
 		Model: renderModelExplanation(e.Model),
 	}
 	if withFragments {
@@ -20,6 +20,14 @@ func renderExplanation(e *domain.Explanation, withFragments bool) *Explanation {
 		out.Fragments = &all
 	}
 	return out
+}
+
+// words is never null.
+func words(m map[string][]string) map[string][]string {
+	if m == nil {
+		return map[string][]string{}
+	}
+	return m
 }
 
 func renderModelExplanation(m *domain.ExplainedModel) *ModelExplanation {
@@ -58,7 +66,8 @@ func renderDropped(d domain.ExplainedDrops) Dropped {
 		Inactive: d.Inactive, Duplicate: d.Duplicates, Merged: d.Merged, OverMaxPerDatasource: d.OverMax, BelowTopK: d.Below,
 		Chunks: renderAll(d.Chunks, func(c domain.ExplainedDrop) DroppedChunk {
 			return DroppedChunk{
-				ChunkId: c.ChunkID, DatasourceId: c.DatasourceID, Reason: DroppedChunkReason(c.Reason), RepresentedBy: optional(c.For),
+				ChunkId: c.ChunkID, DatasourceId: c.DatasourceID, DatasourceName: c.DatasourceName,
+				Page: optional(c.Page), Heading: optional(c.Heading), Reason: DroppedChunkReason(c.Reason), RepresentedBy: optional(c.For),
 				Rank: c.Rank, Score: c.Score,
 			}
 		}),

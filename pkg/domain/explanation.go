@@ -1,7 +1,7 @@
 package domain
 
-// Explanation says how the fragments of a query came about. It holds ids, numbers and words of the query, and nothing
-// of what the documents say.
+// Explanation says how the fragments of a query came about. It holds ids, numbers, words of the query and the names and
+// headings of documents, and nothing else of what they say.
 type Explanation struct {
 	Query            string // that was searched for: an agent's also holds what a question refers back to
 	Mode             SearchMode
@@ -10,8 +10,9 @@ type Explanation struct {
 	Filters          ExplainedFilters
 	Datastores       []ExplainedDatastore // in the order of the request
 	Rerank           ExplainedRerank
-	Terms            map[string]float64 // inverse document frequency of each term of the query, the largest of the datastores; at most MaxExplainedTerms
-	Candidates       int                // chunks that were ranked, over all datastores
+	Terms            map[string]float64  // inverse document frequency of each term of the query, the largest of the datastores; at most MaxExplainedTerms
+	Words            map[string][]string // words of the query that became each of Terms
+	Candidates       int                 // chunks that were ranked, over all datastores
 	Fragments        []ExplainedFragment
 	Dropped          ExplainedDrops
 	Notes            []string        // what the result lacks, in words
@@ -94,12 +95,15 @@ type ExplainedDrops struct {
 
 // ExplainedDrop is one chunk that was left out.
 type ExplainedDrop struct {
-	ChunkID      string
-	DatasourceID string
-	Reason       DropReason
-	For          string // the chunk whose fragment stands for it; "" when none does
-	Rank         int    // it had
-	Score        float64
+	ChunkID        string
+	DatasourceID   string
+	DatasourceName string
+	Page           int    // from 1; 0: it has none
+	Heading        string // "" when it has none
+	Reason         DropReason
+	For            string // the chunk whose fragment stands for it; "" when none does
+	Rank           int    // it had
+	Score          float64
 }
 
 // ExplainedModel is what an answer took of the model that wrote it.

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/sluice/sluice/pkg/analysis"
 	"github.com/sluice/sluice/pkg/domain"
 )
 
@@ -12,6 +13,7 @@ import (
 func explain(req Request, found []spaceResult, all []*candidate, s *selection, res Result, selected *int) *domain.Explanation {
 	e := explainQuery(req, selected)
 	e.Terms, e.Candidates, e.Dropped = heaviest(res.TermWeights), len(all), s.dropped
+	e.Words = analysis.WordsOf(req.Query, e.Terms)
 	if res.Degraded != "" {
 		e.Notes = append(e.Notes, res.Degraded)
 	}
@@ -52,7 +54,7 @@ func explainQuery(req Request, selected *int) *domain.Explanation {
 	return &domain.Explanation{
 		Query: req.Query, Mode: req.Mode, TopK: req.TopK, MaxPerDatasource: req.MaxPerDatasource,
 		Filters: domain.ExplainedFilters{Datasources: selected, Metadata: req.Filters.Metadata},
-		Terms:   map[string]float64{},
+		Terms:   map[string]float64{}, Words: map[string][]string{},
 	}
 }
 

@@ -101,7 +101,10 @@ func (s *selection) drop(c *candidate, rank int, why domain.DropReason) {
 	if !s.explain || len(s.dropped.Chunks) == domain.MaxExplainedDrops {
 		return
 	}
-	d := domain.ExplainedDrop{ChunkID: c.hit.Key, DatasourceID: c.hit.DatasourceID, Reason: why, Rank: rank, Score: c.shown}
+	d := domain.ExplainedDrop{
+		ChunkID: c.hit.Key, DatasourceID: c.hit.DatasourceID, DatasourceName: c.source.Name, Page: c.hit.Page, Heading: c.hit.Heading,
+		Reason: why, Rank: rank, Score: c.shown,
+	}
 	switch {
 	case c.like != nil:
 		d.For = s.standsFor(c)

@@ -219,6 +219,9 @@ func TestAnExplanationIsBounded(t *testing.T) {
 	if e.Dropped.Duplicates != 189 || len(e.Dropped.Chunks) != domain.MaxExplainedDrops || len(e.Fragments[0].Duplicates) != domain.MaxExplainedDrops {
 		t.Errorf("%d duplicates, %d and %d named", e.Dropped.Duplicates, len(e.Dropped.Chunks), len(e.Fragments[0].Duplicates))
 	}
+	if name := e.Dropped.Chunks[0].DatasourceName; name == "" || name != res.Fragments[0].DatasourceName {
+		t.Errorf("a dropped chunk is said to be of %q", name)
+	}
 }
 
 func TestAnExplanationTellsTheStages(t *testing.T) {
@@ -238,7 +241,7 @@ func TestAnExplanationTellsTheStages(t *testing.T) {
 	if d.ID != "ds" || d.Model != "openai:x" || d.DenseWeight != DefaultDenseWeight || !d.Lexical || !d.Dense || d.Candidates != 3 || d.Depth != firstDepth {
 		t.Errorf("%+v", d)
 	}
-	if e.Candidates != 3 || e.Mode != domain.SearchHybrid || e.TopK != DefaultTopK || e.Terms["gate"] != 2 || e.Filters.Datasources != nil {
+	if e.Candidates != 3 || e.Mode != domain.SearchHybrid || e.TopK != DefaultTopK || e.Terms["gate"] != 2 || cmp.Diff(map[string][]string{"gate": {"gate"}}, e.Words) != "" || e.Filters.Datasources != nil {
 		t.Errorf("%+v", e)
 	}
 }
