@@ -5,11 +5,12 @@ import (
 	"sync"
 )
 
-// cacheKey names what a cache holds: a block, or the directory, of a space.
+// cacheKey names what a cache holds: a block, or the directory of a segment, by its number, or a word's list, by its forms.
 type cacheKey struct {
 	space uint64 // number of an opening of a space; never used twice
 	kind  cacheKind
 	id    int64
+	term  string
 }
 
 type cacheKind uint8
@@ -17,9 +18,10 @@ type cacheKind uint8
 const (
 	cachedBlock cacheKind = iota
 	cachedDirectory
+	cachedList
 )
 
-// cache keeps postings that were read from SQLite, up to a number of bytes, the least recently used leaving first. What it
+// cache keeps postings that were read from SQLite, and what was made of them, up to a number of bytes, the least recently used leaving first. What it
 // holds is immutable. It starts empty and allocates nothing in advance.
 type cache struct {
 	mu    sync.Mutex
@@ -64,6 +66,16 @@ func (c *cache) put(key cacheKey, value any, size int64) {
 	for c.size += size; c.size > c.max; {
 		c.remove(c.order.Back())
 	}
+}
+
+// replace puts what supersedes an earlier value of the key.
+func (c *cache) replace(key cacheKey, value any, size int64) {
+	c.mu.Lock()
+	if e, ok := c.items[key]; ok {
+		c.remove(e)
+	}
+	c.mu.Unlock()
+	c.put(key, value, size)
 }
 
 // forget drops everything of one opening of a space.

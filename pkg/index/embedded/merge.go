@@ -1,6 +1,7 @@
 package embedded
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
@@ -298,6 +299,7 @@ func (v view) eachTerm(ctx context.Context, group []segment, f func(term string,
 				}
 			}
 		}
+		slices.SortFunc(ps, func(a, b posting) int { return cmp.Compare(a.slot, b.slot) })
 		if err := f(term, united(ps)); err != nil {
 			return err
 		}

@@ -17,16 +17,12 @@ func (v view) postings(ctx context.Context, term string, dst []posting) ([]posti
 			return nil, err
 		}
 	}
-	// Slots come from checked blocks; one beyond the range would still be an index out of range later.
-	for _, p := range dst {
-		if p.slot >= v.slots {
-			return nil, errBlock
-		}
-	}
 	return dst, nil
 }
 
+// segmentPostings appends to dst the postings of a term in a segment, in order of slots.
 func (v view) segmentPostings(ctx context.Context, seg segment, term string, dst []posting) ([]posting, error) {
+	from := len(dst)
 	firsts, err := v.directory(ctx, seg)
 	if err != nil {
 		return nil, err
@@ -52,12 +48,18 @@ func (v view) segmentPostings(ctx context.Context, seg segment, term string, dst
 			return nil, err
 		}
 	}
+	// Slots come from checked blocks; one beyond the range would still be an index out of range later.
+	for _, p := range dst[from:] {
+		if p.slot >= v.slots {
+			return nil, errBlock
+		}
+	}
 	return dst, nil
 }
 
 // directory returns the first term of each block of a segment.
 func (v view) directory(ctx context.Context, seg segment) ([]string, error) {
-	key := cacheKey{v.space.number, cachedDirectory, seg.id}
+	key := cacheKey{space: v.space.number, kind: cachedDirectory, id: seg.id}
 	if d, ok := v.space.cache.get(key); ok {
 		return d.([]string), nil
 	}
@@ -78,7 +80,7 @@ func (v view) directory(ctx context.Context, seg segment) ([]string, error) {
 
 // block returns a block of postings, checked.
 func (v view) block(ctx context.Context, id int64) (string, error) {
-	key := cacheKey{v.space.number, cachedBlock, id}
+	key := cacheKey{space: v.space.number, kind: cachedBlock, id: id}
 	if b, ok := v.space.cache.get(key); ok {
 		return b.(string), nil
 	}

@@ -1,0 +1,89 @@
+package embedded
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sluice/sluice/pkg/index"
+)
+
+func TestPostingsOfAnyRunsComeOutInOrderOfSlots(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(1, 3))
+	for range 500 {
+		g := &gathering{}
+		times := make(map[uint32]uint32)
+		live := bitset{}.edit()
+		for range rng.IntN(7) {
+			from, slot := len(g.postings), rng.Uint32N(50)
+			for range rng.IntN(20) {
+				p := posting{slot, 1 + rng.Uint32N(3), 9}
+				g.postings = append(g.postings, p)
+				times[p.slot] += p.tf
+				slot += 1 + rng.Uint32N(9)
+			}
+			g.add(from)
+		}
+		var want []posting
+		for slot, tf := range times {
+			if rng.IntN(5) > 0 {
+				live.set(slot)
+				want = append(want, posting{slot, tf, 9})
+			}
+		}
+		slices.SortFunc(want, func(a, b posting) int { return int(a.slot) - int(b.slot) })
+		got := g.united(live.done())
+		if !slices.Equal(got, want) {
+			t.Fatalf("%v, want %v", got, want)
+		}
+	}
+}
+
+// TestListsThatAreCachedNeverOutliveAWrite asks for the same words before and after rows come, change and go, and compares
+// with an index that has no cache.
+func TestListsThatAreCachedNeverOutliveAWrite(t *testing.T) {
+	t.Parallel()
+	cached, plain := mustOpen(t, t.TempDir(), Options{}), mustOpen(t, t.TempDir(), Options{CacheBytes: 1})
+	rng := rand.New(rand.NewPCG(2, 3))
+	for step := range uint64(40) {
+		for _, x := range []*Index{cached, plain} {
+			rng := rand.New(rand.NewPCG(step, 4))
+			var rows []index.Row
+			for range 1 + rng.IntN(30) {
+				rows = append(rows, crashRow("a", rng.Uint64N(4), rng.IntN(60)))
+			}
+			err := x.Write(t.Context(), crashSpace, rows)
+			if step%5 == 4 {
+				err = errorsOf(err, x.DeleteGenerations(t.Context(), crashSpace, "a", 1, 2), x.mergeAll(t.Context(), crashSpace))
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		for range 3 {
+			q := index.Query{Text: "common words " + crashWord("a", rng.Uint64N(4), rng.IntN(60)), Limit: 1000} // all: of equal scores another index may rank others first
+			if diff := cmp.Diff(search(t.Context(), t, plain, q), search(t.Context(), t, cached, q)); diff != "" {
+				t.Fatalf("after %d writes (-without cache +with):\n%s", step+1, diff)
+			}
+		}
+	}
+}
+
+// search returns what a search finds: what each hit scores by its key, and what the words weigh.
+func search(ctx context.Context, t *testing.T, x *Index, q index.Query) map[string]string {
+	t.Helper()
+	r, err := x.Search(ctx, crashSpace, q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]string{"": fmt.Sprint(r.MaxLexical, r.TermWeights)}
+	for _, h := range r.Hits {
+		out[h.Key] = fmt.Sprint(h.Lexical, h.Terms, h.Counts)
+	}
+	return out
+}
