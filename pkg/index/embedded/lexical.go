@@ -97,9 +97,14 @@ func (l *lexical) rarest(n int) {
 func (l *lexical) top(limit int) []scored {
 	top := newTopK(limit)
 	if !l.sparse() {
+		least := 0.0 // what a row must score more than: of equal ones the first is kept
 		for slot, score := range l.scores {
-			if floor, full := top.floor(); score > 0 && (!full || score > floor) && l.filter.has(uint32(slot)) {
-				top.offer(scored{uint32(slot), score})
+			if score <= least || !l.filter.has(uint32(slot)) {
+				continue
+			}
+			top.offer(scored{uint32(slot), score})
+			if floor, full := top.floor(); full {
+				least = floor
 			}
 		}
 		return top.heap
