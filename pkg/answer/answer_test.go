@@ -263,6 +263,7 @@ func TestAnswerRefusesWhatIsOutOfBoundsNamingEveryFault(t *testing.T) {
 	n, model, kind := 0, "gpt-9", domain.PromptType("odd")
 	req := Request{Agent: agent, Query: " ", ConversationID: "../x", VisitorID: strings.Repeat("v", 201), Temperature: f(1.1), TopP: f(-0.1),
 		PresencePenalty: f(2.1), FrequencyPenalty: f(-2.1), MaxTokens: &n, ModelName: &model, PromptType: &kind}
+	req.Agent.UserPrompt = strings.Repeat("{context}", domain.MaxPlaceholders+1)
 	_, err := newWorld().answerer(Options{}).Answer(t.Context(), req, nil)
 	var typed *domain.Error
 	if !errors.As(err, &typed) || typed.Code != domain.CodeInvalid {
@@ -272,7 +273,7 @@ func TestAnswerRefusesWhatIsOutOfBoundsNamingEveryFault(t *testing.T) {
 	for _, f := range typed.Fields {
 		fields = append(fields, f.Field)
 	}
-	want := []string{"query", "conversationId", "visitorId", "temperature", "presencePenalty", "frequencyPenalty", "topP", "maxTokens", "modelName", "promptType"}
+	want := []string{"query", "conversationId", "visitorId", "temperature", "presencePenalty", "frequencyPenalty", "topP", "maxTokens", "modelName", "promptType", "userPrompt"}
 	if diff := cmp.Diff(want, fields); diff != "" {
 		t.Fatal(diff)
 	}

@@ -6,12 +6,10 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Placeholders of system prompts, user prompts and templates. Each is replaced wherever it stands; what replaces it is
-// not searched for further ones.
 const (
-	placeholderQuery   = "{query}"
-	placeholderContext = "{context}"
-	placeholderHistory = "{history}"
+	placeholderQuery   = domain.PlaceholderQuery
+	placeholderContext = domain.PlaceholderContext
+	placeholderHistory = domain.PlaceholderHistory
 )
 
 // instructions come before everything else, unless the deprecated raw template is used.

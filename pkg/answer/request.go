@@ -12,10 +12,10 @@ import (
 
 // Bounds of a request.
 const (
-	MaxVisitorIDBytes   = 200
-	MaxPromptCharacters = 32_000   // of each prompt and template
-	MaxInstructionBytes = 64 << 10 // of a caller's instructions
-	MaxAnswerTokens     = 128_000  // of maxTokens
+	MaxVisitorIDCharacters = 200
+	MaxPromptCharacters    = 32_000   // of each prompt and template
+	MaxInstructionBytes    = 64 << 10 // of a caller's instructions
+	MaxAnswerTokens        = 128_000  // of maxTokens
 )
 
 // Request is one question for an agent. Nil overrides leave what the agent has.
@@ -70,8 +70,8 @@ func (r Request) check() error {
 	if len(r.Instructions) > MaxInstructionBytes {
 		fault("instructions", "has %d bytes, the most is %d", len(r.Instructions), MaxInstructionBytes)
 	}
-	if len(r.VisitorID) > MaxVisitorIDBytes || !utf8.ValidString(r.VisitorID) || strings.ContainsRune(r.VisitorID, 0) {
-		fault("visitorId", "must be text of at most %d bytes", MaxVisitorIDBytes)
+	if utf8.RuneCountInString(r.VisitorID) > MaxVisitorIDCharacters || !utf8.ValidString(r.VisitorID) || strings.ContainsRune(r.VisitorID, 0) {
+		fault("visitorId", "must be text of at most %d characters", MaxVisitorIDCharacters)
 	}
 	between := func(field string, v *float64, low, high float64) {
 		if v != nil && !(*v >= low && *v <= high) { // so that NaN is refused
@@ -94,7 +94,15 @@ func (r Request) check() error {
 	for _, p := range []struct {
 		field string
 		text  *string
-	}{{"systemPrompt", r.SystemPrompt}, {"userPrompt", r.UserPrompt}, {"promptTemplate", r.PromptTemplate}} {
+		has   string // of the agent
+	}{
+		{"systemPrompt", r.SystemPrompt, r.Agent.SystemPrompt},
+		{"userPrompt", r.UserPrompt, r.Agent.UserPrompt},
+		{"promptTemplate", r.PromptTemplate, r.Agent.PromptTemplate},
+	} {
+		if n := domain.Placeholders(or(p.text, p.has)); n > domain.MaxPlaceholders {
+			fault(p.field, "has %d placeholders, the most is %d", n, domain.MaxPlaceholders)
+		}
 		if p.text == nil {
 			continue
 		}

@@ -809,7 +809,7 @@ type AgentQuery struct {
 	Query     string `json:"query"`
 	Streaming *bool  `json:"streaming,omitempty"`
 
-	// SystemPrompt overrides the agent's, with the same placeholders; an empty text takes it away
+	// SystemPrompt overrides the agent's, with the same placeholders, 20 at most; an empty text takes it away
 	SystemPrompt *string  `json:"systemPrompt,omitempty"`
 	Temperature  *float64 `json:"temperature,omitempty"`
 
@@ -819,7 +819,7 @@ type AgentQuery struct {
 	// UserPrompt overrides the agent's, likewise
 	UserPrompt *string `json:"userPrompt,omitempty"`
 
-	// VisitorId omitted: a new id is created, or that of the conversation is used
+	// VisitorId omitted: a new id is created, or that of the conversation is used; without control characters
 	VisitorId *string `json:"visitorId,omitempty"`
 }
 

@@ -10,7 +10,7 @@ import (
 // chatRule names what a chat completion asks for and an agent does not do. To leave it out silently would answer another
 // question than the one that was put; what merely hints (seed, metadata, service_tier, reasoning_effort …) is ignored.
 func chatRule(body map[string]any) []domain.FieldError {
-	var faults []domain.FieldError
+	faults := visitorFaults("user", body["user"])
 	for _, r := range refusals {
 		if asked, why := body[r.field], r.why; r.asks(asked) {
 			faults = append(faults, domain.FieldError{Field: r.field, Message: "is not supported: " + why})
