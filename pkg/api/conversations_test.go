@@ -109,6 +109,8 @@ func TestConversationsAreSearchedByDays(t *testing.T) {
 		if got := s.call("GET", path+"?from=2026-05-05&to=2026-05-04T00:00:00Z", nil).fault("from"); got != `is "2026-05-05", which is after to, "2026-05-04T00:00:00Z"; from must be the earlier of the two` {
 			t.Errorf("got %q", got)
 		}
+		s.call("GET", path+"?from="+after+"&to="+today, nil).fault("from")
+		s.call("GET", path+"?from="+after+"&to="+after+"T00:00:00Z", nil).want(200)
 		for _, text := range []string{"9999-12-31", "2026-02-30", "2026-5-4", "0000-01-01T00:00:00%2b01:00"} {
 			s.call("GET", path+"?to="+text, nil).fault("to")
 		}

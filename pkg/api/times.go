@@ -44,7 +44,9 @@ func timeFault(name, text string) domain.FieldError {
 func rangeFaults(given, out url.Values) []domain.FieldError {
 	from, fromErr := time.Parse(time.RFC3339Nano, out.Get("from"))
 	to, toErr := time.Parse(time.RFC3339Nano, out.Get("to"))
-	if fromErr != nil || toErr != nil || !from.After(to) {
+	_, dateErr := time.Parse(time.DateOnly, given.Get("to"))
+	lastDay := dateErr == nil // to is read as the end of that day, which is the beginning of the day behind it
+	if fromErr != nil || toErr != nil || from.Before(to) || from.Equal(to) && !lastDay {
 		return nil
 	}
 	return []domain.FieldError{{Field: "from", Message: fmt.Sprintf("is %s, which is after to, %s; from must be the earlier of the two",
