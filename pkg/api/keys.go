@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
+	"time"
 
 	"github.com/sluice/sluice/pkg/domain"
 )
@@ -75,7 +76,7 @@ func (s *server) dropUnseen(ctx context.Context, key domain.APIKey) error {
 func (s *server) checkKey(ctx context.Context, key domain.APIKey) error {
 	var faults []domain.FieldError
 	if key.ExpiresAt != nil && !key.ExpiresAt.After(s.Now()) {
-		faults = append(faults, domain.FieldError{Field: "expiresAt", Message: "lies in the past"})
+		faults = append(faults, domain.FieldError{Field: "expiresAt", Message: fmt.Sprintf("is %s, which lies in the past", key.ExpiresAt.UTC().Format(time.RFC3339))})
 	}
 	if key.AgentID != "" {
 		err := known("agent", key.AgentID)

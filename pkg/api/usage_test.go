@@ -301,3 +301,13 @@ func TestNoMoreIsStoredThanThereIsRoomForHoweverMuchComesAtOnce(t *testing.T) {
 		t.Errorf("statuses %v, want five of 200", count)
 	}
 }
+
+func TestAMonthThatIsNoneIsShownOneThatIs(t *testing.T) {
+	t.Parallel()
+	s := newService(t)
+	for _, month := range []string{"2026-13", "2026-1", "May"} {
+		if got := s.call("GET", "/usage?month="+month, nil).fault("month"); got != `is "`+month+`"; it must look like 2026-05` {
+			t.Errorf("got %q", got)
+		}
+	}
+}
