@@ -63,14 +63,18 @@ check-clients: ## the official OpenAI and MCP clients of Python and Node, as the
 
 .PHONY: bench
 bench: ## benchmarks of every stage
-	go test -run '^$$' -bench . -skip 'Filters|Recall' -benchmem ./pkg/...
+	go test -run '^$$' -bench . -skip 'Filters|Recall|OfTheLimit' -benchmem ./pkg/...
 
 .PHONY: bench-index
 bench-index: ## filters of 200,000 chunks proved against a full scan and timed, and recall of the dense leg, on every engine; VECTORS, QUERIES: files of real vectors
 	for engine in embedded milvus; do \
-		go test -v -run '^$$' -bench 'Filters|Recall' -benchtime 20x -timeout 0 ./pkg/index/$$engine \
+		go test -v -run '^$$' -bench 'Filters|Recall|OfTheLimit' -benchtime 20x -timeout 0 ./pkg/index/$$engine \
 			$(if $(VECTORS),-recall.vectors $(abspath $(VECTORS)) -recall.queries $(abspath $(QUERIES)) -recall.dimensions $(or $(DIMENSIONS),384)) || exit 1; \
 	done
+
+.PHONY: bench-peers
+bench-peers: build ## queries beside the stores of Python, which it installs in an environment of its own: PEERS_VENV, else ~/.cache/sluice/peers; figures of docs/performance.md
+	go run ./deployments/benchpeers -api $(BIN)/api $(if $(PEERS_VENV),-venv $(PEERS_VENV)) -write docs/performance.md
 
 .PHONY: bench-extract
 bench-extract: build ## how well, how fast and in how much memory documents are read, beside other extractors; figures of docs/extraction.md

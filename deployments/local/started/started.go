@@ -75,6 +75,9 @@ func keyOf(dir string) (string, error) {
 	return key, os.WriteFile(path, []byte(key+"\n"), 0o600)
 }
 
+// PID is the number of the service's process.
+func (s *Service) PID() int { return s.cmd.Process.Pid }
+
 func (s *Service) ready(ctx context.Context, address string) error {
 	ctx, cancel := context.WithTimeout(ctx, startPatience)
 	defer cancel()

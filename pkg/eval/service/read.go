@@ -12,6 +12,13 @@ type Query struct {
 	TopK   int    `json:"topK,omitempty"`
 	Mode   string `json:"mode,omitempty"`   // lexical, dense or hybrid
 	Rerank *bool  `json:"rerank,omitempty"` // nil: where a reranker is configured
+
+	Filters *Filters `json:"filters,omitempty"` // nil: everything
+}
+
+// Filters narrow a search to some documents.
+type Filters struct {
+	CustomIDs []string `json:"custom_ids,omitempty"`
 }
 
 // Fragment is a piece of a document that was found.

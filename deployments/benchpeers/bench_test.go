@@ -1,0 +1,124 @@
+package main
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sluice/sluice/pkg/eval/service"
+)
+
+func TestAQuestionKnowsWhatIsNearestToIt(t *testing.T) {
+	t.Parallel()
+	w := newWorkload(rowsPerDocument*parts, 3)
+	for _, q := range w.questions {
+		if len(q.nearest) != best || len(q.filtered) != best {
+			t.Fatalf("%d nearest rows and %d of a part, want %d", len(q.nearest), len(q.filtered), best)
+		}
+		for _, row := range q.filtered {
+			if partOf(row) != filteredPart {
+				t.Errorf("row %d is of part %d, want %d", row, partOf(row), filteredPart)
+			}
+		}
+		score := func(row int) (sum float32) {
+			for i, x := range w.vectors[row] {
+				sum += x * q.vector[i]
+			}
+			return sum
+		}
+		last := score(q.nearest[best-1]) + 1e-6
+		for row := range w.vectors {
+			if score(row) > last && !slices.Contains(q.nearest, row) {
+				t.Errorf("row %d is nearer than the last of the nearest", row)
+			}
+		}
+	}
+}
+
+func TestATextHasTheVectorOfItsMark(t *testing.T) {
+	t.Parallel()
+	w := newWorkload(rowsPerDocument*parts, 2)
+	for text, want := range map[string][]float32{
+		w.texts[17]: w.vectors[17], "# A title\n\n" + w.texts[5]: w.vectors[5], w.questions[1].text: w.questions[1].vector,
+	} {
+		if got := w.vectorOf(text); !slices.Equal(got, want) {
+			t.Errorf("%.30q has another vector", text)
+		}
+	}
+	for _, text := range []string{"", "item99999999", "item99999999999999999999999", "none"} {
+		if got := w.vectorOf(text); len(got) != dimensions {
+			t.Errorf("%q has a vector of %d dimensions", text, len(got))
+		}
+	}
+}
+
+func TestRowsAreReadFromFragments(t *testing.T) {
+	t.Parallel()
+	got := rowsOf([]service.Fragment{{Text: "item3 a b\n\nitem4 c"}, {Text: "question1 d"}, {Text: "item90 e"}})
+	if want := []int{3, 4, 90}; !slices.Equal(got, want) {
+		t.Errorf("rows %v, want %v", got, want)
+	}
+	if got := recall([]int{1, 2, 3}, []int{2, 3, 4, 5}); got != 0.5 {
+		t.Errorf("recall %v, want 0.5", got)
+	}
+}
+
+func TestTheTablesTellRatiosAndWhoIsAbsent(t *testing.T) {
+	t.Parallel()
+	fast, slow := figure{P50: 0.002, P99: 0.003, Rate: 400, Recall: 1}, figure{P50: 0.006, P99: 0.012, Rate: 100, CPU: 0.005, Recall: 0.5}
+	var b strings.Builder
+	writeTables(&b, settings{rows: 100_000, questions: 10}, []result{
+		{Name: "Sluice", Figures: map[string]figure{
+			"hybrid/1": fast, "hybrid/8": fast, "hybrid filtered/1": fast, "dense/1": fast, "dense/8": fast, "filtered/1": fast, "words/1": fast, "words/8": fast}},
+		{Name: "Other", Open: 1.5, Memory: 90 << 20, Figures: map[string]figure{"dense/1": slow, "dense/8": slow, "filtered/1": slow}},
+		{Name: "Words", Figures: map[string]figure{"words/1": slow, "words/8": slow}},
+		{Name: "Gone", Absent: "not installed"},
+	})
+	for _, want := range []string{
+		"| Other | 6.0, 12.0 | 3.0 | 6.0, 12.0 | 100 | 4.0 | 6.0, 12.0 | 3.0 | 0.500, 0.500 | 90 MB | 1.5 s | 0 s |",
+		"| Words | 6.0, 12.0 | 3.0 | 5.0 ms | 6.0, 12.0 | 100 | 4.0 | 0 MB |",
+		"Gone was not measured: not installed",
+	} {
+		if !strings.Contains(b.String(), want+"\n") {
+			t.Errorf("there is no line\n%s\nin\n%s", want, b.String())
+		}
+	}
+}
+
+func TestFlagsAreChecked(t *testing.T) {
+	t.Parallel()
+	for _, args := range [][]string{{"-rows", "5"}, {"-rows", "10001"}, {"-peers", "nobody"}, {"-each", "0s"}, {"more"}} {
+		if _, err := parse(args, io.Discard); err == nil {
+			t.Errorf("%v is taken", args)
+		}
+	}
+	s, err := parse([]string{"-peers", "chroma,fts5", "-each", "3s"}, io.Discard)
+	if err != nil || !slices.Equal(s.peers, []string{"chroma", "fts5"}) || s.each != 3*time.Second {
+		t.Errorf("settings %+v: %v", s, err)
+	}
+}
+
+func TestFiguresAreReplacedBetweenTheirMarks(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "a.md")
+	if err := os.WriteFile(path, []byte("before\n"+figuresBegin+"\nold\n"+figuresEnd+"\nafter\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := replaceFigures(path, "new"); err != nil {
+		t.Fatal(err)
+	}
+	got, _ := os.ReadFile(path)
+	if want := "before\n" + figuresBegin + "\n\nnew\n" + figuresEnd + "\nafter\n"; string(got) != want {
+		t.Errorf("the file is now %q", got)
+	}
+	if err := os.WriteFile(path, []byte("nothing"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := replaceFigures(path, "new"); err == nil {
+		t.Error("a file without the marks is taken")
+	}
+}

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"regexp"
+	"strconv"
+	"time"
+)
+
+// embeddingModel is the name that the model of the workload's vectors has.
+const embeddingModel = "workload"
+
+// marked finds the mark that each text begins with.
+var marked = regexp.MustCompile(`\b(item|question)([0-9]+)\b`)
+
+// vectorOf returns the vector that belongs to the first mark in a text.
+func (w *workload) vectorOf(text string) []float32 {
+	if m := marked.FindStringSubmatch(text); m != nil {
+		n, err := strconv.Atoi(m[2])
+		switch {
+		case err != nil:
+		case m[1] == "item" && n < len(w.vectors):
+			return w.vectors[n]
+		case m[1] == "question" && n < len(w.questions):
+			return w.questions[n].vector
+		}
+	}
+	none := make([]float32, dimensions)
+	none[0] = 1
+	return none
+}
+
+// embedder is an embedding server that speaks OpenAI's protocol and knows the workload's vectors.
+type embedder struct {
+	address string
+	server  *http.Server
+	done    chan error
+}
+
+func (w *workload) startEmbedder(ctx context.Context) (*embedder, error) {
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, fmt.Errorf("finding a port for the embedding server: %w", err)
+	}
+	e := &embedder{address: "http://" + l.Addr().String() + "/v1", done: make(chan error, 1)}
+	e.server = &http.Server{Handler: http.HandlerFunc(w.embed), ReadHeaderTimeout: 10 * time.Second}
+	go func() { e.done <- e.server.Serve(l) }()
+	return e, nil
+}
+
+func (e *embedder) close() error {
+	err := e.server.Close()
+	if served := <-e.done; !errors.Is(served, http.ErrServerClosed) {
+		err = errors.Join(err, served)
+	}
+	return err
+}
+
+// embed answers POST /v1/embeddings.
+func (w *workload) embed(rw http.ResponseWriter, r *http.Request) {
+	var asked struct {
+		Input  json.RawMessage `json:"input"`
+		Format string          `json:"encoding_format"`
+	}
+	var texts []string
+	err := json.NewDecoder(http.MaxBytesReader(rw, r.Body, 64<<20)).Decode(&asked)
+	if err == nil {
+		var one string
+		if json.Unmarshal(asked.Input, &one) == nil {
+			texts = []string{one}
+		} else {
+			err = json.Unmarshal(asked.Input, &texts)
+		}
+	}
+	if err != nil {
+		http.Error(rw, err.Error(), http.StatusBadRequest)
+		return
+	}
+	type item struct {
+		Object    string `json:"object"`
+		Index     int    `json:"index"`
+		Embedding any    `json:"embedding"`
+	}
+	items := make([]item, len(texts))
+	for i, t := range texts {
+		v := w.vectorOf(t)
+		items[i] = item{"embedding", i, v}
+		if asked.Format == "base64" {
+			items[i].Embedding = base64.StdEncoding.EncodeToString(bytesOf(v))
+		}
+	}
+	rw.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(rw).Encode(map[string]any{ // whoever has asked and left needs no answer
+		"object": "list", "model": embeddingModel, "data": items, "usage": map[string]int{"prompt_tokens": 1, "total_tokens": 1},
+	})
+}

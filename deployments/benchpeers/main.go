@@ -1,0 +1,108 @@
+// Command benchpeers measures how fast Sluice answers beside what one would take instead: vector stores and word indexes of
+// Python that run in process. All get the same vectors, texts and questions; Sluice is asked over HTTP, the others through
+// their own clients. What it prints is Markdown.
+//
+//	go run ./deployments/benchpeers [-rows 100000] [-peers chroma,qdrant] [-venv folder] [-write docs/performance.md]
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// settings are the command's flags.
+type settings struct {
+	api       string
+	venv      string
+	rows      int
+	questions int
+	each      time.Duration
+	peers     []string
+	write     string
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, os.Args[1:], os.Stdout, os.Stderr); err != nil && !errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintln(os.Stderr, "benchpeers:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string, out, errs io.Writer) error {
+	s, err := parse(args, errs)
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "benchpeers-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	fmt.Fprintf(errs, "making %d chunks and %d questions …\n", s.rows, s.questions)
+	w := newWorkload(s.rows, s.questions)
+	if err := w.store(dir); err != nil {
+		return fmt.Errorf("writing the workload: %w", err)
+	}
+	ours, err := measureSluice(ctx, s, w, filepath.Join(dir, "sluice"), errs)
+	if err != nil {
+		return fmt.Errorf("measuring Sluice: %w", err)
+	}
+	results := append(ours, measurePeers(ctx, s, dir, errs)...)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	var figures strings.Builder
+	writeTables(&figures, s, results)
+	if _, err := io.WriteString(out, figures.String()); err != nil || s.write == "" {
+		return err
+	}
+	return replaceFigures(s.write, figures.String())
+}
+
+// parse reads the flags.
+func parse(args []string, errs io.Writer) (settings, error) {
+	s := settings{peers: peerNames()}
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		cache = os.TempDir()
+	}
+	flags := flag.NewFlagSet("benchpeers", flag.ContinueOnError)
+	flags.SetOutput(errs)
+	flags.StringVar(&s.api, "api", "bin/api", "the service's program")
+	flags.StringVar(&s.venv, "venv", filepath.Join(cache, "sluice", "peers"), "the folder of the peers' Python environment, which is made and filled where it is not there")
+	flags.IntVar(&s.rows, "rows", 100_000, "chunks, a multiple of 10,000")
+	flags.IntVar(&s.questions, "questions", 200, "questions, which are asked in turn")
+	flags.DurationVar(&s.each, "each", 5*time.Second, "how long each figure is measured")
+	flags.Func("peers", "the peers, parted by commas (default "+strings.Join(s.peers, ",")+")", func(text string) error {
+		s.peers = strings.FieldsFunc(text, func(r rune) bool { return r == ',' })
+		for _, p := range s.peers {
+			if !slices.Contains(peerNames(), p) {
+				return fmt.Errorf("%q is none of %s", p, strings.Join(peerNames(), ", "))
+			}
+		}
+		return nil
+	})
+	flags.StringVar(&s.write, "write", "", "a Markdown file whose section of figures is replaced")
+	if err := flags.Parse(args); err != nil {
+		return s, err
+	}
+	if flags.NArg() > 0 {
+		return s, fmt.Errorf("%q is not a flag", flags.Arg(0))
+	}
+	if s.rows < rowsPerDocument*parts || s.rows%(rowsPerDocument*parts) != 0 || s.questions < 1 || s.each <= 0 {
+		return s, fmt.Errorf("-rows must be a multiple of %d, -questions and -each above 0", rowsPerDocument*parts)
+	}
+	return s, nil
+}

@@ -1,0 +1,299 @@
+"""Fills and asks one store, for benchpeers: peers.py <store> fill|ask <folder of the workload> <seconds for each figure>.
+
+The last line that it prints is JSON. A store is asked by its own client, in process, by one thread and by eight.
+"""
+
+import gc
+import json
+import pathlib
+import sqlite3
+import sys
+import threading
+import time
+
+import numpy as np
+
+
+class Workload:
+    def __init__(self, folder):
+        told = json.loads((folder / "workload.json").read_text())
+        self.best, self.dimensions = told["best"], told["dimensions"]
+        self.filtered_part = told["filtered_part"]
+        self.questions = told["questions"]
+        self.texts = (folder / "texts.txt").read_text().splitlines()
+        self.rows = len(self.texts)
+        self.parts = [row // told["rows_per_document"] % told["parts"] for row in range(self.rows)]
+        self.vectors = np.fromfile(folder / "vectors.f32", np.float32).reshape(self.rows, self.dimensions)
+
+    def batches(self, size):
+        for start in range(0, self.rows, size):
+            yield range(start, min(start + size, self.rows))
+
+
+class Chroma:
+    ways = ("dense", "filtered")
+
+    def __init__(self, folder):
+        import chromadb
+
+        self.client = chromadb.PersistentClient(str(folder / "chroma"))
+
+    def fill(self, w):
+        made = self.client.create_collection("chunks", configuration={"hnsw": {"space": "cosine"}})
+        for b in w.batches(5000):
+            made.add(ids=[str(i) for i in b], embeddings=w.vectors[b.start:b.stop],
+                     documents=w.texts[b.start:b.stop], metadatas=[{"part": w.parts[i]} for i in b])
+
+    def open(self, w):
+        self.collection, self.w = self.client.get_collection("chunks"), w
+
+    def dense(self, q, where=None):
+        found = self.collection.query(query_embeddings=[q["vector"]], n_results=self.w.best, where=where, include=["documents", "distances"])
+        return [int(i) for i in found["ids"][0]]
+
+    def filtered(self, q):
+        return self.dense(q, {"part": self.w.filtered_part})
+
+
+class Qdrant:
+    ways = ("dense", "filtered")
+
+    def __init__(self, folder):
+        from qdrant_client import QdrantClient, models
+
+        self.models = models
+        self.client = QdrantClient(path=str(folder / "qdrant"), force_disable_check_same_thread=True)
+
+    def fill(self, w):
+        m = self.models
+        self.client.create_collection("c", vectors_config=m.VectorParams(size=w.dimensions, distance=m.Distance.COSINE))
+        for b in w.batches(2000):
+            self.client.upsert("c", points=m.Batch(ids=list(b), vectors=w.vectors[b.start:b.stop].tolist(),
+                                                   payloads=[{"part": w.parts[i], "text": w.texts[i]} for i in b]))
+
+    def open(self, w):
+        self.w = w
+        m = self.models
+        self.filter = m.Filter(must=[m.FieldCondition(key="part", match=m.MatchValue(value=w.filtered_part))])
+
+    def dense(self, q, narrowed=None):
+        found = self.client.query_points("c", query=q["vector"], limit=self.w.best, query_filter=narrowed, with_payload=True)
+        return [p.id for p in found.points]
+
+    def filtered(self, q):
+        return self.dense(q, self.filter)
+
+
+class LanceDB:
+    ways = ("dense", "filtered")
+
+    def __init__(self, folder):
+        import lancedb
+
+        self.db = lancedb.connect(str(folder / "lancedb"))
+
+    def fill(self, w):
+        import pyarrow as pa
+
+        vectors = pa.FixedSizeListArray.from_arrays(pa.array(w.vectors.reshape(-1)), w.dimensions)
+        made = self.db.create_table("c", pa.table({"id": list(range(w.rows)), "part": w.parts, "text": w.texts, "vector": vectors}))
+        made.create_scalar_index("part")
+
+    def open(self, w):
+        self.table, self.w = self.db.open_table("c"), w
+
+    def search(self, q):
+        return self.table.search(np.array(q["vector"], np.float32)).distance_type("cosine").limit(self.w.best).select(["id", "text"])
+
+    def dense(self, q):
+        return [r["id"] for r in self.search(q).to_list()]
+
+    def filtered(self, q):
+        return [r["id"] for r in self.search(q).where(f"part = {self.w.filtered_part}", prefilter=True).to_list()]
+
+
+class Milvus:
+    ways = ("dense", "filtered")
+
+    def __init__(self, folder):
+        from pymilvus import MilvusClient
+
+        self.client = MilvusClient(str(folder / "milvus.db"))
+
+    def fill(self, w):
+        self.client.create_collection("c", dimension=w.dimensions, metric_type="COSINE")
+        for b in w.batches(2000):
+            self.client.insert("c", [{"id": i, "vector": w.vectors[i].tolist(), "part": w.parts[i], "text": w.texts[i]} for i in b])
+
+    def open(self, w):
+        self.w = w
+        self.client.load_collection("c")
+
+    def dense(self, q, narrowed=""):
+        found = self.client.search("c", data=[q["vector"]], limit=self.w.best, filter=narrowed, output_fields=["text"])
+        return [h["id"] for h in found[0]]
+
+    def filtered(self, q):
+        return self.dense(q, f"part == {self.w.filtered_part}")
+
+
+class BM25S:
+    ways = ("words",)
+
+    def __init__(self, folder):
+        self.folder = str(folder / "bm25s")
+
+    def fill(self, w):
+        import bm25s
+
+        made = bm25s.BM25(k1=1.2, b=0.75)
+        made.index(bm25s.tokenize(w.texts, stopwords="en", show_progress=False), show_progress=False)
+        made.save(self.folder, corpus=w.texts)
+
+    def open(self, w):
+        import bm25s
+
+        self.bm25s, self.w = bm25s, w
+        self.retriever = bm25s.BM25.load(self.folder, mmap=True, load_corpus=True)
+
+    def words(self, q):
+        tokens = self.bm25s.tokenize(q["common"], stopwords="en", show_progress=False, return_ids=False)
+        found, _ = self.retriever.retrieve(tokens, k=self.w.best, show_progress=False)
+        return [f["id"] for f in found[0]]
+
+
+class Tantivy:
+    ways = ("words",)
+
+    def __init__(self, folder):
+        import tantivy
+
+        schema = tantivy.SchemaBuilder()
+        schema.add_integer_field("id", stored=True)
+        schema.add_text_field("text", stored=True, tokenizer_name="en_stem")
+        path = folder / "tantivy"
+        path.mkdir(exist_ok=True)
+        self.tantivy, self.index = tantivy, tantivy.Index(schema.build(), path=str(path))
+
+    def fill(self, w):
+        writer = self.index.writer(heap_size=256 << 20)
+        for i, text in enumerate(w.texts):
+            writer.add_document(self.tantivy.Document(id=i, text=text))
+        writer.commit()
+        writer.wait_merging_threads()
+
+    def open(self, w):
+        self.w = w
+        self.index.reload()
+        self.searcher = self.index.searcher()
+
+    def words(self, q):
+        found = self.searcher.search(self.index.parse_query(q["common"], ["text"]), self.w.best)
+        return [self.searcher.doc(at).to_dict()["id"][0] for _, at in found.hits]
+
+
+class FTS5:
+    ways = ("words",)
+
+    def __init__(self, folder):
+        self.path, self.local = str(folder / "fts5.db"), threading.local()
+
+    def connection(self):
+        if not hasattr(self.local, "db"):
+            self.local.db = sqlite3.connect(self.path)
+        return self.local.db
+
+    def fill(self, w):
+        db = self.connection()
+        db.execute("CREATE VIRTUAL TABLE c USING fts5(text, tokenize='porter')")
+        db.executemany("INSERT INTO c (rowid, text) VALUES (?, ?)", enumerate(w.texts))
+        db.execute("INSERT INTO c (c) VALUES ('optimize')")
+        db.commit()
+
+    def open(self, w):
+        self.w = w
+
+    def words(self, q):
+        asked = " OR ".join(f'"{word}"' for word in dict.fromkeys(q["common"].split()))
+        found = self.connection().execute("SELECT rowid, text FROM c WHERE c MATCH ? ORDER BY rank LIMIT ?", (asked, self.w.best))
+        return [row for row, _ in found]
+
+
+STORES = {"chroma": Chroma, "qdrant": Qdrant, "lancedb": LanceDB, "milvus": Milvus, "bm25s": BM25S, "tantivy": Tantivy, "fts5": FTS5}
+
+
+def measure(ask, questions, truth, clients, seconds):
+    """Has so many threads ask one question after the other."""
+    for q in questions[:10]:  # what was never asked may be cold
+        ask(q)
+    waits, hits, faults, lock = [], [], [], threading.Lock()
+    taken = iter(range(1 << 60))
+    began = time.perf_counter()
+
+    def client():
+        try:
+            while time.perf_counter() - began < seconds:
+                with lock:
+                    q = questions[next(taken) % len(questions)]
+                start = time.perf_counter()
+                found = ask(q)
+                took = time.perf_counter() - start
+                with lock:
+                    waits.append(took)
+                    if truth:
+                        hits.append(len(set(found) & set(q[truth])) / max(len(q[truth]), 1))
+        except Exception as fault:
+            faults.append(fault)
+
+    threads = [threading.Thread(target=client) for _ in range(clients)]
+    used = time.process_time()
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    if faults:
+        raise faults[0]
+    passed, used = time.perf_counter() - began, time.process_time() - used
+    waits.sort()
+    return {"P50": waits[len(waits) // 2], "P99": waits[min(len(waits) - 1, len(waits) * 99 // 100)],
+            "Rate": len(waits) / passed, "CPU": used / len(waits), "Recall": sum(hits) / len(hits) if hits else 0}
+
+
+def own_memory():
+    with open("/proc/self/status") as status:
+        for line in status:
+            if line.startswith("RssAnon:"):
+                return int(line.split()[1]) << 10
+    return 0
+
+
+def main():
+    name, step, folder, seconds = sys.argv[1], sys.argv[2], pathlib.Path(sys.argv[3]), float(sys.argv[4])
+    told = {}
+    w = Workload(folder)
+    if step == "fill":
+        store = STORES[name](folder)
+        began = time.perf_counter()
+        store.fill(w)
+        told["Fill"] = time.perf_counter() - began
+    else:
+        w.texts = w.vectors = w.parts = None  # what memory the store takes is to be told
+        gc.collect()
+        before = own_memory()
+        began = time.perf_counter()
+        store = STORES[name](folder)
+        store.open(w)
+        getattr(store, store.ways[0])(w.questions[0])
+        told["Open"] = time.perf_counter() - began
+        figures = {}
+        for way in store.ways:
+            truth = {"dense": "nearest", "filtered": "filtered"}.get(way)
+            for clients in (1, 8):
+                figures[f"{way}/{clients}"] = measure(getattr(store, way), w.questions, truth, clients, seconds)
+        gc.collect()
+        told["Figures"], told["Memory"] = figures, own_memory() - before
+    print()
+    print(json.dumps(told), flush=True)
+
+
+main()

@@ -1,0 +1,194 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/sluice/sluice/deployments/local/started"
+	"github.com/sluice/sluice/pkg/eval/service"
+)
+
+// measureSluice fills a service that it starts in dir, starts it anew, and asks it.
+func measureSluice(ctx context.Context, s settings, w *workload, dir string, errs io.Writer) (_ []result, err error) {
+	e, err := w.startEmbedder(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, e.close()) }()
+	environ := []string{
+		"SLUICE_EMBEDDED_INDEX=true", "SLUICE_AUDIT_EVERY=24h", "OPENAI_BASE_URL=" + e.address, "OPENAI_API_KEY=none",
+		"SLUICE_EMBED_MODEL=" + embeddingModel,
+	}
+	fmt.Fprintln(errs, "Sluice: taking in …")
+	store, filling, err := fillSluice(ctx, s, w, dir, environ)
+	if err != nil {
+		return nil, err
+	}
+	began := time.Now()
+	svc, err := started.Start(ctx, s.api, dir, environ...)
+	defer func() { err = errors.Join(err, svc.Close()) }()
+	if err != nil {
+		return nil, err
+	}
+	if _, err := svc.Query(ctx, store, service.Query{Text: w.questions[0].text, TopK: best, Mode: "dense"}); err != nil {
+		return nil, err
+	}
+	open := time.Since(began)
+	fmt.Fprintln(errs, "Sluice: asking …")
+	asked := func(mode string, text func(question) string, filters *service.Filters) asker {
+		return func(ctx context.Context, q question) ([]int, error) {
+			found, err := svc.Query(ctx, store, service.Query{Text: text(q), TopK: best, Mode: mode, Filters: filters})
+			return rowsOf(found), err
+		}
+	}
+	whole, common := func(q question) string { return q.text }, func(q question) string { return q.common }
+	part := &service.Filters{}
+	for row := filteredPart * rowsPerDocument; row < s.rows; row += rowsPerDocument * parts {
+		part.CustomIDs = append(part.CustomIDs, documentID(row/rowsPerDocument))
+	}
+	own := result{Name: "Sluice", Fill: filling.Seconds(), Open: open.Seconds(), Figures: map[string]figure{}}
+	for _, m := range []struct {
+		name  string
+		ask   asker
+		truth func(question) []int
+	}{
+		{"hybrid", asked("hybrid", whole, nil), nil},
+		{"hybrid filtered", asked("hybrid", whole, part), nil},
+		{"dense", asked("dense", whole, nil), func(q question) []int { return q.nearest }},
+		{"filtered", asked("dense", whole, part), func(q question) []int { return q.filtered }},
+		{"words", asked("lexical", common, nil), nil},
+	} {
+		for _, clients := range []int{1, 8} {
+			f, err := ask(ctx, s, w, m.ask, m.truth, clients)
+			if err != nil {
+				return nil, fmt.Errorf("asking by %s: %w", m.name, err)
+			}
+			own.Figures[fmt.Sprint(m.name, "/", clients)] = f
+		}
+	}
+	own.Memory, err = memoryOf(svc.PID())
+	return []result{own}, err
+}
+
+// fillSluice takes the workload in, and stops the service.
+func fillSluice(ctx context.Context, s settings, w *workload, dir string, environ []string) (store string, took time.Duration, err error) {
+	svc, err := started.Start(ctx, s.api, dir, environ...)
+	defer func() { err = errors.Join(err, svc.Close()) }()
+	if err != nil {
+		return "", 0, err
+	}
+	// A chunk is a paragraph: each is longer than the target, and two of them than what is allowed.
+	made, err := svc.CreateDatastore(ctx, service.NewDatastore{Name: "peers", Chunking: &service.Chunking{TargetTokens: 64, MaxTokens: 480}})
+	if err != nil {
+		return "", 0, err
+	}
+	began := time.Now()
+	const batch = 50
+	var documents []service.Document
+	for row := 0; row < s.rows; row += rowsPerDocument {
+		id := documentID(row / rowsPerDocument)
+		documents = append(documents, service.Document{CustomID: id, Name: id, Text: strings.Join(w.texts[row:row+rowsPerDocument], "\n\n")})
+		if len(documents) == batch || row+rowsPerDocument >= s.rows {
+			if _, err := svc.Upsert(ctx, made.ID, documents); err != nil {
+				return "", 0, err
+			}
+			documents = documents[:0]
+		}
+	}
+	if err := svc.Settled(ctx, made.ID); err != nil {
+		return "", 0, err
+	}
+	took = time.Since(began)
+	var chunks int64
+	err = svc.Datasources(ctx, made.ID, "synched", func(d service.Datasource) error { chunks += d.Chunks; return nil })
+	if err == nil && chunks != int64(s.rows) {
+		err = fmt.Errorf("%d chunks were made of %d paragraphs", chunks, s.rows)
+	}
+	return made.ID, took, err
+}
+
+func documentID(n int) string { return fmt.Sprintf("document-%d", n) }
+
+// rowsOf are the rows that fragments are made of, by their marks.
+func rowsOf(found []service.Fragment) []int {
+	var rows []int
+	for _, f := range found {
+		for _, m := range marked.FindAllStringSubmatch(f.Text, -1) {
+			if n, err := strconv.Atoi(m[2]); err == nil && m[1] == "item" {
+				rows = append(rows, n)
+			}
+		}
+	}
+	return rows
+}
+
+// asker asks one question and returns the rows that were found.
+type asker func(ctx context.Context, q question) ([]int, error)
+
+// ask has so many clients ask one question after the other, as long as a figure is measured.
+func ask(ctx context.Context, s settings, w *workload, one asker, truth func(question) []int, clients int) (figure, error) {
+	for _, q := range w.questions[:min(10, len(w.questions))] { // what was never asked may be cold
+		if _, err := one(ctx, q); err != nil {
+			return figure{}, err
+		}
+	}
+	var next atomic.Int64
+	var mu sync.Mutex
+	var waits []time.Duration
+	var hits float64
+	var faults []error
+	began := time.Now()
+	var all sync.WaitGroup
+	for range clients {
+		all.Go(func() {
+			for time.Since(began) < s.each {
+				q := w.questions[int(next.Add(1))%len(w.questions)]
+				start := time.Now()
+				found, err := one(ctx, q)
+				took := time.Since(start)
+				mu.Lock()
+				waits = append(waits, took)
+				if truth != nil {
+					hits += recall(found, truth(q))
+				}
+				if err != nil {
+					faults = append(faults, err)
+				}
+				mu.Unlock()
+				if err != nil {
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+	f := figureOf(waits, time.Since(began))
+	if truth != nil {
+		f.Recall = hits / float64(len(waits))
+	}
+	return f, errors.Join(faults...)
+}
+
+// memoryOf is the memory of a process that is its own, in bytes: without the pages of files, which the system takes back
+// when it needs them.
+func memoryOf(pid int) (int64, error) {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0, fmt.Errorf("reading what memory the service has: %w", err)
+	}
+	for line := range strings.Lines(string(status)) {
+		if value, ok := strings.CutPrefix(line, "RssAnon:"); ok {
+			kilobytes, err := strconv.ParseInt(strings.Fields(value)[0], 10, 64)
+			return kilobytes << 10, err
+		}
+	}
+	return 0, errors.New("the system does not tell what memory a process has")
+}

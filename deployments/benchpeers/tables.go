@@ -1,0 +1,125 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+)
+
+// What surrounds the section of figures in the file that -write names.
+const (
+	figuresBegin = "<!-- figures of make bench-peers -->"
+	figuresEnd   = "<!-- end of figures -->"
+)
+
+// result is what was measured of one store.
+type result struct {
+	Name    string
+	Absent  string            // why it was not measured; "" when it was
+	Fill    float64           // seconds until everything could be found
+	Open    float64           // seconds until the first answer
+	Memory  int64             // of its own, when idle, in bytes
+	Figures map[string]figure // by "dense/1": how it was asked, and by how many clients
+}
+
+// figure is how fast questions were answered.
+type figure struct {
+	P50, P99 float64 // seconds
+	Rate     float64 // answers a second
+	CPU      float64 // seconds of processor time an answer; 0 where that is not known
+	Recall   float64 // 0 where there is no truth to hold answers against
+}
+
+func figureOf(waits []time.Duration, passed time.Duration) figure {
+	slices.Sort(waits)
+	return figure{
+		P50:  waits[len(waits)/2].Seconds(),
+		P99:  waits[min(len(waits)-1, len(waits)*99/100)].Seconds(),
+		Rate: float64(len(waits)) / passed.Seconds(),
+	}
+}
+
+// row is a line of a table: a store, asked in a way.
+type row struct {
+	title string
+	of    result
+	way   string
+}
+
+// writeTables writes a table of the searches by vectors and one of those by words. Sluice comes first, and the others are
+// told as multiples of it.
+func writeTables(out io.Writer, s settings, results []result) {
+	fmt.Fprintf(out, "%d chunks of %d dimensions in %d documents, %d questions, %d processors. A ratio says how much more than Sluice's the time is; above 1 Sluice is ahead.\n",
+		s.rows, dimensions, s.rows/rowsPerDocument, s.questions, runtime.GOMAXPROCS(0))
+	ours := results[0]
+	var dense, words, absent []row
+	for _, way := range []string{"hybrid", "dense"} {
+		dense = append(dense, row{"**Sluice, over HTTP, " + way + "**", ours, way})
+	}
+	words = append(words, row{"**Sluice, over HTTP**", ours, "words"})
+	for _, r := range results[1:] {
+		switch {
+		case r.Absent != "":
+			absent = append(absent, row{r.Name, r, ""})
+		case r.has("dense"):
+			dense = append(dense, row{r.Name, r, "dense"})
+		case r.has("words"):
+			words = append(words, row{r.Name, r, "words"})
+		}
+	}
+	fmt.Fprint(out, "\n| the ten best | 1 client: p50, p99 ms | ratio of p50 | 8 clients: p50, p99 ms | answers/s | ratio | of 1 %: p50, p99 ms | ratio | recall, of 1 % | memory idle | open | filled in |\n|---|---|---|---|---|---|---|---|---|---|---|---|\n")
+	for _, r := range dense {
+		filtered := "filtered"
+		if r.way == "hybrid" {
+			filtered = "hybrid filtered"
+		}
+		one, eight, narrow := r.of.Figures[r.way+"/1"], r.of.Figures[r.way+"/8"], r.of.Figures[filtered+"/1"]
+		against := ours.Figures["hybrid/1"]
+		found := "–"
+		if one.Recall > 0 {
+			found = fmt.Sprintf("%.3f, %.3f", one.Recall, narrow.Recall)
+		}
+		fmt.Fprintf(out, "| %s | %s | %.1f | %s | %.0f | %.1f | %s | %.1f | %s | %d MB | %.1f s | %.0f s |\n", r.title,
+			times(one), one.P50/against.P50, times(eight), eight.Rate, ours.Figures["hybrid/8"].Rate/eight.Rate,
+			times(narrow), narrow.P50/ours.Figures["hybrid filtered/1"].P50, found, r.of.Memory>>20, r.of.Open, r.of.Fill)
+	}
+	fmt.Fprint(out, "\n| eight common words, any of them | 1 client: p50, p99 ms | ratio of p50 | processor time | 8 clients: p50, p99 ms | answers/s | ratio | memory idle |\n|---|---|---|---|---|---|---|---|\n")
+	for _, r := range words {
+		one, eight := r.of.Figures["words/1"], r.of.Figures["words/8"]
+		used := "–"
+		if one.CPU > 0 {
+			used = fmt.Sprintf("%.1f ms", one.CPU*1000)
+		}
+		fmt.Fprintf(out, "| %s | %s | %.1f | %s | %s | %.0f | %.1f | %d MB |\n", r.title, times(one), one.P50/ours.Figures["words/1"].P50, used,
+			times(eight), eight.Rate, ours.Figures["words/8"].Rate/eight.Rate, r.of.Memory>>20)
+	}
+	for _, r := range absent {
+		fmt.Fprintf(out, "\n%s was not measured: %s\n", r.title, r.of.Absent)
+	}
+}
+
+func (r result) has(way string) bool {
+	_, ok := r.Figures[way+"/1"]
+	return ok
+}
+
+func times(f figure) string { return fmt.Sprintf("%.1f, %.1f", f.P50*1000, f.P99*1000) }
+
+// replaceFigures puts the figures between the marks of the file.
+func replaceFigures(path, figures string) error {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	before, rest, found := strings.Cut(string(data), figuresBegin)
+	_, after, ended := strings.Cut(rest, figuresEnd)
+	if !found || !ended {
+		return errors.New(path + " has no section of figures: " + figuresBegin + " … " + figuresEnd)
+	}
+	return os.WriteFile(path, []byte(before+figuresBegin+"\n\n"+figures+"\n"+figuresEnd+after), 0o644)
+}
