@@ -32,6 +32,7 @@ const (
 	callerKey contextKey = iota
 	requestIDKey
 	pacedKey
+	sentKey
 	headKey
 	claimKey
 )

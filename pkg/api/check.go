@@ -131,12 +131,15 @@ func (s *server) readBody(c *gin.Context, limit int64) ([]byte, error) {
 	return raw, nil
 }
 
-// expectBody sets the time in which a request's body must arrive. It is lifted once the body is there; when a request
+// expectBody sets the time in which a request's body must arrive, and watches how far it was read. It is lifted once the body is there; when a request
 // is refused before, it bounds how long the server waits for the rest.
 func (s *server) expectBody(c *gin.Context) {
 	if c.Request.ContentLength != 0 {
 		// Where deadlines are not supported, in tests without a connection, there is nobody to be slow.
 		_ = http.NewResponseController(c.Writer).SetReadDeadline(time.Now().Add(s.opts.ReadTimeout))
+		body := &sentBody{ReadCloser: c.Request.Body}
+		c.Request = c.Request.WithContext(context.WithValue(c.Request.Context(), sentKey, body))
+		c.Request.Body = body
 	}
 }
 

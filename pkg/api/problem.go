@@ -57,6 +57,7 @@ func (s *server) fail(c *gin.Context, err error) {
 	}
 	retryAfter(c.Writer.Header(), e)
 	c.Header("Cache-Control", "no-store")
+	defer linger(c)()
 	switch formOf(c) {
 	case formOpenAI:
 		writeOpenAIError(c.Writer, e)

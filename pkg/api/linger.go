@@ -1,0 +1,52 @@
+package api
+
+import (
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/gin-gonic/gin"
+)
+
+// Bounds of what is read of a body that is not taken.
+const (
+	lingerTime  = 2 * time.Second
+	lingerBytes = 64 << 20
+	drained     = 256 << 10 // which the server of net/http reads anyway
+)
+
+// sentBody is a request's body as it comes. It belongs to the request's goroutine.
+type sentBody struct {
+	io.ReadCloser
+	ended bool // there is nothing more to read
+}
+
+// Read implements io.Reader.
+func (b *sentBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	b.ended = b.ended || err != nil
+	return n, err
+}
+
+// linger lets a client that is still sending a large body read why it is not taken: most read no answer before they have
+// sent all, and lose it with a connection that is closed before. It returns what is to be called once the answer is
+// written, which reads on for a little.
+func linger(c *gin.Context) (after func()) {
+	nothing := func() {}
+	sent, ok := c.Request.Context().Value(sentKey).(*sentBody)
+	length := c.Request.ContentLength
+	if !ok || sent.ended || length >= 0 && length <= drained || c.Request.ProtoMajor != 1 || c.GetHeader("Expect") != "" { // who waits to be told has not begun
+		return nothing
+	}
+	control := http.NewResponseController(c.Writer)
+	if control.EnableFullDuplex() != nil { // else the server would read before it answers
+		return nothing
+	}
+	c.Header("Connection", "close")
+	return func() {
+		if control.Flush() != nil || control.SetReadDeadline(time.Now().Add(lingerTime)) != nil {
+			return
+		}
+		_, _ = io.CopyN(io.Discard, sent, lingerBytes) // whatever comes of it, the connection is closed
+	}
+}
