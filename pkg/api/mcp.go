@@ -45,6 +45,20 @@ func (s *server) serveMCP(c *gin.Context) {
 	s.mcp.Serve(c.Writer, c.Request, raw, !who.mayRead(who.workspace()))
 }
 
+// failRPC answers a message that is refused before it is served. A call that comes too soon is answered as a call that has
+// failed: a model reads that and waits, where a status ends the session of some clients.
+func (s *server) failRPC(c *gin.Context, e *domain.Error) {
+	if e.Code == domain.CodeRateLimit {
+		if raw, err := s.readBody(c, min(maxMessageBytes, s.opts.MaxJSONBytes)); err == nil {
+			if id, isCall := mcp.CallID(raw); isCall {
+				mcp.WriteFailedCall(c.Writer, id, fmt.Sprintf("%s; try again in %s s", e.Message, c.Writer.Header().Get("Retry-After")))
+				return
+			}
+		}
+	}
+	writeRPCError(c.Writer, e)
+}
+
 // writeRPCError writes an error as a message of JSON-RPC. The status tells a missing key from one that may not, which
 // clients of the protocol expect.
 func writeRPCError(w http.ResponseWriter, e *domain.Error) {

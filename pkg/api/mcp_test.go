@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -434,4 +435,31 @@ func TestAToolIsStoppedWhenItsClientLeaves(t *testing.T) {
 			<-left
 		})
 	}
+}
+
+func TestACallBeyondTheRateIsACallThatFailed(t *testing.T) {
+	t.Parallel()
+	s := newService(t, func(o *api.Options, _ *api.Deps) { o.RatePerSecond = 5 })
+	s.retriever.retrieve = func(context.Context, api.RetrieveRequest) (api.Retrieved, error) { return api.Retrieved{}, nil }
+	session := s.mcp("/mcp", nil)
+	var words string
+	for range 20 { // the clock of the limit stands still
+		if words = s.tool(session, "search", object{"query": "a"}, &struct{}{}); words != "" {
+			break
+		}
+	}
+	if words != "more than 5 requests a second; slow down; try again in 1 s" {
+		t.Errorf("got %q", words)
+	}
+	s.clock.advance(time.Minute)
+	if e := s.tool(session, "search", object{"query": "a"}, &struct{}{}); e != "" {
+		t.Errorf("afterwards: %s", e)
+	}
+	for range 20 {
+		a := s.call("POST", "/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
+		if a.status == http.StatusTooManyRequests {
+			return
+		}
+	}
+	t.Error("other messages are not held by the rate")
 }

@@ -62,7 +62,7 @@ func (s *server) fail(c *gin.Context, err error) {
 	case formOpenAI:
 		writeOpenAIError(c.Writer, e)
 	case formRPC:
-		writeRPCError(c.Writer, e)
+		s.failRPC(c, e)
 	default:
 		writeProblem(c.Writer, requestID(c.Request.Context()), e)
 	}

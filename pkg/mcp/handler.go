@@ -108,13 +108,40 @@ func (h *Handler) answerable(next sdk.MethodHandler) sdk.MethodHandler {
 
 // WriteError answers a request that is refused before its message is read, in the form of JSON-RPC.
 func WriteError(w http.ResponseWriter, status int, code int64, message string) {
-	body, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": nil, "error": map[string]any{"code": code, "message": message}})
+	writeMessage(w, status, map[string]any{"jsonrpc": "2.0", "id": nil, "error": map[string]any{"code": code, "message": message}})
+}
+
+func writeMessage(w http.ResponseWriter, status int, message map[string]any) {
+	body, err := json.Marshal(message)
 	if err != nil { // strings and numbers always encode
 		body = []byte(`{}`)
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	_, _ = w.Write(body) // a client that left needs no answer
+}
+
+// CallID returns the id of a message that calls a tool, and whether it does.
+func CallID(message []byte) (id json.RawMessage, isCall bool) {
+	var call struct {
+		ID     json.RawMessage `json:"id"`
+		Method string          `json:"method"`
+	}
+	if json.Unmarshal(message, &call) != nil || call.Method != "tools/call" || len(call.ID) == 0 {
+		return nil, false
+	}
+	switch first := call.ID[0]; {
+	case first == '"', first == '-', first >= '0' && first <= '9': // ids are texts or numbers
+		return call.ID, true
+	default:
+		return nil, false
+	}
+}
+
+// WriteFailedCall answers a call of a tool with why it was not made, as the call's result.
+func WriteFailedCall(w http.ResponseWriter, id json.RawMessage, why string) {
+	result := map[string]any{"content": []any{map[string]any{"type": "text", "text": why}}, "isError": true}
+	writeMessage(w, http.StatusOK, map[string]any{"jsonrpc": "2.0", "id": id, "result": result})
 }
 
 // pacedWriter gives up a client that does not take what is written.
