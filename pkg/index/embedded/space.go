@@ -29,6 +29,7 @@ type space struct {
 	reads  *sql.DB
 	writes *sql.DB
 
+	group   group        // of batches that wait for writeMu
 	writeMu sync.Mutex   // held by the one writer: a Write, a deletion, a step of a merge
 	vectors *slotFile    // writer's; nil without vectors
 	codes   *slotFile    // writer's; nil without codes

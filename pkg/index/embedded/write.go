@@ -50,10 +50,8 @@ func (x *Index) Write(ctx context.Context, id index.Space, rows []index.Row) err
 	return nil
 }
 
-// write stores a batch in slots of its own: vectors first, then one transaction with all else.
-func (s *space) write(ctx context.Context, batch []*prepared) error {
-	s.writeMu.Lock()
-	defer s.writeMu.Unlock()
+// writeBatch stores a batch in slots of its own: vectors first, then one transaction with all else. The caller holds writeMu.
+func (s *space) writeBatch(ctx context.Context, batch []*prepared) error {
 	if err := s.prepareWriting(ctx); err != nil {
 		return err
 	}

@@ -1,0 +1,104 @@
+package embedded
+
+import (
+	"context"
+	"slices"
+	"sync"
+)
+
+// maxGroupRows bounds the rows that are written together. A batch of more is written alone.
+const maxGroupRows = 1000
+
+// group gathers the batches that wait to be written, so that one transaction, one segment and one wait for the disk serve them
+// all: documents are small, and disks are slow to promise.
+type group struct {
+	mu      sync.Mutex
+	waiting []*waitingBatch
+}
+
+// waitingBatch is a batch and what became of it. The holder of the space's writeMu has its fields.
+type waitingBatch struct {
+	rows []*prepared
+	done bool
+	err  error
+}
+
+func (g *group) add(b *waitingBatch) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.waiting = append(g.waiting, b)
+}
+
+// leave takes a batch back.
+func (g *group) leave(b *waitingBatch) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.waiting = slices.DeleteFunc(g.waiting, func(w *waitingBatch) bool { return w == b })
+}
+
+// take takes the batches that have waited longest, as many as may be written together.
+func (g *group) take() []*waitingBatch {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	n, rows := 0, 0
+	for n < len(g.waiting) && (n == 0 || rows+len(g.waiting[n].rows) <= maxGroupRows) {
+		rows += len(g.waiting[n].rows)
+		n++
+	}
+	out := slices.Clone(g.waiting[:n])
+	g.waiting = slices.Delete(g.waiting, 0, n)
+	return out
+}
+
+// write stores a batch, together with others that wait for the same moment. A caller that goes while its batch is being
+// written with others' leaves it to be written.
+func (s *space) write(ctx context.Context, rows []*prepared) error {
+	own := &waitingBatch{rows: rows}
+	s.group.add(own)
+	s.writeMu.Lock()
+	defer s.writeMu.Unlock()
+	if !own.done && ctx.Err() != nil {
+		s.group.leave(own)
+		return ctx.Err()
+	}
+	for !own.done {
+		s.writeGroup(ctx, own, s.group.take())
+	}
+	return own.err
+}
+
+// writeGroup writes batches for the writer of one, which may be among them. If they cannot be written together, each has a
+// try of its own, so that none fails for another's fault.
+func (s *space) writeGroup(ctx context.Context, own *waitingBatch, batches []*waitingBatch) {
+	others := context.WithoutCancel(ctx) // they do not end with this caller
+	if len(batches) > 1 && s.writeBatch(others, joined(batches)) == nil {
+		for _, b := range batches {
+			b.done = true
+		}
+		return
+	}
+	for _, b := range batches {
+		with := others
+		if b == own {
+			with = ctx
+		}
+		b.err, b.done = s.writeBatch(with, b.rows), true
+	}
+}
+
+// joined puts batches together. Of rows with the same key the last one stays.
+func joined(batches []*waitingBatch) []*prepared {
+	var out []*prepared
+	at := make(map[string]int)
+	for _, b := range batches {
+		for _, p := range b.rows {
+			if i, twice := at[p.row.Key]; twice {
+				out[i] = p
+				continue
+			}
+			at[p.row.Key] = len(out)
+			out = append(out, p)
+		}
+	}
+	return out
+}
