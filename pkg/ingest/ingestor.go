@@ -115,14 +115,13 @@ func (i *Ingestor) Handle(ctx context.Context, job domain.Job) error {
 	if same {
 		return report.emit(ctx, report.event(domain.EventUnchanged))
 	}
-	if err := report.progress(ctx, domain.EventRunning, "extracting", 0, 0); err != nil {
-		return err
-	}
+	tell := startTelling(ctx, report, "extracting", i.logger())
+	defer tell.stop()
 	doc, err := i.document(ctx, job)
 	if err != nil {
 		return err
 	}
-	w := writer{Ingestor: i, job: job, metadata: domain.FragmentMetadata(job.Metadata, doc.Info()), destinations: destinations, report: report}
+	w := writer{Ingestor: i, job: job, metadata: domain.FragmentMetadata(job.Metadata, doc.Info()), destinations: destinations, tell: tell}
 	info := doc.Info()
 	if doc.Title == "" {
 		doc.Title = job.Name
@@ -140,6 +139,7 @@ func (i *Ingestor) Handle(ctx context.Context, job domain.Job) error {
 	if err := w.write(ctx, chunks); err != nil {
 		return err
 	}
+	tell.stop()
 	ev := report.event(domain.EventSynched)
 	ev.Chunks, ev.Bytes, ev.Fingerprint = int64(len(chunks)), textBytes(chunks), fingerprint
 	ev.MIMEType, ev.Document, ev.Warnings, ev.Places = doc.MIMEType, info, doc.Warnings, w.written()

@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -19,7 +20,7 @@ import (
 	"github.com/sluice/sluice/pkg/originals"
 )
 
-func TestIngestorReportsWhatItDoesAndEndsWithTheGeneration(t *testing.T) {
+func TestADocumentThatIsDoneInAMomentIsReportedOnce(t *testing.T) {
 	t.Parallel()
 	p := newPipeline(2)
 	if err := p.handle(t, ingestJob()); err != nil {
@@ -34,8 +35,6 @@ func TestIngestorReportsWhatItDoesAndEndsWithTheGeneration(t *testing.T) {
 		return ev
 	}
 	want := []domain.Event{
-		event(domain.EventRunning, func(ev *domain.Event) { ev.Progress = &domain.Progress{Stage: "extracting"} }),
-		event(domain.EventProgress, func(ev *domain.Event) { ev.Progress = &domain.Progress{Stage: "indexing", Total: 2} }),
 		event(domain.EventSynched, func(ev *domain.Event) {
 			ev.Chunks, ev.Bytes, ev.EmbedTokens, ev.MIMEType, ev.Warnings = 2, 8, 2, "application/pdf", []string{"page 3 has no text"}
 			ev.Document = &domain.DocumentInfo{Title: "Pumps"}
@@ -62,48 +61,79 @@ func TestIngestorReportsWhatItDoesAndEndsWithTheGeneration(t *testing.T) {
 	}
 }
 
-func TestIngestorTellsHowFarItIsOnceASecond(t *testing.T) {
+func TestIngestorTellsHowFarALongDocumentIsOnceASecond(t *testing.T) {
 	t.Parallel()
-	p := newPipeline(2*batchRows + 1) // whose clock stands still
-	if err := p.handle(t, ingestJob()); err != nil {
-		t.Fatal(err)
-	}
-	told := 0
-	for _, ev := range p.log.events {
-		if ev.Type == domain.EventProgress {
-			told++
+	synctest.Test(t, func(t *testing.T) {
+		p := newPipeline(4*batchRows + 1)
+		p.now = time.Now
+		read, embed := p.extract, p.embed
+		p.extract = func(r extract.Request) (*domain.Document, error) { time.Sleep(700 * time.Millisecond); return read(r) }
+		p.embed = func(texts []string) ([][]float32, error) { time.Sleep(400 * time.Millisecond); return embed(texts) }
+		p.chunks = different(p.chunks)
+		begun := time.Now()
+		if err := p.handle(t, ingestJob()); err != nil {
+			t.Fatal(err)
 		}
-	}
-	if told != 1 {
-		t.Errorf("progress was told %d times within one moment", told)
-	}
+		var told []string
+		for _, ev := range p.log.events {
+			line := fmt.Sprintf("%v %s", ev.At.Sub(begun), ev.Type)
+			if ev.Progress != nil {
+				line += fmt.Sprintf(" %s %d of %d", ev.Progress.Stage, ev.Progress.Done, ev.Progress.Total)
+			}
+			told = append(told, line)
+		}
+		total := 4*batchRows + 1
+		want := []string{
+			"300ms running extracting 0 of 0",
+			fmt.Sprintf("1.5s progress indexing %d of %d", 2*batchRows, total),
+			"2.7s synched",
+		}
+		if diff := cmp.Diff(want, told); diff != "" {
+			t.Error(diff)
+		}
+	})
 }
 
-func TestIngestorWorksInBatchesAndTellsHowFarItIs(t *testing.T) {
+func TestADocumentIsTakenInWhenItsProgressCannotBeTold(t *testing.T) {
 	t.Parallel()
-	const chunks = 2*batchRows + 1
-	p := newPipeline(chunks)
-	equal := p.chunks
-	p.chunks = func(doc *domain.Document) ([]domain.Chunk, error) {
-		all, err := equal(doc)
+	synctest.Test(t, func(t *testing.T) {
+		p := newPipeline(1)
+		p.now = time.Now
+		read := p.extract
+		p.extract = func(r extract.Request) (*domain.Document, error) { time.Sleep(time.Minute); return read(r) }
+		p.log.refuse = func(ev domain.Event) error {
+			if ev.Type != domain.EventSynched {
+				return errors.New("there is no leader")
+			}
+			return nil
+		}
+		if err := p.handle(t, ingestJob()); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff([]domain.EventType{domain.EventSynched}, p.log.types()); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+// different has chunks say different things.
+func different(chunks func(*domain.Document) ([]domain.Chunk, error)) func(*domain.Document) ([]domain.Chunk, error) {
+	return func(doc *domain.Document) ([]domain.Chunk, error) {
+		all, err := chunks(doc)
 		for n := range all {
 			all[n].Text = fmt.Sprint("text ", n)
 		}
 		return all, err
 	}
-	at := now()
-	p.now = func() time.Time { at = at.Add(progressEvery); return at }
+}
+
+func TestIngestorWorksInBatches(t *testing.T) {
+	t.Parallel()
+	const chunks = 2*batchRows + 1
+	p := newPipeline(chunks)
+	p.chunks = different(p.chunks)
 	if err := p.handle(t, ingestJob()); err != nil {
 		t.Fatal(err)
-	}
-	var done []int64
-	for _, ev := range p.log.events {
-		if ev.Type == domain.EventProgress {
-			done = append(done, ev.Progress.Done)
-		}
-	}
-	if diff := cmp.Diff([]int64{0, batchRows, 2 * batchRows}, done); diff != "" {
-		t.Error(diff)
 	}
 	var sizes []int
 	for _, b := range p.batches {
@@ -282,7 +312,7 @@ func TestIngestorTellsWhatRetryingCanMend(t *testing.T) {
 		},
 		"an event that cannot be stored now passes": {
 			spoil: func(p *pipeline, _ *domain.Job) { p.log.refuse = func(domain.Event) error { return errDown } },
-			words: "reporting running",
+			words: "reporting synched",
 		},
 		"an event that is too large is final": {
 			spoil: func(p *pipeline, _ *domain.Job) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -17,16 +16,13 @@ import (
 // group commit, small enough that progress moves and that Milvus's lightest server takes it (256).
 const batchRows = 128
 
-// progressEvery spaces out the events that tell how far a long document has come: each is written to disk.
-const progressEvery = time.Second
-
 // writer embeds and writes the chunks of one job.
 type writer struct {
 	*Ingestor
 	job          domain.Job
 	metadata     map[string]any // of every row
 	destinations []*destination
-	report       reporter
+	tell         *teller
 }
 
 // batch is what is written at a time.
@@ -57,14 +53,8 @@ func (w *writer) write(ctx context.Context, chunks []domain.Chunk) error {
 		return nil
 	})
 	group.Go(func() error {
-		var told time.Time
 		for done := 0; done < len(chunks); {
-			if now := w.report.now(); done == 0 || now.Sub(told) >= progressEvery {
-				told = now
-				if err := w.report.progress(ctx, domain.EventProgress, "indexing", int64(done), int64(len(chunks))); err != nil {
-					return err
-				}
-			}
+			w.tell.at(ctx, "indexing", int64(done), int64(len(chunks)))
 			b, ok := <-ready
 			if !ok {
 				return nil // embedding has failed, which is the error
