@@ -115,7 +115,7 @@ func (b *bench) measureSet(ctx context.Context, s settings, c collection, releva
 		}
 	}
 	if unplaced > 0 {
-		fmt.Fprintf(out, "\n%d fragments could not be found in their document and count as text that is not relevant.\n", unplaced)
+		fmt.Fprintf(out, "\nFragments that could not be found in their document, and count as text that is not relevant: %d.\n", unplaced)
 	}
 	fmt.Fprintln(out)
 	return nil
