@@ -50,10 +50,10 @@ const (
 	answeredHeld    = 2.6 // words in the sentence or the one before
 	answeredNear    = 4.6
 	answeredNames   = 2.0
-	answeredBest    = 3.8 // the best fragment's score
-	answeredValue   = 0.3
-	answeredAhead   = 5.3   // how far it is above the second one's
-	answeredAtLeast = -0.15 // the logarithm of the odds from which there is an answer
+	answeredMissing = 0.8  // for a value of the kind that is asked for, where there is none
+	answeredBest    = 3.8  // the best fragment's score
+	answeredAhead   = 5.3  // how far it is above the second one's
+	answeredAtLeast = -0.5 // the logarithm of the odds from which there is an answer
 
 	heldAtLeast     = 0.2 // of the question's words, whatever else speaks for an answer
 	scoreOfNoSecond = 0.2 // at least what a second fragment would have where none was good enough
@@ -68,6 +68,6 @@ func (e evidence) answered(fragments []domain.Fragment) bool {
 		second = fragments[1].Score
 	}
 	return e.certain || e.own+e.before >= heldAtLeast &&
-		answeredBase+answeredHeld*(e.own+e.before)+answeredNear*e.near+answeredNames*e.names+answeredValue*e.value+
+		answeredBase+answeredHeld*(e.own+e.before)+answeredNear*e.near+answeredNames*e.names+answeredMissing*min(e.value, 0)+
 			answeredBest*best+answeredAhead*(best-second) >= answeredAtLeast
 }

@@ -113,8 +113,9 @@ func pick(sentences []sentence, fragments []domain.Fragment, tokens int) []sente
 		}
 		out = append(out, s)
 		length += n
-		if len(out) == 1 && s.listed {
-			out = listOf(s, all, tokens)
+		if s.listed {
+			list := listOf(s, all, tokens)
+			out = append(slices.DeleteFunc(out, func(o sentence) bool { return o.sameList(s) }), list...)
 			break
 		}
 	}
@@ -127,9 +128,7 @@ func pick(sentences []sentence, fragments []domain.Fragment, tokens int) []sente
 // listOf is the list that an entry is of, as far as the bounds and a number of tokens beyond the entry's let it; the entry alone
 // where it stands too far down.
 func listOf(entry sentence, all []sentence, tokens int) []sentence {
-	list := slices.DeleteFunc(all, func(s sentence) bool {
-		return s.fragment != entry.fragment || s.under != entry.under || s.kind != entry.kind
-	})
+	list := slices.DeleteFunc(slices.Clone(all), func(s sentence) bool { return !s.sameList(entry) })
 	slices.SortFunc(list, func(a, b sentence) int { return cmp.Compare(a.position, b.position) })
 	var out []sentence
 	held, length := false, 0
@@ -148,6 +147,11 @@ func listOf(entry sentence, all []sentence, tokens int) []sentence {
 		return []sentence{entry}
 	}
 	return out
+}
+
+// sameList reports whether two entries are of the same list.
+func (s sentence) sameList(other sentence) bool {
+	return s.fragment == other.fragment && s.under == other.under && s.kind == other.kind
 }
 
 // inReadingOrder sorts sentences, best first, as they are to be read: those of the best one's fragment, then those of the others
@@ -186,7 +190,7 @@ func candidates(sentences []sentence) []sentence {
 	}
 	best := out[0]
 	return slices.DeleteFunc(out, func(s sentence) bool {
-		return best.evidence.value > s.evidence.value ||
+		return best.evidence.value > s.evidence.value || s.evidence.scrap && !best.evidence.scrap ||
 			best.single() && s.single() && s.evidence.own < sameThing*best.evidence.own
 	})
 }

@@ -17,29 +17,40 @@ const (
 	followUpCharacters = 16
 )
 
+// maxLinks is how many questions a chain of follow-ups is followed back.
+const maxLinks = 5
+
 // searchQuery returns what to search for. A short question that points back ("and how does it close?") finds nothing
 // by itself, so it is searched for together with what the question before was about; any other stands alone.
 func searchQuery(question string, history []Turn) string {
 	if !pointsBack(question) {
 		return question
 	}
-	topic := ""
-	for _, t := range slices.Backward(history) {
-		if t.Role != domain.RoleUser {
-			continue
-		}
-		if topic == "" || len(namesIn(t.Text)) > 0 {
-			topic = carried(t.Text, question)
-		}
-		if !pointsBack(t.Text) || len(namesIn(t.Text)) > 0 {
-			break
-		}
-	}
+	topic := topicOf(history, question)
 	room := retrieve.MaxQueryCharacters - utf8.RuneCountInString(question) - 1
 	if runes := []rune(topic); len(runes) > room {
 		topic = string(runes[:max(room, 0)])
 	}
 	return strings.TrimSpace(topic + " " + question)
+}
+
+// topicOf is what the questions before a follow-up were about: what it takes over from the last one that stands alone or
+// names something, and those since that go on with more than a word for it.
+func topicOf(history []Turn, question string) string {
+	topic, links := "", 0
+	for _, t := range slices.Backward(history) {
+		if t.Role != domain.RoleUser {
+			continue
+		}
+		links++
+		if len(namesIn(t.Text)) > 0 || !pointsBack(t.Text) || links == maxLinks {
+			return strings.TrimSpace(carried(t.Text, question) + " " + topic)
+		}
+		if !hasPointer(t.Text) && !countsWhatWasSaid(wordsOf(t.Text)) {
+			topic = t.Text + " " + topic
+		}
+	}
+	return strings.TrimSpace(topic)
 }
 
 // carried returns what a follow-up takes over from a question before. A pronoun stands for what was named there, and not

@@ -22,6 +22,10 @@ const (
 	kinShare      = 0.8 // of a term's weight that a kindred word counts
 	minKinLetters = 3
 	maxKinWords   = 2000 // of the fragments
+
+	// maxKin is how many kindred words one may have. A word that the vectors do not know, as they know few of scripts other
+	// than Latin, is like all others of its script, and so has no kin.
+	maxKin = 10
 )
 
 // addKin gives the terms of the question the index terms of kindred words in the fragments. Names and borrowed words have
@@ -59,10 +63,14 @@ func (q *question) addKin(ctx context.Context, vectors WordVectors, asked string
 		return err
 	}
 	for i, t := range of {
+		var kin []string
 		for j, term := range index {
 			if dot(found[i], found[asking+j]) >= kinCosine && !slices.Contains(q.terms[t].Forms, term) {
-				q.kin[t] = append(q.kin[t], term)
+				kin = append(kin, term)
 			}
+		}
+		if len(kin) <= maxKin {
+			q.kin[t] = append(q.kin[t], kin...)
 		}
 	}
 	return nil

@@ -104,7 +104,7 @@ func (r *partReader) addCode(code, lang string) {
 	if p.text == "" {
 		return
 	}
-	if n := len(r.parts) - 1; r.announced && r.parts[n].kind != partCode {
+	if n := len(r.parts) - 1; n >= 0 && r.parts[n].kind == partProse && (r.announced || !ends(r.parts[n].text)) {
 		p.intro, p.under, p.asked = r.parts[n].text, r.parts[n].under, r.parts[n].asked
 		r.parts[n] = p
 	} else {

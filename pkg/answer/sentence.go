@@ -121,6 +121,7 @@ func newQuestion(p Prompt, fragments []domain.Fragment) question {
 		q.total += w
 	}
 	q.rarest = q.rarestTerms()
+	q.addConcepts(p.Question, langs)
 	return q
 }
 
@@ -202,28 +203,38 @@ func (q question) readFragment(i int, f domain.Fragment, best float64) []sentenc
 			said = read(p.asked + "\n" + p.words())
 			said.value = own.value
 		}
+		if p.kind != partProse && p.kind != partCode {
+			before = text{} // rows and entries stand by themselves
+		}
 		e := q.look(said, before, heading)
 		e.names, e.score, e.rank = names, f.Score, f.Score/max(best, minScore)
 		e.value = q.value(own)
-		e.scrap = p.kind == partProse && !ends(p.text) && (isScrap(p.text) || q.unspaced && n == 0)
-		if before = own; p.kind != partProse {
-			before = text{} // rows, entries and code stand by themselves
+		e.scrap = p.kind == partProse && !ends(p.text) && (isScrap(p.text) || q.unspaced && n == 0) || q.saysNoMore(own)
+		e.certain = q.identifies(p, own, lang)
+		tells := p.kind == partProse && !isQuestion(p.text) || q.tells(said, before, heading, e.own) || e.certain
+		if before = own; p.single() {
+			before = text{}
 		}
-		if p.kind == partProse && isQuestion(p.text) || e.own == 0 {
+		if e.own == 0 || !tells {
 			continue
 		}
-		if p.kind != partProse {
-			if !q.tells(said, heading, e.own) && !q.identifies(p, own, lang) {
-				continue
-			}
-			e.certain = q.identifies(p, own, lang)
-		}
 		out = append(out, sentence{
-			part: p, fragment: i, position: n, last: n == len(parts)-1, rare: q.holdsAll(q.rarest, said, heading), listed: q.lists(p, own, heading),
+			part: p, fragment: i, position: n, last: n == len(parts)-1, rare: q.holdsAll(q.rarest, said, heading), listed: p.single() && q.lists(p.kind, own, read(p.under)),
 			shown: quotation(p.text), terms: keys(own.at), evidence: e, score: e.total(),
 		})
 	}
 	return out
+}
+
+// saysNoMore reports whether all words of a text are those of the question.
+func (q question) saysNoMore(t text) bool {
+	held := 0
+	for i := range q.terms {
+		if len(occurrences(t.at, q.terms[i])) > 0 {
+			held++
+		}
+	}
+	return !q.unspaced && held >= len(t.at)
 }
 
 // titlesOf says what a fragment's parts stand under: its datasource and headings. The heading of its section is not that of
@@ -260,10 +271,7 @@ func (q question) value(t text) float64 {
 
 // lists reports whether an entry is of a list that the question asks for as a whole: its heading holds what is asked, and not
 // the entry by itself.
-func (q question) lists(p part, own, heading text) bool {
-	if p.kind != partEntry && p.kind != partRow || p.under == "" {
-		return false
-	}
+func (q question) lists(kind partKind, own, heading text) bool {
 	itself, above := 0.0, 0.0
 	for i, w := range q.weights {
 		if q.framing[i] {
@@ -276,7 +284,7 @@ func (q question) lists(p part, own, heading text) bool {
 			above += w
 		}
 	}
-	return above > 0 && (itself == 0 || p.kind == partEntry && above >= nearlyAll*q.total)
+	return above > 0 && (itself == 0 || kind == partEntry && above >= nearlyAll*q.total)
 }
 
 // isScrap reports whether a text without an end is a heading or a label: a few words without a figure.
@@ -335,19 +343,19 @@ func (q question) lacksNames(whole, heading text) (share float64, coded bool) {
 const nearlyAll = 0.75
 
 // tells reports whether a row, an entry or a block of code speaks of what is asked. It is about one thing: it or its heading
-// must hold all names of the question and its rarest other word, or nearly all words.
-func (q question) tells(own, heading text, share float64) bool {
+// must hold all names of the question and its rarest other word, or nearly all words; the sentence before code may hold them.
+func (q question) tells(own, before, heading text, share float64) bool {
 	if q.unspaced { // pairs of characters: many are no words, none can be demanded
 		return true
 	}
-	return q.holdsAll(q.names, own, heading) && (q.holdsAll(q.rarest, own, heading) || share >= nearlyAll)
+	return q.holdsAll(q.names, own, before, heading) && (q.holdsAll(q.rarest, own, before, heading) || share >= nearlyAll)
 }
 
 // identifies reports whether a row is that of the code which the question names, and tells what is asked of it: it has
 // another word of the question, or the value that is asked for. In another language the code alone will do, for words are
 // not held there, but the value may not be missing.
 func (q question) identifies(p part, own text, lang analysis.Language) bool {
-	if p.kind != partRow || !q.holdsAll(q.names, own, text{}) {
+	if p.kind != partRow || !q.holdsAll(q.names, own) {
 		return false
 	}
 	coded, other, asked := false, false, false
@@ -367,10 +375,10 @@ func (q question) identifies(p part, own text, lang analysis.Language) bool {
 	return other || !asked || foreign && q.value(own) >= 0
 }
 
-// holdsAll reports whether a text or its heading holds all terms that are marked.
-func (q question) holdsAll(marked []bool, own, heading text) bool {
+// holdsAll reports whether texts hold all terms that are marked, one or another.
+func (q question) holdsAll(marked []bool, texts ...text) bool {
 	for i, is := range marked {
-		if is && q.holds(own, i)+q.holds(heading, i) == 0 {
+		if is && !slices.ContainsFunc(texts, func(t text) bool { return q.holds(t, i) > 0 }) {
 			return false
 		}
 	}

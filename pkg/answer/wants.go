@@ -23,17 +23,30 @@ const (
 	wantCount                 // a figure, beside its unit where one was named
 	wantMoney
 	wantTime // a date or a time of day
+	wantDuration
 	wantMass
+	wantPhone
+	wantMail
 )
 
 // Words by which a question shows what it asks for, in languages that part words.
 var (
 	countWords = set(`many much viele viel wieviel wieviele combien cuánto cuántos cuánta cuántas quanti quante quanto quanta quantos quantas hoeveel сколько`)
 	countLeads = set(`how wie so`) // before many and viele
-	moneyWords = set(`cost costs price prices priced pay fee fees kostet kosten preis preise teuer gebühr gebühren coûte coûtent coûter prix tarif tarifs
+	howWords   = set(`how wie`)
+	longWords  = set(`long lange lang`) // after how
+	moneyWords = set(`cost costs price prices priced fee fees kostet kosten preis preise teuer gebühr gebühren coûte coûtent coûter prix tarif tarifs
 		cuesta cuestan precio precios costa costano prezzo prezzi custa custam preço kost prijs стоит стоят цена стоимость`)
-	timeWords = set(`when wann quand cuándo wanneer когда`)
-	massWords = set(`heavy weigh weighs weight schwer wiegt gewicht lourd pèse pèsent poids pesa peso weegt zwaar весит`)
+	timeWords  = set(`when wann quand cuándo wanneer когда`)
+	massWords  = set(`heavy weigh weighs weight schwer wiegt gewicht lourd pèse pèsent poids pesa peso weegt zwaar весит`)
+	phoneWords = set(`phone telephone telefon telefonnummer rufnummer téléphone teléfono telefono telefone telefoonnummer телефон`)
+	mailWords  = set(`email mail courriel emailadresse mailadresse`)
+
+	// otherWords ask for something else, whatever they ask about: who pays the costs, where the price list is.
+	otherWords = set(`who whom whose where why wer wem wen wo warum wieso wozu qui où pourquoi quién dónde chi dove perché quem onde waar waarom кто где почему`)
+
+	// whatWords ask, too, but for something that they do not show.
+	whatWords = set(`what which welche welcher welches welchen quel quelle quels quelles cuál cuáles quale quali qual quais`)
 
 	// occasionWords say of a thing only that it takes place; what has a date says so too.
 	occasionWords = set(`begin begins beginning start starts starting take takes place happen happens occur occurs held due
@@ -41,27 +54,62 @@ var (
 		commence commencer débute lieu empieza comienza inizia comincia começa begint начинается`)
 )
 
+// maxLead is how many words may stand before the one that asks for a time, as in "until when"; further on, "when" joins clauses.
+const maxLead = 3
+
 // wantIn tells what a question asks for.
 func wantIn(question string) want {
 	words := wordsOf(question)
-	has := func(list map[string]bool) bool {
+	has := func(words []string, list map[string]bool) bool {
 		return slices.ContainsFunc(words, func(w string) bool { return list[w] })
 	}
-	switch {
-	case has(moneyWords):
-		return want{kind: wantMoney}
-	case has(massWords):
-		return want{kind: wantMass}
-	case has(timeWords):
-		return want{kind: wantTime}
-	}
+	first := words[:min(maxLead, len(words))]
+	count := -1
 	for i, w := range words {
-		if !countWords[w] || (w == "many" || w == "much" || w == "viel" || w == "viele") && (i == 0 || !countLeads[words[i-1]]) {
-			continue
+		how := i > 0 && countLeads[words[i-1]]
+		if countWords[w] && (how || w != "many" && w != "much" && w != "viel" && w != "viele") {
+			count = i
+			break
 		}
-		return want{kind: wantCount, units: unitsIn(words[i+1:])}
+	}
+	long := slices.ContainsFunc(longWordsAt(words), func(i int) bool { return howWords[words[i-1]] })
+	asked := 0
+	for _, list := range []map[string]bool{otherWords, timeWords, howWords, whatWords} {
+		asked += len(slices.DeleteFunc(slices.Clone(words), func(w string) bool { return !list[w] }))
+	}
+	how := count < 0 && !long && len(words) > 1 && howWords[words[0]] && !has(words[1:2], massWords) && !framing[words[1]] && !has(words[1:2], moneyWords)
+	switch {
+	case asked > 1: // "how much is it, and when": one value would not answer both
+		return want{}
+	case has(first, timeWords):
+		return want{kind: wantTime}
+	case has(words, otherWords) && !howWords[words[0]], how:
+		return want{}
+	case has(words, phoneWords):
+		return want{kind: wantPhone}
+	case has(words, mailWords):
+		return want{kind: wantMail}
+	case has(words, moneyWords):
+		return want{kind: wantMoney}
+	case has(words, massWords):
+		return want{kind: wantMass}
+	case long:
+		return want{kind: wantDuration}
+	case count >= 0:
+		return want{kind: wantCount, units: unitsIn(words[count+1:])}
 	}
 	return want{}
+}
+
+// longWordsAt are where "long" stands behind another word.
+func longWordsAt(words []string) []int {
+	var out []int
+	for i, w := range words {
+		if i > 0 && longWords[w] {
+			out = append(out, i)
+		}
+	}
+	return out
 }
 
 // unitsIn are the index terms of the first word that is counted: not of "are" in "how many are there".
@@ -73,14 +121,9 @@ func unitsIn(words []string) map[string]bool {
 		return nil
 	}
 	out := make(map[string]bool)
-	for _, t := range analysis.Query(words[0], nil) {
-		for _, lang := range []analysis.Language{"en", "de", "fr", "es", "it", "pt", "nl", "ru"} {
-			for _, form := range analysis.Terms(t.Name, lang) {
-				out[form] = true
-			}
-			for _, form := range analysis.Terms(words[0], lang) {
-				out[form] = true
-			}
+	for _, lang := range []analysis.Language{"en", "de", "fr", "es", "it", "pt", "nl", "ru"} {
+		for _, form := range analysis.Terms(words[0], lang) {
+			out[form] = true
 		}
 	}
 	return out
@@ -95,17 +138,27 @@ func (w want) covers(word string) bool {
 		return massWords[word]
 	case wantTime:
 		return occasionWords[word]
+	case wantPhone:
+		return phoneWords[word]
+	case wantMail:
+		return mailWords[word]
 	}
 	return false
 }
 
+// What values look like.
 var (
 	money = regexp.MustCompile(`(?i)[€$£¥₽₹]|\b(?:eur|euros?|usd|dollars?|gbp|pounds?|chf|francs?|franken|cents?|nok|sek|dkk|kr|yen|yuan|rubel)\b|руб|円|元|` +
 		`\b(?:price|cost|fee|preis|gebühr|prix|tarif|precio|prezzo|preço|prijs)s?\b[^;:.]{0,20}:`)
-	free = regexp.MustCompile(`(?i)\b(?:free(?: of charge)?|at no charge|kostenlos|kostenfrei|gratuits?|gratuitement|gratis|gratuit[oa]s?|бесплатн\pL*)\b`)
-	mass = regexp.MustCompile(`(?i)\d\s?(?:kg|g|t|lbs?|oz|kilos?|kilogram\pL*|gram\pL*|tonn?e[sn]?|pounds?|pfund|кг|公斤)(?:[^\pL]|$)`)
-	date = regexp.MustCompile(`(?i)\d{1,2}[:.h]\d{2}|\d{1,2} ?(?:h|uhr|am|pm|a\.m|p\.m|o'clock)(?:[^\pL]|$)|\d{4}-\d{2}|\d{1,2}[./]\d{1,2}[./]|(?:^|[^\d.,])(?:1\d|20)\d{2}(?:[^\d]|$)|[年月日時时]|` +
-		`\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|mai|okt|dez|janvier|févr|avril|juin|juillet|août|ene|abr|ago|dic|gen|mag|giu|lug|ott|set|dic|mär)\pL*|` +
+	free     = regexp.MustCompile(`(?i)\b(?:free(?: of charge)?|at no charge|kostenlos|kostenfrei|gratuits?|gratuitement|gratis|gratuit[oa]s?|offerte?s?)\b|бесплатн`)
+	mass     = regexp.MustCompile(`(?i)\d\s?(?:kg|g|t|lbs?|oz|kilos?|kilogram\pL*|gram\pL*|tonn?e[sn]?|tons?|pounds?|pfund|кг|公斤)(?:[^\pL]|$)`)
+	duration = regexp.MustCompile(`(?i)\b(?:seconds?|minutes?|hours?|days?|weeks?|months?|years?|decades?|centur(?:y|ies)|sekunden?|minuten?|stunden?|tagen?|tag|wochen?|monate?n?|jahre?n?|jahrhunderte?|` +
+		`secondes?|heures?|jours?|semaines?|mois|ans?|années?|siècles?|segundos?|minutos?|horas?|días?|semanas?|meses|mes|años?|siglos?|secondi|minuti|ore|giorni|settiman[ae]|mesi|anni|secoli|min|sec)(?:[^\pL]|$)|` +
+		`\d ?[hsd](?:[^\pL]|$)|лет|год|дн[яей]|час|минут|недел|месяц`)
+	phone = regexp.MustCompile(`\+?\(?\d[\d ()/.-]{4,}\d|\b(?:extension|ext\.|durchwahl|poste)\b`)
+	mail  = regexp.MustCompile(`\S@\S`)
+	date  = regexp.MustCompile(`(?i)\d{1,2}[:.h]\d{2}|\d{1,2} ?(?:h|uhr|am|pm|a\.m|p\.m|o'clock)(?:[^\pL]|$)|\d{4}-\d{2}|\d{1,2}[./]\d{1,2}[./]|(?:^|[^\d.,])(?:1\d|20)\d{2}(?:[^\d]|$)|[年月日時时]|` +
+		`\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|mai|okt|dez|janvier|févr|avril|juin|juillet|août|ene|abr|ago|dic|gen|mag|giu|lug|ott|set|mär)\pL*|` +
 		`\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b|\b(?:mon|diens|donners|frei|sams|sonn)tags?\b|\bmittwochs?\b|\b(?:lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche)s?\b|` +
 		`\b(?:lunes|martes|miércoles|jueves|viernes|sábado|domingo)s?\b|\b(?:century|jahrhundert|siècle|siglo|secolo|noon|midnight|morning|evening|o'clock|mittag|mitternacht|midi|minuit)\b|век`)
 )
@@ -119,7 +172,13 @@ func (w want) heldBy(text string) bool {
 	case wantMass:
 		return digits && mass.MatchString(text)
 	case wantTime:
-		return date.MatchString(text)
+		return date.MatchString(text) || duration.MatchString(text)
+	case wantDuration:
+		return duration.MatchString(text)
+	case wantPhone:
+		return phone.MatchString(text)
+	case wantMail:
+		return mail.MatchString(text)
 	case wantCount:
 		return w.counts(text, digits)
 	}
