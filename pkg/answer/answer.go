@@ -236,7 +236,11 @@ func (a *Answerer) prepare(ctx context.Context, req Request, s session, stream b
 		if err != nil {
 			return d, nil, fmt.Errorf("retrieving for the answer: %w", err)
 		}
-		p.Fragments = a.relevant(found)
+		bar := a.opts.MinScore
+		if p.Search != req.Query {
+			bar *= followUpShare
+		}
+		p.Fragments = a.relevant(found, bar)
 		p.TermWeights, e = found.TermWeights, found.Explanation
 	}
 	d.grounded = len(stores) > 0 && d.style.grounded()
@@ -259,13 +263,17 @@ func (a *Answerer) datastores(ctx context.Context, agent domain.Agent) ([]domain
 	return out, nil
 }
 
-// relevant keeps the fragments that a stage of the search takes for relevant enough, best first, within the budget of
+// followUpShare is how relevant, of what is asked of others, a fragment must be to a follow-up: it was searched for with words
+// of the questions before, too, of which it need not have all.
+const followUpShare = 0.6
+
+// relevant keeps the fragments that a stage of the search takes for relevant, from bar on, best first, within the budget of
 // tokens.
-func (a *Answerer) relevant(found retrieve.Result) []domain.Fragment {
+func (a *Answerer) relevant(found retrieve.Result, bar float64) []domain.Fragment {
 	var out []domain.Fragment
 	budget := a.opts.ContextTokens
 	for i, f := range found.Fragments {
-		if found.Relevance(i) < a.opts.MinScore {
+		if found.Relevance(i) < bar {
 			continue
 		}
 		budget -= chunk.Tokens(f.Text)

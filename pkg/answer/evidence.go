@@ -16,6 +16,7 @@ type evidence struct {
 	value  float64 // 1: it has a value of the kind that is asked for, -1: it has none, 0: none is asked for
 	scrap  bool    // a few words without an end: a heading, a label
 
+	told    bool // it is an entry or a row that holds the question's rarest word
 	certain bool // it is the row of the code that the question names
 }
 
@@ -55,6 +56,8 @@ const (
 	answeredAhead   = 5.3  // how far it is above the second one's
 	answeredAtLeast = -0.5 // the logarithm of the odds from which there is an answer
 
+	answeredTold = 0.8 // not fitted: what is asked for in vain of a row is told by its rarest word already
+
 	heldAtLeast     = 0.2 // of the question's words, whatever else speaks for an answer
 	scoreOfNoSecond = 0.2 // at least what a second fragment would have where none was good enough
 	mostAhead       = 0.3 // how far at most the only fragment is taken to be above a second one
@@ -63,11 +66,15 @@ const (
 // answered reports whether the best sentence is likely to answer, given the fragments that were found.
 func (e evidence) answered(fragments []domain.Fragment) bool {
 	best := fragments[0].Score
-	second := max(scoreOfNoSecond, best-mostAhead)
+	second := min(best, max(scoreOfNoSecond, best-mostAhead))
 	if len(fragments) > 1 {
 		second = fragments[1].Score
 	}
+	odds := answeredAtLeast
+	if e.told {
+		odds -= answeredTold
+	}
 	return e.certain || e.own+e.before >= heldAtLeast &&
 		answeredBase+answeredHeld*(e.own+e.before)+answeredNear*e.near+answeredNames*e.names+answeredMissing*min(e.value, 0)+
-			answeredBest*best+answeredAhead*(best-second) >= answeredAtLeast
+			answeredBest*best+answeredAhead*(best-second) >= odds
 }

@@ -84,25 +84,17 @@ func (e *Extractive) Complete(ctx context.Context, p Prompt, emit func(text stri
 // fragment as ranked, then as they stand. It chooses none when the best one is not likely to answer. What speaks to a
 // language model is no answer, nor is what follows it in the same fragment.
 func pick(sentences []sentence, fragments []domain.Fragment, tokens int) []sentence {
+	sentences = slices.DeleteFunc(sentences, afterOrders(fragments))
 	all := slices.Clone(sentences)
 	sentences = candidates(sentences)
 	var out []sentence
 	length := 0
-	spoken := make(map[int]int) // where a fragment begins to speak to a model
 	for _, s := range sentences {
 		n := utf8.RuneCountInString(s.shown)
 		if len(out) == maxQuotes {
 			break
 		}
 		if len(out) > 0 && length+n > maxQuoteCharacters || slices.ContainsFunc(out, s.repeats) {
-			continue
-		}
-		from, known := spoken[s.fragment]
-		if !known {
-			from = speaksToModel(fragments[s.fragment])
-			spoken[s.fragment] = from
-		}
-		if s.position >= from {
 			continue
 		}
 		if len(out) == 0 && !s.evidence.answered(fragments) {
@@ -113,6 +105,10 @@ func pick(sentences []sentence, fragments []domain.Fragment, tokens int) []sente
 		}
 		out = append(out, s)
 		length += n
+		if code, ok := codeAfter(s, all); ok && len(out) < maxQuotes && chunk.Tokens(code.text) <= tokens && !slices.ContainsFunc(out, code.is) {
+			out = append(out, code)
+			tokens -= chunk.Tokens(code.text)
+		}
 		if s.listed {
 			list := listOf(s, all, tokens)
 			out = append(slices.DeleteFunc(out, func(o sentence) bool { return o.sameList(s) }), list...)
@@ -123,6 +119,23 @@ func pick(sentences []sentence, fragments []domain.Fragment, tokens int) []sente
 		inReadingOrder(out)
 	}
 	return out
+}
+
+// codeAfter is the code that follows a sentence at once, and shows what it says; not where a value is asked for, which code
+// does not show.
+func codeAfter(s sentence, all []sentence) (sentence, bool) {
+	i := slices.IndexFunc(all, func(o sentence) bool {
+		return o.kind == partCode && o.fragment == s.fragment && o.position == s.position+1
+	})
+	if i < 0 || s.kind != partProse || s.evidence.value != 0 {
+		return sentence{}, false
+	}
+	return all[i], true
+}
+
+// is reports whether two are the same part.
+func (s sentence) is(other sentence) bool {
+	return s.fragment == other.fragment && s.position == other.position
 }
 
 // listOf is the list that an entry is of, as far as the bounds and a number of tokens beyond the entry's let it; the entry alone
@@ -197,6 +210,19 @@ func candidates(sentences []sentence) []sentence {
 
 // single reports whether a part is about one thing of several.
 func (p part) single() bool { return p.kind == partRow || p.kind == partEntry }
+
+// afterOrders tells the sentences that speak to a language model, and those after them in the same fragment.
+func afterOrders(fragments []domain.Fragment) func(sentence) bool {
+	from := make(map[int]int) // by fragment
+	return func(s sentence) bool {
+		n, known := from[s.fragment]
+		if !known {
+			n = speaksToModel(fragments[s.fragment])
+			from[s.fragment] = n
+		}
+		return s.position >= n
+	}
+}
 
 // speaksToModel is the position of the first part of a fragment that speaks to a language model; beyond all of them
 // when none does.

@@ -132,6 +132,51 @@ func TestExtractiveSaysThatThereAreNoDocuments(t *testing.T) {
 	}
 }
 
+// alien is a WordVectors that knows no word, so that all are alike to it.
+type alien struct{}
+
+func (alien) Embed(_ context.Context, texts []string, _ embed.Purpose) ([][]float32, error) {
+	out := make([][]float32, len(texts))
+	for i := range texts {
+		out[i] = []float32{1}
+	}
+	return out, nil
+}
+
+func TestWordsThatTheVectorsDoNotKnowHaveNoKin(t *testing.T) {
+	t.Parallel()
+	fragments := docs("Шлюз открывается утром, а закрывается поздно вечером, когда последняя лодка уже прошла вверх по реке.")
+	q := newQuestion(Prompt{Question: "Сколько стоит билет?"}, fragments)
+	if err := q.addKin(t.Context(), alien{}, "Сколько стоит билет?", fragments); err != nil {
+		t.Fatal(err)
+	}
+	for i, kin := range q.kin {
+		if q.holds(text{at: positions(analysis.Terms(fragments[0].Text, "ru"))}, i) > 0 {
+			t.Errorf("%s has the kin %q", q.terms[i].Name, kin)
+		}
+	}
+}
+
+func TestWordsForOneConceptAreKindredAcrossLanguages(t *testing.T) {
+	t.Parallel()
+	fragments := docs("Artikel: GX-1; Bestand: 7; Lieferzeit: zwei Tage")
+	for question, want := range map[string]bool{
+		"How many are in stock?":               true,
+		"Quels sont les délais de livraison ?": true,
+		"What is the colour?":                  false,
+	} {
+		q := newQuestion(Prompt{Question: question}, fragments)
+		own := text{at: positions(analysis.Terms(fragments[0].Text, analysis.Detect(fragments[0].Text)))}
+		got := false
+		for i := range q.terms {
+			got = got || q.holds(own, i) > 0
+		}
+		if got != want {
+			t.Errorf("%q: kindred words are found: %v", question, got)
+		}
+	}
+}
+
 type broken struct{}
 
 func (broken) Embed(context.Context, []string, embed.Purpose) ([][]float32, error) {

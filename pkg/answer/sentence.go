@@ -211,13 +211,14 @@ func (q question) readFragment(i int, f domain.Fragment, best float64) []sentenc
 		e.value = q.value(own)
 		e.scrap = p.kind == partProse && !ends(p.text) && (isScrap(p.text) || q.unspaced && n == 0) || q.saysNoMore(own)
 		e.certain = q.identifies(p, own, lang)
-		tells := p.kind == partProse && !isQuestion(p.text) || q.tells(said, before, heading, e.own) || e.certain
+		tells := p.kind == partProse && !isQuestion(p.text) || q.tells(said, before, heading) || e.certain
 		if before = own; p.single() {
 			before = text{}
 		}
-		if e.own == 0 || !tells {
+		if e.own == 0 && (p.kind != partCode || e.before == 0) || !tells || e.value < 0 && q.wants.plain() {
 			continue
 		}
+		e.told = p.single() && q.holdsAll(q.rarest, own)
 		out = append(out, sentence{
 			part: p, fragment: i, position: n, last: n == len(parts)-1, rare: q.holdsAll(q.rarest, said, heading), listed: p.single() && q.lists(p.kind, own, read(p.under)),
 			shown: quotation(p.text), terms: keys(own.at), evidence: e, score: e.total(),
@@ -344,11 +345,27 @@ const nearlyAll = 0.75
 
 // tells reports whether a row, an entry or a block of code speaks of what is asked. It is about one thing: it or its heading
 // must hold all names of the question and its rarest other word, or nearly all words; the sentence before code may hold them.
-func (q question) tells(own, before, heading text, share float64) bool {
+func (q question) tells(own, before, heading text) bool {
 	if q.unspaced { // pairs of characters: many are no words, none can be demanded
 		return true
 	}
-	return q.holdsAll(q.names, own, before, heading) && (q.holdsAll(q.rarest, own, before, heading) || share >= nearlyAll)
+	return q.holdsAll(q.names, own, before, heading) && (q.holdsAll(q.rarest, own, before, heading) || q.share(own, heading) >= nearlyAll)
+}
+
+// share is how much of the question, names apart, a text and its heading hold.
+func (q question) share(own, heading text) float64 {
+	held, total := 0.0, 0.0
+	for i, w := range q.weights {
+		if q.names[i] {
+			continue
+		}
+		total += w
+		held += w * max(q.holds(own, i), headingShare*q.holds(heading, i))
+	}
+	if total == 0 {
+		return 1
+	}
+	return held / total
 }
 
 // identifies reports whether a row is that of the code which the question names, and tells what is asked of it: it has

@@ -129,6 +129,9 @@ func unitsIn(words []string) map[string]bool {
 	return out
 }
 
+// plain reports whether values of the kind look the same everywhere, so that a text without one that is seen has none.
+func (w want) plain() bool { return w.kind == wantMoney || w.kind == wantPhone || w.kind == wantMail }
+
 // covers reports whether a word of the question only says which kind of value is asked for.
 func (w want) covers(word string) bool {
 	switch w.kind {
@@ -148,7 +151,7 @@ func (w want) covers(word string) bool {
 
 // What values look like.
 var (
-	money = regexp.MustCompile(`(?i)[€$£¥₽₹]|\b(?:eur|euros?|usd|dollars?|gbp|pounds?|chf|francs?|franken|cents?|nok|sek|dkk|kr|yen|yuan|rubel)\b|руб|円|元|` +
+	money = regexp.MustCompile(`(?i)[€$£¥₽₹]|\b(?:eur|euros?|usd|dollars?|gbp|pounds?|chf|francs?|franken|cents?|nok|sek|dkk|kr|yen|yuan|rubel)\b|руб|円|元|\d\s?(?:million|billion|mio|mrd|milliard|mill[oó]n|miliard)|` +
 		`\b(?:price|cost|fee|preis|gebühr|prix|tarif|precio|prezzo|preço|prijs)s?\b[^;:.]{0,20}:`)
 	free     = regexp.MustCompile(`(?i)\b(?:free(?: of charge)?|at no charge|kostenlos|kostenfrei|gratuits?|gratuitement|gratis|gratuit[oa]s?|offerte?s?)\b|бесплатн`)
 	mass     = regexp.MustCompile(`(?i)\d\s?(?:kg|g|t|lbs?|oz|kilos?|kilogram\pL*|gram\pL*|tonn?e[sn]?|tons?|pounds?|pfund|кг|公斤)(?:[^\pL]|$)`)
