@@ -240,7 +240,7 @@ func (a *Answerer) prepare(ctx context.Context, req Request, s session, stream b
 		if p.Search != req.Query {
 			bar *= followUpShare
 		}
-		p.Fragments = a.relevant(found, bar)
+		p.Fragments = a.relevant(found, bar, codesIn(p.Search))
 		p.TermWeights, e = found.TermWeights, found.Explanation
 	}
 	d.grounded = len(stores) > 0 && d.style.grounded()
@@ -267,13 +267,13 @@ func (a *Answerer) datastores(ctx context.Context, agent domain.Agent) ([]domain
 // of the questions before, too, of which it need not have all.
 const followUpShare = 0.6
 
-// relevant keeps the fragments that a stage of the search takes for relevant, from bar on, best first, within the budget of
-// tokens.
-func (a *Answerer) relevant(found retrieve.Result, bar float64) []domain.Fragment {
+// relevant keeps the fragments that a stage of the search takes for relevant, from bar on, or that have one of the codes, best
+// first, within the budget of tokens.
+func (a *Answerer) relevant(found retrieve.Result, bar float64, codes []string) []domain.Fragment {
 	var out []domain.Fragment
 	budget := a.opts.ContextTokens
 	for i, f := range found.Fragments {
-		if found.Relevance(i) < bar {
+		if found.Relevance(i) < bar && !holdsCode(f.Text, codes) {
 			continue
 		}
 		budget -= chunk.Tokens(f.Text)

@@ -157,6 +157,8 @@ func TestSearchQuery(t *testing.T) {
 		"a count of something else stands alone":                      {"How many rooms are in the hotel?", named, "How many rooms are in the hotel?"},
 		"a price of something else stands alone":                      {"Wie viel kostet der Versand?", named, "Wie viel kostet der Versand?"},
 		"a chain over a count keeps its subject":                      {"And what is its lead time?", []Turn{{domain.RoleUser, "What does BX-4471-K cost?"}, {domain.RoleAssistant, "184 euros."}, {domain.RoleUser, "How many are in stock?"}, {domain.RoleAssistant, "37."}}, "BX-4471-K And what is its lead time?"},
+		"a question that names nothing":                               {"What should I do?", []Turn{{domain.RoleUser, "What does E205 mean?"}, {domain.RoleAssistant, "Too heavy."}}, "What does E205 mean? What should I do?"},
+		"a chain without names goes back to its subject":              {"Und auf Lager?", []Turn{{domain.RoleUser, "Was kostet der Mäher?"}, {domain.RoleAssistant, "9 Euro."}, {domain.RoleUser, "Und wie lange dauert die Lieferung?"}, {domain.RoleAssistant, "Eine Woche."}}, "Was kostet der Mäher? Und wie lange dauert die Lieferung? Und auf Lager?"},
 		"a chain of follow-ups keeps its subject":                     {"How loud is it?", append(named[:2:2], Turn{domain.RoleUser, "How much does it weigh?"}), "Aurora X2 How loud is it?"},
 		"together they stay within what may be asked":                 {"And it?", []Turn{{domain.RoleUser, strings.Repeat("x", 8000)}}, strings.Repeat("x", 7992) + " And it?"},
 	}

@@ -96,7 +96,7 @@ func pointsBack(question string) bool {
 			return true
 		}
 	}
-	if among(openers[words[0]], lang) || countsWhatWasSaid(words) {
+	if among(openers[words[0]], lang) || countsWhatWasSaid(words) || namesNothing(words, lang) {
 		return true
 	}
 	if utf8.RuneCountInString(question) > followUpCharacters {
@@ -119,6 +119,13 @@ func countsWhatWasSaid(words []string) bool {
 		}
 	}
 	return false
+}
+
+// namesNothing reports whether all words of a question are such as only shape it: "what should I do".
+func namesNothing(words []string, lang analysis.Language) bool {
+	return lang != analysis.Unknown && !slices.ContainsFunc(words, func(w string) bool {
+		return !framing[w] && questionWords[w] == nil && !analysis.IsFunctionWord(w, lang)
+	})
 }
 
 // verbsAfterCount are, by the word that asks how many, words which stand right after it where nothing is named.

@@ -114,7 +114,7 @@ func apart(part string) bool {
 	if len(lines) < 2 {
 		return false
 	}
-	records, items, short, capitals := 0, 0, 0, 0
+	records, items, short, capitals, sentences := 0, 0, 0, 0, 0
 	for i, line := range lines {
 		if recordLine.MatchString(line) {
 			records++
@@ -131,12 +131,15 @@ func apart(part string) bool {
 		if (unicode.IsUpper(first) || unicode.IsDigit(first)) && (i == len(lines)-1 || !unicode.Is(unicode.STerm, last)) {
 			capitals++
 		}
+		if !unicode.IsLower(first) && unicode.Is(unicode.STerm, last) && !wide(first) {
+			sentences++
+		}
 	}
 	switch {
 	case records*2 >= len(lines), short == len(lines), items == len(lines):
 		return true
 	default:
-		return len(lines) > 2 && capitals == len(lines)
+		return len(lines) > 2 && (capitals == len(lines) || sentences == len(lines))
 	}
 }
 

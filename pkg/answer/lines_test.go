@@ -100,6 +100,10 @@ func TestPartsOf(t *testing.T) {
 				{kind: partEntry, text: "Series production from May"},
 			},
 		},
+		"lines that are sentences each are entries": {
+			"Bring a photo of yourself.\nTools come back clean, otherwise we charge for it.\nLate returns cost a day.",
+			[]part{{kind: partEntry, text: "Bring a photo of yourself."}, {kind: partEntry, text: "Tools come back clean, otherwise we charge for it."}, {kind: partEntry, text: "Late returns cost a day."}},
+		},
 		"Japanese wrapped in a sentence is one": {
 			"水門は毎朝六時に開きますが、冬の間は七時になることもあり\nます。",
 			[]part{{text: "水門は毎朝六時に開きますが、冬の間は七時になることもあります。"}},

@@ -1,6 +1,7 @@
 package answer
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -11,9 +12,9 @@ import (
 // framing are words that only shape a question: they say how it is asked, not about what. An answer need not hold them.
 var framing = set(`
 	long high large big far old tall wide deep often soon late early many much please tell give show shows explain
-	describe find need want know say says get gets happen happens mean means exact exactly
-	lange lang hoch groß weit alt oft viel viele wieviel bitte sag nenne zeige gibt bekomme bekommt
-	combien donne dis montre trouve fait
+	describe find need want know say says get gets happen happens mean means exact exactly use uses used using work works
+	lange lang hoch groß weit alt oft viel viele wieviel bitte sag nenne zeige gibt bekomme bekommt verwende verwenden benutze benutzen nutze nutzen
+	combien donne dis montre trouve fait utilise utiliser
 	cuánto cuántos cuánta cuántas dime dame muestra
 `)
 
@@ -49,6 +50,37 @@ func namesIn(text string) []string {
 	}
 	return out
 }
+
+// codesIn returns the words of a question that have letters and figures, which hardly anything is called by chance.
+func codesIn(text string) []string {
+	return slices.DeleteFunc(namesIn(text), func(w string) bool {
+		return utf8.RuneCountInString(w) < minCode || !strings.ContainsFunc(w, unicode.IsLetter) || !strings.ContainsFunc(w, unicode.IsDigit)
+	})
+}
+
+// minCode is how many characters a code has at least.
+const minCode = 4
+
+// holdsCode reports whether a text has one of the codes, as a word.
+func holdsCode(text string, codes []string) bool {
+	for _, c := range codes {
+		for rest := text; ; {
+			i := strings.Index(rest, c)
+			if i < 0 {
+				break
+			}
+			before, _ := utf8.DecodeLastRuneInString(rest[:i])
+			after, _ := utf8.DecodeRuneInString(rest[i+len(c):])
+			if !partOfWord(before) && !partOfWord(after) {
+				return true
+			}
+			rest = rest[i+len(c):]
+		}
+	}
+	return false
+}
+
+func partOfWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
 // function reports whether a capitalised word is one that names nothing.
 func function(w string) bool {

@@ -100,3 +100,37 @@ func TestCodeIsQuotedBetweenFencesThatItCannotClose(t *testing.T) {
 		t.Errorf("got %q for code that goes on", got)
 	}
 }
+
+func TestARowIsThatOfTheNameAndTheColumnThatAreAskedFor(t *testing.T) {
+	t.Parallel()
+	const row = "Name: Aiko Mori; Department: Finance; Email: aiko@corp.example; Desk: 2.20"
+	people := domain.Fragment{Text: "Name\tDepartment\tEmail\tDesk\n" + row + "\nName: Lena Vogt; Department: Law; Email: lena@corp.example; Desk: 4.15", Score: 0.5}
+	for question, want := range map[string]bool{
+		"At which desk does Aiko Mori sit?":  true,
+		"What is Aiko Mori's email address?": true,
+		"Who works in Finance?":              true,
+		"What is Aiko Mori's phone number?":  false,
+		"How old is Aiko Mori?":              false,
+		"Where was Aiko Mori born?":          false,
+		"At which desk does Tom Jones sit?":  false,
+	} {
+		if got := quote(t, Prompt{Question: question, Fragments: []domain.Fragment{people}}); (got == "In the words of the documents:\n\n“"+row+"” [1]") != want {
+			t.Errorf("%q: got %q", question, got)
+		}
+	}
+}
+
+func TestAFragmentWithTheCodeOfTheQuestionIsRelevant(t *testing.T) {
+	t.Parallel()
+	for question, want := range map[string]bool{
+		"What does BX-4471-K cost?":  true,
+		"What does BX-4471 cost?":    true, // the code of all kinds of it
+		"What does BX-447 cost?":     false,
+		"What does it cost in 2024?": false,
+		"What does an X1 cost?":      false,
+	} {
+		if got := holdsCode("SKU: BX-4471-K; Year: 2024; Kind: X1", codesIn(question)); got != want {
+			t.Errorf("%q: %v", question, got)
+		}
+	}
+}

@@ -100,12 +100,15 @@ func marked(s sentence, fragments []domain.Fragment) string {
 
 // cutOff reports whether a text of several words breaks off: prose that ends in a letter, a comma or the like.
 func cutOff(text string) bool {
-	if strings.ContainsAny(text, "\n·") || chunk.Tokens(text) <= 2*scrapTokens {
+	if strings.ContainsAny(text, "\n·") || labelled.MatchString(text) || chunk.Tokens(text) <= 2*scrapTokens {
 		return false
 	}
 	last, _ := utf8.DecodeLastRuneInString(text)
 	return unicode.IsLetter(last) || last == ',' || last == ';'
 }
+
+// labelled is a line that is no sentence: "Next review: 22 May, room Pine".
+var labelled = regexp.MustCompile(`^\p{Lu}[^.:;!?]{0,40}: `)
 
 // between is what stands between two sentences that follow one another.
 func between(a, b string) string {

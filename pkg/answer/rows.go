@@ -70,3 +70,14 @@ func row(columns []string, line string) string {
 	}
 	return strings.Join(out, "; ")
 }
+
+// columnsOf are the names of a row's columns.
+func columnsOf(row string) string {
+	var out []string
+	for cell := range strings.SplitSeq(row, "; ") {
+		if name, _, ok := strings.Cut(cell, ": "); ok {
+			out = append(out, name)
+		}
+	}
+	return strings.Join(out, "\n")
+}

@@ -58,11 +58,12 @@ func figures(terms map[string]bool) map[string]bool {
 }
 
 const (
-	headingShare   = 0.6  // of the weight of a word that only the heading or the title holds
-	borrowedWeight = 0.3  // of a word from the question before
-	framingWeight  = 0.15 // of a word that only shapes the question
-	nearDistance   = 3    // terms
-	scrapTokens    = 5
+	ownHeadingShare = 0.9  // of a word that a heading holds which has nearly all words of the question
+	headingShare    = 0.6  // of the weight of a word that only the heading or the title holds
+	borrowedWeight  = 0.3  // of a word from the question before
+	framingWeight   = 0.15 // of a word that only shapes the question
+	nearDistance    = 3    // terms
+	scrapTokens     = 5
 )
 
 // question is what is asked, as terms with weights.
@@ -134,7 +135,8 @@ func borrowedNames(search, asked string) []string {
 	return namesIn("… " + before) // so that a name may come first
 }
 
-// rarestTerms marks the own terms of the greatest weight.
+// rarestTerms marks the own terms of the greatest weight; where there are but names, the measure that is asked for, as in "how
+// old is Tom".
 func (q question) rarestTerms() []bool {
 	most := 0.0
 	for i, w := range q.weights {
@@ -144,7 +146,7 @@ func (q question) rarestTerms() []bool {
 	}
 	out := make([]bool, len(q.terms))
 	for i, w := range q.weights {
-		out[i] = q.own[i] && !q.names[i] && !q.framing[i] && w >= most
+		out[i] = q.own[i] && !q.names[i] && (!q.framing[i] && w >= most || most == 0 && conceptsOf[q.terms[i].Name] != nil)
 	}
 	return out
 }
@@ -196,6 +198,7 @@ func (q question) readFragment(i int, f domain.Fragment, best float64) []sentenc
 			heading = read(title)
 			headings[title] = heading
 		}
+		under := read(p.under)
 		own := read(p.words())
 		own.value = q.wants.heldBy(p.words())
 		said := own // with the question that it answers
@@ -206,12 +209,12 @@ func (q question) readFragment(i int, f domain.Fragment, best float64) []sentenc
 		if p.kind != partProse && p.kind != partCode {
 			before = text{} // rows and entries stand by themselves
 		}
-		e := q.look(said, before, heading)
+		e := q.look(said, before, heading, under)
 		e.names, e.score, e.rank = names, f.Score, f.Score/max(best, minScore)
 		e.value = q.value(own)
 		e.scrap = p.kind == partProse && !ends(p.text) && (isScrap(p.text) || q.unspaced && n == 0) || q.saysNoMore(own)
 		e.certain = q.identifies(p, own, lang)
-		tells := p.kind == partProse && !isQuestion(p.text) || q.tells(said, before, heading) || e.certain
+		tells := (p.kind == partProse || p.kind == partEntry && ends(p.text) && !itemLine.MatchString(p.text)) && !isQuestion(p.text) || q.tells(said, before, heading) || e.certain
 		if before = own; p.single() {
 			before = text{}
 		}
@@ -220,7 +223,7 @@ func (q question) readFragment(i int, f domain.Fragment, best float64) []sentenc
 		}
 		e.told = p.single() && q.holdsAll(q.rarest, own)
 		out = append(out, sentence{
-			part: p, fragment: i, position: n, last: n == len(parts)-1, rare: q.holdsAll(q.rarest, said, heading), listed: p.single() && q.lists(p.kind, own, read(p.under)),
+			part: p, fragment: i, position: n, last: n == len(parts)-1, rare: q.holdsAll(q.rarest, said, heading), listed: p.single() && q.lists(p.kind, own, under),
 			shown: quotation(p.text), terms: keys(own.at), evidence: e, score: e.total(),
 		})
 	}
@@ -303,7 +306,11 @@ func ends(text string) bool {
 }
 
 // look finds the question's words in a text, its heading and the sentence before it.
-func (q question) look(own, before, heading text) (e evidence) {
+func (q question) look(own, before, heading, under text) (e evidence) {
+	share := headingShare
+	if near := q.near(under.at); near > 0 && q.share(under, text{}) >= nearlyAll {
+		share, e.near = ownHeadingShare, ownHeadingShare*near
+	}
 	for i, w := range q.weights {
 		w /= q.total
 		here, above, earlier := q.holds(own, i), q.holds(heading, i), q.holds(before, i)
@@ -311,12 +318,12 @@ func (q question) look(own, before, heading text) (e evidence) {
 		case here > 0:
 			e.own += w * here
 		case above > 0:
-			e.own += w * above * headingShare
+			e.own += w * above * share
 		case earlier > 0:
 			e.before += w * earlier
 		}
 	}
-	e.near = q.near(own.at)
+	e.near = max(e.near, q.near(own.at))
 	return e
 }
 
@@ -368,25 +375,28 @@ func (q question) share(own, heading text) float64 {
 	return held / total
 }
 
-// identifies reports whether a row is that of the code which the question names, and tells what is asked of it: it has
-// another word of the question, or the value that is asked for. In another language the code alone will do, for words are
-// not held there, but the value may not be missing.
+// identifies reports whether a row is that of the name or code which the question has, and tells what is asked of it: one
+// of its columns is called so. For a code another word of the question will do, or the value that is asked for; in another
+// language the code alone, for words are not held there, but the value may not be missing.
 func (q question) identifies(p part, own text, lang analysis.Language) bool {
 	if p.kind != partRow || !q.holdsAll(q.names, own) {
 		return false
 	}
-	coded, other, asked := false, false, false
+	columns := text{at: positions(analysis.Terms(columnsOf(p.text), lang))}
+	named, coded, column, other, asked := false, false, false, false, false
 	for i := range q.terms {
 		switch {
 		case q.names[i]:
+			named = true
 			coded = coded || strings.ContainsFunc(q.terms[i].Name, unicode.IsDigit)
 		case !q.framing[i] && q.own[i]:
 			asked = true
 			other = other || q.holds(own, i) > 0
+			column = column || q.holds(columns, i) > 0
 		}
 	}
 	if !coded {
-		return false
+		return named && column
 	}
 	foreign := q.lang != analysis.Unknown && lang != q.lang
 	return other || !asked || foreign && q.value(own) >= 0

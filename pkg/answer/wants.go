@@ -41,6 +41,7 @@ var (
 	massWords  = set(`heavy weigh weighs weight schwer wiegt gewicht lourd pèse pèsent poids pesa peso weegt zwaar весит`)
 	phoneWords = set(`phone telephone telefon telefonnummer rufnummer téléphone teléfono telefono telefone telefoonnummer телефон`)
 	mailWords  = set(`email mail courriel emailadresse mailadresse`)
+	sendWords  = set(`number nummer numéro número numero address adresse dirección indirizzo endereço номер адрес`) // beside phone and mail
 
 	// otherWords ask for something else, whatever they ask about: who pays the costs, where the price list is.
 	otherWords = set(`who whom whose where why wer wem wen wo warum wieso wozu qui où pourquoi quién dónde chi dove perché quem onde waar waarom кто где почему`)
@@ -142,9 +143,9 @@ func (w want) covers(word string) bool {
 	case wantTime:
 		return occasionWords[word]
 	case wantPhone:
-		return phoneWords[word]
+		return phoneWords[word] || sendWords[word]
 	case wantMail:
-		return mailWords[word]
+		return mailWords[word] || sendWords[word]
 	}
 	return false
 }
