@@ -131,22 +131,17 @@ func (s *server) openTurn(ctx context.Context, agent domain.Agent, body AgentQue
 	}}, nil
 }
 
-// checkConversation finds out early what the answerer refuses as well: a conversation with another agent or visitor. An
-// id that is not known yet names a new conversation.
+// checkConversation finds out early what the answerer refuses as well: a conversation of another workspace, agent or
+// visitor. An id that is not known yet names a new conversation.
 func (s *server) checkConversation(ctx context.Context, agent domain.Agent, id, visitor string) error {
 	if id == "" {
 		return nil
 	}
-	v, err := s.Catalog.Conversation(ctx, agent.WorkspaceID, "", id)
-	switch {
-	case domain.CodeOf(err) == domain.CodeNotFound:
-		return nil
-	case err != nil:
-		return err
-	case v.AgentID != agent.ID, visitor != "" && visitor != v.VisitorID:
-		return domain.NotFound("conversation", id)
+	v, exists, err := s.Catalog.FindConversation(ctx, agent.WorkspaceID, agent.ID, id)
+	if err == nil && exists && visitor != "" && visitor != v.VisitorID {
+		err = domain.NotFound("conversation", id)
 	}
-	return nil
+	return err
 }
 
 // ask gets the answer. emit, unless it is nil, is called with its text as it comes; put together it is the text that is

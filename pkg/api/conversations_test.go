@@ -243,3 +243,20 @@ func TestAnExportThatFailsInTheMiddleIsCutOff(t *testing.T) {
 		t.Errorf("the log lacks the cause: %s", log)
 	}
 }
+
+func TestAQuestionInAConversationOfOthersIsRefusedAndNotCounted(t *testing.T) {
+	t.Parallel()
+	s := newService(t)
+	agent := s.newAgent()
+	stranger := s.stranger()
+	for whose, id := range map[string]string{
+		"another workspace": stranger.talk(stranger.newAgent(), "anna", "Who am I?", "Anna [1]."),
+		"another agent":     s.talk(s.newAgent(), "anna", "Who am I?", "Anna [1]."),
+		"another visitor":   s.talk(agent, "bert", "Who am I?", "Bert [1]."),
+	} {
+		s.call("POST", "/agents/"+agent+"/query", object{"query": "And now?", "conversationId": id, "visitorId": "anna"}).problem(404)
+		if n := s.used("")["queries"]; n != 0 {
+			t.Errorf("of %s: %v questions are counted", whose, n)
+		}
+	}
+}

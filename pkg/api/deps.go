@@ -75,6 +75,9 @@ type Datasources interface {
 type Conversations interface {
 	// Conversation reads a conversation of the workspace, with that agent unless agentID is empty.
 	Conversation(ctx context.Context, ws, agentID, id string) (domain.Conversation, error)
+	// FindConversation returns the conversation with the id, and whether there is one; of another workspace or agent it is
+	// domain.CodeNotFound.
+	FindConversation(ctx context.Context, ws, agentID, id string) (v domain.Conversation, exists bool, err error)
 	Conversations(ctx context.Context, ws string, f catalog.ConversationFilter, p catalog.Page) ([]domain.Conversation, string, error)
 	// Messages returns the newest of them, oldest first.
 	Messages(ctx context.Context, conversationID string, limit int) ([]domain.Message, error)
