@@ -15,11 +15,11 @@ const maxColumnBytes = 80
 // entries are the lines of a list or a table. One that ends in a colon takes the others along; one that only names the
 // columns of those below it is a heading, and gives its names to rows that lack them.
 func entries(lines []string) []part {
-	if announces(lines[0]) && len(lines) > 1 {
-		taken := part{text: lines[0] + "\n" + firstLines(strings.Join(lines[1:], "\n"))}
-		return append([]part{taken}, entries(lines[1:])...)
-	}
 	var out []part
+	if announces(lines[0]) && len(lines) > 1 {
+		out = append(out, part{text: lines[0] + "\n" + firstLines(strings.Join(lines[1:], "\n"))})
+		lines = lines[1:]
+	}
 	var columns []string
 	for i, line := range lines {
 		if strings.TrimSpace(line) == "" {

@@ -31,11 +31,14 @@ const (
 
 // Words by which a question shows what it asks for, in languages that part words.
 var (
-	countWords = set(`many much viele viel wieviel wieviele combien cuánto cuántos cuánta cuántas quanti quante quanto quanta quantos quantas hoeveel сколько`)
-	countLeads = set(`how wie so`) // before many and viele
-	howWords   = set(`how wie`)
-	longWords  = set(`long lange lang`) // after how
-	moneyWords = set(`cost costs price prices priced fee fees kostet kosten preis preise teuer gebühr gebühren coûte coûtent coûter prix tarif tarifs
+	countWords   = set(`many much viele viel wieviel wieviele combien cuánto cuántos cuánta cuántas quanti quante quanto quanta quantos quantas hoeveel сколько`)
+	afterHow     = set(`many much viel viele`) // count only behind one of countLeads
+	countLeads   = set(`how wie so`)
+	howWords     = set(`how wie`)
+	doingWords   = set(`do does did can could to should would kann können muss soll sollte mache geht funktioniert`) // after howWords
+	longWords    = set(`long lange lang`)                                                                            // with howWords
+	lastingWords = set(`temps dure durent dura duran tiempo tempo durano`)                                           // with countWords
+	moneyWords   = set(`cost costs price prices priced fee fees kostet kosten preis preise teuer gebühr gebühren coûte coûtent coûter prix tarif tarifs
 		cuesta cuestan precio precios costa costano prezzo prezzi custa custam preço kost prijs стоит стоят цена стоимость`)
 	timeWords  = set(`when wann quand cuándo wanneer когда`)
 	massWords  = set(`heavy weigh weighs weight schwer wiegt gewicht lourd pèse pèsent poids pesa peso weegt zwaar весит`)
@@ -58,43 +61,35 @@ var (
 // maxLead is how many words may stand before the one that asks for a time, as in "until when"; further on, "when" joins clauses.
 const maxLead = 3
 
-// wantIn tells what a question asks for.
+// wantIn tells what a question asks for. One that asks more than one thing, or how something is done, asks for no one value.
 func wantIn(question string) want {
 	words := wordsOf(question)
-	has := func(words []string, list map[string]bool) bool {
+	has := func(list map[string]bool) bool {
 		return slices.ContainsFunc(words, func(w string) bool { return list[w] })
 	}
-	first := words[:min(maxLead, len(words))]
-	count := -1
-	for i, w := range words {
-		how := i > 0 && countLeads[words[i-1]]
-		if countWords[w] && (how || w != "many" && w != "much" && w != "viel" && w != "viele") {
-			count = i
-			break
+	asked := 0
+	for _, w := range words {
+		if otherWords[w] || timeWords[w] || howWords[w] || whatWords[w] {
+			asked++
 		}
 	}
-	long := slices.ContainsFunc(longWordsAt(words), func(i int) bool { return howWords[words[i-1]] })
-	asked := 0
-	for _, list := range []map[string]bool{otherWords, timeWords, howWords, whatWords} {
-		asked += len(slices.DeleteFunc(slices.Clone(words), func(w string) bool { return !list[w] }))
-	}
-	how := count < 0 && !long && len(words) > 1 && howWords[words[0]] && !has(words[1:2], massWords) && !framing[words[1]] && !has(words[1:2], moneyWords)
+	count := countAt(words)
 	switch {
-	case asked > 1: // "how much is it, and when": one value would not answer both
+	case asked > 1, has(otherWords), len(words) > 1 && howWords[words[0]] && doingWords[words[1]]:
 		return want{}
-	case has(first, timeWords):
+	case slices.ContainsFunc(words[:min(maxLead, len(words))], func(w string) bool { return timeWords[w] }):
 		return want{kind: wantTime}
-	case has(words, otherWords) && !howWords[words[0]], how:
+	case has(timeWords):
 		return want{}
-	case has(words, phoneWords):
+	case has(phoneWords):
 		return want{kind: wantPhone}
-	case has(words, mailWords):
+	case has(mailWords):
 		return want{kind: wantMail}
-	case has(words, moneyWords):
+	case has(moneyWords):
 		return want{kind: wantMoney}
-	case has(words, massWords):
+	case has(massWords):
 		return want{kind: wantMass}
-	case long:
+	case has(longWords) && has(howWords), count >= 0 && has(lastingWords):
 		return want{kind: wantDuration}
 	case count >= 0:
 		return want{kind: wantCount, units: unitsIn(words[count+1:])}
@@ -102,15 +97,14 @@ func wantIn(question string) want {
 	return want{}
 }
 
-// longWordsAt are where "long" stands behind another word.
-func longWordsAt(words []string) []int {
-	var out []int
+// countAt is where a question asks how many, -1 when it does not.
+func countAt(words []string) int {
 	for i, w := range words {
-		if i > 0 && longWords[w] {
-			out = append(out, i)
+		if countWords[w] && (!afterHow[w] || i > 0 && countLeads[words[i-1]]) {
+			return i
 		}
 	}
-	return out
+	return -1
 }
 
 // unitsIn are the index terms of the first word that is counted: not of "are" in "how many are there".
