@@ -135,6 +135,8 @@ func TestWhatIsTakenAlongIsBounded(t *testing.T) {
 func TestCodeIsToldFromProse(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]bool{
+		"pip install sluicectl\nsluicectl init":     true,
+		"go to the lock\nmake sure that it is shut": false,
 		"$ make install":                              true,
 		"sluice serve --addr :8080":                   true,
 		"x = 3\ny = x * 2":                            true,

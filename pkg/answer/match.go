@@ -51,6 +51,9 @@ func (q question) lacksNames(whole, heading text) (share float64, coded bool) {
 	return -lacking / names, coded
 }
 
+// halfHeld is how many of the other words a row must have that is known by a name.
+const halfHeld = 0.5
+
 // nearlyAll is the share of the question's words that makes good for the rarest one.
 const nearlyAll = 0.75
 
@@ -80,30 +83,32 @@ func (q question) share(own, heading text) float64 {
 }
 
 // identifies reports whether a row is that of the name or code which the question has, and tells what is asked of it: one
-// of its columns is called so. For a code another word of the question will do, or the value that is asked for; in another
-// language the code alone, for words are not held there, but the value may not be missing.
+// of its columns is called so, and it has half of the question's other words. For a code these will do; in another language the
+// code alone, for words are not held there, but the value may not be missing.
 func (q question) identifies(p part, own text, lang analysis.Language) bool {
 	if p.kind != partRow || !q.holdsAll(q.names, own) {
 		return false
 	}
 	columns := text{at: positions(analysis.Terms(columnsOf(p.text), lang))}
-	named, coded, column, other, asked := false, false, false, false, false
+	named, coded, column := false, false, false
+	asked, held := 0.0, 0.0
 	for i := range q.terms {
 		switch {
 		case q.names[i]:
 			named = true
 			coded = coded || strings.ContainsFunc(q.terms[i].Name, unicode.IsDigit)
 		case !q.framing[i] && q.own[i]:
-			asked = true
-			other = other || q.holds(own, i) > 0
+			asked++
+			held += q.holds(own, i)
 			column = column || q.holds(columns, i) > 0
 		}
 	}
+	most := held >= halfHeld*asked
 	if !coded {
-		return named && column
+		return named && column && most
 	}
 	foreign := q.lang != analysis.Unknown && lang != q.lang
-	return other || !asked || foreign && q.value(own) >= 0
+	return most || foreign && q.value(own) >= 0
 }
 
 // holdsAll reports whether texts hold all terms that are marked, one or another.
@@ -122,7 +127,7 @@ func (q question) holds(t text, i int) float64 {
 	if len(occurrences(t.at, q.terms[i])) > 0 {
 		return 1
 	}
-	if t.value && q.implied[i] {
+	if t.value && t.lone && q.implied[i] {
 		return kinShare
 	}
 	for _, k := range q.kin[i] {

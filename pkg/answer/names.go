@@ -12,8 +12,8 @@ import (
 // framing are words that only shape a question: they say how it is asked, not about what. An answer need not hold them.
 var framing = set(`
 	long high large big far old tall wide deep often soon late early many much please tell give show shows explain
-	describe find need want know say says get gets happen happens mean means exact exactly use uses used using work works
-	lange lang hoch groß weit alt oft viel viele wieviel bitte sag nenne zeige gibt bekomme bekommt verwende verwenden benutze benutzen nutze nutzen
+	describe find need want know say says get gets happen happens mean means exact exactly use uses used using work works look looks like
+	lange lang hoch groß weit alt oft viel viele wieviel bitte sag nenne zeige gibt bekomme bekommt verwende verwenden benutze benutzen nutze nutzen sieht aussehen
 	combien donne dis montre trouve fait utilise utiliser
 	cuánto cuántos cuánta cuántas dime dame muestra
 `)

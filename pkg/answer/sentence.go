@@ -60,6 +60,7 @@ func figures(terms map[string]bool) map[string]bool {
 type text struct {
 	at    map[string][]int // the positions of its terms
 	value bool             // it has a value of the kind that is asked for
+	lone  bool             // it is a row or an entry, whose value is that of its subject
 }
 
 // readFragment looks at the parts of a fragment. best is the score of the best fragment.
@@ -94,11 +95,11 @@ func (q question) readFragment(i int, f domain.Fragment, best float64) []sentenc
 		}
 		heading, under := readOnce(titles(p)), readOnce(p.under)
 		own := read(p.words())
-		own.value = q.wants.heldBy(p.words())
+		own.value, own.lone = q.wants.heldBy(p.words()), p.single()
 		said := own // with the question that it answers
 		if p.asked != "" {
 			said = read(p.asked + "\n" + p.words())
-			said.value = own.value
+			said.value, said.lone = own.value, own.lone
 		}
 		if p.kind != partProse && p.kind != partCode {
 			before = text{} // rows and entries stand by themselves
