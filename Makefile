@@ -63,7 +63,7 @@ check-clients: ## the official OpenAI and MCP clients of Python and Node, as the
 
 .PHONY: bench
 bench: ## benchmarks of every stage
-	go test -run '^$$' -bench . -skip 'Filters|Recall|OfTheLimit' -benchmem ./pkg/...
+	go test -run '^$$' -bench . -skip 'Filters|Recall|OfTheLimit|Growth' -benchmem ./pkg/...
 
 .PHONY: bench-index
 bench-index: ## filters of 200,000 chunks proved against a full scan and timed, and recall of the dense leg, on every engine; VECTORS, QUERIES: files of real vectors

@@ -102,7 +102,7 @@ func (v view) hits(ctx context.Context, slots []uint32, vector []float32, words 
 	if err != nil {
 		return nil, fmt.Errorf("listing slots: %w", err)
 	}
-	rows, err := v.tx.QueryContext(ctx, `SELECT `+rowColumns+` FROM rows WHERE slot IN (SELECT value FROM json_each(?))`, string(list))
+	rows, err := v.tx.StmtContext(ctx, v.space.readRows).QueryContext(ctx, string(list))
 	if err != nil {
 		return nil, fmt.Errorf("reading rows: %w", err)
 	}

@@ -29,6 +29,9 @@ type space struct {
 	reads  *sql.DB
 	writes *sql.DB
 
+	// What every search asks, prepared.
+	readVersion, readRows *sql.Stmt
+
 	group   group        // of batches that wait for writeMu
 	writeMu sync.Mutex   // held by the one writer: a Write, a deletion, a step of a merge
 	vectors *slotFile    // writer's; nil without vectors
@@ -94,6 +97,12 @@ func openSpace(ctx context.Context, dir string, id index.Space, number uint64, c
 	if err := s.openVectors(snap); err != nil {
 		return nil, err
 	}
+	if s.readVersion, err = s.reads.PrepareContext(ctx, `SELECT version FROM state`); err != nil {
+		return nil, fmt.Errorf("preparing to read the version: %w", err)
+	}
+	if s.readRows, err = s.reads.PrepareContext(ctx, `SELECT `+rowColumns+` FROM rows WHERE slot IN (SELECT value FROM json_each(?))`); err != nil {
+		return nil, fmt.Errorf("preparing to read rows: %w", err)
+	}
 	s.current = snap
 	s.states[snap.version] = snap
 	if err := s.remember(); err != nil {
@@ -144,6 +153,11 @@ func (s *space) openVectors(snap *snapshot) (err error) {
 // close releases everything. The owner has seen to it that nobody uses the space.
 func (s *space) close() error {
 	var errs []error
+	for _, stmt := range []*sql.Stmt{s.readVersion, s.readRows} {
+		if stmt != nil {
+			errs = append(errs, stmt.Close())
+		}
+	}
 	for _, db := range []*sql.DB{s.reads, s.writes} {
 		if db != nil {
 			errs = append(errs, db.Close())
@@ -183,7 +197,7 @@ func (s *space) read(ctx context.Context, f func(view) error) error {
 	}
 	defer func() { _ = tx.Rollback() }()
 	var version int64
-	if err := tx.QueryRowContext(ctx, `SELECT version FROM state`).Scan(&version); err != nil {
+	if err := tx.StmtContext(ctx, s.readVersion).QueryRowContext(ctx).Scan(&version); err != nil {
 		return fmt.Errorf("reading the version: %w", corrupt(err))
 	}
 	s.mu.Lock()

@@ -1,0 +1,67 @@
+package embedded
+
+import (
+	"flag"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/sluice/sluice/pkg/index"
+)
+
+var growthRows = flag.Int("growth.rows", 1_000_000, "rows that BenchmarkGrowth writes")
+
+// BenchmarkGrowth writes rows until there are many and tells what they cost at first and at last, merges included, and how
+// long what is there then takes to open, until the first answer by words and by vector.
+func BenchmarkGrowth(b *testing.B) {
+	const batch, stretch = 500, 10_000
+	dir := b.TempDir()
+	open := func() *Index {
+		x, err := Open(dir, Options{Log: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			b.Fatal(err)
+		}
+		return x
+	}
+	x, c := open(), newBenchCorpus()
+	var costs []time.Duration // of each stretch
+	for from := 0; from < *growthRows; from += stretch {
+		cost := time.Duration(0)
+		for at := from; at < from+stretch; at += batch {
+			rows := c.rows(at, batch)
+			began := cpuTime(b)
+			if err := x.Write(b.Context(), benchSpace, rows); err != nil {
+				b.Fatal(err)
+			}
+			cost += cpuTime(b) - began
+		}
+		began := cpuTime(b)
+		settle(b, x)
+		costs = append(costs, cost+cpuTime(b)-began)
+	}
+	if err := x.Close(); err != nil {
+		b.Fatal(err)
+	}
+	mean := func(costs []time.Duration) float64 {
+		sum := time.Duration(0)
+		for _, d := range costs {
+			sum += d
+		}
+		return float64(sum.Microseconds()) / float64(len(costs)*stretch)
+	}
+	b.ReportMetric(mean(costs[:min(len(costs), 10)]), "cpu-µs/row-at-first")
+	b.ReportMetric(mean(costs[max(0, len(costs)-10):]), "cpu-µs/row-at-last")
+	q := index.Query{Text: c.text(6), Vector: c.vector(), Limit: 10}
+	for name, q := range map[string]index.Query{"ms-open-words": {Text: q.Text, Limit: 10}, "ms-open-both": q} {
+		began := time.Now()
+		x := open()
+		if _, err := x.Search(b.Context(), benchSpace, q); err != nil {
+			b.Fatal(err)
+		}
+		b.ReportMetric(float64(time.Since(began).Milliseconds()), name)
+		if err := x.Close(); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.Logf("processor time of each %d rows: %v", stretch, costs)
+}
