@@ -20,8 +20,8 @@ type stretch struct {
 	lang string
 }
 
-// fenceLine opens or closes a block of code, with the name of its language.
-var fenceLine = regexp.MustCompile("^ {0,3}(```+|~~~+)[ \t]*([a-zA-Z0-9_+#.-]*)[^`]*$")
+// fenceLine opens or closes a block of code, with the name of its language. Tildes do so, too, but underline headings more often.
+var fenceLine = regexp.MustCompile("^ {0,3}(```+)[ \t]*([a-zA-Z0-9_+#.-]*)[^`]*$")
 
 // fencedIn divides a text at the fences of its code. A fragment may begin or end within code: where fences do not come
 // in pairs and the first one names no language, that one closes what began before.
@@ -52,7 +52,7 @@ func fencedIn(text string) []stretch {
 	for _, line := range lines {
 		m := fenceLine.FindStringSubmatch(line)
 		switch {
-		case m == nil, s.code && mark != "" && (m[1][0] != mark[0] || len(m[1]) < len(mark) || m[2] != ""):
+		case m == nil, s.code && mark != "" && (len(m[1]) < len(mark) || m[2] != ""):
 			held = append(held, line)
 		case s.code:
 			flush(stretch{})

@@ -49,6 +49,10 @@ func TestPartsOf(t *testing.T) {
 			"The settings:\n\n```yaml\nlock:\n  code: L-3",
 			[]part{{kind: partCode, intro: "The settings:", lang: "yaml", text: "lock:\n  code: L-3"}},
 		},
+		"tildes underline": {
+			"The weir\n~~~~~~~~\n\nIt is old.",
+			[]part{{kind: partEntry, text: "The weir"}, {kind: partEntry, text: "~~~~~~~~"}, {text: "It is old."}},
+		},
 		"an announcement takes a list along": {
 			"Bring these things to the weir:\n- a torch\n- a rope",
 			[]part{
