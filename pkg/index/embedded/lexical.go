@@ -137,6 +137,7 @@ func (l *lexical) fill(h *index.Hit, slot uint32) {
 	if h.Lexical == 0 {
 		return
 	}
+	h.Terms, h.Counts = make([]string, 0, len(l.lists)), make([]int, 0, len(l.lists))
 	for i, t := range l.lists {
 		if at, ok := slices.BinarySearch(t.slots, slot); ok {
 			h.Terms = append(h.Terms, l.names[i])
