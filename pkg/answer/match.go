@@ -10,9 +10,9 @@ import (
 )
 
 // look finds the question's words in a text, its heading and the sentence before it.
-func (q question) look(own, before, heading, under text) (e evidence) {
+func (q question) look(own, before, heading, under wording) (e evidence) {
 	share := headingShare
-	if near := q.near(under.at); near > 0 && q.share(under, text{}) >= nearlyAll {
+	if near := q.near(under.at); near > 0 && q.share(under, wording{}) >= nearlyAll {
 		share, e.near = ownHeadingShare, ownHeadingShare*near
 	}
 	for i, w := range q.weights {
@@ -33,7 +33,7 @@ func (q question) look(own, before, heading, under text) (e evidence) {
 
 // lacksNames is the share of the question's names that a fragment lacks, negative; and whether a number or a code is among
 // them: another model, year or version is not the one that was asked for.
-func (q question) lacksNames(whole, heading text) (share float64, coded bool) {
+func (q question) lacksNames(whole, heading wording) (share float64, coded bool) {
 	names, lacking := 0.0, 0.0
 	for i, name := range q.names {
 		if !name {
@@ -59,7 +59,7 @@ const nearlyAll = 0.75
 
 // tells reports whether a row, an entry or a block of code speaks of what is asked. It is about one thing: it or its heading
 // must hold all names of the question and its rarest other word, or nearly all words; the sentence before code may hold them.
-func (q question) tells(own, before, heading text) bool {
+func (q question) tells(own, before, heading wording) bool {
 	if q.unspaced { // pairs of characters: many are no words, none can be demanded
 		return true
 	}
@@ -67,7 +67,7 @@ func (q question) tells(own, before, heading text) bool {
 }
 
 // share is how much of the question, names apart, a text and its heading hold.
-func (q question) share(own, heading text) float64 {
+func (q question) share(own, heading wording) float64 {
 	held, total := 0.0, 0.0
 	for i, w := range q.weights {
 		if q.names[i] {
@@ -85,11 +85,11 @@ func (q question) share(own, heading text) float64 {
 // identifies reports whether a row is that of the name or code which the question has, and tells what is asked of it: one
 // of its columns is called so, and it has half of the question's other words. For a code these will do; in another language the
 // code alone, for words are not held there, but the value may not be missing.
-func (q question) identifies(p part, own text, lang analysis.Language) bool {
+func (q question) identifies(p part, own wording, lang analysis.Language) bool {
 	if p.kind != partRow || !q.holdsAll(q.names, own) {
 		return false
 	}
-	columns := text{at: positions(analysis.Terms(columnsOf(p.text), lang))}
+	columns := wording{at: positions(analysis.Terms(columnsOf(p.text), lang))}
 	named, coded, column := false, false, false
 	asked, held := 0.0, 0.0
 	for i := range q.terms {
@@ -112,9 +112,9 @@ func (q question) identifies(p part, own text, lang analysis.Language) bool {
 }
 
 // holdsAll reports whether texts hold all terms that are marked, one or another.
-func (q question) holdsAll(marked []bool, texts ...text) bool {
+func (q question) holdsAll(marked []bool, texts ...wording) bool {
 	for i, is := range marked {
-		if is && !slices.ContainsFunc(texts, func(t text) bool { return q.holds(t, i) > 0 }) {
+		if is && !slices.ContainsFunc(texts, func(t wording) bool { return q.holds(t, i) > 0 }) {
 			return false
 		}
 	}
@@ -123,7 +123,7 @@ func (q question) holdsAll(marked []bool, texts ...text) bool {
 
 // holds tells how far a text holds a term: 1 when it does, kinShare when it has a kindred word or the value that the term
 // asks for, else 0.
-func (q question) holds(t text, i int) float64 {
+func (q question) holds(t wording, i int) float64 {
 	if len(occurrences(t.at, q.terms[i])) > 0 {
 		return 1
 	}

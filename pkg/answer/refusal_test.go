@@ -151,7 +151,7 @@ func TestWordsThatTheVectorsDoNotKnowHaveNoKin(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, kin := range q.kin {
-		if q.holds(text{at: positions(analysis.Terms(fragments[0].Text, "ru"))}, i) > 0 {
+		if q.holds(wording{at: positions(analysis.Terms(fragments[0].Text, "ru"))}, i) > 0 {
 			t.Errorf("%s has the kin %q", q.terms[i].Name, kin)
 		}
 	}
@@ -166,7 +166,7 @@ func TestWordsForOneConceptAreKindredAcrossLanguages(t *testing.T) {
 		"What is the colour?":                  false,
 	} {
 		q := newQuestion(Prompt{Question: question}, fragments)
-		own := text{at: positions(analysis.Terms(fragments[0].Text, analysis.Detect(fragments[0].Text)))}
+		own := wording{at: positions(analysis.Terms(fragments[0].Text, analysis.Detect(fragments[0].Text)))}
 		got := false
 		for i := range q.terms {
 			got = got || q.holds(own, i) > 0
@@ -220,6 +220,7 @@ func TestLanguageOfShortQuestions(t *testing.T) {
 		want      analysis.Language
 	}{
 		"a German verb in front":                    {"Darf ich fliegen?", nil, "de"},
+		"German of three words":                     {"In welchem Raum?", nil, "de"},
 		"French function words":                     {"Est-ce que je peux voler ?", nil, "fr"},
 		"English of two words":                      {"May I?", german, "en"},
 		"what shows nothing speaks as the document": {"Tagegeld Ausland", german, "de"},

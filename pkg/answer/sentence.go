@@ -56,8 +56,8 @@ func figures(terms map[string]bool) map[string]bool {
 	return out
 }
 
-// text is what is looked for words in.
-type text struct {
+// wording is what is looked for words in.
+type wording struct {
 	at    map[string][]int // the positions of its terms
 	value bool             // it has a value of the kind that is asked for
 	lone  bool             // it is a row or an entry, whose value is that of its subject
@@ -70,15 +70,15 @@ func (q question) readFragment(i int, f domain.Fragment, best float64) []sentenc
 	}
 	lang := analysis.Detect(f.Text)
 	var analyzer analysis.Analyzer // remembers stems
-	read := func(s string) text { return text{at: positions(analyzer.Terms(s, lang))} }
+	read := func(s string) wording { return wording{at: positions(analyzer.Terms(s, lang))} }
 	names, coded := q.lacksNames(read(f.Text), read(titleOf(f)))
 	if coded {
 		return nil
 	}
 	parts := partsOf(f)
 	titles := titlesOf(f, parts)
-	headings := make(map[string]text)
-	readOnce := func(s string) text {
+	headings := make(map[string]wording)
+	readOnce := func(s string) wording {
 		t, known := headings[s]
 		if !known {
 			t = read(s)
@@ -86,11 +86,11 @@ func (q question) readFragment(i int, f domain.Fragment, best float64) []sentenc
 		}
 		return t
 	}
-	var before text
+	var before wording
 	var out []sentence
 	for n, p := range parts {
 		if p.kind == partHeading {
-			before = text{}
+			before = wording{}
 			continue
 		}
 		heading, under := readOnce(titles(p)), readOnce(p.under)
@@ -102,7 +102,7 @@ func (q question) readFragment(i int, f domain.Fragment, best float64) []sentenc
 			said.value, said.lone = own.value, own.lone
 		}
 		if p.kind != partProse && p.kind != partCode {
-			before = text{} // rows and entries stand by themselves
+			before = wording{} // rows and entries stand by themselves
 		}
 		e := q.look(said, before, heading, under)
 		e.names, e.score, e.rank = names, f.Score, f.Score/max(best, minScore)
@@ -111,7 +111,7 @@ func (q question) readFragment(i int, f domain.Fragment, best float64) []sentenc
 		e.certain = q.identifies(p, own, lang)
 		tells := (p.kind == partProse || p.kind == partEntry && ends(p.text) && !itemLine.MatchString(p.text)) && !isQuestion(p.text) || q.tells(said, before, heading) || e.certain
 		if before = own; p.single() {
-			before = text{}
+			before = wording{}
 		}
 		if e.own == 0 && (p.kind != partCode || e.before == 0) || !tells || e.value < 0 && q.wants.plain() {
 			continue
@@ -126,7 +126,7 @@ func (q question) readFragment(i int, f domain.Fragment, best float64) []sentenc
 }
 
 // saysNoMore reports whether all words of a text are those of the question.
-func (q question) saysNoMore(t text) bool {
+func (q question) saysNoMore(t wording) bool {
 	held := 0
 	for i := range q.terms {
 		if len(occurrences(t.at, q.terms[i])) > 0 {
@@ -158,7 +158,7 @@ func titlesOf(f domain.Fragment, parts []part) func(part) string {
 
 // value is the evidence of a value of the kind that is asked for: 1 where a text has one, -1 where it has none, 0 where none is
 // asked for.
-func (q question) value(t text) float64 {
+func (q question) value(t wording) float64 {
 	switch {
 	case q.wants.kind == wantAny:
 		return 0
@@ -170,7 +170,7 @@ func (q question) value(t text) float64 {
 
 // lists reports whether an entry is of a list that the question asks for as a whole: its heading holds what is asked, and not
 // the entry by itself.
-func (q question) lists(kind partKind, own, heading text) bool {
+func (q question) lists(kind partKind, own, heading wording) bool {
 	itself, above := 0.0, 0.0
 	for i, w := range q.weights {
 		if q.framing[i] {
