@@ -5,7 +5,8 @@ import (
 	"sync"
 )
 
-// cacheKey names what a cache holds: a block, or the directory of a segment, by its number, or a word's list, by its forms.
+// cacheKey names what a cache holds: a block, or the directory of a segment, by its number, a word's list, by its forms, or a
+// row, by its slot.
 type cacheKey struct {
 	space uint64 // number of an opening of a space; never used twice
 	kind  cacheKind
@@ -19,9 +20,13 @@ const (
 	cachedBlock cacheKind = iota
 	cachedDirectory
 	cachedList
+	cachedRow
 )
 
-// cache keeps postings that were read from SQLite, and what was made of them, up to a number of bytes, the least recently used leaving first. What it
+// caches are those that the spaces of an index share: of postings, and of rows.
+type caches struct{ cache, rows *cache }
+
+// cache keeps what was read from SQLite, and what was made of it, up to a number of bytes, the least recently used leaving first. What it
 // holds is immutable. It starts empty and allocates nothing in advance.
 type cache struct {
 	mu    sync.Mutex
@@ -70,12 +75,17 @@ func (c *cache) put(key cacheKey, value any, size int64) {
 
 // replace puts what supersedes an earlier value of the key.
 func (c *cache) replace(key cacheKey, value any, size int64) {
+	c.drop(key)
+	c.put(key, value, size)
+}
+
+// drop removes a key.
+func (c *cache) drop(key cacheKey) {
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	if e, ok := c.items[key]; ok {
 		c.remove(e)
 	}
-	c.mu.Unlock()
-	c.put(key, value, size)
 }
 
 // forget drops everything of one opening of a space.

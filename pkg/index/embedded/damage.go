@@ -113,7 +113,7 @@ func (x *Index) check(ctx context.Context, key spaceKey, id index.Space) error {
 	x.opened++
 	number := x.opened
 	x.mu.Unlock()
-	s, err := openSpace(ctx, x.path(key), id, number, x.cache, false)
+	s, err := openSpace(ctx, x.path(key), id, number, caches{x.cache, x.rows}, false)
 	if err != nil {
 		return err
 	}

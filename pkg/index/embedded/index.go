@@ -20,6 +20,8 @@ type Options struct {
 	MaxOpenSpaces int
 	// CacheBytes bounds the postings that are kept in memory for all spaces together. Default 32 MiB.
 	CacheBytes int64
+	// RowCacheBytes bounds the rows that are kept in memory, those found last, for all spaces together. Default 32 MiB.
+	RowCacheBytes int64
 	// Alarm, if set, is called when a space is found damaged or without its files: an audit is due. It must not wait for
 	// the index.
 	Alarm func()
@@ -30,6 +32,7 @@ type Options struct {
 const (
 	defaultOpenSpaces = 32
 	defaultCacheBytes = 32 << 20
+	defaultRowBytes   = 32 << 20
 	// mergeQueue is how many spaces may wait for a merge; one that finds no room is queued by a later write.
 	mergeQueue = 1024
 	// droppedPrefix marks directories of dropped datastores that are still to be removed.
@@ -42,7 +45,8 @@ type Index struct {
 	max   int
 	log   *slog.Logger
 	alarm func()
-	cache *cache
+	cache *cache // of postings
+	rows  *cache
 
 	mu       sync.Mutex
 	spaces   map[spaceKey]*handle
@@ -79,7 +83,8 @@ func Open(dir string, opts Options) (*Index, error) {
 	ctx, stop := context.WithCancel(context.Background())
 	x := &Index{
 		dir: dir, max: cmp.Or(opts.MaxOpenSpaces, defaultOpenSpaces), log: opts.Log, alarm: opts.Alarm, stop: stop,
-		cache: newCache(cmp.Or(opts.CacheBytes, defaultCacheBytes)), spaces: make(map[spaceKey]*handle),
+		cache: newCache(cmp.Or(opts.CacheBytes, defaultCacheBytes)),
+		rows:  newCache(cmp.Or(opts.RowCacheBytes, defaultRowBytes)), spaces: make(map[spaceKey]*handle),
 		dropping: make(map[string]bool), damaged: make(map[spaceKey]index.Space), changed: make(chan struct{}), merges: make(chan index.Space, mergeQueue),
 	}
 	if x.log == nil {

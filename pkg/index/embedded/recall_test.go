@@ -92,7 +92,7 @@ func (d drawn) next(rng *rand.Rand) []float32 {
 // vectorsOnly makes a snapshot of rows that have nothing but vectors, with codes.
 func vectorsOnly(t testing.TB, dimensions, n int, next func() []float32) *snapshot {
 	t.Helper()
-	s := &space{dir: t.TempDir(), cache: newCache(0)}
+	s := &space{dir: t.TempDir(), caches: caches{newCache(0), newCache(0)}}
 	file, err := newSlotFile(filepath.Join(s.dir, vectorsName), dimensions*4, 4)
 	if err != nil {
 		t.Fatal(err)

@@ -2,9 +2,9 @@ package embedded
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/sluice/sluice/pkg/analysis"
@@ -93,27 +93,19 @@ func (v view) search(ctx context.Context, q index.Query, fields [][]string, vect
 	return index.Result{Hits: hits, MaxLexical: words.max, TermWeights: words.weights}, nil
 }
 
-// hits reads the rows of slots and gives each its exact scores.
+// hits gives the rows of slots, which are in ascending order, with their exact scores.
 func (v view) hits(ctx context.Context, slots []uint32, vector []float32, words *lexical) ([]index.Hit, error) {
 	if len(slots) == 0 {
 		return nil, nil
 	}
-	list, err := json.Marshal(slots)
+	rows, err := v.rowsIn(ctx, slots)
 	if err != nil {
-		return nil, fmt.Errorf("listing slots: %w", err)
+		return nil, err
 	}
-	rows, err := v.tx.StmtContext(ctx, v.space.readRows).QueryContext(ctx, string(list))
-	if err != nil {
-		return nil, fmt.Errorf("reading rows: %w", err)
-	}
-	defer func() { _ = rows.Close() }()
 	hits := make([]index.Hit, 0, len(slots))
-	for rows.Next() {
-		r, err := scanRow(rows.Scan)
-		if err != nil {
-			return nil, err
-		}
+	for _, r := range rows {
 		h := index.Hit{Row: r.Row, Length: int(r.length)}
+		h.Metadata = maps.Clone(r.Metadata) // the row is others' too
 		if vector != nil {
 			if h.Vector, err = v.vector(r.slot); err != nil {
 				return nil, err
@@ -122,12 +114,6 @@ func (v view) hits(ctx context.Context, slots []uint32, vector []float32, words 
 		}
 		words.fill(&h, r.slot)
 		hits = append(hits, h)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("reading rows: %w", err)
-	}
-	if len(hits) != len(slots) {
-		return nil, fmt.Errorf("%w: %d of %d rows are missing", index.ErrCorrupt, len(slots)-len(hits), len(slots))
 	}
 	return hits, nil
 }

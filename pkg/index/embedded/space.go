@@ -25,7 +25,7 @@ type space struct {
 	dir    string
 	files  []file // that must stay where they are
 	number uint64 // of this opening: the cache's name for it
-	cache  *cache
+	caches
 	reads  *sql.DB
 	writes *sql.DB
 
@@ -52,7 +52,7 @@ type space struct {
 var errNoSpace = errors.New("no such space")
 
 // openSpace opens a space's directory, which it makes when create is set, else it returns errNoSpace when there is none.
-func openSpace(ctx context.Context, dir string, id index.Space, number uint64, c *cache, create bool) (_ *space, err error) {
+func openSpace(ctx context.Context, dir string, id index.Space, number uint64, c caches, create bool) (_ *space, err error) {
 	path := filepath.Join(dir, databaseName)
 	if _, err := os.Stat(path); err != nil {
 		if !errors.Is(err, os.ErrNotExist) {
@@ -71,7 +71,7 @@ func openSpace(ctx context.Context, dir string, id index.Space, number uint64, c
 	if err := writeName(dir, id); err != nil {
 		return nil, err
 	}
-	s := &space{dir: dir, number: number, cache: c, states: make(map[int64]*snapshot), readers: make(map[int64]int)}
+	s := &space{dir: dir, number: number, caches: c, states: make(map[int64]*snapshot), readers: make(map[int64]int)}
 	defer func() {
 		if err != nil {
 			err = corrupt(errors.Join(err, s.close()))
@@ -169,6 +169,7 @@ func (s *space) close() error {
 		}
 	}
 	s.cache.forget(s.number)
+	s.rows.forget(s.number)
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("closing space: %w", err)
 	}

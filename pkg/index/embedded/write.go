@@ -62,6 +62,7 @@ func (s *space) writeBatch(ctx context.Context, batch []*prepared) error {
 		return fmt.Errorf("the space is full: it has %d slots", end)
 	}
 	slots := s.slots.choose(len(batch), end, oldest)
+	s.dropRows(slots)
 	if err := s.writeVectors(slots, batch, end); err != nil {
 		return err
 	}

@@ -1,0 +1,77 @@
+package embedded
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/sluice/sluice/pkg/index"
+)
+
+// A row is never changed where it lies: what replaces it gets a slot of its own. So a row that was read is kept until its slot
+// is given to another one, which happens only when nobody reads a version of the space that has it.
+
+func (s *space) rowKey(slot uint32) cacheKey {
+	return cacheKey{space: s.number, kind: cachedRow, id: int64(slot)}
+}
+
+// dropRows forgets the rows that were in slots before. It is called before others are committed there.
+func (s *space) dropRows(slots []uint32) {
+	for _, slot := range slots {
+		s.rows.drop(s.rowKey(slot))
+	}
+}
+
+// rowsIn returns the rows of live slots, which are in ascending order, in that order. They are shared and must not be
+// changed.
+func (v view) rowsIn(ctx context.Context, slots []uint32) ([]*stored, error) {
+	out := make([]*stored, len(slots))
+	var missing []uint32
+	for i, slot := range slots {
+		if r, ok := v.space.rows.get(v.space.rowKey(slot)); ok {
+			out[i] = r.(*stored)
+		} else {
+			missing = append(missing, slot)
+		}
+	}
+	if len(missing) == 0 {
+		return out, nil
+	}
+	list, err := json.Marshal(missing)
+	if err != nil {
+		return nil, fmt.Errorf("listing slots: %w", err)
+	}
+	rows, err := v.tx.StmtContext(ctx, v.space.readRows).QueryContext(ctx, string(list))
+	if err != nil {
+		return nil, fmt.Errorf("reading rows: %w", err)
+	}
+	defer func() { _ = rows.Close() }()
+	read := 0
+	for rows.Next() {
+		r, err := scanRow(rows.Scan)
+		if err != nil {
+			return nil, err
+		}
+		at, ok := slices.BinarySearch(slots, r.slot)
+		if !ok || out[at] != nil {
+			return nil, fmt.Errorf("%w: a row lies in slot %d, which was not asked for", index.ErrCorrupt, r.slot)
+		}
+		out[at] = r
+		read++
+		v.space.rows.put(v.space.rowKey(r.slot), r, r.bytes())
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("reading rows: %w", err)
+	}
+	if read != len(missing) {
+		return nil, fmt.Errorf("%w: %d of %d rows are missing", index.ErrCorrupt, len(missing)-read, len(missing))
+	}
+	return out, nil
+}
+
+// bytes is about what the row takes in memory.
+func (s *stored) bytes() int64 {
+	const fixed, perField = 512, 4 // decoded metadata take some times what their JSON takes
+	return int64(fixed + len(s.Key) + len(s.DatasourceID) + len(s.CustomID) + len(s.Heading) + len(s.Context) + len(s.Text) + perField*len(s.metadata))
+}

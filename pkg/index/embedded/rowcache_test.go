@@ -1,0 +1,62 @@
+package embedded
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sluice/sluice/pkg/index"
+)
+
+// TestRowsThatAreKeptAreThoseOfTheirSlots has slots used again and again, and compares what searches find with what was
+// written.
+func TestRowsThatAreKeptAreThoseOfTheirSlots(t *testing.T) {
+	t.Parallel()
+	x := mustOpen(t, t.TempDir(), Options{})
+	rng := rand.New(rand.NewPCG(7, 8))
+	want := make(map[string]string)
+	for step := range uint64(60) {
+		var rows []index.Row
+		for i := range 40 {
+			r := crashRow("a", step%3, i)
+			r.Text += fmt.Sprint(" version ", step)
+			r.Metadata = map[string]any{"step": float64(step)}
+			rows = append(rows, r)
+			want[r.Key] = r.Text
+		}
+		if err := x.Write(t.Context(), crashSpace, rows); err != nil {
+			t.Fatal(err)
+		}
+		if err := x.mergeAll(t.Context(), crashSpace); err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			r, err := x.Search(t.Context(), crashSpace, index.Query{Text: "common", Vector: crashRow("a", 0, rng.IntN(40)).Vector, Limit: 1000})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := make(map[string]string)
+			for _, h := range r.Hits {
+				got[h.Key] = h.Text
+				if version := fmt.Sprint(" version ", h.Metadata["step"]); len(h.Text) < len(version) || h.Text[len(h.Text)-len(version):] != version {
+					t.Fatalf("the row %q has the metadata of version %v", h.Text, h.Metadata["step"])
+				}
+				h.Metadata["step"] = "spoilt" // what a caller does with a hit is its own business
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Fatalf("after %d writes (-want +got):\n%s", step+1, diff)
+			}
+		}
+	}
+	err := x.use(t.Context(), crashSpace, false, func(s *space) error {
+		if s.current.slots > 12*120 {
+			t.Errorf("120 rows use %d slots: none was used again", s.current.slots)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
