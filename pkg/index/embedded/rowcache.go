@@ -42,12 +42,14 @@ func (v view) rowsIn(ctx context.Context, slots []uint32) ([]*stored, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listing slots: %w", err)
 	}
-	rows, err := v.tx.StmtContext(ctx, v.space.readRows).QueryContext(ctx, string(list))
+	read := v.tx.StmtContext(ctx, v.space.readRows)
+	defer func() { _ = read.Close() }()
+	rows, err := read.QueryContext(ctx, string(list))
 	if err != nil {
 		return nil, fmt.Errorf("reading rows: %w", err)
 	}
 	defer func() { _ = rows.Close() }()
-	read := 0
+	n := 0
 	for rows.Next() {
 		r, err := scanRow(rows.Scan)
 		if err != nil {
@@ -58,14 +60,14 @@ func (v view) rowsIn(ctx context.Context, slots []uint32) ([]*stored, error) {
 			return nil, fmt.Errorf("%w: a row lies in slot %d, which was not asked for", index.ErrCorrupt, r.slot)
 		}
 		out[at] = r
-		read++
+		n++
 		v.space.rows.put(v.space.rowKey(r.slot), r, r.bytes())
 	}
 	if err := rows.Err(); err != nil {
 		return nil, fmt.Errorf("reading rows: %w", err)
 	}
-	if read != len(missing) {
-		return nil, fmt.Errorf("%w: %d of %d rows are missing", index.ErrCorrupt, len(missing)-read, len(missing))
+	if n != len(missing) {
+		return nil, fmt.Errorf("%w: %d of %d rows are missing", index.ErrCorrupt, len(missing)-n, len(missing))
 	}
 	return out, nil
 }

@@ -198,7 +198,9 @@ func (s *space) read(ctx context.Context, f func(view) error) error {
 	}
 	defer func() { _ = tx.Rollback() }()
 	var version int64
-	if err := tx.StmtContext(ctx, s.readVersion).QueryRowContext(ctx).Scan(&version); err != nil {
+	asked := tx.StmtContext(ctx, s.readVersion)
+	defer func() { _ = asked.Close() }()
+	if err := asked.QueryRowContext(ctx).Scan(&version); err != nil {
 		return fmt.Errorf("reading the version: %w", corrupt(err))
 	}
 	s.mu.Lock()

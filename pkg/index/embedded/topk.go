@@ -1,9 +1,6 @@
 package embedded
 
-import (
-	"math"
-	"slices"
-)
+import "slices"
 
 // scored is a slot with its score in one leg.
 type scored struct {
@@ -61,19 +58,6 @@ func (t *topK) best(n int) []scored {
 		return 1
 	})
 	return t.heap[:min(n, len(t.heap))]
-}
-
-// kth returns the n-th best score that is kept, or negative infinity when fewer are kept.
-func (t *topK) kth(n int) float64 {
-	if len(t.heap) < n {
-		return math.Inf(-1)
-	}
-	scores := make([]float64, len(t.heap))
-	for i, s := range t.heap {
-		scores[i] = s.score
-	}
-	slices.Sort(scores)
-	return scores[len(scores)-n]
 }
 
 func (t *topK) up(i int) {
