@@ -75,7 +75,7 @@ func (r *recorder) ended(due, at time.Time, err error) {
 	r.sent++
 	if err != nil {
 		r.failed++
-		what := describe(err)
+		what := shorten(describe(err))
 		if _, known := r.failures[what]; !known && len(r.failures) >= maxFailures {
 			what = "other failures"
 		}
@@ -96,6 +96,16 @@ func (r *recorder) unsent(from, to time.Time, rate float64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.due += max(0, int64(to.Sub(from).Seconds()*rate))
+}
+
+// maxFailure bounds how a failure is described, in characters.
+const maxFailure = 160
+
+func shorten(text string) string {
+	if runes := []rune(text); len(runes) > maxFailure {
+		return string(runes[:maxFailure]) + " …"
+	}
+	return text
 }
 
 // describe is what failures are counted by.
