@@ -48,9 +48,10 @@ type Options struct {
 	HistoryTokens int           // of earlier messages in a prompt; default 1,500, negative: none
 	MinScore      float64       // a fragment that scores less is not relevant; default DefaultMinScore, negative takes all
 
-	// Rewrite says that the models compose, and are asked to make follow-up questions stand alone before they are searched
-	// for; else the words of the questions before are added.
-	Rewrite bool
+	// Composes says that the models write answers of their own. They are asked to make follow-up questions stand alone before
+	// these are searched for (else the words of the questions before are added), and for prompts that show them no documents
+	// nothing is searched.
+	Composes bool
 
 	turnTime time.Duration // of tests; default defaultTurnTime
 }
@@ -221,6 +222,9 @@ func (a *Answerer) prepare(ctx context.Context, req Request, s session, stream b
 	stores, err := a.datastores(ctx, req.Agent)
 	if err != nil {
 		return d, nil, err
+	}
+	if a.opts.Composes && !d.style.grounded() {
+		stores = nil // a model that is shown no documents answers from none
 	}
 	p.NoDatastores = len(stores) == 0
 	if len(stores) > 0 {

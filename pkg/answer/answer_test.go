@@ -513,3 +513,27 @@ func TestAnswerTellsTheProviderThatThereIsNoDatastore(t *testing.T) {
 		}
 	}
 }
+
+func TestAModelThatIsShownNoDocumentsCitesNone(t *testing.T) {
+	t.Parallel()
+	template := "Question: {query}"
+	for name, c := range map[string]struct {
+		composes          bool
+		searches, sources int
+	}{
+		"a model":               {true, 0, 0},
+		"the built-in answerer": {false, 1, 2}, // which quotes what is found, whatever the prompt
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(fragments()...)
+			got, err := w.answerer(Options{Composes: c.composes}).Answer(t.Context(), ask(func(r *Request) { r.PromptTemplate = &template }), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(w.asked) != c.searches || len(got.Sources) != c.sources {
+				t.Errorf("%d searches, %d sources of %q", len(w.asked), len(got.Sources), got.Text)
+			}
+		})
+	}
+}

@@ -35,7 +35,7 @@ Write the question alone, on one line, in the language in which it was asked.`
 // question cannot have meant, the question is searched for as it is without a model: see searchQuery.
 func (a *Answerer) searchFor(ctx context.Context, req Request, history []Turn) (search string, used Completion) {
 	plain := searchQuery(req.Query, history)
-	if !a.opts.Rewrite || len(history) == 0 || !mayLean(req.Query) {
+	if !a.opts.Composes || len(history) == 0 || !mayLean(req.Query) {
 		return plain, used
 	}
 	models := a.deps.Models.Models(req.model())

@@ -69,7 +69,7 @@ func TestAModelMakesAFollowUpStandAlone(t *testing.T) {
 			if test.writes == "never asked" {
 				asked = append(asked, Prompt{})
 			}
-			got, err := w.answerer(Options{Rewrite: true}).Answer(t.Context(), req, nil)
+			got, err := w.answerer(Options{Composes: true}).Answer(t.Context(), req, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -116,7 +116,7 @@ func TestAFollowUpIsAnsweredThoughTheModelCannotRewriteIt(t *testing.T) {
 		}
 		return Completion{}, emit("At ten [1].")
 	}
-	got, err := w.answerer(Options{Rewrite: true}).Answer(t.Context(), ask(func(r *Request) {
+	got, err := w.answerer(Options{Composes: true}).Answer(t.Context(), ask(func(r *Request) {
 		r.Query, r.Said, r.Unkept = "And when does it close?", messagesOf(gate), true
 	}), nil)
 	if err != nil || got.Text != "At ten [1]." {
@@ -141,7 +141,7 @@ func TestTheModelIsShownABoundedPartOfTheConversation(t *testing.T) {
 	for range 20 {
 		history = append(history, Turn{domain.RoleUser, "When does the North Gate open?"}, Turn{domain.RoleAssistant, strings.Repeat("long ", 1000)})
 	}
-	_, err := w.answerer(Options{Rewrite: true, HistoryTokens: 100_000}).Answer(t.Context(), ask(func(r *Request) {
+	_, err := w.answerer(Options{Composes: true, HistoryTokens: 100_000}).Answer(t.Context(), ask(func(r *Request) {
 		r.Query, r.Said, r.Unkept = "And when does it close?", messagesOf(history), true
 	}), nil)
 	if err != nil {

@@ -70,7 +70,7 @@ func (s *Service) handler() (http.Handler, error) {
 		Retriever: finder, Datastores: s.catalog, Conversations: s.catalog, Models: s.models, Now: s.now, NewID: domain.NewID, Log: s.log,
 	}, answer.Options{
 		Timeout: s.config.ChatTimeout, Fragments: s.config.ChatFragments, ContextTokens: s.config.ChatContext,
-		HistoryTokens: cmp.Or(s.config.ChatHistory, -1), Rewrite: compose,
+		HistoryTokens: cmp.Or(s.config.ChatHistory, -1), Composes: compose,
 	})
 	return api.New(api.Options{
 		MaxUploadBytes: int64(s.config.LimitUpload),

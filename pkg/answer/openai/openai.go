@@ -159,9 +159,10 @@ func (p *Provider) ask(ctx context.Context, body sdk.ChatCompletionNewParams, r 
 	stream := ssestream.NewStream[event](ssestream.NewDecoder(res), nil)
 	defer stream.Close()
 	finish := ""
+	var aside thoughts
 	for stream.Next() {
 		r.Event()
-		reason, err := read(stream.Current(), r)
+		reason, err := read(stream.Current(), r, &aside)
 		if err != nil {
 			return err
 		}
@@ -175,11 +176,14 @@ func (p *Provider) ask(ctx context.Context, body sdk.ChatCompletionNewParams, r 
 	if stream.Err() != nil {
 		return stream.Err()
 	}
+	if err := r.Pass(aside.close()); err != nil {
+		return err
+	}
 	return ended(finish, r)
 }
 
 // read passes on what an event holds, and returns its finish reason.
-func read(e event, r *remote.Reply) (finish string, err error) {
+func read(e event, r *remote.Reply, aside *thoughts) (finish string, err error) {
 	if e.Model != "" {
 		r.Model = e.Model
 	}
@@ -191,10 +195,11 @@ func read(e event, r *remote.Reply) (finish string, err error) {
 			continue
 		}
 		for _, m := range []message{choice.Delta, choice.Message} {
-			if m.Reasoning != "" || m.Thinking != "" {
+			text, thought := aside.write(m.Content + m.Refusal)
+			if thought || m.Reasoning != "" || m.Thinking != "" {
 				r.Thought()
 			}
-			if err := r.Pass(m.Content + m.Refusal); err != nil {
+			if err := r.Pass(text); err != nil {
 				return "", err
 			}
 		}

@@ -39,7 +39,11 @@ func readWhole(res *http.Response, r *remote.Reply) error {
 	if len(got.Choices) == 0 {
 		return remote.ErrNoModel
 	}
-	finish, err := read(got.event, r)
+	var aside thoughts
+	finish, err := read(got.event, r, &aside)
+	if err == nil {
+		err = r.Pass(aside.close())
+	}
 	if err != nil {
 		return err
 	}
