@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/sluice/sluice/pkg/eval/service"
@@ -35,7 +36,8 @@ Loads a running service and prints how long its answers take.
   --keep            leave that datastore; otherwise it is deleted at the end
   --url URL         the service (SLUICE_URL, or where SLUICE_ADDR listens)
   --key KEY         its API key (SLUICE_API_KEY, or that of the first start in the data directory)
-  --data-dir DIR    of the service, to find the key of the first start (SLUICE_DATA_DIR)`
+  --data-dir DIR    of the service, to find the key of the first start (SLUICE_DATA_DIR)
+The conversations of streams are deleted at the end. Queries, answers and their tokens count as usage of the key.`
 
 // What is loaded.
 const (
@@ -188,7 +190,7 @@ func (s benchSettings) check(rest []string, given map[string]bool) error {
 }
 
 // benchAsking loads queries or streams.
-func benchAsking(ctx context.Context, s benchSettings, patient, loaded *service.Service) (loadtest.Report, error) {
+func benchAsking(ctx context.Context, s benchSettings, patient, loaded *service.Service) (_ loadtest.Report, err error) {
 	from := []string{s.datastore}
 	if s.what == loadStreams {
 		agent, err := patient.Agent(ctx, s.agent)
@@ -205,13 +207,41 @@ func benchAsking(ctx context.Context, s benchSettings, patient, loaded *service.
 	}
 	request := loadtest.Queries(loaded, s.datastore, questions, service.Query{Mode: s.mode, TopK: s.topK})
 	if s.what == loadStreams {
-		request = loadtest.Streams(loaded, s.agent, questions)
+		var made conversations
+		request = loadtest.Streams(loaded, s.agent, questions, made.add)
+		defer func() { err = errors.Join(err, made.delete(ctx, patient)) }()
 	}
 	// A load of a service that refuses everything tells nothing; this says why.
 	if err := loadtest.Try(ctx, request); err != nil {
 		return loadtest.Report{}, err
 	}
 	return loadtest.Run(ctx, s.load, request)
+}
+
+// conversations are those that a load has begun.
+type conversations struct {
+	mu  sync.Mutex
+	ids []string
+}
+
+func (c *conversations) add(id string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ids = append(c.ids, id)
+}
+
+// delete deletes them, as many as can be within the grace.
+func (c *conversations) delete(ctx context.Context, sluice *service.Service) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), benchGrace)
+	defer cancel()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for n, id := range c.ids {
+		if err := sluice.DeleteConversation(ctx, id); err != nil {
+			return fmt.Errorf("deleting the conversations of the load, of which %d are left: %w", len(c.ids)-n, err)
+		}
+	}
+	return nil
 }
 
 // benchUploading loads uploads into a datastore of their own.

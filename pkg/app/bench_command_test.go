@@ -69,6 +69,11 @@ func TestBenchLoadsARunningService(t *testing.T) {
 		if err != nil || !strings.HasPrefix(out, "3 requests in ") || !strings.Contains(out, "first token") || !strings.Contains(out, "end of the stream") {
 			t.Errorf("%v\n%s%s", err, out, errs)
 		}
+		var left struct{ Data []struct{ ID string } }
+		p.must(p.get("/conversations?agentId="+agent.ID, &left))
+		if len(left.Data) > 0 {
+			t.Errorf("%d conversations are left", len(left.Data))
+		}
 	})
 	t.Run("and leaves no datastore behind", func(t *testing.T) {
 		var before, after struct{ Data []struct{ ID string } }

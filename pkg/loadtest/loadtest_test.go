@@ -78,11 +78,11 @@ func TestAnOpenLoopDoesNotWaitForAnswers(t *testing.T) {
 func TestWhatCannotBeSentIsCounted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r, err := Run(t.Context(), Load{Rate: 100, Clients: 1, For: 10 * time.Second, Grace: time.Minute}, lasting(time.Second))
+		r, err := Run(t.Context(), Load{Rate: 100, Clients: 1, For: 10 * time.Second, Grace: time.Minute}, lasting(1500*time.Millisecond))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if total := r.Sent + r.Unsent; r.Sent != 10 || total < 998 || total > 1000 || !about(r.PerSecond, .9) {
+		if total := r.Sent + r.Unsent; r.Sent != 7 || total < 998 || total > 1000 || !about(r.PerSecond, .6) {
 			t.Errorf("%+v", r)
 		}
 	})

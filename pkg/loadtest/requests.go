@@ -21,11 +21,12 @@ func Queries(s *service.Service, datastoreID string, questions []string, like se
 	}
 }
 
-// Streams asks an agent the questions in turn, each in a conversation of its own, and reads the answers as they come.
-func Streams(s *service.Service, agentID string, questions []string) Request {
+// Streams asks an agent the questions in turn, each in a conversation of its own, and reads the answers as they come. It calls
+// made, at any time and from several goroutines, with the id of every conversation that there is then.
+func Streams(s *service.Service, agentID string, questions []string, made func(conversationID string)) Request {
 	return func(ctx context.Context, n int, take *Times) error {
 		var last time.Time
-		err := s.Stream(ctx, agentID, questions[n%len(questions)], func(string) {
+		id, err := s.Stream(ctx, agentID, questions[n%len(questions)], func(string) {
 			now := time.Now()
 			if last.IsZero() {
 				take.Since("first token")
@@ -34,6 +35,9 @@ func Streams(s *service.Service, agentID string, questions []string) Request {
 			}
 			last = now
 		})
+		if id != "" {
+			made(id)
+		}
 		switch {
 		case err != nil:
 			return err

@@ -41,3 +41,8 @@ func (s *Service) Ask(ctx context.Context, agentID, question string) (Answer, er
 	err := s.do(ctx, http.MethodPost, "/agents/"+url.PathEscape(agentID)+"/query", map[string]any{"query": question}, &a)
 	return a, err
 }
+
+// DeleteConversation deletes a conversation with all that was said in it.
+func (s *Service) DeleteConversation(ctx context.Context, id string) error {
+	return s.do(ctx, http.MethodDelete, "/conversations/"+url.PathEscape(id), nil, nil)
+}

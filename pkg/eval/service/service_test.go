@@ -224,7 +224,7 @@ func TestAnAnswerIsReadAsItComes(t *testing.T) {
 		pieces []string
 		want   string
 	}{
-		"to its end":          {": hi\n\nevent: answer\ndata: Six\n\nevent: answer\ndata: \ndata:  o'clock\n\nevent: endpoint_response\ndata: {}\n\ndata: [DONE]\n\n", []string{"Six", "\n o'clock"}, ""},
+		"to its end":          {": hi\n\nevent: answer\ndata: Six\n\nevent: answer\ndata: \ndata:  o'clock\n\nevent: endpoint_response\ndata: {\"conversationId\":\n\nevent: endpoint_response\ndata: \"c\"}\n\ndata: [DONE]\n\n", []string{"Six", "\n o'clock"}, ""},
 		"until it fails":      {"event: answer\ndata: Six\n\ndata: [ERROR] the model stopped\n\n", []string{"Six"}, "the service answered 200: the model stopped"},
 		"until it is cut off": {"event: answer\ndata: Six\n\n", []string{"Six"}, ErrUnfinished.Error()},
 	} {
@@ -232,7 +232,10 @@ func TestAnAnswerIsReadAsItComes(t *testing.T) {
 			t.Parallel()
 			s, f, _ := open(t, answer{200, "", c.body})
 			var pieces []string
-			err := s.Stream(t.Context(), "a", "When?", func(p string) { pieces = append(pieces, p) })
+			id, err := s.Stream(t.Context(), "a", "When?", func(p string) { pieces = append(pieces, p) })
+			if (id == "c") != (c.want == "") {
+				t.Errorf("the conversation is %q", id)
+			}
 			if diff := cmp.Diff(c.pieces, pieces); diff != "" || (err == nil) != (c.want == "") || err != nil && err.Error() != c.want {
 				t.Errorf("the error is %v %s", err, diff)
 			}

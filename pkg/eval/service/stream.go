@@ -19,24 +19,35 @@ var ErrUnfinished = errors.New("the stream ended before its end was told")
 // maxEvent bounds one event of a stream, in bytes.
 const maxEvent = 4 << 20
 
-// Stream puts a question to an agent, in a conversation of its own, and calls each for every piece of the answer as it
-// comes. What the service reports within the stream is a *Refused with status 200.
-func (s *Service) Stream(ctx context.Context, agentID, question string, each func(piece string)) error {
+// Stream puts a question to an agent, in a conversation of its own whose id it returns, and calls each for every piece of the
+// answer as it comes. What the service reports within the stream is a *Refused with status 200.
+func (s *Service) Stream(ctx context.Context, agentID, question string, each func(piece string)) (conversationID string, err error) {
 	asked, err := json.Marshal(map[string]any{"query": question, "streaming": true})
 	if err != nil {
-		return fmt.Errorf("writing the question: %w", err)
+		return "", fmt.Errorf("writing the question: %w", err)
 	}
 	body, err := s.open(ctx, http.MethodPost, "/agents/"+url.PathEscape(agentID)+"/query", asked)
 	if err != nil {
-		return err
+		return "", err
 	}
 	defer body.Close()
-	return follow(ctx, body, func(e sse.Event) (end bool, err error) {
-		if e.Type == "answer" {
+	var response strings.Builder
+	err = follow(ctx, body, func(e sse.Event) (end bool, err error) {
+		switch {
+		case e.Data == "[DONE]":
+			return true, nil
+		case e.Type == "answer":
 			each(e.Data)
+		case e.Type == "endpoint_response":
+			response.WriteString(e.Data)
 		}
-		return e.Data == "[DONE]", nil
+		return false, nil
 	})
+	var answered struct{ ConversationID string }
+	if err == nil && json.Unmarshal([]byte(response.String()), &answered) != nil {
+		err = errors.New("the end of the stream does not say which conversation it was")
+	}
+	return answered.ConversationID, err
 }
 
 // Watch follows a datastore. It returns once the service watches; changes then come to the function that it returns, which
