@@ -106,7 +106,7 @@ func (p peer) measure(ctx context.Context, s settings, python, dir string, errs 
 	r := result{Name: p.title}
 	for _, step := range []string{"fill", "ask"} {
 		fmt.Fprintf(errs, "%s: %s …\n", p.title, step)
-		if err := runScript(ctx, python, []string{script, p.name, step, dir, fmt.Sprint(s.each.Seconds())}, &r); err != nil {
+		if err := runScript(ctx, python, []string{script, p.name, step, dir, fmt.Sprint(s.each.Seconds()), fmt.Sprint(idle.Seconds())}, &r); err != nil {
 			return r, fmt.Errorf("%s: %w", step, err)
 		}
 	}

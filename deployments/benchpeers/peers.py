@@ -1,4 +1,4 @@
-"""Fills and asks one store, for benchpeers: peers.py <store> fill|ask <folder of the workload> <seconds for each figure>.
+"""Fills and asks one store, for benchpeers: peers.py <store> fill|ask <folder of the workload> <seconds for each figure> <seconds until it is idle>.
 
 The last line that it prints is JSON. A store is asked by its own client, in process, by one thread and by eight.
 """
@@ -291,6 +291,7 @@ def main():
             for clients in (1, 8):
                 figures[f"{way}/{clients}"] = measure(getattr(store, way), w.questions, truth, clients, seconds)
         gc.collect()
+        time.sleep(float(sys.argv[5]))
         told["Figures"], told["Memory"] = figures, own_memory() - before
     print()
     print(json.dumps(told), flush=True)

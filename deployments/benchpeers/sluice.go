@@ -16,6 +16,9 @@ import (
 	"github.com/sluice/sluice/pkg/eval/service"
 )
 
+// idle is how long nobody asks before memory is looked at.
+const idle = 40 * time.Second
+
 // measureSluice fills a service that it starts in dir, starts it anew, and asks it.
 func measureSluice(ctx context.Context, s settings, w *workload, dir string, errs io.Writer) (_ []result, err error) {
 	e, err := w.startEmbedder(ctx)
@@ -73,6 +76,11 @@ func measureSluice(ctx context.Context, s settings, w *workload, dir string, err
 			}
 			own.Figures[fmt.Sprint(m.name, "/", clients)] = f
 		}
+	}
+	select {
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-time.After(idle):
 	}
 	own.Memory, err = memoryOf(svc.PID())
 	return []result{own}, err
