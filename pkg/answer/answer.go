@@ -166,7 +166,7 @@ func (a *Answerer) Answer(ctx context.Context, req Request, emit func(text strin
 	var out outcome
 	if draft.grounded && len(draft.prompt.Fragments) == 0 {
 		out.delivery = newDelivery(Prompt{}, emit)
-		err = out.delivery.write(phrasesFor(req.Query, nil).nothing)
+		err = out.delivery.write(phrasesFor(req.Query, s.history, nil).nothing)
 	} else {
 		out, err = a.complete(ctx, req.model(), draft, emit)
 	}

@@ -42,7 +42,7 @@ const (
 // Complete implements Provider. It counts no tokens, for it has none; MaxTokens bounds what is quoted, of which there is
 // at least one sentence.
 func (e *Extractive) Complete(ctx context.Context, p Prompt, emit func(text string) error) (Completion, error) {
-	say := phrasesFor(p.Question, p.Fragments)
+	say := phrasesFor(p.Question, p.Earlier, p.Fragments)
 	if p.NoDatastores {
 		return Completion{Unanswered: true}, emit(say.empty)
 	}
@@ -62,7 +62,7 @@ func (e *Extractive) Complete(ctx context.Context, p Prompt, emit func(text stri
 	for _, q := range quotes {
 		quoted = append(quoted, p.Fragments[q.fragment])
 	}
-	say = phrasesFor(p.Question, quoted)
+	say = phrasesFor(p.Question, p.Earlier, quoted)
 	if err := emit(say.quotes); err != nil {
 		return Completion{}, err
 	}

@@ -1,7 +1,9 @@
 package answer
 
 import (
+	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/sluice/sluice/pkg/analysis"
 	"github.com/sluice/sluice/pkg/domain"
@@ -79,13 +81,18 @@ func languageOf(question string) analysis.Language {
 	return best // Detect says English of what shows nothing, too
 }
 
-// phrasesFor returns the phrases of the question's language; where the question does not show one, of the language that all
-// fragments are in.
-func phrasesFor(question string, fragments []domain.Fragment) phrases {
+// phrasesFor returns the phrases of the question's language; where the question does not show one, of the last one before that
+// does; where none does, of the language that all fragments plainly are in.
+func phrasesFor(question string, history []Turn, fragments []domain.Fragment) phrases {
 	lang := languageOf(question)
+	for _, t := range slices.Backward(history) {
+		if lang == analysis.Unknown && t.Role == domain.RoleUser {
+			lang = languageOf(t.Text)
+		}
+	}
 	if lang == analysis.Unknown {
 		for i, f := range fragments {
-			if found := analysis.Detect(f.Text); i == 0 {
+			if found := plainLanguage(f); i == 0 {
 				lang = found
 			} else if found != lang {
 				lang = analysis.English
@@ -96,4 +103,33 @@ func phrasesFor(question string, fragments []domain.Fragment) phrases {
 		return p
 	}
 	return phrasebook["en"]
+}
+
+// From how many different function words of a language, and from what share of the words, a text plainly is in it. In sentences
+// they are a third or more; what rows, labels and measures have of them are names and abbreviations.
+const (
+	plainWords = 2
+	plainShare = 0.15
+)
+
+// plainLanguage tells the language of a fragment: that which its words show plainly, else that which its datasource states; "" when
+// neither does.
+func plainLanguage(f domain.Fragment) analysis.Language {
+	lang := analysis.Detect(f.Text)
+	if _, latin := functionWords[lang]; !latin && lang != analysis.Unknown {
+		return lang // its script shows it, or there are no phrases in it
+	}
+	words, held := wordsOf(f.Text), 0
+	different := make(map[string]bool)
+	for _, w := range words {
+		if utf8.RuneCountInString(w) > 1 && analysis.IsFunctionWord(w, lang) && (lang == analysis.English || !analysis.IsFunctionWord(w, analysis.English)) {
+			different[w] = true
+			held++
+		}
+	}
+	if len(different) >= plainWords && float64(held) >= plainShare*float64(len(words)) {
+		return lang
+	}
+	stated, _, _ := strings.Cut(strings.ReplaceAll(domain.StatedLanguage(f.Metadata), "_", "-"), "-")
+	return analysis.Language(strings.ToLower(strings.TrimSpace(stated)))
 }

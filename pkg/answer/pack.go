@@ -20,7 +20,7 @@ type draft struct {
 // write writes the prompt with the history and fragments given.
 func (d draft) write(fragments []domain.Fragment, history []Turn) Prompt {
 	p := d.prompt
-	p.Fragments = fragments
+	p.Fragments, p.Earlier = fragments, d.history
 	p.System, p.Messages = d.style.prompt(materials{question: p.Question, fragments: fragments, history: history})
 	p.System = join(p.System, d.instructions)
 	return p

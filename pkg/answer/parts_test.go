@@ -81,7 +81,7 @@ func TestTheLanguageIsThatOfWhatIsQuoted(t *testing.T) {
 	if got := quote(t, Prompt{Question: "Laptop", Fragments: []domain.Fragment{german, english}}); !strings.HasPrefix(got, phrasebook["en"].quotes) {
 		t.Errorf("got %q", got)
 	}
-	if got := phrasesFor("Laptop", []domain.Fragment{german, english}); got != phrasebook["en"] {
+	if got := phrasesFor("Laptop", nil, []domain.Fragment{german, english}); got != phrasebook["en"] {
 		t.Errorf("speaks %q of fragments of two languages", got.quotes)
 	}
 }

@@ -56,6 +56,7 @@ type Prompt struct {
 	// What the prompt was made of, for providers that are no language model.
 	Question    string
 	Search      string // the question as it was searched for: a follow-up has words of the question before
+	Earlier     []Turn // what was said before in the conversation, oldest first
 	Fragments   []domain.Fragment
 	TermWeights map[string]float64
 

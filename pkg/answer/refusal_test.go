@@ -216,20 +216,27 @@ func TestLanguageOfShortQuestions(t *testing.T) {
 	german := []domain.Fragment{{Text: "Flüge sind nur erlaubt, wenn die Fahrzeit mit der Bahn mehr als sieben Stunden beträgt."}}
 	tests := map[string]struct {
 		question  string
+		history   []Turn
 		fragments []domain.Fragment
 		want      analysis.Language
 	}{
-		"a German verb in front":                    {"Darf ich fliegen?", nil, "de"},
-		"German of three words":                     {"In welchem Raum?", nil, "de"},
-		"French function words":                     {"Est-ce que je peux voler ?", nil, "fr"},
-		"English of two words":                      {"May I?", german, "en"},
-		"what shows nothing speaks as the document": {"Tagegeld Ausland", german, "de"},
-		"what shows nothing, without documents":     {"Tagegeld Ausland", nil, "en"},
+		"a German verb in front":                        {"Darf ich fliegen?", nil, nil, "de"},
+		"German of three words":                         {"In welchem Raum?", nil, nil, "de"},
+		"French function words":                         {"Est-ce que je peux voler ?", nil, nil, "fr"},
+		"English of two words":                          {"May I?", nil, german, "en"},
+		"what shows nothing speaks as the document":     {"Tagegeld Ausland", nil, german, "de"},
+		"what shows nothing, without documents":         {"Tagegeld Ausland", nil, nil, "en"},
+		"what shows nothing speaks as was asked before": {"BW-301", []Turn{{domain.RoleUser, "Was kostet das Tor?"}, {domain.RoleAssistant, "The gate."}, {domain.RoleUser, "BW-300"}}, nil, "de"},
+		"what shows something speaks so":                {"What is BW-301?", []Turn{{domain.RoleUser, "Was kostet das Tor?"}}, german, "en"},
+		"rows with a few words of a language are none":  {"BW-301", nil, []domain.Fragment{{Text: "sku: BW-301; product: Soupe de la Mer; stock: 4; shelf: 7; supplier: Nord; colour: red; size: 12; weight: 3; row: 9; note: fresh"}}, "en"},
+		"rows speak as their document states":           {"BW-301", nil, []domain.Fragment{{Text: "Nr: BW-301; Bestand: 4", Metadata: domain.FragmentMetadata(nil, &domain.DocumentInfo{Language: "de-AT"})}}, "de"},
+		"sentences go before what a document states":    {"BW-301", nil, []domain.Fragment{{Text: german[0].Text, Metadata: domain.FragmentMetadata(nil, &domain.DocumentInfo{Language: "en"})}}, "de"},
+		"one that is undecided speaks English":          {"BW-301", nil, []domain.Fragment{german[0], {Text: "Nr: BW-301; Bestand: 4"}}, "en"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := phrasesFor(test.question, test.fragments); got != phrasebook[test.want] {
+			if got := phrasesFor(test.question, test.history, test.fragments); got != phrasebook[test.want] {
 				t.Errorf("speaks %q", got.nothing)
 			}
 		})

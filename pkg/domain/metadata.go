@@ -9,6 +9,9 @@ import (
 // of the caller, for which a document must not be able to speak.
 const metaDocument = "document"
 
+// metaLanguage is, beneath metaDocument, the key of the language that a document states for itself.
+const metaLanguage = "language"
+
 // maxFoundMetadata bounds what a document says of itself in each of its rows, in bytes of keys and values. The datasource has
 // the whole of it.
 const maxFoundMetadata = 2 << 10
@@ -27,7 +30,7 @@ func FragmentMetadata(given map[string]any, doc *DocumentInfo) map[string]any {
 		}
 	}
 	say("title", doc.Title)
-	say("language", doc.Language)
+	say(metaLanguage, doc.Language)
 	for _, key := range slices.Sorted(maps.Keys(doc.Metadata)) {
 		if key != MetaDescription { // long, and of the document rather than of a piece of it
 			say(key, doc.Metadata[key])
@@ -42,4 +45,12 @@ func FragmentMetadata(given map[string]any, doc *DocumentInfo) map[string]any {
 	}
 	out[metaDocument] = found
 	return out
+}
+
+// StatedLanguage is the language that a fragment's document states for itself, as the document writes it ("de", "en-GB"); "" when
+// it states none. metadata may be nil.
+func StatedLanguage(metadata map[string]any) string {
+	found, _ := metadata[metaDocument].(map[string]any)
+	language, _ := found[metaLanguage].(string)
+	return language
 }
