@@ -83,7 +83,7 @@ func (q question) share(own, heading wording) float64 {
 }
 
 // identifies reports whether a row is that of the name or code which the question has, and tells what is asked of it: one
-// of its columns is called so, and it has half of the question's other words. For a code these will do; in another language the
+// of its columns is called so or has a value of that kind, and it has half of the question's other words. For a code these will do; in another language the
 // code alone, for words are not held there, but the value may not be missing.
 func (q question) identifies(p part, own wording, lang analysis.Language) bool {
 	if p.kind != partRow || !q.holdsAll(q.names, own) {
@@ -100,7 +100,7 @@ func (q question) identifies(p part, own wording, lang analysis.Language) bool {
 		case !q.framing[i] && q.own[i]:
 			asked++
 			held += q.holds(own, i)
-			column = column || q.holds(columns, i) > 0
+			column = column || q.holds(columns, i) > 0 || q.implied[i] && slices.ContainsFunc(strings.Split(p.text, cellSeparator), q.wants.heldBy)
 		}
 	}
 	most := held >= halfHeld*asked

@@ -9,6 +9,9 @@ import (
 // recordLine is a row of a table or an object of a list as extraction writes them: "name: value; name: value".
 var recordLine = regexp.MustCompile(`^[^:;]{1,80}: [^;]*; [^:;]{1,80}:`)
 
+// cellSeparator parts the cells of a row with the names of its columns.
+const cellSeparator = "; "
+
 // maxColumnBytes is how long the name of a column may be.
 const maxColumnBytes = 80
 
@@ -68,13 +71,13 @@ func row(columns []string, line string) string {
 			out = append(out, strings.TrimSpace(columns[i])+": "+c)
 		}
 	}
-	return strings.Join(out, "; ")
+	return strings.Join(out, cellSeparator)
 }
 
 // columnsOf are the names of a row's columns.
 func columnsOf(row string) string {
 	var out []string
-	for cell := range strings.SplitSeq(row, "; ") {
+	for cell := range strings.SplitSeq(row, cellSeparator) {
 		if name, _, ok := strings.Cut(cell, ": "); ok {
 			out = append(out, name)
 		}

@@ -63,7 +63,7 @@ const maxLead = 3
 
 // wantIn tells what a question asks for. One that asks more than one thing, or how something is done, asks for no one value.
 func wantIn(question string) want {
-	words := wordsOf(question)
+	words := wordsOf(partedIdentifiers(question))
 	has := func(list map[string]bool) bool {
 		return slices.ContainsFunc(words, func(w string) bool { return list[w] })
 	}
@@ -146,7 +146,7 @@ func (w want) covers(word string) bool {
 
 // What values look like.
 var (
-	money = regexp.MustCompile(`(?i)[€$£¥₽₹]|\b(?:eur|euros?|usd|dollars?|gbp|pounds?|chf|francs?|franken|cents?|nok|sek|dkk|kr|yen|yuan|rubel)\b|руб|円|元|\d\s?(?:million|billion|mio|mrd|milliard|mill[oó]n|miliard)|` +
+	money = regexp.MustCompile(`(?i)[€$£¥₽₹]|\b(?:eur|euros?|usd|dollars?|gbp|pounds?|chf|francs?|franken|cents?|nok|sek|dkk|kr|pln|zł|czk|huf|jpy|yen|cny|yuan|rubel)\b|руб|円|元|\d\s?(?:million|billion|mio|mrd|milliard|mill[oó]n|miliard)|` +
 		`\b(?:price|cost|fee|preis|gebühr|prix|tarif|precio|prezzo|preço|prijs)s?\b[^;:.]{0,20}:`)
 	free     = regexp.MustCompile(`(?i)\b(?:free(?: of charge)?|at no charge|kostenlos|kostenfrei|gratuits?|gratuitement|gratis|gratuit[oa]s?|offerte?s?)\b|бесплатн`)
 	mass     = regexp.MustCompile(`(?i)\d\s?(?:kg|g|t|lbs?|oz|kilos?|kilogram\pL*|gram\pL*|tonn?e[sn]?|tons?|pounds?|pfund|кг|公斤)(?:[^\pL]|$)`)
@@ -163,6 +163,10 @@ var (
 
 // heldBy reports whether a text has a value of the kind that is asked for.
 func (w want) heldBy(text string) bool {
+	if w.kind == wantAny {
+		return false
+	}
+	text = partedIdentifiers(text)
 	digits := strings.ContainsFunc(text, unicode.IsDigit)
 	switch w.kind {
 	case wantMoney:
@@ -190,7 +194,7 @@ const unitDistance = 2
 func (w want) counts(text string, digits bool) bool {
 	words := wordsOf(text)
 	for i, word := range words {
-		if !numerals[word] && !(digits && unicode.IsDigit(rune(word[0]))) {
+		if !numerals[word] && (!digits || !unicode.IsDigit(rune(word[0]))) {
 			continue
 		}
 		if len(w.units) == 0 {

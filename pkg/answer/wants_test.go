@@ -9,6 +9,8 @@ func TestWhatAQuestionAsksFor(t *testing.T) {
 		"Wie viele Tage Urlaub habe ich?":          wantCount,
 		"Combien de jours de congé ai-je ?":        wantCount,
 		"How much does a ticket cost?":             wantMoney,
+		"What is the unit_price of BW-301?":        wantMoney,
+		"unitPrice of BW-301":                      wantMoney,
 		"price of the large impeller":              wantMoney,
 		"Was kostet BX-4471-K?":                    wantMoney,
 		"Quel est le prix du billet ?":             wantMoney,
