@@ -108,6 +108,18 @@ func TestPartsOf(t *testing.T) {
 			"Bring a photo of yourself.\nTools come back clean, otherwise we charge for it.\nLate returns cost a day.",
 			[]part{{kind: partEntry, text: "Bring a photo of yourself."}, {kind: partEntry, text: "Tools come back clean, otherwise we charge for it."}, {kind: partEntry, text: "Late returns cost a day."}},
 		},
+		"what a document begins with for programs is left out": {
+			"---\ntitle: Travel rules\ntags:\n  - travel\n- rail\n\n# by hand\ndate: 2026-01-01\n---\n\nTrains are the rule.",
+			[]part{{text: "Trains are the rule."}},
+		},
+		"so is what is written with signs of equality": {
+			"+++\ntitle = \"Travel rules\"\n[menu]\nweight = 3\n+++\nTrains are the rule.",
+			[]part{{text: "Trains are the rule."}},
+		},
+		"a sentence between rules stays": {
+			"---\nTrains are the rule: all take them.\n---\n",
+			[]part{{kind: partEntry, text: "---"}, {kind: partEntry, text: "Trains are the rule: all take them."}, {kind: partEntry, text: "---"}},
+		},
 		"Japanese wrapped in a sentence is one": {
 			"水門は毎朝六時に開きますが、冬の間は七時になることもあり\nます。",
 			[]part{{text: "水門は毎朝六時に開きますが、冬の間は七時になることもあります。"}},
@@ -162,6 +174,7 @@ func TestCodeIsToldFromProse(t *testing.T) {
 }
 
 func FuzzPartsOf(f *testing.F) {
+	f.Add("---\na: b\n  c\n---\nd")
 	f.Add("a:\n\n- b\n- c\n\n\n\nd\te\n:\n")
 	f.Add("```\na\n~~~\n````x\nb\n\nWhy?\n\nc\td\ne\tf")
 	f.Fuzz(func(t *testing.T, text string) {

@@ -1,6 +1,7 @@
 package answer
 
 import (
+	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -41,9 +42,12 @@ func (p part) words() string {
 // partsOf divides a fragment: prose into sentences; rows, entries and blocks of code are parts of their own. A sentence that
 // ends in a colon takes along what it announces. Headings and names of columns are told apart, since they are full of the
 // words that people ask for and answer nothing. Images, tags and the targets of links are left out: a reader's browser would
-// fetch or follow them to wherever the document says.
+// fetch or follow them to wherever the document says. So is what a document begins with for programs.
 func partsOf(f domain.Fragment) []part {
 	text := f.Text
+	if f.Offset == 0 {
+		text = strings.TrimPrefix(text, frontMatter.FindString(text))
+	}
 	for _, m := range markup {
 		text = m.pattern.ReplaceAllString(text, m.text)
 	}
@@ -61,6 +65,10 @@ func partsOf(f domain.Fragment) []part {
 	}
 	return r.finish()
 }
+
+// frontMatter is what stands between two rules at the beginning of a document: "name: value" or "name = value" each, with lists and
+// other values that go on below.
+var frontMatter = regexp.MustCompile(`\A\x{FEFF}?\s*(?:---|\+\+\+)[ \t]*\n(?:[ \t]*\n|#.*\n)*[\w.-]+ ?[:=](?:[ \t].*)?\n(?:[\w.-]+ ?[:=](?:[ \t].*)?\n|[ \t]+\S.*\n|- .*\n|#.*\n|\[.*\n|[ \t]*\n)*(?:---|\.\.\.|\+\+\+)[ \t]*(?:\n|\z)`)
 
 // lastHeading is the innermost of a path of headings.
 func lastHeading(path string) string {
