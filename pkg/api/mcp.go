@@ -50,8 +50,8 @@ func (s *server) serveMCP(c *gin.Context) {
 func (s *server) failRPC(c *gin.Context, e *domain.Error) {
 	if e.Code == domain.CodeRateLimit {
 		if raw, err := s.readBody(c, min(maxMessageBytes, s.opts.MaxJSONBytes)); err == nil {
-			if id, isCall := mcp.CallID(raw); isCall {
-				mcp.WriteFailedCall(c.Writer, id, fmt.Sprintf("%s; try again in %s s", e.Message, c.Writer.Header().Get("Retry-After")))
+			if call, isCall := mcp.ReadCall(raw); isCall {
+				s.mcp.FailCall(c.Writer, call, fmt.Errorf("%s; try again in %s s", e.Message, c.Writer.Header().Get("Retry-After")))
 				return
 			}
 		}

@@ -28,19 +28,12 @@ func checkArguments(checks map[string]Arguments) sdk.Middleware {
 			}
 			arguments, err := checks[call.Params.Name](call.Params.Arguments)
 			if err != nil {
-				return failed(err), nil
+				return failed(err, isMarked(call.Params.Meta)), nil
 			}
 			call.Params.Arguments = arguments
 			return next(ctx, method, req)
 		}
 	}
-}
-
-// failed is an error as the result of a call, which models read.
-func failed(err error) *sdk.CallToolResult {
-	var result sdk.CallToolResult
-	result.SetError(err)
-	return &result
 }
 
 // toolbox gathers the tools of a server and the checks of their arguments.

@@ -14,8 +14,8 @@ func TestCallsOfToolsAreToldFromOtherMessages(t *testing.T) {
 		`{"jsonrpc":"2.0","id":{"a":1},"method":"tools/call"}`:       "",
 		`no JSON`: "",
 	} {
-		if id, isCall := CallID([]byte(message)); string(id) != want || isCall != (want != "") {
-			t.Errorf("%s: %s, %t", message, id, isCall)
+		if call, isCall := ReadCall([]byte(message)); string(call.id) != want || isCall != (want != "") {
+			t.Errorf("%s: %s, %t", message, call.id, isCall)
 		}
 	}
 }

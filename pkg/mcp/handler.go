@@ -113,35 +113,12 @@ func WriteError(w http.ResponseWriter, status int, code int64, message string) {
 
 func writeMessage(w http.ResponseWriter, status int, message map[string]any) {
 	body, err := json.Marshal(message)
-	if err != nil { // strings and numbers always encode
+	if err != nil { // what this package puts in always encodes
 		body = []byte(`{}`)
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	_, _ = w.Write(body) // a client that left needs no answer
-}
-
-// CallID returns the id of a message that calls a tool, and whether it does.
-func CallID(message []byte) (id json.RawMessage, isCall bool) {
-	var call struct {
-		ID     json.RawMessage `json:"id"`
-		Method string          `json:"method"`
-	}
-	if json.Unmarshal(message, &call) != nil || call.Method != "tools/call" || len(call.ID) == 0 {
-		return nil, false
-	}
-	switch first := call.ID[0]; {
-	case first == '"', first == '-', first >= '0' && first <= '9': // ids are texts or numbers
-		return call.ID, true
-	default:
-		return nil, false
-	}
-}
-
-// WriteFailedCall answers a call of a tool with why it was not made, as the call's result.
-func WriteFailedCall(w http.ResponseWriter, id json.RawMessage, why string) {
-	result := map[string]any{"content": []any{map[string]any{"type": "text", "text": why}}, "isError": true}
-	writeMessage(w, http.StatusOK, map[string]any{"jsonrpc": "2.0", "id": id, "result": result})
 }
 
 // pacedWriter gives up a client that does not take what is written.

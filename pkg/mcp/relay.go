@@ -28,7 +28,7 @@ type Relay struct {
 func (r Relay) Run(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
 	link := &link{relay: r, ctx: ctx}
 	defer link.drop()
-	server := sdk.NewServer(&sdk.Implementation{Name: "sluice", Title: "Sluice", Version: r.Version}, &sdk.ServerOptions{
+	server := sdk.NewServer(identity(r.Version), &sdk.ServerOptions{
 		Instructions: instructions, Capabilities: capabilities(true), Logger: r.Log,
 	})
 	server.AddReceivingMiddleware(link.pass)
@@ -89,7 +89,11 @@ func passedOn(params sdk.Params) (ask func(context.Context, *sdk.ClientSession) 
 			if token := p.GetProgressToken(); token != nil {
 				call.Meta = sdk.Meta{"progressToken": token} // as it came: a number has become a float64, which SetProgressToken does not take
 			}
-			return s.CallTool(ctx, call)
+			result, err := s.CallTool(ctx, call)
+			if err != nil {
+				return nil, err
+			}
+			return passedBack(result, isMarked(p.Meta)), nil
 		}, true
 	case *sdk.ListResourcesParams:
 		return func(ctx context.Context, s *sdk.ClientSession) (sdk.Result, error) { return s.ListResources(ctx, p) }, true
