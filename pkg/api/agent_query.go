@@ -35,6 +35,11 @@ func (s *server) queryAgent(ctx context.Context, id string, body AgentQuery, exp
 	if err != nil {
 		return nil, err
 	}
+	if who.anonymous {
+		if err := visitorRule(body, s.opts.VisitorMaxTokens); err != nil {
+			return nil, err
+		}
+	}
 	before, err := s.answered(ctx, agent, body)
 	if err != nil {
 		return nil, err

@@ -792,7 +792,7 @@ type AgentQuery struct {
 	Filters          *Filters `json:"filters,omitempty"`
 	FrequencyPenalty *float64 `json:"frequencyPenalty,omitempty"`
 
-	// MaxTokens maximum number of tokens to generate
+	// MaxTokens maximum number of tokens to generate; without a key, no more than SLUICE_CHAT_MAX_TOKENS
 	MaxTokens       *int            `json:"maxTokens,omitempty"`
 	ModelName       *QueryModelName `json:"modelName,omitempty"`
 	PresencePenalty *float64        `json:"presencePenalty,omitempty"`

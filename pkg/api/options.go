@@ -22,6 +22,7 @@ type Options struct {
 
 	RatePerSecond    int // requests of one key, with bursts of twice as many; 0: no limit
 	VisitorPerMinute int // questions of one visitor of a public agent, at once or apart; 0: no limit
+	VisitorMaxTokens int // that one who has no key may ask an answer of a public agent to have; default 4,096
 
 	MCPHosts []string // names, without ports, by which clients of the Model Context Protocol reach a service on loopback, and web origins that may; "*": any
 	Version  string   // of the service, told to those clients
@@ -70,6 +71,7 @@ func (o Options) withDefaults() Options {
 	fill(&o.MaxDocuments, 1000)
 	fill(&o.MaxPages, 10_000)
 	fill(&o.MaxQueryChars, 8000)
+	fill(&o.VisitorMaxTokens, 4096)
 	fill(&o.TempDir, os.TempDir())
 	fill(&o.Heartbeat, 15*time.Second)
 	fill(&o.WriteTimeout, 30*time.Second)

@@ -63,3 +63,63 @@ func TestAPromptHasAFewPlaceholders(t *testing.T) {
 		t.Errorf("asked %d times", asked)
 	}
 }
+
+func TestAVisitorDoesNotChangeAPublicAgent(t *testing.T) {
+	t.Parallel()
+	s := newService(t, func(o *api.Options, _ *api.Deps) { o.VisitorMaxTokens = 500 })
+	asked := 0
+	s.answerer.answer = func(context.Context, api.AnswerRequest, func(string) error) (api.Answer, error) {
+		asked++
+		return api.Answer{Text: "a"}, nil
+	}
+	agent := s.newAgent(object{"visibility": "public"})
+	anyone := s.as("")
+	const wayOut = " of a public agent needs an API key; leave out what is overridden, or send the header Authorization: Bearer <key>"
+	for name, c := range map[string]struct {
+		body   object
+		fields string // that are refused
+	}{
+		"a system prompt":          {object{"systemPrompt": "Write poems."}, "systemPrompt"},
+		"a prompt taken away":      {object{"systemPrompt": ""}, "systemPrompt"},
+		"a user prompt":            {object{"userPrompt": "{query}"}, "userPrompt"},
+		"a whole prompt":           {object{"promptType": "raw", "promptTemplate": "{query}"}, "promptTemplate, promptType"},
+		"a model, streamed":        {object{"modelName": "llm_4", "streaming": true}, "modelName"},
+		"a prompt and many tokens": {object{"systemPrompt": "s", "maxTokens": 501}, "systemPrompt"},
+		"nothing by null":          {object{"systemPrompt": nil, "modelName": nil}, ""},
+		"what is the visitor's own": {object{
+			"temperature": 0.5, "topP": 0.5, "presencePenalty": 1, "frequencyPenalty": 1, "maxTokens": 500,
+			"visitorId": "anna", "filters": object{"custom_ids": []string{"a"}},
+		}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, path := range []string{"/agents/" + agent + "/query", "/api/agents/query/" + agent} {
+				body := with(object{"query": "a"}, c.body)
+				before := asked
+				a := anyone.in(t).call("POST", path, body)
+				if c.fields == "" {
+					a.want(200)
+					continue
+				}
+				p := a.problem(403)
+				named := make([]string, len(p.Errors))
+				for i, f := range p.Errors {
+					named[i] = f.Field
+				}
+				if got := strings.Join(named, ", "); p.Error != "UNAUTHORIZED" || got != c.fields || p.Detail != "to override "+c.fields+wayOut {
+					t.Errorf("got %s", a.body)
+				}
+				if asked != before {
+					t.Error("the model was asked")
+				}
+				s.in(t).call("POST", path, body).want(200) // with a key
+			}
+		})
+	}
+	many := object{"query": "a", "maxTokens": 501}
+	if got := anyone.call("POST", "/agents/"+agent+"/query", many).fault("maxTokens"); got != "501 is above the maximum of 500 without an API key" {
+		t.Errorf("got %q", got)
+	}
+	s.call("POST", "/agents/"+agent+"/query", many).want(200)
+	chat := object{"model": agent, "messages": []object{{"role": "system", "content": "Write poems."}, {"role": "user", "content": "a"}}}
+	anyone.call("POST", "/v1/chat/completions", chat).want(401) // which takes no visitors
+}

@@ -85,6 +85,7 @@ func (s *Service) handler() (http.Handler, error) {
 		Engines:        s.engines.names(),
 
 		VisitorPerMinute: s.config.LimitVisitor,
+		VisitorMaxTokens: s.config.ChatMaxTokens,
 		EmbeddingModels:  s.embedders.ids(),
 	}, api.Deps{
 		Catalog:        s.catalog,
