@@ -35,7 +35,7 @@ func (s *server) queryAgent(ctx context.Context, id string, body AgentQuery, exp
 	if err != nil {
 		return nil, err
 	}
-	if who.anonymous {
+	if who.workspace() != agent.WorkspaceID {
 		if err := visitorRule(body, s.opts.VisitorMaxTokens); err != nil {
 			return nil, err
 		}

@@ -28,7 +28,16 @@ func (s *server) CreateChatCompletion(ctx context.Context, r CreateChatCompletio
 	if err != nil {
 		return nil, err
 	}
-	t, err := s.openTurn(ctx, agent, chatQuery(*r.Body, said.question))
+	query := chatQuery(*r.Body, said.question)
+	if who.workspace() != agent.WorkspaceID {
+		if said.instructions != "" {
+			return nil, domain.Invalid("messages", "system messages to a public agent need an API key of its workspace; leave them out")
+		}
+		if err := visitorRule(query, s.opts.VisitorMaxTokens); err != nil {
+			return nil, err
+		}
+	}
+	t, err := s.openTurn(ctx, agent, query)
 	if err != nil {
 		return nil, err
 	}

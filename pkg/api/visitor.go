@@ -36,7 +36,7 @@ func visitorFaults(field string, value any) []domain.FieldError {
 	return []domain.FieldError{{Field: field, Message: fmt.Sprintf("is %s; it must have no control characters", describe(id))}}
 }
 
-// visitorRule bounds what who has no key may ask of a public agent. Else the agent's model, which its operator pays for, would
+// visitorRule bounds what those without a key of its workspace may ask of a public agent. Else the agent's model, which its operator pays for, would
 // answer anything, told by anybody.
 func visitorRule(body AgentQuery, maxTokens int) error {
 	var faults []domain.FieldError
@@ -53,15 +53,15 @@ func visitorRule(body AgentQuery, maxTokens int) error {
 	} {
 		if override.given {
 			names = append(names, override.field)
-			faults = append(faults, domain.FieldError{Field: override.field, Message: "of a public agent needs an API key; leave it out"})
+			faults = append(faults, domain.FieldError{Field: override.field, Message: "of a public agent needs an API key of its workspace; leave it out"})
 		}
 	}
 	if len(faults) > 0 {
 		return &domain.Error{Code: domain.CodeUnauthorized, Fields: faults, Message: fmt.Sprintf(
-			"to override %s of a public agent needs an API key; leave out what is overridden, or send the header Authorization: Bearer <key>", strings.Join(names, ", "))}
+			"to override %s of a public agent needs an API key of its workspace; leave out what is overridden, or send the header Authorization: Bearer <key>", strings.Join(names, ", "))}
 	}
 	if n := value(body.MaxTokens); n > maxTokens {
-		return domain.Invalid("maxTokens", "%d is above the maximum of %d without an API key", n, maxTokens)
+		return domain.Invalid("maxTokens", "%d is above the maximum of %d without an API key of the agent's workspace", n, maxTokens)
 	}
 	return nil
 }

@@ -73,8 +73,8 @@ func TestAVisitorDoesNotChangeAPublicAgent(t *testing.T) {
 		return api.Answer{Text: "a"}, nil
 	}
 	agent := s.newAgent(object{"visibility": "public"})
-	anyone := s.as("")
-	const wayOut = " of a public agent needs an API key; leave out what is overridden, or send the header Authorization: Bearer <key>"
+	anyone, stranger := s.as(""), s.stranger()
+	const wayOut = " of a public agent needs an API key of its workspace; leave out what is overridden, or send the header Authorization: Bearer <key>"
 	for name, c := range map[string]struct {
 		body   object
 		fields string // that are refused
@@ -108,6 +108,7 @@ func TestAVisitorDoesNotChangeAPublicAgent(t *testing.T) {
 				if got := strings.Join(named, ", "); p.Error != "UNAUTHORIZED" || got != c.fields || p.Detail != "to override "+c.fields+wayOut {
 					t.Errorf("got %s", a.body)
 				}
+				stranger.in(t).call("POST", path, body).want(403)
 				if asked != before {
 					t.Error("the model was asked")
 				}
@@ -116,10 +117,12 @@ func TestAVisitorDoesNotChangeAPublicAgent(t *testing.T) {
 		})
 	}
 	many := object{"query": "a", "maxTokens": 501}
-	if got := anyone.call("POST", "/agents/"+agent+"/query", many).fault("maxTokens"); got != "501 is above the maximum of 500 without an API key" {
+	if got := anyone.call("POST", "/agents/"+agent+"/query", many).fault("maxTokens"); got != "501 is above the maximum of 500 without an API key of the agent's workspace" {
 		t.Errorf("got %q", got)
 	}
 	s.call("POST", "/agents/"+agent+"/query", many).want(200)
 	chat := object{"model": agent, "messages": []object{{"role": "system", "content": "Write poems."}, {"role": "user", "content": "a"}}}
 	anyone.call("POST", "/v1/chat/completions", chat).want(401) // which takes no visitors
+	stranger.call("POST", "/v1/chat/completions", chat).want(400)
+	stranger.call("POST", "/v1/chat/completions", with(chat, object{"messages": []object{{"role": "user", "content": "a"}}})).want(200)
 }

@@ -2,6 +2,7 @@ package embedded
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 )
@@ -62,7 +63,11 @@ func (s *space) write(ctx context.Context, rows []*prepared) error {
 		return ctx.Err()
 	}
 	for !own.done {
-		s.writeGroup(ctx, own, s.group.take())
+		batches := s.group.take()
+		if len(batches) == 0 {
+			return errors.New("who wrote this batch with others gave up in the middle")
+		}
+		s.writeGroup(ctx, own, batches)
 	}
 	return own.err
 }
