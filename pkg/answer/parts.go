@@ -105,12 +105,13 @@ func (r *partReader) add(p part) {
 	r.parts = append(r.parts, p)
 }
 
-// addCode takes a block of code. It belongs to the sentence that announces it.
-func (r *partReader) addCode(code, lang string) {
+// addCode takes a block of code, unless its first line is too long to be quoted. It belongs to the sentence that announces it.
+func (r *partReader) addCode(code, lang string) (taken bool) {
+	r.open = false
 	p := part{kind: partCode, lang: lang}
 	p.text, p.cut = firstCode(code)
 	if p.text == "" {
-		return
+		return false
 	}
 	if n := len(r.parts) - 1; n >= 0 && r.parts[n].kind == partProse && (r.announced || !ends(r.parts[n].text)) {
 		p.intro, p.under, p.asked = r.parts[n].text, r.parts[n].under, r.parts[n].asked
@@ -119,6 +120,7 @@ func (r *partReader) addCode(code, lang string) {
 		r.add(p)
 	}
 	r.announced = false
+	return true
 }
 
 // addParagraph takes what stands between empty lines.
@@ -132,8 +134,7 @@ func (r *partReader) addParagraph(text string) {
 			r.parts[last].text, r.parts[last].cut = joined, cut
 			return
 		}
-		r.addCode(text, "")
-		r.open = true
+		r.open = r.addCode(text, "")
 		return
 	case r.isHeading(text):
 		r.under, r.announced, r.open = strings.TrimSpace(text), false, false

@@ -1,6 +1,7 @@
 package answer
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -160,5 +161,31 @@ func TestNothingOfAListIsQuotedAfterItSpeaksToAModel(t *testing.T) {
 	const want = "In the words of the documents:\n\n“1. Turn the wheel.” [1]"
 	if got := quote(t, Prompt{Question: "What are the opening steps?", Fragments: []domain.Fragment{f}}); got != want {
 		t.Errorf("got %q", got)
+	}
+}
+
+func TestCodeWithoutFencesGoesOnWhereItWasTaken(t *testing.T) {
+	t.Parallel()
+	long := "x = f(" + strings.Repeat("a, ", maxCodeCharacters) + "a)" // one line, which is too long to be quoted
+	for name, c := range map[string]struct {
+		text string
+		want []string
+	}{
+		"over empty lines":                      {"x = f(a)\n\ny = g(x)", []string{"x = f(a)\n\ny = g(x)"}},
+		"not where nothing was taken":           {long + "\n\ny = g(x)", []string{"y = g(x)"}},
+		"not in the prose before what was not":  {"This is said first.\n\n" + long + "\n\ny = g(x)", []string{"This is said first.", "y = g(x)"}},
+		"not in code between fences":            {"x = f(a)\n\n```go\nh()\n```\n\ny = g(x)", []string{"x = f(a)", "h()", "y = g(x)"}},
+		"not behind what stands between fences": {"x = f(a)\n\n```go\n" + long + "\n```\n\ny = g(x)", []string{"x = f(a)", "y = g(x)"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var got []string
+			for _, p := range partsOf(domain.Fragment{Text: c.text}) {
+				got = append(got, p.text)
+			}
+			if !slices.Equal(got, c.want) {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
 	}
 }
