@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -182,7 +183,7 @@ func (w want) heldBy(text string) bool {
 	case wantMail:
 		return mail.MatchString(text)
 	case wantCount:
-		return w.counts(text, digits)
+		return w.counts(text)
 	}
 	return false
 }
@@ -191,20 +192,20 @@ func (w want) heldBy(text string) bool {
 const unitDistance = 2
 
 // counts reports whether a text has a figure, with its unit beside it where one is asked for.
-func (w want) counts(text string, digits bool) bool {
+func (w want) counts(text string) bool {
 	words := wordsOf(text)
+	lang := sync.OnceValue(func() analysis.Language { return analysis.Detect(text) }) // which takes long beside a figure
+	var analyzer analysis.Analyzer
 	for i, word := range words {
-		if !numerals[word] && (!digits || !unicode.IsDigit(rune(word[0]))) {
+		if first, _ := utf8.DecodeRuneInString(word); !numerals[word] && !unicode.IsDigit(first) {
 			continue
 		}
 		if len(w.units) == 0 {
 			return true
 		}
 		for _, near := range words[i+1 : min(i+2+unitDistance, len(words))] {
-			for _, term := range analysis.Terms(near, analysis.Detect(text)) {
-				if w.units[term] {
-					return true
-				}
+			if slices.ContainsFunc(analyzer.Terms(near, lang()), func(term string) bool { return w.units[term] }) {
+				return true
 			}
 		}
 	}

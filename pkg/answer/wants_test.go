@@ -1,6 +1,9 @@
 package answer
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestWhatAQuestionAsksFor(t *testing.T) {
 	t.Parallel()
@@ -75,5 +78,18 @@ func TestWhatHoldsAValue(t *testing.T) {
 				t.Errorf("got %v", got)
 			}
 		})
+	}
+}
+
+// Whoever writes documents may fill them with figures.
+func TestFiguresWithoutUnitsAreReadWithoutMuchWork(t *testing.T) { // counts allocations, and so is not parallel
+	const figures = 500
+	text := "It has rooms: " + strings.Repeat("7 of ", figures)
+	w := wantIn("How many days does it have?")
+	if w.heldBy(text) {
+		t.Fatal("it has no days")
+	}
+	if n := testing.AllocsPerRun(1, func() { w.heldBy(text) }); n > 20*figures {
+		t.Errorf("%v allocations for %d figures", n, figures)
 	}
 }
