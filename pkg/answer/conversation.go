@@ -149,6 +149,9 @@ func recent(messages []domain.Message, budget int) []Turn {
 	var turns []Turn
 	for i, m := range slices.Backward(messages) {
 		text := said(m)
+		if text == "" { // an answer of citations alone
+			continue
+		}
 		if i >= last {
 			text = beginning(text, most)
 		}

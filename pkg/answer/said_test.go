@@ -75,6 +75,7 @@ func TestALastExchangeLongerThanTheBudgetIsCutAndNotLeftOut(t *testing.T) {
 		"a short one, and others": {append(exchange(500, 0), exchange(0, 0)...), 100, 2},
 		"no budget at all":        {exchange(0, 0), -1, 0},
 		"a budget for nothing":    {exchange(500, 500), 1, 0},
+		"an answer of nothing":    {append(exchange(0, 0), domain.Message{Role: domain.RoleUser, Text: "And?"}, domain.Message{Role: domain.RoleAssistant, Text: "[1]"}), 100, 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
