@@ -22,8 +22,8 @@ Loads a running service and prints how long its answers take.
   --rate N          requests begun each second, whether others are answered or not; latency counts from when a request
                     was due. Without it, every client sends its next request when its last is answered
   --clients N       requests at once (1; with --rate 256)
-  --for TIME        how long is measured (30s), after --warmup TIME (3s; of uploads none)
-  --requests N      end after so many
+  --for TIME        how long is measured (30s), after --warmup TIME (3s; none of uploads, nor with --requests)
+  --requests N      end after so many, those of a warm-up included
   --json            the figures as one JSON object
   --datastore ID    the datastore that is asked
   --agent ID        the agent that is asked
@@ -146,7 +146,7 @@ func benchFlags(args []string) (benchSettings, error) {
 	}
 	if !given["warmup"] {
 		s.load.Warmup = 3 * time.Second
-		if s.what == loadUploads {
+		if s.what == loadUploads || s.load.Requests > 0 { // so few may all be answered before it ends
 			s.load.Warmup = 0
 		}
 	}

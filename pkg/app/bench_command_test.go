@@ -75,6 +75,13 @@ func TestBenchLoadsARunningService(t *testing.T) {
 			t.Errorf("%d conversations are left", len(left.Data))
 		}
 	})
+	t.Run("with a few requests, all of which are measured", func(t *testing.T) {
+		t.Parallel()
+		out, errs, err := p.bench("queries", "--datastore", storeID, "--requests", "3", "--for", "1m")
+		if err != nil || !strings.HasPrefix(out, "3 requests in ") {
+			t.Errorf("%v\n%s%s", err, out, errs)
+		}
+	})
 	t.Run("and leaves no datastore behind", func(t *testing.T) {
 		var before, after struct{ Data []struct{ ID string } }
 		p.must(p.get("/datastores", &before))
