@@ -84,8 +84,12 @@ type Question struct {
 	tables [][256]int16
 }
 
-// maxWeight bounds weights, so that the sums of two for each word of the longest vectors fit 16 bits.
+// maxWeight bounds weights.
 const maxWeight = 127
+
+// mostWeight is the greatest weight with which sums of 16 bits hold over so many words, of each of which a sum takes four
+// weights at most (AVX2 has 16 sums).
+func mostWeight(words int) float64 { return min(maxWeight, float64(math.MaxInt16/(4*words))) }
 
 // rounding is by how much two ways to work out the same product differ at most, of vectors of unit length.
 const rounding = 3e-7
@@ -103,7 +107,7 @@ func (c *Coder) Ask(query []float32) *Question {
 		most = max(most, math.Abs(float64(x)))
 	}
 	if most > 0 {
-		q.step = most / maxWeight
+		q.step = most / mostWeight(q.words)
 	}
 	for i, x := range c.residue {
 		w := math.RoundToEven(float64(x) / q.step)

@@ -5,6 +5,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/sluice/sluice/pkg/index"
 )
 
 // unit draws a vector of unit length; the first dimensions count more, and all lie around a centre.
@@ -156,6 +158,45 @@ func TestEveryProcessorAddsUpTheSame(t *testing.T) {
 					t.Errorf("%s, %d dimensions, %d codes: %v, want %v", name, dimensions, n, got[:n], want[:n])
 				}
 			}
+		}
+	}
+}
+
+// A query whose turned residue is the same everywhere has the greatest weights in every dimension.
+func TestTheGreatestWeightsOfTheLongestVectorsAddUp(t *testing.T) {
+	t.Parallel()
+	for _, dimensions := range []int{4096, index.MaxDimensions} {
+		c := NewCoder(make([]float32, dimensions))
+		query := make([]float32, dimensions)
+		for i := range query {
+			query[i] = float32(1 / math.Sqrt(float64(dimensions)))
+		}
+		c.turn.turnBack(query)
+		code := make([]byte, CodeBytes(dimensions))
+		c.Encode(code, query)
+		var e Estimates
+		q := c.Ask(query)
+		if q.Estimate(&e, code, len(code), 1); math.Abs(e.Product[0]-1) > 1e-3 {
+			t.Errorf("of %d dimensions, a vector and itself: %v, want 1", dimensions, e.Product[0])
+		}
+		q.tables = tables(q.weight)
+		var want [Rows]int32
+		q.sumPortable(&want, code, len(code), 1)
+		for name, sum := range sums(q) {
+			var got [Rows]int32
+			if sum(&got, code, len(code), 1); got != want {
+				t.Errorf("%s, %d dimensions: %v, want %v", name, dimensions, got[0], want[0])
+			}
+		}
+	}
+}
+
+// turnBack undoes apply of a power of two of dimensions: each of its steps undoes itself.
+func (r *rotation) turnBack(v []float32) {
+	for turn := turns - 1; turn >= 0; turn-- {
+		hadamard(v)
+		for i, s := range r.signs[turn*len(v) : (turn+1)*len(v)] {
+			v[i] *= s
 		}
 	}
 }
