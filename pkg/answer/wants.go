@@ -157,9 +157,17 @@ var (
 	phone = regexp.MustCompile(`\+?\(?\d[\d ()/.-]{4,}\d|\b(?:extension|ext\.|durchwahl|poste)\b`)
 	mail  = regexp.MustCompile(`\S@\S`)
 	date  = regexp.MustCompile(`(?i)\d{1,2}[:.h]\d{2}|\d{1,2} ?(?:h|uhr|am|pm|a\.m|p\.m|o'clock)(?:[^\pL]|$)|\d{4}-\d{2}|\d{1,2}[./]\d{1,2}[./]|(?:^|[^\d.,])(?:1\d|20)\d{2}(?:[^\d]|$)|[年月日時时]|` +
-		`\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|mai|okt|dez|janvier|févr|avril|juin|juillet|août|ene|abr|ago|dic|gen|mag|giu|lug|ott|set|mär)\pL*|` +
+		`\b(?:` + months + `)(?:[^\pL]|$)|\d(?:st|nd|rd|th|er)?\.? ?(?:of |de |di )?(?:` + shortMonths + `)(?:[^\pL]|$)|\b(?:` + shortMonths + `)\.? ?\d|\b(?:in|im|by|since|until|till|seit|ab|bis|en|em) (?:` + shortMonths + `)(?:[^\pL]|$)|` +
 		`\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b|\b(?:mon|diens|donners|frei|sams|sonn)tags?\b|\bmittwochs?\b|\b(?:lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche)s?\b|` +
 		`\b(?:lunes|martes|miércoles|jueves|viernes|sábado|domingo)s?\b|\b(?:century|jahrhundert|siècle|siglo|secolo|noon|midnight|morning|evening|o'clock|mittag|mitternacht|midi|minuit)\b|век`)
+)
+
+// Months by their names. Short ones are words of their own as well, and are months beside a figure or a word for a time.
+const (
+	months = `january|february|march|april|june|july|august|september|october|november|december|januar|jänner|februar|märz|juni|juli|oktober|dezember|` +
+		`janvier|février|mars|avril|juin|juillet|août|septembre|octobre|novembre|décembre|enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|octubre|noviembre|diciembre|` +
+		`gennaio|febbraio|aprile|maggio|giugno|luglio|settembre|ottobre|dicembre|janeiro|fevereiro|março|maio|junho|julho|setembro|outubro|novembro|dezembro|januari|februari|maart|augustus`
+	shortMonths = `jan|feb|mar|apr|may|jun|jul|aug|sept?|oct|nov|dec|mai|mei|mär|okt|dez|janv|févr|avr|juil|déc|ene|abr|ago|dic|gen|mag|giu|lug|set|ott`
 )
 
 // heldBy reports whether a text has a value of the kind that is asked for.
