@@ -5,6 +5,9 @@ import "strings"
 const (
 	thoughtsBegin = "<think>"
 	thoughtsEnd   = "</think>"
+
+	// maxBlanks bounds the bytes that may stand before thoughts: what a server sends of them is held until more is known.
+	maxBlanks = 1024
 )
 
 // thoughts takes out what a model thinks aloud before its answer, which servers without a parser for its form pass on as if it were
@@ -34,7 +37,7 @@ func (t *thoughts) write(piece string) (text string, thought bool) {
 		switch {
 		case strings.HasPrefix(begun, thoughtsBegin):
 			t.where, t.held = withinThoughts, begun[len(thoughtsBegin):]
-		case strings.HasPrefix(thoughtsBegin, begun): // or nothing yet
+		case strings.HasPrefix(thoughtsBegin, begun) && len(t.held) <= maxBlanks: // or nothing yet
 			return "", false
 		default:
 			return t.answer(t.held), false

@@ -1,6 +1,9 @@
 package openai
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestThoughtsAreTakenOut(t *testing.T) {
 	t.Parallel()
@@ -32,5 +35,18 @@ func TestThoughtsAreTakenOut(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestBlanksWithoutEndAreNotHeld(t *testing.T) {
+	t.Parallel()
+	var thoughts thoughts
+	got := 0
+	for range 10 * maxBlanks {
+		text, _ := thoughts.write(strings.Repeat(" ", 3))
+		got += len(text)
+	}
+	if held := 30*maxBlanks - got; held != 0 {
+		t.Errorf("%d bytes are held", held)
 	}
 }
