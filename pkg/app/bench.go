@@ -87,9 +87,16 @@ func benchCommand(ctx context.Context, args, environ []string, out, errs io.Writ
 	} else {
 		report, err = benchAsking(ctx, s, patient, loaded)
 	}
-	if err != nil {
+	if err != nil && report.Sent == 0 {
 		return err
 	}
+	// What was measured is told, even if what it left behind could not be cleared away.
+	return errors.Join(s.tell(out, report), err)
+}
+
+// tell writes the report.
+func (s benchSettings) tell(out io.Writer, report loadtest.Report) error {
+	var err error
 	if s.json {
 		err = json.NewEncoder(out).Encode(struct {
 			What    string  `json:"what"`

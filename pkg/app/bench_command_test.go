@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -127,5 +130,28 @@ func TestBenchSaysWhatIsWrong(t *testing.T) {
 				t.Errorf("the error is %v, want %q", err, c.want)
 			}
 		})
+	}
+}
+
+func TestBenchTellsWhatItMeasuredThoughItCannotClearUp(t *testing.T) {
+	t.Parallel()
+	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.Method + " " + r.URL.Path {
+		case "GET /agents/a":
+			_, _ = io.WriteString(w, `{"id":"a"}`)
+		case "POST /agents/a/query":
+			w.Header().Set("Content-Type", "text/event-stream")
+			_, _ = io.WriteString(w, "event: answer\ndata: Six\n\nevent: endpoint_response\ndata: {\"conversationId\":\"c\"}\n\ndata: [DONE]\n\n")
+		default:
+			http.Error(w, `{"detail":"the disk is full"}`, http.StatusInternalServerError)
+		}
+	}))
+	defer service.Close()
+	questions := writeLines(t, "q.jsonl", `{"text": "When?"}`)
+	var out bytes.Buffer
+	err := run(t.Context(), API, []string{"bench", "streams", "--agent", "a", "--queries", questions, "--requests", "2", "--warmup", "0s"},
+		[]string{"SLUICE_URL=" + service.URL, "SLUICE_API_KEY=" + testKey, "SLUICE_DATA_DIR=" + t.TempDir()}, &out, io.Discard)
+	if err == nil || !strings.Contains(err.Error(), "deleting the conversations of the load") || !strings.HasPrefix(out.String(), "2 requests in ") {
+		t.Errorf("%v\n%s", err, &out)
 	}
 }
