@@ -42,6 +42,7 @@ func New(address, key string) (*Service, error) {
 	}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConnsPerHost = 16
+	transport.ResponseHeaderTimeout = patience // of streams, which have no time-out as a whole
 	return &Service{base: strings.TrimSuffix(u.String(), "/"), key: key, attempts: attempts, wait: wait,
 		client: &http.Client{Transport: transport, Timeout: patience}}, nil
 }
