@@ -8,7 +8,7 @@ export CGO_ENABLED ?= 0
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 
 # Packages whose tests run under the race detector in CI: those that share memory between goroutines.
-RACE := $(patsubst %,./pkg/%/...,jobs originals catalog control index crawl render answer embed ingest eval api rerank retrieve lockdir mcp)
+RACE := $(patsubst %,./pkg/%/...,jobs originals catalog control index crawl render answer embed ingest eval api rerank retrieve lockdir loadtest mcp)
 
 GOLANGCI := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(shell cat deployments/golangci-version)
 
