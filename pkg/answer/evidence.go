@@ -16,6 +16,7 @@ type evidence struct {
 	value  float64 // 1: it has a value of the kind that is asked for, -1: it has none, 0: none is asked for
 	scrap  bool    // a few words without an end: a heading, a label
 
+	strange bool // the fragment and what else was found of its datasource have none of the question's names
 	told    bool // it is an entry or a row that holds the question's rarest word
 	certain bool // it is the row of the code that the question names
 }
@@ -24,14 +25,15 @@ type evidence struct {
 // others of its fragments. Only their proportions matter. docs/answers.md says how they do on questions that they were not
 // fitted to.
 const (
-	ownWeight    = 6.0
-	beforeWeight = 1.5
-	nearWeight   = 2.0
-	namesWeight  = 0.9
-	scoreWeight  = 2.3
-	rankWeight   = 4.5
-	valueWeight  = 0.7
-	scrapWeight  = -3.0 // not fitted: a heading is no answer
+	ownWeight     = 6.0
+	beforeWeight  = 1.5
+	nearWeight    = 2.0
+	namesWeight   = 0.9
+	scoreWeight   = 2.3
+	rankWeight    = 4.5
+	valueWeight   = 0.7
+	scrapWeight   = -3.0 // not fitted: a heading is no answer
+	strangeWeight = -2.0 // not fitted: another city's date is no answer
 )
 
 // total adds the evidence up.
@@ -40,6 +42,9 @@ func (e evidence) total() float64 {
 		scoreWeight*e.score + rankWeight*e.rank + valueWeight*e.value
 	if e.scrap {
 		sum += scrapWeight
+	}
+	if e.strange {
+		sum += strangeWeight
 	}
 	return sum
 }
@@ -58,6 +63,8 @@ const (
 
 	answeredTold = 0.8 // not fitted: what is asked for in vain of a row is told by its rarest word already
 
+	answeredStrange = 6.0 // not fitted: more than all but the best of other evidence makes good for
+
 	heldAtLeast     = 0.2 // of the question's words, whatever else speaks for an answer
 	scoreOfNoSecond = 0.2 // at least what a second fragment would have where none was good enough
 	mostAhead       = 0.3 // how far at most the only fragment is taken to be above a second one
@@ -73,6 +80,9 @@ func (e evidence) answered(fragments []domain.Fragment) bool {
 	odds := answeredAtLeast
 	if e.told {
 		odds -= answeredTold
+	}
+	if e.strange {
+		odds += answeredStrange
 	}
 	return e.certain || e.own+e.before >= heldAtLeast &&
 		answeredBase+answeredHeld*(e.own+e.before)+answeredNear*e.near+answeredNames*e.names+answeredMissing*min(e.value, 0)+

@@ -31,6 +31,8 @@ type question struct {
 	wants    want
 	implied  []bool // terms that a value of the kind that is asked for makes good for
 	lang     analysis.Language
+	proper   []properName
+	strange  []bool // fragments that speak of something else than is named
 }
 
 // newQuestion analyses the question for the languages of the fragments. Words that a follow-up borrowed from the
@@ -72,7 +74,8 @@ func newQuestion(p Prompt, fragments []domain.Fragment) question {
 		q.weights = append(q.weights, w)
 		q.total += w
 	}
-	q.rarest = q.rarestTerms()
+	q.rarest, q.proper = q.rarestTerms(), q.properNames(p.Question)
+	q.strange = q.strangers(fragments)
 	q.addConcepts(p.Question, langs)
 	return q
 }

@@ -106,7 +106,7 @@ func (q question) readFragment(i int, f domain.Fragment, best float64) []sentenc
 		}
 		e := q.look(said, before, heading, under)
 		e.names, e.score, e.rank = names, f.Score, f.Score/max(best, minScore)
-		e.value = q.value(own)
+		e.value, e.strange = q.value(own), q.strange[i]
 		e.scrap = p.kind == partProse && !ends(p.text) && (isScrap(p.text) || q.unspaced && n == 0) || q.saysNoMore(own)
 		e.certain = q.identifies(p, own, lang)
 		tells := (p.kind == partProse || p.kind == partEntry && ends(p.text) && !itemLine.MatchString(p.text)) && !isQuestion(p.text) || q.tells(said, before, heading) || e.certain
