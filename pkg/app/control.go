@@ -76,8 +76,8 @@ func (s *Service) catchUp(ctx context.Context) error {
 	if report.Adopted == 0 {
 		return nil
 	}
-	// Jobs that were under way when the copy was made have ended since, and their events are applied and gone.
-	s.rescuer.Suspect(s.now())
+	// Jobs that waited or were under way when the copy was made have ended since, and their events are applied and gone.
+	s.rescuer.Suspect()
 	if _, err := s.rescuer.Rescue(ctx, 0); err != nil {
 		return fmt.Errorf("issuing jobs anew that an older catalog takes for unfinished: %w", err)
 	}

@@ -394,20 +394,20 @@ func (s *silent) Reissue(context.Context, string, string, domain.Job) (bool, err
 
 func (s *silent) Outstanding(context.Context, domain.Job) (bool, error) { return s.waits.Load(), nil }
 
-func TestRescuerLooksAtSuspectsWithoutPatience(t *testing.T) {
+func TestRescuerHasLittlePatienceAfterARestore(t *testing.T) {
 	t.Parallel()
 	for name, suspect := range map[string]bool{
-		"what may be stuck after a restore is looked at in every round": true,
+		"what may be stuck after a restore is looked at soon": true,
 		"what is slow has time": false,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				s := &silent{since: time.Now().Add(-time.Second)}
+				s := &silent{since: time.Now().Add(time.Second)} // published once more, after the restore
 				s.waits.Store(true)
 				r := &Rescuer{Waiting: s, Stream: s, Log: quiet, Now: time.Now}
 				if suspect {
-					r.Suspect(time.Now())
+					r.Suspect()
 				}
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()

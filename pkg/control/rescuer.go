@@ -32,29 +32,33 @@ type Rescuer struct {
 	// Patience is how long a datasource waits without news before it is looked at; 0 means 2 minutes.
 	Patience time.Duration
 
-	suspects atomic.Int64 // set by Suspect, in microseconds since 1970
+	suspicious atomic.Int64 // until when, in microseconds since 1970; see Suspect
 }
 
 const (
 	rescueEvery = 30 * time.Second
 	rescueBatch = 500
+
+	suspicion          = 10 * time.Minute
+	suspiciousPatience = 15 * time.Second
 )
 
 // Run rescues until ctx ends.
 func (r *Rescuer) Run(ctx context.Context) {
 	every(ctx, r.Log, nil, rescueEvery, roundBound, func(ctx context.Context) (bool, error) {
 		quiet := r.patience()
-		if at := r.suspects.Load(); at != 0 {
-			quiet = min(quiet, r.Now().Sub(time.UnixMicro(at)))
+		if r.Now().UnixMicro() < r.suspicious.Load() {
+			quiet = min(quiet, suspiciousPatience)
 		}
 		_, err := r.Rescue(ctx, quiet)
 		return false, err
 	})
 }
 
-// Suspect has every round look at what has been without news since before the given time, without patience: a job that an
-// older catalog takes for unfinished can look outstanding until those before it in the stream are acknowledged.
-func (r *Rescuer) Suspect(before time.Time) { r.suspects.Store(before.UnixMicro()) }
+// Suspect has the rounds of the next ten minutes look with less patience, since the catalog is older than the stream: a job
+// that it takes for unfinished can look outstanding until those before it in the stream are acknowledged; and one that it
+// takes for unpublished is published again, found to be a duplicate, and comes to no worker.
+func (r *Rescuer) Suspect() { r.suspicious.Store(r.Now().Add(suspicion).UnixMicro()) }
 
 func (r *Rescuer) patience() time.Duration {
 	if r.Patience == 0 {
