@@ -398,7 +398,7 @@ func TestRescuerHasLittlePatienceAfterARestore(t *testing.T) {
 	t.Parallel()
 	for name, suspect := range map[string]bool{
 		"what may be stuck after a restore is looked at soon": true,
-		"what is slow has time": false,
+		"what is slow has time":                               false,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
