@@ -117,10 +117,13 @@ func (t *tab) failed(address, reason string) error {
 	return &crawl.Error{URL: address, Message: fmt.Sprintf("%s could not be rendered: %s", address, reason)}
 }
 
-// rest waits until the page is at rest. late says that it did not come to it.
+// rest waits until the page is at rest. late says that it did not come to it. Looks that are far apart count little: a browser
+// without processor time is quiet, too.
 func (t *tab) rest(ctx context.Context, address string) (late bool, err error) {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
+	var calm time.Duration // that was looked at, without a request on its way
+	looked := time.Now()
 	for {
 		select {
 		case <-ctx.Done():
@@ -142,7 +145,12 @@ func (t *tab) rest(ctx context.Context, address string) (late bool, err error) {
 			return false, t.failed(address, "it leads to an address that cannot be read")
 		}
 		still := time.Duration(l.Quiet * float64(time.Millisecond))
-		if quiet := t.net.quiet(); !l.Loading && quiet >= restTime && (still >= restTime || quiet >= restlessTime) {
+		now, quiet := time.Now(), t.net.quiet()
+		if calm += min(now.Sub(looked), 2*lookEvery); l.Loading || quiet == 0 {
+			calm = 0
+		}
+		looked = now
+		if !l.Loading && min(quiet, calm) >= restTime && (still >= restTime || quiet >= restlessTime) {
 			return false, nil
 		}
 	}
