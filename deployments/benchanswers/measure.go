@@ -7,20 +7,14 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 	"unicode/utf8"
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/sluice/sluice/deployments/local/figures"
 	"github.com/sluice/sluice/deployments/local/started"
 	"github.com/sluice/sluice/pkg/eval"
 	"github.com/sluice/sluice/pkg/eval/service"
-)
-
-// What surrounds the section of figures in the file that -write names.
-const (
-	figuresBegin = "<!-- figures of make bench-answers -->"
-	figuresEnd   = "<!-- end of figures -->"
 )
 
 const (
@@ -58,12 +52,12 @@ func measure(ctx context.Context, s settings, out, errs io.Writer) (err error) {
 		}
 		results = append(results, r)
 	}
-	var figures bytes.Buffer
-	writeFigures(&figures, results)
-	if _, err := out.Write(figures.Bytes()); err != nil || s.write == "" {
+	var text bytes.Buffer
+	writeFigures(&text, results)
+	if _, err := out.Write(text.Bytes()); err != nil || s.write == "" {
 		return err
 	}
-	return replaceFigures(s.write, figures.String())
+	return figures.Replace(s.write, "bench-answers", text.String())
 }
 
 // measureCollection has each part of a collection taken in and asks the questions about it.
@@ -192,18 +186,4 @@ func refusals(asked []exchange) (t tally) {
 		}
 	}
 	return t
-}
-
-// replaceFigures puts the figures between the marks of the file.
-func replaceFigures(path, figures string) error {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return err
-	}
-	before, rest, found := strings.Cut(string(data), figuresBegin)
-	_, after, ended := strings.Cut(rest, figuresEnd)
-	if !found || !ended {
-		return errors.New(path + " has no section of figures: " + figuresBegin + " … " + figuresEnd)
-	}
-	return os.WriteFile(path, []byte(before+figuresBegin+"\n\n"+figures+"\n"+figuresEnd+after), 0o644)
 }

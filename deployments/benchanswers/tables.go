@@ -16,7 +16,7 @@ func writeFigures(out io.Writer, results []result) {
 	if len(results) < 2 {
 		return
 	}
-	var means [figures]float64
+	var means [columns]float64
 	for i := range means {
 		n := 0
 		for _, r := range results {
@@ -29,10 +29,10 @@ func writeFigures(out io.Writer, results []result) {
 	writeRow(out, "**mean**", "", means)
 }
 
-// figures are the columns of the table that hold any.
-const figures = 9
+// columns are those of the table that hold any.
+const columns = 9
 
-func writeRow(out io.Writer, name, questions string, v [figures]float64) {
+func writeRow(out io.Writer, name, questions string, v [columns]float64) {
 	fmt.Fprintf(out, "| %s | %s | **%s** |", name, questions, figure("%.3f", v[0]))
 	for i, format := range []string{"%.3f", "%.3f", "%.0f", "%.3f", "%.3f", "%.0f", "%.3f", "%.3f"} {
 		fmt.Fprintf(out, " %s |", figure(format, v[i+1]))
@@ -48,9 +48,9 @@ func figure(format string, v float64) string {
 }
 
 // values are the figures of a row; not a number where nothing was asked.
-func (r result) values() [figures]float64 {
+func (r result) values() [columns]float64 {
 	a := r.answered
-	return [figures]float64{
+	return [columns]float64{
 		share(a.held, a.questions), share(a.answered, a.questions), share(a.citedGold, a.cited), share(a.characters, a.answered),
 		share(a.topHeld, a.questions), share(a.topGold, a.questions), share(a.topLength, a.questions),
 		1 - share(r.foreign[0].answered, r.foreign[0].questions), 1 - share(r.foreign[1].answered, r.foreign[1].questions),

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -11,13 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sluice/sluice/deployments/local/figures"
 	"github.com/sluice/sluice/pkg/extract"
-)
-
-// What surrounds the section of figures in the file that -write names.
-const (
-	figuresBegin = "<!-- figures of make bench-extract -->"
-	figuresEnd   = "<!-- end of figures -->"
 )
 
 // measure takes the figures that were asked for and prints them, and writes them into the document.
@@ -41,8 +35,8 @@ func measure(ctx context.Context, s settings, out, errs io.Writer) error {
 		fmt.Fprintf(errs, "There is no measuring data in %s: the documents of testdata alone are read.\n", s.data)
 	}
 	python := pythonEnvironment(ctx, s.venv, errs)
-	var figures bytes.Buffer
-	fmt.Fprintf(&figures, "%d processors of %s, %s.\n", runtime.NumCPU(), runtime.GOARCH, runtime.Version())
+	var text bytes.Buffer
+	fmt.Fprintf(&text, "%d processors of %s, %s.\n", runtime.NumCPU(), runtime.GOARCH, runtime.Version())
 	for _, part := range []struct {
 		name, title string
 		run         func(io.Writer) error
@@ -65,18 +59,18 @@ func measure(ctx context.Context, s settings, out, errs io.Writer) error {
 			continue
 		}
 		fmt.Fprintf(errs, "%s …\n", part.title)
-		fmt.Fprintf(&figures, "\n### %s\n\n", part.title)
-		if err := part.run(&figures); err != nil {
+		fmt.Fprintf(&text, "\n### %s\n\n", part.title)
+		if err := part.run(&text); err != nil {
 			return err
 		}
 	}
-	if _, err := out.Write(figures.Bytes()); err != nil {
+	if _, err := out.Write(text.Bytes()); err != nil {
 		return err
 	}
 	if s.write == "" {
 		return nil
 	}
-	return replaceFigures(s.write, figures.String())
+	return figures.Replace(s.write, "bench-extract", text.String())
 }
 
 // readSamples has the program read the documents of the repository, all of which it must read.
@@ -97,18 +91,4 @@ func readSamples(ctx context.Context, s settings, samples []document, out io.Wri
 	}
 	_, err = fmt.Fprintf(out, "All %d sample documents are read (version %s of the readers).\n\n", len(samples), fmt.Sprint(extract.Version))
 	return err
-}
-
-// replaceFigures puts the figures between the marks of the file.
-func replaceFigures(path, figures string) error {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return err
-	}
-	before, rest, found := strings.Cut(string(data), figuresBegin)
-	_, after, ended := strings.Cut(rest, figuresEnd)
-	if !found || !ended {
-		return errors.New(path + " has no section of figures: " + figuresBegin + " … " + figuresEnd)
-	}
-	return os.WriteFile(path, []byte(before+figuresBegin+"\n\n"+figures+"\n"+figuresEnd+after), 0o644)
 }

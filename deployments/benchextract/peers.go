@@ -1,11 +1,8 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	_ "embed"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -13,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/sluice/sluice/deployments/local/python"
 )
 
 //go:embed peers.py
@@ -21,34 +20,15 @@ var peersScript []byte
 // peerPackages are what the Python environment holds: extractors to compare with, and what the scorer computes with.
 var peerPackages = []string{"pymupdf", "pypdf", "pdfminer.six", "markitdown[docx,pptx,xlsx]", "rapidfuzz"}
 
-// pythonEnvironment returns the Python of the environment in dir, which it makes and fills where it is not there. It
-// returns "" and says why when there is none to be had: peers in Python are then passed over.
+// pythonEnvironment returns the Python of the environment in dir, with the packages in it. It returns "" and says why when
+// there is none to be had: peers in Python are then passed over.
 func pythonEnvironment(ctx context.Context, dir string, errs io.Writer) string {
-	dir, err := filepath.Abs(dir)
+	program, err := python.Install(ctx, dir, peerPackages, errs)
 	if err != nil {
 		fmt.Fprintf(errs, "Peers in Python are passed over: %v\n", err)
 		return ""
 	}
-	python, filled := filepath.Join(dir, "bin", "python"), filepath.Join(dir, "filled")
-	if _, err := os.Stat(filled); err == nil {
-		return python
-	}
-	fmt.Fprintf(errs, "Installing %s in %s, once.\n", strings.Join(peerPackages, ", "), dir)
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
-	defer cancel()
-	for _, args := range [][]string{
-		{"python3", "-m", "venv", dir},
-		append([]string{python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"}, peerPackages...),
-	} {
-		if out, err := exec.CommandContext(ctx, args[0], args[1:]...).CombinedOutput(); err != nil {
-			fmt.Fprintf(errs, "Peers in Python are passed over: %s: %v\n%s\n", strings.Join(args, " "), err, out)
-			return ""
-		}
-	}
-	if err := os.WriteFile(filled, nil, 0o644); err != nil {
-		fmt.Fprintf(errs, "%v\n", err)
-	}
-	return python
+	return program
 }
 
 // timing is what reading files took.
@@ -73,9 +53,9 @@ func (t timing) of(files []string) cost {
 }
 
 // runPeer has a Python library read the files in one process.
-func runPeer(ctx context.Context, python, tool string, files []string) timing {
+func runPeer(ctx context.Context, program, tool string, files []string) timing {
 	t := timing{tool: tool, read: map[string]cost{}}
-	if python == "" {
+	if program == "" {
 		t.absent = "no Python environment"
 		return t
 	}
@@ -85,32 +65,24 @@ func runPeer(ctx context.Context, python, tool string, files []string) timing {
 		return t
 	}
 	defer os.RemoveAll(dir)
-	script, list := filepath.Join(dir, "peers.py"), filepath.Join(dir, "list")
-	if err := errors.Join(os.WriteFile(script, peersScript, 0o600), os.WriteFile(list, []byte(strings.Join(files, "\n")), 0o600)); err != nil {
+	list := filepath.Join(dir, "list")
+	if err := os.WriteFile(list, []byte(strings.Join(files, "\n")), 0o600); err != nil {
 		t.absent = err.Error()
-		return t
-	}
-	cmd := exec.CommandContext(ctx, python, script, tool, list)
-	var out, complaint bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &complaint
-	if err := cmd.Run(); err != nil {
-		t.absent = fmt.Sprintf("%v: %.200s", err, complaint.String())
 		return t
 	}
 	var answer []struct {
 		File      string
 		Wall, CPU float64
 	}
-	// Libraries print what they please before the last line.
-	lines := bytes.Split(bytes.TrimSpace(out.Bytes()), []byte("\n"))
-	if err := json.Unmarshal(lines[len(lines)-1], &answer); err != nil {
-		t.absent = fmt.Sprintf("its answer cannot be read: %v", err)
+	state, err := python.Run(ctx, program, peersScript, []string{tool, list}, &answer)
+	if err != nil {
+		t.absent = fmt.Sprintf("%.200v", err)
 		return t
 	}
 	for _, a := range answer {
 		t.read[a.File] = cost{seconds(a.Wall), seconds(a.CPU)}
 	}
-	t.peak = peakOf(cmd.ProcessState)
+	t.peak = peakOf(state)
 	return t
 }
 

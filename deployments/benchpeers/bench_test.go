@@ -2,8 +2,6 @@ package main
 
 import (
 	"io"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -99,26 +97,5 @@ func TestFlagsAreChecked(t *testing.T) {
 	s, err := parse([]string{"-peers", "chroma,fts5", "-each", "3s"}, io.Discard)
 	if err != nil || !slices.Equal(s.peers, []string{"chroma", "fts5"}) || s.each != 3*time.Second {
 		t.Errorf("settings %+v: %v", s, err)
-	}
-}
-
-func TestFiguresAreReplacedBetweenTheirMarks(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "a.md")
-	if err := os.WriteFile(path, []byte("before\n"+figuresBegin+"\nold\n"+figuresEnd+"\nafter\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := replaceFigures(path, "new"); err != nil {
-		t.Fatal(err)
-	}
-	got, _ := os.ReadFile(path)
-	if want := "before\n" + figuresBegin + "\n\nnew\n" + figuresEnd + "\nafter\n"; string(got) != want {
-		t.Errorf("the file is now %q", got)
-	}
-	if err := os.WriteFile(path, []byte("nothing"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := replaceFigures(path, "new"); err == nil {
-		t.Error("a file without the marks is taken")
 	}
 }

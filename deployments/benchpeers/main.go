@@ -18,6 +18,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/sluice/sluice/deployments/local/figures"
 )
 
 // settings are the command's flags.
@@ -63,12 +65,12 @@ func run(ctx context.Context, args []string, out, errs io.Writer) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	var figures strings.Builder
-	writeTables(&figures, s, results)
-	if _, err := io.WriteString(out, figures.String()); err != nil || s.write == "" {
+	var text strings.Builder
+	writeTables(&text, s, results)
+	if _, err := io.WriteString(out, text.String()); err != nil || s.write == "" {
 		return err
 	}
-	return replaceFigures(s.write, figures.String())
+	return figures.Replace(s.write, "bench-peers", text.String())
 }
 
 // parse reads the flags.

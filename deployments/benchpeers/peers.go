@@ -1,17 +1,13 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	_ "embed"
-	"encoding/json"
 	"fmt"
 	"io"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
-	"time"
+
+	"github.com/sluice/sluice/deployments/local/python"
 )
 
 //go:embed peers.py
@@ -43,9 +39,6 @@ func peerNames() []string {
 	return names
 }
 
-// peerPatience is how long a peer may take to be installed, to be filled, or to be asked.
-const peerPatience = 30 * time.Minute
-
 // measurePeers has every peer that is asked for filled and asked. One that cannot be is reported as such.
 func measurePeers(ctx context.Context, s settings, dir string, errs io.Writer) []result {
 	var results []result
@@ -58,9 +51,9 @@ func measurePeers(ctx context.Context, s settings, dir string, errs io.Writer) [
 			continue
 		}
 		r := result{Name: p.title}
-		python, err := install(ctx, s.venv, p, errs)
+		program, err := python.Install(ctx, s.venv, append([]string{"numpy==2.4.6", "pyarrow==26.0.1"}, p.packages...), errs)
 		if err == nil {
-			r, err = p.measure(ctx, s, python, dir, errs)
+			r, err = p.measure(ctx, s, program, dir, errs)
 		}
 		if err != nil {
 			r.Absent = firstLine(err.Error())
@@ -71,66 +64,17 @@ func measurePeers(ctx context.Context, s settings, dir string, errs io.Writer) [
 	return results
 }
 
-// install returns the Python of the environment in dir, which it makes where it is not there, with the peer's packages in it.
-func install(ctx context.Context, dir string, p peer, errs io.Writer) (python string, err error) {
-	if dir, err = filepath.Abs(dir); err != nil {
-		return "", err
-	}
-	python = filepath.Join(dir, "bin", "python")
-	filled := filepath.Join(dir, "filled-"+strings.Join(append([]string{p.name}, p.packages...), "-"))
-	if _, err := os.Stat(filled); err == nil {
-		return python, nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, peerPatience)
-	defer cancel()
-	fmt.Fprintf(errs, "%s: installing in %s, once …\n", p.title, dir)
-	steps := [][]string{{python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "numpy==2.4.6", "pyarrow==26.0.1"}}
-	steps[0] = append(steps[0], p.packages...)
-	if _, err := os.Stat(python); err != nil {
-		steps = append([][]string{{"python3", "-m", "venv", dir}}, steps...)
-	}
-	for _, args := range steps {
-		if out, err := exec.CommandContext(ctx, args[0], args[1:]...).CombinedOutput(); err != nil {
-			return "", fmt.Errorf("not installed: %w: %s", err, bytes.TrimSpace(out))
-		}
-	}
-	return python, os.WriteFile(filled, nil, 0o644)
-}
-
 // measure has the script fill the peer in one process and ask it in another, which opens what the first has left.
-func (p peer) measure(ctx context.Context, s settings, python, dir string, errs io.Writer) (result, error) {
-	script := filepath.Join(dir, "peers.py")
-	if err := os.WriteFile(script, peersScript, 0o600); err != nil {
-		return result{Name: p.title}, err
-	}
+func (p peer) measure(ctx context.Context, s settings, program, dir string, errs io.Writer) (result, error) {
 	r := result{Name: p.title}
 	for _, step := range []string{"fill", "ask"} {
 		fmt.Fprintf(errs, "%s: %s …\n", p.title, step)
-		if err := runScript(ctx, python, []string{script, p.name, step, dir, fmt.Sprint(s.each.Seconds()), fmt.Sprint(idle.Seconds())}, &r); err != nil {
+		args := []string{p.name, step, dir, fmt.Sprint(s.each.Seconds()), fmt.Sprint(idle.Seconds())}
+		if _, err := python.Run(ctx, program, peersScript, args, &r); err != nil {
 			return r, fmt.Errorf("%s: %w", step, err)
 		}
 	}
 	return r, nil
-}
-
-// runScript runs the script and reads what it says last into r.
-func runScript(ctx context.Context, python string, args []string, r *result) error {
-	ctx, cancel := context.WithTimeout(ctx, peerPatience)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, python, args...)
-	cmd.WaitDelay = 10 * time.Second
-	var out, complaint bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &complaint
-	if err := cmd.Run(); err != nil {
-		lines := strings.Split(strings.TrimSpace(complaint.String()), "\n")
-		return fmt.Errorf("%w: %s", err, lines[len(lines)-1])
-	}
-	// Libraries print what they please before the last line.
-	lines := bytes.Split(bytes.TrimSpace(out.Bytes()), []byte("\n"))
-	if err := json.Unmarshal(lines[len(lines)-1], r); err != nil {
-		return fmt.Errorf("reading what it measured: %w", err)
-	}
-	return nil
 }
 
 func firstLine(text string) string {

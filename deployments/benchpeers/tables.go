@@ -1,20 +1,11 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
-	"os"
 	"runtime"
 	"slices"
-	"strings"
 	"time"
-)
-
-// What surrounds the section of figures in the file that -write names.
-const (
-	figuresBegin = "<!-- figures of make bench-peers -->"
-	figuresEnd   = "<!-- end of figures -->"
 )
 
 // result is what was measured of one store.
@@ -109,17 +100,3 @@ func (r result) has(way string) bool {
 }
 
 func times(f figure) string { return fmt.Sprintf("%.1f, %.1f", f.P50*1000, f.P99*1000) }
-
-// replaceFigures puts the figures between the marks of the file.
-func replaceFigures(path, figures string) error {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return err
-	}
-	before, rest, found := strings.Cut(string(data), figuresBegin)
-	_, after, ended := strings.Cut(rest, figuresEnd)
-	if !found || !ended {
-		return errors.New(path + " has no section of figures: " + figuresBegin + " … " + figuresEnd)
-	}
-	return os.WriteFile(path, []byte(before+figuresBegin+"\n\n"+figures+"\n"+figuresEnd+after), 0o644)
-}

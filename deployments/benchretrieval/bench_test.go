@@ -196,24 +196,3 @@ func TestTheTablesSayWhatHolds(t *testing.T) {
 		}
 	}
 }
-
-func TestFiguresAreReplacedBetweenTheirMarks(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "a.md")
-	if err := os.WriteFile(path, []byte("before\n"+figuresBegin+"\nold\n"+figuresEnd+"\nafter\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := replaceFigures(path, "new"); err != nil {
-		t.Fatal(err)
-	}
-	got, _ := os.ReadFile(path)
-	if want := "before\n" + figuresBegin + "\n\nnew\n" + figuresEnd + "\nafter\n"; string(got) != want {
-		t.Errorf("the file is now %q", got)
-	}
-	if err := os.WriteFile(path, []byte("nothing"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := replaceFigures(path, "new"); err == nil {
-		t.Error("a file without the marks is taken")
-	}
-}

@@ -14,14 +14,9 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/sluice/sluice/deployments/local/figures"
 	"github.com/sluice/sluice/pkg/eval"
 	"github.com/sluice/sluice/pkg/eval/service"
-)
-
-// What surrounds the section of figures in the file that -write names.
-const (
-	figuresBegin = "<!-- figures of make bench-retrieval -->"
-	figuresEnd   = "<!-- end of figures -->"
 )
 
 const (
@@ -45,8 +40,8 @@ func measure(ctx context.Context, s settings, out, errs io.Writer) (err error) {
 	}
 	defer func() { err = errors.Join(err, b.close()) }()
 
-	var figures bytes.Buffer
-	fmt.Fprintf(&figures, "%d processors of %s, %s; the %s model; engines: %s.\n", runtime.NumCPU(), runtime.GOARCH, runtime.Version(),
+	var text bytes.Buffer
+	fmt.Fprintf(&text, "%d processors of %s, %s; the %s model; engines: %s.\n", runtime.NumCPU(), runtime.GOARCH, runtime.Version(),
 		modelName(s), strings.Join(s.engines, ", "))
 	if slices.Contains(s.parts, "collections") {
 		var results []result
@@ -65,20 +60,20 @@ func measure(ctx context.Context, s settings, out, errs io.Writer) (err error) {
 			}
 			results = append(results, r)
 		}
-		writeCollections(&figures, s, results)
+		writeCollections(&text, s, results)
 	}
 	if slices.Contains(s.parts, "passages") {
-		if err := b.measurePassages(ctx, s, wanted, &figures, errs); err != nil {
+		if err := b.measurePassages(ctx, s, wanted, &text, errs); err != nil {
 			return err
 		}
 	}
-	if _, err := out.Write(figures.Bytes()); err != nil {
+	if _, err := out.Write(text.Bytes()); err != nil {
 		return err
 	}
 	if s.write == "" {
 		return nil
 	}
-	return replaceFigures(s.write, figures.String())
+	return figures.Replace(s.write, "bench-retrieval", text.String())
 }
 
 // result is what was measured on one collection.
@@ -183,18 +178,4 @@ func keepRun(folder, name, engine, mode string, run eval.Run) error {
 		return err
 	}
 	return errors.Join(run.Write(f), f.Close())
-}
-
-// replaceFigures puts the figures between the marks of the file.
-func replaceFigures(path, figures string) error {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return err
-	}
-	before, rest, found := strings.Cut(string(data), figuresBegin)
-	_, after, ended := strings.Cut(rest, figuresEnd)
-	if !found || !ended {
-		return errors.New(path + " has no section of figures: " + figuresBegin + " … " + figuresEnd)
-	}
-	return os.WriteFile(path, []byte(before+figuresBegin+"\n\n"+figures+"\n"+figuresEnd+after), 0o644)
 }

@@ -1,0 +1,72 @@
+// Package corpus makes documents of the kinds that people keep, as many as are asked for and the same ones each time, to
+// measure how fast they are taken in.
+package corpus
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+)
+
+// kind is a format, and how many of a hundred documents have it.
+type kind struct {
+	extension string
+	share     int
+	write     func(*author, int) ([]byte, error) // of about so many words
+}
+
+func kinds() []kind {
+	return []kind{
+		{"pdf", 25, pdf}, {"docx", 20, docx}, {"pptx", 6, pptx}, {"xlsx", 6, xlsx}, {"html", 15, html},
+		{"md", 12, markdown}, {"txt", 10, plain}, {"csv", 3, csv}, {"json", 3, jsonArray},
+	}
+}
+
+// Write writes n documents into a directory, which it makes.
+func Write(dir string, n int) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	for i := range n {
+		k := kindOf(i)
+		a := newAuthor(uint64(i))
+		data, err := k.write(a, a.length())
+		if err != nil {
+			return fmt.Errorf("making document %d (%s): %w", i, k.extension, err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("document-%04d.%s", i, k.extension)), data, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// kindOf deals kinds out so that every hundred documents, wherever they begin, have their shares.
+func kindOf(i int) kind {
+	at := i * 37 % 100 // 37 and 100 have no common divisor
+	for _, k := range kinds() {
+		if at < k.share {
+			return k
+		}
+		at -= k.share
+	}
+	panic("corpus: the shares do not add up to a hundred")
+}
+
+// author writes a document.
+type author struct {
+	rng  *rand.Rand
+	zipf *rand.Zipf
+}
+
+func newAuthor(seed uint64) *author {
+	rng := rand.New(rand.NewPCG(seed, 7))
+	return &author{rng, rand.NewZipf(rng, 1.08, 6, 20_000)}
+}
+
+// length is how many words a document has: half of them under 1,200, one in twenty over 6,000.
+func (a *author) length() int {
+	return min(max(int(1200*math.Exp(a.rng.NormFloat64())), 80), 20_000)
+}

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/sluice/sluice/deployments/local/started"
+	"github.com/sluice/sluice/pkg/eval/service"
+)
+
+// uploaders is how many files are on their way to the service at once.
+const uploaders = 8
+
+// result is what was measured of one pipeline.
+type result struct {
+	Name   string
+	Absent string  // why it was not measured; "" when it was
+	Took   float64 // seconds, until everything could be searched
+	Files  int     // that were read
+	Chunks int
+}
+
+// compare has everyone take the files in, Sluice first.
+func compare(ctx context.Context, s settings, g gathered, model, dir string, errs io.Writer) ([]result, error) {
+	fmt.Fprintf(errs, "Sluice: %d files …\n", len(g.paths))
+	ours, err := measureSluice(ctx, s, g, model, dir)
+	if err != nil {
+		return nil, fmt.Errorf("measuring Sluice: %w", err)
+	}
+	return append([]result{ours}, measurePeers(ctx, s, g, model, errs)...), ctx.Err()
+}
+
+// measureSluice uploads the files to a service that it starts in dir, and waits until all of them can be searched.
+func measureSluice(ctx context.Context, s settings, g gathered, model, dir string) (r result, err error) {
+	r.Name = "Sluice, over HTTP"
+	environ := []string{"SLUICE_EMBEDDED_INDEX=true", "SLUICE_AUDIT_EVERY=24h"}
+	if model != "" {
+		environ = append(environ, "SLUICE_EMBED_DIR="+model)
+	}
+	svc, err := started.Start(ctx, s.api, dir, environ...)
+	defer func() { err = errors.Join(err, svc.Close()) }()
+	if err != nil {
+		return r, err
+	}
+	store, err := svc.CreateDatastore(ctx, service.NewDatastore{Name: "pipelines"})
+	if err != nil {
+		return r, err
+	}
+	began := time.Now()
+	uploads, uploading := errgroup.WithContext(ctx)
+	uploads.SetLimit(uploaders)
+	for _, path := range g.paths {
+		uploads.Go(func() error {
+			data, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			_, err = svc.Upload(uploading, store.ID, filepath.Base(path), data)
+			if refused := (*service.Refused)(nil); errors.As(err, &refused) {
+				return nil // of a kind that is not read: counted as missing
+			}
+			return err
+		})
+	}
+	if err := uploads.Wait(); err != nil {
+		return r, err
+	}
+	if err := svc.Settled(ctx, store.ID); err != nil {
+		return r, err
+	}
+	r.Took = time.Since(began).Seconds()
+	return r, svc.Datasources(ctx, store.ID, "synched", func(d service.Datasource) error {
+		r.Files++
+		r.Chunks += int(d.Chunks)
+		return nil
+	})
+}

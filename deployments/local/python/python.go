@@ -1,0 +1,81 @@
+// Package python has peers of Python run: each in the virtual environment that holds its packages, by a script that prints
+// what it measured.
+package python
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// patience is how long packages may take to be installed, or a script to run.
+const patience = 30 * time.Minute
+
+// Install returns the Python of the virtual environment in dir, which it makes where it is not there, with the packages
+// in it. What was installed once is not looked at again. It tells on errs that it installs.
+func Install(ctx context.Context, dir string, packages []string, errs io.Writer) (program string, err error) {
+	if dir, err = filepath.Abs(dir); err != nil {
+		return "", err
+	}
+	program = filepath.Join(dir, "bin", "python")
+	name := fnv.New64a()
+	fmt.Fprint(name, packages)
+	filled := filepath.Join(dir, fmt.Sprintf("filled-%x", name.Sum64()))
+	if _, err := os.Stat(filled); err == nil {
+		return program, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	fmt.Fprintf(errs, "installing %s in %s, once …\n", strings.Join(packages, ", "), dir)
+	steps := [][]string{append([]string{program, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"}, packages...)}
+	if _, err := os.Stat(program); err != nil {
+		steps = append([][]string{{"python3", "-m", "venv", dir}}, steps...)
+	}
+	for _, args := range steps {
+		if out, err := exec.CommandContext(ctx, args[0], args[1:]...).CombinedOutput(); err != nil {
+			return "", fmt.Errorf("not installed: %w: %s", err, bytes.TrimSpace(out))
+		}
+	}
+	return program, os.WriteFile(filled, nil, 0o644)
+}
+
+// Run has a Python run a script, given as text, in a process of its own, and reads the last line that it prints, which is
+// JSON, into what into points to. The state of the ended process is nil when it was not started.
+func Run(ctx context.Context, program string, script []byte, args []string, into any) (*os.ProcessState, error) {
+	dir, err := os.MkdirTemp("", "peer-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "peer.py")
+	if err := os.WriteFile(path, script, 0o600); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, program, append([]string{path}, args...)...)
+	cmd.WaitDelay = 10 * time.Second
+	var out, complaint bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &complaint
+	if err := cmd.Run(); err != nil {
+		return cmd.ProcessState, fmt.Errorf("%w: %s", err, lastLine(complaint.Bytes()))
+	}
+	// Libraries print what they please before the last line.
+	if err := json.Unmarshal(lastLine(out.Bytes()), into); err != nil {
+		return cmd.ProcessState, fmt.Errorf("reading what it measured: %w", err)
+	}
+	return cmd.ProcessState, nil
+}
+
+func lastLine(text []byte) []byte {
+	text = bytes.TrimSpace(text)
+	return text[bytes.LastIndexByte(text, '\n')+1:]
+}
