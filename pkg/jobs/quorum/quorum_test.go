@@ -230,3 +230,28 @@ func TestAnAnswerThatWasLostIsAskedForAgain(t *testing.T) {
 		t.Errorf("sequences are %v after %d requests, %v, want %v", got, asked.Load(), err, want)
 	}
 }
+
+// A server that lost the lead while it stored a message can keep its id as one that is on its way.
+func TestAMessageWhoseIDIsStuckIsStoredUnderAnother(t *testing.T) {
+	t.Parallel()
+	var tries atomic.Int32
+	r := replicas(t, nil)
+	_, err := r.JS.Conn().Subscribe("s", func(msg *nats.Msg) {
+		tries.Add(1)
+		if msg.Header.Get(nats.MsgIdHdr) == "first" {
+			_ = msg.Respond([]byte(`{"error": {"code": 409, "err_code": 10158, "description": "duplicate message id is in process"}, "stream": "S", "seq": 0}`))
+			return
+		}
+		_ = msg.Respond([]byte(`{"stream": "S", "seq": 7}`))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ack, err := store(t.Context(), r.JS, time.Minute, 200*time.Millisecond, "S", "first", &nats.Msg{Subject: "s", Data: []byte("x")})
+	if err != nil || ack.Sequence != 7 || tries.Load() < 3 {
+		t.Errorf("after %d tries: %+v, %v", tries.Load(), ack, err)
+	}
+	if _, err := store(t.Context(), r.JS, 300*time.Millisecond, time.Minute, "S", "first", &nats.Msg{Subject: "s"}); !errors.Is(err, ErrUnavailable) {
+		t.Errorf("an id that has not been stuck for long: error %v", err)
+	}
+}

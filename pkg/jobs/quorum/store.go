@@ -10,16 +10,35 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
+// stuckAfter is how long a server may say that a message id is being stored before the write is taken for lost. A server
+// that loses the lead of a stream can forget a message and not its id, and then refuses the id for the whole of the
+// duplicate window.
+const stuckAfter = 10 * time.Second
+
 // Store writes a message to a stream. The id makes one of several writes when an answer is lost: it must be the message's
-// own within the stream's duplicate window. It fails with ErrStreamLost at once if there is no such stream, with
+// own within the stream's duplicate window. Where a server forgets a message on the way but not its id, the message is
+// written under another id after stuckAfter; should the first still turn up, the stream has it twice, the later write last. It fails with ErrStreamLost at once if there is no such stream, with
 // ErrUnavailable when patience (0: Patience) is over, and with what the server refuses.
-func Store(ctx context.Context, js jetstream.JetStream, patience time.Duration, stream, id string, msg *nats.Msg, opts ...jetstream.PublishOpt) (ack *jetstream.PubAck, err error) {
+func Store(ctx context.Context, js jetstream.JetStream, patience time.Duration, stream, id string, msg *nats.Msg, opts ...jetstream.PublishOpt) (*jetstream.PubAck, error) {
+	return store(ctx, js, patience, stuckAfter, stream, id, msg, opts...)
+}
+
+func store(ctx context.Context, js jetstream.JetStream, patience, stuck time.Duration, stream, id string, msg *nats.Msg, opts ...jetstream.PublishOpt) (ack *jetstream.PubAck, err error) {
 	if patience <= 0 {
 		patience = Patience
 	}
-	opts = append(opts, jetstream.WithMsgID(id), jetstream.WithExpectStream(stream), jetstream.WithRetryAttempts(0))
+	opts = append(opts, jetstream.WithExpectStream(stream), jetstream.WithRetryAttempts(0))
+	var stuckSince time.Time
 	err = Do(ctx, patience, func(ctx context.Context) error {
-		ack, err = js.PublishMsg(ctx, msg, opts...)
+		ack, err = js.PublishMsg(ctx, msg, append(opts, jetstream.WithMsgID(id))...)
+		switch {
+		case !beingStored(err):
+			stuckSince = time.Time{}
+		case stuckSince.IsZero():
+			stuckSince = time.Now()
+		case time.Since(stuckSince) >= stuck:
+			id, stuckSince = id+".again", time.Time{}
+		}
 		if !errors.Is(err, jetstream.ErrNoStreamResponse) {
 			return err
 		}
@@ -45,4 +64,10 @@ func WrongSequence(err error) bool {
 	var api *jetstream.APIError
 	return errors.As(err, &api) && (api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence ||
 		api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant)
+}
+
+// beingStored reports whether a write was refused because one with the same id is on its way into the stream.
+func beingStored(err error) bool {
+	var api *jetstream.APIError
+	return errors.As(err, &api) && api.ErrorCode == codeDuplicateInWay
 }
