@@ -1,34 +1,39 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	_ "embed"
 	"fmt"
 	"io"
+	"os/exec"
+	"path/filepath"
 	"strings"
 
-	"github.com/sluice/sluice/deployments/local/python"
+	"github.com/sluice/sluice/deployments/local/peer"
 )
 
 //go:embed peers.py
 var peersScript []byte
 
-// peer is a store of Python, and the packages that it is.
-type peer struct {
-	name     string // of the script's part
+// store is one of Python and the packages that it is, or one of Go, which is a module beside this command.
+type store struct {
+	name     string // of the script's part, or of the module's folder
 	title    string
 	packages []string
+	module   bool
 }
 
 // peers are pinned: figures of another day are of the same programs.
-var peers = []peer{
-	{"chroma", "Chroma 1.5.9 (HNSW)", []string{"chromadb==1.5.9"}},
-	{"qdrant", "Qdrant, local mode of its client 1.20.0", []string{"qdrant-client==1.20.0"}},
-	{"lancedb", "LanceDB 0.40.0 (no index)", []string{"lancedb==0.40.0"}},
-	{"milvus", "Milvus Lite 3.2.2", []string{"pymilvus==3.0.2", "milvus-lite==3.2.2"}},
-	{"bm25s", "bm25s 0.3.16", []string{"bm25s==0.3.16"}},
-	{"tantivy", "Tantivy 0.27.0", []string{"tantivy==0.27.0"}},
-	{"fts5", "SQLite FTS5", nil},
+var peers = []store{
+	{name: "chroma", title: "Chroma 1.5.9 (HNSW)", packages: []string{"chromadb==1.5.9"}},
+	{name: "qdrant", title: "Qdrant, local mode of its client 1.20.0", packages: []string{"qdrant-client==1.20.0"}},
+	{name: "lancedb", title: "LanceDB 0.40.0 (no index)", packages: []string{"lancedb==0.40.0"}},
+	{name: "milvus", title: "Milvus Lite 3.2.2", packages: []string{"pymilvus==3.0.2", "milvus-lite==3.2.2"}},
+	{name: "bm25s", title: "bm25s 0.3.16", packages: []string{"bm25s==0.3.16"}},
+	{name: "tantivy", title: "Tantivy 0.27.0", packages: []string{"tantivy==0.27.0"}},
+	{name: "bleve", title: "Bleve 2.6.1", module: true},
+	{name: "fts5", title: "SQLite FTS5"},
 }
 
 func peerNames() []string {
@@ -51,7 +56,7 @@ func measurePeers(ctx context.Context, s settings, dir string, errs io.Writer) [
 			continue
 		}
 		r := result{Name: p.title}
-		program, err := python.Install(ctx, s.venv, append([]string{"numpy==2.4.6", "pyarrow==26.0.1"}, p.packages...), errs)
+		program, err := p.install(ctx, s, dir, errs)
 		if err == nil {
 			r, err = p.measure(ctx, s, program, dir, errs)
 		}
@@ -64,13 +69,32 @@ func measurePeers(ctx context.Context, s settings, dir string, errs io.Writer) [
 	return results
 }
 
-// measure has the script fill the peer in one process and ask it in another, which opens what the first has left.
-func (p peer) measure(ctx context.Context, s settings, program, dir string, errs io.Writer) (result, error) {
+// install returns the program that runs the peer.
+func (p store) install(ctx context.Context, s settings, dir string, errs io.Writer) (string, error) {
+	if !p.module {
+		return peer.Install(ctx, s.venv, append([]string{"numpy==2.4.6", "pyarrow==26.0.1"}, p.packages...), errs)
+	}
+	program := filepath.Join(dir, p.name+"-peer")
+	build := exec.CommandContext(ctx, "go", "build", "-C", filepath.Join("deployments", "benchpeers", p.name), "-o", program, ".")
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("not built: %w: %s", err, bytes.TrimSpace(out))
+	}
+	return program, nil
+}
+
+// measure has the peer filled in one process and asked in another, which opens what the first has left.
+func (p store) measure(ctx context.Context, s settings, program, dir string, errs io.Writer) (result, error) {
 	r := result{Name: p.title}
 	for _, step := range []string{"fill", "ask"} {
 		fmt.Fprintf(errs, "%s: %s …\n", p.title, step)
-		args := []string{p.name, step, dir, fmt.Sprint(s.each.Seconds()), fmt.Sprint(idle.Seconds())}
-		if _, err := python.Run(ctx, program, peersScript, args, &r); err != nil {
+		args := []string{step, dir, fmt.Sprint(s.each.Seconds()), fmt.Sprint(idle.Seconds())}
+		var err error
+		if p.module {
+			_, err = peer.Command(ctx, program, args, &r)
+		} else {
+			_, err = peer.Run(ctx, program, peersScript, append([]string{p.name}, args...), &r)
+		}
+		if err != nil {
 			return r, fmt.Errorf("%s: %w", step, err)
 		}
 	}

@@ -1,6 +1,6 @@
-// Package python has peers of Python run: each in the virtual environment that holds its packages, by a script that prints
+// Package peer has the programs run that Sluice is measured beside: those of Python in a virtual environment that holds their packages, by a script that prints
 // what it measured.
-package python
+package peer
 
 import (
 	"bytes"
@@ -47,8 +47,7 @@ func Install(ctx context.Context, dir string, packages []string, errs io.Writer)
 	return program, os.WriteFile(filled, nil, 0o644)
 }
 
-// Run has a Python run a script, given as text, in a process of its own, and reads the last line that it prints, which is
-// JSON, into what into points to. The state of the ended process is nil when it was not started.
+// Run has a Python run a script, given as text, in a process of its own; see Command.
 func Run(ctx context.Context, program string, script []byte, args []string, into any) (*os.ProcessState, error) {
 	dir, err := os.MkdirTemp("", "peer-")
 	if err != nil {
@@ -59,9 +58,15 @@ func Run(ctx context.Context, program string, script []byte, args []string, into
 	if err := os.WriteFile(path, script, 0o600); err != nil {
 		return nil, err
 	}
+	return Command(ctx, program, append([]string{path}, args...), into)
+}
+
+// Command runs a program and reads the last line that it prints, which is JSON, into what into points to. The state of
+// the ended process is nil when it was not started.
+func Command(ctx context.Context, program string, args []string, into any) (*os.ProcessState, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, program, append([]string{path}, args...)...)
+	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.WaitDelay = 10 * time.Second
 	var out, complaint bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &complaint
