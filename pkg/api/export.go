@@ -20,7 +20,7 @@ func (s *server) ExportConversations(ctx context.Context, r ExportConversationsR
 	ctx, who := callerOf(ctx)
 	p := r.Params
 	e := export{
-		server: s, workspace: who.workspace(),
+		server: s, workspace: who.workspace(), key: who.key,
 		filter: conversationFilter(p.AgentId, p.VisitorId, p.From, p.To, p.Query),
 		csv:    value(p.Format) == ExportConversationsParamsFormatCsv,
 	}
@@ -49,6 +49,7 @@ func (f exportResponse) VisitExportConversationsResponse(w http.ResponseWriter) 
 type export struct {
 	server    *server
 	workspace string
+	key       domain.APIKey // asked for with each page, so that one that is revoked reads no further
 	filter    catalog.ConversationFilter
 	csv       bool
 }
@@ -93,7 +94,10 @@ func (e export) write(ctx context.Context, w http.ResponseWriter, page []domain.
 		if next == "" {
 			break
 		}
-		var err error
+		err := e.server.keys.holds(ctx, e.key)
+		if err != nil {
+			return err
+		}
 		if page, next, err = e.server.Catalog.Conversations(ctx, e.workspace, e.filter, catalog.Page{Cursor: next}); err != nil {
 			return err
 		}

@@ -14,7 +14,7 @@ import (
 func NewKey() string {
 	var secret [32]byte
 	_, _ = rand.Read(secret[:]) // never fails: the program would end
-	return "sk_" + hex.EncodeToString(secret[:])
+	return domain.KeyPrefix + hex.EncodeToString(secret[:])
 }
 
 // ListKeys implements StrictServerInterface.
@@ -68,7 +68,6 @@ func (s *server) dropUnseen(ctx context.Context, key domain.APIKey) error {
 	if err != nil && domain.CodeOf(err) != domain.CodeNotFound {
 		return err
 	}
-	s.keys.forget(key.ID)
 	return nil
 }
 
@@ -103,6 +102,5 @@ func (s *server) RevokeKey(ctx context.Context, r RevokeKeyRequestObject) (Revok
 	if err != nil {
 		return nil, err
 	}
-	s.keys.forget(key.ID)
 	return RevokeKey200JSONResponse(renderKey(key)), nil
 }

@@ -45,7 +45,6 @@ func (s *server) SetKeyLimits(ctx context.Context, r SetKeyLimitsRequestObject) 
 	if err := s.Catalog.SetLimits(ctx, domain.Account{WorkspaceID: who.workspace(), KeyID: r.Id}, keyLimits(r.Body)); err != nil {
 		return nil, err
 	}
-	s.keys.forget(r.Id)
 	keys, err := s.Catalog.Keys(ctx, who.workspace())
 	if err != nil {
 		return nil, err

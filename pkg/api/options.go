@@ -35,7 +35,6 @@ type Options struct {
 	Heartbeat    time.Duration // between comment lines of a silent stream; default 15 s
 	WriteTimeout time.Duration // for one piece of an answer to reach the client; default 30 s
 	ReadTimeout  time.Duration // for a JSON body, and for each piece of an upload; default 30 s
-	KeyCacheTTL  time.Duration // how long a key revoked by another process may still be taken; default 15 s
 	ReadyTimeout time.Duration // for all checks of /readyz together; default 2 s
 	ClaimBeat    time.Duration // how often a request with an Idempotency-Key says that it is alive; default a quarter of catalog.IdempotencyLease
 }
@@ -76,7 +75,6 @@ func (o Options) withDefaults() Options {
 	fill(&o.Heartbeat, 15*time.Second)
 	fill(&o.WriteTimeout, 30*time.Second)
 	fill(&o.ReadTimeout, 30*time.Second)
-	fill(&o.KeyCacheTTL, 15*time.Second)
 	fill(&o.ReadyTimeout, 2*time.Second)
 	fill(&o.ClaimBeat, catalog.IdempotencyLease/4)
 	if len(o.Engines) == 0 {

@@ -23,7 +23,7 @@ type server struct {
 	opts    Options
 	spec    *spec
 	log     *slog.Logger
-	keys    *keyCache
+	keys    keyring
 	limits  *rateLimits
 	metrics *metrics
 	mcp     *mcp.Handler
@@ -53,7 +53,7 @@ func New(o Options, d Deps) (http.Handler, error) {
 	}
 	s := &server{
 		Deps: d, opts: o, spec: doc, log: d.Log, metrics: m,
-		keys:    newKeyCache(d.Catalog, o.KeyCacheTTL, d.Now, d.Log),
+		keys:    keyring{d.Catalog, d.Now, d.Log},
 		limits:  newRateLimits(o, d.Now),
 		docs:    newPage(docsHTML),
 		landing: newPage(landingHTML),
@@ -159,7 +159,7 @@ var aRequestID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,100}$`)
 // observe gives the request its id and measures it.
 func (s *server) observe(c *gin.Context) {
 	id := c.GetHeader(requestIDHeader)
-	if !aRequestID.MatchString(id) {
+	if !aRequestID.MatchString(id) || domain.HideKeys(id) != id {
 		id = s.NewID()
 	}
 	c.Header(requestIDHeader, id)
@@ -172,7 +172,7 @@ func (s *server) observe(c *gin.Context) {
 		s.metrics.inFlight.Dec()
 		took := time.Since(begin)
 		s.metrics.observe(c, took)
-		s.log.Debug("request served", "request", id, "method", c.Request.Method, "route", c.FullPath(), "status", c.Writer.Status(), "took", took)
+		s.log.Debug("request served", "request", id, "method", domain.HideKeys(c.Request.Method), "route", c.FullPath(), "status", c.Writer.Status(), "took", took)
 	}()
 	c.Next()
 }

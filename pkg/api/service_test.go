@@ -31,6 +31,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type service struct {
 	*testing.T
 	url     string
+	path    string // of the catalog's file
 	key     string // may do everything
 	ws      string
 	catalog *catalog.Catalog
@@ -56,30 +57,46 @@ func newService(t *testing.T, adjust ...func(*api.Options, *api.Deps)) *service 
 	ctx := t.Context()
 	empty, err := emptyCatalog()
 	must(t, err)
-	path := filepath.Join(t.TempDir(), "catalog.db")
-	must(t, os.WriteFile(path, empty, 0o600))
-	s.catalog, err = catalog.Open(ctx, catalog.Options{Path: path, Now: s.clock.Now})
-	must(t, err)
-	t.Cleanup(func() { must(t, s.catalog.Close()) })
+	s.path = filepath.Join(t.TempDir(), "catalog.db")
+	must(t, os.WriteFile(s.path, empty, 0o600))
+	s.openCatalog()
 	must(t, s.catalog.EnsureWorkspace(ctx, s.ws, "test"))
 	s.key = s.newKey(domain.APIKey{WorkspaceID: s.ws, Scopes: []domain.Scope{domain.ScopeWrite}})
 
-	o := api.Options{EmbeddingModels: []string{model}, TempDir: t.TempDir(), KeyCacheTTL: time.Hour}
-	d := api.Deps{
+	o, d := s.parts()
+	for _, f := range adjust {
+		f(&o, &d)
+	}
+	s.serve(o, d)
+	return s
+}
+
+// parts are what the API is made of.
+func (s *service) parts() (api.Options, api.Deps) {
+	return api.Options{EmbeddingModels: []string{model}, TempDir: s.TempDir()}, api.Deps{
 		Catalog: s.catalog, Originals: s.originals, Chunks: s.chunks, Retriever: s.retriever, Answerer: s.answerer, Watcher: s.watcher,
 		DetectType: detectType, SupportedTypes: []string{"text/plain", "application/pdf"},
 		Checks: []api.Check{{Name: "catalog", Ready: s.catalog.Ready}},
 		Log:    slog.New(slog.NewTextHandler(s.log, nil)), Now: s.clock.Now,
 	}
-	for _, f := range adjust {
-		f(&o, &d)
-	}
+}
+
+// openCatalog opens the catalog, as each process does.
+func (s *service) openCatalog() {
+	s.Helper()
+	c, err := catalog.Open(s.Context(), catalog.Options{Path: s.path, Now: s.clock.Now})
+	must(s.T, err)
+	s.Cleanup(func() { must(s.T, c.Close()) })
+	s.catalog = c
+}
+
+func (s *service) serve(o api.Options, d api.Deps) {
+	s.Helper()
 	handler, err := api.New(o, d)
-	must(t, err)
+	must(s.T, err)
 	server := httptest.NewServer(handler)
-	t.Cleanup(server.Close)
+	s.Cleanup(server.Close)
 	s.url = server.URL
-	return s
 }
 
 // emptyCatalog is the file of a catalog that holds nothing. Making its tables anew for each test takes longer than the test.

@@ -29,12 +29,13 @@ func (s *server) WatchDatastore(ctx context.Context, r WatchDatastoreRequestObje
 		if err != nil {
 			return err
 		}
-		return s.sendChanges(ctx, w, store, changed)
+		return s.sendChanges(ctx, w, who.key, store, changed)
 	}), nil
 }
 
-// sendChanges sends the state of every datasource that has changed, until the client leaves or the watch ends.
-func (s *server) sendChanges(ctx context.Context, w http.ResponseWriter, store domain.Datastore, changed <-chan string) error {
+// sendChanges sends the state of every datasource that has changed, until the client leaves, the watch ends, or the key is
+// good no more.
+func (s *server) sendChanges(ctx context.Context, w http.ResponseWriter, key domain.APIKey, store domain.Datastore, changed <-chan string) error {
 	events := newEventStream(w, s.opts.WriteTimeout)
 	if err := events.comment("watching"); err != nil || isHead(ctx) {
 		return err // a client that asked for the header has it, and may send its next request
@@ -44,7 +45,11 @@ func (s *server) sendChanges(ctx context.Context, w http.ResponseWriter, store d
 	for {
 		ids, open := gather(ctx, changed)
 		for _, id := range ids {
-			if err := s.sendChange(ctx, events, store, id); err != nil {
+			err := s.keys.holds(ctx, key)
+			if err == nil {
+				err = s.sendChange(ctx, events, store, id)
+			}
+			if err != nil {
 				if ctx.Err() != nil {
 					return nil
 				}

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/sluice/sluice/pkg/domain"
@@ -21,12 +22,20 @@ func (c *Catalog) EnsureWorkspace(ctx context.Context, id, name string) error {
 
 const keyColumns = `id, workspace_id, name, hash, hint, scopes, agent_id, created_at, last_used_at, expires_at`
 
-func scanKey(s scanner) (domain.APIKey, error) {
+// prefixed puts a table's name before each of the columns.
+func prefixed(table, columns string) string {
+	return table + strings.ReplaceAll(columns, ", ", ", "+table)
+}
+
+func scanKey(s scanner) (domain.APIKey, error) { return scanKeyAnd(s) }
+
+// scanKeyAnd scans keyColumns, and more columns behind them.
+func scanKeyAnd(s scanner, more ...any) (domain.APIKey, error) {
 	var k domain.APIKey
 	var scopes string
 	var createdAt int64
 	var lastUsed, expires sql.NullInt64
-	err := s.Scan(&k.ID, &k.WorkspaceID, &k.Name, &k.Hash, &k.Hint, &scopes, &k.AgentID, &createdAt, &lastUsed, &expires)
+	err := s.Scan(append([]any{&k.ID, &k.WorkspaceID, &k.Name, &k.Hash, &k.Hint, &scopes, &k.AgentID, &createdAt, &lastUsed, &expires}, more...)...)
 	if err != nil {
 		return k, err
 	}
@@ -79,17 +88,34 @@ func (c *Catalog) Keys(ctx context.Context, ws string) ([]domain.APIKey, error) 
 	return keys, nil
 }
 
+// keyAndLimits asks for a key and, in a row for each, its limits: every request asks it, so it is one question.
+var keyAndLimits = `SELECT ` + prefixed("k.", keyColumns) + `, COALESCE(l.metric, ''), COALESCE(l.value, 0)
+	FROM api_keys k LEFT JOIN limits l ON l.workspace_id = k.workspace_id AND l.key_id = k.id WHERE k.hash = ?`
+
 // KeyByHash returns the key with domain.HashKey of its secret. An expired key is not found.
 func (c *Catalog) KeyByHash(ctx context.Context, hash string) (domain.APIKey, error) {
-	k, err := scanKey(c.db.read.queryRow(ctx, `SELECT `+keyColumns+` FROM api_keys WHERE hash = ?`, hash))
-	if errors.Is(err, sql.ErrNoRows) || err == nil && k.ExpiresAt != nil && !k.ExpiresAt.After(c.now()) {
-		return domain.APIKey{}, domain.Errorf(domain.CodeNotFound, "no such key")
-	}
+	var limits domain.Limits
+	rows, err := collect(ctx, c.db.read, func(s scanner) (domain.APIKey, error) {
+		var metric domain.Metric
+		var limit int64
+		k, err := scanKeyAnd(s, &metric, &limit)
+		if metric != "" {
+			if limits == nil {
+				limits = domain.Limits{}
+			}
+			limits[metric] = limit
+		}
+		return k, err
+	}, keyAndLimits, hash)
 	if err != nil {
 		return domain.APIKey{}, fmt.Errorf("looking up a key: %w", err)
 	}
-	k.Limits, err = readLimits(ctx, c.db.read, domain.Account{WorkspaceID: k.WorkspaceID, KeyID: k.ID})
-	return k, err
+	if len(rows) == 0 || rows[0].ExpiresAt != nil && !rows[0].ExpiresAt.After(c.now()) {
+		return domain.APIKey{}, domain.Errorf(domain.CodeNotFound, "no such key")
+	}
+	k := rows[0]
+	k.Limits = limits
+	return k, nil
 }
 
 // RevokeKey deletes the key and returns it.

@@ -1,0 +1,47 @@
+package api
+
+import (
+	"context"
+	"crypto/subtle"
+	"log/slog"
+	"time"
+
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// keyring finds out whose a secret is. It asks the catalog for every request and remembers nothing, so that a key that
+// was revoked or limited, by whichever process, is so from the next request on everywhere.
+//
+// Keys are stored and looked up by the hash of their secret. So the time of a look-up may tell something of a hash, from
+// which nothing about a secret follows; the hashes are compared in constant time nevertheless.
+type keyring struct {
+	store Keys
+	now   func() time.Time
+	log   *slog.Logger
+}
+
+// lookup returns the key with this secret; domain.CodeUnauthorized when there is none or it has expired.
+func (k *keyring) lookup(ctx context.Context, secret string) (domain.APIKey, error) {
+	key, err := k.find(ctx, domain.HashKey(secret))
+	if err != nil {
+		return domain.APIKey{}, err
+	}
+	if err := k.store.TouchKey(ctx, key.ID, k.now()); err != nil {
+		k.log.Warn("noting a key's use", "key", key.ID, "error", err)
+	}
+	return key, nil
+}
+
+// holds asks whether a key that a long answer was begun for is still good; domain.CodeUnauthorized when it is not.
+func (k *keyring) holds(ctx context.Context, key domain.APIKey) error {
+	_, err := k.find(ctx, key.Hash)
+	return err
+}
+
+func (k *keyring) find(ctx context.Context, hash string) (domain.APIKey, error) {
+	key, err := k.store.KeyByHash(ctx, hash)
+	if domain.CodeOf(err) == domain.CodeNotFound || err == nil && subtle.ConstantTimeCompare([]byte(key.Hash), []byte(hash)) != 1 {
+		return domain.APIKey{}, domain.Errorf(domain.CodeUnauthorized, "the API key is not valid; it may have been revoked or have expired")
+	}
+	return key, err
+}

@@ -1,0 +1,104 @@
+package api_test
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/sluice/sluice/pkg/api"
+	"github.com/sluice/sluice/pkg/catalog"
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// another is a second process that serves the same catalog.
+func (s *service) another() *service {
+	s.Helper()
+	other := *s
+	other.openCatalog()
+	other.serve(other.parts())
+	return &other
+}
+
+func TestAKeyThatAnotherProcessRevokesIsRefusedAtOnce(t *testing.T) {
+	t.Parallel()
+	s := newService(t)
+	made := s.call("POST", "/keys", object{"name": "website"}).want(201).object()
+	here, there := s.as(made.text("key")), s.another().as(made.text("key"))
+	for _, process := range []*service{here, there, here, there} {
+		process.call("GET", "/agents", nil).want(200)
+	}
+	s.call("DELETE", "/keys/"+made.id(), nil).want(200)
+	there.call("GET", "/agents", nil).problem(403)
+	here.call("GET", "/agents", nil).problem(403)
+}
+
+func TestALimitThatAnotherProcessSetsHoldsAtOnce(t *testing.T) {
+	t.Parallel()
+	s := newService(t)
+	made := s.call("POST", "/keys", object{"name": "website"}).want(201).object()
+	there := s.another().as(made.text("key"))
+	there.call("POST", "/keys", object{"name": "a key's key"}).want(201)
+	s.call("PUT", "/keys/"+made.id()+"/limits", object{"queries": 5}).want(200)
+	there.call("POST", "/keys", object{"name": "a key's key"}).problem(403)
+}
+
+func TestAWatchTellsNothingOnceItsKeyIsRevoked(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	made := s.call("POST", "/keys", object{"name": "dashboard", "scopes": []string{"read"}}).want(201).object()
+	changes := make(chan string)
+	s.watcher.watch = func(context.Context, string) (<-chan string, error) { return changes, nil }
+	res := s.as(made.text("key")).open("GET", "/datastores/"+s.datastore+"/events", "")
+	body := bufio.NewReader(res.Body)
+	if line, err := body.ReadString('\n'); err != nil || line != ": watching\n" {
+		t.Fatalf("%q, %v", line, err)
+	}
+	s.another().call("DELETE", "/keys/"+made.id(), nil).want(200)
+	changes <- s.datasource
+	rest, err := io.ReadAll(body)
+	must(t, err)
+	if want := "data: [ERROR] the API key is not valid"; !strings.Contains(string(rest), want) || strings.Contains(string(rest), s.datasource) {
+		t.Errorf("the stream goes on with %q, want %q", rest, want)
+	}
+}
+
+// revoking is a catalog whose key is revoked once the first page of conversations has been read.
+type revoking struct {
+	api.Catalog
+	revoke func()
+}
+
+func (r revoking) Conversations(ctx context.Context, ws string, f catalog.ConversationFilter, p catalog.Page) ([]domain.Conversation, string, error) {
+	defer r.revoke()
+	return r.Catalog.Conversations(ctx, ws, f, p)
+}
+
+func TestAnExportStopsOnceItsKeyIsRevoked(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	for range catalog.DefaultPageSize {
+		_, err := s.catalog.EnsureConversation(t.Context(), domain.Conversation{ID: domain.NewID(), WorkspaceID: s.ws, AgentID: s.agent, VisitorID: "v"})
+		must(t, err)
+	}
+	made := s.call("POST", "/keys", object{"name": "archive", "scopes": []string{"read"}}).want(201).object()
+	process := s.another()
+	o, d := process.parts()
+	d.Catalog = revoking{d.Catalog, sync.OnceFunc(func() { s.call("DELETE", "/keys/"+made.id(), nil).want(200) })}
+	process.serve(o, d)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, process.url+"/conversations/export", nil)
+	must(t, err)
+	req.Header.Set("Authorization", "Bearer "+made.text("key"))
+	var all []byte
+	res, err := http.DefaultTransport.RoundTrip(req)
+	if err == nil {
+		all, err = io.ReadAll(res.Body)
+		must(t, res.Body.Close())
+	}
+	if err == nil {
+		t.Errorf("the export is whole, with %d bytes", len(all))
+	}
+}
