@@ -10,6 +10,7 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 
+	"github.com/sluice/sluice/pkg/api"
 	"github.com/sluice/sluice/pkg/domain"
 )
 
@@ -19,9 +20,9 @@ type scene struct {
 	agent, datastore, datasource, site, conversation, key string
 }
 
-func newScene(t *testing.T) *scene {
+func newScene(t *testing.T, adjust ...func(*api.Options, *api.Deps)) *scene {
 	t.Helper()
-	s := &scene{service: newService(t)}
+	s := &scene{service: newService(t, adjust...)}
 	s.datastore = s.newDatastore()
 	s.agent = s.newAgent(object{"datastoreIds": []string{s.datastore}})
 	s.datasource = s.newText(s.datastore, "The trial lasts 30 days.")

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"math"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -106,7 +107,18 @@ func (s *server) explain(ctx context.Context, err error) *domain.Error {
 	case domain.CodeUnavailable:
 		s.log.Warn("engine unavailable", "request", requestID(ctx), slog.Any("error", err))
 	}
-	return e
+	return discreet(e)
+}
+
+// discreet returns the error without keys: callers send them in the place of an id, and messages say what was sent.
+func discreet(e *domain.Error) *domain.Error {
+	shown := *e
+	shown.Message = domain.HideKeys(e.Message)
+	shown.Fields = slices.Clone(e.Fields)
+	for i, f := range shown.Fields {
+		shown.Fields[i] = domain.FieldError{Field: domain.HideKeys(f.Field), Message: domain.HideKeys(f.Message)}
+	}
+	return &shown
 }
 
 // retryAfter tells the caller how long to wait, of an error that passes.
