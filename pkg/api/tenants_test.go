@@ -1,0 +1,396 @@
+package api_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/sluice/sluice/pkg/api"
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// The marks are in every text of a tenant, and in those that nobody has. They are equally long.
+const (
+	ownersMark    = "ownersmark"
+	intrudersMark = "othersmark"
+	nobodysMark   = "nobodymark"
+)
+
+// newTenant fills the service's workspace with something of every kind.
+func newTenant(s *service, mark string) *scene {
+	s.Helper()
+	about := func(kind string) string { return kind + " of " + mark }
+	t := &scene{service: s}
+	t.datastore = s.newDatastore(object{"name": about("the handbook"), "description": about("all")})
+	t.agent = s.newAgent(object{"name": about("the support"), "description": about("who answers"), "systemPrompt": about("the rules"),
+		"userPrompt": about("the manner") + " {query} {context}", "datastoreIds": []string{t.datastore}})
+	t.datasource = s.newText(t.datastore, about("the trial"), object{"name": about("the note"), "custom_id": mark + "-note", "metadata": object{"author": about("the author")}})
+	s.synch(t.datasource, 1, 3)
+	t.site = s.newSite(t.datastore, object{"source_url": "https://" + mark + ".example/"})
+	s.upload(part{name: "datastoreId", text: t.datastore}, part{name: "custom_id", text: mark + "-file"}, part{"file", mark + ".txt", about("the file")}).want(201)
+	t.conversation = domain.NewID()
+	_, err := s.catalog.EnsureConversation(s.Context(), domain.Conversation{ID: t.conversation, WorkspaceID: s.ws, AgentID: t.agent, VisitorID: mark + "-visitor", Title: about("the question")})
+	must(s.T, err)
+	source := fragment
+	source.Text, source.DatasourceID = about("the fragment"), t.datasource
+	must(s.T, s.catalog.AppendMessages(s.Context(), t.conversation,
+		domain.Message{ID: domain.NewID(), Role: domain.RoleUser, Text: about("the question")},
+		domain.Message{ID: domain.NewID(), Role: domain.RoleAssistant, Text: about("the answer"), Sources: []domain.Fragment{source}}))
+	t.key = s.call("POST", "/keys", object{"name": about("the key"), "limits": object{"queries": 1000}}, "Idempotency-Key", mark+"-once").want(201).object().id()
+	return t
+}
+
+// neighbours are two tenants of one service, behind which everything answers with what it was asked of.
+func neighbours(t *testing.T) (owner, intruder *scene) {
+	s := newService(t)
+	s.retriever.retrieve = func(_ context.Context, r api.RetrieveRequest) (api.Retrieved, error) {
+		var found []domain.Fragment
+		for _, d := range r.Datastores {
+			f := fragment
+			f.Text, f.DatastoreID = "found in "+d.Name, d.ID
+			found = append(found, f)
+		}
+		return api.Retrieved{Fragments: found}, nil
+	}
+	s.answerer.answer = func(ctx context.Context, r api.AnswerRequest, emit func(string) error) (api.Answer, error) {
+		return tokens("I am ", r.Agent.Name)(ctx, r, emit)
+	}
+	s.chunks.read = func(_ context.Context, d domain.Datasource, from, limit int) ([]domain.Chunk, error) {
+		return []domain.Chunk{{Ordinal: from, Text: "cut from " + d.Name}}, nil
+	}
+	return newTenant(s, ownersMark), newTenant(s.stranger(), intrudersMark)
+}
+
+// foreign is a value of somebody else's, and one of the same form that nobody has.
+type foreign struct{ theirs, nobodys string }
+
+// shown reads everything that the tenant can read, by operation.
+func (s *scene) shown(doc *openapi3.T) map[string]string {
+	s.Helper()
+	all := map[string]string{}
+	operations(s.T, doc, func(method, path string, _ *openapi3.PathItem, op *openapi3.Operation) {
+		if _, ok := endpoints[op.OperationID]; ok && method == http.MethodGet {
+			all[op.OperationID] = string(s.call(method, s.fill(path), nil).want(200).body)
+		}
+	})
+	return all
+}
+
+// aName matches the names of fields that hold what a resource is found by.
+var aName = regexp.MustCompile(`(?i)(^|_|[a-z])ids?$`)
+
+// foreigners collects what the tenant's resources are found by from everything that it can read: whatever kinds of
+// resources there are.
+func (s *scene) foreigners(doc *openapi3.T) []foreign {
+	s.Helper()
+	found := map[string]bool{domain.ChunkKey(s.datasource, 1, 0): true, ownersMark + "-once": true}
+	for operation, text := range s.shown(doc) {
+		var value any
+		if json.Unmarshal([]byte(text), &value) == nil {
+			collect(found, "", value)
+		} else if operation != "WatchDatastore" {
+			s.Errorf("%s shows no JSON: %s", operation, text)
+		}
+	}
+	delete(found, fragment.ChunkID) // of the double that answers questions
+	delete(found, fragment.DatasourceID)
+	for _, id := range []string{s.agent, s.datastore, s.datasource, s.site, s.conversation, s.key, ownersMark + "-note", ownersMark + "-file", ownersMark + "-visitor"} {
+		if !found[id] {
+			s.Errorf("nothing that the owner can read shows %s", id)
+		}
+	}
+	var all []foreign
+	for _, v := range slices.Sorted(maps.Keys(found)) {
+		all = append(all, foreign{v, aUUID.ReplaceAllString(strings.ReplaceAll(v, ownersMark, nobodysMark), domain.NewID())})
+	}
+	return all
+}
+
+func collect(found map[string]bool, name string, value any) {
+	switch v := value.(type) {
+	case map[string]any:
+		for name, field := range v {
+			collect(found, name, field)
+		}
+	case []any:
+		for _, item := range v {
+			collect(found, name, item)
+		}
+	case string:
+		if v != "" && (aName.MatchString(name) || domain.ValidID(v)) {
+			found[v] = true
+		}
+	}
+}
+
+var (
+	aUUID = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
+	// fleeting is what differs from answer to answer.
+	fleeting = regexp.MustCompile(aUUID.String() + `|sk_[0-9a-f]+|"hint":"[0-9a-f]{4}"|2026-05-04T12:00:00[.0-9]*Z|` + nobodysMark + `[-a-z]*`)
+)
+
+// blurred is an answer without what is another in every answer, or was put into the question.
+func blurred(a *answer, v string) string {
+	text := strings.ReplaceAll(string(a.body), v, "§")
+	text = fleeting.ReplaceAllString(text, "§")
+	return fmt.Sprintf("%d %s %s", a.status, a.header.Get("Content-Type"), text)
+}
+
+// leaks names what of the owner's an answer holds beside the value that was sent.
+func leaks(a *answer, sent string, owners []foreign) string {
+	text := strings.ReplaceAll(fmt.Sprint(a.header)+string(a.body), sent, "")
+	if strings.Contains(text, ownersMark) {
+		return "the owner's mark"
+	}
+	for _, v := range owners {
+		if !strings.Contains(sent, v.theirs) && strings.Contains(text, v.theirs) {
+			return v.theirs
+		}
+	}
+	return ""
+}
+
+// chosen are the places of conversations' ids. Callers may choose the id of a new conversation, so one that nobody has
+// makes one, where that of somebody else's is not found. Whoever would learn something by that has guessed an id.
+var chosen = map[string]bool{"QueryAgent, body conversationId": true, "QueryAgentAlias, body conversationId": true, "CreateChatCompletion, body conversationId": true}
+
+// credential is somebody who comes with a key, or without.
+type credential struct {
+	scopes []domain.Scope // what the key opens in the intruder's workspace
+	key    func(owner, intruder *scene) string
+}
+
+// credentials are all the ways in which an intruder may come.
+var credentials = func() map[string]credential {
+	all := []domain.Scope{domain.ScopeWrite, domain.ScopeRead, domain.ScopeQuery}
+	key := func(of *scene, k domain.APIKey) string {
+		k.WorkspaceID = of.ws
+		return of.newKey(k)
+	}
+	expired := func(of *scene) string {
+		past := of.clock.Now().Add(-time.Hour)
+		return key(of, domain.APIKey{Scopes: all[:1], ExpiresAt: &past})
+	}
+	revoked := func(of *scene) string {
+		made := of.call("POST", "/keys", object{"name": "revoked"}).want(201).object()
+		of.as(made.text("key")).call("GET", "/agents", nil).want(200)
+		of.call("DELETE", "/keys/"+made.id(), nil).want(200)
+		return made.text("key")
+	}
+	return map[string]credential{
+		"a key that may write": {all, func(_, i *scene) string { return i.service.key }},
+		"a key that may read":  {all[1:], func(_, i *scene) string { return key(i, domain.APIKey{Scopes: all[1:2]}) }},
+		"a key of one agent":   {all[2:], func(_, i *scene) string { return key(i, domain.APIKey{Scopes: all[2:], AgentID: i.agent}) }},
+		"a key with a limit": {all[1:], func(_, i *scene) string {
+			return key(i, domain.APIKey{Scopes: all[1:2], Limits: domain.Limits{domain.MetricQueries: 1_000_000}})
+		}},
+		"an expired key":             {nil, func(_, i *scene) string { return expired(i) }},
+		"the owner's expired key":    {nil, func(o, _ *scene) string { return expired(o) }},
+		"a revoked key":              {nil, func(_, i *scene) string { return revoked(i) }},
+		"the owner's revoked key":    {nil, func(o, _ *scene) string { return revoked(o) }},
+		"a key that there never was": {nil, func(_, _ *scene) string { return api.NewKey() }},
+		"the hash of a key":          {nil, func(o, _ *scene) string { return domain.HashKey(o.service.key) }},
+		"the id of a key":            {nil, func(o, _ *scene) string { return o.key }},
+		"no key":                     {nil, func(_, _ *scene) string { return "" }},
+	}
+}()
+
+// TestNoKeyReachesAnotherWorkspace puts everything that the owner's resources are found by into every place of every
+// operation, with every key that is not the owner's. The answer must be the one that is given to what nobody has, and
+// hold nothing of the owner's, who must find everything as it was.
+func TestNoKeyReachesAnotherWorkspace(t *testing.T) {
+	t.Parallel()
+	doc := openAPI(t)
+	for name, who := range credentials {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			owner, intruder := neighbours(t)
+			caller := intruder.service.as(who.key(owner, intruder))
+			before := owner.shown(doc)
+			values, places := owner.foreigners(doc), intruder.places(doc)
+			for _, p := range places {
+				may := slices.Contains(who.scopes, p.scope)
+				if !may && !p.inPath() && p.where != "as it is" {
+					continue // who may not call the operation is told so before anything is read
+				}
+				for i, v := range values {
+					if testing.Short() && i%4 > 0 && !p.inPath() { // under the race detector all of them take long
+						continue
+					}
+					intrude(t, caller, p, v, values, p.inPath() || !may, chosen[p.String()] && v.theirs == owner.conversation)
+					if p.where == "as it is" {
+						break
+					}
+				}
+			}
+			for operation, after := range owner.shown(doc) {
+				if before[operation] != after {
+					t.Errorf("the owner is shown by %s\n%s, and was before\n%s", operation, after, before[operation])
+				}
+			}
+			t.Logf("%d places, %d values", len(places), len(values))
+		})
+	}
+}
+
+// intrude asks for what is the owner's, and for what is nobody's. mustRefuse says that there is no other good answer;
+// differs, that the two may.
+func intrude(t *testing.T, caller *service, p place, v foreign, all []foreign, mustRefuse, differs bool) {
+	t.Helper()
+	theirs, nobodys := caller.send(p.request(v.theirs)), caller.send(p.request(v.nobodys))
+	refused := theirs.status == 403 || theirs.status == 404 || theirs.status == 401 && strings.HasPrefix(p.base, "/v1/")
+	if (mustRefuse || differs) && !refused {
+		t.Errorf("%s with %s is answered %d", p, v.theirs, theirs.status)
+	}
+	compare(t, p.String(), theirs, nobodys, v, all, differs)
+}
+
+// compare holds the answers to the two against each other, and looks for what is the owner's.
+func compare(t *testing.T, what string, theirs, nobodys *answer, v foreign, all []foreign, differs bool) {
+	t.Helper()
+	if leak := leaks(theirs, v.theirs, all); leak != "" {
+		t.Errorf("%s with %s shows %s: %s", what, v.theirs, leak, theirs.body)
+	}
+	if a, b := blurred(theirs, v.theirs), blurred(nobodys, v.nobodys); a != b && !differs {
+		t.Errorf("%s with %s is answered\n%s, but with what nobody has\n%s", what, v.theirs, a, b)
+	}
+}
+
+func (s *service) send(c call) *answer {
+	s.Helper()
+	return s.call(c.method, c.path, c.body, c.headers...)
+}
+
+// TestNoToolReachesAnotherWorkspace does the same with the tools and resources of the Model Context Protocol, as they
+// describe themselves.
+func TestNoToolReachesAnotherWorkspace(t *testing.T) {
+	t.Parallel()
+	doc := openAPI(t)
+	owner, intruder := neighbours(t)
+	good := map[string]object{"search": {"query": "trial"}, "fetch": {"id": intruder.datasource}, "ask": {"question": "How long?"}}
+	values := owner.foreigners(doc)
+	for name, who := range credentials {
+		caller := intruder.as(who.key(owner, intruder))
+		if who.scopes == nil {
+			if _, err := caller.connectMCP("/mcp", nil); err == nil {
+				t.Errorf("%s opens a session", name)
+			}
+			continue
+		}
+		session := caller.mcp("/mcp", nil)
+		list, err := session.ListTools(t.Context(), nil)
+		must(t, err)
+		for _, tool := range list.Tools {
+			if good[tool.Name] == nil {
+				t.Fatalf("the tool %s cannot be tried: nobody knows good arguments", tool.Name)
+			}
+			for _, way := range textPlaces(toolSchema(t, tool), nil) {
+				call := func(v string) *answer {
+					arguments, _ := put(t, good[tool.Name], way, v).(map[string]any)
+					res, err := session.CallTool(t.Context(), &sdk.CallToolParams{Name: tool.Name, Arguments: arguments})
+					return rpcAnswer(t, res, err)
+				}
+				where := tool.Name + " " + written(way)
+				for _, v := range values {
+					compare(t, name+": "+where, call(v.theirs), call(v.nobodys), v, values, where == "ask conversationId" && v.theirs == owner.conversation)
+				}
+			}
+		}
+		for _, v := range values {
+			read := func(v string) *answer {
+				res, err := session.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: "sluice://datasources/" + v})
+				return rpcAnswer(t, res, err)
+			}
+			compare(t, name+": a resource", read(v.theirs), read(v.nobodys), v, values, false)
+			list := func(v string) *answer {
+				res, err := session.ListResources(t.Context(), &sdk.ListResourcesParams{Cursor: v})
+				return rpcAnswer(t, res, err)
+			}
+			compare(t, name+": the resources", list(v.theirs), list(v.nobodys), v, values, false)
+		}
+	}
+}
+
+// toolSchema reads the schema of a tool's arguments.
+func toolSchema(t *testing.T, tool *sdk.Tool) *openapi3.Schema {
+	t.Helper()
+	encoded, err := json.Marshal(tool.InputSchema)
+	must(t, err)
+	// JSON Schema writes what may be null as a list of types, which the schemas of OpenAPI 3.0 do not have.
+	encoded = regexp.MustCompile(`\["null","(\w+)"\]`).ReplaceAll(encoded, []byte(`"$1"`))
+	var schema openapi3.Schema
+	must(t, json.Unmarshal(encoded, &schema))
+	return &schema
+}
+
+func rpcAnswer(t *testing.T, result any, err error) *answer {
+	t.Helper()
+	if err != nil {
+		return &answer{T: t, status: 404, body: []byte(err.Error())}
+	}
+	encoded, err := json.Marshal(result)
+	must(t, err)
+	return &answer{T: t, status: 200, body: encoded}
+}
+
+// TestTimeDoesNotTellWhatOthersHave asks in turn for what somebody else has and for what nobody has. What is done for the
+// two is the same, so the medians differ by noise alone; a difference that stands in several rounds is none.
+func TestTimeDoesNotTellWhatOthersHave(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it measures times")
+	}
+	doc := openAPI(t)
+	owner, intruder := neighbours(t)
+	own := map[string]string{"agents": owner.agent, "datastores": owner.datastore, "datasources": owner.datasource, "conversations": owner.conversation, "keys": owner.key, "v1": owner.agent}
+	const (
+		rounds, pairs = 6, 40
+		factor        = 1.5
+		noise         = 300 * time.Microsecond
+	)
+	for _, p := range intruder.places(doc) {
+		if !p.inPath() {
+			continue
+		}
+		theirs, known := own[strings.Split(p.base, "/")[1]]
+		if !known {
+			t.Errorf("%s: the owner has none of %s", p, p.base)
+			continue
+		}
+		var last string
+		for range rounds {
+			var taken [2][]time.Duration
+			for n := range 2 * pairs {
+				id := theirs
+				if n%2 == 1 {
+					id = domain.NewID()
+				}
+				began := time.Now()
+				intruder.send(p.request(id))
+				taken[n%2] = append(taken[n%2], time.Since(began))
+			}
+			a, b := median(taken[0]), median(taken[1])
+			if last = fmt.Sprintf("%v of what somebody else has, %v of what nobody has", a, b); float64(max(a, b)) < factor*float64(min(a, b))+float64(noise) {
+				last = ""
+				break
+			}
+		}
+		if last != "" {
+			t.Errorf("%s takes %s", p, last)
+		}
+	}
+}
+
+func median(all []time.Duration) time.Duration {
+	slices.Sort(all)
+	return all[len(all)/2]
+}
