@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime"
 	"runtime/debug"
 	"strconv"
 	"syscall"
@@ -53,6 +54,7 @@ func runChildIfAsked(read parseFunc) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(2)
 	}
+	defer runtime.KeepAlive(spareHeap())
 	debug.SetMemoryLimit(memory / 2)
 	debug.SetMaxStack(maxStack)
 	folders := []string{os.TempDir()}
@@ -105,7 +107,7 @@ func (c *childServer) serve(in io.Reader) error {
 		if err := c.answer(req); err != nil {
 			return err
 		}
-		debug.FreeOSMemory()
+		tidy()
 	}
 	return nil
 }

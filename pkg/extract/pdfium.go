@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"runtime/debug"
 	"sync"
 	"time"
 
+	"github.com/gofrs/flock"
 	"github.com/klippa-app/go-pdfium"
 	pdfiumerrors "github.com/klippa-app/go-pdfium/errors"
 	"github.com/klippa-app/go-pdfium/references"
@@ -36,6 +38,7 @@ var pdfiumRuntime struct {
 func startPDFium(cacheDir string) (pdfium.Pool, error) {
 	r := &pdfiumRuntime
 	r.once.Do(func() {
+		defer compileAlone(cacheDir)()
 		config := wazero.NewRuntimeConfig().WithMemoryLimitPages(pdfiumPages).WithCloseOnContextDone(true)
 		if cacheDir != "" {
 			if cache, err := wazero.NewCompilationCacheWithDir(cacheDir); err == nil {
@@ -53,6 +56,20 @@ func startPDFium(cacheDir string) (pdfium.Pool, error) {
 		return nil, fmt.Errorf("starting PDFium: %w", r.err)
 	}
 	return r.pool, nil
+}
+
+// compileAlone waits until no other process compiles into the folder, and keeps others from it until the function is called
+// that it returns: children that need PDFium at the same moment would each compile it for seconds, where all but the first
+// find it there. Without a lock there is only more work.
+func compileAlone(cacheDir string) (done func()) {
+	if cacheDir == "" {
+		return func() {}
+	}
+	lock := flock.New(filepath.Join(cacheDir, "compiling"))
+	if err := lock.Lock(); err != nil {
+		return func() {}
+	}
+	return func() { _ = lock.Unlock() }
 }
 
 // pdfiumReader is a file open in PDFium. Close it.
