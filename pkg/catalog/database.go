@@ -27,6 +27,8 @@ type database struct {
 	write   *sql.DB
 	writer  *pool
 	read    *pool
+	// together is where transactions share commits; nil: each has a connection of its own.
+	together *together
 	// migrations opens a connection without the bounds that hold for requests.
 	migrations func() (*sql.DB, error)
 	migrated   bool // it has a schema, of whatever version

@@ -53,6 +53,7 @@ func openSQLite(ctx context.Context, path string) (*database, error) {
 		write:      write,
 		writer:     newPool(write, sqliteDialect),
 		read:       newPool(read, sqliteDialect),
+		together:   newTogether(),
 		migrations: writing,
 	}
 	d.ready = func(ctx context.Context) error {

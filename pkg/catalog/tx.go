@@ -101,7 +101,7 @@ func (t *tx) longer(ctx context.Context) error {
 	return err
 }
 
-// update runs f in a transaction, again when another process's transaction got in the way, and returns the transaction
+// update runs f in a transaction, again when another transaction got in the way, and returns the transaction
 // that was committed. It waits for its turn as long as ctx lets it. What f leaves outside of the transaction it must set
 // anew in every run.
 func (d *database) update(ctx context.Context, f func(*tx) error) (*tx, error) {
@@ -112,7 +112,7 @@ func (d *database) update(ctx context.Context, f func(*tx) error) (*tx, error) {
 			t.prepareFresh(ctx)
 			return t, nil
 		}
-		if !contended(err) && !orphaned(err) || run+1 >= maxRuns {
+		if !contended(err) && !orphaned(err) && !errors.Is(err, errUndone) || run+1 >= maxRuns {
 			return nil, fault(err)
 		}
 		if waiting := breathe(ctx, run); waiting != nil {
@@ -122,14 +122,15 @@ func (d *database) update(ctx context.Context, f func(*tx) error) (*tx, error) {
 }
 
 func (t *tx) run(ctx context.Context, f func(*tx) error) (err error) {
+	if t.db.together != nil {
+		return t.db.together.run(ctx, t, f)
+	}
 	within, done := t.db.dialect.bound(ctx, bulkTimeout)
 	defer done()
 	if t.tx, err = t.begin(within); err != nil {
 		return fmt.Errorf("beginning a transaction: %w", err)
 	}
-	if t.conn != nil {
-		defer func() { err = errors.Join(err, t.conn.Close()) }()
-	}
+	defer func() { err = errors.Join(err, t.conn.Close()) }()
 	if err = f(t); err == nil {
 		err = t.flush(ctx)
 	}
@@ -146,9 +147,6 @@ func (t *tx) run(ctx context.Context, f func(*tx) error) (err error) {
 }
 
 func (t *tx) begin(ctx context.Context) (begun *sql.Tx, err error) {
-	if !t.db.dialect.shared {
-		return t.db.write.BeginTx(ctx, nil)
-	}
 	if t.conn, err = t.db.write.Conn(ctx); err != nil {
 		return nil, err
 	}
