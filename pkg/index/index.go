@@ -48,8 +48,13 @@ type Query struct {
 }
 
 // Hit is a row that a search found. Both scores are exact for every hit, whichever leg found it.
+//
+// A search has many hits of which few are shown. So of a hit's row only Key, DatasourceID, Generation and Ordinal are told,
+// unless Whole says that all of it was at hand; Fill reads the rest. The vector of a hit is never told.
 type Hit struct {
-	Row              // Vector is filled only when the search was asked with a Vector
+	Row
+	Whole   bool     // all fields of Row but Vector are filled
+	Place   uint64   // where the engine has the row: Fill's business alone
 	Lexical float64  // BM25, 0 when no term matches
 	Dense   float64  // cosine similarity, -1 to 1; 0 when the query had no vector
 	Terms   []string // analysed query terms that the row contains
@@ -94,6 +99,10 @@ type Index interface {
 
 	// Search returns the best rows of each leg under the filter.
 	Search(ctx context.Context, space Space, q Query) (Result, error)
+
+	// Fill reads the rows of hits that Search has found in the space, but those that are whole. Those whose row is still
+	// there are whole after it; of the others, which were removed or replaced since, no field is changed.
+	Fill(ctx context.Context, space Space, hits []*Hit) error
 
 	// Rows returns up to limit rows of one generation of a datasource from an ordinal on, in order of Ordinal, with
 	// their vectors: for showing chunks, neighbours of a hit, and copying vectors of unchanged text.

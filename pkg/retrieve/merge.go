@@ -29,16 +29,20 @@ type pick struct {
 	bytes int
 }
 
-// takes reports whether the candidate of that rank stands right beside the fragment's chunks, under the same heading, ranks
-// close behind, and there is room for it.
-func (p *pick) takes(c *candidate, rank int) bool {
+// reaches reports whether the candidate of that rank stands right beside the fragment's chunks, ranks close behind, and there
+// may be room for it.
+func (p *pick) reaches(c *candidate, rank int) bool {
 	first, last := p.candidate, p.candidate
 	if n := len(p.parts); n > 0 {
 		first, last = p.parts[0], p.parts[n-1]
 	}
 	return rank-p.rank <= mergeWithin && c.hit.DatasourceID == p.hit.DatasourceID && c.hit.Generation == p.hit.Generation &&
-		(c.hit.Ordinal == first.hit.Ordinal-1 || c.hit.Ordinal == last.hit.Ordinal+1) &&
-		c.hit.Heading == p.hit.Heading && max(1, len(p.parts)) < maxMerged && p.bytes+len(c.hit.Text) <= maxMergedBytes
+		(c.hit.Ordinal == first.hit.Ordinal-1 || c.hit.Ordinal == last.hit.Ordinal+1) && max(1, len(p.parts)) < maxMerged
+}
+
+// takes reports whether a candidate that it reaches stands under the same heading, and there is room for its text.
+func (p *pick) takes(c *candidate) bool {
+	return c.hit.Heading == p.hit.Heading && p.bytes+len(c.hit.Text) <= maxMergedBytes
 }
 
 // merge takes a candidate that takes has found to belong here.

@@ -84,7 +84,7 @@ func (x townIndex) Search(_ context.Context, s index.Space, q index.Query) (inde
 	x.mu.Lock()
 	for _, id := range slices.Sorted(maps.Keys(x.rows[p])) {
 		h := hit(id, 0, 5, 0.5)
-		h.Generation, h.Key, h.Text = 1, id, "text of "+id
+		h.Generation, h.Key = 1, id
 		res.Hits = append(res.Hits, h)
 	}
 	down, want := x.down[p], "vector of "+p.Model
@@ -99,6 +99,22 @@ func (x townIndex) Search(_ context.Context, s index.Space, q index.Query) (inde
 		return index.Result{}, fmt.Errorf("%s was asked with a vector of another model", p)
 	}
 	return res, nil
+}
+
+// Fill reads rows that are still there.
+func (x townIndex) Fill(_ context.Context, s index.Space, hits []*index.Hit) error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	p := domain.Place{Engine: x.engine, Model: s.Model}
+	if x.down[p] {
+		return errors.New("connection refused")
+	}
+	for _, h := range hits {
+		if x.rows[p][h.Key] {
+			h.Text, h.Whole = "text of "+h.Key, true
+		}
+	}
+	return nil
 }
 
 type townModel struct {

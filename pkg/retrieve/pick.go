@@ -1,6 +1,10 @@
 package retrieve
 
-import "github.com/sluice/sluice/pkg/domain"
+import (
+	"context"
+
+	"github.com/sluice/sluice/pkg/domain"
+)
 
 // spot is a chunk's place.
 type spot struct {
@@ -30,31 +34,45 @@ func newSelection(req Request) *selection {
 }
 
 // distinct returns the best n candidates that do not repeat one another.
-func (s *selection) distinct(sorted []*candidate, n int) []*candidate {
+func (s *selection) distinct(ctx context.Context, sorted []*candidate, n int) ([]*candidate, error) {
 	var out []*candidate
-	for _, c := range sorted {
+	rows := reader{ranked: sorted, first: n}
+	for i, c := range sorted {
 		if len(out) == n {
 			break
+		}
+		if err := rows.row(ctx, i); err != nil {
+			return nil, err
 		}
 		if !s.folder.folds(c) {
 			out = append(out, c)
 		}
 	}
-	return out
+	return out, nil
 }
 
 // choose goes through the candidates from the best on: one that stands beside a fragment's chunk is merged into it, one
-// that repeats what a better one says is folded into that, and of the rest the first become fragments.
-func (s *selection) choose(ranked []*candidate) {
+// that repeats what a better one says is folded into that, and of the rest the first become fragments. It reads the rows of
+// those that it must know more of.
+func (s *selection) choose(ctx context.Context, ranked []*candidate) error {
+	rows := &reader{ranked: ranked, first: s.topK + s.topK/4}
 	for i, c := range ranked {
+		full := len(s.picks) == s.topK
+		over := s.perDatasource > 0 && s.counts[c.hit.DatasourceID] >= s.perDatasource
+		reached := s.reached(c, i+1)
+		if full && !reached {
+			return s.dropRest(ctx, rows, i)
+		}
+		if reached || !over || s.lists() {
+			if err := rows.row(ctx, i); err != nil {
+				return err
+			}
+		}
 		p := s.beside(c, i+1)
 		switch {
-		case p == nil && len(s.picks) == s.topK:
-			for rank, rest := range ranked[i:] {
-				s.drop(rest, i+rank+1, domain.DropBelow)
-			}
-			return
-		case p == nil && s.perDatasource > 0 && s.counts[c.hit.DatasourceID] >= s.perDatasource:
+		case p == nil && full:
+			return s.dropRest(ctx, rows, i)
+		case p == nil && over:
 			s.drop(c, i+1, domain.DropOverMax)
 		case s.folder.folds(c):
 			s.drop(c, i+1, domain.DropDuplicate)
@@ -69,6 +87,25 @@ func (s *selection) choose(ranked []*candidate) {
 			s.counts[c.hit.DatasourceID]++
 		}
 	}
+	return nil
+}
+
+// dropRest drops the candidates from the i-th on.
+func (s *selection) dropRest(ctx context.Context, rows *reader, i int) error {
+	for ; i < len(rows.ranked); i++ {
+		if s.lists() {
+			if err := rows.row(ctx, i); err != nil {
+				return err
+			}
+		}
+		s.drop(rows.ranked[i], i+1, domain.DropBelow)
+	}
+	return nil
+}
+
+// lists reports whether what is dropped next is told in the explanation.
+func (s *selection) lists() bool {
+	return s.explain && len(s.dropped.Chunks) < domain.MaxExplainedDrops
 }
 
 func spotOf(c *candidate) spot { return spot{c.hit.DatasourceID, c.hit.Ordinal} }
@@ -76,11 +113,22 @@ func spotOf(c *candidate) spot { return spot{c.hit.DatasourceID, c.hit.Ordinal} 
 // beside returns the fragment that the candidate of that rank can be merged into, nil when there is none.
 func (s *selection) beside(c *candidate, rank int) *pick {
 	for _, step := range []int{-1, 1} {
-		if p := s.at[spot{c.hit.DatasourceID, c.hit.Ordinal + step}]; p != nil && p.takes(c, rank) {
+		if p := s.at[spot{c.hit.DatasourceID, c.hit.Ordinal + step}]; p != nil && p.reaches(c, rank) && p.takes(c) {
 			return p
 		}
 	}
 	return nil
+}
+
+// reached reports whether there is a fragment that the candidate may be merged into, as far as that can be told without its
+// row.
+func (s *selection) reached(c *candidate, rank int) bool {
+	for _, step := range []int{-1, 1} {
+		if p := s.at[spot{c.hit.DatasourceID, c.hit.Ordinal + step}]; p != nil && p.reaches(c, rank) {
+			return true
+		}
+	}
+	return false
 }
 
 // drop counts a candidate that becomes no fragment of its own, and remembers the best of them for the explanation.
@@ -98,7 +146,7 @@ func (s *selection) drop(c *candidate, rank int, why domain.DropReason) {
 	case domain.DropBelow:
 		s.dropped.Below++
 	}
-	if !s.explain || len(s.dropped.Chunks) == domain.MaxExplainedDrops {
+	if !s.lists() {
 		return
 	}
 	d := domain.ExplainedDrop{

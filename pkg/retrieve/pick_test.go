@@ -261,6 +261,7 @@ func BenchmarkChoose(b *testing.B) {
 	space := spaceResult{words: true}
 	for i := range 400 {
 		h := chunk(fmt.Sprint("d", i%40), i, float64(400-i)/40, 0, strings.Join(words(uint64(i), 130), " "))
+		h.Whole = true
 		space.candidates = append(space.candidates, candidate{hit: h, lexical: h.Lexical / 10})
 	}
 	found = append(found, space)
@@ -272,7 +273,9 @@ func BenchmarkChoose(b *testing.B) {
 					space.candidates[i].compared, space.candidates[i].like = false, nil
 				}
 				s := newSelection(Request{TopK: top})
-				s.choose(fused(found))
+				if err := s.choose(b.Context(), fused(found)); err != nil {
+					b.Fatal(err)
+				}
 			}
 		})
 	}

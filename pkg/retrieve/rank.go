@@ -27,7 +27,9 @@ func (r *Retriever) rank(ctx context.Context, found []spaceResult, req Request, 
 	if second.Error != "" {
 		res.degrade("the fragments are not reranked: " + second.Error)
 	}
-	s.choose(ranked)
+	if err := s.choose(ctx, ranked); err != nil {
+		return Result{}, err
+	}
 	for _, p := range s.picks {
 		res.Fragments = append(res.Fragments, p.fragment())
 		if second.Candidates > 0 {
@@ -55,7 +57,10 @@ func (r *Retriever) rerank(ctx context.Context, all []*candidate, s *selection, 
 		return all, second, nil
 	}
 	second.Model = r.deps.Reranker.Model()
-	best := s.distinct(all, MaxReranked)
+	best, err := s.distinct(ctx, all, MaxReranked)
+	if err != nil {
+		return nil, second, err
+	}
 	texts := make([]string, len(best))
 	for i, c := range best {
 		texts[i] = passage(c)

@@ -17,8 +17,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/embed"
 	"github.com/sluice/sluice/pkg/index"
@@ -41,6 +39,7 @@ type Indexes interface {
 // Searcher is the part of an index that answers queries.
 type Searcher interface {
 	Search(ctx context.Context, space index.Space, q index.Query) (index.Result, error)
+	Fill(ctx context.Context, space index.Space, hits []*index.Hit) error
 }
 
 // Embedders finds the embedder for a model id.
@@ -191,21 +190,17 @@ func (r *Retriever) retrieve(ctx context.Context, req Request) (Result, error) {
 		}
 		return res, nil
 	}
-	found := make([]spaceResult, len(req.Datastores))
-	group, gctx := errgroup.WithContext(ctx)
-	group.SetLimit(8)
-	q := r.newQuery(gctx, req, filter)
-	for i, ds := range req.Datastores {
-		group.Go(func() error {
-			var err error
-			found[i], err = q.datastore(gctx, ds)
-			return err
-		})
+	q := r.newQuery(ctx, req, filter)
+	for tries := 1; ; tries++ {
+		found, err := q.search(ctx)
+		if err != nil {
+			return Result{}, err
+		}
+		res, err := r.rank(ctx, found, req, selected)
+		if again := (unread{}); tries == maxPlaces || ctx.Err() != nil || !errors.As(err, &again) {
+			return res, err
+		}
 	}
-	if err := group.Wait(); err != nil {
-		return Result{}, err
-	}
-	return r.rank(ctx, found, req, selected)
 }
 
 // checked applies defaults and names every fault of the request.

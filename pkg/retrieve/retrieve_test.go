@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -26,12 +27,43 @@ type world struct {
 	active  map[string]domain.ActiveDatasource
 	serving func() (domain.Place, error)
 	resolve func(f domain.Filters) ([]string, error)
+
+	mu     sync.Mutex
+	rows   []index.Row     // of all hits
+	filled int             // hits whose rows were asked for
+	gone   map[string]bool // keys of rows that were removed since they were found
+	unread error           // why rows cannot be read
 }
 
 func (w *world) Index(domain.Engine) (Searcher, error) { return w, nil }
+
+// Search tells of what w.search finds as little as an index may; Fill has the rest.
 func (w *world) Search(ctx context.Context, space index.Space, q index.Query) (index.Result, error) {
-	return w.search(ctx, space, q)
+	res, err := w.search(ctx, space, q)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	res.Hits = slices.Clone(res.Hits)
+	for i := range res.Hits {
+		h := &res.Hits[i]
+		w.rows = append(w.rows, h.Row)
+		h.Row = index.Row{Key: h.Key, DatasourceID: h.DatasourceID, Generation: h.Generation, Ordinal: h.Ordinal}
+		h.Place = uint64(len(w.rows) - 1)
+	}
+	return res, err
 }
+
+func (w *world) Fill(_ context.Context, _ index.Space, hits []*index.Hit) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, h := range hits {
+		w.filled++
+		if !w.gone[h.Key] {
+			h.Row, h.Whole = w.rows[h.Place], true
+		}
+	}
+	return w.unread
+}
+
 func (w *world) Embedder(model string) (embed.Embedder, error) { return embedder{w, model}, nil }
 func (w *world) Active(_ context.Context, ids []string) (map[string]domain.ActiveDatasource, error) {
 	out := make(map[string]domain.ActiveDatasource)

@@ -6,6 +6,8 @@ import (
 	"math"
 	"sync"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/index"
 )
@@ -22,6 +24,7 @@ const (
 // candidate is a hit of a generation that readers may see.
 type candidate struct {
 	hit    index.Hit
+	from   *origin
 	ds     *domain.Datastore
 	source *domain.ActiveDatasource
 
@@ -56,12 +59,38 @@ type spaceResult struct {
 	depth     int              // candidates per leg that were needed
 }
 
+// origin is where hits are from, and where their rows are read.
+type origin struct {
+	engine Searcher
+	space  index.Space
+}
+
 // query is one search of several datastores.
 type query struct {
 	*Retriever
 	Request
 	filter index.Filter
 	embed  func(model string) (embedding, error) // with each model once
+}
+
+// search searches all of the datastores.
+func (q *query) search(ctx context.Context) ([]spaceResult, error) {
+	found := make([]spaceResult, len(q.Datastores))
+	if len(q.Datastores) == 1 {
+		var err error
+		found[0], err = q.datastore(ctx, q.Datastores[0])
+		return found, err
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(8)
+	for i, ds := range q.Datastores {
+		group.Go(func() error {
+			var err error
+			found[i], err = q.datastore(ctx, ds)
+			return err
+		})
+	}
+	return found, group.Wait()
 }
 
 func (r *Retriever) newQuery(ctx context.Context, req Request, filter index.Filter) *query {
@@ -154,7 +183,7 @@ func (q *query) place(ctx context.Context, ds domain.Datastore) (spaceResult, er
 			made.vector, made.weight = made.whole, 1
 			continue
 		}
-		res, err := q.visible(ctx, ds, found)
+		res, err := q.visible(ctx, ds, found, &origin{engine, space})
 		if err != nil {
 			return spaceResult{}, err
 		}
@@ -175,7 +204,7 @@ func (q *query) place(ctx context.Context, ds domain.Datastore) (spaceResult, er
 }
 
 // visible keeps the hits of active generations of the datastore's datasources.
-func (r *Retriever) visible(ctx context.Context, ds domain.Datastore, found index.Result) (spaceResult, error) {
+func (r *Retriever) visible(ctx context.Context, ds domain.Datastore, found index.Result, from *origin) (spaceResult, error) {
 	res := spaceResult{ds: ds, termWeights: found.TermWeights, words: found.MaxLexical > 0}
 	if len(found.Hits) == 0 {
 		return res, nil
@@ -212,7 +241,7 @@ func (r *Retriever) visible(ctx context.Context, ds domain.Datastore, found inde
 			res.overtaken = res.overtaken || (h.Generation < o.ActiveGeneration && !o.current)
 			continue
 		}
-		c := candidate{hit: *h, ds: &ds, source: &o.ActiveDatasource}
+		c := candidate{hit: *h, from: from, ds: &ds, source: &o.ActiveDatasource}
 		c.hit.Lexical, c.hit.Dense = finite(h.Lexical), min(max(finite(h.Dense), -1), 1)
 		if found.MaxLexical > 0 {
 			c.lexical = min(max(c.hit.Lexical/found.MaxLexical, 0), 1)

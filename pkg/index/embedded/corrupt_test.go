@@ -106,6 +106,9 @@ func TestDamageIsReportedAsCorrupt(t *testing.T) {
 			return os.Truncate(f[vectorsName], 100)
 		},
 		"the vector file is missing":        func(f map[string]string) error { return os.Remove(f[vectorsName]) },
+		"a place is changed":                func(f map[string]string) error { return overwrite(f[placesName], 20, "damage") },
+		"the places are cut":                func(f map[string]string) error { return os.Truncate(f[placesName], 100) },
+		"the places are missing":            func(f map[string]string) error { return os.Remove(f[placesName]) },
 		"the database is not one":           func(f map[string]string) error { return overwrite(f[databaseName], 0, "not a database") },
 		"the database is empty":             func(f map[string]string) error { return os.Truncate(f[databaseName], 0) },
 		"the database is cut":               func(f map[string]string) error { return os.Truncate(f[databaseName], 8192) },

@@ -123,7 +123,7 @@ func (x *Index) check(ctx context.Context, key spaceKey, id index.Space) error {
 // check compares everything with its checksum.
 func (v view) check(ctx context.Context) error {
 	var verdict string
-	if err := v.tx.QueryRowContext(ctx, `PRAGMA quick_check(1)`).Scan(&verdict); err != nil {
+	if err := v.reading.tx.QueryRowContext(ctx, `PRAGMA quick_check(1)`).Scan(&verdict); err != nil {
 		return fmt.Errorf("checking the database: %w", err)
 	}
 	if verdict != "ok" {
@@ -133,7 +133,7 @@ func (v view) check(ctx context.Context) error {
 		return err
 	}
 	for _, seg := range v.segments {
-		if _, err := segmentSlots(ctx, v.tx, seg.id); err != nil {
+		if _, err := segmentSlots(ctx, v.reading.tx, seg.id); err != nil {
 			return err
 		}
 		if _, err := v.directory(ctx, seg); err != nil {
@@ -143,10 +143,18 @@ func (v view) check(ctx context.Context) error {
 	if err := v.eachTerm(ctx, v.segments, func(string, []posting) error { return nil }); err != nil {
 		return err
 	}
+	for w := range v.groups() {
+		if !v.placed {
+			break
+		}
+		if err := v.places.check(w, v.live.word(w)); err != nil {
+			return err
+		}
+	}
 	if v.dimensions == 0 {
 		return nil
 	}
-	for w := range (int(v.slots) + 63) / 64 {
+	for w := range v.groups() {
 		if err := v.vectors.check(w, v.live.word(w)); err != nil {
 			return err
 		}
@@ -161,7 +169,7 @@ func (v view) check(ctx context.Context) error {
 }
 
 func (v view) checkRows(ctx context.Context) error {
-	rows, err := v.tx.QueryContext(ctx, `SELECT `+rowColumns+` FROM rows`)
+	rows, err := v.reading.tx.QueryContext(ctx, `SELECT `+rowColumns+` FROM rows`)
 	if err != nil {
 		return fmt.Errorf("reading rows: %w", err)
 	}

@@ -4,9 +4,10 @@
 //	<dir>/<datastore>/<space>/space.db      SQLite, WAL, synchronous=FULL: the truth
 //	<dir>/<datastore>/<space>/space.json    which space it is
 //	<dir>/<datastore>/<space>/vectors.f32   one record per slot: the vector and its checksum
+//	<dir>/<datastore>/<space>/places.slots  one record per slot: what ranking wants to know of the row, and its checksum
 //	<dir>/<datastore>/<space>/codes-N.bits  one record per slot: what package quant keeps of the vector, and its checksum
 //
-// A row occupies a slot, its number in both vector files and in the postings. A write puts vectors into slots that no
+// A row occupies a slot, its number in these files and in the postings. A write puts vectors and places into slots that no
 // committed state knows, syncs them, and then commits one SQLite transaction that holds everything else: text, postings,
 // which slots are live, counters. So there is one point of commit and nothing to reconcile after a crash: a slot that
 // was written without a commit is simply still free.

@@ -15,6 +15,19 @@ import (
 // backdate turns a closed space's directory into one of the format that had sign bits: another centre, and another file.
 func backdate(t *testing.T, dir string) {
 	t.Helper()
+	changeState(t, dir, func(body map[string]any) {
+		body["format"], body["signs_at"], body["spread"] = signsFormat, body["coded_at"], body["centre"]
+		delete(body, "coded_at")
+		delete(body, "placed")
+	})
+	if err := os.Rename(filepath.Join(dir, "codes-1.bits"), filepath.Join(dir, "signs-1.bits")); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// changeState changes the state of a closed space.
+func changeState(t *testing.T, dir string, change func(body map[string]any)) {
+	t.Helper()
 	db, err := openDB(filepath.Join(dir, databaseName), true, 1)
 	if err != nil {
 		t.Fatal(err)
@@ -32,13 +45,12 @@ func backdate(t *testing.T, dir string) {
 	if err := json.Unmarshal(data, &body); err != nil {
 		t.Fatal(err)
 	}
-	body["format"], body["signs_at"], body["spread"] = signsFormat, body["coded_at"], body["centre"]
-	delete(body, "coded_at")
+	change(body)
 	if data, err = json.Marshal(body); err != nil {
 		t.Fatal(err)
 	}
 	_, err = db.ExecContext(t.Context(), `UPDATE state SET body = ?`, seal(version, data))
-	if err := errorsOf(err, db.Close(), os.Rename(filepath.Join(dir, "codes-1.bits"), filepath.Join(dir, "signs-1.bits"))); err != nil {
+	if err := errorsOf(err, db.Close()); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -85,7 +97,7 @@ func TestADirectoryOfTheFormatWithSignBitsIsReadAndGetsCodes(t *testing.T) {
 			t.Error("no codes were made")
 		}
 		return s.read(t.Context(), func(v view) error {
-			got, err := scanStaged(t.Context(), v.snapshot, nil, want.Hits[0].Vector, 5, int(v.rows))
+			got, err := scanStaged(t.Context(), v.snapshot, nil, crashRow("a", 1, 77).Vector, 5, int(v.rows))
 			if err == nil && len(got.best) != 5 {
 				t.Errorf("by codes %d rows are found, want 5", len(got.best))
 			}

@@ -131,17 +131,43 @@ func (l *lexical) earlier(n int, slot uint32) bool {
 	return false
 }
 
-// fill sets what a hit has of the words' leg.
-func (l *lexical) fill(h *index.Hit, slot uint32) {
-	h.Lexical = l.scores[slot]
-	if h.Lexical == 0 {
-		return
-	}
-	h.Terms, h.Counts = make([]string, 0, len(l.lists)), make([]int, 0, len(l.lists))
-	for i, t := range l.lists {
-		if at, ok := slices.BinarySearch(t.slots, slot); ok {
-			h.Terms = append(h.Terms, l.names[i])
-			h.Counts = append(h.Counts, int(t.times[at]))
+// fill sets what hits have of the words' leg. slots are those of the hits, in ascending order.
+func (l *lexical) fill(hits []index.Hit, slots []uint32) {
+	having := 0
+	for i, slot := range slots {
+		if hits[i].Lexical = l.scores[slot]; hits[i].Lexical != 0 {
+			having++
 		}
 	}
+	// All hits share two arrays, in which each has room for every word.
+	names, counts := make([]string, having*len(l.lists)), make([]int, having*len(l.lists))
+	from := make([]int, len(l.lists)) // where in each list the next slot is looked for
+	for i, slot := range slots {
+		if hits[i].Lexical == 0 {
+			continue
+		}
+		n := 0
+		for j, t := range l.lists {
+			at, ok := seek(t.slots, from[j], slot)
+			from[j] = at
+			if ok {
+				names[n], counts[n] = l.names[j], int(t.times[at])
+				n++
+			}
+		}
+		hits[i].Terms, hits[i].Counts = names[:n:n], counts[:n:n]
+		names, counts = names[len(l.lists):], counts[len(l.lists):]
+	}
+}
+
+// seek returns where in a list, from an index on, a slot is or would be, and whether it is there. What is looked for lies near
+// as a rule.
+func seek(slots []uint32, from int, slot uint32) (int, bool) {
+	step := 1
+	for from+step < len(slots) && slots[from+step] < slot {
+		from += step
+		step *= 2
+	}
+	at, ok := slices.BinarySearch(slots[from:min(from+step+1, len(slots))], slot)
+	return from + at, ok
 }

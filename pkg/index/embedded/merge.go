@@ -48,7 +48,7 @@ func (s *space) wantsMerge() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	// Of an empty space the files go, once nobody uses it.
-	return s.current.rows > 0 && (len(crowded(s.current.segments)) > 0 || s.current.manyDead() || s.current.wantsCodes())
+	return s.current.rows > 0 && (len(crowded(s.current.segments)) > 0 || s.current.manyDead() || s.current.wantsCodes() || !s.current.placed)
 }
 
 // manyDead reports whether the slots in segments are dead to a large part. Free slots that no segment has are few.
@@ -71,7 +71,7 @@ func (v view) choose(ctx context.Context) ([]segment, error) {
 	}
 	var out []segment
 	for _, seg := range v.segments {
-		slots, err := segmentSlots(ctx, v.tx, seg.id)
+		slots, err := segmentSlots(ctx, v.reading.tx, seg.id)
 		if err != nil {
 			return nil, err
 		}
@@ -93,13 +93,16 @@ func (v view) dead(slots *roaring.Bitmap) *roaring.Bitmap {
 	return out
 }
 
-// merge makes codes that are missing, or merges one group of segments, if there is one that needs it, and reports whether it did. Readers and writers go on
+// merge makes codes or places that are missing, or merges one group of segments, if there is one that needs it, and reports whether it did. Readers and writers go on
 // meanwhile: the new segment is stored in small transactions that nobody sees, and the last one swaps it in.
 func (s *space) merge(ctx context.Context) (bool, error) {
 	s.mergeMu.Lock()
 	defer s.mergeMu.Unlock()
 	if coded, err := s.recode(ctx); coded || err != nil {
 		return coded, err
+	}
+	if placed, err := s.makePlaces(ctx); placed || err != nil {
+		return placed, err
 	}
 	merged := false
 	err := s.read(ctx, func(v view) error {
@@ -120,7 +123,7 @@ func (s *space) mergeGroup(ctx context.Context, v view, group []segment) error {
 	slots := roaring.New()
 	var blocks int64
 	for _, seg := range group {
-		set, err := segmentSlots(ctx, v.tx, seg.id)
+		set, err := segmentSlots(ctx, v.reading.tx, seg.id)
 		if err != nil {
 			return err
 		}
@@ -308,10 +311,14 @@ func (v view) eachTerm(ctx context.Context, group []segment, f func(term string,
 
 // uncachedBlock reads a block that is needed only once.
 func (v view) uncachedBlock(ctx context.Context, id int64) (string, error) {
+	tx, err := v.transaction(ctx)
+	if err != nil {
+		return "", err
+	}
 	var data []byte
-	if err := v.tx.QueryRowContext(ctx, `SELECT data FROM blocks WHERE id = ?`, id).Scan(&data); err != nil {
+	if err := tx.QueryRowContext(ctx, `SELECT data FROM blocks WHERE id = ?`, id).Scan(&data); err != nil {
 		return "", fmt.Errorf("reading a block of postings: %w", err)
 	}
-	data, err := unseal(id, data, "a block of postings")
+	data, err = unseal(id, data, "a block of postings")
 	return string(data), err
 }

@@ -42,7 +42,11 @@ func (v view) rowsIn(ctx context.Context, slots []uint32) ([]*stored, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listing slots: %w", err)
 	}
-	read := v.tx.StmtContext(ctx, v.space.readRows)
+	tx, err := v.transaction(ctx)
+	if err != nil {
+		return nil, err
+	}
+	read := tx.StmtContext(ctx, v.space.readRows)
 	defer func() { _ = read.Close() }()
 	rows, err := read.QueryContext(ctx, string(list))
 	if err != nil {

@@ -37,8 +37,15 @@ func TestRowsThatAreKeptAreThoseOfTheirSlots(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			hits := make([]*index.Hit, len(r.Hits))
+			for i := range r.Hits {
+				hits[i] = &r.Hits[i]
+			}
+			if err := x.Fill(t.Context(), crashSpace, hits); err != nil {
+				t.Fatal(err)
+			}
 			got := make(map[string]string)
-			for _, h := range r.Hits {
+			for _, h := range hits {
 				got[h.Key] = h.Text
 				if version := fmt.Sprint(" version ", h.Metadata["step"]); len(h.Text) < len(version) || h.Text[len(h.Text)-len(version):] != version {
 					t.Fatalf("the row %q has the metadata of version %v", h.Text, h.Metadata["step"])

@@ -28,7 +28,7 @@ func (x *Index) Rows(ctx context.Context, id index.Space, datasourceID string, g
 }
 
 func (v view) rowsOf(ctx context.Context, datasourceID string, generation uint64, fromOrdinal, limit int) ([]index.Row, error) {
-	rows, err := v.tx.QueryContext(ctx, `SELECT `+rowColumns+` FROM rows
+	rows, err := v.reading.tx.QueryContext(ctx, `SELECT `+rowColumns+` FROM rows
 		WHERE datasource = ? AND generation = ? AND ordinal >= ? ORDER BY ordinal LIMIT ?`,
 		datasourceID, storedGeneration(generation), fromOrdinal, limit)
 	if err != nil {
@@ -57,7 +57,7 @@ func (x *Index) Count(ctx context.Context, id index.Space, datasourceID string, 
 	var n int64
 	err := x.use(ctx, id, false, func(s *space) error {
 		return s.read(ctx, func(v view) error {
-			err := v.tx.QueryRowContext(ctx, `SELECT count(*) FROM rows WHERE datasource = ? AND generation = ?`,
+			err := v.reading.tx.QueryRowContext(ctx, `SELECT count(*) FROM rows WHERE datasource = ? AND generation = ?`,
 				datasourceID, storedGeneration(generation)).Scan(&n)
 			if err != nil {
 				return fmt.Errorf("counting: %w", err)
@@ -83,7 +83,7 @@ func (x *Index) Stored(ctx context.Context, id index.Space, f func(index.Stored)
 }
 
 func (v view) stored(ctx context.Context, f func(index.Stored) error) error {
-	rows, err := v.tx.QueryContext(ctx, `SELECT datasource, generation, count(*) FROM rows GROUP BY datasource, generation`)
+	rows, err := v.reading.tx.QueryContext(ctx, `SELECT datasource, generation, count(*) FROM rows GROUP BY datasource, generation`)
 	if err != nil {
 		return fmt.Errorf("counting rows: %w", err)
 	}

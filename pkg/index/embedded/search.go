@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/sluice/sluice/pkg/analysis"
@@ -32,7 +31,7 @@ func (x *Index) Search(ctx context.Context, id index.Space, q index.Query) (inde
 	}
 	var out index.Result
 	err = x.use(ctx, id, false, func(s *space) error {
-		return s.read(ctx, func(v view) error {
+		return s.glance(ctx, func(v view) error {
 			var err error
 			out, err = v.search(ctx, q, fields, vector)
 			return err
@@ -93,27 +92,25 @@ func (v view) search(ctx context.Context, q index.Query, fields [][]string, vect
 	return index.Result{Hits: hits, MaxLexical: words.max, TermWeights: words.weights}, nil
 }
 
-// hits gives the rows of slots, which are in ascending order, with their exact scores.
+// hits tells what lies in slots, which are in ascending order, with exact scores.
 func (v view) hits(ctx context.Context, slots []uint32, vector []float32, words *lexical) ([]index.Hit, error) {
 	if len(slots) == 0 {
 		return nil, nil
 	}
-	rows, err := v.rowsIn(ctx, slots)
-	if err != nil {
+	hits := make([]index.Hit, len(slots))
+	if err := v.locate(ctx, slots, hits); err != nil {
 		return nil, err
 	}
-	hits := make([]index.Hit, 0, len(slots))
-	for _, r := range rows {
-		h := index.Hit{Row: r.Row, Length: int(r.length)}
-		h.Metadata = maps.Clone(r.Metadata) // the row is others' too
-		if vector != nil {
-			if h.Vector, err = v.vector(r.slot); err != nil {
-				return nil, err
-			}
-			h.Dense = min(max(float64(quant.Dot(vector, h.Vector)), -1), 1)
+	words.fill(hits, slots)
+	if vector == nil || v.dimensions == 0 {
+		return hits, nil
+	}
+	for i, slot := range slots {
+		w := int(slot / 64)
+		if err := v.vectors.check(w, v.live.word(w)); err != nil {
+			return nil, err
 		}
-		words.fill(&h, r.slot)
-		hits = append(hits, h)
+		hits[i].Dense = min(max(float64(quant.Dot(vector, floatsOf(v.vectors.record(slot)))), -1), 1)
 	}
 	return hits, nil
 }

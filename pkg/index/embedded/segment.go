@@ -63,8 +63,12 @@ func (v view) directory(ctx context.Context, seg segment) ([]string, error) {
 	if d, ok := v.space.cache.get(key); ok {
 		return d.([]string), nil
 	}
+	tx, err := v.transaction(ctx)
+	if err != nil {
+		return nil, err
+	}
 	var data []byte
-	if err := v.tx.QueryRowContext(ctx, `SELECT directory FROM segments WHERE id = ?`, seg.id).Scan(&data); err != nil {
+	if err := tx.QueryRowContext(ctx, `SELECT directory FROM segments WHERE id = ?`, seg.id).Scan(&data); err != nil {
 		return nil, fmt.Errorf("reading a directory of postings: %w", err)
 	}
 	firsts, err := decodeDirectory(seg.id, data)
@@ -84,11 +88,15 @@ func (v view) block(ctx context.Context, id int64) (string, error) {
 	if b, ok := v.space.cache.get(key); ok {
 		return b.(string), nil
 	}
+	tx, err := v.transaction(ctx)
+	if err != nil {
+		return "", err
+	}
 	var data []byte
-	if err := v.tx.QueryRowContext(ctx, `SELECT data FROM blocks WHERE id = ?`, id).Scan(&data); err != nil {
+	if err := tx.QueryRowContext(ctx, `SELECT data FROM blocks WHERE id = ?`, id).Scan(&data); err != nil {
 		return "", fmt.Errorf("reading a block of postings: %w", err)
 	}
-	data, err := unseal(id, data, "a block of postings")
+	data, err = unseal(id, data, "a block of postings")
 	if err != nil {
 		return "", err
 	}

@@ -30,8 +30,10 @@ type snapshot struct {
 	codedAt     uint32    // slots when the centre was taken
 	live        bitset
 	segments    []segment
+	placed      bool // it has places
 	vectors     slotView
 	codes       slotView
+	places      slotView
 }
 
 // segment is an immutable set of postings.
@@ -57,6 +59,8 @@ type stateBody struct {
 	Epoch       int                         `json:"epoch,omitempty"`
 	CodedAt     uint32                      `json:"coded_at,omitempty"`
 	Centre      []byte                      `json:"centre,omitempty"`
+	// Placed is not told by a program that keeps no places, so what it has written has none.
+	Placed bool `json:"placed,omitempty"`
 }
 
 func (s *snapshot) encode() ([]byte, error) {
@@ -67,7 +71,7 @@ func (s *snapshot) encode() ([]byte, error) {
 	body, err := json.Marshal(stateBody{
 		Format: formatVersion, Model: s.model, Dimensions: s.dimensions, Slots: s.slots, Rows: s.rows, Length: s.length,
 		Langs: s.langs, NextSegment: s.nextSegment, NextBlock: s.nextBlock, Epoch: s.epoch, CodedAt: s.codedAt,
-		Centre: bytesOf(s.centre), Segments: segments,
+		Centre: bytesOf(s.centre), Segments: segments, Placed: s.placed,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("encoding the state: %w", err)
@@ -88,7 +92,7 @@ func (s *snapshot) decode(data []byte) error {
 		return fmt.Errorf("the index has format %d, this program reads format %d: rebuild the datastore by a resync", b.Format, formatVersion)
 	}
 	s.model, s.dimensions, s.slots, s.rows, s.length, s.langs = b.Model, b.Dimensions, b.Slots, b.Rows, b.Length, b.Langs
-	s.nextSegment, s.nextBlock, s.epoch = b.NextSegment, b.NextBlock, b.Epoch
+	s.nextSegment, s.nextBlock, s.epoch, s.placed = b.NextSegment, b.NextBlock, b.Epoch, b.Placed
 	if b.Format == formatVersion { // else the centre is that of sign bits
 		s.centre, s.codedAt = slices.Clone(floatsOf(b.Centre)), b.CodedAt
 	}

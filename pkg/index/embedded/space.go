@@ -35,6 +35,7 @@ type space struct {
 	group   group        // of batches that wait for writeMu
 	writeMu sync.Mutex   // held by the one writer: a Write, a deletion, a step of a merge
 	vectors *slotFile    // writer's; nil without vectors
+	places  *slotFile    // writer's; nil without places
 	codes   *slotFile    // writer's; nil without codes
 	coder   *quant.Coder // writer's; of codes
 	retired []*slotFile  // writer's: files that older snapshots may still read
@@ -97,6 +98,14 @@ func openSpace(ctx context.Context, dir string, id index.Space, number uint64, c
 	if err := s.openVectors(snap); err != nil {
 		return nil, err
 	}
+	if err := s.openPlaces(snap); err != nil {
+		return nil, err
+	}
+	if snap.slots == 0 {
+		if err := syncDir(dir); err != nil {
+			return nil, err
+		}
+	}
 	if s.readVersion, err = s.reads.PrepareContext(ctx, `SELECT version FROM state`); err != nil {
 		return nil, fmt.Errorf("preparing to read the version: %w", err)
 	}
@@ -135,11 +144,6 @@ func (s *space) openVectors(snap *snapshot) (err error) {
 		return err
 	}
 	snap.vectors = s.vectors.view
-	if snap.slots == 0 {
-		if err := syncDir(s.dir); err != nil {
-			return err
-		}
-	}
 	if snap.coded() {
 		if s.codes, err = openSlotFile(s.codesPath(snap.epoch), quant.CodeBytes(snap.dimensions), codeAlign, snap.slots); err != nil {
 			return err
@@ -163,7 +167,7 @@ func (s *space) close() error {
 			errs = append(errs, db.Close())
 		}
 	}
-	for _, f := range append(s.retired, s.vectors, s.codes) {
+	for _, f := range append(s.retired, s.vectors, s.codes, s.places) {
 		if f != nil {
 			errs = append(errs, f.close())
 		}
@@ -174,70 +178,6 @@ func (s *space) close() error {
 		return fmt.Errorf("closing space: %w", err)
 	}
 	return nil
-}
-
-// view is one reader's consistent sight of a space.
-type view struct {
-	*snapshot
-	space *space
-	tx    *sql.Tx
-	floor int64
-}
-
-// read calls f with a consistent view.
-func (s *space) read(ctx context.Context, f func(view) error) error {
-	s.mu.Lock()
-	floor := s.current.version
-	s.readers[floor]++
-	s.mu.Unlock()
-	defer s.leave(floor)
-
-	tx, err := s.reads.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
-	if err != nil {
-		return fmt.Errorf("beginning to read: %w", err)
-	}
-	defer func() { _ = tx.Rollback() }()
-	var version int64
-	asked := tx.StmtContext(ctx, s.readVersion)
-	defer func() { _ = asked.Close() }()
-	if err := asked.QueryRowContext(ctx).Scan(&version); err != nil {
-		return fmt.Errorf("reading the version: %w", corrupt(err))
-	}
-	s.mu.Lock()
-	snap := s.states[version]
-	s.mu.Unlock()
-	if snap == nil {
-		return fmt.Errorf("%w: the database is at version %d, which this process did not write", index.ErrCorrupt, version)
-	}
-	return corrupt(f(view{snap, s, tx, floor}))
-}
-
-func (s *space) leave(floor int64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.readers[floor]--; s.readers[floor] == 0 {
-		delete(s.readers, floor)
-	}
-	s.prune()
-}
-
-// prune forgets the snapshots that no reader can find itself at. The caller holds mu.
-func (s *space) prune() {
-	oldest := s.oldestReader()
-	for v := range s.states {
-		if v < oldest {
-			delete(s.states, v)
-		}
-	}
-}
-
-// oldestReader returns the version below which nobody reads. The caller holds mu.
-func (s *space) oldestReader() int64 {
-	oldest := s.current.version
-	for v := range s.readers {
-		oldest = min(oldest, v)
-	}
-	return oldest
 }
 
 // errBroken is returned by uses of a space between a commit without a clear answer and its reopening.

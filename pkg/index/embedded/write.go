@@ -66,6 +66,9 @@ func (s *space) writeBatch(ctx context.Context, batch []*prepared) error {
 	if err := s.writeVectors(slots, batch, end); err != nil {
 		return err
 	}
+	if err := s.writePlaces(slots, batch, max(end, slots[len(slots)-1]+1)); err != nil {
+		return err
+	}
 	epoch := s.current.epoch
 	err := s.commit(ctx, func(tx *sql.Tx, next *snapshot) error {
 		next.slots = max(end, slots[len(slots)-1]+1)
@@ -74,6 +77,9 @@ func (s *space) writeBatch(ctx context.Context, batch []*prepared) error {
 		}
 		if s.codes != nil {
 			next.codes = s.codes.view
+		}
+		if s.places != nil {
+			next.places = s.places.view
 		}
 		live := next.live.edit()
 		if err := replaceKeys(ctx, tx, next, live, batch); err != nil {

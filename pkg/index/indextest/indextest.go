@@ -59,7 +59,7 @@ type suite struct {
 // Run runs the suite. open makes an empty index, which the test closes by t.Cleanup; each subtest opens its own.
 func Run(t *testing.T, open func(t *testing.T) index.Index, opts Options) {
 	s := &suite{open, opts.withDefaults()}
-	groups := []map[string]func(*testing.T){s.writing(), s.searching(), s.filtering(), s.values(), s.selecting(), s.agreeing(), s.deleting(), s.counting(), s.repeating(), s.living()}
+	groups := []map[string]func(*testing.T){s.writing(), s.searching(), s.filling(), s.filtering(), s.values(), s.selecting(), s.agreeing(), s.deleting(), s.counting(), s.repeating(), s.living()}
 	for _, group := range groups {
 		for name, test := range group {
 			t.Run(name, func(t *testing.T) {
@@ -134,6 +134,7 @@ func mustSearch(t testing.TB, x index.Index, s index.Space, q index.Query) index
 	if err != nil {
 		t.Fatalf("searching: %v", err)
 	}
+	mustFill(t, x, s, r.Hits)
 	seen := make(map[string]bool)
 	for _, h := range r.Hits {
 		if seen[h.Key] {
@@ -142,6 +143,23 @@ func mustSearch(t testing.TB, x index.Index, s index.Space, q index.Query) index
 		seen[h.Key] = true
 	}
 	return r
+}
+
+// mustFill reads the rows of hits, all of which are there.
+func mustFill(t testing.TB, x index.Index, s index.Space, hits []index.Hit) {
+	t.Helper()
+	all := make([]*index.Hit, len(hits))
+	for i := range hits {
+		all[i] = &hits[i]
+	}
+	if err := x.Fill(t.Context(), s, all); err != nil {
+		t.Fatalf("reading %d hits: %v", len(hits), err)
+	}
+	for _, h := range all {
+		if !h.Whole {
+			t.Fatalf("the row of the hit %s is not read", h.Key)
+		}
+	}
 }
 
 func mustRows(t *testing.T, x index.Index, s index.Space, datasource string, generation uint64) []index.Row {

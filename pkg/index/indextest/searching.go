@@ -48,7 +48,7 @@ func (s *suite) searching() map[string]func(*testing.T) {
 				if !s.near(h.Lexical, words[h.Key]) {
 					t.Errorf("row %s has the lexical score %v here and %v in a search by words", h.Key, h.Lexical, words[h.Key])
 				}
-				if want := cosine(q, h.Vector); !s.near(h.Dense, want) {
+				if want := cosine(q, vector(seedOf(h.DatasourceID, h.Generation, h.Ordinal))); !s.near(h.Dense, want) {
 					t.Errorf("row %s has the dense score %v, want %v", h.Key, h.Dense, want)
 				}
 			}
@@ -69,13 +69,13 @@ func (s *suite) searching() map[string]func(*testing.T) {
 				}
 			}
 		},
-		"a query without vector has dense scores of zero and no vectors": func(t *testing.T) {
+		"a query without vector has dense scores of zero": func(t *testing.T) {
 			s.lexical(t)
 			x, sp := s.open(t), space()
 			mustWrite(t, x, sp, corpus(20)...)
 			for _, h := range mustSearch(t, x, sp, index.Query{Text: "mountain"}).Hits {
-				if h.Dense != 0 || h.Vector != nil {
-					t.Errorf("row %s has dense score %v and %d dimensions", h.Key, h.Dense, len(h.Vector))
+				if h.Dense != 0 {
+					t.Errorf("row %s has dense score %v", h.Key, h.Dense)
 				}
 			}
 		},
@@ -215,7 +215,7 @@ func (s *suite) searching() map[string]func(*testing.T) {
 			r := row("ds", 1, 0, "only words here")
 			r.Vector = nil
 			mustWrite(t, x, sp, r)
-			if res := mustSearch(t, x, sp, index.Query{Text: "words"}); len(res.Hits) != 1 || res.Hits[0].Vector != nil {
+			if res := mustSearch(t, x, sp, index.Query{Text: "words"}); len(res.Hits) != 1 {
 				t.Errorf("hits %+v", res.Hits)
 			}
 		},

@@ -145,10 +145,11 @@ func hits(rows []found, vector []float32, words question, sparse bool) []index.H
 	out := make([]index.Hit, 0, len(rows))
 	var stems analysis.Analyzer
 	for _, r := range rows {
-		h := index.Hit{Row: r.Row, Length: int(r.length)}
+		h := index.Hit{Row: r.Row, Whole: true, Length: int(r.length)}
 		if vector != nil {
 			h.Dense = min(max(dot(vector, h.Vector), -1), 1)
 		}
+		h.Vector = nil
 		switch {
 		case len(words.terms) == 0:
 		case sparse:
@@ -160,6 +161,15 @@ func hits(rows []found, vector []float32, words question, sparse bool) []index.H
 		out = append(out, h)
 	}
 	return out
+}
+
+// Fill implements index.Index. Rows come with the hits: reading them apart would take the server another question.
+func (x *Index) Fill(ctx context.Context, _ index.Space, _ []*index.Hit) error {
+	_, done, err := x.begin(ctx)
+	if err != nil {
+		return err
+	}
+	return done(nil)
 }
 
 func dot(a, b []float32) float64 {

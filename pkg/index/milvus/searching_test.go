@@ -199,7 +199,7 @@ func TestRows_of_one_and_of_two_dimensions(t *testing.T) {
 				t.Fatal(err)
 			}
 			found, err := x.Search(t.Context(), s, index.Query{Vector: v, Limit: 1})
-			if err != nil || len(found.Hits) != 1 || math.Abs(found.Hits[0].Dense-1) > 1e-6 || !slices.Equal(found.Hits[0].Vector, v) {
+			if err != nil || len(found.Hits) != 1 || math.Abs(found.Hits[0].Dense-1) > 1e-6 {
 				t.Errorf("%v finds %+v, %v", v, found.Hits, err)
 			}
 		}

@@ -1,0 +1,129 @@
+package embedded
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/sluice/sluice/pkg/index"
+)
+
+// view is one reader's consistent sight of a space: the in-memory state of a version, and a transaction that sees the
+// database at the same one.
+type view struct {
+	*snapshot
+	space   *space
+	reading *reading
+}
+
+// reading is a view's transaction. One goroutine uses it.
+type reading struct {
+	tx *sql.Tx // nil until it is wanted
+}
+
+// errOvertaken says that the database has gone on before a view began its transaction.
+var errOvertaken = errors.New("the space has changed since the search began")
+
+// read calls f with a view of what was committed last.
+func (s *space) read(ctx context.Context, f func(view) error) error {
+	defer s.leave(s.enter().version)
+	r := &reading{}
+	defer r.end()
+	version, err := r.begin(ctx, s)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	snap := s.states[version]
+	s.mu.Unlock()
+	if snap == nil {
+		return fmt.Errorf("%w: the database is at version %d, which this process did not write", index.ErrCorrupt, version)
+	}
+	return corrupt(f(view{snap, s, r}))
+}
+
+// glance calls f with a view whose transaction begins when it is first asked for: what lies in memory and in mapped files
+// is read without one. Where a write has come in between, f is called once more, with a view of what that has left.
+func (s *space) glance(ctx context.Context, f func(view) error) error {
+	snap := s.enter()
+	defer s.leave(snap.version)
+	r := &reading{}
+	err := f(view{snap, s, r})
+	r.end()
+	if errors.Is(err, errOvertaken) {
+		return s.read(ctx, f)
+	}
+	return corrupt(err)
+}
+
+// transaction returns the view's transaction.
+func (v view) transaction(ctx context.Context) (*sql.Tx, error) {
+	if v.reading.tx != nil {
+		return v.reading.tx, nil
+	}
+	version, err := v.reading.begin(ctx, v.space)
+	if err != nil {
+		return nil, err
+	}
+	if version != v.version {
+		return nil, errOvertaken
+	}
+	return v.reading.tx, nil
+}
+
+// begin begins the transaction, and returns the version that it sees.
+func (r *reading) begin(ctx context.Context, s *space) (version int64, err error) {
+	if r.tx, err = s.reads.BeginTx(ctx, &sql.TxOptions{ReadOnly: true}); err != nil {
+		return 0, fmt.Errorf("beginning to read: %w", err)
+	}
+	asked := r.tx.StmtContext(ctx, s.readVersion)
+	defer func() { _ = asked.Close() }()
+	if err := asked.QueryRowContext(ctx).Scan(&version); err != nil {
+		return 0, fmt.Errorf("reading the version: %w", corrupt(err))
+	}
+	return version, nil
+}
+
+// end ends the transaction, if there is one.
+func (r *reading) end() {
+	if r.tx != nil {
+		_ = r.tx.Rollback()
+	}
+}
+
+// enter counts a reader of the current state, whose slots nobody uses again before it leaves.
+func (s *space) enter() *snapshot {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.readers[s.current.version]++
+	return s.current
+}
+
+func (s *space) leave(version int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.readers[version]--; s.readers[version] == 0 {
+		delete(s.readers, version)
+	}
+	s.prune()
+}
+
+// prune forgets the snapshots that no reader can find itself at. The caller holds mu.
+func (s *space) prune() {
+	oldest := s.oldestReader()
+	for v := range s.states {
+		if v < oldest {
+			delete(s.states, v)
+		}
+	}
+}
+
+// oldestReader returns the version below which nobody reads. The caller holds mu.
+func (s *space) oldestReader() int64 {
+	oldest := s.current.version
+	for v := range s.readers {
+		oldest = min(oldest, v)
+	}
+	return oldest
+}
