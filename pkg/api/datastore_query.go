@@ -67,12 +67,12 @@ func (s *server) queryDatastore(ctx context.Context, id string, body DatastoreQu
 	if body.Mode != nil {
 		req.Mode = domain.SearchMode(*body.Mode)
 	}
-	found, err := s.Retriever.Retrieve(ctx, req)
-	if err != nil {
-		return Retrieved{}, err
-	}
-	s.countSearch(ctx, who.account(d.WorkspaceID), body.Query)
-	return found, nil
+	var found Retrieved
+	err = s.countSearch(ctx, who.account(d.WorkspaceID), body.Query, func() (err error) {
+		found, err = s.Retriever.Retrieve(ctx, req)
+		return err
+	})
+	return found, err
 }
 
 // datastoreToQuery returns the datastore if the caller may query it: one of the caller's workspace, or a public one.

@@ -106,14 +106,14 @@ func (l library) search(ctx context.Context, who caller, q mcp.Search) ([]domain
 	if err != nil || len(stores) == 0 {
 		return nil, err
 	}
-	found, err := l.Retriever.Retrieve(ctx, RetrieveRequest{
-		WorkspaceID: who.workspace(), Datastores: stores, Query: q.Query, TopK: q.Results, Filters: q.Filters,
+	var found Retrieved
+	err = l.countSearch(ctx, who.account(who.workspace()), q.Query, func() (err error) {
+		found, err = l.Retriever.Retrieve(ctx, RetrieveRequest{
+			WorkspaceID: who.workspace(), Datastores: stores, Query: q.Query, TopK: q.Results, Filters: q.Filters,
+		})
+		return err
 	})
-	if err != nil {
-		return nil, err
-	}
-	l.countSearch(ctx, who.account(who.workspace()), q.Query)
-	return found.Fragments, nil
+	return found.Fragments, err
 }
 
 // queryFaults says what is wrong with a question that no schema has been held against.

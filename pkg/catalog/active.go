@@ -3,6 +3,7 @@ package catalog
 import (
 	"context"
 	"fmt"
+	"maps"
 
 	"github.com/sluice/sluice/pkg/domain"
 )
@@ -10,9 +11,36 @@ import (
 // Active returns those of the datasources that exist, by id: one query for up to 256 of them, and no transaction.
 // Place and ActiveGeneration belong together: a datastore that moves changes both in one transaction. Retrieval drops
 // hits of a datasource that is missing here, or whose generation is not the active one in the place that was searched.
+// What the answer holds is shared, and must not be changed.
 func (c *Catalog) Active(ctx context.Context, datasourceIDs []string) (map[string]domain.ActiveDatasource, error) {
+	version, kept := c.db.memo.version()
+	if c.db.dialect.shared || !kept {
+		out, _, err := c.active(ctx, datasourceIDs)
+		return out, err
+	}
 	out := make(map[string]domain.ActiveDatasource, len(datasourceIDs))
-	err := inLists(c.db.dialect, datasourceIDs, func(in string, args []any) error {
+	others := c.db.memo.known(version, datasourceIDs, out)
+	if len(others) == 0 {
+		return out, nil
+	}
+	read, found, err := c.active(ctx, others)
+	if err != nil {
+		return nil, err
+	}
+	if c.db.memo.commits.Load() == version {
+		c.db.memo.keep(version, found)
+	} else if len(others) < len(datasourceIDs) { // all of an answer is as new as its newest part
+		read, _, err = c.active(ctx, datasourceIDs)
+		return read, err
+	}
+	maps.Copy(out, read)
+	return out, nil
+}
+
+// active reads what Active returns, and how much memory each takes.
+func (c *Catalog) active(ctx context.Context, datasourceIDs []string) (out map[string]domain.ActiveDatasource, found []sized, err error) {
+	out = make(map[string]domain.ActiveDatasource, len(datasourceIDs))
+	err = inLists(c.db.dialect, datasourceIDs, func(in string, args []any) error {
 		items, err := collect(ctx, c.db.read, scanActive, `SELECT d.id, d.datastore_id, d.group_id, d.type, d.name, d.custom_id,
 			d.active_generation, d.config, d.metadata, s.type, s.embedding_model
 			FROM datasources d JOIN datastores s ON s.id = d.datastore_id AND s.deleted_at = 0 WHERE d.id `+in+` AND d.`+ofNoDoomedSite, args...)
@@ -20,15 +48,22 @@ func (c *Catalog) Active(ctx context.Context, datasourceIDs []string) (map[strin
 			return fmt.Errorf("reading active generations: %w", err)
 		}
 		for _, a := range items {
-			out[a.ID] = a
+			out[a.ID] = a.ActiveDatasource
 		}
+		found = append(found, items...)
 		return nil
 	})
-	return out, err
+	return out, found, err
 }
 
-func scanActive(s scanner) (domain.ActiveDatasource, error) {
-	var a domain.ActiveDatasource
+// sized is a datasource and about what it takes in memory.
+type sized struct {
+	domain.ActiveDatasource
+	bytes int64
+}
+
+func scanActive(s scanner) (sized, error) {
+	var a sized
 	var generation int64
 	var config, metadata string
 	err := s.Scan(&a.ID, &a.DatastoreID, &a.GroupID, &a.Type, &a.Name, &a.CustomID, &generation, &config, &metadata,
@@ -36,6 +71,8 @@ func scanActive(s scanner) (domain.ActiveDatasource, error) {
 	if err != nil {
 		return a, err
 	}
+	const fixed, perField = 512, 4 // decoded, JSON takes some times what it takes as text
+	a.bytes = int64(fixed + len(a.Name) + len(a.CustomID) + perField*(len(config)+len(metadata)))
 	a.ActiveGeneration = uint64(generation)
 	var read domain.DatasourceConfig
 	if err := fromJSON(config, &read); err != nil {

@@ -48,6 +48,8 @@ type Catalog struct {
 	turnMu sync.Mutex
 	turn   map[Priority]string // the workspace that was served last
 
+	tally tally
+
 	outboxWake chan struct{}
 	sweepWake  chan struct{}
 	siteWake   chan struct{}

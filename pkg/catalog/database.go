@@ -34,6 +34,7 @@ type database struct {
 	migrated   bool // it has a schema, of whatever version
 	ready      func(ctx context.Context) error
 	session    func(sessionOptions) *session // nil: no other process shares the database
+	memo       memo                          // of what queries ask, for an engine that is not shared
 }
 
 func (d *database) close() error {

@@ -49,7 +49,27 @@ func insertDatastore(ctx context.Context, t *tx, d domain.Datastore, at int64) (
 
 // Datastore returns one datastore of the workspace.
 func (c *Catalog) Datastore(ctx context.Context, ws, id string) (domain.Datastore, error) {
-	return readDatastore(ctx, c.db.read, ws, id, "")
+	d, err := c.kept(id, func() (domain.Datastore, error) { return readDatastore(ctx, c.db.read, ws, id, "") })
+	if err == nil && d.WorkspaceID != ws {
+		return domain.Datastore{}, domain.NotFound("datastore", id)
+	}
+	return d, err
+}
+
+// kept returns a datastore from the memo, or reads it.
+func (c *Catalog) kept(id string, read func() (domain.Datastore, error)) (domain.Datastore, error) {
+	version, kept := c.db.memo.version()
+	if c.db.dialect.shared || !kept {
+		return read()
+	}
+	if d, ok := c.db.memo.store(version, id); ok {
+		return d, nil
+	}
+	d, err := read()
+	if err == nil && c.db.memo.commits.Load() == version {
+		c.db.memo.keepStore(version, d)
+	}
+	return d, err
 }
 
 // DatastoreByID returns a datastore of any workspace: for what serves all of them, workers, sweeps and audits.

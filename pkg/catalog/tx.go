@@ -24,6 +24,7 @@ type tx struct {
 	stores map[string]domain.Datastore
 
 	embedded map[string]int64 // tokens that its events tell of, by workspace
+	aside    bool             // it changes nothing that a memo keeps
 
 	queuedJob   bool
 	queuedSweep bool
@@ -139,6 +140,9 @@ func (t *tx) run(ctx context.Context, f func(*tx) error) (err error) {
 			return errors.Join(err, fmt.Errorf("rolling back: %w", undo))
 		}
 		return err
+	}
+	if !t.aside && !t.db.dialect.shared {
+		defer t.db.memo.committing()()
 	}
 	if err := t.tx.Commit(); err != nil {
 		return fmt.Errorf("committing: %w", err)

@@ -12,14 +12,29 @@ import (
 
 func monthOf(t time.Time) string { return t.UTC().Format("2006-01") }
 
-// Count adds to the account's counters of the current month (UTC), all or none. What is 0 is left out.
+// Count adds to the account's counters of the current month (UTC), all or none. What is 0 is left out, and what is negative is
+// taken away: a use that was counted and has come to nothing. What is counted at the same moment is stored together.
 func (c *Catalog) Count(ctx context.Context, a domain.Account, uses map[domain.Metric]int64) error {
 	uses = maps.Clone(uses)
 	maps.DeleteFunc(uses, func(_ domain.Metric, n int64) bool { return n == 0 })
 	if len(uses) == 0 {
 		return nil
 	}
-	return c.update(ctx, "counting use", func(t *tx) error { return t.count(ctx, a, monthOf(c.now()), uses) })
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("counting use: %w", err)
+	}
+	return c.tally.count(ctx, a, uses, func(ctx context.Context, sums []accountUses) error {
+		return c.update(ctx, "counting use", func(t *tx) error {
+			t.aside = true
+			month := monthOf(c.now())
+			for _, s := range sums {
+				if err := t.count(ctx, s.account, month, s.uses); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	})
 }
 
 // count adds to the counters of a workspace and of a key, in the order that all transactions take them in.
@@ -50,6 +65,7 @@ func (t *tx) count(ctx context.Context, a domain.Account, month string, uses map
 // is known when it has been answered, so those under way may pass that limit.
 func (c *Catalog) Admit(ctx context.Context, a domain.Account) error {
 	return c.update(ctx, "counting a query", func(t *tx) error {
+		t.aside = true
 		month := monthOf(c.now())
 		ofWorkspace, ofKey, err := c.accountLimits(ctx, t, a)
 		if err != nil {

@@ -54,6 +54,39 @@ func testUsage(t *testing.T, open Open) {
 		}, keys)
 		equal(t, map[domain.Metric]int64{domain.MetricTokens: 5}, w.usage())
 	})
+	t.Run("what many count at once adds up, and what is taken away is gone", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, open)
+		other := domain.Account{WorkspaceID: w.workspace()}
+		var wg sync.WaitGroup
+		for i := range 40 {
+			wg.Go(func() {
+				key := []string{"a", "b"}[i%2]
+				if err := w.Count(w.ctx, w.account(key), map[domain.Metric]int64{domain.MetricRetrievals: 1, domain.MetricEmbedTokens: int64(i)}); err != nil {
+					t.Error(err)
+				}
+				if err := w.Count(w.ctx, other, map[domain.Metric]int64{domain.MetricRetrievals: 2}); err != nil {
+					t.Error(err)
+				}
+				if i%4 == 1 {
+					if err := w.Count(w.ctx, w.account(key), map[domain.Metric]int64{domain.MetricRetrievals: -1, domain.MetricEmbedTokens: -int64(i)}); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		equal(t, map[domain.Metric]int64{domain.MetricRetrievals: 30, domain.MetricEmbedTokens: 780 - 190}, w.usage())
+		keys, err := w.KeyUsage(w.ctx, w.ws, w.clock.now())
+		ok(t, err)
+		equal(t, map[string]map[domain.Metric]int64{
+			"a": {domain.MetricRetrievals: 20, domain.MetricEmbedTokens: 380},
+			"b": {domain.MetricRetrievals: 10, domain.MetricEmbedTokens: 400 - 190},
+		}, keys)
+		theirs, err := w.Usage(w.ctx, other.WorkspaceID, w.clock.now())
+		ok(t, err)
+		equal(t, map[domain.Metric]int64{domain.MetricRetrievals: 80}, theirs)
+	})
 	t.Run("what was embedded is counted once, however often its event comes", func(t *testing.T) {
 		t.Parallel()
 		w := newWorld(t, open)
