@@ -53,9 +53,9 @@ func openSQLite(ctx context.Context, path string) (*database, error) {
 		write:      write,
 		writer:     newPool(write, sqliteDialect),
 		read:       newPool(read, sqliteDialect),
-		together:   newTogether(),
 		migrations: writing,
 	}
+	d.together = newTogether(&d.memo)
 	d.ready = func(ctx context.Context) error {
 		var one int
 		return d.read.queryRow(ctx, `SELECT 1`).Scan(&one)

@@ -25,6 +25,7 @@ type together struct {
 	turn    chan struct{} // full while somebody uses what follows
 	open    *commit       // begun and not committed; nil: none
 	waiting atomic.Int64  // how many are about to take the turn
+	memo    *memo         // is told of commits
 }
 
 // commit is a transaction of the database that several of ours share.
@@ -32,11 +33,12 @@ type commit struct {
 	tx      *sql.Tx
 	began   time.Time
 	members int
+	changes bool          // a member changes what a memo keeps
 	done    chan struct{} // closed when it is committed or lost
 	err     error         // why it is lost; set before done is closed
 }
 
-func newTogether() *together { return &together{turn: make(chan struct{}, 1)} }
+func newTogether(m *memo) *together { return &together{turn: make(chan struct{}, 1), memo: m} }
 
 // run runs f as a transaction of its own and returns when it is committed. It fails with errUndone where f may be run again.
 func (g *together) run(ctx context.Context, t *tx, f func(*tx) error) error {
@@ -106,6 +108,7 @@ func (g *together) member(ctx context.Context, c *commit, t *tx, f func(*tx) err
 	}
 	if err == nil {
 		c.members++
+		c.changes = c.changes || !t.aside
 	}
 	g.settle()
 	return err
@@ -140,7 +143,12 @@ func (g *together) settle() {
 	if c.members == 0 {
 		c.err = c.tx.Rollback() // nobody waits for it
 	} else {
+		told := func() {}
+		if c.changes {
+			told = g.memo.committing()
+		}
 		c.err = c.tx.Commit()
+		told()
 	}
 	close(c.done)
 }

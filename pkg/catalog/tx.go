@@ -141,9 +141,6 @@ func (t *tx) run(ctx context.Context, f func(*tx) error) (err error) {
 		}
 		return err
 	}
-	if !t.aside && !t.db.dialect.shared {
-		defer t.db.memo.committing()()
-	}
 	if err := t.tx.Commit(); err != nil {
 		return fmt.Errorf("committing: %w", err)
 	}
