@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# Runs a short benchmark of each stage and compares its figures with those that the last release left: a report, which
+# never fails a build for being slower. benchreport.sh write leaves the figures for the next one.
+# Figures of another machine tell little by themselves; what has changed against the others tells where to look.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+kept=deployments/benchmarks.txt
+benchstat=golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
+# A package and its benchmarks, in the order of a document's way through the service.
+stages='
+./pkg/originals           Put|Get
+./pkg/jobs                Publish$|Consume$
+./pkg/extract             PDFPages
+./pkg/analysis            Terms
+./pkg/chunk               Cut
+./pkg/embed/static        EmbedPassage|EmbedQuery
+./pkg/embed/transformer   Multiply
+./pkg/index/embedded      Hybrid200|Lexical|Dense
+./pkg/retrieve            WeighDocuments|Choose
+./pkg/answer              Extractive
+./pkg/catalog             Catalog
+'
+now=$(mktemp)
+trap 'rm -f "$now"' EXIT
+while read -r package benchmarks; do
+  [ -n "$package" ] || continue
+  go test -run '^$' -bench "^Benchmark($benchmarks)" -benchtime "${BENCHTIME:-50ms}" -count "${COUNT:-6}" "$package" | tee -a "$now" |
+    grep -vE '^(goos|goarch|pkg|cpu|PASS|ok)' | cut -c1-100 >&2
+done <<<"$stages"
+if [ "${1:-}" = write ]; then
+  grep -E '^(goos|goarch|pkg|cpu|Benchmark)' "$now" >"$kept"
+  exit
+fi
+go run "$benchstat" "last=$kept" "now=$now"
