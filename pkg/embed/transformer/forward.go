@@ -47,6 +47,7 @@ type workspace struct {
 	x, mixed, qkv, wide  []float32 // the tokens' vectors and what they become on the way
 	keys, values, scores []float32
 	tile, zeros          []float32
+	sums                 [scoreRows]float32
 }
 
 // grow returns a slice of length n whose content does not matter, s itself if that is long enough.
@@ -145,9 +146,18 @@ func (n *network) attend(w *workspace, first, tokens int) {
 			rows := min(scoreRows, tokens-row)
 			kn.multiply(w.scores, wide, from[row*3*hidden:], 3*hidden, rows, &keys, w.tile)
 			for i := range rows {
-				kn.softmax(w.scores[i*wide:][:tokens])
+				w.sums[i] = kn.soften(w.scores[i*wide:][:tokens])
 			}
-			kn.multiply(w.mixed[(first+row)*hidden+head*size:], hidden, w.scores, wide, rows, &values, w.tile)
+			mixed := w.mixed[(first+row)*hidden+head*size:]
+			kn.multiply(mixed, hidden, w.scores, wide, rows, &values, w.tile)
+			// The weights are brought to 1 together here, where there are fewer numbers.
+			for i, sum := range w.sums[:rows] {
+				scale := 1 / sum
+				out := mixed[i*hidden:][:size]
+				for j := range out {
+					out[j] *= scale
+				}
+			}
 		}
 	}
 }

@@ -65,21 +65,57 @@ func relu(x []float32) {
 	}
 }
 
-// softmax makes of scores what they weigh, 1 together.
-func (k *kernel) softmax(scores []float32) {
-	top := scores[0]
-	for _, v := range scores {
-		top = max(top, v)
+// soften makes of scores what they weigh, times the sum that it returns.
+func (k *kernel) soften(scores []float32) (sum float32) {
+	k.exp(scores, largest(scores))
+	return total(scores)
+}
+
+// The loops below keep several results at a time, so that none waits for the one before.
+
+// largest is the largest of the numbers, of which there is one at least.
+func largest(x []float32) float32 {
+	top := [4]float32{x[0], x[0], x[0], x[0]}
+	for ; len(x) >= 4; x = x[4:] {
+		v := (*[4]float32)(x)
+		for i := range v {
+			if v[i] > top[i] {
+				top[i] = v[i]
+			}
+		}
 	}
-	k.exp(scores, top)
-	var sum float32
-	for _, v := range scores {
-		sum += v
+	for _, v := range x {
+		top[0] = max(top[0], v)
 	}
-	scale := 1 / sum
-	for i := range scores {
-		scores[i] *= scale
+	return max(top[0], top[1], top[2], top[3])
+}
+
+// total is the sum of the numbers.
+func total(x []float32) float32 {
+	var s0, s1, s2, s3, s4, s5, s6, s7 float32
+	for ; len(x) >= 8; x = x[8:] {
+		v := (*[8]float32)(x)
+		s0, s1, s2, s3 = s0+v[0], s1+v[1], s2+v[2], s3+v[3]
+		s4, s5, s6, s7 = s4+v[4], s5+v[5], s6+v[6], s7+v[7]
 	}
+	for _, v := range x {
+		s0 += v
+	}
+	return ((s0 + s1) + (s2 + s3)) + ((s4 + s5) + (s6 + s7))
+}
+
+// spread is the sum of the squares of how far the numbers are from their mean.
+func spread(x []float32, mean float32) float32 {
+	var s0, s1, s2, s3 float32
+	for ; len(x) >= 4; x = x[4:] {
+		v := (*[4]float32)(x)
+		d0, d1, d2, d3 := v[0]-mean, v[1]-mean, v[2]-mean, v[3]-mean
+		s0, s1, s2, s3 = s0+d0*d0, s1+d1*d1, s2+d2*d2, s3+d3*d3
+	}
+	for _, v := range x {
+		s0 += (v - mean) * (v - mean)
+	}
+	return (s0 + s1) + (s2 + s3)
 }
 
 // layerNorm is a layer normalisation.
@@ -106,15 +142,8 @@ func (n *layerNorm) apply(x, residual []float32) {
 }
 
 func (n *layerNorm) row(row []float32) {
-	var sum float32
-	for _, v := range row {
-		sum += v
-	}
-	mean := sum / float32(len(row))
-	var variance float32
-	for _, v := range row {
-		variance += (v - mean) * (v - mean)
-	}
+	mean := total(row) / float32(len(row))
+	variance := spread(row, mean)
 	scale := float32(1 / math.Sqrt(float64(variance)/float64(len(row))+n.epsilon))
 	weight, bias := n.weight[:len(row)], n.bias[:len(row)]
 	for i, v := range row {
