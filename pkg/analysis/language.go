@@ -1,7 +1,7 @@
 package analysis
 
 import (
-	"slices"
+	"math/bits"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -31,12 +31,12 @@ func Detect(text string) Language {
 	case scriptLatin:
 		return detectLatin(text, words)
 	case scriptCyrillic:
-		if lang, ok := vote(words, cyrillicLanguages); ok {
+		if lang, ok := vote(words, cyrillicElectorate); ok {
 			return lang
 		}
 		return "ru"
 	case scriptArabic:
-		if lang, ok := vote(words, arabicLanguages); ok {
+		if lang, ok := vote(words, arabicElectorate); ok {
 			return lang
 		}
 		return "ar"
@@ -49,7 +49,7 @@ func Detect(text string) Language {
 const fewWords = 25
 
 func detectLatin(text string, words []string) Language {
-	if lang, ok := vote(words, latinLanguages); ok && (lang == English || distinct(words, lang) >= 2) {
+	if lang, ok := vote(words, latinElectorate); ok && (lang == English || distinct(words, lang) >= 2) {
 		return lang
 	}
 	if len(words) < fewWords {
@@ -95,25 +95,19 @@ func prefix(text string, n int) string {
 
 // vote counts function words: each gives one vote, divided among the languages that have it. The winner must have a
 // real share of the words and a lead.
-func vote(words []string, among []Language) (Language, bool) {
-	votes := make(map[Language]float64, len(among))
+func vote(words []string, among electorate) (Language, bool) {
+	var votes [maxElectorate]float64
 	for _, w := range words {
-		n := 0
-		for _, lang := range stopWordLanguages[w] {
-			if slices.Contains(among, lang) {
-				n++
-			}
-		}
-		for _, lang := range stopWordLanguages[w] {
-			if slices.Contains(among, lang) {
-				votes[lang] += 1 / float64(n)
-			}
+		has := among.of[w]
+		share := 1 / float64(bits.OnesCount64(has))
+		for ; has != 0; has &= has - 1 {
+			votes[bits.TrailingZeros64(has)] += share
 		}
 	}
 	var best, second float64
 	var winner Language
-	for _, lang := range among {
-		switch v := votes[lang]; {
+	for i, lang := range among.langs {
+		switch v := votes[i]; {
 		case v > best:
 			best, second, winner = v, best, lang
 		case v > second && lang != winner:

@@ -3,6 +3,7 @@ package analysis
 import (
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Terms returns the index terms of a text in the language that Detect told, in reading order, as often as they occur;
@@ -14,6 +15,14 @@ func Terms(text string, lang Language) []string { return new(Analyzer).Terms(tex
 type Analyzer struct {
 	stems map[Language]map[string]string
 }
+
+var analyzers = sync.Pool{New: func() any { return new(Analyzer) }}
+
+// Borrow returns an Analyzer that may remember the stems of other texts already, to be given back by Return.
+func Borrow() *Analyzer { return analyzers.Get().(*Analyzer) }
+
+// Return gives back a borrowed Analyzer, which is not to be used any more.
+func (a *Analyzer) Return() { analyzers.Put(a) }
 
 // maxStems is how many stems an Analyzer remembers of a language before it starts anew: a few megabytes.
 const maxStems = 20_000
@@ -106,7 +115,7 @@ func queryLanguage(text string, langs []Language) (Language, map[string]bool) {
 	if len(langs) == 0 {
 		among = latinLanguages
 	}
-	if lang, ok := vote(words, among); ok {
+	if lang, ok := vote(words, electorateOf(among, slices.Values(words))); ok {
 		return lang, stopWords[lang]
 	}
 	detected := Detect(text)

@@ -18,9 +18,10 @@ import (
 func (x *Index) Write(ctx context.Context, id index.Space, rows []index.Row) error {
 	batch := make([]*prepared, 0, len(rows))
 	at := make(map[string]int, len(rows))
-	var words analysis.Analyzer
+	words := analysis.Borrow()
+	defer words.Return()
 	for i := range rows {
-		p, err := prepare(&rows[i], id.Dimensions, &words)
+		p, err := prepare(&rows[i], id.Dimensions, words)
 		if err != nil {
 			return fmt.Errorf("writing row %d with key %.80q: %w", i, rows[i].Key, err)
 		}

@@ -50,9 +50,10 @@ func (x *Index) write(ctx context.Context, s index.Space, rows []index.Row) erro
 func prepareAll(ctx context.Context, s index.Space, rows []index.Row) ([]*prepared, error) {
 	batch := make([]*prepared, 0, len(rows))
 	at := make(map[string]int, len(rows))
-	var words analysis.Analyzer
+	words := analysis.Borrow()
+	defer words.Return()
 	for i := range rows {
-		p, err := prepare(s, &rows[i], &words)
+		p, err := prepare(s, &rows[i], words)
 		if err != nil {
 			return nil, fmt.Errorf("row %d with key %.80q: %w", i, rows[i].Key, err)
 		}
