@@ -3,6 +3,8 @@ package embedded
 import (
 	"context"
 	"math/bits"
+
+	"github.com/sluice/sluice/pkg/index/embedded/quant"
 )
 
 // exactRows is up to how many rows every vector is compared in full precision.
@@ -40,7 +42,10 @@ func scanExact(ctx context.Context, s *snapshot, filter slotSet, query []float32
 // scanSlots compares the vectors of live slots, which are in ascending order.
 func scanSlots(ctx context.Context, s *snapshot, slots []uint32, query []float32, limit int) (*topK, error) {
 	return s.compare(ctx, query, limit, len(slots), len(slots), func(from, to int, compare func(slot uint32)) error {
-		for _, slot := range slots[from:to] {
+		for i, slot := range slots[from:to] {
+			if next := from + i + 1; next < len(slots) {
+				quant.Prefetch(floatsOf(s.vectors.record(slots[next])))
+			}
 			w := int(slot / 64)
 			if err := s.vectors.check(w, s.live.word(w)); err != nil {
 				return err

@@ -1,5 +1,7 @@
 package quant
 
+import "unsafe"
+
 // Dot is the inner product of two vectors of one length.
 func Dot(a, b []float32) float32 {
 	b = b[:len(a)]
@@ -8,6 +10,13 @@ func Dot(a, b []float32) float32 {
 		return dotPortable(a, b)
 	}
 	return dotWide(&a[0], &b[0], whole) + dotPortable(a[whole:], b[whole:])
+}
+
+// Prefetch has a vector that is compared next brought near the processor, while another one is being compared. It is a hint.
+func Prefetch(v []float32) {
+	if wide && len(v) >= dotWidth {
+		prefetchWide((*byte)(unsafe.Pointer(&v[0])), 4*len(v))
+	}
 }
 
 // dotWidth is of how many numbers dotWide takes a multiple.

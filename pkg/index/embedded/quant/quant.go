@@ -77,43 +77,55 @@ func (c *Coder) Encode(dst []byte, v []float32) {
 type Question struct {
 	words  int
 	weight []int8  // the turned residue in steps, filled up with 0 to whole words
-	step   float64 // what a step is
-	total  float64 // of all weights, as steps
-	base   float64 // product of query and centre
-	length float64 // of the residue
+	step   float32 // what a step is
+	total  int32   // of all weights
+	base   float32 // product of query and centre
+	length float32 // of the residue, with what rounding weights adds to the error
 	tables [][256]int16
 }
 
-// maxWeight bounds weights.
-const maxWeight = 127
+// Sums are made of bytes over byteWords words before they are made of 16 bits; maxWeight is the greatest weight with which
+// bytes hold. It tells a residue's parts well enough: what rounding adds to the error is a hundredth.
+const (
+	byteWords = 6
+	maxWeight = math.MaxInt8 / byteWords
+)
 
 // mostWeight is the greatest weight with which sums of 16 bits hold over so many words, of each of which a sum takes four
 // weights at most (AVX2 has 16 sums).
 func mostWeight(words int) float64 { return min(maxWeight, float64(math.MaxInt16/(4*words))) }
 
+// ofScale is how many times a code's scale, squared and times the dimensions, is its spread, squared and times the same:
+// π/2 to π/2-1 where the parts of residues are distributed normally, as turning makes them.
+const ofScale = (math.Pi / 2) / (math.Pi/2 - 1)
+
 // rounding is by how much two ways to work out the same product differ at most, of vectors of unit length.
-const rounding = 3e-7
+const rounding = 1e-6
 
 // Ask prepares a query of unit length.
 func (c *Coder) Ask(query []float32) *Question {
 	length, offset := c.take(query)
-	q := &Question{words: Words(len(query)), length: length, weight: make([]int8, Words(len(query))*64), step: 1}
-	q.base = offset // (query-centre)·centre, and the centre's product with itself
+	q := &Question{words: Words(len(query)), weight: make([]int8, Words(len(query))*64)}
+	base := offset // (query-centre)·centre, and the centre's product with itself
 	for _, x := range c.centre {
-		q.base += float64(x) * float64(x)
+		base += float64(x) * float64(x)
 	}
 	most := 0.0
 	for _, x := range c.residue {
 		most = max(most, math.Abs(float64(x)))
 	}
+	step := 1.0
 	if most > 0 {
-		q.step = most / mostWeight(q.words)
+		step = most / mostWeight(q.words)
+		// What rounding does to a part is spread evenly over a step, and scale times as much of it goes into the estimate.
+		length = math.Sqrt(length*length + ofScale*float64(len(query))*step*step/12)
 	}
 	for i, x := range c.residue {
-		w := math.RoundToEven(float64(x) / q.step)
+		w := math.RoundToEven(float64(x) / step)
 		q.weight[i] = int8(w)
-		q.total += w
+		q.total += int32(w)
 	}
+	q.step, q.base, q.length = float32(step), float32(base), float32(length)
 	if !wide {
 		q.tables = tables(q.weight)
 	}
@@ -123,8 +135,8 @@ func (c *Coder) Ask(query []float32) *Question {
 // Estimates are those of a group of codes: what the product of each vector and the query seems to be, and how far it is off
 // in one of three cases at most (the standard deviation).
 type Estimates struct {
-	Product [Rows]float64
-	Spread  [Rows]float64
+	Product [Rows]float32
+	Spread  [Rows]float32
 	sums    [Rows]int32
 }
 
@@ -135,12 +147,28 @@ func (q *Question) Estimate(e *Estimates, codes []byte, stride, n int) {
 	for i := range n {
 		c := codes[i*stride+at:]
 		c = c[:numbers:numbers]
-		scale := float64(math.Float32frombits(binary.LittleEndian.Uint32(c)))
-		offset := float64(math.Float32frombits(binary.LittleEndian.Uint32(c[4:])))
-		spread := float64(math.Float32frombits(binary.LittleEndian.Uint32(c[8:])))
-		e.Product[i] = q.base + offset + scale*q.step*(2*float64(e.sums[i])-q.total)
+		scale := math.Float32frombits(binary.LittleEndian.Uint32(c))
+		offset := math.Float32frombits(binary.LittleEndian.Uint32(c[4:]))
+		spread := math.Float32frombits(binary.LittleEndian.Uint32(c[8:]))
+		e.Product[i] = q.base + offset + scale*q.step*float32(2*e.sums[i]-q.total)
 		e.Spread[i] = spread*q.length + rounding
 	}
+}
+
+// Above compares the query with Rows codes, which lie stride bytes from one another, and tells by bits which may have a
+// product of floor or more, were it so many times the spread above its estimate.
+func (q *Question) Above(e *Estimates, codes []byte, stride int, times, floor float32) uint64 {
+	if found, ok := q.above(e, codes, stride, times, floor); ok {
+		return found
+	}
+	q.Estimate(e, codes, stride, Rows)
+	var found uint64
+	for i := range Rows {
+		if e.Product[i]+times*e.Spread[i] >= floor {
+			found |= 1 << i
+		}
+	}
+	return found
 }
 
 // sumPortable adds up the weights whose bits are set, for each of n codes.

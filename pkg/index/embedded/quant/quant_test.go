@@ -120,7 +120,7 @@ func TestEstimatesAreOffByTheirSpread(t *testing.T) {
 				var e Estimates
 				c.Ask(query).Estimate(&e, codes, stride, Rows)
 				for i, v := range vectors {
-					off := (e.Product[i] - product(query, v)) / e.Spread[i]
+					off := (float64(e.Product[i]) - product(query, v)) / float64(e.Spread[i])
 					bias += off / rounds / Rows
 					variance += off * off / rounds / Rows
 					if math.Abs(off) > 3.2 {
@@ -162,6 +162,34 @@ func TestEveryProcessorAddsUpTheSame(t *testing.T) {
 	}
 }
 
+func TestWhatIsAboveIsWhatItsEstimateSays(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(13, 14))
+	for _, dimensions := range append(lengths, 384, 390, 449, 1536, 4096) {
+		c := NewCoder(unit(r, dimensions))
+		q := c.Ask(unit(r, dimensions))
+		stride := CodeBytes(dimensions) + 4
+		codes := make([]byte, Rows*stride)
+		for i := range Rows {
+			c.Encode(codes[i*stride:i*stride+CodeBytes(dimensions)], unit(r, dimensions))
+		}
+		var want, got Estimates
+		q.Estimate(&want, codes, stride, Rows)
+		for _, floor := range []float32{float32(math.Inf(-1)), -0.1, 0, 0.05, 0.2, float32(math.Inf(1))} {
+			found := q.Above(&got, codes, stride, 2, floor)
+			for i := range Rows {
+				if math.Abs(float64(got.Product[i]-want.Product[i])) > 1e-6 || math.Abs(float64(got.Spread[i]-want.Spread[i])) > 1e-6 {
+					t.Fatalf("%d dimensions, code %d: %v ± %v, want %v ± %v", dimensions, i, got.Product[i], got.Spread[i], want.Product[i], want.Spread[i])
+				}
+				most := want.Product[i] + 2*want.Spread[i]
+				if math.Abs(float64(most-floor)) > 1e-6 && (most >= floor) != (found>>i&1 == 1) {
+					t.Errorf("%d dimensions, code %d: at most %v, floor %v, above: %v", dimensions, i, most, floor, found>>i&1 == 1)
+				}
+			}
+		}
+	}
+}
+
 // A query whose turned residue is the same everywhere has the greatest weights in every dimension.
 func TestTheGreatestWeightsOfTheLongestVectorsAddUp(t *testing.T) {
 	t.Parallel()
@@ -176,7 +204,7 @@ func TestTheGreatestWeightsOfTheLongestVectorsAddUp(t *testing.T) {
 		c.Encode(code, query)
 		var e Estimates
 		q := c.Ask(query)
-		if q.Estimate(&e, code, len(code), 1); math.Abs(e.Product[0]-1) > 1e-3 {
+		if q.Estimate(&e, code, len(code), 1); math.Abs(float64(e.Product[0])-1) > 1e-3 {
 			t.Errorf("of %d dimensions, a vector and itself: %v, want 1", dimensions, e.Product[0])
 		}
 		q.tables = tables(q.weight)
@@ -211,7 +239,7 @@ func TestAVectorInTheCentreIsEstimatedExactly(t *testing.T) {
 	query := unit(r, 100)
 	var e Estimates
 	c.Ask(query).Estimate(&e, codes, len(codes), 1)
-	if got, want := e.Product[0], product(query, centre); math.Abs(got-want) > e.Spread[0] {
+	if got, want := float64(e.Product[0]), product(query, centre); math.Abs(got-want) > float64(e.Spread[0]) {
 		t.Errorf("%v, want %v", got, want)
 	}
 }
@@ -231,6 +259,11 @@ func BenchmarkEstimate(b *testing.B) {
 	b.Run("all", func(b *testing.B) {
 		for b.Loop() {
 			q.Estimate(&e, codes, stride, Rows)
+		}
+	})
+	b.Run("above", func(b *testing.B) {
+		for b.Loop() {
+			q.Above(&e, codes, stride, 3, 0.5)
 		}
 	})
 	all := sums(q)

@@ -22,6 +22,40 @@ func (q *Question) sum(sums *[Rows]int32, codes []byte, stride, n int) {
 	}
 }
 
+// survey is what above512 compares codes with.
+type survey struct {
+	weight *int8
+	words  int
+	stride int
+	total  int32
+	base   float32
+	step   float32
+	length float32
+	round  float32
+	times  float32
+	floor  float32
+}
+
+// above is Above by the instructions of AVX-512; it reports whether there are such.
+func (q *Question) above(e *Estimates, codes []byte, stride int, times, floor float32) (uint64, bool) {
+	if !wider {
+		return 0, false
+	}
+	_ = codes[(Rows-1)*stride+q.words*8+numbers-1]
+	s := survey{&q.weight[0], q.words, stride, q.total, q.base, q.step, q.length, rounding, times, floor}
+	return above512(e, &codes[0], &s), true
+}
+
+// above512 makes the estimates of Rows codes and tells which are above the floor. It checks nothing.
+//
+//go:noescape
+func above512(e *Estimates, codes *byte, s *survey) uint64
+
+// prefetchWide has n bytes, a multiple of 64, brought near the processor.
+//
+//go:noescape
+func prefetchWide(p *byte, n int)
+
 // dotWide is the inner product of n numbers, a multiple of dotWidth and not 0.
 //
 //go:noescape
