@@ -420,6 +420,36 @@ func (e OpenAIErrorErrorType) Valid() bool {
 	}
 }
 
+// Defines values for PlannedAddressDecision.
+const (
+	PlannedAddressDecisionDuplicate PlannedAddressDecision = "duplicate"
+	PlannedAddressDecisionError     PlannedAddressDecision = "error"
+	PlannedAddressDecisionLeftOut   PlannedAddressDecision = "left_out"
+	PlannedAddressDecisionListed    PlannedAddressDecision = "listed"
+	PlannedAddressDecisionPage      PlannedAddressDecision = "page"
+	PlannedAddressDecisionSkipped   PlannedAddressDecision = "skipped"
+)
+
+// Valid indicates whether the value is a known member of the PlannedAddressDecision enum.
+func (e PlannedAddressDecision) Valid() bool {
+	switch e {
+	case PlannedAddressDecisionDuplicate:
+		return true
+	case PlannedAddressDecisionError:
+		return true
+	case PlannedAddressDecisionLeftOut:
+		return true
+	case PlannedAddressDecisionListed:
+		return true
+	case PlannedAddressDecisionPage:
+		return true
+	case PlannedAddressDecisionSkipped:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for ProblemError.
 const (
 	ProblemErrorCONFLICT         ProblemError = "CONFLICT"
@@ -1157,6 +1187,17 @@ type DatasourceConfig struct {
 	Text *string `json:"text,omitempty"`
 }
 
+// DatasourceCounts defines model for DatasourceCounts.
+type DatasourceCounts struct {
+	Error     int64 `json:"error"`
+	Pending   int64 `json:"pending"`
+	Running   int64 `json:"running"`
+	Skipped   int64 `json:"skipped"`
+	Synched   int64 `json:"synched"`
+	Total     int64 `json:"total"`
+	Unsynched int64 `json:"unsynched"`
+}
+
 // DatasourceCreate defines model for DatasourceCreate.
 type DatasourceCreate struct {
 	// Config web_page needs source_url; web_site needs sitemap or source_url (root address for discovery); text needs text.
@@ -1835,6 +1876,24 @@ type OpenAIError struct {
 // OpenAIErrorErrorType defines model for OpenAIError.Error.Type.
 type OpenAIErrorErrorType string
 
+// PlannedAddress defines model for PlannedAddress.
+type PlannedAddress struct {
+	// Bytes of its content; 0 when it was not fetched
+	Bytes    int64                  `json:"bytes"`
+	Decision PlannedAddressDecision `json:"decision"`
+
+	// Depth links from the root
+	Depth int `json:"depth"`
+
+	// Reason why it is no page; of a page, where it leads
+	Reason *string `json:"reason"`
+	Title  *string `json:"title"`
+	Url    string  `json:"url"`
+}
+
+// PlannedAddressDecision defines model for PlannedAddress.Decision.
+type PlannedAddressDecision string
+
 // Problem RFC 9457, with a short code for programs.
 type Problem struct {
 	// Detail what is wrong and the way out
@@ -1935,6 +1994,52 @@ type Scope string
 // every word that this model knows; of a query that it knows no word of nothing is found, and a datastore without
 // vectors is refused.
 type SearchMode string
+
+// SitePlan defines model for SitePlan.
+type SitePlan struct {
+	Addresses []PlannedAddress `json:"addresses"`
+
+	// Cut there is more than the plan shows: its time or its number of addresses is used up
+	Cut bool `json:"cut"`
+
+	// Decisions addresses by decision
+	Decisions map[string]int `json:"decisions"`
+
+	// Delay seconds between two requests of a crawl to the site's host
+	Delay float64 `json:"delay"`
+
+	// Follow the pages are found by links, not by sitemaps
+	Follow bool `json:"follow"`
+
+	// Problems what could not be read, in words
+	Problems []string `json:"problems"`
+
+	// Reasons why addresses are no pages, counted; one left out counts on every page that links to it
+	Reasons map[string]int `json:"reasons"`
+
+	// Root where the site begins
+	Root string `json:"root"`
+
+	// Sitemaps sitemap files that were read
+	Sitemaps int `json:"sitemaps"`
+}
+
+// SitePlanRequest defines model for SitePlanRequest.
+type SitePlanRequest struct {
+	// Config as a web_site has it; sitemap or source_url is needed
+	Config struct {
+		Exclude  *[]string `json:"exclude,omitempty"`
+		Include  *[]string `json:"include,omitempty"`
+		MaxDepth *int      `json:"max_depth,omitempty"`
+		MaxPages *int      `json:"max_pages,omitempty"`
+
+		// Sitemap Example: https://example.com/sitemap.xml
+		Sitemap *string `json:"sitemap,omitempty"`
+
+		// SourceUrl Example: https://example.com/
+		SourceUrl *string `json:"source_url,omitempty"`
+	} `json:"config"`
+}
 
 // Source defines model for Source.
 type Source struct {
@@ -2512,6 +2617,9 @@ type CreateDatasourceJSONRequestBody = DatasourceCreate
 // CreateDatasourceMultipartRequestBody defines body for CreateDatasource for multipart/form-data ContentType.
 type CreateDatasourceMultipartRequestBody = DatasourceUpload
 
+// PlanSiteJSONRequestBody defines body for PlanSite for application/json ContentType.
+type PlanSiteJSONRequestBody = SitePlanRequest
+
 // DeleteDatasourceJSONRequestBody defines body for DeleteDatasource for application/json ContentType.
 type DeleteDatasourceJSONRequestBody = Empty
 
@@ -2806,6 +2914,9 @@ type ServerInterface interface {
 	// CreateDatasource Create a datasource
 	// (POST /datasources)
 	CreateDatasource(c *gin.Context, params CreateDatasourceParams)
+	// PlanSite Show what a crawl of a web site would fetch
+	// (POST /datasources/plan)
+	PlanSite(c *gin.Context)
 	// DeleteDatasource Delete a datasource
 	// (DELETE /datasources/{id})
 	DeleteDatasource(c *gin.Context, id Id)
@@ -2818,6 +2929,9 @@ type ServerInterface interface {
 	// ListChunks List a datasource's chunks
 	// (GET /datasources/{id}/chunks)
 	ListChunks(c *gin.Context, id Id, params ListChunksParams)
+	// GetOriginal Read a datasource's original
+	// (GET /datasources/{id}/original)
+	GetOriginal(c *gin.Context, id Id)
 	// ResyncDatasource Process a datasource again
 	// (POST /datasources/{id}/resync)
 	ResyncDatasource(c *gin.Context, id Id, params ResyncDatasourceParams)
@@ -2850,6 +2964,9 @@ type ServerInterface interface {
 	// UpdateDatastore Update a datastore
 	// (PATCH /datastores/{id})
 	UpdateDatastore(c *gin.Context, id Id)
+	// CountDatasources Count a datastore's datasources by status
+	// (GET /datastores/{id}/counts)
+	CountDatasources(c *gin.Context, id Id)
 	// WatchDatastore Watch a datastore's datasources
 	// (GET /datastores/{id}/events)
 	WatchDatastore(c *gin.Context, id Id)
@@ -3497,6 +3614,19 @@ func (siw *ServerInterfaceWrapper) CreateDatasource(c *gin.Context) {
 	siw.Handler.CreateDatasource(c, params)
 }
 
+// PlanSite operation middleware
+func (siw *ServerInterfaceWrapper) PlanSite(c *gin.Context) {
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.PlanSite(c)
+}
+
 // DeleteDatasource operation middleware
 func (siw *ServerInterfaceWrapper) DeleteDatasource(c *gin.Context) {
 
@@ -3614,6 +3744,31 @@ func (siw *ServerInterfaceWrapper) ListChunks(c *gin.Context) {
 	}
 
 	siw.Handler.ListChunks(c, id, params)
+}
+
+// GetOriginal operation middleware
+func (siw *ServerInterfaceWrapper) GetOriginal(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id Id
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", c.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.GetOriginal(c, id)
 }
 
 // ResyncDatasource operation middleware
@@ -3993,6 +4148,31 @@ func (siw *ServerInterfaceWrapper) UpdateDatastore(c *gin.Context) {
 	}
 
 	siw.Handler.UpdateDatastore(c, id)
+}
+
+// CountDatasources operation middleware
+func (siw *ServerInterfaceWrapper) CountDatasources(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id Id
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", c.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.CountDatasources(c, id)
 }
 
 // WatchDatastore operation middleware
@@ -4447,16 +4627,19 @@ func RegisterHandlersWithOptions(router gin.IRouter, si ServerInterface, options
 	router.PATCH(options.BaseURL+"/datastores/:id", wrapper.UpdateDatastore)
 	router.POST(options.BaseURL+"/datastores/:id/query", wrapper.QueryDatastore)
 	router.POST(options.BaseURL+"/datastores/query/:id", wrapper.QueryDatastoreResults)
+	router.GET(options.BaseURL+"/datastores/:id/counts", wrapper.CountDatasources)
 	router.GET(options.BaseURL+"/datastores/:id/events", wrapper.WatchDatastore)
 	router.POST(options.BaseURL+"/datastores/:id/resync", wrapper.ResyncDatastore)
 	router.POST(options.BaseURL+"/datastores/upsert/:datastoreId", wrapper.UpsertDocuments)
 	router.POST(options.BaseURL+"/datastores/update/:datastoreId", wrapper.UpdateDocument)
 	router.GET(options.BaseURL+"/datasources", wrapper.ListDatasources)
 	router.POST(options.BaseURL+"/datasources", wrapper.CreateDatasource)
+	router.POST(options.BaseURL+"/datasources/plan", wrapper.PlanSite)
 	router.DELETE(options.BaseURL+"/datasources/:id", wrapper.DeleteDatasource)
 	router.GET(options.BaseURL+"/datasources/:id", wrapper.GetDatasource)
 	router.PATCH(options.BaseURL+"/datasources/:id", wrapper.UpdateDatasource)
 	router.GET(options.BaseURL+"/datasources/:id/chunks", wrapper.ListChunks)
+	router.GET(options.BaseURL+"/datasources/:id/original", wrapper.GetOriginal)
 	router.POST(options.BaseURL+"/datasources/:id/resync", wrapper.ResyncDatasource)
 	router.POST(options.BaseURL+"/datasources/:id/stop", wrapper.StopDatasource)
 	router.GET(options.BaseURL+"/conversations", wrapper.ListConversations)
@@ -6211,6 +6394,127 @@ func (response CreateDatasource503ApplicationProblemPlusJSONResponse) VisitCreat
 	return err
 }
 
+type PlanSiteRequestObject struct {
+	Body *PlanSiteJSONRequestBody
+}
+
+type PlanSiteResponseObject interface {
+	VisitPlanSiteResponse(w http.ResponseWriter) error
+}
+
+type PlanSite200JSONResponse SitePlan
+
+func (response PlanSite200JSONResponse) VisitPlanSiteResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PlanSite400ApplicationProblemPlusJSONResponse struct {
+	InvalidApplicationProblemPlusJSONResponse
+}
+
+func (response PlanSite400ApplicationProblemPlusJSONResponse) VisitPlanSiteResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PlanSite403ApplicationProblemPlusJSONResponse struct {
+	UnauthorizedApplicationProblemPlusJSONResponse
+}
+
+func (response PlanSite403ApplicationProblemPlusJSONResponse) VisitPlanSiteResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PlanSite409ApplicationProblemPlusJSONResponse struct {
+	ConflictApplicationProblemPlusJSONResponse
+}
+
+func (response PlanSite409ApplicationProblemPlusJSONResponse) VisitPlanSiteResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(409)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PlanSite413ApplicationProblemPlusJSONResponse struct {
+	TooLargeApplicationProblemPlusJSONResponse
+}
+
+func (response PlanSite413ApplicationProblemPlusJSONResponse) VisitPlanSiteResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(413)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PlanSite429ApplicationProblemPlusJSONResponse struct {
+	RateLimitApplicationProblemPlusJSONResponse
+}
+
+func (response PlanSite429ApplicationProblemPlusJSONResponse) VisitPlanSiteResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	w.WriteHeader(429)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PlanSite500ApplicationProblemPlusJSONResponse struct {
+	InternalApplicationProblemPlusJSONResponse
+}
+
+func (response PlanSite500ApplicationProblemPlusJSONResponse) VisitPlanSiteResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type DeleteDatasourceRequestObject struct {
 	Id   Id `json:"id"`
 	Body *DeleteDatasourceJSONRequestBody
@@ -6681,6 +6985,110 @@ func (response ListChunks503ApplicationProblemPlusJSONResponse) VisitListChunksR
 		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
 	}
 	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetOriginalRequestObject struct {
+	Id Id `json:"id"`
+}
+
+type GetOriginalResponseObject interface {
+	VisitGetOriginalResponse(w http.ResponseWriter) error
+}
+
+type GetOriginal200ResponseHeaders struct {
+	ContentDisposition *string
+}
+
+type GetOriginal200AsteriskResponse struct {
+	Body          io.Reader
+	Headers       GetOriginal200ResponseHeaders
+	ContentType   string
+	ContentLength int64
+}
+
+func (response GetOriginal200AsteriskResponse) VisitGetOriginalResponse(w http.ResponseWriter) error {
+
+	w.Header().Set("Content-Type", response.ContentType)
+	if response.ContentLength != 0 {
+		w.Header().Set("Content-Length", fmt.Sprint(response.ContentLength))
+	}
+	if response.Headers.ContentDisposition != nil {
+		w.Header().Set("Content-Disposition", fmt.Sprint(*response.Headers.ContentDisposition))
+	}
+	w.WriteHeader(200)
+
+	if closer, ok := response.Body.(io.ReadCloser); ok {
+		defer closer.Close()
+	}
+	_, err := io.Copy(w, response.Body)
+	return err
+}
+
+type GetOriginal403ApplicationProblemPlusJSONResponse struct {
+	UnauthorizedApplicationProblemPlusJSONResponse
+}
+
+func (response GetOriginal403ApplicationProblemPlusJSONResponse) VisitGetOriginalResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetOriginal404ApplicationProblemPlusJSONResponse struct {
+	NotFoundApplicationProblemPlusJSONResponse
+}
+
+func (response GetOriginal404ApplicationProblemPlusJSONResponse) VisitGetOriginalResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetOriginal429ApplicationProblemPlusJSONResponse struct {
+	RateLimitApplicationProblemPlusJSONResponse
+}
+
+func (response GetOriginal429ApplicationProblemPlusJSONResponse) VisitGetOriginalResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	w.WriteHeader(429)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetOriginal500ApplicationProblemPlusJSONResponse struct {
+	InternalApplicationProblemPlusJSONResponse
+}
+
+func (response GetOriginal500ApplicationProblemPlusJSONResponse) VisitGetOriginalResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(500)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -8001,6 +8409,95 @@ type UpdateDatastore500ApplicationProblemPlusJSONResponse struct {
 }
 
 func (response UpdateDatastore500ApplicationProblemPlusJSONResponse) VisitUpdateDatastoreResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CountDatasourcesRequestObject struct {
+	Id Id `json:"id"`
+}
+
+type CountDatasourcesResponseObject interface {
+	VisitCountDatasourcesResponse(w http.ResponseWriter) error
+}
+
+type CountDatasources200JSONResponse DatasourceCounts
+
+func (response CountDatasources200JSONResponse) VisitCountDatasourcesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CountDatasources403ApplicationProblemPlusJSONResponse struct {
+	UnauthorizedApplicationProblemPlusJSONResponse
+}
+
+func (response CountDatasources403ApplicationProblemPlusJSONResponse) VisitCountDatasourcesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CountDatasources404ApplicationProblemPlusJSONResponse struct {
+	NotFoundApplicationProblemPlusJSONResponse
+}
+
+func (response CountDatasources404ApplicationProblemPlusJSONResponse) VisitCountDatasourcesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CountDatasources429ApplicationProblemPlusJSONResponse struct {
+	RateLimitApplicationProblemPlusJSONResponse
+}
+
+func (response CountDatasources429ApplicationProblemPlusJSONResponse) VisitCountDatasourcesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	w.WriteHeader(429)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CountDatasources500ApplicationProblemPlusJSONResponse struct {
+	InternalApplicationProblemPlusJSONResponse
+}
+
+func (response CountDatasources500ApplicationProblemPlusJSONResponse) VisitCountDatasourcesResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response); err != nil {
@@ -9834,6 +10331,9 @@ type StrictServerInterface interface {
 	// CreateDatasource Create a datasource
 	// (POST /datasources)
 	CreateDatasource(ctx context.Context, request CreateDatasourceRequestObject) (CreateDatasourceResponseObject, error)
+	// PlanSite Show what a crawl of a web site would fetch
+	// (POST /datasources/plan)
+	PlanSite(ctx context.Context, request PlanSiteRequestObject) (PlanSiteResponseObject, error)
 	// DeleteDatasource Delete a datasource
 	// (DELETE /datasources/{id})
 	DeleteDatasource(ctx context.Context, request DeleteDatasourceRequestObject) (DeleteDatasourceResponseObject, error)
@@ -9846,6 +10346,9 @@ type StrictServerInterface interface {
 	// ListChunks List a datasource's chunks
 	// (GET /datasources/{id}/chunks)
 	ListChunks(ctx context.Context, request ListChunksRequestObject) (ListChunksResponseObject, error)
+	// GetOriginal Read a datasource's original
+	// (GET /datasources/{id}/original)
+	GetOriginal(ctx context.Context, request GetOriginalRequestObject) (GetOriginalResponseObject, error)
 	// ResyncDatasource Process a datasource again
 	// (POST /datasources/{id}/resync)
 	ResyncDatasource(ctx context.Context, request ResyncDatasourceRequestObject) (ResyncDatasourceResponseObject, error)
@@ -9878,6 +10381,9 @@ type StrictServerInterface interface {
 	// UpdateDatastore Update a datastore
 	// (PATCH /datastores/{id})
 	UpdateDatastore(ctx context.Context, request UpdateDatastoreRequestObject) (UpdateDatastoreResponseObject, error)
+	// CountDatasources Count a datastore's datasources by status
+	// (GET /datastores/{id}/counts)
+	CountDatasources(ctx context.Context, request CountDatasourcesRequestObject) (CountDatasourcesResponseObject, error)
 	// WatchDatastore Watch a datastore's datasources
 	// (GET /datastores/{id}/events)
 	WatchDatastore(ctx context.Context, request WatchDatastoreRequestObject) (WatchDatastoreResponseObject, error)
@@ -10475,6 +10981,48 @@ func (sh *strictHandler) CreateDatasource(ctx *gin.Context, params CreateDatasou
 	}
 }
 
+// PlanSite operation middleware
+func (sh *strictHandler) PlanSite(ctx *gin.Context) {
+	var request PlanSiteRequestObject
+
+	var body PlanSiteJSONRequestBody
+	var err error
+	// A request validator built on kin-openapi's openapi3filter with
+	// KeepValidatedValue leaves the value it validated on the body. Bind
+	// that value, matching member names exactly, so the handler receives
+	// what was validated instead of a second, case-insensitive decode.
+	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+		err = ctx.ShouldBindJSON(&body)
+	} else if binding.Validator != nil {
+		// ShouldBindJSON runs the struct validator after decoding; keep that.
+		err = binding.Validator.ValidateStruct(&body)
+	}
+	if err != nil {
+		sh.options.RequestErrorHandlerFunc(ctx, err)
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.PlanSite(ctx, request.(PlanSiteRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "PlanSite")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(PlanSiteResponseObject); ok {
+		if err := validResponse.VisitPlanSiteResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // DeleteDatasource operation middleware
 func (sh *strictHandler) DeleteDatasource(ctx *gin.Context, id Id) {
 	var request DeleteDatasourceRequestObject
@@ -10612,6 +11160,32 @@ func (sh *strictHandler) ListChunks(ctx *gin.Context, id Id, params ListChunksPa
 		sh.options.HandlerErrorFunc(ctx, err)
 	} else if validResponse, ok := response.(ListChunksResponseObject); ok {
 		if err := validResponse.VisitListChunksResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetOriginal operation middleware
+func (sh *strictHandler) GetOriginal(ctx *gin.Context, id Id) {
+	var request GetOriginalRequestObject
+
+	request.Id = id
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetOriginal(ctx, request.(GetOriginalRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetOriginal")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(GetOriginalResponseObject); ok {
+		if err := validResponse.VisitGetOriginalResponse(ctx.Writer); err != nil {
 			sh.options.ResponseErrorHandlerFunc(ctx, err)
 		}
 	} else if response != nil {
@@ -11029,6 +11603,32 @@ func (sh *strictHandler) UpdateDatastore(ctx *gin.Context, id Id) {
 		sh.options.HandlerErrorFunc(ctx, err)
 	} else if validResponse, ok := response.(UpdateDatastoreResponseObject); ok {
 		if err := validResponse.VisitUpdateDatastoreResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// CountDatasources operation middleware
+func (sh *strictHandler) CountDatasources(ctx *gin.Context, id Id) {
+	var request CountDatasourcesRequestObject
+
+	request.Id = id
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.CountDatasources(ctx, request.(CountDatasourcesRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CountDatasources")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(CountDatasourcesResponseObject); ok {
+		if err := validResponse.VisitCountDatasourcesResponse(ctx.Writer); err != nil {
 			sh.options.ResponseErrorHandlerFunc(ctx, err)
 		}
 	} else if response != nil {

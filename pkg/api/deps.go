@@ -43,6 +43,8 @@ type Datastores interface {
 	// MoveProgress is how far the move of a datastore is.
 	MoveProgress(ctx context.Context, id string) (domain.MoveProgress, error)
 	DeleteDatastore(ctx context.Context, ws, id string) (domain.Datastore, error)
+	// DatastoreCounts counts the datasources of a datastore; a status that none has is absent.
+	DatastoreCounts(ctx context.Context, ws, id string) (map[domain.Status]int64, error)
 }
 
 // Datasources stores datasources, each change together with the job that follows from it.
@@ -128,6 +130,9 @@ type Accounts interface {
 type Originals interface {
 	// Put stores all of r as a datasource's content, under a fresh key, and returns once it is safe.
 	Put(ctx context.Context, datasourceID, name, mimeType string, r io.Reader) (domain.Original, error)
+	// Get returns the content under a key, which must be closed; domain.CodeNotFound when it is no longer kept. A reader
+	// fails in place of ending when what was read is not what was stored.
+	Get(ctx context.Context, key string) (io.ReadCloser, error)
 	// Delete removes what no row refers to.
 	Delete(ctx context.Context, key string) error
 }

@@ -134,6 +134,11 @@ var endpoints = map[string]endpoint{
 		}
 	}, bad: []badRequest{noKey(), missing("/datastores/" + nobody + "/events")}},
 	"ResyncDatastore": {good: request{body: object{"mode": "reindex"}}, check: hasFields("queued"), bad: []badRequest{noKey(), {name: "an unknown mode", request: request{body: object{"mode": "x"}}, status: 400, field: "mode"}, missing("/datastores/" + nobody + "/resync")}},
+	"CountDatasources": {check: func(t *testing.T, a *answer) {
+		if o := a.object(); o["total"] != 2.0 || o["synched"] != 1.0 || o["error"] != 0.0 {
+			t.Errorf("a text that is searchable and a site are counted as %s", a.body)
+		}
+	}, bad: []badRequest{noKey(), missing("/datastores/" + nobody + "/counts")}},
 	"UpsertDocuments": {good: request{body: object{"documents": []any{object{"text": "a"}}}}, check: hasFields("ids"), bad: []badRequest{noKey(), {name: "a document without text", request: request{body: object{"documents": []any{object{"text": "a"}, object{"name": "b"}}}}, status: 400, field: "documents[1].text"}, missing("/datastores/upsert/" + nobody)}},
 	"UpdateDocument":  {good: request{body: object{"id": "{datasource}", "text": "new"}}, check: hasFields("id"), bad: []badRequest{noKey(), {name: "no id", request: request{body: object{"text": "new"}}, status: 400, field: "id"}, {name: "a datasource that is not there", request: request{body: object{"id": nobody, "text": "new"}}, status: 404}, missing("/datastores/update/" + nobody)}},
 
@@ -151,6 +156,15 @@ var endpoints = map[string]endpoint{
 		}
 	}, bad: []badRequest{noKey(), missing("/datasources/" + nobody + "/chunks"), {name: "a broken cursor", request: request{path: "/datasources/{datasource}/chunks?cursor=x"}, status: 400, field: "cursor"}}},
 	"UpdateDatasource": {good: request{path: "/datasources/{site}", body: object{"config": object{"refresh": "24h"}}}, check: hasFields(datasourceFields...), bad: []badRequest{noKey(), {name: "a refresh that is none", request: request{path: "/datasources/{site}", body: object{"config": object{"refresh": "often"}}}, status: 400, field: "config.refresh"}, {name: "nothing", request: request{path: "/datasources/{site}", body: object{}}, status: 400, field: "config"}, {name: "an id that is not there", request: request{path: "/datasources/" + nobody, body: object{"config": object{}}}, status: 404}}},
+	"GetOriginal": {check: func(t *testing.T, a *answer) {
+		if string(a.body) != "The trial lasts 30 days." {
+			t.Errorf("the original is %q", a.body)
+		}
+	}, bad: []badRequest{noKey(), missing("/datasources/" + nobody + "/original"), {name: "a site, which has none", request: request{path: "/datasources/{site}/original"}, status: 404}}},
+	"PlanSite": {good: request{body: object{"config": object{"source_url": "https://example.com/"}}}, check: hasFields("root", "follow", "sitemaps", "cut", "problems", "addresses", "decisions", "reasons", "delay"), bad: []badRequest{noKey(),
+		{name: "no address", request: request{body: object{"config": object{}}}, status: 400, field: "config.source_url"},
+		{name: "an address that is none", request: request{body: object{"config": object{"source_url": "ftp://x"}}}, status: 400, field: "config.source_url"},
+		{name: "a field that a plan has no use for", request: request{body: object{"config": object{"source_url": "https://example.com/", "refresh": "24h"}}}, status: 400, field: "config.refresh"}}},
 	"StopDatasource":   {good: request{path: "/datasources/{site}/stop", body: object{}}, check: hasFields(datasourceFields...), bad: []badRequest{noKey(), noObject, {name: "what is not fetched", request: request{body: object{}}, status: 409}, missing("/datasources/" + nobody + "/stop")}},
 	"ResyncDatasource": {check: hasFields("queued"), bad: []badRequest{noKey(), {name: "an unknown mode", request: request{body: object{"mode": "x"}}, status: 400, field: "mode"}, missing("/datasources/" + nobody + "/resync")}},
 

@@ -56,6 +56,9 @@ type Deps struct {
 	// asks.
 	Scheduled func()
 
+	// Planner shows what a crawl would fetch; nil: this process does not crawl.
+	Planner Planner
+
 	Checks  []Check              // dependencies that /readyz asks
 	Metrics *prometheus.Registry // what /metrics shows; nil: a registry with the API's own alone
 	Log     *slog.Logger         // nil: slog.Default()

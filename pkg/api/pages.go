@@ -8,13 +8,21 @@ import (
 	"fmt"
 	"net/http"
 	"regexp"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/sluice/sluice/pkg/console"
 )
 
 //go:embed docs.html
 var docsHTML string
 
-//go:embed landing.html
-var landingHTML string
+// serveConsole answers with a file of the console, the page for people.
+func (s *server) serveConsole(c *gin.Context) {
+	if !console.Serve(c.Writer, c.Request) {
+		s.noEndpoint(c)
+	}
+}
 
 // page is an HTML page that needs nothing from elsewhere, with a policy that forbids it to.
 type page struct {

@@ -16,6 +16,7 @@ var rules = map[string]func(body map[string]any) []domain.FieldError{
 	"CreateAgent":           promptsRule,
 	"UpdateAgent":           promptsRule,
 	"CreateDatasource":      createDatasourceRule,
+	"PlanSite":              planRule,
 	"UpdateDatasource":      updateDatasourceRule,
 	"UpsertDocuments":       upsertRule,
 	"UpdateDocument":        metadataRule,

@@ -13,6 +13,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/sluice/sluice/pkg/console"
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/mcp"
 )
@@ -28,7 +29,6 @@ type server struct {
 	metrics *metrics
 	mcp     *mcp.Handler
 	docs    page
-	landing page
 }
 
 var _ StrictServerInterface = (*server)(nil)
@@ -53,10 +53,9 @@ func New(o Options, d Deps) (http.Handler, error) {
 	}
 	s := &server{
 		Deps: d, opts: o, spec: doc, log: d.Log, metrics: m,
-		keys:    keyring{d.Catalog, d.Now, d.Log},
-		limits:  newRateLimits(o, d.Now),
-		docs:    newPage(docsHTML),
-		landing: newPage(landingHTML),
+		keys:   keyring{d.Catalog, d.Now, d.Log},
+		limits: newRateLimits(o, d.Now),
+		docs:   newPage(docsHTML),
 	}
 	s.mcp = s.newMCP()
 	return trimmed(s.routes()), nil
@@ -70,16 +69,15 @@ func (s *server) routes() http.Handler {
 	r.RedirectTrailingSlash = false
 	r.ContextWithFallback = true
 	r.Use(s.observe, s.recover, s.expectBody, s.findOperation, s.authenticate, s.check, s.idempotent)
-	r.NoRoute(func(c *gin.Context) {
-		s.fail(c, domain.Errorf(domain.CodeNotFound, "there is no endpoint %s %s; /docs lists them", c.Request.Method, shorten(c.Request.URL.Path)))
-	})
+	r.NoRoute(s.noEndpoint)
 	r.NoMethod(func(c *gin.Context) {
 		if allowed := c.Writer.Header().Get("Allow"); strings.Contains(allowed, http.MethodGet) {
 			c.Header("Allow", allowed+", "+http.MethodHead) // see trimmed
 		}
 		s.fail(c, domain.Errorf(codeMethod, "%s is not allowed on %s; allowed: %s", c.Request.Method, shorten(c.Request.URL.Path), c.Writer.Header().Get("Allow")))
 	})
-	r.GET("/", func(c *gin.Context) { s.landing.write(c.Writer) })
+	r.GET("/", s.serveConsole)
+	r.GET(console.Prefix+"*file", s.serveConsole)
 	strict := NewStrictHandlerWithOptions(s, nil, StrictGinServerOptions{
 		RequestErrorHandlerFunc: func(c *gin.Context, err error) {
 			s.fail(c, &domain.Error{Code: domain.CodeInvalid, Message: "the request cannot be read", Err: err})
@@ -95,6 +93,11 @@ func (s *server) routes() http.Handler {
 		})
 	}
 	return r
+}
+
+// noEndpoint answers what leads nowhere.
+func (s *server) noEndpoint(c *gin.Context) {
+	s.fail(c, domain.Errorf(domain.CodeNotFound, "there is no endpoint %s %s; /docs lists them", c.Request.Method, shorten(c.Request.URL.Path)))
 }
 
 // trimmed forgives a slash at the end of a path, and answers HEAD as GET; the http.Server drops the body.

@@ -39,6 +39,7 @@ type service struct {
 	originals *originals
 	retriever *retriever
 	answerer  *answerer
+	planner   *planner
 	watcher   *watcher
 	chunks    *chunks
 	clock     *clock
@@ -50,7 +51,7 @@ const model = "test-model"
 func newService(t *testing.T, adjust ...func(*api.Options, *api.Deps)) *service {
 	t.Helper()
 	s := &service{
-		T: t, ws: domain.NewID(), originals: newOriginals(), retriever: &retriever{}, answerer: &answerer{},
+		T: t, ws: domain.NewID(), originals: newOriginals(), retriever: &retriever{}, answerer: &answerer{}, planner: &planner{},
 		watcher: &watcher{}, chunks: &chunks{}, log: &logBuffer{},
 		clock: &clock{now: time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)},
 	}
@@ -74,7 +75,7 @@ func newService(t *testing.T, adjust ...func(*api.Options, *api.Deps)) *service 
 // parts are what the API is made of.
 func (s *service) parts() (api.Options, api.Deps) {
 	return api.Options{EmbeddingModels: []string{model}, TempDir: s.TempDir()}, api.Deps{
-		Catalog: s.catalog, Originals: s.originals, Chunks: s.chunks, Retriever: s.retriever, Answerer: s.answerer, Watcher: s.watcher,
+		Catalog: s.catalog, Originals: s.originals, Chunks: s.chunks, Retriever: s.retriever, Answerer: s.answerer, Watcher: s.watcher, Planner: s.planner,
 		DetectType: detectType, SupportedTypes: []string{"text/plain", "application/pdf"},
 		Checks: []api.Check{{Name: "catalog", Ready: s.catalog.Ready}},
 		Log:    slog.New(slog.NewTextHandler(s.log, nil)), Now: s.clock.Now,
@@ -350,6 +351,16 @@ func (o *originals) Put(_ context.Context, datasourceID, name, mimeType string, 
 	return domain.Original{Key: key, SHA256: hex.EncodeToString(sum[:]), Size: int64(len(all)), MIMEType: mimeType, Name: name}, nil
 }
 
+func (o *originals) Get(_ context.Context, key string) (io.ReadCloser, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	content, found := o.content[key]
+	if !found {
+		return nil, domain.Errorf(domain.CodeNotFound, "the original is no longer kept")
+	}
+	return io.NopCloser(strings.NewReader(content)), nil
+}
+
 func (o *originals) Delete(_ context.Context, key string) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -430,6 +441,17 @@ const (
 	newConversation = "0198c0de-0000-7000-8000-00000000c001"
 	newVisitor      = "0198c0de-0000-7000-8000-00000000f001"
 )
+
+type planner struct {
+	plan func(context.Context, domain.DatasourceConfig, int) (api.Plan, error)
+}
+
+func (p *planner) Plan(ctx context.Context, site domain.DatasourceConfig, limit int) (api.Plan, error) {
+	if p.plan == nil {
+		return api.Plan{Root: site.SourceURL, Addresses: []api.PlannedURL{{URL: site.SourceURL, Decision: "page"}}, Decisions: map[string]int{"page": 1}}, nil
+	}
+	return p.plan(ctx, site, limit)
+}
 
 type watcher struct {
 	watch func(context.Context, string) (<-chan string, error)

@@ -223,6 +223,11 @@ func fileName(form *uploadForm) string {
 	if name == "" {
 		name = strings.ToValidUTF8(form.fileName, "�")
 	}
+	return bareName(name)
+}
+
+// bareName is a name as it may stand for a file.
+func bareName(name string) string {
 	name = path.Base(strings.ReplaceAll(name, `\`, "/"))
 	name = strings.TrimSpace(strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {

@@ -282,7 +282,7 @@ func TestRoutesThatAreNotThere(t *testing.T) {
 	if a := s.call("HEAD", "/healthz", nil).want(200); len(a.body) != 0 {
 		t.Errorf("HEAD has a body: %s", a.body)
 	}
-	if a := s.call("GET", "/", nil).want(200); !strings.Contains(string(a.body), `href="docs"`) {
+	if a := s.call("GET", "/", nil).want(200); !strings.Contains(string(a.body), `<main id="main"`) {
 		t.Errorf("the first page does not lead to the documentation: %s", a.body)
 	}
 }

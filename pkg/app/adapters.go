@@ -59,6 +59,15 @@ func (u uploads) Put(ctx context.Context, datasourceID, name, mimeType string, r
 	return u.store.Put(ctx, originals.UploadKey(datasourceID), r, originals.PutOptions{MaxBytes: u.max, MIMEType: mimeType, Name: name})
 }
 
+// Get implements api.Originals.
+func (u uploads) Get(ctx context.Context, key string) (io.ReadCloser, error) {
+	content, err := u.store.Get(ctx, key)
+	if errors.Is(err, originals.ErrNotFound) {
+		return nil, &domain.Error{Code: domain.CodeNotFound, Message: "the original is no longer kept; what is searchable stays", Err: err}
+	}
+	return content, err
+}
+
 func (u uploads) Delete(ctx context.Context, key string) error { return u.store.Delete(ctx, key) }
 
 // chunkReader shows the chunks of a datasource's active generation.

@@ -72,6 +72,10 @@ func (s *Service) handler() (http.Handler, error) {
 		Timeout: s.config.ChatTimeout, Fragments: s.config.ChatFragments, ContextTokens: s.config.ChatContext,
 		HistoryTokens: cmp.Or(s.config.ChatHistory, -1), Composes: compose,
 	})
+	var sites api.Planner
+	if s.crawler != nil {
+		sites = planner{s.crawler}
+	}
 	return api.New(api.Options{
 		MaxUploadBytes: int64(s.config.LimitUpload),
 		MaxJSONBytes:   int64(s.config.LimitJSON),
@@ -95,6 +99,7 @@ func (s *Service) handler() (http.Handler, error) {
 		Answerer:       answers{answerer},
 		Watcher:        s.hub,
 		Scheduled:      s.reschedule,
+		Planner:        sites,
 		DetectType:     extract.DetectType,
 		SupportedTypes: extract.SupportedTypes(),
 		Checks: append([]api.Check{

@@ -48,6 +48,7 @@ type Service struct {
 	embedders *embedders
 	models    answer.Models
 	reranker  *reranker // nil: there is none
+	crawler   *web      // nil: other processes crawl
 	hub       *control.Hub
 	auditor   *control.Auditor
 	rescuer   *control.Rescuer
@@ -121,12 +122,12 @@ func (s *Service) startWorkers(ctx context.Context) error {
 		}
 	}
 	if s.config.Workers {
-		site, err := openWeb(s.config, s.broker, s.dir.join(tempDir), s.log)
-		if err != nil {
+		var err error
+		if s.crawler, err = openWeb(s.config, s.broker, s.dir.join(tempDir), s.log); err != nil {
 			return err
 		}
-		s.closeLater(site.Close)
-		crawler := crawlWorker(s.config, s.originals, s.broker, site, s.now)
+		s.closeLater(s.crawler.Close)
+		crawler := crawlWorker(s.config, s.originals, s.broker, s.crawler, s.now)
 		s.workers.run("crawling", func(ctx context.Context) error {
 			return s.broker.Work(ctx, domain.LaneCrawl, workerOptions(s.config, domain.LaneCrawl, remote, s.jobs), crawler.Handle)
 		})

@@ -1,0 +1,271 @@
+package console_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+
+	"github.com/sluice/sluice/deployments/local/engines"
+	"github.com/sluice/sluice/pkg/app"
+	"github.com/sluice/sluice/pkg/config"
+	"github.com/sluice/sluice/pkg/extract"
+)
+
+const testKey = "sk_test_0123456789abcdef0123456789abcdef"
+
+func TestMain(m *testing.M) {
+	extract.RunChildIfAsked()
+	code := m.Run()
+	closeShared()
+	os.Exit(code)
+}
+
+// shared is the browser that all tests open their tabs in.
+var shared struct {
+	sync.Once
+	ctx  context.Context
+	stop func()
+	err  error
+}
+
+func closeShared() {
+	if shared.stop != nil {
+		shared.stop()
+	}
+}
+
+// service is a whole api process of the test's own.
+type service struct {
+	testing.TB
+	base string
+}
+
+func start(t testing.TB, env ...string) *service {
+	t.Helper()
+	environ := append([]string{"SLUICE_ADDR=127.0.0.1:0", "SLUICE_DATA_DIR=" + t.TempDir(), "SLUICE_API_KEY=" + testKey, "SLUICE_ALLOW_PRIVATE_ADDRESSES=true"}, env...)
+	c, err := config.Parse(nil, environ, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := app.NewService(c, slog.New(slog.DiscardHandler), io.Discard)
+	t.Cleanup(func() {
+		if err := s.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := s.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return &service{TB: t, base: "http://" + s.Addr()}
+}
+
+// call makes a request as a program would, and fails the test unless it is a success.
+func (s *service) call(method, path string, body, into any) {
+	s.Helper()
+	encoded, err := json.Marshal(body)
+	if err != nil {
+		s.Fatal(err)
+	}
+	req, err := http.NewRequestWithContext(s.Context(), method, s.base+path, bytes.NewReader(encoded))
+	if err != nil {
+		s.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+testKey)
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		s.Fatal(err)
+	}
+	defer resp.Body.Close()
+	answer, err := io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode/100 != 2 {
+		s.Fatalf("%s %s: %s, %v: %s", method, path, resp.Status, err, answer)
+	}
+	if into != nil {
+		if err := json.Unmarshal(answer, into); err != nil {
+			s.Fatal(err)
+		}
+	}
+}
+
+// settled waits until a datastore has so many datasources that wait for nothing.
+func (s *service) settled(store string, n int, patience time.Duration) {
+	s.Helper()
+	within(s, patience, fmt.Sprintf("%d datasources are settled", n), func() bool {
+		var counts map[string]int
+		s.call(http.MethodGet, "/datastores/"+store+"/counts", nil, &counts)
+		return counts["synched"]+counts["error"]+counts["skipped"] >= n && counts["total"] >= n
+	})
+}
+
+func within(t testing.TB, d time.Duration, what string, holds func() bool) {
+	t.Helper()
+	deadline := time.NewTimer(d)
+	defer deadline.Stop()
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for !holds() {
+		select {
+		case <-deadline.C:
+			t.Fatalf("not within %s: %s", d, what)
+		case <-tick.C:
+		}
+	}
+}
+
+// tab is a tab with nothing of others in it. What a console must never do fails its test: an exception, a message of
+// error, a breach of the policy, a request to another host.
+type tab struct {
+	testing.TB
+	base    string
+	ctx     context.Context
+	hostile atomic.Bool // what is shown asks for what the policy refuses
+}
+
+// patience is for one step of a test, on a machine that is busy.
+const patience = 30 * time.Second
+
+func open(s *service) *tab {
+	s.Helper()
+	path := engines.ChromiumForTest(s)
+	shared.Do(func() {
+		actx, stopBrowser := chromedp.NewExecAllocator(context.Background(), chromedp.ExecPath(path), chromedp.Headless, chromedp.Flag("no-sandbox", os.Geteuid() == 0))
+		ctx, stopTab := chromedp.NewContext(actx)
+		shared.ctx, shared.stop, shared.err = ctx, func() { stopTab(); stopBrowser() }, chromedp.Do(ctx)
+	})
+	if shared.err != nil {
+		s.Fatal(shared.err)
+	}
+	t := &tab{TB: s.TB, base: s.base}
+	var mu sync.Mutex
+	var faults []string
+	fault := func(format string, args ...any) {
+		mu.Lock()
+		defer mu.Unlock()
+		faults = append(faults, fmt.Sprintf(format, args...))
+	}
+	ctx, end := chromedp.NewContext(shared.ctx, chromedp.WithNewBrowserContext(), chromedp.WithListener(func(event any) {
+		switch e := event.(type) {
+		case *runtime.EventExceptionThrown:
+			fault("an exception: %s %+v", e.ExceptionDetails.Text, e.ExceptionDetails.Exception)
+		case *log.EventEntryAdded:
+			// That a request was refused is what some tests ask for; the console says so itself.
+			refused := t.hostile.Load() && strings.Contains(e.Entry.Text, "Content Security Policy") && strings.Contains(e.Entry.Text, "blocked")
+			if e.Entry.Level == "error" && e.Entry.Source != "network" && !refused {
+				fault("the browser says: %s", e.Entry.Text)
+			}
+		case *network.EventRequestWillBeSent:
+			u, err := url.Parse(e.Request.URL)
+			if err == nil && (u.Scheme == "http" || u.Scheme == "https") && "http://"+u.Host != s.base {
+				fault("a request to another host: %s", e.Request.URL)
+			}
+		}
+	}))
+	t.ctx = ctx
+	t.Cleanup(func() {
+		if t.Failed() {
+			timed, cancel := context.WithTimeout(ctx, 10*time.Second)
+			defer cancel()
+			if picture, err := chromedp.Run(timed, chromedp.FullScreenshot(100)); err == nil {
+				_ = os.WriteFile(os.TempDir()+"/console-"+strings.ReplaceAll(t.Name(), "/", "-")+".png", picture, 0o600)
+			}
+		}
+		end()
+		mu.Lock()
+		defer mu.Unlock()
+		for _, f := range faults {
+			t.Error(f)
+		}
+	})
+	if err := chromedp.Do(ctx); err != nil { // the tab lives as long as the context that it is first used with
+		t.Fatal(err)
+	}
+	t.do("sizing the tab", chromedp.EmulateViewport(1280, 900))
+	return t
+}
+
+func (t *tab) do(what string, steps ...chromedp.Action[chromedp.Void]) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.ctx, patience)
+	defer cancel()
+	if err := chromedp.Do(ctx, steps...); err != nil {
+		t.Fatalf("%s: %v\nthe page says: %.1500s", what, err, t.said())
+	}
+}
+
+// said is the text of the page, for the message of a failure.
+func (t *tab) said() string {
+	ctx, cancel := context.WithTimeout(t.ctx, 5*time.Second)
+	defer cancel()
+	text, _ := chromedp.Run(ctx, chromedp.Evaluate[string]("location.hash + '\\n' + document.body.innerText"))
+	return text
+}
+
+// at goes to an address of the console.
+func (t *tab) at(hash string) {
+	t.Helper()
+	t.do("going to "+hash, chromedp.Navigate(t.base+"/"+hash))
+}
+
+// sees waits until an element is there and visible.
+func (t *tab) sees(css string) {
+	t.Helper()
+	t.do("waiting for "+css, chromedp.WaitVisible(chromedp.CSS(css)))
+}
+
+func (t *tab) click(css string) {
+	t.Helper()
+	t.do("clicking "+css, chromedp.Click(chromedp.CSS(css)))
+}
+
+func (t *tab) types(css, text string) {
+	t.Helper()
+	t.do("typing into "+css, chromedp.SendKeys(chromedp.CSS(css), text))
+}
+
+func (t *tab) keys(keys string, options ...chromedp.KeyOption) {
+	t.Helper()
+	t.do("pressing keys", chromedp.KeyEvent(keys, options...))
+}
+
+// until waits until an expression of the page is true.
+func (t *tab) until(expression string) {
+	t.Helper()
+	within(t, patience, expression, func() bool { return value[bool](t, "Boolean("+expression+")") })
+}
+
+// value evaluates an expression in the page, waiting for a promise.
+func value[T any](t *tab, expression string) T {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.ctx, patience)
+	defer cancel()
+	v, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
+	if err != nil && !errors.Is(err, context.Canceled) {
+		t.Fatalf("evaluating %.200s: %v", expression, err)
+	}
+	return v
+}
+
+// signIn signs in as a person does.
+func (t *tab) signIn() {
+	t.Helper()
+	t.at("#/")
+	t.types("input[name=key]", testKey+"\r")
+	t.sees("#nav")
+}

@@ -1,0 +1,179 @@
+package console_test
+
+import (
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+// TestFromAnEmptyServiceToACitedAnswer does what a new user does, with a browser, over a whole service.
+func TestFromAnEmptyServiceToACitedAnswer(t *testing.T) {
+	t.Parallel()
+	c := open(start(t))
+
+	c.at("#/")
+	c.types("input[name=key]", "sk_wrong_0123456789\r")
+	c.sees("[role=alert]") // says so, and lets try again
+	c.do("emptying the field", chromedp.Clear(chromedp.CSS("input[name=key]")))
+	c.types("input[name=key]", testKey+"\r")
+	c.sees("ol.steps") // what to do next
+
+	c.types("input[name=name]", "Handbook\r")
+	c.sees(".drop")
+	c.do("choosing files", chromedp.SetUploadFiles(chromedp.CSS("input[type=file]"), documents(t, "aurora-x2-manual.pdf", "support.html"), chromedp.NodeReady))
+	// Nobody reloads: the list is live.
+	c.until(`document.querySelectorAll('.sources .chip.synched').length === 2`)
+	c.until(`/2 datasources/.test(document.querySelector('.counts').innerText)`)
+
+	c.click(`.tabs a[href$="/search"]`)
+	c.types("input[type=search]", "How long is the warranty of the Aurora X2 pump?\r")
+	c.sees(".hits li td")
+	if text := value[string](c, `document.querySelector('.hits li').innerText`); !strings.Contains(text, "7 years") || !strings.Contains(text, "BM25") {
+		t.Errorf("the first fragment is shown as %q", text)
+	}
+
+	c.click(".top button.main") // an agent is made, and asked
+	c.types(".ask textarea", "How long is the warranty of the Aurora X2 pump?\r")
+	c.sees(".cited a")
+	if answer := value[string](c, `document.querySelector('.turn.assistant').innerText`); !strings.Contains(answer, "7 years") {
+		t.Errorf("the answer is %q", answer)
+	}
+	kept := value[string](c, `location.hash`)
+	if !strings.Contains(kept, "/conversations/") {
+		t.Errorf("the conversation has no address: %s", kept)
+	}
+
+	c.click("a.cite")
+	c.sees(".chunks button[aria-pressed=true]")
+	if chunk := value[string](c, `document.querySelector('.chunks button[aria-pressed=true]').innerText`); !strings.Contains(chunk, "7 years") {
+		t.Errorf("the citation leads to %q", chunk)
+	}
+	c.sees(`.original iframe[src*="#page=1"]`)
+
+	c.do("going back", chromedp.NavigateBack())
+	c.sees(".cited a") // the conversation is still there
+	if here := value[string](c, `location.hash`); here != kept {
+		t.Errorf("back leads to %s, not %s", here, kept)
+	}
+	c.do("reloading", chromedp.Reload())
+	c.sees(".cited a")
+}
+
+func documents(t testing.TB, names ...string) []string {
+	t.Helper()
+	for i, name := range names {
+		path, err := filepath.Abs(filepath.Join("../../testdata/documents", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		names[i] = path
+	}
+	return names
+}
+
+// TestAllIsDoneByKeyboard makes a datastore, pastes a text and asks, without a mouse.
+func TestAllIsDoneByKeyboard(t *testing.T) {
+	t.Parallel()
+	c := open(start(t))
+	c.at("#/")
+	c.sees("input[name=key]")
+	c.tabTo("input[name=key]")
+	c.keys(testKey + "\r")
+	c.sees("ol.steps")
+	c.tabTo("input[name=name]")
+	c.keys("Notes\r")
+	c.sees(".drop")
+	c.tabTo(".drop .actions button:nth-of-type(3)") // paste text
+	c.keys("\r")
+	c.sees("dialog textarea")
+	c.tabTo("dialog textarea")
+	c.keys("The kettle in the kitchen holds three litres.")
+	c.tabTo("dialog button.main")
+	c.keys("\r")
+	c.until(`document.querySelector('.sources .chip.synched')`)
+	if open := value[bool](c, `document.querySelector('dialog') !== null`); open {
+		t.Error("the dialog is still open")
+	}
+	c.tabTo(".top button.main") // ask it
+	c.keys("\r")
+	c.sees(".ask textarea")
+	c.tabTo(".ask textarea")
+	c.keys("How much does the kettle hold?\r")
+	c.sees(".cited a")
+	c.tabTo(".cited a")
+	c.keys("\r")
+	c.sees(".original mark")
+	if marked := value[string](c, `document.querySelector('.original mark').textContent`); !strings.Contains(marked, "three litres") {
+		t.Errorf("marked is %q", marked)
+	}
+	// Escape closes a dialog, and the focus goes back to what opened it.
+	c.tabTo(".top .actions button:last-child")
+	c.keys("\r")
+	c.sees("dialog")
+	c.keys(kb.Escape)
+	c.until(`!document.querySelector('dialog') && document.activeElement.textContent === 'Delete'`)
+}
+
+// tabTo presses Tab until the element has the focus, as one who has no mouse.
+func (t *tab) tabTo(css string) {
+	t.Helper()
+	t.sees(css)
+	for range 60 {
+		if value[bool](t, `document.activeElement === document.querySelector(`+quote(css)+`)`) {
+			return
+		}
+		t.keys(kb.Tab)
+	}
+	t.Fatalf("Tab never comes to %s", css)
+}
+
+func quote(s string) string { return "`" + s + "`" }
+
+// TestAWebPageIsShownBesideItsChunks opens the original of a page, which can do nothing there.
+func TestAWebPageIsShownBesideItsChunks(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	var store, source struct{ ID string }
+	s.call(http.MethodPost, "/datastores", map[string]any{"name": "Pages"}, &store)
+	html := `<!doctype html><title>Kettle</title><base href="http://evil.example/"><script>parent.document.title = "taken over"</script>
+		<style>body { display: none }</style><h1 onclick="alert(1)">The kettle</h1><img src="http://evil.example/x.png" onerror="alert(1)" alt="A kettle">
+		<p>The kettle in the kitchen holds <b>three litres</b> of water, no more.</p><iframe src="http://evil.example/"></iframe>
+		<a href="javascript:alert(1)">Read on</a><p>It was bought in May of the year before last, at the corner shop.</p>`
+	c := open(s)
+	c.hostile.Store(true)
+	c.signIn()
+	c.at("#/datastores/" + store.ID)
+	c.sees(".drop")
+	value[bool](c, `(async () => {
+		const data = new DataTransfer();
+		data.items.add(new File([`+quote(html)+`], 'kettle.html', {type: 'text/html'}));
+		document.querySelector('.drop').dispatchEvent(new DragEvent('drop', {dataTransfer: data, bubbles: true, cancelable: true}));
+		return true;
+	})()`)
+	c.until(`document.querySelector('.sources .chip.synched')`)
+	var list struct{ Data []struct{ ID string } }
+	s.call(http.MethodGet, "/datasources?datastoreId="+store.ID, nil, &list)
+	source.ID = list.Data[0].ID
+	c.at("#/datasources/" + source.ID + "?chunk=0")
+	c.sees(".original iframe")
+	c.until(`document.querySelector('.original iframe').contentDocument?.querySelector('mark')`)
+	if sandbox := value[string](c, `document.querySelector('.original iframe').getAttribute('sandbox')`); sandbox != "allow-same-origin" {
+		t.Errorf("the frame's sandbox is %q", sandbox)
+	}
+	inside := value[string](c, `document.querySelector('.original iframe').contentDocument.documentElement.getHTML()`)
+	for _, gone := range []string{"script", "evil.example", "onclick", "onerror", "javascript:", "<img", "<iframe"} {
+		if strings.Contains(inside, gone) {
+			t.Errorf("the frame holds %s: %s", gone, inside)
+		}
+	}
+	if !strings.Contains(inside, "[A kettle]") || !strings.Contains(inside, "<b>") {
+		t.Errorf("the frame lacks what the page has: %s", inside)
+	}
+	if title := value[string](c, `document.title`); strings.Contains(title, "taken over") {
+		t.Error("the page's script has run")
+	}
+}

@@ -1,0 +1,140 @@
+// Calls of the service. Every failure is an Error whose message is in words for people: the service's own, or what the
+// browser can tell.
+import { key } from './session.js';
+import { events } from './sse.js';
+
+/** The service may lie behind a prefix: addresses are relative to the page's. */
+const base = new URL('.', document.baseURI.split('#')[0]);
+
+export class Problem extends Error {
+  /**
+   * @param {number} status 0 when there was no answer
+   * @param {string} message
+   * @param {{field: string, message: string}[]} [faults]
+   * @param {number} [retryAfter] seconds
+   */
+  constructor(status, message, faults = [], retryAfter = 0) {
+    super(message);
+    this.status = status;
+    this.faults = faults;
+    this.retryAfter = retryAfter;
+  }
+}
+
+/**
+ * Sends a request and returns the response when it is a success.
+ * @param {string} method
+ * @param {string} path
+ * @param {{body?: any, signal?: AbortSignal, headers?: Record<string, string>}} [options]
+ */
+export async function send(method, path, { body, signal, headers = {} } = {}) {
+  let response;
+  try {
+    response = await fetch(address(path), {
+      method,
+      signal,
+      headers: { ...authorization(), ...(body === undefined ? {} : { 'Content-Type': 'application/json' }), ...headers },
+      body: body === undefined ? undefined : JSON.stringify(body),
+      cache: 'no-store',
+      credentials: 'omit',
+    });
+  } catch (e) {
+    if (signal?.aborted) throw e;
+    throw new Problem(0, 'The service does not answer. Is it running, and is this computer connected to it?');
+  }
+  if (!response.ok) throw problemOf(response.status, await response.text(), response.headers.get('Retry-After'));
+  return response;
+}
+
+/** @param {string} path */
+export function address(path) {
+  return new URL(path, base).href;
+}
+
+export function authorization() {
+  const secret = key();
+  return secret ? { Authorization: `Bearer ${secret}` } : {};
+}
+
+/**
+ * Reads an error as the service writes it, or as a proxy before it does.
+ * @param {number} status
+ * @param {string} text
+ * @param {string | null} retryAfter
+ */
+export function problemOf(status, text, retryAfter) {
+  const wait = Number.parseInt(retryAfter ?? '', 10) || 0;
+  try {
+    const p = JSON.parse(text);
+    const said = (p.errors ?? []).map((/** @type {any} */ f) => `${f.field}: ${f.message}`).join('; ');
+    return new Problem(status, said || p.detail || p.title, p.errors ?? [], wait);
+  } catch {
+    return new Problem(status, `The service answered ${status}, without saying why.`, [], wait);
+  }
+}
+
+/**
+ * @param {string} method
+ * @param {string} path
+ * @param {any} [body]
+ * @param {{signal?: AbortSignal, headers?: Record<string, string>}} [options]
+ * @returns {Promise<any>}
+ */
+export async function call(method, path, body, options = {}) {
+  return (await send(method, path, { body, ...options })).json();
+}
+
+/**
+ * @param {string} path
+ * @param {AbortSignal} [signal]
+ */
+export const get = (path, signal) => call('GET', path, undefined, { signal });
+
+/**
+ * Puts parameters behind a path; empty ones are left out.
+ * @param {string} path
+ * @param {Record<string, any>} params
+ */
+export function withQuery(path, params) {
+  const q = new URLSearchParams();
+  for (const [name, value] of Object.entries(params)) {
+    if (value !== undefined && value !== null && value !== '') q.set(name, String(value));
+  }
+  return q.size ? `${path}?${q}` : path;
+}
+
+/**
+ * All items of a list, page after page, at most so many.
+ * @param {string} path
+ * @param {AbortSignal} signal
+ * @param {number} [most]
+ * @returns {Promise<any[]>}
+ */
+export async function all(path, signal, most = 1000) {
+  const items = [];
+  let cursor = '';
+  do {
+    const separator = path.includes('?') ? '&' : '?';
+    const page = await get(`${path}${separator}limit=200${cursor && `&cursor=${encodeURIComponent(cursor)}`}`, signal);
+    items.push(...page.data);
+    cursor = page.nextCursor ?? '';
+  } while (cursor && items.length < most);
+  return items;
+}
+
+/**
+ * Opens a stream of server-sent events. EventSource could not send the key.
+ * @param {string} method
+ * @param {string} path
+ * @param {{body?: any, signal: AbortSignal}} options
+ */
+export async function* stream(method, path, options) {
+  const response = await send(method, path, { ...options, headers: { Accept: 'text/event-stream' } });
+  if (!response.body) return;
+  yield* events(response.body);
+}
+
+/** A key that makes a request safe to repeat. randomUUID is there only where the page came by https or from this machine. */
+export function requestKey() {
+  return [...crypto.getRandomValues(new Uint8Array(16))].map((b) => b.toString(16).padStart(2, '0')).join('');
+}

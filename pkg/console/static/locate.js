@@ -1,0 +1,40 @@
+// Where a fragment stands in its original. The fragment is what was read out of it: spaces, marks and tags have gone, so
+// words are compared, in runs of three.
+
+// Scripts that put no spaces between words are compared letter by letter.
+const word = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Khmer}\p{sc=Lao}\p{sc=Myanmar}]|[\p{L}\p{N}]+/gu;
+
+/** @param {string} text */
+function words(text) {
+  const found = [];
+  for (const m of text.matchAll(word)) found.push({ text: m[0].toLowerCase(), at: m.index, end: m.index + m[0].length });
+  return found;
+}
+
+/**
+ * Finds the stretch of the text that has most of the fragment.
+ * @param {string} text
+ * @param {string} fragment
+ * @returns {{start: number, end: number} | null} null when less than a third of it stands anywhere together
+ */
+export function locate(text, fragment) {
+  const sought = words(fragment);
+  const there = words(text);
+  const run = Math.min(3, sought.length);
+  if (run === 0 || there.length < run) return null;
+  const key = (/** @type {{text: string}[]} */ list, /** @type {number} */ i) => list.slice(i, i + run).map((w) => w.text).join(' ');
+  const runs = new Set();
+  for (let i = 0; i + run <= sought.length; i++) runs.add(key(sought, i));
+  const hits = [];
+  for (let i = 0; i + run <= there.length; i++) if (runs.has(key(there, i))) hits.push(i);
+
+  // The window leaves room for what the original has in between: a table's marks, a page's furniture.
+  const span = Math.ceil(sought.length * 1.3) + 3;
+  let best = { from: 0, count: 0 };
+  for (let from = 0, to = 0; from < hits.length; from++) {
+    while (to < hits.length && hits[to] < hits[from] + span) to++;
+    if (to - from > best.count) best = { from, count: to - from };
+  }
+  if (best.count * 3 < sought.length - run + 1 || best.count === 0) return null;
+  return { start: there[hits[best.from]].at, end: there[hits[best.from + best.count - 1] + run - 1].end };
+}

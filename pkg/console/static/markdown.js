@@ -1,0 +1,117 @@
+// Answers as models write them: a small part of Markdown, as elements. There is no HTML in it, whatever it looks like,
+// and links lead to the web alone.
+import { away, h } from './dom.js';
+
+/** @typedef {(n: number) => any} Cite what stands for [n], null to leave it as it is */
+
+const deepest = 4; // of lists and quotes in one another
+
+/**
+ * @param {string} text
+ * @param {Cite} [cite]
+ * @returns {any[]} block elements
+ */
+export function markdown(text, cite = () => null) {
+  return blocks(text.replace(/\r\n?/g, '\n').split('\n'), cite, 0);
+}
+
+/** @param {string[]} lines @param {Cite} cite @param {number} depth @returns {any[]} */
+function blocks(lines, cite, depth) {
+  const out = [];
+  for (let i = 0; i < lines.length;) {
+    const line = lines[i];
+    const fence = line.match(/^ {0,3}(```+|~~~+)/);
+    if (!line.trim()) {
+      i++;
+    } else if (fence) {
+      const end = lines.findIndex((l, at) => at > i && l.trim().startsWith(fence[1]) && l.trim().replaceAll(fence[1][0], '') === '');
+      const stop = end < 0 ? lines.length : end;
+      out.push(h('pre', { tabindex: '0' }, h('code', {}, lines.slice(i + 1, stop).join('\n'))));
+      i = stop + 1;
+    } else if (/^ {0,3}#{1,6}\s/.test(line)) {
+      out.push(h('h3', {}, inline(line.replace(/^ *#+\s+/, '').replace(/\s+#+\s*$/, ''), cite)));
+      i++;
+    } else if (/^ {0,3}([-*_])( *\1){2,} *$/.test(line)) {
+      out.push(h('hr'));
+      i++;
+    } else if (/^ {0,3}>/.test(line) && depth < deepest) {
+      const stop = until(lines, i, (l) => !/^ {0,3}>/.test(l));
+      out.push(h('blockquote', {}, blocks(lines.slice(i, stop).map((l) => l.replace(/^ {0,3}> ?/, '')), cite, depth + 1)));
+      i = stop;
+    } else if (item(line) && depth < deepest) {
+      i = list(lines, i, cite, depth, out);
+    } else if (line.includes('|') && /^[\s|:-]*-[\s|:-]*$/.test(lines[i + 1] ?? '') && (lines[i + 1] ?? '').includes('|')) {
+      const stop = until(lines, i + 2, (l) => !l.includes('|'));
+      out.push(table(line, lines.slice(i + 2, stop), cite));
+      i = stop;
+    } else {
+      const stop = Math.max(i + 1, until(lines, i + 1, (l) => !l.trim() || /^ {0,3}(#{1,6}\s|>|```|~~~)/.test(l) || (item(l) !== null && depth < deepest)));
+      out.push(h('p', {}, lines.slice(i, stop).map((l, n) => [n > 0 && h('br'), inline(l.trim(), cite)])));
+      i = stop;
+    }
+  }
+  return out;
+}
+
+/** @param {string} line */
+const item = (line) => line.match(/^( *)([-*+]|\d{1,9}[.)])(\s+)(?=\S)/);
+
+/** @param {string[]} lines @param {number} from @param {(line: string) => boolean} ends */
+function until(lines, from, ends) {
+  let i = from;
+  while (i < lines.length && !ends(lines[i])) i++;
+  return i;
+}
+
+/** @param {string[]} lines @param {number} from @param {Cite} cite @param {number} depth @param {any[]} out */
+function list(lines, from, cite, depth, out) {
+  const first = /** @type {RegExpMatchArray} */ (item(lines[from]));
+  const ordered = /\d/.test(first[2]);
+  const items = [];
+  let i = from;
+  for (let m = item(lines[i] ?? ''); m && m[1].length <= first[1].length + 1 && /\d/.test(m[2]) === ordered; m = item(lines[i] ?? '')) {
+    const indent = m[0].length;
+    const outer = m[1].length;
+    const begin = i;
+    i = until(lines, i + 1, (l) => l.trim() !== '' && l.search(/\S/) <= outer + 1);
+    const inside = lines.slice(begin, i).map((l, n) => (n === 0 ? l.slice(indent) : l.slice(Math.min(indent, Math.max(0, l.search(/\S/))))));
+    const content = blocks(inside, cite, depth + 1);
+    // A single paragraph stands without the space around one.
+    items.push(h('li', {}, content[0]?.tagName === 'P' ? [[...content[0].childNodes], content.slice(1)] : content));
+  }
+  out.push(ordered ? h('ol', { start: Number.parseInt(first[2], 10) }, items) : h('ul', {}, items));
+  return i;
+}
+
+/** @param {string} head @param {string[]} rows @param {Cite} cite */
+function table(head, rows, cite) {
+  const cells = (/** @type {string} */ row) => row.trim().replace(/^\||\|$/g, '').split('|').map((c) => inline(c.trim(), cite));
+  return h('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Table' }, h('table', {},
+    h('thead', {}, h('tr', {}, cells(head).map((c) => h('th', { scope: 'col' }, c)))),
+    h('tbody', {}, rows.map((r) => h('tr', {}, cells(r).map((c) => h('td', {}, c)))))));
+}
+
+// In the order in which they are tried at each place. None can match more than a line.
+const marks = /`([^`]+)`|\*\*(?=\S)(.+?)\*\*|__(?=\S)(.+?)__(?!\w)|\*(?=\S)([^*]+?)\*|\[(\d{1,3})\](?!\()|\[([^\]]+)\]\((https?:\/\/[^\s)]+)\)|(https?:\/\/[^\s<>"']*[^\s<>"'.,;:!?)\]])/;
+
+/** @param {string} text @param {Cite} cite @returns {any[]} */
+function inline(text, cite) {
+  const out = [];
+  for (let rest = text; rest;) {
+    const m = marks.exec(rest);
+    if (!m) {
+      out.push(rest);
+      break;
+    }
+    out.push(rest.slice(0, m.index));
+    const [whole, code, strong, strong2, em, number, label, target, address] = m;
+    if (code !== undefined) out.push(h('code', {}, code));
+    else if (strong ?? strong2) out.push(h('strong', {}, inline(strong ?? strong2, cite)));
+    else if (em) out.push(h('em', {}, inline(em, cite)));
+    else if (number) out.push(cite(Number(number)) ?? whole);
+    else if (label) out.push(away(target, label));
+    else out.push(away(address, address));
+    rest = rest.slice(m.index + whole.length);
+  }
+  return out;
+}

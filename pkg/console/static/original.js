@@ -1,0 +1,181 @@
+// An original as it is shown beside its chunks. It is somebody else's: text goes in as text; of a web page its structure
+// is built anew from a list of elements, in a frame that runs no script; a PDF is shown by the browser's own viewer.
+import { send } from './api.js';
+import { fill, h } from './dom.js';
+import { locate } from './locate.js';
+import { announce, button, problem } from './ui.js';
+import { bytes } from './words.js';
+
+const shownText = 200_000; // characters of a text around the fragment
+const mostElements = 30_000; // of a web page
+const unasked = 25_000_000; // bytes that are fetched without asking
+
+/**
+ * Shows a datasource's original in a place, and marks fragments in it.
+ * @param {any} source
+ * @param {any} place
+ * @param {AbortSignal} signal
+ * @returns {(fragment: {text: string, page: number | null}) => void} marks another fragment
+ */
+export function original(source, place, signal) {
+  const kind = String(source.config.mime_type ?? (source.type === 'web_page' ? 'text/html' : 'text/plain')).split(';')[0];
+  /** @type {any} */
+  let fragment = null;
+  /** @type {(f: any) => void} */
+  let mark = () => {};
+  const load = async () => {
+    fill(place, h('p', { class: 'faint' }, 'The original is being fetched …'));
+    try {
+      const response = await send('GET', `datasources/${source.id}/original`, { signal });
+      mark = await viewer(response, kind, place, signal);
+      if (fragment) mark(fragment);
+    } catch (e) {
+      if (!signal.aborted) fill(place, problem(e));
+    }
+  };
+  const size = source.config.file_size ?? 0;
+  if (!canShow(kind)) fill(place, h('p', { class: 'note' }, 'A browser cannot show this kind of file. Its text is in the chunks; the file can be downloaded.'));
+  else if (size > unasked) fill(place, button(`Show the original (${bytes(size)})`, load));
+  else load();
+  return (f) => {
+    fragment = f;
+    mark(f);
+  };
+}
+
+/** @param {string} kind */
+const canShow = (kind) => kind === 'application/pdf' || kind === 'application/xhtml+xml' || kind === 'application/json' || kind.startsWith('text/');
+
+/** @param {Response} response @param {string} declared @param {any} place @param {AbortSignal} signal */
+async function viewer(response, declared, place, signal) {
+  const kind = (response.headers.get('Content-Type') ?? declared).split(';')[0];
+  if (kind === 'application/pdf') return pdf(await response.arrayBuffer(), place, signal);
+  const text = decode(await response.arrayBuffer(), response.headers.get('Content-Type') ?? '');
+  if (kind === 'text/html' || kind === 'application/xhtml+xml') return page(text, place);
+  return plain(text, place);
+}
+
+/** @param {ArrayBuffer} content @param {any} place @param {AbortSignal} signal */
+function pdf(content, place, signal) {
+  // The type is ours, whatever the file says: nothing but a PDF viewer takes it.
+  const address = URL.createObjectURL(new Blob([content], { type: 'application/pdf' }));
+  signal.addEventListener('abort', () => URL.revokeObjectURL(address));
+  let shown = 0;
+  return (/** @type {any} */ f) => {
+    const at = f.page ?? 1;
+    if (at === shown) return;
+    shown = at;
+    // A viewer follows a new page only when it is a new one.
+    fill(place, h('iframe', { src: `${address}#page=${at}`, title: `The original, page ${at}` }));
+  };
+}
+
+/**
+ * Decodes a text by what it says of itself: a byte order mark, the header, or, where it is no UTF-8, the usual suspect.
+ * @param {ArrayBuffer} content
+ * @param {string} header
+ */
+function decode(content, header) {
+  const start = new Uint8Array(content, 0, Math.min(2, content.byteLength));
+  const marked = start[0] === 0xff && start[1] === 0xfe ? 'utf-16le' : start[0] === 0xfe && start[1] === 0xff ? 'utf-16be' : null;
+  const said = /charset="?([\w-]+)/i.exec(header)?.[1];
+  for (const name of [marked, 'utf-8', said, 'windows-1252']) {
+    if (!name) continue;
+    try {
+      return new TextDecoder(name, { fatal: name === 'utf-8' }).decode(content);
+    } catch { /* another one */ }
+  }
+  return '';
+}
+
+/** @param {string} text @param {any} place */
+function plain(text, place) {
+  const view = h('pre', { tabindex: '0', 'aria-label': 'The original' });
+  fill(place, view);
+  const show = (/** @type {{start: number, end: number} | null} */ found) => {
+    const from = found ? Math.max(0, found.start - shownText / 2) : 0;
+    const to = Math.min(text.length, from + shownText);
+    if (!found) return fill(view, text.slice(from, to), to < text.length && '\n…');
+    const marked = h('mark', {}, text.slice(found.start, found.end));
+    fill(view, from > 0 && '…\n', text.slice(from, found.start), marked, text.slice(found.end, to), to < text.length && '\n…');
+    // Within its box alone: the page stays where it is.
+    view.scrollTop += marked.getBoundingClientRect().top - view.getBoundingClientRect().top - view.clientHeight / 3;
+  };
+  show(null);
+  return (/** @type {any} */ f) => {
+    const found = locate(text, f.text);
+    show(found);
+    if (!found) announce('The fragment was not found in the original');
+  };
+}
+
+// What is kept of a web page. Of other elements the content is, but that of those in the second list.
+const kept = new Set(('H1 H2 H3 H4 H5 H6 P DIV SECTION ARTICLE MAIN UL OL LI DL DT DD TABLE CAPTION THEAD TBODY TFOOT TR TH TD PRE CODE KBD SAMP BLOCKQUOTE '
+  + 'EM STRONG B I U S SUB SUP SMALL BR HR FIGURE FIGCAPTION ADDRESS DETAILS SUMMARY').split(' '));
+const gone = new Set('SCRIPT STYLE TEMPLATE NOSCRIPT IFRAME OBJECT EMBED SVG MATH SELECT TEXTAREA AUDIO VIDEO CANVAS HEAD LINK META BASE'.split(' '));
+
+/** The one way in which HTML is parsed: into a document that is not shown and runs nothing. */
+const inert = /** @type {any} */ (globalThis).trustedTypes?.createPolicy('inert', { createHTML: (/** @type {string} */ s) => s }) ?? { createHTML: (/** @type {string} */ s) => s };
+
+/** @param {string} html @param {any} place */
+async function page(html, place) {
+  const parsed = new DOMParser().parseFromString(inert.createHTML(html), 'text/html');
+  // Scripts are off in the frame, and what is put into it has none: either would do.
+  const frame = h('iframe', { sandbox: 'allow-same-origin', title: 'The original web page' });
+  const ready = new Promise((resolve) => frame.addEventListener('load', resolve, { once: true }));
+  fill(place, frame);
+  await ready;
+  const inside = frame.contentDocument;
+  if (!inside) return () => {};
+  const style = inside.createElement('link');
+  style.rel = 'stylesheet';
+  style.href = new URL('./original.css', import.meta.url).href;
+  inside.head.append(style);
+  inside.title = 'The original web page';
+  inside.documentElement.lang = parsed.documentElement.lang;
+  let left = mostElements;
+  const copy = (/** @type {Node} */ from, /** @type {Node} */ into) => {
+    for (const node of from.childNodes) {
+      if (node.nodeType === Node.TEXT_NODE) {
+        into.appendChild(inside.createTextNode(node.nodeValue ?? ''));
+      } else if (node instanceof Element && !gone.has(node.tagName.toUpperCase()) && left-- > 0) {
+        const tag = node.tagName.toUpperCase();
+        if (tag === 'IMG') into.appendChild(inside.createTextNode(node.getAttribute('alt') ? `[${node.getAttribute('alt')}]` : ''));
+        else copy(node, kept.has(tag) ? into.appendChild(inside.createElement(tag)) : into);
+      }
+    }
+  };
+  copy(parsed.body, inside.body);
+  return (/** @type {any} */ f) => {
+    if (!markIn(inside, f.text)) announce('The fragment was not found in the original');
+  };
+}
+
+/** @param {Document} inside @param {string} fragment */
+function markIn(inside, fragment) {
+  for (const old of inside.querySelectorAll('mark')) old.replaceWith(...old.childNodes);
+  inside.body.normalize();
+  /** @type {Text[]} */
+  const texts = [];
+  const walker = inside.createTreeWalker(inside.body, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) texts.push(/** @type {Text} */ (walker.currentNode));
+  // Elements part words, though nothing stands between their texts.
+  const found = locate(texts.map((t) => t.data).join('\n'), fragment);
+  if (!found) return false;
+  let at = 0;
+  let first = null;
+  for (const text of texts) {
+    const start = Math.max(0, found.start - at);
+    const end = Math.min(text.data.length, found.end - at);
+    at += text.data.length + 1;
+    if (start >= end || !text.data.slice(start, end).trim()) continue;
+    const range = inside.createRange();
+    range.setStart(text, start);
+    range.setEnd(text, end);
+    const mark = inside.createElement('mark');
+    range.surroundContents(mark);
+    first ??= mark;
+  }
+  first?.scrollIntoView({ block: 'center' });
+  return true;
+}

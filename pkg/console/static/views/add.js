@@ -1,0 +1,136 @@
+// What puts content into a datastore: files and folders by drop or choice, pasted text, a page, a site.
+import { call, requestKey } from '../api.js';
+import { fill, h } from '../dom.js';
+import { chosen, dropped } from '../files.js';
+import { announce, dialog, field, form, problem } from '../ui.js';
+import { queue, uploadPanel } from '../uploads.js';
+import { counted } from '../words.js';
+import { planView } from './plan.js';
+
+/**
+ * @param {any} store
+ * @param {AbortSignal} signal
+ */
+export function addPanel(store, signal) {
+  const take = (/** @type {import('../files.js').Found[]} */ found) => {
+    queue.add(found, store.id);
+    announce(found.length === 0 ? 'There was no file in it' : `${counted(found.length, 'file')} are being uploaded`);
+  };
+  const files = chooser('Choose files', take, {});
+  const folder = chooser('Choose a folder', take, { webkitdirectory: true });
+  let depth = 0; // drags enter and leave every element inside
+  const over = (/** @type {number} */ by) => {
+    depth = Math.max(0, depth + by);
+    drop.classList.toggle('over', depth > 0);
+  };
+  const drop = h('div', {
+    class: 'drop',
+    ondragenter: (/** @type {DragEvent} */ e) => { e.preventDefault(); over(1); },
+    ondragover: (/** @type {DragEvent} */ e) => e.preventDefault(),
+    ondragleave: () => over(-1),
+    ondrop: async (/** @type {DragEvent} */ e) => {
+      e.preventDefault();
+      over(-depth);
+      if (!e.dataTransfer) return;
+      const text = e.dataTransfer.getData('text/plain');
+      const found = await dropped(e.dataTransfer);
+      if (found.length > 0) take(found);
+      else if (text) addText(store, text);
+    },
+  }, h('p', {}, 'Drop files and folders here, or'), h('div', { class: 'actions' }, files, folder,
+    h('button', { type: 'button', onclick: () => addText(store) }, 'Paste text'),
+    h('button', { type: 'button', onclick: () => addPage(store) }, 'Add a web page'),
+    h('button', { type: 'button', onclick: () => addSite(store) }, 'Add a web site')));
+  // A file that misses the place must not take the browser away from the console.
+  for (const kind of ['dragover', 'drop']) window.addEventListener(kind, (e) => e.preventDefault(), { signal });
+  return h('section', { class: 'add', 'aria-label': 'Add content' }, drop, uploadPanel(store.id, signal));
+}
+
+/** @param {string} label @param {(found: import('../files.js').Found[]) => void} take @param {any} props */
+function chooser(label, take, props) {
+  const input = h('input', { type: 'file', multiple: true, hidden: true, 'aria-label': label, ...props, onchange: () => {
+    take(chosen(input.files));
+    input.value = ''; // the same files may be chosen again
+  } });
+  return [h('button', { type: 'button', onclick: () => input.click() }, label), input];
+}
+
+/**
+ * A dialog that adds one datasource. Its request has one key for all tries, so that a second click adds nothing.
+ * @param {any} store
+ * @param {string} title
+ * @param {any[]} fields
+ * @param {() => {type: string, name?: string, config: any}} read
+ */
+function adder(store, title, fields, read) {
+  let sent = '';
+  let key = '';
+  dialog(title, (close) => [form('Add it', async () => {
+    const body = { datastoreId: store.id, ...read() };
+    if (JSON.stringify(body) !== sent) [sent, key] = [JSON.stringify(body), requestKey()];
+    await call('POST', 'datasources', body, { headers: { 'Idempotency-Key': key } });
+    announce('It is added');
+    close();
+  }, fields, { buttons: [h('button', { type: 'button', onclick: close }, 'Cancel')] })]);
+}
+
+/** @param {any} store @param {string} [initial] */
+function addText(store, initial = '') {
+  const name = h('input', { maxlength: '500' });
+  const text = h('textarea', { rows: '12', value: initial, required: true });
+  adder(store, 'Paste text', [field('Text', text), field('Name', name, 'Without one, the beginning of the text is its name.')],
+    () => ({ type: 'text', name: name.value || undefined, config: { text: text.value } }));
+}
+
+/** @param {any} store */
+function addPage(store) {
+  const address = h('input', { type: 'url', placeholder: 'https://', required: true });
+  const refresh = refreshField();
+  adder(store, 'Add a web page', [field('Address', address), refresh.field],
+    () => ({ type: 'web_page', config: { source_url: address.value.trim(), ...refresh.read() } }));
+}
+
+function refreshField() {
+  const control = h('input', { placeholder: '24h' });
+  return {
+    field: field('Fetch it again every', control, 'An interval (24h, 7d), or five fields of cron in UTC. Empty: never. What has not changed costs one small request.'),
+    read: () => (control.value.trim() ? { refresh: control.value.trim() } : {}),
+  };
+}
+
+/** @param {any} store */
+function addSite(store) {
+  const address = h('input', { type: 'url', placeholder: 'https://' });
+  const sitemap = h('input', { type: 'url', placeholder: 'https://' });
+  const include = h('textarea', { rows: '2' });
+  const exclude = h('textarea', { rows: '2' });
+  const pages = h('input', { type: 'number', min: '1' });
+  const depth = h('input', { type: 'number', min: '1', max: '100' });
+  const refresh = refreshField();
+  const lines = (/** @type {any} */ control) => control.value.split('\n').map((/** @type {string} */ l) => l.trim()).filter(Boolean);
+  const config = () => Object.fromEntries(Object.entries({
+    source_url: address.value.trim(), sitemap: sitemap.value.trim(), include: lines(include), exclude: lines(exclude),
+    max_pages: Number(pages.value), max_depth: Number(depth.value),
+  }).filter(([, v]) => (Array.isArray(v) ? v.length > 0 : Boolean(v))));
+  const preview = h('div', {});
+  const look = h('button', { type: 'button', onclick: async () => {
+    look.disabled = true;
+    fill(preview, h('p', { class: 'note', role: 'status' }, 'The site is being looked at, for 20 seconds at most …'));
+    try {
+      fill(preview, planView(await call('POST', 'datasources/plan', { config: config() })));
+    } catch (e) {
+      fill(preview, problem(e));
+    }
+    look.disabled = false;
+  } }, 'Show what a crawl would fetch');
+  adder(store, 'Add a web site', [
+    field('Address', address, 'Where the site begins: pages below it are taken.'),
+    h('details', {}, h('summary', {}, 'More'),
+      field('Sitemap', sitemap, 'Without one, it is looked for, and else links are followed.'),
+      field('Take these paths alone', include, 'One pattern a line, such as /docs/**'),
+      field('Leave these paths out', exclude),
+      h('div', { class: 'row' }, field('Pages at most', pages), field('Links from the beginning', depth)),
+      refresh.field),
+    look, preview,
+  ], () => ({ type: 'web_site', config: { ...config(), ...refresh.read() } }));
+}

@@ -1,0 +1,58 @@
+// One agent: the chat with it, its conversations, its settings.
+import { all, call, get } from '../api.js';
+import { h } from '../dom.js';
+import { go } from '../router.js';
+import { announce, confirm, field, form, head, select, tabs } from '../ui.js';
+import { storeChoice } from './agents.js';
+import { chat } from './chat.js';
+import { conversationList } from './conversations.js';
+import { visibilitySelect } from './datastores.js';
+
+/** @type {import('../router.js').View} */
+export async function show(page) {
+  const { params, signal } = page;
+  const agent = await get(`agents/${encodeURIComponent(params.id)}`, signal);
+  const root = `#/agents/${agent.id}`;
+  const tab = params.tab ?? '';
+  const body = [
+    head(agent.name, [], h('a', { href: '#/agents' }, 'Agents')),
+    tabs('Parts of the agent', [[root, 'Chat'], [`${root}/conversations`, 'Conversations'], [`${root}/settings`, 'Settings']], tab ? `${root}/${tab}` : root),
+  ];
+  if (tab === 'conversations') body.push(await conversationList({ agentId: agent.id }, signal));
+  else if (tab === 'settings') body.push(settings(agent, await all('datastores', signal)));
+  else if (tab === '') body.push(await chat(agent, params.conversation ?? '', signal));
+  else throw new Error('There is no such page here.');
+  return { title: agent.name, body };
+}
+
+/** @param {any} agent @param {any[]} stores */
+function settings(agent, stores) {
+  const name = h('input', { value: agent.name, maxlength: '200' });
+  const description = h('textarea', { value: agent.description, maxlength: '2000' });
+  const chosen = storeChoice(stores, agent.datastoreIds);
+  const model = select(['llm_3_5_turbo', 'llm_3_5_turbo_16k', 'llm_4', 'llm_4_32k'].map((m) => [m, m]), { value: agent.modelName });
+  const temperature = h('input', { type: 'number', min: '0', max: '1', step: '0.1', value: agent.temperature });
+  const visibility = visibilitySelect(agent.visibility);
+  const system = h('textarea', { rows: '8', value: agent.systemPrompt, maxlength: '32000' });
+  const user = h('textarea', { rows: '4', value: agent.userPrompt, maxlength: '32000' });
+  return h('div', { class: 'card' },
+    form('Save', async () => {
+      await call('PATCH', `agents/${agent.id}`, {
+        name: name.value, description: description.value, datastoreIds: chosen.read(), modelName: model.value,
+        temperature: Number(temperature.value), visibility: visibility.value, systemPrompt: system.value, userPrompt: user.value,
+      });
+      announce('Saved');
+      go(`#/agents/${agent.id}`);
+    }, [
+      field('Name', name), field('Description', description), chosen.body,
+      h('div', { class: 'row' }, field('Model', model, 'Which model stands behind a name is set where the service runs.'), field('Temperature', temperature, '0: the same answer each time. 1: freer.'), field('Who may ask it', visibility)),
+      field('System prompt', system, 'Who the agent is and how it speaks. {query}, {context} and {history} stand for the question, the fragments found, and what was said before.'),
+      field('User prompt', user, 'What the question is wrapped in, with the same placeholders. Empty: the question alone.'),
+    ]),
+    h('h2', {}, 'All of it'),
+    h('button', { type: 'button', onclick: () => confirm(`Delete ${agent.name}?`, 'The agent is deleted for good; its datastores stay.', 'Delete it', async () => {
+      await call('DELETE', `agents/${agent.id}`, {});
+      announce('Deleted');
+      go('#/agents');
+    }) }, 'Delete the agent'));
+}

@@ -1,0 +1,130 @@
+// Asking an agent. The answer appears as it is written; its citations lead to the fragment in its source.
+import { get, stream, withQuery } from '../api.js';
+import { away, fill, h } from '../dom.js';
+import { markdown } from '../markdown.js';
+import { rename } from '../router.js';
+import { announce, isAbort, problem } from '../ui.js';
+import { placeOf } from './playground.js';
+
+/**
+ * @param {any} agent
+ * @param {string} conversationId "": a new conversation
+ * @param {AbortSignal} signal
+ */
+export async function chat(agent, conversationId, signal) {
+  const kept = conversationId ? await get(withQuery(`conversations/${encodeURIComponent(conversationId)}`, { limit: 200 }), signal) : null;
+  const log = h('div', { class: 'chat', role: 'log', 'aria-label': 'Conversation', 'aria-live': 'polite' },
+    kept?.messages.map((/** @type {any} */ m) => (m.role === 'user' ? asked(m.text) : answered(m.text, m.sources))));
+  const question = h('textarea', { rows: '2', maxlength: '8000', 'aria-label': 'Question', placeholder: 'Ask something', onkeydown: (/** @type {KeyboardEvent} */ e) => {
+    // As in other chats; with Shift, and while a word is being composed, Enter stays with the text.
+    if (e.key === 'Enter' && !e.shiftKey && !e.isComposing) {
+      e.preventDefault();
+      ask.requestSubmit();
+    }
+  } });
+  const send = h('button', { type: 'submit', class: 'main' }, 'Ask');
+  const stop = h('button', { type: 'button', hidden: true, onclick: () => running?.abort() }, 'Stop');
+  /** @type {AbortController | null} */
+  let running = null;
+  signal.addEventListener('abort', () => running?.abort());
+  const trouble = h('div', {});
+
+  const ask = h('form', { class: 'ask', onsubmit: async (/** @type {Event} */ event) => {
+    event.preventDefault();
+    const query = question.value.trim();
+    if (!query || running) return;
+    running = new AbortController();
+    [send.hidden, stop.hidden] = [true, false];
+    fill(trouble);
+    const place = h('article', { class: 'turn assistant', 'aria-label': 'Answer', 'aria-busy': 'true' }, h('p', { class: 'faint' }, 'Searching …'));
+    log.append(asked(query), place);
+    question.value = '';
+    place.scrollIntoView({ block: 'end' });
+    try {
+      const answer = await read(agent, { query, conversationId: conversationId || undefined }, place, running.signal);
+      place.replaceWith(answered(answer.answer, answer.sources));
+      if (!conversationId) {
+        conversationId = answer.conversationId;
+        rename(`#/agents/${agent.id}/conversations/${conversationId}`);
+      }
+    } catch (e) {
+      place.removeAttribute('aria-busy');
+      if (signal.aborted) return;
+      if (place.querySelector('.faint')) place.remove(); // nothing of an answer has come
+      if (isAbort(e)) announce('Stopped');
+      else {
+        fill(trouble, problem(e));
+        question.value ||= query; // so that it need not be typed again
+      }
+    } finally {
+      running = null;
+      [send.hidden, stop.hidden] = [false, true];
+      if (!signal.aborted) question.focus();
+    }
+  } }, trouble, question, h('div', { class: 'actions' }, send, stop, h('a', { class: 'button', href: `#/agents/${agent.id}`, onclick: () => {
+    // The address of a chat that has no conversation yet is this one already.
+    if (location.hash === `#/agents/${agent.id}`) window.dispatchEvent(new HashChangeEvent('hashchange'));
+  } }, 'New conversation')));
+
+  const empty = agent.datastoreIds.length === 0 && h('p', { class: 'note' }, 'This agent answers from no datastore yet: choose one in its ', h('a', { href: `#/agents/${agent.id}/settings` }, 'settings'), '.');
+  return [empty, log, ask];
+}
+
+/** @param {string} text */
+function asked(text) {
+  return h('article', { class: 'turn user', 'aria-label': 'Question' }, text);
+}
+
+/**
+ * Reads an answer as it comes. It is shown a few times a second, however fast its pieces are.
+ * @param {any} agent
+ * @param {any} question
+ * @param {any} place
+ * @param {AbortSignal} signal
+ */
+async function read(agent, question, place, signal) {
+  let text = '';
+  let end = '';
+  let shown = 0;
+  for await (const event of stream('POST', `agents/${agent.id}/query`, { body: { ...question, streaming: true }, signal })) {
+    if (event.name === 'answer') {
+      text += event.data;
+      if (performance.now() - shown > 60) {
+        const below = window.innerHeight + window.scrollY >= document.body.scrollHeight - 80;
+        fill(place, h('div', { class: 'md' }, markdown(text)));
+        if (below) window.scrollTo(0, document.body.scrollHeight); // it goes on being read at its end
+        shown = performance.now();
+      }
+    } else if (event.name === 'endpoint_response') {
+      end += event.data;
+    } else if (event.data === '[DONE]') {
+      return JSON.parse(end);
+    } else if (event.data.startsWith('[ERROR]')) {
+      throw new Error(event.data.slice('[ERROR]'.length).trim());
+    }
+  }
+  throw new Error('The answer broke off: the connection to the service was lost. Ask again.');
+}
+
+/**
+ * An answer with its sources. Citations in the text lead to the same places.
+ * @param {string} text
+ * @param {any[]} sources
+ */
+export function answered(text, sources) {
+  const byNumber = new Map(sources.map((s) => [s.citation, s]));
+  const cite = (/** @type {number} */ n) => {
+    const s = byNumber.get(n);
+    return s && h('a', { class: 'cite', href: placeOf(s), 'aria-label': `Source ${n}: ${s.datasource_name}`, title: `${s.datasource_name}\n${s.text.slice(0, 300)}` }, `${n}`);
+  };
+  return h('article', { class: 'turn assistant', 'aria-label': 'Answer' }, h('div', { class: 'md' }, markdown(text, cite)),
+    sources.length > 0 && h('ol', { class: 'cited', 'aria-label': 'Sources' }, sources.map(sourceItem)));
+}
+
+/** @param {any} s */
+function sourceItem(s) {
+  const where = [s.page && `page ${s.page}`, s.heading].filter(Boolean).join(' · ');
+  return h('li', {}, s.citation > 0 && `[${s.citation}] `, h('a', { href: placeOf(s) }, s.datasource_name), where && h('small', {}, ` ${where}`),
+    /^https?:/.test(s.source) && [' ', away(s.source, 'on the web')],
+    h('details', {}, h('summary', {}, h('small', {}, 'The fragment')), h('p', { class: 'quote' }, s.text)));
+}

@@ -1,0 +1,55 @@
+// What was asked and answered.
+import { all, call, get, send, withQuery } from '../api.js';
+import { fill, h } from '../dom.js';
+import { announce, button, confirm, field, form, head, pages, select } from '../ui.js';
+import { when } from '../words.js';
+
+/** @type {import('../router.js').View} */
+export async function show({ signal }) {
+  const agents = await all('agents', signal);
+  const agent = select([['', 'All agents'], ...agents.map((a) => [a.id, a.name])], { value: '' });
+  return { title: 'Conversations', body: [head('Conversations'), await conversationList({}, signal, field('Agent', agent), () => ({ agentId: agent.value }))] };
+}
+
+/**
+ * @param {Record<string, string>} fixed parameters of the list
+ * @param {AbortSignal} signal
+ * @param {any} [choice] another control
+ * @param {() => Record<string, string>} [more] what it says
+ */
+export async function conversationList(fixed, signal, choice = null, more = () => ({})) {
+  const text = h('input', { type: 'search', maxlength: '200' });
+  const from = h('input', { type: 'date' });
+  const to = h('input', { type: 'date' });
+  const list = h('div', {});
+  const params = () => ({ ...fixed, ...more(), query: text.value, from: from.value, to: to.value });
+  const read = async () => {
+    const asked = params();
+    fill(list, await pages((cursor) => get(withQuery('conversations', { ...asked, cursor }), signal), item, h('p', { class: 'faint' }, 'There is no such conversation.')));
+  };
+  await read();
+  const controls = form('Show', async () => { await read(); announce('The list is brought up to date'); },
+    [h('div', { class: 'row' }, choice, field('With the words', text), field('From', from), field('To', to))],
+    { class: 'card', buttons: [button('Export as JSON', () => save('json', params())), button('Export as CSV', () => save('csv', params()))] });
+  return [controls, h('h2', {}, 'Newest first'), list];
+}
+
+/** @param {any} v */
+function item(v) {
+  const row = h('li', { class: 'head' },
+    h('div', {}, h('a', { href: `#/agents/${v.agentId}/conversations/${v.id}` }, v.title || 'Without a title'), h('p', {}, h('small', {}, when(v.updatedAt)))),
+    h('button', { type: 'button', 'aria-label': `Delete the conversation ${v.title}`, onclick: () => confirm('Delete this conversation?', 'It is deleted with its messages, at once and for good.', 'Delete it', async () => {
+      await call('DELETE', `conversations/${v.id}`, {});
+      row.remove();
+      announce('Deleted');
+    }) }, 'Delete'));
+  return row;
+}
+
+/** @param {string} kind @param {Record<string, string>} params */
+async function save(kind, params) {
+  const blob = await (await send('GET', withQuery('conversations/export', { ...params, format: kind }))).blob();
+  const address = URL.createObjectURL(blob);
+  h('a', { href: address, download: `conversations.${kind}` }).click();
+  setTimeout(() => URL.revokeObjectURL(address), 60_000);
+}

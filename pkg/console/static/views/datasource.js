@@ -1,0 +1,161 @@
+// One datasource: how it stands, its chunks, and its original beside them with the chunk marked.
+import { call, get, send, withQuery } from '../api.js';
+import { away, fill, h } from '../dom.js';
+import { go, rename } from '../router.js';
+import { button, chip, confirm, head, problem } from '../ui.js';
+import { bytes, counted, isSettled, number, stages, types, when } from '../words.js';
+import { original } from '../original.js';
+import { retry } from './sources.js';
+
+const chunkPage = 50;
+
+/** @type {import('../router.js').View} */
+export async function show({ params, query, signal, here }) {
+  const source = await get(`datasources/${encodeURIComponent(params.id)}`, signal);
+  const wanted = Number.parseInt(query.get('chunk') ?? '', 10) || 0;
+  const state = h('div', {});
+  const shown = (/** @type {any} */ s) => fill(state, stateOf(s));
+  shown(source);
+  follow(source, shown, signal);
+  const body = [
+    head(source.name, actions(source), h('a', { href: `#/datastores/${source.datastoreId}` }, 'Datastore')),
+    h('div', { class: 'card' }, state, facts(source)),
+  ];
+  if (source.type === 'web_site') body.push(site(source));
+  else body.push(...await beside(source, wanted, query.has('chunk'), here.split('?')[0], signal));
+  return { title: source.name, body };
+}
+
+/** @param {any} s */
+function actions(s) {
+  return [
+    s.type !== 'web_site' && button('Download the original', () => download(s)),
+    button(s.status === 'error' ? 'Try again' : 'Process again', () => retry(s.id)),
+    s.type === 'web_site' && !isSettled(s.status) && button('Stop the crawl', () => call('POST', `datasources/${s.id}/stop`, {})),
+    h('button', { type: 'button', onclick: () => confirm(`Delete ${s.name}?`, 'It is no longer found from then on, and cannot be brought back.', 'Delete it', async () => {
+      await call('DELETE', `datasources/${s.id}`, {});
+      go(`#/datastores/${s.datastoreId}`);
+    }) }, 'Delete'),
+  ];
+}
+
+/** @param {any} s */
+async function download(s) {
+  const blob = await (await send('GET', `datasources/${s.id}/original`)).blob();
+  const address = URL.createObjectURL(blob);
+  h('a', { href: address, download: s.config.file_name ?? s.name }).click();
+  setTimeout(() => URL.revokeObjectURL(address), 60_000);
+}
+
+/** @param {any} s */
+function stateOf(s) {
+  const p = s.progress ?? {};
+  return [
+    h('p', {}, chip(s.status), ' ', !isSettled(s.status) && (stages[p.stage] ?? p.stage)),
+    !isSettled(s.status) && h('progress', { 'aria-label': 'Progress', ...(p.total > 0 ? { max: p.total, value: p.done } : {}) }),
+    s.error && (s.status === 'error' ? problem(s.error) : h('p', { class: 'note' }, s.error)),
+    s.warnings.map((/** @type {string} */ w) => h('p', { class: 'note' }, w)),
+  ];
+}
+
+/** Reads a datasource again while something happens to it. @param {any} s @param {(s: any) => void} shown @param {AbortSignal} signal */
+async function follow(s, shown, signal) {
+  while (!signal.aborted) {
+    await new Promise((done) => setTimeout(done, isSettled(s.status) ? 5000 : 1000));
+    if (signal.aborted) return;
+    if (document.hidden) continue;
+    try {
+      const now = await get(`datasources/${s.id}`, signal);
+      if (JSON.stringify(now) !== JSON.stringify(s)) shown(now);
+      s = now;
+    } catch { /* the next time */ }
+  }
+}
+
+/** @param {any} s */
+function facts(s) {
+  const c = s.config;
+  const pairs = [
+    ['Type', types[s.type]],
+    ['Kind of file', c.mime_type],
+    ['Address', c.source_url && away(c.source_url, c.source_url)],
+    ['Leads to', c.final_url && away(c.final_url, c.final_url)],
+    ['Sitemap', c.sitemap && away(c.sitemap, c.sitemap)],
+    ['Size', c.file_size && bytes(c.file_size)],
+    ['Pages', c.document?.pages],
+    ['Language', c.document?.language],
+    ['Text', s.textBytes > 0 && `${bytes(s.textBytes)} in ${counted(s.chunks, 'chunk')}`],
+    ['Your own id', s.customId],
+    ['Fetched again', c.refresh],
+    ['Added', when(s.createdAt)],
+    ['Searchable since', s.lastSynch && when(s.lastSynch)],
+    ['Metadata', Object.keys(s.metadata).length > 0 && h('code', {}, JSON.stringify(s.metadata))],
+  ];
+  return h('dl', { class: 'facts' }, pairs.filter(([, v]) => v).map(([name, v]) => h('div', {}, h('dt', {}, name), h('dd', {}, v))));
+}
+
+/** @param {any} s */
+function site(s) {
+  const c = s.crawl;
+  if (!c) return h('p', {}, 'The site has not been looked at yet.');
+  const counts = [['Pages', c.discovered], ['Waiting', c.waiting], ['New or changed', c.fetched], ['Unchanged', c.unchanged], ['Left out', c.skipped], ['Failed', c.failed], ['Gone', c.removed]];
+  return h('section', { class: 'card' },
+    h('h2', {}, 'The newest crawl'),
+    h('dl', { class: 'facts' }, [['Begun', when(c.startedAt)], ...counts.map(([name, n]) => [name, number(n)])].map(([name, v]) => h('div', {}, h('dt', {}, name), h('dd', {}, v)))),
+    Object.keys(c.leftOut).length > 0 && [h('h3', {}, 'Addresses that are no pages of the site'), h('ul', {}, Object.entries(c.leftOut).map(([why, n]) => h('li', {}, `${why}: ${number(n)}`)))],
+    h('p', {}, h('a', { href: `#/datastores/${s.datastoreId}?site=${s.id}` }, 'Show its pages')));
+}
+
+/**
+ * Chunks and original side by side. The address names the chunk that is marked.
+ * @param {any} source
+ * @param {number} wanted the chunk that is marked at first
+ * @param {boolean} asked whether the address asks for it
+ * @param {string} here
+ * @param {AbortSignal} signal
+ */
+async function beside(source, wanted, asked, here, signal) {
+  const list = h('ol', { class: 'chunks', 'aria-label': 'Chunks' });
+  const more = h('div', { class: 'actions' });
+  const before = h('div', { class: 'actions' });
+  const place = h('div', { class: 'original' });
+  const mark = original(source, place, signal);
+  /** @type {any} */
+  let pressed = null;
+  const choose = (/** @type {any} */ chunk, /** @type {any} */ element) => {
+    pressed?.setAttribute('aria-pressed', 'false');
+    element.setAttribute('aria-pressed', 'true');
+    pressed = element;
+    mark(chunk);
+  };
+  const item = (/** @type {any} */ chunk) => {
+    const where = [chunk.page && `Page ${chunk.page}`, chunk.heading].filter(Boolean).join(' · ');
+    const element = h('button', { type: 'button', 'aria-pressed': 'false', onclick: () => {
+      choose(chunk, element);
+      rename(`${here}?chunk=${chunk.ordinal}`);
+    } }, where && h('small', {}, where, '\n'), chunk.text);
+    if (chunk.ordinal === wanted) queueMicrotask(() => choose(chunk, element));
+    return h('li', {}, element);
+  };
+  const read = (/** @type {string | number} */ cursor) => get(withQuery(`datasources/${source.id}/chunks`, { cursor, limit: chunkPage }), signal);
+  const append = async (/** @type {string | number} */ cursor) => {
+    const page = await read(cursor);
+    list.append(...page.data.map(item));
+    fill(more, page.nextCursor && button('Show more', () => append(page.nextCursor)));
+    return page.data.length;
+  };
+  const from = Math.max(0, wanted - 3);
+  const n = await append(from || '');
+  if (from > 0) {
+    fill(before, button('Show those before', async () => {
+      const cursor = Math.max(0, from - 200);
+      const page = await get(withQuery(`datasources/${source.id}/chunks`, { cursor: cursor || '', limit: from - cursor }), signal);
+      list.prepend(...page.data.map(item));
+      fill(before);
+    }));
+  }
+  if (asked) setTimeout(() => pressed?.scrollIntoView({ block: 'nearest' }), 50);
+  return [h('div', { class: 'beside' },
+    h('section', { 'aria-labelledby': 'chunks' }, h('h2', { id: 'chunks' }, 'Chunks'), before, n === 0 ? h('p', { class: 'faint' }, 'There are none yet.') : list, more),
+    h('section', { 'aria-labelledby': 'original' }, h('h2', { id: 'original' }, 'Original'), place))];
+}

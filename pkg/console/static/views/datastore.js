@@ -1,0 +1,103 @@
+// One datastore: what is in it, how it is searched, and its settings.
+import { all, call, get } from '../api.js';
+import { fill, h } from '../dom.js';
+import { go } from '../router.js';
+import { button, confirm, field, form, head, problem, tabs, announce } from '../ui.js';
+import { addPanel } from './add.js';
+import { countChips, readCounts, visibilitySelect } from './datastores.js';
+import { sources } from './sources.js';
+import { playground } from './playground.js';
+
+/** @type {import('../router.js').View} */
+export async function show(page) {
+  const { params, signal } = page;
+  const tab = params.tab ?? '';
+  const store = await get(`datastores/${encodeURIComponent(params.id)}`, signal);
+  const root = `#/datastores/${store.id}`;
+  const body = [
+    head(store.name, [button('Ask it', () => ask(store, signal), { class: 'main' })], h('a', { href: '#/datastores' }, 'Datastores')),
+    tabs('Parts of the datastore', [[root, 'Content'], [`${root}/search`, 'Search'], [`${root}/settings`, 'Settings']], tab ? `${root}/${tab}` : root),
+    store.description && h('p', {}, store.description),
+    store.move && moving(store.move),
+  ];
+  if (tab === '') body.push(await content(store, page));
+  else if (tab === 'search') body.push(playground(store, page));
+  else if (tab === 'settings') body.push(settings(store));
+  else throw new Error('There is no such page here.');
+  return { title: store.name, body };
+}
+
+/** @param {any} move */
+function moving(move) {
+  return h('p', { class: 'note' }, `The content moves to ${move.type} with ${move.embeddingModel}: ${move.done} of ${move.total} datasources are there. `, move.error);
+}
+
+/**
+ * @param {any} store
+ * @param {import('../router.js').Page} page
+ */
+async function content(store, page) {
+  const counts = h('ul', { class: 'counts', 'aria-label': 'Datasources by status' });
+  const refresh = async () => fill(counts, countChips(await readCounts(store.id, page.signal)));
+  const list = sources(store.id, page, () => refresh().catch(() => {}));
+  const [, shown] = await Promise.all([refresh(), list]);
+  return [addPanel(store, page.signal), h('h2', {}, 'What is in it'), counts, shown];
+}
+
+/**
+ * Leads to an agent that answers from the datastore, and makes one when there is none.
+ * @param {any} store
+ * @param {AbortSignal} signal
+ */
+async function ask(store, signal) {
+  const agents = await all('agents', signal);
+  const agent = agents.find((a) => a.datastoreIds.length === 1 && a.datastoreIds[0] === store.id)
+    ?? await call('POST', 'agents', { name: store.name, datastoreIds: [store.id] });
+  go(`#/agents/${agent.id}`);
+}
+
+/** @param {any} store */
+function settings(store) {
+  const control = {
+    name: h('input', { value: store.name, maxlength: '200' }),
+    description: h('textarea', { value: store.description, maxlength: '2000' }),
+    visibility: visibilitySelect(store.visibility),
+    target: h('input', { type: 'number', min: '32', max: '2048', value: store.chunking.targetTokens }),
+    most: h('input', { type: 'number', min: '32', max: '2048', value: store.chunking.maxTokens }),
+    type: h('input', { value: store.type }),
+    model: h('input', { value: store.embeddingModel }),
+  };
+  const path = `datastores/${store.id}`;
+  return h('div', { class: 'card' },
+    form('Save', async () => {
+      /** @type {Record<string, any>} */
+      const patch = { name: control.name.value, description: control.description.value, visibility: control.visibility.value };
+      const chunking = { targetTokens: Number(control.target.value), maxTokens: Number(control.most.value) };
+      // What these change is all content: they are sent only when they were changed.
+      if (chunking.targetTokens !== store.chunking.targetTokens || chunking.maxTokens !== store.chunking.maxTokens) patch.chunking = chunking;
+      if (control.type.value.trim() !== store.type) patch.type = control.type.value.trim();
+      if (control.model.value.trim() !== store.embeddingModel) patch.embeddingModel = control.model.value.trim();
+      await call('PATCH', path, patch);
+      announce('Saved');
+      go(`#/datastores/${store.id}`);
+    }, [
+      field('Name', control.name), field('Description', control.description), field('Who may query it', control.visibility),
+      h('details', {}, h('summary', {}, 'How it is indexed'),
+        h('p', { class: 'note' }, 'A change here has all content processed again. What is searchable stays so meanwhile.'),
+        h('div', { class: 'row' }, field('Tokens of a chunk', control.target), field('Tokens of a chunk at most', control.most)),
+        h('div', { class: 'row' }, field('Engine', control.type), field('Embedding model', control.model))),
+    ]),
+    h('h2', {}, 'All of it'),
+    h('div', { class: 'actions' },
+      button('Process all again', async () => {
+        const { queued } = await call('POST', `${path}/resync`, { mode: 'reindex' });
+        announce(`${queued} are queued`);
+        go(`#/datastores/${store.id}`);
+      }),
+      h('button', { type: 'button', onclick: () => confirm(`Delete ${store.name}?`, 'The datastore and everything in it are deleted for good.', 'Delete it', async () => {
+        await call('DELETE', path, {});
+        announce('Deleted');
+        go('#/datastores');
+      }) }, 'Delete the datastore')),
+    store.visibility === 'public' ? problem('Anybody who reaches the service may query this datastore.') : null);
+}

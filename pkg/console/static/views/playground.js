@@ -1,0 +1,110 @@
+// Trying queries out: what is found, and how each fragment came to its place.
+import { call } from '../api.js';
+import { fill, h } from '../dom.js';
+import { rename } from '../router.js';
+import { announce, field, form, select } from '../ui.js';
+import { counted } from '../words.js';
+
+/**
+ * @param {any} store
+ * @param {import('../router.js').Page} page
+ */
+export function playground(store, page) {
+  const query = h('input', { type: 'search', value: page.query.get('query') ?? '', maxlength: '8000', required: true });
+  const topK = h('input', { type: 'number', min: '1', max: '100', value: '5' });
+  const mode = select([['hybrid', 'Words and meaning'], ['lexical', 'Words alone'], ['dense', 'Meaning alone']], { value: 'hybrid' });
+  const each = h('input', { type: 'number', min: '1', max: '100' });
+  const rerank = select([['', 'Where there is a reranker'], ['true', 'Always'], ['false', 'Never']], { value: '' });
+  const metadata = h('textarea', { class: 'code', rows: '2', placeholder: '{"team": ["pumps", "valves"]}' });
+  const customIds = h('input', {});
+  const ids = h('input', {});
+  const results = h('div', {});
+  const list = (/** @type {any} */ control) => control.value.split(/[\s,]+/).filter(Boolean);
+
+  const run = async () => {
+    if (!query.value.trim()) {
+      query.focus();
+      throw new Error('Put in what to look for.');
+    }
+    /** @type {Record<string, any>} */
+    const filters = {};
+    if (metadata.value.trim()) filters.metadata = parse(metadata.value);
+    if (customIds.value.trim()) filters.custom_ids = list(customIds);
+    if (ids.value.trim()) filters.datasource_ids = list(ids);
+    const found = await call('POST', `datastores/${store.id}/query?explain=true`, {
+      query: query.value, topK: Number(topK.value) || 5, mode: mode.value, filters,
+      ...(each.value ? { maxPerDatasource: Number(each.value) } : {}),
+      ...(rerank.value ? { rerank: rerank.value === 'true' } : {}),
+    }, { signal: page.signal });
+    rename(`${page.here.split('?')[0]}?query=${encodeURIComponent(query.value)}`);
+    fill(results, shown(found));
+    announce(`${counted(found.fragments.length, 'fragment')} found`);
+  };
+  const body = form('Search', run, [
+    field('Query', query),
+    h('details', {}, h('summary', {}, 'Settings and filters'),
+      h('div', { class: 'row' }, field('Fragments at most', topK), field('By', mode), field('Of one datasource at most', each), field('Second stage', rerank)),
+      h('div', { class: 'row' }, field('Metadata equals', metadata, 'A JSON object: keys, and the values they may have.'), field('Of these ids of your own', customIds), field('Of these datasources', ids))),
+  ], { class: 'card' });
+  // An address with a query leads to its results. A form can be sent once it is in the page, which is after this.
+  if (query.value) setTimeout(() => body.requestSubmit());
+  return [body, results];
+}
+
+/** @param {string} text */
+function parse(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new Error('The metadata filter is no JSON object, such as {"team": "pumps"}.');
+  }
+}
+
+/** The address of a fragment in its datasource. @param {any} f */
+export function placeOf(f) {
+  const ordinal = String(f.chunk_id ?? '').split(':')[2] ?? '0';
+  return `#/datasources/${encodeURIComponent(f.datasource_id)}?chunk=${ordinal}`;
+}
+
+/** @param {any} found */
+function shown({ fragments, explanation }) {
+  return [
+    explanation.notes.map((/** @type {string} */ n) => h('p', { class: 'note' }, n)),
+    fragments.length === 0 && h('p', {}, 'Nothing was found. Other words, fewer filters, or content that is not searchable yet?'),
+    h('ol', { class: 'hits', 'aria-label': 'Fragments' }, fragments.map(hit)),
+    h('details', { class: 'card' }, h('summary', {}, 'How they were found'), how(explanation)),
+  ];
+}
+
+/** @param {any} f */
+function hit(f) {
+  const e = f.explanation;
+  const stages = [
+    ['Words (BM25)', e.lexical_score, e.lexical_rank], ['Meaning (cosine)', e.dense_score, e.dense_rank],
+    ['Its document has', e.document_score, null], ['Together', e.fused_score, e.fused_rank],
+    ['Neighbours add', e.neighbour_score, e.rank], ['Reranker', e.reranked_score, e.reranked_rank],
+  ].filter(([, score]) => score !== null);
+  return h('li', { class: 'card' },
+    h('div', { class: 'head' }, h('h3', {}, h('a', { href: placeOf(f) }, f.datasource_name)), h('span', {}, 'Score ', h('strong', {}, f.score.toFixed(3)))),
+    (f.page || f.heading) && h('small', {}, [f.page && `Page ${f.page}`, f.heading].filter(Boolean).join(' · ')),
+    h('blockquote', {}, f.text),
+    h('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Ranks and scores' }, h('table', {},
+      h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, 'Stage'), h('th', { scope: 'col', class: 'n' }, 'Score'), h('th', { scope: 'col', class: 'n' }, 'Rank'))),
+      h('tbody', {}, stages.map(([name, score, rank]) => h('tr', {}, h('th', { scope: 'row' }, name), h('td', { class: 'n' }, score.toFixed(4)), h('td', { class: 'n' }, rank ?? '–')))))),
+    e.terms.length > 0 && h('p', {}, h('small', {}, `Terms: ${e.terms.join(', ')}`)),
+    e.merged.length + e.duplicates.length > 0 && h('p', {}, h('small', {}, `Joined with ${counted(e.merged.length, 'chunk')} beside it; stands for ${counted(e.duplicates.length, 'duplicate')}.`)));
+}
+
+/** @param {any} e */
+function how(e) {
+  const d = e.dropped;
+  return [
+    h('p', {}, `${counted(e.candidates, 'chunk')} were ranked. Left out: ${d.duplicate} duplicates, ${d.merged} joined with others, ${d.over_max_per_datasource} over the limit of a datasource, ${d.below_top_k} below the last place, ${d.inactive} of versions not searchable.`),
+    e.rerank.model && h('p', {}, `${e.rerank.model} put ${e.rerank.candidates} in order.`, e.rerank.error && ` ${e.rerank.error}`),
+    Object.keys(e.terms).length > 0 && h('p', {}, 'Terms by weight: ', Object.entries(e.terms).sort((a, b) => b[1] - a[1]).map(([t, w]) => `${t} ${w.toFixed(2)}`).join(', ')),
+    d.chunks.length > 0 && h('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Left out' }, h('table', {},
+      h('thead', {}, h('tr', {}, ['Left out', 'Why', 'Rank', 'Score'].map((t) => h('th', { scope: 'col' }, t)))),
+      h('tbody', {}, d.chunks.map((/** @type {any} */ c) => h('tr', {}, h('td', {}, h('a', { href: placeOf(c) }, c.datasource_name), c.heading && h('small', {}, ` ${c.heading}`)),
+        h('td', {}, c.reason.replaceAll('_', ' ')), h('td', { class: 'n' }, c.rank), h('td', { class: 'n' }, c.score.toFixed(3))))))),
+  ];
+}

@@ -1,0 +1,237 @@
+// The datasources of a datastore, live. Ten thousand of them are read as one scrolls; rows change in place as the service
+// tells of them, a screenful of changes at a time.
+import { call, get, stream, withQuery } from '../api.js';
+import { fill, h } from '../dom.js';
+import { rename } from '../router.js';
+import { announce, button, chip, field, isAbort, select, tell } from '../ui.js';
+import { compact, isSettled, number, stages, statuses, types } from '../words.js';
+
+const pageSize = 100;
+const untilRefresh = 10_000; // ms without news after which rows that wait are looked up: a slow reader may miss some
+
+/**
+ * @param {string} storeId
+ * @param {import('../router.js').Page} page
+ * @param {() => void} changed is called, now and then, when counts may have changed
+ */
+export async function sources(storeId, page, changed) {
+  const list = new List(storeId, page, changed);
+  await list.restart();
+  list.watch();
+  return list.body;
+}
+
+class List {
+  /** @param {string} storeId @param {import('../router.js').Page} page @param {() => void} changed */
+  constructor(storeId, page, changed) {
+    this.storeId = storeId;
+    this.signal = page.signal;
+    this.here = page.here.split('?')[0];
+    this.changed = changed;
+    const q = page.query;
+    this.filter = { search: q.get('search') ?? '', status: q.get('status') ?? '', type: q.get('type') ?? '', groupId: q.get('site') ?? '' };
+    /** @type {Map<string, {item: any, row: any}>} */
+    this.rows = new Map();
+    this.cursor = '';
+    this.reading = false;
+    this.round = 0;
+    /** @type {Map<string, any>} events that wait to be shown */
+    this.news = new Map();
+    this.scheduled = false;
+    this.list = h('ul', { class: 'sources', 'aria-label': 'Datasources' });
+    this.foot = h('div', { class: 'more' });
+    this.body = [this.controls(), this.list, this.foot];
+    // The next page is read before the end of this one comes into sight.
+    this.observer = new IntersectionObserver((seen) => seen.some((s) => s.isIntersecting) && this.next().catch(tellUnlessLeft), { rootMargin: '1500px' });
+    this.signal.addEventListener('abort', () => this.observer.disconnect());
+  }
+
+  controls() {
+    const f = this.filter;
+    /** @type {any} */
+    let timer;
+    const apply = () => {
+      clearTimeout(timer);
+      rename(withQuery(this.here, { search: f.search, status: f.status, type: f.type, site: f.groupId }));
+      this.restart().catch(tellUnlessLeft);
+    };
+    const search = h('input', { type: 'search', value: f.search, maxlength: '200', oninput: () => {
+      f.search = search.value;
+      clearTimeout(timer);
+      timer = setTimeout(apply, 250);
+    } });
+    const status = select([['', 'All'], ...Object.entries(statuses)], { value: f.status, onchange: () => { f.status = status.value; apply(); } });
+    const type = select([['', 'All'], ...Object.entries(types)], { value: f.type, onchange: () => { f.type = type.value; apply(); } });
+    return [
+      h('form', { class: 'filters', role: 'search', 'aria-label': 'Datasources', onsubmit: (/** @type {Event} */ e) => { e.preventDefault(); apply(); } },
+        field('Name contains', search), field('Status', status), field('Type', type)),
+      f.groupId && h('p', { class: 'note' }, 'Only the pages of one web site are shown. ', h('a', { href: this.here }, 'Show all')),
+    ];
+  }
+
+  /** Reads the list from its beginning. */
+  async restart() {
+    this.round++;
+    this.reading = false;
+    this.rows.clear();
+    this.cursor = '';
+    fill(this.list);
+    fill(this.foot);
+    await this.next(true);
+    if (this.filter.search || this.filter.status || this.filter.type) announce(this.rows.size === 0 ? 'Nothing is found' : `${this.rows.size}${this.cursor ? ' or more' : ''} are shown`);
+  }
+
+  /** Reads the next page. @param {boolean} [first] */
+  async next(first = false) {
+    if (this.reading || (!first && !this.cursor)) return;
+    this.reading = true;
+    this.observer.disconnect();
+    const round = this.round;
+    try {
+      const read = await get(withQuery('datasources', { datastoreId: this.storeId, ...this.filter, limit: pageSize, cursor: this.cursor }), this.signal);
+      if (round !== this.round) return; // the filter has changed meanwhile
+      this.cursor = read.nextCursor ?? '';
+      const rows = [];
+      for (const item of read.data) {
+        if (this.rows.has(item.id)) continue; // an event was faster
+        const row = rowOf(item, this);
+        this.rows.set(item.id, { item, row });
+        rows.push(row);
+      }
+      this.list.append(...rows);
+      this.showFoot();
+    } finally {
+      if (round === this.round) this.reading = false;
+    }
+  }
+
+  showFoot() {
+    if (this.cursor) {
+      fill(this.foot, h('button', { type: 'button', onclick: () => this.next().catch(tellUnlessLeft) }, 'Show more'));
+      this.observer.observe(this.foot);
+      return;
+    }
+    const filtered = Object.values(this.filter).some(Boolean);
+    fill(this.foot, this.rows.size === 0 && (filtered ? 'Nothing here matches.' : 'Nothing is in here yet: drop files above.'),
+      this.filter.status === 'error' && this.rows.size > 0 && button('Try all that failed again', () => this.retryAll()));
+  }
+
+  async retryAll() {
+    const failed = [...this.rows.values()].filter(({ item }) => item.status === 'error').map(({ item }) => item.id);
+    const workers = Array.from({ length: 4 }, async () => {
+      for (let id = failed.pop(); id && !this.signal.aborted; id = failed.pop()) await retry(id);
+    });
+    await Promise.all(workers);
+    announce('They are tried again');
+  }
+
+  /** Shows changes as they come, and comes back when the connection breaks. */
+  async watch() {
+    let pause = 1000;
+    const mend = setInterval(() => this.lookUp().catch(() => {}), untilRefresh);
+    this.signal.addEventListener('abort', () => clearInterval(mend));
+    while (!this.signal.aborted) {
+      try {
+        for await (const event of stream('GET', `datastores/${this.storeId}/events`, { signal: this.signal })) {
+          pause = 1000;
+          if (event.name === 'datasource') this.take(JSON.parse(event.data));
+          if (event.name === 'deleted') this.take({ ...JSON.parse(event.data), deleted: true });
+        }
+      } catch (e) {
+        if (this.signal.aborted || isAbort(e)) return;
+      }
+      await new Promise((done) => setTimeout(done, pause));
+      pause = Math.min(pause * 2, 30_000);
+      await this.lookUp().catch(() => {});
+    }
+  }
+
+  /** Asks for what has been waiting for long, in case its news got lost. */
+  async lookUp() {
+    const waiting = [...this.rows.values()].filter(({ item }) => !isSettled(item.status)).slice(0, 20);
+    for (const { item } of waiting) {
+      if (this.signal.aborted) return;
+      this.take(await get(`datasources/${item.id}`, this.signal));
+    }
+    if (waiting.length > 0) this.changed();
+  }
+
+  /** @param {any} event */
+  take(event) {
+    this.news.set(event.id, event);
+    if (this.scheduled) return;
+    this.scheduled = true;
+    // Some at once, however many come: a thousand files that are indexed must not keep the page busy.
+    setTimeout(() => requestAnimationFrame(() => this.showNews()), 150);
+  }
+
+  showNews() {
+    this.scheduled = false;
+    if (this.signal.aborted) return;
+    const fresh = [];
+    for (const [id, event] of this.news) {
+      const known = this.rows.get(id);
+      if (event.deleted) {
+        known?.row.remove();
+        this.rows.delete(id);
+      } else if (known) {
+        Object.assign(known.item, event);
+        update(known.row, known.item, this);
+      } else if (this.belongs(event)) {
+        fresh.push(event);
+      }
+    }
+    this.news.clear();
+    fresh.sort((a, b) => (a.id < b.id ? 1 : -1));
+    for (const item of fresh.reverse()) {
+      const row = rowOf(item, this);
+      this.rows.set(item.id, { item, row });
+      this.list.prepend(row);
+    }
+    if (fresh.length > 0 && !this.cursor) this.showFoot();
+    this.changed();
+  }
+
+  /** Whether something that is new stands in the list: it is newer than the first row, and matches. @param {any} item */
+  belongs(item) {
+    const first = this.rows.keys().next().value; // ids grow with time; the first read is the newest
+    const f = this.filter;
+    return (!first || item.id > first) && (!f.status || f.status === item.status) && (!f.type || f.type === item.type)
+      && (!f.groupId || f.groupId === item.groupId) && (!f.search || item.name.toLowerCase().includes(f.search.toLowerCase()));
+  }
+}
+
+/** @param {any} e */
+function tellUnlessLeft(e) {
+  if (!isAbort(e)) tell(e);
+}
+
+/** @param {any} item @param {List} list */
+function rowOf(item, list) {
+  return update(h('li', {}), item, list);
+}
+
+/** @param {any} row @param {any} item @param {List} list */
+function update(row, item, list) {
+  const focused = row.contains(document.activeElement) ? document.activeElement?.tagName : '';
+  const p = item.progress ?? {};
+  const stage = stages[p.stage] ?? p.stage;
+  const moving = !isSettled(item.status);
+  fill(row,
+    h('div', { class: 'what' }, h('a', { href: `#/datasources/${item.id}`, title: item.name }, item.name), h('small', {}, types[item.type])),
+    h('small', { class: 'size' }, item.type === 'web_site' && p.total > 0 ? `${number(p.done)} of ${number(p.total)} pages` : item.chunks > 0 ? `${compact(item.chunks)} ${item.chunks === 1 ? 'chunk' : 'chunks'}` : ''),
+    h('div', {}, chip(item.status),
+      moving && h('progress', { 'aria-label': `Progress of ${item.name}`, ...(p.total > 0 ? { max: p.total, value: p.done } : {}) }),
+      moving && stage && h('small', {}, stage)),
+    item.error && h('p', { class: item.status === 'error' ? 'why' : 'why soft' }, item.error, ' ',
+      item.status === 'error' && button('Try again', () => retry(item.id), { 'aria-label': `Try ${item.name} again` })));
+  // What had the focus was replaced by its like.
+  if (focused) row.querySelector(focused.toLowerCase())?.focus();
+  return row;
+}
+
+/** @param {string} id */
+export async function retry(id) {
+  await call('POST', `datasources/${encodeURIComponent(id)}/resync`, { mode: 'refresh' });
+  announce('It is tried again');
+}

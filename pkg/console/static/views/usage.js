@@ -1,0 +1,59 @@
+// What the workspace has used in a month, and how much it may.
+import { call, get, withQuery } from '../api.js';
+import { fill, h } from '../dom.js';
+import { announce, field, form, head } from '../ui.js';
+import { bytes, number } from '../words.js';
+import { limitFields } from './keys.js';
+
+/** @type {Record<string, string>} */
+const metrics = {
+  queries: 'Questions to agents', retrievals: 'Queries of datastores', tokens: 'Tokens of models', prompt_tokens: 'of them read',
+  completion_tokens: 'of them written', embed_tokens: 'Tokens embedded', stored_chunks: 'Chunks stored', stored_bytes: 'Content stored',
+};
+
+/** @type {import('../router.js').View} */
+export async function show({ signal }) {
+  const month = h('input', { type: 'month', value: new Date().toISOString().slice(0, 7), onchange: () => read().catch(() => {}) });
+  const shown = h('div', {});
+  const read = async () => fill(shown, tables(await get(withQuery('usage', { month: month.value, by: 'key' }), signal)));
+  const [, limits] = await Promise.all([read(), get('usage/limits', signal)]);
+  return { title: 'Usage', body: [head('Usage', [field('Month', month)]), shown, limitsForm(limits)] };
+}
+
+/** @param {string} metric @param {number} n */
+const amount = (metric, n) => (metric === 'stored_bytes' ? bytes(n) : number(n));
+
+/** @param {any} usage */
+function tables(usage) {
+  return [
+    h('div', { class: 'scroll card', tabindex: '0', role: 'region', 'aria-label': 'Use of the month' }, h('table', {},
+      h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, 'What'), h('th', { scope: 'col', class: 'n' }, 'Used'), h('th', { scope: 'col', class: 'n' }, 'Limit'), h('th', { scope: 'col' }, 'Share'))),
+      h('tbody', {}, usage.usage.map((/** @type {any} */ u) => h('tr', {},
+        h('th', { scope: 'row' }, metrics[u.metric] ?? u.metric),
+        h('td', { class: 'n' }, amount(u.metric, u.used)),
+        h('td', { class: 'n' }, u.limit === null ? 'none' : amount(u.metric, u.limit)),
+        h('td', {}, u.limit ? h('meter', { min: '0', max: String(u.limit), value: String(Math.min(u.used, u.limit)), 'aria-label': metrics[u.metric] ?? u.metric }) : '')))))),
+    h('h2', {}, 'By key'),
+    byKey(usage.keys ?? []),
+  ];
+}
+
+/** @param {any[]} keys */
+function byKey(keys) {
+  if (keys.length === 0) return h('p', { class: 'faint' }, 'Nothing was used.');
+  const columns = [...new Set(keys.flatMap((k) => k.usage.map((/** @type {any} */ u) => u.metric)))];
+  return h('div', { class: 'scroll card', tabindex: '0', role: 'region', 'aria-label': 'Use by key' }, h('table', {},
+    h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, 'Key'), columns.map((m) => h('th', { scope: 'col', class: 'n' }, metrics[m] ?? m)))),
+    h('tbody', {}, keys.map((k) => h('tr', {},
+      h('th', { scope: 'row' }, k.name ?? (k.keyId ? 'A key that was revoked' : 'Without a key')),
+      columns.map((m) => h('td', { class: 'n' }, amount(m, k.usage.find((/** @type {any} */ u) => u.metric === m)?.used ?? 0))))))));
+}
+
+/** @param {any} limits */
+function limitsForm(limits) {
+  const control = limitFields({ queries: 'Questions a month', tokens: 'Tokens of models a month', stored_chunks: 'Chunks stored', stored_bytes: 'Bytes stored' }, limits);
+  return h('section', { class: 'card' }, h('h2', {}, 'Limits of the workspace'), form('Save the limits', async () => {
+    await call('PUT', 'usage/limits', control.read());
+    announce('Saved');
+  }, [control.body]));
+}

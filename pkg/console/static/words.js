@@ -1,0 +1,54 @@
+// Numbers, sizes, dates and statuses as people say them.
+
+const whole = new Intl.NumberFormat('en');
+const short = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 });
+
+/** @param {number} n */
+export const number = (n) => whole.format(n);
+
+/** @param {number} n */
+export const compact = (n) => (n < 10_000 ? whole.format(n) : short.format(n));
+
+/**
+ * @param {number} n
+ * @param {string} one
+ * @param {string} [many]
+ */
+export const counted = (n, one, many = `${one}s`) => `${number(n)} ${n === 1 ? one : many}`;
+
+/** @param {number} n */
+export function bytes(n) {
+  const units = ['bytes', 'KB', 'MB', 'GB', 'TB'];
+  let unit = 0;
+  for (; n >= 1000 && unit < units.length - 1; unit++) n /= 1000;
+  return `${unit && n < 10 ? n.toFixed(1) : Math.round(n)} ${units[unit]}`;
+}
+
+/** @param {string | null | undefined} at */
+export function when(at) {
+  if (!at) return 'never';
+  const day = at.length === 10;
+  return new Date(at).toLocaleString(undefined, { dateStyle: 'medium', ...(day ? {} : { timeStyle: 'short' }) });
+}
+
+/** @type {Record<string, string>} */
+export const statuses = {
+  unsynched: 'Accepted',
+  pending: 'Waiting',
+  running: 'Being read',
+  synched: 'Searchable',
+  error: 'Failed',
+  skipped: 'Left out',
+};
+
+/** @type {Record<string, string>} */
+export const types = { file: 'File', web_page: 'Web page', web_site: 'Web site', text: 'Text' };
+
+/** @type {Record<string, string>} */
+export const stages = {
+  fetching: 'fetching', fetched: 'fetched', extracting: 'reading', indexing: 'indexing', embedding: 'embedding',
+  discovering: 'looking for pages', crawling: 'reading pages', retrying: 'waits for another try',
+};
+
+/** @param {string} status */
+export const isSettled = (status) => status === 'synched' || status === 'error' || status === 'skipped';
