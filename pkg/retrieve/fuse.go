@@ -41,7 +41,13 @@ func fused(found []spaceResult) []*candidate {
 		vectors[k] = space.vector
 	}
 	fuse(groups, vectors)
-	for _, order := range orders {
+	for i, order := range orders {
+		if found[i].nearest {
+			for _, c := range order {
+				c.final = c.score
+			}
+			continue
+		}
 		smooth(order)
 	}
 	slices.SortFunc(all, (*candidate).compare)

@@ -3,6 +3,7 @@ package retrieve
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -53,6 +54,26 @@ func TestAModeRanksByItsLegAlone(t *testing.T) {
 		}
 		if diff := cmp.Diff(want, ids(res.Fragments)); diff != "" {
 			t.Errorf("mode %q: %s", m, diff)
+		}
+	}
+}
+
+// Neighbours lift a chunk in a search by both legs; one by meaning alone shows what is nearest.
+func TestADenseSearchRanksByTheVectorsAlone(t *testing.T) {
+	t.Parallel()
+	hits := []index.Hit{hit("a", 0, 0, 0.700), hit("a", 5, 0, 0.699), hit("a", 6, 0, 0.698), hit("a", 7, 0, 0.697)}
+	for i := range hits {
+		hits[i].Heading = fmt.Sprint(i) // so that none are merged
+	}
+	for m, first := range map[domain.SearchMode]int{domain.SearchHybrid: 6, domain.SearchDense: 0} {
+		w := newWorld(hits...)
+		w.legs(hits...)
+		res, err := w.retriever(Options{}).Retrieve(t.Context(), ask(mode(m)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := res.Fragments[0].ChunkID; got != domain.ChunkKey("a", 1, first) {
+			t.Errorf("mode %q: first is %s, want chunk %d", m, got, first)
 		}
 	}
 }

@@ -46,6 +46,7 @@ type spaceResult struct {
 	vector      queryVector
 	degraded    string
 	words       bool // the engine has compared the query's words
+	nearest     bool // rows are asked for that are nearest to the query's vector, and nothing else counts
 	termWeights map[string]float64
 	dropped     int // hits of generations that are not active, or of datasources that are gone
 	// overtaken says that a datasource has hits of older generations and none of the active one: it may have become
@@ -187,7 +188,7 @@ func (q *query) place(ctx context.Context, ds domain.Datastore) (spaceResult, er
 		if err != nil {
 			return spaceResult{}, err
 		}
-		res.vector, res.degraded, res.depth = made.queryVector, made.degraded, depth
+		res.vector, res.degraded, res.depth, res.nearest = made.queryVector, made.degraded, depth, q.Mode == domain.SearchDense
 		if !res.moved.IsZero() {
 			return res, nil
 		}
