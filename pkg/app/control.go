@@ -48,7 +48,7 @@ func (s *Service) startControl(ctx context.Context) error {
 	s.control.loop(repairer.Run)
 	s.control.loop(s.prune)
 	s.control.loop(func(ctx context.Context) { s.engines.tell(ctx, s.log) })
-	s.control.loop(returnIdleMemory)
+	s.control.loop(func(ctx context.Context) { returnIdleMemory(ctx, s.rest) })
 	s.closeLater(func() error { s.control.stop(); return nil })
 	return nil
 }

@@ -16,8 +16,9 @@ const (
 )
 
 // returnIdleMemory gives the memory of a burst of work back to the system once the process has nothing to do. The
-// runtime's own scavenger keeps a share of the heap's peak, which on a laptop is memory that nobody uses.
-func returnIdleMemory(ctx context.Context) {
+// runtime's own scavenger keeps a share of the heap's peak, which on a laptop is memory that nobody uses. rest is called at every
+// look: who keeps something in memory gives it up where nobody has asked for it since the last one.
+func returnIdleMemory(ctx context.Context, rest func()) {
 	tick := time.NewTicker(idleCheck)
 	defer tick.Stop()
 	samples := []metrics.Sample{
@@ -31,6 +32,7 @@ func returnIdleMemory(ctx context.Context) {
 			return
 		case <-tick.C:
 		}
+		rest()
 		metrics.Read(samples)
 		allocs := samples[0].Value.Uint64()
 		garbage := max(samples[4].Value.Uint64(), samples[3].Value.Uint64()) - samples[3].Value.Uint64()
@@ -41,4 +43,12 @@ func returnIdleMemory(ctx context.Context) {
 		metrics.Read(samples[:1])
 		before = samples[0].Value.Uint64()
 	}
+}
+
+// rest has what this process keeps in memory for queries given up while there are none.
+func (s *Service) rest() {
+	if s.engines.embedded != nil {
+		s.engines.embedded.Rest()
+	}
+	s.catalog.Rest()
 }

@@ -37,6 +37,10 @@ func (c *Catalog) Active(ctx context.Context, datasourceIDs []string) (map[strin
 	return out, nil
 }
 
+// Rest gives up what is kept in memory for queries, unless there was one since Rest was called last: it is to be called from
+// time to time.
+func (c *Catalog) Rest() { c.db.memo.rest() }
+
 // active reads what Active returns, and how much memory each takes.
 func (c *Catalog) active(ctx context.Context, datasourceIDs []string) (out map[string]domain.ActiveDatasource, found []sized, err error) {
 	out = make(map[string]domain.ActiveDatasource, len(datasourceIDs))

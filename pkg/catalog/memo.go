@@ -23,6 +23,7 @@ type memo struct {
 	active map[string]domain.ActiveDatasource
 	stores map[string]domain.Datastore
 	size   int64
+	asked  bool // since it was asked whether it may rest
 }
 
 // committing notes that a commit begins, and returns what is to be called at its end. Commits follow one another.
@@ -46,6 +47,16 @@ func (m *memo) at(version uint64) bool {
 	return m.as == version
 }
 
+// rest gives up what is kept, unless somebody has asked for it since rest was called last.
+func (m *memo) rest() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.asked {
+		m.active, m.stores, m.size = nil, nil, 0
+	}
+	m.asked = false
+}
+
 // known adds to out those of the datasources that are kept of a version, and returns the others. The maps within are shared.
 func (m *memo) known(version uint64, ids []string, out map[string]domain.ActiveDatasource) (others []string) {
 	m.mu.Lock()
@@ -53,6 +64,7 @@ func (m *memo) known(version uint64, ids []string, out map[string]domain.ActiveD
 	if !m.at(version) {
 		return ids
 	}
+	m.asked = true
 	for _, id := range ids {
 		if a, ok := m.active[id]; ok {
 			out[id] = a

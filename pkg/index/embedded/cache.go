@@ -88,6 +88,14 @@ func (c *cache) drop(key cacheKey) {
 	}
 }
 
+// clear drops everything.
+func (c *cache) clear() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.items, c.size = make(map[cacheKey]*list.Element), 0
+	c.order.Init()
+}
+
 // forget drops everything of one opening of a space.
 func (c *cache) forget(space uint64) {
 	c.mu.Lock()

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 
 	"github.com/sluice/sluice/pkg/index"
 )
@@ -56,6 +57,9 @@ type Index struct {
 	tick     uint64        // orders uses
 	opened   uint64        // numbers openings
 	closed   bool
+
+	searches atomic.Uint64 // that were begun
+	rested   atomic.Uint64 // searches when Rest was called last
 
 	stop   context.CancelFunc
 	merges chan index.Space

@@ -71,10 +71,7 @@ func (v view) score(ctx context.Context, terms []analysis.QueryTerm, filter slot
 		l.weights[l.names[i]] = t.weight
 		l.max += t.weight * bm25.Ceiling
 		l.postings += len(t.slots)
-		scores, impacts := l.scores, t.impacts[:len(t.slots)]
-		for j, slot := range t.slots {
-			scores[slot] += impacts[j]
-		}
+		t.addTo(l.scores)
 	}
 	return l, nil
 }
@@ -151,7 +148,7 @@ func (l *lexical) fill(hits []index.Hit, slots []uint32) {
 			at, ok := seek(t.slots, from[j], slot)
 			from[j] = at
 			if ok {
-				names[n], counts[n] = l.names[j], int(t.times[at])
+				names[n], counts[n] = l.names[j], int(t.timesOf(at))
 				n++
 			}
 		}

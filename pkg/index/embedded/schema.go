@@ -12,6 +12,8 @@ import (
 )
 
 const (
+	// idleConnections is how many connections to a database stay open for what comes next.
+	idleConnections = 2
 	// formatVersion is the version of everything that lies in a space's directory.
 	formatVersion = 2
 	// signsFormat is the version that had sign bits in place of codes. It is read, and codes are made of the vectors.
@@ -81,7 +83,7 @@ func openDB(path string, writer bool, conns int) (*sql.DB, error) {
 		return nil, fmt.Errorf("opening database %q: %w", path, err)
 	}
 	db.SetMaxOpenConns(conns)
-	db.SetMaxIdleConns(min(conns, 2))
+	db.SetMaxIdleConns(min(conns, idleConnections))
 	db.SetConnMaxIdleTime(time.Minute)
 	return db, nil
 }

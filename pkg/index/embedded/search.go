@@ -29,6 +29,7 @@ func (x *Index) Search(ctx context.Context, id index.Space, q index.Query) (inde
 			return index.Result{}, err
 		}
 	}
+	x.searches.Add(1)
 	var out index.Result
 	err = x.use(ctx, id, false, func(s *space) error {
 		return s.glance(ctx, func(v view) error {

@@ -3,24 +3,56 @@ package embedded
 import (
 	"cmp"
 	"context"
+	"math"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/sluice/sluice/pkg/index/bm25"
 )
 
 // termList is a word's postings of live rows, of all of its forms together, as they count at one version of a space. It is
 // immutable.
+//
+// What a posting counts follows from how often the row has the word and how long it is, and few pairs of these are different:
+// a posting has the number of its pair, which takes a third of the memory of what follows from it.
 type termList struct {
 	version int64
 	weight  float64   // inverse document frequency
 	slots   []uint32  // ascending
+	kinds   []uint16  // of each slot: which of the following it has
+	more    []uint32  // in place of kinds, where there are more than these can tell
 	impacts []float64 // what the word adds to the row's score
 	times   []uint32  // how often the row has it
 }
 
 // bytes is what the list takes.
-func (t *termList) bytes() int64 { return int64(16*len(t.slots)) + 128 }
+func (t *termList) bytes() int64 {
+	return int64(4*len(t.slots)+2*len(t.kinds)+4*len(t.more)+12*len(t.impacts)) + 160
+}
+
+// addTo adds what the word counts to the scores of all rows that have it.
+func (t *termList) addTo(scores []float64) {
+	impacts := t.impacts
+	if t.more != nil {
+		for i, slot := range t.slots {
+			scores[slot] += impacts[t.more[i]]
+		}
+		return
+	}
+	kinds := t.kinds[:len(t.slots)]
+	for i, slot := range t.slots {
+		scores[slot] += impacts[kinds[i]]
+	}
+}
+
+// timesOf is how often the row has the word that is the i-th of the list.
+func (t *termList) timesOf(i int) uint32 {
+	if t.more != nil {
+		return t.times[t.more[i]]
+	}
+	return t.times[t.kinds[i]]
+}
 
 // termList returns the list of a word with these forms, from the cache when it was made at this version.
 func (v view) termList(ctx context.Context, forms []string) (*termList, error) {
@@ -55,17 +87,82 @@ func (v view) termList(ctx context.Context, forms []string) (*termList, error) {
 func (v view) listOf(ps []posting) *termList {
 	t := &termList{
 		version: v.version, weight: bm25.Weight(float64(v.rows), float64(len(ps))),
-		slots: make([]uint32, len(ps)), impacts: make([]float64, len(ps)), times: make([]uint32, len(ps)),
+		slots: make([]uint32, len(ps)), kinds: make([]uint16, len(ps)),
 	}
 	average := 1.0
 	if v.rows > 0 && v.length > 0 {
 		average = float64(v.length) / float64(v.rows)
 	}
+	kinds := kindsPool.Get().(*kindsOf)
+	defer kindsPool.Put(kinds)
 	for i, p := range ps {
-		t.slots[i], t.times[i] = p.slot, p.tf
-		t.impacts[i] = t.weight * bm25.Saturated(float64(p.tf), bm25.Norm(float64(p.length), average))
+		kind := kinds.of(p.tf, p.length)
+		if int(kind) == len(t.impacts) {
+			t.impacts = append(t.impacts, t.weight*bm25.Saturated(float64(p.tf), bm25.Norm(float64(p.length), average)))
+			t.times = append(t.times, p.tf)
+		}
+		if kind > math.MaxUint16 && t.more == nil {
+			t.more = make([]uint32, len(ps))
+			for j, k := range t.kinds[:i] {
+				t.more[j] = uint32(k)
+			}
+			t.kinds = nil
+		}
+		t.slots[i] = p.slot
+		if t.more != nil {
+			t.more[i] = kind
+		} else {
+			t.kinds[i] = uint16(kind)
+		}
 	}
+	kinds.forget()
 	return t
+}
+
+// kindsOf numbers pairs of how often a row has a word and how long it is, in the order in which they come.
+type kindsOf struct {
+	n      uint32
+	common [commonTimes * commonLengths]uint32 // numbers above 0, of pairs of small numbers
+	used   []int32                             // which of common are not 0
+	rare   map[uint64]uint32                   // of all others
+}
+
+// What is looked up in a table: nearly all that there is.
+const (
+	commonTimes   = 16
+	commonLengths = 1024
+)
+
+var kindsPool = sync.Pool{New: func() any { return &kindsOf{rare: make(map[uint64]uint32)} }}
+
+// of returns the number of a pair.
+func (k *kindsOf) of(times, length uint32) uint32 {
+	if times < commonTimes && length < commonLengths {
+		at := times*commonLengths + length
+		if k.common[at] == 0 {
+			k.n++
+			k.common[at] = k.n
+			k.used = append(k.used, int32(at))
+		}
+		return k.common[at] - 1
+	}
+	pair := uint64(times)<<32 | uint64(length)
+	n, ok := k.rare[pair]
+	if !ok {
+		n = k.n
+		k.n++
+		k.rare[pair] = n
+	}
+	return n
+}
+
+// forget makes ready for another list.
+func (k *kindsOf) forget() {
+	for _, at := range k.used {
+		k.common[at] = 0
+	}
+	k.n, k.used = 0, k.used[:0]
+	clear(k.rare)
 }
 
 // gathering is where the postings of a word are brought together.
