@@ -69,7 +69,7 @@ func run(ctx context.Context, args []string, out, errs io.Writer) error {
 		if results, err = compare(ctx, s, few, s.model, filepath.Join(dir, "model"), errs); err != nil {
 			return err
 		}
-		writeTable(&text, "with "+filepath.Base(s.model), few, results)
+		writeTable(&text, "all embedded with the same sentence-transformer", few, results)
 	}
 	if _, err := io.WriteString(out, text.String()); err != nil || s.write == "" {
 		return err
