@@ -63,6 +63,10 @@ check-deployments: ## chart, compose files, Dockerfile and NATS configuration, w
 check-clients: ## the official OpenAI and MCP clients of Python and Node, as their registries have them, against a service of its own
 	deployments/check-clients.sh
 
+.PHONY: check-contract
+check-contract: ## the service against its OpenAPI document, by schemathesis in an environment of its own: CONTRACT_EXAMPLES, CONTRACT_SEED
+	deployments/check-contract.sh
+
 .PHONY: bench
 bench: ## benchmarks of every stage
 	go test -run '^$$' -bench . -skip 'Filters|Recall|OfTheLimit|Growth' -benchmem ./pkg/...

@@ -71,6 +71,9 @@ func (s *server) routes() http.Handler {
 	r.Use(s.observe, s.recover, s.expectBody, s.findOperation, s.authenticate, s.check, s.idempotent)
 	r.NoRoute(s.noEndpoint)
 	r.NoMethod(func(c *gin.Context) {
+		if methods, isFixed := s.spec.fixed[c.Request.URL.Path]; isFixed { // Gin counts those in that would take it for an id
+			c.Header("Allow", strings.Join(methods, ", "))
+		}
 		if allowed := c.Writer.Header().Get("Allow"); strings.Contains(allowed, http.MethodGet) {
 			c.Header("Allow", allowed+", "+http.MethodHead) // see trimmed
 		}

@@ -3,7 +3,9 @@ package api
 import (
 	_ "embed" // the document is part of the program
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 
@@ -36,6 +38,7 @@ type operation struct {
 type spec struct {
 	json       func() ([]byte, error) // the document as it is served
 	operations map[string]*operation  // by method and Gin route, under every base
+	fixed      map[string][]string    // methods by path, under every base, of paths without parameters
 }
 
 func (s *spec) operation(method, route string) *operation { return s.operations[method+" "+route] }
@@ -46,8 +49,11 @@ func loadSpec(o Options) (*spec, error) {
 		return nil, fmt.Errorf("reading the OpenAPI document: %w", err)
 	}
 	setLimits(doc, o)
-	// Encoding takes longer than all else here, and few processes are ever asked for the document.
-	s := &spec{json: sync.OnceValues(doc.MarshalJSON), operations: map[string]*operation{}}
+	// Making it ready takes longer than all else here, and few processes are ever asked for the document.
+	s := &spec{
+		json:       sync.OnceValues(func() ([]byte, error) { return servedDocument(o) }),
+		operations: map[string]*operation{}, fixed: map[string][]string{},
+	}
 	for _, base := range bases {
 		s.operations[http.MethodPost+" "+base+mcpPath] = &operation{id: "MCP", scope: domain.ScopeQuery, errors: formRPC}
 	}
@@ -59,6 +65,11 @@ func loadSpec(o Options) (*spec, error) {
 			}
 			for _, base := range bases {
 				s.operations[method+" "+base+ginRoute(path)] = o
+			}
+		}
+		if !strings.Contains(path, "{") {
+			for _, base := range bases {
+				s.fixed[base+path] = slices.Sorted(maps.Keys(item.Operations()))
 			}
 		}
 	}

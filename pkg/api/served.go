@@ -1,0 +1,99 @@
+package api
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/getkin/kin-openapi/openapi3"
+)
+
+// servedDocument is the document as this server gives it out: with its limits, engines and models, and with what it
+// forgives in requests, so that a client made from it sends nothing that is refused, and misses nothing that is taken.
+func servedDocument(o Options) ([]byte, error) {
+	doc, err := openapi3.NewLoader().LoadFromData(document)
+	if err != nil {
+		return nil, fmt.Errorf("reading the OpenAPI document: %w", err)
+	}
+	setLimits(doc, o)
+	offer(doc, o)
+	for _, item := range doc.Paths.Map() {
+		for _, op := range item.Operations() {
+			forgiveParameters(append(slices.Clone(item.Parameters), op.Parameters...))
+			leaveStreams(op.Responses)
+			if op.RequestBody == nil {
+				continue
+			}
+			if body := op.RequestBody.Value.Content["application/json"]; body != nil {
+				forgiveNulls(body.Schema.Value, map[*openapi3.Schema]bool{})
+			}
+		}
+	}
+	return doc.MarshalJSON()
+}
+
+// offer names the engines and models that a datastore can have here. In answers there may be others, of before.
+func offer(doc *openapi3.T, o Options) {
+	engines, models := make([]any, len(o.Engines)), make([]any, len(o.EmbeddingModels))
+	for i, e := range o.Engines {
+		engines[i] = e
+	}
+	for i, m := range o.EmbeddingModels {
+		models[i] = m
+	}
+	for _, name := range []string{"DatastoreCreate", "DatastorePatch"} {
+		properties := doc.Components.Schemas[name].Value.Properties
+		for field, values := range map[string][]any{"type": engines, "embeddingModel": models} {
+			own := *properties[field].Value
+			own.Enum = values
+			properties[field] = &openapi3.SchemaRef{Value: &own}
+		}
+	}
+}
+
+// leaveStreams leaves event streams without a schema: they are no one value that it could describe.
+func leaveStreams(all *openapi3.Responses) {
+	for _, r := range all.Map() {
+		if stream := r.Value.Content["text/event-stream"]; stream != nil {
+			stream.Schema = nil
+		}
+	}
+}
+
+// forgiveParameters says of query parameters that an empty one counts as not given.
+func forgiveParameters(all openapi3.Parameters) {
+	for _, p := range all {
+		if p.Value.In != openapi3.ParameterInQuery {
+			continue
+		}
+		p.Value.AllowEmptyValue = true
+		if own := *p.Value.Schema.Value; own.Pattern != "" {
+			own.Pattern = "^$|" + own.Pattern
+			p.Value.Schema = &openapi3.SchemaRef{Value: &own}
+		}
+	}
+}
+
+// forgiveNulls says of fields that null counts as not given.
+func forgiveNulls(schema *openapi3.Schema, seen map[*openapi3.Schema]bool) {
+	if seen[schema] {
+		return
+	}
+	seen[schema] = true
+	for _, inner := range slices.Concat(schema.OneOf, schema.AnyOf, schema.AllOf, openapi3.SchemaRefs{schema.Items}) {
+		if inner != nil {
+			forgiveNulls(inner.Value, seen)
+		}
+	}
+	for name, property := range schema.Properties {
+		forgiveNulls(property.Value, seen)
+		if property.Value.Nullable || slices.Contains(schema.Required, name) {
+			continue
+		}
+		own := *property.Value
+		own.Nullable = true
+		if len(own.Enum) > 0 {
+			own.Enum = append(slices.Clone(own.Enum), nil)
+		}
+		schema.Properties[name] = &openapi3.SchemaRef{Value: &own} // in the place of a reference, which can say nothing more
+	}
+}
