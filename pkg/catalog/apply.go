@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/telemetry"
 )
 
 // Applied is what applying an event did.
@@ -52,7 +53,7 @@ func (c *Catalog) ApplyAll(ctx context.Context, evs []domain.Event) ([]Applied, 
 		}
 		for i, ev := range evs {
 			var err error
-			if out[i], err = c.apply(ctx, t, ev); err != nil {
+			if out[i], err = c.apply(telemetry.Within(ctx, ev.Trace), t, ev); err != nil {
 				return fmt.Errorf("%s of datasource %s: %w", ev.Type, ev.DatasourceID, err)
 			}
 		}

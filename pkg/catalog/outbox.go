@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/telemetry"
 )
 
 // Priority orders jobs in the outbox: all of a lower number go before any of a higher one.
@@ -28,6 +29,7 @@ func (c *Catalog) enqueue(ctx context.Context, t *tx, job domain.Job, p Priority
 
 // enqueueAt is enqueue for a job that is not to go before a time, in microseconds; 0: at once.
 func (c *Catalog) enqueueAt(ctx context.Context, t *tx, job domain.Job, p Priority, notBefore int64) error {
+	job.Trace = telemetry.Carry(ctx)
 	payload, err := toJSON(job)
 	if err != nil {
 		return err
@@ -41,6 +43,20 @@ func (c *Catalog) enqueueAt(ctx context.Context, t *tx, job domain.Job, p Priori
 			priority = CASE WHEN excluded.priority < outbox.priority THEN excluded.priority ELSE outbox.priority END`,
 		args: []any{job.DatasourceID, job.WorkspaceID, job.DatastoreID, job.ID, p, notBefore, c.stamp(), payload},
 	})
+}
+
+// OutboxBacklog counts the jobs in the outbox that are due, and says since when the oldest of them is there; the zero time
+// when there is none. It reads them all.
+func (c *Catalog) OutboxBacklog(ctx context.Context) (due int64, oldest time.Time, err error) {
+	var first sql.NullInt64
+	err = c.db.read.queryRow(ctx, `SELECT COUNT(*), MIN(seq) FROM outbox WHERE not_before <= ?`, micros(c.now())).Scan(&due, &first)
+	if err != nil {
+		return 0, time.Time{}, fmt.Errorf("counting the jobs in the outbox: %w", err)
+	}
+	if first.Valid {
+		oldest = fromMicros(first.Int64)
+	}
+	return due, oldest, nil
 }
 
 // Outbox returns up to limit jobs that are due, in the order in which they should be published: lower priorities before

@@ -34,6 +34,8 @@ type Job struct {
 	Tries        int            `json:"tries,omitempty"`    // crawl: fetches of this content that failed before this job and were put off
 	Since        time.Time      `json:"since,omitzero"`     // crawl: when the first of them failed
 
+	Trace string `json:"trace,omitempty"` // in which the job was asked for, as W3C Trace Context writes it; "" when nobody follows it
+
 	// Generation is the sequence of the job's message in the stream: it only grows, and so fences off older runs.
 	Generation uint64 `json:"-"`
 	// Delivery counts how often this message has been handed to a worker, from 1.
@@ -98,6 +100,7 @@ type Event struct {
 	Places       []Place   `json:"places,omitempty"` // the job's
 	Move         string    `json:"move,omitempty"`   // the job's
 	At           time.Time `json:"at"`
+	Trace        string    `json:"trace,omitempty"` // the job's
 
 	Progress *Progress `json:"progress,omitempty"`
 	Fetched  *Fetched  `json:"fetched,omitempty"`

@@ -75,6 +75,7 @@ func (j Job) Event(t EventType, at time.Time) Event {
 		Places:       j.Places,
 		Move:         j.Move,
 		At:           at.UTC(),
+		Trace:        j.Trace,
 	}
 	switch {
 	case t == EventPostponed:

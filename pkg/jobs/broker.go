@@ -16,6 +16,7 @@ import (
 
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/jobs/quorum"
+	"github.com/sluice/sluice/pkg/telemetry"
 )
 
 // Broker publishes jobs and events and hands them out. It is safe for concurrent use and owns no goroutine of its
@@ -153,7 +154,16 @@ func jobMessage(job domain.Job) (*nats.Msg, error) {
 	if len(data) > MaxJobBytes {
 		return nil, fmt.Errorf("%w: job %s has %d bytes, the limit is %d", ErrTooLarge, job.ID, len(data), MaxJobBytes)
 	}
-	return &nats.Msg{Subject: jobSubject(job.Lane(), job.DatastoreID, job.DatasourceID), Data: data, Header: nats.Header{}}, nil
+	return &nats.Msg{Subject: jobSubject(job.Lane(), job.DatastoreID, job.DatasourceID), Data: data, Header: traced(job.Trace)}, nil
+}
+
+// traced are the headers of a message that belongs to a trace, where tools that follow messages look for it.
+func traced(trace string) nats.Header {
+	h := nats.Header{}
+	if trace != "" {
+		h.Set(telemetry.Header, trace)
+	}
+	return h
 }
 
 // encode writes JSON without the escapes that make text safe inside HTML: they write six bytes for each "&", with which
@@ -191,7 +201,7 @@ func (b *Broker) Emit(ctx context.Context, ev domain.Event) error {
 	if len(data) > MaxEventBytes {
 		return fmt.Errorf("%w: %s event of job %s has %d bytes, the limit is %d", ErrTooLarge, ev.Type, ev.JobID, len(data), MaxEventBytes)
 	}
-	msg := &nats.Msg{Subject: eventSubject(ev.DatastoreID, ev.DatasourceID), Data: data, Header: nats.Header{}}
+	msg := &nats.Msg{Subject: eventSubject(ev.DatastoreID, ev.DatasourceID), Data: data, Header: traced(ev.Trace)}
 	if _, err := b.store(ctx, StreamEvents, nuid.Next(), msg); err != nil {
 		return fmt.Errorf("publishing %s event of job %s: %w", ev.Type, ev.JobID, err)
 	}

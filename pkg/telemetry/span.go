@@ -1,0 +1,88 @@
+package telemetry
+
+import (
+	"context"
+	"errors"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// Attribute is something known of a span.
+type Attribute = attribute.KeyValue
+
+// Text is an attribute.
+func Text(name, value string) Attribute { return attribute.String(name, value) }
+
+// Number is an attribute.
+func Number[N int | int64 | uint64](name string, value N) Attribute {
+	return attribute.Int64(name, int64(value)) //nolint:gosec // counts and generations, which are far below the limit
+}
+
+// Span is a piece of work. Nil is valid, and is not traced.
+type Span struct{ span trace.Span }
+
+// Start begins a span within the one of the context; without one nothing is traced.
+func Start(ctx context.Context, name string, attributes ...Attribute) (context.Context, *Span) {
+	parent := trace.SpanFromContext(ctx)
+	if !parent.IsRecording() {
+		return ctx, nil
+	}
+	return begin(ctx, parent.TracerProvider().Tracer(scope), trace.SpanKindInternal, name, attributes)
+}
+
+func begin(ctx context.Context, tracer trace.Tracer, kind trace.SpanKind, name string, attributes []Attribute) (context.Context, *Span) {
+	ctx, span := tracer.Start(ctx, name, trace.WithSpanKind(kind), trace.WithAttributes(attributes...))
+	return ctx, &Span{span}
+}
+
+// Set adds attributes.
+func (s *Span) Set(attributes ...Attribute) {
+	if s != nil {
+		s.span.SetAttributes(attributes...)
+	}
+}
+
+// End ends the span; an error, of which only the cause is told, makes it a failure.
+func (s *Span) End(err error) {
+	if s == nil {
+		return
+	}
+	if cause := Cause(err); cause != "" {
+		s.span.SetAttributes(attribute.String("error.type", cause))
+		s.span.SetStatus(codes.Error, cause)
+	}
+	s.span.End()
+}
+
+// Causes of failures, beside the codes of domain in lower case.
+const (
+	CauseCanceled = "canceled" // whoever asked has left, or the process stops
+	CauseTimeout  = "timeout"
+)
+
+// Cause sorts an error into one of few kinds, for metrics and traces; "" for none.
+func Cause(err error) string {
+	switch {
+	case err == nil:
+		return ""
+	case errors.Is(err, context.Canceled):
+		return CauseCanceled
+	case errors.Is(err, context.DeadlineExceeded):
+		return CauseTimeout
+	}
+	if cause, known := causes[domain.CodeOf(err)]; known {
+		return cause
+	}
+	return causes[domain.CodeInternal]
+}
+
+var causes = map[domain.Code]string{
+	domain.CodeInvalid: "invalid", domain.CodeUsageLimit: "usage_limit", domain.CodeUnauthorized: "unauthorized",
+	domain.CodeNotFound: "not_found", domain.CodeConflict: "conflict", domain.CodeTooLarge: "too_large",
+	domain.CodeUnsupported: "unsupported", domain.CodeRateLimit: "rate_limit", domain.CodeUnavailable: "unavailable",
+	domain.CodeInternal: "internal",
+}

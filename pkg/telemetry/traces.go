@@ -1,0 +1,109 @@
+package telemetry
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+	"time"
+
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdk "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+	"go.opentelemetry.io/otel/trace/noop"
+)
+
+// Traces begins spans that have no span in this process above them. Nil is valid, and traces nothing.
+type Traces struct{ provider trace.TracerProvider }
+
+// scope names the spans' source.
+const scope = "github.com/sluice/sluice"
+
+// closeTimeout bounds the sending of what is left when a process stops.
+const closeTimeout = 3 * time.Second
+
+// Open begins to send traces when the environment says where to: OTEL_EXPORTER_OTLP_ENDPOINT or
+// OTEL_EXPORTER_OTLP_TRACES_ENDPOINT, over HTTP. Samplers, batches, headers, certificates and attributes are those of
+// the standard variables. It returns nil, and a stop that does nothing, when there is nowhere to send them. process names
+// the service unless OTEL_SERVICE_NAME does. stop sends what is left, for at most three seconds.
+func Open(ctx context.Context, process, version string, getenv func(string) string, log *slog.Logger) (t *Traces, stop func(), err error) {
+	on, err := wanted(getenv)
+	if err != nil || !on {
+		return nil, func() {}, err
+	}
+	exporter, err := otlptracehttp.New(ctx)
+	if err != nil {
+		return nil, nil, fmt.Errorf("opening the way for traces: %w", err)
+	}
+	about, err := resource.New(ctx, resource.WithAttributes(
+		attribute.String("service.namespace", "sluice"), attribute.String("service.name", "sluice-"+process), attribute.String("service.version", version),
+	), resource.WithTelemetrySDK(), resource.WithHost(), resource.WithFromEnv())
+	if err != nil {
+		return nil, nil, fmt.Errorf("describing this process for traces: %w", err)
+	}
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { log.Warn("sending traces", "error", err) }))
+	provider := sdk.NewTracerProvider(sdk.WithBatcher(exporter), sdk.WithResource(about))
+	return Of(provider), func() {
+		ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+		defer cancel()
+		if err := provider.Shutdown(ctx); err != nil {
+			log.Warn("sending the last traces", "error", err)
+		}
+	}, nil
+}
+
+// Of gives spans to a provider.
+func Of(provider trace.TracerProvider) *Traces { return &Traces{provider} }
+
+// wanted reads the standard variables that turn traces on.
+func wanted(getenv func(string) string) (bool, error) {
+	if strings.EqualFold(getenv("OTEL_SDK_DISABLED"), "true") {
+		return false, nil
+	}
+	switch exporter := getenv("OTEL_TRACES_EXPORTER"); exporter {
+	case "none":
+		return false, nil
+	case "", "otlp":
+	default:
+		return false, fmt.Errorf("OTEL_TRACES_EXPORTER is %q; it must be otlp or none", exporter)
+	}
+	endpoint := getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") + getenv("OTEL_EXPORTER_OTLP_ENDPOINT")
+	if endpoint == "" {
+		return false, nil
+	}
+	for _, name := range []string{"OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"} {
+		if protocol := getenv(name); protocol != "" && protocol != "http/protobuf" {
+			return false, fmt.Errorf("%s is %q; traces are sent by http/protobuf alone", name, protocol)
+		}
+	}
+	return true, nil
+}
+
+func (t *Traces) tracer() trace.Tracer {
+	if t == nil {
+		return noop.Tracer{}
+	}
+	return t.provider.Tracer(scope)
+}
+
+// Request begins the span of an HTTP request, within the caller's trace if its header names one.
+func (t *Traces) Request(ctx context.Context, header http.Header, name string, attributes ...Attribute) (context.Context, *Span) {
+	if t == nil {
+		return ctx, nil
+	}
+	ctx = carriers.Extract(ctx, propagation.HeaderCarrier(header))
+	return begin(ctx, t.tracer(), trace.SpanKindServer, name, attributes)
+}
+
+// Continue begins a span within the trace that was carried here, or one of its own where none was.
+func (t *Traces) Continue(ctx context.Context, carried, name string, attributes ...Attribute) (context.Context, *Span) {
+	if t == nil {
+		return ctx, nil
+	}
+	return begin(Within(ctx, carried), t.tracer(), trace.SpanKindConsumer, name, attributes)
+}
