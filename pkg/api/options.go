@@ -10,6 +10,7 @@ import (
 
 	"github.com/sluice/sluice/pkg/catalog"
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/telemetry"
 )
 
 // Options are limits and choices. The zero value of each field means its default.
@@ -59,6 +60,8 @@ type Deps struct {
 	// Planner shows what a crawl would fetch; nil: this process does not crawl.
 	Planner Planner
 
+	Traces  *telemetry.Traces    // nil: none are made
+	Audit   *slog.Logger         // what keys were used for; nil: Log
 	Checks  []Check              // dependencies that /readyz asks
 	Metrics *prometheus.Registry // what /metrics shows; nil: a registry with the API's own alone
 	Log     *slog.Logger         // nil: slog.Default()
@@ -97,6 +100,9 @@ func (d Deps) withDefaults() (Deps, error) {
 	}
 	if d.Log == nil {
 		d.Log = slog.Default()
+	}
+	if d.Audit == nil {
+		d.Audit = d.Log
 	}
 	if d.Now == nil {
 		d.Now = time.Now

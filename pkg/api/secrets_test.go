@@ -10,9 +10,12 @@ import (
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
+	sdk "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
 	"github.com/sluice/sluice/pkg/api"
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/telemetry"
 )
 
 // TestKeysAreNowhereToBeRead sends a key in every place of every operation, and in places of HTTP where some clients put
@@ -26,8 +29,9 @@ func TestKeysAreNowhereToBeRead(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			metrics, log := prometheus.NewRegistry(), &logBuffer{}
+			metrics, log, spans := prometheus.NewRegistry(), &logBuffer{}, tracetest.NewSpanRecorder()
 			s := newScene(t, func(_ *api.Options, d *api.Deps) {
+				d.Traces = telemetry.Of(sdk.NewTracerProvider(sdk.WithSpanProcessor(spans)))
 				d.Metrics, d.Log = metrics, slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 			})
 			secret := key(s)
@@ -72,6 +76,12 @@ func TestKeysAreNowhereToBeRead(t *testing.T) {
 			families, err := metrics.Gather()
 			must(t, err)
 			hidden(t, secret, "the metrics", fmt.Sprint(families))
+			if len(spans.Ended()) < 100 {
+				t.Errorf("%d spans", len(spans.Ended()))
+			}
+			for _, span := range spans.Ended() {
+				hidden(t, secret, "a trace", fmt.Sprint(span.Name(), span.Attributes(), span.Status(), span.Events()))
+			}
 		})
 	}
 }

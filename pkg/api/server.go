@@ -170,12 +170,14 @@ func (s *server) observe(c *gin.Context) {
 	}
 	c.Header(requestIDHeader, id)
 	c.Header("X-Content-Type-Options", "nosniff")
-	c.Request = c.Request.WithContext(context.WithValue(c.Request.Context(), requestIDKey, id))
+	ctx, span := s.startSpan(c, id)
+	c.Request = c.Request.WithContext(context.WithValue(ctx, requestIDKey, id))
 
 	begin := time.Now()
 	s.metrics.inFlight.Inc()
 	defer func() {
 		s.metrics.inFlight.Dec()
+		endSpan(span, c.Writer.Status())
 		took := time.Since(begin)
 		s.metrics.observe(c, took)
 		s.log.Debug("request served", "request", id, "method", domain.HideKeys(c.Request.Method), "route", c.FullPath(), "status", c.Writer.Status(), "took", took)

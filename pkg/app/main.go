@@ -16,6 +16,7 @@ import (
 	"syscall"
 
 	"github.com/sluice/sluice/pkg/config"
+	"github.com/sluice/sluice/pkg/telemetry"
 )
 
 // Shape is a kind of process.
@@ -142,11 +143,20 @@ func Serve(ctx context.Context, shape Shape, c config.Config, stdout, stderr io.
 		Stop() error
 		Failed() <-chan error
 	}
+	traces, stopTracing, err := telemetry.Open(ctx, string(shape), Version(), os.Getenv, log)
+	if err != nil {
+		return err
+	}
+	defer stopTracing()
 	switch shape {
 	case API:
-		process = NewService(c, log, stdout)
+		service := NewService(c, log, stdout)
+		service.traces = traces
+		process = service
 	default:
-		process = NewWorker(shape, c, log)
+		worker := NewWorker(shape, c, log)
+		worker.traces = traces
+		process = worker
 	}
 	if err := process.Start(ctx); err != nil {
 		return errors.Join(err, process.Stop())
@@ -184,5 +194,5 @@ func Version() string {
 func newLogger(w io.Writer, level string) *slog.Logger {
 	var l slog.Level
 	_ = l.UnmarshalText([]byte(level)) // config has checked it
-	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: l}))
+	return slog.New(telemetry.Discreet(slog.NewTextHandler(w, &slog.HandlerOptions{Level: l})))
 }

@@ -109,7 +109,7 @@ func (s *Service) openNATS(ctx context.Context) error {
 	if err := s.agree(ctx); err != nil {
 		return err
 	}
-	s.metrics.MustRegister(newBacklogs(s.broker, s.log))
+	s.metrics.MustRegister(newBacklogs(s.broker, s.catalog, s.now, s.log))
 	s.originals, err = originals.Open(ctx, s.conn.JetStream(), originals.Options{Replicas: s.config.NATSReplicas, Now: s.now})
 	return err
 }

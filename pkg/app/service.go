@@ -17,6 +17,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/jobs"
 	"github.com/sluice/sluice/pkg/originals"
+	"github.com/sluice/sluice/pkg/telemetry"
 )
 
 // Names within the data directory.
@@ -57,6 +58,8 @@ type Service struct {
 	holder    string        // names this process among those that share the catalog
 	metrics   *prometheus.Registry
 	jobs      *jobMetrics
+	stages    *stages
+	traces    *telemetry.Traces // nil: none are made
 
 	listener net.Listener
 	server   *http.Server
@@ -73,7 +76,7 @@ func NewService(c config.Config, log *slog.Logger, out io.Writer) *Service {
 		config: c, log: log, out: out, now: func() time.Time { return time.Now().UTC() }, failed: make(chan error, 1),
 		engines: &engines{}, alarm: make(chan struct{}, 1), scheduled: make(chan struct{}, 1), holder: domain.NewID(), metrics: newRegistry(),
 	}
-	s.jobs = newJobMetrics(s.metrics)
+	s.jobs, s.stages = newJobMetrics(s.metrics), newStages(s.metrics)
 	return s
 }
 
@@ -114,10 +117,10 @@ func (s *Service) startWorkers(ctx context.Context) error {
 	if len(lanes) > 0 {
 		reader := newExtractor(s.config, s.dir.join(cacheDir), s.dir.join(tempDir), s.log)
 		s.closeLater(reader.Close)
-		ingestor := ingestWorker(s.config, s.originals, s.broker, reader, s.embedders, s.engines, s.now, s.log)
+		ingestor := ingestWorker(s.config, s.originals, s.broker, reader, s.embedders, s.engines, s.stages, s.now, s.log)
 		for _, lane := range lanes {
 			s.workers.run("ingesting", func(ctx context.Context) error {
-				return s.broker.Work(ctx, lane, workerOptions(s.config, lane, remote, s.jobs), ingestor.Handle)
+				return s.broker.Work(ctx, lane, workerOptions(s.config, lane, remote, s.jobs), tracedJobs(s.traces, s.log, ingestor.Handle))
 			})
 		}
 	}
@@ -127,9 +130,9 @@ func (s *Service) startWorkers(ctx context.Context) error {
 			return err
 		}
 		s.closeLater(s.crawler.Close)
-		crawler := crawlWorker(s.config, s.originals, s.broker, s.crawler, s.now)
+		crawler := crawlWorker(s.config, s.originals, s.broker, s.crawler, s.stages, s.now)
 		s.workers.run("crawling", func(ctx context.Context) error {
-			return s.broker.Work(ctx, domain.LaneCrawl, workerOptions(s.config, domain.LaneCrawl, remote, s.jobs), crawler.Handle)
+			return s.broker.Work(ctx, domain.LaneCrawl, workerOptions(s.config, domain.LaneCrawl, remote, s.jobs), tracedJobs(s.traces, s.log, crawler.Handle))
 		})
 	}
 	s.closeLater(func() error { s.workers.stop(); return nil })

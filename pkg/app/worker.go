@@ -16,6 +16,7 @@ import (
 	"github.com/sluice/sluice/pkg/jobs"
 	"github.com/sluice/sluice/pkg/lockdir"
 	"github.com/sluice/sluice/pkg/originals"
+	"github.com/sluice/sluice/pkg/telemetry"
 )
 
 // Worker is an ingestor or crawler process: it needs NATS, an ingestor the index and the embedding model too, and neither
@@ -33,7 +34,9 @@ type Worker struct {
 	engines   *engines
 	metrics   *prometheus.Registry
 	jobs      *jobMetrics
-	telemetry *telemetry
+	stages    *stages
+	traces    *telemetry.Traces // nil: none are made
+	telemetry *healthServer
 	closers   []func() error // in order of opening
 	failed    chan error
 }
@@ -55,7 +58,7 @@ func (w *Worker) Start(ctx context.Context) error {
 	if err := w.check(); err != nil {
 		return err
 	}
-	w.jobs = newJobMetrics(w.metrics)
+	w.jobs, w.stages = newJobMetrics(w.metrics), newStages(w.metrics)
 	steps := []func(context.Context) error{w.openScratch, w.attach, w.startCrawler, w.serve}
 	if w.shape == Ingestor {
 		steps = []func(context.Context) error{w.openScratch, w.attach, w.openMilvus, w.startIngestor, w.serve}
@@ -134,7 +137,7 @@ func (w *Worker) startIngestor(ctx context.Context) error {
 	}
 	reader := newExtractor(w.config, "", w.scratch.Path(), w.log)
 	w.closeLater(reader.Close)
-	handler := ingestWorker(w.config, w.originals, w.broker, reader, models, w.engines, w.now, w.log)
+	handler := ingestWorker(w.config, w.originals, w.broker, reader, models, w.engines, w.stages, w.now, w.log)
 	w.work(ctx, domain.LaneIngest, handler.Handle)
 	return nil
 }
@@ -145,7 +148,7 @@ func (w *Worker) startCrawler(ctx context.Context) error {
 		return err
 	}
 	w.closeLater(site.Close)
-	handler := crawlWorker(w.config, w.originals, w.broker, site, w.now)
+	handler := crawlWorker(w.config, w.originals, w.broker, site, w.stages, w.now)
 	w.work(ctx, domain.LaneCrawl, handler.Handle)
 	return nil
 }
@@ -153,7 +156,7 @@ func (w *Worker) startCrawler(ctx context.Context) error {
 func (w *Worker) work(ctx context.Context, lane domain.Lane, handler jobs.Handler) {
 	workers := newGroup(ctx, w.failed)
 	workers.run("working", func(ctx context.Context) error {
-		return w.broker.Work(ctx, lane, workerOptions(w.config, lane, true, w.jobs), handler)
+		return w.broker.Work(ctx, lane, workerOptions(w.config, lane, true, w.jobs), tracedJobs(w.traces, w.log, handler))
 	})
 	w.closeLater(func() error { workers.stop(); return nil })
 }
@@ -164,7 +167,7 @@ func (w *Worker) serve(ctx context.Context) (err error) {
 		addr = "127.0.0.1:0" // any number of workers may share a machine
 	}
 	checks := append([]api.Check{{Name: "nats", Ready: w.broker.Ready}}, w.engines.checks()...)
-	if w.telemetry, err = startTelemetry(ctx, addr, w.metrics, checks, w.config.AdminKey, w.log, w.failed); err != nil {
+	if w.telemetry, err = serveHealth(ctx, addr, w.metrics, checks, w.config.AdminKey, w.log, w.failed); err != nil {
 		return err
 	}
 	w.closeLater(w.telemetry.stop)

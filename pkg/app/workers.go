@@ -25,15 +25,16 @@ func newChunker(c config.Config) *chunk.Chunker {
 	return chunk.New(chunk.Options{MaxChunks: c.LimitChunks})
 }
 
-func ingestWorker(c config.Config, store *originals.Store, events ingest.Events, reader *extract.Extractor, models *embedders, in *engines, now func() time.Time, log *slog.Logger) *ingest.Ingestor {
+func ingestWorker(c config.Config, store *originals.Store, events ingest.Events, reader *extract.Extractor, models *embedders, in *engines, times *stages, now func() time.Time, log *slog.Logger) *ingest.Ingestor {
 	return &ingest.Ingestor{
-		Originals: store, Extractor: reader, Chunkers: chunkers{sized: newChunker(c)},
-		Embedders: models, Indexes: writers{in}, Recent: ingest.NewRecent(), Events: events, Now: now, Log: log,
+		Originals: timedOriginals{store, times}, Extractor: timedExtractor{reader, times}, Chunkers: timedChunkers{chunkers{sized: newChunker(c)}, times},
+		Embedders: timedEmbedders{models, times}, Indexes: timedIndexes{writers{in}, times}, Recent: ingest.NewRecent(),
+		Events: countedEvents{events, times}, Now: now, Log: log,
 	}
 }
 
-func crawlWorker(c config.Config, store *originals.Store, events ingest.Events, site ingest.Web, now func() time.Time) *ingest.Crawler {
-	return &ingest.Crawler{Web: site, Originals: store, Events: events, Now: now, MaxTries: c.CrawlTries}
+func crawlWorker(c config.Config, store *originals.Store, events ingest.Events, site ingest.Web, times *stages, now func() time.Time) *ingest.Crawler {
+	return &ingest.Crawler{Web: timedWeb{site, times}, Originals: store, Events: events, Now: now, MaxTries: c.CrawlTries}
 }
 
 // Bounds of the work on jobs.

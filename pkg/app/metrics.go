@@ -1,0 +1,134 @@
+package app
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+
+	"github.com/sluice/sluice/pkg/catalog"
+	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/jobs"
+	"github.com/sluice/sluice/pkg/telemetry"
+)
+
+// newRegistry is a registry with what every process tells about itself.
+func newRegistry() *prometheus.Registry {
+	r := prometheus.NewRegistry()
+	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "sluice_build_info", Help: "1, labelled with what was built."}, []string{"version"})
+	build.WithLabelValues(Version()).Set(1)
+	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), build)
+	return r
+}
+
+// jobMetrics counts what became of the jobs that this process worked on.
+type jobMetrics struct {
+	ended  *prometheus.CounterVec
+	failed *prometheus.CounterVec
+	took   *prometheus.HistogramVec
+}
+
+func newJobMetrics(r prometheus.Registerer) *jobMetrics {
+	m := &jobMetrics{
+		ended: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "sluice_jobs_total", Help: "Deliveries of jobs dealt with by this process, by kind and result.",
+		}, []string{"kind", "result"}),
+		failed: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "sluice_job_errors_total", Help: "Runs of jobs that ended with an error in this process, by kind and cause.",
+		}, []string{"kind", "cause"}),
+		took: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "sluice_job_duration_seconds", Help: "How long jobs ran in this process.",
+			Buckets: []float64{.01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 1800},
+		}, []string{"kind"}),
+	}
+	r.MustRegister(m.ended, m.failed, m.took)
+	for _, kind := range []domain.JobKind{domain.JobCrawl, domain.JobIngest} {
+		m.took.WithLabelValues(string(kind))
+		m.failed.WithLabelValues(string(kind), telemetry.Cause(domain.Errorf(domain.CodeUnavailable, "")))
+		for _, result := range []jobs.Result{jobs.Done, jobs.Failed, jobs.Retried, jobs.Dead} {
+			m.ended.WithLabelValues(string(kind), string(result))
+		}
+	}
+	return m
+}
+
+func (m *jobMetrics) observe(o jobs.Outcome) {
+	m.ended.WithLabelValues(string(o.Kind), string(o.Result)).Inc()
+	if cause := telemetry.Cause(o.Err); cause != "" {
+		m.failed.WithLabelValues(string(o.Kind), cause).Inc()
+	}
+	if o.Took > 0 {
+		m.took.WithLabelValues(string(o.Kind)).Observe(o.Took.Seconds())
+	}
+}
+
+// backlogs tells how many jobs wait, and for how long the oldest of them has, for autoscaling and alerts. It asks when it is
+// scraped.
+type backlogs struct {
+	broker  *jobs.Broker
+	catalog *catalog.Catalog
+	now     func() time.Time
+	waiting *prometheus.Desc
+	taken   *prometheus.Desc
+	oldest  *prometheus.Desc
+	log     *slog.Logger
+}
+
+// laneOutbox labels the jobs that wait in the catalog until the stream has room for them.
+const laneOutbox = "outbox"
+
+func newBacklogs(b *jobs.Broker, c *catalog.Catalog, now func() time.Time, log *slog.Logger) *backlogs {
+	lane := []string{"lane"}
+	return &backlogs{
+		broker: b, catalog: c, now: now, log: log,
+		waiting: prometheus.NewDesc("sluice_jobs_waiting", "Jobs that no worker has taken yet, by lane of the stream; outbox: those that are due and not in the stream yet.", lane, nil),
+		taken:   prometheus.NewDesc("sluice_jobs_taken", "Jobs that run, or wait for another attempt, by lane.", lane, nil),
+		oldest:  prometheus.NewDesc("sluice_jobs_oldest_seconds", "For how long the oldest job that no worker has taken yet has waited, by lane; 0 when none waits.", lane, nil),
+	}
+}
+
+// Describe implements prometheus.Collector.
+func (b *backlogs) Describe(ch chan<- *prometheus.Desc) {
+	ch <- b.waiting
+	ch <- b.taken
+	ch <- b.oldest
+}
+
+// Collect implements prometheus.Collector. What cannot be asked is left out.
+func (b *backlogs) Collect(ch chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), readyTimeout)
+	defer cancel()
+	gauge := func(d *prometheus.Desc, value float64, lane string) {
+		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, lane)
+	}
+	for _, lane := range domain.Lanes() {
+		n, err := b.broker.Backlog(ctx, lane)
+		var since time.Time
+		if err == nil {
+			since, err = b.broker.Oldest(ctx, lane)
+		}
+		if err != nil {
+			b.log.Debug("counting waiting jobs", "lane", lane, "error", err)
+			continue
+		}
+		gauge(b.waiting, float64(n.Waiting), string(lane))
+		gauge(b.taken, float64(n.Taken), string(lane))
+		gauge(b.oldest, b.age(since), string(lane))
+	}
+	due, since, err := b.catalog.OutboxBacklog(ctx)
+	if err != nil {
+		b.log.Debug("counting the jobs in the outbox", "error", err)
+		return
+	}
+	gauge(b.waiting, float64(due), laneOutbox)
+	gauge(b.oldest, b.age(since), laneOutbox)
+}
+
+func (b *backlogs) age(since time.Time) float64 {
+	if since.IsZero() {
+		return 0
+	}
+	return max(0, b.now().Sub(since).Seconds())
+}

@@ -1,0 +1,60 @@
+package app
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+
+	"github.com/sluice/sluice/pkg/catalog"
+	"github.com/sluice/sluice/pkg/control"
+	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/jobs"
+	"github.com/sluice/sluice/pkg/telemetry"
+)
+
+// tracedJobs makes each run of a job a span of the trace in which it was asked for. What the job reports belongs to its
+// run. A run that fails is logged with the trace's id.
+func tracedJobs(traces *telemetry.Traces, log *slog.Logger, next jobs.Handler) jobs.Handler {
+	if traces == nil {
+		return next
+	}
+	return func(ctx context.Context, job domain.Job) error {
+		ctx, span := traces.Continue(ctx, job.Trace, string(job.Kind),
+			telemetry.Text("sluice.job", job.ID), telemetry.Text("sluice.datasource", job.DatasourceID), telemetry.Text("sluice.datastore", job.DatastoreID),
+			telemetry.Number("sluice.generation", job.Generation), telemetry.Number("sluice.delivery", job.Delivery))
+		job.Trace = telemetry.Carry(ctx)
+		err := next(ctx, job)
+		if err != nil {
+			log.DebugContext(ctx, "job failed", "job", job.ID, "datasource", job.DatasourceID, "error", err)
+		}
+		span.End(err)
+		return err
+	}
+}
+
+// tracedStates makes the applying of each event a span of its job's trace, and times it.
+type tracedStates struct {
+	control.States
+	traces *telemetry.Traces
+	stages *stages
+}
+
+// ApplyAll implements control.States.
+func (t tracedStates) ApplyAll(ctx context.Context, evs []domain.Event) (applied []catalog.Applied, err error) {
+	ctx, end := t.stages.begin(ctx, stageApply)
+	defer func() { end(err) }()
+	if t.traces == nil {
+		return t.States.ApplyAll(ctx, evs)
+	}
+	evs = slices.Clone(evs)
+	for i, ev := range evs {
+		if ev.Trace == "" {
+			continue
+		}
+		within, span := t.traces.Continue(ctx, ev.Trace, "apply "+string(ev.Type),
+			telemetry.Text("sluice.job", ev.JobID), telemetry.Text("sluice.datasource", ev.DatasourceID), telemetry.Number("sluice.batch", len(evs)))
+		evs[i].Trace = telemetry.Carry(within)
+		defer func() { span.End(err) }() // they are applied together
+	}
+	return t.States.ApplyAll(ctx, evs)
+}
