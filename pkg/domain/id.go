@@ -3,7 +3,6 @@ package domain
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
 	"strconv"
 	"strings"
 
@@ -56,7 +55,11 @@ func NearerJobID(jobID string, depth int) string {
 
 // ChunkKey is a chunk row's primary key in every index: datasource, generation and ordinal.
 func ChunkKey(datasourceID string, generation uint64, ordinal int) string {
-	return fmt.Sprintf("%s:%d:%d", datasourceID, generation, ordinal)
+	const numbers = 1 + 20 + 1 + 20 // colons and the longest numbers
+	key := make([]byte, 0, len(datasourceID)+numbers)
+	key = append(append(key, datasourceID...), ':')
+	key = append(strconv.AppendUint(key, generation, 10), ':')
+	return string(strconv.AppendInt(key, int64(ordinal), 10))
 }
 
 // HashKey is how an API key is stored and looked up: hex SHA-256. Keys carry 256 random bits, so a plain hash is enough.

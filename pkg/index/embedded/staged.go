@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/bits"
 	"slices"
+	"sync"
 	"sync/atomic"
 
 	"github.com/sluice/sluice/pkg/index/embedded/quant"
@@ -15,8 +16,10 @@ import (
 // these are: those whose score, were it sureness times the spread above its estimate, would be among the best that were
 // found. Where codes tell nothing, that is every row.
 //
-// What seems to be among the nearest so far is compared at once, so that there are soon true scores to hold the others
-// against; what only may be is compared at the end, if it still may.
+// So few vectors are compared as need be, for they are the larger part of what is read: at first those that have the highest
+// estimates of a part of the rows, then, as the scan goes on, whatever has a higher one than as many others as are wanted. So
+// there are soon true scores to hold estimates against. What only may be among the nearest is compared at the end, if it
+// still may.
 
 // sureness is how many standard deviations a row's score is taken to lie above its estimate. One of a thousand lies
 // higher; of the rows asked for most lie well above the last of them, and are found even then.
@@ -30,52 +33,76 @@ type staged struct {
 
 // estimated is a row that may be among the nearest.
 type estimated struct {
-	slot uint32
-	most float32 // what its score may be
+	slot  uint32
+	score float32 // what its score seems to be
+	most  float32 // what its score may be
 }
 
 // scanStaged returns the nearest of the live slots that pass the filter, of which there are about so many rows.
 func scanStaged(ctx context.Context, s *snapshot, filter slotSet, query []float32, limit, rows int) (staged, error) {
 	question := quant.NewCoder(s.centre).Ask(query)
-	var parts [maxScanners]sieve
+	var parts [maxScanners]*sieve
 	var floor atomic.Uint32
 	floor.Store(math.Float32bits(float32(math.Inf(-1))))
 	err := share(ctx, rows, s.groups(), func(part int) func(from, to int) error {
-		sieve := &parts[part]
-		*sieve = *newSieve(s, query, limit, &floor)
+		sieve := newSieve(s, query, limit, rows/firstShare, &floor)
+		parts[part] = sieve
 		return func(from, to int) error {
-			err := s.eachGroup(filter, s.codes, from, to, func(w int, passing uint64) error {
+			return s.eachGroup(filter, s.codes, from, to, func(w int, passing uint64) error {
 				return sieve.group(question, w, passing)
 			})
-			if err != nil {
-				return err
-			}
-			return sieve.compare()
 		}
 	})
-	if err != nil {
-		return staged{}, err
-	}
-	all := parts[0]
-	for _, p := range parts[1:] {
-		if p.best != nil {
-			all.best.merge(p.best)
-			all.found = append(all.found, p.found...)
-			all.compared += p.compared
+	defer func() {
+		for _, p := range parts {
+			p.release()
 		}
-	}
-	all.sift()
-	rest := make([]uint32, 0, len(all.found))
-	for _, e := range all.found {
-		rest = append(rest, e.slot)
-	}
-	slices.Sort(rest)
-	more, err := scanSlots(ctx, s, rest, query, limit)
+	}()
 	if err != nil {
 		return staged{}, err
 	}
-	all.best.merge(more)
-	return staged{all.best.best(limit), all.compared + len(rest)}, nil
+	best, out := newTopK(limit), staged{}
+	for _, p := range parts {
+		if p == nil {
+			continue
+		}
+		if err := p.end(); err != nil {
+			return staged{}, err
+		}
+		best.merge(p.best)
+		out.rescored += p.compared
+	}
+	for _, likely := range []bool{true, false} {
+		slots := remaining(parts[:], best, likely)
+		more, err := scanSlots(ctx, s, slots, query, limit)
+		if err != nil {
+			return staged{}, err
+		}
+		best.merge(more)
+		out.rescored += len(slots)
+	}
+	out.best = best.best(limit)
+	return out, nil
+}
+
+// remaining takes from what sieves have found the rows that may be among the best, or only those that seem to be.
+func remaining(parts []*sieve, best *topK, likely bool) []uint32 {
+	floor, full := best.floor()
+	var slots []uint32
+	for _, p := range parts {
+		if p == nil {
+			continue
+		}
+		p.found = slices.DeleteFunc(p.found, func(e estimated) bool {
+			wanted := !full || float64(e.most) >= floor-rounded && (!likely || float64(e.score) >= floor)
+			if wanted {
+				slots = append(slots, e.slot)
+			}
+			return wanted
+		})
+	}
+	slices.Sort(slots)
+	return slots
 }
 
 // sieve keeps the rows that may be among the nearest of those that it was shown.
@@ -84,17 +111,22 @@ type sieve struct {
 	query    []float32
 	shared   *atomic.Uint32 // the highest floor of all sieves of a scan, as bits
 	floor    float32        // what scores must be able to reach, or a little less
+	first    int            // rows that it looks at before it compares any
+	likely   *topK          // of the estimates
 	best     *topK          // of those compared
 	compared int
 	next     []uint32    // slots that are compared next, which are on their way from memory
-	found    []estimated // some more than may be
+	found    []estimated // not compared; some more than may be
 	room     int         // from how many found it sifts them again
 	e        quant.Estimates
 }
 
 const (
-	// leastRoom is from how many rows at least a sieve sifts what it has found.
-	leastRoom = 4096
+	// firstShare is of how many rows one is looked at before any is compared.
+	firstShare = 16
+	// leastRoom is from how many rows at least a sieve sifts what it has found, mostRoom how many at most it has room for when
+	// it is used again.
+	leastRoom, mostRoom = 8192, 1 << 18
 	// fewPassing is up to how many of 64 rows are estimated one by one.
 	fewPassing = 8
 	// nextRows is how many rows are compared one after another.
@@ -103,8 +135,24 @@ const (
 	rounded = 1e-6
 )
 
-func newSieve(s *snapshot, query []float32, limit int, shared *atomic.Uint32) *sieve {
-	return &sieve{s: s, query: query, shared: shared, floor: float32(math.Inf(-1)), best: newTopK(limit), next: make([]uint32, 0, nextRows)}
+// sievePool keeps the room of sieves between searches.
+var sievePool = sync.Pool{New: func() any { return new(sieve) }}
+
+func newSieve(s *snapshot, query []float32, limit, first int, shared *atomic.Uint32) *sieve {
+	v := sievePool.Get().(*sieve)
+	v.s, v.query, v.shared, v.first = s, query, shared, first
+	v.floor, v.compared, v.room = float32(math.Inf(-1)), 0, leastRoom
+	v.likely, v.best, v.next, v.found = newTopK(limit), newTopK(limit), v.next[:0], v.found[:0]
+	return v
+}
+
+// release gives the room back; of no sieve it does nothing.
+func (s *sieve) release() {
+	if s == nil || cap(s.found) > mostRoom {
+		return
+	}
+	s.s, s.query, s.shared, s.likely, s.best = nil, nil, nil, nil, nil
+	sievePool.Put(s)
 }
 
 // group estimates the passing rows of the w-th group of 64 slots.
@@ -112,49 +160,85 @@ func (s *sieve) group(q *quant.Question, w int, passing uint64) error {
 	codes := s.s.codes
 	records := codes.extents[w*64/extentSlots].data[w*64%extentSlots*codes.stride:]
 	s.floor = max(s.floor, math.Float32frombits(s.shared.Load()))
-	if bits.OnesCount64(passing) > fewPassing {
+	seen := bits.OnesCount64(passing)
+	if seen > fewPassing {
 		passing &= q.Above(&s.e, records, codes.stride, sureness, s.floor)
 		for ; passing != 0; passing &= passing - 1 {
 			i := bits.TrailingZeros64(passing)
-			if err := s.offer(uint32(w*64+i), s.e.Product[i], s.e.Spread[i]); err != nil {
-				return err
-			}
+			s.offer(uint32(w*64+i), s.e.Product[i], s.e.Spread[i])
+		}
+	} else {
+		for ; passing != 0; passing &= passing - 1 {
+			i := bits.TrailingZeros64(passing)
+			q.Estimate(&s.e, records[i*codes.stride:], codes.stride, 1)
+			s.offer(uint32(w*64+i), s.e.Product[0], s.e.Spread[0])
+		}
+	}
+	if s.first > 0 {
+		if s.first -= seen; s.first <= 0 {
+			return s.compareLikely()
 		}
 		return nil
 	}
-	for ; passing != 0; passing &= passing - 1 {
-		i := bits.TrailingZeros64(passing)
-		q.Estimate(&s.e, records[i*codes.stride:], codes.stride, 1)
-		if err := s.offer(uint32(w*64+i), s.e.Product[0], s.e.Spread[0]); err != nil {
-			return err
-		}
+	if len(s.next) < nextRows {
+		return nil
 	}
-	return nil
+	return s.compare()
 }
 
 // offer takes a row in, by its estimate, unless it is clear that it is not among the nearest.
-func (s *sieve) offer(slot uint32, product, spread float32) error {
-	most := product + sureness*spread
-	switch {
-	case most < s.floor:
-	case product < s.floor:
-		s.found = append(s.found, estimated{slot, most})
-		if len(s.found) > max(s.room, leastRoom) {
-			s.sift()
-			s.room = 2 * len(s.found)
-		}
-	default:
-		quant.Prefetch(floatsOf(s.s.vectors.record(slot)))
-		if s.next = append(s.next, slot); len(s.next) == nextRows {
-			return s.compare()
+func (s *sieve) offer(slot uint32, score, spread float32) {
+	most := score + sureness*spread
+	if most < s.floor {
+		return
+	}
+	if last, full := s.likely.floor(); !full || float64(score) > last {
+		s.likely.offer(scored{slot, float64(score)})
+		if s.first <= 0 {
+			s.wait(slot)
+			return
 		}
 	}
-	return nil
+	if s.found = append(s.found, estimated{slot, score, most}); len(s.found) >= s.room {
+		s.sift()
+		s.room = max(leastRoom, 2*len(s.found))
+	}
+}
+
+// wait has a row compared soon.
+func (s *sieve) wait(slot uint32) {
+	quant.Prefetch(floatsOf(s.s.vectors.record(slot)))
+	s.next = append(s.next, slot)
+}
+
+// compareLikely compares those with the highest estimates of the rows found so far.
+func (s *sieve) compareLikely() error {
+	s.first = 0
+	last, full := s.likely.floor()
+	s.found = slices.DeleteFunc(s.found, func(e estimated) bool {
+		likely := !full || float64(e.score) >= last
+		if likely {
+			s.next = append(s.next, e.slot)
+		}
+		return likely
+	})
+	return s.compare()
+}
+
+// end compares what still waits for it.
+func (s *sieve) end() error {
+	if s.first > 0 {
+		return s.compareLikely()
+	}
+	return s.compare()
 }
 
 // compare compares the rows that wait for it.
 func (s *sieve) compare() error {
-	for _, slot := range s.next {
+	for i, slot := range s.next {
+		if i+nextRows < len(s.next) {
+			quant.Prefetch(floatsOf(s.s.vectors.record(s.next[i+nextRows])))
+		}
 		w := int(slot / 64)
 		if err := s.s.vectors.check(w, s.s.live.word(w)); err != nil {
 			return err
@@ -182,8 +266,5 @@ func (s *sieve) raise(floor float32) {
 
 // sift drops the rows of which it has become clear that they are not among the nearest.
 func (s *sieve) sift() {
-	if last, full := s.best.floor(); full {
-		s.raise(float32(last) - rounded)
-	}
 	s.found = slices.DeleteFunc(s.found, func(e estimated) bool { return e.most < s.floor })
 }
