@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"sync"
+	"unsafe"
 
 	"github.com/sluice/sluice/pkg/embed"
 )
@@ -60,6 +61,7 @@ func (e *Embedder) Embed(ctx context.Context, texts []string, _ embed.Purpose) (
 // scratch is what one Embed call works with.
 type scratch struct {
 	pieces []piece
+	four   rows
 	sums   [Dimensions]int32
 }
 
@@ -71,13 +73,10 @@ func (t *table) mean(out []float32, s *scratch) {
 	clear(s.sums[:])
 	// Four rows at a time, so that the sums are read and written a quarter as often.
 	for start := 0; start < len(s.pieces); start += 4 {
-		a, wa := t.row(s.pieces, start)
-		b, wb := t.row(s.pieces, start+1)
-		c, wc := t.row(s.pieces, start+2)
-		d, wd := t.row(s.pieces, start+3)
-		for i := range s.sums {
-			s.sums[i] += wa*int32(int8(a[i])) + wb*int32(int8(b[i])) + wc*int32(int8(c[i])) + wd*int32(int8(d[i]))
+		for i := range s.four.vectors {
+			s.four.vectors[i], s.four.weights[i] = t.row(s.pieces, start+i)
 		}
+		addRows(&s.sums, &s.four)
 	}
 	var squares float64
 	for _, sum := range s.sums {
@@ -92,11 +91,28 @@ func (t *table) mean(out []float32, s *scratch) {
 	}
 }
 
-// row returns the vector and the weight of pieces[i]; weight 0 for an unknown piece and beyond the end.
-func (t *table) row(pieces []piece, i int) (vector string, weight int32) {
-	if i >= len(pieces) || pieces[i].id == unknown {
-		return t.vectors[:Dimensions], 0
+// rows are four vectors of signed bytes and what each counts for, 0 to 255.
+type rows struct {
+	vectors [4]*[Dimensions]byte
+	weights [4]int16
+}
+
+// addRowsPortable adds the vectors, each times its weight, to the sums.
+func addRowsPortable(sums *[Dimensions]int32, r *rows) {
+	a, b, c, d := r.vectors[0], r.vectors[1], r.vectors[2], r.vectors[3]
+	wa, wb, wc, wd := int32(r.weights[0]), int32(r.weights[1]), int32(r.weights[2]), int32(r.weights[3])
+	for i := range sums {
+		sums[i] += wa*int32(int8(a[i])) + wb*int32(int8(b[i])) + wc*int32(int8(c[i])) + wd*int32(int8(d[i]))
 	}
-	id := int(pieces[i].id)
-	return t.vectors[id*Dimensions:][:Dimensions], int32(t.weights[id])
+}
+
+// row returns the vector and the weight of pieces[i]; weight 0 for an unknown piece and beyond the end.
+func (t *table) row(pieces []piece, i int) (vector *[Dimensions]byte, weight int16) {
+	id := 0
+	if i < len(pieces) && pieces[i].id != unknown {
+		id = int(pieces[i].id)
+		weight = int16(t.weights[id])
+	}
+	vectors := t.vectors[id*Dimensions:][:Dimensions]
+	return (*[Dimensions]byte)(unsafe.Pointer(unsafe.StringData(vectors))), weight // only read
 }

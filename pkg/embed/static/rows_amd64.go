@@ -1,0 +1,16 @@
+package static
+
+import "golang.org/x/sys/cpu"
+
+// addRows is the fastest way of addRowsPortable that this processor has.
+var addRows = fastestRows()
+
+func fastestRows() func(sums *[Dimensions]int32, r *rows) {
+	if cpu.X86.HasAVX2 {
+		return addRowsAVX2
+	}
+	return addRowsPortable
+}
+
+//go:noescape
+func addRowsAVX2(sums *[Dimensions]int32, r *rows)
