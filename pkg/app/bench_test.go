@@ -49,16 +49,19 @@ func BenchmarkIdleMemory(b *testing.B) {
 const idleAfter = 40 * time.Second
 
 // resident is the process's resident set in MB (10^6 bytes), its mapped files included.
-func (p *program) resident() float64 {
+func (p *program) resident() float64 { return p.kept("VmRSS") }
+
+// kept is what the system tells of the process's memory by that name, in MB.
+func (p *program) kept(name string) float64 {
 	p.t.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
 	p.must(err)
 	for line := range strings.Lines(string(status)) {
 		var kib int
-		if n, _ := fmt.Sscanf(line, "VmRSS: %d kB", &kib); n == 1 {
+		if n, _ := fmt.Sscanf(line, name+": %d kB", &kib); n == 1 {
 			return float64(kib) * 1024 / 1e6
 		}
 	}
-	p.t.Fatal("the system does not tell the resident set")
+	p.t.Fatalf("the system does not tell %s", name)
 	return 0
 }

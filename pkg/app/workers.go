@@ -2,6 +2,7 @@ package app
 
 import (
 	"log/slog"
+	"runtime"
 	"time"
 
 	"github.com/sluice/sluice/pkg/chunk"
@@ -15,8 +16,11 @@ import (
 
 // newExtractor reads documents; cacheDir "" takes the user's cache directory.
 func newExtractor(c config.Config, cacheDir, temp string, log *slog.Logger) *extract.Extractor {
+	// Readers do nothing but compute, so that more of them than processors would only take turns; but one long document is not to
+	// hold up all others.
+	readers := min(c.IngestConcurrency, max(2, runtime.GOMAXPROCS(0)))
 	return extract.New(extract.Options{
-		Concurrency: c.IngestConcurrency, MaxMemory: int64(c.ExtractMemory), Timeout: c.ExtractTimeout, CacheDir: cacheDir, TempDir: temp,
+		Concurrency: readers, MaxMemory: int64(c.ExtractMemory), Timeout: c.ExtractTimeout, CacheDir: cacheDir, TempDir: temp,
 		Log: log,
 	})
 }

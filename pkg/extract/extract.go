@@ -131,14 +131,6 @@ func New(o Options) *Extractor {
 // document cannot be read, which is for good; any other error is of the machinery or the context's, and trying
 // again may help.
 func (x *Extractor) Extract(ctx context.Context, req Request) (*domain.Document, error) {
-	select {
-	case x.slots <- struct{}{}:
-		defer func() { <-x.slots }()
-	case <-ctx.Done():
-		return nil, fmt.Errorf("waiting for a reader: %w", context.Cause(ctx))
-	case <-x.ctx.Done():
-		return nil, errClosed
-	}
 	x.mu.Lock()
 	if x.closed {
 		x.mu.Unlock()
@@ -148,13 +140,21 @@ func (x *Extractor) Extract(ctx context.Context, req Request) (*domain.Document,
 	x.mu.Unlock()
 	defer x.busy.Done()
 
-	if req.Path == "" {
+	if req.Path == "" { // which may wait for a network, and so comes before the wait for a reader
 		path, err := x.spool(req.Reader)
 		if err != nil {
 			return nil, err
 		}
 		defer os.Remove(path)
 		req.Path = path
+	}
+	select {
+	case x.slots <- struct{}{}:
+		defer func() { <-x.slots }()
+	case <-ctx.Done():
+		return nil, fmt.Errorf("waiting for a reader: %w", context.Cause(ctx))
+	case <-x.ctx.Done():
+		return nil, errClosed
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -1,0 +1,44 @@
+package app
+
+import (
+	"flag"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+var waitingDocuments = flag.Int("waiting.documents", 5_000, "documents that BenchmarkWaitingMemory lets wait")
+
+// BenchmarkWaitingMemory reports the resident memory of an api process, in MB, behind which documents of 1.2 kB wait that nobody
+// works on: when there are 1,000 of them, when there are all, and at most meanwhile.
+func BenchmarkWaitingMemory(b *testing.B) {
+	const first, batch = 1_000, 500
+	sentence := strings.Repeat("The document that waits here is about nothing else. ", 22)
+	for b.Loop() {
+		// What is meant for Milvus waits for an ingestor.
+		p := newProgram(b, "SLUICE_WORKERS=false", "MILVUS_ADDR=127.0.0.1:1")
+		p.start()
+		var store struct{ ID string }
+		p.must(p.post("/datastores", map[string]string{"name": "waiting", "type": "milvus"}, &store))
+		accept := func(from, to int) {
+			for ; from < to; from += batch {
+				docs := texts(fmt.Sprintf("waiting-%d", from), min(batch, to-from))
+				for _, d := range docs["documents"].([]map[string]any) {
+					d["text"] = d["text"].(string) + sentence
+				}
+				p.must(p.post("/datastores/upsert/"+store.ID, docs, nil))
+			}
+		}
+		accept(0, first)
+		time.Sleep(idleAfter) // memory of the work itself is given back
+		b.ReportMetric(p.resident(), "MB-first")
+		began := time.Now()
+		accept(first, *waitingDocuments)
+		b.ReportMetric(float64(*waitingDocuments-first)/time.Since(began).Seconds(), "accepted/s")
+		b.ReportMetric(p.kept("VmHWM"), "MB-highest")
+		time.Sleep(idleAfter)
+		b.ReportMetric(p.resident(), "MB-all")
+		p.kill()
+	}
+}
