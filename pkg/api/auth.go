@@ -57,6 +57,12 @@ func (s *server) authenticate(c *gin.Context) {
 		who = caller{anonymous: true} // who guesses keys is slowed down by address
 	}
 	who.remote = c.Request.RemoteAddr
+	switch {
+	case isRefusal(err):
+		s.audit.refuse(c.Request.Context(), who)
+	case err == nil && !who.anonymous:
+		s.audit.use(c.Request.Context(), who)
+	}
 	if limited := s.limits.allow(who); limited != nil {
 		err = limited
 	}

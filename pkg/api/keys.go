@@ -29,6 +29,7 @@ func (s *server) ListKeys(ctx context.Context, _ ListKeysRequestObject) (ListKey
 
 // CreateKey implements StrictServerInterface.
 func (s *server) CreateKey(ctx context.Context, r CreateKeyRequestObject) (CreateKeyResponseObject, error) {
+	request := ctx
 	ctx, who := callerOf(ctx)
 	if err := mayLimit(who); err != nil {
 		return nil, err
@@ -51,6 +52,7 @@ func (s *server) CreateKey(ctx context.Context, r CreateKeyRequestObject) (Creat
 	if err := s.Catalog.CreateKey(ctx, key); err != nil {
 		return nil, err
 	}
+	made(request, key.ID)
 	k := renderKey(key)
 	return CreateKey201JSONResponse{
 		Id: k.Id, Name: k.Name, Hint: k.Hint, Scopes: k.Scopes, AgentId: k.AgentId, CreatedAt: k.CreatedAt,

@@ -61,7 +61,7 @@ type Deps struct {
 	Planner Planner
 
 	Traces  *telemetry.Traces    // nil: none are made
-	Audit   *slog.Logger         // what keys were used for; nil: Log
+	Audit   *slog.Logger         // of what keys were used for; nil: Log
 	Checks  []Check              // dependencies that /readyz asks
 	Metrics *prometheus.Registry // what /metrics shows; nil: a registry with the API's own alone
 	Log     *slog.Logger         // nil: slog.Default()

@@ -25,6 +25,7 @@ type server struct {
 	spec    *spec
 	log     *slog.Logger
 	keys    keyring
+	audit   *audit
 	limits  *rateLimits
 	metrics *metrics
 	mcp     *mcp.Handler
@@ -54,6 +55,7 @@ func New(o Options, d Deps) (http.Handler, error) {
 	s := &server{
 		Deps: d, opts: o, spec: doc, log: d.Log, metrics: m,
 		keys:   keyring{d.Catalog, d.Now, d.Log},
+		audit:  newAudit(d.Audit, d.Now),
 		limits: newRateLimits(o, d.Now),
 		docs:   newPage(docsHTML),
 	}
@@ -178,6 +180,7 @@ func (s *server) observe(c *gin.Context) {
 	defer func() {
 		s.metrics.inFlight.Dec()
 		endSpan(span, c.Writer.Status())
+		s.audit.serve(c)
 		took := time.Since(begin)
 		s.metrics.observe(c, took)
 		s.log.Debug("request served", "request", id, "method", domain.HideKeys(c.Request.Method), "route", c.FullPath(), "status", c.Writer.Status(), "took", took)

@@ -30,6 +30,7 @@ type operation struct {
 	multipart    bool // the body may also be multipart/form-data
 	query        []*openapi3.Parameter
 	idempotent   bool // takes an Idempotency-Key
+	audited      bool // it matters later who called it
 	secret       bool // its answer holds what must not be stored
 	errors       form // of its errors
 }
@@ -63,6 +64,7 @@ func loadSpec(o Options) (*spec, error) {
 			if err != nil {
 				return nil, fmt.Errorf("reading %s %s of the OpenAPI document: %w", method, path, err)
 			}
+			o.audited = isAudited(method, path)
 			for _, base := range bases {
 				s.operations[method+" "+base+ginRoute(path)] = o
 			}

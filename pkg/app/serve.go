@@ -15,6 +15,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/extract"
 	"github.com/sluice/sluice/pkg/retrieve"
+	"github.com/sluice/sluice/pkg/telemetry"
 )
 
 func (s *Service) serve(ctx context.Context) error {
@@ -76,6 +77,15 @@ func (s *Service) handler() (http.Handler, error) {
 	if s.crawler != nil {
 		sites = planner{s.crawler}
 	}
+	audit := s.log
+	file, err := openAudit(s.config.AuditFile, s.log)
+	if err != nil {
+		return nil, err
+	}
+	if file != nil {
+		s.closeLater(file.Close)
+		audit = slog.New(telemetry.Discreet(slog.NewJSONHandler(file, nil)))
+	}
 	return api.New(api.Options{
 		MaxUploadBytes: int64(s.config.LimitUpload),
 		MaxJSONBytes:   int64(s.config.LimitJSON),
@@ -107,6 +117,7 @@ func (s *Service) handler() (http.Handler, error) {
 			{Name: "nats", Ready: s.broker.Ready},
 		}, s.engines.checks()...),
 		Traces:  s.traces,
+		Audit:   audit,
 		Metrics: s.metrics,
 		Log:     s.log,
 		Now:     s.now,

@@ -39,8 +39,9 @@ var mayScan = []string{
 	"SCAN datastores USING INDEX datastores_deleted", // those that are being removed
 	"SCAN datastores USING INDEX datastores_moving",  // those that are under way
 	"SCAN doomed_sites USING COVERING INDEX sqlite_autoindex_doomed_sites_1",
-	"SCAN doomed_sites",                     // sites that are being removed
-	"SCAN repairs USING INDEX repairs_open", // those that are not finished
+	"SCAN doomed_sites",                            // sites that are being removed
+	"SCAN repairs USING INDEX repairs_open",        // those that are not finished
+	"SCAN outbox USING COVERING INDEX outbox_turn", // counts what waits, for whoever watches
 }
 
 func TestSQLite(t *testing.T) {

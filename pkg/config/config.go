@@ -23,6 +23,7 @@ type Config struct {
 	AdminKey     string // "": what it would open is shut
 	Workers      bool
 	LogLevel     string
+	AuditFile    string // "": the log
 	AllowPrivate bool
 	CrawlAllow   string
 	MCPHosts     []string // by which clients of the Model Context Protocol reach the service
@@ -151,6 +152,7 @@ func Settings() []Setting {
 		{Env: "SLUICE_ADMIN_KEY", Flag: "admin-key", Secret: true, Doc: "the operator's key, of at least 16 characters, for profiles at `/debug/pprof/` of every process; it opens nothing else; empty: there are no profiles", set: key(func(c *Config) *string { return &c.AdminKey })},
 		{Env: "SLUICE_MCP_HOSTS", Flag: "mcp-hosts", Doc: "names, separated by commas, by which clients of the Model Context Protocol reach `/mcp` of a service that listens on loopback behind a proxy, and of web pages' origins that may call it; `*`: any; empty: loopback names, and no other origin", set: names(func(c *Config) *[]string { return &c.MCPHosts })},
 		{Env: "SLUICE_WORKERS", Flag: "workers", Default: "true", Doc: "run ingestor and crawler inside the api process; `false` leaves the work to processes of their own, but for what goes into the embedded index", set: boolean(func(c *Config) *bool { return &c.Workers })},
+		{Env: "SLUICE_AUDIT_FILE", Flag: "audit-file", Doc: "file to which what keys are used for is appended as lines of JSON, of api processes; empty: the log", set: text(func(c *Config) *string { return &c.AuditFile })},
 		{Env: "SLUICE_LOG_LEVEL", Flag: "log-level", Default: "info", Doc: "`debug`, `info`, `warn` or `error`", set: oneOf(func(c *Config) *string { return &c.LogLevel }, "debug", "info", "warn", "error")},
 		{Env: "SLUICE_ALLOW_PRIVATE_ADDRESSES", Flag: "allow-private-addresses", Default: "false", Doc: "let the crawler reach loopback and private addresses; only where every user may see what they serve", set: boolean(func(c *Config) *bool { return &c.AllowPrivate })},
 		{Env: "SLUICE_CRAWL_ALLOW", Flag: "crawl-allow", Doc: "private addresses that the crawler may reach all the same, separated by commas: `10.1.0.0/16`, `192.168.1.7`, `wiki.corp.example`, `*.corp.example`", set: text(func(c *Config) *string { return &c.CrawlAllow })},

@@ -3,9 +3,11 @@ package catalogtest
 import (
 	"math"
 	"testing"
+	"time"
 
 	"github.com/sluice/sluice/pkg/catalog"
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/telemetry"
 )
 
 func testDatasources(t *testing.T, open Open) {
@@ -29,6 +31,25 @@ func testDatasources(t *testing.T, open Open) {
 			ID: n.Job.ID, Kind: domain.JobIngest, WorkspaceID: w.ws, DatastoreID: w.store, DatasourceID: made.ID, Type: domain.TypeFile,
 			Name: made.Name, CustomID: "sku", Metadata: made.Metadata, Places: []domain.Place{serving}, Force: true, Original: made.Original,
 		}}, jobs)
+	})
+	t.Run("a job bears the trace in which it was asked for, and the outbox says since when it waits", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, open)
+		due, oldest, err := w.OutboxBacklog(w.ctx)
+		ok(t, err)
+		equal(t, 0, due)
+		equal(t, time.Time{}, oldest)
+		const trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+		_, err = w.CreateDatasources(telemetry.Within(w.ctx, trace), []catalog.NewDatasource{w.file()})
+		ok(t, err)
+		w.create(w.file())
+		jobs, err := w.Outbox(w.ctx, 10)
+		ok(t, err)
+		equal(t, []string{trace, ""}, []string{jobs[0].Trace, jobs[1].Trace})
+		due, oldest, err = w.OutboxBacklog(w.ctx)
+		ok(t, err)
+		equal(t, 2, due)
+		equal(t, false, oldest.IsZero())
 	})
 	t.Run("several are stored all or none", func(t *testing.T) {
 		t.Parallel()

@@ -1,0 +1,34 @@
+package app
+
+import (
+	"fmt"
+	"log/slog"
+	"os"
+)
+
+// openAudit opens the file that what keys are used for is appended to; nil when that goes to the log.
+func openAudit(path string, log *slog.Logger) (*auditFile, error) {
+	if path == "" {
+		return nil, nil
+	}
+	file, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600) //nolint:gosec // the operator names it
+	if err != nil {
+		return nil, fmt.Errorf("opening SLUICE_AUDIT_FILE: %w", err)
+	}
+	return &auditFile{file, log}, nil
+}
+
+// auditFile is a file whose failures are logged: who writes to it cannot wait for it.
+type auditFile struct {
+	*os.File
+	log *slog.Logger
+}
+
+// Write implements io.Writer.
+func (a *auditFile) Write(p []byte) (int, error) {
+	n, err := a.File.Write(p)
+	if err != nil {
+		a.log.Error("writing the audit", "error", err)
+	}
+	return n, err
+}
