@@ -35,6 +35,7 @@ async function show() {
   leaving.abort();
   leaving = new AbortController();
   const { signal } = leaving;
+  for (const open of document.querySelectorAll('dialog')) open.close(); // it was part of the view that is left
   takeKey();
   const hash = location.hash || '#/';
   const signedIn = key() !== '';

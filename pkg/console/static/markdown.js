@@ -86,7 +86,7 @@ function list(lines, from, cite, depth, out) {
 /** @param {string} head @param {string[]} rows @param {Cite} cite */
 function table(head, rows, cite) {
   const cells = (/** @type {string} */ row) => row.trim().replace(/^\||\|$/g, '').split('|').map((c) => inline(c.trim(), cite));
-  return h('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Table' }, h('table', {},
+  return h('div', { class: 'scroll', tabindex: '0', role: 'group', 'aria-label': 'Table' }, h('table', {},
     h('thead', {}, h('tr', {}, cells(head).map((c) => h('th', { scope: 'col' }, c)))),
     h('tbody', {}, rows.map((r) => h('tr', {}, cells(r).map((c) => h('td', {}, c)))))));
 }

@@ -20,7 +20,7 @@ export async function show({ signal }) {
 /** @param {any[]} keys @param {any[]} agents @param {() => Promise<void>} changed */
 function table(keys, agents, changed) {
   const names = new Map(agents.map((a) => [a.id, a.name]));
-  return h('div', { class: 'scroll card', tabindex: '0', role: 'region', 'aria-label': 'Keys' }, h('table', {},
+  return h('div', { class: 'scroll card', tabindex: '0', role: 'group', 'aria-label': 'Keys' }, h('table', {},
     h('thead', {}, h('tr', {}, ['Name', 'May', 'Ends in', 'Last used', 'Expires', 'Limits', 'Actions'].map((t) => h('th', { scope: 'col' }, t)))),
     h('tbody', {}, keys.map((k) => h('tr', {},
       h('th', { scope: 'row' }, k.name),

@@ -15,7 +15,7 @@ export function planView(plan) {
       plan.cut && ` This is the beginning${beyond ? `: at least ${number(beyond)} more are known` : '; the crawl goes on from there'}.`,
       ` Two requests to the site are ${plan.delay} s apart.`),
     plan.problems.map((/** @type {string} */ p) => h('p', { class: 'note' }, p)),
-    h('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Addresses' }, h('table', {},
+    h('div', { class: 'scroll', tabindex: '0', role: 'group', 'aria-label': 'Addresses' }, h('table', {},
       h('thead', {}, h('tr', {}, ['Address', 'What becomes of it'].map((t) => h('th', { scope: 'col' }, t)))),
       h('tbody', {}, plan.addresses.map((/** @type {any} */ a) => h('tr', {},
         h('td', {}, a.url, a.title && h('small', {}, ` ${a.title}`)),

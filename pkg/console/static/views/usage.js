@@ -26,7 +26,7 @@ const amount = (metric, n) => (metric === 'stored_bytes' ? bytes(n) : number(n))
 /** @param {any} usage */
 function tables(usage) {
   return [
-    h('div', { class: 'scroll card', tabindex: '0', role: 'region', 'aria-label': 'Use of the month' }, h('table', {},
+    h('div', { class: 'scroll card', tabindex: '0', role: 'group', 'aria-label': 'Use of the month' }, h('table', {},
       h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, 'What'), h('th', { scope: 'col', class: 'n' }, 'Used'), h('th', { scope: 'col', class: 'n' }, 'Limit'), h('th', { scope: 'col' }, 'Share'))),
       h('tbody', {}, usage.usage.map((/** @type {any} */ u) => h('tr', {},
         h('th', { scope: 'row' }, metrics[u.metric] ?? u.metric),
@@ -42,7 +42,7 @@ function tables(usage) {
 function byKey(keys) {
   if (keys.length === 0) return h('p', { class: 'faint' }, 'Nothing was used.');
   const columns = [...new Set(keys.flatMap((k) => k.usage.map((/** @type {any} */ u) => u.metric)))];
-  return h('div', { class: 'scroll card', tabindex: '0', role: 'region', 'aria-label': 'Use by key' }, h('table', {},
+  return h('div', { class: 'scroll card', tabindex: '0', role: 'group', 'aria-label': 'Use by key' }, h('table', {},
     h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, 'Key'), columns.map((m) => h('th', { scope: 'col', class: 'n' }, metrics[m] ?? m)))),
     h('tbody', {}, keys.map((k) => h('tr', {},
       h('th', { scope: 'row' }, k.name ?? (k.keyId ? 'A key that was revoked' : 'Without a key')),

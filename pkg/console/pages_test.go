@@ -1,0 +1,180 @@
+package console_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
+
+	"github.com/sluice/sluice/testdata/site"
+)
+
+// axeVariable names a file with axe-core (axe.min.js), which make check-console gets.
+const axeVariable = "CONSOLE_AXE"
+
+// view is a view of the console as somebody has come to see it.
+type view struct {
+	hash string
+	sees string // is there when the view is
+	open func(c *tab)
+}
+
+// furnished is a service in which every view has something to show.
+func furnished(t *testing.T) (*service, map[string]view) {
+	t.Helper()
+	s := start(t)
+	pages := httptest.NewServer(site.Handler())
+	t.Cleanup(pages.Close)
+	var store, agent, text, broken, web struct{ ID string }
+	var answer struct{ ConversationID string }
+	s.call(http.MethodPost, "/datastores", map[string]any{"name": "Handbook", "description": "All about pumps", "visibility": "public"}, &store)
+	s.call(http.MethodPost, "/datasources", map[string]any{"datastoreId": store.ID, "type": "text", "name": "Kettle", "metadata": map[string]any{"team": "kitchen"},
+		"config": map[string]any{"text": "The kettle in the kitchen holds three litres.\n\nIt was bought in May."}}, &text)
+	s.call(http.MethodPost, "/datasources", map[string]any{"datastoreId": store.ID, "type": "web_page", "config": map[string]any{"source_url": pages.URL + "/nothing-here"}}, &broken)
+	s.call(http.MethodPost, "/datasources", map[string]any{"datastoreId": store.ID, "type": "web_site", "config": map[string]any{"source_url": pages.URL + "/", "max_pages": 3}}, &web)
+	s.settled(store.ID, 4, patience)
+	s.call(http.MethodPost, "/agents", map[string]any{"name": "Support", "datastoreIds": []string{store.ID}}, &agent)
+	s.call(http.MethodPost, "/agents/"+agent.ID+"/query", map[string]any{"query": "How much does the kettle hold?"}, &answer)
+	s.call(http.MethodPost, "/keys", map[string]any{"name": "Website", "scopes": []string{"read"}, "limits": map[string]any{"queries": 100}}, nil)
+	s.call(http.MethodPut, "/usage/limits", map[string]any{"queries": 1000}, nil)
+	pressed := func(css string) func(*tab) {
+		return func(c *tab) {
+			c.click(css)
+			c.sees("dialog")
+		}
+	}
+	return s, map[string]view{
+		"datastores":           {hash: "#/datastores", sees: ".cards .chip"},
+		"a new datastore":      {hash: "#/datastores", sees: ".cards .chip", open: pressed(".top button")},
+		"content":              {hash: "#/datastores/" + store.ID, sees: ".sources .why"},
+		"filtered content":     {hash: "#/datastores/" + store.ID + "?status=error", sees: ".more button"},
+		"nothing that matches": {hash: "#/datastores/" + store.ID + "?search=nothing", sees: ".more"},
+		"pasting text":         {hash: "#/datastores/" + store.ID, sees: ".drop", open: pressed(".drop button:nth-of-type(3)")},
+		"a crawl's plan": {hash: "#/datastores/" + store.ID, sees: ".drop", open: func(c *tab) {
+			pressed(".drop button:nth-of-type(5)")(c)
+			c.types("dialog input[type=url]", pages.URL+"/")
+			c.click("dialog form > button")
+			c.sees("dialog table")
+		}},
+		"search":             {hash: "#/datastores/" + store.ID + "/search?query=kettle", sees: ".hits td"},
+		"datastore settings": {hash: "#/datastores/" + store.ID + "/settings", sees: "form"},
+		"deleting":           {hash: "#/datastores/" + store.ID + "/settings", sees: "form", open: pressed("main .card > .actions button:last-child")},
+		"a text":             {hash: "#/datasources/" + text.ID + "?chunk=0", sees: ".original mark"},
+		"a failed page":      {hash: "#/datasources/" + broken.ID, sees: ".card .problem"},
+		"a site":             {hash: "#/datasources/" + web.ID, sees: ".card h2"},
+		"agents":             {hash: "#/agents", sees: ".cards a"},
+		"a chat":             {hash: "#/agents/" + agent.ID, sees: ".ask textarea"},
+		"a conversation":     {hash: "#/agents/" + agent.ID + "/conversations/" + answer.ConversationID, sees: ".cited a"},
+		"agent settings":     {hash: "#/agents/" + agent.ID + "/settings", sees: "fieldset"},
+		"its conversations":  {hash: "#/agents/" + agent.ID + "/conversations", sees: ".cards a"},
+		"conversations":      {hash: "#/conversations", sees: ".cards a"},
+		"keys":               {hash: "#/keys", sees: "td.actions"},
+		"a key shown once": {hash: "#/keys", sees: "td.actions", open: func(c *tab) {
+			pressed(".top button")(c)
+			c.types("dialog input", "Another\r")
+			c.sees("dialog .secret")
+		}},
+		"usage":        {hash: "#/usage", sees: "meter"},
+		"no such page": {hash: "#/nowhere", sees: "[role=alert]"},
+	}
+}
+
+// show opens a view in a tab that is signed in.
+func (t *tab) show(v view) {
+	t.Helper()
+	t.at("#/usage") // so that the next address is another view, and all of it is made anew
+	t.sees("meter, [role=alert]")
+	t.at(v.hash)
+	t.sees(v.sees)
+	if v.open != nil {
+		v.open(t)
+	}
+}
+
+// in emulates what a person has set, and a window of a width.
+func (t *tab) in(scheme string, width int64) {
+	t.Helper()
+	t.do("sizing the window", chromedp.EmulateViewport(width, 800))
+	_, err := cdp.Call(t.ctx, chromedp.FromContext(t.ctx).Target, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestNothingIsWiderThanAPhone opens every view at the width of a small phone.
+func TestNothingIsWiderThanAPhone(t *testing.T) {
+	t.Parallel()
+	s, views := furnished(t)
+	c := open(s)
+	c.in("light", 360)
+	c.signIn()
+	for name, v := range views {
+		c.show(v)
+		if wide := value[int](c, `document.documentElement.scrollWidth`); wide > 360 {
+			t.Errorf("%s is %d pixels wide: %s", name, wide, value[string](c, `[...document.querySelectorAll('main *')].filter(e => e.getBoundingClientRect().right > 361 && !e.closest('.scroll')).map(e => e.outerHTML.slice(0, 80)).slice(0, 5).join('\n')`))
+		}
+	}
+}
+
+// TestAxeFindsNothing has axe look at every view, in light and dark, wide and narrow.
+func TestAxeFindsNothing(t *testing.T) {
+	t.Parallel()
+	path := os.Getenv(axeVariable)
+	if path == "" {
+		t.Skipf("%s is not set; make check-console sets it", axeVariable)
+	}
+	axe, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	empty := open(start(t))
+	empty.allow(string(axe))
+	empty.at("#/")
+	empty.sees("input[name=key]")
+	empty.audit("signing in")
+	empty.signIn()
+	empty.sees("ol.steps")
+	empty.audit("an empty service")
+
+	s, views := furnished(t)
+	c := open(s)
+	c.allow(string(axe))
+	c.signIn()
+	for _, scheme := range []string{"light", "dark"} {
+		for _, width := range []int64{1280, 360} {
+			c.in(scheme, width)
+			for name, v := range views {
+				c.show(v)
+				c.audit(fmt.Sprintf("%s, %s, %d wide", name, scheme, width))
+			}
+		}
+	}
+}
+
+// allow has axe in every page that is opened from now on.
+func (t *tab) allow(axe string) {
+	t.Helper()
+	_, err := cdp.Call(t.ctx, chromedp.FromContext(t.ctx).Target, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: axe})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// audit fails for everything that axe finds in the page as it is.
+func (t *tab) audit(name string) {
+	t.Helper()
+	found := value[[]string](t, `axe.run(document, {resultTypes: ['violations']}).then(({violations}) => violations.map((v) =>
+		v.id + ': ' + v.help + '\n' + v.nodes.map((n) => '    ' + n.html.slice(0, 160) + ' ' + (n.any[0]?.message ?? '')).join('\n')))`)
+	if len(found) > 0 {
+		t.Errorf("%s:\n%s", name, strings.Join(found, "\n"))
+	}
+}
