@@ -67,6 +67,10 @@ check-clients: ## the official OpenAI and MCP clients of Python and Node, as the
 check-contract: ## the service against its OpenAPI document, by schemathesis in an environment of its own: CONTRACT_EXAMPLES, CONTRACT_SEED
 	deployments/check-contract.sh
 
+.PHONY: check-console
+check-console: ## the console in a Chromium: axe on every view, 10,000 datasources, 1,000 files over a network that fails
+	deployments/check-console.sh
+
 .PHONY: bench
 bench: ## benchmarks of every stage
 	go test -run '^$$' -bench . -skip 'Filters|Recall|OfTheLimit|Growth' -benchmem ./pkg/...

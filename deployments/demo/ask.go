@@ -16,23 +16,24 @@ var questions = []string{
 	"The Nimbus Logger shows error code E-23. What should I do?",
 }
 
-// ask puts every question twice: to the datastore for fragments, to an agent for a streamed answer.
-func (c client) ask(ctx context.Context, storeID string) error {
+// ask puts every question twice: to the datastore for fragments, to an agent for a streamed answer. It returns where the
+// console shows the last answer.
+func (c client) ask(ctx context.Context, storeID string) (answer string, err error) {
 	var agent struct{ ID string }
-	err := c.post(ctx, "/agents", map[string]any{"name": "Support agent", "datastoreIds": []string{storeID}}, &agent)
+	err = c.post(ctx, "/agents", map[string]any{"name": "Support agent", "datastoreIds": []string{storeID}}, &agent)
 	if err != nil {
-		return err
+		return "", err
 	}
+	var conversation string
 	for _, question := range questions {
 		if err := c.fragments(ctx, storeID, question); err != nil {
-			return err
+			return "", err
 		}
-		if err := c.answer(ctx, agent.ID, question); err != nil {
-			return err
+		if conversation, err = c.answer(ctx, agent.ID, question); err != nil {
+			return "", err
 		}
 	}
-	fmt.Fprintln(c.out, "\nThe demo has ended as it should.")
-	return nil
+	return "#/agents/" + agent.ID + "/conversations/" + conversation, nil
 }
 
 func (c client) fragments(ctx context.Context, storeID, question string) error {
@@ -50,15 +51,16 @@ func (c client) fragments(ctx context.Context, storeID, question string) error {
 	return nil
 }
 
-func (c client) answer(ctx context.Context, agentID, question string) error {
+// answer asks the agent, prints the answer as it comes, and returns the conversation that it is kept in.
+func (c client) answer(ctx context.Context, agentID, question string) (conversation string, err error) {
 	fmt.Fprintf(c.out, "\nPOST /agents/{id}/query, streaming  %q\n  ", question)
 	body, err := json.Marshal(map[string]any{"query": question, "streaming": true})
 	if err != nil {
-		return err
+		return "", err
 	}
 	resp, err := c.send(ctx, http.MethodPost, "/agents/"+agentID+"/query", "application/json", bytes.NewReader(body))
 	if err != nil {
-		return err
+		return "", err
 	}
 	defer resp.Body.Close()
 	var answer, end strings.Builder
@@ -73,20 +75,23 @@ func (c client) answer(ctx context.Context, agentID, question string) error {
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("reading the stream: %w", err)
+		return "", fmt.Errorf("reading the stream: %w", err)
 	}
-	var response struct{ Sources []fragment }
+	var response struct {
+		Sources        []fragment
+		ConversationID string
+	}
 	if err := json.Unmarshal([]byte(end.String()), &response); err != nil {
-		return fmt.Errorf("reading endpoint_response: %w", err)
+		return "", fmt.Errorf("reading endpoint_response: %w", err)
 	}
 	fmt.Fprintln(c.out)
 	for _, s := range response.Sources {
 		fmt.Fprintf(c.out, "  [%d] %s, %s\n", s.Citation, s.DatasourceName, s.Source)
 	}
 	if len(response.Sources) == 0 || !strings.Contains(answer.String(), "[1]") {
-		return errors.New("the answer cites nothing")
+		return "", errors.New("the answer cites nothing")
 	}
-	return nil
+	return response.ConversationID, nil
 }
 
 func shorten(s string, n int) string {

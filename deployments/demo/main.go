@@ -1,8 +1,9 @@
 // Command demo shows Sluice's main job for real: it starts the service with an empty data directory, lets it ingest the
 // documents and the web site of testdata, shows their progress, asks, and prints fragments and a cited answer. It talks
-// to the service as any client would, over HTTP, and exits 0 only when everything ended as it should.
+// to the service as any client would, over HTTP, and exits 0 only when everything ended as it should. For somebody at a
+// terminal it then leaves the service up, with a link that opens on the answer it has just given.
 //
-//	go run ./deployments/demo [-api bin/api] [-documents testdata/documents]
+//	go run ./deployments/demo [-api bin/api] [-documents testdata/documents] [-stay=false]
 package main
 
 import (
@@ -26,18 +27,27 @@ import (
 func main() {
 	api := flag.String("api", "bin/api", "the service's binary")
 	documents := flag.String("documents", "testdata/documents", "folder of documents to ingest")
+	stay := flag.Bool("stay", atTerminal(), "leave the service up until Ctrl+C")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
-	defer cancel()
-	if err := run(ctx, *api, *documents, os.Stdout); err != nil {
+	if err := run(ctx, *api, *documents, *stay, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "demo:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, api, documents string, out io.Writer) (err error) {
+// atTerminal reports whether somebody reads what is printed.
+func atTerminal() bool {
+	out, err := os.Stdout.Stat()
+	if err != nil || out.Mode()&os.ModeCharDevice == 0 {
+		return false
+	}
+	nowhere, err := os.Stat(os.DevNull)
+	return err != nil || !os.SameFile(out, nowhere)
+}
+
+func run(ctx context.Context, api, documents string, stay bool, out io.Writer) (err error) {
 	dir, err := os.MkdirTemp("", "sluice-demo-")
 	if err != nil {
 		return err
@@ -59,18 +69,34 @@ func run(ctx context.Context, api, documents string, out io.Writer) (err error) 
 	fmt.Fprintf(out, "A small web site is served at %s.\n", pages.base)
 
 	c := client{base: service.base, key: service.key, out: out}
-	storeID, err := c.createDatastore(ctx, "Handbooks")
+	answer, err := show(ctx, c, documents, pages.base)
 	if err != nil {
 		return err
 	}
-	if err := c.uploadAll(ctx, storeID, documents); err != nil {
-		return err
+	fmt.Fprintln(out, "\nThe demo has ended as it should.")
+	if stay {
+		fmt.Fprintf(out, "\nThe service stays up until Ctrl+C. The last answer, in the console:\n  %s/%s?key=%s\n", service.base, answer, service.key)
+		<-ctx.Done()
 	}
-	if err := c.addSite(ctx, storeID, pages.base+"/"); err != nil {
-		return err
+	return nil
+}
+
+// show has the service ingest everything and asks it. It returns where the console shows the last answer.
+func show(ctx context.Context, c client, documents, pages string) (answer string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
+	defer cancel()
+	storeID, err := c.createDatastore(ctx, "Handbooks")
+	if err != nil {
+		return "", err
+	}
+	if err := c.uploadAll(ctx, storeID, documents); err != nil {
+		return "", err
+	}
+	if err := c.addSite(ctx, storeID, pages+"/"); err != nil {
+		return "", err
 	}
 	if err := c.follow(ctx, storeID); err != nil {
-		return err
+		return "", err
 	}
 	return c.ask(ctx, storeID)
 }
@@ -116,8 +142,7 @@ func start(ctx context.Context, api, dataDir string) (*service, error) {
 		return nil, err
 	}
 	s := &service{base: "http://" + port, key: demoKey, exited: make(chan error, 1)}
-	s.cmd = exec.CommandContext(ctx, api)
-	s.cmd.Cancel = func() error { return s.cmd.Process.Signal(syscall.SIGTERM) } // as stop does, when the demo is interrupted
+	s.cmd = exec.CommandContext(context.WithoutCancel(ctx), api) // stop ends it, as an operator would, also when the demo is interrupted
 	s.cmd.Env = append(os.Environ(),
 		"SLUICE_ADDR="+port, "SLUICE_DATA_DIR="+dataDir, "SLUICE_API_KEY="+demoKey,
 		"SLUICE_ALLOW_PRIVATE_ADDRESSES=true", // the demo's web site is on loopback
@@ -159,7 +184,8 @@ func ready(ctx context.Context, address string) bool {
 
 // stop ends the service as an operator would and fails if it does not end cleanly.
 func (s *service) stop() error {
-	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+	// Ctrl+C at a terminal has reached the service, too.
+	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return fmt.Errorf("stopping the service: %w", err)
 	}
 	select {

@@ -17,6 +17,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
@@ -145,7 +147,9 @@ func open(s *service) *tab {
 	s.Helper()
 	path := engines.ChromiumForTest(s)
 	shared.Do(func() {
-		actx, stopBrowser := chromedp.NewExecAllocator(context.Background(), chromedp.ExecPath(path), chromedp.Headless, chromedp.Flag("no-sandbox", os.Geteuid() == 0))
+		actx, stopBrowser := chromedp.NewExecAllocator(context.Background(), chromedp.ExecPath(path), chromedp.Headless,
+			chromedp.Flag("no-sandbox", os.Geteuid() == 0), chromedp.Flag("disable-renderer-backgrounding", true),
+			chromedp.Flag("disable-backgrounding-occluded-windows", true), chromedp.Flag("disable-background-timer-throttling", true))
 		ctx, stopTab := chromedp.NewContext(actx)
 		shared.ctx, shared.stop, shared.err = ctx, func() { stopTab(); stopBrowser() }, chromedp.Do(ctx)
 	})
@@ -194,6 +198,10 @@ func open(s *service) *tab {
 		}
 	})
 	if err := chromedp.Do(ctx); err != nil { // the tab lives as long as the context that it is first used with
+		t.Fatal(err)
+	}
+	// Tabs of other tests stand before it; the browser is to work as if it were looked at.
+	if _, err := cdp.Call(ctx, chromedp.FromContext(ctx).Target, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true}); err != nil {
 		t.Fatal(err)
 	}
 	t.do("sizing the tab", chromedp.EmulateViewport(1280, 900))

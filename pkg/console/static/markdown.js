@@ -92,7 +92,7 @@ function table(head, rows, cite) {
 }
 
 // In the order in which they are tried at each place. None can match more than a line.
-const marks = /`([^`]+)`|\*\*(?=\S)(.+?)\*\*|__(?=\S)(.+?)__(?!\w)|\*(?=\S)([^*]+?)\*|\[(\d{1,3})\](?!\()|\[([^\]]+)\]\((https?:\/\/[^\s)]+)\)|(https?:\/\/[^\s<>"']*[^\s<>"'.,;:!?)\]])/;
+const marks = /`([^`]+)`|\*\*(?=\S)(.+?)\*\*|__(?=\S)(.+?)__(?!\w)|(?<!\*)\*(?=[^\s*])([^*]+?)\*(?!\*)|\[(\d{1,3})\](?!\()|\[([^\]]+)\]\((https?:\/\/[^\s)]+)\)|(https?:\/\/[^\s<>"']*[^\s<>"'.,;:!?)\]])/;
 
 /** @param {string} text @param {Cite} cite @returns {any[]} */
 function inline(text, cite) {

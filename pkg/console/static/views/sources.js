@@ -38,7 +38,9 @@ class List {
     /** @type {Map<string, any>} events that wait to be shown */
     this.news = new Map();
     this.scheduled = false;
-    this.list = h('ul', { class: 'sources', 'aria-label': 'Datasources' });
+    // Rows lie in blocks: what is out of sight is then left out by the browser block by block, which costs nothing, where
+    // row by row ten thousand would have to be looked at for every picture.
+    this.list = h('div', { class: 'sources', role: 'list', 'aria-label': 'Datasources' });
     this.foot = h('div', { class: 'more' });
     this.body = [this.controls(), this.list, this.foot];
     // The next page is read before the end of this one comes into sight.
@@ -98,7 +100,7 @@ class List {
         this.rows.set(item.id, { item, row });
         rows.push(row);
       }
-      this.list.append(...rows);
+      if (rows.length > 0) this.list.append(h('div', { class: 'block', role: 'none' }, rows));
       this.showFoot();
     } finally {
       if (round === this.round) this.reading = false;
@@ -186,10 +188,19 @@ class List {
     for (const item of fresh.reverse()) {
       const row = rowOf(item, this);
       this.rows.set(item.id, { item, row });
-      this.list.prepend(row);
+      this.topBlock().prepend(row);
     }
     if (fresh.length > 0 && !this.cursor) this.showFoot();
     this.changed();
+  }
+
+  /** The block that takes what is new. */
+  topBlock() {
+    const first = this.list.firstElementChild;
+    if (first && first.childElementCount < pageSize) return first;
+    const block = h('div', { class: 'block', role: 'none' });
+    this.list.prepend(block);
+    return block;
   }
 
   /** Whether something that is new stands in the list: it is newer than the first row, and matches. @param {any} item */
@@ -208,7 +219,7 @@ function tellUnlessLeft(e) {
 
 /** @param {any} item @param {List} list */
 function rowOf(item, list) {
-  return update(h('li', {}), item, list);
+  return update(h('div', { class: 'source', role: 'listitem' }), item, list);
 }
 
 /** @param {any} row @param {any} item @param {List} list */
