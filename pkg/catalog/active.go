@@ -3,37 +3,47 @@ package catalog
 import (
 	"context"
 	"fmt"
-	"maps"
 
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Active returns those of the datasources that exist, by id: one query for up to 256 of them, and no transaction.
-// Place and ActiveGeneration belong together: a datastore that moves changes both in one transaction. Retrieval drops
-// hits of a datasource that is missing here, or whose generation is not the active one in the place that was searched.
-// What the answer holds is shared, and must not be changed.
+// Active returns those of the datasources that exist, by id; see ActiveOf.
 func (c *Catalog) Active(ctx context.Context, datasourceIDs []string) (map[string]domain.ActiveDatasource, error) {
+	found, err := c.ActiveOf(ctx, datasourceIDs)
+	out := make(map[string]domain.ActiveDatasource, len(found))
+	for _, a := range found {
+		if a != nil {
+			out[a.ID] = *a
+		}
+	}
+	return out, err
+}
+
+// ActiveOf tells of each of the datasources, nil of one that does not exist: one query for up to 256 of them, and no
+// transaction. Place and ActiveGeneration belong together: a datastore that moves changes both in one transaction. Retrieval
+// drops hits of a datasource that is missing here, or whose generation is not the active one in the place that was searched.
+// What it returns is shared, and must not be changed.
+func (c *Catalog) ActiveOf(ctx context.Context, datasourceIDs []string) ([]*domain.ActiveDatasource, error) {
+	out := make([]*domain.ActiveDatasource, len(datasourceIDs))
 	version, kept := c.db.memo.version()
 	if c.db.dialect.shared || !kept {
-		out, _, err := c.active(ctx, datasourceIDs)
-		return out, err
+		return out, c.readActive(ctx, datasourceIDs, out, nil)
 	}
-	out := make(map[string]domain.ActiveDatasource, len(datasourceIDs))
-	others := c.db.memo.known(version, datasourceIDs, out)
-	if len(others) == 0 {
+	missing := c.db.memo.known(version, datasourceIDs, out)
+	if missing == 0 {
 		return out, nil
 	}
-	read, found, err := c.active(ctx, others)
-	if err != nil {
+	var read []sized
+	if err := c.readActive(ctx, datasourceIDs, out, &read); err != nil {
 		return nil, err
 	}
-	if c.db.memo.commits.Load() == version {
-		c.db.memo.keep(version, found)
-	} else if len(others) < len(datasourceIDs) { // all of an answer is as new as its newest part
-		read, _, err = c.active(ctx, datasourceIDs)
-		return read, err
+	switch {
+	case c.db.memo.commits.Load() == version:
+		c.db.memo.keep(version, read)
+	case missing < len(datasourceIDs): // all of an answer is as new as its newest part
+		clear(out)
+		return out, c.readActive(ctx, datasourceIDs, out, nil)
 	}
-	maps.Copy(out, read)
 	return out, nil
 }
 
@@ -41,10 +51,16 @@ func (c *Catalog) Active(ctx context.Context, datasourceIDs []string) (map[strin
 // time to time.
 func (c *Catalog) Rest() { c.db.memo.rest() }
 
-// active reads what Active returns, and how much memory each takes.
-func (c *Catalog) active(ctx context.Context, datasourceIDs []string) (out map[string]domain.ActiveDatasource, found []sized, err error) {
-	out = make(map[string]domain.ActiveDatasource, len(datasourceIDs))
-	err = inLists(c.db.dialect, datasourceIDs, func(in string, args []any) error {
+// readActive reads those of the datasources that out lacks into it, and adds them to found unless that is nil.
+func (c *Catalog) readActive(ctx context.Context, ids []string, out []*domain.ActiveDatasource, found *[]sized) error {
+	at := make(map[string]int, len(ids))
+	var missing []string
+	for i, id := range ids {
+		if out[i] == nil {
+			at[id], missing = i, append(missing, id)
+		}
+	}
+	err := inLists(c.db.dialect, missing, func(in string, args []any) error {
 		items, err := collect(ctx, c.db.read, scanActive, `SELECT d.id, d.datastore_id, d.group_id, d.type, d.name, d.custom_id,
 			d.active_generation, d.config, d.metadata, s.type, s.embedding_model
 			FROM datasources d JOIN datastores s ON s.id = d.datastore_id AND s.deleted_at = 0 WHERE d.id `+in+` AND d.`+ofNoDoomedSite, args...)
@@ -52,22 +68,29 @@ func (c *Catalog) active(ctx context.Context, datasourceIDs []string) (out map[s
 			return fmt.Errorf("reading active generations: %w", err)
 		}
 		for _, a := range items {
-			out[a.ID] = a.ActiveDatasource
+			out[at[a.ID]] = a.ActiveDatasource
 		}
-		found = append(found, items...)
+		if found != nil {
+			*found = append(*found, items...)
+		}
 		return nil
 	})
-	return out, found, err
+	for i, id := range ids { // those that are asked for twice
+		if out[i] == nil {
+			out[i] = out[at[id]]
+		}
+	}
+	return err
 }
 
 // sized is a datasource and about what it takes in memory.
 type sized struct {
-	domain.ActiveDatasource
+	*domain.ActiveDatasource
 	bytes int64
 }
 
 func scanActive(s scanner) (sized, error) {
-	var a sized
+	a := sized{ActiveDatasource: &domain.ActiveDatasource{}}
 	var generation int64
 	var config, metadata string
 	err := s.Scan(&a.ID, &a.DatastoreID, &a.GroupID, &a.Type, &a.Name, &a.CustomID, &generation, &config, &metadata,

@@ -20,7 +20,7 @@ type memo struct {
 
 	mu     sync.Mutex
 	as     uint64 // commits when what is kept was read
-	active map[string]domain.ActiveDatasource
+	active map[string]*domain.ActiveDatasource
 	stores map[string]domain.Datastore
 	size   int64
 	asked  bool // since it was asked whether it may rest
@@ -42,7 +42,7 @@ func (m *memo) version() (uint64, bool) {
 func (m *memo) at(version uint64) bool {
 	if m.as < version || m.active == nil {
 		m.as, m.size = version, 0
-		m.active, m.stores = make(map[string]domain.ActiveDatasource), make(map[string]domain.Datastore)
+		m.active, m.stores = make(map[string]*domain.ActiveDatasource), make(map[string]domain.Datastore)
 	}
 	return m.as == version
 }
@@ -57,22 +57,20 @@ func (m *memo) rest() {
 	m.asked = false
 }
 
-// known adds to out those of the datasources that are kept of a version, and returns the others. The maps within are shared.
-func (m *memo) known(version uint64, ids []string, out map[string]domain.ActiveDatasource) (others []string) {
+// known fills in those of the datasources that are kept of a version, and returns how many are not.
+func (m *memo) known(version uint64, ids []string, out []*domain.ActiveDatasource) (missing int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if !m.at(version) {
-		return ids
+		return len(ids)
 	}
 	m.asked = true
-	for _, id := range ids {
-		if a, ok := m.active[id]; ok {
-			out[id] = a
-		} else {
-			others = append(others, id)
+	for i, id := range ids {
+		if out[i] = m.active[id]; out[i] == nil {
+			missing++
 		}
 	}
-	return others
+	return missing
 }
 
 // keep keeps datasources that were read at a version.
@@ -84,7 +82,7 @@ func (m *memo) keep(version uint64, found []sized) {
 			return
 		}
 		if m.size += a.bytes; m.size > maxMemoBytes {
-			m.active, m.size = make(map[string]domain.ActiveDatasource), a.bytes
+			m.active, m.size = make(map[string]*domain.ActiveDatasource), a.bytes
 		}
 		m.active[a.ID] = a.ActiveDatasource
 	}

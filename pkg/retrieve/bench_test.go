@@ -95,10 +95,10 @@ func (l *library) Embed(context.Context, []string, embed.Purpose) ([][]float32, 
 	return [][]float32{l.vector}, nil
 }
 
-func (l *library) Active(_ context.Context, ids []string) (map[string]domain.ActiveDatasource, error) {
-	out := make(map[string]domain.ActiveDatasource, len(ids))
-	for _, id := range ids {
-		out[id] = domain.ActiveDatasource{ID: id, DatastoreID: store.ID, Type: domain.TypeText, Place: store.Serving(), ActiveGeneration: 1}
+func (l *library) ActiveOf(_ context.Context, ids []string) ([]*domain.ActiveDatasource, error) {
+	out := make([]*domain.ActiveDatasource, len(ids))
+	for i, id := range ids {
+		out[i] = &domain.ActiveDatasource{ID: id, DatastoreID: store.ID, Type: domain.TypeText, Place: store.Serving(), ActiveGeneration: 1}
 	}
 	return out, nil
 }

@@ -13,7 +13,7 @@ import (
 
 // counted is a candidate that has words so many times, "gate:3 weir:1", among length words.
 func counted(datasource string, ordinal, length int, lexical float64, words string) candidate {
-	c := candidate{lexical: lexical, hit: index.Hit{
+	c := candidate{lexical: lexical, hit: &index.Hit{
 		Row: index.Row{Key: fmt.Sprint(datasource, ":1:", ordinal), DatasourceID: datasource, Ordinal: ordinal}, Length: length,
 	}}
 	for word := range strings.FieldsSeq(words) {
@@ -108,7 +108,7 @@ func TestWeighDocuments(t *testing.T) {
 
 func TestWeighDocuments_takes_chunks_by_themselves_where_the_engine_counts_no_words(t *testing.T) {
 	t.Parallel()
-	found := []candidate{{lexical: 0.7, hit: index.Hit{Terms: []string{"gate"}}}, {lexical: 0.2}}
+	found := []candidate{{lexical: 0.7, hit: &index.Hit{Terms: []string{"gate"}}}, {lexical: 0.2, hit: &index.Hit{}}}
 	weighDocuments(byPlace(found), map[string]float64{"gate": 2})
 	for _, c := range found {
 		if c.document != c.lexical || c.words() != c.lexical {
@@ -121,7 +121,7 @@ func TestWeighDocuments_takes_chunks_by_themselves_where_the_engine_counts_no_wo
 func TestSmooth(t *testing.T) {
 	t.Parallel()
 	chunk := func(datasource string, ordinal int, score float64) *candidate {
-		return &candidate{score: score, hit: index.Hit{Row: index.Row{DatasourceID: datasource, Ordinal: ordinal}}}
+		return &candidate{score: score, hit: &index.Hit{Row: index.Row{DatasourceID: datasource, Ordinal: ordinal}}}
 	}
 	for name, test := range map[string]struct {
 		all  []*candidate

@@ -2,6 +2,7 @@ package retrieve
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -90,6 +91,6 @@ func (p *pick) fragment() domain.Fragment {
 		Heading:        p.hit.Heading,
 		Offset:         p.hit.Offset,
 		MIMEType:       p.source.MIMEType,
-		Metadata:       domain.FragmentMetadata(p.source.Metadata, p.source.Document),
+		Metadata:       domain.FragmentMetadata(maps.Clone(p.source.Metadata), p.source.Document), // the source is others' too
 	}
 }

@@ -37,12 +37,12 @@ func (m onlyModel) Embed(context.Context, []string, embed.Purpose) ([][]float32,
 	return [][]float32{{1, 0, 0, 0}}, nil
 }
 
-func (w *wanderer) Active(_ context.Context, ids []string) (map[string]domain.ActiveDatasource, error) {
+func (w *wanderer) ActiveOf(_ context.Context, ids []string) ([]*domain.ActiveDatasource, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	out := make(map[string]domain.ActiveDatasource)
-	for _, id := range ids {
-		out[id] = domain.ActiveDatasource{ID: id, DatastoreID: "ds", Place: w.place, ActiveGeneration: w.generation}
+	out := make([]*domain.ActiveDatasource, len(ids))
+	for i, id := range ids {
+		out[i] = &domain.ActiveDatasource{ID: id, DatastoreID: "ds", Place: w.place, ActiveGeneration: w.generation}
 	}
 	return out, nil
 }

@@ -137,12 +137,12 @@ func (m townModel) Embed(context.Context, []string, embed.Purpose) ([][]float32,
 	return [][]float32{v}, nil
 }
 
-func (t *town) Active(_ context.Context, ids []string) (map[string]domain.ActiveDatasource, error) {
+func (t *town) ActiveOf(_ context.Context, ids []string) ([]*domain.ActiveDatasource, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	out := make(map[string]domain.ActiveDatasource)
-	for _, id := range ids {
-		out[id] = domain.ActiveDatasource{ID: id, DatastoreID: "ds", Place: t.serving, ActiveGeneration: 1}
+	out := make([]*domain.ActiveDatasource, len(ids))
+	for i, id := range ids {
+		out[i] = &domain.ActiveDatasource{ID: id, DatastoreID: "ds", Place: t.serving, ActiveGeneration: 1}
 	}
 	if t.gone {
 		clear(out)

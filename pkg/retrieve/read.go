@@ -37,7 +37,7 @@ func (r *reader) row(ctx context.Context, i int) error {
 	wanted := make(map[*origin][]*index.Hit)
 	for ; n > 0 && i < len(r.ranked); i++ {
 		if c := r.ranked[i]; !c.hit.Whole {
-			wanted[c.from] = append(wanted[c.from], &c.hit)
+			wanted[c.from] = append(wanted[c.from], c.hit)
 			n--
 		}
 	}

@@ -50,8 +50,8 @@ type Embedders interface {
 // Catalog says what readers may see. Its answers are not older than the question: rows of a place that a datastore has
 // left, and of generations that are no longer active, are removed at once.
 type Catalog interface {
-	// Active returns those of the datasources that exist.
-	Active(ctx context.Context, datasourceIDs []string) (map[string]domain.ActiveDatasource, error)
+	// ActiveOf tells of each of the datasources, nil of one that does not exist. What it returns is others' too.
+	ActiveOf(ctx context.Context, datasourceIDs []string) ([]*domain.ActiveDatasource, error)
 	// ServingPlace says where a datastore's rows are read. It fails with domain.CodeNotFound when there is none.
 	ServingPlace(ctx context.Context, datastoreID string) (domain.Place, error)
 	// ResolveFilters returns the ids that the filter's custom ids and datasource ids select, pages of a selected site

@@ -65,11 +65,11 @@ func (w *world) Fill(_ context.Context, _ index.Space, hits []*index.Hit) error 
 }
 
 func (w *world) Embedder(model string) (embed.Embedder, error) { return embedder{w, model}, nil }
-func (w *world) Active(_ context.Context, ids []string) (map[string]domain.ActiveDatasource, error) {
-	out := make(map[string]domain.ActiveDatasource)
-	for _, id := range ids {
+func (w *world) ActiveOf(_ context.Context, ids []string) ([]*domain.ActiveDatasource, error) {
+	out := make([]*domain.ActiveDatasource, len(ids))
+	for i, id := range ids {
 		if d, ok := w.active[id]; ok {
-			out[id] = d
+			out[i] = &d
 		}
 	}
 	return out, nil

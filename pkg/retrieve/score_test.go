@@ -23,7 +23,7 @@ func crowd() (all []*candidate, meaning []float64) {
 			right = 1
 		}
 		words := min(max(0.15+0.35*right+0.1*r.NormFloat64(), 0), 1)
-		all = append(all, &candidate{lexical: words, document: words, hit: index.Hit{Row: index.Row{Key: fmt.Sprintf("%03d", i)}}})
+		all = append(all, &candidate{lexical: words, document: words, hit: &index.Hit{Row: index.Row{Key: fmt.Sprintf("%03d", i)}}})
 		meaning = append(meaning, min(max(0.2+0.4*right+0.12*r.NormFloat64(), -1), 1))
 	}
 	return all, meaning

@@ -23,7 +23,7 @@ const (
 
 // candidate is a hit of a generation that readers may see.
 type candidate struct {
-	hit    index.Hit
+	hit    *index.Hit
 	from   *origin
 	ds     *domain.Datastore
 	source *domain.ActiveDatasource
@@ -212,14 +212,18 @@ func (r *Retriever) visible(ctx context.Context, ds domain.Datastore, found inde
 	}
 	of, owners := ownersOf(found.Hits)
 	ids := make([]string, len(owners))
-	for i, o := range owners {
-		ids[i] = o.ID
+	for i := range owners {
+		ids[i] = owners[i].id
 	}
-	active, err := r.deps.Catalog.Active(ctx, ids)
+	active, err := r.deps.Catalog.ActiveOf(ctx, ids)
 	if err != nil {
 		return res, fmt.Errorf("asking which generations are active: %w", err)
 	}
-	for _, src := range active {
+	for i, src := range active {
+		if src == nil {
+			continue
+		}
+		owners[i].ActiveDatasource = src
 		switch {
 		case src.DatastoreID != ds.ID:
 		case src.Place == ds.Serving():
@@ -228,22 +232,20 @@ func (r *Retriever) visible(ctx context.Context, ds domain.Datastore, found inde
 			res.moved = src.Place
 		}
 	}
-	for _, o := range owners {
-		o.ActiveDatasource = active[o.ID]
-	}
-	for i, o := range of {
+	for i, n := range of {
+		o := &owners[n]
 		o.current = o.current || found.Hits[i].Generation == o.ActiveGeneration
 	}
 	res.candidates = make([]candidate, 0, len(found.Hits))
-	for i, o := range of {
-		h := &found.Hits[i]
+	for i, n := range of {
+		h, o := &found.Hits[i], &owners[n]
 		if o.ActiveGeneration == 0 || o.ActiveGeneration != h.Generation || o.DatastoreID != ds.ID {
 			res.dropped++
 			res.overtaken = res.overtaken || (h.Generation < o.ActiveGeneration && !o.current)
 			continue
 		}
-		c := candidate{hit: *h, from: from, ds: &ds, source: &o.ActiveDatasource}
-		c.hit.Lexical, c.hit.Dense = finite(h.Lexical), min(max(finite(h.Dense), -1), 1)
+		h.Lexical, h.Dense = finite(h.Lexical), min(max(finite(h.Dense), -1), 1)
+		c := candidate{hit: h, from: from, ds: &ds, source: o.ActiveDatasource}
 		if found.MaxLexical > 0 {
 			c.lexical = min(max(c.hit.Lexical/found.MaxLexical, 0), 1)
 		}
@@ -252,28 +254,31 @@ func (r *Retriever) visible(ctx context.Context, ds domain.Datastore, found inde
 	return res, nil
 }
 
-// owner is a datasource that has hits. Of one that does not exist any more nothing is known.
+// owner is a datasource that has hits.
 type owner struct {
-	domain.ActiveDatasource
-	current bool // it has hits of its active generation
+	*domain.ActiveDatasource // of one that does not exist any more an empty one
+	id                       string
+	current                  bool // it has hits of its active generation
 }
 
-// ownersOf returns the datasource of each hit, of which only the id is known yet, and each of them once.
-func ownersOf(hits []index.Hit) (of, owners []*owner) {
-	of = make([]*owner, len(hits))
-	known := make(map[string]*owner)
+// ownersOf returns the datasources of hits, each of them once, of which only the id is known yet, and which of them each hit is of.
+func ownersOf(hits []index.Hit) (of []int, owners []owner) {
+	gone := &domain.ActiveDatasource{}
+	of, owners = make([]int, len(hits)), make([]owner, 0, len(hits))
+	known := make(map[string]int, len(hits))
 	for i := range hits {
 		id := hits[i].DatasourceID
 		if i > 0 && hits[i-1].DatasourceID == id { // most stand together
 			of[i] = of[i-1]
 			continue
 		}
-		o := known[id]
-		if o == nil {
-			o = &owner{ActiveDatasource: domain.ActiveDatasource{ID: id}}
-			known[id], owners = o, append(owners, o)
+		n, ok := known[id]
+		if !ok {
+			n = len(owners)
+			known[id] = n
+			owners = append(owners, owner{gone, id, false})
 		}
-		of[i] = o
+		of[i] = n
 	}
 	return of, owners
 }

@@ -107,6 +107,9 @@ func (v view) hits(ctx context.Context, slots []uint32, vector []float32, words 
 		return hits, nil
 	}
 	for i, slot := range slots {
+		if i+1 < len(slots) {
+			quant.Prefetch(floatsOf(v.vectors.record(slots[i+1])))
+		}
 		w := int(slot / 64)
 		if err := v.vectors.check(w, v.live.word(w)); err != nil {
 			return nil, err
