@@ -1,7 +1,9 @@
 package pdftext
 
 import (
+	"slices"
 	"strconv"
+	"strings"
 )
 
 // A tokenizer reads the operands and operators of content streams and CMaps. It accepts anything and always ends.
@@ -10,6 +12,9 @@ type tokenizer struct {
 	pos     int
 	objects bool // it reads objects of a file, which refer to others
 	items   int  // of the groups in the value that is being read
+
+	open []token // items of groups that are not closed yet
+	text []byte  // of the string that is being read
 }
 
 // maxItems bounds the items of all groups in one value, one inside another: each takes some 60 bytes.
@@ -88,7 +93,7 @@ func (t *tokenizer) read(depth int) token {
 		return t.number()
 	case c == ')' || c == ']' || c == '{' || c == '}':
 		t.pos++
-		return token{kind: tokOperator, str: string(c)}
+		return token{kind: tokOperator, str: operator(t.data[t.pos-1 : t.pos])}
 	case c == '>':
 		t.pos++
 		if t.peek(0) == '>' {
@@ -111,8 +116,25 @@ func (t *tokenizer) read(depth int) token {
 	case "null":
 		return token{kind: tokNull}
 	default:
-		return token{kind: tokOperator, str: string(word)}
+		return token{kind: tokOperator, str: operator(word)}
 	}
+}
+
+// operators are those that pages are full of; their names are made once.
+var operators = func() map[string]string {
+	known := make(map[string]string)
+	for name := range strings.FieldsSeq(`) ] { } R q Q cm w J j M d ri i gs m l c v y h re S s f F f* B B* b b* n W W* BT ET Tc Tw Tz TL Tf Tr Ts Td TD Tm T* Tj TJ ' "
+		CS cs SC SCN sc scn G g RG rg K k sh BI ID EI Do MP DP BMC BDC EMC BX EX obj endobj stream`) {
+		known[name] = name
+	}
+	return known
+}()
+
+func operator(word []byte) string {
+	if name, ok := operators[string(word)]; ok {
+		return name
+	}
+	return string(word)
 }
 
 func (t *tokenizer) peek(n int) byte {
@@ -151,32 +173,42 @@ func regular(c byte) bool {
 
 // group reads up to the closing bracket. Operators inside are dropped, but for those that end a broken group.
 func (t *tokenizer) group(kind tokenKind, depth int) token {
+	first := len(t.open)
+	t.gather(kind, depth, first)
 	g := token{kind: kind}
+	if len(t.open) > first {
+		g.items = slices.Clone(t.open[first:])
+	}
+	t.open = t.open[:first]
+	return g
+}
+
+// gather reads the items of a group, which lie in open from first on.
+func (t *tokenizer) gather(kind tokenKind, depth, first int) {
 	for t.items < maxItems {
 		if depth > maxDepth {
-			return g
+			return
 		}
 		item := t.read(depth + 1)
 		if item.kind == tokEnd {
-			return g
+			return
 		}
 		if item.kind == tokOperator {
 			if item.str == "]" && kind == tokArray || item.str == ">>" && kind == tokDict {
-				return g
+				return
 			}
 			if t.ends(item.str) {
 				t.pos -= len(item.str)
-				return g
+				return
 			}
-			if n := len(g.items); item.str == "R" && t.objects && n >= 2 && g.items[n-2].kind == tokNumber {
-				g.items = append(g.items[:n-2], token{kind: tokRef, num: g.items[n-2].num})
+			if n := len(t.open); item.str == "R" && t.objects && n-first >= 2 && t.open[n-2].kind == tokNumber {
+				t.open = append(t.open[:n-2], token{kind: tokRef, num: t.open[n-2].num})
 			}
 			continue
 		}
-		g.items = append(g.items, item)
+		t.open = append(t.open, item)
 		t.items++
 	}
-	return g
 }
 
 // ends reports whether an operator shows that a group was never closed.
@@ -279,10 +311,11 @@ func (t *tokenizer) name() string {
 
 func (t *tokenizer) hex() token { return token{kind: tokString, str: string(t.hexBytes())} }
 
-// hexBytes reads <digits>; the last digit may be missing.
+// hexBytes reads <digits>; the last digit may be missing. What it returns is good until the next string is read.
 func (t *tokenizer) hexBytes() []byte {
 	t.pos++
-	var out []byte
+	out := t.text[:0]
+	defer func() { t.text = out }()
 	half := -1
 	for t.pos < len(t.data) {
 		c := t.data[t.pos]
@@ -321,7 +354,8 @@ func hexDigit(c byte) int {
 
 func (t *tokenizer) literal() token {
 	t.pos++
-	var out []byte
+	out := t.text[:0]
+	defer func() { t.text = out }()
 	for open := 1; t.pos < len(t.data); {
 		c := t.data[t.pos]
 		t.pos++

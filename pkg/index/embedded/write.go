@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -145,6 +146,9 @@ func (f *slotFile) append(slots []uint32, payloads [][]byte, end uint32) error {
 
 // replaceKeys removes the rows whose keys the batch brings again.
 func replaceKeys(ctx context.Context, tx *sql.Tx, next *snapshot, live *bitsetEdit, batch []*prepared) error {
+	if has, err := hasKeys(ctx, tx, batch); err != nil || !has {
+		return err
+	}
 	remove, err := tx.PrepareContext(ctx, `DELETE FROM rows WHERE key = ? RETURNING slot, length, lang`)
 	if err != nil {
 		return fmt.Errorf("preparing to replace rows: %w", err)
@@ -160,6 +164,23 @@ func replaceKeys(ctx context.Context, tx *sql.Tx, next *snapshot, live *bitsetEd
 		}
 	}
 	return nil
+}
+
+// hasKeys reports whether there is a row with one of the batch's keys. Mostly there is none, and one question tells.
+func hasKeys(ctx context.Context, tx *sql.Tx, batch []*prepared) (has bool, err error) {
+	keys := make([]string, len(batch))
+	for i, p := range batch {
+		keys[i] = p.row.Key
+	}
+	list, err := json.Marshal(keys)
+	if err != nil {
+		return false, fmt.Errorf("listing keys: %w", err)
+	}
+	err = tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM json_each(?) AS wanted JOIN rows ON rows.key = wanted.value)`, string(list)).Scan(&has)
+	if err != nil {
+		return false, fmt.Errorf("looking for rows to replace: %w", err)
+	}
+	return has, nil
 }
 
 // bury takes deleted rows out of the counters. It closes rows.
