@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"strings"
 	"time"
@@ -28,8 +29,8 @@ type Keys interface {
 const minSecret = 16
 
 // firstKey sees to it that somebody can get in: the configured key is made valid, or, where there is no key at all, one
-// is made, kept in keyFile (0600) and shown once on out.
-func firstKey(ctx context.Context, keys Keys, configured, keyFile string, now time.Time, out io.Writer) error {
+// is made, kept in keyFile (0600) and shown once on out, with the address of the console that takes it.
+func firstKey(ctx context.Context, keys Keys, configured, keyFile, console string, now time.Time, out io.Writer) error {
 	if err := keys.EnsureWorkspace(ctx, DefaultWorkspace, "Default"); err != nil {
 		return fmt.Errorf("making the default workspace: %w", err)
 	}
@@ -54,8 +55,17 @@ func firstKey(ctx context.Context, keys Keys, configured, keyFile string, now ti
 	if err := ensureKey(ctx, keys, secret, "first key", now); err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "First start: your API key is %s\nIt is kept in %s and shown only now.\n", secret, keyFile)
+	fmt.Fprintf(out, "First start: your API key is %s\nIt is kept in %s and shown only now.\nOpen %s and sign in with it: the console says what to do next.\n", secret, keyFile, console)
 	return nil
+}
+
+// consoleAt is the console's address for somebody at this machine, where one listens on all of its addresses, too.
+func consoleAt(listening net.Addr) string {
+	host, port, err := net.SplitHostPort(listening.String())
+	if ip := net.ParseIP(host); err == nil && ip != nil && ip.IsUnspecified() {
+		return "http://" + net.JoinHostPort("localhost", port) + "/"
+	}
+	return "http://" + listening.String() + "/"
 }
 
 func ensureKey(ctx context.Context, keys Keys, secret, name string, now time.Time) error {

@@ -156,5 +156,5 @@ func (s *Service) openEmbedded(ctx context.Context) error {
 }
 
 func (s *Service) firstKey(ctx context.Context) error {
-	return firstKey(ctx, s.catalog, s.config.APIKey, s.dir.join(keyFile), s.now(), s.out)
+	return firstKey(ctx, s.catalog, s.config.APIKey, s.dir.join(keyFile), consoleAt(s.listener.Addr()), s.now(), s.out)
 }

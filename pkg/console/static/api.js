@@ -28,6 +28,25 @@ export class Problem extends Error {
  * @param {{body?: any, signal?: AbortSignal, headers?: Record<string, string>}} [options]
  */
 export async function send(method, path, { body, signal, headers = {} } = {}) {
+  // What only reads is asked again when the service has no time for it, as while a thousand files go up under the same key.
+  for (let patience = method === 'GET' ? 3 : 0; ; patience--) {
+    try {
+      return await sendOnce(method, path, { body, signal, headers });
+    } catch (e) {
+      const soon = e instanceof Problem && (e.status === 429 || e.status === 503) && e.retryAfter <= 5;
+      if (!soon || patience <= 0) throw e;
+      await new Promise((done) => setTimeout(done, 1000 * (/** @type {Problem} */ (e).retryAfter || 1)));
+      signal?.throwIfAborted();
+    }
+  }
+}
+
+/**
+ * @param {string} method
+ * @param {string} path
+ * @param {{body: any, signal?: AbortSignal, headers: Record<string, string>}} options
+ */
+async function sendOnce(method, path, { body, signal, headers }) {
   let response;
   try {
     response = await fetch(address(path), {
@@ -51,6 +70,7 @@ export function address(path) {
   return new URL(path, base).href;
 }
 
+/** @returns {Record<string, string>} the header that the key is sent in, if there is one */
 export function authorization() {
   const secret = key();
   return secret ? { Authorization: `Bearer ${secret}` } : {};

@@ -1,7 +1,7 @@
 // Elements are made here and nowhere else. Text becomes text nodes and addresses are looked at, so that nothing that a
 // document, a web page or a model says can become markup or a script.
 
-/** @typedef {Node | string | number | null | undefined | false | Child[]} Child */
+/** @typedef {Node | string | number | null | undefined | false | readonly any[]} Child lists of children in one another count as one */
 
 // Attributes whose value is fetched or followed.
 const addresses = new Set(['href', 'src', 'action', 'formaction']);

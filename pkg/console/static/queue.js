@@ -27,6 +27,8 @@ export class Queue extends EventTarget {
     this.next = 0; // index below which none waits
     this.active = 0;
     this.resumeAt = 0; // ms since 1970; before it nothing is sent
+    /** @type {any} */
+    this.timer = undefined; // fires at resumeAt
     this.counts = { waiting: 0, sending: 0, done: 0, failed: 0 };
   }
 

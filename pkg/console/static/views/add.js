@@ -87,14 +87,16 @@ function addPage(store) {
   const address = h('input', { type: 'url', placeholder: 'https://', required: true });
   const refresh = refreshField();
   adder(store, 'Add a web page', [field('Address', address), refresh.field],
-    () => ({ type: 'web_page', config: { source_url: address.value.trim(), ...refresh.read() } }));
+    () => ({ type: 'web_page', config: { source_url: address.value.trim(), ...(refresh.read() ? { refresh: refresh.read() } : {}) } }));
 }
 
-function refreshField() {
-  const control = h('input', { placeholder: '24h' });
+/** When web content is fetched again. @param {string} [value] */
+export function refreshField(value = '') {
+  const control = h('input', { value, placeholder: '24h', maxlength: '100' });
   return {
     field: field('Fetch it again every', control, 'An interval (24h, 7d), or five fields of cron in UTC. Empty: never. What has not changed costs one small request.'),
-    read: () => (control.value.trim() ? { refresh: control.value.trim() } : {}),
+    /** @returns {string} empty: never */
+    read: () => control.value.trim(),
   };
 }
 
@@ -132,5 +134,5 @@ function addSite(store) {
       h('div', { class: 'row' }, field('Pages at most', pages), field('Links from the beginning', depth)),
       refresh.field),
     look, preview,
-  ], () => ({ type: 'web_site', config: { ...config(), ...refresh.read() } }));
+  ], () => ({ type: 'web_site', config: { ...config(), ...(refresh.read() ? { refresh: refresh.read() } : {}) } }));
 }

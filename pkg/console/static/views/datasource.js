@@ -2,9 +2,10 @@
 import { call, get, send, withQuery } from '../api.js';
 import { away, fill, h } from '../dom.js';
 import { go, rename } from '../router.js';
-import { button, chip, confirm, head, problem } from '../ui.js';
+import { announce, button, chip, confirm, dialog, form, head, problem } from '../ui.js';
 import { bytes, counted, isSettled, number, stages, types, when } from '../words.js';
 import { original } from '../original.js';
+import { refreshField } from './add.js';
 import { retry } from './sources.js';
 
 const chunkPage = 50;
@@ -12,13 +13,14 @@ const chunkPage = 50;
 /** @type {import('../router.js').View} */
 export async function show({ params, query, signal, here }) {
   const source = await get(`datasources/${encodeURIComponent(params.id)}`, signal);
+  const store = await get(`datastores/${source.datastoreId}`, signal);
   const wanted = Number.parseInt(query.get('chunk') ?? '', 10) || 0;
   const state = h('div', {});
   const shown = (/** @type {any} */ s) => fill(state, stateOf(s));
   shown(source);
   follow(source, shown, signal);
   const body = [
-    head(source.name, actions(source), h('a', { href: `#/datastores/${source.datastoreId}` }, 'Datastore')),
+    head(source.name, actions(source), h('a', { href: `#/datastores/${store.id}` }, store.name)),
     h('div', { class: 'card' }, state, facts(source)),
   ];
   if (source.type === 'web_site') body.push(site(source));
@@ -31,12 +33,23 @@ function actions(s) {
   return [
     s.type !== 'web_site' && button('Download the original', () => download(s)),
     button(s.status === 'error' ? 'Try again' : 'Process again', () => retry(s.id)),
+    s.type.startsWith('web_') && h('button', { type: 'button', onclick: () => schedule(s) }, 'Schedule'),
     s.type === 'web_site' && !isSettled(s.status) && button('Stop the crawl', () => call('POST', `datasources/${s.id}/stop`, {})),
     h('button', { type: 'button', onclick: () => confirm(`Delete ${s.name}?`, 'It is no longer found from then on, and cannot be brought back.', 'Delete it', async () => {
       await call('DELETE', `datasources/${s.id}`, {});
       go(`#/datastores/${s.datastoreId}`);
     }) }, 'Delete'),
   ];
+}
+
+/** Sets when web content is fetched again. @param {any} s */
+function schedule(s) {
+  const refresh = refreshField(s.config.refresh);
+  dialog('When it is fetched again', (close) => [form('Save', async () => {
+    await call('PATCH', `datasources/${s.id}`, { config: { refresh: refresh.read() } });
+    close();
+    announce('Saved');
+  }, [refresh.field])]);
 }
 
 /** @param {any} s */

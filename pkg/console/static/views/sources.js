@@ -144,8 +144,15 @@ class List {
       }
       await new Promise((done) => setTimeout(done, pause));
       pause = Math.min(pause * 2, 30_000);
-      await this.lookUp().catch(() => {});
+      await this.catchUp().catch(() => {});
     }
+  }
+
+  /** Takes in what has come and changed while nothing was told. */
+  async catchUp() {
+    const read = await get(withQuery('datasources', { datastoreId: this.storeId, ...this.filter, limit: pageSize }), this.signal);
+    for (const item of read.data) this.take(item);
+    await this.lookUp();
   }
 
   /** Asks for what has been waiting for long, in case its news got lost. */
@@ -235,7 +242,7 @@ function update(row, item, list) {
       moving && h('progress', { 'aria-label': `Progress of ${item.name}`, ...(p.total > 0 ? { max: p.total, value: p.done } : {}) }),
       moving && stage && h('small', {}, stage)),
     item.error && h('p', { class: item.status === 'error' ? 'why' : 'why soft' }, item.error, ' ',
-      item.status === 'error' && button('Try again', () => retry(item.id), { 'aria-label': `Try ${item.name} again` })));
+      item.status === 'error' && button('Try again', () => retry(item.id), { 'aria-label': `Try again: ${item.name}` })));
   // What had the focus was replaced by its like.
   if (focused) row.querySelector(focused.toLowerCase())?.focus();
   return row;
