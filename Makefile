@@ -133,5 +133,9 @@ lint: ## vet, gofmt and golangci-lint
 	@test -z "$$(gofmt -l cmd pkg testdata deployments)" || { gofmt -l cmd pkg testdata deployments; echo "run gofmt -w"; exit 1; }
 	$(GOLANGCI) run ./...
 
+.PHONY: vulnerabilities
+vulnerabilities: ## known vulnerabilities that the programs can reach, by govulncheck; GOVULNDB: where its database is
+	@deployments/vulnerabilities.sh
+
 .PHONY: verify
-verify: lint generate-check test test-race check-deployments demo ## everything that CI checks
+verify: lint generate-check vulnerabilities test test-race check-deployments demo ## everything that CI checks

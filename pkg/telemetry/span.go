@@ -19,7 +19,7 @@ func Text(name, value string) Attribute { return attribute.String(name, value) }
 
 // Number is an attribute.
 func Number[N int | int64 | uint64](name string, value N) Attribute {
-	return attribute.Int64(name, int64(value)) //nolint:gosec // counts and generations, which are far below the limit
+	return attribute.Int64(name, int64(value))
 }
 
 // Span is a piece of work. Nil is valid, and is not traced.
