@@ -17,8 +17,9 @@ const (
 
 // returnIdleMemory gives the memory of a burst of work back to the system once the process has nothing to do. The
 // runtime's own scavenger keeps a share of the heap's peak, which on a laptop is memory that nobody uses. rest is called at every
-// look: who keeps something in memory gives it up where nobody has asked for it since the last one.
-func returnIdleMemory(ctx context.Context, rest func()) {
+// look: who keeps something in memory gives it up where nobody has asked for it since the last one, and tells how many bytes that
+// is.
+func returnIdleMemory(ctx context.Context, rest func() int64) {
 	tick := time.NewTicker(idleCheck)
 	defer tick.Stop()
 	samples := []metrics.Sample{
@@ -32,11 +33,11 @@ func returnIdleMemory(ctx context.Context, rest func()) {
 			return
 		case <-tick.C:
 		}
-		rest()
+		given := uint64(rest())
 		metrics.Read(samples)
 		allocs := samples[0].Value.Uint64()
 		garbage := max(samples[4].Value.Uint64(), samples[3].Value.Uint64()) - samples[3].Value.Uint64()
-		gain := samples[1].Value.Uint64() + samples[2].Value.Uint64() + garbage
+		gain := samples[1].Value.Uint64() + samples[2].Value.Uint64() + garbage + given
 		if allocs-before < idleAllocs && gain > worthReturning {
 			debug.FreeOSMemory()
 		}
@@ -46,9 +47,10 @@ func returnIdleMemory(ctx context.Context, rest func()) {
 }
 
 // rest has what this process keeps in memory for queries given up while there are none.
-func (s *Service) rest() {
+func (s *Service) rest() int64 {
+	given := s.catalog.Rest()
 	if s.engines.embedded != nil {
-		s.engines.embedded.Rest()
+		given += s.engines.embedded.Rest()
 	}
-	s.catalog.Rest()
+	return given
 }

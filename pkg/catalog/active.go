@@ -48,8 +48,8 @@ func (c *Catalog) ActiveOf(ctx context.Context, datasourceIDs []string) ([]*doma
 }
 
 // Rest gives up what is kept in memory for queries, unless there was one since Rest was called last: it is to be called from
-// time to time.
-func (c *Catalog) Rest() { c.db.memo.rest() }
+// time to time. It returns about how many bytes it has given up.
+func (c *Catalog) Rest() int64 { return c.db.memo.rest() }
 
 // readActive reads those of the datasources that out lacks into it, and adds them to found unless that is nil.
 func (c *Catalog) readActive(ctx context.Context, ids []string, out []*domain.ActiveDatasource, found *[]sized) error {

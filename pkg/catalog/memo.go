@@ -47,14 +47,16 @@ func (m *memo) at(version uint64) bool {
 	return m.as == version
 }
 
-// rest gives up what is kept, unless somebody has asked for it since rest was called last.
-func (m *memo) rest() {
+// rest gives up what is kept, unless somebody has asked for it since rest was called last. It returns about how much that is.
+func (m *memo) rest() (bytes int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if !m.asked {
+		bytes = m.size
 		m.active, m.stores, m.size = nil, nil, 0
 	}
 	m.asked = false
+	return bytes
 }
 
 // known fills in those of the datasources that are kept of a version, and returns how many are not.

@@ -88,12 +88,14 @@ func (c *cache) drop(key cacheKey) {
 	}
 }
 
-// clear drops everything.
-func (c *cache) clear() {
+// clear drops everything, and returns how much that was.
+func (c *cache) clear() int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	was := c.size
 	c.items, c.size = make(map[cacheKey]*list.Element), 0
 	c.order.Init()
+	return was
 }
 
 // forget drops everything of one opening of a space.

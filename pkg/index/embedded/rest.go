@@ -1,13 +1,12 @@
 package embedded
 
 // Rest gives up what is kept in memory for searches, unless there was one since Rest was called last: it is to be called from
-// time to time, and the next search finds everything on disk.
-func (x *Index) Rest() {
+// time to time, and the next search finds everything on disk. It returns about how many bytes it has given up.
+func (x *Index) Rest() (bytes int64) {
 	if now := x.searches.Load(); x.rested.Swap(now) != now {
-		return
+		return 0
 	}
-	x.cache.clear()
-	x.rows.clear()
+	bytes = x.cache.clear() + x.rows.clear()
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	for _, h := range x.spaces {
@@ -15,6 +14,7 @@ func (x *Index) Rest() {
 			h.space.rest()
 		}
 	}
+	return bytes
 }
 
 // rest closes connections that are open for the next reader.

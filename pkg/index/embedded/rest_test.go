@@ -15,11 +15,12 @@ func TestAnIndexRestsWhenNothingWasSearchedForAWhile(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" || err != nil {
 			t.Fatalf("round %d: %v (-want +got):\n%s", round, err, diff)
 		}
-		x.Rest()
-		if x.cache.size == 0 {
-			t.Error("an index that was searched since has nothing in memory")
+		if given := x.Rest(); given != 0 || x.cache.size == 0 {
+			t.Errorf("an index that was searched since gives up %d bytes and keeps %d", given, x.cache.size)
 		}
-		x.Rest()
+		if kept := x.cache.size + x.rows.size; x.Rest() != kept {
+			t.Error("what was given up is not what was kept")
+		}
 		if x.cache.size != 0 || x.rows.size != 0 || len(x.cache.items) != 0 || x.cache.order.Len() != 0 {
 			t.Errorf("%d and %d bytes are kept in memory while nothing is searched", x.cache.size, x.rows.size)
 		}
