@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 const (
 	maxPlanAddresses = 100 // that are asked for or listed
 	maxPlanShown     = 300 // with those left out
+	maxPlans         = 4   // at once
 	planTimeout      = 20 * time.Second
 )
 
@@ -59,6 +61,12 @@ func (s *server) PlanSite(ctx context.Context, r PlanSiteRequestObject) (PlanSit
 	limit := maxPlanAddresses
 	if site.MaxPages > 0 {
 		limit = min(limit, site.MaxPages)
+	}
+	select {
+	case s.plans <- struct{}{}:
+		defer func() { <-s.plans }()
+	default:
+		return nil, &domain.Error{Code: domain.CodeRateLimit, Message: fmt.Sprintf("%d plans are being made, which is the most at once; try again in a moment", maxPlans), RetryAfter: planTimeout / 4}
 	}
 	ctx, cancel := context.WithTimeout(ctx, planTimeout)
 	defer cancel()

@@ -30,6 +30,7 @@ type server struct {
 	metrics *metrics
 	mcp     *mcp.Handler
 	docs    page
+	plans   chan struct{} // one token for each plan being made
 }
 
 var _ StrictServerInterface = (*server)(nil)
@@ -58,6 +59,7 @@ func New(o Options, d Deps) (http.Handler, error) {
 		audit:  newAudit(d.Audit, d.Now),
 		limits: newRateLimits(o, d.Now),
 		docs:   newPage(docsHTML),
+		plans:  make(chan struct{}, maxPlans),
 	}
 	s.mcp = s.newMCP()
 	return trimmed(s.routes()), nil

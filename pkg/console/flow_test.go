@@ -177,3 +177,28 @@ func TestAWebPageIsShownBesideItsChunks(t *testing.T) {
 		t.Error("the page's script has run")
 	}
 }
+
+// TestALinkMaySignIn opens a link as the demo prints it. It says nothing any more once it was opened, and does not take
+// the place of whoever is signed in.
+func TestALinkMaySignIn(t *testing.T) {
+	t.Parallel()
+	c := open(start(t))
+	c.at("#/usage?key=" + testKey)
+	c.sees("meter, td")
+	if here := value[string](c, `location.href`); strings.Contains(here, "key") {
+		t.Errorf("the key is still in %s", here)
+	}
+	c.at("#/keys?key=sk_of_somebody_else_0123456789")
+	c.sees("td.actions")
+	if kept := value[string](c, `sessionStorage.getItem('sluice.key')`); kept != testKey {
+		t.Errorf("the link has signed in another: %s", kept)
+	}
+	c.click("nav button") // sign out
+	c.sees("input[name=key]")
+	c.click("input[name=stay]")
+	c.types("input[name=key]", testKey+"\r")
+	c.sees("#nav")
+	if kept := value[string](c, `localStorage.getItem('sluice.key') + ' ' + sessionStorage.getItem('sluice.key')`); kept != testKey+" null" {
+		t.Errorf("one who stays signed in is kept as %s", kept)
+	}
+}

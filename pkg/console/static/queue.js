@@ -41,10 +41,10 @@ export class Queue extends EventTarget {
     this.work();
   }
 
-  /** Puts what has failed in again. Its keys are new: a request that was refused has done nothing. */
+  /** Puts what has failed in again, under the same keys: what was refused has freed its key, what was lost may have been done. */
   retry() {
     for (const u of this.uploads.filter((u) => u.state === 'failed')) {
-      Object.assign(u, { key: requestKey(), tries: 0, error: '', sent: 0 });
+      Object.assign(u, { tries: 0, error: '', sent: 0 });
       this.move(u, 'waiting');
     }
     this.next = 0;
