@@ -2,6 +2,7 @@ package api
 
 import (
 	"encoding/json"
+	"net/http"
 	"net/http/httptest"
 	"reflect"
 	"strings"
@@ -75,7 +76,7 @@ func FuzzFingerprint(f *testing.F) {
 	f.Fuzz(func(t *testing.T, path, query, body, path2, query2, body2 string) {
 		of := func(base, path, query, body string) string {
 			c, _ := gin.CreateTestContext(httptest.NewRecorder())
-			c.Request = httptest.NewRequest("POST", "/", nil)
+			c.Request = httptest.NewRequest(http.MethodPost, "/", nil)
 			c.Request.URL.Path, c.Request.URL.RawQuery = base+"/"+path, query
 			c.Request.Body = &checkedBody{Reader: strings.NewReader(body), raw: []byte(body)}
 			return fingerprint(c)

@@ -215,7 +215,7 @@ func TestNoKeyReachesAnotherWorkspace(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			owner, intruder := neighbours(t)
-			caller := intruder.service.as(who.key(owner, intruder))
+			caller := intruder.as(who.key(owner, intruder))
 			before := owner.shown(doc)
 			values, places := owner.foreigners(doc), intruder.places(doc)
 			for _, p := range places {

@@ -56,7 +56,7 @@ func (c *Client) ask(ctx context.Context, f form, query string, texts []string, 
 		if err == nil || !errors.As(err, &failure) || !failure.passes || try == tries || ctx.Err() != nil {
 			return err
 		}
-		d := max(failure.after, pause+rand.N(pause/2)) //nolint:gosec // chance that nobody needs to guess
+		d := max(failure.after, pause+rand.N(pause/2))
 		if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= d {
 			return err
 		}

@@ -26,7 +26,7 @@ func (s *Site) hash(parts ...string) uint64 {
 
 // random is a source that follows from the site's seed and the parts.
 func (s *Site) random(parts ...string) *rand.Rand {
-	return rand.New(rand.NewPCG(s.hash(parts...), s.opts.Seed)) //nolint:gosec // texts, not secrets
+	return rand.New(rand.NewPCG(s.hash(parts...), s.opts.Seed))
 }
 
 // word makes a word of letters and digits that no text has by chance.
