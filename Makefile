@@ -19,7 +19,7 @@ help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
 
 .PHONY: demo
-demo: build ## serve, ingest the documents and the web site of testdata, ask, show the cited answer
+demo: build ## serve, ingest the documents and the web site of testdata, ask, show the cited answer and a link to it
 	go run ./deployments/demo -api $(BIN)/api
 
 .PHONY: run
