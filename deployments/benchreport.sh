@@ -18,7 +18,6 @@ stages='
 ./pkg/index/embedded      Hybrid200|Lexical|Dense
 ./pkg/retrieve            WeighDocuments|Choose
 ./pkg/answer              Extractive
-./pkg/catalog             Catalog
 '
 now=$(mktemp)
 trap 'rm -f "$now"' EXIT
