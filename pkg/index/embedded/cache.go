@@ -26,8 +26,8 @@ const (
 // caches are those that the spaces of an index share: of postings, and of rows.
 type caches struct{ cache, rows *cache }
 
-// cache keeps what was read from SQLite, and what was made of it, up to a number of bytes, the least recently used leaving first. What it
-// holds is immutable. It starts empty and allocates nothing in advance.
+// cache keeps what was read from SQLite, and what was made of it, up to a number of bytes, the least recently used leaving
+// first. What it holds is immutable. It starts empty and allocates nothing in advance.
 type cache struct {
 	mu    sync.Mutex
 	max   int64

@@ -93,8 +93,9 @@ func (v view) dead(slots *roaring.Bitmap) *roaring.Bitmap {
 	return out
 }
 
-// merge makes codes or places that are missing, or merges one group of segments, if there is one that needs it, and reports whether it did. Readers and writers go on
-// meanwhile: the new segment is stored in small transactions that nobody sees, and the last one swaps it in.
+// merge makes codes or places that are missing, or merges one group of segments, if there is one that needs it, and
+// reports whether it did. Readers go on meanwhile, and writers, too, while segments are merged: the new segment is stored
+// in small transactions that nobody sees, and the last one swaps it in.
 func (s *space) merge(ctx context.Context) (bool, error) {
 	s.mergeMu.Lock()
 	defer s.mergeMu.Unlock()

@@ -17,8 +17,9 @@ const stuckAfter = 10 * time.Second
 
 // Store writes a message to a stream. The id makes one of several writes when an answer is lost: it must be the message's
 // own within the stream's duplicate window. Where a server forgets a message on the way but not its id, the message is
-// written under another id after stuckAfter; should the first still turn up, the stream has it twice, the later write last. It fails with ErrStreamLost at once if there is no such stream, with
-// ErrUnavailable when patience (0: Patience) is over, and with what the server refuses.
+// written under another id after stuckAfter; should the first still turn up, the stream has it twice, the later write
+// last. It fails with ErrStreamLost at once if there is no such stream, with ErrUnavailable when patience (0: Patience)
+// is over, and with what the server refuses.
 func Store(ctx context.Context, js jetstream.JetStream, patience time.Duration, stream, id string, msg *nats.Msg, opts ...jetstream.PublishOpt) (*jetstream.PubAck, error) {
 	return store(ctx, js, patience, stuckAfter, stream, id, msg, opts...)
 }
