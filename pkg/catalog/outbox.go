@@ -45,11 +45,12 @@ func (c *Catalog) enqueueAt(ctx context.Context, t *tx, job domain.Job, p Priori
 	})
 }
 
-// OutboxBacklog counts the jobs in the outbox that are due, and says since when the oldest of them is there; the zero time
-// when there is none. It reads them all.
+// OutboxBacklog counts the jobs in the outbox that are due, and says since when the one that waits longest has been; the zero
+// time when there is none. It reads them all.
 func (c *Catalog) OutboxBacklog(ctx context.Context) (due int64, oldest time.Time, err error) {
 	var first sql.NullInt64
-	err = c.db.read.queryRow(ctx, `SELECT COUNT(*), MIN(seq) FROM outbox WHERE not_before <= ?`, micros(c.now())).Scan(&due, &first)
+	err = c.db.read.queryRow(ctx, `SELECT COUNT(*), MIN(CASE WHEN not_before > seq THEN not_before ELSE seq END)
+		FROM outbox WHERE not_before <= ?`, micros(c.now())).Scan(&due, &first)
 	if err != nil {
 		return 0, time.Time{}, fmt.Errorf("counting the jobs in the outbox: %w", err)
 	}
