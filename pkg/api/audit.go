@@ -22,10 +22,10 @@ type audit struct {
 
 	mu      sync.Mutex
 	used    map[string]time.Time    // when the use of a key from an address was last told
-	refused map[string]*keyRefusals // by address
+	refused map[string]*keyRefusals // by address, and by key where there is one
 }
 
-// keyRefusals are those of one address.
+// keyRefusals are those of one address, without a key that there is or with one.
 type keyRefusals struct {
 	told  time.Time
 	count int // since then
@@ -69,17 +69,19 @@ func (a *audit) use(ctx context.Context, who caller) {
 	}
 }
 
-// refuse tells that a request was refused for its key, or for having none.
+// refuse tells that a request was refused for its key, or for having none. Whose key it is is known where it only may not do
+// what was asked for.
 func (a *audit) refuse(ctx context.Context, who caller) {
 	address, now := hostOf(who.remote), a.now()
+	name := who.key.ID + " " + address
 	a.mu.Lock()
-	r := a.refused[address]
+	r := a.refused[name]
 	if r == nil {
 		if len(a.refused) >= maxAudited {
 			clear(a.refused)
 		}
 		r = &keyRefusals{told: now.Add(-tellRefusals)}
-		a.refused[address] = r
+		a.refused[name] = r
 	}
 	r.count++
 	due, count := now.Sub(r.told) >= tellRefusals, r.count

@@ -109,6 +109,21 @@ func TestRefusalsDoNotFillTheAudit(t *testing.T) {
 	}
 }
 
+func TestAKeyThatTriesWhatItMayNotDoIsAuditedByItsID(t *testing.T) {
+	t.Parallel()
+	s, audit := audited(t)
+	made := s.call("POST", "/keys", object{"name": "dashboard", "scopes": []string{"read"}}).want(201).object()
+	s.as(api.NewKey()).call("GET", "/agents", nil).problem(403) // of the same address
+	audit()
+	for range 3 {
+		s.as(made.text("key")).call("DELETE", "/agents/"+s.agent, nil).problem(403)
+	}
+	lines := audit()
+	if len(lines) != 1 || lines[0]["action"] != "key.refused" || lines[0]["key"] != made.id() || lines[0]["workspace"] != s.ws {
+		t.Errorf("%v", lines)
+	}
+}
+
 func TestTheAuditGoesToTheLogUnlessItHasAPlace(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)

@@ -53,15 +53,15 @@ func (s *server) authenticate(c *gin.Context) {
 		return
 	}
 	who, err := s.identify(c, op)
-	if err != nil {
-		who = caller{anonymous: true} // who guesses keys is slowed down by address
-	}
 	who.remote = c.Request.RemoteAddr
 	switch {
 	case isRefusal(err):
 		s.audit.refuse(c.Request.Context(), who)
 	case err == nil && !who.anonymous:
 		s.audit.use(c.Request.Context(), who)
+	}
+	if err != nil {
+		who = caller{anonymous: true, remote: who.remote} // who guesses keys is slowed down by address
 	}
 	if limited := s.limits.allow(who); limited != nil {
 		err = limited
@@ -73,6 +73,7 @@ func (s *server) authenticate(c *gin.Context) {
 	c.Request = c.Request.WithContext(context.WithValue(c.Request.Context(), callerKey, who))
 }
 
+// identify returns who calls. A key that there is, and that may not call the operation, is told with the error.
 func (s *server) identify(c *gin.Context, op *operation) (caller, error) {
 	secret, err := bearer(c.GetHeader("Authorization"))
 	if err != nil {
@@ -86,7 +87,7 @@ func (s *server) identify(c *gin.Context, op *operation) (caller, error) {
 		return caller{}, err
 	}
 	if !mayCall(key, op) {
-		return caller{}, forbidden("the key %q lacks the scope %s", key.Name, op.scope)
+		return caller{key: key}, forbidden("the key %q lacks the scope %s", key.Name, op.scope)
 	}
 	return caller{key: key}, nil
 }
