@@ -70,11 +70,30 @@ func (g *together) take(ctx context.Context) error {
 	case <-ctx.Done():
 	}
 	g.waiting.Add(-1)
-	// Whoever had the turn may have left the commit to us.
-	g.turn <- struct{}{}
-	g.settle()
-	<-g.turn
+	select { // whoever had the turn may have left the commit to us
+	case g.turn <- struct{}{}:
+		g.release()
+	default: // who has it looks once more who waits, after giving it up
+	}
 	return ctx.Err()
+}
+
+// release commits unless somebody else will, and gives up the turn. Who is waiting while it looks takes the turn, or comes here
+// in leaving: so a commit never stays open with nobody to end it. The caller has the turn.
+func (g *together) release() {
+	for {
+		g.settle()
+		left := g.open != nil
+		<-g.turn
+		if !left || g.waiting.Load() > 0 {
+			return
+		}
+		select {
+		case g.turn <- struct{}{}:
+		default:
+			return
+		}
+	}
 }
 
 // join makes the transaction part of the open commit, or opens one. The caller has the turn.
@@ -98,7 +117,7 @@ func (g *together) member(ctx context.Context, c *commit, t *tx, f func(*tx) err
 		if !ran { // f has panicked: nobody knows in what state the connection is
 			g.lose(c, errUndone)
 		}
-		<-g.turn
+		g.release()
 	}()
 	err = c.within(ctx, func() error { return f(t) })
 	ran = true
@@ -110,7 +129,6 @@ func (g *together) member(ctx context.Context, c *commit, t *tx, f func(*tx) err
 		c.members++
 		c.changes = c.changes || !t.aside
 	}
-	g.settle()
 	return err
 }
 
@@ -133,7 +151,7 @@ func (c *commit) within(ctx context.Context, f func() error) error {
 	return err
 }
 
-// settle commits unless another one is about to join. The caller has the turn.
+// settle commits unless another one is about to join; see release. The caller has the turn.
 func (g *together) settle() {
 	c := g.open
 	if c == nil || g.waiting.Load() > 0 && c.members < maxTogether && time.Since(c.began) < maxOpen {

@@ -154,6 +154,58 @@ func TestACallerThatGoesLeavesTheOthersCommitted(t *testing.T) {
 	}
 }
 
+func TestACallerThatGoesDoesNotWaitForWhoHasTheTurn(t *testing.T) {
+	t.Parallel()
+	d := shared(t)
+	release := occupy(t, d)
+	going, left := context.WithCancel(t.Context())
+	gone := make(chan error, 1)
+	go func() {
+		_, err := d.update(going, insert(going, 1))
+		gone <- err
+	}()
+	gather(d, 1)
+	left()
+	if err := <-gone; !errors.Is(err, context.Canceled) { // the other one is still at it
+		t.Errorf("%v", err)
+	}
+	release()
+	if got := numbers(t, d, 1, 1); got != 0 {
+		t.Error("what was never begun is stored")
+	}
+}
+
+// TestNoCommitStaysOpenWhoeverGoes has callers come and go at any moment: each of the others is told of its commit, which none
+// makes later.
+func TestNoCommitStaysOpenWhoeverGoes(t *testing.T) {
+	t.Parallel()
+	d := shared(t)
+	const rounds, members = 200, 6
+	for round := range rounds {
+		going, left := context.WithCancel(t.Context())
+		var all sync.WaitGroup
+		for n := range members {
+			ctx := t.Context()
+			if n%2 == 0 {
+				ctx = going
+			}
+			all.Go(func() {
+				if _, err := d.update(ctx, insert(ctx, round*members+n)); err != nil && n%2 == 1 {
+					t.Errorf("member %d: %v", n, err)
+				}
+			})
+		}
+		left()
+		all.Wait() // for ever, where somebody waits for a commit that nobody ends
+		if d.together.open != nil {
+			t.Fatal("a commit is open, and everybody has gone")
+		}
+	}
+	if got := numbers(t, d, 0, rounds*members); got < rounds*members/2 {
+		t.Errorf("%d numbers are stored, want %d or more", got, rounds*members/2)
+	}
+}
+
 func TestAStatementThatIsCutShortUndoesNobodyElse(t *testing.T) {
 	t.Parallel()
 	d := shared(t)
