@@ -10,6 +10,10 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
+// maxPlanned is how many addresses of a plan are kept: a page may link to a hundred thousand that are left out, and few are
+// shown.
+const maxPlanned = 1000
+
 // planner is the API's view of the crawler: what it would fetch of a site.
 type planner struct{ crawler *web }
 
@@ -20,6 +24,10 @@ func (p planner) Plan(ctx context.Context, site domain.DatasourceConfig, limit i
 		Spec:  domain.CrawlSpec{URL: site.SourceURL, Sitemap: site.Sitemap, Site: site.Scope(true)},
 		Limit: limit,
 	}, func(e crawl.PlanEntry) error {
+		if len(out.Addresses) == maxPlanned {
+			out.Cut = true
+			return nil
+		}
 		out.Addresses = append(out.Addresses, api.PlannedURL{
 			URL: e.URL, Depth: e.Depth, Decision: planDecision(e.Decision), Reason: e.Reason, Title: e.Title, Bytes: e.Bytes,
 		})
@@ -28,8 +36,10 @@ func (p planner) Plan(ctx context.Context, site domain.DatasourceConfig, limit i
 	var refused *crawl.Error
 	switch {
 	case err == nil:
-	case ctx.Err() != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) && len(out.Addresses) > 0:
+	case errors.Is(ctx.Err(), context.DeadlineExceeded) && len(out.Addresses) > 0:
 		out.Cut = true
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return out, domain.Invalid(planField(site), "the site has not answered in the time that a plan has")
 	case errors.As(err, &refused):
 		return out, domain.Invalid(planField(site), "%s", refused.Message)
 	default:
