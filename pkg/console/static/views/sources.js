@@ -160,7 +160,10 @@ class List {
     const waiting = [...this.rows.values()].filter(({ item }) => !isSettled(item.status)).slice(0, 20);
     for (const { item } of waiting) {
       if (this.signal.aborted) return;
-      this.take(await get(`datasources/${item.id}`, this.signal));
+      this.take(await get(`datasources/${item.id}`, this.signal).catch((e) => {
+        if (e.status !== 404) throw e;
+        return { id: item.id, deleted: true };
+      }));
     }
     if (waiting.length > 0) this.changed();
   }
