@@ -8,7 +8,7 @@ export CGO_ENABLED ?= 0
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 
 # Packages whose tests run under the race detector in CI: those that share memory between goroutines.
-RACE := $(patsubst %,./pkg/%/...,jobs originals catalog control index crawl render answer embed ingest eval api rerank retrieve lockdir loadtest mcp)
+RACE := $(patsubst %,./pkg/%/...,jobs originals catalog control index crawl render answer embed ingest eval api rerank retrieve lockdir loadtest mcp telemetry)
 # SQLite is C in the form of Go: watching its memory takes most of the time, and finds nothing of ours.
 RACE_FLAGS := -gcflags='modernc.org/sqlite/...=-race=false' -gcflags='modernc.org/libc/...=-race=false'
 
