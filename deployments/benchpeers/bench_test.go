@@ -77,7 +77,7 @@ func TestTheTablesTellRatiosAndWhoIsAbsent(t *testing.T) {
 		{Name: "Gone", Absent: "not installed"},
 	})
 	for _, want := range []string{
-		"| Other | 6.0, 12.0 | 3.0 | 6.0, 12.0 | 100 | 4.0 | 6.0, 12.0 | 3.0 | 0.500, 0.500 | 90 MB | 1.5 s | 0 s |",
+		"| Other | 6.0, 12.0 | 3.0 | 6.0, 12.0 | 100 | 4.0 | 5.0 ms | 6.0, 12.0 | 3.0 | 0.500, 0.500 | 90 MB | 1.5 s | 0 s |",
 		"| Words | 6.0, 12.0 | 3.0 | 5.0 ms | 6.0, 12.0 | 100 | 4.0 | 0 MB |",
 		"Gone was not measured: not installed",
 	} {

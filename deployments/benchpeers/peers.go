@@ -27,6 +27,7 @@ type store struct {
 // peers are pinned: figures of another day are of the same programs.
 var peers = []store{
 	{name: "chroma", title: "Chroma 1.5.9 (HNSW)", packages: []string{"chromadb==1.5.9"}},
+	{name: "chroma-server", title: "Chroma 1.5.9, its server over HTTP", packages: []string{"chromadb==1.5.9"}},
 	{name: "qdrant", title: "Qdrant, local mode of its client 1.20.0", packages: []string{"qdrant-client==1.20.0"}},
 	{name: "lancedb", title: "LanceDB 0.40.0 (no index)", packages: []string{"lancedb==0.40.0"}},
 	{name: "milvus", title: "Milvus Lite 3.2.2", packages: []string{"pymilvus==3.0.2", "milvus-lite==3.2.2"}},

@@ -3,10 +3,14 @@
 The last line that it prints is JSON. A store is asked by its own client, in process, by one thread and by eight.
 """
 
+import atexit
 import gc
 import json
+import os
 import pathlib
+import socket
 import sqlite3
+import subprocess
 import sys
 import threading
 import time
@@ -53,6 +57,33 @@ class Chroma:
 
     def filtered(self, q):
         return self.dense(q, {"part": self.w.filtered_part})
+
+
+class ChromaServer(Chroma):
+    """The same as a server, asked by its HTTP client: as Sluice is asked."""
+
+    def __init__(self, folder):
+        import chromadb
+
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        program = pathlib.Path(sys.executable).with_name("chroma")
+        self.server = subprocess.Popen([program, "run", "--host", "127.0.0.1", "--port", str(port), "--path", str(folder / "chroma")],
+                                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        atexit.register(self.server.kill)
+        while True:
+            try:
+                self.client = chromadb.HttpClient("127.0.0.1", port)
+                return
+            except ValueError:
+                if self.server.poll() is not None:
+                    raise
+                time.sleep(0.05)
+
+    def fill(self, w):
+        if not self.client.list_collections():  # what Chroma in process has left is the same
+            super().fill(w)
 
 
 class Qdrant:
@@ -219,10 +250,19 @@ class FTS5:
         return [row for row, _ in found]
 
 
-STORES = {"chroma": Chroma, "qdrant": Qdrant, "lancedb": LanceDB, "milvus": Milvus, "bm25s": BM25S, "tantivy": Tantivy, "fts5": FTS5}
+STORES = {"chroma": Chroma, "chroma-server": ChromaServer, "qdrant": Qdrant, "lancedb": LanceDB, "milvus": Milvus, "bm25s": BM25S, "tantivy": Tantivy, "fts5": FTS5}
 
 
-def measure(ask, questions, truth, clients, seconds):
+def processor_time(server):
+    """What a server has used of all processors, or this process, which is the store itself."""
+    if server is None:
+        return time.process_time()
+    with open(f"/proc/{server}/stat") as stat:
+        fields = stat.read().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def measure(ask, questions, truth, clients, seconds, server):
     """Has so many threads ask one question after the other."""
     for q in questions[:10]:  # what was never asked may be cold
         ask(q)
@@ -246,21 +286,22 @@ def measure(ask, questions, truth, clients, seconds):
             faults.append(fault)
 
     threads = [threading.Thread(target=client) for _ in range(clients)]
-    used = time.process_time()
+    used = processor_time(server)
     for t in threads:
         t.start()
     for t in threads:
         t.join()
     if faults:
         raise faults[0]
-    passed, used = time.perf_counter() - began, time.process_time() - used
+    passed, used = time.perf_counter() - began, processor_time(server) - used
     waits.sort()
     return {"P50": waits[len(waits) // 2], "P99": waits[min(len(waits) - 1, len(waits) * 99 // 100)],
             "Rate": len(waits) / passed, "CPU": used / len(waits), "Recall": sum(hits) / len(hits) if hits else 0}
 
 
-def own_memory():
-    with open("/proc/self/status") as status:
+def anonymous(process="self"):
+    """What memory a process has of its own, without pages of files."""
+    with open(f"/proc/{process}/status") as status:
         for line in status:
             if line.startswith("RssAnon:"):
                 return int(line.split()[1]) << 10
@@ -279,20 +320,21 @@ def main():
     else:
         w.texts = w.vectors = w.parts = None  # what memory the store takes is to be told
         gc.collect()
-        before = own_memory()
+        before = anonymous()
         began = time.perf_counter()
         store = STORES[name](folder)
         store.open(w)
         getattr(store, store.ways[0])(w.questions[0])
         told["Open"] = time.perf_counter() - began
-        figures = {}
+        figures, server = {}, store.server.pid if hasattr(store, "server") else None
         for way in store.ways:
             truth = {"dense": "nearest", "filtered": "filtered"}.get(way)
             for clients in (1, 8):
-                figures[f"{way}/{clients}"] = measure(getattr(store, way), w.questions, truth, clients, seconds)
+                figures[f"{way}/{clients}"] = measure(getattr(store, way), w.questions, truth, clients, seconds, server)
         gc.collect()
         time.sleep(float(sys.argv[5]))
-        told["Figures"], told["Memory"] = figures, own_memory() - before
+        told["Figures"] = figures
+        told["Memory"] = anonymous(server) if server else anonymous() - before
     print()
     print(json.dumps(told), flush=True)
 

@@ -70,7 +70,7 @@ func measureSluice(ctx context.Context, s settings, w *workload, dir string, err
 		{"words", asked("lexical", common, nil), nil},
 	} {
 		for _, clients := range []int{1, 8} {
-			f, err := ask(ctx, s, w, m.ask, m.truth, clients)
+			f, err := ask(ctx, s, w, svc.PID(), m.ask, m.truth, clients)
 			if err != nil {
 				return nil, fmt.Errorf("asking by %s: %w", m.name, err)
 			}
@@ -141,8 +141,8 @@ func rowsOf(found []service.Fragment) []int {
 // asker asks one question and returns the rows that were found.
 type asker func(ctx context.Context, q question) ([]int, error)
 
-// ask has so many clients ask one question after the other, as long as a figure is measured.
-func ask(ctx context.Context, s settings, w *workload, one asker, truth func(question) []int, clients int) (figure, error) {
+// ask has so many clients ask a process one question after the other, as long as a figure is measured.
+func ask(ctx context.Context, s settings, w *workload, pid int, one asker, truth func(question) []int, clients int) (figure, error) {
 	for _, q := range w.questions[:min(10, len(w.questions))] { // what was never asked may be cold
 		if _, err := one(ctx, q); err != nil {
 			return figure{}, err
@@ -153,6 +153,10 @@ func ask(ctx context.Context, s settings, w *workload, one asker, truth func(que
 	var waits []time.Duration
 	var hits float64
 	var faults []error
+	before, err := processorTimeOf(pid)
+	if err != nil {
+		return figure{}, err
+	}
 	began := time.Now()
 	var all sync.WaitGroup
 	for range clients {
@@ -179,6 +183,9 @@ func ask(ctx context.Context, s settings, w *workload, one asker, truth func(que
 	}
 	all.Wait()
 	f := figureOf(waits, time.Since(began))
+	after, err := processorTimeOf(pid)
+	f.CPU = (after - before).Seconds() / float64(len(waits))
+	faults = append(faults, err)
 	if truth != nil {
 		f.Recall = hits / float64(len(waits))
 	}
@@ -199,4 +206,24 @@ func memoryOf(pid int) (int64, error) {
 		}
 	}
 	return 0, errors.New("the system does not tell what memory a process has")
+}
+
+// processorTimeOf is what a process has used of all processors, to a hundredth of a second.
+func processorTimeOf(pid int) (time.Duration, error) {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0, fmt.Errorf("reading what time the service has used: %w", err)
+	}
+	// The name, which may hold anything, ends with the last bracket; utime and stime are the 12th and 13th after it (proc(5)).
+	fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
+	var ticks int64
+	for _, field := range fields[11:13] {
+		n, err := strconv.ParseInt(field, 10, 64)
+		if err != nil {
+			return 0, fmt.Errorf("reading what time the service has used: %w", err)
+		}
+		ticks += n
+	}
+	const tick = 10 * time.Millisecond // on every Linux of today
+	return time.Duration(ticks) * tick, nil
 }
