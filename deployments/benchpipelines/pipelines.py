@@ -174,8 +174,8 @@ def haystack(folder, model):
         pipeline.add_component(f"reader{i}", reader)
         pipeline.connect(f"router.{kind}", f"reader{i}.sources")
         pipeline.connect(f"reader{i}", "joiner")
-    # Words of English are some 1.3 tokens, and made-up ones more.
-    pipeline.add_component("splitter", DocumentSplitter(split_by="word", split_length=120 if model else 300))
+    # Words of English are some 1.3 tokens of the model, and made-up ones 2.3.
+    pipeline.add_component("splitter", DocumentSplitter(split_by="word", split_length=100 if model else 300))
     pipeline.add_component("writer", DocumentWriter(store))
     pipeline.connect("joiner", "splitter")
     if model:
