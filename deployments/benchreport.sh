@@ -9,7 +9,7 @@ benchstat=golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
 # A package and its benchmarks, in the order of a document's way through the service.
 stages='
 ./pkg/originals           Put|Get
-./pkg/jobs                Publish$|Consume$
+./pkg/jobs                Publish$
 ./pkg/extract             PDFPages
 ./pkg/analysis            Terms
 ./pkg/chunk               Cut
