@@ -1,5 +1,5 @@
-// Package peer has the programs run that Sluice is measured beside: those of Python in a virtual environment that holds their packages, by a script that prints
-// what it measured.
+// Package peer has the programs run that Sluice is measured beside: those of Python in a virtual environment that holds their
+// packages. Each prints what it measured.
 package peer
 
 import (
