@@ -26,7 +26,7 @@ func (s *server) CreateAgent(ctx context.Context, r CreateAgentRequestObject) (C
 	patch := agentPatch(AgentPatch{
 		Name: &b.Name, Description: b.Description, ModelName: b.ModelName, Temperature: b.Temperature, Visibility: b.Visibility,
 		SystemPrompt: b.SystemPrompt, UserPrompt: b.UserPrompt, PromptType: b.PromptType, PromptTemplate: b.PromptTemplate,
-		DatastoreIds: b.DatastoreIds, Tools: b.Tools,
+		DatastoreIds: b.DatastoreIds, Tools: b.Tools, AllowedOrigins: b.AllowedOrigins,
 	})
 	agent := domain.Agent{
 		ID: s.idFor(ctx, "agent"), WorkspaceID: who.workspace(), ModelName: domain.DefaultModelName, Visibility: domain.Private,
@@ -101,6 +101,9 @@ func agentPatch(b AgentPatch) domain.AgentPatch {
 	}
 	if ids, _ := datastoreIDs(b.DatastoreIds, b.Tools); ids != nil {
 		p.DatastoreIDs = &ids
+	}
+	if b.AllowedOrigins != nil {
+		p.AllowedOrigins = new(originsOf(*b.AllowedOrigins))
 	}
 	return p
 }

@@ -704,9 +704,10 @@ func (e GetUsageParamsBy) Valid() bool {
 
 // Agent defines model for Agent.
 type Agent struct {
-	CreatedAt    time.Time `json:"createdAt"`
-	DatastoreIds []string  `json:"datastoreIds"`
-	Description  string    `json:"description"`
+	AllowedOrigins []string  `json:"allowedOrigins"`
+	CreatedAt      time.Time `json:"createdAt"`
+	DatastoreIds   []string  `json:"datastoreIds"`
+	Description    string    `json:"description"`
 
 	// Id Example: 0198c0de-0000-7000-8000-000000000001
 	Id        string    `json:"id"`
@@ -747,6 +748,11 @@ type AgentAnswer struct {
 
 // AgentCreate defines model for AgentCreate.
 type AgentCreate struct {
+	// AllowedOrigins the web sites on whose pages a public agent may be asked without a key, each as scheme, host and, if it has one, port; `*`: any. Browsers say on which page they are; a request of another one is refused with 403. The service's own pages always may.
+	//
+	// Example: ["https://www.example.com","http://localhost:3000"]
+	AllowedOrigins *[]string `json:"allowedOrigins,omitempty"`
+
 	// DatastoreIds the datastores that answers come from
 	DatastoreIds *[]string  `json:"datastoreIds,omitempty"`
 	Description  *string    `json:"description,omitempty"`
@@ -783,6 +789,11 @@ type AgentList struct {
 
 // AgentPatch defines model for AgentPatch.
 type AgentPatch struct {
+	// AllowedOrigins the web sites on whose pages a public agent may be asked without a key, each as scheme, host and, if it has one, port; `*`: any. Browsers say on which page they are; a request of another one is refused with 403. The service's own pages always may.
+	//
+	// Example: ["https://www.example.com","http://localhost:3000"]
+	AllowedOrigins *[]string `json:"allowedOrigins,omitempty"`
+
 	// DatastoreIds the datastores that answers come from
 	DatastoreIds *[]string  `json:"datastoreIds,omitempty"`
 	Description  *string    `json:"description,omitempty"`

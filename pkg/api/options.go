@@ -25,8 +25,9 @@ type Options struct {
 	VisitorPerMinute int // questions of one visitor of a public agent, at once or apart; 0: no limit
 	VisitorMaxTokens int // that one who has no key may ask an answer of a public agent to have; default 4,096
 
-	MCPHosts []string // names, without ports, by which clients of the Model Context Protocol reach a service on loopback, and web origins that may; "*": any
-	Version  string   // of the service, told to those clients
+	MCPHosts    []string // names, without ports, by which clients of the Model Context Protocol reach a service on loopback, and web origins that may; "*": any
+	CORSOrigins []string // of web pages that may call every endpoint, as domain.ParseOrigin returns them
+	Version     string   // of the service, told to those clients
 
 	TempDir string // where uploads wait until they are complete; default os.TempDir()
 

@@ -16,9 +16,10 @@ func renderAgent(a domain.Agent) Agent {
 		Id: a.ID, Name: a.Name, Description: a.Description,
 		ModelName: ModelName(a.ModelName), Temperature: a.Temperature, Visibility: Visibility(a.Visibility),
 		SystemPrompt: a.SystemPrompt, UserPrompt: a.UserPrompt, PromptTemplate: a.PromptTemplate,
-		DatastoreIds: append([]string{}, a.DatastoreIDs...),
-		Tools:        make([]AgentTool, len(a.DatastoreIDs)),
-		CreatedAt:    a.CreatedAt.UTC(), UpdatedAt: a.UpdatedAt.UTC(),
+		DatastoreIds:   append([]string{}, a.DatastoreIDs...),
+		Tools:          make([]AgentTool, len(a.DatastoreIDs)),
+		AllowedOrigins: append([]string{}, a.AllowedOrigins...),
+		CreatedAt:      a.CreatedAt.UTC(), UpdatedAt: a.UpdatedAt.UTC(),
 	}
 	if a.PromptType != "" {
 		kind := PromptType(a.PromptType)

@@ -13,8 +13,8 @@ import (
 // rules are what the document cannot say about a body: how fields depend on one another. They run beside the schema,
 // on values that may be of any type, so that one answer names all faults. By operation.
 var rules = map[string]func(body map[string]any) []domain.FieldError{
-	"CreateAgent":           promptsRule,
-	"UpdateAgent":           promptsRule,
+	"CreateAgent":           agentRule,
+	"UpdateAgent":           agentRule,
 	"CreateDatasource":      createDatasourceRule,
 	"PlanSite":              planRule,
 	"UpdateDatasource":      updateDatasourceRule,

@@ -72,7 +72,7 @@ func (s *server) routes() http.Handler {
 	r.HandleMethodNotAllowed = true
 	r.RedirectTrailingSlash = false
 	r.ContextWithFallback = true
-	r.Use(s.observe, s.recover, s.expectBody, s.findOperation, s.authenticate, s.check, s.idempotent)
+	r.Use(s.observe, s.recover, s.checkPage, s.expectBody, s.findOperation, s.authenticate, s.check, s.idempotent)
 	r.NoRoute(s.noEndpoint)
 	r.NoMethod(func(c *gin.Context) {
 		if methods, isFixed := s.spec.fixed[c.Request.URL.Path]; isFixed { // Gin counts those in that would take it for an id

@@ -94,6 +94,7 @@ func (s *Service) handler() (http.Handler, error) {
 		MaxQueryChars:  s.config.LimitQuery,
 		RatePerSecond:  s.config.LimitRate,
 		MCPHosts:       s.config.MCPHosts,
+		CORSOrigins:    s.config.CORSOrigins,
 		Version:        Version(),
 		TempDir:        s.dir.join(tempDir),
 		Engines:        s.engines.names(),

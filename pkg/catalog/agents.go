@@ -8,17 +8,29 @@ import (
 )
 
 const agentColumns = `id, workspace_id, name, description, model_name, temperature, visibility, system_prompt, user_prompt,
-	prompt_type, prompt_template, created_at, updated_at`
+	prompt_type, prompt_template, allowed_origins, created_at, updated_at`
 
 const ownAgent = `workspace_id = ? AND id = ?`
 
 func scanAgent(s scanner) (domain.Agent, error) {
 	var a domain.Agent
 	var createdAt, updatedAt int64
+	var origins string
 	err := s.Scan(&a.ID, &a.WorkspaceID, &a.Name, &a.Description, &a.ModelName, &a.Temperature, &a.Visibility, &a.SystemPrompt,
-		&a.UserPrompt, &a.PromptType, &a.PromptTemplate, &createdAt, &updatedAt)
+		&a.UserPrompt, &a.PromptType, &a.PromptTemplate, &origins, &createdAt, &updatedAt)
+	if err != nil {
+		return a, err
+	}
 	a.CreatedAt, a.UpdatedAt = fromMicros(createdAt), fromMicros(updatedAt)
-	return a, err
+	return a, fromJSON(origins, &a.AllowedOrigins)
+}
+
+// originsOf is how an agent's origins are kept.
+func originsOf(a domain.Agent) (string, error) {
+	if len(a.AllowedOrigins) == 0 {
+		return "", nil
+	}
+	return toJSON(a.AllowedOrigins)
 }
 
 // CreateAgent stores an agent; both times are set here. It fails with domain.CodeInvalid, naming datastoreIds[i], when
@@ -26,14 +38,18 @@ func scanAgent(s scanner) (domain.Agent, error) {
 func (c *Catalog) CreateAgent(ctx context.Context, a domain.Agent) (domain.Agent, error) {
 	at := c.stamp()
 	a.CreatedAt, a.UpdatedAt = fromMicros(at), fromMicros(at)
-	err := c.update(ctx, "storing an agent", func(t *tx) error {
+	origins, err := originsOf(a)
+	if err != nil {
+		return domain.Agent{}, err
+	}
+	err = c.update(ctx, "storing an agent", func(t *tx) error {
 		if err := requireWorkspace(ctx, t, a.WorkspaceID); err != nil {
 			return err
 		}
-		n, err := t.exec(ctx, `INSERT INTO agents (`+agentColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+		n, err := t.exec(ctx, `INSERT INTO agents (`+agentColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 			ON CONFLICT DO NOTHING`,
 			a.ID, a.WorkspaceID, a.Name, a.Description, a.ModelName, a.Temperature, a.Visibility, a.SystemPrompt,
-			a.UserPrompt, a.PromptType, a.PromptTemplate, at, at)
+			a.UserPrompt, a.PromptType, a.PromptTemplate, origins, at, at)
 		if err := created(n, err, "agent", a.ID); err != nil {
 			return err
 		}
@@ -77,10 +93,14 @@ func (c *Catalog) UpdateAgent(ctx context.Context, ws, id string, p domain.Agent
 		}
 		p.Apply(&a)
 		a.UpdatedAt = fromMicros(c.stamp())
+		origins, err := originsOf(a)
+		if err != nil {
+			return err
+		}
 		if _, err := t.exec(ctx, `UPDATE agents SET name = ?, description = ?, model_name = ?, temperature = ?, visibility = ?,
-			system_prompt = ?, user_prompt = ?, prompt_type = ?, prompt_template = ?, updated_at = ? WHERE id = ?`,
+			system_prompt = ?, user_prompt = ?, prompt_type = ?, prompt_template = ?, allowed_origins = ?, updated_at = ? WHERE id = ?`,
 			a.Name, a.Description, a.ModelName, a.Temperature, a.Visibility,
-			a.SystemPrompt, a.UserPrompt, a.PromptType, a.PromptTemplate, micros(a.UpdatedAt), id); err != nil {
+			a.SystemPrompt, a.UserPrompt, a.PromptType, a.PromptTemplate, origins, micros(a.UpdatedAt), id); err != nil {
 			return err
 		}
 		if p.DatastoreIDs == nil {

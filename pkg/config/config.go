@@ -27,6 +27,7 @@ type Config struct {
 	AllowPrivate bool
 	CrawlAllow   string
 	MCPHosts     []string // by which clients of the Model Context Protocol reach the service
+	CORSOrigins  []string // of web pages that may call the service
 	UserAgent    string
 	ChromeURL    string
 	Chromium     string
@@ -151,6 +152,7 @@ func Settings() []Setting {
 		{Env: "SLUICE_API_KEY", Flag: "api-key", Secret: true, Doc: "a key that is valid from the first start; empty: one is made, printed once and kept in `api-key` in the data directory", set: text(func(c *Config) *string { return &c.APIKey })},
 		{Env: "SLUICE_ADMIN_KEY", Flag: "admin-key", Secret: true, Doc: "the operator's key, of at least 16 characters, for profiles at `/debug/pprof/` of every process; it opens nothing else; empty: there are no profiles", set: key(func(c *Config) *string { return &c.AdminKey })},
 		{Env: "SLUICE_MCP_HOSTS", Flag: "mcp-hosts", Doc: "names, separated by commas, by which clients of the Model Context Protocol reach `/mcp` of a service that listens on loopback behind a proxy, and of web pages' origins that may call it; `*`: any; empty: loopback names, and no other origin", set: names(func(c *Config) *[]string { return &c.MCPHosts })},
+		{Env: "SLUICE_CORS_ORIGINS", Flag: "cors-origins", Doc: "origins of web pages, separated by commas, from which browsers may call every endpoint with a key, such as `https://app.example.com`; `*`: any; empty: none but the service's own. Public agents have origins of their own: `allowedOrigins`", set: origins(func(c *Config) *[]string { return &c.CORSOrigins })},
 		{Env: "SLUICE_WORKERS", Flag: "workers", Default: "true", Doc: "run ingestor and crawler inside the api process; `false` leaves the work to processes of their own, but for what goes into the embedded index", set: boolean(func(c *Config) *bool { return &c.Workers })},
 		{Env: "SLUICE_AUDIT_FILE", Flag: "audit-file", Doc: "file to which what keys are used for is appended as lines of JSON, of api processes; empty: the log", set: text(func(c *Config) *string { return &c.AuditFile })},
 		{Env: "SLUICE_LOG_LEVEL", Flag: "log-level", Default: "info", Doc: "`debug`, `info`, `warn` or `error`", set: oneOf(func(c *Config) *string { return &c.LogLevel }, "debug", "info", "warn", "error")},

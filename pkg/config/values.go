@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/sluice/sluice/pkg/domain"
 )
 
 // flagValue writes a flag over what the environment said.
@@ -65,6 +67,24 @@ func names(field func(*Config) *[]string) func(*Config, string) error {
 			default:
 				*field(c) = append(*field(c), name)
 			}
+		}
+		return nil
+	}
+}
+
+// origins reads a list of origins of web pages.
+func origins(field func(*Config) *[]string) func(*Config, string) error {
+	return func(c *Config, v string) error {
+		*field(c) = nil
+		for text := range strings.SplitSeq(v, ",") {
+			if strings.TrimSpace(text) == "" {
+				continue
+			}
+			origin, err := domain.ParseOrigin(text)
+			if err != nil {
+				return fmt.Errorf("an origin %w", err)
+			}
+			*field(c) = append(*field(c), origin)
 		}
 		return nil
 	}

@@ -34,6 +34,7 @@ type Agent struct {
 	PromptType     PromptType // deprecated; "" when never set
 	PromptTemplate string     // deprecated
 	DatastoreIDs   []string
+	AllowedOrigins []string // of web pages on which it may be asked without a key, when it is public; as ParseOrigin returns them
 	CreatedAt      time.Time
 	UpdatedAt      time.Time
 }
@@ -56,6 +57,7 @@ type AgentPatch struct {
 	PromptType     *PromptType
 	PromptTemplate *string
 	DatastoreIDs   *[]string
+	AllowedOrigins *[]string
 }
 
 // Apply sets the fields that the patch carries.
@@ -70,6 +72,7 @@ func (p AgentPatch) Apply(a *Agent) {
 	set(&a.PromptType, p.PromptType)
 	set(&a.PromptTemplate, p.PromptTemplate)
 	set(&a.DatastoreIDs, p.DatastoreIDs)
+	set(&a.AllowedOrigins, p.AllowedOrigins)
 }
 
 func set[T any](dst *T, v *T) {

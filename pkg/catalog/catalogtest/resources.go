@@ -14,7 +14,7 @@ func (w *world) agent(datastores ...string) domain.Agent {
 	a, err := w.CreateAgent(w.ctx, domain.Agent{
 		ID: domain.NewID(), WorkspaceID: w.ws, Name: "Helper", Description: "answers", ModelName: domain.DefaultModelName,
 		Temperature: 0.25, Visibility: domain.Private, SystemPrompt: "Be kind.", UserPrompt: "{query}",
-		PromptType: domain.PromptRaw, PromptTemplate: "{context}", DatastoreIDs: datastores,
+		PromptType: domain.PromptRaw, PromptTemplate: "{context}", DatastoreIDs: datastores, AllowedOrigins: []string{"https://a.example", "http://localhost:3000"},
 	})
 	ok(w.t, err)
 	return a
@@ -98,6 +98,18 @@ func testAgents(t *testing.T, open Open) {
 		got, err := w.Agent(w.ctx, w.ws, made.ID)
 		ok(t, err)
 		equal(t, []string{}, got.DatastoreIDs)
+	})
+	t.Run("an agent's origins are changed and taken", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, open)
+		made := w.agent(w.store)
+		for _, origins := range [][]string{{"*"}, nil} {
+			_, err := w.UpdateAgent(w.ctx, w.ws, made.ID, domain.AgentPatch{AllowedOrigins: &origins})
+			ok(t, err)
+			got, err := w.Agent(w.ctx, w.ws, made.ID)
+			ok(t, err)
+			equal(t, origins, got.AllowedOrigins)
+		}
 	})
 	t.Run("only a public agent is found without its workspace", func(t *testing.T) {
 		t.Parallel()

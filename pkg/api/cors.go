@@ -1,0 +1,142 @@
+package api
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// anAgentQuery is the paths by which an agent is asked, and the id in them.
+var anAgentQuery = regexp.MustCompile(`^(?:/api)?/agents/(?:query/([^/]+)|([^/]+)/query)$`)
+
+// What pages of other origins may send, and read beside the body.
+const (
+	corsMethods = "GET, HEAD, POST, PUT, PATCH, DELETE"
+	corsHeaders = "Authorization, Content-Type, Idempotency-Key, Last-Event-ID, Mcp-Protocol-Version, Mcp-Session-Id, X-Request-Id"
+	corsExposed = "Content-Disposition, Mcp-Session-Id, Retry-After, X-Request-Id"
+	corsMaxAge  = "600" // seconds that browsers need not ask again
+)
+
+// checkPage holds browsers to where they may call from. Pages of the origins that the service is configured with may call
+// everything, with a key; those that a public agent lists may ask that agent. The rest may read no answer, and without
+// a key ask no agent. What no browser sends has no Origin, and is none of this function's business.
+func (s *server) checkPage(c *gin.Context) {
+	agentID := ""
+	if m := anAgentQuery.FindStringSubmatch(c.Request.URL.Path); m != nil {
+		agentID = m[1] + m[2]
+	}
+	if agentID != "" || len(s.opts.CORSOrigins) > 0 {
+		c.Writer.Header().Add("Vary", "Origin")
+	}
+	origin := c.GetHeader("Origin")
+	if origin == "" || isOwnOrigin(origin, c.Request.Host) {
+		return
+	}
+	asks := c.GetHeader("Access-Control-Request-Method")
+	isPreflight := c.Request.Method == http.MethodOptions && asks != ""
+	if isPreflight {
+		c.Writer.Header().Add("Vary", "Access-Control-Request-Method, Access-Control-Request-Headers")
+		if err := s.limits.allow(caller{anonymous: true, remote: c.Request.RemoteAddr}); err != nil {
+			s.fail(c, err)
+			return
+		}
+	}
+	allowed, methods, headers := domain.AllowsOrigin(s.opts.CORSOrigins, origin), corsMethods, corsHeaders
+	if !allowed && agentID != "" {
+		agent, public, err := s.publicAgent(c, agentID)
+		switch {
+		case err != nil:
+			s.fail(c, err)
+			return
+		case public && domain.AllowsOrigin(agent.AllowedOrigins, origin):
+			allowed, methods, headers = true, http.MethodPost, "Content-Type"
+		case public && (isPreflight || c.GetHeader("Authorization") == ""):
+			s.fail(c, strangeOrigin(origin, agent))
+			return
+		}
+	}
+	if isPreflight && !allowed {
+		s.fail(c, forbidden("pages of the origin %s may not call this service; who operates it can list the origin in SLUICE_CORS_ORIGINS, or have a server of the page's make the call", describe(origin)))
+		return
+	}
+	if !allowed {
+		return // the browser keeps the answer from the page
+	}
+	h := c.Writer.Header()
+	h.Set("Access-Control-Allow-Origin", origin)
+	if !isPreflight {
+		h.Set("Access-Control-Expose-Headers", corsExposed)
+		return
+	}
+	h.Set("Access-Control-Allow-Methods", methods)
+	h.Set("Access-Control-Allow-Headers", headers)
+	h.Set("Access-Control-Max-Age", corsMaxAge)
+	c.AbortWithStatus(http.StatusNoContent)
+}
+
+// publicAgent is the agent with the id, if there is a public one.
+func (s *server) publicAgent(c *gin.Context, id string) (domain.Agent, bool, error) {
+	if !domain.ValidID(id) {
+		return domain.Agent{}, false, nil
+	}
+	agent, err := s.Catalog.PublicAgent(c.Request.Context(), id)
+	if domain.CodeOf(err) == domain.CodeNotFound {
+		return domain.Agent{}, false, nil
+	}
+	return agent, err == nil, err
+}
+
+// strangeOrigin says that pages of an origin may not ask an agent, and how they would.
+func strangeOrigin(origin string, agent domain.Agent) error {
+	return &domain.Error{
+		Code: domain.CodeUnauthorized, Err: errForbidden,
+		Message: fmt.Sprintf("pages of the origin %s may not ask this agent; add the origin to its allowedOrigins (PATCH /agents/%s, or in the console), or send the header Authorization: Bearer <key> from a server", describe(origin), agent.ID),
+		Fields:  []domain.FieldError{{Field: "Origin", Message: fmt.Sprintf("is %s, which is not among the agent's allowedOrigins", describe(origin))}},
+	}
+}
+
+// isOwnOrigin reports whether the page is one of the service's own. Behind a proxy that speaks TLS the service does not know its scheme, so
+// hosts are compared.
+func isOwnOrigin(origin, host string) bool {
+	from, err := url.Parse(origin)
+	return err == nil && from.Host != "" && strings.EqualFold(from.Host, host)
+}
+
+// agentRule is what the document cannot say about an agent.
+func agentRule(body map[string]any) []domain.FieldError {
+	return append(promptsRule(body), originFaults(body["allowedOrigins"])...)
+}
+
+// originFaults says which of an agent's origins are none.
+func originFaults(value any) []domain.FieldError {
+	list, _ := value.([]any)
+	var faults []domain.FieldError
+	for i, item := range list {
+		text, isText := item.(string)
+		if !isText || text == "" || i >= domain.MaxOrigins {
+			continue // the schema says so
+		}
+		if _, err := domain.ParseOrigin(text); err != nil {
+			faults = append(faults, domain.FieldError{Field: fmt.Sprintf("allowedOrigins[%d]", i), Message: err.Error()})
+		}
+	}
+	return faults
+}
+
+// originsOf is a list that originFaults has passed as it is kept, each origin once.
+func originsOf(list []string) []string {
+	out := []string{}
+	for _, text := range list {
+		if origin, err := domain.ParseOrigin(text); err == nil && !slices.Contains(out, origin) {
+			out = append(out, origin)
+		}
+	}
+	return out
+}

@@ -1,0 +1,74 @@
+package domain
+
+import (
+	"fmt"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/net/idna"
+)
+
+// AnyOrigin in a list of origins stands for all of them.
+const AnyOrigin = "*"
+
+// MaxOrigins is how many origins an agent may have.
+const MaxOrigins = 100
+
+// ParseOrigin reads the origin of web pages as people write it, and returns it as browsers send it: scheme, host and, unless it is
+// the scheme's own, port (https://www.example.com); or AnyOrigin. The error says what is wrong and what would not be.
+func ParseOrigin(text string) (string, error) {
+	const wanted = "it must be a scheme, a host and a port if there is one, such as https://www.example.com, or * for any"
+	text = strings.TrimSpace(text)
+	if text == AnyOrigin {
+		return AnyOrigin, nil
+	}
+	u, err := url.Parse(text)
+	switch {
+	case err != nil, u.Opaque != "", u.Scheme != "http" && u.Scheme != "https", u.Hostname() == "":
+		return "", fmt.Errorf("is %q; %s", shortened(text), wanted)
+	case u.User != nil, u.Path != "" && u.Path != "/", u.RawQuery != "", u.ForceQuery, u.Fragment != "", strings.HasSuffix(text, "#"):
+		return "", fmt.Errorf("is %q, which has more than an origin; %s", shortened(text), wanted)
+	case strings.Contains(u.Host, "*"):
+		return "", fmt.Errorf("is %q; hosts are named one by one, or * stands for any origin", shortened(text))
+	}
+	host, err := hostOf(u.Hostname())
+	if err != nil {
+		return "", fmt.Errorf("is %q, whose host is none; %s", shortened(text), wanted)
+	}
+	if port := u.Port(); port != "" {
+		n, err := strconv.ParseUint(port, 10, 16)
+		if err != nil || n == 0 {
+			return "", fmt.Errorf("is %q, whose port is none; %s", shortened(text), wanted)
+		}
+		if own := map[string]uint64{"http": 80, "https": 443}[u.Scheme]; n != own {
+			host += ":" + strconv.FormatUint(n, 10)
+		}
+	}
+	return u.Scheme + "://" + host, nil
+}
+
+// hostOf writes a host as browsers do.
+func hostOf(name string) (string, error) {
+	if ip, err := netip.ParseAddr(name); err == nil {
+		if ip.Is6() {
+			return "[" + ip.WithZone("").String() + "]", nil
+		}
+		return ip.String(), nil
+	}
+	return idna.Lookup.ToASCII(name)
+}
+
+func shortened(text string) string {
+	if runes := []rune(text); len(runes) > 100 {
+		return string(runes[:100]) + "…"
+	}
+	return text
+}
+
+// AllowsOrigin reports whether a list of origins, each as ParseOrigin returns it, has the one that a browser sends.
+func AllowsOrigin(list []string, origin string) bool {
+	return slices.Contains(list, AnyOrigin) || origin != "null" && slices.Contains(list, strings.ToLower(origin))
+}
