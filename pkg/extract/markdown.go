@@ -1,6 +1,7 @@
 package extract
 
 import (
+	"bufio"
 	"path"
 	"strconv"
 	"strings"
@@ -38,6 +39,10 @@ func (p *parser) markdown() error {
 	// It is text as well, so that authors, dates and tags can be searched for.
 	if err := p.out.paragraph(front, 0); err != nil {
 		return err
+	}
+	if why := tangled(body); why != "" {
+		p.out.warn("the Markdown was read as plain text: " + why)
+		return p.paragraphs(bufio.NewReader(strings.NewReader(body)))
 	}
 	md := goldmark.New(goldmark.WithExtensions(extension.GFM, extension.Footnote, extension.DefinitionList))
 	w := &markdownWalker{p: p, src: []byte(body), plain: p.src.PlainRows, scripted: strings.EqualFold(path.Ext(p.src.Name), ".mdx")}
