@@ -130,7 +130,7 @@ generate-check: generate ## fails when generated files are not up to date
 lint: ## vet, gofmt and golangci-lint
 	go vet ./...
 	go vet -C deployments/benchpeers/bleve .
-	@test -z "$$(gofmt -l cmd pkg testdata deployments)" || { gofmt -l cmd pkg testdata deployments; echo "run gofmt -w"; exit 1; }
+	@test -z "$$(gofmt -l cmd pkg docs testdata deployments)" || { gofmt -l cmd pkg docs testdata deployments; echo "run gofmt -w"; exit 1; }
 	$(GOLANGCI) run ./...
 
 .PHONY: vulnerabilities

@@ -2987,7 +2987,7 @@ type ServerInterface interface {
 	// ResyncDatastore Process all of a datastore's datasources again
 	// (POST /datastores/{id}/resync)
 	ResyncDatastore(c *gin.Context, id Id, params ResyncDatastoreParams)
-	// GetDocs This document as a page
+	// GetDocs The documentation
 	// (GET /docs)
 	GetDocs(c *gin.Context)
 	// GetHealth Is the process alive
@@ -10442,7 +10442,7 @@ type StrictServerInterface interface {
 	// ResyncDatastore Process all of a datastore's datasources again
 	// (POST /datastores/{id}/resync)
 	ResyncDatastore(ctx context.Context, request ResyncDatastoreRequestObject) (ResyncDatastoreResponseObject, error)
-	// GetDocs This document as a page
+	// GetDocs The documentation
 	// (GET /docs)
 	GetDocs(ctx context.Context, request GetDocsRequestObject) (GetDocsResponseObject, error)
 	// GetHealth Is the process alive

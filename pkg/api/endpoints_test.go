@@ -208,7 +208,7 @@ var endpoints = map[string]endpoint{
 	}},
 	"GetOpenAPI": {check: hasFields("openapi", "paths")},
 	"GetDocs": {check: func(t *testing.T, a *answer) {
-		if !strings.Contains(string(a.body), "openapi.json") || a.header.Get("Content-Security-Policy") == "" {
+		if !strings.Contains(string(a.body), `href="/docs/api"`) || a.header.Get("Content-Security-Policy") == "" {
 			t.Errorf("not the page: %.100s", a.body)
 		}
 	}},

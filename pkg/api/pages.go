@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	_ "embed" // the pages are part of the program
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"net/http"
 	"regexp"
@@ -12,6 +13,8 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/sluice/sluice/pkg/console"
+	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/manual"
 )
 
 //go:embed docs.html
@@ -21,6 +24,20 @@ var docsHTML string
 func (s *server) serveConsole(c *gin.Context) {
 	if !console.Serve(c.Writer, c.Request) {
 		s.noEndpoint(c)
+	}
+}
+
+// serveManual answers with a page of the documentation, or with the reference of the API.
+func (s *server) serveManual(c *gin.Context) {
+	if c.Request.URL.Path == manual.Reference {
+		s.reference.write(c.Writer)
+		return
+	}
+	switch found, err := manual.Serve(c.Writer, c.Request); {
+	case err != nil:
+		s.fail(c, err)
+	case !found:
+		s.fail(c, domain.Errorf(domain.CodeNotFound, "there is no page %s; %s lists all", shorten(c.Request.URL.Path), manual.Root))
 	}
 }
 
@@ -54,15 +71,24 @@ func (p page) write(w http.ResponseWriter) {
 	_, _ = w.Write([]byte(p.html)) // a client that left needs no page
 }
 
+// frontPage is the documentation's, for the request that asked for it.
+type frontPage struct{ request *http.Request }
+
 // VisitGetDocsResponse implements GetDocsResponseObject.
-func (p page) VisitGetDocsResponse(w http.ResponseWriter) error {
-	p.write(w)
+func (p frontPage) VisitGetDocsResponse(w http.ResponseWriter) error {
+	if found, err := manual.Serve(w, p.request); err != nil || !found {
+		return fmt.Errorf("serving the documentation: there is a front page: %t: %w", found, err)
+	}
 	return nil
 }
 
 // GetDocs implements StrictServerInterface.
-func (s *server) GetDocs(context.Context, GetDocsRequestObject) (GetDocsResponseObject, error) {
-	return s.docs, nil
+func (s *server) GetDocs(ctx context.Context, _ GetDocsRequestObject) (GetDocsResponseObject, error) {
+	c, ok := ctx.(*gin.Context)
+	if !ok {
+		return nil, errors.New("serving the documentation: there is no request")
+	}
+	return frontPage{c.Request}, nil
 }
 
 // documentResponse is the OpenAPI document, encoded.

@@ -15,22 +15,23 @@ import (
 
 	"github.com/sluice/sluice/pkg/console"
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/manual"
 	"github.com/sluice/sluice/pkg/mcp"
 )
 
 // server implements the operations of the document. Its methods are in the files of their subjects.
 type server struct {
 	Deps
-	opts    Options
-	spec    *spec
-	log     *slog.Logger
-	keys    keyring
-	audit   *audit
-	limits  *rateLimits
-	metrics *metrics
-	mcp     *mcp.Handler
-	docs    page
-	plans   chan struct{} // one token for each plan being made
+	opts      Options
+	spec      *spec
+	log       *slog.Logger
+	keys      keyring
+	audit     *audit
+	limits    *rateLimits
+	metrics   *metrics
+	mcp       *mcp.Handler
+	reference page
+	plans     chan struct{} // one token for each plan being made
 }
 
 var _ StrictServerInterface = (*server)(nil)
@@ -55,11 +56,11 @@ func New(o Options, d Deps) (http.Handler, error) {
 	}
 	s := &server{
 		Deps: d, opts: o, spec: doc, log: d.Log, metrics: m,
-		keys:   keyring{d.Catalog, d.Now, d.Log},
-		audit:  newAudit(d.Audit, d.Now),
-		limits: newRateLimits(o, d.Now),
-		docs:   newPage(docsHTML),
-		plans:  make(chan struct{}, maxPlans),
+		keys:      keyring{d.Catalog, d.Now, d.Log},
+		audit:     newAudit(d.Audit, d.Now),
+		limits:    newRateLimits(o, d.Now),
+		reference: newPage(docsHTML),
+		plans:     make(chan struct{}, maxPlans),
 	}
 	s.mcp = s.newMCP()
 	return trimmed(s.routes()), nil
@@ -85,6 +86,7 @@ func (s *server) routes() http.Handler {
 	})
 	r.GET("/", s.serveConsole)
 	r.GET(console.Prefix+"*file", s.serveConsole)
+	r.GET(manual.Root+"/*page", s.serveManual)
 	strict := NewStrictHandlerWithOptions(s, nil, StrictGinServerOptions{
 		RequestErrorHandlerFunc: func(c *gin.Context, err error) {
 			s.fail(c, &domain.Error{Code: domain.CodeInvalid, Message: "the request cannot be read", Err: err})
@@ -104,7 +106,7 @@ func (s *server) routes() http.Handler {
 
 // noEndpoint answers what leads nowhere.
 func (s *server) noEndpoint(c *gin.Context) {
-	s.fail(c, domain.Errorf(domain.CodeNotFound, "there is no endpoint %s %s; /docs lists them", c.Request.Method, shorten(c.Request.URL.Path)))
+	s.fail(c, domain.Errorf(domain.CodeNotFound, "there is no endpoint %s %s; /docs/api lists them", c.Request.Method, shorten(c.Request.URL.Path)))
 }
 
 // trimmed forgives a slash at the end of a path, and answers HEAD as GET; the http.Server drops the body.

@@ -1,0 +1,9 @@
+// Package docs is the documentation as it is written. Package manual makes the pages at /docs of it.
+package docs
+
+import "embed"
+
+// Files are all pages, decisions and pictures, by their paths within this directory.
+//
+//go:embed *.md adr/*.md images
+var Files embed.FS

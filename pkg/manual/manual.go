@@ -1,0 +1,148 @@
+// Package manual is the documentation at /docs: the Markdown files of the directory docs as pages that are part of the
+// program. They need no script to be read and nothing from another host; a small script searches titles and headings.
+package manual
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	_ "embed" // the style and the script are part of the program
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"path"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/sluice/sluice/docs"
+)
+
+// Root is the path of the front page, and begins those of all others.
+const Root = "/docs"
+
+// Reference is where the API reference is, which is not a page of this package.
+const Reference = Root + "/api"
+
+// Policy is the pages' Content-Security-Policy: nothing but their own style, script and pictures.
+const Policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; base-uri 'none'; " +
+	"form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+
+// picturePolicy is that of a picture that is opened by itself: its style stands inside it.
+const picturePolicy = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; sandbox"
+
+//go:embed static/manual.css
+var style []byte
+
+//go:embed static/manual.js
+var script []byte
+
+// types are those of the files by their endings.
+var types = map[string]string{
+	"":      "text/html; charset=utf-8",
+	".css":  "text/css; charset=utf-8",
+	".js":   "text/javascript; charset=utf-8",
+	".json": "application/json",
+	".md":   "text/markdown; charset=utf-8",
+	".svg":  "image/svg+xml",
+	".png":  "image/png",
+}
+
+// file is something that is served, as it is sent.
+type file struct {
+	kind   string
+	policy string
+	tag    string // ETag, of the content
+	plain  []byte
+	packed []byte // with gzip; nil: it would not be smaller
+}
+
+func newFile(name string, content []byte) file {
+	f := file{kind: types[path.Ext(name)], policy: Policy, plain: content}
+	sum := sha256.Sum256(content)
+	f.tag = `"` + hex.EncodeToString(sum[:8]) + `"`
+	if path.Ext(name) == ".svg" {
+		f.policy = picturePolicy
+	}
+	var b bytes.Buffer
+	z, _ := gzip.NewWriterLevel(&b, gzip.BestCompression) // the level is one
+	_, _ = z.Write(content)                               // into memory
+	_ = z.Close()
+	if b.Len() < len(content) {
+		f.packed = b.Bytes()
+	}
+	return f
+}
+
+// load makes the pages when the first person comes.
+var load = sync.OnceValues(func() (map[string]file, error) { return build(docs.Files) })
+
+// build makes everything that is served of a directory of Markdown, by the paths of requests.
+func build(source fs.FS) (map[string]file, error) {
+	pages, err := readPages(source)
+	if err != nil {
+		return nil, err
+	}
+	files := map[string]file{
+		Root + "/manual.css": newFile("manual.css", style),
+		Root + "/manual.js":  newFile("manual.js", script),
+	}
+	for _, p := range pages.list {
+		var b bytes.Buffer
+		if err := layout.Execute(&b, pages.view(p)); err != nil {
+			return nil, fmt.Errorf("making the page of %s: %w", p.source, err)
+		}
+		files[p.at] = newFile("", b.Bytes())
+		files[Root+"/"+p.source] = newFile(p.source, p.markdown)
+	}
+	index, err := json.Marshal(pages.index())
+	if err != nil {
+		return nil, fmt.Errorf("making the index of headings: %w", err)
+	}
+	files[Root+"/search.json"] = newFile("search.json", index)
+	err = fs.WalkDir(source, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || path.Ext(name) == ".md" || types[path.Ext(name)] == "" {
+			return err
+		}
+		content, err := fs.ReadFile(source, name)
+		files[Root+"/"+name] = newFile(name, content)
+		return err
+	})
+	return files, err
+}
+
+// Serve writes what lies at the request's path, Root or one below it, and reports whether there is such a page.
+func Serve(w http.ResponseWriter, r *http.Request) (found bool, err error) {
+	files, err := load()
+	if err != nil {
+		return false, err
+	}
+	f, found := files[strings.TrimPrefix(r.URL.Path, "/api")]
+	if !found {
+		return false, nil
+	}
+	h := w.Header()
+	h.Set("Content-Type", f.kind)
+	h.Set("Content-Security-Policy", f.policy)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Vary", "Accept-Encoding")
+	h.Set("Cache-Control", "no-cache") // it is asked for again, and answered 304
+	h.Set("ETag", f.tag)
+	if r.Header.Get("If-None-Match") == f.tag {
+		w.WriteHeader(http.StatusNotModified)
+		return true, nil
+	}
+	body := f.plain
+	if f.packed != nil && strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+		h.Set("Content-Encoding", "gzip")
+		body = f.packed
+	}
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	_, _ = w.Write(body) // a client that left needs no page
+	return true, nil
+}

@@ -1,0 +1,147 @@
+package manual
+
+import (
+	"fmt"
+	"html/template"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+)
+
+// front is the file of the front page. Its sections and the pages that it links in lists are the navigation.
+const front = "README.md"
+
+// page is one Markdown file.
+type page struct {
+	source   string // its path in the directory
+	at       string // path of its requests
+	title    string
+	markdown []byte
+	text     template.HTML
+	headings []heading // below the title
+	lists    []section // of links, by the heading above them
+}
+
+// heading is a place in a page.
+type heading struct {
+	level int
+	text  string
+	id    string
+}
+
+// section is a heading with the pages that a list below it links.
+type section struct {
+	Title string
+	Links []link
+}
+
+// link is a page in a list.
+type link struct {
+	Title string
+	At    string
+	Here  bool // it is the page that is shown
+}
+
+// pages is the whole of them.
+type pages struct {
+	list       []page
+	navigation []section
+}
+
+func readPages(source fs.FS) (*pages, error) {
+	var all pages
+	err := fs.WalkDir(source, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || path.Ext(name) != ".md" {
+			return err
+		}
+		markdown, err := fs.ReadFile(source, name)
+		if err != nil {
+			return err
+		}
+		p, err := render(source, name, markdown)
+		if err != nil {
+			return fmt.Errorf("reading %s: %w", name, err)
+		}
+		all.list = append(all.list, p)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	all.navigate()
+	return &all, nil
+}
+
+// navigate takes the navigation from the front page. A page that it does not name stands below the others, unless it lies in
+// a directory, whose own front page leads to it.
+func (a *pages) navigate() {
+	named := map[string]bool{Root: true}
+	for _, p := range a.list {
+		if p.source == front {
+			a.navigation = p.lists
+		}
+	}
+	for _, s := range a.navigation {
+		for _, l := range s.Links {
+			named[l.At] = true
+		}
+	}
+	more := section{Title: "More"}
+	for _, p := range a.list {
+		if !named[p.at] && !strings.Contains(p.source, "/") {
+			more.Links = append(more.Links, link{Title: p.title, At: p.at})
+		}
+	}
+	if more.Links != nil {
+		a.navigation = append(a.navigation, more)
+	}
+}
+
+// view is what the layout shows of a page.
+type view struct {
+	Title      string
+	Source     string
+	Text       template.HTML
+	Navigation []section
+	Headings   []link
+}
+
+func (a *pages) view(p page) view {
+	v := view{Title: p.title, Source: p.source, Text: p.text}
+	at := p.at
+	if dir := path.Dir(p.source); dir != "." {
+		at = Root + "/" + dir // a decision is shown as one of the decisions
+	}
+	for _, s := range a.navigation {
+		s.Links = slices.Clone(s.Links)
+		for i := range s.Links {
+			s.Links[i].Here = s.Links[i].At == at
+		}
+		v.Navigation = append(v.Navigation, s)
+	}
+	for _, h := range p.headings {
+		if h.level == 2 {
+			v.Headings = append(v.Headings, link{Title: h.text, At: "#" + h.id})
+		}
+	}
+	return v
+}
+
+// entry is a place that can be searched for.
+type entry struct {
+	Page string `json:"page"`
+	Text string `json:"text,omitempty"` // of the heading; absent: the page itself
+	At   string `json:"at"`
+}
+
+func (a *pages) index() []entry {
+	out := []entry{{Page: "API reference", At: Reference}}
+	for _, p := range a.list {
+		out = append(out, entry{Page: p.title, At: p.at})
+		for _, h := range p.headings {
+			out = append(out, entry{Page: p.title, Text: h.text, At: p.at + "#" + h.id})
+		}
+	}
+	return out
+}

@@ -1,0 +1,158 @@
+package manual
+
+import (
+	"bytes"
+	"errors"
+	"html/template"
+	"io/fs"
+	"path"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/extension"
+	"github.com/yuin/goldmark/text"
+)
+
+// repository is where the files are that are not part of the documentation.
+const repository = "https://github.com/sluice/sluice/blob/main/"
+
+// markdown leaves HTML out of pages, and puts no style into them that their policy would refuse.
+var markdown = goldmark.New(goldmark.WithExtensions(
+	extension.NewTable(extension.WithTableCellAlignMethod(extension.TableCellAlignAttribute)), extension.Strikethrough, extension.Linkify))
+
+// render makes a page of a Markdown file.
+func render(files fs.FS, source string, content []byte) (page, error) {
+	p := page{source: source, at: address(source), markdown: content}
+	root := markdown.Parser().Parse(text.NewReader(content))
+	seen := map[string]int{}
+	var below string
+	err := ast.Walk(root, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if !entering {
+			return ast.WalkContinue, nil
+		}
+		switch n := n.(type) {
+		case *ast.Heading:
+			h := heading{level: n.Level, text: plain(n, content)}
+			h.id = anchor(h.text, seen)
+			n.SetAttributeString("id", []byte(h.id))
+			below = h.text
+			if n.Level == 1 && p.title == "" {
+				p.title = h.text
+			} else {
+				p.headings = append(p.headings, h)
+			}
+		case *ast.Link:
+			target := string(n.Destination)
+			n.Destination = []byte(resolve(files, source, target))
+			if _, inItem := n.Parent().Parent().(*ast.ListItem); inItem && n.PreviousSibling() == nil {
+				p.list(below, link{Title: plain(n, content), At: string(n.Destination)})
+			}
+		case *ast.Image:
+			n.Destination = []byte(resolve(files, source, string(n.Destination)))
+		}
+		return ast.WalkContinue, nil
+	})
+	if err != nil {
+		return p, err
+	}
+	if p.title == "" {
+		return p, errors.New("it has no title: a line that begins with #")
+	}
+	var b bytes.Buffer
+	if err := markdown.Renderer().Render(&b, content, root); err != nil {
+		return p, err
+	}
+	p.text = template.HTML(furnish.Replace(b.String())) //nolint:gosec // G203: of our own files, whose HTML the renderer leaves out
+	return p, nil
+}
+
+// furnish has wide parts scroll by themselves, and be reached by the keyboard for it. HTML in the text is escaped, so what
+// looks like an element is one.
+var furnish = strings.NewReplacer(
+	"<table>", `<div class="wide" role="group" aria-label="Table" tabindex="0"><table>`, "</table>", "</table></div>",
+	"<th></th>", "<td></td>", // a heading that says nothing is none
+	"<pre>", `<pre tabindex="0">`,
+)
+
+// list adds a link to the last section, or to a new one.
+func (p *page) list(title string, l link) {
+	if len(p.lists) == 0 || p.lists[len(p.lists)-1].Title != title {
+		p.lists = append(p.lists, section{Title: title})
+	}
+	last := &p.lists[len(p.lists)-1]
+	last.Links = append(last.Links, l)
+}
+
+// address is the path at which a Markdown file is served as a page.
+func address(source string) string {
+	if path.Base(source) == front {
+		return path.Join(Root, path.Dir(source))
+	}
+	return Root + "/" + strings.TrimSuffix(source, ".md")
+}
+
+// resolve says where a link of a file leads on the web.
+func resolve(files fs.FS, source, target string) string {
+	if strings.Contains(target, ":") || strings.HasPrefix(target, "#") || strings.HasPrefix(target, "/") {
+		return target
+	}
+	file, fragment, hasFragment := strings.Cut(target, "#")
+	file = path.Join(path.Dir(source), file)
+	if hasFragment {
+		fragment = "#" + fragment
+	}
+	switch _, err := fs.Stat(files, file); {
+	case file == "../pkg/api/openapi.yaml":
+		return Reference + fragment
+	case err == nil && path.Ext(file) == ".md":
+		return address(file) + fragment
+	case err == nil:
+		return Root + "/" + file
+	default:
+		return repository + strings.TrimPrefix(file, "../") + fragment
+	}
+}
+
+// plain is the text of a node as it is read.
+func plain(n ast.Node, content []byte) string {
+	var b strings.Builder
+	_ = ast.Walk(n, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		switch n := n.(type) {
+		case *ast.Text:
+			if entering {
+				b.Write(n.Segment.Value(content))
+				if n.SoftLineBreak() {
+					b.WriteByte(' ')
+				}
+			}
+		case *ast.String:
+			if entering {
+				b.Write(n.Value)
+			}
+		}
+		return ast.WalkContinue, nil
+	})
+	return strings.TrimSpace(b.String())
+}
+
+// anchor names a heading as GitHub does, so that a link holds here and there.
+func anchor(heading string, seen map[string]int) string {
+	id := strings.Map(func(r rune) rune {
+		switch {
+		case r == ' ':
+			return '-'
+		case r == '-', r == '_', unicode.IsLetter(r), unicode.IsDigit(r), unicode.IsMark(r):
+			return unicode.ToLower(r)
+		}
+		return -1
+	}, heading)
+	n := seen[id]
+	seen[id]++
+	if n > 0 {
+		return id + "-" + strconv.Itoa(n)
+	}
+	return id
+}
