@@ -1,15 +1,10 @@
 // Command api is Sluice's HTTP service. Without configuration it is the whole of Sluice in one process: HTTP API,
 // embedded NATS server, ingestor and crawler, with everything kept in ./data.
 //
-//	api [serve] [flags]      serve (the default)
-//	api keys create|list|revoke
-//	api models list|pull NAME
-//	api eval --datastore ID --queries FILE
-//	api bench queries|uploads|streams
-//	api mcp
-//	api version
+//	api [serve] [settings]   serve (the default)
+//	api COMMAND              a command; `api --help` lists them
 //
-// `api --help` lists the settings.
+// `api serve --help` lists the settings.
 package main
 
 import (

@@ -4,40 +4,18 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"slices"
 	"sync"
 	"time"
 
+	"github.com/spf13/cobra"
+
+	"github.com/sluice/sluice/pkg/cli"
 	"github.com/sluice/sluice/pkg/eval/service"
 	"github.com/sluice/sluice/pkg/loadtest"
 )
-
-const benchUsage = `usage: api bench queries --datastore ID [--queries FILE] [--mode MODE] [--top-k N]
-       api bench uploads [--files DIR | --size BYTES] [--engine ENGINE] [--keep]
-       api bench streams --agent ID [--queries FILE]
-Loads a running service and prints how long its answers take.
-  --rate N          requests begun each second, whether others are answered or not; latency counts from when a request
-                    was due. Without it, every client sends its next request when its last is answered
-  --clients N       requests at once (1; with --rate 256)
-  --for TIME        how long is measured (30s), after --warmup TIME (3s; none of uploads, nor with --requests)
-  --requests N      end after so many, those of a warm-up included
-  --json            the figures as one JSON object
-  --datastore ID    the datastore that is asked
-  --agent ID        the agent that is asked
-  --queries FILE    questions, a JSON object with "text" a line; without it, words from the content are asked for
-  --mode MODE       lexical, dense or hybrid (the service's choice)
-  --top-k N         fragments of an answer (the service's choice)
-  --files DIR       the files of a folder are uploaded, over and over; without it, made-up texts
-  --size BYTES      of a made-up text, 64 to 1,000,000 (2,000)
-  --engine ENGINE   of the datastore that is made for the uploads (the service's choice)
-  --keep            leave that datastore; otherwise it is deleted at the end
-  --url URL         the service (SLUICE_URL, or where SLUICE_ADDR listens)
-  --key KEY         its API key (SLUICE_API_KEY, or that of the first start in the data directory)
-  --data-dir DIR    of the service, to find the key of the first start (SLUICE_DATA_DIR)
-The conversations of streams are deleted at the end. Queries, answers and their tokens count as usage of the key.`
 
 // What is loaded.
 const (
@@ -53,27 +31,79 @@ const benchGrace = 30 * time.Second
 type benchSettings struct {
 	what                                           string
 	datastore, agent, queries, mode, files, engine string
-	url, key, dataDir                              string
 	topK, size                                     int
 	json, keep                                     bool
 	load                                           loadtest.Load
+	where                                          cli.Where
 }
 
 // benchCommand loads a running service and prints how it bears that.
-func benchCommand(ctx context.Context, args, environ []string, out, errs io.Writer) error {
-	s, err := benchFlags(args)
-	if errors.Is(err, flag.ErrHelp) {
-		fmt.Fprintln(out, benchUsage)
-		return nil
+func (p *commandLine) benchCommand() *cobra.Command {
+	var s benchSettings
+	cmd := &cobra.Command{
+		Use: "bench queries|uploads|streams", Short: "Load a running service and time its answers", GroupID: cli.GroupMeasure,
+		ValidArgs: []string{loadQueries, loadUploads, loadStreams}, Args: cobra.ArbitraryArgs,
+		Long: "Load a running service and print how long its answers take. With --rate, requests are begun whether others are\n" +
+			"answered or not, and latency counts from when one was due; without it, every client sends its next request when\n" +
+			"its last is answered. The conversations of streams are deleted at the end, and the datastore of uploads. Queries,\n" +
+			"answers and their tokens count as usage of the key.",
+		Example: "api bench queries --datastore $STORE --rate 200 --for 1m\napi bench uploads --size 5000 --clients 8 --json\n" +
+			"api bench streams --agent $AGENT --queries q.jsonl --clients 50",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 && slices.Contains(cmd.ValidArgs, args[0]) {
+				s.what, args = args[0], args[1:]
+			}
+			s.json = p.JSON
+			s.defaults(cmd.Flags().Changed)
+			if err := s.check(args, cmd.Flags().Changed); err != nil {
+				return usageError{err}
+			}
+			return p.bench(cmd.Context(), s)
+		},
 	}
-	if err != nil {
-		return usageError{fmt.Errorf("%w\n%s", err, benchUsage)}
+	flags := cmd.Flags()
+	flags.Float64Var(&s.load.Rate, "rate", 0, "requests begun each second")
+	flags.IntVar(&s.load.Clients, "clients", 0, "requests at once (1; with --rate 256)")
+	flags.DurationVar(&s.load.For, "for", 30*time.Second, "how long is measured")
+	flags.DurationVar(&s.load.Warmup, "warmup", -1, "how long it is loaded before that (3s; none of uploads, nor with --requests)")
+	flags.Lookup("warmup").DefValue = "0s" // it is not shown
+	flags.IntVar(&s.load.Requests, "requests", 0, "end after so many, those of a warm-up included")
+	flags.StringVar(&s.datastore, "datastore", "", "`id` of the datastore that is asked")
+	flags.StringVar(&s.agent, "agent", "", "`id` of the agent that is asked")
+	flags.StringVar(&s.queries, "queries", "", "`file` of questions, a JSON object with \"text\" a line; without it, words from the content are asked for")
+	flags.StringVar(&s.mode, "mode", "", "lexical, dense or hybrid (the service's choice)")
+	flags.IntVar(&s.topK, "top-k", 0, "fragments of an answer (the service's choice)")
+	flags.StringVar(&s.files, "files", "", "`folder` whose files are uploaded, over and over; without it, made-up texts")
+	flags.IntVar(&s.size, "size", 2000, "bytes of a made-up text, 64 to 1,000,000")
+	flags.StringVar(&s.engine, "engine", "", "of the datastore that is made for the uploads (the service's choice)")
+	flags.BoolVar(&s.keep, "keep", false, "leave that datastore; otherwise it is deleted at the end")
+	s.where.Flags(cmd)
+	return cmd
+}
+
+// defaults sets what follows from what was given.
+func (s *benchSettings) defaults(given func(string) bool) {
+	s.load.Grace = benchGrace
+	if !given("clients") {
+		s.load.Clients = 1
+		if s.load.Rate > 0 {
+			s.load.Clients = 256
+		}
 	}
-	at, err := locate(s.url, s.key, s.dataDir, environ)
+	if !given("warmup") {
+		s.load.Warmup = 3 * time.Second
+		if s.what == loadUploads || s.load.Requests > 0 { // so few may all be answered before it ends
+			s.load.Warmup = 0
+		}
+	}
+}
+
+func (p *commandLine) bench(ctx context.Context, s benchSettings) error {
+	at, err := s.where.Locate(p.Environ)
 	if err != nil {
 		return err
 	}
-	patient, err := service.New(at.address, at.key)
+	patient, err := service.New(at.Address, at.Key)
 	if err != nil {
 		return usageError{err}
 	}
@@ -83,15 +113,15 @@ func benchCommand(ctx context.Context, args, environ []string, out, errs io.Writ
 
 	var report loadtest.Report
 	if s.what == loadUploads {
-		report, err = benchUploading(ctx, s, patient, loaded, errs)
+		report, err = benchUploading(ctx, s, patient, loaded, p.Err)
 	} else {
 		report, err = benchAsking(ctx, s, patient, loaded)
 	}
 	if err != nil && report.Sent == 0 {
-		return err
+		return ended(err)
 	}
 	// What was measured is told, even if what it left behind could not be cleared away.
-	return errors.Join(s.tell(out, report), err)
+	return errors.Join(s.tell(p.Out, report), ended(err))
 }
 
 // tell writes the report.
@@ -113,58 +143,8 @@ func (s benchSettings) tell(out io.Writer, report loadtest.Report) error {
 	return err
 }
 
-func benchFlags(args []string) (benchSettings, error) {
-	var s benchSettings
-	if len(args) > 0 && slices.Contains([]string{loadQueries, loadUploads, loadStreams}, args[0]) {
-		s.what, args = args[0], args[1:]
-	}
-	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
-	flags.SetOutput(io.Discard)
-	flags.Usage = func() {}
-	flags.StringVar(&s.datastore, "datastore", "", "")
-	flags.StringVar(&s.agent, "agent", "", "")
-	flags.StringVar(&s.queries, "queries", "", "")
-	flags.StringVar(&s.mode, "mode", "", "")
-	flags.IntVar(&s.topK, "top-k", 0, "")
-	flags.StringVar(&s.files, "files", "", "")
-	flags.IntVar(&s.size, "size", 0, "")
-	flags.StringVar(&s.engine, "engine", "", "")
-	flags.BoolVar(&s.keep, "keep", false, "")
-	flags.BoolVar(&s.json, "json", false, "")
-	flags.Float64Var(&s.load.Rate, "rate", 0, "")
-	flags.IntVar(&s.load.Clients, "clients", 0, "")
-	flags.DurationVar(&s.load.For, "for", 30*time.Second, "")
-	flags.DurationVar(&s.load.Warmup, "warmup", -1, "")
-	flags.IntVar(&s.load.Requests, "requests", 0, "")
-	flags.StringVar(&s.url, "url", "", "")
-	flags.StringVar(&s.key, "key", "", "")
-	flags.StringVar(&s.dataDir, "data-dir", "", "")
-	if err := flags.Parse(args); err != nil {
-		return s, err
-	}
-	given := map[string]bool{}
-	flags.Visit(func(f *flag.Flag) { given[f.Name] = true })
-	s.load.Grace = benchGrace
-	if !given["clients"] {
-		s.load.Clients = 1
-		if s.load.Rate > 0 {
-			s.load.Clients = 256
-		}
-	}
-	if !given["warmup"] {
-		s.load.Warmup = 3 * time.Second
-		if s.what == loadUploads || s.load.Requests > 0 { // so few may all be answered before it ends
-			s.load.Warmup = 0
-		}
-	}
-	if !given["size"] {
-		s.size = 2000
-	}
-	return s, s.check(flags.Args(), given)
-}
-
 // check says what does not fit together.
-func (s benchSettings) check(rest []string, given map[string]bool) error {
+func (s benchSettings) check(rest []string, given func(string) bool) error {
 	belongs := map[string][]string{
 		loadQueries: {"datastore", "queries", "mode", "top-k"},
 		loadUploads: {"files", "size", "engine", "keep"},
@@ -179,7 +159,7 @@ func (s benchSettings) check(rest []string, given map[string]bool) error {
 		return errors.New("which datastore? --datastore names it")
 	case s.what == loadStreams && s.agent == "":
 		return errors.New("which agent? --agent names it")
-	case given["files"] && given["size"]:
+	case given("files") && given("size"):
 		return errors.New("--size is for made-up texts, --files for your own: take one of them")
 	case s.size < 64 || s.size > 1_000_000:
 		return fmt.Errorf("--size %d: must be 64 to 1,000,000", s.size)
@@ -188,7 +168,7 @@ func (s benchSettings) check(rest []string, given map[string]bool) error {
 	}
 	for what, names := range belongs {
 		for _, name := range names {
-			if given[name] && what != s.what && !slices.Contains(belongs[s.what], name) {
+			if given(name) && what != s.what && !slices.Contains(belongs[s.what], name) {
 				return fmt.Errorf("--%s does not belong to %s", name, s.what)
 			}
 		}

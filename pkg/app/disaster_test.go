@@ -426,7 +426,7 @@ func TestWhatIsIndexedOutlivesTheLossOfAllOriginals(t *testing.T) {
 	p.says(p.repair("--prune"), lost, "7 datasources looked at: 6 without their original") // nothing that can be found is deleted
 
 	out, faults, code := p.command("replay", "--datastore", store)
-	if code != 1 || !strings.Contains(out, "7 datasources queued") || !strings.Contains(faults, "6 of 7 datasources ended with an error") {
+	if code != 4 || !strings.Contains(out, "7 datasources queued") || !strings.Contains(faults, "6 of 7 datasources ended with an error") {
 		t.Errorf("the replay ended with %d: %q, %q", code, out, faults)
 	}
 	for _, s := range p.settled(store, time.Minute) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"net/http"
@@ -12,125 +11,125 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
+	"github.com/sluice/sluice/pkg/cli"
 	"github.com/sluice/sluice/pkg/config"
 	"github.com/sluice/sluice/pkg/eval"
 	"github.com/sluice/sluice/pkg/eval/compare"
 	"github.com/sluice/sluice/pkg/eval/service"
 )
 
-const evalUsage = `usage: api eval --datastore ID --queries FILE [--qrels FILE] [--modes MODES] [--k N] [--json]
-       api eval --datastore ID --generate N [--out FILE]
-  --datastore ID    the datastore that is measured, in a running service
-  --queries FILE    questions, a JSON object a line: {"_id": "1", "text": "How long is the warranty?", "relevant": ["manual"],
-                    "answer": "two years"}. relevant names the datasources that are right, by custom_id, id, name or web
-                    address; answer is a text that a right fragment holds. One of them is enough
-  --qrels FILE      which documents are right, by question, where the lines do not say it: question, document and grade,
-                    parted by tabs
-  --modes MODES     lexical,dense,hybrid,reranked (default all, as far as the service has them)
-  --k N             how many places of an answer count, 1 to 100 (10)
-  --json            the figures as one JSON object
-  --generate N      make N questions from the datastore's content, with the chat model of SLUICE_CHAT_MODEL and OPENAI_BASE_URL
-                    or OPENAI_API_KEY; the model sees some of the content
-  --out FILE        where they go, a new file (standard output)
-  --concurrency N   questions at once (4)
-  --url URL         the service (SLUICE_URL, or where SLUICE_ADDR listens)
-  --key KEY         its API key (SLUICE_API_KEY, or that of the first start in the data directory)
-Prints nDCG, recall and MRR of each mode with intervals of 95%, and the differences from hybrid. It only reads.`
-
 // evalSettings are the command's flags.
 type evalSettings struct {
-	datastore, queries, qrels, modes, out, url, key, dataDir string
-	k, generate, concurrency                                 int
-	json                                                     bool
+	datastore, queries, qrels, modes, out string
+	k, generate, concurrency              int
+	json                                  bool
+	where                                 cli.Where
 }
 
 // evalCommand measures the retrieval of a running service, or makes questions for that.
-func evalCommand(ctx context.Context, args, environ []string, out, errs io.Writer) error {
-	s, err := evalFlags(args)
-	if errors.Is(err, flag.ErrHelp) {
-		fmt.Fprintln(out, evalUsage)
-		return nil
+func (p *commandLine) evalCommand() *cobra.Command {
+	var s evalSettings
+	cmd := &cobra.Command{
+		Use: "eval --datastore ID --queries FILE | --generate N", Short: "Measure retrieval on your own content and questions",
+		GroupID: cli.GroupMeasure, Args: cli.NoArguments, DisableFlagsInUseLine: true,
+		Long: "Put questions to a datastore of a running service, and print nDCG, recall and MRR of each mode with intervals of\n" +
+			"95%, and the differences from hybrid. It only reads. Questions are lines of JSON:\n\n" +
+			"  {\"_id\": \"1\", \"text\": \"How long is the warranty?\", \"relevant\": [\"manual\"], \"answer\": \"two years\"}\n\n" +
+			"relevant names the datasources that are right, by custom_id, id, name or web address; answer is a text that a right\n" +
+			"fragment holds. One of them is enough. --generate makes questions from the content, with the chat model of\n" +
+			"SLUICE_CHAT_MODEL and OPENAI_BASE_URL or OPENAI_API_KEY; the model sees some of the content.",
+		Example: "api eval --datastore $STORE --generate 200 --out q.jsonl\napi eval --datastore $STORE --queries q.jsonl\n" +
+			"api eval --datastore $STORE --queries q.jsonl --modes hybrid,lexical --json",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			s.json = p.JSON
+			return p.eval(cmd.Context(), s)
+		},
 	}
-	if err != nil {
-		return usageError{fmt.Errorf("%w\n%s", err, evalUsage)}
+	flags := cmd.Flags()
+	flags.StringVar(&s.datastore, "datastore", "", "`id` of the datastore that is measured")
+	flags.StringVar(&s.queries, "queries", "", "`file` of questions, - for standard input")
+	flags.StringVar(&s.qrels, "qrels", "", "`file` of what is right, where the lines do not say it: question, document and grade, parted by tabs")
+	flags.StringVar(&s.modes, "modes", "", "lexical,dense,hybrid,reranked (default all, as far as the service has them)")
+	flags.IntVar(&s.k, "k", 10, "how many places of an answer count, 1 to 100")
+	flags.IntVar(&s.generate, "generate", 0, "make so many questions from the datastore's content")
+	flags.StringVar(&s.out, "out", "", "where they go, a new `file` (standard output)")
+	flags.IntVar(&s.concurrency, "concurrency", 4, "questions at once")
+	s.where.Flags(cmd)
+	return cmd
+}
+
+func (p *commandLine) eval(ctx context.Context, s evalSettings) error {
+	if err := s.check(); err != nil {
+		return usageError{err}
 	}
-	sluice, c, err := openService(s, environ)
+	sluice, c, err := openService(s.where, p.Environ)
 	if err != nil {
 		return err
 	}
 	defer sluice.Close()
 	if s.generate > 0 {
-		err = generateQuestions(ctx, sluice, c, s, out, errs)
+		err = generateQuestions(ctx, sluice, c, s, p.Out, p.Err)
 	} else {
-		err = compareModes(ctx, sluice, s, out, errs)
+		err = compareModes(ctx, sluice, s, p.Out, p.Err)
 	}
-	var refused *service.Refused
-	switch {
-	case ctx.Err() != nil:
-		return errors.New("stopped before the end; nothing was changed")
-	case errors.As(err, &refused) && refused.Status == http.StatusForbidden:
-		return fmt.Errorf("%w; --key or SLUICE_API_KEY gives the key", err)
+	if ctx.Err() != nil {
+		return cli.WithExit(cli.Stopped, errors.New("stopped before the end; nothing was changed"))
 	}
-	return err
+	return ended(err)
 }
 
-func evalFlags(args []string) (evalSettings, error) {
-	var s evalSettings
-	flags := flag.NewFlagSet("eval", flag.ContinueOnError)
-	flags.SetOutput(io.Discard)
-	flags.Usage = func() {}
-	flags.StringVar(&s.datastore, "datastore", "", "")
-	flags.StringVar(&s.queries, "queries", "", "")
-	flags.StringVar(&s.qrels, "qrels", "", "")
-	flags.StringVar(&s.modes, "modes", "", "")
-	flags.IntVar(&s.k, "k", 10, "")
-	flags.BoolVar(&s.json, "json", false, "")
-	flags.IntVar(&s.generate, "generate", 0, "")
-	flags.StringVar(&s.out, "out", "", "")
-	flags.IntVar(&s.concurrency, "concurrency", 4, "")
-	flags.StringVar(&s.url, "url", "", "")
-	flags.StringVar(&s.key, "key", "", "")
-	flags.StringVar(&s.dataDir, "data-dir", "", "")
-	if err := flags.Parse(args); err != nil {
-		return s, err
-	}
+// ended has a command end as the service's answer says.
+func ended(err error) error {
+	var refused *service.Refused
 	switch {
-	case flags.NArg() > 0:
-		return s, fmt.Errorf("unexpected argument %q", flags.Arg(0))
+	case !errors.As(err, &refused):
+		return err
+	case refused.Status == http.StatusForbidden:
+		return cli.WithExit(cli.Forbidden, fmt.Errorf("%w; --key or SLUICE_API_KEY gives the key", err))
+	default:
+		return cli.WithExit(cli.ExitOfStatus(refused.Status), err)
+	}
+}
+
+// check says what does not fit together.
+func (s evalSettings) check() error {
+	switch {
 	case s.datastore == "":
-		return s, errors.New("which datastore?")
+		return errors.New("which datastore?")
 	case s.generate < 0 || s.generate > maxGenerated:
-		return s, fmt.Errorf("--generate %d: must be 1 to %d", s.generate, maxGenerated)
+		return fmt.Errorf("--generate %d: must be 1 to %d", s.generate, maxGenerated)
 	case s.generate > 0 && (s.queries != "" || s.qrels != "" || s.json):
-		return s, errors.New("--generate makes the questions: --queries, --qrels and --json belong to the next call, which asks them")
+		return errors.New("--generate makes the questions: --queries, --qrels and --json belong to the next call, which asks them")
 	case s.generate == 0 && s.queries == "":
-		return s, errors.New("which questions? --queries names their file, and --generate makes some")
+		return errors.New("which questions? --queries names their file, and --generate makes some")
 	case s.generate == 0 && s.out != "":
-		return s, errors.New("--out is for the questions of --generate")
+		return errors.New("--out is for the questions of --generate")
 	case s.k < 1 || s.k > compare.MaxK:
-		return s, fmt.Errorf("--k %d: must be 1 to %d", s.k, compare.MaxK)
+		return fmt.Errorf("--k %d: must be 1 to %d", s.k, compare.MaxK)
 	case s.concurrency < 1 || s.concurrency > 64:
-		return s, fmt.Errorf("--concurrency %d: must be 1 to 64", s.concurrency)
+		return fmt.Errorf("--concurrency %d: must be 1 to 64", s.concurrency)
 	}
 	if s.modes != "" {
 		if _, err := compare.ParseModes(s.modes); err != nil {
-			return s, fmt.Errorf("--modes: %w", err)
+			return fmt.Errorf("--modes: %w", err)
 		}
 	}
-	return s, nil
+	return nil
 }
 
 // openService finds the service that is measured.
-func openService(s evalSettings, environ []string) (*service.Service, config.Config, error) {
-	at, err := locate(s.url, s.key, s.dataDir, environ)
+func openService(where cli.Where, environ []string) (*service.Service, config.Config, error) {
+	at, err := where.Locate(environ)
 	if err != nil {
-		return nil, at.config, err
+		return nil, at.Config, err
 	}
-	sluice, err := service.New(at.address, at.key)
+	sluice, err := service.New(at.Address, at.Key)
 	if err != nil {
-		return nil, at.config, usageError{err}
+		return nil, at.Config, usageError{err}
 	}
-	return sluice, at.config, nil
+	return sluice, at.Config, nil
 }
 
 // compareModes asks the questions and prints how good the modes are.
@@ -149,13 +148,13 @@ func compareModes(ctx context.Context, sluice *service.Service, s evalSettings, 
 			return usageError{err}
 		}
 	}
-	show := newProgress(errs)
+	show := cli.NewProgress(errs)
 	began := time.Now()
 	report, err := compare.Run(ctx, sluice, cases, compare.Options{
 		DatastoreID: s.datastore, Modes: modes, K: s.k, Concurrency: s.concurrency, Lenient: s.modes == "",
-		Progress: func(asked, total int) { show.update(int64(asked), 0, int64(total)) },
+		Progress: func(asked, total int) { show.Update(int64(asked), 0, int64(total)) },
 	})
-	show.end("")
+	show.End("")
 	if err != nil {
 		return err
 	}

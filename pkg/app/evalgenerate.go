@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/sluice/sluice/pkg/answer"
+	"github.com/sluice/sluice/pkg/cli"
 	"github.com/sluice/sluice/pkg/config"
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/eval/generate"
@@ -44,12 +45,12 @@ func generateQuestions(ctx context.Context, sluice *service.Service, c config.Co
 		}
 		file = f
 	}
-	show := newProgress(errs)
+	show := cli.NewProgress(errs)
 	r, err := generate.Run(ctx, sluice, asking{models.Models(domain.DefaultModelName)[0]}, generate.Options{
 		DatastoreID: s.datastore, Questions: s.generate, Concurrency: s.concurrency,
-		Progress: func(made, dropped, wanted int) { show.update(int64(made), int64(dropped), int64(wanted)) },
+		Progress: func(made, dropped, wanted int) { show.Update(int64(made), int64(dropped), int64(wanted)) },
 	})
-	show.end("")
+	show.End("")
 	err = errors.Join(err, writeQuestions(file, r.Questions), file.Close())
 	if s.out != "" && len(r.Questions) == 0 {
 		err = errors.Join(err, os.Remove(s.out))

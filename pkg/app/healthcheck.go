@@ -8,11 +8,38 @@ import (
 	"net"
 	"net/http"
 
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/sluice/sluice/pkg/cli"
 	"github.com/sluice/sluice/pkg/config"
 )
 
-// healthcheck asks the process at SLUICE_ADDR whether it is ready: for containers, whose images hold no other program
-// that could ask.
+// healthcheckCommand asks the process at SLUICE_ADDR whether it is ready: for containers, whose images hold no other
+// program that could ask.
+func (p *commandLine) healthcheckCommand() *cobra.Command {
+	var given settings
+	cmd := &cobra.Command{
+		Use: "healthcheck [settings]", Short: "Exit 0 if the process at SLUICE_ADDR is ready", GroupID: cli.GroupProcess,
+		DisableFlagsInUseLine: true, Args: cobra.ArbitraryArgs,
+		Long: "Ask the process at SLUICE_ADDR of this machine whether it is ready, and exit 0 if it is. It takes the settings of\n" +
+			"the process, of which only its address matters.",
+		Example: p.Name + " healthcheck\n" + p.Name + " healthcheck --addr 127.0.0.1:9090",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := healthcheck(cmd.Context(), p.shape, append(given.args, args...), p.Environ); err != nil {
+				return err
+			}
+			if p.JSON {
+				return p.PrintJSON(map[string]bool{"ready": true})
+			}
+			return nil
+		},
+	}
+	given.flags(cmd)
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { f.Hidden = f.Name != "addr" })
+	return cli.SaysItself(cmd)
+}
+
 func healthcheck(ctx context.Context, shape Shape, args, environ []string) error {
 	c, err := config.Parse(args, environ, io.Discard)
 	if err != nil {
@@ -40,12 +67,12 @@ func healthcheck(ctx context.Context, shape Shape, args, environ []string) error
 	}
 	res, err := http.DefaultClient.Do(req)
 	if err != nil {
-		return fmt.Errorf("asking for readiness: %w", err)
+		return cli.WithExit(cli.Unavailable, fmt.Errorf("asking for readiness: %w", err))
 	}
 	defer res.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(res.Body, 4<<10))
 	if res.StatusCode != http.StatusOK {
-		return errors.Join(fmt.Errorf("not ready: %s", body), err)
+		return cli.WithExit(cli.Unavailable, errors.Join(fmt.Errorf("not ready: %s", body), err))
 	}
 	return nil
 }

@@ -3,83 +3,117 @@ package app
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
-	"io"
 	"strings"
 	"text/tabwriter"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/sluice/sluice/pkg/api"
 	"github.com/sluice/sluice/pkg/catalog"
+	"github.com/sluice/sluice/pkg/cli"
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-const keysUsage = `usage: api keys create [--name NAME] [--workspace ID] [--scopes read,write] [--expires 720h]
-       api keys list [--workspace ID]
-       api keys revoke ID [--workspace ID]
-The keys are those of DATABASE_URL, or of --data-dir or SLUICE_DATA_DIR; the service may be running.`
+// keyFlags are the flags of keys.
+type keyFlags struct {
+	name, workspace, scopes, dataDir string
+	expires                          time.Duration
+}
 
 // keysCommand makes, lists and revokes API keys in the catalog itself, so that it works without a key.
-func keysCommand(ctx context.Context, args, environ []string, out io.Writer) error {
-	if len(args) == 0 {
-		return usageError{fmt.Errorf("create, list or revoke?\n%s", keysUsage)}
+func (p *commandLine) keysCommand() *cobra.Command {
+	keys := &cobra.Command{
+		Use: "keys create|list|revoke", Short: "API keys: create, list, revoke", GroupID: cli.GroupOperate, DisableFlagsInUseLine: true,
+		Long: "API keys are made, listed and revoked in the catalog itself, without a key. It is that of DATABASE_URL, or of\n" +
+			"--data-dir or SLUICE_DATA_DIR; the service may be running.",
 	}
-	verb, args := args[0], args[1:]
-	var id string
-	if verb == "revoke" && len(args) > 0 && !strings.HasPrefix(args[0], "-") {
-		id, args = args[0], args[1:]
-	}
-	flags := flag.NewFlagSet("keys", flag.ContinueOnError)
-	flags.SetOutput(io.Discard)
-	flags.Usage = func() {}
-	name := flags.String("name", "", "")
-	workspace := flags.String("workspace", DefaultWorkspace, "")
-	scopes := flags.String("scopes", "read,write", "")
-	expires := flags.Duration("expires", 0, "")
-	dir := flags.String("data-dir", "", "")
-	switch err := flags.Parse(args); {
-	case errors.Is(err, flag.ErrHelp), verb == "help", verb == "-h", verb == "--help":
-		fmt.Fprintln(out, keysUsage)
-		return nil
-	case err != nil:
-		return usageError{fmt.Errorf("%w\n%s", err, keysUsage)}
-	case flags.NArg() > 0:
-		return usageError{fmt.Errorf("unexpected argument %q\n%s", flags.Arg(0), keysUsage)}
-	case *expires < 0:
-		return usageError{fmt.Errorf("--expires %s: must be in the future", *expires)}
-	case verb == "revoke" && id == "":
-		return usageError{fmt.Errorf("which key? keys list shows their ids\n%s", keysUsage)}
-	}
-	keys, err := openCatalog(ctx, environ, *dir)
-	if err != nil {
-		return err
-	}
-	defer keys.Close()
-	switch verb {
-	case "create":
-		return createKey(ctx, keys, *name, *workspace, *scopes, *expires, out)
-	case "list":
-		return listKeys(ctx, keys, *workspace, out)
-	case "revoke":
-		k, err := keys.RevokeKey(ctx, *workspace, id)
-		if err != nil {
-			return err
+	var f keyFlags
+	opened := func(do func(context.Context, *catalog.Catalog, []string) error) func(*cobra.Command, []string) error {
+		return func(cmd *cobra.Command, args []string) error {
+			if f.expires < 0 {
+				return usageError{fmt.Errorf("--expires %s: must be in the future", f.expires)}
+			}
+			c, err := openCatalog(cmd.Context(), p.Environ, f.dataDir)
+			if err != nil {
+				return err
+			}
+			defer c.Close()
+			return do(cmd.Context(), c, args)
 		}
-		fmt.Fprintf(out, "revoked %s (%s)\n", k.ID, k.Name)
-		return nil
-	default:
-		return usageError{fmt.Errorf("unknown: keys %s\n%s", verb, keysUsage)}
+	}
+	create := &cobra.Command{
+		Use: "create", Short: "Make a key; it is shown once", Args: cli.NoArguments,
+		Example: "api keys create --name reader --scopes read\napi keys create --name visitors --expires 720h --json",
+		RunE: opened(func(ctx context.Context, c *catalog.Catalog, _ []string) error {
+			return p.createKey(ctx, c, f)
+		}),
+	}
+	create.Flags().StringVar(&f.name, "name", "", "what the key is for")
+	create.Flags().StringVar(&f.scopes, "scopes", "read,write", "what it may do: read, write")
+	create.Flags().DurationVar(&f.expires, "expires", 0, "after how long it is no longer valid (720h); without it, never")
+	list := &cobra.Command{
+		Use: "list", Short: "List the keys of a workspace", Args: cli.NoArguments, Example: "api keys list",
+		RunE: opened(func(ctx context.Context, c *catalog.Catalog, _ []string) error {
+			return p.listKeys(ctx, c, f.workspace)
+		}),
+	}
+	revoke := &cobra.Command{
+		Use: "revoke ID", Short: "Revoke a key at once", Example: "api keys revoke 01a1ff5b-9089-711a-a298-ac51be28ff37",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usageError{errors.New("which key? keys list shows their ids")}
+			}
+			return cli.AtMost(1)(cmd, args)
+		},
+		RunE: opened(func(ctx context.Context, c *catalog.Catalog, args []string) error {
+			k, err := c.RevokeKey(ctx, f.workspace, args[0])
+			if err != nil {
+				return err
+			}
+			if p.JSON {
+				return p.PrintJSON(shownKey(k))
+			}
+			fmt.Fprintf(p.Out, "revoked %s (%s)\n", k.ID, k.Name)
+			return nil
+		}),
+	}
+	for _, cmd := range []*cobra.Command{create, list, revoke} {
+		cmd.Flags().StringVar(&f.workspace, "workspace", DefaultWorkspace, "`id` of the workspace that the key is for")
+		cmd.Flags().StringVar(&f.dataDir, "data-dir", "", "data `directory` of the service (SLUICE_DATA_DIR)")
+	}
+	keys.AddCommand(create, list, revoke)
+	return keys
+}
+
+// keyShown is a key as machines read it.
+type keyShown struct {
+	ID         string         `json:"id"`
+	Key        string         `json:"key,omitempty"` // only when it is made
+	Name       string         `json:"name"`
+	Workspace  string         `json:"workspace"`
+	Hint       string         `json:"hint"`
+	Scopes     []domain.Scope `json:"scopes"`
+	CreatedAt  time.Time      `json:"createdAt"`
+	LastUsedAt *time.Time     `json:"lastUsedAt"`
+	ExpiresAt  *time.Time     `json:"expiresAt"`
+}
+
+func shownKey(k domain.APIKey) keyShown {
+	return keyShown{
+		ID: k.ID, Name: k.Name, Workspace: k.WorkspaceID, Hint: k.Hint, Scopes: k.Scopes, CreatedAt: k.CreatedAt,
+		LastUsedAt: k.LastUsedAt, ExpiresAt: k.ExpiresAt,
 	}
 }
 
-func createKey(ctx context.Context, keys *catalog.Catalog, name, workspace, scopes string, expires time.Duration, out io.Writer) error {
+func (p *commandLine) createKey(ctx context.Context, keys *catalog.Catalog, f keyFlags) error {
 	secret := api.NewKey()
 	k := domain.APIKey{
-		ID: domain.NewID(), WorkspaceID: workspace, Name: name, Hash: domain.HashKey(secret), Hint: secret[len(secret)-4:],
+		ID: domain.NewID(), WorkspaceID: f.workspace, Name: f.name, Hash: domain.HashKey(secret), Hint: secret[len(secret)-4:],
 		CreatedAt: time.Now().UTC(),
 	}
-	for _, s := range strings.Split(scopes, ",") {
+	for _, s := range strings.Split(f.scopes, ",") {
 		switch scope := domain.Scope(strings.TrimSpace(s)); scope {
 		case domain.ScopeRead, domain.ScopeWrite:
 			k.Scopes = append(k.Scopes, scope)
@@ -87,26 +121,38 @@ func createKey(ctx context.Context, keys *catalog.Catalog, name, workspace, scop
 			return usageError{fmt.Errorf("scope %q: must be read or write (a key that queries one agent is made over HTTP, POST /keys)", s)}
 		}
 	}
-	if expires > 0 {
-		at := k.CreatedAt.Add(expires)
+	if f.expires > 0 {
+		at := k.CreatedAt.Add(f.expires)
 		k.ExpiresAt = &at
 	}
-	if err := keys.EnsureWorkspace(ctx, workspace, workspace); err != nil {
-		return fmt.Errorf("making workspace %q: %w", workspace, err)
+	if err := keys.EnsureWorkspace(ctx, f.workspace, f.workspace); err != nil {
+		return fmt.Errorf("making workspace %q: %w", f.workspace, err)
 	}
 	if err := keys.CreateKey(ctx, k); err != nil {
 		return fmt.Errorf("storing the key: %w", err)
 	}
-	fmt.Fprintf(out, "%s\nid %s, workspace %s; the key is shown only now\n", secret, k.ID, workspace)
+	if p.JSON {
+		made := shownKey(k)
+		made.Key = secret
+		return p.PrintJSON(made)
+	}
+	fmt.Fprintf(p.Out, "%s\nid %s, workspace %s; the key is shown only now\n", secret, k.ID, f.workspace)
 	return nil
 }
 
-func listKeys(ctx context.Context, keys *catalog.Catalog, workspace string, out io.Writer) error {
+func (p *commandLine) listKeys(ctx context.Context, keys *catalog.Catalog, workspace string) error {
 	all, err := keys.Keys(ctx, workspace)
 	if err != nil {
 		return err
 	}
-	table := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
+	if p.JSON {
+		shown := make([]keyShown, len(all))
+		for i, k := range all {
+			shown[i] = shownKey(k)
+		}
+		return p.PrintJSON(map[string]any{"data": shown})
+	}
+	table := tabwriter.NewWriter(p.Out, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(table, "ID\tNAME\tKEY\tSCOPES\tLAST USED\tEXPIRES")
 	for _, k := range all {
 		scopes := make([]string, len(k.Scopes))

@@ -9,6 +9,8 @@ import (
 	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/sluice/sluice/pkg/cli"
 )
 
 // replayed is a replay that gets on from one look to the next, and is looked at no more than it has states.
@@ -38,12 +40,12 @@ func TestAReplayIsShownUntilAllHasEnded(t *testing.T) {
 	}
 	for name, test := range map[string]struct {
 		states [][3]int64
-		show   func(*bytes.Buffer) progress
+		show   func(*bytes.Buffer) cli.Progress
 		want   []string // separated by what begins a line
 		err    string
 	}{
 		"on one line of a terminal": {
-			states: states, show: func(b *bytes.Buffer) progress { return &progressBar{out: b} },
+			states: states, show: func(b *bytes.Buffer) cli.Progress { return cli.NewBar(b) },
 			want: []string{
 				"", "[········································] 0/4", "[####################····················] 2/4, 1 failed",
 				"[####################····················] 2/4, 1 failed", "[########################################] 4/4, 1 failed\n",
@@ -51,14 +53,14 @@ func TestAReplayIsShownUntilAllHasEnded(t *testing.T) {
 			err: "1 of 4 datasources ended with an error: GET /datasources?status=error lists them, and why",
 		},
 		"without anything of a longer line before": {
-			states: [][3]int64{{2, 0, 1}, {1, 1, 0}}, show: func(b *bytes.Buffer) progress { return &progressBar{out: b} },
+			states: [][3]int64{{2, 0, 1}, {1, 1, 0}}, show: func(b *bytes.Buffer) cli.Progress { return cli.NewBar(b) },
 			want: []string{"", "[####################····················] 1/2, 1 failed", "[########################################] 1/1          \n"},
 		},
 		"by a line now and then elsewhere": {
-			states: append(slow, [3]int64{100, 100, 0}), show: func(b *bytes.Buffer) progress { return newProgress(b) },
+			states: append(slow, [3]int64{100, 100, 0}), show: func(b *bytes.Buffer) cli.Progress { return cli.NewProgress(b) },
 			want: []string{"0/100\n20/100\n100/100\n"},
 		},
-		"which is at once when there is nothing": {states: [][3]int64{{0, 0, 0}}, show: func(b *bytes.Buffer) progress { return newProgress(b) }, want: []string{"0/0\n"}},
+		"which is at once when there is nothing": {states: [][3]int64{{0, 0, 0}}, show: func(b *bytes.Buffer) cli.Progress { return cli.NewProgress(b) }, want: []string{"0/0\n"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -81,7 +83,7 @@ func TestAReplayThatIsNoLongerWatchedGoesOn(t *testing.T) {
 	ctx, leave := context.WithCancel(t.Context())
 	var out bytes.Buffer
 	r := &replayed{states: [][3]int64{{4, 0, 0}}, look: func(int) { leave() }}
-	if err := watchReplay(ctx, r, "id", newProgress(&out)); err != nil {
+	if err := watchReplay(ctx, r, "id", cli.NewProgress(&out)); err != nil {
 		t.Error(err)
 	}
 	if got, want := out.String(), "the replay goes on without being watched\n"; got != want {

@@ -3,8 +3,6 @@ package app
 import (
 	"cmp"
 	"context"
-	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"log/slog"
@@ -13,54 +11,57 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/spf13/cobra"
+
+	"github.com/sluice/sluice/pkg/cli"
 	"github.com/sluice/sluice/pkg/config"
 	"github.com/sluice/sluice/pkg/embed/pull"
 	"github.com/sluice/sluice/pkg/embed/transformer"
 )
 
-const modelsUsage = `usage: api models list [--data-dir DIR]
-       api models pull NAME [--data-dir DIR] [--from URL]
-Embedding models that are run in process lie in "models" in --data-dir or SLUICE_DATA_DIR, or where SLUICE_EMBED_DIR says.
-pull fetches one that list shows, from --from or HF_ENDPOINT, a mirror of https://huggingface.co. The service may be running;
-it reads its models when it starts.`
-
 // modelsCommand lists the embedding models of the configuration, and fetches known ones.
-func modelsCommand(ctx context.Context, args, environ []string, out io.Writer) error {
-	if len(args) == 0 {
-		return usageError{fmt.Errorf("list or pull?\n%s", modelsUsage)}
+func (p *commandLine) modelsCommand() *cobra.Command {
+	models := &cobra.Command{
+		Use: "models list|pull NAME", Short: "Embedding models that are run in process: list, pull", GroupID: cli.GroupOperate,
+		DisableFlagsInUseLine: true,
+		Long: "Embedding models that are run in process lie in \"models\" in --data-dir or SLUICE_DATA_DIR, or where\n" +
+			"SLUICE_EMBED_DIR says. The service may be running; it reads its models when it starts.",
 	}
-	verb, args := args[0], args[1:]
-	var name string
-	if verb == "pull" && len(args) > 0 && !strings.HasPrefix(args[0], "-") {
-		name, args = args[0], args[1:]
+	var dir, from string
+	configured := func(do func(context.Context, config.Config, []string) error) func(*cobra.Command, []string) error {
+		return func(cmd *cobra.Command, args []string) error {
+			c, err := config.Parse(nil, p.Environ, io.Discard)
+			if err != nil {
+				return usageError{err}
+			}
+			c.DataDir = cmp.Or(dir, c.DataDir)
+			return do(cmd.Context(), c, args)
+		}
 	}
-	flags := flag.NewFlagSet("models", flag.ContinueOnError)
-	flags.SetOutput(io.Discard)
-	flags.Usage = func() {}
-	dir := flags.String("data-dir", "", "")
-	from := flags.String("from", "", "")
-	switch err := flags.Parse(args); {
-	case errors.Is(err, flag.ErrHelp), verb == "help", verb == "-h", verb == "--help":
-		fmt.Fprintln(out, modelsUsage)
-		return nil
-	case err != nil:
-		return usageError{fmt.Errorf("%w\n%s", err, modelsUsage)}
-	case flags.NArg() > 0:
-		return usageError{fmt.Errorf("unexpected argument %q\n%s", flags.Arg(0), modelsUsage)}
+	list := &cobra.Command{
+		Use: "list", Short: "List what there is, the default first, and what can be fetched", Args: cli.NoArguments,
+		Example: "api models list",
+		RunE:    configured(func(_ context.Context, c config.Config, _ []string) error { return p.listModels(c) }),
 	}
-	c, err := config.Parse(nil, environ, io.Discard)
-	if err != nil {
-		return usageError{err}
+	var known []string
+	for _, m := range pull.Known() {
+		known = append(known, m.Name)
 	}
-	c.DataDir = cmp.Or(*dir, c.DataDir)
-	switch verb {
-	case "list":
-		return listModels(c, out)
-	case "pull":
-		return pullModel(ctx, c, name, cmp.Or(*from, variable(environ, "HF_ENDPOINT")), out)
-	default:
-		return usageError{fmt.Errorf("unknown: models %s\n%s", verb, modelsUsage)}
+	get := &cobra.Command{
+		Use: "pull NAME", Short: "Fetch a model that list shows", Args: cli.AtMost(1), ValidArgs: known,
+		Long:    "Fetch a model that list shows, from --from or HF_ENDPOINT, a mirror of https://huggingface.co.",
+		Example: "api models pull all-MiniLM-L6-v2",
+		RunE: configured(func(ctx context.Context, c config.Config, args []string) error {
+			name := strings.Join(args, "")
+			return p.pullModel(ctx, c, name, cmp.Or(from, variable(p.Environ, "HF_ENDPOINT")))
+		}),
 	}
+	get.Flags().StringVar(&from, "from", "", "`address` of a mirror (HF_ENDPOINT)")
+	for _, cmd := range []*cobra.Command{list, get} {
+		cmd.Flags().StringVar(&dir, "data-dir", "", "data `directory` of the service (SLUICE_DATA_DIR)")
+	}
+	models.AddCommand(list, get)
+	return models
 }
 
 // variable returns the value of a variable of the environment, empty if it is not set.
@@ -74,12 +75,15 @@ func variable(environ []string, name string) (value string) {
 }
 
 // listModels shows what datastores can be given here, the default first, and what could be fetched.
-func listModels(c config.Config, out io.Writer) error {
+func (p *commandLine) listModels(c config.Config) error {
 	e, err := openEmbedders(c, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return err
 	}
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	if p.JSON {
+		return p.PrintJSON(map[string]any{"data": modelsOf(e)})
+	}
+	w := tabwriter.NewWriter(p.Out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "MODEL\tDIMENSIONS\t")
 	for n, id := range e.ids() {
 		dimensions, note := "as the server says", ""
@@ -92,16 +96,41 @@ func listModels(c config.Config, out io.Writer) error {
 		fmt.Fprintf(w, "%s\t%s\t%s\n", id, dimensions, note)
 	}
 	for _, m := range pull.Known() {
-		here := func(id string) bool { return strings.HasPrefix(id, "local:"+m.Name+"@") }
-		if !slices.ContainsFunc(e.ids(), here) {
+		if !e.has(m) {
 			fmt.Fprintf(w, "%s\t\tnot here: api models pull %s (%s; %s; %d MB)\n", m.Name, m.Name, m.About, m.Licence, m.Size()/1e6)
 		}
 	}
 	return w.Flush()
 }
 
+// modelShown is an embedding model as machines read it.
+type modelShown struct {
+	Model      string `json:"model"`
+	Dimensions int    `json:"dimensions,omitempty"` // absent: as the server says
+	Default    bool   `json:"default"`              // of new datastores
+	Here       bool   `json:"here"`                 // false: models pull fetches it
+}
+
+func modelsOf(e *embedders) []modelShown {
+	var all []modelShown
+	for n, id := range e.ids() {
+		all = append(all, modelShown{Model: id, Dimensions: e.byID[id].Model().Dimensions, Default: n == 0, Here: true})
+	}
+	for _, m := range pull.Known() {
+		if !e.has(m) {
+			all = append(all, modelShown{Model: m.Name})
+		}
+	}
+	return all
+}
+
+// has reports whether a model that can be fetched is here.
+func (e *embedders) has(m pull.Model) bool {
+	return slices.ContainsFunc(e.ids(), func(id string) bool { return strings.HasPrefix(id, "local:"+m.Name+"@") })
+}
+
 // pullModel fetches a model, and opens it to see that it works.
-func pullModel(ctx context.Context, c config.Config, name, from string, out io.Writer) error {
+func (p *commandLine) pullModel(ctx context.Context, c config.Config, name, from string) error {
 	m, ok := pull.Find(name)
 	if !ok {
 		var names []string
@@ -109,13 +138,13 @@ func pullModel(ctx context.Context, c config.Config, name, from string, out io.W
 			names = append(names, m.Name)
 		}
 		return usageError{fmt.Errorf("%q is not a model that can be fetched, those are %s; any other sentence-transformers model of the BERT or XLM-RoBERTa "+
-			"family is used once its directory lies in %s\n%s", name, strings.Join(names, ", "), filepath.Join(c.DataDir, modelsDir), modelsUsage)}
+			"family is used once its directory lies in %s", name, strings.Join(names, ", "), filepath.Join(c.DataDir, modelsDir))}
 	}
 	tenths := int64(0)
 	directory, err := pull.Pull(ctx, pull.Config{Base: from, Into: filepath.Join(c.DataDir, modelsDir), Progress: func(done, total int64) {
 		if now := 10 * done / total; now > tenths {
 			tenths = now
-			fmt.Fprintf(out, "%3d%% of %d MB\n", 10*tenths, total/1e6)
+			fmt.Fprintf(p.Aside(), "%3d%% of %d MB\n", 10*tenths, total/1e6)
 		}
 	}}, m)
 	if err != nil {
@@ -125,7 +154,10 @@ func pullModel(ctx context.Context, c config.Config, name, from string, out io.W
 	if err != nil {
 		return fmt.Errorf("opening what was fetched: %w", err)
 	}
-	fmt.Fprintf(out, "%s lies in %s.\nStart the service anew: new datastores get it; others move to it by PATCH /datastores/{id} with {\"embeddingModel\": %q}.\n",
+	if p.JSON {
+		return p.PrintJSON(map[string]any{"model": e.Model().ID, "directory": directory})
+	}
+	fmt.Fprintf(p.Out, "%s lies in %s.\nStart the service anew: new datastores get it; others move to it by PATCH /datastores/{id} with {\"embeddingModel\": %q}.\n",
 		m.Name, directory, e.Model().ID)
 	return nil
 }

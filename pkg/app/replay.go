@@ -3,62 +3,61 @@ package app
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
-	"io"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/sluice/sluice/pkg/catalog"
+	"github.com/sluice/sluice/pkg/cli"
 	"github.com/sluice/sluice/pkg/domain"
 )
-
-const replayUsage = `usage: api replay --datastore ID | --all [--failed] [--since TIME] [--refresh] [--wait=false]
-  --datastore ID   the datasources of one datastore
-  --all            those of every datastore of every workspace
-  --failed         only those whose status is error
-  --since TIME     only those changed since: 2006-01-02, 2006-01-02T15:04:05Z, or 36h ago
-  --refresh        fetch web content again; without it, what is kept is read again
-  --wait=false     queue and return; otherwise the progress is shown until all are done
-Replayed content goes behind all fresh content, and stays searchable meanwhile. The catalog is that of DATABASE_URL,
-or of --data-dir or SLUICE_DATA_DIR; the service that does the work may be running, or be started later.`
 
 // commandPoll is how often a command looks at how far what it waits for is.
 const commandPoll = 500 * time.Millisecond
 
 // replayCommand queues what the catalog holds once more.
-func replayCommand(ctx context.Context, args, environ []string, out io.Writer) error {
+func (p *commandLine) replayCommand() *cobra.Command {
 	var f catalog.ReplayFilter
-	flags := flag.NewFlagSet("replay", flag.ContinueOnError)
-	flags.SetOutput(io.Discard)
-	flags.Usage = func() {}
-	flags.StringVar(&f.DatastoreID, "datastore", "", "")
-	all := flags.Bool("all", false, "")
-	flags.BoolVar(&f.Failed, "failed", false, "")
-	since := flags.String("since", "", "")
-	flags.BoolVar(&f.Fetch, "refresh", false, "")
-	follow := flags.Bool("wait", true, "")
-	dir := flags.String("data-dir", "", "")
-	switch err := flags.Parse(args); {
-	case errors.Is(err, flag.ErrHelp):
-		fmt.Fprintln(out, replayUsage)
-		return nil
-	case err != nil:
-		return usageError{fmt.Errorf("%w\n%s", err, replayUsage)}
-	case flags.NArg() > 0:
-		return usageError{fmt.Errorf("unexpected argument %q\n%s", flags.Arg(0), replayUsage)}
-	case f.DatastoreID == "" && !*all && !f.Failed && *since == "":
-		return usageError{fmt.Errorf("what is to be replayed?\n%s", replayUsage)}
-	case f.DatastoreID != "" && *all:
-		return usageError{fmt.Errorf("--datastore names one datastore and --all every one: take one of them\n%s", replayUsage)}
+	var all, follow bool
+	var since, dir string
+	cmd := &cobra.Command{
+		Use: "replay --datastore ID | --all [--failed] [--since TIME] [--refresh] [--wait=false]", DisableFlagsInUseLine: true,
+		Short: "Process again what is kept", GroupID: cli.GroupOperate, Args: cli.NoArguments,
+		Long: "Process again what is kept: after a change of model, engine or settings, or what has failed. Replayed content goes\n" +
+			"behind all fresh content, and stays searchable meanwhile. The catalog is that of DATABASE_URL, or of --data-dir or\n" +
+			"SLUICE_DATA_DIR; the service that does the work may be running, or be started later.",
+		Example: "api replay --failed\napi replay --datastore 01a1ff5b-9089-711a-a298-ac51be28ff37\napi replay --all --refresh --wait=false",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			switch {
+			case f.DatastoreID == "" && !all && !f.Failed && since == "":
+				return usageError{errors.New("what is to be replayed?")}
+			case f.DatastoreID != "" && all:
+				return usageError{errors.New("--datastore names one datastore and --all every one: take one of them")}
+			}
+			return p.replay(cmd.Context(), f, since, dir, follow)
+		},
 	}
-	if *since != "" {
-		at, err := parseSince(*since, time.Now())
+	flags := cmd.Flags()
+	flags.StringVar(&f.DatastoreID, "datastore", "", "the datasources of one datastore, by its `id`")
+	flags.BoolVar(&all, "all", false, "those of every datastore of every workspace")
+	flags.BoolVar(&f.Failed, "failed", false, "only those whose status is error")
+	flags.StringVar(&since, "since", "", "only those changed since a `time`: 2006-01-02, 2006-01-02T15:04:05Z, or 36h ago")
+	flags.BoolVar(&f.Fetch, "refresh", false, "fetch web content again; without it, what is kept is read again")
+	flags.BoolVar(&follow, "wait", true, "show the progress until all are done; =false: queue and return")
+	flags.StringVar(&dir, "data-dir", "", "data `directory` of the service (SLUICE_DATA_DIR)")
+	return cmd
+}
+
+func (p *commandLine) replay(ctx context.Context, f catalog.ReplayFilter, since, dir string, follow bool) error {
+	if since != "" {
+		at, err := parseSince(since, time.Now())
 		if err != nil {
-			return usageError{fmt.Errorf("--since %q: %w\n%s", *since, err, replayUsage)}
+			return usageError{fmt.Errorf("--since %q: %w", since, err)}
 		}
 		f.Since = at
 	}
-	c, err := openCatalog(ctx, environ, *dir)
+	c, err := openCatalog(ctx, p.Environ, dir)
 	if err != nil {
 		return err
 	}
@@ -70,11 +69,19 @@ func replayCommand(ctx context.Context, args, environ []string, out io.Writer) e
 	}
 	f.ReplayID, f.Priority, f.Force = domain.NewID(), catalog.PriorityReplay, true
 	queued, err := queueReplay(ctx, c, f)
-	fmt.Fprintf(out, "%s queued\n", counted(queued, "datasource"))
-	if err != nil || queued == 0 || !*follow {
-		return err
+	fmt.Fprintf(p.Aside(), "%s queued\n", counted(queued, "datasource"))
+	if err != nil || queued == 0 || !follow {
+		return errors.Join(err, p.replayed(queued))
 	}
-	return watchReplay(ctx, c, f.ReplayID, newProgress(out))
+	return errors.Join(watchReplay(ctx, c, f.ReplayID, cli.NewProgress(p.Aside())), p.replayed(queued))
+}
+
+// replayed tells machines how much was queued.
+func (p *commandLine) replayed(queued int64) error {
+	if !p.JSON {
+		return nil
+	}
+	return p.PrintJSON(map[string]int64{"queued": queued})
 }
 
 func queueReplay(ctx context.Context, c *catalog.Catalog, f catalog.ReplayFilter) (queued int64, err error) {
@@ -108,23 +115,23 @@ type replays interface {
 
 // watchReplay shows how far the replay is, until all is done or ctx ends. Leaving does not stop it. What was deleted
 // meanwhile, or replaced by something newer, is no longer a part of it.
-func watchReplay(ctx context.Context, c replays, id string, show progress) error {
+func watchReplay(ctx context.Context, c replays, id string, show cli.Progress) error {
 	tick := time.NewTicker(commandPoll)
 	defer tick.Stop()
 	for {
 		total, synched, failed, err := c.ReplayProgress(ctx, id)
 		if ctx.Err() != nil {
-			show.end("the replay goes on without being watched")
+			show.End("the replay goes on without being watched")
 			return nil
 		}
 		if err != nil {
 			return fmt.Errorf("looking at the replay's progress: %w", err)
 		}
-		show.update(synched+failed, failed, total)
+		show.Update(synched+failed, failed, total)
 		if synched+failed >= total {
-			show.end("")
+			show.End("")
 			if failed > 0 {
-				return fmt.Errorf("%d of %s ended with an error: GET /datasources?status=error lists them, and why", failed, counted(total, "datasource"))
+				return cli.WithExit(cli.Partly, fmt.Errorf("%d of %s ended with an error: GET /datasources?status=error lists them, and why", failed, counted(total, "datasource")))
 			}
 			return nil
 		}

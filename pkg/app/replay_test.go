@@ -30,9 +30,9 @@ func TestReplayRefusesWhatItDoesNotUnderstand(t *testing.T) {
 		"one datastore and all":     {args: []string{"--all", "--datastore", "x"}, code: 2, says: "take one of them"},
 		"a time that is none":       {args: []string{"--since", "soon"}, code: 2, says: `--since "soon": must be a date (2006-01-02), a time (2006-01-02T15:04:05Z) or how long ago (36h)`},
 		"a time to come":            {args: []string{"--since", "-1h"}, code: 2, says: `--since "-1h": must be`},
-		"an unknown flag":           {args: []string{"--every"}, code: 2, says: "flag provided but not defined: -every"},
+		"an unknown flag":           {args: []string{"--every"}, code: 2, says: "there is no flag --every"},
 		"an argument":               {args: []string{"--all", "now"}, code: 2, says: `unexpected argument "now"`},
-		"a datastore that is not":   {args: []string{"--datastore", "nowhere"}, code: 1, says: `no datastore with id "nowhere"`},
+		"a datastore that is not":   {args: []string{"--datastore", "nowhere"}, code: 5, says: `no datastore with id "nowhere"`},
 		"a catalog that is nowhere": {args: []string{"--all", "--data-dir", t.TempDir()}, code: 1, says: "there is no catalog in data directory"},
 	} {
 		out, faults, code := p.command(append([]string{"replay"}, test.args...)...)
@@ -133,7 +133,7 @@ func TestAReplayDoesWhatItIsAskedForAndEmbedsNothingAgain(t *testing.T) {
 	p.must(p.post("/api/datastores/upsert/"+second, map[string]any{"documents": []map[string]any{{"text": "It fails: the quoll.", "name": "quoll"}}}, nil))
 	p.settled(second, time.Minute)
 	out, faults, code := p.command("replay", "--failed")
-	if code != 1 || !strings.Contains(faults, "1 of 1 datasource ended with an error: GET /datasources?status=error lists them, and why") || !strings.HasSuffix(out, "1/1, 1 failed\n") {
+	if code != 4 || !strings.Contains(faults, "1 of 1 datasource ended with an error: GET /datasources?status=error lists them, and why") || !strings.HasSuffix(out, "1/1, 1 failed\n") {
 		t.Errorf("a replay that fails ended with %d: %q, %q", code, out, faults)
 	}
 	model.refuse.Store(false)

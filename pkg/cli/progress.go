@@ -1,4 +1,4 @@
-package app
+package cli
 
 import (
 	"fmt"
@@ -8,23 +8,38 @@ import (
 	"time"
 )
 
-// progress shows how far something is.
-type progress interface {
-	// update shows that so many of total have ended, those that failed included.
-	update(done, failed, total int64)
-	// end is called last; text, unless it is "", is shown on a line of its own.
-	end(text string)
+// Progress shows how far something is.
+type Progress interface {
+	// Update shows that so many of total have ended, those that failed included.
+	Update(done, failed, total int64)
+	// End is called last; text, unless it is "", is shown on a line of its own.
+	End(text string)
 }
 
-// newProgress shows progress on a terminal as one line that is drawn over and over, elsewhere, in a log say, as a line
+// NewProgress shows progress on a terminal as one line that is drawn over and over, elsewhere, in a log say, as a line
 // now and then.
-func newProgress(out io.Writer) progress {
-	if f, ok := out.(*os.File); ok {
-		if info, err := f.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
-			return &progressBar{out: out}
-		}
+func NewProgress(out io.Writer) Progress {
+	if Terminal(out) {
+		return NewBar(out)
 	}
 	return &progressLines{out: out}
+}
+
+// NewBar shows progress as one line that is drawn over and over.
+func NewBar(out io.Writer) Progress { return &progressBar{out: out} }
+
+// Terminal reports whether somebody sees at once what is written to out.
+func Terminal(out io.Writer) bool {
+	f, ok := out.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := f.Stat()
+	if err != nil || info.Mode()&os.ModeCharDevice == 0 {
+		return false
+	}
+	nowhere, err := os.Stat(os.DevNull)
+	return err != nil || !os.SameFile(info, nowhere)
 }
 
 // progressBar draws over its line.
@@ -33,7 +48,8 @@ type progressBar struct {
 	width int // of the line as it is
 }
 
-func (p *progressBar) update(done, failed, total int64) {
+// Update implements Progress.
+func (p *progressBar) Update(done, failed, total int64) {
 	const width = 40
 	filled := int64(width)
 	if total > 0 {
@@ -45,7 +61,8 @@ func (p *progressBar) update(done, failed, total int64) {
 	p.width = length
 }
 
-func (p *progressBar) end(text string) {
+// End implements Progress.
+func (p *progressBar) End(text string) {
 	fmt.Fprintln(p.out)
 	if text != "" {
 		fmt.Fprintln(p.out, text)
@@ -63,7 +80,8 @@ type progressLines struct {
 	at      time.Time
 }
 
-func (p *progressLines) update(done, failed, total int64) {
+// Update implements Progress.
+func (p *progressLines) Update(done, failed, total int64) {
 	p.line = sofar(done, failed, total)
 	if time.Since(p.at) >= progressLineEvery {
 		p.write()
@@ -77,7 +95,8 @@ func (p *progressLines) write() {
 	}
 }
 
-func (p *progressLines) end(text string) {
+// End implements Progress.
+func (p *progressLines) End(text string) {
 	p.write()
 	if text != "" {
 		fmt.Fprintln(p.out, text)

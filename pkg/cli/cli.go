@@ -1,0 +1,279 @@
+// Package cli is the command line: what all commands have in common (the tree, help, flags, exit codes, output for
+// people and for machines), and the commands that talk to a running service as any other client does. Commands that
+// open what a service keeps are the processes' own, in package app.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// Program is a program as it was called: what all of its commands share.
+type Program struct {
+	Name    string // "api"
+	About   string // what the program is, for its help
+	Version string
+	Environ []string
+	In      io.ReadCloser
+	Out     io.Writer
+	Err     io.Writer
+
+	JSON bool // --json: answers and errors are for machines
+}
+
+// The groups of commands in the help, in their order.
+const (
+	GroupUse     = "use"
+	GroupMeasure = "measure"
+	GroupOperate = "operate"
+	GroupProcess = "process"
+)
+
+// Root makes the program's tree of commands. Without a command it is serve.
+func (p *Program) Root(serve *cobra.Command, commands ...*cobra.Command) *cobra.Command {
+	root := &cobra.Command{
+		Use: p.Name + " [command]", Short: p.About, Long: p.About,
+		SilenceErrors: true, SilenceUsage: true, DisableFlagsInUseLine: true,
+		Args: noSuchCommand,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			serve.SetContext(cmd.Context())
+			return serve.RunE(serve, nil)
+		},
+	}
+	root.PersistentFlags().BoolVar(&p.JSON, "json", false, "answer, and say what is wrong, in JSON")
+	root.SetIn(p.In)
+	root.SetOut(p.Out)
+	root.SetErr(p.Err)
+	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { fmt.Fprint(p.Out, Help(cmd)) })
+	root.SetFlagErrorFunc(flagFault)
+	root.SetHelpCommandGroupID(GroupProcess)
+	root.SetCompletionCommandGroupID(GroupProcess)
+	root.AddGroup(
+		&cobra.Group{ID: GroupUse, Title: "A service, here or elsewhere"},
+		&cobra.Group{ID: GroupMeasure, Title: "Measuring one"},
+		&cobra.Group{ID: GroupOperate, Title: "What a service keeps"},
+		&cobra.Group{ID: GroupProcess, Title: "The program"},
+	)
+	version := &cobra.Command{
+		Use: "version", Short: "What was built, and with which Go", GroupID: GroupProcess, Args: NoArguments, DisableFlagsInUseLine: true,
+		RunE: func(*cobra.Command, []string) error {
+			if p.JSON {
+				return p.PrintJSON(map[string]string{"program": p.Name, "version": p.Version})
+			}
+			fmt.Fprintln(p.Out, p.Name, p.Version)
+			return nil
+		},
+	}
+	root.AddCommand(serve, version)
+	root.AddCommand(commands...)
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	walk(root, func(cmd *cobra.Command) {
+		switch cmd.CommandPath() {
+		case p.Name + " help":
+			cmd.Short = "Say how a command is called"
+		case p.Name + " completion":
+			cmd.Use, cmd.Short = "completion bash|zsh|fish|powershell", "Write the script by which a shell completes commands and flags"
+			cmd.DisableFlagsInUseLine = true
+		}
+		if cmd.HasParent() && cmd.Parent().Name() == "completion" {
+			cmd.Args = NoArguments
+		}
+		cmd.Flags().BoolP("help", "h", false, "say how the command is called")
+		if cmd.HasSubCommands() && cmd != root && cmd.RunE == nil && cmd.Run == nil {
+			cmd.Args = cobra.ArbitraryArgs
+			cmd.RunE = whichOf
+		}
+	})
+	return root
+}
+
+// Execute runs what args ask for. A fault of how the command was called says how it is called.
+func (p *Program) Execute(ctx context.Context, root *cobra.Command, args []string) error {
+	args = dashed(root, args)
+	root.SetArgs(args)
+	cmd, err := root.ExecuteContextC(ctx)
+	if err == nil {
+		return nil
+	}
+	if !p.JSON { // the flags were not read to their end
+		for _, arg := range args {
+			p.JSON = p.JSON || arg == "--json" || arg == "--json=true"
+		}
+	}
+	var coded interface{ ExitCode() Exit }
+	if !errors.As(err, &coded) && argumentFault(cmd, err) {
+		err = WithExit(Misused, err)
+	}
+	if ExitOf(err) == Misused && cmd != root && cmd.Annotations[ownUsage] == "" {
+		parted := ";"
+		if strings.HasSuffix(err.Error(), "?") {
+			parted = ""
+		}
+		return WithExit(Misused, fmt.Errorf("%w%s usage: %s (more: %s --help)", err, parted, cmd.UseLine(), cmd.CommandPath()))
+	}
+	return err
+}
+
+// ownUsage marks a command whose faults say by themselves how it is called.
+const ownUsage = "own-usage"
+
+// SaysItself marks a command whose faults need no line of usage after them.
+func SaysItself(cmd *cobra.Command) *cobra.Command {
+	if cmd.Annotations == nil {
+		cmd.Annotations = map[string]string{}
+	}
+	cmd.Annotations[ownUsage] = "true"
+	return cmd
+}
+
+// argumentFault reports whether err is cobra's own, which come from checks of arguments and flags alone.
+func argumentFault(cmd *cobra.Command, err error) bool {
+	if cmd.Args == nil {
+		return false
+	}
+	again := cmd.ValidateArgs(cmd.Flags().Args())
+	return again != nil && again.Error() == err.Error() || cmd.ValidateRequiredFlags() != nil && strings.HasPrefix(err.Error(), "required flag")
+}
+
+// dashed gives flags of several letters that were written with one dash their second one: both were always taken.
+func dashed(root *cobra.Command, args []string) []string {
+	names := map[string]bool{}
+	walk(root, func(cmd *cobra.Command) {
+		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) { names[f.Name] = true })
+	})
+	out := make([]string, len(args))
+	copy(out, args)
+	for i, arg := range out {
+		if arg == "--" {
+			break
+		}
+		name, _, _ := strings.Cut(strings.TrimPrefix(arg, "-"), "=")
+		if strings.HasPrefix(arg, "-") && len(name) > 1 && names[name] {
+			out[i] = "-" + arg
+		}
+	}
+	return out
+}
+
+func walk(cmd *cobra.Command, visit func(*cobra.Command)) {
+	visit(cmd)
+	for _, sub := range cmd.Commands() {
+		walk(sub, visit)
+	}
+}
+
+// noSuchCommand refuses words where a command should be, with the one that may have been meant.
+func noSuchCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	return Misusedf("there is no command %q%s; %s --help lists them", args[0], meant(cmd, args[0]), cmd.CommandPath())
+}
+
+// whichOf asks which of a command's commands is wanted.
+func whichOf(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return Misusedf("unknown: %s %s%s", cmd.Name(), args[0], meant(cmd, args[0]))
+	}
+	var names []string
+	for _, sub := range cmd.Commands() {
+		if sub.IsAvailableCommand() {
+			names = append(names, sub.Name())
+		}
+	}
+	last := len(names) - 1
+	return Misusedf("%s or %s?", strings.Join(names[:last], ", "), names[last])
+}
+
+func meant(cmd *cobra.Command, word string) string {
+	if cmd.SuggestionsMinimumDistance == 0 {
+		cmd.SuggestionsMinimumDistance = 2
+	}
+	if like := cmd.SuggestionsFor(word); len(like) > 0 {
+		return "; did you mean " + strings.Join(like, " or ") + "?"
+	}
+	return ""
+}
+
+// flagFault says what is wrong with a flag, and which one may have been meant.
+func flagFault(cmd *cobra.Command, err error) error {
+	var none *pflag.NotExistError
+	if !errors.As(err, &none) {
+		return WithExit(Misused, err)
+	}
+	name := none.GetSpecifiedName()
+	best, distance := "", 3
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if d := edits(name, f.Name); d < distance && !f.Hidden {
+			best, distance = f.Name, d
+		}
+	})
+	said := "there is no flag --" + name
+	if len(name) == 1 {
+		said = "there is no flag -" + name
+	} else if best != "" {
+		said += "; did you mean --" + best + "?"
+	}
+	return WithExit(Misused, errors.New(said))
+}
+
+// edits is the number of letters that are to be changed, put in or left out to make b of a.
+func edits(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		before := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := 1
+			if a[i] == b[j] {
+				cost = 0
+			}
+			before, row[j+1] = row[j+1], min(before+cost, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}
+
+// NoArguments refuses arguments to a command that has none.
+func NoArguments(_ *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return Misusedf("unexpected argument %q", args[0])
+	}
+	return nil
+}
+
+// AtMost refuses more than n arguments.
+func AtMost(n int) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) > n {
+			return Misusedf("unexpected argument %q", args[n])
+		}
+		return nil
+	}
+}
+
+// PrintJSON writes what a machine is to read.
+func (p *Program) PrintJSON(v any) error {
+	if err := encoder(p.Out).Encode(v); err != nil {
+		return fmt.Errorf("writing the answer: %w", err)
+	}
+	return nil
+}
+
+// Aside is where progress goes that is not the answer: with --json the output is the answer alone.
+func (p *Program) Aside() io.Writer {
+	if p.JSON {
+		return p.Err
+	}
+	return p.Out
+}

@@ -1,0 +1,105 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sluice/sluice/pkg/config"
+)
+
+// KeyFile is where, in its data directory, a service keeps the key of its first start.
+const KeyFile = "api-key"
+
+// defaultAddr is where a service listens that is not told.
+const defaultAddr = "127.0.0.1:8080"
+
+// Where says how a running service is found: by flags, by the environment, and as the service of a data directory.
+type Where struct {
+	URL, Key, DataDir string
+}
+
+// Flags adds the flags by which a service is found.
+func (w *Where) Flags(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&w.URL, "url", "", "`address` of the service (SLUICE_URL, or where SLUICE_ADDR listens)")
+	cmd.Flags().StringVar(&w.Key, "key", "", "its API `key` (SLUICE_API_KEY, or that of the first start in the data directory)")
+	cmd.Flags().StringVar(&w.DataDir, "data-dir", "", "data `directory` of a service on this machine, to find that key (SLUICE_DATA_DIR)")
+}
+
+// Located is a running service.
+type Located struct {
+	Address string // http://127.0.0.1:8080
+	Key     string // "": none was found
+	KeyFile string // where one was looked for
+	Config  config.Config
+}
+
+// Locate finds the service and its key. The key that a service keeps on this machine is given to a service on this
+// machine alone.
+func (w Where) Locate(environ []string) (Located, error) {
+	if w.DataDir != "" {
+		environ = append(environ[:len(environ):len(environ)], "SLUICE_DATA_DIR="+w.DataDir)
+	}
+	c, err := config.Parse(nil, environ, io.Discard)
+	at := Located{Address: w.URL, Key: w.Key, Config: c}
+	if err != nil {
+		return at, WithExit(Misused, err)
+	}
+	for _, kv := range environ {
+		if value, ok := strings.CutPrefix(kv, "SLUICE_URL="); ok && w.URL == "" {
+			at.Address = value
+		}
+	}
+	own, err := addressOf(c)
+	if at.Address == "" {
+		if err != nil {
+			return at, WithExit(Misused, err)
+		}
+		at.Address = own
+	}
+	if at.Key == "" {
+		at.Key = c.APIKey
+	}
+	if at.Key == "" && (at.Address == own || loopback(at.Address)) {
+		at.KeyFile = filepath.Join(c.DataDir, KeyFile)
+		kept, err := os.ReadFile(at.KeyFile)
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			return at, fmt.Errorf("reading the kept API key: %w", err)
+		}
+		at.Key = strings.TrimSpace(string(kept))
+	}
+	return at, nil
+}
+
+// loopback reports whether an address is one of this machine alone.
+func loopback(address string) bool {
+	u, err := url.Parse(address)
+	if err != nil {
+		return false
+	}
+	ip := net.ParseIP(u.Hostname())
+	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// addressOf is where a process on this machine reaches the service that SLUICE_ADDR configures.
+func addressOf(c config.Config) (string, error) {
+	addr := c.Addr
+	if addr == "" {
+		addr = defaultAddr
+	}
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return "", fmt.Errorf("SLUICE_ADDR %q: %w", addr, err)
+	}
+	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	return "http://" + net.JoinHostPort(host, port), nil
+}
