@@ -116,7 +116,11 @@ bench-answers: build ## how good the built-in answerer's answers are, on the col
 
 .PHONY: fuzz
 fuzz: ## every fuzz target for FUZZTIME (default 30s) each
-	@deployments/fuzz.sh $(or $(FUZZTIME),30s)
+	@deployments/fuzz.sh each $(or $(FUZZTIME),30s)
+
+.PHONY: fuzz-some
+fuzz-some: ## every fuzz target for a few seconds, from the corpora that are kept: FUZZTIME (default 240) seconds together
+	@deployments/fuzz.sh total $(or $(FUZZTIME),240)
 
 .PHONY: generate
 generate: ## generated code, documents and tables

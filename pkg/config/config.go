@@ -4,6 +4,7 @@
 package config
 
 //go:generate go run ./gendoc ../../docs/configuration.md
+//go:generate go run ../manual/gendoc ../..
 
 import (
 	"errors"

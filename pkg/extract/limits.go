@@ -37,6 +37,9 @@ const (
 	maxWarning    = 300       // bytes of a warning
 )
 
+// DefaultLimits are those that hold where a caller sets none.
+func DefaultLimits() Limits { return Limits{}.withDefaults() }
+
 func (l Limits) withDefaults() Limits {
 	set := func(v *int64, def int64) {
 		if *v <= 0 {
