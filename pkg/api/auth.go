@@ -79,10 +79,12 @@ func (s *server) identify(c *gin.Context, op *operation) (caller, error) {
 	if err != nil {
 		return caller{}, err
 	}
+	ctx, cancel := context.WithTimeout(c.Request.Context(), s.opts.KeyTimeout)
+	defer cancel()
 	if secret == "" {
-		return caller{anonymous: true}, s.isPublic(c, op)
+		return caller{anonymous: true}, s.isPublic(ctx, c.Param("id"), op)
 	}
-	key, err := s.keys.lookup(c.Request.Context(), secret)
+	key, err := s.keys.lookup(ctx, secret)
 	if err != nil {
 		return caller{}, err
 	}
@@ -94,16 +96,15 @@ func (s *server) identify(c *gin.Context, op *operation) (caller, error) {
 
 // isPublic answers domain.CodeUnauthorized unless the route leads to something that may be queried without a key. It is
 // found out before the body is read: whoever has no key is told so first, and cannot make the service read for nothing.
-func (s *server) isPublic(c *gin.Context, op *operation) error {
-	id := c.Param("id")
+func (s *server) isPublic(ctx context.Context, id string, op *operation) error {
 	if !op.public || !domain.ValidID(id) {
 		return errNoKey()
 	}
 	var err error
 	if op.scope == domain.ScopeQuery {
-		_, err = s.Catalog.PublicAgent(c.Request.Context(), id)
+		_, err = s.Catalog.PublicAgent(ctx, id)
 	} else {
-		_, err = s.Catalog.PublicDatastore(c.Request.Context(), id)
+		_, err = s.Catalog.PublicDatastore(ctx, id)
 	}
 	if domain.CodeOf(err) == domain.CodeNotFound {
 		return errNoKey()

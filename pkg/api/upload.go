@@ -249,7 +249,7 @@ func (s *server) typeOf(form *uploadForm, name string) (string, error) {
 	head := make([]byte, headBytes)
 	n, err := form.file.ReadAt(head, 0)
 	if err != nil && !errors.Is(err, io.EOF) {
-		return "", fmt.Errorf("reading a temporary file: %w", err)
+		return "", fmt.Errorf("reading a temporary file: %w", diskFault(err))
 	}
 	mimeType := s.DetectType(head[:n], name, form.declared)
 	if !slices.Contains(s.SupportedTypes, mimeType) {
@@ -267,9 +267,17 @@ func (s *server) uploadError(err error) error {
 	case errors.As(err, &tooLarge):
 		return tooLargeFile(s.opts.MaxUploadBytes)
 	case errors.As(err, &onDisk):
-		return fmt.Errorf("receiving an upload: %w", err)
+		return fmt.Errorf("receiving an upload: %w", diskFault(err))
 	default:
 		return s.readError(err)
+	}
+}
+
+// diskFault says that the disk where uploads wait takes no more, or that no more files can be opened: it passes with its
+// cause, and nothing was stored.
+func diskFault(err error) error {
+	return &domain.Error{
+		Code: domain.CodeUnavailable, Message: "the service cannot write uploads to its disk at the moment; try again later", Err: err,
 	}
 }
 

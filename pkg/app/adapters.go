@@ -55,8 +55,14 @@ type uploads struct {
 	max   int64
 }
 
+// Put implements api.Originals. Whatever keeps the store from taking content passes by itself: NATS is away, or its disk is
+// full.
 func (u uploads) Put(ctx context.Context, datasourceID, name, mimeType string, r io.Reader) (domain.Original, error) {
-	return u.store.Put(ctx, originals.UploadKey(datasourceID), r, originals.PutOptions{MaxBytes: u.max, MIMEType: mimeType, Name: name})
+	o, err := u.store.Put(ctx, originals.UploadKey(datasourceID), r, originals.PutOptions{MaxBytes: u.max, MIMEType: mimeType, Name: name})
+	if errors.Is(err, originals.ErrTooLarge) || errors.Is(err, originals.ErrExists) || errors.Is(err, originals.ErrCorrupt) {
+		return o, err
+	}
+	return o, passing(err, "the store of originals takes nothing at the moment; try again shortly")
 }
 
 // Get implements api.Originals.
@@ -65,7 +71,19 @@ func (u uploads) Get(ctx context.Context, key string) (io.ReadCloser, error) {
 	if errors.Is(err, originals.ErrNotFound) {
 		return nil, &domain.Error{Code: domain.CodeNotFound, Message: "the original is no longer kept; what is searchable stays", Err: err}
 	}
-	return content, err
+	if errors.Is(err, originals.ErrCorrupt) {
+		return nil, err
+	}
+	return content, passing(err, "the store of originals does not answer; try again shortly")
+}
+
+// passing gives the fault of an engine the code that says that it passes, unless it has one or the caller has left.
+func passing(err error, words string) error {
+	var known *domain.Error
+	if err == nil || errors.As(err, &known) || errors.Is(err, context.Canceled) {
+		return err
+	}
+	return &domain.Error{Code: domain.CodeUnavailable, Message: words, Err: err}
 }
 
 func (u uploads) Delete(ctx context.Context, key string) error { return u.store.Delete(ctx, key) }
@@ -105,18 +123,20 @@ func (c chunkReader) rows(ctx context.Context, d domain.ActiveDatasource, from, 
 	}
 	spaces, err := idx.Spaces(ctx, d.DatastoreID)
 	if err != nil {
-		return nil, fmt.Errorf("finding where the rows lie: %w", err)
+		return nil, passing(fmt.Errorf("finding where the rows lie: %w", err), chunksAway)
 	}
 	for _, space := range spaces {
 		if space.Model != d.Place.Model {
 			continue
 		}
 		if rows, err := idx.Rows(ctx, space, d.ID, d.ActiveGeneration, from, limit); err != nil || len(rows) > 0 {
-			return rows, err
+			return rows, passing(err, chunksAway)
 		}
 	}
 	return nil, nil
 }
+
+const chunksAway = "the index that holds the chunks does not answer; try again shortly"
 
 func chunksOf(rows []index.Row) []domain.Chunk {
 	chunks := make([]domain.Chunk, len(rows))

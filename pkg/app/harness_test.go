@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
+	"os/signal"
 	"strings"
 	"sync"
 	"syscall"
@@ -30,6 +31,7 @@ func TestMain(m *testing.M) {
 	extract.RunChildIfAsked()
 	local.RunChildIfAsked()
 	if shape := os.Getenv(childVariable); shape != "" {
+		signal.Ignore(syscall.SIGXFSZ) // a write beyond a limit of file sizes, which stands for a full disk, then fails and does not kill
 		os.Exit(Main(Shape(shape), os.Args[1:], os.Environ(), os.Stdout, os.Stderr))
 	}
 	os.Exit(local.Stopping(m).Run())

@@ -86,7 +86,7 @@ func (s *Service) openNATS(ctx context.Context) error {
 			defer cancel()
 			return server.Shutdown(ctx)
 		})
-		connect.InProcess = server
+		s.nats, connect.InProcess = server, server
 	}
 	highest, err := s.catalog.MaxGeneration(ctx)
 	if err != nil {
@@ -110,7 +110,11 @@ func (s *Service) openNATS(ctx context.Context) error {
 		return err
 	}
 	s.metrics.MustRegister(newBacklogs(s.broker, s.catalog, s.now, s.log))
-	s.originals, err = originals.Open(ctx, s.conn.JetStream(), originals.Options{Replicas: s.config.NATSReplicas, Now: s.now})
+	o := originals.Options{Replicas: s.config.NATSReplicas, Now: s.now}
+	if s.nats != nil {
+		o.Broken = s.nats.Broken
+	}
+	s.originals, err = originals.Open(ctx, s.conn.JetStream(), o)
 	return err
 }
 

@@ -115,7 +115,8 @@ func (s *Service) handler() (http.Handler, error) {
 		SupportedTypes: extract.SupportedTypes(),
 		Checks: append([]api.Check{
 			{Name: "catalog", Ready: s.catalog.Ready},
-			{Name: "nats", Ready: s.broker.Ready},
+			{Name: "nats", Ready: s.natsReady},
+			{Name: "disk", Ready: newDisk(s.dir.join(tempDir)).ready},
 		}, s.engines.checks()...),
 		Traces:  s.traces,
 		Audit:   audit,
@@ -123,6 +124,16 @@ func (s *Service) handler() (http.Handler, error) {
 		Log:     s.log,
 		Now:     s.now,
 	})
+}
+
+// natsReady reports whether the job log answers and, where its server is in this process, can store what it is sent.
+func (s *Service) natsReady(ctx context.Context) error {
+	if s.nats != nil {
+		if err := s.nats.Ready(); err != nil {
+			return err
+		}
+	}
+	return s.broker.Ready(ctx)
 }
 
 // quotas are the limits that hold for every workspace.

@@ -16,6 +16,7 @@ import (
 	"github.com/sluice/sluice/pkg/control"
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/jobs"
+	"github.com/sluice/sluice/pkg/jobs/natsd"
 	"github.com/sluice/sluice/pkg/originals"
 	"github.com/sluice/sluice/pkg/telemetry"
 )
@@ -43,6 +44,7 @@ type Service struct {
 	dir       *dataDir
 	catalog   *catalog.Catalog
 	broker    *jobs.Broker
+	nats      *natsd.Server // nil: the servers at NATS_URL
 	conn      *jobs.Conn
 	originals *originals.Store
 	engines   *engines

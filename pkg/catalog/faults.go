@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
 
 	"github.com/sluice/sluice/pkg/domain"
 )
@@ -25,13 +27,20 @@ func fault(err error) error {
 	if errors.As(err, &known) {
 		return err
 	}
-	return &domain.Error{Code: domain.CodeUnavailable, Message: "the catalog's database does not answer; try again shortly", Err: err}
+	words := "the catalog's database does not answer; try again shortly"
+	if fileFault(err) {
+		words = "the catalog's database cannot be read or written at the moment; the disk that it is on may be full"
+	}
+	return &domain.Error{Code: domain.CodeUnavailable, Message: words, Err: err}
 }
 
-// passing reports whether PostgreSQL or the way to it is at fault, and not the statement.
+// passing reports whether the database or the way to it is at fault, and not the statement.
 func passing(err error) bool {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return false // the caller does not wait any longer
+	}
+	if fileFault(err) || errors.Is(err, errUndone) { // undone for another's fault as often as it was run
+		return true
 	}
 	var refusal *pgconn.PgError
 	if errors.As(err, &refusal) {
@@ -48,6 +57,22 @@ func passing(err error) bool {
 	var network net.Error
 	return errors.As(err, &connecting) || errors.As(err, &network) || errors.Is(err, driver.ErrBadConn) ||
 		errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed) || pgconn.SafeToRetry(err)
+}
+
+// fileFault reports whether SQLite could not do its work on its file: the disk is full or fails, no more files can be
+// opened, no memory is left, or another process holds the lock. All of it passes with its cause, and leaves the database
+// as it was before the transaction.
+func fileFault(err error) bool {
+	var fault *sqlite.Error
+	if !errors.As(err, &fault) {
+		return false
+	}
+	switch fault.Code() & 0xff { // the rest says more closely what it was
+	case sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_NOMEM,
+		sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL:
+		return true
+	}
+	return false
 }
 
 // contended reports whether a transaction was given up because of another one: it passes when run again.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -71,15 +72,33 @@ func (c *Catalog) Hold(ctx context.Context, name string) (release func(), err er
 	return func() { c.holds.release(h) }, nil
 }
 
+// Of a process that has just ended the server may not know yet: it lets go of what that one held once it finds the
+// connection closed, which takes it a moment when it is busy.
+const (
+	holdPatience = 2 * time.Second
+	holdPause    = 50 * time.Millisecond
+)
+
 func takeHold(ctx context.Context, conn *pgx.Conn, key int64) error {
-	var taken bool
-	if err := conn.QueryRow(ctx, `SELECT pg_try_advisory_lock($1)`, key).Scan(&taken); err != nil {
-		return err
+	for began := time.Now(); ; {
+		var taken bool
+		if err := conn.QueryRow(ctx, `SELECT pg_try_advisory_lock($1)`, key).Scan(&taken); err != nil {
+			return err
+		}
+		if taken {
+			return nil
+		}
+		if time.Since(began) >= holdPatience {
+			return errHeld
+		}
+		timer := time.NewTimer(holdPause)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return ctx.Err()
+		}
 	}
-	if !taken {
-		return errHeld
-	}
-	return nil
 }
 
 // set notes whether the hold is held, and returns what was noted before.

@@ -122,7 +122,7 @@ func (g *together) member(ctx context.Context, c *commit, t *tx, f func(*tx) err
 	err = c.within(ctx, func() error { return f(t) })
 	ran = true
 	if errors.Is(err, errUndone) {
-		g.lose(c, errUndone)
+		g.lose(c, err)
 		return err
 	}
 	if err == nil {

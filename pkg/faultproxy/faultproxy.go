@@ -46,7 +46,9 @@ func Blackhole() Mode { return Mode{kind: silent} }
 
 // Slow lets each piece wait for the latency, and no more than rate bytes a second through in each direction of a
 // connection; 0: as many as come.
-func Slow(latency time.Duration, rate int) Mode { return Mode{kind: slow, latency: latency, rate: rate} }
+func Slow(latency time.Duration, rate int) Mode {
+	return Mode{kind: slow, latency: latency, rate: rate}
+}
 
 // CutAfter resets each connection once it has carried that many bytes in both directions together, counted from now on.
 func CutAfter(bytes int64) Mode { return Mode{kind: cut, after: bytes} }

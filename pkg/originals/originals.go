@@ -36,6 +36,9 @@ type Options struct {
 	Replicas int   // 1 to 5, at most the servers of the cluster; default 1. It may be changed.
 	MaxBytes int64 // of all originals; default 0: as much as the disk takes
 	Now      func() time.Time
+	// Broken gives a channel that is closed while the server is known to store nothing: a Put does not wait for it then.
+	// Default nil: that is not known.
+	Broken func() <-chan struct{}
 }
 
 // config is that of an object store.

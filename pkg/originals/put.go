@@ -56,10 +56,16 @@ func (s *Store) Put(ctx context.Context, key string, r io.Reader, o PutOptions) 
 	}
 	ctx, cancel := context.WithTimeout(ctx, MaxPutTime)
 	defer cancel()
+	ctx, done := s.whileWell(ctx)
+	defer done()
 	p := &put{Store: s, key: key, opts: o, id: nuid.Next()}
 	original, err := p.run(ctx, r)
-	if err == nil {
+	switch {
+	case err == nil:
 		return original, nil
+	case errors.Is(context.Cause(ctx), errBroken):
+		// Chunks that it has taken stay for Prune. If it has taken the metadata too, nobody refers to them.
+		return domain.Original{}, fmt.Errorf("storing original %s: %w: %w", key, quorum.ErrUnavailable, errBroken)
 	}
 	sealed, clean := p.clean(ctx)
 	switch {
@@ -71,6 +77,30 @@ func (s *Store) Put(ctx context.Context, key string, r io.Reader, o PutOptions) 
 		return s.same(ctx, original, err)
 	}
 	return domain.Original{}, err
+}
+
+// errBroken is the cause of a context that ended because the server cannot store anything.
+var errBroken = errors.New("the server cannot write its store")
+
+// whileWell is a context that ends when the server is known to store nothing. done must be called.
+func (s *Store) whileWell(ctx context.Context) (_ context.Context, done func()) {
+	if s.opts.Broken == nil {
+		return ctx, func() {}
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	broken := s.opts.Broken()
+	var watching sync.WaitGroup
+	watching.Go(func() {
+		select {
+		case <-broken:
+			cancel(errBroken)
+		case <-ctx.Done():
+		}
+	})
+	return ctx, func() {
+		cancel(nil)
+		watching.Wait()
+	}
 }
 
 // same returns the original if what is stored under its key is the same content, else err.

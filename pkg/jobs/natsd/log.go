@@ -11,11 +11,55 @@ import (
 type logger struct {
 	log *slog.Logger
 
-	mu    sync.Mutex
-	cause error // the first thing that the server cannot go on after
+	mu      sync.Mutex
+	cause   error         // the first thing that the server cannot go on after
+	refused bool          // the disk has refused a write since begin
+	broken  chan struct{} // closed once it has
 }
 
-func newLogger(log *slog.Logger) *logger { return &logger{log: log} }
+func newLogger(log *slog.Logger) *logger { return &logger{log: log, broken: make(chan struct{})} }
+
+// begin forgets what was, for a server that is started.
+func (l *logger) begin() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.cause = nil
+	if l.refused {
+		l.refused, l.broken = false, make(chan struct{})
+	}
+}
+
+// breaks are parts of what the server says when a write has failed. Nothing else tells: it goes on to answer, leaves who
+// sent the message without one, and takes nothing more for that stream.
+var breaks = []string{"Critical write error", "failed to store a msg", "will be DISABLED", "disabling JetStream"}
+
+func (l *logger) notice(text string) {
+	for _, b := range breaks {
+		if !strings.Contains(text, b) {
+			continue
+		}
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if !l.refused {
+			l.refused = true
+			close(l.broken)
+		}
+		return
+	}
+}
+
+// brokenOff is closed once a write has failed.
+func (l *logger) brokenOff() <-chan struct{} {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.broken
+}
+
+func (l *logger) isBroken() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.refused
+}
 
 // noise are the beginnings or parts of warnings that say nothing to whoever runs Sluice.
 var noise = []string{
@@ -30,6 +74,7 @@ func (l *logger) Tracef(string, ...any)  {}
 
 func (l *logger) Warnf(format string, v ...any) {
 	text := fmt.Sprintf(format, v...)
+	l.notice(text)
 	for _, n := range noise {
 		if strings.Contains(text, n) {
 			l.log.Debug("NATS server", "detail", text)
@@ -40,7 +85,9 @@ func (l *logger) Warnf(format string, v ...any) {
 }
 
 func (l *logger) Errorf(format string, v ...any) {
-	l.log.Error("NATS server", "detail", fmt.Sprintf(format, v...))
+	text := fmt.Sprintf(format, v...)
+	l.notice(text)
+	l.log.Error("NATS server", "detail", text)
 }
 
 // Fatalf is called before the server gives up its start; it does not end the process.

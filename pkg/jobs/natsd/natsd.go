@@ -48,16 +48,25 @@ const maxPayload = 1 << 20
 
 // Server is a running NATS server. It is safe for concurrent use.
 type Server struct {
-	srv     *server.Server
-	token   string
-	lock    *flock.Flock
-	started chan struct{} // closed when the start has ended, one way or the other
-	once    sync.Once
-	done    chan struct{} // closed when the shutdown is complete
+	opts Options
+	log  *logger
+	lock *flock.Flock
+
+	mu      sync.Mutex
+	srv     *server.Server // nil while it is started again, see mend
+	address string         // that it listens on, "" if it does not
+
+	mending    sync.WaitGroup
+	stopMended context.CancelFunc
+	once       sync.Once
+	done       chan struct{} // closed when the shutdown is complete
 }
 
 // Start runs a server on the directory and returns when it serves. It fails with ErrInUse if another process holds
 // the directory. A store left behind by a killed process is recovered.
+//
+// A server that could not write its store, because the disk was full or failed, takes nothing more until it is started again.
+// That is done here, as soon as the disk takes writes; clients connect again by themselves.
 func Start(ctx context.Context, o Options) (*Server, error) {
 	if o.StartTimeout <= 0 {
 		o.StartTimeout = 30 * time.Second
@@ -78,46 +87,79 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	} else if !ok {
 		return nil, fmt.Errorf("%w: %s", ErrInUse, o.Dir)
 	}
-	srv, err := server.NewServer(opts)
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("making the NATS server: %w", err), lock.Unlock())
+	s := &Server{opts: o, log: newLogger(o.Log), lock: lock, done: make(chan struct{})}
+	if err := s.run(ctx, opts); err != nil {
+		return nil, errors.Join(err, lock.Unlock())
 	}
-	log := newLogger(o.Log)
-	srv.SetLoggerV2(log, false, false, false)
-	s := &Server{srv: srv, token: o.Token, lock: lock, started: make(chan struct{}), done: make(chan struct{})}
-	if err := s.start(ctx, o.StartTimeout, log); err != nil {
-		stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), failedStartTimeout)
-		defer cancel()
-		return nil, errors.Join(err, s.Shutdown(stop))
-	}
+	mending, cancel := context.WithCancel(context.Background())
+	s.stopMended = cancel
+	s.mending.Go(func() { s.mend(mending) })
 	return s, nil
 }
 
 // failedStartTimeout bounds the shutdown after a start that failed.
 const failedStartTimeout = 10 * time.Second
 
-// start waits until the server serves, says that it cannot, or takes too long.
-func (s *Server) start(ctx context.Context, timeout time.Duration, log *logger) error {
+// run makes a server and waits until it serves. One that does not is stopped, in the background if it takes long.
+func (s *Server) run(ctx context.Context, opts *server.Options) error {
+	srv, err := server.NewServer(opts)
+	if err != nil {
+		return fmt.Errorf("making the NATS server: %w", err)
+	}
+	s.log.begin()
+	srv.SetLoggerV2(s.log, false, false, false)
+	started := make(chan struct{})
 	go func() {
-		defer close(s.started)
-		s.srv.Start() // recovers the store and returns
+		defer close(started)
+		srv.Start() // recovers the store and returns
 	}()
-	timer := time.NewTimer(timeout)
+	if err := s.serves(ctx, srv, started); err != nil {
+		stopped := make(chan struct{})
+		go func() {
+			defer close(stopped)
+			<-started // a server that is stopped while it starts does not stop
+			end(srv)
+		}()
+		timer := time.NewTimer(failedStartTimeout)
+		defer timer.Stop()
+		select {
+		case <-stopped:
+		case <-timer.C:
+		}
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.srv = srv
+	if addr := srv.Addr(); addr != nil {
+		s.address = addr.String()
+	}
+	return nil
+}
+
+// serves waits until the server serves, says that it cannot, or takes too long.
+func (s *Server) serves(ctx context.Context, srv *server.Server, started <-chan struct{}) error {
+	timer := time.NewTimer(s.opts.StartTimeout)
 	defer timer.Stop()
 	select {
-	case <-s.started:
+	case <-started:
 	case <-timer.C:
-		return fmt.Errorf("starting the NATS server: not ready after %s", timeout)
+		return fmt.Errorf("starting the NATS server: not ready after %s", s.opts.StartTimeout)
 	case <-ctx.Done():
 		return fmt.Errorf("starting the NATS server: %w", ctx.Err())
 	}
-	if err := log.fatal(); err != nil {
+	if err := s.log.fatal(); err != nil {
 		return fmt.Errorf("starting the NATS server: %w", err)
 	}
-	if !s.srv.ReadyForConnections(timeout) || !s.srv.JetStreamEnabled() {
-		return fmt.Errorf("starting the NATS server: not ready after %s", timeout)
+	if !srv.ReadyForConnections(s.opts.StartTimeout) || !srv.JetStreamEnabled() {
+		return fmt.Errorf("starting the NATS server: not ready after %s", s.opts.StartTimeout)
 	}
 	return nil
+}
+
+func end(srv *server.Server) {
+	srv.Shutdown()
+	srv.WaitForShutdown()
 }
 
 func (o Options) server() (*server.Options, error) {
@@ -157,18 +199,35 @@ func (o Options) server() (*server.Options, error) {
 	return opts, nil
 }
 
-// InProcessConn makes a connection that opens no socket.
-func (s *Server) InProcessConn() (net.Conn, error) { return s.srv.InProcessConn() }
+// errAway says that the server is not there at this moment.
+var errAway = errors.New("the NATS server of this process is being started again")
+
+// InProcessConn makes a connection that opens no socket. It fails while the server is started again.
+func (s *Server) InProcessConn() (net.Conn, error) {
+	srv := s.current()
+	if srv == nil {
+		return nil, errAway
+	}
+	return srv.InProcessConn()
+}
+
+func (s *Server) current() *server.Server {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.srv
+}
 
 // Token returns what the server asks of every connection, "" if nothing.
-func (s *Server) Token() string { return s.token }
+func (s *Server) Token() string { return s.opts.Token }
 
 // URL returns the address to connect to from other processes, "" if the server does not listen.
 func (s *Server) URL() string {
-	if addr := s.srv.Addr(); addr != nil {
-		return "nats://" + addr.String()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.address == "" {
+		return ""
 	}
-	return ""
+	return "nats://" + s.address
 }
 
 // Shutdown ends the server and waits until its files are closed, at most until ctx ends. It may be called twice.
@@ -176,9 +235,11 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	s.once.Do(func() {
 		go func() {
 			defer close(s.done)
-			<-s.started // a server that is stopped while it starts does not stop
-			s.srv.Shutdown()
-			s.srv.WaitForShutdown()
+			s.stopMended()
+			s.mending.Wait()
+			if srv := s.current(); srv != nil {
+				end(srv)
+			}
 			_ = s.lock.Unlock() // the lock ends with the process in any case
 		}()
 	})

@@ -1,0 +1,54 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+)
+
+// disk is where the process keeps what it may not lose, and uploads while they arrive.
+type disk struct {
+	dir  string
+	turn chan struct{} // full while it is tried: a disk that hangs holds one probe, and not one for each who asks
+}
+
+func newDisk(dir string) *disk { return &disk{dir: dir, turn: make(chan struct{}, 1)} }
+
+// probeBytes is what the disk must take to count as ready.
+const probeBytes = 256 << 10
+
+// ready reports whether the disk takes a write. A write that hangs goes on after ctx has ended.
+func (d *disk) ready(ctx context.Context) error {
+	select {
+	case d.turn <- struct{}{}:
+	case <-ctx.Done():
+		return fmt.Errorf("waiting for the disk: %w", ctx.Err())
+	}
+	tried := make(chan error, 1)
+	go func() {
+		defer func() { <-d.turn }()
+		tried <- d.try()
+	}()
+	select {
+	case err := <-tried:
+		return err
+	case <-ctx.Done():
+		return fmt.Errorf("waiting for the disk: %w", ctx.Err())
+	}
+}
+
+func (d *disk) try() (err error) {
+	f, err := os.CreateTemp(d.dir, "probe-*")
+	if err != nil {
+		return fmt.Errorf("trying the disk: %w", err)
+	}
+	defer func() { err = errors.Join(err, f.Close(), os.Remove(f.Name())) }()
+	if _, err := f.Write(make([]byte, probeBytes)); err != nil {
+		return fmt.Errorf("trying the disk: %w", err)
+	}
+	if err := f.Sync(); err != nil {
+		return fmt.Errorf("trying the disk: %w", err)
+	}
+	return nil
+}

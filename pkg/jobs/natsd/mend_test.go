@@ -1,0 +1,112 @@
+//go:build linux
+
+package natsd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"golang.org/x/sys/unix"
+)
+
+// fullVariable has the test run in a process of its own: the limit that stands for a full disk holds for all of it.
+const fullVariable = "NATSD_TEST_FULL"
+
+// patience guards against a hang.
+const patience = time.Minute
+
+func TestAServerWhoseDiskWasFullTakesMessagesAgain(t *testing.T) {
+	t.Parallel()
+	if os.Getenv(fullVariable) == "" {
+		self, err := os.Executable()
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.CommandContext(t.Context(), self, "-test.run=^"+t.Name()+"$", "-test.v", "-test.count=1")
+		cmd.Env = append(os.Environ(), fullVariable+"=1")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("%v\n%s", err, out)
+		}
+		return
+	}
+	signal.Ignore(syscall.SIGXFSZ) // else a write beyond the limit ends the process
+	s := start(t, Options{Listen: "127.0.0.1:0", Token: "secret"})
+	address := s.URL()
+	nc, err := nats.Connect("", nats.InProcessServer(s), nats.Token("secret"), nats.MaxReconnects(-1), nats.ReconnectWait(10*time.Millisecond))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	js, err := jetstream.New(nc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := js.CreateStream(testContext(t), jetstream.StreamConfig{Name: "S", Subjects: []string{"s"}}); err != nil {
+		t.Fatal(err)
+	}
+	publish := func(ctx context.Context, id int) error {
+		ctx, cancel := context.WithTimeout(ctx, 2*time.Second) // until the next attempt
+		defer cancel()
+		_, err := js.Publish(ctx, "s", []byte("x"), jetstream.WithMsgID(fmt.Sprint(id)), jetstream.WithRetryAttempts(0))
+		return err
+	}
+	if err := errors.Join(publish(testContext(t), 1), s.Ready()); err != nil {
+		t.Fatal(err)
+	}
+
+	var was unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_FSIZE, &was); err != nil {
+		t.Fatal(err)
+	}
+	limit := func(to uint64) {
+		t.Helper()
+		if err := unix.Setrlimit(unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: to, Max: was.Max}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	limit(0)
+	refused := make(chan error, 1)
+	waiting, leave := context.WithCancel(testContext(t))
+	defer leave()
+	go func() { refused <- publish(waiting, 2) }()
+	until(t, "the server is taken for ready though its disk is full", func() bool { return s.Ready() != nil })
+	if err := probe(s.opts.Dir); err == nil {
+		t.Error("the disk that is full takes a write")
+	}
+	leave() // the server answers nothing
+	if err := <-refused; err == nil {
+		t.Error("a message was taken that cannot be stored")
+	}
+	limit(was.Cur)
+	until(t, "the server is not ready though its disk has room again", func() bool { return s.Ready() == nil })
+	until(t, "a message is not taken", func() bool { return publish(testContext(t), 3) == nil })
+	stream, err := js.Stream(testContext(t), "S")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if state := stream.CachedInfo().State; state.Msgs != 2 {
+		t.Errorf("the stream has %d messages, of which 2 were taken", state.Msgs)
+	}
+	if s.URL() != address {
+		t.Errorf("the server has moved from %s to %s", address, s.URL())
+	}
+}
+
+// until waits for what comes by itself.
+func until(t *testing.T, otherwise string, ok func() bool) {
+	t.Helper()
+	for guard := time.Now().Add(patience); !ok(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(guard) {
+			t.Fatal(otherwise)
+		}
+	}
+}
