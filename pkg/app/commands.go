@@ -61,7 +61,7 @@ func (p *commandLine) root() *cobra.Command {
 	switch p.shape {
 	case API:
 		commands = append(commands,
-			p.keysCommand(), p.replayCommand(), p.repairCommand(), p.modelsCommand(),
+			p.keysCommand(), p.replayCommand(), p.repairCommand(), p.backupCommand(), p.restoreCommand(), p.modelsCommand(),
 			p.evalCommand(), p.benchCommand(), p.mcpCommand())
 	case Ingestor:
 		commands = append(commands, p.plain("extract FILE…", "Print files as ingestion reads them", extractCommand))

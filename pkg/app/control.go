@@ -16,13 +16,13 @@ func (s *Service) startControl(ctx context.Context) error {
 	dispatcher := control.Dispatcher{Outbox: s.catalog, Jobs: s.broker, Window: s.config.Window, Hub: tell, Log: s.log, Now: s.now}
 	sweeper := control.Sweeper{
 		Sweeps: s.catalog, Stores: s.catalog, Engines: controlled{s.engines}, Originals: s.originals, JobLog: s.broker, Log: s.log, Now: s.now,
-		Retention: s.config.ConversationRetention,
+		Retention: s.config.ConversationRetention, Holding: s.backups.holding,
 	}
 	mover := control.Mover{Catalog: s.catalog, Log: s.log, Now: s.now}
 	s.rescuer = &control.Rescuer{Waiting: s.catalog, Stream: s.broker, Log: s.log, Now: s.now}
 	s.auditor = &control.Auditor{
 		Catalog: s.catalog, Engines: controlled{s.engines}, Originals: s.originals, JobLog: s.broker, Every: s.config.AuditEvery, Alarm: s.alarm,
-		Holder: s.holder, Log: s.log, Now: s.now,
+		Holder: s.holder, Log: s.log, Now: s.now, Audited: s.rebuild.audited,
 	}
 	sites := control.SiteKeeper{Sites: s.catalog, Hub: tell, Log: s.log}
 	scheduler := &control.Scheduler{Catalog: s.catalog, Schedules: s.broker, Wake: s.scheduled, Hub: tell, Log: s.log}
@@ -105,7 +105,10 @@ func (s *Service) prune(ctx context.Context) {
 }
 
 // raise has an audit run soon: the embedded index has found itself damaged.
-func (s *Service) raise() { fire(s.alarm) }
+func (s *Service) raise() {
+	s.rebuild.alarm(s.now())
+	fire(s.alarm)
+}
 
 // reschedule has the schedules compared with the catalog soon.
 func (s *Service) reschedule() { fire(s.scheduled) }

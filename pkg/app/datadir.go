@@ -11,6 +11,12 @@ import (
 	"github.com/gofrs/flock"
 )
 
+// Names within the data directory that say who uses it.
+const (
+	lockFile = "lock"
+	pidFile  = "pid"
+)
+
 // dataDir is the directory that holds everything the laptop shape keeps, locked for this process.
 type dataDir struct {
 	path string
@@ -27,7 +33,7 @@ func openDataDir(path string) (*dataDir, error) {
 	if err := os.MkdirAll(abs, 0o700); err != nil {
 		return nil, fmt.Errorf("making the data directory: %w", err)
 	}
-	d := &dataDir{path: abs, lock: flock.New(filepath.Join(abs, "lock"))}
+	d := &dataDir{path: abs, lock: flock.New(filepath.Join(abs, lockFile))}
 	locked, err := d.lock.TryLock()
 	if err != nil {
 		return nil, fmt.Errorf("locking data directory %s: %w", abs, err)
@@ -35,7 +41,7 @@ func openDataDir(path string) (*dataDir, error) {
 	if !locked {
 		return nil, fmt.Errorf("data directory %s is in use by another process%s: stop it, or set SLUICE_DATA_DIR to another directory", abs, d.holder())
 	}
-	if err := os.WriteFile(d.join("pid"), []byte(strconv.Itoa(os.Getpid())+"\n"), 0o600); err != nil {
+	if err := os.WriteFile(d.join(pidFile), []byte(strconv.Itoa(os.Getpid())+"\n"), 0o600); err != nil {
 		return nil, errors.Join(fmt.Errorf("writing the process id: %w", err), d.lock.Unlock())
 	}
 	return d, nil
@@ -43,7 +49,7 @@ func openDataDir(path string) (*dataDir, error) {
 
 // holder names the process that has the lock, as far as it can be known.
 func (d *dataDir) holder() string {
-	pid, err := os.ReadFile(d.join("pid"))
+	pid, err := os.ReadFile(d.join(pidFile))
 	if err != nil {
 		return ""
 	}
@@ -53,7 +59,7 @@ func (d *dataDir) holder() string {
 func (d *dataDir) join(name string) string { return filepath.Join(d.path, name) }
 
 func (d *dataDir) close() error {
-	if err := os.Remove(d.join("pid")); err != nil && !errors.Is(err, os.ErrNotExist) {
+	if err := os.Remove(d.join(pidFile)); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return errors.Join(err, d.lock.Unlock())
 	}
 	return d.lock.Unlock()

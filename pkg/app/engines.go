@@ -21,6 +21,8 @@ import (
 type engines struct {
 	embedded *embedded.Index // nil: not configured here
 	milvus   *milvus.Index   // nil: not configured here
+	// rebuilding says what the embedded index lacks, "" when nothing; nil: nobody knows.
+	rebuilding func(context.Context) string
 }
 
 // openMilvus makes the index at MILVUS_ADDR ready to be used. A server that is not there yet is waited for by those who
@@ -62,7 +64,7 @@ func (e *engines) checks() (out []api.Check) {
 		out = append(out, api.Check{Name: "milvus", Ready: e.milvus.Ready, Degrades: true, Note: e.lacks})
 	}
 	if e.embedded != nil {
-		out = append(out, api.Check{Name: "index", Ready: e.embedded.Ready})
+		out = append(out, api.Check{Name: "index", Ready: e.embedded.Ready, Note: e.rebuilding})
 	}
 	return out
 }

@@ -36,6 +36,9 @@ func (s *Service) openDir(context.Context) (err error) {
 		return err
 	}
 	s.closeLater(s.dir.close)
+	if _, err := os.Stat(s.dir.join(restoringDir)); err == nil {
+		return fmt.Errorf("in data directory %s a restore was cut short: empty it and restore again (api restore FILE --data DIR)", s.dir.path)
+	}
 	// Uploads that a killed process left half received.
 	if err := os.RemoveAll(s.dir.join(tempDir)); err != nil {
 		return fmt.Errorf("clearing the temporary directory: %w", err)
@@ -64,12 +67,51 @@ func (s *Service) openCatalog(ctx context.Context) (err error) {
 	o := catalog.Options{Log: s.log, Now: s.now, MaxPagesPerSite: s.config.LimitPages, URL: s.config.DatabaseURL, Limits: quotas(s.config)}
 	if o.URL == "" {
 		o.Path = s.dir.join(catalogFile)
+		if err := s.checkCatalog(ctx, o.Path); err != nil {
+			return damagedCatalog(err, s.dir.path)
+		}
 	}
 	if s.catalog, err = catalog.Open(ctx, o); err != nil {
-		return err
+		return damagedCatalog(err, s.dir.path)
 	}
 	s.closeLater(s.catalog.Close)
 	return nil
+}
+
+// checkedAtOnce is the size up to which a catalog is read from end to end before the service serves: that takes under a second.
+const checkedAtOnce = 256 << 20
+
+// checkCatalog looks for damage in the catalog's file: at once, or where that takes long, beside the service.
+func (s *Service) checkCatalog(ctx context.Context, path string) error {
+	switch info, err := os.Stat(path); {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return fmt.Errorf("looking at the catalog: %w", err)
+	case info.Size() <= checkedAtOnce:
+		return catalog.CheckFile(ctx, path)
+	}
+	checking := newGroup(ctx, s.failed)
+	checking.run("checking the catalog", func(ctx context.Context) error {
+		if err := catalog.CheckFile(ctx, path); errors.Is(err, catalog.ErrDamaged) {
+			return damagedCatalog(err, s.dir.path)
+		} else if err != nil && ctx.Err() == nil {
+			s.log.Warn("the catalog could not be checked for damage", "error", err)
+		}
+		return nil
+	})
+	s.closeLater(func() error { checking.stop(); return nil })
+	return nil
+}
+
+// damagedCatalog says what is left to do about a catalog that is damaged.
+func damagedCatalog(err error, dir string) error {
+	if !errors.Is(err, catalog.ErrDamaged) {
+		return err
+	}
+	return fmt.Errorf("%w\nnothing was changed. Restore a backup into an empty directory: api restore FILE --data DIR. Without one, move "+
+		"catalog.db, catalog.db-wal and catalog.db-shm out of %s and start again: documents come back from the job log and the originals, "+
+		"agents, keys and conversations do not (docs/backup.md)", err, dir)
 }
 
 func (s *Service) openNATS(ctx context.Context) error {
@@ -152,6 +194,7 @@ func (s *Service) openEmbedded(ctx context.Context) error {
 	if _, err := os.Stat(s.dir.join(indexDir)); errors.Is(err, fs.ErrNotExist) {
 		s.raise() // the first start, or all of it is lost: what the catalog has is then built anew
 	}
+	s.engines.rebuilding = func(ctx context.Context) string { return s.rebuild.note(ctx, s.catalog) }
 	if s.engines.embedded, err = embedded.Open(s.dir.join(indexDir), embedded.Options{Log: s.log, Alarm: s.raise}); err != nil {
 		return err
 	}

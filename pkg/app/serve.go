@@ -4,13 +4,16 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"io/fs"
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
 	"time"
 
 	"github.com/sluice/sluice/pkg/answer"
 	"github.com/sluice/sluice/pkg/api"
+	"github.com/sluice/sluice/pkg/cli"
 	"github.com/sluice/sluice/pkg/config"
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/extract"
@@ -23,6 +26,12 @@ func (s *Service) serve(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	access, err := s.leaveAccess()
+	if err != nil {
+		return err
+	}
+	s.backups.audit = s.auditLog
+	handler = s.backups.with(newOperator(s.config.AdminKey, access), handler)
 	base, closing := context.WithCancel(context.WithoutCancel(ctx))
 	s.closing = closing
 	s.server = &http.Server{
@@ -47,10 +56,33 @@ func (s *Service) serve(ctx context.Context) error {
 	return nil
 }
 
+// leaveAccess lets the commands beside the service reach it as its operator, as long as it runs, and returns with which key.
+func (s *Service) leaveAccess() (string, error) {
+	path := s.dir.join(operatorFile)
+	c := s.config
+	c.Addr = s.Addr()
+	address, err := cli.AddressOf(c)
+	if err != nil {
+		return "", err
+	}
+	key, err := leaveAccess(path, address)
+	if err != nil {
+		return "", err
+	}
+	s.closeLater(func() error {
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		return nil
+	})
+	return key, nil
+}
+
 // stopServing lets running requests end within the grace, then cuts them off.
 func (s *Service) stopServing() error {
 	defer s.closing()
-	s.hub.Close() // streams of progress never end by themselves
+	s.hub.Close()    // streams of progress never end by themselves
+	s.backups.stop() // nor does a backup soon
 	ctx, cancel := context.WithTimeout(context.Background(), s.config.ShutdownGrace)
 	defer cancel()
 	err := s.server.Shutdown(ctx)
@@ -77,14 +109,13 @@ func (s *Service) handler() (http.Handler, error) {
 	if s.crawler != nil {
 		sites = planner{s.crawler}
 	}
-	audit := s.log
 	file, err := openAudit(s.config.AuditFile, s.log)
 	if err != nil {
 		return nil, err
 	}
 	if file != nil {
 		s.closeLater(file.Close)
-		audit = slog.New(telemetry.Discreet(slog.NewJSONHandler(file, nil)))
+		s.auditLog = slog.New(telemetry.Discreet(slog.NewJSONHandler(file, nil)))
 	}
 	return api.New(api.Options{
 		MaxUploadBytes: int64(s.config.LimitUpload),
@@ -119,7 +150,7 @@ func (s *Service) handler() (http.Handler, error) {
 			{Name: "disk", Ready: newDisk(s.dir.join(tempDir)).ready},
 		}, s.engines.checks()...),
 		Traces:  s.traces,
-		Audit:   audit,
+		Audit:   s.auditLog,
 		Metrics: s.metrics,
 		Log:     s.log,
 		Now:     s.now,

@@ -57,7 +57,10 @@ type Service struct {
 	rescuer   *control.Rescuer
 	alarm     chan struct{}
 	scheduled chan struct{} // fires when the times at which something is fetched again have changed
-	holder    string        // names this process among those that share the catalog
+	backups   *backups
+	rebuild   rebuild
+	auditLog  *slog.Logger // of what keys are used for
+	holder    string       // names this process among those that share the catalog
 	metrics   *prometheus.Registry
 	jobs      *jobMetrics
 	stages    *stages
@@ -76,7 +79,7 @@ type Service struct {
 func NewService(c config.Config, log *slog.Logger, out io.Writer) *Service {
 	s := &Service{
 		config: c, log: log, out: out, now: func() time.Time { return time.Now().UTC() }, failed: make(chan error, 1),
-		engines: &engines{}, alarm: make(chan struct{}, 1), scheduled: make(chan struct{}, 1), holder: domain.NewID(), metrics: newRegistry(),
+		backups: &backups{}, auditLog: log, engines: &engines{}, alarm: make(chan struct{}, 1), scheduled: make(chan struct{}, 1), holder: domain.NewID(), metrics: newRegistry(),
 	}
 	s.jobs, s.stages = newJobMetrics(s.metrics), newStages(s.metrics)
 	return s
@@ -92,7 +95,7 @@ func (s *Service) Failed() <-chan error { return s.failed }
 func (s *Service) Start(ctx context.Context) error {
 	began := time.Now()
 	for _, step := range []func(context.Context) error{
-		s.openModels, s.openDir, s.listen, s.openCatalog, s.openNATS, s.openIndexes, s.firstKey, s.startControl, s.startWorkers, s.serve,
+		s.openModels, s.openDir, s.listen, s.openCatalog, s.openNATS, s.openIndexes, s.firstKey, s.prepareBackups, s.startControl, s.startWorkers, s.serve,
 	} {
 		if err := step(ctx); err != nil {
 			return err

@@ -71,7 +71,7 @@ func Open(ctx context.Context, o Options) (*Catalog, error) {
 	}
 	db, err := openDatabase(ctx, o)
 	if err != nil {
-		return nil, fmt.Errorf("opening the catalog: %w", err)
+		return nil, fmt.Errorf("opening the catalog: %w", damage(err))
 	}
 	c := &Catalog{
 		db:         db,
@@ -85,7 +85,7 @@ func Open(ctx context.Context, o Options) (*Catalog, error) {
 		siteWake:   make(chan struct{}, 1),
 	}
 	if err := db.migrate(ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("opening the catalog %s: %w", db.name, err), db.close())
+		return nil, errors.Join(fmt.Errorf("opening the catalog %s: %w", db.name, damage(err)), db.close())
 	}
 	c.notices = startNotices(ctx, c)
 	// What an earlier process left is work too.

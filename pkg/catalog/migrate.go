@@ -55,7 +55,7 @@ func migrator(ctx context.Context, dialect goose.Dialect, db *sql.DB) (p *goose.
 		return nil, false, fmt.Errorf("reading the schema's version: %w", err)
 	}
 	if have > want {
-		return nil, false, fmt.Errorf("its schema has version %d, this program knows versions up to %d: use a newer version of the program", have, want)
+		return nil, false, newerError(have, want)
 	}
 	return p, have < want, nil
 }

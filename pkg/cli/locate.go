@@ -57,7 +57,7 @@ func (w Where) Locate(environ []string) (Located, error) {
 			at.Address = value
 		}
 	}
-	own, err := addressOf(c)
+	own, err := AddressOf(c)
 	if at.Address == "" {
 		if err != nil {
 			return at, WithExit(Misused, err)
@@ -88,8 +88,8 @@ func loopback(address string) bool {
 	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// addressOf is where a process on this machine reaches the service that SLUICE_ADDR configures.
-func addressOf(c config.Config) (string, error) {
+// AddressOf is where a process on this machine reaches the service that SLUICE_ADDR configures.
+func AddressOf(c config.Config) (string, error) {
 	addr := c.Addr
 	if addr == "" {
 		addr = defaultAddr

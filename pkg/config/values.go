@@ -189,21 +189,29 @@ var units = []struct {
 
 func size(field func(*Config) *Bytes, low int64) func(*Config, string) error {
 	return func(c *Config, v string) error {
-		for _, u := range units {
-			digits, ok := strings.CutSuffix(v, u.suffix)
-			if !ok {
-				continue
-			}
-			n, err := strconv.ParseInt(strings.TrimSpace(digits), 10, 64)
-			if err != nil || n < 0 || n > (1<<62)/u.bytes {
-				break
-			}
-			if n*u.bytes < low {
-				return fmt.Errorf("must be at least %d bytes", low)
-			}
-			*field(c) = Bytes(n * u.bytes)
-			return nil
+		n, err := ParseBytes(v)
+		if err == nil && int64(n) < low {
+			err = fmt.Errorf("must be at least %d bytes", low)
 		}
-		return errors.New("must be a size such as 64KiB, 100MiB or a number of bytes")
+		if err == nil {
+			*field(c) = n
+		}
+		return err
 	}
+}
+
+// ParseBytes reads a size that is written with a unit: 100MiB, 64KiB, 512.
+func ParseBytes(v string) (Bytes, error) {
+	for _, u := range units {
+		digits, ok := strings.CutSuffix(v, u.suffix)
+		if !ok {
+			continue
+		}
+		n, err := strconv.ParseInt(strings.TrimSpace(digits), 10, 64)
+		if err != nil || n < 0 || n > (1<<62)/u.bytes {
+			break
+		}
+		return Bytes(n * u.bytes), nil
+	}
+	return 0, errors.New("must be a size such as 64KiB, 100MiB or a number of bytes")
 }

@@ -61,6 +61,8 @@ type Auditor struct {
 	Holder string // names this process among those that share the catalog
 	Log    *slog.Logger
 	Now    func() time.Time
+	// Audited, if set, is called after an audit that could look at everything, with when it began.
+	Audited func(began time.Time)
 
 	running sync.Mutex // two audits at once would each mend a part, and neither could say what was found
 }
@@ -176,8 +178,12 @@ type audit struct {
 func (a *Auditor) Audit(ctx context.Context, scope Scope, note Note) (Report, error) {
 	a.running.Lock()
 	defer a.running.Unlock()
+	began := a.Now()
 	run := audit{Auditor: a, Scope: scope, note: note, lost: map[string]bool{}}
 	err := run.everything(ctx)
+	if err == nil && a.Audited != nil {
+		a.Audited(began)
+	}
 	return run.Report, err
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -268,6 +269,32 @@ func TestSweeperForgetsConversationsWhoseTimeIsOver(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
+}
+
+func TestSweeperLeavesOriginalsThatABackupReads(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
+	s := &sweeps{deferred: map[string]time.Time{}, tasks: []catalog.SweepTask{
+		{Sweep: domain.Sweep{ID: "1", DatastoreID: "store", DatasourceID: "src", Below: 7, Originals: []string{"k"}, Jobs: true}},
+		{Sweep: domain.Sweep{ID: "2", DatastoreID: "store", DatasourceID: "src", Place: there, Below: 7}},
+	}}
+	e := &engines{}
+	sw := sweeper(s, e, now)
+	held := true
+	sw.Holding = func() bool { return held }
+	if _, err := sw.round(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"2"}, s.finished); diff != "" || slices.Contains(e.calls, "original k") {
+		t.Errorf("while a backup is made: %v, finished (-want +got):\n%s", e.calls, diff)
+	}
+	held = false
+	if _, err := sw.round(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Contains(e.calls, "original k") {
+		t.Errorf("after it: %v", e.calls)
+	}
 }
 
 func TestSweeperRemovesWhatASweepNames(t *testing.T) {

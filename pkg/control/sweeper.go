@@ -47,12 +47,16 @@ type Sweeper struct {
 	Now       func() time.Time
 
 	Retention time.Duration // of conversations since their last message; 0: for ever
+	// Holding reports whether originals must stay, as a backup reads them; nil: never. What would remove some is put off.
+	Holding func() bool
 }
 
 const (
 	sweepPoll  = 5 * time.Second
 	sweepBatch = 64
 	sweepBound = time.Minute
+	// holdDelay is how long a sweep of originals is put off when they must stay.
+	holdDelay = 15 * time.Second
 )
 
 // Run sweeps until ctx ends.
@@ -77,6 +81,13 @@ func (s *Sweeper) round(ctx context.Context) (more bool, err error) {
 	}
 	var done []string
 	for _, task := range tasks {
+		// Asked before the sweep: a backup whose copy of the catalog still refers to the originals holds before it copies.
+		if len(task.Originals) > 0 && s.Holding != nil && s.Holding() {
+			if err := s.Sweeps.DeferSweep(ctx, task.ID, s.Now().Add(holdDelay), "a backup is being made"); err != nil {
+				return false, fmt.Errorf("putting off sweep %s: %w", task.ID, err)
+			}
+			continue
+		}
 		if err := s.sweep(ctx, task.Sweep); err != nil {
 			if ctx.Err() != nil {
 				break

@@ -1,0 +1,365 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sluice/sluice/pkg/api"
+	"github.com/sluice/sluice/pkg/backup"
+	"github.com/sluice/sluice/pkg/catalog"
+	"github.com/sluice/sluice/pkg/cli"
+	"github.com/sluice/sluice/pkg/config"
+	"github.com/sluice/sluice/pkg/jobs"
+	"github.com/sluice/sluice/pkg/jobs/natsd"
+	"github.com/sluice/sluice/pkg/originals"
+)
+
+// backupStall is how long a service may send nothing of a backup. A copy of a large catalog takes a while.
+const backupStall = 10 * time.Minute
+
+// backupCommand writes a backup of a running service, or of a data directory that nobody has open.
+func (p *commandLine) backupCommand() *cobra.Command {
+	var ask backupRequest
+	cmd := &cobra.Command{
+		Use: "backup FILE|- [--rate BYTES]", Short: "Back up a service while it serves, or its data directory", DisableFlagsInUseLine: true,
+		GroupID: cli.GroupOperate, Args: cobra.ExactArgs(1),
+		Long: "Write a backup of a service that has everything in its data directory, while it serves; or of the directory, when no service\n" +
+			"runs. FILE, .tar.zst by custom, has its name when the backup is whole and on disk, and what was there before stays until then;\n" +
+			"- is standard output. With --url, or SLUICE_URL, SLUICE_ADMIN_KEY has to be the key of that service's operator.\n" +
+			"Exit code 6 says that the backup is whole, and that originals were lost before it was made: they are named.",
+		Example: "api backup sluice.tar.zst\napi backup - --rate 20MiB | age -r KEY > sluice.age\nSLUICE_ADMIN_KEY=… api backup b.tar.zst --url http://sluice:8080",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if _, err := parseRate(ask.rate); err != nil {
+				return usageError{fmt.Errorf("--rate %q: %w", ask.rate, err)}
+			}
+			began := time.Now()
+			source, err := ask.open(cmd.Context(), p.Environ)
+			if err != nil {
+				return err
+			}
+			defer source.Close()
+			report, err := receive(cmd.Context(), source, args[0], p.Out)
+			if err != nil {
+				return interrupted(cmd.Context(), err)
+			}
+			out := p.Out
+			if args[0] == "-" {
+				out = p.Err
+			}
+			return p.tellBackup(out, "backup", args[0], report, time.Since(began))
+		},
+	}
+	cmd.Flags().StringVar(&ask.rate, "rate", "", "read at most so many `bytes` a second, such as 20MiB")
+	cmd.Flags().StringVar(&ask.address, "url", "", "`address` of the service, where its data directory is not on this machine (SLUICE_URL)")
+	cmd.Flags().StringVar(&ask.dir, "data-dir", "", "data `directory` (SLUICE_DATA_DIR)")
+	return cmd
+}
+
+// interrupted says in place of what broke that the command was stopped.
+func interrupted(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return cli.WithExit(cli.Stopped, errors.New("stopped: nothing was left behind"))
+	}
+	var damaged *backup.DamagedError
+	if errors.As(err, &damaged) {
+		return cli.WithExit(cli.Damaged, err)
+	}
+	return err
+}
+
+// backupRequest says what is to be backed up, and how fast.
+type backupRequest struct{ rate, address, dir string }
+
+// open finds what is to be backed up, and has it written to what is returned.
+func (b backupRequest) open(ctx context.Context, environ []string) (io.ReadCloser, error) {
+	if b.dir != "" {
+		environ = append(environ[:len(environ):len(environ)], "SLUICE_DATA_DIR="+b.dir)
+	}
+	c, err := config.Parse(nil, environ, io.Discard)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	if b.address == "" && b.dir == "" {
+		b.address = setting(environ, "SLUICE_URL")
+	}
+	if b.address != "" {
+		if c.AdminKey == "" {
+			return nil, usageError{errors.New("set SLUICE_ADMIN_KEY to the operator's key of the service at " + b.address)}
+		}
+		return requestBackup(ctx, b.address, c.AdminKey, b.rate)
+	}
+	if why := wholeHere(c); why != "" {
+		return nil, errors.New(why)
+	}
+	if _, err := os.Stat(filepath.Join(c.DataDir, catalogFile)); err != nil {
+		return nil, fmt.Errorf("there is no catalog in data directory %q: name it by --data-dir or SLUICE_DATA_DIR, or the service by --url", c.DataDir)
+	}
+	data, err := openDataDir(c.DataDir)
+	if err == nil {
+		return openOffline(ctx, data, b.rate)
+	}
+	access, readErr := readAccess(filepath.Join(c.DataDir, operatorFile))
+	if errors.Is(readErr, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%w; that one is not a service which can be asked for a backup, or it is just starting", err)
+	}
+	if readErr != nil {
+		return nil, fmt.Errorf("reading %s, which says how the service is reached: %w", operatorFile, readErr)
+	}
+	return requestBackup(ctx, access.Address, access.Key, b.rate)
+}
+
+func setting(environ []string, name string) (value string) {
+	for _, kv := range environ {
+		if v, ok := strings.CutPrefix(kv, name+"="); ok {
+			value = v
+		}
+	}
+	return value
+}
+
+// requestBackup asks a running service for a backup.
+func requestBackup(ctx context.Context, address, key, rate string) (io.ReadCloser, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	target := strings.TrimSuffix(address, "/") + backupPath + "?" + url.Values{rateParameter: {rate}}.Encode()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, target, nil)
+	if err != nil {
+		cancel(nil)
+		return nil, usageError{fmt.Errorf("asking for a backup: %w", err)}
+	}
+	req.Header.Set("Authorization", "Bearer "+key)
+	stall := time.AfterFunc(backupStall, func() { cancel(fmt.Errorf("the service has sent nothing for %s", backupStall)) })
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		stall.Stop()
+		cancel(nil)
+		return nil, cli.WithExit(cli.Unavailable, fmt.Errorf("asking the service for a backup: %w", errors.Join(err, causeOf(ctx))))
+	}
+	body := &download{body: res.Body, stall: stall, cancel: cancel, ctx: ctx}
+	if res.StatusCode == http.StatusOK {
+		return body, nil
+	}
+	defer body.Close()
+	b, err := io.ReadAll(io.LimitReader(body, 64<<10))
+	if err != nil {
+		return nil, fmt.Errorf("reading why the service makes no backup: %w", err)
+	}
+	var p api.Problem
+	if json.Unmarshal(b, &p) != nil || p.Detail == "" {
+		p.Detail = "no service of this version answers there"
+	}
+	return nil, cli.WithExit(cli.ExitOfStatus(res.StatusCode), fmt.Errorf("the service at %s answers %d: %s", address, res.StatusCode, p.Detail))
+}
+
+func causeOf(ctx context.Context) error {
+	if err := context.Cause(ctx); err != nil && !errors.Is(err, context.Canceled) {
+		return err
+	}
+	return nil
+}
+
+// download is the body of an answer that must not stand still.
+type download struct {
+	body   io.ReadCloser
+	stall  *time.Timer
+	cancel context.CancelCauseFunc
+	ctx    context.Context
+}
+
+func (d *download) Read(p []byte) (int, error) {
+	n, err := d.body.Read(p)
+	d.stall.Reset(backupStall)
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = errors.Join(err, causeOf(d.ctx))
+	}
+	return n, err
+}
+
+func (d *download) Close() error {
+	d.stall.Stop()
+	d.cancel(nil)
+	return d.body.Close()
+}
+
+// offline is a data directory that nobody else has open, and whose backup is being written.
+type offline struct {
+	*io.PipeReader
+	cancel context.CancelFunc
+	done   chan struct{}
+	close  []func() error
+}
+
+// Close implements io.Closer.
+func (o *offline) Close() error {
+	o.cancel()
+	o.PipeReader.Close()
+	<-o.done
+	return closeAll(o.close)
+}
+
+// openOffline has a backup of the data directory written, which it closes.
+func openOffline(ctx context.Context, dir *dataDir, rate string) (_ io.ReadCloser, err error) {
+	o := &offline{done: make(chan struct{}), close: []func() error{dir.close}}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, closeAll(o.close))
+		}
+	}()
+	bound, err := parseRate(rate)
+	if err != nil {
+		return nil, err
+	}
+	store, closers, err := openStore(ctx, dir.join(natsDir), false)
+	o.close = append(o.close, closers...)
+	if err != nil {
+		return nil, err
+	}
+	temp := dir.join(tempDir)
+	if err := os.MkdirAll(temp, 0o700); err != nil {
+		return nil, fmt.Errorf("making the temporary directory: %w", err)
+	}
+	content := contentOf{catalog: dir.join(catalogFile), originals: store, tempDir: temp, now: time.Now}
+	ctx, o.cancel = context.WithCancel(ctx)
+	reader, writer := io.Pipe()
+	o.PipeReader = reader
+	go func() {
+		defer close(o.done)
+		_, err := content.write(ctx, writer, bound)
+		writer.CloseWithError(err) // nil: the end
+	}()
+	return o, nil
+}
+
+// openStore opens the originals in a directory of the embedded NATS server; what is returned closes them, also after an error.
+func openStore(ctx context.Context, dir string, unsynced bool) (store *originals.Store, closers []func() error, err error) {
+	log := slog.New(slog.DiscardHandler)
+	server, err := natsd.Start(ctx, natsd.Options{Dir: dir, NoSync: unsynced, Log: log})
+	if err != nil {
+		return nil, nil, err
+	}
+	closers = append(closers, func() error {
+		ctx, cancel := context.WithTimeout(context.Background(), storeGrace)
+		defer cancel()
+		return server.Shutdown(ctx)
+	})
+	conn, err := jobs.Connect(ctx, jobs.ConnectOptions{InProcess: server, Name: "sluice-backup", Log: log})
+	if err != nil {
+		return nil, closers, err
+	}
+	closers = append(closers, func() error { conn.Close(); return nil })
+	store, err = originals.Open(ctx, conn.JetStream(), originals.Options{Now: time.Now})
+	return store, closers, err
+}
+
+// storeGrace bounds how long the files of originals may take to be closed.
+const storeGrace = time.Minute
+
+// receive writes a backup to a file, under its name when it is whole, or to standard output, and reads it meanwhile from end to
+// end: what counts is not what the sender says.
+func receive(ctx context.Context, source io.Reader, file string, stdout io.Writer) (report backup.Report, err error) {
+	schema, err := catalog.SchemaVersion()
+	if err != nil {
+		return report, err
+	}
+	options := backup.Options{Schema: schema, Key: validKey}
+	if file == "-" {
+		return backup.Read(ctx, io.TeeReader(source, stdout), options, nil)
+	}
+	partial, err := os.CreateTemp(filepath.Dir(file), "."+filepath.Base(file)+".partial-")
+	if err != nil {
+		return report, fmt.Errorf("making the backup's file: %w", err)
+	}
+	defer func() {
+		partial.Close()
+		if err != nil {
+			os.Remove(partial.Name())
+		}
+	}()
+	if report, err = backup.Read(ctx, io.TeeReader(source, partial), options, nil); err != nil {
+		return report, err
+	}
+	if err := errors.Join(partial.Sync(), partial.Close()); err != nil {
+		return report, fmt.Errorf("writing the backup: %w", err)
+	}
+	if err := os.Rename(partial.Name(), file); err != nil {
+		return report, fmt.Errorf("giving the backup its name: %w", err)
+	}
+	return report, syncPath(filepath.Dir(file))
+}
+
+func validKey(key string) error {
+	_, err := originals.DatasourceID(key)
+	return err
+}
+
+// syncPath has the operating system write what it holds of a file or a directory.
+func syncPath(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("opening what is to be written to disk: %w", err)
+	}
+	defer f.Close()
+	if err := f.Sync(); err != nil {
+		return fmt.Errorf("writing %s to disk: %w", path, err)
+	}
+	return nil
+}
+
+// backupReport is what a command says of an archive, as JSON.
+type backupReport struct {
+	Done    string  `json:"done"`
+	File    string  `json:"file"`
+	Seconds float64 `json:"seconds"`
+	backup.Report
+}
+
+// tellBackup says what an archive holds, and fails when originals are lost.
+func (p *commandLine) tellBackup(out io.Writer, done, file string, r backup.Report, took time.Duration) error {
+	if p.JSON {
+		encoder := json.NewEncoder(out)
+		encoder.SetIndent("", "  ")
+		if err := encoder.Encode(backupReport{Done: done, File: file, Seconds: took.Seconds(), Report: r}); err != nil {
+			return fmt.Errorf("writing the report: %w", err)
+		}
+	} else {
+		fmt.Fprintf(out, "%s: %s, catalog of %s (%s, schema %d), %s of %s, %s in %s\n", done, file, r.CreatedAt.Format(time.RFC3339), sized(r.CatalogBytes),
+			r.Schema, counted(r.Originals, "original"), sized(r.OriginalsBytes), sized(r.ArchiveBytes), took.Round(10*time.Millisecond))
+		for _, l := range r.Losses {
+			fmt.Fprintf(out, "lost: original %s of datasource %s (%s) is %s\n", l.Key, l.Datasource, strconv.Quote(l.Name), l.Reason)
+		}
+		if more := r.Lost - int64(len(r.Losses)); more > 0 {
+			fmt.Fprintf(out, "lost: %d more\n", more)
+		}
+	}
+	if r.Lost > 0 {
+		return cli.WithExit(cli.Damaged, fmt.Errorf("%s had been lost before the backup was made: upload what is still wanted again; everything else is there",
+			counted(r.Lost, "original")))
+	}
+	return nil
+}
+
+// sized is a number of bytes for people.
+func sized(n int64) string {
+	const unit = 1024
+	if n < unit {
+		return fmt.Sprintf("%d B", n)
+	}
+	value, units := float64(n)/unit, "KMGTP"
+	for value >= unit && len(units) > 1 {
+		value, units = value/unit, units[1:]
+	}
+	return fmt.Sprintf("%.1f %ciB", value, units[0])
+}

@@ -1,0 +1,247 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/sluice/sluice/pkg/api"
+	"github.com/sluice/sluice/pkg/backup"
+	"github.com/sluice/sluice/pkg/catalog"
+	"github.com/sluice/sluice/pkg/config"
+	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/originals"
+)
+
+// backupPath is where the service gives a backup to its operator.
+const backupPath = "/admin/backup"
+
+// backupWriteTimeout is how long whoever receives a backup may take nothing: as long as it lasts, originals stay.
+const backupWriteTimeout = 2 * time.Minute
+
+// contentOf is where a backup's content is read.
+type contentOf struct {
+	catalog   string // path of the SQLite catalog
+	originals *originals.Store
+	tempDir   string
+	now       func() time.Time
+}
+
+// write writes a backup, first the catalog as it is now, then the originals that it refers to. These must stay meanwhile.
+func (c contentOf) write(ctx context.Context, w io.Writer, bytesPerSecond int64) (backup.Report, error) {
+	dir, err := os.MkdirTemp(c.tempDir, "backup-")
+	if err != nil {
+		return backup.Report{}, fmt.Errorf("making a directory for the catalog's copy: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	at := c.now().UTC()
+	snapshot, err := catalog.TakeSnapshot(ctx, c.catalog, filepath.Join(dir, catalogFile))
+	if err != nil {
+		return backup.Report{}, err
+	}
+	defer snapshot.Close()
+	return backup.Write(ctx, w, backup.Content{
+		Header:  backup.Header{Program: Version(), Schema: snapshot.Schema, Catalog: snapshot.ID, CreatedAt: at},
+		Catalog: snapshot.Path, Each: snapshot.EachOriginal, Open: c.originals.Get, Lost: lostOriginal, TempDir: dir, BytesPerSecond: bytesPerSecond,
+	})
+}
+
+// lostOriginal says what an error of the store of originals tells of the original.
+func lostOriginal(err error) string {
+	switch {
+	case errors.Is(err, originals.ErrNotFound), errors.Is(err, originals.ErrInvalidKey):
+		return backup.ReasonMissing
+	case errors.Is(err, originals.ErrCorrupt):
+		return backup.ReasonDamaged
+	}
+	return ""
+}
+
+// backups makes backups of the running service, one at a time.
+type backups struct {
+	refused string // why there are none here; "": there are
+	content contentOf
+	audit   *slog.Logger
+	log     *slog.Logger
+	stopped context.Context // ends when the service stops
+	stop    context.CancelFunc
+
+	busy sync.Mutex
+	hold atomic.Bool
+}
+
+// holding reports whether originals must stay.
+func (b *backups) holding() bool { return b.hold.Load() }
+
+// prepareBackups finds out whether the service can be backed up as a whole.
+func (s *Service) prepareBackups(ctx context.Context) error {
+	s.backups.stopped, s.backups.stop = context.WithCancel(context.WithoutCancel(ctx))
+	s.closeLater(func() error { s.backups.stop(); return nil })
+	s.backups.log = s.log
+	s.backups.refused = wholeHere(s.config)
+	s.backups.content = contentOf{
+		catalog: s.dir.join(catalogFile), originals: s.originals, tempDir: s.dir.join(tempDir), now: s.now,
+	}
+	return nil
+}
+
+// wholeHere says why the data directory is not all there is to back up, "" when it is.
+func wholeHere(c config.Config) string {
+	switch {
+	case c.DatabaseURL != "":
+		return "the catalog is in PostgreSQL (DATABASE_URL): back it up with pg_dump, and NATS after it; docs/backup.md says how"
+	case c.NATSURL != "":
+		return "the originals are on NATS servers (NATS_URL): stop the service and copy catalog.db, then back up NATS; docs/backup.md says how"
+	}
+	return ""
+}
+
+// withBackups serves backups to the operator, and all else by next.
+func (b *backups) with(who operator, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != backupPath {
+			next.ServeHTTP(w, r)
+			return
+		}
+		w.Header().Set("Cache-Control", "no-store")
+		switch {
+		case !who.sent(r):
+			b.tell(r, "refused", backup.Report{})
+			problem(w, http.StatusForbidden, domain.CodeUnauthorized, "Unauthorized",
+				"a backup needs the header Authorization: Bearer with the key of SLUICE_ADMIN_KEY, or that of "+operatorFile+" in the data directory")
+		case r.Method != http.MethodPost:
+			w.Header().Set("Allow", http.MethodPost)
+			problem(w, http.StatusMethodNotAllowed, "METHOD_NOT_ALLOWED", "Method not allowed", "a backup is made by POST")
+		case b.refused != "":
+			problem(w, http.StatusConflict, domain.CodeConflict, "Conflict", b.refused)
+		default:
+			b.serve(w, r)
+		}
+	})
+}
+
+// rateParameter is the bound of a backup, in bytes a second.
+const rateParameter = "rate"
+
+func (b *backups) serve(w http.ResponseWriter, r *http.Request) {
+	bound, err := parseRate(r.URL.Query().Get(rateParameter))
+	if err != nil {
+		problem(w, http.StatusBadRequest, domain.CodeInvalid, "Invalid request", "rate: "+err.Error())
+		return
+	}
+	if !b.busy.TryLock() {
+		w.Header().Set("Retry-After", "60")
+		problem(w, http.StatusConflict, domain.CodeConflict, "Conflict", "another backup is being made: one is made at a time")
+		return
+	}
+	defer b.busy.Unlock()
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	defer context.AfterFunc(b.stopped, cancel)()
+	b.hold.Store(true)
+	defer b.hold.Store(false)
+	b.tell(r, "begun", backup.Report{})
+	out := &archiveResponse{w: w, control: http.NewResponseController(w)}
+	began := time.Now()
+	report, err := b.content.write(ctx, out, bound)
+	if err != nil {
+		b.fail(w, r, out, report, err)
+		return
+	}
+	if err := out.end(); err != nil {
+		b.fail(w, r, out, report, err)
+		return
+	}
+	b.tell(r, "made", report)
+	b.log.Info("backup made", "originals", report.Originals, "bytes", report.ArchiveBytes, "lost", report.Lost, "after", time.Since(began).Round(time.Millisecond))
+}
+
+// fail says why there is no backup: to the caller as long as nothing is sent; after that the archive itself does.
+func (b *backups) fail(w http.ResponseWriter, r *http.Request, out *archiveResponse, report backup.Report, err error) {
+	b.tell(r, "failed", report)
+	gone := r.Context().Err() != nil || b.stopped.Err() != nil
+	if !gone {
+		b.log.Error("backup failed", "error", err)
+	}
+	if out.begun {
+		_ = out.end() // what was sent says that it is no backup
+		return
+	}
+	if !gone && domain.CodeOf(err) != domain.CodeUnavailable {
+		problem(w, http.StatusInternalServerError, domain.CodeInternal, "Internal error", "the backup could not be begun; the service's log says why")
+		return
+	}
+	w.Header().Set("Retry-After", "5")
+	problem(w, http.StatusServiceUnavailable, domain.CodeUnavailable, "Unavailable", "the backup could not be begun: the service stops, or something that it needs is down")
+}
+
+// tell writes down who has asked for a backup, and what came of it.
+func (b *backups) tell(r *http.Request, result string, report backup.Report) {
+	address := r.RemoteAddr
+	if host, _, err := net.SplitHostPort(address); err == nil {
+		address = host
+	}
+	b.audit.LogAttrs(r.Context(), slog.LevelInfo, "audit", slog.Group("audit",
+		slog.String("action", "backup"), slog.String("address", address), slog.String("result", result),
+		slog.Int64("originals", report.Originals), slog.Int64("bytes", report.ArchiveBytes)))
+}
+
+// archiveResponse is an answer whose status is sent with its first bytes.
+type archiveResponse struct {
+	w       http.ResponseWriter
+	control *http.ResponseController
+	begun   bool
+}
+
+// Write implements io.Writer.
+func (a *archiveResponse) Write(p []byte) (int, error) {
+	if !a.begun {
+		a.begun = true
+		a.w.Header().Set("Content-Type", "application/zstd")
+		a.w.Header().Set("Content-Disposition", `attachment; filename="sluice-backup.tar.zst"`)
+		a.w.WriteHeader(http.StatusOK)
+	}
+	if err := a.control.SetWriteDeadline(time.Now().Add(backupWriteTimeout)); err != nil {
+		return 0, err
+	}
+	return a.w.Write(p)
+}
+
+// end sends what is held back and lets the connection be used again.
+func (a *archiveResponse) end() error {
+	return errors.Join(a.control.Flush(), a.control.SetWriteDeadline(time.Time{}))
+}
+
+// problem answers in the form that the API has for errors.
+func problem(w http.ResponseWriter, status int, code domain.Code, title, detail string) {
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(api.Problem{ // the caller has gone
+		Type: "about:blank", Title: title, Status: status, Error: api.ProblemError(code), Detail: detail,
+	})
+}
+
+// minRate keeps a backup from lasting for ever by a slip: 10 for 10MiB.
+const minRate = 64 << 10
+
+// parseRate reads how many bytes a second may be read; "" and 0 mean no bound.
+func parseRate(text string) (int64, error) {
+	if text == "" || text == "0" {
+		return 0, nil
+	}
+	n, err := config.ParseBytes(text)
+	if err == nil && n < minRate {
+		err = fmt.Errorf("%q is less than 64KiB a second", text)
+	}
+	return int64(n), err
+}

@@ -1,0 +1,64 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/sluice/sluice/pkg/catalog"
+)
+
+// rebuild knows whether the embedded index is being built anew, for whoever asks whether the service is ready: it serves
+// meanwhile, and does not find everything.
+type rebuild struct {
+	mu     sync.Mutex
+	raised time.Time // when damage was met last; zero: never, or all has been read again since
+	looked bool      // an audit that began after it has said what is missing
+}
+
+// alarm notes that damage was met.
+func (r *rebuild) alarm(at time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.raised, r.looked = at, false
+}
+
+// audited notes that an audit has ended that began at the time.
+func (r *rebuild) audited(began time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.looked = r.looked || !began.Before(r.raised)
+}
+
+// waiting counts what is still to be read again.
+type waiting interface {
+	Rebuilding(ctx context.Context) (datasources catalog.Waiting, err error)
+}
+
+// note says what is missing, "" when nothing is.
+func (r *rebuild) note(ctx context.Context, c waiting) string {
+	r.mu.Lock()
+	raised, looked := r.raised, r.looked
+	r.mu.Unlock()
+	if raised.IsZero() {
+		return ""
+	}
+	w, err := c.Rebuilding(ctx)
+	switch {
+	case err != nil: // the catalog's own check says so
+		return "the index was damaged; how much of it is missing is not known"
+	case !w.Any:
+		return ""
+	case !looked:
+		return "the index is damaged, or files of it are gone; what is missing is being looked for"
+	case w.Queued+w.InFlight > 0:
+		return fmt.Sprintf("the index was damaged and is being built anew: %d documents wait to be read again, %d are being read", w.Queued, w.InFlight)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.raised.Equal(raised) {
+		r.raised = time.Time{}
+	}
+	return ""
+}

@@ -1,0 +1,209 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sluice/sluice/pkg/backup"
+	"github.com/sluice/sluice/pkg/catalog"
+	"github.com/sluice/sluice/pkg/cli"
+	"github.com/sluice/sluice/pkg/originals"
+)
+
+// restoringDir is where what is restored lies until all of it is there; a data directory that has it is not to be used.
+const restoringDir = ".restoring"
+
+// restoreCommand makes a data directory from a backup.
+func (p *commandLine) restoreCommand() *cobra.Command {
+	var dir string
+	var check bool
+	cmd := &cobra.Command{
+		Use: "restore FILE|- --data DIR | --check", Short: "Make a data directory of a backup", DisableFlagsInUseLine: true,
+		GroupID: cli.GroupOperate, Args: cobra.ExactArgs(1),
+		Long: "Make a data directory of a backup of api backup; - is standard input. A service that is started with it builds the index anew\n" +
+			"and goes on with what was unfinished. With --check the backup is read from end to end, and nothing is written.\n" +
+			"Exit code 6 says that the archive is damaged and nothing was restored; or that all was restored that the backup has, and\n" +
+			"originals that were lost before it was made are named.",
+		Example: "api restore sluice.tar.zst --check\napi restore sluice.tar.zst --data ./data",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if check == (dir != "") {
+				return usageError{errors.New("say either where it is restored to, --data DIR, or --check")}
+			}
+			in := io.Reader(p.In)
+			if args[0] != "-" {
+				file, err := os.Open(args[0])
+				if err != nil {
+					return fmt.Errorf("opening the backup: %w", err)
+				}
+				defer file.Close()
+				in = file
+			}
+			schema, err := catalog.SchemaVersion()
+			if err != nil {
+				return err
+			}
+			ctx, began, done := cmd.Context(), time.Now(), "checked"
+			var report backup.Report
+			if check {
+				report, err = backup.Read(ctx, in, backup.Options{Schema: schema, Key: validKey}, nil)
+			} else {
+				done = "restored"
+				report, err = restore(ctx, in, dir, schema)
+			}
+			if err != nil {
+				return interrupted(ctx, err)
+			}
+			return p.tellBackup(p.Out, done, args[0], report, time.Since(began))
+		},
+	}
+	cmd.Flags().StringVar(&dir, "data", "", "data `directory` that is made: empty, or not there yet")
+	cmd.Flags().BoolVar(&check, "check", false, "read the backup from end to end, and write nothing")
+	return cmd
+}
+
+// restore makes a data directory of a backup, or leaves it as it was.
+func restore(ctx context.Context, in io.Reader, path string, schema int64) (report backup.Report, err error) {
+	_, statErr := os.Stat(path)
+	made := errors.Is(statErr, fs.ErrNotExist)
+	if !made {
+		if err := emptyDir(path); err != nil {
+			return report, err
+		}
+	}
+	dir, err := openDataDir(path)
+	if err != nil {
+		return report, err
+	}
+	defer func() {
+		err = errors.Join(err, dir.close())
+		if err != nil && made {
+			os.Remove(filepath.Join(path, lockFile))
+			os.Remove(path)
+		}
+	}()
+	if err := emptyDir(path); err != nil { // another one may have been quicker
+		return report, err
+	}
+	staged := dir.join(restoringDir)
+	if err := os.Mkdir(staged, 0o700); err != nil {
+		return report, fmt.Errorf("making the directory for what is restored: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.RemoveAll(staged))
+		}
+	}()
+	if report, err = restoreInto(ctx, in, staged, schema); err != nil {
+		return report, err
+	}
+	if err := syncTree(staged); err != nil {
+		return report, err
+	}
+	// The catalog last: a directory without one holds nothing that counts.
+	for _, name := range []string{natsDir, catalogFile} {
+		if err := os.Rename(filepath.Join(staged, name), dir.join(name)); err != nil {
+			return report, errors.Join(fmt.Errorf("putting %s in place: %w", name, err), os.RemoveAll(dir.join(natsDir)))
+		}
+	}
+	if err := os.Remove(staged); err != nil {
+		return report, fmt.Errorf("ending the restore: %w", err)
+	}
+	return report, syncPath(dir.path)
+}
+
+// emptyDir refuses a directory in which something lies that is not for a restore to replace.
+func emptyDir(path string) error {
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		return fmt.Errorf("looking into the data directory: %w", err)
+	}
+	for _, e := range entries {
+		switch e.Name() {
+		case lockFile, pidFile, "lost+found":
+		case restoringDir:
+			return fmt.Errorf("in %s a restore was cut short: remove what it has left there, or name another directory", path)
+		default:
+			return fmt.Errorf("%s is not empty (it has %q): name a directory that is, or is not there yet", path, e.Name())
+		}
+	}
+	return nil
+}
+
+func restoreInto(ctx context.Context, in io.Reader, staged string, schema int64) (report backup.Report, err error) {
+	store, closers, err := openStore(ctx, filepath.Join(staged, natsDir), true)
+	defer func() { err = errors.Join(err, closeAll(closers)) }()
+	if err != nil {
+		return report, err
+	}
+	sink := &restoring{catalog: filepath.Join(staged, catalogFile), originals: store}
+	report, err = backup.Read(ctx, in, backup.Options{Schema: schema, Key: validKey}, sink)
+	if err != nil {
+		return report, err
+	}
+	if err := catalog.CheckFile(ctx, sink.catalog); err != nil {
+		return report, fmt.Errorf("the catalog in the backup cannot be used: %w", err)
+	}
+	c, err := catalog.Open(ctx, catalog.Options{Path: sink.catalog, Log: slog.New(slog.DiscardHandler), Now: time.Now})
+	if err != nil {
+		return report, err
+	}
+	if err := errors.Join(c.Restored(ctx), c.Close()); err != nil {
+		return report, fmt.Errorf("preparing the restored catalog: %w", err)
+	}
+	// The last connection to close leaves the database in one file.
+	for _, suffix := range []string{"-wal", "-shm"} {
+		if _, err := os.Stat(sink.catalog + suffix); !errors.Is(err, fs.ErrNotExist) {
+			return report, errors.Join(fmt.Errorf("%s was left beside the catalog", filepath.Base(sink.catalog+suffix)), err)
+		}
+	}
+	return report, nil
+}
+
+// restoring takes what a backup holds.
+type restoring struct {
+	catalog   string
+	originals *originals.Store
+}
+
+// Catalog implements backup.Sink.
+func (r *restoring) Catalog(_ context.Context, _ backup.Header, content io.Reader) error {
+	file, err := os.OpenFile(r.catalog, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	if _, err := io.Copy(file, content); err != nil {
+		return errors.Join(fmt.Errorf("writing the catalog: %w", err), file.Close())
+	}
+	return file.Close()
+}
+
+// Original implements backup.Sink.
+func (r *restoring) Original(ctx context.Context, key string, size int64, content io.Reader) error {
+	_, err := r.originals.Put(ctx, key, content, originals.PutOptions{MaxBytes: max(size, 1)})
+	return err
+}
+
+// Drop implements backup.Sink.
+func (r *restoring) Drop(ctx context.Context, key string) error { return r.originals.Delete(ctx, key) }
+
+// syncTree has everything below a directory written to disk.
+func syncTree(dir string) error {
+	return filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if e.IsDir() || e.Type().IsRegular() {
+			return syncPath(path)
+		}
+		return fmt.Errorf("%s is neither a file nor a directory", path)
+	})
+}

@@ -1,0 +1,314 @@
+package backup
+
+import (
+	"archive/tar"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"strings"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// Sink takes what an archive holds. What it was given may turn out to be damaged; nothing of it counts before Read has
+// succeeded.
+type Sink interface {
+	// Catalog takes the catalog. It may leave content unread.
+	Catalog(ctx context.Context, h Header, content io.Reader) error
+	// Original takes an original, of the size and the hex SHA-256 that its datasource has.
+	Original(ctx context.Context, key string, size int64, content io.Reader) error
+	// Drop forgets an original that it has taken: it was damaged already when the backup was made.
+	Drop(ctx context.Context, key string) error
+}
+
+// Options say what a reader accepts.
+type Options struct {
+	Schema int64                  // the newest version of the catalog's schema that the program knows; 0: any
+	Key    func(key string) error // refuses what is no key of an original
+}
+
+// Bounds of members that are read into memory.
+const (
+	maxHeader = 64 << 10
+	maxLoss   = 16 << 10
+)
+
+// Read reads an archive to its end and gives the sink what it holds; without a sink it only checks. It holds some megabytes,
+// whatever the archive. It fails with a DamagedError when the archive is not as it was written, with ErrNewer when this program
+// cannot read it, and with an AbortedError when the backup did not come to its end. Originals that were lost already when the
+// backup was made are no failure: the report names them.
+func Read(ctx context.Context, r io.Reader, o Options, sink Sink) (Report, error) {
+	in := &countingReader{r: contextReader{ctx, r}}
+	unpacker, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(8*windowSize))
+	if err != nil {
+		return Report{}, fmt.Errorf("making the decompressor: %w", err)
+	}
+	defer unpacker.Close()
+	a := &reading{tar: tar.NewReader(unpacker), opts: o, sink: sink, sums: sha256.New()}
+	if err := a.run(ctx); err != nil {
+		return a.report, a.explain(ctx, err, in)
+	}
+	// To the very end: the checksums of the compression lie there.
+	if n, err := io.Copy(io.Discard, unpacker); err != nil {
+		return a.report, a.explain(ctx, err, in)
+	} else if n > maxTrailer {
+		return a.report, &DamagedError{sumsName, "something follows its end"}
+	}
+	a.report.ArchiveBytes = in.n
+	return a.report, nil
+}
+
+// maxTrailer is the padding that may follow the end of a tar.
+const maxTrailer = 1 << 20
+
+// reading is an archive that is being read.
+type reading struct {
+	tar    *tar.Reader
+	opts   Options
+	sink   Sink
+	report Report
+	sums   hash.Hash // of what SHA256SUMS should be
+	last   string    // name of the member that is being read
+
+	suspect string // a member that does not match its digest; what follows it may tell that this was known
+}
+
+// errSink keeps what a sink says apart from what the archive's reader says.
+type errSink struct{ error }
+
+func (e errSink) Unwrap() error { return e.error }
+
+// explain says of an error of tar or zstd what it means.
+func (a *reading) explain(ctx context.Context, err error, in *countingReader) error {
+	var damaged *DamagedError
+	var aborted *AbortedError
+	var sink errSink
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case in.err != nil: // the disk's or the connection's own
+		return fmt.Errorf("reading the archive: %w", in.err)
+	case errors.As(err, &sink):
+		return sink.error
+	case errors.As(err, &damaged), errors.As(err, &aborted), errors.Is(err, ErrNewer):
+		return err
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		if a.last == "" {
+			return &DamagedError{"", "it ends before its first member"}
+		}
+		return &DamagedError{a.last, "the archive is cut short there"}
+	case a.last == "":
+		return &DamagedError{"", "this is no backup: " + err.Error()}
+	}
+	return &DamagedError{a.last, err.Error()}
+}
+
+func (a *reading) run(ctx context.Context) error {
+	for {
+		h, err := a.tar.Next()
+		if err != nil { // io.EOF too: SHA256SUMS comes first
+			return err
+		}
+		if h.Typeflag != tar.TypeReg {
+			return &DamagedError{a.last, "something that is no file follows it"}
+		}
+		first := a.last == ""
+		if first != (h.Name == headerName) {
+			return a.misplaced(h.Name)
+		}
+		if second := a.last == headerName; second != (h.Name == catalogName) && h.Name != abortedName {
+			return a.misplaced(h.Name)
+		}
+		if known := damagedPath + strings.TrimPrefix(a.suspect, originalsPath); a.suspect != "" && h.Name != known && h.Name != abortedName {
+			return &DamagedError{a.suspect, "its content does not match its SHA-256"}
+		}
+		a.last = h.Name
+		if h.Name == sumsName {
+			return a.seal()
+		}
+		if err := a.member(ctx, h); err != nil {
+			return err
+		}
+	}
+}
+
+func (a *reading) misplaced(name string) error {
+	if len(name) > 200 {
+		name = name[:200]
+	}
+	if a.last == "" {
+		return &DamagedError{"", fmt.Sprintf("this is no backup: it begins with %q", name)}
+	}
+	return &DamagedError{a.last, fmt.Sprintf("%q does not belong after it", name)}
+}
+
+// member reads one member and notes its digest.
+func (a *reading) member(ctx context.Context, h *tar.Header) error {
+	sum := sha256.New()
+	content := io.TeeReader(a.tar, sum)
+	folder, key, _ := strings.Cut(h.Name, "/")
+	folder += "/"
+	if key != "" && a.opts.Key != nil {
+		if err := a.opts.Key(key); err != nil {
+			return &DamagedError{h.Name, "its name is that of no original"}
+		}
+	}
+	var err error
+	switch {
+	case h.Name == headerName:
+		err = a.header(content, h.Size)
+	case h.Name == catalogName:
+		a.report.CatalogBytes = h.Size
+		err = a.give(content, func(r io.Reader) error { return a.sink.Catalog(ctx, a.report.Header, r) })
+	case h.Name == abortedName:
+		return a.aborted(content, h.Size)
+	case folder == originalsPath && key != "":
+		err = a.give(content, func(r io.Reader) error { return a.sink.Original(ctx, key, h.Size, r) })
+	case (folder == missingPath || folder == damagedPath) && key != "":
+		err = a.loss(ctx, folder, key, content, h.Size)
+	default:
+		return a.misplaced(h.Name)
+	}
+	if err != nil {
+		return err
+	}
+	digest := hex.EncodeToString(sum.Sum(nil))
+	a.sums.Write([]byte(sumLine(digest, h.Name)))
+	switch {
+	case digest != h.PAXRecords[digestRecord]:
+		a.suspect = h.Name
+	case folder == originalsPath:
+		a.report.Originals++
+		a.report.OriginalsBytes += h.Size
+	}
+	return nil
+}
+
+// give has the sink read a member, and reads what it leaves.
+func (a *reading) give(content io.Reader, take func(io.Reader) error) error {
+	if a.sink != nil {
+		guarded := &faultReader{r: content}
+		if err := take(guarded); err != nil {
+			if guarded.err != nil {
+				return guarded.err // the sink only says what it was told
+			}
+			return errSink{err}
+		}
+	}
+	_, err := io.Copy(io.Discard, content)
+	return err
+}
+
+func (a *reading) header(content io.Reader, size int64) error {
+	if size > maxHeader {
+		return &DamagedError{headerName, "it is too long"}
+	}
+	b, err := io.ReadAll(content)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(b, &a.report.Header); err != nil || a.report.Format < 1 {
+		return &DamagedError{headerName, "it cannot be read"}
+	}
+	switch h := a.report.Header; {
+	case h.Format > Format:
+		return fmt.Errorf("the backup has format %d, and this program reads formats up to %d: it was %w (%s); restore it with that one, or a newer one",
+			h.Format, Format, ErrNewer, h.Program)
+	case a.opts.Schema > 0 && h.Schema > a.opts.Schema:
+		return fmt.Errorf("the catalog in the backup has schema version %d, and this program knows versions up to %d: it was %w (%s); restore it with that one, or a newer one",
+			h.Schema, a.opts.Schema, ErrNewer, h.Program)
+	}
+	return nil
+}
+
+func (a *reading) aborted(content io.Reader, size int64) error {
+	if size > maxLoss {
+		return &DamagedError{abortedName, "it is too long"}
+	}
+	reason, err := io.ReadAll(content)
+	if err != nil {
+		return err
+	}
+	return &AbortedError{strings.ToValidUTF8(string(reason), "?")}
+}
+
+func (a *reading) loss(ctx context.Context, folder, key string, content io.Reader, size int64) error {
+	if size > maxLoss {
+		return &DamagedError{folder + key, "it is too long"}
+	}
+	b, err := io.ReadAll(content)
+	if err != nil {
+		return err
+	}
+	var l Loss
+	if err := json.Unmarshal(b, &l); err != nil || l.Key != key {
+		return &DamagedError{folder + key, "it cannot be read"}
+	}
+	if folder == damagedPath {
+		if a.suspect != originalsPath+key {
+			return &DamagedError{folder + key, "the original before it is another one, or intact"}
+		}
+		a.suspect = ""
+		if a.sink != nil {
+			if err := a.sink.Drop(ctx, key); err != nil {
+				return errSink{err}
+			}
+		}
+	}
+	a.report.lose(l)
+	return nil
+}
+
+// seal compares the digests that the archive ends with.
+func (a *reading) seal() error {
+	want := a.sums.Sum(nil)
+	got := sha256.New()
+	if _, err := io.Copy(got, a.tar); err != nil {
+		return err
+	}
+	if string(got.Sum(nil)) != string(want) {
+		return &DamagedError{sumsName, "it does not list the members of this archive"}
+	}
+	switch _, err := a.tar.Next(); {
+	case err == io.EOF:
+		return nil
+	case err != nil:
+		return err
+	}
+	return &DamagedError{sumsName, "members follow it"}
+}
+
+// countingReader counts what is read, and keeps what went wrong with that.
+type countingReader struct {
+	r   io.Reader
+	n   int64
+	err error
+}
+
+func (c *countingReader) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	c.n += int64(n)
+	if err != nil && err != io.EOF && !errors.Is(err, io.ErrUnexpectedEOF) {
+		c.err = err
+	}
+	return n, err
+}
+
+// faultReader keeps the error of a read.
+type faultReader struct {
+	r   io.Reader
+	err error
+}
+
+func (f *faultReader) Read(p []byte) (int, error) {
+	n, err := f.r.Read(p)
+	if err != nil && err != io.EOF {
+		f.err = err
+	}
+	return n, err
+}

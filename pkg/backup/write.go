@@ -1,0 +1,380 @@
+package backup
+
+import (
+	"archive/tar"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"os"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+	"golang.org/x/time/rate"
+
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// Content is what goes into a backup.
+type Content struct {
+	Header Header // Format is filled in
+	// Catalog is the path of the catalog's copy.
+	Catalog string
+	// Each calls f for every original that the copy refers to, with its datasource, until f fails, and returns f's error.
+	Each func(ctx context.Context, f func(datasourceID string, o domain.Original) error) error
+	// Open reads an original. Where it, or a Read, fails with an error that Lost knows, the original is lost; with any other
+	// one the backup is.
+	Open func(ctx context.Context, key string) (io.ReadCloser, error)
+	// Lost returns ReasonMissing or ReasonDamaged, "" when an error says nothing of the original.
+	Lost func(error) string
+	// TempDir takes the digests until they are written.
+	TempDir string
+	// BytesPerSecond bounds what is read a second; 0: no bound.
+	BytesPerSecond int64
+}
+
+// block is what is read, and waited for, at a time.
+const block = 256 << 10
+
+// Write writes an archive. It holds some megabytes, whatever the content. When it fails, what was written is no archive, and says
+// why if that can still be written.
+func Write(ctx context.Context, w io.Writer, c Content) (report Report, err error) {
+	sums, err := os.CreateTemp(c.TempDir, "sums-")
+	if err != nil {
+		return report, fmt.Errorf("making a file for the digests: %w", err)
+	}
+	defer os.Remove(sums.Name())
+	defer sums.Close()
+	out := &counter{w: w}
+	packer, err := zstd.NewWriter(out, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1),
+		zstd.WithWindowSize(windowSize), zstd.WithLowerEncoderMem(true))
+	if err != nil {
+		return report, fmt.Errorf("making the compressor: %w", err)
+	}
+	a := &archive{tar: tar.NewWriter(packer), sums: sums, buffer: make([]byte, block)}
+	if c.BytesPerSecond > 0 {
+		a.limit = rate.NewLimiter(rate.Limit(c.BytesPerSecond), block)
+	}
+	c.Header.Format = Format
+	a.report.Header = c.Header
+	if err := a.fill(ctx, c); err != nil {
+		// The reader is to know more than that the archive ends.
+		if a.abort(c.Header.CreatedAt, reasonOf(ctx, err)) == nil {
+			_ = packer.Close()
+		}
+		return a.report, err
+	}
+	if err := errors.Join(a.tar.Close(), packer.Close()); err != nil {
+		return a.report, fmt.Errorf("ending the archive: %w", err)
+	}
+	a.report.ArchiveBytes = out.n
+	return a.report, nil
+}
+
+// windowSize bounds the memory of whoever reads the archive.
+const windowSize = 1 << 20
+
+// reasonOf is what the reader of an archive learns of a failure: why, without paths of this machine.
+func reasonOf(ctx context.Context, err error) string {
+	if ctx.Err() != nil {
+		return "it was stopped"
+	}
+	if code := domain.CodeOf(err); code == domain.CodeUnavailable {
+		return "something that it needs is down; the service's log says what"
+	}
+	return "the service's log says why"
+}
+
+// archive is one that is being written.
+type archive struct {
+	tar    *tar.Writer
+	sums   *os.File
+	limit  *rate.Limiter // nil: none
+	buffer []byte
+	report Report
+	open   int64 // bytes that the member which is being written still lacks
+}
+
+func (a *archive) fill(ctx context.Context, c Content) error {
+	head, err := json.Marshal(a.report.Header)
+	if err != nil {
+		return fmt.Errorf("encoding the header: %w", err)
+	}
+	if err := a.small(ctx, headerName, head); err != nil {
+		return err
+	}
+	if err := a.catalog(ctx, c.Catalog); err != nil {
+		return fmt.Errorf("writing the catalog: %w", err)
+	}
+	err = c.Each(ctx, func(datasourceID string, o domain.Original) error {
+		if err := a.original(ctx, c, datasourceID, o); err != nil {
+			return fmt.Errorf("writing original %s: %w", o.Key, err)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return a.seal()
+}
+
+// begin writes a member's header.
+func (a *archive) begin(name string, size int64, digest string) error {
+	h := &tar.Header{
+		Typeflag: tar.TypeReg, Format: tar.FormatPAX, Name: name, Mode: 0o600, Size: size, ModTime: a.report.CreatedAt.Truncate(time.Second),
+	}
+	if digest != "" {
+		h.PAXRecords = map[string]string{digestRecord: digest}
+	}
+	if err := a.tar.WriteHeader(h); err != nil {
+		return fmt.Errorf("writing the header of %s: %w", name, err)
+	}
+	a.open = size
+	return nil
+}
+
+func (a *archive) write(ctx context.Context, p []byte) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if a.limit != nil {
+		if err := a.limit.WaitN(ctx, len(p)); err != nil {
+			return err
+		}
+	}
+	n, err := a.tar.Write(p)
+	a.open -= int64(n)
+	return err
+}
+
+// note keeps the digest of what was written as a member.
+func (a *archive) note(sum hash.Hash, name string) error {
+	if _, err := io.WriteString(a.sums, sumLine(hex.EncodeToString(sum.Sum(nil)), name)); err != nil {
+		return fmt.Errorf("keeping a digest: %w", err)
+	}
+	return nil
+}
+
+// sumLine is a line of SHA256SUMS.
+func sumLine(digest, name string) string { return digest + "  " + name + "\n" }
+
+// small writes a member that is in memory.
+func (a *archive) small(ctx context.Context, name string, content []byte) error {
+	sum := sha256.New()
+	sum.Write(content)
+	if err := a.begin(name, int64(len(content)), hex.EncodeToString(sum.Sum(nil))); err != nil {
+		return err
+	}
+	if err := a.write(ctx, content); err != nil {
+		return fmt.Errorf("writing %s: %w", name, err)
+	}
+	return a.note(sum, name)
+}
+
+func (a *archive) catalog(ctx context.Context, path string) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	whole := sha256.New()
+	size, err := io.CopyBuffer(whole, onlyReader{contextReader{ctx, file}}, a.buffer)
+	if err != nil {
+		return err
+	}
+	if _, err := file.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	if err := a.begin(catalogName, size, hex.EncodeToString(whole.Sum(nil))); err != nil {
+		return err
+	}
+	sum := sha256.New()
+	if err := a.copy(ctx, io.LimitReader(file, size), sum); err != nil {
+		return err
+	}
+	a.report.CatalogBytes = size
+	return a.note(sum, catalogName)
+}
+
+// readError is a failure to read what was to be written.
+type readError struct{ error }
+
+func (e readError) Unwrap() error { return e.error }
+
+// copy writes what r has to the member that is begun.
+func (a *archive) copy(ctx context.Context, r io.Reader, sum hash.Hash) error {
+	for {
+		n, err := r.Read(a.buffer)
+		if int64(n) > a.open {
+			return readError{errTooLong}
+		}
+		if n > 0 {
+			sum.Write(a.buffer[:n])
+			if err := a.write(ctx, a.buffer[:n]); err != nil {
+				return err
+			}
+		}
+		switch {
+		case err == io.EOF:
+			return nil
+		case err != nil:
+			return readError{err}
+		}
+	}
+}
+
+var errTooLong = errors.New("it is longer than the catalog says")
+
+// original writes one original, or what became of it. Its length stands before it, so content that turns out to be damaged is
+// filled up with zeros, and a member after it says so.
+func (a *archive) original(ctx context.Context, c Content, datasourceID string, o domain.Original) error {
+	loss := Loss{Key: o.Key, Datasource: datasourceID, Name: o.Name}
+	content, err := c.Open(ctx, o.Key)
+	if err != nil {
+		if loss.Reason = c.Lost(err); loss.Reason == "" || ctx.Err() != nil {
+			return err
+		}
+		return a.loss(ctx, missingPath, loss)
+	}
+	defer content.Close()
+	name := originalsPath + o.Key
+	if err := a.begin(name, o.Size, o.SHA256); err != nil {
+		return err
+	}
+	sum := sha256.New()
+	err = a.copy(ctx, content, sum)
+	var fault readError
+	switch {
+	case errors.As(err, &fault) && ctx.Err() == nil:
+		if loss.Reason = c.Lost(fault.error); errors.Is(err, errTooLong) {
+			loss.Reason = ReasonDamaged
+		}
+		if loss.Reason == "" {
+			return err
+		}
+	case err != nil:
+		return err
+	}
+	short := a.open > 0
+	if err := a.pad(ctx, sum); err != nil {
+		return err
+	}
+	if err := a.note(sum, name); err != nil {
+		return err
+	}
+	if hex.EncodeToString(sum.Sum(nil)) != o.SHA256 || short {
+		loss.Reason = orDamaged(loss.Reason)
+		return a.loss(ctx, damagedPath, loss)
+	}
+	a.report.Originals++
+	a.report.OriginalsBytes += o.Size
+	return nil
+}
+
+func orDamaged(reason string) string {
+	if reason == "" {
+		return ReasonDamaged
+	}
+	return reason
+}
+
+func (a *archive) pad(ctx context.Context, sum hash.Hash) error {
+	if a.open == 0 {
+		return nil
+	}
+	clear(a.buffer)
+	for a.open > 0 {
+		zeros := a.buffer[:min(a.open, int64(len(a.buffer)))]
+		sum.Write(zeros)
+		if err := a.write(ctx, zeros); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *archive) loss(ctx context.Context, folder string, l Loss) error {
+	// A name of a file is as long as its uploader likes; what is told of it need not be.
+	if runes := []rune(l.Name); len(runes) > maxLossName {
+		l.Name = string(runes[:maxLossName]) + "…"
+	}
+	content, err := json.Marshal(l)
+	if err != nil {
+		return fmt.Errorf("encoding a loss: %w", err)
+	}
+	a.report.lose(l)
+	return a.small(ctx, folder+l.Key, content)
+}
+
+// maxLossName in characters.
+const maxLossName = 500
+
+// seal writes the digests of all members, and with them says that the archive is whole.
+func (a *archive) seal() error {
+	size, err := a.sums.Seek(0, io.SeekCurrent)
+	if err != nil {
+		return fmt.Errorf("reading the digests: %w", err)
+	}
+	if _, err := a.sums.Seek(0, io.SeekStart); err != nil {
+		return fmt.Errorf("reading the digests: %w", err)
+	}
+	if err := a.begin(sumsName, size, ""); err != nil {
+		return err
+	}
+	if _, err := io.CopyBuffer(onlyWriter{a.tar}, onlyReader{io.LimitReader(a.sums, size)}, a.buffer); err != nil {
+		return fmt.Errorf("writing the digests: %w", err)
+	}
+	return nil
+}
+
+// abort ends the archive with the reason for which it is none.
+func (a *archive) abort(at time.Time, reason string) error {
+	ctx := context.Background() // nothing here waits for anybody but the writer
+	a.limit = nil
+	if err := a.pad(ctx, sha256.New()); err != nil {
+		return err
+	}
+	content := []byte(reason)
+	h := &tar.Header{Typeflag: tar.TypeReg, Format: tar.FormatPAX, Name: abortedName, Mode: 0o600, Size: int64(len(content)), ModTime: at.Truncate(time.Second)}
+	if err := a.tar.WriteHeader(h); err != nil {
+		return err
+	}
+	if _, err := a.tar.Write(content); err != nil {
+		return err
+	}
+	return a.tar.Close()
+}
+
+// counter counts what is written.
+type counter struct {
+	w io.Writer
+	n int64
+}
+
+func (c *counter) Write(p []byte) (int, error) {
+	n, err := c.w.Write(p)
+	c.n += int64(n)
+	return n, err
+}
+
+// onlyReader and onlyWriter hide shortcuts by which io.CopyBuffer would go past its buffer.
+type onlyReader struct{ io.Reader }
+
+type onlyWriter struct{ io.Writer }
+
+// contextReader ends with a context.
+type contextReader struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (c contextReader) Read(p []byte) (int, error) {
+	if err := c.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return c.r.Read(p)
+}
