@@ -21,7 +21,7 @@ func denseTop(ctx context.Context, s *snapshot, filter slotSet, query []float32,
 		if err != nil {
 			return nil, err
 		}
-		return top.heap, nil
+		return top.kept(), nil
 	}
 	found, err := scanStaged(ctx, s, filter, query, limit, rows)
 	return found.best, err
@@ -44,7 +44,7 @@ func scanSlots(ctx context.Context, s *snapshot, slots []uint32, query []float32
 	return s.compare(ctx, query, limit, len(slots), len(slots), func(from, to int, compare func(slot uint32)) error {
 		for i, slot := range slots[from:to] {
 			if next := from + i + 1; next < len(slots) {
-				quant.Prefetch(floatsOf(s.vectors.record(slots[next])))
+				quant.Prefetch(s.vectors.record(slots[next]))
 			}
 			w := int(slot / 64)
 			if err := s.vectors.check(w, s.live.word(w)); err != nil {

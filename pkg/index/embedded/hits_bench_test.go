@@ -24,7 +24,7 @@ func BenchmarkRows(b *testing.B) {
 						slots = append(slots, rand.Uint32N(v.slots))
 					}
 					slices.Sort(slots)
-					if _, err := v.hits(b.Context(), slices.Compact(slots), vector, words); err != nil {
+					if _, err := v.hits(b.Context(), slices.Compact(slots), vector, nil, words); err != nil {
 						return err
 					}
 				}

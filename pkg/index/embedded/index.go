@@ -124,7 +124,7 @@ func (x *Index) runMerges(ctx context.Context) {
 			return
 		case id := <-x.merges:
 			x.queued.Delete(id)
-			if err := x.mergeAll(ctx, id); err != nil && ctx.Err() == nil && !errors.Is(err, errNoSpace) {
+			if err := x.mergeAll(ctx, id); err != nil && ctx.Err() == nil && !errors.Is(err, errNoSpace) && !errors.Is(err, index.ErrClosed) {
 				x.log.Error("merging postings", "datastore", id.DatastoreID, "error", err)
 			}
 		}

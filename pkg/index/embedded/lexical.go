@@ -104,7 +104,7 @@ func (l *lexical) top(limit int) []scored {
 				least = floor
 			}
 		}
-		return top.heap
+		return top.kept()
 	}
 	for i, t := range l.lists {
 		for _, slot := range t.slots {
@@ -115,7 +115,7 @@ func (l *lexical) top(limit int) []scored {
 			top.offer(scored{slot, score})
 		}
 	}
-	return top.heap
+	return top.kept()
 }
 
 // earlier reports whether a list before the n-th has a slot.

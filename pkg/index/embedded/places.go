@@ -11,6 +11,7 @@ import (
 
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/index"
+	"github.com/sluice/sluice/pkg/index/embedded/quant"
 )
 
 // What ranking wants to know of a hit lies in a file of its own, a cache line for each slot, so that a search with hundreds
@@ -78,8 +79,12 @@ func readPlace(record []byte, h *index.Hit) bool {
 // locate sets what the hits in slots, which are in ascending order, are called, and how long they are.
 func (v view) locate(ctx context.Context, slots []uint32, hits []index.Hit) error {
 	var odd []int // hits whose rows must be read
+	const ahead = 8
 	for i, slot := range slots {
 		hits[i].Place = uint64(slot)
+		if v.placed && i+ahead < len(slots) {
+			quant.Prefetch(v.places.record(slots[i+ahead]))
+		}
 		if !v.placed {
 			odd = append(odd, i)
 			continue

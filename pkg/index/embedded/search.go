@@ -1,6 +1,7 @@
 package embedded
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -74,27 +75,31 @@ func (v view) search(ctx context.Context, q index.Query, fields [][]string, vect
 	}
 	defer words.release()
 	best := words.top(q.Limit)
+	var near []scored
 	if vector != nil && v.rows > 0 {
-		near, err := denseTop(ctx, v.snapshot, filter, vector, q.Limit)
-		if err != nil {
+		if near, err = denseTop(ctx, v.snapshot, filter, vector, q.Limit); err != nil {
 			return index.Result{}, err
 		}
-		best = append(best, near...)
+		slices.SortFunc(near, func(a, b scored) int { return cmp.Compare(a.slot, b.slot) })
 	}
-	slots := make([]uint32, 0, len(best))
+	slots := make([]uint32, 0, len(best)+len(near))
 	for _, s := range best {
 		slots = append(slots, s.slot)
 	}
+	for _, s := range near {
+		slots = append(slots, s.slot)
+	}
 	slices.Sort(slots)
-	hits, err := v.hits(ctx, slices.Compact(slots), vector, words)
+	hits, err := v.hits(ctx, slices.Compact(slots), vector, near, words)
 	if err != nil {
 		return index.Result{}, err
 	}
 	return index.Result{Hits: hits, MaxLexical: words.max, TermWeights: words.weights}, nil
 }
 
-// hits tells what lies in slots, which are in ascending order, with exact scores.
-func (v view) hits(ctx context.Context, slots []uint32, vector []float32, words *lexical) ([]index.Hit, error) {
+// hits tells what lies in slots, with exact scores. They and near, the slots that were found by their vectors, with their scores, are
+// in ascending order.
+func (v view) hits(ctx context.Context, slots []uint32, vector []float32, near []scored, words *lexical) ([]index.Hit, error) {
 	if len(slots) == 0 {
 		return nil, nil
 	}
@@ -106,15 +111,24 @@ func (v view) hits(ctx context.Context, slots []uint32, vector []float32, words 
 	if vector == nil || v.dimensions == 0 {
 		return hits, nil
 	}
+	var unscored []int // hits whose vectors have not been compared
 	for i, slot := range slots {
-		if i+1 < len(slots) {
-			quant.Prefetch(floatsOf(v.vectors.record(slots[i+1])))
+		if len(near) > 0 && near[0].slot == slot {
+			hits[i].Dense = min(max(near[0].score, -1), 1)
+			near = near[1:]
+			continue
 		}
-		w := int(slot / 64)
+		unscored = append(unscored, i)
+	}
+	for n, i := range unscored {
+		if n+1 < len(unscored) {
+			quant.Prefetch(v.vectors.record(slots[unscored[n+1]]))
+		}
+		w := int(slots[i] / 64)
 		if err := v.vectors.check(w, v.live.word(w)); err != nil {
 			return nil, err
 		}
-		hits[i].Dense = min(max(float64(quant.Dot(vector, floatsOf(v.vectors.record(slot)))), -1), 1)
+		hits[i].Dense = min(max(float64(quant.Dot(vector, floatsOf(v.vectors.record(slots[i])))), -1), 1)
 	}
 	return hits, nil
 }

@@ -69,11 +69,15 @@ func scanStaged(ctx context.Context, s *snapshot, filter slotSet, query []float3
 		if err := p.end(); err != nil {
 			return staged{}, err
 		}
-		best.merge(p.best)
+		best.merge(&p.best)
 		out.rescored += p.compared
 	}
 	for _, likely := range []bool{true, false} {
+		best.part()
 		slots := remaining(parts[:], best, likely)
+		if len(slots) == 0 {
+			continue
+		}
 		more, err := scanSlots(ctx, s, slots, query, limit)
 		if err != nil {
 			return staged{}, err
@@ -81,25 +85,26 @@ func scanStaged(ctx context.Context, s *snapshot, filter slotSet, query []float3
 		best.merge(more)
 		out.rescored += len(slots)
 	}
-	out.best = best.best(limit)
+	out.best = best.kept()
 	return out, nil
 }
 
 // remaining takes from what sieves have found the rows that may be among the best, or only those that seem to be.
 func remaining(parts []*sieve, best *topK, likely bool) []uint32 {
-	floor, full := best.floor()
+	floor := float32(math.Inf(-1))
+	if last, full := best.floor(); full {
+		floor = float32(last) - rounded
+	}
 	var slots []uint32
 	for _, p := range parts {
 		if p == nil {
 			continue
 		}
-		p.found = slices.DeleteFunc(p.found, func(e estimated) bool {
-			wanted := !full || float64(e.most) >= floor-rounded && (!likely || float64(e.score) >= floor)
-			if wanted {
-				slots = append(slots, e.slot)
-			}
-			return wanted
-		})
+		least := floor // what an estimate must reach
+		if !likely {
+			least = float32(math.Inf(-1))
+		}
+		slots, p.found = p.take(slots, floor, least)
 	}
 	slices.Sort(slots)
 	return slots
@@ -112,8 +117,8 @@ type sieve struct {
 	shared   *atomic.Uint32 // the highest floor of all sieves of a scan, as bits
 	floor    float32        // what scores must be able to reach, or a little less
 	first    int            // rows that it looks at before it compares any
-	likely   *topK          // of the estimates
-	best     *topK          // of those compared
+	likely   topK           // of the estimates
+	best     topK           // of those compared
 	compared int
 	next     []uint32    // slots that are compared next, which are on their way from memory
 	found    []estimated // not compared; some more than may be
@@ -142,7 +147,9 @@ func newSieve(s *snapshot, query []float32, limit, first int, shared *atomic.Uin
 	v := sievePool.Get().(*sieve)
 	v.s, v.query, v.shared, v.first = s, query, shared, first
 	v.floor, v.compared, v.room = float32(math.Inf(-1)), 0, leastRoom
-	v.likely, v.best, v.next, v.found = newTopK(limit), newTopK(limit), v.next[:0], v.found[:0]
+	v.likely.begin(limit)
+	v.best.begin(limit)
+	v.next, v.found = v.next[:0], v.found[:0]
 	return v
 }
 
@@ -151,7 +158,7 @@ func (s *sieve) release() {
 	if s == nil || cap(s.found) > mostRoom {
 		return
 	}
-	s.s, s.query, s.shared, s.likely, s.best = nil, nil, nil, nil, nil
+	s.s, s.query, s.shared = nil, nil, nil
 	sievePool.Put(s)
 }
 
@@ -207,21 +214,19 @@ func (s *sieve) offer(slot uint32, score, spread float32) {
 
 // wait has a row compared soon.
 func (s *sieve) wait(slot uint32) {
-	quant.Prefetch(floatsOf(s.s.vectors.record(slot)))
+	quant.Prefetch(s.s.vectors.record(slot))
 	s.next = append(s.next, slot)
 }
 
 // compareLikely compares those with the highest estimates of the rows found so far.
 func (s *sieve) compareLikely() error {
 	s.first = 0
-	last, full := s.likely.floor()
-	s.found = slices.DeleteFunc(s.found, func(e estimated) bool {
-		likely := !full || float64(e.score) >= last
-		if likely {
-			s.next = append(s.next, e.slot)
-		}
-		return likely
-	})
+	s.likely.part()
+	least := float32(math.Inf(-1))
+	if last, full := s.likely.floor(); full {
+		least = float32(last)
+	}
+	s.next, s.found = s.take(s.next, float32(math.Inf(-1)), least)
 	return s.compare()
 }
 
@@ -237,7 +242,7 @@ func (s *sieve) end() error {
 func (s *sieve) compare() error {
 	for i, slot := range s.next {
 		if i+nextRows < len(s.next) {
-			quant.Prefetch(floatsOf(s.s.vectors.record(s.next[i+nextRows])))
+			quant.Prefetch(s.s.vectors.record(s.next[i+nextRows]))
 		}
 		w := int(slot / 64)
 		if err := s.s.vectors.check(w, s.s.live.word(w)); err != nil {
@@ -264,7 +269,33 @@ func (s *sieve) raise(floor float32) {
 	}
 }
 
-// sift drops the rows of which it has become clear that they are not among the nearest.
+// sift drops the rows of which it has become clear that they are not among the nearest. Which are is chance to the processor,
+// so there is no branch on it.
 func (s *sieve) sift() {
-	s.found = slices.DeleteFunc(s.found, func(e estimated) bool { return e.most < s.floor })
+	n := 0
+	for _, e := range s.found {
+		s.found[n] = e
+		if e.most >= s.floor {
+			n++
+		}
+	}
+	s.found = s.found[:n]
+}
+
+// take takes those out of what was found whose score may reach a floor, and whose estimate reaches least; their slots are added
+// to slots. What cannot reach the floor is gone, too.
+func (s *sieve) take(slots []uint32, floor, least float32) (taken []uint32, left []estimated) {
+	from, n := len(slots), 0
+	slots = slices.Grow(slots, len(s.found))[:from+len(s.found)]
+	for _, e := range s.found {
+		s.found[n], slots[from] = e, e.slot
+		if e.most >= floor {
+			if e.score >= least {
+				from++
+			} else {
+				n++
+			}
+		}
+	}
+	return slots[:from], s.found[:n]
 }

@@ -14,75 +14,112 @@ func (a scored) before(b scored) bool {
 	return a.score > b.score || a.score == b.score && a.slot < b.slot
 }
 
-// topK keeps the k best of what it is offered: a binary heap with the worst on top.
+// pileRoom is how many more than are wanted a pile takes in at least until it parts the best from the others.
+const pileRoom = 64
+
+// topK keeps the k best of what it is offered, on a pile: what may be among them is put on top, and when there are too many by
+// a quarter, those that are not are taken away at once, which is quicker by far than keeping an order.
 type topK struct {
 	k    int
-	heap []scored
+	most int // how many there are at most
+	pile []scored
+	last scored // the worst of k that were parted from the others
+	full bool   // there is such
 }
 
-func newTopK(k int) *topK { return &topK{k: k, heap: make([]scored, 0, min(k, 1024))} }
-
-// floor returns the worst score that is kept, when k are kept: what does not beat it need not be offered.
-func (t *topK) floor() (float64, bool) {
-	if len(t.heap) < t.k {
-		return 0, false
-	}
-	return t.heap[0].score, true
+func newTopK(k int) *topK {
+	most := k + max(pileRoom, k/4)
+	return &topK{k: k, most: most, pile: make([]scored, 0, min(most, 1024))}
 }
+
+// begin empties the pile for the k best of something else.
+func (t *topK) begin(k int) {
+	*t = topK{k: k, most: k + max(pileRoom, k/4), pile: t.pile[:0]}
+}
+
+// floor returns a score that k of those offered have reached, when it is known: what is below it need not be offered.
+func (t *topK) floor() (float64, bool) { return t.last.score, t.full }
 
 func (t *topK) offer(s scored) {
-	if len(t.heap) < t.k {
-		t.heap = append(t.heap, s)
-		t.up(len(t.heap) - 1)
+	if t.full && !s.before(t.last) {
 		return
 	}
-	if t.k > 0 && s.before(t.heap[0]) {
-		t.heap[0] = s
-		t.down(0)
+	t.pile = append(t.pile, s)
+	if len(t.pile) >= t.most {
+		t.part()
 	}
+}
+
+// part takes away all but the k best, and so makes the floor as high as it can be.
+func (t *topK) part() {
+	if t.k == 0 || len(t.pile) < t.k {
+		t.pile = t.pile[:min(t.k, len(t.pile))]
+		return
+	}
+	selectBest(t.pile, t.k)
+	t.pile = t.pile[:t.k]
+	t.last, t.full = t.pile[t.k-1], true
 }
 
 // merge offers all that another one has kept.
 func (t *topK) merge(other *topK) {
-	for _, s := range other.heap {
+	for _, s := range other.pile {
 		t.offer(s)
 	}
 }
 
+// kept returns the best in no order.
+func (t *topK) kept() []scored {
+	t.part()
+	return t.pile
+}
+
 // best returns the n best of what is kept, best first.
 func (t *topK) best(n int) []scored {
-	slices.SortFunc(t.heap, func(a, b scored) int {
+	kept := t.kept()
+	slices.SortFunc(kept, func(a, b scored) int {
 		if a.before(b) {
 			return -1
 		}
 		return 1
 	})
-	return t.heap[:min(n, len(t.heap))]
+	return kept[:min(n, len(kept))]
 }
 
-func (t *topK) up(i int) {
-	for i > 0 {
-		parent := (i - 1) / 2
-		if !t.heap[parent].before(t.heap[i]) {
-			return
+// selectBest brings the k best to the front, 1 ≤ k ≤ len(s), and the worst of them to their end.
+func selectBest(s []scored, k int) {
+	from, to := 0, len(s) // where the k-th best is
+	for to-from > 1 {
+		// The middle one of three parts the rest: scans offer much in an order of its own, which ends would part badly.
+		a, b, c := s[from], s[from+(to-from)/2], s[to-1]
+		if b.before(a) {
+			a, b = b, a
 		}
-		t.heap[i], t.heap[parent] = t.heap[parent], t.heap[i]
-		i = parent
-	}
-}
-
-func (t *topK) down(i int) {
-	for {
-		worst := i
-		for _, child := range [...]int{2*i + 1, 2*i + 2} {
-			if child < len(t.heap) && t.heap[worst].before(t.heap[child]) {
-				worst = child
+		if c.before(b) {
+			if b = c; c.before(a) {
+				b = a
 			}
 		}
-		if worst == i {
+		i, j := from, to-1
+		for i <= j {
+			for s[i].before(b) {
+				i++
+			}
+			for b.before(s[j]) {
+				j--
+			}
+			if i <= j {
+				s[i], s[j] = s[j], s[i]
+				i, j = i+1, j-1
+			}
+		}
+		switch {
+		case k-1 <= j:
+			to = j + 1
+		case k-1 >= i:
+			from = i
+		default:
 			return
 		}
-		t.heap[i], t.heap[worst] = t.heap[worst], t.heap[i]
-		i = worst
 	}
 }

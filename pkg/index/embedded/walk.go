@@ -87,8 +87,17 @@ func share(ctx context.Context, rows, n int, begin func(part int) (visit func(fr
 		return work(ctx, 0)
 	}
 	others, ctx := errgroup.WithContext(ctx)
-	for part := range parts {
-		others.Go(func() error { return work(ctx, part) })
+	for part := 1; part < parts; part++ {
+		others.Go(func() error {
+			if int(taken.Load()) >= n { // all is done before it could begin
+				return nil
+			}
+			return work(ctx, part)
+		})
+	}
+	// Who asks works too: the beginning of a scan waits for nobody.
+	if err := work(ctx, 0); err != nil {
+		others.Go(func() error { return err }) // which stops the others
 	}
 	return others.Wait()
 }

@@ -1,7 +1,5 @@
 package quant
 
-import "unsafe"
-
 // Dot is the inner product of two vectors of one length.
 func Dot(a, b []float32) float32 {
 	b = b[:len(a)]
@@ -12,10 +10,10 @@ func Dot(a, b []float32) float32 {
 	return dotWide(&a[0], &b[0], whole) + dotPortable(a[whole:], b[whole:])
 }
 
-// Prefetch has a vector that is compared next brought near the processor, while another one is being compared. It is a hint.
-func Prefetch(v []float32) {
-	if wide && len(v) >= dotWidth {
-		prefetchWide((*byte)(unsafe.Pointer(&v[0])), 4*len(v))
+// Prefetch has a record that is looked at next brought near the processor, while another one is being looked at. It is a hint.
+func Prefetch(record []byte) {
+	if wide && len(record) > 0 {
+		prefetchWide(&record[0], len(record))
 	}
 }
 

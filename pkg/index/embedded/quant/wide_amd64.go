@@ -51,7 +51,7 @@ func (q *Question) above(e *Estimates, codes []byte, stride int, times, floor fl
 //go:noescape
 func above512(e *Estimates, codes *byte, s *survey) uint64
 
-// prefetchWide has n bytes, a multiple of 64, brought near the processor.
+// prefetchWide has n bytes, more than 0, brought near the processor.
 //
 //go:noescape
 func prefetchWide(p *byte, n int)
