@@ -1,0 +1,130 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"mime"
+	"net/http"
+	"strings"
+)
+
+// one decodes an answer.
+func one[T any](resp *http.Response, err error) (*T, error) {
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	if err := isOf(resp, "application/json"); err != nil {
+		return nil, err
+	}
+	var v T
+	if err := json.NewDecoder(resp.Body).Decode(&v); err != nil {
+		return nil, fmt.Errorf("reading the answer to %s %s: %w", resp.Request.Method, resp.Request.URL.Path, err)
+	}
+	return &v, nil
+}
+
+// isOf refuses an answer of another type, as whatever else listens at an address has it.
+func isOf(resp *http.Response, kind string) error {
+	if got, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); got != kind {
+		return fmt.Errorf("%s answered with %q where a Sluice answers with %q: is it the address of one?", resp.Request.URL.Host, got, kind)
+	}
+	return nil
+}
+
+// of decodes the answer of an endpoint that takes but an id.
+func of[T any](ctx context.Context, id string, call func(context.Context, string, ...RequestEditorFn) (*http.Response, error)) (*T, error) {
+	if err := check(id); err != nil {
+		return nil, err
+	}
+	return one[T](call(ctx, id))
+}
+
+// with decodes the answer of an endpoint that takes an id and a body.
+func with[B, T any](ctx context.Context, id string, body B,
+	call func(context.Context, string, B, ...RequestEditorFn) (*http.Response, error)) (*T, error) {
+	if err := check(id); err != nil {
+		return nil, err
+	}
+	return one[T](call(ctx, id, body))
+}
+
+// posted decodes the answer of an endpoint that takes an id, parameters that may be nil, and a body.
+func posted[P, B, T any](ctx context.Context, id string, params *P, body B,
+	call func(context.Context, string, *P, B, ...RequestEditorFn) (*http.Response, error)) (*T, error) {
+	if err := check(id); err != nil {
+		return nil, err
+	}
+	return one[T](call(ctx, id, params, body))
+}
+
+// deleted makes a DELETE.
+func deleted(ctx context.Context, id string, call func(context.Context, string, Empty, ...RequestEditorFn) (*http.Response, error)) error {
+	if err := check(id); err != nil {
+		return err
+	}
+	resp, err := call(ctx, id, Empty{})
+	if err != nil {
+		return err
+	}
+	return resp.Body.Close()
+}
+
+// check refuses what would make another address of the request.
+func check(id string) error {
+	if id == "" || id == "." || id == ".." {
+		return fmt.Errorf("%q is no id", id)
+	}
+	return nil
+}
+
+// value is what p points to, or the zero value.
+func value[T any](p *T) T {
+	if p == nil {
+		return *new(T)
+	}
+	return *p
+}
+
+// pageSize is the largest page that the service gives.
+const pageSize = 200
+
+// page is a page of a list.
+type page[T any] struct {
+	Data       []T     `json:"data"`
+	NextCursor *string `json:"nextCursor"`
+}
+
+// pages iterates over a list, page after page, until it ends or a page cannot be read: then the last pair has the error.
+func pages[T any](fetch func(limit *int, cursor *string) (*http.Response, error)) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		size, cursor := pageSize, ""
+		for {
+			var from *string
+			if cursor != "" {
+				from = &cursor
+			}
+			got, err := one[page[T]](fetch(&size, from))
+			if err != nil {
+				yield(*new(T), err)
+				return
+			}
+			for _, item := range got.Data {
+				if !yield(item, nil) {
+					return
+				}
+			}
+			next := value(got.NextCursor)
+			switch {
+			case next == "":
+				return
+			case next == cursor:
+				yield(*new(T), fmt.Errorf("the list does not go on: its page %s leads to itself", strings.ToValidUTF8(next, "")))
+				return
+			}
+			cursor = strings.Clone(next)
+		}
+	}
+}

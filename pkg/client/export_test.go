@@ -1,0 +1,11 @@
+package client
+
+import (
+	"context"
+	"time"
+)
+
+// WithWait has a test say how the client waits.
+func WithWait(f func(context.Context, time.Duration) error) Option {
+	return func(s *sender) { s.wait = f }
+}

@@ -1,0 +1,316 @@
+package client_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/sluice/sluice/pkg/client"
+)
+
+// waits notes how long a client would have waited.
+type waits struct {
+	mu   sync.Mutex
+	took []time.Duration
+}
+
+func (w *waits) option() client.Option {
+	return client.WithWait(func(ctx context.Context, d time.Duration) error {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.took = append(w.took, d)
+		return ctx.Err()
+	})
+}
+
+// losing is the service behind a connection that breaks when it has done what it was asked for, as long as lose says so.
+func losing(t *testing.T, lose func(*http.Request) bool) string {
+	t.Helper()
+	behind, err := url.Parse(os.Getenv("SLUICE_URL"))
+	must(t, err)
+	proxy := httputil.NewSingleHostReverseProxy(behind)
+	transport := &http.Transport{}
+	proxy.Transport = transport
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !lose(r) {
+			proxy.ServeHTTP(w, r)
+			return
+		}
+		proxy.ServeHTTP(httptest.NewRecorder(), r)
+		panic(http.ErrAbortHandler)
+	}))
+	t.Cleanup(func() {
+		server.Close()
+		transport.CloseIdleConnections()
+	})
+	return server.URL
+}
+
+// first reports true for the first request with the method.
+func first(method string) func(*http.Request) bool {
+	var seen atomic.Bool
+	return func(r *http.Request) bool { return r.Method == method && seen.CompareAndSwap(false, true) }
+}
+
+func TestWhatWasDoneIsNotDoneTwiceWhenItsAnswerWasLost(t *testing.T) {
+	t.Parallel()
+	ctx, direct, w := t.Context(), open(t), &waits{}
+	through := func(method string) *client.Client { return openAt(t, losing(t, first(method)), testKey, w.option()) }
+	store := newStore(t, direct)
+
+	t.Run("an upload", func(t *testing.T) {
+		made, err := through("POST").Upload(ctx, store, client.File{Name: "pump.txt", Content: strings.NewReader(pump)})
+		must(t, err)
+		var ids []string
+		for d, err := range direct.ListDatasources(ctx, &client.ListDatasourcesParams{DatastoreId: &store}) {
+			must(t, err)
+			ids = append(ids, d.Id)
+		}
+		if len(ids) != 1 || ids[0] != made.Id {
+			t.Errorf("%s was made, and there are %v", made.Id, ids)
+		}
+	})
+	t.Run("an upload that can be read but once", func(t *testing.T) {
+		_, err := through("POST").Upload(ctx, store, client.File{Name: "pump.txt", Content: onlyReader{strings.NewReader(pump)}})
+		if err == nil || !strings.Contains(err.Error(), "can be read but once") {
+			t.Errorf("got %v", err)
+		}
+	})
+	t.Run("a creation under a key of one's own", func(t *testing.T) {
+		own := client.WithIdempotencyKey(ctx, t.Name())
+		d := client.DatastoreCreate{Name: "once"}
+		made, err := through("POST").CreateDatastore(own, d)
+		must(t, err)
+		again, err := direct.CreateDatastore(own, d)
+		must(t, err)
+		if made.Id != again.Id {
+			t.Errorf("made %s and %s", made.Id, again.Id)
+		}
+	})
+	t.Run("a deletion", func(t *testing.T) {
+		gone := newStore(t, direct)
+		must(t, through("DELETE").DeleteDatastore(ctx, gone))
+		if err := direct.DeleteDatastore(ctx, gone); client.CodeOf(err) != client.CodeNotFound {
+			t.Errorf("deleting what was gone before: %v", err)
+		}
+	})
+	t.Run("a streamed question", func(t *testing.T) {
+		agent, err := direct.CreateAgent(ctx, client.AgentCreate{Name: "Once", DatastoreIds: &[]string{store}})
+		must(t, err)
+		_, err = through("POST").StreamAgent(ctx, agent.Id, client.AgentQuery{Query: "What?"}, func(string) error { return nil })
+		if err == nil {
+			t.Error("it was asked for a second time")
+		}
+		talks := 0
+		for _, err := range direct.ListConversations(ctx, &client.ListConversationsParams{AgentId: &agent.Id}) {
+			must(t, err)
+			talks++
+		}
+		if talks > 1 {
+			t.Errorf("%d conversations", talks)
+		}
+	})
+}
+
+// serve answers with the functions, in turn, the last of them for good.
+func serve(t *testing.T, answers ...http.HandlerFunc) string {
+	t.Helper()
+	var turn atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		answers[min(int(turn.Add(1)), len(answers))-1](w, r)
+	}))
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+func refusing(status int, after string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		if after != "" {
+			w.Header().Set("Retry-After", after)
+		}
+		w.Header().Set("Content-Type", "application/problem+json")
+		w.WriteHeader(status)
+		fmt.Fprintf(w, `{"type":"about:blank","title":"No","status":%d,"detail":"later","instance":"x","error":"RATE_LIMIT"}`, status)
+	}
+}
+
+func saying(kind, body string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", kind)
+		_, _ = io.WriteString(w, body)
+	}
+}
+
+func TestABusyServiceIsAskedAgainWhenItSaysSo(t *testing.T) {
+	t.Parallel()
+	ok := saying("application/json", `{"id":"a"}`)
+	w := &waits{}
+	got, err := openAt(t, serve(t, refusing(429, "3"), refusing(503, ""), ok), "", w.option()).GetAgent(t.Context(), "a")
+	must(t, err)
+	if got.Id != "a" || len(w.took) != 2 || w.took[0] != 3*time.Second ||
+		w.took[1] < 250*time.Millisecond || w.took[1] > 500*time.Millisecond {
+		t.Errorf("got %+v after %v", got, w.took)
+	}
+	for name, test := range map[string]struct {
+		answer http.HandlerFunc
+		waits  int
+	}{
+		"in vain":                        {refusing(503, "1"), 5},
+		"longer than it waits":           {refusing(429, "3600"), 0},
+		"what no repeat changes":         {refusing(402, ""), 0},
+		"a conflict":                     {refusing(409, ""), 0},
+		"a conflict with an earlier one": {refusing(409, "1"), 5},
+	} {
+		w := &waits{}
+		_, err := openAt(t, serve(t, test.answer), "", w.option()).CreateAgent(t.Context(), client.AgentCreate{Name: "x"})
+		if client.CodeOf(err) != client.CodeRateLimit || len(w.took) != test.waits {
+			t.Errorf("%s: %v after %d waits", name, err, len(w.took))
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	w = &waits{}
+	if _, err := openAt(t, serve(t, refusing(503, "25")), "", w.option()).GetAgent(ctx, "a"); err == nil || len(w.took) != 0 {
+		t.Errorf("with less time than it takes: %v after %d waits", err, len(w.took))
+	}
+}
+
+func TestAServiceThatStartsIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	address, refusals := serve(t, saying("text/event-stream", ": hello\n\n")), 0
+	transport := &http.Transport{DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
+		if refusals++; refusals < 3 {
+			return nil, &net.OpError{Op: "dial", Net: network, Err: syscall.ECONNREFUSED}
+		}
+		return new(net.Dialer).DialContext(ctx, network, addr)
+	}}
+	w := &waits{}
+	c := openAt(t, address, "", client.WithHTTP(&http.Client{Transport: transport}), w.option())
+	if _, err := c.StreamAgent(t.Context(), "a", client.AgentQuery{}, nil); !errors.Is(err, client.ErrUnfinished) || len(w.took) != 2 {
+		t.Errorf("got %v after %d waits", err, len(w.took))
+	}
+}
+
+func TestAnUploadIsSentFromItsBeginningAgain(t *testing.T) {
+	t.Parallel()
+	content := bytes.Repeat([]byte("0123456789abcdef"), 1<<18) // more than buffers take
+	var got []byte
+	var sum [32]byte
+	address := serve(t, refusing(503, "1"), func(w http.ResponseWriter, r *http.Request) {
+		f, _, err := r.FormFile("file")
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		defer f.Close()
+		got, _ = io.ReadAll(f)
+		sum = sha256.Sum256(got)
+		saying("application/json", `{"id":"d"}`)(w, r)
+	})
+	r := bytes.NewReader(content)
+	_, err := r.Seek(7, io.SeekStart)
+	must(t, err)
+	_, err = openAt(t, address, "", new(waits).option()).Upload(t.Context(), "s", client.File{Name: "x", Content: r})
+	must(t, err)
+	if sum != sha256.Sum256(content[7:]) {
+		t.Errorf("%d bytes have come of %d, or others", len(got), len(content)-7)
+	}
+}
+
+func TestWhatComesIsBounded(t *testing.T) {
+	t.Parallel()
+	silent := func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
+	endless := func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		for r.Context().Err() == nil {
+			if _, err := io.WriteString(w, "data: more and more and more\n"); err != nil {
+				return
+			}
+		}
+	}
+	cut := func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Length", "100")
+		_, _ = io.WriteString(w, `{"id":`)
+	}
+	moved := func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "https://moved.example/", http.StatusFound)
+	}
+	lost := func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no\x00such", http.StatusNotFound) }
+	news := "event: newer\ndata: x\n\nevent: deleted\ndata: {\"id\":\"gone\"}\n\n"
+	for name, test := range map[string]struct {
+		answer http.HandlerFunc
+		ask    func(*client.Client) error
+		says   string
+	}{
+		"an answer beyond the bound":     {saying("application/json", `{"name":"`+strings.Repeat("x", 2000)+`"}`), get, "longer than 1000 bytes"},
+		"a page of something else":       {saying("text/html", "<p>Hello</p>"), get, "is it the address of one?"},
+		"an error of something else":     {lost, get, "Not Found"},
+		"an answer that is cut":          {cut, get, "unexpected EOF"},
+		"no answer":                      {silent, get, "silent for too long"},
+		"a redirect without the body":    {moved, create, "points to https://moved.example"},
+		"a stream of something else":     {saying("application/json", "{}"), stream, "is it the address of one?"},
+		"an event that does not end":     {endless, stream, "reading the stream"},
+		"an error within a stream":       {saying("text/event-stream", "data: [ERROR] the model is gone\n\n"), stream, "the model is gone"},
+		"a stream without its end":       {saying("text/event-stream", "event: answer\ndata: half\n\n"), stream, "before its end"},
+		"news of something that is gone": {saying("text/event-stream", news), watch, "gone, then " + client.ErrUnfinished.Error()},
+	} {
+		c := openAt(t, serve(t, test.answer), "", new(waits).option(), client.WithMaxBody(1000), client.WithSilence(silence(name)))
+		if err := test.ask(c); err == nil || !strings.Contains(err.Error(), test.says) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// silence is short where the test is of that.
+func silence(name string) time.Duration {
+	if name == "no answer" {
+		return 20 * time.Millisecond
+	}
+	return 2 * time.Minute
+}
+
+func get(c *client.Client) error {
+	_, err := c.GetAgent(context.Background(), "a")
+	return err
+}
+
+func create(c *client.Client) error {
+	_, err := c.CreateAgent(context.Background(), client.AgentCreate{})
+	return err
+}
+
+func stream(c *client.Client) error {
+	_, err := c.StreamAgent(context.Background(), "a", client.AgentQuery{Query: "q"}, func(string) error { return nil })
+	return err
+}
+
+// watch says what the one change was, and how the watch ended.
+func watch(c *client.Client) error {
+	changes, err := c.WatchDatastore(context.Background(), "s")
+	if err != nil {
+		return err
+	}
+	var gone string
+	for change, err := range changes {
+		if err != nil {
+			return fmt.Errorf("%s, then %w", gone, err)
+		}
+		gone += change.DeletedID
+	}
+	return nil
+}

@@ -1,0 +1,248 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+const (
+	firstWait   = 250 * time.Millisecond // before the second attempt; doubled each time
+	longestWait = 30 * time.Second       // that a request waits for its next attempt, whatever the service asks for
+	maxProblem  = 64 << 10               // bytes of an answer that says what is wrong
+)
+
+// ErrSilent is a request on whose connection nothing has moved for the time of [WithSilence].
+var ErrSilent = errors.New("the service has been silent for too long")
+
+// errContent is content of an upload that could not be read, or not be read again.
+var errContent = errors.New("reading the content to upload")
+
+// sender makes the requests of the generated code: with the key, again where that may help, and with what is no success as an error.
+type sender struct {
+	http             *http.Client
+	base, key, agent string
+	attempts         int
+	silence          time.Duration
+	maxBody          int64
+	wait             func(context.Context, time.Duration) error
+}
+
+// Do implements HttpRequestDoer.
+func (s *sender) Do(req *http.Request) (*http.Response, error) {
+	how, _ := req.Context().Value(mannerContext).(manner)
+	s.dress(req, how)
+	isLost := false // an earlier attempt may have been worked on
+	for attempt := 1; ; attempt++ {
+		resp, err := s.once(req, how)
+		if err == nil {
+			return resp, nil
+		}
+		refused, answered := errors.AsType[*Error](err)
+		if answered && isLost && req.Method == http.MethodDelete && refused.Status == http.StatusNotFound {
+			return &http.Response{StatusCode: http.StatusNoContent, Body: http.NoBody, Request: req}, nil
+		}
+		isLost = isLost || answered && refused.Status >= 500 || !answered && !isUnsent(err)
+		if attempt >= s.attempts || req.Context().Err() != nil || !isWorthRepeating(err, !how.once) {
+			return nil, err
+		}
+		delay := backoff(attempt)
+		if answered && refused.RetryAfter > 0 {
+			delay = refused.RetryAfter
+		}
+		if end, limited := req.Context().Deadline(); delay > longestWait || limited && time.Until(end) < delay {
+			return nil, err
+		}
+		if s.wait(req.Context(), delay) != nil {
+			return nil, err // which says more than that the caller has stopped waiting
+		}
+		if req.Body != nil && req.Body != http.NoBody {
+			if req.GetBody == nil {
+				return nil, err
+			}
+			body, again := req.GetBody()
+			if again != nil {
+				return nil, errors.Join(err, again)
+			}
+			req.Body = body
+		}
+	}
+}
+
+// dress gives the request what all have.
+func (s *sender) dress(req *http.Request, how manner) {
+	if s.key != "" {
+		req.Header.Set("Authorization", "Bearer "+s.key)
+	}
+	req.Header.Set("User-Agent", s.agent)
+	if req.Method != http.MethodPost || how.once || req.Header.Get("Idempotency-Key") != "" {
+		return
+	}
+	key, given := req.Context().Value(idempotencyContext).(string)
+	if !given {
+		key = uuid.NewString()
+	}
+	req.Header.Set("Idempotency-Key", key)
+}
+
+// once makes the request. What is returned without an error is a success, whose body has been read unless it is a stream.
+func (s *sender) once(req *http.Request, how manner) (*http.Response, error) {
+	ctx, cancel := context.WithCancelCause(req.Context())
+	moving := &silence{limit: s.silence, timer: time.AfterFunc(s.silence, func() { cancel(ErrSilent) })}
+	end := func() {
+		moving.timer.Stop()
+		cancel(nil)
+	}
+	made := req.WithContext(ctx)
+	if made.Body != nil && made.Body != http.NoBody {
+		made.Body = &movingBody{ReadCloser: req.Body, silence: moving, whole: true}
+	}
+	resp, err := s.http.Do(made)
+	if err != nil {
+		err = s.unreached(ctx, err)
+		end()
+		return nil, err
+	}
+	resp.Body = &movingBody{ReadCloser: resp.Body, silence: moving, ctx: ctx, end: end}
+	isSuccess := resp.StatusCode/100 == 2 || resp.StatusCode == how.accept
+	if isSuccess && how.stream {
+		moving.timer.Stop()
+		return resp, nil
+	}
+	most := int64(maxProblem)
+	if isSuccess {
+		most = s.maxBody
+	}
+	body, err := readAll(resp.Body, most, isSuccess)
+	switch {
+	case err != nil && isSuccess:
+		return nil, fmt.Errorf("reading the answer of %s: %w", s.base, err)
+	case !isSuccess: // however little of it has come
+		return nil, errorOf(resp, body)
+	}
+	resp.Body = io.NopCloser(bytes.NewReader(body))
+	return resp, nil
+}
+
+// unreached says why there is no answer, without the address's query, which may hold what people search for.
+func (s *sender) unreached(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); cause != nil {
+		err = cause
+	}
+	if u, ok := errors.AsType[*url.Error](err); ok {
+		err = u.Err
+	}
+	return fmt.Errorf("asking %s: %w", s.base, err)
+}
+
+// readAll reads a body to its end and closes it. One that is longer than most is an error, or cut.
+func readAll(body io.ReadCloser, most int64, whole bool) ([]byte, error) {
+	defer body.Close()
+	b, err := io.ReadAll(io.LimitReader(body, most+1))
+	if int64(len(b)) > most {
+		if whole {
+			return nil, &tooLong{most}
+		}
+		b = b[:most]
+	}
+	return b, err
+}
+
+// tooLong is an answer beyond the bound.
+type tooLong struct{ most int64 }
+
+func (t *tooLong) Error() string {
+	return fmt.Sprintf("it is longer than %d bytes, the most that is read; ask for less at once", t.most)
+}
+
+// isUnsent reports whether the request has not reached the service: there was no connection.
+func isUnsent(err error) bool {
+	op, ok := errors.AsType[*net.OpError](err)
+	return ok && op.Op == "dial"
+}
+
+// isWorthRepeating reports whether the next attempt may fare better, and may be made.
+func isWorthRepeating(err error, isRepeatable bool) bool {
+	if e, ok := errors.AsType[*Error](err); ok {
+		switch e.Status {
+		case http.StatusTooManyRequests, http.StatusServiceUnavailable: // nothing was done
+			return true
+		case http.StatusBadGateway, http.StatusGatewayTimeout:
+			return isRepeatable
+		case http.StatusConflict: // an earlier attempt with the Idempotency-Key is still being worked on
+			return isRepeatable && e.RetryAfter > 0
+		default:
+			return false
+		}
+	}
+	if isUnsent(err) {
+		dns, ok := errors.AsType[*net.DNSError](err)
+		return !ok || !dns.IsNotFound
+	}
+	_, isLong := errors.AsType[*tooLong](err)
+	_, isForeign := errors.AsType[*tls.CertificateVerificationError](err)
+	_, isPlain := errors.AsType[tls.RecordHeaderError](err)
+	isPlain = isPlain || strings.Contains(err.Error(), "HTTP response to HTTPS client")
+	return isRepeatable && !isLong && !isForeign && !isPlain && !errors.Is(err, ErrSilent) && !errors.Is(err, errContent)
+}
+
+// backoff is how long to wait after the attempt: twice as long each time, and up to half of it less, so that clients which failed
+// together do not come again together.
+func backoff(attempt int) time.Duration {
+	d := min(firstWait<<min(attempt-1, 10), longestWait)
+	return d - rand.N(d/2)
+}
+
+// silence ends a request when its timer runs out, which is set anew whenever something moves.
+type silence struct {
+	limit time.Duration
+	timer *time.Timer
+}
+
+// movingBody is a body whose reading shows that something moves. For a request's the time runs between reads too, when what was
+// read is on its way; for an answer's it does not, for then the caller is at work.
+type movingBody struct {
+	io.ReadCloser
+	silence *silence
+	whole   bool
+	ctx     context.Context //nolint:containedctx // of the request that it is the answer of
+	end     func()
+}
+
+// Read implements io.Reader.
+func (b *movingBody) Read(p []byte) (int, error) {
+	b.silence.timer.Reset(b.silence.limit)
+	n, err := b.ReadCloser.Read(p)
+	switch {
+	case b.whole:
+		b.silence.timer.Reset(b.silence.limit)
+	default:
+		b.silence.timer.Stop()
+		if err != nil && !errors.Is(err, io.EOF) {
+			if cause := context.Cause(b.ctx); cause != nil {
+				err = cause
+			}
+		}
+	}
+	return n, err
+}
+
+// Close implements io.Closer.
+func (b *movingBody) Close() error {
+	err := b.ReadCloser.Close()
+	if b.end != nil {
+		b.end()
+	}
+	return err
+}

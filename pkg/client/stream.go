@@ -1,0 +1,199 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/tmaxmax/go-sse"
+)
+
+// ErrUnfinished is a stream that ended before it said so: what came of it is not the whole.
+var ErrUnfinished = errors.New("the stream ended before its end was told")
+
+// StreamAgent asks an agent, calls text with each piece of the answer as it comes, and returns the whole of it with its sources. When
+// text fails, the question is cancelled and its error returned.
+func (c *Client) StreamAgent(ctx context.Context, id string, q AgentQuery, text func(piece string) error) (*AgentAnswer, error) {
+	if err := check(id); err != nil {
+		return nil, err
+	}
+	streaming := true
+	q.Streaming = &streaming
+	resp, err := opened(c.endpoints.QueryAgent(in(ctx, manner{once: true, stream: true}), id, nil, q))
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	var response strings.Builder
+	for event, err := range c.events(resp.Body) {
+		switch {
+		case err != nil:
+			return nil, err
+		case event.Data == "[DONE]":
+			var answer AgentAnswer
+			if err := json.Unmarshal([]byte(response.String()), &answer); err != nil {
+				return nil, fmt.Errorf("reading the end of the stream: %w", err)
+			}
+			return &answer, nil
+		case event.Type == "answer":
+			if err := text(event.Data); err != nil {
+				return nil, err
+			}
+		case event.Type == "endpoint_response":
+			if response.WriteString(event.Data); int64(response.Len()) > c.sender.maxBody {
+				return nil, &tooLong{c.sender.maxBody}
+			}
+		}
+	}
+	return nil, ErrUnfinished
+}
+
+// opened makes sure that the answer is a stream of events.
+func opened(resp *http.Response, err error) (*http.Response, error) {
+	if err == nil {
+		if err = isOf(resp, "text/event-stream"); err != nil {
+			_ = resp.Body.Close() // it was not read
+		}
+	}
+	return resp, err
+}
+
+// events reads server-sent events until the stream ends; an error is the last. What the service reports in the stream is an *Error.
+func (c *Client) events(body io.Reader) iter.Seq2[sse.Event, error] {
+	return func(yield func(sse.Event, error) bool) {
+		for event, err := range sse.Read(body, &sse.ReadConfig{MaxEventSize: int(c.sender.maxBody)}) {
+			switch {
+			case errors.Is(err, sse.ErrUnexpectedEOF): // within an event, even if that was but a comment
+				yield(event, ErrUnfinished)
+				return
+			case err != nil:
+				yield(event, fmt.Errorf("reading the stream: %w", err))
+				return
+			}
+			if said, failed := strings.CutPrefix(event.Data, "[ERROR]"); failed {
+				yield(event, &Error{Status: http.StatusOK, Message: strings.TrimSpace(said)})
+				return
+			}
+			if !yield(event, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Change is news of a datasource: what it has become, or that it is gone.
+type Change struct {
+	Datasource *DatasourceEvent // nil when it is gone
+	DeletedID  string           // of the one that is gone
+}
+
+// WatchDatastore follows the datasources of a datastore. It returns once the service watches, so that what is read after it and what is
+// iterated over leave no gap. The iteration, which is to be made once, goes on until the context ends or the stream breaks: the last
+// pair has the error, [ErrUnfinished] when the service has ended. Then watch again, and read what was missed.
+func (c *Client) WatchDatastore(ctx context.Context, id string) (iter.Seq2[Change, error], error) {
+	if err := check(id); err != nil {
+		return nil, err
+	}
+	resp, err := opened(c.endpoints.WatchDatastore(in(ctx, manner{stream: true}), id))
+	if err != nil {
+		return nil, err
+	}
+	return func(yield func(Change, error) bool) {
+		defer resp.Body.Close()
+		for event, err := range c.events(resp.Body) {
+			var change Change
+			switch {
+			case err != nil:
+			case event.Type == "datasource":
+				err = json.Unmarshal([]byte(event.Data), &change.Datasource)
+			case event.Type == "deleted":
+				var gone struct{ ID string }
+				err = json.Unmarshal([]byte(event.Data), &gone)
+				change.DeletedID = gone.ID
+			default: // of a service that is newer
+				continue
+			}
+			if !yield(change, err) || err != nil {
+				return
+			}
+		}
+		yield(Change{}, ErrUnfinished)
+	}, nil
+}
+
+// Settled returns when no datasource of the datastore waits or is worked on, whether they are synched by then or have failed. each,
+// unless it is nil, is told how it goes.
+func (c *Client) Settled(ctx context.Context, datastoreID string, each func(DatasourceCounts)) error {
+	for {
+		settled, err := c.settled(ctx, datastoreID, each)
+		if settled || err != nil {
+			return err
+		}
+		if err := c.sender.wait(ctx, time.Second); err != nil { // the stream broke
+			return err
+		}
+	}
+}
+
+// recount is the least time between two looks at a datastore that changes all the time.
+const recount = 200 * time.Millisecond
+
+// settled counts whenever something has come to its end, as long as the stream lasts.
+func (c *Client) settled(ctx context.Context, datastoreID string, each func(DatasourceCounts)) (bool, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	changes, err := c.WatchDatastore(ctx, datastoreID)
+	if err != nil {
+		cancel()
+		return false, err
+	}
+	changed, ended := make(chan struct{}, 1), make(chan struct{})
+	defer func() {
+		cancel()
+		<-ended
+	}()
+	go func() {
+		defer close(ended)
+		for change, err := range changes {
+			if err != nil {
+				return
+			}
+			if d := change.Datasource; each == nil && d != nil && isUnderWay(d.Status) {
+				continue
+			}
+			select {
+			case changed <- struct{}{}:
+			default:
+			}
+		}
+	}()
+	for {
+		counts, err := c.CountDatasources(ctx, datastoreID)
+		if err != nil {
+			return false, err
+		}
+		if each != nil {
+			each(*counts)
+		}
+		if counts.Unsynched+counts.Pending+counts.Running == 0 {
+			return true, nil
+		}
+		select {
+		case <-ended:
+			return false, context.Cause(ctx)
+		case <-changed:
+		}
+		if err := c.sender.wait(ctx, recount); err != nil {
+			return false, err
+		}
+	}
+}
+
+func isUnderWay(s DatasourceStatus) bool {
+	return s == DatasourceStatusUnsynched || s == DatasourceStatusPending || s == DatasourceStatusRunning
+}

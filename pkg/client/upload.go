@@ -1,0 +1,204 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
+)
+
+// File is content to upload.
+type File struct {
+	// Name is what the file is called; its ending helps to tell its type.
+	Name string
+	// Content is read from where it stands to its end. An io.Seeker, as files are, is sent with its length, and again
+	// when an attempt has failed; of anything else an attempt that has read from it is the last.
+	Content io.Reader
+	// CustomID is what filters can ask for; "" for none.
+	CustomID string
+	// Metadata is what filters can ask for, and fragments show; nil for none.
+	Metadata map[string]any
+	// Progress, unless it is nil, is told how much of the content has been sent, of how much; -1 when that is not known. It is
+	// called from another goroutine, one call at a time, and begins anew with each attempt.
+	Progress func(sent, size int64)
+}
+
+// Upload hands a file in. It returns when the service has it safely; it can be found when its status is synched.
+func (c *Client) Upload(ctx context.Context, datastoreID string, f File) (*Datasource, error) {
+	u, err := newUpload(datastoreID, f)
+	if err != nil {
+		return nil, err
+	}
+	made, err := one[Datasource](c.endpoints.CreateDatasourceWithBody(ctx, nil, u.contentType, http.NoBody, u.into))
+	u.release()
+	return made, err
+}
+
+// UploadFile hands in the file at the path.
+func (c *Client) UploadFile(ctx context.Context, datastoreID, path string) (*Datasource, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return c.Upload(ctx, datastoreID, File{Name: filepath.Base(path), Content: f})
+}
+
+// upload is a form with a file in it, which is not in memory.
+type upload struct {
+	file           File
+	contentType    string
+	before, behind []byte // of the content, in the form
+	size           int64  // of the content; -1 when it is not known
+	begin          int64  // where a Seeker stood
+	last           *lease // of the content
+}
+
+func newUpload(datastoreID string, f File) (*upload, error) {
+	if f.Content == nil {
+		return nil, errors.New("a file to upload has no content")
+	}
+	u := &upload{file: f, size: -1}
+	if s, ok := f.Content.(io.Seeker); ok {
+		var err error
+		if u.begin, err = s.Seek(0, io.SeekCurrent); err == nil {
+			var end int64
+			if end, err = s.Seek(0, io.SeekEnd); err == nil {
+				u.size = max(0, end-u.begin)
+				_, err = s.Seek(u.begin, io.SeekStart)
+			}
+		}
+		if err != nil { // a pipe in the form of a file
+			u.size = -1
+		}
+	}
+	return u, u.write(datastoreID)
+}
+
+// write makes the form around the content.
+func (u *upload) write(datastoreID string) error {
+	var form bytes.Buffer
+	w := multipart.NewWriter(&form)
+	fields := [][2]string{{"type", "file"}, {"datastoreId", datastoreID}}
+	if u.file.Name != "" {
+		fields = append(fields, [2]string{"fileName", u.file.Name})
+	}
+	if u.file.CustomID != "" {
+		fields = append(fields, [2]string{"custom_id", u.file.CustomID})
+	}
+	if u.file.Metadata != nil {
+		b, err := json.Marshal(u.file.Metadata)
+		if err != nil {
+			return fmt.Errorf("writing the metadata of %s: %w", u.file.Name, err)
+		}
+		fields = append(fields, [2]string{"metadata", string(b)})
+	}
+	for _, f := range fields {
+		if err := w.WriteField(f[0], f[1]); err != nil {
+			return err
+		}
+	}
+	if _, err := w.CreateFormFile("file", u.file.Name); err != nil {
+		return err
+	}
+	head := form.Len()
+	if err := w.Close(); err != nil {
+		return err
+	}
+	u.contentType, u.before, u.behind = w.FormDataContentType(), form.Bytes()[:head], form.Bytes()[head:]
+	return nil
+}
+
+// into makes the form the body of the request.
+func (u *upload) into(_ context.Context, req *http.Request) error {
+	req.ContentLength = -1
+	if u.size >= 0 {
+		req.ContentLength = int64(len(u.before)) + u.size + int64(len(u.behind))
+	}
+	req.GetBody = u.body
+	var err error
+	req.Body, err = u.body()
+	return err
+}
+
+// body is the form from its beginning. The body before it reads no more.
+func (u *upload) body() (io.ReadCloser, error) {
+	wasRead := u.release()
+	switch {
+	case u.size >= 0:
+		if _, err := u.file.Content.(io.Seeker).Seek(u.begin, io.SeekStart); err != nil {
+			return nil, fmt.Errorf("%w %s again: %w", errContent, u.file.Name, err)
+		}
+	case wasRead:
+		return nil, fmt.Errorf("%w %s again: it can be read but once, and was sent in part", errContent, u.file.Name)
+	}
+	u.last = &lease{upload: u}
+	form := io.MultiReader(bytes.NewReader(u.before), u.last, bytes.NewReader(u.behind))
+	return struct {
+		io.Reader
+		io.Closer
+	}{form, u.last}, nil
+}
+
+// release takes the content back from the body that has it, and reports whether that has read from it.
+func (u *upload) release() (wasRead bool) {
+	if u.last == nil {
+		return false
+	}
+	_ = u.last.Close() // has nothing to fail at
+	return u.last.sent > 0
+}
+
+// lease lets one body read the content until it is closed: the transport may go on reading for a while when an answer is there
+// already, and must not take from the next attempt.
+type lease struct {
+	upload *upload
+
+	mu     sync.Mutex
+	closed bool
+	sent   int64
+}
+
+// Read implements io.Reader.
+func (l *lease) Read(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	u := l.upload
+	if l.closed {
+		return 0, http.ErrBodyReadAfterClose
+	}
+	if u.size >= 0 { // what has grown meanwhile is sent as it was
+		if left := u.size - l.sent; left == 0 {
+			return 0, io.EOF
+		} else if int64(len(p)) > left {
+			p = p[:left]
+		}
+	}
+	n, err := u.file.Content.Read(p)
+	l.sent += int64(n)
+	if n > 0 && u.file.Progress != nil {
+		u.file.Progress(l.sent, u.size)
+	}
+	switch {
+	case errors.Is(err, io.EOF) && l.sent < u.size:
+		return n, fmt.Errorf("%w %s: it has become shorter while it was sent", errContent, u.file.Name)
+	case err != nil && !errors.Is(err, io.EOF):
+		return n, fmt.Errorf("%w %s: %w", errContent, u.file.Name, err)
+	}
+	return n, err
+}
+
+// Close implements io.Closer.
+func (l *lease) Close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closed = true
+	return nil
+}
