@@ -146,8 +146,9 @@ func (s *server) expectBody(c *gin.Context) {
 // readError tells a client's faults in sending a body from ours.
 func (s *server) readError(err error) error {
 	var tooLarge *http.MaxBytesError
+	var ours *domain.Error
 	switch {
-	case err == nil, errors.As(err, &tooLarge):
+	case err == nil, errors.As(err, &tooLarge), errors.As(err, &ours):
 		return err
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return &domain.Error{Code: domain.CodeInvalid, Message: fmt.Sprintf("the body did not arrive within %s", s.opts.ReadTimeout), Err: err}

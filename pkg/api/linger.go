@@ -32,17 +32,24 @@ func (b *sentBody) Read(p []byte) (int, error) {
 // sent all, and lose it with a connection that is closed before. It returns what is to be called once the answer is
 // written, which reads on for a little.
 func linger(c *gin.Context) (after func()) {
-	nothing := func() {}
 	sent, ok := c.Request.Context().Value(sentKey).(*sentBody)
-	length := c.Request.ContentLength
-	if !ok || sent.ended || length >= 0 && length <= drained || c.Request.ProtoMajor != 1 || c.GetHeader("Expect") != "" { // who waits to be told has not begun
+	if !ok {
+		return func() {}
+	}
+	return lingerOn(c.Writer, c.Request, sent)
+}
+
+func lingerOn(w http.ResponseWriter, r *http.Request, sent *sentBody) (after func()) {
+	nothing := func() {}
+	length := r.ContentLength
+	if sent.ended || length >= 0 && length <= drained || r.ProtoMajor != 1 || r.Header.Get("Expect") != "" { // who waits to be told has not begun
 		return nothing
 	}
-	control := http.NewResponseController(c.Writer)
+	control := http.NewResponseController(w)
 	if control.EnableFullDuplex() != nil { // else the server would read before it answers
 		return nothing
 	}
-	c.Header("Connection", "close")
+	w.Header().Set("Connection", "close")
 	return func() {
 		if control.Flush() != nil || control.SetReadDeadline(time.Now().Add(lingerTime)) != nil {
 			return

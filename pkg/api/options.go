@@ -25,6 +25,8 @@ type Options struct {
 	VisitorPerMinute int // questions of one visitor of a public agent, at once or apart; 0: no limit
 	VisitorMaxTokens int // that one who has no key may ask an answer of a public agent to have; default 4,096
 
+	Admission Admission // how much is served at once; default without limits
+
 	MCPHosts    []string // names, without ports, by which clients of the Model Context Protocol reach a service on loopback, and web origins that may; "*": any
 	CORSOrigins []string // of web pages that may call every endpoint, as domain.ParseOrigin returns them
 	Version     string   // of the service, told to those clients

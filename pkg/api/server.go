@@ -63,7 +63,11 @@ func New(o Options, d Deps) (http.Handler, error) {
 		plans:     make(chan struct{}, maxPlans),
 	}
 	s.mcp = s.newMCP()
-	return trimmed(s.routes()), nil
+	g, err := newGates(s, o.Admission, trimmed(s.routes()))
+	if err != nil {
+		return nil, err
+	}
+	return g, nil
 }
 
 // routes puts every operation under every base.
@@ -168,12 +172,18 @@ const requestIDHeader = "X-Request-Id"
 // aRequestID is what of a caller's request id is taken over.
 var aRequestID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,100}$`)
 
+// requestIDOf is the id that the caller gave to the request, or a new one.
+func (s *server) requestIDOf(r *http.Request) string {
+	id := r.Header.Get(requestIDHeader)
+	if !aRequestID.MatchString(id) || domain.HideKeys(id) != id {
+		return s.NewID()
+	}
+	return id
+}
+
 // observe gives the request its id and measures it.
 func (s *server) observe(c *gin.Context) {
-	id := c.GetHeader(requestIDHeader)
-	if !aRequestID.MatchString(id) || domain.HideKeys(id) != id {
-		id = s.NewID()
-	}
+	id := s.requestIDOf(c.Request)
 	c.Header(requestIDHeader, id)
 	c.Header("X-Content-Type-Options", "nosniff")
 	ctx, span := s.startSpan(c, id)

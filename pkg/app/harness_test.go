@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -46,6 +47,7 @@ type program struct {
 	dir   string
 	addr  string
 	env   []string
+	wrap  []string // a command that runs the process; none: it runs by itself
 
 	cmd    *exec.Cmd
 	exited chan error
@@ -98,9 +100,11 @@ func (p *program) launch(args ...string) {
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	p.cmd = exec.Command(self, args...)
+	whole := append(append(slices.Clone(p.wrap), self), args...)
+	p.cmd = exec.Command(whole[0], whole[1:]...)
 	p.cmd.Env = append(os.Environ(), childVariable+"="+string(p.shape), "SLUICE_ADDR="+p.addr, "SLUICE_DATA_DIR="+p.dir, "SLUICE_API_KEY="+testKey,
-		"SLUICE_LOG_LEVEL=warn")
+		"SLUICE_LOG_LEVEL=warn",
+		"SLUICE_ADMISSION_WAIT=1m", "SLUICE_LIMIT_DISK=0") // tests share a machine that may be busy, and disks that may be small
 	p.cmd.Env = append(p.cmd.Env, p.env...)
 	p.stderr = &lockedBuffer{}
 	p.cmd.Stdout, p.cmd.Stderr = p.stderr, p.stderr

@@ -129,6 +129,7 @@ func (s *Service) handler() (http.Handler, error) {
 		Version:        Version(),
 		TempDir:        s.dir.join(tempDir),
 		Engines:        s.engines.names(),
+		Admission:      s.admission.of(s.config, &room{catalog: s.catalog, dir: s.dir.path, jobs: int64(s.config.LimitWaiting), disk: int64(s.config.LimitDisk), log: s.log}),
 
 		VisitorPerMinute: s.config.LimitVisitor,
 		VisitorMaxTokens: s.config.ChatMaxTokens,

@@ -65,6 +65,7 @@ type Service struct {
 	jobs      *jobMetrics
 	stages    *stages
 	traces    *telemetry.Traces // nil: none are made
+	admission *admissionGates
 
 	listener net.Listener
 	server   *http.Server
@@ -82,6 +83,7 @@ func NewService(c config.Config, log *slog.Logger, out io.Writer) *Service {
 		backups: &backups{}, auditLog: log, engines: &engines{}, alarm: make(chan struct{}, 1), scheduled: make(chan struct{}, 1), holder: domain.NewID(), metrics: newRegistry(),
 	}
 	s.jobs, s.stages = newJobMetrics(s.metrics), newStages(s.metrics)
+	s.admission = newAdmission(c, s.metrics)
 	return s
 }
 
@@ -123,9 +125,10 @@ func (s *Service) startWorkers(ctx context.Context) error {
 		reader := newExtractor(s.config, s.dir.join(cacheDir), s.dir.join(tempDir), s.log)
 		s.closeLater(reader.Close)
 		ingestor := ingestWorker(s.config, s.originals, s.broker, reader, s.embedders, s.engines, s.stages, s.now, s.log)
+		ingestor.Embedders = politeEmbedders{ingestor.Embedders, s.admission.courtesy}
 		for _, lane := range lanes {
 			s.workers.run("ingesting", func(ctx context.Context) error {
-				return s.broker.Work(ctx, lane, workerOptions(s.config, lane, remote, s.jobs), tracedJobs(s.traces, s.log, ingestor.Handle))
+				return s.broker.Work(ctx, lane, workerOptions(s.config, lane, remote, s.jobs), tracedJobs(s.traces, s.log, polite(s.admission.courtesy, ingestor.Handle)))
 			})
 		}
 	}

@@ -104,6 +104,14 @@ type Config struct {
 	QuotaChunks    int64
 	QuotaBytes     Bytes
 	LimitVisitor   int
+	LimitSearches  int // at once; 0: chosen by the process
+	LimitAnswers   int // likewise
+	LimitUploads   int // likewise
+	LimitRequests  int // likewise, of all others
+	LimitOpen      int // streams
+	LimitWaiting   int // jobs
+	LimitDisk      Bytes
+	AdmissionWait  time.Duration
 	ShutdownGrace  time.Duration
 	AuditEvery     time.Duration
 
@@ -232,6 +240,14 @@ func Settings() []Setting {
 		{Env: "SLUICE_QUOTA_CHUNKS", Flag: "quota-chunks", Default: "0", Doc: "searchable chunks of a workspace, beyond which new content is answered 402; what was accepted is finished; 0: no limit", set: number64(func(c *Config) *int64 { return &c.QuotaChunks })},
 		{Env: "SLUICE_QUOTA_BYTES", Flag: "quota-bytes", Default: "0", Doc: "content of a workspace as it came in, beyond which more is answered 402; pages of sites that were accepted may pass it; 0: no limit", set: size(func(c *Config) *Bytes { return &c.QuotaBytes }, 0)},
 		{Env: "SLUICE_LIMIT_VISITOR", Flag: "limit-visitor", Default: "0", Doc: "questions a minute of one visitor of a public agent, told by `visitorId`, else by address; they may come at once; 0: no limit", set: number(func(c *Config) *int { return &c.LimitVisitor }, 0, 1_000_000)},
+		{Env: "SLUICE_LIMIT_SEARCHES", Flag: "limit-searches", Default: "0", Doc: "datastore queries that an api process works on at once; a few more wait for `SLUICE_ADMISSION_WAIT`, all others are answered 503 with `Retry-After` ([more](scaling.md#beyond-capacity)); 0: 4 for each processor, 64 where an engine or a model server is waited for", set: number(func(c *Config) *int { return &c.LimitSearches }, 0, 100_000)},
+		{Env: "SLUICE_LIMIT_ANSWERS", Flag: "limit-answers", Default: "0", Doc: "likewise agent queries, each until its answer begins; 0: 4 for each processor, 256 with a chat model", set: number(func(c *Config) *int { return &c.LimitAnswers }, 0, 100_000)},
+		{Env: "SLUICE_LIMIT_UPLOADS", Flag: "limit-uploads", Default: "0", Doc: "likewise requests that bring content; 0: 32 for each processor", set: number(func(c *Config) *int { return &c.LimitUploads }, 0, 100_000)},
+		{Env: "SLUICE_LIMIT_REQUESTS", Flag: "limit-requests", Default: "0", Doc: "likewise all other requests, but for `/healthz`, `/readyz` and `/metrics`, which are always answered; 0: 32 for each processor", set: number(func(c *Config) *int { return &c.LimitRequests }, 0, 100_000)},
+		{Env: "SLUICE_LIMIT_OPEN", Flag: "limit-open", Default: "4096", Doc: "answers that are being sent at once, open streams above all", set: number(func(c *Config) *int { return &c.LimitOpen }, 1, 1_000_000)},
+		{Env: "SLUICE_ADMISSION_WAIT", Flag: "admission-wait", Default: "25ms", Doc: "how long a query waits for its turn at most before it is refused; ten times as long for other requests", set: duration(func(c *Config) *time.Duration { return &c.AdmissionWait })},
+		{Env: "SLUICE_LIMIT_WAITING", Flag: "limit-waiting", Default: "1000000", Doc: "jobs that may wait; beyond it, new content is answered 503", set: number(func(c *Config) *int { return &c.LimitWaiting }, 1, 1_000_000_000)},
+		{Env: "SLUICE_LIMIT_DISK", Flag: "limit-disk", Default: "256MiB", Doc: "room that must be free on the disk of the data directory; with less, new content is answered 503; 0: nobody looks", set: size(func(c *Config) *Bytes { return &c.LimitDisk }, 0)},
 		{Env: "SLUICE_CONVERSATION_RETENTION", Flag: "conversation-retention", Default: "0", Doc: "how long conversations are kept in which nothing is said any more, such as `90d` or `36h`; 0: for ever", set: retention(func(c *Config) *time.Duration { return &c.ConversationRetention })},
 		{Env: "SLUICE_SHUTDOWN_GRACE", Flag: "shutdown-grace", Default: "10s", Doc: "how long a stopping process finishes what it serves before it cuts off", set: duration(func(c *Config) *time.Duration { return &c.ShutdownGrace })},
 		{Env: "SLUICE_AUDIT_EVERY", Flag: "audit-every", Default: "1h", Doc: "how often index and catalog are compared and mended", set: duration(func(c *Config) *time.Duration { return &c.AuditEvery })},

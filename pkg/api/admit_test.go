@@ -1,0 +1,183 @@
+package api_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/sluice/sluice/pkg/admission"
+	"github.com/sluice/sluice/pkg/api"
+)
+
+// closed is a gate that lets one in, and has nobody wait.
+func closed() *admission.Gate { return admission.New(admission.Options{Limit: 1}) }
+
+// checkShed holds an answer against what is said to who is not let in.
+func checkShed(t *testing.T, a *answer) {
+	t.Helper()
+	seconds, err := strconv.Atoi(a.header.Get("Retry-After"))
+	if a.status != http.StatusServiceUnavailable || err != nil || seconds < 1 || seconds > 3 || a.header.Get("X-Request-Id") == "" {
+		t.Errorf("answered %d, Retry-After %q, request %q: %s", a.status, a.header.Get("Retry-After"), a.header.Get("X-Request-Id"), a.body)
+	}
+}
+
+// TestWhatIsTooMuchIsRefusedByItsClass fills the gate of each class in turn: requests of that class are refused, in the
+// form of its errors and before anybody asks for a key, and all others are served.
+func TestWhatIsTooMuchIsRefusedByItsClass(t *testing.T) {
+	t.Parallel()
+	gates := map[string]*admission.Gate{"search": closed(), "answer": closed(), "upload": closed(), "other": closed()}
+	s := newService(t, func(o *api.Options, _ *api.Deps) {
+		o.Admission = api.Admission{Searches: gates["search"], Answers: gates["answer"], Uploads: gates["upload"], Others: gates["other"]}
+	})
+	requests := map[string][]string{
+		"search": {"POST /datastores/x/query", "POST /api/datastores/x/query/", "POST /datastores/query/x"},
+		"answer": {"POST /agents/x/query", "POST /agents/query/x", "POST /v1/chat/completions", "POST /api/v1/chat/completions", "POST /mcp"},
+		"upload": {"POST /datasources", "POST /api/datasources/", "POST /datastores/upsert/x", "POST /datastores/update/x"},
+		"other":  {"GET /agents", "HEAD /agents", "POST /agents", "GET /datasources", "DELETE /datasources/x", "GET /nowhere", "DROP /agents", "GET /docs"},
+		"":       {"GET /healthz", "HEAD /readyz", "GET /api/metrics"},
+	}
+	s.key = "" // nobody looks
+	for full, gate := range gates {
+		if !gate.Enter(t.Context()) {
+			t.Fatalf("the gate of %s is not open", full)
+		}
+		for class, all := range requests {
+			for _, request := range all {
+				method, path, _ := strings.Cut(request, " ")
+				a := s.call(method, path, nil)
+				refused := a.status == http.StatusServiceUnavailable
+				if refused != (class == full) {
+					t.Errorf("while there are too many of %q, %s is answered %d: %s", full, request, a.status, a.body)
+				}
+				if !refused || method == http.MethodHead {
+					continue
+				}
+				checkShed(t, a)
+				switch {
+				case strings.HasSuffix(path, "/mcp"):
+					if !strings.Contains(string(a.body), `"jsonrpc":"2.0"`) {
+						t.Errorf("%s: not an error of JSON-RPC: %s", request, a.body)
+					}
+				case strings.Contains(path, "/v1/"):
+					if a.openAIError(503).Type != "server_error" {
+						t.Errorf("%s: %s", request, a.body)
+					}
+				default:
+					if p := a.problem(503); p.Error != "UNAVAILABLE" || p.Instance != a.header.Get("X-Request-Id") {
+						t.Errorf("%s: %s", request, a.body)
+					}
+				}
+			}
+		}
+		gate.Leave()
+	}
+	metrics := string(s.call("GET", "/metrics", nil).body)
+	for class, all := range requests {
+		if class == "" {
+			continue
+		}
+		if want := fmt.Sprintf("sluice_http_refused_total{cause=\"busy\",class=%q} %d\n", class, len(all)); !strings.Contains(metrics, want) {
+			t.Errorf("the metrics lack %s", want)
+		}
+	}
+}
+
+// TestAnOpenStreamCountsNoMore opens a stream where one may be served at a time, and asks for something else.
+func TestAnOpenStreamCountsNoMore(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, func(o *api.Options, _ *api.Deps) {
+		o.Admission = api.Admission{Others: closed(), MaxOpen: 1}
+	})
+	s.watcher.watch = func(context.Context, string) (<-chan string, error) { return make(chan string), nil }
+	res := s.open("GET", "/datastores/"+s.datastore+"/events", "")
+	_, err := res.Body.Read(make([]byte, 1))
+	must(t, err)
+	a := s.call("GET", "/agents", nil) // its place is free again, but there are as many streams as may be open
+	checkShed(t, a)
+	if !strings.Contains(string(a.body), "open streams") {
+		t.Errorf("the gate did not open again: %s", a.body)
+	}
+	s.call("GET", "/healthz", nil).want(200)
+}
+
+// TestASlowBodyKeepsNobodyOut has a client send a body by and by where one search may be served at a time: others are
+// served meanwhile, and the slow one at last.
+func TestASlowBodyKeepsNobodyOut(t *testing.T) {
+	t.Parallel()
+	gate := admission.New(admission.Options{Limit: 1, Waiting: 10, Patience: time.Minute})
+	s := newScene(t, func(o *api.Options, _ *api.Deps) { o.Admission = api.Admission{Searches: gate} })
+	path, body := "/datastores/"+s.datastore+"/query", `{"query":"anything"}`
+	conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
+	must(t, err)
+	defer conn.Close()
+	_, err = io.WriteString(conn, s.post(path, "application/json", length(len(body)))+body[:5])
+	must(t, err)
+	s.call("POST", path, object{"query": "another"}).want(200) // which waits until the slow one is overtaken
+	answered := make(chan *answer, 1)
+	go func() { answered <- readAnswer(t, conn) }()
+	_, err = io.WriteString(conn, body[5:])
+	must(t, err)
+	(<-answered).want(200)
+	if !gate.Enter(t.Context()) {
+		t.Error("a place was lost")
+	}
+}
+
+func readAnswer(t *testing.T, conn net.Conn) *answer {
+	res, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Error(err)
+		return &answer{T: t}
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Error(err)
+	}
+	return &answer{T: t, status: res.StatusCode, header: res.Header, body: body}
+}
+
+// TestUploadsAreRefusedWhileThereIsNoRoom has no room: uploads are refused with what is missing, and their clients read
+// that though they are still sending.
+func TestUploadsAreRefusedWhileThereIsNoRoom(t *testing.T) {
+	t.Parallel()
+	full := errors.New("1,000 documents wait already; try again when some are done")
+	var isFull atomic.Bool
+	s := newScene(t, func(o *api.Options, _ *api.Deps) {
+		o.Admission.Room = func(context.Context) error {
+			if isFull.Load() {
+				return full
+			}
+			return nil
+		}
+	})
+	isFull.Store(true)
+	a := s.call("POST", "/datastores/upsert/"+s.datastore, object{"documents": []object{{"text": "a"}}})
+	if checkShed(t, a); a.problem(503).Detail != full.Error() {
+		t.Errorf("the answer is %s", a.body)
+	}
+	large := s.hostile(t, func(w io.Writer) error {
+		if _, err := io.WriteString(w, s.post("/datasources", "multipart/form-data; boundary=x", length(20<<20))); err != nil {
+			return err
+		}
+		return repeated(w, "a", 20<<20)
+	})
+	if large == nil {
+		t.Fatal("who sends much is told nothing")
+	}
+	checkShed(t, large)
+	s.call("GET", "/agents", nil).want(200)
+	s.call("POST", "/datastores/"+s.datastore+"/query", object{"query": "anything"}).want(200)
+	if metrics := string(s.call("GET", "/metrics", nil).body); !strings.Contains(metrics, `sluice_http_refused_total{cause="room",class="upload"} 2`) {
+		t.Errorf("the refusals are not counted")
+	}
+}

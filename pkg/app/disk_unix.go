@@ -1,0 +1,14 @@
+//go:build linux || darwin
+
+package app
+
+import "golang.org/x/sys/unix"
+
+// freeBytes is what an ordinary user may still write to the disk of a directory.
+func freeBytes(dir string) (free int64, known bool) {
+	var s unix.Statfs_t
+	if err := unix.Statfs(dir, &s); err != nil {
+		return 0, false
+	}
+	return int64(s.Bavail) * int64(s.Bsize), true //nolint:unconvert // the types differ by system
+}
