@@ -1,0 +1,216 @@
+package docs_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"mime/multipart"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sluice/sluice/pkg/app"
+	"github.com/sluice/sluice/pkg/config"
+	"github.com/sluice/sluice/pkg/extract"
+	"github.com/sluice/sluice/testdata/site"
+)
+
+// programVariable makes the test binary one of the programs, for the commands of pages.
+const programVariable = "DOCS_TEST_PROGRAM"
+
+func TestMain(m *testing.M) {
+	extract.RunChildIfAsked()
+	if shape := os.Getenv(programVariable); shape != "" {
+		_ = os.Unsetenv(programVariable)
+		os.Exit(app.Main(app.Shape(shape), os.Args[1:], os.Environ(), os.Stdout, os.Stderr))
+	}
+	os.Exit(m.Run())
+}
+
+// hangs is when a page is given up: nothing waits that long.
+const hangs = 5 * time.Minute
+
+// preamble makes a shell stop at the first command that does not do what the page says, an answer of the service that is an
+// error among them. What pages say of a service at its usual address and of a site at example.com holds for those here.
+const preamble = `set -euo pipefail
+curl() { command curl --fail-with-body --max-time 120 "$@"; }
+auth="Authorization: Bearer $SLUICE_API_KEY"
+API=$SLUICE_URL
+`
+
+// TestCommandsOfThePagesWork types what the pages say, page by page, each in one shell in a directory of its own, against one
+// service. Besides SLUICE_URL and SLUICE_API_KEY a page finds $auth, $STORE with a document in it, and $AGENT.
+func TestCommandsOfThePagesWork(t *testing.T) {
+	for _, program := range []string{"bash", "curl", "python3"} {
+		if _, err := exec.LookPath(program); err != nil {
+			t.Skipf("the pages need %s, which is not here", program)
+		}
+	}
+	s := startService(t)
+	for _, p := range pages(t) {
+		script := scriptOf(p)
+		if script == "" {
+			continue
+		}
+		t.Run(p.name, func(t *testing.T) {
+			t.Parallel()
+			if err := s.run(t, script); err != nil {
+				t.Errorf("%v\nWhat cannot be run here has `<!-- not run: why -->` before it.", err)
+			}
+		})
+	}
+	for name, script := range map[string]string{
+		"a request that is refused fails its page":           "curl -sS -H \"$auth\" $SLUICE_URL/datastores/nobody",
+		"so does one within a pipe":                          "x=$(curl -sS $SLUICE_URL/datastores | cat)",
+		"so does a command that is there no more":            "api nonsense",
+		"so does a setting that is none":                     "ingestor extract --nonsense 1 testdata/documents/installation.md",
+		"so does a block of Python, and what follows is not": "python3 -c 'raise SystemExit(1)'\necho fine",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if err := s.run(t, script); err == nil {
+				t.Error("it passed")
+			}
+		})
+	}
+}
+
+// scriptOf puts the blocks of a page into one script that says where it is; "" when there are none.
+func scriptOf(p page) string {
+	var b strings.Builder
+	for _, block := range p.blocks {
+		switch {
+		case block.notRun != "":
+		case block.language == "sh":
+			fmt.Fprintf(&b, "echo '== %s, line %d' >&2\n%s\n%s\n", p.name, block.line, block.first, block.text)
+		case block.language == "python":
+			fmt.Fprintf(&b, "echo '== %s, line %d' >&2\npython3 - <<'END OF BLOCK'\n%s\nEND OF BLOCK\n", p.name, block.line, block.text)
+		}
+	}
+	return b.String()
+}
+
+// service is a whole api process in this one, with a web site beside it, and something to ask.
+type service struct {
+	base, site, key, data string
+	store, agent          string
+}
+
+func startService(t *testing.T) *service {
+	t.Helper()
+	pages := site.Handler()
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch { // what pages take for examples is the site's front page
+		case strings.HasPrefix(r.URL.Path, "/docs/"), r.URL.Path == "/pricing", r.URL.Path == "/blog/":
+			r.URL.Path = "/"
+		}
+		pages.ServeHTTP(w, r)
+	}))
+	t.Cleanup(web.Close)
+	data := filepath.Join(t.TempDir(), "data")
+	environ := []string{"SLUICE_ADDR=127.0.0.1:0", "SLUICE_DATA_DIR=" + data, "SLUICE_ALLOW_PRIVATE_ADDRESSES=true", "SLUICE_CRAWL_DELAY=0s", "SLUICE_CRAWL_PER_HOST=0"}
+	c, err := config.Parse(nil, environ, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	running := app.NewService(c, slog.New(slog.DiscardHandler), io.Discard)
+	t.Cleanup(func() {
+		if err := running.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := running.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	key, err := os.ReadFile(filepath.Join(data, "api-key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &service{base: "http://" + running.Addr(), site: web.URL, key: strings.TrimSpace(string(key)), data: data}
+	s.store = s.post(t, "/datastores", "application/json", []byte(`{"name":"Handbook"}`))
+	s.agent = s.post(t, "/agents", "application/json", []byte(`{"name":"Support","datastoreIds":["`+s.store+`"]}`))
+	var form bytes.Buffer
+	w := multipart.NewWriter(&form)
+	manual, err := os.ReadFile("../testdata/documents/aurora-x2-manual.pdf")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := w.CreateFormFile("file", "aurora-x2-manual.pdf")
+	if err == nil {
+		_, err = file.Write(manual)
+	}
+	err = errors.Join(err, w.WriteField("type", "file"), w.WriteField("datastoreId", s.store), w.Close())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.post(t, "/datasources", w.FormDataContentType(), form.Bytes())
+	return s
+}
+
+// post makes something and returns its id.
+func (s *service) post(t *testing.T, path, kind string, body []byte) string {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.base+path, bytes.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+s.key)
+	r.Header.Set("Content-Type", kind)
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	var made struct{ ID string }
+	if err := json.NewDecoder(resp.Body).Decode(&made); err != nil || made.ID == "" {
+		t.Fatalf("POST %s: %s, %v", path, resp.Status, err)
+	}
+	return made.ID
+}
+
+// run types a page's script; the error has the end of what it printed.
+func (s *service) run(t *testing.T, script string) error {
+	t.Helper()
+	dir := t.TempDir()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.CopyFS(filepath.Join(dir, "testdata", "documents"), os.DirFS("../testdata/documents")); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.Mkdir(filepath.Join(dir, "bin"), 0o755), os.Symlink(s.data, filepath.Join(dir, "data"))); err != nil {
+		t.Fatal(err)
+	}
+	for _, shape := range []app.Shape{app.API, app.Ingestor, app.Crawler} {
+		text := fmt.Sprintf("#!/bin/sh\n%s=%s exec '%s' \"$@\"\n", programVariable, shape, self)
+		if err := os.WriteFile(filepath.Join(dir, "bin", string(shape)), []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	script = strings.NewReplacer("http://127.0.0.1:8080", s.base, "http://localhost:8080", s.base, "https://example.com", s.site).Replace(script)
+	ctx, cancel := context.WithTimeout(t.Context(), hangs)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "bash", "-c", preamble+script)
+	cmd.Dir = dir
+	cmd.WaitDelay = 10 * time.Second
+	cmd.Env = []string{
+		"PATH=" + filepath.Join(dir, "bin") + string(os.PathListSeparator) + os.Getenv("PATH"), "HOME=" + dir, "TMPDIR=" + dir, "LC_ALL=C.UTF-8",
+		"SLUICE_URL=" + s.base, "SLUICE_API_KEY=" + s.key, "SLUICE_ALLOW_PRIVATE_ADDRESSES=true", "SLUICE_CRAWL_DELAY=0s",
+		"STORE=" + s.store, "AGENT=" + s.agent,
+	}
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("%w, after:\n%s", err, out[max(0, len(out)-4000):])
+	}
+	return nil
+}

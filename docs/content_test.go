@@ -1,0 +1,187 @@
+package docs_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"unicode"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/sluice/sluice/pkg/config"
+)
+
+// languages are those of blocks. A block that says nothing of itself is what something printed.
+var languages = map[string]bool{"": true, "sh": true, "python": true, "go": true, "json": true, "jsonl": true, "yaml": true, "ini": true, "text": true, "html": true, "js": true}
+
+func TestDataOfThePagesCanBeRead(t *testing.T) {
+	t.Parallel()
+	for _, p := range pages(t) {
+		for _, b := range p.blocks {
+			if !languages[b.language] {
+				t.Errorf("%s, line %d: %q is none of the languages that are checked", p.name, b.line, b.language)
+			}
+			if b.notRun != "" {
+				continue
+			}
+			if err := readable(b); err != nil {
+				t.Errorf("%s, line %d: %v; a part of something has `<!-- not run: why -->` before it", p.name, b.line, err)
+			}
+		}
+	}
+}
+
+func readable(b block) error {
+	switch b.language {
+	case "json", "jsonl": // lines of JSON are values one after the other
+		d := json.NewDecoder(strings.NewReader(b.text))
+		for {
+			var v any
+			if err := d.Decode(&v); errors.Is(err, io.EOF) {
+				return nil
+			} else if err != nil {
+				return err
+			}
+		}
+	case "yaml":
+		d := yaml.NewDecoder(strings.NewReader(b.text))
+		for {
+			var v any
+			if err := d.Decode(&v); errors.Is(err, io.EOF) {
+				return nil
+			} else if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func TestGoOfThePagesCompiles(t *testing.T) {
+	t.Parallel()
+	for _, p := range pages(t) {
+		for _, b := range p.blocks {
+			if b.language != "go" || b.notRun != "" {
+				continue
+			}
+			name := filepath.Join(t.TempDir(), "main.go")
+			if err := os.WriteFile(name, []byte(b.text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			cmd := exec.CommandContext(t.Context(), "go", "vet", name)
+			cmd.Dir = root
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Errorf("%s, line %d: %v\n%s", p.name, b.line, err, out)
+			}
+		}
+	}
+}
+
+// variable matches names of the environment as ours are.
+var variable = regexp.MustCompile(`\b(?:SLUICE|NATS|DATABASE|MILVUS|OPENAI|AZURE_OPENAI|ANTHROPIC|RERANK|CHROME)_[A-Z0-9_]*[A-Z0-9_*…]`)
+
+// ofOthers are names that look like settings of the service and are something else.
+var ofOthers = map[string]string{
+	"SLUICE_URL":              "the service that a client talks to",
+	"SLUICE_TEST_MODEL":       "a setting of tests",
+	"SLUICE_API_SERVICE_HOST": "what Kubernetes sets of itself",
+}
+
+func TestSettingsThatPagesNameExist(t *testing.T) {
+	t.Parallel()
+	known := map[string]bool{}
+	for _, s := range config.Settings() {
+		known[s.Env] = true
+	}
+	for _, p := range pages(t) {
+		if p.name == "CHANGELOG.md" || strings.HasPrefix(p.name, "docs/adr/") {
+			continue // they tell what was
+		}
+		for _, name := range variable.FindAllString(p.text, -1) {
+			if known[name] || ofOthers[name] != "" {
+				continue
+			}
+			stem := strings.TrimRight(name, "*…")
+			found := false
+			for k := range known {
+				found = found || strings.HasSuffix(stem, "_") && strings.HasPrefix(k, stem)
+			}
+			if !found {
+				t.Errorf("%s names %s, which is no setting", p.name, name)
+			}
+		}
+	}
+}
+
+var (
+	inlineLink = regexp.MustCompile(`\]\(([^()\s]+(?:\([^()\s]*\))?)(?:\s+"[^"]*")?\)`)
+	codeSpan   = regexp.MustCompile("`[^`\n]*`")
+	aHeading   = regexp.MustCompile(`(?m)^#{1,6} +(.*?) *#*$`)
+	linkInside = regexp.MustCompile(`!?\[([^\]]*)\]\([^)]*\)`)
+)
+
+func TestLinksOfThePagesLeadSomewhere(t *testing.T) {
+	t.Parallel()
+	all := pages(t)
+	anchors := map[string]map[string]bool{}
+	for _, p := range all {
+		anchors[p.name] = anchorsOf(p)
+	}
+	for _, p := range all {
+		for _, m := range inlineLink.FindAllStringSubmatch(codeSpan.ReplaceAllString(p.prose(), "`code`"), -1) {
+			target := m[1]
+			if strings.Contains(target, "://") || strings.HasPrefix(target, "mailto:") {
+				continue // of others; nothing here asks the network
+			}
+			if err := leads(p, target, anchors); err != nil {
+				t.Errorf("%s: [%s]: %v", p.name, target, err)
+			}
+		}
+	}
+}
+
+func leads(p page, target string, anchors map[string]map[string]bool) error {
+	file, fragment, hasFragment := strings.Cut(target, "#")
+	at := p.name
+	if file != "" {
+		at = path.Join(path.Dir(p.name), file)
+	}
+	if _, err := os.Stat(filepath.Join(root, filepath.FromSlash(at))); err != nil {
+		return fmt.Errorf("there is no %s", at)
+	}
+	if known, isPage := anchors[at]; hasFragment && isPage && !known[fragment] {
+		return fmt.Errorf("%s has no heading #%s", at, fragment)
+	}
+	return nil
+}
+
+// anchorsOf names the headings of a page as GitHub does.
+func anchorsOf(p page) map[string]bool {
+	out := map[string]bool{}
+	for _, m := range aHeading.FindAllStringSubmatch(p.prose(), -1) {
+		text := strings.ReplaceAll(linkInside.ReplaceAllString(m[1], "$1"), "`", "")
+		id := strings.Map(func(r rune) rune {
+			switch {
+			case r == ' ':
+				return '-'
+			case r == '-', r == '_', unicode.IsLetter(r), unicode.IsDigit(r), unicode.IsMark(r):
+				return unicode.ToLower(r)
+			}
+			return -1
+		}, text)
+		name := id
+		for n := 1; out[name]; n++ {
+			name = fmt.Sprintf("%s-%d", id, n)
+		}
+		out[name] = true
+	}
+	return out
+}
