@@ -42,6 +42,14 @@ test-race: ## the concurrent packages under the race detector
 chaos: ## the fleet under kills and stops of everything, for CHAOS (default 30m)
 	TEST_CHAOS=$(or $(CHAOS),30m) go test -v -timeout 0 -run TestAFleetSurvivesChaos ./pkg/app
 
+.PHONY: damage
+damage: ## every file of a data directory spoiled in every way: mended, named or refused, never silently wrong; some minutes
+	TEST_DAMAGE=1 go test -v -timeout 0 -run 'TestADamaged|TestDamageTo' ./pkg/app
+
+.PHONY: backup-large
+backup-large: ## a backup of SIZE (default 3GiB) of originals, and its restore: memory and speed of each
+	TEST_BACKUP_SIZE=$(or $(SIZE),3GiB) go test -v -timeout 0 -run TestALargeBackup ./pkg/app
+
 .PHONY: crawl
 crawl: ## a generated site of TEST_SITE_PAGES (default 5000) pages: crawled, refreshed, and with crawlers killed 20 times
 	TEST_SITE_PAGES=$(or $(TEST_SITE_PAGES),5000) TEST_SITE_KILLS=$(or $(TEST_SITE_KILLS),20) go test -v -timeout 0 -parallel 1 \

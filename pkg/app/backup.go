@@ -53,6 +53,9 @@ func (p *commandLine) backupCommand() *cobra.Command {
 			}
 			defer source.Close()
 			report, err := receive(cmd.Context(), source, args[0], p.Out)
+			if local, here := source.(*offline); here {
+				err = local.cause(err)
+			}
 			if err != nil {
 				return interrupted(cmd.Context(), err)
 			}
@@ -198,8 +201,19 @@ func (d *download) Close() error {
 type offline struct {
 	*io.PipeReader
 	cancel context.CancelFunc
-	done   chan struct{}
+	done   chan struct{} // closed when err is what came of it
+	err    error
 	close  []func() error
+}
+
+// cause is why there is no backup: the archive itself only says so to whom it was sent.
+func (o *offline) cause(err error) error {
+	var aborted *backup.AbortedError
+	if !errors.As(err, &aborted) {
+		return err
+	}
+	<-o.done
+	return o.err
 }
 
 // Close implements io.Closer.
@@ -237,8 +251,8 @@ func openOffline(ctx context.Context, dir *dataDir, rate string) (_ io.ReadClose
 	o.PipeReader = reader
 	go func() {
 		defer close(o.done)
-		_, err := content.write(ctx, writer, bound)
-		writer.CloseWithError(err) // nil: the end
+		_, o.err = content.write(ctx, writer, bound)
+		writer.CloseWithError(o.err) // nil: the end
 	}()
 	return o, nil
 }

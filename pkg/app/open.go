@@ -88,6 +88,8 @@ func (s *Service) checkCatalog(ctx context.Context, path string) error {
 		return nil
 	case err != nil:
 		return fmt.Errorf("looking at the catalog: %w", err)
+	case info.Size() == 0 && exists(s.dir.join(natsDir)): // a first start that was cut short leaves that alone
+		return fmt.Errorf("opening the catalog %s: %w: it is empty, beside a job log", path, catalog.ErrDamaged)
 	case info.Size() <= checkedAtOnce:
 		return catalog.CheckFile(ctx, path)
 	}
@@ -102,6 +104,11 @@ func (s *Service) checkCatalog(ctx context.Context, path string) error {
 	})
 	s.closeLater(func() error { checking.stop(); return nil })
 	return nil
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }
 
 // damagedCatalog says what is left to do about a catalog that is damaged.

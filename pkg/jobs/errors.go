@@ -26,6 +26,8 @@ var (
 	// ErrRefused says that a connection cannot come about until somebody changes settings, here or at the servers.
 	ErrRefused = errors.New("jobs: connection refused")
 
+	// ErrNewer says that the streams were made by a newer version of the program, in a format that this one does not know.
+	ErrNewer = errors.New("jobs: the job log was written by a newer version of the program")
 	// ErrForeign says that the NATS servers hold the jobs of another catalog.
 	ErrForeign = errors.New("jobs: these NATS servers hold the jobs of another catalog")
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -13,8 +14,25 @@ import (
 // Keys of the metadata of JOBS.
 const (
 	metaCatalog      = "sluice-catalog"      // the catalog whose jobs these are
+	metaFormat       = "sluice-format"       // of messages, as a number; without: 1
 	metaInstallation = "sluice-installation" // made with the first JOBS on these servers, and kept when it is made again
 )
+
+// formatVersion is the version of what messages of all streams hold, and the newest that this program reads. Fields that older
+// programs may ignore do not change it.
+const formatVersion = 1
+
+// checkFormat refuses streams whose messages this program would misunderstand.
+func checkFormat(meta map[string]string) error {
+	text := meta[metaFormat]
+	if text == "" {
+		return nil
+	}
+	if have, err := strconv.Atoi(text); err != nil || have > formatVersion {
+		return fmt.Errorf("%w: it has format %.20q, this program knows formats up to %d: use that version, or a newer one", ErrNewer, text, formatVersion)
+	}
+	return nil
+}
 
 // Installation names the NATS servers' job log: processes that share a catalog must share it too.
 func (b *Broker) Installation() string { return b.installation }
@@ -35,6 +53,9 @@ func (b *Broker) identify(ctx context.Context, o Options) error {
 	})
 	if err != nil {
 		return fmt.Errorf("asking whose jobs the servers hold: %w", err)
+	}
+	if err := checkFormat(meta); err != nil {
+		return err
 	}
 	if b.installation = meta[metaInstallation]; b.installation == "" {
 		b.installation = domain.NewID()
@@ -82,7 +103,7 @@ func (b *Broker) eventsAreRead(ctx context.Context) (read bool, err error) {
 func (b *Broker) configOf(stream string, first uint64) jetstream.StreamConfig {
 	cfg := b.opts.config(stream, first)
 	if stream == StreamJobs {
-		cfg.Metadata = map[string]string{metaInstallation: b.installation}
+		cfg.Metadata = map[string]string{metaInstallation: b.installation, metaFormat: strconv.Itoa(formatVersion)}
 		if b.catalog != "" {
 			cfg.Metadata[metaCatalog] = b.catalog
 		}

@@ -3,10 +3,39 @@ package jobs
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/sluice/sluice/pkg/domain"
 )
+
+func TestAJobLogOfANewerVersionIsLeftAlone(t *testing.T) {
+	t.Parallel()
+	b := newBroker(t)
+	stream, err := b.js.Stream(testContext(t), StreamJobs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := stream.CachedInfo().Config
+	if cfg.Metadata[metaFormat] != "1" {
+		t.Errorf("the stream says of its format: %v", cfg.Metadata)
+	}
+	cfg.Metadata[metaFormat] = "2"
+	if _, err := b.js.UpdateStream(testContext(t), cfg); err != nil {
+		t.Fatal(err)
+	}
+	_, err = Open(testContext(t), b.conn, Options{Log: quiet})
+	if !errors.Is(err, ErrNewer) || !strings.Contains(err.Error(), `"2"`) {
+		t.Errorf("opening it: %v", err)
+	}
+	delete(cfg.Metadata, metaFormat) // as versions before the format was told left it
+	if _, err := b.js.UpdateStream(testContext(t), cfg); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(testContext(t), b.conn, Options{Log: quiet}); err != nil {
+		t.Errorf("opening one of an older version: %v", err)
+	}
+}
 
 func TestServersThatHoldTheJobsOfAnotherCatalogAreLeftAlone(t *testing.T) {
 	t.Parallel()

@@ -2,9 +2,11 @@ package embedded
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -52,6 +54,32 @@ func changeState(t *testing.T, dir string, change func(body map[string]any)) {
 	_, err = db.ExecContext(t.Context(), `UPDATE state SET body = ?`, seal(version, data))
 	if err := errorsOf(err, db.Close()); err != nil {
 		t.Fatal(err)
+	}
+}
+
+func TestADirectoryOfANewerFormatIsLeftAlone(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	x := mustOpen(t, dir, Options{})
+	if err := x.Write(t.Context(), crashSpace, []index.Row{crashRow("a", 1, 1)}); err != nil {
+		t.Fatal(err)
+	}
+	key, err := keyOf(crashSpace)
+	if err := errorsOf(err, x.Close()); err != nil {
+		t.Fatal(err)
+	}
+	changeState(t, x.path(key), func(body map[string]any) { body["format"] = formatVersion + 1 })
+	x = mustOpen(t, dir, Options{})
+	_, err = x.Search(t.Context(), crashSpace, index.Query{Vector: crashRow("a", 1, 1).Vector, Limit: 5})
+	if err == nil || errors.Is(err, index.ErrCorrupt) || !strings.Contains(err.Error(), fmt.Sprintf("format %d", formatVersion+1)) {
+		t.Errorf("a search says %v", err)
+	}
+	if discarded, err := x.Discard(t.Context(), crashSpace); discarded || err != nil {
+		t.Errorf("it was discarded: %t, %v", discarded, err)
+	}
+	changeState(t, x.path(key), func(body map[string]any) { body["format"] = formatVersion })
+	if r, err := x.Search(t.Context(), crashSpace, index.Query{Vector: crashRow("a", 1, 1).Vector, Limit: 5}); err != nil || len(r.Hits) != 1 {
+		t.Errorf("the newer program finds %d rows, %v", len(r.Hits), err)
 	}
 }
 

@@ -89,7 +89,8 @@ func (s *snapshot) decode(data []byte) error {
 		return fmt.Errorf("%w: reading the state: %w", index.ErrCorrupt, err)
 	}
 	if b.Format != formatVersion && b.Format != signsFormat {
-		return fmt.Errorf("the index has format %d, this program reads format %d: rebuild the datastore by a resync", b.Format, formatVersion)
+		return fmt.Errorf("the index has format %d, this program reads format %d: use the version of the program that wrote it, "+
+			"or remove the datastore's directory below index in the data directory, to have it built anew", b.Format, formatVersion)
 	}
 	s.model, s.dimensions, s.slots, s.rows, s.length, s.langs = b.Model, b.Dimensions, b.Slots, b.Rows, b.Length, b.Langs
 	s.nextSegment, s.nextBlock, s.epoch, s.placed = b.NextSegment, b.NextBlock, b.Epoch, b.Placed

@@ -1,0 +1,108 @@
+package app
+
+import (
+	"archive/zip"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/sluice/sluice/pkg/config"
+)
+
+// largeDocument is a Word document with a picture of so many bytes that nobody reads, and that does not compress.
+func largeDocument(t testing.TB, seed uint64, size int) []byte {
+	t.Helper()
+	from, err := zip.OpenReader(filepath.Join(documents, "employee-handbook.docx"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer from.Close()
+	var out bytes.Buffer
+	w := zip.NewWriter(&out)
+	for _, f := range from.File {
+		if err := w.Copy(f); err != nil {
+			t.Fatal(err)
+		}
+	}
+	picture, err := w.CreateHeader(&zip.FileHeader{Name: "word/media/noise.png", Method: zip.Store})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var key [32]byte
+	key[0], key[1] = byte(seed), byte(seed>>8)
+	if _, err := io.CopyN(picture, rand.NewChaCha8(key), int64(size)); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+// peak is the most memory that a running process has had since it was forgotten.
+func peak(t testing.TB, pid int) string {
+	t.Helper()
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(status)) {
+		if v, ok := strings.CutPrefix(line, "VmHWM:"); ok {
+			return strings.TrimSpace(v)
+		}
+	}
+	return "unknown"
+}
+
+// TestALargeBackup reports what a backup of TEST_BACKUP_SIZE and its restore take.
+func TestALargeBackup(t *testing.T) {
+	text := os.Getenv("TEST_BACKUP_SIZE")
+	if text == "" {
+		t.Skip("TEST_BACKUP_SIZE is not set: make backup-large")
+	}
+	size, err := config.ParseBytes(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const piece = 48 << 20
+	p := newProgram(t)
+	p.start()
+	store := p.newDatastore()
+	for i := range (int(size) + piece - 1) / piece {
+		p.must(p.upload(store, "large.docx", fmt.Sprint("large-", i), largeDocument(t, uint64(i), piece), nil))
+	}
+	p.settled(store, 10*time.Minute)
+	p.must(os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", p.cmd.Process.Pid), []byte("5"), 0o600))
+	before := peak(t, p.cmd.Process.Pid)
+	file := filepath.Join(t.TempDir(), "large.tar.zst")
+	timed := func(what string, args ...string) {
+		t.Helper()
+		self, err := os.Executable()
+		p.must(err)
+		cmd := exec.CommandContext(t.Context(), self, append(args, "--json")...)
+		cmd.Env = append(os.Environ(), childVariable+"="+string(API), "SLUICE_DATA_DIR="+p.dir)
+		began := time.Now()
+		out, err := cmd.Output()
+		took := time.Since(began)
+		var report backupReport
+		if err != nil || json.Unmarshal(out, &report) != nil {
+			t.Fatalf("%s: %v\n%s", what, err, out)
+		}
+		usage := cmd.ProcessState.SysUsage().(*syscall.Rusage)
+		t.Logf("%s: %s of originals in %s, %.0f MB/s; the command's memory at most %d MiB", what, sized(report.OriginalsBytes), took.Round(time.Millisecond),
+			float64(report.OriginalsBytes)/1e6/took.Seconds(), usage.Maxrss>>10)
+	}
+	timed("backup", "backup", file)
+	t.Logf("the service's memory: at most %s during the backup, %s before it", peak(t, p.cmd.Process.Pid), before)
+	timed("check", "restore", file, "--check")
+	timed("restore", "restore", file, "--data", filepath.Join(t.TempDir(), "restored"))
+}

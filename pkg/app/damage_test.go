@@ -1,0 +1,247 @@
+package app
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// spoilings are what may happen to a file.
+var spoilings = []struct {
+	name  string
+	spoil func(path string) error
+}{
+	{"its first byte is changed", func(path string) error { return flipAt(path, 0) }},
+	{"a byte near its beginning is changed", func(path string) error { return flipAt(path, 0.1) }},
+	{"a byte in its middle is changed", func(path string) error { return flipAt(path, 0.5) }},
+	{"its last byte is changed", func(path string) error { return flipAt(path, 1) }},
+	{"it is cut in half", func(path string) error {
+		info, err := os.Stat(path)
+		if err != nil {
+			return err
+		}
+		return os.Truncate(path, info.Size()/2)
+	}},
+	{"it is empty", func(path string) error { return os.Truncate(path, 0) }},
+	{"it is gone", os.Remove},
+}
+
+// flipAt turns over a bit of the byte at a part of a file.
+func flipAt(path string, part float64) error {
+	content, err := os.ReadFile(path)
+	if err != nil || len(content) == 0 {
+		return err
+	}
+	content[int(part*float64(len(content)-1))] ^= 0x10
+	return os.WriteFile(path, content, 0o600)
+}
+
+// pages are the numbers of SQLite's pages whose first byte, which says what they are, is changed.
+func flipPage(number int) func(path string) error {
+	return func(path string) error {
+		const pageSize, headerSize = 4096, 100
+		content, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		at := (number - 1) * pageSize
+		if number == 1 {
+			at = headerSize
+		}
+		content[at] ^= 0x10
+		return os.WriteFile(path, content, 0o600)
+	}
+}
+
+// spoiled is a copy of a stocked data directory, with one of its files spoiled.
+func (p *program) spoiled(t testing.TB, from, file string, spoil func(string) error) *program {
+	t.Helper()
+	q := newProgram(t, p.env...)
+	q.must(os.CopyFS(q.dir, os.DirFS(from)))
+	q.must(os.Chmod(q.dir, 0o700))
+	q.must(spoil(filepath.Join(q.dir, file)))
+	return q
+}
+
+// starts launches the program and reports whether it came to serve; otherwise it has ended.
+func (p *program) starts() bool {
+	p.t.Helper()
+	p.launch()
+	deadline := time.After(2 * time.Minute)
+	poll := time.NewTicker(10 * time.Millisecond)
+	defer poll.Stop()
+	for {
+		select {
+		case err := <-p.exited:
+			p.exited <- err
+			if err == nil {
+				p.t.Errorf("it has ended as if all were well\n%s", p.stderr)
+			}
+			return false
+		case <-deadline:
+			p.t.Fatalf("the program neither serves nor ends\n%s", p.stderr)
+		case <-poll.C:
+		}
+		if resp, err := http.Get("http://" + p.addr + "/readyz"); err == nil {
+			resp.Body.Close()
+			if resp.StatusCode == http.StatusOK {
+				return true
+			}
+		}
+	}
+}
+
+// finds reports whether every document is found. A query that is refused, since what it needs is damaged, finds nothing.
+func (p *program) finds(store string, docs []*document) bool {
+	for _, d := range docs {
+		var found []fragment
+		err := p.post("/datastores/"+store+"/query", map[string]any{"query": d.word, "topK": 5}, &found)
+		var refused errRefused
+		if err != nil && (!errors.As(err, &refused) || refused.status < 500) {
+			p.t.Fatal(err)
+		}
+		if !slices.ContainsFunc(found, func(f fragment) bool { return strings.Contains(f.Text, d.word) && f.DatasourceID == d.id }) {
+			return false
+		}
+	}
+	return true
+}
+
+// stockedDir is a data directory with documents, of a program that has stopped.
+func stockedDir(t testing.TB, n int) (p *program, store string, docs []*document) {
+	t.Helper()
+	p = newProgram(t)
+	p.start()
+	store = p.newDatastore()
+	docs = mixedDocuments(t, n)
+	p.stock(store, docs)
+	p.swept()
+	p.must(p.terminate())
+	return p, store, docs
+}
+
+// filesBelow lists the files that have content below a part of the directory.
+func filesBelow(t testing.TB, dir, part string) (all []string) {
+	t.Helper()
+	err := filepath.WalkDir(filepath.Join(dir, part), func(path string, e fs.DirEntry, err error) error {
+		if err != nil || !e.Type().IsRegular() || e.Name() == lockFile {
+			return err
+		}
+		info, err := e.Info()
+		if err != nil || info.Size() == 0 {
+			return err
+		}
+		name, err := filepath.Rel(dir, path)
+		all = append(all, name)
+		return err
+	})
+	if err != nil || len(all) == 0 {
+		t.Fatalf("%d files: %v", len(all), err)
+	}
+	return all
+}
+
+// everyDamage has each file of a data directory spoiled in each way, which takes many minutes; otherwise it is one way for each.
+func everyDamage() bool { return os.Getenv("TEST_DAMAGE") != "" }
+
+func TestADamagedFileOfTheIndexIsMendedByTheServiceItself(t *testing.T) {
+	t.Parallel()
+	p, store, docs := stockedDir(t, 6)
+	for i, file := range filesBelow(t, p.dir, indexDir) {
+		for j, s := range spoilings {
+			if !everyDamage() && j != (i*2+3)%len(spoilings) {
+				continue
+			}
+			t.Run(fmt.Sprintf("%s: %s", filepath.Base(file), s.name), func(t *testing.T) {
+				q := p.spoiled(t, p.dir, file, s.spoil)
+				if !q.starts() {
+					t.Fatalf("it does not start: %s", q.stderr)
+				}
+				q.eventually(time.Minute, "not everything is found", func() bool { return q.finds(store, docs) })
+				q.checkSources(docs, q.settled(store, time.Minute))
+				q.checkQueries(store, docs)
+				q.must(q.terminate())
+			})
+		}
+	}
+}
+
+func TestADamagedCatalogIsRefused(t *testing.T) {
+	t.Parallel()
+	p, store, docs := stockedDir(t, 4)
+	info, err := os.Stat(filepath.Join(p.dir, catalogFile))
+	p.must(err)
+	pages := int(info.Size() / 4096)
+	ways := map[string]func(string) error{
+		"its first byte is changed":   spoilings[0].spoil,
+		"it is cut in half":           spoilings[4].spoil,
+		"it is empty":                 spoilings[5].spoil,
+		"its first page is another":   flipPage(1),
+		"a page in the middle is one": flipPage(pages / 2),
+	}
+	if everyDamage() {
+		for n := 2; n <= pages; n++ {
+			ways[fmt.Sprintf("page %d is another", n)] = flipPage(n)
+		}
+	}
+	for name, spoil := range ways {
+		t.Run(name, func(t *testing.T) {
+			q := p.spoiled(t, p.dir, catalogFile, spoil)
+			if q.starts() {
+				// What was changed belonged to nothing that is there.
+				q.checkSources(docs, q.settled(store, time.Minute))
+				q.checkQueries(store, docs)
+				q.must(q.terminate())
+				if !strings.HasPrefix(name, "page ") {
+					t.Error("it was not noticed")
+				}
+				return
+			}
+			if said := q.stderr.String(); !strings.Contains(said, "the catalog is damaged") || !strings.Contains(said, "api restore FILE --data DIR") {
+				t.Errorf("it says: %s", said)
+			}
+		})
+	}
+}
+
+func TestDamageToWhatNATSKeepsIsMendedOrNamed(t *testing.T) {
+	t.Parallel()
+	p, store, docs := stockedDir(t, 4)
+	files := filesBelow(t, p.dir, natsDir)
+	if !everyDamage() {
+		// What holds the most: the messages of jobs and of originals.
+		files = slices.DeleteFunc(files, func(f string) bool {
+			return !strings.HasSuffix(f, ".blk") || !strings.Contains(f, "JOBS") && !strings.Contains(f, "OBJ_originals")
+		})
+	}
+	for i, file := range files {
+		for j, s := range spoilings {
+			if !everyDamage() && j != (i*3+2)%len(spoilings) {
+				continue
+			}
+			t.Run(fmt.Sprintf("%s: %s", strings.TrimPrefix(file, filepath.Join(natsDir, "jetstream", "$G", "streams")), s.name), func(t *testing.T) {
+				q := p.spoiled(t, p.dir, file, s.spoil)
+				if !q.starts() {
+					if !strings.Contains(q.stderr.String(), "NATS") && !strings.Contains(q.stderr.String(), "original") {
+						t.Errorf("it does not say why it does not start: %s", q.stderr)
+					}
+					return
+				}
+				q.checkSources(docs, q.settled(store, time.Minute))
+				q.checkQueries(store, docs) // the index has everything
+				out, faults, code := q.command("backup", filepath.Join(t.TempDir(), "b.tar.zst"))
+				q.must(q.terminate())
+				if code != 0 && !strings.Contains(out, "lost: original") {
+					t.Errorf("a backup ended with %d and names no original: %s%s", code, out, faults)
+				}
+			})
+		}
+	}
+}
