@@ -1,0 +1,67 @@
+package client_test
+
+import (
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// block is the one block of a language under a heading of the documentation of clients.
+func block(t *testing.T, heading, language string) string {
+	t.Helper()
+	page, err := os.ReadFile("../../docs/clients.md")
+	must(t, err)
+	_, section, found := strings.Cut(string(page), "\n### "+heading+"\n")
+	section, _, _ = strings.Cut(section, "\n### ")
+	_, code, opened := strings.Cut(section, "\n```"+language+"\n")
+	code, _, closed := strings.Cut(code, "\n```\n")
+	if !found || !opened || !closed {
+		t.Fatalf("docs/clients.md has no %s under %s", language, heading)
+	}
+	return code
+}
+
+func TestTheExamplesOfTheDocumentationRun(t *testing.T) {
+	t.Parallel()
+	for heading, test := range map[string]struct {
+		language string
+		command  []string
+		says     []string
+	}{
+		"curl":   {"sh", []string{"bash", "-euo", "pipefail", "-c"}, []string{`"status":"unsynched"`, "7 years", "event: answer", "data: [DONE]"}},
+		"Python": {"python", []string{"python3", "-c"}, []string{"Warranty: The warranty", "thirty months", "[1] Warranty"}},
+	} {
+		t.Run(heading, func(t *testing.T) {
+			t.Parallel()
+			if heading == "curl" {
+				if _, err := exec.LookPath("curl"); err != nil {
+					t.Skip("this machine has no curl")
+				}
+			}
+			code := block(t, heading, test.language)
+			cmd := exec.CommandContext(t.Context(), test.command[0], append(test.command[1:], code)...)
+			cmd.Dir = "../.."
+			out, err := cmd.CombinedOutput()
+			if err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+			for _, want := range test.says {
+				if !strings.Contains(string(out), want) {
+					t.Errorf("it does not say %q:\n%s", want, out)
+				}
+			}
+		})
+	}
+}
+
+func TestTheGoOfTheDocumentationIsTheExample(t *testing.T) {
+	t.Parallel()
+	source, err := os.ReadFile("example_test.go")
+	must(t, err)
+	indent := regexp.MustCompile(`(?m)^\t+`)
+	if shown := indent.ReplaceAllString(block(t, "Go", "go"), ""); !strings.Contains(indent.ReplaceAllString(string(source), ""), shown) {
+		t.Error("docs/clients.md shows other Go than example_test.go runs")
+	}
+}
