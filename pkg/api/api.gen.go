@@ -1256,11 +1256,11 @@ type DatasourceList struct {
 	NextCursor *string      `json:"nextCursor"`
 }
 
-// DatasourcePatch defines model for DatasourcePatch.
+// DatasourcePatch Fields that are missing stay as they are.
 type DatasourcePatch struct {
 	// Config of a web_page or web_site. Fields that are missing stay as they are; a changed refresh counts at once, the rest
 	// from the next crawl on.
-	Config struct {
+	Config *struct {
 		// Exclude web_site: glob patterns of paths to leave
 		Exclude *[]string `json:"exclude,omitempty"`
 
@@ -1277,7 +1277,23 @@ type DatasourcePatch struct {
 		//
 		// Example: 0 3 * * *
 		Refresh *string `json:"refresh,omitempty"`
-	} `json:"config"`
+	} `json:"config,omitempty"`
+
+	// Metadata takes the place of the metadata, as in a document; not of a web_site. custom_id in it is the caller's own id.
+	//
+	// Example: {"team":"pumps"}
+	Metadata *DatasourcePatch_Metadata `json:"metadata,omitempty"`
+
+	// Name Example: Handbook
+	Name *string `json:"name,omitempty"`
+}
+
+// DatasourcePatch_Metadata takes the place of the metadata, as in a document; not of a web_site. custom_id in it is the caller's own id.
+//
+// Example: {"team":"pumps"}
+type DatasourcePatch_Metadata struct {
+	CustomId             *string                `json:"custom_id,omitempty"`
+	AdditionalProperties map[string]interface{} `json:"-"`
 }
 
 // DatasourceStatus unsynched (accepted) → pending (queued) → running → synched, error or skipped. A resync goes back to unsynched
@@ -2684,6 +2700,74 @@ type SetLimitsJSONRequestBody = LimitsUpdate
 // CreateChatCompletionJSONRequestBody defines body for CreateChatCompletion for application/json ContentType.
 type CreateChatCompletionJSONRequestBody = ChatRequest
 
+// Getter for additional properties for DatasourcePatch_Metadata. Returns the specified
+// element and whether it was found
+func (a DatasourcePatch_Metadata) Get(fieldName string) (value interface{}, found bool) {
+	if a.AdditionalProperties != nil {
+		value, found = a.AdditionalProperties[fieldName]
+	}
+	return
+}
+
+// Setter for additional properties for DatasourcePatch_Metadata
+func (a *DatasourcePatch_Metadata) Set(fieldName string, value interface{}) {
+	if a.AdditionalProperties == nil {
+		a.AdditionalProperties = make(map[string]interface{})
+	}
+	a.AdditionalProperties[fieldName] = value
+}
+
+// Override default JSON handling for DatasourcePatch_Metadata to handle AdditionalProperties
+func (a *DatasourcePatch_Metadata) UnmarshalJSON(b []byte) error {
+	object := make(map[string]json.RawMessage)
+	err := json.Unmarshal(b, &object)
+	if err != nil {
+		return err
+	}
+
+	if raw, found := object["custom_id"]; found {
+		err = json.Unmarshal(raw, &a.CustomId)
+		if err != nil {
+			return fmt.Errorf("error reading 'custom_id': %w", err)
+		}
+		delete(object, "custom_id")
+	}
+
+	if len(object) != 0 {
+		a.AdditionalProperties = make(map[string]interface{})
+		for fieldName, fieldBuf := range object {
+			var fieldVal interface{}
+			err := json.Unmarshal(fieldBuf, &fieldVal)
+			if err != nil {
+				return fmt.Errorf("error unmarshaling field %s: %w", fieldName, err)
+			}
+			a.AdditionalProperties[fieldName] = fieldVal
+		}
+	}
+	return nil
+}
+
+// Override default JSON handling for DatasourcePatch_Metadata to handle AdditionalProperties
+func (a DatasourcePatch_Metadata) MarshalJSON() ([]byte, error) {
+	var err error
+	object := make(map[string]json.RawMessage)
+
+	if a.CustomId != nil {
+		object["custom_id"], err = json.Marshal(a.CustomId)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling 'custom_id': %w", err)
+		}
+	}
+
+	for fieldName, field := range a.AdditionalProperties {
+		object[fieldName], err = json.Marshal(field)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling '%s': %w", fieldName, err)
+		}
+	}
+	return json.Marshal(object)
+}
+
 // Getter for additional properties for Document_Metadata. Returns the specified
 // element and whether it was found
 func (a Document_Metadata) Get(fieldName string) (value interface{}, found bool) {
@@ -2934,7 +3018,7 @@ type ServerInterface interface {
 	// GetDatasource Read a datasource
 	// (GET /datasources/{id})
 	GetDatasource(c *gin.Context, id Id)
-	// UpdateDatasource Change how a web page or web site is fetched
+	// UpdateDatasource Change a datasource
 	// (PATCH /datasources/{id})
 	UpdateDatasource(c *gin.Context, id Id)
 	// ListChunks List a datasource's chunks
@@ -2999,6 +3083,9 @@ type ServerInterface interface {
 	// CreateKey Create an API key
 	// (POST /keys)
 	CreateKey(c *gin.Context, params CreateKeyParams)
+	// GetCurrentKey Read what the request's own API key may do
+	// (GET /keys/current)
+	GetCurrentKey(c *gin.Context)
 	// RevokeKey Revoke an API key
 	// (DELETE /keys/{id})
 	RevokeKey(c *gin.Context, id Id)
@@ -4396,6 +4483,19 @@ func (siw *ServerInterfaceWrapper) CreateKey(c *gin.Context) {
 	siw.Handler.CreateKey(c, params)
 }
 
+// GetCurrentKey operation middleware
+func (siw *ServerInterfaceWrapper) GetCurrentKey(c *gin.Context) {
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.GetCurrentKey(c)
+}
+
 // RevokeKey operation middleware
 func (siw *ServerInterfaceWrapper) RevokeKey(c *gin.Context) {
 
@@ -4659,6 +4759,7 @@ func RegisterHandlersWithOptions(router gin.IRouter, si ServerInterface, options
 	router.GET(options.BaseURL+"/conversations/:id", wrapper.GetConversation)
 	router.GET(options.BaseURL+"/keys", wrapper.ListKeys)
 	router.POST(options.BaseURL+"/keys", wrapper.CreateKey)
+	router.GET(options.BaseURL+"/keys/current", wrapper.GetCurrentKey)
 	router.DELETE(options.BaseURL+"/keys/:id", wrapper.RevokeKey)
 	router.PUT(options.BaseURL+"/keys/:id/limits", wrapper.SetKeyLimits)
 	router.GET(options.BaseURL+"/usage", wrapper.GetUsage)
@@ -9709,6 +9810,97 @@ func (response CreateKey503ApplicationProblemPlusJSONResponse) VisitCreateKeyRes
 	return err
 }
 
+type GetCurrentKeyRequestObject struct {
+}
+
+type GetCurrentKeyResponseObject interface {
+	VisitGetCurrentKeyResponse(w http.ResponseWriter) error
+}
+
+type GetCurrentKey200JSONResponse Key
+
+func (response GetCurrentKey200JSONResponse) VisitGetCurrentKeyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetCurrentKey403ApplicationProblemPlusJSONResponse struct {
+	UnauthorizedApplicationProblemPlusJSONResponse
+}
+
+func (response GetCurrentKey403ApplicationProblemPlusJSONResponse) VisitGetCurrentKeyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetCurrentKey429ApplicationProblemPlusJSONResponse struct {
+	RateLimitApplicationProblemPlusJSONResponse
+}
+
+func (response GetCurrentKey429ApplicationProblemPlusJSONResponse) VisitGetCurrentKeyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	w.WriteHeader(429)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetCurrentKey500ApplicationProblemPlusJSONResponse struct {
+	InternalApplicationProblemPlusJSONResponse
+}
+
+func (response GetCurrentKey500ApplicationProblemPlusJSONResponse) VisitGetCurrentKeyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetCurrentKey503ApplicationProblemPlusJSONResponse struct {
+	UnavailableApplicationProblemPlusJSONResponse
+}
+
+func (response GetCurrentKey503ApplicationProblemPlusJSONResponse) VisitGetCurrentKeyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type RevokeKeyRequestObject struct {
 	Id   Id `json:"id"`
 	Body *RevokeKeyJSONRequestBody
@@ -11026,7 +11218,7 @@ type StrictServerInterface interface {
 	// GetDatasource Read a datasource
 	// (GET /datasources/{id})
 	GetDatasource(ctx context.Context, request GetDatasourceRequestObject) (GetDatasourceResponseObject, error)
-	// UpdateDatasource Change how a web page or web site is fetched
+	// UpdateDatasource Change a datasource
 	// (PATCH /datasources/{id})
 	UpdateDatasource(ctx context.Context, request UpdateDatasourceRequestObject) (UpdateDatasourceResponseObject, error)
 	// ListChunks List a datasource's chunks
@@ -11091,6 +11283,9 @@ type StrictServerInterface interface {
 	// CreateKey Create an API key
 	// (POST /keys)
 	CreateKey(ctx context.Context, request CreateKeyRequestObject) (CreateKeyResponseObject, error)
+	// GetCurrentKey Read what the request's own API key may do
+	// (GET /keys/current)
+	GetCurrentKey(ctx context.Context, request GetCurrentKeyRequestObject) (GetCurrentKeyResponseObject, error)
 	// RevokeKey Revoke an API key
 	// (DELETE /keys/{id})
 	RevokeKey(ctx context.Context, request RevokeKeyRequestObject) (RevokeKeyResponseObject, error)
@@ -12550,6 +12745,30 @@ func (sh *strictHandler) CreateKey(ctx *gin.Context, params CreateKeyParams) {
 		sh.options.HandlerErrorFunc(ctx, err)
 	} else if validResponse, ok := response.(CreateKeyResponseObject); ok {
 		if err := validResponse.VisitCreateKeyResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetCurrentKey operation middleware
+func (sh *strictHandler) GetCurrentKey(ctx *gin.Context) {
+	var request GetCurrentKeyRequestObject
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetCurrentKey(ctx, request.(GetCurrentKeyRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetCurrentKey")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(GetCurrentKeyResponseObject); ok {
+		if err := validResponse.VisitGetCurrentKeyResponse(ctx.Writer); err != nil {
 			sh.options.ResponseErrorHandlerFunc(ctx, err)
 		}
 	} else if response != nil {

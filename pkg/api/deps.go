@@ -65,6 +65,8 @@ type Datasources interface {
 	// the next batch, "" after the last.
 	Replay(ctx context.Context, f catalog.ReplayFilter, cursor string) (queued int64, next string, err error)
 	DeleteDatasource(ctx context.Context, ws, id string) (domain.Datasource, error)
+	// Describe changes what a datasource is called and what stands in its metadata, together with the job that follows.
+	Describe(ctx context.Context, ws, id string, d catalog.Description, job domain.Job) (domain.Datasource, error)
 	// UpdateWebConfig changes how a web page or site is fetched from its next fetch on.
 	UpdateWebConfig(ctx context.Context, ws, id string, p domain.WebPatch) (domain.Datasource, error)
 	// StopCrawl ends the crawl of a site or page; what is searchable stays so.

@@ -155,7 +155,7 @@ var endpoints = map[string]endpoint{
 			t.Errorf("not a first page of two: %s", a.body)
 		}
 	}, bad: []badRequest{noKey(), missing("/datasources/" + nobody + "/chunks"), {name: "a broken cursor", request: request{path: "/datasources/{datasource}/chunks?cursor=x"}, status: 400, field: "cursor"}}},
-	"UpdateDatasource": {good: request{path: "/datasources/{site}", body: object{"config": object{"refresh": "24h"}}}, check: hasFields(datasourceFields...), bad: []badRequest{noKey(), {name: "a refresh that is none", request: request{path: "/datasources/{site}", body: object{"config": object{"refresh": "often"}}}, status: 400, field: "config.refresh"}, {name: "nothing", request: request{path: "/datasources/{site}", body: object{}}, status: 400, field: "config"}, {name: "an id that is not there", request: request{path: "/datasources/" + nobody, body: object{"config": object{}}}, status: 404}}},
+	"UpdateDatasource": {good: request{path: "/datasources/{site}", body: object{"config": object{"refresh": "24h"}}}, check: hasFields(datasourceFields...), bad: []badRequest{noKey(), {name: "a refresh that is none", request: request{path: "/datasources/{site}", body: object{"config": object{"refresh": "often"}}}, status: 400, field: "config.refresh"}, {name: "nothing", request: request{path: "/datasources/{site}", body: object{}}, status: 400, field: "body"}, {name: "an id that is not there", request: request{path: "/datasources/" + nobody, body: object{"config": object{}}}, status: 404}}},
 	"GetOriginal": {check: func(t *testing.T, a *answer) {
 		if string(a.body) != "The trial lasts 30 days." {
 			t.Errorf("the original is %q", a.body)
@@ -180,13 +180,14 @@ var endpoints = map[string]endpoint{
 			t.Errorf("not an array of conversations: %s", a.body)
 		}
 	}, bad: []badRequest{noKey(), {name: "an unknown format", request: request{path: "/conversations/export?format=xml"}, status: 400, field: "format"}}},
-	"ListKeys":     {check: hasFields("data"), bad: []badRequest{noKey()}},
-	"CreateKey":    {good: request{body: object{"name": "website"}}, status: 201, check: hasFields("id", "key", "hint"), bad: []badRequest{noKey(), {name: "no name", request: request{body: object{}}, status: 400, field: "name"}}},
-	"RevokeKey":    {good: request{path: "/keys/{key}"}, check: hasFields("id"), bad: []badRequest{noKey(), missing("/keys/" + nobody)}},
-	"SetKeyLimits": {good: request{path: "/keys/{key}/limits", body: object{"queries": 10}}, check: hasFields("id", "limits"), bad: []badRequest{noKey(), {name: "a limit below 0", request: request{path: "/keys/{key}/limits", body: object{"queries": -1}}, status: 400, field: "queries"}, {name: "a limit that keys do not have", request: request{path: "/keys/{key}/limits", body: object{"stored_bytes": 1}}, status: 400, field: "stored_bytes"}, {name: "a key that is not there", request: request{path: "/keys/" + nobody + "/limits", body: object{}}, status: 404}}},
-	"GetLimits":    {check: hasFields("queries", "tokens", "stored_chunks", "stored_bytes"), bad: []badRequest{noKey()}},
-	"SetLimits":    {good: request{body: object{"queries": 10}}, check: hasFields("queries", "tokens", "stored_chunks", "stored_bytes"), bad: []badRequest{noKey(), noObject, {name: "a misspelt limit", request: request{body: object{"querys": 1}}, status: 400, field: "querys"}}},
-	"GetUsage":     {check: hasFields("month", "usage"), bad: []badRequest{noKey(), {name: "a month that is none", request: request{path: "/usage?month=2026-13"}, status: 400, field: "month"}}},
+	"ListKeys":      {check: hasFields("data"), bad: []badRequest{noKey()}},
+	"GetCurrentKey": {check: hasFields("id", "scopes", "agentId"), bad: []badRequest{noKey()}},
+	"CreateKey":     {good: request{body: object{"name": "website"}}, status: 201, check: hasFields("id", "key", "hint"), bad: []badRequest{noKey(), {name: "no name", request: request{body: object{}}, status: 400, field: "name"}}},
+	"RevokeKey":     {good: request{path: "/keys/{key}"}, check: hasFields("id"), bad: []badRequest{noKey(), missing("/keys/" + nobody)}},
+	"SetKeyLimits":  {good: request{path: "/keys/{key}/limits", body: object{"queries": 10}}, check: hasFields("id", "limits"), bad: []badRequest{noKey(), {name: "a limit below 0", request: request{path: "/keys/{key}/limits", body: object{"queries": -1}}, status: 400, field: "queries"}, {name: "a limit that keys do not have", request: request{path: "/keys/{key}/limits", body: object{"stored_bytes": 1}}, status: 400, field: "stored_bytes"}, {name: "a key that is not there", request: request{path: "/keys/" + nobody + "/limits", body: object{}}, status: 404}}},
+	"GetLimits":     {check: hasFields("queries", "tokens", "stored_chunks", "stored_bytes"), bad: []badRequest{noKey()}},
+	"SetLimits":     {good: request{body: object{"queries": 10}}, check: hasFields("queries", "tokens", "stored_chunks", "stored_bytes"), bad: []badRequest{noKey(), noObject, {name: "a misspelt limit", request: request{body: object{"querys": 1}}, status: 400, field: "querys"}}},
+	"GetUsage":      {check: hasFields("month", "usage"), bad: []badRequest{noKey(), {name: "a month that is none", request: request{path: "/usage?month=2026-13"}, status: 400, field: "month"}}},
 
 	"GetHealth":    {check: hasFields("status")},
 	"GetReadiness": {check: hasFields("status", "checks")},

@@ -27,6 +27,12 @@ func (s *server) ListKeys(ctx context.Context, _ ListKeysRequestObject) (ListKey
 	return ListKeys200JSONResponse{Data: renderAll(keys, renderKey)}, nil
 }
 
+// GetCurrentKey implements StrictServerInterface.
+func (s *server) GetCurrentKey(ctx context.Context, _ GetCurrentKeyRequestObject) (GetCurrentKeyResponseObject, error) {
+	_, who := callerOf(ctx)
+	return GetCurrentKey200JSONResponse(renderKey(who.key)), nil
+}
+
 // CreateKey implements StrictServerInterface.
 func (s *server) CreateKey(ctx context.Context, r CreateKeyRequestObject) (CreateKeyResponseObject, error) {
 	request := ctx

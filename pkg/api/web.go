@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/sluice/sluice/pkg/catalog"
 	"github.com/sluice/sluice/pkg/domain"
 )
 
@@ -14,20 +15,46 @@ func (s *server) UpdateDatasource(ctx context.Context, r UpdateDatasourceRequest
 	if err := known("datasource", r.Id); err != nil {
 		return nil, err
 	}
-	c := r.Body.Config
-	patch := domain.WebPatch{Refresh: withoutSpace(c.Refresh), Include: c.Include, Exclude: c.Exclude, MaxPages: c.MaxPages, MaxDepth: c.MaxDepth}
-	d, err := s.Catalog.UpdateWebConfig(ctx, who.workspace(), r.Id, patch)
+	d, err := s.datasource(ctx, who, r.Id)
 	if err != nil {
 		return nil, err
 	}
-	if patch.Refresh != nil && s.Scheduled != nil {
-		s.Scheduled()
+	if c := r.Body.Config; c != nil {
+		patch := domain.WebPatch{Refresh: withoutSpace(c.Refresh), Include: c.Include, Exclude: c.Exclude, MaxPages: c.MaxPages, MaxDepth: c.MaxDepth}
+		if d, err = s.Catalog.UpdateWebConfig(ctx, who.workspace(), r.Id, patch); err != nil {
+			return nil, err
+		}
+		if patch.Refresh != nil && s.Scheduled != nil {
+			s.Scheduled()
+		}
+	}
+	if r.Body.Name != nil || r.Body.Metadata != nil {
+		if d, err = s.describe(ctx, d, *r.Body); err != nil {
+			return nil, err
+		}
 	}
 	shown, err := s.shown(ctx, d)
 	if err != nil {
 		return nil, err
 	}
 	return UpdateDatasource200JSONResponse(shown), nil
+}
+
+// describe changes a datasource's name and metadata, unless both are as they were.
+func (s *server) describe(ctx context.Context, d domain.Datasource, body DatasourcePatch) (domain.Datasource, error) {
+	n := catalog.Description{Name: trim(body.Name)}
+	if body.Metadata != nil {
+		if d.Type == domain.TypeWebSite {
+			return d, domain.Errorf(domain.CodeConflict, "datasource %q is a web_site, whose pages have the metadata; change one of them", d.ID)
+		}
+		metadata, customID := metadataOf(&Document_Metadata{CustomId: body.Metadata.CustomId, AdditionalProperties: body.Metadata.AdditionalProperties})
+		n.Metadata, n.CustomID = &metadata, notEmpty(&customID)
+	}
+	job, err := s.Catalog.NewJob(ctx, d, domain.JobIngest)
+	if err != nil {
+		return d, err
+	}
+	return s.Catalog.Describe(ctx, d.WorkspaceID, d.ID, n, job)
 }
 
 // StopDatasource implements StrictServerInterface.
@@ -106,7 +133,11 @@ func withoutSpace(s *string) *string {
 // updateDatasourceRule checks what the document cannot say about a patch.
 func updateDatasourceRule(body map[string]any) []domain.FieldError {
 	config, _ := body["config"].(map[string]any)
-	return refreshFaults(config)
+	faults := append(refreshFaults(config), metadataFaults("metadata", body["metadata"])...)
+	if body["name"] == nil && body["metadata"] == nil && body["config"] == nil {
+		faults = append(faults, domain.FieldError{Field: "body", Message: "changes nothing; it needs name, metadata or config"})
+	}
+	return faults
 }
 
 // refreshFaults says why a refresh setting is none. An empty one means never.

@@ -73,6 +73,50 @@ func (c *Catalog) Requeue(ctx context.Context, ws, id string, job domain.Job, p 
 	})
 }
 
+// Description is what a datasource is called. A nil field leaves what is there.
+type Description struct {
+	Name     *string
+	Metadata *map[string]any
+	CustomID *string
+}
+
+// Describe changes what a datasource is called, and queues the ingest job that has the index say so, too; of the job only ID is taken. A
+// datasource that has no content yet gets none: whatever brings the content will have the new description, as will a web_site's
+// next crawl. One that is being fetched again fails with domain.CodeConflict.
+func (c *Catalog) Describe(ctx context.Context, ws, id string, d Description, job domain.Job) (domain.Datasource, error) {
+	job.Kind = domain.JobIngest
+	var r record
+	err := c.update(ctx, "describing a datasource", func(t *tx) error {
+		var store domain.Datastore
+		var err error
+		if r, store, err = t.take(ctx, id); err != nil {
+			return found(err, "datasource", id)
+		}
+		if r.WorkspaceID != ws {
+			return domain.NotFound("datasource", id)
+		}
+		if d.Name != nil {
+			r.Name, r.Config.NamedByDocument = *d.Name, false
+		}
+		if d.Metadata != nil {
+			r.Metadata = *d.Metadata
+		}
+		if d.CustomID != nil {
+			r.CustomID, r.Config.CustomID = *d.CustomID, *d.CustomID
+		}
+		r.UpdatedAt = fromMicros(c.stamp())
+		switch {
+		case r.Original == nil:
+			return r.store(ctx, t, micros(r.UpdatedAt))
+		case r.jobKind == domain.JobCrawl && !r.Status.Terminal():
+			// Should it turn out not to have changed, nobody would write the description into the index.
+			return domain.Errorf(domain.CodeConflict, "datasource %q is being fetched; change it when that is done", id)
+		}
+		return c.restart(ctx, t, &r, store, job, PriorityFresh)
+	})
+	return r.Datasource, err
+}
+
 func (c *Catalog) reopen(ctx context.Context, doing, ws, id string, job domain.Job, p Priority, change func(*tx, *record) error) (domain.Datasource, error) {
 	var r record
 	err := c.update(ctx, doing, func(t *tx) (err error) {

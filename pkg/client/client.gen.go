@@ -1253,11 +1253,11 @@ type DatasourceList struct {
 	NextCursor *string      `json:"nextCursor"`
 }
 
-// DatasourcePatch defines model for DatasourcePatch.
+// DatasourcePatch Fields that are missing stay as they are.
 type DatasourcePatch struct {
 	// Config of a web_page or web_site. Fields that are missing stay as they are; a changed refresh counts at once, the rest
 	// from the next crawl on.
-	Config struct {
+	Config *struct {
 		// Exclude web_site: glob patterns of paths to leave
 		Exclude *[]string `json:"exclude,omitempty"`
 
@@ -1274,7 +1274,23 @@ type DatasourcePatch struct {
 		//
 		// Example: 0 3 * * *
 		Refresh *string `json:"refresh,omitempty"`
-	} `json:"config"`
+	} `json:"config,omitempty"`
+
+	// Metadata takes the place of the metadata, as in a document; not of a web_site. custom_id in it is the caller's own id.
+	//
+	// Example: {"team":"pumps"}
+	Metadata *DatasourcePatch_Metadata `json:"metadata,omitempty"`
+
+	// Name Example: Handbook
+	Name *string `json:"name,omitempty"`
+}
+
+// DatasourcePatch_Metadata takes the place of the metadata, as in a document; not of a web_site. custom_id in it is the caller's own id.
+//
+// Example: {"team":"pumps"}
+type DatasourcePatch_Metadata struct {
+	CustomId             *string                `json:"custom_id,omitempty"`
+	AdditionalProperties map[string]interface{} `json:"-"`
 }
 
 // DatasourceStatus unsynched (accepted) → pending (queued) → running → synched, error or skipped. A resync goes back to unsynched
@@ -2681,6 +2697,74 @@ type SetLimitsJSONRequestBody = LimitsUpdate
 // CreateChatCompletionJSONRequestBody defines body for CreateChatCompletion for application/json ContentType.
 type CreateChatCompletionJSONRequestBody = ChatRequest
 
+// Getter for additional properties for DatasourcePatch_Metadata. Returns the specified
+// element and whether it was found
+func (a DatasourcePatch_Metadata) Get(fieldName string) (value interface{}, found bool) {
+	if a.AdditionalProperties != nil {
+		value, found = a.AdditionalProperties[fieldName]
+	}
+	return
+}
+
+// Setter for additional properties for DatasourcePatch_Metadata
+func (a *DatasourcePatch_Metadata) Set(fieldName string, value interface{}) {
+	if a.AdditionalProperties == nil {
+		a.AdditionalProperties = make(map[string]interface{})
+	}
+	a.AdditionalProperties[fieldName] = value
+}
+
+// Override default JSON handling for DatasourcePatch_Metadata to handle AdditionalProperties
+func (a *DatasourcePatch_Metadata) UnmarshalJSON(b []byte) error {
+	object := make(map[string]json.RawMessage)
+	err := json.Unmarshal(b, &object)
+	if err != nil {
+		return err
+	}
+
+	if raw, found := object["custom_id"]; found {
+		err = json.Unmarshal(raw, &a.CustomId)
+		if err != nil {
+			return fmt.Errorf("error reading 'custom_id': %w", err)
+		}
+		delete(object, "custom_id")
+	}
+
+	if len(object) != 0 {
+		a.AdditionalProperties = make(map[string]interface{})
+		for fieldName, fieldBuf := range object {
+			var fieldVal interface{}
+			err := json.Unmarshal(fieldBuf, &fieldVal)
+			if err != nil {
+				return fmt.Errorf("error unmarshaling field %s: %w", fieldName, err)
+			}
+			a.AdditionalProperties[fieldName] = fieldVal
+		}
+	}
+	return nil
+}
+
+// Override default JSON handling for DatasourcePatch_Metadata to handle AdditionalProperties
+func (a DatasourcePatch_Metadata) MarshalJSON() ([]byte, error) {
+	var err error
+	object := make(map[string]json.RawMessage)
+
+	if a.CustomId != nil {
+		object["custom_id"], err = json.Marshal(a.CustomId)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling 'custom_id': %w", err)
+		}
+	}
+
+	for fieldName, field := range a.AdditionalProperties {
+		object[fieldName], err = json.Marshal(field)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling '%s': %w", fieldName, err)
+		}
+	}
+	return json.Marshal(object)
+}
+
 // Getter for additional properties for Document_Metadata. Returns the specified
 // element and whether it was found
 func (a Document_Metadata) Get(fieldName string) (value interface{}, found bool) {
@@ -3188,9 +3272,10 @@ type ClientInterface interface {
 	// Corresponds with GET /datasources/{id} (the `GetDatasource` operationId).
 	GetDatasource(ctx context.Context, id Id, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// UpdateDatasourceWithBody Change how a web page or web site is fetched
+	// UpdateDatasourceWithBody Change a datasource
 	//
-	// Sets when it is fetched again, and what belongs to a site. Names and content are changed by
+	// Sets its name and metadata, and, of web content, when it is fetched again and what belongs to a site. A new name or
+	// metadata has it processed again; what is there stays searchable meanwhile. Content is changed by
 	// `/datastores/update/{datastoreId}`.
 	//
 	// Takes any type of body and a specified content type.
@@ -3198,9 +3283,10 @@ type ClientInterface interface {
 	// Corresponds with PATCH /datasources/{id} (the `UpdateDatasource` operationId).
 	UpdateDatasourceWithBody(ctx context.Context, id Id, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// UpdateDatasource Change how a web page or web site is fetched
+	// UpdateDatasource Change a datasource
 	//
-	// Sets when it is fetched again, and what belongs to a site. Names and content are changed by
+	// Sets its name and metadata, and, of web content, when it is fetched again and what belongs to a site. A new name or
+	// metadata has it processed again; what is there stays searchable meanwhile. Content is changed by
 	// `/datastores/update/{datastoreId}`.
 	//
 	// Takes a body of the `application/json` content type.
@@ -3507,6 +3593,13 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /keys (the `CreateKey` operationId).
 	CreateKey(ctx context.Context, params *CreateKeyParams, body CreateKeyJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetCurrentKey Read what the request's own API key may do
+	//
+	// Any key may ask this of itself.
+	//
+	// Corresponds with GET /keys/current (the `GetCurrentKey` operationId).
+	GetCurrentKey(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// RevokeKeyWithBody Revoke an API key
 	//
@@ -4133,9 +4226,10 @@ func (c *Endpoints) GetDatasource(ctx context.Context, id Id, reqEditors ...Requ
 	return c.Client.Do(req)
 }
 
-// UpdateDatasourceWithBody Change how a web page or web site is fetched
+// UpdateDatasourceWithBody Change a datasource
 //
-// Sets when it is fetched again, and what belongs to a site. Names and content are changed by
+// Sets its name and metadata, and, of web content, when it is fetched again and what belongs to a site. A new name or
+// metadata has it processed again; what is there stays searchable meanwhile. Content is changed by
 // `/datastores/update/{datastoreId}`.
 //
 // Takes any type of body and a specified content type.
@@ -4153,9 +4247,10 @@ func (c *Endpoints) UpdateDatasourceWithBody(ctx context.Context, id Id, content
 	return c.Client.Do(req)
 }
 
-// UpdateDatasource Change how a web page or web site is fetched
+// UpdateDatasource Change a datasource
 //
-// Sets when it is fetched again, and what belongs to a site. Names and content are changed by
+// Sets its name and metadata, and, of web content, when it is fetched again and what belongs to a site. A new name or
+// metadata has it processed again; what is there stays searchable meanwhile. Content is changed by
 // `/datastores/update/{datastoreId}`.
 //
 // Takes a body of the `application/json` content type.
@@ -4771,6 +4866,23 @@ func (c *Endpoints) CreateKeyWithBody(ctx context.Context, params *CreateKeyPara
 // Corresponds with POST /keys (the `CreateKey` operationId).
 func (c *Endpoints) CreateKey(ctx context.Context, params *CreateKeyParams, body CreateKeyJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewCreateKeyRequest(c.Server, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetCurrentKey Read what the request's own API key may do
+//
+// Any key may ask this of itself.
+//
+// Corresponds with GET /keys/current (the `GetCurrentKey` operationId).
+func (c *Endpoints) GetCurrentKey(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetCurrentKeyRequest(c.Server)
 	if err != nil {
 		return nil, err
 	}
@@ -7224,6 +7336,33 @@ func NewCreateKeyRequestWithBody(server string, params *CreateKeyParams, content
 			req.Header.Set("Idempotency-Key", headerParam0)
 		}
 
+	}
+
+	return req, nil
+}
+
+// NewGetCurrentKeyRequest constructs an http.Request for the GetCurrentKey method
+func NewGetCurrentKeyRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/keys/current")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
 	}
 
 	return req, nil

@@ -28,7 +28,7 @@ func (c *Client) ListDatasources(ctx context.Context, p *ListDatasourcesParams) 
 	})
 }
 
-// UpdateDatasource changes when a web page or site is fetched again, and what belongs to a site.
+// UpdateDatasource changes a name and metadata, and, of a web page or site, when it is fetched again and what belongs to it.
 func (c *Client) UpdateDatasource(ctx context.Context, id string, p DatasourcePatch) (*Datasource, error) {
 	return with[DatasourcePatch, Datasource](ctx, id, p, c.endpoints.UpdateDatasource)
 }

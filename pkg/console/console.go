@@ -79,6 +79,11 @@ var load = sync.OnceValue(func() *console {
 		}
 		c.files[at] = file{kind: types[path.Ext(name)], plain: content, packed: pack(content)}
 	}
+	chat, err := bundle(sources, entry)
+	if err != nil {
+		panic(err) // the files are part of the program, and a test puts them together
+	}
+	c.files[EmbedPath] = file{kind: types[".js"], plain: chat, packed: pack(chat)}
 	return c
 })
 
@@ -90,7 +95,7 @@ func pack(content []byte) []byte {
 	return b.Bytes()
 }
 
-// Serve writes what lies at the request's path, / or one below Prefix, and reports whether there is such a file.
+// Serve writes what lies at the request's path, /, EmbedPath or one below Prefix, and reports whether there is such a file.
 func Serve(w http.ResponseWriter, r *http.Request) bool {
 	c := load()
 	f, found := c.files[r.URL.Path]
@@ -106,8 +111,15 @@ func Serve(w http.ResponseWriter, r *http.Request) bool {
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	h.Set("Vary", "Accept-Encoding")
 	h.Set("Cache-Control", "public, max-age=31536000, immutable")
-	if r.URL.Path == "/" {
+	switch r.URL.Path {
+	case "/":
 		h.Set("Cache-Control", "no-cache")
+	case EmbedPath: // its address stays, and pages of everybody have it
+		h.Set("Cache-Control", "public, max-age=600")
+		h.Set("Cross-Origin-Resource-Policy", "cross-origin")
+		h.Set("Access-Control-Allow-Origin", "*")
+	}
+	if r.URL.Path == "/" || r.URL.Path == EmbedPath {
 		h.Set("ETag", `"`+c.version+`"`)
 		if r.Header.Get("If-None-Match") == `"`+c.version+`"` {
 			w.WriteHeader(http.StatusNotModified)

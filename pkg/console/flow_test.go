@@ -30,7 +30,7 @@ func TestFromAnEmptyServiceToACitedAnswer(t *testing.T) {
 	c.until(`/2 datasources/.test(document.querySelector('.counts').innerText)`)
 
 	c.click(`.tabs a[href$="/search"]`)
-	c.types("input[type=search]", "How long is the warranty of the Aurora X2 pump?\r")
+	c.types("form.card input[type=search]", "How long is the warranty of the Aurora X2 pump?\r")
 	c.sees(".hits li td")
 	if text := value[string](c, `document.querySelector('.hits li').innerText`); !strings.Contains(text, "7 years") || !strings.Contains(text, "BM25") {
 		t.Errorf("the first fragment is shown as %q", text)
@@ -53,6 +53,13 @@ func TestFromAnEmptyServiceToACitedAnswer(t *testing.T) {
 		t.Errorf("the citation leads to %q", chunk)
 	}
 	c.sees(`.original iframe[src*="#page=1"]`)
+	c.sees(".original mark") // in the page's text, above the page
+	if page := value[string](c, `document.querySelector('.original pre').innerText`); !strings.Contains(page, "vertical multistage pump") {
+		t.Errorf("the text of the page is %q", page)
+	}
+	if marked := value[string](c, `document.querySelector('.original mark').innerText`); !strings.Contains(marked, "7 years") || strings.Contains(marked, "vertical multistage pump") {
+		t.Errorf("marked is %q", marked)
+	}
 
 	c.do("going back", chromedp.NavigateBack())
 	c.sees(".cited a") // the conversation is still there
@@ -201,4 +208,109 @@ func TestALinkMaySignIn(t *testing.T) {
 	if kept := value[string](c, `localStorage.getItem('sluice.key') + ' ' + sessionStorage.getItem('sluice.key')`); kept != testKey+" null" {
 		t.Errorf("one who stays signed in is kept as %s", kept)
 	}
+}
+
+// TestADatasourceIsEdited changes a text and its metadata where they are shown.
+func TestADatasourceIsEdited(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	var store, source struct{ ID string }
+	s.call(http.MethodPost, "/datastores", map[string]any{"name": "Notes"}, &store)
+	s.call(http.MethodPost, "/datasources", map[string]any{"datastoreId": store.ID, "type": "text", "name": "Kettle", "metadata": map[string]any{"team": "kitchen"},
+		"config": map[string]any{"text": "The kettle holds three litres."}}, &source)
+	s.settled(store.ID, 1, patience)
+	c := open(s)
+	c.signIn()
+	c.at("#/datasources/" + source.ID)
+	edit := func(change string) {
+		c.click(".top .actions button:nth-of-type(2)")
+		c.sees("dialog form")
+		value[bool](c, `(() => { const [name, text, metadata] = document.querySelectorAll('dialog input, dialog textarea'); `+change+`; document.querySelector('dialog form').requestSubmit(); return true; })()`)
+	}
+	edit(`metadata.value = '[1]'`)
+	c.sees("dialog .problem")
+	c.keys(kb.Escape)
+	c.until(`!document.querySelector('dialog')`)
+	edit(`name.value = 'The kettle'; metadata.value = '{"team": "canteen"}'`)
+	c.until(`document.querySelector('h1').textContent === 'The kettle' && /canteen/.test(document.querySelector('.facts').innerText) && document.querySelector('.card .chip.synched')`)
+	edit(`text.value = 'The kettle holds five litres.'`)
+	c.until(`!document.querySelector('dialog')`)
+	s.settled(store.ID, 1, patience)
+	c.do("reloading", chromedp.Reload())
+	c.until(`/five litres/.test(document.querySelector('.chunks')?.innerText)`)
+	var read struct {
+		Name     string
+		Metadata map[string]any
+	}
+	s.call(http.MethodGet, "/datasources/"+source.ID, nil, &read)
+	if read.Name != "The kettle" || read.Metadata["team"] != "canteen" {
+		t.Errorf("the datasource is %+v", read)
+	}
+}
+
+// TestTheConsoleOffersWhatTheKeyMayDo signs in with a key that may read, and with one that may ask a single agent.
+func TestTheConsoleOffersWhatTheKeyMayDo(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	var store, agent struct{ ID string }
+	var reader, asker struct{ Key string }
+	s.call(http.MethodPost, "/datastores", map[string]any{"name": "Notes"}, &store)
+	s.call(http.MethodPost, "/datasources", map[string]any{"datastoreId": store.ID, "type": "text", "name": "Kettle", "config": map[string]any{"text": "The kettle in the kitchen holds three litres."}}, nil)
+	s.settled(store.ID, 1, patience)
+	s.call(http.MethodPost, "/agents", map[string]any{"name": "Support", "datastoreIds": []string{store.ID}}, &agent)
+	s.call(http.MethodPost, "/keys", map[string]any{"name": "r", "scopes": []string{"read"}}, &reader)
+	s.call(http.MethodPost, "/keys", map[string]any{"name": "q", "scopes": []string{"query"}, "agentId": agent.ID}, &asker)
+
+	c := open(s)
+	c.at("#/")
+	c.types("input[name=key]", reader.Key+"\r")
+	c.sees(".cards a")
+	c.at("#/datastores/" + store.ID)
+	c.sees(".sources .source")
+	if offers := value[string](c, `document.body.innerText`); strings.Contains(offers, "Drop files") || strings.Contains(offers, "Keys") || strings.Contains(offers, "Settings") {
+		t.Errorf("who may read is offered more: %s", offers)
+	}
+	c.click("nav button") // sign out
+	c.sees("input[name=key]")
+
+	c.types("input[name=key]", asker.Key+"\r")
+	c.sees(".ask textarea")
+	if places := value[string](c, `document.querySelector('#nav').innerText.replace(/\s+/g, ' ')`); places != "Ask API Sign out" {
+		t.Errorf("who may ask is offered %q", places)
+	}
+	c.types(".ask textarea", "How much does the kettle hold?\r")
+	c.sees(".cited li")
+	c.click("button.cite")
+	c.sees(".cited details[open] .quote")
+	if links := value[int](c, `document.querySelectorAll('main a[href*="datasources"]').length`); links != 0 {
+		t.Errorf("%d links lead to what the key may not read", links)
+	}
+	c.at("#/keys") // leads to the same chat, not to a refusal
+	c.sees(".ask textarea")
+}
+
+// TestAnAgentIsPutOnAWebSite makes an agent public, lists a web site and tries the chat out.
+func TestAnAgentIsPutOnAWebSite(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	var agent struct{ ID string }
+	s.call(http.MethodPost, "/agents", map[string]any{"name": "Support"}, &agent)
+	c := open(s)
+	c.signIn()
+	c.at("#/agents/" + agent.ID + "/website")
+	c.sees(`.tabs a[href$="/website"][aria-current=page]`)
+	c.click("main .card button.main") // make it public
+	c.sees("sluice-chat")
+	c.types("main textarea", "shop.example")
+	c.click("main form button.main")
+	c.sees("main .problem")
+	value[bool](c, `(document.querySelector('main textarea').value = 'https://shop.example\nhttp://localhost:3000/', true)`)
+	c.click("main form button.main")
+	c.until(`document.querySelector('main textarea')?.value === 'https://shop.example\nhttp://localhost:3000'`)
+	if tag := value[string](c, `document.querySelector('main pre').innerText`); tag != `<script src="`+s.base+`/embed/chat.js" data-agent="`+agent.ID+`" async></script>` {
+		t.Errorf("the line to embed is %s", tag)
+	}
+	value[bool](c, inside("textarea")+`.focus() ?? true`)
+	c.keys("How much does the kettle hold?\r")
+	c.until(inside("article:last-of-type:not([aria-busy]) .md"))
 }

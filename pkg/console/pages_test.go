@@ -32,7 +32,7 @@ func furnished(t *testing.T) (*service, map[string]view) {
 	s := start(t)
 	pages := httptest.NewServer(site.Handler())
 	t.Cleanup(pages.Close)
-	var store, agent, text, broken, web struct{ ID string }
+	var store, agent, public, text, broken, web struct{ ID string }
 	var answer struct{ ConversationID string }
 	s.call(http.MethodPost, "/datastores", map[string]any{"name": "Handbook", "description": "All about pumps", "visibility": "public"}, &store)
 	s.call(http.MethodPost, "/datasources", map[string]any{"datastoreId": store.ID, "type": "text", "name": "Kettle", "metadata": map[string]any{"team": "kitchen"},
@@ -42,6 +42,7 @@ func furnished(t *testing.T) (*service, map[string]view) {
 	s.settled(store.ID, 4, patience)
 	s.call(http.MethodPost, "/agents", map[string]any{"name": "Support", "datastoreIds": []string{store.ID}}, &agent)
 	s.call(http.MethodPost, "/agents/"+agent.ID+"/query", map[string]any{"query": "How much does the kettle hold?"}, &answer)
+	s.call(http.MethodPost, "/agents", map[string]any{"name": "Shop", "visibility": "public"}, &public)
 	s.call(http.MethodPost, "/keys", map[string]any{"name": "Website", "scopes": []string{"read"}, "limits": map[string]any{"queries": 100}}, nil)
 	s.call(http.MethodPut, "/usage/limits", map[string]any{"queries": 1000}, nil)
 	pressed := func(css string) func(*tab) {
@@ -73,6 +74,9 @@ func furnished(t *testing.T) (*service, map[string]view) {
 		"a chat":             {hash: "#/agents/" + agent.ID, sees: ".ask textarea"},
 		"a conversation":     {hash: "#/agents/" + agent.ID + "/conversations/" + answer.ConversationID, sees: ".cited a"},
 		"agent settings":     {hash: "#/agents/" + agent.ID + "/settings", sees: "fieldset"},
+		"a private web site": {hash: "#/agents/" + agent.ID + "/website", sees: ".card button.main"},
+		"a web site":         {hash: "#/agents/" + public.ID + "/website", sees: "sluice-chat"},
+		"editing a text":     {hash: "#/datasources/" + text.ID, sees: ".original pre", open: pressed(".top .actions button:nth-of-type(2)")},
 		"its conversations":  {hash: "#/agents/" + agent.ID + "/conversations", sees: ".cards a"},
 		"conversations":      {hash: "#/conversations", sees: ".cards a"},
 		"keys":               {hash: "#/keys", sees: "td.actions"},

@@ -1,7 +1,8 @@
 // The frame around the views: who is signed in, where one can go, and what is shown.
+import { get } from './api.js';
 import { fill, h } from './dom.js';
 import { match } from './router.js';
-import { key, signIn, signOut } from './session.js';
+import { key, may, setRights, signIn, signOut } from './session.js';
 import { announce, head, isAbort, problem } from './ui.js';
 import { watchUploads } from './uploads.js';
 
@@ -23,7 +24,11 @@ const routes = [
   ['usage', () => import('./views/usage.js')],
 ];
 
-const places = [['#/datastores', 'Datastores'], ['#/agents', 'Agents'], ['#/conversations', 'Conversations'], ['#/keys', 'Keys'], ['#/usage', 'Usage']];
+/** @type {[string, string, () => boolean][]} */
+const places = [
+  ['#/datastores', 'Datastores', may.read], ['#/agents', 'Agents', may.read], ['#/conversations', 'Conversations', may.read], ['#/keys', 'Keys', may.write], ['#/usage', 'Usage', may.read],
+  ['#/', 'Ask', () => may.onlyAsk() !== ''],
+];
 
 const main = /** @type {HTMLElement} */ (document.getElementById('main'));
 const nav = /** @type {HTMLElement} */ (document.getElementById('nav'));
@@ -40,12 +45,23 @@ async function show() {
   const hash = location.hash || '#/';
   const signedIn = key() !== '';
   nav.hidden = !signedIn;
-  for (const a of nav.querySelectorAll('a')) {
-    const here = hash.startsWith(a.getAttribute('href') ?? '') || (a.hash === '#/datastores' && (hash === '#/' || hash.startsWith('#/datasources/')));
-    here ? a.setAttribute('aria-current', 'page') : a.removeAttribute('aria-current');
-  }
-  const found = signedIn ? match(routes, hash) : { target: () => import('./views/signin.js'), params: {}, query: match([['', null]], '#/')?.query };
   main.setAttribute('aria-busy', 'true');
+  if (signedIn && !may.known()) {
+    try {
+      const me = await get('keys/current', signal);
+      setRights(me.scopes, me.agentId);
+    } catch (e) {
+      if (signal.aborted || isAbort(e)) return;
+      fill(main, trouble(e));
+      main.removeAttribute('aria-busy');
+      return;
+    }
+    if (signal.aborted) return;
+  }
+  navigation(hash);
+  const asks = signedIn && may.onlyAsk() !== '';
+  const found = asks ? { target: () => import('./views/ask.js'), params: {}, query: new URLSearchParams() }
+    : signedIn ? match(routes, hash) : { target: () => import('./views/signin.js'), params: {}, query: match([['', null]], '#/')?.query };
   let view;
   try {
     if (!found) throw new Error('There is no such page here.');
@@ -61,6 +77,24 @@ async function show() {
   fill(main, view.body);
   main.removeAttribute('aria-busy');
   arrive();
+}
+
+/** Shows where the key leads to, and where one is. @param {string} hash */
+function navigation(hash) {
+  if (offered !== key()) offer();
+  for (const a of nav.querySelectorAll('a')) {
+    const here = hash.startsWith(a.getAttribute('href') ?? '') || (a.hash === '#/datastores' && (hash === '#/' || hash.startsWith('#/datasources/')));
+    here ? a.setAttribute('aria-current', 'page') : a.removeAttribute('aria-current');
+  }
+}
+
+/** The key that the places are offered for. */
+let offered = '';
+
+function offer() {
+  offered = key();
+  fill(nav, h('ul', {}, places.filter(([, , leads]) => leads()).map(([href, text]) => h('li', {}, h('a', { href }, text))), h('li', {}, h('a', { href: 'docs' }, 'API')),
+    h('li', {}, h('button', { type: 'button', class: 'quiet', onclick: leave }, 'Sign out'))));
 }
 
 /** Puts the focus where reading begins, as it is after a link to another page. */
@@ -109,8 +143,6 @@ function takeKey() {
   if (key() === '' && ['localhost', '127.0.0.1', '[::1]'].includes(location.hostname)) signIn(secret, false);
 }
 
-fill(nav, h('ul', {}, places.map(([href, text]) => h('li', {}, h('a', { href }, text))), h('li', {}, h('a', { href: 'docs' }, 'API')),
-  h('li', {}, h('button', { type: 'button', class: 'quiet', onclick: leave }, 'Sign out'))));
 nav.after(watchUploads());
 window.addEventListener('hashchange', show);
 document.addEventListener('signedin', show);

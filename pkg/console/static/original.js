@@ -1,6 +1,6 @@
 // An original as it is shown beside its chunks. It is somebody else's: text goes in as text; of a web page its structure
-// is built anew from a list of elements, in a frame that runs no script; a PDF is shown by the browser's own viewer.
-import { send } from './api.js';
+// is built anew from a list of elements, in a frame that runs no script; a PDF is shown by the browser's own viewer, with the page's text.
+import { get, send, withQuery } from './api.js';
 import { fill, h } from './dom.js';
 import { locate } from './locate.js';
 import { announce, button, problem } from './ui.js';
@@ -27,7 +27,7 @@ export function original(source, place, signal) {
     fill(place, h('p', { class: 'faint' }, 'The original is being fetched …'));
     try {
       const response = await send('GET', `datasources/${source.id}/original`, { signal });
-      mark = await viewer(response, kind, place, signal);
+      mark = await viewer(response, source, kind, place, signal);
       if (fragment) mark(fragment);
     } catch (e) {
       if (!signal.aborted) fill(place, problem(e));
@@ -46,27 +46,60 @@ export function original(source, place, signal) {
 /** @param {string} kind */
 const canShow = (kind) => kind === 'application/pdf' || kind === 'application/xhtml+xml' || kind === 'application/json' || kind.startsWith('text/');
 
-/** @param {Response} response @param {string} declared @param {any} place @param {AbortSignal} signal */
-async function viewer(response, declared, place, signal) {
+/** @param {Response} response @param {any} source @param {string} declared @param {any} place @param {AbortSignal} signal */
+async function viewer(response, source, declared, place, signal) {
   const kind = (response.headers.get('Content-Type') ?? declared).split(';')[0];
-  if (kind === 'application/pdf') return pdf(await response.arrayBuffer(), place, signal);
+  if (kind === 'application/pdf') return pdf(await response.arrayBuffer(), source, place, signal);
   const text = decode(await response.arrayBuffer(), response.headers.get('Content-Type') ?? '');
   if (kind === 'text/html' || kind === 'application/xhtml+xml') return page(text, place);
   return plain(text, place);
 }
 
-/** @param {ArrayBuffer} content @param {any} place @param {AbortSignal} signal */
-function pdf(content, place, signal) {
+/**
+ * A PDF at its page, in the browser's own viewer, which marks nothing; so the page's text stands above it, as it was read, and the
+ * fragment is marked there.
+ * @param {ArrayBuffer} content
+ * @param {any} source
+ * @param {any} place
+ * @param {AbortSignal} signal
+ */
+function pdf(content, source, place, signal) {
   // The type is ours, whatever the file says: nothing but a PDF viewer takes it.
   const address = URL.createObjectURL(new Blob([content], { type: 'application/pdf' }));
   signal.addEventListener('abort', () => URL.revokeObjectURL(address));
+  const read = h('div', {});
+  const picture = h('div', {});
+  fill(place, read, picture);
   let shown = 0;
-  return (/** @type {any} */ f) => {
+  let asked = 0;
+  return async (/** @type {any} */ f) => {
     const at = f.page ?? 1;
-    if (at === shown) return;
+    if (at !== shown) fill(picture, h('iframe', { src: `${address}#page=${at}`, title: `The original, page ${at}` })); // a viewer follows a new page only when it is a new one
     shown = at;
-    // A viewer follows a new page only when it is a new one.
-    fill(place, h('iframe', { src: `${address}#page=${at}`, title: `The original, page ${at}` }));
+    const turn = ++asked;
+    try {
+      const { before, after } = await around(source, f, signal);
+      if (turn !== asked) return; // another fragment was chosen meanwhile
+      const marked = h('mark', {}, f.text);
+      const view = h('pre', { class: 'read', tabindex: '0', 'aria-label': `The text of page ${at}` }, before.map((t) => `${t}\n\n`), marked, after.map((t) => `\n\n${t}`));
+      fill(read, h('p', {}, h('small', {}, `The text of page ${at}, as it was read:`)), view);
+      view.scrollTop += marked.getBoundingClientRect().top - view.getBoundingClientRect().top - view.clientHeight / 3;
+    } catch (e) {
+      if (!signal.aborted) fill(read, problem(e));
+    }
+  };
+}
+
+const pageChunks = 100; // of a page before and behind a fragment
+
+/** What stands on a fragment's page before and behind it. @param {any} source @param {any} f @param {AbortSignal} signal */
+async function around(source, f, signal) {
+  const from = Math.max(0, f.ordinal - pageChunks);
+  const { data } = await get(withQuery(`datasources/${source.id}/chunks`, { cursor: from || '', limit: 2 * pageChunks }), signal);
+  const near = data.filter((/** @type {any} */ c) => c.page === f.page);
+  return {
+    before: near.filter((/** @type {any} */ c) => c.ordinal < f.ordinal).map((/** @type {any} */ c) => c.text),
+    after: near.filter((/** @type {any} */ c) => c.ordinal > f.ordinal).map((/** @type {any} */ c) => c.text),
   };
 }
 

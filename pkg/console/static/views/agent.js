@@ -2,6 +2,7 @@
 import { all, call, get } from '../api.js';
 import { h } from '../dom.js';
 import { go } from '../router.js';
+import { may } from '../session.js';
 import { announce, confirm, field, form, head, select, tabs } from '../ui.js';
 import { storeChoice } from './agents.js';
 import { chat } from './chat.js';
@@ -16,10 +17,11 @@ export async function show(page) {
   const tab = params.tab ?? '';
   const body = [
     head(agent.name, [], h('a', { href: '#/agents' }, 'Agents')),
-    tabs('Parts of the agent', [[root, 'Chat'], [`${root}/conversations`, 'Conversations'], [`${root}/settings`, 'Settings']], tab ? `${root}/${tab}` : root),
+    tabs('Parts of the agent', [[root, 'Chat'], [`${root}/conversations`, 'Conversations'], ...(may.write() ? [[`${root}/settings`, 'Settings'], [`${root}/website`, 'Website']] : [])], tab ? `${root}/${tab}` : root),
   ];
   if (tab === 'conversations') body.push(await conversationList({ agentId: agent.id }, signal));
-  else if (tab === 'settings') body.push(settings(agent, await all('datastores', signal)));
+  else if (tab === 'settings' && may.write()) body.push(settings(agent, await all('datastores', signal)));
+  else if (tab === 'website' && may.write()) body.push((await import('./website.js')).website(agent, () => window.dispatchEvent(new HashChangeEvent('hashchange'))));
   else if (tab === '') body.push(await chat(agent, params.conversation ?? '', signal));
   else throw new Error('There is no such page here.');
   return { title: agent.name, body };

@@ -2,6 +2,7 @@
 import { all, call, get, withQuery } from '../api.js';
 import { h } from '../dom.js';
 import { go } from '../router.js';
+import { may } from '../session.js';
 import { check, dialog, field, form, head, pages } from '../ui.js';
 
 /** @type {import('../router.js').View} */
@@ -10,13 +11,14 @@ export async function show({ signal }) {
   const create = h('button', { type: 'button', class: 'main', onclick: () => dialog('New agent', (close) => [createForm(stores, close)]) }, 'New agent');
   const names = new Map(stores.map((s) => [s.id, s.name]));
   const none = h('div', { class: 'card' }, h('p', {}, 'An agent answers questions from datastores, and cites where each statement is from.'),
-    stores.length === 0 && h('p', {}, h('a', { href: '#/datastores' }, 'Make a datastore first.')));
+    may.write() && (stores.length === 0 ? h('p', {}, h('a', { href: '#/datastores' }, 'Make a datastore first.'))
+      : createForm(stores, () => {})));
   const list = await pages((cursor) => get(withQuery('agents', { cursor }), signal), (a) => h('li', {},
     h('h2', {}, h('a', { href: `#/agents/${a.id}` }, a.name)),
     a.description && h('p', {}, a.description),
     h('p', {}, h('small', {}, a.datastoreIds.length === 0 ? 'Answers from no datastore yet.' : `Answers from ${a.datastoreIds.map((/** @type {string} */ id) => names.get(id) ?? 'a datastore that is gone').join(', ')}.`,
       a.visibility === 'public' ? ' Public: anybody may ask it.' : ''))), none);
-  return { title: 'Agents', body: [head('Agents', [create]), list] };
+  return { title: 'Agents', body: [head('Agents', [may.write() && create]), list] };
 }
 
 /** @param {any[]} stores @param {() => void} close */

@@ -3,6 +3,7 @@ import { get, stream, withQuery } from '../api.js';
 import { away, fill, h } from '../dom.js';
 import { markdown } from '../markdown.js';
 import { rename } from '../router.js';
+import { may } from '../session.js';
 import { announce, isAbort, problem } from '../ui.js';
 import { placeOf } from './playground.js';
 
@@ -12,6 +13,7 @@ import { placeOf } from './playground.js';
  * @param {AbortSignal} signal
  */
 export async function chat(agent, conversationId, signal) {
+  const root = may.read() ? `#/agents/${agent.id}` : '#/'; // a key that may only ask has no other view
   const kept = conversationId ? await get(withQuery(`conversations/${encodeURIComponent(conversationId)}`, { limit: 200 }), signal) : null;
   const log = h('div', { class: 'chat', role: 'log', 'aria-label': 'Conversation', 'aria-live': 'polite' },
     kept?.messages.map((/** @type {any} */ m) => (m.role === 'user' ? asked(m.text) : answered(m.text, m.sources))));
@@ -45,7 +47,7 @@ export async function chat(agent, conversationId, signal) {
       place.replaceWith(answered(answer.answer, answer.sources));
       if (!conversationId) {
         conversationId = answer.conversationId;
-        rename(`#/agents/${agent.id}/conversations/${conversationId}`);
+        if (may.read()) rename(`${root}/conversations/${conversationId}`);
       }
     } catch (e) {
       place.removeAttribute('aria-busy');
@@ -61,12 +63,12 @@ export async function chat(agent, conversationId, signal) {
       [send.hidden, stop.hidden] = [false, true];
       if (!signal.aborted) question.focus();
     }
-  } }, trouble, question, h('div', { class: 'actions' }, send, stop, h('a', { class: 'button', href: `#/agents/${agent.id}`, onclick: () => {
+  } }, trouble, question, h('div', { class: 'actions' }, send, stop, h('a', { class: 'button', href: root, onclick: () => {
     // The address of a chat that has no conversation yet is this one already.
-    if (location.hash === `#/agents/${agent.id}`) window.dispatchEvent(new HashChangeEvent('hashchange'));
+    if ((location.hash || '#/') === root) window.dispatchEvent(new HashChangeEvent('hashchange'));
   } }, 'New conversation')));
 
-  const empty = agent.datastoreIds.length === 0 && h('p', { class: 'note' }, 'This agent answers from no datastore yet: choose one in its ', h('a', { href: `#/agents/${agent.id}/settings` }, 'settings'), '.');
+  const empty = agent.datastoreIds?.length === 0 && h('p', { class: 'note' }, 'This agent answers from no datastore yet: choose one in its ', h('a', { href: `#/agents/${agent.id}/settings` }, 'settings'), '.');
   return [empty, log, ask];
 }
 
@@ -85,16 +87,17 @@ function asked(text) {
 async function read(agent, question, place, signal) {
   let text = '';
   let end = '';
-  let shown = 0;
+  let waiting = 0;
+  const show = () => {
+    waiting = 0;
+    const below = window.innerHeight + window.scrollY >= document.body.scrollHeight - 80;
+    fill(place, h('div', { class: 'md' }, markdown(text)));
+    if (below) window.scrollTo(0, document.body.scrollHeight); // it goes on being read at its end
+  };
   for await (const event of stream('POST', `agents/${agent.id}/query`, { body: { ...question, streaming: true }, signal })) {
     if (event.name === 'answer') {
       text += event.data;
-      if (performance.now() - shown > 60) {
-        const below = window.innerHeight + window.scrollY >= document.body.scrollHeight - 80;
-        fill(place, h('div', { class: 'md' }, markdown(text)));
-        if (below) window.scrollTo(0, document.body.scrollHeight); // it goes on being read at its end
-        shown = performance.now();
-      }
+      waiting ||= setTimeout(show, 60);
     } else if (event.name === 'endpoint_response') {
       end += event.data;
     } else if (event.data === '[DONE]') {
@@ -112,19 +115,23 @@ async function read(agent, question, place, signal) {
  * @param {any[]} sources
  */
 export function answered(text, sources) {
-  const byNumber = new Map(sources.map((s) => [s.citation, s]));
+  const items = sources.map((s) => ({ s, item: sourceItem(s) }));
+  const byNumber = new Map(items.map((i) => [i.s.citation, i]));
   const cite = (/** @type {number} */ n) => {
-    const s = byNumber.get(n);
-    return s && h('a', { class: 'cite', href: placeOf(s), 'aria-label': `Source ${n}: ${s.datasource_name}`, title: `${s.datasource_name}\n${s.text.slice(0, 300)}` }, `${n}`);
+    const { s, item } = byNumber.get(n) ?? {};
+    return s && !may.read() ? h('button', { type: 'button', class: 'cite', 'aria-label': `Source ${n}: ${s.datasource_name}`, onclick: () => {
+      item.querySelector('details').open = true;
+      item.querySelector('summary').focus();
+    } }, `${n}`) : s && h('a', { class: 'cite', href: placeOf(s), 'aria-label': `Source ${n}: ${s.datasource_name}`, title: `${s.datasource_name}\n${s.text.slice(0, 300)}` }, `${n}`);
   };
   return h('article', { class: 'turn assistant', 'aria-label': 'Answer' }, h('div', { class: 'md' }, markdown(text, cite)),
-    sources.length > 0 && h('ol', { class: 'cited', 'aria-label': 'Sources' }, sources.map(sourceItem)));
+    sources.length > 0 && h('ol', { class: 'cited', 'aria-label': 'Sources' }, items.map(({ item }) => item)));
 }
 
 /** @param {any} s */
 function sourceItem(s) {
   const where = [s.page && `page ${s.page}`, s.heading].filter(Boolean).join(' · ');
-  return h('li', {}, s.citation > 0 && `[${s.citation}] `, h('a', { href: placeOf(s) }, s.datasource_name), where && h('small', {}, ` ${where}`),
+  return h('li', {}, s.citation > 0 && `[${s.citation}] `, may.read() ? h('a', { href: placeOf(s) }, s.datasource_name) : s.datasource_name, where && h('small', {}, ` ${where}`),
     /^https?:/.test(s.source) && [' ', away(s.source, 'on the web')],
     h('details', {}, h('summary', {}, h('small', {}, 'The fragment')), h('p', { class: 'quote' }, s.text)));
 }

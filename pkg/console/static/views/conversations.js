@@ -1,6 +1,7 @@
 // What was asked and answered.
 import { all, call, get, send, withQuery } from '../api.js';
 import { fill, h } from '../dom.js';
+import { may } from '../session.js';
 import { announce, button, confirm, field, form, head, pages, select } from '../ui.js';
 import { when } from '../words.js';
 
@@ -25,7 +26,7 @@ export async function conversationList(fixed, signal, choice = null, more = () =
   const params = () => ({ ...fixed, ...more(), query: text.value, from: from.value, to: to.value });
   const read = async () => {
     const asked = params();
-    fill(list, await pages((cursor) => get(withQuery('conversations', { ...asked, cursor }), signal), item, h('p', { class: 'faint' }, 'There is no such conversation.')));
+    fill(list, await pages((cursor) => get(withQuery('conversations', { ...asked, cursor }), signal), item, h('p', { class: 'faint' }, 'There is no such conversation. Those with ', h('a', { href: '#/agents' }, 'agents'), ' are kept here.')));
   };
   await read();
   const controls = form('Show', async () => { await read(); announce('The list is brought up to date'); },
@@ -38,7 +39,7 @@ export async function conversationList(fixed, signal, choice = null, more = () =
 function item(v) {
   const row = h('li', { class: 'head' },
     h('div', {}, h('a', { href: `#/agents/${v.agentId}/conversations/${v.id}` }, v.title || 'Without a title'), h('p', {}, h('small', {}, when(v.updatedAt)))),
-    h('button', { type: 'button', 'aria-label': `Delete the conversation ${v.title}`, onclick: () => confirm('Delete this conversation?', 'It is deleted with its messages, at once and for good.', 'Delete it', async () => {
+    may.write() && h('button', { type: 'button', 'aria-label': `Delete the conversation ${v.title}`, onclick: () => confirm('Delete this conversation?', 'It is deleted with its messages, at once and for good.', 'Delete it', async () => {
       await call('DELETE', `conversations/${v.id}`, {});
       row.remove();
       announce('Deleted');

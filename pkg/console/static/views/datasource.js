@@ -2,7 +2,8 @@
 import { call, get, send, withQuery } from '../api.js';
 import { away, fill, h } from '../dom.js';
 import { go, rename } from '../router.js';
-import { announce, button, chip, confirm, dialog, form, head, problem } from '../ui.js';
+import { may } from '../session.js';
+import { announce, button, chip, confirm, dialog, field, form, head, problem } from '../ui.js';
 import { bytes, counted, isSettled, number, stages, types, when } from '../words.js';
 import { original } from '../original.js';
 import { refreshField } from './add.js';
@@ -32,6 +33,14 @@ export async function show({ params, query, signal, here }) {
 function actions(s) {
   return [
     s.type !== 'web_site' && button('Download the original', () => download(s)),
+    ...(may.write() ? changes(s) : []),
+  ];
+}
+
+/** @param {any} s */
+function changes(s) {
+  return [
+    s.type !== 'web_site' && button('Edit', () => edit(s)),
     button(s.status === 'error' ? 'Try again' : 'Process again', () => retry(s.id)),
     s.type.startsWith('web_') && h('button', { type: 'button', onclick: () => schedule(s) }, 'Schedule'),
     s.type === 'web_site' && !isSettled(s.status) && button('Stop the crawl', () => call('POST', `datasources/${s.id}/stop`, {})),
@@ -40,6 +49,37 @@ function actions(s) {
       go(`#/datastores/${s.datastoreId}`);
     }) }, 'Delete'),
   ];
+}
+
+/**
+ * Changes what a datasource is called, what stands in its metadata, and, of a text, the text.
+ * @param {any} s
+ */
+async function edit(s) {
+  const isText = s.type === 'text';
+  const had = isText ? await (await send('GET', `datasources/${s.id}/original`)).text() : '';
+  const name = h('input', { value: s.name, maxlength: '500', required: true });
+  const text = h('textarea', { rows: '12', value: had });
+  const metadata = h('textarea', { class: 'code', rows: '5', value: JSON.stringify(s.metadata, null, 2) });
+  dialog(`Edit ${s.name}`, (close) => [form('Save', async () => {
+    const meant = { name: name.value, metadata: object(metadata.value) };
+    if (isText && text.value !== had) await call('POST', `datastores/update/${s.datastoreId}`, { id: s.id, text: text.value, ...meant });
+    else await call('PATCH', `datasources/${s.id}`, meant);
+    close();
+    announce('Saved. What was there stays searchable until the new is.');
+    window.dispatchEvent(new HashChangeEvent('hashchange'));
+  }, [field('Name', name), isText && field('Text', text), field('Metadata', metadata, 'A JSON object. Filters find it; source, author and date are shown with fragments, custom_id is your own id.')], {
+    buttons: [h('button', { type: 'button', onclick: close }, 'Cancel')],
+  })]);
+}
+
+/** @param {string} text */
+function object(text) {
+  try {
+    const value = JSON.parse(text.trim() || '{}');
+    if (value && typeof value === 'object' && !Array.isArray(value)) return value;
+  } catch { /* said below */ }
+  throw new Error('The metadata is no JSON object, such as {"team": "pumps"}.');
 }
 
 /** Sets when web content is fetched again. @param {any} s */

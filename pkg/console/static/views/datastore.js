@@ -2,6 +2,7 @@
 import { all, call, get } from '../api.js';
 import { fill, h } from '../dom.js';
 import { go } from '../router.js';
+import { may } from '../session.js';
 import { button, confirm, field, form, head, problem, tabs, announce } from '../ui.js';
 import { addPanel } from './add.js';
 import { countChips, readCounts, visibilitySelect } from './datastores.js';
@@ -16,13 +17,13 @@ export async function show(page) {
   const root = `#/datastores/${store.id}`;
   const body = [
     head(store.name, [button('Ask it', () => ask(store, signal), { class: 'main' })], h('a', { href: '#/datastores' }, 'Datastores')),
-    tabs('Parts of the datastore', [[root, 'Content'], [`${root}/search`, 'Search'], [`${root}/settings`, 'Settings']], tab ? `${root}/${tab}` : root),
+    tabs('Parts of the datastore', [[root, 'Content'], [`${root}/search`, 'Search'], ...(may.write() ? [[`${root}/settings`, 'Settings']] : [])], tab ? `${root}/${tab}` : root),
     store.description && h('p', {}, store.description),
     store.move && moving(store.move),
   ];
   if (tab === '') body.push(await content(store, page));
   else if (tab === 'search') body.push(playground(store, page));
-  else if (tab === 'settings') body.push(settings(store));
+  else if (tab === 'settings' && may.write()) body.push(settings(store));
   else throw new Error('There is no such page here.');
   return { title: store.name, body };
 }
@@ -41,7 +42,7 @@ async function content(store, page) {
   const refresh = async () => fill(counts, countChips(await readCounts(store.id, page.signal)));
   const list = sources(store.id, page, () => refresh().catch(() => {}));
   const [, shown] = await Promise.all([refresh(), list]);
-  return [addPanel(store, page.signal), h('h2', {}, 'What is in it'), counts, shown];
+  return [may.write() && addPanel(store, page.signal), h('h2', {}, 'What is in it'), counts, shown];
 }
 
 /**
@@ -52,6 +53,7 @@ async function content(store, page) {
 async function ask(store, signal) {
   const agents = await all('agents', signal);
   const agent = agents.find((a) => a.datastoreIds.length === 1 && a.datastoreIds[0] === store.id)
+    ?? (may.write() ? null : agents.find((a) => a.datastoreIds.includes(store.id)))
     ?? await call('POST', 'agents', { name: store.name, datastoreIds: [store.id] });
   go(`#/agents/${agent.id}`);
 }

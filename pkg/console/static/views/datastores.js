@@ -2,6 +2,7 @@
 import { call, get, withQuery } from '../api.js';
 import { fill, h } from '../dom.js';
 import { go } from '../router.js';
+import { may } from '../session.js';
 import { dialog, field, form, head, pages, select } from '../ui.js';
 import { counted, number, statuses } from '../words.js';
 
@@ -10,7 +11,7 @@ export async function show({ signal }) {
   const create = h('button', { type: 'button', class: 'main', onclick: () => dialog('New datastore', () => [createForm()]) }, 'New datastore');
   const list = await pages((cursor) => get(withQuery('datastores', { cursor }), signal), (d) => card(d, signal), null);
   if (!list) return { title: 'Welcome', body: welcome() };
-  return { title: 'Datastores', body: [head('Datastores', [create]), list] };
+  return { title: 'Datastores', body: [head('Datastores', [may.write() && create]), list] };
 }
 
 /** @param {any} d @param {AbortSignal} signal */
@@ -35,6 +36,7 @@ export function countChips(n) {
 }
 
 function welcome() {
+  if (!may.write()) return [head('Welcome'), h('p', {}, 'Nothing is in here yet. Your key may read and ask; somebody whose key may do everything makes a datastore and puts documents in.')];
   return [head('Welcome'),
     h('p', {}, 'Nothing is in here yet. In three steps you have an answer out of your own documents:'),
     h('ol', { class: 'steps' },

@@ -1,7 +1,7 @@
 // Signing in: the key is tried, and kept when the service takes it.
 import { get } from '../api.js';
 import { h } from '../dom.js';
-import { signIn, signOut } from '../session.js';
+import { setRights, signIn, signOut } from '../session.js';
 import { announce, check, field, form } from '../ui.js';
 
 /** @type {import('../router.js').View} */
@@ -19,7 +19,8 @@ export async function show() {
       }
       signIn(key, stay.checked);
       try {
-        await get('datastores?limit=1');
+        const me = await get('keys/current');
+        setRights(me.scopes, me.agentId);
       } catch (e) {
         signOut();
         secret.select();

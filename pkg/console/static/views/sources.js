@@ -3,6 +3,7 @@
 import { call, get, stream, withQuery } from '../api.js';
 import { fill, h } from '../dom.js';
 import { rename } from '../router.js';
+import { may } from '../session.js';
 import { announce, button, chip, field, isAbort, select, tell } from '../ui.js';
 import { compact, isSettled, number, stages, statuses, types } from '../words.js';
 
@@ -114,8 +115,8 @@ class List {
       return;
     }
     const filtered = Object.values(this.filter).some(Boolean);
-    fill(this.foot, this.rows.size === 0 && (filtered ? 'Nothing here matches.' : 'Nothing is in here yet: drop files above.'),
-      this.filter.status === 'error' && this.rows.size > 0 && button('Try all that failed again', () => this.retryAll()));
+    fill(this.foot, this.rows.size === 0 && (filtered ? 'Nothing here matches.' : (may.write() ? 'Nothing is in here yet: drop files above.' : 'Nothing is in here yet.')),
+      this.filter.status === 'error' && this.rows.size > 0 && may.write() && button('Try all that failed again', () => this.retryAll()));
   }
 
   async retryAll() {
@@ -245,7 +246,7 @@ function update(row, item, list) {
       moving && h('progress', { 'aria-label': `Progress of ${item.name}`, ...(p.total > 0 ? { max: p.total, value: p.done } : {}) }),
       moving && stage && h('small', {}, stage)),
     item.error && h('p', { class: item.status === 'error' ? 'why' : 'why soft' }, item.error, ' ',
-      item.status === 'error' && button('Try again', () => retry(item.id), { 'aria-label': `Try again: ${item.name}` })));
+      item.status === 'error' && may.write() && button('Try again', () => retry(item.id), { 'aria-label': `Try again: ${item.name}` })));
   // What had the focus was replaced by its like.
   if (focused) row.querySelector(focused.toLowerCase())?.focus();
   return row;

@@ -1,6 +1,7 @@
 // What the workspace has used in a month, and how much it may.
 import { call, get, withQuery } from '../api.js';
 import { fill, h } from '../dom.js';
+import { may } from '../session.js';
 import { announce, field, form, head } from '../ui.js';
 import { bytes, number } from '../words.js';
 import { limitFields } from './keys.js';
@@ -17,7 +18,7 @@ export async function show({ signal }) {
   const shown = h('div', {});
   const read = async () => fill(shown, tables(await get(withQuery('usage', { month: month.value, by: 'key' }), signal)));
   const [, limits] = await Promise.all([read(), get('usage/limits', signal)]);
-  return { title: 'Usage', body: [head('Usage', [field('Month', month)]), shown, limitsForm(limits)] };
+  return { title: 'Usage', body: [head('Usage', [field('Month', month)]), shown, may.write() && limitsForm(limits)] };
 }
 
 /** @param {string} metric @param {number} n */

@@ -1,0 +1,69 @@
+package console
+
+import (
+	"bytes"
+	"fmt"
+	"path"
+	"regexp"
+	"strings"
+)
+
+// EmbedPath is where the chat lies that other web sites embed.
+const EmbedPath = "/embed/chat.js"
+
+// entry is its module.
+const entry = "embed/chat.js"
+
+// The forms that the modules of the console import and export by. Whatever else stands there is left as it is.
+var (
+	anImport  = regexp.MustCompile(`(?m)^import \{ ([^}]+) \} from '([^']+)';\n`)
+	anExport  = regexp.MustCompile(`(?m)^export ((?:async )?(?:function\*?|const|class)) (\w+)`)
+	aComment  = regexp.MustCompile(`(?m)^[ \t]*(?://.*|/\*\*(?:[^*]|\*+[^*/])*\*+/)\n`)
+	notInName = regexp.MustCompile(`\W`)
+)
+
+// bundle writes a module, with those that it imports, as one classic script: a module would be one request for each, and its
+// element could not say by whom it was loaded. Comments go.
+func bundle(sources map[string][]byte, name string) ([]byte, error) {
+	var out bytes.Buffer
+	out.WriteString("(() => {\n'use strict';\n")
+	done := map[string]bool{}
+	var add func(name string, outer []string) error
+	add = func(name string, outer []string) error {
+		if done[name] {
+			return nil
+		}
+		text, found := sources[name]
+		if !found || len(outer) > 20 {
+			return fmt.Errorf("bundling %s: there is no module %s", strings.Join(outer, " > "), name)
+		}
+		for _, m := range anImport.FindAllSubmatch(text, -1) {
+			if err := add(path.Join(path.Dir(name), string(m[2])), append(outer, name)); err != nil {
+				return err
+			}
+		}
+		done[name] = true
+		var exported []string
+		for _, m := range anExport.FindAllSubmatch(text, -1) {
+			exported = append(exported, string(m[2]))
+		}
+		text = anImport.ReplaceAllFunc(text, func(line []byte) []byte {
+			m := anImport.FindSubmatch(line)
+			return fmt.Appendf(nil, "const { %s } = %s;\n", bytes.ReplaceAll(m[1], []byte(" as "), []byte(": ")), variable(path.Join(path.Dir(name), string(m[2]))))
+		})
+		text = anExport.ReplaceAll(text, []byte("$1 $2"))
+		text = aComment.ReplaceAll(text, nil)
+		fmt.Fprintf(&out, "const %s = (() => {\n%sreturn { %s };\n})();\n", variable(name), text, strings.Join(exported, ", "))
+		return nil
+	}
+	if err := add(name, nil); err != nil {
+		return nil, err
+	}
+	out.WriteString("})();\n")
+	return out.Bytes(), nil
+}
+
+// variable is what a module's exports are called in a bundle.
+func variable(module string) string {
+	return "$" + notInName.ReplaceAllString(strings.TrimSuffix(module, ".js"), "_")
+}

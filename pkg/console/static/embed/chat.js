@@ -1,0 +1,327 @@
+// The chat that other web sites embed: by a script with data-agent="ID", or the element <sluice-chat agent="ID"> where it is to
+// stand. It works under the strictest policies: it makes elements and no markup, its style is
+// a constructed sheet, and it calls no host but the one that it is from. It is served as one classic script (console/bundle.go).
+import { away, fill, h } from '../dom.js';
+import { markdown } from '../markdown.js';
+import { events } from '../sse.js';
+import { style } from './style.js';
+
+/** @typedef {{query: string, answer: string, sources: any[]}} Turn */
+/** @typedef {{visitor: string, conversation: string, turns: Turn[]}} Kept */
+
+// Null in a module: the element then needs its attribute host.
+const script = /** @type {HTMLScriptElement | null} */ (document.currentScript);
+
+const mostTurns = 40; // that are kept
+const mostText = 2000; // characters of a fragment that are kept
+
+const words = {
+  heading: 'Ask us', greeting: '', placeholder: 'Your question', question: 'You', answer: 'Answer', ask: 'Ask', stop: 'Stop',
+  open: 'Open the chat', close: 'Close the chat', again: 'New conversation', conversation: 'Conversation', searching: 'Searching …',
+  sources: 'Sources', source: 'Source', page: 'page', web: 'Open the page', wait: 'That were many questions. Try again in a moment.',
+  trouble: 'The chat cannot answer just now. Try again later.', broken: 'The answer broke off. Ask again.',
+};
+
+/** What a failure is: for the visitor, and, in the browser's console, for who keeps the site. */
+class Failure extends Error {
+  /** @param {string} shown @param {string} [cause] */
+  constructor(shown, cause) {
+    super(shown);
+    if (cause) console.error(`sluice-chat: ${cause}`);
+  }
+}
+
+class SluiceChat extends HTMLElement {
+  static observedAttributes = ['agent', 'host', 'heading', 'greeting', 'placeholder', 'floating', 'words'];
+
+  constructor() {
+    super();
+    this.root = this.attachShadow({ mode: 'open' });
+    const sheet = new CSSStyleSheet();
+    sheet.replaceSync(style);
+    this.root.adoptedStyleSheets = [sheet];
+    /** @type {AbortController | null} */
+    this.running = null;
+    this.shown = false;
+    /** @type {Kept} */
+    this.kept = { visitor: '', conversation: '', turns: [] };
+    this.synch = (/** @type {StorageEvent} */ e) => {
+      if (e.key === this.place() && !this.running) this.show(); // another tab has gone on
+    };
+  }
+
+  connectedCallback() {
+    window.addEventListener('storage', this.synch);
+    this.build();
+  }
+
+  disconnectedCallback() {
+    window.removeEventListener('storage', this.synch);
+    this.running?.abort();
+  }
+
+  attributeChangedCallback() {
+    if (this.isConnected && this.root.firstChild) this.build();
+  }
+
+  /** @param {keyof typeof words} name */
+  word(name) {
+    return this.said[name] ?? words[name];
+  }
+
+  /** Opens the panel of a floating chat. */
+  open() {
+    this.toggle(true);
+  }
+
+  /** Closes it. */
+  close() {
+    this.toggle(false);
+  }
+
+  /** Makes all elements anew. */
+  build() {
+    this.running?.abort();
+    /** @type {Record<string, string>} */
+    this.said = {};
+    try {
+      this.said = JSON.parse(this.getAttribute('words') ?? '{}');
+    } catch {
+      console.error('sluice-chat: the attribute words is no JSON object');
+    }
+    for (const name of ['heading', 'greeting', 'placeholder']) {
+      const value = this.getAttribute(name);
+      if (value !== null) this.said[name] = value;
+    }
+    const floating = this.hasAttribute('floating');
+    this.log = h('div', { class: 'log', part: 'log', role: 'log', tabindex: '0', 'aria-live': 'off', 'aria-label': this.word('conversation') });
+    this.status = h('div', { class: 'unseen', role: 'status' });
+    this.question = h('textarea', { rows: '2', maxlength: '8000', part: 'input', 'aria-label': this.word('placeholder'), placeholder: this.word('placeholder'), onkeydown: (/** @type {KeyboardEvent} */ e) => {
+      // With Shift, and while a word is being composed, Enter stays with the text.
+      if (e.key === 'Enter' && !e.shiftKey && !e.isComposing) {
+        e.preventDefault();
+        this.ask();
+      }
+    } });
+    this.sender = h('button', { type: 'submit', class: 'main', part: 'button' }, this.word('ask'));
+    this.stopper = h('button', { type: 'button', hidden: true, onclick: () => this.running?.abort() }, this.word('stop'));
+    this.panel = h('section', { class: 'panel', part: 'panel', id: 'panel', role: floating ? 'dialog' : 'region', 'aria-label': this.word('heading'), hidden: floating && !this.shown, onkeydown: (/** @type {KeyboardEvent} */ e) => {
+      if (e.key === 'Escape' && floating) this.close();
+    } },
+    h('header', { part: 'header' }, h('h2', {}, this.word('heading')),
+      h('button', { type: 'button', class: 'quiet', title: this.word('again'), 'aria-label': this.word('again'), onclick: () => this.forget() }, '↺'),
+      floating && h('button', { type: 'button', class: 'quiet', title: this.word('close'), 'aria-label': this.word('close'), onclick: () => this.close() }, '×')),
+    this.log, this.status,
+    h('form', { onsubmit: (/** @type {Event} */ e) => { e.preventDefault(); this.ask(); } }, this.question, this.sender, this.stopper));
+    this.launcher = h('button', { type: 'button', class: 'launcher', part: 'launcher', hidden: !floating, 'aria-label': this.word('open'), 'aria-expanded': String(this.shown), 'aria-controls': 'panel', onclick: () => this.toggle(!this.shown) }, '?');
+    this.root.replaceChildren(this.panel, this.launcher);
+    this.show();
+    if (floating && this.hasAttribute('open') && !this.shown) this.toggle(true);
+  }
+
+  /** @param {boolean} open */
+  toggle(open) {
+    this.shown = open;
+    this.panel.hidden = !open;
+    this.launcher.setAttribute('aria-expanded', String(open));
+    if (open) {
+      this.question.focus();
+      this.log.scrollTop = this.log.scrollHeight;
+    } else {
+      this.launcher.focus();
+    }
+  }
+
+  agent() {
+    return this.getAttribute('agent') ?? '';
+  }
+
+  /** The address of the service, with a slash at its end. */
+  home() {
+    return (this.getAttribute('host') ?? (script ? new URL('..', script.src).href : location.origin)).replace(/\/*$/, '/');
+  }
+
+  /** Where the conversation is kept. */
+  place() {
+    return `sluice-chat ${this.home()} ${this.agent()}`;
+  }
+
+  /** Shows what was said before, in this tab or another one. */
+  show() {
+    const fresh = { visitor: [...crypto.getRandomValues(new Uint8Array(16))].map((b) => b.toString(16).padStart(2, '0')).join(''), conversation: '', turns: [] };
+    try {
+      const found = JSON.parse(localStorage.getItem(this.place()) ?? 'null');
+      this.kept = Array.isArray(found?.turns) ? { ...fresh, ...found } : fresh;
+    } catch {
+      this.kept = fresh; // a browser that keeps nothing, or what is kept is not ours
+    }
+    const greeting = this.word('greeting');
+    fill(this.log, greeting && h('div', { class: 'turn' }, markdown(greeting)), this.kept.turns.map((t) => [this.asked(t.query), this.answered(t.answer, t.sources)]));
+    this.log.scrollTop = this.log.scrollHeight;
+  }
+
+  /** Keeps the conversation, of a long one the end. */
+  keep() {
+    this.kept.turns.splice(0, this.kept.turns.length - mostTurns);
+    for (let from = 0; from <= this.kept.turns.length; from = from * 2 + 1) {
+      try {
+        localStorage.setItem(this.place(), JSON.stringify({ ...this.kept, turns: this.kept.turns.slice(from) }));
+        return;
+      } catch { /* less of it, then; or the browser keeps nothing */ }
+    }
+  }
+
+  /** Begins another conversation. */
+  forget() {
+    this.running?.abort();
+    this.kept = { ...this.kept, conversation: '', turns: [] };
+    this.keep();
+    this.show();
+    this.question.focus();
+  }
+
+  async ask() {
+    const query = this.question.value.trim();
+    if (!query || this.running) return;
+    const running = new AbortController();
+    this.running = running;
+    [this.sender.hidden, this.stopper.hidden] = [true, false];
+    this.question.value = '';
+    this.log.querySelector('.problem')?.remove();
+    const place = h('article', { class: 'turn', 'aria-label': this.word('answer'), 'aria-busy': 'true' }, h('p', { class: 'faint' }, this.word('searching')));
+    this.log.append(this.asked(query), place);
+    this.log.scrollTop = this.log.scrollHeight;
+    fill(this.status, this.word('searching'));
+    const turn = { query, answer: '', sources: /** @type {any[]} */ ([]) };
+    try {
+      const end = await this.read(turn, place, running.signal);
+      turn.answer = end.answer;
+      turn.sources = end.sources.map((/** @type {any} */ s) => ({
+        citation: s.citation, name: s.datasource_name, page: s.page, heading: s.heading, source: s.source, text: s.text.slice(0, mostText),
+      }));
+      this.kept.conversation = end.conversationId;
+      fill(this.status, `${this.word('answer')}: ${place.textContent}`);
+    } catch (e) {
+      if (!running.signal.aborted) {
+        const message = e instanceof Failure ? e.message : this.word('trouble');
+        place.after(h('p', { class: 'problem', role: 'alert' }, message));
+        if (!this.question.value.trim()) this.question.value = query; // so that it need not be typed again
+      }
+      fill(this.status);
+    }
+    this.running = null;
+    [this.sender.hidden, this.stopper.hidden] = [false, true];
+    if (!place.isConnected) return; // another conversation was begun, or the element is gone
+    if (turn.answer) {
+      const below = this.isBelow();
+      place.replaceWith(this.answered(turn.answer, turn.sources));
+      if (below) this.log.scrollTop = this.log.scrollHeight;
+      this.kept.turns.push(turn);
+      this.keep();
+    } else {
+      place.remove();
+    }
+    if (this.root.activeElement === null || this.root.activeElement === this.stopper) this.question.focus();
+  }
+
+  /** Whether the end of the conversation is in sight: it then stays there. */
+  isBelow() {
+    return this.log.scrollTop + this.log.clientHeight >= this.log.scrollHeight - 60;
+  }
+
+  /**
+   * Reads an answer as it comes. It is shown a few times a second, however fast its pieces are.
+   * @param {Turn} turn
+   * @param {any} place
+   * @param {AbortSignal} signal
+   */
+  async read(turn, place, signal) {
+    const response = await this.send(turn.query, signal);
+    let end = '';
+    let waiting = 0;
+    const show = () => {
+      waiting = 0;
+      const below = this.isBelow();
+      fill(place, h('div', { class: 'md' }, markdown(turn.answer)));
+      if (below) this.log.scrollTop = this.log.scrollHeight;
+    };
+    for await (const event of events(/** @type {ReadableStream<Uint8Array>} */ (response.body))) {
+      if (event.name === 'answer') {
+        turn.answer += event.data;
+        waiting ||= setTimeout(show, 60);
+      } else if (event.name === 'endpoint_response') {
+        end += event.data;
+      } else if (event.data === '[DONE]') {
+        clearTimeout(waiting);
+        show();
+        return JSON.parse(end);
+      } else if (event.data.startsWith('[ERROR]')) {
+        throw new Failure(this.word('broken'), event.data.slice(8));
+      }
+    }
+    throw new Failure(this.word('broken'), 'the connection to the service was lost');
+  }
+
+  /** @param {string} query @param {AbortSignal} signal @returns {Promise<Response>} */
+  async send(query, signal) {
+    const { visitor, conversation } = this.kept;
+    let response;
+    try {
+      response = await fetch(new URL(`agents/${encodeURIComponent(this.agent())}/query`, this.home()), {
+        method: 'POST', signal, credentials: 'omit', cache: 'no-store', headers: { 'Content-Type': 'application/json', Accept: 'text/event-stream' },
+        body: JSON.stringify({ query, streaming: true, visitorId: visitor, ...(conversation ? { conversationId: conversation } : {}) }),
+      });
+    } catch (e) {
+      if (signal.aborted) throw e;
+      throw new Failure(this.word('trouble'), `${this.home()} does not answer pages of ${location.origin}. Is the agent ${this.agent()} public, is this origin among its allowedOrigins, and does the page's Content-Security-Policy have the service in connect-src?`);
+    }
+    if (response.ok) return response;
+    if (response.status === 404 && conversation) { // it was deleted, or is another visitor's
+      this.kept.conversation = '';
+      return this.send(query, signal);
+    }
+    const said = await response.json().catch(() => ({}));
+    throw new Failure(response.status === 429 ? this.word('wait') : this.word('trouble'), said.detail ?? `the service answered ${response.status}`);
+  }
+
+  /** @param {string} query */
+  asked(query) {
+    return h('article', { class: 'turn user', 'aria-label': this.word('question') }, query);
+  }
+
+  /** @param {string} answer @param {any[]} sources */
+  answered(answer, sources) {
+    const items = sources.map((s) => this.source(s));
+    const byNumber = new Map(sources.map((s, i) => [s.citation, items[i]]));
+    const cite = (/** @type {number} */ n) => {
+      const item = byNumber.get(n);
+      return item && h('button', { type: 'button', class: 'cite', 'aria-label': `${this.word('source')} ${n}`, onclick: () => {
+        const details = item.querySelector('details');
+        details.open = true;
+        details.querySelector('summary').focus();
+        details.scrollIntoView({ block: 'nearest' });
+      } }, n);
+    };
+    return h('article', { class: 'turn', 'aria-label': this.word('answer') }, h('div', { class: 'md' }, markdown(answer, cite)),
+      items.length > 0 && h('ol', { class: 'sources', 'aria-label': this.word('sources') }, items));
+  }
+
+  /** @param {any} s */
+  source(s) {
+    const where = [s.page && `${this.word('page')} ${s.page}`, s.heading].filter(Boolean).join(' · ');
+    return h('li', {}, h('details', {}, h('summary', {}, `[${s.citation}] ${s.name}`, where && h('small', {}, ` ${where}`)),
+      h('blockquote', {}, s.text), /^https?:/.test(s.source) && away(s.source, this.word('web'))));
+  }
+}
+
+if (!customElements.get('sluice-chat')) customElements.define('sluice-chat', SluiceChat);
+
+/** A script that names an agent puts the chat into a corner of the page. */
+function mount() {
+  const element = document.createElement('sluice-chat');
+  element.setAttribute('floating', '');
+  for (const [name, value] of Object.entries(script?.dataset ?? {})) element.setAttribute(name, value ?? '');
+  document.body.append(element);
+}
+
+if (script?.dataset.agent) document.body ? mount() : document.addEventListener('DOMContentLoaded', mount);

@@ -1,0 +1,66 @@
+// How the embedded chat looks. The page around sets the --sluice- properties; every pair of its own colours has a contrast of 4.5 to 1.
+
+export const style = `
+:host {
+  color-scheme: light dark;
+  --ink: var(--sluice-ink, light-dark(#17212b, #e7ecf1));
+  --paper: var(--sluice-paper, light-dark(#fff, #171d24));
+  --ground: var(--sluice-ground, light-dark(#f4f6f8, #0f1419));
+  --faint: var(--sluice-faint, light-dark(#55616d, #a3b0bd));
+  --line: var(--sluice-line, light-dark(#d3dae1, #313b46));
+  --edge: light-dark(#7d8996, #73808d);
+  --accent: var(--sluice-accent, light-dark(#0b5c7a, #6cc3e6));
+  --on-accent: var(--sluice-on-accent, light-dark(#fff, #0b1a22));
+  --bad: light-dark(#9c1c1c, #ff9d94);
+  --radius: var(--sluice-radius, .6rem);
+  display: block; height: var(--sluice-height, 32rem); color: var(--ink);
+  font: var(--sluice-font, 1rem/1.5 system-ui, sans-serif); text-align: start;
+}
+:host([theme=light]) { color-scheme: light; }
+:host([theme=dark]) { color-scheme: dark; }
+:host([hidden]), [hidden] { display: none !important; }
+:host([floating]) { position: fixed; inset: auto 1rem 1rem auto; z-index: var(--sluice-z, 2147483000); height: auto; }
+:host([floating][side=left]) { inset: auto auto 1rem 1rem; }
+*, ::before, ::after { box-sizing: border-box; }
+.panel { display: flex; flex-direction: column; height: 100%; overflow: hidden; background: var(--paper); border: 1px solid var(--line); border-radius: var(--radius); overflow-wrap: anywhere; }
+:host([floating]) .panel { position: absolute; inset: auto 0 4.25rem auto; width: min(var(--sluice-width, 24rem), 100vw - 2rem); height: min(var(--sluice-height, 36rem), 100dvh - 6.5rem); box-shadow: 0 .5rem 2rem rgb(0 0 0 / .25); }
+:host([floating][side=left]) .panel { inset: auto auto 4.25rem 0; }
+@media (max-width: 30rem) {
+  :host([floating]) .panel, :host([floating][side=left]) .panel { position: fixed; inset: 0; width: auto; height: auto; border: 0; border-radius: 0; }
+}
+header { display: flex; align-items: center; gap: .25rem; padding: .5rem .5rem .5rem 1rem; border-bottom: 1px solid var(--line); }
+h2 { flex: 1; margin: 0; font-size: 1.05rem; }
+.log { flex: 1; overflow: auto; padding: .75rem; display: flex; flex-direction: column; gap: .75rem; background: var(--ground); }
+.turn { align-self: flex-start; max-width: 100%; padding: .5rem .75rem; border: 1px solid var(--line); border-radius: var(--radius); background: var(--paper); }
+.user { align-self: flex-end; max-width: 85%; white-space: pre-wrap; background: var(--accent); border-color: var(--accent); color: var(--on-accent); }
+.turn > :first-child, .md > :first-child { margin-top: 0; }
+.turn > :last-child, .md > :last-child { margin-bottom: 0; }
+p, ul, ol, pre, blockquote { margin: .5rem 0; }
+h3 { font-size: 1rem; margin: .75rem 0 .25rem; }
+ul, ol { padding-inline-start: 1.4rem; }
+a { color: var(--accent); }
+small, .faint { color: var(--faint); font-size: .875em; }
+pre, code { font-family: ui-monospace, monospace; font-size: .875em; }
+pre { overflow: auto; padding: .5rem; background: var(--ground); border: 1px solid var(--line); border-radius: .3rem; }
+blockquote { padding-inline-start: .75rem; border-inline-start: 3px solid var(--line); white-space: pre-wrap; }
+.md blockquote { white-space: normal; }
+.scroll { overflow-x: auto; }
+table { border-collapse: collapse; }
+th, td { padding: .2rem .5rem; border: 1px solid var(--line); text-align: start; }
+.sources { list-style: none; padding: .5rem 0 0; border-top: 1px solid var(--line); font-size: .9em; }
+.sources blockquote { max-height: 12rem; overflow: auto; }
+summary { cursor: pointer; }
+.problem { margin: 0; color: var(--bad); }
+form { display: flex; align-items: flex-end; gap: .5rem; padding: .75rem; border-top: 1px solid var(--line); }
+textarea, button { font: inherit; color: inherit; }
+textarea { flex: 1; min-width: 0; resize: none; padding: .4rem .6rem; border: 1px solid var(--edge); border-radius: .4rem; background: var(--paper); }
+::placeholder { color: var(--faint); opacity: 1; }
+button { padding: .4rem .85rem; border: 1px solid var(--edge); border-radius: .4rem; background: var(--paper); cursor: pointer; }
+.main, .launcher { background: var(--accent); border-color: var(--accent); color: var(--on-accent); font-weight: 600; }
+.quiet { border-color: transparent; background: none; padding: .1rem .5rem; font-size: 1.25rem; line-height: 1.4; }
+.launcher { width: 3.25rem; height: 3.25rem; padding: 0; border-radius: 50%; font-size: 1.5rem; box-shadow: 0 .25rem 1rem rgb(0 0 0 / .25); }
+.cite { padding: 0 .35rem; margin: 0 .1rem; border-color: var(--line); font-size: .8em; line-height: 1.5; color: var(--accent); }
+:focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
+.user:focus-visible { outline-color: var(--ink); }
+.unseen { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
+`;
