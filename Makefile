@@ -28,7 +28,7 @@ run: build ## leave the service up on 127.0.0.1:8080, data in ./data
 
 .PHONY: build
 build: ## the three static binaries, in bin/
-	go build -ldflags '-s -w -X github.com/sluice/sluice/pkg/app.version=$(VERSION)' -o $(BIN)/ ./cmd/...
+	go build $(BUILD_FLAGS) -ldflags '-s -w -X github.com/sluice/sluice/pkg/app.version=$(VERSION)' -o $(BIN)/ ./cmd/...
 
 .PHONY: test
 test: ## all tests, on real engines: PostgreSQL, Milvus, NATS clusters, Chromium; some minutes
@@ -127,8 +127,8 @@ fuzz: ## every fuzz target for FUZZTIME (default 30s) each
 	@deployments/fuzz.sh each $(or $(FUZZTIME),30s)
 
 .PHONY: fuzz-some
-fuzz-some: ## every fuzz target for a few seconds, from the corpora that are kept: FUZZTIME (default 240) seconds together
-	@deployments/fuzz.sh total $(or $(FUZZTIME),240)
+fuzz-some: ## every fuzz target for a few seconds, from the corpora that are kept: FUZZTIME (default 180) seconds together
+	@deployments/fuzz.sh total $(or $(FUZZTIME),180)
 
 .PHONY: generate
 generate: ## generated code, documents and tables
@@ -148,6 +148,18 @@ lint: ## vet, gofmt and golangci-lint
 .PHONY: vulnerabilities
 vulnerabilities: ## known vulnerabilities that the programs can reach, by govulncheck; GOVULNDB: where its database is
 	@deployments/vulnerabilities.sh
+
+.PHONY: sbom
+sbom: build ## what the three programs are built of, as CycloneDX, in bin/sbom.cdx.json
+	go run ./deployments/sbom -o $(BIN)/sbom.cdx.json $(BIN)/api $(BIN)/ingestor $(BIN)/crawler
+
+.PHONY: reproducible
+reproducible: ## the three programs built twice, from two directories and with two caches, and compared
+	@deployments/release/reproducible.sh
+
+.PHONY: release-check
+release-check: ## the configuration of releases, and the archive of one system (TARGET=linux_arm64) made to its end
+	@deployments/release/check.sh
 
 .PHONY: verify
 verify: lint generate-check vulnerabilities test test-race check-deployments demo ## everything that CI checks

@@ -3,6 +3,7 @@
 // whole program.
 //
 //	go run ./deployments/licences docs/licences.md
+//	go run ./deployments/licences -texts FILE        their texts, for archives of the programs
 package main
 
 //go:generate go run . ../../docs/licences.md
@@ -31,14 +32,18 @@ func main() {
 }
 
 func run(ctx context.Context, args []string) error {
+	write := table
+	if len(args) == 2 && args[0] == "-texts" {
+		write, args = texts, args[1:]
+	}
 	if len(args) != 1 {
-		return errors.New("usage: licences FILE")
+		return errors.New("usage: licences [-texts] FILE")
 	}
 	modules, err := list(ctx)
 	if err != nil {
 		return err
 	}
-	text, err := table(modules)
+	text, err := write(modules)
 	if err != nil {
 		return err
 	}
@@ -101,6 +106,32 @@ func table(modules []module) ([]byte, error) {
 		fmt.Fprintf(&b, "| %s | %s |\n", m.path, strings.Join(names, ", "))
 	}
 	return b.Bytes(), errors.Join(faults...)
+}
+
+// aText matches the names of files that go with a program: licences, and what they ask to be passed on.
+var aText = regexp.MustCompile(`(?i)^(un)?(licen[cs]e|copying|notice|patents)([-._].*)?$`)
+
+// texts puts the licences of all modules, and their notices, one after the other.
+func texts(modules []module) ([]byte, error) {
+	var b bytes.Buffer
+	b.WriteString("The programs are built of these modules, under these licences.\n")
+	for _, m := range modules {
+		files, err := os.ReadDir(m.dir)
+		if err != nil {
+			return nil, fmt.Errorf("looking for the licence of %s: %w", m.path, err)
+		}
+		for _, f := range files {
+			if f.IsDir() || f.Name() == ofPictures || !aText.MatchString(f.Name()) || strings.HasSuffix(f.Name(), ".go") {
+				continue
+			}
+			text, err := os.ReadFile(filepath.Join(m.dir, f.Name()))
+			if err != nil {
+				return nil, fmt.Errorf("reading the licence of %s: %w", m.path, err)
+			}
+			fmt.Fprintf(&b, "\n%s\n%s %s: %s\n\n%s\n", strings.Repeat("=", 80), m.path, m.version, f.Name(), bytes.TrimSpace(text))
+		}
+	}
+	return b.Bytes(), nil
 }
 
 // stated are the licences of modules that are a part of a repository, and leave out the file in its root.

@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# Reads the configuration of a release as goreleaser does, and makes the archive of one system (TARGET, else this one) to its end:
+# the three programs, the texts of licences, its SBOM, its checksums. Nothing is published.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+export CGO_ENABLED=0 TARGET=${TARGET:-$(go env GOOS)_$(go env GOARCH)}
+export GOOS=${TARGET%_*} GOARCH=${TARGET#*_}
+goreleaser() { env -u GOOS -u GOARCH go run "github.com/goreleaser/goreleaser/v2@$(cat deployments/goreleaser-version)" "$@"; }
+config=deployments/release/goreleaser.yaml
+trap 'rm -rf dist dist-licences.txt' EXIT
+goreleaser check --config "$config"
+
+# The configuration, for one system alone. A snapshot needs a tag to count from, which a shallow clone has not.
+one=$(mktemp)
+sed -E "s/goos: \[.*/goos: [$GOOS]/; s/goarch: \[.*/goarch: [$GOARCH]/" "$config" >"$one"
+trap 'rm -rf dist dist-licences.txt "$one"' EXIT
+export GORELEASER_CURRENT_TAG=${GORELEASER_CURRENT_TAG:-v0.0.0}
+goreleaser release --snapshot --clean --skip=publish,announce,validate --config "$one"
+ls -l dist
+(cd dist && sha256sum --check SHA256SUMS)
+deployments/release/notes.sh | head -n 3
