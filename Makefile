@@ -50,6 +50,15 @@ damage: ## every file of a data directory spoiled in every way: mended, named or
 backup-large: ## a backup of SIZE (default 3GiB) of originals, and its restore: memory and speed of each
 	TEST_BACKUP_SIZE=$(or $(SIZE),3GiB) go test -v -timeout 0 -run TestALargeBackup ./pkg/app
 
+.PHONY: overload
+overload: ## a service on one processor, asked for three times of what it can do, for OVERLOAD (default 30s)
+	TEST_OVERLOAD=$(or $(OVERLOAD),30s) go test -v -timeout 0 -run TestOverload ./pkg/app
+
+.PHONY: soak
+soak: ## mixed load at 80% of the capacity for SOAK (default 10m): nothing may grow; then make overload
+	TEST_SOAK=$(or $(SOAK),10m) go test -v -timeout 0 -run TestSoak ./pkg/app
+	$(MAKE) overload
+
 .PHONY: crawl
 crawl: ## a generated site of TEST_SITE_PAGES (default 5000) pages: crawled, refreshed, and with crawlers killed 20 times
 	TEST_SITE_PAGES=$(or $(TEST_SITE_PAGES),5000) TEST_SITE_KILLS=$(or $(TEST_SITE_KILLS),20) go test -v -timeout 0 -parallel 1 \

@@ -25,7 +25,7 @@ func (a *Answerer) complete(ctx context.Context, name string, d draft, emit func
 		if err == nil || out.delivery.begun || ctx.Err() != nil || i == len(models)-1 {
 			return out, err
 		}
-		a.deps.Log.Warn("model failed before its answer began; the fallback is asked", "model", m.Name, "fallback", models[i+1].Name, "error", err)
+		a.deps.Log.WarnContext(ctx, "model failed before its answer began; the fallback is asked", "model", m.Name, "fallback", models[i+1].Name, "error", err)
 	}
 	return outcome{delivery: newDelivery(Prompt{}, emit)}, domain.Errorf(domain.CodeUnavailable, "no model is configured for %s", name)
 }
@@ -49,7 +49,7 @@ func (a *Answerer) completeBy(ctx context.Context, m Model, d draft, emit func(s
 	if tooLong != nil {
 		return out, err
 	}
-	a.deps.Log.Warn("the model's window is smaller than was thought; the prompt is packed anew", "model", m.Name, "window", m.Window, "tried_tokens", p.Tokens(), "tokens", smaller.Tokens())
+	a.deps.Log.WarnContext(ctx, "the model's window is smaller than was thought; the prompt is packed anew", "model", m.Name, "window", m.Window, "tried_tokens", p.Tokens(), "tokens", smaller.Tokens())
 	return a.put(ctx, m, d, smaller, emit)
 }
 

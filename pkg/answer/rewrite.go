@@ -49,7 +49,7 @@ func (a *Answerer) searchFor(ctx context.Context, req Request, history []Turn) (
 	case ctx.Err() != nil:
 		return plain, used
 	case err != nil:
-		a.deps.Log.Warn("a follow-up question is searched for as it is, the model did not rewrite it", "model", models[0].Name, "error", err)
+		a.deps.Log.WarnContext(ctx, "a follow-up question is searched for as it is, the model did not rewrite it", "model", models[0].Name, "error", err)
 		return plain, used
 	}
 	if written = oneQuestion(written); !faithful(written, req.Query, history) {

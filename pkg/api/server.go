@@ -17,6 +17,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/manual"
 	"github.com/sluice/sluice/pkg/mcp"
+	"github.com/sluice/sluice/pkg/telemetry"
 )
 
 // server implements the operations of the document. Its methods are in the files of their subjects.
@@ -188,7 +189,7 @@ func (s *server) observe(c *gin.Context) {
 	c.Header(requestIDHeader, id)
 	c.Header("X-Content-Type-Options", "nosniff")
 	ctx, span := s.startSpan(c, id)
-	c.Request = c.Request.WithContext(context.WithValue(ctx, requestIDKey, id))
+	c.Request = c.Request.WithContext(telemetry.Note(context.WithValue(ctx, requestIDKey, id), slog.String("request", id)))
 
 	begin := time.Now()
 	s.metrics.inFlight.Inc()

@@ -218,7 +218,7 @@ func TestATraceLeadsFromARequestToTheIndex(t *testing.T) {
 		t.Errorf("the trace of the upload lacks %v; it has %v", missing, sent.byName[upload])
 	}
 	call("/datastores/"+store+"/query", query, `{"query":"How long is the trial?"}`)
-	if missing := sent.wait(ctx, query, "POST /datastores/:id/query", "retrieve"); missing != nil {
+	if missing := sent.wait(ctx, query, "POST /datastores/:id/query", "retrieve", "embed query"); missing != nil {
 		t.Errorf("the trace of the query lacks %v; it has %v", missing, sent.byName[query])
 	}
 	families := p.scrape()

@@ -12,6 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/config"
 	"github.com/sluice/sluice/pkg/rerank"
 	"github.com/sluice/sluice/pkg/retrieve"
+	"github.com/sluice/sluice/pkg/telemetry"
 )
 
 // reranker is retrieval's view of the server at RERANK_URL, and counts what it does.
@@ -48,7 +49,9 @@ func openReranker(c config.Config, metrics prometheus.Registerer, log *slog.Logg
 // Rerank implements retrieve.Reranker.
 func (r *reranker) Rerank(ctx context.Context, query string, passages []string) ([]retrieve.Reranked, error) {
 	began := time.Now()
-	order, err := r.Client.Rerank(ctx, query, passages)
+	within, span := telemetry.Start(ctx, spanRerank, telemetry.Number("sluice.passages", len(passages)))
+	order, err := r.Client.Rerank(within, query, passages)
+	span.End(err)
 	switch {
 	case errors.Is(err, rerank.ErrPaused):
 		r.requests.WithLabelValues("skipped").Inc()
@@ -59,7 +62,7 @@ func (r *reranker) Rerank(ctx context.Context, query string, passages []string) 
 	r.duration.Observe(time.Since(began).Seconds())
 	if err != nil {
 		r.requests.WithLabelValues("failed").Inc()
-		r.log.Warn("the reranker gave no order", "model", r.Model(), "error", err)
+		r.log.WarnContext(ctx, "the reranker gave no order", "model", r.Model(), "error", err)
 		return nil, err
 	}
 	r.requests.WithLabelValues("ok").Inc()

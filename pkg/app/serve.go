@@ -93,14 +93,17 @@ func (s *Service) stopServing() error {
 }
 
 func (s *Service) handler() (http.Handler, error) {
-	deps := retrieve.Deps{Indexes: searchers{s.engines}, Embedders: s.embedders, Catalog: s.catalog}
+	deps := retrieve.Deps{Indexes: searchers{s.engines}, Embedders: tracedQueries{s.embedders}, Catalog: s.catalog}
 	if s.reranker != nil {
 		deps.Reranker = s.reranker
 	}
 	finder := retrieve.New(deps, retrieve.Options{})
-	_, compose := s.models.(chatModels)
+	models, compose := s.models, false
+	if chat, is := s.models.(chatModels); is {
+		models, compose = tracedModels{chat}, true
+	}
 	answerer := answer.New(answer.Deps{
-		Retriever: finder, Datastores: s.catalog, Conversations: s.catalog, Models: s.models, Now: s.now, NewID: domain.NewID, Log: s.log,
+		Retriever: finder, Datastores: s.catalog, Conversations: s.catalog, Models: models, Now: s.now, NewID: domain.NewID, Log: s.log,
 	}, answer.Options{
 		Timeout: s.config.ChatTimeout, Fragments: s.config.ChatFragments, ContextTokens: s.config.ChatContext,
 		HistoryTokens: cmp.Or(s.config.ChatHistory, -1), Composes: compose,

@@ -15,6 +15,7 @@ import (
 // tracedJobs makes each run of a job a span of the trace in which it was asked for. What the job reports belongs to its
 // run. A run that fails is logged with the trace's id.
 func tracedJobs(traces *telemetry.Traces, log *slog.Logger, next jobs.Handler) jobs.Handler {
+	next = noted(next)
 	if traces == nil {
 		return next
 	}
@@ -29,6 +30,13 @@ func tracedJobs(traces *telemetry.Traces, log *slog.Logger, next jobs.Handler) j
 		}
 		span.End(err)
 		return err
+	}
+}
+
+// noted has every log line of a run say whose it is.
+func noted(next jobs.Handler) jobs.Handler {
+	return func(ctx context.Context, job domain.Job) error {
+		return next(telemetry.Note(ctx, slog.String("datasource", job.DatasourceID), slog.String("job", job.ID)), job)
 	}
 }
 

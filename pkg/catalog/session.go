@@ -53,7 +53,7 @@ func (s *session) run(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		s.o.log.Debug("connection to the catalog's database is made again", "error", err)
+		s.o.log.DebugContext(ctx, "connection to the catalog's database is made again", "error", err)
 		t := time.NewTimer(sessionRetry)
 		select {
 		case <-t.C:

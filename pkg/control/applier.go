@@ -45,7 +45,7 @@ func (a *Applier) apply(ctx context.Context, evs []domain.Event) error {
 	switch {
 	case len(evs) == 1 && domain.CodeOf(err) == domain.CodeInvalid:
 		// It would fail for ever and hold up all events behind it. What waits for it is the rescuer's business.
-		a.Log.Error("event is malformed and is dropped", "type", evs[0].Type, "datasource", evs[0].DatasourceID, "job", evs[0].JobID, "error", err)
+		a.Log.ErrorContext(ctx, "event is malformed and is dropped", "type", evs[0].Type, "datasource", evs[0].DatasourceID, "job", evs[0].JobID, "error", err)
 		return nil
 	case err != nil:
 		return fmt.Errorf("applying %d events, the first %s of job %s: %w", len(evs), evs[0].Type, evs[0].JobID, err)
@@ -53,7 +53,7 @@ func (a *Applier) apply(ctx context.Context, evs []domain.Event) error {
 	for i, ev := range evs {
 		a.tell(ev, applied[i])
 		if ev.Type == domain.EventError && applied[i].Changed {
-			a.Log.Info("datasource ended with an error", "datasource", ev.DatasourceID, "job", ev.JobID, "cause", ev.Error)
+			a.Log.InfoContext(ctx, "datasource ended with an error", "datasource", ev.DatasourceID, "job", ev.JobID, "cause", ev.Error)
 		}
 	}
 	return nil

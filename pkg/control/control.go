@@ -32,7 +32,7 @@ func every(ctx context.Context, log *slog.Logger, wake <-chan struct{}, interval
 			return
 		case err != nil:
 			delay = min(max(2*delay, time.Second/4), longest)
-			log.Warn("control round failed, trying again", "error", err, "delay", delay)
+			log.WarnContext(ctx, "control round failed, trying again", "error", err, "delay", delay)
 			if !wait(ctx, nil, delay) {
 				return
 			}

@@ -72,10 +72,10 @@ func (d *Dispatcher) round(ctx context.Context) (more bool, err error) {
 		generation, err := d.Jobs.Publish(ctx, job)
 		if err != nil {
 			if markErr := d.mark(ctx, published); markErr != nil {
-				d.Log.Warn("marking published jobs", "error", markErr)
+				d.Log.WarnContext(ctx, "marking published jobs", "error", markErr)
 			}
 			if refuseErr := d.refused(ctx, job, err); refuseErr != nil {
-				d.Log.Warn("putting a refused job aside", "error", refuseErr)
+				d.Log.WarnContext(ctx, "putting a refused job aside", "error", refuseErr)
 			}
 			return false, fmt.Errorf("publishing job %s: %w", job.ID, err)
 		}

@@ -77,7 +77,7 @@ func (m *Mover) step(ctx context.Context, d domain.Datastore) (more bool, err er
 		return false, fmt.Errorf("counting what has arrived: %w", err)
 	}
 	if progress.Done < progress.Total {
-		m.tell(d, progress)
+		m.tell(ctx, d, progress)
 		return false, nil
 	}
 	switched, err := m.Catalog.FinishMove(ctx, d.ID, d.Move.ID)
@@ -85,14 +85,14 @@ func (m *Mover) step(ctx context.Context, d domain.Datastore) (more bool, err er
 		return false, fmt.Errorf("switching: %w", err)
 	}
 	if switched {
-		m.Log.Info("datastore has moved", "datastore", d.ID, "from", d.Serving().String(), "to", d.Move.To.String(),
+		m.Log.InfoContext(ctx, "datastore has moved", "datastore", d.ID, "from", d.Serving().String(), "to", d.Move.To.String(),
 			"datasources", progress.Total, "after", m.Now().Sub(d.Move.StartedAt).Round(time.Millisecond))
 	}
 	return false, nil
 }
 
 // tell says once, and again when it changes, what holds a move.
-func (m *Mover) tell(d domain.Datastore, p domain.MoveProgress) {
+func (m *Mover) tell(ctx context.Context, d domain.Datastore, p domain.MoveProgress) {
 	now := ""
 	if p.Failed > 0 {
 		now = fmt.Sprintf("%d: %s", p.Failed, p.Cause)
@@ -105,7 +105,7 @@ func (m *Mover) tell(d domain.Datastore, p domain.MoveProgress) {
 	}
 	m.held[d.Move.ID] = now
 	if p.Failed > 0 {
-		m.Log.Warn("datasources hold a move: resync or delete them, or cancel it", "datastore", d.ID, "to", d.Move.To.String(),
+		m.Log.WarnContext(ctx, "datasources hold a move: resync or delete them, or cancel it", "datastore", d.ID, "to", d.Move.To.String(),
 			"failed", p.Failed, "of", p.Total, "cause", p.Cause)
 	}
 }

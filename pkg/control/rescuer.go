@@ -103,7 +103,7 @@ func (r *Rescuer) round(ctx context.Context, quiet time.Duration) (rescued int, 
 		}
 		if done {
 			rescued++
-			r.Log.Warn("job was lost and has been issued anew", "datasource", s.ID, "lost", s.JobID, "job", s.Job.ID)
+			r.Log.WarnContext(ctx, "job was lost and has been issued anew", "datasource", s.ID, "lost", s.JobID, "job", s.Job.ID)
 		}
 	}
 	return rescued, nil

@@ -59,18 +59,18 @@ func (s *Scheduler) Run(ctx context.Context) {
 	var telling sync.WaitGroup
 	telling.Go(func() {
 		if err := s.Schedules.Due(ctx, s.due); err != nil {
-			s.Log.Error("what is due is no longer fetched again", "error", err)
+			s.Log.ErrorContext(ctx, "what is due is no longer fetched again", "error", err)
 		}
 	})
 	defer telling.Wait()
 	every(ctx, s.Log, s.Wake, scheduleEvery, roundBound, func(ctx context.Context) (bool, error) {
 		done, err := s.Reconcile(ctx)
 		if errors.Is(err, jobs.ErrNoSchedules) {
-			s.tooOld.Do(func() { s.Log.Warn("web content is not fetched again by itself", "error", err) })
+			s.tooOld.Do(func() { s.Log.WarnContext(ctx, "web content is not fetched again by itself", "error", err) })
 			return false, nil
 		}
 		if done.Set+done.Removed > 0 {
-			s.Log.Debug("refresh schedules were brought up to date", "set", done.Set, "removed", done.Removed)
+			s.Log.DebugContext(ctx, "refresh schedules were brought up to date", "set", done.Set, "removed", done.Removed)
 		}
 		wait(ctx, nil, schedulePause)
 		return false, err
@@ -124,7 +124,7 @@ type scheduled struct{ datastoreID, datasourceID string }
 func (s *Scheduler) set(ctx context.Context, row catalog.Refresh, strays map[scheduled]string, done *Reconciled) error {
 	refresh, err := domain.ParseRefresh(row.Schedule)
 	if err != nil {
-		s.Log.Warn("datasource is not fetched again by itself", "datasource", row.DatasourceID, "error", err)
+		s.Log.WarnContext(ctx, "datasource is not fetched again by itself", "datasource", row.DatasourceID, "error", err)
 	}
 	if refresh.IsZero() {
 		return nil

@@ -93,7 +93,7 @@ func (s *Sweeper) round(ctx context.Context) (more bool, err error) {
 				break
 			}
 			delay := min(time.Second<<min(task.Attempts, 10), 10*time.Minute)
-			s.Log.Warn("sweep failed, trying again later", "sweep", task.ID, "datasource", task.DatasourceID, "delay", delay, "error", err)
+			s.Log.WarnContext(ctx, "sweep failed, trying again later", "sweep", task.ID, "datasource", task.DatasourceID, "delay", delay, "error", err)
 			if err := s.Sweeps.DeferSweep(ctx, task.ID, s.Now().Add(delay), err.Error()); err != nil {
 				return false, fmt.Errorf("deferring sweep %s: %w", task.ID, err)
 			}

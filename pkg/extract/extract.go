@@ -180,7 +180,7 @@ func (x *Extractor) extract(ctx context.Context, req Request) (*domain.Document,
 		}
 		doc, err := w.extract(ctx, f, child, x.opts.MaxMemory, clockFactor*x.opts.Timeout)
 		if w.dead && ctx.Err() == nil {
-			x.opts.Log.Warn("child that reads documents died", "name", req.Name, "error", err)
+			x.opts.Log.WarnContext(ctx, "child that reads documents died", "name", req.Name, "error", err)
 		}
 		x.tellMissing(w)
 		x.put(w)

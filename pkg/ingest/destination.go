@@ -76,7 +76,7 @@ func (i *Ingestor) without(ctx context.Context, job domain.Job, place domain.Pla
 	if place == job.Places[0] || ctx.Err() != nil || !jobs.IsPermanent(err) && job.Delivery <= patience {
 		return err
 	}
-	i.logger().Warn("content goes only to where readers are served, the place that it moves to cannot be written",
+	i.logger().WarnContext(ctx, "content goes only to where readers are served, the place that it moves to cannot be written",
 		"datastore", job.DatastoreID, "datasource", job.DatasourceID, "place", place.String(), "error", err)
 	return nil
 }

@@ -70,6 +70,6 @@ func (t *teller) at(ctx context.Context, stage string, done, total int64) {
 func (t *teller) send(ctx context.Context, typ domain.EventType) {
 	t.told = t.report.now()
 	if err := t.report.progress(ctx, typ, t.now.Stage, t.now.Done, t.now.Total); err != nil && ctx.Err() == nil {
-		t.log.Debug("telling how far a job is", "job", t.report.job.ID, "error", err)
+		t.log.DebugContext(ctx, "telling how far a job is", "job", t.report.job.ID, "error", err)
 	}
 }

@@ -7,7 +7,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Discreet returns a handler that takes API keys out of messages and attributes, and adds the ids of the context's trace.
+// Discreet returns a handler that takes API keys out of messages and attributes, and adds what the context says
+// (Note) and the ids of its trace.
 // Nothing should log a key; what an error of a library repeats is not known before.
 func Discreet(next slog.Handler) slog.Handler { return discreet{next} }
 
@@ -25,6 +26,7 @@ func (d discreet) Handle(ctx context.Context, r slog.Record) error {
 		hidden.AddAttrs(hide(a))
 		return true
 	})
+	addNotes(ctx, &hidden)
 	if traceID, spanID := IDs(ctx); traceID != "" {
 		hidden.AddAttrs(slog.String("trace", traceID), slog.String("span", spanID))
 	}

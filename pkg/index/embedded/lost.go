@@ -63,7 +63,7 @@ func (x *Index) acquireKept(ctx context.Context, id index.Space, create bool) (*
 			return h, err
 		}
 		if h.space.giveUp() {
-			x.log.Error("the files of a space were deleted or replaced while it was open; what is missing is to be rebuilt",
+			x.log.ErrorContext(ctx, "the files of a space were deleted or replaced while it was open; what is missing is to be rebuilt",
 				"datastore", id.DatastoreID, "path", h.space.dir)
 			x.alarm()
 		}

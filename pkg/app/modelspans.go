@@ -1,0 +1,62 @@
+package app
+
+import (
+	"context"
+	"slices"
+
+	"github.com/sluice/sluice/pkg/answer"
+	"github.com/sluice/sluice/pkg/embed"
+	"github.com/sluice/sluice/pkg/retrieve"
+	"github.com/sluice/sluice/pkg/telemetry"
+)
+
+// Calls of models as spans of the trace that they belong to. The stages that they are part of are timed as wholes; a span
+// says which of them was waited for.
+const (
+	spanChat   = "chat"
+	spanEmbed  = "embed query"
+	spanRerank = "rerank"
+)
+
+// tracedChat is a provider whose calls are spans.
+type tracedChat struct{ answer.Provider }
+
+// Complete implements answer.Provider.
+func (t tracedChat) Complete(ctx context.Context, p answer.Prompt, emit func(string) error) (c answer.Completion, err error) {
+	ctx, span := telemetry.Start(ctx, spanChat, telemetry.Text("sluice.model", p.Model))
+	defer func() { span.End(err) }()
+	return t.Provider.Complete(ctx, p, emit)
+}
+
+// tracedModels are models whose calls are spans.
+type tracedModels struct{ next answer.Models }
+
+// Models implements answer.Models.
+func (t tracedModels) Models(name string) []answer.Model {
+	models := slices.Clone(t.next.Models(name))
+	for i := range models {
+		models[i].Provider = tracedChat{models[i].Provider}
+	}
+	return models
+}
+
+// tracedQueries are embedders whose calls for queries are spans.
+type tracedQueries struct{ retrieve.Embedders }
+
+// Embedder implements retrieve.Embedders.
+func (t tracedQueries) Embedder(model string) (embed.Embedder, error) {
+	e, err := t.Embedders.Embedder(model)
+	if err != nil {
+		return nil, err
+	}
+	return tracedQuery{e}, nil
+}
+
+type tracedQuery struct{ embed.Embedder }
+
+// Embed implements embed.Embedder.
+func (t tracedQuery) Embed(ctx context.Context, texts []string, purpose embed.Purpose) (vectors [][]float32, err error) {
+	ctx, span := telemetry.Start(ctx, spanEmbed, telemetry.Text("sluice.model", t.Model().ID))
+	defer func() { span.End(err) }()
+	return t.Embedder.Embed(ctx, texts, purpose)
+}
