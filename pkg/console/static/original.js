@@ -81,7 +81,7 @@ function pdf(content, source, place, signal) {
       const { before, after } = await around(source, f, signal);
       if (turn !== asked) return; // another fragment was chosen meanwhile
       const marked = h('mark', {}, f.text);
-      const view = h('pre', { class: 'read', tabindex: '0', 'aria-label': `The text of page ${at}` }, before.map((t) => `${t}\n\n`), marked, after.map((t) => `\n\n${t}`));
+      const view = h('pre', { class: 'read', tabindex: '0', 'aria-label': `The text of page ${at}` }, before.map((/** @type {string} */ t) => `${t}\n\n`), marked, after.map((/** @type {string} */ t) => `\n\n${t}`));
       fill(read, h('p', {}, h('small', {}, `The text of page ${at}, as it was read:`)), view);
       view.scrollTop += marked.getBoundingClientRect().top - view.getBoundingClientRect().top - view.clientHeight / 3;
     } catch (e) {

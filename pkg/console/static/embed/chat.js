@@ -43,6 +43,8 @@ class SluiceChat extends HTMLElement {
     /** @type {AbortController | null} */
     this.running = null;
     this.shown = false;
+    /** @type {Record<string, string>} */
+    this.said = {};
     /** @type {Kept} */
     this.kept = { visitor: '', conversation: '', turns: [] };
     this.synch = (/** @type {StorageEvent} */ e) => {
@@ -82,7 +84,6 @@ class SluiceChat extends HTMLElement {
   /** Makes all elements anew. */
   build() {
     this.running?.abort();
-    /** @type {Record<string, string>} */
     this.said = {};
     try {
       this.said = JSON.parse(this.getAttribute('words') ?? '{}');

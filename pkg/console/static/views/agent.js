@@ -17,7 +17,7 @@ export async function show(page) {
   const tab = params.tab ?? '';
   const body = [
     head(agent.name, [], h('a', { href: '#/agents' }, 'Agents')),
-    tabs('Parts of the agent', [[root, 'Chat'], [`${root}/conversations`, 'Conversations'], ...(may.write() ? [[`${root}/settings`, 'Settings'], [`${root}/website`, 'Website']] : [])], tab ? `${root}/${tab}` : root),
+    tabs('Parts of the agent', [[root, 'Chat'], [`${root}/conversations`, 'Conversations'], ...(may.write() ? /** @type {[string, string][]} */ ([[`${root}/settings`, 'Settings'], [`${root}/website`, 'Website']]) : [])], tab ? `${root}/${tab}` : root),
   ];
   if (tab === 'conversations') body.push(await conversationList({ agentId: agent.id }, signal));
   else if (tab === 'settings' && may.write()) body.push(settings(agent, await all('datastores', signal)));

@@ -17,7 +17,7 @@ export async function show(page) {
   const root = `#/datastores/${store.id}`;
   const body = [
     head(store.name, [button('Ask it', () => ask(store, signal), { class: 'main' })], h('a', { href: '#/datastores' }, 'Datastores')),
-    tabs('Parts of the datastore', [[root, 'Content'], [`${root}/search`, 'Search'], ...(may.write() ? [[`${root}/settings`, 'Settings']] : [])], tab ? `${root}/${tab}` : root),
+    tabs('Parts of the datastore', [[root, 'Content'], [`${root}/search`, 'Search'], ...(may.write() ? /** @type {[string, string][]} */ ([[`${root}/settings`, 'Settings']]) : [])], tab ? `${root}/${tab}` : root),
     store.description && h('p', {}, store.description),
     store.move && moving(store.move),
   ];
