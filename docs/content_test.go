@@ -20,7 +20,7 @@ import (
 )
 
 // languages are those of blocks. A block that says nothing of itself is what something printed.
-var languages = map[string]bool{"": true, "sh": true, "python": true, "go": true, "json": true, "jsonl": true, "yaml": true, "ini": true, "text": true, "html": true, "js": true}
+var languages = map[string]bool{"": true, "sh": true, "python": true, "go": true, "json": true, "jsonl": true, "yaml": true, "ini": true, "text": true, "html": true, "css": true, "js": true}
 
 func TestDataOfThePagesCanBeRead(t *testing.T) {
 	t.Parallel()
@@ -90,6 +90,7 @@ var variable = regexp.MustCompile(`\b(?:SLUICE|NATS|DATABASE|MILVUS|OPENAI|AZURE
 
 // ofOthers are names that look like settings of the service and are something else.
 var ofOthers = map[string]string{
+	"SLUICE_DATASTORE":        "a datastore's id, in examples",
 	"SLUICE_URL":              "the service that a client talks to",
 	"SLUICE_TEST_MODEL":       "a setting of tests",
 	"SLUICE_API_SERVICE_HOST": "what Kubernetes sets of itself",
