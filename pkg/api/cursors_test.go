@@ -1,0 +1,108 @@
+package api_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"testing"
+)
+
+// TestPagesShowEverythingOnceWhateverHappensMeanwhile pages through agents by limits of every size while some are made
+// and deleted between the pages: whatever was there from the first page to the last is shown once.
+func TestPagesShowEverythingOnceWhateverHappensMeanwhile(t *testing.T) {
+	t.Parallel()
+	s := newService(t)
+	random := rand.New(rand.NewPCG(1, 2))
+	var there []string
+	for range 40 {
+		there = append(there, s.newAgent(object{}))
+	}
+	for round := range 12 {
+		stays := map[string]int{}
+		for _, id := range there {
+			stays[id] = 0
+		}
+		limit := 1 + random.IntN(15)
+		for cursor, pages := "", 0; ; pages++ {
+			if pages > 200 {
+				t.Fatalf("round %d: there is no end of the pages", round)
+			}
+			page := s.call("GET", fmt.Sprintf("/agents?limit=%d&cursor=%s", limit, url.QueryEscape(cursor)), nil).want(200).object()
+			shown, _ := page["data"].([]any)
+			if len(shown) > limit {
+				t.Fatalf("round %d: %d agents on a page of %d", round, len(shown), limit)
+			}
+			for _, one := range shown {
+				agent, _ := one.(map[string]any)
+				id, _ := agent["id"].(string)
+				if _, known := stays[id]; known {
+					stays[id]++
+				}
+			}
+			next, more := page["nextCursor"].(string)
+			if !more {
+				break
+			}
+			cursor = next
+			switch random.IntN(4) {
+			case 0:
+				there = append(there, s.newAgent(object{}))
+			case 1:
+				at := random.IntN(len(there))
+				gone := there[at]
+				there = append(there[:at], there[at+1:]...)
+				delete(stays, gone)
+				s.call("DELETE", "/agents/"+gone, nil).want(200)
+			}
+		}
+		for id, times := range stays {
+			if times != 1 {
+				t.Errorf("round %d, by %d: agent %s was shown %d times", round, limit, id, times)
+			}
+		}
+	}
+}
+
+// TestSpoiledCursorsAreRefused changes, shortens and lengthens a cursor at every place. None is a failure of the service, and
+// what is no cursor at all is refused by its name.
+func TestSpoiledCursorsAreRefused(t *testing.T) {
+	t.Parallel()
+	s := newService(t)
+	for range 3 {
+		s.newAgent(object{})
+	}
+	good, _ := s.call("GET", "/agents?limit=1", nil).want(200).object()["nextCursor"].(string)
+	if good == "" {
+		t.Fatal("there is no cursor")
+	}
+	spoiled := []string{good + "A", good + good, good[1:], good[:len(good)-1]}
+	for at := range len(good) {
+		for _, c := range []byte("A_9~%") {
+			changed := []byte(good)
+			changed[at] = c
+			spoiled = append(spoiled, string(changed))
+		}
+	}
+	refused := 0
+	for _, cursor := range spoiled {
+		switch a := s.call("GET", "/agents?limit=1&cursor="+url.QueryEscape(cursor), nil); a.status {
+		case http.StatusOK: // another place, or the same
+		case http.StatusBadRequest:
+			refused++
+			if a.fault("cursor") == "" {
+				t.Errorf("%q: %s", cursor, a.body)
+			}
+		default:
+			t.Errorf("%q is answered %d: %s", cursor, a.status, a.body)
+		}
+	}
+	if refused < len(spoiled)/10 {
+		t.Errorf("only %d of %d spoiled cursors are refused", refused, len(spoiled))
+	}
+	for _, cursor := range []string{"nonsense", "~~~~", "%00", "\u202e", "0"} {
+		if s.call("GET", "/agents?cursor="+url.QueryEscape(cursor), nil).fault("cursor") == "" {
+			t.Errorf("%q is taken for a cursor", cursor)
+		}
+	}
+}
