@@ -36,6 +36,14 @@ func newCommandLine(shape Shape, environ []string, stdout, stderr io.Writer) *co
 	}}
 }
 
+//go:generate go run ./gencli ../../docs/cli.md
+
+// CommandReference is the page of the documentation about the commands, as their definitions have them.
+func CommandReference() string {
+	p := newCommandLine(API, nil, io.Discard, io.Discard)
+	return cli.Reference(p.root())
+}
+
 // run runs a command and returns why it could not be done.
 func run(ctx context.Context, shape Shape, args, environ []string, stdout, stderr io.Writer) error {
 	return newCommandLine(shape, environ, stdout, stderr).run(ctx, args)
@@ -60,7 +68,7 @@ func (p *commandLine) root() *cobra.Command {
 	commands := []*cobra.Command{p.healthcheckCommand()}
 	switch p.shape {
 	case API:
-		commands = append(commands,
+		commands = append(append(commands, p.Remote()...),
 			p.keysCommand(), p.replayCommand(), p.repairCommand(), p.backupCommand(), p.restoreCommand(), p.modelsCommand(),
 			p.evalCommand(), p.benchCommand(), p.mcpCommand())
 	case Ingestor:

@@ -12,6 +12,7 @@ import (
 
 	"github.com/sluice/sluice/pkg/answer"
 	"github.com/sluice/sluice/pkg/catalog"
+	"github.com/sluice/sluice/pkg/cli"
 	"github.com/sluice/sluice/pkg/config"
 	"github.com/sluice/sluice/pkg/control"
 	"github.com/sluice/sluice/pkg/domain"
@@ -24,7 +25,7 @@ import (
 // Names within the data directory.
 const (
 	catalogFile = "catalog.db"
-	keyFile     = "api-key"
+	keyFile     = cli.KeyFile
 	natsDir     = "nats"
 	indexDir    = "index"
 	cacheDir    = "cache"
@@ -103,6 +104,7 @@ func (s *Service) Start(ctx context.Context) error {
 			return err
 		}
 	}
+	s.greet(ctx)
 	s.log.Info("ready", "address", "http://"+s.Addr(), "data_dir", s.dir.path, "after", time.Since(began).Round(time.Millisecond))
 	return nil
 }

@@ -42,6 +42,22 @@ func Terminal(out io.Writer) bool {
 	return err != nil || !os.SameFile(info, nowhere)
 }
 
+// display shows how far something is in words of its own, and what is worth a line in between.
+type display interface {
+	Progress
+	// draw shows text, and how much of total is done.
+	draw(done, total int64, text string)
+	// note writes a line that stays.
+	note(text string)
+}
+
+func newDisplay(out io.Writer) display {
+	if Terminal(out) {
+		return &progressBar{out: out}
+	}
+	return &progressLines{out: out}
+}
+
 // progressBar draws over its line.
 type progressBar struct {
 	out   io.Writer
@@ -50,20 +66,38 @@ type progressBar struct {
 
 // Update implements Progress.
 func (p *progressBar) Update(done, failed, total int64) {
+	p.draw(done, total, sofar(done, failed, total))
+}
+
+func (p *progressBar) draw(done, total int64, text string) {
 	const width = 40
 	filled := int64(width)
 	if total > 0 {
 		filled = min(done*width/total, width)
 	}
-	line := fmt.Sprintf("[%s%s] %s", strings.Repeat("#", int(filled)), strings.Repeat("·", int(width-filled)), sofar(done, failed, total))
+	p.over(fmt.Sprintf("[%s%s] %s", strings.Repeat("#", int(filled)), strings.Repeat("·", int(width-filled)), text))
+}
+
+// over writes a line over the one that is there, of which nothing stays.
+func (p *progressBar) over(line string) {
 	length := len([]rune(line))
-	fmt.Fprintf(p.out, "\r%s%s", line, strings.Repeat(" ", max(0, p.width-length))) // nothing of a longer one stays
+	fmt.Fprintf(p.out, "\r%s%s", line, strings.Repeat(" ", max(0, p.width-length)))
 	p.width = length
+}
+
+func (p *progressBar) note(text string) {
+	if p.width > 0 {
+		p.over("")
+		fmt.Fprint(p.out, "\r")
+	}
+	p.width = 0
+	fmt.Fprintln(p.out, text)
 }
 
 // End implements Progress.
 func (p *progressBar) End(text string) {
 	fmt.Fprintln(p.out)
+	p.width = 0
 	if text != "" {
 		fmt.Fprintln(p.out, text)
 	}
@@ -82,7 +116,11 @@ type progressLines struct {
 
 // Update implements Progress.
 func (p *progressLines) Update(done, failed, total int64) {
-	p.line = sofar(done, failed, total)
+	p.draw(done, total, sofar(done, failed, total))
+}
+
+func (p *progressLines) draw(_, _ int64, text string) {
+	p.line = text
 	if time.Since(p.at) >= progressLineEvery {
 		p.write()
 	}
@@ -94,6 +132,8 @@ func (p *progressLines) write() {
 		p.written, p.at = p.line, time.Now()
 	}
 }
+
+func (p *progressLines) note(text string) { fmt.Fprintln(p.out, text) }
 
 // End implements Progress.
 func (p *progressLines) End(text string) {

@@ -1,0 +1,16 @@
+// Command gencli writes the reference of the commands into the documentation.
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/sluice/sluice/pkg/app"
+)
+
+func main() {
+	if err := os.WriteFile(os.Args[1], []byte(app.CommandReference()), 0o644); err != nil {
+		fmt.Fprintln(os.Stderr, "gencli:", err)
+		os.Exit(1)
+	}
+}

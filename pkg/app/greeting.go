@@ -1,0 +1,48 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// errOne ends a listing whose first entry is enough.
+var errOne = errors.New("there is one")
+
+// greet tells somebody whose service is empty what to do next. What stands in the way of finding out is not worth failing for.
+func (s *Service) greet(ctx context.Context) {
+	if err := s.catalog.EachDatastore(ctx, func(domain.Datastore) error { return errOne }); err != nil {
+		return
+	}
+	program := filepath.ToSlash(os.Args[0])
+	here := "" // what the commands need to find this service
+	if s.Addr() != DefaultAddr {
+		here += fmt.Sprintf(" SLUICE_URL=http://%s", s.Addr())
+	}
+	if s.config.APIKey != "" {
+		here += " SLUICE_API_KEY=…"
+	} else if s.dir.path != defaultDataDir() {
+		here += " SLUICE_DATA_DIR=" + s.dir.path
+	}
+	if here != "" {
+		here = "\n  export" + here
+	}
+	fmt.Fprintf(s.out, `There is nothing in it yet. In another terminal:%[2]s
+  %[1]s ingest FOLDER --datastore Handbook --create
+  %[1]s query "what to look for" --datastore Handbook
+  %[1]s ask "a question" --datastore Handbook
+`, program, here)
+}
+
+// defaultDataDir is where a command that is told nothing looks.
+func defaultDataDir() string {
+	abs, err := filepath.Abs("data")
+	if err != nil {
+		return ""
+	}
+	return abs
+}

@@ -1,0 +1,176 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sluice/sluice/pkg/client"
+)
+
+// askFlags are the flags of ask.
+type askFlags struct {
+	where                          Where
+	agent, datastore, conversation string
+	filter                         filterFlags
+}
+
+func (p *Program) askCommand() *cobra.Command {
+	var f askFlags
+	cmd := &cobra.Command{
+		Use: "ask QUESTION [--agent AGENT | --datastore DATASTORE]", Short: "Ask, and get a cited answer as it is written", GroupID: GroupUse,
+		Long: "Ask an agent, and show its answer as it is written, with the sources that it cites. With --datastore it is an agent that\n" +
+			"answers from that datastore alone, which is made if there is none. With neither it is the only agent that there is,\n" +
+			"or one for the only datastore.",
+		Example: "api ask \"How long is the warranty?\" --datastore Handbook\napi ask \"And of the motor?\" --agent Support --conversation $ID",
+		Args:    wantsText("question"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.agent != "" && f.datastore != "" {
+				return Misusedf("--agent has datastores of its own: take --agent or --datastore")
+			}
+			c, err := p.connect(f.where, attemptsOfPeople, idForm.MatchString(f.agent))
+			if err != nil {
+				return err
+			}
+			defer c.Close()
+			return fault(cmd.Context(), p.ask(cmd.Context(), c, f, strings.Join(args, " ")))
+		},
+	}
+	cmd.Flags().StringVar(&f.agent, "agent", "", "`agent` that is asked, by id or name")
+	cmd.Flags().StringVar(&f.datastore, "datastore", "", "`datastore` that the answer is to come from, by id or name")
+	cmd.Flags().StringVar(&f.conversation, "conversation", "", "`id` of a conversation that the question goes on with")
+	f.filter.flags(cmd)
+	f.where.Flags(cmd)
+	return cmd
+}
+
+func (p *Program) ask(ctx context.Context, c *client.Client, f askFlags, question string) error {
+	q := client.AgentQuery{Query: question, ConversationId: given(f.conversation)}
+	var err error
+	if q.Filters, err = f.filter.filters(); err != nil {
+		return err
+	}
+	agent, err := p.agent(ctx, c, f)
+	if err != nil {
+		return err
+	}
+	if p.JSON {
+		answer, err := c.QueryAgent(ctx, agent, q)
+		if err != nil {
+			return err
+		}
+		return p.PrintJSON(map[string]any{
+			"agentId": agent, "answer": answer.Answer, "sources": answer.Sources, "conversationId": answer.ConversationId, "visitorId": answer.VisitorId,
+		})
+	}
+	begun := false
+	answer, err := c.StreamAgent(ctx, agent, q, func(piece string) error {
+		begun = true
+		_, err := fmt.Fprint(p.Out, Printable(piece))
+		return err
+	})
+	if begun {
+		fmt.Fprintln(p.Out)
+	}
+	if err != nil {
+		return err
+	}
+	p.writeSources(answer)
+	return nil
+}
+
+func (p *Program) writeSources(answer *client.AgentAnswer) {
+	if len(answer.Sources) > 0 {
+		fmt.Fprintln(p.Out)
+	}
+	for _, s := range answer.Sources {
+		mark := "    "
+		if s.Citation > 0 {
+			mark = fmt.Sprintf("[%d] ", s.Citation)
+		}
+		where := line(s.Source)
+		if name := line(s.DatasourceName); name != "" && !strings.HasPrefix(where, name) {
+			where = strings.TrimSuffix(name+", "+where, ", ")
+		}
+		fmt.Fprintf(p.Out, "%s%s\n", mark, where)
+	}
+	if Terminal(p.Out) {
+		fmt.Fprintf(p.Out, "\nTo go on: --conversation %s\n", answer.ConversationId)
+	}
+}
+
+// agent finds the agent that is asked, or makes one.
+func (p *Program) agent(ctx context.Context, c *client.Client, f askFlags) (id string, err error) {
+	if idForm.MatchString(f.agent) {
+		return f.agent, nil
+	}
+	var all []client.Agent
+	var names []named
+	for a, err := range c.ListAgents(ctx) {
+		if err != nil {
+			return "", err
+		}
+		all = append(all, a)
+		names = append(names, named{a.Id, a.Name})
+	}
+	if f.agent != "" {
+		return pick("agent", f.agent, names)
+	}
+	wanted := f.datastore
+	if wanted == "" {
+		if len(all) == 1 {
+			return all[0].Id, nil
+		}
+		if wanted, err = onlyDatastore(ctx, c, names); err != nil {
+			return "", err
+		}
+	}
+	store, err := datastore(ctx, c, wanted)
+	if err != nil {
+		return "", err
+	}
+	for _, a := range all {
+		if slices.Equal(a.DatastoreIds, []string{store.Id}) {
+			return a.Id, nil
+		}
+	}
+	made, err := c.CreateAgent(ctx, client.AgentCreate{
+		Name: store.Name, DatastoreIds: &[]string{store.Id}, Description: given("Answers from the datastore of this name; made by the command line."),
+	})
+	if err != nil {
+		return "", fmt.Errorf("making an agent for datastore %q: %w", store.Name, err)
+	}
+	fmt.Fprintf(p.Err, "Made agent %q, %s.\n", line(made.Name), made.Id)
+	return made.Id, nil
+}
+
+// onlyDatastore is the one that a question without a name can only mean.
+func onlyDatastore(ctx context.Context, c *client.Client, agents []named) (id string, err error) {
+	var stores []string
+	for d, err := range c.ListDatastores(ctx) {
+		if err != nil {
+			return "", err
+		}
+		id = cmp.Or(id, d.Id)
+		stores = append(stores, fmt.Sprintf("%q", d.Name))
+	}
+	switch {
+	case len(stores) == 1:
+		return id, nil
+	case len(stores) == 0:
+		return "", WithExit(NotFound, fmt.Errorf("there is nothing to answer from yet: api ingest FILE… --datastore NAME --create brings documents in"))
+	}
+	var names []string
+	for _, a := range agents {
+		names = append(names, fmt.Sprintf("%q", a.name))
+	}
+	said := "--datastore with one of " + few(stores)
+	if len(names) > 0 {
+		said += ", or --agent with one of " + few(names)
+	}
+	return "", Misusedf("who is asked? %s", said)
+}

@@ -1,0 +1,128 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
+
+	"github.com/sluice/sluice/pkg/client"
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// small is a program with a command of each kind.
+func small(out *bytes.Buffer) (*Program, *cobra.Command, *[]string) {
+	p := &Program{Name: "tool", About: "Tool is a tool.", Version: "1", Out: out, Err: out}
+	var did []string
+	do := func(name string) *cobra.Command {
+		cmd := &cobra.Command{Use: name, Short: "Do " + name, GroupID: GroupProcess, Args: AtMost(1)}
+		size := cmd.Flags().Int("size", 0, "how much")
+		cmd.RunE = func(_ *cobra.Command, args []string) error {
+			did = append(did, fmt.Sprintf("%s %v %d %v", name, args, *size, p.JSON))
+			return nil
+		}
+		return cmd
+	}
+	group := &cobra.Command{Use: "things", Short: "Things", GroupID: GroupUse}
+	one, two := do("one"), do("two")
+	one.GroupID, two.GroupID = "", ""
+	group.AddCommand(one, two)
+	return p, p.Root(do("serve"), do("work"), group), &did
+}
+
+func TestCallsAreUnderstood(t *testing.T) {
+	t.Parallel()
+	for args, want := range map[string]string{
+		"":                         "serve [] 0 false",
+		"work":                     "work [] 0 false",
+		"work --size 3 x":          "work [x] 3 false",
+		"work -size=3":             "work [] 3 false",
+		"work x -json":             "work [x] 0 true",
+		"--json things two":        "two [] 0 true",
+		"work -- -size":            "work [-size] 0 false",
+		"work x y":                 `unexpected argument "y"; usage: tool work [flags] (more: tool work --help)`,
+		"wrok":                     `there is no command "wrok"; did you mean work?; tool --help lists them`,
+		"things":                   "one or two? usage: tool things [flags] (more: tool things --help)",
+		"things tow":               "unknown: things tow; did you mean two? usage: tool things [flags] (more: tool things --help)",
+		"work --siz 3":             "there is no flag --siz; did you mean --size? usage: tool work [flags] (more: tool work --help)",
+		"work --quite-another-one": "there is no flag --quite-another-one; usage: tool work [flags] (more: tool work --help)",
+		"work --size many":         `invalid argument "many" for "--size" flag: strconv.ParseInt: parsing "many": invalid syntax; usage: tool work [flags] (more: tool work --help)`,
+	} {
+		t.Run(args, func(t *testing.T) {
+			t.Parallel()
+			var out bytes.Buffer
+			p, root, did := small(&out)
+			err := p.Execute(t.Context(), root, strings.Fields(args))
+			got := strings.Join(*did, ", ")
+			if err != nil {
+				got = err.Error()
+				if ExitOf(err) != Misused {
+					t.Errorf("exit code %d", ExitOf(err))
+				}
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestErrorsEndAsTheirKind(t *testing.T) {
+	t.Parallel()
+	for want, errs := range map[Exit][]error{
+		OK:          {nil},
+		Failed:      {errors.New("x"), domain.Invalid("a", "b"), fault(t.Context(), &client.Error{Status: http.StatusBadRequest})},
+		Misused:     {Misusedf("x"), fmt.Errorf("more: %w", Misusedf("x"))},
+		Forbidden:   {domain.Errorf(domain.CodeUnauthorized, "x"), fault(t.Context(), &client.Error{Status: http.StatusForbidden})},
+		NotFound:    {domain.NotFound("agent", "x"), fault(t.Context(), &client.Error{Status: http.StatusNotFound})},
+		Damaged:     {WithExit(Damaged, errors.New("x"))},
+		Unavailable: {fault(t.Context(), &client.Error{Status: http.StatusServiceUnavailable}), fault(t.Context(), client.ErrUnfinished)},
+		Stopped:     {context.Canceled},
+	} {
+		for _, err := range errs {
+			if got := ExitOf(err); got != want {
+				t.Errorf("%v ends with %d, want %d", err, got, want)
+			}
+		}
+	}
+	var out bytes.Buffer
+	Report(&out, "tool", WithExit(NotFound, errors.New("no \x1b[31mthing")), false)
+	Report(&out, "tool", WithExit(NotFound, errors.New("no <thing>")), true)
+	if diff := cmp.Diff("tool: no  [31mthing\n{\"error\":{\"code\":\"not_found\",\"exit\":5,\"message\":\"no <thing>\"}}\n", out.String()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestHelpOfACommand(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	p, root, _ := small(&out)
+	if err := p.Execute(t.Context(), root, []string{"work", "--help"}); err != nil {
+		t.Fatal(err)
+	}
+	want := "usage: tool work [flags]\n\nDo work.\n\nFlags:\n      --size int   how much\n\nFlags of every command:\n  -h, --help   say how the command is called\n      --json   answer, and say what is wrong, in JSON\n"
+	if diff := cmp.Diff(want, out.String()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestABarLeavesRoomForNotes(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	bar := &progressBar{out: &out}
+	bar.draw(1, 2, "half")
+	bar.note("something")
+	bar.draw(2, 2, "all")
+	bar.End("")
+	blank := strings.Repeat(" ", len([]rune("[####################····················] half")))
+	want := "\r[####################····················] half\r" + blank + "\rsomething\n\r[########################################] all\n"
+	if diff := cmp.Diff(want, out.String()); diff != "" {
+		t.Error(diff)
+	}
+}

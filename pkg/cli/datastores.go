@@ -1,0 +1,200 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sluice/sluice/pkg/client"
+)
+
+// Remote are the commands that talk to a running service.
+func (p *Program) Remote() []*cobra.Command {
+	return []*cobra.Command{p.datastoresCommand(), p.ingestCommand(), p.importCommand(), p.queryCommand(), p.askCommand()}
+}
+
+// asking makes a command's work of what needs a service.
+func (p *Program) asking(where *Where, do func(context.Context, *client.Client, []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		c, err := p.connect(*where, attemptsOfPeople, false)
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		return fault(cmd.Context(), do(cmd.Context(), c, args))
+	}
+}
+
+func (p *Program) datastoresCommand() *cobra.Command {
+	stores := &cobra.Command{
+		Use: "datastores list|create|show|delete", Aliases: []string{"datastore"}, Short: "Datastores: list, create, show, delete",
+		GroupID: GroupUse, DisableFlagsInUseLine: true,
+		Long: "A datastore holds documents that are searched together. Wherever one is wanted, its name does as well as its id.",
+	}
+	var where Where
+	list := &cobra.Command{
+		Use: "list", Short: "List the datastores, newest first", Args: NoArguments, Example: "api datastores list\napi datastores list --json",
+		RunE: p.asking(&where, func(ctx context.Context, c *client.Client, _ []string) error { return p.listDatastores(ctx, c) }),
+	}
+	var made client.DatastoreCreate
+	var about, engine, model string
+	var public bool
+	create := &cobra.Command{
+		Use: "create NAME", Short: "Make a datastore", Args: exactly("NAME"),
+		Example: "api datastores create Handbook\napi datastores create Handbook --embedding-model builtin-en-256-v1 --json",
+		RunE: p.asking(&where, func(ctx context.Context, c *client.Client, args []string) error {
+			made.Name = args[0]
+			made.Description, made.EmbeddingModel, made.Type = given(about), given(model), given(client.Engine(engine))
+			if public {
+				made.Visibility = given(client.VisibilityPublic)
+			}
+			d, err := c.CreateDatastore(ctx, made)
+			if err != nil {
+				return err
+			}
+			if p.JSON {
+				return p.PrintJSON(d)
+			}
+			fmt.Fprintf(p.Out, "%s\n%q is there; api ingest FILE… --datastore %s fills it\n", d.Id, d.Name, d.Id)
+			return nil
+		}),
+	}
+	create.Flags().StringVar(&about, "description", "", "what it is for")
+	create.Flags().StringVar(&engine, "engine", "", "embedded or milvus (the service's choice)")
+	create.Flags().StringVar(&model, "embedding-model", "", "one that the service has (its choice)")
+	create.Flags().BoolVar(&public, "public", false, "let it be queried without a key")
+	show := &cobra.Command{
+		Use: "show DATASTORE", Short: "Say what is in a datastore, and what has failed", Args: exactly("DATASTORE"),
+		Example: "api datastores show Handbook",
+		RunE: p.asking(&where, func(ctx context.Context, c *client.Client, args []string) error {
+			return p.showDatastore(ctx, c, args[0])
+		}),
+	}
+	var yes bool
+	remove := &cobra.Command{
+		Use: "delete DATASTORE", Short: "Delete a datastore with everything in it", Args: exactly("DATASTORE"),
+		Example: "api datastores delete Handbook\napi datastores delete Handbook --yes",
+		RunE: p.asking(&where, func(ctx context.Context, c *client.Client, args []string) error {
+			return p.deleteDatastore(ctx, c, args[0], yes)
+		}),
+	}
+	remove.Flags().BoolVar(&yes, "yes", false, "do not ask")
+	for _, cmd := range []*cobra.Command{list, create, show, remove} {
+		where.Flags(cmd)
+	}
+	stores.AddCommand(list, create, show, remove)
+	return stores
+}
+
+// exactly wants one argument.
+func exactly(what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return Misusedf("what is the %s?", what)
+		}
+		return AtMost(1)(cmd, args)
+	}
+}
+
+// given is a pointer to what was given, nil for nothing.
+func given[T comparable](v T) *T {
+	if v == *new(T) {
+		return nil
+	}
+	return &v
+}
+
+func (p *Program) listDatastores(ctx context.Context, c *client.Client) error {
+	all := []client.Datastore{}
+	for d, err := range c.ListDatastores(ctx) {
+		if err != nil {
+			return err
+		}
+		all = append(all, d)
+	}
+	if p.JSON {
+		return p.PrintJSON(map[string]any{"data": all})
+	}
+	if len(all) == 0 {
+		fmt.Fprintln(p.Out, "There is no datastore yet; api ingest FILE… --datastore NAME --create makes one and fills it.")
+		return nil
+	}
+	w := tabwriter.NewWriter(p.Out, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(w, "ID\tNAME\tENGINE\tEMBEDDING MODEL\tVISIBILITY")
+	for _, d := range all {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", d.Id, line(d.Name), d.Type, d.EmbeddingModel, d.Visibility)
+	}
+	return w.Flush()
+}
+
+// line is text of others on one line, which does not steer the terminal.
+func line(s string) string { return strings.Join(strings.Fields(Printable(s)), " ") }
+
+// maxShown is how many failures are shown one by one.
+const maxShown = 20
+
+func (p *Program) showDatastore(ctx context.Context, c *client.Client, wanted string) error {
+	d, err := datastore(ctx, c, wanted)
+	if err != nil {
+		return err
+	}
+	counts, err := c.CountDatasources(ctx, d.Id)
+	if err != nil {
+		return err
+	}
+	failures := []failure{}
+	failed := client.DatasourceStatusError
+	for f, err := range c.ListDatasources(ctx, &client.ListDatasourcesParams{DatastoreId: &d.Id, Status: &failed}) {
+		if err != nil {
+			return err
+		}
+		if failures = append(failures, failure{f.Name, f.Id, valueOf(f.Error)}); len(failures) == maxShown {
+			break
+		}
+	}
+	if p.JSON {
+		return p.PrintJSON(map[string]any{"datastore": d, "counts": counts, "failures": failures})
+	}
+	fmt.Fprintf(p.Out, "%s (%s)\n", line(d.Name), d.Id)
+	if d.Description != "" {
+		fmt.Fprintln(p.Out, line(d.Description))
+	}
+	fmt.Fprintf(p.Out, "engine %s, embedding model %s, %s\n", d.Type, d.EmbeddingModel, d.Visibility)
+	fmt.Fprintf(p.Out, "%s: %d synched, %d waiting, %d running, %d failed, %d skipped\n", counted(counts.Total, "datasource"), counts.Synched,
+		counts.Unsynched+counts.Pending, counts.Running, counts.Error, counts.Skipped)
+	writeFailures(p.Out, failures, int(counts.Error))
+	return nil
+}
+
+func (p *Program) deleteDatastore(ctx context.Context, c *client.Client, wanted string, yes bool) error {
+	d, err := datastore(ctx, c, wanted)
+	if err != nil {
+		return err
+	}
+	if !yes {
+		counts, err := c.CountDatasources(ctx, d.Id)
+		if err != nil {
+			return err
+		}
+		if p.JSON || !Terminal(p.Err) {
+			return Misusedf("%q has %s: --yes deletes it with all of them", d.Name, counted(counts.Total, "datasource"))
+		}
+		fmt.Fprintf(p.Err, "Delete %q with %s for good? Type yes: ", line(d.Name), counted(counts.Total, "datasource"))
+		said, err := bufio.NewReader(p.In).ReadString('\n')
+		if err != nil || strings.TrimSpace(said) != "yes" {
+			return WithExit(Stopped, fmt.Errorf("nothing is deleted"))
+		}
+	}
+	if err := c.DeleteDatastore(ctx, d.Id); err != nil {
+		return err
+	}
+	if p.JSON {
+		return p.PrintJSON(map[string]any{"deleted": d.Id})
+	}
+	fmt.Fprintf(p.Out, "deleted %s (%s)\n", d.Id, line(d.Name))
+	return nil
+}

@@ -1,0 +1,364 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/sluice/sluice/pkg/client"
+)
+
+// maxDocument is how long one document of an import may be, in bytes of JSON: the service takes no longer body.
+const maxDocument = 10 << 20
+
+// maxLine is how long an address of a list may be.
+const maxLine = 8 << 10
+
+// fields say where documents have what; each is tried in turn, and a dot leads into an object.
+type fields struct {
+	text, name, id, source, metadata []string
+}
+
+// usualFields are what exports call them.
+func usualFields() fields {
+	return fields{
+		text:     []string{"text", "content", "pageContent", "page_content", "body", "config.text"},
+		name:     []string{"name", "title", "metadata.title"},
+		id:       []string{"custom_id", "customId", "config.custom_id", "metadata.custom_id", "id", "_id"},
+		source:   []string{"source", "url", "source_url", "config.source_url", "metadata.source"},
+		metadata: []string{"metadata"},
+	}
+}
+
+// lists are the fields under which an export has its documents, or what has documents.
+var lists = []string{"documents", "datasources", "datastores", "data", "items", "results", "records", "pages"}
+
+// errUnusable is what is wrong with one document; the others are taken.
+type errUnusable struct {
+	name, why string
+	left      bool // nothing is lost by leaving it out
+}
+
+func (e *errUnusable) Error() string { return e.why }
+
+// readDocuments iterates over the documents of an import: JSON objects one after the other or in an array, or an export whose objects hold
+// them in lists. An error that is an errUnusable is about one document; any other is the last.
+func readDocuments(r io.Reader, f fields) iter.Seq2[*document, error] {
+	return func(yield func(*document, error) bool) {
+		in := &bounded{r: r}
+		dec := json.NewDecoder(in)
+		dec.UseNumber()
+		w := &walker{dec: dec, in: in, fields: f, yield: yield}
+		for {
+			err := w.value(0)
+			switch {
+			case errors.Is(err, errStop), errors.Is(err, io.EOF):
+				return
+			case err != nil:
+				yield(nil, w.where(err))
+				return
+			}
+		}
+	}
+}
+
+// errStop ends the reading because nobody wants more.
+var errStop = errors.New("no more is wanted")
+
+// bounded fails when too much is read since the last mark.
+type bounded struct {
+	r          io.Reader
+	read, mark int64
+}
+
+// Read implements io.Reader.
+func (b *bounded) Read(p []byte) (int, error) {
+	if b.read-b.mark > 2*maxDocument { // the decoder reads ahead of what it has given out
+		return 0, fmt.Errorf("is longer than %d MiB, the most that the service takes", maxDocument>>20)
+	}
+	n, err := b.r.Read(p[:min(len(p), 1<<20)])
+	b.read += int64(n)
+	return n, err
+}
+
+// walker finds documents in JSON.
+type walker struct {
+	dec    *json.Decoder
+	in     *bounded
+	fields fields
+	yield  func(*document, error) bool
+	n      int // documents so far
+}
+
+// maxLists is how deep lists may lie in one another: exports, datastores, datasources.
+const maxLists = 4
+
+// value reads one value: an array of values, or an object that is a document, or holds lists of them.
+func (w *walker) value(depth int) error {
+	w.in.mark = w.dec.InputOffset()
+	token, err := w.dec.Token()
+	if err != nil {
+		return err
+	}
+	switch token {
+	case json.Delim('['):
+		if depth >= maxLists {
+			return fmt.Errorf("has lists in lists deeper than %d", maxLists)
+		}
+		for w.dec.More() {
+			if err := w.value(depth + 1); err != nil {
+				return unended(err)
+			}
+		}
+		_, err := w.dec.Token()
+		return unended(err)
+	case json.Delim('{'):
+		return unended(w.object(depth))
+	}
+	return fmt.Errorf("is %v, and a document is a JSON object", token)
+}
+
+// unended makes an error of an end that comes too early.
+func unended(err error) error {
+	if errors.Is(err, io.EOF) {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// object reads the rest of an object. Lists of documents in it are walked as they are read, so that an export may be of any size.
+func (w *walker) object(depth int) error {
+	rest := map[string]json.RawMessage{}
+	listed := false
+	for w.dec.More() {
+		token, err := w.dec.Token()
+		if err != nil {
+			return err
+		}
+		key, ok := token.(string)
+		if !ok {
+			return fmt.Errorf("has %v where the name of a field belongs", token)
+		}
+		if slices.Contains(lists, key) && depth < maxLists && w.isList() {
+			listed = true
+			if err := w.value(depth + 1); err != nil {
+				return err
+			}
+			continue
+		}
+		w.in.mark = min(w.in.mark, w.dec.InputOffset())
+		var raw json.RawMessage
+		if err := w.dec.Decode(&raw); err != nil {
+			return err
+		}
+		rest[key] = raw
+	}
+	if _, err := w.dec.Token(); err != nil {
+		return err
+	}
+	if listed { // a datastore, or the export itself
+		return nil
+	}
+	w.n++
+	d, err := w.fields.document(rest)
+	if err != nil {
+		name := fmt.Sprintf("document %d", w.n)
+		if d != nil && d.name != "" {
+			name += " (" + d.name + ")"
+		}
+		err, d = &errUnusable{name: name, why: err.Error()}, nil
+	}
+	if !w.yield(d, err) {
+		return errStop
+	}
+	return nil
+}
+
+// isList reports whether what comes next is an array of objects, or an empty one: "data" of a document may be anything.
+func (w *walker) isList() bool {
+	ahead, err := io.ReadAll(io.LimitReader(w.dec.Buffered(), 4<<10))
+	if err != nil {
+		return false
+	}
+	text := strings.TrimLeft(string(ahead), " \t\r\n:")
+	if !strings.HasPrefix(text, "[") {
+		return text == "" // at the edge of what is buffered: a list it is, then
+	}
+	text = strings.TrimLeft(text[1:], " \t\r\n")
+	return text == "" || text[0] == '{' || text[0] == ']'
+}
+
+// where says at which document an error is.
+func (w *walker) where(err error) error {
+	var syntax *json.SyntaxError
+	at := w.dec.InputOffset()
+	if errors.As(err, &syntax) {
+		at = syntax.Offset
+	}
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		err = errors.New("the file ends in the middle of it; was it copied whole?")
+	}
+	return fmt.Errorf("document %d, at byte %d: %w", w.n+1, at, err)
+}
+
+// document makes a document of an object.
+func (f fields) document(object map[string]json.RawMessage) (*document, error) {
+	text, _ := f.first(object, f.text)
+	name, _ := f.first(object, f.name)
+	id, _ := f.first(object, f.id)
+	source, _ := f.first(object, f.source)
+	kind := rawText(object["type"])
+	d := &document{name: firstOf(name, id, source)}
+	if strings.TrimSpace(text) == "" {
+		if isAddress(source) && (kind == "" || kind == "web_page" || kind == "web_site") {
+			return page(source, kind == "web_site", client.DatasourceConfig{})
+		}
+		return d, fmt.Errorf("has neither a text (%s) nor a web address (%s); --text-field names where the text is", strings.Join(f.text, ", "),
+			strings.Join(f.source, ", "))
+	}
+	if !utf8.ValidString(text) {
+		text = strings.ToValidUTF8(text, "\uFFFD")
+	}
+	metadata, err := f.metadataOf(object)
+	if err != nil {
+		return d, err
+	}
+	if source != "" && metadata["source"] == nil {
+		metadata["source"] = source
+	}
+	delete(metadata, "custom_id")
+	if id == "" { // the same document has the same id in the next run
+		sum := sha256.Sum256([]byte(name + "\x00" + source + "\x00" + text))
+		id = "sha256:" + hex.EncodeToString(sum[:])[:32]
+	}
+	key := customID(id)
+	d.kind, d.key = client.DatasourceTypeText, key
+	d.text = &client.Document{Text: text, Name: given(cut(name)), Metadata: &client.Document_Metadata{CustomId: &key, AdditionalProperties: metadata}}
+	d.name = firstOf(name, key)
+	sum := sha256.Sum256([]byte(text))
+	d.digest = hex.EncodeToString(sum[:])
+	return d, nil
+}
+
+// maxName is how many characters of a name the service takes.
+const maxName = 500
+
+func cut(name string) string {
+	if r := []rune(name); len(r) > maxName {
+		return string(r[:maxName])
+	}
+	return name
+}
+
+func firstOf(texts ...string) string {
+	for _, t := range texts {
+		if t != "" {
+			return t
+		}
+	}
+	return ""
+}
+
+// first is the first of the fields that has a text or a number.
+func (f fields) first(object map[string]json.RawMessage, names []string) (text, name string) {
+	for _, name := range names {
+		if text := rawText(lookUp(object, name)); text != "" {
+			return text, name
+		}
+	}
+	return "", ""
+}
+
+// lookUp finds a field by its name, or by a path of names.
+func lookUp(object map[string]json.RawMessage, path string) json.RawMessage {
+	if raw, ok := object[path]; ok {
+		return raw
+	}
+	head, rest, ok := strings.Cut(path, ".")
+	if !ok {
+		return nil
+	}
+	var inner map[string]json.RawMessage
+	if json.Unmarshal(object[head], &inner) != nil {
+		return nil
+	}
+	return lookUp(inner, rest)
+}
+
+// rawText is a text or a number as text.
+func rawText(raw json.RawMessage) string {
+	raw = bytes.TrimSpace(raw)
+	if len(raw) == 0 {
+		return ""
+	}
+	var text string
+	if raw[0] == '"' && json.Unmarshal(raw, &text) == nil {
+		return text
+	}
+	if _, err := strconv.ParseFloat(string(raw), 64); err == nil {
+		return string(raw)
+	}
+	return ""
+}
+
+// metadataOf is what queries can filter by: the fields of the metadata that are texts, numbers, booleans or lists.
+func (f fields) metadataOf(object map[string]json.RawMessage) (map[string]any, error) {
+	out := map[string]any{}
+	for _, name := range f.metadata {
+		raw := lookUp(object, name)
+		if len(raw) == 0 || string(raw) == "null" {
+			continue
+		}
+		var m map[string]any
+		if err := json.Unmarshal(raw, &m); err != nil {
+			return nil, fmt.Errorf("%s is no JSON object", name)
+		}
+		maps.Copy(out, m)
+	}
+	for key, v := range out {
+		if v == nil {
+			delete(out, key)
+		}
+	}
+	return out, nil
+}
+
+// readAddresses iterates over the web addresses of a list, one a line; what follows a # is a remark.
+func readAddresses(r io.Reader, make func(address string) (*document, error)) iter.Seq2[*document, error] {
+	return func(yield func(*document, error) bool) {
+		lines := bufio.NewScanner(r)
+		lines.Buffer(nil, maxLine)
+		for n := 1; lines.Scan(); n++ {
+			address, _, _ := strings.Cut(lines.Text(), " #")
+			address = strings.TrimSpace(address)
+			if address == "" || strings.HasPrefix(address, "#") {
+				continue
+			}
+			var d *document
+			err := fmt.Errorf("%q is no web address", cut(address))
+			if isAddress(address) {
+				d, err = make(address)
+			}
+			if err != nil {
+				d, err = nil, &errUnusable{name: fmt.Sprintf("line %d", n), why: err.Error()}
+			}
+			if !yield(d, err) {
+				return
+			}
+		}
+		if err := lines.Err(); err != nil {
+			yield(nil, fmt.Errorf("reading the list: %w", err))
+		}
+	}
+}

@@ -1,0 +1,233 @@
+package cli
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// told is what an import is read as, a line each.
+func told(f importFlags, text string) []string {
+	docs, err := f.documents(bufio.NewReader(strings.NewReader(text)))
+	if err != nil {
+		return []string{"error: " + err.Error()}
+	}
+	var out []string
+	for d, err := range docs {
+		var bad *errUnusable
+		switch {
+		case errors.As(err, &bad):
+			out = append(out, "unusable: "+bad.name)
+		case err != nil:
+			out = append(out, "error: "+err.Error())
+		case d.text != nil:
+			out = append(out, fmt.Sprintf("%s %s: %s %v", d.key, valueOf(d.text.Name), d.text.Text, d.text.Metadata.AdditionalProperties))
+		default:
+			out = append(out, fmt.Sprintf("%s %s", d.kind, d.name))
+		}
+	}
+	return out
+}
+
+func TestAnImportIsReadInEveryForm(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		flags importFlags
+		text  string
+		want  []string
+	}{
+		"lines": {
+			text: "\xef\xbb\xbf{\"id\":1,\"text\":\"One.\"}\n\n{\"custom_id\":\"b\",\"content\":\"Two.\",\"title\":\"Second\",\"metadata\":{\"team\":\"x\",\"none\":null}}\n",
+			want: []string{"1 : One. map[]", "b Second: Two. map[team:x]"},
+		},
+		"an array": {
+			text: `[{"_id":"a","pageContent":"One.","metadata":{"source":"a.md","title":"A"}}, {"_id":"b","page_content":"Two.","url":"https://example.com/"}]`,
+			want: []string{"a A: One. map[source:a.md title:A]", "b : Two. map[source:https://example.com/]"},
+		},
+		"objects over several lines": {text: "{\n  \"id\": \"a\",\n  \"text\": \"One.\"\n}\n{\n  \"id\": \"b\", \"text\": \"Two.\"\n}", want: []string{"a : One. map[]", "b : Two. map[]"}},
+		"an export of datastores": {
+			text: `{"version":1,"datastores":[{"id":"s","name":"Store","datasources":[
+				{"id":"d1","type":"text","name":"Note","config":{"custom_id":"c1","text":"One."}},
+				{"id":"d2","type":"web_page","name":"Page","config":{"source_url":"https://example.com/page"}},
+				{"id":"d3","type":"web_site","config":{"source_url":"https://example.com/"}},
+				{"id":"d4","type":"file","name":"manual.pdf"}]}, {"id":"e","datasources":[]}], "agents":[{"id":"x"}]}`,
+			want: []string{"c1 Note: One. map[]", "web_page https://example.com/page", "web_site https://example.com/", "unusable: document 4 (manual.pdf)"},
+		},
+		"a page of a list":     {text: `{"data":[{"id":"a","text":"One."}],"nextCursor":null}`, want: []string{"a : One. map[]"}},
+		"data that is no list": {text: `{"id":"a","text":"One.","data":["x","y"]}{"id":"b","text":"Two.","items":{}}`, want: []string{"a : One. map[]", "b : Two. map[]"}},
+		"fields of other names": {
+			flags: importFlags{text: "body.plain", id: "slug", name: "head", source: "link", metadata: "tags"},
+			text:  `{"slug":"a","head":"A","body":{"plain":"One."},"link":"here","tags":{"n":2},"text":"not this"}`,
+			want:  []string{"a A: One. map[n:2 source:here]"},
+		},
+		"a field whose name has a dot": {flags: importFlags{text: "a.b"}, text: `{"id":"x","a.b":"One."}`, want: []string{"x : One. map[]"}},
+		"no id":                        {text: `{"text":"One."}{"text":"One."}`, want: []string{"sha256:1b1528336248f6d9ba497522301716c7 : One. map[]", "sha256:1b1528336248f6d9ba497522301716c7 : One. map[]"}},
+		"no text":                      {text: `{"id":"a","text":"  "}{"id":"b","text":"Two."}`, want: []string{"unusable: document 1 (a)", "b : Two. map[]"}},
+		"metadata that is none":        {text: `{"id":"a","text":"One.","metadata":"x"}`, want: []string{"unusable: document 1 (a)"}},
+		"a file that was cut":          {text: `{"id":"a","text":"One."}{"id":"b","te`, want: []string{"a : One. map[]", "error: document 2, at byte 34: the file ends in the middle of it; was it copied whole?"}},
+		"an array that was cut":        {text: `[{"id":"a","text":"One."},`, want: []string{"a : One. map[]", "error: document 2, at byte 26: the file ends in the middle of it; was it copied whole?"}},
+		"what is no JSON":              {text: `{"id":"a","text":"One."}{oops}`, want: []string{"a : One. map[]", "error: document 2, at byte 25: invalid character 'o'"}},
+		"a number":                     {text: `[1]`, want: []string{"error: document 1, at byte 2: is 1, and a document is a JSON object"}},
+		"lists without end":            {text: strings.Repeat("[", 100), want: []string{"error: document 1, at byte 5: has lists in lists deeper than 4"}},
+		"addresses": {
+			text: "# pages\nhttps://example.com/a\n\n  https://example.com/b#part # a remark\nexample.com\n",
+			want: []string{"web_page https://example.com/a", "web_page https://example.com/b#part", "unusable: line 5"},
+		},
+		"sites":   {flags: importFlags{site: true}, text: "https://example.com/\n", want: []string{"web_site https://example.com/"}},
+		"nothing": {text: " \n", want: []string{"error: is empty"}},
+		"prose":   {text: "Once upon a time", want: []string{"error: holds neither JSON objects nor web addresses; api ingest takes documents of other kinds"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := told(test.flags, test.text)
+			for i, want := range test.want { // what a library says of JSON may change its words
+				if i < len(got) && strings.HasPrefix(want, "error:") && strings.HasPrefix(got[i], want) {
+					got[i] = want
+				}
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestADocumentThatIsTooLongIsRefused(t *testing.T) {
+	t.Parallel()
+	got := told(importFlags{}, `{"id":"a","text":"One."}{"text":"`+strings.Repeat("x", 3*maxDocument)+`"}{"id":"b","text":"Two."}`)
+	if len(got) != 2 || got[0] != "a : One. map[]" || !strings.Contains(got[1], "document 2") || !strings.Contains(got[1], "is longer than 10 MiB") {
+		t.Errorf("%.500q", got)
+	}
+	many := strings.Repeat(`{"id":"a","text":"`+strings.Repeat("y", 1<<20)+`"}`, 25) // more than any one may be
+	if got := told(importFlags{}, "["+strings.TrimSuffix(strings.ReplaceAll(many, "}{", "},{"), ",")+"]"); len(got) != 25 || strings.HasPrefix(got[24], "error") {
+		t.Errorf("of an array of 25 long documents %d were read; the last is %.100q", len(got), got[len(got)-1])
+	}
+}
+
+// FuzzImport: whatever a file holds, reading it ends, and what comes of it can be sent.
+func FuzzImport(f *testing.F) {
+	for _, seed := range []string{
+		`{"id":1,"text":"One."}`, `[{"text":"a","metadata":{"x":[1,2]}}]`, `{"datastores":[{"datasources":[{"text":"a"}]}]}`, "https://example.com/\n# x",
+		`{"text":"\ud800","id":"` + strings.Repeat("é", 300) + `"}`, `{"data":[],"text":"x"}`, `[[[[{"a":1}]]]]`, "{\"text\":\"\xff\"}",
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		docs, err := importFlags{}.documents(bufio.NewReader(strings.NewReader(text)))
+		if err != nil {
+			return
+		}
+		n := 0
+		for d, err := range docs {
+			if n++; n > len(text)+1 {
+				t.Fatal("more documents than bytes")
+			}
+			if err != nil {
+				if d != nil {
+					t.Error("an error with a document")
+				}
+				continue
+			}
+			if d.key == "" || d.name == "" && d.text == nil {
+				t.Errorf("a document that nothing tells from others: %+v", d)
+			}
+			if d.text != nil && (!utf8.ValidString(d.text.Text) || strings.TrimSpace(d.text.Text) == "" || utf8.RuneCountInString(d.key) > maxCustomID ||
+				!utf8.ValidString(d.key) || len(d.digest) != 64) {
+				t.Errorf("%+v cannot be sent", d)
+			}
+		}
+	})
+}
+
+func TestPatterns(t *testing.T) {
+	t.Parallel()
+	for pattern, test := range map[string]struct{ matches, others []string }{
+		"*.md":          {[]string{"a.md", "é.md"}, []string{"a.txt", "x/a.md", "a.mdx"}},
+		"docs/**/*.md":  {[]string{"docs/a.md", "docs/x/y/a.md"}, []string{"a.md", "other/a.md"}},
+		"**":            {[]string{"a", "a/b/c"}, nil},
+		"drafts/**":     {[]string{"drafts/a", "drafts/a/b"}, []string{"drafts", "a/drafts/b"}},
+		"page-?[0-9].t": {[]string{"page-a1.t"}, []string{"page-1.t", "page-ab.t", "page-/1.t"}},
+		"[!a]x":         {[]string{"bx"}, []string{"ax"}},
+		"a[b":           {[]string{"a[b"}, []string{"ab"}},
+		"a+(b).c":       {[]string{"a+(b).c"}, []string{"aab.c"}},
+	} {
+		re := globRegexp(pattern)
+		for _, name := range test.matches {
+			if !re.MatchString(name) {
+				t.Errorf("%q does not match %q", pattern, name)
+			}
+		}
+		for _, name := range test.others {
+			if re.MatchString(name) {
+				t.Errorf("%q matches %q", pattern, name)
+			}
+		}
+	}
+}
+
+func TestPathsBecomeIDsThatTheServiceTakes(t *testing.T) {
+	t.Parallel()
+	if got := customID("docs/a.md"); got != "docs/a.md" {
+		t.Errorf("an ordinary path becomes %q", got)
+	}
+	long := strings.Repeat("ordner/", 60) + "ende.md"
+	seen := map[string]bool{}
+	for _, path := range []string{long, "x" + long, "a\nb", "a_b", "a\x00b", "\xff"} {
+		id := customID(path)
+		if utf8.RuneCountInString(id) > maxCustomID || !utf8.ValidString(id) || strings.ContainsAny(id, "\n\x00") || seen[id] || id != customID(path) {
+			t.Errorf("%q becomes %q", path, id)
+		}
+		seen[id] = true
+	}
+}
+
+func TestFoldersKnowTheirFiles(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		root, key string
+		want      bool
+	}{
+		{"docs", "docs/a.md", true}, {"docs/", "docs/x/a.md", true}, {"./docs", "docs/a.md", true}, {"docs", "docs2/a.md", false}, {"docs", "a.md", false},
+		{".", "a.md", true}, {".", "../a.md", false}, {".", "/a.md", false}, {"/", "/a.md", true}, {"../x", "../x/a.md", true}, {"https://a/", "https://a/b", false},
+	} {
+		if got := below([]string{test.root}, test.key); got != test.want {
+			t.Errorf("%q in %q: %v", test.key, test.root, got)
+		}
+	}
+}
+
+func TestAFolderIsWalkedInOrderAndWithoutWhatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for name, content := range map[string]string{"b.md": "b", "a/c.md": "c", "a/skip.md": "s", "photo.JPG": "x", "none.md": "", ".git/config": "g", "a/.hidden": "h"} {
+		path := filepath.Join(dir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(content), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c, err := newChoice([]string{"**"}, []string{"skip.*"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got, left []string
+	for d, err := range folder(dir, c, nil, func(name, why string) { left = append(left, filepath.Base(name)+": "+why) }) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		below, _ := filepath.Rel(dir, d.path)
+		got = append(got, filepath.ToSlash(below))
+	}
+	if diff := cmp.Diff([]string{"a/c.md", "b.md"}, got); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"none.md: it is empty", "photo.JPG: files of this kind hold no text that is read"}, left); diff != "" {
+		t.Error(diff)
+	}
+}

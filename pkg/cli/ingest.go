@@ -1,0 +1,322 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sluice/sluice/pkg/client"
+)
+
+// intake are the flags of commands that bring documents in.
+type intake struct {
+	where     Where
+	datastore string
+	create    bool
+	wait      bool
+	parallel  int
+}
+
+func (f *intake) flags(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.datastore, "datastore", "", "`datastore` that takes them in, by id or name")
+	cmd.Flags().BoolVar(&f.create, "create", false, "make the datastore if there is none of that name")
+	cmd.Flags().BoolVar(&f.wait, "wait", true, "wait until all can be found; =false: until the service has them safely")
+	cmd.Flags().IntVar(&f.parallel, "parallel", 8, "requests at once, 1 to 64")
+	f.where.Flags(cmd)
+}
+
+// open begins to bring documents in.
+func (p *Program) open(ctx context.Context, f intake) (*sending, error) {
+	if f.parallel < 1 || f.parallel > 64 {
+		return nil, Misusedf("--parallel %d: must be 1 to 64", f.parallel)
+	}
+	if f.datastore == "" {
+		return nil, Misusedf("which datastore? --datastore takes its id or its name")
+	}
+	c, err := p.connect(f.where, attemptsOfImports, false)
+	if err != nil {
+		return nil, err
+	}
+	quick, err := p.connect(f.where, attemptsOfPeople, false) // a wrong address should show at once
+	if err != nil {
+		return nil, err
+	}
+	defer quick.Close()
+	store, err := p.datastoreOrNew(ctx, quick, f.datastore, f.create)
+	if err != nil {
+		return nil, err
+	}
+	s := &sending{client: c, storeID: store.Id, parallel: f.parallel, wait: f.wait, show: newDisplay(p.Err)}
+	s.out.Datastore.ID, s.out.Datastore.Name = store.Id, store.Name
+	s.out.Documents, s.out.Failures, s.out.Left = []taken{}, []failure{}, []failure{}
+	s.library, err = readLibrary(ctx, c, store.Id)
+	return s, err
+}
+
+// tell says what a run has done, and returns the error that the command ends with.
+func (p *Program) tell(ctx context.Context, s *sending, err error) error {
+	if bar, ok := s.show.(*progressBar); ok {
+		s.draw()
+		bar.End("")
+	}
+	if p.JSON {
+		if told := p.PrintJSON(s.out); told != nil {
+			return told
+		}
+	} else {
+		for i, l := range s.out.Left {
+			if i == maxShown {
+				fmt.Fprintf(p.Out, "  … and %d more left out\n", len(s.out.Left)-i)
+				break
+			}
+			fmt.Fprintf(p.Out, "  left out: %s: %s\n", line(l.Name), line(l.Error))
+		}
+		fmt.Fprintf(p.Out, "%s in %q\n", s.out.words(), line(s.out.Datastore.Name))
+	}
+	switch {
+	case ctx.Err() != nil:
+		return WithExit(Stopped, errors.New("stopped; run it again to go on: what was sent is not sent again"))
+	case err != nil:
+		return err
+	case s.out.Failed > 0:
+		return WithExit(Partly, fmt.Errorf("%s failed; run it again when what they lack is mended", counted(s.out.Failed, "document")))
+	}
+	return nil
+}
+
+// ingestFlags are the flags of ingest.
+type ingestFlags struct {
+	intake
+	site, refetch, watch, mirror bool
+	include, exclude, metadata   []string
+	refresh                      string
+	maxPages, maxDepth           int
+}
+
+func (p *Program) ingestCommand() *cobra.Command {
+	var f ingestFlags
+	cmd := &cobra.Command{
+		Use: "ingest PATH|URL… --datastore DATASTORE", Short: "Bring in files, folders, web pages and web sites", GroupID: GroupUse,
+		Long: "Bring in files, folders, patterns (quoted: 'docs/**/*.md'), addresses of web pages and, with --site, of web sites, and\n" +
+			"wait until they can be found. A file's custom id is its path as it is written here; by it and by the digest of its\n" +
+			"content the next run knows what is there already, from any machine. Unchanged files are not sent again, changed ones\n" +
+			"replace what was there once the new version can be found, and a run that was interrupted is gone on with by running\n" +
+			"it again. Of folders, hidden files, empty ones and kinds that hold no text are left out.\n\n" +
+			"With --watch it goes on: what is new, changed or deleted in the folders follows, until Ctrl-C.",
+		Example: "api ingest handbook/ --datastore Handbook --create\napi ingest 'docs/**/*.md' README.md --datastore Docs --metadata team=web\n" +
+			"api ingest https://example.com/pricing --datastore Web --refresh 24h\napi ingest https://example.com/ --site --datastore Web --max-pages 500\n" +
+			"api ingest handbook/ --datastore Handbook --watch",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return Misusedf("what is to be brought in? Name files, folders or web addresses")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return fault(cmd.Context(), p.ingest(cmd.Context(), f, args))
+		},
+	}
+	flags := cmd.Flags()
+	flags.BoolVar(&f.site, "site", false, "addresses are web sites: all of their pages, or those of a sitemap, are brought in")
+	flags.IntVar(&f.maxPages, "max-pages", 0, "pages of a site at most (the service's choice)")
+	flags.IntVar(&f.maxDepth, "max-depth", 0, "links from the root of a site at most (the service's choice)")
+	flags.StringVar(&f.refresh, "refresh", "", "`interval` in which the service fetches them again: 24h, 7d, or five fields of cron")
+	flags.BoolVar(&f.refetch, "refetch", false, "have pages and sites that are there already fetched again now")
+	flags.StringArrayVar(&f.include, "include", nil, "of folders, only files that match a `pattern`; of sites, only such paths; may be repeated")
+	flags.StringArrayVar(&f.exclude, "exclude", nil, "of folders and sites, what matches a `pattern` is left out; may be repeated")
+	flags.StringArrayVar(&f.metadata, "metadata", nil, "`key=value` that queries can filter by; may be repeated")
+	flags.BoolVar(&f.mirror, "delete", false, "delete files that were brought in from these folders before and are not there any more")
+	flags.BoolVar(&f.watch, "watch", false, "go on until Ctrl-C: what is new, changed or deleted in the folders follows")
+	f.intake.flags(cmd)
+	return cmd
+}
+
+// sources are what the flags say of arguments.
+func (f ingestFlags) sources(args []string) (sourceFlags, error) {
+	var s sourceFlags
+	var err error
+	if s.metadata, err = pairs(f.metadata); err != nil {
+		return s, err
+	}
+	if s.choice, err = newChoice(f.include, f.exclude); err != nil {
+		return s, err
+	}
+	s.site = f.site
+	s.config.Refresh = given(f.refresh)
+	if f.site {
+		s.config.MaxPages, s.config.MaxDepth = given(f.maxPages), given(f.maxDepth)
+		if len(f.include) > 0 {
+			s.config.Include = &f.include
+		}
+		if len(f.exclude) > 0 {
+			s.config.Exclude = &f.exclude
+		}
+	}
+	hasAddress := slices.ContainsFunc(args, isAddress)
+	switch {
+	case f.site && !hasAddress:
+		return s, Misusedf("--site is for web addresses, and there is none")
+	case !f.site && (f.maxPages != 0 || f.maxDepth != 0):
+		return s, Misusedf("--max-pages and --max-depth belong to --site")
+	case (f.refresh != "" || f.refetch) && !hasAddress:
+		return s, Misusedf("--refresh and --refetch are for web addresses, and there is none")
+	}
+	if f.watch || f.mirror {
+		for _, arg := range args {
+			if info, err := os.Stat(arg); !isAddress(arg) && (err != nil || !info.IsDir()) {
+				return s, Misusedf("--watch and --delete are for folders, and %q is none", arg)
+			}
+		}
+		if !slices.ContainsFunc(args, func(a string) bool { return !isAddress(a) }) {
+			return s, Misusedf("--watch and --delete are for folders; --refresh 24h has the service look at web addresses again")
+		}
+	}
+	if f.watch && !f.wait {
+		return s, Misusedf("--watch goes on anyway: --wait=false does not belong to it")
+	}
+	return s, nil
+}
+
+// pairs reads key=value.
+func pairs(given []string) (map[string]any, error) {
+	if len(given) == 0 {
+		return nil, nil
+	}
+	out := map[string]any{}
+	for _, kv := range given {
+		key, value, ok := strings.Cut(kv, "=")
+		if !ok || key == "" {
+			return nil, Misusedf("--metadata %q: must be key=value", kv)
+		}
+		var scalar any
+		if json.Unmarshal([]byte(value), &scalar) == nil {
+			switch scalar.(type) {
+			case float64, bool:
+				out[key] = scalar
+				continue
+			}
+		}
+		out[key] = value
+	}
+	return out, nil
+}
+
+func (p *Program) ingest(ctx context.Context, f ingestFlags, args []string) error {
+	sources, err := f.sources(args)
+	if err != nil {
+		return err
+	}
+	if err := present(args); err != nil {
+		return err
+	}
+	s, err := p.open(ctx, f.intake)
+	if err != nil {
+		return err
+	}
+	defer s.client.Close()
+	s.retry = f.refetch
+	if f.watch {
+		return p.watch(ctx, s, sources, args, f.mirror)
+	}
+	seen, err := p.take(ctx, s, sources, args)
+	if err == nil && f.mirror {
+		err = s.mirror(ctx, args, seen)
+	}
+	return p.tell(ctx, s, err)
+}
+
+// present refuses files that are not there before anything is done.
+func present(args []string) error {
+	for _, arg := range args {
+		if isAddress(arg) {
+			continue
+		}
+		if _, err := os.Stat(arg); errors.Is(err, fs.ErrNotExist) && !strings.ContainsAny(arg, "*?[") {
+			return WithExit(NotFound, fmt.Errorf("there is no file or folder %q; a web address begins with https://", arg))
+		} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// take takes in what the arguments name, and returns the custom ids of the files among them.
+func (p *Program) take(ctx context.Context, s *sending, sources sourceFlags, args []string) (seen map[string]bool, err error) {
+	seen = map[string]bool{}
+	var mu sync.Mutex
+	var left []failure
+	documents := func(yield func(*document, error) bool) {
+		for d, err := range sources.named(args, func(name, why string) {
+			mu.Lock()
+			defer mu.Unlock()
+			left = append(left, failure{Name: name, Error: why})
+		}) {
+			if d != nil {
+				if seen[d.key] && d.path != "" {
+					continue // named twice
+				}
+				seen[d.key] = true
+			}
+			if !yield(d, err) {
+				return
+			}
+		}
+	}
+	err = s.run(ctx, singly(iter.Seq2[*document, error](documents)))
+	for _, l := range left {
+		s.leave(l.Name, l.Error)
+	}
+	return seen, err
+}
+
+// mirror deletes the files below folders that the datastore has and the folders do not.
+func (s *sending) mirror(ctx context.Context, roots []string, seen map[string]bool) error {
+	var gone []string
+	for _, key := range s.library.files() {
+		if !seen[key] && below(roots, key) {
+			gone = append(gone, key)
+		}
+	}
+	if len(gone) > 0 && len(seen) == 0 {
+		return fmt.Errorf("the folders have no files, and %s of them were brought in before: nothing is deleted; is something not mounted? "+
+			"To empty the datastore, delete it", counted(len(gone), "file"))
+	}
+	return s.remove(ctx, gone)
+}
+
+// below reports whether a custom id is that of a file in one of the folders.
+func below(roots []string, key string) bool {
+	for _, root := range roots {
+		if isAddress(root) {
+			continue
+		}
+		at := filepath.ToSlash(filepath.Clean(root))
+		if at == "." && !strings.HasPrefix(key, "/") && !strings.HasPrefix(key, "../") || strings.HasPrefix(key, strings.TrimSuffix(at, "/")+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+// remove deletes files by their custom ids.
+func (s *sending) remove(ctx context.Context, keys []string) error {
+	for _, key := range keys {
+		d := &document{kind: client.DatasourceTypeFile, key: key, name: key}
+		for _, id := range s.library.ids(place{d.kind, key}) {
+			if err := s.delete(d, id)(ctx)(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,145 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sluice/sluice/pkg/client"
+)
+
+// filterFlags narrow a search.
+type filterFlags struct {
+	metadata, customIDs, datasourceIDs []string
+}
+
+func (f *filterFlags) flags(cmd *cobra.Command) {
+	cmd.Flags().StringArrayVar(&f.metadata, "filter", nil, "only documents whose metadata has this `key=value`; again: another key, or another value that does as well")
+	cmd.Flags().StringArrayVar(&f.customIDs, "custom-id", nil, "only documents with this custom `id`; may be repeated")
+	cmd.Flags().StringArrayVar(&f.datasourceIDs, "datasource", nil, "only the datasource with this `id`; may be repeated")
+}
+
+// filters are nil where nothing is narrowed.
+func (f *filterFlags) filters() (*client.Filters, error) {
+	if len(f.metadata)+len(f.customIDs)+len(f.datasourceIDs) == 0 {
+		return nil, nil
+	}
+	out := &client.Filters{}
+	if len(f.customIDs) > 0 {
+		out.CustomIds = &f.customIDs
+	}
+	if len(f.datasourceIDs) > 0 {
+		out.DatasourceIds = &f.datasourceIDs
+	}
+	if len(f.metadata) > 0 {
+		wanted := map[string]any{}
+		for _, kv := range f.metadata {
+			key, value, ok := strings.Cut(kv, "=")
+			if !ok || key == "" || value == "" {
+				return nil, Misusedf("--filter %q: must be key=value", kv)
+			}
+			values, _ := wanted[key].([]any)
+			wanted[key] = append(values, alternatives(value)...)
+		}
+		out.Metadata = &wanted
+	}
+	return out, nil
+}
+
+// alternatives are what a value may be in metadata: the text, and the number or the truth that it spells.
+func alternatives(value string) []any {
+	var scalar any
+	if json.Unmarshal([]byte(value), &scalar) == nil {
+		switch scalar.(type) {
+		case float64, bool:
+			return []any{value, scalar}
+		}
+	}
+	return []any{value}
+}
+
+func (p *Program) queryCommand() *cobra.Command {
+	var where Where
+	var store, mode string
+	var topK, perDocument int
+	var rerank, full bool
+	var filter filterFlags
+	cmd := &cobra.Command{
+		Use: "query TEXT --datastore DATASTORE", Short: "Find the fragments that answer a query", GroupID: GroupUse,
+		Long: "Find the fragments of documents that answer a query best, with their scores (0 to 1) and where they stand.",
+		Example: "api query \"How long is the warranty?\" --datastore Handbook\n" +
+			"api query \"error E-23\" --datastore Handbook --mode lexical --top-k 3 --filter team=pumps\n" +
+			"api query \"warranty\" --datastore Handbook --json | jq -r .[0].text",
+		Args: wantsText("query"),
+	}
+	cmd.RunE = p.asking(&where, func(ctx context.Context, c *client.Client, args []string) error {
+		q := client.DatastoreQuery{Query: strings.Join(args, " "), TopK: given(topK), MaxPerDatasource: given(perDocument), Mode: given(client.SearchMode(mode))}
+		if cmd.Flags().Changed("rerank") {
+			q.Rerank = &rerank
+		}
+		var err error
+		if q.Filters, err = filter.filters(); err != nil {
+			return err
+		}
+		d, err := datastore(ctx, c, store)
+		if err != nil {
+			return err
+		}
+		found, err := c.QueryDatastore(ctx, d.Id, q)
+		if err != nil {
+			return err
+		}
+		if p.JSON {
+			if found == nil {
+				found = []client.Fragment{}
+			}
+			return p.PrintJSON(found)
+		}
+		writeFragments(p.Out, found, full)
+		return nil
+	})
+	cmd.Flags().StringVar(&store, "datastore", "", "`datastore` that is searched, by id or name")
+	cmd.Flags().IntVar(&topK, "top-k", 0, "fragments, 1 to 100 (5)")
+	cmd.Flags().StringVar(&mode, "mode", "", "lexical, dense or hybrid (hybrid)")
+	cmd.Flags().IntVar(&perDocument, "max-per-datasource", 0, "fragments of one document at most")
+	cmd.Flags().BoolVar(&rerank, "rerank", false, "have the service's reranker order the best; =false: have it not (where there is one, it does)")
+	cmd.Flags().BoolVar(&full, "full", false, "show the whole text of each fragment")
+	filter.flags(cmd)
+	where.Flags(cmd)
+	return cmd
+}
+
+func wantsText(what string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if strings.TrimSpace(strings.Join(args, " ")) == "" {
+			return Misusedf("what is the %s?", what)
+		}
+		return nil
+	}
+}
+
+// snippet is how much of a fragment is shown.
+const snippet = 240
+
+func writeFragments(w io.Writer, found []client.Fragment, full bool) {
+	if len(found) == 0 {
+		fmt.Fprintln(w, "Nothing was found.")
+		return
+	}
+	fmt.Fprintln(w, "RANK  SCORE  SOURCE")
+	for i, f := range found {
+		fmt.Fprintf(w, "%4d  %.3f  %s\n", i+1, f.Score, line(cmp.Or(f.Source, f.DatasourceName)))
+		text := line(f.Text)
+		if full {
+			text = strings.ReplaceAll(strings.TrimSpace(Printable(f.Text)), "\n", "\n             ")
+		} else if r := []rune(text); len(r) > snippet {
+			text = string(r[:snippet]) + "…"
+		}
+		fmt.Fprintf(w, "             %s\n", text)
+	}
+}

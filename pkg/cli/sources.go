@@ -1,0 +1,313 @@
+package cli
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/sluice/sluice/pkg/client"
+)
+
+// maxCustomID is how many characters the service takes.
+const maxCustomID = 200
+
+// notRead are endings of files that hold no text: where folders are taken in, they are not even sent.
+var notRead = func() map[string]bool {
+	all := map[string]bool{}
+	for _, ending := range strings.Fields(`png jpg jpeg gif webp ico bmp tif tiff psd mp3 mp4 m4a mov avi mkv wav flac ogg webm zip gz tgz bz2 xz 7z rar tar zst jar
+		exe dll so dylib o a class pyc wasm bin iso img dmg deb rpm woff woff2 ttf otf eot db sqlite`) {
+		all["."+ending] = true
+	}
+	return all
+}()
+
+// choice says which files of folders are taken.
+type choice struct {
+	include, exclude []*regexp.Regexp
+}
+
+func newChoice(include, exclude []string) (choice, error) {
+	var c choice
+	for _, p := range include {
+		c.include = append(c.include, globRegexp(p))
+	}
+	for _, p := range exclude {
+		c.exclude = append(c.exclude, globRegexp(p))
+	}
+	return c, nil
+}
+
+// takes reports whether a file is taken by its path below the folder, or by its name alone.
+func (c choice) takes(below string) bool {
+	matches := func(patterns []*regexp.Regexp) bool {
+		for _, p := range patterns {
+			if p.MatchString(below) || p.MatchString(below[strings.LastIndex(below, "/")+1:]) {
+				return true
+			}
+		}
+		return false
+	}
+	return !matches(c.exclude) && (len(c.include) == 0 || matches(c.include))
+}
+
+// globRegexp makes a regular expression of a pattern: * stands for anything but /, ** for anything, ? for a character, [a-z] for one of
+// these.
+func globRegexp(pattern string) *regexp.Regexp {
+	var b strings.Builder
+	b.WriteString("^")
+	for i := 0; i < len(pattern); i++ {
+		switch c := pattern[i]; {
+		case strings.HasPrefix(pattern[i:], "**/"):
+			b.WriteString("(?:.*/)?")
+			i += 2
+		case strings.HasPrefix(pattern[i:], "**"):
+			b.WriteString(".*")
+			i++
+		case c == '*':
+			b.WriteString("[^/]*")
+		case c == '?':
+			b.WriteString("[^/]")
+		case c == '[' && strings.Contains(pattern[i+1:], "]"):
+			end := i + 1 + strings.Index(pattern[i+1:], "]")
+			class := strings.ReplaceAll(strings.ReplaceAll(pattern[i+1:end], `\`, ``), "[", `\[`)
+			if strings.HasPrefix(class, "!") {
+				class = "^" + class[1:]
+			}
+			if re, err := regexp.Compile("[" + class + "]"); err == nil {
+				b.WriteString(re.String())
+			} else {
+				b.WriteString(regexp.QuoteMeta(pattern[i : end+1]))
+			}
+			i = end
+		default:
+			r, size := utf8.DecodeRuneInString(pattern[i:])
+			if r == utf8.RuneError && size == 1 {
+				b.WriteString(".") // bytes that are no text
+			} else {
+				b.WriteString(regexp.QuoteMeta(string(r)))
+			}
+			i += size - 1
+		}
+	}
+	b.WriteString("$")
+	re, err := regexp.Compile(b.String())
+	if err != nil {
+		return regexp.MustCompile("^" + regexp.QuoteMeta(pattern) + "$")
+	}
+	return re
+}
+
+// isAddress reports whether an argument is a web address.
+func isAddress(arg string) bool {
+	return strings.HasPrefix(arg, "http://") || strings.HasPrefix(arg, "https://")
+}
+
+// page is a document that the service fetches.
+func page(address string, site bool, config client.DatasourceConfig) (*document, error) {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" {
+		return nil, Misusedf("%q is no web address", address)
+	}
+	d := &document{name: address, kind: client.DatasourceTypeWebPage, key: address}
+	create := client.DatasourceCreate{Type: client.DatasourceCreateTypeWebPage, Config: &client.DatasourceConfig{SourceUrl: &address, Refresh: config.Refresh}}
+	if site {
+		create.Type, d.kind = client.DatasourceCreateTypeWebSite, client.DatasourceTypeWebSite
+		config.SourceUrl = &address
+		if isSitemap(u) {
+			config.SourceUrl, config.Sitemap = nil, &address
+		}
+		d.key = siteKey(valueOf(config.SourceUrl), valueOf(config.Sitemap))
+		create.Config = &config
+	}
+	d.create = &create
+	return d, nil
+}
+
+// isSitemap reports whether an address of a web site is that of its sitemap.
+func isSitemap(u *url.URL) bool {
+	name := strings.ToLower(u.Path[strings.LastIndex(u.Path, "/")+1:])
+	return strings.HasSuffix(strings.TrimSuffix(name, ".gz"), ".xml") && strings.Contains(name, "sitemap")
+}
+
+// file is a document of this machine. Its custom id is its path as it was written, so that the next run knows it again.
+func file(path string, found bool, metadata map[string]any) *document {
+	return &document{
+		name: path, kind: client.DatasourceTypeFile, key: customID(filepath.ToSlash(filepath.Clean(path))), path: path, found: found, metadata: metadata,
+	}
+}
+
+// customID is an id that the service takes.
+func customID(id string) string {
+	clean := strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return '_'
+		}
+		return r
+	}, strings.ToValidUTF8(id, "_"))
+	if clean == id && utf8.RuneCountInString(id) <= maxCustomID {
+		return id
+	}
+	sum := sha256.Sum256([]byte(id))
+	r := []rune(clean)
+	const digits = 16
+	return string(r[max(0, len(r)-(maxCustomID-digits-1)):]) + "#" + hex.EncodeToString(sum[:])[:digits]
+}
+
+// leaver is told of files that are left out.
+type leaver func(name, why string)
+
+// folder iterates over the files of a folder, in the order of their names. Hidden files and folders are not looked at.
+func folder(root string, c choice, metadata map[string]any, left leaver) iter.Seq2[*document, error] {
+	return func(yield func(*document, error) bool) {
+		err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+			if err != nil {
+				if path != root && errors.Is(err, fs.ErrNotExist) {
+					return nil // it has gone meanwhile
+				}
+				return err
+			}
+			if isHidden(root, path) {
+				if entry.IsDir() {
+					return fs.SkipDir
+				}
+				return nil
+			}
+			d, err := fileIn(root, path, entry, c, metadata, left)
+			if err != nil || d == nil {
+				return err
+			}
+			if !yield(d, nil) {
+				return fs.SkipAll
+			}
+			return nil
+		})
+		if err != nil {
+			yield(nil, err)
+		}
+	}
+}
+
+func isHidden(root, path string) bool {
+	return path != root && strings.HasPrefix(filepath.Base(path), ".")
+}
+
+// fileIn is the document that a file of a folder is, or nil.
+func fileIn(root, path string, entry fs.DirEntry, c choice, metadata map[string]any, left leaver) (*document, error) {
+	if entry.IsDir() {
+		return nil, nil
+	}
+	below, err := filepath.Rel(root, path)
+	if err != nil {
+		return nil, err
+	}
+	if !c.takes(filepath.ToSlash(below)) {
+		return nil, nil
+	}
+	info, err := os.Stat(path) // of what a link leads to
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case info.IsDir():
+		left(path, "it is a link to a folder: name that folder, to have it taken in")
+	case !info.Mode().IsRegular():
+		left(path, "it is no file")
+	case info.Size() == 0:
+		left(path, "it is empty")
+	case notRead[strings.ToLower(filepath.Ext(path))]:
+		left(path, "files of this kind hold no text that is read")
+	default:
+		return file(path, true, metadata), nil
+	}
+	return nil, nil
+}
+
+// sourceFlags say what an argument is.
+type sourceFlags struct {
+	site     bool
+	config   client.DatasourceConfig
+	choice   choice
+	metadata map[string]any
+}
+
+// named iterates over the documents that arguments name: files, folders, patterns and addresses.
+func (f sourceFlags) named(args []string, left leaver) iter.Seq2[*document, error] {
+	return func(yield func(*document, error) bool) {
+		for _, arg := range args {
+			for d, err := range f.namedBy(arg, left) {
+				if !yield(d, err) || err != nil {
+					return
+				}
+			}
+		}
+	}
+}
+
+func (f sourceFlags) namedBy(arg string, left leaver) iter.Seq2[*document, error] {
+	single := func(d *document, err error) iter.Seq2[*document, error] {
+		return func(yield func(*document, error) bool) { yield(d, err) }
+	}
+	if isAddress(arg) {
+		return single(page(arg, f.site, f.config))
+	}
+	info, err := os.Stat(arg)
+	switch {
+	case err == nil && info.IsDir():
+		return folder(arg, f.choice, f.metadata, left)
+	case err == nil:
+		return single(file(arg, false, f.metadata), nil)
+	case errors.Is(err, fs.ErrNotExist) && strings.ContainsAny(arg, "*?["):
+		return f.matching(arg, left)
+	case errors.Is(err, fs.ErrNotExist):
+		return single(nil, WithExit(NotFound, fmt.Errorf("there is no file or folder %q; a web address begins with https://", arg)))
+	default:
+		return single(nil, err)
+	}
+}
+
+// matching iterates over the files that a pattern names, which the shell has left to the program.
+func (f sourceFlags) matching(pattern string, left leaver) iter.Seq2[*document, error] {
+	slashed := filepath.ToSlash(pattern)
+	fixed := slashed[:strings.IndexAny(slashed, "*?[")]
+	root := "."
+	if i := strings.LastIndex(fixed, "/"); i >= 0 {
+		root = slashed[:max(i, 1)]
+	}
+	re := globRegexp(filepath.ToSlash(filepath.Clean(pattern)))
+	return func(yield func(*document, error) bool) {
+		n := 0
+		for d, err := range folder(root, f.choice, f.metadata, left) {
+			if err == nil && !re.MatchString(filepath.ToSlash(filepath.Clean(d.path))) {
+				continue
+			}
+			n++
+			if !yield(d, err) || err != nil {
+				return
+			}
+		}
+		if n == 0 {
+			yield(nil, WithExit(NotFound, fmt.Errorf("no file matches %q", pattern)))
+		}
+	}
+}
+
+// singly makes a unit of each document.
+func singly(docs iter.Seq2[*document, error]) iter.Seq2[[]*document, error] {
+	return func(yield func([]*document, error) bool) {
+		for d, err := range docs {
+			if !yield([]*document{d}, err) || err != nil {
+				return
+			}
+		}
+	}
+}

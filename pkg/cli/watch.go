@@ -1,0 +1,205 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+)
+
+const (
+	// quiet is how long nothing may change before what has changed is taken in: a file that is being copied is not taken in by halves.
+	quiet = 300 * time.Millisecond
+	// restless is how long changes are waited out at most.
+	restless = 5 * time.Second
+	// lookAnyway is how often folders are looked at of which no news has come: some file systems tell of none.
+	lookAnyway = time.Minute
+)
+
+// stamp is a file as it was when it was last looked at.
+type stamp struct {
+	changed time.Time
+	size    int64
+}
+
+// watcher follows folders.
+type watcher struct {
+	p       *Program
+	s       *sending
+	sources sourceFlags
+	roots   []string
+	notify  *fsnotify.Watcher
+	known   map[string]stamp // by path
+}
+
+// watch takes in what the arguments name, and then what changes in the folders among them, until ctx ends.
+func (p *Program) watch(ctx context.Context, s *sending, sources sourceFlags, args []string, mirror bool) error {
+	notify, err := fsnotify.NewWatcher()
+	if err != nil {
+		return fmt.Errorf("watching folders: %w", err)
+	}
+	defer notify.Close()
+	w := &watcher{p: p, s: s, sources: sources, notify: notify, known: map[string]stamp{}}
+	for _, arg := range args {
+		if !isAddress(arg) {
+			w.roots = append(w.roots, arg)
+		}
+	}
+	if err := w.addAll(); err != nil { // before the first look, so that nothing is missed
+		return err
+	}
+	if _, err := w.look(); err != nil {
+		return err
+	}
+	seen, err := p.take(ctx, s, sources, args)
+	if err == nil && mirror {
+		err = s.mirror(ctx, w.roots, seen)
+	}
+	if ended := p.tellWatched(ctx, s, err); ended != nil {
+		return ended
+	}
+	fmt.Fprintf(p.Err, "Watching %s; Ctrl-C ends it.\n", few(w.roots))
+	return w.follow(ctx)
+}
+
+// tellWatched says what a look has brought. Documents that failed do not end the watching.
+func (p *Program) tellWatched(ctx context.Context, s *sending, err error) error {
+	if ctx.Err() != nil && err != nil {
+		return nil
+	}
+	err = p.tell(ctx, s, err)
+	if ExitOf(err) == Partly {
+		err = nil
+	}
+	s.out.Found, s.out.Unchanged, s.out.Sent, s.out.Synched, s.out.Failed, s.out.Deleted, s.out.LeftOut = 0, 0, 0, 0, 0, 0, 0
+	s.out.Documents, s.out.Failures, s.out.Left = []taken{}, []failure{}, []failure{}
+	return err
+}
+
+// follow takes in what changes.
+func (w *watcher) follow(ctx context.Context) error {
+	regularly := time.NewTicker(lookAnyway)
+	defer regularly.Stop()
+	calm := time.NewTimer(0) // what has changed during the first look
+	defer calm.Stop()
+	var since time.Time // the first change that was not yet taken in
+	for {
+		select {
+		case <-ctx.Done():
+			return nil // it was asked to end
+		case event, open := <-w.notify.Events:
+			if !open {
+				return errors.New("the watching has ended")
+			}
+			if event.Op == fsnotify.Chmod {
+				continue
+			}
+			if since.IsZero() {
+				since = time.Now()
+			}
+			calm.Reset(min(quiet, max(0, restless-time.Since(since))))
+			continue
+		case err := <-w.notify.Errors:
+			if !errors.Is(err, fsnotify.ErrEventOverflow) {
+				return fmt.Errorf("watching folders: %w", err)
+			}
+		case <-calm.C:
+		case <-regularly.C:
+		}
+		since = time.Time{}
+		if err := w.step(ctx); err != nil {
+			return fault(ctx, err)
+		}
+	}
+}
+
+// step takes in what has changed since the last look.
+func (w *watcher) step(ctx context.Context) error {
+	if err := w.addAll(); err != nil {
+		return err
+	}
+	changes, err := w.look()
+	if err != nil || len(changes.sent)+len(changes.gone) == 0 {
+		return err
+	}
+	docs := func(yield func(*document, error) bool) {
+		for _, d := range changes.sent {
+			if !yield(d, nil) {
+				return
+			}
+		}
+	}
+	err = w.s.run(ctx, singly(iter.Seq2[*document, error](docs)))
+	if err == nil {
+		err = w.s.remove(ctx, changes.gone)
+	}
+	return w.p.tellWatched(ctx, w.s, err)
+}
+
+// addAll has all folders watched; those that are, stay so.
+func (w *watcher) addAll() error {
+	for _, root := range w.roots {
+		err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+			switch {
+			case errors.Is(err, fs.ErrNotExist) && path != root:
+				return nil
+			case err != nil:
+				return err
+			case !entry.IsDir():
+				return nil
+			case isHidden(root, path):
+				return fs.SkipDir
+			}
+			return w.notify.Add(path)
+		})
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return WithExit(NotFound, fmt.Errorf("the folder %q is gone: nothing of it was deleted in the datastore, and it is no longer watched", root))
+		case err != nil:
+			return fmt.Errorf("watching %s (the system limits how many folders are watched; Linux by fs.inotify.max_user_watches): %w", root, err)
+		}
+	}
+	return nil
+}
+
+// changes are what is different from the last look.
+type changes struct {
+	sent []*document
+	gone []string // custom ids
+}
+
+// look compares the folders with what they were.
+func (w *watcher) look() (changes, error) {
+	var c changes
+	now := map[string]stamp{}
+	for _, root := range w.roots {
+		for d, err := range folder(root, w.sources.choice, w.sources.metadata, func(string, string) {}) {
+			if err != nil {
+				return c, err
+			}
+			info, err := os.Stat(d.path)
+			if err != nil {
+				continue // it has gone meanwhile
+			}
+			now[d.path] = stamp{info.ModTime(), info.Size()}
+			if w.known[d.path] != now[d.path] {
+				c.sent = append(c.sent, d)
+			}
+		}
+	}
+	for path := range w.known {
+		if _, there := now[path]; !there {
+			c.gone = append(c.gone, file(path, true, nil).key)
+		}
+	}
+	slices.Sort(c.gone)
+	w.known = now
+	return c, nil
+}
