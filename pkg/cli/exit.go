@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"strings"
 
 	"github.com/sluice/sluice/pkg/domain"
@@ -98,11 +99,11 @@ func ExitOf(err error) Exit {
 // ExitOfStatus says how a command ends that the service answered so.
 func ExitOfStatus(status int) Exit {
 	switch status {
-	case 401, 403:
+	case http.StatusUnauthorized, http.StatusForbidden:
 		return Forbidden
-	case 404:
+	case http.StatusNotFound:
 		return NotFound
-	case 429, 502, 503, 504:
+	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 		return Unavailable
 	default:
 		return Failed

@@ -103,9 +103,8 @@ func (l *library) find(d *document) (same *kept, others []kept) {
 		}
 	}
 	if best >= 0 {
-		same, all = &all[best], slices.Delete(slices.Clone(all), best, best+1)
-		same = &kept{}
-		*same = l.of[place{d.kind, d.key}][best]
+		found := all[best]
+		same, all = &found, slices.Delete(all, best, best+1)
 	}
 	return same, all
 }
@@ -165,7 +164,7 @@ func (l *library) files() []string {
 	return keys
 }
 
-// remove takes all versions of a document out and returns their ids.
+// ids are those of all versions of a document.
 func (l *library) ids(at place) []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
