@@ -63,7 +63,8 @@ func (s *server) checkPage(c *gin.Context) {
 		}
 	}
 	if isPreflight && !allowed {
-		s.fail(c, forbidden("pages of the origin %s may not call this service; who operates it can list the origin in SLUICE_CORS_ORIGINS, or have a server of the page's make the call", describe(origin)))
+		s.fail(c, forbidden("pages of the origin %s may not call this service; who operates it can list the origin in SLUICE_CORS_ORIGINS, "+
+			"or have a server of the page's make the call", describe(origin)))
 		return
 	}
 	if !allowed {
@@ -97,8 +98,11 @@ func (s *server) publicAgent(c *gin.Context, id string) (domain.Agent, bool, err
 func strangeOrigin(origin string, agent domain.Agent) error {
 	return &domain.Error{
 		Code: domain.CodeUnauthorized, Err: errForbidden,
-		Message: fmt.Sprintf("pages of the origin %s may not ask this agent; add the origin to its allowedOrigins (PATCH /agents/%s, or in the console), or send the header Authorization: Bearer <key> from a server", describe(origin), agent.ID),
-		Fields:  []domain.FieldError{{Field: "Origin", Message: fmt.Sprintf("is %s, which is not among the agent's allowedOrigins", describe(origin))}},
+		Message: fmt.Sprintf("pages of the origin %s may not ask this agent; add the origin to its allowedOrigins (PATCH /agents/%s, or in the console), "+
+			"or send the header Authorization: Bearer <key> from a server", describe(origin), agent.ID),
+		Fields: []domain.FieldError{{
+			Field: "Origin", Message: fmt.Sprintf("is %s, which is not among the agent's allowedOrigins", describe(origin)),
+		}},
 	}
 }
 
