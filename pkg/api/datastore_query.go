@@ -68,7 +68,7 @@ func (s *server) queryDatastore(ctx context.Context, id string, body DatastoreQu
 		req.Mode = domain.SearchMode(*body.Mode)
 	}
 	var found Retrieved
-	err = s.countSearch(ctx, who.account(d.WorkspaceID), body.Query, func() (err error) {
+	err = s.countSearch(who.account(d.WorkspaceID), body.Query, func() (err error) {
 		found, err = s.Retriever.Retrieve(ctx, req)
 		return err
 	})

@@ -103,6 +103,8 @@ type Keys interface {
 type Accounts interface {
 	// Count adds to the account's use in this month.
 	Count(ctx context.Context, a domain.Account, uses map[domain.Metric]int64) error
+	// CountSoon is Count for what no limit is held against: it is stored a little later, with others.
+	CountSoon(a domain.Account, uses map[domain.Metric]int64)
 	// Admit counts one agent query, or fails with domain.CodeUsageLimit when a limit is reached; of many at once no more
 	// pass than are left.
 	Admit(ctx context.Context, a domain.Account) error

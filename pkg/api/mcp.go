@@ -107,7 +107,7 @@ func (l library) search(ctx context.Context, who caller, q mcp.Search) ([]domain
 		return nil, err
 	}
 	var found Retrieved
-	err = l.countSearch(ctx, who.account(who.workspace()), q.Query, func() (err error) {
+	err = l.countSearch(who.account(who.workspace()), q.Query, func() (err error) {
 		found, err = l.Retriever.Retrieve(ctx, RetrieveRequest{
 			WorkspaceID: who.workspace(), Datastores: stores, Query: q.Query, TopK: q.Results, Filters: q.Filters,
 		})

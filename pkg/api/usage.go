@@ -89,33 +89,21 @@ func (c caller) account(workspace string) domain.Account {
 	return a
 }
 
-// countSearch makes a search that is not part of an answer, and counts it. Storing the count takes as long as many a search, so
-// that both go on at the same moment; neither is waited for alone. A search that fails is counted back.
-func (s *server) countSearch(ctx context.Context, a domain.Account, query string, search func() error) error {
-	tokens := int64(chunk.Tokens(query))
-	counted := make(chan bool, 1)
-	go func() {
-		counted <- s.countAside(ctx, a, map[domain.Metric]int64{domain.MetricRetrievals: 1, domain.MetricEmbedTokens: tokens})
-	}()
-	found := false
-	defer func() {
-		if <-counted && !found {
-			s.countAside(ctx, a, map[domain.Metric]int64{domain.MetricRetrievals: -1, domain.MetricEmbedTokens: -tokens})
-		}
-	}()
+// countSearch makes a search that is not part of an answer, and counts it when it has found what there is. No limit is on searches, so
+// that their count can wait until it is stored with others: storing each by itself takes longer than a search.
+func (s *server) countSearch(a domain.Account, query string, search func() error) error {
 	err := search()
-	found = err == nil
+	if err == nil {
+		s.Catalog.CountSoon(a, map[domain.Metric]int64{domain.MetricRetrievals: 1, domain.MetricEmbedTokens: int64(chunk.Tokens(query))})
+	}
 	return err
 }
 
-// countAside counts a use, though the client may have left, and reports whether it is counted. A failure to count is logged, not
-// answered.
-func (s *server) countAside(ctx context.Context, a domain.Account, uses map[domain.Metric]int64) bool {
+// countAside counts a use, though the client may have left. A failure to count is logged, not answered.
+func (s *server) countAside(ctx context.Context, a domain.Account, uses map[domain.Metric]int64) {
 	ctx, cancel := aside(ctx)
 	defer cancel()
-	err := s.Catalog.Count(ctx, a, uses)
-	if err != nil {
+	if err := s.Catalog.Count(ctx, a, uses); err != nil {
 		s.log.Error("counting use", "request", requestID(ctx), "error", err)
 	}
-	return err == nil
 }

@@ -49,6 +49,7 @@ type Catalog struct {
 	turn   map[Priority]string // the workspace that was served last
 
 	tally tally
+	soon  soon
 
 	outboxWake chan struct{}
 	sweepWake  chan struct{}
@@ -106,8 +107,9 @@ func openDatabase(ctx context.Context, o Options) (*database, error) {
 	}
 }
 
-// Close ends what listens and holds, and releases the database. It may be called twice.
+// Close stores what was counted, ends what listens and holds, and releases the database. It may be called twice.
 func (c *Catalog) Close() error {
+	c.endSoon()
 	c.notices.stop()
 	c.holds.releaseAll()
 	return c.db.close()

@@ -76,17 +76,26 @@ func (y *tally) join(a domain.Account, uses map[domain.Metric]int64) *tallied {
 	y.mu.Lock()
 	defer y.mu.Unlock()
 	if y.next == nil {
-		y.next = &tallied{sums: make(map[domain.Account]map[domain.Metric]int64)}
+		y.next = newTallied()
 	}
-	sums := y.next.sums[a]
+	y.next.add(a, uses)
+	return y.next
+}
+
+func newTallied() *tallied { return &tallied{sums: make(map[domain.Account]map[domain.Metric]int64)} }
+
+// add adds uses to those of the account.
+func (t *tallied) add(a domain.Account, uses map[domain.Metric]int64) {
+	sums := t.sums[a]
 	if sums == nil {
 		sums = make(map[domain.Metric]int64, len(uses))
-		y.next.sums[a] = sums
+		t.sums[a] = sums
 	}
 	for m, n := range uses {
-		sums[m] += n
+		if n != 0 {
+			sums[m] += n
+		}
 	}
-	return y.next
 }
 
 // ordered lists the uses by account, in the order that all transactions take workspaces in.

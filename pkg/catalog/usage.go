@@ -23,17 +23,20 @@ func (c *Catalog) Count(ctx context.Context, a domain.Account, uses map[domain.M
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("counting use: %w", err)
 	}
-	return c.tally.count(ctx, a, uses, func(ctx context.Context, sums []accountUses) error {
-		return c.update(ctx, "counting use", func(t *tx) error {
-			t.aside = true
-			month := monthOf(c.now())
-			for _, s := range sums {
-				if err := t.count(ctx, s.account, month, s.uses); err != nil {
-					return err
-				}
+	return c.tally.count(ctx, a, uses, c.storeUses)
+}
+
+// storeUses adds uses to the counters of the current month.
+func (c *Catalog) storeUses(ctx context.Context, sums []accountUses) error {
+	return c.update(ctx, "counting use", func(t *tx) error {
+		t.aside = true
+		month := monthOf(c.now())
+		for _, s := range sums {
+			if err := t.count(ctx, s.account, month, s.uses); err != nil {
+				return err
 			}
-			return nil
-		})
+		}
+		return nil
 	})
 }
 
@@ -149,6 +152,7 @@ func scanUse(s scanner) (u use, err error) {
 
 // Usage returns the workspace's counters of the month (UTC) that the time lies in. What was never counted is absent.
 func (c *Catalog) Usage(ctx context.Context, ws string, month time.Time) (map[domain.Metric]int64, error) {
+	c.storeSoon()
 	uses, err := collect(ctx, c.db.read, scanUse, `SELECT '', metric, value FROM usage_counts WHERE workspace_id = ? AND month = ?`, ws, monthOf(month))
 	if err != nil {
 		return nil, fmt.Errorf("reading use: %w", err)
@@ -162,6 +166,7 @@ func (c *Catalog) Usage(ctx context.Context, ws string, month time.Time) (map[do
 
 // KeyUsage is Usage by the ids of keys, revoked ones too; "" is what was used without a key.
 func (c *Catalog) KeyUsage(ctx context.Context, ws string, month time.Time) (map[string]map[domain.Metric]int64, error) {
+	c.storeSoon()
 	uses, err := collect(ctx, c.db.read, scanUse, `SELECT key_id, metric, value FROM key_usage WHERE workspace_id = ? AND month = ?`, ws, monthOf(month))
 	if err != nil {
 		return nil, fmt.Errorf("reading use by key: %w", err)

@@ -87,6 +87,22 @@ func testUsage(t *testing.T, open Open) {
 		ok(t, err)
 		equal(t, map[domain.Metric]int64{domain.MetricRetrievals: 80}, theirs)
 	})
+	t.Run("what is counted soon is told at once", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, open)
+		var wg sync.WaitGroup
+		for range 40 {
+			wg.Go(func() {
+				w.CountSoon(w.account("a"), map[domain.Metric]int64{domain.MetricRetrievals: 1, domain.MetricEmbedTokens: 0})
+			})
+		}
+		wg.Wait()
+		equal(t, map[domain.Metric]int64{domain.MetricRetrievals: 40}, w.usage())
+		w.CountSoon(w.account("a"), map[domain.Metric]int64{domain.MetricRetrievals: 2})
+		keys, err := w.KeyUsage(w.ctx, w.ws, w.clock.now())
+		ok(t, err)
+		equal(t, map[string]map[domain.Metric]int64{"a": {domain.MetricRetrievals: 42}}, keys)
+	})
 	t.Run("what was embedded is counted once, however often its event comes", func(t *testing.T) {
 		t.Parallel()
 		w := newWorld(t, open)
