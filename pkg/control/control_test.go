@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -74,8 +75,8 @@ func jobsNamed(ids ...string) (jobs []domain.Job) {
 func TestDispatcherFillsOnlyTheWindow(t *testing.T) {
 	t.Parallel()
 	o := &outbox{jobs: jobsNamed("a", "b", "c", "d"), inFlight: 1}
-	next := uint64(40)
-	d := Dispatcher{Outbox: o, Window: 3, Log: quiet, Now: time.Now, Jobs: publish(func(domain.Job) (uint64, error) { next++; return next, nil })}
+	generations := map[string]uint64{"a": 41, "b": 42}
+	d := Dispatcher{Outbox: o, Window: 3, Log: quiet, Now: time.Now, Jobs: publish(func(j domain.Job) (uint64, error) { return generations[j.ID], nil })}
 	more, err := d.round(t.Context())
 	if err != nil || !more {
 		t.Fatalf("more %v, err %v", more, err)
@@ -89,7 +90,7 @@ func TestDispatcherFillsOnlyTheWindow(t *testing.T) {
 	}
 }
 
-func TestDispatcherMarksWhatWasPublishedBeforeAFailure(t *testing.T) {
+func TestDispatcherMarksWhatWasPublishedBesideAFailure(t *testing.T) {
 	t.Parallel()
 	o := &outbox{jobs: jobsNamed("a", "b", "c")}
 	d := Dispatcher{Outbox: o, Window: 10, Log: quiet, Now: time.Now, Jobs: publish(func(j domain.Job) (uint64, error) {
@@ -101,8 +102,39 @@ func TestDispatcherMarksWhatWasPublishedBeforeAFailure(t *testing.T) {
 	if _, err := d.round(t.Context()); !errors.Is(err, errDown) {
 		t.Fatalf("err = %v", err)
 	}
-	if diff := cmp.Diff([]domain.Job{{ID: "a", Generation: 7}}, o.published); diff != "" {
+	if diff := cmp.Diff([]domain.Job{{ID: "a", Generation: 7}, {ID: "c", Generation: 7}}, o.published); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestDispatcherPublishesManyAtOnce has every publish wait until all of them have begun.
+func TestDispatcherPublishesManyAtOnce(t *testing.T) {
+	t.Parallel()
+	o := &outbox{}
+	for i := range 2 * publishAtOnce {
+		o.jobs = append(o.jobs, domain.Job{ID: fmt.Sprint(i)})
+	}
+	var mu sync.Mutex
+	begun, all := 0, make(chan struct{})
+	d := Dispatcher{Outbox: o, Window: 2 * publishAtOnce, Log: quiet, Now: time.Now, Jobs: publish(func(domain.Job) (uint64, error) {
+		mu.Lock()
+		if begun++; begun == publishAtOnce {
+			close(all)
+		}
+		mu.Unlock()
+		<-all
+		return 7, nil
+	})}
+	if _, err := d.round(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if len(o.published) != 2*publishAtOnce {
+		t.Errorf("%d of %d jobs are marked as published", len(o.published), 2*publishAtOnce)
+	}
+	for i, j := range o.published {
+		if j.ID != fmt.Sprint(i) || j.Generation != 7 {
+			t.Fatalf("job %d is %s of generation %d", i, j.ID, j.Generation)
+		}
 	}
 }
 

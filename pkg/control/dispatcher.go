@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/sluice/sluice/pkg/catalog"
@@ -22,7 +24,8 @@ type Outbox interface {
 	OutboxWake() <-chan struct{}
 }
 
-// Publisher puts a job into the stream and returns its generation. Publishing a job again soon returns the same.
+// Publisher puts a job into the stream and returns its generation. Publishing a job again soon returns the same. It is safe for
+// concurrent use.
 type Publisher interface {
 	Publish(ctx context.Context, job domain.Job) (generation uint64, err error)
 }
@@ -44,6 +47,8 @@ const (
 	outboxPoll = 500 * time.Millisecond
 	// outboxBatch bounds what one transaction marks as published.
 	outboxBatch = 64
+	// publishAtOnce is how many jobs are published at the same moment.
+	publishAtOnce = 16
 	// refusedDelay is how long a job waits that the stream refused, while others pass it.
 	refusedDelay = 30 * time.Second
 )
@@ -68,21 +73,51 @@ func (d *Dispatcher) round(ctx context.Context) (more bool, err error) {
 	}
 	// A crash between publishing and marking publishes again under the same id, which the stream recognises.
 	published := due[:0:0]
-	for _, job := range due {
-		generation, err := d.Jobs.Publish(ctx, job)
-		if err != nil {
-			if markErr := d.mark(ctx, published); markErr != nil {
-				d.Log.WarnContext(ctx, "marking published jobs", "error", markErr)
-			}
-			if refuseErr := d.refused(ctx, job, err); refuseErr != nil {
-				d.Log.WarnContext(ctx, "putting a refused job aside", "error", refuseErr)
-			}
-			return false, fmt.Errorf("publishing job %s: %w", job.ID, err)
+	for wave := range slices.Chunk(due, publishAtOnce) {
+		stored, failed := d.publish(ctx, wave)
+		published = append(published, stored...)
+		if len(failed) == 0 {
+			continue
 		}
-		job.Generation = generation
-		published = append(published, job)
+		if err := d.mark(ctx, published); err != nil {
+			d.Log.WarnContext(ctx, "marking published jobs", "error", err)
+		}
+		faults := make([]error, len(failed))
+		for i, f := range failed {
+			if err := d.refused(ctx, f.job, f.cause); err != nil {
+				d.Log.WarnContext(ctx, "putting a refused job aside", "error", err)
+			}
+			faults[i] = fmt.Errorf("publishing job %s: %w", f.job.ID, f.cause)
+		}
+		return false, errors.Join(faults...)
 	}
 	return int64(len(due)) == free, d.mark(ctx, published)
+}
+
+// notPublished is a job that the stream did not take.
+type notPublished struct {
+	job   domain.Job
+	cause error
+}
+
+// publish publishes jobs at the same moment: each waits for the disk, or for a cluster's servers, which take many in as quickly as
+// one. No two are of one datasource, so that it does not matter which of them comes first.
+func (d *Dispatcher) publish(ctx context.Context, wave []domain.Job) (stored []domain.Job, failed []notPublished) {
+	generations, faults := make([]uint64, len(wave)), make([]error, len(wave))
+	var all sync.WaitGroup
+	for i, job := range wave {
+		all.Go(func() { generations[i], faults[i] = d.Jobs.Publish(ctx, job) })
+	}
+	all.Wait()
+	for i, job := range wave {
+		if faults[i] != nil {
+			failed = append(failed, notPublished{job, faults[i]})
+			continue
+		}
+		job.Generation = generations[i]
+		stored = append(stored, job)
+	}
+	return stored, failed
 }
 
 // refused keeps a job that was not published from standing in the way of others: for a while, or, when the stream will
