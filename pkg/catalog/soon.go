@@ -55,7 +55,7 @@ func (c *Catalog) storeSoon() {
 	next.store(ctx, c.storeUses)
 	for a, err := range next.errs {
 		if err != nil {
-			c.log.Error("counting use", "workspace", a.WorkspaceID, "key", a.KeyID, "error", err)
+			c.log.ErrorContext(ctx, "counting use", "workspace", a.WorkspaceID, "key", a.KeyID, "error", err)
 		}
 	}
 }
