@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"time"
 
 	"github.com/sluice/sluice/pkg/catalog"
 	"github.com/sluice/sluice/pkg/config"
@@ -63,8 +64,12 @@ func (s *Service) listen(ctx context.Context) (err error) {
 	return nil
 }
 
+// databasePatience is how long PostgreSQL is waited for when the process starts, as NATS is.
+const databasePatience = time.Minute
+
 func (s *Service) openCatalog(ctx context.Context) (err error) {
 	o := catalog.Options{Log: s.log, Now: s.now, MaxPagesPerSite: s.config.LimitPages, URL: s.config.DatabaseURL, Limits: quotas(s.config)}
+	o.StartPatience = databasePatience
 	if o.URL == "" {
 		o.Path = s.dir.join(catalogFile)
 		if err := s.checkCatalog(ctx, o.Path); err != nil {

@@ -152,7 +152,7 @@ func (s *Service) handler() (http.Handler, error) {
 			{Name: "catalog", Ready: s.catalog.Ready},
 			{Name: "nats", Ready: s.natsReady},
 			{Name: "disk", Ready: newDisk(s.dir.join(tempDir)).ready},
-		}, s.engines.checks()...),
+		}, append(s.engines.checks(), modelChecks(s.config)...)...),
 		Traces:  s.traces,
 		Audit:   s.auditLog,
 		Metrics: s.metrics,

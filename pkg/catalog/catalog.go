@@ -21,7 +21,9 @@ type Options struct {
 	// Connections bounds the connections to PostgreSQL that requests and loops use; one or two more listen. 0:
 	// DefaultConnections.
 	Connections int
-	Log         *slog.Logger // nil: slog.Default()
+	// StartPatience is how long a PostgreSQL server is waited for that is not reached yet. 0: not at all.
+	StartPatience time.Duration
+	Log           *slog.Logger // nil: slog.Default()
 	// Now is the clock of everything that is stored; nil: time.Now.
 	Now func() time.Time
 	// MaxPagesPerSite bounds the pages of one web site, whatever the site itself asks for; 0: DefaultMaxPagesPerSite.

@@ -13,6 +13,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
+
+	"github.com/sluice/sluice/pkg/domain"
 )
 
 var postgresDialect = dialect{goose: goose.DialectPostgres, numbered: true, shared: true, lock: " FOR UPDATE"}
@@ -80,10 +82,36 @@ func openPostgres(ctx context.Context, o Options) (*database, error) {
 		session: func(o sessionOptions) *session { return startSession(unbounded, o) },
 	}
 	d.ready = d.primary
-	if err = d.greet(ctx, cfg); err != nil {
+	if err = d.await(ctx, cfg, o); err != nil {
 		return nil, errors.Join(err, d.close())
 	}
 	return d, nil
+}
+
+// startPause is the time between attempts to reach a server that is not there yet.
+const startPause = 250 * time.Millisecond
+
+// await greets the server, again and again while it cannot be reached, as when it is started together with this process.
+func (d *database) await(ctx context.Context, cfg *pgx.ConnConfig, o Options) error {
+	ctx, done := context.WithTimeout(ctx, max(o.StartPatience, 2*connectTimeout))
+	defer done()
+	for began, told := time.Now(), false; ; {
+		err := d.greet(ctx, cfg)
+		if err == nil || domain.CodeOf(err) != domain.CodeUnavailable || time.Since(began) >= o.StartPatience || ctx.Err() != nil {
+			return err
+		}
+		if !told {
+			told = true
+			o.Log.Warn("PostgreSQL is not reached yet and tried again", "error", err, "for", o.StartPatience)
+		}
+		timer := time.NewTimer(startPause)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return err
+		}
+	}
 }
 
 // greet makes the first connection and learns what the server and the database are like.
@@ -138,9 +166,12 @@ func explain(err error, cfg *pgx.ConnConfig) error {
 		case "53300":
 			return fmt.Errorf("the server has no connection to spare: %s", refusal.Message)
 		}
+		if passing(refusal) { // it starts, or stops
+			return &domain.Error{Code: domain.CodeUnavailable, Message: "the server does not answer yet", Err: refusal}
+		}
 		return refusal
 	}
-	return fmt.Errorf("the server does not answer: %w", err)
+	return &domain.Error{Code: domain.CodeUnavailable, Message: "the server does not answer", Err: err}
 }
 
 // address names the server and the database for people.

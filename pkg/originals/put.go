@@ -28,8 +28,12 @@ const chunkSize = 512 << 10
 // MaxPutTime bounds a Put. Prune spares chunks that are younger than twice that.
 const MaxPutTime = time.Hour
 
-// cleanTimeout bounds the removal of a Put that did not succeed; ctx may have ended by then.
-const cleanTimeout = 10 * time.Second
+// cleanTimeout bounds the removal of a Put that did not succeed; ctx may have ended by then. awayTimeout does where the
+// servers did not answer.
+const (
+	cleanTimeout = 10 * time.Second
+	awayTimeout  = 2 * time.Second
+)
 
 // PutOptions describe the content of a Put.
 type PutOptions struct {
@@ -67,7 +71,11 @@ func (s *Store) Put(ctx context.Context, key string, r io.Reader, o PutOptions) 
 		// Chunks that it has taken stay for Prune. If it has taken the metadata too, nobody refers to them.
 		return domain.Original{}, fmt.Errorf("storing original %s: %w: %w", key, quorum.ErrUnavailable, errBroken)
 	}
-	sealed, clean := p.clean(ctx)
+	patience := cleanTimeout
+	if errors.Is(err, quorum.ErrUnavailable) { // it was waited for: the caller has waited long enough
+		patience = awayTimeout
+	}
+	sealed, clean := p.clean(ctx, patience)
 	switch {
 	case sealed:
 		return original, nil
@@ -217,8 +225,8 @@ func (p *put) seal(ctx context.Context, o domain.Original, sum []byte) error {
 
 // clean removes what the Put has written, unless the original is whole and was sealed although the answer was lost, as when
 // the server is killed at that moment. Then it stays: a Put of the same content may have found it and count on it.
-func (p *put) clean(ctx context.Context) (sealed bool, err error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanTimeout)
+func (p *put) clean(ctx context.Context, patience time.Duration) (sealed bool, err error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
 	defer cancel()
 	info, err := p.lookUp(ctx, p.key)
 	if err == nil && info.NUID == p.id {
