@@ -14,6 +14,9 @@ func (s *Service) startControl(ctx context.Context) error {
 	tell := announcer{hub: s.hub, broker: s.broker}
 	applier := control.Applier{Events: s.broker, States: tracedStates{s.catalog, s.traces, s.stages}, Hub: tell, Log: s.log}
 	dispatcher := control.Dispatcher{Outbox: s.catalog, Jobs: s.broker, Window: s.config.Window, Hub: tell, Log: s.log, Now: s.now}
+	if between.publisher != nil {
+		dispatcher.Jobs = between.publisher(dispatcher.Jobs)
+	}
 	sweeper := control.Sweeper{
 		Sweeps: s.catalog, Stores: s.catalog, Engines: controlled{s.engines}, Originals: s.originals, JobLog: s.broker, Log: s.log, Now: s.now,
 		Retention: s.config.ConversationRetention, Holding: s.backups.holding,

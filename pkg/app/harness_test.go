@@ -32,6 +32,7 @@ func TestMain(m *testing.M) {
 	extract.RunChildIfAsked()
 	local.RunChildIfAsked()
 	if shape := os.Getenv(childVariable); shape != "" {
+		standBetween(os.Getenv(pointVariable))
 		signal.Ignore(syscall.SIGXFSZ) // a write beyond a limit of file sizes, which stands for a full disk, then fails and does not kill
 		os.Exit(Main(Shape(shape), os.Args[1:], os.Environ(), os.Stdout, os.Stderr))
 	}

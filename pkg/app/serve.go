@@ -120,24 +120,7 @@ func (s *Service) handler() (http.Handler, error) {
 		s.closeLater(file.Close)
 		s.auditLog = slog.New(telemetry.Discreet(slog.NewJSONHandler(file, nil)))
 	}
-	return api.New(api.Options{
-		MaxUploadBytes: int64(s.config.LimitUpload),
-		MaxJSONBytes:   int64(s.config.LimitJSON),
-		MaxDocuments:   s.config.LimitDocuments,
-		MaxPages:       s.config.LimitPages,
-		MaxQueryChars:  s.config.LimitQuery,
-		RatePerSecond:  s.config.LimitRate,
-		MCPHosts:       s.config.MCPHosts,
-		CORSOrigins:    s.config.CORSOrigins,
-		Version:        Version(),
-		TempDir:        s.dir.join(tempDir),
-		Engines:        s.engines.names(),
-		Admission:      s.admission.of(s.config, &room{catalog: s.catalog, dir: s.dir.path, jobs: int64(s.config.LimitWaiting), disk: int64(s.config.LimitDisk), log: s.log}),
-
-		VisitorPerMinute: s.config.LimitVisitor,
-		VisitorMaxTokens: s.config.ChatMaxTokens,
-		EmbeddingModels:  s.embedders.ids(),
-	}, api.Deps{
+	parts := api.Deps{
 		Catalog:        s.catalog,
 		Originals:      uploads{store: s.originals, max: int64(max(s.config.LimitUpload, s.config.LimitJSON))},
 		Chunks:         chunkReader{catalog: s.catalog, engines: s.engines},
@@ -158,7 +141,28 @@ func (s *Service) handler() (http.Handler, error) {
 		Metrics: s.metrics,
 		Log:     s.log,
 		Now:     s.now,
-	})
+	}
+	if between.api != nil {
+		between.api(&parts)
+	}
+	return api.New(api.Options{
+		MaxUploadBytes: int64(s.config.LimitUpload),
+		MaxJSONBytes:   int64(s.config.LimitJSON),
+		MaxDocuments:   s.config.LimitDocuments,
+		MaxPages:       s.config.LimitPages,
+		MaxQueryChars:  s.config.LimitQuery,
+		RatePerSecond:  s.config.LimitRate,
+		MCPHosts:       s.config.MCPHosts,
+		CORSOrigins:    s.config.CORSOrigins,
+		Version:        Version(),
+		TempDir:        s.dir.join(tempDir),
+		Engines:        s.engines.names(),
+		Admission:      s.admission.of(s.config, &room{catalog: s.catalog, dir: s.dir.path, jobs: int64(s.config.LimitWaiting), disk: int64(s.config.LimitDisk), log: s.log}),
+
+		VisitorPerMinute: s.config.LimitVisitor,
+		VisitorMaxTokens: s.config.ChatMaxTokens,
+		EmbeddingModels:  s.embedders.ids(),
+	}, parts)
 }
 
 // natsReady reports whether the job log answers and, where its server is in this process, can store what it is sent.

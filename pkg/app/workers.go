@@ -30,9 +30,13 @@ func newChunker(c config.Config) *chunk.Chunker {
 }
 
 func ingestWorker(c config.Config, store *originals.Store, events ingest.Events, reader *extract.Extractor, models *embedders, in *engines, times *stages, now func() time.Time, log *slog.Logger) *ingest.Ingestor {
+	var indexes ingest.Indexes = timedIndexes{writers{in}, times}
+	if between.indexes != nil {
+		indexes = between.indexes(indexes)
+	}
 	return &ingest.Ingestor{
 		Originals: timedOriginals{store, times}, Extractor: timedExtractor{reader, times}, Chunkers: timedChunkers{chunkers{sized: newChunker(c)}, times},
-		Embedders: timedEmbedders{models, times}, Indexes: timedIndexes{writers{in}, times}, Recent: ingest.NewRecent(),
+		Embedders: timedEmbedders{models, times}, Indexes: indexes, Recent: ingest.NewRecent(),
 		Events: countedEvents{events, times}, Now: now, Log: log,
 	}
 }

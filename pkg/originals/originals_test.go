@@ -450,7 +450,7 @@ func TestAnOriginalStaysWhoseLastAnswerWasLost(t *testing.T) {
 	if again, err := s.Put(testContext(t), p.key, strings.NewReader("kept"), o); err != nil || again != want {
 		t.Fatalf("putting it again: %+v, %v", again, err)
 	}
-	if sealed, err := p.clean(testContext(t)); !sealed || err != nil {
+	if sealed, err := p.clean(testContext(t), cleanTimeout); !sealed || err != nil {
 		t.Errorf("it is taken for lost: %v", err)
 	}
 	if exists, err := s.Exists(testContext(t), p.key); !exists || err != nil {

@@ -1,0 +1,229 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"mime/multipart"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/sluice/sluice/pkg/api"
+	"github.com/sluice/sluice/pkg/catalog"
+	"github.com/sluice/sluice/pkg/control"
+	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/index"
+	"github.com/sluice/sluice/pkg/ingest"
+	"github.com/sluice/sluice/pkg/jobs"
+)
+
+// pointVariable names the step at which a program that a test starts ends itself as kill -9 does ("kill before commit"), or
+// carries out the step and says that it did not answer in time ("untold commit"). It happens once.
+const pointVariable = "APP_TEST_POINT"
+
+// writes are the steps by which an upload with an idempotency key becomes searchable, in their order.
+var writes = []string{"claim", "content", "commit", "answer", "publish", "rows"}
+
+// points are all steps at which something can happen, or, unless TEST_FAULTS is set, those where most is at stake.
+func points() (all []string) {
+	if os.Getenv("TEST_FAULTS") == "" {
+		return []string{"kill after content", "kill after commit", "untold commit", "untold publish", "kill after rows"}
+	}
+	for _, write := range writes {
+		all = append(all, "kill before "+write, "kill after "+write, "untold "+write)
+	}
+	return all
+}
+
+// standBetween has the fault at the point happen in this process, "" none.
+func standBetween(point string) {
+	if point == "" {
+		return
+	}
+	at := &interruption{point: point}
+	between.api = func(d *api.Deps) {
+		d.Catalog = interruptedCatalog{d.Catalog, at}
+		d.Originals = interruptedOriginals{d.Originals, at}
+	}
+	between.publisher = func(p control.Publisher) control.Publisher { return interruptedPublisher{p, at} }
+	between.indexes = func(i ingest.Indexes) ingest.Indexes { return interruptedIndexes{i, at} }
+}
+
+// interruption is what happens at one step.
+type interruption struct {
+	point string
+	past  atomic.Bool
+}
+
+// errUntold is a time-out of a step that was carried out.
+var errUntold = &domain.Error{Code: domain.CodeUnavailable, Message: "no answer in time", Err: context.DeadlineExceeded}
+
+// step carries out a step, unless the process ends before it, and reports untold if it is to be taken for failed.
+func (i *interruption) step(name string, untold error, do func() error) error {
+	i.die("kill before " + name)
+	if err := do(); err != nil {
+		return err
+	}
+	i.die("kill after " + name)
+	if i.point == "untold "+name && i.past.CompareAndSwap(false, true) {
+		return untold
+	}
+	return nil
+}
+
+func (i *interruption) die(point string) {
+	if i.point != point {
+		return
+	}
+	_ = syscall.Kill(syscall.Getpid(), syscall.SIGKILL)
+	select {} // the signal is on its way
+}
+
+type interruptedCatalog struct {
+	api.Catalog
+	at *interruption
+}
+
+func (c interruptedCatalog) BeginIdempotent(ctx context.Context, ws, key, hash string) (claim *catalog.Claim, stored *catalog.StoredResponse, err error) {
+	err = c.at.step("claim", errUntold, func() error {
+		claim, stored, err = c.Catalog.BeginIdempotent(ctx, ws, key, hash)
+		return err
+	})
+	return claim, stored, err
+}
+
+func (c interruptedCatalog) CreateDatasources(ctx context.Context, in []catalog.NewDatasource) (out []domain.Datasource, err error) {
+	err = c.at.step("commit", errUntold, func() error {
+		out, err = c.Catalog.CreateDatasources(ctx, in)
+		return err
+	})
+	return out, err
+}
+
+func (c interruptedCatalog) FinishIdempotent(ctx context.Context, claim *catalog.Claim, r catalog.StoredResponse) error {
+	return c.at.step("answer", errUntold, func() error { return c.Catalog.FinishIdempotent(ctx, claim, r) })
+}
+
+type interruptedOriginals struct {
+	api.Originals
+	at *interruption
+}
+
+func (o interruptedOriginals) Put(ctx context.Context, id, name, mimeType string, r io.Reader) (kept domain.Original, err error) {
+	err = o.at.step("content", errUntold, func() error {
+		kept, err = o.Originals.Put(ctx, id, name, mimeType, r)
+		return err
+	})
+	return kept, err
+}
+
+type interruptedPublisher struct {
+	control.Publisher
+	at *interruption
+}
+
+func (p interruptedPublisher) Publish(ctx context.Context, job domain.Job) (generation uint64, err error) {
+	err = p.at.step("publish", jobs.ErrUnavailable, func() error {
+		generation, err = p.Publisher.Publish(ctx, job)
+		return err
+	})
+	return generation, err
+}
+
+type interruptedIndexes struct {
+	ingest.Indexes
+	at *interruption
+}
+
+func (i interruptedIndexes) Index(engine domain.Engine) (ingest.Index, error) {
+	idx, err := i.Indexes.Index(engine)
+	return interruptedIndex{idx, i.at}, err
+}
+
+type interruptedIndex struct {
+	ingest.Index
+	at *interruption
+}
+
+func (i interruptedIndex) Write(ctx context.Context, space index.Space, rows []index.Row) error {
+	return i.at.step("rows", context.DeadlineExceeded, func() error { return i.Index.Write(ctx, space, rows) })
+}
+
+// TestAKeyedUploadIsThereOnceWhereverItsProcessEnds ends the process before and after each write of an upload, and has each
+// write be carried out and reported as timed out. Repeated under its key, each upload has made one datasource, with its
+// chunks once.
+func TestAKeyedUploadIsThereOnceWhereverItsProcessEnds(t *testing.T) {
+	t.Parallel()
+	p := newProgram(t)
+	p.start()
+	store := p.newDatastore()
+	p.must(p.terminate())
+	all, words := map[string]*once{}, map[string]string{}
+	for n, point := range points() {
+		words[point] = fmt.Sprintf("numbat%02dx", n)
+		var form bytes.Buffer
+		w := multipart.NewWriter(&form)
+		p.must(w.WriteField("datastoreId", store))
+		part, err := w.CreateFormFile("file", words[point]+".txt")
+		p.must(err)
+		_, err = part.Write([]byte(aboutWord(words[point])))
+		p.must(err)
+		p.must(w.Close())
+		all[point] = newOnce("/datasources", w.FormDataContentType(), form.Bytes())
+		p.env = []string{pointVariable + "=" + point}
+		p.start()
+		all[point].send(p)
+		if strings.HasPrefix(point, "kill ") {
+			select {
+			case err := <-p.exited:
+				p.exited <- err
+			case <-time.After(time.Minute):
+				t.Fatalf("the process has not come to %q\n%s", point, tail(p.stderr.String(), 2000))
+			}
+			p.env = nil // what was accepted goes on, so that the next point is met by its own upload
+			p.start()
+		}
+		p.settled(store, time.Minute)
+		p.must(p.terminate())
+	}
+	p.env = nil
+	p.start()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	var settling sync.WaitGroup
+	for point, o := range all {
+		settling.Go(func() {
+			if err := o.settle(ctx, p); err != nil {
+				t.Errorf("%s: the upload is not answered: %v", point, err)
+			}
+		})
+	}
+	settling.Wait()
+	have := map[string]source{}
+	for _, s := range p.settled(store, 2*time.Minute) {
+		if _, twice := have[s.Name]; twice {
+			t.Errorf("%s is there twice", s.Name)
+		}
+		have[s.Name] = s
+	}
+	for point, word := range words {
+		s := have[word+".txt"]
+		if s.Status != "synched" || s.Chunks != 1 || len(all[point].ids) != 1 || s.ID != all[point].ids[0] {
+			t.Errorf("%s: the datasource is %+v, the answer was %v", point, s, all[point].ids)
+		}
+		if n := p.holding(store, word); n != 1 {
+			t.Errorf("%s: the text is found %d times", point, n)
+		}
+	}
+	if len(have) != len(words) {
+		t.Errorf("%d datasources are there, of %d uploads", len(have), len(words))
+	}
+	p.must(p.terminate())
+	checkRows(t, p.dir, store)
+}
