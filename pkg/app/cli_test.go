@@ -338,6 +338,7 @@ func cutting(t *testing.T, p *program, after int64, cut func()) string {
 	target, err := url.Parse("http://" + p.addr)
 	p.must(err)
 	var changed atomic.Int64
+	over := make(chan struct{}) // the run is cut off
 	proxy := httputil.NewSingleHostReverseProxy(target)
 	proxy.FlushInterval = -1
 	proxy.ErrorHandler = func(w http.ResponseWriter, _ *http.Request, err error) {
@@ -347,9 +348,14 @@ func cutting(t *testing.T, p *program, after int64, cut func()) string {
 	}
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.URL.Path, "/datastores/upsert/") || r.Method == http.MethodPost && r.URL.Path == "/datasources" {
-			if changed.Add(1) == after {
+			switch n := changed.Add(1); {
+			case n > after: // however slow the one that is the last may be
+				<-over
+				return
+			case n == after:
 				// The service gets the request, and nobody waits for its answer.
 				r = r.WithContext(context.WithoutCancel(r.Context()))
+				defer close(over)
 				defer cut()
 			}
 		}
