@@ -82,7 +82,7 @@ check-deployments: ## chart, compose files, Dockerfile and NATS configuration, w
 	cd deployments/check && test -z "$$(gofmt -l .)" && go vet ./... && go test ./... && go run .
 
 .PHONY: check-clients
-check-clients: ## the official OpenAI and MCP clients of Python and Node, as their registries have them, against a service of its own
+check-clients: ## clients and retrievers of Python and Node (OpenAI, MCP, LangChain, LlamaIndex), as their registries have them, against a service of its own
 	deployments/check-clients.sh
 
 .PHONY: check-contract

@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
 # Puts the official clients of others, as their registries have them, to a service of its own, and fails when one of them
 # does not get what it expects:
-#   openai (Python), openai (Node), mcp (Python), @modelcontextprotocol/sdk and the inspector's command line (Node).
+#   openai (Python), openai (Node), mcp (Python), @modelcontextprotocol/sdk and the inspector's command line (Node);
+#   @microsoft/fetch-event-source and ChaindeskRetriever (Node), DataberryRetriever (Python);
+#   the examples of docs/clients.md for JavaScript, LangChain and LlamaIndex.
 # Needs Go, Python 3 with venv, Node 20 or newer, and the registries. What is installed stays in a directory that can be
 # given: check-clients.sh [DIRECTORY]; else it is made anew and removed.
 set -euo pipefail
@@ -35,6 +37,9 @@ if [ ! -x "$work/python/bin/python" ]; then python3 -m venv "$work/python"; fi
 mkdir -p "$work/node"
 cp deployments/clients/package.json deployments/clients/*.mjs "$work/node/"
 (cd "$work/node" && npm install --silent --no-audit --no-fund)
+mkdir -p "$work/retrievers"
+cp deployments/clients/retrievers/* "$work/retrievers/"
+(cd "$work/retrievers" && npm install --silent --no-audit --no-fund --legacy-peer-deps)
 
 echo "== the service"
 CGO_ENABLED=0 go build -o "$work/api" ./cmd/api
@@ -49,10 +54,10 @@ for _ in $(seq 150); do
   if ! kill -0 "$service" 2>/dev/null; then echo "the service ended" >&2; exit 1; fi
   sleep 0.2
 done
-CHECK_AGENT=$("$work/python/bin/python" deployments/clients/content.py)
-export CHECK_AGENT CHECK_BINARY=$work/api
+made=$("$work/python/bin/python" deployments/clients/content.py)
+export CHECK_AGENT=${made% *} SLUICE_DATASTORE=${made#* } CHECK_BINARY=$work/api
 
-for client in openai_client mcp_client; do
+for client in openai_client mcp_client databerry_client; do
   echo "== Python: $client"
   "$work/python/bin/python" "deployments/clients/$client.py"
 done
@@ -60,6 +65,8 @@ for client in openai_client mcp_client; do
   echo "== Node: $client"
   (cd "$work/node" && node "$client.mjs")
 done
+echo "== Node: retrievers"
+(cd "$work/retrievers" && node retrievers.mjs)
 echo "== Node: the inspector"
 inspect() {
   (cd "$work/node" && timeout 60 npx --no-install mcp-inspector --cli -e "SLUICE_URL=$SLUICE_URL" -e "SLUICE_API_KEY=$SLUICE_API_KEY" \
@@ -79,4 +86,16 @@ for how in inspect inspect_http; do
 done
 if KEY=sk_wrong inspect_http --method tools/list >"$work/inspected" 2>&1; then echo "a wrong key was taken" >&2; exit 1; fi
 grep -q 'the API key is not valid' "$work/inspected"
+mkdir -p "$work/blocks"
+# The output of each example is read for what it has to say. They make agents of their own, so they come last.
+example() { # WHAT HEADING LANGUAGE PROGRAM
+  echo "== docs/clients.md: $2"
+  "$work/python/bin/python" deployments/clients/blocks.py "$2" "$3" "$work/blocks" >"$work/listed"
+  while read -r block; do
+    "$4" "$block" >"$work/said" </dev/null
+    grep -q "$1" "$work/said" || { cat "$work/said" >&2; exit 1; }
+  done <"$work/listed"
+}
+example 'thirty months' 'LangChain and LlamaIndex' python "$work/python/bin/python"
+example 'thirty months' JavaScript js node
 echo "ok"

@@ -1,4 +1,4 @@
-"""Puts manuals into a service and makes an agent that answers from them. Prints the agent's id."""
+"""Puts manuals into a service and makes an agent that answers from them. Prints the agent's id and the datastore's."""
 
 import json
 import os
@@ -34,7 +34,7 @@ def main():
         if time.monotonic() > deadline:
             raise SystemExit("the manuals were not taken in within a minute")
         time.sleep(0.2)
-    print(call("POST", "/agents", {"name": "Support", "datastoreIds": [store]})["id"])
+    print(call("POST", "/agents", {"name": "Support", "datastoreIds": [store]})["id"], store)
 
 
 main()

@@ -2956,6 +2956,32 @@ func (t *QueryDatastore200JSONResponseBody) MergeExplainedFragments(v ExplainedF
 	return err
 }
 
+// AsRetrieverResults returns the union data inside the QueryDatastore200JSONResponseBody as a RetrieverResults
+func (t QueryDatastore200JSONResponseBody) AsRetrieverResults() (RetrieverResults, error) {
+	var body RetrieverResults
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromRetrieverResults overwrites any union data inside the QueryDatastore200JSONResponseBody as the provided RetrieverResults
+func (t *QueryDatastore200JSONResponseBody) FromRetrieverResults(v RetrieverResults) error {
+	b, err := json.Marshal(v)
+	t.union = b
+	return err
+}
+
+// MergeRetrieverResults performs a merge with any union data inside the QueryDatastore200JSONResponseBody, using the provided RetrieverResults
+func (t *QueryDatastore200JSONResponseBody) MergeRetrieverResults(v RetrieverResults) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
 func (t QueryDatastore200JSONResponseBody) MarshalJSON() ([]byte, error) {
 	b, err := t.union.MarshalJSON()
 	return b, err

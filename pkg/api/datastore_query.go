@@ -4,6 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"strings"
+
+	"github.com/gin-gonic/gin"
 
 	"github.com/sluice/sluice/pkg/domain"
 )
@@ -17,7 +20,10 @@ func (s *server) QueryDatastore(ctx context.Context, r QueryDatastoreRequestObje
 	if err != nil {
 		return nil, err
 	}
-	if found.Explanation != nil {
+	switch {
+	case isMeantForChaindesk(ctx):
+		return fragmentsResponse{renderResults(found)}, nil
+	case found.Explanation != nil:
 		return fragmentsResponse{renderExplained(found)}, nil
 	}
 	return fragmentsResponse{renderAll(found.Fragments, renderFragment)}, nil
@@ -44,10 +50,33 @@ func (s *server) QueryDatastoreResults(ctx context.Context, r QueryDatastoreResu
 	if err != nil {
 		return nil, err
 	}
-	out := RetrieverResults{Results: renderAll(found.Fragments, func(f domain.Fragment) RetrieverResult {
+	return QueryDatastoreResults200JSONResponse(renderResults(found)), nil
+}
+
+// renderResults writes what LangChain's retrievers read.
+func renderResults(found Retrieved) RetrieverResults {
+	return RetrieverResults{Results: renderAll(found.Fragments, func(f domain.Fragment) RetrieverResult {
 		return RetrieverResult{Text: f.Text, Source: f.Source, Score: f.Score}
 	}), Explanation: renderExplanation(found.Explanation, true)}
-	return QueryDatastoreResults200JSONResponse(out), nil
+}
+
+// chaindeskHost is what LangChain's ChaindeskRetriever asks, at the path of a datastore query, for an object with results.
+const chaindeskHost = "app.chaindesk.ai"
+
+// isMeantForChaindesk reports whether the request was led here on its way to that host, whose name a proxy, or a name server that
+// gives our address for it, leaves in the header.
+func isMeantForChaindesk(ctx context.Context) bool {
+	c, ok := ctx.(*gin.Context)
+	if !ok {
+		return false
+	}
+	for _, host := range []string{c.Request.Host, c.GetHeader("X-Forwarded-Host")} {
+		name, _, _ := strings.Cut(host, ":")
+		if strings.EqualFold(name, chaindeskHost) {
+			return true
+		}
+	}
+	return false
 }
 
 func (s *server) queryDatastore(ctx context.Context, id string, body DatastoreQuery, explain bool) (Retrieved, error) {

@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -225,4 +228,34 @@ func (a *answer) indented() string {
 	var out bytes.Buffer
 	must(a.T, json.Indent(&out, a.body, "", "  "))
 	return strings.TrimSpace(out.String()) + "\n"
+}
+
+func TestWhatWasOnItsWayToChaindeskIsAnsweredAsItsRetrieverReadsIt(t *testing.T) {
+	t.Parallel()
+	s := newService(t)
+	s.retriever.retrieve = func(context.Context, api.RetrieveRequest) (api.Retrieved, error) {
+		return api.Retrieved{Fragments: []domain.Fragment{{Text: "30 days", Source: "trial.txt", Score: 0.5}}}, nil
+	}
+	path := s.url + "/api/datastores/" + s.newDatastore() + "/query"
+	for name, test := range map[string]struct{ host, forwarded, want string }{
+		"by its name":       {"app.chaindesk.ai", "", `{"results":[{`},
+		"by a proxy":        {"", "App.Chaindesk.ai:443", `{"results":[{`},
+		"to this service":   {"", "", `[{`},
+		"to somewhere else": {"chaindesk.ai.example", "example.com", `[{`},
+	} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, path, strings.NewReader(`{"query":"trial"}`))
+		must(t, err)
+		req.Header.Set("Authorization", "Bearer "+s.key)
+		req.Header.Set("X-Forwarded-Host", test.forwarded)
+		if test.host != "" {
+			req.Host = test.host
+		}
+		resp, err := http.DefaultClient.Do(req)
+		must(t, err)
+		body, err := io.ReadAll(resp.Body)
+		must(t, errors.Join(err, resp.Body.Close()))
+		if resp.StatusCode != http.StatusOK || !strings.HasPrefix(string(body), test.want) {
+			t.Errorf("%s: %d %s", name, resp.StatusCode, body)
+		}
+	}
 }

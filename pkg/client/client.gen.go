@@ -2953,6 +2953,32 @@ func (t *QueryDatastore200JSONResponseBody) MergeExplainedFragments(v ExplainedF
 	return err
 }
 
+// AsRetrieverResults returns the union data inside the QueryDatastore200JSONResponseBody as a RetrieverResults
+func (t QueryDatastore200JSONResponseBody) AsRetrieverResults() (RetrieverResults, error) {
+	var body RetrieverResults
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromRetrieverResults overwrites any union data inside the QueryDatastore200JSONResponseBody as the provided RetrieverResults
+func (t *QueryDatastore200JSONResponseBody) FromRetrieverResults(v RetrieverResults) error {
+	b, err := json.Marshal(v)
+	t.union = b
+	return err
+}
+
+// MergeRetrieverResults performs a merge with any union data inside the QueryDatastore200JSONResponseBody, using the provided RetrieverResults
+func (t *QueryDatastore200JSONResponseBody) MergeRetrieverResults(v RetrieverResults) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
 func (t QueryDatastore200JSONResponseBody) MarshalJSON() ([]byte, error) {
 	b, err := t.union.MarshalJSON()
 	return b, err
@@ -3516,7 +3542,8 @@ type ClientInterface interface {
 	// the datastore is public.
 	//
 	// With `explain=true` the answer is an object with the fragments, each with its `explanation`, and the `explanation`
-	// of the whole.
+	// of the whole. A request that was on its way to `app.chaindesk.ai`, by its `Host` or `X-Forwarded-Host`, is answered as
+	// under `/datastores/query/{id}`, for that is what LangChain's ChaindeskRetriever reads.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -3530,7 +3557,8 @@ type ClientInterface interface {
 	// the datastore is public.
 	//
 	// With `explain=true` the answer is an object with the fragments, each with its `explanation`, and the `explanation`
-	// of the whole.
+	// of the whole. A request that was on its way to `app.chaindesk.ai`, by its `Host` or `X-Forwarded-Host`, is answered as
+	// under `/datastores/query/{id}`, for that is what LangChain's ChaindeskRetriever reads.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -4708,7 +4736,8 @@ func (c *Endpoints) WatchDatastore(ctx context.Context, id Id, reqEditors ...Req
 // the datastore is public.
 //
 // With `explain=true` the answer is an object with the fragments, each with its `explanation`, and the `explanation`
-// of the whole.
+// of the whole. A request that was on its way to `app.chaindesk.ai`, by its `Host` or `X-Forwarded-Host`, is answered as
+// under `/datastores/query/{id}`, for that is what LangChain's ChaindeskRetriever reads.
 //
 // Takes any type of body and a specified content type.
 //
@@ -4732,7 +4761,8 @@ func (c *Endpoints) QueryDatastoreWithBody(ctx context.Context, id Id, params *Q
 // the datastore is public.
 //
 // With `explain=true` the answer is an object with the fragments, each with its `explanation`, and the `explanation`
-// of the whole.
+// of the whole. A request that was on its way to `app.chaindesk.ai`, by its `Host` or `X-Forwarded-Host`, is answered as
+// under `/datastores/query/{id}`, for that is what LangChain's ChaindeskRetriever reads.
 //
 // Takes a body of the `application/json` content type.
 //

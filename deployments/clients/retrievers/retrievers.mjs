@@ -1,0 +1,58 @@
+// What programs have had in use before, as it is: fetch-event-source reads an agent's stream, ChaindeskRetriever a datastore.
+import assert from "node:assert/strict";
+import { ChaindeskRetriever } from "@langchain/community/retrievers/chaindesk";
+import { fetchEventSource } from "@microsoft/fetch-event-source";
+
+const { SLUICE_URL: base, SLUICE_API_KEY: apiKey, CHECK_AGENT: agent, SLUICE_DATASTORE: datastoreId } = process.env;
+const ask = "How long is the warranty of the Aurora pump?";
+
+// The library is made for browsers, and asks these two whether its page is seen.
+globalThis.window = globalThis;
+globalThis.document = Object.assign(new EventTarget(), { hidden: false });
+
+async function stream(body, key = apiKey) {
+  let text = "", response = "", done = false, status;
+  await fetchEventSource(`${base}/agents/${agent}/query`, {
+    method: "POST",
+    headers: { "Content-Type": "application/json", Authorization: `Bearer ${key}` },
+    body: JSON.stringify({ query: ask, streaming: true, ...body }),
+    async onopen(r) {
+      status = r.status;
+      if (!r.ok || r.headers.get("content-type") !== "text/event-stream") throw new Error(`${r.status} ${(await r.json()).error}`);
+    },
+    onmessage(m) {
+      if (m.data === "[DONE]") done = true;
+      else if (m.data.startsWith("[ERROR]")) throw new Error(m.data);
+      else if (m.event === "endpoint_response") response += m.data;
+      else if (m.event === "answer") text += m.data;
+    },
+    onerror(e) { throw e; }, // else it asks again
+  });
+  return { text, done, status, ...JSON.parse(response) };
+}
+
+const first = await stream();
+assert.ok(first.done && first.status === 200);
+assert.match(first.text, /thirty months/);
+assert.equal(first.text, first.answer);
+assert.equal(first.sources[0].datasource_name, "Manual of the pump");
+const next = await stream({ conversationId: first.conversationId, visitorId: first.visitorId });
+assert.equal(next.conversationId, first.conversationId);
+await assert.rejects(stream({}, "sk_wrong"), /403 UNAUTHORIZED/);
+await assert.rejects(stream({ temperature: 7 }), /400 INVALID_REQUEST/);
+console.log("   @microsoft/fetch-event-source");
+
+// Its host is in its code. What leads it here says so, as proxies do.
+const direct = globalThis.fetch;
+globalThis.fetch = (address, options) => {
+  const url = new URL(address);
+  assert.equal(url.host, "app.chaindesk.ai");
+  return direct(new URL(url.pathname, base), { ...options, headers: { ...options.headers, "X-Forwarded-Host": url.host } });
+};
+const retriever = new ChaindeskRetriever({ datastoreId, apiKey, topK: 1, filter: { custom_ids: ["logger"] } });
+const found = await retriever.invoke("error code E-23");
+assert.equal(found.length, 1);
+assert.match(found[0].pageContent, /memory card is full/);
+assert.ok(found[0].metadata.score > 0 && typeof found[0].metadata.source === "string");
+assert.equal((await new ChaindeskRetriever({ datastoreId, apiKey }).invoke("warranty")).length, 2);
+console.log("   ChaindeskRetriever");
