@@ -168,7 +168,7 @@ type service struct {
 }
 
 func (s *service) start(ctx context.Context) error {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
 	}
@@ -181,11 +181,7 @@ func (s *service) start(ctx context.Context) error {
 		return err
 	}
 	return s.until(ctx, func() bool {
-		res, err := http.Get("http://" + s.addr + "/readyz")
-		if err == nil {
-			res.Body.Close()
-		}
-		return err == nil && res.StatusCode == http.StatusOK
+		return s.call(ctx, http.MethodGet, "/readyz", "", nil, nil) == nil
 	})
 }
 
@@ -212,8 +208,8 @@ func (s *service) stop(cleanly bool) {
 	_ = s.cmd.Wait() // killed, if it was
 }
 
-func (s *service) call(method, path, contentType string, body io.Reader, into any) error {
-	req, err := http.NewRequest(method, "http://"+s.addr+path, body)
+func (s *service) call(ctx context.Context, method, path, contentType string, body io.Reader, into any) error {
+	req, err := http.NewRequestWithContext(ctx, method, "http://"+s.addr+path, body)
 	if err != nil {
 		return err
 	}
@@ -234,15 +230,15 @@ func (s *service) call(method, path, contentType string, body io.Reader, into an
 	return json.Unmarshal(b, into)
 }
 
-func (s *service) post(path string, body, into any) error {
+func (s *service) post(ctx context.Context, path string, body, into any) error {
 	b, err := json.Marshal(body)
 	if err != nil {
 		return err
 	}
-	return s.call(http.MethodPost, path, "application/json", bytes.NewReader(b), into)
+	return s.call(ctx, http.MethodPost, path, "application/json", bytes.NewReader(b), into)
 }
 
-func (s *service) upload(store, name, content string) error {
+func (s *service) upload(ctx context.Context, store, name, content string) error {
 	var body bytes.Buffer
 	form := multipart.NewWriter(&body)
 	for k, v := range map[string]string{"type": "file", "datastoreId": store, "fileName": name, "custom_id": name} {
@@ -257,7 +253,7 @@ func (s *service) upload(store, name, content string) error {
 	if err := errors.Join(err, form.Close()); err != nil {
 		return err
 	}
-	return s.call(http.MethodPost, "/datasources", form.FormDataContentType(), &body, nil)
+	return s.call(ctx, http.MethodPost, "/datasources", form.FormDataContentType(), &body, nil)
 }
 
 // documents are what every fixture holds; the tests search for the words.
@@ -274,35 +270,35 @@ func (s *service) fill(ctx context.Context) error {
 	}
 	defer s.stop(false)
 	var store, agent struct{ ID string }
-	if err := s.post("/datastores", map[string]any{"name": "Manuals"}, &store); err != nil {
+	if err := s.post(ctx, "/datastores", map[string]any{"name": "Manuals"}, &store); err != nil {
 		return err
 	}
 	for _, d := range documents {
-		if err := s.upload(store.ID, d.name, d.content); err != nil {
+		if err := s.upload(ctx, store.ID, d.name, d.content); err != nil {
 			return err
 		}
 	}
 	err := s.until(ctx, func() bool {
 		var list struct{ Data []struct{ Status string } }
-		err := s.call(http.MethodGet, "/datasources?datastoreId="+store.ID, "", nil, &list)
+		err := s.call(ctx, http.MethodGet, "/datasources?datastoreId="+store.ID, "", nil, &list)
 		return err == nil && len(list.Data) == len(documents) && !slices.ContainsFunc(list.Data, func(d struct{ Status string }) bool { return d.Status != "synched" })
 	})
 	if err != nil {
 		return fmt.Errorf("waiting for the documents: %w", err)
 	}
-	if err := s.post("/agents", map[string]any{"name": "Helper", "datastoreIds": []string{store.ID}}, &agent); err != nil {
+	if err := s.post(ctx, "/agents", map[string]any{"name": "Helper", "datastoreIds": []string{store.ID}}, &agent); err != nil {
 		return err
 	}
-	if err := s.post("/agents/"+agent.ID+"/query", map[string]any{"query": "How long is the warranty of the wombat pump?"}, nil); err != nil {
+	if err := s.post(ctx, "/agents/"+agent.ID+"/query", map[string]any{"query": "How long is the warranty of the wombat pump?"}, nil); err != nil {
 		return err
 	}
 	for try := range 20 {
 		name := fmt.Sprintf("late-%d.txt", try)
-		if err := s.upload(store.ID, name, "A late note about the numbat, which nobody has read yet.\n"+strings.Repeat("It is about numbers. ", 2000)); err != nil {
+		if err := s.upload(ctx, store.ID, name, "A late note about the numbat, which nobody has read yet.\n"+strings.Repeat("It is about numbers. ", 2000)); err != nil {
 			return err
 		}
 		s.stop(false)
-		if n, err := unfinished(filepath.Join(s.dir, "catalog.db")); err != nil || n > 0 {
+		if n, err := unfinished(ctx, filepath.Join(s.dir, "catalog.db")); err != nil || n > 0 {
 			return err
 		}
 		if err := s.start(ctx); err != nil {
@@ -312,13 +308,13 @@ func (s *service) fill(ctx context.Context) error {
 	return errors.New("it was always quicker than the kill")
 }
 
-func unfinished(path string) (n int, err error) {
+func unfinished(ctx context.Context, path string) (n int, err error) {
 	db, err := sql.Open("sqlite", path)
 	if err != nil {
 		return 0, err
 	}
 	defer db.Close()
-	err = db.QueryRow(`SELECT COUNT(*) FROM datasources WHERE status IN ('unsynched', 'pending', 'running')`).Scan(&n)
+	err = db.QueryRowContext(ctx, `SELECT COUNT(*) FROM datasources WHERE status IN ('unsynched', 'pending', 'running')`).Scan(&n)
 	return n, err
 }
 

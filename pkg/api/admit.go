@@ -71,7 +71,7 @@ func newGates(s *server, o Admission, next http.Handler) (*gates, error) {
 	}, refused: prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "sluice_http_refused_total", Help: "Requests that were refused before anything was done for them, by class and cause.",
 	}, []string{"class", "cause"})}
-	if err := s.Deps.Metrics.Register(g.refused); err != nil {
+	if err := s.Metrics.Register(g.refused); err != nil {
 		return nil, fmt.Errorf("registering the metric of what is refused: %w", err)
 	}
 	for class := range g.of {

@@ -145,7 +145,7 @@ func requestBackup(ctx context.Context, address, key, rate string) (io.ReadClose
 	}
 	req.Header.Set("Authorization", "Bearer "+key)
 	stall := time.AfterFunc(backupStall, func() { cancel(fmt.Errorf("the service has sent nothing for %s", backupStall)) })
-	res, err := http.DefaultClient.Do(req)
+	res, err := http.DefaultClient.Do(req) //nolint:bodyclose // the download closes it
 	if err != nil {
 		stall.Stop()
 		cancel(nil)

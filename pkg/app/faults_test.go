@@ -118,7 +118,7 @@ func TestEveryDependencyMayFailAtEveryStep(t *testing.T) {
 				continue
 			}
 			t.Run(cell, func(t *testing.T) {
-				f.program.t = t
+				f.t = t
 				r := f.prepare(dependency[:1] + fault.name)
 				f.proxies[dependency].Set(fault.mode)
 				if fault.lasts {
@@ -138,7 +138,7 @@ func TestEveryDependencyMayFailAtEveryStep(t *testing.T) {
 			})
 		}
 	}
-	f.program.t = t
+	f.t = t
 }
 
 // TestAProcessStartsOnceWhatItNeedsIsThere starts a process while a dependency refuses or hangs.
@@ -152,7 +152,7 @@ func TestAProcessStartsOnceWhatItNeedsIsThere(t *testing.T) {
 				continue
 			}
 			t.Run(cell, func(t *testing.T) {
-				f.program.t = t
+				f.t = t
 				f.proxies[dependency].Set(fault.mode)
 				f.launch()
 				ended := time.AfterFunc(5*time.Second, func() { f.proxies[dependency].Set(faultproxy.Pass()) })
@@ -171,5 +171,5 @@ func TestAProcessStartsOnceWhatItNeedsIsThere(t *testing.T) {
 			})
 		}
 	}
-	f.program.t = t
+	f.t = t
 }

@@ -32,7 +32,7 @@ func unpackFixture(t testing.TB, file, dir string) {
 	defer z.Close()
 	for r := tar.NewReader(z); ; {
 		h, err := r.Next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return
 		}
 		if err != nil {

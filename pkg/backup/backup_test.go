@@ -186,7 +186,7 @@ func TestCommonToolsReadAnArchive(t *testing.T) {
 	dir := t.TempDir()
 	for r := tar.NewReader(unpacked); ; {
 		h, err := r.Next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {
@@ -376,7 +376,7 @@ func TestWhatIsNoBackupIsRefused(t *testing.T) {
 		"a header that is none":    {made(t, member{headerName, `[]`}), "cannot be read"},
 		"a huge header":            {made(t, member{headerName, strings.Repeat(" ", maxHeader+1)}), "too long"},
 		"no catalog":               {made(t, head, member{originalsPath + "d.u-1", "x"}), "does not belong"},
-		"two catalogs":             {made(t, head, catalog, catalog), "does not belong"},
+		"a second catalog":         {made(t, head, catalog, catalog), "does not belong"},
 		"a path that climbs":       {made(t, head, catalog, member{originalsPath + "../../x", "x"}), "name is that of no original"},
 		"an unknown member":        {made(t, head, catalog, member{"x", "x"}), "does not belong"},
 		"damage that is none":      {made(t, head, catalog, member{damagedPath + "d.u-1", `{"key":"d.u-1"}`}), "intact"},

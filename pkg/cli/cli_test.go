@@ -47,7 +47,7 @@ func TestCallsAreUnderstood(t *testing.T) {
 		"--json things two":        "two [] 0 true",
 		"work -- -size":            "work [-size] 0 false",
 		"work x y":                 `unexpected argument "y"; usage: tool work [flags] (more: tool work --help)`,
-		"wrok":                     `there is no command "wrok"; did you mean work?; tool --help lists them`,
+		"worc":                     `there is no command "worc"; did you mean work?; tool --help lists them`,
 		"things":                   "one or two? usage: tool things [flags] (more: tool things --help)",
 		"things tow":               "unknown: things tow; did you mean two? usage: tool things [flags] (more: tool things --help)",
 		"work --siz 3":             "there is no flag --siz; did you mean --size? usage: tool work [flags] (more: tool work --help)",

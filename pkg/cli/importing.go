@@ -55,7 +55,7 @@ func (p *Program) importCommand() *cobra.Command {
 	flags.StringVar(&f.source, "source-field", "", "`field` that says where it is from")
 	flags.StringVar(&f.metadata, "metadata-field", "", "`field` with an object that queries can filter by")
 	flags.BoolVar(&f.site, "site", false, "the addresses of a list are web sites")
-	f.intake.flags(cmd)
+	f.flags(cmd)
 	return cmd
 }
 
@@ -77,7 +77,7 @@ func (p *Program) importFrom(ctx context.Context, f importFlags, path string) er
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		return p.ingest(ctx, ingestFlags{intake: f.intake}, []string{path})
 	}
-	in := io.ReadCloser(p.In)
+	in := p.In
 	if path != "-" {
 		file, err := os.Open(path)
 		if errors.Is(err, os.ErrNotExist) {

@@ -137,7 +137,7 @@ func (p *Program) ingestCommand() *cobra.Command {
 	flags.StringArrayVar(&f.metadata, "metadata", nil, "`key=value` that queries can filter by; may be repeated")
 	flags.BoolVar(&f.mirror, "delete", false, "delete files that were brought in from these folders before and are not there any more")
 	flags.BoolVar(&f.watch, "watch", false, "go on until Ctrl-C: what is new, changed or deleted in the folders follows")
-	f.intake.flags(cmd)
+	f.flags(cmd)
 	return cmd
 }
 

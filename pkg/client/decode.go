@@ -117,10 +117,10 @@ func pages[T any](fetch func(limit *int, cursor *string) (*http.Response, error)
 				}
 			}
 			next := value(got.NextCursor)
-			switch {
-			case next == "":
+			switch next {
+			case "":
 				return
-			case next == cursor:
+			case cursor:
 				yield(*new(T), fmt.Errorf("the list does not go on: its page %s leads to itself", strings.ToValidUTF8(next, "")))
 				return
 			}
