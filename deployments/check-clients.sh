@@ -55,7 +55,7 @@ for _ in $(seq 150); do
   sleep 0.2
 done
 made=$("$work/python/bin/python" deployments/clients/content.py)
-export CHECK_AGENT=${made% *} SLUICE_DATASTORE=${made#* } CHECK_BINARY=$work/api
+export CHECK_AGENT=${made% *} DATASTORE=${made#* } CHECK_BINARY=$work/api
 
 for client in openai_client mcp_client databerry_client; do
   echo "== Python: $client"

@@ -5,7 +5,7 @@ import os
 
 from langchain_community.retrievers.databerry import DataberryRetriever
 
-URL = f"{os.environ['SLUICE_URL']}/datastores/query/{os.environ['SLUICE_DATASTORE']}"
+URL = f"{os.environ['SLUICE_URL']}/datastores/query/{os.environ['DATASTORE']}"
 retriever = DataberryRetriever(datastore_url=URL, top_k=1, api_key=os.environ["SLUICE_API_KEY"])
 
 

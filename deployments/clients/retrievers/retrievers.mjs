@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { ChaindeskRetriever } from "@langchain/community/retrievers/chaindesk";
 import { fetchEventSource } from "@microsoft/fetch-event-source";
 
-const { SLUICE_URL: base, SLUICE_API_KEY: apiKey, CHECK_AGENT: agent, SLUICE_DATASTORE: datastoreId } = process.env;
+const { SLUICE_URL: base, SLUICE_API_KEY: apiKey, CHECK_AGENT: agent, DATASTORE: datastoreId } = process.env;
 const ask = "How long is the warranty of the Aurora pump?";
 
 // The library is made for browsers, and asks these two whether its page is seen.
