@@ -112,6 +112,7 @@ func (s *server) createOne(ctx context.Context, d domain.Datasource, job domain.
 	if err != nil {
 		return domain.Datasource{}, err
 	}
+	s.Watcher.Changed(d.DatastoreID, d.ID)
 	return created[0], nil
 }
 
@@ -144,6 +145,7 @@ func (s *server) DeleteDatasource(ctx context.Context, r DeleteDatasourceRequest
 	if err != nil {
 		return nil, err
 	}
+	s.Watcher.Changed(d.DatastoreID, d.ID)
 	return DeleteDatasource200JSONResponse(renderDatasource(d)), nil
 }
 

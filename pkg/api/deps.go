@@ -229,6 +229,8 @@ type Watcher interface {
 	// Watch returns a channel that receives the id of every datasource of the datastore whose row has changed, after
 	// the change is stored. It is closed when ctx ends or nothing more can be told. A slow reader may miss ids.
 	Watch(ctx context.Context, datastoreID string) (<-chan string, error)
+	// Changed has all who watch the datastore told of a datasource whose row has changed, or is gone. It must not block.
+	Changed(datastoreID, datasourceID string)
 }
 
 // Check asks one dependency whether it can serve.

@@ -77,6 +77,9 @@ func (s *server) requeue(ctx context.Context, d domain.Datasource, kind domain.J
 		return err
 	}
 	job.Force = true
-	_, err = s.Catalog.Requeue(ctx, d.WorkspaceID, d.ID, job, p)
-	return err
+	if _, err = s.Catalog.Requeue(ctx, d.WorkspaceID, d.ID, job, p); err != nil {
+		return err
+	}
+	s.Watcher.Changed(d.DatastoreID, d.ID)
+	return nil
 }

@@ -454,7 +454,14 @@ func (p *planner) Plan(ctx context.Context, site domain.DatasourceConfig, limit 
 }
 
 type watcher struct {
-	watch func(context.Context, string) (<-chan string, error)
+	watch   func(context.Context, string) (<-chan string, error)
+	changed func(datastoreID, datasourceID string)
+}
+
+func (w *watcher) Changed(datastoreID, datasourceID string) {
+	if w.changed != nil {
+		w.changed(datastoreID, datasourceID)
+	}
 }
 
 func (w *watcher) Watch(ctx context.Context, datastoreID string) (<-chan string, error) {

@@ -33,6 +33,7 @@ func (s *server) UpdateDatasource(ctx context.Context, r UpdateDatasourceRequest
 			return nil, err
 		}
 	}
+	s.Watcher.Changed(d.DatastoreID, d.ID)
 	shown, err := s.shown(ctx, d)
 	if err != nil {
 		return nil, err
@@ -70,6 +71,7 @@ func (s *server) StopDatasource(ctx context.Context, r StopDatasourceRequestObje
 	if d, err = s.Catalog.StopCrawl(ctx, who.workspace(), d.ID); err != nil {
 		return nil, err
 	}
+	s.Watcher.Changed(d.DatastoreID, d.ID)
 	shown, err := s.shown(ctx, d)
 	if err != nil {
 		return nil, err

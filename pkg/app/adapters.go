@@ -152,10 +152,15 @@ type announcer struct {
 	broker *jobs.Broker
 }
 
-// Changed implements control.Watchers.
+// Changed implements control.Watchers and api.Watcher.
 func (a announcer) Changed(datastoreID, datasourceID string) {
 	a.hub.Changed(datastoreID, datasourceID)
 	a.broker.Announce(datastoreID, datasourceID)
+}
+
+// Watch implements api.Watcher.
+func (a announcer) Watch(ctx context.Context, datastoreID string) (<-chan string, error) {
+	return a.hub.Watch(ctx, datastoreID)
 }
 
 // listen passes on what other api processes announce, until ctx ends.

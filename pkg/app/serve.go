@@ -126,7 +126,7 @@ func (s *Service) handler() (http.Handler, error) {
 		Chunks:         chunkReader{catalog: s.catalog, engines: s.engines},
 		Retriever:      timedRetriever{fragments{finder}, s.stages},
 		Answerer:       timedAnswerer{answers{answerer}, s.stages},
-		Watcher:        s.hub,
+		Watcher:        announcer{hub: s.hub, broker: s.broker},
 		Scheduled:      s.reschedule,
 		Planner:        sites,
 		DetectType:     extract.DetectType,
