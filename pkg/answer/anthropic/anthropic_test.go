@@ -251,7 +251,7 @@ func TestCompleteFails(t *testing.T) {
 			p, s := started(t, func(o *Options) {
 				o.Limits.FirstToken, o.Limits.NextToken = 10*time.Second, 10*time.Second
 				if strings.HasPrefix(name, "when the first") {
-					o.Limits.FirstToken = 50 * time.Millisecond
+					o.Limits.FirstToken = time.Second // in which the request comes to the server, too
 				}
 				if strings.HasSuffix(name, "does not come") {
 					o.Limits.NextToken = 50 * time.Millisecond

@@ -82,6 +82,7 @@ const (
 	codeDuplicateInWay = 10158 // the same message id is being stored at this moment
 	codeInsufficient   = 10023
 	codeStoreFailed    = 10077
+	codeStoreNotMade   = 10049 // the directory of a stream, of whose name one was deleted a moment ago, say
 )
 
 // Passes reports whether a request that failed may succeed when it is repeated.

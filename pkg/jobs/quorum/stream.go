@@ -9,7 +9,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// joining is how long servers may be missing that are about to join a cluster that starts.
+// joining is how long servers may be missing that are about to join a cluster that starts, and the files of a deleted stream in the way
+// of a new one.
 const joining = 5 * time.Second
 
 // Ensure creates the stream, or brings the one that exists up to the configuration, its replicas if they are fewer, and reports
@@ -20,7 +21,7 @@ func Ensure(ctx context.Context, js jetstream.JetStream, cfg jetstream.StreamCon
 	err = Do(ctx, Patience, func(ctx context.Context) error {
 		stream, created, err = ensure(ctx, js, cfg)
 		var api *jetstream.APIError
-		if errors.As(err, &api) && api.ErrorCode == codeNoPeers && time.Since(began) < joining {
+		if errors.As(err, &api) && (api.ErrorCode == codeNoPeers || api.ErrorCode == codeStoreNotMade) && time.Since(began) < joining {
 			return fmt.Errorf("%w: %w", ErrUnavailable, err)
 		}
 		return err
