@@ -15,7 +15,7 @@ func TestADockerfileThatBreaksARuleIsAFault(t *testing.T) {
 	}
 	for name, c := range map[string]struct{ old, new, want string }{
 		"what it copies does not exist":       {"COPY cmd cmd", "COPY command cmd", "copies command, which does not exist"},
-		"what it copies is kept out":          {"COPY cmd cmd", "COPY docs docs", "keeps out"},
+		"what it copies is kept out":          {"COPY cmd cmd", "COPY testdata testdata", "keeps out"},
 		"a base has no tag":                   {"static-debian12:nonroot", "static-debian12", "not pinned by a tag"},
 		"the user is root":                    {"USER 65532:65532", "USER 0", "not the number of a user without rights"},
 		"the user is a name":                  {"USER 65532:65532", "USER nonroot", "not the number of a user without rights"},
