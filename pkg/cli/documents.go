@@ -56,7 +56,7 @@ func (e *errUnusable) Error() string { return e.why }
 // them in lists. An error that is an errUnusable is about one document; any other is the last.
 func readDocuments(r io.Reader, f fields) iter.Seq2[*document, error] {
 	return func(yield func(*document, error) bool) {
-		in := &bounded{r: r}
+		in := &bounded{r: bufio.NewReader(r)}
 		dec := json.NewDecoder(in)
 		dec.UseNumber()
 		w := &walker{dec: dec, in: in, fields: f, yield: yield}
@@ -78,7 +78,7 @@ var errStop = errors.New("no more is wanted")
 
 // bounded fails when too much is read since the last mark.
 type bounded struct {
-	r          io.Reader
+	r          *bufio.Reader
 	read, mark int64
 }
 
@@ -185,18 +185,37 @@ func (w *walker) object(depth int) error {
 	return nil
 }
 
+// maxAhead is how far isList looks, in bytes.
+const maxAhead = 4 << 10
+
 // isList reports whether what comes next is an array of objects, or an empty one: "data" of a document may be anything.
 func (w *walker) isList() bool {
-	ahead, err := io.ReadAll(io.LimitReader(w.dec.Buffered(), 4<<10))
+	ahead, err := io.ReadAll(io.LimitReader(w.dec.Buffered(), maxAhead))
 	if err != nil {
 		return false
 	}
-	text := strings.TrimLeft(string(ahead), " \t\r\n:")
-	if !strings.HasPrefix(text, "[") {
-		return text == "" // at the edge of what is buffered: a list it is, then
+	for n := range maxAhead { // what the decoder has read may end before it tells
+		more, err := w.in.r.Peek(n)
+		if is, known := beginsList(slices.Concat(ahead, more)); known || err != nil {
+			return is
+		}
 	}
-	text = strings.TrimLeft(text[1:], " \t\r\n")
-	return text == "" || text[0] == '{' || text[0] == ']'
+	return false
+}
+
+// beginsList reports whether the text behind the name of a field begins an array that may be one of documents, and whether
+// there is enough of the text to tell.
+func beginsList(text []byte) (is, known bool) {
+	const space = " \t\r\n"
+	text = bytes.TrimLeft(text, space+":")
+	if len(text) == 0 || text[0] != '[' {
+		return false, len(text) > 0
+	}
+	text = bytes.TrimLeft(text[1:], space)
+	if len(text) == 0 {
+		return false, false
+	}
+	return text[0] == '{' || text[0] == ']', true
 }
 
 // where says at which document an error is.

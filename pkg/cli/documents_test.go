@@ -4,10 +4,12 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
@@ -93,6 +95,28 @@ func TestAnImportIsReadInEveryForm(t *testing.T) {
 				}
 			}
 			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestWhereTheReadingPausesMakesNoDifference(t *testing.T) {
+	t.Parallel()
+	const text = `{"id": 1, "text": "one", "data": "a", "pages": 12, "items" : ["x"], "results": [ 1 ]}` + "\n" +
+		`{"data": [ {"id": 2, "text": "two"} ], "pages": [], "items": [` + "\n" + `{"id": 3, "text": "three"}]}`
+	want := []string{"1", "2", "3"}
+	for name, r := range map[string]io.Reader{"at once": strings.NewReader(text), "letter by letter": iotest.OneByteReader(strings.NewReader(text))} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var got []string
+			for d, err := range readDocuments(r, usualFields()) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				got = append(got, d.key)
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
 				t.Error(diff)
 			}
 		})
