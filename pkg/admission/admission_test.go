@@ -2,6 +2,8 @@ package admission_test
 
 import (
 	"context"
+	"slices"
+	"strconv"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -111,6 +113,188 @@ func TestTheLastGoesFirst(t *testing.T) {
 			t.Errorf("the order was %v", order)
 		}
 	})
+}
+
+// visit is how one of those that came fared.
+type visit struct {
+	name   string
+	in     bool
+	waited time.Duration
+}
+
+// visitors come to a gate, each one after a while, and stay for a time when they are let in.
+type visitors struct {
+	gate *admission.Gate
+	stay time.Duration
+
+	all  sync.WaitGroup
+	mu   sync.Mutex
+	seen []visit // in the order in which they were decided
+}
+
+// comes has one come, and returns when it waits or is decided.
+func (v *visitors) comes(t *testing.T, name string) {
+	v.all.Go(func() {
+		came := time.Now()
+		in := v.gate.Enter(t.Context())
+		v.mu.Lock()
+		v.seen = append(v.seen, visit{name, in, time.Since(came)})
+		v.mu.Unlock()
+		if in {
+			time.Sleep(v.stay)
+			v.gate.Leave()
+		}
+	})
+	synctest.Wait()
+}
+
+// leave returns how all fared, when the last has gone.
+func (v *visitors) leave() []visit {
+	v.all.Wait()
+	return v.seen
+}
+
+// patient is a gate as those of searches are.
+func patient(waiting int) *admission.Gate {
+	return admission.New(admission.Options{
+		Limit: 1, Waiting: waiting, Patience: 25 * time.Millisecond, Burst: 250 * time.Millisecond, Interval: 100 * time.Millisecond,
+	})
+}
+
+func TestABurstIsServedInItsOrder(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		v := &visitors{gate: patient(32), stay: 10 * time.Millisecond}
+		for n := range 10 {
+			v.comes(t, strconv.Itoa(n))
+		}
+		for n, got := range v.leave() {
+			if want := (visit{strconv.Itoa(n), true, time.Duration(n) * v.stay}); got != want {
+				t.Errorf("%+v, not %+v", got, want)
+			}
+		}
+	})
+}
+
+// TestWhoComesInABurstWaitsForLong has one stay that nobody can wait for.
+func TestWhoComesInABurstWaitsForLong(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		v := &visitors{gate: patient(32), stay: time.Second}
+		v.comes(t, "in")
+		v.comes(t, "at once")
+		time.Sleep(99 * time.Millisecond)
+		v.comes(t, "still the burst")
+		time.Sleep(time.Millisecond)
+		v.comes(t, "queue that lasts")
+		want := []visit{
+			{"in", true, 0}, {"queue that lasts", false, 25 * time.Millisecond},
+			{"at once", false, 250 * time.Millisecond}, {"still the burst", false, 250 * time.Millisecond},
+		}
+		if got := v.leave(); !slices.Equal(got, want) {
+			t.Errorf("%+v, not %+v", got, want)
+		}
+	})
+}
+
+// TestWhereThereHasBeenAQueueTheLastGoesFirst lets one in when the queue is older than a burst.
+func TestWhereThereHasBeenAQueueTheLastGoesFirst(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		v := &visitors{gate: patient(32), stay: 110 * time.Millisecond}
+		for _, name := range []string{"in", "first", "second"} {
+			v.comes(t, name)
+		}
+		time.Sleep(100 * time.Millisecond)
+		v.comes(t, "last")
+		want := []visit{
+			{"in", true, 0}, {"last", true, 10 * time.Millisecond},
+			{"second", true, 220 * time.Millisecond}, {"first", false, 250 * time.Millisecond},
+		}
+		if got := v.leave(); !slices.Equal(got, want) {
+			t.Errorf("%+v, not %+v", got, want)
+		}
+	})
+}
+
+// TestWhoIsOneTooManyIsRefused in a burst is who came last, and who has waited longest where somebody has just been refused.
+func TestWhoIsOneTooManyIsRefused(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		v := &visitors{gate: patient(2), stay: 30 * time.Millisecond}
+		for _, name := range []string{"in", "first", "second", "third", "fourth"} {
+			v.comes(t, name)
+		}
+		want := []visit{
+			{"in", true, 0}, {"third", false, 0}, {"first", false, 0},
+			{"fourth", false, 25 * time.Millisecond}, {"second", true, 30 * time.Millisecond},
+		}
+		if got := v.leave(); !slices.Equal(got, want) {
+			t.Errorf("%+v, not %+v", got, want)
+		}
+	})
+}
+
+// TestALoadThatLastsHasGaps lets the queue run empty for less than a second after a refusal, and then for longer: only what
+// comes then is a burst.
+func TestALoadThatLastsHasGaps(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ gap, waited time.Duration }{
+		"a gap":   {999 * time.Millisecond, 25 * time.Millisecond},
+		"the end": {time.Second, 250 * time.Millisecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				v := &visitors{gate: patient(1), stay: 200 * time.Millisecond}
+				for _, name := range []string{"in", "first", "one too many"} {
+					v.comes(t, name) // the last is refused at once
+				}
+				time.Sleep(c.gap)
+				v.stay = time.Second
+				v.comes(t, "in again")
+				v.comes(t, "asked")
+				want := []visit{{"in", true, 0}, {"one too many", false, 0}, {"first", true, 200 * time.Millisecond}, {"in again", true, 0}, {"asked", false, c.waited}}
+				if got := v.leave(); !slices.Equal(got, want) {
+					t.Errorf("%+v, not %+v", got, want)
+				}
+			})
+		})
+	}
+}
+
+// TestBeyondTheCapacityTheServedWaitBriefly has three times as many come as can be served, for ten seconds, and with pauses
+// in which all who wait are served or gone.
+func TestBeyondTheCapacityTheServedWaitBriefly(t *testing.T) {
+	t.Parallel()
+	for name, pause := range map[string]time.Duration{"evenly": 0, "with pauses": 300 * time.Millisecond} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				v := &visitors{gate: patient(32), stay: 6 * time.Millisecond}
+				for n := range 5000 {
+					v.comes(t, strconv.Itoa(n))
+					time.Sleep(2 * time.Millisecond)
+					if n%250 == 249 {
+						time.Sleep(pause)
+					}
+				}
+				served, late := 0, 0
+				for _, visit := range v.leave() {
+					if visit.in {
+						served++
+					}
+					if visit.in && visit.waited > 25*time.Millisecond {
+						late++
+					}
+				}
+				// Before the first refusal, those who come in a burst may be served late.
+				if served < 5000/3 || late > 250/6 {
+					t.Errorf("%d of 5000 were served, %d of them late", served, late)
+				}
+			})
+		})
+	}
 }
 
 // TestCourtesyEnds has work stand back: not at all while nobody is refused, until it is quiet, and never beyond its

@@ -29,8 +29,10 @@ const (
 	composedPerProcessor = 256 // answers of chat models, which take seconds to begin
 	otherPerProcessor    = 32
 
-	waitingPerPlace = 2  // requests that wait, for each that may be worked on
+	waitingPerPlace = 8  // requests that wait, for each that may be worked on: about what is worked off within the patience of a burst
 	calmer          = 10 // times as patient as queries other requests are: nobody looks at a screen for them
+	burstPatience   = 10 // times as long one waits in a burst
+	burstInterval   = 4  // times the patience is how long a burst can last
 )
 
 // How ingestion stands back while queries are refused.
@@ -56,7 +58,10 @@ func newAdmission(c config.Config, r prometheus.Registerer) *admissionGates {
 	}
 	gate := func(limit, perProcessor int, patience time.Duration) *admission.Gate {
 		limit = cmp.Or(limit, perProcessor*processors)
-		return admission.New(admission.Options{Limit: limit, Waiting: waitingPerPlace * limit, Patience: patience})
+		return admission.New(admission.Options{
+			Limit: limit, Waiting: waitingPerPlace * limit,
+			Patience: patience, Burst: burstPatience * patience, Interval: burstInterval * patience,
+		})
 	}
 	g := &admissionGates{
 		searches: gate(c.LimitSearches, searches, c.AdmissionWait), answers: gate(c.LimitAnswers, answers, c.AdmissionWait),
