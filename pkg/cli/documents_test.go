@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -219,9 +220,9 @@ func TestFoldersKnowTheirFiles(t *testing.T) {
 		want      bool
 	}{
 		{"docs", "docs/a.md", true}, {"docs/", "docs/x/a.md", true}, {"./docs", "docs/a.md", true}, {"docs", "docs2/a.md", false}, {"docs", "a.md", false},
-		{".", "a.md", true}, {".", "../a.md", false}, {".", "/a.md", false}, {"/", "/a.md", true}, {"../x", "../x/a.md", true}, {"https://a/", "https://a/b", false},
+		{".", "a.md", true}, {".", "../a.md", false}, {".", "/a.md", false}, {"/", "/a.md", true}, {"../x", "../x/a.md", true},
 	} {
-		if got := below([]string{test.root}, test.key); got != test.want {
+		if got := below(test.root, test.key); got != test.want {
 			t.Errorf("%q in %q: %v", test.key, test.root, got)
 		}
 	}
@@ -236,10 +237,7 @@ func TestAFolderIsWalkedInOrderAndWithoutWhatCannotBeRead(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	c, err := newChoice([]string{"**"}, []string{"skip.*"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := newChoice([]string{"**"}, []string{"skip.*"})
 	var got, left []string
 	for d, err := range folder(dir, c, nil, func(name, why string) { left = append(left, filepath.Base(name)+": "+why) }) {
 		if err != nil {
@@ -254,4 +252,57 @@ func TestAFolderIsWalkedInOrderAndWithoutWhatCannotBeRead(t *testing.T) {
 	if diff := cmp.Diff([]string{"none.md: it is empty", "photo.JPG: files of this kind hold no text that is read"}, left); diff != "" {
 		t.Error(diff)
 	}
+}
+
+func TestOnlyFilesThatAreGoneAreDeleted(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	docs, mount := filepath.ToSlash(filepath.Join(dir, "docs")), filepath.ToSlash(filepath.Join(dir, "mount"))
+	if err := errors.Join(os.Mkdir(docs, 0o755), os.Mkdir(mount, 0o755), os.WriteFile(docs+"/left-out.pdf", []byte("x"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	keys := []string{docs + "/gone.md", docs + "/left-out.pdf", docs + "/taken.md", mount + "/a.md"}
+	seen := map[string]bool{docs + "/taken.md": true, "https://example.com/": true}
+
+	lost, err := gone([]string{docs, dir}, keys[:3], seen)
+	if diff := cmp.Diff([]string{docs + "/gone.md"}, lost); diff != "" || err != nil {
+		t.Errorf("%v\n%s", err, diff)
+	}
+	lost, err = gone([]string{docs, mount, "https://example.com/"}, keys, seen)
+	if len(lost) > 0 || err == nil || !strings.Contains(err.Error(), mount) {
+		t.Errorf("with a folder that is not mounted: %v, %v", lost, err)
+	}
+}
+
+func TestAWatchedFolderThatIsNotMountedLosesNothing(t *testing.T) {
+	t.Parallel()
+	docs, mount := t.TempDir(), t.TempDir()
+	write := func(path string) {
+		if err := os.WriteFile(path, []byte("x"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(filepath.Join(docs, "a.md"))
+	write(filepath.Join(docs, "b.md"))
+	write(filepath.Join(mount, "c.md"))
+	var out bytes.Buffer
+	w := &watcher{s: &sending{show: &progressLines{out: &out}}, roots: []string{docs, mount}, known: map[string]stamp{}, bare: map[string]bool{}}
+	look := func(sent, lost int) {
+		t.Helper()
+		c, err := w.look()
+		if err != nil || len(c.sent) != sent || len(c.gone) != lost {
+			t.Errorf("%d files to send and %v gone, %v; want %d and %d", len(c.sent), c.gone, err, sent, lost)
+		}
+	}
+	look(3, 0)
+	if err := errors.Join(os.Remove(filepath.Join(mount, "c.md")), os.Remove(filepath.Join(docs, "a.md"))); err != nil {
+		t.Fatal(err)
+	}
+	look(0, 1)
+	look(0, 0)
+	if told := strings.Count(out.String(), "is it not mounted?"); told != 1 {
+		t.Errorf("it was told %d times: %s", told, &out)
+	}
+	write(filepath.Join(mount, "d.md"))
+	look(1, 1)
 }

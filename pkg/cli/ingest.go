@@ -148,9 +148,7 @@ func (f ingestFlags) sources(args []string) (sourceFlags, error) {
 	if s.metadata, err = pairs(f.metadata); err != nil {
 		return s, err
 	}
-	if s.choice, err = newChoice(f.include, f.exclude); err != nil {
-		return s, err
-	}
+	s.choice = newChoice(f.include, f.exclude)
 	s.site = f.site
 	s.config.Refresh = given(f.refresh)
 	if f.site {
@@ -281,31 +279,50 @@ func (p *Program) take(ctx context.Context, s *sending, sources sourceFlags, arg
 
 // mirror deletes the files below folders that the datastore has and the folders do not.
 func (s *sending) mirror(ctx context.Context, roots []string, seen map[string]bool) error {
-	var gone []string
-	for _, key := range s.library.files() {
-		if !seen[key] && below(roots, key) {
-			gone = append(gone, key)
-		}
+	keys, err := gone(roots, s.library.files(), seen)
+	if err != nil {
+		return err
 	}
-	if len(gone) > 0 && len(seen) == 0 {
-		return fmt.Errorf("the folders have no files, and %s of them were brought in before: nothing is deleted; is something not mounted? "+
-			"To empty the datastore, delete it", counted(len(gone), "file"))
-	}
-	return s.remove(ctx, gone)
+	return s.remove(ctx, keys)
 }
 
-// below reports whether a custom id is that of a file in one of the folders.
-func below(roots []string, key string) bool {
+// gone lists which of the custom ids are of files that the folders do not have any more. Those that are there and were not
+// taken, as patterns leave them out, are not gone; and that a folder has no file at all is no reason to delete what it had.
+func gone(roots, keys []string, seen map[string]bool) (lost []string, err error) {
 	for _, root := range roots {
 		if isAddress(root) {
 			continue
 		}
-		at := filepath.ToSlash(filepath.Clean(root))
-		if at == "." && !strings.HasPrefix(key, "/") && !strings.HasPrefix(key, "../") || strings.HasPrefix(key, strings.TrimSuffix(at, "/")+"/") {
-			return true
+		has := false
+		var missing []string
+		for key := range seen {
+			has = has || below(root, key)
 		}
+		for _, key := range keys {
+			if !seen[key] && below(root, key) && !isThere(key) {
+				missing = append(missing, key)
+			}
+		}
+		if len(missing) > 0 && !has {
+			return nil, fmt.Errorf("the folder %q has no files, and %s of it were brought in before: nothing is deleted; is something not mounted? "+
+				"To empty the datastore, delete it", root, counted(len(missing), "file"))
+		}
+		lost = append(lost, missing...)
 	}
-	return false
+	slices.Sort(lost)
+	return slices.Compact(lost), nil // folders may lie in one another
+}
+
+// isThere reports whether a custom id is the path of a file that there is, or may be.
+func isThere(key string) bool {
+	info, err := os.Stat(filepath.FromSlash(key))
+	return err == nil && !info.IsDir() || errors.Is(err, fs.ErrPermission)
+}
+
+// below reports whether a path, as custom ids have it, is of a file in a folder.
+func below(root, path string) bool {
+	root = filepath.ToSlash(filepath.Clean(root))
+	return root == "." && !strings.HasPrefix(path, "/") && !strings.HasPrefix(path, "../") || strings.HasPrefix(path, strings.TrimSuffix(root, "/")+"/")
 }
 
 // remove deletes files by their custom ids.

@@ -35,7 +35,7 @@ type choice struct {
 	include, exclude []*regexp.Regexp
 }
 
-func newChoice(include, exclude []string) (choice, error) {
+func newChoice(include, exclude []string) choice {
 	var c choice
 	for _, p := range include {
 		c.include = append(c.include, globRegexp(p))
@@ -43,7 +43,7 @@ func newChoice(include, exclude []string) (choice, error) {
 	for _, p := range exclude {
 		c.exclude = append(c.exclude, globRegexp(p))
 	}
-	return c, nil
+	return c
 }
 
 // takes reports whether a file is taken by its path below the folder, or by its name alone.

@@ -37,6 +37,7 @@ type watcher struct {
 	roots   []string
 	notify  *fsnotify.Watcher
 	known   map[string]stamp // by path
+	bare    map[string]bool  // folders of whose having no files it was told
 }
 
 // watch takes in what the arguments name, and then what changes in the folders among them, until ctx ends.
@@ -46,7 +47,7 @@ func (p *Program) watch(ctx context.Context, s *sending, sources sourceFlags, ar
 		return fmt.Errorf("watching folders: %w", err)
 	}
 	defer notify.Close()
-	w := &watcher{p: p, s: s, sources: sources, notify: notify, known: map[string]stamp{}}
+	w := &watcher{p: p, s: s, sources: sources, notify: notify, known: map[string]stamp{}, bare: map[string]bool{}}
 	for _, arg := range args {
 		if !isAddress(arg) {
 			w.roots = append(w.roots, arg)
@@ -180,6 +181,7 @@ func (w *watcher) look() (changes, error) {
 	var c changes
 	now := map[string]stamp{}
 	for _, root := range w.roots {
+		has := false
 		for d, err := range folder(root, w.sources.choice, w.sources.metadata, func(string, string) {}) {
 			if err != nil {
 				return c, err
@@ -188,11 +190,13 @@ func (w *watcher) look() (changes, error) {
 			if err != nil {
 				continue // it has gone meanwhile
 			}
+			has = true
 			now[d.path] = stamp{info.ModTime(), info.Size()}
 			if w.known[d.path] != now[d.path] {
 				c.sent = append(c.sent, d)
 			}
 		}
+		w.spare(root, has, now)
 	}
 	for path := range w.known {
 		if _, there := now[path]; !there {
@@ -202,4 +206,23 @@ func (w *watcher) look() (changes, error) {
 	slices.Sort(c.gone)
 	w.known = now
 	return c, nil
+}
+
+// spare keeps what was known of a folder that has no files any more: it is likely that it is not mounted.
+func (w *watcher) spare(root string, has bool, now map[string]stamp) {
+	if has {
+		w.bare[root] = false
+		return
+	}
+	kept := 0
+	for path, was := range w.known {
+		if _, there := now[path]; !there && below(root, filepath.ToSlash(filepath.Clean(path))) {
+			now[path] = was
+			kept++
+		}
+	}
+	if kept > 0 && !w.bare[root] {
+		w.bare[root] = true
+		w.s.show.note(fmt.Sprintf("%s has no files any more, and had %d: nothing is deleted; is it not mounted?", line(root), kept))
+	}
 }
