@@ -3,6 +3,7 @@ package embedded
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -17,11 +18,11 @@ const (
 	recentreFactor = 4
 	// centreSample is from how many vectors the centre is taken.
 	centreSample = 16_384
-	// codeAlign is of what a record in a file of codes is a multiple.
-	codeAlign = 8
+	// codeAlign is of what a record in a file of codes is a multiple, fineAlign of fine ones.
+	codeAlign, fineAlign = 8, 4
 )
 
-// coded reports whether the snapshot has codes.
+// coded reports whether the snapshot has codes, and fine ones.
 func (s *snapshot) coded() bool { return len(s.centre) > 0 }
 
 // wantsCodes reports whether the space has outgrown the centre of its codes, or lacks codes.
@@ -29,7 +30,7 @@ func (s *snapshot) wantsCodes() bool {
 	return s.dimensions > 0 && s.slots >= codesFrom && (!s.coded() || uint64(s.slots) >= recentreFactor*uint64(s.codedAt))
 }
 
-// renewCodes makes a new file of codes when it is due. It reads all vectors, which costs some ten seconds for a million; it
+// renewCodes makes new files of codes when they are due. It reads all vectors, which costs some ten seconds for a million; it
 // happens once per fourfold growth, inside a write. The caller holds writeMu and commits next.
 func (s *space) renewCodes(next *snapshot) error {
 	if !next.wantsCodes() {
@@ -38,7 +39,7 @@ func (s *space) renewCodes(next *snapshot) error {
 	return s.makeCodes(next)
 }
 
-// makeCodes makes a new file of codes around the centre of a snapshot's vectors. The caller holds writeMu.
+// makeCodes makes new files of codes around the centre of a snapshot's vectors. The caller holds writeMu.
 func (s *space) makeCodes(next *snapshot) error {
 	centre, err := centreOf(next)
 	if err != nil {
@@ -49,20 +50,25 @@ func (s *space) makeCodes(next *snapshot) error {
 		return err
 	}
 	s.retired = append(s.retired, file) // until it is known to be committed, and for closing in every case
-	if err := file.grow(next.slots); err != nil {
+	fine, err := newSlotFile(s.finePath(next.epoch+1), quant.FineBytes(next.dimensions), fineAlign)
+	if err != nil {
+		return err
+	}
+	s.retired = append(s.retired, fine)
+	if err := errors.Join(file.grow(next.slots), fine.grow(next.slots)); err != nil {
 		return err
 	}
 	coder := quant.NewCoder(centre)
 	var slots []uint32
-	var payloads [][]byte
+	var codes, bytes [][]byte
 	flush := func() error {
-		err := file.write(slots, payloads)
-		slots, payloads = slots[:0], payloads[:0]
+		err := errors.Join(file.write(slots, codes), fine.write(slots, bytes))
+		slots, codes, bytes = slots[:0], codes[:0], bytes[:0]
 		return err
 	}
 	err = next.each(next.vectors, func(slot uint32) error {
-		slots = append(slots, slot)
-		payloads = append(payloads, code(coder, floatsOf(next.vectors.record(slot))))
+		code, of := codesOf(coder, floatsOf(next.vectors.record(slot)))
+		slots, codes, bytes = append(slots, slot), append(codes, code), append(bytes, of)
 		if len(slots) == extentSlots {
 			return flush()
 		}
@@ -72,7 +78,7 @@ func (s *space) makeCodes(next *snapshot) error {
 		err = flush()
 	}
 	if err == nil {
-		err = file.sync()
+		err = errors.Join(file.sync(), fine.sync())
 	}
 	if err == nil {
 		err = syncDir(s.dir)
@@ -83,7 +89,7 @@ func (s *space) makeCodes(next *snapshot) error {
 	next.epoch++
 	next.codedAt = next.slots
 	next.centre = centre
-	next.codes = file.view
+	next.codes, next.fine = file.view, fine.view
 	return nil
 }
 
@@ -105,25 +111,25 @@ func (s *space) recode(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// adoptCodes makes the file of codes that a commit has brought the one that the writer goes on with.
+// adoptCodes makes the files of codes that a commit has brought those that the writer goes on with.
 func (s *space) adoptCodes(before int) {
 	if s.current.epoch == before {
 		return
 	}
-	last := len(s.retired) - 1
-	file := s.retired[last]
+	last := len(s.retired) - 2
+	codes, fine := s.retired[last], s.retired[last+1]
 	s.retired = s.retired[:last]
 	if s.codes != nil {
-		s.retired = append(s.retired, s.codes)
+		s.retired = append(s.retired, s.codes, s.fine)
 	}
-	s.codes, s.coder = file, quant.NewCoder(s.current.centre)
+	s.codes, s.fine, s.coder = codes, fine, quant.NewCoder(s.current.centre)
 }
 
-// code returns a vector's code.
-func code(c *quant.Coder, v []float32) []byte {
-	out := make([]byte, quant.CodeBytes(len(v)))
-	c.Encode(out, v)
-	return out
+// codesOf returns a vector's code, and its fine code.
+func codesOf(c *quant.Coder, v []float32) (code, fine []byte) {
+	code, fine = make([]byte, quant.CodeBytes(len(v))), make([]byte, quant.FineBytes(len(v)))
+	c.Encode(code, fine, v)
+	return code, fine
 }
 
 // centreOf returns the mean of a sample of the live vectors.
@@ -153,15 +159,20 @@ func (s *space) codesPath(epoch int) string {
 	return filepath.Join(s.dir, fmt.Sprintf("codes-%d.bits", epoch))
 }
 
-// removeOtherCodes removes files of codes but that of an epoch, and the sign bits that earlier programs had.
+// finePath is where the fine codes of an epoch lie.
+func (s *space) finePath(epoch int) string {
+	return filepath.Join(s.dir, fmt.Sprintf("codes-%d.bytes", epoch))
+}
+
+// removeOtherCodes removes files of codes but those of an epoch, and the sign bits that earlier programs had.
 func (s *space) removeOtherCodes(epoch int) error {
-	for _, pattern := range []string{"codes-*.bits", "signs-*.bits"} {
+	for _, pattern := range []string{"codes-*.bits", "codes-*.bytes", "signs-*.bits"} {
 		files, err := filepath.Glob(filepath.Join(s.dir, pattern))
 		if err != nil {
 			return fmt.Errorf("listing files of codes: %w", err)
 		}
 		for _, f := range files {
-			if f != s.codesPath(epoch) {
+			if f != s.codesPath(epoch) && f != s.finePath(epoch) {
 				if err := os.Remove(f); err != nil {
 					return fmt.Errorf("removing old codes: %w", err)
 				}

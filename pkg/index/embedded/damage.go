@@ -161,7 +161,7 @@ func (v view) check(ctx context.Context) error {
 		if !v.coded() {
 			continue
 		}
-		if err := v.codes.check(w, v.live.word(w)); err != nil {
+		if err := errors.Join(v.codes.check(w, v.live.word(w)), v.fine.check(w, v.live.word(w))); err != nil {
 			return err
 		}
 	}

@@ -6,6 +6,7 @@
 //	<dir>/<datastore>/<space>/vectors.f32   one record per slot: the vector and its checksum
 //	<dir>/<datastore>/<space>/places.slots  one record per slot: what ranking wants to know of the row, and its checksum
 //	<dir>/<datastore>/<space>/codes-N.bits  one record per slot: what package quant keeps of the vector, and its checksum
+//	<dir>/<datastore>/<space>/codes-N.bytes one record per slot: the same more finely
 //
 // A row occupies a slot, its number in these files and in the postings. A write puts vectors and places into slots that no
 // committed state knows, syncs them, and then commits one SQLite transaction that holds everything else: text, postings,

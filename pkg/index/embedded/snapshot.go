@@ -26,13 +26,14 @@ type snapshot struct {
 	nextSegment int64
 	nextBlock   int64
 	epoch       int       // number of the last file of codes; 0 while there was none
-	centre      []float32 // of the codes; nil while there are none
+	centre      []float32 // of the codes, fine ones too; nil while there are none
 	codedAt     uint32    // slots when the centre was taken
 	live        bitset
 	segments    []segment
 	placed      bool // it has places
 	vectors     slotView
 	codes       slotView
+	fine        slotView
 	places      slotView
 }
 
@@ -59,6 +60,9 @@ type stateBody struct {
 	Epoch       int                         `json:"epoch,omitempty"`
 	CodedAt     uint32                      `json:"coded_at,omitempty"`
 	Centre      []byte                      `json:"centre,omitempty"`
+	// Fine says that there are fine codes of the same epoch beside the codes. It is not told by a program that keeps none, so what
+	// it has written has none.
+	Fine bool `json:"fine,omitempty"`
 	// Placed is not told by a program that keeps no places, so what it has written has none.
 	Placed bool `json:"placed,omitempty"`
 }
@@ -71,7 +75,7 @@ func (s *snapshot) encode() ([]byte, error) {
 	body, err := json.Marshal(stateBody{
 		Format: formatVersion, Model: s.model, Dimensions: s.dimensions, Slots: s.slots, Rows: s.rows, Length: s.length,
 		Langs: s.langs, NextSegment: s.nextSegment, NextBlock: s.nextBlock, Epoch: s.epoch, CodedAt: s.codedAt,
-		Centre: bytesOf(s.centre), Segments: segments, Placed: s.placed,
+		Centre: bytesOf(s.centre), Segments: segments, Placed: s.placed, Fine: s.coded(),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("encoding the state: %w", err)
@@ -94,7 +98,7 @@ func (s *snapshot) decode(data []byte) error {
 	}
 	s.model, s.dimensions, s.slots, s.rows, s.length, s.langs = b.Model, b.Dimensions, b.Slots, b.Rows, b.Length, b.Langs
 	s.nextSegment, s.nextBlock, s.epoch, s.placed = b.NextSegment, b.NextBlock, b.Epoch, b.Placed
-	if b.Format == formatVersion { // else the centre is that of sign bits
+	if b.Format == formatVersion && b.Fine { // else the centre is that of sign bits, or of codes without fine ones
 		s.centre, s.codedAt = slices.Clone(floatsOf(b.Centre)), b.CodedAt
 	}
 	for _, seg := range b.Segments {

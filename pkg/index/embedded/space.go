@@ -37,7 +37,8 @@ type space struct {
 	vectors *slotFile    // writer's; nil without vectors
 	places  *slotFile    // writer's; nil without places
 	codes   *slotFile    // writer's; nil without codes
-	coder   *quant.Coder // writer's; of codes
+	fine    *slotFile    // writer's; nil without codes
+	coder   *quant.Coder // writer's; of both
 	retired []*slotFile  // writer's: files that older snapshots may still read
 	slots   *freeSlots   // writer's; nil until the first write
 	mergeMu sync.Mutex   // held by the one merge
@@ -148,8 +149,11 @@ func (s *space) openVectors(snap *snapshot) (err error) {
 		if s.codes, err = openSlotFile(s.codesPath(snap.epoch), quant.CodeBytes(snap.dimensions), codeAlign, snap.slots); err != nil {
 			return err
 		}
+		if s.fine, err = openSlotFile(s.finePath(snap.epoch), quant.FineBytes(snap.dimensions), fineAlign, snap.slots); err != nil {
+			return err
+		}
 		s.coder = quant.NewCoder(snap.centre)
-		snap.codes = s.codes.view
+		snap.codes, snap.fine = s.codes.view, s.fine.view
 	}
 	return s.removeOtherCodes(snap.epoch)
 }
@@ -167,7 +171,7 @@ func (s *space) close() error {
 			errs = append(errs, db.Close())
 		}
 	}
-	for _, f := range append(s.retired, s.vectors, s.codes, s.places) {
+	for _, f := range append(s.retired, s.vectors, s.codes, s.fine, s.places) {
 		if f != nil {
 			errs = append(errs, f.close())
 		}

@@ -11,15 +11,15 @@ import (
 	"github.com/sluice/sluice/pkg/index/embedded/quant"
 )
 
-// A staged scan estimates all scores from codes, which take a twentieth of what the vectors take, and compares the vectors of
-// those rows in full that may be among the nearest. It knows how far an estimate may be off, for each row, and so which rows
-// these are: those whose score, were it sureness times the spread above its estimate, would be among the best that were
-// found. Where codes tell nothing, that is every row.
+// A staged scan estimates all scores from codes, which take a twentieth of what the vectors take, and compares those rows by
+// their fine codes, a quarter of a vector, that may be among the nearest. It knows how far an estimate may be off, for each row,
+// and so which rows these are: those whose score, were it sureness times the spread above its estimate, would be among the best
+// that were found. Where codes tell nothing, that is every row. A fine code tells within which bounds a score lies, so that only
+// few vectors need be read: of those rows whose score may be as high as as many others' are at least.
 //
-// So few vectors are compared as need be, for they are the larger part of what is read: at first those that have the highest
+// So few fine codes are compared as need be, for they are the larger part of what is read: at first those that have the highest
 // estimates of a part of the rows, then, as the scan goes on, whatever has a higher one than as many others as are wanted. So
-// there are soon true scores to hold estimates against. What only may be among the nearest is compared at the end, if it
-// still may.
+// there are soon scores to hold estimates against. What only may be among the nearest is compared at the end, if it still may.
 
 // sureness is how many standard deviations a row's score is taken to lie above its estimate. One of a thousand lies
 // higher; of the rows asked for most lie well above the last of them, and are found even then.
@@ -28,6 +28,7 @@ const sureness = 3
 // staged is the outcome of a staged scan.
 type staged struct {
 	best     []scored
+	compared int // rows whose fine codes were compared
 	rescored int // rows that were compared in full precision
 }
 
@@ -45,12 +46,10 @@ func scanStaged(ctx context.Context, s *snapshot, filter slotSet, query []float3
 	var floor atomic.Uint32
 	floor.Store(math.Float32bits(float32(math.Inf(-1))))
 	err := share(ctx, rows, s.groups(), func(part int) func(from, to int) error {
-		sieve := newSieve(s, query, limit, rows/firstShare, &floor)
+		sieve := newSieve(s, question, limit, rows/firstShare, &floor)
 		parts[part] = sieve
 		return func(from, to int) error {
-			return s.eachGroup(filter, s.codes, from, to, func(w int, passing uint64) error {
-				return sieve.group(question, w, passing)
-			})
+			return s.eachGroup(filter, s.codes, from, to, sieve.group)
 		}
 	})
 	defer func() {
@@ -61,7 +60,7 @@ func scanStaged(ctx context.Context, s *snapshot, filter slotSet, query []float3
 	if err != nil {
 		return staged{}, err
 	}
-	best, out := newTopK(limit), staged{}
+	all := finest{least: newTopK(limit)}
 	for _, p := range parts {
 		if p == nil {
 			continue
@@ -69,32 +68,24 @@ func scanStaged(ctx context.Context, s *snapshot, filter slotSet, query []float3
 		if err := p.end(); err != nil {
 			return staged{}, err
 		}
-		best.merge(&p.best)
-		out.rescored += p.compared
+		all.add(&p.comparison)
 	}
 	for _, likely := range []bool{true, false} {
-		best.part()
-		slots := remaining(parts[:], best, likely)
-		if len(slots) == 0 {
-			continue
-		}
-		more, err := scanSlots(ctx, s, slots, query, limit)
-		if err != nil {
+		if err := all.compare(ctx, s, question, remaining(parts[:], all.floor(), likely)); err != nil {
 			return staged{}, err
 		}
-		best.merge(more)
-		out.rescored += len(slots)
 	}
-	out.best = best.kept()
-	return out, nil
+	slots := all.slots()
+	found, err := scanSlots(ctx, s, slots, query, limit)
+	if err != nil {
+		return staged{}, err
+	}
+	return staged{found.kept(), all.compared, len(slots)}, nil
 }
 
-// remaining takes from what sieves have found the rows that may be among the best, or only those that seem to be.
-func remaining(parts []*sieve, best *topK, likely bool) []uint32 {
-	floor := float32(math.Inf(-1))
-	if last, full := best.floor(); full {
-		floor = float32(last) - rounded
-	}
+// remaining takes from what sieves have found the rows that may reach the floor, or only those that seem to. They are in ascending
+// order.
+func remaining(parts []*sieve, floor float32, likely bool) []uint32 {
 	var slots []uint32
 	for _, p := range parts {
 		if p == nil {
@@ -110,20 +101,116 @@ func remaining(parts []*sieve, best *topK, likely bool) []uint32 {
 	return slots
 }
 
+// finest is what comparisons by fine codes have found together.
+type finest struct {
+	least    *topK // of what scores are at least
+	near     []estimated
+	compared int
+}
+
+func (f *finest) add(c *comparison) {
+	f.least.merge(&c.least)
+	f.near = append(f.near, c.near...)
+	f.compared += c.compared
+}
+
+// floor is what scores must be able to reach, or a little less: as many rows as are wanted reach it.
+func (f *finest) floor() float32 {
+	f.least.part()
+	if last, full := f.least.floor(); full {
+		return float32(last) - rounded
+	}
+	return float32(math.Inf(-1))
+}
+
+// compare compares the fine codes of slots, which are in ascending order, too.
+func (f *finest) compare(ctx context.Context, s *snapshot, q *quant.Question, slots []uint32) error {
+	if len(slots) == 0 {
+		return nil
+	}
+	floor := f.floor()
+	var parts [maxScanners]*comparison
+	err := share(ctx, len(slots), len(slots), func(part int) func(from, to int) error {
+		c := &comparison{}
+		c.begin(s, q, f.least.k)
+		c.floor = floor
+		parts[part] = c
+		return func(from, to int) error { return c.compare(slots[from:to]) }
+	})
+	if err != nil {
+		return err
+	}
+	for _, c := range parts {
+		if c != nil {
+			f.add(c)
+		}
+	}
+	return nil
+}
+
+// slots returns those whose scores may be among the best, in ascending order.
+func (f *finest) slots() []uint32 {
+	floor := f.floor()
+	slots := make([]uint32, 0, 2*f.least.k)
+	for _, e := range f.near {
+		if e.most >= floor {
+			slots = append(slots, e.slot)
+		}
+	}
+	slices.Sort(slots)
+	return slots
+}
+
+// comparison compares rows by their fine codes, and keeps those that may be among the nearest.
+type comparison struct {
+	s        *snapshot
+	question *quant.Question
+	floor    float32 // what scores must be able to reach, or a little less
+	least    topK    // of what scores are at least
+	near     []estimated
+	compared int
+}
+
+func (c *comparison) begin(s *snapshot, q *quant.Question, limit int) {
+	c.s, c.question, c.floor = s, q, float32(math.Inf(-1))
+	c.least.begin(limit)
+	c.near, c.compared = c.near[:0], 0
+}
+
+// compare compares the fine codes of live slots.
+func (c *comparison) compare(slots []uint32) error {
+	fine := &c.s.fine
+	for i, slot := range slots {
+		if i+fineAhead < len(slots) {
+			quant.Prefetch(fine.record(slots[i+fineAhead]))
+		}
+		w := int(slot / 64)
+		if err := fine.check(w, c.s.live.word(w)); err != nil {
+			return err
+		}
+		product, off := c.question.Fine(fine.record(slot))
+		if most := product + off; most >= c.floor {
+			c.near = append(c.near, estimated{slot, product, most})
+			c.least.offer(scored{slot, float64(product - off)})
+		}
+	}
+	c.compared += len(slots)
+	if last, full := c.least.floor(); full {
+		c.floor = max(c.floor, float32(last)-rounded)
+	}
+	return nil
+}
+
 // sieve keeps the rows that may be among the nearest of those that it was shown.
 type sieve struct {
-	s        *snapshot
-	query    []float32
-	shared   *atomic.Uint32 // the highest floor of all sieves of a scan, as bits
-	floor    float32        // what scores must be able to reach, or a little less
-	first    int            // rows that it looks at before it compares any
-	likely   topK           // of the estimates
-	best     topK           // of those compared
-	compared int
-	next     []uint32    // slots that are compared next, which are on their way from memory
-	found    []estimated // not compared; some more than may be
-	room     int         // from how many found it sifts them again
-	e        quant.Estimates
+	comparison
+	shared *atomic.Uint32 // the highest floor of all sieves of a scan, as bits
+	first  int            // rows that it looks at before it compares any
+	likely topK           // of the estimates
+	next   []uint32       // slots that are compared next, which are on their way from memory
+	found  []estimated    // not compared; some more than may be
+	room   int            // from how many found it sifts them again
+	e      quant.Estimates
 }
 
 const (
@@ -136,6 +223,8 @@ const (
 	fewPassing = 8
 	// nextRows is how many rows are compared one after another.
 	nextRows = 16
+	// fineAhead is how many fine codes are on their way from memory while one is compared.
+	fineAhead = 6
 	// rounded is more than what rounding does to a floor.
 	rounded = 1e-6
 )
@@ -143,28 +232,27 @@ const (
 // sievePool keeps the room of sieves between searches.
 var sievePool = sync.Pool{New: func() any { return new(sieve) }}
 
-func newSieve(s *snapshot, query []float32, limit, first int, shared *atomic.Uint32) *sieve {
+func newSieve(s *snapshot, q *quant.Question, limit, first int, shared *atomic.Uint32) *sieve {
 	v := sievePool.Get().(*sieve)
-	v.s, v.query, v.shared, v.first = s, query, shared, first
-	v.floor, v.compared, v.room = float32(math.Inf(-1)), 0, leastRoom
+	v.begin(s, q, limit)
+	v.shared, v.first, v.room = shared, first, leastRoom
 	v.likely.begin(limit)
-	v.best.begin(limit)
 	v.next, v.found = v.next[:0], v.found[:0]
 	return v
 }
 
 // release gives the room back; of no sieve it does nothing.
 func (s *sieve) release() {
-	if s == nil || cap(s.found) > mostRoom {
+	if s == nil || cap(s.found) > mostRoom || cap(s.near) > mostRoom {
 		return
 	}
-	s.s, s.query, s.shared = nil, nil, nil
+	s.s, s.question, s.shared = nil, nil, nil
 	sievePool.Put(s)
 }
 
 // group estimates the passing rows of the w-th group of 64 slots.
-func (s *sieve) group(q *quant.Question, w int, passing uint64) error {
-	codes := s.s.codes
+func (s *sieve) group(w int, passing uint64) error {
+	q, codes := s.question, s.s.codes
 	records := codes.extents[w*64/extentSlots].data[w*64%extentSlots*codes.stride:]
 	s.floor = max(s.floor, math.Float32frombits(s.shared.Load()))
 	seen := bits.OnesCount64(passing)
@@ -190,7 +278,7 @@ func (s *sieve) group(q *quant.Question, w int, passing uint64) error {
 	if len(s.next) < nextRows {
 		return nil
 	}
-	return s.compare()
+	return s.compareNext()
 }
 
 // offer takes a row in, by its estimate, unless it is clear that it is not among the nearest.
@@ -214,7 +302,7 @@ func (s *sieve) offer(slot uint32, score, spread float32) {
 
 // wait has a row compared soon.
 func (s *sieve) wait(slot uint32) {
-	quant.Prefetch(s.s.vectors.record(slot))
+	quant.Prefetch(s.s.fine.record(slot))
 	s.next = append(s.next, slot)
 }
 
@@ -227,7 +315,7 @@ func (s *sieve) compareLikely() error {
 		least = float32(last)
 	}
 	s.next, s.found = s.take(s.next, float32(math.Inf(-1)), least)
-	return s.compare()
+	return s.compareNext()
 }
 
 // end compares what still waits for it.
@@ -235,35 +323,24 @@ func (s *sieve) end() error {
 	if s.first > 0 {
 		return s.compareLikely()
 	}
-	return s.compare()
+	return s.compareNext()
 }
 
-// compare compares the rows that wait for it.
-func (s *sieve) compare() error {
-	for i, slot := range s.next {
-		if i+nextRows < len(s.next) {
-			quant.Prefetch(s.s.vectors.record(s.next[i+nextRows]))
-		}
-		w := int(slot / 64)
-		if err := s.s.vectors.check(w, s.s.live.word(w)); err != nil {
-			return err
-		}
-		s.best.offer(scored{slot, float64(quant.Dot(s.query, floatsOf(s.s.vectors.record(slot))))})
+// compareNext compares the rows that wait for it.
+func (s *sieve) compareNext() error {
+	if err := s.compare(s.next); err != nil {
+		return err
 	}
-	s.compared += len(s.next)
 	s.next = s.next[:0]
-	if last, full := s.best.floor(); full {
-		s.raise(float32(last) - rounded)
-	}
+	s.raise()
 	return nil
 }
 
-// raise raises the floor of all sieves of the scan: as many rows as are wanted reach it.
-func (s *sieve) raise(floor float32) {
-	s.floor = max(s.floor, floor)
+// raise raises the floor of all sieves of the scan to its own.
+func (s *sieve) raise() {
 	for {
 		was := s.shared.Load()
-		if math.Float32frombits(was) >= floor || s.shared.CompareAndSwap(was, math.Float32bits(floor)) {
+		if math.Float32frombits(was) >= s.floor || s.shared.CompareAndSwap(was, math.Float32bits(s.floor)) {
 			return
 		}
 	}

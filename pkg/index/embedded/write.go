@@ -78,7 +78,7 @@ func (s *space) writeBatch(ctx context.Context, batch []*prepared) error {
 			next.vectors = s.vectors.view
 		}
 		if s.codes != nil {
-			next.codes = s.codes.view
+			next.codes, next.fine = s.codes.view, s.fine.view
 		}
 		if s.places != nil {
 			next.places = s.places.view
@@ -127,10 +127,14 @@ func (s *space) writeVectors(slots []uint32, batch []*prepared, end uint32) erro
 	if s.codes == nil {
 		return nil
 	}
+	fine := make([][]byte, len(batch))
 	for i, p := range batch {
-		payloads[i] = code(s.coder, p.row.Vector)
+		payloads[i], fine[i] = codesOf(s.coder, p.row.Vector)
 	}
-	return s.codes.append(slots, payloads, end)
+	if err := s.codes.append(slots, payloads, end); err != nil {
+		return err
+	}
+	return s.fine.append(slots, fine, end)
 }
 
 // append grows the file, writes records and makes them durable.

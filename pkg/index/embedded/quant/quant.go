@@ -1,4 +1,4 @@
-// Package quant compares vectors: in full, and by codes of one bit for each dimension.
+// Package quant compares vectors: in full, by codes of one bit for each dimension, and by fine codes of one byte.
 //
 // A code holds the signs of a vector from which a centre was taken and that was then turned at random, and three numbers
 // that make an estimate of inner products from them: unbiased, with an error that is known for each vector and distributed
@@ -48,9 +48,10 @@ func (c *Coder) take(v []float32) (length, offset float64) {
 	return math.Sqrt(length), offset
 }
 
-// Encode writes a vector's code to dst, which is CodeBytes long.
-func (c *Coder) Encode(dst []byte, v []float32) {
+// Encode writes a vector's code to dst, which is CodeBytes long, and its fine code to fine, which is FineBytes long.
+func (c *Coder) Encode(dst, fine []byte, v []float32) {
 	length, offset := c.take(v)
+	c.encodeFine(fine, offset)
 	var sum float64
 	words := dst[:Words(len(v))*8]
 	clear(words)
@@ -82,6 +83,7 @@ type Question struct {
 	base   float32 // product of query and centre
 	length float32 // of the residue, with what rounding weights adds to the error
 	tables [][256]int16
+	fine   fineQuestion
 }
 
 // Sums are made of bytes over byteWords words before they are made of 16 bits; maxWeight is the greatest weight with which
@@ -110,6 +112,7 @@ func (c *Coder) Ask(query []float32) *Question {
 	for _, x := range c.centre {
 		base += float64(x) * float64(x)
 	}
+	q.fine = askFine(c.residue, length)
 	most := 0.0
 	for _, x := range c.residue {
 		most = max(most, math.Abs(float64(x)))

@@ -114,7 +114,7 @@ func TestEstimatesAreOffByTheirSpread(t *testing.T) {
 				vectors := make([][]float32, Rows)
 				for i := range vectors {
 					vectors[i] = unit(r, dimensions)
-					c.Encode(codes[i*stride:i*stride+CodeBytes(dimensions)], vectors[i])
+					c.Encode(codes[i*stride:i*stride+CodeBytes(dimensions)], make([]byte, FineBytes(dimensions)), vectors[i])
 				}
 				query := unit(r, dimensions)
 				var e Estimates
@@ -146,7 +146,7 @@ func TestEveryProcessorAddsUpTheSame(t *testing.T) {
 		stride := CodeBytes(dimensions) + 4
 		codes := make([]byte, Rows*stride)
 		for i := range Rows {
-			c.Encode(codes[i*stride:i*stride+CodeBytes(dimensions)], unit(r, dimensions))
+			c.Encode(codes[i*stride:i*stride+CodeBytes(dimensions)], make([]byte, FineBytes(dimensions)), unit(r, dimensions))
 		}
 		for _, n := range []int{1, 7, Rows} {
 			var want [Rows]int32
@@ -171,7 +171,7 @@ func TestWhatIsAboveIsWhatItsEstimateSays(t *testing.T) {
 		stride := CodeBytes(dimensions) + 4
 		codes := make([]byte, Rows*stride)
 		for i := range Rows {
-			c.Encode(codes[i*stride:i*stride+CodeBytes(dimensions)], unit(r, dimensions))
+			c.Encode(codes[i*stride:i*stride+CodeBytes(dimensions)], make([]byte, FineBytes(dimensions)), unit(r, dimensions))
 		}
 		var want, got Estimates
 		q.Estimate(&want, codes, stride, Rows)
@@ -201,7 +201,7 @@ func TestTheGreatestWeightsOfTheLongestVectorsAddUp(t *testing.T) {
 		}
 		c.turn.turnBack(query)
 		code := make([]byte, CodeBytes(dimensions))
-		c.Encode(code, query)
+		c.Encode(code, make([]byte, FineBytes(len(query))), query)
 		var e Estimates
 		q := c.Ask(query)
 		if q.Estimate(&e, code, len(code), 1); math.Abs(float64(e.Product[0])-1) > 1e-3 {
@@ -235,7 +235,7 @@ func TestAVectorInTheCentreIsEstimatedExactly(t *testing.T) {
 	centre := unit(r, 100)
 	c := NewCoder(centre)
 	codes := make([]byte, CodeBytes(100))
-	c.Encode(codes, centre)
+	c.Encode(codes, make([]byte, FineBytes(len(centre))), centre)
 	query := unit(r, 100)
 	var e Estimates
 	c.Ask(query).Estimate(&e, codes, len(codes), 1)
@@ -251,7 +251,7 @@ func BenchmarkEstimate(b *testing.B) {
 	stride := CodeBytes(dimensions) + 4
 	codes := make([]byte, Rows*stride)
 	for i := range Rows {
-		c.Encode(codes[i*stride:i*stride+CodeBytes(dimensions)], unit(r, dimensions))
+		c.Encode(codes[i*stride:i*stride+CodeBytes(dimensions)], make([]byte, FineBytes(dimensions)), unit(r, dimensions))
 	}
 	q := c.Ask(unit(r, dimensions))
 	q.tables = tables(q.weight)
@@ -278,7 +278,7 @@ func BenchmarkEstimate(b *testing.B) {
 	v := unit(r, dimensions)
 	b.Run("encode", func(b *testing.B) {
 		for b.Loop() {
-			c.Encode(codes[:CodeBytes(dimensions)], v)
+			c.Encode(codes[:CodeBytes(dimensions)], make([]byte, FineBytes(dimensions)), v)
 		}
 	})
 	b.Run("ask", func(b *testing.B) {
@@ -292,4 +292,92 @@ func BenchmarkEstimate(b *testing.B) {
 			Dot(v, w)
 		}
 	})
+}
+
+func TestAFineCodeTellsWithinWhichBoundsAProductLies(t *testing.T) {
+	t.Parallel()
+	for _, dimensions := range append(lengths, 16_384) {
+		r := rand.New(rand.NewPCG(15, 16))
+		for name, centre := range map[string][]float32{
+			"that is a mean":     unit(r, dimensions),
+			"that is the origin": make([]float32, dimensions),
+		} {
+			c := NewCoder(centre)
+			var off float64
+			for range 20 {
+				v, query := unit(r, dimensions), unit(r, dimensions)
+				code := make([]byte, FineBytes(dimensions))
+				c.Encode(make([]byte, CodeBytes(dimensions)), code, v)
+				want := product(query, v)
+				got, within := c.Ask(query).Fine(code)
+				if math.Abs(float64(got)-want) > float64(within) {
+					t.Errorf("of %d dimensions around a centre %s: %v within %v, want %v", dimensions, name, got, within, want)
+				}
+				off = max(off, float64(within))
+			}
+			if off > 0.015 {
+				t.Errorf("of %d dimensions around a centre %s, bounds are up to %v from the product", dimensions, name, off)
+			}
+		}
+	}
+}
+
+func TestAFineCodeOfTheCentreItselfIsExact(t *testing.T) {
+	t.Parallel()
+	centre := unit(rand.New(rand.NewPCG(17, 18)), 100)
+	c := NewCoder(centre)
+	code := make([]byte, FineBytes(100))
+	c.Encode(make([]byte, CodeBytes(100)), code, centre)
+	if got, within := c.Ask(centre).Fine(code); math.Abs(float64(got)-1) > 2*turning || within > 2*turning {
+		t.Errorf("%v within %v, want 1", got, within)
+	}
+}
+
+func TestSumsOfBytesAreTheSameByEveryWay(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(19, 20))
+	for _, n := range append(lengths, 0, 128, 129) {
+		weight, code := make([]int16, n), make([]byte, n)
+		for i := range weight {
+			weight[i], code[i] = int16(r.IntN(2*maxShort+1)-maxShort), byte(r.IntN(256))
+			if n > maxShorts/maxShort { // as weights are that many dimensions have
+				weight[i] /= int16(n*maxShort/maxShorts) + 1
+			}
+		}
+		var want int64
+		for i, w := range weight {
+			want += int64(w) * int64(int8(code[i]))
+		}
+		if got := dotBytes(weight, code); int64(got) != want {
+			t.Errorf("of %d bytes: %d, want %d", n, got, want)
+		}
+		if got := dotBytesPortable(weight, code); int64(got) != want {
+			t.Errorf("of %d bytes, portable: %d, want %d", n, got, want)
+		}
+	}
+}
+
+func TestSumsOfBytesHoldTheGreatestWeights(t *testing.T) {
+	t.Parallel()
+	for _, n := range lengths {
+		weight, code := make([]int16, n), make([]byte, n)
+		for i := range weight {
+			weight[i], code[i] = int16(min(maxShort, maxShorts/n)), 1<<7 // -128, which no code has
+		}
+		if got, want := dotBytes(weight, code), -128*int64(weight[0])*int64(n); int64(got) != want {
+			t.Errorf("of %d bytes: %d, want %d", n, got, want)
+		}
+	}
+}
+
+func BenchmarkFine(b *testing.B) {
+	const dimensions = 384
+	r := rand.New(rand.NewPCG(1, 2))
+	c := NewCoder(make([]float32, dimensions))
+	code := make([]byte, FineBytes(dimensions))
+	c.Encode(make([]byte, CodeBytes(dimensions)), code, unit(r, dimensions))
+	q := c.Ask(unit(r, dimensions))
+	for b.Loop() {
+		q.Fine(code)
+	}
 }

@@ -68,3 +68,8 @@ func sum512(codes *byte, stride, rows int, weight *int8, words int, sums *int32)
 
 //go:noescape
 func sum256(codes *byte, stride, rows int, weight *int8, words int, sums *int32)
+
+// dotBytesWide is the product of n weights and bytes, a multiple of bytesWidth and not 0.
+//
+//go:noescape
+func dotBytesWide(weight *int16, code *byte, n int) int32

@@ -14,3 +14,5 @@ func (q *Question) above(*Estimates, []byte, int, float32, float32) (uint64, boo
 func prefetchWide(*byte, int) {}
 
 func dotWide(*float32, *float32, int) float32 { panic("quant: there are no vector instructions") }
+
+func dotBytesWide(*int16, *byte, int) int32 { panic("quant: there are no vector instructions") }
