@@ -2,7 +2,7 @@
 // ingestion pipelines of LlamaIndex and Haystack, which read, split and keep the same files in memory; without embedding
 // on their side, and with the same sentence-transformer on both. What it prints is Markdown.
 //
-//	go run ./deployments/benchpipelines [-documents 1000] [-files folder] [-model folder] [-write docs/performance.md]
+//	go run ./deployments/benchpipelines [-documents 1000] [-files folder] [-model folder] [-alone] [-write docs/performance.md]
 package main
 
 import (
@@ -29,6 +29,7 @@ type settings struct {
 	documents int
 	model     string
 	embedded  int
+	alone     bool
 	write     string
 }
 
@@ -92,6 +93,7 @@ func parse(args []string, errs io.Writer) (settings, error) {
 	flags.IntVar(&s.documents, "documents", 1000, "documents to make up")
 	flags.StringVar(&s.model, "model", os.Getenv("BENCH_MODEL"), "the folder of a BERT-like sentence-transformer to embed with in a second round; also BENCH_MODEL")
 	flags.IntVar(&s.embedded, "embedded", 60, "documents to make up for that")
+	flags.BoolVar(&s.alone, "alone", false, "measure Sluice alone")
 	flags.StringVar(&s.write, "write", "", "a Markdown file whose section of figures is replaced")
 	if err := flags.Parse(args); err != nil {
 		return s, err

@@ -25,6 +25,8 @@ type result struct {
 	Took   float64 // seconds, until everything could be searched
 	Files  int     // that were read
 	Chunks int
+
+	used time.Duration // processor time, of Sluice alone
 }
 
 // compare has everyone take the files in, Sluice first.
@@ -33,6 +35,10 @@ func compare(ctx context.Context, s settings, g gathered, model, dir string, err
 	ours, err := measureSluice(ctx, s, g, model, dir)
 	if err != nil {
 		return nil, fmt.Errorf("measuring Sluice: %w", err)
+	}
+	fmt.Fprintf(errs, "Sluice: %.2f s, %.2f s of processor time, %d read\n", ours.Took, ours.used.Seconds(), ours.Files)
+	if s.alone {
+		return []result{ours}, nil
 	}
 	return append([]result{ours}, measurePeers(ctx, s, g, model, errs)...), ctx.Err()
 }
@@ -45,7 +51,10 @@ func measureSluice(ctx context.Context, s settings, g gathered, model, dir strin
 		environ = append(environ, "SLUICE_EMBED_DIR="+model)
 	}
 	svc, err := started.Start(ctx, s.api, dir, environ...)
-	defer func() { err = errors.Join(err, svc.Close()) }()
+	defer func() {
+		err = errors.Join(err, svc.Close())
+		r.used = svc.Used()
+	}()
 	if err != nil {
 		return r, err
 	}

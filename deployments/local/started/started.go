@@ -28,6 +28,7 @@ type Service struct {
 	*service.Service
 	cmd    *exec.Cmd
 	exited chan error
+	used   time.Duration
 }
 
 // Start starts the program api in a data directory and waits until it is ready. Only env, beside where it listens and what
@@ -54,7 +55,12 @@ func Start(ctx context.Context, api, dir string, env ...string) (*Service, error
 		s.cmd = nil
 		return s, fmt.Errorf("starting the service: %w; make build builds it", err)
 	}
-	go func() { s.exited <- s.cmd.Wait() }()
+	cmd := s.cmd
+	go func() {
+		err := cmd.Wait()
+		s.used = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+		s.exited <- err
+	}()
 	if s.Service, err = service.New("http://"+addr, key); err != nil {
 		return s, err
 	}
@@ -74,6 +80,9 @@ func keyOf(dir string) (string, error) {
 	key := "sk_bench_" + strings.ToLower(rand.Text())
 	return key, os.WriteFile(path, []byte(key+"\n"), 0o600)
 }
+
+// Used is the processor time that the service has used with the children that it has waited for; 0 before Close.
+func (s *Service) Used() time.Duration { return s.used }
 
 // PID is the number of the service's process.
 func (s *Service) PID() int { return s.cmd.Process.Pid }
