@@ -21,27 +21,24 @@ type piece struct {
 	continues bool  // the word of the piece before
 }
 
-// vocabulary finds the pieces of words. Its strings point into the artefact.
+// vocabulary finds the pieces of words.
 type vocabulary struct {
-	starts    map[string]int32 // pieces that begin a word
-	rest      map[string]int32 // pieces that continue one, without their "##"
-	maxLength int              // bytes of the longest piece
+	starts *trie // pieces that begin a word
+	rest   *trie // pieces that continue one, without their "##"
 }
 
 // newVocabulary reads entries one to a line; the line's number is the id. Special tokens ("[CLS]") are left out, so
 // that a text that happens to contain their names is only text.
 func newVocabulary(lines string) *vocabulary {
-	v := &vocabulary{starts: make(map[string]int32, 25_000), rest: make(map[string]int32, 6_000)}
+	v := &vocabulary{starts: newTrie(), rest: newTrie()}
 	id := int32(0)
 	for entry := range strings.SplitSeq(lines, "\n") {
 		switch tail, continues := strings.CutPrefix(entry, "##"); {
 		case entry == "" || isSpecial(entry):
 		case continues && tail != "":
-			v.rest[tail] = id
-			v.maxLength = max(v.maxLength, len(tail))
+			v.rest.add(tail, id)
 		default:
-			v.starts[entry] = id
-			v.maxLength = max(v.maxLength, len(entry))
+			v.starts.add(entry, id)
 		}
 		id++
 	}
@@ -98,7 +95,7 @@ func (v *vocabulary) appendWord(pieces []piece, word []byte, runes int) []piece 
 	before := len(pieces)
 	table := v.starts
 	for rest := word; len(rest) > 0; {
-		id, length := longest(table, rest, v.maxLength)
+		id, length := table.longest(rest)
 		if length == 0 {
 			return append(pieces[:before], piece{id: unknown, runes: int32(runes)})
 		}
@@ -108,19 +105,6 @@ func (v *vocabulary) appendWord(pieces []piece, word []byte, runes int) []piece 
 		rest, table = rest[length:], v.rest
 	}
 	return pieces
-}
-
-// longest returns the longest entry of table that text begins with, and its length in bytes; 0 if there is none.
-func longest(table map[string]int32, text []byte, maxLength int) (id int32, length int) {
-	for end := min(len(text), maxLength); end > 0; end-- {
-		if end < len(text) && !utf8.RuneStart(text[end]) {
-			continue
-		}
-		if id, ok := table[string(text[:end])]; ok {
-			return id, end
-		}
-	}
-	return 0, 0
 }
 
 // class says what the tokeniser does with a character.

@@ -64,7 +64,7 @@ func TestAWriteWhoseFilesGoMeanwhileFails(t *testing.T) {
 			return err
 		}
 		row := crashRow("a", 2, 0)
-		p, err := prepare(&row, crashDimensions, &analysis.Analyzer{})
+		p, err := newPreparer(crashDimensions, &analysis.Analyzer{}).prepare(&row)
 		if err != nil {
 			return err
 		}

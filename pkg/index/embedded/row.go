@@ -17,17 +17,46 @@ type prepared struct {
 	row      *index.Row
 	metadata []byte
 	lang     analysis.Language
-	length   uint32            // terms of text and context, weighed
-	terms    map[string]uint32 // how often each term counts
-	facets   []string          // filter terms
+	length   uint32      // terms of text and context, weighed
+	terms    []termCount // each once
+	facets   []string    // filter terms
+}
+
+// termCount is how often a term counts.
+type termCount struct {
+	term  string
+	count uint32
+}
+
+// preparer checks and analyses rows, one after the other.
+type preparer struct {
+	dimensions int
+	words      *analysis.Analyzer
+	at         map[string]int // where the row's terms are counted
+}
+
+func newPreparer(dimensions int, words *analysis.Analyzer) *preparer {
+	return &preparer{dimensions: dimensions, words: words, at: make(map[string]int)}
+}
+
+// count counts a term of the row.
+func (w *preparer) count(p *prepared, term string, weight uint32) {
+	p.length += weight
+	n, ok := w.at[term]
+	if !ok {
+		n = len(p.terms)
+		w.at[term] = n
+		p.terms = append(p.terms, termCount{term: term})
+	}
+	p.terms[n].count += weight
 }
 
 // prepare checks and analyses a row.
-func prepare(r *index.Row, dimensions int, words *analysis.Analyzer) (*prepared, error) {
-	if err := index.CheckRow(r, dimensions); err != nil {
+func (w *preparer) prepare(r *index.Row) (*prepared, error) {
+	if err := index.CheckRow(r, w.dimensions); err != nil {
 		return nil, err
 	}
-	p := &prepared{row: r, terms: make(map[string]uint32)}
+	p := &prepared{row: r}
 	var err error
 	if len(r.Metadata) > 0 {
 		if p.metadata, err = json.Marshal(r.Metadata); err != nil {
@@ -38,13 +67,14 @@ func prepare(r *index.Row, dimensions int, words *analysis.Analyzer) (*prepared,
 		}
 	}
 	p.lang = analysis.Detect(r.Text)
-	for _, t := range words.Terms(r.Text, p.lang) {
-		p.terms[t]++
-		p.length++
+	text, context := w.words.Terms(r.Text, p.lang), w.words.Terms(r.Context, p.lang)
+	clear(w.at)
+	p.terms = make([]termCount, 0, (len(text)+len(context))*3/4)
+	for _, t := range text {
+		w.count(p, t, 1)
 	}
-	for _, t := range words.Terms(r.Context, p.lang) {
-		p.terms[t] += bm25.ContextWeight
-		p.length += bm25.ContextWeight
+	for _, t := range context {
+		w.count(p, t, bm25.ContextWeight)
 	}
 	p.facets, err = facets(r)
 	return p, err

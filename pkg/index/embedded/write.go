@@ -6,8 +6,8 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
+	"strings"
 
 	"github.com/RoaringBitmap/roaring/v2"
 
@@ -21,8 +21,9 @@ func (x *Index) Write(ctx context.Context, id index.Space, rows []index.Row) err
 	at := make(map[string]int, len(rows))
 	words := analysis.Borrow()
 	defer words.Return()
+	preparer := newPreparer(id.Dimensions, words)
 	for i := range rows {
-		p, err := prepare(&rows[i], id.Dimensions, words)
+		p, err := preparer.prepare(&rows[i])
 		if err != nil {
 			return fmt.Errorf("writing row %d with key %.80q: %w", i, rows[i].Key, err)
 		}
@@ -236,20 +237,9 @@ func insertRows(ctx context.Context, tx *sql.Tx, next *snapshot, live *bitsetEdi
 
 // insertSegment stores the batch's postings as a segment of its own. slots are ascending.
 func insertSegment(ctx context.Context, tx *sql.Tx, next *snapshot, slots []uint32, batch []*prepared) error {
-	lists := make(map[string][]posting)
-	for i, p := range batch {
-		for term, tf := range p.terms {
-			lists[term] = append(lists[term], posting{slots[i], tf, p.length})
-		}
-		for _, f := range p.facets {
-			if ps := lists[f]; len(ps) == 0 || ps[len(ps)-1].slot != slots[i] {
-				lists[f] = append(ps, posting{slots[i], 1, 0})
-			}
-		}
-	}
 	w := newSegmentWriter(ctx, tx, next.nextBlock)
-	for _, term := range slices.Sorted(maps.Keys(lists)) {
-		if err := w.builder.add(term, lists[term]); err != nil {
+	for _, l := range invert(slots, batch) {
+		if err := w.builder.add(l.term, l.postings); err != nil {
 			return err
 		}
 	}
@@ -262,6 +252,63 @@ func insertSegment(ctx context.Context, tx *sql.Tx, next *snapshot, slots []uint
 	next.nextBlock = w.nextBlock
 	next.segments = append(next.segments, seg)
 	return nil
+}
+
+// inverted is a term and the rows that have it.
+type inverted struct {
+	term     string
+	rows     int // that it was counted in, a facet perhaps twice
+	postings []posting
+}
+
+// invert lists the rows of each term of a batch, in order of terms. slots are ascending.
+func invert(slots []uint32, batch []*prepared) []inverted {
+	total := 0
+	for _, p := range batch {
+		total += len(p.terms) + len(p.facets)
+	}
+	// Terms are looked up once, and all postings lie in one piece of memory.
+	var lists []inverted
+	at := make(map[string]int, total/4)
+	which := make([]int, 0, total) // the list of each term of each row
+	name := func(term string) {
+		n, ok := at[term]
+		if !ok {
+			n = len(lists)
+			at[term] = n
+			lists = append(lists, inverted{term: term})
+		}
+		lists[n].rows++
+		which = append(which, n)
+	}
+	for _, p := range batch {
+		for _, t := range p.terms {
+			name(t.term)
+		}
+		for _, f := range p.facets {
+			name(f)
+		}
+	}
+	room := make([]posting, total)
+	for n := range lists {
+		l := &lists[n]
+		l.postings, room = room[:0:l.rows], room[l.rows:]
+	}
+	for i, p := range batch {
+		for n, list := range which[:len(p.terms)] {
+			l := &lists[list]
+			l.postings = append(l.postings, posting{slots[i], p.terms[n].count, p.length})
+		}
+		for _, list := range which[len(p.terms):][:len(p.facets)] {
+			l := &lists[list]
+			if n := len(l.postings); n == 0 || l.postings[n-1].slot != slots[i] {
+				l.postings = append(l.postings, posting{slots[i], 1, 0})
+			}
+		}
+		which = which[len(p.terms)+len(p.facets):]
+	}
+	slices.SortFunc(lists, func(a, b inverted) int { return strings.Compare(a.term, b.term) })
+	return lists
 }
 
 // segmentWriter stores blocks as they are built, and then the segment that they make.
