@@ -165,7 +165,7 @@ vulnerabilities: ## known vulnerabilities that the programs can reach, by govuln
 
 .PHONY: sbom
 sbom: build ## what the three programs are built of, as CycloneDX, in bin/sbom.cdx.json
-	go run ./deployments/sbom -o $(BIN)/sbom.cdx.json $(BIN)/api $(BIN)/ingestor $(BIN)/crawler
+	go run ./deployments/sbom -o $(BIN)/sbom.cdx.json -version '$(VERSION)' $(BIN)/api $(BIN)/ingestor $(BIN)/crawler
 
 .PHONY: reproducible
 reproducible: ## the three programs built twice, from two directories and with two caches, and compared

@@ -1,13 +1,14 @@
 // Command sbom lists what programs are built of, as a CycloneDX document: the modules with their versions and checksums, as the
 // programs themselves carry them. It reads Go binaries, and .tar.gz and .zip archives of them; two runs write the same bytes.
 //
-//	go run ./deployments/sbom [-o FILE] PROGRAM|ARCHIVE…
+//	go run ./deployments/sbom [-o FILE] [-version VERSION] PROGRAM|ARCHIVE…
 package main
 
 import (
 	"archive/tar"
 	"archive/zip"
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"crypto/sha256"
 	"debug/buildinfo"
@@ -36,11 +37,12 @@ func main() {
 func run(args []string, stdout io.Writer) error {
 	flags := flag.NewFlagSet("sbom", flag.ContinueOnError)
 	to := flags.String("o", "", "file that the document is written to; empty: standard output")
+	version := flags.String("version", "", "of the programs; empty: what they say of themselves, which those built with -trimpath do not")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
 	if flags.NArg() == 0 {
-		return errors.New("usage: sbom [-o FILE] PROGRAM|ARCHIVE…")
+		return errors.New("usage: sbom [-o FILE] [-version VERSION] PROGRAM|ARCHIVE…")
 	}
 	var programs []program
 	for _, name := range flags.Args() {
@@ -53,7 +55,7 @@ func run(args []string, stdout io.Writer) error {
 	if len(programs) == 0 {
 		return errors.New("there is no Go program in it")
 	}
-	text, err := json.MarshalIndent(document(programs), "", "  ")
+	text, err := json.MarshalIndent(document(programs, *version), "", "  ")
 	if err != nil {
 		return err
 	}
@@ -174,17 +176,21 @@ type dependency struct {
 	On  []string `json:"dependsOn"`
 }
 
-// document lists programs, and the modules that they are built of.
-func document(programs []program) bom {
+// document lists programs of a version, and the modules that they are built of. No version is what each program says.
+func document(programs []program, version string) bom {
 	main := programs[0].info.Main
+	of := func(p program) string { return cmp.Or(version, stated(p.info)) }
 	out := bom{Format: "CycloneDX", SpecVersion: "1.6", Version: 1}
-	out.Metadata.Component = component{Type: "application", Ref: "pkg:golang/" + main.Path, Name: main.Path, Version: stated(programs[0].info), URL: "pkg:golang/" + main.Path}
+	out.Metadata.Component = component{Type: "application", Ref: "pkg:golang/" + main.Path, Name: main.Path, Version: of(programs[0]), URL: "pkg:golang/" + main.Path}
+	if v := out.Metadata.Component.Version; v != "" {
+		out.Metadata.Component.URL += "@" + v
+	}
 	modules := map[string]component{}
 	whole := dependency{Ref: out.Metadata.Component.Ref}
 	for _, p := range programs {
 		ref := "file:" + p.name
 		whole.On = append(whole.On, ref)
-		out.Components = append(out.Components, component{Type: "application", Ref: ref, Name: p.name, Version: stated(p.info), Hashes: []hash{{"SHA-256", p.sum}},
+		out.Components = append(out.Components, component{Type: "application", Ref: ref, Name: p.name, Version: of(p), Hashes: []hash{{"SHA-256", p.sum}},
 			Properties: []property{{"go:os", setting(p.info, "GOOS")}, {"go:arch", setting(p.info, "GOARCH")}}})
 		toolchain := component{Type: "library", Ref: "pkg:golang/std@" + p.info.GoVersion, Name: "std", Version: p.info.GoVersion, URL: "pkg:golang/std@" + strings.TrimPrefix(p.info.GoVersion, "go")}
 		modules[toolchain.Ref] = toolchain
@@ -223,11 +229,12 @@ func setting(info *buildinfo.BuildInfo, key string) string {
 	return ""
 }
 
-// stated is the version that the program was linked with, where its flags tell.
+// stated is the version that the program was linked with, where its flags tell, else that of its module. A module that was built in its
+// directory is of none.
 func stated(info *buildinfo.BuildInfo) string {
 	_, after, found := strings.Cut(setting(info, "-ldflags"), "pkg/app.version=")
 	if !found {
-		return info.Main.Version
+		return strings.TrimSuffix(info.Main.Version, "(devel)")
 	}
 	version, _, _ := strings.Cut(after, " ")
 	return strings.Trim(version, "\"'")

@@ -89,6 +89,31 @@ func TestArchivesAreRead(t *testing.T) {
 	}
 }
 
+func TestTheVersionThatIsGivenIsThatOfTheProgramsAndTheWhole(t *testing.T) {
+	t.Parallel()
+	tarball, _, _ := pack(t)
+	for _, version := range []string{"v1.2.3", ""} {
+		var out bytes.Buffer
+		if err := run([]string{"-version", version, tarball}, &out); err != nil {
+			t.Fatal(err)
+		}
+		var b bom
+		if err := json.Unmarshal(out.Bytes(), &b); err != nil {
+			t.Fatal(err)
+		}
+		whole, address := b.Metadata.Component, "pkg:golang/github.com/sluice/sluice"
+		if version != "" {
+			address += "@" + version
+		}
+		if whole.Version != version || whole.URL != address || b.Components[0].Version != version {
+			t.Errorf("with -version %q: %+v, %+v", version, whole, b.Components[0])
+		}
+		if strings.Contains(out.String(), "(devel)") {
+			t.Errorf("with -version %q something is of the version (devel)", version)
+		}
+	}
+}
+
 func TestWhatHoldsNoProgramIsRefused(t *testing.T) {
 	t.Parallel()
 	name := filepath.Join(t.TempDir(), "text")
