@@ -47,8 +47,8 @@ func (p *commandLine) benchCommand() *cobra.Command {
 			"answered or not, and latency counts from when one was due; without it, every client sends its next request when\n" +
 			"its last is answered. The conversations of streams are deleted at the end, and the datastore of uploads. Queries,\n" +
 			"answers and their tokens count as usage of the key.",
-		Example: "api bench queries --datastore $STORE --rate 200 --for 1m\napi bench uploads --size 5000 --clients 8 --json\n" +
-			"api bench streams --agent $AGENT --queries q.jsonl --clients 50",
+		Example: "api bench queries --datastore Handbook --rate 200 --for 1m\napi bench uploads --size 5000 --clients 8 --json\n" +
+			"api bench streams --agent Support --queries q.jsonl --clients 50",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 && slices.Contains(cmd.ValidArgs, args[0]) {
 				s.what, args = args[0], args[1:]
@@ -68,8 +68,8 @@ func (p *commandLine) benchCommand() *cobra.Command {
 	flags.DurationVar(&s.load.Warmup, "warmup", -1, "how long it is loaded before that (3s; none of uploads, nor with --requests)")
 	flags.Lookup("warmup").DefValue = "0s" // it is not shown
 	flags.IntVar(&s.load.Requests, "requests", 0, "end after so many, those of a warm-up included")
-	flags.StringVar(&s.datastore, "datastore", "", "`id` of the datastore that is asked")
-	flags.StringVar(&s.agent, "agent", "", "`id` of the agent that is asked")
+	flags.StringVar(&s.datastore, "datastore", "", "`datastore` that is asked, by id or name")
+	flags.StringVar(&s.agent, "agent", "", "`agent` that is asked, by id or name")
 	flags.StringVar(&s.queries, "queries", "", "`file` of questions, a JSON object with \"text\" a line; without it, words from the content are asked for")
 	flags.StringVar(&s.mode, "mode", "", "lexical, dense or hybrid (the service's choice)")
 	flags.IntVar(&s.topK, "top-k", 0, "fragments of an answer (the service's choice)")
@@ -178,6 +178,14 @@ func (s benchSettings) check(rest []string, given func(string) bool) error {
 
 // benchAsking loads queries or streams.
 func benchAsking(ctx context.Context, s benchSettings, patient, loaded *service.Service) (_ loadtest.Report, err error) {
+	if s.what == loadStreams {
+		s.agent, err = agentNamed(ctx, patient, s.agent)
+	} else {
+		s.datastore, err = datastoreNamed(ctx, patient, s.datastore)
+	}
+	if err != nil {
+		return loadtest.Report{}, err
+	}
 	from := []string{s.datastore}
 	if s.what == loadStreams {
 		agent, err := patient.Agent(ctx, s.agent)

@@ -41,7 +41,7 @@ func TestBenchLoadsARunningService(t *testing.T) {
 		args     []string
 		measures string
 	}{
-		"with queries":         {[]string{"queries", "--datastore", storeID}, "answered"},
+		"with queries":         {[]string{"queries", "--datastore", "test"}, "answered"},
 		"with queries by rate": {[]string{"queries", "--datastore", storeID, "--rate", "200", "--mode", "lexical", "--top-k", "2"}, "sent late, answered"},
 		"with texts":           {[]string{"uploads", "--size", "500", "--clients", "2"}, "accepted, searchable"},
 		"with files":           {[]string{"uploads", "--files", files}, "accepted, searchable"},
@@ -68,7 +68,7 @@ func TestBenchLoadsARunningService(t *testing.T) {
 	t.Run("with streams", func(t *testing.T) {
 		t.Parallel()
 		queries := writeLines(t, "q.jsonl", `{"text": "How long is the warranty of the Aurora pump?"}`)
-		out, errs, err := p.bench("streams", "--agent", agent.ID, "--queries", queries, "--requests", "3", "--warmup", "0s", "--for", "1m")
+		out, errs, err := p.bench("streams", "--agent", "a", "--queries", queries, "--requests", "3", "--warmup", "0s", "--for", "1m")
 		if err != nil || !strings.HasPrefix(out, "3 requests in ") || !strings.Contains(out, "first token") || !strings.Contains(out, "end of the stream") {
 			t.Errorf("%v\n%s%s", err, out, errs)
 		}
@@ -116,8 +116,8 @@ func TestBenchSaysWhatIsWrong(t *testing.T) {
 		"no time":                {[]string{"uploads", "--for", "0s"}, "a load of 0s", true},
 		"too small a text":       {[]string{"uploads", "--size", "3"}, "--size 3: must be 64 to 1,000,000", true},
 		"files and a size":       {[]string{"uploads", "--size", "300", "--files", "."}, "take one of them", true},
-		"an unknown datastore":   {[]string{"queries", "--datastore", "nope"}, "no datastore with id", false},
-		"an unknown agent":       {[]string{"streams", "--agent", "nope"}, "no agent with id", false},
+		"an unknown datastore":   {[]string{"queries", "--datastore", "nope"}, `there is no datastore "nope"`, false},
+		"an unknown agent":       {[]string{"streams", "--agent", "nope"}, `there is no agent "nope"`, false},
 		"an empty datastore":     {[]string{"queries", "--datastore", storeID}, "there is no content to make questions from", false},
 		"a folder without files": {[]string{"uploads", "--files", t.TempDir()}, "there are no files", false},
 		"an unknown engine":      {[]string{"uploads", "--engine", "abacus"}, "abacus", false},
@@ -135,11 +135,12 @@ func TestBenchSaysWhatIsWrong(t *testing.T) {
 
 func TestBenchTellsWhatItMeasuredThoughItCannotClearUp(t *testing.T) {
 	t.Parallel()
+	const agent = "01a1ff5b-9089-711a-a298-ac51be28ff37"
 	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.Method + " " + r.URL.Path {
-		case "GET /agents/a":
-			_, _ = io.WriteString(w, `{"id":"a"}`)
-		case "POST /agents/a/query":
+		case "GET /agents/" + agent:
+			_, _ = io.WriteString(w, `{"id":"`+agent+`"}`)
+		case "POST /agents/" + agent + "/query":
 			w.Header().Set("Content-Type", "text/event-stream")
 			_, _ = io.WriteString(w, "event: answer\ndata: Six\n\nevent: endpoint_response\ndata: {\"conversationId\":\"c\"}\n\ndata: [DONE]\n\n")
 		default:
@@ -149,7 +150,7 @@ func TestBenchTellsWhatItMeasuredThoughItCannotClearUp(t *testing.T) {
 	defer service.Close()
 	questions := writeLines(t, "q.jsonl", `{"text": "When?"}`)
 	var out bytes.Buffer
-	err := run(t.Context(), API, []string{"bench", "streams", "--agent", "a", "--queries", questions, "--requests", "2", "--warmup", "0s"},
+	err := run(t.Context(), API, []string{"bench", "streams", "--agent", agent, "--queries", questions, "--requests", "2", "--warmup", "0s"},
 		[]string{"SLUICE_URL=" + service.URL, "SLUICE_API_KEY=" + testKey, "SLUICE_DATA_DIR=" + t.TempDir()}, &out, io.Discard)
 	if err == nil || !strings.Contains(err.Error(), "deleting the conversations of the load") || !strings.HasPrefix(out.String(), "2 requests in ") {
 		t.Errorf("%v\n%s", err, &out)

@@ -32,7 +32,7 @@ type evalSettings struct {
 func (p *commandLine) evalCommand() *cobra.Command {
 	var s evalSettings
 	cmd := &cobra.Command{
-		Use: "eval --datastore ID --queries FILE | --generate N", Short: "Measure retrieval on your own content and questions",
+		Use: "eval --datastore DATASTORE --queries FILE | --generate N", Short: "Measure retrieval on your own content and questions",
 		GroupID: cli.GroupMeasure, Args: cli.NoArguments, DisableFlagsInUseLine: true,
 		Long: "Put questions to a datastore of a running service, and print nDCG, recall and MRR of each mode with intervals of\n" +
 			"95%, and the differences from hybrid. It only reads. Questions are lines of JSON:\n\n" +
@@ -40,15 +40,15 @@ func (p *commandLine) evalCommand() *cobra.Command {
 			"relevant names the datasources that are right, by custom_id, id, name or web address; answer is a text that a right\n" +
 			"fragment holds. One of them is enough. --generate makes questions from the content, with the chat model of\n" +
 			"SLUICE_CHAT_MODEL and OPENAI_BASE_URL or OPENAI_API_KEY; the model sees some of the content.",
-		Example: "api eval --datastore $STORE --generate 200 --out q.jsonl\napi eval --datastore $STORE --queries q.jsonl\n" +
-			"api eval --datastore $STORE --queries q.jsonl --modes hybrid,lexical --json",
+		Example: "api eval --datastore Handbook --generate 200 --out q.jsonl\napi eval --datastore Handbook --queries q.jsonl\n" +
+			"api eval --datastore Handbook --queries q.jsonl --modes hybrid,lexical --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			s.json = p.JSON
 			return p.eval(cmd.Context(), s)
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&s.datastore, "datastore", "", "`id` of the datastore that is measured")
+	flags.StringVar(&s.datastore, "datastore", "", "`datastore` that is measured, by id or name")
 	flags.StringVar(&s.queries, "queries", "", "`file` of questions, - for standard input")
 	flags.StringVar(&s.qrels, "qrels", "", "`file` of what is right, where the lines do not say it: question, document and grade, parted by tabs")
 	flags.StringVar(&s.modes, "modes", "", "lexical,dense,hybrid,reranked (default all, as far as the service has them)")
@@ -69,9 +69,12 @@ func (p *commandLine) eval(ctx context.Context, s evalSettings) error {
 		return err
 	}
 	defer sluice.Close()
-	if s.generate > 0 {
+	s.datastore, err = datastoreNamed(ctx, sluice, s.datastore)
+	switch {
+	case err != nil:
+	case s.generate > 0:
 		err = generateQuestions(ctx, sluice, c, s, p.Out, p.Err)
-	} else {
+	default:
 		err = compareModes(ctx, sluice, s, p.Out, p.Err)
 	}
 	if ctx.Err() != nil {

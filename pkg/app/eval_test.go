@@ -71,7 +71,7 @@ func TestEvalMeasuresARunningService(t *testing.T) {
 
 	t.Run("with figures for machines", func(t *testing.T) {
 		t.Parallel()
-		out, errs, err := p.eval(t.Context(), key, "--datastore", storeID, "--queries", queries, "--modes", "hybrid,lexical", "--k", "3", "--json")
+		out, errs, err := p.eval(t.Context(), key, "--datastore", "test", "--queries", queries, "--modes", "hybrid,lexical", "--k", "3", "--json")
 		if err != nil {
 			t.Fatal(err, errs)
 		}
@@ -126,7 +126,7 @@ func TestEvalMeasuresARunningService(t *testing.T) {
 			want  string
 			usage bool
 		}{
-			"a datastore that is not there":       {t.Context(), key, []string{"--datastore", "none", "--queries", queries}, `looking at datastore "none"`, false},
+			"a datastore that is not there":       {t.Context(), key, []string{"--datastore", "none", "--queries", queries}, `there is no datastore "none"`, false},
 			"a key that is not valid":             {t.Context(), nil, []string{"--datastore", storeID, "--queries", queries, "--key", "sk_wrong"}, "--key or SLUICE_API_KEY gives the key", false},
 			"a service that is not there":         {t.Context(), key, []string{"--datastore", storeID, "--queries", queries, "--url", "http://127.0.0.1:1"}, "asking the service", false},
 			"an address that is none":             {t.Context(), key, []string{"--datastore", storeID, "--queries", queries, "--url", "here"}, "is no address of a service", true},

@@ -22,12 +22,12 @@ func (p *commandLine) replayCommand() *cobra.Command {
 	var all, follow bool
 	var since, dir string
 	cmd := &cobra.Command{
-		Use: "replay --datastore ID | --all [--failed] [--since TIME] [--refresh] [--wait=false]", DisableFlagsInUseLine: true,
+		Use: "replay --datastore DATASTORE | --all [--failed] [--since TIME] [--refresh] [--wait=false]", DisableFlagsInUseLine: true,
 		Short: "Process again what is kept", GroupID: cli.GroupOperate, Args: cli.NoArguments,
 		Long: "Process again what is kept: after a change of model, engine or settings, or what has failed. Replayed content goes\n" +
 			"behind all fresh content, and stays searchable meanwhile. The catalog is that of DATABASE_URL, or of --data-dir or\n" +
 			"SLUICE_DATA_DIR; the service that does the work may be running, or be started later.",
-		Example: "api replay --failed\napi replay --datastore 01a1ff5b-9089-711a-a298-ac51be28ff37\napi replay --all --refresh --wait=false",
+		Example: "api replay --failed\napi replay --datastore Handbook\napi replay --all --refresh --wait=false",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
 			case f.DatastoreID == "" && !all && !f.Failed && since == "":
@@ -39,7 +39,7 @@ func (p *commandLine) replayCommand() *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.DatastoreID, "datastore", "", "the datasources of one datastore, by its `id`")
+	flags.StringVar(&f.DatastoreID, "datastore", "", "the datasources of one `datastore`, by id or name")
 	flags.BoolVar(&all, "all", false, "those of every datastore of every workspace")
 	flags.BoolVar(&f.Failed, "failed", false, "only those whose status is error")
 	flags.StringVar(&since, "since", "", "only those changed since a `time`: 2006-01-02, 2006-01-02T15:04:05Z, or 36h ago")
@@ -63,7 +63,7 @@ func (p *commandLine) replay(ctx context.Context, f catalog.ReplayFilter, since,
 	}
 	defer c.Close()
 	if f.DatastoreID != "" {
-		if _, err := c.DatastoreByID(ctx, f.DatastoreID); err != nil {
+		if f.DatastoreID, err = datastoreKept(ctx, c, f.DatastoreID); err != nil {
 			return err
 		}
 	}

@@ -21,6 +21,11 @@ func TestReplayRefusesWhatItDoesNotUnderstand(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t)
 	p.start()
+	for range 2 {
+		p.must(p.post("/datastores", map[string]string{"name": "Twins"}, nil))
+	}
+	p.newDatastore()
+	p.replay("0 datasources queued", "--datastore", "Test")
 	for name, test := range map[string]struct {
 		args []string
 		code int
@@ -32,7 +37,9 @@ func TestReplayRefusesWhatItDoesNotUnderstand(t *testing.T) {
 		"a time to come":            {args: []string{"--since", "-1h"}, code: 2, says: `--since "-1h": must be`},
 		"an unknown flag":           {args: []string{"--every"}, code: 2, says: "there is no flag --every"},
 		"an argument":               {args: []string{"--all", "now"}, code: 2, says: `unexpected argument "now"`},
-		"a datastore that is not":   {args: []string{"--datastore", "nowhere"}, code: 5, says: `no datastore with id "nowhere"`},
+		"a name that is not":        {args: []string{"--datastore", "nowhere"}, code: 5, says: `there is no datastore "nowhere"`},
+		"an id that is not":         {args: []string{"--datastore", "01a1ff5b-9089-711a-a298-ac51be28ff37"}, code: 5, says: `no datastore with id "01a1ff5b-9089-711a-a298-ac51be28ff37"`},
+		"a name of two":             {args: []string{"--datastore", "Twins"}, code: 2, says: `there are 2 datastores named "Twins": take the id`},
 		"a catalog that is nowhere": {args: []string{"--all", "--data-dir", t.TempDir()}, code: 1, says: "there is no catalog in data directory"},
 	} {
 		out, faults, code := p.command(append([]string{"replay"}, test.args...)...)

@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -32,7 +33,7 @@ func (p *Program) askCommand() *cobra.Command {
 			if f.agent != "" && f.datastore != "" {
 				return Misusedf("--agent has datastores of its own: take --agent or --datastore")
 			}
-			c, err := p.connect(f.where, attemptsOfPeople, idForm.MatchString(f.agent))
+			c, err := p.connect(f.where, attemptsOfPeople, IsID(f.agent))
 			if err != nil {
 				return err
 			}
@@ -64,7 +65,8 @@ func (p *Program) ask(ctx context.Context, c *client.Client, f askFlags, questio
 			return err
 		}
 		return p.PrintJSON(map[string]any{
-			"agentId": agent, "answer": answer.Answer, "sources": answer.Sources, "conversationId": answer.ConversationId, "visitorId": answer.VisitorId,
+			"agentId": agent, "answer": answer.Answer, "sources": answer.Sources, "conversationId": answer.ConversationId,
+			"visitorId": answer.VisitorId,
 		})
 	}
 	begun := false
@@ -105,20 +107,20 @@ func (p *Program) writeSources(answer *client.AgentAnswer) {
 
 // agent finds the agent that is asked, or makes one.
 func (p *Program) agent(ctx context.Context, c *client.Client, f askFlags) (id string, err error) {
-	if idForm.MatchString(f.agent) {
+	if IsID(f.agent) {
 		return f.agent, nil
 	}
 	var all []client.Agent
-	var names []named
+	var names []Named
 	for a, err := range c.ListAgents(ctx) {
 		if err != nil {
 			return "", err
 		}
 		all = append(all, a)
-		names = append(names, named{a.Id, a.Name})
+		names = append(names, Named{a.Id, a.Name})
 	}
 	if f.agent != "" {
-		return pick("agent", f.agent, names)
+		return Pick("agent", f.agent, names)
 	}
 	wanted := f.datastore
 	if wanted == "" {
@@ -139,7 +141,8 @@ func (p *Program) agent(ctx context.Context, c *client.Client, f askFlags) (id s
 		}
 	}
 	made, err := c.CreateAgent(ctx, client.AgentCreate{
-		Name: store.Name, DatastoreIds: &[]string{store.Id}, Description: given("Answers from the datastore of this name; made by the command line."),
+		Name: store.Name, DatastoreIds: &[]string{store.Id},
+		Description: given("Answers from the datastore of this name; made by the command line."),
 	})
 	if err != nil {
 		return "", fmt.Errorf("making an agent for datastore %q: %w", store.Name, err)
@@ -149,7 +152,7 @@ func (p *Program) agent(ctx context.Context, c *client.Client, f askFlags) (id s
 }
 
 // onlyDatastore is the one that a question without a name can only mean.
-func onlyDatastore(ctx context.Context, c *client.Client, agents []named) (id string, err error) {
+func onlyDatastore(ctx context.Context, c *client.Client, agents []Named) (id string, err error) {
 	var stores []string
 	for d, err := range c.ListDatastores(ctx) {
 		if err != nil {
@@ -162,11 +165,12 @@ func onlyDatastore(ctx context.Context, c *client.Client, agents []named) (id st
 	case len(stores) == 1:
 		return id, nil
 	case len(stores) == 0:
-		return "", WithExit(NotFound, fmt.Errorf("there is nothing to answer from yet: api ingest FILE… --datastore NAME --create brings documents in"))
+		return "", WithExit(NotFound,
+			errors.New("there is nothing to answer from yet: api ingest FILE… --datastore NAME --create brings documents in"))
 	}
 	var names []string
 	for _, a := range agents {
-		names = append(names, fmt.Sprintf("%q", a.name))
+		names = append(names, fmt.Sprintf("%q", a.Name))
 	}
 	said := "--datastore with one of " + few(stores)
 	if len(names) > 0 {

@@ -139,7 +139,8 @@ func argumentFault(cmd *cobra.Command, err error) bool {
 		return false
 	}
 	again := cmd.ValidateArgs(cmd.Flags().Args())
-	return again != nil && again.Error() == err.Error() || cmd.ValidateRequiredFlags() != nil && strings.HasPrefix(err.Error(), "required flag")
+	return again != nil && again.Error() == err.Error() ||
+		cmd.ValidateRequiredFlags() != nil && strings.HasPrefix(err.Error(), "required flag")
 }
 
 // dashed gives flags of several letters that were written with one dash their second one: both were always taken.

@@ -263,7 +263,9 @@ func (f fields) document(object map[string]json.RawMessage) (*document, error) {
 	}
 	key := customID(id)
 	d.kind, d.key = client.DatasourceTypeText, key
-	d.text = &client.Document{Text: text, Name: given(cut(name)), Metadata: &client.Document_Metadata{CustomId: &key, AdditionalProperties: metadata}}
+	d.text = &client.Document{
+		Text: text, Name: given(cut(name)), Metadata: &client.Document_Metadata{CustomId: &key, AdditionalProperties: metadata},
+	}
 	d.name = firstOf(name, key)
 	sum := sha256.Sum256([]byte(text))
 	d.digest = hex.EncodeToString(sum[:])

@@ -32,7 +32,8 @@ type importFlags struct {
 func (p *Program) importCommand() *cobra.Command {
 	var f importFlags
 	cmd := &cobra.Command{
-		Use: "import FILE.jsonl|FILE.json|LIST.txt|FOLDER --datastore DATASTORE", Short: "Bring in an export, JSON documents or a list of addresses",
+		Use:     "import FILE.jsonl|FILE.json|LIST.txt|FOLDER --datastore DATASTORE",
+		Short:   "Bring in an export, JSON documents or a list of addresses",
 		GroupID: GroupUse, DisableFlagsInUseLine: true,
 		Long: "Bring in documents that another system has exported: JSON objects, one after the other (JSONL) or in an array, or an\n" +
 			"export whose objects hold them in lists (datastores, datasources, documents, data, items …), as Chaindesk's do; a list of\n" +
@@ -41,7 +42,8 @@ func (p *Program) importCommand() *cobra.Command {
 			"name and title; its id under custom_id, id and _id; its source under source, url and config.source_url. A document with an\n" +
 			"address and without a text is a page that the service fetches. The id becomes the custom id: by it the next run knows what\n" +
 			"is there, sends only what is new or has changed, and replaces that. A document without one has an id made of its content.",
-		Example: "api import export.json --datastore Handbook --create\napi import articles.jsonl --datastore Articles --text-field body --id-field slug\n" +
+		Example: "api import export.json --datastore Handbook --create\n" +
+			"api import articles.jsonl --datastore Articles --text-field body --id-field slug\n" +
 			"api import addresses.txt --datastore Web\nzcat dump.jsonl.gz | api import - --datastore Articles",
 		Args: exactly("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {

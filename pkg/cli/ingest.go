@@ -113,8 +113,10 @@ func (p *Program) ingestCommand() *cobra.Command {
 			"replace what was there once the new version can be found, and a run that was interrupted is gone on with by running\n" +
 			"it again. Of folders, hidden files, empty ones and kinds that hold no text are left out.\n\n" +
 			"With --watch it goes on: what is new, changed or deleted in the folders follows, until Ctrl-C.",
-		Example: "api ingest handbook/ --datastore Handbook --create\napi ingest 'docs/**/*.md' README.md --datastore Docs --metadata team=web\n" +
-			"api ingest https://example.com/pricing --datastore Web --refresh 24h\napi ingest https://example.com/ --site --datastore Web --max-pages 500\n" +
+		Example: "api ingest handbook/ --datastore Handbook --create\n" +
+			"api ingest 'docs/**/*.md' README.md --datastore Docs --metadata team=web\n" +
+			"api ingest https://example.com/pricing --datastore Web --refresh 24h\n" +
+			"api ingest https://example.com/ --site --datastore Web --max-pages 500\n" +
 			"api ingest handbook/ --datastore Handbook --watch",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -132,7 +134,8 @@ func (p *Program) ingestCommand() *cobra.Command {
 	flags.IntVar(&f.maxDepth, "max-depth", 0, "links from the root of a site at most (the service's choice)")
 	flags.StringVar(&f.refresh, "refresh", "", "`interval` in which the service fetches them again: 24h, 7d, or five fields of cron")
 	flags.BoolVar(&f.refetch, "refetch", false, "have pages and sites that are there already fetched again now")
-	flags.StringArrayVar(&f.include, "include", nil, "of folders, only files that match a `pattern`; of sites, only such paths; may be repeated")
+	flags.StringArrayVar(&f.include, "include", nil,
+		"of folders, only files that match a `pattern`; of sites, only such paths; may be repeated")
 	flags.StringArrayVar(&f.exclude, "exclude", nil, "of folders and sites, what matches a `pattern` is left out; may be repeated")
 	flags.StringArrayVar(&f.metadata, "metadata", nil, "`key=value` that queries can filter by; may be repeated")
 	flags.BoolVar(&f.mirror, "delete", false, "delete files that were brought in from these folders before and are not there any more")
@@ -322,7 +325,8 @@ func isThere(key string) bool {
 // below reports whether a path, as custom ids have it, is of a file in a folder.
 func below(root, path string) bool {
 	root = filepath.ToSlash(filepath.Clean(root))
-	return root == "." && !strings.HasPrefix(path, "/") && !strings.HasPrefix(path, "../") || strings.HasPrefix(path, strings.TrimSuffix(root, "/")+"/")
+	return root == "." && !strings.HasPrefix(path, "/") && !strings.HasPrefix(path, "../") ||
+		strings.HasPrefix(path, strings.TrimSuffix(root, "/")+"/")
 }
 
 // remove deletes files by their custom ids.

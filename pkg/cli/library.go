@@ -87,7 +87,8 @@ func textIn(m map[string]any, key string) string {
 
 func keptOf(d client.Datasource) kept {
 	return kept{
-		id: d.Id, name: d.Name, digest: textIn(d.Config, "sha256"), err: valueOf(d.Error), status: d.Status, chunks: d.Chunks, metadata: d.Metadata,
+		id: d.Id, name: d.Name, digest: textIn(d.Config, "sha256"), err: valueOf(d.Error), status: d.Status, chunks: d.Chunks,
+		metadata: d.Metadata,
 	}
 }
 

@@ -19,7 +19,8 @@ type filterFlags struct {
 }
 
 func (f *filterFlags) flags(cmd *cobra.Command) {
-	cmd.Flags().StringArrayVar(&f.metadata, "filter", nil, "only documents whose metadata has this `key=value`; again: another key, or another value that does as well")
+	cmd.Flags().StringArrayVar(&f.metadata, "filter", nil,
+		"only documents whose metadata has this `key=value`; again: another key, or another value that does as well")
 	cmd.Flags().StringArrayVar(&f.customIDs, "custom-id", nil, "only documents with this custom `id`; may be repeated")
 	cmd.Flags().StringArrayVar(&f.datasourceIDs, "datasource", nil, "only the datasource with this `id`; may be repeated")
 }
@@ -78,7 +79,9 @@ func (p *Program) queryCommand() *cobra.Command {
 		Args: wantsText("query"),
 	}
 	cmd.RunE = p.asking(&where, func(ctx context.Context, c *client.Client, args []string) error {
-		q := client.DatastoreQuery{Query: strings.Join(args, " "), TopK: given(topK), MaxPerDatasource: given(perDocument), Mode: given(client.SearchMode(mode))}
+		q := client.DatastoreQuery{
+			Query: strings.Join(args, " "), TopK: given(topK), MaxPerDatasource: given(perDocument), Mode: given(client.SearchMode(mode)),
+		}
 		if cmd.Flags().Changed("rerank") {
 			q.Rerank = &rerank
 		}
@@ -107,7 +110,8 @@ func (p *Program) queryCommand() *cobra.Command {
 	cmd.Flags().IntVar(&topK, "top-k", 0, "fragments, 1 to 100 (5)")
 	cmd.Flags().StringVar(&mode, "mode", "", "lexical, dense or hybrid (hybrid)")
 	cmd.Flags().IntVar(&perDocument, "max-per-datasource", 0, "fragments of one document at most")
-	cmd.Flags().BoolVar(&rerank, "rerank", false, "have the service's reranker order the best; =false: have it not (where there is one, it does)")
+	cmd.Flags().BoolVar(&rerank, "rerank", false,
+		"have the service's reranker order the best; =false: have it not (where there is one, it does)")
 	cmd.Flags().BoolVar(&full, "full", false, "show the whole text of each fragment")
 	filter.flags(cmd)
 	where.Flags(cmd)

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"regexp"
-	"strings"
 
 	"github.com/sluice/sluice/pkg/client"
 )
@@ -29,8 +27,8 @@ func (p *Program) connect(where Where, attempts int, public bool) (*client.Clien
 		if at.KeyFile != "" {
 			looked = fmt.Sprintf(" (there is none in %s)", at.KeyFile)
 		}
-		return nil, WithExit(Forbidden, fmt.Errorf("there is no API key for %s%s: set SLUICE_API_KEY; %s keys create makes one on the machine of the service",
-			at.Address, looked, p.Name))
+		return nil, WithExit(Forbidden, fmt.Errorf(
+			"there is no API key for %s%s: set SLUICE_API_KEY; %s keys create makes one on the machine of the service", at.Address, looked, p.Name))
 	}
 	c, err := client.New(at.Address, at.Key, client.WithAttempts(attempts), client.WithUserAgent("sluice-"+p.Name))
 	if err != nil {
@@ -65,65 +63,24 @@ func fault(ctx context.Context, err error) error {
 	return err
 }
 
-var idForm = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
-
-// named is what has an id and a name.
-type named struct{ id, name string }
-
-// pick finds the one thing that id or name is meant to be. what is "datastore", and all lists them.
-func pick(what, wanted string, all []named) (id string, err error) {
-	for _, same := range []func(a, b string) bool{func(a, b string) bool { return a == b }, strings.EqualFold} {
-		var found []string
-		for _, n := range all {
-			if same(n.name, wanted) {
-				found = append(found, n.id)
-			}
-		}
-		switch len(found) {
-		case 0:
-		case 1:
-			return found[0], nil
-		default:
-			return "", Misusedf("there are %d %ss named %q: take the id, one of %s", len(found), what, wanted, few(found))
-		}
-	}
-	names := make([]string, len(all))
-	for i, n := range all {
-		names[i] = fmt.Sprintf("%q", n.name)
-	}
-	if len(names) == 0 {
-		return "", WithExit(NotFound, fmt.Errorf("there is no %s %q, and no other", what, wanted))
-	}
-	return "", WithExit(NotFound, fmt.Errorf("there is no %s %q; there are %s", what, wanted, few(names)))
-}
-
-// few lists some of what may be many.
-func few(names []string) string {
-	const most = 8
-	if len(names) > most {
-		return strings.Join(names[:most], ", ") + fmt.Sprintf(" and %d more", len(names)-most)
-	}
-	return strings.Join(names, ", ")
-}
-
 // datastore reads a datastore by its id or its name.
 func datastore(ctx context.Context, c *client.Client, wanted string) (*client.Datastore, error) {
 	if wanted == "" {
 		return nil, Misusedf("which datastore? --datastore takes its id or its name")
 	}
-	if idForm.MatchString(wanted) {
+	if IsID(wanted) {
 		return c.GetDatastore(ctx, wanted)
 	}
-	var all []named
+	var all []Named
 	byID := map[string]client.Datastore{}
 	for d, err := range c.ListDatastores(ctx) {
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, named{d.Id, d.Name})
+		all = append(all, Named{d.Id, d.Name})
 		byID[d.Id] = d
 	}
-	id, err := pick("datastore", wanted, all)
+	id, err := Pick("datastore", wanted, all)
 	if err != nil {
 		return nil, err
 	}
@@ -134,7 +91,7 @@ func datastore(ctx context.Context, c *client.Client, wanted string) (*client.Da
 // datastoreOrNew is datastore that makes one of that name where there is none.
 func (p *Program) datastoreOrNew(ctx context.Context, c *client.Client, wanted string, create bool) (*client.Datastore, error) {
 	d, err := datastore(ctx, c, wanted)
-	if err == nil || ExitOf(err) != NotFound || idForm.MatchString(wanted) {
+	if err == nil || ExitOf(err) != NotFound || IsID(wanted) {
 		return d, err
 	}
 	if !create {

@@ -23,8 +23,8 @@ const maxCustomID = 200
 // notRead are endings of files that hold no text: where folders are taken in, they are not even sent.
 var notRead = func() map[string]bool {
 	all := map[string]bool{}
-	for _, ending := range strings.Fields(`png jpg jpeg gif webp ico bmp tif tiff psd mp3 mp4 m4a mov avi mkv wav flac ogg webm zip gz tgz bz2 xz 7z rar tar zst jar
-		exe dll so dylib o a class pyc wasm bin iso img dmg deb rpm woff woff2 ttf otf eot db sqlite`) {
+	for _, ending := range strings.Fields(`png jpg jpeg gif webp ico bmp tif tiff psd mp3 mp4 m4a mov avi mkv wav flac ogg webm
+		zip gz tgz bz2 xz 7z rar tar zst jar exe dll so dylib o a class pyc wasm bin iso img dmg deb rpm woff woff2 ttf otf eot db sqlite`) {
 		all["."+ending] = true
 	}
 	return all
@@ -118,7 +118,9 @@ func page(address string, site bool, config client.DatasourceConfig) (*document,
 		return nil, Misusedf("%q is no web address", address)
 	}
 	d := &document{name: address, kind: client.DatasourceTypeWebPage, key: address}
-	create := client.DatasourceCreate{Type: client.DatasourceCreateTypeWebPage, Config: &client.DatasourceConfig{SourceUrl: &address, Refresh: config.Refresh}}
+	create := client.DatasourceCreate{
+		Type: client.DatasourceCreateTypeWebPage, Config: &client.DatasourceConfig{SourceUrl: &address, Refresh: config.Refresh},
+	}
 	if site {
 		create.Type, d.kind = client.DatasourceCreateTypeWebSite, client.DatasourceTypeWebSite
 		config.SourceUrl = &address
@@ -141,7 +143,8 @@ func isSitemap(u *url.URL) bool {
 // file is a document of this machine. Its custom id is its path as it was written, so that the next run knows it again.
 func file(path string, found bool, metadata map[string]any) *document {
 	return &document{
-		name: path, kind: client.DatasourceTypeFile, key: customID(filepath.ToSlash(filepath.Clean(path))), path: path, found: found, metadata: metadata,
+		name: path, kind: client.DatasourceTypeFile, key: customID(filepath.ToSlash(filepath.Clean(path))), path: path,
+		found: found, metadata: metadata,
 	}
 }
 

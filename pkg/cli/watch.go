@@ -162,7 +162,8 @@ func (w *watcher) addAll() error {
 		})
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			return WithExit(NotFound, fmt.Errorf("the folder %q is gone: nothing of it was deleted in the datastore, and it is no longer watched", root))
+			return WithExit(NotFound, fmt.Errorf(
+				"the folder %q is gone: nothing of it was deleted in the datastore, and it is no longer watched", root))
 		case err != nil:
 			return fmt.Errorf("watching %s (the system limits how many folders are watched; Linux by fs.inotify.max_user_watches): %w", root, err)
 		}

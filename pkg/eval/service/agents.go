@@ -22,6 +22,11 @@ type Agent struct {
 	DatastoreIDs []string `json:"datastoreIds"`
 }
 
+// Agents calls each for every agent that the key may read, until it fails.
+func (s *Service) Agents(ctx context.Context, each func(Agent) error) error {
+	return list(ctx, s, "/agents", url.Values{}, each)
+}
+
 // Agent reads one agent.
 func (s *Service) Agent(ctx context.Context, id string) (Agent, error) {
 	var a Agent

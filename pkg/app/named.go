@@ -1,0 +1,60 @@
+package app
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/sluice/sluice/pkg/catalog"
+	"github.com/sluice/sluice/pkg/cli"
+	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/eval/service"
+)
+
+// datastoreNamed returns the id of the datastore of a running service that somebody has given by id or name.
+func datastoreNamed(ctx context.Context, sluice *service.Service, wanted string) (id string, err error) {
+	if cli.IsID(wanted) {
+		return wanted, nil
+	}
+	var all []cli.Named
+	err = sluice.Datastores(ctx, func(d service.Datastore) error {
+		all = append(all, cli.Named{ID: d.ID, Name: d.Name})
+		return nil
+	})
+	if err != nil {
+		return "", fmt.Errorf("looking for datastore %q: %w", wanted, err)
+	}
+	return cli.Pick("datastore", wanted, all)
+}
+
+// agentNamed does so for an agent.
+func agentNamed(ctx context.Context, sluice *service.Service, wanted string) (id string, err error) {
+	if cli.IsID(wanted) {
+		return wanted, nil
+	}
+	var all []cli.Named
+	err = sluice.Agents(ctx, func(a service.Agent) error {
+		all = append(all, cli.Named{ID: a.ID, Name: a.Name})
+		return nil
+	})
+	if err != nil {
+		return "", fmt.Errorf("looking for agent %q: %w", wanted, err)
+	}
+	return cli.Pick("agent", wanted, all)
+}
+
+// datastoreKept does so for a datastore of any workspace of a catalog.
+func datastoreKept(ctx context.Context, c *catalog.Catalog, wanted string) (id string, err error) {
+	if cli.IsID(wanted) {
+		d, err := c.DatastoreByID(ctx, wanted)
+		return d.ID, err
+	}
+	var all []cli.Named
+	err = c.EachDatastore(ctx, func(d domain.Datastore) error {
+		all = append(all, cli.Named{ID: d.ID, Name: d.Name})
+		return nil
+	})
+	if err != nil {
+		return "", fmt.Errorf("looking for datastore %q: %w", wanted, err)
+	}
+	return cli.Pick("datastore", wanted, all)
+}

@@ -1,0 +1,188 @@
+package cli
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/sluice/sluice/pkg/client"
+)
+
+// sent is what became of a document when it was sent.
+type sent struct {
+	doc    *document
+	kept   kept
+	did    bool // it was sent, or is processed again
+	known  bool // its datasource was there before: news of it may be old
+	done   bool // nothing is to be waited for
+	others []kept
+	err    error
+}
+
+// send sends what is not there yet. An error is one that ends the run; that of a single document is in its sent. salt makes the request
+// another one.
+func (s *sending) send(ctx context.Context, unit []*document, salt string) ([]sent, error) {
+	var batch []sent
+	var texts []*document
+	for _, d := range unit {
+		if err := d.read(); err != nil {
+			batch = append(batch, sent{doc: d, err: err})
+			continue
+		}
+		same, others := s.library.find(d)
+		switch {
+		case same != nil && same.status == client.DatasourceStatusError, same != nil && s.retry && d.create != nil:
+			batch = append(batch, s.again(ctx, d, *same, others))
+		case same != nil:
+			batch = append(batch, sent{doc: d, kept: *same, others: others, known: true, done: isEnd(same.status)})
+		case d.kind == client.DatasourceTypeText:
+			texts = append(texts, d)
+		default:
+			made, err := s.create(ctx, d, others, salt)
+			r := sent{doc: d, did: true, others: others, err: err}
+			if made != nil {
+				r.kept = keptOf(*made)
+			}
+			batch = append(batch, r)
+		}
+		if n := len(batch); n > 0 && endsRun(batch[n-1].err) {
+			return batch, batch[n-1].err
+		}
+	}
+	upserted, err := s.upsert(ctx, texts)
+	return append(batch, upserted...), err
+}
+
+func isEnd(status client.DatasourceStatus) bool {
+	return status == client.DatasourceStatusSynched || status == client.DatasourceStatusError || status == client.DatasourceStatusSkipped
+}
+
+// endsRun reports whether an error is about the service or the key, rather than about a document.
+func endsRun(err error) bool {
+	if err == nil {
+		return false
+	}
+	var refused *client.Error
+	if errors.As(err, &refused) {
+		switch refused.Status {
+		case http.StatusBadRequest, http.StatusConflict, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType:
+			return false
+		default:
+			return true
+		}
+	}
+	var local *os.PathError
+	return !errors.As(err, &local)
+}
+
+// again has what failed before processed once more.
+func (s *sending) again(ctx context.Context, d *document, k kept, others []kept) sent {
+	mode := client.ResyncModeReindex
+	if d.create != nil {
+		mode = client.ResyncModeRefresh
+	}
+	_, err := s.client.ResyncDatasource(ctx, k.id, mode)
+	return sent{doc: d, kept: k, did: true, known: true, others: others, err: err}
+}
+
+// create hands in a file, a page or a site. The key of the request is the same in every run until the datastore has changed: a run that
+// was killed before it had the answer does not do it twice.
+func (s *sending) create(ctx context.Context, d *document, others []kept, salt string) (*client.Datasource, error) {
+	ids := make([]string, len(others))
+	for i, k := range others {
+		ids[i] = k.id
+	}
+	slices.Sort(ids)
+	ctx = client.WithIdempotencyKey(ctx, digestOf("create", s.storeID, string(d.kind), d.key, d.digest, d.metadata, d.create, ids, salt))
+	if d.create != nil {
+		create := *d.create
+		create.DatastoreId = s.storeID
+		return s.client.CreateDatasource(ctx, create)
+	}
+	f, err := os.Open(d.path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return s.client.Upload(ctx, s.storeID, client.File{Name: filepath.Base(d.path), Content: f, CustomID: d.key, Metadata: d.metadata})
+}
+
+// digestOf is a digest of what is written in JSON.
+func digestOf(parts ...any) string {
+	h := sha256.New()
+	_ = json.NewEncoder(h).Encode(parts) // all of it came from JSON, or are strings
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// upsert hands in texts, at once or, where the service refuses them, one by one to find the one that is wrong.
+func (s *sending) upsert(ctx context.Context, docs []*document) ([]sent, error) {
+	if len(docs) == 0 {
+		return nil, nil
+	}
+	texts := make([]client.Document, len(docs))
+	for i, d := range docs {
+		texts[i] = *d.text
+	}
+	ids, err := s.client.UpsertDocuments(ctx, s.storeID, texts...)
+	var batch []sent
+	switch {
+	case err == nil && len(ids) != len(docs):
+		return nil, fmt.Errorf("the service answered with %d ids for %d documents", len(ids), len(docs))
+	case err == nil:
+		for i, d := range docs {
+			_, others := s.library.find(d)
+			known := slices.ContainsFunc(others, func(k kept) bool { return k.id == ids[i] })
+			others = slices.DeleteFunc(others, func(k kept) bool { return k.id == ids[i] })
+			batch = append(batch, sent{doc: d, did: true, known: known, others: others, kept: kept{
+				id: ids[i], name: valueOf(d.text.Name), digest: d.digest, status: client.DatasourceStatusUnsynched, metadata: d.allMetadata(),
+			}})
+		}
+	case endsRun(err):
+		return nil, err
+	case len(docs) == 1:
+		batch = append(batch, sent{doc: docs[0], err: err})
+	default:
+		for _, d := range docs {
+			one, err := s.upsert(ctx, []*document{d})
+			if batch = append(batch, one...); err != nil {
+				return batch, err
+			}
+		}
+	}
+	return batch, nil
+}
+
+// allMetadata is the metadata of a text as the service has it.
+func (d *document) allMetadata() map[string]any {
+	all := map[string]any{}
+	if text, err := json.Marshal(d.text.Metadata); err == nil {
+		_ = json.Unmarshal(text, &all) // it was written a line above
+	}
+	return all
+}
+
+// read reads what tells the document's content from another.
+func (d *document) read() error {
+	if d.path == "" || d.digest != "" {
+		return nil
+	}
+	f, err := os.Open(d.path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return err
+	}
+	d.digest = hex.EncodeToString(h.Sum(nil))
+	return nil
+}

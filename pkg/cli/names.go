@@ -1,0 +1,51 @@
+package cli
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+var idForm = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
+
+// IsID reports whether what somebody has named is an id, which no list needs to be asked for.
+func IsID(wanted string) bool { return idForm.MatchString(wanted) }
+
+// Named is what has an id and a name.
+type Named struct{ ID, Name string }
+
+// Pick finds the one thing whose name somebody has given. what is "datastore", say, and all lists them.
+func Pick(what, wanted string, all []Named) (id string, err error) {
+	for _, same := range []func(a, b string) bool{func(a, b string) bool { return a == b }, strings.EqualFold} {
+		var found []string
+		for _, n := range all {
+			if same(n.Name, wanted) {
+				found = append(found, n.ID)
+			}
+		}
+		switch len(found) {
+		case 0:
+		case 1:
+			return found[0], nil
+		default:
+			return "", Misusedf("there are %d %ss named %q: take the id, one of %s", len(found), what, wanted, few(found))
+		}
+	}
+	names := make([]string, len(all))
+	for i, n := range all {
+		names[i] = fmt.Sprintf("%q", n.Name)
+	}
+	if len(names) == 0 {
+		return "", WithExit(NotFound, fmt.Errorf("there is no %s %q, and no other", what, wanted))
+	}
+	return "", WithExit(NotFound, fmt.Errorf("there is no %s %q; there are %s", what, wanted, few(names)))
+}
+
+// few lists some of what may be many.
+func few(names []string) string {
+	const most = 8
+	if len(names) > most {
+		return strings.Join(names[:most], ", ") + fmt.Sprintf(" and %d more", len(names)-most)
+	}
+	return strings.Join(names, ", ")
+}

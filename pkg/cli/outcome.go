@@ -1,0 +1,67 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/sluice/sluice/pkg/client"
+)
+
+// failure is a document that could not be taken in.
+type failure struct {
+	Name  string `json:"name"`
+	ID    string `json:"id,omitempty"`
+	Error string `json:"error"`
+}
+
+// taken is a document that was sent in this run, or waited for.
+type taken struct {
+	Name   string                  `json:"name"`
+	ID     string                  `json:"id"`
+	Status client.DatasourceStatus `json:"status"`
+	Chunks int64                   `json:"chunks"`
+	Error  string                  `json:"error,omitempty"`
+	Crawl  *client.CrawlProgress   `json:"crawl,omitempty"` // of a web site
+}
+
+// outcome is what became of a run.
+type outcome struct {
+	Datastore struct {
+		ID   string `json:"id"`
+		Name string `json:"name"`
+	} `json:"datastore"`
+	Found     int64     `json:"found"`     // documents
+	Unchanged int64     `json:"unchanged"` // are there as they are
+	Sent      int64     `json:"sent"`      // by this run
+	Synched   int64     `json:"synched"`   // of what was sent or waited for
+	Failed    int64     `json:"failed"`
+	Deleted   int64     `json:"deleted"` // that are gone, and old versions
+	LeftOut   int64     `json:"leftOut"`
+	Documents []taken   `json:"documents"` // that were sent or waited for
+	Failures  []failure `json:"failures"`
+	Left      []failure `json:"left"` // what was left out, and why
+}
+
+// words say what has become of the documents so far.
+func (o *outcome) words() string {
+	text := fmt.Sprintf("%s: %d searchable", counted(o.Found, "document"), o.Synched+o.Unchanged)
+	for _, part := range []struct {
+		n    int64
+		what string
+	}{{o.Sent, "sent"}, {o.Unchanged, "unchanged"}, {o.Deleted, "deleted"}, {o.LeftOut, "left out"}, {o.Failed, "failed"}} {
+		if part.n > 0 {
+			text += fmt.Sprintf(", %d %s", part.n, part.what)
+		}
+	}
+	return text
+}
+
+// writeFailures lists what has failed, as far as it is known, of so many.
+func writeFailures(w io.Writer, failures []failure, total int) {
+	for _, f := range failures {
+		fmt.Fprintf(w, "  failed: %s: %s\n", line(f.Name), line(f.Error))
+	}
+	if rest := total - len(failures); rest > 0 {
+		fmt.Fprintf(w, "  … and %d more\n", rest)
+	}
+}
