@@ -62,7 +62,7 @@ soak: ## mixed load at 80% of the capacity for SOAK (default 10m): nothing may g
 .PHONY: faults
 faults: ## every dependency refusing, silent, slow, cut and flapping under every kind of request, and kills at every write; FAULTS: part of a cell's name (nats/refuse)
 	TEST_FAULTS=$(or $(FAULTS),1) go run ./deployments/local exec -- go test -v -timeout 0 -parallel 1 \
-		-run 'TestEveryDependency|TestAProcessStarts|TestAKeyedUpload|TestAFullDisk|TestAProcessWith' ./pkg/app
+		-run 'TestEveryDependency|TestAProcessStarts|TestAKeyedUpload|TestAFullDisk|TestADisk|TestAProcessWith' ./pkg/app
 
 .PHONY: crawl
 crawl: ## a generated site of TEST_SITE_PAGES (default 5000) pages: crawled, refreshed, and with crawlers killed 20 times

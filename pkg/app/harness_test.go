@@ -33,6 +33,7 @@ func TestMain(m *testing.M) {
 	local.RunChildIfAsked()
 	if shape := os.Getenv(childVariable); shape != "" {
 		standBetween(os.Getenv(pointVariable))
+		goByClock(os.Getenv(clockVariable))
 		signal.Ignore(syscall.SIGXFSZ) // a write beyond a limit of file sizes, which stands for a full disk, then fails and does not kill
 		os.Exit(Main(Shape(shape), os.Args[1:], os.Environ(), os.Stdout, os.Stderr))
 	}

@@ -80,7 +80,7 @@ type Service struct {
 // NewService makes an api process, to be started once. The first start's API key is written to out.
 func NewService(c config.Config, log *slog.Logger, out io.Writer) *Service {
 	s := &Service{
-		config: c, log: log, out: out, now: func() time.Time { return time.Now().UTC() }, failed: make(chan error, 1),
+		config: c, log: log, out: out, now: wallClock, failed: make(chan error, 1),
 		backups: &backups{}, auditLog: log, engines: &engines{}, alarm: make(chan struct{}, 1), scheduled: make(chan struct{}, 1), holder: domain.NewID(), metrics: newRegistry(),
 	}
 	s.jobs, s.stages = newJobMetrics(s.metrics), newStages(s.metrics)

@@ -44,7 +44,7 @@ type Worker struct {
 // NewWorker makes a process of the shape Ingestor or Crawler, to be started once.
 func NewWorker(shape Shape, c config.Config, log *slog.Logger) *Worker {
 	return &Worker{
-		shape: shape, config: c, log: log, now: func() time.Time { return time.Now().UTC() },
+		shape: shape, config: c, log: log, now: wallClock,
 		engines: &engines{}, metrics: newRegistry(), failed: make(chan error, 1),
 	}
 }

@@ -57,11 +57,10 @@ func (c *Catalog) BeginIdempotent(ctx context.Context, ws, key, requestHash stri
 		if _, err := t.exec(ctx, `DELETE FROM idempotency_keys WHERE expires_at <= ?`, micros(c.now())); err != nil {
 			return err
 		}
-		at := c.stamp()
 		claim = &Claim{
-			ws: ws, key: key, requestHash: requestHash, expires: at + idempotencyExpiry.Microseconds(), holder: domain.NewID(),
+			ws: ws, key: key, requestHash: requestHash, expires: c.stamp() + idempotencyExpiry.Microseconds(), holder: domain.NewID(),
 		}
-		claimed, err := claim.take(ctx, t, at)
+		claimed, err := claim.take(ctx, t, c.now())
 		if err != nil || claimed {
 			have = nil
 			return err
@@ -77,17 +76,18 @@ func (c *Catalog) BeginIdempotent(ctx context.Context, ws, key, requestHash stri
 }
 
 // take makes the claim, if the key is free or its request lost. Each statement looks and claims, so that of two requests
-// at once, in any processes, one does. As long as the status is 0, body names the holder.
-func (c *Claim) take(ctx context.Context, t *tx, at int64) (bool, error) {
+// at once, in any processes, one does. As long as the status is 0, body names the holder. A request that was kept at a time
+// that is still to come is lost, too, for all that can be known: the clock has been set back.
+func (c *Claim) take(ctx context.Context, t *tx, now time.Time) (bool, error) {
 	fresh, err := t.exec(ctx, `INSERT INTO idempotency_keys (workspace_id, key, request_hash, status, body, begun_at, expires_at)
-		VALUES (?, ?, ?, 0, ?, ?, ?) ON CONFLICT DO NOTHING`, c.ws, c.key, c.requestHash, c.holder, at, c.expires)
+		VALUES (?, ?, ?, 0, ?, ?, ?) ON CONFLICT DO NOTHING`, c.ws, c.key, c.requestHash, c.holder, micros(now), c.expires)
 	if err != nil {
 		return false, err
 	}
 	if fresh == 0 {
 		err = t.queryRow(ctx, `UPDATE idempotency_keys SET begun_at = ?, body = ? WHERE workspace_id = ? AND key = ?
-			AND request_hash = ? AND status = 0 AND begun_at <= ? RETURNING expires_at`,
-			at, c.holder, c.ws, c.key, c.requestHash, at-IdempotencyLease.Microseconds()).Scan(&c.expires)
+			AND request_hash = ? AND status = 0 AND (begun_at <= ? OR begun_at > ?) RETURNING expires_at`,
+			micros(now), c.holder, c.ws, c.key, c.requestHash, micros(now.Add(-IdempotencyLease)), micros(now.Add(clockSkew))).Scan(&c.expires)
 		if errors.Is(err, sql.ErrNoRows) {
 			return false, nil
 		}
@@ -124,7 +124,7 @@ const held = `workspace_id = ? AND key = ? AND status = 0 AND body = ?`
 // another process has taken the request for lost.
 func (c *Catalog) KeepIdempotent(ctx context.Context, claim *Claim) (holds bool, err error) {
 	err = c.update(ctx, "keeping an idempotency key", func(t *tx) error {
-		n, err := t.exec(ctx, `UPDATE idempotency_keys SET begun_at = ? WHERE `+held, c.stamp(), claim.ws, claim.key, claim.holder)
+		n, err := t.exec(ctx, `UPDATE idempotency_keys SET begun_at = ? WHERE `+held, micros(c.now()), claim.ws, claim.key, claim.holder)
 		holds = n == 1
 		return err
 	})

@@ -95,9 +95,10 @@ func (c *Catalog) openRepair(ctx context.Context, q querier) (*RepairRequest, er
 	if err != nil {
 		return nil, fmt.Errorf("looking for repairs: %w", err)
 	}
-	alive := micros(c.now().Add(-repairSilence))
+	now := c.now()
+	since, until := micros(now.Add(-repairSilence)), micros(now.Add(clockSkew))
 	for _, v := range open {
-		if v.beatAt > alive {
+		if v.beatAt > since && v.beatAt <= until {
 			return nil, nil
 		}
 	}

@@ -20,8 +20,8 @@ func (c *Catalog) TakeTurn(ctx context.Context, conversationID, holder string, t
 		now := c.now()
 		n, err := t.exec(ctx, `INSERT INTO conversation_turns (conversation_id, holder, held_until) VALUES (?, ?, ?)
 			ON CONFLICT (conversation_id) DO UPDATE SET holder = excluded.holder, held_until = excluded.held_until
-			WHERE conversation_turns.holder = excluded.holder OR conversation_turns.held_until <= ?`,
-			conversationID, holder, micros(now.Add(ttl)), micros(now))
+			WHERE conversation_turns.holder = excluded.holder OR conversation_turns.held_until <= ? OR conversation_turns.held_until > ?`,
+			conversationID, holder, micros(now.Add(ttl)), micros(now), micros(now.Add(ttl+clockSkew)))
 		taken = n == 1
 		return err
 	})

@@ -165,7 +165,8 @@ func (d *delivery) rest() time.Duration {
 	if n < 2 {
 		return 0
 	}
-	return d.tally.Started.Add(d.retry.delay(n)).Sub(d.broker.now())
+	delay := d.retry.delay(n)
+	return min(d.tally.Started.Add(delay).Sub(d.broker.now()), delay) // not for longer because the clock has been set back
 }
 
 func (d *delivery) restFor(rest time.Duration) (Result, error) {

@@ -26,6 +26,22 @@ func TestBackoff(t *testing.T) {
 	}
 }
 
+func TestAJobWhoseWorkersDiedRestsByTheClockAndNoLongerThanThat(t *testing.T) {
+	t.Parallel()
+	died := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	still := backoff{min: time.Second, max: 5 * time.Minute, rand: func() float64 { return 0 }}
+	for clock, want := range map[time.Duration]time.Duration{
+		0: 4 * time.Second, 3 * time.Second: time.Second, time.Hour: 4*time.Second - time.Hour,
+		-time.Second: 4 * time.Second, -time.Hour: 4 * time.Second, -24 * time.Hour: 4 * time.Second,
+	} {
+		b := &Broker{now: func() time.Time { return died.Add(clock) }}
+		d := &delivery{worker: &worker{broker: b, retry: still}, tally: tally{Starts: 3, Started: died}}
+		if got := d.rest(); got != want {
+			t.Errorf("%v after the death it rests for %v, not %v", clock, got, want)
+		}
+	}
+}
+
 func TestTheLedgerCountsForTwoWorkersAtOnce(t *testing.T) {
 	t.Parallel()
 	b := newBroker(t)

@@ -54,6 +54,7 @@ func Run(t *testing.T, open Open) {
 		"moves":         testMoves,
 		"upheaval":      testUpheaval,
 		"leases":        testLeases,
+		"clocks":        testClocks,
 		"repairs":       testRepairs,
 		"replay":        testReplay,
 		"adoption":      testAdoption,

@@ -1,0 +1,135 @@
+package app
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// clockVariable names the file that says by how much the clock of a program that a test starts is wrong.
+const clockVariable = "APP_TEST_CLOCK"
+
+// goByClock has this process go by the wrong clock that the file tells of, "" by the right one.
+func goByClock(file string) {
+	if file == "" {
+		return
+	}
+	between.now = func() time.Time {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			panic(err) // the test has written it
+		}
+		off, err := time.ParseDuration(string(text))
+		if err != nil {
+			panic(err)
+		}
+		return time.Now().UTC().Add(off)
+	}
+}
+
+// TestAClockThatIsSetLosesNothingAndDoesNothingTwice sets the clock of a program by an hour and by a day, ahead and back,
+// between what it is asked, while it works, and while it is down after a kill. What it has accepted is searchable once,
+// what is deleted stays so, and keys make one thing.
+func TestAClockThatIsSetLosesNothingAndDoesNothingTwice(t *testing.T) {
+	t.Parallel()
+	for _, jump := range []time.Duration{-24 * time.Hour, -time.Hour, time.Hour, 24 * time.Hour} {
+		t.Run(jump.String(), func(t *testing.T) {
+			t.Parallel()
+			file := filepath.Join(t.TempDir(), "clock")
+			off := time.Duration(0)
+			set := func(by time.Duration) {
+				t.Helper()
+				off += by
+				if err := os.WriteFile(file+".new", []byte(off.String()), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.Rename(file+".new", file); err != nil {
+					t.Fatal(err)
+				}
+			}
+			set(0)
+			p := newProgram(t, clockVariable+"="+file)
+			p.start()
+			store := p.newDatastore()
+			wanted := map[string]bool{}
+			upload := func(word string) string {
+				t.Helper()
+				var made source
+				p.must(p.upload(store, word+".txt", word, []byte(aboutWord(word)), &made))
+				wanted[word] = true
+				return made.ID
+			}
+			keyed := func(set int) []*once {
+				t.Helper()
+				return mixedRequests(t, store, set)
+			}
+			answer := func(all []*once) []string {
+				t.Helper()
+				var ids []string
+				for _, r := range all {
+					if !r.send(p) {
+						t.Fatalf("%s is not answered", r.path)
+					}
+					ids = append(ids, r.ids...)
+				}
+				return ids
+			}
+
+			gone := upload("gone")
+			requests := keyed(1)
+			first := answer(requests)
+			set(jump)
+			upload("ahead")
+			p.must(p.delete("/datasources/" + gone))
+			delete(wanted, "gone")
+			if jump < 24*time.Hour { // else the day is over for which answers are kept
+				for _, r := range requests {
+					r.ids = nil
+				}
+				if again := answer(requests); fmt.Sprint(again) != fmt.Sprint(first) {
+					t.Errorf("asked again under the same keys, it answers with %v, not %v", again, first)
+				}
+			}
+			for n := range 20 {
+				upload(fmt.Sprint("killed", n))
+			}
+			p.kill()
+			set(-jump)
+			p.start()
+			upload("after")
+			set(jump)
+			have := p.settled(store, 2*time.Minute)
+			made := 0
+			for _, s := range have {
+				if s.Status != "synched" || s.Chunks == 0 {
+					t.Errorf("%s ended with status %s and %d chunks: %s", s.Name, s.Status, s.Chunks, s.Error)
+				}
+				if !wanted[s.CustomID] {
+					made++
+				}
+			}
+			if len(have) != len(wanted)+made || made != 5 { // of one set: upload, text, and three documents
+				t.Errorf("%d datasources are there, %d of them under keys, of %d that were uploaded", len(have), made, len(wanted))
+			}
+			found := map[string]int{}
+			for word := range wanted {
+				for _, hit := range p.query(store, word, 50) {
+					if strings.Contains(hit.Text, "speaks of "+word+" and") {
+						found[word]++
+					}
+				}
+				if found[word] != 1 {
+					t.Errorf("%s is found %d times", word, found[word])
+				}
+			}
+			for _, hit := range p.query(store, "gone", 50) {
+				if strings.Contains(hit.Text, "speaks of gone and") {
+					t.Error("what was deleted is found")
+				}
+			}
+		})
+	}
+}

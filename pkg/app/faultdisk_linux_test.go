@@ -1,0 +1,116 @@
+package app
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// newOnDisk starts a program whose data directory is a disk of its own, which no other process sees: the command mounts it
+// at the directory that it is given as $0. It skips where the system does not let it.
+func newOnDisk(t *testing.T, mount string, unshare ...string) (f *faulty, disk string) {
+	t.Helper()
+	fleetFaults(t)
+	f = &faulty{program: newProgram(t, "SLUICE_ALLOW_PRIVATE_ADDRESSES=true"), pages: pagesFor(t)}
+	tried := append(slices.Clone(unshare), "sh", "-c", mount, f.dir)
+	if said, err := exec.Command(tried[0], tried[1:]...).CombinedOutput(); err != nil {
+		t.Skipf("the system lets no disk be mounted: %s: %v, %s", strings.Join(tried, " "), err, said)
+	}
+	f.wrap = append(slices.Clone(unshare), "sh", "-c", mount+` && exec "$@"`, f.dir)
+	f.start()
+	// Commands that become one another keep the process, whose view of the disk is open to its owner.
+	return f, filepath.Join("/proc", strconv.Itoa(f.cmd.Process.Pid), "root", f.dir)
+}
+
+// TestADiskWithoutRoomRefusesAndTellsAndPasses fills the disk of the data directory to its last byte.
+func TestADiskWithoutRoomRefusesAndTellsAndPasses(t *testing.T) {
+	f, disk := newOnDisk(t, `mount -t tmpfs -o size=96m none "$0"`, "unshare", "-Urm")
+	r := f.prepare("nospace")
+	filler := filepath.Join(disk, "filler")
+	fill := func() {
+		t.Helper()
+		file, err := os.OpenFile(filler, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+		f.must(err)
+		defer file.Close()
+		for size := 1 << 20; size > 0; {
+			if _, err := file.Write(make([]byte, size)); errors.Is(err, syscall.ENOSPC) {
+				size /= 2
+			} else if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	fill()
+	f.eventually(time.Minute, "the full disk is not told", func() bool {
+		fill() // what the process has given back
+		status, down := f.ready()
+		return status == http.StatusServiceUnavailable && slices.Contains(down, "disk")
+	})
+	f.strike(r)
+	for _, s := range r.steps {
+		if (s.name == "query" || s.name == "list" || s.name == "chunks") && !s.done() {
+			t.Errorf("%s is refused, and needs no disk: %s", s.name, s.reply.body)
+		}
+	}
+	f.must(os.Remove(filler))
+	f.heals(r)
+}
+
+// TestADiskThatHangsIsToldAndPasses has the disk of the data directory take no write, and say nothing, for a while.
+func TestADiskThatHangsIsToldAndPasses(t *testing.T) {
+	image := filepath.Join(t.TempDir(), "disk")
+	fleetFaults(t)
+	if err := errors.Join(os.WriteFile(image, nil, 0o600), os.Truncate(image, 512<<20)); err != nil {
+		t.Fatal(err)
+	}
+	if said, err := exec.Command("mkfs.ext4", "-q", image).CombinedOutput(); err != nil {
+		t.Skipf("there is no file system to be made: %v, %s", err, said)
+	}
+	f, disk := newOnDisk(t, `mount -o loop `+image+` "$0" && rm -rf "$0/lost+found"`, "unshare", "-m")
+	r := f.prepare("hangs")
+	thaw := freeze(t, disk)
+	f.eventually(time.Minute, "the disk that hangs is not told", func() bool {
+		status, down := f.ready()
+		return status == http.StatusServiceUnavailable && slices.Contains(down, "disk")
+	})
+	thawed := time.AfterFunc(20*time.Second, thaw)
+	defer thawed.Stop()
+	f.strike(r)
+	thaw()
+	f.heals(r)
+}
+
+// freeze has the disk take no write until it is thawed, which it also is when this process dies.
+func freeze(t *testing.T, disk string) (thaw func()) {
+	t.Helper()
+	cmd := exec.Command("sh", "-c", `fsfreeze -f "$0" && echo frozen && cat >/dev/null; fsfreeze -u "$0"`, disk)
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var faults bytes.Buffer
+	cmd.Stderr = &faults
+	if err := cmd.Start(); err != nil {
+		t.Skipf("there is nothing to hold a disk with: %v", err)
+	}
+	thaw = func() { _ = in.Close() } // once is enough
+	t.Cleanup(func() { thaw(); _ = cmd.Wait() })
+	if _, err := io.ReadFull(out, make([]byte, len("frozen\n"))); err != nil {
+		t.Skipf("the disk cannot be held: %v, %s", err, faults.String())
+	}
+	return thaw
+}
