@@ -62,12 +62,15 @@ func unopened(conn *Conn, o Options) *Broker {
 const attachInterval = 250 * time.Millisecond
 
 // Attach finds the streams that Open makes, waiting for them until ctx ends. Only Patience, Now and Log of the options
-// count.
+// count. It fails with ErrNewer if a newer version of the program has made them.
 func Attach(ctx context.Context, conn *Conn, o Options) (*Broker, error) {
 	b := unopened(conn, o)
 	for {
 		err := b.lookUp(ctx)
 		if err == nil {
+			if err := checkFormat(b.jobs.CachedInfo().Config.Metadata); err != nil {
+				return nil, err
+			}
 			return b, nil
 		}
 		if !errors.Is(err, ErrStreamLost) && !errors.Is(err, ErrUnavailable) {

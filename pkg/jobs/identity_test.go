@@ -28,12 +28,18 @@ func TestAJobLogOfANewerVersionIsLeftAlone(t *testing.T) {
 	if !errors.Is(err, ErrNewer) || !strings.Contains(err.Error(), `"2"`) {
 		t.Errorf("opening it: %v", err)
 	}
+	if _, err = Attach(testContext(t), b.conn, Options{Log: quiet}); !errors.Is(err, ErrNewer) || !strings.Contains(err.Error(), `"2"`) {
+		t.Errorf("a worker opening it: %v", err)
+	}
 	delete(cfg.Metadata, metaFormat) // as versions before the format was told left it
 	if _, err := b.js.UpdateStream(testContext(t), cfg); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := Open(testContext(t), b.conn, Options{Log: quiet}); err != nil {
 		t.Errorf("opening one of an older version: %v", err)
+	}
+	if _, err := Attach(testContext(t), b.conn, Options{Log: quiet}); err != nil {
+		t.Errorf("a worker opening one of an older version: %v", err)
 	}
 }
 
