@@ -20,7 +20,7 @@ import (
 )
 
 // TestRowsOfOlderVersionsComeThroughAlikeInBothEngines takes databases that older versions have left in SQLite, see
-// deployments/upgradefixtures, puts their rows into a PostgreSQL of the same version. Migrated, both hold the same.
+// deployments/upgradefixtures, and puts their rows into a PostgreSQL of the same version. Migrated, both hold the same.
 func TestRowsOfOlderVersionsComeThroughAlikeInBothEngines(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("../../testdata/upgrade/schema-*.tar.zst")
