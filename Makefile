@@ -50,6 +50,11 @@ damage: ## every file of a data directory spoiled in every way: mended, named or
 backup-large: ## a backup of SIZE (default 3GiB) of originals, and its restore: memory and speed of each
 	TEST_BACKUP_SIZE=$(or $(SIZE),3GiB) go test -v -timeout 0 -run TestALargeBackup ./pkg/app
 
+.PHONY: backup-fleet
+backup-fleet: ## a fleet backed up by the tools of PostgreSQL and NATS as docs/deployment.md says, lost, and brought back in new engines
+	GOBIN=$(abspath $(BIN)) go install github.com/nats-io/natscli/nats@v0.5.1
+	TEST_BACKUP_FLEET=$(abspath $(BIN))/nats go test -v -timeout 0 -run TestAFleetComesBack ./pkg/app
+
 .PHONY: overload
 overload: ## a service on one processor, asked for three times of what it can do, for OVERLOAD (default 30s)
 	TEST_OVERLOAD=$(or $(OVERLOAD),30s) go test -v -timeout 0 -run TestOverload ./pkg/app

@@ -30,6 +30,14 @@ type fleet struct {
 // newFleet starts everything.
 func newFleet(t testing.TB, ingestors int, env ...string) *fleet {
 	t.Helper()
+	f := newFleetEngines(t)
+	f.start(ingestors, env...)
+	return f
+}
+
+// newFleetEngines starts what the processes of a fleet work with, which holds nothing.
+func newFleetEngines(t testing.TB) *fleet {
+	t.Helper()
 	f := &fleet{t: t}
 	began := time.Now()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
@@ -53,7 +61,13 @@ func newFleet(t testing.TB, ingestors int, env ...string) *fleet {
 	f.milvus, err = local.StartMilvus(ctx, t.TempDir(), local.MilvusOptions{Temporary: true})
 	start("Milvus", func() error { return f.milvus.Stop() }, err)
 	t.Logf("the engines run after %v", time.Since(began).Round(time.Millisecond))
+	return f
+}
 
+// start starts the processes.
+func (f *fleet) start(ingestors int, env ...string) {
+	t := f.t
+	t.Helper()
 	worker := append([]string{"NATS_URL=" + f.nats.URL(), "MILVUS_ADDR=" + f.milvus.Addr(), "SLUICE_ALLOW_PRIVATE_ADDRESSES=true"}, env...)
 	f.api = newProgram(t, append(worker, "DATABASE_URL="+f.postgres.URL(), "SLUICE_NATS_REPLICAS=3", "SLUICE_WORKERS=false")...)
 	f.api.start()
@@ -66,7 +80,6 @@ func newFleet(t testing.TB, ingestors int, env ...string) *fleet {
 	f.crawler = newProgram(t, worker...)
 	f.crawler.shape = Crawler
 	f.crawler.start()
-	return f
 }
 
 // processes are the fleet's own, the api first.

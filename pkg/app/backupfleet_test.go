@@ -1,0 +1,135 @@
+package app
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// fleetTools finds the tools that docs/deployment.md backs a fleet up with: those of PostgreSQL, in PATH or where Debian keeps
+// them, and the command line of NATS, which TEST_BACKUP_FLEET names.
+func fleetTools(t *testing.T) (tool func(name string, args ...string) string) {
+	t.Helper()
+	nats := os.Getenv("TEST_BACKUP_FLEET")
+	if nats == "" {
+		t.Skip("TEST_BACKUP_FLEET, the command of NATS, is not set: make backup-fleet runs it")
+	}
+	return func(name string, args ...string) string {
+		t.Helper()
+		path, err := exec.LookPath(name)
+		if name == "nats" {
+			path, err = nats, nil
+		} else if found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/" + name); len(found) > 0 {
+			path, err = found[len(found)-1], nil // that of the server that the test starts, or a newer one
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := exec.Command(path, args...).CombinedOutput() // whose standard input is empty, as in a cron job
+		if err != nil {
+			t.Fatalf("%s: %v\n%s", name, err, tail(string(out), 3000))
+		}
+		return string(out)
+	}
+}
+
+// TestAFleetComesBackFromItsBackups backs a busy fleet up as docs/deployment.md says, loses everything, and brings it back with new
+// engines that hold nothing: what was accepted before the copy of the database is there as it was, work that was waiting is done, what
+// was accepted between the two copies comes back from the job log, and the index is filled from the originals.
+func TestAFleetComesBackFromItsBackups(t *testing.T) {
+	tool := fleetTools(t)
+	dump, streams := filepath.Join(t.TempDir(), "catalog.dump"), filepath.Join(t.TempDir(), "nats-backup")
+	docs := mixedDocuments(t, 24)
+	done, waiting, between, late := docs[:12], docs[12:16], docs[16:20], docs[20:]
+
+	f := newFleet(t, 2)
+	store := f.api.newDatastore()
+	f.api.stock(store, done)
+	var agent struct{ ID string }
+	f.api.must(f.api.post("/agents", map[string]any{"name": "Helper", "datastoreIds": []string{store}}, &agent))
+	for _, d := range done[:2] {
+		f.api.must(f.api.post("/datastores/update/"+store, map[string]any{
+			"id": d.id, "text": "This now says " + d.newWord() + " only.", "metadata": map[string]string{"custom_id": d.customID},
+		}, nil))
+		d.replaced = confirmed
+	}
+	f.api.must(f.api.delete("/datasources/" + done[2].id))
+	done[2].deleted = confirmed
+	f.api.settled(store, time.Minute)
+	for _, p := range f.ingestors {
+		f.api.must(p.terminate()) // so that there is work that waits
+	}
+	put := func(docs []*document) {
+		t.Helper()
+		for _, d := range docs {
+			if !f.api.putIn(store, d) {
+				t.Fatalf("%s cannot be put in", d.customID)
+			}
+		}
+	}
+	put(waiting)
+	tool("pg_dump", "--format=custom", "--file="+dump, f.postgres.URL())
+	put(between)
+	t.Log(tool("nats", "--server", f.nats.URL(), "account", "backup", "--force", streams))
+	put(late)
+	for _, p := range []*program{f.api, f.crawler} {
+		p.kill()
+	}
+	for name, err := range map[string]error{"NATS": f.nats.Stop(), "PostgreSQL": f.postgres.Stop(), "Milvus": f.milvus.Stop()} {
+		if err != nil {
+			t.Fatalf("stopping %s: %v", name, err)
+		}
+	}
+
+	f = newFleetEngines(t)
+	tool("pg_restore", "--clean", "--if-exists", "--dbname", f.postgres.URL(), dump)
+	tool("nats", "--server", f.nats.URL(), "account", "restore", streams)
+	f.start(2)
+	kept := docs[:20]
+	f.api.eventually(time.Minute, "what was accepted between the copies does not come back", func() bool {
+		have, err := f.api.sources(store, "")
+		f.api.must(err)
+		return len(have) >= len(kept)-1
+	})
+	f.api.must(f.api.get("/agents/"+agent.ID, nil))
+	f.api.repair() // reads again what the index lacks, which an audit would find some time later
+	f.api.eventually(2*time.Minute, "the index has not the texts of all documents", func() bool {
+		f.api.checkSources(kept, f.api.settled(store, 2*time.Minute))
+		return f.api.holdsTexts(kept)
+	})
+	f.api.swept()
+	f.api.says(f.api.repair(), "* datasources looked at: "+agree)
+	if len(f.api.query(store, "A note that mentions a word once", 5)) == 0 {
+		t.Error("a query finds nothing")
+	}
+	for _, p := range f.processes() {
+		f.api.must(p.terminate())
+	}
+	f.api.sameRows(store)
+	if strings.Contains(f.api.stderr.String(), "level=ERROR") {
+		t.Errorf("errors were logged:\n%s", tail(f.api.stderr.String(), 3000))
+	}
+}
+
+// holdsTexts reports whether the index has the text that each document has now: chunks are read from it.
+func (p *program) holdsTexts(docs []*document) bool {
+	p.t.Helper()
+	for _, d := range docs {
+		if d.deleted == confirmed || d.word == "" {
+			continue
+		}
+		word := d.word
+		if d.replaced == confirmed {
+			word = d.newWord()
+		}
+		var chunks struct{ Data []struct{ Text string } }
+		p.must(p.get("/datasources/"+d.id+"/chunks", &chunks))
+		if len(chunks.Data) == 0 || !strings.Contains(chunks.Data[0].Text, word) {
+			return false
+		}
+	}
+	return true
+}
