@@ -56,10 +56,14 @@ func NearerJobID(jobID string, depth int) string {
 // ChunkKey is a chunk row's primary key in every index: datasource, generation and ordinal.
 func ChunkKey(datasourceID string, generation uint64, ordinal int) string {
 	const numbers = 1 + 20 + 1 + 20 // colons and the longest numbers
-	key := make([]byte, 0, len(datasourceID)+numbers)
-	key = append(append(key, datasourceID...), ':')
-	key = append(strconv.AppendUint(key, generation, 10), ':')
-	return string(strconv.AppendInt(key, int64(ordinal), 10))
+	key := append(make([]byte, 0, len(datasourceID)+numbers), datasourceID...)
+	return string(AppendChunkKey(key, generation, ordinal))
+}
+
+// AppendChunkKey makes a datasource's id that a slice ends with the key of one of its chunks.
+func AppendChunkKey(id []byte, generation uint64, ordinal int) []byte {
+	key := strconv.AppendUint(append(id, ':'), generation, 10)
+	return strconv.AppendInt(append(key, ':'), int64(ordinal), 10)
 }
 
 // HashKey is how an API key is stored and looked up: hex SHA-256. Keys carry 256 random bits, so a plain hash is enough.

@@ -66,42 +66,22 @@ func weighDocuments(order []*candidate, weights map[string]float64) {
 // Which document comes first is of no account, so that no names need be compared: candidates that an engine found in the
 // order in which they were written are in that order already.
 func byPlace(found []candidate) []*candidate {
-	type place struct {
-		*candidate
-		document int
-	}
-	places := make([]place, len(found))
-	documents := make(map[string]int)
+	order := make([]*candidate, len(found))
 	for i := range found {
-		c := &found[i]
-		places[i].candidate = c
-		if i > 0 && found[i-1].hit.DatasourceID == c.hit.DatasourceID {
-			places[i].document = places[i-1].document
-			continue
-		}
-		n, ok := documents[c.hit.DatasourceID]
-		if !ok {
-			n = len(documents)
-			documents[c.hit.DatasourceID] = n
-		}
-		places[i].document = n
+		order[i] = &found[i]
 	}
-	slices.SortFunc(places, func(a, b place) int {
-		if a.document != b.document {
-			return a.document - b.document
+	slices.SortFunc(order, func(a, b *candidate) int {
+		if a.number != b.number {
+			return a.number - b.number
 		}
 		return cmp.Compare(a.hit.Ordinal, b.hit.Ordinal)
 	})
-	order := make([]*candidate, len(places))
-	for i, p := range places {
-		order[i] = p.candidate
-	}
 	return order
 }
 
 // near reports whether one of the candidates is in the stretch around the other.
 func near(a, b *candidate) bool {
-	return a.hit.DatasourceID == b.hit.DatasourceID && max(a.hit.Ordinal-b.hit.Ordinal, b.hit.Ordinal-a.hit.Ordinal) <= reach
+	return a.number == b.number && max(a.hit.Ordinal-b.hit.Ordinal, b.hit.Ordinal-a.hit.Ordinal) <= reach
 }
 
 // wordNumbers returns, for the terms of each candidate, which of the words they are; -1 for none.
@@ -167,7 +147,7 @@ func documentWeights(order []*candidate, numbers [][]int, words []string, weight
 	last := make([]int, len(words))                                            // stretch that had it
 	stretches, length := 0, 0
 	for i, c := range order {
-		if i == 0 || order[i-1].hit.DatasourceID != c.hit.DatasourceID || order[i-1].hit.Ordinal/size != c.hit.Ordinal/size {
+		if i == 0 || order[i-1].number != c.number || order[i-1].hit.Ordinal/size != c.hit.Ordinal/size {
 			stretches++
 		}
 		length += c.hit.Length

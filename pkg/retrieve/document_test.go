@@ -11,9 +11,17 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
+// numberOf is a number for a datasource, another one for each.
+func numberOf(datasource string) (n int) {
+	for _, b := range []byte(datasource) {
+		n = n<<8 | int(b)
+	}
+	return n
+}
+
 // counted is a candidate that has words so many times, "gate:3 weir:1", among length words.
 func counted(datasource string, ordinal, length int, lexical float64, words string) candidate {
-	c := candidate{lexical: lexical, hit: &index.Hit{
+	c := candidate{lexical: lexical, number: numberOf(datasource), hit: &index.Hit{
 		Row: index.Row{Key: fmt.Sprint(datasource, ":1:", ordinal), DatasourceID: datasource, Ordinal: ordinal}, Length: length,
 	}}
 	for word := range strings.FieldsSeq(words) {
@@ -121,7 +129,7 @@ func TestWeighDocuments_takes_chunks_by_themselves_where_the_engine_counts_no_wo
 func TestSmooth(t *testing.T) {
 	t.Parallel()
 	chunk := func(datasource string, ordinal int, score float64) *candidate {
-		return &candidate{score: score, hit: &index.Hit{Row: index.Row{DatasourceID: datasource, Ordinal: ordinal}}}
+		return &candidate{score: score, number: numberOf(datasource), hit: &index.Hit{Row: index.Row{DatasourceID: datasource, Ordinal: ordinal}}}
 	}
 	for name, test := range map[string]struct {
 		all  []*candidate

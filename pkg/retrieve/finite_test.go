@@ -96,7 +96,7 @@ func TestScoresOfSeveralModelsAreNumbers(t *testing.T) {
 				}
 			}
 			for _, h := range anyHits(r, 6) {
-				c := candidate{hit: &h, ds: &space.ds}
+				c := candidate{hit: &h, number: numberOf(h.DatasourceID), ds: &space.ds}
 				c.hit.Dense, c.lexical = []float64{0, 0.5, 1, -1}[r.IntN(4)], []float64{0, 0.5, 1}[r.IntN(3)]
 				space.candidates = append(space.candidates, c)
 			}

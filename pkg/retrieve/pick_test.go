@@ -262,7 +262,7 @@ func BenchmarkChoose(b *testing.B) {
 	for i := range 400 {
 		h := chunk(fmt.Sprint("d", i%40), i, float64(400-i)/40, 0, strings.Join(words(uint64(i), 130), " "))
 		h.Whole = true
-		space.candidates = append(space.candidates, candidate{hit: &h, lexical: h.Lexical / 10})
+		space.candidates = append(space.candidates, candidate{hit: &h, number: i % 40, lexical: h.Lexical / 10})
 	}
 	found = append(found, space)
 	for _, top := range []int{5, 100} {

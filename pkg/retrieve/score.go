@@ -122,7 +122,7 @@ const neighbourShare = 0.05
 func smooth(order []*candidate) {
 	for len(order) > 0 {
 		n := 1
-		for n < len(order) && order[n].hit.DatasourceID == order[0].hit.DatasourceID {
+		for n < len(order) && order[n].number == order[0].number {
 			n++
 		}
 		document := order[:n]

@@ -27,6 +27,7 @@ type candidate struct {
 	from   *origin
 	ds     *domain.Datastore
 	source *domain.ActiveDatasource
+	number int // of its datasource, among those that the space has found
 
 	lexical  float64 // Lexical/MaxLexical, 0 to 1
 	document float64 // the same of all candidates of its datasource together; see document.go
@@ -245,7 +246,7 @@ func (r *Retriever) visible(ctx context.Context, ds domain.Datastore, found inde
 			continue
 		}
 		h.Lexical, h.Dense = finite(h.Lexical), min(max(finite(h.Dense), -1), 1)
-		c := candidate{hit: h, from: from, ds: &ds, source: o.ActiveDatasource}
+		c := candidate{hit: h, from: from, ds: &ds, source: o.ActiveDatasource, number: n}
 		if found.MaxLexical > 0 {
 			c.lexical = min(max(c.hit.Lexical/found.MaxLexical, 0), 1)
 		}

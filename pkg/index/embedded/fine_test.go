@@ -156,7 +156,8 @@ func TestFineCodesLeaveOutNothing(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			all := finest{least: newTopK(50)}
+			all := &finest{}
+			all.begin(50)
 			every := make([]uint32, s.slots)
 			for i := range every {
 				every[i] = uint32(i)

@@ -62,24 +62,27 @@ func (p place) encode(key string) []byte {
 	return out
 }
 
-// readPlace sets what a hit is called, and how long it is. It reports false for a row that does not fit.
-func readPlace(record []byte, h *index.Hit) bool {
-	n := int(record[placeIDAt-1])
-	if n > maxPlacedID {
-		return false
+// readPlace sets what of a hit are numbers, and adds its key, which begins with n bytes that are the datasource's id, to keys. It
+// reports false for a row that does not fit.
+func readPlace(record, keys []byte, h *index.Hit) (_ []byte, n int, fits bool) {
+	if n = int(record[placeIDAt-1]); n > maxPlacedID {
+		return keys, 0, false
 	}
 	h.Generation = binary.LittleEndian.Uint64(record)
 	h.Ordinal = int(binary.LittleEndian.Uint32(record[8:]))
 	h.Length = int(binary.LittleEndian.Uint32(record[12:]))
-	h.Key = domain.ChunkKey(string(record[placeIDAt:placeIDAt+n]), h.Generation, h.Ordinal)
-	h.DatasourceID = h.Key[:n]
-	return true
+	return domain.AppendChunkKey(append(keys, record[placeIDAt:placeIDAt+n]...), h.Generation, h.Ordinal), n, true
 }
+
+// named is where among the keys that of a hit ends, and how many bytes of it are the datasource's id.
+type named struct{ end, id int }
 
 // locate sets what the hits in slots, which are in ascending order, are called, and how long they are.
 func (v view) locate(ctx context.Context, slots []uint32, hits []index.Hit) error {
 	var odd []int // hits whose rows must be read
-	const ahead = 8
+	// All keys are made one behind the other, as parts of one string.
+	const ahead, usual = 8, 48
+	keys, names := make([]byte, 0, usual*len(slots)), make([]named, len(slots))
 	for i, slot := range slots {
 		hits[i].Place = uint64(slot)
 		if v.placed && i+ahead < len(slots) {
@@ -93,9 +96,22 @@ func (v view) locate(ctx context.Context, slots []uint32, hits []index.Hit) erro
 		if err := v.places.check(w, v.live.word(w)); err != nil {
 			return err
 		}
-		if !readPlace(v.places.record(slot), &hits[i]) {
+		var id int
+		var fits bool
+		if keys, id, fits = readPlace(v.places.record(slot), keys, &hits[i]); !fits {
 			odd = append(odd, i)
+			continue
 		}
+		names[i] = named{len(keys), id}
+	}
+	all, from := string(keys), 0
+	for i, n := range names {
+		if n.end == 0 { // not told by its place
+			continue
+		}
+		hits[i].Key = all[from:n.end]
+		hits[i].DatasourceID = hits[i].Key[:n.id]
+		from = n.end
 	}
 	if len(odd) == 0 {
 		return nil

@@ -60,7 +60,9 @@ func scanStaged(ctx context.Context, s *snapshot, filter slotSet, query []float3
 	if err != nil {
 		return staged{}, err
 	}
-	all := finest{least: newTopK(limit)}
+	all := finestPool.Get().(*finest)
+	defer all.release()
+	all.begin(limit)
 	for _, p := range parts {
 		if p == nil {
 			continue
@@ -71,7 +73,7 @@ func scanStaged(ctx context.Context, s *snapshot, filter slotSet, query []float3
 		all.add(&p.comparison)
 	}
 	for _, likely := range []bool{true, false} {
-		if err := all.compare(ctx, s, question, remaining(parts[:], all.floor(), likely)); err != nil {
+		if err := all.compare(ctx, s, question, all.remaining(parts[:], likely)); err != nil {
 			return staged{}, err
 		}
 	}
@@ -84,9 +86,9 @@ func scanStaged(ctx context.Context, s *snapshot, filter slotSet, query []float3
 }
 
 // remaining takes from what sieves have found the rows that may reach the floor, or only those that seem to. They are in ascending
-// order.
-func remaining(parts []*sieve, floor float32, likely bool) []uint32 {
-	var slots []uint32
+// order, and hold until it is called again.
+func (f *finest) remaining(parts []*sieve, likely bool) []uint32 {
+	floor, slots := f.floor(), f.room[:0]
 	for _, p := range parts {
 		if p == nil {
 			continue
@@ -98,14 +100,30 @@ func remaining(parts []*sieve, floor float32, likely bool) []uint32 {
 		slots, p.found = p.take(slots, floor, least)
 	}
 	slices.Sort(slots)
+	f.room = slots
 	return slots
 }
 
 // finest is what comparisons by fine codes have found together.
 type finest struct {
-	least    *topK // of what scores are at least
+	least    topK // of what scores are at least
 	near     []estimated
 	compared int
+	room     []uint32
+}
+
+// finestPool keeps their room between searches.
+var finestPool = sync.Pool{New: func() any { return new(finest) }}
+
+func (f *finest) begin(limit int) {
+	f.least.begin(limit)
+	f.near, f.compared = f.near[:0], 0
+}
+
+func (f *finest) release() {
+	if cap(f.near) <= mostRoom && cap(f.room) <= mostRoom {
+		finestPool.Put(f)
+	}
 }
 
 func (f *finest) add(c *comparison) {
@@ -131,33 +149,31 @@ func (f *finest) compare(ctx context.Context, s *snapshot, q *quant.Question, sl
 	floor := f.floor()
 	var parts [maxScanners]*comparison
 	err := share(ctx, len(slots), len(slots), func(part int) func(from, to int) error {
-		c := &comparison{}
+		c := comparisonPool.Get().(*comparison)
 		c.begin(s, q, f.least.k)
 		c.floor = floor
 		parts[part] = c
 		return func(from, to int) error { return c.compare(slots[from:to]) }
 	})
-	if err != nil {
-		return err
-	}
 	for _, c := range parts {
 		if c != nil {
 			f.add(c)
+			c.release()
 		}
 	}
-	return nil
+	return err
 }
 
 // slots returns those whose scores may be among the best, in ascending order.
 func (f *finest) slots() []uint32 {
-	floor := f.floor()
-	slots := make([]uint32, 0, 2*f.least.k)
+	floor, slots := f.floor(), f.room[:0]
 	for _, e := range f.near {
 		if e.most >= floor {
 			slots = append(slots, e.slot)
 		}
 	}
 	slices.Sort(slots)
+	f.room = slots
 	return slots
 }
 
@@ -169,6 +185,16 @@ type comparison struct {
 	least    topK    // of what scores are at least
 	near     []estimated
 	compared int
+}
+
+// comparisonPool keeps their room between searches.
+var comparisonPool = sync.Pool{New: func() any { return new(comparison) }}
+
+func (c *comparison) release() {
+	c.s, c.question = nil, nil
+	if cap(c.near) <= mostRoom {
+		comparisonPool.Put(c)
+	}
 }
 
 func (c *comparison) begin(s *snapshot, q *quant.Question, limit int) {
