@@ -23,6 +23,7 @@ import (
 	"github.com/sluice/sluice/pkg/catalog"
 	"github.com/sluice/sluice/pkg/cli"
 	"github.com/sluice/sluice/pkg/config"
+	"github.com/sluice/sluice/pkg/durable"
 	"github.com/sluice/sluice/pkg/jobs"
 	"github.com/sluice/sluice/pkg/jobs/natsd"
 	"github.com/sluice/sluice/pkg/originals"
@@ -311,25 +312,12 @@ func receive(ctx context.Context, source io.Reader, file string, stdout io.Write
 	if err := os.Rename(partial.Name(), file); err != nil {
 		return report, fmt.Errorf("giving the backup its name: %w", err)
 	}
-	return report, syncPath(filepath.Dir(file))
+	return report, durable.Dir(filepath.Dir(file))
 }
 
 func validKey(key string) error {
 	_, err := originals.DatasourceID(key)
 	return err
-}
-
-// syncPath has the operating system write what it holds of a file or a directory.
-func syncPath(path string) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return fmt.Errorf("opening what is to be written to disk: %w", err)
-	}
-	defer f.Close()
-	if err := f.Sync(); err != nil {
-		return fmt.Errorf("writing %s to disk: %w", path, err)
-	}
-	return nil
 }
 
 // backupReport is what a command says of an archive, as JSON.

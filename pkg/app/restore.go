@@ -16,6 +16,7 @@ import (
 	"github.com/sluice/sluice/pkg/backup"
 	"github.com/sluice/sluice/pkg/catalog"
 	"github.com/sluice/sluice/pkg/cli"
+	"github.com/sluice/sluice/pkg/durable"
 	"github.com/sluice/sluice/pkg/originals"
 )
 
@@ -117,7 +118,7 @@ func restore(ctx context.Context, in io.Reader, path string, schema int64) (repo
 	if err := os.Remove(staged); err != nil {
 		return report, fmt.Errorf("ending the restore: %w", err)
 	}
-	return report, syncPath(dir.path)
+	return report, durable.Dir(dir.path)
 }
 
 // emptyDir refuses a directory in which something lies that is not for a restore to replace.
@@ -201,8 +202,11 @@ func syncTree(dir string) error {
 		if err != nil {
 			return err
 		}
-		if e.IsDir() || e.Type().IsRegular() {
-			return syncPath(path)
+		switch {
+		case e.IsDir():
+			return durable.Dir(path)
+		case e.Type().IsRegular():
+			return durable.File(path)
 		}
 		return fmt.Errorf("%s is neither a file nor a directory", path)
 	})

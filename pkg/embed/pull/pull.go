@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
+
+	"github.com/sluice/sluice/pkg/durable"
 )
 
 // DefaultBase is where models are fetched from.
@@ -120,20 +122,7 @@ func Pull(ctx context.Context, c Config, m Model) (directory string, err error) 
 	if err := os.Rename(partial, directory); err != nil {
 		return "", fmt.Errorf("moving %s to its place: %w", m.Name, err)
 	}
-	return directory, syncDirectory(c.Into)
-}
-
-// syncDirectory makes what was renamed in a directory last.
-func syncDirectory(path string) error {
-	d, err := os.Open(path)
-	if err != nil {
-		return fmt.Errorf("writing %s to disk: %w", path, err)
-	}
-	defer d.Close()
-	if err := d.Sync(); err != nil {
-		return fmt.Errorf("writing %s to disk: %w", path, err)
-	}
-	return nil
+	return directory, durable.Dir(c.Into)
 }
 
 func pause(ctx context.Context, d time.Duration) error {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/sluice/sluice/pkg/durable"
 	"github.com/sluice/sluice/pkg/index/embedded/quant"
 )
 
@@ -81,7 +82,7 @@ func (s *space) makeCodes(next *snapshot) error {
 		err = errors.Join(file.sync(), fine.sync())
 	}
 	if err == nil {
-		err = syncDir(s.dir)
+		err = durable.Dir(s.dir)
 	}
 	if err != nil {
 		return err

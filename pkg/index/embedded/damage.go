@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/sluice/sluice/pkg/durable"
 	"github.com/sluice/sluice/pkg/index"
 )
 
@@ -92,7 +93,7 @@ func putAside(dir string) error {
 	if err := os.Rename(dir, dir+corruptSuffix); err != nil {
 		return err
 	}
-	return syncDir(filepath.Dir(dir))
+	return durable.Dir(filepath.Dir(dir))
 }
 
 // Check reads a space from end to end and compares everything with its checksum. It fails with index.ErrCorrupt when

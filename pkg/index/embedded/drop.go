@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/sluice/sluice/pkg/durable"
 	"github.com/sluice/sluice/pkg/index"
 )
 
@@ -46,7 +47,7 @@ func (x *Index) remove(dir string) error {
 	}
 	err = os.Rename(dir, filepath.Join(bin, filepath.Base(dir)))
 	if err == nil {
-		err = errors.Join(syncDir(filepath.Dir(dir)), syncDir(bin))
+		err = errors.Join(durable.Dir(filepath.Dir(dir)), durable.Dir(bin))
 	}
 	return errors.Join(err, os.RemoveAll(bin))
 }

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/durable"
 	"github.com/sluice/sluice/pkg/index"
 	"github.com/sluice/sluice/pkg/index/embedded/quant"
 )
@@ -181,7 +182,7 @@ func (s *space) makePlaces(ctx context.Context) (bool, error) {
 			return err
 		}
 		next.placed, next.places = true, file.view
-		return errors.Join(file.sync(), syncDir(s.dir))
+		return errors.Join(file.sync(), durable.Dir(s.dir))
 	})
 	if err != nil {
 		if file != nil {

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"sync"
 
+	"github.com/sluice/sluice/pkg/durable"
 	"github.com/sluice/sluice/pkg/index"
 	"github.com/sluice/sluice/pkg/index/embedded/quant"
 )
@@ -103,7 +104,7 @@ func openSpace(ctx context.Context, dir string, id index.Space, number uint64, c
 		return nil, err
 	}
 	if snap.slots == 0 {
-		if err := syncDir(dir); err != nil {
+		if err := durable.Dir(dir); err != nil {
 			return nil, err
 		}
 	}
@@ -233,22 +234,9 @@ func makeDirs(dir string) error {
 		return fmt.Errorf("making directory: %w", err)
 	}
 	for _, d := range []string{filepath.Dir(filepath.Dir(dir)), filepath.Dir(dir), dir} {
-		if err := syncDir(d); err != nil {
+		if err := durable.Dir(d); err != nil {
 			return err
 		}
-	}
-	return nil
-}
-
-// syncDir makes the entries of a directory durable.
-func syncDir(dir string) error {
-	f, err := os.Open(dir)
-	if err != nil {
-		return fmt.Errorf("opening directory: %w", err)
-	}
-	err = f.Sync()
-	if err := errors.Join(err, f.Close()); err != nil {
-		return fmt.Errorf("syncing directory: %w", err)
 	}
 	return nil
 }
