@@ -34,6 +34,16 @@ func TestADatasourceIsDescribedAnew(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 	s.call("PATCH", "/datasources/"+site, object{"metadata": object{"a": "b"}}).problem(409)
+	// Of a change that is refused in part, nothing is made.
+	s.call("PATCH", "/datasources/"+site, object{"metadata": object{"a": "b"}, "config": object{"refresh": "48h"}}).problem(409)
+	s.call("PATCH", "/datasources/"+site, object{"name": " ", "config": object{"refresh": "48h"}}).problem(400)
+	if config := s.call("GET", "/datasources/"+site, nil).object()["config"].(map[string]any); config["refresh"] != "24h" {
+		t.Errorf("%v", config)
+	}
+	s.call("PATCH", "/datasources/"+id, object{"name": "Pot", "config": object{"refresh": "24h"}}).problem(400)
+	if got := s.call("GET", "/datasources/"+id, nil).object(); got.text("name") != "Kettle" {
+		t.Errorf("%v", got)
+	}
 	for name, body := range map[string]object{
 		"name":               {"name": " "},
 		"metadata":           {"metadata": object{"a": strings.Repeat("x", 20<<10)}},

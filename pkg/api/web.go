@@ -19,19 +19,20 @@ func (s *server) UpdateDatasource(ctx context.Context, r UpdateDatasourceRequest
 	if err != nil {
 		return nil, err
 	}
+	var web *domain.WebPatch
 	if c := r.Body.Config; c != nil {
-		patch := domain.WebPatch{Refresh: withoutSpace(c.Refresh), Include: c.Include, Exclude: c.Exclude, MaxPages: c.MaxPages, MaxDepth: c.MaxDepth}
-		if d, err = s.Catalog.UpdateWebConfig(ctx, who.workspace(), r.Id, patch); err != nil {
-			return nil, err
-		}
-		if patch.Refresh != nil && s.Scheduled != nil {
-			s.Scheduled()
-		}
+		web = &domain.WebPatch{Refresh: withoutSpace(c.Refresh), Include: c.Include, Exclude: c.Exclude, MaxPages: c.MaxPages, MaxDepth: c.MaxDepth}
 	}
 	if r.Body.Name != nil || r.Body.Metadata != nil {
-		if d, err = s.describe(ctx, d, *r.Body); err != nil {
-			return nil, err
-		}
+		d, err = s.describe(ctx, d, *r.Body, web)
+	} else if web != nil {
+		d, err = s.Catalog.UpdateWebConfig(ctx, who.workspace(), r.Id, *web)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if web != nil && web.Refresh != nil && s.Scheduled != nil {
+		s.Scheduled()
 	}
 	s.Watcher.Changed(d.DatastoreID, d.ID)
 	shown, err := s.shown(ctx, d)
@@ -41,9 +42,9 @@ func (s *server) UpdateDatasource(ctx context.Context, r UpdateDatasourceRequest
 	return UpdateDatasource200JSONResponse(shown), nil
 }
 
-// describe changes a datasource's name and metadata, unless both are as they were.
-func (s *server) describe(ctx context.Context, d domain.Datasource, body DatasourcePatch) (domain.Datasource, error) {
-	n := catalog.Description{Name: trim(body.Name)}
+// describe changes a datasource's name and metadata and, unless web is nil, with them how it is fetched.
+func (s *server) describe(ctx context.Context, d domain.Datasource, body DatasourcePatch, web *domain.WebPatch) (domain.Datasource, error) {
+	n := catalog.Description{Name: trim(body.Name), Web: web}
 	if body.Metadata != nil {
 		if d.Type == domain.TypeWebSite {
 			return d, domain.Errorf(domain.CodeConflict, "datasource %q is a web_site, whose pages have the metadata; change one of them", d.ID)

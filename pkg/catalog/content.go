@@ -78,6 +78,7 @@ type Description struct {
 	Name     *string
 	Metadata *map[string]any
 	CustomID *string
+	Web      *domain.WebPatch // changes with it how the datasource is fetched, or nothing does: see UpdateWebConfig
 }
 
 // Describe changes what a datasource is called, and queues the ingest job that has the index say so, too; of the job only ID is taken. A
@@ -94,6 +95,11 @@ func (c *Catalog) Describe(ctx context.Context, ws, id string, d Description, jo
 		}
 		if r.WorkspaceID != ws {
 			return domain.NotFound("datasource", id)
+		}
+		if d.Web != nil {
+			if err := r.fetchBy(*d.Web); err != nil {
+				return err
+			}
 		}
 		if d.Name != nil {
 			r.Name, r.Config.NamedByDocument = *d.Name, false

@@ -67,17 +67,12 @@ func (c *Catalog) UpdateWebConfig(ctx context.Context, ws, id string, patch doma
 		if err != nil {
 			return found(err, "datasource", id)
 		}
-		switch {
-		case r.WorkspaceID != ws:
+		if r.WorkspaceID != ws {
 			return domain.NotFound("datasource", id)
-		case r.Type != domain.TypeWebPage && r.Type != domain.TypeWebSite:
-			return domain.Invalid("config", "of datasource %s cannot be changed: it is no web page and no web site", id)
-		case r.GroupID != "":
-			return domain.Invalid("config", "of page %s is that of its site; change datasource %s instead", id, r.GroupID)
-		case r.Type == domain.TypeWebPage && patch.OfSites():
-			return domain.Invalid("config", "of page %s has no patterns and limits: those are of sites", id)
 		}
-		patch.Apply(&r.Config)
+		if err := r.fetchBy(patch); err != nil {
+			return err
+		}
 		r.UpdatedAt = fromMicros(c.stamp())
 		return r.store(ctx, t, micros(r.UpdatedAt))
 	})
@@ -85,4 +80,18 @@ func (c *Catalog) UpdateWebConfig(ctx context.Context, ws, id string, patch doma
 		return domain.Datasource{}, err
 	}
 	return c.Datasource(ctx, ws, id)
+}
+
+// fetchBy changes in memory how the datasource is fetched.
+func (r *record) fetchBy(patch domain.WebPatch) error {
+	switch {
+	case r.Type != domain.TypeWebPage && r.Type != domain.TypeWebSite:
+		return domain.Invalid("config", "of datasource %s cannot be changed: it is no web page and no web site", r.ID)
+	case r.GroupID != "":
+		return domain.Invalid("config", "of page %s is that of its site; change datasource %s instead", r.ID, r.GroupID)
+	case r.Type == domain.TypeWebPage && patch.OfSites():
+		return domain.Invalid("config", "of page %s has no patterns and limits: those are of sites", r.ID)
+	}
+	patch.Apply(&r.Config)
+	return nil
 }
