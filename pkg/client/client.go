@@ -74,9 +74,11 @@ func New(baseURL, apiKey string, options ...Option) (*Client, error) {
 	return &Client{endpoints: endpoints, sender: s}, nil
 }
 
-// keepMethod refuses a redirect that would make something else of a request, as those from http to https make a GET of a POST.
+// keepMethod refuses a redirect that would make something else of a request, as those from http to https make a GET of a POST, and
+// one that would send the key over a connection that everybody can read.
 func keepMethod(next *http.Request, via []*http.Request) error {
-	if asked := via[0]; next.Method != asked.Method || len(via) > maxRedirects {
+	asked := via[0]
+	if next.Method != asked.Method || len(via) > maxRedirects || asked.URL.Scheme == "https" && next.URL.Scheme != "https" {
 		return fmt.Errorf("the service is not here: it points to %s://%s", next.URL.Scheme, next.URL.Host)
 	}
 	return nil

@@ -9,3 +9,6 @@ import (
 func WithWait(f func(context.Context, time.Duration) error) Option {
 	return func(s *sender) { s.wait = f }
 }
+
+// KeepMethod says whether a redirect is followed.
+var KeepMethod = keepMethod

@@ -276,6 +276,24 @@ func TestWhatComesIsBounded(t *testing.T) {
 	}
 }
 
+func TestRedirectsAreFollowedWhereTheyAskTheSame(t *testing.T) {
+	t.Parallel()
+	request := func(method, address string) *http.Request { return httptest.NewRequest(method, address, nil) }
+	for name, test := range map[string]struct {
+		asked, next *http.Request
+		followed    bool
+	}{
+		"to another path":             {request("GET", "https://a.example/x"), request("GET", "https://a.example/y"), true},
+		"to an encrypted one":         {request("GET", "http://a.example/x"), request("GET", "https://a.example/x"), true},
+		"to one that everybody reads": {request("GET", "https://a.example/x"), request("GET", "http://a.example/x"), false},
+		"without the body":            {request("POST", "http://a.example/x"), request("GET", "https://a.example/x"), false},
+	} {
+		if err := client.KeepMethod(test.next, []*http.Request{test.asked}); (err == nil) != test.followed {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 // silence is short where the test is of that.
 func silence(name string) time.Duration {
 	if name == "no answer" {
