@@ -39,8 +39,10 @@ func (p *commandLine) restoreCommand() *cobra.Command {
 			if check == (dir != "") {
 				return usageError{errors.New("say either where it is restored to, --data DIR, or --check")}
 			}
-			in := io.Reader(p.In)
-			if args[0] != "-" {
+			var in io.Reader
+			if args[0] == "-" {
+				in = p.Input(cmd.Context())
+			} else {
 				file, err := os.Open(args[0])
 				if err != nil {
 					return fmt.Errorf("opening the backup: %w", err)

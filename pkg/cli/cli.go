@@ -263,6 +263,18 @@ func AtMost(n int) cobra.PositionalArgs {
 	}
 }
 
+// Input is what the command is given on standard input. Its reads end with ctx: who stops a command that waits for input need
+// not give it any.
+func (p *Program) Input(ctx context.Context) io.Reader {
+	out, in := io.Pipe()
+	go func() { // ends with the input, or with the process: a read of a terminal or of another's pipe cannot be broken off
+		_, err := io.Copy(in, p.In)
+		in.CloseWithError(err)
+	}()
+	context.AfterFunc(ctx, func() { in.CloseWithError(context.Cause(ctx)) })
+	return out
+}
+
 // PrintJSON writes what a machine is to read.
 func (p *Program) PrintJSON(v any) error {
 	if err := encoder(p.Out).Encode(v); err != nil {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -109,6 +110,26 @@ func TestHelpOfACommand(t *testing.T) {
 	want := "usage: tool work [flags]\n\nDo work.\n\nFlags:\n      --size int   how much\n\nFlags of every command:\n  -h, --help   say how the command is called\n      --json   answer, and say what is wrong, in JSON\n"
 	if diff := cmp.Diff(want, out.String()); diff != "" {
 		t.Error(diff)
+	}
+}
+
+func TestWhoStopsACommandNeedNotGiveItItsInput(t *testing.T) {
+	t.Parallel()
+	waiting, writer := io.Pipe()
+	t.Cleanup(func() { writer.Close() })
+	ctx, stop := context.WithCancel(t.Context())
+	p := &Program{In: waiting}
+	in := p.Input(ctx)
+	_, err := writer.Write([]byte("some"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop()
+	if got, err := io.ReadAll(in); !errors.Is(err, context.Canceled) || len(got) > 4 {
+		t.Errorf("%q, %v", got, err)
+	}
+	if got, err := io.ReadAll((&Program{In: io.NopCloser(strings.NewReader("all"))}).Input(t.Context())); string(got) != "all" || err != nil {
+		t.Errorf("%q, %v", got, err)
 	}
 }
 

@@ -184,7 +184,7 @@ func (p *Program) deleteDatastore(ctx context.Context, c *client.Client, wanted 
 			return Misusedf("%q has %s: --yes deletes it with all of them", d.Name, counted(counts.Total, "datasource"))
 		}
 		fmt.Fprintf(p.Err, "Delete %q with %s for good? Type yes: ", line(d.Name), counted(counts.Total, "datasource"))
-		said, err := bufio.NewReader(p.In).ReadString('\n')
+		said, err := bufio.NewReader(p.Input(ctx)).ReadString('\n')
 		if err != nil || strings.TrimSpace(said) != "yes" {
 			return WithExit(Stopped, fmt.Errorf("nothing is deleted"))
 		}

@@ -79,8 +79,10 @@ func (p *Program) importFrom(ctx context.Context, f importFlags, path string) er
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		return p.ingest(ctx, ingestFlags{intake: f.intake}, []string{path})
 	}
-	in := p.In
-	if path != "-" {
+	var in io.Reader
+	if path == "-" {
+		in = p.Input(ctx)
+	} else {
 		file, err := os.Open(path)
 		if errors.Is(err, os.ErrNotExist) {
 			return WithExit(NotFound, fmt.Errorf("there is no file %q", path))
