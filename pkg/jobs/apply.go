@@ -113,7 +113,7 @@ func (r *reader) apply(ctx context.Context, evs []domain.Event) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			r.broker.log.Error("applying events panicked", "events", len(evs), "type", evs[0].Type, "job", evs[0].JobID,
-				"panic", v, "stack", string(debug.Stack()))
+				"datasource", evs[0].DatasourceID, "panic", v, "stack", string(debug.Stack()))
 			err = &panicError{value: v}
 		}
 	}()

@@ -131,7 +131,7 @@ func (b *Broker) Publish(ctx context.Context, job domain.Job) (uint64, error) {
 	}
 	b.saw(ack.Sequence)
 	if ack.Duplicate {
-		b.log.Debug("job was published before", "job", job.ID, "generation", ack.Sequence)
+		b.log.Debug("job was published before", "job", job.ID, "datasource", job.DatasourceID, "generation", ack.Sequence)
 	}
 	return ack.Sequence, nil
 }

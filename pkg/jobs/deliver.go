@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"runtime/debug"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 // delivery is one job in the hands of one slot.
 type delivery struct {
 	*worker
+	log   *slog.Logger // with the job's ids
 	msg   jetstream.Msg
 	job   domain.Job
 	tally tally
@@ -24,7 +26,7 @@ type delivery struct {
 
 // deliver deals with one message from its arrival to its acknowledgement.
 func (w *worker) deliver(msg jetstream.Msg) {
-	d := &delivery{worker: w, msg: msg}
+	d := &delivery{worker: w, log: w.log, msg: msg}
 	meta, err := msg.Metadata()
 	if err != nil { // cannot happen to a message of a consumer
 		w.log.Error("message without metadata", "subject", msg.Subject(), "error", err)
@@ -38,10 +40,12 @@ func (w *worker) deliver(msg jetstream.Msg) {
 	defer w.release(meta.Sequence.Stream)
 	if d.job, err = decodeJob(msg.Subject(), msg.Data()); err != nil {
 		d.job = domain.Job{Generation: meta.Sequence.Stream}
+		d.log = w.log.With("generation", d.job.Generation)
 		d.settle(func(ctx context.Context) (Result, error) { return d.buryForeign(ctx, err) })
 		return
 	}
 	d.job.Generation = meta.Sequence.Stream
+	d.log = w.log.With("job", d.job.ID, "datasource", d.job.DatasourceID, "generation", d.job.Generation)
 	runIt := false
 	d.settle(func(ctx context.Context) (Result, error) {
 		var r Result
@@ -63,7 +67,7 @@ func (d *delivery) settle(step func(context.Context) (Result, error)) {
 	defer cancel()
 	result, err := step(ctx)
 	if err != nil && result == Unsettled {
-		d.log.Warn("outcome of a job could not be stored", "job", d.job.ID, "generation", d.job.Generation, "error", err)
+		d.log.Warn("outcome of a job could not be stored", "error", err)
 		// If this is lost too, the job comes back after AckWait.
 		_ = d.msg.NakWithDelay(d.retry.delay(d.tally.Failures + 1))
 	}
@@ -170,7 +174,7 @@ func (d *delivery) rest() time.Duration {
 }
 
 func (d *delivery) restFor(rest time.Duration) (Result, error) {
-	d.log.Debug("job was running when its worker died, and waits", "job", d.job.ID, "crashes", d.tally.crashes(), "delay", rest)
+	d.log.Debug("job was running when its worker died, and waits", "crashes", d.tally.crashes(), "delay", rest)
 	if err := d.msg.NakWithDelay(rest); err != nil {
 		return Unsettled, err
 	}
@@ -196,7 +200,7 @@ func (d *delivery) work() error {
 			return err
 		case <-beat.C:
 			if err := d.msg.InProgress(); err != nil {
-				d.log.Warn("extending the lease of a job", "job", d.job.ID, "error", err)
+				d.log.Warn("extending the lease of a job", "error", err)
 			}
 		case <-ended:
 			ended = nil
@@ -204,7 +208,7 @@ func (d *delivery) work() error {
 			defer timer.Stop()
 			overdue = timer.C
 		case <-overdue:
-			d.log.Error("a handler does not stop and is left behind", "job", d.job.ID, "generation", d.job.Generation)
+			d.log.Error("a handler does not stop and is left behind")
 			return errLeftBehind
 		}
 	}
@@ -214,7 +218,7 @@ func (d *delivery) work() error {
 func (d *delivery) call(ctx context.Context) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			d.log.Error("a handler panicked", "job", d.job.ID, "generation", d.job.Generation, "panic", v, "stack", string(debug.Stack()))
+			d.log.Error("a handler panicked", "panic", v, "stack", string(debug.Stack()))
 			err = &panicError{value: v}
 		}
 	}()
@@ -268,7 +272,7 @@ func (d *delivery) nak(ctx context.Context, runErr error) (Result, error) {
 	if errors.As(runErr, &asked) && asked.after > delay {
 		delay = d.retry.jitter(asked.after)
 	}
-	d.log.Debug("job failed and comes back", "job", d.job.ID, "failures", d.tally.Failures, "delay", delay, "error", runErr)
+	d.log.Debug("job failed and comes back", "failures", d.tally.Failures, "delay", delay, "error", runErr)
 	d.tellRetry(ctx, runErr)
 	if err := d.msg.NakWithDelay(delay); err != nil {
 		return Unsettled, errors.Join(runErr, err)
@@ -283,7 +287,7 @@ func (d *delivery) tellRetry(ctx context.Context, runErr error) {
 	ev.Progress = &domain.Progress{Stage: domain.StageRetrying}
 	ev.Error = fmt.Sprintf("Attempt %d of %d failed and is tried again: %s", d.tally.Failures, d.opts.MaxFailures, messageFor(runErr))
 	if err := d.broker.Emit(ctx, ev); err != nil {
-		d.log.Debug("telling why a job is tried again", "job", d.job.ID, "error", err)
+		d.log.Debug("telling why a job is tried again", "error", err)
 	}
 }
 
@@ -307,7 +311,7 @@ func (d *delivery) handBack(ctx context.Context, runErr error) (Result, error) {
 	ctx, cancel := context.WithTimeout(ctx, handBackTimeout)
 	defer cancel()
 	if err := d.count(ctx, func(t *tally) { t.HandBacks++ }); err != nil {
-		d.log.Warn("handing back a job could not be counted", "job", d.job.ID, "generation", d.job.Generation, "error", err)
+		d.log.Warn("handing back a job could not be counted", "error", err)
 		var flush context.CancelFunc
 		ctx, flush = context.WithTimeout(context.WithoutCancel(ctx), handBackTimeout)
 		defer flush()
@@ -331,7 +335,7 @@ func (d *delivery) finish(ctx context.Context, r Result, runErr error) (Result, 
 	}
 	if d.tally.Starts > 0 {
 		if err := d.broker.attempts.forget(ctx, d.job.Generation); err != nil {
-			d.log.Debug("counts of a finished job stay until they expire", "job", d.job.ID, "error", err)
+			d.log.Debug("counts of a finished job stay until they expire", "error", err)
 		}
 	}
 	return r, runErr
@@ -360,8 +364,7 @@ func (d *delivery) failedTooOften() string {
 // giveUp moves the job to the dead letters, tells people, and acknowledges it, in this order. Any step that fails
 // leaves the job to come back; the tally then keeps it from being run again.
 func (d *delivery) giveUp(ctx context.Context, reason string) (Result, error) {
-	d.log.Warn("job is given up", "job", d.job.ID, "generation", d.job.Generation,
-		"datasource", d.job.DatasourceID, "failures", d.tally.Failures, "crashes", d.tally.crashes(), "reason", reason)
+	d.log.Warn("job is given up", "failures", d.tally.Failures, "crashes", d.tally.crashes(), "reason", reason)
 	job := d.job
 	to := target{d.lane, job.DatastoreID, job.DatasourceID}
 	dl := DeadLetter{
@@ -380,7 +383,7 @@ func (d *delivery) giveUp(ctx context.Context, reason string) (Result, error) {
 
 // buryForeign moves a message that is not a job to the dead letters. There is no job to report about.
 func (d *delivery) buryForeign(ctx context.Context, why error) (Result, error) {
-	d.log.Error("message is not a job", "subject", d.msg.Subject(), "generation", d.job.Generation, "error", why)
+	d.log.Error("message is not a job", "subject", d.msg.Subject(), "error", why)
 	to, err := parseSubject(d.msg.Subject())
 	if err != nil {
 		return Unsettled, err

@@ -35,6 +35,11 @@ const errorsTail = `## In a stream
 What fails before the first byte of an answer is one of the errors above. After it, the stream carries a line ` + "`data: [ERROR]`" + ` with the
 reason, and ends; the question is not kept in the conversation. Ask again.
 
+## Without a request
+
+What is not HTTP is answered 400, and headers of more than 64 KiB 431, in a line of plain text, and the connection is closed: there is no request that an
+error could tell of, and none in the log.
+
 ## Of a datasource
 
 What was accepted can still turn out to be unreadable. Such a datasource has the status ` + "`error`" + `, and its ` + "`error`" + ` says in words what is wrong with
