@@ -134,6 +134,7 @@ type visitors struct {
 
 // comes has one come, and returns when it waits or is decided.
 func (v *visitors) comes(t *testing.T, name string) {
+	stay := v.stay
 	v.all.Go(func() {
 		came := time.Now()
 		in := v.gate.Enter(t.Context())
@@ -141,7 +142,7 @@ func (v *visitors) comes(t *testing.T, name string) {
 		v.seen = append(v.seen, visit{name, in, time.Since(came)})
 		v.mu.Unlock()
 		if in {
-			time.Sleep(v.stay)
+			time.Sleep(stay)
 			v.gate.Leave()
 		}
 	})
