@@ -56,6 +56,9 @@ type Server struct {
 	srv     *server.Server // nil while it is started again, see mend
 	address string         // that it listens on, "" if it does not
 
+	// ending is closed when a server that did not start has ended, which may take it longer than is waited for; nil: there was none.
+	// It belongs to who starts servers: Start, then mend, then Shutdown.
+	ending     <-chan struct{}
 	mending    sync.WaitGroup
 	stopMended context.CancelFunc
 	once       sync.Once
@@ -100,8 +103,16 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 // failedStartTimeout bounds the shutdown after a start that failed.
 const failedStartTimeout = 10 * time.Second
 
-// run makes a server and waits until it serves. One that does not is stopped, in the background if it takes long.
+// run makes a server and waits until it serves. One that does not is stopped, in the background if it takes long; no other
+// is made before it has ended, for both would write the same files.
 func (s *Server) run(ctx context.Context, opts *server.Options) error {
+	if s.ending != nil {
+		select {
+		case <-s.ending:
+		case <-ctx.Done():
+			return fmt.Errorf("starting the NATS server: the one before has not ended: %w", ctx.Err())
+		}
+	}
 	srv, err := server.NewServer(opts)
 	if err != nil {
 		return fmt.Errorf("making the NATS server: %w", err)
@@ -115,6 +126,7 @@ func (s *Server) run(ctx context.Context, opts *server.Options) error {
 	}()
 	if err := s.serves(ctx, srv, started); err != nil {
 		stopped := make(chan struct{})
+		s.ending = stopped
 		go func() {
 			defer close(stopped)
 			<-started // a server that is stopped while it starts does not stop
@@ -239,6 +251,9 @@ func (s *Server) Shutdown(ctx context.Context) error {
 			s.mending.Wait()
 			if srv := s.current(); srv != nil {
 				end(srv)
+			}
+			if s.ending != nil {
+				<-s.ending
 			}
 			_ = s.lock.Unlock() // the lock ends with the process in any case
 		}()

@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"os"
 	"runtime"
 	"strings"
 	"sync"
@@ -222,4 +223,27 @@ func TestLogKeepsToWhatMatters(t *testing.T) {
 	if err := l.fatal(); err == nil || err.Error() != "disk 2" {
 		t.Errorf("fatal error is %v", err)
 	}
+}
+
+func TestNoServerIsMadeBeforeTheOneThatDidNotStartHasEnded(t *testing.T) {
+	t.Parallel()
+	o := Options{Dir: t.TempDir(), Log: quiet, StartTimeout: 30 * time.Second}
+	opts, err := o.server()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ending := make(chan struct{})
+	s := &Server{opts: o, log: newLogger(quiet), ending: ending}
+	hurried, cancel := context.WithCancel(t.Context())
+	cancel()
+	err = s.run(hurried, opts)
+	files, readErr := os.ReadDir(o.Dir)
+	if !errors.Is(err, context.Canceled) || readErr != nil || len(files) > 0 {
+		t.Errorf("%v; the directory has %v, %v", err, files, readErr)
+	}
+	close(ending)
+	if err := s.run(testContext(t), opts); err != nil {
+		t.Fatal(err)
+	}
+	end(s.current())
 }
