@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -62,24 +63,20 @@ func TestAClockThatIsSetLosesNothingAndDoesNothingTwice(t *testing.T) {
 				wanted[word] = true
 				return made.ID
 			}
-			keyed := func(set int) []*once {
-				t.Helper()
-				return mixedRequests(t, store, set)
-			}
 			answer := func(all []*once) []string {
 				t.Helper()
 				var ids []string
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				defer cancel()
 				for _, r := range all {
-					if !r.send(p) {
-						t.Fatalf("%s is not answered", r.path)
-					}
+					p.must(r.settle(ctx, p))
 					ids = append(ids, r.ids...)
 				}
 				return ids
 			}
 
 			gone := upload("gone")
-			requests := keyed(1)
+			requests := mixedRequests(t, store, 1)
 			first := answer(requests)
 			set(jump)
 			upload("ahead")
