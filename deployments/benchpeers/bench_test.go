@@ -72,13 +72,18 @@ func TestTheTablesTellRatiosAndWhoIsAbsent(t *testing.T) {
 	writeTables(&b, settings{rows: 100_000, questions: 10}, []result{
 		{Name: "Sluice", Figures: map[string]figure{
 			"hybrid/1": fast, "hybrid/8": fast, "hybrid filtered/1": fast, "dense/1": fast, "dense/8": fast, "filtered/1": fast, "words/1": fast, "words/8": fast}},
+		{Name: inProcess, Open: 0.1, Figures: map[string]figure{
+			"hybrid/1": slow, "hybrid/8": slow, "hybrid filtered/1": slow, "dense/1": fast, "dense/8": slow, "filtered/1": slow, "words/1": slow, "words/8": slow}},
 		{Name: "Other", Open: 1.5, Memory: 90 << 20, Figures: map[string]figure{"dense/1": slow, "dense/8": slow, "filtered/1": slow}},
 		{Name: "Words", Figures: map[string]figure{"words/1": slow, "words/8": slow}},
 		{Name: "Gone", Absent: "not installed"},
 	})
 	for _, want := range []string{
 		"| Other | 6.0, 12.0 | 3.0 | 6.0, 12.0 | 100 | 4.0 | 5.0 ms | 6.0, 12.0 | 3.0 | 0.500, 0.500 | 90 MB | 1.5 s | 0 s |",
-		"| Words | 6.0, 12.0 | 3.0 | 5.0 ms | 6.0, 12.0 | 100 | 4.0 | 0 MB |",
+		"| Words | 6.0, 12.0 | 3.0 | 5.0 ms | 6.0, 12.0 | 100 | 4.0 | – |",
+		"| **Sluice's index, in process, hybrid** | 6.0, 12.0 | 3.0 | 6.0, 12.0 | 100 | 4.0 | 5.0 ms | 6.0, 12.0 | 3.0 | 0.500, 0.500 | – | 0.1 s | 0 s |",
+		"| **Sluice's index, in process, dense** | 2.0, 3.0 | 1.0 | 6.0, 12.0 | 100 | 4.0 | 5.0 ms | 6.0, 12.0 | 3.0 | 1.000, 0.500 | – | 0.1 s | 0 s |",
+		"| **Sluice's index, in process** | 6.0, 12.0 | 3.0 | 5.0 ms | 6.0, 12.0 | 100 | 4.0 | – |",
 		"Gone was not measured: not installed",
 	} {
 		if !strings.Contains(b.String(), want+"\n") {

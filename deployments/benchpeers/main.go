@@ -1,6 +1,6 @@
 // Command benchpeers measures how fast Sluice answers beside what one would take instead: vector stores and word indexes of
-// Python that run in process. All get the same vectors, texts and questions; Sluice is asked over HTTP, the others through
-// their own clients. What it prints is Markdown.
+// Python that run in process. All get the same vectors, texts and questions; Sluice is asked over HTTP, and its index by itself in
+// this process, the others through their own clients. What it prints is Markdown.
 //
 //	go run ./deployments/benchpeers [-rows 100000] [-peers chroma,qdrant] [-venv folder] [-write docs/performance.md]
 package main

@@ -19,11 +19,24 @@ import (
 // idle is how long nobody asks before memory is looked at.
 const idle = 40 * time.Second
 
-// measureSluice fills a service that it starts in dir, starts it anew, and asks it.
-func measureSluice(ctx context.Context, s settings, w *workload, dir string, errs io.Writer) (_ []result, err error) {
-	e, err := w.startEmbedder(ctx)
+// measureSluice measures a service, and then by itself the index that it has left.
+func measureSluice(ctx context.Context, s settings, w *workload, dir string, errs io.Writer) ([]result, error) {
+	service, store, err := measureService(ctx, s, w, dir, errs)
 	if err != nil {
 		return nil, err
+	}
+	alone, err := measureIndex(ctx, s, w, dir, store, errs)
+	if err != nil {
+		return nil, fmt.Errorf("measuring the index in process: %w", err)
+	}
+	return []result{service, alone}, nil
+}
+
+// measureService fills a service that it starts in dir, starts it anew, and asks it.
+func measureService(ctx context.Context, s settings, w *workload, dir string, errs io.Writer) (own result, store string, err error) {
+	e, err := w.startEmbedder(ctx)
+	if err != nil {
+		return own, "", err
 	}
 	defer func() { err = errors.Join(err, e.close()) }()
 	environ := []string{
@@ -33,16 +46,16 @@ func measureSluice(ctx context.Context, s settings, w *workload, dir string, err
 	fmt.Fprintln(errs, "Sluice: taking in …")
 	store, filling, err := fillSluice(ctx, s, w, dir, environ)
 	if err != nil {
-		return nil, err
+		return own, "", err
 	}
 	began := time.Now()
 	svc, err := started.Start(ctx, s.api, dir, environ...)
 	defer func() { err = errors.Join(err, svc.Close()) }()
 	if err != nil {
-		return nil, err
+		return own, "", err
 	}
 	if _, err := svc.Query(ctx, store, service.Query{Text: w.questions[0].text, TopK: best, Mode: "dense"}); err != nil {
-		return nil, err
+		return own, "", err
 	}
 	open := time.Since(began)
 	fmt.Fprintln(errs, "Sluice: asking …")
@@ -57,7 +70,7 @@ func measureSluice(ctx context.Context, s settings, w *workload, dir string, err
 	for row := filteredPart * rowsPerDocument; row < s.rows; row += rowsPerDocument * parts {
 		part.CustomIDs = append(part.CustomIDs, documentID(row/rowsPerDocument))
 	}
-	own := result{Name: "Sluice", Fill: filling.Seconds(), Open: open.Seconds(), Figures: map[string]figure{}}
+	own = result{Name: "Sluice", Fill: filling.Seconds(), Open: open.Seconds(), Figures: map[string]figure{}}
 	for _, m := range []struct {
 		name  string
 		ask   asker
@@ -72,18 +85,18 @@ func measureSluice(ctx context.Context, s settings, w *workload, dir string, err
 		for _, clients := range []int{1, 8} {
 			f, err := ask(ctx, s, w, svc.PID(), m.ask, m.truth, clients)
 			if err != nil {
-				return nil, fmt.Errorf("asking by %s: %w", m.name, err)
+				return own, "", fmt.Errorf("asking by %s: %w", m.name, err)
 			}
 			own.Figures[fmt.Sprint(m.name, "/", clients)] = f
 		}
 	}
 	select {
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		return own, "", ctx.Err()
 	case <-time.After(idle):
 	}
 	own.Memory, err = memoryOf(svc.PID())
-	return []result{own}, err
+	return own, store, err
 }
 
 // fillSluice takes the workload in, and stops the service.
@@ -129,10 +142,16 @@ func documentID(n int) string { return fmt.Sprintf("document-%d", n) }
 func rowsOf(found []service.Fragment) []int {
 	var rows []int
 	for _, f := range found {
-		for _, m := range marked.FindAllStringSubmatch(f.Text, -1) {
-			if n, err := strconv.Atoi(m[2]); err == nil && m[1] == "item" {
-				rows = append(rows, n)
-			}
+		rows = append(rows, rowsIn(f.Text)...)
+	}
+	return rows
+}
+
+// rowsIn are the rows whose marks are in a text.
+func rowsIn(text string) (rows []int) {
+	for _, m := range marked.FindAllStringSubmatch(text, -1) {
+		if n, err := strconv.Atoi(m[2]); err == nil && m[1] == "item" {
+			rows = append(rows, n)
 		}
 	}
 	return rows

@@ -57,6 +57,11 @@ func writeTables(out io.Writer, s settings, results []result) {
 		switch {
 		case r.Absent != "":
 			absent = append(absent, row{r.Name, r, ""})
+		case r.has("hybrid"):
+			for _, way := range []string{"hybrid", "dense"} {
+				dense = append(dense, row{"**" + r.Name + ", " + way + "**", r, way})
+			}
+			words = append(words, row{"**" + r.Name + "**", r, "words"})
 		case r.has("dense"):
 			dense = append(dense, row{r.Name, r, "dense"})
 		case r.has("words"):
@@ -75,15 +80,15 @@ func writeTables(out io.Writer, s settings, results []result) {
 		if one.Recall > 0 {
 			found = fmt.Sprintf("%.3f, %.3f", one.Recall, narrow.Recall)
 		}
-		fmt.Fprintf(out, "| %s | %s | %.1f | %s | %.0f | %.1f | %s | %s | %.1f | %s | %d MB | %.1f s | %.0f s |\n", r.title,
+		fmt.Fprintf(out, "| %s | %s | %.1f | %s | %.0f | %.1f | %s | %s | %.1f | %s | %s | %.1f s | %.0f s |\n", r.title,
 			times(one), one.P50/against.P50, times(eight), eight.Rate, ours.Figures["hybrid/8"].Rate/eight.Rate, processorTime(eight),
-			times(narrow), narrow.P50/ours.Figures["hybrid filtered/1"].P50, found, r.of.Memory>>20, r.of.Open, r.of.Fill)
+			times(narrow), narrow.P50/ours.Figures["hybrid filtered/1"].P50, found, memory(r.of), r.of.Open, r.of.Fill)
 	}
 	fmt.Fprint(out, "\n| eight common words, any of them | 1 client: p50, p99 ms | ratio of p50 | processor time | 8 clients: p50, p99 ms | answers/s | ratio | memory idle |\n|---|---|---|---|---|---|---|---|\n")
 	for _, r := range words {
 		one, eight := r.of.Figures["words/1"], r.of.Figures["words/8"]
-		fmt.Fprintf(out, "| %s | %s | %.1f | %s | %s | %.0f | %.1f | %d MB |\n", r.title, times(one), one.P50/ours.Figures["words/1"].P50, processorTime(one),
-			times(eight), eight.Rate, ours.Figures["words/8"].Rate/eight.Rate, r.of.Memory>>20)
+		fmt.Fprintf(out, "| %s | %s | %.1f | %s | %s | %.0f | %.1f | %s |\n", r.title, times(one), one.P50/ours.Figures["words/1"].P50, processorTime(one),
+			times(eight), eight.Rate, ours.Figures["words/8"].Rate/eight.Rate, memory(r.of))
 	}
 	for _, r := range absent {
 		fmt.Fprintf(out, "\n%s was not measured: %s\n", r.title, r.of.Absent)
@@ -93,6 +98,13 @@ func writeTables(out io.Writer, s settings, results []result) {
 func (r result) has(way string) bool {
 	_, ok := r.Figures[way+"/1"]
 	return ok
+}
+
+func memory(r result) string {
+	if r.Memory <= 0 {
+		return "–"
+	}
+	return fmt.Sprintf("%d MB", r.Memory>>20)
 }
 
 func processorTime(f figure) string {
