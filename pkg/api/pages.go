@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net/http"
 	"regexp"
+	"strings"
 
 	"github.com/gin-gonic/gin"
 
@@ -29,7 +30,7 @@ func (s *server) serveConsole(c *gin.Context) {
 
 // serveManual answers with a page of the documentation, or with the reference of the API.
 func (s *server) serveManual(c *gin.Context) {
-	if c.Request.URL.Path == manual.Reference {
+	if strings.TrimPrefix(c.Request.URL.Path, "/api") == manual.Reference {
 		s.reference.write(c.Writer)
 		return
 	}

@@ -92,6 +92,7 @@ func (s *server) routes() http.Handler {
 	r.GET("/", s.serveConsole)
 	r.GET(console.Prefix+"*file", s.serveConsole)
 	r.GET(manual.Root+"/*page", s.serveManual)
+	r.GET("/api"+manual.Root+"/*page", s.serveManual)
 	r.GET(console.EmbedPath, s.serveConsole)
 	strict := NewStrictHandlerWithOptions(s, nil, StrictGinServerOptions{
 		RequestErrorHandlerFunc: func(c *gin.Context, err error) {
