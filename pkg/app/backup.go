@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -37,15 +38,18 @@ func (p *commandLine) backupCommand() *cobra.Command {
 	var ask backupRequest
 	cmd := &cobra.Command{
 		Use: "backup FILE|- [--rate BYTES]", Short: "Back up a service while it serves, or its data directory", DisableFlagsInUseLine: true,
-		GroupID: cli.GroupOperate, Args: cobra.ExactArgs(1),
+		GroupID: cli.GroupOperate, Args: cli.Exactly("FILE"),
 		Long: "Write a backup of a service that has everything in its data directory, while it serves; or of the directory, when no service\n" +
 			"runs. FILE, .tar.zst by custom, has its name when the backup is whole and on disk, and what was there before stays until then;\n" +
-			"- is standard output. With --url, or SLUICE_URL, SLUICE_ADMIN_KEY has to be the key of that service's operator.\n" +
+			"- is standard output. Of a service elsewhere (--url, SLUICE_URL), SLUICE_ADMIN_KEY has to be the operator's key.\n" +
 			"Exit code 6 says that the backup is whole, and that originals were lost before it was made: they are named.",
 		Example: "api backup sluice.tar.zst\napi backup - --rate 20MiB | age -r KEY > sluice.age\nSLUICE_ADMIN_KEY=… api backup b.tar.zst --url http://sluice:8080",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if _, err := parseRate(ask.rate); err != nil {
 				return usageError{fmt.Errorf("--rate %q: %w", ask.rate, err)}
+			}
+			if info, err := os.Stat(args[0]); err == nil && info.IsDir() {
+				return usageError{fmt.Errorf("%s is a directory; name the file that the backup is to be, such as %s", args[0], filepath.Join(args[0], "sluice.tar.zst"))}
 			}
 			began := time.Now()
 			source, err := ask.open(cmd.Context(), p.Environ)
@@ -98,13 +102,15 @@ func (b backupRequest) open(ctx context.Context, environ []string) (io.ReadClose
 		return nil, usageError{err}
 	}
 	if b.address == "" && b.dir == "" {
-		b.address = setting(environ, "SLUICE_URL")
+		b.address = variable(environ, "SLUICE_URL")
 	}
 	if b.address != "" {
-		if c.AdminKey == "" {
-			return nil, usageError{errors.New("set SLUICE_ADMIN_KEY to the operator's key of the service at " + b.address)}
+		key := cmp.Or(c.AdminKey, keyBeside(c.DataDir, b.address))
+		if key == "" {
+			return nil, usageError{fmt.Errorf("set SLUICE_ADMIN_KEY to the operator's key of the service at %s; on its machine, as its user, "+
+				"--data-dir with its data directory does without", b.address)}
 		}
-		return requestBackup(ctx, b.address, c.AdminKey, b.rate)
+		return requestBackup(ctx, b.address, key, b.rate)
 	}
 	if why := wholeHere(c); why != "" {
 		return nil, errors.New(why)
@@ -126,13 +132,13 @@ func (b backupRequest) open(ctx context.Context, environ []string) (io.ReadClose
 	return requestBackup(ctx, access.Address, access.Key, b.rate)
 }
 
-func setting(environ []string, name string) (value string) {
-	for _, kv := range environ {
-		if v, ok := strings.CutPrefix(kv, name+"="); ok {
-			value = v
-		}
+// keyBeside is the operator's key of the service at an address, "" unless it is the one that has the data directory.
+func keyBeside(dir, address string) string {
+	access, err := readAccess(filepath.Join(dir, operatorFile))
+	if err != nil || access.Address != strings.TrimSuffix(address, "/") {
+		return ""
 	}
-	return value
+	return access.Key
 }
 
 // requestBackup asks a running service for a backup.

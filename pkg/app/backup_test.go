@@ -315,6 +315,17 @@ func TestTheOperatorsKeyFetchesABackup(t *testing.T) {
 	if err != nil || report.Schema != schema || report.Catalog == "" {
 		t.Errorf("%+v, %v", report, err)
 	}
+	for name, way := range map[string][]string{
+		"by the key beside it": {"SLUICE_URL=http://" + p.addr, "SLUICE_DATA_DIR=" + p.dir},
+		"with a slash behind":  {"SLUICE_URL=http://" + p.addr + "/", "SLUICE_DATA_DIR=" + p.dir},
+	} {
+		if code := Main(API, []string{"backup", filepath.Join(t.TempDir(), "b")}, way, io.Discard, &faults); code != 0 {
+			t.Errorf("%s the backup ended with %d: %s", name, code, &faults)
+		}
+	}
+	if code := Main(API, []string{"backup", p.dir}, environ, io.Discard, &faults); code != 2 || !strings.Contains(faults.String(), "is a directory; name the file") {
+		t.Errorf("to a directory it ended with %d: %s", code, &faults)
+	}
 	info, err := os.Stat(filepath.Join(p.dir, operatorFile))
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the operator's file is %v (%v)", info, err)

@@ -29,7 +29,7 @@ func (p *commandLine) restoreCommand() *cobra.Command {
 	var check bool
 	cmd := &cobra.Command{
 		Use: "restore FILE|- --data DIR | --check", Short: "Make a data directory of a backup", DisableFlagsInUseLine: true,
-		GroupID: cli.GroupOperate, Args: cobra.ExactArgs(1),
+		GroupID: cli.GroupOperate, Args: cli.Exactly("FILE"),
 		Long: "Make a data directory of a backup of api backup; - is standard input. A service that is started with it builds the index anew\n" +
 			"and goes on with what was unfinished. With --check the backup is read from end to end, and nothing is written.\n" +
 			"Exit code 6 says that the archive is damaged and nothing was restored; or that all was restored that the backup has, and\n" +
@@ -44,6 +44,9 @@ func (p *commandLine) restoreCommand() *cobra.Command {
 				in = p.Input(cmd.Context())
 			} else {
 				file, err := os.Open(args[0])
+				if errors.Is(err, fs.ErrNotExist) {
+					return cli.WithExit(cli.NotFound, fmt.Errorf("there is no file %q", args[0]))
+				}
 				if err != nil {
 					return fmt.Errorf("opening the backup: %w", err)
 				}

@@ -78,6 +78,13 @@ func (p *Program) Root(serve *cobra.Command, commands ...*cobra.Command) *cobra.
 		switch cmd.CommandPath() {
 		case p.Name + " help":
 			cmd.Short = "Say how a command is called"
+			cmd.Args = func(_ *cobra.Command, args []string) error {
+				found, rest, err := root.Find(args)
+				if err != nil {
+					return err
+				}
+				return noSuchCommand(found, rest)
+			}
 		case p.Name + " completion":
 			cmd.Use, cmd.Short = "completion bash|zsh|fish|powershell", "Write the script by which a shell completes commands and flags"
 			cmd.DisableFlagsInUseLine = true

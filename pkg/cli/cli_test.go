@@ -49,6 +49,8 @@ func TestCallsAreUnderstood(t *testing.T) {
 		"work -- -size":            "work [-size] 0 false",
 		"work x y":                 `unexpected argument "y"; usage: tool work [flags] (more: tool work --help)`,
 		"worc":                     `there is no command "worc"; did you mean work?; tool --help lists them`,
+		"help things tow":          "there is no command \"tow\"; did you mean two?; tool things --help lists them; usage: tool help [command] [flags] (more: tool help --help)",
+		"help nothing":             "there is no command \"nothing\"; tool --help lists them; usage: tool help [command] [flags] (more: tool help --help)",
 		"things":                   "one or two? usage: tool things [flags] (more: tool things --help)",
 		"things tow":               "unknown: things tow; did you mean two? usage: tool things [flags] (more: tool things --help)",
 		"work --siz 3":             "there is no flag --siz; did you mean --size? usage: tool work [flags] (more: tool work --help)",

@@ -44,7 +44,7 @@ func (p *Program) datastoresCommand() *cobra.Command {
 	var about, engine, model string
 	var public bool
 	create := &cobra.Command{
-		Use: "create NAME", Short: "Make a datastore", Args: exactly("NAME"),
+		Use: "create NAME", Short: "Make a datastore", Args: Exactly("NAME"),
 		Example: "api datastores create Handbook\napi datastores create Handbook --embedding-model builtin-en-256-v1 --json",
 		RunE: p.asking(&where, func(ctx context.Context, c *client.Client, args []string) error {
 			made.Name = args[0]
@@ -68,7 +68,7 @@ func (p *Program) datastoresCommand() *cobra.Command {
 	create.Flags().StringVar(&model, "embedding-model", "", "one that the service has (its choice)")
 	create.Flags().BoolVar(&public, "public", false, "let it be queried without a key")
 	show := &cobra.Command{
-		Use: "show DATASTORE", Short: "Say what is in a datastore, and what has failed", Args: exactly("DATASTORE"),
+		Use: "show DATASTORE", Short: "Say what is in a datastore, and what has failed", Args: Exactly("DATASTORE"),
 		Example: "api datastores show Handbook",
 		RunE: p.asking(&where, func(ctx context.Context, c *client.Client, args []string) error {
 			return p.showDatastore(ctx, c, args[0])
@@ -76,7 +76,7 @@ func (p *Program) datastoresCommand() *cobra.Command {
 	}
 	var yes bool
 	remove := &cobra.Command{
-		Use: "delete DATASTORE", Short: "Delete a datastore with everything in it", Args: exactly("DATASTORE"),
+		Use: "delete DATASTORE", Short: "Delete a datastore with everything in it", Args: Exactly("DATASTORE"),
 		Example: "api datastores delete Handbook\napi datastores delete Handbook --yes",
 		RunE: p.asking(&where, func(ctx context.Context, c *client.Client, args []string) error {
 			return p.deleteDatastore(ctx, c, args[0], yes)
@@ -90,8 +90,8 @@ func (p *Program) datastoresCommand() *cobra.Command {
 	return stores
 }
 
-// exactly wants one argument.
-func exactly(what string) cobra.PositionalArgs {
+// Exactly wants one argument, and asks for it by what it is.
+func Exactly(what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
 			return Misusedf("what is the %s?", what)

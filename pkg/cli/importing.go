@@ -45,7 +45,7 @@ func (p *Program) importCommand() *cobra.Command {
 		Example: "api import export.json --datastore Handbook --create\n" +
 			"api import articles.jsonl --datastore Articles --text-field body --id-field slug\n" +
 			"api import addresses.txt --datastore Web\nzcat dump.jsonl.gz | api import - --datastore Articles",
-		Args: exactly("FILE"),
+		Args: Exactly("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return fault(cmd.Context(), p.importFrom(cmd.Context(), f, args[0]))
 		},
