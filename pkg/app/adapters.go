@@ -49,6 +49,14 @@ func (a answers) Answer(ctx context.Context, r api.AnswerRequest, emit func(stri
 	}, err
 }
 
+// firstReader is an ingestor's view of the store of originals: it reads what was uploaded before anybody else does.
+type firstReader struct{ store *originals.Store }
+
+// Get implements ingest.Originals.
+func (f firstReader) Get(ctx context.Context, key string) (io.ReadCloser, error) {
+	return f.store.Take(ctx, key)
+}
+
 // uploads is the API's view of the store of originals.
 type uploads struct {
 	store *originals.Store

@@ -165,12 +165,18 @@ func (s *Service) openNATS(ctx context.Context) error {
 	}
 	s.metrics.MustRegister(newBacklogs(s.broker, s.catalog, s.now, s.log))
 	o := originals.Options{Replicas: s.config.NATSReplicas, Now: s.now}
+	if s.config.HasEmbeddedIndex() { // then what is uploaded here is mostly read here
+		o.Keep = keptOriginals
+	}
 	if s.nats != nil {
 		o.Broken = s.nats.Broken
 	}
 	s.originals, err = originals.Open(ctx, s.conn.JetStream(), o)
 	return err
 }
+
+// keptOriginals is how many bytes of what was just uploaded wait in memory to be read.
+const keptOriginals = 8 << 20
 
 func connectOptions(c config.Config, name string, log *slog.Logger) jobs.ConnectOptions {
 	return jobs.ConnectOptions{

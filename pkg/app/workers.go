@@ -16,14 +16,15 @@ import (
 
 // newExtractor reads documents; cacheDir "" takes the user's cache directory.
 func newExtractor(c config.Config, cacheDir, temp string, log *slog.Logger) *extract.Extractor {
-	// Readers do nothing but compute, so that more of them than processors would only take turns; but one long document is not to
-	// hold up all others.
-	readers := min(c.IngestConcurrency, max(2, runtime.GOMAXPROCS(0)))
 	return extract.New(extract.Options{
-		Concurrency: readers, MaxMemory: int64(c.ExtractMemory), Timeout: c.ExtractTimeout, CacheDir: cacheDir, TempDir: temp,
+		Concurrency: readers(c), MaxMemory: int64(c.ExtractMemory), Timeout: c.ExtractTimeout, CacheDir: cacheDir, TempDir: temp,
 		Log: log,
 	})
 }
+
+// readers is how many documents are read at once. Readers do nothing but compute, so that more of them than processors would
+// only take turns; but one long document is not to hold up all others.
+func readers(c config.Config) int { return min(c.IngestConcurrency, max(2, runtime.GOMAXPROCS(0))) }
 
 func newChunker(c config.Config) *chunk.Chunker {
 	return chunk.New(chunk.Options{MaxChunks: c.LimitChunks})
@@ -35,8 +36,8 @@ func ingestWorker(c config.Config, store *originals.Store, events ingest.Events,
 		indexes = between.indexes(indexes)
 	}
 	return &ingest.Ingestor{
-		Originals: timedOriginals{store, times}, Extractor: timedExtractor{reader, times}, Chunkers: timedChunkers{chunkers{sized: newChunker(c)}, times},
-		Embedders: timedEmbedders{models, times}, Indexes: indexes, Recent: ingest.NewRecent(),
+		Originals: timedOriginals{firstReader{store}, times}, Extractor: timedExtractor{reader, times}, Chunkers: timedChunkers{chunkers{sized: newChunker(c)}, times},
+		Embedders: timedEmbedders{models, times}, Indexes: indexes, Recent: ingest.NewRecent(), Room: ingest.NewRoom(readers(c), c.IngestConcurrency),
 		Events: countedEvents{events, times}, Now: now, Log: log,
 	}
 }
@@ -74,8 +75,13 @@ func workerOptions(c config.Config, lane domain.Lane, remote bool, m *jobMetrics
 		Concurrency: c.IngestConcurrency, AckWait: localAckWait, MaxAckPending: 2 * c.Window, MaxCrashes: maxCrashes, Grace: workerGrace,
 		Observe: m.observe,
 	}
-	if lane == domain.LaneCrawl {
+	switch {
+	case lane == domain.LaneCrawl:
 		o.Concurrency, o.MaxFailures = c.CrawlConcurrency, crawlFailures
+	case lane == domain.LaneLocal && c.IngestConcurrency > 1:
+		// The ingestor has room for so many as long as they are short. Half of the window stays for what comes in between. Where
+		// there are other ingestors, jobs that wait for room here would keep them idle.
+		o.Concurrency = max(c.IngestConcurrency, min(ingest.ShortDocuments*c.IngestConcurrency, c.Window/2))
 	}
 	if remote && lane != domain.LaneLocal {
 		o.AckWait = remoteAckWait

@@ -218,7 +218,7 @@ func Settings() []Setting {
 		{Env: "RERANK_MODEL", Flag: "rerank-model", Doc: "its model (`rerank-v3.5`), for servers that have several", set: text(func(c *Config) *string { return &c.RerankModel })},
 		models("llm_3_5_turbo"), models("llm_3_5_turbo_16k"), models("llm_4"), models("llm_4_32k"),
 
-		{Env: "SLUICE_INGEST_CONCURRENCY", Flag: "ingest-concurrency", Default: "8", Doc: "documents that one ingestor works on at once; as many of them are read at a time as there are processors, but two at least", set: number(func(c *Config) *int { return &c.IngestConcurrency }, 1, 256)},
+		{Env: "SLUICE_INGEST_CONCURRENCY", Flag: "ingest-concurrency", Default: "8", Doc: "documents that one ingestor works on at once, with the embedded index up to four times as many where they are short; as many of them are read at a time as there are processors, but two at least", set: number(func(c *Config) *int { return &c.IngestConcurrency }, 1, 256)},
 		{Env: "SLUICE_CRAWL_CONCURRENCY", Flag: "crawl-concurrency", Default: "16", Doc: "pages that one crawler fetches at once, over all hosts", set: number(func(c *Config) *int { return &c.CrawlConcurrency }, 1, 256)},
 		{Env: "SLUICE_CRAWL_DELAY", Flag: "crawl-delay", Default: "200ms", Doc: "time between two requests to one host, over all crawlers, unless its robots.txt asks for more; `0s`: none, for hosts of your own", set: delay(func(c *Config) *time.Duration { return &c.CrawlDelay })},
 		{Env: "SLUICE_CRAWL_PER_HOST", Flag: "crawl-per-host", Default: "2", Doc: "requests to one host at once, over all crawlers; 0: any number, for hosts of your own", set: number(func(c *Config) *int { return &c.CrawlPerHost }, 0, 256)},

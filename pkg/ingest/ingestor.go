@@ -76,6 +76,7 @@ type Ingestor struct {
 	Embedders Embedders
 	Indexes   Indexes
 	Recent    *Recent // of all jobs of the process; nil: only the datasource's own vectors are used again
+	Room      *Room   // likewise; nil: for whatever is handled at once
 	Events    Events
 	Now       func() time.Time
 	Log       *slog.Logger // default slog.Default()
@@ -117,10 +118,11 @@ func (i *Ingestor) Handle(ctx context.Context, job domain.Job) error {
 	}
 	tell := startTelling(ctx, report, "extracting", i.logger())
 	defer tell.stop()
-	doc, err := i.document(ctx, job)
+	doc, leave, err := i.Room.read(ctx, func() (*domain.Document, error) { return i.document(ctx, job) })
 	if err != nil {
 		return err
 	}
+	defer leave()
 	w := writer{Ingestor: i, job: job, metadata: domain.FragmentMetadata(job.Metadata, doc.Info()), destinations: destinations, tell: tell}
 	info := doc.Info()
 	if doc.Title == "" {

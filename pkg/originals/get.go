@@ -1,6 +1,7 @@
 package originals
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -26,6 +27,14 @@ func (s *Store) Get(ctx context.Context, key string) (io.ReadCloser, error) {
 		return nil, err
 	}
 	return &reader{ctx: ctx, store: s, info: info, sum: sum, hash: sha256.New(), next: 1}, nil
+}
+
+// Take is Get for whoever reads an original first. What this Store has put a moment ago may come from memory, once.
+func (s *Store) Take(ctx context.Context, key string) (io.ReadCloser, error) {
+	if content, ok := s.recent.take(key); ok {
+		return io.NopCloser(bytes.NewReader(content)), nil
+	}
+	return s.Get(ctx, key)
 }
 
 // find is lookUp, quicker and from whatever server answers if that one has the metadata already.

@@ -39,6 +39,8 @@ type Options struct {
 	// Broken gives a channel that is closed while the server is known to store nothing: a Put does not wait for it then.
 	// Default nil: that is not known.
 	Broken func() <-chan struct{}
+	// Keep is how many bytes of small originals that this Store has put are kept in memory until they are taken. Default 0.
+	Keep int
 }
 
 // config is that of an object store.
@@ -67,6 +69,7 @@ type Store struct {
 	leader quorum.Reader
 	opts   Options
 	now    func() time.Time
+	recent *recent
 }
 
 // Open makes the store or brings its configuration up to date. It fails with quorum.ErrReplicas if the cluster is too
@@ -117,7 +120,7 @@ func (o Options) store(ctx context.Context, js jetstream.JetStream) (*Store, err
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	s := &Store{js: js, leader: quorum.Reader{JS: js, Stream: streamName}, opts: o, now: o.Now}
+	s := &Store{js: js, leader: quorum.Reader{JS: js, Stream: streamName}, opts: o, now: o.Now, recent: newRecent(o.Keep, o.Now)}
 	err := quorum.Do(ctx, quorum.Patience, func(ctx context.Context) (err error) {
 		s.stream, err = js.Stream(ctx, streamName)
 		return quorum.Lost(streamName, err)
@@ -215,6 +218,7 @@ func (s *Store) purge(ctx context.Context, subject string) error {
 
 // Delete removes an original. One that is not there is no error.
 func (s *Store) Delete(ctx context.Context, key string) error {
+	s.recent.take(key)
 	info, err := s.lookUp(ctx, key)
 	if errors.Is(err, ErrNotFound) {
 		return nil

@@ -1,6 +1,7 @@
 package originals
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
@@ -66,6 +67,7 @@ func (s *Store) Put(ctx context.Context, key string, r io.Reader, o PutOptions) 
 	original, err := p.run(ctx, r)
 	switch {
 	case err == nil:
+		s.keep(p)
 		return original, nil
 	case errors.Is(context.Cause(ctx), errBroken):
 		// Chunks that it has taken stay for Prune. If it has taken the metadata too, nobody refers to them.
@@ -130,6 +132,14 @@ type put struct {
 	opts   PutOptions
 	id     string // of the object's chunks
 	chunks uint32
+	whole  []byte // the content, if it is to be kept
+}
+
+// keep keeps the content of a Put that is one chunk at most.
+func (s *Store) keep(p *put) {
+	if p.whole != nil {
+		s.recent.add(p.key, p.whole)
+	}
 }
 
 func (p *put) run(ctx context.Context, r io.Reader) (domain.Original, error) {
@@ -162,6 +172,9 @@ func (p *put) run(ctx context.Context, r io.Reader) (domain.Original, error) {
 			return domain.Original{}, fmt.Errorf("storing original %s: %w", p.key, err)
 		}
 		p.chunks++
+	}
+	if p.recent != nil && p.chunks == 1 {
+		p.whole = bytes.Clone(buffer[:size])
 	}
 	o := domain.Original{
 		Key: p.key, SHA256: hex.EncodeToString(hash.Sum(nil)), Size: size, MIMEType: p.opts.MIMEType, Name: p.opts.Name,

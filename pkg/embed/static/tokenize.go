@@ -30,7 +30,7 @@ type vocabulary struct {
 // newVocabulary reads entries one to a line; the line's number is the id. Special tokens ("[CLS]") are left out, so
 // that a text that happens to contain their names is only text.
 func newVocabulary(lines string) *vocabulary {
-	v := &vocabulary{starts: newTrie(), rest: newTrie()}
+	v := &vocabulary{starts: newTrie(17), rest: newTrie(14)}
 	id := int32(0)
 	for entry := range strings.SplitSeq(lines, "\n") {
 		switch tail, continues := strings.CutPrefix(entry, "##"); {

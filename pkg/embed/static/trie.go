@@ -17,7 +17,11 @@ type edge struct {
 	to   int32
 }
 
-func newTrie() *trie { return &trie{edges: make([]edge, 1<<10), shift: 32 - 10, ids: []int32{unknown}} }
+// newTrie returns an empty trie. It grows by itself, and takes longer to fill where edges, of which a third stay free, were not
+// asked for at once: 1<<size of them.
+func newTrie(size int) *trie {
+	return &trie{edges: make([]edge, 1<<size), shift: 32 - size, ids: append(make([]int32, 0, 1<<(size-1)), unknown)}
+}
 
 // place returns where the edge is, or where it would be.
 func (t *trie) place(from uint32) int {

@@ -13,7 +13,7 @@ func TestATrieFindsTheLongestStringThatATextBeginsWith(t *testing.T) {
 		words = append(words, fmt.Sprintf("%x", n*n))
 	}
 	words = append(words, "ü", "üb", "über")
-	ids, trie := map[string]int32{}, newTrie()
+	ids, trie := map[string]int32{}, newTrie(4)
 	for i, w := range words {
 		ids[w] = int32(i)
 		trie.add(w, int32(i))

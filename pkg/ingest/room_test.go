@@ -1,0 +1,126 @@
+package ingest
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// crowd is documents that go through a room at the same moment.
+type crowd struct {
+	t       *testing.T
+	room    *Room
+	ctx     context.Context
+	reading chan struct{} // taken by each read while it lasts
+	inside  chan func()   // to leave with
+	failed  chan error
+}
+
+func newCrowd(t *testing.T, room *Room, ctx context.Context) *crowd {
+	return &crowd{t: t, room: room, ctx: ctx, reading: make(chan struct{}, 100), inside: make(chan func(), 100), failed: make(chan error, 100)}
+}
+
+// comes has n documents of so much text come.
+func (c *crowd) comes(n, text int) {
+	for range n {
+		go func() {
+			_, leave, err := c.room.read(c.ctx, func() (*domain.Document, error) {
+				c.reading <- struct{}{}
+				return &domain.Document{Blocks: []domain.Block{{Text: strings.Repeat("a", text)}}}, nil
+			})
+			if err != nil {
+				c.failed <- err
+				return
+			}
+			c.inside <- leave
+		}()
+	}
+}
+
+func (c *crowd) want(inside, read int) {
+	c.t.Helper()
+	synctest.Wait()
+	if len(c.inside) != inside || len(c.reading) != read {
+		c.t.Errorf("%d documents are inside and %d were read, want %d and %d", len(c.inside), len(c.reading), inside, read)
+	}
+}
+
+func (c *crowd) empty() {
+	for {
+		synctest.Wait()
+		select {
+		case leave := <-c.inside:
+			leave()
+		default:
+			return
+		}
+	}
+}
+
+func TestMoreShortDocumentsThanLongOnesAreUnderWayAtOnce(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]struct{ text, inside, read int }{
+		"short":  {shortText, 12, 15}, // three more wait in the places of those that are read
+		"middle": {middleText, 6, 9},
+		"long":   {longText, 3, 6},
+		"huge":   {longText + 1, 1, 4},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				c := newCrowd(t, NewRoom(1, 3), t.Context())
+				c.comes(20, want.text)
+				c.want(want.inside, want.read)
+				c.empty()
+				c.want(0, 20)
+			})
+		})
+	}
+}
+
+func TestADocumentThatWaitsForRoomKeepsItsReadersPlace(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := newCrowd(t, NewRoom(8, 1), t.Context())
+		c.comes(1, longText)
+		c.want(1, 1)
+		c.comes(1, longText)
+		c.want(1, 2)
+		c.comes(1, 1)
+		c.want(1, 2) // the third is not read
+		c.empty()
+		c.want(0, 3)
+	})
+}
+
+func TestADocumentThatIsNotReadOrGoesLeavesRoom(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		room := NewRoom(1, 1)
+		damaged := errors.New("damaged")
+		if _, _, err := room.read(t.Context(), func() (*domain.Document, error) { return nil, damaged }); !errors.Is(err, damaged) {
+			t.Errorf("the error is %v", err)
+		}
+		first := newCrowd(t, room, t.Context())
+		first.comes(1, longText)
+		first.want(1, 1)
+		ctx, cancel := context.WithCancel(t.Context())
+		gone := newCrowd(t, room, ctx)
+		gone.comes(3, longText) // one waits for room, the others to be read
+		gone.want(0, 1)
+		cancel()
+		synctest.Wait()
+		if len(gone.failed) != 3 {
+			t.Errorf("%d of 3 have gone", len(gone.failed))
+		}
+		first.empty()
+		last := newCrowd(t, room, t.Context())
+		last.comes(1, longText)
+		last.want(1, 1)
+		last.empty()
+	})
+}
