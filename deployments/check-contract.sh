@@ -2,7 +2,7 @@
 # Holds a service of its own against the OpenAPI document that it serves: schemathesis makes up requests, good and bad, alone
 # and one after another by the ids that were answered, and fails at any answer that the document does not allow, any 5xx
 # among them. Needs Go, Python 3.10 or newer with venv, and the package index of Python.
-#   CONTRACT_EXAMPLES: requests made up for each operation (default 50)
+#   CONTRACT_EXAMPLES: requests made up for each operation (default 50), and a third of the chains of requests
 #   CONTRACT_SEED:     what they are made up from (default: another each time; a failure prints it)
 # What is installed stays in a directory that can be given: check-contract.sh [DIRECTORY]; else it is made anew and removed.
 set -euo pipefail
@@ -47,17 +47,26 @@ for _ in $(seq 150); do
   if ! kill -0 "$service" 2>/dev/null; then echo "the service ended" >&2; exit 1; fi
   sleep 0.2
 done
-CHECK_KEY_ID=$("$work/python/bin/python" deployments/contract/content.py)
-export CHECK_KEY_ID
+CHECK_CONTENT=$("$work/python/bin/python" deployments/contract/content.py)
+export CHECK_CONTENT
 
 echo "== its contract"
 # Left out is the check that wants 401 of a request without a key, where the interface answers 403. That keys are not ignored,
 # another one checks.
+rm -rf "$work/contract"
 mkdir -p "$work/contract" # where it leaves what it remembers
 cp deployments/contract/* "$work/contract/"
-(cd "$work/contract" && "$work/python/bin/schemathesis" --config-file schemathesis.toml run "$SLUICE_URL/openapi.json" \
-  --header "Authorization: Bearer $SLUICE_API_KEY" --checks all --exclude-checks missing_required_header --max-examples "${CONTRACT_EXAMPLES:-50}" \
-  ${CONTRACT_SEED:+--seed "$CONTRACT_SEED"} --no-color)
+cd "$work/contract"
+examples=${CONTRACT_EXAMPLES:-50}
+contract() {
+  "$work/python/bin/schemathesis" --config-file schemathesis.toml run "$SLUICE_URL/openapi.json" \
+    --header "Authorization: Bearer $SLUICE_API_KEY" --checks all --exclude-checks missing_required_header \
+    ${CONTRACT_SEED:+--seed "$CONTRACT_SEED"} --no-color "$@"
+}
+contract --phases examples,coverage,fuzzing --max-examples "$examples"
+contract --phases stateful --max-examples "$((3 * examples))" --report ndjson --report-ndjson-path followed.ndjson
+curl -fsS "$SLUICE_URL/openapi.json" >openapi.json
+"$work/python/bin/python" links.py followed.ndjson openapi.json
 # Nothing that was sent may have been answered 5xx, or logged as a failure of the service's own.
 if grep -E 'level=ERROR' "$work/service.log"; then echo "the service has logged errors" >&2; exit 1; fi
 echo "ok"

@@ -1,4 +1,4 @@
-"""Puts something of every kind into a service, and prints the id of the key that it is called with."""
+"""Puts something of every kind into a service, and prints the ids, that of the key that it is called with among them, as JSON."""
 
 import json
 import os
@@ -26,13 +26,16 @@ def main():
     call("POST", f"/datastores/upsert/{store}", {"documents": [{"text": t} for t in texts]})
     agent = call("POST", "/agents", {"name": "Support", "datastoreIds": [store]})["id"]
     deadline = time.monotonic() + 60
-    while any(d["status"] != "synched" for d in call("GET", f"/datasources?datastoreId={store}")["data"]):
+    while True:
+        documents = call("GET", f"/datasources?datastoreId={store}")["data"]
+        if all(d["status"] == "synched" for d in documents):
+            break
         if time.monotonic() > deadline:
             raise SystemExit("the texts were not taken in within a minute")
         time.sleep(0.2)
     call("POST", f"/agents/{agent}/query", {"query": "How long is the warranty of the pump?"})
     call("POST", "/keys", {"name": "website", "scopes": ["query"], "agentId": agent})
-    print(own)
+    print(json.dumps({"key": own, "datastore": store, "agent": agent, "datasource": documents[0]["id"]}))
 
 
 main()

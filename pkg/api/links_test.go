@@ -1,27 +1,37 @@
 package api_test
 
 import (
+	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// TestLinksLeadFromAnswersToOperations follows every link of the document: the operation is there and takes the parameter, and the
-// answer has what the link takes from it.
+// TestLinksLeadFromAnswersToOperations follows every link of the document: the operation is there and takes the parameter, or the field
+// of its body, and the answer, or the path that was asked for, has what the link takes from it.
 func TestLinksLeadFromAnswersToOperations(t *testing.T) {
 	t.Parallel()
 	raw, err := os.ReadFile("openapi.yaml")
 	must(t, err)
 	doc, err := openapi3.NewLoader().LoadFromData(raw)
 	must(t, err)
-	takes := map[string]map[string]bool{} // parameters by operation
+	takes := map[string]map[string]bool{} // parameters, and fields of bodies after a slash, by operation
 	for _, item := range doc.Paths.Map() {
 		for _, op := range item.Operations() {
 			takes[op.OperationID] = map[string]bool{}
 			for _, p := range append(item.Parameters, op.Parameters...) {
 				takes[op.OperationID][p.Value.Name] = true
+			}
+			if op.RequestBody != nil {
+				if body := op.RequestBody.Value.Content.Get("application/json"); body != nil {
+					for field := range fieldsOf(body.Schema.Value) {
+						takes[op.OperationID]["/"+field] = true
+					}
+				}
 			}
 		}
 	}
@@ -31,9 +41,24 @@ func TestLinksLeadFromAnswersToOperations(t *testing.T) {
 			for status, response := range op.Responses.Map() {
 				for name, link := range response.Value.Links {
 					links++
-					for parameter, expression := range link.Value.Parameters {
+					given := maps.Clone(link.Value.Parameters)
+					if given == nil {
+						given = map[string]any{}
+					}
+					body, _ := link.Value.RequestBody.(map[string]any)
+					for field, expression := range body {
+						given["/"+field] = expression
+					}
+					if len(given) == 0 {
+						t.Errorf("%s, %s: the link %s takes nothing from the answer", op.OperationID, status, name)
+					}
+					for parameter, expression := range given {
 						if !takes[link.Value.OperationID][parameter] {
 							t.Errorf("%s, %s: the link %s leads to no operation with %s", op.OperationID, status, name, parameter)
+						}
+						ofPath, isOfPath := strings.CutPrefix(fmt.Sprint(expression), "$request.path.")
+						if isOfPath && takes[op.OperationID][ofPath] {
+							continue
 						}
 						if !hasAt(response.Value.Content.Get("application/json").Schema.Value, expression) {
 							t.Errorf("%s, %s: the answer has nothing at %v of the link %s", op.OperationID, status, expression, name)
@@ -43,9 +68,19 @@ func TestLinksLeadFromAnswersToOperations(t *testing.T) {
 			}
 		}
 	}
-	if links < 25 {
+	if links < 33 {
 		t.Errorf("the document has %d links", links)
 	}
+}
+
+// fieldsOf are the fields that a schema, or one of those that it is made of, has.
+func fieldsOf(schema *openapi3.Schema) openapi3.Schemas {
+	all := openapi3.Schemas{}
+	maps.Copy(all, schema.Properties)
+	for _, part := range slices.Concat(schema.OneOf, schema.AnyOf, schema.AllOf) {
+		maps.Copy(all, fieldsOf(part.Value))
+	}
+	return all
 }
 
 // hasAt reports whether an answer of the schema has what the expression asks for.
