@@ -92,21 +92,31 @@ func (s *server) GetDocs(ctx context.Context, _ GetDocsRequestObject) (GetDocsRe
 	return frontPage{c.Request}, nil
 }
 
-// documentResponse is the OpenAPI document, encoded.
-type documentResponse []byte
+// documentResponse is the OpenAPI document for a client that takes gzip, or does not.
+type documentResponse struct {
+	servedSpec
+	gzip bool
+}
 
 // VisitGetOpenAPIResponse implements GetOpenAPIResponseObject.
 func (d documentResponse) VisitGetOpenAPIResponse(w http.ResponseWriter) error {
-	w.Header().Set("Content-Type", "application/json")
-	_, err := w.Write(d)
+	h, body := w.Header(), d.plain
+	h.Set("Content-Type", "application/json")
+	h.Add("Vary", "Accept-Encoding")
+	if d.gzip {
+		h.Set("Content-Encoding", "gzip")
+		body = d.packed
+	}
+	_, err := w.Write(body)
 	return err
 }
 
 // GetOpenAPI implements StrictServerInterface.
-func (s *server) GetOpenAPI(context.Context, GetOpenAPIRequestObject) (GetOpenAPIResponseObject, error) {
-	encoded, err := s.spec.json()
+func (s *server) GetOpenAPI(ctx context.Context, _ GetOpenAPIRequestObject) (GetOpenAPIResponseObject, error) {
+	served, err := s.spec.served()
 	if err != nil {
 		return nil, fmt.Errorf("encoding the OpenAPI document: %w", err)
 	}
-	return documentResponse(encoded), nil
+	c, ok := ctx.(*gin.Context)
+	return documentResponse{served, ok && strings.Contains(c.GetHeader("Accept-Encoding"), "gzip")}, nil
 }

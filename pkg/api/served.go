@@ -1,6 +1,8 @@
 package api
 
 import (
+	"bytes"
+	"compress/gzip"
 	"fmt"
 	"slices"
 
@@ -9,10 +11,10 @@ import (
 
 // servedDocument is the document as this server gives it out: with its limits, engines and models, and with what it
 // forgives in requests, so that a client made from it sends nothing that is refused, and misses nothing that is taken.
-func servedDocument(o Options) ([]byte, error) {
+func servedDocument(o Options) (servedSpec, error) {
 	doc, err := openapi3.NewLoader().LoadFromData(document)
 	if err != nil {
-		return nil, fmt.Errorf("reading the OpenAPI document: %w", err)
+		return servedSpec{}, fmt.Errorf("reading the OpenAPI document: %w", err)
 	}
 	setLimits(doc, o)
 	offer(doc, o)
@@ -28,7 +30,25 @@ func servedDocument(o Options) ([]byte, error) {
 			}
 		}
 	}
-	return doc.MarshalJSON()
+	encoded, err := doc.MarshalJSON()
+	if err != nil {
+		return servedSpec{}, err
+	}
+	return packSpec(encoded), nil
+}
+
+// servedSpec is the OpenAPI document as it is sent.
+type servedSpec struct {
+	plain  []byte
+	packed []byte // with gzip
+}
+
+func packSpec(encoded []byte) servedSpec {
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	_, _ = z.Write(encoded) // into memory
+	_ = z.Close()
+	return servedSpec{plain: encoded, packed: b.Bytes()}
 }
 
 // offer names the engines and models that a datastore can have here. In answers there may be others, of before.

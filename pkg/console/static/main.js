@@ -93,7 +93,7 @@ let offered = '';
 
 function offer() {
   offered = key();
-  fill(nav, h('ul', {}, places.filter(([, , leads]) => leads()).map(([href, text]) => h('li', {}, h('a', { href }, text))), h('li', {}, h('a', { href: 'docs' }, 'API')),
+  fill(nav, h('ul', {}, places.filter(([, , leads]) => leads()).map(([href, text]) => h('li', {}, h('a', { href }, text))), h('li', {}, h('a', { href: 'docs' }, 'Docs')),
     h('li', {}, h('button', { type: 'button', class: 'quiet', onclick: leave }, 'Sign out'))));
 }
 

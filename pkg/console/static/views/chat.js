@@ -5,6 +5,7 @@ import { markdown } from '../markdown.js';
 import { rename } from '../router.js';
 import { may } from '../session.js';
 import { announce, isAbort, problem } from '../ui.js';
+import { readCounts } from './datastores.js';
 import { placeOf } from './playground.js';
 
 /**
@@ -68,8 +69,26 @@ export async function chat(agent, conversationId, signal) {
     if ((location.hash || '#/') === root) window.dispatchEvent(new HashChangeEvent('hashchange'));
   } }, 'New conversation')));
 
-  const empty = agent.datastoreIds?.length === 0 && h('p', { class: 'note' }, 'This agent answers from no datastore yet: choose one in its ', h('a', { href: `#/agents/${agent.id}/settings` }, 'settings'), '.');
-  return [empty, log, ask];
+  return [await opening(agent, kept !== null, signal), log, ask];
+}
+
+/**
+ * What stands before the first question; and, where nothing can be answered yet, what to do about that.
+ * @param {any} agent
+ * @param {boolean} begun
+ * @param {AbortSignal} signal
+ */
+async function opening(agent, begun, signal) {
+  const ids = /** @type {string[]} */ (agent.datastoreIds ?? []);
+  const note = (/** @type {any[]} */ ...text) => h('p', { class: 'note' }, text);
+  if (may.read()) {
+    if (ids.length === 0) return note('This agent answers from no datastore yet: choose one in its ', h('a', { href: `#/agents/${agent.id}/settings` }, 'settings'), '.');
+    const counts = await Promise.all(ids.map((id) => readCounts(id, signal).catch(() => null)));
+    const there = h('a', { href: `#/datastores/${ids[0]}` }, 'its datastore');
+    if (counts.every((n) => n?.total === 0)) return note('There is nothing to answer from yet: put documents into ', there, '.');
+    if (counts.every((n) => n?.synched === 0)) return note('No document is done yet: how far each one is, or why it failed, stands in ', there, '.');
+  }
+  return !begun && h('p', { class: 'faint' }, 'Ask what the documents say. The numbers in an answer lead to the places that it is from.');
 }
 
 /** @param {string} text */

@@ -32,6 +32,6 @@ export async function show() {
       field('API key', secret, 'The first start of the service has printed one, and keeps it in the file api-key of its data directory.'),
       check('Stay signed in on this computer', stay, 'Otherwise the key is forgotten with this tab.'),
     ]),
-    h('p', {}, h('small', {}, 'For programs: ', h('a', { href: 'docs' }, 'the API, endpoint by endpoint'), ' and ', h('a', { href: 'openapi.json' }, 'its OpenAPI document'), '.')));
+    h('p', {}, h('small', {}, 'To read: ', h('a', { href: 'docs' }, 'the documentation'), ' and, for programs, ', h('a', { href: 'docs/api' }, 'the API, endpoint by endpoint'), '.')));
   return { title: 'Sign in', body };
 }

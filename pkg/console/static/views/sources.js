@@ -39,6 +39,8 @@ class List {
     /** @type {Map<string, any>} events that wait to be shown */
     this.news = new Map();
     this.scheduled = false;
+    this.behind = false;
+    this.catching = false;
     // Rows lie in blocks: what is out of sight is then left out by the browser block by block, which costs nothing, where
     // row by row ten thousand would have to be looked at for every picture.
     this.list = h('div', { class: 'sources', role: 'list', 'aria-label': 'Datasources' });
@@ -190,19 +192,55 @@ class List {
       } else if (known) {
         Object.assign(known.item, event);
         update(known.row, known.item, this);
-      } else if (this.belongs(event)) {
+      } else if (this.matches(event)) {
         fresh.push(event);
       }
     }
     this.news.clear();
-    fresh.sort((a, b) => (a.id < b.id ? 1 : -1));
-    for (const item of fresh.reverse()) {
+    // Once all rows are read, what is not among them is new. Until then it may stand further down, which the list itself knows.
+    if (!this.cursor) this.prepend(fresh.reverse());
+    else if (fresh.length > 0) this.readTop().catch(tellUnlessLeft);
+    this.changed();
+  }
+
+  /** Puts rows at the top. @param {any[]} items the newest first */
+  prepend(items) {
+    for (const item of items.toReversed()) {
+      if (this.rows.has(item.id)) continue;
       const row = rowOf(item, this);
       this.rows.set(item.id, { item, row });
       this.topBlock().prepend(row);
     }
-    if (fresh.length > 0 && !this.cursor) this.showFoot();
-    this.changed();
+    if (items.length > 0 && !this.cursor) this.showFoot();
+  }
+
+  /** Reads what is newer than the first row that is known; at most once a second, however much comes. */
+  async readTop() {
+    this.behind = true;
+    if (this.catching) return;
+    this.catching = true;
+    try {
+      while (this.behind && !this.signal.aborted) {
+        this.behind = false;
+        const { round } = this;
+        const fresh = [];
+        let cursor = '';
+        let met = false;
+        do {
+          const read = await get(withQuery('datasources', { datastoreId: this.storeId, ...this.filter, limit: pageSize, cursor }), this.signal);
+          if (round !== this.round) break; // the filter has changed, and with it all rows
+          for (const item of read.data) {
+            met ||= this.rows.has(item.id);
+            if (!met) fresh.push(item);
+          }
+          cursor = read.nextCursor ?? '';
+        } while (!met && cursor);
+        if (round === this.round) this.prepend(fresh);
+        await new Promise((done) => setTimeout(done, 1000));
+      }
+    } finally {
+      this.catching = false;
+    }
   }
 
   /** The block that takes what is new. */
@@ -214,11 +252,10 @@ class List {
     return block;
   }
 
-  /** Whether something that is new stands in the list: it is newer than the first row, and matches. @param {any} item */
-  belongs(item) {
-    const first = this.rows.keys().next().value; // ids grow with time; the first read is the newest
+  /** Whether something stands in a list that is filtered like this one. @param {any} item */
+  matches(item) {
     const f = this.filter;
-    return (!first || item.id > first) && (!f.status || f.status === item.status) && (!f.type || f.type === item.type)
+    return (!f.status || f.status === item.status) && (!f.type || f.type === item.type)
       && (!f.groupId || f.groupId === item.groupId) && (!f.search || item.name.toLowerCase().includes(f.search.toLowerCase()));
   }
 }

@@ -1,0 +1,156 @@
+package console_test
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+// reads opens a page that is not one of the console's, and waits until it is all there.
+func (t *tab) reads(path string) {
+	t.Helper()
+	t.do("opening "+path, chromedp.Navigate(t.base+path))
+	t.until(`document.readyState === 'complete' && document.querySelector('main h1')`)
+}
+
+// TestAFirstLoadIsSmall counts what a browser that has nothing yet is sent. That nothing comes from another host is what
+// every tab looks for.
+func TestAFirstLoadIsSmall(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	for name, load := range map[string]func(c *tab){
+		"the console, signed out": func(c *tab) {
+			c.at("#/")
+			c.sees("input[name=key]")
+		},
+		"the console, signed in": func(c *tab) {
+			c.at("#/?key=" + testKey)
+			c.sees("ol.steps")
+		},
+		"the documentation":     func(c *tab) { c.reads("/docs") },
+		"its longest page":      func(c *tab) { c.reads("/docs/cli") },
+		"the API reference":     func(c *tab) { c.reads("/docs/api") },
+		"the search in a page":  func(c *tab) { c.reads("/docs"); c.types("#query", "warranty"); c.sees("#found li") },
+		"a page with a picture": func(c *tab) { c.reads("/docs/architecture") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := open(&service{TB: t, base: s.base})
+			load(c)
+			sent := value[int](c, `performance.getEntries().reduce((sum, e) => sum + (e.transferSize ?? 0), 0)`)
+			t.Logf("%d bytes in %d requests", sent, value[int](c, `performance.getEntries().filter(e => e.transferSize > 0).length`))
+			if sent == 0 || sent > most {
+				t.Errorf("a first load has %d bytes; %d are its limit", sent, most)
+			}
+		})
+	}
+}
+
+// TestTheDocumentationIsReadByKeyboard goes through pages without a mouse: the first Tab offers to skip what stands around the
+// text, the focus is always seen, and headings go down level by level.
+func TestTheDocumentationIsReadByKeyboard(t *testing.T) {
+	t.Parallel()
+	c := open(start(t))
+	for _, path := range []string{"/docs", "/docs/configuration", "/docs/adr", "/docs/api"} {
+		c.reads(path)
+		c.keys(kb.Tab)
+		if !value[bool](c, `document.activeElement.matches('.skip') && document.activeElement.getBoundingClientRect().left >= 0`) {
+			t.Errorf("%s: the first Tab leads to %s", path, value[string](c, `document.activeElement.outerHTML.slice(0, 120)`))
+		}
+		for range 20 {
+			c.keys(kb.Tab)
+			if hidden := value[string](c, unseenFocus); hidden != "" {
+				t.Errorf("%s: the focus is not seen: %s", path, hidden)
+			}
+		}
+		c.reads(path)
+		c.keys(kb.Tab)
+		c.keys("\r")
+		c.until(`document.activeElement === document.querySelector('main')`)
+		if wrong := value[string](c, headings); wrong != "" {
+			t.Errorf("%s: %s", path, wrong)
+		}
+	}
+	// The search is a key away, and Enter goes to the best of what it finds.
+	c.reads("/docs")
+	c.keys("/")
+	c.until(`document.activeElement.id === 'query'`)
+	value[bool](c, `(document.activeElement.value = '', true)`) // a key that is sent by a program writes, even if it does something
+	c.keys("errors")
+	c.sees("#found a")
+	c.keys("\r")
+	c.until(`location.pathname === '/docs/errors'`)
+}
+
+// unseenFocus is a script's expression for what has the focus without showing it; "" when it does show it.
+const unseenFocus = `(() => {
+	const e = document.activeElement, style = getComputedStyle(e), {left, right, top, bottom} = e.getClientRects()[0];
+	const within = (from, to, size) => (Math.max(from, 0) + Math.min(to, size)) / 2; // the middle of the part that is in the window
+	const hit = document.elementFromPoint(within(left, right, innerWidth), within(top, bottom, innerHeight));
+	const seen = style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) > 0 && (e.contains(hit) || hit?.contains(e));
+	return seen || e === document.body ? '' : e.outerHTML.slice(0, 120) + ' under ' + hit?.outerHTML.slice(0, 80);
+})()`
+
+// headings is a script's expression for what is wrong with the headings of a page; "" when nothing is.
+const headings = `(() => {
+	const levels = [...document.querySelectorAll('h1, h2, h3, h4, h5, h6')].map((e) => Number(e.localName[1]));
+	if (levels[0] !== 1 || levels.filter((l) => l === 1).length !== 1) return 'the headings begin with ' + levels.slice(0, 3);
+	const jump = levels.findIndex((l, i) => i > 0 && l > levels[i - 1] + 1);
+	return jump < 0 ? '' : document.querySelectorAll('h1, h2, h3, h4, h5, h6')[jump].textContent + ' is ' + (levels[jump] - levels[jump - 1]) + ' levels down';
+})()`
+
+// TestAxeFindsNothingInTheDocumentation has axe look at every page under /docs, the API reference among them, in light and dark,
+// wide and narrow, and at what is searched for.
+func TestAxeFindsNothingInTheDocumentation(t *testing.T) {
+	t.Parallel()
+	path := os.Getenv(axeVariable)
+	if path == "" {
+		t.Skipf("%s is not set; make check-console sets it", axeVariable)
+	}
+	axe, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := start(t)
+	var places []struct{ At, Text string }
+	s.call(http.MethodGet, "/docs/search.json", nil, &places)
+	c := open(s)
+	c.allow(string(axe))
+	audited := 0
+	for _, scheme := range []string{"light", "dark"} {
+		for _, width := range []int64{1280, 360} {
+			c.in(scheme, width)
+			for _, place := range places {
+				if place.Text != "" { // a heading
+					continue
+				}
+				c.reads(place.At)
+				if place.At == "/docs/api" {
+					c.until(`document.querySelectorAll('section').length > 40`)
+					value[bool](c, `(document.querySelectorAll('section:nth-of-type(9n) details:not([open])').forEach((e) => { e.open = true; e.className = 'opened' }), true)`)
+					c.until(`[...document.querySelectorAll('.opened')].every((e) => e.querySelector('table, p'))`)
+				}
+				name := fmt.Sprintf("%s, %s, %d wide", place.At, scheme, width)
+				c.audit(name)
+				if wide := value[int](c, `document.documentElement.scrollWidth`); int64(wide) > width {
+					t.Errorf("%s: it is %d wide", name, wide)
+				}
+				if wrong := value[string](c, headings); wrong != "" {
+					t.Errorf("%s: %s", name, wrong)
+				}
+				audited++
+			}
+			c.reads("/docs")
+			c.types("#query", "search")
+			c.sees("#found li")
+			c.audit(fmt.Sprintf("the search, %s, %d wide", scheme, width))
+		}
+	}
+	t.Logf("axe has looked at %d pages", audited)
+	if audited < 4*50 {
+		t.Errorf("only %d pages were looked at", audited)
+	}
+}

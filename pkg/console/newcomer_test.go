@@ -1,0 +1,92 @@
+package console_test
+
+import (
+	"bytes"
+	"io"
+	"log/slog"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/sluice/sluice/pkg/app"
+	"github.com/sluice/sluice/pkg/config"
+)
+
+// terminal is what somebody sees who starts the service.
+type terminal struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (t *terminal) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.text.Write(p)
+}
+
+func (t *terminal) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.text.String()
+}
+
+// TestANewcomerHasACitedAnswer knows nothing but what the terminal says, and on each page takes the way that the page offers first:
+// from an empty directory to the place in the document that the answer is from.
+func TestANewcomerHasACitedAnswer(t *testing.T) {
+	t.Parallel()
+	began := time.Now()
+	settings, err := config.Parse(nil, []string{"SLUICE_ADDR=127.0.0.1:0", "SLUICE_DATA_DIR=" + t.TempDir()}, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var screen terminal
+	running := app.NewService(settings, slog.New(slog.DiscardHandler), &screen)
+	t.Cleanup(func() {
+		if err := running.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := running.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	said := regexp.MustCompile(`key is (sk_\S+)[\s\S]*Open (http://\S+)/ `).FindStringSubmatch(screen.String())
+	if said == nil {
+		t.Fatalf("the terminal says neither a key nor an address: %s", screen.String())
+	}
+	ready := time.Since(began)
+
+	c := open(&service{TB: t, base: said[2]})
+	steps := 0
+	step := func(does func()) {
+		t.Helper()
+		steps++
+		does()
+		if value[bool](c, `document.querySelector('main [role=alert], main .problem') !== null`) {
+			t.Errorf("step %d leads to a complaint: %s", steps, c.said())
+		}
+	}
+	step(func() { c.at("#/"); c.sees("input[name=key]") })
+	step(func() { c.types("input[name=key]", said[1]+"\r"); c.sees("ol.steps") })
+	step(func() { c.types("input[name=name]", "Handbook\r"); c.sees(".drop") })
+	step(func() {
+		c.drop(".drop", documents(t, "aurora-x2-manual.pdf")...)
+		c.until(`document.querySelector('.sources .chip.synched')`)
+	})
+	step(func() { c.click("main button.main"); c.sees(".ask textarea") }) // the only one of its kind in sight
+	step(func() {
+		c.types(".ask textarea", "How long is the warranty of the Aurora X2 pump?\r")
+		c.sees(".cited a")
+	})
+	step(func() { c.click("a.cite"); c.sees(".original mark") })
+	took := time.Since(began)
+	if marked := value[string](c, `document.querySelector('.original mark').innerText`); !strings.Contains(marked, "7 years") {
+		t.Errorf("the citation leads to %q", marked)
+	}
+	t.Logf("an answer and its place after %d steps; %v without a person's own time, of which the service took %v to start",
+		steps, took.Round(10*time.Millisecond), ready.Round(10*time.Millisecond))
+	if all := many(0, 1) == 1; all && took > 2*time.Minute {
+		t.Errorf("it took %v", took)
+	}
+}
