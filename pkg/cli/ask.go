@@ -127,7 +127,7 @@ func (p *Program) agent(ctx context.Context, c *client.Client, f askFlags) (id s
 		if len(all) == 1 {
 			return all[0].Id, nil
 		}
-		if wanted, err = onlyDatastore(ctx, c, names); err != nil {
+		if wanted, err = onlyDatastore(ctx, c, "who is asked?", names); err != nil {
 			return "", err
 		}
 	}
@@ -151,8 +151,9 @@ func (p *Program) agent(ctx context.Context, c *client.Client, f askFlags) (id s
 	return made.Id, nil
 }
 
-// onlyDatastore is the one that a question without a name can only mean.
-func onlyDatastore(ctx context.Context, c *client.Client, agents []Named) (id string, err error) {
+// onlyDatastore is the one that a command which names none can only mean. Where there are several, the error asks which,
+// in these words, and says what can be taken.
+func onlyDatastore(ctx context.Context, c *client.Client, which string, agents []Named) (id string, err error) {
 	var stores []string
 	for d, err := range c.ListDatastores(ctx) {
 		if err != nil {
@@ -176,5 +177,5 @@ func onlyDatastore(ctx context.Context, c *client.Client, agents []Named) (id st
 	if len(names) > 0 {
 		said += ", or --agent with one of " + few(names)
 	}
-	return "", Misusedf("who is asked? %s", said)
+	return "", Misusedf("%s %s", which, said)
 }

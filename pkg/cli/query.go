@@ -71,8 +71,9 @@ func (p *Program) queryCommand() *cobra.Command {
 	var rerank, full bool
 	var filter filterFlags
 	cmd := &cobra.Command{
-		Use: "query TEXT --datastore DATASTORE", Short: "Find the fragments that answer a query", GroupID: GroupUse,
-		Long: "Find the fragments of documents that answer a query best, with their scores (0 to 1) and where they stand.",
+		Use: "query TEXT [--datastore DATASTORE]", Short: "Find the fragments that answer a query", GroupID: GroupUse,
+		Long: "Find the fragments of documents that answer a query best, with their scores (0 to 1) and where they stand. Without\n" +
+			"--datastore the only one that there is is searched.",
 		Example: "api query \"How long is the warranty?\" --datastore Handbook\n" +
 			"api query \"error E-23\" --datastore Handbook --mode lexical --top-k 3 --filter team=pumps\n" +
 			"api query \"warranty\" --datastore Handbook --json | jq -r .[0].text",
@@ -89,7 +90,13 @@ func (p *Program) queryCommand() *cobra.Command {
 		if q.Filters, err = filter.filters(); err != nil {
 			return err
 		}
-		d, err := datastore(ctx, c, store)
+		wanted := store
+		if wanted == "" {
+			if wanted, err = onlyDatastore(ctx, c, "which datastore?", nil); err != nil {
+				return err
+			}
+		}
+		d, err := datastore(ctx, c, wanted)
 		if err != nil {
 			return err
 		}
