@@ -60,11 +60,12 @@ cd "$work/contract"
 examples=${CONTRACT_EXAMPLES:-50}
 contract() {
   "$work/python/bin/schemathesis" --config-file schemathesis.toml run "$SLUICE_URL/openapi.json" \
-    --header "Authorization: Bearer $SLUICE_API_KEY" --checks all --exclude-checks missing_required_header \
-    ${CONTRACT_SEED:+--seed "$CONTRACT_SEED"} --no-color "$@"
+    --header "Authorization: Bearer $SLUICE_API_KEY" --checks all ${CONTRACT_SEED:+--seed "$CONTRACT_SEED"} --no-color "$@"
 }
-contract --phases examples,coverage,fuzzing --max-examples "$examples"
-contract --phases stateful --max-examples "$((3 * examples))" --report ndjson --report-ndjson-path followed.ndjson
+contract --phases examples,coverage,fuzzing --max-examples "$examples" --exclude-checks missing_required_header
+# Of what follows a link, all is meant to be taken: a form into which the link has put an id is held for one that must not be.
+contract --phases stateful --max-examples "$((3 * examples))" --exclude-checks missing_required_header,negative_data_rejection \
+  --report ndjson --report-ndjson-path followed.ndjson
 curl -fsS "$SLUICE_URL/openapi.json" >openapi.json
 "$work/python/bin/python" links.py followed.ndjson openapi.json
 # Nothing that was sent may have been answered 5xx, or logged as a failure of the service's own.
