@@ -67,7 +67,7 @@ func healthcheck(ctx context.Context, shape Shape, args, environ []string) error
 	}
 	res, err := http.DefaultClient.Do(req)
 	if err != nil {
-		return cli.WithExit(cli.Unavailable, fmt.Errorf("asking for readiness: %w", err))
+		return cli.WithExit(cli.Unavailable, fmt.Errorf("asking for readiness: %w; does a process run there, and is that its SLUICE_ADDR or --addr?", err))
 	}
 	defer res.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(res.Body, 4<<10))

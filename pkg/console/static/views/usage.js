@@ -8,8 +8,8 @@ import { limitFields } from './keys.js';
 
 /** @type {Record<string, string>} */
 const metrics = {
-  queries: 'Questions to agents', retrievals: 'Queries of datastores', tokens: 'Tokens of models', prompt_tokens: 'of them read',
-  completion_tokens: 'of them written', embed_tokens: 'Tokens embedded', stored_chunks: 'Chunks stored', stored_bytes: 'Content stored',
+  queries: 'Questions to agents', retrievals: 'Queries of datastores', tokens: 'Tokens of models', prompt_tokens: 'Tokens that models read',
+  completion_tokens: 'Tokens that models wrote', embed_tokens: 'Tokens embedded', stored_chunks: 'Chunks stored', stored_bytes: 'Content stored',
 };
 
 /** @type {import('../router.js').View} */
