@@ -3,6 +3,7 @@ package natsd
 import (
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -15,7 +16,11 @@ type logger struct {
 	cause   error         // the first thing that the server cannot go on after
 	refused bool          // the disk has refused a write since begin
 	broken  chan struct{} // closed once it has
+	damaged []consumer    // whose state on disk the server that was started last cannot read
 }
+
+// consumer is where a consumer's state lies.
+type consumer struct{ account, stream, name string }
 
 func newLogger(log *slog.Logger) *logger { return &logger{log: log, broken: make(chan struct{})} }
 
@@ -23,7 +28,7 @@ func newLogger(log *slog.Logger) *logger { return &logger{log: log, broken: make
 func (l *logger) begin() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.cause = nil
+	l.cause, l.damaged = nil, nil
 	if l.refused {
 		l.refused, l.broken = false, make(chan struct{})
 	}
@@ -46,6 +51,28 @@ func (l *logger) notice(text string) {
 		}
 		return
 	}
+}
+
+// What the server says of a consumer that it cannot recover: then that is left out, and cannot be made either.
+const (
+	lostConsumer = "Error adding consumer '%s > %s > %s': %v"
+	corruptState = "corrupt state file"
+)
+
+func (l *logger) noticeLost(format string, v []any) {
+	if strings.TrimSpace(format) != lostConsumer || len(v) != 4 || !strings.Contains(fmt.Sprint(v[3]), corruptState) {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.damaged = append(l.damaged, consumer{fmt.Sprint(v[0]), fmt.Sprint(v[1]), fmt.Sprint(v[2])})
+}
+
+// damagedConsumers are those whose state the server that was started last cannot read.
+func (l *logger) damagedConsumers() []consumer {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.damaged)
 }
 
 // brokenOff is closed once a write has failed.
@@ -75,6 +102,7 @@ func (l *logger) Tracef(string, ...any)  {}
 func (l *logger) Warnf(format string, v ...any) {
 	text := fmt.Sprintf(format, v...)
 	l.notice(text)
+	l.noticeLost(format, v)
 	for _, n := range noise {
 		if strings.Contains(text, n) {
 			l.log.Debug("NATS server", "detail", text)

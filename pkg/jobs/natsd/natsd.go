@@ -103,9 +103,33 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 // failedStartTimeout bounds the shutdown after a start that failed.
 const failedStartTimeout = 10 * time.Second
 
-// run makes a server and waits until it serves. One that does not is stopped, in the background if it takes long; no other
-// is made before it has ended, for both would write the same files.
+// run starts a server. Consumers whose state is damaged lose it, for until then no server makes them again; who uses them finds them
+// gone, and makes them again where they were.
 func (s *Server) run(ctx context.Context, opts *server.Options) error {
+	if err := s.try(ctx, opts.Clone()); err != nil {
+		return err
+	}
+	damaged := s.log.damagedConsumers()
+	if len(damaged) == 0 {
+		return nil
+	}
+	s.mu.Lock()
+	srv := s.srv
+	s.srv = nil
+	s.mu.Unlock()
+	end(srv)
+	for _, c := range damaged {
+		if err := os.RemoveAll(filepath.Join(s.opts.Dir, "jetstream", c.account, "streams", c.stream, "obs", c.name)); err != nil {
+			return fmt.Errorf("removing the damaged state of the NATS consumer %s: %w", c.name, err)
+		}
+		s.opts.Log.Warn("the state of a consumer was damaged and is removed", "stream", c.stream, "consumer", c.name)
+	}
+	return s.try(ctx, opts)
+}
+
+// try makes a server and waits until it serves. One that does not is stopped, in the background if it takes long; no other
+// is made before it has ended, for both would write the same files.
+func (s *Server) try(ctx context.Context, opts *server.Options) error {
 	if s.ending != nil {
 		select {
 		case <-s.ending:

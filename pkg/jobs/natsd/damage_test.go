@@ -1,0 +1,78 @@
+package natsd
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// A server neither recovers a consumer whose state it cannot read nor lets it be made again.
+func TestAConsumerWhoseStateIsDamagedCanBeMadeAgain(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	config := jetstream.ConsumerConfig{Durable: "worker", AckPolicy: jetstream.AckExplicitPolicy}
+	open := func(s *Server) (*nats.Conn, jetstream.JetStream) {
+		nc, err := nats.Connect("", nats.InProcessServer(s))
+		if err != nil {
+			t.Fatal(err)
+		}
+		js, err := jetstream.New(nc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return nc, js
+	}
+	s := start(t, Options{Dir: dir})
+	nc, js := open(s)
+	if _, err := js.CreateStream(testContext(t), jetstream.StreamConfig{Name: "S", Subjects: []string{"s"}}); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"worker", "other"} {
+		config.Durable = name
+		made, err := js.CreateConsumer(testContext(t), "S", config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := js.Publish(testContext(t), "s", []byte("x")); err != nil {
+			t.Fatal(err)
+		}
+		m, err := made.Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := m.DoubleAck(testContext(t)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	nc.Close()
+	shutdown(t, s)
+	state := filepath.Join(dir, "jetstream", "$G", "streams", "S", "obs", "worker", "o.dat")
+	if info, err := os.Stat(state); err != nil || info.Size() == 0 {
+		t.Fatalf("the consumer's state is not where it was looked for: %v", err)
+	}
+	if err := os.WriteFile(state, []byte{255}, 0o600); err != nil {
+		t.Fatal(err)
+	}
+
+	s = start(t, Options{Dir: dir})
+	nc, js = open(s)
+	defer nc.Close()
+	config.Durable = "worker"
+	if _, err := js.CreateConsumer(testContext(t), "S", config); err != nil {
+		t.Errorf("the consumer cannot be made again: %v", err)
+	}
+	other, err := js.Consumer(testContext(t), "S", "other")
+	if err != nil {
+		t.Fatalf("the consumer beside it is gone: %v", err)
+	}
+	if at := other.CachedInfo().AckFloor.Stream; at == 0 {
+		t.Error("the consumer beside it has forgotten where it was")
+	}
+	stream, err := js.Stream(testContext(t), "S")
+	if err != nil || stream.CachedInfo().State.Msgs != 2 {
+		t.Errorf("the stream has lost messages: %v", err)
+	}
+}
