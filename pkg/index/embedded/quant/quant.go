@@ -83,6 +83,8 @@ type Question struct {
 	base   float32 // product of query and centre
 	length float32 // of the residue, with what rounding weights adds to the error
 	tables [][256]int16
+	halves []byte // what half bytes of codes add to least, where there are instructions that look it up
+	least  int32
 	fine   fineQuestion
 }
 
@@ -132,6 +134,7 @@ func (c *Coder) Ask(query []float32) *Question {
 	if !wide {
 		q.tables = tables(q.weight)
 	}
+	q.prepareHalves()
 	return q
 }
 

@@ -348,3 +348,190 @@ bytes:
 	MOVL AX, ret+24(FP)
 	VZEROUPPER
 	RET
+
+// Sixteen codes at a time, of which 32 bytes each: those of every column, a byte of sixteen codes, are brought side by side, one
+// column in the lower half of a register and the sixteenth after it in the upper. What the four bits of a half byte let pass of
+// their weights is looked up for all of them at once. What two such halves add up to holds in a byte, as numbers above the least
+// that they can be; sums are kept in 16 bits, of the even codes with 256 times those of the odd ones beside them.
+
+// OCTET brings eight columns into Y0 to Y7: UNPACK takes the lower or the upper eight of a half register.
+#define OCTET(UNPACK) \
+	VMOVDQU (SI), Y0; \
+	UNPACK (SI)(R8*1), Y0, Y0; \
+	VMOVDQU (SI)(R8*2), Y1; \
+	UNPACK (SI)(R9*1), Y1, Y1; \
+	VMOVDQU (SI)(R8*4), Y2; \
+	UNPACK (SI)(R10*1), Y2, Y2; \
+	VMOVDQU (SI)(R9*2), Y3; \
+	UNPACK (SI)(R11*1), Y3, Y3; \
+	VMOVDQU (BX), Y4; \
+	UNPACK (BX)(R8*1), Y4, Y4; \
+	VMOVDQU (BX)(R8*2), Y5; \
+	UNPACK (BX)(R9*1), Y5, Y5; \
+	VMOVDQU (BX)(R8*4), Y6; \
+	UNPACK (BX)(R10*1), Y6, Y6; \
+	VMOVDQU (BX)(R9*2), Y7; \
+	UNPACK (BX)(R11*1), Y7, Y7; \
+	VPUNPCKLWD Y1, Y0, Y8; \
+	VPUNPCKHWD Y1, Y0, Y9; \
+	VPUNPCKLWD Y3, Y2, Y10; \
+	VPUNPCKHWD Y3, Y2, Y11; \
+	VPUNPCKLWD Y5, Y4, Y0; \
+	VPUNPCKHWD Y5, Y4, Y1; \
+	VPUNPCKLWD Y7, Y6, Y2; \
+	VPUNPCKHWD Y7, Y6, Y3; \
+	VPUNPCKLDQ Y10, Y8, Y4; \
+	VPUNPCKHDQ Y10, Y8, Y5; \
+	VPUNPCKLDQ Y2, Y0, Y6; \
+	VPUNPCKHDQ Y2, Y0, Y7; \
+	VPUNPCKLDQ Y11, Y9, Y8; \
+	VPUNPCKHDQ Y11, Y9, Y10; \
+	VPUNPCKLDQ Y3, Y1, Y9; \
+	VPUNPCKHDQ Y3, Y1, Y11; \
+	VPUNPCKLQDQ Y6, Y4, Y0; \
+	VPUNPCKHQDQ Y6, Y4, Y1; \
+	VPUNPCKLQDQ Y7, Y5, Y2; \
+	VPUNPCKHQDQ Y7, Y5, Y3; \
+	VPUNPCKLQDQ Y9, Y8, Y4; \
+	VPUNPCKHQDQ Y9, Y8, Y5; \
+	VPUNPCKLQDQ Y11, Y10, Y6; \
+	VPUNPCKHQDQ Y11, Y10, Y7
+
+// COLUMN adds what a column lets pass by the two tables at AT.
+#define COLUMN(Y, AT) \
+	VMOVDQU AT(DX), Y10; \
+	VMOVDQU AT+32(DX), Y11; \
+	VPAND Y15, Y, Y8; \
+	VPSRLW $4, Y, Y9; \
+	VPAND Y15, Y9, Y9; \
+	VPSHUFB Y8, Y10, Y8; \
+	VPSHUFB Y9, Y11, Y9; \
+	VPADDB Y9, Y8, Y8; \
+	VPSRLW $8, Y8, Y9; \
+	VPADDW Y8, Y12, Y12; \
+	VPADDW Y9, Y13, Y13
+
+#define COLUMNS \
+	COLUMN(Y0, 0); \
+	COLUMN(Y1, 64); \
+	COLUMN(Y2, 128); \
+	COLUMN(Y3, 192); \
+	COLUMN(Y4, 256); \
+	COLUMN(Y5, 320); \
+	COLUMN(Y6, 384); \
+	COLUMN(Y7, 448); \
+	ADDQ $512, DX
+
+// EIGHT makes the estimates of eight codes, whose numbers are 4 bytes after ROW, of the sums in Y8, AT bytes behind DI, and leaves
+// in DX which are above the floor.
+#define EIGHT(ROW, AT) \
+	VMOVUPS (ROW), X0; \
+	VINSERTF128 $1, (ROW)(R8*4), Y0, Y0; \
+	VMOVUPS (ROW)(R8*1), X1; \
+	VINSERTF128 $1, (ROW)(R10*1), Y1, Y1; \
+	VMOVUPS (ROW)(R8*2), X2; \
+	VINSERTF128 $1, (ROW)(R9*2), Y2, Y2; \
+	VMOVUPS (ROW)(R9*1), X3; \
+	VINSERTF128 $1, (ROW)(R11*1), Y3, Y3; \
+	VUNPCKLPS Y1, Y0, Y4; \
+	VUNPCKLPS Y3, Y2, Y5; \
+	VUNPCKHPS Y1, Y0, Y6; \
+	VUNPCKHPS Y3, Y2, Y7; \
+	VUNPCKHPD Y5, Y4, Y0; \
+	VUNPCKLPD Y7, Y6, Y1; \
+	VUNPCKHPD Y7, Y6, Y2; \
+	VPSLLD $1, Y8, Y8; \
+	VPBROADCASTD 24(R12), Y3; \
+	VPSUBD Y3, Y8, Y8; \
+	VCVTDQ2PS Y8, Y8; \
+	VBROADCASTSS 28(R12), Y3; \
+	VADDPS Y1, Y3, Y1; \
+	VBROADCASTSS 32(R12), Y3; \
+	VMULPS Y3, Y0, Y0; \
+	VMULPS Y8, Y0, Y0; \
+	VADDPS Y0, Y1, Y1; \
+	VBROADCASTSS 36(R12), Y3; \
+	VMULPS Y3, Y2, Y2; \
+	VBROADCASTSS 40(R12), Y3; \
+	VADDPS Y3, Y2, Y2; \
+	VMOVUPS Y1, AT(DI); \
+	VMOVUPS Y2, AT+256(DI); \
+	VBROADCASTSS 44(R12), Y3; \
+	VMULPS Y3, Y2, Y2; \
+	VADDPS Y2, Y1, Y1; \
+	VBROADCASTSS 48(R12), Y3; \
+	VCMPPS $13, Y3, Y1, Y1; \
+	VMOVMSKPS Y1, DX
+
+DATA halves<>+0(SB)/8, $0x0f0f0f0f0f0f0f0f
+DATA halves<>+8(SB)/8, $0x0f0f0f0f0f0f0f0f
+DATA halves<>+16(SB)/8, $0x0f0f0f0f0f0f0f0f
+DATA halves<>+24(SB)/8, $0x0f0f0f0f0f0f0f0f
+GLOBL halves<>(SB), RODATA|NOPTR, $32
+
+// func above256(e *Estimates, codes *byte, s *survey) uint64
+TEXT ·above256(SB), NOSPLIT, $0-32
+	MOVQ e+0(FP), DI
+	MOVQ codes+8(FP), R13
+	MOVQ s+16(FP), R12
+	MOVQ 16(R12), R8
+	LEAQ (R8)(R8*2), R9
+	LEAQ (R8)(R8*4), R10
+	LEAQ (R9)(R8*4), R11
+	VMOVDQU halves<>(SB), Y15
+	XORQ AX, AX
+	XORQ R14, R14
+
+sixteen256:
+	MOVQ 56(R12), DX
+	XORQ CX, CX
+	VPXOR Y12, Y12, Y12
+	VPXOR Y13, Y13, Y13
+
+block256:
+	LEAQ (R13)(CX*1), SI
+	LEAQ (SI)(R8*8), BX
+	OCTET(VPUNPCKLBW)
+	COLUMNS
+	OCTET(VPUNPCKHBW)
+	COLUMNS
+	CMPQ CX, 64(R12)
+	JEQ  summed256
+	ADDQ $32, CX
+	CMPQ CX, 64(R12)
+	JLE  block256
+	MOVQ 64(R12), CX // the last block begins where the one before has not ended
+	JMP  block256
+
+summed256:
+	VPSLLW $8, Y13, Y8
+	VPSUBW Y8, Y12, Y12
+	VEXTRACTI128 $1, Y12, X8
+	VPADDW X8, X12, X12
+	VEXTRACTI128 $1, Y13, X8
+	VPADDW X8, X13, X13
+	VPUNPCKLWD X13, X12, X8
+	VPUNPCKHWD X13, X12, X9
+	VPMOVZXWD X8, Y8
+	VPMOVZXWD X9, Y14
+	LEAQ 28(R13)(CX*1), SI // the numbers follow the last block, 4 bytes behind this
+	LEAQ (SI)(R8*8), BX
+	MOVQ R14, CX
+	EIGHT(SI, 0)
+	SHLQ CX, DX
+	ORQ  DX, AX
+	ADDQ $8, CX
+	VMOVDQU Y14, Y8
+	EIGHT(BX, 32)
+	SHLQ CX, DX
+	ORQ  DX, AX
+	ADDQ $64, DI
+	LEAQ (R13)(R8*8), R13
+	LEAQ (R13)(R8*8), R13
+	ADDQ $16, R14
+	CMPQ R14, $64
+	JNE  sixteen256
+
+	MOVQ AX, ret+24(FP)
+	VZEROUPPER
+	RET

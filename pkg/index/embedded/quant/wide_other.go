@@ -11,6 +11,8 @@ func (q *Question) sum(sums *[Rows]int32, codes []byte, stride, n int) {
 
 func (q *Question) above(*Estimates, []byte, int, float32, float32) (uint64, bool) { return 0, false }
 
+func (q *Question) prepareHalves() {}
+
 func prefetchWide(*byte, int) {}
 
 func dotWide(*float32, *float32, int) float32 { panic("quant: there are no vector instructions") }
