@@ -47,16 +47,19 @@ func TestOverload(t *testing.T) {
 
 	asked := newAsker(p, store)
 	defer asked.client.CloseIdleConnections()
+	work := p.cpu()
 	before, err := loadtest.Run(t.Context(), loadtest.Load{Clients: 4, Warmup: span / 10, For: span / 3, Grace: benchGrace}, asked.search)
 	p.must(err)
+	work = p.cpu() - work
 	capacity := before.PerSecond
-	t.Logf("capacity: %.0f searches/s\n%s", capacity, written(before))
+	t.Logf("capacity: %.0f searches/s; the service had %.0f%% of a processor\n%s", capacity, 100*work/(span/10+span/3).Seconds(), written(before))
 	if before.Failed > 0 || capacity == 0 {
 		t.Fatalf("%d of %d searches failed within the capacity: %v", before.Failed, before.Sent, before.Failures)
 	}
 
 	asked.forget()
-	work, done := p.cpu(), make(chan loadtest.Report, 1)
+	work = p.cpu()
+	done := make(chan loadtest.Report, 1)
 	go func() {
 		uploads, err := loadtest.Run(t.Context(), loadtest.Load{Rate: overloadUploads, Clients: 64, For: span, Grace: benchGrace}, asked.upload)
 		if err != nil {

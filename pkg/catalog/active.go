@@ -25,11 +25,10 @@ func (c *Catalog) Active(ctx context.Context, datasourceIDs []string) (map[strin
 // What it returns is shared, and must not be changed.
 func (c *Catalog) ActiveOf(ctx context.Context, datasourceIDs []string) ([]*domain.ActiveDatasource, error) {
 	out := make([]*domain.ActiveDatasource, len(datasourceIDs))
-	version, kept := c.db.memo.version()
-	if c.db.dialect.shared || !kept {
+	if c.db.dialect.shared {
 		return out, c.readActive(ctx, datasourceIDs, out, nil)
 	}
-	missing := c.db.memo.known(version, datasourceIDs, out)
+	missing, version := c.db.memo.known(datasourceIDs, out)
 	if missing == 0 {
 		return out, nil
 	}
@@ -37,13 +36,11 @@ func (c *Catalog) ActiveOf(ctx context.Context, datasourceIDs []string) ([]*doma
 	if err := c.readActive(ctx, datasourceIDs, out, &read); err != nil {
 		return nil, err
 	}
-	switch {
-	case c.db.memo.commits.Load() == version:
-		c.db.memo.keep(version, read)
-	case missing < len(datasourceIDs): // all of an answer is as new as its newest part
+	if missing < len(datasourceIDs) && c.db.memo.commits.Load() != version { // all of an answer is as new as its newest part
 		clear(out)
 		return out, c.readActive(ctx, datasourceIDs, out, nil)
 	}
+	c.db.memo.keep(version, read)
 	return out, nil
 }
 

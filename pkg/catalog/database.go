@@ -38,6 +38,7 @@ type database struct {
 }
 
 func (d *database) close() error {
+	d.memo.forget() // the driver refers to it for as long as the process lives
 	return errors.Join(d.read.close(), d.writer.close())
 }
 

@@ -58,15 +58,15 @@ func (c *Catalog) Datastore(ctx context.Context, ws, id string) (domain.Datastor
 
 // kept returns a datastore from the memo, or reads it.
 func (c *Catalog) kept(id string, read func() (domain.Datastore, error)) (domain.Datastore, error) {
-	version, kept := c.db.memo.version()
-	if c.db.dialect.shared || !kept {
+	if c.db.dialect.shared {
 		return read()
 	}
-	if d, ok := c.db.memo.store(version, id); ok {
+	d, ok, version := c.db.memo.store(id)
+	if ok {
 		return d, nil
 	}
 	d, err := read()
-	if err == nil && c.db.memo.commits.Load() == version {
+	if err == nil {
 		c.db.memo.keepStore(version, d)
 	}
 	return d, err

@@ -146,7 +146,6 @@ func (c *Catalog) TouchKey(ctx context.Context, id string, at time.Time) error {
 	}
 	c.touched.Store(id, at)
 	return c.update(ctx, "noting the use of a key", func(t *tx) error {
-		t.aside = true
 		_, err := t.exec(ctx, `UPDATE api_keys SET last_used_at = ? WHERE id = ? AND (last_used_at IS NULL OR last_used_at < ?)`,
 			micros(at), id, micros(at))
 		return err

@@ -1,50 +1,109 @@
 package catalog
 
 import (
+	"errors"
 	"sync"
 	"sync/atomic"
 
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// maxMemoBytes bounds about what a memo holds; beyond it, it starts anew.
-const maxMemoBytes = 16 << 20
+const (
+	// maxMemoBytes bounds about what a memo holds; beyond it, it starts anew.
+	maxMemoBytes = 16 << 20
+	// maxChanged bounds the datasources that are remembered to have changed; beyond it, all have.
+	maxChanged = 4096
+)
 
-// memo keeps what every query asks of the catalog, as long as nothing has been committed that may change it. It serves the
-// engine that one process writes to alone: what other processes do there beside it, with the commands for keys, repairs and
-// replays, changes none of what is kept.
+// memo keeps what every query asks of the catalog until a commit changes it. It serves the engine that one process writes to
+// alone: what other processes do there beside it, with the commands for keys, repairs and replays, changes none of what is
+// kept. What is kept is always as new as the last commit, so that a query asks the database for no more than has changed,
+// however often that happens: to ask for all of it at each upload would cost a process that is busy a third of its time.
 type memo struct {
-	// commits is counted up before and after each commit: odd while there is one, of which it is not known yet whether
-	// readers see it.
+	// commits is counted up before and after each commit that changes what may be kept: odd while there is one, of which it is
+	// not known yet whether readers see it. It changes with mu held.
 	commits atomic.Uint64
 
 	mu     sync.Mutex
-	as     uint64 // commits when what is kept was read
-	active map[string]*domain.ActiveDatasource
+	active map[string]sized
 	stores map[string]domain.Datastore
 	size   int64
 	asked  bool // since it was asked whether it may rest
+
+	// What the one connection that writes has changed since the last commit, or since one was undone: that is forgotten for
+	// nothing, and no harm.
+	changed    map[string]struct{} // datasources
+	everything bool                // more than these
 }
 
-// committing notes that a commit begins, and returns what is to be called at its end. Commits follow one another.
-func (m *memo) committing() (done func()) {
-	m.commits.Add(1)
-	return func() { m.commits.Add(1) }
-}
+// The tables that what is kept is read from.
+const (
+	tableSources = "datasources"
+	tableStores  = "datastores"
+	tableDoomed  = "doomed_sites"
+)
 
-// version returns what is to be kept with what is read from now on. It reports false while that cannot be told.
-func (m *memo) version() (uint64, bool) {
-	v := m.commits.Load()
-	return v, v%2 == 0
-}
-
-// at makes ready for a version, and reports whether it is not older than what is kept. The caller holds mu.
-func (m *memo) at(version uint64) bool {
-	if m.as < version || m.active == nil {
-		m.as, m.size = version, 0
-		m.active, m.stores = make(map[string]*domain.ActiveDatasource), make(map[string]domain.Datastore)
+// change notes that a row of a table is about to be changed, removed or added. id tells which datasource one was that is there,
+// and may fail.
+func (m *memo) change(table string, added bool, id func() (string, error)) {
+	one := table == tableSources
+	if !one && table != tableStores && table != tableDoomed || added && table != tableDoomed { // of what is not there nothing is kept
+		return
 	}
-	return m.as == version
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.everything {
+		return
+	}
+	var source string
+	err := errors.ErrUnsupported
+	if one && len(m.changed) < maxChanged {
+		source, err = id()
+	}
+	if err != nil { // or the others: few of them change, and each changes much
+		m.everything, m.changed = true, nil
+		return
+	}
+	if m.changed == nil {
+		m.changed = make(map[string]struct{})
+	}
+	m.changed[source] = struct{}{}
+}
+
+// committing forgets what a commit changes, which begins now, and returns what is to be called at its end. Commits follow one
+// another.
+func (m *memo) committing() (done func()) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.everything && len(m.changed) == 0 {
+		return func() {}
+	}
+	m.commits.Add(1)
+	if m.everything {
+		m.drop()
+	}
+	for id := range m.changed {
+		m.size -= m.active[id].bytes
+		delete(m.active, id)
+	}
+	m.changed, m.everything = nil, false
+	return func() {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.commits.Add(1)
+	}
+}
+
+// forget gives up what is kept.
+func (m *memo) forget() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.drop()
+}
+
+// drop is forget for a caller that holds mu.
+func (m *memo) drop() {
+	m.active, m.stores, m.size = nil, nil, 0
 }
 
 // rest gives up what is kept, unless somebody has asked for it since rest was called last. It returns about how much that is.
@@ -53,64 +112,74 @@ func (m *memo) rest() (bytes int64) {
 	defer m.mu.Unlock()
 	if !m.asked {
 		bytes = m.size
-		m.active, m.stores, m.size = nil, nil, 0
+		m.drop()
 	}
 	m.asked = false
 	return bytes
 }
 
-// known fills in those of the datasources that are kept of a version, and returns how many are not.
-func (m *memo) known(version uint64, ids []string, out []*domain.ActiveDatasource) (missing int) {
+// known fills in those of the datasources that are kept, and returns how many are not, and the version to keep these with once
+// they are read. As long as commits is what the version says, what is filled in and what is read are of one time.
+func (m *memo) known(ids []string, out []*domain.ActiveDatasource) (missing int, version uint64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if !m.at(version) {
-		return len(ids)
-	}
 	m.asked = true
 	for i, id := range ids {
-		if out[i] = m.active[id]; out[i] == nil {
+		if out[i] = m.active[id].ActiveDatasource; out[i] == nil {
 			missing++
 		}
 	}
-	return missing
+	return missing, m.commits.Load()
 }
 
-// keep keeps datasources that were read at a version.
+// keep keeps datasources that were read at a version, unless a commit may have changed them since.
 func (m *memo) keep(version uint64, found []sized) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for _, a := range found {
-		if !m.at(version) {
-			return
-		}
-		if m.size += a.bytes; m.size > maxMemoBytes {
-			m.active, m.size = make(map[string]*domain.ActiveDatasource), a.bytes
-		}
-		m.active[a.ID] = a.ActiveDatasource
-	}
-}
-
-// store returns a datastore that is kept of a version.
-func (m *memo) store(version uint64, id string) (domain.Datastore, bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if !m.at(version) {
-		return domain.Datastore{}, false
-	}
-	d, ok := m.stores[id]
-	return d, ok
-}
-
-// keepStore keeps a datastore that was read at a version.
-func (m *memo) keepStore(version uint64, d domain.Datastore) {
-	const most = 4096
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if !m.at(version) {
+	if !m.current(version) {
 		return
 	}
-	if len(m.stores) >= most {
-		clear(m.stores)
+	for _, a := range found {
+		m.room(a.bytes - m.active[a.ID].bytes)
+		if m.active == nil {
+			m.active = make(map[string]sized)
+		}
+		m.active[a.ID] = a
+	}
+}
+
+// current reports whether what was read at a version is what there is now. The caller holds mu.
+func (m *memo) current(version uint64) bool {
+	return version%2 == 0 && version == m.commits.Load()
+}
+
+// room makes room for so many bytes more. The caller holds mu.
+func (m *memo) room(bytes int64) {
+	if m.size+bytes > maxMemoBytes {
+		m.drop()
+	}
+	m.size += bytes
+}
+
+// store returns a datastore that is kept, or else the version to keep it with.
+func (m *memo) store(id string) (d domain.Datastore, ok bool, version uint64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	d, ok = m.stores[id]
+	return d, ok, m.commits.Load()
+}
+
+// keepStore keeps a datastore that was read at a version, unless a commit may have changed it since.
+func (m *memo) keepStore(version uint64, d domain.Datastore) {
+	const fixed = 512
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if _, known := m.stores[d.ID]; known || !m.current(version) {
+		return
+	}
+	m.room(int64(fixed + len(d.Name) + len(d.Description)))
+	if m.stores == nil {
+		m.stores = make(map[string]domain.Datastore)
 	}
 	m.stores[d.ID] = d
 }

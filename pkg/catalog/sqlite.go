@@ -3,11 +3,14 @@ package catalog
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
+	"fmt"
 	"net/url"
 
 	"github.com/pressly/goose/v3"
-	_ "modernc.org/sqlite" // the driver "sqlite"
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
 )
 
 var sqliteDialect = dialect{goose: goose.DialectSQLite3, prepares: true}
@@ -20,45 +23,72 @@ func openSQLite(ctx context.Context, path string) (*database, error) {
 	if path == "" {
 		return nil, errors.New("no path given")
 	}
-	open := func(conns int, pragmas ...string) (*sql.DB, error) {
+	d := &database{dialect: sqliteDialect, name: path}
+	open := func(conns int, changes *memo, pragmas ...string) (*sql.DB, error) {
 		v := url.Values{"_txlock": {"immediate"}}
 		for _, p := range append(pragmas, "busy_timeout(10000)", "foreign_keys(1)", "temp_store(memory)") {
 			v.Add("_pragma", p)
 		}
 		dsn := (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: v.Encode()}).String()
-		db, err := sql.Open("sqlite", dsn)
+		c, err := sqlite.NewConnector(dsn)
 		if err != nil {
 			return nil, err
 		}
+		if changes != nil {
+			c = watched{c, changes}
+		}
+		db := sql.OpenDB(c)
 		db.SetMaxOpenConns(conns)
 		db.SetMaxIdleConns(conns)
 		return db, nil
 	}
 	// synchronous=FULL: a commit that was acknowledged survives a power cut, in WAL mode too.
-	writing := func() (*sql.DB, error) { return open(1, "journal_mode(wal)", "synchronous(full)") }
-	write, err := writing()
+	writing := func(changes *memo) (*sql.DB, error) {
+		return open(1, changes, "journal_mode(wal)", "synchronous(full)")
+	}
+	write, err := writing(&d.memo)
 	if err != nil {
 		return nil, err
 	}
 	if err := write.PingContext(ctx); err != nil { // makes the file, before a reader wants it
 		return nil, errors.Join(err, write.Close())
 	}
-	read, err := open(sqliteReaders, "query_only(1)")
+	read, err := open(sqliteReaders, nil, "query_only(1)")
 	if err != nil {
 		return nil, errors.Join(err, write.Close())
 	}
-	d := &database{
-		dialect:    sqliteDialect,
-		name:       path,
-		write:      write,
-		writer:     newPool(write, sqliteDialect),
-		read:       newPool(read, sqliteDialect),
-		migrations: writing,
-	}
+	d.write, d.writer, d.read = write, newPool(write, sqliteDialect), newPool(read, sqliteDialect)
+	d.migrations = func() (*sql.DB, error) { return writing(nil) }
 	d.together = newTogether(&d.memo)
 	d.ready = func(ctx context.Context) error {
 		var one int
 		return d.read.queryRow(ctx, `SELECT 1`).Scan(&one)
 	}
 	return d, nil
+}
+
+// watched connects to a database and tells a memo of every row that is changed there, whatever statement does it.
+type watched struct {
+	driver.Connector
+	memo *memo
+}
+
+// Connect implements driver.Connector.
+func (w watched) Connect(ctx context.Context) (driver.Conn, error) {
+	conn, err := w.Connector.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	conn.(sqlite.HookRegisterer).RegisterPreUpdateHook(func(d sqlite.SQLitePreUpdateData) {
+		w.memo.change(d.TableName, d.Op == sqlite3.SQLITE_INSERT, func() (string, error) {
+			row := make([]any, 1) // Old puts values in place of its arguments, of as many columns as there are
+			err := d.Old(row...)
+			id, ok := row[0].(string)
+			if !ok {
+				err = errors.Join(err, fmt.Errorf("the first column of %s is %T and no id", d.TableName, row[0]))
+			}
+			return id, err
+		})
+	})
+	return conn, nil
 }

@@ -33,7 +33,6 @@ type commit struct {
 	tx      *sql.Tx
 	began   time.Time
 	members int
-	changes bool          // a member changes what a memo keeps
 	done    chan struct{} // closed when it is committed or lost
 	err     error         // why it is lost; set before done is closed
 }
@@ -127,7 +126,6 @@ func (g *together) member(ctx context.Context, c *commit, t *tx, f func(*tx) err
 	}
 	if err == nil {
 		c.members++
-		c.changes = c.changes || !t.aside
 	}
 	return err
 }
@@ -161,10 +159,7 @@ func (g *together) settle() {
 	if c.members == 0 {
 		c.err = c.tx.Rollback() // nobody waits for it
 	} else {
-		told := func() {}
-		if c.changes {
-			told = g.memo.committing()
-		}
+		told := g.memo.committing()
 		c.err = c.tx.Commit()
 		told()
 	}

@@ -24,7 +24,6 @@ type tx struct {
 	stores map[string]domain.Datastore
 
 	embedded map[string]int64 // tokens that its events tell of, by workspace
-	aside    bool             // it changes nothing that a memo keeps
 
 	queuedJob   bool
 	queuedSweep bool

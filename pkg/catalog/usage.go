@@ -29,7 +29,6 @@ func (c *Catalog) Count(ctx context.Context, a domain.Account, uses map[domain.M
 // storeUses adds uses to the counters of the current month.
 func (c *Catalog) storeUses(ctx context.Context, sums []accountUses) error {
 	return c.update(ctx, "counting use", func(t *tx) error {
-		t.aside = true
 		month := monthOf(c.now())
 		for _, s := range sums {
 			if err := t.count(ctx, s.account, month, s.uses); err != nil {
@@ -68,7 +67,6 @@ func (t *tx) count(ctx context.Context, a domain.Account, month string, uses map
 // is known when it has been answered, so those under way may pass that limit.
 func (c *Catalog) Admit(ctx context.Context, a domain.Account) error {
 	return c.update(ctx, "counting a query", func(t *tx) error {
-		t.aside = true
 		month := monthOf(c.now())
 		ofWorkspace, ofKey, err := c.accountLimits(ctx, t, a)
 		if err != nil {
