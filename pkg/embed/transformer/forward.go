@@ -25,9 +25,9 @@ type network struct {
 
 // layer is one block of attention and feed-forward.
 type layer struct {
-	qkv, output      *packed // queries (scaled already), keys and values side by side
+	qkv, output      *linear // queries (scaled already), keys and values side by side
 	attentionNorm    layerNorm
-	expand, contract *packed
+	expand, contract *linear
 	outputNorm       layerNorm
 }
 
@@ -47,6 +47,7 @@ type workspace struct {
 	x, mixed, qkv, wide  []float32 // the tokens' vectors and what they become on the way
 	keys, values, scores []float32
 	tile, zeros          []float32
+	fixed                fixedSpace
 	sums                 [scoreRows]float32
 }
 
@@ -92,19 +93,19 @@ func (n *network) run(ctx context.Context, w *workspace, texts [][]int32, vector
 			return err
 		}
 		l := &n.layers[i]
-		n.kernel.multiply(w.qkv, 3*n.hidden, w.x, n.hidden, tokens, l.qkv, w.tile)
+		n.kernel.apply(l.qkv, w, w.qkv, w.x, tokens)
 		first := 0
 		for _, text := range texts {
 			n.attend(w, first, len(text))
 			first += len(text)
 		}
 		// qkv is done with; its space takes the sum.
-		n.kernel.multiply(w.qkv, n.hidden, w.mixed, n.hidden, tokens, l.output, w.tile)
-		l.attentionNorm.apply(w.x[:size], w.qkv)
-		n.kernel.multiply(w.wide, n.intermediate, w.x, n.hidden, tokens, l.expand, w.tile)
+		n.kernel.apply(l.output, w, w.qkv, w.mixed, tokens)
+		l.attentionNorm.apply(n.kernel, w.x[:size], w.qkv)
+		n.kernel.apply(l.expand, w, w.wide, w.x, tokens)
 		n.activation(w.wide[:tokens*n.intermediate])
-		n.kernel.multiply(w.mixed, n.hidden, w.wide, n.intermediate, tokens, l.contract, w.tile)
-		l.outputNorm.apply(w.x[:size], w.mixed)
+		n.kernel.apply(l.contract, w, w.mixed, w.wide, tokens)
+		l.outputNorm.apply(n.kernel, w.x[:size], w.mixed)
 	}
 	x := w.x
 	for i, text := range texts {

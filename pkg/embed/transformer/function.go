@@ -67,8 +67,8 @@ func relu(x []float32) {
 
 // soften makes of scores what they weigh, times the sum that it returns.
 func (k *kernel) soften(scores []float32) (sum float32) {
-	k.exp(scores, largest(scores))
-	return total(scores)
+	k.exp(scores, k.largest(scores))
+	return k.total(scores)
 }
 
 // The loops below keep several results at a time, so that none waits for the one before.
@@ -124,21 +124,20 @@ type layerNorm struct {
 	epsilon      float64
 }
 
-// apply brings each row of x, after adding that of residual where there is one, to mean 0 and variance 1, and stretches
-// it by the weights.
-func (n *layerNorm) apply(x, residual []float32) {
+// apply brings each row of x, after adding that of residual, to mean 0 and variance 1, and stretches it by the weights.
+func (n *layerNorm) apply(kn *kernel, x, residual []float32) {
 	width := len(n.weight)
-	for len(x) >= width {
-		row := x[:width]
-		x = x[width:]
-		if residual != nil {
-			for i, v := range residual[:width] {
-				row[i] += v
-			}
-			residual = residual[width:]
-		}
-		n.row(row)
+	for ; len(x) >= width; x, residual = x[width:], residual[width:] {
+		kn.norm(n, x[:width], residual[:width])
 	}
+}
+
+// normPortable is apply for one row.
+func normPortable(n *layerNorm, row, residual []float32) {
+	for i, v := range residual[:len(row)] {
+		row[i] += v
+	}
+	n.row(row)
 }
 
 func (n *layerNorm) row(row []float32) {

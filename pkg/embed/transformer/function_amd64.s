@@ -252,3 +252,131 @@ more:
 	JNZ  more
 	VZEROUPPER
 	RET
+
+// SUM adds up the eight numbers of y, whose lower half is x; t is lost.
+#define SUM(y, x, t) \
+	VEXTRACTF128 $1, y, t \
+	VADDPS t, x, x \
+	VMOVHLPS x, x, t \
+	VADDPS t, x, x \
+	VMOVSHDUP x, t \
+	VADDSS t, x, x
+
+// func largest8(x *float32, n int) float32
+TEXT ·largest8(SB), NOSPLIT, $0-20
+	MOVQ x+0(FP), DI
+	MOVQ n+8(FP), CX
+	VMOVUPS (DI), Y0
+	VMOVAPS Y0, Y1
+
+more:
+	VMAXPS (DI), Y0, Y0
+	VMAXPS 32(DI), Y1, Y1
+	ADDQ $64, DI
+	SUBQ $16, CX
+	JNZ  more
+
+	VMAXPS Y1, Y0, Y0
+	VEXTRACTF128 $1, Y0, X1
+	VMAXPS X1, X0, X0
+	VMOVHLPS X0, X0, X1
+	VMAXPS X1, X0, X0
+	VMOVSHDUP X0, X1
+	VMAXSS X1, X0, X0
+	VMOVSS X0, ret+16(FP)
+	VZEROUPPER
+	RET
+
+// func total8(x *float32, n int) float32
+TEXT ·total8(SB), NOSPLIT, $0-20
+	MOVQ x+0(FP), DI
+	MOVQ n+8(FP), CX
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+
+more:
+	VADDPS (DI), Y0, Y0
+	VADDPS 32(DI), Y1, Y1
+	ADDQ $64, DI
+	SUBQ $16, CX
+	JNZ  more
+
+	VADDPS Y1, Y0, Y0
+	SUM(Y0, X0, X1)
+	VMOVSS X0, ret+16(FP)
+	VZEROUPPER
+	RET
+
+// func norm8(x, residual, weight, bias *float32, n int, epsilon float32)
+TEXT ·norm8(SB), NOSPLIT, $0-44
+	MOVQ x+0(FP), DI
+	MOVQ residual+8(FP), SI
+	MOVQ weight+16(FP), R8
+	MOVQ bias+24(FP), R9
+	MOVQ n+32(FP), CX
+	SHLQ $2, CX
+	VCVTSI2SSQ n+32(FP), X15, X15
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+
+	XORQ AX, AX
+sum:
+	VMOVUPS (DI)(AX*1), Y2
+	VMOVUPS 32(DI)(AX*1), Y3
+	VADDPS (SI)(AX*1), Y2, Y2
+	VADDPS 32(SI)(AX*1), Y3, Y3
+	VMOVUPS Y2, (DI)(AX*1)
+	VMOVUPS Y3, 32(DI)(AX*1)
+	VADDPS Y2, Y0, Y0
+	VADDPS Y3, Y1, Y1
+	ADDQ $64, AX
+	CMPQ AX, CX
+	JLT  sum
+
+	VADDPS Y1, Y0, Y0
+	SUM(Y0, X0, X1)
+	VDIVSS X15, X0, X0
+	VBROADCASTSS X0, Y14 // the mean
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+
+	XORQ AX, AX
+spread:
+	VMOVUPS (DI)(AX*1), Y2
+	VMOVUPS 32(DI)(AX*1), Y3
+	VSUBPS Y14, Y2, Y2
+	VSUBPS Y14, Y3, Y3
+	VFMADD231PS Y2, Y2, Y0
+	VFMADD231PS Y3, Y3, Y1
+	ADDQ $64, AX
+	CMPQ AX, CX
+	JLT  spread
+
+	VADDPS Y1, Y0, Y0
+	SUM(Y0, X0, X1)
+	VDIVSS X15, X0, X0
+	VADDSS epsilon+40(FP), X0, X0
+	VSQRTSS X0, X0, X0
+	VMOVSS one<>(SB), X1
+	VDIVSS X0, X1, X0
+	VBROADCASTSS X0, Y13
+
+	XORQ AX, AX
+stretch:
+	VMOVUPS (DI)(AX*1), Y2
+	VMOVUPS 32(DI)(AX*1), Y3
+	VSUBPS Y14, Y2, Y2
+	VSUBPS Y14, Y3, Y3
+	VMULPS Y13, Y2, Y2
+	VMULPS Y13, Y3, Y3
+	VMOVUPS (R8)(AX*1), Y4
+	VMOVUPS 32(R8)(AX*1), Y5
+	VFMADD213PS (R9)(AX*1), Y4, Y2
+	VFMADD213PS 32(R9)(AX*1), Y5, Y3
+	VMOVUPS Y2, (DI)(AX*1)
+	VMOVUPS Y3, 32(DI)(AX*1)
+	ADDQ $64, AX
+	CMPQ AX, CX
+	JLT  stretch
+	VZEROUPPER
+	RET

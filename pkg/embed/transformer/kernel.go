@@ -12,12 +12,22 @@ type kernel struct {
 	// exp replaces each x[i] by e^(x[i]-shift), or by 0 where that is under 1e-37; x[i] is at most shift.
 	exp func(x []float32, shift float32)
 
+	// fixed multiplies with weights in fixed point; nil where that is no faster than floats.
+	fixed *fixedPoint
+
 	// gelu replaces each x[i] by x[i]·Φ(x[i]), Φ being the normal distribution.
 	gelu func(x []float32)
+
+	// largest is the largest of the numbers, of which there is one at least, and total their sum.
+	largest, total func(x []float32) float32
+
+	// norm adds residual to row, which are as long as n's weights, and normalises it.
+	norm func(n *layerNorm, row, residual []float32)
 }
 
 // portable is the kernel of every processor.
-var portable = &kernel{name: "portable", rows: 2, cols: 4, tile: tilePortable, exp: expPortable, gelu: geluPortable}
+var portable = &kernel{name: "portable", rows: 2, cols: 4, tile: tilePortable, exp: expPortable, gelu: geluPortable,
+	largest: largest, total: total, norm: normPortable}
 
 // tilePortable computes 2 × 4 values at a time: more of them would not stay in the registers of every processor.
 func tilePortable(a []float32, lda int, b, bias, c []float32, ldc, k int) {

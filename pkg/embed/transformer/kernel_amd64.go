@@ -3,8 +3,11 @@ package transformer
 import "golang.org/x/sys/cpu"
 
 var (
-	avx2   = &kernel{name: "avx2", rows: 6, cols: 16, tile: tileWide(6, 16, tile6x16), exp: expWide(8, exp8), gelu: geluWide(8, gelu8)}
-	avx512 = &kernel{name: "avx512", rows: 12, cols: 32, tile: tileWide(12, 32, tile12x32), exp: expWide(16, exp16), gelu: geluWide(16, gelu16)}
+	avx2 = &kernel{name: "avx2", rows: 6, cols: 16, tile: tileWide(6, 16, tile6x16), exp: expWide(8, exp8), gelu: geluWide(8, gelu8),
+		largest: largestWide, total: totalWide, norm: normWide,
+		fixed: &fixedPoint{tile: fixedTile(6, 16, fixed6x16), extent: extentWide, round: roundWide}}
+	avx512 = &kernel{name: "avx512", rows: 12, cols: 32, tile: tileWide(12, 32, tile12x32), exp: expWide(16, exp16), gelu: geluWide(16, gelu16),
+		largest: largestWide, total: totalWide, norm: normWide}
 )
 
 // kernels are those that this processor can run, the fastest first. The system must save the wide registers too, which
@@ -14,7 +17,7 @@ func kernels() []*kernel {
 	if cpu.X86.HasAVX2 && cpu.X86.HasFMA {
 		found = append([]*kernel{avx2}, found...)
 	}
-	if cpu.X86.HasAVX512F {
+	if cpu.X86.HasAVX512F && cpu.X86.HasAVX2 && cpu.X86.HasFMA {
 		found = append([]*kernel{avx512}, found...)
 	}
 	return found
@@ -27,6 +30,54 @@ func tile6x16(a *float32, lda int, b, bias, c *float32, ldc, k int)
 
 //go:noescape
 func tile12x32(a *float32, lda int, b, bias, c *float32, ldc, k int)
+
+// fixed6x16 is fixedPoint.tile for its size. It checks nothing: lda and ldc are in elements, k is a multiple of 4, and not 0.
+//
+//go:noescape
+func fixed6x16(a *int16, lda int, b *int16, rows, columns, bias, c *float32, ldc, k int)
+
+// extent8 is fixedPoint.extent, and round8 its round, of n numbers, n a multiple of 16 and not 0.
+//
+//go:noescape
+func extent8(x *float32, n int) (squares, top float32)
+
+//go:noescape
+func round8(to *int16, x *float32, n int, factor float32)
+
+// fixedTile guards assembly as tileWide does.
+func fixedTile(rows, cols int, tile func(a *int16, lda int, b *int16, rows, columns, bias, c *float32, ldc, k int)) func([]int16, int, []int16, []float32, []float32, []float32, []float32, int, int) {
+	return func(a []int16, lda int, b []int16, scales, columns, bias, c []float32, ldc, k int) {
+		_, _ = a[(rows-1)*lda+k-1], b[k*cols-1]
+		_, _, _, _ = scales[rows-1], columns[cols-1], bias[cols-1], c[(rows-1)*ldc+cols-1]
+		tile(&a[0], lda, &b[0], &scales[0], &columns[0], &bias[0], &c[0], ldc, k)
+	}
+}
+
+func extentWide(x []float32) (squares, top float32) {
+	whole := len(x) / fixedStep * fixedStep
+	if whole > 0 {
+		squares, top = extent8(&x[0], whole)
+	}
+	for _, v := range x[whole:] {
+		squares += v * v
+		top = max(top, v, -v)
+	}
+	return squares, top
+}
+
+// roundWide sets the numbers of to past those of x to zero.
+func roundWide(to []int16, x []float32, factor float32) {
+	whole := len(x) / fixedStep * fixedStep
+	if whole > 0 {
+		_ = to[whole-1]
+		round8(&to[0], &x[0], whole, factor)
+	}
+	if whole < len(x) {
+		var last [fixedStep]float32
+		copy(last[:], x[whole:])
+		round8(&to[whole:][:fixedStep][0], &last[0], fixedStep, factor)
+	}
+}
 
 // exp8, exp16, gelu8 and gelu16 are kernel.exp and kernel.gelu for n numbers, n a multiple of their width and not 0.
 //
@@ -41,6 +92,49 @@ func gelu8(x *float32, n int)
 
 //go:noescape
 func gelu16(x *float32, n int)
+
+// largest8 is kernel.largest, total8 kernel.total and norm8 kernel.norm of n numbers, n a multiple of 16 and not 0.
+//
+//go:noescape
+func largest8(x *float32, n int) float32
+
+//go:noescape
+func total8(x *float32, n int) float32
+
+//go:noescape
+func norm8(x, residual, weight, bias *float32, n int, epsilon float32)
+
+func largestWide(x []float32) float32 {
+	whole := len(x) / 16 * 16
+	if whole == 0 {
+		return largest(x)
+	}
+	top := largest8(&x[0], whole)
+	for _, v := range x[whole:] {
+		top = max(top, v)
+	}
+	return top
+}
+
+func totalWide(x []float32) (sum float32) {
+	whole := len(x) / 16 * 16
+	if whole > 0 {
+		sum = total8(&x[0], whole)
+	}
+	for _, v := range x[whole:] {
+		sum += v
+	}
+	return sum
+}
+
+func normWide(n *layerNorm, row, residual []float32) {
+	if len(row) == 0 || len(row)%16 != 0 {
+		normPortable(n, row, residual)
+		return
+	}
+	_, _, _ = residual[:len(row)], n.weight[:len(row)], n.bias[:len(row)]
+	norm8(&row[0], &residual[0], &n.weight[0], &n.bias[0], len(row), float32(n.epsilon))
+}
 
 // expWide and geluWide fill the last vector up, so that all numbers are worked out alike.
 func expWide(width int, exp func(x *float32, n int, shift float32)) func([]float32, float32) {

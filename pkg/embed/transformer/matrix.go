@@ -22,6 +22,30 @@ func (kn *kernel) packLinear(weight, bias []float32, n, k int) *packed {
 	return p
 }
 
+// linear is a linear layer: its weights in fixed point where the kernel has that, else in floats.
+type linear struct {
+	floats *packed
+	fixed  *fixedWeights
+}
+
+// newLinear makes a layer of weights that lie as n rows of k, one for each output, and a bias for each.
+func (kn *kernel) newLinear(weight, bias []float32, n, k int) *linear {
+	if kn.fixed != nil {
+		return &linear{fixed: kn.packFixed(weight, bias, n, k)}
+	}
+	return &linear{floats: kn.packLinear(weight, bias, n, k)}
+}
+
+// apply writes to c what the layer makes of the first m rows of a. Rows of either lie side by side; both hold whole tiles of
+// rows, and what is in the rows past m does not matter.
+func (kn *kernel) apply(l *linear, w *workspace, c, a []float32, m int) {
+	if l.fixed != nil {
+		kn.multiplyFixed(c, l.fixed.n, a, l.fixed.k, m, l.fixed, &w.fixed, w.tile)
+		return
+	}
+	kn.multiply(c, l.floats.n, a, l.floats.k, m, l.floats, w.tile)
+}
+
 // packRows packs n rows of k numbers, stride apart in from, as columns.
 func (kn *kernel) packRows(to, from []float32, stride, n, k int) {
 	cols := kn.cols

@@ -5,9 +5,11 @@
 // "</s>") are only text; characters that are younger than the libraries' Unicode tables are what they are in ours; and a
 // text without a token has no direction, but the zero vector.
 //
+// Vectors of the same text by different kernels, or by those libraries, have a similarity of 0.99999 or more.
+//
 // Batches are not padded: the tokens of several texts form one matrix, which only attention takes apart. Matrices are
 // multiplied by a kernel in the processor's vector instructions where it has them (AVX-512, AVX2, NEON), else by plain
-// Go, which is some twenty times slower.
+// Go, which is some twenty times slower. With AVX2 the weights' are in fixed point (fixedPoint).
 package transformer
 
 import (

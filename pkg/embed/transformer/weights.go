@@ -60,17 +60,17 @@ func (w *weights) norm(name string, width int, epsilon float64) layerNorm {
 }
 
 // linear returns a layer of k inputs and n outputs.
-func (w *weights) linear(kn *kernel, name string, n, k int) *packed {
+func (w *weights) linear(kn *kernel, name string, n, k int) *linear {
 	weight, bias := w.values(name+".weight", n, k), w.values(name+".bias", n)
 	if w.err != nil {
 		return nil
 	}
-	return kn.packLinear(weight, bias, n, k)
+	return kn.newLinear(weight, bias, n, k)
 }
 
 // attention returns the three layers that make queries, keys and values as one. The queries are scaled here, once, for
 // what the scores would have to be divided by each time.
-func (w *weights) attention(kn *kernel, name string, hidden, heads int) *packed {
+func (w *weights) attention(kn *kernel, name string, hidden, heads int) *linear {
 	weight := make([]float32, 0, 3*hidden*hidden)
 	bias := make([]float32, 0, 3*hidden)
 	for _, part := range []string{"query", "key", "value"} {
@@ -87,7 +87,7 @@ func (w *weights) attention(kn *kernel, name string, hidden, heads int) *packed 
 	for i := range hidden {
 		bias[i] *= scale
 	}
-	return kn.packLinear(weight, bias, 3*hidden, hidden)
+	return kn.newLinear(weight, bias, 3*hidden, hidden)
 }
 
 // assemble makes the network of the tensors. Its error names the tensor that is missing or does not fit.

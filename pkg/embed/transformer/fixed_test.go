@@ -1,0 +1,200 @@
+package transformer
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"testing"
+
+	"github.com/sluice/sluice/pkg/embed"
+)
+
+// fixedKernels are those that multiply in fixed point; the first is worked out in plain Go, wherever the tests run.
+func fixedKernels() []*kernel {
+	plain := *portable
+	plain.name = "plain"
+	plain.fixed = &fixedPoint{
+		tile: func(a []int16, lda int, b []int16, rows, columns, bias, c []float32, ldc, k int) {
+			for i := range plain.rows {
+				for j := range plain.cols {
+					var sum int32
+					for p := range k {
+						sum += int32(a[i*lda+p]) * int32(b[(p/2*plain.cols+j)*2+p%2])
+					}
+					c[i*ldc+j] = float32(sum)*rows[i]*columns[j] + bias[j]
+				}
+			}
+		},
+		extent: func(x []float32) (squares, top float32) {
+			for _, v := range x {
+				squares += v * v
+				top = max(top, v, -v)
+			}
+			return squares, top
+		},
+		round: func(to []int16, x []float32, factor float32) {
+			clear(to)
+			for i, v := range x {
+				to[i] = int16(math.RoundToEven(float64(v * factor)))
+			}
+		},
+	}
+	all := []*kernel{&plain}
+	for _, kn := range kernels() {
+		if kn.fixed != nil {
+			all = append(all, kn)
+		}
+	}
+	return all
+}
+
+// product multiplies in fixed point, and returns how far the worst value is from the true one, as a part of the lengths of
+// its two rows, multiplied.
+func product(t *testing.T, kn *kernel, a, weight, bias []float32, m, n, k int) (c []float32, worst float64) {
+	t.Helper()
+	c = make([]float32, m*n)
+	kn.multiplyFixed(c, n, append(a, make([]float32, kn.rows*k)...), k, m, kn.packFixed(weight, bias, n, k), new(fixedSpace), make([]float32, kn.rows*kn.cols))
+	for i := range m {
+		for j := range n {
+			var sum, aa, bb float64
+			for p := range k {
+				v, w := float64(a[i*k+p]), float64(weight[j*k+p])
+				sum, aa, bb = sum+v*w, aa+v*v, bb+w*w
+			}
+			if length := math.Sqrt(aa * bb); length > 0 {
+				worst = max(worst, math.Abs(float64(c[i*n+j])-float64(bias[j])-sum)/length)
+			} else if c[i*n+j] != bias[j] {
+				t.Errorf("row %d, column %d of nothing: %v, want the bias %v", i, j, c[i*n+j], bias[j])
+			}
+		}
+	}
+	return c, worst
+}
+
+func TestFixedPointIsCloseForAnyShapeAndScale(t *testing.T) {
+	t.Parallel()
+	for _, kn := range fixedKernels() {
+		for _, shape := range [][3]int{{1, 1, 1}, {3, 5, 7}, {6, 16, 16}, {13, 33, 17}, {97, 31, 48}, {200, 20, 31}, {7, 17, 1536}} {
+			for _, scale := range []float32{1, 1e-12, 1e12, 1e-18, 1e18} {
+				t.Run(fmt.Sprint(kn.name, shape, scale), func(t *testing.T) {
+					t.Parallel()
+					m, n, k := shape[0], shape[1], shape[2]
+					r := rand.New(rand.NewPCG(5, uint64(m*n*k)))
+					a, weight := randoms(r, m*k), randoms(r, n*k)
+					for i := range a {
+						a[i] *= scale
+					}
+					for i := range k {
+						a[(m-1)*k+i], weight[(n-1)*k+i] = 0, 0
+					}
+					if _, worst := product(t, kn, a, weight, make([]float32, n), m, n, k); worst > 5e-5 {
+						t.Errorf("a value is %v of the lengths of its rows away from the true one", worst)
+					}
+				})
+			}
+		}
+	}
+}
+
+// Sums are largest where two rows point the same way, and the numbers where one of a row is all there is of it.
+func TestFixedPointHoldsTheLargestSums(t *testing.T) {
+	t.Parallel()
+	for _, kn := range fixedKernels() {
+		for _, k := range []int{1, 2, 384, 1536, 4096} {
+			for name, fill := range map[string]func(i int) float32{
+				"equal": func(int) float32 { return 0.37 }, "one": func(i int) float32 { return float32(1 - min(i, 1)) },
+				"alternating": func(i int) float32 { return float32(1 - 2*(i%2)) }, "halves": func(i int) float32 { return float32(i*2/k) - 0.5 },
+			} {
+				for _, sign := range []float32{1, -1} {
+					a, weight := make([]float32, k), make([]float32, k)
+					for i := range k {
+						a[i] = fill(i)
+						weight[i] = sign * a[i]
+					}
+					// Where all numbers are rounded alike, what rounding adds does not even out.
+					if _, worst := product(t, kn, a, weight, []float32{0}, 1, 1, k); worst > (math.Sqrt(float64(k))+1)/fixedLength {
+						t.Errorf("%s, %d numbers, %s, sign %v: %v away", kn.name, k, name, sign, worst)
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestFixedPointKeepsWhatIsNotANumberToItsRow(t *testing.T) {
+	t.Parallel()
+	for _, kn := range fixedKernels() {
+		for _, bad := range []float32{float32(math.NaN()), float32(math.Inf(1)), float32(math.Inf(-1))} {
+			const m, n, k = 3, 2, 20
+			r := rand.New(rand.NewPCG(5, 6))
+			a, weight := randoms(r, m*k), randoms(r, n*k)
+			a[k+3] = bad
+			c := make([]float32, m*n)
+			kn.multiplyFixed(c, n, append(a, make([]float32, kn.rows*k)...), k, m, kn.packFixed(weight, nil, n, k), new(fixedSpace), make([]float32, kn.rows*kn.cols))
+			for i, v := range c {
+				if (i/n == 1) != math.IsNaN(float64(v)) {
+					t.Errorf("%s, %v in row 1: row %d is %v", kn.name, bad, i/n, v)
+				}
+			}
+		}
+	}
+}
+
+func TestEveryKernelKnowsSumsAndNorms(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(7, 8))
+	for _, kn := range kernels() {
+		for _, size := range []int{1, 7, 8, 15, 16, 17, 48, 100, 384} {
+			x, residual := randoms(r, size), randoms(r, size)
+			n := &layerNorm{weight: randoms(r, size), bias: randoms(r, size), epsilon: 1e-12}
+			if got, want := kn.largest(x), largest(x); got != want {
+				t.Errorf("%s: the largest of %d is %v, want %v", kn.name, size, got, want)
+			}
+			if got, want := kn.total(x), total(x); math.Abs(float64(got-want)) > 1e-4 {
+				t.Errorf("%s: the sum of %d is %v, want %v", kn.name, size, got, want)
+			}
+			got, want := append([]float32(nil), x...), append([]float32(nil), x...)
+			kn.norm(n, got, residual)
+			normPortable(n, want, residual)
+			for i := range got {
+				if math.Abs(float64(got[i]-want[i])) > 1e-4 {
+					t.Errorf("%s: number %d of %d is %v, want %v", kn.name, i, size, got[i], want[i])
+				}
+			}
+		}
+	}
+}
+
+// TestKernelsAgreeOnARealModel runs the model that SLUICE_TEST_MODEL names with every kernel.
+func TestKernelsAgreeOnARealModel(t *testing.T) {
+	t.Parallel()
+	directory := os.Getenv("SLUICE_TEST_MODEL")
+	if directory == "" {
+		t.Skip("SLUICE_TEST_MODEL names no model")
+	}
+	texts := append(benchChunks()[:4], benchQueries...)
+	var want [][]float32
+	for _, kn := range []*kernel{portable, kernels()[0]} {
+		e, err := open(Config{Directory: directory}, kn)
+		if err != nil {
+			t.Fatal(err)
+		}
+		vectors, err := e.Embed(t.Context(), texts, embed.Passage)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want == nil {
+			want = vectors
+			continue
+		}
+		worst := 1.0
+		for i := range vectors {
+			worst = min(worst, cosine(vectors[i], want[i]))
+		}
+		t.Logf("%s: similarity to portable at least %.9f", kn.name, worst)
+		if worst < 0.99999 {
+			t.Errorf("%s: similarity %v to portable", kn.name, worst)
+		}
+	}
+}
