@@ -56,8 +56,8 @@ func TestATextHasTheVectorOfItsMark(t *testing.T) {
 
 func TestRowsAreReadFromFragments(t *testing.T) {
 	t.Parallel()
-	got := rowsOf([]service.Fragment{{Text: "item3 a b\n\nitem4 c"}, {Text: "question1 d"}, {Text: "item90 e"}})
-	if want := []int{3, 4, 90}; !slices.Equal(got, want) {
+	got := rowsOf([]service.Fragment{{Text: "item3 a b\n\nitem4 c"}, {Text: "question1 d"}, {Text: "item90 e"}, {Text: "items xitem5 item item6"}})
+	if want := []int{3, 4, 90, 6}; !slices.Equal(got, want) {
 		t.Errorf("rows %v, want %v", got, want)
 	}
 	if got := recall([]int{1, 2, 3}, []int{2, 3, 4, 5}); got != 0.5 {
@@ -99,8 +99,8 @@ func TestFlagsAreChecked(t *testing.T) {
 			t.Errorf("%v is taken", args)
 		}
 	}
-	s, err := parse([]string{"-peers", "chroma,fts5", "-each", "3s"}, io.Discard)
-	if err != nil || !slices.Equal(s.peers, []string{"chroma", "fts5"}) || s.each != 3*time.Second {
+	s, err := parse([]string{"-peers", "chroma,fts5", "-each", "3s", "-alone"}, io.Discard)
+	if err != nil || !s.alone || !slices.Equal(s.peers, []string{"chroma", "fts5"}) || s.each != 3*time.Second {
 		t.Errorf("settings %+v: %v", s, err)
 	}
 }

@@ -16,6 +16,9 @@ import (
 // embeddingModel is the name that the model of the workload's vectors has.
 const embeddingModel = "workload"
 
+// itemMark is what the mark of a row begins with, before its number.
+const itemMark = "item"
+
 // marked finds the mark that each text begins with.
 var marked = regexp.MustCompile(`\b(item|question)([0-9]+)\b`)
 

@@ -2,7 +2,7 @@
 // Python that run in process. All get the same vectors, texts and questions; Sluice is asked over HTTP, and its index by itself in
 // this process, the others through their own clients. What it prints is Markdown.
 //
-//	go run ./deployments/benchpeers [-rows 100000] [-peers chroma,qdrant] [-venv folder] [-write docs/performance.md]
+//	go run ./deployments/benchpeers [-rows 100000] [-peers chroma,qdrant] [-venv folder] [-alone] [-write docs/performance.md]
 package main
 
 import (
@@ -30,6 +30,7 @@ type settings struct {
 	questions int
 	each      time.Duration
 	peers     []string
+	alone     bool
 	write     string
 }
 
@@ -61,7 +62,10 @@ func run(ctx context.Context, args []string, out, errs io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("measuring Sluice: %w", err)
 	}
-	results := append(ours, measurePeers(ctx, s, dir, errs)...)
+	results := ours
+	if !s.alone {
+		results = append(results, measurePeers(ctx, s, dir, errs)...)
+	}
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -96,6 +100,7 @@ func parse(args []string, errs io.Writer) (settings, error) {
 		}
 		return nil
 	})
+	flags.BoolVar(&s.alone, "alone", false, "measure Sluice alone")
 	flags.StringVar(&s.write, "write", "", "a Markdown file whose section of figures is replaced")
 	if err := flags.Parse(args); err != nil {
 		return s, err

@@ -8,8 +8,11 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"sync/atomic"
+
+	"golang.org/x/sync/semaphore"
 
 	"github.com/sluice/sluice/pkg/index"
 )
@@ -58,8 +61,9 @@ type Index struct {
 	opened   uint64        // numbers openings
 	closed   bool
 
-	searches atomic.Uint64 // that were begun
-	rested   atomic.Uint64 // searches when Rest was called last
+	turns    *semaphore.Weighted // of searches, see turns
+	searches atomic.Uint64       // that were begun
+	rested   atomic.Uint64       // searches when Rest was called last
 
 	stop   context.CancelFunc
 	merges chan index.Space
@@ -68,6 +72,12 @@ type Index struct {
 }
 
 var _ index.Index = (*Index)(nil)
+
+// turns is how many searches work at once; the others have their turn in the order in which they came. More than there are
+// processors would take theirs from one another: whoever searches without a pause goes on until the scheduler notices, after ten
+// milliseconds or more, which is several searches, and the last of those that wait has waited for all of these. Two at least, so
+// that one that waits for the disk does not stop all.
+func turns() int64 { return int64(max(2, runtime.GOMAXPROCS(0))) }
 
 // Open opens the index in a directory, which it makes if there is none. It opens no space yet. The caller must see to it
 // that no other process uses the directory.
@@ -88,6 +98,7 @@ func Open(dir string, opts Options) (*Index, error) {
 	x := &Index{
 		dir: dir, max: cmp.Or(opts.MaxOpenSpaces, defaultOpenSpaces), log: opts.Log, alarm: opts.Alarm, stop: stop,
 		cache: newCache(cmp.Or(opts.CacheBytes, defaultCacheBytes)),
+		turns: semaphore.NewWeighted(turns()),
 		rows:  newCache(cmp.Or(opts.RowCacheBytes, defaultRowBytes)), spaces: make(map[spaceKey]*handle),
 		dropping: make(map[string]bool), damaged: make(map[spaceKey]index.Space), changed: make(chan struct{}), merges: make(chan index.Space, mergeQueue),
 	}

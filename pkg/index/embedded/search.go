@@ -33,6 +33,12 @@ func (x *Index) Search(ctx context.Context, id index.Space, q index.Query) (inde
 	x.searches.Add(1)
 	var out index.Result
 	err = x.use(ctx, id, false, func(s *space) error {
+		running.Add(1)
+		defer running.Add(-1)
+		if err := x.turns.Acquire(ctx, 1); err != nil {
+			return fmt.Errorf("waiting for its turn: %w", err)
+		}
+		defer x.turns.Release(1)
 		return s.glance(ctx, func(v view) error {
 			var err error
 			out, err = v.search(ctx, q, fields, vector)

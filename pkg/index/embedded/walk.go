@@ -56,7 +56,7 @@ func (s *snapshot) each(records slotView, f func(slot uint32) error) error {
 	})
 }
 
-// running is how many scans the process is at: the processors are shared among them.
+// running is how many searches the process is at, those that wait for their turn among them: the processors are shared by all.
 var running atomic.Int32
 
 // share calls the functions that begin makes, one for each part, with consecutive ranges of n items that together make up
@@ -64,10 +64,10 @@ var running atomic.Int32
 // well takes more of the ranges. It ends when ctx does.
 func share(ctx context.Context, rows, n int, begin func(part int) (visit func(from, to int) error)) error {
 	parts := 1
-	if scans := int(running.Add(1)); rows >= parallelRows {
-		parts = min(max(1, runtime.GOMAXPROCS(0)/scans), maxScanners)
+	if rows >= parallelRows {
+		searches := max(1, int(running.Load()))
+		parts = min(max(1, runtime.GOMAXPROCS(0)/searches), maxScanners)
 	}
-	defer running.Add(-1)
 	step := min(max(1, n/parts/partSteps), scanPause)
 	var taken atomic.Int64
 	work := func(ctx context.Context, part int) error {

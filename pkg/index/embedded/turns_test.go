@@ -1,0 +1,43 @@
+package embedded
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sluice/sluice/pkg/index"
+)
+
+// TestSearchesHaveTheirTurn has all turns taken: who does not wait any longer gets no answer, and takes no turn with it.
+func TestSearchesHaveTheirTurn(t *testing.T) {
+	t.Parallel()
+	dir, _, want := damaged(t, 5)
+	x := mustOpen(t, dir, Options{})
+	if err := x.turns.Acquire(t.Context(), turns()); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	var waiting sync.WaitGroup
+	faults := make([]error, 2*turns())
+	for i := range faults {
+		waiting.Go(func() { _, faults[i] = x.Search(ctx, crashSpace, index.Query{Text: "common", Limit: 10}) })
+	}
+	cancel()
+	waiting.Wait()
+	for _, err := range faults {
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("a search whose turn has not come ended with %v, want %v", err, context.Canceled)
+		}
+	}
+	x.turns.Release(turns())
+	got, err := answers(t, x)
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Errorf("afterwards: %v (-want +got):\n%s", err, diff)
+	}
+	if !x.turns.TryAcquire(turns()) {
+		t.Error("a turn was not given back")
+	}
+}
