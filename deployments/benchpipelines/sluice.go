@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/sluice/sluice/deployments/local/started"
+	"github.com/sluice/sluice/pkg/client"
 	"github.com/sluice/sluice/pkg/eval/service"
 )
 
@@ -72,7 +73,7 @@ func measureSluice(ctx context.Context, s settings, g gathered, model, dir strin
 				return err
 			}
 			_, err = svc.Upload(uploading, store.ID, filepath.Base(path), data)
-			if refused := (*service.Refused)(nil); errors.As(err, &refused) {
+			if refused := (*client.Error)(nil); errors.As(err, &refused) {
 				return nil // of a kind that is not read: counted as missing
 			}
 			return err

@@ -1,6 +1,6 @@
 // Command demo shows Sluice's main job for real: it starts the service with an empty data directory, lets it ingest the
 // documents and the web site of testdata, shows their progress, asks, and prints fragments and a cited answer. It talks
-// to the service as any client would, over HTTP, and exits 0 only when everything ended as it should. For somebody at a
+// to the service as any client would, by package client, and exits 0 only when everything ended as it should. For somebody at a
 // terminal it then leaves the service up, with a link that opens on the answer it has just given.
 //
 //	go run ./deployments/demo [-api bin/api] [-documents testdata/documents] [-stay=false]
@@ -21,6 +21,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/sluice/sluice/pkg/client"
 	"github.com/sluice/sluice/testdata/site"
 )
 
@@ -68,8 +69,12 @@ func run(ctx context.Context, api, documents string, stay bool, out io.Writer) (
 	defer pages.close()
 	fmt.Fprintf(out, "A small web site is served at %s.\n", pages.base)
 
-	c := client{base: service.base, key: service.key, out: out}
-	answer, err := show(ctx, c, documents, pages.base)
+	c, err := client.New(service.base, service.key)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	answer, err := show(ctx, c, documents, pages.base, out)
 	if err != nil {
 		return err
 	}
@@ -82,23 +87,23 @@ func run(ctx context.Context, api, documents string, stay bool, out io.Writer) (
 }
 
 // show has the service ingest everything and asks it. It returns where the console shows the last answer.
-func show(ctx context.Context, c client, documents, pages string) (answer string, err error) {
+func show(ctx context.Context, c *client.Client, documents, pages string, out io.Writer) (answer string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
 	defer cancel()
-	storeID, err := c.createDatastore(ctx, "Handbooks")
+	l, err := newLibrary(ctx, c, "Handbooks", out)
 	if err != nil {
 		return "", err
 	}
-	if err := c.uploadAll(ctx, storeID, documents); err != nil {
+	if err := l.uploadAll(ctx, documents); err != nil {
 		return "", err
 	}
-	if err := c.addSite(ctx, storeID, pages+"/"); err != nil {
+	if err := l.addSite(ctx, pages+"/"); err != nil {
 		return "", err
 	}
-	if err := c.follow(ctx, storeID); err != nil {
+	if err := l.follow(ctx); err != nil {
 		return "", err
 	}
-	return c.ask(ctx, storeID)
+	return l.ask(ctx)
 }
 
 // server is an HTTP server of the demo's own on a free loopback port.

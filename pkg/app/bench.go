@@ -108,7 +108,10 @@ func (p *commandLine) bench(ctx context.Context, s benchSettings) error {
 		return usageError{err}
 	}
 	defer patient.Close()
-	loaded := patient.Impatient(s.load.Clients)
+	loaded, err := patient.Impatient(s.load.Clients)
+	if err != nil {
+		return usageError{err}
+	}
 	defer loaded.Close()
 
 	var report loadtest.Report
@@ -118,10 +121,10 @@ func (p *commandLine) bench(ctx context.Context, s benchSettings) error {
 		report, err = benchAsking(ctx, s, patient, loaded)
 	}
 	if err != nil && report.Sent == 0 {
-		return ended(err)
+		return cli.Fault(ctx, err)
 	}
 	// What was measured is told, even if what it left behind could not be cleared away.
-	return errors.Join(s.tell(p.Out, report), ended(err))
+	return errors.Join(s.tell(p.Out, report), cli.Fault(ctx, err))
 }
 
 // tell writes the report.

@@ -139,6 +139,7 @@ func TestBenchTellsWhatItMeasuredThoughItCannotClearUp(t *testing.T) {
 	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.Method + " " + r.URL.Path {
 		case "GET /agents/" + agent:
+			w.Header().Set("Content-Type", "application/json")
 			_, _ = io.WriteString(w, `{"id":"`+agent+`"}`)
 		case "POST /agents/" + agent + "/query":
 			w.Header().Set("Content-Type", "text/event-stream")

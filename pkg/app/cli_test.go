@@ -211,7 +211,7 @@ func TestWhatFailsIsToldInWordsAndByTheExitCode(t *testing.T) {
 	}{
 		"no command like it":            {args: []string{"qurey"}, exit: cli.Misused, says: `there is no command "qurey"; did you mean query?`},
 		"no flag like it":               {args: []string{"query", "x", "--datastor", "y"}, exit: cli.Misused, says: "there is no flag --datastor; did you mean --datastore?"},
-		"no question":                   {args: []string{"ask"}, exit: cli.Misused, says: "what is the question?"},
+		"no question":                   {args: []string{"ask"}, exit: cli.Misused, says: "the question is missing; usage: api ask"},
 		"no datastore named":            {args: []string{"query", "x"}, exit: cli.Misused, says: "which datastore? --datastore with one of"},
 		"two datastores of a name":      {args: []string{"query", "x", "--datastore", "Twins"}, exit: cli.Misused, says: `there are 2 datastores named "Twins"`},
 		"a datastore that is not there": {args: []string{"query", "x", "--datastore", "Nope"}, exit: cli.NotFound, says: `there is no datastore "Nope"; there are`},

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"os"
 	"strings"
 	"time"
@@ -80,27 +79,14 @@ func (p *commandLine) eval(ctx context.Context, s evalSettings) error {
 	if ctx.Err() != nil {
 		return cli.WithExit(cli.Stopped, errors.New("stopped before the end; nothing was changed"))
 	}
-	return ended(err)
-}
-
-// ended has a command end as the service's answer says.
-func ended(err error) error {
-	var refused *service.Refused
-	switch {
-	case !errors.As(err, &refused):
-		return err
-	case refused.Status == http.StatusForbidden:
-		return cli.WithExit(cli.Forbidden, fmt.Errorf("%w; --key or SLUICE_API_KEY gives the key", err))
-	default:
-		return cli.WithExit(cli.ExitOfStatus(refused.Status), err)
-	}
+	return cli.Fault(ctx, err)
 }
 
 // check says what does not fit together.
 func (s evalSettings) check() error {
 	switch {
 	case s.datastore == "":
-		return errors.New("which datastore?")
+		return errors.New("which datastore? --datastore takes its id or its name")
 	case s.generate < 0 || s.generate > maxGenerated:
 		return fmt.Errorf("--generate %d: must be 1 to %d", s.generate, maxGenerated)
 	case s.generate > 0 && (s.queries != "" || s.qrels != "" || s.json):

@@ -127,8 +127,8 @@ func TestEvalMeasuresARunningService(t *testing.T) {
 			usage bool
 		}{
 			"a datastore that is not there":       {t.Context(), key, []string{"--datastore", "none", "--queries", queries}, `there is no datastore "none"`, false},
-			"a key that is not valid":             {t.Context(), nil, []string{"--datastore", storeID, "--queries", queries, "--key", "sk_wrong"}, "--key or SLUICE_API_KEY gives the key", false},
-			"a service that is not there":         {t.Context(), key, []string{"--datastore", storeID, "--queries", queries, "--url", "http://127.0.0.1:1"}, "asking the service", false},
+			"a key that is not valid":             {t.Context(), nil, []string{"--datastore", storeID, "--queries", queries, "--key", "sk_wrong"}, "SLUICE_API_KEY or --key gives the key", false},
+			"a service that is not there":         {t.Context(), key, []string{"--datastore", storeID, "--queries", queries, "--url", "http://127.0.0.1:1"}, "does the service run", false},
 			"an address that is none":             {t.Context(), key, []string{"--datastore", storeID, "--queries", queries, "--url", "here"}, "is no address of a service", true},
 			"a file that is not there":            {t.Context(), key, []string{"--datastore", storeID, "--queries", "/none.jsonl"}, "/none.jsonl", false},
 			"a line that cannot be read":          {t.Context(), key, []string{"--datastore", storeID, "--queries", broken}, "b.jsonl: questions, line 2: is no JSON object", false},

@@ -3,6 +3,7 @@ package app
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -132,6 +133,9 @@ func (e *embedders) has(m pull.Model) bool {
 // pullModel fetches a model, and opens it to see that it works.
 func (p *commandLine) pullModel(ctx context.Context, c config.Config, name, from string) error {
 	m, ok := pull.Find(name)
+	if name == "" {
+		return usageError{errors.New("which model? api models list shows those that can be fetched")}
+	}
 	if !ok {
 		var names []string
 		for _, m := range pull.Known() {
@@ -157,7 +161,14 @@ func (p *commandLine) pullModel(ctx context.Context, c config.Config, name, from
 	if p.JSON {
 		return p.PrintJSON(map[string]any{"model": e.Model().ID, "directory": directory})
 	}
-	fmt.Fprintf(p.Out, "%s lies in %s.\nStart the service anew: new datastores get it; others move to it by PATCH /datastores/{id} with {\"embeddingModel\": %q}.\n",
-		m.Name, directory, e.Model().ID)
+	address := "$SLUICE_URL"
+	if at, err := cli.AddressOf(c); err == nil {
+		address = at
+	}
+	fmt.Fprintf(p.Out, `%[1]s lies in %[2]s.
+Start the service anew: it finds the model, and datastores that are made from then on use it.
+One that is there already moves to it while it is queried, by its settings in the console (%[3]s), or by
+  curl -X PATCH -H "Authorization: Bearer $SLUICE_API_KEY" %[3]s/datastores/ID -d '{"embeddingModel": "%[4]s"}'
+`, m.Name, directory, address, e.Model().ID)
 	return nil
 }

@@ -38,7 +38,7 @@ func (p *Program) askCommand() *cobra.Command {
 				return err
 			}
 			defer c.Close()
-			return fault(cmd.Context(), p.ask(cmd.Context(), c, f, strings.Join(args, " ")))
+			return Fault(cmd.Context(), p.ask(cmd.Context(), c, f, strings.Join(args, " ")))
 		},
 	}
 	cmd.Flags().StringVar(&f.agent, "agent", "", "`agent` that is asked, by id or name")

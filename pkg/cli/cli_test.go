@@ -80,12 +80,12 @@ func TestErrorsEndAsTheirKind(t *testing.T) {
 	t.Parallel()
 	for want, errs := range map[Exit][]error{
 		OK:          {nil},
-		Failed:      {errors.New("x"), domain.Invalid("a", "b"), fault(t.Context(), &client.Error{Status: http.StatusBadRequest})},
+		Failed:      {errors.New("x"), domain.Invalid("a", "b"), Fault(t.Context(), &client.Error{Status: http.StatusBadRequest})},
 		Misused:     {Misusedf("x"), fmt.Errorf("more: %w", Misusedf("x"))},
-		Forbidden:   {domain.Errorf(domain.CodeUnauthorized, "x"), fault(t.Context(), &client.Error{Status: http.StatusForbidden})},
-		NotFound:    {domain.NotFound("agent", "x"), fault(t.Context(), &client.Error{Status: http.StatusNotFound})},
+		Forbidden:   {domain.Errorf(domain.CodeUnauthorized, "x"), Fault(t.Context(), &client.Error{Status: http.StatusForbidden})},
+		NotFound:    {domain.NotFound("agent", "x"), Fault(t.Context(), &client.Error{Status: http.StatusNotFound})},
 		Damaged:     {WithExit(Damaged, errors.New("x"))},
-		Unavailable: {fault(t.Context(), &client.Error{Status: http.StatusServiceUnavailable}), fault(t.Context(), client.ErrUnfinished)},
+		Unavailable: {Fault(t.Context(), &client.Error{Status: http.StatusServiceUnavailable}), Fault(t.Context(), client.ErrUnfinished)},
 		Stopped:     {context.Canceled},
 	} {
 		for _, err := range errs {

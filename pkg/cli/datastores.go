@@ -25,7 +25,7 @@ func (p *Program) asking(where *Where, do func(context.Context, *client.Client, 
 			return err
 		}
 		defer c.Close()
-		return fault(cmd.Context(), do(cmd.Context(), c, args))
+		return Fault(cmd.Context(), do(cmd.Context(), c, args))
 	}
 }
 
@@ -94,7 +94,7 @@ func (p *Program) datastoresCommand() *cobra.Command {
 func Exactly(what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
-			return Misusedf("what is the %s?", what)
+			return Misusedf("%s is missing", what)
 		}
 		return AtMost(1)(cmd, args)
 	}

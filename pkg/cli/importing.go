@@ -47,7 +47,7 @@ func (p *Program) importCommand() *cobra.Command {
 			"api import addresses.txt --datastore Web\nzcat dump.jsonl.gz | api import - --datastore Articles",
 		Args: Exactly("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return fault(cmd.Context(), p.importFrom(cmd.Context(), f, args[0]))
+			return Fault(cmd.Context(), p.importFrom(cmd.Context(), f, args[0]))
 		},
 	}
 	flags := cmd.Flags()
@@ -85,7 +85,7 @@ func (p *Program) importFrom(ctx context.Context, f importFlags, path string) er
 	} else {
 		file, err := os.Open(path)
 		if errors.Is(err, os.ErrNotExist) {
-			return WithExit(NotFound, fmt.Errorf("there is no file %q", path))
+			return WithExit(NotFound, fmt.Errorf("there is no file %q; - reads what is piped in", path))
 		}
 		if err != nil {
 			return err

@@ -125,7 +125,7 @@ func (p *Program) ingestCommand() *cobra.Command {
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return fault(cmd.Context(), p.ingest(cmd.Context(), f, args))
+			return Fault(cmd.Context(), p.ingest(cmd.Context(), f, args))
 		},
 	}
 	flags := cmd.Flags()

@@ -128,7 +128,7 @@ func (p *Program) queryCommand() *cobra.Command {
 func wantsText(what string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		if strings.TrimSpace(strings.Join(args, " ")) == "" {
-			return Misusedf("what is the %s?", what)
+			return Misusedf("the %s is missing", what)
 		}
 		return nil
 	}

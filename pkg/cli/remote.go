@@ -37,8 +37,8 @@ func (p *Program) connect(where Where, attempts int, public bool) (*client.Clien
 	return c, nil
 }
 
-// fault has a command end as what the service answered, or why it did not, says.
-func fault(ctx context.Context, err error) error {
+// Fault has a command end as what the service answered, or why it did not, says.
+func Fault(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
 	}

@@ -116,7 +116,7 @@ func (w *watcher) follow(ctx context.Context) error {
 		}
 		since = time.Time{}
 		if err := w.step(ctx); err != nil {
-			return fault(ctx, err)
+			return Fault(ctx, err)
 		}
 	}
 }

@@ -32,8 +32,8 @@ type Option func(*sender)
 // WithHTTP has requests made by this client, with its transport, proxies and certificates. A Timeout of it also ends streams.
 func WithHTTP(h *http.Client) Option { return func(s *sender) { s.http = h } }
 
-// WithAttempts says how often a request is made at most, 1 for no repeats. Without it, 6, over some eight seconds unless the service
-// says when to come again.
+// WithAttempts says how often a request is made at most, 1 for no repeats, and then no Idempotency-Key of its own either. Without it, 6,
+// over some eight seconds unless the service says when to come again.
 func WithAttempts(n int) Option { return func(s *sender) { s.attempts = max(1, n) } }
 
 // WithSilence says how long nothing may move on the connection of a request before that is given up. Without it, five minutes.

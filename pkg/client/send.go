@@ -91,6 +91,9 @@ func (s *sender) dress(req *http.Request, how manner) {
 	}
 	key, given := req.Context().Value(idempotencyContext).(string)
 	if !given {
+		if s.attempts == 1 {
+			return // there is no repeat that the service would have to tell from another request
+		}
 		key = uuid.NewString()
 	}
 	req.Header.Set("Idempotency-Key", key)

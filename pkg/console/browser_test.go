@@ -82,6 +82,11 @@ func start(t testing.TB, env ...string) *service {
 // call makes a request as a program would, and fails the test unless it is a success.
 func (s *service) call(method, path string, body, into any) {
 	s.Helper()
+	s.callWith(http.Header{}, method, path, body, into)
+}
+
+func (s *service) callWith(header http.Header, method, path string, body, into any) {
+	s.Helper()
 	encoded, err := json.Marshal(body)
 	if err != nil {
 		s.Fatal(err)
@@ -90,6 +95,7 @@ func (s *service) call(method, path string, body, into any) {
 	if err != nil {
 		s.Fatal(err)
 	}
+	req.Header = header
 	req.Header.Set("Authorization", "Bearer "+testKey)
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
-	"github.com/sluice/sluice/pkg/eval/service"
+	"github.com/sluice/sluice/pkg/client"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -153,8 +153,8 @@ func TestFailuresAreToldApart(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		errs := []error{
-			&service.Refused{Status: 429, Detail: "too many requests"}, &service.Refused{Status: 429, Detail: "too many requests"},
-			&service.Refused{Status: 200, Detail: "the model stopped"}, errors.New("connection reset"),
+			&client.Error{Status: 429, Message: "too many requests"}, &client.Error{Status: 429, Message: "too many requests"},
+			&client.Error{Status: 200, Message: "the model stopped"}, errors.New("connection reset"),
 		}
 		r, err := Run(t.Context(), Load{Clients: 1, For: time.Second, Requests: 4}, func(_ context.Context, n int, _ *Times) error { return errs[n] })
 		if err != nil {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
-	"github.com/sluice/sluice/pkg/eval/service"
+	"github.com/sluice/sluice/pkg/client"
 )
 
 // Histograms hold times from a microsecond to an hour, to three digits.
@@ -110,12 +110,12 @@ func shorten(text string) string {
 
 // describe is what failures are counted by.
 func describe(err error) string {
-	var refused *service.Refused
+	var refused *client.Error
 	switch {
 	case errors.As(err, &refused) && refused.Status == 200:
-		return "[ERROR] " + refused.Detail
+		return "[ERROR] " + refused.Message
 	case errors.As(err, &refused):
-		return fmt.Sprintf("%d %s", refused.Status, refused.Detail)
+		return fmt.Sprintf("%d %s", refused.Status, refused.Message)
 	case errors.Is(err, context.Canceled):
 		return errGivenUp.Error()
 	default:

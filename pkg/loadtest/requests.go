@@ -8,7 +8,9 @@ import (
 	"github.com/sluice/sluice/pkg/eval/service"
 )
 
-// Queries asks a datastore the questions in turn, over and over. There must be one at least.
+// Queries asks a datastore the questions in turn, over and over. There must be one at least. What is measured is the service as a program
+// meets it by package client, made to ask once: without repeats, and so without the keys that repeats need, that client adds a
+// timer, a look at the answer's type and a copy of its body, as it does for everybody.
 func Queries(s *service.Service, datastoreID string, questions []string, like service.Query) Request {
 	return func(ctx context.Context, n int, take *Times) error {
 		q := like

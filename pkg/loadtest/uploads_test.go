@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -72,7 +73,10 @@ func (s *store) answer(w http.ResponseWriter, name string, body any) {
 	if s.early {
 		tell()
 	}
-	_ = json.NewEncoder(w).Encode(body)
+	answer, _ := json.Marshal(body) // ids encode
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Length", strconv.Itoa(len(answer))) // the answer is whole before what follows it is told
+	_, _ = w.Write(answer)
 	if !s.early {
 		_ = http.NewResponseController(w).Flush()
 		tell()

@@ -6,6 +6,8 @@ import { events } from './sse.js';
 /** The service may lie behind a prefix: addresses are relative to the page's. */
 const base = new URL('.', document.baseURI.split('#')[0]);
 
+export const noAnswer = 'The service does not answer. Is it running, and is this computer connected to it?';
+
 export class Problem extends Error {
   /**
    * @param {number} status 0 when there was no answer
@@ -59,7 +61,7 @@ async function sendOnce(method, path, { body, signal, headers }) {
     });
   } catch (e) {
     if (signal?.aborted) throw e;
-    throw new Problem(0, 'The service does not answer. Is it running, and is this computer connected to it?');
+    throw new Problem(0, noAnswer);
   }
   if (!response.ok) throw problemOf(response.status, await response.text(), response.headers.get('Retry-After'));
   return response;
@@ -146,10 +148,11 @@ export async function all(path, signal, most = 1000) {
  * Opens a stream of server-sent events. EventSource could not send the key.
  * @param {string} method
  * @param {string} path
- * @param {{body?: any, signal: AbortSignal}} options
+ * @param {{body?: any, signal: AbortSignal, opened?: () => void}} options opened is called when the service has begun the stream
  */
-export async function* stream(method, path, options) {
+export async function* stream(method, path, { opened, ...options }) {
   const response = await send(method, path, { ...options, headers: { Accept: 'text/event-stream' } });
+  opened?.();
   if (!response.body) return;
   yield* events(response.body);
 }

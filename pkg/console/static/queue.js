@@ -1,6 +1,6 @@
 // The queue of uploads: a few at a time, however many are put in. An upload that the service has no time for waits as
 // long as it says, and is sent again under the same Idempotency-Key, so that none is lost and none is there twice.
-import { address, authorization, problemOf, requestKey } from './api.js';
+import { address, authorization, noAnswer, problemOf, requestKey } from './api.js';
 
 /**
  * A file on its way.
@@ -13,6 +13,7 @@ import { address, authorization, problemOf, requestKey } from './api.js';
  * @property {number} sent bytes
  * @property {number} tries
  * @property {string} error why it failed
+ * @property {boolean} hopeless it would fail again, however often it is sent
  */
 
 const atOnce = 3; // a browser has six connections to a host, and the console needs some itself
@@ -35,15 +36,15 @@ export class Queue extends EventTarget {
   /** @param {{file: File, path: string}[]} files @param {string} storeId */
   add(files, storeId) {
     for (const { file, path } of files) {
-      this.uploads.push({ file, path, storeId, key: requestKey(), state: 'waiting', sent: 0, tries: 0, error: '' });
+      this.uploads.push({ file, path, storeId, key: requestKey(), state: 'waiting', sent: 0, tries: 0, error: '', hopeless: false });
       this.counts.waiting++;
     }
     this.work();
   }
 
-  /** Puts what has failed in again, under the same keys: what was refused has freed its key, what was lost may have been done. */
+  /** Puts in again what may fare better, under the same keys: what was refused has freed its key, what was lost may have been done. */
   retry() {
-    for (const u of this.uploads.filter((u) => u.state === 'failed')) {
+    for (const u of this.uploads.filter((u) => u.state === 'failed' && !u.hopeless)) {
       Object.assign(u, { tries: 0, error: '', sent: 0 });
       this.move(u, 'waiting');
     }
@@ -95,12 +96,13 @@ export class Queue extends EventTarget {
     this.move(u, 'sending');
     u.tries++;
     const answer = await post(u, () => this.tell());
+    const gone = answer.status === 0 && !await isReadable(u.file);
     this.active--;
     if (!this.uploads.includes(u)) return this.work(); // forgotten meanwhile
     if (answer.status >= 200 && answer.status < 300) {
       this.move(u, 'done');
       u.sent = u.file.size;
-    } else if (passes(answer) && u.tries < mostTries) {
+    } else if (passes(answer) && !gone && u.tries < mostTries) {
       this.move(u, 'waiting');
       u.sent = 0;
       this.next = Math.min(this.next, this.uploads.indexOf(u));
@@ -109,7 +111,9 @@ export class Queue extends EventTarget {
       this.resumeAt = Math.max(this.resumeAt, Date.now() + wait * (1 + Math.random() / 4));
     } else {
       this.move(u, 'failed');
-      u.error = problemOf(answer.status, answer.text, null).message;
+      u.hopeless = gone || ofContent.includes(answer.status);
+      u.error = gone ? 'It cannot be read any more: it was moved, deleted or changed meanwhile. Drop it again.'
+        : answer.status === 0 ? noAnswer : problemOf(answer.status, answer.text, null).message;
     }
     this.work();
   }
@@ -122,6 +126,12 @@ export class Queue extends EventTarget {
 function passes({ status, retryAfter }) {
   return status === 0 || status === 429 || status >= 500 || (status === 409 && retryAfter > 0);
 }
+
+/** What the service answers when it is about the file, or about where it should go, and not about the moment. */
+const ofContent = [400, 404, 409, 413, 415, 422];
+
+/** Whether a file is still what was chosen: a browser refuses to read one that has changed since. @param {File} file */
+const isReadable = (file) => file.slice(0, 1).arrayBuffer().then(() => true, () => false);
 
 /**
  * Sends one file. XMLHttpRequest, unlike fetch, tells how much of it has been sent.

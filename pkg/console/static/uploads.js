@@ -72,7 +72,7 @@ export function uploadPanel(storeId, signal) {
     fill(text, `${number(done)} of ${counted(ours.length, 'file')} uploaded, ${bytes(sent)} of ${bytes(total)}.`, failed.length > 0 && ` ${number(failed.length)} could not be.`, waits);
     fill(failures, failed.slice(0, shownFailures).map((u) => h('li', {}, h('strong', {}, u.path), `: ${u.error}`)),
       failed.length > shownFailures && h('li', {}, `and ${number(failed.length - shownFailures)} more`));
-    again.hidden = failed.length === 0;
+    again.hidden = failed.every((u) => u.hopeless);
     fill(clear, queue.busy ? 'Leave out the rest' : 'Done');
   };
   onChange(show, signal);

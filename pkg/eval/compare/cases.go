@@ -19,7 +19,7 @@ func (n *Names) Add(d service.Datasource) {
 	if n.ids == nil {
 		n.ids = map[string][]string{}
 	}
-	for _, name := range []string{"custom:" + d.CustomID, "id:" + d.ID, "name:" + d.Name, "url:" + d.Config.SourceURL} {
+	for _, name := range []string{"custom:" + d.CustomID, "id:" + d.ID, "name:" + d.Name, "url:" + d.URL} {
 		if name[len(name)-1] != ':' && !slices.Contains(n.ids[name], d.ID) {
 			n.ids[name] = append(n.ids[name], d.ID)
 		}

@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/sluice/sluice/pkg/client"
 	"github.com/sluice/sluice/pkg/eval"
 	"github.com/sluice/sluice/pkg/eval/service"
 )
@@ -94,12 +95,12 @@ func Run(ctx context.Context, s Searcher, cases []Case, o Options) (Report, erro
 	var modes []Mode
 	for _, mode := range o.Modes {
 		answers, err := askAll(ctx, s, cases, mode, topK, o, step)
-		var refused *service.Refused
+		var refused *client.Error
 		switch {
 		case ctx.Err() != nil:
 			return report, ctx.Err()
 		case o.Lenient && errors.As(err, &refused) && (refused.Status == http.StatusBadRequest || refused.Status == http.StatusConflict):
-			report.LeftOut = append(report.LeftOut, LeftOut{mode, refused.Detail})
+			report.LeftOut = append(report.LeftOut, LeftOut{mode, refused.Message})
 			asked-- // the question that was refused
 			total -= len(cases)
 		case err != nil:

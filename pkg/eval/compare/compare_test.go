@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
+	"github.com/sluice/sluice/pkg/client"
 	"github.com/sluice/sluice/pkg/eval"
 	"github.com/sluice/sluice/pkg/eval/service"
 )
@@ -62,7 +63,7 @@ func TestModesAreComparedOnDocumentsAndPassages(t *testing.T) {
 		mu.Unlock()
 		switch {
 		case *q.Rerank:
-			return nil, &service.Refused{Status: 400, Detail: "no reranker is configured: set RERANK_URL"}
+			return nil, &client.Error{Status: 400, Message: "no reranker is configured: set RERANK_URL"}
 		case q.Mode == "lexical":
 			return fragments("3", "3", "1", "2"), nil
 		default:
@@ -117,7 +118,7 @@ func TestModesAreComparedOnDocumentsAndPassages(t *testing.T) {
 func TestAModeThatWasAskedForByNameMustWork(t *testing.T) {
 	t.Parallel()
 	refuse := searcher(func(context.Context, service.Query) ([]service.Fragment, error) {
-		return nil, &service.Refused{Status: 400, Detail: "no reranker"}
+		return nil, &client.Error{Status: 400, Message: "no reranker"}
 	})
 	cases := []Case{{Question: eval.Question{ID: "a", Text: "a", Answers: []string{"x"}}}}
 	_, err := Run(t.Context(), refuse, cases, Options{Modes: []Mode{Reranked}, K: 10})
@@ -129,7 +130,7 @@ func TestAModeThatWasAskedForByNameMustWork(t *testing.T) {
 		t.Errorf("the error is %v", err)
 	}
 	missing := searcher(func(context.Context, service.Query) ([]service.Fragment, error) {
-		return nil, &service.Refused{Status: 404, Detail: "no such datastore"}
+		return nil, &client.Error{Status: 404, Message: "no such datastore"}
 	})
 	_, err = Run(t.Context(), missing, cases, Options{Modes: Modes(), K: 10, Lenient: true})
 	if err == nil || !strings.Contains(err.Error(), "no such datastore") {
@@ -170,7 +171,7 @@ func TestDatasourcesAreFoundByAnyOfTheirNames(t *testing.T) {
 		n.Add(d)
 	}
 	page := service.Datasource{ID: "3", Name: "Prices"}
-	page.Config.SourceURL = "https://example.com/prices"
+	page.URL = "https://example.com/prices"
 	n.Add(page)
 	for name, want := range map[string][]string{"2": {"1"}, "1": {"1"}, "Twin": {"1", "2"}, "https://example.com/prices": {"3"}, "x": nil, "": nil} {
 		if diff := cmp.Diff(want, n.find(name)); diff != "" {

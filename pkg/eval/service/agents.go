@@ -2,52 +2,71 @@ package service
 
 import (
 	"context"
-	"net/http"
-	"net/url"
+
+	"github.com/sluice/sluice/pkg/client"
 )
 
 // CreateAgent makes an agent that answers from the datastores, and returns its id.
 func (s *Service) CreateAgent(ctx context.Context, name string, datastoreIDs ...string) (id string, err error) {
-	var made struct {
-		ID string `json:"id"`
-	}
-	err = s.do(ctx, http.MethodPost, "/agents", map[string]any{"name": name, "datastoreIds": datastoreIDs}, &made)
-	return made.ID, err
+	made, err := s.client.CreateAgent(ctx, client.AgentCreate{Name: name, DatastoreIds: &datastoreIDs})
+	return value(made).Id, err
 }
 
 // Agent is an agent as the service describes it.
 type Agent struct {
-	ID           string   `json:"id"`
-	Name         string   `json:"name"`
-	DatastoreIDs []string `json:"datastoreIds"`
+	ID           string
+	Name         string
+	DatastoreIDs []string
 }
 
 // Agents calls each for every agent that the key may read, until it fails.
 func (s *Service) Agents(ctx context.Context, each func(Agent) error) error {
-	return list(ctx, s, "/agents", url.Values{}, each)
+	return every(s.first.ListAgents(ctx), agentOf, each)
 }
 
 // Agent reads one agent.
 func (s *Service) Agent(ctx context.Context, id string) (Agent, error) {
-	var a Agent
-	err := s.do(ctx, http.MethodGet, "/agents/"+url.PathEscape(id), nil, &a)
-	return a, err
+	a, err := s.first.GetAgent(ctx, id)
+	return agentOf(value(a)), err
+}
+
+func agentOf(a client.Agent) Agent {
+	return Agent{ID: a.Id, Name: a.Name, DatastoreIDs: a.DatastoreIds}
 }
 
 // Answer is what an agent says, with the fragments that it cites.
 type Answer struct {
-	Text    string     `json:"answer"`
-	Sources []Fragment `json:"sources"`
+	Text    string
+	Sources []Fragment
 }
 
 // Ask puts a question to an agent, in a conversation of its own.
 func (s *Service) Ask(ctx context.Context, agentID, question string) (Answer, error) {
-	var a Answer
-	err := s.do(ctx, http.MethodPost, "/agents/"+url.PathEscape(agentID)+"/query", map[string]any{"query": question}, &a)
-	return a, err
+	said, err := s.client.QueryAgent(ctx, agentID, client.AgentQuery{Query: question})
+	if err != nil {
+		return Answer{}, err
+	}
+	a := Answer{Text: said.Answer, Sources: make([]Fragment, len(said.Sources))}
+	for i, f := range said.Sources {
+		a.Sources[i] = Fragment{
+			Text: f.Text, Score: f.Score, Source: f.Source, DatasourceID: f.DatasourceId, DatasourceName: f.DatasourceName,
+			CustomID: value(f.CustomId), ChunkID: f.ChunkId, Offset: f.Offset,
+		}
+	}
+	return a, nil
+}
+
+// Stream puts a question to an agent, in a conversation of its own whose id it returns, and calls each for every piece of the
+// answer as it comes. What the service reports within the stream is a *client.Error with status 200.
+func (s *Service) Stream(ctx context.Context, agentID, question string, each func(piece string)) (conversationID string, err error) {
+	said, err := s.client.StreamAgent(ctx, agentID, client.AgentQuery{Query: question}, func(piece string) error {
+		each(piece)
+		return nil
+	})
+	return value(said).ConversationId, err
 }
 
 // DeleteConversation deletes a conversation with all that was said in it.
 func (s *Service) DeleteConversation(ctx context.Context, id string) error {
-	return s.do(ctx, http.MethodDelete, "/conversations/"+url.PathEscape(id), nil, nil)
+	return s.client.DeleteConversation(ctx, id)
 }

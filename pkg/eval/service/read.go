@@ -2,120 +2,132 @@ package service
 
 import (
 	"context"
-	"net/http"
-	"net/url"
+	"iter"
+
+	"github.com/sluice/sluice/pkg/client"
 )
 
 // Query is a search in one datastore. Zero values are not sent and leave the choice to the service.
 type Query struct {
-	Text   string `json:"query"`
-	TopK   int    `json:"topK,omitempty"`
-	Mode   string `json:"mode,omitempty"`   // lexical, dense or hybrid
-	Rerank *bool  `json:"rerank,omitempty"` // nil: where a reranker is configured
+	Text   string
+	TopK   int
+	Mode   string // lexical, dense or hybrid
+	Rerank *bool  // nil: where a reranker is configured
 
-	Filters *Filters `json:"filters,omitempty"` // nil: everything
+	Filters *Filters // nil: everything
 }
 
 // Filters narrow a search to some documents.
 type Filters struct {
-	CustomIDs []string `json:"custom_ids,omitempty"`
+	CustomIDs []string
 }
 
 // Fragment is a piece of a document that was found.
 type Fragment struct {
-	Text           string  `json:"text"`
-	Score          float64 `json:"score"`
-	Source         string  `json:"source"`
-	DatasourceID   string  `json:"datasource_id"`
-	DatasourceName string  `json:"datasource_name"`
-	CustomID       string  `json:"custom_id"`
-	ChunkID        string  `json:"chunk_id"`
-	Offset         int     `json:"offset"` // bytes from the start of the document's text
+	Text           string
+	Score          float64
+	Source         string
+	DatasourceID   string
+	DatasourceName string
+	CustomID       string
+	ChunkID        string
+	Offset         int // bytes from the start of the document's text
 }
 
 // Query searches, best fragments first.
 func (s *Service) Query(ctx context.Context, datastoreID string, q Query) ([]Fragment, error) {
-	var found []Fragment
-	err := s.do(ctx, http.MethodPost, "/datastores/"+url.PathEscape(datastoreID)+"/query", q, &found)
-	return found, err
+	asked := client.DatastoreQuery{Query: q.Text, TopK: set(q.TopK), Mode: set(client.SearchMode(q.Mode)), Rerank: q.Rerank}
+	if q.Filters != nil {
+		asked.Filters = &client.Filters{CustomIds: &q.Filters.CustomIDs}
+	}
+	found, err := s.client.QueryDatastore(ctx, datastoreID, asked)
+	if err != nil {
+		return nil, err
+	}
+	fragments := make([]Fragment, len(found))
+	for i, f := range found {
+		fragments[i] = Fragment{
+			Text: f.Text, Score: f.Score, Source: f.Source, DatasourceID: f.DatasourceId, DatasourceName: f.DatasourceName,
+			CustomID: value(f.CustomId), ChunkID: f.ChunkId, Offset: f.Offset,
+		}
+	}
+	return fragments, nil
 }
 
 // Datastore is a datastore as the service describes it.
 type Datastore struct {
-	ID             string `json:"id"`
-	Name           string `json:"name"`
-	Type           string `json:"type"` // the engine: embedded or milvus
-	EmbeddingModel string `json:"embeddingModel"`
+	ID             string
+	Name           string
+	Type           string // the engine: embedded or milvus
+	EmbeddingModel string
 }
 
 // Datastore reads one datastore.
 func (s *Service) Datastore(ctx context.Context, id string) (Datastore, error) {
-	var d Datastore
-	err := s.do(ctx, http.MethodGet, "/datastores/"+url.PathEscape(id), nil, &d)
-	return d, err
+	d, err := s.first.GetDatastore(ctx, id)
+	return datastoreOf(value(d)), err
+}
+
+func datastoreOf(d client.Datastore) Datastore {
+	return Datastore{ID: d.Id, Name: d.Name, Type: string(d.Type), EmbeddingModel: d.EmbeddingModel}
 }
 
 // Datasource is a document, page or web site of a datastore.
 type Datasource struct {
-	ID       string `json:"id"`
-	Name     string `json:"name"`
-	Type     string `json:"type"`
-	Status   string `json:"status"`
-	CustomID string `json:"customId"`
-	Error    string `json:"error"`
-	Chunks   int64  `json:"chunks"`
-	Config   struct {
-		SourceURL string `json:"source_url"`
-	} `json:"config"`
+	ID       string
+	Name     string
+	Type     string
+	Status   string
+	CustomID string
+	Error    string
+	Chunks   int64
+	URL      string // of a page or a site
 }
 
 // Chunk is a piece of a datasource, as queries see it.
 type Chunk struct {
-	ID      string `json:"id"`
-	Ordinal int    `json:"ordinal"`
-	Text    string `json:"text"`
-	Heading string `json:"heading"`
+	ID      string
+	Ordinal int
+	Text    string
+	Heading string
 }
 
 // Datastores calls each for every datastore that the key may read, until it fails.
 func (s *Service) Datastores(ctx context.Context, each func(Datastore) error) error {
-	return list(ctx, s, "/datastores", url.Values{}, each)
+	return every(s.first.ListDatastores(ctx), datastoreOf, each)
 }
 
 // Datasources calls each for every datasource of the datastore, until it fails. status, unless it is "", takes only those
 // with that status.
 func (s *Service) Datasources(ctx context.Context, datastoreID, status string, each func(Datasource) error) error {
-	q := url.Values{"datastoreId": {datastoreID}}
-	if status != "" {
-		q.Set("status", status)
+	return every(s.client.ListDatasources(ctx, &client.ListDatasourcesParams{DatastoreId: &datastoreID, Status: set(client.DatasourceStatus(status))}),
+		datasourceOf, each)
+}
+
+func datasourceOf(d client.Datasource) Datasource {
+	address, _ := d.Config["source_url"].(string)
+	return Datasource{
+		ID: d.Id, Name: d.Name, Type: string(d.Type), Status: string(d.Status), CustomID: value(d.CustomId), Error: value(d.Error),
+		Chunks: d.Chunks, URL: address,
 	}
-	return list(ctx, s, "/datasources", q, each)
 }
 
 // Chunks calls each for every chunk of the datasource in reading order, until it fails.
 func (s *Service) Chunks(ctx context.Context, datasourceID string, each func(Chunk) error) error {
-	return list(ctx, s, "/datasources/"+url.PathEscape(datasourceID)+"/chunks", url.Values{}, each)
+	return every(s.client.ListChunks(ctx, datasourceID), func(c client.Chunk) Chunk {
+		return Chunk{ID: c.Id, Ordinal: c.Ordinal, Text: c.Text, Heading: value(c.Heading)}
+	}, each)
 }
 
-// list reads a list page by page.
-func list[T any](ctx context.Context, s *Service, path string, q url.Values, each func(T) error) error {
-	q.Set("limit", "200")
-	for {
-		var page struct {
-			Data       []T     `json:"data"`
-			NextCursor *string `json:"nextCursor"`
+// every calls each for all of a list, until it fails.
+func every[A, B any](list iter.Seq2[A, error], of func(A) B, each func(B) error) error {
+	for item, err := range list {
+		if err == nil {
+			err = each(of(item))
 		}
-		if err := s.do(ctx, http.MethodGet, path+"?"+q.Encode(), nil, &page); err != nil {
+		if err != nil {
 			return err
 		}
-		for _, item := range page.Data {
-			if err := each(item); err != nil {
-				return err
-			}
-		}
-		if page.NextCursor == nil || *page.NextCursor == "" {
-			return nil
-		}
-		q.Set("cursor", *page.NextCursor)
 	}
+	return nil
 }

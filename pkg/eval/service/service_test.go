@@ -1,7 +1,6 @@
 package service
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -10,10 +9,11 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
+
+	"github.com/sluice/sluice/pkg/client"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -45,12 +45,17 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if a.after != "" {
 		w.Header().Set("Retry-After", a.after)
 	}
+	kind := "application/json"
+	if strings.Contains(string(body), `"streaming":true`) {
+		kind = "text/event-stream"
+	}
+	w.Header().Set("Content-Type", kind)
 	w.WriteHeader(a.status)
 	_, _ = io.WriteString(w, a.body)
 }
 
-// open returns a service that answers so, which notes its waits instead of waiting.
-func open(t *testing.T, answers ...answer) (*Service, *fake, *[]time.Duration) {
+// asking returns a service that answers so.
+func asking(t *testing.T, answers ...answer) (*Service, *fake) {
 	t.Helper()
 	f := &fake{answers: answers}
 	server := httptest.NewServer(f)
@@ -59,14 +64,12 @@ func open(t *testing.T, answers ...answer) (*Service, *fake, *[]time.Duration) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close(); server.Close() })
-	waits := &[]time.Duration{}
-	s.wait = func(ctx context.Context, d time.Duration) error { *waits = append(*waits, d); return ctx.Err() }
-	return s, f, waits
+	return s, f
 }
 
 func TestAQuerySendsWhatIsSetAndReadsTheFragments(t *testing.T) {
 	t.Parallel()
-	s, f, _ := open(t, answer{200, "", `[{"text":"a","score":0.5,"datasource_id":"d","custom_id":null,"offset":3,"extra":1}]`})
+	s, f := asking(t, answer{200, "", `[{"text":"a","score":0.5,"datasource_id":"d","custom_id":null,"offset":3,"extra":1}]`})
 	no := false
 	found, err := s.Query(t.Context(), "a/b", Query{Text: "how long?", TopK: 7, Mode: "dense", Rerank: &no})
 	if err != nil {
@@ -75,63 +78,15 @@ func TestAQuerySendsWhatIsSetAndReadsTheFragments(t *testing.T) {
 	if diff := cmp.Diff([]Fragment{{Text: "a", Score: 0.5, DatasourceID: "d", Offset: 3}}, found); diff != "" {
 		t.Error(diff)
 	}
-	want := `POST /datastores/a%2Fb/query Bearer sk_test {"query":"how long?","topK":7,"mode":"dense","rerank":false}`
+	want := `POST /datastores/a%2Fb/query Bearer sk_test {"mode":"dense","query":"how long?","rerank":false,"topK":7}`
 	if f.asked[0] != want {
 		t.Errorf("asked %s, want %s", f.asked[0], want)
 	}
 }
 
-func TestABusyServiceIsAskedAgainAfterAsLongAsItSays(t *testing.T) {
-	t.Parallel()
-	s, f, waits := open(t, answer{429, "7", ""}, answer{503, "", ""}, answer{503, "9999", ""}, answer{200, "", `{"id":"x"}`})
-	d, err := s.Datastore(t.Context(), "x")
-	if err != nil || d.ID != "x" || len(f.asked) != 4 {
-		t.Errorf("after %d requests: %+v, %v", len(f.asked), d, err)
-	}
-	if diff := cmp.Diff([]time.Duration{7 * time.Second, 2 * time.Second, longestWait}, *waits); diff != "" {
-		t.Error(diff)
-	}
-}
-
-func TestAServiceThatStaysBusyIsGivenUp(t *testing.T) {
-	t.Parallel()
-	busy := make([]answer, attempts+1)
-	for i := range busy {
-		busy[i] = answer{503, "", `{"title":"Unavailable","detail":"the model is loading"}`}
-	}
-	s, f, _ := open(t, busy...)
-	_, err := s.Datastore(t.Context(), "x")
-	var refused *Refused
-	if !errors.As(err, &refused) || refused.Detail != "the model is loading" || len(f.asked) != attempts {
-		t.Errorf("after %d requests: %v", len(f.asked), err)
-	}
-}
-
-func TestARefusalSaysWhatTheServiceSays(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct {
-		body, want string
-	}{
-		"a problem":        {`{"title":"Not found","detail":"there is no datastore x"}`, "there is no datastore x"},
-		"a title":          {`{"title":"Not found"}`, "Not found"},
-		"something else":   {`<html>`, "Not Found"},
-		"a list of things": {`[1]`, "Not Found"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s, f, _ := open(t, answer{404, "", c.body})
-			_, err := s.Query(t.Context(), "x", Query{Text: "a"})
-			var refused *Refused
-			if !errors.As(err, &refused) || refused.Status != 404 || refused.Detail != c.want || len(f.asked) != 1 {
-				t.Errorf("after %d requests: %v, want %q", len(f.asked), err, c.want)
-			}
-		})
-	}
-}
-
 func TestAListIsReadPageByPage(t *testing.T) {
 	t.Parallel()
-	s, f, _ := open(t,
+	s, f := asking(t,
 		answer{200, "", `{"data":[{"id":"1"},{"id":"2"}],"nextCursor":"n&1"}`},
 		answer{200, "", `{"data":[{"id":"3"}],"nextCursor":null}`})
 	var ids []string
@@ -144,21 +99,9 @@ func TestAListIsReadPageByPage(t *testing.T) {
 	}
 }
 
-func TestSettledWaitsUntilNothingWaits(t *testing.T) {
-	t.Parallel()
-	none, some := answer{200, "", `{"data":[],"nextCursor":null}`}, answer{200, "", `{"data":[{"id":"1"}],"nextCursor":null}`}
-	s, f, waits := open(t, some, none, some, none, none, some, none, none, none)
-	if err := s.Settled(t.Context(), "d"); err != nil {
-		t.Fatal(err)
-	}
-	if len(f.asked) != 9 || len(*waits) != 3 {
-		t.Errorf("asked %d times and waited %d times, want 9 and 3", len(f.asked), len(*waits))
-	}
-}
-
 func TestUpsertHandsInNamesAndCustomIds(t *testing.T) {
 	t.Parallel()
-	s, f, _ := open(t, answer{200, "", `{"ids":["1","2"]}`})
+	s, f := asking(t, answer{200, "", `{"ids":["1","2"]}`})
 	_, err := s.Upsert(t.Context(), "d", []Document{{CustomID: "a", Name: "A", Text: "x"}, {CustomID: "b", Text: "y"}})
 	if err != nil {
 		t.Fatal(err)
@@ -177,29 +120,9 @@ func TestUpsertHandsInNamesAndCustomIds(t *testing.T) {
 	}
 }
 
-func TestWhoLeavesIsNotKept(t *testing.T) {
-	t.Parallel()
-	s, _, _ := open(t, answer{503, "", ""}, answer{503, "", ""})
-	s.wait = wait
-	ctx, cancel := context.WithCancel(t.Context())
-	time.AfterFunc(20*time.Millisecond, cancel)
-	if _, err := s.Datastore(ctx, "x"); !errors.Is(err, context.Canceled) {
-		t.Errorf("the error is %v", err)
-	}
-}
-
-func TestAnAddressIsChecked(t *testing.T) {
-	t.Parallel()
-	for _, address := range []string{"", "localhost:8080", "ftp://host", "http://", "http://user:pass@host", "http://host?x=1", "http://host:port:port"} {
-		if _, err := New(address, ""); err == nil {
-			t.Errorf("%q is taken", address)
-		}
-	}
-}
-
 func TestAnAgentIsMadeAndAsked(t *testing.T) {
 	t.Parallel()
-	s, f, _ := open(t, answer{201, "", `{"id":"ag"}`}, answer{200, "", `{"answer":"Six [1].","conversationId":"c","visitorId":"v","sources":[{"text":"at six","citation":1}]}`})
+	s, f := asking(t, answer{201, "", `{"id":"ag"}`}, answer{200, "", `{"answer":"Six [1].","conversationId":"c","visitorId":"v","sources":[{"text":"at six","citation":1}]}`})
 	id, err := s.CreateAgent(t.Context(), "n", "d1", "d2")
 	if err != nil || id != "ag" {
 		t.Fatalf("made %q, %v", id, err)
@@ -225,12 +148,12 @@ func TestAnAnswerIsReadAsItComes(t *testing.T) {
 		want   string
 	}{
 		"to its end":          {": hi\n\nevent: answer\ndata: Six\n\nevent: answer\ndata: \ndata:  o'clock\n\nevent: endpoint_response\ndata: {\"conversationId\":\n\nevent: endpoint_response\ndata: \"c\"}\n\ndata: [DONE]\n\n", []string{"Six", "\n o'clock"}, ""},
-		"until it fails":      {"event: answer\ndata: Six\n\ndata: [ERROR] the model stopped\n\n", []string{"Six"}, "the service answered 200: the model stopped"},
-		"until it is cut off": {"event: answer\ndata: Six\n\n", []string{"Six"}, ErrUnfinished.Error()},
+		"until it fails":      {"event: answer\ndata: Six\n\ndata: [ERROR] the model stopped\n\n", []string{"Six"}, (&client.Error{Status: 200, Message: "the model stopped"}).Error()},
+		"until it is cut off": {"event: answer\ndata: Six\n\n", []string{"Six"}, client.ErrUnfinished.Error()},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s, f, _ := open(t, answer{200, "", c.body})
+			s, f := asking(t, answer{200, "", c.body})
 			var pieces []string
 			id, err := s.Stream(t.Context(), "a", "When?", func(p string) { pieces = append(pieces, p) })
 			if (id == "c") != (c.want == "") {
@@ -248,10 +171,13 @@ func TestAnAnswerIsReadAsItComes(t *testing.T) {
 
 func TestAnImpatientServiceIsAskedOnce(t *testing.T) {
 	t.Parallel()
-	s, f, _ := open(t, answer{503, "1", ""}, answer{200, "", `{"id":"x"}`})
-	impatient := s.Impatient(4)
+	s, f := asking(t, answer{503, "1", ""}, answer{200, "", `{"id":"x"}`})
+	impatient, err := s.Impatient(4)
+	if err != nil {
+		t.Fatal(err)
+	}
 	defer impatient.Close()
-	var refused *Refused
+	var refused *client.Error
 	if _, err := impatient.Datastore(t.Context(), "x"); !errors.As(err, &refused) || refused.Status != 503 || len(f.asked) != 1 {
 		t.Errorf("after %d requests: %v", len(f.asked), err)
 	}

@@ -8,7 +8,9 @@ import { announce, button, chip, field, isAbort, select, tell } from '../ui.js';
 import { compact, isSettled, number, stages, statuses, types } from '../words.js';
 
 const pageSize = 100;
-const untilRefresh = 10_000; // ms without news after which rows that wait are looked up: a slow reader may miss some
+const untilRefresh = 10_000; // ms between comparisons with the service: news may get lost on its way
+const mostCompared = 1000; // rows that are compared after news was cut off; what lies further down is read when the list is opened anew
+const mostLookedUp = 20; // rows at a time
 
 /**
  * @param {string} storeId
@@ -21,6 +23,9 @@ export async function sources(storeId, page, changed) {
   list.watch();
   return list.body;
 }
+
+/** What a row shows of a datasource. */
+const told = ['name', 'status', 'error', 'chunks', 'progress'];
 
 class List {
   /** @param {string} storeId @param {import('../router.js').Page} page @param {() => void} changed */
@@ -39,7 +44,10 @@ class List {
     /** @type {Map<string, any>} events that wait to be shown */
     this.news = new Map();
     this.scheduled = false;
+    /** @type {Map<string, any>} events that came while the service was asked for the list: they are newer than its answer */
+    this.heard = new Map();
     this.behind = false;
+    this.wholly = false;
     this.catching = false;
     // Rows lie in blocks: what is out of sight is then left out by the browser block by block, which costs nothing, where
     // row by row ten thousand would have to be looked at for every picture.
@@ -133,12 +141,18 @@ class List {
   /** Shows changes as they come, and comes back when the connection breaks. */
   async watch() {
     let pause = 1000;
-    const mend = setInterval(() => this.lookUp().catch(() => {}), untilRefresh);
-    this.signal.addEventListener('abort', () => clearInterval(mend));
-    while (!this.signal.aborted) {
+    const compare = () => document.hidden || this.mend().catch(() => {}); // the next time may fare better
+    const timer = setInterval(compare, untilRefresh);
+    this.signal.addEventListener('abort', () => clearInterval(timer));
+    document.addEventListener('visibilitychange', compare, { signal: this.signal });
+    for (let broken = false; !this.signal.aborted; broken = true) {
+      // What happened before the service watched is not told: it is asked for.
+      const opened = () => {
+        pause = 1000;
+        this.catchUp(broken).catch(() => {});
+      };
       try {
-        for await (const event of stream('GET', `datastores/${this.storeId}/events`, { signal: this.signal })) {
-          pause = 1000;
+        for await (const event of stream('GET', `datastores/${this.storeId}/events`, { signal: this.signal, opened })) {
           if (event.name === 'datasource') this.take(JSON.parse(event.data));
           if (event.name === 'deleted') this.take({ ...JSON.parse(event.data), deleted: true });
         }
@@ -147,33 +161,32 @@ class List {
       }
       await new Promise((done) => setTimeout(done, pause));
       pause = Math.min(pause * 2, 30_000);
-      await this.catchUp().catch(() => {});
     }
   }
 
-  /** Takes in what has come and changed while nothing was told. */
-  async catchUp() {
-    const read = await get(withQuery('datasources', { datastoreId: this.storeId, ...this.filter, limit: pageSize }), this.signal);
-    for (const item of read.data) this.take(item);
-    await this.lookUp();
+  /** Takes in what nobody told of: the newest rows, and those that have been waiting for long. */
+  async mend() {
+    const waiting = [...this.rows.values()].filter(({ item }) => !isSettled(item.status));
+    await this.lookUp(waiting.map(({ item }) => item.id));
+    if (waiting.length > 0) this.changed();
+    await this.catchUp();
   }
 
-  /** Asks for what has been waiting for long, in case its news got lost. */
-  async lookUp() {
-    const waiting = [...this.rows.values()].filter(({ item }) => !isSettled(item.status)).slice(0, 20);
-    for (const { item } of waiting) {
+  /** Asks for datasources one by one. @param {string[]} ids */
+  async lookUp(ids) {
+    for (const id of ids.slice(0, mostLookedUp)) {
       if (this.signal.aborted) return;
-      this.take(await get(`datasources/${item.id}`, this.signal).catch((e) => {
+      this.take(await get(`datasources/${id}`, this.signal).catch((e) => {
         if (e.status !== 404) throw e;
-        return { id: item.id, deleted: true };
+        return { id, deleted: true };
       }));
     }
-    if (waiting.length > 0) this.changed();
   }
 
   /** @param {any} event */
   take(event) {
     this.news.set(event.id, event);
+    this.heard.set(event.id, event);
     if (this.scheduled) return;
     this.scheduled = true;
     // Some at once, however many come: a thousand files that are indexed must not keep the page busy.
@@ -199,7 +212,7 @@ class List {
     this.news.clear();
     // Once all rows are read, what is not among them is new. Until then it may stand further down, which the list itself knows.
     if (!this.cursor) this.prepend(fresh.reverse());
-    else if (fresh.length > 0) this.readTop().catch(tellUnlessLeft);
+    else if (fresh.length > 0) this.catchUp().catch(tellUnlessLeft);
     this.changed();
   }
 
@@ -214,33 +227,93 @@ class List {
     if (items.length > 0 && !this.cursor) this.showFoot();
   }
 
-  /** Reads what is newer than the first row that is known; at most once a second, however much comes. */
-  async readTop() {
+  /**
+   * Compares the newest rows with the service's, or all that are shown; at most once a second, however much comes.
+   * @param {boolean} [whole]
+   */
+  async catchUp(whole = false) {
     this.behind = true;
+    this.wholly ||= whole;
     if (this.catching) return;
     this.catching = true;
     try {
       while (this.behind && !this.signal.aborted) {
+        const all = this.wholly;
         this.behind = false;
-        const { round } = this;
-        const fresh = [];
-        let cursor = '';
-        let met = false;
-        do {
-          const read = await get(withQuery('datasources', { datastoreId: this.storeId, ...this.filter, limit: pageSize, cursor }), this.signal);
-          if (round !== this.round) break; // the filter has changed, and with it all rows
-          for (const item of read.data) {
-            met ||= this.rows.has(item.id);
-            if (!met) fresh.push(item);
-          }
-          cursor = read.nextCursor ?? '';
-        } while (!met && cursor);
-        if (round === this.round) this.prepend(fresh);
+        this.wholly = false;
+        await this.compare(all);
         await new Promise((done) => setTimeout(done, 1000));
       }
     } finally {
       this.catching = false;
     }
+  }
+
+  /** @param {boolean} whole */
+  async compare(whole) {
+    const { round } = this;
+    const items = [];
+    let cursor = '';
+    let met = false;
+    this.heard.clear();
+    do {
+      const read = await get(withQuery('datasources', { datastoreId: this.storeId, ...this.filter, limit: pageSize, cursor }), this.signal);
+      if (round !== this.round) return; // the filter has changed, and with it all rows
+      items.push(...read.data);
+      met ||= read.data.some((/** @type {any} */ item) => this.rows.has(item.id));
+      cursor = read.nextCursor ?? '';
+    } while (cursor && this.rows.size > 0 && items.length < mostCompared && (!met || (whole && items.length < this.rows.size)));
+    if (!met && cursor) return this.restart(); // all that is shown has been left behind
+    const gone = this.missing(items, !cursor);
+    if (this.merge(items, !cursor)) this.changed();
+    await this.lookUp(gone);
+  }
+
+  /**
+   * Puts rows where they belong in a run of the list from its top, and says whether anything was new.
+   * @param {any[]} items the newest first
+   * @param {boolean} ended whether the list ends with them
+   */
+  merge(items, ended) {
+    let isNew = false;
+    /** @type {any} */
+    let below; // the row of the item before, which is older
+    for (const item of items.toReversed()) {
+      let row = this.rows.get(item.id)?.row;
+      if (row) {
+        const { item: known } = /** @type {any} */ (this.rows.get(item.id));
+        if (!this.heard.has(item.id) && told.some((f) => JSON.stringify(known[f]) !== JSON.stringify(item[f]))) {
+          Object.assign(known, item);
+          update(row, known, this);
+          isNew = true;
+        }
+      } else if (this.heard.get(item.id)?.deleted || (!below && !(ended && !this.cursor))) {
+        continue; // it is gone again, or older than all that is shown
+      } else {
+        const known = { ...item, ...this.heard.get(item.id) };
+        row = rowOf(known, this);
+        this.rows.set(item.id, { item: known, row });
+        if (!below && this.list.lastElementChild) this.list.lastElementChild.append(row);
+        else if (!below || below === this.list.firstElementChild?.firstElementChild) this.topBlock().prepend(row);
+        else below.before(row);
+        isNew = true;
+      }
+      below = row;
+    }
+    if (isNew && !this.cursor) this.showFoot();
+    return isNew;
+  }
+
+  /**
+   * The ids of rows that stand among the items, and are none of them.
+   * @param {any[]} items
+   * @param {boolean} ended
+   */
+  missing(items, ended) {
+    const ids = new Set(items.map((item) => item.id));
+    const last = items.map((item) => this.rows.get(item.id)?.row).findLast(Boolean);
+    return [...this.rows].filter(([id, { item, row }]) => !ids.has(id) && !this.heard.has(id) && this.matches(item)
+      && (ended || (last && last.compareDocumentPosition(row) & Node.DOCUMENT_POSITION_PRECEDING))).map(([id]) => id);
   }
 
   /** The block that takes what is new. */

@@ -1,0 +1,155 @@
+package console_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"testing"
+)
+
+// deaf passes all on but the news of datasources: who asks for them is answered, and told nothing. Each watch says on begun that it is
+// there, and goes on until cut is sent to; while held, none is answered.
+type deaf struct {
+	*httptest.Server
+	begun, cut chan struct{}
+	held       atomic.Bool
+}
+
+func deafen(t *testing.T, base string) *deaf {
+	t.Helper()
+	to, err := url.Parse(base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pass := httputil.NewSingleHostReverseProxy(to)
+	d := &deaf{begun: make(chan struct{}, 100), cut: make(chan struct{})}
+	d.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case !strings.HasSuffix(r.URL.Path, "/events"):
+			pass.ServeHTTP(w, r)
+			return
+		case d.held.Load():
+			w.WriteHeader(http.StatusBadGateway)
+			return
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = w.Write([]byte(": watching\n\n"))
+		_ = http.NewResponseController(w).Flush()
+		d.begun <- struct{}{}
+		select {
+		case <-d.cut:
+			panic(http.ErrAbortHandler)
+		case <-r.Context().Done():
+		}
+	}))
+	t.Cleanup(d.Close)
+	return d
+}
+
+// TestNewsThatGetsLostIsMadeUpFor shows a list that is told of nothing at all, and yet is right: what came before the watch began, while
+// it was cut off, and without being told.
+func TestNewsThatGetsLostIsMadeUpFor(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	var store struct{ ID string }
+	s.call(http.MethodPost, "/datastores", map[string]any{"name": "Letters"}, &store)
+	n := 0
+	// add makes texts with keys of their own, whose ids then say nothing of their order.
+	add := func(names ...string) (ids []string) {
+		for _, name := range names {
+			var made struct{ ID string }
+			s.callWith(http.Header{"Idempotency-Key": {name}}, http.MethodPost, "/datasources",
+				map[string]any{"datastoreId": store.ID, "type": "text", "name": name, "config": map[string]any{"text": "This is " + name + "."}}, &made)
+			ids = append(ids, made.ID)
+		}
+		n += len(names)
+		s.settled(store.ID, n, patience)
+		return ids
+	}
+	ids := add("first", "second", "third")
+
+	d := deafen(t, s.base)
+	d.held.Store(true)
+	c := open(&service{TB: t, base: d.URL})
+	c.signIn()
+	c.at("#/datastores/" + store.ID)
+	shows := func(names ...string) {
+		t.Helper()
+		c.until(fmt.Sprintf(`[...document.querySelectorAll('.sources .source a')].map((a) => a.textContent).join(' ') === '%s'`, strings.Join(names, " ")))
+		c.until(fmt.Sprintf(`[...document.querySelectorAll('.sources .chip')].filter((e) => e.textContent === 'Searchable').length === %d`, len(names)))
+	}
+	shows("third", "second", "first")
+
+	add("fourth") // nobody watches yet
+	d.held.Store(false)
+	<-d.begun
+	shows("fourth", "third", "second", "first")
+
+	d.held.Store(true)
+	d.cut <- struct{}{}
+	s.call(http.MethodDelete, "/datasources/"+ids[1], map[string]any{}, nil)
+	n--
+	add("fifth", "sixth")
+	d.held.Store(false)
+	<-d.begun
+	shows("sixth", "fifth", "fourth", "third", "first")
+
+	add("seventh") // the watch stands, and its news is lost
+	value[bool](c, `document.dispatchEvent(new Event('visibilitychange'))`)
+	shows("seventh", "sixth", "fifth", "fourth", "third", "first")
+	c.until(`document.querySelector('.counts').innerText.includes('Searchable: 6')`)
+}
+
+// TestOnlyWhatMayFareBetterIsSentAgain drops a file that no service would take, and one that this one has no room for just now.
+func TestOnlyWhatMayFareBetterIsSentAgain(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	var store struct{ ID string }
+	s.call(http.MethodPost, "/datastores", map[string]any{"name": "Letters"}, &store)
+	to, err := url.Parse(s.base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pass := httputil.NewSingleHostReverseProxy(to)
+	pass.FlushInterval = -1
+	var isClosed atomic.Bool
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost && r.URL.Path == "/datasources" && isClosed.Load() {
+			w.Header().Set("Content-Type", "application/problem+json")
+			w.WriteHeader(http.StatusPaymentRequired)
+			_, _ = w.Write([]byte(`{"title":"Usage limit reached","detail":"the month's uploads are used up"}`))
+			return
+		}
+		pass.ServeHTTP(w, r)
+	}))
+	t.Cleanup(proxy.Close)
+	folder := t.TempDir()
+	program, letter := folder+"/program.exe", folder+"/letter.txt"
+	write(t, program, "MZ\x90\x00 is no document")
+	write(t, letter, "The pump hums.")
+
+	c := open(&service{TB: t, base: proxy.URL})
+	c.signIn()
+	c.at("#/datastores/" + store.ID)
+	c.drop(".drop", program)
+	c.until(`document.querySelector('.add .card ul').innerText.includes('program.exe')`)
+	const again = `[...document.querySelectorAll('.add .card button')].find((b) => b.textContent === 'Send what failed again')`
+	if !value[bool](c, again+`.hidden`) {
+		t.Error("a file that cannot be read is offered to be sent again")
+	}
+	isClosed.Store(true)
+	c.drop(".drop", letter)
+	c.until(`document.querySelector('.add .card ul').innerText.includes("the month's uploads are used up")`)
+	c.until(`!` + again + `.hidden`)
+	isClosed.Store(false)
+	value[bool](c, `(`+again+`.click(), true)`)
+	c.until(`document.querySelectorAll('.sources .chip.synched').length === 1`)
+	c.until(again + `.hidden`)
+	if failures := value[string](c, `document.querySelector('.add .card ul').innerText`); !strings.Contains(failures, "program.exe") || strings.Contains(failures, "letter.txt") {
+		t.Errorf("what could not be uploaded is told as %q", failures)
+	}
+}
