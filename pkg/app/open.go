@@ -71,7 +71,7 @@ func (s *Service) openCatalog(ctx context.Context) (err error) {
 	o := catalog.Options{Log: s.log, Now: s.now, MaxPagesPerSite: s.config.LimitPages, URL: s.config.DatabaseURL, Limits: quotas(s.config)}
 	o.StartPatience = databasePatience
 	if o.URL == "" {
-		o.Path = s.dir.join(catalogFile)
+		o.Path, o.MemoBytes = s.dir.join(catalogFile), cacheMemoryOf(s.config).catalog
 		if err := s.checkCatalog(ctx, o.Path); err != nil {
 			return damagedCatalog(err, s.dir.path)
 		}
@@ -166,7 +166,7 @@ func (s *Service) openNATS(ctx context.Context) error {
 	s.metrics.MustRegister(newBacklogs(s.broker, s.catalog, s.now, s.log))
 	o := originals.Options{Replicas: s.config.NATSReplicas, Now: s.now}
 	if s.config.HasEmbeddedIndex() { // then what is uploaded here is mostly read here
-		o.Keep = keptOriginals
+		o.Keep = int(cacheMemoryOf(s.config).originals)
 	}
 	if s.nats != nil {
 		o.Broken = s.nats.Broken
@@ -174,9 +174,6 @@ func (s *Service) openNATS(ctx context.Context) error {
 	s.originals, err = originals.Open(ctx, s.conn.JetStream(), o)
 	return err
 }
-
-// keptOriginals is how many bytes of what was just uploaded wait in memory to be read.
-const keptOriginals = 8 << 20
 
 func connectOptions(c config.Config, name string, log *slog.Logger) jobs.ConnectOptions {
 	return jobs.ConnectOptions{
@@ -213,7 +210,9 @@ func (s *Service) openEmbedded(ctx context.Context) error {
 		s.raise() // the first start, or all of it is lost: what the catalog has is then built anew
 	}
 	s.engines.rebuilding = func(ctx context.Context) string { return s.rebuild.note(ctx, s.catalog) }
-	if s.engines.embedded, err = embedded.Open(s.dir.join(indexDir), embedded.Options{Log: s.log, Alarm: s.raise}); err != nil {
+	if s.engines.embedded, err = embedded.Open(s.dir.join(indexDir), embedded.Options{
+		Log: s.log, Alarm: s.raise, CacheBytes: cacheMemoryOf(s.config).postings, RowCacheBytes: cacheMemoryOf(s.config).rows,
+	}); err != nil {
 		return err
 	}
 	s.closeLater(s.engines.embedded.Close)

@@ -37,7 +37,7 @@ func ingestWorker(c config.Config, store *originals.Store, events ingest.Events,
 	}
 	return &ingest.Ingestor{
 		Originals: timedOriginals{firstReader{store}, times}, Extractor: timedExtractor{reader, times}, Chunkers: timedChunkers{chunkers{sized: newChunker(c)}, times},
-		Embedders: timedEmbedders{models, times}, Indexes: indexes, Recent: ingest.NewRecent(), Room: ingest.NewRoom(readers(c), c.IngestConcurrency),
+		Embedders: timedEmbedders{models, times}, Indexes: indexes, Recent: ingest.NewRecent(int(cacheMemoryOf(c).vectors)), Room: ingest.NewRoom(readers(c), c.IngestConcurrency),
 		Events: countedEvents{events, times}, Now: now, Log: log,
 	}
 }

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,9 +29,15 @@ type Options struct {
 	Now func() time.Time
 	// MaxPagesPerSite bounds the pages of one web site, whatever the site itself asks for; 0: DefaultMaxPagesPerSite.
 	MaxPagesPerSite int
+	// MemoBytes bounds what is kept in memory of what queries ask, where no other process shares the database. 0:
+	// DefaultMemoBytes.
+	MemoBytes int64
 	// Limits hold for every workspace, beside those that SetLimits has set for it; nil: none.
 	Limits domain.Limits
 }
+
+// DefaultMemoBytes is Options.MemoBytes when it is 0.
+const DefaultMemoBytes = 16 << 20
 
 // DefaultMaxPagesPerSite is how many pages a web site may have when Options do not say.
 const DefaultMaxPagesPerSite = 10_000
@@ -76,6 +83,7 @@ func Open(ctx context.Context, o Options) (*Catalog, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening the catalog: %w", damage(err))
 	}
+	db.memo.max = cmp.Or(o.MemoBytes, DefaultMemoBytes)
 	c := &Catalog{
 		db:         db,
 		log:        o.Log,

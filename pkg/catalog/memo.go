@@ -8,12 +8,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-const (
-	// maxMemoBytes bounds about what a memo holds; beyond it, it starts anew.
-	maxMemoBytes = 16 << 20
-	// maxChanged bounds the datasources that are remembered to have changed; beyond it, all have.
-	maxChanged = 4096
-)
+// maxChanged bounds the datasources that are remembered to have changed; beyond it, all have.
+const maxChanged = 4096
 
 // memo keeps what every query asks of the catalog until a commit changes it. It serves the engine that one process writes to
 // alone: what other processes do there beside it, with the commands for keys, repairs and replays, changes none of what is
@@ -23,6 +19,8 @@ type memo struct {
 	// commits is counted up before and after each commit that changes what may be kept: odd while there is one, of which it is
 	// not known yet whether readers see it. It changes with mu held.
 	commits atomic.Uint64
+
+	max int64 // about what it holds at most; it starts anew with what would be more
 
 	mu     sync.Mutex
 	active map[string]sized
@@ -140,7 +138,11 @@ func (m *memo) keep(version uint64, found []sized) {
 		return
 	}
 	for _, a := range found {
-		m.room(a.bytes - m.active[a.ID].bytes)
+		m.size -= m.active[a.ID].bytes
+		delete(m.active, a.ID)
+		if !m.room(a.bytes) {
+			continue
+		}
 		if m.active == nil {
 			m.active = make(map[string]sized)
 		}
@@ -153,12 +155,16 @@ func (m *memo) current(version uint64) bool {
 	return version%2 == 0 && version == m.commits.Load()
 }
 
-// room makes room for so many bytes more. The caller holds mu.
-func (m *memo) room(bytes int64) {
-	if m.size+bytes > maxMemoBytes {
+// room makes room for so many bytes more, and reports whether there is any. The caller holds mu.
+func (m *memo) room(bytes int64) bool {
+	if bytes > m.max {
+		return false
+	}
+	if m.size+bytes > m.max {
 		m.drop()
 	}
 	m.size += bytes
+	return true
 }
 
 // store returns a datastore that is kept, or else the version to keep it with.
@@ -177,7 +183,9 @@ func (m *memo) keepStore(version uint64, d domain.Datastore) {
 	if _, known := m.stores[d.ID]; known || !m.current(version) {
 		return
 	}
-	m.room(int64(fixed + len(d.Name) + len(d.Description)))
+	if !m.room(int64(fixed + len(d.Name) + len(d.Description))) {
+		return
+	}
 	if m.stores == nil {
 		m.stores = make(map[string]domain.Datastore)
 	}

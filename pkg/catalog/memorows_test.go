@@ -158,15 +158,19 @@ func TestAChangeIsTakenFromTheMemoBeforeItCanBeSeen(t *testing.T) {
 // TestAMemoIsBounded keeps more than it may hold, and changes more than it remembers.
 func TestAMemoIsBounded(t *testing.T) {
 	t.Parallel()
-	var m memo
+	m := memo{max: 16 << 20}
 	for n := range 100 {
 		id := fmt.Sprint(n)
-		m.keep(0, []sized{{&domain.ActiveDatasource{ID: id}, 1 << 20}, {&domain.ActiveDatasource{ID: id}, 1 << 20}})
+		m.keep(0, []sized{{&domain.ActiveDatasource{ID: id}, 1 << 19}, {&domain.ActiveDatasource{ID: id}, 1 << 20}})
 		m.keepStore(0, domain.Datastore{ID: id, Description: strings.Repeat("x", 1<<19)})
 		held := int64(len(m.active))<<20 + int64(len(m.stores))*(1<<19+512+1)
-		if m.size > maxMemoBytes || held > maxMemoBytes || len(m.active) == 0 {
+		if m.size > m.max || held > m.max || len(m.active) == 0 {
 			t.Fatalf("%d are kept, %d bytes of %d", len(m.active), held, m.size)
 		}
+	}
+	m.keep(0, []sized{{&domain.ActiveDatasource{ID: "huge"}, m.max + 1}})
+	if _, kept := m.active["huge"]; kept || len(m.active) == 0 {
+		t.Error("what is larger than all may be takes the place of the rest")
 	}
 	for n := range 2 * maxChanged {
 		m.change(tableSources, false, func() (string, error) { return fmt.Sprint(n), nil })

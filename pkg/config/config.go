@@ -88,6 +88,7 @@ type Config struct {
 	CrawlPerHost      int
 	CrawlTries        int
 	Window            int
+	CacheMemory       Bytes
 	ExtractMemory     Bytes
 	ExtractTimeout    time.Duration
 
@@ -224,6 +225,7 @@ func Settings() []Setting {
 		{Env: "SLUICE_CRAWL_PER_HOST", Flag: "crawl-per-host", Default: "2", Doc: "requests to one host at once, over all crawlers; 0: any number, for hosts of your own", set: number(func(c *Config) *int { return &c.CrawlPerHost }, 0, 256)},
 		{Env: "SLUICE_CRAWL_TRIES", Flag: "crawl-tries", Default: "20", Doc: "how often a page is asked for that fails in a way that may pass, with delays from a second to ten minutes between, or as long as its host asks for; 20 takes some two hours. Where a host asks for longer, three attempts are made, and others until ten minutes times this number have gone by", set: number(func(c *Config) *int { return &c.CrawlTries }, 1, 100)},
 		{Env: "SLUICE_WINDOW", Flag: "window", Default: "0", Doc: "unfinished jobs admitted to the job stream at a time; the rest wait in the catalog, fairly by workspace. 0: 64 with the embedded NATS server, 256 with `NATS_URL`", set: number(func(c *Config) *int { return &c.Window }, 0, 100_000)},
+		{Env: "SLUICE_CACHE_MEMORY", Flag: "cache-memory", Default: "120MiB", Doc: "memory in which a process keeps what it may soon need again, beside what it works with: four fifteenths each for postings and for rows of the embedded index and for vectors of passages just embedded, two for what queries ask of an SQLite catalog, one for originals that wait to be read", set: size(func(c *Config) *Bytes { return &c.CacheMemory }, 1<<20)},
 		{Env: "SLUICE_EXTRACT_MEMORY", Flag: "extract-memory", Default: "3GiB", Doc: "address space of a process that reads a document; a document that needs more ends with status `error`", set: size(func(c *Config) *Bytes { return &c.ExtractMemory }, 512<<20)},
 		{Env: "SLUICE_EXTRACT_TIMEOUT", Flag: "extract-timeout", Default: "2m", Doc: "longest time to read a document", set: duration(func(c *Config) *time.Duration { return &c.ExtractTimeout })},
 

@@ -5,9 +5,6 @@ import (
 	"sync"
 )
 
-// recentBytes bounds the vectors that Recent keeps: those of some 20,000 chunks at 384 dimensions, of 2,700 at 3,072.
-const recentBytes = 32 << 20
-
 // Recent remembers vectors that were made a short while ago, so that text which many documents of a datastore share (the foot
 // of every page, the same file twice) is embedded once. It knows the text by its digest alone. Datastores do not share it:
 // how fast a document is ingested must not tell what is in other people's. It is safe for concurrent use.
@@ -32,10 +29,9 @@ type recentVector struct {
 // size is what an entry takes, with what leads to it.
 func (v *recentVector) size() int { return 4*len(v.vector) + 256 }
 
-// NewRecent returns an empty memory of 32 MiB at most.
-func NewRecent() *Recent { return newRecent(recentBytes) }
-
-func newRecent(limit int) *Recent {
+// NewRecent returns an empty memory of so many bytes at most: 32 MiB hold the vectors of some 20,000 chunks at 384 dimensions, of
+// 2,700 at 3,072.
+func NewRecent(limit int) *Recent {
 	return &Recent{limit: limit, order: list.New(), vectors: make(map[recentKey]*list.Element)}
 }
 

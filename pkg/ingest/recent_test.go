@@ -35,7 +35,7 @@ func TestTextThatDocumentsOfADatastoreShareIsEmbeddedOnce(t *testing.T) {
 	t.Parallel()
 	p := newPipeline(0)
 	i := p.ingestor()
-	i.Recent = NewRecent()
+	i.Recent = NewRecent(1 << 20)
 	ingest := func(text, datastore, model string) []float32 {
 		t.Helper()
 		words(p, text)
@@ -81,7 +81,7 @@ func TestAVectorThatWasNotMadeIsNotRemembered(t *testing.T) {
 	p := newPipeline(0)
 	words(p, "a bb")
 	i := p.ingestor()
-	i.Recent = NewRecent()
+	i.Recent = NewRecent(1 << 20)
 	p.embed = func([]string) ([][]float32, error) { return nil, errors.New("down") }
 	if err := i.Handle(t.Context(), ingestJob()); err == nil {
 		t.Fatal("it succeeded")
@@ -96,7 +96,7 @@ func TestAVectorThatWasNotMadeIsNotRemembered(t *testing.T) {
 func TestTheLeastRecentlyUsedVectorIsForgotten(t *testing.T) {
 	t.Parallel()
 	vector := make([]float32, 100)
-	r := newRecent(2 * (&recentVector{vector: vector}).size())
+	r := NewRecent(2 * (&recentVector{vector: vector}).size())
 	key := func(text string) recentKey { return recentKey{"store", "model", hashText(text)} }
 	r.put(key("a"), vector)
 	r.put(key("b"), vector)
@@ -115,7 +115,7 @@ func TestTheLeastRecentlyUsedVectorIsForgotten(t *testing.T) {
 
 func TestJobsShareTheMemory(t *testing.T) {
 	t.Parallel()
-	r := newRecent(10_000)
+	r := NewRecent(10_000)
 	var group sync.WaitGroup
 	for range 8 {
 		group.Go(func() {
