@@ -94,6 +94,7 @@ func Open(ctx context.Context, o Options) (*Catalog, error) {
 		outboxWake: make(chan struct{}, 1),
 		sweepWake:  make(chan struct{}, 1),
 		siteWake:   make(chan struct{}, 1),
+		soon:       soon{turn: make(chan struct{}, 1)},
 	}
 	if err := db.migrate(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("opening the catalog %s: %w", db.name, damage(err)), db.close())

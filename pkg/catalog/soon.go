@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
@@ -13,7 +14,7 @@ const soonAfter = 100 * time.Millisecond
 
 // soon keeps uses in memory until they are stored, all at once.
 type soon struct {
-	turn sync.Mutex // held by who stores
+	turn chan struct{} // holds one while somebody stores
 
 	mu     sync.Mutex
 	next   *tallied // what is stored next; nil: nothing waits
@@ -32,32 +33,54 @@ func (c *Catalog) CountSoon(a domain.Account, uses map[domain.Metric]int64) {
 	}
 	if c.soon.next == nil {
 		c.soon.next = newTallied()
-		c.soon.timer = time.AfterFunc(soonAfter, c.storeSoon)
+		c.soon.timer = time.AfterFunc(soonAfter, func() { _ = c.storeSoon(context.Background()) }) // only the context ends it
 	}
 	c.soon.next.add(a, uses)
 }
 
-// storeSoon stores what waits. Once it has returned, everything is stored that was counted before.
-func (c *Catalog) storeSoon() {
-	c.soon.turn.Lock()
-	defer c.soon.turn.Unlock()
+// storeSoon stores what waits. Once it has returned without error, everything is stored, or logged, that was counted before.
+// Its context bounds how long it waits for that, and nothing is lost for it: what is being stored is not the caller's alone.
+func (c *Catalog) storeSoon(ctx context.Context) error {
+	select {
+	case c.soon.turn <- struct{}{}:
+	case <-ctx.Done():
+		return fmt.Errorf("waiting for what is counted to be stored: %w", ctx.Err())
+	}
+	next := c.takeSoon()
+	if next == nil {
+		<-c.soon.turn
+		return nil
+	}
+	stored := make(chan struct{})
+	go func() { // one at a time: it has the turn
+		defer close(stored)
+		defer func() { <-c.soon.turn }()
+		ctx, cancel := context.WithTimeout(context.Background(), tallyTimeout) // of its own: whoever has counted is gone
+		defer cancel()
+		next.store(ctx, c.storeUses)
+		for a, err := range next.errs {
+			if err != nil {
+				c.log.ErrorContext(ctx, "counting use", "workspace", a.WorkspaceID, "key", a.KeyID, "error", err)
+			}
+		}
+	}()
+	select {
+	case <-stored:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("storing what is counted: %w", ctx.Err())
+	}
+}
+
+// takeSoon takes what waits; nil: nothing does.
+func (c *Catalog) takeSoon() *tallied {
 	c.soon.mu.Lock()
+	defer c.soon.mu.Unlock()
 	next := c.soon.next
 	if c.soon.next = nil; next != nil {
 		c.soon.timer.Stop()
 	}
-	c.soon.mu.Unlock()
-	if next == nil {
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), tallyTimeout) // of its own: whoever has counted is gone
-	defer cancel()
-	next.store(ctx, c.storeUses)
-	for a, err := range next.errs {
-		if err != nil {
-			c.log.ErrorContext(ctx, "counting use", "workspace", a.WorkspaceID, "key", a.KeyID, "error", err)
-		}
-	}
+	return next
 }
 
 // endSoon stores what waits; nothing is counted after it.
@@ -65,5 +88,5 @@ func (c *Catalog) endSoon() {
 	c.soon.mu.Lock()
 	c.soon.closed = true
 	c.soon.mu.Unlock()
-	c.storeSoon()
+	_ = c.storeSoon(context.Background()) // only the context ends it
 }

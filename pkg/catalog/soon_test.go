@@ -1,6 +1,8 @@
 package catalog
 
 import (
+	"context"
+	"errors"
 	"path/filepath"
 	"testing"
 	"time"
@@ -34,5 +36,34 @@ func TestWhatIsCountedSoonIsStoredByClose(t *testing.T) {
 	used, err := c.Usage(t.Context(), ws, time.Now())
 	if err != nil || used[domain.MetricRetrievals] != 3 {
 		t.Errorf("%v are told after the catalog was opened again, error %v; want three retrievals", used, err)
+	}
+}
+
+// TestWhoAsksForUseWaitsNoLongerThanItsContext asks while nothing can be stored.
+func TestWhoAsksForUseWaitsNoLongerThanItsContext(t *testing.T) {
+	t.Parallel()
+	c, err := Open(t.Context(), Options{Path: filepath.Join(t.TempDir(), "catalog.db")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	const ws = "ws"
+	if err := c.EnsureWorkspace(t.Context(), ws, "test"); err != nil {
+		t.Fatal(err)
+	}
+	release := occupy(t, c.db)
+	c.CountSoon(domain.Account{WorkspaceID: ws, KeyID: "a"}, map[domain.Metric]int64{domain.MetricRetrievals: 3})
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	_, errUsage := c.Usage(gone, ws, time.Now())
+	_, errKeys := c.KeyUsage(gone, ws, time.Now())
+	release()
+	if !errors.Is(errUsage, context.Canceled) || !errors.Is(errKeys, context.Canceled) {
+		t.Errorf("it ended with %v, and by key with %v", errUsage, errKeys)
+	}
+	used, err := c.Usage(t.Context(), ws, time.Now())
+	keys, errKeys := c.KeyUsage(t.Context(), ws, time.Now())
+	if used[domain.MetricRetrievals] != 3 || keys["a"][domain.MetricRetrievals] != 3 || err != nil || errKeys != nil {
+		t.Errorf("%v and %v are told once it was stored, errors %v and %v; want three retrievals", used, keys, err, errKeys)
 	}
 }

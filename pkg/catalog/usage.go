@@ -150,7 +150,9 @@ func scanUse(s scanner) (u use, err error) {
 
 // Usage returns the workspace's counters of the month (UTC) that the time lies in. What was never counted is absent.
 func (c *Catalog) Usage(ctx context.Context, ws string, month time.Time) (map[domain.Metric]int64, error) {
-	c.storeSoon()
+	if err := c.storeSoon(ctx); err != nil {
+		return nil, fmt.Errorf("reading use: %w", err)
+	}
 	uses, err := collect(ctx, c.db.read, scanUse, `SELECT '', metric, value FROM usage_counts WHERE workspace_id = ? AND month = ?`, ws, monthOf(month))
 	if err != nil {
 		return nil, fmt.Errorf("reading use: %w", err)
@@ -164,7 +166,9 @@ func (c *Catalog) Usage(ctx context.Context, ws string, month time.Time) (map[do
 
 // KeyUsage is Usage by the ids of keys, revoked ones too; "" is what was used without a key.
 func (c *Catalog) KeyUsage(ctx context.Context, ws string, month time.Time) (map[string]map[domain.Metric]int64, error) {
-	c.storeSoon()
+	if err := c.storeSoon(ctx); err != nil {
+		return nil, fmt.Errorf("reading use by key: %w", err)
+	}
 	uses, err := collect(ctx, c.db.read, scanUse, `SELECT key_id, metric, value FROM key_usage WHERE workspace_id = ? AND month = ?`, ws, monthOf(month))
 	if err != nil {
 		return nil, fmt.Errorf("reading use by key: %w", err)
