@@ -27,6 +27,7 @@ import (
 	"github.com/sluice/sluice/pkg/durable"
 	"github.com/sluice/sluice/pkg/jobs"
 	"github.com/sluice/sluice/pkg/jobs/natsd"
+	"github.com/sluice/sluice/pkg/lockdir"
 	"github.com/sluice/sluice/pkg/originals"
 )
 
@@ -299,15 +300,13 @@ func receive(ctx context.Context, source io.Reader, file string, stdout io.Write
 	if file == "-" {
 		return backup.Read(ctx, io.TeeReader(source, stdout), options, nil)
 	}
-	partial, err := os.CreateTemp(filepath.Dir(file), "."+filepath.Base(file)+".partial-")
+	partial, remove, err := makePartial(file)
 	if err != nil {
-		return report, fmt.Errorf("making the backup's file: %w", err)
+		return report, err
 	}
 	defer func() {
 		partial.Close()
-		if err != nil {
-			os.Remove(partial.Name())
-		}
+		remove()
 	}()
 	if report, err = backup.Read(ctx, io.TeeReader(source, partial), options, nil); err != nil {
 		return report, err
@@ -319,6 +318,24 @@ func receive(ctx context.Context, source io.Reader, file string, stdout io.Write
 		return report, fmt.Errorf("giving the backup its name: %w", err)
 	}
 	return report, durable.Dir(filepath.Dir(file))
+}
+
+// makePartial makes the file that a backup is written to until it is whole: in a directory beside its place, which the next
+// backup to that place removes should this process be killed.
+func makePartial(file string) (partial *os.File, remove func(), err error) {
+	parent, pattern := filepath.Dir(file), "."+filepath.Base(file)+".partial-*"
+	dir, err := lockdir.Make(parent, pattern)
+	if err == nil {
+		if partial, err = os.OpenFile(filepath.Join(dir.Path(), "backup"), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600); err == nil {
+			return partial, func() { _ = dir.Remove() }, nil // what stays is removed by the next one
+		}
+		_ = dir.Remove()
+	} else { // there are file systems without locks
+		if partial, err = os.CreateTemp(parent, pattern); err == nil {
+			return partial, func() { os.Remove(partial.Name()) }, nil // no longer there when it has its own name
+		}
+	}
+	return nil, nil, fmt.Errorf("making the backup's file: %w", err)
 }
 
 func validKey(key string) error {

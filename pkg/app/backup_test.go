@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
+	"io/fs"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -88,7 +90,9 @@ func TestABackupOfABusyServiceBringsBackWhatWasAcceptedBefore(t *testing.T) {
 	q := p.restored(file)
 	model.delay.Store(int64(5 * time.Second)) // so that it can be seen what is missing
 	q.start()
-	q.eventually(time.Minute, "nobody says that the index is being built", func() bool { return strings.Contains(q.readiness(), "being built anew") })
+	q.eventually(time.Minute, "nobody says that the index is being built", func() bool {
+		return strings.Contains(q.readiness(), "there was no index, as after a restore, and it is being built anew")
+	})
 	model.delay.Store(0)
 	known := map[string]bool{}
 	for _, s := range q.settled(store, time.Minute) {
@@ -230,7 +234,7 @@ func TestABackupThatIsStoppedLeavesNoFile(t *testing.T) {
 		ended <- run(ctx, API, []string{"backup", filepath.Join(dir, "b.tar.zst"), "--rate", "64KiB"}, environ, io.Discard, io.Discard)
 	}()
 	p.eventually(time.Minute, "no backup is begun", func() bool {
-		partial, _ := filepath.Glob(filepath.Join(dir, ".b.tar.zst.partial-*"))
+		partial, _ := filepath.Glob(filepath.Join(dir, ".b.tar.zst.partial-*", "backup"))
 		return len(partial) > 0
 	})
 	if _, faults, code := p.command("backup", "-"); code != 1 || !strings.Contains(faults, "another backup is being made") {
@@ -244,6 +248,47 @@ func TestABackupThatIsStoppedLeavesNoFile(t *testing.T) {
 	p.must(err)
 	if kept, _ := os.ReadFile(filepath.Join(dir, "b.tar.zst")); len(entries) != 1 || string(kept) != "yesterday's" {
 		t.Errorf("%v was left behind, and the backup before is %q", entries, kept)
+	}
+}
+
+// TestABackupRemovesWhatOneThatWasKilledHasLeft begins backups beside what a killed one has left.
+func TestABackupRemovesWhatOneThatWasKilledHasLeft(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file := filepath.Join(dir, "b[1]*.tar.zst") // a name, and no pattern of names
+	killed, other := filepath.Join(dir, ".b[1]*.tar.zst.partial-killed"), filepath.Join(dir, ".b1.tar.zst.partial-killed")
+	running, removeRunning, err := makePartial(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer removeRunning()
+	defer running.Close()
+	old := time.Now().Add(-time.Hour)
+	for _, d := range []string{killed, other} {
+		if err := errors.Join(os.Mkdir(d, 0o700), os.WriteFile(filepath.Join(d, "backup"), []byte("half"), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, d := range []string{killed, other, filepath.Dir(running.Name())} {
+		if err := os.Chtimes(d, old, old); err != nil {
+			t.Fatal(err)
+		}
+	}
+	next, removeNext, err := makePartial(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]bool{killed: false, other: true, running.Name(): true, next.Name(): true} {
+		if _, err := os.Stat(path); (err == nil) != want {
+			t.Errorf("%s is there: %v, want %v", path, err == nil, want)
+		}
+	}
+	if err := next.Close(); err != nil {
+		t.Fatal(err)
+	}
+	removeNext()
+	if _, err := os.Stat(filepath.Dir(next.Name())); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("%s is left", next.Name())
 	}
 }
 

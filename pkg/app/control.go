@@ -116,6 +116,12 @@ func (s *Service) raise() {
 // reschedule has the schedules compared with the catalog soon.
 func (s *Service) reschedule() { fire(s.scheduled) }
 
+// build has an audit run soon: there is no embedded index, and what the catalog has is to be in it.
+func (s *Service) build() {
+	s.rebuild.begin(s.now())
+	fire(s.alarm)
+}
+
 func fire(signal chan struct{}) {
 	select {
 	case signal <- struct{}{}:

@@ -66,23 +66,38 @@ func TestADiskWithoutRoomRefusesAndTellsAndPasses(t *testing.T) {
 	f.heals(r)
 }
 
-// TestADiskThatHangsIsToldAndPasses has the disk of the data directory take no write, and say nothing, for a while.
-func TestADiskThatHangsIsToldAndPasses(t *testing.T) {
-	image := filepath.Join(t.TempDir(), "disk")
+// newOnOwnDisk starts a program whose data directory is a file system in a file, which can be held.
+func newOnOwnDisk(t *testing.T) (f *faulty, disk string) {
+	t.Helper()
 	fleetFaults(t)
+	image := filepath.Join(t.TempDir(), "disk")
 	if err := errors.Join(os.WriteFile(image, nil, 0o600), os.Truncate(image, 512<<20)); err != nil {
 		t.Fatal(err)
 	}
 	if said, err := exec.Command("mkfs.ext4", "-q", image).CombinedOutput(); err != nil {
 		t.Skipf("there is no file system to be made: %v, %s", err, said)
 	}
-	f, disk := newOnDisk(t, `mount -o loop `+image+` "$0" && rm -rf "$0/lost+found"`, "unshare", "-m")
+	return newOnDisk(t, `mount -o loop `+image+` "$0" && rm -rf "$0/lost+found"`, "unshare", "-m")
+}
+
+// TestADiskThatHangsIsToldAndPasses has the disk of the data directory take no write, and say nothing, for a while. What was
+// written before is read all the same.
+func TestADiskThatHangsIsToldAndPasses(t *testing.T) {
+	f, disk := newOnOwnDisk(t)
 	r := f.prepare("hangs")
-	thaw := freeze(t, disk)
+	thaw := hold(t, disk, hangs)
 	f.eventually(time.Minute, "the disk that hangs is not told", func() bool {
 		status, down := f.ready()
 		return status == http.StatusServiceUnavailable && slices.Contains(down, "disk")
 	})
+	for _, s := range r.steps {
+		if s.name != "query" && s.name != "list" && s.name != "chunks" && s.name != "original" {
+			continue
+		}
+		if s.send(f.program); !s.done() {
+			t.Errorf("%s is not answered while the disk hangs, after %v: %d %s, %v", s.name, s.reply.took, s.reply.status, s.reply.body, s.reply.err)
+		}
+	}
 	thawed := time.AfterFunc(20*time.Second, thaw)
 	defer thawed.Stop()
 	f.strike(r)
@@ -90,10 +105,34 @@ func TestADiskThatHangsIsToldAndPasses(t *testing.T) {
 	f.heals(r)
 }
 
-// freeze has the disk take no write until it is thawed, which it also is when this process dies.
-func freeze(t *testing.T, disk string) (thaw func()) {
+// TestADiskThatIsSlowLosesNothing has the disk of the data directory take no write for three quarters of the time.
+func TestADiskThatIsSlowLosesNothing(t *testing.T) {
+	f, disk := newOnOwnDisk(t)
+	var rounds []*faultRound
+	for _, name := range []string{"slow", "slower", "slowest"} {
+		rounds = append(rounds, f.prepare(name))
+	}
+	mend := hold(t, disk, isSlow)
+	for _, r := range rounds {
+		f.strike(r)
+	}
+	mend()
+	for _, r := range rounds {
+		f.heals(r)
+	}
+}
+
+// What befalls a disk, $0, until standard input ends, which it also does when this process dies. It says that it has begun.
+const (
+	hangs  = `fsfreeze -f "$0" && echo frozen && cat >/dev/null; fsfreeze -u "$0"`
+	isSlow = `exec 3<&0; cat <&3 >/dev/null & fsfreeze -f "$0" && echo frozen && while sleep 0.3; fsfreeze -u "$0"; kill -0 $! 2>/dev/null; do
+		sleep 0.1; fsfreeze -f "$0"; done`
+)
+
+// hold has something befall the disk until it is mended.
+func hold(t *testing.T, disk, what string) (mend func()) {
 	t.Helper()
-	cmd := exec.Command("sh", "-c", `fsfreeze -f "$0" && echo frozen && cat >/dev/null; fsfreeze -u "$0"`, disk)
+	cmd := exec.Command("sh", "-c", what, disk)
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -107,10 +146,10 @@ func freeze(t *testing.T, disk string) (thaw func()) {
 	if err := cmd.Start(); err != nil {
 		t.Skipf("there is nothing to hold a disk with: %v", err)
 	}
-	thaw = func() { _ = in.Close() } // once is enough
-	t.Cleanup(func() { thaw(); _ = cmd.Wait() })
+	mend = func() { _ = in.Close() } // once is enough
+	t.Cleanup(func() { mend(); _ = cmd.Wait() })
 	if _, err := io.ReadFull(out, make([]byte, len("frozen\n"))); err != nil {
 		t.Skipf("the disk cannot be held: %v, %s", err, faults.String())
 	}
-	return thaw
+	return mend
 }

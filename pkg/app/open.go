@@ -207,7 +207,7 @@ func (s *Service) openEmbedded(ctx context.Context) error {
 	}
 	s.closeLater(func() error { release(); return nil })
 	if _, err := os.Stat(s.dir.join(indexDir)); errors.Is(err, fs.ErrNotExist) {
-		s.raise() // the first start, or all of it is lost: what the catalog has is then built anew
+		s.build() // the first start, or the first after a restore, or all of it is lost
 	}
 	s.engines.rebuilding = func(ctx context.Context) string { return s.rebuild.note(ctx, s.catalog) }
 	if s.engines.embedded, err = embedded.Open(s.dir.join(indexDir), embedded.Options{

@@ -13,7 +13,8 @@ import (
 // meanwhile, and does not find everything.
 type rebuild struct {
 	mu     sync.Mutex
-	raised time.Time // when damage was met last; zero: never, or all has been read again since
+	raised time.Time // when it was alarmed last; zero: never, or all has been read again since
+	absent bool      // all that was found is that there was no index
 	looked bool      // an audit that began after it has said what is missing
 }
 
@@ -21,7 +22,15 @@ type rebuild struct {
 func (r *rebuild) alarm(at time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.raised, r.looked = at, false
+	r.raised, r.absent, r.looked = at, false, false
+}
+
+// begin notes that there was no index at all: in a directory that is new, or made of a backup, which has none, or whose index
+// was removed.
+func (r *rebuild) begin(at time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.raised, r.absent, r.looked = at, true, false
 }
 
 // audited notes that an audit has ended that began at the time.
@@ -39,21 +48,25 @@ type waiting interface {
 // note says what is missing, "" when nothing is.
 func (r *rebuild) note(ctx context.Context, c waiting) string {
 	r.mu.Lock()
-	raised, looked := r.raised, r.looked
+	raised, absent, looked := r.raised, r.absent, r.looked
 	r.mu.Unlock()
 	if raised.IsZero() {
 		return ""
 	}
+	why := "the index was damaged, or files of it were gone"
+	if absent {
+		why = "there was no index, as after a restore"
+	}
 	w, err := c.Rebuilding(ctx)
 	switch {
 	case err != nil: // the catalog's own check says so
-		return "the index was damaged; how much of it is missing is not known"
+		return why + "; how much of it is missing is not known"
 	case !w.Any:
 		return ""
 	case !looked:
-		return "the index is damaged, or files of it are gone; what is missing is being looked for"
+		return why + "; what is missing is being looked for"
 	case w.Queued+w.InFlight > 0:
-		return fmt.Sprintf("the index was damaged and is being built anew: %d documents wait to be read again, %d are being read", w.Queued, w.InFlight)
+		return fmt.Sprintf("%s, and it is being built anew: %d documents wait to be read again, %d are being read", why, w.Queued, w.InFlight)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -60,6 +60,13 @@ func openSQLite(ctx context.Context, path string) (*database, error) {
 	d.write, d.writer, d.read = write, newPool(write, sqliteDialect), newPool(read, sqliteDialect)
 	d.migrations = func() (*sql.DB, error) { return writing(nil) }
 	d.together = newTogether(&d.memo)
+	// The first to read after a commit writes to the mapped file in which connections tell one another what they read. While the
+	// disk hangs that would stop its thread within a page fault, where Go's collector waits for it, and all else for the
+	// collector. So it is done now, when the commit has just written to the same page.
+	d.together.committed = func() {
+		var version int
+		_ = write.QueryRow(`PRAGMA schema_version`).Scan(&version) // who reads next is told what is wrong
+	}
 	d.ready = func(ctx context.Context) error {
 		var one int
 		return d.read.queryRow(ctx, `SELECT 1`).Scan(&one)

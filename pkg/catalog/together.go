@@ -26,6 +26,8 @@ type together struct {
 	open    *commit       // begun and not committed; nil: none
 	waiting atomic.Int64  // how many are about to take the turn
 	memo    *memo         // is told of commits
+
+	committed func() // called after each commit by who has the turn; nil: nothing
 }
 
 // commit is a transaction of the database that several of ours share.
@@ -164,6 +166,9 @@ func (g *together) settle() {
 		told()
 	}
 	close(c.done)
+	if c.err == nil && g.committed != nil {
+		g.committed()
+	}
 }
 
 // lose gives up a commit: its members have to be run again. The caller has the turn.

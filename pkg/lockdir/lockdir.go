@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -56,8 +57,17 @@ func (d *Dir) Remove() error {
 
 // removeAbandoned removes directories that nobody holds the lock of.
 func removeAbandoned(parent, pattern string) {
-	found, _ := filepath.Glob(filepath.Join(parent, pattern)) // fails for a malformed pattern alone
-	for _, path := range found {
+	before, after := pattern, "" // as os.MkdirTemp reads it, and not as a pattern of file names, in which [ means something
+	if i := strings.LastIndexByte(pattern, '*'); i >= 0 {
+		before, after = pattern[:i], pattern[i+1:]
+	}
+	entries, _ := os.ReadDir(parent)
+	for _, e := range entries {
+		name := e.Name()
+		if len(name) <= len(before)+len(after) || !strings.HasPrefix(name, before) || !strings.HasSuffix(name, after) {
+			continue
+		}
+		path := filepath.Join(parent, name)
 		info, err := os.Lstat(path)
 		if err != nil || !info.IsDir() || time.Since(info.ModTime()) < young {
 			continue

@@ -17,8 +17,12 @@ func (x *Index) Rest() (bytes int64) {
 	return bytes
 }
 
-// rest closes connections that are open for the next reader.
+// rest closes connections that are open for the next reader, but for one, which keeps no pages: it can read what the system has
+// in memory while the disk hangs, when none can be opened. Nobody reads the space.
 func (s *space) rest() {
-	s.reads.SetMaxIdleConns(0)
-	s.reads.SetMaxIdleConns(idleConnections)
+	s.reads.SetMaxIdleConns(1)
+	defer s.reads.SetMaxIdleConns(readConnections)
+	if s.reads.Stats().OpenConnections > 0 {
+		_, _ = s.reads.Exec(`PRAGMA shrink_memory`) // it says nothing, and cannot fail but where the next reader does
+	}
 }

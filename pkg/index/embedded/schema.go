@@ -6,14 +6,12 @@ import (
 	"fmt"
 	"net/url"
 	"path/filepath"
-	"time"
+	"runtime"
 
 	_ "modernc.org/sqlite" // the driver "sqlite"
 )
 
 const (
-	// idleConnections is how many connections to a database stay open for what comes next.
-	idleConnections = 2
 	// formatVersion is the version of everything that lies in a space's directory.
 	formatVersion = 2
 	// signsFormat is the version that had sign bits in place of codes. It is read, and codes are made of the vectors.
@@ -78,13 +76,18 @@ func openDB(path string, writer bool, conns int) (*sql.DB, error) {
 	} else {
 		query["_pragma"] = append(query["_pragma"], "query_only(1)")
 	}
+	if runtime.GOOS != "windows" { // which has none of this name
+		// One process has the index. So what its connections share about the log lies in its own memory, and not in a mapped
+		// file: to write to that while the disk hangs would stop the thread within a page fault, where Go's collector waits for
+		// it, and all else for the collector.
+		query.Set("vfs", "unix-excl")
+	}
 	db, err := sql.Open("sqlite", (&url.URL{Scheme: "file", Path: filepath.ToSlash(abs), RawQuery: query.Encode()}).String())
 	if err != nil {
 		return nil, fmt.Errorf("opening database %q: %w", path, err)
 	}
 	db.SetMaxOpenConns(conns)
-	db.SetMaxIdleConns(min(conns, idleConnections))
-	db.SetConnMaxIdleTime(time.Minute)
+	db.SetMaxIdleConns(conns) // until rest: to open one anew, the disk is asked
 	return db, nil
 }
 

@@ -1,0 +1,59 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sluice/sluice/pkg/catalog"
+)
+
+// waitingFunc counts what is still to be read again.
+type waitingFunc func() (catalog.Waiting, error)
+
+func (f waitingFunc) Rebuilding(context.Context) (catalog.Waiting, error) { return f() }
+
+func TestTheNoteOfTheIndexSaysWhyItIsBuiltAndHowFarItIs(t *testing.T) {
+	t.Parallel()
+	const none, damaged = "there was no index, as after a restore", "the index was damaged, or files of it were gone"
+	at := time.Unix(1_000_000, 0)
+	busy, idle := catalog.Waiting{Any: true, Queued: 3, InFlight: 2}, catalog.Waiting{Any: true}
+	begin := func(r *rebuild) { r.begin(at) }
+	alarm := func(r *rebuild) { r.alarm(at.Add(time.Second)) }
+	audited := func(r *rebuild) { r.audited(at.Add(time.Minute)) }
+	for name, c := range map[string]struct {
+		happens []func(*rebuild)
+		waits   catalog.Waiting
+		err     error
+		want    string
+	}{
+		"nothing has happened":                 {waits: busy, want: ""},
+		"a new directory":                      {happens: []func(*rebuild){begin}, want: ""},
+		"restored, and not looked at":          {happens: []func(*rebuild){begin}, waits: idle, want: none + "; what is missing is being looked for"},
+		"restored, and the catalog is away":    {happens: []func(*rebuild){begin}, err: errors.New("away"), want: none + "; how much of it is missing is not known"},
+		"restored, and being built":            {happens: []func(*rebuild){begin, audited}, waits: busy, want: none + ", and it is being built anew: 3 documents wait to be read again, 2 are being read"},
+		"damaged, and not looked at":           {happens: []func(*rebuild){alarm}, waits: busy, want: damaged + "; what is missing is being looked for"},
+		"restored, then damaged":               {happens: []func(*rebuild){begin, audited, alarm, audited}, waits: busy, want: damaged + ", and it is being built anew: 3 documents wait to be read again, 2 are being read"},
+		"all is there again":                   {happens: []func(*rebuild){alarm, audited}, waits: idle, want: ""},
+		"damaged since the audit before began": {happens: []func(*rebuild){audited, func(r *rebuild) { r.alarm(at.Add(time.Hour)) }}, waits: idle, want: damaged + "; what is missing is being looked for"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var r rebuild
+			for _, f := range c.happens {
+				f(&r)
+			}
+			if got := r.note(t.Context(), waitingFunc(func() (catalog.Waiting, error) { return c.waits, c.err })); got != c.want {
+				t.Errorf("it says %q, want %q", got, c.want)
+			}
+			if c.want == "" && len(c.happens) > 0 && c.waits.Any {
+				busy := waitingFunc(func() (catalog.Waiting, error) { return busy, nil })
+				if got := r.note(t.Context(), busy); strings.Contains(got, "index") {
+					t.Errorf("it says %q of documents that are read for the first time", got)
+				}
+			}
+		})
+	}
+}
