@@ -18,14 +18,14 @@ func (s *Service) startControl(ctx context.Context) error {
 		dispatcher.Jobs = between.publisher(dispatcher.Jobs)
 	}
 	sweeper := control.Sweeper{
-		Sweeps: s.catalog, Stores: s.catalog, Engines: controlled{s.engines}, Originals: s.originals, JobLog: s.broker, Log: s.log, Now: s.now,
+		Sweeps: s.catalog, Stores: s.catalog, Engines: controlled{s.engines}, Originals: s.originals, JobLog: s.broker, Log: s.log, Now: s.now, Aged: s.aged,
 		Retention: s.config.ConversationRetention, Holding: s.backups.holding,
 	}
 	mover := control.Mover{Catalog: s.catalog, Log: s.log, Now: s.now}
 	s.rescuer = &control.Rescuer{Waiting: s.catalog, Stream: s.broker, Log: s.log, Now: s.now}
 	s.auditor = &control.Auditor{
 		Catalog: s.catalog, Engines: controlled{s.engines}, Originals: s.originals, JobLog: s.broker, Every: s.config.AuditEvery, Alarm: s.alarm,
-		Holder: s.holder, Log: s.log, Now: s.now, Audited: s.rebuild.audited,
+		Holder: s.holder, Log: s.log, Now: s.now, Aged: s.aged, Audited: s.rebuild.audited,
 	}
 	sites := control.SiteKeeper{Sites: s.catalog, Hub: tell, Log: s.log}
 	scheduler := &control.Scheduler{Catalog: s.catalog, Schedules: s.broker, Wake: s.scheduled, Hub: tell, Log: s.log}

@@ -68,7 +68,7 @@ func (s *Service) listen(ctx context.Context) (err error) {
 const databasePatience = time.Minute
 
 func (s *Service) openCatalog(ctx context.Context) (err error) {
-	o := catalog.Options{Log: s.log, Now: s.now, MaxPagesPerSite: s.config.LimitPages, URL: s.config.DatabaseURL, Limits: quotas(s.config)}
+	o := catalog.Options{Log: s.log, Now: s.now, Aged: s.aged, MaxPagesPerSite: s.config.LimitPages, URL: s.config.DatabaseURL, Limits: quotas(s.config)}
 	o.StartPatience = databasePatience
 	if o.URL == "" {
 		o.Path, o.MemoBytes = s.dir.join(catalogFile), cacheMemoryOf(s.config).catalog
@@ -164,7 +164,7 @@ func (s *Service) openNATS(ctx context.Context) error {
 		return err
 	}
 	s.metrics.MustRegister(newBacklogs(s.broker, s.catalog, s.now, s.log))
-	o := originals.Options{Replicas: s.config.NATSReplicas, Now: s.now}
+	o := originals.Options{Replicas: s.config.NATSReplicas, Now: s.aged}
 	if s.config.HasEmbeddedIndex() { // then what is uploaded here is mostly read here
 		o.Keep = int(cacheMemoryOf(s.config).originals)
 	}

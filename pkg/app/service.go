@@ -41,6 +41,7 @@ type Service struct {
 	log    *slog.Logger
 	out    io.Writer
 	now    func() time.Time
+	aged   func() time.Time // now, for what is deleted because it is old
 
 	dir       *dataDir
 	catalog   *catalog.Catalog
@@ -80,7 +81,7 @@ type Service struct {
 // NewService makes an api process, to be started once. The first start's API key is written to out.
 func NewService(c config.Config, log *slog.Logger, out io.Writer) *Service {
 	s := &Service{
-		config: c, log: log, out: out, now: wallClock, failed: make(chan error, 1),
+		config: c, log: log, out: out, now: wallClock, aged: newPatient(wallClock).now, failed: make(chan error, 1),
 		backups: &backups{}, auditLog: log, engines: &engines{}, alarm: make(chan struct{}, 1), scheduled: make(chan struct{}, 1), holder: domain.NewID(), metrics: newRegistry(),
 	}
 	s.jobs, s.stages = newJobMetrics(s.metrics), newStages(s.metrics)

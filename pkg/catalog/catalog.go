@@ -27,6 +27,8 @@ type Options struct {
 	Log           *slog.Logger // nil: slog.Default()
 	// Now is the clock of everything that is stored; nil: time.Now.
 	Now func() time.Time
+	// Aged is Now for what is deleted because it is old, by a clock that may be slower to believe that time has passed; nil: Now.
+	Aged func() time.Time
 	// MaxPagesPerSite bounds the pages of one web site, whatever the site itself asks for; 0: DefaultMaxPagesPerSite.
 	MaxPagesPerSite int
 	// MemoBytes bounds what is kept in memory of what queries ask, where no other process shares the database. 0:
@@ -47,6 +49,7 @@ type Catalog struct {
 	db       *database
 	log      *slog.Logger
 	now      func() time.Time
+	aged     func() time.Time // now, for what is deleted because it is old
 	maxPages int
 	limits   domain.Limits
 
@@ -76,6 +79,9 @@ func Open(ctx context.Context, o Options) (*Catalog, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+	if o.Aged == nil {
+		o.Aged = o.Now
+	}
 	if o.MaxPagesPerSite <= 0 {
 		o.MaxPagesPerSite = DefaultMaxPagesPerSite
 	}
@@ -88,6 +94,7 @@ func Open(ctx context.Context, o Options) (*Catalog, error) {
 		db:         db,
 		log:        o.Log,
 		now:        o.Now,
+		aged:       o.Aged,
 		maxPages:   o.MaxPagesPerSite,
 		limits:     o.Limits,
 		turn:       map[Priority]string{},

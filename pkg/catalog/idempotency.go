@@ -54,7 +54,7 @@ func (c *Catalog) BeginIdempotent(ctx context.Context, ws, key, requestHash stri
 	var claim *Claim
 	var have *StoredResponse
 	err := c.update(ctx, "claiming an idempotency key", func(t *tx) (err error) {
-		if _, err := t.exec(ctx, `DELETE FROM idempotency_keys WHERE expires_at <= ?`, micros(c.now())); err != nil {
+		if _, err := t.exec(ctx, `DELETE FROM idempotency_keys WHERE expires_at <= ?`, micros(c.aged())); err != nil {
 			return err
 		}
 		claim = &Claim{

@@ -61,6 +61,8 @@ type Auditor struct {
 	Holder string // names this process among those that share the catalog
 	Log    *slog.Logger
 	Now    func() time.Time
+	// Aged is Now for what is deleted because it is old, by a clock that may be slower to believe that time has passed; nil: Now.
+	Aged func() time.Time
 	// Audited, if set, is called after an audit that could look at everything, with when it began.
 	Audited func(began time.Time)
 

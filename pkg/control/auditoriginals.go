@@ -13,7 +13,7 @@ import (
 func (a *audit) originals(ctx context.Context) error {
 	// The store is read before the catalog, so that an original referenced in between is seen as referenced.
 	kept := map[string]bool{} // key → old enough to be a stray
-	newest := a.Now().Add(-uploadGrace)
+	newest := aged(a.Aged, a.Now)().Add(-uploadGrace)
 	err := a.Originals.Each(ctx, func(key string, _ int64, modified time.Time) error {
 		kept[key] = modified.Before(newest)
 		return nil

@@ -47,6 +47,8 @@ type Sweeper struct {
 	Now       func() time.Time
 
 	Retention time.Duration // of conversations since their last message; 0: for ever
+	// Aged is Now for what is deleted because it is old, by a clock that may be slower to believe that time has passed; nil: Now.
+	Aged func() time.Time
 	// Holding reports whether originals must stay, as a backup reads them; nil: never. What would remove some is put off.
 	Holding func() bool
 }
@@ -119,7 +121,7 @@ func (s *Sweeper) forget(ctx context.Context) (more bool, err error) {
 	if s.Retention <= 0 {
 		return false, nil
 	}
-	if more, err = s.Sweeps.ForgetConversations(ctx, s.Now().Add(-s.Retention)); err != nil {
+	if more, err = s.Sweeps.ForgetConversations(ctx, aged(s.Aged, s.Now)().Add(-s.Retention)); err != nil {
 		return false, fmt.Errorf("deleting conversations older than %s: %w", s.Retention, err)
 	}
 	return more, nil
@@ -202,4 +204,12 @@ func (s *Sweeper) drop(ctx context.Context, datastoreID string) error {
 		}
 	}
 	return nil
+}
+
+// aged is the clock for what is deleted because it is old.
+func aged(slower, now func() time.Time) func() time.Time {
+	if slower == nil {
+		return now
+	}
+	return slower
 }

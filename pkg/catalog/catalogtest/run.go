@@ -34,6 +34,7 @@ func Run(t *testing.T, open Open) {
 		"sites":         testSites,
 		"crawls":        testCrawls,
 		"recrawls":      testRecrawls,
+		"descriptions":  testDescriptions,
 		"stops":         testStops,
 		"refreshes":     testRefreshes,
 		"duplicates":    testDuplicates,
