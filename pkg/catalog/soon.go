@@ -55,7 +55,7 @@ func (c *Catalog) storeSoon(ctx context.Context) error {
 	go func() { // one at a time: it has the turn
 		defer close(stored)
 		defer func() { <-c.soon.turn }()
-		ctx, cancel := context.WithTimeout(context.Background(), tallyTimeout) // of its own: whoever has counted is gone
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tallyTimeout) // whoever has counted is gone
 		defer cancel()
 		next.store(ctx, c.storeUses)
 		for a, err := range next.errs {

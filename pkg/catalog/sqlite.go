@@ -65,7 +65,7 @@ func openSQLite(ctx context.Context, path string) (*database, error) {
 	// collector. So it is done now, when the commit has just written to the same page.
 	d.together.committed = func() {
 		var version int
-		_ = write.QueryRow(`PRAGMA schema_version`).Scan(&version) // who reads next is told what is wrong
+		_ = write.QueryRowContext(context.Background(), `PRAGMA schema_version`).Scan(&version) // who reads next is told what is wrong
 	}
 	d.ready = func(ctx context.Context) error {
 		var one int

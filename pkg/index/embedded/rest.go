@@ -1,5 +1,7 @@
 package embedded
 
+import "context"
+
 // Rest gives up what is kept in memory for searches, unless there was one since Rest was called last: it is to be called from
 // time to time, and the next search finds everything on disk. It returns about how many bytes it has given up.
 func (x *Index) Rest() (bytes int64) {
@@ -23,6 +25,6 @@ func (s *space) rest() {
 	s.reads.SetMaxIdleConns(1)
 	defer s.reads.SetMaxIdleConns(readConnections)
 	if s.reads.Stats().OpenConnections > 0 {
-		_, _ = s.reads.Exec(`PRAGMA shrink_memory`) // it says nothing, and cannot fail but where the next reader does
+		_, _ = s.reads.ExecContext(context.Background(), `PRAGMA shrink_memory`) // it says nothing, and cannot fail but where the next reader does
 	}
 }
