@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"github.com/gin-gonic/gin"
@@ -39,8 +40,10 @@ func (f fragmentsResponse) VisitQueryDatastoreResponse(w http.ResponseWriter) er
 	if err != nil {
 		return err
 	}
+	encoded = append(encoded, '\n')
 	w.Header().Set("Content-Type", "application/json")
-	_, err = w.Write(append(encoded, '\n'))
+	w.Header().Set("Content-Length", strconv.Itoa(len(encoded))) // else it is sent in chunks, with another write for the last
+	_, err = w.Write(encoded)
 	return err
 }
 

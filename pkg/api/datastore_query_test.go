@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -34,6 +35,18 @@ func queryPaths(id string) []string {
 		out = append(out, base+"/datastores/"+id+"/query", base+"/datastores/query/"+id)
 	}
 	return out
+}
+
+func TestFragmentsAreSentInOnePiece(t *testing.T) {
+	t.Parallel()
+	s := newService(t)
+	s.retriever.retrieve = func(context.Context, api.RetrieveRequest) (api.Retrieved, error) {
+		return api.Retrieved{Fragments: []domain.Fragment{{Text: strings.Repeat("long ", 2000)}}}, nil
+	}
+	a := s.call("POST", "/datastores/"+s.newDatastore()+"/query", object{"query": "trial"}).want(200)
+	if got, want := a.header.Get("Content-Length"), strconv.Itoa(len(a.body)); got != want {
+		t.Errorf("an answer of %s bytes says that it has %q", want, got)
+	}
 }
 
 func TestTheModeOfADatastoreQuery(t *testing.T) {
