@@ -23,6 +23,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -35,6 +36,7 @@ const (
 	programs = "./cmd/..."
 	ours     = "github.com/sluice/sluice/"
 	mostTold = 20 // faults of one system
+	atOnce   = 2  // systems: more would take gigabytes
 )
 
 func main() {
@@ -53,17 +55,22 @@ func main() {
 func run(ctx context.Context, wanted []string, out io.Writer) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
 	defer cancel()
-	var failed []error
-	for _, system := range wanted {
-		began := time.Now()
-		n, err := check(ctx, ".", system, programs)
-		if err != nil {
-			failed = append(failed, fmt.Errorf("%s: %w", system, err))
-			continue
-		}
-		fmt.Fprintf(out, "%s: %d packages are right, in %v\n", system, n, time.Since(began).Round(100*time.Millisecond))
+	s := newSources()
+	failed := make([]error, len(wanted))
+	var working errgroup.Group
+	working.SetLimit(min(runtime.GOMAXPROCS(0), atOnce))
+	for i, system := range wanted {
+		working.Go(func() error {
+			n, err := s.check(ctx, ".", system, programs)
+			if err != nil {
+				failed[i] = fmt.Errorf("%s: %w", system, err)
+				return nil // the others are looked at, too
+			}
+			fmt.Fprintf(out, "%s: %d packages are right\n", system, n)
+			return nil
+		})
 	}
-	return errors.Join(failed...)
+	return errors.Join(append(failed, working.Wait())...)
 }
 
 // listed is a package as go list tells of it.
@@ -76,8 +83,10 @@ type listed struct {
 	Error                 *struct{ Err string }
 }
 
+func (l listed) isOurs() bool { return strings.HasPrefix(l.ImportPath, ours) }
+
 // check type-checks the packages that the pattern needs on the system, and returns how many those are.
-func check(ctx context.Context, dir, system, pattern string) (n int, err error) {
+func (s *sources) check(ctx context.Context, dir, system, pattern string) (n int, err error) {
 	goos, goarch, ok := strings.Cut(system, "/")
 	if !ok {
 		return 0, errors.New("a system is written GOOS/GOARCH")
@@ -86,7 +95,7 @@ func check(ctx context.Context, dir, system, pattern string) (n int, err error) 
 	if err != nil {
 		return 0, err
 	}
-	parsed, err := parse(packages)
+	parsed, err := s.parse(packages)
 	if err != nil {
 		return 0, err
 	}
@@ -96,10 +105,9 @@ func check(ctx context.Context, dir, system, pattern string) (n int, err error) 
 		if p.ImportPath == "unsafe" {
 			continue
 		}
-		isOurs := strings.HasPrefix(p.ImportPath, ours)
 		conf := types.Config{
 			Importer: imports{p.ImportMap, checked}, Sizes: types.SizesFor("gc", goarch), FakeImportC: true,
-			IgnoreFuncBodies: !isOurs, // the bodies of others are their concern, and most of the work
+			IgnoreFuncBodies: !p.isOurs(), // the bodies of others are their concern, and most of the work
 			Error: func(err error) {
 				if len(faults) < mostTold {
 					faults = append(faults, err)
@@ -109,7 +117,7 @@ func check(ctx context.Context, dir, system, pattern string) (n int, err error) 
 		if p.Module != nil && p.Module.GoVersion != "" {
 			conf.GoVersion = "go" + p.Module.GoVersion
 		}
-		checked[p.ImportPath], _ = conf.Check(p.ImportPath, parsed.files, parsed.of[i], nil) // what is wrong has been told to Error
+		checked[p.ImportPath], _ = conf.Check(p.ImportPath, s.positions, parsed[i], nil) // what is wrong has been told to Error
 	}
 	return len(packages), errors.Join(faults...)
 }
@@ -140,30 +148,59 @@ func list(ctx context.Context, dir, goos, goarch, pattern string) ([]listed, err
 	}
 }
 
-// files are the packages' files, by the packages' places in their list.
-type files struct {
-	files *token.FileSet
-	of    [][]*ast.File
+// sources are files that have been parsed, for all systems that take them.
+type sources struct {
+	positions *token.FileSet
+
+	mu     sync.Mutex
+	parsed map[string]*ast.File
 }
 
-func parse(packages []listed) (files, error) {
-	parsed := files{files: token.NewFileSet(), of: make([][]*ast.File, len(packages))}
+func newSources() *sources {
+	return &sources{positions: token.NewFileSet(), parsed: map[string]*ast.File{}}
+}
+
+// parse reads the packages' files, and returns them by the packages' places in their list.
+func (s *sources) parse(packages []listed) ([][]*ast.File, error) {
+	all := make([][]*ast.File, len(packages))
 	var working errgroup.Group
 	working.SetLimit(runtime.GOMAXPROCS(0))
 	for i, p := range packages {
-		parsed.of[i] = make([]*ast.File, len(p.GoFiles))
-		working.Go(func() error {
+		all[i] = make([]*ast.File, len(p.GoFiles))
+		working.Go(func() (err error) {
 			for n, name := range p.GoFiles {
-				file, err := parser.ParseFile(parsed.files, filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution)
-				if err != nil {
+				if all[i][n], err = s.file(filepath.Join(p.Dir, name), p.isOurs()); err != nil {
 					return err
 				}
-				parsed.of[i][n] = file
 			}
 			return nil
 		})
 	}
-	return parsed, working.Wait()
+	return all, working.Wait()
+}
+
+func (s *sources) file(path string, whole bool) (*ast.File, error) {
+	s.mu.Lock()
+	f := s.parsed[path]
+	s.mu.Unlock()
+	if f != nil {
+		return f, nil
+	}
+	f, err := parser.ParseFile(s.positions, path, nil, parser.SkipObjectResolution)
+	if err != nil {
+		return nil, err
+	}
+	if !whole {
+		for _, d := range f.Decls {
+			if fn, ok := d.(*ast.FuncDecl); ok && fn.Body != nil {
+				fn.Body = &ast.BlockStmt{Lbrace: fn.Body.Lbrace, Rbrace: fn.Body.Rbrace} // nobody looks at it, and it is most of the memory
+			}
+		}
+	}
+	s.mu.Lock()
+	s.parsed[path] = f
+	s.mu.Unlock()
+	return f, nil
 }
 
 // imports are the packages that have been checked, under the names that a package imports them by.

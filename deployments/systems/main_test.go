@@ -21,10 +21,11 @@ func TestWhatASystemLacksIsFound(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	s := newSources()
 	for system, want := range map[string]string{
 		"linux/arm64": "", "darwin/arm64": "", "windows/amd64": "undefined: where", "windows": "GOOS/GOARCH",
 	} {
-		_, err := check(t.Context(), dir, system, ".")
+		_, err := s.check(t.Context(), dir, system, ".")
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", system, err, want)
 		}

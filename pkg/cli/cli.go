@@ -182,7 +182,10 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	return Misusedf("there is no command %q%s; %s --help lists them", args[0], meant(cmd, args[0]), cmd.CommandPath())
+	if like := meant(cmd, args[0]); like != "" {
+		return Misusedf("there is no command %q%s %s --help lists all", args[0], like, cmd.CommandPath())
+	}
+	return Misusedf("there is no command %q; %s --help lists them", args[0], cmd.CommandPath())
 }
 
 // whichOf asks which of a command's commands is wanted.

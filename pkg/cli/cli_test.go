@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -48,8 +50,8 @@ func TestCallsAreUnderstood(t *testing.T) {
 		"--json things two":        "two [] 0 true",
 		"work -- -size":            "work [-size] 0 false",
 		"work x y":                 `unexpected argument "y"; usage: tool work [flags] (more: tool work --help)`,
-		"worc":                     `there is no command "worc"; did you mean work?; tool --help lists them`,
-		"help things tow":          "there is no command \"tow\"; did you mean two?; tool things --help lists them; usage: tool help [command] [flags] (more: tool help --help)",
+		"worc":                     `there is no command "worc"; did you mean work? tool --help lists all`,
+		"help things tow":          "there is no command \"tow\"; did you mean two? tool things --help lists all; usage: tool help [command] [flags] (more: tool help --help)",
 		"help nothing":             "there is no command \"nothing\"; tool --help lists them; usage: tool help [command] [flags] (more: tool help --help)",
 		"things":                   "one or two? usage: tool things [flags] (more: tool things --help)",
 		"things tow":               "unknown: things tow; did you mean two? usage: tool things [flags] (more: tool things --help)",
@@ -79,8 +81,9 @@ func TestCallsAreUnderstood(t *testing.T) {
 func TestErrorsEndAsTheirKind(t *testing.T) {
 	t.Parallel()
 	for want, errs := range map[Exit][]error{
-		OK:          {nil},
-		Failed:      {errors.New("x"), domain.Invalid("a", "b"), Fault(t.Context(), &client.Error{Status: http.StatusBadRequest})},
+		OK: {nil},
+		Failed: {errors.New("x"), domain.Invalid("a", "b"), Fault(t.Context(), &client.Error{Status: http.StatusBadRequest}),
+			Fault(t.Context(), fmt.Errorf("reading: %w", &fs.PathError{Op: "open", Path: "/none", Err: syscall.ENOENT}))},
 		Misused:     {Misusedf("x"), fmt.Errorf("more: %w", Misusedf("x"))},
 		Forbidden:   {domain.Errorf(domain.CodeUnauthorized, "x"), Fault(t.Context(), &client.Error{Status: http.StatusForbidden})},
 		NotFound:    {domain.NotFound("agent", "x"), Fault(t.Context(), &client.Error{Status: http.StatusNotFound})},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/http"
 
@@ -55,6 +56,10 @@ func Fault(ctx context.Context, err error) error {
 			return WithExit(Forbidden, fmt.Errorf("%w; SLUICE_API_KEY or --key gives the key", err))
 		}
 		return WithExit(ExitOfStatus(refused.Status), err)
+	}
+	var file *fs.PathError
+	if errors.As(err, &file) {
+		return err // it is of a file of this machine; its cause passes for a net.Error, as all numbers of the system's do
 	}
 	var unreached net.Error
 	if errors.As(err, &unreached) || errors.Is(err, client.ErrUnfinished) || errors.Is(err, client.ErrSilent) {
