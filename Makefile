@@ -83,7 +83,7 @@ engines-down: ## stop them; their data stay in data/local
 	@go run ./deployments/local down
 
 .PHONY: check-deployments
-check-deployments: ## chart, compose files, Dockerfile and NATS configuration, without any of their tools; the programs for every system
+check-deployments: ## chart, compose files, Dockerfile, NATS configuration, alerts and dashboard, without any of their tools; the programs for every system
 	go run ./deployments/systems
 	cd deployments/check && test -z "$$(gofmt -l .)" && go vet ./... && go test ./... && go run .
 

@@ -1,6 +1,7 @@
 // Command check verifies what lies in deployments/ without Docker, Kubernetes or Helm being installed: the chart is linted
 // and rendered by Helm's own packages and its objects are decoded strictly, the compose files are loaded by Compose's own
-// loader, the Dockerfile by BuildKit's parser, the configuration of NATS by its server. Beside the formats it holds the
+// loader, the Dockerfile by BuildKit's parser, the configuration of NATS by its server, alerts and dashboard by Prometheus's
+// loader. Beside the formats it holds the
 // rules that a format cannot: every process without rights, workers without database credentials, no setting that the
 // service does not know. It prints every fault and exits 1 if there is one.
 //
