@@ -77,6 +77,7 @@ func run(ctx context.Context, root string, out io.Writer) error {
 		{"compose", checkCompose},
 		{"NATS", checkNATS},
 		{"chart", checkChart},
+		{"monitoring", checkMonitoring},
 		{"documents", checkDocuments},
 	}
 	count := 0
