@@ -54,7 +54,7 @@ func TestAPullThatFailsSaysWhatAndTheWayOut(t *testing.T) {
 	}{
 		"no verb":              {nil, nil, []string{"list or pull?", "usage:"}},
 		"an unknown verb":      {nil, []string{"push"}, []string{"unknown: models push"}},
-		"no name":              {nil, []string{"pull"}, []string{"is not a model that can be fetched", "all-MiniLM-L6-v2"}},
+		"no name":              {nil, []string{"pull"}, []string{"which model?", "models list", "usage:"}},
 		"an unknown model":     {nil, []string{"pull", "gpt", "--data-dir", dir}, []string{`"gpt" is not`, filepath.Join(dir, "models")}},
 		"a stray argument":     {nil, []string{"list", "all"}, []string{`unexpected argument "all"`}},
 		"another file":         {nil, []string{"pull", "all-MiniLM-L6-v2", "--data-dir", dir, "--from", hub.URL}, []string{hub.URL, "config.json is not the published file", "without a network", dir}},
