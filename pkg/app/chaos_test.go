@@ -26,12 +26,12 @@ import (
 	"github.com/sluice/sluice/testdata/site"
 )
 
-// chaosTime is how long the chaos test disturbs the fleet: TEST_CHAOS, or a minute.
+// chaosTime is how long the chaos test disturbs the fleet: TEST_CHAOS, or half a minute.
 func chaosTime(t *testing.T) time.Duration {
 	t.Helper()
 	text := os.Getenv("TEST_CHAOS")
 	if text == "" {
-		return time.Minute
+		return 30 * time.Second
 	}
 	d, err := time.ParseDuration(text)
 	if err != nil {

@@ -254,7 +254,11 @@ func TestNothingIsLostWhileServersAreKilled(t *testing.T) {
 	}()
 	// Each in turn, the leader of the jobs first.
 	first := leaderOf(t, api, c, StreamJobs)
-	for _, s := range append([]*natstest.Server{first}, slices.DeleteFunc(slices.Clone(c.Servers), func(s *natstest.Server) bool { return s == first })...) {
+	order := append([]*natstest.Server{first}, slices.DeleteFunc(slices.Clone(c.Servers), func(s *natstest.Server) bool { return s == first })...)
+	if testing.Short() { // under the race detector what ours does matters, which is the same each time
+		order = order[:1]
+	}
+	for _, s := range order {
 		f.progress()
 		s.Kill()
 		publish(t, api, newJob(domain.JobCrawl)) // returns when there is a leader
