@@ -9,9 +9,11 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -224,5 +226,34 @@ func TestAWriterKilledAtAnyMomentLosesNothingAcknowledged(t *testing.T) {
 	for round := 1; round <= rounds; round++ {
 		a.crash(t, dir, round)
 		a.check(t, dir, round)
+	}
+}
+
+// TestClosingWaitsForWhatIsGoingOn closes an index while segments are merged and searches are given up: SQLite removes a log when
+// the last connection is closed, and with it all that anybody may still do to the file.
+func TestClosingWaitsForWhatIsGoingOn(t *testing.T) {
+	t.Parallel()
+	for round := range 20 {
+		dir := t.TempDir()
+		x := mustOpen(t, dir, Options{})
+		for g := range uint64(12) {
+			if err := x.Write(t.Context(), crashSpace, []index.Row{crashRow(string(rune('a'+g)), g, 1)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		x.cache.clear()
+		ctx, cancel := context.WithCancel(t.Context())
+		var searches sync.WaitGroup
+		for range 4 {
+			searches.Go(func() { _, _ = x.Search(ctx, crashSpace, index.Query{Text: "common words", Limit: 10}) })
+		}
+		cancel()
+		searches.Wait()
+		if err := x.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if left, err := filepath.Glob(filepath.Join(dir, "crash", "*", "*-wal")); err != nil || len(left) > 0 {
+			t.Fatalf("round %d: %v is left, %v", round, left, err)
+		}
 	}
 }

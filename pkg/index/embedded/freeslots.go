@@ -60,11 +60,11 @@ func (s *space) prepareWriting(ctx context.Context) error {
 	if s.slots != nil {
 		return nil
 	}
-	tx, err := s.writes.BeginTx(ctx, nil)
+	tx, end, err := begin(ctx, s.writes, nil)
 	if err != nil {
 		return fmt.Errorf("beginning to prepare writing: %w", corrupt(err))
 	}
-	defer func() { _ = tx.Rollback() }()
+	defer end()
 	snap := s.current
 	ready := roaring.New()
 	ready.AddRange(0, uint64(snap.slots))

@@ -195,11 +195,11 @@ func (m *mergeStore) flush(ctx context.Context) error {
 	}
 	m.space.writeMu.Lock()
 	defer m.space.writeMu.Unlock()
-	tx, err := m.space.writes.BeginTx(ctx, nil)
+	tx, end, err := begin(ctx, m.space.writes, nil)
 	if err != nil {
 		return fmt.Errorf("beginning to store merged postings: %w", err)
 	}
-	defer func() { _ = tx.Rollback() }()
+	defer end()
 	for i, block := range m.pending {
 		if _, err := tx.ExecContext(ctx, `INSERT INTO blocks (id, data) VALUES (?, ?)`, m.next+int64(i), seal(m.next+int64(i), block)); err != nil {
 			return fmt.Errorf("storing merged postings: %w", err)

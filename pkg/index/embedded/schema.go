@@ -3,6 +3,7 @@ package embedded
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"net/url"
 	"path/filepath"
@@ -91,13 +92,30 @@ func openDB(path string, writer bool, conns int) (*sql.DB, error) {
 	return db, nil
 }
 
+// begin begins a transaction, and returns what ends it unless it was committed before. One that is begun with a context which
+// can end is rolled back in a goroutine of database/sql when it does, which nobody can wait for: a database that is closed
+// then goes on being open for a while. The connection is waited for as long as ctx allows, and so is every statement.
+func begin(ctx context.Context, db *sql.DB, options *sql.TxOptions) (tx *sql.Tx, end func(), err error) {
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	if tx, err = conn.BeginTx(context.WithoutCancel(ctx), options); err != nil {
+		return nil, nil, errors.Join(err, conn.Close())
+	}
+	return tx, func() {
+		_ = tx.Rollback()
+		_ = conn.Close()
+	}, nil
+}
+
 // createTables makes the tables in an empty database; all of them or none.
 func createTables(ctx context.Context, db *sql.DB, first *snapshot) error {
-	tx, err := db.BeginTx(ctx, nil)
+	tx, end, err := begin(ctx, db, nil)
 	if err != nil {
 		return fmt.Errorf("beginning to create tables: %w", err)
 	}
-	defer func() { _ = tx.Rollback() }()
+	defer end()
 	var n int
 	if err := tx.QueryRowContext(ctx, `SELECT count(*) FROM sqlite_schema`).Scan(&n); err != nil {
 		return fmt.Errorf("looking for tables: %w", err)

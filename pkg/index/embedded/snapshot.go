@@ -132,11 +132,11 @@ func (s *snapshot) languages() []analysis.Language {
 
 // loadSnapshot reads the committed state, without the vector files.
 func loadSnapshot(ctx context.Context, db *sql.DB) (*snapshot, error) {
-	tx, err := db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	tx, end, err := begin(ctx, db, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
 		return nil, fmt.Errorf("beginning to read the state: %w", err)
 	}
-	defer func() { _ = tx.Rollback() }()
+	defer end()
 	s := &snapshot{}
 	var body []byte
 	if err := tx.QueryRowContext(ctx, `SELECT version, body FROM state`).Scan(&s.version, &body); err != nil {

@@ -196,11 +196,11 @@ func (s *space) commit(ctx context.Context, change func(tx *sql.Tx, next *snapsh
 	if broken {
 		return errBroken
 	}
-	tx, err := s.writes.BeginTx(ctx, nil)
+	tx, end, err := begin(ctx, s.writes, nil)
 	if err != nil {
 		return fmt.Errorf("beginning to write: %w", corrupt(err))
 	}
-	defer func() { _ = tx.Rollback() }()
+	defer end()
 	if err := change(tx, next); err != nil {
 		return corrupt(err)
 	}

@@ -19,7 +19,8 @@ type view struct {
 
 // reading is a view's transaction. One goroutine uses it.
 type reading struct {
-	tx *sql.Tx // nil until it is wanted
+	tx    *sql.Tx // nil until it is wanted
+	close func()  // ends it
 }
 
 // errOvertaken says that the database has gone on before a view began its transaction.
@@ -74,7 +75,7 @@ func (v view) transaction(ctx context.Context) (*sql.Tx, error) {
 
 // begin begins the transaction, and returns the version that it sees.
 func (r *reading) begin(ctx context.Context, s *space) (version int64, err error) {
-	if r.tx, err = s.reads.BeginTx(ctx, &sql.TxOptions{ReadOnly: true}); err != nil {
+	if r.tx, r.close, err = begin(ctx, s.reads, &sql.TxOptions{ReadOnly: true}); err != nil {
 		return 0, fmt.Errorf("beginning to read: %w", err)
 	}
 	asked := r.tx.StmtContext(ctx, s.readVersion)
@@ -88,7 +89,7 @@ func (r *reading) begin(ctx context.Context, s *space) (version int64, err error
 // end ends the transaction, if there is one.
 func (r *reading) end() {
 	if r.tx != nil {
-		_ = r.tx.Rollback()
+		r.close()
 	}
 }
 
