@@ -19,6 +19,9 @@ import (
 )
 
 func TestPostgres(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the race detector is shown the same code with SQLite")
+	}
 	t.Parallel()
 	schemas := newSchemas(t)
 	onEach := func(o catalog.Options, address string) catalog.Options {
