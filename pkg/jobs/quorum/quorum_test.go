@@ -255,3 +255,32 @@ func TestAMessageWhoseIDIsStuckIsStoredUnderAnother(t *testing.T) {
 		t.Errorf("an id that has not been stuck for long: error %v", err)
 	}
 }
+
+// Another process may have made a stream through another server, and the one that is asked says first that the name is taken and
+// then that there is none.
+func TestAStreamThatAServerHasYetToHearOf(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Int32
+	r := replicas(t, nil)
+	answers := map[string]func() string{
+		"STREAM.INFO.T": func() string {
+			if asked.Add(1) < 3 {
+				return `{"error": {"code": 404, "err_code": 10059, "description": "stream not found"}}`
+			}
+			return `{"config": {"name": "T"}}`
+		},
+		"STREAM.CREATE.T": func() string {
+			return `{"error": {"code": 400, "err_code": 10058, "description": "stream name already in use with a different configuration"}}`
+		},
+		"STREAM.UPDATE.T": func() string { return `{"config": {"name": "T"}}` },
+	}
+	for subject, answer := range answers {
+		if _, err := r.JS.Conn().Subscribe("$JS.API."+subject, func(msg *nats.Msg) { _ = msg.Respond([]byte(answer())) }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stream, created, err := Ensure(t.Context(), r.JS, jetstream.StreamConfig{Name: "T"})
+	if err != nil || created || stream.CachedInfo().Config.Name != "T" {
+		t.Errorf("got %v, created %v, %v", stream, created, err)
+	}
+}

@@ -9,8 +9,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// joining is how long servers may be missing that are about to join a cluster that starts, and the files of a deleted stream in the way
-// of a new one.
+// joining is how long servers may be missing that are about to join a cluster that starts, the files of a deleted stream in the way
+// of a new one, and a server ignorant of a stream that another process has made through another server.
 const joining = 5 * time.Second
 
 // Ensure creates the stream, or brings the one that exists up to the configuration, its replicas if they are fewer, and reports
@@ -21,7 +21,7 @@ func Ensure(ctx context.Context, js jetstream.JetStream, cfg jetstream.StreamCon
 	err = Do(ctx, Patience, func(ctx context.Context) error {
 		stream, created, err = ensure(ctx, js, cfg)
 		var api *jetstream.APIError
-		if errors.As(err, &api) && (api.ErrorCode == codeNoPeers || api.ErrorCode == codeStoreNotMade) && time.Since(began) < joining {
+		if errors.As(err, &api) && soon(api.ErrorCode) && time.Since(began) < joining {
 			return fmt.Errorf("%w: %w", ErrUnavailable, err)
 		}
 		return err
@@ -30,6 +30,11 @@ func Ensure(ctx context.Context, js jetstream.JetStream, cfg jetstream.StreamCon
 		return nil, false, fmt.Errorf("making stream %s: %w", cfg.Name, replicasError(err, cfg.Replicas))
 	}
 	return stream, created, nil
+}
+
+// soon reports whether what a server refuses with that code may be there in a moment.
+func soon(code jetstream.ErrorCode) bool {
+	return code == codeNoPeers || code == codeStoreNotMade || code == jetstream.JSErrCodeStreamNotFound
 }
 
 func ensure(ctx context.Context, js jetstream.JetStream, cfg jetstream.StreamConfig) (jetstream.Stream, bool, error) {
