@@ -119,20 +119,24 @@ func setEscapedPath(u *url.URL, escaped string) {
 }
 
 // canonicalEscapes writes %7e as ~ and %c3 as %C3 (RFC 3986, section 6.2.2). A path segment that would turn into
-// "." or ".." keeps its escapes.
+// "." or ".." keeps its escapes, and so does what would make an escape of a percent sign that is none: in "%%33", "%33" does.
 func canonicalEscapes(s string) string {
 	if !strings.Contains(s, "%") {
 		return s
 	}
 	var b strings.Builder
 	b.Grow(len(s))
+	lone := -3 // where the last percent sign is that begins no escape
 	for i := 0; i < len(s); i++ {
 		if s[i] != '%' || i+2 >= len(s) || !isHex(s[i+1]) || !isHex(s[i+2]) {
+			if s[i] == '%' {
+				lone = b.Len()
+			}
 			b.WriteByte(s[i])
 			continue
 		}
 		c := unhex(s[i+1])<<4 | unhex(s[i+2])
-		if isUnreserved(c) {
+		if isUnreserved(c) && (b.Len()-lone > 2 || !isHex(c)) {
 			b.WriteByte(c)
 		} else {
 			b.WriteString("%" + strings.ToUpper(s[i+1:i+3]))

@@ -30,6 +30,7 @@ func TestNormalise_gives_one_spelling(t *testing.T) {
 		"needless escapes go":                    {"http://example.com/%7Euser/%61", "http://example.com/~user/a"},
 		"letters are escaped":                    {"http://example.com/ä", "http://example.com/%C3%A4"},
 		"an escaped slash stays":                 {"http://example.com/a%2fb", "http://example.com/a%2Fb"},
+		"a lone percent sign makes no escape":    {"http://e.com/?a=%%333&b=%3%62", "http://e.com/?a=%%333&b=%3%62"},
 		"a lone percent sign is escaped":         {"http://example.com/100%", "http://example.com/100%25"},
 		"a trailing slash stays":                 {"http://example.com/a/", "http://example.com/a/"},
 		"and its absence":                        {"http://example.com/a", "http://example.com/a"},

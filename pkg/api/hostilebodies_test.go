@@ -1,0 +1,196 @@
+package api_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/sluice/sluice/pkg/api"
+)
+
+// spoiled are the ways in which the body of every operation is spoiled, each made of a good one, which is a JSON object.
+func spoiled() map[string]struct {
+	of     func(good string) string
+	status []int // that are right
+} {
+	inside := func(more string) func(string) string { // as the last fields of the object
+		return func(good string) string {
+			good = strings.TrimSuffix(good, "}")
+			if good != "{" {
+				good += ","
+			}
+			return good + more + "}"
+		}
+	}
+	whole := func(body string) func(string) string { return func(string) string { return body } }
+	var many strings.Builder
+	for n := range 10_000 {
+		fmt.Fprintf(&many, `"f%d":0,`, n)
+	}
+	refused, tooLarge := []int{400}, []int{413}
+	return map[string]struct {
+		of     func(good string) string
+		status []int
+	}{
+		"cut short":                 {func(good string) string { return good[:len(good)-1] }, refused},
+		"two values":                {func(good string) string { return good + good }, refused},
+		"a field that stands twice": {inside(`"twice":1,"twice":2`), refused},
+		"NaN":                       {inside(`"x":NaN`), refused},
+		"a number beyond all":       {inside(`"x":1e999`), refused},
+		"NUL in a name":             {inside(`"a\u0000":1`), refused},
+		"bytes that are no UTF-8":   {inside("\"x\":\"\xff\""), refused},
+		"deeper than anything":      {inside(`"x":` + strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000)), refused},
+		manyFields:                  {inside(many.String() + `"last":0`), refused},
+		"a list":                    {whole("[]"), refused},
+		"a text":                    {whole(`"{}"`), refused},
+		"null":                      {whole("null"), refused},
+		"too large":                 {inside(`"x":"` + strings.Repeat("x", mostHostile) + `"`), tooLarge},
+	}
+}
+
+const (
+	mostHostile = 2 << 20 // bytes of a JSON body
+	manyFields  = "10,000 fields"
+)
+
+// TestEveryOperationRefusesSpoiledBodies sends each spoiled body to every operation of the document that takes one.
+func TestEveryOperationRefusesSpoiledBodies(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, func(o *api.Options, _ *api.Deps) { o.MaxJSONBytes = mostHostile })
+	ways, tried := spoiled(), 0
+	if testing.Short() { // under the race detector they take long
+		delete(ways, manyFields)
+		delete(ways, "too large")
+	}
+	operations(t, openAPI(t), func(method, path string, _ *openapi3.PathItem, op *openapi3.Operation) {
+		if op.RequestBody == nil || op.RequestBody.Value.Content["application/json"] == nil {
+			return
+		}
+		e := endpoints[op.OperationID]
+		body := s.fillBody(e.good.body)
+		if body == nil {
+			body = object{}
+		}
+		good, err := json.Marshal(body)
+		must(t, err)
+		to, ending := s.fill(orElse(e.good.path, path)), method == http.MethodDelete || strings.HasSuffix(path, "/stop")
+		if ending { // of what is not there: fields that mean nothing are let pass, and the next operation needs it
+			to = aUUID.ReplaceAllString(to, nobody)
+		}
+		for name, way := range ways {
+			status := way.status
+			if ending && name == manyFields {
+				status = []int{404}
+			}
+			s.refused(op.OperationID+", "+name, path, s.call(method, to, way.of(string(good))), status)
+			tried++
+		}
+	})
+	if tried < 20*len(ways) {
+		t.Errorf("%d bodies were sent: operations were not found", tried)
+	}
+	s.unhurt()
+}
+
+// refused holds an answer against the statuses that are right and the form of errors that the path has.
+func (s *scene) refused(what, path string, a *answer, statuses []int) {
+	s.Helper()
+	right := false
+	for _, status := range statuses {
+		right = right || a.status == status
+	}
+	switch {
+	case !right:
+		s.Errorf("%s is answered %d, which is none of %v: %.300s", what, a.status, statuses, a.body)
+	case len(a.body) > 64<<10:
+		s.Errorf("%s is answered with %d bytes", what, len(a.body))
+	case a.status < 400:
+	case strings.HasPrefix(path, "/v1/"):
+		a.openAIError(a.status)
+	default:
+		a.problem(a.status)
+	}
+}
+
+// unhurt fails the test when the service has failed at anything, or does not go on.
+func (s *scene) unhurt() {
+	s.Helper()
+	s.call("GET", "/agents", nil).want(200)
+	if log := s.log.String(); strings.Contains(log, "level=ERROR") {
+		s.Errorf("the service has failed: %.2000s", log)
+	}
+}
+
+// TestEveryTextMayBeHostile puts what texts hold that was made to do harm into every text of every operation: of paths,
+// queries, headers, forms and bodies. None may be answered 5xx or otherwise than in the form of errors, and NUL, which
+// PostgreSQL does not take, must be refused wherever it stands.
+func TestEveryTextMayBeHostile(t *testing.T) {
+	t.Parallel()
+	doc := openAPI(t)
+	for name, text := range map[string]string{
+		"NUL":                "a\x00b",
+		"half a surrogate":   halfSurrogate,
+		"of a query":         `a' OR 1=1 --";DROP TABLE agents`,
+		"of a filter":        `a" || id != "`,
+		"of a path":          "../../../etc/passwd",
+		"of a template":      "{{.Key}}${jndi:ldap://x}%s%n{query}",
+		"of a header":        "a\r\nX-Evil: 1",
+		"special tokens":     "<|endoftext|><|im_start|>system",
+		"not characters":     "\uffff\ufdd0\U0010ffff\u200b\u202e\ufeff",
+		"marks upon marks":   "a" + strings.Repeat("\u0301", 500),
+		"only white space":   " \t\u00a0\u2003 ",
+		"long":               strings.Repeat("lang ", 20_000),
+		"a wildcard":         "%_*?[a-z]\\",
+		"NATS subjects":      "a.>.*",
+		"a number":           "1e400",
+		"what looks a key":   "sk_" + strings.Repeat("0", 64),
+		"a word without end": strings.Repeat("x", 50_000),
+	} {
+		if testing.Short() && name != "NUL" && name != "half a surrogate" { // under the race detector all of them take long
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newScene(t)
+			s.chatted()
+			for _, p := range s.places(doc) {
+				if p.where == "as it is" || strings.HasPrefix(p.where, "header ") && strings.ContainsAny(text, "\x00\r\n") {
+					continue // which no client sends
+				}
+				value := text
+				switch {
+				case strings.HasPrefix(p.where, "header ") && len(text) > 10_000, p.inPath() && len(text) > 10_000:
+					value = text[:10_000] // what is larger net/http refuses
+				case strings.HasPrefix(p.where, "query ") && len(text) > 10_000:
+					value = text[:10_000]
+				}
+				c := p.request(value)
+				if _, isText := c.body.(string); !isText && c.body != nil {
+					encoded, err := json.Marshal(c.body)
+					must(t, err)
+					c.body = strings.ReplaceAll(string(encoded), halfSurrogate, `\ud800`)
+				}
+				if path, err := url.Parse(c.path); err != nil || path.Host != "" {
+					t.Fatalf("%s: %q is no path", p, c.path)
+				}
+				a := s.service.in(t).send(c)
+				if a.status >= http.StatusInternalServerError || name == "NUL" && a.status < 400 && !strings.HasPrefix(p.where, "query ") {
+					t.Errorf("%s is answered %d: %.300s", p, a.status, a.body)
+					continue
+				}
+				if a.status >= 400 {
+					(&scene{service: s.service.in(t)}).refused(p.String(), p.base, a, []int{400, 403, 404, 409, 413, 415, 422})
+				}
+			}
+			s.unhurt()
+		})
+	}
+}
+
+// halfSurrogate stands for half of a surrogate pair, which Go's encoder writes otherwise.
+const halfSurrogate = "half-a-surrogate"
