@@ -28,27 +28,47 @@ type Refresh struct {
 // ParseRefresh reads a refresh: an interval of MinRefresh to MaxRefresh in whole seconds ("30m", "24h", "7d", "1d12h"), or
 // five fields of cron in UTC (minute, hour, day of month, month, day of week: "0 3 * * 1-5") whose days come and which
 // fire no more often than MinRefresh. Fields take numbers, names of months and days, lists, ranges and steps; a day
-// matches when either of its two fields does if both are restricted. "" is the zero Refresh. Everything else is an error
-// of CodeInvalid that names the fault and the way out.
+// matches when either of its two fields does if both are restricted. As schedulers write it, "@every 6h" is an interval, "@daily" and
+// its like stand for five fields, and a second may go before these ("0 0 3 * * *"). "" is the zero Refresh. Everything else is an
+// error of CodeInvalid that names the fault and the way out.
 func ParseRefresh(text string) (Refresh, error) {
 	if len(text) > maxRefreshLength {
 		return Refresh{}, refreshFault("it has %d characters, and the limit is %d", len(text), maxRefreshLength)
 	}
 	fields := strings.Fields(text)
-	switch len(fields) {
-	case 0:
+	if len(fields) == 1 && namedRefreshes[strings.ToLower(fields[0])] != "" {
+		fields = strings.Fields(namedRefreshes[strings.ToLower(fields[0])])
+	}
+	switch {
+	case len(fields) == 0:
 		return Refresh{}, nil
-	case 1:
+	case len(fields) == 2 && strings.EqualFold(fields[0], "@every"):
+		fields = fields[1:]
+		fallthrough
+	case len(fields) == 1:
 		every, err := parseInterval(fields[0])
 		return Refresh{every: every}, err
-	case 5:
-		if err := checkCron(fields); err != nil {
+	case len(fields) == 5:
+		fields = append([]string{"0"}, fields...)
+		fallthrough
+	case len(fields) == 6:
+		second, err := cronField{name: "second", max: 59}.value(fields[0], fields[0])
+		if err == nil {
+			err = checkCron(fields[1:])
+		}
+		if err != nil {
 			return Refresh{}, err
 		}
-		return Refresh{cron: "0 " + strings.Join(fields, " ")}, nil
+		return Refresh{cron: strconv.Itoa(second) + " " + strings.Join(fields[1:], " ")}, nil
 	}
 	return Refresh{}, refreshFault("%q has %d fields: write an interval such as \"24h\", or the five fields minute, hour, day of month, month and day of week, such as \"0 3 * * 1-5\"",
 		text, len(fields))
+}
+
+// namedRefreshes are the names of crontab(5) that come no more often than MinRefresh.
+var namedRefreshes = map[string]string{
+	"@yearly": "0 0 1 1 *", "@annually": "0 0 1 1 *", "@monthly": "0 0 1 * *", "@weekly": "0 0 * * 0",
+	"@daily": "0 0 * * *", "@midnight": "0 0 * * *", "@hourly": "0 * * * *",
 }
 
 // IsZero reports whether r is never.

@@ -25,6 +25,16 @@ func TestParseRefreshReadsIntervalsAndCron(t *testing.T) {
 		"0 0 31 2 mon":           "0 0 0 31 2 mon",
 		"5/20 */6 * * *":         "0 5/20 */6 * * *",
 		"59 23 31 12 *":          "0 59 23 31 12 *",
+		"@every 6h":              "@every 6h0m0s",
+		"@EVERY 7d":              "@every 168h0m0s",
+		"@daily":                 "0 0 0 * * *",
+		" @Midnight":             "0 0 0 * * *",
+		"@hourly":                "0 0 * * * *",
+		"@weekly":                "0 0 0 * * 0",
+		"@monthly":               "0 0 0 1 * *",
+		"@yearly":                "0 0 0 1 1 *",
+		"0 0 3 * * *":            "0 0 3 * * *",
+		"07 30 3 * * 1-5":        "7 30 3 * * 1-5",
 	} {
 		t.Run(text, func(t *testing.T) {
 			t.Parallel()
@@ -46,8 +56,11 @@ func TestParseRefreshSaysWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"soon":                   `"soon" is not an interval such as "30m"`,
-		"@every 6h":              `has 2 fields`,
-		"@daily":                 `"@daily" is not an interval`,
+		"@every 5m":              `"5m" is shorter than 10m`,
+		"@every":                 `"@every" is not an interval`,
+		"@every @daily":          `"@daily" is not an interval`,
+		"every 6h":               `has 2 fields`,
+		"@reboot":                `"@reboot" is not an interval`,
 		"9m59s":                  `"9m59s" is shorter than 10m, the shortest interval`,
 		"-24h":                   `"-24h" is shorter than 10m`,
 		"-1d":                    `"-1d" is not an interval`,
@@ -60,7 +73,10 @@ func TestParseRefreshSaysWhatIsWrong(t *testing.T) {
 		"1d-1h-30m":              `is not an interval`,
 		"1d-1h":                  `is not an interval`,
 		"1h0.5s":                 `is not a whole number of seconds`,
-		"0 0 3 * * *":            `has 6 fields: write an interval such as "24h", or the five fields minute`,
+		"0 0 3 * * * *":          `has 7 fields: write an interval such as "24h", or the five fields minute`,
+		"* 0 3 * * *":            `"*" as second: "*" must be a number of 0 to 59`,
+		"60 0 3 * * *":           `"60" as second`,
+		"0 * * * * *":            `"* * * * *" comes again after 1m`,
 		"* * * * *":              `comes again after 1m, and the shortest interval is 10m: name fewer minutes`,
 		"0,5 3 * * *":            `comes again after 5m`,
 		"0,55 3,4 * * *":         `comes again after 5m`,
@@ -95,7 +111,7 @@ func TestParseRefreshSaysWhatIsWrong(t *testing.T) {
 }
 
 func FuzzParseRefresh(f *testing.F) {
-	for _, seed := range []string{"24h", "7d", "1d12h", "0 3 * * 1-5", "*/15 8-18 1,15 jan-mar *", "0 0 31 2 *", "5/7 * * * ?", "-1d"} {
+	for _, seed := range []string{"24h", "7d", "1d12h", "0 3 * * 1-5", "*/15 8-18 1,15 jan-mar *", "0 0 31 2 *", "5/7 * * * ?", "-1d", "@daily", "@every 6h", "09 0 3 * * *"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
