@@ -52,6 +52,7 @@ func (c *Catalog) replace(ctx context.Context, t *tx, r *record, n Replacement) 
 	old, o := r.Original, n.Original
 	r.Original = &o
 	r.Config.MIMEType, r.Config.FileSize, r.Config.SHA256 = o.MIMEType, o.Size, o.SHA256
+	r.Config.ETag, r.Config.LastModified = "", "" // they were those of what was fetched: the next fetch is to bring the page back
 	r.UpdatedAt = fromMicros(c.stamp())
 	if old == nil || old.Key == o.Key {
 		return nil

@@ -267,6 +267,21 @@ func testCrawls(t *testing.T, open Open) {
 		equal(t, []any{domain.StatusError, "All of the site's 1 pages are left out. One of them: It asks not to be indexed (noindex)."},
 			[]any{site.Status, site.Error})
 	})
+	t.Run("a page whose content was replaced by a text is fetched whole again", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, open)
+		d := w.single()
+		w.play(pages{pageA: {content: "a"}})
+		typed := catalog.Replacement{Original: domain.Original{Key: "typed", SHA256: "typed"}, Job: domain.Job{ID: domain.NewID()}}
+		_, err := w.ReplaceContent(w.ctx, w.ws, d.ID, typed)
+		ok(t, err)
+		w.play(pages{})
+		equal(t, "typed", w.get(d.ID).Original.SHA256)
+		w.requeue(w.get(d.ID))
+		w.play(pages{pageA: {content: "a", same: true}})
+		got := w.get(d.ID)
+		equal(t, []any{domain.StatusSynched, "a"}, []any{got.Status, got.Original.SHA256})
+	})
 	t.Run("a postponed job leaves the stream and comes again as it was, not before its time", func(t *testing.T) {
 		t.Parallel()
 		w := newWorld(t, open)
