@@ -88,7 +88,7 @@ func (s *server) answered(ctx context.Context, agent domain.Agent, body AgentQue
 	if !isRepeated(ctx) {
 		return nil, nil
 	}
-	id, visitor := value(body.ConversationId), value(body.VisitorId)
+	id, visitor := conversationIn(body), value(body.VisitorId)
 	if id == "" {
 		id = newConversation(ctx)
 	}

@@ -107,7 +107,7 @@ type turn struct {
 
 // openTurn counts the query, last, so that a request that is refused costs nothing.
 func (s *server) openTurn(ctx context.Context, agent domain.Agent, body AgentQuery) (*turn, error) {
-	if err := s.checkConversation(ctx, agent, value(body.ConversationId), value(body.VisitorId)); err != nil {
+	if err := s.checkConversation(ctx, agent, conversationIn(body), value(body.VisitorId)); err != nil {
 		return nil, err
 	}
 	_, who := callerOf(ctx)
@@ -120,7 +120,7 @@ func (s *server) openTurn(ctx context.Context, agent domain.Agent, body AgentQue
 	if err := s.Catalog.Admit(ctx, account); err != nil {
 		return nil, err
 	}
-	conversation, visitor := value(body.ConversationId), value(body.VisitorId)
+	conversation, visitor := conversationIn(body), value(body.VisitorId)
 	fresh := ""
 	if conversation == "" {
 		if fresh = newConversation(ctx); visitor == "" {
@@ -135,6 +135,9 @@ func (s *server) openTurn(ctx context.Context, agent domain.Agent, body AgentQue
 		PromptType: as[domain.PromptType](body.PromptType), PromptTemplate: body.PromptTemplate,
 	}}, nil
 }
+
+// conversationIn is the conversation that a query names, "" when it names none. Some languages write UUIDs in upper case.
+func conversationIn(body AgentQuery) string { return strings.ToLower(value(body.ConversationId)) }
 
 // checkConversation finds out early what the answerer refuses as well: a conversation of another workspace, agent or
 // visitor. An id that is not known yet names a new conversation.

@@ -131,6 +131,8 @@ func TestConversationsGoOn(t *testing.T) {
 	}{
 		"nothing given":       {object{}, newConversation, newVisitor},
 		"null given":          {object{"conversationId": nil, "visitorId": nil}, newConversation, newVisitor},
+		"empty texts given":   {object{"conversationId": "", "visitorId": ""}, newConversation, newVisitor},
+		"in upper case":       {object{"conversationId": strings.ToUpper(nobody)}, nobody, newVisitor},
 		"both given":          {object{"conversationId": nobody, "visitorId": "visitor@example.com"}, nobody, "visitor@example.com"},
 		"a conversation only": {object{"conversationId": nobody}, nobody, newVisitor},
 	} {

@@ -20,7 +20,7 @@ var anAgentQuery = regexp.MustCompile(`^(?:/api)?/agents/(?:query/([^/]+)|([^/]+
 const (
 	corsMethods = "GET, HEAD, POST, PUT, PATCH, DELETE"
 	corsHeaders = "Authorization, Content-Type, Idempotency-Key, Last-Event-ID, Mcp-Protocol-Version, Mcp-Session-Id, X-Request-Id"
-	corsExposed = "Content-Disposition, Mcp-Session-Id, Retry-After, X-Request-Id"
+	corsExposed = "Content-Disposition, Idempotent-Replayed, Mcp-Session-Id, Retry-After, X-Request-Id"
 	corsMaxAge  = "600" // seconds that browsers need not ask again
 )
 

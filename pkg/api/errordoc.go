@@ -43,15 +43,15 @@ var errorWords = map[domain.Code][2]string{
 		"`detail` says which, and names the resource that is in the way. With `Retry-After` the conflict passes by itself: send the same again after that time.",
 	},
 	domain.CodeTooLarge: {
-		"The body, the file or one of its parts is larger than its limit, which `detail` names.",
+		"The body or the file is larger than its limit, which `detail` names.",
 		"Send less at once: several upserts in the place of one, a smaller file. The operator raises `SLUICE_LIMIT_UPLOAD` or `SLUICE_LIMIT_JSON`.",
 	},
 	domain.CodeUnsupported: {
-		"The file is of a type that is not read, or the body's `Content-Type` is not one that the endpoint takes. `detail` names what is taken.",
-		"Convert the file to PDF, Word, PowerPoint, Excel, CSV, JSON, Markdown, HTML or text; send JSON as `application/json` and files as `multipart/form-data`.",
+		"The file is of a type that is not read. `detail` names those that are.",
+		"Convert the file to PDF, Word, PowerPoint, Excel, CSV, JSON, Markdown, HTML or text.",
 	},
 	domain.CodeRateLimit: {
-		"Requests with this key, or questions of this visitor, come faster than they may; or the service has no room for one more at this moment.",
+		"Requests with this key, or questions of this visitor, come faster than they may; or as many previews of crawls are being made as may be at once.",
 		"Wait as long as `Retry-After` says, and send the same again; with an `Idempotency-Key` nothing is done twice. The operator sets `SLUICE_LIMIT_RATE`, `SLUICE_LIMIT_VISITOR` and the limits of keys.",
 	},
 	domain.CodeUnavailable: {

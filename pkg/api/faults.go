@@ -6,7 +6,7 @@ import (
 	"sort"
 	"strconv"
 	"strings"
-	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/getkin/kin-openapi/openapi3"
 
@@ -76,7 +76,7 @@ func complaint(e *openapi3.SchemaError) string {
 	switch e.SchemaField {
 	case "required":
 		return "is required"
-	case "type":
+	case "type", "nullable":
 		return fmt.Sprintf("is %s; it must be %s", describe(e.Value), typeName(e.Schema))
 	case "enum":
 		return enumComplaint(e)
@@ -169,12 +169,8 @@ func items(v any) int {
 	return len(list)
 }
 
-// characters counts as JSON Schema validators in use do: UTF-16 units.
+// characters counts as the check of the schema does: code points.
 func characters(v any) int {
 	text, _ := v.(string)
-	n := 0
-	for _, r := range text {
-		n += max(1, utf16.RuneLen(r))
-	}
-	return n
+	return utf8.RuneCountInString(text)
 }

@@ -101,7 +101,7 @@ func (s *server) upload(ctx context.Context, who caller, parts *multipart.Reader
 
 // receive reads all parts.
 func (s *server) receive(form *uploadForm, parts *multipart.Reader) error {
-	for range maxParts {
+	for n := 0; ; n++ {
 		part, err := parts.NextPart()
 		if errors.Is(err, io.EOF) {
 			return nil
@@ -109,12 +109,14 @@ func (s *server) receive(form *uploadForm, parts *multipart.Reader) error {
 		if err != nil {
 			return err
 		}
+		if n == maxParts {
+			form.fault("body", "has more than %d parts", maxParts)
+			return nil
+		}
 		if err := s.receivePart(form, part); err != nil {
 			return err
 		}
 	}
-	form.fault("body", "has more than %d parts", maxParts)
-	return nil
 }
 
 func (s *server) receivePart(form *uploadForm, part *multipart.Part) error {

@@ -7,6 +7,7 @@ import (
 	"mime/multipart"
 	"net/textproto"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -61,6 +62,7 @@ func TestUploads(t *testing.T) {
 		"with an empty fileName":         {[]part{to, {name: "fileName"}, file}, "note.txt"},
 		"a name with folders":            {[]part{to, {"file", `C:\\docs\\a.txt`, "x"}}, "a.txt"},
 		"a name of dots":                 {[]part{to, {"file", "..", "x"}}, "file"},
+		"as many parts as there may be":  {append([]part{to, file}, slices.Repeat([]part{{name: "more", text: "x"}}, 48)...), "note.txt"},
 		"parts that are not known":       {[]part{{name: "size", text: "small"}, to, file, {"more", "b.txt", "x"}}, "note.txt"},
 		"a name in Japanese":             {[]part{to, {"file", "資料.txt", "x"}}, "資料.txt"},
 		"blanks around the datastore id": {[]part{{name: "datastoreId", text: " " + datastore + "\n"}, file}, "note.txt"},
@@ -138,6 +140,10 @@ func TestUploadsThatAreRefused(t *testing.T) {
 		t.Errorf("%+v", p)
 	}
 	s.upload(to, part{"file", "a.txt", strings.Repeat("x", 2000)}).want(201)
+	tooMany := append([]part{to}, slices.Repeat([]part{{name: "more", text: "x"}}, 49)...)
+	if got := s.upload(append(tooMany, file)...).fault("body"); got != "has more than 50 parts" {
+		t.Errorf("51 parts: %q", got)
+	}
 	body, contentType := form(to, file)
 	s.call("POST", "/datasources", body[:len(body)-20], "Content-Type", contentType).problem(400)
 	s.call("POST", "/datasources", body, "Content-Type", "multipart/form-data").problem(400)
