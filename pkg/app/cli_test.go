@@ -143,6 +143,19 @@ func TestTheCommandLineTakesDocumentsInAndAsks(t *testing.T) {
 		}
 	})
 	t.Run("ask", func(t *testing.T) {
+		// No agent is made for what cannot be answered: the one of the end is the first.
+		for _, test := range []struct {
+			says string
+			args []string
+		}{
+			{"that passes --filter", []string{"--filter", "team=nobody"}},
+			{"no conversation to go on with", []string{"--conversation", "01a1ff5b-9089-711a-a298-ac51be28ff37"}},
+		} {
+			out, errs, exit := p.api(t.Context(), append([]string{"ask", "How long is the warranty of the Aurora pump?", "--datastore", "Manuals"}, test.args...)...)
+			if exit != cli.NotFound || out != "" || !strings.Contains(errs, test.says) || strings.Contains(errs, "Made agent") {
+				t.Errorf("ask %v: exit code %d\n%s%s", test.args, exit, out, errs)
+			}
+		}
 		out, errs, exit := p.api(t.Context(), "ask", "How long is the warranty of the Aurora pump?")
 		if exit != cli.OK || !strings.Contains(out, "thirty months") || !strings.Contains(out, "\n[1] pump.md") || !strings.Contains(errs, `Made agent "Manuals"`) {
 			t.Errorf("exit code %d\n%s%s", exit, out, errs)
@@ -161,6 +174,13 @@ func TestTheCommandLineTakesDocumentsInAndAsks(t *testing.T) {
 		var store struct{ ID, Name, Description string }
 		if err := json.Unmarshal([]byte(made), &store); err != nil || exit != cli.OK || store.Name != "Other" || store.Description != "more" {
 			t.Errorf("exit code %d, %v, %s", exit, err, made)
+		}
+		out, errs, exit := p.api(t.Context(), "ask", "How long is it?", "--datastore", "Other")
+		if exit != cli.NotFound || out != "" || !strings.Contains(errs, `there is nothing in datastore "Other" yet: api ingest`) {
+			t.Errorf("of an empty datastore: exit code %d\n%s%s", exit, out, errs)
+		}
+		if _, errs, _ := p.api(t.Context(), "ask", "How long is it?", "--agent", "Other"); !strings.Contains(errs, `there is no agent "Other"`) {
+			t.Errorf("an agent was made for an empty datastore: %s", errs)
 		}
 		if out, _, exit := p.api(t.Context(), "datastores", "list"); exit != cli.OK || !strings.Contains(out, store.ID+"  Other    embedded") {
 			t.Errorf("exit code %d\n%s", exit, out)

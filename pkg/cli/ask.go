@@ -25,8 +25,8 @@ func (p *Program) askCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "ask QUESTION [--agent AGENT | --datastore DATASTORE]", Short: "Ask, and get a cited answer as it is written", GroupID: GroupUse,
 		Long: "Ask an agent, and show its answer as it is written, with the sources that it cites. With --datastore it is an agent that\n" +
-			"answers from that datastore alone, which is made if there is none. With neither it is the only agent that there is,\n" +
-			"or one for the only datastore.",
+			"answers from that datastore alone, which is made if there is none and something there answers. With neither it is the only\n" +
+			"agent that there is, or one for the only datastore.",
 		Example: "api ask \"How long is the warranty?\" --datastore Handbook\napi ask \"And of the motor?\" --agent Support --conversation $ID",
 		Args:    wantsText("question"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -55,7 +55,7 @@ func (p *Program) ask(ctx context.Context, c *client.Client, f askFlags, questio
 	if q.Filters, err = f.filter.filters(); err != nil {
 		return err
 	}
-	agent, err := p.agent(ctx, c, f)
+	agent, err := p.agent(ctx, c, f, q)
 	if err != nil {
 		return err
 	}
@@ -105,8 +105,8 @@ func (p *Program) writeSources(answer *client.AgentAnswer) {
 	}
 }
 
-// agent finds the agent that is asked, or makes one.
-func (p *Program) agent(ctx context.Context, c *client.Client, f askFlags) (id string, err error) {
+// agent finds the agent that is asked, or makes one, unless nothing could be answered by it.
+func (p *Program) agent(ctx context.Context, c *client.Client, f askFlags, q client.AgentQuery) (id string, err error) {
 	if IsID(f.agent) {
 		return f.agent, nil
 	}
@@ -140,6 +140,9 @@ func (p *Program) agent(ctx context.Context, c *client.Client, f askFlags) (id s
 			return a.Id, nil
 		}
 	}
+	if err := answerable(ctx, c, store, q); err != nil {
+		return "", err
+	}
 	made, err := c.CreateAgent(ctx, client.AgentCreate{
 		Name: store.Name, DatastoreIds: &[]string{store.Id},
 		Description: given("Answers from the datastore of this name; made by the command line."),
@@ -149,6 +152,33 @@ func (p *Program) agent(ctx context.Context, c *client.Client, f askFlags) (id s
 	}
 	fmt.Fprintf(p.Err, "Made agent %q, %s.\n", line(made.Name), made.Id)
 	return made.Id, nil
+}
+
+// answerable says why a datastore that no agent answers from yet holds no answer, so that none is made for nothing.
+func answerable(ctx context.Context, c *client.Client, store *client.Datastore, q client.AgentQuery) error {
+	none := func(format string, args ...any) error { return WithExit(NotFound, fmt.Errorf(format, args...)) }
+	if q.ConversationId != nil {
+		return none("no agent answers from datastore %q yet, so there is no conversation to go on with: leave out --conversation, or name its agent with --agent",
+			store.Name)
+	}
+	one := 1
+	found, err := c.QueryDatastore(ctx, store.Id, client.DatastoreQuery{Query: q.Query, TopK: &one, Filters: q.Filters})
+	if err != nil || len(found) > 0 {
+		return err
+	}
+	counts, err := c.CountDatasources(ctx, store.Id)
+	switch {
+	case err != nil:
+		return err
+	case counts.Total == 0:
+		return none("there is nothing in datastore %q yet: api ingest FILE… --datastore %q brings documents in", store.Name, store.Name)
+	case counts.Synched == 0:
+		return none("nothing in datastore %q can be found yet: api datastores show %q says what it waits for, and what has failed", store.Name, store.Name)
+	case q.Filters != nil:
+		return none("nothing in datastore %q that passes --filter, --custom-id and --datasource answers this: leave one out", store.Name)
+	default:
+		return none("nothing in datastore %q answers this: put it in other words", store.Name)
+	}
 }
 
 // onlyDatastore is the one that a command which names none can only mean. Where there are several, the error asks which,
