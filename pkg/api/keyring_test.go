@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/sluice/sluice/pkg/api"
 	"github.com/sluice/sluice/pkg/catalog"
@@ -23,17 +24,43 @@ func (s *service) another() *service {
 	return &other
 }
 
-func TestAKeyThatAnotherProcessRevokesIsRefusedAtOnce(t *testing.T) {
-	t.Parallel()
-	s := newService(t)
-	made := s.call("POST", "/keys", object{"name": "website"}).want(201).object()
-	here, there := s.as(made.text("key")), s.another().as(made.text("key"))
-	for _, process := range []*service{here, there, here, there} {
-		process.call("GET", "/agents", nil).want(200)
+// endings are the ways in which a key ends to be good.
+func endings(s *service) map[string]func(id string) {
+	return map[string]func(id string){
+		"revoked": func(id string) { s.another().call("DELETE", "/keys/"+id, nil).want(200) },
+		"expired": func(string) { s.clock.advance(time.Hour) },
 	}
-	s.call("DELETE", "/keys/"+made.id(), nil).want(200)
-	there.call("GET", "/agents", nil).problem(403)
-	here.call("GET", "/agents", nil).problem(403)
+}
+
+// newEnding makes a key that expires within the hour.
+func (s *service) newEnding(scope domain.Scope) object {
+	s.Helper()
+	return s.call("POST", "/keys", object{"name": "short", "scopes": []string{string(scope)}, "expiresAt": s.clock.Now().Add(30 * time.Minute)}).want(201).object()
+}
+
+// TestAKeyThatHasEndedIsRefusedAtOnce by every process, and in sessions of the Model Context Protocol that were begun with it.
+func TestAKeyThatHasEndedIsRefusedAtOnce(t *testing.T) {
+	t.Parallel()
+	for name := range endings(nil) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newService(t)
+			made := s.newEnding(domain.ScopeWrite)
+			here, there := s.as(made.text("key")), s.another().as(made.text("key"))
+			for _, process := range []*service{here, there, here, there} {
+				process.call("GET", "/agents", nil).want(200)
+			}
+			session := there.mcp("/mcp", nil)
+			_, err := session.ListTools(t.Context(), nil)
+			must(t, err)
+			endings(s)[name](made.id())
+			there.call("GET", "/agents", nil).problem(403)
+			here.call("GET", "/agents", nil).problem(403)
+			if _, err := session.ListTools(t.Context(), nil); err == nil {
+				t.Error("a session that was begun with it goes on")
+			}
+		})
+	}
 }
 
 func TestALimitThatAnotherProcessSetsHoldsAtOnce(t *testing.T) {
@@ -46,23 +73,28 @@ func TestALimitThatAnotherProcessSetsHoldsAtOnce(t *testing.T) {
 	there.call("POST", "/keys", object{"name": "a key's key"}).problem(403)
 }
 
-func TestAWatchTellsNothingOnceItsKeyIsRevoked(t *testing.T) {
+func TestAWatchTellsNothingOnceItsKeyHasEnded(t *testing.T) {
 	t.Parallel()
-	s := newScene(t)
-	made := s.call("POST", "/keys", object{"name": "dashboard", "scopes": []string{"read"}}).want(201).object()
-	changes := make(chan string)
-	s.watcher.watch = func(context.Context, string) (<-chan string, error) { return changes, nil }
-	res := s.as(made.text("key")).open("GET", "/datastores/"+s.datastore+"/events", "")
-	body := bufio.NewReader(res.Body)
-	if line, err := body.ReadString('\n'); err != nil || line != ": watching\n" {
-		t.Fatalf("%q, %v", line, err)
-	}
-	s.another().call("DELETE", "/keys/"+made.id(), nil).want(200)
-	changes <- s.datasource
-	rest, err := io.ReadAll(body)
-	must(t, err)
-	if want := "data: [ERROR] the API key is not valid"; !strings.Contains(string(rest), want) || strings.Contains(string(rest), s.datasource) {
-		t.Errorf("the stream goes on with %q, want %q", rest, want)
+	for name := range endings(nil) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newScene(t)
+			made := s.newEnding(domain.ScopeRead)
+			changes := make(chan string)
+			s.watcher.watch = func(context.Context, string) (<-chan string, error) { return changes, nil }
+			res := s.as(made.text("key")).open("GET", "/datastores/"+s.datastore+"/events", "")
+			body := bufio.NewReader(res.Body)
+			if line, err := body.ReadString('\n'); err != nil || line != ": watching\n" {
+				t.Fatalf("%q, %v", line, err)
+			}
+			endings(s.service)[name](made.id())
+			changes <- s.datasource
+			rest, err := io.ReadAll(body)
+			must(t, err)
+			if want := "data: [ERROR] the API key is not valid"; !strings.Contains(string(rest), want) || strings.Contains(string(rest), s.datasource) {
+				t.Errorf("the stream goes on with %q, want %q", rest, want)
+			}
+		})
 	}
 }
 
