@@ -1953,7 +1953,9 @@ type ProblemError string
 type Progress struct {
 	Done int64 `json:"done"`
 
-	// Stage Example: embedding
+	// Stage what the job does; of a status error, unreadable says that the content cannot be read however often it is tried
+	//
+	// Example: embedding
 	Stage string `json:"stage"`
 	Total int64  `json:"total"`
 }

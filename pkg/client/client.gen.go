@@ -821,7 +821,7 @@ type AgentPatch struct {
 
 // AgentQuery defines model for AgentQuery.
 type AgentQuery struct {
-	// ConversationId omitted: a new conversation is created; a UUID that is not known yet names the new one
+	// ConversationId omitted or empty: a new conversation is created; a UUID that is not known yet names the new one
 	//
 	// Example: 0198c0de-0000-7000-8000-000000000004
 	ConversationId *string `json:"conversationId,omitempty"`
@@ -857,7 +857,7 @@ type AgentQuery struct {
 	// UserPrompt overrides the agent's, likewise
 	UserPrompt *string `json:"userPrompt,omitempty"`
 
-	// VisitorId omitted: a new id is created, or that of the conversation is used; without control characters
+	// VisitorId omitted or empty: a new id is created, or that of the conversation is used; without control characters
 	VisitorId *string `json:"visitorId,omitempty"`
 }
 
@@ -1178,8 +1178,9 @@ type DatasourceConfig struct {
 	// MaxPages web_site: pages at most
 	MaxPages *int `json:"max_pages,omitempty"`
 
-	// Refresh web_page, web_site: when it is fetched again: an interval of 10 minutes to a year (`30m`, `24h`, `7d`), or five
-	// fields of cron in UTC (`0 3 * * 1-5`). What has not changed costs one conditional request.
+	// Refresh web_page, web_site: when it is fetched again: an interval of 10 minutes to a year (`30m`, `24h`, `7d`, `@every 6h`),
+	// or five fields of cron in UTC (`0 3 * * 1-5`), with or without a second before them, or `@daily` and its like. What
+	// has not changed costs one conditional request.
 	//
 	//
 	// Example: 24h
@@ -1949,7 +1950,9 @@ type ProblemError string
 type Progress struct {
 	Done int64 `json:"done"`
 
-	// Stage Example: embedding
+	// Stage what the job does; of a status error, unreadable says that the content cannot be read however often it is tried
+	//
+	// Example: embedding
 	Stage string `json:"stage"`
 	Total int64  `json:"total"`
 }

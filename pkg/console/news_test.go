@@ -6,6 +6,8 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -151,5 +153,36 @@ func TestOnlyWhatMayFareBetterIsSentAgain(t *testing.T) {
 	c.until(again + `.hidden`)
 	if failures := value[string](c, `document.querySelector('.add .card ul').innerText`); !strings.Contains(failures, "program.exe") || strings.Contains(failures, "letter.txt") {
 		t.Errorf("what could not be uploaded is told as %q", failures)
+	}
+}
+
+// TestWhatCannotBeReadIsNotTriedAgain has a file fail by its content, and a page by how the service is set up.
+func TestWhatCannotBeReadIsNotTriedAgain(t *testing.T) {
+	t.Parallel()
+	s := start(t, "SLUICE_ALLOW_PRIVATE_ADDRESSES=false")
+	var store struct{ ID string }
+	s.call(http.MethodPost, "/datastores", map[string]any{"name": "Handbook"}, &store)
+	s.call(http.MethodPost, "/datasources", map[string]any{
+		"type": "web_page", "datastoreId": store.ID, "name": "A page", "config": map[string]any{"source_url": "http://127.0.0.1:1/"},
+	}, nil)
+	broken := filepath.Join(t.TempDir(), "broken.pdf")
+	if err := os.WriteFile(broken, []byte("%PDF-1.4 nothing"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := open(s)
+	c.signIn()
+	c.at("#/datastores/" + store.ID)
+	c.sees(".drop")
+	c.drop(".drop", broken)
+	c.until(`document.querySelectorAll('.sources .chip.error').length === 2`)
+	for name, offered := range map[string]bool{"A page": true, "broken.pdf": false} {
+		if got := value[bool](c, `document.querySelector('button[aria-label="Try again: `+name+`"]') !== null`); got != offered {
+			t.Errorf("%s is offered to be tried again: %t", name, got)
+		}
+	}
+	c.click(`.sources a[title="broken.pdf"]`)
+	c.until(`document.querySelector('main h1')?.innerText === 'broken.pdf'`)
+	if value[bool](c, `[...document.querySelectorAll('main button')].some((b) => /again/.test(b.innerText))`) {
+		t.Error("what cannot be read is offered to be tried again where it is opened")
 	}
 }

@@ -132,13 +132,17 @@ type DatasourceConfig struct {
 
 // Progress is how far a job has come. For a web_site the counts are of its pages.
 type Progress struct {
-	Stage string `json:"stage,omitempty"` // fetching, fetched, extracting, indexing, discovering, crawling, StageRetrying
+	Stage string `json:"stage,omitempty"` // fetching, fetched, extracting, indexing, discovering, crawling, StageRetrying, StageUnreadable
 	Done  int64  `json:"done"`
 	Total int64  `json:"total"`
 }
 
 // StageRetrying is the stage of a job that waits for another attempt; Datasource.Error says what went wrong last.
 const StageRetrying = "waiting to be tried again"
+
+// StageUnreadable is the stage that a job has failed at whose content cannot be read, however often it is tried: it is
+// encrypted, damaged, or of no form that can be read. Other failures leave no stage.
+const StageUnreadable = "unreadable"
 
 // Original points to raw content in the store of originals.
 type Original struct {

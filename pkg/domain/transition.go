@@ -264,6 +264,9 @@ func applyError(d *Datasource, store Datastore, ev Event, current bool) Outcome 
 	case ev.Move == "":
 		d.finish(StatusError, ev.At)
 		d.Error, d.DuplicateOf = ev.Error, ""
+		if ev.Progress != nil {
+			d.Progress.Stage = ev.Progress.Stage
+		}
 	case store.Move != nil && store.Move.ID == ev.Move:
 		// Readers lose nothing, but the move cannot end without it. Resume stays: cancelling the move heals it.
 		d.finish(StatusError, ev.At)

@@ -142,9 +142,10 @@ func TestApply(t *testing.T) {
 		},
 		"an error keeps the content that is active": {
 			before: func(d *Datasource) { d.ActiveGeneration = 4 },
-			event:  event(EventError, "job-2", 7, func(ev *Event) { ev.Error = "the file is encrypted" }),
+			event:  event(EventError, "job-2", 7, func(ev *Event) { ev.Error, ev.Progress = "the file is encrypted", &Progress{Stage: StageUnreadable} }),
 			check: func(t *testing.T, d Datasource, out Outcome) {
 				equal(t, StatusError, d.Status)
+				equal(t, StageUnreadable, d.Progress.Stage)
 				equal(t, "the file is encrypted", d.Error)
 				equal(t, uint64(4), d.ActiveGeneration)
 				equal(t, true, out.Settled)

@@ -133,7 +133,7 @@ func (i *Ingestor) Handle(ctx context.Context, job domain.Job) error {
 		return jobs.Permanent(err)
 	}
 	if len(chunks) == 0 {
-		return jobs.Permanent(errors.New("there is no text in it"))
+		return jobs.Permanent(domain.Errorf(domain.CodeUnsupported, "there is no text in it"))
 	}
 	if err := i.copies(ctx, job, destinations); err != nil {
 		return err
@@ -174,7 +174,11 @@ func (i *Ingestor) document(ctx context.Context, job domain.Job) (*domain.Docume
 	switch {
 	case errors.As(err, &final):
 		// People read the message; the cause may be a parser's stack.
-		return nil, jobs.Permanent(&domain.Error{Code: domain.CodeUnsupported, Message: final.Message, Err: err})
+		code := domain.CodeUnsupported
+		if final.Kind == extract.Resources {
+			code = domain.CodeUnavailable // another time or machine may do
+		}
+		return nil, jobs.Permanent(&domain.Error{Code: code, Message: final.Message, Err: err})
 	case err != nil:
 		return nil, fmt.Errorf("extracting text: %w", err)
 	}

@@ -238,7 +238,7 @@ func (d *delivery) end(ctx context.Context, runErr error) (Result, error) {
 		return d.handBack(ctx, runErr)
 	}
 	if isPermanent {
-		if err := d.report(ctx, messageFor(runErr)); err != nil {
+		if err := d.report(ctx, messageFor(runErr), stageOf(runErr)); err != nil {
 			// The run ended, but not the way that people will read about: it counts as handed back.
 			return Unsettled, errors.Join(runErr, err, d.count(ctx, func(t *tally) { t.HandBacks++ }))
 		}
@@ -373,7 +373,7 @@ func (d *delivery) giveUp(ctx context.Context, reason string) (Result, error) {
 	}
 	err := persist(ctx, func() error { return d.broker.bury(ctx, to, dl) })
 	if err == nil {
-		err = d.report(ctx, reason)
+		err = d.report(ctx, reason, "")
 	}
 	if err != nil {
 		return Unsettled, err
@@ -398,10 +398,13 @@ func (d *delivery) buryForeign(ctx context.Context, why error) (Result, error) {
 	return d.finish(ctx, Dead, why)
 }
 
-// report emits the error event that ends a job.
-func (d *delivery) report(ctx context.Context, text string) error {
+// report emits the error event that ends a job, with the stage that people read about it, if there is one.
+func (d *delivery) report(ctx context.Context, text, stage string) error {
 	ev := d.event(domain.EventError)
 	ev.Error = text
+	if stage != "" {
+		ev.Progress = &domain.Progress{Stage: stage}
+	}
 	return persist(ctx, func() error { return d.broker.Emit(ctx, ev) })
 }
 

@@ -134,6 +134,15 @@ func messageFor(err error) string {
 	return clip(text)
 }
 
+// stageOf is domain.StageUnreadable when it is the content that a job has failed by, else "".
+func stageOf(err error) string {
+	var e *domain.Error
+	if errors.As(err, &e) && e.Code == domain.CodeUnsupported {
+		return domain.StageUnreadable
+	}
+	return ""
+}
+
 // clip cuts text to maxMessageText bytes of valid UTF-8.
 func clip(text string) string {
 	text = strings.ToValidUTF8(text, "\uFFFD")

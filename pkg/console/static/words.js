@@ -52,3 +52,6 @@ export const stages = {
 
 /** @param {string} status */
 export const isSettled = (status) => status === 'synched' || status === 'error' || status === 'skipped';
+
+/** Whether a datasource that has failed may fare better another time: a page can change, a file that cannot be read stays as it is. @param {any} s */
+export const mayHelp = (s) => s.progress?.stage !== 'unreadable' || s.type.startsWith('web_');

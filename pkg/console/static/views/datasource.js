@@ -4,7 +4,7 @@ import { away, fill, h } from '../dom.js';
 import { go, rename } from '../router.js';
 import { may } from '../session.js';
 import { announce, button, chip, confirm, dialog, field, form, head, problem } from '../ui.js';
-import { bytes, counted, isSettled, number, stages, types, when } from '../words.js';
+import { bytes, counted, isSettled, mayHelp, number, stages, types, when } from '../words.js';
 import { original } from '../original.js';
 import { refreshField } from './add.js';
 import { retry } from './sources.js';
@@ -41,7 +41,7 @@ function actions(s) {
 function changes(s) {
   return [
     s.type !== 'web_site' && button('Edit', () => edit(s)),
-    button(s.status === 'error' ? 'Try again' : 'Process again', () => retry(s.id)),
+    (s.status !== 'error' || mayHelp(s)) && button(s.status === 'error' ? 'Try again' : 'Process again', () => retry(s.id)),
     s.type.startsWith('web_') && h('button', { type: 'button', onclick: () => schedule(s) }, 'Schedule'),
     s.type === 'web_site' && !isSettled(s.status) && button('Stop the crawl', () => call('POST', `datasources/${s.id}/stop`, {})),
     h('button', { type: 'button', onclick: () => confirm(`Delete ${s.name}?`, 'It is no longer found from then on, and cannot be brought back.', 'Delete it', async () => {

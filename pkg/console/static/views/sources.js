@@ -5,7 +5,7 @@ import { fill, h } from '../dom.js';
 import { rename } from '../router.js';
 import { may } from '../session.js';
 import { announce, button, chip, field, isAbort, select, tell } from '../ui.js';
-import { compact, isSettled, number, stages, statuses, types } from '../words.js';
+import { compact, isSettled, mayHelp, number, stages, statuses, types } from '../words.js';
 
 const pageSize = 100;
 const untilRefresh = 10_000; // ms between comparisons with the service: news may get lost on its way
@@ -356,7 +356,7 @@ function update(row, item, list) {
       moving && h('progress', { 'aria-label': `Progress of ${item.name}`, ...(p.total > 0 ? { max: p.total, value: p.done } : {}) }),
       moving && stage && h('small', {}, stage)),
     item.error && h('p', { class: item.status === 'error' ? 'why' : 'why soft' }, item.error, ' ',
-      item.status === 'error' && may.write() && button('Try again', () => retry(item.id), { 'aria-label': `Try again: ${item.name}` })));
+      item.status === 'error' && mayHelp(item) && may.write() && button('Try again', () => retry(item.id), { 'aria-label': `Try again: ${item.name}` })));
   // What had the focus was replaced by its like.
   if (focused) row.querySelector(focused.toLowerCase())?.focus();
   return row;
