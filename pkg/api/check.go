@@ -33,6 +33,10 @@ func (s *server) check(c *gin.Context) {
 
 	if op.body != nil {
 		if op.multipart && isMultipart(c.Request) {
+			if err := encodedBody(c.Request); err != nil {
+				s.fail(c, err)
+				return
+			}
 			// The handler streams it, and the generated routing compares the header's beginning literally.
 			_, params, err := mime.ParseMediaType(c.GetHeader("Content-Type"))
 			if err != nil || params["boundary"] == "" {
@@ -119,6 +123,9 @@ func (op *operation) faults(value any) []domain.FieldError {
 
 // readBody reads a JSON body within its limits of size and time.
 func (s *server) readBody(c *gin.Context, limit int64) ([]byte, error) {
+	if err := encodedBody(c.Request); err != nil {
+		return nil, err
+	}
 	if c.Request.ContentLength > limit {
 		return nil, tooLargeBody(limit)
 	}
@@ -129,6 +136,19 @@ func (s *server) readBody(c *gin.Context, limit int64) ([]byte, error) {
 	}
 	_ = http.NewResponseController(c.Writer).SetReadDeadline(time.Time{})
 	return raw, nil
+}
+
+// encodedBody refuses a body that is compressed or encoded otherwise: limits bound what is sent, not what it unpacks to.
+func encodedBody(r *http.Request) error {
+	if r.ContentLength == 0 {
+		return nil
+	}
+	for coding := range strings.SplitSeq(strings.Join(r.Header.Values("Content-Encoding"), ","), ",") {
+		if coding = strings.TrimSpace(coding); coding != "" && !strings.EqualFold(coding, "identity") {
+			return domain.Errorf(domain.CodeUnsupported, "the body has the Content-Encoding %s, which is not read; send the body unencoded, without that header", describe(coding))
+		}
+	}
+	return nil
 }
 
 // expectBody sets the time in which a request's body must arrive, and watches how far it was read. It is lifted once the body is there; when a request

@@ -47,8 +47,8 @@ var errorWords = map[domain.Code][2]string{
 		"Send less at once: several upserts in the place of one, a smaller file. The operator raises `SLUICE_LIMIT_UPLOAD` or `SLUICE_LIMIT_JSON`.",
 	},
 	domain.CodeUnsupported: {
-		"The file is of a type that is not read. `detail` names those that are.",
-		"Convert the file to PDF, Word, PowerPoint, Excel, CSV, JSON, Markdown, HTML or text.",
+		"The file is of a type that is not read; `detail` names those that are. Or the body has a `Content-Encoding`, such as gzip.",
+		"Send the body unencoded. Convert the file to PDF, Word, PowerPoint, Excel, CSV, JSON, Markdown, HTML or text.",
 	},
 	domain.CodeRateLimit: {
 		"Requests with this key, or questions of this visitor, come faster than they may; or as many previews of crawls are being made as may be at once.",

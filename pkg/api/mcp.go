@@ -66,7 +66,7 @@ func writeRPCError(w http.ResponseWriter, e *domain.Error) {
 	if status == http.StatusUnauthorized {
 		w.Header().Set("WWW-Authenticate", "Bearer")
 	}
-	if e.Code == domain.CodeInvalid || e.Code == domain.CodeTooLarge {
+	if e.Code == domain.CodeInvalid || e.Code == domain.CodeTooLarge || e.Code == domain.CodeUnsupported {
 		code = -32600 // not a request that can be answered
 	}
 	mcp.WriteError(w, status, code, e.Message)
