@@ -100,6 +100,20 @@ func TestARevokedKeyIsRefusedAtOnce(t *testing.T) {
 	}
 }
 
+func TestANewKeyIsAnsweredAsItIsStored(t *testing.T) {
+	t.Parallel()
+	s := newService(t)
+	s.clock.advance(123 * time.Nanosecond) // finer than what is stored
+	expires := s.clock.Now().Add(time.Hour + 456*time.Nanosecond).Format(time.RFC3339Nano)
+	made := s.call("POST", "/keys", object{"name": "website", "expiresAt": expires}).want(201).object()
+	for _, k := range s.call("GET", "/keys", nil).want(200).object().list("data") {
+		stored := object(k.(map[string]any))
+		if stored.id() == made.id() && (stored["createdAt"] != made["createdAt"] || stored["expiresAt"] != made["expiresAt"]) {
+			t.Errorf("answered %v and %v, stored %v", made["createdAt"], made["expiresAt"], stored)
+		}
+	}
+}
+
 func TestUsingAKeyIsNoted(t *testing.T) {
 	t.Parallel()
 	s := newService(t)

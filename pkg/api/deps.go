@@ -92,7 +92,7 @@ type Conversations interface {
 
 // Keys stores API keys by the hash of their secret.
 type Keys interface {
-	CreateKey(ctx context.Context, k domain.APIKey) error
+	CreateKey(ctx context.Context, k domain.APIKey) (domain.APIKey, error)
 	Keys(ctx context.Context, ws string) ([]domain.APIKey, error)
 	KeyByHash(ctx context.Context, hash string) (domain.APIKey, error)
 	RevokeKey(ctx context.Context, ws, id string) (domain.APIKey, error)

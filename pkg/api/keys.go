@@ -44,7 +44,7 @@ func (s *server) CreateKey(ctx context.Context, r CreateKeyRequestObject) (Creat
 	key := domain.APIKey{
 		ID: s.idFor(ctx, "key"), WorkspaceID: who.workspace(), Name: *trim(&r.Body.Name), Hash: domain.HashKey(secret),
 		Hint: secret[len(secret)-4:], Scopes: []domain.Scope{domain.ScopeWrite}, AgentID: value(r.Body.AgentId),
-		CreatedAt: s.Now(), ExpiresAt: r.Body.ExpiresAt, Limits: keyLimits(r.Body.Limits),
+		ExpiresAt: r.Body.ExpiresAt, Limits: keyLimits(r.Body.Limits),
 	}
 	if r.Body.Scopes != nil {
 		key.Scopes = renderAll(*r.Body.Scopes, func(v Scope) domain.Scope { return domain.Scope(v) })
@@ -55,7 +55,8 @@ func (s *server) CreateKey(ctx context.Context, r CreateKeyRequestObject) (Creat
 	if err := s.dropUnseen(ctx, key); err != nil {
 		return nil, err
 	}
-	if err := s.Catalog.CreateKey(ctx, key); err != nil {
+	key, err := s.Catalog.CreateKey(ctx, key)
+	if err != nil {
 		return nil, err
 	}
 	made(request, key.ID)

@@ -169,6 +169,20 @@ func TestArgumentsThatAreNullAreNotGiven(t *testing.T) {
 	}
 }
 
+func TestAskTakesTheIDOfAConversationInUpperCase(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	session := s.mcp("/mcp", nil)
+	var first, second struct{ ConversationID string }
+	if e := s.tool(session, "ask", object{"question": "How long?", "agent": s.agent}, &first); e != "" {
+		t.Fatal(e)
+	}
+	e := s.tool(session, "ask", object{"question": "How long?", "agent": s.agent, "conversationId": strings.ToUpper(first.ConversationID)}, &second)
+	if e != "" || second.ConversationID != first.ConversationID {
+		t.Errorf("%q, in %q, want %q", e, second.ConversationID, first.ConversationID)
+	}
+}
+
 func TestAskStreamsTheAnswerAsProgress(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)

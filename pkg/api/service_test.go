@@ -126,7 +126,8 @@ func (s *service) newKey(k domain.APIKey) string {
 	if k.Name == "" {
 		k.Name = "test"
 	}
-	must(s.T, s.catalog.CreateKey(s.Context(), k))
+	_, err := s.catalog.CreateKey(s.Context(), k)
+	must(s.T, err)
 	return secret
 }
 

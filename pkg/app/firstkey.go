@@ -20,7 +20,7 @@ const DefaultWorkspace = "default"
 // Keys is where API keys are kept.
 type Keys interface {
 	EnsureWorkspace(ctx context.Context, id, name string) error
-	CreateKey(ctx context.Context, k domain.APIKey) error
+	CreateKey(ctx context.Context, k domain.APIKey) (domain.APIKey, error)
 	KeyByHash(ctx context.Context, hash string) (domain.APIKey, error)
 	CountKeys(ctx context.Context) (int64, error)
 }
@@ -73,7 +73,7 @@ func ensureKey(ctx context.Context, keys Keys, secret, name string, now time.Tim
 	if domain.CodeOf(err) != domain.CodeNotFound {
 		return err
 	}
-	err = keys.CreateKey(ctx, domain.APIKey{
+	_, err = keys.CreateKey(ctx, domain.APIKey{
 		ID: domain.NewID(), WorkspaceID: DefaultWorkspace, Name: name, Hash: domain.HashKey(secret), Hint: secret[len(secret)-4:],
 		Scopes: []domain.Scope{domain.ScopeRead, domain.ScopeWrite}, CreatedAt: now,
 	})

@@ -128,7 +128,8 @@ func (p *commandLine) createKey(ctx context.Context, keys *catalog.Catalog, f ke
 	if err := keys.EnsureWorkspace(ctx, f.workspace, f.workspace); err != nil {
 		return fmt.Errorf("making workspace %q: %w", f.workspace, err)
 	}
-	if err := keys.CreateKey(ctx, k); err != nil {
+	k, err := keys.CreateKey(ctx, k)
+	if err != nil {
 		return fmt.Errorf("storing the key: %w", err)
 	}
 	if p.JSON {

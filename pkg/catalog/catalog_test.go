@@ -120,7 +120,7 @@ func TestOpen(t *testing.T) {
 		if err := c.EnsureWorkspace(ctx, "ws", "test"); err != nil {
 			t.Fatal(err)
 		}
-		if err := c.CreateKey(ctx, domain.APIKey{ID: "k", WorkspaceID: "ws", Hash: "h"}); err != nil {
+		if _, err := c.CreateKey(ctx, domain.APIKey{ID: "k", WorkspaceID: "ws", Hash: "h"}); err != nil {
 			t.Fatal(err)
 		}
 		if err := c.Close(); err != nil {

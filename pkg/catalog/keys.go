@@ -43,24 +43,28 @@ func scanKeyAnd(s scanner, more ...any) (domain.APIKey, error) {
 	return k, fromJSON(scopes, &k.Scopes)
 }
 
-// CreateKey stores a key, CreatedAt being set here. It fails with domain.CodeConflict when its id or hash is taken, and
+// CreateKey stores a key, CreatedAt being set here, and returns it as it is stored. It fails with domain.CodeConflict when its id or hash is taken, and
 // with domain.NotFound when there is no such workspace.
-func (c *Catalog) CreateKey(ctx context.Context, k domain.APIKey) error {
+func (c *Catalog) CreateKey(ctx context.Context, k domain.APIKey) (domain.APIKey, error) {
 	scopes, err := toJSON(k.Scopes)
 	if err != nil {
-		return err
+		return domain.APIKey{}, err
 	}
-	return c.update(ctx, "storing a key", func(t *tx) error {
+	lastUsed, expires := nullMicros(k.LastUsedAt), nullMicros(k.ExpiresAt)
+	err = c.update(ctx, "storing a key", func(t *tx) error {
+		at := c.stamp()
+		k.CreatedAt, k.LastUsedAt, k.ExpiresAt = fromMicros(at), fromNullMicros(lastUsed), fromNullMicros(expires)
 		if err := requireWorkspace(ctx, t, k.WorkspaceID); err != nil {
 			return err
 		}
 		n, err := t.exec(ctx, `INSERT INTO api_keys (`+keyColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
-			k.ID, k.WorkspaceID, k.Name, k.Hash, k.Hint, scopes, k.AgentID, c.stamp(), nullMicros(k.LastUsedAt), nullMicros(k.ExpiresAt))
+			k.ID, k.WorkspaceID, k.Name, k.Hash, k.Hint, scopes, k.AgentID, at, lastUsed, expires)
 		if err := created(n, err, "key", k.ID); err != nil {
 			return err
 		}
 		return t.setLimits(ctx, domain.Account{WorkspaceID: k.WorkspaceID, KeyID: k.ID}, k.Limits)
 	})
+	return k, err
 }
 
 // Keys returns the workspace's keys, newest first, expired ones too.

@@ -21,10 +21,13 @@ func testKeys(t *testing.T, open Open) {
 		w := newWorld(t, open)
 		k := newKey(w.ws)
 		k.AgentID = "agent"
-		ok(t, w.CreateKey(w.ctx, k))
+		k.ExpiresAt = new(w.clock.now().Add(time.Hour + time.Nanosecond))
+		made, err := w.CreateKey(w.ctx, k)
+		ok(t, err)
 		got, err := w.KeyByHash(w.ctx, k.Hash)
 		ok(t, err)
-		k.CreatedAt = got.CreatedAt
+		equal(t, made, got)
+		k.CreatedAt, k.ExpiresAt = got.CreatedAt, new(w.clock.now().Add(time.Hour))
 		equal(t, k, got)
 	})
 	t.Run("an unknown hash is not found", func(t *testing.T) {
@@ -39,7 +42,7 @@ func testKeys(t *testing.T, open Open) {
 		k := newKey(w.ws)
 		expires := w.clock.now().Add(time.Hour)
 		k.ExpiresAt = &expires
-		ok(t, w.CreateKey(w.ctx, k))
+		w.createKey(k)
 		w.clock.advance(time.Hour - time.Microsecond)
 		_, err := w.KeyByHash(w.ctx, k.Hash)
 		ok(t, err)
@@ -55,8 +58,8 @@ func testKeys(t *testing.T, open Open) {
 		w := newWorld(t, open)
 		k := newKey(w.ws)
 		k.Limits = domain.Limits{domain.MetricQueries: 5, domain.LimitRequests: 2}
-		ok(t, w.CreateKey(w.ctx, k))
-		ok(t, w.CreateKey(w.ctx, newKey(w.ws)))
+		w.createKey(k)
+		w.createKey(newKey(w.ws))
 		got, err := w.KeyByHash(w.ctx, k.Hash)
 		ok(t, err)
 		equal(t, k.Limits, got.Limits)
@@ -75,20 +78,22 @@ func testKeys(t *testing.T, open Open) {
 		t.Parallel()
 		w := newWorld(t, open)
 		k := newKey(w.ws)
-		ok(t, w.CreateKey(w.ctx, k))
+		w.createKey(k)
 		k.ID = domain.NewID()
-		code(t, domain.CodeConflict, w.CreateKey(w.ctx, k))
+		_, err := w.CreateKey(w.ctx, k)
+		code(t, domain.CodeConflict, err)
 	})
 	t.Run("a key of an unknown workspace is refused", func(t *testing.T) {
 		t.Parallel()
 		w := newWorld(t, open)
-		code(t, domain.CodeNotFound, w.CreateKey(w.ctx, newKey(domain.NewID())))
+		_, err := w.CreateKey(w.ctx, newKey(domain.NewID()))
+		code(t, domain.CodeNotFound, err)
 	})
 	t.Run("a revoked key is gone, and another workspace cannot revoke it", func(t *testing.T) {
 		t.Parallel()
 		w := newWorld(t, open)
 		k := newKey(w.ws)
-		ok(t, w.CreateKey(w.ctx, k))
+		w.createKey(k)
 		_, err := w.RevokeKey(w.ctx, w.workspace(), k.ID)
 		code(t, domain.CodeNotFound, err)
 		got, err := w.RevokeKey(w.ctx, w.ws, k.ID)
@@ -102,7 +107,7 @@ func testKeys(t *testing.T, open Open) {
 		w := newWorld(t, open)
 		first, second, other := newKey(w.ws), newKey(w.ws), newKey(w.workspace())
 		for _, k := range []domain.APIKey{first, second, other} {
-			ok(t, w.CreateKey(w.ctx, k))
+			w.createKey(k)
 		}
 		n, err := w.CountKeys(w.ctx)
 		ok(t, err)
@@ -115,7 +120,7 @@ func testKeys(t *testing.T, open Open) {
 		t.Parallel()
 		w := newWorld(t, open)
 		k := newKey(w.ws)
-		ok(t, w.CreateKey(w.ctx, k))
+		w.createKey(k)
 		at := w.clock.now()
 		for _, use := range []time.Time{at, at.Add(30 * time.Second), at.Add(2 * time.Minute), at.Add(time.Minute)} {
 			ok(t, w.TouchKey(w.ctx, k.ID, use))

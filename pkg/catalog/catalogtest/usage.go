@@ -27,8 +27,14 @@ func (w *world) usage() map[domain.Metric]int64 {
 func (w *world) key() string {
 	w.t.Helper()
 	k := newKey(w.ws)
-	ok(w.t, w.CreateKey(w.ctx, k))
+	w.createKey(k)
 	return k.ID
+}
+
+func (w *world) createKey(k domain.APIKey) {
+	w.t.Helper()
+	_, err := w.CreateKey(w.ctx, k)
+	ok(w.t, err)
 }
 
 func testUsage(t *testing.T, open Open) {
