@@ -114,7 +114,7 @@ function addSite(store) {
     source_url: address.value.trim(), sitemap: sitemap.value.trim(), include: lines(include), exclude: lines(exclude),
     max_pages: Number(pages.value), max_depth: Number(depth.value),
   }).filter(([, v]) => (Array.isArray(v) ? v.length > 0 : Boolean(v))));
-  const preview = h('div', {});
+  const preview = h('div', { class: 'below' });
   const look = h('button', { type: 'button', onclick: async () => {
     look.disabled = true;
     fill(preview, h('p', { class: 'note', role: 'status' }, 'The site is being looked at, for 20 seconds at most …'));
