@@ -18,17 +18,22 @@ func TestAStoppedCrawlMakesNoMoreRequests(t *testing.T) {
 		// late is how many requests may come after the end: those that crawlers were about to make or took meanwhile.
 		atOnce, late = 2, 4
 	)
-	tests := map[string]func(p *program, id string){
-		"when it is stopped": func(p *program, id string) {
-			p.must(p.post("/datasources/"+id+"/stop", struct{}{}, nil))
-			site := p.siteSettles(id, 10*time.Second)
-			if site.Status != "synched" || site.Crawl.Waiting != 0 || site.Crawl.Skipped == 0 {
-				p.t.Errorf("the site is %s (%s): %+v", site.Status, site.Error, *site.Crawl)
-			}
+	tests := map[string]struct{ end, after func(p *program, id string) }{
+		"when it is stopped": {
+			end: func(p *program, id string) { p.must(p.post("/datasources/"+id+"/stop", struct{}{}, nil)) },
+			after: func(p *program, id string) {
+				site := p.siteSettles(id, 30*time.Second)
+				if site.Status != "synched" || site.Crawl.Waiting != 0 || site.Crawl.Skipped == 0 {
+					p.t.Errorf("the site is %s (%s): %+v", site.Status, site.Error, *site.Crawl)
+				}
+			},
 		},
-		"when it is deleted": func(p *program, id string) { p.must(p.delete("/datasources/" + id)) },
+		"when it is deleted": {
+			end:   func(p *program, id string) { p.must(p.delete("/datasources/" + id)) },
+			after: func(*program, string) {},
+		},
 	}
-	for name, end := range tests {
+	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := newProgram(t, append(crawlerSettings(), "SLUICE_CRAWL_DELAY="+pace.String(), "SLUICE_CRAWL_PER_HOST=1",
@@ -41,8 +46,9 @@ func TestAStoppedCrawlMakesNoMoreRequests(t *testing.T) {
 			delete(config, "source_url")
 			id := p.addSiteWith(store, config)
 			p.siteIs(id, "under way", sitePatience(t), func(c crawled) bool { return c.Crawl != nil && c.Crawl.Fetched >= 2 && c.Crawl.Waiting > pages/2 })
+			test.end(p, id)
 			before := s.Answered()
-			end(p, id)
+			test.after(p, id)
 			// Another page of the host comes after all that is in the stream.
 			var page source
 			p.must(p.post("/datasources", map[string]any{

@@ -58,7 +58,11 @@ func child(dir string) int {
 			_ = b.Work(ctx, domain.LaneIngest, WorkerOptions{AckWait: 100 * time.Millisecond, RetryMin: time.Millisecond, RetryMax: time.Millisecond, Observe: func(o Outcome) { done <- o }},
 				func(context.Context, domain.Job) error { return syscall.Kill(os.Getpid(), syscall.SIGKILL) })
 		}()
-		fmt.Println((<-done).Result)
+		o := <-done
+		for o.Result == Held { // its lease ran out while it was being given up
+			o = <-done
+		}
+		fmt.Println(o.Result)
 		return 0
 	}
 	go func() {
