@@ -275,9 +275,9 @@ func TestHostilePagesShowWhatTheyHave(t *testing.T) {
 	}
 	b := start(t, func(o *Options) { o.Timeout = 8 * time.Second })
 	tests := map[string]struct{ script, want string }{
-		"requests without end, refused":     {script: `const ask = () => fetch('http://10.0.0.1/').catch(ask); ask()`, want: "begun;"},
-		"requests without end, one by one":  {script: `const ask = () => fetch('/x').then(ask, ask); ask()`, want: "begun;"},
-		"requests without end, all at once": {script: `for (let n = 0; n < 5000; n++) fetch('/x?' + n).catch(() => {})`, want: "begun;"},
+		"requests without end, refused":         {script: `const ask = () => fetch('http://10.0.0.1/').catch(ask); ask()`, want: "begun;"},
+		"requests without end, one by one":      {script: `const ask = () => fetch('/x').then(ask, ask); ask()`, want: "begun;"},
+		"requests without end, all at once":     {script: `for (let n = 0; n < 5000; n++) fetch('/x?' + n).catch(() => {})`, want: "begun;"},
 		"a script without end":                  {script: `setTimeout(() => { for (;;); }, 100)`, want: "begun;"},
 		"a script without end, again and again": {script: `setInterval(() => { for (;;); }, 10)`, want: "begun;"},
 		"dialogs without end":                   {script: `setTimeout(() => { for (;;) alert('stop') }, 100)`, want: "begun;"},
