@@ -56,7 +56,7 @@ func TestAStoppedCrawlMakesNoMoreRequests(t *testing.T) {
 				"datastoreId": store, "type": "web_page", "name": "page", "config": map[string]any{"source_url": s.URL()},
 			}, &page))
 			p.siteSettles(page.ID, 30*time.Second)
-			redirected := func(r crawltest.Request) bool { return r.Status/100 == 3 } // and followed: one address takes several requests
+			redirected := func(r crawltest.Request) bool { return r.Status/100 == 3 }               // and followed: one address takes several requests
 			if after := slices.DeleteFunc(s.Requests()[before:], redirected); len(after)-1 > late { // one is the other page
 				t.Errorf("%d addresses were fetched after the end, want %d at most: %+v", len(after)-1, late, after)
 			}
