@@ -35,7 +35,7 @@ test: ## all tests, on real engines: PostgreSQL, Milvus, NATS clusters, Chromium
 	go run ./deployments/local exec -- go test -timeout 15m ./...
 
 .PHONY: test-race
-test-race: ## the concurrent packages under the race detector
+test-race: ## the concurrent packages under the race detector, without the tests that are not about goroutines (-short)
 	go run ./deployments/local exec -- env CGO_ENABLED=1 go test -race $(RACE_FLAGS) -short -timeout 15m $(RACE)
 
 .PHONY: chaos

@@ -79,6 +79,9 @@ func zipped(write func(w io.Writer)) []byte {
 // TestHostileRequests sends what attackers, broken proxies and fuzzers send. None may be answered 5xx, or otherwise than
 // in the one shape of errors, and none may cost the service more memory than its limits.
 func TestHostileRequests(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it is about input and figures, not about goroutines")
+	}
 	const mostJSON, mostUpload = 1 << 20, 1 << 20
 	s := newScene(t, func(o *api.Options, _ *api.Deps) {
 		o.ReadTimeout, o.MaxJSONBytes, o.MaxUploadBytes = 300*time.Millisecond, mostJSON, mostUpload

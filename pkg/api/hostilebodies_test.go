@@ -61,6 +61,9 @@ const (
 // TestEveryOperationRefusesSpoiledBodies sends each spoiled body to every operation of the document that takes one.
 func TestEveryOperationRefusesSpoiledBodies(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("it is about input and figures, not about goroutines")
+	}
 	s := newScene(t, func(o *api.Options, _ *api.Deps) { o.MaxJSONBytes = mostHostile })
 	ways, tried := spoiled(), 0
 	if testing.Short() { // under the race detector they take long

@@ -113,7 +113,7 @@ func (d documentResponse) VisitGetOpenAPIResponse(w http.ResponseWriter) error {
 
 // GetOpenAPI implements StrictServerInterface.
 func (s *server) GetOpenAPI(ctx context.Context, _ GetOpenAPIRequestObject) (GetOpenAPIResponseObject, error) {
-	served, err := s.spec.served()
+	served, err := s.served()
 	if err != nil {
 		return nil, fmt.Errorf("encoding the OpenAPI document: %w", err)
 	}

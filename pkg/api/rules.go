@@ -61,6 +61,7 @@ func createDatasourceRule(body map[string]any) []domain.FieldError {
 		}
 	}
 	faults = append(faults, refreshFaults(config)...)
+	faults = append(faults, patternFaults(config)...)
 	if t := body["type"]; config["refresh"] != nil && t != string(domain.TypeWebPage) && t != string(domain.TypeWebSite) {
 		missing("refresh", fmt.Sprintf("is for a web_page or web_site, not for a %v", t))
 	}

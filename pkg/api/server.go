@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"runtime/debug"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -26,6 +27,7 @@ type server struct {
 	Deps
 	opts      Options
 	spec      *spec
+	served    func() (servedSpec, error) // the document as it is sent
 	log       *slog.Logger
 	keys      keyring
 	audit     *audit
@@ -52,7 +54,7 @@ func New(o Options, d Deps) (http.Handler, error) {
 	if len(o.EmbeddingModels) == 0 {
 		return nil, errors.New("making the API: no embedding model")
 	}
-	doc, err := loadSpec(o)
+	doc, err := specFor(o)
 	if err != nil {
 		return nil, err
 	}
@@ -62,6 +64,8 @@ func New(o Options, d Deps) (http.Handler, error) {
 	}
 	s := &server{
 		Deps: d, opts: o, spec: doc, log: d.Log, metrics: m,
+		// Making it ready takes long, and few processes are ever asked for the document.
+		served:    sync.OnceValues(func() (servedSpec, error) { return servedDocument(o) }),
 		keys:      keyring{d.Catalog, d.Now, d.Log},
 		audit:     newAudit(d.Audit, d.Now),
 		limits:    newRateLimits(o, d.Now),

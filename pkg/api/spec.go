@@ -37,12 +37,30 @@ type operation struct {
 
 // spec is the document with the limits of this server filled in.
 type spec struct {
-	served     func() (servedSpec, error) // the document as it is sent
-	operations map[string]*operation      // by method and Gin route, under every base
-	fixed      map[string][]string        // methods by path, under every base, of paths without parameters
+	operations map[string]*operation // by method and Gin route, under every base
+	fixed      map[string][]string   // methods by path, under every base, of paths without parameters
 }
 
 func (s *spec) operation(method, route string) *operation { return s.operations[method+" "+route] }
+
+// limits are what of a server's options is in its document.
+type limits struct {
+	uploadBytes, jsonBytes              int64
+	queryChars, documents, pagesOfASite int
+}
+
+func limitsOf(o Options) limits {
+	return limits{uploadBytes: o.MaxUploadBytes, jsonBytes: o.MaxJSONBytes, queryChars: o.MaxQueryChars, documents: o.MaxDocuments, pagesOfASite: o.MaxPages}
+}
+
+// specs are the documents by their limits: reading one takes longer than all else of a server's start, and nobody changes it
+// afterwards. A program has one, tests have hundreds of servers.
+var specs sync.Map
+
+func specFor(o Options) (*spec, error) {
+	load, _ := specs.LoadOrStore(limitsOf(o), sync.OnceValues(func() (*spec, error) { return loadSpec(o) }))
+	return load.(func() (*spec, error))()
+}
 
 func loadSpec(o Options) (*spec, error) {
 	doc, err := openapi3.NewLoader().LoadFromData(document)
@@ -50,11 +68,7 @@ func loadSpec(o Options) (*spec, error) {
 		return nil, fmt.Errorf("reading the OpenAPI document: %w", err)
 	}
 	setLimits(doc, o)
-	// Making it ready takes longer than all else here, and few processes are ever asked for the document.
-	s := &spec{
-		served:     sync.OnceValues(func() (servedSpec, error) { return servedDocument(o) }),
-		operations: map[string]*operation{}, fixed: map[string][]string{},
-	}
+	s := &spec{operations: map[string]*operation{}, fixed: map[string][]string{}}
 	for _, base := range bases {
 		s.operations[http.MethodPost+" "+base+mcpPath] = &operation{id: "MCP", scope: domain.ScopeQuery, errors: formRPC}
 	}

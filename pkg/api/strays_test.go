@@ -158,6 +158,9 @@ func TestAFormRefusesWhatIsPlainlyMeantForAPart(t *testing.T) {
 
 func TestFieldsWithoutEndAreRefused(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("it is about input and figures, not about goroutines")
+	}
 	s := newService(t)
 	body := []byte(`{"query": "a"`)
 	for i := range 100_000 {

@@ -275,6 +275,9 @@ func (s *service) send(c call) *answer {
 // describe themselves.
 func TestNoToolReachesAnotherWorkspace(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("it is about input and figures, not about goroutines")
+	}
 	doc := openAPI(t)
 	owner, intruder := neighbours(t)
 	good := map[string]object{"search": {"query": "trial"}, "fetch": {"id": intruder.datasource}, "ask": {"question": "How long?"}}

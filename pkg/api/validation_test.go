@@ -3,6 +3,7 @@ package api_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -199,7 +200,9 @@ func TestDatasourcesOfTheWebNeedAnAddress(t *testing.T) {
 		"a page with a limit":        {"web_page", object{"source_url": "https://example.com", "max_pages": 3}, "config.max_pages", "is for a web_site"},
 		"a page with a depth":        {"web_page", object{"source_url": "https://example.com", "max_depth": 3}, "config.max_depth", "is for a web_site"},
 		"a page with a sitemap":      {"web_page", object{"source_url": "https://example.com", "sitemap": "https://example.com/s.xml"}, "config.sitemap", "is for a web_site"},
-		"a file as JSON":             {"file", object{}, "file", "is required: send a file as multipart/form-data"},
+		"too much of patterns": {"web_site", object{"source_url": "https://example.com", "include": slices.Repeat([]string{"/" + strings.Repeat("<", 499)}, 100)}, "config.include",
+			"has, with all patterns of the site, 299801 bytes as JSON; the limit is 108 KiB"},
+		"a file as JSON": {"file", object{}, "file", "is required: send a file as multipart/form-data"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := s.in(t)

@@ -2,7 +2,9 @@ package api
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/sluice/sluice/pkg/catalog"
@@ -136,11 +138,33 @@ func withoutSpace(s *string) *string {
 // updateDatasourceRule checks what the document cannot say about a patch.
 func updateDatasourceRule(body map[string]any) []domain.FieldError {
 	config, _ := body["config"].(map[string]any)
-	faults := append(refreshFaults(config), metadataFaults("metadata", body["metadata"])...)
+	faults := append(refreshFaults(config), patternFaults(config)...)
+	faults = append(faults, metadataFaults("metadata", body["metadata"])...)
 	if body["name"] == nil && body["metadata"] == nil && body["config"] == nil {
 		faults = append(faults, domain.FieldError{Field: "body", Message: "changes nothing; it needs name, metadata or config"})
 	}
 	return faults
+}
+
+// maxPatternBytes bounds the patterns of a site, include and exclude together, as JSON: they travel with each of its jobs.
+const maxPatternBytes = 108 << 10
+
+// patternFaults says whether a site has too much of patterns, none of which need be too long.
+func patternFaults(config map[string]any) []domain.FieldError {
+	var bytes, most int
+	var longest string
+	for _, field := range []string{"include", "exclude"} {
+		if patterns, ok := config[field].([]any); ok {
+			encoded, _ := json.Marshal(patterns) // decoded JSON always encodes
+			if bytes += len(encoded); len(encoded) > most {
+				longest, most = field, len(encoded)
+			}
+		}
+	}
+	if bytes <= maxPatternBytes {
+		return nil
+	}
+	return []domain.FieldError{{Field: "config." + longest, Message: fmt.Sprintf("has, with all patterns of the site, %d bytes as JSON; the limit is %s", bytes, byteSize(maxPatternBytes))}}
 }
 
 // refreshFaults says why a refresh setting is none. An empty one means never.

@@ -34,7 +34,7 @@ const (
 // How much more there may be in the last third than in the first.
 const (
 	soakHeap       = 1.05 // times, and
-	soakHeapMore   = 5    // MB: the end of a stream on disk, which NATS holds in memory while it is written, in pieces of up to 4
+	soakHeapMore   = 8    // MB: the end of a stream on disk, which NATS holds in memory while it is written, in a piece of up to that much
 	soakGoroutines = 30
 	soakFiles      = 30
 	soakDisk       = 1.3 // times, and

@@ -13,6 +13,9 @@ import (
 
 func TestDiscover_says_whether_a_sitemap_lists_every_page(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("it is about input and figures, not about goroutines")
+	}
 	s := crawltest.Serve(t, crawltest.Options{})
 	for name, tc := range map[string]struct {
 		path     string

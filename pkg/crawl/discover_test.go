@@ -352,6 +352,9 @@ func TestDiscover_ends_with_its_context(t *testing.T) {
 }
 
 func TestDiscover_of_a_full_sitemap_keeps_memory_flat(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it is about input and figures, not about goroutines")
+	}
 	// Not parallel: it measures the heap.
 	const entries = 50_000
 	var peak atomic.Uint64

@@ -225,6 +225,9 @@ func bodies(n int) string {
 
 func TestFetch_survives_hostile_HTML(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("it is about input and figures, not about goroutines")
+	}
 	var links strings.Builder
 	for i := range 60_000 {
 		fmt.Fprintf(&links, "<a href='/p%d'>x</a>", i)

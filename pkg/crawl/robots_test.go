@@ -141,6 +141,9 @@ func TestRobotsCache_forgets_hosts_and_what_is_old(t *testing.T) {
 
 func TestRobotsCache_keeps_so_many_bytes_and_no_more(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("it is about input and figures, not about goroutines")
+	}
 	rules := []byte("User-agent: *\n" + strings.Repeat("Disallow: /"+strings.Repeat("x", 1_000)+"\n", 400))
 	answer := http.NewFileTransport(http.FS(fstest.MapFS{"robots.txt": {Data: rules}}))
 	now := time.Unix(0, 0)

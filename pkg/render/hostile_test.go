@@ -197,6 +197,9 @@ func (zeroes) Read(p []byte) (int, error) {
 
 func TestWhatCannotBeRenderedIsSaidSo(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("it is about pages, not about goroutines")
+	}
 	b := start(t, func(o *Options) { o.Timeout, o.MaxHTML = 30*time.Second, 1<<20 })
 	hurried := start(t, func(o *Options) { o.Timeout = 5 * time.Second })
 	tests := map[string]struct {
@@ -252,6 +255,9 @@ func TestWhatCannotBeRenderedIsSaidSo(t *testing.T) {
 // TestLargeAnswersToPagesAreRefused runs beside no other test: a page does not wait for an answer that takes long, and beside pages
 // that keep all processors busy this one does.
 func TestLargeAnswersToPagesAreRefused(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it is about input and figures, not about goroutines")
+	}
 	bomb := packed(strings.Repeat("0", 100<<20))
 	for name, large := range map[string]http.HandlerFunc{
 		"of 100 MB": endless("text/plain", 100<<20),

@@ -141,6 +141,9 @@ func TestARunningBrowserThatLacksASwitchIsReported(t *testing.T) {
 
 func TestNothingReachesTheNetworkOfARunningBrowser(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("it is about pages, not about goroutines")
+	}
 	b, err := New(Options{URL: running(t, udpPolicy), Timeout: time.Minute, Log: slog.New(failOn{t})})
 	if err != nil {
 		t.Fatal(err)

@@ -270,6 +270,9 @@ func testDuplicates(t *testing.T, open Open) {
 		equal(t, domain.StatusSynched, w.get(site.ID).Status)
 	})
 	t.Run("many pages that begin to name one address make way for it, but for those that name the root", func(t *testing.T) {
+		if testing.Short() {
+			t.Skip("it is about numbers, not about goroutines")
+		}
 		t.Parallel()
 		w := newWorld(t, open)
 		p, all := pages{}, []string{root}

@@ -378,6 +378,9 @@ func testMoves(t *testing.T, open Open) {
 		equal(t, []any{before.Status, before.Warnings, before.LastSynch}, []any{after.Status, after.Warnings, after.LastSynch})
 	})
 	t.Run("a move takes hundreds of datasources along", func(t *testing.T) {
+		if testing.Short() {
+			t.Skip("it is about numbers, not about goroutines")
+		}
 		t.Parallel()
 		w := newWorld(t, open)
 		var in []catalog.NewDatasource

@@ -43,6 +43,9 @@ func (w *world) discover(site domain.Datasource, urls []string) {
 
 func testRecrawls(t *testing.T, open Open) {
 	t.Run("pages that a complete sitemap does not list any more leave the datastore, in batches, before the site settles", func(t *testing.T) {
+		if testing.Short() {
+			t.Skip("it is about numbers, not about goroutines")
+		}
 		t.Parallel()
 		w := newWorld(t, open)
 		p, urls := manyPages()
@@ -95,6 +98,9 @@ func testRecrawls(t *testing.T, open Open) {
 		equal(t, domain.StatusSynched, w.get(site.ID).Status)
 	})
 	t.Run("what an older crawl was to remove is not removed once a newer one has begun", func(t *testing.T) {
+		if testing.Short() {
+			t.Skip("it is about numbers, not about goroutines")
+		}
 		t.Parallel()
 		w := newWorld(t, open)
 		p, urls := manyPages()

@@ -78,6 +78,9 @@ func testDeletion(t *testing.T, open Open) {
 		equal(t, map[string][]string{site.ID: nil, domain.ChildID(site.ID, pageA): {"a"}, domain.ChildID(site.ID, pageB): nil}, swept)
 	})
 	t.Run("of a large site nobody sees anything once it is deleted, and its pages are removed in batches", func(t *testing.T) {
+		if testing.Short() {
+			t.Skip("it is about numbers, not about goroutines")
+		}
 		t.Parallel()
 		w := newWorld(t, open)
 		site := w.createSite(domain.DatasourceConfig{})
@@ -202,6 +205,9 @@ func testDeletion(t *testing.T, open Open) {
 		equal(t, false, more)
 	})
 	t.Run("a large datastore is gone for everybody at once, and is removed a part at a time", func(t *testing.T) {
+		if testing.Short() {
+			t.Skip("it is about numbers, not about goroutines")
+		}
 		t.Parallel()
 		w := newWorld(t, open)
 		agent := w.agent(w.store)

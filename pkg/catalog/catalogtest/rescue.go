@@ -102,6 +102,9 @@ func testRescue(t *testing.T, open Open) {
 		equal(t, 1, w.apply(w.get(site.ID), domain.EventDiscovered, links(pageA, pageB)).NewPages)
 	})
 	t.Run("every datasource of a datastore and every original is walked, past one batch", func(t *testing.T) {
+		if testing.Short() {
+			t.Skip("it is about numbers, not about goroutines")
+		}
 		t.Parallel()
 		w := newWorld(t, open)
 		var in []catalog.NewDatasource

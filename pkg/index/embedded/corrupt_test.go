@@ -60,6 +60,9 @@ func answers(t *testing.T, x *Index) ([]index.Result, error) {
 
 func TestADamagedFileNeverGivesAWrongResult(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("it is about input and figures, not about goroutines")
+	}
 	dir, files, want := damaged(t, 12)
 	rng := rand.New(rand.NewPCG(3, 4))
 	detected := 0

@@ -47,6 +47,9 @@ func coded(t *testing.T) (dir, folder string, search func(x *Index) (index.Resul
 
 func TestADirectoryWithoutFineCodesIsReadAndGetsThem(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("it is about input and figures, not about goroutines")
+	}
 	dir, folder, search, want := coded(t)
 	for name, leave := range map[string]func(path string) error{
 		"that has no file of them":              os.Remove,
@@ -101,6 +104,9 @@ func TestADirectoryWithoutFineCodesIsReadAndGetsThem(t *testing.T) {
 
 func TestDamageOfCodesIsReportedAsCorrupt(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("it is about input and figures, not about goroutines")
+	}
 	dir, folder, search, _ := coded(t)
 	for _, pattern := range []string{"codes-*.bits", "codes-*.bytes"} {
 		files, err := filepath.Glob(filepath.Join(folder, pattern))
@@ -147,6 +153,9 @@ func TestDamageOfCodesIsReportedAsCorrupt(t *testing.T) {
 // TestFineCodesLeaveOutNothing holds a staged scan against comparing all the rows that it takes for possible.
 func TestFineCodesLeaveOutNothing(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("it is about input and figures, not about goroutines")
+	}
 	for name, source := range drawings {
 		rng := rand.New(rand.NewPCG(41, 42))
 		s := vectorsOnly(t, source.dimensions, 3000, func() []float32 { return source.next(rng) })

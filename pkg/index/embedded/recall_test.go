@@ -145,6 +145,9 @@ func recallOf(ctx context.Context, s *snapshot, queries [][]float32, limit int) 
 
 func TestAStagedScanFindsTheNearestRowsWhateverTheVectors(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("it is about input and figures, not about goroutines")
+	}
 	const rows = 12_000
 	for name, source := range drawings {
 		t.Run(name, func(t *testing.T) {

@@ -10,6 +10,9 @@ import (
 
 func TestTopK_keeps_what_sorting_puts_first(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("it is about input and figures, not about goroutines")
+	}
 	rng := rand.New(rand.NewPCG(41, 42))
 	for range 400 {
 		n, k, kinds := rng.IntN(3000), 1+rng.IntN(400), 1+rng.IntN(5000)

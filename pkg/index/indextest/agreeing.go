@@ -71,6 +71,9 @@ func (w *writer) rows(source int, generation uint64) []index.Row {
 func (s *suite) agreeing() map[string]func(*testing.T) {
 	return map[string]func(*testing.T){
 		"a history of writing and deleting leaves the scores of the rows that are left, as the reference has them": func(t *testing.T) {
+			if testing.Short() {
+				t.Skip("it is about figures, not about goroutines")
+			}
 			x, lived, fresh := s.open(t), space(), space()
 			final := s.liveThrough(t, x, lived)
 			mustWrite(t, x, fresh, final...)

@@ -89,6 +89,7 @@ var parts = []struct {
 		{"crawl", "maxCrawlDelay", timeOf, "between two requests that a robots.txt may ask for"},
 		{"crawl", "maxRetryAfter", timeOf, "that a host may ask to be left alone"},
 		{"crawl", "maxGlobs", number, "patterns in `include` and in `exclude`"},
+		{"api", "maxPatternBytes", bytesOf, "of them together, as JSON"},
 		{"crawl", "maxRenderRequests", number, "requests of a page that a browser renders"},
 		{"crawl", "maxRenderBytes", bytesOf, "that it loads for one"},
 		{"domain", "MinRefresh", timeOf, "between two scheduled refreshes, at least"},

@@ -94,6 +94,9 @@ func TestTheRotationIsTheOneOfCodesOnDisk(t *testing.T) {
 
 func TestEstimatesAreOffByTheirSpread(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("it is about input and figures, not about goroutines")
+	}
 	for _, dimensions := range []int{3, 64, 100, 384, 1000} {
 		t.Run(fmt.Sprint(dimensions), func(t *testing.T) {
 			t.Parallel()
@@ -296,6 +299,9 @@ func BenchmarkEstimate(b *testing.B) {
 
 func TestAFineCodeTellsWithinWhichBoundsAProductLies(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("it is about input and figures, not about goroutines")
+	}
 	for _, dimensions := range append(lengths, 16_384) {
 		r := rand.New(rand.NewPCG(15, 16))
 		for name, centre := range map[string][]float32{
