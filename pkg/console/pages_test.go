@@ -64,6 +64,12 @@ func furnished(t *testing.T) (*service, map[string]view) {
 			c.click("dialog form > button")
 			c.sees("dialog table")
 		}},
+		"a site that is there": {hash: "#/datastores/" + store.ID, sees: ".drop", open: func(c *tab) {
+			pressed(".drop button:nth-of-type(5)")(c)
+			c.types("dialog input[type=url]", pages.URL+"/")
+			c.click("dialog .main")
+			c.sees("dialog .problem a[href='#/datasources/" + web.ID + "']")
+		}},
 		"search":             {hash: "#/datastores/" + store.ID + "/search?query=kettle", sees: ".hits td"},
 		"datastore settings": {hash: "#/datastores/" + store.ID + "/settings", sees: "form"},
 		"deleting":           {hash: "#/datastores/" + store.ID + "/settings", sees: "form", open: pressed("main .card > .actions button:last-child")},

@@ -93,7 +93,10 @@ export function form(submit, work, children, { buttons = [], class: kind = '' } 
     try {
       await work(element);
     } catch (e) {
-      if (!isAbort(e)) fill(trouble, problem(e));
+      if (!isAbort(e)) {
+        fill(trouble, problem(e));
+        trouble.scrollIntoView({ block: 'nearest' });
+      }
     } finally {
       send.disabled = false;
     }

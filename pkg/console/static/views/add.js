@@ -1,5 +1,5 @@
 // What puts content into a datastore: files and folders by drop or choice, pasted text, a page, a site.
-import { call, requestKey } from '../api.js';
+import { Problem, call, requestKey } from '../api.js';
 import { fill, h } from '../dom.js';
 import { chosen, dropped } from '../files.js';
 import { announce, dialog, field, form, problem } from '../ui.js';
@@ -65,13 +65,32 @@ function chooser(label, take, props) {
 function adder(store, title, fields, read) {
   let sent = '';
   let key = '';
+  const known = h('div', {});
   dialog(title, (close) => [form('Add it', async () => {
     const body = { datastoreId: store.id, ...read() };
+    fill(known);
     if (JSON.stringify(body) !== sent) [sent, key] = [JSON.stringify(body), requestKey()];
-    await call('POST', 'datasources', body, { headers: { 'Idempotency-Key': key } });
+    const there = await added(body, key);
+    if (there) return fill(known, problem('The datastore has this site already.', h('a', { href: `#/datasources/${encodeURIComponent(there)}`, onclick: close }, 'Open it')));
     announce('It is added');
     close();
-  }, fields, { buttons: [h('button', { type: 'button', onclick: close }, 'Cancel')] })]);
+  }, [...fields, known], { buttons: [h('button', { type: 'button', onclick: close }, 'Cancel')] })]);
+}
+
+/**
+ * Adds a datasource. Returns the id of the site that the datastore has already, where that is why it was not added.
+ * @param {any} body
+ * @param {string} key
+ * @returns {Promise<string | undefined>}
+ */
+async function added(body, key) {
+  try {
+    await call('POST', 'datasources', body, { headers: { 'Idempotency-Key': key } });
+  } catch (e) {
+    const there = e instanceof Problem && e.status === 409 && /this site already, as datasource "([^"]+)"/.exec(e.message)?.[1];
+    if (!there) throw e;
+    return there;
+  }
 }
 
 /** @param {any} store @param {string} [initial] */
