@@ -3,6 +3,7 @@ package api_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"strings"
@@ -66,10 +67,6 @@ func TestEveryOperationRefusesSpoiledBodies(t *testing.T) {
 	}
 	s := newScene(t, func(o *api.Options, _ *api.Deps) { o.MaxJSONBytes = mostHostile })
 	ways, tried := spoiled(), 0
-	if testing.Short() { // under the race detector they take long
-		delete(ways, manyFields)
-		delete(ways, "too large")
-	}
 	operations(t, openAPI(t), func(method, path string, _ *openapi3.PathItem, op *openapi3.Operation) {
 		if op.RequestBody == nil || op.RequestBody.Value.Content["application/json"] == nil {
 			return
@@ -129,13 +126,9 @@ func (s *scene) unhurt() {
 	}
 }
 
-// TestEveryTextMayBeHostile puts what texts hold that was made to do harm into every text of every operation: of paths,
-// queries, headers, forms and bodies. None may be answered 5xx or otherwise than in the form of errors, and NUL, which
-// PostgreSQL does not take, must be refused wherever it stands.
-func TestEveryTextMayBeHostile(t *testing.T) {
-	t.Parallel()
-	doc := openAPI(t)
-	for name, text := range map[string]string{
+// hostileTexts are made to do harm where they are taken for something else than text.
+func hostileTexts() map[string]string {
+	return map[string]string{
 		"NUL":                "a\x00b",
 		"half a surrogate":   halfSurrogate,
 		"of a query":         `a' OR 1=1 --";DROP TABLE agents`,
@@ -153,7 +146,16 @@ func TestEveryTextMayBeHostile(t *testing.T) {
 		"a number":           "1e400",
 		"what looks a key":   "sk_" + strings.Repeat("0", 64),
 		"a word without end": strings.Repeat("x", 50_000),
-	} {
+	}
+}
+
+// TestEveryTextMayBeHostile puts what texts hold that was made to do harm into every text of every operation: of paths,
+// queries, headers, forms and bodies. None may be answered 5xx or otherwise than in the form of errors, and NUL, which
+// PostgreSQL does not take, must be refused wherever it stands.
+func TestEveryTextMayBeHostile(t *testing.T) {
+	t.Parallel()
+	doc := openAPI(t)
+	for name, text := range hostileTexts() {
 		if testing.Short() && name != "NUL" && name != "half a surrogate" { // under the race detector all of them take long
 			continue
 		}
@@ -197,3 +199,53 @@ func TestEveryTextMayBeHostile(t *testing.T) {
 
 // halfSurrogate stands for half of a surrogate pair, which Go's encoder writes otherwise.
 const halfSurrogate = "half-a-surrogate"
+
+// TestNoToolIsHurtByHostileArguments puts the same into every argument of every tool of the Model Context Protocol, and
+// spoils its messages.
+func TestNoToolIsHurtByHostileArguments(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("it is about input and figures, not about goroutines")
+	}
+	s := newScene(t)
+	s.chatted()
+	send := func(what, message string) {
+		a := s.call("POST", "/mcp", message, "Accept", "application/json, text/event-stream")
+		refused := a.status >= 400 || strings.Contains(string(a.body), `"isError":true`) || strings.Contains(string(a.body), `"error":`)
+		if a.status >= http.StatusInternalServerError || strings.Contains(string(a.body), "-32603") || strings.HasSuffix(what, " NUL") && !refused {
+			t.Errorf("%s is answered %d: %.300s", what, a.status, a.body)
+		}
+	}
+	call := func(tool string, arguments object) string {
+		encoded, err := json.Marshal(object{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": object{"name": tool, "arguments": arguments}})
+		must(t, err)
+		return strings.ReplaceAll(string(encoded), halfSurrogate, `\ud800`)
+	}
+	good := map[string]object{"search": {"query": "trial"}, "fetch": {"id": s.datasource}, "ask": {"question": "How long?"}}
+	list, err := s.mcp("/mcp", nil).ListTools(t.Context(), nil)
+	must(t, err)
+	tried := 0
+	for _, tool := range list.Tools {
+		for name, way := range spoiled() {
+			send(tool.Name+", "+name, way.of(call(tool.Name, good[tool.Name])))
+		}
+		encoded, err := json.Marshal(tool.InputSchema)
+		must(t, err)
+		var schema struct{ Properties map[string]any }
+		must(t, json.Unmarshal(encoded, &schema))
+		for argument := range schema.Properties {
+			for name, text := range hostileTexts() {
+				for _, value := range []any{text, []string{text}, object{text: text}, object{"metadata": object{"key": text}}} {
+					arguments := maps.Clone(good[tool.Name])
+					arguments[argument] = value
+					send(fmt.Sprintf("%s of %s, %s", argument, tool.Name, name), call(tool.Name, arguments))
+					tried++
+				}
+			}
+		}
+	}
+	if tried < 300 {
+		t.Errorf("%d arguments were sent: tools were not found", tried)
+	}
+	s.unhurt()
+}
