@@ -146,8 +146,8 @@ fuzz: ## every fuzz target for FUZZTIME (default 30s) each
 	@deployments/fuzz.sh each $(or $(FUZZTIME),30s)
 
 .PHONY: fuzz-some
-fuzz-some: ## the fuzz targets of readers, chunker, tokenizers and answers for a second or two each: FUZZTIME (default 60) seconds together
-	@FUZZ_SKIP="pkg/api pkg/backup pkg/catalog pkg/cli pkg/crawl pkg/index pkg/index/embedded pkg/index/milvus pkg/jobs" deployments/fuzz.sh total $(or $(FUZZTIME),60)
+fuzz-some: ## the fuzz targets of readers, chunker, tokenizers and answers for a second or two each: FUZZTIME (default 40) seconds together
+	@FUZZ_SKIP="pkg/api pkg/backup pkg/catalog pkg/cli pkg/crawl pkg/index pkg/index/embedded pkg/index/milvus pkg/jobs" deployments/fuzz.sh total $(or $(FUZZTIME),40)
 
 .PHONY: generate
 generate: ## generated code, documents and tables

@@ -279,7 +279,7 @@ func TestHostilePagesShowWhatTheyHave(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it waits until the time of pages is over")
 	}
-	b := start(t, func(o *Options) { o.Timeout = 8 * time.Second })
+	b := start(t, func(o *Options) { o.Timeout = 5 * time.Second })
 	tests := map[string]struct{ script, want string }{
 		"requests without end, refused":         {script: `const ask = () => fetch('http://10.0.0.1/').catch(ask); ask()`, want: "begun;"},
 		"requests without end, one by one":      {script: `const ask = () => fetch('/x').then(ask, ask); ask()`, want: "begun;"},

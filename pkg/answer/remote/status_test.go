@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -63,12 +64,13 @@ func TestErrorsOfEveryServerAreRead(t *testing.T) {
 }
 
 func FuzzReadStatus(f *testing.F) {
-	for _, body := range []string{`{"error":{"message":"a","code":1}}`, `{"error":"a"}`, `{"error":null,"detail":[{}]}`, "<html>", "\xff", `{"error":{"message":{}}}`} {
+	for _, body := range []string{`{"error":{"message":"a","code":1}}`, `{"error":"a"}`, `{"error":null,"detail":[{}]}`, "<html>", "\xff", `{"error":{"message":{}}}`, "{\"error\":\"\xc3\xc3\"}"} {
 		f.Add(400, []byte(body))
 	}
 	f.Fuzz(func(t *testing.T, code int, body []byte) {
 		s := ReadStatus(code, body)
-		if len(s.Message) > len(body)+len("…") {
+		// In JSON a byte that is no UTF-8 is read as the character of three that stands for what is none.
+		if len(s.Message) > len("\ufffd")*len(body)+len("…") || !utf8.ValidString(s.Message) {
 			t.Errorf("%q became %q", body, s.Message)
 		}
 		s.TooLong()
