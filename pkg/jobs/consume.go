@@ -56,6 +56,11 @@ func (b *Broker) ConsumeBatches(ctx context.Context, limit int, handler func(ctx
 		}
 		return err
 	}
+	unserved, err := b.answerServed()
+	if err != nil {
+		return err
+	}
+	defer unserved()
 	var noting sync.WaitGroup
 	noting.Go(func() { b.keepNotes(ctx) })
 	defer noting.Wait()

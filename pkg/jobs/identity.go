@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/sluice/sluice/pkg/domain"
@@ -38,7 +40,7 @@ func checkFormat(meta map[string]string) error {
 func (b *Broker) Installation() string { return b.installation }
 
 // identify finds out whose jobs the servers hold. Jobs of another catalog are left alone, with ErrForeign; but a catalog
-// that has never published anything takes over what nobody reads any more: its predecessor was lost.
+// that has never published anything takes over what nobody serves any more: its predecessor was lost.
 func (b *Broker) identify(ctx context.Context, o Options) error {
 	var meta map[string]string
 	err := b.do(ctx, func(ctx context.Context) error {
@@ -69,11 +71,11 @@ func (b *Broker) identify(ctx context.Context, o Options) error {
 	case o.HighestGeneration > 0:
 		return fmt.Errorf("%w: check NATS_URL, DATABASE_URL and the data directory", ErrForeign)
 	default:
-		read, err := b.eventsAreRead(ctx)
+		served, err := b.served(ctx)
 		if err != nil {
 			return err
 		}
-		if read {
+		if served {
 			return fmt.Errorf("%w, and an api process of it is at work: check NATS_URL, DATABASE_URL and the data directory", ErrForeign)
 		}
 		b.log.Warn("this catalog is new and takes over the jobs of one that nobody serves any more", "catalog_before", owner)
@@ -81,22 +83,55 @@ func (b *Broker) identify(ctx context.Context, o Options) error {
 	return nil
 }
 
-// eventsAreRead reports whether an api process waits for events at this moment.
-func (b *Broker) eventsAreRead(ctx context.Context) (read bool, err error) {
-	err = b.do(ctx, func(ctx context.Context) error {
+const (
+	// subjectServed is where every process that applies events to a catalog answers, with the catalog's ID.
+	subjectServed = "sluice.catalog.served"
+	servedTimeout = 2 * time.Second
+)
+
+// answerServed lets others know that the catalog is served, until stop is called.
+func (b *Broker) answerServed() (stop func(), err error) {
+	sub, err := b.conn.nc.Subscribe(subjectServed, func(m *nats.Msg) {
+		if err := m.Respond([]byte(b.catalog)); err != nil {
+			b.log.Debug("saying that the catalog is served", "error", err)
+		}
+	})
+	if err != nil {
+		return nil, fmt.Errorf("listening to who asks whether the catalog is served: %w", err)
+	}
+	return func() { _ = sub.Unsubscribe() }, nil // fails only on a connection that is closed
+}
+
+// served reports whether an api process is at work. It is asked itself, and not only whether the consumer of events has
+// somebody waiting: nobody waits while events are applied, which takes as long as the catalog's database is down.
+func (b *Broker) served(ctx context.Context) (bool, error) {
+	asking, cancel := context.WithTimeout(ctx, servedTimeout)
+	defer cancel()
+	switch _, err := b.conn.nc.RequestWithContext(asking, subjectServed, nil); {
+	case err == nil:
+		return true, nil
+	case errors.Is(err, nats.ErrNoResponders):
+	case ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded):
+		return false, fmt.Errorf("%w, and whether an api process of it is at work is not known: no answer on subject %s in %v "+
+			"(it hangs, or NATS does not permit this account to ask)", ErrForeign, subjectServed, servedTimeout)
+	default:
+		return false, fmt.Errorf("asking whether an api process is at work: %w", err)
+	}
+	waiting := false // one of a version that does not answer
+	err := b.do(ctx, func(ctx context.Context) error {
 		consumer, err := b.js.Consumer(ctx, StreamEvents, ConsumerCatalog)
 		if errors.Is(err, jetstream.ErrConsumerNotFound) || errors.Is(err, jetstream.ErrStreamNotFound) {
 			return nil
 		}
 		if err == nil {
-			read = consumer.CachedInfo().NumWaiting > 0
+			waiting = consumer.CachedInfo().NumWaiting > 0
 		}
 		return err
 	})
 	if err != nil {
 		return false, fmt.Errorf("asking who reads events: %w", err)
 	}
-	return read, nil
+	return waiting, nil
 }
 
 // configOf is how a stream is kept, with whose it is.

@@ -61,19 +61,28 @@ func TestServersThatHoldTheJobsOfAnotherCatalogAreLeftAlone(t *testing.T) {
 		t.Errorf("the log was moved on for a stranger: %+v, %v", last.CachedInfo().State, err)
 	}
 
-	stop := consume(t, b, func(context.Context, domain.Event) error { return nil })
-	emit(t, b, event(newJob(domain.JobIngest), domain.EventProgress))
-	for waiting := false; !waiting; { // until the reader waits for the next event
-		if waiting, err = b.eventsAreRead(testContext(t)); err != nil {
-			t.Fatal(err)
+	// While an event is applied, which is while the catalog's database is down, nobody waits for the next one.
+	applying, applied := make(chan struct{}), make(chan struct{})
+	stop := consume(t, b, func(ctx context.Context, _ domain.Event) error {
+		close(applying)
+		select {
+		case <-applied:
+		case <-ctx.Done():
 		}
+		return nil
+	})
+	emit(t, b, event(newJob(domain.JobIngest), domain.EventProgress))
+	<-applying
+	if _, err := Open(testContext(t), first.conn, Options{Catalog: other, Log: quiet}); !errors.Is(err, ErrForeign) {
+		t.Errorf("a new catalog, while the other applies an event: %v", err)
 	}
+	close(applied)
 	if _, err := Open(testContext(t), first.conn, Options{Catalog: other, Log: quiet}); !errors.Is(err, ErrForeign) {
 		t.Errorf("a new catalog, while the other is served: %v", err)
 	}
 	stop()
-	for read := true; read; {
-		if read, err = b.eventsAreRead(testContext(t)); err != nil {
+	for served := true; served; { // until the server has let go of the last request for events
+		if served, err = b.served(testContext(t)); err != nil {
 			t.Fatal(err)
 		}
 	}
