@@ -29,7 +29,16 @@ type instance struct {
 	retired bool // no new page; the last user stops it
 }
 
-func (i *instance) alive() bool { return i.ctx.Err() == nil }
+// alive says whether the browser runs and is connected. Calls fail as soon as the connection is lost; that its process has
+// ended, which is what ends ctx, is known a little later.
+func (i *instance) alive() bool {
+	select {
+	case <-i.browser.LostConnection:
+		return false
+	default:
+		return i.ctx.Err() == nil
+	}
+}
 
 // start starts a browser or connects to the running one. It lives until ctx ends or it is stopped.
 func (b *Browser) start(ctx context.Context) (*instance, error) {
