@@ -103,6 +103,11 @@ func TestExtractive(t *testing.T) {
 			docs("City\tPopulation\nBonn\t330,000\nUlm population\t126,000"),
 			"In the words of the documents:\n\n“City: Ulm population; Population: 126,000” [1]",
 		},
+		"knows a fee in any currency": {
+			"What is the harbour fee per night?",
+			docs("Harbour fee is 42 crowns per night."),
+			"In the words of the documents:\n\n“Harbour fee is 42 crowns per night.” [1]",
+		},
 		"says so when the fragments do not speak of it": {
 			"When does the opera premiere in Vienna begin?",
 			docs("The gate begins to open at six."),

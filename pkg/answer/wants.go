@@ -147,7 +147,8 @@ func (w want) covers(word string) bool {
 
 // What values look like.
 var (
-	money = regexp.MustCompile(`(?i)[€$£¥₽₹]|\b(?:eur|euros?|usd|dollars?|gbp|pounds?|chf|francs?|franken|cents?|nok|sek|dkk|kr|pln|zł|czk|huf|jpy|yen|cny|yuan|rubel)\b|руб|円|元|\d\s?(?:million|billion|mio|mrd|milliard|mill[oó]n|miliard)|` +
+	money = regexp.MustCompile(`(?i)[€$£¥₽₹₩₪₴₺฿₫₦]|\b(?:eur|euros?|usd|dollars?|gbp|pounds?|chf|francs?|franken|cents?|nok|sek|dkk|kr|pln|zł|czk|huf|jpy|yen|cny|yuan|rubel|rupees?|kronor|kronen|kroner?|krónur|rubles?|roubles?|zlotys?|złotych|forints?|dirhams?|dinars?|riyals?|shekels?|baht|pence|inr|krw|brl|mxn|aud|cad|nzd|sgd|hkd|thb|ils|aed|zar)\b|` +
+		`\d\s?(?:crowns?|korun\pL?|kč|ft|lei|leva|lira|rials?|rupia\pL?|won|ringgit|rupiah|pesos?|reais|real|rand|shillings?|hryvn\pL+|rmb|kn|try|credits?)(?:[^\pL]|$)|руб|грн|円|元|원|\d\s?(?:million|billion|mio|mrd|milliard|mill[oó]n|miliard)|` +
 		`\b(?:price|cost|fee|preis|gebühr|prix|tarif|precio|prezzo|preço|prijs)s?\b[^;:.]{0,20}:`)
 	free     = regexp.MustCompile(`(?i)\b(?:free(?: of charge)?|at no charge|kostenlos|kostenfrei|gratuits?|gratuitement|gratis|gratuit[oa]s?|offerte?s?)\b|бесплатн`)
 	mass     = regexp.MustCompile(`(?i)\d\s?(?:kg|g|t|lbs?|oz|kilos?|kilogram\pL*|gram\pL*|tonn?e[sn]?|tons?|pounds?|pfund|кг|公斤)(?:[^\pL]|$)`)
@@ -179,7 +180,7 @@ func (w want) heldBy(text string) bool {
 	digits := strings.ContainsFunc(text, unicode.IsDigit)
 	switch w.kind {
 	case wantMoney:
-		return digits && money.MatchString(text) || free.MatchString(text)
+		return digits && (money.MatchString(text) || saysAmount(text)) || free.MatchString(text)
 	case wantMass:
 		return digits && mass.MatchString(text)
 	case wantTime:
@@ -192,6 +193,41 @@ func (w want) heldBy(text string) bool {
 		return mail.MatchString(text)
 	case wantCount:
 		return w.counts(text)
+	}
+	return false
+}
+
+// Words between what is to be paid and its amount.
+var (
+	amountVerbs  = set(`cost costs kostet kosten coûte coûtent cuesta cuestan costa costano custa custam kost стоит стоят`) // words for money themselves
+	amountLinks  = set(`is are was were remains ist sind war beträgt betragen bleibt est sont reste es son è sono é são is zijn bedraagt bedragen`)
+	approximates = set(`only just about around currently still at to nur etwa rund derzeit noch ca seulement environ actuellement solo unos cerca circa soltanto apenas slechts ongeveer`)
+)
+
+// saysAmount reports whether a text says of a price, a fee or the like, in so many words, that it is some figure: of what, such
+// as credits or a currency that money does not know, does not matter then.
+func saysAmount(text string) bool {
+	words := wordsOf(text)
+	paid := 0 // how many words ago there was one for money; 0: none
+	for i, word := range words {
+		if moneyWords[word] {
+			paid = 1
+		} else if paid > 0 {
+			paid++
+		}
+		if !amountVerbs[word] && (!amountLinks[word] || paid == 0 || paid > maxLead+2) {
+			continue
+		}
+		next := words[i+1:]
+		for len(next) > 0 && approximates[next[0]] {
+			next = next[1:]
+		}
+		if len(next) == 0 {
+			return false
+		}
+		if first, _ := utf8.DecodeRuneInString(next[0]); unicode.IsDigit(first) {
+			return true
+		}
 	}
 	return false
 }

@@ -197,6 +197,23 @@ func TestPatterns(t *testing.T) {
 	}
 }
 
+func TestWhatIsNotThereIsRefusedBeforeAnythingIsMade(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "a.md"), []byte("a"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for arg, there := range map[string]bool{
+		dir: true, filepath.Join(dir, "a.md"): true, filepath.Join(dir, "*.md"): true, filepath.Join(dir, "**", "a.*"): true, "https://example.com/b": true,
+		filepath.Join(dir, "b.md"): false, filepath.Join(dir, "*.txt"): false, filepath.Join(dir, "none", "*"): false,
+	} {
+		err := sourceFlags{}.present([]string{arg})
+		if there != (err == nil) || !there && ExitOf(err) != NotFound {
+			t.Errorf("%s: %v", arg, err)
+		}
+	}
+}
+
 func TestPathsBecomeIDsThatTheServiceTakes(t *testing.T) {
 	t.Parallel()
 	if got := customID("docs/a.md"); got != "docs/a.md" {

@@ -217,7 +217,7 @@ func (p *Program) ingest(ctx context.Context, f ingestFlags, args []string) erro
 	if err != nil {
 		return err
 	}
-	if err := present(args); err != nil {
+	if err := sources.present(args); err != nil {
 		return err
 	}
 	s, err := p.open(ctx, f.intake)
@@ -236,15 +236,24 @@ func (p *Program) ingest(ctx context.Context, f ingestFlags, args []string) erro
 	return p.tell(ctx, s, err)
 }
 
-// present refuses files that are not there before anything is done.
-func present(args []string) error {
+// present refuses files that are not there, and patterns that match none, before anything is done.
+func (f sourceFlags) present(args []string) error {
 	for _, arg := range args {
 		if isAddress(arg) {
 			continue
 		}
-		if _, err := os.Stat(arg); errors.Is(err, fs.ErrNotExist) && !strings.ContainsAny(arg, "*?[") {
-			return WithExit(NotFound, fmt.Errorf("there is no file or folder %q; a web address begins with https://", arg))
-		} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		_, err := os.Stat(arg)
+		switch {
+		case errors.Is(err, fs.ErrNotExist) && isPattern(arg):
+			for _, err := range f.matching(arg, func(string, string) {}) {
+				if err != nil {
+					return err
+				}
+				break // there is one
+			}
+		case errors.Is(err, fs.ErrNotExist):
+			return noSuchFile(arg)
+		case err != nil:
 			return err
 		}
 	}

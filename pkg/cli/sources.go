@@ -269,13 +269,19 @@ func (f sourceFlags) namedBy(arg string, left leaver) iter.Seq2[*document, error
 		return folder(arg, f.choice, f.metadata, left)
 	case err == nil:
 		return single(file(arg, false, f.metadata), nil)
-	case errors.Is(err, fs.ErrNotExist) && strings.ContainsAny(arg, "*?["):
+	case errors.Is(err, fs.ErrNotExist) && isPattern(arg):
 		return f.matching(arg, left)
 	case errors.Is(err, fs.ErrNotExist):
-		return single(nil, WithExit(NotFound, fmt.Errorf("there is no file or folder %q; a web address begins with https://", arg)))
+		return single(nil, noSuchFile(arg))
 	default:
 		return single(nil, err)
 	}
+}
+
+func isPattern(arg string) bool { return strings.ContainsAny(arg, "*?[") }
+
+func noSuchFile(arg string) error {
+	return WithExit(NotFound, fmt.Errorf("there is no file or folder %q; a web address begins with https://", arg))
 }
 
 // matching iterates over the files that a pattern names, which the shell has left to the program.
@@ -290,6 +296,9 @@ func (f sourceFlags) matching(pattern string, left leaver) iter.Seq2[*document, 
 	return func(yield func(*document, error) bool) {
 		n := 0
 		for d, err := range folder(root, f.choice, f.metadata, left) {
+			if n == 0 && errors.Is(err, fs.ErrNotExist) {
+				break // not even the folder is there
+			}
 			if err == nil && !re.MatchString(filepath.ToSlash(filepath.Clean(d.path))) {
 				continue
 			}
