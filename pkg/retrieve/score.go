@@ -13,12 +13,16 @@ const (
 	minDenseSpread   = 0.02
 )
 
-// A cosine counts from the floor of what unrelated texts have. That differs between models, so it is taken to be the
-// mean over the candidates, most of which are unrelated; a few candidates tell little, so priorCount candidates of
-// priorCosine are added to them.
+// A cosine counts from the floor of what unrelated texts have, and by how far cosines lie apart. Both differ between models,
+// so they are taken to be the mean and the spread over the candidates, most of which are unrelated. A few candidates tell
+// little, of the spread less than of the mean, so priorCosines candidates of priorCosine are added for the one, and
+// priorSpreads that lie priorSpread apart for the other, where they lie nearer to each other than that. docs/retrieval.md
+// says what that is worth.
 const (
-	priorCosine = 0.3
-	priorCount  = 20
+	priorCosine  = 0.2
+	priorCosines = 5
+	priorSpread  = 0.1
+	priorSpreads = 20
 )
 
 // fuse sets the candidates' score: the weighted sum of both legs, each divided by its spread over the candidates,
@@ -79,17 +83,22 @@ func legsOf(group []*candidate, qv queryVector, words bool, lexSpread float64) l
 	if !words {
 		l.words = 0
 	}
-	l.dense = qv.weight / max(spread(group, func(c *candidate) float64 { return c.hit.Dense }), minDenseSpread)
+	l.dense = qv.weight / max(cosineSpread(group), minDenseSpread)
 	l.floor = cosineFloor(group)
 	return l
 }
 
 func cosineFloor(group []*candidate) float64 {
-	sum := priorCosine * priorCount
+	sum := priorCosine * priorCosines
 	for _, c := range group {
 		sum += c.hit.Dense
 	}
-	return min(sum/float64(len(group)+priorCount), 0.95)
+	return min(sum/float64(len(group)+priorCosines), 0.95)
+}
+
+func cosineSpread(group []*candidate) float64 {
+	s, n := spread(group, func(c *candidate) float64 { return c.hit.Dense }), float64(len(group))
+	return max(s, math.Sqrt((s*s*n+priorSpread*priorSpread*priorSpreads)/(n+priorSpreads)))
 }
 
 // spread is the standard deviation.

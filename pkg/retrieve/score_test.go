@@ -128,3 +128,36 @@ func TestRetrieve_searches_by_a_vector_that_tells_little_when_no_word_matches(t 
 		t.Errorf("found %v", got)
 	}
 }
+
+// A few candidates tell little about what cosines a model gives unrelated texts: their noise must not count for more than words.
+func TestFuse_scores_what_holds_the_words_as_relevant_in_a_small_datastore(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		cosines  []float64 // the first candidate's is that of the right one
+		words    float64   // of the right one; the others have none
+		relevant bool
+	}{
+		"both words in one of four chunks":  {[]float64{0.166, 0.136, 0.1, 0.11}, 0.46, true},
+		"both words in the only chunk":      {[]float64{0.166}, 0.46, true},
+		"no word, and the noise of cosines": {[]float64{0.2, 0.17, 0.16, 0.18}, 0, false},
+		"the only chunk, which has no word": {[]float64{0.2}, 0, false},
+		"all cosines high, and no word":     {[]float64{0.88, 0.86, 0.87, 0.86, 0.87, 0.88, 0.86, 0.87}, 0, false},
+	} {
+		k := kind{"one", true}
+		var group []*candidate
+		for i, cosine := range test.cosines {
+			c := &candidate{hit: &index.Hit{Dense: cosine, Row: index.Row{Key: fmt.Sprint(i)}}}
+			if i == 0 {
+				c.lexical, c.document = test.words, test.words
+			}
+			group = append(group, c)
+		}
+		fuse(map[kind][]*candidate{k: group}, map[kind]queryVector{k: {weight: 0.3, vector: []float32{1}}})
+		if got := group[0].score; (got >= relevantScore) != test.relevant {
+			t.Errorf("%s: score %.3f, relevant %v", name, got, test.relevant)
+		}
+	}
+}
+
+// relevantScore is from which an agent reads a fragment.
+const relevantScore = 0.25
