@@ -2,9 +2,6 @@
 
 // Products of whole numbers of 16 bits, summed in 32: an instruction multiplies twice as many numbers as one of floats does.
 
-DATA magnitude<>+0(SB)/4, $0x7fffffff
-GLOBL magnitude<>(SB), RODATA|NOPTR, $4
-
 #define ROW(a, even, odd, low, high) \
 	VPBROADCASTD a, even \
 	VPMADDWD Y12, even, odd \
@@ -85,69 +82,5 @@ step:
 	STORE(Y6, Y7)
 	STORE(Y8, Y9)
 	STORE(Y10, Y11)
-	VZEROUPPER
-	RET
-
-// func extent8(x *float32, n int) (squares, top float32)
-TEXT ·extent8(SB), NOSPLIT, $0-24
-	MOVQ x+0(FP), DI
-	MOVQ n+8(FP), CX
-	VBROADCASTSS magnitude<>(SB), Y15
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-
-more:
-	VMOVUPS (DI), Y4
-	VMOVUPS 32(DI), Y5
-	VFMADD231PS Y4, Y4, Y0
-	VFMADD231PS Y5, Y5, Y1
-	VANDPS Y15, Y4, Y4
-	VANDPS Y15, Y5, Y5
-	VMAXPS Y4, Y2, Y2
-	VMAXPS Y5, Y3, Y3
-	ADDQ $64, DI
-	SUBQ $16, CX
-	JNZ  more
-
-	VADDPS Y1, Y0, Y0
-	VMAXPS Y3, Y2, Y2
-	VEXTRACTF128 $1, Y0, X1
-	VEXTRACTF128 $1, Y2, X3
-	VADDPS X1, X0, X0
-	VMAXPS X3, X2, X2
-	VMOVHLPS X0, X0, X1
-	VMOVHLPS X2, X2, X3
-	VADDPS X1, X0, X0
-	VMAXPS X3, X2, X2
-	VMOVSHDUP X0, X1
-	VMOVSHDUP X2, X3
-	VADDSS X1, X0, X0
-	VMAXSS X3, X2, X2
-	VMOVSS X0, squares+16(FP)
-	VMOVSS X2, top+20(FP)
-	VZEROUPPER
-	RET
-
-// func round8(to *int16, x *float32, n int, factor float32)
-TEXT ·round8(SB), NOSPLIT, $0-28
-	MOVQ to+0(FP), SI
-	MOVQ x+8(FP), DI
-	MOVQ n+16(FP), CX
-	VBROADCASTSS factor+24(FP), Y15
-
-more:
-	VMULPS (DI), Y15, Y0
-	VMULPS 32(DI), Y15, Y1
-	VCVTPS2DQ Y0, Y0
-	VCVTPS2DQ Y1, Y1
-	VPACKSSDW Y1, Y0, Y0 // the halves of the two come out in turn
-	VPERMQ $0xD8, Y0, Y0
-	VMOVDQU Y0, (SI)
-	ADDQ $64, DI
-	ADDQ $32, SI
-	SUBQ $16, CX
-	JNZ  more
 	VZEROUPPER
 	RET

@@ -5,20 +5,38 @@ import "golang.org/x/sys/cpu"
 var (
 	avx2 = &kernel{name: "avx2", rows: 6, cols: 16, tile: tileWide(6, 16, tile6x16), exp: expWide(8, exp8), gelu: geluWide(8, gelu8),
 		largest: largestWide, total: totalWide, norm: normWide,
-		fixed: &fixedPoint{tile: fixedTile(6, 16, fixed6x16), extent: extentWide, round: roundWide}}
+		fixed: &fixedPoint{tile: fixedTile(6, 16, fixed6x16), extent: extentWide(extent8), round: roundWide(round8)}}
+	// avx512 and avx512vnni are the same but for the instructions for pairs of whole numbers.
 	avx512 = &kernel{name: "avx512", rows: 12, cols: 32, tile: tileWide(12, 32, tile12x32), exp: expWide(16, exp16), gelu: geluWide(16, gelu16),
-		largest: largestWide, total: totalWide, norm: normWide}
+		largest: largestWide, total: totalWide, norm: normWide,
+		fixed: &fixedPoint{tile: fixedTile(12, 32, fixed12x32), extent: extentWide(extent16), round: roundWide(round16)}}
+	avx512vnni = &kernel{name: "avx512vnni", rows: avx512.rows, cols: avx512.cols, tile: avx512.tile, exp: avx512.exp, gelu: avx512.gelu,
+		largest: avx512.largest, total: avx512.total, norm: avx512.norm,
+		fixed: &fixedPoint{tile: fixedTile(12, 32, fixedVNNI12x32), extent: avx512.fixed.extent, round: avx512.fixed.round}}
 )
+
+// features are what of a processor counts here.
+type features struct{ avx2, avx512, vnni bool }
 
 // kernels are those that this processor can run, the fastest first. The system must save the wide registers too, which
 // the detection asks.
 func kernels() []*kernel {
+	x := &cpu.X86
+	return kernelsWith(features{avx2: x.HasAVX2 && x.HasFMA, avx512: x.HasAVX512F && x.HasAVX512BW, vnni: x.HasAVX512VNNI})
+}
+
+// kernelsWith are those that a processor with these features can run.
+func kernelsWith(f features) []*kernel {
 	found := []*kernel{portable}
-	if cpu.X86.HasAVX2 && cpu.X86.HasFMA {
-		found = append([]*kernel{avx2}, found...)
+	if !f.avx2 {
+		return found
 	}
-	if cpu.X86.HasAVX512F && cpu.X86.HasAVX2 && cpu.X86.HasFMA {
+	found = append([]*kernel{avx2}, found...)
+	if f.avx512 {
 		found = append([]*kernel{avx512}, found...)
+	}
+	if f.avx512 && f.vnni {
+		found = append([]*kernel{avx512vnni}, found...)
 	}
 	return found
 }
@@ -31,18 +49,31 @@ func tile6x16(a *float32, lda int, b, bias, c *float32, ldc, k int)
 //go:noescape
 func tile12x32(a *float32, lda int, b, bias, c *float32, ldc, k int)
 
-// fixed6x16 is fixedPoint.tile for its size. It checks nothing: lda and ldc are in elements, k is a multiple of 4, and not 0.
+// fixed6x16, fixed12x32 and fixedVNNI12x32 are fixedPoint.tile for their sizes. They check nothing: lda and ldc are in elements, k is a
+// multiple of 4, and not 0.
 //
 //go:noescape
 func fixed6x16(a *int16, lda int, b *int16, rows, columns, bias, c *float32, ldc, k int)
 
-// extent8 is fixedPoint.extent, and round8 its round, of n numbers, n a multiple of 16 and not 0.
+//go:noescape
+func fixed12x32(a *int16, lda int, b *int16, rows, columns, bias, c *float32, ldc, k int)
+
+//go:noescape
+func fixedVNNI12x32(a *int16, lda int, b *int16, rows, columns, bias, c *float32, ldc, k int)
+
+// extent8 and extent16 are fixedPoint.extent, and round8 and round16 its round, of n numbers, n a multiple of 16 and not 0.
 //
 //go:noescape
 func extent8(x *float32, n int) (squares, top float32)
 
 //go:noescape
+func extent16(x *float32, n int) (squares, top float32)
+
+//go:noescape
 func round8(to *int16, x *float32, n int, factor float32)
+
+//go:noescape
+func round16(to *int16, x *float32, n int, factor float32)
 
 // fixedTile guards assembly as tileWide does.
 func fixedTile(rows, cols int, tile func(a *int16, lda int, b *int16, rows, columns, bias, c *float32, ldc, k int)) func([]int16, int, []int16, []float32, []float32, []float32, []float32, int, int) {
@@ -53,29 +84,33 @@ func fixedTile(rows, cols int, tile func(a *int16, lda int, b *int16, rows, colu
 	}
 }
 
-func extentWide(x []float32) (squares, top float32) {
-	whole := len(x) / fixedStep * fixedStep
-	if whole > 0 {
-		squares, top = extent8(&x[0], whole)
+func extentWide(extent func(x *float32, n int) (squares, top float32)) func([]float32) (float32, float32) {
+	return func(x []float32) (squares, top float32) {
+		whole := len(x) / fixedStep * fixedStep
+		if whole > 0 {
+			squares, top = extent(&x[0], whole)
+		}
+		for _, v := range x[whole:] {
+			squares += v * v
+			top = max(top, v, -v)
+		}
+		return squares, top
 	}
-	for _, v := range x[whole:] {
-		squares += v * v
-		top = max(top, v, -v)
-	}
-	return squares, top
 }
 
 // roundWide sets the numbers of to past those of x to zero.
-func roundWide(to []int16, x []float32, factor float32) {
-	whole := len(x) / fixedStep * fixedStep
-	if whole > 0 {
-		_ = to[whole-1]
-		round8(&to[0], &x[0], whole, factor)
-	}
-	if whole < len(x) {
-		var last [fixedStep]float32
-		copy(last[:], x[whole:])
-		round8(&to[whole:][:fixedStep][0], &last[0], fixedStep, factor)
+func roundWide(round func(to *int16, x *float32, n int, factor float32)) func([]int16, []float32, float32) {
+	return func(to []int16, x []float32, factor float32) {
+		whole := len(x) / fixedStep * fixedStep
+		if whole > 0 {
+			_ = to[whole-1]
+			round(&to[0], &x[0], whole, factor)
+		}
+		if whole < len(x) {
+			var last [fixedStep]float32
+			copy(last[:], x[whole:])
+			round(&to[whole:][:fixedStep][0], &last[0], fixedStep, factor)
+		}
 	}
 }
 

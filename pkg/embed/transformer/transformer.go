@@ -9,7 +9,8 @@
 //
 // Batches are not padded: the tokens of several texts form one matrix, which only attention takes apart. Matrices are
 // multiplied by a kernel in the processor's vector instructions where it has them (AVX-512, AVX2, NEON), else by plain
-// Go, which is some twenty times slower. With AVX2 the weights' are in fixed point (fixedPoint).
+// Go, which is some twenty times slower. With AVX2 and AVX-512 the weights' are in fixed point (fixedPoint), and vectors the same to
+// the last bit whichever of the two a processor has.
 package transformer
 
 import (
@@ -177,7 +178,7 @@ func (e *Embedder) Model() embed.Model { return e.model }
 // MaxTokens is how many tokens of a text count, the prefix and the special ones included; what follows is cut.
 func (e *Embedder) MaxTokens() int { return e.maxTokens }
 
-// Kernel names the instructions that this processor runs the model with: "avx512", "avx2" or "portable", the slow one.
+// Kernel names the instructions that this processor runs the model with: "avx512vnni", "avx512", "avx2", "neon" or "portable", the slow one.
 func (e *Embedder) Kernel() string { return e.network.kernel.name }
 
 // Embed implements embed.Embedder. The vector of a text without a token is zero. The vector of a text does not depend on
