@@ -94,6 +94,29 @@ func TestScalesOfEveryKernelAreTheSameToTheLastBit(t *testing.T) {
 	}
 }
 
+func TestSumsAndNormsOfEveryKernelAreTheSameToTheLastBit(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(12, 13))
+	for _, size := range []int{1, 8, 15, 16, 17, 31, 32, 33, 48, 64, 80, 127, 128, 183, 384, 400} {
+		x, residual := randoms(r, size), randoms(r, size)
+		n := &layerNorm{weight: randoms(r, size), bias: randoms(r, size), epsilon: 1e-12}
+		var row, powers []float32
+		var sum float32
+		for i, kn := range wideFixed() {
+			normed, raised := slices.Clone(x), slices.Clone(x)
+			kn.norm(n, normed, residual)
+			got := kn.exp(raised, kn.largest(x))
+			if i == 0 {
+				row, powers, sum = normed, raised, got
+			}
+			if !sameBits(normed, row) || !sameBits(raised, powers) || got != sum {
+				t.Errorf("%d numbers: %s differs from %s: the norm is the same: %v, powers: %v, their sum: %v and %v", size, kn.name,
+					wideFixed()[0].name, sameBits(normed, row), sameBits(raised, powers), got, sum)
+			}
+		}
+	}
+}
+
 // Rounding keeps numbers that a factor brings just beyond 16 bits within them.
 func TestRoundingStaysWithinSixteenBits(t *testing.T) {
 	t.Parallel()

@@ -145,14 +145,15 @@ func TestEveryKernelKnowsSumsAndNorms(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(7, 8))
 	for _, kn := range kernels() {
-		for _, size := range []int{1, 7, 8, 15, 16, 17, 48, 100, 384} {
+		for _, size := range []int{1, 7, 8, 15, 16, 17, 32, 48, 100, 384, 400} {
 			x, residual := randoms(r, size), randoms(r, size)
 			n := &layerNorm{weight: randoms(r, size), bias: randoms(r, size), epsilon: 1e-12}
 			if got, want := kn.largest(x), largest(x); got != want {
 				t.Errorf("%s: the largest of %d is %v, want %v", kn.name, size, got, want)
 			}
-			if got, want := kn.total(x), total(x); math.Abs(float64(got-want)) > 1e-4 {
-				t.Errorf("%s: the sum of %d is %v, want %v", kn.name, size, got, want)
+			powers, same := append([]float32(nil), x...), append([]float32(nil), x...)
+			if got, want := kn.exp(powers, 5), expPortable(same, 5); math.Abs(float64(got-want)) > 1e-5*float64(want) || math.Abs(float64(got-total(powers))) > 1e-5*float64(got) {
+				t.Errorf("%s: the sum of %d powers is %v, want %v, of those that it made %v", kn.name, size, got, want, total(powers))
 			}
 			got, want := append([]float32(nil), x...), append([]float32(nil), x...)
 			kn.norm(n, got, residual)
@@ -195,6 +196,24 @@ func TestKernelsAgreeOnARealModel(t *testing.T) {
 		t.Logf("%s: similarity to portable at least %.9f", kn.name, worst)
 		if worst < 0.99999 {
 			t.Errorf("%s: similarity %v to portable", kn.name, worst)
+		}
+	}
+}
+
+func BenchmarkMultiplyFixed(b *testing.B) {
+	for _, kn := range fixedKernels()[1:] {
+		for _, shape := range [][2]int{{1152, 384}, {384, 384}, {1536, 384}, {384, 1536}} {
+			n, k := shape[0], shape[1]
+			b.Run(fmt.Sprintf("%s/%dx%d", kn.name, n, k), func(b *testing.B) {
+				const m = 384
+				r := rand.New(rand.NewPCG(1, 1))
+				a, c, tile := randoms(r, (m+kn.rows)*k), make([]float32, m*n), make([]float32, kn.rows*kn.cols)
+				p, space := kn.packFixed(randoms(r, n*k), randoms(r, n), n, k), new(fixedSpace)
+				for b.Loop() {
+					kn.multiplyFixed(c, n, a, k, m, p, space, tile)
+				}
+				b.ReportMetric(float64(m*n*k*b.N)/b.Elapsed().Seconds()/1e9, "Gproducts/s")
+			})
 		}
 	}
 }

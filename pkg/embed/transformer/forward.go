@@ -13,10 +13,9 @@ type network struct {
 	intermediate int
 	activation   func([]float32)
 
-	words     *table // one row per token
-	positions []float32
+	words     *table    // one row per token
+	positions []float32 // one row per position, with what is added to every token of a single text
 	firstPos  int       // the row of the first token's position
-	kind      []float32 // what is added to every token of a single text
 	norm      layerNorm
 
 	layers []layer
@@ -123,11 +122,7 @@ func (n *network) lookUp(x []float32, texts [][]int32) {
 			out := row[:n.hidden]
 			row = row[n.hidden:]
 			n.words.read(out, int(token))
-			position := n.positions[(n.firstPos+i)*n.hidden:][:n.hidden]
-			for j := range out {
-				out[j] += position[j] + n.kind[j]
-			}
-			n.norm.row(out)
+			n.kernel.norm(&n.norm, out, n.positions[(n.firstPos+i)*n.hidden:][:n.hidden])
 		}
 	}
 }
@@ -167,8 +162,15 @@ func (n *network) attend(w *workspace, first, tokens int) {
 func (n *network) pooled(vector, x []float32) {
 	copy(vector, x)
 	if n.pool == poolMean { // the length is normalised away below, so that the sum does
-		for x = x[n.hidden:]; len(x) > 0; x = x[n.hidden:] {
-			for i, v := range x[:n.hidden] {
+		h := n.hidden
+		for x = x[h:]; len(x) >= 4*h; x = x[4*h:] {
+			a, b, c, d := x[:h], x[h:][:h], x[2*h:][:h], x[3*h:][:h]
+			for i := range vector[:h] {
+				vector[i] += (a[i] + b[i]) + (c[i] + d[i])
+			}
+		}
+		for ; len(x) > 0; x = x[h:] {
+			for i, v := range x[:h] {
 				vector[i] += v
 			}
 		}

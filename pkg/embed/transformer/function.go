@@ -27,10 +27,11 @@ func exponential(x float32) float32 {
 	return p * math.Float32frombits(uint32(int32(n)+127)<<23)
 }
 
-func expPortable(x []float32, shift float32) {
+func expPortable(x []float32, shift float32) (sum float32) {
 	for i, v := range x {
 		x[i] = exponential(v - shift)
 	}
+	return total(x)
 }
 
 // geluPortable knows erf by formula 7.1.26 of Abramowitz and Stegun, which is good to 1.5e-7.
@@ -67,8 +68,7 @@ func relu(x []float32) {
 
 // soften makes of scores what they weigh, times the sum that it returns.
 func (k *kernel) soften(scores []float32) (sum float32) {
-	k.exp(scores, k.largest(scores))
-	return k.total(scores)
+	return k.exp(scores, k.largest(scores))
 }
 
 // The loops below keep several results at a time, so that none waits for the one before.

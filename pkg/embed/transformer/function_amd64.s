@@ -40,6 +40,22 @@ GLOBL a1<>(SB), RODATA|NOPTR, $4
 DATA mantissa<>+0(SB)/4, $0x7fffffff
 GLOBL mantissa<>(SB), RODATA|NOPTR, $4
 
+// SUM adds up the eight numbers of y, whose lower half is x; t is lost.
+#define SUM(y, x, t) \
+	VEXTRACTF128 $1, y, t \
+	VADDPS t, x, x \
+	VMOVHLPS x, x, t \
+	VADDPS t, x, x \
+	VMOVSHDUP x, t \
+	VADDSS t, x, x
+
+// FOLD adds up the sixteen numbers of z in x, which is the lower half of y; t, the lower half of ty, is lost.
+#define FOLD(z, y, x, t, ty) \
+	VEXTRACTF64X4 $1, z, ty \
+	VEXTRACTF64X4 $0, z, y \
+	VADDPS ty, y, y \
+	SUM(y, x, t)
+
 // func exp8(x *float32, n int, shift float32)
 TEXT ·exp8(SB), NOSPLIT, $0-20
 	MOVQ x+0(FP), DI
@@ -82,8 +98,8 @@ more:
 	VZEROUPPER
 	RET
 
-// func exp16(x *float32, n int, shift float32)
-TEXT ·exp16(SB), NOSPLIT, $0-20
+// func exp16(x *float32, n int, shift float32) (sum float32)
+TEXT ·exp16(SB), NOSPLIT, $0-28
 	MOVQ x+0(FP), DI
 	MOVQ n+8(FP), CX
 	VBROADCASTSS shift+16(FP), Z5
@@ -97,6 +113,7 @@ TEXT ·exp16(SB), NOSPLIT, $0-20
 	VBROADCASTSS e3<>(SB), Z13
 	VBROADCASTSS half<>(SB), Z14
 	VBROADCASTSS one<>(SB), Z15
+	VPXORD Z16, Z16, Z16
 
 more:
 	VMOVUPS (DI), Z0
@@ -115,9 +132,12 @@ more:
 	VFMADD213PS Z15, Z0, Z2
 	VSCALEFPS.Z Z1, Z2, K1, Z0 // times 2^n
 	VMOVUPS Z0, (DI)
+	VADDPS Z0, Z16, Z16
 	ADDQ $64, DI
 	SUBQ $16, CX
 	JNZ  more
+	FOLD(Z16, Y0, X0, X1, Y1)
+	VMOVSS X0, sum+24(FP)
 	VZEROUPPER
 	RET
 
@@ -253,15 +273,6 @@ more:
 	VZEROUPPER
 	RET
 
-// SUM adds up the eight numbers of y, whose lower half is x; t is lost.
-#define SUM(y, x, t) \
-	VEXTRACTF128 $1, y, t \
-	VADDPS t, x, x \
-	VMOVHLPS x, x, t \
-	VADDPS t, x, x \
-	VMOVSHDUP x, t \
-	VADDSS t, x, x
-
 // func largest8(x *float32, n int) float32
 TEXT ·largest8(SB), NOSPLIT, $0-20
 	MOVQ x+0(FP), DI
@@ -307,76 +318,37 @@ more:
 	VZEROUPPER
 	RET
 
-// func norm8(x, residual, weight, bias *float32, n int, epsilon float32)
-TEXT ·norm8(SB), NOSPLIT, $0-44
+// func largest16(x *float32, n int) float32
+TEXT ·largest16(SB), NOSPLIT, $0-20
 	MOVQ x+0(FP), DI
-	MOVQ residual+8(FP), SI
-	MOVQ weight+16(FP), R8
-	MOVQ bias+24(FP), R9
-	MOVQ n+32(FP), CX
-	SHLQ $2, CX
-	VCVTSI2SSQ n+32(FP), X15, X15
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
+	MOVQ n+8(FP), CX
+	VMOVUPS (DI), Z0
+	VMOVAPS Z0, Z1
+	SUBQ $32, CX
+	JLT  last
 
-	XORQ AX, AX
-sum:
-	VMOVUPS (DI)(AX*1), Y2
-	VMOVUPS 32(DI)(AX*1), Y3
-	VADDPS (SI)(AX*1), Y2, Y2
-	VADDPS 32(SI)(AX*1), Y3, Y3
-	VMOVUPS Y2, (DI)(AX*1)
-	VMOVUPS Y3, 32(DI)(AX*1)
-	VADDPS Y2, Y0, Y0
-	VADDPS Y3, Y1, Y1
-	ADDQ $64, AX
-	CMPQ AX, CX
-	JLT  sum
+more:
+	VMAXPS (DI), Z0, Z0
+	VMAXPS 64(DI), Z1, Z1
+	ADDQ $128, DI
+	SUBQ $32, CX
+	JGE  more
 
-	VADDPS Y1, Y0, Y0
-	SUM(Y0, X0, X1)
-	VDIVSS X15, X0, X0
-	VBROADCASTSS X0, Y14 // the mean
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
+last:
+	ADDQ $32, CX
+	JZ   fold
+	VMAXPS (DI), Z0, Z0
 
-	XORQ AX, AX
-spread:
-	VMOVUPS (DI)(AX*1), Y2
-	VMOVUPS 32(DI)(AX*1), Y3
-	VSUBPS Y14, Y2, Y2
-	VSUBPS Y14, Y3, Y3
-	VFMADD231PS Y2, Y2, Y0
-	VFMADD231PS Y3, Y3, Y1
-	ADDQ $64, AX
-	CMPQ AX, CX
-	JLT  spread
-
-	VADDPS Y1, Y0, Y0
-	SUM(Y0, X0, X1)
-	VDIVSS X15, X0, X0
-	VADDSS epsilon+40(FP), X0, X0
-	VSQRTSS X0, X0, X0
-	VMOVSS one<>(SB), X1
-	VDIVSS X0, X1, X0
-	VBROADCASTSS X0, Y13
-
-	XORQ AX, AX
-stretch:
-	VMOVUPS (DI)(AX*1), Y2
-	VMOVUPS 32(DI)(AX*1), Y3
-	VSUBPS Y14, Y2, Y2
-	VSUBPS Y14, Y3, Y3
-	VMULPS Y13, Y2, Y2
-	VMULPS Y13, Y3, Y3
-	VMOVUPS (R8)(AX*1), Y4
-	VMOVUPS 32(R8)(AX*1), Y5
-	VFMADD213PS (R9)(AX*1), Y4, Y2
-	VFMADD213PS 32(R9)(AX*1), Y5, Y3
-	VMOVUPS Y2, (DI)(AX*1)
-	VMOVUPS Y3, 32(DI)(AX*1)
-	ADDQ $64, AX
-	CMPQ AX, CX
-	JLT  stretch
+fold:
+	VMAXPS Z1, Z0, Z0
+	VEXTRACTF64X4 $1, Z0, Y1
+	VMAXPS Y1, Y0, Y0
+	VEXTRACTF128 $1, Y0, X1
+	VMAXPS X1, X0, X0
+	VMOVHLPS X0, X0, X1
+	VMAXPS X1, X0, X0
+	VMOVSHDUP X0, X1
+	VMAXSS X1, X0, X0
+	VMOVSS X0, ret+16(FP)
 	VZEROUPPER
 	RET

@@ -9,8 +9,8 @@ type kernel struct {
 	// tile sets c[i*ldc+j] = bias[j] + Σ a[i*lda+p] * b[p*cols+j] for all i < rows, j < cols and p < k, k at least 1.
 	tile func(a []float32, lda int, b, bias, c []float32, ldc, k int)
 
-	// exp replaces each x[i] by e^(x[i]-shift), or by 0 where that is under 1e-37; x[i] is at most shift.
-	exp func(x []float32, shift float32)
+	// exp replaces each x[i] by e^(x[i]-shift), or by 0 where that is under 1e-37, and returns their sum; x[i] is at most shift.
+	exp func(x []float32, shift float32) (sum float32)
 
 	// fixed multiplies with weights in fixed point; nil where that is no faster than floats.
 	fixed *fixedPoint
@@ -18,8 +18,8 @@ type kernel struct {
 	// gelu replaces each x[i] by x[i]·Φ(x[i]), Φ being the normal distribution.
 	gelu func(x []float32)
 
-	// largest is the largest of the numbers, of which there is one at least, and total their sum.
-	largest, total func(x []float32) float32
+	// largest is the largest of the numbers, of which there is one at least.
+	largest func(x []float32) float32
 
 	// norm adds residual to row, which are as long as n's weights, and normalises it.
 	norm func(n *layerNorm, row, residual []float32)
@@ -27,7 +27,7 @@ type kernel struct {
 
 // portable is the kernel of every processor.
 var portable = &kernel{name: "portable", rows: 2, cols: 4, tile: tilePortable, exp: expPortable, gelu: geluPortable,
-	largest: largest, total: total, norm: normPortable}
+	largest: largest, norm: normPortable}
 
 // tilePortable computes 2 × 4 values at a time: more of them would not stay in the registers of every processor.
 func tilePortable(a []float32, lda int, b, bias, c []float32, ldc, k int) {

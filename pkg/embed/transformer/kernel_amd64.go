@@ -3,15 +3,15 @@ package transformer
 import "golang.org/x/sys/cpu"
 
 var (
-	avx2 = &kernel{name: "avx2", rows: 6, cols: 16, tile: tileWide(6, 16, tile6x16), exp: expWide(8, exp8), gelu: geluWide(8, gelu8),
-		largest: largestWide, total: totalWide, norm: normWide,
+	avx2 = &kernel{name: "avx2", rows: 6, cols: 16, tile: tileWide(6, 16, tile6x16), exp: expWide8, gelu: geluWide(8, gelu8),
+		largest: largestWide(largest8), norm: normWide(norm8),
 		fixed: &fixedPoint{tile: fixedTile(6, 16, fixed6x16), extent: extentWide(extent8), round: roundWide(round8)}}
 	// avx512 and avx512vnni are the same but for the instructions for pairs of whole numbers.
-	avx512 = &kernel{name: "avx512", rows: 12, cols: 32, tile: tileWide(12, 32, tile12x32), exp: expWide(16, exp16), gelu: geluWide(16, gelu16),
-		largest: largestWide, total: totalWide, norm: normWide,
+	avx512 = &kernel{name: "avx512", rows: 12, cols: 32, tile: tileWide(12, 32, tile12x32), exp: expWide16, gelu: geluWide(16, gelu16),
+		largest: largestWide(largest16), norm: normWide(norm16),
 		fixed: &fixedPoint{tile: fixedTile(12, 32, fixed12x32), extent: extentWide(extent16), round: roundWide(round16)}}
 	avx512vnni = &kernel{name: "avx512vnni", rows: avx512.rows, cols: avx512.cols, tile: avx512.tile, exp: avx512.exp, gelu: avx512.gelu,
-		largest: avx512.largest, total: avx512.total, norm: avx512.norm,
+		largest: avx512.largest, norm: avx512.norm,
 		fixed: &fixedPoint{tile: fixedTile(12, 32, fixedVNNI12x32), extent: avx512.fixed.extent, round: avx512.fixed.round}}
 )
 
@@ -120,7 +120,7 @@ func roundWide(round func(to *int16, x *float32, n int, factor float32)) func([]
 func exp8(x *float32, n int, shift float32)
 
 //go:noescape
-func exp16(x *float32, n int, shift float32)
+func exp16(x *float32, n int, shift float32) (sum float32)
 
 //go:noescape
 func gelu8(x *float32, n int)
@@ -128,10 +128,13 @@ func gelu8(x *float32, n int)
 //go:noescape
 func gelu16(x *float32, n int)
 
-// largest8 is kernel.largest, total8 kernel.total and norm8 kernel.norm of n numbers, n a multiple of 16 and not 0.
+// largest8 and largest16 are kernel.largest, total8 is total, and norm8 and norm16 are kernel.norm of n numbers, n a multiple of 16 and not 0.
 //
 //go:noescape
 func largest8(x *float32, n int) float32
+
+//go:noescape
+func largest16(x *float32, n int) float32
 
 //go:noescape
 func total8(x *float32, n int) float32
@@ -139,57 +142,72 @@ func total8(x *float32, n int) float32
 //go:noescape
 func norm8(x, residual, weight, bias *float32, n int, epsilon float32)
 
-func largestWide(x []float32) float32 {
-	whole := len(x) / 16 * 16
-	if whole == 0 {
-		return largest(x)
+//go:noescape
+func norm16(x, residual, weight, bias *float32, n int, epsilon float32)
+
+func largestWide(largestOf func(x *float32, n int) float32) func([]float32) float32 {
+	return func(x []float32) float32 {
+		whole := len(x) / 16 * 16
+		if whole == 0 {
+			return largest(x)
+		}
+		top := largestOf(&x[0], whole)
+		for _, v := range x[whole:] {
+			top = max(top, v)
+		}
+		return top
 	}
-	top := largest8(&x[0], whole)
-	for _, v := range x[whole:] {
-		top = max(top, v)
-	}
-	return top
 }
 
-func totalWide(x []float32) (sum float32) {
+func normWide(norm func(x, residual, weight, bias *float32, n int, epsilon float32)) func(*layerNorm, []float32, []float32) {
+	return func(n *layerNorm, row, residual []float32) {
+		if len(row) == 0 || len(row)%16 != 0 {
+			normPortable(n, row, residual)
+			return
+		}
+		_, _, _ = residual[:len(row)], n.weight[:len(row)], n.bias[:len(row)]
+		norm(&row[0], &residual[0], &n.weight[0], &n.bias[0], len(row), float32(n.epsilon))
+	}
+}
+
+// expWide8 and expWide16 fill the last vector up, so that all numbers are worked out alike, and sum in the same order.
+func expWide8(x []float32, shift float32) (sum float32) {
 	whole := len(x) / 16 * 16
 	if whole > 0 {
+		exp8(&x[0], whole, shift)
 		sum = total8(&x[0], whole)
 	}
-	for _, v := range x[whole:] {
-		sum += v
+	if x = x[whole:]; len(x) > 0 {
+		last := lastPowers(x, shift)
+		exp8(&last[0], len(last), shift)
+		sum += total(last[:copy(x, last[:])])
 	}
 	return sum
 }
 
-func normWide(n *layerNorm, row, residual []float32) {
-	if len(row) == 0 || len(row)%16 != 0 {
-		normPortable(n, row, residual)
-		return
+func expWide16(x []float32, shift float32) (sum float32) {
+	whole := len(x) / 16 * 16
+	if whole > 0 {
+		sum = exp16(&x[0], whole, shift)
 	}
-	_, _, _ = residual[:len(row)], n.weight[:len(row)], n.bias[:len(row)]
-	norm8(&row[0], &residual[0], &n.weight[0], &n.bias[0], len(row), float32(n.epsilon))
+	if x = x[whole:]; len(x) > 0 {
+		last := lastPowers(x, shift)
+		exp16(&last[0], len(last), shift)
+		sum += total(last[:copy(x, last[:])])
+	}
+	return sum
 }
 
-// expWide and geluWide fill the last vector up, so that all numbers are worked out alike.
-func expWide(width int, exp func(x *float32, n int, shift float32)) func([]float32, float32) {
-	return func(x []float32, shift float32) {
-		whole := len(x) / width * width
-		if whole > 0 {
-			exp(&x[0], whole, shift)
-		}
-		if whole < len(x) {
-			var last [16]float32
-			n := copy(last[:], x[whole:])
-			for i := range last[n:] {
-				last[n+i] = shift
-			}
-			exp(&last[0], width, shift)
-			copy(x[whole:], last[:])
-		}
+// lastPowers are the numbers of x, less than 16, and others that do no harm.
+func lastPowers(x []float32, shift float32) (last [16]float32) {
+	n := copy(last[:], x)
+	for i := range last[n:] {
+		last[n+i] = shift
 	}
+	return last
 }
 
+// geluWide fills the last vector up, so that all numbers are worked out alike.
 func geluWide(width int, gelu func(x *float32, n int)) func([]float32) {
 	return func(x []float32) {
 		whole := len(x) / width * width

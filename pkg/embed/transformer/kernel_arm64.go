@@ -1,7 +1,7 @@
 package transformer
 
 var neon = &kernel{name: "neon", rows: 8, cols: 8, tile: tileWide(8, 8, tile8x8), exp: expPortable, gelu: geluPortable,
-	largest: largest, total: total, norm: normPortable}
+	largest: largest, norm: normPortable}
 
 // kernels are those that this processor can run, the fastest first. Every one of this kind has NEON.
 func kernels() []*kernel { return []*kernel{neon, portable} }

@@ -55,9 +55,16 @@ func (kn *kernel) packRows(to, from []float32, stride, n, k int) {
 		if width < cols {
 			clear(panel)
 		}
-		for j := range width {
-			row := from[(first+j)*stride:][:k]
-			for i, v := range row {
+		j := 0
+		for ; j+4 <= width; j += 4 { // so that what is written lies side by side
+			a, b := from[(first+j)*stride:][:k], from[(first+j+1)*stride:][:k]
+			c, d := from[(first+j+2)*stride:][:k], from[(first+j+3)*stride:][:k]
+			for i, v := range a {
+				*(*[4]float32)(panel[i*cols+j:]) = [4]float32{v, b[i], c[i], d[i]}
+			}
+		}
+		for ; j < width; j++ {
+			for i, v := range from[(first+j)*stride:][:k] {
 				panel[i*cols+j] = v
 			}
 		}

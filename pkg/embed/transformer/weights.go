@@ -103,8 +103,10 @@ func assemble(s *settings, tensors map[string]tensor, kn *kernel) (*network, err
 	if t, ok := w.tensors[w.prefix+"embeddings.token_type_embeddings.weight"]; ok && len(t.shape) == 2 {
 		kinds = max(t.shape[0], 1)
 	}
-	if all := w.values("embeddings.token_type_embeddings.weight", kinds, s.hidden); all != nil {
-		n.kind = all[:s.hidden]
+	if kind := w.values("embeddings.token_type_embeddings.weight", kinds, s.hidden); kind != nil {
+		for i := range n.positions {
+			n.positions[i] += kind[i%s.hidden]
+		}
 	}
 	switch s.activation {
 	case "gelu":

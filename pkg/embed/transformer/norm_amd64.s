@@ -1,0 +1,239 @@
+#include "textflag.h"
+
+// Layer normalisation. Both widths sum in the same order, in 32 sums; of the last 16 numbers, where there are not 32, in the first
+// half of them.
+
+DATA unit<>+0(SB)/4, $0x3f800000
+GLOBL unit<>(SB), RODATA|NOPTR, $4
+
+// HALVE adds up the eight numbers of Y0 in X0; X1 is lost.
+#define HALVE \
+	VEXTRACTF128 $1, Y0, X1 \
+	VADDPS X1, X0, X0 \
+	VMOVHLPS X0, X0, X1 \
+	VADDPS X1, X0, X0 \
+	VMOVSHDUP X0, X1 \
+	VADDSS X1, X0, X0
+
+// func norm8(x, residual, weight, bias *float32, n int, epsilon float32)
+TEXT ·norm8(SB), NOSPLIT, $0-44
+	MOVQ x+0(FP), DI
+	MOVQ residual+8(FP), SI
+	MOVQ weight+16(FP), R8
+	MOVQ bias+24(FP), R9
+	MOVQ n+32(FP), CX
+	SHLQ $2, CX
+	MOVQ CX, BX
+	ANDQ $~127, BX // of whole steps
+	VCVTSI2SSQ n+32(FP), X15, X15
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	XORQ AX, AX
+	CMPQ AX, BX
+	JGE  sumLast
+
+sum:
+	VMOVUPS (DI)(AX*1), Y4
+	VMOVUPS 32(DI)(AX*1), Y5
+	VMOVUPS 64(DI)(AX*1), Y6
+	VMOVUPS 96(DI)(AX*1), Y7
+	VADDPS (SI)(AX*1), Y4, Y4
+	VADDPS 32(SI)(AX*1), Y5, Y5
+	VADDPS 64(SI)(AX*1), Y6, Y6
+	VADDPS 96(SI)(AX*1), Y7, Y7
+	VMOVUPS Y4, (DI)(AX*1)
+	VMOVUPS Y5, 32(DI)(AX*1)
+	VMOVUPS Y6, 64(DI)(AX*1)
+	VMOVUPS Y7, 96(DI)(AX*1)
+	VADDPS Y4, Y0, Y0
+	VADDPS Y5, Y1, Y1
+	VADDPS Y6, Y2, Y2
+	VADDPS Y7, Y3, Y3
+	ADDQ $128, AX
+	CMPQ AX, BX
+	JLT  sum
+
+sumLast:
+	CMPQ AX, CX
+	JGE  sumFold
+	VMOVUPS (DI)(AX*1), Y4
+	VMOVUPS 32(DI)(AX*1), Y5
+	VADDPS (SI)(AX*1), Y4, Y4
+	VADDPS 32(SI)(AX*1), Y5, Y5
+	VMOVUPS Y4, (DI)(AX*1)
+	VMOVUPS Y5, 32(DI)(AX*1)
+	VADDPS Y4, Y0, Y0
+	VADDPS Y5, Y1, Y1
+
+sumFold:
+	VADDPS Y2, Y0, Y0
+	VADDPS Y3, Y1, Y1
+	VADDPS Y1, Y0, Y0
+	HALVE
+	VDIVSS X15, X0, X0
+	VBROADCASTSS X0, Y14 // the mean
+
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	XORQ AX, AX
+	CMPQ AX, BX
+	JGE  spreadLast
+
+spread:
+	VMOVUPS (DI)(AX*1), Y4
+	VMOVUPS 32(DI)(AX*1), Y5
+	VMOVUPS 64(DI)(AX*1), Y6
+	VMOVUPS 96(DI)(AX*1), Y7
+	VSUBPS Y14, Y4, Y4
+	VSUBPS Y14, Y5, Y5
+	VSUBPS Y14, Y6, Y6
+	VSUBPS Y14, Y7, Y7
+	VFMADD231PS Y4, Y4, Y0
+	VFMADD231PS Y5, Y5, Y1
+	VFMADD231PS Y6, Y6, Y2
+	VFMADD231PS Y7, Y7, Y3
+	ADDQ $128, AX
+	CMPQ AX, BX
+	JLT  spread
+
+spreadLast:
+	CMPQ AX, CX
+	JGE  spreadFold
+	VMOVUPS (DI)(AX*1), Y4
+	VMOVUPS 32(DI)(AX*1), Y5
+	VSUBPS Y14, Y4, Y4
+	VSUBPS Y14, Y5, Y5
+	VFMADD231PS Y4, Y4, Y0
+	VFMADD231PS Y5, Y5, Y1
+
+spreadFold:
+	VADDPS Y2, Y0, Y0
+	VADDPS Y3, Y1, Y1
+	VADDPS Y1, Y0, Y0
+	HALVE
+	VDIVSS X15, X0, X0
+	VADDSS epsilon+40(FP), X0, X0
+	VSQRTSS X0, X0, X0
+	VMOVSS unit<>(SB), X1
+	VDIVSS X0, X1, X0
+	VBROADCASTSS X0, Y13
+	XORQ AX, AX
+
+stretch:
+	VMOVUPS (DI)(AX*1), Y4
+	VMOVUPS 32(DI)(AX*1), Y5
+	VSUBPS Y14, Y4, Y4
+	VSUBPS Y14, Y5, Y5
+	VMULPS Y13, Y4, Y4
+	VMULPS Y13, Y5, Y5
+	VMOVUPS (R8)(AX*1), Y8
+	VMOVUPS 32(R8)(AX*1), Y9
+	VFMADD213PS (R9)(AX*1), Y8, Y4
+	VFMADD213PS 32(R9)(AX*1), Y9, Y5
+	VMOVUPS Y4, (DI)(AX*1)
+	VMOVUPS Y5, 32(DI)(AX*1)
+	ADDQ $64, AX
+	CMPQ AX, CX
+	JLT  stretch
+	VZEROUPPER
+	RET
+
+// func norm16(x, residual, weight, bias *float32, n int, epsilon float32)
+TEXT ·norm16(SB), NOSPLIT, $0-44
+	MOVQ x+0(FP), DI
+	MOVQ residual+8(FP), SI
+	MOVQ weight+16(FP), R8
+	MOVQ bias+24(FP), R9
+	MOVQ n+32(FP), CX
+	SHLQ $2, CX
+	MOVQ CX, BX
+	ANDQ $~127, BX // of whole steps
+	VCVTSI2SSQ n+32(FP), X15, X15
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	XORQ AX, AX
+	CMPQ AX, BX
+	JGE  sumLast
+
+sum:
+	VMOVUPS (DI)(AX*1), Z4
+	VMOVUPS 64(DI)(AX*1), Z5
+	VADDPS (SI)(AX*1), Z4, Z4
+	VADDPS 64(SI)(AX*1), Z5, Z5
+	VMOVUPS Z4, (DI)(AX*1)
+	VMOVUPS Z5, 64(DI)(AX*1)
+	VADDPS Z4, Z0, Z0
+	VADDPS Z5, Z1, Z1
+	ADDQ $128, AX
+	CMPQ AX, BX
+	JLT  sum
+
+sumLast:
+	CMPQ AX, CX
+	JGE  sumFold
+	VMOVUPS (DI)(AX*1), Z4
+	VADDPS (SI)(AX*1), Z4, Z4
+	VMOVUPS Z4, (DI)(AX*1)
+	VADDPS Z4, Z0, Z0
+
+sumFold:
+	VADDPS Z1, Z0, Z0
+	VEXTRACTF64X4 $1, Z0, Y1
+	VADDPS Y1, Y0, Y0
+	HALVE
+	VDIVSS X15, X0, X0
+	VBROADCASTSS X0, Z14 // the mean
+
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	XORQ AX, AX
+	CMPQ AX, BX
+	JGE  spreadLast
+
+spread:
+	VMOVUPS (DI)(AX*1), Z4
+	VMOVUPS 64(DI)(AX*1), Z5
+	VSUBPS Z14, Z4, Z4
+	VSUBPS Z14, Z5, Z5
+	VFMADD231PS Z4, Z4, Z0
+	VFMADD231PS Z5, Z5, Z1
+	ADDQ $128, AX
+	CMPQ AX, BX
+	JLT  spread
+
+spreadLast:
+	CMPQ AX, CX
+	JGE  spreadFold
+	VMOVUPS (DI)(AX*1), Z4
+	VSUBPS Z14, Z4, Z4
+	VFMADD231PS Z4, Z4, Z0
+
+spreadFold:
+	VADDPS Z1, Z0, Z0
+	VEXTRACTF64X4 $1, Z0, Y1
+	VADDPS Y1, Y0, Y0
+	HALVE
+	VDIVSS X15, X0, X0
+	VADDSS epsilon+40(FP), X0, X0
+	VSQRTSS X0, X0, X0
+	VMOVSS unit<>(SB), X1
+	VDIVSS X0, X1, X0
+	VBROADCASTSS X0, Z13
+	XORQ AX, AX
+
+stretch:
+	VMOVUPS (DI)(AX*1), Z4
+	VSUBPS Z14, Z4, Z4
+	VMULPS Z13, Z4, Z4
+	VMOVUPS (R8)(AX*1), Z8
+	VFMADD213PS (R9)(AX*1), Z8, Z4
+	VMOVUPS Z4, (DI)(AX*1)
+	ADDQ $64, AX
+	CMPQ AX, CX
+	JLT  stretch
+	VZEROUPPER
+	RET
