@@ -2,9 +2,20 @@ package main
 
 import (
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/sluice/sluice/pkg/embed/transformer"
+	"github.com/sluice/sluice/pkg/embed/transformer/tinymodel"
+	"github.com/sluice/sluice/pkg/extract"
 )
+
+func TestMain(m *testing.M) {
+	extract.RunChildIfAsked() // does not return in a process that reads documents
+	os.Exit(m.Run())
+}
 
 func TestTheTableTellsHowManyTimesAsLongOthersTook(t *testing.T) {
 	t.Parallel()
@@ -19,6 +30,52 @@ func TestTheTableTellsHowManyTimesAsLongOthersTook(t *testing.T) {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("there is no %q in\n%s", want, b.String())
 		}
+	}
+}
+
+func TestTheTableTellsHowMuchEveryoneEmbedded(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	writeTable(&b, "all embedded", gathered{paths: make([]string, 2)}, []result{
+		{Name: "Sluice, over HTTP", Took: 2, Files: 2, Chunks: 30, Tokens: 4000}, {Name: "Slow", Took: 3, Files: 2, Chunks: 8, Tokens: 3000, CutTokens: 700},
+	})
+	for _, want := range []string{
+		"| chunks | tokens embedded | cut off |\n|---|---|---|---|---|---|---|---|\n", "| 2 | 30 | 4000 | 0 |\n", "| 2 | 8 | 3000 | 700 |\n",
+	} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("there is no %q in\n%s", want, b.String())
+		}
+	}
+}
+
+func TestTokensAreCountedOfWhatTheServiceEmbeds(t *testing.T) {
+	t.Parallel()
+	files, model := t.TempDir(), t.TempDir()
+	short, long := "The cat sat on the mat.", strings.TrimSpace(strings.Repeat("cat ", 100))
+	for name, text := range map[string]string{"short.txt": short, "long.txt": long, "none.bin": "\x00\x01\x02"} {
+		if err := os.WriteFile(filepath.Join(files, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	g, err := gather(files, "", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tinymodel.Model{Kind: "bert"}.Write(t, model)
+	embedder, err := transformer.Open(transformer.Config{Directory: model})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := embedder.Tokens("long.txt\n" + long)
+	tokens, cut, err := countTokens(t.Context(), g, model)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := embedder.Tokens("short.txt\n"+short) + embedder.MaxTokens(); tokens != want || cut != all-embedder.MaxTokens() || cut <= 0 {
+		t.Errorf("%d tokens and %d cut off, want %d and %d", tokens, cut, want, all-embedder.MaxTokens())
+	}
+	if _, _, err := countTokens(t.Context(), g, t.TempDir()); err == nil {
+		t.Error("an empty folder is taken for a model")
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 
 	"github.com/sluice/sluice/deployments/benchpipelines/corpus"
 	"github.com/sluice/sluice/deployments/local/figures"
+	"github.com/sluice/sluice/pkg/extract"
 )
 
 // settings are the command's flags.
@@ -34,6 +35,7 @@ type settings struct {
 }
 
 func main() {
+	extract.RunChildIfAsked() // does not return in a process that reads documents
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := run(ctx, os.Args[1:], os.Stdout, os.Stderr); err != nil && !errors.Is(err, flag.ErrHelp) {

@@ -1,7 +1,7 @@
 """Has a pipeline take files in, for benchpipelines: pipelines.py llamaindex|haystack <folder> <folder of a model, or "">.
 
 Each is used as its documentation shows, with its own readers, splitter and store in memory. The last line that is printed
-is JSON. Without a model nothing is embedded.
+is JSON. Without a model nothing is embedded. Tokens are counted afterwards.
 """
 
 import json
@@ -30,10 +30,20 @@ class SentenceTransformer:
         with tempfile.NamedTemporaryFile(suffix=".onnx") as graph:
             export(folder, graph.name)
             self.session = onnxruntime.InferenceSession(graph.name, providers=["CPUExecutionProvider"])
+        self.texts = []
+
+    def count(self):
+        """Returns how many tokens of all texts were embedded, and how many were cut off, as the model reads no more."""
+        self.tokenizer.no_truncation()
+        self.tokenizer.no_padding()
+        lengths = [len(self.tokenizer.encode(t).ids) for t in self.texts]
+        embedded = sum(min(n, MODEL_TOKENS) for n in lengths)
+        return embedded, sum(lengths) - embedded
 
     def embed(self, texts):
         import numpy as np
 
+        self.texts.extend(texts)
         order = sorted(range(len(texts)), key=lambda i: len(texts[i]))  # little padding
         out = [None] * len(texts)
         for start in range(0, len(order), BATCH):
@@ -195,12 +205,14 @@ def haystack(folder, model):
 
 def main():
     name, folder, model = sys.argv[1:4]
-    run = {"llamaindex": llamaindex, "haystack": haystack}[name](folder, SentenceTransformer(model) if model else None)
+    model = SentenceTransformer(model) if model else None
+    run = {"llamaindex": llamaindex, "haystack": haystack}[name](folder, model)
     began = time.perf_counter()
     files, chunks = run()
     took = time.perf_counter() - began
+    tokens, cut = model.count() if model else (0, 0)
     print()
-    print(json.dumps({"Took": took, "Files": files, "Chunks": chunks}), flush=True)
+    print(json.dumps({"Took": took, "Files": files, "Chunks": chunks, "Tokens": tokens, "CutTokens": cut}), flush=True)
 
 
 main()

@@ -27,6 +27,9 @@ type result struct {
 	Files  int     // that were read
 	Chunks int
 
+	Tokens    int // of the model, that were embedded; 0 where nothing was
+	CutTokens int // that the model did not read, as their text was too long for it
+
 	used time.Duration // processor time, of Sluice alone
 }
 
@@ -38,6 +41,11 @@ func compare(ctx context.Context, s settings, g gathered, model, dir string, err
 		return nil, fmt.Errorf("measuring Sluice: %w", err)
 	}
 	fmt.Fprintf(errs, "Sluice: %.2f s, %.2f s of processor time, %d read\n", ours.Took, ours.used.Seconds(), ours.Files)
+	if model != "" {
+		if ours.Tokens, ours.CutTokens, err = countTokens(ctx, g, model); err != nil {
+			return nil, fmt.Errorf("counting what Sluice has embedded: %w", err)
+		}
+	}
 	if s.alone {
 		return []result{ours}, nil
 	}

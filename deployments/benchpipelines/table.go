@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"slices"
 )
 
 // writeTable writes how long everyone took. Sluice comes first, and the others are told as multiples of it.
@@ -13,11 +14,21 @@ func writeTable(out io.Writer, title string, g gathered, results []result) {
 		what = "made-up documents"
 	}
 	fmt.Fprintf(out, "%d %s of %.1f MB, %s, %d processors.\n\n", len(g.paths), what, float64(g.bytes)/1e6, title, runtime.NumCPU())
-	fmt.Fprint(out, "| | until all can be searched | times as long | documents/s | read | chunks |\n|---|---|---|---|---|---|\n")
+	head, line := "| | until all can be searched | times as long | documents/s | read | chunks |", "|---|---|---|---|---|---|"
+	counted := slices.ContainsFunc(results, func(r result) bool { return r.Tokens > 0 })
+	if counted {
+		head, line = head+" tokens embedded | cut off |", line+"---|---|"
+	}
+	fmt.Fprintf(out, "%s\n%s\n", head, line)
 	for _, r := range results {
-		if r.Absent == "" {
-			fmt.Fprintf(out, "| %s | %.1f s | %.1f | %.1f | %d | %d |\n", r.Name, r.Took, r.Took/results[0].Took, float64(r.Files)/r.Took, r.Files, r.Chunks)
+		if r.Absent != "" {
+			continue
 		}
+		fmt.Fprintf(out, "| %s | %.1f s | %.1f | %.1f | %d | %d |", r.Name, r.Took, r.Took/results[0].Took, float64(r.Files)/r.Took, r.Files, r.Chunks)
+		if counted {
+			fmt.Fprintf(out, " %d | %d |", r.Tokens, r.CutTokens)
+		}
+		fmt.Fprintln(out)
 	}
 	for _, r := range results {
 		if r.Absent != "" {

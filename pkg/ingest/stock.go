@@ -100,7 +100,7 @@ func (s *stock) readThrough(ctx context.Context, rows int64) error {
 			if len(r.Vector) != s.space.Dimensions {
 				continue
 			}
-			s.at[hashText(embeddedText(r.Context, r.Text))] = r.Ordinal
+			s.at[hashText(EmbeddedText(r.Context, r.Text))] = r.Ordinal
 			if len(s.kept) < room {
 				s.kept[r.Ordinal] = r.Vector
 			}
@@ -188,7 +188,7 @@ func (s *stock) read(ctx context.Context, first, last int) (map[textHash][]float
 	out := make(map[textHash][]float32, len(rows))
 	for _, r := range rows {
 		if len(r.Vector) == s.space.Dimensions {
-			out[hashText(embeddedText(r.Context, r.Text))] = r.Vector
+			out[hashText(EmbeddedText(r.Context, r.Text))] = r.Vector
 		}
 	}
 	return out, nil

@@ -75,7 +75,7 @@ func (b batch) name() string { return fmt.Sprintf("chunks %d to %d", b.first, b.
 func (w *writer) embed(ctx context.Context, b *batch) error {
 	texts := make([]string, len(b.chunks))
 	for n, c := range b.chunks {
-		texts[n] = embeddedText(c.Context, c.Text)
+		texts[n] = EmbeddedText(c.Context, c.Text)
 	}
 	for _, d := range w.destinations {
 		var vectors [][]float32
@@ -148,8 +148,8 @@ func (w *writer) written() (places []domain.Place) {
 	return places
 }
 
-// embeddedText is what a chunk's vector is made of: title and headings place a chunk that does not name its subject.
-func embeddedText(context, text string) string {
+// EmbeddedText is what a chunk's vector is made of: title and headings place a chunk that does not name its subject.
+func EmbeddedText(context, text string) string {
 	if context == "" {
 		return text
 	}

@@ -178,6 +178,15 @@ func (e *Embedder) Model() embed.Model { return e.model }
 // MaxTokens is how many tokens of a text count, the prefix and the special ones included; what follows is cut.
 func (e *Embedder) MaxTokens() int { return e.maxTokens }
 
+// mostTokens is what Tokens counts to: many times what any model reads.
+const mostTokens = 1 << 20
+
+// Tokens is how many tokens a passage has, up to mostTokens, the prefix and the special ones included; of more than MaxTokens, those
+// are embedded.
+func (e *Embedder) Tokens(passage string) int {
+	return len(e.tokenizer.tokens(e.prefixes[embed.Passage]+passage, mostTokens))
+}
+
 // Kernel names the instructions that this processor runs the model with: "avx512vnni", "avx512", "avx2", "neon" or "portable", the slow one.
 func (e *Embedder) Kernel() string { return e.network.kernel.name }
 

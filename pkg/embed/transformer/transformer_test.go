@@ -102,6 +102,22 @@ func TestAVectorDoesNotDependOnWhatIsEmbeddedBesideIt(t *testing.T) {
 	}
 }
 
+func TestTokensOfPassagesAreCountedBeyondWhatIsEmbedded(t *testing.T) {
+	t.Parallel()
+	prefix := "cat mat "
+	for name, m := range tinies {
+		e := mustOpen(t, Config{MaxTokens: 10}, m, nil)
+		least, most := e.Tokens("cat"), e.Tokens(strings.Repeat("cat ", 100))
+		if e.Tokens("") != e.tokenizer.special() || least <= e.tokenizer.special() || most < 100*(least-e.tokenizer.special()) {
+			t.Errorf("%s: %d tokens of one word, %d of a hundred, %d of none", name, least, most, e.Tokens(""))
+		}
+		prefixed := mustOpen(t, Config{PassagePrefix: &prefix}, m, nil)
+		if got, want := prefixed.Tokens("cat"), e.Tokens(prefix+"cat"); got != want {
+			t.Errorf("%s: %d tokens with the prefix, want %d", name, got, want)
+		}
+	}
+}
+
 func TestLongTextsAreCutAtTheModelsLengthOrEarlier(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ asked, want int }{{0, tinymodel.Length}, {10, 10}, {1000, tinymodel.Length}} {

@@ -1,0 +1,47 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/sluice/sluice/pkg/chunk"
+	"github.com/sluice/sluice/pkg/embed/transformer"
+	"github.com/sluice/sluice/pkg/extract"
+	"github.com/sluice/sluice/pkg/ingest"
+)
+
+// countTokens reads and cuts the files as the service does, and counts how many tokens of what it embeds the model reads, and
+// how many are beyond what it reads.
+func countTokens(ctx context.Context, g gathered, model string) (tokens, cut int, err error) {
+	embedder, err := transformer.Open(transformer.Config{Directory: model})
+	if err != nil {
+		return 0, 0, err
+	}
+	extractor := extract.New(extract.Options{})
+	defer extractor.Close()
+	chunker := chunk.New(chunk.Options{})
+	for _, path := range g.paths {
+		doc, err := extractor.Extract(ctx, extract.Request{Path: path, Name: filepath.Base(path)})
+		if refused := (*extract.Error)(nil); errors.As(err, &refused) {
+			continue // the service has not read it either
+		}
+		if err != nil {
+			return 0, 0, fmt.Errorf("reading %s: %w", path, err)
+		}
+		if doc.Title == "" {
+			doc.Title = filepath.Base(path)
+		}
+		chunks, err := chunker.Chunks(doc)
+		if err != nil {
+			return 0, 0, fmt.Errorf("cutting %s: %w", path, err)
+		}
+		for _, c := range chunks {
+			n := embedder.Tokens(ingest.EmbeddedText(c.Context, c.Text))
+			tokens += min(n, embedder.MaxTokens())
+			cut += max(n-embedder.MaxTokens(), 0)
+		}
+	}
+	return tokens, cut, nil
+}
