@@ -100,14 +100,19 @@ func TestSumsAndNormsOfEveryKernelAreTheSameToTheLastBit(t *testing.T) {
 	for _, size := range []int{1, 8, 15, 16, 17, 31, 32, 33, 48, 64, 80, 127, 128, 183, 384, 400} {
 		x, residual := randoms(r, size), randoms(r, size)
 		n := &layerNorm{weight: randoms(r, size), bias: randoms(r, size), epsilon: 1e-12}
-		var row, powers []float32
+		var row, powers, activated []float32
 		var sum float32
 		for i, kn := range wideFixed() {
 			normed, raised := slices.Clone(x), slices.Clone(x)
 			kn.norm(n, normed, residual)
 			got := kn.exp(raised, kn.largest(x))
+			grown := append(slices.Clone(x), 0, float32(math.Copysign(0, -1)), 14, -14)
+			kn.gelu(grown)
 			if i == 0 {
-				row, powers, sum = normed, raised, got
+				row, powers, activated, sum = normed, raised, grown, got
+			}
+			if !sameBits(grown, activated) {
+				t.Errorf("%d numbers: GELU by %s differs from that by %s", size, kn.name, wideFixed()[0].name)
 			}
 			if !sameBits(normed, row) || !sameBits(raised, powers) || got != sum {
 				t.Errorf("%d numbers: %s differs from %s: the norm is the same: %v, powers: %v, their sum: %v and %v", size, kn.name,
