@@ -29,7 +29,7 @@ func Detect(text string) Language {
 	case scriptNone:
 		return Unknown
 	case scriptLatin:
-		return detectLatin(text, words)
+		return detectLatin(text, words, latinElectorate.votesOf(words))
 	case scriptCyrillic:
 		if lang, ok := vote(words, cyrillicElectorate); ok {
 			return lang
@@ -48,8 +48,9 @@ func Detect(text string) Language {
 // fewWords is the length from which a text without a winner among function words is told by trigrams.
 const fewWords = 25
 
-func detectLatin(text string, words []string) Language {
-	if lang, ok := vote(words, latinElectorate); ok && (lang == English || distinct(words, lang) >= 2) {
+// detectLatin tells the language of a text in Latin letters, whose first words vote.
+func detectLatin(text string, words []string, votes []uint64) Language {
+	if lang, ok := latinElectorate.elect(votes); ok && (lang == English || distinct(words, lang) >= 2) {
 		return lang
 	}
 	if len(words) < fewWords {
@@ -96,9 +97,25 @@ func prefix(text string, n int) string {
 // vote counts function words: each gives one vote, divided among the languages that have it. The winner must have a
 // real share of the words and a lead.
 func vote(words []string, among electorate) (Language, bool) {
+	return among.elect(among.votesOf(words))
+}
+
+// votesOf lists for each word the languages that have it among their function words.
+func (among electorate) votesOf(words []string) []uint64 {
+	out := make([]uint64, len(words))
+	for i, w := range words {
+		out[i] = among.of[w]
+	}
+	return out
+}
+
+// elect counts the votes of each word.
+func (among electorate) elect(words []uint64) (Language, bool) {
 	var votes [maxElectorate]float64
-	for _, w := range words {
-		has := among.of[w]
+	for _, has := range words {
+		if has == 0 {
+			continue
+		}
 		share := 1 / float64(bits.OnesCount64(has))
 		for ; has != 0; has &= has - 1 {
 			votes[bits.TrailingZeros64(has)] += share

@@ -14,6 +14,18 @@ func Terms(text string, lang Language) []string { return new(Analyzer).Terms(tex
 // value is ready; it is not safe for concurrent use.
 type Analyzer struct {
 	stems map[Language]map[string]string
+
+	// Of batches: terms by the numbers that they have here, and words as they are written.
+	terms   []string
+	epoch   uint32 // grows when terms are numbered anew
+	numbers map[string]uint32
+	notes   []numbered
+	batch   uint32 // the newest one; the first is 1
+	words   wordTable
+	// Of the text that is being read.
+	found []*knownWord
+	lower []string
+	votes []uint64
 }
 
 var analyzers = sync.Pool{New: func() any { return new(Analyzer) }}

@@ -39,20 +39,24 @@ func tokens(text string, emit func(token) bool) {
 	}
 	s := splitter{emit: emit}
 	for i := 0; i < len(text) && !s.stopped; {
-		r, size := utf8.DecodeRuneInString(text[i:])
-		switch classOf(r) {
-		case classWord:
-			end := wordEnd(text, i)
-			s.word(text[i:end], joint(text, end))
-			i = end
-		case classDense:
-			s.flush()
-			i = s.dense(text, i)
-		default:
-			i += size
-		}
+		i = s.next(text, i)
 	}
 	s.flush()
+}
+
+// next takes what begins at i, which is the start of a character, and returns where it ends.
+func (s *splitter) next(text string, i int) int {
+	r, size := utf8.DecodeRuneInString(text[i:])
+	switch classOf(r) {
+	case classWord:
+		end := wordEnd(text, i)
+		s.word(text[i:end], joint(text, end))
+		return end
+	case classDense:
+		s.flush()
+		return s.dense(text, i)
+	}
+	return i + size
 }
 
 // wordEnd returns where the word that starts at i ends.
@@ -88,6 +92,7 @@ func joint(text string, i int) rune {
 // splitter gathers pieces that are joined, so that the whole can be emitted after its parts.
 type splitter struct {
 	emit    func(token) bool
+	known   func(word string) bool // emits the parts of a word that it knows; nil: there is none
 	pending [maxJoined]piece
 	n       int
 	stopped bool
@@ -114,7 +119,9 @@ func (s *splitter) word(text string, j rune) {
 // flush emits the gathered pieces: the parts of each, each whole, and the wholes of those that are joined.
 func (s *splitter) flush() {
 	for i := range s.n {
-		s.parts(s.pending[i].text)
+		if word := s.pending[i].text; s.known == nil || !s.known(word) {
+			s.parts(word)
+		}
 	}
 	for i := 0; i < s.n; {
 		end := i

@@ -61,6 +61,8 @@ type Index struct {
 	opened   uint64        // numbers openings
 	closed   bool
 
+	analyzers analyzers
+
 	turns    *semaphore.Weighted // of searches, see turns
 	searches atomic.Uint64       // that were begun
 	rested   atomic.Uint64       // searches when Rest was called last
@@ -98,8 +100,8 @@ func Open(dir string, opts Options) (*Index, error) {
 	x := &Index{
 		dir: dir, max: cmp.Or(opts.MaxOpenSpaces, defaultOpenSpaces), log: opts.Log, alarm: opts.Alarm, stop: stop,
 		cache: newCache(cmp.Or(opts.CacheBytes, defaultCacheBytes)),
-		turns: semaphore.NewWeighted(turns()),
-		rows:  newCache(cmp.Or(opts.RowCacheBytes, defaultRowBytes)), spaces: make(map[spaceKey]*handle),
+		turns: semaphore.NewWeighted(turns()), analyzers: newAnalyzers(runtime.GOMAXPROCS(0)),
+		rows: newCache(cmp.Or(opts.RowCacheBytes, defaultRowBytes)), spaces: make(map[spaceKey]*handle),
 		dropping: make(map[string]bool), damaged: make(map[spaceKey]index.Space), changed: make(chan struct{}), merges: make(chan index.Space, mergeQueue),
 	}
 	if x.log == nil {

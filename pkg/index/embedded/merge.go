@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/bits"
 	"slices"
+	"unsafe"
 
 	"github.com/RoaringBitmap/roaring/v2"
 )
@@ -249,6 +250,7 @@ type cursor struct {
 	seg     segment
 	block   int64
 	entries []entry
+	room    []entry // that entries are a part of
 }
 
 // advance makes entries not empty, unless the segment is at its end.
@@ -259,12 +261,14 @@ func (c *cursor) advance(ctx context.Context, v view) error {
 			return err
 		}
 		c.block++
+		c.room = c.room[:0]
 		if err := entries(block, func(e entry) bool {
-			c.entries = append(c.entries, e)
+			c.room = append(c.room, e)
 			return true
 		}); err != nil {
 			return err
 		}
+		c.entries = c.room
 	}
 	return nil
 }
@@ -321,5 +325,5 @@ func (v view) uncachedBlock(ctx context.Context, id int64) (string, error) {
 		return "", fmt.Errorf("reading a block of postings: %w", err)
 	}
 	data, err = unseal(id, data, "a block of postings")
-	return string(data), err
+	return unsafe.String(unsafe.SliceData(data), len(data)), err // data is ours and never written again
 }

@@ -142,6 +142,9 @@ func (b *blockBuilder) add(term string, ps []posting) error {
 		}
 		if len(b.block) == 0 {
 			b.firsts = append(b.firsts, strings.Clone(term))
+			if b.block == nil && len(b.firsts) > 1 { // there is more to come than what began small
+				b.block = make([]byte, 0, blockBytes+blockBytes/4)
+			}
 		}
 		b.scratch = appendPostings(b.scratch[:0], ps[:n])
 		b.block = binary.AppendUvarint(b.block, uint64(len(term)))

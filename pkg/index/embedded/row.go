@@ -17,38 +17,20 @@ type prepared struct {
 	row      *index.Row
 	metadata []byte
 	lang     analysis.Language
-	length   uint32      // terms of text and context, weighed
-	terms    []termCount // each once
-	facets   []string    // filter terms
-}
-
-// termCount is how often a term counts.
-type termCount struct {
-	term  string
-	count uint32
+	length   uint32               // terms of text and context, weighed
+	words    *analysis.Batch      // that terms and facets are numbers of
+	terms    []analysis.TermCount // each once
+	facets   []uint32             // filter terms
 }
 
 // preparer checks and analyses rows, one after the other.
 type preparer struct {
 	dimensions int
-	words      *analysis.Analyzer
-	at         map[string]int // where the row's terms are counted
+	words      *analysis.Batch
 }
 
 func newPreparer(dimensions int, words *analysis.Analyzer) *preparer {
-	return &preparer{dimensions: dimensions, words: words, at: make(map[string]int)}
-}
-
-// count counts a term of the row.
-func (w *preparer) count(p *prepared, term string, weight uint32) {
-	p.length += weight
-	n, ok := w.at[term]
-	if !ok {
-		n = len(p.terms)
-		w.at[term] = n
-		p.terms = append(p.terms, termCount{term: term})
-	}
-	p.terms[n].count += weight
+	return &preparer{dimensions: dimensions, words: words.Batch()}
 }
 
 // prepare checks and analyses a row.
@@ -56,7 +38,7 @@ func (w *preparer) prepare(r *index.Row) (*prepared, error) {
 	if err := index.CheckRow(r, w.dimensions); err != nil {
 		return nil, err
 	}
-	p := &prepared{row: r}
+	p := &prepared{row: r, words: w.words}
 	var err error
 	if len(r.Metadata) > 0 {
 		if p.metadata, err = json.Marshal(r.Metadata); err != nil {
@@ -66,18 +48,16 @@ func (w *preparer) prepare(r *index.Row) (*prepared, error) {
 			return nil, fmt.Errorf("%w: the metadata has %d bytes, more than %d", index.ErrInvalid, len(p.metadata), index.MaxMetadataBytes)
 		}
 	}
-	p.lang = analysis.Detect(r.Text)
-	text, context := w.words.Terms(r.Text, p.lang), w.words.Terms(r.Context, p.lang)
-	clear(w.at)
-	p.terms = make([]termCount, 0, (len(text)+len(context))*3/4)
-	for _, t := range text {
-		w.count(p, t, 1)
+	p.lang, p.length, p.terms = w.words.Count(analysis.Part{Text: r.Text, Weight: 1}, analysis.Part{Text: r.Context, Weight: bm25.ContextWeight})
+	filters, err := facets(r)
+	if err != nil {
+		return nil, err
 	}
-	for _, t := range context {
-		w.count(p, t, bm25.ContextWeight)
+	p.facets = make([]uint32, len(filters))
+	for i, f := range filters {
+		p.facets[i] = w.words.Name(f)
 	}
-	p.facets, err = facets(r)
-	return p, err
+	return p, nil
 }
 
 // SQLite's integers are signed: generations are stored so that their order is kept.

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/RoaringBitmap/roaring/v2"
 
@@ -17,27 +16,11 @@ import (
 
 // Write implements index.Index. A key that comes twice in one call keeps its last row.
 func (x *Index) Write(ctx context.Context, id index.Space, rows []index.Row) error {
-	batch := make([]*prepared, 0, len(rows))
-	at := make(map[string]int, len(rows))
-	words := analysis.Borrow()
-	defer words.Return()
-	preparer := newPreparer(id.Dimensions, words)
-	for i := range rows {
-		p, err := preparer.prepare(&rows[i])
-		if err != nil {
-			return fmt.Errorf("writing row %d with key %.80q: %w", i, rows[i].Key, err)
-		}
-		if j, ok := at[rows[i].Key]; ok {
-			batch[j] = p
-			continue
-		}
-		at[rows[i].Key] = len(batch)
-		batch = append(batch, p)
-		if ctx.Err() != nil {
-			return fmt.Errorf("analysing rows: %w", ctx.Err())
-		}
+	batch, err := x.prepare(ctx, id, rows)
+	if err != nil {
+		return err
 	}
-	err := x.use(ctx, id, true, func(s *space) error {
+	err = x.use(ctx, id, true, func(s *space) error {
 		if len(batch) == 0 {
 			return nil
 		}
@@ -51,6 +34,34 @@ func (x *Index) Write(ctx context.Context, id index.Space, rows []index.Row) err
 		return fmt.Errorf("writing %d rows of datastore %q: %w", len(rows), id.DatastoreID, err)
 	}
 	return nil
+}
+
+// prepare checks and analyses rows.
+func (x *Index) prepare(ctx context.Context, id index.Space, rows []index.Row) ([]*prepared, error) {
+	words, err := x.analyzers.borrow(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer x.analyzers.giveBack(words)
+	batch := make([]*prepared, 0, len(rows))
+	at := make(map[string]int, len(rows))
+	preparer := newPreparer(id.Dimensions, words)
+	for i := range rows {
+		p, err := preparer.prepare(&rows[i])
+		if err != nil {
+			return nil, fmt.Errorf("writing row %d with key %.80q: %w", i, rows[i].Key, err)
+		}
+		if j, ok := at[rows[i].Key]; ok {
+			batch[j] = p
+			continue
+		}
+		at[rows[i].Key] = len(batch)
+		batch = append(batch, p)
+		if ctx.Err() != nil {
+			return nil, fmt.Errorf("analysing rows: %w", ctx.Err())
+		}
+	}
+	return batch, nil
 }
 
 // writeBatch stores a batch in slots of its own: vectors first, then one transaction with all else. The caller holds writeMu.
@@ -238,10 +249,8 @@ func insertRows(ctx context.Context, tx *sql.Tx, next *snapshot, live *bitsetEdi
 // insertSegment stores the batch's postings as a segment of its own. slots are ascending.
 func insertSegment(ctx context.Context, tx *sql.Tx, next *snapshot, slots []uint32, batch []*prepared) error {
 	w := newSegmentWriter(ctx, tx, next.nextBlock)
-	for _, l := range invert(slots, batch) {
-		if err := w.builder.add(l.term, l.postings); err != nil {
-			return err
-		}
+	if err := eachInOrder(invert(slots, batch), func(l inverted) error { return w.builder.add(l.term, l.postings) }); err != nil {
+		return err
 	}
 	set := roaring.BitmapOf(slots...)
 	seg := segment{id: next.nextSegment, rows: int64(len(batch)), firstBlock: next.nextBlock}
@@ -252,63 +261,6 @@ func insertSegment(ctx context.Context, tx *sql.Tx, next *snapshot, slots []uint
 	next.nextBlock = w.nextBlock
 	next.segments = append(next.segments, seg)
 	return nil
-}
-
-// inverted is a term and the rows that have it.
-type inverted struct {
-	term     string
-	rows     int // that it was counted in, a facet perhaps twice
-	postings []posting
-}
-
-// invert lists the rows of each term of a batch, in order of terms. slots are ascending.
-func invert(slots []uint32, batch []*prepared) []inverted {
-	total := 0
-	for _, p := range batch {
-		total += len(p.terms) + len(p.facets)
-	}
-	// Terms are looked up once, and all postings lie in one piece of memory.
-	var lists []inverted
-	at := make(map[string]int, total/4)
-	which := make([]int, 0, total) // the list of each term of each row
-	name := func(term string) {
-		n, ok := at[term]
-		if !ok {
-			n = len(lists)
-			at[term] = n
-			lists = append(lists, inverted{term: term})
-		}
-		lists[n].rows++
-		which = append(which, n)
-	}
-	for _, p := range batch {
-		for _, t := range p.terms {
-			name(t.term)
-		}
-		for _, f := range p.facets {
-			name(f)
-		}
-	}
-	room := make([]posting, total)
-	for n := range lists {
-		l := &lists[n]
-		l.postings, room = room[:0:l.rows], room[l.rows:]
-	}
-	for i, p := range batch {
-		for n, list := range which[:len(p.terms)] {
-			l := &lists[list]
-			l.postings = append(l.postings, posting{slots[i], p.terms[n].count, p.length})
-		}
-		for _, list := range which[len(p.terms):][:len(p.facets)] {
-			l := &lists[list]
-			if n := len(l.postings); n == 0 || l.postings[n-1].slot != slots[i] {
-				l.postings = append(l.postings, posting{slots[i], 1, 0})
-			}
-		}
-		which = which[len(p.terms)+len(p.facets):]
-	}
-	slices.SortFunc(lists, func(a, b inverted) int { return strings.Compare(a.term, b.term) })
-	return lists
 }
 
 // segmentWriter stores blocks as they are built, and then the segment that they make.
