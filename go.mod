@@ -198,4 +198,7 @@ require (
 
 tool github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen
 
-replace github.com/markusmobius/go-dateparser => ./third_party/go-dateparser
+replace (
+	github.com/RadhiFadlillah/whatlanggo => ./third_party/whatlanggo
+	github.com/markusmobius/go-dateparser => ./third_party/go-dateparser
+)
