@@ -114,7 +114,7 @@ func (in *interpreter) place(text string, a pdf.Value) {
 		m := (matrix{size, 0, 0, size, r.x0, y}).mul(in.state.ctm)
 		x1, y1 := in.state.ctm.apply(r.x0+width, y)
 		in.count(line)
-		in.emit(line, m, [2]float64{m[4], m[5]}, [2]float64{x1, y1})
+		in.emit(line, in.lookOf(m), [2]float64{m[4], m[5]}, [2]float64{x1, y1})
 		y -= 1.2 * size
 	}
 	in.out.breakLine()

@@ -267,7 +267,7 @@ func (in *interpreter) textOperator(op string, args []token) {
 }
 
 func (in *interpreter) moveLine(x, y float64) {
-	if m := (matrix{1, 0, 0, 1, x, y}).mul(in.tlm); m.finite() {
+	if m := in.tlm.moved(x, y); m.finite() {
 		in.tlm, in.tm = m, m
 	}
 }
@@ -278,7 +278,7 @@ func (in *interpreter) advance(d float64) {
 	if f := in.state.font; f != nil && f.vertical {
 		x, y = 0, d
 	}
-	if m := (matrix{1, 0, 0, 1, x, y}).mul(in.tm); m.finite() {
+	if m := in.tm.moved(x, y); m.finite() {
 		in.tm = m
 	}
 }
@@ -290,6 +290,10 @@ func (in *interpreter) show(s string) {
 	if f == nil || in.budget < 0 {
 		return
 	}
+	// Glyphs of a string differ in their place alone, and each begins where the one before has ended.
+	m := (matrix{st.size * st.scale, 0, 0, st.size, 0, st.rise}).mul(in.tm).mul(st.ctm)
+	look := in.lookOf(m)
+	before := [2]float64{m[4], m[5]}
 	f.decode(s, func(g glyph) {
 		if in.budget--; in.budget < 0 {
 			return // one string can be as long as the stream
@@ -298,39 +302,53 @@ func (in *interpreter) show(s string) {
 		if g.space {
 			extra += st.word
 		}
-		m := (matrix{st.size * st.scale, 0, 0, st.size, 0, st.rise}).mul(in.tm).mul(st.ctm)
-		w := g.width*st.size + extra
-		before := [2]float64{m[4], m[5]}
-		in.advance(w)
-		after := (matrix{1, 0, 0, 1, 0, st.rise}).mul(in.tm).mul(st.ctm)
-		switch end := [2]float64{after[4], after[5]}; {
-		case in.off > 0 || in.box.outside(before, end, math.Hypot(m[2], m[3])):
+		in.advance(g.width*st.size + extra)
+		var end [2]float64
+		end[0], end[1] = st.ctm.apply(in.tm.apply(0, st.rise))
+		switch {
+		case in.off > 0 || in.box.outside(before, end, look.size):
 		case in.hidden > 0 && in.actual == "":
 			in.out.extend(end[0], end[1])
 		case in.hidden > 0:
 			in.count(in.actual)
-			in.emit(in.actual, m, before, end)
+			in.emit(in.actual, look, before, end)
 			in.actual = ""
 		default:
 			in.count(g.text)
-			in.emit(g.text, m, before, end)
+			in.emit(g.text, look, before, end)
 		}
+		before = end
 	})
 }
 
-// emit passes a piece of text on with its size and direction.
-func (in *interpreter) emit(text string, m matrix, from, to [2]float64) {
-	size := math.Hypot(m[2], m[3])
-	dx, dy := m[0], m[1]
+// look is what the glyphs of a string have in common.
+type look struct {
+	shown  bool // they have a size and a direction
+	size   float64
+	dx, dy float64 // direction of writing, of length 1
+	bold   bool
+}
+
+// lookOf is how glyphs look that are shown with a matrix.
+func (in *interpreter) lookOf(m matrix) look {
+	l := look{size: math.Hypot(m[2], m[3]), dx: m[0], dy: m[1]}
 	if f := in.state.font; f != nil && f.vertical {
-		dx, dy = -m[2], -m[3]
+		l.dx, l.dy = -m[2], -m[3]
 	}
-	n := math.Hypot(dx, dy)
-	if n == 0 || size == 0 || !m.finite() {
-		return
+	n := math.Hypot(l.dx, l.dy)
+	m[4], m[5] = 0, 0 // places are for each glyph to have
+	if l.shown = n != 0 && l.size != 0 && m.finite(); l.shown {
+		l.dx, l.dy = l.dx/n, l.dy/n
 	}
-	bold := in.state.font != nil && in.state.font.bold || in.state.mode == 2
-	in.out.glyph(text, size, dx/n, dy/n, from, to, bold)
+	l.bold = in.state.font != nil && in.state.font.bold || in.state.mode == 2
+	return l
+}
+
+// emit passes a piece of text on with its size and direction.
+func (in *interpreter) emit(text string, l look, from, to [2]float64) {
+	if l.shown && math.Abs(from[0]) <= farOff && math.Abs(from[1]) <= farOff {
+		in.out.glyph(text, l.size, l.dx, l.dy, from, to, l.bold)
+	}
 }
 
 func (in *interpreter) count(text string) {

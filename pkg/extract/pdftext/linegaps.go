@@ -18,14 +18,20 @@ const (
 	overlapping = 0.15 // letters that overlap more than this, most of them, have wrong widths
 )
 
+// cellMaker is the room that one line after another is parted in.
+type cellMaker struct {
+	units []unit
+	gaps  []float64
+}
+
 // cellsOf parts the glyphs of a line into cells and words, in the order of reading.
-func cellsOf(pieces []piece, rtl bool) []Cell {
+func (c *cellMaker) cellsOf(pieces []piece, rtl bool) []Cell {
 	if rtl {
 		pieces = visualOrder(pieces)
 	}
-	word := wordGapOf(pieces)
+	word := c.wordGapOf(pieces)
 	var cells []Cell
-	units := make([]unit, 0, len(pieces)+len(pieces)/4) // with the spaces
+	units := c.units[:0] // with the spaces
 	var from, to float64
 	flush := func() {
 		if text, spots := joinUnits(units, rtl); text != "" {
@@ -59,6 +65,7 @@ func cellsOf(pieces []piece, rtl bool) []Cell {
 		prev, pen, to = i, p.x1, p.x1
 	}
 	flush()
+	c.units = units
 	if rtl {
 		slices.Reverse(cells)
 	}
@@ -104,8 +111,9 @@ func denseScript(r rune) bool {
 
 // wordGapOf is the least gap that parts words on a line, in parts of the font size. Two kinds of line need another
 // than the usual: letters that stand apart as a heading's may, and words that were pushed together to fit.
-func wordGapOf(pieces []piece) float64 {
-	gaps, spaces := letterGaps(pieces)
+func (c *cellMaker) wordGapOf(pieces []piece) float64 {
+	gaps, spaces := letterGaps(c.gaps[:0], pieces)
+	c.gaps = gaps
 	const enough = 5
 	if len(gaps) < enough {
 		return wordGap
@@ -123,9 +131,8 @@ func wordGapOf(pieces []piece) float64 {
 	return tightGap(gaps)
 }
 
-// letterGaps are the gaps between visible glyphs of the same size, and the number of blanks.
-func letterGaps(pieces []piece) (gaps []float64, spaces int) {
-	gaps = make([]float64, 0, len(pieces))
+// letterGaps appends the gaps between visible glyphs of the same size, and counts the blanks.
+func letterGaps(gaps []float64, pieces []piece) (_ []float64, spaces int) {
 	for i, p := range pieces {
 		if p.blank {
 			spaces++

@@ -45,6 +45,7 @@ type lineBuilder struct {
 	end      float64 // where the pen stands, along
 	left     float64 // the least place that the line's glyphs reach, along
 	pieces   []piece
+	cells    cellMaker
 	sizes    []sizeCount
 	common   float64 // size of most glyphs so far
 	most     int     // how many they are
@@ -208,7 +209,7 @@ func (b *lineBuilder) breakLine() {
 			break
 		}
 	}
-	line.Cells = cellsOf(pieces, b.rtl > b.ltr)
+	line.Cells = b.cells.cellsOf(pieces, b.rtl > b.ltr)
 	if len(line.Cells) > 0 && !b.again(line) {
 		b.lines = append(b.lines, line)
 	}

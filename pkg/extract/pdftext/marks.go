@@ -95,6 +95,6 @@ func (in *interpreter) showActual() {
 	at := [2]float64{m[4], m[5]}
 	if !in.box.outside(at, at, math.Hypot(m[2], m[3])) {
 		in.count(in.actual)
-		in.emit(in.actual, m, at, at)
+		in.emit(in.actual, in.lookOf(m), at, at)
 	}
 }

@@ -257,9 +257,18 @@ func (m matrix) mul(n matrix) matrix {
 	}
 }
 
+// farOff is beyond what a matrix of a page may move anything to.
+const farOff = 1e9
+
+// moved is m after a move by x and y.
+func (m matrix) moved(x, y float64) matrix {
+	m[4], m[5] = x*m[0]+y*m[2]+m[4], x*m[1]+y*m[3]+m[5]
+	return m
+}
+
 func (m matrix) finite() bool {
 	for _, v := range m {
-		if math.IsNaN(v) || math.IsInf(v, 0) || math.Abs(v) > 1e9 {
+		if !(math.Abs(v) <= farOff) { // which what is no number is not
 			return false
 		}
 	}
