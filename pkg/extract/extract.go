@@ -216,13 +216,18 @@ func (x *Extractor) tellMissing(w *worker) {
 	}
 }
 
+var spoolBuffers = sync.Pool{New: func() any { return new([64 << 10]byte) }}
+
 // spool writes the stream to a temporary file, for parsers that need random access.
 func (x *Extractor) spool(r io.Reader) (path string, err error) {
 	f, err := os.CreateTemp(x.opts.TempDir, "sluice-document-")
 	if err != nil {
 		return "", fmt.Errorf("making a temporary file for the document: %w", err)
 	}
-	n, err := io.Copy(f, io.LimitReader(r, x.limits.MaxInput+1))
+	buffer := spoolBuffers.Get().(*[64 << 10]byte)
+	defer spoolBuffers.Put(buffer)
+	// Asked for its own way, the file would only take a new buffer each time.
+	n, err := io.CopyBuffer(struct{ io.Writer }{f}, io.LimitReader(r, x.limits.MaxInput+1), buffer[:])
 	if err == nil && n > x.limits.MaxInput {
 		err = fail(TooLarge, "the file has more than the %s that are read", sizeText(x.limits.MaxInput))
 	} else if err != nil {
