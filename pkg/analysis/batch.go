@@ -16,6 +16,11 @@ type Batch struct {
 	row      uint32 // that is being counted; the first is 1
 	counts   []TermCount
 	length   uint32
+	before   struct { // what repeated was asked for last
+		text string
+		lang Language
+		ids  []uint32
+	}
 }
 
 // numbered is where the batch and its row have a term of the analyzer.
@@ -45,7 +50,7 @@ func (a *Analyzer) Batch() *Batch {
 		a.epoch++
 		a.terms, a.numbers, a.notes = nil, make(map[string]uint32), nil
 	}
-	if a.words.count > maxNumbered {
+	if a.words.count > maxKnown {
 		a.words = wordTable{}
 	}
 	return &Batch{analyzer: a}
@@ -54,6 +59,9 @@ func (a *Analyzer) Batch() *Batch {
 // maxNumbered is how many terms an Analyzer numbers before it starts anew with the next batch: a few megabytes. There are more of
 // them than of words, as every figure is one.
 const maxNumbered = 1 << 16
+
+// maxKnown is likewise how many words it knows, of some 250 bytes each.
+const maxKnown = 1 << 15
 
 // Terms lists all terms so far by their numbers, each once. It is only to be read.
 func (b *Batch) Terms() []string { return b.terms }
@@ -70,13 +78,27 @@ func (b *Batch) Count(parts ...Part) (lang Language, length uint32, terms []Term
 	b.row++
 	b.length, b.counts = 0, b.counts[:0]
 	for i, p := range parts {
-		var known []*knownWord
 		if i == 0 {
+			var known []*knownWord
 			lang, known = a.detect(p.Text)
+			a.ids(p.Text, lang, known, func(id uint32) { b.count(id, p.Weight) })
+			continue
 		}
-		a.ids(p.Text, lang, known, func(id uint32) { b.count(id, p.Weight) })
+		for _, id := range b.repeated(p.Text, lang) {
+			b.count(id, p.Weight)
+		}
 	}
 	return lang, b.length, append(make([]TermCount, 0, len(b.counts)), b.counts...)
+}
+
+// repeated returns the numbers of the terms of a text that is likely to be that of the row before, too: the headings that rows
+// stand below.
+func (b *Batch) repeated(text string, lang Language) []uint32 {
+	if b.before.ids == nil || b.before.text != text || b.before.lang != lang {
+		b.before.text, b.before.lang, b.before.ids = text, lang, b.before.ids[:0]
+		b.analyzer.ids(text, lang, nil, func(id uint32) { b.before.ids = append(b.before.ids, id) })
+	}
+	return b.before.ids
 }
 
 func (b *Batch) count(id, weight uint32) {

@@ -53,8 +53,8 @@ func TestABatchCountsWhatTermsTells(t *testing.T) {
 	defer a.Return()
 	for range 2 { // the second time all words are known
 		b := a.Batch()
-		for _, text := range mixedTexts {
-			for _, context := range []string{"", "The Running Titles", "Übersicht der Läufe"} {
+		for _, context := range []string{"", "The Running Titles", "Übersicht der Läufe"} { // which many rows have in turn
+			for _, text := range mixedTexts {
 				checkBatch(t, b, Part{text, 1}, Part{context, 3})
 			}
 		}
