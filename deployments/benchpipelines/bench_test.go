@@ -21,11 +21,11 @@ func TestTheTableTellsHowManyTimesAsLongOthersTook(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
 	writeTable(&b, "no embedding model", gathered{paths: make([]string, 20), bytes: 2_500_000, made: true}, []result{
-		{Name: "Sluice, over HTTP", Took: 2, Files: 20, Chunks: 300}, {Name: "Slow", Took: 12, Files: 18, Chunks: 80}, {Name: "Gone", Absent: "not installed"},
+		{Name: "Sluice, over HTTP", Took: 2, Files: 20, Chunks: 300, Words: 50}, {Name: "Slow", Took: 12, Files: 18, Chunks: 80}, {Name: "Gone", Absent: "not installed"},
 	})
 	for _, want := range []string{
-		"20 made-up documents of 2.5 MB, no embedding model, ", "| Sluice, over HTTP | 2.0 s | 1.0 | 10.0 | 20 | 300 |\n",
-		"| Slow | 12.0 s | 6.0 | 1.5 | 18 | 80 |\n", "\nGone was not measured: not installed\n",
+		"20 made-up documents of 2.5 MB, no embedding model, ", "| Sluice, over HTTP | 2.0 s | 1.0 | 10.0 | 20 | 2.5 | 300 |\n",
+		"| Slow | 12.0 s | 6.0 | 1.5 | 18 |  | 80 |\n", "\nGone was not measured: not installed\n",
 	} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("there is no %q in\n%s", want, b.String())
@@ -91,6 +91,17 @@ func TestFilesAreMadeUpOrSomebodys(t *testing.T) {
 	}
 	if _, err := gather(t.TempDir(), "", 0); err == nil {
 		t.Error("an empty folder is taken")
+	}
+}
+
+func TestWordsCountOnceHoweverTheyAreSetOut(t *testing.T) {
+	t.Parallel()
+	found := make(wordSet)
+	for _, text := range []string{"Name: Anna; Price: 12.50", "| name | price |\n| Bob | 12.50 |"} {
+		found.add(text)
+	}
+	if len(found) != 6 { // name, anna, price, 12, 50, bob
+		t.Errorf("%v", found)
 	}
 }
 

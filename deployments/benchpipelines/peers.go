@@ -36,7 +36,9 @@ func measurePeers(ctx context.Context, s settings, g gathered, model string, err
 			fmt.Fprintf(errs, "%s …\n", p.title)
 			_, fault = peer.Run(ctx, program, script, []string{p.name, g.dir, model}, &r)
 		}
-		if fault != nil {
+		if fault == nil {
+			fmt.Fprintf(errs, "%s: %.2f s, %.2f s of processor time, %d read\n", p.title, r.Took, r.Used, r.Files)
+		} else {
 			r.Absent = fault.Error()
 			fmt.Fprintf(errs, "%s: %v\n", p.title, fault)
 			fault = nil

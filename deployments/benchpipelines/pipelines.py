@@ -7,6 +7,7 @@ is JSON. Without a model nothing is embedded. Tokens are counted afterwards.
 import json
 import math
 import pathlib
+import re
 import sys
 import tempfile
 import time
@@ -123,6 +124,14 @@ def export(folder, path):
     onnx.save(model, path)
 
 
+def words(documents):
+    """Counts the different words of each file, of all that its readers made of it: given are names of files and texts."""
+    found = {}
+    for name, text in documents:
+        found.setdefault(name, set()).update(re.findall("[a-z0-9]+", text.lower()))
+    return sum(len(of) for of in found.values())
+
+
 def llamaindex(folder, model):
     from llama_index.core import MockEmbedding, SimpleDirectoryReader, VectorStoreIndex
     from llama_index.core.base.embeddings.base import BaseEmbedding
@@ -145,7 +154,10 @@ def llamaindex(folder, model):
         splitter = SentenceSplitter(chunk_size=MODEL_TOKENS, chunk_overlap=0) if model else SentenceSplitter(chunk_size=512)
         embedding = Embedding(embed_batch_size=BATCH * 8) if model else MockEmbedding(embed_dim=8)
         index = VectorStoreIndex.from_documents(documents, transformations=[splitter], embed_model=embedding)
-        return len({d.metadata["file_path"] for d in documents}), len(index.index_struct.nodes_dict)
+        return {
+            "Files": len({d.metadata["file_path"] for d in documents}), "Chunks": len(index.index_struct.nodes_dict),
+            "Texts": [(d.metadata["file_path"], d.text) for d in documents],
+        }
 
     return run
 
@@ -198,7 +210,10 @@ def haystack(folder, model):
     def run():
         files = sorted(f for f in pathlib.Path(folder).iterdir() if f.is_file())
         pipeline.run({"router": {"sources": files}})
-        return len({d.meta["file_path"] for d in store.filter_documents()}), store.count_documents()
+        return {
+            "Files": len({d.meta["file_path"] for d in store.filter_documents()}), "Chunks": store.count_documents(),
+            "Texts": [(d.meta["file_path"], d.content) for d in store.filter_documents()],
+        }
 
     return run
 
@@ -207,12 +222,13 @@ def main():
     name, folder, model = sys.argv[1:4]
     model = SentenceTransformer(model) if model else None
     run = {"llamaindex": llamaindex, "haystack": haystack}[name](folder, model)
-    began = time.perf_counter()
-    files, chunks = run()
-    took = time.perf_counter() - began
-    tokens, cut = model.count() if model else (0, 0)
+    began, used = time.perf_counter(), time.process_time()
+    result = run()
+    result.update(Took=time.perf_counter() - began, Used=time.process_time() - used)
+    result["Words"] = words(result.pop("Texts"))
+    result["Tokens"], result["CutTokens"] = model.count() if model else (0, 0)
     print()
-    print(json.dumps({"Took": took, "Files": files, "Chunks": chunks, "Tokens": tokens, "CutTokens": cut}), flush=True)
+    print(json.dumps(result), flush=True)
 
 
 main()

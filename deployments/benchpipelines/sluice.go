@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -24,13 +25,13 @@ type result struct {
 	Name   string
 	Absent string  // why it was not measured; "" when it was
 	Took   float64 // seconds, until everything could be searched
+	Used   float64 // seconds of processor time
 	Files  int     // that were read
 	Chunks int
+	Words  int // different ones of each file, of all that was read of it; 0 when they were not counted
 
 	Tokens    int // of the model, that were embedded; 0 where nothing was
 	CutTokens int // that the model did not read, as their text was too long for it
-
-	used time.Duration // processor time, of Sluice alone
 }
 
 // compare has everyone take the files in, Sluice first.
@@ -40,7 +41,7 @@ func compare(ctx context.Context, s settings, g gathered, model, dir string, err
 	if err != nil {
 		return nil, fmt.Errorf("measuring Sluice: %w", err)
 	}
-	fmt.Fprintf(errs, "Sluice: %.2f s, %.2f s of processor time, %d read\n", ours.Took, ours.used.Seconds(), ours.Files)
+	fmt.Fprintf(errs, "Sluice: %.2f s, %.2f s of processor time, %d read\n", ours.Took, ours.Used, ours.Files)
 	if model != "" {
 		if ours.Tokens, ours.CutTokens, err = countTokens(ctx, g, model); err != nil {
 			return nil, fmt.Errorf("counting what Sluice has embedded: %w", err)
@@ -62,7 +63,7 @@ func measureSluice(ctx context.Context, s settings, g gathered, model, dir strin
 	svc, err := started.Start(ctx, s.api, dir, environ...)
 	defer func() {
 		err = errors.Join(err, svc.Close())
-		r.used = svc.Used()
+		r.Used = svc.Used().Seconds()
 	}()
 	if err != nil {
 		return r, err
@@ -97,6 +98,24 @@ func measureSluice(ctx context.Context, s settings, g gathered, model, dir strin
 	return r, svc.Datasources(ctx, store.ID, "synched", func(d service.Datasource) error {
 		r.Files++
 		r.Chunks += int(d.Chunks)
-		return nil
+		if s.alone {
+			return nil // there is nothing to compare them with, and reading them back takes processor time
+		}
+		found := make(wordSet)
+		defer func() { r.Words += len(found) }()
+		return svc.Chunks(ctx, d.ID, func(c service.Chunk) error {
+			found.add(c.Text)
+			return nil
+		})
 	})
+}
+
+// wordSet are the different words of a text, which are runs of ASCII letters and digits in lower case: what a form of tables or
+// overlap repeats counts once, and white space and signs count nothing.
+type wordSet map[string]bool
+
+func (s wordSet) add(text string) {
+	for word := range strings.FieldsFuncSeq(strings.ToLower(text), func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') }) {
+		s[word] = true
+	}
 }

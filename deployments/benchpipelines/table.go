@@ -14,7 +14,7 @@ func writeTable(out io.Writer, title string, g gathered, results []result) {
 		what = "made-up documents"
 	}
 	fmt.Fprintf(out, "%d %s of %.1f MB, %s, %d processors.\n\n", len(g.paths), what, float64(g.bytes)/1e6, title, runtime.NumCPU())
-	head, line := "| | until all can be searched | times as long | documents/s | read | chunks |", "|---|---|---|---|---|---|"
+	head, line := "| | until all can be searched | times as long | documents/s | read | different words of each | chunks |", "|---|---|---|---|---|---|---|"
 	counted := slices.ContainsFunc(results, func(r result) bool { return r.Tokens > 0 })
 	if counted {
 		head, line = head+" tokens embedded | cut off |", line+"---|---|"
@@ -24,7 +24,7 @@ func writeTable(out io.Writer, title string, g gathered, results []result) {
 		if r.Absent != "" {
 			continue
 		}
-		fmt.Fprintf(out, "| %s | %.1f s | %.1f | %.1f | %d | %d |", r.Name, r.Took, r.Took/results[0].Took, float64(r.Files)/r.Took, r.Files, r.Chunks)
+		fmt.Fprintf(out, "| %s | %.1f s | %.1f | %.1f | %d | %s | %d |", r.Name, r.Took, r.Took/results[0].Took, float64(r.Files)/r.Took, r.Files, r.wordsRead(), r.Chunks)
 		if counted {
 			fmt.Fprintf(out, " %d | %d |", r.Tokens, r.CutTokens)
 		}
@@ -36,4 +36,12 @@ func writeTable(out io.Writer, title string, g gathered, results []result) {
 		}
 	}
 	fmt.Fprintln(out)
+}
+
+// wordsRead is how many different words of a file were read, on average; "" when they were not counted.
+func (r result) wordsRead() string {
+	if r.Words == 0 || r.Files == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%.1f", float64(r.Words)/float64(r.Files))
 }
