@@ -131,7 +131,7 @@ func watchReplay(ctx context.Context, c replays, id string, show cli.Progress) e
 		if synched+failed >= total {
 			show.End("")
 			if failed > 0 {
-				return cli.WithExit(cli.Partly, fmt.Errorf("%d of %s ended with an error: GET /datasources?status=error lists them, and why", failed, counted(total, "datasource")))
+				return cli.WithExit(cli.Partly, fmt.Errorf("%d of %s ended with an error: api datastores show names them, and why", failed, counted(total, "datasource")))
 			}
 			return nil
 		}

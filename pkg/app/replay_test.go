@@ -140,7 +140,7 @@ func TestAReplayDoesWhatItIsAskedForAndEmbedsNothingAgain(t *testing.T) {
 	p.must(p.post("/api/datastores/upsert/"+second, map[string]any{"documents": []map[string]any{{"text": "It fails: the quoll.", "name": "quoll"}}}, nil))
 	p.settled(second, time.Minute)
 	out, faults, code := p.command("replay", "--failed")
-	if code != 4 || !strings.Contains(faults, "1 of 1 datasource ended with an error: GET /datasources?status=error lists them, and why") || !strings.HasSuffix(out, "1/1, 1 failed\n") {
+	if code != 4 || !strings.Contains(faults, "1 of 1 datasource ended with an error: api datastores show names them, and why") || !strings.HasSuffix(out, "1/1, 1 failed\n") {
 		t.Errorf("a replay that fails ended with %d: %q, %q", code, out, faults)
 	}
 	model.refuse.Store(false)

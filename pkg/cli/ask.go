@@ -158,8 +158,8 @@ func (p *Program) agent(ctx context.Context, c *client.Client, f askFlags, q cli
 func answerable(ctx context.Context, c *client.Client, store *client.Datastore, q client.AgentQuery) error {
 	none := func(format string, args ...any) error { return WithExit(NotFound, fmt.Errorf(format, args...)) }
 	if q.ConversationId != nil {
-		return none("no agent answers from datastore %q yet, so there is no conversation to go on with: leave out --conversation, or name its agent with --agent",
-			store.Name)
+		return none("no agent answers from datastore %q yet, so there is no conversation to go on with: "+
+			"leave out --conversation, or name its agent with --agent", store.Name)
 	}
 	one := 1
 	found, err := c.QueryDatastore(ctx, store.Id, client.DatastoreQuery{Query: q.Query, TopK: &one, Filters: q.Filters})
@@ -173,7 +173,8 @@ func answerable(ctx context.Context, c *client.Client, store *client.Datastore, 
 	case counts.Total == 0:
 		return none("there is nothing in datastore %q yet: api ingest FILE… --datastore %q brings documents in", store.Name, store.Name)
 	case counts.Synched == 0:
-		return none("nothing in datastore %q can be found yet: api datastores show %q says what it waits for, and what has failed", store.Name, store.Name)
+		return none("nothing in datastore %q can be found yet: api datastores show %q says what it waits for, and what has failed",
+			store.Name, store.Name)
 	case q.Filters != nil:
 		return none("nothing in datastore %q that passes --filter, --custom-id and --datasource answers this: leave one out", store.Name)
 	default:

@@ -224,6 +224,7 @@ func (w *walker) where(err error) error {
 	at := w.dec.InputOffset()
 	if errors.As(err, &syntax) {
 		at = syntax.Offset
+		err = fmt.Errorf("this is not JSON: %w", err)
 	}
 	if errors.Is(err, io.ErrUnexpectedEOF) {
 		err = errors.New("the file ends in the middle of it; was it copied whole?")

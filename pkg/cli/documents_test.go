@@ -76,7 +76,7 @@ func TestAnImportIsReadInEveryForm(t *testing.T) {
 		"metadata that is none":        {text: `{"id":"a","text":"One.","metadata":"x"}`, want: []string{"unusable: document 1 (a)"}},
 		"a file that was cut":          {text: `{"id":"a","text":"One."}{"id":"b","te`, want: []string{"a : One. map[]", "error: document 2, at byte 34: the file ends in the middle of it; was it copied whole?"}},
 		"an array that was cut":        {text: `[{"id":"a","text":"One."},`, want: []string{"a : One. map[]", "error: document 2, at byte 26: the file ends in the middle of it; was it copied whole?"}},
-		"what is no JSON":              {text: `{"id":"a","text":"One."}{oops}`, want: []string{"a : One. map[]", "error: document 2, at byte 25: invalid character 'o'"}},
+		"what is no JSON":              {text: `{"id":"a","text":"One."}{oops}`, want: []string{"a : One. map[]", "error: document 2, at byte 25: this is not JSON: invalid character 'o'"}},
 		"a number":                     {text: `[1]`, want: []string{"error: document 1, at byte 2: is 1, and a document is a JSON object"}},
 		"lists without end":            {text: strings.Repeat("[", 100), want: []string{"error: document 1, at byte 5: has lists in lists deeper than 4"}},
 		"addresses": {
@@ -266,8 +266,40 @@ func TestAFolderIsWalkedInOrderAndWithoutWhatCannotBeRead(t *testing.T) {
 	if diff := cmp.Diff([]string{"a/c.md", "b.md"}, got); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]string{"none.md: it is empty", "photo.JPG: files of this kind hold no text that is read"}, left); diff != "" {
+	if diff := cmp.Diff([]string{"none.md: it is empty", "photo.JPG: files of this kind cannot be read"}, left); diff != "" {
 		t.Error(diff)
+	}
+}
+
+func TestAPatternSpeaksOfTheFilesThatItNamesAlone(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for _, name := range []string{"a.md", "photo.jpg", "x/b.md", "x/photo.png"} {
+		path := filepath.Join(dir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte("x"), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for pattern, want := range map[string][]string{
+		"**/*.md": {"a.md", "x/b.md"}, "*.jpg": {"left out: photo.jpg"}, "x/*": {"x/b.md", "left out: x/photo.png"},
+		"**/*.pdf": {"no file matches"},
+	} {
+		var got []string
+		left := func(name, _ string) {
+			below, _ := filepath.Rel(dir, name)
+			got = append(got, "left out: "+filepath.ToSlash(below))
+		}
+		for d, err := range (sourceFlags{}).matching(filepath.ToSlash(dir)+"/"+pattern, left) {
+			if err != nil {
+				got = append(got, strings.Join(strings.Fields(err.Error())[:3], " "))
+				continue
+			}
+			below, _ := filepath.Rel(dir, d.path)
+			got = append(got, filepath.ToSlash(below))
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s:\n%s", pattern, diff)
+		}
 	}
 }
 

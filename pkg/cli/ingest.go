@@ -89,7 +89,7 @@ func (p *Program) tell(ctx context.Context, s *sending, err error) error {
 	case err != nil:
 		return err
 	case s.out.Failed > 0:
-		return WithExit(Partly, fmt.Errorf("%s failed; run it again when what they lack is mended", counted(s.out.Failed, "document")))
+		return WithExit(Partly, fmt.Errorf("%s failed for the reasons given; mend that and run the command again", counted(s.out.Failed, "document")))
 	}
 	return nil
 }
@@ -108,11 +108,11 @@ func (p *Program) ingestCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "ingest PATH|URL… --datastore DATASTORE", Short: "Bring in files, folders, web pages and web sites", GroupID: GroupUse,
 		Long: "Bring in files, folders, patterns (quoted: 'docs/**/*.md'), addresses of web pages and, with --site, of web sites, and\n" +
-			"wait until they can be found. A file's custom id is its path as it is written here; by it and by the digest of its\n" +
-			"content the next run knows what is there already, from any machine. Unchanged files are not sent again, changed ones\n" +
-			"replace what was there once the new version can be found, and a run that was interrupted is gone on with by running\n" +
-			"it again. Of folders, hidden files, empty ones and kinds that hold no text are left out.\n\n" +
-			"With --watch it goes on: what is new, changed or deleted in the folders follows, until Ctrl-C.",
+			"wait until they can be found. A file's custom id is its path as you write it here; by it and by the digest of its\n" +
+			"content the next run, on any machine, knows what is there already. Unchanged files are not sent again, and a changed\n" +
+			"one replaces the old version once the new one can be found. If a run was interrupted, run it again: it goes on where\n" +
+			"it was. In folders, hidden files, empty files and kinds that cannot be read are left out.\n\n" +
+			"With --watch it goes on until Ctrl-C, and sends what is new, changed or deleted in the folders.",
 		Example: "api ingest handbook/ --datastore Handbook --create\n" +
 			"api ingest 'docs/**/*.md' README.md --datastore Docs --metadata team=web\n" +
 			"api ingest https://example.com/pricing --datastore Web --refresh 24h\n" +

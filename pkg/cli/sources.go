@@ -228,7 +228,7 @@ func fileIn(root, path string, entry fs.DirEntry, c choice, metadata map[string]
 	case info.Size() == 0:
 		left(path, "it is empty")
 	case notRead[strings.ToLower(filepath.Ext(path))]:
-		left(path, "files of this kind hold no text that is read")
+		left(path, "files of this kind cannot be read")
 	default:
 		return file(path, true, metadata), nil
 	}
@@ -293,13 +293,21 @@ func (f sourceFlags) matching(pattern string, left leaver) iter.Seq2[*document, 
 		root = slashed[:max(i, 1)]
 	}
 	re := globRegexp(filepath.ToSlash(filepath.Clean(pattern)))
+	matches := func(path string) bool { return re.MatchString(filepath.ToSlash(filepath.Clean(path))) }
 	return func(yield func(*document, error) bool) {
 		n := 0
-		for d, err := range folder(root, f.choice, f.metadata, left) {
+		// What the pattern does not name is nothing that was left out.
+		leftOut := func(name, why string) {
+			if matches(name) {
+				n++
+				left(name, why)
+			}
+		}
+		for d, err := range folder(root, f.choice, f.metadata, leftOut) {
 			if n == 0 && errors.Is(err, fs.ErrNotExist) {
 				break // not even the folder is there
 			}
-			if err == nil && !re.MatchString(filepath.ToSlash(filepath.Clean(d.path))) {
+			if err == nil && !matches(d.path) {
 				continue
 			}
 			n++
