@@ -256,7 +256,7 @@ func (s *server) typeOf(form *uploadForm, name string) (string, error) {
 	}
 	mimeType := s.DetectType(head[:n], name, form.declared)
 	if !slices.Contains(s.SupportedTypes, mimeType) {
-		return "", domain.Errorf(domain.CodeUnsupported, "%s is %s, which cannot be read; what can be: %s",
+		return "", domain.Errorf(domain.CodeUnsupported, "%s is %s, which cannot be read; send one of: %s",
 			describe(name), mimeType, strings.Join(kindsOf(s.SupportedTypes), ", "))
 	}
 	return mimeType, nil

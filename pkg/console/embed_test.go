@@ -201,7 +201,8 @@ func TestAPageThatMayNotAskSaysSo(t *testing.T) {
 	value[bool](c, `(globalThis.said = [], console.error = (m) => said.push(m), document.querySelector('sluice-chat').open(), true)`)
 	c.keys("How much does the kettle hold?\r")
 	c.until(inside("[role=alert]"))
-	if text := value[string](c, inside("textarea")+`.value`); text != "How much does the kettle hold?" {
+	// The driver sends Enter's character after its key, which a keyboard does not: the refusal may come in between.
+	if text := strings.TrimSpace(value[string](c, inside("textarea")+`.value`)); text != "How much does the kettle hold?" {
 		t.Errorf("the question must be typed again: %q", text)
 	}
 	if said := value[string](c, `said.join(' ')`); !strings.Contains(said, e.site) || !strings.Contains(said, "allowedOrigins") {

@@ -145,7 +145,7 @@ func TestOnlyWhatMayFareBetterIsSentAgain(t *testing.T) {
 	}
 	isClosed.Store(true)
 	c.drop(".drop", letter)
-	c.until(`document.querySelector('.add .card ul').innerText.includes("the month's uploads are used up")`)
+	c.until(`document.querySelector('.add .card ul').innerText.includes("The month's uploads are used up")`)
 	c.until(`!` + again + `.hidden`)
 	isClosed.Store(false)
 	value[bool](c, `(`+again+`.click(), true)`)

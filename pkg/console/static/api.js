@@ -2,6 +2,7 @@
 // browser can tell.
 import { key } from './session.js';
 import { events } from './sse.js';
+import { complaint } from './words.js';
 
 /** The service may lie behind a prefix: addresses are relative to the page's. */
 const base = new URL('.', document.baseURI.split('#')[0]);
@@ -88,7 +89,7 @@ export function problemOf(status, text, retryAfter) {
   const wait = Number.parseInt(retryAfter ?? '', 10) || 0;
   try {
     const p = JSON.parse(text);
-    const said = (p.errors ?? []).map((/** @type {any} */ f) => `${f.field}: ${f.message}`).join('; ');
+    const said = (p.errors ?? []).map(complaint).join('; ');
     return new Problem(status, said || p.detail || p.title, p.errors ?? [], wait);
   } catch {
     return new Problem(status, `The service answered ${status}, without saying why.`, [], wait);

@@ -97,11 +97,11 @@ function offer() {
     h('li', {}, h('button', { type: 'button', class: 'quiet', onclick: leave }, 'Sign out'))));
 }
 
-/** Puts the focus where reading begins, as it is after a link to another page. */
+/** Puts the focus where a view says that one begins; else where reading begins, as it is after a link to another page. */
 function arrive() {
   if (main.contains(document.activeElement)) return; // a view has put it somewhere itself
-  const heading = main.querySelector('h1');
-  (heading ?? main).focus({ preventScroll: true });
+  const begin = main.querySelector('[autofocus]') ?? main.querySelector('h1') ?? main;
+  /** @type {HTMLElement} */ (begin).focus({ preventScroll: true });
   window.scrollTo(0, 0);
 }
 

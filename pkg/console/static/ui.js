@@ -1,6 +1,6 @@
 // The parts that views are put together from.
 import { fill, h } from './dom.js';
-import { statuses } from './words.js';
+import { sentence, statuses } from './words.js';
 
 /**
  * Has a screen reader say something, without moving the focus.
@@ -45,8 +45,11 @@ export function select(pairs, props = {}) {
 
 /** @param {any} message @param {...any} more */
 export function problem(message, ...more) {
-  return h('p', { class: 'problem', role: 'alert' }, message instanceof Error ? message.message : message, ' ', ...more);
+  return h('p', { class: 'problem', role: 'alert' }, said(message), ' ', ...more);
 }
+
+/** @param {any} e an error, or its text @returns {string} */
+const said = (e) => sentence(e instanceof Error ? e.message : String(e));
 
 /** @param {string} status */
 export function chip(status) {
@@ -91,6 +94,7 @@ export function form(submit, work, children, { buttons = [], class: kind = '' } 
     fill(trouble);
     send.disabled = true;
     try {
+      fillIn(element);
       await work(element);
     } catch (e) {
       if (!isAbort(e)) {
@@ -102,6 +106,15 @@ export function form(submit, work, children, { buttons = [], class: kind = '' } 
     }
   } }, ...children, trouble, h('div', { class: 'actions' }, send, ...buttons));
   return element;
+}
+
+/** Leads to the first control of a form that must have something in it, and has nothing. @param {HTMLFormElement} element */
+function fillIn(element) {
+  /** @type {any} */
+  const empty = [...element.elements].find((/** @type {any} */ c) => c.required && !c.value.trim());
+  if (!empty) return;
+  empty.focus();
+  throw new Error(`“${empty.labels[0].textContent}” is still empty: fill it in.`);
 }
 
 /**
@@ -117,6 +130,8 @@ export function dialog(title, content) {
   element.append(h('div', { class: 'head' }, heading, h('button', { type: 'button', class: 'quiet', 'aria-label': 'Close', onclick: close }, '×')), ...content(close));
   document.body.append(element);
   element.showModal();
+  // The browser would choose the first button, which closes the dialog again.
+  if (!element.querySelector('[autofocus]')) element.querySelector('input, select, textarea')?.focus();
   return element;
 }
 
@@ -125,7 +140,7 @@ export function dialog(title, content) {
  * @param {any} e
  */
 export function tell(e) {
-  dialog('That did not work', (close) => [h('p', {}, e instanceof Error ? e.message : String(e)), h('div', { class: 'actions' }, h('button', { type: 'button', class: 'main', onclick: close }, 'OK'))]);
+  dialog('That did not work', (close) => [h('p', {}, said(e)), h('div', { class: 'actions' }, h('button', { type: 'button', class: 'main', autofocus: true, onclick: close }, 'OK'))]);
 }
 
 /**
@@ -137,7 +152,7 @@ export function tell(e) {
  */
 export function confirm(title, text, verb, work) {
   dialog(title, (close) => [form(verb, async () => { await work(); close(); }, [h('p', {}, text)], {
-    buttons: [h('button', { type: 'button', onclick: close }, 'Cancel')], class: 'danger',
+    buttons: [h('button', { type: 'button', autofocus: true, onclick: close }, 'Cancel')], class: 'danger',
   })]);
 }
 

@@ -2,7 +2,7 @@
 import { fill, h } from './dom.js';
 import { Queue } from './queue.js';
 import { announce } from './ui.js';
-import { bytes, counted, number } from './words.js';
+import { bytes, counted, number, sentence } from './words.js';
 
 export const queue = new Queue();
 
@@ -69,11 +69,11 @@ export function uploadPanel(storeId, signal) {
     bar.max = Math.max(total, 1);
     bar.value = sent;
     const waits = queue.resumeAt > Date.now() && queue.busy ? ' The service is busy: the rest follows in a moment.' : '';
-    fill(text, `${number(done)} of ${counted(ours.length, 'file')} uploaded, ${bytes(sent)} of ${bytes(total)}.`, failed.length > 0 && ` ${number(failed.length)} could not be.`, waits);
-    fill(failures, failed.slice(0, shownFailures).map((u) => h('li', {}, h('strong', {}, u.path), `: ${u.error}`)),
+    fill(text, `${number(done)} of ${counted(ours.length, 'file')} uploaded, ${bytes(sent)} of ${bytes(total)}.`, failed.length > 0 && ` ${number(failed.length)} failed:`, waits);
+    fill(failures, failed.slice(0, shownFailures).map((u) => h('li', {}, h('strong', {}, u.path), `: ${sentence(u.error)}`)),
       failed.length > shownFailures && h('li', {}, `and ${number(failed.length - shownFailures)} more`));
     again.hidden = failed.every((u) => u.hopeless);
-    fill(clear, queue.busy ? 'Leave out the rest' : 'Done');
+    fill(clear, queue.busy ? 'Cancel the rest' : 'Close');
   };
   onChange(show, signal);
   show();

@@ -24,6 +24,20 @@ export function bytes(n) {
   return `${unit && n < 10 ? n.toFixed(1) : Math.round(n)} ${units[unit]}`;
 }
 
+/** An error as a sentence begins: the service's begin small. An address or a file name stays what it is. @param {string} text */
+export const sentence = (text) => (/^\p{Ll}+[ ,]/u.test(text) ? text[0].toUpperCase() + text.slice(1) : text);
+
+/** @type {Record<string, string>} */
+const fields = {
+  file: 'the file', name: 'the name', description: 'the description', metadata: 'the metadata', query: 'the query', datastoreIds: 'the list of datastores',
+  'config.source_url': 'the address', 'config.sitemap': 'the sitemap', 'config.text': 'the text', 'config.refresh': 'the time of fetching again',
+  'config.max_pages': 'the number of pages', 'config.max_depth': 'the number of links', expiresAt: 'the day of expiry', text: 'the text',
+  topK: 'the number of fragments', maxPerDatasource: 'the number of one datasource', 'chunking.targetTokens': 'the size of a chunk', 'chunking.maxTokens': 'the greatest size of a chunk',
+};
+
+/** What is wrong with a field of a request, in the words of the form that it is from. @param {{field: string, message: string}} fault */
+export const complaint = ({ field, message }) => (fields[field] ? `${fields[field]} ${message}` : `${field}: ${message}`);
+
 /** @param {string | null | undefined} at */
 export function when(at) {
   if (!at) return 'never';

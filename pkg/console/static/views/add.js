@@ -14,7 +14,7 @@ import { planView } from './plan.js';
 export function addPanel(store, signal) {
   const take = (/** @type {import('../files.js').Found[]} */ found) => {
     queue.add(found, store.id);
-    announce(found.length === 0 ? 'There was no file in it' : `${counted(found.length, 'file')} are being uploaded`);
+    announce(found.length === 0 ? 'There was no file in it' : `Uploading ${counted(found.length, 'file')}`);
   };
   const files = chooser('Choose files', take, {});
   const folder = chooser('Choose a folder', take, { webkitdirectory: true });
@@ -103,17 +103,27 @@ function addText(store, initial = '') {
 
 /** @param {any} store */
 function addPage(store) {
-  const address = h('input', { type: 'url', placeholder: 'https://', required: true });
+  const address = addressInput(true);
   const refresh = refreshField();
   adder(store, 'Add a web page', [field('Address', address), refresh.field],
-    () => ({ type: 'web_page', config: { source_url: address.value.trim(), ...(refresh.read() ? { refresh: refresh.read() } : {}) } }));
+    () => ({ type: 'web_page', config: { source_url: addressIn(address), ...(refresh.read() ? { refresh: refresh.read() } : {}) } }));
+}
+
+/** @param {boolean} [required] */
+const addressInput = (required = false) => h('input', { type: 'url', inputmode: 'url', placeholder: 'https://', required, spellcheck: 'false' });
+
+/** What an address field says. As in a browser, the scheme may be left out, and is https then. @param {any} control */
+function addressIn(control) {
+  const typed = control.value.trim();
+  if (typed && !/^[a-z][a-z\d+.-]*:\/\//i.test(typed)) control.value = `https://${typed}`;
+  return control.value.trim();
 }
 
 /** When web content is fetched again. @param {string} [value] */
 export function refreshField(value = '') {
   const control = h('input', { value, placeholder: '24h', maxlength: '100' });
   return {
-    field: field('Fetch it again every', control, 'An interval (24h, 7d), or five fields of cron in UTC. Empty: never. What has not changed costs one small request.'),
+    field: field('Fetch it again every', control, 'Such as 24h or 7d, or five cron fields in UTC. Empty means never. A page that has not changed costs one small request.'),
     /** @returns {string} empty: never */
     read: () => control.value.trim(),
   };
@@ -121,8 +131,8 @@ export function refreshField(value = '') {
 
 /** @param {any} store */
 function addSite(store) {
-  const address = h('input', { type: 'url', placeholder: 'https://' });
-  const sitemap = h('input', { type: 'url', placeholder: 'https://' });
+  const address = addressInput();
+  const sitemap = addressInput();
   const include = h('textarea', { rows: '2' });
   const exclude = h('textarea', { rows: '2' });
   const pages = h('input', { type: 'number', min: '1' });
@@ -130,13 +140,13 @@ function addSite(store) {
   const refresh = refreshField();
   const lines = (/** @type {any} */ control) => control.value.split('\n').map((/** @type {string} */ l) => l.trim()).filter(Boolean);
   const config = () => Object.fromEntries(Object.entries({
-    source_url: address.value.trim(), sitemap: sitemap.value.trim(), include: lines(include), exclude: lines(exclude),
+    source_url: addressIn(address), sitemap: addressIn(sitemap), include: lines(include), exclude: lines(exclude),
     max_pages: Number(pages.value), max_depth: Number(depth.value),
   }).filter(([, v]) => (Array.isArray(v) ? v.length > 0 : Boolean(v))));
   const preview = h('div', { class: 'below' });
   const look = h('button', { type: 'button', onclick: async () => {
     look.disabled = true;
-    fill(preview, h('p', { class: 'note', role: 'status' }, 'The site is being looked at, for 20 seconds at most …'));
+    fill(preview, h('p', { class: 'note', role: 'status' }, 'Looking at the site, for at most 20 seconds …'));
     try {
       fill(preview, planView(await call('POST', 'datasources/plan', { config: config() })));
     } catch (e) {
@@ -145,12 +155,12 @@ function addSite(store) {
     look.disabled = false;
   } }, 'Show what a crawl would fetch');
   adder(store, 'Add a web site', [
-    field('Address', address, 'Where the site begins: pages below it are taken.'),
+    field('Address', address, 'Where the site begins. The pages below this address are taken.'),
     h('details', {}, h('summary', {}, 'More'),
-      field('Sitemap', sitemap, 'Without one, it is looked for, and else links are followed.'),
-      field('Take these paths alone', include, 'One pattern a line, such as /docs/**'),
-      field('Leave these paths out', exclude),
-      h('div', { class: 'row' }, field('Pages at most', pages), field('Links from the beginning', depth)),
+      field('Sitemap', sitemap, 'Leave it empty to have it looked for. A site without one is read by following its links.'),
+      field('Only these paths', include, 'One pattern a line, such as /docs/**'),
+      field('Not these paths', exclude),
+      h('div', { class: 'row' }, field('At most this many pages', pages), field('At most this many links away', depth)),
       refresh.field),
     look, preview,
   ], () => ({ type: 'web_site', config: { ...config(), ...(refresh.read() ? { refresh: refresh.read() } : {}) } }));

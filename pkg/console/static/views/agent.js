@@ -47,11 +47,11 @@ function settings(agent, stores) {
       go(`#/agents/${agent.id}`);
     }, [
       field('Name', name), field('Description', description), chosen.body,
-      h('div', { class: 'row' }, field('Model', model, 'Which model stands behind a name is set where the service runs.'), field('Temperature', temperature, '0: the same answer each time. 1: freer.'), field('Who may ask it', visibility)),
-      field('System prompt', system, 'Who the agent is and how it speaks. {query}, {context} and {history} stand for the question, the fragments found, and what was said before.'),
+      h('div', { class: 'row' }, field('Model', model, 'The service\u2019s settings say which model a name stands for. If there is none, the built-in answerer quotes the documents.'), field('Temperature', temperature, '0: the same answer each time. 1: freer.'), field('Who may ask it', visibility)),
+      field('System prompt', system, 'Who the agent is and how it speaks; models follow it, the built-in answerer does not. {query}, {context} and {history} stand for the question, the fragments found, and what was said before.'),
       field('User prompt', user, 'What the question is wrapped in, with the same placeholders. Empty: the question alone.'),
     ]),
-    h('h2', {}, 'All of it'),
+    h('h2', {}, 'Delete it'),
     h('button', { type: 'button', onclick: () => confirm(`Delete ${agent.name}?`, 'The agent is deleted for good; its datastores stay.', 'Delete it', async () => {
       await call('DELETE', `agents/${agent.id}`, {});
       announce('Deleted');

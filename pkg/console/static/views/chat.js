@@ -18,7 +18,7 @@ export async function chat(agent, conversationId, signal) {
   const kept = conversationId ? await get(withQuery(`conversations/${encodeURIComponent(conversationId)}`, { limit: 200 }), signal) : null;
   const log = h('div', { class: 'chat', role: 'log', 'aria-label': 'Conversation', 'aria-live': 'polite' },
     kept?.messages.map((/** @type {any} */ m) => (m.role === 'user' ? asked(m.text) : answered(m.text, m.sources))));
-  const question = h('textarea', { rows: '2', maxlength: '8000', 'aria-label': 'Question', placeholder: 'Ask something', onkeydown: (/** @type {KeyboardEvent} */ e) => {
+  const question = h('textarea', { rows: '2', maxlength: '8000', 'aria-label': 'Question', placeholder: 'Ask something', autofocus: matchMedia('(min-width: 46rem)').matches, onkeydown: (/** @type {KeyboardEvent} */ e) => {
     // As in other chats; with Shift, and while a word is being composed, Enter stays with the text.
     if (e.key === 'Enter' && !e.shiftKey && !e.isComposing) {
       e.preventDefault();
@@ -86,9 +86,9 @@ async function opening(agent, begun, signal) {
     const counts = await Promise.all(ids.map((id) => readCounts(id, signal).catch(() => null)));
     const there = h('a', { href: `#/datastores/${ids[0]}` }, 'its datastore');
     if (counts.every((n) => n?.total === 0)) return note('There is nothing to answer from yet: put documents into ', there, '.');
-    if (counts.every((n) => n?.synched === 0)) return note('No document is done yet: how far each one is, or why it failed, stands in ', there, '.');
+    if (counts.every((n) => n?.synched === 0)) return note('No document is searchable yet. See how far each one is, or why it failed, in ', there, '.');
   }
-  return !begun && h('p', { class: 'faint' }, 'Ask what the documents say. The numbers in an answer lead to the places that it is from.');
+  return !begun && h('p', { class: 'faint' }, 'Ask what the documents say. The numbers in an answer lead to where it is from.');
 }
 
 /** @param {string} text */

@@ -44,7 +44,7 @@ function changes(s) {
     (s.status !== 'error' || mayHelp(s)) && button(s.status === 'error' ? 'Try again' : 'Process again', () => retry(s.id)),
     s.type.startsWith('web_') && h('button', { type: 'button', onclick: () => schedule(s) }, 'Schedule'),
     s.type === 'web_site' && !isSettled(s.status) && button('Stop the crawl', () => call('POST', `datasources/${s.id}/stop`, {})),
-    h('button', { type: 'button', onclick: () => confirm(`Delete ${s.name}?`, 'It is no longer found from then on, and cannot be brought back.', 'Delete it', async () => {
+    h('button', { type: 'button', onclick: () => confirm(`Delete ${s.name}?`, 'It is no longer found, and cannot be brought back.', 'Delete it', async () => {
       await call('DELETE', `datasources/${s.id}`, {});
       go(`#/datastores/${s.datastoreId}`);
     }) }, 'Delete'),
@@ -66,7 +66,7 @@ async function edit(s) {
     if (isText && text.value !== had) await call('POST', `datastores/update/${s.datastoreId}`, { id: s.id, text: text.value, ...meant });
     else await call('PATCH', `datasources/${s.id}`, meant);
     close();
-    announce('Saved. What was there stays searchable until the new is.');
+    announce('Saved. The old version stays searchable until the new one is.');
     window.dispatchEvent(new HashChangeEvent('hashchange'));
   }, [field('Name', name), isText && field('Text', text), field('Metadata', metadata, 'A JSON object. Filters find it; source, author and date are shown with fragments, custom_id is your own id.')], {
     buttons: [h('button', { type: 'button', onclick: close }, 'Cancel')],
@@ -79,7 +79,7 @@ function object(text) {
     const value = JSON.parse(text.trim() || '{}');
     if (value && typeof value === 'object' && !Array.isArray(value)) return value;
   } catch { /* said below */ }
-  throw new Error('The metadata is no JSON object, such as {"team": "pumps"}.');
+  throw new Error('The metadata must be a JSON object, such as {"team": "pumps"}.');
 }
 
 /** Sets when web content is fetched again. @param {any} s */
@@ -155,7 +155,7 @@ function site(s) {
   return h('section', { class: 'card' },
     h('h2', {}, 'The newest crawl'),
     h('dl', { class: 'facts' }, [['Begun', when(c.startedAt)], ...counts.map(([name, n]) => [name, number(n)])].map(([name, v]) => h('div', {}, h('dt', {}, name), h('dd', {}, v)))),
-    Object.keys(c.leftOut).length > 0 && [h('h3', {}, 'Addresses that are no pages of the site'), h('ul', {}, Object.entries(c.leftOut).map(([why, n]) => h('li', {}, `${why}: ${number(n)}`)))],
+    Object.keys(c.leftOut).length > 0 && [h('h3', {}, 'Addresses that were left out'), h('ul', {}, Object.entries(c.leftOut).map(([why, n]) => h('li', {}, `${why}: ${number(n)}`)))],
     h('p', {}, h('a', { href: `#/datastores/${s.datastoreId}?site=${s.id}` }, 'Show its pages')));
 }
 
@@ -209,6 +209,6 @@ async function beside(source, wanted, asked, here, signal) {
   }
   if (asked) setTimeout(() => pressed?.scrollIntoView({ block: 'nearest' }), 50);
   return [h('div', { class: 'beside' },
-    h('section', { 'aria-labelledby': 'chunks' }, h('h2', { id: 'chunks' }, 'Chunks'), before, n === 0 ? h('p', { class: 'faint' }, 'There are none yet.') : list, more),
+    h('section', { 'aria-labelledby': 'chunks' }, h('h2', { id: 'chunks' }, 'Chunks'), before, n === 0 ? h('p', { class: 'faint' }, source.status === 'error' ? 'There are none: nothing could be read.' : 'There are none yet.') : list, more),
     h('section', { 'aria-labelledby': 'original' }, h('h2', { id: 'original' }, 'Original'), place))];
 }

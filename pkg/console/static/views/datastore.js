@@ -6,6 +6,7 @@ import { may } from '../session.js';
 import { button, confirm, field, form, head, problem, tabs, announce } from '../ui.js';
 import { addPanel } from './add.js';
 import { countChips, readCounts, visibilitySelect } from './datastores.js';
+import { counted } from '../words.js';
 import { sources } from './sources.js';
 import { playground } from './playground.js';
 
@@ -85,15 +86,15 @@ function settings(store) {
     }, [
       field('Name', control.name), field('Description', control.description), field('Who may query it', control.visibility),
       h('details', {}, h('summary', {}, 'How it is indexed'),
-        h('p', { class: 'note' }, 'A change here has all content processed again. What is searchable stays so meanwhile.'),
-        h('div', { class: 'row' }, field('Tokens of a chunk', control.target), field('Tokens of a chunk at most', control.most)),
+        h('p', { class: 'note' }, 'A change here processes all content again. It stays searchable meanwhile.'),
+        h('div', { class: 'row' }, field('Tokens in a chunk', control.target), field('Tokens in a chunk, at most', control.most)),
         h('div', { class: 'row' }, field('Engine', control.type), field('Embedding model', control.model))),
     ]),
-    h('h2', {}, 'All of it'),
+    h('h2', {}, 'All its content'),
     h('div', { class: 'actions' },
       button('Process all again', async () => {
         const { queued } = await call('POST', `${path}/resync`, { mode: 'reindex' });
-        announce(`${queued} are queued`);
+        announce(`${counted(queued, 'datasource')} queued`);
         go(`#/datastores/${store.id}`);
       }),
       h('button', { type: 'button', onclick: () => confirm(`Delete ${store.name}?`, 'The datastore and everything in it are deleted for good.', 'Delete it', async () => {

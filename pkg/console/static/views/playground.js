@@ -10,11 +10,11 @@ import { counted } from '../words.js';
  * @param {import('../router.js').Page} page
  */
 export function playground(store, page) {
-  const query = h('input', { type: 'search', value: page.query.get('query') ?? '', maxlength: '8000', required: true });
+  const query = h('input', { type: 'search', autofocus: true, value: page.query.get('query') ?? '', maxlength: '8000', required: true });
   const topK = h('input', { type: 'number', min: '1', max: '100', value: '5' });
   const mode = select([['hybrid', 'Words and meaning'], ['lexical', 'Words alone'], ['dense', 'Meaning alone']], { value: 'hybrid' });
   const each = h('input', { type: 'number', min: '1', max: '100' });
-  const rerank = select([['', 'Where there is a reranker'], ['true', 'Always'], ['false', 'Never']], { value: '' });
+  const rerank = select([['', 'If there is one'], ['true', 'Always'], ['false', 'Never']], { value: '' });
   const metadata = h('textarea', { class: 'code', rows: '2', placeholder: '{"team": ["pumps", "valves"]}' });
   const customIds = h('input', {});
   const ids = h('input', {});
@@ -22,10 +22,6 @@ export function playground(store, page) {
   const list = (/** @type {any} */ control) => control.value.split(/[\s,]+/).filter(Boolean);
 
   const run = async () => {
-    if (!query.value.trim()) {
-      query.focus();
-      throw new Error('Put in what to look for.');
-    }
     /** @type {Record<string, any>} */
     const filters = {};
     if (metadata.value.trim()) filters.metadata = parse(metadata.value);
@@ -43,8 +39,8 @@ export function playground(store, page) {
   const body = form('Search', run, [
     field('Query', query),
     h('details', {}, h('summary', {}, 'Settings and filters'),
-      h('div', { class: 'row' }, field('Fragments at most', topK), field('By', mode), field('Of one datasource at most', each), field('Second stage', rerank)),
-      h('div', { class: 'row' }, field('Metadata equals', metadata, 'A JSON object: keys, and the values they may have.'), field('Of these ids of your own', customIds), field('Of these datasources', ids))),
+      h('div', { class: 'row' }, field('At most this many fragments', topK), field('Search by', mode), field('At most of one datasource', each), field('Use the reranker', rerank)),
+      h('div', { class: 'row' }, field('With this metadata', metadata, 'A JSON object: keys, and the values they may have.'), field('With these ids of your own', customIds, 'Separated by spaces.'), field('In these datasources', ids, 'Their ids, separated by spaces.'))),
   ], { class: 'card' });
   // An address with a query leads to its results. A form can be sent once it is in the page, which is after this.
   if (query.value) setTimeout(() => body.requestSubmit());
@@ -56,7 +52,7 @@ function parse(text) {
   try {
     return JSON.parse(text);
   } catch {
-    throw new Error('The metadata filter is no JSON object, such as {"team": "pumps"}.');
+    throw new Error('The metadata filter must be a JSON object, such as {"team": "pumps"}.');
   }
 }
 
@@ -70,7 +66,7 @@ export function placeOf(f) {
 function shown({ fragments, explanation }) {
   return [
     explanation.notes.map((/** @type {string} */ n) => h('p', { class: 'note' }, n)),
-    fragments.length === 0 && h('p', {}, 'Nothing was found. Other words, fewer filters, or content that is not searchable yet?'),
+    fragments.length === 0 && h('p', {}, 'Nothing was found. Try other words or fewer filters, or wait until the content is searchable.'),
     h('ol', { class: 'hits', 'aria-label': 'Fragments' }, fragments.map(hit)),
     h('details', { class: 'card' }, h('summary', {}, 'How they were found'), how(explanation)),
   ];
@@ -81,8 +77,8 @@ function hit(f) {
   const e = f.explanation;
   const stages = [
     ['Words (BM25)', e.lexical_score, e.lexical_rank], ['Meaning (cosine)', e.dense_score, e.dense_rank],
-    ['Its document has', e.document_score, null], ['Together', e.fused_score, e.fused_rank],
-    ['Neighbours add', e.neighbour_score, e.rank], ['Reranker', e.reranked_score, e.reranked_rank],
+    ['Whole document', e.document_score, null], ['Joined', e.fused_score, e.fused_rank],
+    ['From neighbours', e.neighbour_score, e.rank], ['Reranker', e.reranked_score, e.reranked_rank],
   ].filter(([, score]) => score !== null);
   return h('li', { class: 'card' },
     h('div', { class: 'head' }, h('h2', {}, h('a', { href: placeOf(f) }, f.datasource_name)), h('span', {}, 'Score ', h('strong', {}, f.score.toFixed(3)))),
@@ -91,8 +87,9 @@ function hit(f) {
     h('div', { class: 'scroll', tabindex: '0', role: 'group', 'aria-label': 'Ranks and scores' }, h('table', {},
       h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, 'Stage'), h('th', { scope: 'col', class: 'n' }, 'Score'), h('th', { scope: 'col', class: 'n' }, 'Rank'))),
       h('tbody', {}, stages.map(([name, score, rank]) => h('tr', {}, h('th', { scope: 'row' }, name), h('td', { class: 'n' }, score.toFixed(4)), h('td', { class: 'n' }, rank ?? '–')))))),
-    e.terms.length > 0 && h('p', {}, h('small', {}, `Terms: ${e.terms.join(', ')}`)),
-    e.merged.length + e.duplicates.length > 0 && h('p', {}, h('small', {}, `Joined with ${counted(e.merged.length, 'chunk')} beside it; stands for ${counted(e.duplicates.length, 'duplicate')}.`)));
+    e.terms.length > 0 && h('p', {}, h('small', {}, `Words of the query in it: ${e.terms.join(', ')}`)),
+    e.merged.length + e.duplicates.length > 0 && h('p', {}, h('small', {}, [e.merged.length > 0 && `Joined with ${counted(e.merged.length, 'chunk')} beside it.`,
+      e.duplicates.length > 0 && `${counted(e.duplicates.length, 'copy', 'copies')} of it left out.`].filter(Boolean).join(' '))));
 }
 
 /** @param {any} e */

@@ -6,18 +6,13 @@ import { announce, check, field, form } from '../ui.js';
 
 /** @type {import('../router.js').View} */
 export async function show() {
-  const secret = h('input', { type: 'password', name: 'key', autocomplete: 'current-password', required: true, spellcheck: 'false' });
+  const secret = h('input', { type: 'password', name: 'key', autocomplete: 'current-password', required: true, autofocus: true, spellcheck: 'false' });
   const stay = h('input', { name: 'stay' });
   const body = h('div', { class: 'card narrow' },
     h('h1', { tabindex: '-1' }, 'Sign in'),
-    h('p', {}, 'Files, web pages and texts go in; cited answers come out.'),
+    h('p', {}, 'Put in files, web pages and texts; ask, and get answers that say where they are from.'),
     form('Sign in', async () => {
-      const key = secret.value.trim();
-      if (!key) {
-        secret.focus();
-        throw new Error('Put in an API key.');
-      }
-      signIn(key, stay.checked);
+      signIn(secret.value.trim(), stay.checked);
       try {
         const me = await get('keys/current');
         setRights(me.scopes, me.agentId);
@@ -29,9 +24,9 @@ export async function show() {
       announce('Signed in');
       document.dispatchEvent(new Event('signedin')); // the address may name a view already
     }, [
-      field('API key', secret, 'The first start of the service has printed one, and keeps it in the file api-key of its data directory.'),
+      field('API key', secret, 'The service printed one when it first started. It is also in its data directory, in the file “api\u2011key”.'),
       check('Stay signed in on this computer', stay, 'Otherwise the key is forgotten with this tab.'),
     ]),
-    h('p', {}, h('small', {}, 'To read: ', h('a', { href: 'docs' }, 'the documentation'), ' and, for programs, ', h('a', { href: 'docs/api' }, 'the API, endpoint by endpoint'), '.')));
+    h('p', {}, h('small', {}, 'New here? Read the ', h('a', { href: 'docs' }, 'documentation'), ' or, for programs, the ', h('a', { href: 'docs/api' }, 'API reference'), '.')));
   return { title: 'Sign in', body };
 }

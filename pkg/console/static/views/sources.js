@@ -5,7 +5,7 @@ import { fill, h } from '../dom.js';
 import { rename } from '../router.js';
 import { may } from '../session.js';
 import { announce, button, chip, field, isAbort, select, tell } from '../ui.js';
-import { compact, isSettled, mayHelp, number, stages, statuses, types } from '../words.js';
+import { compact, isSettled, mayHelp, number, sentence, stages, statuses, types } from '../words.js';
 
 const pageSize = 100;
 const untilRefresh = 10_000; // ms between comparisons with the service: news may get lost on its way
@@ -126,11 +126,11 @@ class List {
     }
     const filtered = Object.values(this.filter).some(Boolean);
     fill(this.foot, this.rows.size === 0 && (filtered ? 'Nothing here matches.' : (may.write() ? 'Nothing is in here yet: drop files above.' : 'Nothing is in here yet.')),
-      this.filter.status === 'error' && this.rows.size > 0 && may.write() && button('Try all that failed again', () => this.retryAll()));
+      this.filter.status === 'error' && may.write() && [...this.rows.values()].some(({ item }) => mayHelp(item)) && button('Try them all again', () => this.retryAll()));
   }
 
   async retryAll() {
-    const failed = [...this.rows.values()].filter(({ item }) => item.status === 'error').map(({ item }) => item.id);
+    const failed = [...this.rows.values()].filter(({ item }) => item.status === 'error' && mayHelp(item)).map(({ item }) => item.id);
     const workers = Array.from({ length: 4 }, async () => {
       for (let id = failed.pop(); id && !this.signal.aborted; id = failed.pop()) await retry(id);
     });
@@ -355,7 +355,7 @@ function update(row, item, list) {
     h('div', {}, chip(item.status),
       moving && h('progress', { 'aria-label': `Progress of ${item.name}`, ...(p.total > 0 ? { max: p.total, value: p.done } : {}) }),
       moving && stage && h('small', {}, stage)),
-    item.error && h('p', { class: item.status === 'error' ? 'why' : 'why soft' }, item.error, ' ',
+    item.error && h('p', { class: item.status === 'error' ? 'why' : 'why soft' }, sentence(item.error), ' ',
       item.status === 'error' && mayHelp(item) && may.write() && button('Try again', () => retry(item.id), { 'aria-label': `Try again: ${item.name}` })));
   // What had the focus was replaced by its like.
   if (focused) row.querySelector(focused.toLowerCase())?.focus();
