@@ -1,0 +1,102 @@
+package console_test
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+// hasFocus waits until an element has the focus, and types.
+func (t *tab) hasFocus(css, then string) {
+	t.Helper()
+	t.sees(css)
+	t.until(`document.activeElement === document.querySelector(` + quote(css) + `)`)
+	if then != "" {
+		t.keys(then)
+	}
+}
+
+// complains waits until the form in sight says what is wrong with it.
+func (t *tab) complains(what string) {
+	t.Helper()
+	t.until(`[...document.querySelectorAll('[role=alert]')].some((p) => p.textContent.trim() === ` + quote(what) + `)`)
+}
+
+// TestWhoTypesWritesWhereThePageBegins presses no Tab: the focus stands where each page and dialog wants something typed, and what is
+// wrong is said in the words of the form.
+func TestWhoTypesWritesWhereThePageBegins(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	c := open(s)
+	c.hostile.Store(true) // refusals are logged by the browser
+	c.at("#/")
+	c.hasFocus("input[name=key]", "\r")
+	c.complains("“API key” is still empty: fill it in.")
+	c.keys("sk_wrong\r")
+	c.complains("The API key is not valid; it may have been revoked or have expired")
+	c.keys(testKey + "\r") // what was wrong is selected, and written over
+	c.sees("ol.steps")
+	var store struct{ ID string }
+	s.call(http.MethodPost, "/datastores", map[string]any{"name": "Notes"}, &store)
+	c.at("#/datastores/" + store.ID)
+	c.click(".drop .actions button:nth-of-type(3)") // paste text
+	c.hasFocus("dialog textarea", "")
+	c.click("dialog button.main")
+	c.complains("“Text” is still empty: fill it in.")
+	c.hasFocus("dialog textarea", "The kettle holds three litres.")
+	c.click("dialog button.main")
+	c.until(`!document.querySelector('dialog')`)
+	c.click(".drop .actions button:nth-of-type(4)") // add a web page
+	c.hasFocus("dialog input", "ftp://example.com/\r")
+	c.until(`document.querySelector('dialog [role=alert]')?.textContent.startsWith('The address is "ftp://example.com/"')`)
+	c.until(`(document.querySelector('dialog input').value = '', true)`)
+	c.keys("kettle.invalid/manual\r")
+	c.until(`!document.querySelector('dialog')`)
+	var list struct {
+		Data []struct {
+			Config struct {
+				SourceURL string `json:"source_url"`
+			}
+		}
+	}
+	s.call(http.MethodGet, "/datasources?type=web_page&datastoreId="+store.ID, nil, &list)
+	if len(list.Data) != 1 || list.Data[0].Config.SourceURL != "https://kettle.invalid/manual" {
+		t.Errorf("what was typed without a scheme became %+v", list.Data)
+	}
+	c.at("#/datastores/" + store.ID + "/search")
+	c.hasFocus("main input[type=search]", "")
+	// What cannot be undone wants more than a key that was pressed too often.
+	c.at("#/datastores/" + store.ID + "/settings")
+	c.sees("main .card > .actions button:last-child")
+	c.click("main .card > .actions button:last-child")
+	c.until(`document.activeElement.textContent === 'Cancel'`)
+}
+
+// TestTablesOfAPhoneKeepTheirWordsWhole: what is too wide is scrolled.
+func TestTablesOfAPhoneKeepTheirWordsWhole(t *testing.T) {
+	t.Parallel()
+	c := open(start(t))
+	c.signIn()
+	c.do("narrowing the tab", chromedp.EmulateViewport(390, 844))
+	for _, view := range []string{"#/keys", "#/usage"} {
+		c.at(view)
+		c.sees("table th")
+		broken := value[string](c, `[...document.querySelectorAll('table th, table button')].filter((cell) => {
+			const text = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT).nextNode();
+			return text && text.data.split(/\s+/).some((word, i, words) => {
+				const range = document.createRange();
+				const at = words.slice(0, i).join(' ').length + (i > 0 ? 1 : 0);
+				range.setStart(text, at);
+				range.setEnd(text, at + word.length);
+				return range.getClientRects().length > 1;
+			});
+		}).map((cell) => cell.textContent).join(', ')`)
+		if broken != "" {
+			t.Errorf("%s breaks the words %s", view, broken)
+		}
+		if width := value[int](c, `document.documentElement.scrollWidth`); width > 390 {
+			t.Errorf("%s is %d pixels wide", view, width)
+		}
+	}
+}
