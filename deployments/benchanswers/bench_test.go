@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -113,6 +114,53 @@ func TestPartsLeaveOutWhatAnswers(t *testing.T) {
 	}
 }
 
+func TestASmallDatastoreIsAskedWhatItAnswersAndAsMuchThatItDoesNot(t *testing.T) {
+	t.Parallel()
+	c, err := load(written(t), "c")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for size, want := range map[int]int{1: 1, 2: 1, 9: 0} { // foreign questions, of three in all
+		for seed := range uint64(20) {
+			documents, own, foreign := draw(c, size, rand.New(rand.NewPCG(seed, 0)))
+			if len(documents) != min(size, 4) {
+				t.Fatalf("%d documents in place of %d", len(documents), size)
+			}
+			in := map[string]bool{}
+			for _, d := range documents {
+				in[d.CustomID] = true
+			}
+			for _, q := range own {
+				if !in["d"+q.ID] {
+					t.Errorf("question %s is put to %v as if they answered", q.ID, in)
+				}
+			}
+			for _, q := range foreign {
+				if in["d"+q.ID] {
+					t.Errorf("question %s is put to %v as if they did not answer", q.ID, in)
+				}
+			}
+			if len(foreign) > len(own) || len(foreign) > want {
+				t.Errorf("%d questions of its own and %d of others, with %d documents", len(own), len(foreign), size)
+			}
+		}
+	}
+}
+
+func TestTheTableOfSmallDatastoresAddsThemUp(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	writeSmall(&out, []smallResult{
+		{name: "c", documents: 1, own: tally{questions: 4, answered: 2, held: 1}, foreign: tally{questions: 4, answered: 1}},
+		{name: "d", documents: 1, own: tally{questions: 4, answered: 4, held: 3}, foreign: tally{questions: 4}},
+	})
+	for _, want := range []string{"| c | 1 | 4 | **0.250** | 0.500 | 0.750 |\n", "| **all** | 1 | 8 | **0.500** | 0.750 | 0.875 |\n", "| **all** | 3 | 0 | **–** | – | – |\n"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q is not in\n%s", want, out.String())
+		}
+	}
+}
+
 func TestTheTableSaysWhatWasMeasured(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
@@ -133,7 +181,7 @@ func TestTheTableSaysWhatWasMeasured(t *testing.T) {
 
 func TestFlagsAreChecked(t *testing.T) {
 	t.Parallel()
-	for _, args := range [][]string{{"-answers", "x", "more"}, {"-answers", ""}, {"-answers", "x", "-questions", "-1"}} {
+	for _, args := range [][]string{{"-answers", "x", "more"}, {"-answers", ""}, {"-answers", "x", "-questions", "-1"}, {"-answers", "x", "-small", "-write", "f"}} {
 		if _, err := parse(args, &strings.Builder{}); err == nil {
 			t.Errorf("%v is taken", args)
 		}

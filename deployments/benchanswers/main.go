@@ -2,7 +2,7 @@
 // it collections of documents over HTTP, puts their questions to an agent and holds the answers against those that the
 // makers of the collection have marked; and it asks what the documents do not answer. What it prints is Markdown.
 //
-//	go run ./deployments/benchanswers [-data folder] [-answers folder] [-collections xquad-en,xquad-zh] [-questions 200]
+//	go run ./deployments/benchanswers [-data folder] [-answers folder] [-collections xquad-en,xquad-zh] [-questions 200] [-small]
 //
 // docs/answers.md says what the collections and answers are.
 package main
@@ -27,6 +27,7 @@ type settings struct {
 	answers     string
 	collections []string // all that have answers without any
 	questions   int      // of each collection at most; 0: all
+	small       bool     // small datastores instead of whole collections
 	keep        string
 	write       string
 }
@@ -58,6 +59,7 @@ func parse(args []string, errs io.Writer) (settings, error) {
 	flags.StringVar(&s.answers, "answers", os.Getenv("BENCH_ANSWERS"), "the folder of answers: a file NAME.json in the form of SQuAD for each collection; also BENCH_ANSWERS")
 	flags.StringVar(&collections, "collections", os.Getenv("BENCH_COLLECTIONS"), "the collections, parted by commas; without it, all that have answers; also BENCH_COLLECTIONS")
 	flags.IntVar(&s.questions, "questions", 0, "how many questions of a collection are asked at most; 0: all")
+	flags.BoolVar(&s.small, "small", false, "measure datastores of 1 to 30 documents drawn from the collections, in place of the collections as a whole")
 	flags.StringVar(&s.keep, "keep", os.Getenv("BENCH_KEEP"), "a data directory that stays; also BENCH_KEEP")
 	flags.StringVar(&s.write, "write", "", "a Markdown file whose section of figures is replaced")
 	if err := flags.Parse(args); err != nil {
@@ -68,6 +70,8 @@ func parse(args []string, errs io.Writer) (settings, error) {
 		return s, fmt.Errorf("unexpected argument %q", flags.Arg(0))
 	case s.answers == "":
 		return s, errors.New("-answers, or BENCH_ANSWERS, must name the folder of the answers")
+	case s.small && s.write != "":
+		return s, errors.New("-small has no section of figures to -write")
 	case s.questions < 0:
 		return s, fmt.Errorf("-questions is %d, must not be negative", s.questions)
 	}

@@ -40,6 +40,9 @@ func measure(ctx context.Context, s settings, out, errs io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
+	if s.small {
+		return measureAllSmall(ctx, s, b.Service, wanted, out, errs)
+	}
 	var results []result
 	for _, name := range wanted {
 		c, err := load(s, name)
@@ -69,16 +72,8 @@ func measureCollection(ctx context.Context, b *service.Service, c collection, er
 		if err != nil {
 			return r, err
 		}
-		asked := make([]exchange, len(questions))
-		group, gctx := errgroup.WithContext(ctx)
-		group.SetLimit(concurrent)
-		for j, q := range questions {
-			group.Go(func() (err error) {
-				asked[j], err = ask(gctx, b, store, agent, q, i == 0)
-				return err
-			})
-		}
-		if err := group.Wait(); err != nil {
+		asked, err := askAll(ctx, b, store, agent, questions, i == 0)
+		if err != nil {
 			return r, err
 		}
 		if i == 0 {
@@ -91,6 +86,20 @@ func measureCollection(ctx context.Context, b *service.Service, c collection, er
 		fmt.Fprintf(errs, "%s, %s: %d questions\n", c.name, p.name, len(questions))
 	}
 	return r, nil
+}
+
+// askAll asks an agent all questions; the answers come in their order. With top, each one's best fragment is looked up, too.
+func askAll(ctx context.Context, b *service.Service, store, agent string, questions []eval.Question, top bool) ([]exchange, error) {
+	asked := make([]exchange, len(questions))
+	group, gctx := errgroup.WithContext(ctx)
+	group.SetLimit(concurrent)
+	for i, q := range questions {
+		group.Go(func() (err error) {
+			asked[i], err = ask(gctx, b, store, agent, q, top)
+			return err
+		})
+	}
+	return asked, group.Wait()
 }
 
 // exchange is a question with what came back.

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/sluice/sluice/pkg/eval"
+	"github.com/sluice/sluice/pkg/eval/service"
+)
+
+// Small datastores are what somebody new has: one to thirty documents. Each size is measured over so many of them that it is
+// asked about the same number of documents, about.
+var smallSizes = []struct{ documents, datastores int }{{1, 48}, {3, 16}, {8, 8}, {30, 3}}
+
+const (
+	smallSeed      = 7 // the same datastores are drawn in each run
+	smallQuestions = 4 // of a document at most, so that no document has all the say
+)
+
+// smallResult is what datastores of one size did.
+type smallResult struct {
+	name      string
+	documents int // in each datastore
+	own       tally
+	foreign   tally // questions about documents that are not there
+}
+
+// draw chooses the documents of a datastore, the questions that they answer, and as many that none of them answers.
+func draw(c collection, size int, random *rand.Rand) (documents []service.Document, own, foreign []eval.Question) {
+	in := map[string]bool{}
+	for _, i := range random.Perm(len(c.documents))[:min(size, len(c.documents))] {
+		documents = append(documents, c.documents[i])
+		in[c.documents[i].CustomID] = true
+	}
+	of := map[string]int{} // questions by document
+	for _, i := range random.Perm(len(c.questions)) {
+		q := c.questions[i]
+		answering := ""
+		for id := range c.relevant.Relevant(q.ID) {
+			if in[id] {
+				answering = id
+			}
+		}
+		switch {
+		case answering == "":
+			foreign = append(foreign, q)
+		case of[answering] < smallQuestions:
+			of[answering]++
+			own = append(own, q)
+		}
+	}
+	return documents, own, foreign[:min(len(foreign), len(own))]
+}
+
+// measureAllSmall takes the figures of small datastores and prints them.
+func measureAllSmall(ctx context.Context, s settings, b *service.Service, wanted []string, out, errs io.Writer) error {
+	var results []smallResult
+	for _, name := range wanted {
+		c, err := load(s, name)
+		if err != nil {
+			return err
+		}
+		r, err := measureSmall(ctx, b, c, errs)
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		results = append(results, r...)
+	}
+	writeSmall(out, results)
+	return nil
+}
+
+// measureSmall has datastores of each size made of a collection, and asks them what they answer and what they do not.
+func measureSmall(ctx context.Context, b *service.Service, c collection, errs io.Writer) ([]smallResult, error) {
+	var out []smallResult
+	for _, size := range smallSizes {
+		r := smallResult{name: c.name, documents: size.documents}
+		random := rand.New(rand.NewPCG(smallSeed, uint64(size.documents)))
+		for n := range size.datastores {
+			documents, own, foreign := draw(c, size.documents, random)
+			store, agent, err := fill(ctx, b, fmt.Sprintf("%s, %d documents, %d", c.name, size.documents, n), documents)
+			if err != nil {
+				return nil, err
+			}
+			asked, err := askAll(ctx, b, store, agent, slices.Concat(own, foreign), false)
+			if err != nil {
+				return nil, err
+			}
+			for i, q := range own {
+				r.own.add(asked[i], c.gold[q.ID], c.relevant.Relevant(q.ID))
+			}
+			for i, q := range foreign {
+				r.foreign.add(asked[len(own)+i], c.gold[q.ID], c.relevant.Relevant(q.ID))
+			}
+		}
+		fmt.Fprintf(errs, "%s, %d datastores of %d documents: %d questions\n", c.name, size.datastores, size.documents, r.own.questions+r.foreign.questions)
+		out = append(out, r)
+	}
+	return out, nil
+}
+
+// writeSmall writes the table of small datastores, and the mean of each size.
+func writeSmall(out io.Writer, results []smallResult) {
+	fmt.Fprint(out, "| collection | documents | questions | answer held | answered | of others: declined |\n|---|--:|--:|--:|--:|--:|\n")
+	row := func(name string, r smallResult) {
+		fmt.Fprintf(out, "| %s | %d | %d | **%s** | %s | %s |\n", name, r.documents, r.own.questions, figure("%.3f", share(r.own.held, r.own.questions)),
+			figure("%.3f", share(r.own.answered, r.own.questions)), figure("%.3f", 1-share(r.foreign.answered, r.foreign.questions)))
+	}
+	for _, r := range results {
+		row(r.name, r)
+	}
+	for _, size := range smallSizes {
+		sum := smallResult{documents: size.documents}
+		for _, r := range results {
+			if r.documents == size.documents {
+				sum.own = sum.own.plus(r.own)
+				sum.foreign = sum.foreign.plus(r.foreign)
+			}
+		}
+		row("**all**", sum)
+	}
+}
+
+// plus adds what counts in the table.
+func (t tally) plus(other tally) tally {
+	t.questions += other.questions
+	t.answered += other.answered
+	t.held += other.held
+	return t
+}
