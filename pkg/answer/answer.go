@@ -245,7 +245,10 @@ func (a *Answerer) prepare(ctx context.Context, req Request, s session, stream b
 			bar *= followUpShare
 		}
 		p.Fragments = a.relevant(found, bar, codesIn(p.Search))
-		p.TermWeights, e = found.TermWeights, found.Explanation
+		if len(p.Fragments) == 0 && !a.opts.Composes {
+			p.Fragments = a.relevant(found, bar*quotableShare, nil)
+		}
+		p.TermWeights, p.Candidates, e = found.TermWeights, found.Candidates, found.Explanation
 	}
 	d.grounded = len(stores) > 0 && d.style.grounded()
 	return d, e, nil
@@ -270,6 +273,11 @@ func (a *Answerer) datastores(ctx context.Context, agent domain.Agent) ([]domain
 // followUpShare is how relevant, of what is asked of others, a fragment must be to a follow-up: it was searched for with words
 // of the questions before, too, of which it need not have all.
 const followUpShare = 0.6
+
+// quotableShare is how relevant, of what is asked of others, a fragment must be at least where no fragment is relevant and nothing
+// is composed: what is quoted must hold the words of the question, which the built-in answerer looks at itself, with the score as one
+// sign among others. ADR 43.
+const quotableShare = 0.4
 
 // relevant keeps the fragments that a stage of the search takes for relevant, from bar on, or that have one of the codes, best
 // first, within the budget of tokens.

@@ -60,6 +60,8 @@ type Prompt struct {
 	Fragments   []domain.Fragment
 	TermWeights map[string]float64
 
+	Candidates int // chunks that the fragments are the best of; 0: not known
+
 	NoDatastores bool // the agent has none to answer from
 }
 

@@ -1,6 +1,7 @@
 package answer
 
 import (
+	"math"
 	"slices"
 	"strings"
 
@@ -15,6 +16,8 @@ const (
 	framingWeight   = 0.15 // of a word that only shapes the question
 	nearDistance    = 3    // terms
 	scrapTokens     = 5
+
+	evenBelow = 4.0 // the weight of a word that none of some thirty chunks holds
 )
 
 // question is what is asked, as terms with weights.
@@ -61,8 +64,9 @@ func newQuestion(p Prompt, fragments []domain.Fragment) question {
 	for _, w := range p.TermWeights {
 		rare = max(rare, w)
 	}
+	even := evenness(p.Candidates, rare)
 	for i, t := range q.terms {
-		w := termWeight(p.TermWeights, t, rare)
+		w := termWeight(p.TermWeights, t, rare) + even
 		frames := slices.ContainsFunc(t.Forms, func(f string) bool { return framing[f] || questionWords[f] != nil })
 		q.framing = append(q.framing, frames)
 		switch {
@@ -78,6 +82,17 @@ func newQuestion(p Prompt, fragments []domain.Fragment) question {
 	q.strange = q.strangers(fragments)
 	q.addConcepts(p.Question, langs)
 	return q
+}
+
+// evenness is what is added to the weight of every word where few chunks tell how rare words are. They tell it badly: of a single one,
+// every word that it holds weighs 0.3 and every other one 1.4, so that the very passage which answers seems to hold little of the
+// question. It makes good what a word that none of them holds lacks to evenBelow. ADR 43.
+func evenness(chunks int, rare float64) float64 {
+	if chunks == 0 {
+		return 0
+	}
+	n := float64(chunks)
+	return max(0, evenBelow-max(rare, math.Log(1+(n+0.5)/0.5)))
 }
 
 // borrowedNames are the names that the search has from the question before.

@@ -60,7 +60,7 @@ func figures(terms map[string]bool) map[string]bool {
 type wording struct {
 	at    map[string][]int // the positions of its terms
 	value bool             // it has a value of the kind that is asked for
-	lone  bool             // it is a row or an entry, whose value is that of its subject
+	lone  bool             // its value is that of its subject: it is a row, an entry, or names whose address it has
 }
 
 // readFragment looks at the parts of a fragment. best is the score of the best fragment.
@@ -95,7 +95,7 @@ func (q question) readFragment(i int, f domain.Fragment, best float64) []sentenc
 		}
 		heading, under := readOnce(titles(p)), readOnce(p.under)
 		own := read(p.words())
-		own.value, own.lone = q.wants.heldBy(p.words()), p.single()
+		own.value, own.lone = q.wants.heldBy(p.words()), p.single() || q.wants.speaking() && q.holdsAll(q.names, own)
 		said := own // with the question that it answers
 		if p.asked != "" {
 			said = read(p.asked + "\n" + p.words())

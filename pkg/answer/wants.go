@@ -128,6 +128,9 @@ func unitsIn(words []string) map[string]bool {
 // plain reports whether values of the kind look the same everywhere, so that a text without one that is seen has none.
 func (w want) plain() bool { return w.kind == wantMoney || w.kind == wantPhone || w.kind == wantMail }
 
+// speaking reports whether values of the kind say what they are, so that "Lena (lena@example.org)" need not say "mail"; whose it is it must.
+func (w want) speaking() bool { return w.kind == wantPhone || w.kind == wantMail }
+
 // covers reports whether a word of the question only says which kind of value is asked for.
 func (w want) covers(word string) bool {
 	switch w.kind {

@@ -19,6 +19,7 @@ func (r *Retriever) rank(ctx context.Context, found []spaceResult, req Request, 
 		}
 	}
 	all := fused(found)
+	res.Candidates = len(all)
 	s := newSelection(req)
 	ranked, second, err := r.rerank(ctx, all, s, req)
 	if err != nil {

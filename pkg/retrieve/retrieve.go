@@ -117,6 +117,8 @@ type Result struct {
 	FirstScores []float64
 	// TermWeights holds the inverse document frequency of each analysed query term, the largest of the spaces searched.
 	TermWeights map[string]float64
+	// Candidates is how many chunks were ranked; of a small datastore all.
+	Candidates int
 	// Degraded says in words what the result lacks, "" when nothing: set when LexicalFallback was needed, when a model
 	// knows no word of a query that was to be compared by meaning alone, and when a Reranker has failed.
 	Degraded string
