@@ -19,3 +19,5 @@ goreleaser release --snapshot --clean --skip=publish,announce,validate --config 
 ls -l dist
 (cd dist && sha256sum --check SHA256SUMS)
 deployments/release/notes.sh | sed -n 1,3p # to its end: who is cut off fails
+echo "Made: the archive of $TARGET. Not made: those of the other systems, which are type-checked alone (TARGET=windows_arm64 makes another),"
+echo "and the images, which nothing but Docker builds (deployments/release/images.sh); make check-deployments reads their Dockerfile."
