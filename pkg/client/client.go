@@ -116,6 +116,7 @@ func WithIdempotencyKey(ctx context.Context, key string) context.Context {
 // manner is what sets a request apart from those that are answered with JSON and may be repeated.
 type manner struct {
 	once   bool // a repeat is another request: not to be made where the first may have been worked on
+	read   bool // changes nothing: a repeat needs no key that tells it from another request
 	stream bool // the body of the answer is not read here
 	accept int  // a status that is no success and yet an answer
 }

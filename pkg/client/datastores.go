@@ -35,14 +35,14 @@ func (c *Client) DeleteDatastore(ctx context.Context, id string) error {
 
 // QueryDatastore returns the fragments that are most similar to the query, best first.
 func (c *Client) QueryDatastore(ctx context.Context, id string, q DatastoreQuery) ([]Fragment, error) {
-	found, err := posted[QueryDatastoreParams, DatastoreQuery, []Fragment](ctx, id, nil, q, c.endpoints.QueryDatastore)
+	found, err := posted[QueryDatastoreParams, DatastoreQuery, []Fragment](in(ctx, manner{read: true}), id, nil, q, c.endpoints.QueryDatastore)
 	return value(found), err
 }
 
 // ExplainQuery is QueryDatastore that says how each fragment came about, and what was left out.
 func (c *Client) ExplainQuery(ctx context.Context, id string, q DatastoreQuery) (*ExplainedFragments, error) {
 	explain := true
-	return posted[QueryDatastoreParams, DatastoreQuery, ExplainedFragments](ctx, id, &QueryDatastoreParams{Explain: &explain}, q,
+	return posted[QueryDatastoreParams, DatastoreQuery, ExplainedFragments](in(ctx, manner{read: true}), id, &QueryDatastoreParams{Explain: &explain}, q,
 		c.endpoints.QueryDatastore)
 }
 

@@ -13,6 +13,7 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -125,6 +126,47 @@ func TestWhatWasDoneIsNotDoneTwiceWhenItsAnswerWasLost(t *testing.T) {
 			t.Errorf("%d conversations", talks)
 		}
 	})
+}
+
+func TestASearchIsRepeatedWithoutAKeyOfItsOwn(t *testing.T) {
+	t.Parallel()
+	ctx, own := t.Context(), "mine"
+	search := func(ctx context.Context, c *client.Client) error {
+		_, err := c.QueryDatastore(ctx, "d", client.DatastoreQuery{Query: "What?"})
+		return err
+	}
+	explained := func(ctx context.Context, c *client.Client) error {
+		_, err := c.ExplainQuery(ctx, "d", client.DatastoreQuery{Query: "What?"})
+		return err
+	}
+	for name, test := range map[string]struct {
+		ask    func(context.Context, *client.Client) error
+		ctx    context.Context
+		answer string
+		keys   []string
+	}{
+		"fragments":              {search, ctx, "[]", []string{"", ""}},
+		"explained":              {explained, ctx, "{}", []string{"", ""}},
+		"with the caller's own":  {search, client.WithIdempotencyKey(ctx, own), "[]", []string{own, own}},
+		"explained, with theirs": {explained, client.WithIdempotencyKey(ctx, own), "{}", []string{own, own}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var keys []string
+			noted := func(next http.HandlerFunc) http.HandlerFunc {
+				return func(w http.ResponseWriter, r *http.Request) {
+					keys = append(keys, r.Header.Get("Idempotency-Key"))
+					next(w, r)
+				}
+			}
+			w := &waits{}
+			lost := func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
+			must(t, test.ask(test.ctx, openAt(t, serve(t, noted(lost), noted(saying("application/json", test.answer))), "", w.option())))
+			if !slices.Equal(keys, test.keys) {
+				t.Errorf("asked with keys %q, want %q", keys, test.keys)
+			}
+		})
+	}
 }
 
 // serve answers with the functions, in turn, the last of them for good.

@@ -91,8 +91,10 @@ func (s *sender) dress(req *http.Request, how manner) {
 	}
 	key, given := req.Context().Value(idempotencyContext).(string)
 	if !given {
-		if s.attempts == 1 {
-			return // there is no repeat that the service would have to tell from another request
+		if s.attempts == 1 || how.read {
+			// There is no repeat that the service would have to tell from another request. Keeping a key costs it two commits, which
+			// is more than a search takes.
+			return
 		}
 		key = uuid.NewString()
 	}
