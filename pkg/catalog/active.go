@@ -3,6 +3,7 @@ package catalog
 import (
 	"context"
 	"fmt"
+	"unique"
 
 	"github.com/sluice/sluice/pkg/domain"
 )
@@ -98,6 +99,8 @@ func scanActive(s scanner) (sized, error) {
 	const fixed, perField = 512, 4 // decoded, JSON takes some times what it takes as text
 	a.bytes = int64(fixed + len(a.Name) + len(a.CustomID) + perField*(len(config)+len(metadata)))
 	a.ActiveGeneration = uint64(generation)
+	// What many datasources have in common is there once: a query holds it against its datastore's for each that it has found.
+	a.DatastoreID, a.Place.Engine, a.Place.Model = one(a.DatastoreID), one(a.Place.Engine), one(a.Place.Model)
 	var read domain.DatasourceConfig
 	if err := fromJSON(config, &read); err != nil {
 		return a, err
@@ -105,6 +108,9 @@ func scanActive(s scanner) (sized, error) {
 	a.MIMEType, a.SourceURL, a.FileName, a.Document = read.MIMEType, read.SourceURL, read.FileName, read.Document
 	return a, fromJSON(metadata, &a.Metadata)
 }
+
+// one returns the text that all equal ones are, so that they are seen to be equal without being read.
+func one[T ~string](text T) T { return unique.Make(text).Value() }
 
 // ResolveFilters returns the ids of the datasources in the datastores that the filter's CustomIDs and DatasourceIDs
 // select: those that match both where both are given. A site stands for its pages. It returns nil when the filter names

@@ -17,6 +17,7 @@ func scanDatastore(s scanner) (domain.Datastore, error) {
 	err := s.Scan(&d.ID, &d.WorkspaceID, &d.Name, &d.Description, &d.Type, &d.Visibility, &d.EmbeddingModel,
 		&d.Chunking.TargetTokens, &d.Chunking.MaxTokens, &since, &m.ID, &m.To.Engine,
 		&m.To.Model, &moveSince, &startedAt, &createdAt, &updatedAt)
+	d.ID, d.Type, d.EmbeddingModel = one(d.ID), one(d.Type), one(d.EmbeddingModel)
 	d.Since = uint64(since)
 	if m.ID != "" {
 		m.Since, m.StartedAt = uint64(moveSince), fromMicros(startedAt)

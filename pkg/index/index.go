@@ -57,7 +57,7 @@ type Hit struct {
 	Place   uint64   // where the engine has the row: Fill's business alone
 	Lexical float64  // BM25, 0 when no term matches
 	Dense   float64  // cosine similarity, -1 to 1; 0 when the query had no vector
-	Terms   []string // analysed query terms that the row contains
+	Terms   []string // analysed query terms that the row contains; other hits may share them
 	// Counts holds how often the row has each of Terms, and Length how many terms it has in all, its context's weighed as
 	// in Lexical. Documents are compared as wholes by them. Length may be 0 when the query had no Text.
 	Counts []int
@@ -73,6 +73,8 @@ type Result struct {
 	// TermWeights holds each analysed query term's inverse document frequency in this space. A term that no row has
 	// carries the highest weight.
 	TermWeights map[string]float64
+
+	room *[]Hit // that Hits are part of; nil when that is not to be given back
 }
 
 // Stored counts the rows of one generation of a datasource: what an audit compares with the catalog.

@@ -84,27 +84,35 @@ func near(a, b *candidate) bool {
 	return a.number == b.number && max(a.hit.Ordinal-b.hit.Ordinal, b.hit.Ordinal-a.hit.Ordinal) <= reach
 }
 
-// wordNumbers returns, for the terms of each candidate, which of the words they are; -1 for none.
+// wordNumbers returns, for the terms of each candidate, which of the words they are; -1 for none, or for one that is not counted.
+// Candidates that share their terms share these.
 func wordNumbers(order []*candidate, words []string) [][]int {
 	number := make(map[string]int, len(words))
 	for i, w := range words {
 		number[w] = i
 	}
-	terms := 0
-	for _, c := range order {
-		terms += len(c.hit.Terms)
+	type list struct {
+		first         *string
+		terms, counts int
 	}
-	out, all := make([][]int, len(order)), make([]int, 0, terms)
+	known := make(map[list][]int)
+	out := make([][]int, len(order))
 	for i, c := range order {
-		from := len(all)
-		for j, term := range c.hit.Terms {
-			n, ok := number[term]
-			if !ok || j >= len(c.hit.Counts) {
-				n = -1
-			}
-			all = append(all, n)
+		if len(c.hit.Terms) == 0 {
+			continue
 		}
-		out[i] = all[from:]
+		l := list{&c.hit.Terms[0], len(c.hit.Terms), len(c.hit.Counts)}
+		numbers, ok := known[l]
+		if !ok {
+			numbers = make([]int, len(c.hit.Terms))
+			for j, term := range c.hit.Terms {
+				if numbers[j], ok = number[term]; !ok || j >= len(c.hit.Counts) {
+					numbers[j] = -1
+				}
+			}
+			known[l] = numbers
+		}
+		out[i] = numbers
 	}
 	return out
 }

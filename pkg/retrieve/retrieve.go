@@ -199,6 +199,9 @@ func (r *Retriever) retrieve(ctx context.Context, req Request) (Result, error) {
 			return Result{}, err
 		}
 		res, err := r.rank(ctx, found, req, selected)
+		for i := range found {
+			found[i].release()
+		}
 		if again := (unread{}); tries == maxPlaces || ctx.Err() != nil || !errors.As(err, &again) {
 			return res, err
 		}

@@ -59,6 +59,7 @@ type spaceResult struct {
 	moved     domain.Place
 	ds        domain.Datastore // as it was served
 	depth     int              // candidates per leg that were needed
+	room      *room            // what the candidates lie in; nil: none
 }
 
 // origin is where hits are from, and where their rows are read.
@@ -195,6 +196,7 @@ func (q *query) place(ctx context.Context, ds domain.Datastore) (spaceResult, er
 		}
 		if res.overtaken && !repeated {
 			repeated = true
+			res.release()
 			continue
 		}
 		exhausted := len(found.Hits) < depth || depth >= deepest
@@ -202,6 +204,7 @@ func (q *query) place(ctx context.Context, ds domain.Datastore) (spaceResult, er
 			return res, nil
 		}
 		depth = min(depth*deeperBy, deepest)
+		res.release()
 	}
 }
 
@@ -211,12 +214,11 @@ func (r *Retriever) visible(ctx context.Context, ds domain.Datastore, found inde
 	if len(found.Hits) == 0 {
 		return res, nil
 	}
-	of, owners := ownersOf(found.Hits)
-	ids := make([]string, len(owners))
-	for i := range owners {
-		ids[i] = owners[i].id
-	}
-	active, err := r.deps.Catalog.ActiveOf(ctx, ids)
+	owned := owningPool.Get().(*owning)
+	defer owned.release()
+	owned.find(found.Hits)
+	of, owners := owned.of, owned.owners
+	active, err := r.deps.Catalog.ActiveOf(ctx, owned.ids)
 	if err != nil {
 		return res, fmt.Errorf("asking which generations are active: %w", err)
 	}
@@ -237,7 +239,8 @@ func (r *Retriever) visible(ctx context.Context, ds domain.Datastore, found inde
 		o := &owners[n]
 		o.current = o.current || found.Hits[i].Generation == o.ActiveGeneration
 	}
-	res.candidates = make([]candidate, 0, len(found.Hits))
+	res.room = roomOf(found)
+	res.candidates = res.room.candidates
 	for i, n := range of {
 		h, o := &found.Hits[i], &owners[n]
 		if o.ActiveGeneration == 0 || o.ActiveGeneration != h.Generation || o.DatastoreID != ds.ID {
@@ -253,35 +256,6 @@ func (r *Retriever) visible(ctx context.Context, ds domain.Datastore, found inde
 		res.candidates = append(res.candidates, c)
 	}
 	return res, nil
-}
-
-// owner is a datasource that has hits.
-type owner struct {
-	*domain.ActiveDatasource // of one that does not exist any more an empty one
-	id                       string
-	current                  bool // it has hits of its active generation
-}
-
-// ownersOf returns the datasources of hits, each of them once, of which only the id is known yet, and which of them each hit is of.
-func ownersOf(hits []index.Hit) (of []int, owners []owner) {
-	gone := &domain.ActiveDatasource{}
-	of, owners = make([]int, len(hits)), make([]owner, 0, len(hits))
-	known := make(map[string]int, len(hits))
-	for i := range hits {
-		id := hits[i].DatasourceID
-		if i > 0 && hits[i-1].DatasourceID == id { // most stand together
-			of[i] = of[i-1]
-			continue
-		}
-		n, ok := known[id]
-		if !ok {
-			n = len(owners)
-			known[id] = n
-			owners = append(owners, owner{gone, id, false})
-		}
-		of[i] = n
-	}
-	return of, owners
 }
 
 // finite is the score, or 0 for what is no number: one would make all others of its kind none, and cannot be sent.

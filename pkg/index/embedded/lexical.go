@@ -3,6 +3,7 @@ package embedded
 import (
 	"cmp"
 	"context"
+	"math/bits"
 	"slices"
 	"sync"
 
@@ -130,31 +131,42 @@ func (l *lexical) earlier(n int, slot uint32) bool {
 
 // fill sets what hits have of the words' leg. slots are those of the hits, in ascending order.
 func (l *lexical) fill(hits []index.Hit, slots []uint32) {
-	having := 0
-	for i, slot := range slots {
-		if hits[i].Lexical = l.scores[slot]; hits[i].Lexical != 0 {
-			having++
-		}
-	}
-	// All hits share two arrays, in which each has room for every word.
-	names, counts := make([]string, having*len(l.lists)), make([]int, having*len(l.lists))
+	var all []int                     // the counts of all hits, one after another
 	from := make([]int, len(l.lists)) // where in each list the next slot is looked for
+	terms := make(map[uint64][]string)
 	for i, slot := range slots {
-		if hits[i].Lexical == 0 {
+		if hits[i].Lexical = l.scores[slot]; hits[i].Lexical == 0 {
 			continue
 		}
-		n := 0
+		var having uint64 // a bit for each list; there are bm25.MaxTerms at most
+		if cap(all)-len(all) < len(l.lists) {
+			all = make([]int, 0, max(len(l.lists), 2*(len(slots)-i))) // those before stay where they are
+		}
+		n := len(all)
 		for j, t := range l.lists {
 			at, ok := seek(t.slots, from[j], slot)
 			from[j] = at
 			if ok {
-				names[n], counts[n] = l.names[j], int(t.timesOf(at))
-				n++
+				having |= 1 << j
+				all = append(all, int(t.timesOf(at)))
 			}
 		}
-		hits[i].Terms, hits[i].Counts = names[:n:n], counts[:n:n]
-		names, counts = names[len(l.lists):], counts[len(l.lists):]
+		names, ok := terms[having]
+		if !ok {
+			names = l.namesOf(having)
+			terms[having] = names
+		}
+		hits[i].Terms, hits[i].Counts = names, all[n:len(all):len(all)]
 	}
+}
+
+// namesOf names the lists whose bits are set.
+func (l *lexical) namesOf(lists uint64) []string {
+	names := make([]string, 0, bits.OnesCount64(lists))
+	for ; lists != 0; lists &= lists - 1 {
+		names = append(names, l.names[bits.TrailingZeros64(lists)])
+	}
+	return names
 }
 
 // seek returns where in a list, from an index on, a slot is or would be, and whether it is there. What is looked for lies near

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"slices"
+	"sync"
 
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/durable"
@@ -78,12 +80,24 @@ func readPlace(record, keys []byte, h *index.Hit) (_ []byte, n int, fits bool) {
 // named is where among the keys that of a hit ends, and how many bytes of it are the datasource's id.
 type named struct{ end, id int }
 
+// naming is where keys are put together.
+type naming struct {
+	keys  []byte
+	names []named
+}
+
+// namesPool keeps that room between searches.
+var namesPool = sync.Pool{New: func() any { return new(naming) }}
+
 // locate sets what the hits in slots, which are in ascending order, are called, and how long they are.
 func (v view) locate(ctx context.Context, slots []uint32, hits []index.Hit) error {
 	var odd []int // hits whose rows must be read
 	// All keys are made one behind the other, as parts of one string.
 	const ahead, usual = 8, 48
-	keys, names := make([]byte, 0, usual*len(slots)), make([]named, len(slots))
+	room := namesPool.Get().(*naming)
+	defer namesPool.Put(room)
+	keys, names := slices.Grow(room.keys[:0], usual*len(slots)), slices.Grow(room.names[:0], len(slots))[:len(slots)]
+	clear(names)
 	for i, slot := range slots {
 		hits[i].Place = uint64(slot)
 		if v.placed && i+ahead < len(slots) {
@@ -105,6 +119,7 @@ func (v view) locate(ctx context.Context, slots []uint32, hits []index.Hit) erro
 		}
 		names[i] = named{len(keys), id}
 	}
+	room.keys, room.names = keys, names
 	all, from := string(keys), 0
 	for i, n := range names {
 		if n.end == 0 { // not told by its place

@@ -96,26 +96,27 @@ func (v view) search(ctx context.Context, q index.Query, fields [][]string, vect
 		slots = append(slots, s.slot)
 	}
 	slices.Sort(slots)
-	hits, err := v.hits(ctx, slices.Compact(slots), vector, near, words)
-	if err != nil {
+	found := index.Result{MaxLexical: words.max, TermWeights: words.weights}
+	if slots = slices.Compact(slots); len(slots) == 0 {
+		return found, nil
+	}
+	found.Room(len(slots))
+	if err := v.tell(ctx, found.Hits, slots, vector, near, words); err != nil {
+		found.Release()
 		return index.Result{}, err
 	}
-	return index.Result{Hits: hits, MaxLexical: words.max, TermWeights: words.weights}, nil
+	return found, nil
 }
 
-// hits tells what lies in slots, with exact scores. They and near, the slots that were found by their vectors, with their scores, are
-// in ascending order.
-func (v view) hits(ctx context.Context, slots []uint32, vector []float32, near []scored, words *lexical) ([]index.Hit, error) {
-	if len(slots) == 0 {
-		return nil, nil
-	}
-	hits := make([]index.Hit, len(slots))
+// tell sets what the hits in slots are, with exact scores. Slots and near, those that were found by their vectors, with their
+// scores, are in ascending order.
+func (v view) tell(ctx context.Context, hits []index.Hit, slots []uint32, vector []float32, near []scored, words *lexical) error {
 	if err := v.locate(ctx, slots, hits); err != nil {
-		return nil, err
+		return err
 	}
 	words.fill(hits, slots)
 	if vector == nil || v.dimensions == 0 {
-		return hits, nil
+		return nil
 	}
 	var unscored []int // hits whose vectors have not been compared
 	for i, slot := range slots {
@@ -132,11 +133,11 @@ func (v view) hits(ctx context.Context, slots []uint32, vector []float32, near [
 		}
 		w := int(slots[i] / 64)
 		if err := v.vectors.check(w, v.live.word(w)); err != nil {
-			return nil, err
+			return err
 		}
 		hits[i].Dense = min(max(float64(quant.Dot(vector, floatsOf(v.vectors.record(slots[i])))), -1), 1)
 	}
-	return hits, nil
+	return nil
 }
 
 // vector returns a copy of a live slot's vector, checked.

@@ -32,7 +32,7 @@ type Coder struct {
 
 // NewCoder returns a coder for vectors that lie around a centre, of which it keeps no copy.
 func NewCoder(centre []float32) *Coder {
-	return &Coder{centre: centre, turn: newRotation(len(centre)), residue: make([]float32, len(centre))}
+	return &Coder{centre: centre, turn: rotationOf(len(centre)), residue: make([]float32, len(centre))}
 }
 
 // take sets the residue to what is left of a vector without the centre, turned, and returns its length, and its product

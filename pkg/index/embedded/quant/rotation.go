@@ -3,6 +3,7 @@ package quant
 import (
 	"math"
 	"math/bits"
+	"sync"
 )
 
 // turns is how often a rotation mixes the dimensions.
@@ -13,6 +14,18 @@ const turns = 4
 // front and, at the next turn, at the back, so that each number reaches all others.
 type rotation struct {
 	signs []float32 // 1 or -1: for each turn as many as dimensions
+}
+
+// rotations keeps those that were made, by their dimensions, of which a process sees few.
+var rotations sync.Map
+
+// rotationOf returns newRotation's, which nobody changes.
+func rotationOf(dimensions int) *rotation {
+	if r, ok := rotations.Load(dimensions); ok {
+		return r.(*rotation)
+	}
+	r, _ := rotations.LoadOrStore(dimensions, newRotation(dimensions))
+	return r.(*rotation)
 }
 
 // newRotation is what codes on disk were made with: it must never change.
