@@ -43,8 +43,8 @@ func weighDocuments(order []*candidate, weights map[string]float64) {
 		}
 		return
 	}
-	numbers := wordNumbers(order, words)
-	idf, average := documentWeights(order, numbers, words, weights)
+	numberWords(order, words)
+	idf, average := documentWeights(order, words, weights)
 	var highest float64
 	for _, w := range idf {
 		highest += w * (documentK1 + 1)
@@ -53,10 +53,10 @@ func weighDocuments(order []*candidate, weights map[string]float64) {
 	from, to := 0, 0 // the candidates that are added up
 	for _, c := range order {
 		for ; to < len(order) && near(order[to], c); to++ {
-			around.add(order[to], numbers[to], 1)
+			around.add(order[to], 1)
 		}
 		for ; !near(order[from], c); from++ {
-			around.add(order[from], numbers[from], -1)
+			around.add(order[from], -1)
 		}
 		c.document = around.score(idf, average) / highest
 	}
@@ -84,9 +84,9 @@ func near(a, b *candidate) bool {
 	return a.number == b.number && max(a.hit.Ordinal-b.hit.Ordinal, b.hit.Ordinal-a.hit.Ordinal) <= reach
 }
 
-// wordNumbers returns, for the terms of each candidate, which of the words they are; -1 for none, or for one that is not counted.
+// numberWords notes, for the terms of each candidate, which of the words they are; -1 for none, or for one that is not counted.
 // Candidates that share their terms share these.
-func wordNumbers(order []*candidate, words []string) [][]int {
+func numberWords(order []*candidate, words []string) {
 	number := make(map[string]int, len(words))
 	for i, w := range words {
 		number[w] = i
@@ -96,8 +96,7 @@ func wordNumbers(order []*candidate, words []string) [][]int {
 		terms, counts int
 	}
 	known := make(map[list][]int)
-	out := make([][]int, len(order))
-	for i, c := range order {
+	for _, c := range order {
 		if len(c.hit.Terms) == 0 {
 			continue
 		}
@@ -112,9 +111,8 @@ func wordNumbers(order []*candidate, words []string) [][]int {
 			}
 			known[l] = numbers
 		}
-		out[i] = numbers
+		c.numbers = numbers
 	}
-	return out
 }
 
 // stretch is what is known of a part of a document from its candidates. All its numbers are whole, so that what is added
@@ -124,9 +122,9 @@ type stretch struct {
 	length float64   // words of the candidates
 }
 
-// add adds a candidate, whose terms have these word numbers, so many times.
-func (s *stretch) add(c *candidate, numbers []int, times float64) {
-	for j, n := range numbers {
+// add adds a candidate so many times.
+func (s *stretch) add(c *candidate, times float64) {
+	for j, n := range c.numbers {
 		if n >= 0 {
 			s.counts[n] += times * float64(c.hit.Counts[j])
 		}
@@ -149,7 +147,7 @@ func (s *stretch) score(idf []float64, average float64) (sum float64) {
 // stretches are here the parts that documents fall into, of as many chunks. How rare a word is among chunks is known; but
 // the subject of one long document is in many of its chunks, and would count as a common word. So a word's weight grows by
 // how much more chunks than stretches have it among the candidates, against the candidates as a whole.
-func documentWeights(order []*candidate, numbers [][]int, words []string, weights map[string]float64) (idf []float64, average float64) {
+func documentWeights(order []*candidate, words []string, weights map[string]float64) (idf []float64, average float64) {
 	const size = 2*reach + 1
 	chunks, having := make([]float64, len(words)), make([]float64, len(words)) // how many of either have a word
 	last := make([]int, len(words))                                            // stretch that had it
@@ -159,7 +157,7 @@ func documentWeights(order []*candidate, numbers [][]int, words []string, weight
 			stretches++
 		}
 		length += c.hit.Length
-		for j, n := range numbers[i] {
+		for j, n := range c.numbers {
 			if n < 0 || c.hit.Counts[j] == 0 {
 				continue
 			}

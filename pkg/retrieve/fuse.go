@@ -38,7 +38,11 @@ func fused(found []spaceResult) []*candidate {
 			all = append(all, &space.candidates[j])
 		}
 		k := kind{space.ds.EmbeddingModel, space.words}
-		groups[k] = append(groups[k], all[from:]...)
+		if group, ok := groups[k]; ok {
+			groups[k] = append(group, all[from:]...)
+		} else {
+			groups[k] = all[from:len(all):len(all)]
+		}
 		vectors[k] = space.vector
 	}
 	fuse(groups, vectors)

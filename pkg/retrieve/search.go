@@ -29,6 +29,8 @@ type candidate struct {
 	source *domain.ActiveDatasource
 	number int // of its datasource, among those that the space has found
 
+	numbers []int // of the hit's terms, among the query's words; see document.go
+
 	lexical  float64 // Lexical/MaxLexical, 0 to 1
 	document float64 // the same of all candidates of its datasource together; see document.go
 	score    float64 // fused; see fuse.go

@@ -87,7 +87,7 @@ func TestADamagedFileNeverGivesAWrongResult(t *testing.T) {
 		got, err := answers(t, x)
 		if err != nil {
 			detected++
-		} else if diff := cmp.Diff(want, got); diff != "" {
+		} else if diff := cmp.Diff(want, got, told); diff != "" {
 			t.Errorf("byte %d of %s damaged (-want +got):\n%s", at, filepath.Base(path), diff)
 		}
 		_ = x.Close()

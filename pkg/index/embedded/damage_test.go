@@ -91,7 +91,7 @@ func TestASpaceInOrderIsNeverDiscarded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(want, got, told); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -120,7 +120,7 @@ func TestACheckFindsDamageWhereverItIs(t *testing.T) {
 			x := mustOpen(t, dir, Options{})
 			if err := x.check(t.Context(), key, crashSpace); err == nil {
 				// Then it must be where nothing lies: no search is any different.
-				if got, err := answers(t, x); err != nil || !cmp.Equal(want, got) {
+				if got, err := answers(t, x); err != nil || !cmp.Equal(want, got, told) {
 					t.Errorf("byte %d of %s: a check found nothing, a search %v", at, filepath.Base(path), err)
 				}
 			} else if found++; !errors.Is(err, index.ErrCorrupt) {

@@ -5,6 +5,7 @@ import (
 	"os"
 	"testing"
 
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"go.uber.org/goleak"
 
 	"github.com/sluice/sluice/pkg/index"
@@ -24,6 +25,9 @@ func TestMain(m *testing.M) {
 		os.Exit(code)
 	}))
 }
+
+// told leaves out, where results are compared, the room that they lie in.
+var told = cmpopts.IgnoreUnexported(index.Result{})
 
 // benchDir keeps the benchmarks' indexes while the process runs.
 var benchDir string

@@ -70,7 +70,7 @@ func TestADirectoryWithoutFineCodesIsReadAndGetsThem(t *testing.T) {
 				if err != nil {
 					t.Fatalf("%s: %v", when, err)
 				}
-				if diff := cmp.Diff(want, got); diff != "" {
+				if diff := cmp.Diff(want, got, told); diff != "" {
 					t.Errorf("%s (-want +got):\n%s", when, diff)
 				}
 				if err := x.mergeAll(t.Context(), crashSpace); err != nil {

@@ -114,7 +114,7 @@ func TestADirectoryOfTheFormatWithSignBitsIsReadAndGetsCodes(t *testing.T) {
 	backdate(t, x.path(key))
 
 	x = mustOpen(t, dir, Options{})
-	if diff := cmp.Diff(want, nearest(x)); diff != "" {
+	if diff := cmp.Diff(want, nearest(x), told); diff != "" {
 		t.Errorf("before codes were made (-want +got):\n%s", diff)
 	}
 	if err := x.mergeAll(t.Context(), crashSpace); err != nil {
@@ -136,7 +136,7 @@ func TestADirectoryOfTheFormatWithSignBitsIsReadAndGetsCodes(t *testing.T) {
 		t.Fatal(err)
 	}
 	x = mustOpen(t, dir, Options{})
-	if diff := cmp.Diff(want, nearest(x)); diff != "" {
+	if diff := cmp.Diff(want, nearest(x), told); diff != "" {
 		t.Errorf("opened again (-want +got):\n%s", diff)
 	}
 	left, err := filepath.Glob(filepath.Join(x.path(key), "*.bits"))

@@ -12,7 +12,7 @@ func TestAnIndexRestsWhenNothingWasSearchedForAWhile(t *testing.T) {
 	x := mustOpen(t, dir, Options{})
 	for round := range 2 {
 		got, err := answers(t, x)
-		if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		if diff := cmp.Diff(want, got, told); diff != "" || err != nil {
 			t.Fatalf("round %d: %v (-want +got):\n%s", round, err, diff)
 		}
 		if given := x.Rest(); given != 0 || x.cache.size == 0 {

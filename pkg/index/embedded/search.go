@@ -118,7 +118,7 @@ func (v view) tell(ctx context.Context, hits []index.Hit, slots []uint32, vector
 	if vector == nil || v.dimensions == 0 {
 		return nil
 	}
-	var unscored []int // hits whose vectors have not been compared
+	unscored := make([]int, 0, len(slots)-len(near)) // hits whose vectors have not been compared
 	for i, slot := range slots {
 		if len(near) > 0 && near[0].slot == slot {
 			hits[i].Dense = min(max(near[0].score, -1), 1)

@@ -34,7 +34,7 @@ func TestSearchesHaveTheirTurn(t *testing.T) {
 	}
 	x.turns.Release(turns())
 	got, err := answers(t, x)
-	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+	if diff := cmp.Diff(want, got, told); diff != "" || err != nil {
 		t.Errorf("afterwards: %v (-want +got):\n%s", err, diff)
 	}
 	if !x.turns.TryAcquire(turns()) {
