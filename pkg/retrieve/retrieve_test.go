@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -42,7 +41,9 @@ func (w *world) Search(ctx context.Context, space index.Space, q index.Query) (i
 	res, err := w.search(ctx, space, q)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	res.Hits = slices.Clone(res.Hits)
+	hits := res.Hits
+	res.Room(len(hits)) // as an engine does: nobody may look at them when the query has been answered
+	copy(res.Hits, hits)
 	for i := range res.Hits {
 		h := &res.Hits[i]
 		w.rows = append(w.rows, h.Row)
