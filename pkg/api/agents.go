@@ -65,13 +65,18 @@ func (s *server) UpdateAgent(ctx context.Context, r UpdateAgentRequestObject) (U
 	if err := known("agent", r.Id); err != nil {
 		return nil, err
 	}
-	if _, err := s.Catalog.Agent(ctx, who.workspace(), r.Id); err != nil {
+	agent, err := s.Catalog.Agent(ctx, who.workspace(), r.Id)
+	if err != nil {
 		return nil, err
+	}
+	patch := agentPatch(*r.Body)
+	if patch == (domain.AgentPatch{}) {
+		return UpdateAgent200JSONResponse(renderAgent(agent)), nil
 	}
 	if err := s.checkDatastores(ctx, who.workspace(), r.Body.DatastoreIds, r.Body.Tools); err != nil {
 		return nil, err
 	}
-	agent, err := s.Catalog.UpdateAgent(ctx, who.workspace(), r.Id, agentPatch(*r.Body))
+	agent, err = s.Catalog.UpdateAgent(ctx, who.workspace(), r.Id, patch)
 	if err != nil {
 		return nil, err
 	}

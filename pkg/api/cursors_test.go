@@ -106,3 +106,31 @@ func TestSpoiledCursorsAreRefused(t *testing.T) {
 		}
 	}
 }
+
+// TestACursorOfAnotherListIsRefused passes the cursor of each list to all others, which have nothing at its place.
+func TestACursorOfAnotherListIsRefused(t *testing.T) {
+	t.Parallel()
+	s := newService(t)
+	for range 2 {
+		s.newAgent(object{})
+		s.newText(s.newDatastore(object{}), "The trial lasts 30 days.")
+	}
+	cursors := map[string]string{}
+	for _, list := range []string{"/agents", "/datasources", "/datastores"} {
+		next, _ := s.call("GET", list+"?limit=1", nil).want(200).object()["nextCursor"].(string)
+		if next == "" {
+			t.Fatalf("%s has no cursor", list)
+		}
+		cursors[list] = next
+	}
+	for _, list := range []string{"/agents", "/datasources", "/datastores", "/conversations"} {
+		for of, cursor := range cursors {
+			a := s.call("GET", list+"?limit=1&cursor="+url.QueryEscape(cursor), nil)
+			if list == of {
+				a.want(200)
+			} else if a.want(400); a.fault("cursor") == "" {
+				t.Errorf("%s with the cursor of %s: %s", list, of, a.body)
+			}
+		}
+	}
+}

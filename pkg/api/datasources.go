@@ -138,7 +138,12 @@ func (s *server) GetDatasource(ctx context.Context, r GetDatasourceRequestObject
 // DeleteDatasource implements StrictServerInterface.
 func (s *server) DeleteDatasource(ctx context.Context, r DeleteDatasourceRequestObject) (DeleteDatasourceResponseObject, error) {
 	ctx, who := callerOf(ctx)
-	if err := known("datasource", r.Id); err != nil {
+	was, err := s.datasource(ctx, who, r.Id)
+	if err != nil {
+		return nil, err
+	}
+	shown, err := s.shown(ctx, was) // as long as a site has pages that can be counted
+	if err != nil {
 		return nil, err
 	}
 	d, err := s.Catalog.DeleteDatasource(ctx, who.workspace(), r.Id)
@@ -146,7 +151,7 @@ func (s *server) DeleteDatasource(ctx context.Context, r DeleteDatasourceRequest
 		return nil, err
 	}
 	s.Watcher.Changed(d.DatastoreID, d.ID)
-	return DeleteDatasource200JSONResponse(renderDatasource(d)), nil
+	return DeleteDatasource200JSONResponse(shown), nil
 }
 
 // datasource returns the caller's datasource.

@@ -77,7 +77,13 @@ func (s *server) UpdateDatastore(ctx context.Context, r UpdateDatastoreRequestOb
 	}
 	patch := datastorePatch(*r.Body)
 	patch.Type, patch.EmbeddingModel = as[domain.Engine](r.Body.Type), r.Body.EmbeddingModel
-	d, err := s.Catalog.UpdateDatastore(ctx, who.workspace(), r.Id, patch)
+	var d domain.Datastore
+	var err error
+	if patch == (domain.DatastorePatch{}) {
+		d, err = s.datastore(ctx, who, r.Id)
+	} else {
+		d, err = s.Catalog.UpdateDatastore(ctx, who.workspace(), r.Id, patch)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,9 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/sluice/sluice/pkg/api"
 )
@@ -313,4 +316,30 @@ func TestMetadataOfMoreValuesThanAreIndexedIsRefused(t *testing.T) {
 		t.Error(got)
 	}
 	post(500).fault("documents[0].metadata")
+}
+
+// TestAnEmptyPatchChangesNothing sends one to everything that can be patched: it is answered with what is there, to the time of
+// the last change.
+func TestAnEmptyPatchChangesNothing(t *testing.T) {
+	t.Parallel()
+	s := newService(t)
+	store := s.newDatastore()
+	for what, path := range map[string]string{
+		"an agent": "/agents/" + s.newAgent(), "a datastore": "/datastores/" + store,
+		"a text": "/datasources/" + s.newText(store, "The trial lasts 30 days."), "a site": "/datasources/" + s.newSite(store, object{}),
+	} {
+		was := s.call("GET", path, nil).want(200).object()
+		s.clock.advance(72 * time.Hour)
+		for _, body := range []object{{}, {"name": nil}} {
+			if diff := cmp.Diff(was, s.call("PATCH", path, body).want(200).object()); diff != "" {
+				t.Errorf("%s and %v (-before +after):\n%s", what, body, diff)
+			}
+		}
+		if diff := cmp.Diff(was, s.call("GET", path, nil).want(200).object()); diff != "" {
+			t.Errorf("%s is changed (-before +after):\n%s", what, diff)
+		}
+	}
+	for _, path := range []string{"/agents/", "/datastores/", "/datasources/"} {
+		s.call("PATCH", path+nobody, object{}).want(404)
+	}
 }

@@ -139,11 +139,7 @@ func withoutSpace(s *string) *string {
 func updateDatasourceRule(body map[string]any) []domain.FieldError {
 	config, _ := body["config"].(map[string]any)
 	faults := append(refreshFaults(config), patternFaults(config)...)
-	faults = append(faults, metadataFaults("metadata", body["metadata"])...)
-	if body["name"] == nil && body["metadata"] == nil && body["config"] == nil {
-		faults = append(faults, domain.FieldError{Field: "body", Message: "changes nothing; it needs name, metadata or config"})
-	}
-	return faults
+	return append(faults, metadataFaults("metadata", body["metadata"])...)
 }
 
 // maxPatternBytes bounds the patterns of a site, include and exclude together, as JSON: they travel with each of its jobs.

@@ -62,6 +62,7 @@ func TestASiteShowsWhatBecameOfItsPages(t *testing.T) {
 	if len(pages) != 1 || pages[0].(map[string]any)["error"] != "it asks not to be indexed" || pages[0].(map[string]any)["crawl"] != nil {
 		t.Errorf("the skipped pages are %v", pages)
 	}
+	check(s.call("DELETE", "/datasources/"+site, nil).want(200).object()["crawl"])
 }
 
 func TestACrawlCanBeStopped(t *testing.T) {

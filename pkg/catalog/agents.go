@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/sluice/sluice/pkg/catalog/cursor"
 	"github.com/sluice/sluice/pkg/domain"
 )
 
@@ -70,7 +71,7 @@ func (c *Catalog) PublicAgent(ctx context.Context, id string) (domain.Agent, err
 
 // Agents returns a page of the workspace's agents, newest first, and the cursor of the next page, "" after the last.
 func (c *Catalog) Agents(ctx context.Context, ws string, p Page) ([]domain.Agent, string, error) {
-	l := list{columns: agentColumns, table: `agents`}
+	l := list{name: cursor.Agents, columns: agentColumns, table: `agents`}
 	l.and(`workspace_id = ?`, ws)
 	text, args, limit, err := l.page(p)
 	if err != nil {
@@ -80,7 +81,7 @@ func (c *Catalog) Agents(ctx context.Context, ws string, p Page) ([]domain.Agent
 	if err != nil {
 		return nil, "", fmt.Errorf("listing agents: %w", err)
 	}
-	agents, next := cut(agents, limit, func(a domain.Agent) position { return position{micros(a.CreatedAt), a.ID} })
+	agents, next := cut(l, agents, limit, func(a domain.Agent) cursor.Position { return cursor.Position{At: micros(a.CreatedAt), ID: a.ID} })
 	return agents, next, readLinks(ctx, c.db.read, agents)
 }
 

@@ -199,22 +199,3 @@ func TestRebind(t *testing.T) {
 		t.Fatalf("(-want +got)\n%s", diff)
 	}
 }
-
-func FuzzCursor(f *testing.F) {
-	for _, seed := range []string{"", "?", "MQ", "MS5h", "LTEuYQ", "MS5hLmI"} {
-		f.Add(seed)
-	}
-	f.Fuzz(func(t *testing.T, s string) {
-		written, err := catalog.CursorAgain(s)
-		if err != nil {
-			if domain.CodeOf(err) != domain.CodeInvalid {
-				t.Fatalf("cursor %q: %v is not the caller's fault", s, err)
-			}
-			return
-		}
-		again, err := catalog.CursorAgain(written)
-		if err != nil || again != written {
-			t.Fatalf("cursor %q became %q, then %q (%v)", s, written, again, err)
-		}
-	})
-}

@@ -11,6 +11,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/sluice/sluice/pkg/catalog/cursor"
 	"github.com/sluice/sluice/pkg/domain"
 )
 
@@ -100,7 +101,7 @@ type ConversationFilter struct {
 // Conversations returns a page of the workspace's conversations that pass the filter, newest first, and the cursor of the
 // next page, "" after the last.
 func (c *Catalog) Conversations(ctx context.Context, ws string, f ConversationFilter, p Page) ([]domain.Conversation, string, error) {
-	l := list{columns: conversationColumns, table: `conversations`}
+	l := list{name: cursor.Conversations, columns: conversationColumns, table: `conversations`}
 	l.and(`workspace_id = ?`, ws)
 	if f.AgentID != "" {
 		l.and(`agent_id = ?`, f.AgentID)
@@ -126,7 +127,7 @@ func (c *Catalog) Conversations(ctx context.Context, ws string, f ConversationFi
 	if err != nil {
 		return nil, "", fmt.Errorf("listing conversations: %w", err)
 	}
-	items, next := cut(items, limit, func(v domain.Conversation) position { return position{micros(v.CreatedAt), v.ID} })
+	items, next := cut(l, items, limit, func(v domain.Conversation) cursor.Position { return cursor.Position{At: micros(v.CreatedAt), ID: v.ID} })
 	return items, next, nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sluice/sluice/pkg/catalog/cursor"
 	"github.com/sluice/sluice/pkg/domain"
 )
 
@@ -164,7 +165,7 @@ func readByCustomID(ctx context.Context, q querier, lock, ws, datastoreID, custo
 // Datasources returns a page of the workspace's datasources that pass the filter, newest first, and the cursor of the
 // next page, "" after the last. The progress of a site counts its pages.
 func (c *Catalog) Datasources(ctx context.Context, ws string, f DatasourceFilter, p Page) ([]domain.Datasource, string, error) {
-	l := list{columns: recordColumns, table: `datasources`}
+	l := list{name: cursor.Datasources, columns: recordColumns, table: `datasources`}
 	if f.DatastoreID == "" && f.GroupID == "" {
 		l.and(`workspace_id = ?`, ws)
 	} else {
@@ -195,7 +196,7 @@ func (c *Catalog) Datasources(ctx context.Context, ws string, f DatasourceFilter
 	if err != nil {
 		return nil, "", fmt.Errorf("listing datasources: %w", err)
 	}
-	records, next := cut(records, limit, func(r record) position { return position{micros(r.CreatedAt), r.ID} })
+	records, next := cut(l, records, limit, func(r record) cursor.Position { return cursor.Position{At: micros(r.CreatedAt), ID: r.ID} })
 	out := make([]domain.Datasource, len(records))
 	for i, r := range records {
 		out[i] = r.Datasource

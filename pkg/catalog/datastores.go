@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/sluice/sluice/pkg/catalog/cursor"
 	"github.com/sluice/sluice/pkg/domain"
 )
 
@@ -106,7 +107,7 @@ func (c *Catalog) PublicDatastore(ctx context.Context, id string) (domain.Datast
 
 // Datastores returns a page of the workspace's datastores, newest first, and the next page's cursor, "" after the last.
 func (c *Catalog) Datastores(ctx context.Context, ws string, p Page) ([]domain.Datastore, string, error) {
-	l := list{columns: datastoreColumns, table: `datastores`}
+	l := list{name: cursor.Datastores, columns: datastoreColumns, table: `datastores`}
 	l.and(`workspace_id = ? AND deleted_at = 0`, ws)
 	text, args, limit, err := l.page(p)
 	if err != nil {
@@ -116,7 +117,7 @@ func (c *Catalog) Datastores(ctx context.Context, ws string, p Page) ([]domain.D
 	if err != nil {
 		return nil, "", fmt.Errorf("listing datastores: %w", err)
 	}
-	stores, next := cut(stores, limit, func(d domain.Datastore) position { return position{micros(d.CreatedAt), d.ID} })
+	stores, next := cut(l, stores, limit, func(d domain.Datastore) cursor.Position { return cursor.Position{At: micros(d.CreatedAt), ID: d.ID} })
 	return stores, next, nil
 }
 

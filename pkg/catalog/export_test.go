@@ -67,12 +67,6 @@ func (c *Catalog) planPostgres(ctx context.Context, text string, args int) (step
 // Rebind is rebind for an engine with numbered placeholders.
 func Rebind(text string) string { return rebind(dialect{numbered: true}, text) }
 
-// CursorAgain reads a cursor and writes it again; an error when it is none.
-func CursorAgain(s string) (string, error) {
-	p, err := parseCursor(s)
-	return p.cursor(), err
-}
-
 // CheckServer is checkServer.
 var CheckServer = checkServer
 

@@ -1,10 +1,9 @@
 package catalog
 
 import (
-	"encoding/base64"
-	"strconv"
 	"strings"
 
+	"github.com/sluice/sluice/pkg/catalog/cursor"
 	"github.com/sluice/sluice/pkg/domain"
 )
 
@@ -20,31 +19,6 @@ const (
 	MaxPageSize     = 200
 )
 
-// position is where a page of a list ended. Lists are ordered by creation, newest first, then by id, so that a cursor
-// keeps its meaning while rows come and go.
-type position struct {
-	createdAt int64
-	id        string
-}
-
-func (p position) cursor() string {
-	return base64.RawURLEncoding.EncodeToString([]byte(strconv.FormatInt(p.createdAt, 36) + "." + p.id))
-}
-
-func parseCursor(s string) (position, error) {
-	bad := domain.Invalid("cursor", "is not a cursor of this list; pass nextCursor of the page before, unchanged")
-	raw, err := base64.RawURLEncoding.DecodeString(s)
-	if err != nil {
-		return position{}, bad
-	}
-	at, id, ok := strings.Cut(string(raw), ".")
-	createdAt, err := strconv.ParseInt(at, 36, 64)
-	if !ok || err != nil || id == "" {
-		return position{}, bad
-	}
-	return position{createdAt: createdAt, id: id}, nil
-}
-
 // limit returns the number of items of a page.
 func (p Page) limit() (int, error) {
 	switch {
@@ -58,6 +32,7 @@ func (p Page) limit() (int, error) {
 
 // list builds a SELECT of one page. Conditions are constants of this package, so few texts come of them.
 type list struct {
+	name           cursor.List
 	columns, table string
 	where          []string
 	args           []any
@@ -74,22 +49,22 @@ func (l *list) page(p Page) (text string, args []any, limit int, err error) {
 		return "", nil, 0, err
 	}
 	if p.Cursor != "" {
-		at, err := parseCursor(p.Cursor)
+		at, err := cursor.Read(l.name, p.Cursor)
 		if err != nil {
 			return "", nil, 0, err
 		}
-		l.and(`(created_at, id) < (?, ?)`, at.createdAt, at.id)
+		l.and(`(created_at, id) < (?, ?)`, at.At, at.ID)
 	}
 	text = `SELECT ` + l.columns + ` FROM ` + l.table + ` WHERE ` + strings.Join(l.where, ` AND `) +
 		` ORDER BY created_at DESC, id DESC LIMIT ?`
 	return text, append(l.args, limit+1), limit, nil
 }
 
-// cut drops the row too many and returns the cursor of the next page, "" after the last.
-func cut[T any](items []T, limit int, at func(T) position) ([]T, string) {
+// cut drops the row too many and returns the list's cursor of the next page, "" after the last.
+func cut[T any](l list, items []T, limit int, at func(T) cursor.Position) ([]T, string) {
 	if len(items) <= limit {
 		return items, ""
 	}
 	items = items[:limit]
-	return items, at(items[limit-1]).cursor()
+	return items, cursor.Write(l.name, at(items[limit-1]))
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sluice/sluice/pkg/catalog/cursor"
 	"github.com/sluice/sluice/pkg/domain"
 )
 
@@ -58,10 +59,10 @@ func (f ReplayFilter) kind(d record) domain.JobKind {
 // Replay puts new jobs into the outbox for the next of the datasources that pass the filter, oldest first, in place of
 // what waits there, and returns how many, and the cursor to go on with, "" after the last. A batch is one transaction, so
 // others get their turn between two. What is active stays searchable meanwhile.
-func (c *Catalog) Replay(ctx context.Context, f ReplayFilter, cursor string) (queued int64, next string, err error) {
-	after := position{}
-	if cursor != "" {
-		if after, err = parseCursor(cursor); err != nil {
+func (c *Catalog) Replay(ctx context.Context, f ReplayFilter, from string) (queued int64, next string, err error) {
+	var after cursor.Position
+	if from != "" {
+		if after, err = cursor.Read(cursor.Replay, from); err != nil {
 			return 0, "", err
 		}
 	}
@@ -77,24 +78,24 @@ func (c *Catalog) Replay(ctx context.Context, f ReplayFilter, cursor string) (qu
 		return 0, "", err
 	}
 	if len(batch) == replayBatch {
-		next = batch[len(batch)-1].cursor()
+		next = cursor.Write(cursor.Replay, batch[len(batch)-1].Position)
 	}
 	return queued, next, nil
 }
 
 // candidate is a datasource that passes a replay's filter.
 type candidate struct {
-	position
+	cursor.Position
 	datastoreID string
 }
 
 func scanCandidate(s scanner) (v candidate, err error) {
-	err = s.Scan(&v.createdAt, &v.id, &v.datastoreID)
+	err = s.Scan(&v.At, &v.ID, &v.datastoreID)
 	return v, err
 }
 
 // replayed reads the next batch outside of the transaction: looking for few among many takes its time.
-func (c *Catalog) replayed(ctx context.Context, f ReplayFilter, after position) ([]candidate, error) {
+func (c *Catalog) replayed(ctx context.Context, f ReplayFilter, after cursor.Position) ([]candidate, error) {
 	l := list{columns: `created_at, id, datastore_id`, table: `datasources`}
 	// The first condition is that of an index; the others are no plain columns, so that no other index is taken.
 	order := `created_at, id`
@@ -124,9 +125,9 @@ func (c *Catalog) replayed(ctx context.Context, f ReplayFilter, after position) 
 		l.and(`updated_at >= ?`, micros(f.Since))
 	}
 	if order == `id` {
-		l.and(`id > ?`, after.id)
+		l.and(`id > ?`, after.ID)
 	} else {
-		l.and(`(created_at, id) > (?, ?)`, after.createdAt, after.id)
+		l.and(`(created_at, id) > (?, ?)`, after.At, after.ID)
 	}
 	text := `SELECT ` + l.columns + ` FROM ` + l.table + ` WHERE ` + strings.Join(l.where, ` AND `) + ` ORDER BY ` + order + ` LIMIT ?`
 	batch, err := collect(ctx, c.db.read, scanCandidate, text, append(l.args, replayBatch)...)
@@ -139,7 +140,7 @@ func (c *Catalog) replayed(ctx context.Context, f ReplayFilter, after position) 
 func (c *Catalog) replay(ctx context.Context, t *tx, f ReplayFilter, batch []candidate) (queued int64, err error) {
 	var ids, stores, sites []string
 	for _, v := range batch {
-		ids, stores = append(ids, v.id), append(stores, v.datastoreID)
+		ids, stores = append(ids, v.ID), append(stores, v.datastoreID)
 	}
 	if err := t.share(ctx, stores...); err != nil {
 		return 0, err

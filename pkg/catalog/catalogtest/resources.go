@@ -298,6 +298,25 @@ func testLists(t *testing.T, open Open) {
 			code(t, domain.CodeInvalid, err)
 		})
 	}
+	t.Run("a cursor of another list is refused", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, open)
+		w.createFile()
+		w.createFile()
+		_, next, err := w.Datasources(w.ctx, w.ws, catalog.DatasourceFilter{}, catalog.Page{Limit: 1})
+		ok(t, err)
+		if next == "" {
+			t.Fatal("there is no cursor")
+		}
+		_, _, err = w.Agents(w.ctx, w.ws, catalog.Page{Cursor: next})
+		code(t, domain.CodeInvalid, err)
+		_, _, err = w.Datastores(w.ctx, w.ws, catalog.Page{Cursor: next})
+		code(t, domain.CodeInvalid, err)
+		_, _, err = w.Conversations(w.ctx, w.ws, catalog.ConversationFilter{}, catalog.Page{Cursor: next})
+		code(t, domain.CodeInvalid, err)
+		_, _, err = w.Replay(w.ctx, catalog.ReplayFilter{}, next)
+		code(t, domain.CodeInvalid, err)
+	})
 	t.Run("datasources are filtered by each field", func(t *testing.T) {
 		t.Parallel()
 		w := newWorld(t, open)
