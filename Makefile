@@ -145,9 +145,9 @@ bench-answers: build ## how good the built-in answerer's answers are, on the col
 fuzz: ## every fuzz target for FUZZTIME (default 30s) each
 	@deployments/fuzz.sh each $(or $(FUZZTIME),30s)
 
-.PHONY: fuzz-some
-fuzz-some: ## the fuzz targets of readers, chunker, tokenizers and answers for a second or two each: FUZZTIME (default 40) seconds together
-	@FUZZ_SKIP="pkg/api pkg/backup pkg/catalog pkg/cli pkg/crawl pkg/index pkg/index/embedded pkg/index/milvus pkg/jobs" deployments/fuzz.sh total $(or $(FUZZTIME),40)
+.PHONY: fuzz-core
+fuzz-core: ## the fuzz targets of readers, chunker, tokenizers, cursors and filters for FUZZTIME (default 60s) each, one a processor, from the kept corpora
+	@deployments/fuzz.sh core $(or $(FUZZTIME),60s)
 
 .PHONY: generate
 generate: ## generated code, documents and tables

@@ -1,36 +1,68 @@
 #!/usr/bin/env bash
-# Runs every fuzz target of the module.
+# Runs fuzz targets of the module.
 #
-#   fuzz.sh each 30s     each for that long, going on from what earlier runs have found (in Go's cache)
-#   fuzz.sh total 240    all of them together for so many seconds, from the corpora in testdata/fuzz alone
+#   fuzz.sh each 30s     every target for that long, one after another, going on from what earlier runs have found (in Go's cache)
+#   fuzz.sh core 60s     those of the list below for that long each, by one worker each, as many at once as there are processors,
+#                        from the corpora in testdata/fuzz alone
 #
-# FUZZ_SKIP="pkg/a pkg/b" leaves packages out: a target is compiled with everything that its package needs, which takes minutes where that
-# is a server or a database.
+# FUZZ_ONLY="pkg/a pkg/b" takes the targets of these packages alone: a target is compiled with everything that its package needs,
+# which takes minutes where that is a server or a database.
 #
 # It fails when a target does, and only then: the input lies in the package's testdata/fuzz, to be kept once it is mended.
 # An input that does no harm when it is run again was too slow for a busy machine, which is said and is no failure; nor is
 # "context deadline exceeded" at the end of the time, with which Go's fuzzing stops now and then.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-[ $# -eq 2 ] || { sed -n '2,5p' "$0" >&2; exit 2; }
+[ $# -eq 2 ] || { sed -n '2,6p' "$0" >&2; exit 2; }
 export CGO_ENABLED=0
-root=$PWD work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+root=$PWD time=$2 work=$(mktemp -d)
+end() {
+  local running
+  running=$(jobs -pr)
+  [ -z "$running" ] || kill $running 2>/dev/null || true
+  wait
+  rm -rf "$work"
+}
+trap end EXIT
 
+# What reads bytes of strangers before anything else does: readers, chunker, tokenizers, cursors, filters. None needs a server or a database.
+core='
+pkg/analysis               FuzzTerms
+pkg/api/jsonbody           FuzzFilters
+pkg/catalog/cursor         FuzzCursor
+pkg/chunk                  FuzzChunks
+pkg/crawl                  FuzzRobots FuzzSitemap
+pkg/embed/static           FuzzTokenise
+pkg/embed/transformer      FuzzTokenizer
+pkg/extract                FuzzCSV FuzzDocx FuzzHTML FuzzJSON FuzzMarkdown FuzzPptx FuzzText FuzzXlsx FuzzZip
+pkg/extract/pdftext        FuzzContent FuzzOpen
+pkg/index                  FuzzFilters
+'
 declare -A targets
 order=() n=0
-while IFS=: read -r file line; do
-  dir=$(dirname "$file")
-  [[ " ${FUZZ_SKIP:-} " != *" $dir "* ]] || continue
-  target=$(sed -E 's/^func (Fuzz[A-Za-z0-9_]+).*/\1/' <<<"$line")
-  [ -n "${targets[$dir]:-}" ] || order+=("$dir")
-  targets[$dir]+=" $target"
+take() {
+  [ -z "${FUZZ_ONLY:-}" ] || [[ " $FUZZ_ONLY " == *" $1 "* ]] || return 0
+  [ -n "${targets[$1]:-}" ] || order+=("$1")
+  targets[$1]+=" $2"
   n=$((n + 1))
-done < <(grep -rE '^func Fuzz[A-Za-z0-9_]+\(' --include='*_test.go' pkg | sort)
+}
 case $1 in
-each) time=$2 cache=$(go env GOCACHE)/fuzz ;;
-total) time=$(($2 * 1000 / n))ms cache=$work/found ;;
-*) echo "fuzz.sh: $1 is neither each nor total" >&2; exit 2 ;;
+each)
+  cache=$(go env GOCACHE)/fuzz at_once=1 workers=()
+  while IFS=: read -r file line; do
+    take "$(dirname "$file")" "$(sed -E 's/^func (Fuzz[A-Za-z0-9_]+).*/\1/' <<<"$line")"
+  done < <(grep -rE '^func Fuzz[A-Za-z0-9_]+\(' --include='*_test.go' pkg | sort)
+  ;;
+core)
+  cache=$work/found at_once=$(getconf _NPROCESSORS_ONLN) workers=(-test.parallel 1)
+  while read -r dir names; do
+    for name in $names; do
+      grep -qE "^func $name\(" "$dir"/*_test.go || { echo "fuzz.sh: $dir has no $name" >&2; exit 2; }
+      take "$dir" "$name"
+    done
+  done <<<"$core"
+  ;;
+*) echo "fuzz.sh: $1 is neither each nor core" >&2; exit 2 ;;
 esac
 
 # harmless says of a run that failed that nothing was found.
@@ -43,32 +75,64 @@ harmless() {
   fi
   input=$(sed -nE 's|^ *Failing input written to testdata/fuzz/(.*)$|\1|p' "$log" | head -n 1)
   [ -n "$input" ] || return 1
-  "$binary" -test.run "^$target\$/^${input#*/}\$" -test.count 3 -test.timeout 2m >"$work/again" 2>&1 || return 1
+  "$binary" -test.run "^$target\$/^${input#*/}\$" -test.count 3 -test.timeout 2m >"$log.again" 2>&1 || return 1
   rm -f "testdata/fuzz/$input"
   rmdir "testdata/fuzz/$target" 2>/dev/null || true
   echo "   the input does no harm when it is run again: the machine was too busy for it"
 }
 
-echo "$n targets in ${#order[@]} packages, $time each"
-failed=()
-for dir in "${order[@]}"; do
-  binary=$work/$(tr / - <<<"$dir").test
-  go test -c -fuzz=. -o "$binary" "./$dir"
-  for target in ${targets[$dir]}; do
-    echo "== $dir $target"
-    mkdir -p "$cache/$dir"
-    # Minimizing each input that is new takes up to a minute of the time otherwise.
-    if (cd "$dir" && "$binary" -test.run '^$' -test.fuzz "^$target\$" -test.fuzztime "$time" -test.fuzzminimizetime 20x \
-      -test.fuzzcachedir "$cache/$dir" -test.timeout 0) >"$work/log" 2>&1; then
-      grep '^fuzz:' "$work/log" | tail -n 1
-    elif ! (cd "$root/$dir" && harmless "$work/log" "$binary" "$target"); then
-      cat "$work/log"
-      failed+=("$dir $target")
-    fi
+# fuzz runs one target and says at its end what came of it.
+fuzz() {
+  local dir=$1 target=$2 binary=$3 log=$work/$(tr / - <<<"$1-$2").log pid said
+  mkdir -p "$cache/$dir"
+  cd "$root/$dir"
+  # Minimizing each input that is new takes up to a minute of the time otherwise.
+  "$binary" -test.run '^$' -test.fuzz "^$target\$" -test.fuzztime "$time" -test.fuzzminimizetime 20x "${workers[@]}" \
+    -test.fuzzcachedir "$cache/$dir" -test.timeout 0 >"$log" 2>&1 &
+  pid=$!
+  trap 'kill "$pid"' TERM
+  if wait "$pid"; then
+    printf '== %s %s\n%s\n' "$dir" "$target" "$(grep '^fuzz:' "$log" | tail -n 1)"
+  elif said=$(harmless "$log" "$binary" "$target"); then
+    printf '== %s %s\n%s\n%s\n' "$dir" "$target" "$(grep '^fuzz:' "$log" | tail -n 1)" "$said"
+  else
+    printf '== %s %s\n%s\n' "$dir" "$target" "$(cat "$log")"
+    echo "$dir $target" >>"$work/failed"
+  fi
+}
+
+# at_most waits until no more than so many targets are being run.
+at_most() {
+  while [ "$(jobs -pr | wc -l)" -gt "$1" ]; do
+    wait -n || true # what failed is in the list
   done
-  rm -f "$binary"
+}
+
+echo "$n targets in ${#order[@]} packages, $time each, $at_once at once"
+started=$SECONDS
+declare -A binaries
+for dir in "${order[@]}"; do
+  binaries[$dir]=$work/$(tr / - <<<"$dir").test
+  go test -c -fuzz=. -o "${binaries[$dir]}" "./$dir"
+  [ "$1" = each ] || continue
+  for target in ${targets[$dir]}; do
+    fuzz "$dir" "$target" "${binaries[$dir]}" &
+    at_most 0
+  done
+  rm -f "${binaries[$dir]}"
 done
-if [ ${#failed[@]} -gt 0 ]; then
-  printf 'failed: %s\n' "${failed[@]}" >&2
+if [ "$1" = core ]; then
+  echo "compiled in $((SECONDS - started)) s"
+  for dir in "${order[@]}"; do
+    for target in ${targets[$dir]}; do
+      at_most $((at_once - 1))
+      fuzz "$dir" "$target" "${binaries[$dir]}" &
+    done
+  done
+  at_most 0
+fi
+echo "$n targets in $((SECONDS - started)) s"
+if [ -s "$work/failed" ]; then
+  sed 's/^/failed: /' "$work/failed" >&2
   exit 1
 fi

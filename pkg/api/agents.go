@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/sluice/sluice/pkg/api/jsonbody"
 	"github.com/sluice/sluice/pkg/catalog"
 	"github.com/sluice/sluice/pkg/domain"
 )
@@ -151,7 +152,7 @@ func (s *server) checkDatastores(ctx context.Context, ws string, ids *[]string, 
 			return err
 		}
 		if err != nil {
-			faults = append(faults, domain.FieldError{Field: fmt.Sprintf(field, i), Message: fmt.Sprintf("is %q; the workspace has no such datastore", shorten(id))})
+			faults = append(faults, domain.FieldError{Field: fmt.Sprintf(field, i), Message: fmt.Sprintf("is %q; the workspace has no such datastore", jsonbody.Shorten(id))})
 		}
 	}
 	return invalid(faults)
@@ -160,7 +161,7 @@ func (s *server) checkDatastores(ctx context.Context, ws string, ids *[]string, 
 // known refuses an id that no resource can have before it reaches anything else.
 func known(kind, id string) error {
 	if !domain.ValidID(id) {
-		return domain.NotFound(kind, shorten(id))
+		return domain.NotFound(kind, jsonbody.Shorten(id))
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 
+	"github.com/sluice/sluice/pkg/api/jsonbody"
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/mcp"
 )
@@ -22,7 +23,7 @@ func argumentsOf(schema json.RawMessage) (mcp.Arguments, error) {
 		if len(arguments) == 0 || string(arguments) == "null" {
 			arguments = json.RawMessage("{}")
 		}
-		value, faults := parseJSON(arguments)
+		value, faults := jsonbody.Parse(arguments)
 		if value != nil {
 			faults = append(faults, op.faults(value)...)
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/sluice/sluice/pkg/api/jsonbody"
 	"github.com/sluice/sluice/pkg/catalog"
 	"github.com/sluice/sluice/pkg/domain"
 )
@@ -68,7 +69,7 @@ func (f chatResponse) VisitCreateChatCompletionResponse(w http.ResponseWriter) e
 func (s *server) model(ctx context.Context, who caller, id string) (domain.Agent, error) {
 	agent, err := s.agentToQuery(ctx, who, id)
 	if domain.CodeOf(err) == domain.CodeNotFound {
-		why := "there is no agent " + describe(id) + "; GET /v1/models lists the ids that a model can have"
+		why := "there is no agent " + jsonbody.Describe(id) + "; GET /v1/models lists the ids that a model can have"
 		return domain.Agent{}, &domain.Error{Code: domain.CodeNotFound, Message: why, Fields: []domain.FieldError{{Field: modelField, Message: why}}}
 	}
 	return agent, err

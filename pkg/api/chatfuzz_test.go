@@ -6,6 +6,7 @@ import (
 
 	"github.com/oapi-codegen/runtime"
 
+	"github.com/sluice/sluice/pkg/api/jsonbody"
 	"github.com/sluice/sluice/pkg/domain"
 )
 
@@ -27,7 +28,7 @@ func FuzzChat(f *testing.F) {
 	}
 	op, s := doc.operation("POST", "/v1/chat/completions"), &server{opts: opts}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		value, faults := parseJSON(body)
+		value, faults := jsonbody.Parse(body)
 		if value != nil {
 			faults = append(faults, op.faults(value)...)
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/sluice/sluice/pkg/api/jsonbody"
 	"github.com/sluice/sluice/pkg/domain"
 )
 
@@ -103,7 +104,7 @@ func messageFaults(at string, message map[string]any) []domain.FieldError {
 			switch {
 			case !isObject || !isText: // the schema says so
 			case kind != "text":
-				faults = append(faults, domain.FieldError{Field: field + ".type", Message: fmt.Sprintf("is %s; only parts of type text can be read", describe(kind))})
+				faults = append(faults, domain.FieldError{Field: field + ".type", Message: fmt.Sprintf("is %s; only parts of type text can be read", jsonbody.Describe(kind))})
 			case part["text"] == nil:
 				faults = append(faults, domain.FieldError{Field: field + ".text", Message: "is required"})
 			}

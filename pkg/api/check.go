@@ -6,17 +6,19 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"mime"
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/gin-gonic/gin"
 
+	"github.com/sluice/sluice/pkg/api/jsonbody"
 	"github.com/sluice/sluice/pkg/domain"
 )
 
@@ -95,13 +97,13 @@ func (s *server) checkBody(c *gin.Context, op *operation) (*checkedBody, []domai
 	text := raw
 	if len(bytes.TrimSpace(raw)) == 0 {
 		if op.bodyRequired {
-			return nil, bodyFault("is empty; send a JSON object"), nil
+			return nil, jsonbody.Fault("is empty; send a JSON object"), nil
 		}
 		text = []byte("{}")
 	}
-	value, faults := parseJSON(text)
+	value, faults := jsonbody.Parse(text)
 	if value == nil && len(faults) == 0 {
-		faults = bodyFault("is null; send a JSON object")
+		faults = jsonbody.Fault("is null; send a JSON object")
 	}
 	if value != nil {
 		faults = append(faults, op.faults(value)...)
@@ -111,8 +113,7 @@ func (s *server) checkBody(c *gin.Context, op *operation) (*checkedBody, []domai
 
 // faults holds a body against the document and the operation's rule; fields that are null are gone after it.
 func (op *operation) faults(value any) []domain.FieldError {
-	dropNulls(op.body, value)
-	faults := append(schemaFaults(op.body, "", value), strayFaults(op.body, "", value)...)
+	faults := jsonbody.Check(op.body, value)
 	if rule := rules[op.id]; rule != nil {
 		if m, ok := value.(map[string]any); ok {
 			faults = append(faults, rule(m)...)
@@ -145,7 +146,7 @@ func encodedBody(r *http.Request) error {
 	}
 	for coding := range strings.SplitSeq(strings.Join(r.Header.Values("Content-Encoding"), ","), ",") {
 		if coding = strings.TrimSpace(coding); coding != "" && !strings.EqualFold(coding, "identity") {
-			return domain.Errorf(domain.CodeUnsupported, "the body has the Content-Encoding %s, which is not read; send the body unencoded, without that header", describe(coding))
+			return domain.Errorf(domain.CodeUnsupported, "the body has the Content-Encoding %s, which is not read; send the body unencoded, without that header", jsonbody.Describe(coding))
 		}
 	}
 	return nil
@@ -177,30 +178,6 @@ func (s *server) readError(err error) error {
 	}
 }
 
-// dropNulls removes the fields of the schema whose value is null: null counts as not given. Free keys are left alone.
-func dropNulls(schema *openapi3.Schema, value any) {
-	switch v := value.(type) {
-	case map[string]any:
-		for name, property := range schema.Properties {
-			field, given := v[name]
-			if !given {
-				continue
-			}
-			if field == nil {
-				delete(v, name)
-				continue
-			}
-			dropNulls(property.Value, field)
-		}
-	case []any:
-		if schema.Items != nil {
-			for _, item := range v {
-				dropNulls(schema.Items.Value, item)
-			}
-		}
-	}
-}
-
 // checkQuery holds the query string against the operation's parameters and returns it without empty ones, and times as
 // date-times.
 func checkQuery(op *operation, in url.Values) (url.Values, []domain.FieldError) {
@@ -228,24 +205,40 @@ func checkQuery(op *operation, in url.Values) (url.Values, []domain.FieldError) 
 		case schema.Type.Is("boolean"):
 			b, err := strconv.ParseBool(values[0])
 			if err != nil || len(values[0]) == 1 {
-				faults = append(faults, domain.FieldError{Field: p.Name, Message: fmt.Sprintf("is %q; it must be true or false", shorten(values[0]))})
+				faults = append(faults, domain.FieldError{Field: p.Name, Message: fmt.Sprintf("is %q; it must be true or false", jsonbody.Shorten(values[0]))})
 				continue
 			}
 			value, values = b, []string{strconv.FormatBool(b)}
 		case schema.Type.Is("integer"):
 			n, err := strconv.ParseInt(values[0], 10, 32)
 			if err != nil {
-				faults = append(faults, domain.FieldError{Field: p.Name, Message: fmt.Sprintf("is %q; it must be a whole number", shorten(values[0]))})
+				faults = append(faults, domain.FieldError{Field: p.Name, Message: fmt.Sprintf("is %q; it must be a whole number", jsonbody.Shorten(values[0]))})
 				continue
 			}
 			value = float64(n)
 		}
-		if strings.ContainsRune(values[0], 0) || invalidUTF8([]byte(values[0])) >= 0 {
+		if strings.ContainsRune(values[0], 0) || jsonbody.InvalidUTF8([]byte(values[0])) >= 0 {
 			faults = append(faults, domain.FieldError{Field: p.Name, Message: "is not UTF-8 text without NUL characters"})
 			continue
 		}
-		faults = append(faults, schemaFaults(p.Schema.Value, p.Name, value)...)
+		faults = append(faults, jsonbody.SchemaFaults(p.Schema.Value, p.Name, value)...)
 		out[p.Name] = values
 	}
 	return out, append(faults, rangeFaults(in, out)...)
+}
+
+// strayParameters finds the parameters of a query string that are plainly meant for one that the operation has: a list that
+// was to be narrowed must not come whole. Others are ignored; proxies and browsers add their own.
+func strayParameters(op *operation, in url.Values) []domain.FieldError {
+	known := make([]string, len(op.query))
+	for i, p := range op.query {
+		known[i] = p.Name
+	}
+	var faults []domain.FieldError
+	for _, name := range slices.Sorted(maps.Keys(in)) {
+		if field := jsonbody.Meant(known, name); field != "" && field != name {
+			faults = append(faults, domain.FieldError{Field: jsonbody.Shorten(name), Message: "is not known; did you mean " + field + "?"})
+		}
+	}
+	return faults
 }

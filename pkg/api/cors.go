@@ -10,6 +10,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/sluice/sluice/pkg/api/jsonbody"
 	"github.com/sluice/sluice/pkg/domain"
 )
 
@@ -64,7 +65,7 @@ func (s *server) checkPage(c *gin.Context) {
 	}
 	if isPreflight && !allowed {
 		s.fail(c, forbidden("pages of the origin %s may not call this service; who operates it can list the origin in SLUICE_CORS_ORIGINS, "+
-			"or have a server of the page's make the call", describe(origin)))
+			"or have a server of the page's make the call", jsonbody.Describe(origin)))
 		return
 	}
 	if !allowed {
@@ -99,9 +100,9 @@ func strangeOrigin(origin string, agent domain.Agent) error {
 	return &domain.Error{
 		Code: domain.CodeUnauthorized, Err: errForbidden,
 		Message: fmt.Sprintf("pages of the origin %s may not ask this agent; add the origin to its allowedOrigins (PATCH /agents/%s, or in the console), "+
-			"or send the header Authorization: Bearer <key> from a server", describe(origin), agent.ID),
+			"or send the header Authorization: Bearer <key> from a server", jsonbody.Describe(origin), agent.ID),
 		Fields: []domain.FieldError{{
-			Field: "Origin", Message: fmt.Sprintf("is %s, which is not among the agent's allowedOrigins", describe(origin)),
+			Field: "Origin", Message: fmt.Sprintf("is %s, which is not among the agent's allowedOrigins", jsonbody.Describe(origin)),
 		}},
 	}
 }

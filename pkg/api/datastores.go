@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sluice/sluice/pkg/api/jsonbody"
 	"github.com/sluice/sluice/pkg/catalog"
 	"github.com/sluice/sluice/pkg/domain"
 )
@@ -148,7 +149,7 @@ func (s *server) checkEngines(engine *Engine, model *string) error {
 		faults = append(faults, domain.FieldError{Field: "type", Message: fmt.Sprintf("is %q, an engine that this server does not have; it has %s", *engine, strings.Join(names, ", "))})
 	}
 	if model != nil && !slices.Contains(s.opts.EmbeddingModels, *model) {
-		faults = append(faults, domain.FieldError{Field: "embeddingModel", Message: fmt.Sprintf("is %q; this server has %s", shorten(*model), strings.Join(s.opts.EmbeddingModels, ", "))})
+		faults = append(faults, domain.FieldError{Field: "embeddingModel", Message: fmt.Sprintf("is %q; this server has %s", jsonbody.Shorten(*model), strings.Join(s.opts.EmbeddingModels, ", "))})
 	}
 	return invalid(faults)
 }

@@ -48,7 +48,6 @@ func TestADatasourceIsDescribedAnew(t *testing.T) {
 		"name":               {"name": " "},
 		"metadata":           {"metadata": object{"a": strings.Repeat("x", 20<<10)}},
 		"metadata.custom_id": {"metadata": object{"custom_id": 7}},
-		"body":               {},
 	} {
 		s.call("PATCH", "/datasources/"+id, body).fault(name)
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/sluice/sluice/pkg/api/jsonbody"
 	"github.com/sluice/sluice/pkg/domain"
 )
 
@@ -93,7 +94,7 @@ func (s *server) checkKey(ctx context.Context, key domain.APIKey) error {
 		}
 		switch {
 		case domain.CodeOf(err) == domain.CodeNotFound:
-			faults = append(faults, domain.FieldError{Field: "agentId", Message: fmt.Sprintf("is %s; the workspace has no such agent", describe(key.AgentID))})
+			faults = append(faults, domain.FieldError{Field: "agentId", Message: fmt.Sprintf("is %s; the workspace has no such agent", jsonbody.Describe(key.AgentID))})
 		case err != nil:
 			return err
 		}

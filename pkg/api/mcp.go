@@ -9,6 +9,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/sluice/sluice/pkg/api/jsonbody"
 	"github.com/sluice/sluice/pkg/catalog"
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/mcp"
@@ -37,7 +38,7 @@ func (s *server) serveMCP(c *gin.Context) {
 		s.fail(c, err)
 		return
 	}
-	if _, faults := parseJSON(raw); len(faults) > 0 { // as strictly as bodies everywhere: it bounds the nesting, above all
+	if _, faults := jsonbody.Parse(raw); len(faults) > 0 { // as strictly as bodies everywhere: it bounds the nesting, above all
 		s.fail(c, invalid(faults))
 		return
 	}
@@ -98,7 +99,7 @@ func (l library) Search(ctx context.Context, q mcp.Search) ([]domain.Fragment, e
 }
 
 func (l library) search(ctx context.Context, who caller, q mcp.Search) ([]domain.Fragment, error) {
-	faults := filtersRule(map[string]any{"filters": map[string]any{"metadata": q.Filters.Metadata}})
+	faults := jsonbody.FilterFaults(map[string]any{"filters": map[string]any{"metadata": q.Filters.Metadata}})
 	if err := invalid(append(faults, l.queryFaults("query", q.Query)...)); err != nil {
 		return nil, err
 	}
@@ -144,7 +145,7 @@ func (l library) datastoresOf(ctx context.Context, who caller, ids []string) ([]
 			d, err = l.Catalog.Datastore(ctx, who.workspace(), id)
 		}
 		if domain.CodeOf(err) == domain.CodeNotFound {
-			return nil, domain.Errorf(domain.CodeNotFound, "no datastore with id %s; leave datastores out to search all", describe(id))
+			return nil, domain.Errorf(domain.CodeNotFound, "no datastore with id %s; leave datastores out to search all", jsonbody.Describe(id))
 		}
 		if err != nil {
 			return nil, err
@@ -193,14 +194,14 @@ func (l library) ask(ctx context.Context, who caller, q mcp.Question, emit func(
 	faults := l.queryFaults("question", q.Text)
 	q.ConversationID = strings.ToLower(q.ConversationID) // as some languages write UUIDs: see conversationIn
 	if q.ConversationID != "" && !domain.ValidID(q.ConversationID) {
-		faults = append(faults, domain.FieldError{Field: "conversationId", Message: fmt.Sprintf("is %s; it must be that of an earlier answer, or left out", describe(q.ConversationID))})
+		faults = append(faults, domain.FieldError{Field: "conversationId", Message: fmt.Sprintf("is %s; it must be that of an earlier answer, or left out", jsonbody.Describe(q.ConversationID))})
 	}
 	if err := invalid(faults); err != nil {
 		return Answer{}, err
 	}
 	agent, err := l.agentToQuery(ctx, who, q.AgentID)
 	if domain.CodeOf(err) == domain.CodeNotFound {
-		return Answer{}, domain.Errorf(domain.CodeNotFound, "no agent with id %s; leave agent out to be told which there are", describe(q.AgentID))
+		return Answer{}, domain.Errorf(domain.CodeNotFound, "no agent with id %s; leave agent out to be told which there are", jsonbody.Describe(q.AgentID))
 	}
 	if err != nil {
 		return Answer{}, err

@@ -7,6 +7,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/sluice/sluice/pkg/api/jsonbody"
 )
 
 // checkOrigin refuses what a web page makes a browser send to a service that the page should not reach: a request from
@@ -15,7 +17,7 @@ import (
 func (s *server) checkOrigin(r *http.Request) error {
 	local, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
 	if local != nil && isLoopback(local.String()) && !isLoopback(r.Host) && !s.isOurs(r.Host) {
-		return forbidden("the host %s is not known: a service on this machine is reached by a loopback address, or by a name that SLUICE_MCP_HOSTS lists", describe(r.Host))
+		return forbidden("the host %s is not known: a service on this machine is reached by a loopback address, or by a name that SLUICE_MCP_HOSTS lists", jsonbody.Describe(r.Host))
 	}
 	origin := r.Header.Get("Origin")
 	if origin == "" {
@@ -23,7 +25,7 @@ func (s *server) checkOrigin(r *http.Request) error {
 	}
 	from, err := url.Parse(origin)
 	if err != nil || from.Host == "" || !strings.EqualFold(from.Host, r.Host) && !s.isOurs(from.Host) {
-		return forbidden("the origin %s is another one than the service's; SLUICE_MCP_HOSTS lists those that may call it", describe(origin))
+		return forbidden("the origin %s is another one than the service's; SLUICE_MCP_HOSTS lists those that may call it", jsonbody.Describe(origin))
 	}
 	return nil
 }

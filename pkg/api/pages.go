@@ -13,6 +13,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/sluice/sluice/pkg/api/jsonbody"
 	"github.com/sluice/sluice/pkg/console"
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/manual"
@@ -38,7 +39,7 @@ func (s *server) serveManual(c *gin.Context) {
 	case err != nil:
 		s.fail(c, err)
 	case !found:
-		s.fail(c, domain.Errorf(domain.CodeNotFound, "there is no page %s; %s lists all", shorten(c.Request.URL.Path), manual.Root))
+		s.fail(c, domain.Errorf(domain.CodeNotFound, "there is no page %s; %s lists all", jsonbody.Shorten(c.Request.URL.Path), manual.Root))
 	}
 }
 

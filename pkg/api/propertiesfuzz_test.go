@@ -10,6 +10,8 @@ import (
 
 	"github.com/gin-gonic/gin"
 	"github.com/oapi-codegen/runtime"
+
+	"github.com/sluice/sluice/pkg/api/jsonbody"
 )
 
 // FuzzFilters reads any body as a datastore query. What passes arrives whole: each filter of the body narrows the search,
@@ -29,7 +31,7 @@ func FuzzFilters(f *testing.F) {
 	}
 	op := doc.operation("POST", "/datastores/:id/query")
 	f.Fuzz(func(t *testing.T, body []byte) {
-		value, faults := parseJSON(body)
+		value, faults := jsonbody.Parse(body)
 		if value != nil {
 			faults = append(faults, op.faults(value)...)
 		}
@@ -59,7 +61,7 @@ func FuzzFilters(f *testing.F) {
 		for name, v := range got.Metadata {
 			if list, isList := v.([]any); isList && len(list) == 0 {
 				t.Errorf("%s is to be one of nothing", name)
-			} else if !isList && !filterable(v) {
+			} else if !isList && !jsonbody.Filterable(v) {
 				t.Errorf("%s is to be %v, which nothing can be", name, v)
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/sluice/sluice/pkg/api/jsonbody"
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/index"
 )
@@ -24,8 +25,8 @@ var rules = map[string]func(body map[string]any) []domain.FieldError{
 	"CreateChatCompletion":  chatRule,
 	"QueryAgent":            queryAgentRule,
 	"QueryAgentAlias":       queryAgentRule,
-	"QueryDatastore":        filtersRule,
-	"QueryDatastoreResults": filtersRule,
+	"QueryDatastore":        jsonbody.FilterFaults,
+	"QueryDatastoreResults": jsonbody.FilterFaults,
 }
 
 func createDatasourceRule(body map[string]any) []domain.FieldError {
@@ -80,11 +81,11 @@ func addressFault(address string) string {
 	u, err := url.Parse(strings.TrimSpace(address))
 	switch {
 	case err != nil:
-		return fmt.Sprintf("is %s, which is not an address", describe(address))
+		return fmt.Sprintf("is %s, which is not an address", jsonbody.Describe(address))
 	case u.Scheme != "http" && u.Scheme != "https":
-		return fmt.Sprintf("is %s; it must begin with http:// or https://", describe(address))
+		return fmt.Sprintf("is %s; it must begin with http:// or https://", jsonbody.Describe(address))
 	case u.Hostname() == "":
-		return fmt.Sprintf("is %s, an address without a host", describe(address))
+		return fmt.Sprintf("is %s, an address without a host", jsonbody.Describe(address))
 	case u.User != nil:
 		return "must not carry a user name or password"
 	}
@@ -141,41 +142,4 @@ func createKeyRule(body map[string]any) []domain.FieldError {
 		return []domain.FieldError{{Field: "agentId", Message: `is only for the scope query; add "scopes": ["query"] or leave it out`}}
 	}
 	return nil
-}
-
-// maxFilterValues bounds the alternatives of one metadata filter, as the schema does those of ids.
-const maxFilterValues = 1000
-
-func filtersRule(body map[string]any) []domain.FieldError {
-	filters, _ := body["filters"].(map[string]any)
-	metadata, _ := filters["metadata"].(map[string]any)
-	var faults []domain.FieldError
-	for key, value := range metadata {
-		field := join("filters.metadata", key)
-		list, isList := value.([]any)
-		switch {
-		case !isList && !filterable(value):
-			faults = append(faults, domain.FieldError{Field: field, Message: fmt.Sprintf("is %s; it must be a string, a number, true or false, or an array of them", describe(value))})
-		case isList && len(list) == 0:
-			faults = append(faults, domain.FieldError{Field: field, Message: "is an empty array; name the values that may match, or leave the field out"})
-		case len(list) > maxFilterValues:
-			faults = append(faults, domain.FieldError{Field: field, Message: fmt.Sprintf("has %d items; the limit is %d", len(list), maxFilterValues)})
-		default:
-			for i, item := range list {
-				if !filterable(item) {
-					faults = append(faults, domain.FieldError{Field: fmt.Sprintf("%s[%d]", field, i), Message: fmt.Sprintf("is %s; it must be a string, a number, true or false", describe(item))})
-				}
-			}
-		}
-	}
-	return faults
-}
-
-// filterable reports whether metadata can be compared with a value.
-func filterable(value any) bool {
-	switch value.(type) {
-	case string, float64, bool:
-		return true
-	}
-	return false
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/gin-gonic/gin"
 	"github.com/gin-gonic/gin/binding"
 
+	"github.com/sluice/sluice/pkg/api/jsonbody"
 	"github.com/sluice/sluice/pkg/console"
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/manual"
@@ -96,7 +97,7 @@ func (s *server) routes() http.Handler {
 		if allowed := c.Writer.Header().Get("Allow"); strings.Contains(allowed, http.MethodGet) {
 			c.Header("Allow", allowed+", "+http.MethodHead) // see trimmed
 		}
-		s.fail(c, domain.Errorf(codeMethod, "%s is not allowed on %s; allowed: %s", c.Request.Method, shorten(c.Request.URL.Path), c.Writer.Header().Get("Allow")))
+		s.fail(c, domain.Errorf(codeMethod, "%s is not allowed on %s; allowed: %s", c.Request.Method, jsonbody.Shorten(c.Request.URL.Path), c.Writer.Header().Get("Allow")))
 	})
 	r.GET("/", s.serveConsole)
 	r.GET(console.Prefix+"*file", s.serveConsole)
@@ -122,7 +123,7 @@ func (s *server) routes() http.Handler {
 
 // noEndpoint answers what leads nowhere.
 func (s *server) noEndpoint(c *gin.Context) {
-	s.fail(c, domain.Errorf(domain.CodeNotFound, "there is no endpoint %s %s; /docs/api lists them", c.Request.Method, shorten(c.Request.URL.Path)))
+	s.fail(c, domain.Errorf(domain.CodeNotFound, "there is no endpoint %s %s; /docs/api lists them", c.Request.Method, jsonbody.Shorten(c.Request.URL.Path)))
 }
 
 // trimmed forgives a slash at the end of a path, and answers HEAD as GET; the http.Server drops the body.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 
+	"github.com/sluice/sluice/pkg/api/jsonbody"
 	"github.com/sluice/sluice/pkg/domain"
 )
 
@@ -36,7 +37,7 @@ func isTime(s *openapi3.Schema) bool { return s.Type.Is("string") && s.Format ==
 
 // timeFault says what a time must look like.
 func timeFault(name, text string) domain.FieldError {
-	return domain.FieldError{Field: name, Message: fmt.Sprintf("is %s; it must be a date (2026-05-04) or a date-time (2026-05-04T12:00:00Z)", describe(text))}
+	return domain.FieldError{Field: name, Message: fmt.Sprintf("is %s; it must be a date (2026-05-04) or a date-time (2026-05-04T12:00:00Z)", jsonbody.Describe(text))}
 }
 
 // rangeFaults finds a range of times that ends before it begins. given are the parameters as they came, out as they
@@ -50,5 +51,5 @@ func rangeFaults(given, out url.Values) []domain.FieldError {
 		return nil
 	}
 	return []domain.FieldError{{Field: "from", Message: fmt.Sprintf("is %s, which is after to, %s; from must be the earlier of the two",
-		describe(given.Get("from")), describe(given.Get("to")))}}
+		jsonbody.Describe(given.Get("from")), jsonbody.Describe(given.Get("to")))}}
 }

@@ -16,6 +16,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/sluice/sluice/pkg/api/jsonbody"
 	"github.com/sluice/sluice/pkg/domain"
 )
 
@@ -138,14 +139,14 @@ func (s *server) receivePart(form *uploadForm, part *multipart.Part) error {
 		switch {
 		case len(text) > maxFieldBytes:
 			form.fault(name, "is longer than %s", byteSize(maxFieldBytes))
-		case invalidUTF8(text) >= 0 || strings.ContainsRune(string(text), 0):
+		case jsonbody.InvalidUTF8(text) >= 0 || strings.ContainsRune(string(text), 0):
 			form.fault(name, "is not UTF-8 text without NUL characters")
 		}
 		form.fields[name] = strings.TrimSpace(string(text))
 		return nil
 	default:
-		if field := meant(uploadFields, name); field != "" {
-			form.fault(shorten(name), "is not known; did you mean %s?", field)
+		if field := jsonbody.Meant(uploadFields, name); field != "" {
+			form.fault(jsonbody.Shorten(name), "is not known; did you mean %s?", field)
 		}
 		_, err := io.Copy(io.Discard, part) // fields not known are ignored
 		return err
@@ -184,7 +185,7 @@ func checkUpload(form *uploadForm) {
 		form.fault("datastoreId", "is required: the datastore that the file goes to")
 	}
 	if kind := form.fields["type"]; kind != "" && kind != string(domain.TypeFile) {
-		form.fault("type", "is %s; an upload is of type file, other types are sent as JSON", describe(kind))
+		form.fault("type", "is %s; an upload is of type file, other types are sent as JSON", jsonbody.Describe(kind))
 	}
 	if n := utf8.RuneCountInString(form.fields["fileName"]); n > maxNameChars {
 		form.fault("fileName", "has %d characters; the limit is %d", n, maxNameChars)
@@ -201,7 +202,7 @@ func (f *uploadForm) readMetadata() {
 	if text == "" || slices.ContainsFunc(f.faults, func(e domain.FieldError) bool { return e.Field == "metadata" }) {
 		return
 	}
-	value, faults := parseJSON([]byte(text))
+	value, faults := jsonbody.Parse([]byte(text))
 	object, isObject := value.(map[string]any)
 	switch {
 	case len(faults) > 0:
@@ -209,11 +210,11 @@ func (f *uploadForm) readMetadata() {
 			if e.Field == "body" {
 				f.fault("metadata", "%s", e.Message)
 			} else {
-				f.fault(join("metadata", e.Field), "%s", e.Message)
+				f.fault(jsonbody.Join("metadata", e.Field), "%s", e.Message)
 			}
 		}
 	case !isObject:
-		f.fault("metadata", `is %s; it must be a JSON object, such as {"team": "ops"}`, describe(value))
+		f.fault("metadata", `is %s; it must be a JSON object, such as {"team": "ops"}`, jsonbody.Describe(value))
 	default:
 		f.metadata = object
 		f.faults = append(f.faults, metadataFaults("metadata", object)...)
@@ -257,7 +258,7 @@ func (s *server) typeOf(form *uploadForm, name string) (string, error) {
 	mimeType := s.DetectType(head[:n], name, form.declared)
 	if !slices.Contains(s.SupportedTypes, mimeType) {
 		return "", domain.Errorf(domain.CodeUnsupported, "%s is %s, which cannot be read; send one of: %s",
-			describe(name), mimeType, strings.Join(kindsOf(s.SupportedTypes), ", "))
+			jsonbody.Describe(name), mimeType, strings.Join(kindsOf(s.SupportedTypes), ", "))
 	}
 	return mimeType, nil
 }

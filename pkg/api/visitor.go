@@ -5,12 +5,13 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/sluice/sluice/pkg/api/jsonbody"
 	"github.com/sluice/sluice/pkg/domain"
 )
 
 // queryAgentRule is what the document cannot say about a question to an agent.
 func queryAgentRule(body map[string]any) []domain.FieldError {
-	faults := append(filtersRule(body), promptsRule(body)...)
+	faults := append(jsonbody.FilterFaults(body), promptsRule(body)...)
 	return append(faults, visitorFaults("visitorId", body["visitorId"])...)
 }
 
@@ -33,7 +34,7 @@ func visitorFaults(field string, value any) []domain.FieldError {
 	if at < 0 {
 		return nil
 	}
-	return []domain.FieldError{{Field: field, Message: fmt.Sprintf("is %s; it must have no control characters", describe(id))}}
+	return []domain.FieldError{{Field: field, Message: fmt.Sprintf("is %s; it must have no control characters", jsonbody.Describe(id))}}
 }
 
 // visitorRule bounds what those without a key of its workspace may ask of a public agent. Else the agent's model, which its operator pays for, would

@@ -50,14 +50,14 @@ var parts = []struct {
 	bounds []bound
 }{
 	{"Requests", []bound{
-		{"api", "maxDepth", number, "levels of arrays and objects in a JSON body"},
-		{"api", "maxFields", number, "fields of a body that are looked at for those that are not known"},
+		{"api/jsonbody", "maxDepth", number, "levels of arrays and objects in a JSON body"},
+		{"api/jsonbody", "maxFields", number, "fields of a body that are looked at for those that are not known"},
 		{"api", "maxParts", number, "parts of a multipart upload"},
 		{"api", "maxFieldBytes", bytesOf, "of a field of one, other than the file"},
 		{"api", "maxNameChars", number, "characters of a file's name"},
 		{"api", "maxCustomID", number, "characters of a `custom_id`"},
 		{"domain", "MaxMetadataBytes", bytesOf, "of a datasource's metadata, as JSON"},
-		{"api", "maxFilterValues", number, "alternatives of one filter"},
+		{"api/jsonbody", "maxFilterValues", number, "alternatives of one filter"},
 		{"api", "maxInstructions", bytesOf, "of instructions in a request of OpenAI's form"},
 		{"api", "maxModels", number, "agents that `/v1/models` lists"},
 		{"api", "maxMessageBytes", bytesOf, "of a message of the Model Context Protocol"},

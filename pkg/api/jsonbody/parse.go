@@ -1,4 +1,6 @@
-package api
+// Package jsonbody reads the JSON bodies of requests, strictly, and says in words for people in what one differs from the
+// OpenAPI document.
+package jsonbody
 
 import (
 	"bytes"
@@ -15,33 +17,34 @@ import (
 // maxDepth bounds the nesting of a JSON body. What people send is not deeper than ten.
 const maxDepth = 64
 
-// parseJSON reads one JSON value of maps, slices, strings, float64s, bools and nils. It is stricter than encoding/json:
+// Parse reads one JSON value of maps, slices, strings, float64s, bools and nils. It is stricter than encoding/json:
 // bytes that are not UTF-8, a key that stands twice, NUL characters, numbers that no float64 holds and nesting beyond
 // maxDepth are faults, because each of them reads differently on different machines. A byte order mark is skipped.
-func parseJSON(raw []byte) (any, []domain.FieldError) {
+func Parse(raw []byte) (any, []domain.FieldError) {
 	raw = bytes.TrimPrefix(raw, []byte("\xef\xbb\xbf"))
-	if at := invalidUTF8(raw); at >= 0 {
-		return nil, bodyFault("is not UTF-8 at %s; encode it as UTF-8", place(raw, at))
+	if at := InvalidUTF8(raw); at >= 0 {
+		return nil, Fault("is not UTF-8 at %s; encode it as UTF-8", place(raw, at))
 	}
 	var syntax *json.SyntaxError
 	if err := json.Unmarshal(raw, new(json.RawMessage)); errors.As(err, &syntax) {
-		return nil, bodyFault("is not valid JSON at %s: %s", place(raw, int(syntax.Offset)-1), strings.TrimPrefix(syntax.Error(), "json: "))
+		return nil, Fault("is not valid JSON at %s: %s", place(raw, int(syntax.Offset)-1), strings.TrimPrefix(syntax.Error(), "json: "))
 	} else if err != nil {
-		return nil, bodyFault("is not valid JSON")
+		return nil, Fault("is not valid JSON")
 	}
 	p := parser{dec: json.NewDecoder(bytes.NewReader(raw))}
 	p.dec.UseNumber()
 	v, err := p.value("", 1)
 	switch {
 	case errors.Is(err, errTooDeep):
-		return nil, bodyFault("is nested deeper than %d levels; flatten it", maxDepth)
+		return nil, Fault("is nested deeper than %d levels; flatten it", maxDepth)
 	case err != nil:
-		return nil, bodyFault("is not valid JSON")
+		return nil, Fault("is not valid JSON")
 	}
 	return v, p.faults
 }
 
-func bodyFault(format string, args ...any) []domain.FieldError {
+// Fault is the one fault of a body that cannot be read at all.
+func Fault(format string, args ...any) []domain.FieldError {
 	return []domain.FieldError{{Field: "body", Message: fmt.Sprintf(format, args...)}}
 }
 
@@ -53,7 +56,7 @@ type parser struct {
 }
 
 func (p *parser) fault(path, format string, args ...any) {
-	p.faults = append(p.faults, domain.FieldError{Field: fieldName(path), Message: fmt.Sprintf(format, args...)})
+	p.faults = append(p.faults, domain.FieldError{Field: FieldName(path), Message: fmt.Sprintf(format, args...)})
 }
 
 // value reads the next value. The text has been found valid before, so errors of the decoder do not occur.
@@ -74,7 +77,7 @@ func (p *parser) value(path string, depth int) (any, error) {
 	case json.Number:
 		f, err := t.Float64()
 		if err != nil {
-			p.fault(path, "is %s, a number outside the range that can be held", shorten(t.String()))
+			p.fault(path, "is %s, a number outside the range that can be held", Shorten(t.String()))
 		}
 		return f, nil
 	case string:
@@ -95,7 +98,7 @@ func (p *parser) object(path string, depth int) (any, error) {
 			return nil, err
 		}
 		key, _ := token.(string)
-		at := join(path, key)
+		at := Join(path, key)
 		if strings.ContainsRune(key, 0) {
 			p.fault(path, `has a key with a NUL character (\u0000); remove it`)
 		}
@@ -123,24 +126,24 @@ func (p *parser) array(path string, depth int) (any, error) {
 	return list, err
 }
 
-// join appends a key to a field's path: documents[3] and text give documents[3].text.
-func join(path, key string) string {
+// Join appends a key to a field's path: documents[3] and text give documents[3].text.
+func Join(path, key string) string {
 	if path == "" {
-		return shorten(key)
+		return Shorten(key)
 	}
-	return path + "." + shorten(key)
+	return path + "." + Shorten(key)
 }
 
-// fieldName is how a path is shown: the empty one is the body itself.
-func fieldName(path string) string {
+// FieldName is how a path is shown: the empty one is the body itself.
+func FieldName(path string) string {
 	if path == "" {
 		return "body"
 	}
 	return path
 }
 
-// shorten bounds what of a caller's value is sent back.
-func shorten(s string) string {
+// Shorten bounds what of a caller's value is sent back.
+func Shorten(s string) string {
 	const most = 60
 	if len(s) <= most {
 		return s
@@ -152,8 +155,8 @@ func shorten(s string) string {
 	return s[:cut] + "…"
 }
 
-// invalidUTF8 returns the offset of the first byte that is not part of a character, -1 when there is none.
-func invalidUTF8(b []byte) int {
+// InvalidUTF8 returns the offset of the first byte that is not part of a character, -1 when there is none.
+func InvalidUTF8(b []byte) int {
 	for at := 0; at < len(b); {
 		if b[at] < utf8.RuneSelf {
 			at++

@@ -1,4 +1,4 @@
-package api
+package jsonbody
 
 import (
 	"encoding/json"
@@ -12,7 +12,7 @@ func FuzzParseJSON(f *testing.F) {
 		f.Add([]byte(body))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		got, faults := parseJSON(body)
+		got, faults := Parse(body)
 		for _, fault := range faults {
 			if fault.Field == "" || fault.Message == "" {
 				t.Errorf("an empty fault: %+v", fault)

@@ -1,4 +1,4 @@
-package api
+package jsonbody
 
 import (
 	"errors"
@@ -13,9 +13,16 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// schemaFaults returns everything in which the value differs from the schema, in words for people: the field's path,
+// Check holds a body against a schema of the document, and returns all faults. Fields that are null are gone after it: null
+// counts as not given.
+func Check(schema *openapi3.Schema, value any) []domain.FieldError {
+	dropNulls(schema, value)
+	return append(SchemaFaults(schema, "", value), strayFaults(schema, "", value)...)
+}
+
+// SchemaFaults returns everything in which the value differs from the schema, in words for people: the field's path,
 // the value, and the way out.
-func schemaFaults(schema *openapi3.Schema, path string, value any) []domain.FieldError {
+func SchemaFaults(schema *openapi3.Schema, path string, value any) []domain.FieldError {
 	err := schema.VisitJSON(value, openapi3.MultiErrors(), openapi3.EnableFormatValidation())
 	if err == nil {
 		return nil
@@ -27,13 +34,13 @@ func schemaFaults(schema *openapi3.Schema, path string, value any) []domain.Fiel
 			if _, isIndex := strconv.Atoi(part); isIndex == nil {
 				at += "[" + part + "]"
 			} else {
-				at = join(at, part)
+				at = Join(at, part)
 			}
 		}
 		if e.SchemaField == "properties" {
 			continue // a field that is not known: see strayFaults
 		}
-		found = append(found, domain.FieldError{Field: fieldName(at), Message: complaint(e)})
+		found = append(found, domain.FieldError{Field: FieldName(at), Message: complaint(e)})
 	}
 	sort.SliceStable(found, func(i, j int) bool { return found[i].Field < found[j].Field })
 	return oneEach(found)
@@ -77,13 +84,13 @@ func complaint(e *openapi3.SchemaError) string {
 	case "required":
 		return "is required"
 	case "type", "nullable":
-		return fmt.Sprintf("is %s; it must be %s", describe(e.Value), typeName(e.Schema))
+		return fmt.Sprintf("is %s; it must be %s", Describe(e.Value), typeName(e.Schema))
 	case "enum":
 		return enumComplaint(e)
 	case "minimum":
-		return fmt.Sprintf("%s is below the minimum of %s", describe(e.Value), number(*e.Schema.Min))
+		return fmt.Sprintf("%s is below the minimum of %s", Describe(e.Value), number(*e.Schema.Min))
 	case "maximum":
-		return fmt.Sprintf("%s is above the maximum of %s", describe(e.Value), number(*e.Schema.Max))
+		return fmt.Sprintf("%s is above the maximum of %s", Describe(e.Value), number(*e.Schema.Max))
 	case "minLength", "pattern":
 		return patternComplaint(e)
 	case "maxLength":
@@ -95,9 +102,9 @@ func complaint(e *openapi3.SchemaError) string {
 	case "maxProperties":
 		return fmt.Sprintf("has more than %d keys", *e.Schema.MaxProps)
 	case "oneOf":
-		return fmt.Sprintf("is %s; it must be %s", describe(e.Value), e.Schema.Title)
+		return fmt.Sprintf("is %s; it must be %s", Describe(e.Value), e.Schema.Title)
 	case "format":
-		return fmt.Sprintf("is %s; it must be a %s (2026-05-04T12:00:00Z)", describe(e.Value), e.Schema.Format)
+		return fmt.Sprintf("is %s; it must be a %s (2026-05-04T12:00:00Z)", Describe(e.Value), e.Schema.Format)
 	default:
 		return e.Reason
 	}
@@ -109,9 +116,9 @@ func enumComplaint(e *openapi3.SchemaError) string {
 		known[i] = fmt.Sprint(v)
 	}
 	if len(known) == 1 {
-		return fmt.Sprintf("is %s; it must be %q", describe(e.Value), known[0])
+		return fmt.Sprintf("is %s; it must be %q", Describe(e.Value), known[0])
 	}
-	return fmt.Sprintf("is %s; it must be one of %s", describe(e.Value), strings.Join(known, ", "))
+	return fmt.Sprintf("is %s; it must be one of %s", Describe(e.Value), strings.Join(known, ", "))
 }
 
 // patternComplaint shows an example of what the pattern wants: few people read patterns.
@@ -120,9 +127,9 @@ func patternComplaint(e *openapi3.SchemaError) string {
 		return "is empty; it must contain something"
 	}
 	if e.Schema.Example != nil {
-		return fmt.Sprintf("is %s; it must look like %v", describe(e.Value), e.Schema.Example)
+		return fmt.Sprintf("is %s; it must look like %v", Describe(e.Value), e.Schema.Example)
 	}
-	return fmt.Sprintf("is %s; it must have the form %s", describe(e.Value), e.Schema.Pattern)
+	return fmt.Sprintf("is %s; it must have the form %s", Describe(e.Value), e.Schema.Pattern)
 }
 
 func typeName(s *openapi3.Schema) string {
@@ -142,13 +149,13 @@ func typeName(s *openapi3.Schema) string {
 	}
 }
 
-// describe writes a value as its sender would recognise it, never long.
-func describe(v any) string {
+// Describe writes a value as its sender would recognise it, never long.
+func Describe(v any) string {
 	switch v := v.(type) {
 	case nil:
 		return "null"
 	case string:
-		return strconv.Quote(shorten(v))
+		return strconv.Quote(Shorten(v))
 	case float64:
 		return number(v)
 	case bool:
@@ -173,4 +180,28 @@ func items(v any) int {
 func characters(v any) int {
 	text, _ := v.(string)
 	return utf8.RuneCountInString(text)
+}
+
+// dropNulls removes the fields of the schema whose value is null: null counts as not given. Free keys are left alone.
+func dropNulls(schema *openapi3.Schema, value any) {
+	switch v := value.(type) {
+	case map[string]any:
+		for name, property := range schema.Properties {
+			field, given := v[name]
+			if !given {
+				continue
+			}
+			if field == nil {
+				delete(v, name)
+				continue
+			}
+			dropNulls(property.Value, field)
+		}
+	case []any:
+		if schema.Items != nil {
+			for _, item := range v {
+				dropNulls(schema.Items.Value, item)
+			}
+		}
+	}
 }

@@ -1,8 +1,7 @@
-package api
+package jsonbody
 
 import (
 	"maps"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,13 +27,13 @@ func strayFaults(schema *openapi3.Schema, path string, value any) []domain.Field
 		free := more.Schema != nil || more.Has != nil && *more.Has || len(schema.Properties) == 0
 		closed := more.Has != nil || path == "" && !anyKnown(schema, v)
 		if !free && len(v) > maxFields {
-			return []domain.FieldError{{Field: fieldName(path), Message: "has " + strconv.Itoa(len(v)) + " fields; the limit is " + strconv.Itoa(maxFields)}}
+			return []domain.FieldError{{Field: FieldName(path), Message: "has " + strconv.Itoa(len(v)) + " fields; the limit is " + strconv.Itoa(maxFields)}}
 		}
 		for _, name := range slices.Sorted(maps.Keys(v)) {
 			property := schema.Properties[name]
 			switch {
 			case property != nil:
-				faults = append(faults, strayFaults(property.Value, join(path, name), v[name])...)
+				faults = append(faults, strayFaults(property.Value, Join(path, name), v[name])...)
 			case !free && !ignored(schema, name):
 				faults = append(faults, strayFault(schema, path, name, closed)...)
 			}
@@ -87,35 +86,19 @@ func strayFault(schema *openapi3.Schema, path, name string, closed bool) []domai
 	case way != "":
 		message += way
 	case meant != "":
-		message += "did you mean " + join(path, meant) + "?"
+		message += "did you mean " + Join(path, meant) + "?"
 	case closed:
 		message += "it must be one of " + strings.Join(known, ", ")
 	default:
 		return nil
 	}
-	return []domain.FieldError{{Field: fieldName(join(path, name)), Message: message}}
-}
-
-// strayParameters finds the parameters of a query string that are plainly meant for one that the operation has: a list that
-// was to be narrowed must not come whole. Others are ignored; proxies and browsers add their own.
-func strayParameters(op *operation, in url.Values) []domain.FieldError {
-	known := make([]string, len(op.query))
-	for i, p := range op.query {
-		known[i] = p.Name
-	}
-	var faults []domain.FieldError
-	for _, name := range slices.Sorted(maps.Keys(in)) {
-		if field := meant(known, name); field != "" && field != name {
-			faults = append(faults, domain.FieldError{Field: shorten(name), Message: "is not known; did you mean " + field + "?"})
-		}
-	}
-	return faults
+	return []domain.FieldError{{Field: FieldName(Join(path, name)), Message: message}}
 }
 
 // meantField is the field that a name is meant for: a known one that it resembles, or one of an object in a field, which
 // stands one level too high. It is "" when there is none.
 func meantField(schema *openapi3.Schema, known []string, name string) string {
-	if meant := meant(known, name); meant != "" {
+	if meant := Meant(known, name); meant != "" {
 		return meant
 	}
 	for _, field := range known {
@@ -128,9 +111,9 @@ func meantField(schema *openapi3.Schema, known []string, name string) string {
 	return ""
 }
 
-// meant returns the one of the known names that a name resembles, "" when there is none: written another way, as top_k for
+// Meant returns the one of the known names that a name resembles, "" when there is none: written another way, as top_k for
 // topK, or with a slip, as filter for filters.
-func meant(known []string, name string) string {
+func Meant(known []string, name string) string {
 	const longest = 40 // no known name is as long
 	if len(name) > longest {
 		return ""

@@ -1,0 +1,45 @@
+package jsonbody
+
+import (
+	"fmt"
+
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// maxFilterValues bounds the alternatives of one metadata filter, as the schema does those of ids.
+const maxFilterValues = 1000
+
+// FilterFaults says what of the metadata filters of a body cannot be compared with anything.
+func FilterFaults(body map[string]any) []domain.FieldError {
+	filters, _ := body["filters"].(map[string]any)
+	metadata, _ := filters["metadata"].(map[string]any)
+	var faults []domain.FieldError
+	for key, value := range metadata {
+		field := Join("filters.metadata", key)
+		list, isList := value.([]any)
+		switch {
+		case !isList && !Filterable(value):
+			faults = append(faults, domain.FieldError{Field: field, Message: fmt.Sprintf("is %s; it must be a string, a number, true or false, or an array of them", Describe(value))})
+		case isList && len(list) == 0:
+			faults = append(faults, domain.FieldError{Field: field, Message: "is an empty array; name the values that may match, or leave the field out"})
+		case len(list) > maxFilterValues:
+			faults = append(faults, domain.FieldError{Field: field, Message: fmt.Sprintf("has %d items; the limit is %d", len(list), maxFilterValues)})
+		default:
+			for i, item := range list {
+				if !Filterable(item) {
+					faults = append(faults, domain.FieldError{Field: fmt.Sprintf("%s[%d]", field, i), Message: fmt.Sprintf("is %s; it must be a string, a number, true or false", Describe(item))})
+				}
+			}
+		}
+	}
+	return faults
+}
+
+// Filterable reports whether metadata can be compared with a value.
+func Filterable(value any) bool {
+	switch value.(type) {
+	case string, float64, bool:
+		return true
+	}
+	return false
+}

@@ -1,0 +1,71 @@
+package jsonbody
+
+import (
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/sluice/sluice/pkg/index"
+)
+
+// FuzzFilters reads any body as a datastore query. What passes has filters that every index takes: lists of ids, and values of
+// metadata that something can be equal to.
+func FuzzFilters(f *testing.F) {
+	for _, body := range []string{
+		`{"query":"q","filters":{"custom_ids":["a"],"datasource_ids":["b"],"metadata":{"year":[2025,2026],"team":"docs","draft":false}}}`,
+		`{"query":"q","filters":{}}`, `{"query":"q","filters":null}`, `{"query":"q","filters":{"metadata":{"a":null}}}`,
+		`{"query":"q","filters":{"metadata":{"a":[]}}}`, `{"query":"q","filters":{"metadata":{"a":[[1]],"":{"b":1}}}}`,
+		`{"query":"q","filters":{"custom_ids":[]}}`, `{"query":"q","filters":{"customIds":["a"]}}`, `{"query":"q","filters":{"metadata":{"a.b":1e308,"A":"\ud800"}}}`,
+	} {
+		f.Add([]byte(body))
+	}
+	doc, err := openapi3.NewLoader().LoadFromFile("../openapi.yaml")
+	if err != nil {
+		f.Fatal(err)
+	}
+	schema := doc.Components.Schemas["DatastoreQuery"].Value
+	f.Fuzz(func(t *testing.T, body []byte) {
+		value, faults := Parse(body)
+		if value == nil || len(faults) > 0 {
+			return
+		}
+		faults = Check(schema, value)
+		query, isObject := value.(map[string]any)
+		if isObject {
+			faults = append(faults, FilterFaults(query)...)
+		}
+		for _, fault := range faults {
+			if fault.Field == "" || fault.Message == "" {
+				t.Errorf("an empty fault: %+v", fault)
+			}
+		}
+		if len(faults) > 0 {
+			return
+		}
+		if text, _ := query["query"].(string); text == "" {
+			t.Fatalf("%#v passes without a query", value)
+		}
+		given, has := query["filters"]
+		if !has {
+			return
+		}
+		for field, value := range given.(map[string]any) {
+			switch field {
+			case "custom_ids", "datasource_ids":
+				for _, id := range value.([]any) {
+					if _, isText := id.(string); !isText {
+						t.Errorf("%s has %#v", field, id)
+					}
+				}
+			case "metadata":
+				for key, value := range value.(map[string]any) {
+					if values, err := index.Alternatives(key, value); err != nil || len(values) == 0 {
+						t.Errorf("no index takes %q: %#v, error %v", key, value, err)
+					}
+				}
+			default:
+				t.Errorf("the filter %q passes", field)
+			}
+		}
+	})
+}
