@@ -116,7 +116,10 @@ func FuzzXlsx(f *testing.F) {
 }
 
 // FuzzZip feeds mutations of containers as they are packed.
-func FuzzZip(f *testing.F) { fuzzFormat(f, ".pptx") }
+func FuzzZip(f *testing.F) {
+	fuzzFormat(f, ".pptx", string(liar(f)), string(nestedContainers(f)), string(climbingParts(f)), string(polyglotZip(f)), string(macros(f)),
+		string(zipOf(f, map[string]string{"[Content_Types].xml": "<Types/>", "ppt/slides/slide1.xml": "<p:sld/>", "": "", "a/": "", "\xff\\..\\b": "c"}, 1)))
+}
 
 // FuzzPDF feeds mutations of whole files: structure, layout and the decision between readers.
 func FuzzPDF(f *testing.F) {

@@ -157,6 +157,13 @@ func FuzzOpen(f *testing.F) {
 	}
 	f.Add(data)
 	f.Add(onePage("BT (x) Tj ET", helvetica))
+	for _, content := range []string{
+		packed("/Filter [/AHx /Fl]", fmt.Sprintf("%x>", deflated("BT /F 9 Tf (x) Tj ET"))),
+		packed("/Filter /LZWDecode", lzw("BT /F 9 Tf (x) Tj ET")),
+		packed("/Filter /FlateDecode /DecodeParms << /Predictor 12 /Columns 5 >>", deflated("\x02BT /F\x02\x00\x00\x00\x00\x00")),
+	} {
+		f.Add(showing(content, "", ""))
+	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		d, err := Open(data)
 		if err != nil {
