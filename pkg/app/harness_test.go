@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"mime/multipart"
@@ -14,7 +15,9 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -37,7 +40,22 @@ func TestMain(m *testing.M) {
 		signal.Ignore(syscall.SIGXFSZ) // a write beyond a limit of file sizes, which stands for a full disk, then fails and does not kill
 		os.Exit(Main(Shape(shape), os.Args[1:], os.Environ(), os.Stdout, os.Stderr))
 	}
+	moreAtOnce()
 	os.Exit(local.Stopping(m).Run())
+}
+
+// moreAtOnce has twice as many tests run at once as there are processors, unless -parallel says how many: they are waiting for
+// processes, engines and time-outs three quarters of their time.
+func moreAtOnce() {
+	flag.Parse()
+	said := false
+	flag.Visit(func(f *flag.Flag) { said = said || f.Name == "test.parallel" })
+	if said {
+		return
+	}
+	if err := flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0))); err != nil {
+		panic(err) // a number is one
+	}
 }
 
 const testKey = "sk_test_0123456789abcdef0123456789abcdef"

@@ -90,6 +90,7 @@ func mixedDocuments(t testing.TB, n int) []*document {
 // deleted. In the end every accepted document is synched, every chunk is there exactly once, and nothing deleted or
 // replaced comes back.
 func TestNothingIsLostWhenTheProcessIsKilled(t *testing.T) {
+	t.Parallel()
 	rounds := 50
 	if testing.Short() {
 		rounds = 5

@@ -15,6 +15,7 @@ import (
 
 	"github.com/sluice/sluice/pkg/cli"
 	"github.com/sluice/sluice/pkg/config"
+	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/telemetry"
 )
 
@@ -52,6 +53,7 @@ func (e usageError) ExitCode() cli.Exit { return cli.Misused }
 
 // Serve runs a process of the shape until ctx ends.
 func Serve(ctx context.Context, shape Shape, c config.Config, stdout, stderr io.Writer) (err error) {
+	domain.Hide(c.Secrets()...)
 	log := newLogger(stderr, c.LogLevel)
 	var process interface {
 		Start(context.Context) error

@@ -5,6 +5,28 @@ import (
 	"testing"
 )
 
+// TestSecretsOfTheOperatorAreTakenOutOfTexts stands alone: they belong to the process.
+func TestSecretsOfTheOperatorAreTakenOutOfTexts(t *testing.T) {
+	t.Cleanup(func() { Hide() })
+	key := KeyPrefix + strings.Repeat("0af9", 16)
+	Hide("correct horse battery", "short", "", "correct horse battery staple", "un mot: 密码密码密码")
+	for text, want := range map[string]string{
+		"Bearer correct horse battery, twice: correct horse battery.": "Bearer …, twice: ….",
+		"correct horse battery staple":                                "…",
+		"correct horse":                                               "correct horse",
+		"short":                                                       "short",
+		"un mot: 密码密码密码 and " + key:                                   "… and sk_…",
+	} {
+		if got := HideKeys(text); got != want {
+			t.Errorf("%q becomes %q, want %q", text, got, want)
+		}
+	}
+	Hide("another secret")
+	if got := HideKeys("correct horse battery"); got != "correct horse battery" {
+		t.Errorf("what was hidden before becomes %q", got)
+	}
+}
+
 func TestKeysAreTakenOutOfTexts(t *testing.T) {
 	t.Parallel()
 	key := KeyPrefix + strings.Repeat("0af9", 16)

@@ -1,0 +1,27 @@
+package config
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// Secrets lists what of the settings nobody may be shown: keys, tokens, and the passwords within addresses.
+func (c Config) Secrets() []string {
+	all := []string{c.APIKey, c.AdminKey, c.NATSToken, c.MilvusPassword, c.OpenAIKey, c.AzureKey, c.AnthropicKey, c.RerankKey}
+	servers := strings.Split(c.NATSURL, ",")
+	for i, address := range append(servers, c.ChromeURL, c.DatabaseURL) {
+		u, err := url.Parse(strings.TrimSpace(address))
+		if err != nil {
+			all = append(all, address) // as a whole, for it cannot be taken apart
+			continue
+		}
+		password, has := u.User.Password()
+		if !has && i < len(servers) {
+			password = u.User.Username() // NATS takes one alone for a token
+		}
+		all = append(all, password, u.Query().Get("password"), u.Query().Get("token"))
+	}
+	slices.Sort(all)
+	return slices.DeleteFunc(slices.Compact(all), func(s string) bool { return s == "" })
+}
