@@ -12,6 +12,9 @@ RACE := $(patsubst %,./pkg/%/...,admission jobs originals catalog control index 
 # SQLite is C in the form of Go: watching its memory takes most of the time, and finds nothing of ours.
 RACE_FLAGS := -gcflags='modernc.org/sqlite/...=-race=false' -gcflags='modernc.org/libc/...=-race=false'
 
+# Tests are linked without tables for debuggers, and not vetted once more: make lint does that, and more of it.
+TEST_FLAGS := -vet=off -ldflags=-w -timeout 15m
+
 GOLANGCI := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(shell cat deployments/golangci-version)
 
 .PHONY: help
@@ -32,11 +35,11 @@ build: ## the three static binaries, in bin/
 
 .PHONY: test
 test: ## all tests, on real engines: PostgreSQL, Milvus, NATS clusters, Chromium; some minutes
-	go run ./deployments/local exec -- go test -timeout 15m ./...
+	go run ./deployments/local exec -- go test $(TEST_FLAGS) ./...
 
 .PHONY: test-race
 test-race: ## the concurrent packages under the race detector, without the tests that are not about goroutines (-short)
-	go run ./deployments/local exec -- env CGO_ENABLED=1 go test -race $(RACE_FLAGS) -short -timeout 15m $(RACE)
+	go run ./deployments/local exec -- env CGO_ENABLED=1 go test -race $(RACE_FLAGS) $(TEST_FLAGS) -short $(RACE)
 
 .PHONY: chaos
 chaos: ## the fleet under kills and stops of everything, for CHAOS (default 30m)
