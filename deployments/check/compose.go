@@ -79,7 +79,7 @@ func loadCompose(ctx context.Context, repo repository, files []string, env map[s
 
 func checkProject(project *types.Project, repo repository, f *faults) {
 	for name, network := range project.Networks {
-		f.must(network.Internal == (name == "engines" || name == "browser"), "network %s: internal is %t", name, network.Internal)
+		f.must(network.Internal == (name != "outside"), "network %s: internal is %t", name, network.Internal)
 	}
 	ours := map[string]bool{}
 	for _, process := range processes {
@@ -122,6 +122,8 @@ func checkProject(project *types.Project, repo repository, f *faults) {
 	}
 	if ingestor, is := project.Services["ingestor"]; is {
 		f.must(ingestor.GetScale() == 2, "%d ingestors, want 2", ingestor.GetScale())
+		_, out := ingestor.Networks["outside"]
+		f.must(!out, "ingestors, who read what strangers wrote, have a way out")
 	}
 }
 

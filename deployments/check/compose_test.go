@@ -28,6 +28,7 @@ func TestAProjectThatBreaksARuleIsAFault(t *testing.T) {
 		"an engine keeps nothing":               {"postgres", func(s *types.ServiceConfig) { s.Volumes = nil }, "keeps nothing"},
 		"a process runs as root":                {"api", func(s *types.ServiceConfig) { s.User = "" }, "runs as"},
 		"a process can write everywhere":        {"api", func(s *types.ServiceConfig) { s.ReadOnly = false }, "can write its root"},
+		"ingestors have a way out":              {"ingestor", func(s *types.ServiceConfig) { s.Networks["outside"] = nil }, "have a way out"},
 		"a process keeps capabilities":          {"crawler", func(s *types.ServiceConfig) { s.CapDrop = nil }, "keeps capabilities"},
 		"a worker holds the database's address": {"crawler", func(s *types.ServiceConfig) { s.Environment["DATABASE_URL"] = text("postgres://") }, "holds DATABASE_URL"},
 		"a setting does not exist":              {"ingestor", func(s *types.ServiceConfig) { s.Environment["SLUICE_THREADS"] = text("2") }, "SLUICE_THREADS"},
