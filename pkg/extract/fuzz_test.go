@@ -2,6 +2,8 @@ package extract
 
 import (
 	"archive/zip"
+	"bytes"
+	"encoding/binary"
 	"errors"
 	"io"
 	"maps"
@@ -117,7 +119,9 @@ func FuzzXlsx(f *testing.F) {
 
 // FuzzZip feeds mutations of containers as they are packed.
 func FuzzZip(f *testing.F) {
-	fuzzFormat(f, ".pptx", string(liar(f)), string(nestedContainers(f)), string(climbingParts(f)), string(polyglotZip(f)), string(macros(f)),
+	lie := documentWith(f, nil)
+	binary.LittleEndian.PutUint32(lie[bytes.LastIndex(lie, []byte("PK\x01\x02"))+24:], 10) // how large its part is unpacked
+	fuzzFormat(f, ".pptx", string(lie), string(nestedContainers(f)), string(climbingParts(f)), string(polyglotZip(f)), string(macros(f)),
 		string(zipOf(f, map[string]string{"[Content_Types].xml": "<Types/>", "ppt/slides/slide1.xml": "<p:sld/>", "": "", "a/": "", "\xff\\..\\b": "c"}, 1)))
 }
 
