@@ -188,4 +188,4 @@ release-check: check-systems ## the configuration of releases, and the archive o
 	@deployments/release/check.sh
 
 .PHONY: verify
-verify: lint generate-check vulnerabilities test test-race check-deployments demo ## everything that CI checks
+verify: lint generate-check vulnerabilities test test-race check-deployments demo ## what CI checks, but for its minutes of fuzzing
