@@ -284,7 +284,8 @@ func (f *fleet) checkEntries(store string, entries []*entry, have []source) {
 // checkIndex compares index and catalog row by row, without the fleet's processes, once what is queued to be swept is.
 func (f *fleet) checkIndex(store string) {
 	f.t.Helper()
-	ctx, cancel := context.WithTimeout(f.t.Context(), time.Minute)
+	// What was left to be swept is swept here, which on a machine with other work takes minutes.
+	ctx, cancel := context.WithTimeout(f.t.Context(), 5*time.Minute)
 	defer cancel()
 	log := slog.New(slog.DiscardHandler)
 	cat, err := catalog.Open(ctx, catalog.Options{URL: f.postgres.URL(), Log: log, Now: time.Now})
