@@ -103,7 +103,7 @@ check-console: ## the console in a Chromium: axe on every view, 10,000 datasourc
 
 .PHONY: bench
 bench: ## benchmarks of every stage
-	go test -run '^$$' -bench . -skip 'Filters|Recall|OfTheLimit|Growth' -benchmem ./pkg/...
+	go test -run '^$$' -bench . -skip 'Filters|Recall|OfTheLimit|Growth|Approximate' -benchmem ./pkg/...
 
 .PHONY: bench-index
 bench-index: ## filters of 200,000 chunks proved against a full scan and timed, and recall of the dense leg, on every engine; VECTORS, QUERIES: files of real vectors

@@ -121,10 +121,13 @@ func benchIndex(b *testing.B, n int) *Index {
 	return x
 }
 
-// settle merges until nothing is left to merge.
+// settle merges until nothing is left to merge, and makes the cells that are due.
 func settle(b *testing.B, x *Index) {
 	b.Helper()
 	if err := x.mergeAll(b.Context(), benchSpace); err != nil {
+		b.Fatal(err)
+	}
+	if err := x.use(b.Context(), benchSpace, false, func(s *space) error { return s.makeCells(b.Context()) }); err != nil {
 		b.Fatal(err)
 	}
 }

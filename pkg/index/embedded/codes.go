@@ -28,7 +28,7 @@ func (s *snapshot) coded() bool { return len(s.centre) > 0 }
 
 // wantsCodes reports whether the space has outgrown the centre of its codes, or lacks codes.
 func (s *snapshot) wantsCodes() bool {
-	return s.dimensions > 0 && s.slots >= codesFrom && (!s.coded() || uint64(s.slots) >= recentreFactor*uint64(s.codedAt))
+	return s.dimensions > 0 && int(s.slots) >= s.sizes.codesFrom() && (!s.coded() || uint64(s.slots) >= recentreFactor*uint64(s.codedAt))
 }
 
 // renewCodes makes new files of codes when they are due. It reads all vectors, which costs some ten seconds for a million; it
@@ -91,6 +91,7 @@ func (s *space) makeCodes(next *snapshot) error {
 	next.codedAt = next.slots
 	next.centre = centre
 	next.codes, next.fine = file.view, fine.view
+	next.cells, next.listed = nil, bitset{} // which repeat the codes before
 	return nil
 }
 

@@ -29,6 +29,7 @@ import (
 const (
 	childEnv   = "SLUICE_TEST_INDEX_CHILD"
 	childRound = "SLUICE_TEST_INDEX_ROUND"
+	childCells = "SLUICE_TEST_INDEX_CELLS" // set, the child has cells of few rows
 )
 
 const (
@@ -73,7 +74,11 @@ func runChild() bool {
 	if err != nil {
 		panic(err)
 	}
-	x, err := Open(dir, Options{Log: slog.New(slog.NewTextHandler(os.Stderr, nil))})
+	opts := Options{Log: slog.New(slog.NewTextHandler(os.Stderr, nil))}
+	if os.Getenv(childCells) != "" {
+		opts.sizes = smallSizes
+	}
+	x, err := Open(dir, opts)
 	if err != nil {
 		panic(err)
 	}
@@ -98,6 +103,7 @@ func runChild() bool {
 // which all were deleted.
 type acknowledged struct {
 	written, deleted map[string]uint64
+	sizes            sizes // of the index
 }
 
 // crash runs a writer and kills it after some acknowledgements, at a moment that the round's seed chooses.
@@ -109,6 +115,9 @@ func (a *acknowledged) crash(t *testing.T, dir string, round int) {
 	}
 	cmd := exec.CommandContext(t.Context(), exe)
 	cmd.Env = append(os.Environ(), childEnv+"="+dir, childRound+"="+strconv.Itoa(round))
+	if a.sizes != (sizes{}) {
+		cmd.Env = append(cmd.Env, childCells+"=1")
+	}
 	var faults strings.Builder
 	cmd.Stderr = &faults
 	out, err := cmd.StdoutPipe()
@@ -150,7 +159,7 @@ func (a *acknowledged) crash(t *testing.T, dir string, round int) {
 // check opens what the crash has left, and checks that every acknowledged row is there once, as it was written.
 func (a *acknowledged) check(t *testing.T, dir string, round int) {
 	t.Helper()
-	x := mustOpen(t, dir, Options{})
+	x := mustOpen(t, dir, Options{sizes: a.sizes})
 	defer func() { _ = x.Close() }()
 	stored := make(map[string][]index.Stored)
 	if err := x.Stored(t.Context(), crashSpace, func(s index.Stored) error {
@@ -217,15 +226,20 @@ const crashRounds = 40
 
 func TestAWriterKilledAtAnyMomentLosesNothingAcknowledged(t *testing.T) {
 	t.Parallel()
-	rounds := crashRounds
-	if testing.Short() {
-		rounds = 5
-	}
-	dir := t.TempDir()
-	a := &acknowledged{written: make(map[string]uint64), deleted: make(map[string]uint64)}
-	for round := 1; round <= rounds; round++ {
-		a.crash(t, dir, round)
-		a.check(t, dir, round)
+	for name, z := range map[string]sizes{"of few rows": {}, "with cells": smallSizes} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			rounds := crashRounds
+			if testing.Short() {
+				rounds = 5
+			}
+			dir := t.TempDir()
+			a := &acknowledged{written: make(map[string]uint64), deleted: make(map[string]uint64), sizes: z}
+			for round := 1; round <= rounds; round++ {
+				a.crash(t, dir, round)
+				a.check(t, dir, round)
+			}
+		})
 	}
 }
 

@@ -114,7 +114,7 @@ func (x *Index) check(ctx context.Context, key spaceKey, id index.Space) error {
 	x.opened++
 	number := x.opened
 	x.mu.Unlock()
-	s, err := openSpace(ctx, x.path(key), id, number, caches{x.cache, x.rows}, false)
+	s, err := openSpace(ctx, x.path(key), id, number, caches{x.cache, x.rows}, x.sizes, false)
 	if err != nil {
 		return err
 	}
@@ -165,6 +165,9 @@ func (v view) check(ctx context.Context) error {
 		if err := errors.Join(v.codes.check(w, v.live.word(w)), v.fine.check(w, v.live.word(w))); err != nil {
 			return err
 		}
+	}
+	if v.cells.usable() {
+		_ = v.cells.verify() // what is damaged of them is noted, and made anew
 	}
 	return nil
 }

@@ -98,6 +98,9 @@ func TestASpaceInOrderIsNeverDiscarded(t *testing.T) {
 
 func TestACheckFindsDamageWhereverItIs(t *testing.T) {
 	t.Parallel()
+	if *everywhereCells {
+		t.Skip("it changes files that are made anew when few rows have codes")
+	}
 	dir, files, want := damaged(t, 12)
 	key, err := keyOf(crashSpace)
 	if err != nil {

@@ -2,6 +2,7 @@ package embedded
 
 import (
 	"context"
+	"errors"
 	"math/bits"
 
 	"github.com/sluice/sluice/pkg/index/embedded/quant"
@@ -16,12 +17,18 @@ func denseTop(ctx context.Context, s *snapshot, filter slotSet, query []float32,
 	if filter != nil {
 		rows = filter.count(s.live, s.slots)
 	}
-	if !s.coded() || rows <= exactRows {
+	if !s.coded() || rows <= s.sizes.exactRows() {
 		top, err := scanExact(ctx, s, filter, query, limit, rows)
 		if err != nil {
 			return nil, err
 		}
 		return top.kept(), nil
+	}
+	if filter == nil && !s.outgrown() { // what a filter leaves may lie anywhere
+		found, _, err := scanCells(ctx, s, query, limit)
+		if !errors.Is(err, errCells) {
+			return found.best, err
+		}
 	}
 	found, err := scanStaged(ctx, s, filter, query, limit, rows)
 	return found.best, err

@@ -62,6 +62,7 @@ func (x *Index) beginDrop(ctx context.Context, datastoreID string) error {
 		}
 		if !x.dropping[datastoreID] {
 			x.dropping[datastoreID] = true
+			x.cutting.leave(datastoreID)
 			x.mu.Unlock()
 			return nil
 		}

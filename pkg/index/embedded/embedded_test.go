@@ -38,6 +38,9 @@ func mustOpen(t testing.TB, dir string, opts Options) *Index {
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.NewTextHandler(testWriter{t}, nil))
 	}
+	if *everywhereCells && opts.sizes == (sizes{}) {
+		opts.sizes = smallSizes
+	}
 	x, err := Open(dir, opts)
 	if err != nil {
 		t.Fatal(err)
@@ -60,12 +63,17 @@ func (w testWriter) Write(p []byte) (int, error) {
 
 func TestConformance(t *testing.T) {
 	t.Parallel()
-	indextest.Run(t, func(t *testing.T) index.Index { return mustOpen(t, t.TempDir(), Options{}) }, indextest.Options{
+	conform(t, Options{})
+}
+
+func conform(t *testing.T, opts Options) {
+	t.Helper()
+	indextest.Run(t, func(t *testing.T) index.Index { return mustOpen(t, t.TempDir(), opts) }, indextest.Options{
 		Reopen: func(t *testing.T, x index.Index) index.Index {
 			if err := x.Close(); err != nil {
 				t.Fatal(err)
 			}
-			return mustOpen(t, x.(*Index).dir, Options{})
+			return mustOpen(t, x.(*Index).dir, opts)
 		},
 	})
 }

@@ -85,6 +85,9 @@ func TestADirectoryOfANewerFormatIsLeftAlone(t *testing.T) {
 
 func TestADirectoryOfTheFormatWithSignBitsIsReadAndGetsCodes(t *testing.T) {
 	t.Parallel()
+	if *everywhereCells {
+		t.Skip("it names files that are made more often when few rows have codes")
+	}
 	dir := t.TempDir()
 	x := mustOpen(t, dir, Options{})
 	for from := 0; from < codesFrom; from += 2048 {

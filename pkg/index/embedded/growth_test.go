@@ -9,7 +9,10 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-var growthRows = flag.Int("growth.rows", 1_000_000, "rows that BenchmarkGrowth writes")
+var (
+	growthRows  = flag.Int("growth.rows", 1_000_000, "rows that BenchmarkGrowth writes")
+	growthCells = flag.Int("growth.cells", 0, "rows from which the space of BenchmarkGrowth has cells, if not the usual number")
+)
 
 // BenchmarkGrowth writes rows until there are many and tells what they cost at first and at last, merges included, and how
 // long what is there then takes to open, until the first answer by words and by vector.
@@ -17,7 +20,7 @@ func BenchmarkGrowth(b *testing.B) {
 	const batch, stretch = 500, 10_000
 	dir := b.TempDir()
 	open := func() *Index {
-		x, err := Open(dir, Options{Log: slog.New(slog.DiscardHandler)})
+		x, err := Open(dir, Options{Log: slog.New(slog.DiscardHandler), sizes: sizes{cells: *growthCells}})
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -38,6 +41,12 @@ func BenchmarkGrowth(b *testing.B) {
 		began := cpuTime(b)
 		settle(b, x)
 		costs = append(costs, cost+cpuTime(b)-began)
+	}
+	if err := x.use(b.Context(), benchSpace, false, func(s *space) error {
+		b.Logf("cells in use: %t", s.current.cells.usable())
+		return nil
+	}); err != nil {
+		b.Fatal(err)
 	}
 	if err := x.Close(); err != nil {
 		b.Fatal(err)

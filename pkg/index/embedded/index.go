@@ -19,7 +19,7 @@ import (
 
 // Options configures an Index. Zero values mean the defaults.
 type Options struct {
-	// MaxOpenSpaces is how many spaces are open at the same moment; an open one costs up to 20 file handles and, unless it
+	// MaxOpenSpaces is how many spaces are open at the same moment; an open one costs up to 24 file handles and, unless it
 	// is searched, some 100 KB. Default 32.
 	MaxOpenSpaces int
 	// CacheBytes bounds the postings that are kept in memory for all spaces together. Default 32 MiB.
@@ -29,6 +29,8 @@ type Options struct {
 	// Alarm, if set, is called when a space is found damaged or without its files: an audit is due. It must not wait for
 	// the index.
 	Alarm func()
+	// sizes are others than the usual ones, in tests.
+	sizes sizes
 	// Log receives what nobody waits for: merges that went wrong. Default slog.Default().
 	Log *slog.Logger
 }
@@ -71,6 +73,12 @@ type Index struct {
 	merges chan index.Space
 	queued sync.Map // index.Space → struct{}: those in merges
 	merger sync.WaitGroup
+
+	sizes     sizes
+	cuts      chan index.Space
+	cutQueued sync.Map // index.Space → struct{}: those in cuts
+	cutter    sync.WaitGroup
+	cutting   cutting
 }
 
 var _ index.Index = (*Index)(nil)
@@ -103,6 +111,7 @@ func Open(dir string, opts Options) (*Index, error) {
 		turns: semaphore.NewWeighted(turns()), analyzers: newAnalyzers(runtime.GOMAXPROCS(0)),
 		rows: newCache(cmp.Or(opts.RowCacheBytes, defaultRowBytes)), spaces: make(map[spaceKey]*handle),
 		dropping: make(map[string]bool), damaged: make(map[spaceKey]index.Space), changed: make(chan struct{}), merges: make(chan index.Space, mergeQueue),
+		sizes: opts.sizes, cuts: make(chan index.Space, mergeQueue),
 	}
 	if x.log == nil {
 		x.log = slog.Default()
@@ -111,11 +120,13 @@ func Open(dir string, opts Options) (*Index, error) {
 		x.alarm = func() {}
 	}
 	x.merger.Go(func() { x.runMerges(ctx) })
+	x.cutter.Go(func() { x.runCuts(ctx) })
 	return x, nil
 }
 
 // mergeLater queues a space for the merger when it needs it.
 func (x *Index) mergeLater(s *space, id index.Space) {
+	x.cutLater(s, id)
 	if !s.wantsMerge() {
 		return
 	}
@@ -187,5 +198,6 @@ func (x *Index) Close() error {
 	x.mu.Unlock()
 	x.stop()
 	x.merger.Wait()
+	x.cutter.Wait()
 	return x.closeSpaces(context.Background(), func(spaceKey) bool { return true })
 }

@@ -24,7 +24,11 @@ var limitRows = flag.String("limit.rows", "100000,500000", "numbers of vectors t
 // any two have 0.05.
 func topics(dimensions, n int) drawn {
 	rng := rand.New(rand.NewPCG(31, 32))
-	spread := func(i int) float64 { return math.Pow(1+float64(i)/20, -0.6) }
+	spreads := make([]float64, dimensions)
+	for i := range spreads {
+		spreads[i] = math.Pow(1+float64(i)/20, -0.6)
+	}
+	spread := func(i int) float64 { return spreads[i] }
 	around := func(centre []float64, width float64) []float64 {
 		v := make([]float64, dimensions)
 		for i := range v {

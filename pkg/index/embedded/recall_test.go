@@ -92,6 +92,13 @@ func (d drawn) next(rng *rand.Rand) []float32 {
 // vectorsOnly makes a snapshot of rows that have nothing but vectors, with codes.
 func vectorsOnly(t testing.TB, dimensions, n int, next func() []float32) *snapshot {
 	t.Helper()
+	_, snap := spaceOfVectors(t, dimensions, n, next)
+	return snap
+}
+
+// spaceOfVectors is vectorsOnly, and returns the space, too, which has no database.
+func spaceOfVectors(t testing.TB, dimensions, n int, next func() []float32) (*space, *snapshot) {
+	t.Helper()
 	s := &space{dir: t.TempDir(), caches: caches{newCache(0), newCache(0)}}
 	file, err := newSlotFile(filepath.Join(s.dir, vectorsName), dimensions*4, 4)
 	if err != nil {
@@ -116,7 +123,7 @@ func vectorsOnly(t testing.TB, dimensions, n int, next func() []float32) *snapsh
 	if err := s.makeCodes(snap); err != nil {
 		t.Fatal(err)
 	}
-	return snap
+	return s, snap
 }
 
 // recall is the share of the truly nearest rows that a staged scan finds, and the share of all rows that it compares in

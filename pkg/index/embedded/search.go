@@ -39,6 +39,7 @@ func (x *Index) Search(ctx context.Context, id index.Space, q index.Query) (inde
 			return fmt.Errorf("waiting for its turn: %w", err)
 		}
 		defer x.turns.Release(1)
+		defer x.mendCells(s, id)
 		return s.glance(ctx, func(v view) error {
 			var err error
 			out, err = v.search(ctx, q, fields, vector)

@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -31,6 +32,10 @@ type snapshot struct {
 	live        bitset
 	segments    []segment
 	placed      bool // it has places
+	sizes       sizes
+	cells       *cells // nil while there are none
+	listed      bitset // slots whose rows are in cells, live and dead
+	written     int64  // rows since the cells were listed
 	vectors     slotView
 	codes       slotView
 	fine        slotView
@@ -65,6 +70,8 @@ type stateBody struct {
 	Fine bool `json:"fine,omitempty"`
 	// Placed is not told by a program that keeps no places, so what it has written has none.
 	Placed bool `json:"placed,omitempty"`
+	// Cells are of the codes of an epoch.
+	Cells *cellsBody `json:"cells,omitempty"`
 }
 
 func (s *snapshot) encode() ([]byte, error) {
@@ -75,7 +82,7 @@ func (s *snapshot) encode() ([]byte, error) {
 	body, err := json.Marshal(stateBody{
 		Format: formatVersion, Model: s.model, Dimensions: s.dimensions, Slots: s.slots, Rows: s.rows, Length: s.length,
 		Langs: s.langs, NextSegment: s.nextSegment, NextBlock: s.nextBlock, Epoch: s.epoch, CodedAt: s.codedAt,
-		Centre: bytesOf(s.centre), Segments: segments, Placed: s.placed, Fine: s.coded(),
+		Centre: bytesOf(s.centre), Segments: segments, Placed: s.placed, Fine: s.coded(), Cells: s.cells.body(s.written),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("encoding the state: %w", err)
@@ -100,6 +107,9 @@ func (s *snapshot) decode(data []byte) error {
 	s.nextSegment, s.nextBlock, s.epoch, s.placed = b.NextSegment, b.NextBlock, b.Epoch, b.Placed
 	if b.Format == formatVersion && b.Fine { // else the centre is that of sign bits, or of codes without fine ones
 		s.centre, s.codedAt = slices.Clone(floatsOf(b.Centre)), b.CodedAt
+	}
+	if b.Cells != nil {
+		s.cells, s.written = b.Cells.cells(), b.Cells.Tail
 	}
 	for _, seg := range b.Segments {
 		s.segments = append(s.segments, segment{seg[0], seg[1], seg[2], seg[3]})
@@ -145,8 +155,15 @@ func loadSnapshot(ctx context.Context, db *sql.DB) (*snapshot, error) {
 	if err := s.decode(body); err != nil {
 		return nil, err
 	}
-	if s.live, err = loadLive(ctx, tx); err != nil {
+	if s.live, err = loadChunks(ctx, tx, "live"); err != nil {
 		return nil, err
+	}
+	if s.cells != nil && s.cells.reach.known() {
+		if s.listed, err = loadChunks(ctx, tx, "listed"); errors.Is(corrupt(err), index.ErrCorrupt) {
+			s.cells, s.listed = nil, bitset{} // they are made anew
+		} else if err != nil {
+			return nil, err
+		}
 	}
 	if got := newFullCount(s.live, s.slots); got != s.rows {
 		return nil, fmt.Errorf("%w: %d slots are live, the state counts %d rows", index.ErrCorrupt, got, s.rows)
@@ -158,24 +175,25 @@ func newFullCount(live bitset, slots uint32) int64 {
 	return int64(slotSet(nil).count(live, slots))
 }
 
-func loadLive(ctx context.Context, tx *sql.Tx) (bitset, error) {
+// loadChunks reads a set of slots from its table, live or listed.
+func loadChunks(ctx context.Context, tx *sql.Tx, table string) (bitset, error) {
 	var b bitset
-	rows, err := tx.QueryContext(ctx, `SELECT chunk, bits FROM live ORDER BY chunk`)
+	rows, err := tx.QueryContext(ctx, `SELECT chunk, bits FROM `+table+` ORDER BY chunk`)
 	if err != nil {
-		return b, fmt.Errorf("reading live slots: %w", err)
+		return b, fmt.Errorf("reading %s slots: %w", table, err)
 	}
 	defer func() { _ = rows.Close() }()
 	for rows.Next() {
 		var chunk int
 		var data []byte
 		if err := rows.Scan(&chunk, &data); err != nil {
-			return b, fmt.Errorf("reading live slots: %w", err)
+			return b, fmt.Errorf("reading %s slots: %w", table, err)
 		}
-		if data, err = unseal(int64(chunk), data, "a part of the live slots"); err != nil {
+		if data, err = unseal(int64(chunk), data, "a part of the "+table+" slots"); err != nil {
 			return b, err
 		}
 		if len(data) != chunkWords*8 || chunk < 0 || chunk > 1<<16 {
-			return b, fmt.Errorf("%w: a part of the live slots has %d bytes", index.ErrCorrupt, len(data))
+			return b, fmt.Errorf("%w: a part of the %s slots has %d bytes", index.ErrCorrupt, table, len(data))
 		}
 		words := make([]uint64, chunkWords)
 		for i := range words {
@@ -189,15 +207,23 @@ func loadLive(ctx context.Context, tx *sql.Tx) (bitset, error) {
 	return b, rows.Err()
 }
 
-// storeLive stores the chunks that an edit has changed.
+// storeLive stores the chunks of the live slots that an edit has changed.
 func storeLive(ctx context.Context, tx *sql.Tx, e *bitsetEdit) error {
-	for chunk := range e.dirty {
+	return storeChunks(ctx, tx, "live", e)
+}
+
+// storeChunks stores the chunks that an edit has changed in a table, live or listed.
+func storeChunks(ctx context.Context, tx *sql.Tx, table string, e *bitsetEdit) error {
+	for chunk, changed := range e.dirty {
+		if !changed {
+			continue
+		}
 		data := make([]byte, 0, chunkWords*8+4)
 		for _, w := range e.chunks[chunk] {
 			data = binary.LittleEndian.AppendUint64(data, w)
 		}
-		if _, err := tx.ExecContext(ctx, `INSERT OR REPLACE INTO live (chunk, bits) VALUES (?, ?)`, chunk, seal(int64(chunk), data)); err != nil {
-			return fmt.Errorf("storing live slots: %w", err)
+		if _, err := tx.ExecContext(ctx, `INSERT OR REPLACE INTO `+table+` (chunk, bits) VALUES (?, ?)`, chunk, seal(int64(chunk), data)); err != nil {
+			return fmt.Errorf("storing %s slots: %w", table, err)
 		}
 	}
 	return nil

@@ -43,11 +43,17 @@ type space struct {
 	retired []*slotFile  // writer's: files that older snapshots may still read
 	slots   *freeSlots   // writer's; nil until the first write
 	mergeMu sync.Mutex   // held by the one merge
+	cutMu   sync.Mutex   // held by the one that makes cells
+
+	cells     *cellFiles   // writer's; nil without cells
+	oldCells  []*cellFiles // writer's: that older snapshots may still read
+	cellEpoch int          // of the files of cells that were made last; of who holds cutMu
 
 	mu      sync.Mutex
 	current *snapshot
 	states  map[int64]*snapshot // those that a reader may still find itself at
 	readers map[int64]int       // running readers by the version that was current when they began
+	held    *snapshot           // whose rows are being put into cells; nil when none are
 	broken  bool                // a commit ended without a clear answer: reopen before the next use
 }
 
@@ -55,7 +61,7 @@ type space struct {
 var errNoSpace = errors.New("no such space")
 
 // openSpace opens a space's directory, which it makes when create is set, else it returns errNoSpace when there is none.
-func openSpace(ctx context.Context, dir string, id index.Space, number uint64, c caches, create bool) (_ *space, err error) {
+func openSpace(ctx context.Context, dir string, id index.Space, number uint64, c caches, z sizes, create bool) (_ *space, err error) {
 	path := filepath.Join(dir, databaseName)
 	if _, err := os.Stat(path); err != nil {
 		if !errors.Is(err, os.ErrNotExist) {
@@ -94,6 +100,7 @@ func openSpace(ctx context.Context, dir string, id index.Space, number uint64, c
 	if err != nil {
 		return nil, err
 	}
+	snap.sizes = z
 	if snap.model != id.Model || snap.dimensions != id.Dimensions {
 		return nil, fmt.Errorf("%w: the directory holds a space of model %q with %d dimensions", index.ErrCorrupt, snap.model, snap.dimensions)
 	}
@@ -156,7 +163,13 @@ func (s *space) openVectors(snap *snapshot) (err error) {
 		s.coder = quant.NewCoder(snap.centre)
 		snap.codes, snap.fine = s.codes.view, s.fine.view
 	}
-	return s.removeOtherCodes(snap.epoch)
+	if err := s.removeOtherCodes(snap.epoch); err != nil {
+		return err
+	}
+	if snap.cells != nil {
+		s.cellEpoch = snap.cells.epoch
+	}
+	return s.openCells(snap)
 }
 
 // close releases everything. The owner has seen to it that nobody uses the space.
@@ -173,6 +186,11 @@ func (s *space) close() error {
 		}
 	}
 	for _, f := range append(s.retired, s.vectors, s.codes, s.fine, s.places) {
+		if f != nil {
+			errs = append(errs, f.close())
+		}
+	}
+	for _, f := range append(s.oldCells, s.cells) {
 		if f != nil {
 			errs = append(errs, f.close())
 		}

@@ -70,7 +70,7 @@ func (s *space) writeBatch(ctx context.Context, batch []*prepared) error {
 		return err
 	}
 	s.mu.Lock()
-	end, oldest := s.current.slots, s.oldestReader()
+	end, oldest := s.current.slots, s.oldestUse()
 	s.mu.Unlock()
 	if uint64(end)+uint64(len(batch)) > maxSlots {
 		return fmt.Errorf("the space is full: it has %d slots", end)
@@ -107,6 +107,9 @@ func (s *space) writeBatch(ctx context.Context, batch []*prepared) error {
 		}
 		next.live = live.done()
 		if err := storeLive(ctx, tx, live); err != nil {
+			return err
+		}
+		if err := next.unlist(ctx, tx, slots); err != nil {
 			return err
 		}
 		return s.renewCodes(next)

@@ -1,0 +1,475 @@
+package embedded
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sluice/sluice/pkg/index"
+)
+
+// everywhereCells has all tests of the package use cells, of few rows.
+var everywhereCells = flag.Bool("cells", false, "have indexes that tests open with no other sizes keep codes and cells from a few rows on")
+
+// smallSizes has cells of few rows. Their reach is so wide that searches by cells find all that an exact one does.
+var smallSizes = sizes{codes: 40, exact: 8, cells: 48, reach: reach{8, 8}}
+
+func TestConformanceByCells(t *testing.T) {
+	t.Parallel()
+	conform(t, Options{sizes: smallSizes})
+}
+
+// cellsOf makes cells of a snapshot as a space does, with what has been measured of their reach.
+func cellsOf(t testing.TB, s *space, snap *snapshot) *snapshot {
+	t.Helper()
+	c, files, err := s.drawCells(t.Context(), snap, cutCells)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.cells = files
+	with := *snap
+	with.cells, with.written = c, 0
+	if files != nil {
+		with.listed = snap.live
+	}
+	return &with
+}
+
+// cellRecall is the share of the nearest rows that searches by cells find, and the share of all rows whose codes they compare.
+func cellRecall(t testing.TB, s *snapshot, queries [][]float32, limit int) (o outcome) {
+	t.Helper()
+	for _, q := range queries {
+		want, err := scanExact(t.Context(), s, nil, q, limit, int(s.rows))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, looked, err := scanCells(t.Context(), s, q, limit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		best := want.best(limit)
+		last := best[len(best)-1].score
+		near := len(slices.DeleteFunc(slices.Clone(got.best), func(h scored) bool { return h.score < last }))
+		o.recall += float64(near) / float64(len(best)) / float64(len(queries))
+		o.looked += float64(looked) / float64(s.rows) / float64(len(queries))
+	}
+	return o
+}
+
+func TestSearchesByCellsFindWhatIsNearest(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("it is about input and figures, not about goroutines")
+	}
+	const rows = 12_000
+	for name, source := range map[string]drawn{
+		"clusters": clusters(64, 100, 0.5), "tight clusters": drawings["tight clusters"], "duplicates": drawings["duplicates"],
+		"few dimensions": drawings["very few dimensions"],
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			rng := rand.New(rand.NewPCG(51, 52))
+			s, snap := spaceOfVectors(t, source.dimensions, rows, func() []float32 { return source.next(rng) })
+			with := cellsOf(t, s, snap)
+			if !with.cells.usable() {
+				t.Fatal("these vectors have no cells")
+			}
+			var queries [][]float32
+			for range 40 {
+				queries = append(queries, source.next(rng))
+			}
+			for _, limit := range []int{1, 10, 50, 200, 1000} {
+				o := cellRecall(t, with, queries, limit)
+				t.Logf("the nearest %d: recall %.4f, %.1f %% of the rows looked at", limit, o.recall, 100*o.looked)
+				if o.recall < 0.99 {
+					t.Errorf("recall of the nearest %d is %.4f", limit, o.recall)
+				}
+				if limit == 10 && o.looked > mostLooked {
+					t.Errorf("%.2f of the rows are looked at", o.looked)
+				}
+			}
+		})
+	}
+}
+
+func TestAFilterIsExactWhereThereAreCells(t *testing.T) {
+	t.Parallel()
+	source, rng := clusters(64, 50, 0.5), rand.New(rand.NewPCG(55, 56))
+	s, snap := spaceOfVectors(t, source.dimensions, 3000, func() []float32 { return source.next(rng) })
+	snap.sizes = sizes{exact: 10, cells: 1000, reach: reach{0.5, 0.5}}
+	with := cellsOf(t, s, snap)
+	if with.outgrown() {
+		t.Fatalf("cells are not used: %+v", with.cells)
+	}
+	some, side := newSlotSet(snap.slots), newSlotSet(snap.slots)
+	for slot := range snap.slots {
+		if rng.IntN(2) == 0 {
+			some.add(slot)
+		}
+		if floatsOf(snap.vectors.record(slot))[0] > 0 {
+			side.add(slot)
+		}
+	}
+	for which, filter := range map[string]slotSet{"half": some, "one side": side} {
+		for range 10 {
+			query := source.next(rng)
+			want, err := denseTop(t.Context(), snap, filter, query, 50)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := denseTop(t.Context(), with, filter, query, 50)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, rows := range [][]scored{want, got} {
+				slices.SortFunc(rows, func(a, b scored) int { return int(a.slot) - int(b.slot) })
+			}
+			if diff := cmp.Diff(want, got, cmp.AllowUnexported(scored{})); diff != "" {
+				t.Errorf("%s (-without cells +with):\n%s", which, diff)
+			}
+		}
+	}
+}
+
+func TestVectorsWithoutOrderStayInOne(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("it is about input and figures, not about goroutines")
+	}
+	source, rng := drawings["independent"], rand.New(rand.NewPCG(53, 54))
+	s, snap := spaceOfVectors(t, source.dimensions, 4000, func() []float32 { return source.next(rng) })
+	with := cellsOf(t, s, snap)
+	if with.cells == nil || with.cells.usable() || !with.outgrown() {
+		t.Fatalf("they have cells: %+v", with.cells)
+	}
+	if left, err := filepath.Glob(filepath.Join(s.dir, "cells-*")); err != nil || len(left) > 0 {
+		t.Errorf("%v is left: %v", left, err)
+	}
+	again := *with
+	again.sizes = sizes{codes: 1, cells: 1}
+	for rows, want := range map[int64]cellWork{4000: cellsDone, 4000 * recutFactor: cutCells} {
+		again.rows = rows
+		if got := again.wantsCells(); got != want {
+			t.Errorf("of %d rows: %d, want %d", rows, got, want)
+		}
+	}
+}
+
+// celled writes rows into a fresh index, until its space has cells, and returns the index.
+func celled(t *testing.T, opts Options, dir string, rows int) *Index {
+	t.Helper()
+	x := mustOpen(t, dir, opts)
+	for from := 0; from < rows; from += 50 {
+		var batch []index.Row
+		for i := range 50 {
+			batch = append(batch, crashRow("a", 1, from+i))
+		}
+		mustWrite(t, x, crashSpace, batch)
+	}
+	makeCells(t, x)
+	return x
+}
+
+// makeCells makes what is due of the cells, and tells of them.
+func makeCells(t *testing.T, x *Index) *snapshot {
+	t.Helper()
+	var snap *snapshot
+	err := x.use(t.Context(), crashSpace, false, func(s *space) error {
+		err := s.makeCells(t.Context())
+		s.mu.Lock()
+		snap = s.current
+		s.mu.Unlock()
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return snap
+}
+
+// nearestBoth searches the current state by its cells, and by comparing every vector.
+func nearestBoth(t *testing.T, x *Index, query []float32, limit int) (got, want []string) {
+	t.Helper()
+	err := x.use(t.Context(), crashSpace, false, func(s *space) error {
+		return s.read(t.Context(), func(v view) error {
+			if v.outgrown() {
+				return nil
+			}
+			found, _, err := scanCells(t.Context(), v.snapshot, query, limit)
+			if err != nil {
+				return err
+			}
+			all, err := scanExact(t.Context(), v.snapshot, nil, query, limit, int(v.rows))
+			if err != nil {
+				return err
+			}
+			names := func(rows []scored) (out []string) {
+				for _, r := range rows {
+					out = append(out, fmt.Sprintf("%d %.5f", r.slot, r.score))
+				}
+				slices.Sort(out)
+				return out
+			}
+			got, want = names(found.best), names(all.best(limit))
+			return nil
+		})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got, want
+}
+
+func TestRowsThatComeGoAndTakeOthersSlotsAreFoundByCells(t *testing.T) {
+	t.Parallel()
+	x := celled(t, Options{sizes: smallSizes}, t.TempDir(), 300)
+	// As if the space were queued, cells are made when this test wants it and at no other moment.
+	for waiting := true; waiting; runtime.Gosched() {
+		_, waiting = x.cutQueued.LoadOrStore(crashSpace, struct{}{})
+	}
+	rng := rand.New(rand.NewPCG(61, 62))
+	compared, tails, reused := 0, 0, 0
+	for round := range uint64(60) {
+		source := string(rune('b' + rng.IntN(5)))
+		var rows []index.Row
+		for i := range 1 + rng.IntN(30) {
+			rows = append(rows, crashRow(source, round+2, i))
+		}
+		mustWrite(t, x, crashSpace, rows)
+		if rng.IntN(2) == 0 {
+			if err := x.DeleteGenerations(t.Context(), crashSpace, source, 0, round+2); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if rng.IntN(4) == 0 { // which frees slots
+			if err := x.mergeAll(t.Context(), crashSpace); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if rng.IntN(6) == 0 {
+			makeCells(t, x)
+		}
+		for _, limit := range []int{1, 20, 2000} {
+			got, want := nearestBoth(t, x, crashRow(source, round, 1).Vector, limit)
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Fatalf("round %d (-exact +by cells):\n%s", round, diff)
+			}
+			compared += len(want)
+		}
+		_ = x.use(t.Context(), crashSpace, false, func(s *space) error {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			if c := s.current; c.cells.usable() {
+				tails += c.tail()
+				reused += int(newFullCount(c.listed, c.slots)) - int(c.cells.rows)
+			}
+			return nil
+		})
+	}
+	if compared == 0 || tails == 0 || reused == 0 {
+		t.Errorf("%d rows were compared, %d were in tails, %d slots were used again", compared, tails, reused)
+	}
+	if err := x.Check(t.Context(), crashSpace); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestCellsOutliveTheProcess(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	x := celled(t, Options{sizes: smallSizes}, dir, 300)
+	mustWrite(t, x, crashSpace, []index.Row{crashRow("tail", 1, 1)})
+	before := current(t, x)
+	if !before.cells.usable() || before.written == 0 {
+		t.Fatalf("cells %+v, %d rows since", before.cells, before.written)
+	}
+	if err := x.Close(); err != nil {
+		t.Fatal(err)
+	}
+	x = mustOpen(t, dir, Options{sizes: smallSizes})
+	after := current(t, x)
+	if !after.cells.usable() || after.cells.epoch != before.cells.epoch || after.written != before.written || after.tail() != before.tail() {
+		t.Errorf("opened again cells are %+v and %d rows since, were %+v and %d", after.cells, after.written, before.cells, before.written)
+	}
+	got, want := nearestBoth(t, x, crashRow("tail", 1, 1).Vector, 20)
+	if diff := cmp.Diff(want, got); diff != "" || len(got) != 20 {
+		t.Errorf("(-exact +by cells):\n%s", diff)
+	}
+}
+
+// current returns the state of the space.
+func current(t *testing.T, x *Index) (snap *snapshot) {
+	t.Helper()
+	if err := x.use(t.Context(), crashSpace, false, func(s *space) error {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		snap = s.current
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return snap
+}
+
+func TestCellsThatAreDamagedOrMissingAreMadeAnew(t *testing.T) {
+	t.Parallel()
+	change := func(path string) error {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		for at := 10; at < len(data); at += 12 {
+			data[at] ^= 0x55
+		}
+		return os.WriteFile(path, data, 0o600)
+	}
+	cut := func(path string) error { return os.Truncate(path, 10) }
+	for name, spoil := range map[string]func(folder string) error{
+		"changed centres": func(f string) error { return onlyFile(f, "cells-*.centres", change) },
+		"changed means":   func(f string) error { return onlyFile(f, "cells-*.means", change) },
+		"changed lists":   func(f string) error { return onlyFile(f, "cells-*.lists", change) },
+		"cut centres":     func(f string) error { return onlyFile(f, "cells-*.centres", cut) },
+		"cut lists":       func(f string) error { return onlyFile(f, "cells-*.lists", cut) },
+		"no centres":      func(f string) error { return onlyFile(f, "cells-*.centres", os.Remove) },
+		"no means":        func(f string) error { return onlyFile(f, "cells-*.means", os.Remove) },
+		"no lists":        func(f string) error { return onlyFile(f, "cells-*.lists", os.Remove) },
+		"a table of slots that is changed": func(f string) error {
+			return onTable(f, `UPDATE listed SET bits = zeroblob(8196)`)
+		},
+		"no table of slots": func(f string) error { return onTable(f, `DROP TABLE listed`) },
+		"an older program": func(f string) error {
+			changeState(t, f, func(body map[string]any) { delete(body, "cells") })
+			return onTable(f, `UPDATE listed SET bits = zeroblob(8196)`)
+		},
+		"files of a crash": func(f string) error {
+			changeState(t, f, func(body map[string]any) { delete(body, "cells") })
+			return os.WriteFile(filepath.Join(f, "cells-1.lists"), []byte("half"), 0o600)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			x := celled(t, Options{sizes: smallSizes}, dir, 300)
+			search := func() index.Result {
+				t.Helper()
+				r, err := x.Search(t.Context(), crashSpace, index.Query{Vector: crashRow("a", 1, 7).Vector, Limit: 20})
+				if err != nil {
+					t.Fatal(err)
+				}
+				return r
+			}
+			want := search()
+			key, err := keyOf(crashSpace)
+			if err := errorsOf(err, x.Close(), spoil(x.path(key))); err != nil {
+				t.Fatal(err)
+			}
+			x = mustOpen(t, dir, Options{sizes: smallSizes})
+			for range 3 {
+				if diff := cmp.Diff(want, search()); diff != "" {
+					t.Errorf("(-want +got):\n%s", diff)
+				}
+			}
+			if err := x.Check(t.Context(), crashSpace); err != nil {
+				t.Errorf("a check says %v", err)
+			}
+			if snap := makeCells(t, x); !snap.cells.usable() || snap.cells.verify() != nil {
+				t.Errorf("they are not made anew: %+v", snap.cells)
+			}
+			if diff := cmp.Diff(want, search()); diff != "" {
+				t.Errorf("made anew (-want +got):\n%s", diff)
+			}
+			if got := x.Damaged(); len(got) > 0 {
+				t.Errorf("%v counts as damaged", got)
+			}
+			if err := x.Close(); err != nil {
+				t.Fatal(err)
+			}
+			mustClose := mustOpen(t, dir, Options{sizes: smallSizes})
+			_ = current(t, mustClose)
+			if left, err := filepath.Glob(filepath.Join(x.path(key), "cells-*")); err != nil || len(left) != 3 {
+				t.Errorf("files of cells %v, want three: %v", left, err)
+			}
+		})
+	}
+}
+
+// onlyFile does something to the file of a name.
+func onlyFile(folder, pattern string, do func(path string) error) error {
+	files, err := filepath.Glob(filepath.Join(folder, pattern))
+	if err != nil || len(files) != 1 {
+		return fmt.Errorf("files %v: %w", files, err)
+	}
+	return do(files[0])
+}
+
+// onTable changes the database of a closed space.
+func onTable(folder, statement string) error {
+	db, err := openDB(filepath.Join(folder, databaseName), true, 1)
+	if err != nil {
+		return err
+	}
+	_, err = db.ExecContext(context.Background(), statement)
+	return errorsOf(err, db.Close())
+}
+
+func TestSpacesBelowTheThresholdHaveNoCells(t *testing.T) {
+	t.Parallel()
+	z := smallSizes
+	z.cells = 1000
+	x := celled(t, Options{sizes: z}, t.TempDir(), 300)
+	if snap := current(t, x); snap.cells != nil || !snap.outgrown() || !snap.coded() {
+		t.Errorf("cells are %+v", snap.cells)
+	}
+	if left, err := filepath.Glob(filepath.Join(x.dir, "crash", "*", "cells-*")); err != nil || len(left) > 0 {
+		t.Errorf("%v is there: %v", left, err)
+	}
+}
+
+func TestNewCodesEndTheCellsOfOldOnes(t *testing.T) {
+	t.Parallel()
+	x := celled(t, Options{sizes: smallSizes}, t.TempDir(), 100)
+	epoch := current(t, x).epoch
+	for from := 100; current(t, x).epoch == epoch; from += 50 {
+		var batch []index.Row
+		for i := range 50 {
+			batch = append(batch, crashRow("a", 1, from+i))
+		}
+		mustWrite(t, x, crashSpace, batch)
+	}
+	snap := makeCells(t, x)
+	if !snap.cells.usable() || snap.cells.coded != snap.epoch {
+		t.Errorf("cells are %+v, codes are of epoch %d", snap.cells, snap.epoch)
+	}
+	got, want := nearestBoth(t, x, crashRow("a", 1, 3).Vector, 20)
+	if diff := cmp.Diff(want, got); diff != "" || len(got) != 20 {
+		t.Errorf("(-exact +by cells):\n%s", diff)
+	}
+}
+
+func TestADatastoreIsDroppedWhileItsCellsAreMade(t *testing.T) {
+	t.Parallel()
+	x := celled(t, Options{sizes: smallSizes}, t.TempDir(), 100)
+	began, ended := make(chan struct{}), make(chan error, 1)
+	go func() {
+		ended <- x.cutting.with(t.Context(), x, crashSpace, func(_ *space, ctx context.Context) error {
+			close(began)
+			<-ctx.Done()
+			return ctx.Err()
+		})
+	}()
+	<-began
+	if err := x.DropDatastore(t.Context(), crashSpace.DatastoreID); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
