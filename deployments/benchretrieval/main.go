@@ -37,6 +37,7 @@ type settings struct {
 	keep        string
 	runs        string
 	write       string
+	top         int
 }
 
 func main() {
@@ -84,12 +85,16 @@ func parse(args []string, errs io.Writer) (settings, error) {
 	flags.StringVar(&s.model, "model", os.Getenv("BENCH_MODEL"), "the folder of a sentence-transformer (SLUICE_EMBED_DIR); without it, the built-in model; also BENCH_MODEL")
 	flags.StringVar(&s.keep, "keep", os.Getenv("BENCH_KEEP"), "a data directory that stays, and is taken up where it is there: content is not taken in twice; also BENCH_KEEP")
 	flags.StringVar(&s.runs, "runs", "", "a folder for what was found: a file of question, document and score for each collection, engine and mode")
+	flags.IntVar(&s.top, "top", mostFragments, "fragments of one answer, of which figures take each document's best one; a search goes deeper where more are asked for")
 	flags.StringVar(&s.write, "write", "", "a Markdown file whose section of figures is replaced")
 	if err := flags.Parse(args); err != nil {
 		return s, err
 	}
 	if flags.NArg() > 0 {
 		return s, fmt.Errorf("unexpected argument %q", flags.Arg(0))
+	}
+	if s.top < 1 || s.top > mostFragments {
+		return s, fmt.Errorf("-top is %d, must be 1 to %d", s.top, mostFragments)
 	}
 	for _, path := range []*string{&s.model, &s.keep, &s.runs} {
 		if *path == "" {

@@ -20,8 +20,8 @@ import (
 )
 
 const (
-	depth      = 100 // fragments of one answer: the most that there are
-	concurrent = 4   // questions that are asked at once
+	mostFragments = 100 // of one answer
+	concurrent    = 4   // questions that are asked at once
 )
 
 // measure takes the figures that were asked for and prints them, and writes them into the document.
@@ -134,7 +134,7 @@ func (b *bench) answers(ctx context.Context, id, mode string, questions []eval.Q
 	group.SetLimit(concurrent)
 	for i, q := range questions {
 		group.Go(func() error {
-			found, err := b.Query(gctx, id, service.Query{Text: q.Text, TopK: depth, Mode: mode})
+			found, err := b.Query(gctx, id, service.Query{Text: q.Text, TopK: b.top, Mode: mode})
 			if err != nil {
 				return fmt.Errorf("question %s: %w", q.ID, err)
 			}

@@ -15,13 +15,14 @@ import (
 // bench is the service that is measured, and what it needs beside it.
 type bench struct {
 	*started.Service
+	top     int            // fragments of one answer
 	closers []func() error // in the order of opening
 }
 
 // start starts the service, with a data directory that ends with it unless one is to be kept, and Milvus Lite where that
 // engine is measured. Only what is written here configures it.
 func start(ctx context.Context, s settings) (b *bench, err error) {
-	b = &bench{}
+	b = &bench{top: s.top}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, b.close())

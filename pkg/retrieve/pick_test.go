@@ -211,12 +211,12 @@ func TestFragmentsOfOneDatasourceAreBounded(t *testing.T) {
 func TestAnExplanationIsBounded(t *testing.T) {
 	t.Parallel()
 	var hits []index.Hit
-	for i := range 190 {
+	for i := range 95 {
 		hits = append(hits, chunk("a", 2*i, 9, 0, "the same"))
 	}
 	res := retrieved(t, newWorld(hits...))
 	e := res.Explanation
-	if e.Dropped.Duplicates != 189 || len(e.Dropped.Chunks) != domain.MaxExplainedDrops || len(e.Fragments[0].Duplicates) != domain.MaxExplainedDrops {
+	if e.Dropped.Duplicates != 94 || len(e.Dropped.Chunks) != domain.MaxExplainedDrops || len(e.Fragments[0].Duplicates) != domain.MaxExplainedDrops {
 		t.Errorf("%d duplicates, %d and %d named", e.Dropped.Duplicates, len(e.Dropped.Chunks), len(e.Fragments[0].Duplicates))
 	}
 	if name := e.Dropped.Chunks[0].DatasourceName; name == "" || name != res.Fragments[0].DatasourceName {

@@ -247,7 +247,7 @@ func TestRetrieveSearchesDeeperWhileInactiveRowsFillTheTop(t *testing.T) {
 	if diff := cmp.Diff([]string{"b"}, ids(res.Fragments)); diff != "" {
 		t.Fatal(diff)
 	}
-	if diff := cmp.Diff([]int{200, 1000, 5000}, depths); diff != "" {
+	if diff := cmp.Diff([]int{100, 500, 2500, 10_000}, depths); diff != "" {
 		t.Fatal(diff)
 	}
 }

@@ -15,7 +15,7 @@ import (
 // Depths of a search, in candidates per leg. The first depth is enough when nearly all rows are of active generations;
 // while an index holds many others (a resync of everything, a sweep that is behind) the search goes deeper.
 const (
-	firstDepth  = 200
+	firstDepth  = 100
 	deeperBy    = 5
 	deepest     = 10_000 // index.Query.Limit's bound
 	depthPerTop = 4      // candidates per fragment asked for
