@@ -267,6 +267,8 @@ func (s *snapshot) wantsCells() cellWork {
 	}
 	c := s.cells
 	switch {
+	case c == nil && s.wantsCodesSoon(): // cells of codes that are about to be made anew would be cut twice
+		return cellsDone
 	case c == nil || c.broken.Load() || c.skewed || s.rows >= recutFactor*c.cutAt || s.rows*recutFactor <= c.cutAt:
 		return cutCells
 	case !c.reach.known():

@@ -259,7 +259,7 @@ func TestRowsThatComeGoAndTakeOthersSlotsAreFoundByCells(t *testing.T) {
 		}
 		for _, limit := range []int{1, 20, 2000} {
 			got, want := nearestBoth(t, x, crashRow(source, round, 1).Vector, limit)
-			if diff := cmp.Diff(want, got); diff != "" {
+			if diff := cmp.Diff(want, got, told); diff != "" {
 				t.Fatalf("round %d (-exact +by cells):\n%s", round, diff)
 			}
 			compared += len(want)
@@ -373,7 +373,7 @@ func TestCellsThatAreDamagedOrMissingAreMadeAnew(t *testing.T) {
 			}
 			x = mustOpen(t, dir, Options{sizes: smallSizes})
 			for range 3 {
-				if diff := cmp.Diff(want, search()); diff != "" {
+				if diff := cmp.Diff(want, search(), told); diff != "" {
 					t.Errorf("(-want +got):\n%s", diff)
 				}
 			}
@@ -383,7 +383,7 @@ func TestCellsThatAreDamagedOrMissingAreMadeAnew(t *testing.T) {
 			if snap := makeCells(t, x); !snap.cells.usable() || snap.cells.verify() != nil {
 				t.Errorf("they are not made anew: %+v", snap.cells)
 			}
-			if diff := cmp.Diff(want, search()); diff != "" {
+			if diff := cmp.Diff(want, search(), told); diff != "" {
 				t.Errorf("made anew (-want +got):\n%s", diff)
 			}
 			if got := x.Damaged(); len(got) > 0 {

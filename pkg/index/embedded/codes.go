@@ -31,6 +31,12 @@ func (s *snapshot) wantsCodes() bool {
 	return s.dimensions > 0 && int(s.slots) >= s.sizes.codesFrom() && (!s.coded() || uint64(s.slots) >= recentreFactor*uint64(s.codedAt))
 }
 
+// wantsCodesSoon reports whether the space has grown by most of what its codes last for, so that what is made of them had better wait.
+func (s *snapshot) wantsCodesSoon() bool {
+	const tenths = 9
+	return s.coded() && 10*uint64(s.slots) >= tenths*recentreFactor*uint64(s.codedAt)
+}
+
 // renewCodes makes new files of codes when they are due. It reads all vectors, which costs some ten seconds for a million; it
 // happens once per fourfold growth, inside a write. The caller holds writeMu and commits next.
 func (s *space) renewCodes(next *snapshot) error {
