@@ -149,7 +149,7 @@ fuzz: ## every fuzz target for FUZZTIME (default 30s) each
 	@deployments/fuzz.sh each $(or $(FUZZTIME),30s)
 
 .PHONY: fuzz-core
-fuzz-core: ## the fuzz targets of readers, chunker, tokenizers, cursors and filters for FUZZTIME (default 60s) each, one a processor, from the kept corpora
+fuzz-core: ## the fuzz targets of readers, chunker, tokenizers, cursors and filters for FUZZTIME (default 60s) each, two a processor, from the kept corpora
 	@deployments/fuzz.sh core $(or $(FUZZTIME),60s)
 
 .PHONY: generate

@@ -2,7 +2,7 @@
 # Runs fuzz targets of the module.
 #
 #   fuzz.sh each 30s     every target for that long, one after another, going on from what earlier runs have found (in Go's cache)
-#   fuzz.sh core 60s     those of the list below for that long each, by one worker each, as many at once as there are processors,
+#   fuzz.sh core 60s     those of the list below for that long each, by one worker each, twice as many at once as there are processors,
 #                        from the corpora in testdata/fuzz alone
 #
 # FUZZ_ONLY="pkg/a pkg/b" takes the targets of these packages alone: a target is compiled with everything that its package needs,
@@ -54,7 +54,7 @@ each)
   done < <(grep -rE '^func Fuzz[A-Za-z0-9_]+\(' --include='*_test.go' pkg | sort)
   ;;
 core)
-  cache=$work/found at_once=$(getconf _NPROCESSORS_ONLN) workers=(-test.parallel 1)
+  cache=$work/found at_once=$((2 * $(getconf _NPROCESSORS_ONLN))) workers=(-test.parallel 1)
   while read -r dir names; do
     for name in $names; do
       grep -qE "^func $name\(" "$dir"/*_test.go || { echo "fuzz.sh: $dir has no $name" >&2; exit 2; }
