@@ -39,7 +39,7 @@ func (p *packer) next() error {
 		offset: d.tail.offset, page: d.tail.page, sheet: d.sheet, kind: domain.BlockHeading, bare: true,
 		tokens: d.tokens - d.tail.tokens, heads: p.heads,
 	}
-	p.cur.text.WriteString(strings.TrimLeftFunc(text[d.tail.length:], unicode.IsSpace))
+	p.cur.text.WriteString(trimStart(text[d.tail.length:]))
 	return nil
 }
 

@@ -3,6 +3,9 @@ package chunk
 import (
 	"strings"
 	"unicode"
+	"unicode/utf8"
+
+	"github.com/clipperhouse/uax29/v2/graphemes"
 
 	"github.com/sluice/sluice/pkg/domain"
 )
@@ -114,7 +117,7 @@ func (p *packer) add(b domain.Block, s piece, offset int, first bool) error {
 		}
 	}
 	text := b.Text[s.start:s.end]
-	body := strings.TrimLeftFunc(text, unicode.IsSpace)
+	body := trimStart(text)
 	if body == "" && p.cur.empty() {
 		return nil
 	}
@@ -233,4 +236,19 @@ func separator(before, after domain.BlockKind) string {
 		return "\n"
 	}
 	return domain.BlockSeparator
+}
+
+// trimStart removes white space from the start of a text, but for a space that carries marks: without it they would have
+// nothing to stand on.
+func trimStart(text string) string {
+	body := strings.TrimLeftFunc(text, unicode.IsSpace)
+	if body == "" || len(body) == len(text) || body[0] < utf8.RuneSelf {
+		return body
+	}
+	_, space := utf8.DecodeLastRuneInString(text[:len(text)-len(body)])
+	carrier := text[len(text)-len(body)-space:]
+	if g := graphemes.FromString(carrier); g.Next() && g.End() > space {
+		return carrier
+	}
+	return body
 }

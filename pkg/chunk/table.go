@@ -31,9 +31,12 @@ func (p *packer) trackTable(b domain.Block) {
 }
 
 // looksLikeHeader reports whether a row of cells parted by tabs names columns: at least two cells, each with
-// letters, none a number or longer than a label. Rows of the form "column: value; …" carry their names and need
-// no header.
+// letters, none a number or longer than a label, all on one line. Rows of the form "column: value; …" carry their
+// names and need no header.
 func looksLikeHeader(row string) bool {
+	if strings.Contains(strings.TrimSpace(row), "\n") {
+		return false
+	}
 	cells := strings.Split(row, "\t")
 	if len(cells) < 2 {
 		return false
