@@ -137,13 +137,13 @@ func (d *drawing) store(ctx context.Context, s *space, epoch int) (_ *cells, _ *
 		from[i] = c.rows
 		c.rows += n
 	}
-	if f.centres, err = newSlotFile(s.cellsPath(epoch, "centres"), centreBytes(d.s.dimensions), centreAlign); err != nil {
+	if f.centres, err = newSlotFile(s.cellsPath(epoch, "centres"), recordsOf(centreBytes(d.s.dimensions), centreAlign)); err != nil {
 		return nil, nil, err
 	}
-	if f.means, err = newSlotFile(s.cellsPath(epoch, "means"), meanBytes(d.s.dimensions), centreAlign); err != nil {
+	if f.means, err = newSlotFile(s.cellsPath(epoch, "means"), recordsOf(meanBytes(d.s.dimensions), centreAlign)); err != nil {
 		return nil, nil, err
 	}
-	if f.lists, err = newSlotFile(s.cellsPath(epoch, "lists"), listBytes(d.s.dimensions), codeAlign); err != nil {
+	if f.lists, err = newSlotFile(s.cellsPath(epoch, "lists"), listShape(d.s.dimensions)); err != nil {
 		return nil, nil, err
 	}
 	if err := errors.Join(d.storeCentres(f.centres, f.means, from), d.storeLists(ctx, f.lists, from, c.rows)); err != nil {
@@ -200,7 +200,7 @@ func (d *drawing) storeLists(ctx context.Context, file *slotFile, from []uint32,
 			next[at]++
 		}
 	}
-	length := listBytes(d.s.dimensions)
+	length := file.view.payload
 	room := make([]byte, extentSlots*length)
 	places, payloads := make([]uint32, 0, extentSlots), make([][]byte, 0, extentSlots)
 	for len(order) > 0 {
@@ -215,8 +215,10 @@ func (d *drawing) storeLists(ctx context.Context, file *slotFile, from []uint32,
 			if err := d.s.codes.check(w, d.s.live.word(w)); err != nil {
 				return err
 			}
-			record := append(room[i*length:i*length:(i+1)*length], d.s.codes.record(slot)...)
-			places, payloads = append(places, first+uint32(i)), append(payloads, binary.LittleEndian.AppendUint32(record, slot))
+			record := room[i*length : (i+1)*length]
+			quant.Take(record[:length-cellSlotBytes], d.s.codes.group(w), d.s.codes.columns, int(slot%64))
+			binary.LittleEndian.PutUint32(record[length-cellSlotBytes:], slot)
+			places, payloads = append(places, first+uint32(i)), append(payloads, record)
 		}
 		if err := file.write(places, payloads); err != nil {
 			return err
@@ -255,7 +257,7 @@ func redraw(s *snapshot) (*drawing, error) {
 			if err != nil {
 				return nil, err
 			}
-			slot := c.slotIn(records[int(at%64)*c.lists.stride:])
+			slot := c.slotIn(records, int(at%64))
 			if slot < s.slots && s.live.has(slot) && s.listed.has(slot) {
 				d.of[slot] = uint32(i)
 				d.sizes[i]++

@@ -124,12 +124,12 @@ func (c *cells) group(w int) ([]byte, error) {
 	if err := c.lists.check(w, wordOf(w, int(c.rows))); err != nil {
 		return nil, c.damaged("a list", err)
 	}
-	return c.lists.extents[w*64/extentSlots].data[w*64%extentSlots*c.lists.stride:], nil
+	return c.lists.group(w), nil
 }
 
-// slotIn reads a row's slot from the record of its place in the lists.
-func (c *cells) slotIn(record []byte) uint32 {
-	return binary.LittleEndian.Uint32(record[c.lists.payload-cellSlotBytes:])
+// slotIn reads the slot of the i-th row of a group of the lists.
+func (c *cells) slotIn(group []byte, i int) uint32 {
+	return c.lists.number(group, i, c.lists.payload-cellSlotBytes)
 }
 
 // numbersOf reads what follows a centre.
@@ -186,7 +186,10 @@ func centreBytes(dimensions int) int { return quant.FineBytes(dimensions) + cent
 
 func meanBytes(dimensions int) int { return dimensions*4 + centreNumbers }
 
-func listBytes(dimensions int) int { return quant.CodeBytes(dimensions) + cellSlotBytes }
+// listShape is how the codes of cells' rows lie, each with its slot.
+func listShape(dimensions int) shape {
+	return columnsOf(quant.CodeBytes(dimensions)+cellSlotBytes, quant.Columns(dimensions))
+}
 
 // openCells opens the cells of a snapshot, if it has such and they are in order as far as can be told at once, and removes other
 // files of cells. What is not in order is made anew.
@@ -218,13 +221,13 @@ func (s *space) openCells(snap *snapshot) error {
 // openCellFiles opens the files of cells. When it fails it returns those that it has opened.
 func (s *space) openCellFiles(c *cells, dimensions int) (_ *cellFiles, err error) {
 	f := &cellFiles{}
-	if f.centres, err = openSlotFile(s.cellsPath(c.epoch, "centres"), centreBytes(dimensions), centreAlign, uint32(c.leaves)); err != nil {
+	if f.centres, err = openSlotFile(s.cellsPath(c.epoch, "centres"), recordsOf(centreBytes(dimensions), centreAlign), uint32(c.leaves)); err != nil {
 		return f, err
 	}
-	if f.means, err = openSlotFile(s.cellsPath(c.epoch, "means"), meanBytes(dimensions), centreAlign, uint32(c.leaves+c.tops)); err != nil {
+	if f.means, err = openSlotFile(s.cellsPath(c.epoch, "means"), recordsOf(meanBytes(dimensions), centreAlign), uint32(c.leaves+c.tops)); err != nil {
 		return f, err
 	}
-	f.lists, err = openSlotFile(s.cellsPath(c.epoch, "lists"), listBytes(dimensions), codeAlign, c.rows)
+	f.lists, err = openSlotFile(s.cellsPath(c.epoch, "lists"), listShape(dimensions), c.rows)
 	return f, err
 }
 

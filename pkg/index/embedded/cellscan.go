@@ -258,11 +258,10 @@ func (s *sieve) listed(snap *snapshot, w int, of uint64) error {
 		return err
 	}
 	s.floor = max(s.floor, math.Float32frombits(s.shared.Load()))
-	stride := c.lists.stride
-	of &= s.question.Above(&s.e, records, stride, sureness, s.floor)
+	of &= s.question.Above(&s.e, records, sureness, s.floor)
 	for ; of != 0; of &= of - 1 {
 		i := bits.TrailingZeros64(of)
-		slot := c.slotIn(records[i*stride:])
+		slot := c.slotIn(records, i)
 		if slot >= snap.slots {
 			return c.damaged("a list", errors.New("a row lies beyond all slots"))
 		}

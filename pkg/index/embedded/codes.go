@@ -19,8 +19,8 @@ const (
 	recentreFactor = 4
 	// centreSample is from how many vectors the centre is taken.
 	centreSample = 16_384
-	// codeAlign is of what a record in a file of codes is a multiple, fineAlign of fine ones.
-	codeAlign, fineAlign = 8, 4
+	// fineAlign is of what a fine code is a multiple.
+	fineAlign = 4
 )
 
 // coded reports whether the snapshot has codes, and fine ones.
@@ -52,12 +52,12 @@ func (s *space) makeCodes(next *snapshot) error {
 	if err != nil {
 		return err
 	}
-	file, err := newSlotFile(s.codesPath(next.epoch+1), quant.CodeBytes(next.dimensions), codeAlign)
+	file, err := newSlotFile(s.codesPath(next.epoch+1), codeShape(next.dimensions))
 	if err != nil {
 		return err
 	}
 	s.retired = append(s.retired, file) // until it is known to be committed, and for closing in every case
-	fine, err := newSlotFile(s.finePath(next.epoch+1), quant.FineBytes(next.dimensions), fineAlign)
+	fine, err := newSlotFile(s.finePath(next.epoch+1), recordsOf(quant.FineBytes(next.dimensions), fineAlign))
 	if err != nil {
 		return err
 	}
@@ -131,6 +131,11 @@ func (s *space) adoptCodes(before int) {
 		s.retired = append(s.retired, s.codes, s.fine)
 	}
 	s.codes, s.fine, s.coder = codes, fine, quant.NewCoder(s.current.centre)
+}
+
+// codeShape is how codes lie in their file.
+func codeShape(dimensions int) shape {
+	return columnsOf(quant.CodeBytes(dimensions), quant.Columns(dimensions))
 }
 
 // codesOf returns a vector's code, and its fine code.

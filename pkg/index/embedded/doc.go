@@ -5,11 +5,11 @@
 //	<dir>/<datastore>/<space>/space.json    which space it is
 //	<dir>/<datastore>/<space>/vectors.f32   one record per slot: the vector and its checksum
 //	<dir>/<datastore>/<space>/places.slots  one record per slot: what ranking wants to know of the row, and its checksum
-//	<dir>/<datastore>/<space>/codes-N.bits  one record per slot: what package quant keeps of the vector, and its checksum
+//	<dir>/<datastore>/<space>/codes-N.bits  one record per slot: what package quant keeps of the vector, and its checksum; by columns, 64 slots together
 //	<dir>/<datastore>/<space>/codes-N.bytes one record per slot: the same more finely
 //	<dir>/<datastore>/<space>/cells-N.centres one record per cell of a space of a million rows or more: a fine code of its centre, and its checksum
 //	<dir>/<datastore>/<space>/cells-N.means   the same in full precision
-//	<dir>/<datastore>/<space>/cells-N.lists   one record per row that is in a cell, cell by cell: its code, its slot, and their checksum
+//	<dir>/<datastore>/<space>/cells-N.lists   one record per row that is in a cell, cell by cell: its code, its slot, and their checksum; by columns
 //
 // A row occupies a slot, its number in these files and in the postings. A write puts vectors and places into slots that no
 // committed state knows, syncs them, and then commits one SQLite transaction that holds everything else: text, postings,

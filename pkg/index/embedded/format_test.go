@@ -14,9 +14,14 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// backdate turns a closed space's directory into one of the format that had sign bits: another centre, and another file.
-func backdate(t *testing.T, dir string) {
+// backdate turns a closed space's directory into one of an earlier format: that whose codes did not lie by columns, or that which had
+// sign bits, with another centre, and another file.
+func backdate(t *testing.T, dir string, format int) {
 	t.Helper()
+	if format == rowsFormat {
+		changeState(t, dir, func(body map[string]any) { body["format"] = rowsFormat })
+		return
+	}
 	changeState(t, dir, func(body map[string]any) {
 		body["format"], body["signs_at"], body["spread"] = signsFormat, body["coded_at"], body["centre"]
 		delete(body, "coded_at")
@@ -83,8 +88,18 @@ func TestADirectoryOfANewerFormatIsLeftAlone(t *testing.T) {
 	}
 }
 
-func TestADirectoryOfTheFormatWithSignBitsIsReadAndGetsCodes(t *testing.T) {
+func TestADirectoryOfAnEarlierFormatIsReadAndGetsCodes(t *testing.T) {
 	t.Parallel()
+	for name, format := range map[string]int{"with sign bits": signsFormat, "with codes that do not lie by columns": rowsFormat} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			readsAndCodes(t, format)
+		})
+	}
+}
+
+func readsAndCodes(t *testing.T, format int) {
+	t.Helper()
 	if *everywhereCells {
 		t.Skip("it names files that are made more often when few rows have codes")
 	}
@@ -114,7 +129,7 @@ func TestADirectoryOfTheFormatWithSignBitsIsReadAndGetsCodes(t *testing.T) {
 	if err := errorsOf(err, x.Close()); err != nil {
 		t.Fatal(err)
 	}
-	backdate(t, x.path(key))
+	backdate(t, x.path(key), format)
 
 	x = mustOpen(t, dir, Options{})
 	if diff := cmp.Diff(want, nearest(x), told); diff != "" {

@@ -159,7 +159,7 @@ func (s *space) openPlaces(snap *snapshot) (err error) {
 	if !snap.placed {
 		return nil
 	}
-	if s.places, err = openSlotFile(s.placesPath(), placeBytes, placeAlign, snap.slots); err != nil {
+	if s.places, err = openSlotFile(s.placesPath(), recordsOf(placeBytes, placeAlign), snap.slots); err != nil {
 		return err
 	}
 	snap.places = s.places.view
@@ -190,7 +190,7 @@ func (s *space) makePlaces(ctx context.Context) (bool, error) {
 	}
 	var file *slotFile
 	err := s.commit(ctx, func(tx *sql.Tx, next *snapshot) (err error) {
-		if file, err = newSlotFile(s.placesPath(), placeBytes, placeAlign); err != nil {
+		if file, err = newSlotFile(s.placesPath(), recordsOf(placeBytes, placeAlign)); err != nil {
 			return err
 		}
 		if err := fillPlaces(ctx, tx, file, next); err != nil {

@@ -14,9 +14,10 @@ import (
 
 const (
 	// formatVersion is the version of everything that lies in a space's directory.
-	formatVersion = 2
-	// signsFormat is the version that had sign bits in place of codes. It is read, and codes are made of the vectors.
-	signsFormat = 1
+	formatVersion = 3
+	// signsFormat is the version that had sign bits in place of codes, rowsFormat the one whose codes did not lie by columns. They are
+	// read, and codes are made of the vectors.
+	signsFormat, rowsFormat = 1, 2
 )
 
 // schema creates a space's tables. Blobs end in a CRC-32C of their number and content, rows and state carry theirs in sum:

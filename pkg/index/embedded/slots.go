@@ -12,6 +12,7 @@ import (
 	"github.com/edsrzf/mmap-go"
 
 	"github.com/sluice/sluice/pkg/index"
+	"github.com/sluice/sluice/pkg/index/embedded/quant"
 )
 
 // extentSlots is how many slots one memory mapping covers. A multiple of the page size times any record is one too.
@@ -25,14 +26,48 @@ type extent struct {
 	verified atomic.Uint64
 }
 
-// slotView is the part of a slot file that a snapshot sees. It is immutable.
-type slotView struct {
-	extents []*extent
+// shape is how the records of a slot file lie.
+type shape struct {
 	payload int // bytes of a record before its checksum
 	stride  int // bytes of a record
+	// columns is how many of its first bytes lie by columns, in groups of 64 records: the first byte of each, the second of each, and
+	// so on, and behind them four bytes of each after the other, the checksums last. 0: records lie one after the other.
+	columns int
 }
 
-// record returns a slot's payload, unchecked.
+// recordsOf is the shape of records of so many bytes, in steps of align.
+func recordsOf(payload, align int) shape {
+	return shape{payload: payload, stride: (payload + 4 + align - 1) / align * align}
+}
+
+// columnsOf is the shape of records of so many bytes, of which the first lie by columns.
+func columnsOf(payload, columns int) shape {
+	s := recordsOf(payload, groupAlign)
+	s.columns = columns
+	return s
+}
+
+// groupAlign is of what a record that lies by columns is a multiple, so that no extent ends within a page.
+const groupAlign = 8
+
+// slotView is the part of a slot file that a snapshot sees. It is immutable.
+type slotView struct {
+	shape
+	extents []*extent
+}
+
+// group returns the records of the w-th 64 slots, unchecked.
+func (v slotView) group(w int) []byte {
+	at := w * 64 % extentSlots * v.stride
+	return v.extents[w*64/extentSlots].data[at : at+64*v.stride : at+64*v.stride]
+}
+
+// number returns the i-th of a group's records' four bytes that lie behind so many bytes.
+func (v slotView) number(group []byte, i, behind int) uint32 {
+	return binary.LittleEndian.Uint32(group[64*behind+4*i:])
+}
+
+// record returns a slot's payload, unchecked, of records that lie one after the other.
 func (v slotView) record(slot uint32) []byte {
 	at := int(slot%extentSlots) * v.stride
 	return v.extents[slot/extentSlots].data[at : at+v.payload : at+v.payload]
@@ -45,10 +80,19 @@ func (v slotView) check(w int, live uint64) error {
 	if e.verified.Load()&bit != 0 {
 		return nil
 	}
+	group := v.group(w)
+	var taken []byte
+	if v.columns > 0 {
+		taken = make([]byte, v.payload+4)
+	}
 	for m := live; m != 0; m &= m - 1 {
-		slot := uint32(w*64 + bits.TrailingZeros64(m))
-		at := int(slot%extentSlots) * v.stride
-		rec := e.data[at : at+v.stride]
+		i := bits.TrailingZeros64(m)
+		slot, rec := uint32(w*64+i), taken
+		if v.columns > 0 {
+			quant.Take(rec, group, v.columns, i)
+		} else {
+			rec = group[i*v.stride : (i+1)*v.stride]
+		}
 		if placed(int64(slot), rec[:v.payload]) != binary.LittleEndian.Uint32(rec[v.payload:]) {
 			return fmt.Errorf("%w: the vector in slot %d does not match its checksum", index.ErrCorrupt, slot)
 		}
@@ -66,9 +110,8 @@ type slotFile struct {
 
 // openSlotFile opens the file for a number of committed slots. A file that is too short for them is corrupt; what lies
 // beyond them was never committed and is cut off.
-func openSlotFile(path string, payload, align int, slots uint32) (_ *slotFile, err error) {
-	stride := (payload + 4 + align - 1) / align * align
-	f := &slotFile{path: path, view: slotView{payload: payload, stride: stride}}
+func openSlotFile(path string, of shape, slots uint32) (_ *slotFile, err error) {
+	f := &slotFile{path: path, view: slotView{shape: of}}
 	flags := os.O_RDWR
 	if slots == 0 {
 		flags |= os.O_CREATE
@@ -88,7 +131,7 @@ func openSlotFile(path string, payload, align int, slots uint32) (_ *slotFile, e
 	if err != nil {
 		return nil, fmt.Errorf("reading size of vector file: %w", err)
 	}
-	if want := int64(slots) * int64(stride); info.Size() < want {
+	if want := int64(slots) * int64(of.stride); info.Size() < want {
 		return nil, fmt.Errorf("%w: the vector file has %d bytes, %d slots need %d", index.ErrCorrupt, info.Size(), slots, want)
 	}
 	extents := (int(slots) + extentSlots - 1) / extentSlots
@@ -104,11 +147,11 @@ func openSlotFile(path string, payload, align int, slots uint32) (_ *slotFile, e
 }
 
 // newSlotFile makes an empty file in place of whatever lies there.
-func newSlotFile(path string, payload, align int) (*slotFile, error) {
+func newSlotFile(path string, of shape) (*slotFile, error) {
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("removing an abandoned vector file: %w", err)
 	}
-	return openSlotFile(path, payload, align, 0)
+	return openSlotFile(path, of, 0)
 }
 
 func (f *slotFile) extentBytes() int64 { return extentSlots * int64(f.view.stride) }
@@ -140,6 +183,9 @@ func (f *slotFile) grow(slots uint32) error {
 
 // write stores the records of slots in ascending order; neighbours go in one call. payloads[i] belongs to slots[i].
 func (f *slotFile) write(slots []uint32, payloads [][]byte) error {
+	if f.view.columns > 0 {
+		return f.writeGroups(slots, payloads)
+	}
 	for i := 0; i < len(slots); {
 		end := i + 1
 		for end < len(slots) && slots[end] == slots[end-1]+1 {
@@ -155,6 +201,29 @@ func (f *slotFile) write(slots []uint32, payloads [][]byte) error {
 			return fmt.Errorf("writing vectors: %w", err)
 		}
 		i = end
+	}
+	return nil
+}
+
+// writeGroups is write where records lie by columns. What else is in their groups is written again as it was: readers see no
+// change in it, nor does a crash leave one.
+func (f *slotFile) writeGroups(slots []uint32, payloads [][]byte) error {
+	record := make([]byte, f.view.payload+4)
+	for i := 0; i < len(slots); {
+		var buf []byte
+		first := int(slots[i] / 64)
+		for w := first; i < len(slots) && int(slots[i]/64) == w; w++ {
+			from := len(buf)
+			buf = append(buf, f.view.group(w)...)
+			for ; i < len(slots) && int(slots[i]/64) == w; i++ {
+				copy(record, payloads[i])
+				binary.LittleEndian.PutUint32(record[f.view.payload:], placed(int64(slots[i]), payloads[i]))
+				quant.Put(buf[from:], f.view.columns, int(slots[i]%64), record)
+			}
+		}
+		if _, err := f.file.WriteAt(buf, int64(first)*64*int64(f.view.stride)); err != nil {
+			return fmt.Errorf("writing codes: %w", err)
+		}
 	}
 	return nil
 }

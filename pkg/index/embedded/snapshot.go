@@ -99,13 +99,13 @@ func (s *snapshot) decode(data []byte) error {
 	if err := json.Unmarshal(data, &b); err != nil {
 		return fmt.Errorf("%w: reading the state: %w", index.ErrCorrupt, err)
 	}
-	if b.Format != formatVersion && b.Format != signsFormat {
+	if b.Format < signsFormat || b.Format > formatVersion {
 		return fmt.Errorf("the index has format %d, this program reads format %d: use the version of the program that wrote it, "+
 			"or remove the datastore's directory below index in the data directory, to have it built anew", b.Format, formatVersion)
 	}
 	s.model, s.dimensions, s.slots, s.rows, s.length, s.langs = b.Model, b.Dimensions, b.Slots, b.Rows, b.Length, b.Langs
 	s.nextSegment, s.nextBlock, s.epoch, s.placed = b.NextSegment, b.NextBlock, b.Epoch, b.Placed
-	if b.Format == formatVersion && b.Fine { // else the centre is that of sign bits, or of codes without fine ones
+	if b.Format == formatVersion && b.Fine { // else the centre is that of other codes, or of codes without fine ones
 		s.centre, s.codedAt = slices.Clone(floatsOf(b.Centre)), b.CodedAt
 	}
 	if b.Cells != nil {

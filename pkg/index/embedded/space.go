@@ -149,15 +149,15 @@ func (s *space) openVectors(snap *snapshot) (err error) {
 	if snap.dimensions == 0 {
 		return nil
 	}
-	if s.vectors, err = openSlotFile(filepath.Join(s.dir, vectorsName), snap.dimensions*4, 4, snap.slots); err != nil {
+	if s.vectors, err = openSlotFile(filepath.Join(s.dir, vectorsName), recordsOf(snap.dimensions*4, 4), snap.slots); err != nil {
 		return err
 	}
 	snap.vectors = s.vectors.view
 	if snap.coded() {
-		if s.codes, err = openSlotFile(s.codesPath(snap.epoch), quant.CodeBytes(snap.dimensions), codeAlign, snap.slots); err != nil {
+		if s.codes, err = openSlotFile(s.codesPath(snap.epoch), codeShape(snap.dimensions), snap.slots); err != nil {
 			return err
 		}
-		if s.fine, err = openSlotFile(s.finePath(snap.epoch), quant.FineBytes(snap.dimensions), fineAlign, snap.slots); err != nil {
+		if s.fine, err = openSlotFile(s.finePath(snap.epoch), recordsOf(quant.FineBytes(snap.dimensions), fineAlign), snap.slots); err != nil {
 			return err
 		}
 		s.coder = quant.NewCoder(snap.centre)

@@ -245,8 +245,6 @@ const (
 	// leastRoom is from how many rows at least a sieve sifts what it has found, mostRoom how many at most it has room for when
 	// it is used again.
 	leastRoom, mostRoom = 8192, 1 << 18
-	// fewPassing is up to how many of 64 rows are estimated one by one.
-	fewPassing = 8
 	// nextRows is how many rows are compared one after another.
 	nextRows = 16
 	// fineAhead is how many fine codes are on their way from memory while one is compared.
@@ -278,22 +276,12 @@ func (s *sieve) release() {
 
 // group estimates the passing rows of the w-th group of 64 slots.
 func (s *sieve) group(w int, passing uint64) error {
-	q, codes := s.question, s.s.codes
-	records := codes.extents[w*64/extentSlots].data[w*64%extentSlots*codes.stride:]
 	s.floor = max(s.floor, math.Float32frombits(s.shared.Load()))
 	seen := bits.OnesCount64(passing)
-	if seen > fewPassing {
-		passing &= q.Above(&s.e, records, codes.stride, sureness, s.floor)
-		for ; passing != 0; passing &= passing - 1 {
-			i := bits.TrailingZeros64(passing)
-			s.offer(uint32(w*64+i), s.e.Product[i], s.e.Spread[i])
-		}
-	} else {
-		for ; passing != 0; passing &= passing - 1 {
-			i := bits.TrailingZeros64(passing)
-			q.Estimate(&s.e, records[i*codes.stride:], codes.stride, 1)
-			s.offer(uint32(w*64+i), s.e.Product[0], s.e.Spread[0])
-		}
+	passing &= s.question.Above(&s.e, s.s.codes.group(w), sureness, s.floor)
+	for ; passing != 0; passing &= passing - 1 {
+		i := bits.TrailingZeros64(passing)
+		s.offer(uint32(w*64+i), s.e.Product[i], s.e.Spread[i])
 	}
 	if s.first > 0 {
 		if s.first -= seen; s.first <= 0 {

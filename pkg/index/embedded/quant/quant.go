@@ -11,7 +11,8 @@ import (
 	"math"
 )
 
-// Rows is how many codes Estimate compares at most.
+// Rows is how many codes are compared together. They lie by columns: the first byte of each, the second of each, and so on, and
+// then, as 32-bit floats, the scale of each, the offset of each, and the error of each.
 const Rows = 64
 
 // numbers are the three that follow a code's bits, as 32-bit floats: scale, offset, error.
@@ -19,6 +20,9 @@ const numbers = 3 * 4
 
 // Words is how many words of 64 bits the signs of a vector take.
 func Words(dimensions int) int { return (dimensions + 63) / 64 }
+
+// Columns is how many bytes the signs take, which are the columns of codes.
+func Columns(dimensions int) int { return Words(dimensions) * 8 }
 
 // CodeBytes is how long a code is.
 func CodeBytes(dimensions int) int { return Words(dimensions)*8 + numbers }
@@ -83,21 +87,14 @@ type Question struct {
 	base   float32 // product of query and centre
 	length float32 // of the residue, with what rounding weights adds to the error
 	tables [][256]int16
-	halves []byte // what half bytes of codes add to least, where there are instructions that look it up
+	halves []byte // what half bytes of codes add to least, two tables for each column, where there are instructions that look it up
 	least  int32
 	fine   fineQuestion
 }
 
-// Sums are made of bytes over byteWords words before they are made of 16 bits; maxWeight is the greatest weight with which
-// bytes hold. It tells a residue's parts well enough: what rounding adds to the error is a hundredth.
-const (
-	byteWords = 6
-	maxWeight = math.MaxInt8 / byteWords
-)
-
-// mostWeight is the greatest weight with which sums of 16 bits hold over so many words, of each of which a sum takes four
-// weights at most (AVX2 has 16 sums).
-func mostWeight(words int) float64 { return min(maxWeight, float64(math.MaxInt16/(4*words))) }
+// maxWeight is the greatest weight with which what eight bits let pass holds in a byte, as a number above the least that it can
+// be. It tells a residue's parts well enough: what rounding adds to the error is less than a hundredth.
+const maxWeight = math.MaxUint8 / 8
 
 // ofScale is how many times a code's scale, squared and times the dimensions, is its spread, squared and times the same:
 // π/2 to π/2-1 where the parts of residues are distributed normally, as turning makes them.
@@ -121,7 +118,7 @@ func (c *Coder) Ask(query []float32) *Question {
 	}
 	step := 1.0
 	if most > 0 {
-		step = most / mostWeight(q.words)
+		step = most / maxWeight
 		// What rounding does to a part is spread evenly over a step, and scale times as much of it goes into the estimate.
 		length = math.Sqrt(length*length + ofScale*float64(len(query))*step*step/12)
 	}
@@ -146,52 +143,37 @@ type Estimates struct {
 	sums    [Rows]int32
 }
 
-// Estimate compares the query with n codes, 1 to Rows, which lie stride bytes from one another.
-func (q *Question) Estimate(e *Estimates, codes []byte, stride, n int) {
-	q.sum(&e.sums, codes, stride, n)
-	at := q.words * 8
-	for i := range n {
-		c := codes[i*stride+at:]
-		c = c[:numbers:numbers]
-		scale := math.Float32frombits(binary.LittleEndian.Uint32(c))
-		offset := math.Float32frombits(binary.LittleEndian.Uint32(c[4:]))
-		spread := math.Float32frombits(binary.LittleEndian.Uint32(c[8:]))
-		e.Product[i] = q.base + offset + scale*q.step*float32(2*e.sums[i]-q.total)
-		e.Spread[i] = spread*q.length + rounding
-	}
-}
-
-// Above compares the query with Rows codes, which lie stride bytes from one another, and tells by bits which may have a
-// product of floor or more, were it so many times the spread above its estimate.
-func (q *Question) Above(e *Estimates, codes []byte, stride int, times, floor float32) uint64 {
-	if found, ok := q.above(e, codes, stride, times, floor); ok {
+// Above compares the query with Rows codes, which lie by columns, and tells by bits which may have a product of floor or more, were
+// it so many times the spread above its estimate.
+func (q *Question) Above(e *Estimates, codes []byte, times, floor float32) uint64 {
+	if found, ok := q.above(e, codes, times, floor); ok {
 		return found
 	}
-	q.Estimate(e, codes, stride, Rows)
-	var found uint64
+	return q.abovePortable(e, codes, times, floor)
+}
+
+// abovePortable is Above without vector instructions.
+func (q *Question) abovePortable(e *Estimates, codes []byte, times, floor float32) (found uint64) {
+	e.sums = [Rows]int32{}
+	for i := range q.tables {
+		table := &q.tables[i]
+		for row, b := range (*[Rows]byte)(codes[i*Rows:]) {
+			e.sums[row] += int32(table[b])
+		}
+	}
+	at := codes[len(q.tables)*Rows:]
+	at = at[: Rows*numbers : Rows*numbers]
 	for i := range Rows {
+		scale := math.Float32frombits(binary.LittleEndian.Uint32(at[4*i:]))
+		offset := math.Float32frombits(binary.LittleEndian.Uint32(at[4*(Rows+i):]))
+		spread := math.Float32frombits(binary.LittleEndian.Uint32(at[4*(2*Rows+i):]))
+		e.Product[i] = q.base + offset + scale*q.step*float32(2*e.sums[i]-q.total)
+		e.Spread[i] = spread*q.length + rounding
 		if e.Product[i]+times*e.Spread[i] >= floor {
 			found |= 1 << i
 		}
 	}
 	return found
-}
-
-// sumPortable adds up the weights whose bits are set, for each of n codes.
-func (q *Question) sumPortable(sums *[Rows]int32, codes []byte, stride, n int) {
-	for i := range n {
-		tables, record := q.tables, codes[i*stride:]
-		record = record[:len(tables)]
-		var a, b, c, d int32
-		for len(tables) >= 4 && len(record) >= 4 { // always a multiple of 8
-			a += int32(tables[0][record[0]])
-			b += int32(tables[1][record[1]])
-			c += int32(tables[2][record[2]])
-			d += int32(tables[3][record[3]])
-			tables, record = tables[4:], record[4:]
-		}
-		sums[i] = a + b + c + d
-	}
 }
 
 // tables holds, for each byte of the bits, what each of its values adds.

@@ -1,6 +1,8 @@
 package quant
 
 import (
+	"bytes"
+	"encoding/binary"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -110,18 +112,14 @@ func TestEstimatesAreOffByTheirSpread(t *testing.T) {
 			}
 			c := NewCoder(centre)
 			const rounds = 60
-			stride := CodeBytes(dimensions) + 4
 			var bias, variance, beyond float64
 			for range rounds {
-				codes := make([]byte, Rows*stride)
 				vectors := make([][]float32, Rows)
 				for i := range vectors {
 					vectors[i] = unit(r, dimensions)
-					c.Encode(codes[i*stride:i*stride+CodeBytes(dimensions)], make([]byte, FineBytes(dimensions)), vectors[i])
 				}
 				query := unit(r, dimensions)
-				var e Estimates
-				c.Ask(query).Estimate(&e, codes, stride, Rows)
+				e := estimates(c.Ask(query), groupOf(c, vectors...))
 				for i, v := range vectors {
 					off := (float64(e.Product[i]) - product(query, v)) / float64(e.Spread[i])
 					bias += off / rounds / Rows
@@ -138,55 +136,107 @@ func TestEstimatesAreOffByTheirSpread(t *testing.T) {
 	}
 }
 
-func TestEveryProcessorAddsUpTheSame(t *testing.T) {
+// groupOf has the codes of some vectors by columns.
+func groupOf(c *Coder, vectors ...[]float32) []byte {
+	dimensions := len(c.centre)
+	group := make([]byte, Rows*CodeBytes(dimensions))
+	for i, v := range vectors {
+		code := make([]byte, CodeBytes(dimensions))
+		c.Encode(code, make([]byte, FineBytes(dimensions)), v)
+		Put(group, Columns(dimensions), i, code)
+	}
+	return group
+}
+
+// estimates are what Above estimates.
+func estimates(q *Question, group []byte) (e Estimates) {
+	q.Above(&e, group, 0, 0)
+	return e
+}
+
+func TestRecordsAreTakenAsTheyWerePut(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(7, 8))
-	for _, dimensions := range lengths {
-		centre, query := unit(r, dimensions), unit(r, dimensions)
-		c := NewCoder(centre)
-		q := c.Ask(query)
-		q.tables = tables(q.weight)
-		stride := CodeBytes(dimensions) + 4
-		codes := make([]byte, Rows*stride)
-		for i := range Rows {
-			c.Encode(codes[i*stride:i*stride+CodeBytes(dimensions)], make([]byte, FineBytes(dimensions)), unit(r, dimensions))
+	for _, size := range []struct{ columns, length int }{{8, 20}, {48, 60}, {48, 64}, {0, 4}, {16, 16}} {
+		records := make([][]byte, Rows)
+		group := make([]byte, Rows*size.length)
+		for i := range records {
+			records[i] = make([]byte, size.length)
+			for j := range records[i] {
+				records[i][j] = byte(r.Uint32())
+			}
 		}
-		for _, n := range []int{1, 7, Rows} {
-			var want [Rows]int32
-			q.sumPortable(&want, codes, stride, n)
-			for name, sum := range sums(q) {
-				var got [Rows]int32
-				sum(&got, codes, stride, n)
-				if got != want {
-					t.Errorf("%s, %d dimensions, %d codes: %v, want %v", name, dimensions, n, got[:n], want[:n])
-				}
+		for _, i := range r.Perm(Rows) {
+			Put(group, size.columns, i, records[i])
+		}
+		got := make([]byte, size.length)
+		for i, want := range records {
+			if Take(got, group, size.columns, i); !bytes.Equal(got, want) {
+				t.Fatalf("%+v, record %d: %x, want %x", size, i, got, want)
 			}
 		}
 	}
 }
 
-func TestWhatIsAboveIsWhatItsEstimateSays(t *testing.T) {
-	t.Parallel()
-	r := rand.New(rand.NewPCG(13, 14))
-	for _, dimensions := range append(lengths, 384, 390, 449, 1536, 4096) {
-		c := NewCoder(unit(r, dimensions))
-		q := c.Ask(unit(r, dimensions))
-		stride := CodeBytes(dimensions) + 4
-		codes := make([]byte, Rows*stride)
-		for i := range Rows {
-			c.Encode(codes[i*stride:i*stride+CodeBytes(dimensions)], make([]byte, FineBytes(dimensions)), unit(r, dimensions))
+// anyGroup is a group of codes of so many words, of which the first has no bit, the second all, and the others any.
+func anyGroup(r *rand.Rand, words int) []byte {
+	group := make([]byte, Rows*(8*words+numbers))
+	for i := range Rows {
+		code := make([]byte, 8*words+numbers)
+		for j := range code[:8*words] {
+			code[j] = [...]byte{0, 0xff, byte(r.Uint32())}[min(i, 2)]
 		}
-		var want, got Estimates
-		q.Estimate(&want, codes, stride, Rows)
-		for _, floor := range []float32{float32(math.Inf(-1)), -0.1, 0, 0.05, 0.2, float32(math.Inf(1))} {
-			found := q.Above(&got, codes, stride, 2, floor)
+		for j := range 3 {
+			binary.LittleEndian.PutUint32(code[8*words+4*j:], math.Float32bits(r.Float32()))
+		}
+		Put(group, 8*words, i, code)
+	}
+	return group
+}
+
+// What columns add up to is what the bits do, to the last digit, also where all weights are as great as they can be and vectors as
+// long as they may be.
+func TestEveryProcessorEstimatesTheSame(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(15, 16))
+	for _, words := range []int{1, 2, 3, 4, 5, 6, 7, 12, 16, 24, 32, 33, 34, 48, 64, 66, 67, Words(index.MaxDimensions)} {
+		group := anyGroup(r, words)
+		for name, weight := range map[string]func() int8{
+			"any": func() int8 { return int8(r.IntN(2*maxWeight+1) - maxWeight) }, "greatest": func() int8 { return maxWeight }, "least": func() int8 { return -maxWeight },
+		} {
+			q := &Question{words: words, weight: make([]int8, 64*words), step: 0.01, base: 0.3, length: 0.7}
+			for i := range q.weight {
+				q.weight[i] = weight()
+				q.total += int32(q.weight[i])
+			}
+			q.tables = tables(q.weight)
+			q.prepareHalves()
+			var want Estimates
+			q.abovePortable(&want, group, 2, 0)
 			for i := range Rows {
-				if math.Abs(float64(got.Product[i]-want.Product[i])) > 1e-6 || math.Abs(float64(got.Spread[i]-want.Spread[i])) > 1e-6 {
-					t.Fatalf("%d dimensions, code %d: %v ± %v, want %v ± %v", dimensions, i, got.Product[i], got.Spread[i], want.Product[i], want.Spread[i])
+				var sum int32
+				code := make([]byte, 8*words+numbers)
+				Take(code, group, 8*words, i)
+				for j, w := range q.weight {
+					sum += int32(w) * int32(code[j/8]>>(j%8)&1)
 				}
-				most := want.Product[i] + 2*want.Spread[i]
-				if math.Abs(float64(most-floor)) > 1e-6 && (most >= floor) != (found>>i&1 == 1) {
-					t.Errorf("%d dimensions, code %d: at most %v, floor %v, above: %v", dimensions, i, most, floor, found>>i&1 == 1)
+				if want.sums[i] != sum {
+					t.Fatalf("%d words, %s weights, code %d without vector instructions: %d, want %d", words, name, i, want.sums[i], sum)
+				}
+			}
+			for _, floor := range []float32{float32(math.Inf(-1)), want.Product[5] + 2*want.Spread[5], float32(math.Inf(1))} {
+				for processor, above := range processors(q) {
+					var got Estimates
+					found := above(&got, group, 2, floor)
+					for i := range Rows {
+						if size := 1e-6 * (1 + math.Abs(float64(want.Product[i]))); math.Abs(float64(got.Product[i]-want.Product[i])) > size || math.Abs(float64(got.Spread[i]-want.Spread[i])) > 1e-6 {
+							t.Fatalf("%s, %d words, %s weights, code %d: %v ± %v, want %v ± %v", processor, words, name, i, got.Product[i], got.Spread[i], want.Product[i], want.Spread[i])
+						}
+						most := got.Product[i] + 2*got.Spread[i]
+						if math.Abs(float64(most-floor)) > 1e-5 && (most >= floor) != (found>>i&1 == 1) {
+							t.Errorf("%s, %d words, %s weights, code %d: at most %v, floor %v, above: %v", processor, words, name, i, most, floor, found>>i&1 == 1)
+						}
+					}
 				}
 			}
 		}
@@ -203,21 +253,8 @@ func TestTheGreatestWeightsOfTheLongestVectorsAddUp(t *testing.T) {
 			query[i] = float32(1 / math.Sqrt(float64(dimensions)))
 		}
 		c.turn.turnBack(query)
-		code := make([]byte, CodeBytes(dimensions))
-		c.Encode(code, make([]byte, FineBytes(len(query))), query)
-		var e Estimates
-		q := c.Ask(query)
-		if q.Estimate(&e, code, len(code), 1); math.Abs(float64(e.Product[0])-1) > 1e-3 {
+		if e := estimates(c.Ask(query), groupOf(c, query)); math.Abs(float64(e.Product[0])-1) > 1e-3 {
 			t.Errorf("of %d dimensions, a vector and itself: %v, want 1", dimensions, e.Product[0])
-		}
-		q.tables = tables(q.weight)
-		var want [Rows]int32
-		q.sumPortable(&want, code, len(code), 1)
-		for name, sum := range sums(q) {
-			var got [Rows]int32
-			if sum(&got, code, len(code), 1); got != want {
-				t.Errorf("%s, %d dimensions: %v, want %v", name, dimensions, got[0], want[0])
-			}
 		}
 	}
 }
@@ -237,11 +274,8 @@ func TestAVectorInTheCentreIsEstimatedExactly(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 10))
 	centre := unit(r, 100)
 	c := NewCoder(centre)
-	codes := make([]byte, CodeBytes(100))
-	c.Encode(codes, make([]byte, FineBytes(len(centre))), centre)
 	query := unit(r, 100)
-	var e Estimates
-	c.Ask(query).Estimate(&e, codes, len(codes), 1)
+	e := estimates(c.Ask(query), groupOf(c, centre))
 	if got, want := float64(e.Product[0]), product(query, centre); math.Abs(got-want) > float64(e.Spread[0]) {
 		t.Errorf("%v, want %v", got, want)
 	}
@@ -251,37 +285,27 @@ func BenchmarkEstimate(b *testing.B) {
 	const dimensions = 384
 	r := rand.New(rand.NewPCG(11, 12))
 	c := NewCoder(unit(r, dimensions))
-	stride := CodeBytes(dimensions) + 4
-	codes := make([]byte, Rows*stride)
-	for i := range Rows {
-		c.Encode(codes[i*stride:i*stride+CodeBytes(dimensions)], make([]byte, FineBytes(dimensions)), unit(r, dimensions))
+	vectors := make([][]float32, Rows)
+	for i := range vectors {
+		vectors[i] = unit(r, dimensions)
 	}
+	group := groupOf(c, vectors...)
 	q := c.Ask(unit(r, dimensions))
 	q.tables = tables(q.weight)
-	var e Estimates
-	b.Run("all", func(b *testing.B) {
-		for b.Loop() {
-			q.Estimate(&e, codes, stride, Rows)
-		}
-	})
-	b.Run("above", func(b *testing.B) {
-		for b.Loop() {
-			q.Above(&e, codes, stride, 3, 0.5)
-		}
-	})
-	all := sums(q)
-	all["portable"] = q.sumPortable
-	for name, sum := range all {
+	all := processors(q)
+	all["portable"] = q.abovePortable
+	for name, above := range all {
 		b.Run(name, func(b *testing.B) {
+			var e Estimates
 			for b.Loop() {
-				sum(&e.sums, codes, stride, Rows)
+				above(&e, group, 3, 0.5)
 			}
 		})
 	}
 	v := unit(r, dimensions)
 	b.Run("encode", func(b *testing.B) {
 		for b.Loop() {
-			c.Encode(codes[:CodeBytes(dimensions)], make([]byte, FineBytes(dimensions)), v)
+			c.Encode(make([]byte, CodeBytes(dimensions)), make([]byte, FineBytes(dimensions)), v)
 		}
 	})
 	b.Run("ask", func(b *testing.B) {

@@ -35,266 +35,6 @@ step:
 	VZEROUPPER
 	RET
 
-// A word's bits are a mask for 64 weights: what passes is added up in pairs, as 16 bits, and at the end of a code all
-// together, as 32.
-
-// func sum512(codes *byte, stride, rows int, weight *int8, words int, sums *int32)
-TEXT ·sum512(SB), NOSPLIT, $0-48
-	MOVQ codes+0(FP), SI
-	MOVQ stride+8(FP), R8
-	MOVQ rows+16(FP), CX
-	MOVQ weight+24(FP), DX
-	MOVQ words+32(FP), R9
-	MOVQ sums+40(FP), DI
-	MOVL $0x01010101, AX
-	VPBROADCASTD AX, Z30
-	MOVL $0x00010001, AX
-	VPBROADCASTD AX, Z31
-
-row512:
-	VPXORQ Z0, Z0, Z0
-	XORQ R10, R10
-	MOVQ DX, R11
-
-word512:
-	KMOVQ (SI)(R10*8), K1
-	VMOVDQU8.Z (R11), K1, Z1
-	VPMADDUBSW Z1, Z30, Z1
-	VPADDW Z1, Z0, Z0
-	ADDQ $64, R11
-	INCQ R10
-	CMPQ R10, R9
-	JNE  word512
-
-	VPMADDWD Z31, Z0, Z0
-	VEXTRACTI64X4 $1, Z0, Y1
-	VPADDD Y1, Y0, Y0
-	VEXTRACTI128 $1, Y0, X1
-	VPADDD X1, X0, X0
-	VPSHUFD $0x4E, X0, X1
-	VPADDD X1, X0, X0
-	VPSHUFD $0xB1, X0, X1
-	VPADDD X1, X0, X0
-	VMOVD X0, (DI)
-	ADDQ $4, DI
-	ADDQ R8, SI
-	DECQ CX
-	JNZ  row512
-	VZEROUPPER
-	RET
-
-// which byte of four each of 32 bits is in, and its value in there
-DATA bytes256<>+0(SB)/8, $0x0000000000000000
-DATA bytes256<>+8(SB)/8, $0x0101010101010101
-DATA bytes256<>+16(SB)/8, $0x0202020202020202
-DATA bytes256<>+24(SB)/8, $0x0303030303030303
-GLOBL bytes256<>(SB), RODATA|NOPTR, $32
-DATA bits256<>+0(SB)/8, $0x8040201008040201
-DATA bits256<>+8(SB)/8, $0x8040201008040201
-DATA bits256<>+16(SB)/8, $0x8040201008040201
-DATA bits256<>+24(SB)/8, $0x8040201008040201
-GLOBL bits256<>(SB), RODATA|NOPTR, $32
-
-// func sum256(codes *byte, stride, rows int, weight *int8, words int, sums *int32)
-TEXT ·sum256(SB), NOSPLIT, $0-48
-	MOVQ codes+0(FP), SI
-	MOVQ stride+8(FP), R8
-	MOVQ rows+16(FP), CX
-	MOVQ weight+24(FP), DX
-	MOVQ words+32(FP), R9
-	MOVQ sums+40(FP), DI
-	SHLQ $1, R9
-	VMOVDQU bytes256<>(SB), Y12
-	VMOVDQU bits256<>(SB), Y13
-	VPCMPEQB Y14, Y14, Y14
-	VPABSB Y14, Y14
-	VPCMPEQW Y15, Y15, Y15
-	VPABSW Y15, Y15
-
-row256:
-	VPXOR Y0, Y0, Y0
-	XORQ R10, R10
-	MOVQ DX, R11
-
-half256:
-	VPBROADCASTD (SI)(R10*4), Y1
-	VPSHUFB Y12, Y1, Y1
-	VPAND Y13, Y1, Y1
-	VPCMPEQB Y13, Y1, Y1
-	VPAND (R11), Y1, Y1
-	VPMADDUBSW Y1, Y14, Y1
-	VPADDW Y1, Y0, Y0
-	ADDQ $32, R11
-	INCQ R10
-	CMPQ R10, R9
-	JNE  half256
-
-	VPMADDWD Y15, Y0, Y0
-	VEXTRACTI128 $1, Y0, X1
-	VPADDD X1, X0, X0
-	VPSHUFD $0x4E, X0, X1
-	VPADDD X1, X0, X0
-	VPSHUFD $0xB1, X0, X1
-	VPADDD X1, X0, X0
-	VMOVD X0, (DI)
-	ADDQ $4, DI
-	ADDQ R8, SI
-	DECQ CX
-	JNZ  row256
-	VZEROUPPER
-	RET
-
-DATA upTo16<>+0(SB)/8, $0x0000000100000000
-DATA upTo16<>+8(SB)/8, $0x0000000300000002
-DATA upTo16<>+16(SB)/8, $0x0000000500000004
-DATA upTo16<>+24(SB)/8, $0x0000000700000006
-DATA upTo16<>+32(SB)/8, $0x0000000900000008
-DATA upTo16<>+40(SB)/8, $0x0000000b0000000a
-DATA upTo16<>+48(SB)/8, $0x0000000d0000000c
-DATA upTo16<>+56(SB)/8, $0x0000000f0000000e
-GLOBL upTo16<>(SB), RODATA|NOPTR, $64
-
-// Four codes at a time: what their bits let pass of a word's 64 weights is added up as bytes, over six words at most, then in
-// pairs as 16 bits, and at the end, all four codes together, as 32. Sixteen estimates at a time are made of the sums.
-
-// func above512(e *Estimates, codes *byte, s *survey) uint64
-TEXT ·above512(SB), NOSPLIT, $0-32
-	MOVQ e+0(FP), DI
-	MOVQ codes+8(FP), SI
-	MOVQ s+16(FP), BX
-	MOVQ 0(BX), DX
-	MOVQ 8(BX), R9
-	MOVQ 16(BX), R8
-	MOVL $0x01010101, AX
-	VPBROADCASTD AX, Z30
-	MOVL $0x00010001, AX
-	VPBROADCASTD AX, Z31
-	ADDQ $512, DI
-	LEAQ (SI)(R8*1), BX
-	LEAQ (BX)(R8*1), R12
-	LEAQ (R12)(R8*1), R13
-	MOVQ $16, CX
-
-four:
-	VPXORQ Z4, Z4, Z4
-	VPXORQ Z5, Z5, Z5
-	VPXORQ Z6, Z6, Z6
-	VPXORQ Z7, Z7, Z7
-	XORQ R10, R10
-	MOVQ DX, R11
-
-words:
-	VPXORQ Z0, Z0, Z0
-	VPXORQ Z1, Z1, Z1
-	VPXORQ Z2, Z2, Z2
-	VPXORQ Z3, Z3, Z3
-	MOVQ R9, AX
-	SUBQ R10, AX
-	CMPQ AX, $6
-	JLE  word
-	MOVQ $6, AX
-
-word:
-	VMOVDQU64 (R11), Z8
-	KMOVQ (SI)(R10*8), K1
-	KMOVQ (BX)(R10*8), K2
-	KMOVQ (R12)(R10*8), K3
-	KMOVQ (R13)(R10*8), K4
-	VPADDB Z8, Z0, K1, Z0
-	VPADDB Z8, Z1, K2, Z1
-	VPADDB Z8, Z2, K3, Z2
-	VPADDB Z8, Z3, K4, Z3
-	ADDQ $64, R11
-	INCQ R10
-	DECQ AX
-	JNZ  word
-
-	VPMADDUBSW Z0, Z30, Z0
-	VPMADDUBSW Z1, Z30, Z1
-	VPMADDUBSW Z2, Z30, Z2
-	VPMADDUBSW Z3, Z30, Z3
-	VPADDW Z0, Z4, Z4
-	VPADDW Z1, Z5, Z5
-	VPADDW Z2, Z6, Z6
-	VPADDW Z3, Z7, Z7
-	CMPQ R10, R9
-	JNE  words
-
-	VPMADDWD Z31, Z4, Z4
-	VPMADDWD Z31, Z5, Z5
-	VPMADDWD Z31, Z6, Z6
-	VPMADDWD Z31, Z7, Z7
-	VPUNPCKLDQ Z5, Z4, Z0
-	VPUNPCKHDQ Z5, Z4, Z1
-	VPADDD Z1, Z0, Z0
-	VPUNPCKLDQ Z7, Z6, Z2
-	VPUNPCKHDQ Z7, Z6, Z3
-	VPADDD Z3, Z2, Z2
-	VPUNPCKLQDQ Z2, Z0, Z1
-	VPUNPCKHQDQ Z2, Z0, Z3
-	VPADDD Z3, Z1, Z0
-	VEXTRACTI64X4 $1, Z0, Y1
-	VPADDD Y1, Y0, Y0
-	VEXTRACTI128 $1, Y0, X1
-	VPADDD X1, X0, X0
-	VMOVDQU X0, (DI)
-	ADDQ $16, DI
-	LEAQ (SI)(R8*4), SI
-	LEAQ (BX)(R8*4), BX
-	LEAQ (R12)(R8*4), R12
-	LEAQ (R13)(R8*4), R13
-	DECQ CX
-	JNZ  four
-
-	SUBQ $768, DI
-	MOVQ codes+8(FP), SI
-	LEAQ (SI)(R9*8), SI
-	MOVQ s+16(FP), BX
-	VPBROADCASTD R8, Z20
-	VPMULLD upTo16<>(SB), Z20, Z20
-	VPBROADCASTD 24(BX), Z21
-	VBROADCASTSS 28(BX), Z22
-	VBROADCASTSS 32(BX), Z23
-	VBROADCASTSS 36(BX), Z24
-	VBROADCASTSS 40(BX), Z25
-	VBROADCASTSS 44(BX), Z26
-	VBROADCASTSS 48(BX), Z27
-	SHLQ $4, R8
-	XORQ AX, AX
-	XORQ CX, CX
-
-sixteen:
-	KXNORW K1, K1, K1
-	VGATHERDPS (SI)(Z20*1), K1, Z1
-	KXNORW K1, K1, K1
-	VGATHERDPS 4(SI)(Z20*1), K1, Z2
-	KXNORW K1, K1, K1
-	VGATHERDPS 8(SI)(Z20*1), K1, Z3
-	VMOVDQU32 512(DI), Z0
-	VPSLLD $1, Z0, Z0
-	VPSUBD Z21, Z0, Z0
-	VCVTDQ2PS Z0, Z0
-	VMULPS Z23, Z1, Z1
-	VADDPS Z22, Z2, Z2
-	VFMADD231PS Z0, Z1, Z2
-	VFMADD213PS Z25, Z24, Z3
-	VMOVUPS Z2, (DI)
-	VMOVUPS Z3, 256(DI)
-	VFMADD231PS Z3, Z26, Z2
-	VCMPPS $13, Z27, Z2, K2
-	KMOVW K2, R10
-	SHLQ CX, R10
-	ORQ  R10, AX
-	ADDQ $64, DI
-	ADDQ R8, SI
-	ADDQ $16, CX
-	CMPQ CX, $64
-	JNE  sixteen
-
-	MOVQ AX, ret+24(FP)
-	VZEROUPPER
-	RET
-
 // func prefetchWide(p *byte, n int)
 TEXT ·prefetchWide(SB), NOSPLIT, $0-16
 	MOVQ p+0(FP), SI
@@ -349,119 +89,129 @@ bytes:
 	VZEROUPPER
 	RET
 
-// Sixteen codes at a time, of which 32 bytes each: those of every column, a byte of sixteen codes, are brought side by side, one
-// column in the lower half of a register and the sixteenth after it in the upper. What the four bits of a half byte let pass of
-// their weights is looked up for all of them at once. What two such halves add up to holds in a byte, as numbers above the least
-// that they can be; sums are kept in 16 bits, of the even codes with 256 times those of the odd ones beside them.
+// Columns of codes: a byte of each of 64 codes, side by side. What the four bits of a half byte let pass of their weights is looked
+// up for all of them at once. What the two halves of a byte add up to holds in a byte, as numbers above the least that they can be;
+// sums are kept in 16 bits, those of every second code with 256 times those of the codes beside them.
 
-// OCTET brings eight columns into Y0 to Y7: UNPACK takes the lower or the upper eight of a half register.
-#define OCTET(UNPACK) \
-	VMOVDQU (SI), Y0; \
-	UNPACK (SI)(R8*1), Y0, Y0; \
-	VMOVDQU (SI)(R8*2), Y1; \
-	UNPACK (SI)(R9*1), Y1, Y1; \
-	VMOVDQU (SI)(R8*4), Y2; \
-	UNPACK (SI)(R10*1), Y2, Y2; \
-	VMOVDQU (SI)(R9*2), Y3; \
-	UNPACK (SI)(R11*1), Y3, Y3; \
-	VMOVDQU (BX), Y4; \
-	UNPACK (BX)(R8*1), Y4, Y4; \
-	VMOVDQU (BX)(R8*2), Y5; \
-	UNPACK (BX)(R9*1), Y5, Y5; \
-	VMOVDQU (BX)(R8*4), Y6; \
-	UNPACK (BX)(R10*1), Y6, Y6; \
-	VMOVDQU (BX)(R9*2), Y7; \
-	UNPACK (BX)(R11*1), Y7, Y7; \
-	VPUNPCKLWD Y1, Y0, Y8; \
-	VPUNPCKHWD Y1, Y0, Y9; \
-	VPUNPCKLWD Y3, Y2, Y10; \
-	VPUNPCKHWD Y3, Y2, Y11; \
-	VPUNPCKLWD Y5, Y4, Y0; \
-	VPUNPCKHWD Y5, Y4, Y1; \
-	VPUNPCKLWD Y7, Y6, Y2; \
-	VPUNPCKHWD Y7, Y6, Y3; \
-	VPUNPCKLDQ Y10, Y8, Y4; \
-	VPUNPCKHDQ Y10, Y8, Y5; \
-	VPUNPCKLDQ Y2, Y0, Y6; \
-	VPUNPCKHDQ Y2, Y0, Y7; \
-	VPUNPCKLDQ Y11, Y9, Y8; \
-	VPUNPCKHDQ Y11, Y9, Y10; \
-	VPUNPCKLDQ Y3, Y1, Y9; \
-	VPUNPCKHDQ Y3, Y1, Y11; \
-	VPUNPCKLQDQ Y6, Y4, Y0; \
-	VPUNPCKHQDQ Y6, Y4, Y1; \
-	VPUNPCKLQDQ Y7, Y5, Y2; \
-	VPUNPCKHQDQ Y7, Y5, Y3; \
-	VPUNPCKLQDQ Y9, Y8, Y4; \
-	VPUNPCKHQDQ Y9, Y8, Y5; \
-	VPUNPCKLQDQ Y11, Y10, Y6; \
-	VPUNPCKHQDQ Y11, Y10, Y7
+// which word of two registers of 32 belongs to which of the first 32 codes, and what of them to the others
+DATA pairs512<>+0(SB)/8, $0x0021000100200000
+DATA pairs512<>+8(SB)/8, $0x0023000300220002
+DATA pairs512<>+16(SB)/8, $0x0025000500240004
+DATA pairs512<>+24(SB)/8, $0x0027000700260006
+DATA pairs512<>+32(SB)/8, $0x0029000900280008
+DATA pairs512<>+40(SB)/8, $0x002b000b002a000a
+DATA pairs512<>+48(SB)/8, $0x002d000d002c000c
+DATA pairs512<>+56(SB)/8, $0x002f000f002e000e
+GLOBL pairs512<>(SB), RODATA|NOPTR, $64
 
-// COLUMN adds what a column lets pass by the two tables at AT.
-#define COLUMN(Y, AT) \
-	VMOVDQU AT(DX), Y10; \
-	VMOVDQU AT+32(DX), Y11; \
-	VPAND Y15, Y, Y8; \
-	VPSRLW $4, Y, Y9; \
-	VPAND Y15, Y9, Y9; \
-	VPSHUFB Y8, Y10, Y8; \
-	VPSHUFB Y9, Y11, Y9; \
-	VPADDB Y9, Y8, Y8; \
-	VPSRLW $8, Y8, Y9; \
-	VPADDW Y8, Y12, Y12; \
-	VPADDW Y9, Y13, Y13
+// COLUMN512 adds what a column lets pass by its two tables to EVEN, and its odd codes' again to ODD.
+#define COLUMN512(AT, TABLES, EVEN, ODD) \
+	VMOVDQU64 AT(SI), Z0; \
+	VBROADCASTI32X4 TABLES(DX), Z1; \
+	VBROADCASTI32X4 TABLES+16(DX), Z2; \
+	VPANDQ Z31, Z0, Z3; \
+	VPSRLW $4, Z0, Z0; \
+	VPANDQ Z31, Z0, Z0; \
+	VPSHUFB Z3, Z1, Z1; \
+	VPSHUFB Z0, Z2, Z2; \
+	VPADDB Z2, Z1, Z1; \
+	VPSRLW $8, Z1, Z2; \
+	VPADDW Z1, EVEN, EVEN; \
+	VPADDW Z2, ODD, ODD
 
-#define COLUMNS \
-	COLUMN(Y0, 0); \
-	COLUMN(Y1, 64); \
-	COLUMN(Y2, 128); \
-	COLUMN(Y3, 192); \
-	COLUMN(Y4, 256); \
-	COLUMN(Y5, 320); \
-	COLUMN(Y6, 384); \
-	COLUMN(Y7, 448); \
-	ADDQ $512, DX
+// func columns512(sums *int32, codes, halves *byte, columns int)
+TEXT ·columns512(SB), NOSPLIT, $0-32
+	MOVQ sums+0(FP), DI
+	MOVQ codes+8(FP), SI
+	MOVQ halves+16(FP), DX
+	MOVQ columns+24(FP), CX
+	MOVL $0x0f0f0f0f, AX
+	VPBROADCASTD AX, Z31
+	VPXORQ Z16, Z16, Z16
+	VPXORQ Z17, Z17, Z17
+	VPXORQ Z18, Z18, Z18
+	VPXORQ Z19, Z19, Z19
 
-// EIGHT makes the estimates of eight codes, whose numbers are 4 bytes after ROW, of the sums in Y8, AT bytes behind DI, and leaves
-// in DX which are above the floor.
-#define EIGHT(ROW, AT) \
-	VMOVUPS (ROW), X0; \
-	VINSERTF128 $1, (ROW)(R8*4), Y0, Y0; \
-	VMOVUPS (ROW)(R8*1), X1; \
-	VINSERTF128 $1, (ROW)(R10*1), Y1, Y1; \
-	VMOVUPS (ROW)(R8*2), X2; \
-	VINSERTF128 $1, (ROW)(R9*2), Y2, Y2; \
-	VMOVUPS (ROW)(R9*1), X3; \
-	VINSERTF128 $1, (ROW)(R11*1), Y3, Y3; \
-	VUNPCKLPS Y1, Y0, Y4; \
-	VUNPCKLPS Y3, Y2, Y5; \
-	VUNPCKHPS Y1, Y0, Y6; \
-	VUNPCKHPS Y3, Y2, Y7; \
-	VUNPCKHPD Y5, Y4, Y0; \
-	VUNPCKLPD Y7, Y6, Y1; \
-	VUNPCKHPD Y7, Y6, Y2; \
-	VPSLLD $1, Y8, Y8; \
-	VPBROADCASTD 24(R12), Y3; \
-	VPSUBD Y3, Y8, Y8; \
-	VCVTDQ2PS Y8, Y8; \
-	VBROADCASTSS 28(R12), Y3; \
-	VADDPS Y1, Y3, Y1; \
-	VBROADCASTSS 32(R12), Y3; \
-	VMULPS Y3, Y0, Y0; \
-	VMULPS Y8, Y0, Y0; \
-	VADDPS Y0, Y1, Y1; \
-	VBROADCASTSS 36(R12), Y3; \
-	VMULPS Y3, Y2, Y2; \
-	VBROADCASTSS 40(R12), Y3; \
-	VADDPS Y3, Y2, Y2; \
-	VMOVUPS Y1, AT(DI); \
-	VMOVUPS Y2, AT+256(DI); \
-	VBROADCASTSS 44(R12), Y3; \
-	VMULPS Y3, Y2, Y2; \
-	VADDPS Y2, Y1, Y1; \
-	VBROADCASTSS 48(R12), Y3; \
-	VCMPPS $13, Y3, Y1, Y1; \
-	VMOVMSKPS Y1, DX
+column512:
+	COLUMN512(0, 0, Z16, Z17)
+	COLUMN512(64, 32, Z18, Z19)
+	COLUMN512(128, 64, Z16, Z17)
+	COLUMN512(192, 96, Z18, Z19)
+	ADDQ $256, SI
+	ADDQ $128, DX
+	SUBQ $4, CX
+	JNZ  column512
+
+	VPADDW Z18, Z16, Z16
+	VPADDW Z19, Z17, Z17
+	VPSLLW $8, Z17, Z0
+	VPSUBW Z0, Z16, Z16
+	VMOVDQU64 pairs512<>(SB), Z1
+	MOVL $0x00100010, AX
+	VPBROADCASTD AX, Z2
+	VPADDW Z2, Z1, Z2
+	VPERMI2W Z17, Z16, Z1
+	VPERMI2W Z17, Z16, Z2
+	VPMOVZXWD Y1, Z0
+	VEXTRACTI64X4 $1, Z1, Y1
+	VPMOVZXWD Y1, Z1
+	VPMOVZXWD Y2, Z3
+	VEXTRACTI64X4 $1, Z2, Y2
+	VPMOVZXWD Y2, Z2
+	VPADDD (DI), Z0, Z0
+	VPADDD 64(DI), Z1, Z1
+	VPADDD 128(DI), Z3, Z3
+	VPADDD 192(DI), Z2, Z2
+	VMOVDQU64 Z0, (DI)
+	VMOVDQU64 Z1, 64(DI)
+	VMOVDQU64 Z3, 128(DI)
+	VMOVDQU64 Z2, 192(DI)
+	VZEROUPPER
+	RET
+
+// func above512(e *Estimates, numbers *byte, s *survey) uint64
+TEXT ·above512(SB), NOSPLIT, $0-32
+	MOVQ e+0(FP), DI
+	MOVQ numbers+8(FP), SI
+	MOVQ s+16(FP), BX
+	VPBROADCASTD 0(BX), Z21
+	VBROADCASTSS 4(BX), Z22
+	VBROADCASTSS 8(BX), Z23
+	VBROADCASTSS 12(BX), Z24
+	VBROADCASTSS 16(BX), Z25
+	VBROADCASTSS 20(BX), Z26
+	VBROADCASTSS 24(BX), Z27
+	XORQ AX, AX
+	XORQ CX, CX
+
+sixteen:
+	VMOVUPS (SI), Z1
+	VMOVUPS 256(SI), Z2
+	VMOVUPS 512(SI), Z3
+	VMOVDQU32 512(DI), Z0
+	VPSLLD $1, Z0, Z0
+	VPSUBD Z21, Z0, Z0
+	VCVTDQ2PS Z0, Z0
+	VMULPS Z23, Z1, Z1
+	VADDPS Z22, Z2, Z2
+	VFMADD231PS Z0, Z1, Z2
+	VFMADD213PS Z25, Z24, Z3
+	VMOVUPS Z2, (DI)
+	VMOVUPS Z3, 256(DI)
+	VFMADD231PS Z3, Z26, Z2
+	VCMPPS $13, Z27, Z2, K2
+	KMOVW K2, R10
+	SHLQ CX, R10
+	ORQ  R10, AX
+	ADDQ $64, DI
+	ADDQ $64, SI
+	ADDQ $16, CX
+	CMPQ CX, $64
+	JNE  sixteen
+
+	MOVQ AX, ret+24(FP)
+	VZEROUPPER
+	RET
 
 DATA halves<>+0(SB)/8, $0x0f0f0f0f0f0f0f0f
 DATA halves<>+8(SB)/8, $0x0f0f0f0f0f0f0f0f
@@ -469,68 +219,113 @@ DATA halves<>+16(SB)/8, $0x0f0f0f0f0f0f0f0f
 DATA halves<>+24(SB)/8, $0x0f0f0f0f0f0f0f0f
 GLOBL halves<>(SB), RODATA|NOPTR, $32
 
-// func above256(e *Estimates, codes *byte, s *survey) uint64
+// COLUMN256 is COLUMN512 for 32 of the codes.
+#define COLUMN256(AT, TABLES, EVEN, ODD) \
+	VMOVDQU AT(SI), Y0; \
+	VBROADCASTI128 TABLES(R8), Y1; \
+	VBROADCASTI128 TABLES+16(R8), Y2; \
+	VPAND Y15, Y0, Y3; \
+	VPSRLW $4, Y0, Y0; \
+	VPAND Y15, Y0, Y0; \
+	VPSHUFB Y3, Y1, Y1; \
+	VPSHUFB Y0, Y2, Y2; \
+	VPADDB Y2, Y1, Y1; \
+	VPSRLW $8, Y1, Y2; \
+	VPADDW Y1, EVEN, EVEN; \
+	VPADDW Y2, ODD, ODD
+
+// EIGHT256 adds eight words to sums AT bytes behind DI.
+#define EIGHT256(X, AT) \
+	VPMOVZXWD X, Y0; \
+	VPADDD AT(DI), Y0, Y0; \
+	VMOVDQU Y0, AT(DI)
+
+// func columns256(sums *int32, codes, halves *byte, columns int)
+TEXT ·columns256(SB), NOSPLIT, $0-32
+	MOVQ sums+0(FP), DI
+	MOVQ codes+8(FP), R9
+	MOVQ halves+16(FP), DX
+	MOVQ columns+24(FP), BX
+	VMOVDQU halves<>(SB), Y15
+	MOVQ $2, R10
+
+half256:
+	MOVQ R9, SI
+	MOVQ DX, R8
+	MOVQ BX, CX
+	VPXOR Y8, Y8, Y8
+	VPXOR Y9, Y9, Y9
+	VPXOR Y10, Y10, Y10
+	VPXOR Y11, Y11, Y11
+
+column256:
+	COLUMN256(0, 0, Y8, Y9)
+	COLUMN256(64, 32, Y10, Y11)
+	COLUMN256(128, 64, Y8, Y9)
+	COLUMN256(192, 96, Y10, Y11)
+	ADDQ $256, SI
+	ADDQ $128, R8
+	SUBQ $4, CX
+	JNZ  column256
+
+	VPADDW Y10, Y8, Y8
+	VPADDW Y11, Y9, Y9
+	VPSLLW $8, Y9, Y0
+	VPSUBW Y0, Y8, Y8
+	VPUNPCKLWD Y9, Y8, Y1
+	VPUNPCKHWD Y9, Y8, Y2
+	EIGHT256(X1, 0)
+	EIGHT256(X2, 32)
+	VEXTRACTI128 $1, Y1, X1
+	VEXTRACTI128 $1, Y2, X2
+	EIGHT256(X1, 64)
+	EIGHT256(X2, 96)
+	ADDQ $32, R9
+	ADDQ $128, DI
+	DECQ R10
+	JNZ  half256
+	VZEROUPPER
+	RET
+
+// func above256(e *Estimates, numbers *byte, s *survey) uint64
 TEXT ·above256(SB), NOSPLIT, $0-32
 	MOVQ e+0(FP), DI
-	MOVQ codes+8(FP), R13
-	MOVQ s+16(FP), R12
-	MOVQ 16(R12), R8
-	LEAQ (R8)(R8*2), R9
-	LEAQ (R8)(R8*4), R10
-	LEAQ (R9)(R8*4), R11
-	VMOVDQU halves<>(SB), Y15
+	MOVQ numbers+8(FP), SI
+	MOVQ s+16(FP), BX
+	VPBROADCASTD 0(BX), Y5
+	VBROADCASTSS 4(BX), Y6
+	VBROADCASTSS 8(BX), Y7
+	VBROADCASTSS 12(BX), Y8
+	VBROADCASTSS 16(BX), Y9
+	VBROADCASTSS 20(BX), Y10
+	VBROADCASTSS 24(BX), Y11
 	XORQ AX, AX
-	XORQ R14, R14
-
-sixteen256:
-	MOVQ 56(R12), DX
 	XORQ CX, CX
-	VPXOR Y12, Y12, Y12
-	VPXOR Y13, Y13, Y13
 
-block256:
-	LEAQ (R13)(CX*1), SI
-	LEAQ (SI)(R8*8), BX
-	OCTET(VPUNPCKLBW)
-	COLUMNS
-	OCTET(VPUNPCKHBW)
-	COLUMNS
-	CMPQ CX, 64(R12)
-	JEQ  summed256
-	ADDQ $32, CX
-	CMPQ CX, 64(R12)
-	JLE  block256
-	MOVQ 64(R12), CX // the last block begins where the one before has not ended
-	JMP  block256
-
-summed256:
-	VPSLLW $8, Y13, Y8
-	VPSUBW Y8, Y12, Y12
-	VEXTRACTI128 $1, Y12, X8
-	VPADDW X8, X12, X12
-	VEXTRACTI128 $1, Y13, X8
-	VPADDW X8, X13, X13
-	VPUNPCKLWD X13, X12, X8
-	VPUNPCKHWD X13, X12, X9
-	VPMOVZXWD X8, Y8
-	VPMOVZXWD X9, Y14
-	LEAQ 28(R13)(CX*1), SI // the numbers follow the last block, 4 bytes behind this
-	LEAQ (SI)(R8*8), BX
-	MOVQ R14, CX
-	EIGHT(SI, 0)
-	SHLQ CX, DX
-	ORQ  DX, AX
+eight:
+	VMOVUPS (SI), Y1
+	VMOVUPS 256(SI), Y2
+	VMOVUPS 512(SI), Y3
+	VMOVDQU 512(DI), Y0
+	VPSLLD $1, Y0, Y0
+	VPSUBD Y5, Y0, Y0
+	VCVTDQ2PS Y0, Y0
+	VMULPS Y7, Y1, Y1
+	VADDPS Y6, Y2, Y2
+	VFMADD231PS Y0, Y1, Y2
+	VFMADD213PS Y9, Y8, Y3
+	VMOVUPS Y2, (DI)
+	VMOVUPS Y3, 256(DI)
+	VFMADD231PS Y3, Y10, Y2
+	VCMPPS $13, Y11, Y2, Y2
+	VMOVMSKPS Y2, R10
+	SHLQ CX, R10
+	ORQ  R10, AX
+	ADDQ $32, DI
+	ADDQ $32, SI
 	ADDQ $8, CX
-	VMOVDQU Y14, Y8
-	EIGHT(BX, 32)
-	SHLQ CX, DX
-	ORQ  DX, AX
-	ADDQ $64, DI
-	LEAQ (R13)(R8*8), R13
-	LEAQ (R13)(R8*8), R13
-	ADDQ $16, R14
-	CMPQ R14, $64
-	JNE  sixteen256
+	CMPQ CX, $64
+	JNE  eight
 
 	MOVQ AX, ret+24(FP)
 	VZEROUPPER

@@ -5,11 +5,7 @@ package quant
 // wide says whether vector instructions are used.
 const wide = false
 
-func (q *Question) sum(sums *[Rows]int32, codes []byte, stride, n int) {
-	q.sumPortable(sums, codes, stride, n)
-}
-
-func (q *Question) above(*Estimates, []byte, int, float32, float32) (uint64, bool) { return 0, false }
+func (q *Question) above(*Estimates, []byte, float32, float32) (uint64, bool) { return 0, false }
 
 func (q *Question) prepareHalves() {}
 

@@ -2,7 +2,7 @@
 
 package quant
 
-// sums are the ways that this processor has to add up weights, beside the portable one.
-func sums(*Question) map[string]func(sums *[Rows]int32, codes []byte, stride, n int) {
-	return map[string]func(sums *[Rows]int32, codes []byte, stride, n int){}
+// processors are the ways that this processor has to make estimates by vector instructions.
+func processors(*Question) map[string]func(e *Estimates, codes []byte, times, floor float32) uint64 {
+	return map[string]func(e *Estimates, codes []byte, times, floor float32) uint64{}
 }
