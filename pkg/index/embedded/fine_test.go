@@ -18,6 +18,9 @@ import (
 // search that goes by codes, with what it finds.
 func coded(t *testing.T) (dir, folder string, search func(x *Index) (index.Result, error), want index.Result) {
 	t.Helper()
+	if *everywhereCells {
+		t.Skip("it names files that are made more often when few rows have codes")
+	}
 	dir = t.TempDir()
 	x := mustOpen(t, dir, Options{})
 	for from := 0; from < exactRows+1024; from += 2048 {
