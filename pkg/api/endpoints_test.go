@@ -218,7 +218,7 @@ var endpoints = map[string]endpoint{
 func TestTheDocumentationIsUnderBothBases(t *testing.T) {
 	t.Parallel()
 	s := newService(t).as("")
-	for path, status := range map[string]int{"/docs": 200, "/docs/api": 200, "/docs/quickstart": 200, "/docs/nothing": 404} {
+	for path, status := range map[string]int{"/docs": 200, "/docs/api": 200, "/docs/quickstart": 200, "/docs/icon.svg": 200, "/docs/nothing": 404} {
 		for _, base := range []string{"", "/api"} {
 			s.call("GET", base+path, nil).want(status)
 		}

@@ -51,14 +51,14 @@ type page struct {
 
 var inline = regexp.MustCompile(`(?s)<(script|style)>(.*?)</(?:script|style)>`)
 
-// newPage allows exactly the scripts and styles that the page contains, by their hashes.
+// newPage allows exactly the scripts and styles that the page contains, by their hashes, and the service's own icon.
 func newPage(html string) page {
 	sources := map[string]string{"script": "", "style": ""}
 	for _, m := range inline.FindAllStringSubmatch(html, -1) {
 		sum := sha256.Sum256([]byte(m[2]))
 		sources[m[1]] += " 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 	}
-	policy := "default-src 'none'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+	policy := "default-src 'none'; connect-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 	for _, kind := range []string{"script", "style"} {
 		if sources[kind] != "" {
 			policy += "; " + kind + "-src" + sources[kind]

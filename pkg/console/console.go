@@ -20,6 +20,11 @@ import (
 //go:embed static
 var static embed.FS
 
+// Icon is the picture of the service, as SVG.
+//
+//go:embed static/icon.svg
+var Icon []byte
+
 // Prefix begins the paths of what the page is made of.
 const Prefix = "/console/"
 

@@ -18,6 +18,7 @@ import (
 	"sync"
 
 	"github.com/sluice/sluice/docs"
+	"github.com/sluice/sluice/pkg/console"
 )
 
 // Root is the path of the front page, and begins those of all others.
@@ -25,6 +26,9 @@ const Root = "/docs"
 
 // Reference is where the API reference is, which is not a page of this package.
 const Reference = Root + "/api"
+
+// Icon is where the picture of the service is, for the reference, too.
+const Icon = Root + "/icon.svg"
 
 // Policy is the pages' Content-Security-Policy: nothing but their own style, script and pictures.
 const Policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; base-uri 'none'; " +
@@ -88,6 +92,7 @@ func build(source fs.FS) (map[string]file, error) {
 	files := map[string]file{
 		Root + "/manual.css": newFile("manual.css", style),
 		Root + "/manual.js":  newFile("manual.js", script),
+		Icon:                 newFile("icon.svg", console.Icon),
 	}
 	for _, p := range pages.list {
 		var b bytes.Buffer
