@@ -454,6 +454,37 @@ func TestNewCodesEndTheCellsOfOldOnes(t *testing.T) {
 	}
 }
 
+func TestCellsThatBecomeMoreUnevenAreCutAnew(t *testing.T) {
+	t.Parallel()
+	x := celled(t, Options{sizes: smallSizes}, t.TempDir(), 300)
+	for waiting := true; waiting; runtime.Gosched() { // cells are made when this test wants it and at no other moment
+		_, waiting = x.cutQueued.LoadOrStore(crashSpace, struct{}{})
+	}
+	before := current(t, x)
+	var alike []index.Row
+	for i := range 250 {
+		r := crashRow("alike", 1, i)
+		r.Vector = crashRow("alike", 1, 0).Vector
+		alike = append(alike, r)
+	}
+	mustWrite(t, x, crashSpace, alike)
+	if work := current(t, x).wantsCells(); work != listCells {
+		t.Fatalf("a tail of %d rows wants %d, not to be listed", len(alike), work)
+	}
+	listed := makeCells(t, x)
+	if !listed.cells.skewed || listed.cells.cutAt != before.cells.cutAt || listed.wantsCells() != cutCells {
+		t.Fatalf("250 rows in one cell leave %+v", listed.cells)
+	}
+	cut := makeCells(t, x)
+	if cut.cells.skewed || cut.cells.cutAt != cut.rows || cut.wantsCells() != cellsDone {
+		t.Errorf("cut anew they are %+v of %d rows", cut.cells, cut.rows)
+	}
+	got, want := nearestBoth(t, x, crashRow("a", 1, 3).Vector, 20)
+	if diff := cmp.Diff(want, got); diff != "" || len(got) != 20 {
+		t.Errorf("(-exact +by cells):\n%s", diff)
+	}
+}
+
 func TestADatastoreIsDroppedWhileItsCellsAreMade(t *testing.T) {
 	t.Parallel()
 	x := celled(t, Options{sizes: smallSizes}, t.TempDir(), 100)
