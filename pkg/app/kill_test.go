@@ -269,13 +269,14 @@ func checkRows(t *testing.T, dir, store string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	var swept []index.Generations
 	for _, task := range tasks {
-		if task.Below == 0 {
-			continue
+		if task.Below > 0 {
+			swept = append(swept, index.Generations{DatasourceID: task.DatasourceID, From: task.From, Below: task.Below})
 		}
-		if err := idx.DeleteGenerations(ctx, in, task.DatasourceID, task.From, task.Below); err != nil {
-			t.Fatal(err)
-		}
+	}
+	if err := idx.DeleteGenerations(ctx, in, swept...); err != nil {
+		t.Fatal(err)
 	}
 	rows := map[string]int64{}
 	err = idx.Stored(ctx, in, func(s index.Stored) error {

@@ -52,7 +52,7 @@ func (v inventory) Count(_ context.Context, s index.Space, datasourceID string, 
 	}
 	return n, nil
 }
-func (v inventory) DeleteGenerations(context.Context, index.Space, string, uint64, uint64) error {
+func (v inventory) DeleteGenerations(context.Context, index.Space, ...index.Generations) error {
 	return errors.New("an audit deletes nothing itself")
 }
 func (v inventory) DropDatastore(context.Context, string) error {

@@ -248,8 +248,12 @@ func (r engineRows) Stored(context.Context, index.Space, func(index.Stored) erro
 func (r engineRows) Count(context.Context, index.Space, string, uint64) (int64, error) {
 	return 0, nil
 }
-func (r engineRows) DeleteGenerations(_ context.Context, s index.Space, source string, from, below uint64) error {
-	return r.call(fmt.Sprintf("%s/%s rows %s %d-%d", r.engine, s.Model, source, from, below))
+func (r engineRows) DeleteGenerations(_ context.Context, s index.Space, which ...index.Generations) error {
+	what := fmt.Sprintf("%s/%s rows", r.engine, s.Model)
+	for _, g := range which {
+		what += fmt.Sprintf(" %s %d-%d", g.DatasourceID, g.From, g.Below)
+	}
+	return r.call(what)
 }
 func (r engineRows) DropDatastore(_ context.Context, store string) error {
 	return r.call(fmt.Sprintf("%s drop %s", r.engine, store))

@@ -14,7 +14,7 @@ type Index interface {
 	Spaces(ctx context.Context, datastoreID string) ([]index.Space, error)
 	Stored(ctx context.Context, space index.Space, f func(index.Stored) error) error
 	Count(ctx context.Context, space index.Space, datasourceID string, generation uint64) (int64, error)
-	DeleteGenerations(ctx context.Context, space index.Space, datasourceID string, from, below uint64) error
+	DeleteGenerations(ctx context.Context, space index.Space, which ...index.Generations) error
 	DropDatastore(ctx context.Context, datastoreID string) error
 }
 

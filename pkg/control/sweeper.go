@@ -2,13 +2,11 @@ package control
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"time"
 
 	"github.com/sluice/sluice/pkg/catalog"
-	"github.com/sluice/sluice/pkg/domain"
 )
 
 // Sweeps is the queue of what is to be removed.
@@ -56,9 +54,6 @@ type Sweeper struct {
 const (
 	sweepPoll  = 5 * time.Second
 	sweepBatch = 64
-	sweepBound = time.Minute
-	// holdDelay is how long a sweep of originals is put off when they must stay.
-	holdDelay = 15 * time.Second
 )
 
 // Run sweeps until ctx ends.
@@ -82,26 +77,15 @@ func (s *Sweeper) round(ctx context.Context) (more bool, err error) {
 		return false, fmt.Errorf("reading sweeps: %w", err)
 	}
 	var done []string
-	for _, task := range tasks {
-		// Asked before the sweep: a backup whose copy of the catalog still refers to the originals holds before it copies.
-		if len(task.Originals) > 0 && s.Holding != nil && s.Holding() {
-			if err := s.Sweeps.DeferSweep(ctx, task.ID, s.Now().Add(holdDelay), "a backup is being made"); err != nil {
-				return false, fmt.Errorf("putting off sweep %s: %w", task.ID, err)
-			}
-			continue
+	for _, group := range together(tasks) {
+		if ctx.Err() != nil {
+			break
 		}
-		if err := s.sweep(ctx, task.Sweep); err != nil {
-			if ctx.Err() != nil {
-				break
-			}
-			delay := min(time.Second<<min(task.Attempts, 10), 10*time.Minute)
-			s.Log.WarnContext(ctx, "sweep failed, trying again later", "sweep", task.ID, "datasource", task.DatasourceID, "delay", delay, "error", err)
-			if err := s.Sweeps.DeferSweep(ctx, task.ID, s.Now().Add(delay), err.Error()); err != nil {
-				return false, fmt.Errorf("deferring sweep %s: %w", task.ID, err)
-			}
-			continue
+		swept, err := s.settle(ctx, group)
+		if err != nil {
+			return false, err
 		}
-		done = append(done, task.ID)
+		done = append(done, swept...)
 	}
 	if len(done) > 0 {
 		if err := s.Sweeps.FinishSweep(ctx, done...); err != nil {
@@ -125,85 +109,6 @@ func (s *Sweeper) forget(ctx context.Context) (more bool, err error) {
 		return false, fmt.Errorf("deleting conversations older than %s: %w", s.Retention, err)
 	}
 	return more, nil
-}
-
-func (s *Sweeper) sweep(ctx context.Context, sweep domain.Sweep) error {
-	// Well below a round's bound: a sweep that hangs is deferred, and those behind it have their turn.
-	ctx, cancel := context.WithTimeout(ctx, sweepBound)
-	defer cancel()
-	var faults []error
-	if sweep.Crawls > 0 {
-		faults = append(faults, s.JobLog.PurgeCrawls(ctx, sweep.DatastoreID, sweep.DatasourceID, sweep.Crawls))
-	}
-	if sweep.Jobs { // first: a job that is not yet taken need not run
-		faults = append(faults, s.purge(ctx, sweep))
-	}
-	if sweep.Below > 0 {
-		faults = append(faults, s.rows(ctx, sweep))
-	}
-	for _, key := range sweep.Originals {
-		if err := s.Originals.Delete(ctx, key); err != nil {
-			faults = append(faults, fmt.Errorf("deleting original %s: %w", key, err))
-		}
-	}
-	return errors.Join(faults...)
-}
-
-func (s *Sweeper) purge(ctx context.Context, sweep domain.Sweep) error {
-	if sweep.DatasourceID == "" {
-		return s.JobLog.PurgeDatastore(ctx, sweep.DatastoreID)
-	}
-	return s.JobLog.PurgeDatasource(ctx, sweep.DatastoreID, sweep.DatasourceID, sweep.Below)
-}
-
-func (s *Sweeper) rows(ctx context.Context, sweep domain.Sweep) error {
-	if !sweep.Place.IsZero() {
-		return s.delete(ctx, sweep, sweep.Place)
-	}
-	if sweep.DatasourceID == "" {
-		return s.drop(ctx, sweep.DatastoreID)
-	}
-	store, err := s.Stores.DatastoreByID(ctx, sweep.DatastoreID)
-	if domain.CodeOf(err) == domain.CodeNotFound {
-		// The datastore is gone, and a worker that did not know has written into it once more.
-		return s.drop(ctx, sweep.DatastoreID)
-	}
-	if err != nil {
-		return fmt.Errorf("reading datastore %s: %w", sweep.DatastoreID, err)
-	}
-	for _, p := range store.Places() {
-		if err := s.delete(ctx, sweep, p); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (s *Sweeper) delete(ctx context.Context, sweep domain.Sweep, p domain.Place) error {
-	idx, spaces, err := spacesIn(ctx, s.Engines, sweep.DatastoreID, p)
-	if err != nil {
-		return err
-	}
-	for _, space := range spaces {
-		if err := idx.DeleteGenerations(ctx, space, sweep.DatasourceID, sweep.From, sweep.Below); err != nil {
-			return fmt.Errorf("deleting rows from %s: %w", p, err)
-		}
-	}
-	return nil
-}
-
-// drop removes all rows of a datastore from every engine there is.
-func (s *Sweeper) drop(ctx context.Context, datastoreID string) error {
-	for _, e := range s.Engines.Engines() {
-		idx, err := s.Engines.Index(e)
-		if err != nil {
-			return err
-		}
-		if err := idx.DropDatastore(ctx, datastoreID); err != nil {
-			return fmt.Errorf("dropping the datastore from %s: %w", e, err)
-		}
-	}
-	return nil
 }
 
 // aged is the clock for what is deleted because it is old.

@@ -84,6 +84,13 @@ type Stored struct {
 	Rows         int64
 }
 
+// Generations names generations From ≤ g < Below of a datasource, or with DatasourceID "" of every datasource of a space;
+// 0 and math.MaxUint64 mean all of them.
+type Generations struct {
+	DatasourceID string
+	From, Below  uint64
+}
+
 // Index is a vector and text engine. All methods are safe for concurrent use. A space needs no creation: the first
 // Write makes it, and reading one that does not exist finds nothing.
 //
@@ -114,9 +121,9 @@ type Index interface {
 	// find them. It is cheap: it reads no row.
 	Count(ctx context.Context, space Space, datasourceID string, generation uint64) (int64, error)
 
-	// DeleteGenerations removes the rows of generations from ≤ g < below of a datasource, or with datasourceID "" of
-	// every datasource of the space; 0 and math.MaxUint64 mean all of them. Removing what is not there is no error.
-	DeleteGenerations(ctx context.Context, space Space, datasourceID string, from, below uint64) error
+	// DeleteGenerations removes the rows of generations of any number of datasources, which may overlap. Many in one call
+	// cost little more than one. Removing what is not there is no error. A call that fails may have removed a part.
+	DeleteGenerations(ctx context.Context, space Space, which ...Generations) error
 
 	// DropDatastore removes every space of the datastore.
 	DropDatastore(ctx context.Context, datastoreID string) error

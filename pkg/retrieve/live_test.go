@@ -77,7 +77,7 @@ func (w *wanderer) wander(ctx context.Context, generation uint64) error {
 	w.mu.Lock()
 	w.place, w.generation = to, generation
 	w.mu.Unlock()
-	return w.DeleteGenerations(ctx, index.Space{DatastoreID: "ds", Model: old.Model, Dimensions: 4}, "", 0, math.MaxUint64)
+	return w.DeleteGenerations(ctx, index.Space{DatastoreID: "ds", Model: old.Model, Dimensions: 4}, index.Generations{Below: math.MaxUint64})
 }
 
 func TestSearchesOfARealIndexDuringMovesMissNothing(t *testing.T) {

@@ -245,7 +245,7 @@ func TestRowsThatComeGoAndTakeOthersSlotsAreFoundByCells(t *testing.T) {
 		}
 		mustWrite(t, x, crashSpace, rows)
 		if rng.IntN(2) == 0 {
-			if err := x.DeleteGenerations(t.Context(), crashSpace, source, 0, round+2); err != nil {
+			if err := x.DeleteGenerations(t.Context(), crashSpace, index.Generations{DatasourceID: source, Below: round + 2}); err != nil {
 				t.Fatal(err)
 			}
 		}

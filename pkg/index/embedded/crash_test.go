@@ -92,7 +92,7 @@ func runChild() bool {
 			panic(err)
 		}
 		fmt.Println("written", source, g)
-		if err := x.DeleteGenerations(context.Background(), crashSpace, source, 0, g); err != nil {
+		if err := x.DeleteGenerations(context.Background(), crashSpace, index.Generations{DatasourceID: source, Below: g}); err != nil {
 			panic(err)
 		}
 		fmt.Println("deleted", source, g)

@@ -10,24 +10,32 @@ import (
 	"github.com/sluice/sluice/pkg/index"
 )
 
-// DeleteGenerations implements index.Index.
-func (x *Index) DeleteGenerations(ctx context.Context, id index.Space, datasourceID string, from, below uint64) error {
-	if from >= below {
+// deletedAtOnce is how many deleted rows end a commit: those who write wait for it.
+const deletedAtOnce = 10_000
+
+// DeleteGenerations implements index.Index. What is named goes in one commit, or several when it is much.
+func (x *Index) DeleteGenerations(ctx context.Context, id index.Space, which ...index.Generations) error {
+	var all []doomed
+	for _, g := range which {
+		if g.From < g.Below {
+			all = append(all, doomedBy(g))
+		}
+	}
+	if len(all) == 0 {
 		return nil
 	}
-	which := doomed{datasource: datasourceID, first: storedGeneration(from), last: storedGeneration(below - 1)}
-	if below == math.MaxUint64 {
-		which.last = math.MaxInt64
-	}
 	err := x.use(ctx, id, false, func(s *space) error {
-		if err := s.deleteRows(ctx, which); err != nil {
-			return err
+		for rest := all; len(rest) > 0; {
+			var err error
+			if rest, err = s.deleteRows(ctx, rest); err != nil {
+				return err
+			}
 		}
 		x.mergeLater(s, id)
 		return nil
 	})
 	if err != nil && !errors.Is(err, errNoSpace) {
-		return fmt.Errorf("deleting generations of datasource %q: %w", datasourceID, err)
+		return fmt.Errorf("deleting generations of datasource %q and %d others: %w", all[0].datasource, len(all)-1, err)
 	}
 	return nil
 }
@@ -39,6 +47,14 @@ type doomed struct {
 	first, last int64
 }
 
+func doomedBy(g index.Generations) doomed {
+	d := doomed{datasource: g.DatasourceID, first: storedGeneration(g.From), last: storedGeneration(g.Below - 1)}
+	if g.Below == math.MaxUint64 {
+		d.last = math.MaxInt64
+	}
+	return d
+}
+
 func (d doomed) where() (condition string, args []any) {
 	if d.datasource == "" {
 		return `generation BETWEEN ? AND ?`, []any{d.first, d.last}
@@ -46,27 +62,48 @@ func (d doomed) where() (condition string, args []any) {
 	return `datasource = ? AND generation BETWEEN ? AND ?`, []any{d.datasource, d.first, d.last}
 }
 
-func (s *space) deleteRows(ctx context.Context, which doomed) error {
-	condition, args := which.where()
+// deleteRows deletes in one commit, and returns those of which rows are left for the next.
+func (s *space) deleteRows(ctx context.Context, which []doomed) (rest []doomed, err error) {
 	s.writeMu.Lock()
 	defer s.writeMu.Unlock()
-	var some bool
-	if err := s.writes.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM rows WHERE `+condition+`)`, args...).Scan(&some); err != nil {
-		return fmt.Errorf("looking for rows: %w", corrupt(err))
+	if which, err = s.withRows(ctx, which); err != nil || len(which) == 0 {
+		return nil, err
 	}
-	if !some {
-		return nil
-	}
-	return s.commit(ctx, func(tx *sql.Tx, next *snapshot) error {
-		rows, err := tx.QueryContext(ctx, `DELETE FROM rows WHERE `+condition+` RETURNING slot, length, lang`, args...)
-		if err != nil {
-			return fmt.Errorf("deleting rows: %w", err)
-		}
-		live := next.live.edit()
-		if err := next.bury(rows, live); err != nil {
-			return fmt.Errorf("deleting rows: %w", err)
+	err = s.commit(ctx, func(tx *sql.Tx, next *snapshot) error {
+		rest = which
+		live, rows := next.live.edit(), next.rows
+		for len(rest) > 0 && rows-next.rows < deletedAtOnce {
+			if err := next.deleteFrom(ctx, tx, rest[0], live); err != nil {
+				return fmt.Errorf("deleting rows: %w", err)
+			}
+			rest = rest[1:]
 		}
 		next.live = live.done()
 		return storeLive(ctx, tx, live)
 	})
+	return rest, err
+}
+
+// withRows drops those from the front of a list that no row belongs to: so a list of none makes no commit.
+func (s *space) withRows(ctx context.Context, which []doomed) ([]doomed, error) {
+	for ; len(which) > 0; which = which[1:] {
+		condition, args := which[0].where()
+		var some bool
+		if err := s.writes.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM rows WHERE `+condition+`)`, args...).Scan(&some); err != nil {
+			return nil, fmt.Errorf("looking for rows: %w", corrupt(err))
+		}
+		if some {
+			break
+		}
+	}
+	return which, nil
+}
+
+func (s *snapshot) deleteFrom(ctx context.Context, tx *sql.Tx, which doomed, live *bitsetEdit) error {
+	condition, args := which.where()
+	rows, err := tx.QueryContext(ctx, `DELETE FROM rows WHERE `+condition+` RETURNING slot, length, lang`, args...)
+	if err != nil {
+		return err
+	}
+	return s.bury(rows, live)
 }

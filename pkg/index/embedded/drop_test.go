@@ -50,14 +50,14 @@ func TestASpaceWithoutRowsLeavesNoFiles(t *testing.T) {
 	t.Parallel()
 	for name, remove := range map[string]func(x *Index) error{
 		"when everything was swept": func(x *Index) error {
-			return x.DeleteGenerations(t.Context(), crashSpace, "", 0, math.MaxUint64)
+			return x.DeleteGenerations(t.Context(), crashSpace, index.Generations{Below: math.MaxUint64})
 		},
 		"when everything up to a generation was swept": func(x *Index) error {
-			return x.DeleteGenerations(t.Context(), crashSpace, "", 0, 9)
+			return x.DeleteGenerations(t.Context(), crashSpace, index.Generations{Below: 9})
 		},
 		"when the last datasource was deleted": func(x *Index) error {
-			return errors.Join(x.DeleteGenerations(t.Context(), crashSpace, "a", 0, math.MaxUint64),
-				x.DeleteGenerations(t.Context(), crashSpace, "b", 0, math.MaxUint64))
+			return errors.Join(x.DeleteGenerations(t.Context(), crashSpace, index.Generations{DatasourceID: "a", Below: math.MaxUint64}),
+				x.DeleteGenerations(t.Context(), crashSpace, index.Generations{DatasourceID: "b", Below: math.MaxUint64}))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -93,7 +93,7 @@ func TestASpaceThatKeepsRowsKeepsItsFilesAndItsNeighbours(t *testing.T) {
 	mustWrite(t, x, crashSpace, batchOf("b", 9, 5))
 	mustWrite(t, x, other, batchOf("a", 8, 5))
 	for _, id := range []index.Space{crashSpace, other} {
-		if err := x.DeleteGenerations(t.Context(), id, "", 0, 9); err != nil {
+		if err := x.DeleteGenerations(t.Context(), id, index.Generations{Below: 9}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -140,7 +140,7 @@ func TestASpaceIsEmptiedWhileItIsReadAndWritten(t *testing.T) {
 				if n, err := x.Count(t.Context(), crashSpace, source, g); err != nil || n != 3 {
 					t.Errorf("of 3 rows written %d are there: %v", n, err)
 				}
-				if err := x.DeleteGenerations(t.Context(), crashSpace, source, 0, g+1); err != nil {
+				if err := x.DeleteGenerations(t.Context(), crashSpace, index.Generations{DatasourceID: source, Below: g + 1}); err != nil {
 					t.Errorf("deleting: %v", err)
 				}
 			}
@@ -159,7 +159,7 @@ func TestASearchThatIsUnderWayKeepsTheFilesUntilItsEnd(t *testing.T) {
 	x := mustOpen(t, t.TempDir(), Options{})
 	mustWrite(t, x, crashSpace, batchOf("a", 1, 20))
 	err := x.Stored(t.Context(), crashSpace, func(index.Stored) error {
-		if err := x.DeleteGenerations(t.Context(), crashSpace, "", 0, math.MaxUint64); err != nil {
+		if err := x.DeleteGenerations(t.Context(), crashSpace, index.Generations{Below: math.MaxUint64}); err != nil {
 			return err
 		}
 		if !exists(filepath.Join(x.dir, crashSpace.DatastoreID)) {

@@ -71,7 +71,7 @@ func TestADatastoreThatIsUpdatedForEverDoesNotGrow(t *testing.T) {
 		if err := x.Write(t.Context(), crashSpace, rows); err != nil {
 			t.Fatal(err)
 		}
-		if err := x.DeleteGenerations(t.Context(), crashSpace, "a", 0, g); err != nil {
+		if err := x.DeleteGenerations(t.Context(), crashSpace, index.Generations{DatasourceID: "a", Below: g}); err != nil {
 			t.Fatal(err)
 		}
 		if err := x.mergeAll(t.Context(), crashSpace); err != nil {

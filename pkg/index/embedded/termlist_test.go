@@ -59,7 +59,7 @@ func TestListsThatAreCachedNeverOutliveAWrite(t *testing.T) {
 			}
 			err := x.Write(t.Context(), crashSpace, rows)
 			if step%5 == 4 {
-				err = errorsOf(err, x.DeleteGenerations(t.Context(), crashSpace, "a", 1, 2), x.mergeAll(t.Context(), crashSpace))
+				err = errorsOf(err, x.DeleteGenerations(t.Context(), crashSpace, index.Generations{DatasourceID: "a", From: 1, Below: 2}), x.mergeAll(t.Context(), crashSpace))
 			}
 			if err != nil {
 				t.Fatal(err)

@@ -133,7 +133,7 @@ func (s *suite) liveThrough(t *testing.T, x index.Index, sp index.Space) (left [
 
 func (s *suite) remove(t *testing.T, x index.Index, sp index.Space, datasource string, below uint64) {
 	t.Helper()
-	if err := x.DeleteGenerations(t.Context(), sp, datasource, 0, below); err != nil {
+	if err := x.DeleteGenerations(t.Context(), sp, index.Generations{DatasourceID: datasource, Below: below}); err != nil {
 		t.Fatalf("deleting: %v", err)
 	}
 }

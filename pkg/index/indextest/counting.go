@@ -28,7 +28,7 @@ func (s *suite) counting() map[string]func(*testing.T) {
 					t.Errorf("generation %d of %q has %d rows, want %d", c.generation, c.datasource, n, c.want)
 				}
 			}
-			if err := x.DeleteGenerations(t.Context(), sp, "ds", 0, 2); err != nil {
+			if err := x.DeleteGenerations(t.Context(), sp, index.Generations{DatasourceID: "ds", Below: 2}); err != nil {
 				t.Fatal(err)
 			}
 			if n := mustCount(t, x, sp, "ds", 1); n != 0 {

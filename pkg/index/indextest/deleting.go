@@ -13,7 +13,7 @@ func (s *suite) deleting() map[string]func(*testing.T) {
 		"generations below the bound are removed, others stay": func(t *testing.T) {
 			x, sp := s.open(t), space()
 			mustWrite(t, x, sp, row("ds", 1, 0, "first"), row("ds", 2, 0, "second"), row("ds", 3, 0, "third"), row("other", 1, 0, "other"))
-			if err := x.DeleteGenerations(t.Context(), sp, "ds", 0, 3); err != nil {
+			if err := x.DeleteGenerations(t.Context(), sp, index.Generations{DatasourceID: "ds", Below: 3}); err != nil {
 				t.Fatal(err)
 			}
 			want := map[index.Stored]bool{{DatasourceID: "ds", Generation: 3, Rows: 1}: true, {DatasourceID: "other", Generation: 1, Rows: 1}: true}
@@ -27,7 +27,7 @@ func (s *suite) deleting() map[string]func(*testing.T) {
 		"the highest bound removes all generations": func(t *testing.T) {
 			x, sp := s.open(t), space()
 			mustWrite(t, x, sp, row("ds", 1, 0, "a"), row("ds", math.MaxInt64, 1, "b"), row("keep", 1, 0, "c"))
-			if err := x.DeleteGenerations(t.Context(), sp, "ds", 0, math.MaxUint64); err != nil {
+			if err := x.DeleteGenerations(t.Context(), sp, index.Generations{DatasourceID: "ds", Below: math.MaxUint64}); err != nil {
 				t.Fatal(err)
 			}
 			if got := mustStored(t, x, sp); !maps.Equal(got, map[index.Stored]bool{{DatasourceID: "keep", Generation: 1, Rows: 1}: true}) {
@@ -37,14 +37,14 @@ func (s *suite) deleting() map[string]func(*testing.T) {
 		"generations between the bounds are removed, those around them stay": func(t *testing.T) {
 			x, sp := s.open(t), space()
 			mustWrite(t, x, sp, row("ds", 1, 0, "a"), row("ds", 2, 0, "b"), row("ds", 3, 0, "c"), row("ds", 4, 0, "d"))
-			if err := x.DeleteGenerations(t.Context(), sp, "ds", 2, 4); err != nil {
+			if err := x.DeleteGenerations(t.Context(), sp, index.Generations{DatasourceID: "ds", From: 2, Below: 4}); err != nil {
 				t.Fatal(err)
 			}
 			want := map[index.Stored]bool{{DatasourceID: "ds", Generation: 1, Rows: 1}: true, {DatasourceID: "ds", Generation: 4, Rows: 1}: true}
 			if got := mustStored(t, x, sp); !maps.Equal(got, want) {
 				t.Errorf("stored %v, want %v", got, want)
 			}
-			if err := x.DeleteGenerations(t.Context(), sp, "ds", 4, 4); err != nil {
+			if err := x.DeleteGenerations(t.Context(), sp, index.Generations{DatasourceID: "ds", From: 4, Below: 4}); err != nil {
 				t.Fatal(err)
 			}
 			if got := mustStored(t, x, sp); !maps.Equal(got, want) {
@@ -57,7 +57,7 @@ func (s *suite) deleting() map[string]func(*testing.T) {
 			other.Model = "test:model/2"
 			mustWrite(t, x, sp, row("a", 1, 0, "a"), row("b", 5, 0, "b"), row("b", 9, 0, "c"))
 			mustWrite(t, x, other, row("a", 1, 0, "a"))
-			if err := x.DeleteGenerations(t.Context(), sp, "", 0, 6); err != nil {
+			if err := x.DeleteGenerations(t.Context(), sp, index.Generations{Below: 6}); err != nil {
 				t.Fatal(err)
 			}
 			if got := mustStored(t, x, sp); !maps.Equal(got, map[index.Stored]bool{{DatasourceID: "b", Generation: 9, Rows: 1}: true}) {
@@ -66,7 +66,7 @@ func (s *suite) deleting() map[string]func(*testing.T) {
 			if got := mustStored(t, x, other); len(got) != 1 {
 				t.Errorf("stored in another space: %v", got)
 			}
-			if err := x.DeleteGenerations(t.Context(), sp, "", 0, math.MaxUint64); err != nil {
+			if err := x.DeleteGenerations(t.Context(), sp, index.Generations{Below: math.MaxUint64}); err != nil {
 				t.Fatal(err)
 			}
 			if got := mustStored(t, x, sp); len(got) != 0 {
@@ -79,14 +79,14 @@ func (s *suite) deleting() map[string]func(*testing.T) {
 		},
 		"removing what is not there is no error": func(t *testing.T) {
 			x, sp := s.open(t), space()
-			if err := x.DeleteGenerations(t.Context(), sp, "ds", 0, 5); err != nil {
+			if err := x.DeleteGenerations(t.Context(), sp, index.Generations{DatasourceID: "ds", Below: 5}); err != nil {
 				t.Errorf("in a space that does not exist: %v", err)
 			}
 			mustWrite(t, x, sp, row("ds", 5, 0, "text"))
-			if err := x.DeleteGenerations(t.Context(), sp, "ds", 0, 5); err != nil {
+			if err := x.DeleteGenerations(t.Context(), sp, index.Generations{DatasourceID: "ds", Below: 5}); err != nil {
 				t.Error(err)
 			}
-			if err := x.DeleteGenerations(t.Context(), sp, "absent", 0, math.MaxUint64); err != nil {
+			if err := x.DeleteGenerations(t.Context(), sp, index.Generations{DatasourceID: "absent", Below: math.MaxUint64}); err != nil {
 				t.Error(err)
 			}
 			if err := x.DropDatastore(t.Context(), space().DatastoreID); err != nil {
@@ -102,7 +102,7 @@ func (s *suite) deleting() map[string]func(*testing.T) {
 			if got := mustRows(t, x, sp, "ds", 1<<40); len(got) != 1 || got[0].Generation != 1<<40 {
 				t.Errorf("rows %+v", got)
 			}
-			if err := x.DeleteGenerations(t.Context(), sp, "ds", 0, 1); err != nil {
+			if err := x.DeleteGenerations(t.Context(), sp, index.Generations{DatasourceID: "ds", Below: 1}); err != nil {
 				t.Fatal(err)
 			}
 			if got := mustStored(t, x, sp); !maps.Equal(got, map[index.Stored]bool{{DatasourceID: "ds", Generation: 1 << 40, Rows: 1}: true}) {
@@ -140,7 +140,7 @@ func (s *suite) deleting() map[string]func(*testing.T) {
 					rows = append(rows, row("ds", g, i, "recurring text"))
 				}
 				mustWrite(t, x, sp, rows...)
-				if err := x.DeleteGenerations(t.Context(), sp, "ds", 0, g); err != nil {
+				if err := x.DeleteGenerations(t.Context(), sp, index.Generations{DatasourceID: "ds", Below: g}); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -59,7 +59,7 @@ type suite struct {
 // Run runs the suite. open makes an empty index, which the test closes by t.Cleanup; each subtest opens its own.
 func Run(t *testing.T, open func(t *testing.T) index.Index, opts Options) {
 	s := &suite{open, opts.withDefaults()}
-	groups := []map[string]func(*testing.T){s.writing(), s.searching(), s.filling(), s.filtering(), s.values(), s.selecting(), s.agreeing(), s.deleting(), s.counting(), s.repeating(), s.living()}
+	groups := []map[string]func(*testing.T){s.writing(), s.searching(), s.filling(), s.filtering(), s.values(), s.selecting(), s.agreeing(), s.deleting(), s.deletingMany(), s.counting(), s.repeating(), s.living()}
 	for _, group := range groups {
 		for name, test := range group {
 			t.Run(name, func(t *testing.T) {

@@ -23,7 +23,7 @@ func (s *suite) living() map[string]func(*testing.T) {
 			}
 			x, sp, rows := s.open(t), space(), corpus(150)
 			mustWrite(t, x, sp, rows...)
-			if err := x.DeleteGenerations(t.Context(), sp, "ds-3", 0, 2); err != nil {
+			if err := x.DeleteGenerations(t.Context(), sp, index.Generations{DatasourceID: "ds-3", Below: 2}); err != nil {
 				t.Fatal(err)
 			}
 			q := index.Query{Text: "glacier river", Vector: vector(8), Limit: 30}
@@ -120,7 +120,7 @@ func (s *suite) living() map[string]func(*testing.T) {
 			_, listed := x.Spaces(t.Context(), sp.DatastoreID)
 			for name, err := range map[string]error{
 				"Write": x.Write(t.Context(), sp, []index.Row{row("a", 1, 1, "y")}), "Search": searched, "Fill": filled, "Rows": read, "Count": counted, "Spaces": listed,
-				"DeleteGenerations": x.DeleteGenerations(t.Context(), sp, "a", 0, 5), "DropDatastore": x.DropDatastore(t.Context(), sp.DatastoreID),
+				"DeleteGenerations": x.DeleteGenerations(t.Context(), sp, index.Generations{DatasourceID: "a", Below: 5}), "DropDatastore": x.DropDatastore(t.Context(), sp.DatastoreID),
 				"Stored": x.Stored(t.Context(), sp, func(index.Stored) error { return nil }), "Ready": x.Ready(t.Context()),
 			} {
 				if !errors.Is(err, index.ErrClosed) {
@@ -155,7 +155,7 @@ func (s *suite) writeAndFind(t *testing.T, x index.Index, sp index.Space, dataso
 		if err != nil || len(r.Hits) != 1 || r.Hits[0].Key != rows[0].Key {
 			t.Errorf("row %s is not found after its write: %v %v", rows[0].Key, keys(r.Hits), err)
 		}
-		if err := x.DeleteGenerations(t.Context(), sp, datasource, 0, g); err != nil {
+		if err := x.DeleteGenerations(t.Context(), sp, index.Generations{DatasourceID: datasource, Below: g}); err != nil {
 			t.Errorf("deleting: %v", err)
 		}
 	}

@@ -51,7 +51,7 @@ func (s *suite) repeating() map[string]func(*testing.T) {
 			s.onceEach(t, x, sp, rows)
 			mustWrite(t, x, sp, rows...)
 			s.onceEach(t, x, sp, rows)
-			if err := x.DeleteGenerations(t.Context(), sp, "ds", 0, 2); err != nil {
+			if err := x.DeleteGenerations(t.Context(), sp, index.Generations{DatasourceID: "ds", Below: 2}); err != nil {
 				t.Fatal(err)
 			}
 			s.onceEach(t, x, sp, nil)

@@ -231,7 +231,7 @@ func (s *suite) searching() map[string]func(*testing.T) {
 			}
 			mustWrite(t, x, b, row("gone", 1, 0, "river desert"))
 			mustWrite(t, x, b, rows...)
-			if err := x.DeleteGenerations(t.Context(), b, "gone", 0, 2); err != nil {
+			if err := x.DeleteGenerations(t.Context(), b, index.Generations{DatasourceID: "gone", Below: 2}); err != nil {
 				t.Fatal(err)
 			}
 			want := mustSearch(t, x, a, index.Query{Text: "river canyon desert", Limit: 100})

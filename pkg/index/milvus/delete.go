@@ -17,32 +17,70 @@ import (
 // it is interrupted.
 const deletedAtOnce = 2048
 
-// DeleteGenerations implements index.Index.
-func (x *Index) DeleteGenerations(ctx context.Context, s index.Space, datasourceID string, from, below uint64) error {
+// namedAtOnce is how many generations one expression names. One with 64 of datasources with the longest ids has 15 KB.
+const namedAtOnce = 64
+
+// DeleteGenerations implements index.Index. However many are named, their rows are looked for with one query and deleted with
+// as few messages as their number allows.
+func (x *Index) DeleteGenerations(ctx context.Context, s index.Space, which ...index.Generations) error {
 	ctx, done, err := x.begin(ctx)
 	if err != nil {
 		return err
 	}
-	if from >= below || from > math.MaxInt64 || !validDatastore(s.DatastoreID) || datasourceID != "" && !validDatasource(datasourceID) {
-		return done(nil) // no row is there
-	}
-	where := []string{equals(fieldDatastore, s.DatastoreID)}
-	if datasourceID != "" {
-		where = append(where, equals(fieldDatasource, datasourceID))
-	}
-	if from > 0 {
-		where = append(where, fieldGeneration+" >= "+formatGeneration(from))
-	}
-	if below <= math.MaxInt64 {
-		where = append(where, fieldGeneration+" < "+formatGeneration(below))
+	which = slices.DeleteFunc(slices.Clone(which), func(g index.Generations) bool {
+		return g.From >= g.Below || g.From > math.MaxInt64 || g.DatasourceID != "" && !validDatasource(g.DatasourceID) // no row is there
+	})
+	if len(which) == 0 || !validDatastore(s.DatastoreID) {
+		return done(nil)
 	}
 	err = x.use(ctx, s, false, func(col *collection) error {
-		return x.deleteWhere(ctx, col, s.DatastoreID, strings.Join(where, " && "))
+		for part := range slices.Chunk(which, namedAtOnce) {
+			if err := x.deleteWhere(ctx, col, s.DatastoreID, anyOf(s.DatastoreID, part)); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 	if err != nil && !missing(err) {
 		return done(fmt.Errorf("deleting generations of datastore %q: %w", s.DatastoreID, err))
 	}
 	return done(nil)
+}
+
+// bounds are those of generations; several datasources may share them.
+type bounds struct{ from, below uint64 }
+
+// anyOf finds the rows of a datastore that belong to one of the generations. Datasources with the same bounds make one
+// condition: those of deleted ones mostly have none.
+func anyOf(datastoreID string, which []index.Generations) string {
+	var order []bounds
+	sources := make(map[bounds][]string)
+	for _, g := range which {
+		b := bounds{g.From, g.Below}
+		if sources[b] == nil {
+			order = append(order, b)
+		}
+		sources[b] = append(sources[b], g.DatasourceID)
+	}
+	here := equals(fieldDatastore, datastoreID)
+	alternatives := make([]string, len(order))
+	for i, b := range order {
+		var all []string
+		if ids := sources[b]; !slices.Contains(ids, "") {
+			all = append(all, oneOf(fieldDatasource, ids))
+		}
+		if b.from > 0 {
+			all = append(all, fieldGeneration+" >= "+formatGeneration(b.from))
+		}
+		if b.below <= math.MaxInt64 {
+			all = append(all, fieldGeneration+" < "+formatGeneration(b.below))
+		}
+		if len(all) == 0 {
+			return here // all of it goes
+		}
+		alternatives[i] = "(" + strings.Join(all, " && ") + ")"
+	}
+	return here + " && (" + strings.Join(alternatives, " || ") + ")"
 }
 
 // DropDatastore implements index.Index: it looks into every collection.

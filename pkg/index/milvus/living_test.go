@@ -272,7 +272,7 @@ func TestRows_that_were_inserted_twice_are_shown_once_and_swept_together(t *test
 		if n := inserted(t, x, s); n != 88 {
 			t.Errorf("the server holds %d rows after a row was replaced, want 88", n)
 		}
-		if err := x.DeleteGenerations(t.Context(), s, "ds", 0, 2); err != nil {
+		if err := x.DeleteGenerations(t.Context(), s, index.Generations{DatasourceID: "ds", Below: 2}); err != nil {
 			t.Fatal(err)
 		}
 		if n := inserted(t, x, s); n != 0 {

@@ -1,0 +1,183 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/sluice/sluice/pkg/catalog"
+	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/index"
+)
+
+const (
+	// sweepBound is well below a round's bound: sweeps that hang are deferred, and those behind them have their turn.
+	sweepBound = time.Minute
+	// holdDelay is how long a sweep of originals is put off when they must stay.
+	holdDelay = 15 * time.Second
+)
+
+// shared is what sweeps have in common that are carried out together: their rows are removed by one call of an engine, which
+// on a server costs as much for many of them as for one.
+type shared struct {
+	attempts    int
+	datastoreID string // "" when no rows are to go
+	place       domain.Place
+	drops       string // the sweep that drops the datastore, and so has company of none
+}
+
+// together groups sweeps, in the order in which they come.
+func together(tasks []catalog.SweepTask) (groups [][]catalog.SweepTask) {
+	last := make(map[shared]int)
+	for _, task := range tasks {
+		with := shared{attempts: task.Attempts}
+		if task.Below > 0 {
+			with.datastoreID, with.place = task.DatastoreID, task.Place
+			if task.Place.IsZero() && task.DatasourceID == "" {
+				with.drops = task.ID
+			}
+		}
+		at, ok := last[with]
+		if !ok || len(groups[at]) >= groupSize(task.Attempts) {
+			at = len(groups)
+			last[with], groups = at, append(groups, nil)
+		}
+		groups[at] = append(groups[at], task)
+	}
+	return groups
+}
+
+// groupSize is how many sweeps that have failed so often are carried out together: 64, 16, 4, then each alone. So one that
+// can never succeed, or takes longer than the bound, holds up others for seconds, while an engine that was away for a moment
+// does not have its sweeps come one by one.
+func groupSize(attempts int) int { return max(sweepBatch>>(2*min(attempts, 3)), 1) }
+
+// settle carries out a group's sweeps. It defers those that fail or must not be now, and returns the ids of the others.
+func (s *Sweeper) settle(ctx context.Context, group []catalog.SweepTask) (done []string, err error) {
+	if group, err = s.unheld(ctx, group); err != nil {
+		return nil, err
+	}
+	faults := s.sweep(ctx, group)
+	for i, task := range group {
+		if faults[i] == nil {
+			done = append(done, task.ID)
+			continue
+		}
+		if ctx.Err() != nil {
+			continue // it was cut short: that is no fault of its own
+		}
+		delay := min(time.Second<<min(task.Attempts, 10), 10*time.Minute)
+		s.Log.WarnContext(ctx, "sweep failed, trying again later", "sweep", task.ID, "datasource", task.DatasourceID, "delay", delay, "error", faults[i])
+		if err := s.Sweeps.DeferSweep(ctx, task.ID, s.Now().Add(delay), faults[i].Error()); err != nil {
+			return nil, fmt.Errorf("deferring sweep %s: %w", task.ID, err)
+		}
+	}
+	return done, nil
+}
+
+// unheld puts off the sweeps whose originals must stay, and returns the others. It is asked before they are swept: a backup
+// whose copy of the catalog still refers to the originals holds before it copies.
+func (s *Sweeper) unheld(ctx context.Context, group []catalog.SweepTask) (free []catalog.SweepTask, err error) {
+	for _, task := range group {
+		if len(task.Originals) == 0 || s.Holding == nil || !s.Holding() {
+			free = append(free, task)
+			continue
+		}
+		if err := s.Sweeps.DeferSweep(ctx, task.ID, s.Now().Add(holdDelay), "a backup is being made"); err != nil {
+			return nil, fmt.Errorf("putting off sweep %s: %w", task.ID, err)
+		}
+	}
+	return free, nil
+}
+
+// sweep removes what a group's sweeps name, and returns what has failed of each.
+func (s *Sweeper) sweep(ctx context.Context, group []catalog.SweepTask) (faults []error) {
+	ctx, cancel := context.WithTimeout(ctx, sweepBound)
+	defer cancel()
+	faults = make([]error, len(group))
+	for i, task := range group { // first: a job that is not yet taken need not run
+		faults[i] = s.withdraw(ctx, task.Sweep)
+	}
+	if len(group) > 0 && group[0].Below > 0 {
+		if err := s.rows(ctx, group); err != nil {
+			for i := range group {
+				faults[i] = errors.Join(faults[i], err)
+			}
+		}
+	}
+	for i, task := range group {
+		for _, key := range task.Originals {
+			if err := s.Originals.Delete(ctx, key); err != nil {
+				faults[i] = errors.Join(faults[i], fmt.Errorf("deleting original %s: %w", key, err))
+			}
+		}
+	}
+	return faults
+}
+
+// withdraw takes a sweep's messages out of the job stream.
+func (s *Sweeper) withdraw(ctx context.Context, sweep domain.Sweep) error {
+	var faults []error
+	if sweep.Crawls > 0 {
+		faults = append(faults, s.JobLog.PurgeCrawls(ctx, sweep.DatastoreID, sweep.DatasourceID, sweep.Crawls))
+	}
+	switch {
+	case !sweep.Jobs:
+	case sweep.DatasourceID == "":
+		faults = append(faults, s.JobLog.PurgeDatastore(ctx, sweep.DatastoreID))
+	default:
+		faults = append(faults, s.JobLog.PurgeDatasource(ctx, sweep.DatastoreID, sweep.DatasourceID, sweep.Below))
+	}
+	return errors.Join(faults...)
+}
+
+// rows removes the rows of a group's sweeps, which name the same datastore and place.
+func (s *Sweeper) rows(ctx context.Context, group []catalog.SweepTask) error {
+	first := group[0].Sweep
+	places := []domain.Place{first.Place}
+	if first.Place.IsZero() {
+		if first.DatasourceID == "" {
+			return s.drop(ctx, first.DatastoreID)
+		}
+		store, err := s.Stores.DatastoreByID(ctx, first.DatastoreID)
+		if domain.CodeOf(err) == domain.CodeNotFound {
+			// The datastore is gone, and a worker that did not know has written into it once more.
+			return s.drop(ctx, first.DatastoreID)
+		}
+		if err != nil {
+			return fmt.Errorf("reading datastore %s: %w", first.DatastoreID, err)
+		}
+		places = store.Places()
+	}
+	which := make([]index.Generations, len(group))
+	for i, task := range group {
+		which[i] = index.Generations{DatasourceID: task.DatasourceID, From: task.From, Below: task.Below}
+	}
+	for _, p := range places {
+		idx, spaces, err := spacesIn(ctx, s.Engines, first.DatastoreID, p)
+		if err != nil {
+			return err
+		}
+		for _, space := range spaces {
+			if err := idx.DeleteGenerations(ctx, space, which...); err != nil {
+				return fmt.Errorf("deleting rows from %s: %w", p, err)
+			}
+		}
+	}
+	return nil
+}
+
+// drop removes all rows of a datastore from every engine there is.
+func (s *Sweeper) drop(ctx context.Context, datastoreID string) error {
+	for _, e := range s.Engines.Engines() {
+		idx, err := s.Engines.Index(e)
+		if err != nil {
+			return err
+		}
+		if err := idx.DropDatastore(ctx, datastoreID); err != nil {
+			return fmt.Errorf("dropping the datastore from %s: %w", e, err)
+		}
+	}
+	return nil
+}
