@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/sluice/sluice/pkg/index"
+	"github.com/sluice/sluice/pkg/index/embedded/quant"
 )
 
 // minRecall is how many of the truly nearest rows a dense search must find.
@@ -257,4 +258,29 @@ func readVectors(b *testing.B, path string) [][]float32 {
 		out = append(out, v)
 	}
 	return out
+}
+
+func TestAScanHasAFloorAsSoonAsThereAreEnoughForOne(t *testing.T) {
+	t.Parallel()
+	source, rng := topics(64, 20), rand.New(rand.NewPCG(71, 72))
+	_, snap := spaceOfVectors(t, source.dimensions, 200, func() []float32 { return source.next(rng) })
+	query := source.next(rng)
+	const limit = 10
+	var c comparison
+	c.begin(snap, quant.NewCoder(snap.centre).Ask(query), limit)
+	var slots []uint32
+	for slot := range uint32(limit) {
+		slots = append(slots, slot)
+	}
+	if err := c.compare(slots[:limit-1]); err != nil || !math.IsInf(float64(c.floor), -1) {
+		t.Errorf("of %d rows the floor is %v, %v", limit-1, c.floor, err)
+	}
+	err := c.compare(slots[limit-1:])
+	least := math.Inf(1)
+	for _, slot := range slots {
+		least = min(least, float64(quant.Dot(query, floatsOf(snap.vectors.record(slot)))))
+	}
+	if err != nil || float64(c.floor) > least || float64(c.floor) < least-0.05 {
+		t.Errorf("of %d rows, the furthest with %v, the floor is %v, %v", limit, least, c.floor, err)
+	}
 }

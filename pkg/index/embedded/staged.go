@@ -221,6 +221,7 @@ func (c *comparison) compare(slots []uint32) error {
 		}
 	}
 	c.compared += len(slots)
+	c.least.firstPart() // until there is a floor, nothing is known not to be among the nearest
 	if last, full := c.least.floor(); full {
 		c.floor = max(c.floor, float32(last)-rounded)
 	}

@@ -61,6 +61,13 @@ func (t *topK) part() {
 	t.last, t.full = t.pile[t.k-1], true
 }
 
+// firstPart makes a floor as soon as there are enough for one.
+func (t *topK) firstPart() {
+	if !t.full && len(t.pile) >= t.k {
+		t.part()
+	}
+}
+
 // merge offers all that another one has kept.
 func (t *topK) merge(other *topK) {
 	for _, s := range other.pile {

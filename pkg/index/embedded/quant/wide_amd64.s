@@ -93,6 +93,10 @@ bytes:
 // up for all of them at once. What the two halves of a byte add up to holds in a byte, as numbers above the least that they can be;
 // sums are kept in 16 bits, those of every second code with 256 times those of the codes beside them.
 
+// AHEAD is how far ahead codes are on their way from memory: two groups of 384 dimensions. The processor itself stops at the end of
+// each page.
+#define AHEAD 8192
+
 // which word of two registers of 32 belongs to which of the first 32 codes, and what of them to the others
 DATA pairs512<>+0(SB)/8, $0x0021000100200000
 DATA pairs512<>+8(SB)/8, $0x0023000300220002
@@ -106,6 +110,7 @@ GLOBL pairs512<>(SB), RODATA|NOPTR, $64
 
 // COLUMN512 adds what a column lets pass by its two tables to EVEN, and its odd codes' again to ODD.
 #define COLUMN512(AT, TABLES, EVEN, ODD) \
+	PREFETCHT0 AT+AHEAD(SI); \
 	VMOVDQU64 AT(SI), Z0; \
 	VBROADCASTI32X4 TABLES(DX), Z1; \
 	VBROADCASTI32X4 TABLES+16(DX), Z2; \
@@ -221,6 +226,7 @@ GLOBL halves<>(SB), RODATA|NOPTR, $32
 
 // COLUMN256 is COLUMN512 for 32 of the codes.
 #define COLUMN256(AT, TABLES, EVEN, ODD) \
+	PREFETCHT0 AT+AHEAD(SI); \
 	VMOVDQU AT(SI), Y0; \
 	VBROADCASTI128 TABLES(R8), Y1; \
 	VBROADCASTI128 TABLES+16(R8), Y2; \
