@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"runtime"
 	"sync"
 	"time"
 
@@ -19,6 +18,7 @@ import (
 	"github.com/sluice/sluice/pkg/embed"
 	"github.com/sluice/sluice/pkg/ingest"
 	"github.com/sluice/sluice/pkg/jobs"
+	"github.com/sluice/sluice/pkg/processors"
 )
 
 // What one processor is trusted with at once, unless the settings say otherwise. A query that is computed in this process
@@ -48,7 +48,7 @@ type admissionGates struct {
 }
 
 func newAdmission(c config.Config, r prometheus.Registerer) *admissionGates {
-	processors := runtime.GOMAXPROCS(0)
+	count := processors.Count()
 	searches, answers := computedPerProcessor, computedPerProcessor
 	if c.MilvusAddr != "" || c.EmbedModel != "" || c.RerankURL != "" {
 		searches, answers = awaitedPerProcessor, awaitedPerProcessor
@@ -57,7 +57,7 @@ func newAdmission(c config.Config, r prometheus.Registerer) *admissionGates {
 		answers = composedPerProcessor
 	}
 	gate := func(limit, perProcessor int, patience time.Duration) *admission.Gate {
-		limit = cmp.Or(limit, perProcessor*processors)
+		limit = cmp.Or(limit, perProcessor*count)
 		return admission.New(admission.Options{
 			Limit: limit, Waiting: waitingPerPlace * limit,
 			Patience: patience, Burst: burstPatience * patience, Interval: burstInterval * patience,

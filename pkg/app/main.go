@@ -16,6 +16,7 @@ import (
 	"github.com/sluice/sluice/pkg/cli"
 	"github.com/sluice/sluice/pkg/config"
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/processors"
 	"github.com/sluice/sluice/pkg/telemetry"
 )
 
@@ -67,6 +68,7 @@ func Serve(ctx context.Context, shape Shape, c config.Config, stdout, stderr io.
 	defer stopTracing()
 	switch shape {
 	case API:
+		processors.Spare()
 		service := NewService(c, log, stdout)
 		service.traces = traces
 		process = service

@@ -54,6 +54,9 @@ func (t tracedQueries) Embedder(model string) (embed.Embedder, error) {
 
 type tracedQuery struct{ embed.Embedder }
 
+// Unwrap leads to what else the embedder can tell.
+func (t tracedQuery) Unwrap() embed.Embedder { return t.Embedder }
+
 // Embed implements embed.Embedder.
 func (t tracedQuery) Embed(ctx context.Context, texts []string, purpose embed.Purpose) (vectors [][]float32, err error) {
 	ctx, span := telemetry.Start(ctx, spanEmbed, telemetry.Text("sluice.model", t.Model().ID))

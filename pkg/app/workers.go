@@ -2,7 +2,6 @@ package app
 
 import (
 	"log/slog"
-	"runtime"
 	"time"
 
 	"github.com/sluice/sluice/pkg/chunk"
@@ -12,6 +11,7 @@ import (
 	"github.com/sluice/sluice/pkg/ingest"
 	"github.com/sluice/sluice/pkg/jobs"
 	"github.com/sluice/sluice/pkg/originals"
+	"github.com/sluice/sluice/pkg/processors"
 )
 
 // newExtractor reads documents; cacheDir "" takes the user's cache directory.
@@ -24,7 +24,7 @@ func newExtractor(c config.Config, cacheDir, temp string, log *slog.Logger) *ext
 
 // readers is how many documents are read at once. Readers do nothing but compute, so that more of them than processors would
 // only take turns; but one long document is not to hold up all others.
-func readers(c config.Config) int { return min(c.IngestConcurrency, max(2, runtime.GOMAXPROCS(0))) }
+func readers(c config.Config) int { return min(c.IngestConcurrency, max(2, processors.Count())) }
 
 func newChunker(c config.Config) *chunk.Chunker {
 	return chunk.New(chunk.Options{MaxChunks: c.LimitChunks})

@@ -107,10 +107,13 @@ func (c *Cache) put(key cacheKey, vector []float32) {
 	}
 }
 
-// Coverage returns the share, from 0 to 1, of text that the model knows the words of, and 1 for a model that cannot tell.
-func (c *Cache) Coverage(text string) float64 {
-	if teller, ok := c.next.(interface{ Coverage(text string) float64 }); ok {
-		return teller.Coverage(text)
-	}
-	return 1
+// Unwrap returns the embedder whose vectors are remembered.
+func (c *Cache) Unwrap() Embedder { return c.next }
+
+// AtOnce reports whether the vector of a query is remembered.
+func (c *Cache) AtOnce(query string) bool {
+	key := cacheKey{c.next.Model(), Query, sha256.Sum256([]byte(query))}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.entries[key] != nil
 }

@@ -119,3 +119,34 @@ func TestConcurrentQueriesShareTheCache(t *testing.T) {
 	}
 	group.Wait()
 }
+
+// before stands before another embedder.
+type before struct{ embed.Embedder }
+
+func (b before) Unwrap() embed.Embedder { return b.Embedder }
+
+// halfKnown knows half of every text.
+type halfKnown struct{ *counting }
+
+func (halfKnown) Coverage(string) float64 { return 0.5 }
+
+func TestWhatAnEmbedderCanTellIsToldThroughThoseBeforeIt(t *testing.T) {
+	t.Parallel()
+	cache := embed.Cached(halfKnown{&counting{}}, 2)
+	through := before{before{cache}}
+	if got := embed.Coverage(through, "a"); got != 0.5 {
+		t.Errorf("it knows %v of the text, want 0.5", got)
+	}
+	if got := embed.Coverage(before{&counting{}}, "a"); got != 1 {
+		t.Errorf("one that cannot tell knows %v, want 1", got)
+	}
+	if embed.AtOnce(through, "a") || embed.AtOnce(&counting{}, "a") {
+		t.Error("a vector is at hand that was never made")
+	}
+	if _, err := through.Embed(t.Context(), []string{"a"}, embed.Query); err != nil {
+		t.Fatal(err)
+	}
+	if !embed.AtOnce(through, "a") || embed.AtOnce(through, "b") {
+		t.Errorf("a is at hand: %v, want true; b is: %v, want false", embed.AtOnce(through, "a"), embed.AtOnce(through, "b"))
+	}
+}

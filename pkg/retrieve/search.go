@@ -165,7 +165,7 @@ func (q *query) place(ctx context.Context, ds domain.Datastore) (spaceResult, er
 	if ds.EmbeddingModel == "" && q.Mode == domain.SearchDense {
 		return spaceResult{}, domain.Invalid("mode", "is %q, and datastore %q has no vectors; use %q or %q", q.Mode, ds.ID, domain.SearchLexical, domain.SearchHybrid)
 	}
-	made, err := q.embed(ds.EmbeddingModel)
+	made, err := q.vectorFor(ctx, engine, ds)
 	if err != nil {
 		return spaceResult{}, fmt.Errorf("embedding the query for datastore %q: %w", ds.ID, err)
 	}

@@ -5,18 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/embed"
+	"github.com/sluice/sluice/pkg/index"
 )
 
-// coverage is implemented by embedders that can tell how much of a text their vocabulary knows, from 0 to 1. One that
-// knows little of a query has its weight lowered: its vector says more about the gaps than about the text.
-type coverage interface {
-	Coverage(text string) float64
-}
-
-// Between these shares of known text the dense weight grows from nothing to its full.
+// Between these shares of known text the dense weight grows from nothing to its full: the vector of a query that a model knows
+// little of says more about the gaps than about the text.
 const (
 	coverageNone = 0.5
 	coverageFull = 0.9
@@ -62,6 +59,35 @@ func (r *Retriever) embedQuery(ctx context.Context, model, query string, mode do
 	}
 }
 
+// preparer is implemented by indexes that can read what the words of a query need before its vector is there.
+type preparer interface {
+	// Prepare reads it. The search of the same words that follows need not, and fails where Prepare would.
+	Prepare(ctx context.Context, space index.Space, text string) error
+}
+
+// vectorFor embeds the query for a datastore, and has its index make ready for the words while the model is at work.
+func (q *query) vectorFor(ctx context.Context, engine Searcher, ds domain.Datastore) (embedding, error) {
+	ready, ok := engine.(preparer)
+	if !ok || q.Mode != domain.SearchHybrid || ds.EmbeddingModel == "" {
+		return q.embed(ds.EmbeddingModel)
+	}
+	e, err := q.deps.Embedders.Embedder(ds.EmbeddingModel)
+	if err != nil || e.Model().Dimensions == 0 || embed.AtOnce(e, q.Query) {
+		return q.embed(ds.EmbeddingModel)
+	}
+	space := index.Space{DatastoreID: ds.ID, Model: ds.EmbeddingModel, Dimensions: e.Model().Dimensions}
+	ctx, cancel := context.WithCancel(ctx)
+	var words sync.WaitGroup
+	words.Go(func() { _ = ready.Prepare(ctx, space, q.Query) }) // whatever is the matter, the search meets it too
+	made, err := q.embed(ds.EmbeddingModel)
+	if err != nil {
+		cancel()
+	}
+	words.Wait()
+	cancel()
+	return made, err
+}
+
 // as is what a search of that mode works with: of a lexical one no vector, of a dense one what the model made though it
 // may know little of the query.
 func (qv queryVector) as(mode domain.SearchMode, model string) embedding {
@@ -87,11 +113,8 @@ func (r *Retriever) embedWith(ctx context.Context, e embed.Embedder, model, quer
 	if len(got) != 1 || len(got[0]) != qv.dimensions {
 		return qv, fmt.Errorf("embedding the query with %q: the model answered %d vectors, want one of %d dimensions", model, len(got), qv.dimensions)
 	}
-	qv.weight = r.weight(model)
-	if c, ok := e.(coverage); ok {
-		known := (c.Coverage(query) - coverageNone) / (coverageFull - coverageNone)
-		qv.weight *= min(max(known, 0), 1)
-	}
+	known := (embed.Coverage(e, query) - coverageNone) / (coverageFull - coverageNone)
+	qv.weight = r.weight(model) * min(max(known, 0), 1)
 	if !zero(got[0]) {
 		qv.whole = got[0]
 	}

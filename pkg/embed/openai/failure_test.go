@@ -1,10 +1,15 @@
 package openai
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -326,6 +331,41 @@ func TestAnswersWithoutEndAreNotRead(t *testing.T) {
 	_, err := e.Embed(t.Context(), []string{"text"}, embed.Query)
 	if !errors.Is(err, errTooLarge) || !embed.IsPermanent(err) || s.calls() != 1 {
 		t.Errorf("error %v after %d requests, want errTooLarge after 1", err, s.calls())
+	}
+}
+
+// FuzzNumbersAreWhatJSONSays holds what is read fast against what encoding/json makes of the same.
+func FuzzNumbersAreWhatJSONSays(f *testing.F) {
+	for _, seed := range []string{
+		`[1,-2.5e-3, 0 ,1E2]`, `[]`, `[ ]`, `null`, `[null]`, `[1,[2,3]]`, `["1,2"]`, `[1e39]`, `[1e400,1]`, `{"a":[1,2]}`, `[-0,16777217,3.4028235e38,1e-46]`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if !json.Valid(data) {
+			return
+		}
+		data = bytes.TrimSpace(data)
+		got, ok := numbersOf(data)
+		var want []float32
+		err := json.Unmarshal(data, &want)
+		if ok && (err != nil || !slices.Equal(got, want)) {
+			t.Fatalf("%q is read as %v, want %v: %v", data, got, want, err)
+		}
+	})
+}
+
+func BenchmarkDecode(b *testing.B) {
+	numbers := make([]string, 384)
+	for i := range numbers {
+		numbers[i] = strconv.FormatFloat(math.Sin(float64(i)), 'g', 9, 32)
+	}
+	body := []byte(`{"object":"list","data":[{"index":0,"embedding":[` + strings.Join(numbers, ",") + `]}],"model":"m"}`)
+	b.SetBytes(int64(len(body)))
+	for b.Loop() {
+		if _, err := decode(body, 1); err != nil {
+			b.Fatal(err)
+		}
 	}
 }
 

@@ -71,7 +71,7 @@ func TestCoverageOfUnigramsIsOfKnownCharacters(t *testing.T) {
 func TestCoverageIsToldThroughTheCache(t *testing.T) {
 	t.Parallel()
 	e := mustOpen(t, Config{}, tinies["mean"], nil)
-	if got := embed.Cached(e, 1).Coverage("жжжж"); got != 0 {
+	if got := embed.Coverage(embed.Cached(e, 1), "жжжж"); got != 0 {
 		t.Errorf("%v", got)
 	}
 }

@@ -23,12 +23,12 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"runtime"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/sluice/sluice/pkg/embed"
+	"github.com/sluice/sluice/pkg/processors"
 )
 
 // Config says where the model lies and how it is used. Every zero field but Directory has a default.
@@ -47,7 +47,7 @@ type Config struct {
 	// where that does. It is part of the model's ID where it counts.
 	MaxTokens int
 
-	// Threads is how many batches are worked on at once, separately for queries and passages; default GOMAXPROCS.
+	// Threads is how many batches are worked on at once, separately for queries and passages; default processors.Count.
 	Threads int
 }
 
@@ -112,7 +112,7 @@ func open(config Config, kn *kernel) (*Embedder, error) {
 		return nil, err
 	}
 	e.model = embed.Model{ID: "local:" + cmp.Or(published[digest], s.name) + "@" + e.identity(s, digest), Dimensions: s.hidden}
-	threads := cmp.Or(max(config.Threads, 0), runtime.GOMAXPROCS(0))
+	threads := cmp.Or(max(config.Threads, 0), processors.Count())
 	for i := range e.slots {
 		e.slots[i] = make(chan struct{}, threads)
 	}

@@ -8,13 +8,13 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"runtime"
 	"sync"
 	"sync/atomic"
 
 	"golang.org/x/sync/semaphore"
 
 	"github.com/sluice/sluice/pkg/index"
+	"github.com/sluice/sluice/pkg/processors"
 )
 
 // Options configures an Index. Zero values mean the defaults.
@@ -87,7 +87,7 @@ var _ index.Index = (*Index)(nil)
 // processors would take theirs from one another: whoever searches without a pause goes on until the scheduler notices, after ten
 // milliseconds or more, which is several searches, and the last of those that wait has waited for all of these. Two at least, so
 // that one that waits for the disk does not stop all.
-func turns() int64 { return int64(max(2, runtime.GOMAXPROCS(0))) }
+func turns() int64 { return int64(max(2, processors.Count())) }
 
 // Open opens the index in a directory, which it makes if there is none. It opens no space yet. The caller must see to it
 // that no other process uses the directory.
@@ -108,7 +108,7 @@ func Open(dir string, opts Options) (*Index, error) {
 	x := &Index{
 		dir: dir, max: cmp.Or(opts.MaxOpenSpaces, defaultOpenSpaces), log: opts.Log, alarm: opts.Alarm, stop: stop,
 		cache: newCache(cmp.Or(opts.CacheBytes, defaultCacheBytes)),
-		turns: semaphore.NewWeighted(turns()), analyzers: newAnalyzers(runtime.GOMAXPROCS(0)),
+		turns: semaphore.NewWeighted(turns()), analyzers: newAnalyzers(processors.Count()),
 		rows: newCache(cmp.Or(opts.RowCacheBytes, defaultRowBytes)), spaces: make(map[spaceKey]*handle),
 		dropping: make(map[string]bool), damaged: make(map[spaceKey]index.Space), changed: make(chan struct{}), merges: make(chan index.Space, mergeQueue),
 		sizes: opts.sizes, cuts: make(chan index.Space, mergeQueue),

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/sluice/sluice/pkg/index/embedded/quant"
+	"github.com/sluice/sluice/pkg/processors"
 )
 
 var limitRows = flag.String("limit.rows", "100000,500000", "numbers of vectors that BenchmarkOfTheLimit draws")
@@ -115,7 +115,7 @@ func benchLimit(b *testing.B, s *snapshot, queries [][]float32) {
 
 // readAll reads a buffer once, with as many goroutines as a scan has.
 func readAll(b *testing.B, buffer []float32) {
-	parts := min(runtime.GOMAXPROCS(0), maxScanners)
+	parts := min(processors.Count(), maxScanners)
 	var all errgroup.Group
 	for part := range parts {
 		piece := buffer[len(buffer)*part/parts : len(buffer)*(part+1)/parts]

@@ -3,6 +3,8 @@ package embedded
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
+	"sort"
 	"strings"
 
 	"github.com/sluice/sluice/pkg/index"
@@ -93,33 +95,78 @@ type entry struct {
 
 // entries calls yield for each entry of a block, until yield returns false.
 func entries(block string, yield func(entry) bool) error {
-	piece := func() (string, bool) {
-		n, rest, ok := uvarint(block)
-		if !ok || n > uint64(len(rest)) {
-			return "", false
-		}
-		block = rest[n:]
-		return rest[:n], true
-	}
 	for len(block) > 0 {
-		term, ok := piece()
+		e, rest, ok := firstEntry(block)
 		if !ok {
 			return errBlock
 		}
-		count, rest, ok := uvarint(block)
-		if !ok || count > uint64(len(rest)) {
-			return errBlock
-		}
-		block = rest
-		data, ok := piece()
-		if !ok {
-			return errBlock
-		}
-		if !yield(entry{term, int(count), data}) {
+		if block = rest; !yield(e) {
 			return nil
 		}
 	}
 	return nil
+}
+
+// firstEntry reads the entry that a block begins with, and returns what follows it.
+func firstEntry(block string) (e entry, rest string, ok bool) {
+	n, rest, ok := uvarint(block)
+	if !ok || n > uint64(len(rest)) {
+		return e, "", false
+	}
+	e.term, rest = rest[:n], rest[n:]
+	count, rest, ok := uvarint(rest)
+	if !ok || count > uint64(len(rest)) {
+		return e, "", false
+	}
+	e.count = int(count)
+	if n, rest, ok = uvarint(rest); !ok || n > uint64(len(rest)) {
+		return e, "", false
+	}
+	e.data = rest[:n]
+	return e, rest[n:], true
+}
+
+// marked is a block in which a term is found without reading all that stands before it.
+type marked struct {
+	block string
+	marks []int32 // where every markEvery-th entry begins, the first one's apart
+}
+
+// markEvery is how many entries are read to find one, at most, but for those of the same term.
+const markEvery = 16
+
+// mark reads all entries of a block, which it fails for when that is not possible.
+func mark(block string) (marked, error) {
+	m, n := marked{block: block}, 0
+	for rest := block; len(rest) > 0; n++ {
+		if n > 0 && n%markEvery == 0 {
+			m.marks = append(m.marks, int32(len(block)-len(rest)))
+		}
+		var ok bool
+		if _, rest, ok = firstEntry(rest); !ok {
+			return marked{}, errBlock
+		}
+	}
+	m.marks = slices.Clip(m.marks)
+	return m, nil
+}
+
+// bytes is what it takes.
+func (m marked) bytes() int64 { return int64(len(m.block) + 4*len(m.marks) + 40) }
+
+// of calls yield for each entry of a term, until yield returns false.
+func (m marked) of(term string, yield func(entry) bool) error {
+	at := sort.Search(len(m.marks), func(i int) bool {
+		e, _, ok := firstEntry(m.block[m.marks[i]:])
+		return !ok || e.term >= term
+	})
+	from := int32(0)
+	if at > 0 {
+		from = m.marks[at-1]
+	}
+	return entries(m.block[from:], func(e entry) bool {
+		return e.term < term || e.term == term && yield(e)
+	})
 }
 
 // blockBuilder packs entries, which come in order of their terms, into blocks.

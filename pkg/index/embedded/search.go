@@ -55,6 +55,29 @@ func (x *Index) Search(ctx context.Context, id index.Space, q index.Query) (inde
 	return out, nil
 }
 
+// Prepare reads the postings of a text's words, which a search for it then finds in memory. It does nothing while other
+// searches have all turns.
+func (x *Index) Prepare(ctx context.Context, id index.Space, text string) error {
+	err := x.use(ctx, id, false, func(s *space) error {
+		if !x.turns.TryAcquire(1) {
+			return nil
+		}
+		defer x.turns.Release(1)
+		return s.glance(ctx, func(v view) error {
+			for _, t := range analysis.Query(text, v.languages()) {
+				if _, err := v.termList(ctx, t.Forms); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	})
+	if err != nil && !errors.Is(err, errNoSpace) {
+		return fmt.Errorf("preparing to search the space of datastore %q: %w", id.DatastoreID, err)
+	}
+	return nil
+}
+
 // emptyResult is what a space finds that has no rows.
 func emptyResult(text string) index.Result {
 	v := view{snapshot: &snapshot{}}

@@ -35,11 +35,9 @@ func (v view) segmentPostings(ctx context.Context, seg segment, term string, dst
 			return nil, err
 		}
 		var decodeErr error
-		err = entries(block, func(e entry) bool {
-			if e.term == term {
-				dst, decodeErr = decodePostings(dst, e.data, e.count)
-			}
-			return e.term <= term && decodeErr == nil
+		err = block.of(term, func(e entry) bool {
+			dst, decodeErr = decodePostings(dst, e.data, e.count)
+			return decodeErr == nil
 		})
 		if err == nil {
 			err = decodeErr
@@ -83,24 +81,27 @@ func (v view) directory(ctx context.Context, seg segment) ([]string, error) {
 }
 
 // block returns a block of postings, checked.
-func (v view) block(ctx context.Context, id int64) (string, error) {
+func (v view) block(ctx context.Context, id int64) (marked, error) {
 	key := cacheKey{space: v.space.number, kind: cachedBlock, id: id}
 	if b, ok := v.space.cache.get(key); ok {
-		return b.(string), nil
+		return b.(marked), nil
 	}
 	tx, err := v.transaction(ctx)
 	if err != nil {
-		return "", err
+		return marked{}, err
 	}
 	var data []byte
 	if err := tx.QueryRowContext(ctx, `SELECT data FROM blocks WHERE id = ?`, id).Scan(&data); err != nil {
-		return "", fmt.Errorf("reading a block of postings: %w", err)
+		return marked{}, fmt.Errorf("reading a block of postings: %w", err)
 	}
 	data, err = unseal(id, data, "a block of postings")
 	if err != nil {
-		return "", err
+		return marked{}, err
 	}
-	block := unsafe.String(unsafe.SliceData(data), len(data)) // data is ours and never written again
-	v.space.cache.put(key, block, int64(len(block)))
+	block, err := mark(unsafe.String(unsafe.SliceData(data), len(data))) // data is ours and never written again
+	if err != nil {
+		return marked{}, err
+	}
+	v.space.cache.put(key, block, block.bytes())
 	return block, nil
 }

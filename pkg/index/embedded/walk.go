@@ -3,12 +3,12 @@ package embedded
 import (
 	"context"
 	"math/bits"
-	"runtime"
 	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/sluice/sluice/pkg/index/embedded/quant"
+	"github.com/sluice/sluice/pkg/processors"
 )
 
 const (
@@ -66,7 +66,7 @@ func share(ctx context.Context, rows, n int, begin func(part int) (visit func(fr
 	parts := 1
 	if rows >= parallelRows {
 		searches := max(1, int(running.Load()))
-		parts = min(max(1, runtime.GOMAXPROCS(0)/searches), maxScanners)
+		parts = min(max(1, processors.Count()/searches), maxScanners)
 	}
 	step := min(max(1, n/parts/partSteps), scanPause)
 	var taken atomic.Int64
