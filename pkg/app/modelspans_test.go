@@ -2,35 +2,40 @@ package app
 
 import (
 	"testing"
-
-	"github.com/sluice/sluice/pkg/embed"
-	"github.com/sluice/sluice/pkg/embed/static"
-	"github.com/sluice/sluice/pkg/retrieve"
+	"time"
 )
 
-// oneModel is the only model there is.
-type oneModel struct{ e embed.Embedder }
-
-func (m oneModel) Embedder(string) (embed.Embedder, error) { return m.e, nil }
-
-var _ retrieve.Embedders = oneModel{}
-
-// TestTracedModelsTellWhatTheyKnow is there because a model's weight in a search falls with what it knows of the query.
-func TestTracedModelsTellWhatTheyKnow(t *testing.T) {
+// TestAModelCountsLessForQueriesThatItDoesNotKnow asks the service as it runs, with all that stands before its models there: each
+// can hide what a model tells of itself.
+func TestAModelCountsLessForQueriesThatItDoesNotKnow(t *testing.T) {
 	t.Parallel()
-	builtin, err := static.New()
-	if err != nil {
-		t.Fatal(err)
+	p := newProgram(t)
+	p.start()
+	store := p.newDatastore()
+	p.must(p.post("/api/datastores/upsert/"+store, map[string]any{"documents": []any{
+		map[string]any{"text": "The weather is lovely today, and nobody stays at home.", "name": "weather"},
+		map[string]any{"text": "Погода сегодня прекрасная, и дома никто не остаётся.", "name": "погода"},
+	}}, nil))
+	p.settled(store, time.Minute)
+	weight := func(query string) float64 {
+		t.Helper()
+		var said struct {
+			Explanation struct {
+				Datastores []struct {
+					Weight float64 `json:"dense_weight"`
+				}
+			}
+		}
+		p.must(p.post("/datastores/"+store+"/query?explain=true", map[string]any{"query": query}, &said))
+		if len(said.Explanation.Datastores) != 1 {
+			t.Fatalf("%d datastores were searched", len(said.Explanation.Datastores))
+		}
+		return said.Explanation.Datastores[0].Weight
 	}
-	e, err := tracedQueries{oneModel{builtin}}.Embedder("")
-	if err != nil {
-		t.Fatal(err)
+	if got := weight("What is the weather like today?"); got < 0.25 {
+		t.Errorf("in English the built-in model has a weight of %v, want about 0.3", got)
 	}
-	const text = "Какой сегодня прекрасный день"
-	if got, want := embed.Coverage(e, text), builtin.Coverage(text); got != want || got > 0.5 {
-		t.Errorf("it knows %v of a text, want %v, below 0.5", got, want)
-	}
-	if !embed.AtOnce(e, text) {
-		t.Error("the built-in model is waited for")
+	if got := weight("Какая сегодня погода?"); got != 0 {
+		t.Errorf("in Russian the built-in model has a weight of %v, want none", got)
 	}
 }
