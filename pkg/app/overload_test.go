@@ -130,7 +130,6 @@ func (p *program) apart() {
 	}
 	p.t.Cleanup(func() { _ = pin("0,1") }) // as far as it goes
 	p.wrap = []string{"taskset", "-c", "0"}
-	p.env = append(p.env, "GOMAXPROCS=1")
 
 	// Two processors may be threads of one core, which is faster while the other is idle: the load's one is kept busy all the
 	// time, so that the capacity is that of a processor whose neighbour asks for three times as much.
