@@ -77,6 +77,7 @@ func (q *query) vectorFor(ctx context.Context, engine Searcher, ds domain.Datast
 	}
 	space := index.Space{DatastoreID: ds.ID, Model: ds.EmbeddingModel, Dimensions: e.Model().Dimensions}
 	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	var words sync.WaitGroup
 	words.Go(func() { _ = ready.Prepare(ctx, space, q.Query) }) // whatever is the matter, the search meets it too
 	made, err := q.embed(ds.EmbeddingModel)
@@ -84,7 +85,6 @@ func (q *query) vectorFor(ctx context.Context, engine Searcher, ds domain.Datast
 		cancel()
 	}
 	words.Wait()
-	cancel()
 	return made, err
 }
 

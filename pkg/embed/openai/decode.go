@@ -41,8 +41,8 @@ func (v *vector) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// numbersOf reads an array of numbers, of which it is known that it is valid JSON, several times as fast as by reflection. It
-// leaves to others what holds anything else.
+// numbersOf reads an array of numbers, of which it is known that it is valid JSON, faster than by reflection. It leaves to
+// others what holds anything else.
 func numbersOf(data []byte) ([]float32, bool) {
 	if len(data) < 2 || data[0] != '[' {
 		return nil, false
