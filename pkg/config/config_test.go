@@ -110,6 +110,18 @@ func TestSizes(t *testing.T) {
 			t.Errorf("%q: %d, %v", in, c.LimitJSON, err)
 		}
 	}
+	for in, want := range map[string]Bytes{"0": 0, "0MiB": 0, "64KiB": 64 << 10} {
+		c := Config{LimitJSON: 7}
+		if err := sizeOrNone(func(c *Config) *Bytes { return &c.LimitJSON }, 1024)(&c, in); err != nil || c.LimitJSON != want {
+			t.Errorf("a size or none, %q: %d, %v", in, c.LimitJSON, err)
+		}
+	}
+	for _, in := range []string{"", "1023", "-1", "none"} {
+		var c Config
+		if err := sizeOrNone(func(c *Config) *Bytes { return &c.LimitJSON }, 1024)(&c, in); err == nil {
+			t.Errorf("a size or none: %q accepted as %d", in, c.LimitJSON)
+		}
+	}
 	for _, in := range []string{"", "-1", "MiB", "99999999999GiB", "1.5MiB", "0"} {
 		var c Config
 		if err := size(func(c *Config) *Bytes { return &c.LimitJSON }, 1)(&c, in); err == nil {

@@ -200,6 +200,20 @@ func size(field func(*Config) *Bytes, low int64) func(*Config, string) error {
 	}
 }
 
+// sizeOrNone is a size from low on, or 0.
+func sizeOrNone(field func(*Config) *Bytes, low int64) func(*Config, string) error {
+	return func(c *Config, v string) error {
+		if err := size(field, low)(c, v); err != nil {
+			none, noSize := ParseBytes(v)
+			if noSize != nil || none != 0 {
+				return err
+			}
+			*field(c) = 0
+		}
+		return nil
+	}
+}
+
 // ParseBytes reads a size that is written with a unit: 100MiB, 64KiB, 512.
 func ParseBytes(v string) (Bytes, error) {
 	for _, u := range units {

@@ -85,6 +85,23 @@ func (s slotSet) keep(other slotSet) {
 	}
 }
 
+// size is how many slots are in the set.
+func (s slotSet) size() (n int) {
+	for _, word := range s {
+		n += bits.OnesCount64(word)
+	}
+	return n
+}
+
+// each calls f for each slot of the set, in ascending order.
+func (s slotSet) each(f func(i int)) {
+	for w, word := range s {
+		for ; word != 0; word &= word - 1 {
+			f(w*64 + bits.TrailingZeros64(word))
+		}
+	}
+}
+
 // count counts the slots that are in both sets.
 func (s slotSet) count(live bitset, slots uint32) int {
 	n := 0

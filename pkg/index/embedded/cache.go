@@ -23,8 +23,29 @@ const (
 	cachedRow
 )
 
-// caches are those that the spaces of an index share: of postings, and of rows.
-type caches struct{ cache, rows *cache }
+// caches are those that the spaces of an index share: of words' lists and of directories, of blocks of postings, and of rows.
+//
+// What a search wants of a block is in the list that is made of it. So blocks, which are larger than most lists, have room of their
+// own: they are there for lists that a write has made stale.
+type caches struct{ cache, blocks, rows *cache }
+
+// blockShare is the part of the memory for postings that blocks have, one in so many.
+const blockShare = 4
+
+// newCaches shares memory out.
+func newCaches(postings, rows int64) caches {
+	return caches{newCache(postings - postings/blockShare), newCache(postings / blockShare), newCache(rows)}
+}
+
+// clear drops everything, and returns how much that was.
+func (c caches) clear() int64 { return c.cache.clear() + c.blocks.clear() + c.rows.clear() }
+
+// forget drops everything of one opening of a space.
+func (c caches) forget(space uint64) {
+	c.cache.forget(space)
+	c.blocks.forget(space)
+	c.rows.forget(space)
+}
 
 // cache keeps what was read from SQLite, and what was made of it, up to a number of bytes, the least recently used leaving
 // first. What it holds is immutable. It starts empty and allocates nothing in advance.

@@ -263,14 +263,14 @@ const (
 	cutCells           // centres are to be found anew
 )
 
-// wantsCells tells what is to be done about the cells.
-func (s *snapshot) wantsCells() cellWork {
+// wantsCells tells what is to be done about the cells of a space that is quiet or not.
+func (s *snapshot) wantsCells(quiet bool) cellWork {
 	if s.dimensions == 0 || !s.coded() || s.wantsCodes() || s.rows < int64(s.sizes.cellsFrom()) {
 		return cellsDone
 	}
 	c := s.cells
 	switch {
-	case c == nil && s.wantsCodesSoon(): // cells of codes that are about to be made anew would be cut twice
+	case c == nil && s.wantsCodesSoon() && !quiet: // cells of codes that are about to be made anew would be cut twice
 		return cellsDone
 	case c == nil || c.broken.Load() || c.skewed || s.rows >= recutFactor*c.cutAt || s.rows*recutFactor <= c.cutAt:
 		return cutCells

@@ -157,8 +157,23 @@ func TestVectorsWithoutOrderStayInOne(t *testing.T) {
 	again.sizes = sizes{codes: 1, cells: 1}
 	for rows, want := range map[int64]cellWork{4000: cellsDone, 4000 * recutFactor: cutCells} {
 		again.rows = rows
-		if got := again.wantsCells(); got != want {
+		if got := again.wantsCells(false); got != want {
 			t.Errorf("of %d rows: %d, want %d", rows, got, want)
+		}
+	}
+}
+
+func TestCellsOfCodesThatAreToBeMadeAnewWaitUntilNobodyWrites(t *testing.T) {
+	t.Parallel()
+	s := &snapshot{dimensions: 8, centre: make([]float32, 8), sizes: sizes{codes: 1, cells: 1}, codedAt: 1000}
+	for slots, want := range map[uint32][2]cellWork{ // while there are writes, and when there are none
+		1000:                      {cutCells, cutCells},
+		1000*recentreFactor - 100: {cellsDone, cutCells},
+		1000 * recentreFactor:     {cellsDone, cellsDone}, // first the codes
+	} {
+		s.slots, s.rows = slots, int64(slots)
+		if got := [2]cellWork{s.wantsCells(false), s.wantsCells(true)}; got != want {
+			t.Errorf("%d slots: %v, want %v", slots, got, want)
 		}
 	}
 }
@@ -468,15 +483,15 @@ func TestCellsThatBecomeMoreUnevenAreCutAnew(t *testing.T) {
 		alike = append(alike, r)
 	}
 	mustWrite(t, x, crashSpace, alike)
-	if work := current(t, x).wantsCells(); work != listCells {
+	if work := current(t, x).wantsCells(false); work != listCells {
 		t.Fatalf("a tail of %d rows wants %d, not to be listed", len(alike), work)
 	}
 	listed := makeCells(t, x)
-	if !listed.cells.skewed || listed.cells.cutAt != before.cells.cutAt || listed.wantsCells() != cutCells {
+	if !listed.cells.skewed || listed.cells.cutAt != before.cells.cutAt || listed.wantsCells(false) != cutCells {
 		t.Fatalf("250 rows in one cell leave %+v", listed.cells)
 	}
 	cut := makeCells(t, x)
-	if cut.cells.skewed || cut.cells.cutAt != cut.rows || cut.wantsCells() != cellsDone {
+	if cut.cells.skewed || cut.cells.cutAt != cut.rows || cut.wantsCells(false) != cellsDone {
 		t.Errorf("cut anew they are %+v of %d rows", cut.cells, cut.rows)
 	}
 	got, want := nearestBoth(t, x, crashRow("a", 1, 3).Vector, 20)

@@ -41,7 +41,7 @@ func (x *Index) mendCells(s *space, id index.Space) {
 func (s *space) cellWork() cellWork {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.current.wantsCells()
+	return s.current.wantsCells(s.quiet)
 }
 
 // runCuts makes the cells of one space at a time until the index is closed. Merges of other spaces do not wait for it.
@@ -101,13 +101,13 @@ func (c *cutting) leave(datastore string) {
 	}
 }
 
-// hold returns the current state, whose slots nobody uses again until it is let go. It is no reader's: the states that follow are
-// not kept for it, however long it takes.
-func (s *space) hold() *snapshot {
+// hold returns the current state, whose slots nobody uses again until it is let go, and whether the space is quiet. It is no reader's:
+// the states that follow are not kept for it, however long it takes.
+func (s *space) hold() (held *snapshot, quiet bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.held = s.current
-	return s.held
+	return s.held, s.quiet
 }
 
 func (s *space) letGo() {
@@ -128,9 +128,9 @@ func (s *space) oldestUse() int64 {
 func (s *space) makeCells(ctx context.Context) error {
 	s.cutMu.Lock()
 	defer s.cutMu.Unlock()
-	snap := s.hold()
+	snap, quiet := s.hold()
 	defer s.letGo()
-	work := snap.wantsCells()
+	work := snap.wantsCells(quiet)
 	if work == cellsDone {
 		return nil
 	}

@@ -114,7 +114,7 @@ func (x *Index) check(ctx context.Context, key spaceKey, id index.Space) error {
 	x.opened++
 	number := x.opened
 	x.mu.Unlock()
-	s, err := openSpace(ctx, x.path(key), id, number, caches{x.cache, x.rows}, x.sizes, false)
+	s, err := openSpace(ctx, x.path(key), id, number, x.caches, x.sizes, false)
 	if err != nil {
 		return err
 	}

@@ -39,7 +39,7 @@ func BenchmarkGrowth(b *testing.B) {
 			cost += cpuTime(b) - began
 		}
 		began := cpuTime(b)
-		settle(b, x)
+		catchUp(b, x)
 		costs = append(costs, cost+cpuTime(b)-began)
 	}
 	if err := x.use(b.Context(), benchSpace, false, func(s *space) error {

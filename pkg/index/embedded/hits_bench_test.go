@@ -14,11 +14,10 @@ func BenchmarkRows(b *testing.B) {
 		vector := c.vector()
 		err := x.use(b.Context(), benchSpace, false, func(s *space) error {
 			return s.read(b.Context(), func(v view) error {
-				words, err := v.score(b.Context(), nil, nil)
+				words, err := v.words(b.Context(), nil)
 				if err != nil {
 					return err
 				}
-				defer words.release()
 				began := cpuTime(b)
 				for b.Loop() {
 					slots := make([]uint32, 0, 400)

@@ -51,8 +51,7 @@ type Index struct {
 	max   int
 	log   *slog.Logger
 	alarm func()
-	cache *cache // of postings
-	rows  *cache
+	caches
 
 	mu       sync.Mutex
 	spaces   map[spaceKey]*handle
@@ -73,6 +72,7 @@ type Index struct {
 	merges chan index.Space
 	queued sync.Map // index.Space → struct{}: those in merges
 	merger sync.WaitGroup
+	quiet  quietSpaces
 
 	sizes     sizes
 	cuts      chan index.Space
@@ -107,9 +107,9 @@ func Open(dir string, opts Options) (*Index, error) {
 	ctx, stop := context.WithCancel(context.Background())
 	x := &Index{
 		dir: dir, max: cmp.Or(opts.MaxOpenSpaces, defaultOpenSpaces), log: opts.Log, alarm: opts.Alarm, stop: stop,
-		cache: newCache(cmp.Or(opts.CacheBytes, defaultCacheBytes)),
-		turns: semaphore.NewWeighted(turns()), analyzers: newAnalyzers(processors.Count()),
-		rows: newCache(cmp.Or(opts.RowCacheBytes, defaultRowBytes)), spaces: make(map[spaceKey]*handle),
+		caches: newCaches(cmp.Or(opts.CacheBytes, defaultCacheBytes), cmp.Or(opts.RowCacheBytes, defaultRowBytes)),
+		turns:  semaphore.NewWeighted(turns()), analyzers: newAnalyzers(processors.Count()),
+		spaces:   make(map[spaceKey]*handle),
 		dropping: make(map[string]bool), damaged: make(map[spaceKey]index.Space), changed: make(chan struct{}), merges: make(chan index.Space, mergeQueue),
 		sizes: opts.sizes, cuts: make(chan index.Space, mergeQueue),
 	}
@@ -119,14 +119,18 @@ func Open(dir string, opts Options) (*Index, error) {
 	if x.alarm == nil {
 		x.alarm = func() {}
 	}
+	x.quiet.begin(cmp.Or(opts.sizes.quiet, quietTime))
 	x.merger.Go(func() { x.runMerges(ctx) })
 	x.cutter.Go(func() { x.runCuts(ctx) })
 	return x, nil
 }
 
-// mergeLater queues a space for the merger when it needs it.
+// mergeLater queues a space, which was opened or written to, for the merger when it needs it.
 func (x *Index) mergeLater(s *space, id index.Space) {
 	x.cutLater(s, id)
+	if s.wantsSettling() {
+		x.quiet.note(id)
+	}
 	if !s.wantsMerge() {
 		return
 	}
@@ -148,18 +152,46 @@ func (x *Index) runMerges(ctx context.Context) {
 			return
 		case id := <-x.merges:
 			x.queued.Delete(id)
-			if err := x.mergeAll(ctx, id); err != nil && ctx.Err() == nil && !errors.Is(err, errNoSpace) && !errors.Is(err, index.ErrClosed) {
-				x.log.Error("merging postings", "datastore", id.DatastoreID, "error", err)
+			x.mergeLogged(ctx, id, x.mergeAll)
+		case <-x.quiet.due:
+			for _, id := range x.quiet.take() {
+				x.mergeLogged(ctx, id, x.settle)
 			}
 		}
 	}
 }
 
-// mergeAll merges until nothing is left to merge.
+// mergeLogged merges for nobody who could be told that it went wrong.
+func (x *Index) mergeLogged(ctx context.Context, id index.Space, merge func(context.Context, index.Space) error) {
+	if err := merge(ctx, id); err != nil && ctx.Err() == nil && !errors.Is(err, errNoSpace) && !errors.Is(err, index.ErrClosed) {
+		x.log.Error("merging postings", "datastore", id.DatastoreID, "error", err)
+	}
+}
+
+// mergeAll merges until nothing is left that has to be merged.
 func (x *Index) mergeAll(ctx context.Context, id index.Space) error {
+	return x.mergeWhile(ctx, id, crowded)
+}
+
+// settle merges until a space has so few segments as one should have that nobody writes to, and has cells made that wait for that.
+func (x *Index) settle(ctx context.Context, id index.Space) error {
+	if err := x.mergeWhile(ctx, id, unsettled); err != nil {
+		return err
+	}
+	return x.use(ctx, id, false, func(s *space) error {
+		s.mu.Lock()
+		s.quiet = true
+		s.mu.Unlock()
+		x.cutLater(s, id)
+		return nil
+	})
+}
+
+// mergeWhile merges as long as there are segments that choose picks.
+func (x *Index) mergeWhile(ctx context.Context, id index.Space, choose func([]segment) []segment) error {
 	for more := true; more; {
 		err := x.use(ctx, id, false, func(s *space) (err error) {
-			more, err = s.merge(ctx)
+			more, err = s.merge(ctx, choose)
 			return err
 		})
 		if err != nil {
@@ -197,6 +229,7 @@ func (x *Index) Close() error {
 	x.broadcast()
 	x.mu.Unlock()
 	x.stop()
+	x.quiet.end()
 	x.merger.Wait()
 	x.cutter.Wait()
 	return x.closeSpaces(context.Background(), func(spaceKey) bool { return true })

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math/bits"
 	"slices"
-	"unsafe"
 
 	"github.com/RoaringBitmap/roaring/v2"
 )
@@ -21,6 +20,8 @@ const (
 	// one in deadShare of all slots in use.
 	minDead   = 512
 	deadShare = 4
+	// fewSegments is how many segments a search reads about as quickly as one.
+	fewSegments = 3
 	// mergeStepBlocks is how many blocks one transaction of a merge stores; between them writers get their turn.
 	mergeStepBlocks = 64
 )
@@ -44,6 +45,32 @@ func crowded(segments []segment) []segment {
 	return nil
 }
 
+// unsettled returns the segments to merge of a space that nobody writes to: from the smallest one on, as many as are at most twice as
+// large as all smaller ones together. So a row is written again when there is half as much again, and hardly ever more than a few
+// segments are left. As long as there are few, it is not worth it.
+func unsettled(segments []segment) []segment {
+	if len(segments) <= fewSegments {
+		return nil
+	}
+	sorted := slices.SortedStableFunc(slices.Values(segments), func(a, b segment) int { return cmp.Compare(a.rows, b.rows) })
+	n, smaller := 0, int64(0)
+	for i, seg := range sorted {
+		if i > 0 && seg.rows <= 2*smaller {
+			n = i + 1
+		}
+		smaller += seg.rows
+	}
+	return sorted[:n]
+}
+
+// wantsSettling tells whether there is something to do once nobody writes to the space: it has more segments than it should have then,
+// or cells wait for that.
+func (s *space) wantsSettling() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(unsettled(s.current.segments)) > 0 || !s.quiet && s.current.wantsCells(true) != s.current.wantsCells(false)
+}
+
 // wantsMerge tells cheaply whether a merge may have something to do.
 func (s *space) wantsMerge() bool {
 	s.mu.Lock()
@@ -62,9 +89,9 @@ func (s *snapshot) manyDead() bool {
 	return dead > minDead && dead > inSegments/deadShare
 }
 
-// choose picks the segments to merge, and says how many of their slots are live.
-func (v view) choose(ctx context.Context) ([]segment, error) {
-	if group := crowded(v.segments); len(group) > 0 {
+// choose picks the segments to merge: what pick does, or those that are dead to a large part.
+func (v view) choose(ctx context.Context, pick func([]segment) []segment) ([]segment, error) {
+	if group := pick(v.segments); len(group) > 0 {
 		return group, nil
 	}
 	if !v.manyDead() {
@@ -95,9 +122,9 @@ func (v view) dead(slots *roaring.Bitmap) *roaring.Bitmap {
 }
 
 // merge makes codes or places that are missing, or merges one group of segments, if there is one that needs it, and
-// reports whether it did. Readers go on meanwhile, and writers, too, while segments are merged: the new segment is stored
+// reports whether it did: those that pick returns, if any. Readers go on meanwhile, and writers, too, while segments are merged: the new segment is stored
 // in small transactions that nobody sees, and the last one swaps it in.
-func (s *space) merge(ctx context.Context) (bool, error) {
+func (s *space) merge(ctx context.Context, pick func([]segment) []segment) (bool, error) {
 	s.mergeMu.Lock()
 	defer s.mergeMu.Unlock()
 	if coded, err := s.recode(ctx); coded || err != nil {
@@ -108,7 +135,7 @@ func (s *space) merge(ctx context.Context) (bool, error) {
 	}
 	merged := false
 	err := s.read(ctx, func(v view) error {
-		group, err := v.choose(ctx)
+		group, err := v.choose(ctx, pick)
 		if err != nil || len(group) == 0 {
 			return err
 		}
@@ -312,18 +339,4 @@ func (v view) eachTerm(ctx context.Context, group []segment, f func(term string,
 			return err
 		}
 	}
-}
-
-// uncachedBlock reads a block that is needed only once.
-func (v view) uncachedBlock(ctx context.Context, id int64) (string, error) {
-	tx, err := v.transaction(ctx)
-	if err != nil {
-		return "", err
-	}
-	var data []byte
-	if err := tx.QueryRowContext(ctx, `SELECT data FROM blocks WHERE id = ?`, id).Scan(&data); err != nil {
-		return "", fmt.Errorf("reading a block of postings: %w", err)
-	}
-	data, err = unseal(id, data, "a block of postings")
-	return unsafe.String(unsafe.SliceData(data), len(data)), err // data is ours and never written again
 }

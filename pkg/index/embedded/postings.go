@@ -50,23 +50,31 @@ var errBlock = fmt.Errorf("%w: a block of postings cannot be read", index.ErrCor
 
 // decodePostings appends the n postings of an entry to dst.
 func decodePostings(dst []posting, data string, n int) ([]posting, error) {
-	var slot uint32
+	dst = slices.Grow(dst, min(n, len(data)/2)) // each has two bytes or more
+	var slot, delta, tf, length uint64
+	var ok bool
 	for range n {
-		delta, rest, ok := uvarint(data)
-		tf := uint64(1)
-		if ok && delta&1 == 1 {
-			tf, rest, ok = uvarint(rest)
-		}
-		if !ok {
+		// Most numbers have one byte, which is read here.
+		if len(data) > 0 && data[0] < 0x80 {
+			delta, data = uint64(data[0]), data[1:]
+		} else if delta, data, ok = uvarint(data); !ok {
 			return dst, errBlock
 		}
-		length, rest, ok := uvarint(rest)
-		if !ok {
+		tf = 1
+		if delta&1 == 1 {
+			if tf, data, ok = uvarint(data); !ok {
+				return dst, errBlock
+			}
+		}
+		if len(data) > 0 && data[0] < 0x80 {
+			length, data = uint64(data[0]), data[1:]
+		} else if length, data, ok = uvarint(data); !ok {
 			return dst, errBlock
 		}
-		data = rest
-		slot += uint32(delta >> 1)
-		dst = append(dst, posting{slot, uint32(tf), uint32(length)})
+		if slot += delta >> 1; slot > maxSlots {
+			return dst, errBlock
+		}
+		dst = append(dst, posting{uint32(slot), uint32(tf), uint32(length)})
 	}
 	return dst, nil
 }

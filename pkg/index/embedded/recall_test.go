@@ -100,7 +100,7 @@ func vectorsOnly(t testing.TB, dimensions, n int, next func() []float32) *snapsh
 // spaceOfVectors is vectorsOnly, and returns the space, too, which has no database.
 func spaceOfVectors(t testing.TB, dimensions, n int, next func() []float32) (*space, *snapshot) {
 	t.Helper()
-	s := &space{dir: t.TempDir(), caches: caches{newCache(0), newCache(0)}}
+	s := &space{dir: t.TempDir(), caches: newCaches(0, 0)}
 	file, err := newSlotFile(filepath.Join(s.dir, vectorsName), recordsOf(dimensions*4, 4))
 	if err != nil {
 		t.Fatal(err)

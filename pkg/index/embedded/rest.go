@@ -10,7 +10,7 @@ func (x *Index) Rest() (bytes int64) {
 	if now := x.searches.Load(); x.rested.Swap(now) != now {
 		return 0
 	}
-	bytes = x.cache.clear() + x.rows.clear()
+	bytes = x.clear()
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	for _, h := range x.spaces {

@@ -18,11 +18,13 @@ func TestAnIndexRestsWhenNothingWasSearchedForAWhile(t *testing.T) {
 		if given := x.Rest(); given != 0 || x.cache.size == 0 {
 			t.Errorf("an index that was searched since gives up %d bytes and keeps %d", given, x.cache.size)
 		}
-		if kept := x.cache.size + x.rows.size; x.Rest() != kept {
+		if kept := x.cache.size + x.blocks.size + x.rows.size; x.Rest() != kept {
 			t.Error("what was given up is not what was kept")
 		}
-		if x.cache.size != 0 || x.rows.size != 0 || len(x.cache.items) != 0 || x.cache.order.Len() != 0 {
-			t.Errorf("%d and %d bytes are kept in memory while nothing is searched", x.cache.size, x.rows.size)
+		for name, c := range map[string]*cache{"lists": x.cache, "blocks": x.blocks, "rows": x.rows} {
+			if c.size != 0 || len(c.items) != 0 || c.order.Len() != 0 {
+				t.Errorf("%d bytes of %s are kept in memory while nothing is searched", c.size, name)
+			}
 		}
 	}
 }

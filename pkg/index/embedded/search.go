@@ -81,11 +81,10 @@ func (x *Index) Prepare(ctx context.Context, id index.Space, text string) error 
 // emptyResult is what a space finds that has no rows.
 func emptyResult(text string) index.Result {
 	v := view{snapshot: &snapshot{}}
-	l, err := v.score(context.Background(), analysis.Query(text, nil), nil)
+	l, err := v.words(context.Background(), analysis.Query(text, nil))
 	if err != nil {
 		return index.Result{} // nothing is read where there is no segment
 	}
-	defer l.release()
 	return index.Result{MaxLexical: l.max, TermWeights: l.weights}
 }
 
@@ -99,12 +98,11 @@ func (v view) search(ctx context.Context, q index.Query, fields [][]string, vect
 	if q.Text != "" {
 		terms = analysis.Query(q.Text, v.languages())
 	}
-	words, err := v.score(ctx, terms, filter)
+	words, err := v.words(ctx, terms)
 	if err != nil {
 		return index.Result{}, err
 	}
-	defer words.release()
-	best := words.top(q.Limit)
+	best := v.topWords(words, filter, q.Limit)
 	var near []scored
 	if vector != nil && v.rows > 0 {
 		if near, err = denseTop(ctx, v.snapshot, filter, vector, q.Limit); err != nil {

@@ -1,7 +1,9 @@
 package embedded
 
 import (
+	"cmp"
 	"context"
+	"database/sql"
 	"fmt"
 	"sort"
 	"unsafe"
@@ -27,22 +29,27 @@ func (v view) segmentPostings(ctx context.Context, seg segment, term string, dst
 	if err != nil {
 		return nil, err
 	}
+	add := func(e entry) bool {
+		dst, err = decodePostings(dst, e.data, e.count)
+		return err == nil
+	}
 	// The term's entries may begin in the block before the first one that starts with it.
 	i := max(sort.SearchStrings(firsts, term)-1, 0)
 	for ; i < len(firsts) && firsts[i] <= term; i++ {
-		block, err := v.block(ctx, seg.firstBlock+int64(i))
-		if err != nil {
-			return nil, err
+		var readErr error
+		if id := seg.firstBlock + int64(i); i+1 < len(firsts) && firsts[i] == term && firsts[i+1] == term {
+			// Nothing else is in the block. What the list of the term keeps of it is all that anyone will want.
+			var block string
+			if block, readErr = v.uncachedBlock(ctx, id); readErr == nil {
+				readErr = entries(block, add)
+			}
+		} else {
+			var block marked
+			if block, readErr = v.block(ctx, id); readErr == nil {
+				readErr = block.of(term, add)
+			}
 		}
-		var decodeErr error
-		err = block.of(term, func(e entry) bool {
-			dst, decodeErr = decodePostings(dst, e.data, e.count)
-			return decodeErr == nil
-		})
-		if err == nil {
-			err = decodeErr
-		}
-		if err != nil {
+		if err = cmp.Or(readErr, err); err != nil {
 			return nil, err
 		}
 	}
@@ -61,12 +68,8 @@ func (v view) directory(ctx context.Context, seg segment) ([]string, error) {
 	if d, ok := v.space.cache.get(key); ok {
 		return d.([]string), nil
 	}
-	tx, err := v.transaction(ctx)
+	data, err := v.readBlob(ctx, v.space.readDirectory, seg.id)
 	if err != nil {
-		return nil, err
-	}
-	var data []byte
-	if err := tx.QueryRowContext(ctx, `SELECT directory FROM segments WHERE id = ?`, seg.id).Scan(&data); err != nil {
 		return nil, fmt.Errorf("reading a directory of postings: %w", err)
 	}
 	firsts, err := decodeDirectory(seg.id, data)
@@ -83,25 +86,38 @@ func (v view) directory(ctx context.Context, seg segment) ([]string, error) {
 // block returns a block of postings, checked.
 func (v view) block(ctx context.Context, id int64) (marked, error) {
 	key := cacheKey{space: v.space.number, kind: cachedBlock, id: id}
-	if b, ok := v.space.cache.get(key); ok {
+	if b, ok := v.space.blocks.get(key); ok {
 		return b.(marked), nil
 	}
-	tx, err := v.transaction(ctx)
+	read, err := v.uncachedBlock(ctx, id)
 	if err != nil {
 		return marked{}, err
 	}
-	var data []byte
-	if err := tx.QueryRowContext(ctx, `SELECT data FROM blocks WHERE id = ?`, id).Scan(&data); err != nil {
-		return marked{}, fmt.Errorf("reading a block of postings: %w", err)
+	block, err := mark(read)
+	if err != nil {
+		return marked{}, err
+	}
+	v.space.blocks.put(key, block, block.bytes())
+	return block, nil
+}
+
+// uncachedBlock reads a block that is needed only once, checked.
+func (v view) uncachedBlock(ctx context.Context, id int64) (string, error) {
+	data, err := v.readBlob(ctx, v.space.readBlock, id)
+	if err != nil {
+		return "", fmt.Errorf("reading a block of postings: %w", err)
 	}
 	data, err = unseal(id, data, "a block of postings")
+	return unsafe.String(unsafe.SliceData(data), len(data)), err // data is ours and never written again
+}
+
+// readBlob returns what a prepared statement selects by a number.
+func (v view) readBlob(ctx context.Context, prepared *sql.Stmt, id int64) (data []byte, err error) {
+	tx, err := v.transaction(ctx)
 	if err != nil {
-		return marked{}, err
+		return nil, err
 	}
-	block, err := mark(unsafe.String(unsafe.SliceData(data), len(data))) // data is ours and never written again
-	if err != nil {
-		return marked{}, err
-	}
-	v.space.cache.put(key, block, block.bytes())
-	return block, nil
+	statement := tx.StmtContext(ctx, prepared)
+	defer func() { _ = statement.Close() }()
+	return data, statement.QueryRowContext(ctx, id).Scan(&data)
 }

@@ -31,7 +31,7 @@ type space struct {
 	writes *sql.DB
 
 	// What every search asks, prepared.
-	readVersion, readRows *sql.Stmt
+	readVersion, readRows, readDirectory, readBlock *sql.Stmt
 
 	group   group        // of batches that wait for writeMu
 	writeMu sync.Mutex   // held by the one writer: a Write, a deletion, a step of a merge
@@ -54,6 +54,7 @@ type space struct {
 	states  map[int64]*snapshot // those that a reader may still find itself at
 	readers map[int64]int       // running readers by the version that was current when they began
 	held    *snapshot           // whose rows are being put into cells; nil when none are
+	quiet   bool                // nobody has written for a while
 	broken  bool                // a commit ended without a clear answer: reopen before the next use
 }
 
@@ -115,11 +116,8 @@ func openSpace(ctx context.Context, dir string, id index.Space, number uint64, c
 			return nil, err
 		}
 	}
-	if s.readVersion, err = s.reads.PrepareContext(ctx, `SELECT version FROM state`); err != nil {
-		return nil, fmt.Errorf("preparing to read the version: %w", err)
-	}
-	if s.readRows, err = s.reads.PrepareContext(ctx, `SELECT `+rowColumns+` FROM rows WHERE slot IN (SELECT value FROM json_each(?))`); err != nil {
-		return nil, fmt.Errorf("preparing to read rows: %w", err)
+	if err := s.prepareReads(ctx); err != nil {
+		return nil, err
 	}
 	s.current = snap
 	s.states[snap.version] = snap
@@ -127,6 +125,23 @@ func openSpace(ctx context.Context, dir string, id index.Space, number uint64, c
 		return nil, err
 	}
 	return s, nil
+}
+
+// prepareReads prepares what every search asks.
+func (s *space) prepareReads(ctx context.Context) (err error) {
+	if s.readVersion, err = s.reads.PrepareContext(ctx, `SELECT version FROM state`); err != nil {
+		return fmt.Errorf("preparing to read the version: %w", err)
+	}
+	if s.readRows, err = s.reads.PrepareContext(ctx, `SELECT `+rowColumns+` FROM rows WHERE slot IN (SELECT value FROM json_each(?))`); err != nil {
+		return fmt.Errorf("preparing to read rows: %w", err)
+	}
+	if s.readDirectory, err = s.reads.PrepareContext(ctx, `SELECT directory FROM segments WHERE id = ?`); err != nil {
+		return fmt.Errorf("preparing to read directories: %w", err)
+	}
+	if s.readBlock, err = s.reads.PrepareContext(ctx, `SELECT data FROM blocks WHERE id = ?`); err != nil {
+		return fmt.Errorf("preparing to read blocks: %w", err)
+	}
+	return nil
 }
 
 // ensureTables makes the tables of a new database. One that has lost its tables, though vectors were written, is corrupt.
@@ -175,7 +190,7 @@ func (s *space) openVectors(snap *snapshot) (err error) {
 // close releases everything. The owner has seen to it that nobody uses the space.
 func (s *space) close() error {
 	var errs []error
-	for _, stmt := range []*sql.Stmt{s.readVersion, s.readRows} {
+	for _, stmt := range []*sql.Stmt{s.readVersion, s.readRows, s.readDirectory, s.readBlock} {
 		if stmt != nil {
 			errs = append(errs, stmt.Close())
 		}
@@ -195,8 +210,7 @@ func (s *space) close() error {
 			errs = append(errs, f.close())
 		}
 	}
-	s.cache.forget(s.number)
-	s.rows.forget(s.number)
+	s.forget(s.number)
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("closing space: %w", err)
 	}

@@ -149,7 +149,7 @@ func (x *Index) open(ctx context.Context, key spaceKey, id index.Space, create b
 	x.opened++
 	number := x.opened
 	x.mu.Unlock()
-	s, err := openSpace(ctx, x.path(key), id, number, caches{x.cache, x.rows}, x.sizes, create)
+	s, err := openSpace(ctx, x.path(key), id, number, x.caches, x.sizes, create)
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	defer x.broadcast()

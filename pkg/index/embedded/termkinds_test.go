@@ -7,35 +7,57 @@ import (
 	"github.com/sluice/sluice/pkg/index/bm25"
 )
 
-// TestAListCountsEveryPostingAsItIs compares lists of few and of very many different postings with what BM25 says of each.
+// TestAListCountsEveryPostingAsItIs compares lists of few and of very many different postings, in many and in few of all slots, with
+// what BM25 says of each.
 func TestAListCountsEveryPostingAsItIs(t *testing.T) {
 	t.Parallel()
+	const postings = 90_000
 	rng := rand.New(rand.NewPCG(15, 16))
-	for name, draw := range map[string]func() (times, length uint32){
-		"few kinds":             func() (uint32, uint32) { return 1 + rng.Uint32N(3), 50 + rng.Uint32N(20) },
-		"long rows":             func() (uint32, uint32) { return 1 + rng.Uint32N(40), rng.Uint32N(3000) },
-		"more than 16 bits say": func() (uint32, uint32) { return 1 + rng.Uint32N(400), rng.Uint32N(100_000) },
+	for name, c := range map[string]struct {
+		draw  func() (times, length uint32)
+		bytes int64 // of each number of a kind
+	}{
+		"few kinds":             {func() (uint32, uint32) { return 1 + rng.Uint32N(3), 50 + rng.Uint32N(20) }, 1},
+		"long rows":             {func() (uint32, uint32) { return 1 + rng.Uint32N(40), rng.Uint32N(3000) }, 2},
+		"more than 16 bits say": {func() (uint32, uint32) { return 1 + rng.Uint32N(400), rng.Uint32N(100_000) }, 4},
 	} {
-		const rows = 90_000
-		v := view{snapshot: &snapshot{rows: rows, length: rows * 70, slots: rows}}
-		ps := make([]posting, rows)
-		for i := range ps {
-			times, length := draw()
-			ps[i] = posting{uint32(i), times, length}
-		}
-		for range 2 { // the second time with what the first has left
-			list := v.listOf(ps)
-			scores := make([]float64, rows)
-			list.addTo(scores)
+		for _, apart := range []uint32{1, 2 * denseShare} {
+			v := view{snapshot: &snapshot{rows: postings, length: postings * 70, slots: postings * apart, live: allLive(postings * apart)}}
+			ps := make([]posting, postings)
+			for i := range ps {
+				times, length := c.draw()
+				ps[i] = posting{uint32(i)*apart + rng.Uint32N(apart), times, length}
+			}
+			var list *termList
+			for range 2 { // the second time with what the first has left
+				list = v.listOf(ps)
+			}
+			from := 0
 			for i, p := range ps {
 				want := list.weight * bm25.Saturated(float64(p.tf), bm25.Norm(float64(p.length), 70))
-				if scores[i] != want || list.timesOf(i) != p.tf || list.slots[i] != p.slot {
-					t.Fatalf("%s: posting %+v counts %v, want %v, and is there %d times", name, p, scores[i], want, list.timesOf(i))
+				at, ok := list.find(p.slot, from)
+				if kind := list.kinds.of(at); !ok || at != i || list.impacts[kind] != want || list.times[kind] != p.tf || want > list.top {
+					t.Fatalf("%s: posting %+v is found: %v, at %d and not %d; it counts %v, want %v, and is there %d times", name, p, ok, at, i, list.impacts[kind], want, list.times[kind])
 				}
+				if next := p.slot + 1; apart > 1 && next < v.slots && (i+1 == len(ps) || ps[i+1].slot != next) {
+					if _, ok := list.find(next, at); ok {
+						t.Fatalf("%s: slot %d is found and has no posting", name, next)
+					}
+				}
+				from = at
+			}
+			if dense := apart == 1; dense != list.dense() || list.kinds.bytes() != c.bytes*postings {
+				t.Errorf("%s: one in %d slots: dense: %v, %d bytes for the kinds of %d postings", name, apart, list.dense(), list.kinds.bytes(), postings)
 			}
 		}
-		if few := name != "more than 16 bits say"; few != (v.listOf(ps).more == nil) {
-			t.Errorf("%s: %d kinds", name, len(v.listOf(ps).impacts))
-		}
 	}
+}
+
+// allLive is the set of so many slots.
+func allLive(slots uint32) bitset {
+	edit := bitset{}.edit()
+	for slot := range slots {
+		edit.set(slot)
+	}
+	return edit.done()
 }

@@ -1,6 +1,7 @@
 package embedded
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"math"
@@ -15,43 +16,159 @@ import (
 // immutable.
 //
 // What a posting counts follows from how often the row has the word and how long it is, and few pairs of these are different:
-// a posting has the number of its pair, which takes a third of the memory of what follows from it.
+// a posting has the number of its pair, which takes a third of the memory of what follows from it, or a sixth. The slots of a word
+// that many rows have are told by their last byte, with where the postings of each 256 slots begin, which takes a quarter of the
+// memory of their numbers.
 type termList struct {
 	version int64
-	weight  float64   // inverse document frequency
-	slots   []uint32  // ascending
-	kinds   []uint16  // of each slot: which of the following it has
-	more    []uint32  // in place of kinds, where there are more than these can tell
-	impacts []float64 // what the word adds to the row's score
-	times   []uint32  // how often the row has it
+	weight  float64 // inverse document frequency
+	n       int     // postings
+	top     float64 // the most that the word adds to a row's score
+
+	slots []uint32  // ascending; nil of a dense list, which has the following in its place
+	ends  []uint8   // the last bytes of slots
+	from  []uint32  // where the postings of each block of slots begin, and last how many there are in all
+	most  []float32 // no less than what the word adds to the score of any row of each window
+
+	kinds   kindNumbers // of each posting: which of the following it has
+	impacts []float64   // what the word adds to the row's score
+	times   []uint32    // how often the row has it
 }
+
+const (
+	// windowSlots is how many slots are scored at once: their scores stay in the processor's nearest memory meanwhile.
+	windowSlots = 4096
+	windowWords = windowSlots / 64
+	// blockSlots is how many slots a byte tells apart.
+	blockSlots   = 256
+	windowBlocks = windowSlots / blockSlots
+	// densePostings and denseShare are from how many postings on, and from which share of all slots, a list is dense.
+	densePostings = 1024
+	denseShare    = 100
+)
+
+// windowsOf is how many windows so many slots take.
+func windowsOf(slots uint32) int { return (int(slots) + windowSlots - 1) / windowSlots }
 
 // bytes is what the list takes.
 func (t *termList) bytes() int64 {
-	return int64(4*len(t.slots)+2*len(t.kinds)+4*len(t.more)+12*len(t.impacts)) + 160
+	return int64(4*len(t.slots)+len(t.ends)+4*len(t.from)+4*len(t.most)+8*cap(t.impacts)+4*cap(t.times)) + t.kinds.bytes() + 288
 }
 
-// addTo adds what the word counts to the scores of all rows that have it.
-func (t *termList) addTo(scores []float64) {
+// dense reports whether the list has ends in place of slots.
+func (t *termList) dense() bool { return t.ends != nil }
+
+// kindNumbers are numbers of kinds, in as few bytes as they fit: one of the slices has them.
+type kindNumbers struct {
+	small  []uint8
+	middle []uint16
+	large  []uint32
+}
+
+// set takes numbers, all of which are below kinds.
+func (k *kindNumbers) set(numbers []uint32, kinds int) {
+	switch {
+	case kinds <= math.MaxUint8+1:
+		k.small = make([]uint8, len(numbers))
+		for i, n := range numbers {
+			k.small[i] = uint8(n)
+		}
+	case kinds <= math.MaxUint16+1:
+		k.middle = make([]uint16, len(numbers))
+		for i, n := range numbers {
+			k.middle[i] = uint16(n)
+		}
+	default:
+		k.large = append([]uint32{}, numbers...)
+	}
+}
+
+func (k *kindNumbers) bytes() int64 { return int64(len(k.small) + 2*len(k.middle) + 4*len(k.large)) }
+
+func (k *kindNumbers) of(i int) uint32 {
+	switch {
+	case k.small != nil:
+		return uint32(k.small[i])
+	case k.middle != nil:
+		return uint32(k.middle[i])
+	}
+	return k.large[i]
+}
+
+// find returns which posting is that of a slot, if there is one. from is that of a slot before, or 0: what is looked for lies near
+// as a rule.
+func (t *termList) find(slot uint32, from int) (at int, ok bool) {
+	if !t.dense() {
+		return seek(t.slots, from, slot)
+	}
+	block := slot / blockSlots
+	begin, end := t.from[block], t.from[block+1]
+	n := bytes.IndexByte(t.ends[begin:end], uint8(slot))
+	return int(begin) + n, n >= 0
+}
+
+// seek returns where in a list, from an index on, a slot is or would be, and whether it is there.
+func seek(slots []uint32, from int, slot uint32) (int, bool) {
+	step := 1
+	for from+step < len(slots) && slots[from+step] < slot {
+		from += step
+		step *= 2
+	}
+	at, ok := slices.BinarySearch(slots[from:min(from+step+1, len(slots))], slot)
+	return from + at, ok
+}
+
+// between returns the postings, from and to, of slots from begin on and below end, in a list that is not dense. at is a posting before
+// the first of them, or 0.
+func (t *termList) between(begin, end uint32, at int) (from, to int) {
+	if at < len(t.slots) && t.slots[at] < begin {
+		at, _ = seek(t.slots, at, begin)
+	}
+	to = at
+	for to < len(t.slots) && t.slots[to] < end {
+		to++
+	}
+	return at, to
+}
+
+// addWindow adds what the word counts to the scores of those rows of a window that have it, and marks these if that is asked for; those of
+// lists that are not dense are marked in any case. from is the first posting of the window, end the first one beyond it.
+func (t *termList) addWindow(room *windowRoom, window, from, end int, mark bool) {
+	switch {
+	case t.kinds.small != nil:
+		addWindow(t, t.kinds.small, room, window, from, end, mark)
+	case t.kinds.middle != nil:
+		addWindow(t, t.kinds.middle, room, window, from, end, mark)
+	default:
+		addWindow(t, t.kinds.large, room, window, from, end, mark)
+	}
+}
+
+func addWindow[K uint8 | uint16 | uint32](t *termList, kinds []K, room *windowRoom, window, from, end int, mark bool) {
 	impacts := t.impacts
-	if t.more != nil {
-		for i, slot := range t.slots {
-			scores[slot] += impacts[t.more[i]]
+	if !t.dense() {
+		kinds = kinds[from:end]
+		for i, slot := range t.slots[from:end] {
+			slot %= windowSlots
+			room.scores[slot] += impacts[kinds[i]]
+			room.touched[slot/64] |= 1 << (slot % 64)
 		}
 		return
 	}
-	kinds := t.kinds[:len(t.slots)]
-	for i, slot := range t.slots {
-		scores[slot] += impacts[kinds[i]]
+	for b, begin := range t.from[window*windowBlocks:][:windowBlocks] {
+		ends := t.ends[begin:t.from[window*windowBlocks+b+1]]
+		kinds := kinds[begin:][:len(ends)]
+		scores := (*[blockSlots]float64)(room.scores[b*blockSlots:])
+		for i, end := range ends {
+			scores[end] += impacts[kinds[i]]
+		}
+		if mark {
+			touched := (*[blockSlots / 64]uint64)(room.touched[b*blockSlots/64:])
+			for _, end := range ends {
+				touched[end/64] |= 1 << (end % 64)
+			}
+		}
 	}
-}
-
-// timesOf is how often the row has the word that is the i-th of the list.
-func (t *termList) timesOf(i int) uint32 {
-	if t.more != nil {
-		return t.times[t.more[i]]
-	}
-	return t.times[t.kinds[i]]
 }
 
 // termList returns the list of a word with these forms, from the cache when it was made at this version.
@@ -78,54 +195,85 @@ func (v view) termList(ctx context.Context, forms []string) (*termList, error) {
 			g.add(from)
 		}
 	}
-	list := v.listOf(g.united(v.live))
+	list := v.listOf(g.parts()...)
 	v.space.cache.replace(key, list, list.bytes()+int64(len(key.term)))
 	return list, nil
 }
 
-// listOf works out what postings count at the view's version.
-func (v view) listOf(ps []posting) *termList {
-	t := &termList{
-		version: v.version, weight: bm25.Weight(float64(v.rows), float64(len(ps))),
-		slots: make([]uint32, len(ps)), kinds: make([]uint16, len(ps)),
+// listOf works out what postings of live rows count at the view's version. The parts are in order of slots, one after the other.
+func (v view) listOf(parts ...[]posting) *termList {
+	room := listPool.Get().(*listRoom)
+	defer listPool.Put(room)
+	defer room.forget()
+	for _, ps := range parts {
+		for _, p := range ps {
+			if v.live.has(p.slot) {
+				room.slots = append(room.slots, p.slot)
+				room.numbers = append(room.numbers, room.kindOf(p.tf, p.length))
+			}
+		}
 	}
+	n := len(room.slots)
+	t := &termList{version: v.version, weight: bm25.Weight(float64(v.rows), float64(n)), n: n}
 	average := 1.0
 	if v.rows > 0 && v.length > 0 {
 		average = float64(v.length) / float64(v.rows)
 	}
-	kinds := kindsPool.Get().(*kindsOf)
-	defer kindsPool.Put(kinds)
-	for i, p := range ps {
-		kind := kinds.of(p.tf, p.length)
-		if int(kind) == len(t.impacts) {
-			t.impacts = append(t.impacts, t.weight*bm25.Saturated(float64(p.tf), bm25.Norm(float64(p.length), average)))
-			t.times = append(t.times, p.tf)
-		}
-		if kind > math.MaxUint16 && t.more == nil {
-			t.more = make([]uint32, len(ps))
-			for j, k := range t.kinds[:i] {
-				t.more[j] = uint32(k)
-			}
-			t.kinds = nil
-		}
-		t.slots[i] = p.slot
-		if t.more != nil {
-			t.more[i] = kind
-		} else {
-			t.kinds[i] = uint16(kind)
-		}
+	t.impacts, t.times = make([]float64, len(room.kinds)), make([]uint32, len(room.kinds))
+	for i, k := range room.kinds {
+		t.times[i] = k.times
+		t.impacts[i] = t.weight * bm25.Saturated(float64(k.times), bm25.Norm(float64(k.length), average))
+		t.top = max(t.top, t.impacts[i])
 	}
-	kinds.forget()
+	t.kinds.set(room.numbers, len(room.kinds))
+	if n < densePostings || n < int(v.slots)/denseShare {
+		t.slots = append([]uint32{}, room.slots...)
+	} else {
+		t.layDense(room, v.slots)
+	}
 	return t
 }
 
-// kindsOf numbers pairs of how often a row has a word and how long it is, in the order in which they come.
-type kindsOf struct {
-	n      uint32
-	common [commonTimes * commonLengths]uint32 // numbers above 0, of pairs of small numbers
-	used   []int32                             // which of common are not 0
-	rare   map[uint64]uint32                   // of all others
+// layDense sets what a dense list has in place of slots.
+func (t *termList) layDense(room *listRoom, slots uint32) {
+	windows := windowsOf(slots)
+	t.ends, t.from, t.most = make([]uint8, t.n), make([]uint32, windows*windowBlocks+1), make([]float32, windows)
+	above := make([]float32, len(t.impacts))
+	for i, impact := range t.impacts {
+		if above[i] = float32(impact); float64(above[i]) < impact {
+			above[i] = math.Nextafter32(above[i], math.MaxFloat32)
+		}
+	}
+	at := 0
+	for block := range windows * windowBlocks {
+		t.from[block] = uint32(at)
+		begin, most := uint32(block*blockSlots), float32(0)
+		for at < t.n && room.slots[at]-begin < blockSlots {
+			t.ends[at] = uint8(room.slots[at])
+			if a := above[room.numbers[at]]; a > most { // max would look for numbers that are none
+				most = a
+			}
+			at++
+		}
+		w := block / windowBlocks
+		t.most[w] = max(t.most[w], most)
+	}
+	t.from[windows*windowBlocks] = uint32(t.n)
 }
+
+// listRoom is where a list is made. It numbers pairs of how often a row has a word and how long it is, in the order in which they
+// come.
+type listRoom struct {
+	slots   []uint32
+	numbers []uint32 // of their pairs
+	kinds   []kind   // by number
+
+	common [commonTimes * commonLengths]uint32 // numbers and one, of pairs of small numbers
+	rare   map[kind]uint32                     // numbers of all others
+}
+
+// kind is how often a row has a word, and how many terms it has in all.
+type kind struct{ times, length uint32 }
 
 // What is looked up in a table: nearly all that there is.
 const (
@@ -133,36 +281,37 @@ const (
 	commonLengths = 1024
 )
 
-var kindsPool = sync.Pool{New: func() any { return &kindsOf{rare: make(map[uint64]uint32)} }}
+var listPool = sync.Pool{New: func() any { return &listRoom{rare: make(map[kind]uint32)} }}
 
-// of returns the number of a pair.
-func (k *kindsOf) of(times, length uint32) uint32 {
+// kindOf returns the number of a pair.
+func (r *listRoom) kindOf(times, length uint32) uint32 {
 	if times < commonTimes && length < commonLengths {
-		at := times*commonLengths + length
-		if k.common[at] == 0 {
-			k.n++
-			k.common[at] = k.n
-			k.used = append(k.used, int32(at))
+		known := &r.common[times*commonLengths+length]
+		if *known == 0 {
+			r.kinds = append(r.kinds, kind{times, length})
+			*known = uint32(len(r.kinds))
 		}
-		return k.common[at] - 1
+		return *known - 1
 	}
-	pair := uint64(times)<<32 | uint64(length)
-	n, ok := k.rare[pair]
+	pair := kind{times, length}
+	n, ok := r.rare[pair]
 	if !ok {
-		n = k.n
-		k.n++
-		k.rare[pair] = n
+		n = uint32(len(r.kinds))
+		r.kinds = append(r.kinds, pair)
+		r.rare[pair] = n
 	}
 	return n
 }
 
 // forget makes ready for another list.
-func (k *kindsOf) forget() {
-	for _, at := range k.used {
-		k.common[at] = 0
+func (r *listRoom) forget() {
+	for _, k := range r.kinds {
+		if k.times < commonTimes && k.length < commonLengths {
+			r.common[k.times*commonLengths+k.length] = 0
+		}
 	}
-	k.n, k.used = 0, k.used[:0]
-	clear(k.rare)
+	r.slots, r.numbers, r.kinds = r.slots[:0], r.numbers[:0], r.kinds[:0]
+	clear(r.rare)
 }
 
 // gathering is where the postings of a word are brought together.
@@ -182,18 +331,31 @@ func (g *gathering) add(from int) {
 	}
 }
 
-// united returns the live ones of the postings gathered, in order of slots; those of one slot, which has several forms of a
+// parts returns the postings gathered in order of slots, one part after the other; those of one slot, which has several forms of a
 // word, are added up.
-func (g *gathering) united(live bitset) []posting {
+func (g *gathering) parts() [][]posting {
+	// As a rule each segment has slots of its own range.
+	slices.SortFunc(g.runs, func(a, b run) int { return cmp.Compare(g.postings[a.from].slot, g.postings[b.from].slot) })
+	parts := make([][]posting, 0, len(g.runs))
+	for i, r := range g.runs {
+		if i > 0 && g.postings[g.runs[i-1].to-1].slot >= g.postings[r.from].slot {
+			return [][]posting{g.united()}
+		}
+		parts = append(parts, g.postings[r.from:r.to])
+	}
+	return parts
+}
+
+// united returns the postings gathered as one part.
+func (g *gathering) united() []posting {
 	for len(g.runs) > 1 {
 		g.mergePairs()
 	}
-	return united(slices.DeleteFunc(g.postings, func(p posting) bool { return !live.has(p.slot) }))
+	return united(g.postings)
 }
 
 // mergePairs makes one run of each two.
 func (g *gathering) mergePairs() {
-	// As a rule each segment has slots of its own range: then merging is copying.
 	slices.SortFunc(g.runs, func(a, b run) int { return cmp.Compare(g.postings[a.from].slot, g.postings[b.from].slot) })
 	out, runs := g.other[:0], g.runs[:0]
 	for i := 0; i < len(g.runs); i += 2 {

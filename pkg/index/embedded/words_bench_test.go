@@ -25,3 +25,33 @@ func BenchmarkCommonWords(b *testing.B) {
 		}
 	})
 }
+
+// BenchmarkColdList makes the list of a common word anew for each turn, with nothing in the cache.
+func BenchmarkColdList(b *testing.B) {
+	eachSize(b, func(b *testing.B, x *Index, c *benchCorpus) {
+		for _, n := range []uint64{25, 200, 5000} {
+			b.Run(fmt.Sprint("word=", n), func(b *testing.B) {
+				err := x.use(b.Context(), benchSpace, false, func(s *space) error {
+					return s.read(b.Context(), func(v view) error {
+						postings := 0
+						for b.Loop() {
+							x.cache.clear()
+							list, err := v.termList(b.Context(), []string{word(n)})
+							if err != nil {
+								return err
+							}
+							postings = list.n
+						}
+						b.ReportMetric(float64(postings), "postings")
+						b.ReportMetric(float64(len(v.segments)), "segments")
+						b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*max(1, postings)), "ns/posting")
+						return nil
+					})
+				})
+				if err != nil {
+					b.Fatal(err)
+				}
+			})
+		}
+	})
+}

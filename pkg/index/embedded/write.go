@@ -70,6 +70,7 @@ func (s *space) writeBatch(ctx context.Context, batch []*prepared) error {
 		return err
 	}
 	s.mu.Lock()
+	s.quiet = false
 	end, oldest := s.current.slots, s.oldestUse()
 	s.mu.Unlock()
 	if uint64(end)+uint64(len(batch)) > maxSlots {

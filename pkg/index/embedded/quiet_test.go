@@ -1,0 +1,136 @@
+package embedded
+
+import (
+	"context"
+	"log/slog"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sluice/sluice/pkg/index"
+)
+
+func TestASpaceIsQuietOnceNobodyHasWrittenForAWhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var q quietSpaces
+		q.begin(2 * time.Second)
+		defer q.end()
+		a, b := index.Space{DatastoreID: "a"}, index.Space{DatastoreID: "b"}
+		told := func() []index.Space {
+			select {
+			case <-q.due:
+				return q.take()
+			default:
+				return nil
+			}
+		}
+		began := time.Now()
+		for _, step := range []struct {
+			at    time.Duration
+			write []index.Space
+			want  []index.Space
+		}{
+			{0, []index.Space{a, b}, nil},
+			{time.Second, []index.Space{a}, nil},
+			{2100 * time.Millisecond, nil, []index.Space{b}}, // a was written to since
+			{2900 * time.Millisecond, nil, nil},
+			{3100 * time.Millisecond, nil, []index.Space{a}},
+			{9 * time.Second, nil, nil}, // each is told of once
+			{10 * time.Second, []index.Space{b}, nil},
+			{12100 * time.Millisecond, nil, []index.Space{b}},
+		} {
+			time.Sleep(step.at - time.Since(began))
+			synctest.Wait()
+			if got := told(); !slices.Equal(got, step.want) {
+				t.Errorf("after %v: %v, want %v", step.at, got, step.want)
+			}
+			for _, id := range step.write {
+				q.note(id)
+			}
+		}
+	})
+}
+
+func TestUnsettledSegmentsAreTheSmallOnes(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ rows, want []int64 }{
+		{[]int64{5, 5, 5}, nil}, // so few are no harm
+		{[]int64{5, 5, 5, 5}, []int64{5, 5, 5, 5}},
+		{[]int64{1000, 1, 1, 1}, []int64{1, 1, 1}},
+		{[]int64{1, 3, 9, 27}, nil},
+		{[]int64{5, 1, 1, 2, 100}, []int64{1, 1, 2, 5}},
+		{[]int64{32_000, 31_000, 4000, 4000, 4000, 500, 500, 100}, []int64{100, 500, 500, 4000, 4000, 4000, 31_000, 32_000}},
+		{[]int64{1_000_000, 200_000, 50_000, 50_000, 90_000}, []int64{50_000, 50_000, 90_000, 200_000}},
+	} {
+		var segments []segment
+		for i, n := range c.rows {
+			segments = append(segments, segment{id: int64(i), rows: n})
+		}
+		var got []int64
+		for _, s := range unsettled(segments) {
+			got = append(got, s.rows)
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("of %v: %v, want %v", c.rows, got, c.want)
+		}
+	}
+}
+
+// TestASpaceSettlesWhenNobodyWrites writes many small batches, waits for the merger by itself, and compares what is found.
+func TestASpaceSettlesWhenNobodyWrites(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	x := mustOpen(t, dir, Options{sizes: sizes{quiet: time.Hour}})
+	rng := rand.New(rand.NewPCG(11, 12))
+	for range 7 {
+		var rows []index.Row
+		for range 1 + rng.IntN(30) {
+			rows = append(rows, crashRow("a", rng.Uint64N(4), rng.IntN(60)))
+		}
+		if err := x.Write(t.Context(), crashSpace, rows); err != nil {
+			t.Fatal(err)
+		}
+	}
+	q := index.Query{Text: "common words " + crashWord("a", 1, 7), Limit: 1000}
+	want := search(t.Context(), t, x, q)
+	if n := segmentsOf(t, x); n != 7 {
+		t.Fatalf("%d segments of 7 batches while it may be written to", n)
+	}
+	if err := x.Close(); err != nil {
+		t.Fatal(err)
+	}
+	// A process that finds many segments settles them, too.
+	x = mustOpen(t, dir, Options{sizes: sizes{quiet: time.Millisecond}, Log: slog.New(slog.DiscardHandler)})
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	poll := time.NewTicker(time.Millisecond)
+	defer poll.Stop()
+	for segmentsOf(t, x) > fewSegments {
+		select {
+		case <-poll.C:
+		case <-ctx.Done():
+			t.Fatal("it does not settle")
+		}
+	}
+	if diff := cmp.Diff(want, search(t.Context(), t, x, q)); diff != "" {
+		t.Errorf("(-before +settled):\n%s", diff)
+	}
+}
+
+func segmentsOf(t *testing.T, x *Index) (n int) {
+	t.Helper()
+	err := x.use(t.Context(), crashSpace, false, func(s *space) error {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		n = len(s.current.segments)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
