@@ -99,7 +99,7 @@ func measureService(ctx context.Context, s settings, w *workload, dir string, er
 	return own, store, err
 }
 
-// fillSluice takes the workload in, and stops the service.
+// fillSluice takes the workload in, and stops the service when it has nothing left to do.
 func fillSluice(ctx context.Context, s settings, w *workload, dir string, environ []string) (store string, took time.Duration, err error) {
 	svc, err := started.Start(ctx, s.api, dir, environ...)
 	defer func() { err = errors.Join(err, svc.Close()) }()
@@ -127,13 +127,50 @@ func fillSluice(ctx context.Context, s settings, w *workload, dir string, enviro
 	if err := svc.Settled(ctx, made.ID); err != nil {
 		return "", 0, err
 	}
-	took = time.Since(began)
+	rested, err := atRest(ctx, svc.PID())
+	if err != nil {
+		return "", 0, err
+	}
+	took = rested.Sub(began)
 	var chunks int64
 	err = svc.Datasources(ctx, made.ID, "synched", func(d service.Datasource) error { chunks += d.Chunks; return nil })
 	if err == nil && chunks != int64(s.rows) {
 		err = fmt.Errorf("%d chunks were made of %d paragraphs", chunks, s.rows)
 	}
 	return made.ID, took, err
+}
+
+// atRest waits until a process has done nothing for some seconds, and tells since when: what the index merges once nobody writes belongs
+// to filling it.
+func atRest(ctx context.Context, pid int) (since time.Time, err error) {
+	const (
+		rest  = 4 * time.Second
+		every = 500 * time.Millisecond
+		busy  = every / 20 // that a service needs which nobody asks, and more
+	)
+	since = time.Now()
+	before, err := processorTimeOf(pid)
+	if err != nil {
+		return since, err
+	}
+	look := time.NewTicker(every)
+	defer look.Stop()
+	for time.Since(since) < rest {
+		select {
+		case <-ctx.Done():
+			return since, ctx.Err()
+		case <-look.C:
+		}
+		used, err := processorTimeOf(pid)
+		if err != nil {
+			return since, err
+		}
+		if used-before > busy {
+			since = time.Now()
+		}
+		before = used
+	}
+	return since, nil
 }
 
 func documentID(n int) string { return fmt.Sprintf("document-%d", n) }

@@ -18,6 +18,7 @@ import (
 // snapshot is the in-memory state of a space at one version of its database. It is immutable once published.
 type snapshot struct {
 	version     int64
+	changed     int64 // the version since which it has the same rows, or an earlier one that this process has not seen
 	model       string
 	dimensions  int
 	slots       uint32 // slots that were ever used: the range of a scan
@@ -152,6 +153,7 @@ func loadSnapshot(ctx context.Context, db *sql.DB) (*snapshot, error) {
 	if err := tx.QueryRowContext(ctx, `SELECT version, body FROM state`).Scan(&s.version, &body); err != nil {
 		return nil, fmt.Errorf("reading the state: %w", err)
 	}
+	s.changed = s.version
 	if err := s.decode(body); err != nil {
 		return nil, err
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/index/bm25"
 )
 
-// termList is a word's postings of live rows, of all of its forms together, as they count at one version of a space. It is
+// termList is a word's postings of live rows, of all of its forms together, as they count while a space has the same rows. It is
 // immutable.
 //
 // What a posting counts follows from how often the row has the word and how long it is, and few pairs of these are different:
@@ -20,10 +20,10 @@ import (
 // that many rows have are told by their last byte, with where the postings of each 256 slots begin, which takes a quarter of the
 // memory of their numbers.
 type termList struct {
-	version int64
-	weight  float64 // inverse document frequency
-	n       int     // postings
-	top     float64 // the most that the word adds to a row's score
+	rows   int64   // the version of the space since which it has these rows
+	weight float64 // inverse document frequency
+	n      int     // postings
+	top    float64 // the most that the word adds to a row's score
 
 	slots []uint32  // ascending; nil of a dense list, which has the following in its place
 	ends  []uint8   // the last bytes of slots
@@ -171,14 +171,14 @@ func addWindow[K uint8 | uint16 | uint32](t *termList, kinds []K, room *windowRo
 	}
 }
 
-// termList returns the list of a word with these forms, from the cache when it was made at this version.
+// termList returns the list of a word with these forms, from the cache when it was made of the same rows.
 func (v view) termList(ctx context.Context, forms []string) (*termList, error) {
 	if len(v.segments) == 0 {
 		return v.listOf(nil), nil
 	}
 	key := cacheKey{space: v.space.number, kind: cachedList, term: strings.Join(forms, "\x00")}
 	if found, ok := v.space.cache.get(key); ok {
-		if list := found.(*termList); list.version == v.version {
+		if list := found.(*termList); list.rows == v.changed {
 			return list, nil
 		}
 	}
@@ -200,7 +200,7 @@ func (v view) termList(ctx context.Context, forms []string) (*termList, error) {
 	return list, nil
 }
 
-// listOf works out what postings of live rows count at the view's version. The parts are in order of slots, one after the other.
+// listOf works out what postings of live rows count in the view. The parts are in order of slots, one after the other.
 func (v view) listOf(parts ...[]posting) *termList {
 	room := listPool.Get().(*listRoom)
 	defer listPool.Put(room)
@@ -214,7 +214,7 @@ func (v view) listOf(parts ...[]posting) *termList {
 		}
 	}
 	n := len(room.slots)
-	t := &termList{version: v.version, weight: bm25.Weight(float64(v.rows), float64(n)), n: n}
+	t := &termList{rows: v.changed, weight: bm25.Weight(float64(v.rows), float64(n)), n: n}
 	average := 1.0
 	if v.rows > 0 && v.length > 0 {
 		average = float64(v.length) / float64(v.rows)

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -109,6 +110,49 @@ func TestWhatWasPreparedIsFoundInMemory(t *testing.T) {
 	}
 	if now := x.cache.made(); now != made {
 		t.Errorf("the search has read or made %d things more", now-made)
+	}
+}
+
+// TestListsOutliveMerges sees to it that a list is made again after a write, and not after a merge, which changes no row.
+func TestListsOutliveMerges(t *testing.T) {
+	t.Parallel()
+	x := mustOpen(t, t.TempDir(), Options{sizes: sizes{quiet: time.Hour}})
+	list := func() (found *termList) {
+		t.Helper()
+		err := x.use(t.Context(), crashSpace, false, func(s *space) error {
+			return s.read(t.Context(), func(v view) (err error) {
+				found, err = v.termList(t.Context(), []string{"common"})
+				return err
+			})
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return found
+	}
+	var last *termList
+	for i := range 5 {
+		mustWrite(t, x, crashSpace, []index.Row{crashRow([]string{"a", "b"}[i%2], 1, i)})
+		now := list()
+		if now == last || now.n != i+1 {
+			t.Fatalf("after %d writes the list has %d rows", i+1, now.n)
+		}
+		last = now
+	}
+	if err := x.settle(t.Context(), crashSpace); err != nil {
+		t.Fatal(err)
+	}
+	if n := segmentsOf(t, x); n != 1 {
+		t.Fatalf("%d segments are left", n)
+	}
+	if list() != last {
+		t.Error("a merge has made the list stale")
+	}
+	if err := x.DeleteGenerations(t.Context(), crashSpace, index.Generations{DatasourceID: "a", From: 1, Below: 2}); err != nil {
+		t.Fatal(err)
+	}
+	if now := list(); now.n != 2 {
+		t.Errorf("after three of five were deleted the list has %d rows", now.n)
 	}
 }
 

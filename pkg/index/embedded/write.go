@@ -217,6 +217,7 @@ func (s *snapshot) bury(rows *sql.Rows, live *bitsetEdit) error {
 			return fmt.Errorf("%w: a row lies in slot %d, which is not live", index.ErrCorrupt, slot)
 		}
 		live.clear(slot)
+		s.changed = s.version
 		s.rows--
 		s.length -= length
 		if s.langs[lang]--; s.langs[lang] <= 0 {
@@ -243,6 +244,7 @@ func insertRows(ctx context.Context, tx *sql.Tx, next *snapshot, live *bitsetEdi
 			return fmt.Errorf("inserting a row: %w", err)
 		}
 		live.set(r.slot)
+		next.changed = next.version
 		next.rows++
 		next.length += r.length
 		next.langs[p.lang]++
