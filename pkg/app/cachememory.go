@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"math"
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
@@ -9,10 +10,11 @@ import (
 )
 
 const (
-	// leastCacheMemory is what caches may hold on a small machine, and where the machine does not tell what it has.
-	leastCacheMemory = 120 << 20
-	// cacheShare is the part of the memory that caches may hold, one in so many.
-	cacheShare = 32
+	// defaultCacheMemory is what all caches together hold when nobody says, postings apart.
+	defaultCacheMemory = 120 << 20
+	// postingsShare is the part of the memory that postings may then hold, one in so many: an index of a million chunks is searched
+	// twice as fast when those of common words fit, and what they hold is given up when nobody searches.
+	postingsShare = 64
 )
 
 // cacheMemory is how many bytes each of a process's caches may hold. They are full of different things at different times, and
@@ -20,19 +22,19 @@ const (
 type cacheMemory struct{ postings, rows, vectors, catalog, originals int64 }
 
 func cacheMemoryOf(c config.Config) cacheMemory {
-	all := int64(c.CacheMemory)
-	if all == 0 {
-		all = defaultCacheMemory(memlimit.ApplyFallback(memlimit.FromCgroup, memlimit.FromSystem))
+	part := cmp.Or(int64(c.CacheMemory), defaultCacheMemory) / 15
+	m := cacheMemory{postings: 4 * part, rows: 4 * part, vectors: 4 * part, catalog: 2 * part, originals: part}
+	if c.CacheMemory == 0 {
+		m.postings = max(m.postings, shareOf(memlimit.ApplyFallback(memlimit.FromCgroup, memlimit.FromSystem), postingsShare))
 	}
-	part := all / 15
-	return cacheMemory{postings: 4 * part, rows: 4 * part, vectors: 4 * part, catalog: 2 * part, originals: part}
+	return m
 }
 
-// defaultCacheMemory is what caches may hold when nobody says, by the bytes that the process may use.
-func defaultCacheMemory(memory memlimit.Provider) int64 {
+// shareOf is one part in so many of the bytes that the process may use; 0 where nobody knows.
+func shareOf(memory memlimit.Provider, parts int64) int64 {
 	have, err := memory()
 	if err != nil || have > math.MaxInt64 {
-		return leastCacheMemory
+		return 0
 	}
-	return max(leastCacheMemory, int64(have)/cacheShare)
+	return int64(have) / parts
 }

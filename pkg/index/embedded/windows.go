@@ -47,6 +47,9 @@ var windowPool = sync.Pool{New: func() any { return new(windowRoom) }}
 
 // topWords returns the best rows by words that pass a filter.
 func (v view) topWords(l *lexical, filter slotSet, limit int) []scored {
+	if len(l.lists) == 0 {
+		return nil
+	}
 	room := windowPool.Get().(*windowRoom)
 	defer windowPool.Put(room)
 	n := len(l.lists)
