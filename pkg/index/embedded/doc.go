@@ -16,8 +16,8 @@
 // which slots are live, counters. So there is one point of commit and nothing to reconcile after a crash: a slot that
 // was written without a commit is simply still free.
 //
-// Postings are immutable segments, one per write, merged in the background so that their number stays logarithmic. A
-// slot whose row was replaced or deleted is dead; a merge drops its postings, and only then may it be used again. Readers see
+// Postings are immutable segments, one per write, merged in the background so that their number stays logarithmic, and to a
+// few once nobody writes. A slot whose row was replaced or deleted is dead; a merge drops its postings, and only then may it be used again. Readers see
 // a snapshot: a SQLite read transaction and the in-memory state of the same version; writers never block them.
 //
 // Cells are made of vectors and codes in the background. They are dropped when they are damaged, or were left alone by an earlier

@@ -121,9 +121,9 @@ func (v view) dead(slots *roaring.Bitmap) *roaring.Bitmap {
 	return out
 }
 
-// merge makes codes or places that are missing, or merges one group of segments, if there is one that needs it, and
-// reports whether it did: those that pick returns, if any. Readers go on meanwhile, and writers, too, while segments are merged: the new segment is stored
-// in small transactions that nobody sees, and the last one swaps it in.
+// merge makes codes or places that are missing, or merges one group of segments, if pick returns one or dead slots are a reason, and
+// reports whether it did. Readers go on meanwhile, and writers, too, while segments are merged: the new segment is stored in small
+// transactions that nobody sees, and the last one swaps it in.
 func (s *space) merge(ctx context.Context, pick func([]segment) []segment) (bool, error) {
 	s.mergeMu.Lock()
 	defer s.mergeMu.Unlock()

@@ -119,5 +119,6 @@ func (v view) readBlob(ctx context.Context, prepared *sql.Stmt, id int64) (data 
 	}
 	statement := tx.StmtContext(ctx, prepared)
 	defer func() { _ = statement.Close() }()
-	return data, statement.QueryRowContext(ctx, id).Scan(&data)
+	err = statement.QueryRowContext(ctx, id).Scan(&data)
+	return data, err
 }
