@@ -20,7 +20,7 @@ const embeddingModel = "workload"
 const itemMark = "item"
 
 // marked finds the mark that each text begins with.
-var marked = regexp.MustCompile(`\b(item|question)([0-9]+)\b`)
+var marked = regexp.MustCompile(`\b(item|question|fresh)([0-9]+)\b`)
 
 // vectorOf returns the vector that belongs to the first mark in a text.
 func (w *workload) vectorOf(text string) []float32 {
@@ -32,6 +32,8 @@ func (w *workload) vectorOf(text string) []float32 {
 			return w.vectors[n]
 		case m[1] == "question" && n < len(w.questions):
 			return w.questions[n].vector
+		case m[1] == "fresh" && n < len(w.fresh):
+			return w.fresh[n].vector
 		}
 	}
 	none := make([]float32, dimensions)

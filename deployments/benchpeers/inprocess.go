@@ -62,8 +62,8 @@ func measureIndex(ctx context.Context, s settings, w *workload, dir, store strin
 		{"filtered", asked(dense(part)), func(q question) []int { return q.filtered }},
 		{"words", asked(words), nil},
 	} {
-		for _, clients := range []int{1, 8} {
-			f, err := ask(ctx, s, w, os.Getpid(), m.ask, m.truth, clients)
+		for _, clients := range clientCounts {
+			f, err := ask(ctx, asking{process: os.Getpid(), one: m.ask, truth: m.truth, questions: w.questions, clients: clients, limit: s.each})
 			if err != nil {
 				return result{}, fmt.Errorf("asking by %s: %w", m.name, err)
 			}

@@ -43,7 +43,7 @@ func main() {
 	}
 }
 
-func run(ctx context.Context, args []string, out, errs io.Writer) error {
+func run(ctx context.Context, args []string, out, errs io.Writer) (err error) {
 	s, err := parse(args, errs)
 	if err != nil {
 		return err
@@ -58,13 +58,18 @@ func run(ctx context.Context, args []string, out, errs io.Writer) error {
 	if err := w.store(dir); err != nil {
 		return fmt.Errorf("writing the workload: %w", err)
 	}
-	ours, err := measureSluice(ctx, s, w, filepath.Join(dir, "sluice"), errs)
+	e, err := w.startEmbedder(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, e.close()) }()
+	ours, err := measureSluice(ctx, s, w, e.address, filepath.Join(dir, "sluice"), errs)
 	if err != nil {
 		return fmt.Errorf("measuring Sluice: %w", err)
 	}
 	results := ours
 	if !s.alone {
-		results = append(results, measurePeers(ctx, s, dir, errs)...)
+		results = append(results, measurePeers(ctx, s, e.address, dir, errs)...)
 	}
 	if ctx.Err() != nil {
 		return ctx.Err()

@@ -46,7 +46,7 @@ func peerNames() []string {
 }
 
 // measurePeers has every peer that is asked for filled and asked. One that cannot be is reported as such.
-func measurePeers(ctx context.Context, s settings, dir string, errs io.Writer) []result {
+func measurePeers(ctx context.Context, s settings, embedder, dir string, errs io.Writer) []result {
 	var results []result
 	for _, p := range peers {
 		wanted := false
@@ -59,7 +59,7 @@ func measurePeers(ctx context.Context, s settings, dir string, errs io.Writer) [
 		r := result{Name: p.title}
 		program, err := p.install(ctx, s, dir, errs)
 		if err == nil {
-			r, err = p.measure(ctx, s, program, dir, errs)
+			r, err = p.measure(ctx, s, program, embedder, dir, errs)
 		}
 		if err != nil {
 			r.Absent = firstLine(err.Error())
@@ -73,7 +73,7 @@ func measurePeers(ctx context.Context, s settings, dir string, errs io.Writer) [
 // install returns the program that runs the peer.
 func (p store) install(ctx context.Context, s settings, dir string, errs io.Writer) (string, error) {
 	if !p.module {
-		return peer.Install(ctx, s.venv, append([]string{"numpy==2.4.6", "pyarrow==26.0.1"}, p.packages...), errs)
+		return peer.Install(ctx, s.venv, append([]string{"numpy==2.4.6", "pyarrow==26.0.1", "openai==3.57.0"}, p.packages...), errs)
 	}
 	program := filepath.Join(dir, p.name+"-peer")
 	build := exec.CommandContext(ctx, "go", "build", "-C", filepath.Join("deployments", "benchpeers", p.name), "-o", program, ".")
@@ -84,11 +84,11 @@ func (p store) install(ctx context.Context, s settings, dir string, errs io.Writ
 }
 
 // measure has the peer filled in one process and asked in another, which opens what the first has left.
-func (p store) measure(ctx context.Context, s settings, program, dir string, errs io.Writer) (result, error) {
+func (p store) measure(ctx context.Context, s settings, program, embedder, dir string, errs io.Writer) (result, error) {
 	r := result{Name: p.title}
 	for _, step := range []string{"fill", "ask"} {
 		fmt.Fprintf(errs, "%s: %s …\n", p.title, step)
-		args := []string{step, dir, fmt.Sprint(s.each.Seconds()), fmt.Sprint(idle.Seconds())}
+		args := []string{step, dir, fmt.Sprint(s.each.Seconds()), fmt.Sprint(idle.Seconds()), embedder}
 		var err error
 		if p.module {
 			_, err = peer.Command(ctx, program, args, &r)

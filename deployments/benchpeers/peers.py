@@ -1,10 +1,11 @@
-"""Fills and asks one store, for benchpeers: peers.py <store> fill|ask <folder of the workload> <seconds for each figure> <seconds until it is idle>.
+"""Fills and asks one store, for benchpeers: peers.py <store> fill|ask <folder of the workload> <seconds for each figure> <seconds until it is idle> <address of the embedding server>.
 
 The last line that it prints is JSON. A store is asked by its own client, in process, by one thread and by eight.
 """
 
 import atexit
 import gc
+import http.client
 import json
 import os
 import pathlib
@@ -14,6 +15,7 @@ import subprocess
 import sys
 import threading
 import time
+import urllib.parse
 
 import numpy as np
 
@@ -24,6 +26,7 @@ class Workload:
         self.best, self.dimensions = told["best"], told["dimensions"]
         self.filtered_part = told["filtered_part"]
         self.questions = told["questions"]
+        self.fresh, self.fresh_ones = told["fresh"], told["fresh_ones"]
         self.texts = (folder / "texts.txt").read_text().splitlines()
         self.rows = len(self.texts)
         self.parts = [row // told["rows_per_document"] % told["parts"] for row in range(self.rows)]
@@ -253,6 +256,32 @@ class FTS5:
 STORES = {"chroma": Chroma, "chroma-server": ChromaServer, "qdrant": Qdrant, "lancedb": LanceDB, "milvus": Milvus, "bm25s": BM25S, "tantivy": Tantivy, "fts5": FTS5}
 
 
+class OpenAI:
+    """Asks the embedding server by OpenAI's client, as the embedding functions of Chroma and LanceDB do."""
+
+    def __init__(self, address):
+        import openai
+
+        self.client = openai.OpenAI(base_url=address, api_key="none")
+
+    def vector(self, text):
+        return self.client.embeddings.create(model="workload", input=[text]).data[0].embedding
+
+
+class Bare:
+    """Asks the embedding server by a connection for each thread that is kept open: the least that it takes."""
+
+    def __init__(self, address):
+        self.address, self.local = urllib.parse.urlsplit(address), threading.local()
+
+    def vector(self, text):
+        if not hasattr(self.local, "connection"):
+            self.local.connection = http.client.HTTPConnection(self.address.netloc)
+        connection = self.local.connection
+        connection.request("POST", self.address.path + "/embeddings", json.dumps({"model": "workload", "input": text}), {"Content-Type": "application/json"})
+        return json.loads(connection.getresponse().read())["data"][0]["embedding"]
+
+
 def processor_time(server):
     """What a server has used of all processors, or this process, which is the store itself."""
     if server is None:
@@ -262,19 +291,24 @@ def processor_time(server):
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def measure(ask, questions, truth, clients, seconds, server):
-    """Has so many threads ask one question after the other."""
+def measure(ask, questions, truth, clients, seconds, server, once=False):
+    """Has so many threads ask one question after the other, or each once."""
     for q in questions[:10]:  # what was never asked may be cold
         ask(q)
+    if once:
+        questions = questions[10:]
     waits, hits, faults, lock = [], [], [], threading.Lock()
-    taken = iter(range(1 << 60))
+    taken = iter(range(len(questions) if once else 1 << 60))
     began = time.perf_counter()
 
     def client():
         try:
             while time.perf_counter() - began < seconds:
                 with lock:
-                    q = questions[next(taken) % len(questions)]
+                    n = next(taken, None)
+                if n is None:
+                    return
+                q = questions[n % len(questions)]
                 start = time.perf_counter()
                 found = ask(q)
                 took = time.perf_counter() - start
@@ -335,6 +369,11 @@ def main():
         time.sleep(float(sys.argv[5]))
         told["Figures"] = figures
         told["Memory"] = anonymous(server) if server else anonymous() - before
+        if "dense" in store.ways:
+            sets = (w.fresh[at:at + w.fresh_ones] for at in range(0, len(w.fresh), w.fresh_ones))
+            for name, embedder in (("fresh", OpenAI(sys.argv[6])), ("fresh bare", Bare(sys.argv[6]))):
+                for clients in (1, 8):
+                    figures[f"{name}/{clients}"] = measure(lambda text: store.dense({"vector": embedder.vector(text)}), next(sets), None, clients, seconds, server, once=True)
     print()
     print(json.dumps(told), flush=True)
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"strconv"
 	"strings"
@@ -20,8 +21,8 @@ import (
 const idle = 40 * time.Second
 
 // measureSluice measures a service, and then by itself the index that it has left.
-func measureSluice(ctx context.Context, s settings, w *workload, dir string, errs io.Writer) ([]result, error) {
-	service, store, err := measureService(ctx, s, w, dir, errs)
+func measureSluice(ctx context.Context, s settings, w *workload, embedder, dir string, errs io.Writer) ([]result, error) {
+	service, store, err := measureService(ctx, s, w, embedder, dir, errs)
 	if err != nil {
 		return nil, err
 	}
@@ -33,14 +34,9 @@ func measureSluice(ctx context.Context, s settings, w *workload, dir string, err
 }
 
 // measureService fills a service that it starts in dir, starts it anew, and asks it.
-func measureService(ctx context.Context, s settings, w *workload, dir string, errs io.Writer) (own result, store string, err error) {
-	e, err := w.startEmbedder(ctx)
-	if err != nil {
-		return own, "", err
-	}
-	defer func() { err = errors.Join(err, e.close()) }()
+func measureService(ctx context.Context, s settings, w *workload, embedder, dir string, errs io.Writer) (own result, store string, err error) {
 	environ := []string{
-		"SLUICE_EMBEDDED_INDEX=true", "SLUICE_AUDIT_EVERY=24h", "OPENAI_BASE_URL=" + e.address, "OPENAI_API_KEY=none",
+		"SLUICE_EMBEDDED_INDEX=true", "SLUICE_AUDIT_EVERY=24h", "OPENAI_BASE_URL=" + embedder, "OPENAI_API_KEY=none",
 		"SLUICE_EMBED_MODEL=" + embeddingModel,
 	}
 	fmt.Fprintln(errs, "Sluice: taking in …")
@@ -82,12 +78,23 @@ func measureService(ctx context.Context, s settings, w *workload, dir string, er
 		{"filtered", asked("dense", whole, part), func(q question) []int { return q.filtered }},
 		{"words", asked("lexical", common, nil), nil},
 	} {
-		for _, clients := range []int{1, 8} {
-			f, err := ask(ctx, s, w, svc.PID(), m.ask, m.truth, clients)
+		for _, clients := range clientCounts {
+			f, err := ask(ctx, asking{process: svc.PID(), one: m.ask, truth: m.truth, questions: w.questions, clients: clients, limit: s.each})
 			if err != nil {
 				return own, "", fmt.Errorf("asking by %s: %w", m.name, err)
 			}
 			own.Figures[fmt.Sprint(m.name, "/", clients)] = f
+		}
+	}
+	set := 0
+	for _, mode := range []string{"hybrid", "dense"} {
+		for _, clients := range clientCounts {
+			f, err := ask(ctx, asking{process: svc.PID(), one: asked(mode, whole, nil), questions: w.freshSet(set), once: true, clients: clients, limit: s.each})
+			if err != nil {
+				return own, "", fmt.Errorf("asking by %s what was never asked: %w", mode, err)
+			}
+			own.Figures[fmt.Sprint(mode, " fresh/", clients)] = f
+			set++
 		}
 	}
 	select {
@@ -205,35 +212,62 @@ func rowsIn(text string) (rows []int) {
 // asker asks one question and returns the rows that were found.
 type asker func(ctx context.Context, q question) ([]int, error)
 
-// ask has so many clients ask a process one question after the other, as long as a figure is measured.
-func ask(ctx context.Context, s settings, w *workload, pid int, one asker, truth func(question) []int, clients int) (figure, error) {
-	for _, q := range w.questions[:min(10, len(w.questions))] { // what was never asked may be cold
-		if _, err := one(ctx, q); err != nil {
+// clientCounts are how many clients ask at once.
+var clientCounts = []int{1, 8}
+
+// asking says how a process is asked.
+type asking struct {
+	process   int // its id
+	one       asker
+	truth     func(question) []int // the rows that are to be found; nil: nobody knows
+	questions []question           // in turn
+	once      bool                 // each of them, but for some that only warm up
+	clients   int
+	limit     time.Duration
+}
+
+// warming is how many questions are asked before anything is measured: what was never asked may be cold.
+const warming = 10
+
+// ask has so many clients ask a process one question after the other, until the time has passed or there are no more.
+func ask(ctx context.Context, a asking) (figure, error) {
+	warm := min(warming, len(a.questions))
+	for _, q := range a.questions[:warm] {
+		if _, err := a.one(ctx, q); err != nil {
 			return figure{}, err
 		}
+	}
+	questions, most := a.questions, int64(math.MaxInt64)
+	if a.once {
+		questions = questions[warm:]
+		most = int64(len(questions))
 	}
 	var next atomic.Int64
 	var mu sync.Mutex
 	var waits []time.Duration
 	var hits float64
 	var faults []error
-	before, err := processorTimeOf(pid)
+	before, err := processorTimeOf(a.process)
 	if err != nil {
 		return figure{}, err
 	}
 	began := time.Now()
 	var all sync.WaitGroup
-	for range clients {
+	for range a.clients {
 		all.Go(func() {
-			for time.Since(began) < s.each {
-				q := w.questions[int(next.Add(1))%len(w.questions)]
+			for time.Since(began) < a.limit {
+				n := next.Add(1) - 1
+				if n >= most {
+					return
+				}
+				q := questions[n%int64(len(questions))]
 				start := time.Now()
-				found, err := one(ctx, q)
+				found, err := a.one(ctx, q)
 				took := time.Since(start)
 				mu.Lock()
 				waits = append(waits, took)
-				if truth != nil {
-					hits += recall(found, truth(q))
+				if a.truth != nil {
+					hits += recall(found, a.truth(q))
 				}
 				if err != nil {
 					faults = append(faults, err)
@@ -247,10 +281,10 @@ func ask(ctx context.Context, s settings, w *workload, pid int, one asker, truth
 	}
 	all.Wait()
 	f := figureOf(waits, time.Since(began))
-	after, err := processorTimeOf(pid)
+	after, err := processorTimeOf(a.process)
 	f.CPU = (after - before).Seconds() / float64(len(waits))
 	faults = append(faults, err)
-	if truth != nil {
+	if a.truth != nil {
 		f.Recall = hits / float64(len(waits))
 	}
 	return f, errors.Join(faults...)

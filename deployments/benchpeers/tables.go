@@ -42,7 +42,7 @@ type row struct {
 	way   string
 }
 
-// writeTables writes a table of the searches by vectors and one of those by words. Sluice comes first, and the others are
+// writeTables writes a table of the searches by vectors, one of those that begin with a text to be embedded, and one of those by words. Sluice comes first, and the others are
 // told as multiples of it.
 func writeTables(out io.Writer, s settings, results []result) {
 	fmt.Fprintf(out, "%d chunks of %d dimensions in %d documents, %d questions, %d processors. A ratio says how much more than Sluice's the time is; above 1 Sluice is ahead.\n",
@@ -84,6 +84,17 @@ func writeTables(out io.Writer, s settings, results []result) {
 			times(one), one.P50/against.P50, times(eight), eight.Rate, ours.Figures["hybrid/8"].Rate/eight.Rate, processorTime(eight),
 			times(narrow), narrow.P50/ours.Figures["hybrid filtered/1"].P50, found, memory(r.of), r.of.Open, r.of.Fill)
 	}
+	fresh := []row{{"**Sluice, over HTTP, hybrid**", ours, "hybrid fresh"}, {"**Sluice, over HTTP, dense**", ours, "dense fresh"}}
+	for _, r := range results[1:] {
+		if r.has("fresh") {
+			fresh = append(fresh, row{r.Name, r, "fresh"}, row{r.Name + ", by a bare connection", r, "fresh bare"})
+		}
+	}
+	fmt.Fprint(out, "\n| the ten best by the text of a question, each for the first time | 1 client: p50, p99 ms | ratios | 8 clients: p50, p99 ms | ratios | answers/s | ratio |\n|---|---|---|---|---|---|---|\n")
+	for _, r := range fresh {
+		one, eight, ourOne, ourEight := r.of.Figures[r.way+"/1"], r.of.Figures[r.way+"/8"], ours.Figures["hybrid fresh/1"], ours.Figures["hybrid fresh/8"]
+		fmt.Fprintf(out, "| %s | %s | %s | %s | %s | %.0f | %.1f |\n", r.title, times(one), ratios(one, ourOne), times(eight), ratios(eight, ourEight), eight.Rate, ourEight.Rate/eight.Rate)
+	}
 	fmt.Fprint(out, "\n| eight common words, any of them | 1 client: p50, p99 ms | ratio of p50 | processor time | 8 clients: p50, p99 ms | answers/s | ratio | memory idle |\n|---|---|---|---|---|---|---|---|\n")
 	for _, r := range words {
 		one, eight := r.of.Figures["words/1"], r.of.Figures["words/8"]
@@ -115,3 +126,8 @@ func processorTime(f figure) string {
 }
 
 func times(f figure) string { return fmt.Sprintf("%.1f, %.1f", f.P50*1000, f.P99*1000) }
+
+// ratios says how many times slower something is than what is ours, at the median and at the slowest hundredth.
+func ratios(f, ours figure) string {
+	return fmt.Sprintf("%.1f, %.1f", f.P50/ours.P50, f.P99/ours.P99)
+}

@@ -25,6 +25,9 @@ const (
 	filteredPart = 7
 	// best is how many answers are asked for.
 	best = 10
+	// freshOnes is how many questions are asked once only, for each figure of them, and freshSets for how many figures there are some.
+	freshOnes = 2_000
+	freshSets = 4
 )
 
 // workload is what everyone is given.
@@ -32,6 +35,7 @@ type workload struct {
 	vectors   [][]float32
 	texts     []string
 	questions []question
+	fresh     []question // that are asked for the first time, once each: by vector and text alone
 }
 
 // question asks by a vector, by words, or by both.
@@ -98,8 +102,14 @@ func newWorkload(rows, questions int) *workload {
 		q.filtered = w.nearestOf(q.vector, func(row int) bool { return partOf(row) == filteredPart })
 		w.questions = append(w.questions, q)
 	}
+	for i := range freshOnes * freshSets {
+		w.fresh = append(w.fresh, question{vector: vector(), text: fmt.Sprintf("fresh%d %s", i, words(6))})
+	}
 	return w
 }
+
+// freshSet are the questions of one figure of those that are asked for the first time.
+func (w *workload) freshSet(n int) []question { return w.fresh[n*freshOnes : (n+1)*freshOnes] }
 
 func unit(v []float64) []float32 {
 	var sum float64
@@ -200,9 +210,13 @@ func (w *workload) store(dir string) error {
 	for _, q := range w.questions {
 		questions = append(questions, asked{q.vector, q.common, q.nearest, q.filtered})
 	}
+	var fresh []string
+	for _, q := range w.fresh {
+		fresh = append(fresh, q.text)
+	}
 	data, err := json.Marshal(map[string]any{
 		"dimensions": dimensions, "best": best, "rows_per_document": rowsPerDocument, "parts": parts,
-		"filtered_part": filteredPart, "questions": questions,
+		"filtered_part": filteredPart, "questions": questions, "fresh": fresh, "fresh_ones": freshOnes,
 	})
 	if err != nil {
 		return err
