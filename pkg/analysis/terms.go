@@ -65,8 +65,9 @@ func (a *Analyzer) term(t token, lang Language) string {
 	if a.stems[lang] == nil || len(a.stems[lang]) >= maxStems {
 		a.stems[lang] = make(map[string]string)
 	}
-	s := term(t.text, lang)
-	a.stems[lang][strings.Clone(t.text)] = s
+	text := strings.Clone(t.text) // which a term may be a part of: what is remembered holds no document
+	s := term(text, lang)
+	a.stems[lang][text] = s
 	return s
 }
 
@@ -84,7 +85,8 @@ func Query(text string, langs []Language) []QueryTerm {
 	text = prefix(text, maxQueryBytes)
 	lang, stop := queryLanguage(text, langs)
 	all := plausible(lang, langs)
-	var analyzer Analyzer
+	analyzer := Borrow()
+	defer analyzer.Return()
 	var kept, dropped []QueryTerm
 	seen := make(map[string]bool)
 	tokens(text, func(t token) bool {

@@ -45,7 +45,13 @@ type Query struct {
 	Vector []float32
 	Limit  int // candidates per leg, 1 to 10,000
 	Filter Filter
+	// Prepared is what the engine has prepared for the same query before its Vector was there; nil: nothing. What was prepared for
+	// another one, or has been overtaken by a write since, is left aside: it changes no result.
+	Prepared Prepared
 }
+
+// Prepared is of the engine that has made it, and of no use to anybody else.
+type Prepared any
 
 // Hit is a row that a search found. Both scores are exact for every hit, whichever leg found it.
 //

@@ -13,12 +13,12 @@ import (
 // prepared is a world whose index makes ready for words.
 type prepared struct {
 	*world
-	prepare func(ctx context.Context, space index.Space, text string) error
+	prepare func(ctx context.Context, space index.Space, q index.Query) (index.Prepared, error)
 }
 
 func (p prepared) Index(domain.Engine) (Searcher, error) { return p, nil }
-func (p prepared) Prepare(ctx context.Context, space index.Space, text string) error {
-	return p.prepare(ctx, space, text)
+func (p prepared) Prepare(ctx context.Context, space index.Space, q index.Query) (index.Prepared, error) {
+	return p.prepare(ctx, space, q)
 }
 
 // remembering is a model that has all vectors at hand.
@@ -28,14 +28,37 @@ func (remembering) AtOnce(string) bool { return true }
 
 func TestRetrieve_has_the_index_make_ready_while_the_model_is_at_work(t *testing.T) {
 	t.Parallel()
+	for name, test := range map[string]struct {
+		err  error
+		want index.Prepared
+	}{
+		"which the search is asked with":  {nil, "made ready"},
+		"which fails, as the search will": {errors.New("not today"), nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			testMakingReady(t, test.err, test.want)
+		})
+	}
+}
+
+func testMakingReady(t *testing.T, fault error, want index.Prepared) {
+	t.Helper()
 	w := newWorld(hit("a", 0, 1, 0.5))
-	asked := make(chan struct{})
-	p := prepared{w, func(_ context.Context, space index.Space, text string) error {
-		defer close(asked)
-		if want := (index.Space{DatastoreID: "ds", Model: "openai:x", Dimensions: 2}); space != want || text != "gate" {
-			t.Errorf("made ready for %q in %+v, want %q in %+v", text, space, "gate", want)
+	search := w.search
+	w.search = func(ctx context.Context, space index.Space, q index.Query) (index.Result, error) {
+		if q.Prepared != want {
+			t.Errorf("asked with %v, want %v", q.Prepared, want)
 		}
-		return errors.New("not today")
+		return search(ctx, space, q)
+	}
+	asked := make(chan struct{})
+	p := prepared{w, func(_ context.Context, space index.Space, q index.Query) (index.Prepared, error) {
+		defer close(asked)
+		if want := (index.Space{DatastoreID: "ds", Model: "openai:x", Dimensions: 2}); space != want || q.Text != "gate" || q.Limit != firstDepth || q.Vector != nil {
+			t.Errorf("made ready for %+v in %+v, want %q in %+v", q, space, "gate", want)
+		}
+		return "made ready", fault
 	}}
 	w.embed = func(ctx context.Context, _ []string) ([][]float32, error) {
 		select {
@@ -54,9 +77,9 @@ func TestRetrieve_has_the_index_make_ready_while_the_model_is_at_work(t *testing
 func TestRetrieve_does_not_make_ready_for_what_needs_no_waiting(t *testing.T) {
 	t.Parallel()
 	w := newWorld(hit("a", 0, 1, 0.5))
-	p := prepared{w, func(context.Context, index.Space, string) error {
+	p := prepared{w, func(context.Context, index.Space, index.Query) (index.Prepared, error) {
 		t.Error("made ready")
-		return nil
+		return nil, nil
 	}}
 	for name, test := range map[string]struct {
 		embedders Embedders
@@ -79,10 +102,10 @@ func TestRetrieve_makes_ready_no_longer_when_the_model_has_failed(t *testing.T) 
 	t.Parallel()
 	w := newWorld(hit("a", 0, 1, 0.5))
 	began := make(chan struct{})
-	p := prepared{w, func(ctx context.Context, _ index.Space, _ string) error {
+	p := prepared{w, func(ctx context.Context, _ index.Space, _ index.Query) (index.Prepared, error) {
 		close(began)
 		<-ctx.Done()
-		return ctx.Err()
+		return nil, ctx.Err()
 	}}
 	w.embed = func(context.Context, []string) ([][]float32, error) {
 		<-began

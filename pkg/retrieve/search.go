@@ -165,7 +165,8 @@ func (q *query) place(ctx context.Context, ds domain.Datastore) (spaceResult, er
 	if ds.EmbeddingModel == "" && q.Mode == domain.SearchDense {
 		return spaceResult{}, domain.Invalid("mode", "is %q, and datastore %q has no vectors; use %q or %q", q.Mode, ds.ID, domain.SearchLexical, domain.SearchHybrid)
 	}
-	made, err := q.vectorFor(ctx, engine, ds)
+	depth, repeated := max(firstDepth, depthPerTop*q.TopK), false
+	made, words, err := q.vectorFor(ctx, engine, ds, index.Query{Text: q.Query, Limit: depth, Filter: q.filter})
 	if err != nil {
 		return spaceResult{}, fmt.Errorf("embedding the query for datastore %q: %w", ds.ID, err)
 	}
@@ -176,9 +177,8 @@ func (q *query) place(ctx context.Context, ds domain.Datastore) (spaceResult, er
 		}
 	}
 	space := index.Space{DatastoreID: ds.ID, Model: ds.EmbeddingModel, Dimensions: made.dimensions}
-	depth, repeated := max(firstDepth, depthPerTop*q.TopK), false
 	for {
-		found, err := engine.Search(ctx, space, index.Query{Text: text, Vector: made.vector, Limit: depth, Filter: q.filter})
+		found, err := engine.Search(ctx, space, index.Query{Text: text, Vector: made.vector, Limit: depth, Filter: q.filter, Prepared: words})
 		if err != nil {
 			return spaceResult{}, unavailable(fmt.Errorf("searching datastore %q: %w", ds.ID, err),
 				"the index of datastore %q cannot be searched at the moment; try again later", ds.ID)

@@ -59,33 +59,39 @@ func (r *Retriever) embedQuery(ctx context.Context, model, query string, mode do
 	}
 }
 
-// preparer is implemented by indexes that can read what the words of a query need before its vector is there.
+// preparer is implemented by indexes that can search for the words of a query before its vector is there.
 type preparer interface {
-	// Prepare reads it. The search of the same words that follows need not, and fails where Prepare would.
-	Prepare(ctx context.Context, space index.Space, text string) error
+	// Prepare does so. The query is then asked with what it returns, which may be nil, and fails where Prepare does.
+	Prepare(ctx context.Context, space index.Space, q index.Query) (index.Prepared, error)
 }
 
-// vectorFor embeds the query for a datastore, and has its index make ready for the words while the model is at work.
-func (q *query) vectorFor(ctx context.Context, engine Searcher, ds domain.Datastore) (embedding, error) {
+// vectorFor embeds the query for a datastore, and has its index search for the words while the model is at work.
+func (q *query) vectorFor(ctx context.Context, engine Searcher, ds domain.Datastore, asked index.Query) (made embedding, words index.Prepared, err error) {
 	ready, ok := engine.(preparer)
 	if !ok || q.Mode != domain.SearchHybrid || ds.EmbeddingModel == "" {
-		return q.embed(ds.EmbeddingModel)
+		made, err = q.embed(ds.EmbeddingModel)
+		return made, nil, err
 	}
 	e, err := q.deps.Embedders.Embedder(ds.EmbeddingModel)
 	if err != nil || e.Model().Dimensions == 0 || embed.AtOnce(e, q.Query) {
-		return q.embed(ds.EmbeddingModel)
+		made, err = q.embed(ds.EmbeddingModel)
+		return made, nil, err
 	}
 	space := index.Space{DatastoreID: ds.ID, Model: ds.EmbeddingModel, Dimensions: e.Model().Dimensions}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	var words sync.WaitGroup
-	words.Go(func() { _ = ready.Prepare(ctx, space, q.Query) }) // whatever is the matter, the search meets it too
-	made, err := q.embed(ds.EmbeddingModel)
+	var atWork sync.WaitGroup
+	atWork.Go(func() {
+		if found, err := ready.Prepare(ctx, space, asked); err == nil { // whatever is the matter, the search meets it too
+			words = found
+		}
+	})
+	made, err = q.embed(ds.EmbeddingModel)
 	if err != nil {
 		cancel()
 	}
-	words.Wait()
-	return made, err
+	atWork.Wait()
+	return made, words, err
 }
 
 // as is what a search of that mode works with: of a lexical one no vector, of a dense one what the model made though it

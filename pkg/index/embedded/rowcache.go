@@ -2,6 +2,7 @@ package embedded
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -38,42 +39,62 @@ func (v view) rowsIn(ctx context.Context, slots []uint32) ([]*stored, error) {
 	if len(missing) == 0 {
 		return out, nil
 	}
-	list, err := json.Marshal(missing)
-	if err != nil {
-		return nil, fmt.Errorf("listing slots: %w", err)
+	n, err := 0, error(nil)
+	if v.reading.tx == nil {
+		// What the database holds in these slots now are the rows of this view: none is changed there, and no slot is used again
+		// while somebody reads. Only what has been deleted since is missing.
+		n, err = v.readRows(ctx, v.space.readRows, slots, missing, out)
 	}
-	tx, err := v.transaction(ctx)
+	if err == nil && n < len(missing) {
+		tx, begun := v.transaction(ctx)
+		if begun != nil {
+			return nil, begun
+		}
+		read := tx.StmtContext(ctx, v.space.readRows)
+		defer func() { _ = read.Close() }()
+		for _, slot := range missing {
+			at, _ := slices.BinarySearch(slots, slot)
+			out[at] = nil
+		}
+		n, err = v.readRows(ctx, read, slots, missing, out)
+	}
 	if err != nil {
 		return nil, err
 	}
-	read := tx.StmtContext(ctx, v.space.readRows)
-	defer func() { _ = read.Close() }()
+	if n != len(missing) {
+		return nil, fmt.Errorf("%w: %d of %d rows are missing", index.ErrCorrupt, len(missing)-n, len(missing))
+	}
+	return out, nil
+}
+
+// readRows reads the missing ones of the rows of slots into out, and tells how many there are.
+func (v view) readRows(ctx context.Context, read *sql.Stmt, slots, missing []uint32, out []*stored) (n int, err error) {
+	list, err := json.Marshal(missing)
+	if err != nil {
+		return 0, fmt.Errorf("listing slots: %w", err)
+	}
 	rows, err := read.QueryContext(ctx, string(list))
 	if err != nil {
-		return nil, fmt.Errorf("reading rows: %w", err)
+		return 0, fmt.Errorf("reading rows: %w", err)
 	}
 	defer func() { _ = rows.Close() }()
-	n := 0
 	for rows.Next() {
 		r, err := scanRow(rows.Scan)
 		if err != nil {
-			return nil, err
+			return 0, err
 		}
 		at, ok := slices.BinarySearch(slots, r.slot)
 		if !ok || out[at] != nil {
-			return nil, fmt.Errorf("%w: a row lies in slot %d, which was not asked for", index.ErrCorrupt, r.slot)
+			return 0, fmt.Errorf("%w: a row lies in slot %d, which was not asked for", index.ErrCorrupt, r.slot)
 		}
 		out[at] = r
 		n++
 		v.space.rows.put(v.space.rowKey(r.slot), r, r.bytes())
 	}
 	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("reading rows: %w", err)
+		return 0, fmt.Errorf("reading rows: %w", err)
 	}
-	if n != len(missing) {
-		return nil, fmt.Errorf("%w: %d of %d rows are missing", index.ErrCorrupt, len(missing)-n, len(missing))
-	}
-	return out, nil
+	return n, nil
 }
 
 // bytes is about what the row takes in memory.

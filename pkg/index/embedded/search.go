@@ -17,8 +17,8 @@ const maxLimit = 10_000
 
 // Search implements index.Index.
 func (x *Index) Search(ctx context.Context, id index.Space, q index.Query) (index.Result, error) {
-	if q.Limit < 1 || q.Limit > maxLimit {
-		return index.Result{}, fmt.Errorf("%w: the limit %d is not between 1 and %d", index.ErrInvalid, q.Limit, maxLimit)
+	if err := checkLimit(q.Limit); err != nil {
+		return index.Result{}, err
 	}
 	fields, err := filterFields(q.Filter)
 	if err != nil {
@@ -55,27 +55,76 @@ func (x *Index) Search(ctx context.Context, id index.Space, q index.Query) (inde
 	return out, nil
 }
 
-// Prepare reads the postings of a text's words, which a search for it then finds in memory. It does nothing while other
-// searches have all turns.
-func (x *Index) Prepare(ctx context.Context, id index.Space, text string) error {
-	err := x.use(ctx, id, false, func(s *space) error {
+// Prepare searches for a query's words, whose vector is not there yet; the query is then asked with what it returns. It does
+// nothing, and returns nil, while other searches have all turns, and where the space does not exist.
+func (x *Index) Prepare(ctx context.Context, id index.Space, q index.Query) (index.Prepared, error) {
+	if err := checkLimit(q.Limit); err != nil {
+		return nil, err
+	}
+	fields, err := filterFields(q.Filter)
+	if err != nil {
+		return nil, err
+	}
+	var out index.Prepared
+	err = x.use(ctx, id, false, func(s *space) error {
 		if !x.turns.TryAcquire(1) {
 			return nil
 		}
 		defer x.turns.Release(1)
 		return s.glance(ctx, func(v view) error {
-			for _, t := range analysis.Query(text, v.languages()) {
-				if _, err := v.termList(ctx, t.Forms); err != nil {
-					return err
-				}
+			leg, err := v.byWords(ctx, q, fields)
+			if err == nil {
+				out = leg
 			}
-			return nil
+			return err
 		})
 	})
 	if err != nil && !errors.Is(err, errNoSpace) {
-		return fmt.Errorf("preparing to search the space of datastore %q: %w", id.DatastoreID, err)
+		return nil, fmt.Errorf("preparing to search the space of datastore %q: %w", id.DatastoreID, err)
+	}
+	return out, nil
+}
+
+func checkLimit(limit int) error {
+	if limit < 1 || limit > maxLimit {
+		return fmt.Errorf("%w: the limit %d is not between 1 and %d", index.ErrInvalid, limit, maxLimit)
 	}
 	return nil
+}
+
+// wordsLeg is what a query finds by words in a snapshot.
+type wordsLeg struct {
+	of     *snapshot
+	text   string
+	limit  int
+	fields [][]string
+
+	filter slotSet
+	words  *lexical
+	best   []scored
+}
+
+// byWords runs the leg of words, and resolves the filter, which both legs need; or it takes what Prepare has found, of the
+// same query and in the same snapshot: slots of another one may be others' rows.
+func (v view) byWords(ctx context.Context, q index.Query, fields [][]string) (*wordsLeg, error) {
+	if leg, ok := q.Prepared.(*wordsLeg); ok && leg.of == v.snapshot && leg.text == q.Text && leg.limit == q.Limit &&
+		slices.EqualFunc(leg.fields, fields, slices.Equal) {
+		return leg, nil
+	}
+	leg := &wordsLeg{of: v.snapshot, text: q.Text, limit: q.Limit, fields: fields}
+	var err error
+	if leg.filter, err = v.resolve(ctx, fields); err != nil {
+		return nil, err
+	}
+	var terms []analysis.QueryTerm
+	if q.Text != "" {
+		terms = analysis.Query(q.Text, v.languages())
+	}
+	if leg.words, err = v.words(ctx, terms); err != nil {
+		return nil, err
+	}
+	leg.best = v.topWords(leg.words, leg.filter, q.Limit)
+	return leg, nil
 }
 
 // emptyResult is what a space finds that has no rows.
@@ -90,22 +139,14 @@ func emptyResult(text string) index.Result {
 
 // search runs both legs and gathers the union of their best.
 func (v view) search(ctx context.Context, q index.Query, fields [][]string, vector []float32) (index.Result, error) {
-	filter, err := v.resolve(ctx, fields)
+	leg, err := v.byWords(ctx, q, fields)
 	if err != nil {
 		return index.Result{}, err
 	}
-	var terms []analysis.QueryTerm
-	if q.Text != "" {
-		terms = analysis.Query(q.Text, v.languages())
-	}
-	words, err := v.words(ctx, terms)
-	if err != nil {
-		return index.Result{}, err
-	}
-	best := v.topWords(words, filter, q.Limit)
+	words, best := leg.words, leg.best
 	var near []scored
 	if vector != nil && v.rows > 0 {
-		if near, err = denseTop(ctx, v.snapshot, filter, vector, q.Limit); err != nil {
+		if near, err = denseTop(ctx, v.snapshot, leg.filter, vector, q.Limit); err != nil {
 			return index.Result{}, err
 		}
 		slices.SortFunc(near, func(a, b scored) int { return cmp.Compare(a.slot, b.slot) })

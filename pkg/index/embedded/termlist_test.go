@@ -85,34 +85,6 @@ func search(ctx context.Context, t *testing.T, x *Index, q index.Query) map[stri
 	return out
 }
 
-// TestWhatWasPreparedIsFoundInMemory sees to it that a search reads nothing that Prepare has read.
-func TestWhatWasPreparedIsFoundInMemory(t *testing.T) {
-	t.Parallel()
-	x := mustOpen(t, t.TempDir(), Options{})
-	if err := x.Prepare(t.Context(), crashSpace, "harbour"); err != nil {
-		t.Errorf("preparing to search what is not there: %v", err)
-	}
-	var rows []index.Row
-	for i := range 300 {
-		rows = append(rows, crashRow("a", 1, i))
-	}
-	if err := x.Write(t.Context(), crashSpace, rows); err != nil {
-		t.Fatal(err)
-	}
-	text := rows[0].Text
-	if err := x.Prepare(t.Context(), crashSpace, text); err != nil {
-		t.Fatal(err)
-	}
-	made := x.cache.made()
-	found, err := x.Search(t.Context(), crashSpace, index.Query{Text: text, Limit: 10})
-	if err != nil || len(found.Hits) == 0 {
-		t.Fatalf("%d hits: %v", len(found.Hits), err)
-	}
-	if now := x.cache.made(); now != made {
-		t.Errorf("the search has read or made %d things more", now-made)
-	}
-}
-
 // TestListsOutliveMerges sees to it that a list is made again after a write, and not after a merge, which changes no row.
 func TestListsOutliveMerges(t *testing.T) {
 	t.Parallel()
