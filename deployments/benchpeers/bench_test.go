@@ -1,9 +1,13 @@
 package main
 
 import (
+	"context"
 	"io"
+	"os"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -42,6 +46,7 @@ func TestATextHasTheVectorOfItsMark(t *testing.T) {
 	w := newWorkload(rowsPerDocument*parts, 2)
 	for text, want := range map[string][]float32{
 		w.texts[17]: w.vectors[17], "# A title\n\n" + w.texts[5]: w.vectors[5], w.questions[1].text: w.questions[1].vector,
+		w.freshSet(1)[2].text: w.fresh[freshOnes+2].vector,
 	} {
 		if got := w.vectorOf(text); !slices.Equal(got, want) {
 			t.Errorf("%.30q has another vector", text)
@@ -71,10 +76,12 @@ func TestTheTablesTellRatiosAndWhoIsAbsent(t *testing.T) {
 	var b strings.Builder
 	writeTables(&b, settings{rows: 100_000, questions: 10}, []result{
 		{Name: "Sluice", Figures: map[string]figure{
-			"hybrid/1": fast, "hybrid/8": fast, "hybrid filtered/1": fast, "dense/1": fast, "dense/8": fast, "filtered/1": fast, "words/1": fast, "words/8": fast}},
+			"hybrid/1": fast, "hybrid/8": fast, "hybrid filtered/1": fast, "dense/1": fast, "dense/8": fast, "filtered/1": fast, "words/1": fast, "words/8": fast,
+			"hybrid fresh/1": fast, "hybrid fresh/8": fast, "dense fresh/1": fast, "dense fresh/8": slow}},
 		{Name: inProcess, Open: 0.1, Figures: map[string]figure{
 			"hybrid/1": slow, "hybrid/8": slow, "hybrid filtered/1": slow, "dense/1": fast, "dense/8": slow, "filtered/1": slow, "words/1": slow, "words/8": slow}},
-		{Name: "Other", Open: 1.5, Memory: 90 << 20, Figures: map[string]figure{"dense/1": slow, "dense/8": slow, "filtered/1": slow}},
+		{Name: "Other", Open: 1.5, Memory: 90 << 20, Figures: map[string]figure{"dense/1": slow, "dense/8": slow, "filtered/1": slow,
+			"fresh/1": slow, "fresh/8": slow, "fresh bare/1": fast, "fresh bare/8": slow}},
 		{Name: "Words", Figures: map[string]figure{"words/1": slow, "words/8": slow}},
 		{Name: "Gone", Absent: "not installed"},
 	})
@@ -84,6 +91,9 @@ func TestTheTablesTellRatiosAndWhoIsAbsent(t *testing.T) {
 		"| **Sluice's index, in process, hybrid** | 6.0, 12.0 | 3.0 | 6.0, 12.0 | 100 | 4.0 | 5.0 ms | 6.0, 12.0 | 3.0 | 0.500, 0.500 | – | 0.1 s | 0 s |",
 		"| **Sluice's index, in process, dense** | 2.0, 3.0 | 1.0 | 6.0, 12.0 | 100 | 4.0 | 5.0 ms | 6.0, 12.0 | 3.0 | 1.000, 0.500 | – | 0.1 s | 0 s |",
 		"| **Sluice's index, in process** | 6.0, 12.0 | 3.0 | 5.0 ms | 6.0, 12.0 | 100 | 4.0 | – |",
+		"| **Sluice, over HTTP, dense** | 2.0, 3.0 | 1.0, 1.0 | 6.0, 12.0 | 3.0, 4.0 | 100 | 4.0 |",
+		"| Other | 6.0, 12.0 | 3.0, 4.0 | 6.0, 12.0 | 3.0, 4.0 | 100 | 4.0 |",
+		"| Other, by a bare connection | 2.0, 3.0 | 1.0, 1.0 | 6.0, 12.0 | 3.0, 4.0 | 100 | 4.0 |",
 		"Gone was not measured: not installed",
 	} {
 		if !strings.Contains(b.String(), want+"\n") {
@@ -102,5 +112,29 @@ func TestFlagsAreChecked(t *testing.T) {
 	s, err := parse([]string{"-peers", "chroma,fts5", "-each", "3s", "-alone"}, io.Discard)
 	if err != nil || !s.alone || !slices.Equal(s.peers, []string{"chroma", "fts5"}) || s.each != 3*time.Second {
 		t.Errorf("settings %+v: %v", s, err)
+	}
+}
+
+func TestQuestionsThatAreAskedOnceComeToAnEnd(t *testing.T) {
+	t.Parallel()
+	questions := make([]question, warming+5)
+	for i := range questions {
+		questions[i].text = strconv.Itoa(i)
+	}
+	var mu sync.Mutex
+	asked := make(map[string]int)
+	_, err := ask(t.Context(), asking{process: os.Getpid(), questions: questions, once: true, clients: 3, limit: time.Hour, one: func(_ context.Context, q question) ([]int, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		asked[q.text]++
+		return nil, nil
+	}})
+	if err != nil {
+		t.Error(err)
+	}
+	for _, q := range questions {
+		if n := asked[q.text]; n != 1 {
+			t.Errorf("question %s was asked %d times", q.text, n)
+		}
 	}
 }
