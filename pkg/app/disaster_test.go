@@ -440,7 +440,7 @@ func TestWhatIsIndexedOutlivesTheLossOfAllOriginals(t *testing.T) {
 	p.must(p.terminate())
 	p.must(os.RemoveAll(filepath.Join(p.dir, indexDir)))
 	p.start()
-	p.eventually(20*time.Second, "the loss is not noticed", func() bool { return len(p.query(store, docs[0].word, 5)) == 0 })
+	p.eventually(20*time.Second, "the loss is not noticed", func() bool { return p.holding(store, docs[0].word) == 0 })
 	for _, d := range docs[1:6] {
 		p.must(p.post("/datastores/update/"+store, map[string]any{
 			"id": d.id, "text": "This now says " + d.newWord() + " only.", "metadata": map[string]string{"custom_id": d.customID},

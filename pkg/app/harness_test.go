@@ -351,7 +351,18 @@ func (p *program) settled(storeID string, patience time.Duration) []source {
 func (p *program) query(storeID, text string, topK int) []fragment {
 	p.t.Helper()
 	var found []fragment
-	p.must(p.post("/datastores/"+storeID+"/query", map[string]any{"query": text, "topK": topK}, &found))
+	ask := func() error {
+		return p.post("/datastores/"+storeID+"/query", map[string]any{"query": text, "topK": topK}, &found)
+	}
+	err := ask()
+	// Milvus is a process of its own, which may be slow on a busy machine, and is then said to be unavailable.
+	if slices.ContainsFunc(p.env, func(v string) bool { return strings.HasPrefix(v, "MILVUS_ADDR=") }) && refusedWith(err, http.StatusServiceUnavailable) {
+		p.eventually(time.Minute, "Milvus cannot be searched", func() bool {
+			err = ask()
+			return !refusedWith(err, http.StatusServiceUnavailable)
+		})
+	}
+	p.must(err)
 	return found
 }
 
