@@ -1,11 +1,13 @@
 package api
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/gin-gonic/gin"
 
@@ -36,16 +38,26 @@ type fragmentsResponse struct{ body any }
 
 // VisitQueryDatastoreResponse implements QueryDatastoreResponseObject.
 func (f fragmentsResponse) VisitQueryDatastoreResponse(w http.ResponseWriter) error {
-	encoded, err := json.Marshal(f.body)
-	if err != nil {
+	encoded := answerPool.Get().(*bytes.Buffer)
+	defer func() {
+		if encoded.Cap() <= mostKept {
+			answerPool.Put(encoded)
+		}
+	}()
+	encoded.Reset()
+	if err := json.NewEncoder(encoded).Encode(f.body); err != nil {
 		return err
 	}
-	encoded = append(encoded, '\n')
 	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Content-Length", strconv.Itoa(len(encoded))) // else it is sent in chunks, with another write for the last
-	_, err = w.Write(encoded)
+	w.Header().Set("Content-Length", strconv.Itoa(encoded.Len())) // else it is sent in chunks, with another write for the last
+	_, err := w.Write(encoded.Bytes())
 	return err
 }
+
+// answerPool keeps the room in which answers are encoded, unless it is larger than mostKept.
+var answerPool = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+const mostKept = 1 << 20
 
 // QueryDatastoreResults implements StrictServerInterface.
 func (s *server) QueryDatastoreResults(ctx context.Context, r QueryDatastoreResultsRequestObject) (QueryDatastoreResultsResponseObject, error) {

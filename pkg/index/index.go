@@ -26,7 +26,7 @@ type Row struct {
 	Heading      string
 	Page         int
 	Offset       int
-	Metadata     map[string]any // what of it can be filtered: see Facets
+	Metadata     map[string]any // what of it can be filtered: see Facets; not told of hits
 	Vector       []float32      // unit length, Space.Dimensions long
 }
 
@@ -56,10 +56,11 @@ type Prepared any
 // Hit is a row that a search found. Both scores are exact for every hit, whichever leg found it.
 //
 // A search has many hits of which few are shown. So of a hit's row only Key, DatasourceID, Generation and Ordinal are told,
-// unless Whole says that all of it was at hand; Fill reads the rest. The vector of a hit is never told.
+// unless Whole says that all of it was at hand; Fill reads the rest. The vector of a hit is never told, nor are its metadata:
+// readers see what its datasource has now.
 type Hit struct {
 	Row
-	Whole   bool     // all fields of Row but Vector are filled
+	Whole   bool     // all fields of Row but Vector and Metadata are filled
 	Place   uint64   // where the engine has the row: Fill's business alone
 	Lexical float64  // BM25, 0 when no term matches
 	Dense   float64  // cosine similarity, -1 to 1; 0 when the query had no vector

@@ -184,6 +184,9 @@ func (v view) checkRows(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		if err := r.decodeMetadata(); err != nil {
+			return err
+		}
 		if r.slot >= v.slots || !v.live.has(r.slot) {
 			return fmt.Errorf("%w: a row lies in slot %d, which is not live", index.ErrCorrupt, r.slot)
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/sluice/sluice/pkg/index"
@@ -46,7 +45,6 @@ func (v view) fill(ctx context.Context, wanted map[uint32]*index.Hit) error {
 	for _, r := range rows {
 		if h := wanted[r.slot]; h.Key == r.Key {
 			h.Row, h.Whole = r.Row, true
-			h.Metadata = maps.Clone(r.Metadata) // the row is others' too
 		}
 	}
 	return nil

@@ -102,7 +102,7 @@ func (s *stored) checksum() int64 {
 	return int64(crc32.Update(sum, castagnoli, s.metadata))
 }
 
-// scanRow reads one row of rowColumns, checked.
+// scanRow reads one row of rowColumns, checked, with the metadata as they are stored.
 func scanRow(scan func(...any) error) (*stored, error) {
 	s := &stored{}
 	var generation int64
@@ -113,10 +113,16 @@ func scanRow(scan func(...any) error) (*stored, error) {
 	if s.sum != s.checksum() {
 		return nil, fmt.Errorf("%w: the row in slot %d does not match its checksum", index.ErrCorrupt, s.slot)
 	}
-	if len(s.metadata) > 0 {
-		if err := json.Unmarshal(s.metadata, &s.Metadata); err != nil {
-			return nil, fmt.Errorf("%w: reading metadata of the row in slot %d: %w", index.ErrCorrupt, s.slot, err)
-		}
-	}
 	return s, nil
+}
+
+// decodeMetadata makes Metadata of what is stored.
+func (s *stored) decodeMetadata() error {
+	if len(s.metadata) == 0 {
+		return nil
+	}
+	if err := json.Unmarshal(s.metadata, &s.Metadata); err != nil {
+		return fmt.Errorf("%w: reading metadata of the row in slot %d: %w", index.ErrCorrupt, s.slot, err)
+	}
+	return nil
 }

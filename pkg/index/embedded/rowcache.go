@@ -24,8 +24,8 @@ func (s *space) dropRows(slots []uint32) {
 	}
 }
 
-// rowsIn returns the rows of live slots, which are in ascending order, in that order. They are shared and must not be
-// changed.
+// rowsIn returns the rows of live slots, which are in ascending order, in that order, without metadata. They are shared and
+// must not be changed.
 func (v view) rowsIn(ctx context.Context, slots []uint32) ([]*stored, error) {
 	out := make([]*stored, len(slots))
 	var missing []uint32
@@ -87,6 +87,7 @@ func (v view) readRows(ctx context.Context, read *sql.Stmt, slots, missing []uin
 		if !ok || out[at] != nil {
 			return 0, fmt.Errorf("%w: a row lies in slot %d, which was not asked for", index.ErrCorrupt, r.slot)
 		}
+		r.metadata = nil // which nobody asks for
 		out[at] = r
 		n++
 		v.space.rows.put(v.space.rowKey(r.slot), r, r.bytes())
@@ -99,6 +100,6 @@ func (v view) readRows(ctx context.Context, read *sql.Stmt, slots, missing []uin
 
 // bytes is about what the row takes in memory.
 func (s *stored) bytes() int64 {
-	const fixed, perField = 512, 4 // decoded metadata take some times what their JSON takes
-	return int64(fixed + len(s.Key) + len(s.DatasourceID) + len(s.CustomID) + len(s.Heading) + len(s.Context) + len(s.Text) + perField*len(s.metadata))
+	const fixed = 512
+	return int64(fixed + len(s.Key) + len(s.DatasourceID) + len(s.CustomID) + len(s.Heading) + len(s.Context) + len(s.Text))
 }

@@ -41,6 +41,9 @@ func (v view) rowsOf(ctx context.Context, datasourceID string, generation uint64
 		if err != nil {
 			return nil, err
 		}
+		if err := r.decodeMetadata(); err != nil {
+			return nil, err
+		}
 		if r.slot >= v.slots || !v.live.has(r.slot) {
 			return nil, fmt.Errorf("%w: a row lies in slot %d, which is not live", index.ErrCorrupt, r.slot)
 		}

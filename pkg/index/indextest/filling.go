@@ -26,7 +26,7 @@ func found(t *testing.T, x index.Index, sp index.Space, q index.Query) []*index.
 // filling are the tests of reading the rows of hits.
 func (s *suite) filling() map[string]func(*testing.T) {
 	return map[string]func(*testing.T){
-		"hits say whose they are before their rows are read, and have all but the vector after it": func(t *testing.T) {
+		"hits say whose they are before their rows are read, and have all but the vector and metadata after it": func(t *testing.T) {
 			x, sp, rows := s.open(t), space(), corpus(60)
 			want := make(map[string]index.Row)
 			for i := range rows {
@@ -52,7 +52,7 @@ func (s *suite) filling() map[string]func(*testing.T) {
 			}
 			for _, h := range hits {
 				r := want[h.Key]
-				r.Vector = nil
+				r.Vector, r.Metadata = nil, nil
 				if diff := gocmp.Diff(r, h.Row); diff != "" || !h.Whole || h.Dense != scores[h.Key] {
 					t.Errorf("whole: %v, dense score %v, row (-want +got):\n%s", h.Whole, h.Dense, diff)
 				}

@@ -50,7 +50,7 @@ func (s *suite) writing() map[string]func(*testing.T) {
 			if len(hits) != 1 {
 				t.Fatalf("%d hits, want 1", len(hits))
 			}
-			want.Vector = nil
+			want.Vector, want.Metadata = nil, nil
 			if diff := cmp.Diff(want, hits[0].Row); diff != "" {
 				t.Errorf("hit (-want +got):\n%s", diff)
 			}

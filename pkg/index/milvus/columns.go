@@ -3,6 +3,7 @@ package milvus
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/milvus-io/milvus-sdk-go/v2/client"
 	"github.com/milvus-io/milvus-sdk-go/v2/entity"
@@ -113,8 +114,8 @@ func (t *table) fail(name string) {
 	}
 }
 
-// rowFields are the fields that make up an index.Row, without its vector.
-var rowFields = []string{fieldID, fieldDatasource, fieldGeneration, fieldOrdinal, fieldPage, fieldOffset, fieldCustomID, fieldHeading, fieldContext, fieldText, fieldMetadata}
+// rowFields are the fields that make up an index.Row, without its vector and metadata.
+var rowFields = []string{fieldID, fieldDatasource, fieldGeneration, fieldOrdinal, fieldPage, fieldOffset, fieldCustomID, fieldHeading, fieldContext, fieldText}
 
 // found is a row as it was read.
 type found struct {
@@ -125,26 +126,55 @@ type found struct {
 	terms    entity.SparseEmbedding // nil unless asked for
 }
 
-// readRows makes rows of an answer that holds rowFields and, where asked for, the vector and what scoring needs.
-func readRows(set client.ResultSet, dimensions int, vectors bool, scored, sparse bool) ([]found, error) {
+// more are the fields of an answer beside rowFields.
+type more struct {
+	vectors  bool
+	metadata bool
+	scored   bool // what scoring needs
+	sparse   bool // the terms, where the server has them
+}
+
+func (m more) fields() []string {
+	out := slices.Clone(rowFields)
+	if m.vectors {
+		out = append(out, fieldDense)
+	}
+	if m.metadata {
+		out = append(out, fieldMetadata)
+	}
+	if m.scored {
+		out = append(out, fieldLanguage, fieldLength)
+	}
+	if m.sparse {
+		out = append(out, fieldSparse)
+	}
+	return out
+}
+
+// readRows makes rows of an answer.
+func readRows(set client.ResultSet, dimensions int, has more) ([]found, error) {
 	if set.Len() == 0 {
 		return nil, nil
 	}
 	t := &table{set: set}
 	ids, sources, generations, ordinals := t.texts(fieldID), t.texts(fieldDatasource), t.numbers(fieldGeneration), t.numbers(fieldOrdinal)
 	pages, offsets, customs, headings := t.numbers(fieldPage), t.numbers(fieldOffset), t.texts(fieldCustomID), t.texts(fieldHeading)
-	contexts, texts, metadata := t.texts(fieldContext), t.texts(fieldText), t.documents(fieldMetadata)
+	contexts, texts := t.texts(fieldContext), t.texts(fieldText)
 	var dense [][]float32
+	var metadata [][]byte
 	var languages []string
 	var lengths []int64
 	var terms []entity.SparseEmbedding
-	if vectors {
+	if has.vectors {
 		dense = t.vectors(fieldDense)
 	}
-	if scored {
+	if has.metadata {
+		metadata = t.documents(fieldMetadata)
+	}
+	if has.scored {
 		languages, lengths = t.texts(fieldLanguage), t.numbers(fieldLength)
 	}
-	if sparse {
+	if has.sparse {
 		terms = t.sparse(fieldSparse)
 	}
 	if t.err != nil {
@@ -157,18 +187,18 @@ func readRows(set client.ResultSet, dimensions int, vectors bool, scored, sparse
 			Text: texts[i], Context: contexts[i], Heading: headings[i], Page: int(pages[i]), Offset: int(offsets[i]),
 		}}
 		f.Key = domain.ChunkKey(f.DatasourceID, f.Generation, f.Ordinal)
-		if len(metadata[i]) > len("{}") {
+		if has.metadata && len(metadata[i]) > len("{}") {
 			if err := json.Unmarshal(metadata[i], &f.Metadata); err != nil {
 				return nil, fmt.Errorf("%w: reading the metadata of row %q: %w", index.ErrCorrupt, f.id, err)
 			}
 		}
-		if vectors && dimensions > 0 {
+		if has.vectors && dimensions > 0 {
 			f.Vector = dense[i][:dimensions:dimensions]
 		}
-		if scored {
+		if has.scored {
 			f.language, f.length = analysis.Language(languages[i]), lengths[i]
 		}
-		if sparse {
+		if has.sparse {
 			f.terms = terms[i]
 		}
 		out[i] = f

@@ -69,9 +69,9 @@ func (x *Index) Rows(ctx context.Context, s index.Space, datasourceID string, ge
 	err = x.use(ctx, s, false, func(col *collection) error {
 		out = nil
 		expr := generation{s.DatastoreID, datasourceID, generationNumber}.expr() + " && " + fieldOrdinal + " >= " + strconv.Itoa(max(fromOrdinal, 0))
-		fields := append([]string{fieldDense}, rowFields...)
-		return x.pages(ctx, col, expr, fields, func() int { return min(fetchRows, limit-len(out)) }, func(set client.ResultSet) (string, error) {
-			rows, err := readRows(set, col.dimensions, true, false, false)
+		want := more{vectors: true, metadata: true}
+		return x.pages(ctx, col, expr, want.fields(), func() int { return min(fetchRows, limit-len(out)) }, func(set client.ResultSet) (string, error) {
+			rows, err := readRows(set, col.dimensions, want)
 			if err != nil {
 				return "", err
 			}

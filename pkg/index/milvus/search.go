@@ -283,23 +283,13 @@ func (x *Index) fetch(ctx context.Context, col *collection, ids []string, vector
 }
 
 func (x *Index) fetchPage(ctx context.Context, col *collection, ids []string, vectors, scored bool, level client.SearchQueryOptionFunc) (rows []found, err error) {
-	fields := slices.Clone(rowFields)
-	if vectors {
-		fields = append(fields, fieldDense)
-	}
-	if scored {
-		fields = append(fields, fieldLanguage, fieldLength)
-	}
-	sparse := scored && col.sparse
-	if sparse {
-		fields = append(fields, fieldSparse)
-	}
+	want := more{vectors: vectors, scored: scored, sparse: scored && col.sparse}
 	err = x.call(ctx, fmt.Sprintf("reading %d rows", len(ids)), func(ctx context.Context, srv *server) error {
-		set, err := srv.Query(ctx, col.name, nil, oneOf(fieldID, ids), fields, level, everything)
+		set, err := srv.Query(ctx, col.name, nil, oneOf(fieldID, ids), want.fields(), level, everything)
 		if err != nil {
 			return err
 		}
-		rows, err = readRows(set, col.dimensions, vectors, scored, sparse)
+		rows, err = readRows(set, col.dimensions, want)
 		rows = once(rows)
 		return err
 	})
