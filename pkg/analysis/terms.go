@@ -50,11 +50,8 @@ func (a *Analyzer) Terms(text string, lang Language) []string {
 }
 
 func (a *Analyzer) term(t token, lang Language) string {
-	switch t.kind {
-	case kindDense:
-		return t.text
-	case kindWhole:
-		return fold(t.text)
+	if t.kind == kindDense || t.kind == kindWhole {
+		return termOf(t, lang)
 	}
 	if s, ok := a.stems[lang][t.text]; ok {
 		return s
@@ -71,6 +68,17 @@ func (a *Analyzer) term(t token, lang Language) string {
 	return s
 }
 
+// termOf makes the term of a token.
+func termOf(t token, lang Language) string {
+	switch t.kind {
+	case kindDense:
+		return t.text
+	case kindWhole:
+		return fold(t.text)
+	}
+	return term(t.text, lang)
+}
+
 // QueryTerm is one word of a query: what it is called in results, and the index terms that count as it. Name is one of
 // Forms.
 type QueryTerm struct {
@@ -85,12 +93,10 @@ func Query(text string, langs []Language) []QueryTerm {
 	text = prefix(text, maxQueryBytes)
 	lang, stop := queryLanguage(text, langs)
 	all := plausible(lang, langs)
-	analyzer := Borrow()
-	defer analyzer.Return()
 	var kept, dropped []QueryTerm
 	seen := make(map[string]bool)
 	tokens(text, func(t token) bool {
-		q := analyzer.queryTerm(t, all)
+		q := queryTerm(t, all)
 		if seen[q.Name] {
 			return true
 		}
@@ -109,10 +115,10 @@ func Query(text string, langs []Language) []QueryTerm {
 }
 
 // queryTerm gathers the forms of a word: its stem in the likeliest language first, which names it.
-func (a *Analyzer) queryTerm(t token, langs []Language) QueryTerm {
+func queryTerm(t token, langs []Language) QueryTerm {
 	var q QueryTerm
 	for _, lang := range langs {
-		if form := a.term(t, lang); !slices.Contains(q.Forms, form) {
+		if form := termOf(t, lang); !slices.Contains(q.Forms, form) {
 			q.Forms = append(q.Forms, form)
 		}
 	}

@@ -10,9 +10,8 @@ import (
 func WordsOf(query string, terms map[string]float64) map[string][]string {
 	langs := append(slices.Sorted(maps.Keys(stemmers)), Unknown)
 	out := make(map[string][]string)
-	var analyzer Analyzer
 	tokens(prefix(query, maxQueryBytes), func(t token) bool {
-		for _, form := range analyzer.queryTerm(t, langs).Forms {
+		for _, form := range queryTerm(t, langs).Forms {
 			if _, asked := terms[form]; asked && !slices.Contains(out[form], t.text) {
 				out[form] = append(out[form], t.text)
 			}
