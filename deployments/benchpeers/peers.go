@@ -88,12 +88,12 @@ func (p store) measure(ctx context.Context, s settings, program, embedder, dir s
 	r := result{Name: p.title}
 	for _, step := range []string{"fill", "ask"} {
 		fmt.Fprintf(errs, "%s: %s …\n", p.title, step)
-		args := []string{step, dir, fmt.Sprint(s.each.Seconds()), fmt.Sprint(idle.Seconds()), embedder}
+		args := []string{step, dir, fmt.Sprint(s.each.Seconds()), fmt.Sprint(idle.Seconds())}
 		var err error
 		if p.module {
 			_, err = peer.Command(ctx, program, args, &r)
 		} else {
-			_, err = peer.Run(ctx, program, peersScript, append([]string{p.name}, args...), &r)
+			_, err = peer.Run(ctx, program, peersScript, append(append([]string{p.name}, args...), embedder), &r)
 		}
 		if err != nil {
 			return r, fmt.Errorf("%s: %w", step, err)
