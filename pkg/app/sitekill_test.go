@@ -1,7 +1,9 @@
 package app
 
 import (
+	"context"
 	"encoding/json"
+	"log/slog"
 	"maps"
 	"math/rand/v2"
 	"net/http"
@@ -9,14 +11,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats.go"
-
 	"github.com/sluice/sluice/pkg/crawl/crawltest"
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/jobs"
 )
 
 // natsToken is what processes of these tests that share a NATS server show it.
@@ -151,35 +151,49 @@ func testKilledCrawlers(t *testing.T, way crawltest.Way) {
 // crawlJobs are jobs of the crawl lane, as they were published.
 type crawlJobs []domain.Job
 
-// watchPageJobs listens to the jobs that crawlers get. It returns what those were so far.
+// watchPageJobs listens to the jobs that crawlers get. What it returns tells which those were.
 func (c *crawlers) watchPageJobs(t *testing.T) func() crawlJobs {
 	t.Helper()
-	conn, err := nats.Connect("nats://"+c.nats, nats.Token(natsToken), nats.MaxReconnects(-1), nats.ReconnectWait(10*time.Millisecond))
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	conn, err := jobs.Connect(ctx, jobs.ConnectOptions{
+		URL: "nats://" + c.nats, Token: natsToken, Name: "test", Log: slog.New(slog.DiscardHandler),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(conn.Close)
-	var mu sync.Mutex
-	var seen crawlJobs
-	_, err = conn.Subscribe("jobs.crawl.*.*", func(m *nats.Msg) {
-		var job domain.Job
-		if err := json.Unmarshal(m.Data, &job); err != nil {
-			t.Errorf("a job that cannot be read: %v", err)
-		}
-		mu.Lock()
-		defer mu.Unlock()
-		seen = append(seen, job)
-	})
+	server := conn.JetStream().Conn()
+	heard, err := server.SubscribeSync("jobs.crawl.*.*")
 	if err == nil {
-		err = conn.FlushTimeout(time.Minute)
+		err = server.FlushTimeout(time.Minute)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	return func() crawlJobs {
-		mu.Lock()
-		defer mu.Unlock()
-		return slices.Clone(seen)
+	return func() (seen crawlJobs) {
+		t.Helper()
+		if err := server.FlushTimeout(time.Minute); err != nil {
+			t.Fatal(err)
+		}
+		for {
+			n, _, err := heard.Pending()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n == 0 {
+				return seen
+			}
+			m, err := heard.NextMsg(time.Minute)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var job domain.Job
+			if err := json.Unmarshal(m.Data, &job); err != nil {
+				t.Fatalf("a job that cannot be read: %v", err)
+			}
+			seen = append(seen, job)
+		}
 	}
 }
 
