@@ -249,6 +249,9 @@ func (f *fleet) checkEntries(store string, entries []*entry, have []source) {
 			byID[s.ID] = s
 		}
 	}
+	// Milvus may have been killed last of all, and come up for some seconds yet.
+	ctx, cancel := context.WithTimeout(f.t.Context(), 2*time.Minute)
+	defer cancel()
 	var reads sync.WaitGroup
 	checking := make(chan struct{}, 8) // Milvus answers one read after some 50 ms, and many at a time
 	for _, e := range entries {
@@ -267,7 +270,11 @@ func (f *fleet) checkEntries(store string, entries []*entry, have []source) {
 			reads.Go(func() {
 				defer func() { <-checking }()
 				var chunks struct{ Data []struct{ Text string } }
-				if err := f.api.get("/datasources/"+e.id+"/chunks?limit=200", &chunks); err != nil {
+				err := f.api.get("/datasources/"+e.id+"/chunks?limit=200", &chunks)
+				for refusedWith(err, http.StatusServiceUnavailable) && pause(ctx) == nil {
+					err = f.api.get("/datasources/"+e.id+"/chunks?limit=200", &chunks)
+				}
+				if err != nil {
 					f.t.Error(err)
 				} else if want := fmt.Sprintf("%s in version %d.", e.customID, e.version); len(chunks.Data) == 0 || len(chunks.Data) != s.Chunks || !strings.Contains(chunks.Data[0].Text, want) {
 					f.t.Errorf("%s is not in version %d: %d of %d chunks, %.100v", e.customID, e.version, len(chunks.Data), s.Chunks, chunks.Data)
