@@ -176,26 +176,19 @@ func (e *Embedder) Discover(ctx context.Context) error {
 // of the server are *embed.Error; the others are those of ctx.
 func (e *Embedder) Embed(ctx context.Context, texts []string, purpose embed.Purpose) ([][]float32, error) {
 	vectors := make([][]float32, len(texts))
-	send := func(ctx context.Context, b batch) error {
-		got, err := e.request(ctx, b.texts, purpose)
-		for i, vector := range got {
-			vectors[b.places[i]] = vector
-		}
-		return err
+	group, groupCtx := errgroup.WithContext(ctx)
+	group.SetLimit(e.config.Concurrency)
+	for _, b := range e.batches(texts, purpose) {
+		group.Go(func() error {
+			got, err := e.request(groupCtx, b.texts, purpose)
+			for i, vector := range got {
+				vectors[b.places[i]] = vector
+			}
+			return err
+		})
 	}
-	if batches := e.batches(texts, purpose); len(batches) == 1 { // a query, above all
-		if err := send(ctx, batches[0]); err != nil {
-			return nil, err
-		}
-	} else {
-		group, groupCtx := errgroup.WithContext(ctx)
-		group.SetLimit(e.config.Concurrency)
-		for _, b := range batches {
-			group.Go(func() error { return send(groupCtx, b) })
-		}
-		if err := group.Wait(); err != nil {
-			return nil, err
-		}
+	if err := group.Wait(); err != nil {
+		return nil, err
 	}
 	if err := e.fillBlanks(ctx, vectors); err != nil {
 		return nil, err

@@ -28,74 +28,76 @@ func (s *space) dropRows(slots []uint32) {
 // must not be changed.
 func (v view) rowsIn(ctx context.Context, slots []uint32) ([]*stored, error) {
 	out := make([]*stored, len(slots))
-	var missing []uint32
 	for i, slot := range slots {
 		if r, ok := v.space.rows.get(v.space.rowKey(slot)); ok {
 			out[i] = r.(*stored)
-		} else {
-			missing = append(missing, slot)
 		}
+	}
+	missing := lacking(slots, out)
+	if len(missing) > 0 && v.reading.tx == nil {
+		// What the database holds in these slots now are the rows of this view: none is changed there, and no slot is used again
+		// while somebody reads. Only what has been deleted since is missing.
+		if err := v.readRows(ctx, v.space.readRows, slots, missing, out); err != nil {
+			return nil, err
+		}
+		missing = lacking(slots, out)
 	}
 	if len(missing) == 0 {
 		return out, nil
 	}
-	n, err := 0, error(nil)
-	if v.reading.tx == nil {
-		// What the database holds in these slots now are the rows of this view: none is changed there, and no slot is used again
-		// while somebody reads. Only what has been deleted since is missing.
-		n, err = v.readRows(ctx, v.space.readRows, slots, missing, out)
-	}
-	if err == nil && n < len(missing) {
-		tx, begun := v.transaction(ctx)
-		if begun != nil {
-			return nil, begun
-		}
-		read := tx.StmtContext(ctx, v.space.readRows)
-		defer func() { _ = read.Close() }()
-		for _, slot := range missing {
-			at, _ := slices.BinarySearch(slots, slot)
-			out[at] = nil
-		}
-		n, err = v.readRows(ctx, read, slots, missing, out)
-	}
+	tx, err := v.transaction(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if n != len(missing) {
-		return nil, fmt.Errorf("%w: %d of %d rows are missing", index.ErrCorrupt, len(missing)-n, len(missing))
+	read := tx.StmtContext(ctx, v.space.readRows)
+	defer func() { _ = read.Close() }()
+	if err := v.readRows(ctx, read, slots, missing, out); err != nil {
+		return nil, err
+	}
+	if n := len(lacking(slots, out)); n > 0 {
+		return nil, fmt.Errorf("%w: %d of %d rows are missing", index.ErrCorrupt, n, len(slots))
 	}
 	return out, nil
 }
 
-// readRows reads the missing ones of the rows of slots into out, and tells how many there are.
-func (v view) readRows(ctx context.Context, read *sql.Stmt, slots, missing []uint32, out []*stored) (n int, err error) {
+// lacking lists the slots whose rows are not there.
+func lacking(slots []uint32, rows []*stored) (out []uint32) {
+	for i, slot := range slots {
+		if rows[i] == nil {
+			out = append(out, slot)
+		}
+	}
+	return out
+}
+
+// readRows reads the missing ones of the rows of slots into out, as far as they are there.
+func (v view) readRows(ctx context.Context, read *sql.Stmt, slots, missing []uint32, out []*stored) error {
 	list, err := json.Marshal(missing)
 	if err != nil {
-		return 0, fmt.Errorf("listing slots: %w", err)
+		return fmt.Errorf("listing slots: %w", err)
 	}
 	rows, err := read.QueryContext(ctx, string(list))
 	if err != nil {
-		return 0, fmt.Errorf("reading rows: %w", err)
+		return fmt.Errorf("reading rows: %w", err)
 	}
 	defer func() { _ = rows.Close() }()
 	for rows.Next() {
 		r, err := scanRow(rows.Scan)
 		if err != nil {
-			return 0, err
+			return err
 		}
 		at, ok := slices.BinarySearch(slots, r.slot)
 		if !ok || out[at] != nil {
-			return 0, fmt.Errorf("%w: a row lies in slot %d, which was not asked for", index.ErrCorrupt, r.slot)
+			return fmt.Errorf("%w: a row lies in slot %d, which was not asked for", index.ErrCorrupt, r.slot)
 		}
 		r.metadata = nil // which nobody asks for
 		out[at] = r
-		n++
 		v.space.rows.put(v.space.rowKey(r.slot), r, r.bytes())
 	}
 	if err := rows.Err(); err != nil {
-		return 0, fmt.Errorf("reading rows: %w", err)
+		return fmt.Errorf("reading rows: %w", err)
 	}
-	return n, nil
+	return nil
 }
 
 // bytes is about what the row takes in memory.
