@@ -502,9 +502,8 @@ func TestAnEmptyServiceSaysWhatToDoNext(t *testing.T) {
 	p := newProgram(t)
 	p.start()
 	for _, part := range []string{"There is nothing in it yet", "export SLUICE_URL=http://" + p.addr, "ingest FOLDER --datastore Handbook --create", "query", "ask"} {
-		if !strings.Contains(p.stderr.String(), part) {
-			t.Errorf("%q is not in %q", part, p.stderr)
-		}
+		// It is ready a moment before it has said so.
+		p.eventually(20*time.Second, fmt.Sprintf("%q is not said", part), func() bool { return strings.Contains(p.stderr.String(), part) })
 	}
 	p.newDatastore()
 	p.must(p.terminate())
