@@ -138,6 +138,9 @@ func (c *Catalog) apply(ctx context.Context, t *tx, ev domain.Event) (Applied, e
 		return Applied{}, err
 	}
 	done := Applied{Found: true, Changed: out.Changed, Removed: out.Removed, Others: others}
+	if before.place == placeStream && (out.Settled || out.Removed) {
+		t.freedPlace = true
+	}
 	if out.Removed {
 		err = c.gone(ctx, t, r, ev)
 	} else {

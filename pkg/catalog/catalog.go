@@ -142,7 +142,8 @@ func (c *Catalog) Ready(ctx context.Context) error {
 }
 
 // OutboxWake receives after a commit that has put a job into the outbox, of this process or, with PostgreSQL, of
-// another one, and once after opening. Several commits may be told as one. What another process has committed is not
+// another one, after one of this process by which a job in the stream has ended, so that there is a place for another,
+// and once after opening. Several commits may be told as one. What another process has committed is not
 // told for certain: look from time to time as well.
 func (c *Catalog) OutboxWake() <-chan struct{} { return c.outboxWake }
 
@@ -180,8 +181,10 @@ func (c *Catalog) update(ctx context.Context, doing string, f func(*tx) error) e
 	if err != nil {
 		return fmt.Errorf("%s: %w", doing, err)
 	}
-	if t.queuedJob {
+	if t.queuedJob || t.freedPlace {
 		signal(c.outboxWake)
+	}
+	if t.queuedJob {
 		c.notices.tell(noticeOutbox)
 	}
 	if t.queuedSweep {

@@ -26,6 +26,7 @@ type tx struct {
 	embedded map[string]int64 // tokens that its events tell of, by workspace
 
 	queuedJob   bool
+	freedPlace  bool // in the stream, which a job of the outbox may take
 	queuedSweep bool
 	queuedWork  bool
 }

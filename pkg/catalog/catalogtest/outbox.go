@@ -198,6 +198,29 @@ func testOutbox(t *testing.T, open Open) {
 		w.apply(d, domain.EventFetched, fetched("page"))
 		<-w.OutboxWake()
 	})
+	t.Run("the end of a job in the stream wakes, once, as its place is free", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, open)
+		done, failed := w.createFile(), w.createFile()
+		w.publishAll()
+		<-w.OutboxWake() // of opening, and of both
+		w.apply(done, domain.EventProgress)
+		silent := func(after string) {
+			t.Helper()
+			select {
+			case <-w.OutboxWake():
+				t.Errorf("woken by %s", after)
+			default:
+			}
+		}
+		silent("progress")
+		w.apply(done, domain.EventSynched, chunks(2))
+		<-w.OutboxWake()
+		w.apply(done, domain.EventSynched, chunks(2))
+		silent("an end that was known")
+		w.apply(failed, domain.EventError)
+		<-w.OutboxWake()
+	})
 	t.Run("the highest generation is kept though its datasource is deleted", func(t *testing.T) {
 		t.Parallel()
 		w := newWorld(t, open)
