@@ -104,7 +104,7 @@ func TestTheTablesTellRatiosAndWhoIsAbsent(t *testing.T) {
 
 func TestFlagsAreChecked(t *testing.T) {
 	t.Parallel()
-	for _, args := range [][]string{{"-rows", "5"}, {"-rows", "10001"}, {"-peers", "nobody"}, {"-each", "0s"}, {"more"}} {
+	for _, args := range [][]string{{"-rows", "5"}, {"-rows", "10001"}, {"-peers", "nobody"}, {"-each", "0s"}, {"-idle", "-1s"}, {"more"}} {
 		if _, err := parse(args, io.Discard); err == nil {
 			t.Errorf("%v is taken", args)
 		}
@@ -136,5 +136,37 @@ func TestQuestionsThatAreAskedOnceComeToAnEnd(t *testing.T) {
 		if n := asked[q.text]; n != 1 {
 			t.Errorf("question %s was asked %d times", q.text, n)
 		}
+	}
+}
+
+func TestQuestionsThatComeAgainWereAskedBefore(t *testing.T) {
+	t.Parallel()
+	questions := make([]question, 3*warming)
+	for i := range questions {
+		questions[i].text = strconv.Itoa(i)
+	}
+	var mu sync.Mutex
+	asked := make(map[string]int)
+	timed := 0
+	_, err := ask(t.Context(), asking{process: os.Getpid(), questions: questions, clients: 3, limit: time.Second,
+		one: func(_ context.Context, q question) ([]int, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			asked[q.text]++
+			return nil, nil
+		},
+		truth: func(q question) []int {
+			mu.Lock()
+			defer mu.Unlock()
+			if asked[q.text] > 1 {
+				timed++
+			} else {
+				t.Errorf("question %s is timed though it was never asked before", q.text)
+			}
+			return nil
+		},
+	})
+	if err != nil || timed == 0 {
+		t.Errorf("%d questions were timed: %v", timed, err)
 	}
 }

@@ -29,6 +29,7 @@ type settings struct {
 	rows      int
 	questions int
 	each      time.Duration
+	idle      time.Duration
 	peers     []string
 	alone     bool
 	write     string
@@ -96,6 +97,7 @@ func parse(args []string, errs io.Writer) (settings, error) {
 	flags.IntVar(&s.rows, "rows", 100_000, "chunks, a multiple of 10,000")
 	flags.IntVar(&s.questions, "questions", 200, "questions, which are asked in turn")
 	flags.DurationVar(&s.each, "each", 5*time.Second, "how long each figure is measured")
+	flags.DurationVar(&s.idle, "idle", 40*time.Second, "how long nobody asks before memory is looked at")
 	flags.Func("peers", "the peers, parted by commas (default "+strings.Join(s.peers, ",")+")", func(text string) error {
 		s.peers = strings.FieldsFunc(text, func(r rune) bool { return r == ',' })
 		for _, p := range s.peers {
@@ -113,8 +115,8 @@ func parse(args []string, errs io.Writer) (settings, error) {
 	if flags.NArg() > 0 {
 		return s, fmt.Errorf("%q is not a flag", flags.Arg(0))
 	}
-	if s.rows < rowsPerDocument*parts || s.rows%(rowsPerDocument*parts) != 0 || s.questions < 1 || s.each <= 0 {
-		return s, fmt.Errorf("-rows must be a multiple of %d, -questions and -each above 0", rowsPerDocument*parts)
+	if s.rows < rowsPerDocument*parts || s.rows%(rowsPerDocument*parts) != 0 || s.questions < 1 || s.each <= 0 || s.idle < 0 {
+		return s, fmt.Errorf("-rows must be a multiple of %d, -questions and -each above 0, -idle not below", rowsPerDocument*parts)
 	}
 	return s, nil
 }

@@ -88,7 +88,7 @@ func (p store) measure(ctx context.Context, s settings, program, embedder, dir s
 	r := result{Name: p.title}
 	for _, step := range []string{"fill", "ask"} {
 		fmt.Fprintf(errs, "%s: %s …\n", p.title, step)
-		args := []string{step, dir, fmt.Sprint(s.each.Seconds()), fmt.Sprint(idle.Seconds())}
+		args := []string{step, dir, fmt.Sprint(s.each.Seconds()), fmt.Sprint(s.idle.Seconds())}
 		var err error
 		if p.module {
 			_, err = peer.Command(ctx, program, args, &r)

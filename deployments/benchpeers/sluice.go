@@ -17,9 +17,6 @@ import (
 	"github.com/sluice/sluice/pkg/eval/service"
 )
 
-// idle is how long nobody asks before memory is looked at.
-const idle = 40 * time.Second
-
 // measureSluice measures a service, and then by itself the index that it has left.
 func measureSluice(ctx context.Context, s settings, w *workload, embedder, dir string, errs io.Writer) ([]result, error) {
 	service, store, err := measureService(ctx, s, w, embedder, dir, errs)
@@ -100,7 +97,7 @@ func measureService(ctx context.Context, s settings, w *workload, embedder, dir 
 	select {
 	case <-ctx.Done():
 		return own, "", ctx.Err()
-	case <-time.After(idle):
+	case <-time.After(s.idle):
 	}
 	own.Memory, err = memoryOf(svc.PID())
 	return own, store, err
@@ -226,21 +223,26 @@ type asking struct {
 	limit     time.Duration
 }
 
-// warming is how many questions are asked before anything is measured: what was never asked may be cold.
+// warming is how many of the questions that are asked once are asked before anything is measured.
 const warming = 10
 
-// ask has so many clients ask a process one question after the other, until the time has passed or there are no more.
+// ask has so many clients ask a process one question after the other, until the time has passed or there are no more. Questions
+// that come again were asked before, each once, or as many as there is time for.
 func ask(ctx context.Context, a asking) (figure, error) {
-	warm := min(warming, len(a.questions))
+	questions, most, warm := a.questions, int64(math.MaxInt64), len(a.questions)
+	if a.once {
+		warm = min(warming, len(questions))
+		questions = questions[warm:]
+		most = int64(len(questions))
+	}
+	warmed := time.Now()
 	for _, q := range a.questions[:warm] {
+		if time.Since(warmed) > a.limit {
+			break
+		}
 		if _, err := a.one(ctx, q); err != nil {
 			return figure{}, err
 		}
-	}
-	questions, most := a.questions, int64(math.MaxInt64)
-	if a.once {
-		questions = questions[warm:]
-		most = int64(len(questions))
 	}
 	var next atomic.Int64
 	var mu sync.Mutex
