@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"time"
 
@@ -17,8 +18,8 @@ import (
 	"github.com/sluice/sluice/pkg/eval/service"
 )
 
-// uploaders is how many files are on their way to the service at once.
-const uploaders = 8
+// uploaders is how many files are on their way to the service at once: each waits for the disk most of the time.
+func uploaders() int { return max(8, runtime.NumCPU()) }
 
 // result is what was measured of one pipeline.
 type result struct {
@@ -74,7 +75,7 @@ func measureSluice(ctx context.Context, s settings, g gathered, model, dir strin
 	}
 	began := time.Now()
 	uploads, uploading := errgroup.WithContext(ctx)
-	uploads.SetLimit(uploaders)
+	uploads.SetLimit(uploaders())
 	for _, path := range g.paths {
 		uploads.Go(func() error {
 			data, err := os.ReadFile(path)
