@@ -40,11 +40,13 @@ type outcome struct {
 	Documents []taken   `json:"documents"` // that were sent or waited for
 	Failures  []failure `json:"failures"`
 	Left      []failure `json:"left"` // what was left out, and why
+
+	there int64 // of Unchanged, whose processing had ended before: of the others it is waited for
 }
 
 // words say what has become of the documents so far.
 func (o *outcome) words() string {
-	text := fmt.Sprintf("%s: %d searchable", counted(o.Found, "document"), o.Synched+o.Unchanged)
+	text := fmt.Sprintf("%s: %d searchable", counted(o.Found, "document"), o.Synched+o.there)
 	for _, part := range []struct {
 		n    int64
 		what string

@@ -164,6 +164,7 @@ func (s *sending) took(r sent) {
 		s.stale[id] = append(s.stale[id], k.id)
 	}
 	if r.done { // it was there, whatever became of it
+		s.out.there++
 		s.clear(r.doc, id)
 		return
 	}

@@ -79,7 +79,7 @@ func (p *Program) tellWatched(ctx context.Context, s *sending, err error) error 
 	if ExitOf(err) == Partly {
 		err = nil
 	}
-	s.out.Found, s.out.Unchanged, s.out.Sent, s.out.Synched, s.out.Failed, s.out.Deleted, s.out.LeftOut = 0, 0, 0, 0, 0, 0, 0
+	s.out.Found, s.out.Unchanged, s.out.Sent, s.out.Synched, s.out.Failed, s.out.Deleted, s.out.LeftOut, s.out.there = 0, 0, 0, 0, 0, 0, 0, 0
 	s.out.Documents, s.out.Failures, s.out.Left = []taken{}, []failure{}, []failure{}
 	return err
 }
