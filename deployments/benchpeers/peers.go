@@ -65,6 +65,7 @@ func measurePeers(ctx context.Context, s settings, embedder, dir string, errs io
 			r.Absent = firstLine(err.Error())
 			fmt.Fprintf(errs, "%s: %v\n", p.title, err)
 		}
+		r.tell(errs)
 		results = append(results, r)
 	}
 	return results

@@ -23,10 +23,12 @@ func measureSluice(ctx context.Context, s settings, w *workload, embedder, dir s
 	if err != nil {
 		return nil, err
 	}
+	service.tell(errs)
 	alone, err := measureIndex(ctx, s, w, dir, store, errs)
 	if err != nil {
 		return nil, fmt.Errorf("measuring the index in process: %w", err)
 	}
+	alone.tell(errs)
 	return []result{service, alone}, nil
 }
 

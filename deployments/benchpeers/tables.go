@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"maps"
 	"runtime"
 	"slices"
 	"time"
@@ -32,6 +33,14 @@ func figureOf(waits []time.Duration, passed time.Duration) figure {
 		P50:  waits[len(waits)/2].Seconds(),
 		P99:  waits[min(len(waits)-1, len(waits)*99/100)].Seconds(),
 		Rate: float64(len(waits)) / passed.Seconds(),
+	}
+}
+
+// tell says what is known so far: a run takes long, and what ends it must not take all with it.
+func (r result) tell(out io.Writer) {
+	for _, way := range slices.Sorted(maps.Keys(r.Figures)) {
+		f := r.Figures[way]
+		fmt.Fprintf(out, "%s: %s: %s ms, %.0f answers/s\n", r.Name, way, times(f), f.Rate)
 	}
 }
 
