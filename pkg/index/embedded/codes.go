@@ -130,12 +130,26 @@ func (s *space) adoptCodes(before int) {
 	if s.codes != nil {
 		s.retired = append(s.retired, s.codes, s.fine)
 	}
-	s.codes, s.fine, s.coder = codes, fine, quant.NewCoder(s.current.centre)
+	s.codes, s.fine = codes, fine
 }
 
 // codeShape is how codes lie in their file.
 func codeShape(dimensions int) shape {
 	return columnsOf(quant.CodeBytes(dimensions), quant.Columns(dimensions))
+}
+
+// makeCodesOf makes the codes that a snapshot's space keeps of the vectors of rows, unless they have them.
+func makeCodesOf(rows []*prepared, of *snapshot) {
+	if !of.coded() {
+		return
+	}
+	coder := quant.NewCoder(of.centre)
+	for _, p := range rows {
+		if p.code == nil || p.epoch != of.epoch {
+			p.code, p.fine = codesOf(coder, p.row.Vector)
+			p.epoch = of.epoch
+		}
+	}
 }
 
 // codesOf returns a vector's code, and its fine code.

@@ -54,6 +54,10 @@ func (g *group) take() []*waitingBatch {
 // write stores a batch, together with others that wait for the same moment. A caller that goes while its batch is being
 // written with others' leaves it to be written.
 func (s *space) write(ctx context.Context, rows []*prepared) error {
+	s.mu.Lock()
+	current := s.current
+	s.mu.Unlock()
+	makeCodesOf(rows, current) // which others do at the same moment, and the writer does not wait for
 	own := &waitingBatch{rows: rows}
 	s.group.add(own)
 	s.writeMu.Lock()

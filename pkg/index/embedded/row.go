@@ -21,6 +21,9 @@ type prepared struct {
 	words    *analysis.Batch      // that terms and facets are numbers of
 	terms    []analysis.TermCount // each once
 	facets   []uint32             // filter terms
+
+	code, fine []byte // of the vector; nil while there are none
+	epoch      int    // of the codes
 }
 
 // preparer checks and analyses rows, one after the other.

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/RoaringBitmap/roaring/v2"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/sluice/sluice/pkg/analysis"
 	"github.com/sluice/sluice/pkg/index"
@@ -64,38 +65,28 @@ func (x *Index) prepare(ctx context.Context, id index.Space, rows []index.Row) (
 	return batch, nil
 }
 
-// writeBatch stores a batch in slots of its own: vectors first, then one transaction with all else. The caller holds writeMu.
+// writeBatch stores a batch in slots of its own: one transaction has all but what lies in the slots' files, which are written beside it
+// and are durable before it is committed. The caller holds writeMu.
 func (s *space) writeBatch(ctx context.Context, batch []*prepared) error {
 	if err := s.prepareWriting(ctx); err != nil {
 		return err
 	}
 	s.mu.Lock()
 	s.quiet = false
-	end, oldest := s.current.slots, s.oldestUse()
+	current, oldest := s.current, s.oldestUse()
 	s.mu.Unlock()
+	end := current.slots
 	if uint64(end)+uint64(len(batch)) > maxSlots {
 		return fmt.Errorf("the space is full: it has %d slots", end)
 	}
 	slots := s.slots.choose(len(batch), end, oldest)
+	end = max(end, slots[len(slots)-1]+1)
 	s.dropRows(slots)
-	if err := s.writeVectors(slots, batch, end); err != nil {
-		return err
-	}
-	if err := s.writePlaces(slots, batch, max(end, slots[len(slots)-1]+1)); err != nil {
-		return err
-	}
-	epoch := s.current.epoch
+	makeCodesOf(batch, current) // of those whose codes are of an epoch that has passed while they waited
+	files := s.writeFiles(slots, batch, end)
+	defer func() { _ = files.Wait() }() // whatever becomes of the transaction, nobody has the files any more
 	err := s.commit(ctx, func(tx *sql.Tx, next *snapshot) error {
-		next.slots = max(end, slots[len(slots)-1]+1)
-		if s.vectors != nil {
-			next.vectors = s.vectors.view
-		}
-		if s.codes != nil {
-			next.codes, next.fine = s.codes.view, s.fine.view
-		}
-		if s.places != nil {
-			next.places = s.places.view
-		}
+		next.slots = end
 		live := next.live.edit()
 		if err := replaceKeys(ctx, tx, next, live, batch); err != nil {
 			return err
@@ -113,44 +104,57 @@ func (s *space) writeBatch(ctx context.Context, batch []*prepared) error {
 		if err := next.unlist(ctx, tx, slots); err != nil {
 			return err
 		}
+		if err := files.Wait(); err != nil {
+			return err
+		}
+		s.see(next)
 		return s.renewCodes(next)
 	})
 	if err != nil {
 		return err
 	}
 	s.slots.taken(slots)
-	s.adoptCodes(epoch)
+	s.adoptCodes(current.epoch)
 	return nil
 }
 
 // maxSlots bounds a space; slots are numbered by 32 bits, and so many are far beyond what one machine scans.
 const maxSlots = 1 << 30
 
-// writeVectors puts the vectors, and their codes if the space has such, into slots that no reader sees, and makes
-// them durable.
-func (s *space) writeVectors(slots []uint32, batch []*prepared, end uint32) error {
-	if s.vectors == nil {
-		return nil
+// writeFiles puts what searches read of rows without asking the database into slots that no reader sees, and makes it durable. Each file
+// is written by a goroutine of its own, so that the disk is waited for once; they have the files until they have been waited for.
+func (s *space) writeFiles(slots []uint32, batch []*prepared, end uint32) *errgroup.Group {
+	files := new(errgroup.Group)
+	write := func(f *slotFile, payload func(*prepared) []byte) {
+		if f == nil {
+			return
+		}
+		files.Go(func() error {
+			payloads := make([][]byte, len(batch))
+			for i, p := range batch {
+				payloads[i] = payload(p)
+			}
+			return f.append(slots, payloads, end)
+		})
 	}
-	end = max(end, slots[len(slots)-1]+1)
-	payloads := make([][]byte, len(batch))
-	for i, p := range batch {
-		payloads[i] = bytesOf(p.row.Vector)
+	write(s.vectors, func(p *prepared) []byte { return bytesOf(p.row.Vector) })
+	write(s.codes, func(p *prepared) []byte { return p.code })
+	write(s.fine, func(p *prepared) []byte { return p.fine })
+	write(s.places, (*prepared).place)
+	return files
+}
+
+// see shows a snapshot what was written to the slots' files.
+func (s *space) see(next *snapshot) {
+	if s.vectors != nil {
+		next.vectors = s.vectors.view
 	}
-	if err := s.vectors.append(slots, payloads, end); err != nil {
-		return err
+	if s.codes != nil {
+		next.codes, next.fine = s.codes.view, s.fine.view
 	}
-	if s.codes == nil {
-		return nil
+	if s.places != nil {
+		next.places = s.places.view
 	}
-	fine := make([][]byte, len(batch))
-	for i, p := range batch {
-		payloads[i], fine[i] = codesOf(s.coder, p.row.Vector)
-	}
-	if err := s.codes.append(slots, payloads, end); err != nil {
-		return err
-	}
-	return s.fine.append(slots, fine, end)
 }
 
 // append grows the file, writes records and makes them durable.
