@@ -19,7 +19,7 @@ type group struct {
 
 // waitingBatch is a batch and what became of it. The holder of the space's writeMu has its fields.
 type waitingBatch struct {
-	rows []*prepared
+	*batch
 	done bool
 	err  error
 }
@@ -37,12 +37,17 @@ func (g *group) leave(b *waitingBatch) {
 	g.waiting = slices.DeleteFunc(g.waiting, func(w *waitingBatch) bool { return w == b })
 }
 
-// take takes the batches that have waited longest, as many as may be written together.
+// take takes the batches that have waited longest, as many as may be written together. One that brings a key again is left for the
+// next time, so that of rows with the same key the last one stays.
 func (g *group) take() []*waitingBatch {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	n, rows := 0, 0
-	for n < len(g.waiting) && (n == 0 || rows+len(g.waiting[n].rows) <= maxGroupRows) {
+	keys := make(map[string]bool)
+	for n < len(g.waiting) && (n == 0 || rows+len(g.waiting[n].rows) <= maxGroupRows && !g.waiting[n].hasOneOf(keys)) {
+		for _, p := range g.waiting[n].rows {
+			keys[p.row.Key] = true
+		}
 		rows += len(g.waiting[n].rows)
 		n++
 	}
@@ -51,14 +56,19 @@ func (g *group) take() []*waitingBatch {
 	return out
 }
 
+// hasOneOf reports whether there is a row with one of the keys.
+func (b *batch) hasOneOf(keys map[string]bool) bool {
+	return slices.ContainsFunc(b.rows, func(p *prepared) bool { return keys[p.row.Key] })
+}
+
 // write stores a batch, together with others that wait for the same moment. A caller that goes while its batch is being
 // written with others' leaves it to be written.
-func (s *space) write(ctx context.Context, rows []*prepared) error {
+func (s *space) write(ctx context.Context, b *batch) error {
 	s.mu.Lock()
 	current := s.current
 	s.mu.Unlock()
-	makeCodesOf(rows, current) // which others do at the same moment, and the writer does not wait for
-	own := &waitingBatch{rows: rows}
+	makeCodesOf(b.rows, current) // which others do at the same moment, and the writer does not wait for
+	own := &waitingBatch{batch: b}
 	s.group.add(own)
 	s.writeMu.Lock()
 	defer s.writeMu.Unlock()
@@ -78,36 +88,25 @@ func (s *space) write(ctx context.Context, rows []*prepared) error {
 
 // writeGroup writes batches for the writer of one, which may be among them. If they cannot be written together, each has a
 // try of its own, so that none fails for another's fault.
-func (s *space) writeGroup(ctx context.Context, own *waitingBatch, batches []*waitingBatch) {
+func (s *space) writeGroup(ctx context.Context, own *waitingBatch, waiting []*waitingBatch) {
 	others := context.WithoutCancel(ctx) // they do not end with this caller
-	if len(batches) > 1 && s.writeBatch(others, joined(batches)) == nil {
-		for _, b := range batches {
-			b.done = true
+	if len(waiting) > 1 {
+		batches := make([]*batch, len(waiting))
+		for i, b := range waiting {
+			batches[i] = b.batch
 		}
-		return
+		if s.writeBatches(others, batches) == nil {
+			for _, b := range waiting {
+				b.done = true
+			}
+			return
+		}
 	}
-	for _, b := range batches {
+	for _, b := range waiting {
 		with := others
 		if b == own {
 			with = ctx
 		}
-		b.err, b.done = s.writeBatch(with, b.rows), true
+		b.err, b.done = s.writeBatches(with, []*batch{b.batch}), true
 	}
-}
-
-// joined puts batches together. Of rows with the same key the last one stays.
-func joined(batches []*waitingBatch) []*prepared {
-	var out []*prepared
-	at := make(map[string]int)
-	for _, b := range batches {
-		for _, p := range b.rows {
-			if i, twice := at[p.row.Key]; twice {
-				out[i] = p
-				continue
-			}
-			at[p.row.Key] = len(out)
-			out = append(out, p)
-		}
-	}
-	return out
 }

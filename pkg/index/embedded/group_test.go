@@ -144,17 +144,43 @@ func TestAWriterThatHasGoneIsNotWritten(t *testing.T) {
 	}
 }
 
+// batchOfRowsFrom is a batch of n rows, the first of which has a number.
+func batchOfRowsFrom(first, n int) *batch {
+	b := &batch{}
+	for i := range n {
+		b.rows = append(b.rows, &prepared{row: &index.Row{Key: fmt.Sprint(first + i)}})
+	}
+	return b
+}
+
 func TestGroupsAreBounded(t *testing.T) {
 	t.Parallel()
 	var g group
+	first := 0
 	for _, n := range []int{400, 600, 1, maxGroupRows + 5, 3} {
-		g.add(&waitingBatch{rows: make([]*prepared, n)})
+		g.add(&waitingBatch{batch: batchOfRowsFrom(first, n)})
+		first += n
 	}
 	var sizes []int
 	for len(g.waiting) > 0 {
 		sizes = append(sizes, len(g.take()))
 	}
 	if got := fmt.Sprint(sizes); got != "[2 1 1 1]" {
+		t.Errorf("batches in groups: %s", got)
+	}
+}
+
+func TestNoKeyComesTwiceInAGroup(t *testing.T) {
+	t.Parallel()
+	var g group
+	for _, first := range []int{0, 5, 9, 3, 20, 30} { // of ten rows each
+		g.add(&waitingBatch{batch: batchOfRowsFrom(first, 10)})
+	}
+	var sizes []int
+	for len(g.waiting) > 0 {
+		sizes = append(sizes, len(g.take()))
+	}
+	if got := fmt.Sprint(sizes); got != "[1 1 1 3]" {
 		t.Errorf("batches in groups: %s", got)
 	}
 }

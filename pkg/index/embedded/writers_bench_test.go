@@ -27,7 +27,7 @@ func BenchmarkManyWriters(b *testing.B) {
 	})
 	b.Run("prepared", func(b *testing.B) {
 		benchWriters(b, documents, perDocument, func(n int, x *Index) func(int) error {
-			batches := make([][]*prepared, n)
+			batches := make([]*batch, n)
 			for i, rows := range documentsRows {
 				var err error
 				if batches[i], err = x.prepare(b.Context(), benchSpace, rows); err != nil {
