@@ -113,7 +113,7 @@ func (s *space) writeBatches(ctx context.Context, batches []*batch) error {
 			return err
 		}
 		s.see(next)
-		return s.renewCodes(next)
+		return s.renewCodes(ctx, next)
 	})
 	if err != nil {
 		return err
