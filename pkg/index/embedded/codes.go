@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"math/bits"
 	"os"
 	"path/filepath"
 
@@ -19,6 +20,8 @@ const (
 	recentreFactor = 4
 	// centreSample is from how many vectors the centre is taken.
 	centreSample = 16_384
+	// codesAtOnce is how many codes are made until they are written.
+	codesAtOnce = 1024
 	// fineAlign is of what a fine code is a multiple.
 	fineAlign = 4
 )
@@ -37,17 +40,18 @@ func (s *snapshot) wantsCodesSoon() bool {
 	return s.coded() && 10*uint64(s.slots) >= tenths*recentreFactor*uint64(s.codedAt)
 }
 
-// renewCodes makes new files of codes when they are due. It reads all vectors, which costs some ten seconds for a million; it
-// happens once per fourfold growth, inside a write. The caller holds writeMu and commits next.
-func (s *space) renewCodes(next *snapshot) error {
+// renewCodes makes new files of codes when they are due. It reads all vectors, which costs some ten seconds of processor time for a
+// million, shared by several goroutines; it happens once per fourfold growth, inside a write. The caller holds writeMu and commits
+// next.
+func (s *space) renewCodes(ctx context.Context, next *snapshot) error {
 	if !next.wantsCodes() {
 		return nil
 	}
-	return s.makeCodes(next)
+	return s.makeCodes(ctx, next)
 }
 
 // makeCodes makes new files of codes around the centre of a snapshot's vectors. The caller holds writeMu.
-func (s *space) makeCodes(next *snapshot) error {
+func (s *space) makeCodes(ctx context.Context, next *snapshot) error {
 	centre, err := centreOf(next)
 	if err != nil {
 		return err
@@ -65,25 +69,10 @@ func (s *space) makeCodes(next *snapshot) error {
 	if err := errors.Join(file.grow(next.slots), fine.grow(next.slots)); err != nil {
 		return err
 	}
-	coder := quant.NewCoder(centre)
-	var slots []uint32
-	var codes, bytes [][]byte
-	flush := func() error {
-		err := errors.Join(file.write(slots, codes), fine.write(slots, bytes))
-		slots, codes, bytes = slots[:0], codes[:0], bytes[:0]
-		return err
-	}
-	err = next.each(next.vectors, func(slot uint32) error {
-		code, of := codesOf(coder, floatsOf(next.vectors.record(slot)))
-		slots, codes, bytes = append(slots, slot), append(codes, code), append(bytes, of)
-		if len(slots) == extentSlots {
-			return flush()
-		}
-		return nil
+	err = share(ctx, int(next.rows), next.groups(), func(int) func(from, to int) error {
+		coder := quant.NewCoder(centre)
+		return func(from, to int) error { return next.writeCodes(coder, from, to, file, fine) }
 	})
-	if err == nil {
-		err = flush()
-	}
 	if err == nil {
 		err = errors.Join(file.sync(), fine.sync())
 	}
@@ -101,6 +90,29 @@ func (s *space) makeCodes(next *snapshot) error {
 	return nil
 }
 
+// writeCodes writes the codes of the live slots in some groups of 64.
+func (s *snapshot) writeCodes(coder *quant.Coder, from, to int, file, fine *slotFile) error {
+	var slots []uint32
+	var codes, bytes [][]byte
+	flush := func() error {
+		err := errors.Join(file.write(slots, codes), fine.write(slots, bytes))
+		slots, codes, bytes = slots[:0], codes[:0], bytes[:0]
+		return err
+	}
+	err := s.eachGroup(nil, s.vectors, from, to, func(w int, live uint64) error {
+		for ; live != 0; live &= live - 1 {
+			slot := uint32(w*64 + bits.TrailingZeros64(live))
+			code, of := codesOf(coder, floatsOf(s.vectors.record(slot)))
+			slots, codes, bytes = append(slots, slot), append(codes, code), append(bytes, of)
+		}
+		if len(slots) >= codesAtOnce {
+			return flush()
+		}
+		return nil
+	})
+	return errors.Join(err, flush())
+}
+
 // recode makes the codes that a space of an earlier program lacks, and reports whether it did.
 func (s *space) recode(ctx context.Context) (bool, error) {
 	s.writeMu.Lock()
@@ -112,7 +124,7 @@ func (s *space) recode(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	epoch := s.current.epoch
-	if err := s.commit(ctx, func(_ *sql.Tx, next *snapshot) error { return s.renewCodes(next) }); err != nil {
+	if err := s.commit(ctx, func(_ *sql.Tx, next *snapshot) error { return s.renewCodes(ctx, next) }); err != nil {
 		return false, fmt.Errorf("making codes of vectors: %w", err)
 	}
 	s.adoptCodes(epoch)
@@ -130,12 +142,26 @@ func (s *space) adoptCodes(before int) {
 	if s.codes != nil {
 		s.retired = append(s.retired, s.codes, s.fine)
 	}
-	s.codes, s.fine, s.coder = codes, fine, quant.NewCoder(s.current.centre)
+	s.codes, s.fine = codes, fine
 }
 
 // codeShape is how codes lie in their file.
 func codeShape(dimensions int) shape {
 	return columnsOf(quant.CodeBytes(dimensions), quant.Columns(dimensions))
+}
+
+// makeCodesOf makes the codes that a snapshot's space keeps of the vectors of rows, unless they have them.
+func makeCodesOf(rows []*prepared, of *snapshot) {
+	if !of.coded() {
+		return
+	}
+	coder := quant.NewCoder(of.centre)
+	for _, p := range rows {
+		if p.code == nil || p.epoch != of.epoch {
+			p.code, p.fine = codesOf(coder, p.row.Vector)
+			p.epoch = of.epoch
+		}
+	}
 }
 
 // codesOf returns a vector's code, and its fine code.

@@ -11,9 +11,9 @@
 //	<dir>/<datastore>/<space>/cells-N.means   the same in full precision
 //	<dir>/<datastore>/<space>/cells-N.lists   one record per row that is in a cell, cell by cell: its code, its slot, and their checksum; by columns
 //
-// A row occupies a slot, its number in these files and in the postings. A write puts vectors and places into slots that no
-// committed state knows, syncs them, and then commits one SQLite transaction that holds everything else: text, postings,
-// which slots are live, counters. So there is one point of commit and nothing to reconcile after a crash: a slot that
+// A row occupies a slot, its number in these files and in the postings. A write puts vectors, codes and places into slots that no
+// committed state knows, and fills one SQLite transaction with everything else meanwhile: text, postings, which slots are live,
+// counters. Once the files are synced, and not before, it commits. So there is one point of commit and nothing to reconcile after a crash: a slot that
 // was written without a commit is simply still free.
 //
 // Postings are immutable segments, one per write, merged in the background so that their number stays logarithmic, and to a

@@ -25,12 +25,7 @@ func together(t *testing.T, x *Index, writers ...func()) (versions int64) {
 		before := s.current.version
 		for i, w := range writers {
 			all.Go(w)
-			for waiting := 0; waiting <= i; { // until it waits, so that their order is that of the arguments
-				s.group.mu.Lock()
-				waiting = len(s.group.waiting)
-				s.group.mu.Unlock()
-				runtime.Gosched()
-			}
+			s.waitFor(i + 1) // so that their order is that of the arguments
 		}
 		s.writeMu.Unlock()
 		all.Wait()
@@ -43,6 +38,15 @@ func together(t *testing.T, x *Index, writers ...func()) (versions int64) {
 		t.Fatal(err)
 	}
 	return versions
+}
+
+// waitFor returns when so many batches wait to be written.
+func (s *space) waitFor(batches int) {
+	for waiting := 0; waiting < batches; runtime.Gosched() {
+		s.group.mu.Lock()
+		waiting = len(s.group.waiting)
+		s.group.mu.Unlock()
+	}
 }
 
 // found is the text of all rows that are found.
@@ -144,17 +148,75 @@ func TestAWriterThatHasGoneIsNotWritten(t *testing.T) {
 	}
 }
 
+// batchOfRowsFrom is a batch of n rows, the first of which has a number.
+func batchOfRowsFrom(first, n int) *batch {
+	b := &batch{}
+	for i := range n {
+		b.rows = append(b.rows, &prepared{row: &index.Row{Key: fmt.Sprint(first + i)}})
+	}
+	return b
+}
+
+func TestAWriterGoesOnOnceAnotherHasWrittenItsBatch(t *testing.T) {
+	t.Parallel()
+	x := mustOpen(t, t.TempDir(), Options{})
+	mustWrite(t, x, crashSpace, []index.Row{crashRow("before", 1, 0)})
+	err := x.use(t.Context(), crashSpace, true, func(s *space) error {
+		s.writeMu.Lock()
+		before := s.current.version
+		var all sync.WaitGroup
+		for i := range 4 {
+			all.Go(func() {
+				if err := x.Write(t.Context(), crashSpace, []index.Row{crashRow(fmt.Sprintf("%c", 'a'+i), 1, 0)}); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		s.waitFor(4)
+		s.writeMu.Unlock()
+		for version := before; version == before; runtime.Gosched() {
+			s.mu.Lock()
+			version = s.current.version
+			s.mu.Unlock()
+		}
+		s.writeMu.Lock() // as a merge does
+		defer s.writeMu.Unlock()
+		all.Wait()
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestGroupsAreBounded(t *testing.T) {
 	t.Parallel()
 	var g group
+	first := 0
 	for _, n := range []int{400, 600, 1, maxGroupRows + 5, 3} {
-		g.add(&waitingBatch{rows: make([]*prepared, n)})
+		g.add(&waitingBatch{batch: batchOfRowsFrom(first, n)})
+		first += n
 	}
 	var sizes []int
 	for len(g.waiting) > 0 {
 		sizes = append(sizes, len(g.take()))
 	}
 	if got := fmt.Sprint(sizes); got != "[2 1 1 1]" {
+		t.Errorf("batches in groups: %s", got)
+	}
+}
+
+func TestNoKeyComesTwiceInAGroup(t *testing.T) {
+	t.Parallel()
+	var g group
+	for _, first := range []int{0, 5, 9, 3, 20, 30} { // of ten rows each
+		g.add(&waitingBatch{batch: batchOfRowsFrom(first, 10)})
+	}
+	var sizes []int
+	for len(g.waiting) > 0 {
+		sizes = append(sizes, len(g.take()))
+	}
+	if got := fmt.Sprint(sizes); got != "[1 1 1 3]" {
 		t.Errorf("batches in groups: %s", got)
 	}
 }

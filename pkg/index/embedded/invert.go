@@ -4,111 +4,148 @@ import (
 	"cmp"
 	"encoding/binary"
 	"slices"
+	"strings"
 
 	"github.com/sluice/sluice/pkg/analysis"
 )
 
-// inverted is a term and the rows that have it.
-type inverted struct {
-	term     string
-	rows     int // that it was counted in, a facet perhaps twice
-	postings []posting
+// inversion is a batch by terms.
+type inversion struct {
+	terms    []string  // each once
+	lists    []span    // which postings are of each
+	postings []posting // of all terms
+	order    []termKey // of the terms that there are postings of
 }
 
-// invert lists the rows of each term of a batch. slots are ascending.
-func invert(slots []uint32, batch []*prepared) []inverted {
-	lists, which := listed(batch)
-	room := make([]posting, len(which)) // all postings lie in one piece of memory
-	for n := range lists {
-		l := &lists[n]
-		l.postings, room = room[:0:l.rows], room[l.rows:]
-	}
-	for i, p := range batch {
-		for n, list := range which[:len(p.terms)] {
-			l := &lists[list]
-			l.postings = append(l.postings, posting{slots[i], p.terms[n].Count, p.length})
-		}
-		for _, list := range which[len(p.terms):][:len(p.facets)] {
-			l := &lists[list]
-			if n := len(l.postings); n == 0 || l.postings[n-1].slot != slots[i] {
-				l.postings = append(l.postings, posting{slots[i], 1, 0})
-			}
-		}
-		which = which[len(p.terms)+len(p.facets):]
-	}
-	return lists
+// span is a part of something: from ≤ i < to.
+type span struct{ from, to uint32 }
+
+// termKey says where a term stands in order. Most terms differ in their first eight bytes, which compare as one number.
+type termKey struct {
+	start uint64
+	batch uint32 // that has the term, where several are read together
+	term  uint32
 }
 
-// listed makes a list for each term of a batch, which says in how many rows it is and is yet to be filled, and tells the list of each
-// term of each row, its filter terms behind the others. Rows that were prepared together share the numbers of terms: only once for
-// each of them a term is looked up as a string.
-func listed(batch []*prepared) (lists []inverted, which []uint32) {
-	total, most := 0, 0
-	var words *analysis.Batch
-	for _, p := range batch {
-		total += len(p.terms) + len(p.facets)
-		if p.words != words {
-			words = p.words
-			most += len(words.Terms())
-		}
-	}
-	which = make([]uint32, 0, total)
-	lists = make([]inverted, 0, min(most, total))
-	at := make(map[string]uint32, min(most, total))
-	words = nil
-	var terms []string
-	var known []uint32 // the list of each of the terms and one; 0 while it was not looked up
-	name := func(term uint32) {
-		n := known[term]
-		if n == 0 {
-			var ok bool
-			if n, ok = at[terms[term]]; !ok {
-				lists = append(lists, inverted{term: terms[term]})
-				n = uint32(len(lists))
-				at[terms[term]] = n
-			}
-			known[term] = n
-		}
-		lists[n-1].rows++
-		which = append(which, n-1)
-	}
-	for _, p := range batch {
-		if p.words != words {
-			words, terms = p.words, p.words.Terms()
-			known = append(known[:0], make([]uint32, len(terms))...)
-		}
+// startOf is what a term begins with.
+func startOf(term string) uint64 {
+	var start [8]byte
+	copy(start[:], term)
+	return binary.BigEndian.Uint64(start[:])
+}
+
+// invert lists the rows of each term of a batch. What its postings have in the place of a slot, which is yet to be chosen, is the
+// number of the row in the batch. The numbers of rows' terms are those of words.
+func invert(words *analysis.Batch, rows []*prepared) inversion {
+	terms := words.Terms()
+	out := inversion{terms: terms, lists: make([]span, len(terms)), order: make([]termKey, 0, len(terms))}
+	for _, p := range rows { // each list's length first, a facet perhaps twice for a row
 		for _, t := range p.terms {
-			name(t.Term)
+			out.lists[t.Term].to++
 		}
 		for _, f := range p.facets {
-			name(f)
+			out.lists[f].to++
 		}
 	}
-	return lists, which
-}
-
-// eachInOrder calls f for each list in order of terms. Most terms differ in their first eight bytes, which compare as one number.
-func eachInOrder(lists []inverted, f func(inverted) error) error {
-	type key struct {
-		start uint64
-		list  uint32
+	total := uint32(0)
+	for n := range out.lists {
+		l := &out.lists[n]
+		if l.to > 0 { // else only rows have it that others of the same key have replaced
+			out.order = append(out.order, termKey{start: startOf(terms[n]), term: uint32(n)})
+		}
+		length := l.to
+		l.from, l.to = total, total
+		total += length
 	}
-	keys := make([]key, len(lists))
-	for n, l := range lists {
-		var start [8]byte
-		copy(start[:], l.term)
-		keys[n] = key{binary.BigEndian.Uint64(start[:]), uint32(n)}
+	out.postings = make([]posting, total)
+	for i, p := range rows {
+		for _, t := range p.terms {
+			l := &out.lists[t.Term]
+			out.postings[l.to] = posting{uint32(i), t.Count, p.length}
+			l.to++
+		}
+		for _, f := range p.facets {
+			l := &out.lists[f]
+			if l.from == l.to || out.postings[l.to-1].slot != uint32(i) {
+				out.postings[l.to] = posting{uint32(i), 1, 0}
+				l.to++
+			}
+		}
 	}
-	slices.SortFunc(keys, func(a, b key) int {
+	slices.SortFunc(out.order, func(a, b termKey) int {
 		if a.start != b.start {
 			return cmp.Compare(a.start, b.start)
 		}
-		return cmp.Compare(lists[a.list].term, lists[b.list].term)
+		return strings.Compare(terms[a.term], terms[b.term])
 	})
-	for _, k := range keys {
-		if err := f(lists[k.list]); err != nil {
-			return err
+	return out
+}
+
+// placing is a batch whose rows have been given slots.
+type placing struct {
+	inversion
+	slots []uint32 // of the rows, ascending
+}
+
+// eachTermPlaced calls f for each term of batches in order, with all its postings in order of slots: those of a batch are below those
+// of the next. f must not keep the postings.
+func eachTermPlaced(batches []placing, f func(term string, ps []posting)) {
+	order := mergedOrder(batches)
+	var ps []posting
+	for len(order) > 0 {
+		first := order[0]
+		term := batches[first.batch].terms[first.term]
+		ps = ps[:0]
+		for len(order) > 0 && order[0].start == first.start {
+			b := &batches[order[0].batch]
+			if b.terms[order[0].term] != term {
+				break
+			}
+			l := b.lists[order[0].term]
+			for _, p := range b.postings[l.from:l.to] {
+				p.slot = b.slots[p.slot]
+				ps = append(ps, p)
+			}
+			order = order[1:]
+		}
+		f(term, ps)
+	}
+}
+
+// mergedOrder returns the order of all batches' terms; where several have one, in order of batches.
+func mergedOrder(batches []placing) []termKey {
+	runs := make([][]termKey, len(batches))
+	for n, b := range batches {
+		runs[n] = slices.Clone(b.order)
+		for i := range runs[n] {
+			runs[n][i].batch = uint32(n)
 		}
 	}
-	return nil
+	term := func(k termKey) string { return batches[k.batch].terms[k.term] }
+	merge := func(a, b []termKey) []termKey {
+		out := make([]termKey, 0, len(a)+len(b))
+		for len(a) > 0 && len(b) > 0 {
+			if a[0].start < b[0].start || a[0].start == b[0].start && term(a[0]) <= term(b[0]) {
+				out, a = append(out, a[0]), a[1:]
+			} else {
+				out, b = append(out, b[0]), b[1:]
+			}
+		}
+		return append(append(out, a...), b...)
+	}
+	for len(runs) > 1 {
+		half := runs[:0]
+		for i := 0; i < len(runs); i += 2 {
+			if i+1 == len(runs) {
+				half = append(half, runs[i])
+			} else {
+				half = append(half, merge(runs[i], runs[i+1]))
+			}
+		}
+		runs = half
+	}
+	if len(runs) == 0 {
+		return nil
+	}
+	return runs[0]
 }

@@ -8,8 +8,6 @@ import (
 	"path/filepath"
 	"sync/atomic"
 	"testing"
-
-	"github.com/sluice/sluice/pkg/analysis"
 )
 
 func TestFilesThatAreDeletedWhileTheyAreOpenAreMissed(t *testing.T) {
@@ -63,12 +61,11 @@ func TestAWriteWhoseFilesGoMeanwhileFails(t *testing.T) {
 		if err := os.RemoveAll(s.dir); err != nil {
 			return err
 		}
-		row := crashRow("a", 2, 0)
-		p, err := newPreparer(crashDimensions, &analysis.Analyzer{}).prepare(&row)
+		b, err := x.prepare(t.Context(), crashSpace, batchOf("a", 2, 1))
 		if err != nil {
 			return err
 		}
-		return s.write(t.Context(), []*prepared{p}) // which open files take
+		return s.write(t.Context(), b) // which open files take
 	})
 	if !errors.Is(err, errLost) {
 		t.Errorf("err = %v", err)

@@ -228,10 +228,8 @@ func (m *mergeStore) flush(ctx context.Context) error {
 		return fmt.Errorf("beginning to store merged postings: %w", err)
 	}
 	defer end()
-	for i, block := range m.pending {
-		if _, err := tx.ExecContext(ctx, `INSERT INTO blocks (id, data) VALUES (?, ?)`, m.next+int64(i), seal(m.next+int64(i), block)); err != nil {
-			return fmt.Errorf("storing merged postings: %w", err)
-		}
+	if err := insertBlocks(ctx, tx, m.next, m.pending); err != nil {
+		return err
 	}
 	if err := tx.Commit(); err != nil {
 		return fmt.Errorf("committing merged postings: %w", err)
@@ -258,8 +256,7 @@ func (s *space) swap(ctx context.Context, group []segment, out segment, slots, d
 		if slots.IsEmpty() {
 			return nil
 		}
-		w := segmentWriter{ctx: ctx, tx: tx, builder: blockBuilder{firsts: firsts}}
-		if err := w.finish(&out, slots); err != nil {
+		if err := storeSegment(ctx, tx, out, slots, firsts); err != nil {
 			return err
 		}
 		next.segments = append(next.segments, out)

@@ -166,16 +166,9 @@ func (s *space) openPlaces(snap *snapshot) (err error) {
 	return nil
 }
 
-// writePlaces puts the batch's places into slots that no reader sees, and makes them durable.
-func (s *space) writePlaces(slots []uint32, batch []*prepared, end uint32) error {
-	if s.places == nil {
-		return nil
-	}
-	payloads := make([][]byte, len(batch))
-	for i, p := range batch {
-		payloads[i] = place{p.row.DatasourceID, p.row.Generation, p.row.Ordinal, int64(p.length)}.encode(p.row.Key)
-	}
-	return s.places.append(slots, payloads, end)
+// place is the record of the row.
+func (p *prepared) place() []byte {
+	return place{p.row.DatasourceID, p.row.Generation, p.row.Ordinal, int64(p.length)}.encode(p.row.Key)
 }
 
 // makePlaces makes the places that a space of an earlier program lacks, and reports whether it did.

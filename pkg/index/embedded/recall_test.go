@@ -121,7 +121,7 @@ func spaceOfVectors(t testing.TB, dimensions, n int, next func() []float32) (*sp
 		}
 	}
 	snap := &snapshot{dimensions: dimensions, slots: uint32(n), rows: int64(n), live: live.done(), vectors: file.view}
-	if err := s.makeCodes(snap); err != nil {
+	if err := s.makeCodes(t.Context(), snap); err != nil {
 		t.Fatal(err)
 	}
 	return s, snap

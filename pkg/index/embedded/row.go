@@ -18,9 +18,26 @@ type prepared struct {
 	metadata []byte
 	lang     analysis.Language
 	length   uint32               // terms of text and context, weighed
-	words    *analysis.Batch      // that terms and facets are numbers of
-	terms    []analysis.TermCount // each once
-	facets   []uint32             // filter terms
+	terms    []analysis.TermCount // each once, by its number among the words of its batch; nil once the batch is inverted
+	facets   []uint32             // filter terms, likewise
+
+	code, fine []byte // of the vector; nil while there are none
+	epoch      int    // of the codes
+}
+
+// batch are the rows of one call, and what can be told of them before they have slots.
+type batch struct {
+	rows  []*prepared // of different keys
+	terms inversion
+}
+
+// batchOfRows makes a batch of rows that were prepared with words.
+func batchOfRows(words *analysis.Batch, rows []*prepared) *batch {
+	b := &batch{rows: rows, terms: invert(words, rows)}
+	for _, p := range rows {
+		p.terms, p.facets = nil, nil
+	}
+	return b
 }
 
 // preparer checks and analyses rows, one after the other.
@@ -38,7 +55,7 @@ func (w *preparer) prepare(r *index.Row) (*prepared, error) {
 	if err := index.CheckRow(r, w.dimensions); err != nil {
 		return nil, err
 	}
-	p := &prepared{row: r, words: w.words}
+	p := &prepared{row: r}
 	var err error
 	if len(r.Metadata) > 0 {
 		if p.metadata, err = json.Marshal(r.Metadata); err != nil {

@@ -33,17 +33,16 @@ type space struct {
 	// What every search asks, prepared.
 	readVersion, readRows, readDirectory, readBlock *sql.Stmt
 
-	group   group        // of batches that wait for writeMu
-	writeMu sync.Mutex   // held by the one writer: a Write, a deletion, a step of a merge
-	vectors *slotFile    // writer's; nil without vectors
-	places  *slotFile    // writer's; nil without places
-	codes   *slotFile    // writer's; nil without codes
-	fine    *slotFile    // writer's; nil without codes
-	coder   *quant.Coder // writer's; of both
-	retired []*slotFile  // writer's: files that older snapshots may still read
-	slots   *freeSlots   // writer's; nil until the first write
-	mergeMu sync.Mutex   // held by the one merge
-	cutMu   sync.Mutex   // held by the one that makes cells
+	group   group       // of batches that wait for writeMu
+	writeMu sync.Mutex  // held by the one writer: a Write, a deletion, a step of a merge
+	vectors *slotFile   // writer's; nil without vectors
+	places  *slotFile   // writer's; nil without places
+	codes   *slotFile   // writer's; nil without codes
+	fine    *slotFile   // writer's; nil without codes
+	retired []*slotFile // writer's: files that older snapshots may still read
+	slots   *freeSlots  // writer's; nil until the first write
+	mergeMu sync.Mutex  // held by the one merge
+	cutMu   sync.Mutex  // held by the one that makes cells
 
 	cells     *cellFiles   // writer's; nil without cells
 	oldCells  []*cellFiles // writer's: that older snapshots may still read
@@ -175,7 +174,6 @@ func (s *space) openVectors(snap *snapshot) (err error) {
 		if s.fine, err = openSlotFile(s.finePath(snap.epoch), recordsOf(quant.FineBytes(snap.dimensions), fineAlign), snap.slots); err != nil {
 			return err
 		}
-		s.coder = quant.NewCoder(snap.centre)
 		snap.codes, snap.fine = s.codes.view, s.fine.view
 	}
 	if err := s.removeOtherCodes(snap.epoch); err != nil {

@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/RoaringBitmap/roaring/v2"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/sluice/sluice/pkg/analysis"
 	"github.com/sluice/sluice/pkg/index"
@@ -21,7 +21,7 @@ func (x *Index) Write(ctx context.Context, id index.Space, rows []index.Row) err
 		return err
 	}
 	err = x.use(ctx, id, true, func(s *space) error {
-		if len(batch) == 0 {
+		if len(batch.rows) == 0 {
 			return nil
 		}
 		if err := s.write(ctx, batch); err != nil {
@@ -36,14 +36,14 @@ func (x *Index) Write(ctx context.Context, id index.Space, rows []index.Row) err
 	return nil
 }
 
-// prepare checks and analyses rows.
-func (x *Index) prepare(ctx context.Context, id index.Space, rows []index.Row) ([]*prepared, error) {
+// prepare checks and analyses rows, and does for them what needs no slots: the writer of a space is one, and all wait for it.
+func (x *Index) prepare(ctx context.Context, id index.Space, rows []index.Row) (*batch, error) {
 	words, err := x.analyzers.borrow(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer x.analyzers.giveBack(words)
-	batch := make([]*prepared, 0, len(rows))
+	out := make([]*prepared, 0, len(rows))
 	at := make(map[string]int, len(rows))
 	preparer := newPreparer(id.Dimensions, words)
 	for i := range rows {
@@ -52,58 +52,54 @@ func (x *Index) prepare(ctx context.Context, id index.Space, rows []index.Row) (
 			return nil, fmt.Errorf("writing row %d with key %.80q: %w", i, rows[i].Key, err)
 		}
 		if j, ok := at[rows[i].Key]; ok {
-			batch[j] = p
+			out[j] = p
 			continue
 		}
-		at[rows[i].Key] = len(batch)
-		batch = append(batch, p)
+		at[rows[i].Key] = len(out)
+		out = append(out, p)
 		if ctx.Err() != nil {
 			return nil, fmt.Errorf("analysing rows: %w", ctx.Err())
 		}
 	}
-	return batch, nil
+	return batchOfRows(preparer.words, out), nil
 }
 
-// writeBatch stores a batch in slots of its own: vectors first, then one transaction with all else. The caller holds writeMu.
-func (s *space) writeBatch(ctx context.Context, batch []*prepared) error {
+// writeBatches stores batches, which have no key in common, in slots of their own: one transaction with all but what lies in the
+// slots' files. These are written beside it, and are durable before it is committed. The caller holds writeMu.
+func (s *space) writeBatches(ctx context.Context, batches []*batch) error {
+	rows := rowsOf(batches)
 	if err := s.prepareWriting(ctx); err != nil {
 		return err
 	}
 	s.mu.Lock()
 	s.quiet = false
-	end, oldest := s.current.slots, s.oldestUse()
+	current, oldest := s.current, s.oldestUse()
 	s.mu.Unlock()
-	if uint64(end)+uint64(len(batch)) > maxSlots {
+	end := current.slots
+	if uint64(end)+uint64(len(rows)) > maxSlots {
 		return fmt.Errorf("the space is full: it has %d slots", end)
 	}
-	slots := s.slots.choose(len(batch), end, oldest)
+	slots := s.slots.choose(len(rows), end, oldest)
+	end = max(end, slots[len(slots)-1]+1)
 	s.dropRows(slots)
-	if err := s.writeVectors(slots, batch, end); err != nil {
-		return err
-	}
-	if err := s.writePlaces(slots, batch, max(end, slots[len(slots)-1]+1)); err != nil {
-		return err
-	}
-	epoch := s.current.epoch
+	makeCodesOf(rows, current) // for those whose codes are of an epoch that has passed while they waited
+	files := s.writeFiles(slots, rows, end)
+	postings := buildPostings(batches, slots)
+	defer func() { // whatever becomes of the transaction, nothing goes on beside it
+		_ = files.Wait()
+		postings.Wait()
+	}()
 	err := s.commit(ctx, func(tx *sql.Tx, next *snapshot) error {
-		next.slots = max(end, slots[len(slots)-1]+1)
-		if s.vectors != nil {
-			next.vectors = s.vectors.view
-		}
-		if s.codes != nil {
-			next.codes, next.fine = s.codes.view, s.fine.view
-		}
-		if s.places != nil {
-			next.places = s.places.view
-		}
+		next.slots = end
 		live := next.live.edit()
-		if err := replaceKeys(ctx, tx, next, live, batch); err != nil {
+		if err := replaceKeys(ctx, tx, next, live, rows); err != nil {
 			return err
 		}
-		if err := insertRows(ctx, tx, next, live, slots, batch); err != nil {
+		if err := insertRows(ctx, tx, next, live, slots, rows); err != nil {
 			return err
 		}
-		if err := insertSegment(ctx, tx, next, slots, batch); err != nil {
+		postings.Wait()
+		if err := insertSegment(ctx, tx, next, slots, postings); err != nil {
 			return err
 		}
 		next.live = live.done()
@@ -113,44 +109,57 @@ func (s *space) writeBatch(ctx context.Context, batch []*prepared) error {
 		if err := next.unlist(ctx, tx, slots); err != nil {
 			return err
 		}
-		return s.renewCodes(next)
+		if err := files.Wait(); err != nil {
+			return err
+		}
+		s.see(next)
+		return s.renewCodes(ctx, next)
 	})
 	if err != nil {
 		return err
 	}
 	s.slots.taken(slots)
-	s.adoptCodes(epoch)
+	s.adoptCodes(current.epoch)
 	return nil
 }
 
 // maxSlots bounds a space; slots are numbered by 32 bits, and so many are far beyond what one machine scans.
 const maxSlots = 1 << 30
 
-// writeVectors puts the vectors, and their codes if the space has such, into slots that no reader sees, and makes
-// them durable.
-func (s *space) writeVectors(slots []uint32, batch []*prepared, end uint32) error {
-	if s.vectors == nil {
-		return nil
+// writeFiles puts what searches read of rows without asking the database into slots that no reader sees, and makes it durable. Each file
+// is written by a goroutine of its own, so that the disk is waited for once; they have the files until they have been waited for.
+func (s *space) writeFiles(slots []uint32, batch []*prepared, end uint32) *errgroup.Group {
+	files := new(errgroup.Group)
+	write := func(f *slotFile, payload func(*prepared) []byte) {
+		if f == nil {
+			return
+		}
+		files.Go(func() error {
+			payloads := make([][]byte, len(batch))
+			for i, p := range batch {
+				payloads[i] = payload(p)
+			}
+			return f.append(slots, payloads, end)
+		})
 	}
-	end = max(end, slots[len(slots)-1]+1)
-	payloads := make([][]byte, len(batch))
-	for i, p := range batch {
-		payloads[i] = bytesOf(p.row.Vector)
+	write(s.vectors, func(p *prepared) []byte { return bytesOf(p.row.Vector) })
+	write(s.codes, func(p *prepared) []byte { return p.code })
+	write(s.fine, func(p *prepared) []byte { return p.fine })
+	write(s.places, (*prepared).place)
+	return files
+}
+
+// see shows a snapshot what was written to the slots' files.
+func (s *space) see(next *snapshot) {
+	if s.vectors != nil {
+		next.vectors = s.vectors.view
 	}
-	if err := s.vectors.append(slots, payloads, end); err != nil {
-		return err
+	if s.codes != nil {
+		next.codes, next.fine = s.codes.view, s.fine.view
 	}
-	if s.codes == nil {
-		return nil
+	if s.places != nil {
+		next.places = s.places.view
 	}
-	fine := make([][]byte, len(batch))
-	for i, p := range batch {
-		payloads[i], fine[i] = codesOf(s.coder, p.row.Vector)
-	}
-	if err := s.codes.append(slots, payloads, end); err != nil {
-		return err
-	}
-	return s.fine.append(slots, fine, end)
 }
 
 // append grows the file, writes records and makes them durable.
@@ -252,60 +261,16 @@ func insertRows(ctx context.Context, tx *sql.Tx, next *snapshot, live *bitsetEdi
 	return nil
 }
 
-// insertSegment stores the batch's postings as a segment of its own. slots are ascending.
-func insertSegment(ctx context.Context, tx *sql.Tx, next *snapshot, slots []uint32, batch []*prepared) error {
-	w := newSegmentWriter(ctx, tx, next.nextBlock)
-	if err := eachInOrder(invert(slots, batch), func(l inverted) error { return w.builder.add(l.term, l.postings) }); err != nil {
-		return err
+// rowsOf lists the rows of batches.
+func rowsOf(batches []*batch) []*prepared {
+	if len(batches) == 1 {
+		return batches[0].rows
 	}
-	set := roaring.BitmapOf(slots...)
-	seg := segment{id: next.nextSegment, rows: int64(len(batch)), firstBlock: next.nextBlock}
-	if err := w.finish(&seg, set); err != nil {
-		return err
+	var out []*prepared
+	for _, b := range batches {
+		out = append(out, b.rows...)
 	}
-	next.nextSegment++
-	next.nextBlock = w.nextBlock
-	next.segments = append(next.segments, seg)
-	return nil
-}
-
-// segmentWriter stores blocks as they are built, and then the segment that they make.
-type segmentWriter struct {
-	ctx       context.Context
-	tx        *sql.Tx
-	nextBlock int64
-	builder   blockBuilder
-}
-
-func newSegmentWriter(ctx context.Context, tx *sql.Tx, nextBlock int64) *segmentWriter {
-	w := &segmentWriter{ctx: ctx, tx: tx, nextBlock: nextBlock}
-	w.builder.put = func(block []byte) error {
-		if _, err := w.tx.ExecContext(ctx, `INSERT INTO blocks (id, data) VALUES (?, ?)`, w.nextBlock, seal(w.nextBlock, block)); err != nil {
-			return fmt.Errorf("storing a block of postings: %w", err)
-		}
-		w.nextBlock++
-		return nil
-	}
-	return w
-}
-
-// finish stores the last block and the segment, whose number of blocks it sets.
-func (w *segmentWriter) finish(seg *segment, slots *roaring.Bitmap) error {
-	if err := w.builder.close(); err != nil {
-		return err
-	}
-	seg.blocks = int64(len(w.builder.firsts))
-	slots.RunOptimize()
-	set, err := slots.ToBytes()
-	if err != nil {
-		return fmt.Errorf("encoding the slots of a segment: %w", err)
-	}
-	_, err = w.tx.ExecContext(w.ctx, `INSERT INTO segments (id, slots, directory) VALUES (?, ?, ?)`,
-		seg.id, seal(seg.id, set), encodeDirectory(seg.id, w.builder.firsts))
-	if err != nil {
-		return fmt.Errorf("storing a segment: %w", err)
-	}
-	return nil
+	return out
 }
 
 // byBlock lists the segments in order of their blocks.
