@@ -14,6 +14,7 @@ type builtPostings struct {
 	sync.WaitGroup
 	blocks [][]byte // without checksums
 	firsts []string // the first term of each
+	err    error
 }
 
 // buildPostings has a goroutine build the blocks of batches' postings. slots are ascending, and as many as there are rows.
@@ -24,7 +25,7 @@ func buildPostings(batches []*batch, slots []uint32) *builtPostings {
 		slots = slots[len(b.rows):]
 	}
 	out := new(builtPostings)
-	out.Go(func() {
+	build := calmly(func() error {
 		builder := blockBuilder{put: func(block []byte) error {
 			out.blocks = append(out.blocks, block)
 			return nil
@@ -32,12 +33,17 @@ func buildPostings(batches []*batch, slots []uint32) *builtPostings {
 		eachTermPlaced(placed, func(term string, ps []posting) { _ = builder.add(term, ps) }) // only put could fail
 		_ = builder.close()
 		out.firsts = builder.firsts
+		return nil
 	})
+	out.Go(func() { out.err = build() })
 	return out
 }
 
 // insertSegment stores postings as a segment of its own.
 func insertSegment(ctx context.Context, tx *sql.Tx, next *snapshot, slots []uint32, postings *builtPostings) error {
+	if postings.err != nil {
+		return postings.err
+	}
 	seg := segment{id: next.nextSegment, rows: int64(len(slots)), firstBlock: next.nextBlock, blocks: int64(len(postings.blocks))}
 	if err := insertBlocks(ctx, tx, seg.firstBlock, postings.blocks); err != nil {
 		return err

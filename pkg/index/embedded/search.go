@@ -151,7 +151,12 @@ func (v view) legs(ctx context.Context, q index.Query, fields [][]string, vector
 	}
 	var beside sync.WaitGroup
 	var fault error
-	beside.Go(func() { near, fault = denseTop(ctx, v.snapshot, nil, vector, q.Limit) })
+	beside.Go(func() {
+		fault = calmly(func() (err error) {
+			near, err = denseTop(ctx, v.snapshot, nil, vector, q.Limit)
+			return err
+		})()
+	})
 	words, err = v.byWords(ctx, q, fields)
 	beside.Wait() // whatever became of the words: the snapshot is ours for as long as this search lasts
 	return words, near, errors.Join(err, fault)

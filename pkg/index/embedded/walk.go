@@ -88,12 +88,12 @@ func share(ctx context.Context, rows, n int, begin func(part int) (visit func(fr
 	}
 	others, ctx := errgroup.WithContext(ctx)
 	for part := 1; part < parts; part++ {
-		others.Go(func() error {
+		others.Go(calmly(func() error {
 			if int(taken.Load()) >= n { // all is done before it could begin
 				return nil
 			}
 			return work(ctx, part)
-		})
+		}))
 	}
 	// Who asks works too: the beginning of a scan waits for nobody.
 	if err := work(ctx, 0); err != nil {

@@ -134,13 +134,13 @@ func (s *space) writeFiles(slots []uint32, batch []*prepared, end uint32) *errgr
 		if f == nil {
 			return
 		}
-		files.Go(func() error {
+		files.Go(calmly(func() error {
 			payloads := make([][]byte, len(batch))
 			for i, p := range batch {
 				payloads[i] = payload(p)
 			}
 			return f.append(slots, payloads, end)
-		})
+		}))
 	}
 	write(s.vectors, func(p *prepared) []byte { return bytesOf(p.row.Vector) })
 	write(s.codes, func(p *prepared) []byte { return p.code })
