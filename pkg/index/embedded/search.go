@@ -6,7 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/sluice/sluice/pkg/analysis"
 	"github.com/sluice/sluice/pkg/index"
@@ -149,16 +150,14 @@ func (v view) legs(ctx context.Context, q index.Query, fields [][]string, vector
 		}
 		return words, near, err
 	}
-	var beside sync.WaitGroup
-	var fault error
-	beside.Go(func() {
-		fault = calmly(func() (err error) {
-			near, err = denseTop(ctx, v.snapshot, nil, vector, q.Limit)
-			return err
-		})()
-	})
+	var beside errgroup.Group
+	defer func() { _ = beside.Wait() }() // whatever becomes of the words: the snapshot is ours for as long as this search lasts
+	beside.Go(calmly(func() (err error) {
+		near, err = denseTop(ctx, v.snapshot, nil, vector, q.Limit)
+		return err
+	}))
 	words, err = v.byWords(ctx, q, fields)
-	beside.Wait() // whatever became of the words: the snapshot is ours for as long as this search lasts
+	fault := beside.Wait()
 	return words, near, errors.Join(err, fault)
 }
 

@@ -87,6 +87,7 @@ func share(ctx context.Context, rows, n int, begin func(part int) (visit func(fr
 		return work(ctx, 0)
 	}
 	others, ctx := errgroup.WithContext(ctx)
+	defer func() { _ = others.Wait() }() // if the own part panics, too: what they read is there for as long as this lasts
 	for part := 1; part < parts; part++ {
 		others.Go(calmly(func() error {
 			if int(taken.Load()) >= n { // all is done before it could begin
