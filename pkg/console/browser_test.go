@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/dom"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
@@ -246,20 +247,131 @@ func (t *tab) at(hash string) {
 	t.do("going to "+hash, chromedp.Navigate(t.base+"/"+hash))
 }
 
-// sees waits until an element is there and visible.
+// sees waits until the first element that matches a selector is visible.
 func (t *tab) sees(css string) {
 	t.Helper()
-	t.do("waiting for "+css, chromedp.WaitVisible(chromedp.CSS(css)))
+	t.eventually("waiting for "+css, func() (bool, error) {
+		return evaluate[bool](t, `Boolean(document.querySelector(`+quote(css)+`)?.checkVisibility({visibilityProperty: true}))`)
+	})
 }
 
+// The steps below look an element up at the moment of the action, by its selector. The page may replace an element at any
+// time, because its lists are live; a reference to an element that was found earlier may then be stale.
+
+// aim scrolls an element into view and returns a point on it, or null if a click there would not reach the element. Until
+// the click, it stops clicks that reach anything else, so that the caller can repeat a click that missed.
+const aim = `(css) => {
+	const element = document.querySelector(css);
+	if (!element) return null;
+	element.scrollIntoView({block: 'center', behavior: 'instant'});
+	const box = [...element.getClientRects()].find((r) => r.width > 0 && r.height > 0);
+	if (!box) return null;
+	const [x, y] = [box.x + box.width / 2, box.y + box.height / 2];
+	if (!element.contains(document.elementFromPoint(x, y))) return null;
+	window.clickTest = 'waiting';
+	window.clickTestEnd?.();
+	const seen = (event) => {
+		window.clickTestEnd();
+		window.clickTest = event.target.closest?.(css) ? 'hit' : 'missed';
+		if (window.clickTest === 'missed') {
+			event.preventDefault();
+			event.stopImmediatePropagation();
+		}
+	};
+	window.clickTestEnd = () => removeEventListener('click', seen, true);
+	addEventListener('click', seen, true);
+	return [x, y];
+}`
+
+// click presses the mouse on the first element that matches a selector, as soon as the element can be reached there and
+// takes clicks: a disabled button takes none.
 func (t *tab) click(css string) {
 	t.Helper()
-	t.do("clicking "+css, chromedp.Click(chromedp.CSS(css)))
+	t.eventually("clicking "+css, func() (bool, error) {
+		at, err := evaluate[[]float64](t, "("+aim+")("+quote(css)+")")
+		if err != nil || len(at) != 2 {
+			return false, err
+		}
+		t.do("clicking "+css, chromedp.MouseClickXY(at[0], at[1]))
+		// A click may have led to another document, which knows nothing of it.
+		return evaluate[bool](t, `['hit', undefined].includes(window.clickTest)`)
+	})
 }
 
+// focusField focuses a field, sets its value unless that is null, and moves the caret to its end. It returns the value.
+const focusField = `(css, value) => {
+	const field = document.querySelector(css);
+	if (!field) return null;
+	field.focus();
+	if (field !== document.activeElement) return null;
+	if (value !== null && field.value !== value) field.value = value;
+	if (field.selectionStart !== null) field.setSelectionRange(field.value.length, field.value.length);
+	return field.value;
+}`
+
+// types types text at the end of a field. A return at the end of the text is pressed once the field holds the rest: the page
+// may replace the field while the text is typed.
 func (t *tab) types(css, text string) {
 	t.Helper()
-	t.do("typing into "+css, chromedp.SendKeys(chromedp.CSS(css), text))
+	typed, submit := strings.CutSuffix(text, "\r")
+	before := "null"
+	t.eventually("typing into "+css, func() (bool, error) {
+		held, err := evaluate[*string](t, "("+focusField+")("+quote(css)+", "+before+")")
+		if err != nil || held == nil {
+			return false, err
+		}
+		before = quote(*held)
+		t.do("typing into "+css, chromedp.KeyEvent(typed))
+		return evaluate[bool](t, `document.querySelector(`+quote(css)+`) === document.activeElement && document.activeElement.value === `+quote(*held+typed))
+	})
+	if submit {
+		t.keys("\r")
+	}
+}
+
+// empties removes the text of a field.
+func (t *tab) empties(css string) {
+	t.Helper()
+	t.eventually("emptying "+css, func() (bool, error) {
+		return evaluate[bool](t, `(() => { const f = document.querySelector(`+quote(css)+`); if (f) { f.value = ''; f.dispatchEvent(new Event('input', {bubbles: true})) } return f !== null })()`)
+	})
+}
+
+// chooses puts files into the first field for files, which may be hidden.
+func (t *tab) chooses(files []string) {
+	t.Helper()
+	t.eventually("choosing files", func() (bool, error) {
+		ctx, cancel := context.WithTimeout(t.ctx, patience)
+		defer cancel()
+		target := chromedp.FromContext(ctx).Target
+		found, err := cdp.Call(ctx, target, runtime.Evaluate, runtime.EvaluateParams{Expression: `document.querySelector('input[type=file]')`})
+		if err != nil || found.Result.ObjectID == "" {
+			return false, err
+		}
+		_, err = cdp.Call(ctx, target, dom.SetFileInputFiles, dom.SetFileInputFilesParams{Files: files, ObjectID: found.Result.ObjectID})
+		return err == nil, err
+	})
+}
+
+// eventually repeats a step until it is done. A failure is one more reason to repeat it: the page may have gone on to
+// another document during the step.
+func (t *tab) eventually(what string, step func() (bool, error)) {
+	t.Helper()
+	deadline := time.NewTimer(patience)
+	defer deadline.Stop()
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		done, err := step()
+		if done && err == nil {
+			return
+		}
+		select {
+		case <-deadline.C:
+			t.Fatalf("%s: not done within %s: %v\nthe page says: %.1500s", what, patience, err, t.said())
+		case <-tick.C:
+		}
+	}
 }
 
 func (t *tab) keys(keys string, options ...chromedp.KeyOption) {
@@ -276,13 +388,17 @@ func (t *tab) until(expression string) {
 // value evaluates an expression in the page, waiting for a promise.
 func value[T any](t *tab, expression string) T {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.ctx, patience)
-	defer cancel()
-	v, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
+	v, err := evaluate[T](t, expression)
 	if err != nil && !errors.Is(err, context.Canceled) {
 		t.Fatalf("evaluating %.200s: %v", expression, err)
 	}
 	return v
+}
+
+func evaluate[T any](t *tab, expression string) (T, error) {
+	ctx, cancel := context.WithTimeout(t.ctx, patience)
+	defer cancel()
+	return chromedp.Run(ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
 }
 
 // signIn signs in as a person does.

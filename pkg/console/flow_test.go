@@ -18,13 +18,13 @@ func TestFromAnEmptyServiceToACitedAnswer(t *testing.T) {
 	c.at("#/")
 	c.types("input[name=key]", "sk_wrong_0123456789\r")
 	c.sees("[role=alert]") // says so, and lets try again
-	c.do("emptying the field", chromedp.Clear(chromedp.CSS("input[name=key]")))
+	c.empties("input[name=key]")
 	c.types("input[name=key]", testKey+"\r")
 	c.sees("ol.steps") // what to do next
 
 	c.types("input[name=name]", "Handbook\r")
 	c.sees(".drop")
-	c.do("choosing files", chromedp.SetUploadFiles(chromedp.CSS("input[type=file]"), documents(t, "aurora-x2-manual.pdf", "support.html"), chromedp.NodeReady))
+	c.chooses(documents(t, "aurora-x2-manual.pdf", "support.html"))
 	// Nobody reloads: the list is live.
 	c.until(`document.querySelectorAll('.sources .chip.synched').length === 2`)
 	c.until(`/2 datasources/.test(document.querySelector('.counts').innerText)`)

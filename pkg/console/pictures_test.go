@@ -28,7 +28,7 @@ func TestThePicturesOfTheReadme(t *testing.T) {
 	c.at("#/datastores/" + store.ID)
 	c.sees(".drop")
 	names := documents(t, "aurora-x2-manual.pdf", "employee-handbook.docx", "price-list.xlsx", "support.html", "installation.md")
-	c.do("choosing files", chromedp.SetUploadFiles(chromedp.CSS("input[type=file]"), names, chromedp.NodeReady))
+	c.chooses(names)
 	s.settled(store.ID, len(names), patience)
 	s.call(http.MethodPost, "/agents", map[string]any{"name": "Support", "datastoreIds": []string{store.ID}}, &agent)
 	s.call(http.MethodPost, "/agents/"+agent.ID+"/query", map[string]any{"query": "How long is the warranty of the Aurora X2 pump?"}, &answer)
