@@ -5,12 +5,12 @@
 // alike, passes the address guard after DNS and at the moment of connecting; bodies are bounded after unpacking;
 // headers, redirects, time, nesting and numbers of links are bounded too.
 //
-// gocolly/colly drives each fetch: it asks robots.txt, keeps the cookies of one fetch and parses HTML. What colly
-// leaves open, this package closes by the transport that it gives to colly:
+// gocolly/colly drives each fetch: it keeps the cookies of one fetch and parses HTML. The transport that this package
+// gives to colly closes its gaps:
 //
-//   - colly ignores robots.txt unless told otherwise, takes a robots.txt that answers 5xx for permission, fetches it
-//     without a context and fails on a malformed one: the transport answers colly's question itself, from a cache
-//     shared by all fetches, with a cleaned text or with the reason why it cannot be known.
+//   - colly takes a robots.txt that answers 5xx for permission, fetches it without a context, fails on a malformed one, and
+//     compares rules with an address whose query it has reordered: the transport keeps to robots.txt itself, by a cache
+//     that all fetches share.
 //   - colly caps a body before unpacking it, truncates it silently and keeps it in memory: the transport unpacks,
 //     bounds and stores it, and hands colly only HTML.
 //   - colly follows redirects without asking the target's robots.txt: here each hop is a request of its own.

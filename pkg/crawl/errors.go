@@ -9,8 +9,6 @@ import (
 	"net/http"
 	"strings"
 	"time"
-
-	"github.com/gocolly/colly/v2"
 )
 
 // Error is why an address could not be fetched. Its type decides what happens next: Permanent means that trying
@@ -111,8 +109,6 @@ func classify(ctx context.Context, u string, err error) error {
 		timeout net.Error
 	)
 	switch {
-	case errors.Is(err, colly.ErrRobotsTxtBlocked):
-		return permanent(u, "%s may not be fetched: the site's robots.txt does not allow it", u).because(err)
 	case errors.As(err, &refused):
 		return permanent(u, "%s is not fetched: %s", u, refused.Error()).because(err)
 	case errors.As(err, &dns) && dns.IsNotFound:

@@ -166,13 +166,13 @@ type answer struct {
 	crawlDelay time.Duration
 }
 
-// retrieve makes the requests, each by colly, which asks robots.txt for every hop.
+// retrieve makes the requests, each by colly. robots.txt is asked for every hop.
 func (c *Crawler) retrieve(ctx context.Context, r retrieval) (answer, error) {
 	u, err := parseRef("", r.url)
 	if err != nil {
 		return answer{}, c.badAddress(r.url, err)
 	}
-	col := c.collector(context.WithValue(ctx, pageRequest{}, true))
+	col := c.collector(ctx)
 	if r.prepare != nil {
 		r.prepare(col)
 	}
@@ -260,7 +260,7 @@ func (c *Crawler) collector(ctx context.Context) *colly.Collector {
 	col := &colly.Collector{}
 	col.Init()
 	col.UserAgent = c.opts.UserAgent
-	col.IgnoreRobotsTxt = false
+	col.IgnoreRobotsTxt = true        // hop asks it
 	col.AllowURLRevisit = true        // one fetch may come back to an address that has set a cookie
 	col.ParseHTTPErrorResponse = true // statuses are judged here
 	col.MaxBodySize = 0               // bounded by the transport, which cuts nothing off

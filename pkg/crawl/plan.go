@@ -11,8 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/gocolly/colly/v2"
-
 	"github.com/sluice/sluice/pkg/domain"
 )
 
@@ -309,7 +307,7 @@ func (p *plan) fetchOnce(it *planned) (r planResult) {
 func errorKind(err error) string {
 	var e *Error
 	switch {
-	case errors.Is(err, colly.ErrRobotsTxtBlocked):
+	case errors.Is(err, errForbidden):
 		return "robots.txt does not allow it"
 	case errors.As(err, &e) && e.StatusCode >= 400:
 		return fmt.Sprintf("the server answered %d %s", e.StatusCode, http.StatusText(e.StatusCode))

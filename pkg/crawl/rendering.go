@@ -181,14 +181,8 @@ func (b *browsing) allowed(ctx context.Context, u *url.URL) error {
 	if u.Host != b.page.Host || u.Scheme != b.page.Scheme {
 		return nil
 	}
-	r, err := b.crawler.robots.get(ctx, u)
-	if err != nil {
-		return err
-	}
-	if !r.allows(u) {
-		return permanent(u.String(), "%s may not be fetched: the site's robots.txt does not allow it", u)
-	}
-	return nil
+	_, err := b.crawler.robots.check(ctx, u)
+	return err
 }
 
 // browsedBody counts what is read, and ends the request when it is closed.

@@ -5,15 +5,18 @@ import (
 	"context"
 	"errors"
 	"io"
+	"iter"
 	"log/slog"
+	"math"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/temoto/robotstxt"
+	"unicode"
+	"unsafe"
 )
 
 const (
@@ -31,41 +34,49 @@ const (
 
 // robots is what one host's robots.txt means for us.
 type robots struct {
-	text       []byte        // only the rules that bind us, in a form that colly's parser takes
+	rules      []robotsRule  // only those that bind us
 	crawlDelay time.Duration // as the file has it, at most maxRetryAfter; maxCrawlDelay is kept of it
 	sitemaps   []string
 }
 
 // size is how many bytes are kept of it.
 func (r robots) size() int {
-	n := len(r.text)
+	n := 0
+	for _, rule := range r.rules {
+		n += len(rule.pattern) + int(unsafe.Sizeof(rule))
+	}
 	for _, s := range r.sitemaps {
 		n += len(s)
 	}
 	return n
 }
 
-// allows reports whether the rules let us fetch the address. It asks as colly does.
+// allows reports whether the rules let us fetch the address.
 func (r robots) allows(u *url.URL) bool {
-	rules, err := robotstxt.FromBytes(r.text)
+	return u.Path == robotsPath || allowedBy(r.rules, u) // RFC 9309, section 2.2.2: the file itself is always allowed
+}
+
+// errForbidden marks what robots.txt does not allow.
+var errForbidden = errors.New("forbidden by robots.txt")
+
+// check is nil where the rules of u's host allow the address, and a permanent *Error that wraps errForbidden where they do not.
+func (c *robotsCache) check(ctx context.Context, u *url.URL) (robots, error) {
+	r, err := c.get(ctx, u)
 	if err != nil {
-		return false // FuzzRobots looks for such a text
+		return robots{}, err
 	}
-	at := u.EscapedPath()
-	if u.RawQuery != "" {
-		at += "?" + u.Query().Encode()
+	if !r.allows(u) {
+		return robots{}, permanent(u.String(), "%s may not be fetched: the site's robots.txt does not allow it", u).because(errForbidden)
 	}
-	return rules.TestAgent(at, "*")
+	return r, nil
 }
 
 // parseRobots reads a robots.txt (RFC 9309) for the crawler with the given product name. Groups that name it are
-// merged; without any, those for "*" count. The result is written anew for colly's parser, which rejects a whole
-// file for one rule before the first group or one odd Crawl-delay, and takes a group that ends in an empty
-// "Disallow:" for the beginning of the next one.
+// merged; without any, those for "*" count.
 func parseRobots(body []byte, product string) robots {
 	var (
 		r             robots
-		own, all      []string
+		own, all      []robotsRule
 		ownDelay      time.Duration
 		allDelay      time.Duration
 		forUs, forAll bool
@@ -73,14 +84,14 @@ func parseRobots(body []byte, product string) robots {
 		inAgents      bool
 	)
 	body = bytes.TrimPrefix(body, []byte("\xef\xbb\xbf"))
-	for line := range bytes.Lines(body) {
+	for line := range lines(body) {
 		key, value, ok := robotsLine(line)
 		if !ok {
 			continue
 		}
-		rule := ""
+		var rule robotsRule
 		switch key {
-		case "user-agent", "useragent":
+		case "user-agent", "useragent", "user agent":
 			if !inAgents {
 				forUs, forAll = false, false
 			}
@@ -93,7 +104,7 @@ func parseRobots(body []byte, product string) robots {
 			continue
 		case "sitemap":
 			if len(r.sitemaps) < maxRobotsSitemaps {
-				r.sitemaps = append(r.sitemaps, value)
+				r.sitemaps = append(r.sitemaps, strings.ToValidUTF8(value, ""))
 			}
 			continue // belongs to no group, ends none
 		case "crawl-delay", "crawldelay":
@@ -105,18 +116,18 @@ func parseRobots(body []byte, product string) robots {
 				allDelay = max(allDelay, d)
 			}
 		case "disallow":
-			if rule = "Disallow: " + value; value == "" {
-				rule = "Allow: /"
+			if value != "" {
+				rule = newRobotsRule(value, false)
 			}
 		case "allow":
 			if value != "" {
-				rule = "Allow: " + value
+				rule = newRobotsRule(value, true)
 			}
 		default:
 			continue
 		}
 		inAgents = false
-		if rule == "" {
+		if rule.pattern == "" {
 			continue
 		}
 		if forUs && len(own) < maxRobotsRules {
@@ -126,42 +137,75 @@ func parseRobots(body []byte, product string) robots {
 			all = append(all, rule)
 		}
 	}
-	rules := all
-	r.crawlDelay = allDelay
+	r.rules, r.crawlDelay = all, allDelay
 	if found {
-		rules, r.crawlDelay = own, ownDelay
-	}
-	if len(rules) > 0 {
-		r.text = []byte("User-agent: *\n" + strings.Join(rules, "\n") + "\n")
+		r.rules, r.crawlDelay = own, ownDelay
 	}
 	return r
 }
 
-// robotsLine splits "Key: value # comment".
+// lines are the lines of a text, which end in CR, LF or both (RFC 9309, section 2.2).
+func lines(text []byte) iter.Seq[[]byte] {
+	return bytes.FieldsFuncSeq(text, func(c rune) bool { return c == '\n' || c == '\r' })
+}
+
+// robotsLine splits "Key: value # comment". A colon that was forgotten is forgiven where nothing but a key and a value are on the line.
 func robotsLine(line []byte) (key, value string, ok bool) {
 	if len(line) > maxRobotsLine {
 		return "", "", false
 	}
-	s, _, _ := strings.Cut(strings.ToValidUTF8(string(line), ""), "#")
+	s, _, _ := strings.Cut(string(line), "#")
 	key, value, ok = strings.Cut(s, ":")
-	value = strings.Map(func(c rune) rune {
-		if c < ' ' || c == 0x7f {
-			return -1
+	if !ok {
+		words := strings.Fields(s)
+		if len(words) != 2 {
+			return "", "", false
 		}
-		return c
-	}, value)
-	value = strings.TrimSpace(value)
-	// The parser takes white space within a value for the beginning of another token.
-	value, _, _ = strings.Cut(value, " ")
-	return strings.ToLower(strings.TrimSpace(key)), value, ok
+		key, value = words[0], words[1]
+	}
+	return strings.ToLower(strings.TrimSpace(key)), strings.TrimSpace(withoutControls(value)), true
 }
 
+// withoutControls drops control characters. Bytes that are no UTF-8 stay: in rules they are escaped like all others.
+func withoutControls(s string) string {
+	if strings.IndexFunc(s, unicode.IsControl) < 0 {
+		return s
+	}
+	b := make([]byte, 0, len(s))
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c == '\t':
+			b = append(b, ' ')
+		case c >= ' ' && c != 0x7f:
+			b = append(b, c)
+		}
+	}
+	return string(b)
+}
+
+// delayForm is how a Crawl-delay is written: a number of seconds, by the letter, or with a unit or a decimal comma as many write it.
+var delayForm = regexp.MustCompile(`(?i)^(\d*[.,]?\d+(?:e\+?\d+)?)\s*(ms|msecs?|milliseconds?|s|secs?|seconds?|m|min|mins|minutes?)?\.?$`)
+
 func robotsDelay(v string) time.Duration {
-	secs, err := strconv.ParseFloat(v, 64)
-	if err != nil || !(secs > 0) {
+	m := delayForm.FindStringSubmatch(v)
+	if m == nil {
 		return 0
 	}
-	return time.Duration(min(secs, maxRetryAfter.Seconds()) * float64(time.Second))
+	n, err := strconv.ParseFloat(strings.Replace(m[1], ",", ".", 1), 64)
+	if math.IsInf(n, 0) {
+		err = nil // too large to be written down: the longest delay
+	}
+	unit := strings.ToLower(m[2])
+	switch {
+	case strings.HasPrefix(unit, "ms"), strings.HasPrefix(unit, "milli"):
+		n /= 1000
+	case strings.HasPrefix(unit, "m"):
+		n *= 60
+	}
+	if err != nil || !(n > 0) {
+		return 0
+	}
+	return time.Duration(min(n, maxRetryAfter.Seconds()) * float64(time.Second))
 }
 
 // robotsCache keeps what robots.txt said, per scheme, host and port, for all fetches of the process.
@@ -383,7 +427,7 @@ func (c *robotsCache) fetchOnce(ctx context.Context, at string) (int, http.Heade
 		return 0, nil, nil, err
 	}
 	if len(body) == maxRobotsBytes {
-		body = body[:bytes.LastIndexByte(body, '\n')+1] // half a rule could forbid or allow too much
+		body = body[:bytes.LastIndexAny(body, "\r\n")+1] // half a rule could forbid or allow too much
 	}
 	return res.StatusCode, res.Header, body, nil
 }

@@ -17,13 +17,8 @@ const maxHTMLBytes = 8 << 20
 // charsetBytes is how much of a page is looked at to find an encoding that its header does not declare.
 const charsetBytes = 64 << 10
 
-// pageRequest marks, in a request's context, the request for the page itself. Colly's own question for robots.txt
-// lacks it.
-type pageRequest struct{}
-
-// hop is one request of a fetch and the transport that colly makes it with. It answers colly's question for
-// robots.txt from the cache, waits for the host's turn, and keeps the body, unpacked and bounded; colly is handed
-// HTML only.
+// hop is one request of a fetch and the transport that colly makes it with. It keeps to robots.txt, waits for the
+// host's turn, and keeps the body, unpacked and bounded; colly is handed HTML only.
 type hop struct {
 	crawler *Crawler
 	ctx     context.Context
@@ -31,7 +26,7 @@ type hop struct {
 	anyType bool           // read bodies of every type
 	budget  *time.Duration // what is left of the fetch's time
 
-	crawlDelay time.Duration // that robots.txt asks for between two requests, once colly has asked
+	crawlDelay time.Duration // that robots.txt asks for between two requests
 
 	inner    bool // the server's address is not on the public internet
 	answered bool // the fields below are set
@@ -43,9 +38,11 @@ type hop struct {
 
 // RoundTrip implements http.RoundTripper.
 func (h *hop) RoundTrip(req *http.Request) (*http.Response, error) {
-	if req.Context().Value(pageRequest{}) == nil {
-		return h.answerRobots(req)
+	r, err := h.crawler.robots.check(h.ctx, req.URL)
+	if err != nil {
+		return nil, err
 	}
+	h.crawlDelay = r.crawlDelay
 	if err := h.crawler.guard.checkURL(req.URL); err != nil {
 		return nil, err
 	}
@@ -73,20 +70,6 @@ func (h *hop) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	h.answered = true
 	return h.forColly(req, res)
-}
-
-// answerRobots answers colly's question with the rules that bind us.
-func (h *hop) answerRobots(req *http.Request) (*http.Response, error) {
-	r, err := h.crawler.robots.get(h.ctx, req.URL)
-	if err != nil {
-		return nil, err
-	}
-	h.crawlDelay = r.crawlDelay
-	return &http.Response{
-		StatusCode: http.StatusOK, Status: "200 OK", Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		Header: make(http.Header), Body: io.NopCloser(bytes.NewReader(r.text)),
-		ContentLength: int64(len(r.text)), Request: req,
-	}, nil
 }
 
 // keep takes over what the answer says, and its body where there is content.

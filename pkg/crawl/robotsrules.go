@@ -1,0 +1,138 @@
+package crawl
+
+import (
+	"net/url"
+	"strings"
+)
+
+// robotsRule is one Allow or Disallow line (RFC 9309, section 2.2.2).
+type robotsRule struct {
+	// pattern is normalised like addresses (normaliseForRobots). Its asterisks are wildcards; literal ones are escaped.
+	pattern string
+	end     bool // the pattern ended in "$": nothing may follow
+	allow   bool
+}
+
+// newRobotsRule reads the value of an Allow or Disallow line, which is not empty.
+func newRobotsRule(value string, allow bool) robotsRule {
+	r := robotsRule{allow: allow}
+	value, r.end = strings.CutSuffix(value, "$")
+	// Addresses and paths without a slash are not allowed here. Their meaning is clear, and ignoring them would let the
+	// crawler go where it is not wanted.
+	if rest, ok := cutOrigin(value); ok {
+		value = rest
+	}
+	if !strings.HasPrefix(value, "/") && !strings.HasPrefix(value, "*") {
+		value = "/" + value
+	}
+	r.pattern = normaliseForRobots(value, true)
+	return r
+}
+
+// cutOrigin removes scheme and host from an address.
+func cutOrigin(s string) (string, bool) {
+	scheme, rest, ok := strings.Cut(s, "://")
+	if !ok || !strings.EqualFold(scheme, "http") && !strings.EqualFold(scheme, "https") {
+		return s, false
+	}
+	if i := strings.IndexAny(rest, "/?"); i >= 0 {
+		return rest[i:], true
+	}
+	return "/", true
+}
+
+// specificity is what decides between two rules that both match: the longer pattern wins.
+func (r robotsRule) specificity() int {
+	if r.end {
+		return len(r.pattern) + 1
+	}
+	return len(r.pattern)
+}
+
+// matches compares the rule with an address in the form of addressForRobots. It takes time that grows with the lengths of both, not
+// with the number of asterisks: the first place where a part fits is as good as any later one.
+func (r robotsRule) matches(path string) bool {
+	part, rest, more := strings.Cut(r.pattern, "*")
+	path, ok := strings.CutPrefix(path, part)
+	if !ok {
+		return false
+	}
+	for more {
+		part, rest, more = strings.Cut(rest, "*")
+		if !more && r.end {
+			return strings.HasSuffix(path, part)
+		}
+		at := strings.Index(path, part)
+		if at < 0 {
+			return false
+		}
+		path = path[at+len(part):]
+	}
+	return !r.end || path == ""
+}
+
+// allowedBy reports whether rules allow the address: the most specific one that matches decides, and an Allow wins over a
+// Disallow of the same length. An address without a matching rule is allowed.
+func allowedBy(rules []robotsRule, u *url.URL) bool {
+	path, best, allowed := addressForRobots(u), -1, true
+	for _, r := range rules {
+		n := r.specificity()
+		if (n > best || n == best && r.allow && !allowed) && r.matches(path) {
+			best, allowed = n, r.allow
+		}
+	}
+	return allowed
+}
+
+// addressForRobots is the path and query of an address, as they are sent, in the form in which they are compared with rules.
+func addressForRobots(u *url.URL) string {
+	s := u.EscapedPath()
+	if s == "" {
+		s = "/"
+	}
+	if u.RawQuery != "" || u.ForceQuery {
+		s += "?" + u.RawQuery
+	}
+	return normaliseForRobots(s, false)
+}
+
+// normaliseForRobots gives a path with a query, or a pattern of one, the form in which both are compared:
+//
+//   - Escapes of unreserved characters are undone. The remaining ones are in upper case.
+//   - Characters that an address may not contain are escaped, among them all beyond ASCII and brackets.
+//   - Reserved characters stay as they are, because "/" and "%2F" differ. In the query only "&", "=" and "+" do: the RFC's own
+//     example treats "baz=https://" and "baz=https%3A%2F%2F" as equal.
+//   - "*" and "$" are escaped, except a pattern's asterisks.
+func normaliseForRobots(s string, pattern bool) string {
+	var b strings.Builder
+	b.Grow(len(s) + 16)
+	query, star := false, false
+	for i := 0; i < len(s); i++ {
+		c, escaped := s[i], false
+		if c == '%' && i+2 < len(s) && isHex(s[i+1]) && isHex(s[i+2]) {
+			c, escaped = unhex(s[i+1])<<4|unhex(s[i+2]), true
+			i += 2
+		}
+		switch {
+		case pattern && c == '*' && !escaped:
+			star = true
+			b.WriteByte(c)
+		case isUnreserved(c), c == '.':
+			b.WriteByte(c)
+		case isReservedForRobots(c) && (!escaped || query && !separatesParameters(c)):
+			b.WriteByte(c)
+		default:
+			const digits = "0123456789ABCDEF"
+			b.WriteString(string([]byte{'%', digits[c>>4], digits[c&15]}))
+		}
+		// In "/*url=", the asterisk includes the question mark.
+		query = query || !escaped && (c == '?' || c == '=' && star)
+	}
+	return b.String()
+}
+
+// isReservedForRobots reports the reserved characters of RFC 3986 that are legal in a path or a query, except the wildcards of
+// rules.
+func isReservedForRobots(c byte) bool { return strings.IndexByte("/?:@!&'(),;=+", c) >= 0 }
+
+func separatesParameters(c byte) bool { return strings.IndexByte("&=+", c) >= 0 }
