@@ -125,11 +125,45 @@ func TestAChatCompletionHasOpenAIsForm(t *testing.T) {
 		"chat-stream-kept.txt":  {"conversationId": newConversation, "user": "v-1"},
 	} {
 		a := s.chat(agent, object{"stream": true}, fields).want(200)
-		if got := a.header.Get("Content-Type"); got != "text/event-stream" {
+		if got := a.header.Get("Content-Type"); got != "text/event-stream; charset=utf-8" {
 			t.Errorf("Content-Type is %q", got)
 		}
 		golden(t, name, plain(a))
 	}
+}
+
+func TestMinusOneTokenIsNoLimit(t *testing.T) {
+	t.Parallel()
+	s := newService(t)
+	got := s.chatted()
+	agent := s.newAgent(object{"visibility": "public"})
+	limit := func() any {
+		if got.MaxTokens == nil {
+			return nil
+		}
+		return *got.MaxTokens
+	}
+	for _, fields := range []object{{"max_tokens": -1}, {"max_completion_tokens": -1}, {"max_tokens": -1.0, "max_completion_tokens": -1}} {
+		s.chat(agent, fields).want(200)
+		if limit() != nil {
+			t.Errorf("%v: at most %v", fields, limit())
+		}
+	}
+	s.chat(agent, object{"max_tokens": 70, "max_completion_tokens": -1}).want(200)
+	if limit() != 70 {
+		t.Errorf("beside another limit: at most %v", limit())
+	}
+	for _, by := range []*service{s, s.as("")} {
+		by.call("POST", "/agents/"+agent+"/query", object{"query": "q", "maxTokens": -1}).want(200)
+		if limit() != nil {
+			t.Errorf("an agent query: at most %v", limit())
+		}
+	}
+	for _, n := range []any{0, -2, -0.5, "-1"} {
+		s.call("POST", "/agents/"+agent+"/query", object{"query": "q", "maxTokens": n}).fault("maxTokens")
+		s.chat(agent, object{"max_completion_tokens": n}).openAIError(400)
+	}
+	s.call("POST", "/datastores/"+s.newDatastore()+"/query", object{"query": "q", "topK": -1}).fault("topK")
 }
 
 func TestACompletionThatWasCutForItsLengthSaysSo(t *testing.T) {

@@ -129,7 +129,7 @@ var endpoints = map[string]endpoint{
 		}
 	}, bad: []badRequest{noKey(), noQuery, missing("/datastores/query/" + nobody)}},
 	"WatchDatastore": {check: func(t *testing.T, a *answer) {
-		if got := a.header.Get("Content-Type"); got != "text/event-stream" {
+		if got := a.header.Get("Content-Type"); got != "text/event-stream; charset=utf-8" {
 			t.Errorf("Content-Type is %q", got)
 		}
 	}, bad: []badRequest{noKey(), missing("/datastores/" + nobody + "/events")}},

@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/sluice/sluice/pkg/api/jsonbody"
 )
 
 // servedDocument is the document as this server gives it out: with its limits, engines and models, and with what it
@@ -93,7 +95,16 @@ func forgiveParameters(all openapi3.Parameters) {
 	}
 }
 
-// forgiveNulls says of fields that null counts as not given.
+// between lists the whole numbers between two, both left out.
+func between(low, high float64) []any {
+	var out []any
+	for n := low + 1; n < high; n++ {
+		out = append(out, n)
+	}
+	return out
+}
+
+// forgiveNulls says of fields that null counts as not given, and so does the number by which clients ask for no limit.
 func forgiveNulls(schema *openapi3.Schema, seen map[*openapi3.Schema]bool) {
 	if seen[schema] {
 		return
@@ -111,6 +122,10 @@ func forgiveNulls(schema *openapi3.Schema, seen map[*openapi3.Schema]bool) {
 		}
 		own := *property.Value
 		own.Nullable = true
+		if n, isNumber := jsonbody.Unlimited(&own).(float64); isNumber {
+			own.Not = &openapi3.SchemaRef{Value: &openapi3.Schema{Enum: between(n, *own.Min)}}
+			own.Min = &n
+		}
 		if len(own.Enum) > 0 {
 			own.Enum = append(slices.Clone(own.Enum), nil)
 		}

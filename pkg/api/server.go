@@ -74,11 +74,11 @@ func New(o Options, d Deps) (http.Handler, error) {
 		plans:     make(chan struct{}, maxPlans),
 	}
 	s.mcp = s.newMCP()
-	g, err := newGates(s, o.Admission, trimmed(s.routes()))
+	g, err := newGates(s, o.Admission, headAsGet(s.routes()))
 	if err != nil {
 		return nil, err
 	}
-	return g, nil
+	return cleanPath(g), nil
 }
 
 // routes puts every operation under every base.
@@ -87,6 +87,7 @@ func (s *server) routes() http.Handler {
 	r := gin.New()
 	r.HandleMethodNotAllowed = true
 	r.RedirectTrailingSlash = false
+	r.UseRawPath = true // see cleanPath
 	r.ContextWithFallback = true
 	r.Use(s.observe, s.recover, s.checkPage, s.expectBody, s.findOperation, s.authenticate, s.check, s.idempotent)
 	r.NoRoute(s.noEndpoint)
@@ -95,7 +96,7 @@ func (s *server) routes() http.Handler {
 			c.Header("Allow", strings.Join(methods, ", "))
 		}
 		if allowed := c.Writer.Header().Get("Allow"); strings.Contains(allowed, http.MethodGet) {
-			c.Header("Allow", allowed+", "+http.MethodHead) // see trimmed
+			c.Header("Allow", allowed+", "+http.MethodHead) // see headAsGet
 		}
 		s.fail(c, domain.Errorf(codeMethod, "%s is not allowed on %s; allowed: %s", c.Request.Method, jsonbody.Shorten(c.Request.URL.Path), c.Writer.Header().Get("Allow")))
 	})
@@ -124,30 +125,6 @@ func (s *server) routes() http.Handler {
 // noEndpoint answers what leads nowhere.
 func (s *server) noEndpoint(c *gin.Context) {
 	s.fail(c, domain.Errorf(domain.CodeNotFound, "there is no endpoint %s %s; /docs/api lists them", c.Request.Method, jsonbody.Shorten(c.Request.URL.Path)))
-}
-
-// trimmed forgives a slash at the end of a path, and answers HEAD as GET; the http.Server drops the body.
-func trimmed(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		trim := len(r.URL.Path) > 1 && strings.HasSuffix(r.URL.Path, "/")
-		if trim || r.Method == http.MethodHead {
-			r = r.Clone(context.WithValue(r.Context(), headKey, r.Method == http.MethodHead))
-			if trim {
-				r.URL.Path = "/" + strings.Trim(r.URL.Path, "/")
-				r.URL.RawPath = ""
-			}
-			if r.Method == http.MethodHead {
-				r.Method = http.MethodGet
-			}
-		}
-		next.ServeHTTP(w, r)
-	})
-}
-
-// isHead reports whether the client wants the header alone, of what is served as if it were GET.
-func isHead(ctx context.Context) bool {
-	head, _ := ctx.Value(headKey).(bool)
-	return head
 }
 
 const operationKey = "sluice.operation"

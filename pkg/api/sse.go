@@ -15,6 +15,10 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
+// eventStreamType names the encoding although server-sent events have no other: Python's requests, and other clients with HTTP's old
+// default, read text without a charset as ISO 8859-1.
+const eventStreamType = "text/event-stream; charset=utf-8"
+
 // eventStream writes server-sent events (HTML standard, section 9.2). It opens with the first event or heartbeat, so
 // that what fails before is a plain HTTP error. It is safe for concurrent use.
 type eventStream struct {
@@ -54,7 +58,7 @@ func (e *eventStream) write(text string) error {
 	_ = e.control.SetWriteDeadline(time.Now().Add(e.timeout))
 	if !e.opened {
 		h := e.w.Header()
-		h.Set("Content-Type", "text/event-stream") // exactly this: clients compare it
+		h.Set("Content-Type", eventStreamType)
 		h.Set("Cache-Control", "no-cache")
 		h.Set("X-Accel-Buffering", "no")
 		e.w.WriteHeader(http.StatusOK)

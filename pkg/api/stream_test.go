@@ -54,7 +54,7 @@ func TestStreamTranscripts(t *testing.T) {
 			t.Parallel()
 			s := newService(t)
 			a := s.stream(s.newAgent(), pieces...)
-			if got := a.header.Values("Content-Type"); len(got) != 1 || got[0] != "text/event-stream" {
+			if got := a.header.Values("Content-Type"); len(got) != 1 || got[0] != "text/event-stream; charset=utf-8" {
 				t.Errorf("Content-Type is %q", got)
 			}
 			golden(t, "stream-"+name+".txt", string(a.body))

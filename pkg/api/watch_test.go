@@ -36,7 +36,7 @@ func TestWatchingADatastore(t *testing.T) {
 		t.Fatalf("the stream ended before %q", prefix)
 		return ""
 	}
-	if got := res.Header.Get("Content-Type"); got != "text/event-stream" {
+	if got := res.Header.Get("Content-Type"); got != "text/event-stream; charset=utf-8" {
 		t.Errorf("Content-Type is %q", got)
 	}
 	next(": watching")
@@ -86,7 +86,7 @@ func TestAWatchEndsAtOnceForHEAD(t *testing.T) {
 	must(t, err)
 	all, err := io.ReadAll(conn)
 	must(t, err)
-	if !strings.Contains(string(all), "Content-Type: text/event-stream\r\n") || !strings.Contains(string(all), `{"status":"ok"}`) {
+	if !strings.Contains(string(all), "Content-Type: text/event-stream; charset=utf-8\r\n") || !strings.Contains(string(all), `{"status":"ok"}`) {
 		t.Errorf("%s", all)
 	}
 }

@@ -173,7 +173,7 @@ func (p *program) stream(path string, body any) (answer, end string) {
 	resp, err := http.DefaultClient.Do(req)
 	p.must(err)
 	defer resp.Body.Close()
-	if got := resp.Header.Get("Content-Type"); resp.StatusCode != http.StatusOK || got != "text/event-stream" {
+	if got := resp.Header.Get("Content-Type"); resp.StatusCode != http.StatusOK || got != "text/event-stream; charset=utf-8" {
 		p.t.Fatalf("status %d, content type %q", resp.StatusCode, got)
 	}
 	name, data := "", []string(nil)

@@ -830,7 +830,7 @@ type AgentQuery struct {
 	Filters          *Filters `json:"filters,omitempty"`
 	FrequencyPenalty *float64 `json:"frequencyPenalty,omitempty"`
 
-	// MaxTokens maximum number of tokens to generate; without a key, no more than SLUICE_CHAT_MAX_TOKENS
+	// MaxTokens maximum number of tokens to generate; -1 counts as not given; without a key, no more than SLUICE_CHAT_MAX_TOKENS
 	MaxTokens       *int            `json:"maxTokens,omitempty"`
 	ModelName       *QueryModelName `json:"modelName,omitempty"`
 	PresencePenalty *float64        `json:"presencePenalty,omitempty"`
@@ -976,11 +976,13 @@ type ChatRequest struct {
 	ConversationId *string `json:"conversationId,omitempty"`
 
 	// Filters Values within one field are alternatives; the fields must all match. An empty list of ids does not filter.
-	Filters             *Filters `json:"filters,omitempty"`
-	FrequencyPenalty    *float64 `json:"frequency_penalty,omitempty"`
-	MaxCompletionTokens *int     `json:"max_completion_tokens,omitempty"`
+	Filters          *Filters `json:"filters,omitempty"`
+	FrequencyPenalty *float64 `json:"frequency_penalty,omitempty"`
 
-	// MaxTokens max_completion_tokens goes before it
+	// MaxCompletionTokens -1 counts as not given
+	MaxCompletionTokens *int `json:"max_completion_tokens,omitempty"`
+
+	// MaxTokens max_completion_tokens goes before it; -1 counts as not given
 	MaxTokens *int          `json:"max_tokens,omitempty"`
 	Messages  []ChatMessage `json:"messages"`
 

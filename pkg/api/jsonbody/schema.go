@@ -13,10 +13,10 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Check holds a body against a schema of the document, and returns all faults. Fields that are null are gone after it: null
-// counts as not given.
+// Check holds a body against a schema of the document, and returns all faults. Fields that are null, or that ask for no limit, are gone
+// after it: they count as not given.
 func Check(schema *openapi3.Schema, value any) []domain.FieldError {
-	dropNulls(schema, value)
+	dropUngiven(schema, value)
 	return append(SchemaFaults(schema, "", value), strayFaults(schema, "", value)...)
 }
 
@@ -182,8 +182,9 @@ func characters(v any) int {
 	return utf8.RuneCountInString(text)
 }
 
-// dropNulls removes the fields of the schema whose value is null: null counts as not given. Free keys are left alone.
-func dropNulls(schema *openapi3.Schema, value any) {
+// dropUngiven removes the fields of the schema that count as not given: null, and the number by which clients say that they want no
+// limit. Free keys are left alone.
+func dropUngiven(schema *openapi3.Schema, value any) {
 	switch v := value.(type) {
 	case map[string]any:
 		for name, property := range schema.Properties {
@@ -191,17 +192,22 @@ func dropNulls(schema *openapi3.Schema, value any) {
 			if !given {
 				continue
 			}
-			if field == nil {
+			if field == nil || field == Unlimited(property.Value) {
 				delete(v, name)
 				continue
 			}
-			dropNulls(property.Value, field)
+			dropUngiven(property.Value, field)
 		}
 	case []any:
 		if schema.Items != nil {
 			for _, item := range v {
-				dropNulls(schema.Items.Value, item)
+				dropUngiven(schema.Items.Value, item)
 			}
 		}
 	}
+}
+
+// Unlimited returns the number that asks for no limit in a field of the schema, below its minimum, and nil if there is none.
+func Unlimited(schema *openapi3.Schema) any {
+	return schema.Extensions["x-unlimited"]
 }

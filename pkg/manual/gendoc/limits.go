@@ -221,6 +221,8 @@ func boundsOf(s *openapi3.Schema) string {
 		return fmt.Sprint(v)
 	}
 	switch {
+	case s.Min != nil && s.Max != nil && s.Extensions["x-unlimited"] != nil:
+		out = append(out, fmt.Sprintf("%s to %s, or %v for no limit", whole(*s.Min), whole(*s.Max), s.Extensions["x-unlimited"]))
 	case s.Min != nil && s.Max != nil:
 		out = append(out, whole(*s.Min)+" to "+whole(*s.Max))
 	case s.Max != nil:
