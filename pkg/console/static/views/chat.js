@@ -42,10 +42,10 @@ export async function chat(agent, conversationId, signal) {
     const place = h('article', { class: 'turn assistant', 'aria-label': 'Answer', 'aria-busy': 'true' }, h('p', { class: 'faint' }, 'Searching …'));
     log.append(asked(query), place);
     question.value = '';
-    place.scrollIntoView({ block: 'end' });
+    scrollToEnd();
     try {
       const answer = await read(agent, { query, conversationId: conversationId || undefined }, place, running.signal);
-      place.replaceWith(answered(answer.answer, answer.sources));
+      atEnd(() => place.replaceWith(answered(answer.answer, answer.sources)));
       if (!conversationId) {
         conversationId = answer.conversationId;
         if (may.read()) rename(`${root}/conversations/${conversationId}`);
@@ -56,13 +56,14 @@ export async function chat(agent, conversationId, signal) {
       if (place.querySelector('.faint')) place.remove(); // nothing of an answer has come
       if (isAbort(e)) announce('Stopped');
       else {
-        fill(trouble, problem(e));
+        atEnd(() => fill(trouble, problem(e)));
         question.value ||= query; // so that it need not be typed again
       }
     } finally {
       running = null;
       [send.hidden, stop.hidden] = [false, true];
-      if (!signal.aborted) question.focus();
+      // The browser's own scrolling to the field would move a page that the reader has scrolled up.
+      if (!signal.aborted) question.focus({ preventScroll: true });
     }
   } }, trouble, question, h('div', { class: 'actions' }, send, stop, h('a', { class: 'button', href: root, onclick: () => {
     // The address of a chat that has no conversation yet is this one already.
@@ -109,9 +110,7 @@ async function read(agent, question, place, signal) {
   let waiting = 0;
   const show = () => {
     waiting = 0;
-    const below = window.innerHeight + window.scrollY >= document.body.scrollHeight - 80;
-    fill(place, h('div', { class: 'md' }, markdown(text)));
-    if (below) window.scrollTo(0, document.body.scrollHeight); // it goes on being read at its end
+    atEnd(() => fill(place, h('div', { class: 'md' }, markdown(text))));
   };
   for await (const event of stream('POST', `agents/${agent.id}/query`, { body: { ...question, streaming: true }, signal })) {
     if (event.name === 'answer') {
@@ -126,6 +125,23 @@ async function read(agent, question, place, signal) {
     }
   }
   throw new Error('The answer broke off: the connection to the service was lost. Ask again.');
+}
+
+/** Scrolls to the end of the page, where the input is: above it, all of the last answer is visible. */
+function scrollToEnd() {
+  window.scrollTo(0, document.documentElement.scrollHeight);
+}
+
+/**
+ * Changes the conversation. A page that is scrolled to its end stays there, so that the answer can be read as it grows; a
+ * page that the reader has scrolled up does not move.
+ * @param {() => void} change
+ */
+function atEnd(change) {
+  const page = document.documentElement;
+  const follow = window.scrollY + window.innerHeight >= page.scrollHeight - 40;
+  change();
+  if (follow) scrollToEnd();
 }
 
 /**

@@ -1,0 +1,93 @@
+package console_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+// covered is a script's expression: the pixels of the last turn that the input box hides. A view that shows the end of a turn
+// has none.
+const covered = `Math.ceil([...document.querySelectorAll('.turn')].at(-1).getBoundingClientRect().bottom - document.querySelector('.ask').getBoundingClientRect().top)`
+
+// TestTheChatScrollsWithItsAnswers asks several questions in a row, in a window of each size.
+func TestTheChatScrollsWithItsAnswers(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	agent := kettleAgent(s)
+	for name, size := range map[string][2]int64{"desk": {1280, 700}, "phone": {360, 640}} {
+		t.Run(name, func(t *testing.T) {
+			c := open(&service{TB: t, base: s.base})
+			c.do("sizing the window", chromedp.EmulateViewport(size[0], size[1]))
+			c.signIn()
+			c.at("#/agents/" + agent)
+			for n := 1; n <= 4; n++ {
+				c.types(".ask textarea", "How much does the kettle hold?\r")
+				c.until(fmt.Sprintf(`document.querySelectorAll('.turn.assistant .cite').length === %d`, n))
+				if hidden := value[int](c, covered); hidden > 0 {
+					t.Errorf("answer %d: the input box hides %d pixels of it", n, hidden)
+				}
+			}
+			if end := value[int](c, `Math.round(document.documentElement.scrollHeight - innerHeight - scrollY)`); end > 1 {
+				t.Errorf("after the last answer the page is %d pixels away from its end", end)
+			}
+		})
+	}
+}
+
+// TestTheChatLeavesAReaderWhoHasScrolledUp has a model write a long answer. The page follows it until the reader scrolls up.
+func TestTheChatLeavesAReaderWhoHasScrolledUp(t *testing.T) {
+	t.Parallel()
+	paragraphs := make(chan string)
+	model := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		for text := range paragraphs {
+			fmt.Fprintf(w, "data: {\"id\":\"1\",\"object\":\"chat.completion.chunk\",\"choices\":[{\"index\":0,\"delta\":{\"content\":%q}}]}\n\n", text)
+			w.(http.Flusher).Flush()
+		}
+		fmt.Fprint(w, "data: {\"id\":\"1\",\"object\":\"chat.completion.chunk\",\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n")
+	}))
+	t.Cleanup(model.Close)
+	s := start(t, "OPENAI_API_KEY=k", "OPENAI_BASE_URL="+model.URL, "SLUICE_CHAT_MODEL=m")
+	agent := kettleAgent(s)
+	c := open(s)
+	c.do("sizing the window", chromedp.EmulateViewport(800, 600))
+	c.signIn()
+	c.at("#/agents/" + agent)
+	c.types(".ask textarea", "How much does the kettle hold?\r")
+	written := 0
+	write := func(n int) {
+		for range n {
+			written++
+			paragraphs <- fmt.Sprintf("Paragraph %d: the kettle holds three litres.\n\n", written)
+		}
+		c.until(fmt.Sprintf(`document.querySelectorAll('.turn.assistant .md p').length === %d`, written))
+	}
+	for range 6 {
+		write(5)
+		if hidden := value[int](c, covered); hidden > 0 {
+			t.Fatalf("after %d paragraphs the input box hides %d pixels of the answer", written, hidden)
+		}
+	}
+	c.do("scrolling up", chromedp.Evaluate[chromedp.Void](`scrollTo(0, 100)`))
+	write(5)
+	close(paragraphs)
+	c.until(`document.querySelector('.turn.assistant:not([aria-busy])')`)
+	if y := value[int](c, `Math.round(scrollY)`); y != 100 {
+		t.Errorf("the page has moved a reader from 100 to %d", y)
+	}
+}
+
+func kettleAgent(s *service) string {
+	s.Helper()
+	var store, agent struct{ ID string }
+	s.call(http.MethodPost, "/datastores", map[string]any{"name": "Handbook"}, &store)
+	s.call(http.MethodPost, "/datasources", map[string]any{"datastoreId": store.ID, "type": "text", "name": "Kettle",
+		"config": map[string]any{"text": "The kettle in the kitchen holds three litres. It was bought in May."}}, nil)
+	s.settled(store.ID, 1, patience)
+	s.call(http.MethodPost, "/agents", map[string]any{"name": "Support", "datastoreIds": []string{store.ID}}, &agent)
+	return agent.ID
+}
