@@ -86,7 +86,7 @@ func hasFields(fields ...string) func(*testing.T, *answer) {
 var (
 	agentFields      = []string{"id", "name", "description", "modelName", "temperature", "visibility", "systemPrompt", "userPrompt", "promptType", "promptTemplate", "datastoreIds", "tools"}
 	datastoreFields  = []string{"id", "name", "description", "type", "visibility"}
-	datasourceFields = []string{"id", "type", "name", "status", "groupId", "createdAt", "updatedAt", "lastSynch", "config"}
+	datasourceFields = []string{"id", "type", "name", "status", "groupId", "createdAt", "updatedAt", "config"}
 	badTemperature   = badRequest{name: "a temperature above the bound", request: request{body: object{"name": "a", "query": "q", "temperature": 1.5}}, status: 400, field: "temperature"}
 	noQuery          = badRequest{name: "no query", request: request{body: object{}}, status: 400, field: "query"}
 	badLimit         = func(path string) badRequest {
@@ -289,6 +289,7 @@ func callEndpoint(t *testing.T, method, base, path string, e endpoint) {
 	a := s.call(method, base+s.fill(orElse(e.good.path, path)), s.fillBody(e.good.body))
 	a.want(max(e.status, 200))
 	e.check(t, a)
+	checkTexts(t, path, a)
 }
 
 func orElse(a, b string) string {

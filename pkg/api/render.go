@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"encoding/json"
 	"time"
 
@@ -20,10 +21,7 @@ func renderAgent(a domain.Agent) Agent {
 		Tools:          make([]AgentTool, len(a.DatastoreIDs)),
 		AllowedOrigins: append([]string{}, a.AllowedOrigins...),
 		CreatedAt:      a.CreatedAt.UTC(), UpdatedAt: a.UpdatedAt.UTC(),
-	}
-	if a.PromptType != "" {
-		kind := PromptType(a.PromptType)
-		out.PromptType = &kind
+		PromptType: PromptType(cmp.Or(a.PromptType, domain.PromptRaw)), // both mean the same, with a template and without
 	}
 	for i, id := range a.DatastoreIDs {
 		out.Tools[i] = AgentTool{Type: AgentToolTypeDatastore, DatastoreId: id}
@@ -57,7 +55,7 @@ func renderMove(m domain.Move, p domain.MoveProgress) *DatastoreMove {
 func renderDatasource(d domain.Datasource) Datasource {
 	out := Datasource{
 		Id: d.ID, DatastoreId: d.DatastoreID, Type: DatasourceType(d.Type), Name: d.Name,
-		Status: DatasourceStatus(d.Status), GroupId: optional(d.GroupID), CustomId: optional(d.CustomID),
+		Status: DatasourceStatus(d.Status), GroupId: d.GroupID, CustomId: optional(d.CustomID),
 		Config: renderConfig(d), Metadata: object(d.Metadata), Progress: renderProgress(d.Progress),
 		Error: optional(d.Error), Warnings: append([]string{}, d.Warnings...), Chunks: d.Chunks, TextBytes: d.TextBytes,
 		CreatedAt: day(d.CreatedAt), UpdatedAt: day(d.UpdatedAt),
@@ -89,7 +87,7 @@ func renderProgress(p domain.Progress) Progress {
 
 func renderEvent(d domain.Datasource) DatasourceEvent {
 	return DatasourceEvent{
-		Id: d.ID, DatastoreId: d.DatastoreID, Type: DatasourceType(d.Type), Name: d.Name, GroupId: optional(d.GroupID),
+		Id: d.ID, DatastoreId: d.DatastoreID, Type: DatasourceType(d.Type), Name: d.Name, GroupId: d.GroupID,
 		Status: DatasourceStatus(d.Status), Progress: renderProgress(d.Progress), Error: optional(d.Error), Chunks: d.Chunks,
 	}
 }
@@ -153,7 +151,8 @@ func renderKey(k domain.APIKey) Key {
 	}
 }
 
-// optional is nil for the zero value: what there is none of is null, not "".
+// optional is nil for the zero value. The field is null then, which only fields that Chaindesk's interface does not have may be:
+// a field that it calls a string holds "" when there is nothing to say, and a date is missing.
 func optional[T comparable](v T) *T {
 	var zero T
 	if v == zero {

@@ -85,7 +85,7 @@ func TestAnUploadIsKeptAsItIs(t *testing.T) {
 	if config["mime_type"] != "application/pdf" || config["file_size"] != float64(len(content)) || config["file_name"] != "a.pdf" || config["custom_id"] != "c-7" || len(object(config).text("sha256")) != 64 {
 		t.Errorf("config %v", config)
 	}
-	if o.text("customId") != "c-7" || o.text("createdAt") != "2026-05-04" || o["lastSynch"] != nil || o["groupId"] != nil {
+	if o.text("customId") != "c-7" || o.text("createdAt") != "2026-05-04" || o["lastSynch"] != nil || o["groupId"] != "" {
 		t.Errorf("%v", o)
 	}
 	d, err := s.catalog.Datasource(t.Context(), s.ws, o.id())

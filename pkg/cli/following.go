@@ -52,7 +52,7 @@ func (s *sending) hear(change client.Change) {
 			return
 		}
 		s.settle(e.Id, e.Status, e.Chunks, valueOf(e.Error))
-	case e.GroupId == nil:
+	case e.GroupId == "":
 		s.early[e.Id] = e
 	}
 }

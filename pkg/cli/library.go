@@ -59,7 +59,7 @@ func readLibrary(ctx context.Context, c *client.Client, storeID string) (*librar
 }
 
 func placeOf(d client.Datasource) place {
-	if d.GroupId != nil { // a page of a site is the site's
+	if d.GroupId != "" { // a page of a site is the site's
 		return place{}
 	}
 	switch d.Type {

@@ -716,8 +716,8 @@ type Agent struct {
 	// PromptTemplate deprecated
 	PromptTemplate string `json:"promptTemplate"`
 
-	// PromptType deprecated; null when it was never set
-	PromptType   *PromptType `json:"promptType"`
+	// PromptType deprecated in favor of systemPrompt and userPrompt; an agent whose promptType was never set has `raw`
+	PromptType   PromptType  `json:"promptType"`
 	SystemPrompt string      `json:"systemPrompt"`
 	Temperature  float64     `json:"temperature"`
 	Tools        []AgentTool `json:"tools"`
@@ -761,7 +761,7 @@ type AgentCreate struct {
 	// PromptTemplate deprecated: with `raw` the whole prompt, with the same placeholders and nothing before it; with `customer_support` added to instructions for that
 	PromptTemplate *string `json:"promptTemplate,omitempty"`
 
-	// PromptType deprecated in favor of systemPrompt and userPrompt
+	// PromptType deprecated in favor of systemPrompt and userPrompt; an agent whose promptType was never set has `raw`
 	PromptType *PromptType `json:"promptType,omitempty"`
 
 	// SystemPrompt who the agent is and how it speaks, behind the built-in instructions; `{query}`, `{context}` and `{history}` are replaced by the question, the documents found, and what was said before
@@ -802,7 +802,7 @@ type AgentPatch struct {
 	// PromptTemplate deprecated: with `raw` the whole prompt, with the same placeholders and nothing before it; with `customer_support` added to instructions for that
 	PromptTemplate *string `json:"promptTemplate,omitempty"`
 
-	// PromptType deprecated in favor of systemPrompt and userPrompt
+	// PromptType deprecated in favor of systemPrompt and userPrompt; an agent whose promptType was never set has `raw`
 	PromptType *PromptType `json:"promptType,omitempty"`
 
 	// SystemPrompt who the agent is and how it speaks, behind the built-in instructions; `{query}`, `{context}` and `{history}` are replaced by the question, the documents found, and what was said before
@@ -838,7 +838,7 @@ type AgentQuery struct {
 	// PromptTemplate deprecated: with `raw` the whole prompt, with the same placeholders and nothing before it; with `customer_support` added to instructions for that
 	PromptTemplate *string `json:"promptTemplate,omitempty"`
 
-	// PromptType deprecated in favor of systemPrompt and userPrompt
+	// PromptType deprecated in favor of systemPrompt and userPrompt; an agent whose promptType was never set has `raw`
 	PromptType *PromptType `json:"promptType,omitempty"`
 
 	// Query question for the agent
@@ -1138,12 +1138,14 @@ type Datasource struct {
 	// Error why the status is error or skipped
 	Error *string `json:"error"`
 
-	// GroupId the web site that a page belongs to
-	GroupId *string `json:"groupId"`
+	// GroupId the web site that a page belongs to; empty for anything else
+	GroupId string `json:"groupId"`
 
 	// Id Example: 0198c0de-0000-7000-8000-000000000003
-	Id        string                 `json:"id"`
-	LastSynch *openapi_types.Date    `json:"lastSynch"`
+	Id string `json:"id"`
+
+	// LastSynch when the content became searchable; missing until then
+	LastSynch *openapi_types.Date    `json:"lastSynch,omitempty"`
 	Metadata  map[string]interface{} `json:"metadata"`
 	Name      string                 `json:"name"`
 
@@ -1236,7 +1238,7 @@ type DatasourceEvent struct {
 	Chunks      int64   `json:"chunks"`
 	DatastoreId string  `json:"datastoreId"`
 	Error       *string `json:"error"`
-	GroupId     *string `json:"groupId"`
+	GroupId     string  `json:"groupId"`
 	Id          string  `json:"id"`
 	Name        string  `json:"name"`
 
@@ -1959,7 +1961,7 @@ type Progress struct {
 	Total int64  `json:"total"`
 }
 
-// PromptType deprecated in favor of systemPrompt and userPrompt
+// PromptType deprecated in favor of systemPrompt and userPrompt; an agent whose promptType was never set has `raw`
 type PromptType string
 
 // QueryModelName defines model for QueryModelName.
