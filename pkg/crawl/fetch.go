@@ -69,6 +69,7 @@ func (c *Crawler) Fetch(ctx context.Context, req PageRequest) (_ Page, err error
 		if sc, err = newScope(*req.Scope); err != nil {
 			return Page{}, err
 		}
+		sc.now = c.opts.Now()
 	}
 	reader := newPageReader(c.product, req, sc)
 	a, err := c.retrieve(ctx, retrieval{

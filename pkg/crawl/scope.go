@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	whatwg "github.com/nlnwa/whatwg-url/url"
 
@@ -41,6 +42,7 @@ type scope struct {
 	include  []*regexp.Regexp
 	exclude  []*regexp.Regexp
 	maxDepth int
+	now      time.Time // of the crawl: calendars lead beyond it
 }
 
 func newScope(s domain.SiteScope) (*scope, error) {
@@ -128,7 +130,7 @@ func (s *scope) refuses(u *url.URL, depth int) Refusal {
 		return RefusedIncluded
 	case isMedia(u.Path):
 		return RefusedMedia
-	case isTrap(u) || isStep(s.page, u):
+	case isTrap(u) || isStep(s.page, u, s.now):
 		return RefusedTrap
 	}
 	return ""

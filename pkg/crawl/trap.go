@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/sluice/sluice/pkg/domain"
 )
@@ -18,8 +19,10 @@ const (
 	maxSegments    = 20
 	maxParameters  = 8
 	maxRepetitions = 3
-	// maxYear is the last year that a page about something is dated.
-	maxYear = 2100
+	// firstYear and maxYear are the range of years in dates. Other numbers of four digits are ids.
+	firstYear, maxYear = 1900, 2100
+	// maxAhead is the longest time by which the issues of a journal are dated ahead.
+	maxAhead = 62 * 24 * time.Hour
 )
 
 // isTrap recognises by an address alone: relative links that pile up segments (/a/b/a/b/…), parameters that pile up with
@@ -31,7 +34,7 @@ func isTrap(u *url.URL) bool {
 	}
 	seen := make(map[string]int, len(segments))
 	for _, s := range segments {
-		if seen[s]++; s != "" && seen[s] > maxRepetitions || s == "" && seen[s] > 1 {
+		if seen[s]++; s != "" && !isNumber(s) && seen[s] > maxRepetitions || s == "" && seen[s] > 1 {
 			return true
 		}
 	}
@@ -46,17 +49,28 @@ func isTrap(u *url.URL) bool {
 			return true
 		}
 	}
-	d, ok := dateOf(u)
-	return ok && d.year > maxYear
+	return isFarDate(u)
 }
+
+// isFarDate reports a calendar's page for a year beyond maxYear. Four digits alone are not enough: articles have numbers too.
+func isFarDate(u *url.URL) bool {
+	d, ok := dateOf(u, 9999)
+	if !ok || d.year <= maxYear {
+		return false
+	}
+	_, words := shapeOf(u)
+	return d.named || d.padded && slices.ContainsFunc(words, isCalendarWord)
+}
+
+func isCalendarWord(w string) bool { return calendars[w] || w == "date" || w == "datum" }
 
 // isStep recognises by the page that an address stands on: a calendar's way to the next and the previous date, and a
 // catalogue's offer to narrow by one more property what has been narrowed already.
-func isStep(from, to *url.URL) bool {
+func isStep(from, to *url.URL, now time.Time) bool {
 	if from == nil || domain.BareHost(from) != domain.BareHost(to) {
 		return false
 	}
-	return turnsCalendar(from, to) || from.Path == to.Path && pilesUp(from, to)
+	return turnsCalendar(from, to, now) || from.Path == to.Path && pilesUp(from, to)
 }
 
 // repeats reports a group of segments that comes twice in a row, or one that comes three times. Numbers alone may do so:
@@ -126,27 +140,37 @@ func pilesUp(from, to *url.URL) bool {
 }
 
 // date is a day, a month (day 0) or a number of days in an address.
-type date struct{ year, month, day int }
+type date struct {
+	year, month, day int
+	padded           bool // month and day have two digits
+	named            bool // its year is the value of a parameter of that name
+}
 
 func (d date) after(other date) bool {
 	return slices.Compare([]int{d.year, d.month, d.day}, []int{other.year, other.month, other.day}) > 0
 }
 
+func (d date) same(other date) bool {
+	return d.year == other.year && d.month == other.month && d.day == other.day
+}
+
 // calendars are words in the address of something that has a page for each date, whether anything happens then or not.
-var calendars = set(`calendar calendars cal kalender calendrier calendario calendar_page agenda event events termine
-	veranstaltungen evenements eventos schedule day month week monat woche ical`)
+var calendars = set(`calendar calendars calender cal kalender calendrier calendario calendar_page agenda event events termine
+	veranstaltungen evenements eventos schedule day month week monat woche ical tribe_events timetable planner diary
+	availability booking bookings reservation reservations`)
 
 // turns are parameters that mean the next date of a calendar, not a page of its own.
 var turns = set(`next prev previous forward back vor zurueck weiter`)
 
-// turnsCalendar reports a link between pages that differ in nothing but their date. An archive may be gone through
-// backwards, until what was written ends; forwards, and through a calendar at all, there is no end.
-func turnsCalendar(from, to *url.URL) bool {
-	was, ok := dateOf(from)
+// turnsCalendar reports a link between two pages that differ only in their date, if more such links will follow without
+// end. A calendar has no end in either direction. The issues of a journal and the months of an archive end with the
+// first and the last text, so only links from the present into the future are refused there.
+func turnsCalendar(from, to *url.URL, now time.Time) bool {
+	was, ok := dateOf(from, maxYear)
 	if !ok {
 		return false
 	}
-	is, ok := dateOf(to)
+	is, ok := dateOf(to, maxYear)
 	if !ok {
 		return false
 	}
@@ -160,37 +184,44 @@ func turnsCalendar(from, to *url.URL) bool {
 			}
 		}
 	}
-	if shape != before || is == was {
+	if shape != before || is.same(was) {
 		return false
 	}
-	return is.after(was) || slices.ContainsFunc(words, func(w string) bool { return calendars[w] })
+	if slices.ContainsFunc(words, func(w string) bool { return calendars[w] }) {
+		return true
+	}
+	// A link between two numbers beyond the horizon does not go through dates: no page in between was taken.
+	end := now.Add(maxAhead)
+	horizon := date{year: end.Year(), month: int(end.Month()), day: end.Day()}
+	return !was.after(horizon) && is.after(horizon)
 }
 
 // dateOf finds the date that a list of pages is of: at the end of the path (/2026/11/05, /2026-11), or in the query
-// (date=2026-11-05, year=2026&month=11). What stands below a date, as /2026/11/05/an-article, is no list.
-func dateOf(u *url.URL) (date, bool) {
+// (date=2026-11-05, year=2026&month=11). Pages below a date, such as /2026/11/05/an-article, are
+// no lists. last is the last year that counts.
+func dateOf(u *url.URL, last int) (date, bool) {
 	if !strings.ContainsAny(u.Path, "0123456789") && !strings.ContainsAny(u.RawQuery, "0123456789") {
 		return date{}, false
 	}
 	segments := strings.Split(strings.Trim(u.Path, "/"), "/")
-	if d, ok := dashed(segments[len(segments)-1]); ok {
+	if d, ok := dashed(segments[len(segments)-1], last); ok {
 		return d, true
 	}
 	for n := min(3, len(segments)); n >= 2; n-- {
-		if d, ok := numbers(segments[len(segments)-n:]); ok {
+		if d, ok := numbers(segments[len(segments)-n:], last); ok {
 			return d, true
 		}
 	}
-	var d date
+	d := date{named: true}
 	for _, p := range parameters(u) {
 		key, value, _ := strings.Cut(strings.ToLower(p), "=")
-		if on, ok := dashed(value); ok {
+		if on, ok := dashed(value, last); ok {
 			return on, true
 		}
 		n, err := strconv.Atoi(value)
 		switch {
 		case err != nil:
-		case yearKeys[key] && isYear(n):
+		case yearKeys[key] && firstYear <= n && n <= last:
 			d.year = n
 		case monthKeys[key] && 1 <= n && n <= 12:
 			d.month = n
@@ -208,18 +239,18 @@ var (
 )
 
 // dashed reads 2026-11, 2026-11-05 and what has a time after it.
-func dashed(s string) (date, bool) {
+func dashed(s string, last int) (date, bool) {
 	if i := strings.IndexAny(s, "tT "); i > 0 {
 		s = s[:i]
 	}
 	if strings.Count(s, "-") == 0 || strings.Count(s, "-") > 2 {
 		return date{}, false
 	}
-	return numbers(strings.Split(s, "-"))
+	return numbers(strings.Split(s, "-"), last)
 }
 
 // numbers reads a year, a month and perhaps a day.
-func numbers(parts []string) (date, bool) {
+func numbers(parts []string, last int) (date, bool) {
 	var n [3]int
 	for i, p := range parts {
 		if len(p) > 4 || !isNumber(p) {
@@ -227,13 +258,11 @@ func numbers(parts []string) (date, bool) {
 		}
 		n[i], _ = strconv.Atoi(p)
 	}
-	d := date{n[0], n[1], n[2]}
-	ok := len(parts[0]) == 4 && isYear(d.year) && 1 <= d.month && d.month <= 12 && len(parts[1]) <= 2 &&
+	d := date{year: n[0], month: n[1], day: n[2], padded: len(parts[1]) == 2 && (len(parts) == 2 || len(parts[2]) == 2)}
+	ok := len(parts[0]) == 4 && firstYear <= d.year && d.year <= last && 1 <= d.month && d.month <= 12 && len(parts[1]) <= 2 &&
 		(len(parts) == 2 || 1 <= d.day && d.day <= 31 && len(parts[2]) <= 2)
 	return d, ok
 }
-
-func isYear(n int) bool { return 1000 <= n && n <= 9999 }
 
 // shapeOf is an address with its numbers made alike, and the words in it.
 func shapeOf(u *url.URL) (shape string, words []string) {

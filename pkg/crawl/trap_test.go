@@ -2,6 +2,7 @@ package crawl
 
 import (
 	"testing"
+	"time"
 
 	"github.com/sluice/sluice/pkg/domain"
 )
@@ -23,6 +24,13 @@ func TestTraps_are_told_by_the_address(t *testing.T) {
 		"numbers in a row":                      {"/volume/1/1/1", ""},
 		"a year that has yet to come for long":  {"/calendar/9999/01", RefusedTrap},
 		"such a year in the query":              {"/c?year=2940&month=2", RefusedTrap},
+		"a day of such a year":                  {"/kalender?date=2940-02-11", RefusedTrap},
+		"the page of an article":                {"/articles/4521/2", ""},
+		"the page of an event":                  {"/events/4521/2", ""},
+		"a part number":                         {"/parts/5520-11", ""},
+		"a part number in the query":            {"/parts?nr=5520-11", ""},
+		"a section of a section":                {"/spec/1/1/1/1/1", ""},
+		"a word four times":                     {"/a/b/a/c/a/d/a", RefusedTrap},
 		"a year long gone":                      {"/gazette/1850/03/12", ""},
 		"a number that looks like a year":       {"/part/9999", ""},
 		"three parameters that were found once": {"/c?a=1&b=2&c=3", ""},
@@ -52,7 +60,24 @@ func TestTraps_are_told_by_the_page_that_links_to_them(t *testing.T) {
 		"a turn by a parameter":                    {"/calendar/2026/11", "/calendar/2026/11?next", RefusedTrap},
 		"a turn by the value of one":               {"/rooms/2026/11", "/rooms/2026/11?go=next", RefusedTrap},
 		"an archive, backwards":                    {"/notes/2026/05/", "/notes/2026/04/", ""},
-		"an archive, forwards":                     {"/notes/2026/05/", "/notes/2026/06/", RefusedTrap},
+		"an archive, forwards":                     {"/notes/2026/05/", "/notes/2026/06/", ""},
+		"an archive, into the future":              {"/notes/2026/12/", "/notes/2027/2/", RefusedTrap},
+		"an archive, days into the future":         {"/notes/2027-01-06", "/notes/2027-01-07", RefusedTrap},
+		"an archive, ten years on":                 {"/notes/2026/05/", "/notes/2036/05/", RefusedTrap},
+		"bookings of the next day":                 {"/bookings/2026-11-05", "/bookings/2026-11-06", RefusedTrap},
+		"the next chapter of a numbered document":  {"/doc/1234/1", "/doc/1234/2", ""},
+		"the same for a number like a year":        {"/doc/2060/1", "/doc/2060/2", ""},
+		"the next document":                        {"/doc/1234/12", "/doc/1235/1", ""},
+		"the next issue of a journal":              {"/issues/2024/01", "/issues/2024/02", ""},
+		"the first issue of the next year":         {"/issues/2024/12", "/issues/2025/01", ""},
+		"the next issue, with a dash":              {"/issues/2024-01", "/issues/2024-02", ""},
+		"the next article of an issue":             {"/journal/2024/1/3", "/journal/2024/1/4", ""},
+		"the next page of an article":              {"/articles/4521/1", "/articles/4521/2", ""},
+		"the next page of an event":                {"/events/4521/1", "/events/4521/2", ""},
+		"the next part number":                     {"/parts/5520-11", "/parts/5520-12", ""},
+		"a part number like a year":                {"/parts/2044-11", "/parts/2044-12", ""},
+		"a law's next section":                     {"/act/1987/4/1", "/act/1987/4/2", ""},
+		"the next version":                         {"/release/2024-3", "/release/2024-4", ""},
 		"an archive, from elsewhere":               {"/notes/", "/notes/2026/06/", ""},
 		"an article of an archive":                 {"/notes/2026/05/", "/notes/2026/05/12/a-title", ""},
 		"the next article":                         {"/notes/2026/05/12/a-title", "/notes/2026/05/13/other-title", ""},
@@ -79,6 +104,7 @@ func TestTraps_are_told_by_the_page_that_links_to_them(t *testing.T) {
 				t.Fatal(err)
 			}
 			sc.on(page)
+			sc.now = time.Date(2026, 11, 5, 12, 0, 0, 0, time.UTC)
 			if got, why := sc.take(readBase(page.String()), tc.ref, 1); why != tc.want {
 				t.Errorf("got %q, %q; want %q", got, why, tc.want)
 			}

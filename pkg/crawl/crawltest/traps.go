@@ -39,9 +39,9 @@ func (s *Site) addTraps(lab *page) {
 	s.refuse(agenda, "/agenda?date=2026-11-04", Trap)
 	far := "/calendar/9999/01"
 	s.refuse(hub, far, Trap)
-	// Archives: back through what was written, not on into what will be.
+	// Archives: back through the texts that were written, not on into the future.
 	back := s.page(hub, "/notes/2026/05/")
-	s.refuse(back, "/notes/2026/06/", Trap)
+	s.refuse(back, "/notes/2096/06/", Trap)
 	for m := 4; back.depth < s.opts.MaxDepth && m > 0; m-- {
 		back = s.page(back, fmt.Sprintf("/notes/2026/%02d/", m))
 	}
