@@ -39,7 +39,8 @@ func addressesOf(p Prompt) *addresses {
 			texts = append(texts, m.Text)
 		}
 		for _, f := range p.Fragments {
-			texts = append(texts, f.Source, f.Text)
+			page, _, _ := strings.Cut(f.Source, "#") // the address of the page was given with that of its part
+			texts = append(texts, f.Source, page, f.Text)
 		}
 		return texts, p.Fragments
 	}}

@@ -1581,7 +1581,7 @@ type ExplainedFragment struct {
 	// Score higher is better; comparable within one response
 	Score float64 `json:"score"`
 
-	// Source the page's address, or the file's name with #page=N, or metadata.source
+	// Source the page's address with the #id of the heading, if it has one, or the file's name with #page=N, or metadata.source
 	Source string `json:"source"`
 	Text   string `json:"text"`
 }
@@ -1687,7 +1687,7 @@ type Fragment struct {
 	// Score higher is better; comparable within one response
 	Score float64 `json:"score"`
 
-	// Source the page's address, or the file's name with #page=N, or metadata.source
+	// Source the page's address with the #id of the heading, if it has one, or the file's name with #page=N, or metadata.source
 	Source string `json:"source"`
 	Text   string `json:"text"`
 }
@@ -2101,7 +2101,7 @@ type Source struct {
 	// Score higher is better; comparable within one response
 	Score float64 `json:"score"`
 
-	// Source the page's address, or the file's name with #page=N, or metadata.source
+	// Source the page's address with the #id of the heading, if it has one, or the file's name with #page=N, or metadata.source
 	Source string `json:"source"`
 	Text   string `json:"text"`
 }

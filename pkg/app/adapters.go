@@ -149,7 +149,7 @@ const chunksAway = "the index that holds the chunks does not answer; try again s
 func chunksOf(rows []index.Row) []domain.Chunk {
 	chunks := make([]domain.Chunk, len(rows))
 	for i, r := range rows {
-		chunks[i] = domain.Chunk{Ordinal: r.Ordinal, Text: r.Text, Context: r.Context, Heading: r.Heading, Page: r.Page, Offset: r.Offset}
+		chunks[i] = domain.Chunk{Ordinal: r.Ordinal, Text: r.Text, Context: r.Context, Heading: r.Heading, Anchor: r.Anchor, Page: r.Page, Offset: r.Offset}
 	}
 	return chunks
 }

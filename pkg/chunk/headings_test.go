@@ -105,3 +105,30 @@ func TestNoChunkIsAHeadingAlone(t *testing.T) {
 		}
 	}
 }
+
+func TestChunksHaveTheAnchorOfTheHeadingTheyStandUnder(t *testing.T) {
+	t.Parallel()
+	text := strings.Repeat("Some words that fill a chunk of their own. ", 12)
+	heading := func(level int, text, anchor string) domain.Block {
+		return domain.Block{Kind: domain.BlockHeading, Level: level, Text: text, Anchor: anchor}
+	}
+	chunks, err := New(Options{}).Chunks(&domain.Document{Blocks: []domain.Block{
+		{Kind: domain.BlockParagraph, Text: text},
+		heading(1, "All", "all"), {Kind: domain.BlockParagraph, Text: text},
+		heading(2, "Same", "first"), {Kind: domain.BlockParagraph, Text: text},
+		heading(2, "Same", "second"), {Kind: domain.BlockParagraph, Text: text},
+		heading(2, "None", ""), {Kind: domain.BlockParagraph, Text: text},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, c := range chunks {
+		if at := c.Heading + "#" + c.Anchor; len(got) == 0 || got[len(got)-1] != at {
+			got = append(got, at)
+		}
+	}
+	if diff := cmp.Diff([]string{"#", "All#all", "All > Same#first", "All > Same#second", "All > None#"}, got); diff != "" {
+		t.Errorf("places (-want +got):\n%s", diff)
+	}
+}

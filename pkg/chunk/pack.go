@@ -57,7 +57,7 @@ func (p *packer) addBlock(b domain.Block, offset int) error {
 	}
 	if b.Kind == domain.BlockHeading || b.Sheet != p.place.sheet || !p.placed {
 		p.place.enter(b)
-		p.placed, p.heads = true, heads{path: p.place.path(), ctx: p.place.context()}
+		p.placed, p.heads = true, heads{path: p.place.path(), ctx: p.place.context(), anchor: p.place.at.Anchor()}
 	}
 	pieces := p.pieces(b)
 	if b.Kind == domain.BlockTableRow {
@@ -211,6 +211,7 @@ func (p *packer) flush() error {
 		Text:    text,
 		Context: at.ctx,
 		Heading: d.rows.under(at.path),
+		Anchor:  at.anchor,
 		Page:    d.stands.pages.most(d.page),
 		Offset:  d.offset,
 		Tokens:  d.tokens,

@@ -2,8 +2,9 @@ package chunk
 
 // heads are the words that tell under which headings a piece stands.
 type heads struct {
-	path string // place.path()
-	ctx  string // place.context()
+	path   string // place.path()
+	ctx    string // place.context()
+	anchor string // that leads there
 }
 
 // standing is where the pieces of a chunk stand. A chunk that reaches over a page or a heading stands where most of its

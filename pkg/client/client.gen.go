@@ -1578,7 +1578,7 @@ type ExplainedFragment struct {
 	// Score higher is better; comparable within one response
 	Score float64 `json:"score"`
 
-	// Source the page's address, or the file's name with #page=N, or metadata.source
+	// Source the page's address with the #id of the heading, if it has one, or the file's name with #page=N, or metadata.source
 	Source string `json:"source"`
 	Text   string `json:"text"`
 }
@@ -1684,7 +1684,7 @@ type Fragment struct {
 	// Score higher is better; comparable within one response
 	Score float64 `json:"score"`
 
-	// Source the page's address, or the file's name with #page=N, or metadata.source
+	// Source the page's address with the #id of the heading, if it has one, or the file's name with #page=N, or metadata.source
 	Source string `json:"source"`
 	Text   string `json:"text"`
 }
@@ -2098,7 +2098,7 @@ type Source struct {
 	// Score higher is better; comparable within one response
 	Score float64 `json:"score"`
 
-	// Source the page's address, or the file's name with #page=N, or metadata.source
+	// Source the page's address with the #id of the heading, if it has one, or the file's name with #page=N, or metadata.source
 	Source string `json:"source"`
 	Text   string `json:"text"`
 }

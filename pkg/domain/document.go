@@ -23,6 +23,7 @@ type Block struct {
 	// Offset is where the text starts in the document's text, which is that of all blocks joined by BlockSeparator; bytes.
 	Offset int         `json:"o,omitempty"`
 	Links  []BlockLink `json:"u,omitempty"` // what its text links to, in reading order; at most MaxBlockLinks
+	Anchor string      `json:"a,omitempty"` // heading of a web page: the fragment, unescaped, that leads to it in the page's address
 }
 
 // BlockSeparator parts blocks in a document's text.
@@ -91,6 +92,7 @@ type Chunk struct {
 	Text    string // what is returned; at most MaxChunkBytes
 	Context string // document title and heading path: indexed beside Text, not returned as text
 	Heading string // the heading path under which most of it stands, parts joined by " > ", with the rows of a sheet that it holds
+	Anchor  string // the fragment, unescaped, that leads to Heading in the address of a web page; "" if none does
 	Page    int    // on which most of it stands; 0 where the format has none
 	Offset  int    // bytes from the start of the document's text (blocks joined by "\n\n") to the chunk's start
 	Tokens  int    // as the chunker counts them
@@ -104,7 +106,7 @@ type Fragment struct {
 	ChunkID        string
 	Text           string
 	Score          float64 // 0 to 1, higher is better, comparable within one response
-	Source         string  // page address, or file name with #page=N, or metadata "source"
+	Source         string  // page address with the heading's anchor, or file name with #page=N, or metadata "source"
 	DatastoreID    string
 	DatasourceID   string
 	DatasourceName string

@@ -5,6 +5,7 @@ package domain
 type HeadingPath struct {
 	sheet    string
 	headings [6]string // by level, from level 1
+	anchors  [6]string // likewise
 }
 
 // Enter takes the next block into account.
@@ -16,8 +17,25 @@ func (p *HeadingPath) Enter(b Block) {
 		return
 	}
 	level := min(max(b.Level, 1), len(p.headings))
-	p.headings[level-1] = b.Text
+	p.headings[level-1], p.anchors[level-1] = b.Text, b.Anchor
 	clear(p.headings[level:])
+	clear(p.anchors[level:])
+}
+
+// Anchor is the fragment that leads to the innermost heading in the address of a web page, or to the nearest heading around
+// it that has one, without the page's title. It is "" if there is none.
+func (p *HeadingPath) Anchor() string {
+	innermost := true
+	for i := len(p.headings) - 1; i >= 0; i-- {
+		if p.headings[i] == "" {
+			continue
+		}
+		if p.anchors[i] != "" && (innermost || i > 0) {
+			return p.anchors[i]
+		}
+		innermost = false
+	}
+	return ""
 }
 
 // Path is the sheet and the headings, outermost first; of a heading that was entered last, including itself. A heading that

@@ -6,6 +6,35 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
+func TestHeadingPathAnchor(t *testing.T) {
+	t.Parallel()
+	heading := func(level int, anchor string) Block {
+		return Block{Kind: BlockHeading, Level: level, Text: "heading", Anchor: anchor}
+	}
+	for name, test := range map[string]struct {
+		blocks []Block
+		want   string
+	}{
+		"none without headings":                     {nil, ""},
+		"that of the innermost heading":             {[]Block{heading(1, "a"), heading(2, "b")}, "b"},
+		"else that of the heading around it":        {[]Block{heading(1, "a"), heading(2, "b"), heading(3, "")}, "b"},
+		"not that of the title around it":           {[]Block{heading(1, "a"), heading(2, "")}, ""},
+		"that of the title below which text stands": {[]Block{heading(1, "a")}, "a"},
+		"not that of a heading that has ended":      {[]Block{heading(1, "a"), heading(2, "b"), heading(2, "")}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var p HeadingPath
+			for _, b := range test.blocks {
+				p.Enter(b)
+			}
+			if got := p.Anchor(); got != test.want {
+				t.Errorf("the anchor is %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
 func TestHeadingPath(t *testing.T) {
 	t.Parallel()
 	heading := func(level int, text string) Block { return Block{Kind: BlockHeading, Level: level, Text: text} }

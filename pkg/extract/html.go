@@ -33,6 +33,9 @@ func (p *parser) html() error {
 		p.out.warn("the page is nested too deeply for its structure to be read; its text was kept")
 		return p.htmlFragment(page)
 	}
+	if p.src.URL != "" {
+		p.anchors = headingAnchors(doc)
+	}
 	facts := p.pageFacts(doc)
 	p.pageMetadata(facts)
 	nodes, visible := measurePage(doc)

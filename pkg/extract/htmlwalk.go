@@ -224,7 +224,7 @@ func (w *htmlWalker) heading(n *html.Node, level int) {
 	if len(w.lists) > 0 && w.marker != "" {
 		w.marker = "" // the number of an item that is a section of its own
 	}
-	w.emit(domain.Block{Kind: domain.BlockHeading, Level: level, Text: w.inline(n), Links: w.linksIn(n)}, n)
+	w.emit(domain.Block{Kind: domain.BlockHeading, Level: level, Text: w.inline(n), Links: w.linksIn(n), Anchor: w.p.anchors[n]}, n)
 }
 
 func (w *htmlWalker) code(n *html.Node) {

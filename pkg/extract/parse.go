@@ -8,6 +8,8 @@ import (
 	"runtime/debug"
 	"sync/atomic"
 
+	"golang.org/x/net/html"
+
 	"github.com/sluice/sluice/pkg/domain"
 )
 
@@ -150,6 +152,8 @@ type parser struct {
 	lim Limits
 	doc *domain.Document
 	out *sink
+
+	anchors map[*html.Node]string // of the headings of a web page
 }
 
 func (p *parser) run(head []byte) error {

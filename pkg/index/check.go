@@ -33,7 +33,7 @@ func CheckRow(r *Row, dimensions int) error {
 		limit       int
 	}{
 		{"text", r.Text, domain.MaxChunkBytes}, {"context", r.Context, domain.MaxChunkBytes},
-		{"heading", r.Heading, domain.MaxChunkBytes}, {"datasource id", r.DatasourceID, MaxNameBytes},
+		{"heading", StoredHeading(r), domain.MaxChunkBytes}, {"datasource id", r.DatasourceID, MaxNameBytes},
 		{"custom id", r.CustomID, MaxNameBytes},
 	} {
 		if len(f.value) > f.limit {

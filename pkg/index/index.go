@@ -24,6 +24,7 @@ type Row struct {
 	Text         string // returned; at most domain.MaxChunkBytes
 	Context      string // title and heading path: searched with Text, weighs in the ranking
 	Heading      string
+	Anchor       string // the fragment, unescaped, that leads to Heading in the address of a web page
 	Page         int
 	Offset       int
 	Metadata     map[string]any // what of it can be filtered: see Facets; not told of hits

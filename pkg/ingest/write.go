@@ -167,6 +167,7 @@ func (w *writer) row(c domain.Chunk, vector []float32) index.Row {
 		Text:         c.Text,
 		Context:      c.Context,
 		Heading:      c.Heading,
+		Anchor:       c.Anchor,
 		Page:         c.Page,
 		Offset:       c.Offset,
 		Metadata:     w.metadata,

@@ -86,7 +86,7 @@ func (p *pick) fragment() domain.Fragment {
 		ChunkID:        p.hit.Key,
 		Text:           p.text(),
 		Score:          p.shown,
-		Source:         source(*p.source, p.hit.Page),
+		Source:         source(*p.source, p.hit.Page, p.anchor()),
 		DatastoreID:    p.ds.ID,
 		DatasourceID:   p.hit.DatasourceID,
 		DatasourceName: p.source.Name,

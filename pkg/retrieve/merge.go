@@ -58,6 +58,16 @@ func (p *pick) merge(c *candidate) {
 	p.bytes += len(c.hit.Text)
 }
 
+// anchor is that of the first heading of the fragment's chunks.
+func (p *pick) anchor() string {
+	for _, part := range p.parts {
+		if part.hit.Anchor != "" {
+			return part.hit.Anchor
+		}
+	}
+	return p.hit.Anchor
+}
+
 // text is the fragment's: that of its chunks in reading order.
 func (p *pick) text() string {
 	if len(p.parts) == 0 {

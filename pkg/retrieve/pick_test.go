@@ -280,3 +280,17 @@ func BenchmarkChoose(b *testing.B) {
 		})
 	}
 }
+
+func TestAFragmentOfSeveralChunksHasTheAnchorOfItsFirstHeading(t *testing.T) {
+	t.Parallel()
+	first, second := chunk("a", 4, 5, 0, "One."), chunk("a", 5, 9, 5, "Two.")
+	first.Anchor, second.Anchor = "one", "two"
+	w := newWorld(first, second)
+	page := w.active["a"]
+	page.Type, page.SourceURL = domain.TypeWebPage, "https://docs.example/page"
+	w.active["a"] = page
+	res := retrieved(t, w)
+	if len(res.Fragments) != 1 || res.Fragments[0].Source != "https://docs.example/page#one" {
+		t.Errorf("the fragments are %+v", res.Fragments)
+	}
+}

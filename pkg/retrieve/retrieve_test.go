@@ -450,20 +450,25 @@ func TestRetrieveFallsBackToWordsWhenToldTo(t *testing.T) {
 func TestSource(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
-		d    domain.ActiveDatasource
-		page int
-		want string
+		d      domain.ActiveDatasource
+		page   int
+		anchor string
+		want   string
 	}{
-		"a page is its address":                 {domain.ActiveDatasource{Type: domain.TypeWebPage, SourceURL: "https://a.example/x"}, 0, "https://a.example/x"},
-		"a file is its name":                    {domain.ActiveDatasource{Type: domain.TypeFile, FileName: "a.txt"}, 0, "a.txt"},
-		"a file with pages names the page":      {domain.ActiveDatasource{Type: domain.TypeFile, FileName: "a.pdf", Metadata: map[string]any{"source": "s"}}, 3, "a.pdf#page=3"},
-		"a text is what its metadata says":      {domain.ActiveDatasource{Type: domain.TypeText, Metadata: map[string]any{"source": "s"}}, 0, "s"},
-		"a source that is no string is ignored": {domain.ActiveDatasource{Type: domain.TypeText, Metadata: map[string]any{"source": 7}}, 0, ""},
+		"a part of a page is its anchor":        {domain.ActiveDatasource{Type: domain.TypeWebPage, SourceURL: "https://a.example/x?y=1"}, 0, "get-user", "https://a.example/x?y=1#get-user"},
+		"an anchor is escaped":                  {domain.ActiveDatasource{Type: domain.TypeWebPage, SourceURL: "https://a.example/x"}, 0, `größe"<>50%`, "https://a.example/x#gr%C3%B6%C3%9Fe%22%3C%3E50%25"},
+		"a fragment that is there stays":        {domain.ActiveDatasource{Type: domain.TypeWebPage, SourceURL: "https://a.example/#/x"}, 0, "a", "https://a.example/#/x"},
+		"a file has no anchor":                  {domain.ActiveDatasource{Type: domain.TypeFile, FileName: "a.html"}, 0, "a", "a.html"},
+		"a page is its address":                 {domain.ActiveDatasource{Type: domain.TypeWebPage, SourceURL: "https://a.example/x"}, 0, "", "https://a.example/x"},
+		"a file is its name":                    {domain.ActiveDatasource{Type: domain.TypeFile, FileName: "a.txt"}, 0, "", "a.txt"},
+		"a file with pages names the page":      {domain.ActiveDatasource{Type: domain.TypeFile, FileName: "a.pdf", Metadata: map[string]any{"source": "s"}}, 3, "", "a.pdf#page=3"},
+		"a text is what its metadata says":      {domain.ActiveDatasource{Type: domain.TypeText, Metadata: map[string]any{"source": "s"}}, 0, "", "s"},
+		"a source that is no string is ignored": {domain.ActiveDatasource{Type: domain.TypeText, Metadata: map[string]any{"source": 7}}, 0, "", ""},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := source(test.d, test.page); got != test.want {
+			if got := source(test.d, test.page, test.anchor); got != test.want {
 				t.Fatalf("got %q, want %q", got, test.want)
 			}
 		})

@@ -1,18 +1,20 @@
 package retrieve
 
 import (
+	"net/url"
 	"strconv"
+	"strings"
 
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// source says where a fragment comes from: the page's address; the file's name, with the page where the format has
+// source says where a fragment comes from: the page's address, with the anchor of its heading if that has one; the file's name, with the page where the format has
 // pages; for a text, what the caller named in metadata "source", or else its name.
-func source(d domain.ActiveDatasource, page int) string {
+func source(d domain.ActiveDatasource, page int, anchor string) string {
 	named, _ := d.Metadata["source"].(string)
 	switch {
 	case (d.Type == domain.TypeWebPage || d.Type == domain.TypeWebSite) && d.SourceURL != "":
-		return d.SourceURL
+		return anchored(d.SourceURL, anchor)
 	case d.Type == domain.TypeText && named != "":
 		return named
 	case d.FileName != "":
@@ -27,4 +29,13 @@ func source(d domain.ActiveDatasource, page int) string {
 	default:
 		return d.Name
 	}
+}
+
+// anchored is the address of a part of a page. An address that has a fragment already, by which a page with scripts chooses
+// what it shows, stays as it is.
+func anchored(address, anchor string) string {
+	if anchor == "" || strings.Contains(address, "#") {
+		return address
+	}
+	return address + "#" + (&url.URL{Fragment: anchor}).EscapedFragment()
 }

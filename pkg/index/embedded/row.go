@@ -86,6 +86,7 @@ func loadedGeneration(v int64) uint64 { return uint64(v) ^ 1<<63 }
 type stored struct {
 	index.Row
 	slot     uint32
+	heading  string // with the anchor: see index.StoredHeading
 	length   int64
 	lang     string
 	metadata []byte
@@ -98,7 +99,7 @@ const rowColumns = `slot, key, datasource, generation, ordinal, length, lang, su
 // fields returns pointers for reading rowColumns.
 func (s *stored) fields(generation *int64) []any {
 	return []any{&s.slot, &s.Key, &s.DatasourceID, generation, &s.Ordinal, &s.length, &s.lang, &s.sum, &s.Page, &s.Offset,
-		&s.CustomID, &s.Heading, &s.Context, &s.metadata, &s.Text}
+		&s.CustomID, &s.heading, &s.Context, &s.metadata, &s.Text}
 }
 
 // checksum covers every column.
@@ -112,7 +113,7 @@ func (s *stored) checksum() int64 {
 	for _, v := range [...]uint64{uint64(s.slot), s.Generation, uint64(s.Ordinal), uint64(s.length), uint64(s.Page), uint64(s.Offset)} {
 		number(v)
 	}
-	for _, v := range [...]string{s.Key, s.DatasourceID, s.lang, s.CustomID, s.Heading, s.Context, s.Text} {
+	for _, v := range [...]string{s.Key, s.DatasourceID, s.lang, s.CustomID, s.heading, s.Context, s.Text} {
 		number(uint64(len(v)))
 		sum = crc32.Update(sum, castagnoli, unsafe.Slice(unsafe.StringData(v), len(v))) // only read
 	}
@@ -130,6 +131,7 @@ func scanRow(scan func(...any) error) (*stored, error) {
 	if s.sum != s.checksum() {
 		return nil, fmt.Errorf("%w: the row in slot %d does not match its checksum", index.ErrCorrupt, s.slot)
 	}
+	s.SetHeading(s.heading)
 	return s, nil
 }
 

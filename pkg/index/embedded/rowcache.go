@@ -103,5 +103,5 @@ func (v view) readRows(ctx context.Context, read *sql.Stmt, slots, missing []uin
 // bytes is about what the row takes in memory.
 func (s *stored) bytes() int64 {
 	const fixed = 512
-	return int64(fixed + len(s.Key) + len(s.DatasourceID) + len(s.CustomID) + len(s.Heading) + len(s.Context) + len(s.Text))
+	return int64(fixed + len(s.Key) + len(s.DatasourceID) + len(s.CustomID) + len(s.heading) + len(s.Context) + len(s.Text))
 }

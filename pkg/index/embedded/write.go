@@ -244,11 +244,12 @@ func insertRows(ctx context.Context, tx *sql.Tx, next *snapshot, live *bitsetEdi
 	defer func() { _ = insert.Close() }()
 	for i, p := range batch {
 		r := stored{Row: *p.row, slot: slots[i], length: int64(p.length), lang: string(p.lang), metadata: p.metadata}
+		r.heading = index.StoredHeading(p.row)
 		if r.metadata == nil {
 			r.metadata = []byte{}
 		}
 		_, err := insert.ExecContext(ctx, r.slot, r.Key, r.DatasourceID, storedGeneration(r.Generation), r.Ordinal, r.length,
-			r.lang, r.checksum(), r.Page, r.Offset, r.CustomID, r.Heading, r.Context, r.metadata, r.Text)
+			r.lang, r.checksum(), r.Page, r.Offset, r.CustomID, r.heading, r.Context, r.metadata, r.Text)
 		if err != nil {
 			return fmt.Errorf("inserting a row: %w", err)
 		}

@@ -37,7 +37,7 @@ func (s *suite) writing() map[string]func(*testing.T) {
 			x, sp := s.open(t), space()
 			want := index.Row{
 				Key: "ds-1:7:3", DatasourceID: "ds-1", Generation: 7, Ordinal: 3, CustomID: "cust'om \"1\"", Text: "The text.",
-				Context: "A title > A heading", Heading: "A heading", Page: 4, Offset: 1234,
+				Context: "A title > A heading", Heading: "A heading", Anchor: "größe-50%", Page: 4, Offset: 1234,
 				Metadata: map[string]any{"author": "Ann", "year": 2024.0, "draft": false, "tags": []any{"a", "b"}, "none": nil},
 				Vector:   vector(1),
 			}

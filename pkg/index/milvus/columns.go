@@ -31,7 +31,7 @@ func columns(s index.Space, rows []*prepared, sparse bool) ([]entity.Column, err
 		number(fieldPage, func(p *prepared) int64 { return int64(p.row.Page) }),
 		number(fieldOffset, func(p *prepared) int64 { return int64(p.row.Offset) }),
 		text(fieldCustomID, func(p *prepared) string { return p.row.CustomID }),
-		text(fieldHeading, func(p *prepared) string { return p.row.Heading }),
+		text(fieldHeading, func(p *prepared) string { return index.StoredHeading(p.row) }),
 		text(fieldContext, func(p *prepared) string { return p.row.Context }),
 		text(fieldText, func(p *prepared) string { return p.row.Text }),
 		entity.NewColumnJSONBytes(fieldMetadata, each(rows, func(p *prepared) []byte { return p.metadata })),
@@ -184,8 +184,9 @@ func readRows(set client.ResultSet, dimensions int, has more) ([]found, error) {
 	for i := range out {
 		f := found{id: ids[i], Row: index.Row{
 			DatasourceID: sources[i], Generation: uint64(generations[i]), Ordinal: int(ordinals[i]), CustomID: customs[i],
-			Text: texts[i], Context: contexts[i], Heading: headings[i], Page: int(pages[i]), Offset: int(offsets[i]),
+			Text: texts[i], Context: contexts[i], Page: int(pages[i]), Offset: int(offsets[i]),
 		}}
+		f.SetHeading(headings[i])
 		f.Key = domain.ChunkKey(f.DatasourceID, f.Generation, f.Ordinal)
 		if has.metadata && len(metadata[i]) > len("{}") {
 			if err := json.Unmarshal(metadata[i], &f.Metadata); err != nil {

@@ -74,7 +74,7 @@ func checkRow(s index.Space, r *index.Row) error {
 	if want := domain.ChunkKey(r.DatasourceID, r.Generation, r.Ordinal); r.Key != want {
 		return fmt.Errorf("%w: the key %q is not that of its chunk, %q", index.ErrInvalid, r.Key, want)
 	}
-	for _, f := range []struct{ name, value string }{{"text", r.Text}, {"context", r.Context}, {"heading", r.Heading}, {"custom id", r.CustomID}} {
+	for _, f := range []struct{ name, value string }{{"text", r.Text}, {"context", r.Context}, {"heading", index.StoredHeading(r)}, {"custom id", r.CustomID}} {
 		if !utf8.ValidString(f.value) {
 			return fmt.Errorf("%w: the %s is not valid UTF-8", index.ErrInvalid, f.name)
 		}
@@ -113,7 +113,7 @@ func (p *prepared) sum() int64 {
 		binary.LittleEndian.PutUint64(n[:], v)
 		_, _ = h.Write(n[:]) // a hash never fails
 	}
-	for _, v := range []string{p.id, p.row.CustomID, p.row.Heading, p.row.Context, p.row.Text, string(p.metadata)} {
+	for _, v := range []string{p.id, p.row.CustomID, index.StoredHeading(p.row), p.row.Context, p.row.Text, string(p.metadata)} {
 		number(uint64(len(v)))
 		_, _ = h.Write([]byte(v))
 	}
@@ -136,7 +136,7 @@ func bucket(id string) int64 {
 // bytes estimates what a row takes in a message.
 func (p *prepared) bytes() int {
 	const others = 200 // keys, numbers
-	return others + len(p.row.Text) + len(p.row.Context) + len(p.row.Heading) + len(p.row.CustomID) + len(p.metadata) +
+	return others + len(p.row.Text) + len(p.row.Context) + len(p.row.Heading) + len(p.row.Anchor) + len(p.row.CustomID) + len(p.metadata) +
 		4*len(p.vector) + 8*len(p.facets) + 8*len(p.terms)
 }
 
