@@ -1,6 +1,7 @@
 package answer
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -79,7 +80,7 @@ func (c *citer) read(s string, last bool) string {
 		case state == markOpen && !last:
 			c.pending = s[start:]
 			return out.String()
-		case state != markWhole:
+		case state != markWhole || isInterval(numbers):
 			_, n = utf8.DecodeRuneInString(s[i:])
 			out.WriteString(s[start : i+n])
 			c.track(s[i])
@@ -92,6 +93,9 @@ func (c *citer) read(s string, last bool) string {
 	}
 	return out.String()
 }
+
+// isInterval reports whether what looks like a mark is an interval, such as [0, 1]: fragments are numbered from 1.
+func isInterval(numbers []int) bool { return len(numbers) > 1 && slices.Contains(numbers, 0) }
 
 // render writes the mark's numbers that exist as they are shown, after the space that stood before it.
 func (c *citer) render(space string, numbers []int) string {

@@ -33,6 +33,7 @@ func TestCiter(t *testing.T) {
 		"marks are renumbered in order of first use":       {5, "One [4]. Two [2]. One again [4].", "One [1]. Two [2]. One again [1].", []int{4, 2}},
 		"a mark of what was not given goes with its space": {3, "True [9]. So [1].", "True. So [1].", []int{1}},
 		"zero is no fragment":                              {3, "True [0].", "True.", nil},
+		"zero in a list is an interval":                    {3, "Between [0, 1] and [ 0-3 ] [2].", "Between [0, 1] and [ 0-3 ] [1].", []int{2}},
 		"a list is parted":                                 {3, "True [1, 3].", "True [1][2].", []int{1, 3}},
 		"only the numbers given stay of a list":            {3, "True [7,3].", "True [1].", []int{3}},
 		"a range is every number in it":                    {9, "True [2-4].", "True [1][2][3].", []int{2, 3, 4}},

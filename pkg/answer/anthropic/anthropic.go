@@ -157,7 +157,7 @@ type event struct {
 		} `json:"usage"`
 	} `json:"message"`
 	Delta struct {
-		Text       string         `json:"text"`
+		Text       remote.Text    `json:"text"`
 		Thinking   string         `json:"thinking"`
 		StopReason sdk.StopReason `json:"stop_reason"`
 	} `json:"delta"`
@@ -176,6 +176,7 @@ func (p *Provider) ask(ctx context.Context, body sdk.MessageNewParams, r *remote
 	defer stream.Close()
 	var stopped bool
 	var reason sdk.StopReason
+	var joined remote.Joiner
 	for stream.Next() {
 		r.Event()
 		e := stream.Current()
@@ -187,7 +188,7 @@ func (p *Provider) ask(ctx context.Context, body sdk.MessageNewParams, r *remote
 			if e.Delta.Thinking != "" {
 				r.Thought()
 			}
-			if err := r.Pass(e.Delta.Text); err != nil {
+			if err := r.Pass(joined.Next(e.Delta.Text)); err != nil {
 				return err
 			}
 		case "message_delta":
@@ -198,6 +199,9 @@ func (p *Provider) ask(ctx context.Context, body sdk.MessageNewParams, r *remote
 	}
 	if sent := (*sdk.Error)(nil); errors.As(stream.Err(), &sent) {
 		return remote.ReadStatus(0, []byte(sent.RawJSON()))
+	}
+	if err := r.Pass(joined.Close()); err != nil {
+		return err
 	}
 	switch {
 	case stream.Err() != nil:

@@ -3,6 +3,7 @@
 package openai
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"net/http"
@@ -105,19 +106,37 @@ func (p *Provider) Complete(ctx context.Context, prompt answer.Prompt, emit func
 // body makes the request of a prompt, with what the model is not known to refuse.
 func (p *Provider) body(prompt answer.Prompt) (sdk.ChatCompletionNewParams, remote.Parameters) {
 	body := sdk.ChatCompletionNewParams{Model: prompt.Model}
-	if prompt.System != "" {
-		body.Messages = append(body.Messages, sdk.SystemMessage(prompt.System))
+	sent := p.allowed(prompt)
+	instructions := prompt.System
+	if _, takes := sent[remote.SystemRole]; takes {
+		body.Messages, instructions = append(body.Messages, sdk.SystemMessage(instructions)), ""
 	}
-	for _, t := range prompt.Messages {
+	for _, t := range alternating(prompt.Messages, instructions) {
 		if t.Role == domain.RoleAssistant {
 			body.Messages = append(body.Messages, sdk.AssistantMessage(t.Text))
 		} else {
 			body.Messages = append(body.Messages, sdk.UserMessage(t.Text))
 		}
 	}
-	sent := p.allowed(prompt)
 	set(&body, sent)
 	return body, sent
+}
+
+// alternating returns turns of which no two that follow one another have the same role, as the templates of many models want them.
+// Instructions for a model without a role for them stand before the first of a user.
+func alternating(turns []answer.Turn, instructions string) []answer.Turn {
+	if instructions != "" {
+		turns = append([]answer.Turn{{Role: domain.RoleUser, Text: instructions}}, turns...)
+	}
+	var out []answer.Turn
+	for _, t := range turns {
+		if last := len(out) - 1; last >= 0 && out[last].Role == t.Role {
+			out[last].Text += "\n\n" + t.Text
+			continue
+		}
+		out = append(out, t)
+	}
+	return out
 }
 
 // event is what is read of a piece of a stream, and of an answer in one piece. It is a fraction of the SDK's own type,
@@ -137,10 +156,10 @@ type event struct {
 }
 
 type message struct {
-	Content   string `json:"content"`
-	Refusal   string `json:"refusal"`
-	Reasoning string `json:"reasoning_content"` // of DeepSeek, vLLM and llama.cpp
-	Thinking  string `json:"reasoning"`         // of Ollama and OpenRouter
+	Content   remote.Text `json:"content"`
+	Refusal   string      `json:"refusal"`
+	Reasoning string      `json:"reasoning_content"` // of DeepSeek, vLLM and llama.cpp
+	Thinking  string      `json:"reasoning"`         // of Ollama and OpenRouter
 }
 
 // ask puts the question once and passes on what comes.
@@ -156,13 +175,14 @@ func (p *Provider) ask(ctx context.Context, body sdk.ChatCompletionNewParams, r 
 	if isJSON(res.Header) {
 		return readWhole(res, r)
 	}
-	stream := ssestream.NewStream[event](ssestream.NewDecoder(res), nil)
+	decoder := &marked{Decoder: ssestream.NewDecoder(res)}
+	stream := ssestream.NewStream[event](decoder, nil)
 	defer stream.Close()
 	finish := ""
-	var aside thoughts
+	var said speech
 	for stream.Next() {
 		r.Event()
-		reason, err := read(stream.Current(), r, &aside)
+		reason, err := read(stream.Current(), r, &said)
 		if err != nil {
 			return err
 		}
@@ -176,14 +196,49 @@ func (p *Provider) ask(ctx context.Context, body sdk.ChatCompletionNewParams, r 
 	if stream.Err() != nil {
 		return stream.Err()
 	}
-	if err := r.Pass(aside.close()); err != nil {
+	if err := r.Pass(said.close()); err != nil {
 		return err
+	}
+	if finish == "" && decoder.ended { // some servers give no reason
+		finish = "stop"
 	}
 	return ended(finish, r)
 }
 
+// endMark is the data of the last event of a stream.
+const endMark = "[DONE]"
+
+// marked is a decoder that notes whether the stream ended with its mark: the SDK tells it from one that was cut no more.
+type marked struct {
+	ssestream.Decoder
+	ended bool
+}
+
+// Next implements ssestream.Decoder.
+func (d *marked) Next() bool {
+	more := d.Decoder.Next()
+	d.ended = d.ended || more && bytes.HasPrefix(d.Event().Data, []byte(endMark))
+	return more
+}
+
+// speech takes the answer out of what a model says.
+type speech struct {
+	joined remote.Joiner
+	aside  thoughts
+}
+
+func (s *speech) write(m message) (text string, thought bool) {
+	text, thought = s.aside.write(s.joined.Next(m.Content) + m.Refusal)
+	return text, thought || m.Content.Thought || m.Reasoning != "" || m.Thinking != ""
+}
+
+func (s *speech) close() string {
+	text, _ := s.aside.write(s.joined.Close())
+	return text + s.aside.close()
+}
+
 // read passes on what an event holds, and returns its finish reason.
-func read(e event, r *remote.Reply, aside *thoughts) (finish string, err error) {
+func read(e event, r *remote.Reply, said *speech) (finish string, err error) {
 	if e.Model != "" {
 		r.Model = e.Model
 	}
@@ -195,8 +250,8 @@ func read(e event, r *remote.Reply, aside *thoughts) (finish string, err error) 
 			continue
 		}
 		for _, m := range []message{choice.Delta, choice.Message} {
-			text, thought := aside.write(m.Content + m.Refusal)
-			if thought || m.Reasoning != "" || m.Thinking != "" {
+			text, thought := said.write(m)
+			if thought {
 				r.Thought()
 			}
 			if err := r.Pass(text); err != nil {
@@ -215,6 +270,10 @@ func ended(finish string, r *remote.Reply) error {
 		return remote.ErrCut
 	case "content_filter":
 		return remote.ErrFiltered
+	case "tool_calls", "function_call":
+		if !r.Begun() {
+			return remote.ErrTool
+		}
 	case "length":
 		r.Cut = true
 	}

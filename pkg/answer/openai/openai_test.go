@@ -266,7 +266,7 @@ func TestCompleteFails(t *testing.T) {
 			step: hang(delta("It opens")), mod: func(o *Options) { o.Limits.NextToken = 20 * time.Millisecond }, says: "nothing for 20ms", tries: 1, pieces: []string{"It opens"},
 		},
 		"once when the stream breaks in the middle": {step: cut, says: "broke in the middle", tries: 1, pieces: []string{"It opens"}},
-		"once when the stream ends too soon":        {step: events(delta("It opens"), "[DONE]"), says: "broke in the middle", tries: 1, pieces: []string{"It opens"}},
+		"once when the stream ends too soon":        {step: events(delta("It opens")), says: "broke in the middle", tries: 1, pieces: []string{"It opens"}},
 		"once when an error comes in the middle":    {step: events(delta("It opens"), `{"error":{"message":"boom"}}`), says: "reported an error", tries: 1, pieces: []string{"It opens"}},
 		"once when a piece is no JSON":              {step: events(delta("It opens"), `{"choices":`), says: "cannot be read", tries: 1, pieces: []string{"It opens"}},
 	}

@@ -33,6 +33,9 @@ func (p *Provider) allowed(prompt answer.Prompt) remote.Parameters {
 	add(presencePenalty, prompt.Params.PresencePenalty)
 	add(frequencyPenalty, prompt.Params.FrequencyPenalty)
 	add(streamOptions, &on)
+	if prompt.System != "" {
+		add(remote.SystemRole, &on)
+	}
 	if n := prompt.Params.MaxTokens; n != nil {
 		most := known.Most(*n)
 		name, other := maxTokens, maxCompletionTokens

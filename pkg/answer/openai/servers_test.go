@@ -101,6 +101,13 @@ func TestCompleteTakesWhatServersMakeOfAStream(t *testing.T) {
 		"content that is null":   {events(`{"choices":[{"delta":{"content":null}}]}`, delta("Six."), stop), false},
 		"other choices":          {events(`{"choices":[{"index":1,"delta":{"content":"Ten."},"finish_reason":"stop"}]}`, delta("Six."), stop), false},
 		"no mark at the end":     {events(delta("Six."), stop), false},
+		"no reason for the end":  {events(delta("Six."), "[DONE]"), false},
+		"content in parts":       {events(`{"choices":[{"delta":{"content":[{"type":"thinking","thinking":[]},{"type":"text","text":"Six"}]}}]}`, delta("."), stop), false},
+		"parts in one piece":     {status(200, `{"choices":[{"message":{"content":[{"type":"text","text":"Six."}]}}]}`), false},
+		"lines that end with CR": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/event-stream")
+			fmt.Fprintf(w, "\ufeffdata: %s\r\rdata: %s\r\rdata: [DONE]\r\r", delta("Six."), stop)
+		}, false},
 		"comments and names": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "text/event-stream")
 			fmt.Fprintf(w, ": OPENROUTER PROCESSING\n\nevent: x\ndata:%s\n\ndata: %s\n\ndata: [DONE]\n\n", delta("Six."), stop)
@@ -115,6 +122,80 @@ func TestCompleteTakesWhatServersMakeOfAStream(t *testing.T) {
 				t.Fatalf("got %q, %+v, %v", got, c, err)
 			}
 		})
+	}
+}
+
+func TestAnEmojiThatIsSplitBetweenEventsIsWhole(t *testing.T) {
+	t.Parallel()
+	p, _, _ := started(t, nil, events(`{"choices":[{"delta":{"content":"Six \ud83d"}}]}`, `{"choices":[{"delta":{"content":"\ude00"}}]}`, stop))
+	if got, _, err := complete(t, p, prompt()); err != nil || strings.Join(got, "") != "Six 😀" {
+		t.Fatalf("got %q, %v", got, err)
+	}
+}
+
+func TestInstructionsGoIntoTheQuestionWhereTheSystemRoleIsRefused(t *testing.T) {
+	t.Parallel()
+	refuse := func(code int, message string) http.HandlerFunc {
+		return status(code, fmt.Sprintf(`{"error":{"message":%q}}`, message))
+	}
+	for name, step := range map[string]http.HandlerFunc{
+		"of vLLM":      refuse(400, "System role not supported"),
+		"of llama.cpp": refuse(500, "System role not supported at row 1, column 60"),
+		"of Mistral's": refuse(400, "Conversation roles must alternate user/assistant/user/assistant/..."),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p, s, waits := started(t, nil, step, events(delta("Six."), stop, "[DONE]"))
+			for range 2 {
+				if got, c, err := complete(t, p, prompt()); err != nil || strings.Join(got, "") != "Six." || len(c.Ignored) > 0 {
+					t.Fatalf("got %q, ignored %q: %v", got, c.Ignored, err)
+				}
+			}
+			all := s.requests()
+			if len(all) != 3 || len(*waits) != 0 {
+				t.Fatalf("%d requests with waits of %v", len(all), *waits)
+			}
+			want := []any{
+				map[string]any{"role": "user", "content": "Be brief.\n\nHi"},
+				map[string]any{"role": "assistant", "content": "Hello"},
+				map[string]any{"role": "user", "content": "When?"},
+			}
+			if diff := cmp.Diff(want, all[2]["messages"]); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestTurnsOfOneRoleBecomeOneMessage(t *testing.T) {
+	t.Parallel()
+	p, s, _ := started(t, nil, events(delta("Six."), stop, "[DONE]"))
+	in := prompt()
+	in.Messages = []answer.Turn{{Role: domain.RoleUser, Text: "Hi"}, {Role: domain.RoleUser, Text: "When?"}}
+	if _, _, err := complete(t, p, in); err != nil {
+		t.Fatal(err)
+	}
+	want := []any{map[string]any{"role": "system", "content": "Be brief."}, map[string]any{"role": "user", "content": "Hi\n\nWhen?"}}
+	if diff := cmp.Diff(want, s.requests()[0]["messages"]); diff != "" {
+		t.Error(diff)
+	}
+	if in.Messages[0].Text != "Hi" {
+		t.Errorf("the prompt was changed: %q", in.Messages)
+	}
+}
+
+func TestTheCallOfAToolIsNoAnswer(t *testing.T) {
+	t.Parallel()
+	call := `{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"t","type":"function","function":{"name":"search","arguments":"{}"}}]}}]}`
+	called := `{"choices":[{"delta":{},"finish_reason":"tool_calls"}]}`
+	p, s, _ := started(t, nil, events(call, called, "[DONE]"))
+	_, _, err := complete(t, p, prompt())
+	if domain.CodeOf(err) != domain.CodeUnavailable || !strings.Contains(err.Error(), "called a tool instead of answering") || len(s.requests()) != 3 {
+		t.Fatalf("after %d requests: %v", len(s.requests()), err)
+	}
+	p, _, _ = started(t, nil, events(delta("Six."), call, called, "[DONE]"))
+	if got, _, err := complete(t, p, prompt()); err != nil || strings.Join(got, "") != "Six." {
+		t.Fatalf("an answer before it: %q, %v", got, err)
 	}
 }
 

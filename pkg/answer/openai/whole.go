@@ -39,10 +39,10 @@ func readWhole(res *http.Response, r *remote.Reply) error {
 	if len(got.Choices) == 0 {
 		return remote.ErrNoModel
 	}
-	var aside thoughts
-	finish, err := read(got.event, r, &aside)
+	var said speech
+	finish, err := read(got.event, r, &said)
 	if err == nil {
-		err = r.Pass(aside.close())
+		err = r.Pass(said.close())
 	}
 	if err != nil {
 		return err

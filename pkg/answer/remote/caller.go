@@ -69,6 +69,8 @@ var (
 	ErrCut = errors.New("the model server ended the stream before the answer was complete")
 	// ErrFiltered is an answer that the server's content filter withheld or broke off.
 	ErrFiltered = errors.New("the model server's content filter ended the answer")
+	// ErrTool is the call of a tool in place of an answer. Models are given no tools; some call one all the same.
+	ErrTool = errors.New("the model called a tool instead of answering")
 	// ErrAdjusted asks for the question to be put again at once: the provider has learned what the server does not take.
 	ErrAdjusted = errors.New("the model server does not take the request as it is")
 	// ErrNoModel is an answer of something that is no model server.
@@ -80,7 +82,7 @@ var (
 )
 
 // maxAdjustments bounds how often one question is put anew for ErrAdjusted: once for each parameter there is.
-const maxAdjustments = 8
+const maxAdjustments = 10
 
 // Complete has ask put the question until a piece of the answer has come or there is no sense in trying again: failures
 // that may pass by themselves (connection, 408, 409, 429, 5xx) are tried again after a growing wait, or the one that the
@@ -158,6 +160,9 @@ func (r *Reply) Event() {
 
 // Thought notes that the server has sent something of what the model thinks, which counts as a piece for the time-outs.
 func (r *Reply) Thought() { r.watch.Reset(r.next) }
+
+// Begun reports whether a piece has been passed on.
+func (r *Reply) Begun() bool { return r.begun }
 
 // Pass passes a piece on. It fails with the reader's error, which the caller is to return.
 func (r *Reply) Pass(text string) error {

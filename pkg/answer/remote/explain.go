@@ -86,6 +86,8 @@ func (c *Caller) explain(err error, begun bool) error {
 		out.Code, out.Message = domain.CodeInvalid, "the model used up maxTokens before it said anything; raise maxTokens"
 	case errors.Is(err, errEmpty):
 		out.Message = "the model answered nothing; ask in other words"
+	case errors.Is(err, ErrTool):
+		out.Message = "the model called a tool instead of answering; ask in other words, or have the operator choose another model"
 	case errors.Is(err, ErrNoModel):
 		out.Message = fmt.Sprintf("%s answered with something other than a chat completion: the operator must check %s", name, c.server.AddressSetting)
 	case errors.Is(err, errLine):

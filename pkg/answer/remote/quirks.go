@@ -51,13 +51,30 @@ func (q Quirk) Most(n int) float64 {
 // overMost is how servers name the most that a model may write.
 var overMost = regexp.MustCompile(`(?i)(?:at most|less than or equal to|> ?) ?(\d+)`)
 
+// SystemRole stands among the parameters for a message of the role system. The templates of some models refuse it, or know turns of
+// user and assistant alone.
+const SystemRole = "system role"
+
+// refusesSystem matches the words in which servers and the templates of models refuse a message of the role system.
+var refusesSystem = regexp.MustCompile(`(?i)\bsystem['"]? (?:role|message|prompt|instruction)s?\b.{0,60}\b(?:not|unsupported|invalid|must alternate)\b` +
+	`|\b(?:not|unsupported|invalid|unexpected|unknown)\b.{0,40}(?:['"]system['"]|\bsystem (?:role|message|prompt|instruction)|\brole\W+system\b)` +
+	`|['"]system['"] is not` +
+	`|\bdeveloper instruction\b` +
+	`|\broles? must alternate\b` +
+	`|\bonly ['"]?user['"]?(?:,| and| or) (?:and |or )?['"]?(?:assistant|model)\b` +
+	`|\bshould be ['"]user['"](?:,| or) (?:or )?['"](?:assistant|model)\b`)
+
 // Learn reads a refusal. It reports whether the same question would now be put in another way.
 func (q *Quirks) Learn(model string, s *Status, sent Parameters) bool {
-	if s.HTTP != http.StatusBadRequest && s.HTTP != http.StatusUnprocessableEntity || s.TooLong() || s.Filtered() {
-		return false
+	at := ""
+	switch {
+	case s.TooLong() || s.Filtered():
+	case s.HTTP == http.StatusBadRequest || s.HTTP == http.StatusUnprocessableEntity:
+		at = blamed(s, sent)
+	case s.HTTP == http.StatusInternalServerError && refusesSystem.MatchString(s.Message): // of llama.cpp, whose templates fail
+		at = blamed(s, Parameters{SystemRole: sent[SystemRole]})
 	}
-	at := blamed(s, sent)
-	if at == "" {
+	if _, wasSent := sent[at]; !wasSent {
 		return false
 	}
 	q.mu.Lock()
@@ -85,6 +102,9 @@ func (q *Quirks) Learn(model string, s *Status, sent Parameters) bool {
 func blamed(s *Status, sent Parameters) string {
 	if _, ok := sent[s.Param]; ok {
 		return s.Param
+	}
+	if _, ok := sent[SystemRole]; ok && refusesSystem.MatchString(s.Message) {
+		return SystemRole
 	}
 	best, at := "", -1
 	for _, name := range slices.Sorted(maps.Keys(sent)) {

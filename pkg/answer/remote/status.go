@@ -3,7 +3,6 @@ package remote
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"mime"
@@ -48,7 +47,7 @@ func (s *Status) Error() string {
 }
 
 // Guard is the middleware of a client of a model server: it makes a Status of every answer that is not a success,
-// ErrNoModel of a web page, and bounds what is read of the others. It is what both SDKs take as option.WithMiddleware.
+// ErrNoModel of a web page, and bounds the lines of the others. It is what both SDKs take as option.WithMiddleware.
 func Guard(req *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
 	res, err := next(req)
 	if err != nil {
@@ -59,7 +58,7 @@ func Guard(req *http.Request, next func(*http.Request) (*http.Response, error)) 
 		return nil, ErrNoModel
 	}
 	if res.StatusCode < 300 {
-		res.Body = &boundedLines{ReadCloser: res.Body}
+		res.Body = &plainLines{ReadCloser: res.Body}
 		return res, nil
 	}
 	defer res.Body.Close()
@@ -130,26 +129,4 @@ func retryAfter(h http.Header, now time.Time) (time.Duration, bool) {
 		return max(0, at.Sub(now)), true
 	}
 	return 0, false
-}
-
-// errLine is what a body with a line that is too long ends with.
-var errLine = errors.New("the model server sent a line of more than 1 MiB")
-
-// boundedLines bounds each line of a body: decoders gather a line before they look at it.
-type boundedLines struct {
-	io.ReadCloser
-	line int
-}
-
-func (b *boundedLines) Read(p []byte) (int, error) {
-	n, err := b.ReadCloser.Read(p)
-	if end := bytes.LastIndexByte(p[:n], '\n'); end >= 0 {
-		b.line = n - end - 1
-	} else {
-		b.line += n
-	}
-	if b.line > maxLineBytes {
-		return 0, errLine
-	}
-	return n, err
 }

@@ -1,11 +1,13 @@
 package remote
 
 import (
+	"bufio"
 	"errors"
 	"io"
 	"net/http"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 	"unicode/utf8"
 
@@ -117,9 +119,72 @@ func TestLinesAreBounded(t *testing.T) {
 		"as many lines as one likes, as long as is allowed": {strings.Repeat(line, 3), nil},
 		"not one that is longer":                            {line + half + line, errLine},
 	} {
-		_, err := io.Copy(io.Discard, &boundedLines{ReadCloser: io.NopCloser(strings.NewReader(test.body))})
+		_, err := io.Copy(io.Discard, &plainLines{ReadCloser: io.NopCloser(strings.NewReader(test.body))})
 		if !errors.Is(err, test.want) {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestEveryEndOfALineBecomesALineFeed(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct{ body, want string }{
+		"line feeds":                          {"data: a\n\ndata: b\n\n", "data: a\n\ndata: b\n\n"},
+		"carriage returns before them":        {"data: a\r\n\r\ndata: b\r\n", "data: a\n\ndata: b\n"},
+		"carriage returns alone":              {"data: a\r\rdata: b\r\r", "data: a\n\ndata: b\n\n"},
+		"all of them":                         {"a\r\n\rb\n\n\r\r\n", "a\n\nb\n\n\n\n"},
+		"a byte order mark at the beginning":  {"\ufeffdata: a\n\n", "data: a\n\n"},
+		"a byte order mark behind it":         {"data: \ufeffa\n", "data: \ufeffa\n"},
+		"the first two bytes of one and text": {"\xef\xbbdata: a\n", "data: a\n"},
+		"nothing":                             {"", ""},
+	} {
+		for _, size := range []int{1, 2, 3, 100} {
+			body := &plainLines{ReadCloser: io.NopCloser(iotest.OneByteReader(strings.NewReader(test.body)))}
+			if size > 1 {
+				body.ReadCloser = io.NopCloser(strings.NewReader(test.body))
+			}
+			got, err := io.ReadAll(struct{ io.Reader }{bufio.NewReaderSize(body, max(16, size))})
+			if err != nil || string(got) != test.want {
+				t.Errorf("%s by %d: %q, %v, want %q", name, size, got, err, test.want)
+			}
+		}
+	}
+}
+
+func TestARefusalOfTheSystemRoleIsKnownByItsWords(t *testing.T) {
+	t.Parallel()
+	sent := Parameters{SystemRole: 1, "temperature": 0.3, "stream_options": 1}
+	for status, words := range map[int][]string{
+		400: {
+			"System role not supported", "system messages are not supported by this model", "Unsupported value: 'messages[0].role' does not support 'system' with this model.",
+			"Conversation roles must alternate user/assistant/user/assistant/...", "Only user and assistant roles are supported!", "Only user, assistant and tool roles are supported, with the exception of an initial optional system message!",
+			"Developer instruction is not enabled for models/gemma-3-27b-it", "invalid role: system", "Invalid message role 'system'", "'system' is not one of ['user', 'assistant'] - 'messages.0.role'",
+			"messages[0].role: Input should be 'user' or 'assistant'",
+		},
+		422: {"unknown role \"system\""},
+		500: {"Value is not callable: System role not supported at row 3", "Conversation roles must alternate user/model/user/model/..."},
+	} {
+		for _, text := range words {
+			var q Quirks
+			if !q.Learn("m", &Status{HTTP: status, Message: text}, sent) || !q.Of("m").Refuses(SystemRole) || q.Of("m").Refuses("temperature") {
+				t.Errorf("%d %s: not read as a refusal of the system role", status, text)
+			}
+			if q.Learn("m", &Status{HTTP: status, Message: text}, Parameters{"temperature": 0.3}) {
+				t.Errorf("%d %s: learned anew though no such message was sent", status, text)
+			}
+		}
+	}
+	for status, words := range map[int][]string{
+		400: {"The system is busy", "Unknown field system_fingerprint", "temperature is not supported", "messages must not be empty", "The model is not available on this system"},
+		500: {"boom", "system error"},
+		404: {"System role not supported"},
+	} {
+		for _, text := range words {
+			var q Quirks
+			q.Learn("m", &Status{HTTP: status, Message: text}, sent)
+			if q.Of("m").Refuses(SystemRole) {
+				t.Errorf("%d %s: read as a refusal of the system role", status, text)
+			}
 		}
 	}
 }

@@ -1,0 +1,114 @@
+package remote
+
+import (
+	"bytes"
+	"encoding/json"
+	"reflect"
+	"strings"
+	"unicode/utf8"
+)
+
+// Text is the text of a piece of an answer as it stands in JSON. Servers that cut an answer by tokens cut within characters: one event
+// ends with the first half of a surrogate pair, or of a UTF-8 sequence, and the next begins with the second half. Decoded by
+// themselves, both halves are lost, so an event keeps them encoded for Joiner.
+type Text struct {
+	inside  []byte // of the string
+	Thought bool   // it came with thoughts of the model, which are left out
+}
+
+// UnmarshalJSON implements json.Unmarshaler. It takes a string, null, and a list of parts, which some gateways pass on.
+func (t *Text) UnmarshalJSON(raw []byte) error {
+	switch raw[0] {
+	case 'n': // null
+	case '"':
+		t.inside = append(t.inside, raw[1:len(raw)-1]...)
+	case '[':
+		var parts []json.RawMessage
+		if err := json.Unmarshal(raw, &parts); err != nil {
+			return err
+		}
+		for _, p := range parts {
+			if err := t.addPart(p); err != nil {
+				return err
+			}
+		}
+	default:
+		return &json.UnmarshalTypeError{Value: "text of an answer", Type: reflect.TypeFor[Text]()}
+	}
+	return nil
+}
+
+// addPart adds what a part of a list holds. Parts of other kinds, such as Mistral's references, hold no text.
+func (t *Text) addPart(raw []byte) error {
+	if raw[0] != '{' {
+		return t.UnmarshalJSON(raw)
+	}
+	var p struct {
+		Text     Text            `json:"text"`
+		Refusal  Text            `json:"refusal"`
+		Thinking json.RawMessage `json:"thinking"`
+	}
+	if err := json.Unmarshal(raw, &p); err != nil {
+		return err
+	}
+	t.inside = append(append(t.inside, p.Text.inside...), p.Refusal.inside...)
+	t.Thought = t.Thought || p.Thinking != nil
+	return nil
+}
+
+// Joiner decodes the texts of one answer. The zero value is ready.
+type Joiner struct {
+	held []byte // the first half of a character, as it stands in JSON
+}
+
+// Next returns what can be decoded of the text so far.
+func (j *Joiner) Next(t Text) string {
+	if len(t.inside) == 0 {
+		return ""
+	}
+	whole := append(j.held, t.inside...)
+	cut := len(whole) - halfCharacter(whole)
+	text := decoded(whole[:cut])
+	j.held = bytes.Clone(whole[cut:])
+	return text
+}
+
+// Close returns what stands for the half of a character at the end of the answer.
+func (j *Joiner) Close() string {
+	text := decoded(j.held)
+	j.held = nil
+	return text
+}
+
+// halfCharacter returns how many bytes at the end of a JSON string's inside are the first half of a character.
+func halfCharacter(s []byte) int {
+	const escape = len(`\ud83d`)
+	if at := len(s) - escape; at >= 0 && s[at] == '\\' && s[at+1] == 'u' && (s[at+2]|0x20) == 'd' && strings.IndexByte("89abAB", s[at+3]) >= 0 {
+		backslashes := len(s[:at+1]) - len(bytes.TrimRight(s[:at+1], `\`))
+		if backslashes%2 == 1 { // or the one before it is the escaped one
+			return escape
+		}
+	}
+	for n := 1; n < utf8.UTFMax && n <= len(s); n++ {
+		if last := s[len(s)-n:]; utf8.RuneStart(last[0]) {
+			if last[0] >= utf8.RuneSelf && !utf8.FullRune(last) {
+				return n
+			}
+			break
+		}
+	}
+	return 0
+}
+
+// decoded returns the text of a JSON string's inside, with U+FFFD for what is no character.
+func decoded(inside []byte) string {
+	if len(inside) == 0 {
+		return ""
+	}
+	quoted := append(append(append(make([]byte, 0, len(inside)+2), '"'), inside...), '"')
+	var text string
+	if json.Unmarshal(quoted, &text) != nil { // it was the inside of a valid string
+		return ""
+	}
+	return text
+}
