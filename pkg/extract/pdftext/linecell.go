@@ -71,6 +71,9 @@ func joinUnits(units []unit, rtl bool) (string, []spot) {
 	for _, u := range units {
 		marked := false
 		for _, r := range u.text {
+			if r == '\u2060' {
+				continue // no width
+			}
 			if unicode.IsSpace(r) {
 				space = b.Len() > 0
 				continue

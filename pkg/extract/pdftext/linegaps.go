@@ -22,6 +22,8 @@ const (
 type cellMaker struct {
 	units []unit
 	gaps  []float64
+
+	base, size float64 // baseline and font size of the line
 }
 
 // cellsOf parts the glyphs of a line into cells and words, in the order of reading.
@@ -29,7 +31,8 @@ func (c *cellMaker) cellsOf(pieces []piece, rtl bool) []Cell {
 	if rtl {
 		pieces = visualOrder(pieces)
 	}
-	word := c.wordGapOf(pieces)
+	c.raise(pieces)
+	word, joint := c.wordGapOf(pieces), c.joints(pieces)
 	var cells []Cell
 	units := c.units[:0] // with the spaces
 	var from, to float64
@@ -43,18 +46,16 @@ func (c *cellMaker) cellsOf(pieces []piece, rtl bool) []Cell {
 	pen := 0.0 // the end of the piece before, blanks included
 	for i, p := range pieces {
 		if p.blank {
-			if len(units) > 0 {
-				units = append(units, unit{text: " "})
-			}
 			pen = p.x1
 			continue
 		}
 		if prev >= 0 {
 			last := pieces[prev]
 			switch gap := p.x0 - pen; {
+			case joint != nil && joint[i]:
 			case gap > cellGap*p.size, prev < i-1 && p.x0-last.x1 > spacedGap*max(p.size, last.size):
 				flush()
-			case prev == i-1 && partsWords(last, p, gap, word), prev < i-1 && gap > wordGap*p.size:
+			case prev < i-1 || partsWords(last, p, gap, word):
 				units = append(units, unit{text: " "})
 			}
 		}

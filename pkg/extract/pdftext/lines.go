@@ -130,7 +130,7 @@ func near(a, b [2]float64, d float64) bool {
 // leaves reports whether a glyph does not belong to the open line.
 func (b *lineBuilder) leaves(p piece, way direction) bool {
 	size := max(p.size, b.common)
-	if math.Abs(p.base-b.base) > shiftLine*size {
+	if math.Abs(p.base-b.base) > shiftLine*size && !b.raises(p) {
 		return true
 	}
 	if p.x0-b.end >= -backGap*size {
@@ -145,6 +145,14 @@ func (b *lineBuilder) leaves(p piece, way direction) bool {
 		return !beside || p.x1 < b.left-wordGap*size && (!p.blank || p.x1 < b.left-bracketGap*size) // a bracket left of a number
 	}
 	return true
+}
+
+// raises reports whether a small glyph that stands high above the open line, or low below it, is written on it as a
+// superscript or subscript: right behind its last word.
+func (b *lineBuilder) raises(p piece) bool {
+	const small, smallest, besideRaised, fewest = 0.8, 0.4, 0.3, 2 // times the size of the line; glyphs of that size
+	return b.most >= fewest && p.size <= small*b.common && p.size >= smallest*b.common &&
+		math.Abs(p.base-b.base) < mostRise*b.common && math.Abs(p.x0-b.end) < besideRaised*b.common
 }
 
 // setArtifact says whether the glyphs to come belong to running titles, page numbers and the like.
@@ -209,6 +217,7 @@ func (b *lineBuilder) breakLine() {
 			break
 		}
 	}
+	b.cells.base, b.cells.size = line.Y, b.common
 	line.Cells = b.cells.cellsOf(pieces, b.rtl > b.ltr)
 	if len(line.Cells) > 0 && !b.again(line) {
 		b.lines = append(b.lines, line)

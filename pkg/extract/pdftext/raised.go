@@ -1,0 +1,152 @@
+package pdftext
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Bounds of superscripts, in parts of the font size of the line.
+const (
+	leastRise  = 0.15 // a baseline less high is that of the line
+	mostRise   = 0.8
+	smallRaise = 0.9 // times the size of the line that a superscript has at most, unless it stands clearly higher
+	clearRise  = 0.25
+	nearRaised = 0.25 // room between a superscript and the word before
+)
+
+// raised reports whether a glyph is a superscript on the line being made.
+func (c *cellMaker) raised(p piece) bool {
+	rise := p.base - c.base
+	return c.size > 0 && rise > leastRise*c.size && rise < mostRise*c.size && p.size < 1.05*c.size &&
+		(p.size <= smallRaise*c.size || rise > clearRise*c.size)
+}
+
+// raise writes the superscripts of a line with the characters that Unicode has for them, where they follow a word with no
+// space between: plain digits would change it, as 10⁶ into 106.
+func (c *cellMaker) raise(pieces []piece) {
+	for i := 0; i < len(pieces); {
+		if pieces[i].blank || !c.raised(pieces[i]) {
+			i++
+			continue
+		}
+		from := i
+		var run strings.Builder
+		for ; i < len(pieces) && !pieces[i].blank && c.raised(pieces[i]); i++ {
+			run.WriteString(pieces[i].text)
+		}
+		next := ""
+		if i < len(pieces) {
+			next = pieces[i].text
+		}
+		if from == 0 || pieces[from-1].blank || pieces[from].x0-pieces[from-1].x1 > nearRaised*c.size {
+			if from > 0 && isDegree(run.String(), next) {
+				pieces[from].text = "°"
+			}
+			continue
+		}
+		table, sign := raisedForms(wordBefore(pieces[:from]), run.String(), next)
+		if sign != "" {
+			pieces[from].text = sign
+			for k := from + 1; k < i; k++ {
+				pieces[k].text = wordJoiner
+			}
+		}
+		for k := from; k < i && table != nil; k++ {
+			pieces[k].text = strings.Map(func(r rune) rune {
+				if s, ok := table[r]; ok {
+					return s
+				}
+				return r
+			}, pieces[k].text)
+		}
+	}
+}
+
+// wordJoiner takes the place of a glyph that is part of the sign before it. It is left out of the text.
+const wordJoiner = "\u2060"
+
+// wordBefore is the word that ends a line's pieces.
+func wordBefore(pieces []piece) string {
+	from := len(pieces)
+	for from > 0 && !pieces[from-1].blank && len(pieces)-from < 32 {
+		from--
+	}
+	var b strings.Builder
+	for _, p := range pieces[from:] {
+		b.WriteString(p.text)
+	}
+	return b.String()
+}
+
+var (
+	raisedDigits  = raisedTable("0123456789+-−–=()ni", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻–⁼⁽⁾ⁿⁱ")
+	raisedSigns   = raisedTable("+-−–=", "⁺⁻⁻⁻⁼")
+	raisedLetters = raisedTable("abcdefghijklmnoprstuvwxyzABDEGHIJKLMNOPRTUVW", "ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻᴬᴮᴰᴱᴳᴴᴵᴶᴷᴸᴹᴺᴼᴾᴿᵀᵁⱽᵂ")
+)
+
+func raisedTable(plain, raised string) map[rune]rune {
+	to := []rune(raised)
+	table := map[rune]rune{}
+	for i, r := range []rune(plain) {
+		table[r] = to[i]
+	}
+	return table
+}
+
+// raisedForms is how the characters of a superscript are written behind a word: by a table, by one sign for all of them, or
+// as they are where both are empty. Ordinals (1st, XIXe) and abbreviations (Mme) are written without superscripts.
+func raisedForms(word, run, next string) (table map[rune]rune, sign string) {
+	digits, letters := strings.ContainsFunc(run, unicode.IsDigit), strings.ContainsFunc(run, unicode.IsLetter)
+	last, _ := utf8.DecodeLastRuneInString(word)
+	switch {
+	case strings.ContainsAny(run, "[]{}"), strings.HasPrefix(run, "("):
+		return nil, ""
+	case run == "TM":
+		return nil, "™"
+	case run == "SM":
+		return nil, "℠"
+	case isDegree(run, next) && unicode.IsDigit(last):
+		return nil, "°"
+	case digits:
+		return raisedDigits, ""
+	case !letters:
+		return raisedSigns, ""
+	case isMarks(run) && marksFollow(word, run):
+		return raisedLetters, ""
+	}
+	return nil, ""
+}
+
+// isDegree reports whether a letter or digit above the line is the sign of degrees before a scale of temperature.
+func isDegree(run, next string) bool {
+	return (run == "o" || run == "O" || run == "0") && (next == "C" || next == "F")
+}
+
+// isMarks reports whether a superscript is of single letters parted by commas, as the marks of notes and exponents are.
+func isMarks(run string) bool {
+	for mark := range strings.SplitSeq(run, ",") {
+		if r := []rune(strings.TrimSpace(mark)); len(r) != 1 || raisedLetters[r[0]] == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// marksFollow reports whether a letter above the line is a mark or an exponent behind a word, and not the end of an ordinal
+// or of an abbreviation.
+func marksFollow(word, run string) bool {
+	const ordinals, shortened, fewest = "eaodrhAO", "MNDSCJV", 3
+	last, _ := utf8.DecodeLastRuneInString(word)
+	switch letters := strings.TrimRightFunc(word, unicode.IsLetter); {
+	case unicode.IsDigit(last):
+		return !strings.Contains(ordinals, run)
+	case !unicode.IsLetter(last):
+		return true
+	case strings.Trim(word[len(letters):], "IVXLCDM") == "":
+		return run != "e" && run != "o" && run != "a" && len(word) > len(letters) && !strings.Contains(shortened, word[len(letters):])
+	case utf8.RuneCountInString(word[len(letters):]) < fewest:
+		return !strings.ContainsAny(shortened, word[len(letters):]) || !strings.Contains("eort", run)
+	}
+	return true
+}
