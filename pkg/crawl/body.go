@@ -1,16 +1,11 @@
 package crawl
 
 import (
-	"bufio"
 	"bytes"
-	"compress/flate"
-	"compress/gzip"
-	"compress/zlib"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"strings"
 )
 
 // memoryBody is how much of a body stays in memory; longer ones go to a temporary file.
@@ -118,55 +113,4 @@ func (c *capped) Read(p []byte) (int, error) {
 	}
 	c.left -= int64(n)
 	return n, err
-}
-
-// errEncoding names a Content-Encoding that we did not ask for and cannot bound.
-type errEncoding string
-
-func (e errEncoding) Error() string { return fmt.Sprintf("unknown content encoding %q", string(e)) }
-
-// decoded undoes a Content-Encoding (RFC 9110, section 8.4). Two layers are the most that a mistaken server makes.
-func decoded(r io.Reader, encoding string) (io.Reader, error) {
-	layers := strings.FieldsFunc(strings.ToLower(encoding), func(c rune) bool { return c == ',' || c == ' ' })
-	if len(layers) > 2 {
-		return nil, errEncoding(encoding)
-	}
-	for i := len(layers) - 1; i >= 0; i-- {
-		var err error
-		switch layers[i] {
-		case "identity":
-		case "gzip", "x-gzip":
-			r, err = gunzip(r)
-		case "deflate":
-			r, err = inflate(r)
-		default:
-			return nil, errEncoding(layers[i])
-		}
-		if err != nil {
-			return nil, fmt.Errorf("unpacking %s: %w", layers[i], err)
-		}
-	}
-	return r, nil
-}
-
-// gunzip leaves content alone that says it is packed and is not; there are servers that send such.
-func gunzip(r io.Reader) (io.Reader, error) {
-	br := bufio.NewReader(r)
-	if magic, err := br.Peek(2); err != nil || magic[0] != 0x1f || magic[1] != 0x8b {
-		return br, nil //nolint:nilerr // a body of fewer than two bytes is not packed; a read error comes back on Read
-	}
-	return gzip.NewReader(br)
-}
-
-// inflate takes both readings of "deflate": with the zlib header, as the RFC has it, and without, as many sent it.
-func inflate(r io.Reader) (io.Reader, error) {
-	br := bufio.NewReader(r)
-	h, err := br.Peek(2)
-	if err != nil {
-		return br, nil //nolint:nilerr // as in gunzip
-	}
-	if h[0]&0x0f == 8 && (uint16(h[0])<<8|uint16(h[1]))%31 == 0 {
-		return zlib.NewReader(br)
-	}
-	return flate.NewReader(br), nil
 }

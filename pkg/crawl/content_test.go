@@ -16,7 +16,9 @@ import (
 	"testing"
 	"unicode/utf16"
 
+	"github.com/andybalholm/brotli"
 	"github.com/google/go-cmp/cmp"
+	"github.com/klauspost/compress/zstd"
 	"golang.org/x/text/encoding"
 	"golang.org/x/text/encoding/charmap"
 	"golang.org/x/text/encoding/unicode"
@@ -27,11 +29,27 @@ import (
 func TestFetch_unpacks_bodies(t *testing.T) {
 	t.Parallel()
 	text := strings.Repeat("packed text ", 200_000) // over memoryBody, so that the file path runs too
+	chinese := strings.Repeat("没有压缩的文本。", 1_000)
 	pack := map[string]func([]byte) []byte{
 		"gzip":       gzipped,
 		"deflate":    zlibbed,
 		"identity":   func(b []byte) []byte { return b },
 		"gzip, gzip": func(b []byte) []byte { return gzipped(gzipped(b)) },
+		// Not requested.
+		"br":         brotlied,
+		"zstd":       zstded,
+		"gzip, br":   func(b []byte) []byte { return brotlied(gzipped(b)) },
+		"zstd, gzip": func(b []byte) []byte { return gzipped(zstded(b)) },
+		// No encodings.
+		"UTF-8":       func(b []byte) []byte { return b },
+		"utf8":        func(b []byte) []byte { return b },
+		"ISO-8859-1":  func(b []byte) []byte { return b },
+		"text/plain":  func(b []byte) []byte { return b },
+		"none":        func(b []byte) []byte { return b },
+		"8bit":        func(b []byte) []byte { return b },
+		"none, gzip":  gzipped,
+		"UTF-8, gzip": gzipped,
+		"quirks":      func(b []byte) []byte { return b },
 	}
 	for encoding, f := range pack {
 		t.Run(encoding, func(t *testing.T) {
@@ -50,11 +68,47 @@ func TestFetch_unpacks_bodies(t *testing.T) {
 			}
 		})
 	}
-	t.Run("an encoding nobody asked for is an error for good", func(t *testing.T) {
+	for name, tc := range map[string]struct {
+		encoding string
+		body     []byte
+		want     string
+	}{
+		"gzip that is none":           {"gzip", []byte(text), text},
+		"deflate that is none":        {"deflate", []byte(text), text},
+		"Brotli that is none":         {"br", []byte(text), text},
+		"Zstandard that is none":      {"zstd", []byte(text), text},
+		"deflate that is gzip":        {"deflate", gzipped([]byte(text)), text},
+		"Brotli that is gzip":         {"br", gzipped([]byte(text)), text},
+		"gzip that is Zstandard":      {"gzip", zstded([]byte(text)), text},
+		"an unknown one that is gzip": {"quirks", gzipped([]byte(text)), text},
+		"Brotli of nothing":           {"br", nil, ""},
+		"Chinese text, not Brotli":    {"br", []byte(chinese), chinese},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", "text/plain")
+				w.Header().Set("Content-Encoding", tc.encoding)
+				_, _ = w.Write(tc.body)
+			}))
+			_, body, err := fetch(t, local(t), PageRequest{URL: s.URL})
+			if err != nil || body != tc.want {
+				t.Errorf("got %d bytes, want %d; %v", len(body), len(tc.want), err)
+			}
+		})
+	}
+	t.Run("an encoding that is not known is an error for good", func(t *testing.T) {
 		t.Parallel()
-		s := serve(t, status(200, map[string]string{"Content-Encoding": "rot13"}))
+		s := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == robotsPath {
+				http.NotFound(w, r)
+				return
+			}
+			w.Header().Set("Content-Encoding", "compress")
+			_, _ = io.WriteString(w, "\x1f\x9d\x90\x01\x02\x03\x04")
+		}))
 		_, _, err := fetch(t, local(t), PageRequest{URL: s.URL + "/a"})
-		if e := wantError(t, err); !e.Permanent || !strings.Contains(e.Message, `"rot13", which was not asked for`) {
+		if e := wantError(t, err); !e.Permanent || !strings.Contains(e.Message, `"compress", which is not known`) {
 			t.Errorf("got %+v", e)
 		}
 	})
@@ -78,6 +132,22 @@ func gzipped(b []byte) []byte {
 	_, _ = w.Write(b)
 	_ = w.Close()
 	return buf.Bytes()
+}
+
+func brotlied(b []byte) []byte {
+	var buf bytes.Buffer
+	w := brotli.NewWriterLevel(&buf, 5)
+	_, _ = w.Write(b)
+	_ = w.Close()
+	return buf.Bytes()
+}
+
+func zstded(b []byte) []byte {
+	w, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1))
+	if err != nil {
+		panic(err)
+	}
+	return w.EncodeAll(b, nil)
 }
 
 func zlibbed(b []byte) []byte {

@@ -112,8 +112,8 @@ type Crawler struct {
 	opts      Options
 	product   string // of the user agent: what robots.txt addresses
 	guard     guard
-	transport *http.Transport
-	outer     *http.Transport // reaches the public internet alone, whatever configuration opens
+	transport *transport
+	outer     *transport // reaches the public internet alone, whatever configuration opens
 	robots    *robotsCache
 	polite    *politeness
 
@@ -128,25 +128,25 @@ func New(opts Options) *Crawler {
 	opts = opts.withDefaults()
 	g := guard{allowPrivate: opts.AllowPrivate, allow: opts.Allow}
 	product, _, _ := strings.Cut(opts.UserAgent, "/")
-	transport := newTransport(opts, g)
+	inner := newTransport(opts, g)
 	c := &Crawler{
 		opts:      opts,
 		product:   strings.TrimSpace(product),
 		guard:     g,
-		transport: transport,
+		transport: inner,
 		outer:     newTransport(opts, guard{}),
 		polite:    newPoliteness(opts),
 	}
 	c.robots = &robotsCache{
-		product: c.product, userAgent: opts.UserAgent, transport: transport, guard: g, polite: c.polite, log: opts.Log,
+		product: c.product, userAgent: opts.UserAgent, transport: inner, guard: g, polite: c.polite, log: opts.Log,
 		timeout: min(opts.Timeout, 30*time.Second), now: opts.Now, hosts: make(map[string]*robotsEntry),
 	}
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())
 	return c
 }
 
-func newTransport(o Options, g guard) *http.Transport {
-	return &http.Transport{
+func newTransport(o Options, g guard) *transport {
+	return newTolerant(&http.Transport{
 		Proxy:                  nil, // a proxy would connect for us, past the guard
 		DialContext:            g.dial(o.ConnectTimeout, o.Resolver),
 		TLSHandshakeTimeout:    o.ConnectTimeout,
@@ -157,7 +157,7 @@ func newTransport(o Options, g guard) *http.Transport {
 		MaxIdleConns:           100,
 		MaxIdleConnsPerHost:    idlePerHost(o.PerHostConcurrency),
 		IdleConnTimeout:        idleTimeout,
-	}
+	})
 }
 
 // Close ends running fetches with ErrClosed, waits for them and closes all connections. It may be called more than

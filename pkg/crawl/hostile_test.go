@@ -95,11 +95,38 @@ func TestFetch_survives_hostile_servers(t *testing.T) {
 			},
 			says: "cut off",
 		},
-		"Brotli, which nobody asked for": {
+		"Brotli that ends too early": {
 			answer: func(w *bufio.Writer) {
 				fmt.Fprint(w, "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Encoding: br\r\nContent-Length: 3\r\n\r\n\x0b\x02\x80")
 			},
-			permanent: true, says: `packs it as "br", which was not asked for`,
+			says: "cut off",
+		},
+		"a bomb of Brotli": {
+			answer: func(w *bufio.Writer) {
+				packed := brotlied(make([]byte, 64<<20))
+				fmt.Fprintf(w, "HTTP/1.1 200 OK\r\nContent-Encoding: br\r\nContent-Length: %d\r\n\r\n%s", len(packed), packed)
+			},
+			permanent: true, says: "too large",
+		},
+		"a bomb of Zstandard": {
+			answer: func(w *bufio.Writer) {
+				packed := zstded(make([]byte, 64<<20))
+				fmt.Fprintf(w, "HTTP/1.1 200 OK\r\nContent-Encoding: zstd\r\nContent-Length: %d\r\n\r\n%s", len(packed), packed)
+			},
+			permanent: true, says: "too large",
+		},
+		"Zstandard that asks for a window of a gigabyte": {
+			answer: func(w *bufio.Writer) {
+				// RFC 8878, section 3.1.1.1: no content size, no checksum, a window of 1 << 30.
+				fmt.Fprint(w, "HTTP/1.1 200 OK\r\nContent-Encoding: zstd\r\nContent-Length: 10\r\n\r\n\x28\xb5\x2f\xfd\x00\xa0\x09\x00\x00x")
+			},
+			says: "window size exceeded",
+		},
+		"Zstandard that is broken": {
+			answer: func(w *bufio.Writer) {
+				fmt.Fprint(w, "HTTP/1.1 200 OK\r\nContent-Encoding: zstd\r\nContent-Length: 12\r\n\r\n\x28\xb5\x2f\xfd\x04\x00\xff\xff\xff\xff\xff\xff")
+			},
+			says: "could not be fetched",
 		},
 		"a length that is no number": {
 			answer: func(w *bufio.Writer) { fmt.Fprint(w, "HTTP/1.1 200 OK\r\nContent-Length: many\r\n\r\nx") },

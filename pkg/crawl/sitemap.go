@@ -65,7 +65,7 @@ func readSitemap(r io.Reader, limit int64, all *int64, take func(sitemapEntry) e
 
 // sitemapText is the sitemap unpacked and in UTF-8, without a byte order mark.
 func sitemapText(r io.Reader, limit int64, all *int64) (*bufio.Reader, error) {
-	r, err := gunzip(r)
+	r, err := unpacked(bufio.NewReader(r), "gzip")
 	if err != nil {
 		return nil, fmt.Errorf("unpacking the sitemap: %w", err)
 	}

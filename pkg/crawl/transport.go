@@ -94,7 +94,7 @@ func (h *hop) keep(req *http.Request, res *http.Response) error {
 	case errors.Is(err, errTooLarge):
 		return permanent(u, "%s is too large: the limit is %d bytes", u, h.limit).because(err)
 	case errors.As(err, &encoding):
-		return permanent(u, "%s cannot be read: the server packs it as %q, which was not asked for", u, string(encoding)).because(err)
+		return permanent(u, "%s cannot be read: the server packs it as %q, which is not known", u, string(encoding)).because(err)
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return transient(u, "%s was cut off: the connection ended before all of it had come", u).because(err)
 	default:

@@ -1,0 +1,191 @@
+package crawl
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"net"
+	"net/http"
+	"net/textproto"
+	"strings"
+	"sync"
+)
+
+// transport makes requests. net/http rejects a whole response for one header line that breaks the rules, where browsers ignore
+// the line. Such a request is made again by way of connections that drop these lines.
+type transport struct {
+	*http.Transport
+	tolerant func() *http.Transport
+}
+
+func newTolerant(t *http.Transport) *transport {
+	return &transport{Transport: t, tolerant: sync.OnceValue(func() *http.Transport { return tolerant(t) })}
+}
+
+// RoundTrip implements http.RoundTripper.
+func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	res, err := t.Transport.RoundTrip(req)
+	var broken textproto.ProtocolError
+	if !errors.As(err, &broken) || !strings.Contains(broken.Error(), "MIME header") || req.Method != http.MethodGet && req.Method != http.MethodHead {
+		return res, err
+	}
+	return t.tolerant().RoundTrip(req)
+}
+
+// tolerant is a copy of a transport whose connections drop malformed header lines. Each serves for one response, because the end of a
+// body is not known here. They speak HTTP/1.1, the only version with lines.
+func tolerant(of *http.Transport) *http.Transport {
+	t := of.Clone()
+	t.DisableKeepAlives = true
+	t.ForceAttemptHTTP2 = false
+	t.TLSNextProto = map[string]func(string, *tls.Conn) http.RoundTripper{}
+	dial := of.DialContext
+	t.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+		c, err := dial(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		return newCleanConn(c), nil
+	}
+	t.DialTLSContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+		c, err := dial(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		cfg := of.TLSClientConfig.Clone()
+		if cfg == nil {
+			cfg = &tls.Config{MinVersion: tls.VersionTLS12}
+		}
+		if cfg.NextProtos = nil; cfg.ServerName == "" {
+			cfg.ServerName, _, _ = net.SplitHostPort(address)
+		}
+		secure := tls.Client(c, cfg)
+		ctx, cancel := context.WithTimeout(ctx, of.TLSHandshakeTimeout)
+		defer cancel()
+		if err := secure.HandshakeContext(ctx); err != nil {
+			return nil, errors.Join(err, c.Close())
+		}
+		return newCleanConn(secure), nil
+	}
+	return t
+}
+
+// cleanConn drops malformed lines from the headers of the one response that is read from it.
+type cleanConn struct {
+	net.Conn
+	in    *bufio.Reader
+	ready []byte // of the cleaned header, not yet read
+	body  bool   // the header has been taken from in
+	err   error  // in ended with it before the header did
+}
+
+func newCleanConn(c net.Conn) *cleanConn { return &cleanConn{Conn: c, in: bufio.NewReader(c)} }
+
+// Read implements net.Conn.
+func (c *cleanConn) Read(p []byte) (int, error) {
+	if !c.body {
+		c.body = true
+		c.ready, c.err = cleanHeader(c.in)
+	}
+	if len(c.ready) > 0 {
+		n := copy(p, c.ready)
+		c.ready = c.ready[n:]
+		return n, nil
+	}
+	if c.err != nil {
+		return 0, c.err
+	}
+	return c.in.Read(p)
+}
+
+// cleanHeader reads the header of a response, and of interim ones before it, and returns it without lines that are malformed.
+// It fails for a header beyond maxHeaderBytes.
+func cleanHeader(in *bufio.Reader) ([]byte, error) {
+	var (
+		out     []byte
+		dropped bool // the line before was
+		interim bool
+		first   = true
+	)
+	for read := 0; read <= maxHeaderBytes; {
+		line, err := readLine(in, maxHeaderBytes)
+		read += len(line)
+		if err != nil {
+			return append(out, line...), err
+		}
+		text := bytes.TrimRight(line, "\r\n")
+		switch {
+		case first:
+			if !bytes.HasPrefix(text, []byte("HTTP/")) {
+				return append(out, line...), nil // no HTTP: net/http says so
+			}
+			code := statusCode(text)
+			interim = code >= 100 && code < 200 && code != http.StatusSwitchingProtocols
+			first, dropped = false, true // nothing is continued by the next line
+		case len(text) == 0:
+			out = append(out, line...)
+			if !interim {
+				return out, nil
+			}
+			first = true
+			continue
+		case text[0] == ' ' || text[0] == '\t':
+			if dropped || hasControls(text) {
+				continue
+			}
+		default:
+			if dropped = !isHeaderLine(text); dropped {
+				continue
+			}
+		}
+		out = append(out, line...)
+	}
+	return nil, errors.New(headersTooLarge)
+}
+
+// readLine reads up to a line feed, or to limit bytes.
+func readLine(in *bufio.Reader, limit int) ([]byte, error) {
+	var line []byte
+	for {
+		part, err := in.ReadSlice('\n')
+		line = append(line, part...)
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return line, err
+		}
+		if len(line) > limit {
+			return line, errors.New(headersTooLarge)
+		}
+	}
+}
+
+func statusCode(statusLine []byte) int {
+	_, rest, _ := bytes.Cut(statusLine, []byte(" "))
+	code := 0
+	for _, d := range rest[:min(3, len(rest))] {
+		if d < '0' || d > '9' {
+			return 0
+		}
+		code = code*10 + int(d-'0')
+	}
+	return code
+}
+
+// isHeaderLine reports `Name: value` as net/http takes it.
+func isHeaderLine(line []byte) bool {
+	name, value, ok := bytes.Cut(line, []byte(":"))
+	if !ok || len(name) == 0 || hasControls(value) {
+		return false
+	}
+	for _, c := range name {
+		if c <= ' ' || c >= 0x7f || strings.IndexByte(`"(),/:;<=>?@[\]{}`, c) >= 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func hasControls(value []byte) bool {
+	return bytes.ContainsFunc(value, func(c rune) bool { return c < ' ' && c != '\t' || c == 0x7f })
+}
