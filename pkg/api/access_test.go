@@ -36,6 +36,9 @@ func TestKeysThatAreRefused(t *testing.T) {
 			}
 		})
 	}
+	if p := s.as("").call("GET", "/agents", nil, "Authorization", `Bearer "`+s.key+`"`).problem(403); !strings.Contains(p.Detail, "written in quotes") {
+		t.Errorf("of a key in quotes it is said: %+v", p)
+	}
 	s.as("").call("GET", "/agents", nil, "Authorization", "bearer   "+s.key).want(200)
 	s.as(expiring).call("GET", "/agents", nil).want(200)
 	s.clock.advance(2 * time.Hour)

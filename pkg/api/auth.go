@@ -137,5 +137,9 @@ func bearer(header string) (string, error) {
 	if scheme != "" && !strings.EqualFold(scheme, "Bearer") {
 		return "", domain.Errorf(domain.CodeUnauthorized, "the header Authorization is not of the form Bearer <key>")
 	}
-	return strings.TrimSpace(token), nil
+	token = strings.TrimSpace(token)
+	if len(token) > 1 && (token[0] == '"' || token[0] == '\'') {
+		return "", domain.Errorf(domain.CodeUnauthorized, "the API key in the header Authorization is written in quotes (%c): send it without them", token[0])
+	}
+	return token, nil
 }

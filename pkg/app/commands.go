@@ -51,16 +51,16 @@ func run(ctx context.Context, shape Shape, args, environ []string, stdout, stder
 
 func (p *commandLine) run(ctx context.Context, args []string) error {
 	root := p.root()
-	if len(args) > 0 && strings.HasPrefix(args[0], "-") && !belongsToAll(root, args[0]) {
+	if len(args) > 0 && strings.HasPrefix(args[0], "-") && !belongsToRoot(root, args[0]) {
 		args = append([]string{"serve"}, args...) // settings without a command are those of serve
 	}
 	return p.Execute(ctx, root, args)
 }
 
-// belongsToAll reports whether a flag is one of those that every command has.
-func belongsToAll(root *cobra.Command, arg string) bool {
+// belongsToRoot reports whether a flag is one of the program's own, and not a setting of serve.
+func belongsToRoot(root *cobra.Command, arg string) bool {
 	name, _, _ := strings.Cut(strings.TrimLeft(arg, "-"), "=")
-	return name == "h" || name == "help" || root.PersistentFlags().Lookup(name) != nil
+	return name == "h" || root.Flags().Lookup(name) != nil || root.PersistentFlags().Lookup(name) != nil
 }
 
 // root is the tree of the program's commands.
@@ -118,10 +118,28 @@ func (s *settings) flags(cmd *cobra.Command) {
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		var none *pflag.NotExistError
 		if errors.As(err, &none) {
-			err = fmt.Errorf("--%s is not a setting; %s --help lists them", none.GetSpecifiedName(), cmd.CommandPath())
+			err = fmt.Errorf("--%s is not a setting%s; %s --help lists them", none.GetSpecifiedName(), settingMeant(cmd, none.GetSpecifiedName()), cmd.CommandPath())
 		}
 		return usageError{err}
 	})
+}
+
+// usualNames are what other servers call a setting.
+var usualNames = map[string]string{
+	"port": "addr 127.0.0.1:8080", "host": "addr 127.0.0.1:8080", "listen": "addr 127.0.0.1:8080", "bind": "addr 127.0.0.1:8080", "address": "addr 127.0.0.1:8080",
+	"p": "addr 127.0.0.1:8080", "d": "data-dir DIRECTORY", "data": "data-dir DIRECTORY", "dir": "data-dir DIRECTORY", "key": "api-key KEY",
+	"v": "log-level debug", "verbose": "log-level debug", "debug": "log-level debug", "model": "chat-model MODEL", "db": "database-url URL", "database": "database-url URL",
+}
+
+// settingMeant suggests a setting for a flag that does not exist.
+func settingMeant(cmd *cobra.Command, name string) string {
+	if usual, found := usualNames[strings.ToLower(name)]; found {
+		return ": did you mean --" + usual + "?"
+	}
+	if like := cli.SimilarFlag(cmd, name); like != "" {
+		return ": did you mean --" + like + "?"
+	}
+	return ""
 }
 
 // settingFlag hands what it is set to on to the configuration, which checks it.

@@ -3,10 +3,12 @@ package app
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"github.com/gofrs/flock"
 )
@@ -31,20 +33,36 @@ func openDataDir(path string) (*dataDir, error) {
 		return nil, fmt.Errorf("resolving data directory %q: %w", path, err)
 	}
 	if err := os.MkdirAll(abs, 0o700); err != nil {
-		return nil, fmt.Errorf("making the data directory: %w", err)
+		return nil, unusableDir(abs, err)
 	}
 	d := &dataDir{path: abs, lock: flock.New(filepath.Join(abs, lockFile))}
 	locked, err := d.lock.TryLock()
 	if err != nil {
-		return nil, fmt.Errorf("locking data directory %s: %w", abs, err)
+		return nil, unusableDir(abs, err)
 	}
 	if !locked {
 		return nil, fmt.Errorf("data directory %s is in use by another process%s: stop it, or set SLUICE_DATA_DIR to another directory", abs, d.holder())
 	}
 	if err := os.WriteFile(d.join(pidFile), []byte(strconv.Itoa(os.Getpid())+"\n"), 0o600); err != nil {
-		return nil, errors.Join(fmt.Errorf("writing the process id: %w", err), d.lock.Unlock())
+		return nil, errors.Join(unusableDir(abs, err), d.lock.Unlock())
 	}
 	return d, nil
+}
+
+// unusableDir says why a directory cannot be the data directory, and what to do about it.
+func unusableDir(path string, err error) error {
+	why := fmt.Sprintf("cannot be used (%v)", err)
+	switch {
+	case errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.EEXIST):
+		why = "is a file, or lies below one"
+	case errors.Is(err, fs.ErrPermission):
+		why = fmt.Sprintf("cannot be written by user %d (%v)", os.Getuid(), err)
+	case errors.Is(err, syscall.EROFS):
+		why = fmt.Sprintf("is on a read-only file system (%v)", err)
+	case errors.Is(err, syscall.ENOSPC):
+		why = fmt.Sprintf("is on a full disk (%v)", err)
+	}
+	return fmt.Errorf("data directory %s %s: set SLUICE_DATA_DIR or --data-dir to a directory that this user can write", path, why)
 }
 
 // holder names the process that has the lock, as far as it can be known.

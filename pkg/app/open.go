@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"syscall"
 	"time"
 
 	"github.com/sluice/sluice/pkg/catalog"
@@ -56,12 +57,28 @@ func (s *Service) listen(ctx context.Context) (err error) {
 	if addr == "" {
 		addr = DefaultAddr
 	}
-	var lc net.ListenConfig
-	if s.listener, err = lc.Listen(ctx, "tcp", addr); err != nil {
-		return fmt.Errorf("listening on SLUICE_ADDR: %w", err)
+	if s.listener, err = listen(ctx, addr); err != nil {
+		return err
 	}
 	s.closeLater(func() error { s.listener.Close(); return nil })
 	return nil
+}
+
+// listen opens the address of SLUICE_ADDR.
+func listen(ctx context.Context, addr string) (net.Listener, error) {
+	var lc net.ListenConfig
+	listener, err := lc.Listen(ctx, "tcp", addr)
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return nil, fmt.Errorf("another program already listens on %s: stop it, or set SLUICE_ADDR or --addr to a free address (port 0 takes any free port)", addr)
+	case errors.Is(err, fs.ErrPermission):
+		return nil, fmt.Errorf("this user may not listen on %s: set SLUICE_ADDR or --addr to a port above 1023: %w", addr, err)
+	case errors.Is(err, syscall.EADDRNOTAVAIL):
+		return nil, fmt.Errorf("%s is not an address of this machine: set SLUICE_ADDR or --addr to one, or to 0.0.0.0 for all of them: %w", addr, err)
+	case err != nil:
+		return nil, fmt.Errorf("listening on %s (SLUICE_ADDR): %w", addr, err)
+	}
+	return listener, nil
 }
 
 // databasePatience is how long PostgreSQL is waited for when the process starts, as NATS is.

@@ -99,7 +99,7 @@ func (s *Service) Failed() <-chan error { return s.failed }
 func (s *Service) Start(ctx context.Context) error {
 	began := time.Now()
 	for _, step := range []func(context.Context) error{
-		s.openModels, s.openDir, s.listen, s.openCatalog, s.openNATS, s.openIndexes, s.firstKey, s.prepareBackups, s.startControl, s.startWorkers, s.serve,
+		s.openDir, s.openModels, s.listen, s.openCatalog, s.openNATS, s.openIndexes, s.firstKey, s.prepareBackups, s.startControl, s.startWorkers, s.serve,
 	} {
 		if err := step(ctx); err != nil {
 			return err

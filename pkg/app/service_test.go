@@ -314,6 +314,15 @@ func TestAStopInTheMiddleOfWorkIsCleanAndLosesNothing(t *testing.T) {
 
 func TestWrongCallsEndWithOneClearLine(t *testing.T) {
 	t.Parallel()
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { taken.Close() })
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for name, test := range map[string]struct {
 		shape Shape
 		args  []string
@@ -328,6 +337,14 @@ func TestWrongCallsEndWithOneClearLine(t *testing.T) {
 		"an ingestor without an engine":   {Ingestor, nil, []string{"NATS_URL=nats://127.0.0.1:1"}, 1, "cannot use the embedded index"},
 		"an ingestor without NATS":        {Ingestor, nil, nil, 1, "needs NATS_URL"},
 		"a crawler without NATS":          {Crawler, nil, nil, 1, "needs NATS_URL"},
+		"a port without a host":           {API, nil, []string{"SLUICE_ADDR=8099"}, 2, "must be host:port: write 127.0.0.1:8099"},
+		"an address with a scheme":        {API, nil, []string{"SLUICE_ADDR=http://127.0.0.1:80"}, 2, "must be host:port"},
+		"the flag of other servers":       {API, []string{"--port", "8099"}, nil, 2, "--port is not a setting: did you mean --addr 127.0.0.1:8080?"},
+		"a setting with a typo":           {API, []string{"--adr", ":1"}, nil, 2, "did you mean --addr?"},
+		"a key in quotes":                 {API, nil, []string{`SLUICE_API_KEY="sk_0123456789abcdef"`}, 2, `SLUICE_API_KEY (--api-key): is written in quotes ("…"): remove them`},
+		"a port in use":                   {API, nil, []string{"SLUICE_ADDR=" + taken.Addr().String()}, 1, "another program already listens on " + taken.Addr().String()},
+		"a data directory that is a file": {API, []string{"--data-dir", file}, nil, 1, "data directory " + file + " is a file"},
+		"a data directory below a file":   {API, []string{"--data-dir", file + "/below"}, nil, 1, "is a file, or lies below one: set SLUICE_DATA_DIR"},
 		"an open NATS port without token": {API, nil, []string{"SLUICE_NATS_LISTEN=127.0.0.1:0"}, 2, "needs SLUICE_NATS_TOKEN"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -91,18 +91,32 @@ func openPostgres(ctx context.Context, o Options) (*database, error) {
 // startPause is the time between attempts to reach a server that is not there yet.
 const startPause = 250 * time.Millisecond
 
-// await greets the server, again and again while it cannot be reached, as when it is started together with this process.
+// Times after which the log says that the server is still awaited: one attempt can take connectTimeout twice.
+const (
+	firstReport = 2 * time.Second
+	reportEvery = 10 * time.Second
+)
+
+// await connects to the server. It tries again until StartPatience ends, because the server may be started together with
+// this process.
 func (d *database) await(ctx context.Context, cfg *pgx.ConnConfig, o Options) error {
 	ctx, done := context.WithTimeout(ctx, max(o.StartPatience, 2*connectTimeout))
 	defer done()
-	for began, told := time.Now(), false; ; {
+	report := func(err error) {
+		o.Log.Warn("waiting for PostgreSQL (DATABASE_URL)", "server", address(cfg), "error", err, "for_at_most", o.StartPatience)
+	}
+	slow := time.AfterFunc(firstReport, func() { report(errors.New("no answer yet")) })
+	defer slow.Stop()
+	began := time.Now()
+	for reported := (time.Time{}); ; {
 		err := d.greet(ctx, cfg)
 		if err == nil || domain.CodeOf(err) != domain.CodeUnavailable || time.Since(began) >= o.StartPatience || ctx.Err() != nil {
 			return err
 		}
-		if !told {
-			told = true
-			o.Log.Warn("PostgreSQL is not reached yet and tried again", "error", err, "for", o.StartPatience)
+		if time.Since(reported) >= reportEvery {
+			slow.Stop()
+			reported = time.Now()
+			report(err)
 		}
 		timer := time.NewTimer(startPause)
 		select {
@@ -171,7 +185,11 @@ func explain(err error, cfg *pgx.ConnConfig) error {
 		}
 		return refusal
 	}
-	return &domain.Error{Code: domain.CodeUnavailable, Message: "the server does not answer", Err: err}
+	// The driver joins an error for each address and for each attempt with and without TLS; the first says enough.
+	if dial := new(net.OpError); errors.As(err, &dial) {
+		err = dial
+	}
+	return &domain.Error{Code: domain.CodeUnavailable, Message: "PostgreSQL at " + address(cfg) + " (DATABASE_URL) cannot be reached: start it, or correct the address", Err: err}
 }
 
 // address names the server and the database for people.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"log/slog"
+	"net"
 	"net/url"
 	"path/filepath"
 	"slices"
@@ -283,11 +285,11 @@ func TestStartErrors(t *testing.T) {
 			with(t, server, func(u *url.URL) { u.RawQuery += "&search_path=nowhere" }), "no schema that exists",
 		},
 		"an encoding that holds no text":   {with(t, server, func(u *url.URL) { u.Path = "/" + ascii }), "SQL_ASCII"},
-		"a server that is not there":       {"postgres://u:" + secret + "@127.0.0.1:1/d?sslmode=disable", "does not answer"},
+		"a server that is not there":       {"postgres://u:" + secret + "@127.0.0.1:1/d?sslmode=disable", "PostgreSQL at postgres://u@127.0.0.1:1/d (DATABASE_URL) cannot be reached"},
 		"an address that cannot be read":   {"postgres://u:" + secret + "@[::1/d", "form postgres://"},
 		"an address of something else":     {"mysql://u:" + secret + "@h/d", "form postgres://"},
 		"a setting that cannot be read":    {"postgres://u:" + secret + "@h/d?sslmode=" + secret, "form postgres://"},
-		"an address without the URL form":  {"host=127.0.0.1 port=1 user=u password=" + secret + " dbname=d sslmode=disable", "does not answer"},
+		"an address without the URL form":  {"host=127.0.0.1 port=1 user=u password=" + secret + " dbname=d sslmode=disable", "cannot be reached"},
 		"what is neither of the two forms": {secret, "form postgres://"},
 	} {
 		t.Run(sentence+" is said in words, without the password", func(t *testing.T) {
@@ -304,6 +306,30 @@ func TestStartErrors(t *testing.T) {
 			}
 		})
 	}
+	t.Run("a server that accepts connections and says nothing is reported in the log while it is awaited", func(t *testing.T) {
+		t.Parallel()
+		silent, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { silent.Close() })
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		reported := logFunc(func(line string) {
+			if strings.Contains(line, "waiting for PostgreSQL") && strings.Contains(line, silent.Addr().String()) {
+				cancel()
+			}
+		})
+		c, err := catalog.Open(ctx, catalog.Options{
+			URL: "postgres://u:" + secret + "@" + silent.Addr().String() + "/d", StartPatience: time.Hour, Log: slog.New(slog.NewTextHandler(reported, nil)),
+		})
+		if err == nil {
+			t.Fatal("it was opened", c.Close())
+		}
+		if ctx.Err() == nil {
+			t.Errorf("it ended before the log said that it waits: %v", err)
+		}
+	})
 	t.Run("a server that is too old is told which one is needed", func(t *testing.T) {
 		t.Parallel()
 		err := catalog.CheckServer("120022", "UTF8", true)
@@ -321,3 +347,9 @@ func TestStartErrors(t *testing.T) {
 		}
 	})
 }
+
+// logFunc receives the lines of a log.
+type logFunc func(line string)
+
+// Write implements io.Writer.
+func (f logFunc) Write(p []byte) (int, error) { f(string(p)); return len(p), nil }

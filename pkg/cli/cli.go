@@ -37,16 +37,21 @@ const (
 
 // Root makes the program's tree of commands. Without a command it is serve.
 func (p *Program) Root(serve *cobra.Command, commands ...*cobra.Command) *cobra.Command {
+	var showVersion bool
 	root := &cobra.Command{
 		Use: p.Name + " [command]", Short: p.About, Long: p.About,
 		SilenceErrors: true, SilenceUsage: true, DisableFlagsInUseLine: true,
 		Args: noSuchCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if showVersion {
+				return p.printVersion()
+			}
 			serve.SetContext(cmd.Context())
 			return serve.RunE(serve, nil)
 		},
 	}
 	root.PersistentFlags().BoolVar(&p.JSON, "json", false, "answer, and say what is wrong, in JSON")
+	root.Flags().BoolVar(&showVersion, "version", false, "print the version")
 	root.SetIn(p.In)
 	root.SetOut(p.Out)
 	root.SetErr(p.Err)
@@ -62,13 +67,7 @@ func (p *Program) Root(serve *cobra.Command, commands ...*cobra.Command) *cobra.
 	)
 	version := &cobra.Command{
 		Use: "version", Short: "What was built, and with which Go", GroupID: GroupProcess, Args: NoArguments, DisableFlagsInUseLine: true,
-		RunE: func(*cobra.Command, []string) error {
-			if p.JSON {
-				return p.PrintJSON(map[string]string{"program": p.Name, "version": p.Version})
-			}
-			fmt.Fprintln(p.Out, p.Name, p.Version)
-			return nil
-		},
+		RunE: func(*cobra.Command, []string) error { return p.printVersion() },
 	}
 	root.AddCommand(serve, version)
 	root.AddCommand(commands...)
@@ -99,6 +98,14 @@ func (p *Program) Root(serve *cobra.Command, commands ...*cobra.Command) *cobra.
 		}
 	})
 	return root
+}
+
+func (p *Program) printVersion() error {
+	if p.JSON {
+		return p.PrintJSON(map[string]string{"program": p.Name, "version": p.Version})
+	}
+	fmt.Fprintln(p.Out, p.Name, p.Version)
+	return nil
 }
 
 // Execute runs what args ask for. A fault of how the command was called says how it is called.
@@ -220,19 +227,24 @@ func flagFault(cmd *cobra.Command, err error) error {
 		return WithExit(Misused, err)
 	}
 	name := none.GetSpecifiedName()
+	said := "there is no flag --" + name
+	if len(name) == 1 {
+		said = "there is no flag -" + name
+	} else if best := SimilarFlag(cmd, name); best != "" {
+		said += "; did you mean --" + best + "?"
+	}
+	return WithExit(Misused, errors.New(said))
+}
+
+// SimilarFlag is the name of a command's flag that differs from name in at most two letters, "" if there is none.
+func SimilarFlag(cmd *cobra.Command, name string) string {
 	best, distance := "", 3
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		if d := edits(name, f.Name); d < distance && !f.Hidden {
 			best, distance = f.Name, d
 		}
 	})
-	said := "there is no flag --" + name
-	if len(name) == 1 {
-		said = "there is no flag -" + name
-	} else if best != "" {
-		said += "; did you mean --" + best + "?"
-	}
-	return WithExit(Misused, errors.New(said))
+	return best
 }
 
 // edits is the number of letters that are to be changed, put in or left out to make b of a.

@@ -157,7 +157,7 @@ func Settings() []Setting {
 		}
 	}
 	return []Setting{
-		{Env: "SLUICE_ADDR", Flag: "addr", Doc: "listen address of the process; port 0 takes a free one; empty: `127.0.0.1:8080` for api, a free port of 127.0.0.1, named in the log, for the health and metrics of ingestor and crawler", set: text(func(c *Config) *string { return &c.Addr })},
+		{Env: "SLUICE_ADDR", Flag: "addr", Doc: "listen address of the process; port 0 takes a free one; empty: `127.0.0.1:8080` for api, a free port of 127.0.0.1, named in the log, for the health and metrics of ingestor and crawler", set: listenAddress(func(c *Config) *string { return &c.Addr })},
 		{Env: "SLUICE_DATA_DIR", Flag: "data-dir", Default: "./data", Doc: "everything the laptop shape keeps; one process at a time", set: text(func(c *Config) *string { return &c.DataDir })},
 		{Env: "SLUICE_API_KEY", Flag: "api-key", Secret: true, Doc: "a key that is valid from the first start; empty: one is made, printed once and kept in `api-key` in the data directory", set: text(func(c *Config) *string { return &c.APIKey })},
 		{Env: "SLUICE_ADMIN_KEY", Flag: "admin-key", Secret: true, Doc: "the operator's key, of at least 16 characters, for profiles at `/debug/pprof/` of every process and backups at `/admin/backup` of the api process, which hold all content; empty: there are no profiles, and backups only for who can read the data directory", set: key(func(c *Config) *string { return &c.AdminKey })},
@@ -179,7 +179,7 @@ func Settings() []Setting {
 		{Env: "NATS_CERT", Flag: "nats-cert", Doc: "PEM file of the client's certificate, for servers that ask for one", set: file(func(c *Config) *string { return &c.NATSCert })},
 		{Env: "NATS_KEY", Flag: "nats-key", Doc: "PEM file of its key", set: file(func(c *Config) *string { return &c.NATSKey })},
 		{Env: "SLUICE_NATS_REPLICAS", Flag: "nats-replicas", Default: "1", Doc: "servers that keep each message, of a cluster of at least as many; 3 survives the loss of one", set: number(func(c *Config) *int { return &c.NATSReplicas }, 1, 5)},
-		{Env: "SLUICE_NATS_LISTEN", Flag: "nats-listen", Doc: "address at which the embedded NATS server takes worker processes; empty: no port is opened", set: text(func(c *Config) *string { return &c.NATSListen })},
+		{Env: "SLUICE_NATS_LISTEN", Flag: "nats-listen", Doc: "address at which the embedded NATS server takes worker processes; empty: no port is opened", set: listenAddress(func(c *Config) *string { return &c.NATSListen })},
 		{Env: "SLUICE_NATS_TOKEN", Flag: "nats-token", Secret: true, Doc: "token for `SLUICE_NATS_LISTEN` (required with it) and for `NATS_URL`", set: text(func(c *Config) *string { return &c.NATSToken })},
 
 		{Env: "DATABASE_URL", Flag: "database-url", Secret: true, Doc: "PostgreSQL as catalog, `postgres://user:password@host/database`; for api processes only; empty: SQLite in the data directory", set: text(func(c *Config) *string { return &c.DatabaseURL })},
@@ -297,7 +297,11 @@ func Parse(args, environ []string, out io.Writer) (Config, error) {
 	}
 	c := Config{ModelNames: map[string]string{}}
 	for _, s := range settings {
-		if err := s.set(&c, values[s.Env]); err != nil {
+		err := unquoted(values[s.Env])
+		if err == nil {
+			err = s.set(&c, values[s.Env])
+		}
+		if err != nil {
 			shown := fmt.Sprintf(" %q", values[s.Env])
 			if s.Secret {
 				shown = ""

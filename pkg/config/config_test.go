@@ -102,6 +102,30 @@ func TestSettingsThatMakeNoSenseTogetherAreRefused(t *testing.T) {
 	}
 }
 
+func TestAddressesAreCheckedBeforeTheyAreListenedOn(t *testing.T) {
+	t.Parallel()
+	for addr, want := range map[string]string{
+		"": "", ":8080": "", "127.0.0.1:0": "", "[::1]:8080": "", "localhost:80": "",
+		"8080": "127.0.0.1:8080", "localhost": "host:port", "127.0.0.1": "host:port", "::1:8080": "host:port",
+		"http://localhost:8080": "without a scheme", "https://a.example": "without a scheme", "localhost:http": `port "http"`, "localhost:65536": "65535", "localhost:": `port ""`,
+	} {
+		_, err := Parse(nil, []string{"SLUICE_ADDR=" + addr}, io.Discard)
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("SLUICE_ADDR=%s: %v, want %q", addr, err, want)
+		}
+	}
+}
+
+func TestAValueInQuotesIsRefused(t *testing.T) {
+	t.Parallel()
+	for value, quoted := range map[string]bool{`"sk_0123456789abcdef"`: true, `'sk_0123456789abcdef'`: true, `"`: false, `"it's"-0123456789abc`: false} {
+		_, err := Parse(nil, []string{"OPENAI_API_KEY=" + value}, io.Discard)
+		if quoted != (err != nil && strings.Contains(err.Error(), "remove them")) || err != nil && strings.Contains(err.Error(), "sk_") {
+			t.Errorf("%s: %v", value, err)
+		}
+	}
+}
+
 func TestSizes(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]Bytes{"1024": 1024, "64KiB": 64 << 10, "2 GiB": 2 << 30, "10MB": 10e6, "2048B": 2048} {

@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"strconv"
 	"strings"
@@ -24,6 +25,39 @@ func (f flagValue) IsBoolFlag() bool   { return f.bool }
 
 func text(field func(*Config) *string) func(*Config, string) error {
 	return func(c *Config, v string) error { *field(c) = v; return nil }
+}
+
+// listenAddress is an address that a process can listen on, host:port, or nothing.
+func listenAddress(field func(*Config) *string) func(*Config, string) error {
+	return func(c *Config, v string) error {
+		if v == "" {
+			*field(c) = v
+			return nil
+		}
+		if strings.Contains(v, "//") {
+			return errors.New("must be host:port without a scheme, such as 127.0.0.1:8080")
+		}
+		_, port, err := net.SplitHostPort(v)
+		if err != nil {
+			if _, err := strconv.ParseUint(v, 10, 16); err == nil {
+				return fmt.Errorf("must be host:port: write 127.0.0.1:%s to serve this machine, or 0.0.0.0:%s to serve others as well", v, v)
+			}
+			return errors.New("must be host:port, such as 127.0.0.1:8080 to serve this machine, or 0.0.0.0:8080 to serve others as well")
+		}
+		if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+			return fmt.Errorf("its port %q must be a number from 0 to 65535", port)
+		}
+		*field(c) = v
+		return nil
+	}
+}
+
+// unquoted refuses a value that carries its own quotes. A shell removes quotes; docker run --env-file does not.
+func unquoted(v string) error {
+	if len(v) > 1 && strings.ContainsRune("\"'`", rune(v[0])) && v[0] == v[len(v)-1] {
+		return fmt.Errorf("is written in quotes (%c…%c): remove them", v[0], v[0])
+	}
+	return nil
 }
 
 // minKey keeps keys from being guessable.
