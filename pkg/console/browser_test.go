@@ -241,10 +241,19 @@ func (t *tab) said() string {
 	return text
 }
 
-// at goes to an address of the console.
+// at goes to an address of the console, and waits for its view: until then the view before it is still shown, and may have
+// elements that match the same selectors.
 func (t *tab) at(hash string) {
 	t.Helper()
+	t.do("leaving a view", chromedp.Evaluate[chromedp.Void](`[window.viewBefore, window.hashBefore] = [document.querySelector('main')?.firstElementChild, location.hash], undefined`))
 	t.do("going to "+hash, chromedp.Navigate(t.base+"/"+hash))
+	t.eventually("the view of "+hash, func() (bool, error) {
+		return evaluate[bool](t, `(() => {
+			const main = document.querySelector('main');
+			const view = main?.firstElementChild;
+			return Boolean(view) && !main.hasAttribute('aria-busy') && (view !== window.viewBefore || location.hash === window.hashBefore);
+		})()`)
+	})
 }
 
 // sees waits until the first element that matches a selector is visible.
