@@ -82,7 +82,7 @@ func (a *Answerer) begin(req Request, id string) domain.Conversation {
 		visitor = a.deps.NewID()
 	}
 	return domain.Conversation{
-		ID: id, WorkspaceID: req.Agent.WorkspaceID, AgentID: req.Agent.ID, VisitorID: visitor,
+		ID: id, CallerID: req.CallerID, WorkspaceID: req.Agent.WorkspaceID, AgentID: req.Agent.ID, VisitorID: visitor,
 		Title: oneLine(req.Query, titleCharacters), CreatedAt: now, UpdatedAt: now,
 	}
 }

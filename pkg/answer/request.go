@@ -23,6 +23,7 @@ type Request struct {
 	Agent          domain.Agent
 	Query          string // 1 to retrieve.MaxQueryCharacters characters
 	ConversationID string // "": a new conversation
+	CallerID       string // the id that the caller has chosen for it, if that is another
 	VisitorID      string // "": that of the conversation, or a new one
 	Filters        domain.Filters
 	Explain        bool // fill Answer.Explanation
@@ -61,7 +62,7 @@ func (r Request) check() error {
 	case n > retrieve.MaxQueryCharacters:
 		fault("query", "has %d characters, the most is %d", n, retrieve.MaxQueryCharacters)
 	}
-	if r.ConversationID != "" && !domain.ValidID(r.ConversationID) {
+	if r.ConversationID != "" && !domain.ValidConversationID(r.ConversationID) {
 		fault("conversationId", "%.40q is no conversation's id; leave it out to begin a conversation", r.ConversationID)
 	}
 	if r.ConversationID != "" && (len(r.Said) > 0 || r.Unkept) {

@@ -88,7 +88,9 @@ func (s *server) answered(ctx context.Context, agent domain.Agent, body AgentQue
 	if !isRepeated(ctx) {
 		return nil, nil
 	}
-	id, visitor := conversationIn(body), value(body.VisitorId)
+	_, who := callerOf(ctx)
+	named := s.conversationNamed(ctx, who, agent, body)
+	id, visitor := named.id, named.visitor
 	if id == "" {
 		id = newConversation(ctx)
 	}
@@ -108,7 +110,7 @@ func (s *server) answered(ctx context.Context, agent domain.Agent, body AgentQue
 		asked, said := messages[i-1], messages[i]
 		if asked.Role == domain.RoleUser && said.Role == domain.RoleAssistant && asked.Text == body.Query &&
 			!asked.CreatedAt.Before(claimOf(ctx).Begun) {
-			return &Answer{Text: said.Text, ConversationID: v.ID, VisitorID: v.VisitorID, Sources: said.Sources}, nil
+			return &Answer{Text: said.Text, ConversationID: v.PublicID(), VisitorID: v.VisitorID, Sources: said.Sources}, nil
 		}
 	}
 	return nil, nil

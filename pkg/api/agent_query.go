@@ -102,15 +102,17 @@ type turn struct {
 	request AnswerRequest
 	reads   bool // who asks may read all that the agent's datastores hold
 	account domain.Account
+	named   conversationName
 	holds   bool // of a streamed answer the last character is held back: see tokenWriter
 }
 
 // openTurn counts the query, last, so that a request that is refused costs nothing.
 func (s *server) openTurn(ctx context.Context, agent domain.Agent, body AgentQuery) (*turn, error) {
-	if err := s.checkConversation(ctx, agent, conversationIn(body), value(body.VisitorId)); err != nil {
+	_, who := callerOf(ctx)
+	named := s.conversationNamed(ctx, who, agent, body)
+	if err := s.checkConversation(ctx, agent, named); err != nil {
 		return nil, err
 	}
-	_, who := callerOf(ctx)
 	if agent.Visibility == domain.Public {
 		if err := s.limits.allowVisitor(who, agent.ID, value(body.VisitorId)); err != nil {
 			return nil, err
@@ -120,36 +122,19 @@ func (s *server) openTurn(ctx context.Context, agent domain.Agent, body AgentQue
 	if err := s.Catalog.Admit(ctx, account); err != nil {
 		return nil, err
 	}
-	conversation, visitor := conversationIn(body), value(body.VisitorId)
-	fresh := ""
-	if conversation == "" {
+	fresh, visitor := "", named.visitor
+	if named.id == "" {
 		if fresh = newConversation(ctx); visitor == "" {
 			visitor = newVisitor(ctx)
 		}
 	}
-	return &turn{server: s, account: account, request: AnswerRequest{
-		Agent: agent, Query: body.Query, ConversationID: conversation, NewConversationID: fresh, VisitorID: visitor,
+	return &turn{server: s, account: account, named: named, request: AnswerRequest{
+		Agent: agent, Query: body.Query, ConversationID: named.id, CallerID: named.callerID, NewConversationID: fresh, VisitorID: visitor,
 		Filters: filtersOf(body.Filters), Temperature: body.Temperature, ModelName: as[string](body.ModelName), MaxTokens: body.MaxTokens,
 		PresencePenalty: body.PresencePenalty, FrequencyPenalty: body.FrequencyPenalty, TopP: body.TopP,
 		SystemPrompt: body.SystemPrompt, UserPrompt: body.UserPrompt,
 		PromptType: as[domain.PromptType](body.PromptType), PromptTemplate: body.PromptTemplate,
 	}}, nil
-}
-
-// conversationIn is the conversation that a query names, "" when it names none. Some languages write UUIDs in upper case.
-func conversationIn(body AgentQuery) string { return strings.ToLower(value(body.ConversationId)) }
-
-// checkConversation finds out early what the answerer refuses as well: a conversation of another workspace, agent or
-// visitor. An id that is not known yet names a new conversation.
-func (s *server) checkConversation(ctx context.Context, agent domain.Agent, id, visitor string) error {
-	if id == "" {
-		return nil
-	}
-	v, exists, err := s.Catalog.FindConversation(ctx, agent.WorkspaceID, agent.ID, id)
-	if err == nil && exists && visitor != "" && visitor != v.VisitorID {
-		err = domain.NotFound("conversation", id)
-	}
-	return err
 }
 
 // ask gets the answer. emit, unless it is nil, is called with its text as it comes; put together it is the text that is
@@ -185,9 +170,12 @@ func (t *turn) answer(ctx context.Context, emit func(string) error) (Answer, err
 	return t.seen(answer), err
 }
 
-// seen is the answer as who asks may see it. To whom not all of the datastores is readable, the explanation tells the
-// scores of the sources, and of the rest no more than how many.
+// seen returns the answer as the caller may see it, with the conversation's id as it was sent. Of a caller who may not read all of the
+// datastores, the explanation keeps the scores of the sources, and of everything else only the counts.
 func (t *turn) seen(answer Answer) Answer {
+	if t.named.callerID != "" && answer.ConversationID != "" {
+		answer.ConversationID = t.named.callerID
+	}
 	if answer.Explanation == nil || t.reads {
 		return answer
 	}

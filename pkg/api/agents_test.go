@@ -134,6 +134,7 @@ func TestConversationsGoOn(t *testing.T) {
 		"empty texts given":   {object{"conversationId": "", "visitorId": ""}, newConversation, newVisitor},
 		"in upper case":       {object{"conversationId": strings.ToUpper(nobody)}, nobody, newVisitor},
 		"both given":          {object{"conversationId": nobody, "visitorId": "visitor@example.com"}, nobody, "visitor@example.com"},
+		"an id of one's own":  {object{"conversationId": "Chat 7/a"}, "Chat 7/a", newVisitor},
 		"a conversation only": {object{"conversationId": nobody}, nobody, newVisitor},
 	} {
 		got := ask(c.fields)
@@ -141,7 +142,7 @@ func TestConversationsGoOn(t *testing.T) {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
-	s.call("POST", "/agents/"+agent+"/query", object{"query": "q", "conversationId": "no id"}).fault("conversationId")
+	s.call("POST", "/agents/"+agent+"/query", object{"query": "q", "conversationId": strings.Repeat("x", 101)}).fault("conversationId")
 	s.answerer.answer = func(_ context.Context, r api.AnswerRequest, _ func(string) error) (api.Answer, error) {
 		return api.Answer{}, fmt.Errorf("opening: %w", domain.NotFound("conversation", r.ConversationID))
 	}

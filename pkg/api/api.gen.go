@@ -824,7 +824,7 @@ type AgentPatch struct {
 
 // AgentQuery defines model for AgentQuery.
 type AgentQuery struct {
-	// ConversationId omitted or empty: a new conversation is created; a UUID that is not known yet names the new one
+	// ConversationId omitted or empty: a new conversation is created; an id that is not known yet, of your own choice, names the new one. Without a key, an id other than a UUID is one of the visitor alone: send visitorId, too
 	//
 	// Example: 0198c0de-0000-7000-8000-000000000004
 	ConversationId *string `json:"conversationId,omitempty"`
@@ -973,7 +973,7 @@ type ChatPart struct {
 
 // ChatRequest defines model for ChatRequest.
 type ChatRequest struct {
-	// ConversationId extension: joins this conversation and stores question and answer in it; messages before the last are not read then. A UUID that is not known yet names a new one
+	// ConversationId extension: joins this conversation and stores question and answer in it; messages before the last are not read then. An id that is not known yet, of your own choice, names a new one
 	//
 	// Example: 0198c0de-0000-7000-8000-000000000004
 	ConversationId *string `json:"conversationId,omitempty"`
@@ -1063,7 +1063,9 @@ type ChunkingPatch struct {
 type Conversation struct {
 	AgentId   string    `json:"agentId"`
 	CreatedAt time.Time `json:"createdAt"`
-	Id        string    `json:"id"`
+
+	// Id a UUID, or the id that the caller has chosen; unique for an agent and a visitor
+	Id string `json:"id"`
 
 	// Title the first question, shortened
 	Title     string    `json:"title"`
@@ -1075,8 +1077,10 @@ type Conversation struct {
 type ConversationDetail struct {
 	AgentId   string    `json:"agentId"`
 	CreatedAt time.Time `json:"createdAt"`
-	Id        string    `json:"id"`
-	Messages  []Message `json:"messages"`
+
+	// Id a UUID, or the id that the caller has chosen; unique for an agent and a visitor
+	Id       string    `json:"id"`
+	Messages []Message `json:"messages"`
 
 	// Title the first question, shortened
 	Title     string    `json:"title"`
@@ -2200,8 +2204,14 @@ type OfAgent = string
 // OfVisitor defines model for OfVisitor.
 type OfVisitor = string
 
+// WithAgent defines model for WithAgent.
+type WithAgent = string
+
 // WithText defines model for WithText.
 type WithText = string
+
+// WithVisitor defines model for WithVisitor.
+type WithVisitor = string
 
 // Conflict RFC 9457, with a short code for programs.
 type Conflict = Problem
@@ -2360,8 +2370,23 @@ type ExportConversationsParams struct {
 // ExportConversationsParamsFormat defines parameters for ExportConversations.
 type ExportConversationsParamsFormat string
 
+// DeleteConversationParams defines parameters for DeleteConversation.
+type DeleteConversationParams struct {
+	// AgentId the conversation with this agent, where several have the same id of a caller's choice
+	AgentId *WithAgent `form:"agentId,omitempty" json:"agentId,omitempty"`
+
+	// VisitorId the conversation of this visitor, likewise
+	VisitorId *WithVisitor `form:"visitorId,omitempty" json:"visitorId,omitempty"`
+}
+
 // GetConversationParams defines parameters for GetConversation.
 type GetConversationParams struct {
+	// AgentId the conversation with this agent, where several have the same id of a caller's choice
+	AgentId *WithAgent `form:"agentId,omitempty" json:"agentId,omitempty"`
+
+	// VisitorId the conversation of this visitor, likewise
+	VisitorId *WithVisitor `form:"visitorId,omitempty" json:"visitorId,omitempty"`
+
 	// Limit how many at most
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 }
@@ -3032,7 +3057,7 @@ type ServerInterface interface {
 	ExportConversations(c *gin.Context, params ExportConversationsParams)
 	// DeleteConversation Delete a conversation with its messages
 	// (DELETE /conversations/{id})
-	DeleteConversation(c *gin.Context, id Id)
+	DeleteConversation(c *gin.Context, id Id, params DeleteConversationParams)
 	// GetConversation Read a conversation with its messages
 	// (GET /conversations/{id})
 	GetConversation(c *gin.Context, id Id, params GetConversationParams)
@@ -3584,6 +3609,25 @@ func (siw *ServerInterfaceWrapper) DeleteConversation(c *gin.Context) {
 		return
 	}
 
+	// Parameter object where we will unmarshal all parameters from the context
+	var params DeleteConversationParams
+
+	// ------------- Optional query parameter "agentId" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "agentId", c.Request.URL.Query(), &params.AgentId, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter agentId: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "visitorId" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "visitorId", c.Request.URL.Query(), &params.VisitorId, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter visitorId: %w", err), http.StatusBadRequest)
+		return
+	}
+
 	for _, middleware := range siw.HandlerMiddlewares {
 		middleware(c)
 		if c.IsAborted() {
@@ -3591,7 +3635,7 @@ func (siw *ServerInterfaceWrapper) DeleteConversation(c *gin.Context) {
 		}
 	}
 
-	siw.Handler.DeleteConversation(c, id)
+	siw.Handler.DeleteConversation(c, id, params)
 }
 
 // GetConversation operation middleware
@@ -3611,6 +3655,22 @@ func (siw *ServerInterfaceWrapper) GetConversation(c *gin.Context) {
 
 	// Parameter object where we will unmarshal all parameters from the context
 	var params GetConversationParams
+
+	// ------------- Optional query parameter "agentId" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "agentId", c.Request.URL.Query(), &params.AgentId, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter agentId: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "visitorId" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "visitorId", c.Request.URL.Query(), &params.VisitorId, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter visitorId: %w", err), http.StatusBadRequest)
+		return
+	}
 
 	// ------------- Optional query parameter "limit" -------------
 
@@ -6246,8 +6306,9 @@ func (response ExportConversations503ApplicationProblemPlusJSONResponse) VisitEx
 }
 
 type DeleteConversationRequestObject struct {
-	Id   Id `json:"id"`
-	Body *DeleteConversationJSONRequestBody
+	Id     Id `json:"id"`
+	Params DeleteConversationParams
+	Body   *DeleteConversationJSONRequestBody
 }
 
 type DeleteConversationResponseObject interface {
@@ -6312,6 +6373,22 @@ func (response DeleteConversation404ApplicationProblemPlusJSONResponse) VisitDel
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteConversation409ApplicationProblemPlusJSONResponse struct {
+	ConflictApplicationProblemPlusJSONResponse
+}
+
+func (response DeleteConversation409ApplicationProblemPlusJSONResponse) VisitDeleteConversationResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(409)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -6469,6 +6546,22 @@ func (response GetConversation404ApplicationProblemPlusJSONResponse) VisitGetCon
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetConversation409ApplicationProblemPlusJSONResponse struct {
+	ConflictApplicationProblemPlusJSONResponse
+}
+
+func (response GetConversation409ApplicationProblemPlusJSONResponse) VisitGetConversationResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(409)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -12133,10 +12226,11 @@ func (sh *strictHandler) ExportConversations(ctx *gin.Context, params ExportConv
 }
 
 // DeleteConversation operation middleware
-func (sh *strictHandler) DeleteConversation(ctx *gin.Context, id Id) {
+func (sh *strictHandler) DeleteConversation(ctx *gin.Context, id Id, params DeleteConversationParams) {
 	var request DeleteConversationRequestObject
 
 	request.Id = id
+	request.Params = params
 
 	var body DeleteConversationJSONRequestBody
 	var err error

@@ -214,7 +214,7 @@ func TestWhatAnAgentDoesNotDoIsRefusedClearly(t *testing.T) {
 		"messages that are none":       {object{"messages": []any{"q"}}, "messages[0]", "must be an object"},
 		"a long question":              {object{"messages": []any{says("system", "s"), says("user", strings.Repeat("q", 8001))}}, "messages[1].content", "at most 8000"},
 		"long instructions":            {object{"messages": []any{says("system", strings.Repeat("s", 64<<10+1)), says("user", "q")}}, "messages", "the limit is 64 KiB"},
-		"a conversation's bad id":      {object{"conversationId": "x"}, "conversationId", "must look like"},
+		"a conversation's bad id":      {object{"conversationId": strings.Repeat("x", 101)}, "conversationId", "the limit is 100"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

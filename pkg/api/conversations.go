@@ -27,10 +27,7 @@ func conversationFilter(agent, visitor *string, from, to *time.Time, text *strin
 // GetConversation implements StrictServerInterface.
 func (s *server) GetConversation(ctx context.Context, r GetConversationRequestObject) (GetConversationResponseObject, error) {
 	ctx, who := callerOf(ctx)
-	if err := known("conversation", r.Id); err != nil {
-		return nil, err
-	}
-	v, err := s.Catalog.Conversation(ctx, who.workspace(), "", r.Id)
+	v, err := s.conversation(ctx, who, r.Id, r.Params.AgentId, r.Params.VisitorId)
 	if err != nil {
 		return nil, err
 	}
@@ -48,10 +45,11 @@ func (s *server) GetConversation(ctx context.Context, r GetConversationRequestOb
 // DeleteConversation implements StrictServerInterface.
 func (s *server) DeleteConversation(ctx context.Context, r DeleteConversationRequestObject) (DeleteConversationResponseObject, error) {
 	ctx, who := callerOf(ctx)
-	if err := known("conversation", r.Id); err != nil {
+	v, err := s.conversation(ctx, who, r.Id, r.Params.AgentId, r.Params.VisitorId)
+	if err != nil {
 		return nil, err
 	}
-	v, err := s.Catalog.DeleteConversation(ctx, who.workspace(), r.Id)
+	v, err = s.Catalog.DeleteConversation(ctx, who.workspace(), v.ID)
 	if err != nil {
 		return nil, err
 	}

@@ -88,6 +88,7 @@ type Conversations interface {
 	// EachMessage calls f with every message, oldest first, holding few at a time, until f fails, and returns its error.
 	EachMessage(ctx context.Context, conversationID string, f func(domain.Message) error) error
 	DeleteConversation(ctx context.Context, ws, id string) (domain.Conversation, error)
+	ConversationsByCallerID(ctx context.Context, ws, agentID, visitorID, callerID string, limit int) ([]domain.Conversation, error)
 }
 
 // Keys stores API keys by the hash of their secret.
@@ -187,6 +188,7 @@ type AnswerRequest struct {
 	Agent          domain.Agent
 	Query          string
 	ConversationID string // "": a new conversation; one of another workspace or agent is domain.CodeNotFound
+	CallerID       string // the id that the caller has chosen for it, if that is another
 	VisitorID      string // "": that of the conversation, or a new one
 	Filters        domain.Filters
 	Explain        bool

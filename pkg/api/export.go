@@ -192,7 +192,7 @@ func (c *csvExport) message(v domain.Conversation, m domain.Message) error {
 		sources[i] = fmt.Sprintf("[%d] %s", f.Citation, f.Source)
 	}
 	row := []string{
-		v.ID, v.AgentID, v.VisitorID, v.Title, m.ID, m.CreatedAt.UTC().Format(time.RFC3339Nano), string(m.Role), m.Text, strings.Join(sources, "\n"),
+		v.PublicID(), v.AgentID, v.VisitorID, v.Title, m.ID, m.CreatedAt.UTC().Format(time.RFC3339Nano), string(m.Role), m.Text, strings.Join(sources, "\n"),
 	}
 	for i, cell := range row {
 		row[i] = plainCell(cell)

@@ -192,7 +192,7 @@ func (l library) Ask(ctx context.Context, q mcp.Question, emit func(text string)
 
 func (l library) ask(ctx context.Context, who caller, q mcp.Question, emit func(text string) error) (Answer, error) {
 	faults := l.queryFaults("question", q.Text)
-	q.ConversationID = strings.ToLower(q.ConversationID) // as some languages write UUIDs: see conversationIn
+	q.ConversationID = strings.ToLower(q.ConversationID) // as some languages write UUIDs: see conversationNamed
 	if q.ConversationID != "" && !domain.ValidID(q.ConversationID) {
 		faults = append(faults, domain.FieldError{Field: "conversationId", Message: fmt.Sprintf("is %s; it must be that of an earlier answer, or left out", jsonbody.Describe(q.ConversationID))})
 	}

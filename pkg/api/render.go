@@ -122,7 +122,7 @@ func renderAnswer(a Answer, text string) AgentAnswer {
 
 func renderConversation(v domain.Conversation) Conversation {
 	return Conversation{
-		Id: v.ID, AgentId: v.AgentID, VisitorId: v.VisitorID, Title: v.Title,
+		Id: v.PublicID(), AgentId: v.AgentID, VisitorId: v.VisitorID, Title: v.Title,
 		CreatedAt: v.CreatedAt.UTC(), UpdatedAt: v.UpdatedAt.UTC(),
 	}
 }

@@ -41,6 +41,10 @@ func newTenant(s *service, mark string) *scene {
 	t.conversation = domain.NewID()
 	_, err := s.catalog.EnsureConversation(s.Context(), domain.Conversation{ID: t.conversation, WorkspaceID: s.ws, AgentID: t.agent, VisitorID: mark + "-visitor", Title: about("the question")})
 	must(s.T, err)
+	_, err = s.catalog.EnsureConversation(s.Context(), domain.Conversation{
+		ID: domain.CallerConversationID(s.ws, t.agent, "", mark+"-talk"), CallerID: mark + "-talk", WorkspaceID: s.ws, AgentID: t.agent, VisitorID: mark + "-visitor", Title: about("the talk"),
+	})
+	must(s.T, err)
 	source := fragment
 	source.Text, source.DatasourceID = about("the fragment"), t.datasource
 	must(s.T, s.catalog.AppendMessages(s.Context(), t.conversation,
@@ -104,7 +108,7 @@ func (s *scene) foreigners(doc *openapi3.T) []foreign {
 	}
 	delete(found, fragment.ChunkID) // of the double that answers questions
 	delete(found, fragment.DatasourceID)
-	for _, id := range []string{s.agent, s.datastore, s.datasource, s.site, s.conversation, s.key, ownersMark + "-note", ownersMark + "-file", ownersMark + "-visitor"} {
+	for _, id := range []string{s.agent, s.datastore, s.datasource, s.site, s.conversation, s.key, ownersMark + "-note", ownersMark + "-file", ownersMark + "-visitor", ownersMark + "-talk"} {
 		if !found[id] {
 			s.Errorf("nothing that the owner can read shows %s", id)
 		}

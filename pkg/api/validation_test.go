@@ -18,11 +18,11 @@ func TestOneAnswerNamesEveryFault(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
 	a := s.call("POST", "/agents/"+s.newAgent()+"/query", `{
-		"conversationId": "c1", "temperature": 1.4, "presencePenalty": -2.5, "frequencyPenalty": 3, "topP": "high", "maxTokens": 1.5, "streaming": "yes",
+		"conversationId": "`+strings.Repeat("c", 101)+`", "temperature": 1.4, "presencePenalty": -2.5, "frequencyPenalty": 3, "topP": "high", "maxTokens": 1.5, "streaming": "yes",
 		"modelName": "gpt-9", "promptType": "poem", "filters": {"custom_ids": ["a", 7], "datasource_ids": "x", "metadata": {"k": {"a": 1}, "l": null, "m": [], "n": ["a", 1, null, [true]], "o": ["a", 2, false]}}}`)
 	for field, words := range map[string]string{
 		"query":                  "is required",
-		"conversationId":         `is "c1"; it must look like 0198c0de-0000-7000-8000-000000000004`,
+		"conversationId":         "has 101 characters; the limit is 100",
 		"temperature":            "1.4 is above the maximum of 1",
 		"presencePenalty":        "-2.5 is below the minimum of -2",
 		"frequencyPenalty":       "3 is above the maximum of 2",

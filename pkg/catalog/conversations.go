@@ -15,12 +15,12 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-const conversationColumns = `id, workspace_id, agent_id, visitor_id, title, created_at, updated_at`
+const conversationColumns = `id, caller_id, workspace_id, agent_id, visitor_id, title, created_at, updated_at`
 
 func scanConversation(s scanner) (domain.Conversation, error) {
 	var v domain.Conversation
 	var createdAt, updatedAt int64
-	err := s.Scan(&v.ID, &v.WorkspaceID, &v.AgentID, &v.VisitorID, &v.Title, &createdAt, &updatedAt)
+	err := s.Scan(&v.ID, &v.CallerID, &v.WorkspaceID, &v.AgentID, &v.VisitorID, &v.Title, &createdAt, &updatedAt)
 	v.CreatedAt, v.UpdatedAt = fromMicros(createdAt), fromMicros(updatedAt)
 	return v, err
 }
@@ -36,8 +36,8 @@ func (c *Catalog) EnsureConversation(ctx context.Context, v domain.Conversation,
 		if _, err := readAgent(ctx, t, v.AgentID, ownAgent, v.WorkspaceID, v.AgentID); err != nil {
 			return err
 		}
-		n, err := t.exec(ctx, `INSERT INTO conversations (`+conversationColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
-			v.ID, v.WorkspaceID, v.AgentID, v.VisitorID, v.Title, at, at)
+		n, err := t.exec(ctx, `INSERT INTO conversations (`+conversationColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+			v.ID, v.CallerID, v.WorkspaceID, v.AgentID, v.VisitorID, v.Title, at, at)
 		if err != nil {
 			return err
 		}
@@ -87,6 +87,18 @@ func readConversation(ctx context.Context, q querier, ws, agentID, id string) (d
 		return domain.Conversation{}, found(err, "conversation", id)
 	}
 	return v, nil
+}
+
+// ConversationsByCallerID returns the workspace's newest conversations for which callers have chosen the id, of the agent and the visitor
+// unless these are empty, at most limit.
+func (c *Catalog) ConversationsByCallerID(ctx context.Context, ws, agentID, visitorID, callerID string, limit int) ([]domain.Conversation, error) {
+	vs, err := collect(ctx, c.db.read, scanConversation, `SELECT `+conversationColumns+` FROM conversations
+		WHERE workspace_id = ? AND caller_id = ? AND caller_id <> '' AND (? = '' OR agent_id = ?) AND (? = '' OR visitor_id = ?)
+		ORDER BY created_at DESC, id DESC LIMIT ?`, ws, callerID, agentID, agentID, visitorID, visitorID, limit)
+	if err != nil {
+		return nil, fmt.Errorf("looking for a conversation by its caller's id: %w", err)
+	}
+	return vs, nil
 }
 
 // ConversationFilter selects conversations; what is empty does not select.

@@ -67,5 +67,7 @@ func (c *Client) GetConversation(ctx context.Context, id string) (*ConversationD
 
 // DeleteConversation deletes a conversation with its messages, at once and for good.
 func (c *Client) DeleteConversation(ctx context.Context, id string) error {
-	return deleted(ctx, id, c.endpoints.DeleteConversation)
+	return deleted(ctx, id, func(ctx context.Context, id string, body Empty, editors ...RequestEditorFn) (*http.Response, error) {
+		return c.endpoints.DeleteConversation(ctx, id, nil, body, editors...)
+	})
 }

@@ -821,7 +821,7 @@ type AgentPatch struct {
 
 // AgentQuery defines model for AgentQuery.
 type AgentQuery struct {
-	// ConversationId omitted or empty: a new conversation is created; a UUID that is not known yet names the new one
+	// ConversationId omitted or empty: a new conversation is created; an id that is not known yet, of your own choice, names the new one. Without a key, an id other than a UUID is one of the visitor alone: send visitorId, too
 	//
 	// Example: 0198c0de-0000-7000-8000-000000000004
 	ConversationId *string `json:"conversationId,omitempty"`
@@ -970,7 +970,7 @@ type ChatPart struct {
 
 // ChatRequest defines model for ChatRequest.
 type ChatRequest struct {
-	// ConversationId extension: joins this conversation and stores question and answer in it; messages before the last are not read then. A UUID that is not known yet names a new one
+	// ConversationId extension: joins this conversation and stores question and answer in it; messages before the last are not read then. An id that is not known yet, of your own choice, names a new one
 	//
 	// Example: 0198c0de-0000-7000-8000-000000000004
 	ConversationId *string `json:"conversationId,omitempty"`
@@ -1060,7 +1060,9 @@ type ChunkingPatch struct {
 type Conversation struct {
 	AgentId   string    `json:"agentId"`
 	CreatedAt time.Time `json:"createdAt"`
-	Id        string    `json:"id"`
+
+	// Id a UUID, or the id that the caller has chosen; unique for an agent and a visitor
+	Id string `json:"id"`
 
 	// Title the first question, shortened
 	Title     string    `json:"title"`
@@ -1072,8 +1074,10 @@ type Conversation struct {
 type ConversationDetail struct {
 	AgentId   string    `json:"agentId"`
 	CreatedAt time.Time `json:"createdAt"`
-	Id        string    `json:"id"`
-	Messages  []Message `json:"messages"`
+
+	// Id a UUID, or the id that the caller has chosen; unique for an agent and a visitor
+	Id       string    `json:"id"`
+	Messages []Message `json:"messages"`
 
 	// Title the first question, shortened
 	Title     string    `json:"title"`
@@ -2197,8 +2201,14 @@ type OfAgent = string
 // OfVisitor defines model for OfVisitor.
 type OfVisitor = string
 
+// WithAgent defines model for WithAgent.
+type WithAgent = string
+
 // WithText defines model for WithText.
 type WithText = string
+
+// WithVisitor defines model for WithVisitor.
+type WithVisitor = string
 
 // Conflict RFC 9457, with a short code for programs.
 type Conflict = Problem
@@ -2357,8 +2367,23 @@ type ExportConversationsParams struct {
 // ExportConversationsParamsFormat defines parameters for ExportConversations.
 type ExportConversationsParamsFormat string
 
+// DeleteConversationParams defines parameters for DeleteConversation.
+type DeleteConversationParams struct {
+	// AgentId the conversation with this agent, where several have the same id of a caller's choice
+	AgentId *WithAgent `form:"agentId,omitempty" json:"agentId,omitempty"`
+
+	// VisitorId the conversation of this visitor, likewise
+	VisitorId *WithVisitor `form:"visitorId,omitempty" json:"visitorId,omitempty"`
+}
+
 // GetConversationParams defines parameters for GetConversation.
 type GetConversationParams struct {
+	// AgentId the conversation with this agent, where several have the same id of a caller's choice
+	AgentId *WithAgent `form:"agentId,omitempty" json:"agentId,omitempty"`
+
+	// VisitorId the conversation of this visitor, likewise
+	VisitorId *WithVisitor `form:"visitorId,omitempty" json:"visitorId,omitempty"`
+
 	// Limit how many at most
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 }
@@ -3209,7 +3234,7 @@ type ClientInterface interface {
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with DELETE /conversations/{id} (the `DeleteConversation` operationId).
-	DeleteConversationWithBody(ctx context.Context, id Id, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+	DeleteConversationWithBody(ctx context.Context, id Id, params *DeleteConversationParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// DeleteConversation Delete a conversation with its messages
 	//
@@ -3218,7 +3243,7 @@ type ClientInterface interface {
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with DELETE /conversations/{id} (the `DeleteConversation` operationId).
-	DeleteConversation(ctx context.Context, id Id, body DeleteConversationJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+	DeleteConversation(ctx context.Context, id Id, params *DeleteConversationParams, body DeleteConversationJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetConversation Read a conversation with its messages
 	//
@@ -4055,8 +4080,8 @@ func (c *Endpoints) ExportConversations(ctx context.Context, params *ExportConve
 // Takes any type of body and a specified content type.
 //
 // Corresponds with DELETE /conversations/{id} (the `DeleteConversation` operationId).
-func (c *Endpoints) DeleteConversationWithBody(ctx context.Context, id Id, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewDeleteConversationRequestWithBody(c.Server, id, contentType, body)
+func (c *Endpoints) DeleteConversationWithBody(ctx context.Context, id Id, params *DeleteConversationParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeleteConversationRequestWithBody(c.Server, id, params, contentType, body)
 	if err != nil {
 		return nil, err
 	}
@@ -4074,8 +4099,8 @@ func (c *Endpoints) DeleteConversationWithBody(ctx context.Context, id Id, conte
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with DELETE /conversations/{id} (the `DeleteConversation` operationId).
-func (c *Endpoints) DeleteConversation(ctx context.Context, id Id, body DeleteConversationJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewDeleteConversationRequest(c.Server, id, body)
+func (c *Endpoints) DeleteConversation(ctx context.Context, id Id, params *DeleteConversationParams, body DeleteConversationJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeleteConversationRequest(c.Server, id, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -5889,18 +5914,18 @@ func NewExportConversationsRequest(server string, params *ExportConversationsPar
 }
 
 // NewDeleteConversationRequest calls the generic DeleteConversation builder with application/json body
-func NewDeleteConversationRequest(server string, id Id, body DeleteConversationJSONRequestBody) (*http.Request, error) {
+func NewDeleteConversationRequest(server string, id Id, params *DeleteConversationParams, body DeleteConversationJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
 	buf, err := json.Marshal(body)
 	if err != nil {
 		return nil, err
 	}
 	bodyReader = bytes.NewReader(buf)
-	return NewDeleteConversationRequestWithBody(server, id, "application/json", bodyReader)
+	return NewDeleteConversationRequestWithBody(server, id, params, "application/json", bodyReader)
 }
 
 // NewDeleteConversationRequestWithBody constructs an http.Request for the DeleteConversation method, with any body, and a specified content type
-func NewDeleteConversationRequestWithBody(server string, id Id, contentType string, body io.Reader) (*http.Request, error) {
+func NewDeleteConversationRequestWithBody(server string, id Id, params *DeleteConversationParams, contentType string, body io.Reader) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -5923,6 +5948,45 @@ func NewDeleteConversationRequestWithBody(server string, id Id, contentType stri
 	queryURL, err := serverURL.Parse(operationPath)
 	if err != nil {
 		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.AgentId != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "agentId", *params.AgentId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.VisitorId != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "visitorId", *params.VisitorId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
 	}
 
 	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), body)
@@ -5969,6 +6033,30 @@ func NewGetConversationRequest(server string, id Id, params *GetConversationPara
 		// styled parameters, preserving literal commas as delimiters
 		// per the OpenAPI spec (e.g. "color=blue,black,brown").
 		var rawQueryFragments []string
+
+		if params.AgentId != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "agentId", *params.AgentId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.VisitorId != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "visitorId", *params.VisitorId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
 
 		if params.Limit != nil {
 

@@ -50,6 +50,40 @@ func testConversations(t *testing.T, open Open) {
 		_, err = w.Conversation(w.ctx, domain.NewID(), "", v.ID)
 		code(t, domain.CodeNotFound, err)
 	})
+	t.Run("a conversation is found by the id that its caller has chosen, in its workspace alone", func(t *testing.T) {
+		t.Parallel()
+		w, v := setup(t)
+		v.ID, v.CallerID = domain.CallerConversationID(w.ws, v.AgentID, "", "größe/1"), "größe/1"
+		first, err := w.EnsureConversation(w.ctx, v)
+		ok(t, err)
+		v.ID, v.VisitorID = domain.CallerConversationID(w.ws, v.AgentID, "anna", v.CallerID), "anna"
+		second, err := w.EnsureConversation(w.ctx, v)
+		ok(t, err)
+		plain := domain.Conversation{ID: domain.NewID(), WorkspaceID: w.ws, AgentID: v.AgentID, VisitorID: "anna"}
+		_, err = w.EnsureConversation(w.ctx, plain)
+		ok(t, err)
+		for _, c := range []struct {
+			ws, agent, visitor, id string
+			limit                  int
+			want                   []domain.Conversation
+		}{
+			{w.ws, "", "", v.CallerID, 10, []domain.Conversation{second, first}},
+			{w.ws, "", "", v.CallerID, 1, []domain.Conversation{second}},
+			{w.ws, v.AgentID, "visitor", v.CallerID, 10, []domain.Conversation{first}},
+			{w.ws, w.agent().ID, "", v.CallerID, 10, nil},
+			{w.ws, "", "", "other", 10, nil},
+			{w.ws, "", "", "", 10, nil},
+			{domain.NewID(), "", "", v.CallerID, 10, nil},
+		} {
+			got, err := w.ConversationsByCallerID(w.ctx, c.ws, c.agent, c.visitor, c.id, c.limit)
+			ok(t, err)
+			equal(t, conversationIDs(c.want), conversationIDs(got))
+		}
+		got, exists, err := w.FindConversation(w.ctx, w.ws, v.AgentID, first.ID)
+		ok(t, err)
+		equal(t, true, exists)
+		equal(t, "größe/1", got.CallerID)
+	})
 	t.Run("a conversation with an unknown agent is not found", func(t *testing.T) {
 		t.Parallel()
 		w, v := setup(t)

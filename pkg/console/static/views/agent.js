@@ -22,7 +22,7 @@ export async function show(page) {
   if (tab === 'conversations') body.push(await conversationList({ agentId: agent.id }, signal));
   else if (tab === 'settings' && may.write()) body.push(settings(agent, await all('datastores', signal)));
   else if (tab === 'website' && may.write()) body.push((await import('./website.js')).website(agent, () => window.dispatchEvent(new HashChangeEvent('hashchange'))));
-  else if (tab === '') body.push(await chat(agent, params.conversation ?? '', signal));
+  else if (tab === '') body.push(await chat(agent, params.conversation ?? '', signal, page.query.get('visitorId') ?? ''));
   else throw new Error('There is no such page here.');
   return { title: agent.name, body };
 }

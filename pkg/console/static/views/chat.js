@@ -12,10 +12,11 @@ import { placeOf } from './playground.js';
  * @param {any} agent
  * @param {string} conversationId "": a new conversation
  * @param {AbortSignal} signal
+ * @param {string} visitorId whose conversation it is, where several visitors have chosen the same id
  */
-export async function chat(agent, conversationId, signal) {
+export async function chat(agent, conversationId, signal, visitorId = '') {
   const root = may.read() ? `#/agents/${agent.id}` : '#/'; // a key that may only ask has no other view
-  const kept = conversationId ? await get(withQuery(`conversations/${encodeURIComponent(conversationId)}`, { limit: 200 }), signal) : null;
+  const kept = conversationId ? await get(withQuery(`conversations/${encodeURIComponent(conversationId)}`, { limit: 200, agentId: agent.id, visitorId }), signal) : null;
   const log = h('div', { class: 'chat', role: 'log', 'aria-label': 'Conversation', 'aria-live': 'polite' },
     kept?.messages.map((/** @type {any} */ m) => (m.role === 'user' ? asked(m.text) : answered(m.text, m.sources))));
   const question = h('textarea', { rows: '2', maxlength: '8000', 'aria-label': 'Question', placeholder: 'Ask something', autofocus: matchMedia('(min-width: 46rem)').matches, onkeydown: (/** @type {KeyboardEvent} */ e) => {
@@ -48,7 +49,7 @@ export async function chat(agent, conversationId, signal) {
       atEnd(() => place.replaceWith(answered(answer.answer, answer.sources)));
       if (!conversationId) {
         conversationId = answer.conversationId;
-        if (may.read()) rename(`${root}/conversations/${conversationId}`);
+        if (may.read()) rename(`${root}/conversations/${encodeURIComponent(conversationId)}`);
       }
     } catch (e) {
       place.removeAttribute('aria-busy');

@@ -38,9 +38,9 @@ export async function conversationList(fixed, signal, choice = null, more = () =
 /** @param {any} v */
 function item(v) {
   const row = h('li', { class: 'head' },
-    h('div', {}, h('a', { href: `#/agents/${v.agentId}/conversations/${v.id}` }, v.title || 'Without a title'), h('p', {}, h('small', {}, when(v.updatedAt)))),
+    h('div', {}, h('a', { href: withQuery(`#/agents/${v.agentId}/conversations/${encodeURIComponent(v.id)}`, { visitorId: v.visitorId }) }, v.title || 'Without a title'), h('p', {}, h('small', {}, when(v.updatedAt)))),
     may.write() && h('button', { type: 'button', 'aria-label': `Delete the conversation ${v.title}`, onclick: () => confirm('Delete this conversation?', 'It is deleted with its messages, at once and for good.', 'Delete it', async () => {
-      await call('DELETE', `conversations/${v.id}`, {});
+      await call('DELETE', withQuery(`conversations/${encodeURIComponent(v.id)}`, { agentId: v.agentId, visitorId: v.visitorId }), {});
       row.remove();
       announce('Deleted');
     }) }, 'Delete'));
