@@ -3,6 +3,7 @@ package extract
 import (
 	"bytes"
 	"encoding/binary"
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf16"
@@ -22,12 +23,16 @@ func decodeText(data []byte, label string) (text, name string) {
 	var t encodingEvidence
 	t.add(data)
 	name, skip := t.decide(label)
+	if stray := t.strayEncoding(name); stray != nil {
+		return repairUTF8(data[skip:], stray), name
+	}
 	return decodeWith(data[skip:], name)
 }
 
 // decide names the encoding by what was seen of a text; skip is the length of its byte order mark. The order is by
 // certainty: byte order mark, the zero bytes that UTF-16 and UTF-32 leave in text, well-formed UTF-8 (which other
-// encodings almost never are by accident), the label that came with the text, what decoding makes of it.
+// encodings almost never are by accident), the label that came with the text, the encoding in its XML declaration,
+// and the score of the decoded text.
 func (t *encodingEvidence) decide(label string) (name string, skip int) {
 	if wide, skip := wideEncoding(t.head); wide != "" {
 		return wide, skip
@@ -38,18 +43,45 @@ func (t *encodingEvidence) decide(label string) (name string, skip int) {
 	if looksISO2022(t.head) && !t.high() {
 		return iso2022(t.head), 0
 	}
-	cut := len(t.carry) > 0 // the text ends within a sequence, or is no UTF-8
-	if t.bad == 0 && (!cut || t.good >= 2) || t.good >= 4 && t.bad*20 <= t.good {
+	if label == "" {
+		label = xmlDeclaredEncoding(t.head)
+	}
+	enc, canonical := charset.Lookup(label)
+	if enc == nil || wideLabel(canonical) {
+		canonical = ""
+	}
+	if t.isUTF8(canonical) {
 		return "utf-8", 0
 	}
-	if label != "" {
-		if enc, canonical := charset.Lookup(label); enc != nil && canonical != "utf-8" && !wideLabel(canonical) {
-			if canonical != "windows-1252" || !t.refutes(canonical) {
-				return canonical, 0
-			}
-		}
+	if canonical != "" && canonical != "utf-8" && (canonical != "windows-1252" || !t.refutes(canonical)) {
+		return canonical, 0
 	}
 	return guessEncoding(t.sample), 0
+}
+
+// isUTF8 reports whether the text is UTF-8, a few bytes of another encoding among it allowed. Text of the other
+// encodings has more bytes that cannot be UTF-8 than sequences that can, unless it is a word or two.
+func (t *encodingEvidence) isUTF8(label string) bool {
+	cut := len(t.carry) > 0 // the text ends within a sequence, or is no UTF-8
+	switch {
+	case t.bad == 0:
+		return !cut || t.good >= 2
+	case label == "utf-8":
+		return t.good > t.bad
+	case label == "":
+		return t.good >= 3 && t.good > t.bad
+	}
+	return t.good >= 4 && t.good > 4*t.bad
+}
+
+var xmlDeclaration = regexp.MustCompile(`^\s*<\?xml\s[^>]*?\sencoding\s*=\s*["']([A-Za-z0-9._:-]{1,40})["']`)
+
+// xmlDeclaredEncoding is the encoding that an XML declaration at the beginning of the text names; "" for none.
+func xmlDeclaredEncoding(head []byte) string {
+	if m := xmlDeclaration.FindSubmatch(head[:min(len(head), 1024)]); m != nil {
+		return string(m[1])
+	}
+	return ""
 }
 
 // wideLabel reports whether the label claims two bytes for every character, which the bytes themselves would show.
@@ -158,6 +190,7 @@ type encodingEvidence struct {
 	good, bad int    // sequences of more than one byte that are UTF-8, and bytes that cannot be
 	feeds     bool   // a byte is that of a form feed
 	carry     []byte // the start of a sequence that the next piece may complete
+	stray     []byte // the surroundings of bytes that cannot be UTF-8
 }
 
 const (
@@ -198,6 +231,7 @@ func (t *encodingEvidence) add(piece []byte) {
 			i += n
 		} else {
 			t.bad++
+			t.addStray(piece, i)
 			i++
 		}
 	}

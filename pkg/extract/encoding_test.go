@@ -108,6 +108,15 @@ func TestTheDeclaredCharsetDecidesWhereBytesCannot(t *testing.T) {
 		"Latin-1 said of Russian is not believed":    {"\xd2\xc5\xdb\xc5\xce\xc9\xc5 \xd0\xd2\xc9\xce\xd1\xd4\xcf \xcb\xcf\xcd\xc9\xd3\xd3\xc9\xc5\xca", "iso-8859-1", "решение принято комиссией"},
 		"a text cut within a character is UTF-8":     {"größe größe übung \xc3", "", "größe größe übung \uFFFD"},
 		"a mark of UTF-8 does not become part of it": {"\xef\xbb\xbfa", "", "a"},
+		"declared UTF-8 with a few foreign bytes":    {"schön und größer, caf\xe9", "utf-8", "schön und größer, café"},
+		"declared UTF-8 without any":                 {"caf\xe9 cr\xe8me", "utf-8", "café crème"},
+		"UTF-8 with a few foreign bytes":             {"schön und größer, caf\xe9 cr\xe8me", "", "schön und größer, café crème"},
+		"foreign bytes together":                     {"schön, größer, höher, gr\xf6\xdfer", "", "schön, größer, höher, größer"},
+		"Russian among UTF-8":                        {"Договор заключён на три года. \xcf\xf0\xe8\xe2\xe5\xf2, \xea\xe0\xea \xe4\xe5\xeb\xe0?", "", "Договор заключён на три года. Привет, как дела?"},
+		"what is left of a sequence is not a word":   {"größe größe größe \xe2\x82 übung", "", "größe größe größe \uFFFD übung"},
+		"a label is not believed against UTF-8":      {"größe größe größe größe größe caf\xe9", "iso-8859-1", "größe größe größe größe größe café"},
+		"an XML declaration is a label":              {"<?xml version='1.0' encoding='iso-8859-15'?><p>5 \xa4</p>", "", "<?xml version='1.0' encoding='iso-8859-15'?><p>5 €</p>"},
+		"a label counts before an XML declaration":   {"<?xml version=\"1.0\" encoding=\"iso-8859-15\"?><p>\xe6\xf8</p>", "windows-1257", "<?xml version=\"1.0\" encoding=\"iso-8859-15\"?><p>ęų</p>"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -116,6 +125,45 @@ func TestTheDeclaredCharsetDecidesWhereBytesCannot(t *testing.T) {
 				t.Errorf("decodeText as %s = %q, want %q", enc, got, tt.want)
 			}
 		})
+	}
+}
+
+func TestForeignWordsInUTF8OfEveryLanguageAreRead(t *testing.T) {
+	t.Parallel()
+	for language, tt := range encodingSamples {
+		for label, stray := range map[string]string{"": "Le caf\xe9 de Li\xe8ge", "utf-8": "gr\xf6\xdfer"} {
+			text := tt.text + "\n" + tt.text + "\n"
+			want := text + map[string]string{"": "Le café de Liège", "utf-8": "größer"}[label]
+			if got, name := decodeText([]byte(text+stray), label); got != want {
+				t.Errorf("%s with label %q read as %s: %q", language, label, name, got)
+			}
+		}
+	}
+}
+
+func TestForeignBytesAreNamedInAWarning(t *testing.T) {
+	t.Parallel()
+	text := strings.Repeat("Größe und Höhe\n", 10_000) + "caf\xe9\n" + strings.Repeat("Größe und Höhe\n", 10_000)
+	doc, err := parseBytes(t, "a.txt", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(doc.Warnings) != 1 || !strings.Contains(doc.Warnings[0], "1 byte is not") {
+		t.Errorf("warnings = %q", doc.Warnings)
+	}
+	if got := blockLines(doc); !strings.Contains(got, "café") || strings.Count(got, "Größe und Höhe") != 20_000 {
+		t.Errorf("read %.100q", got)
+	}
+}
+
+func TestJSONIsUTF8(t *testing.T) {
+	t.Parallel()
+	doc, err := parseBytes(t, "a.json", []byte("[{\"name\":\"Jörg\"},{\"name\":\"Søren\",\"city\":\"K\xf6ln\"}]"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := blockLines(doc); !strings.Contains(got, "Jörg") || !strings.Contains(got, "Köln") {
+		t.Errorf("read %q", got)
 	}
 }
 

@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"io"
 	"mime"
+	"strconv"
 	"strings"
 
 	"golang.org/x/text/encoding/unicode"
+	"golang.org/x/text/transform"
 )
 
 // declaredCharset is the charset parameter of the declared type, or "".
@@ -59,15 +61,28 @@ func (p *parser) textReader(route string) (*textSource, error) {
 			break
 		}
 	}
-	name, skip := evidence.decide(p.declaredCharset())
-	enc := unicode.UTF8
-	if name != "utf-8" {
-		enc, name = encodingByName(name)
+	label := p.declaredCharset()
+	if label == "" && p.doc.MIMEType == TypeJSON {
+		label = "utf-8" // RFC 8259, section 8.1
+	}
+	name, skip := evidence.decide(label)
+	raw := io.NewSectionReader(p.src.Data, int64(skip), p.src.Size-int64(skip))
+	var text io.Reader
+	if stray := evidence.strayEncoding(name); stray != nil {
+		if evidence.bad > 0 {
+			p.out.warn("the text is UTF-8, but " + strconv.Itoa(evidence.bad) + " " + plural(evidence.bad, "byte is", "bytes are") + " not; these were read as " + strings.ToLower(stray.String()))
+		}
+		text = transform.NewReader(raw, &utf8Repairer{stray: stray})
+	} else {
+		enc := unicode.UTF8
+		if name != "utf-8" {
+			enc, name = encodingByName(name)
+		}
+		text = enc.NewDecoder().Reader(raw)
 	}
 	p.doc.Route = route + "/" + name
-	raw := io.NewSectionReader(p.src.Data, int64(skip), p.src.Size-int64(skip))
 	return &textSource{
-		Reader: bufio.NewReaderSize(enc.NewDecoder().Reader(raw), 64<<10),
+		Reader: bufio.NewReaderSize(text, 64<<10),
 		paged:  evidence.feeds && !strings.HasPrefix(name, "utf-16") && !strings.HasPrefix(name, "utf-32"),
 	}, nil
 }

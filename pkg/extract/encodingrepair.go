@@ -1,0 +1,101 @@
+package extract
+
+import (
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/encoding/charmap"
+	"golang.org/x/text/transform"
+)
+
+const (
+	straySample  = 8 << 10 // bytes kept of the surroundings of stray bytes
+	strayContext = 60      // bytes kept on either side of one of them
+	minStray     = 8       // stray bytes from which on their encoding can be guessed
+)
+
+// addStray keeps a byte that cannot be UTF-8 together with the words around it.
+func (t *encodingEvidence) addStray(piece []byte, at int) {
+	if len(t.stray) >= straySample {
+		return
+	}
+	start, end := at, at+1
+	for start > 0 && at-start < strayContext && piece[start-1] < utf8.RuneSelf && piece[start-1] != '\n' {
+		start--
+	}
+	for end < len(piece) && end-at < strayContext && piece[end] < utf8.RuneSelf && piece[end] != '\n' {
+		end++
+	}
+	if start == at && len(t.stray) > 0 && at > 0 && piece[at-1] >= utf8.RuneSelf {
+		t.stray = append(t.stray, piece[at:end]...) // it goes on with the byte before it
+		return
+	}
+	t.stray = append(append(t.stray, '\n'), piece[start:end]...)
+}
+
+// strayEncoding is the encoding of the bytes in a UTF-8 text that are not UTF-8; nil where there are none, or where they
+// are not of one byte for each character.
+func (t *encodingEvidence) strayEncoding(name string) *charmap.Charmap {
+	if name != "utf-8" || t.bad == 0 && len(t.carry) == 0 {
+		return nil
+	}
+	if t.bad < minStray {
+		return charmap.Windows1252
+	}
+	enc, _ := encodingByName(guessEncoding(t.stray))
+	single, _ := enc.(*charmap.Charmap)
+	return single
+}
+
+// repairUTF8 reads the bytes of a UTF-8 text that are not UTF-8 in the encoding.
+func repairUTF8(data []byte, stray *charmap.Charmap) string {
+	// The transformer returns no error of its own.
+	text, _, _ := transform.Bytes(&utf8Repairer{stray: stray}, data)
+	return string(text)
+}
+
+// utf8Repairer decodes UTF-8 in which single bytes of another encoding stand, as in joined files and logs. The rest of
+// a truncated sequence becomes U+FFFD.
+type utf8Repairer struct {
+	stray *charmap.Charmap
+	prev  rune // the last character written
+}
+
+// Reset implements transform.Transformer.
+func (d *utf8Repairer) Reset() { d.prev = 0 }
+
+// Transform implements transform.Transformer.
+func (d *utf8Repairer) Transform(dst, src []byte, atEOF bool) (nDst, nSrc int, err error) {
+	for nSrc < len(src) {
+		rest := src[nSrc:]
+		r, size := utf8.DecodeRune(rest)
+		if r == utf8.RuneError && size == 1 {
+			if !utf8.FullRune(rest) && !atEOF {
+				return nDst, nSrc, transform.ErrShortSrc
+			}
+			r, size = d.decode(rest)
+		}
+		if nDst+utf8.RuneLen(r) > len(dst) {
+			return nDst, nSrc, transform.ErrShortDst
+		}
+		nDst += utf8.EncodeRune(dst[nDst:], r)
+		nSrc += size
+		d.prev = r
+	}
+	return nDst, nSrc, nil
+}
+
+// decode reads the first bytes of src, which are no UTF-8.
+func (d *utf8Repairer) decode(src []byte) (r rune, size int) {
+	follows := 1 // bytes that go on with the sequence that the first may begin
+	if src[0] >= 0xc2 && src[0] <= 0xf4 {
+		for follows < len(src) && follows < 3 && src[follows]&0xc0 == 0x80 {
+			follows++
+		}
+	}
+	cut := follows > 1 || len(src) == 1 && src[0] >= 0xc2 && src[0] <= 0xf4 && !unicode.IsLetter(d.prev)
+	if r = d.stray.DecodeByte(src[0]); cut || !unicode.IsGraphic(r) || r == utf8.RuneError || d.prev == utf8.RuneError && src[0] < 0xc0 {
+		return utf8.RuneError, follows
+	}
+	return r, 1
+}
