@@ -169,6 +169,15 @@ func TestChunks(t *testing.T) {
 				}
 			},
 		},
+		"a block apart is not under the heading before it": {
+			doc: domain.Document{MIMEType: typePptx, Title: "Deck", Blocks: []domain.Block{
+				{Kind: domain.BlockHeading, Level: 1, Text: "One", Page: 1}, {Kind: domain.BlockParagraph, Text: "Two.", Page: 2, Apart: true}, {Kind: domain.BlockParagraph, Text: "More.", Page: 2}}},
+			check: func(t *testing.T, chunks []domain.Chunk) {
+				if diff := cmp.Diff([]string{"One", "Two.\n\nMore."}, texts(chunks)); diff != "" || chunks[1].Heading != "" || chunks[1].Context != "Deck" {
+					t.Fatal(diff, chunks)
+				}
+			},
+		},
 		"a chunk of rows says which": {
 			doc: domain.Document{Blocks: []domain.Block{
 				{Kind: domain.BlockTableRow, Sheet: "Prices", Row: 4, Text: "Name\tPrice"}, {Kind: domain.BlockTableRow, Sheet: "Prices", Row: 5, Text: "Gate\t7"},

@@ -55,7 +55,7 @@ func (p *packer) addBlock(b domain.Block, offset int) error {
 	if err := p.breakBefore(b); err != nil {
 		return err
 	}
-	if b.Kind == domain.BlockHeading || b.Sheet != p.place.sheet || !p.placed {
+	if b.Kind == domain.BlockHeading || b.Sheet != p.place.sheet || b.Apart || !p.placed {
 		p.place.enter(b)
 		p.placed, p.heads = true, heads{path: p.place.path(), ctx: p.place.context(), anchor: p.place.at.Anchor()}
 	}
@@ -95,6 +95,9 @@ func (p *packer) pieces(b domain.Block) []piece {
 // not fit in whole. A chunk of headings alone waits for what they head.
 func (p *packer) breakBefore(b domain.Block) error {
 	d := &p.cur
+	if b.Apart { // the headings before it do not head it
+		return p.flush()
+	}
 	if d.empty() || d.bare {
 		return nil
 	}

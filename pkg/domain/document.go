@@ -19,7 +19,9 @@ type Block struct {
 	Level int       `json:"l,omitempty"` // heading: 1 to 6; list item: nesting from 1
 	Page  int       `json:"p,omitempty"` // page or slide from 1; 0 where the format has none
 	Sheet string    `json:"s,omitempty"` // spreadsheet: the sheet's name
-	Row   int       `json:"r,omitempty"` // table row of a spreadsheet, csv or JSON Lines file: its number there from 1; 0 elsewhere
+	// Apart marks a block that the headings before it do not head, such as the first of a slide without a title.
+	Apart bool `json:"a,omitempty"`
+	Row   int  `json:"r,omitempty"` // table row of a spreadsheet, csv or JSON Lines file: its number there from 1; 0 elsewhere
 	// Offset is where the text starts in the document's text, which is that of all blocks joined by BlockSeparator; bytes.
 	Offset int         `json:"o,omitempty"`
 	Links  []BlockLink `json:"u,omitempty"` // what its text links to, in reading order; at most MaxBlockLinks

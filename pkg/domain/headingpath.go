@@ -10,7 +10,7 @@ type HeadingPath struct {
 
 // Enter takes the next block into account.
 func (p *HeadingPath) Enter(b Block) {
-	if b.Sheet != p.sheet {
+	if b.Sheet != p.sheet || b.Apart {
 		*p = HeadingPath{sheet: b.Sheet}
 	}
 	if b.Kind != BlockHeading {

@@ -51,6 +51,8 @@ func TestHeadingPath(t *testing.T) {
 		"levels out of range are the nearest in range":         {[]Block{heading(0, "a"), heading(9, "b"), text}, []string{"a", "b"}, []string{"a", "b"}},
 		"another sheet begins anew, and leads its path":        {[]Block{heading(1, "a"), {Kind: BlockTableRow, Sheet: "S", Text: "r"}}, []string{"S"}, []string{"S"}},
 		"a heading that is the sheet's name is not told twice": {[]Block{{Kind: BlockHeading, Level: 1, Sheet: "S", Text: "S"}, {Kind: BlockTableRow, Sheet: "S", Text: "r"}}, []string{"S"}, []string{"S"}},
+		"a block apart stands below no heading before it":      {[]Block{heading(1, "a"), {Kind: BlockParagraph, Text: "b", Apart: true}}, nil, nil},
+		"text after a block apart stands as it does":           {[]Block{heading(1, "a"), {Kind: BlockParagraph, Text: "b", Apart: true}, text}, nil, nil},
 		"a first heading on a sheet stands below the sheet":    {[]Block{{Kind: BlockHeading, Level: 1, Sheet: "S", Text: "h"}}, []string{"S", "h"}, []string{"S"}},
 	} {
 		t.Run(name, func(t *testing.T) {

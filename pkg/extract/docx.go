@@ -19,6 +19,8 @@ type docxReader struct {
 	notes     *docxNotes
 	once      map[string]bool // parts that were read, and what headers and footers said
 	nesting   int             // of documents inside documents
+	titles    int             // paragraphs of the body in the style of a title
+	title     string          // the first of these
 }
 
 // docx reads Word documents: the body, with foot- and endnotes after the paragraphs that refer to them; headers and
@@ -48,6 +50,9 @@ func (p *parser) docxParts(a *archive, emit func(domain.Block) error, nesting in
 	}
 	if err := r.body(main, rels, emit); err != nil {
 		return err
+	}
+	if nesting == 0 && r.titles == 1 && p.doc.Title == "" {
+		p.doc.Title = r.title
 	}
 	if err := r.notes.tell(r.notes.order, emit); err != nil { // those that nothing refers to
 		return err

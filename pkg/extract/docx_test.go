@@ -84,6 +84,43 @@ func TestDocxText(t *testing.T) {
 	}
 }
 
+func TestDocxTablesInCellsKeepTheirRowsApart(t *testing.T) {
+	t.Parallel()
+	cell := func(content string) string { return `<w:tc>` + content + `</w:tc>` }
+	row := func(cells ...string) string { return `<w:tr>` + strings.Join(cells, "") + `</w:tr>` }
+	text := func(s string) string { return cell(wordPara("", s)) }
+	inner := `<w:tbl>` + row(text("Door"), text("oak")) + row(text("Window"), text("pine")) + `</w:tbl>`
+	body := `<w:tbl>` + row(text("Hall"), text("empty")) + row(text("Kitchen"), cell(wordPara("", "as planned")+inner+wordPara("", "done"))) + `</w:tbl>`
+	for _, plain := range []bool{false, true} {
+		data := wordOf(t, body)
+		doc, err := Parse(t.Context(), Source{Data: bytes.NewReader(data), Size: int64(len(data)), Name: "a.docx", PlainRows: plain}, Limits{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := doc.Blocks[1].Text; !strings.HasSuffix(got, "as planned; Door: oak; Window: pine; done") {
+			t.Errorf("plain %t: row = %q", plain, got)
+		}
+	}
+}
+
+func TestTheTitleOfADocxIsOneForAll(t *testing.T) {
+	t.Parallel()
+	head := func(style, text string) string { return wordPara(`<w:pStyle w:val="`+style+`"/>`, text) }
+	for name, tt := range map[string]struct{ body, want string }{
+		"a single heading":       {head("Heading1", "Refunds") + head("Heading2", "Times"), "Refunds"},
+		"two headings":           {head("Heading1", "Refunds") + head("Heading1", "Shipping"), ""},
+		"a title above headings": {head("Title", "Terms") + head("Heading1", "Refunds") + head("Heading1", "Shipping"), "Terms"},
+		"two titles":             {head("Title", "Refunds") + head("Title", "Shipping"), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if doc := mustRead(t, "a.docx", wordOf(t, tt.body)); doc.Title != tt.want {
+				t.Errorf("title = %q, want %q", doc.Title, tt.want)
+			}
+		})
+	}
+}
+
 func TestDocxHeadings(t *testing.T) {
 	t.Parallel()
 	styles := officePart{"word/styles.xml", `<w:styles xmlns:w="w"><w:style w:styleId="berschrift2"><w:name w:val="Überschrift 2"/></w:style>` +

@@ -115,6 +115,21 @@ func namedHeading(name string) int {
 	return 0
 }
 
+// isTitle reports whether the style, or one it is based on, is that of a document's title.
+func (s docxStyles) isTitle(id string) bool {
+	for range maxBasedOn {
+		st := s.byID[id]
+		if st == nil {
+			break
+		}
+		if titleNames[strings.ToLower(st.name)] {
+			return true
+		}
+		id = st.basedOn
+	}
+	return titleNames[strings.ToLower(id)]
+}
+
 // numbered is the list that the style or one it is based on puts its paragraphs into, and the style that says so.
 func (s docxStyles) numbered(id string) (numID, level, style string) {
 	for range maxBasedOn {

@@ -36,7 +36,7 @@ const maxCellText = 4000
 // table reads the table whose start was returned last.
 func (w *docxWalker) table() {
 	w.flush()
-	t := &docxTable{w: w, grid: officeTable{emit: w.emit, plain: w.r.p.src.PlainRows}}
+	t := &docxTable{w: w, grid: officeTable{emit: w.emit, plain: w.r.p.src.PlainRows, inner: w.tables > 0}}
 	w.tables++
 	t.walk()
 	w.tables--
@@ -115,12 +115,17 @@ func (r *docxRow) asGrid() officeRow {
 		g.cells = append(g.cells, officeCell{span: r.before})
 	}
 	for _, c := range r.cells {
-		lines := make([]string, len(c.blocks))
+		var text strings.Builder
 		for i, b := range c.blocks {
-			lines[i] = b.Text
+			if i > 0 && (b.Kind == domain.BlockTableRow || c.blocks[i-1].Kind == domain.BlockTableRow) {
+				text.WriteString("; ") // of a table in the cell
+			} else if i > 0 {
+				text.WriteByte('\n')
+			}
+			text.WriteString(b.Text)
 			g.links = append(g.links, b.Links...)
 		}
-		g.cells = append(g.cells, officeCell{text: strings.Join(lines, "\n"), span: c.span, below: c.below, bold: c.bold})
+		g.cells = append(g.cells, officeCell{text: text.String(), span: c.span, below: c.below, bold: c.bold})
 	}
 	return g
 }

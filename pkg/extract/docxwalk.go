@@ -152,8 +152,10 @@ func (w *docxWalker) finish(p *docxParagraph) {
 	}
 	if n := w.headingLevel(p); n > 0 && b.Text != "" {
 		b.Kind, b.Level, b.Text = domain.BlockHeading, min(n, 6), oneLine(b.Text)
-		if w.main && w.tables == 0 && n == 1 && w.r.p.doc.Title == "" {
-			w.r.p.doc.Title = b.Text
+		if w.main && w.tables == 0 && w.r.styles.isTitle(p.style) {
+			if w.r.titles++; w.r.titles == 1 {
+				w.r.title = b.Text
+			}
 		}
 	}
 	if b.Text != "" {

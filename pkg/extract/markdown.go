@@ -81,9 +81,6 @@ func (w *markdownWalker) block(n ast.Node, list int) error {
 	switch n := n.(type) {
 	case *ast.Heading:
 		title, links := w.inline(n)
-		if n.Level == 1 && w.p.doc.Title == "" {
-			w.p.doc.Title = title
-		}
 		return out.add(domain.Block{Kind: domain.BlockHeading, Text: oneLine(title), Level: n.Level, Links: links})
 	case *ast.Paragraph, *ast.TextBlock, *extast.DefinitionTerm:
 		return w.paragraph(n, list)

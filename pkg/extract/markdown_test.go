@@ -84,3 +84,23 @@ func TestRulesAroundWordsAreNoFrontMatter(t *testing.T) {
 		t.Errorf("front matter %q, body %q", front, body)
 	}
 }
+
+func TestOnlyASingleHeadingOfLevelOneIsATitle(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"# Refunds\n\na\n\n## Times\n\nb":                   "Refunds",
+		"# Refunds\n\na\n\n# Shipping\n\nb":                 "",
+		"Refunds\n=======\n\na\n\nShipping\n========\n\nb":  "",
+		"<h1>Pump</h1>\n\na\n\n# Licence\n\nb":              "",
+		"## Refunds\n\na":                                   "",
+		"---\ntitle: Terms\n---\n# Refunds\n\n# Shipping\n": "Terms",
+	} {
+		doc, err := parseBytes(t, "a.md", []byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if doc.Title != want {
+			t.Errorf("title of %q = %q, want %q", text, doc.Title, want)
+		}
+	}
+}

@@ -28,6 +28,7 @@ type officeTable struct {
 	emit  func(domain.Block) error
 	page  int
 	plain bool // cells parted by tabs, whatever the header, each said once
+	inner bool // nested in a cell, where tabs are lost: plain text has pairs as "label: value" too
 	// named is how many rows at the start the table itself says to name the columns.
 	named int
 
@@ -69,12 +70,14 @@ func (w *officeTable) flush() error {
 	rows := w.pending
 	w.pending = nil
 	at, depth := w.headerAt(rows)
+	texts := make([][]string, len(rows))
+	for i, r := range rows {
+		texts[i] = w.columns(r, false)
+	}
 	if at < 0 {
-		texts := make([][]string, len(rows))
-		for i, r := range rows {
-			texts[i] = w.columns(r, false)
-		}
 		w.pairs = headless(texts)
+	} else if c, ok := pairsOf(texts); ok && at == 0 && depth == 1 && !bolder(rows, 0) && c.knownFirst(texts) {
+		at, w.pairs = -1, &c // the style of the table sets off its first row, whatever that is
 	}
 	for i, row := range rows {
 		if i == at {
@@ -182,7 +185,7 @@ func (w *officeTable) columns(r officeRow, repeat bool) []string {
 }
 
 func (w *officeTable) write(row officeRow) error {
-	if w.pairs != nil && !w.plain {
+	if w.pairs != nil && (!w.plain || w.inner) {
 		if text, ok := w.pairs.line(w.columns(row, false)); ok {
 			return w.block(text, row)
 		}

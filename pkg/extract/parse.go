@@ -95,10 +95,22 @@ func parse(ctx context.Context, src Source, lim Limits, emit func(domain.Block) 
 	if p.out.letters == 0 {
 		return nil, fail(NoText, "the file contains no text")
 	}
+	p.titleByHeading()
 	p.doc.Title = cutBytes(oneLine(cleanText(p.doc.Title, domain.BlockHeading)), maxTitle)
 	p.doc.Language = cutBytes(oneLine(cleanText(p.doc.Language, domain.BlockHeading)), maxLanguage)
 	p.doc.Warnings = p.out.warnings
 	return p.doc, nil
+}
+
+// titleByHeading names a document without a title after its heading of level 1 if it has only one: of several, each heads
+// a part, and none of them the others.
+func (p *parser) titleByHeading() {
+	switch p.doc.MIMEType {
+	case TypeMarkdown, TypeDocx, TypePptx:
+		if p.doc.Title == "" && p.out.tops == 1 {
+			p.doc.Title = p.out.top
+		}
+	}
 }
 
 // errPanic is in the cause of a failure after a parser has panicked.

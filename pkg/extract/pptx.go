@@ -12,7 +12,10 @@ type pptxReader struct {
 	p *parser
 	a *archive
 	// once holds masters and layouts that were read, and texts of footers: what stands on every slide is said once.
-	once map[string]bool
+	once  map[string]bool
+	apart bool // the next block has no heading, because its slide has no title
+	// frames holds the positions of the placeholders of layouts and masters, by part.
+	frames map[string]map[string]slideFrame
 }
 
 // pptx reads presentations slide by slide in the order of the show, with tables, charts, diagrams and notes. A
@@ -28,7 +31,7 @@ func (p *parser) pptx(a *archive) error {
 		return fail(TooLarge, "the presentation has %d slides, more than the %d that are read", len(slides), p.lim.MaxPages)
 	}
 	p.doc.Pages = len(slides)
-	r := &pptxReader{p: p, a: a, once: map[string]bool{}}
+	r := &pptxReader{p: p, a: a, once: map[string]bool{}, frames: map[string]map[string]slideFrame{}}
 	for i, part := range slides {
 		if err := r.slide(part, i+1); err != nil {
 			return err
@@ -102,13 +105,14 @@ func (r *pptxReader) slide(part string, number int) error {
 		r.p.out.warn(fmt.Sprintf("slide %d is hidden in the show; it was read all the same", number))
 	}
 	if s.title != "" {
-		if number == 1 && r.p.doc.Title == "" {
-			r.p.doc.Title = s.title
+		if number == 1 && s.opens && r.p.doc.Title == "" {
+			r.p.doc.Title = oneLine(s.title)
 		}
 		if err := r.p.out.add(domain.Block{Kind: domain.BlockHeading, Level: 1, Text: oneLine(s.title), Page: number, Links: s.titleLinks}); err != nil {
 			return err
 		}
 	}
+	r.apart = s.title == ""
 	if err := r.tell(s.blocks); err != nil {
 		return err
 	}
@@ -122,6 +126,7 @@ func (r *pptxReader) slide(part string, number int) error {
 
 func (r *pptxReader) tell(blocks []domain.Block) error {
 	for _, b := range blocks {
+		b.Apart, r.apart = r.apart, false
 		if err := r.p.out.add(b); err != nil {
 			return err
 		}

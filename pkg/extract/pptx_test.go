@@ -116,7 +116,7 @@ func TestPptxReadsHiddenSlidesWithAWarning(t *testing.T) {
 	if len(doc.Warnings) != 1 || !strings.Contains(doc.Warnings[0], "slide 2 is hidden") {
 		t.Errorf("warnings = %q", doc.Warnings)
 	}
-	if doc.Blocks[1].Page != 2 || doc.Pages != 2 || doc.Title != "One" {
+	if doc.Blocks[1].Page != 2 || doc.Pages != 2 || doc.Title != "" {
 		t.Errorf("page = %d of %d, title = %q", doc.Blocks[1].Page, doc.Pages, doc.Title)
 	}
 }
@@ -149,5 +149,39 @@ func TestPptxKeepsWhatStandsBeforeDamage(t *testing.T) {
 	doc := mustRead(t, "a.pptx", officeOf(t, officePart{"ppt/slides/slide1.xml", strings.Replace(slidePart("sld", shapeOf("", drawn("", "kept"))), "</p:spTree>", "<p:sp", 1)}))
 	if len(doc.Blocks) != 1 || doc.Blocks[0].Text != "kept" || len(doc.Warnings) != 1 || !strings.Contains(doc.Warnings[0], "slide 1 is damaged") {
 		t.Errorf("blocks = %q, warnings = %q", officeLines(doc), doc.Warnings)
+	}
+}
+
+func TestTheTitleOfAPresentationIsThatOfItsTitleSlide(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		slides []string
+		want   string
+	}{
+		"a title slide":           {[]string{"|" + shapeOf("ctrTitle", drawn("", "The plan")), "|" + shapeOf("title", drawn("", "Costs"))}, "The plan"},
+		"slides on one level":     {[]string{"|" + shapeOf("title", drawn("", "Refunds")), "|" + shapeOf("title", drawn("", "Shipping"))}, ""},
+		"one title on all slides": {[]string{"|" + shapeOf("title", drawn("", "Refunds")), "|" + shapeOf("", drawn("", "text"))}, "Refunds"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if doc := mustRead(t, "a.pptx", show(t, tt.slides)); doc.Title != tt.want {
+				t.Errorf("title = %q, want %q", doc.Title, tt.want)
+			}
+		})
+	}
+}
+
+func TestASlideWithoutATitleStandsUnderNoHeading(t *testing.T) {
+	t.Parallel()
+	doc := mustRead(t, "a.pptx", show(t, []string{"|" + shapeOf("title", drawn("", "Refunds")) + shapeOf("", drawn("", "a")), "|" + shapeOf("", drawn("", "b")) + shapeOf("", drawn("", "c")),
+		"|" + shapeOf("title", drawn("", "Shipping")) + shapeOf("", drawn("", "d"))}))
+	var apart []string
+	for _, b := range doc.Blocks {
+		if b.Apart {
+			apart = append(apart, b.Text)
+		}
+	}
+	if diff := cmp.Diff([]string{"b"}, apart); diff != "" {
+		t.Errorf("blocks apart (-want +got):\n%s", diff)
 	}
 }

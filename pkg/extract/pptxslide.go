@@ -8,8 +8,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// slideWalker gathers the text of one slide, layout, master or page of notes. Shapes come in the order of the file,
-// which is the order in which they are read aloud; the title comes first wherever it stands.
+// slideWalker gathers the text of one slide, layout, master or page of notes. Shapes come in reading
+// order; the title comes first wherever it stands.
 type slideWalker struct {
 	r          *pptxReader
 	page       int
@@ -19,7 +19,10 @@ type slideWalker struct {
 	isNotes    bool
 	title      string
 	titleLinks []domain.BlockLink
+	opens      bool // the title is that of a title slide
 	blocks     []domain.Block
+	boxes      []slideBox // shapes of the open group, or of the slide
+	count      int        // of blocks in all of them
 }
 
 func (r *pptxReader) newSlide(part string, number int) *slideWalker {
@@ -33,6 +36,7 @@ func (s *slideWalker) walk(part string, first func(root xml.StartElement)) error
 		if root, ok := sc.root(); ok {
 			first(root)
 			sc.descend(func(e xml.StartElement) bool { return s.shape(sc, e) })
+			s.blocks = inReadingOrder(s.boxes, s.r.p.src.PlainRows)
 		}
 		if sc.damage != nil {
 			s.r.p.out.warn(fmt.Sprintf("slide %d is damaged; it was read up to the damage", s.page))
@@ -43,7 +47,9 @@ func (s *slideWalker) walk(part string, first func(root xml.StartElement)) error
 // put keeps a block of the slide until its title is known.
 func (s *slideWalker) put(b domain.Block) {
 	b.Page = s.page
-	s.blocks = append(s.blocks, b)
+	s.count++
+	box := &s.boxes[len(s.boxes)-1]
+	box.blocks = append(box.blocks, b)
 }
 
 // add is put for those that can fail.
@@ -56,11 +62,13 @@ func (s *slideWalker) add(b domain.Block) error {
 func (s *slideWalker) shape(sc *xmlScanner, e xml.StartElement) bool {
 	switch e.Name.Local {
 	case "sp", "cxnSp":
-		s.textShape(sc)
+		s.box(func() { s.textShape(sc) })
 	case "pic":
-		s.picture(sc)
+		s.box(func() { s.picture(sc) })
 	case "graphicFrame":
-		s.frame(sc)
+		s.box(func() { s.frame(sc) })
+	case "grpSp":
+		s.group(sc)
 	case "AlternateContent":
 		chooseOne(sc, s.size, func(e xml.StartElement) bool { return s.shape(sc, e) })
 	case "extLst", "timing", "transition", "controls", "custDataLst":
@@ -71,18 +79,62 @@ func (s *slideWalker) shape(sc *xmlScanner, e xml.StartElement) bool {
 	return true
 }
 
-func (s *slideWalker) size() int { return len(s.blocks) + len(s.title) }
+func (s *slideWalker) size() int { return s.count + len(s.title) }
+
+// box reads a shape into a box of its own.
+func (s *slideWalker) box(read func()) {
+	s.boxes = append(s.boxes, slideBox{})
+	read()
+	if last := len(s.boxes) - 1; len(s.boxes[last].blocks) == 0 {
+		s.boxes = s.boxes[:last]
+	}
+}
+
+// place reads the position of the open box from the xfrm element whose start was returned last. The first one counts.
+func (s *slideWalker) place(sc *xmlScanner) {
+	if box := &s.boxes[len(s.boxes)-1]; box.frame.known {
+		sc.skip()
+	} else {
+		box.frame = readSlideFrame(sc)
+	}
+}
+
+// group reads shapes that belong together: they are read one after another.
+func (s *slideWalker) group(sc *xmlScanner) {
+	outer, frame := s.boxes, slideFrame{}
+	s.boxes = nil
+	sc.descend(func(e xml.StartElement) bool {
+		if e.Name.Local != "grpSpPr" {
+			return s.shape(sc, e)
+		}
+		sc.each(func(e xml.StartElement) bool {
+			if e.Name.Local != "xfrm" {
+				return false
+			}
+			frame = readSlideFrame(sc)
+			return true
+		})
+		return true
+	})
+	blocks := inReadingOrder(s.boxes, s.r.p.src.PlainRows)
+	if s.boxes = outer; len(blocks) > 0 {
+		s.boxes = append(s.boxes, slideBox{frame: frame, blocks: blocks})
+	}
+}
 
 // textShape reads a shape with the text in it.
 func (s *slideWalker) textShape(sc *xmlScanner) {
-	holder := ""
+	holder, index := "", ""
 	var paragraphs []drawnParagraph
 	sc.descend(func(e xml.StartElement) bool {
 		switch e.Name.Local {
 		case "ph":
-			if holder = xmlAttr(e, "type"); holder == "" {
+			if holder, index = xmlAttr(e, "type"), xmlAttr(e, "idx"); holder == "" {
 				holder = "body"
 			}
+		case "xfrm":
+			s.place(sc)
+			return true
 		case "p":
 			paragraphs = append(paragraphs, readDrawnParagraph(sc, s.rels))
 			return true
@@ -95,9 +147,14 @@ func (s *slideWalker) textShape(sc *xmlScanner) {
 	if s.ground && holder != "" {
 		return
 	}
+	box := &s.boxes[len(s.boxes)-1]
+	if box.holder = holder != ""; box.holder && !box.frame.known {
+		box.frame = s.r.inheritedFrame(s.list, holder, index)
+	}
 	switch holder {
 	case "title", "ctrTitle":
 		if !s.isNotes {
+			s.opens = s.opens || holder == "ctrTitle"
 			s.heading(paragraphs)
 			return
 		}
@@ -186,8 +243,12 @@ func autoNumber(n int, scheme string) string {
 func (s *slideWalker) picture(sc *xmlScanner) {
 	said := ""
 	sc.descend(func(e xml.StartElement) bool {
-		if e.Name.Local == "cNvPr" {
+		switch e.Name.Local {
+		case "cNvPr":
 			said = altText(xmlAttr(e, "descr"))
+		case "xfrm":
+			s.place(sc)
+			return true
 		}
 		return false
 	})
@@ -200,6 +261,8 @@ func (s *slideWalker) picture(sc *xmlScanner) {
 func (s *slideWalker) frame(sc *xmlScanner) {
 	sc.descend(func(e xml.StartElement) bool {
 		switch e.Name.Local {
+		case "xfrm":
+			s.place(sc)
 		case "tbl":
 			s.table(sc)
 		case "chart":

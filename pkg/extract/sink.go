@@ -15,10 +15,12 @@ type sink struct {
 	left      int64 // bytes of text still allowed
 	max       int64
 	blocks    int
-	maxBlocks int   // 0: no bound
-	links     int64 // bytes of links so far; more than a share of max are left out
-	offset    int   // where the next block's text starts in the document's text
-	letters   int   // of all blocks: a document without any has no text
+	maxBlocks int    // 0: no bound
+	links     int64  // bytes of links so far; more than a share of max are left out
+	offset    int    // where the next block's text starts in the document's text
+	letters   int    // of all blocks: a document without any has no text
+	tops      int    // headings of level 1 that are no sheet's name
+	top       string // the first of these
 	warnings  []string
 }
 
@@ -27,6 +29,11 @@ type sink struct {
 func (s *sink) add(b domain.Block) error {
 	b.Text = cleanText(b.Text, b.Kind)
 	b.Links = s.boundLinks(b.Links)
+	if b.Kind == domain.BlockHeading && b.Level == 1 && b.Sheet == "" && b.Text != "" {
+		if s.tops++; s.tops == 1 {
+			s.top = b.Text
+		}
+	}
 	for b.Text != "" {
 		head, rest := splitBlock(b.Text, b.Kind)
 		part := b

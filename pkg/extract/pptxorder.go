@@ -1,0 +1,243 @@
+package extract
+
+import (
+	"cmp"
+	"encoding/xml"
+	"slices"
+	"strconv"
+	"unicode"
+
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// slideFrame is the position and size of a shape on its slide or in its group, in the units of the file.
+type slideFrame struct {
+	x, y, width, height float64
+	known               bool
+}
+
+// slideBox is the text of a shape or of a group of shapes.
+type slideBox struct {
+	holder bool // a placeholder: its order in the file is that of the layout
+	frame  slideFrame
+	blocks []domain.Block
+}
+
+// maxFrameUnits is the largest coordinate of a frame. Slides are at most 51,206,400 units wide.
+const maxFrameUnits = 1e12
+
+// readSlideFrame reads the xfrm element whose start was returned last.
+func readSlideFrame(sc *xmlScanner) slideFrame {
+	var f slideFrame
+	offset, size := false, false
+	sc.each(func(e xml.StartElement) bool {
+		switch e.Name.Local {
+		case "off":
+			f.x, f.y, offset = frameUnits(e, "x"), frameUnits(e, "y"), true
+		case "ext":
+			f.width, f.height, size = max(frameUnits(e, "cx"), 0), max(frameUnits(e, "cy"), 0), true
+		}
+		return false
+	})
+	f.known = offset && size
+	return f
+}
+
+func frameUnits(e xml.StartElement, name string) float64 {
+	n, err := strconv.ParseFloat(xmlAttr(e, name), 64)
+	if err != nil || !(n > -maxFrameUnits && n < maxFrameUnits) {
+		return 0
+	}
+	return n
+}
+
+// inheritedFrame is the position that a placeholder without one of its own takes from its layout or master.
+func (r *pptxReader) inheritedFrame(rels []relation, holder, index string) slideFrame {
+	for _, kind := range []string{"slideLayout", "slideMaster"} {
+		part := r.a.related(rels, kind, "")
+		if part == "" {
+			return slideFrame{}
+		}
+		frames := r.placeholderFrames(part)
+		for _, key := range []string{"index " + index, "type " + holder} {
+			if f := frames[key]; f.known && key != "index " {
+				return f
+			}
+		}
+		rels = r.a.relations(part)
+	}
+	return slideFrame{}
+}
+
+// placeholderFrames are the frames of the placeholders of a layout or master, by their index and by their type.
+func (r *pptxReader) placeholderFrames(part string) map[string]slideFrame {
+	if frames, read := r.frames[part]; read {
+		return frames
+	}
+	frames := map[string]slideFrame{}
+	r.frames[part] = frames
+	// A limit that is passed here is passed again where the part itself is read.
+	_ = r.a.walk(part, func(sc *xmlScanner) {
+		if _, ok := sc.root(); !ok {
+			return
+		}
+		sc.descend(func(e xml.StartElement) bool {
+			if e.Name.Local != "sp" {
+				return false
+			}
+			var keys []string
+			frame := slideFrame{}
+			sc.descend(func(e xml.StartElement) bool {
+				switch e.Name.Local {
+				case "ph":
+					holder := cmp.Or(xmlAttr(e, "type"), "body")
+					keys = []string{"index " + xmlAttr(e, "idx"), "type " + holder}
+				case "xfrm":
+					frame = readSlideFrame(sc)
+					return true
+				case "txBody":
+					sc.skip()
+					return true
+				}
+				return false
+			})
+			for _, key := range keys {
+				if !frames[key].known {
+					frames[key] = frame
+				}
+			}
+			return true
+		})
+	})
+	return frames
+}
+
+// maxOrderedBoxes is the most boxes of a slide that are split along gaps; more are a drawing.
+const maxOrderedBoxes = 400
+
+// inReadingOrder returns the blocks of the boxes in reading order. It splits the boxes again and again along the widest gap
+// that runs through all of them (an XY-cut), from top to bottom and in the direction of the script. A box without a position
+// follows the box before it in the file. Plain text is compared with that of other tools, which keep the order of the file, so
+// it keeps that order too unless it is clearly wrong.
+func inReadingOrder(boxes []slideBox, plain bool) []domain.Block {
+	var placed []slideBox
+	var blocks []domain.Block // first those without a position before them
+	for _, b := range boxes {
+		switch {
+		case b.frame.known:
+			placed = append(placed, b)
+		case len(placed) > 0:
+			last := &placed[len(placed)-1]
+			last.blocks = append(last.blocks, b.blocks...)
+		default:
+			blocks = append(blocks, b.blocks...)
+		}
+	}
+	if len(placed) > maxOrderedBoxes {
+		slices.SortStableFunc(placed, func(a, b slideBox) int {
+			return cmp.Or(cmp.Compare(a.frame.y, b.frame.y), cmp.Compare(a.frame.x, b.frame.x))
+		})
+	} else {
+		ordered := slices.Clone(placed)
+		orderBoxes(ordered, boxesRunLeft(placed))
+		if !plain || clearlyInverted(placed, ordered) {
+			placed = ordered
+		}
+	}
+	for _, b := range placed {
+		blocks = append(blocks, b.blocks...)
+	}
+	return blocks
+}
+
+// clearlyInverted reports whether more than a third of the pairs of boxes, none of them a placeholder, change their order.
+func clearlyInverted(file, ordered []slideBox) bool {
+	if slices.ContainsFunc(file, func(b slideBox) bool { return b.holder }) {
+		return false
+	}
+	at := make(map[*domain.Block]int, len(ordered))
+	for i, b := range ordered {
+		at[&b.blocks[0]] = i
+	}
+	inverted, pairs := 0, 0
+	for i, b := range file {
+		for _, before := range file[:i] {
+			if pairs++; at[&before.blocks[0]] > at[&b.blocks[0]] {
+				inverted++
+			}
+		}
+	}
+	return inverted*3 > pairs
+}
+
+// orderBoxes sorts boxes in place.
+func orderBoxes(boxes []slideBox, leftward bool) {
+	for len(boxes) > 1 {
+		down := func(f slideFrame) (float64, float64) { return shrunk(f.y, f.height) }
+		across := func(f slideFrame) (float64, float64) {
+			if leftward {
+				return shrunk(-f.x-f.width, f.width)
+			}
+			return shrunk(f.x, f.width)
+		}
+		row, rowGap := widestGap(boxes, down)
+		column, columnGap := widestGap(boxes, across)
+		at, along := row, down
+		if column > 0 && (row == 0 || columnGap > rowGap) {
+			at, along = column, across
+		}
+		sortAlong(boxes, along)
+		if at == 0 { // they lie upon one another
+			return
+		}
+		orderBoxes(boxes[:at], leftward)
+		boxes = boxes[at:]
+	}
+}
+
+// shrunk is a stretch without its margins: boxes are larger than their text, and overlap by them.
+func shrunk(start, size float64) (from, to float64) {
+	const margin = 0.1
+	return start + margin*size, start + (1-margin)*size
+}
+
+func sortAlong(boxes []slideBox, along func(slideFrame) (float64, float64)) {
+	slices.SortStableFunc(boxes, func(a, b slideBox) int {
+		from, _ := along(a.frame)
+		other, _ := along(b.frame)
+		return cmp.Compare(from, other)
+	})
+}
+
+// widestGap finds the widest gap between boxes in one direction; at is the number of boxes before it, 0 if there is none.
+func widestGap(boxes []slideBox, along func(slideFrame) (float64, float64)) (at int, gap float64) {
+	sorted := slices.Clone(boxes)
+	sortAlong(sorted, along)
+	_, end := along(sorted[0].frame)
+	for i, b := range sorted[1:] {
+		from, to := along(b.frame)
+		if from >= end && (at == 0 || from-end > gap) {
+			at, gap = i+1, from-end
+		}
+		end = max(end, to)
+	}
+	return at, gap
+}
+
+// boxesRunLeft reports whether most letters in the boxes are of a script that is written from right to left.
+func boxesRunLeft(boxes []slideBox) bool {
+	left, right := 0, 0
+	for _, b := range boxes {
+		for _, block := range b.blocks {
+			for _, r := range block.Text {
+				switch {
+				case unicode.In(r, unicode.Hebrew, unicode.Arabic, unicode.Syriac, unicode.Thaana, unicode.Nko):
+					right++
+				case unicode.IsLetter(r):
+					left++
+				}
+			}
+		}
+	}
+	return right > left
+}
