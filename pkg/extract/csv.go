@@ -1,6 +1,7 @@
 package extract
 
 import (
+	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -22,7 +23,7 @@ func (p *parser) csv() error {
 		return err
 	}
 	w := &rowWriter{out: p.out, plain: p.src.PlainRows}
-	cells := 0
+	cells, together := 0, 0 // together: records since the last empty one
 	for {
 		if err := p.ctx.Err(); err != nil {
 			return err
@@ -37,6 +38,16 @@ func (p *parser) csv() error {
 		if cells += len(row); cells > p.lim.MaxCells {
 			return fail(TooLarge, "the table has more than %d cells", p.lim.MaxCells)
 		}
+		if filled(row) == 0 {
+			if together > 1 { // another table may follow; between single rows it is double spacing
+				if err := w.gap(); err != nil {
+					return err
+				}
+			}
+			together = 0
+			continue
+		}
+		together++
 		if err := w.add(tableRow{number: at, cells: row}); err != nil {
 			return err
 		}
@@ -95,6 +106,8 @@ type csvReader struct {
 	sep    rune
 	broken int // the first line with a quotation mark that is never closed; 0 for none
 	reach  int // how many lines a quoted field may go on; less with every one that was not closed
+	// escaped says that quotation marks within fields stand after backslashes.
+	escaped bool
 }
 
 // start reads the first lines and finds the separator.
@@ -154,7 +167,8 @@ func (r *csvReader) record() (fields []string, at int, ok bool, err error) {
 	if !ok || err != nil {
 		return nil, 0, false, err
 	}
-	record := csvRecord{sep: r.sep}
+	r.escaped = r.escaped || escapedQuote.MatchString(first.text)
+	record := csvRecord{sep: r.sep, escaped: r.escaped}
 	record.line(first.text)
 	var used []csvLine
 	size := len(first.text)
@@ -183,11 +197,15 @@ func (r *csvReader) record() (fields []string, at int, ok bool, err error) {
 
 // csvRecord parts a record into fields, a line at a time, so that a long quoted field is looked at once.
 type csvRecord struct {
-	sep    rune
-	fields []string
-	open   bool     // the last line ended within a quoted field
-	quoted []string // the lines of that field so far
+	sep     rune
+	escaped bool // as in csvReader
+	fields  []string
+	open    bool     // the last line ended within a quoted field
+	quoted  []string // the lines of that field so far
 }
+
+// escapedQuote finds a quotation mark after a backslash that can neither close a field nor be doubled.
+var escapedQuote = regexp.MustCompile(`\\" ?[\p{L}\p{N}]`)
 
 // line takes the next line of the record.
 func (r *csvRecord) line(s string) {
@@ -208,7 +226,7 @@ func (r *csvRecord) line(s string) {
 			s = rest
 			continue
 		}
-		field, rest, closed := quotedField(s, mark)
+		field, rest, closed := quotedField(s, mark, r.escaped)
 		r.quoted = append(r.quoted, field)
 		if r.open = !closed; r.open {
 			return
@@ -223,22 +241,35 @@ func (r *csvRecord) line(s string) {
 
 // splitRecord parts a record of one line into fields.
 func splitRecord(s string, sep rune) []string {
-	r := csvRecord{sep: sep}
+	r := csvRecord{sep: sep, escaped: escapedQuote.MatchString(s)}
 	r.line(s)
 	return append(r.fields, r.quoted...)
 }
 
 // quotedField reads up to the quotation mark that closes the field: one that a separator or the end follows. Others
-// are part of the text, as in "5" disk", doubled or after a backslash or neither.
-func quotedField(s, sep string) (field, rest string, closed bool) {
+// are part of the text, as in "5" disk", doubled or neither; escaped says that all after a backslash are.
+func quotedField(s, sep string, escaped bool) (field, rest string, closed bool) {
 	var b strings.Builder
+	marks := `"`
+	if escaped {
+		marks = `"\`
+	}
 	for {
-		at := strings.IndexByte(s, '"')
+		at := strings.IndexAny(s, marks)
 		if at < 0 {
 			b.WriteString(s)
 			return b.String(), "", false
 		}
 		b.WriteString(s[:at])
+		if s[at] == '\\' {
+			if s = s[at+1:]; s != "" && (s[0] == '"' || s[0] == '\\') {
+				b.WriteByte(s[0])
+				s = s[1:]
+			} else {
+				b.WriteByte('\\')
+			}
+			continue
+		}
 		after := s[at+1:]
 		if strings.HasPrefix(after, `"`) {
 			b.WriteByte('"')
@@ -282,12 +313,13 @@ func findSeparator(lines []string) rune {
 // fieldCounts parts the lines into records and gives the most frequent number of fields, how many records have it, and
 // how many there are. Comments and lines with nothing to part do not count while others do.
 func fieldCounts(lines []string, sep rune) (width, votes, records int) {
-	counts := map[int]int{}
+	counts, escaped := map[int]int{}, false
 	for i := 0; i < len(lines); i++ {
 		if strings.TrimSpace(lines[i]) == "" || strings.HasPrefix(lines[i], "#") {
 			continue
 		}
-		record := csvRecord{sep: sep}
+		escaped = escaped || escapedQuote.MatchString(lines[i])
+		record := csvRecord{sep: sep, escaped: escaped}
 		record.line(lines[i])
 		for end := i + 1; record.open && end < min(len(lines), i+csvSampleReach); end++ {
 			if record.line(lines[end]); !record.open {

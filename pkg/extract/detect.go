@@ -82,7 +82,7 @@ func DetectType(head []byte, name, declared string) string {
 		}
 		return typeOLE
 	}
-	if wide, _ := wideEncoding(head); wide == "" && looksBinary(head) {
+	if wide, _ := wideEncoding(head); wide == "" && looksBinary(head, named) {
 		sniffed, _, _ := strings.Cut(http.DetectContentType(head), ";")
 		if strings.HasPrefix(sniffed, "text/") {
 			return "application/octet-stream"
@@ -177,8 +177,9 @@ func zipType(head []byte, named string) string {
 	return "application/zip"
 }
 
-// looksBinary reports whether the bytes cannot be text of a single-byte or multi-byte encoding.
-func looksBinary(head []byte) bool {
+// looksBinary reports whether the bytes cannot be text of a single-byte or multi-byte encoding. Files
+// with the name of a text format may have more zero bytes in them.
+func looksBinary(head []byte, named string) bool {
 	control, zeros := 0, 0
 	for _, b := range head {
 		switch {
@@ -188,9 +189,19 @@ func looksBinary(head []byte) bool {
 			control++
 		}
 	}
-	// A few zero bytes, left by programs that died while writing, do not make a text unreadable.
-	if control*50 > len(head) || zeros*200 > len(head) || zeros > 0 && (control > 0 || !utf8.Valid(head)) {
+	if control*50 > len(head) {
 		return true
+	}
+	// A few zero bytes, left by programs that died while writing or that pad fields, do not make a text unreadable.
+	switch named {
+	case TypeCSV, TypeText, TypeMarkdown, TypeHTML, TypeJSON:
+		if zeros*4 > len(head) {
+			return true
+		}
+	default:
+		if zeros*200 > len(head) || zeros > 0 && (control > 0 || !utf8.Valid(head)) {
+			return true
+		}
 	}
 	sniffed := http.DetectContentType(head)
 	return !strings.HasPrefix(sniffed, "text/") && sniffed != "application/octet-stream" && !utf8.Valid(head)

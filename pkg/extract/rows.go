@@ -104,6 +104,16 @@ func (w *rowWriter) decide(ended bool) error {
 	for i, r := range rows {
 		cells[i] = r.cells
 	}
+	if n := w.sheetAbove(rows, cells); n > 0 {
+		w.pairs, w.header = nil, nil
+		for _, r := range rows[:n] {
+			if err := w.emit(r, w.pairsLine(r.cells)); err != nil {
+				return err
+			}
+		}
+		w.pending = rows[n:]
+		return w.decide(ended)
+	}
 	at, depth := w.headerAt(rows, cells)
 	if ended && len(rows) == 2 && at == 0 && !rows[0].header && !valuesBelow(cells) && filled(cells[0]) == 2 && w.header == nil {
 		at = -1 // two lines above a table say what it is about, more often than they are a table of one record
@@ -159,13 +169,13 @@ func (w *rowWriter) headerAt(rows []tableRow, cells [][]string) (at, depth int) 
 // header would be. A row that is set off, or known, as a header is one, and the rows of a table go on after a gap.
 func (w *rowWriter) pairsIn(rows []tableRow, cells [][]string, at int) *pairColumns {
 	c, ok := pairsOf(cells)
-	if !ok || w.isHeader || w.header != nil && at < 0 || slices.ContainsFunc(rows, func(r tableRow) bool { return r.header }) {
+	if !ok || w.isHeader || w.header != nil && at < 0 && filled(w.header) <= 2 || slices.ContainsFunc(rows, func(r tableRow) bool { return r.header }) {
 		return nil
 	}
 	if len(rows) > 1 && rows[0].allMarked() && !rows[1].allMarked() {
 		return nil
 	}
-	if at < 0 || c.colons(cells) || labelsMarked(rows, c) || c.differ(cells) {
+	if at < 0 || c.colons(cells) || labelsMarked(rows, c) || c.differ(cells) || c.known(cells) {
 		return &c
 	}
 	return nil

@@ -26,7 +26,7 @@ func headerRows(rows [][]string) (at, depth int) {
 		if filled(r)*5 < width*3 || filled(r) < 2 || isTitle(rows[i:]) {
 			continue
 		}
-		if i == len(rows)-1 || !namesColumns(r) || repeats(r, rows[i+1:]) {
+		if i == len(rows)-1 || !namesColumns(r) || repeats(r, rows[i+1:]) || proseRow(r, rows[i+1:]) {
 			return -1, 0
 		}
 		return i, 1

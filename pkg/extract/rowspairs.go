@@ -7,8 +7,11 @@ import (
 	"unicode/utf8"
 )
 
-// maxLabel is how long the name of a property may be, in characters.
-const maxLabel = 60
+// How long the name of a property, and a question, may be, in characters.
+const (
+	maxLabel    = 60
+	maxQuestion = 200
+)
 
 // pairColumns are the two columns, from 0, of a table that tells of one thing: each row is a property and its value.
 type pairColumns struct {
@@ -53,7 +56,7 @@ func pairsOf(rows [][]string) (c pairColumns, ok bool) {
 // the first row may name columns all the same, since numbers stand below its word.
 func headless(rows [][]string) *pairColumns {
 	c, ok := pairsOf(rows)
-	if !ok || valuesBelow(rows) && !c.differ(rows) {
+	if !ok || valuesBelow(rows) && !c.differ(rows) && !c.known(rows) {
 		return nil
 	}
 	return &c
@@ -79,8 +82,13 @@ func (c pairColumns) line(row []string) (text string, ok bool) {
 	return pairLine(label, value), true
 }
 
-// pairLine writes a property and its value.
-func pairLine(label, value string) string { return strings.TrimRight(label, ":： ") + ": " + value }
+// pairLine writes a property and its value, or a question and its answer.
+func pairLine(label, value string) string {
+	if isQuestion(label) {
+		return label + " " + value
+	}
+	return strings.TrimRight(label, ":： ") + ": " + value
+}
 
 // colons reports whether most labels that have a value end as labels do.
 func (c pairColumns) colons(rows [][]string) bool {
@@ -111,6 +119,9 @@ func (c pairColumns) differ(rows [][]string) bool {
 			kinds[kind]++
 			most, all = max(most, kinds[kind]), all+1
 		}
+	}
+	if len(kinds) == 2 && kinds["text"] > 0 && kinds["figures"] > 0 { // names and numbers, and dates
+		return kinds["figures"]*2 <= all
 	}
 	// Two kinds are a column with remarks, or without some of its numbers.
 	return len(kinds) > 2 && most*3 <= all*2 && kinds["number"]*2 <= all
@@ -187,5 +198,9 @@ func isWord(s string) bool {
 
 // isLabel reports whether a text can name a property: what is a row of its own cannot.
 func isLabel(s string) bool {
-	return !strings.Contains(s, ": ") && !strings.Contains(s, "; ") && strings.ContainsFunc(s, unicode.IsLetter) && utf8.RuneCountInString(s) <= maxLabel && !looksNumeric(s)
+	most := maxLabel
+	if isQuestion(s) {
+		most = maxQuestion
+	}
+	return !strings.Contains(s, ": ") && !strings.Contains(s, "; ") && strings.ContainsFunc(s, unicode.IsLetter) && utf8.RuneCountInString(s) <= most && !looksNumeric(s)
 }

@@ -1,0 +1,66 @@
+package extract
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// proseRow reports whether the first row of a table is a record of sentences as those below are, and no header: in some
+// column its cell and most cells below are whole sentences. The questions of a survey stand above short answers.
+func proseRow(row []string, below [][]string) bool {
+	for i, cell := range row {
+		long := len(row) == 2 && i == 1 && displayWidth(cell) >= longName
+		if !long && !isSentence(cell) {
+			continue
+		}
+		alike, all := 0, 0
+		for _, r := range below {
+			if i >= len(r) || r[i] == "" {
+				continue
+			}
+			all++
+			if isSentence(r[i]) || long && displayWidth(r[i]) >= longText {
+				alike++
+			}
+		}
+		if all > 0 && alike*2 >= all {
+			return true
+		}
+	}
+	return false
+}
+
+// Widths from which on a cell is longer than a column's name, and those below it longer than values.
+const (
+	longName = 40
+	longText = 30
+)
+
+// isSentence reports whether a text is a whole sentence.
+func isSentence(s string) bool {
+	if isQuestion(s) {
+		return true
+	}
+	last, size := utf8.DecodeLastRuneInString(strings.TrimRight(s, `"'”’»)`))
+	if !strings.ContainsRune(".!。！…।။", last) || size == 0 {
+		return false
+	}
+	return len(strings.Fields(s)) >= 3 || displayWidth(s) >= 14 && strings.ContainsFunc(s, spaceless)
+}
+
+// questionEnds are the last words of questions in languages that need no mark after them.
+var questionEnds = []string{"吗", "嗎", "呢", "ですか", "ますか", "니까", "나요", "ไหม", "หรือไม่", "อย่างไร", "เท่าไร"}
+
+// isQuestion reports whether a text asks something. One word with a mark is the name of a column: "Paid?".
+func isQuestion(s string) bool {
+	s = strings.TrimSpace(s)
+	last, _ := utf8.DecodeLastRuneInString(strings.TrimRight(s, `"'”’») `))
+	greek := last == ';' && strings.ContainsFunc(s, func(r rune) bool { return unicode.Is(unicode.Greek, r) })
+	switch {
+	case strings.ContainsRune("?？؟⁇", last), greek:
+		return strings.Contains(s, " ") || displayWidth(s) >= 8 && strings.ContainsFunc(s, spaceless)
+	}
+	return slices.ContainsFunc(questionEnds, func(end string) bool { return len(s) > len(end) && strings.HasSuffix(s, end) })
+}

@@ -1,0 +1,200 @@
+package extract
+
+import (
+	"slices"
+	"strings"
+)
+
+// sheetAbove counts the rows of properties and their values that stand above a table of items, with titles among them;
+// 0 where there are none.
+func (w *rowWriter) sheetAbove(rows []tableRow, cells [][]string) int {
+	n := slices.IndexFunc(cells, func(r []string) bool { return filled(r) > 2 && !labelledCells(r) })
+	if n < 1 || w.isHeader || w.plain || slices.ContainsFunc(rows[:n], func(r tableRow) bool { return r.header || len(r.merged) > 0 && r.wide() }) {
+		return 0
+	}
+	if below := cells[n:]; !rows[n].header && (len(below) < 2 || !namesColumns(below[0]) || filled(below[1])*5 < filled(below[0])*2) {
+		return 0
+	}
+	first := slices.IndexFunc(cells[n], func(c string) bool { return c != "" })
+	labelled, seen := 0, map[string]bool{}
+	c := pairColumns{-1, -1}
+	for i, r := range cells[:n] {
+		switch {
+		case (first >= len(r) || r[first] == "") && groupedRows(cells[i:]) > 0:
+			return 0 // names of groups of columns
+		case labelledCells(r):
+			labelled += 2
+			continue
+		case filled(r) < 2:
+			continue // a title
+		}
+		pair, ok := pairIn(r)
+		label, _ := pair.cells(r)
+		if !ok || c.label >= 0 && pair.label != c.label || !isLabel(label) || seen[label] {
+			return 0
+		}
+		c, seen[label] = pair, true
+		if labelled++; strings.HasSuffix(label, ":") {
+			labelled++
+		}
+	}
+	if labelled < 2 {
+		return 0
+	}
+	return n
+}
+
+// wide reports whether a cell of the row covers several columns and not the whole of a title's row.
+func (r *tableRow) wide() bool {
+	return filled(r.cells) > 1 && slices.ContainsFunc(r.merged, func(m mergedCell) bool { return m.across > 1 && m.column > 0 })
+}
+
+// pairIn finds the two cells of a row.
+func pairIn(row []string) (c pairColumns, ok bool) {
+	c = pairColumns{-1, -1}
+	for i, cell := range row {
+		switch {
+		case cell == "":
+		case c.label < 0:
+			c.label = i
+		case c.value < 0:
+			c.value = i
+		default:
+			return c, false
+		}
+	}
+	return c, c.value >= 0
+}
+
+// labelledCells reports whether a row sets several properties side by side, each label with a colon before its value.
+func labelledCells(row []string) bool {
+	labels, expect := 0, true
+	for _, cell := range row {
+		if cell == "" {
+			continue
+		}
+		if isColonLabel(cell) != expect {
+			return false
+		}
+		if expect {
+			labels++
+		}
+		expect = !expect
+	}
+	return labels > 1 && expect
+}
+
+func isColonLabel(s string) bool {
+	return (strings.HasSuffix(s, ":") || strings.HasSuffix(s, "：")) && isLabel(strings.TrimRight(s, ":："))
+}
+
+// pairsLine writes a row of properties: "label: value", several parted by "; ".
+func (w *rowWriter) pairsLine(row []string) string {
+	var b strings.Builder
+	label := ""
+	if !labelledCells(row) {
+		if c, ok := pairIn(row); ok {
+			return pairLine(c.cells(row))
+		}
+		return strings.Join(row, "\t")
+	}
+	for _, cell := range row {
+		switch {
+		case cell == "":
+		case label == "":
+			label = cell
+		default:
+			if b.Len() > 0 {
+				b.WriteString("; ")
+			}
+			b.WriteString(pairLine(label, cell))
+			label = ""
+		}
+	}
+	return b.String()
+}
+
+// known reports whether most labels are words that forms and data sheets have for properties. A first row that names
+// the column of values is a header.
+func (c pairColumns) known(rows [][]string) bool {
+	hits, all := 0, 0
+	for i, r := range rows {
+		label, value := c.cells(r)
+		if i == 0 && namesValues(value) {
+			return false
+		}
+		if value == "" {
+			continue
+		}
+		all++
+		if isProperty(label) {
+			hits++
+		}
+	}
+	return hits >= 2 && hits*2 >= all
+}
+
+// knownFirst is known for tables whose first row is set off by its style alone.
+func (c pairColumns) knownFirst(rows [][]string) bool {
+	label, _ := c.cells(rows[0])
+	return isProperty(label) && c.known(rows)
+}
+
+// isProperty reports whether a label names a property that many things have.
+func isProperty(label string) bool {
+	label = strings.Trim(strings.ToLower(label), ":：. ")
+	words := strings.FieldsFunc(label, func(r rune) bool { return strings.ContainsRune(" -_/().’'#", r) })
+	if len(words) > 4 {
+		return false
+	}
+	if propertyWords[label] {
+		return true
+	}
+	for _, word := range words {
+		if propertyWords[word] {
+			return true
+		}
+		for _, end := range propertyEnds {
+			if len(word) > len(end) && strings.HasSuffix(word, end) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// propertyEnds are the last parts of compounds.
+var propertyEnds = []string{"nummer", "datum", "adresse", "betrag", "anschrift", "idnr", "番号", "编号", "日期", "电话", "地址", "名称", "金额"}
+
+// propertyWords are words for properties of customers, orders, documents, persons and products.
+var propertyWords = setOf(strings.Fields(`
+	customer client supplier vendor contact name address street city town zip postcode country phone telephone tel mobile fax email mail website
+	date due issued version status author owner project reference ref order invoice number vat tax iban bic account bank currency total subtotal
+	amount payment terms delivery department manager subject language weight mass height width length depth colour color material voltage power
+	model manufacturer brand serial sku category warranty id type born age gender nationality employer profession start end duration location
+	kunde kundin auftraggeber lieferant ansprechpartner vorname nachname anschrift straße strasse ort stadt plz postleitzahl telefon mobil webseite
+	datum fällig autor verfasser projekt referenz bestellung auftrag rechnung nummer nr ust umsatzsteuer steuer konto währung summe betrag gesamt
+	zahlung zahlungsziel lieferung abteilung leiter betreff sprache gewicht masse höhe breite länge tiefe farbe spannung leistung modell hersteller marke
+	kategorie garantie typ geburtsdatum beruf beginn ende dauer standort
+	fournisseur nom prénom adresse rue ville pays téléphone tél courriel échéance statut auteur projet référence commande facture numéro n° tva siret
+	siren compte banque devise montant paiement livraison service responsable titre objet langue poids hauteur largeur longueur profondeur couleur matière
+	tension puissance modèle fabricant marque catégorie garantie naissance âge début fin durée lieu
+	cliente proveedor contacto nombre apellido dirección calle ciudad país teléfono móvil correo fecha vencimiento versión estado proyecto referencia
+	pedido factura número nif cif iva cuenta banco moneda importe pago entrega departamento asunto idioma peso altura anchura longitud modelo
+	fabricante marca categoría garantía tipo
+	fornitore contatto nome cognome indirizzo città telefono cellulare data scadenza versione stato autore progetto riferimento ordine fattura numero
+	conto banca valuta totale importo pagamento consegna reparto titolo oggetto lingua altezza larghezza lunghezza colore materiale modello
+	produttore categoria garanzia
+	klant leverancier naam adres straat telefoon vervaldatum versie referentie factuur btw rekening bedrag totaal gewicht kleur
+	fornecedor endereço morada cidade telefone versão projeto fatura conta valor
+	klient dostawca nazwa imię nazwisko miasto kraj termin zamówienie faktura numer nip kwota razem
+	заказчик клиент поставщик имя фамилия адрес город страна телефон дата срок версия статус автор проект номер инн счёт счет сумма итого
+	客户 供应商 姓名 地址 城市 国家 电话 日期 版本 状态 作者 项目 编号 金额 顧客 住所 氏名 電話 電話番号 日付 番号 合計 会社名`))
+
+func setOf(words []string) map[string]bool {
+	set := make(map[string]bool, len(words))
+	for _, w := range words {
+		set[w] = true
+	}
+	return set
+}
