@@ -20,7 +20,7 @@ type Block struct {
 	Page  int       `json:"p,omitempty"` // page or slide from 1; 0 where the format has none
 	Sheet string    `json:"s,omitempty"` // spreadsheet: the sheet's name
 	// Apart marks a block that the headings before it do not head, such as the first of a slide without a title.
-	Apart bool `json:"a,omitempty"`
+	Apart bool `json:"x,omitempty"`
 	Row   int  `json:"r,omitempty"` // table row of a spreadsheet, csv or JSON Lines file: its number there from 1; 0 elsewhere
 	// Offset is where the text starts in the document's text, which is that of all blocks joined by BlockSeparator; bytes.
 	Offset int         `json:"o,omitempty"`
