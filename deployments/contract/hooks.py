@@ -34,6 +34,8 @@ def name_what_is_there(case):
             case.body["datastoreId"] = HERE["datastore"]
         if operation == "CreateDatasource" and isinstance(case.body.get("config"), dict):  # which fields go with which type, a schema cannot say
             case.body |= {"type": "text", "config": {"text": case.body["config"].get("text") or "The pump."}}
+        if operation == "CreateKey" and type(case.body.get("agentId")) is str:
+            case.body["agentId"] = HERE["agent"]
         if operation == "UpdateDocument" and type(case.body.get("id")) is str:
             case.body["id"] = HERE["datasource"]
         for streams in {"streaming", "stream"} & case.body.keys():

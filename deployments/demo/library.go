@@ -46,7 +46,7 @@ func (l *library) uploadAll(ctx context.Context, dir string) error {
 func (l *library) addSite(ctx context.Context, root string) error {
 	name := "Tarnholm web site"
 	source, err := l.CreateDatasource(ctx, client.DatasourceCreate{
-		DatastoreId: l.storeID, Type: client.DatasourceCreateTypeWebSite, Name: &name, Config: &client.DatasourceConfig{SourceUrl: &root},
+		DatastoreId: l.storeID, Type: client.DatasourceCreateTypeWebSite, Name: &name, Config: &client.DatasourceConfigCreate{SourceUrl: &root},
 	})
 	if err != nil {
 		return fmt.Errorf("adding the web site: %w", err)

@@ -58,7 +58,7 @@ func (s *server) createFromJSON(ctx context.Context, who caller, body Datasource
 	if body.Metadata != nil {
 		d.Metadata = *body.Metadata
 	}
-	var c DatasourceConfig
+	var c DatasourceConfigCreate
 	if body.Config != nil {
 		c = *body.Config
 	}
@@ -86,7 +86,7 @@ func (s *server) createFromJSON(ctx context.Context, who caller, body Datasource
 }
 
 // configureCrawl takes over what concerns the datasource's type; a page has no use for a sitemap.
-func configureCrawl(d *domain.Datasource, c DatasourceConfig) {
+func configureCrawl(d *domain.Datasource, c DatasourceConfigCreate) {
 	d.Config.SourceURL = strings.TrimSpace(value(c.SourceUrl))
 	d.Config.Refresh = strings.TrimSpace(value(c.Refresh))
 	if d.Type == domain.TypeWebSite {

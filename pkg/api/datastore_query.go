@@ -23,18 +23,31 @@ func (s *server) QueryDatastore(ctx context.Context, r QueryDatastoreRequestObje
 	if err != nil {
 		return nil, err
 	}
+	kind := fragmentsType(ctx, found.Explanation != nil)
 	switch {
 	case isMeantForChaindesk(ctx):
-		return fragmentsResponse{renderResults(found)}, nil
+		return fragmentsResponse{kind, renderResults(found)}, nil
 	case found.Explanation != nil:
-		return fragmentsResponse{renderExplained(found)}, nil
+		return fragmentsResponse{kind, renderExplained(found)}, nil
 	}
-	return fragmentsResponse{renderAll(found.Fragments, renderFragment)}, nil
+	return fragmentsResponse{kind, renderAll(found.Fragments, renderFragment)}, nil
+}
+
+// fragmentsType is the Content-Type of an answer to QueryDatastore. Explained fragments have one of their own, so that the document has a
+// schema for each, and a client that is generated from it has an array of fragments for the result of a query.
+func fragmentsType(ctx context.Context, explained bool) string {
+	if explained && !isMeantForChaindesk(ctx) {
+		return "application/vnd.sluice.explained+json"
+	}
+	return "application/json"
 }
 
 // fragmentsResponse is an array of fragments, or an object with the explanation: what the generated type would encode
 // twice.
-type fragmentsResponse struct{ body any }
+type fragmentsResponse struct {
+	kind string // Content-Type
+	body any
+}
 
 // VisitQueryDatastoreResponse implements QueryDatastoreResponseObject.
 func (f fragmentsResponse) VisitQueryDatastoreResponse(w http.ResponseWriter) error {
@@ -48,7 +61,7 @@ func (f fragmentsResponse) VisitQueryDatastoreResponse(w http.ResponseWriter) er
 	if err := json.NewEncoder(encoded).Encode(f.body); err != nil {
 		return err
 	}
-	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Type", f.kind)
 	w.Header().Set("Content-Length", strconv.Itoa(encoded.Len())) // else it is sent in chunks, with another write for the last
 	_, err := w.Write(encoded.Bytes())
 	return err

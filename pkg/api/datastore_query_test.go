@@ -140,6 +140,9 @@ func TestAnExplainedDatastoreQuery(t *testing.T) {
 		}
 		a := s.call("POST", path+"?explain=true", object{"query": "trial"}).want(200)
 		s.valid(a, "ExplainedFragments")
+		if got := a.header.Get("Content-Type"); got != "application/vnd.sluice.explained+json" {
+			t.Errorf("explained fragments are %s", got)
+		}
 		golden(t, "explained-fragments.json", a.indented())
 
 		older := base + "/datastores/query/" + store
@@ -179,8 +182,12 @@ func TestAKeyedAnswerIsOfTheSameChoices(t *testing.T) {
 				return s.call("POST", path+query, with(object{"query": "trial"}, body), "Idempotency-Key", name+", "+key)
 			}
 			first := send(c.query, c.body).want(200)
-			if again := send(c.query, c.body).want(200); string(again.body) != string(first.body) || again.header.Get("Idempotent-Replayed") != "true" {
+			again := send(c.query, c.body).want(200)
+			if string(again.body) != string(first.body) || again.header.Get("Idempotent-Replayed") != "true" {
 				t.Errorf("%s, %s: %s, then %s", name, key, first.body, again.body)
+			}
+			if then, now := first.header.Get("Content-Type"), again.header.Get("Content-Type"); now != then {
+				t.Errorf("%s, %s: %s, then %s", name, key, then, now)
 			}
 			other := map[string]string{"": "?explain=true", "?explain=true": ""}[c.query]
 			send(other, c.body).problem(409)

@@ -58,7 +58,11 @@ func (s *server) idempotent(c *gin.Context) {
 	}
 	if stored != nil {
 		c.Header(replayedHeader, "true")
-		c.Data(stored.Status, "application/json", []byte(stored.Body))
+		kind := "application/json"
+		if op.id == "QueryDatastore" {
+			kind = fragmentsType(c, c.Request.URL.Query().Get("explain") == "true")
+		}
+		c.Data(stored.Status, kind, []byte(stored.Body))
 		c.Abort()
 		return
 	}

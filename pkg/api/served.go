@@ -120,6 +120,10 @@ func forgiveNulls(schema *openapi3.Schema, seen map[*openapi3.Schema]bool) {
 		if property.Value.Nullable || slices.Contains(schema.Required, name) {
 			continue
 		}
+		if property.Ref != "" { // it can say nothing more itself, and keeps the schema's name in clients that are generated
+			schema.Properties[name] = openapi3.NewSchemaRef("", &openapi3.Schema{Nullable: true, AllOf: openapi3.SchemaRefs{property}})
+			continue
+		}
 		own := *property.Value
 		own.Nullable = true
 		if n, isNumber := jsonbody.Unlimited(&own).(float64); isNumber {
@@ -129,6 +133,6 @@ func forgiveNulls(schema *openapi3.Schema, seen map[*openapi3.Schema]bool) {
 		if len(own.Enum) > 0 {
 			own.Enum = append(slices.Clone(own.Enum), nil)
 		}
-		schema.Properties[name] = &openapi3.SchemaRef{Value: &own} // in the place of a reference, which can say nothing more
+		schema.Properties[name] = &openapi3.SchemaRef{Value: &own}
 	}
 }

@@ -104,7 +104,7 @@ func setLimits(doc *openapi3.T, o Options) {
 	documents := uint64(o.MaxDocuments)
 	property("UpsertRequest", "documents").MaxItems = &documents
 	pages := float64(o.MaxPages)
-	property("DatasourceConfig", "max_pages").Max = &pages
+	property("DatasourceConfigCreate", "max_pages").Max = &pages
 	property("DatasourcePatch", "config").Properties["max_pages"].Value.Max = &pages
 	doc.Info.Description += fmt.Sprintf("\nLimits of this server: an uploaded file %s, a JSON body %s, %d documents an upsert, %d pages a web site, a query %d characters.\n",
 		byteSize(o.MaxUploadBytes), byteSize(o.MaxJSONBytes), o.MaxDocuments, o.MaxPages, o.MaxQueryChars)

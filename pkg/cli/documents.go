@@ -242,7 +242,7 @@ func (f fields) document(object map[string]json.RawMessage) (*document, error) {
 	d := &document{name: firstOf(name, id, source)}
 	if strings.TrimSpace(text) == "" {
 		if isAddress(source) && (kind == "" || kind == "web_page" || kind == "web_site") {
-			return page(source, kind == "web_site", client.DatasourceConfig{})
+			return page(source, kind == "web_site", client.DatasourceConfigCreate{})
 		}
 		return d, fmt.Errorf("has neither a text (%s) nor a web address (%s); --text-field names where the text is", strings.Join(f.text, ", "),
 			strings.Join(f.source, ", "))

@@ -138,7 +138,7 @@ func (f importFlags) documents(in *bufio.Reader) (iter.Seq2[*document, error], e
 	case '{', '[':
 		return readDocuments(in, f.fields()), nil
 	case 'h', '#':
-		return readAddresses(in, func(address string) (*document, error) { return page(address, f.site, client.DatasourceConfig{}) }), nil
+		return readAddresses(in, func(address string) (*document, error) { return page(address, f.site, client.DatasourceConfigCreate{}) }), nil
 	}
 	return nil, Misusedf("holds neither JSON objects nor web addresses; api ingest takes documents of other kinds")
 }

@@ -112,14 +112,14 @@ func isAddress(arg string) bool {
 }
 
 // page is a document that the service fetches.
-func page(address string, site bool, config client.DatasourceConfig) (*document, error) {
+func page(address string, site bool, config client.DatasourceConfigCreate) (*document, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" {
 		return nil, Misusedf("%q is no web address", address)
 	}
 	d := &document{name: address, kind: client.DatasourceTypeWebPage, key: address}
 	create := client.DatasourceCreate{
-		Type: client.DatasourceCreateTypeWebPage, Config: &client.DatasourceConfig{SourceUrl: &address, Refresh: config.Refresh},
+		Type: client.DatasourceCreateTypeWebPage, Config: &client.DatasourceConfigCreate{SourceUrl: &address, Refresh: config.Refresh},
 	}
 	if site {
 		create.Type, d.kind = client.DatasourceCreateTypeWebSite, client.DatasourceTypeWebSite
@@ -238,7 +238,7 @@ func fileIn(root, path string, entry fs.DirEntry, c choice, metadata map[string]
 // sourceFlags say what an argument is.
 type sourceFlags struct {
 	site     bool
-	config   client.DatasourceConfig
+	config   client.DatasourceConfigCreate
 	choice   choice
 	metadata map[string]any
 }

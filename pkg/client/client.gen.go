@@ -844,8 +844,10 @@ type AgentQuery struct {
 	// Query question for the agent
 	//
 	// Example: How long does the trial last?
-	Query     string `json:"query"`
-	Streaming *bool  `json:"streaming,omitempty"`
+	Query string `json:"query"`
+
+	// Streaming whether the answer comes as server-sent events; omitted: false
+	Streaming *bool `json:"streaming,omitempty"`
 
 	// SystemPrompt overrides the agent's, with the same placeholders, 20 at most; an empty text takes it away
 	SystemPrompt *string  `json:"systemPrompt,omitempty"`
@@ -996,7 +998,9 @@ type ChatRequest struct {
 	PresencePenalty *float64 `json:"presence_penalty,omitempty"`
 
 	// Store true stores question and answer as a new conversation, whose id the answer names
-	Store         *bool `json:"store,omitempty"`
+	Store *bool `json:"store,omitempty"`
+
+	// Stream whether the answer comes as an event stream; omitted: false
 	Stream        *bool `json:"stream,omitempty"`
 	StreamOptions *struct {
 		// IncludeUsage a chunk before the last says how many tokens were used
@@ -1131,7 +1135,7 @@ type Datasource struct {
 	// that was taken) once it is read. web_page: source_url; once it is fetched final_url and redirects (where the
 	// address led), canonical_url, last_mod (of its sitemap) and rendered (a browser was needed). web_site: sitemap,
 	// source_url, include, exclude, max_pages, max_depth. Both: refresh. Any: custom_id.
-	Config map[string]interface{} `json:"config"`
+	Config DatasourceConfig `json:"config"`
 
 	// Crawl Of a web site, what became of the addresses that its newest crawl came upon. Each page says its own reason.
 	Crawl       *CrawlProgress     `json:"crawl,omitempty"`
@@ -1170,8 +1174,14 @@ type Datasource struct {
 	Warnings []string `json:"warnings"`
 }
 
-// DatasourceConfig web_page needs source_url; web_site needs sitemap or source_url (root address for discovery); text needs text.
-type DatasourceConfig struct {
+// DatasourceConfig file: mime_type, file_size, file_name, sha256; document (title, language, pages, metadata, and route, the parser
+// that was taken) once it is read. web_page: source_url; once it is fetched final_url and redirects (where the
+// address led), canonical_url, last_mod (of its sitemap) and rendered (a browser was needed). web_site: sitemap,
+// source_url, include, exclude, max_pages, max_depth. Both: refresh. Any: custom_id.
+type DatasourceConfig map[string]interface{}
+
+// DatasourceConfigCreate web_page needs source_url; web_site needs sitemap or source_url (root address for discovery); text needs text.
+type DatasourceConfigCreate struct {
 	CustomId *string `json:"custom_id,omitempty"`
 
 	// Exclude web_site: glob patterns of paths to leave
@@ -1218,7 +1228,7 @@ type DatasourceCounts struct {
 // DatasourceCreate defines model for DatasourceCreate.
 type DatasourceCreate struct {
 	// Config web_page needs source_url; web_site needs sitemap or source_url (root address for discovery); text needs text.
-	Config *DatasourceConfig `json:"config,omitempty"`
+	Config *DatasourceConfigCreate `json:"config,omitempty"`
 
 	// CustomId caller-chosen id usable in filters
 	CustomId    *string `json:"custom_id,omitempty"`
@@ -1461,7 +1471,7 @@ type DatastoreQuery struct {
 	// MaxPerDatasource how many fragments may be of one datasource; omitted: any number
 	MaxPerDatasource *int `json:"maxPerDatasource,omitempty"`
 
-	// Mode What fragments are found and ranked by. hybrid: the query's words and its meaning together. lexical: the words
+	// Mode What fragments are found and ranked by. A query that omits it is hybrid. hybrid: the query's words and its meaning together. lexical: the words
 	// alone; the embedding model is not asked. dense: the meaning alone, as the datastore's embedding model sees it, with
 	// every word that this model knows; of a query that it knows no word of nothing is found, and a datastore without
 	// vectors is refused.
@@ -1473,7 +1483,9 @@ type DatastoreQuery struct {
 	// Rerank Whether a second stage orders the best 50 candidates anew. Omitted: where the server has a reranker
 	// (RERANK_URL), and the first stage's order stands when it fails. true: it must answer, or the query fails.
 	Rerank *bool `json:"rerank,omitempty"`
-	TopK   *int  `json:"topK,omitempty"`
+
+	// TopK how many fragments at most; omitted: 5
+	TopK *int `json:"topK,omitempty"`
 }
 
 // DependencyCheck defines model for DependencyCheck.
@@ -1608,7 +1620,7 @@ type Explanation struct {
 	Fragments        *[]FragmentExplanation `json:"fragments,omitempty"`
 	MaxPerDatasource *int                   `json:"max_per_datasource"`
 
-	// Mode What fragments are found and ranked by. hybrid: the query's words and its meaning together. lexical: the words
+	// Mode What fragments are found and ranked by. A query that omits it is hybrid. hybrid: the query's words and its meaning together. lexical: the words
 	// alone; the embedding model is not asked. dense: the meaning alone, as the datastore's embedding model sees it, with
 	// every word that this model knows; of a query that it knows no word of nothing is found, and a datastore without
 	// vectors is refused.
@@ -1994,11 +2006,11 @@ type RerankExplanation struct {
 
 // Resync defines model for Resync.
 type Resync struct {
-	// Mode reindex: from the content that is kept. refresh: fetch web content again (files and texts are reindexed).
+	// Mode reindex, also when omitted: from the content that is kept. refresh: fetch web content again (files and texts are reindexed).
 	Mode *ResyncMode `json:"mode,omitempty"`
 }
 
-// ResyncMode reindex: from the content that is kept. refresh: fetch web content again (files and texts are reindexed).
+// ResyncMode reindex, also when omitted: from the content that is kept. refresh: fetch web content again (files and texts are reindexed).
 type ResyncMode string
 
 // ResyncResult defines model for ResyncResult.
@@ -2024,7 +2036,7 @@ type RetrieverResults struct {
 // Scope defines model for Scope.
 type Scope string
 
-// SearchMode What fragments are found and ranked by. hybrid: the query's words and its meaning together. lexical: the words
+// SearchMode What fragments are found and ranked by. A query that omits it is hybrid. hybrid: the query's words and its meaning together. lexical: the words
 // alone; the embedding model is not asked. dense: the meaning alone, as the datastore's embedding model sees it, with
 // every word that this model knows; of a query that it knows no word of nothing is found, and a datastore without
 // vectors is refused.
@@ -2585,14 +2597,6 @@ type QueryDatastoreParams struct {
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
-// QueryDatastore200JSONResponseBody0 defines parameters for QueryDatastore.
-type QueryDatastore200JSONResponseBody0 = []Fragment
-
-// QueryDatastore200JSONResponseBody defines parameters for QueryDatastore.
-type QueryDatastore200JSONResponseBody struct {
-	union json.RawMessage
-}
-
 // ResyncDatastoreParams defines parameters for ResyncDatastore.
 type ResyncDatastoreParams struct {
 	// IdempotencyKey Makes the request safe to repeat: send it again, with the same key and body, until it is answered with
@@ -2931,94 +2935,6 @@ func (a UpdateRequest_Metadata) MarshalJSON() ([]byte, error) {
 		}
 	}
 	return json.Marshal(object)
-}
-
-// AsQueryDatastore200JSONResponseBody0 returns the union data inside the QueryDatastore200JSONResponseBody as a QueryDatastore200JSONResponseBody0
-func (t QueryDatastore200JSONResponseBody) AsQueryDatastore200JSONResponseBody0() (QueryDatastore200JSONResponseBody0, error) {
-	var body QueryDatastore200JSONResponseBody0
-	err := json.Unmarshal(t.union, &body)
-	return body, err
-}
-
-// FromQueryDatastore200JSONResponseBody0 overwrites any union data inside the QueryDatastore200JSONResponseBody as the provided QueryDatastore200JSONResponseBody0
-func (t *QueryDatastore200JSONResponseBody) FromQueryDatastore200JSONResponseBody0(v QueryDatastore200JSONResponseBody0) error {
-	b, err := json.Marshal(v)
-	t.union = b
-	return err
-}
-
-// MergeQueryDatastore200JSONResponseBody0 performs a merge with any union data inside the QueryDatastore200JSONResponseBody, using the provided QueryDatastore200JSONResponseBody0
-func (t *QueryDatastore200JSONResponseBody) MergeQueryDatastore200JSONResponseBody0(v QueryDatastore200JSONResponseBody0) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
-	return err
-}
-
-// AsExplainedFragments returns the union data inside the QueryDatastore200JSONResponseBody as a ExplainedFragments
-func (t QueryDatastore200JSONResponseBody) AsExplainedFragments() (ExplainedFragments, error) {
-	var body ExplainedFragments
-	err := json.Unmarshal(t.union, &body)
-	return body, err
-}
-
-// FromExplainedFragments overwrites any union data inside the QueryDatastore200JSONResponseBody as the provided ExplainedFragments
-func (t *QueryDatastore200JSONResponseBody) FromExplainedFragments(v ExplainedFragments) error {
-	b, err := json.Marshal(v)
-	t.union = b
-	return err
-}
-
-// MergeExplainedFragments performs a merge with any union data inside the QueryDatastore200JSONResponseBody, using the provided ExplainedFragments
-func (t *QueryDatastore200JSONResponseBody) MergeExplainedFragments(v ExplainedFragments) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
-	return err
-}
-
-// AsRetrieverResults returns the union data inside the QueryDatastore200JSONResponseBody as a RetrieverResults
-func (t QueryDatastore200JSONResponseBody) AsRetrieverResults() (RetrieverResults, error) {
-	var body RetrieverResults
-	err := json.Unmarshal(t.union, &body)
-	return body, err
-}
-
-// FromRetrieverResults overwrites any union data inside the QueryDatastore200JSONResponseBody as the provided RetrieverResults
-func (t *QueryDatastore200JSONResponseBody) FromRetrieverResults(v RetrieverResults) error {
-	b, err := json.Marshal(v)
-	t.union = b
-	return err
-}
-
-// MergeRetrieverResults performs a merge with any union data inside the QueryDatastore200JSONResponseBody, using the provided RetrieverResults
-func (t *QueryDatastore200JSONResponseBody) MergeRetrieverResults(v RetrieverResults) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-
-	merged, err := runtime.JSONMerge(t.union, b)
-	t.union = merged
-	return err
-}
-
-func (t QueryDatastore200JSONResponseBody) MarshalJSON() ([]byte, error) {
-	b, err := t.union.MarshalJSON()
-	return b, err
-}
-
-func (t *QueryDatastore200JSONResponseBody) UnmarshalJSON(b []byte) error {
-	err := t.union.UnmarshalJSON(b)
-	return err
 }
 
 // RequestEditorFn is the function signature for the RequestEditor callback function
@@ -3574,7 +3490,7 @@ type ClientInterface interface {
 	// the datastore is public.
 	//
 	// With `explain=true` the answer is an object with the fragments, each with its `explanation`, and the `explanation`
-	// of the whole. A request that was on its way to `app.chaindesk.ai`, by its `Host` or `X-Forwarded-Host`, is answered as
+	// of the whole, and has a Content-Type of its own. A request that was on its way to `app.chaindesk.ai`, by its `Host` or `X-Forwarded-Host`, is answered as
 	// under `/datastores/query/{id}`, for that is what LangChain's ChaindeskRetriever reads.
 	//
 	// Takes any type of body and a specified content type.
@@ -3589,7 +3505,7 @@ type ClientInterface interface {
 	// the datastore is public.
 	//
 	// With `explain=true` the answer is an object with the fragments, each with its `explanation`, and the `explanation`
-	// of the whole. A request that was on its way to `app.chaindesk.ai`, by its `Host` or `X-Forwarded-Host`, is answered as
+	// of the whole, and has a Content-Type of its own. A request that was on its way to `app.chaindesk.ai`, by its `Host` or `X-Forwarded-Host`, is answered as
 	// under `/datastores/query/{id}`, for that is what LangChain's ChaindeskRetriever reads.
 	//
 	// Takes a body of the `application/json` content type.
@@ -4768,7 +4684,7 @@ func (c *Endpoints) WatchDatastore(ctx context.Context, id Id, reqEditors ...Req
 // the datastore is public.
 //
 // With `explain=true` the answer is an object with the fragments, each with its `explanation`, and the `explanation`
-// of the whole. A request that was on its way to `app.chaindesk.ai`, by its `Host` or `X-Forwarded-Host`, is answered as
+// of the whole, and has a Content-Type of its own. A request that was on its way to `app.chaindesk.ai`, by its `Host` or `X-Forwarded-Host`, is answered as
 // under `/datastores/query/{id}`, for that is what LangChain's ChaindeskRetriever reads.
 //
 // Takes any type of body and a specified content type.
@@ -4793,7 +4709,7 @@ func (c *Endpoints) QueryDatastoreWithBody(ctx context.Context, id Id, params *Q
 // the datastore is public.
 //
 // With `explain=true` the answer is an object with the fragments, each with its `explanation`, and the `explanation`
-// of the whole. A request that was on its way to `app.chaindesk.ai`, by its `Host` or `X-Forwarded-Host`, is answered as
+// of the whole, and has a Content-Type of its own. A request that was on its way to `app.chaindesk.ai`, by its `Host` or `X-Forwarded-Host`, is answered as
 // under `/datastores/query/{id}`, for that is what LangChain's ChaindeskRetriever reads.
 //
 // Takes a body of the `application/json` content type.

@@ -28,7 +28,11 @@ func one[T any](resp *http.Response, err error) (*T, error) {
 
 // isOf refuses an answer of another type, as whatever else listens at an address has it.
 func isOf(resp *http.Response, kind string) error {
-	if got, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); got != kind {
+	got, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	if kind == "application/json" && strings.HasPrefix(got, "application/vnd.sluice.") && strings.HasSuffix(got, "+json") {
+		return nil
+	}
+	if got != kind {
 		return fmt.Errorf("%s answered with %q where a Sluice answers with %q: is it the address of one?", resp.Request.URL.Host, got, kind)
 	}
 	return nil
