@@ -2,12 +2,15 @@ package console_test
 
 import (
 	"fmt"
-	"net/http"
+	"io/fs"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+
+	"github.com/sluice/sluice/docs"
 )
 
 // reads opens a page that is not one of the console's, and waits until it is all there.
@@ -83,6 +86,9 @@ func TestTheDocumentationIsReadByKeyboard(t *testing.T) {
 	c.sees("#found a")
 	c.keys("\r")
 	c.until(`location.pathname === '/docs/errors'`)
+	// The text of pages is searched, too.
+	c.types("#query", "OPENAI_BASE_URL")
+	c.until(`[...document.querySelectorAll('#found a mark')].some((e) => e.textContent === 'OPENAI_BASE_URL')`)
 }
 
 // unseenFocus is a script's expression for what has the focus without showing it; "" when it does show it.
@@ -115,8 +121,16 @@ func TestAxeFindsNothingInTheDocumentation(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := start(t)
-	var places []struct{ At, Text string }
-	s.call(http.MethodGet, "/docs/search.json", nil, &places)
+	places := []string{"/docs/api"}
+	err = fs.WalkDir(docs.Files, ".", func(name string, _ fs.DirEntry, err error) error {
+		if page, is := strings.CutSuffix(name, ".md"); is {
+			places = append(places, strings.TrimSuffix("/docs/"+strings.TrimSuffix(page, "README"), "/"))
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 	c := open(s)
 	c.allow(string(axe))
 	audited := 0
@@ -124,16 +138,13 @@ func TestAxeFindsNothingInTheDocumentation(t *testing.T) {
 		for _, width := range []int64{1280, 360} {
 			c.in(scheme, width)
 			for _, place := range places {
-				if place.Text != "" { // a heading
-					continue
-				}
-				c.reads(place.At)
-				if place.At == "/docs/api" {
+				c.reads(place)
+				if place == "/docs/api" {
 					c.until(`document.querySelectorAll('section').length > 40`)
 					value[bool](c, `(document.querySelectorAll('section:nth-of-type(9n) details:not([open])').forEach((e) => { e.open = true; e.className = 'opened' }), true)`)
 					c.until(`[...document.querySelectorAll('.opened')].every((e) => e.querySelector('table, p'))`)
 				}
-				name := fmt.Sprintf("%s, %s, %d wide", place.At, scheme, width)
+				name := fmt.Sprintf("%s, %s, %d wide", place, scheme, width)
 				c.audit(name)
 				if wide := value[int](c, `document.documentElement.scrollWidth`); int64(wide) > width {
 					t.Errorf("%s: it is %d wide", name, wide)

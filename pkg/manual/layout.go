@@ -19,7 +19,7 @@ var layout = template.Must(template.New("page").Parse(`<!doctype html>
 <header>
 <a class="brand" href="/docs">Sluice <span>documentation</span></a>
 <search id="search" hidden>
-<label class="unseen" for="query">Search titles and headings</label>
+<label class="unseen" for="query">Search the documentation</label>
 <input id="query" type="search" placeholder="Search" autocomplete="off" spellcheck="false" maxlength="100">
 <p id="count" class="unseen" role="status"></p>
 <ul id="found" hidden></ul>

@@ -1,5 +1,5 @@
 // Package manual is the documentation at /docs: the Markdown files of the directory docs as pages that are part of the
-// program. They need no script to be read and nothing from another host; a small script searches titles and headings.
+// program. They need no script to be read and nothing from another host; a small script shows what a search finds.
 package manual
 
 import (
@@ -80,11 +80,17 @@ func newFile(name string, content []byte) file {
 	return f
 }
 
-// load makes the pages when the first person comes.
-var load = sync.OnceValues(func() (map[string]file, error) { return build(docs.Files) })
+// site is everything that is served.
+type site struct {
+	files  map[string]file // by the paths of requests
+	search func() *searcher
+}
 
-// build makes everything that is served of a directory of Markdown, by the paths of requests.
-func build(source fs.FS) (map[string]file, error) {
+// load makes the pages at the first request.
+var load = sync.OnceValues(func() (*site, error) { return build(docs.Files) })
+
+// build makes the site of a directory of Markdown.
+func build(source fs.FS) (*site, error) {
 	pages, err := readPages(source)
 	if err != nil {
 		return nil, err
@@ -102,11 +108,6 @@ func build(source fs.FS) (map[string]file, error) {
 		files[p.at] = newFile("", b.Bytes())
 		files[Root+"/"+p.source] = newFile(p.source, p.markdown)
 	}
-	index, err := json.Marshal(pages.index())
-	if err != nil {
-		return nil, fmt.Errorf("making the index of headings: %w", err)
-	}
-	files[Root+"/search.json"] = newFile("search.json", index)
 	err = fs.WalkDir(source, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || path.Ext(name) == ".md" || types[path.Ext(name)] == "" {
 			return err
@@ -115,16 +116,25 @@ func build(source fs.FS) (map[string]file, error) {
 		files[Root+"/"+name] = newFile(name, content)
 		return err
 	})
-	return files, err
+	return &site{files, sync.OnceValue(pages.searcher)}, err
 }
 
-// Serve writes what lies at the request's path, Root or one below it, and reports whether there is such a page.
+// Serve writes the page or file at the request's path, Root or one below it, or the hits of a search, and reports whether
+// there is one.
 func Serve(w http.ResponseWriter, r *http.Request) (found bool, err error) {
-	files, err := load()
+	s, err := load()
 	if err != nil {
 		return false, err
 	}
-	f, found := files[strings.TrimPrefix(r.URL.Path, "/api")]
+	at := strings.TrimPrefix(r.URL.Path, "/api")
+	f, found := s.files[at]
+	if at == Search {
+		content, err := json.Marshal(s.search().find(r.URL.Query().Get("q")))
+		if err != nil {
+			return false, fmt.Errorf("encoding the hits of a search: %w", err)
+		}
+		f, found = newFile("search.json", content), true
+	}
 	if !found {
 		return false, nil
 	}

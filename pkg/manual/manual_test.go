@@ -53,10 +53,11 @@ func TestEveryMarkdownFileIsAPage(t *testing.T) {
 // service is there, no attribute carries style or script that the policy refuses, and ids are there once.
 func TestPagesNeedNothingFromElsewhere(t *testing.T) {
 	t.Parallel()
-	files, err := load()
+	site, err := load()
 	if err != nil {
 		t.Fatal(err)
 	}
+	files := site.files
 	ids := map[string]map[string]bool{}
 	for at, f := range files {
 		if f.kind == types[""] {
@@ -149,20 +150,6 @@ func TestServe(t *testing.T) {
 				t.Errorf("%s: found %t, %v", path, found, err)
 			}
 		}
-	})
-	t.Run("the search finds every heading", func(t *testing.T) {
-		t.Parallel()
-		var entries []entry
-		if err := json.Unmarshal(get(t, Root+"/search.json").Body.Bytes(), &entries); err != nil {
-			t.Fatal(err)
-		}
-		want := entry{Page: "Configuration", At: Root + "/configuration"}
-		for _, e := range entries {
-			if e == want {
-				return
-			}
-		}
-		t.Errorf("%+v is not among %d entries", want, len(entries))
 	})
 }
 

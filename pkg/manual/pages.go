@@ -20,6 +20,7 @@ type page struct {
 	markdown []byte
 	text     template.HTML
 	headings []heading // below the title
+	passages []passage
 	lists    []section // of links, by the heading above them
 }
 
@@ -128,20 +129,11 @@ func (a *pages) view(p page) view {
 	return v
 }
 
-// entry is a place that can be searched for.
-type entry struct {
-	Page string `json:"page"`
-	Text string `json:"text,omitempty"` // of the heading; absent: the page itself
-	At   string `json:"at"`
-}
-
-func (a *pages) index() []entry {
-	out := []entry{{Page: "API reference", At: Reference}}
+// searcher finds the passages of all pages.
+func (a *pages) searcher() *searcher {
+	all := []passage{{page: "API reference", at: Reference, factor: 1, text: "Every endpoint with its fields, bounds, answers and status codes."}}
 	for _, p := range a.list {
-		out = append(out, entry{Page: p.title, At: p.at})
-		for _, h := range p.headings {
-			out = append(out, entry{Page: p.title, Text: h.text, At: p.at + "#" + h.id})
-		}
+		all = append(all, p.passages...)
 	}
-	return out
+	return newSearcher(all)
 }

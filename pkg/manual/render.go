@@ -29,6 +29,17 @@ func render(files fs.FS, source string, content []byte) (page, error) {
 	root := markdown.Parser().Parse(text.NewReader(content))
 	seen := map[string]int{}
 	var below string
+	begin := func(h heading) {
+		next := passage{heading: h.text, at: p.at, factor: 1}
+		if h.id != "" {
+			next.at += "#" + h.id
+		}
+		if path.Dir(source) == "adr" {
+			next.factor = decisionFactor
+		}
+		p.passages = append(p.passages, next)
+	}
+	begin(heading{})
 	err := ast.Walk(root, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
 		if !entering {
 			return ast.WalkContinue, nil
@@ -43,7 +54,9 @@ func render(files fs.FS, source string, content []byte) (page, error) {
 				p.title = h.text
 			} else {
 				p.headings = append(p.headings, h)
+				begin(h)
 			}
+			return ast.WalkContinue, nil
 		case *ast.Link:
 			target := string(n.Destination)
 			n.Destination = []byte(resolve(files, source, target))
@@ -53,10 +66,23 @@ func render(files fs.FS, source string, content []byte) (page, error) {
 		case *ast.Image:
 			n.Destination = []byte(resolve(files, source, string(n.Destination)))
 		}
+		if n.Type() == ast.TypeBlock && n.Kind() != ast.KindHTMLBlock && !hasBlocks(n) {
+			last := &p.passages[len(p.passages)-1]
+			if len(last.text) > passageLength {
+				next := *last
+				next.text = ""
+				p.passages = append(p.passages, next)
+				last = &p.passages[len(p.passages)-1]
+			}
+			last.text = strings.TrimSpace(last.text + " " + blockText(n, content))
+		}
 		return ast.WalkContinue, nil
 	})
 	if err != nil {
 		return p, err
+	}
+	for i := range p.passages {
+		p.passages[i].page = p.title
 	}
 	if p.title == "" {
 		return p, errors.New("it has no title: a line that begins with #")
@@ -114,6 +140,24 @@ func resolve(files fs.FS, source, target string) string {
 	default:
 		return repository + strings.TrimPrefix(file, "../") + fragment
 	}
+}
+
+// hasBlocks reports whether a node is made of blocks, as a list is, and not of text.
+func hasBlocks(n ast.Node) bool {
+	return n.FirstChild() != nil && n.FirstChild().Type() == ast.TypeBlock
+}
+
+// blockText is the text of a block, lines of code included, with a space between words.
+func blockText(n ast.Node, content []byte) string {
+	if n.IsRaw() {
+		var b strings.Builder
+		for i := range n.Lines().Len() {
+			line := n.Lines().At(i)
+			b.Write(line.Value(content))
+		}
+		return strings.Join(strings.Fields(b.String()), " ")
+	}
+	return plain(n, content)
 }
 
 // plain is the text of a node as it is read.

@@ -1,70 +1,66 @@
-// The search of titles and headings. Pages are read without it.
+// The search box. The service searches; pages are read without it.
 "use strict";
 {
   const [box, query, count, found] = ["search", "query", "count", "found"].map(id => document.getElementById(id));
-  const most = 12;
-  let entries; // a promise of all places, once somebody searches
-  const load = () => entries ??= fetch("/docs/search.json").then(r => {
-    if (!r.ok) throw new Error(`the index of headings: ${r.status}`);
-    return r.json();
-  }).catch(err => {
-    entries = undefined; // the next letter tries again
-    throw err;
-  });
+  let asking = new AbortController(); // ends the request for what was typed before
 
-  // How well a place fits: the title of a page before a heading, a beginning of a word before its middle. 0: not at all.
-  const fit = (e, words) => {
-    const text = (e.text ?? e.page).toLowerCase(), whole = `${e.page} ${e.text ?? ""}`.toLowerCase();
-    if (!words.every(w => whole.includes(w))) return 0;
-    let score = e.text ? 1 : 3;
-    for (const w of words) {
-      if (text.startsWith(w)) score += 4;
-      else if (text.includes(" " + w)) score += 3;
-      else if (text.includes(w)) score += 1;
-    }
-    return score;
-  };
-  const item = e => {
+  const item = hit => {
     const link = document.createElement("a"), li = document.createElement("li");
-    link.href = e.at;
-    link.textContent = e.text ?? e.page;
-    if (e.text) {
+    link.href = hit.at;
+    link.textContent = hit.text ?? hit.page;
+    if (hit.text) {
       const page = document.createElement("small");
-      page.textContent = e.page;
+      page.textContent = hit.page;
       link.append(page);
+    }
+    if (hit.excerpt?.some(text => text)) {
+      const excerpt = document.createElement("span");
+      excerpt.append(...hit.excerpt.map((text, i) => {
+        if (i % 2 === 0) return text;
+        const mark = document.createElement("mark");
+        mark.textContent = text;
+        return mark;
+      }));
+      link.append(excerpt);
     }
     link.addEventListener("click", close);
     li.append(link);
     return li;
   };
   function close() { found.hidden = true; }
+  const say = text => {
+    const li = document.createElement("li");
+    li.textContent = count.textContent = text;
+    found.replaceChildren(li);
+  };
   async function search() {
-    const asked = query.value, words = asked.toLowerCase().split(/\s+/).filter(Boolean);
-    if (!words.length) {
+    asking.abort();
+    asking = new AbortController();
+    const { signal } = asking;
+    if (!query.value.trim()) {
       count.textContent = "";
       return close();
     }
     try {
-      const all = await load();
-      if (query.value !== asked) return; // another letter has come
-      const hits = all.map((e, i) => [fit(e, words), i, e]).filter(([score]) => score > 0).sort((a, b) => b[0] - a[0] || a[1] - b[1]);
-      found.replaceChildren(...hits.slice(0, most).map(([, , e]) => item(e)));
-      count.textContent = hits.length ? `${hits.length} found` : "Nothing found";
-      if (!hits.length) {
-        const nothing = document.createElement("li");
-        nothing.textContent = "Nothing found";
-        found.append(nothing);
+      const answer = await fetch(`/docs/search.json?q=${encodeURIComponent(query.value)}`, { signal });
+      if (!answer.ok) throw new Error(`the search answered ${answer.status}`);
+      const hits = await answer.json();
+      if (signal.aborted) return;
+      if (hits.length) {
+        found.replaceChildren(...hits.map(item));
+        count.textContent = `${hits.length} found`;
+      } else {
+        say("Nothing found");
       }
     } catch {
-      count.textContent = "The search does not answer. Try again.";
-      const failed = document.createElement("li");
-      failed.textContent = count.textContent;
-      found.replaceChildren(failed);
+      if (signal.aborted) return;
+      say("The search does not answer. Try again.");
     }
     found.hidden = false;
   }
-  query.addEventListener("input", search);
-  query.addEventListener("focus", search);
+  let searched = Promise.resolve(); // ends with the newest search
+  query.addEventListener("input", () => { searched = search(); });
+  query.addEventListener("focus", () => { searched = search(); });
   box.addEventListener("keydown", e => {
     const links = [...found.querySelectorAll("a")], at = links.indexOf(document.activeElement);
     if (e.key === "Escape") {
@@ -75,8 +71,8 @@
       (links[at + 1] ?? links[0]).focus();
     } else if (e.key === "ArrowUp" && at >= 0) {
       (links[at - 1] ?? query).focus();
-    } else if (e.key === "Enter" && document.activeElement === query && links.length) {
-      links[0].click();
+    } else if (e.key === "Enter" && document.activeElement === query) {
+      searched.then(() => found.querySelector("a")?.click()); // what is shown may be for fewer letters
     } else {
       return;
     }

@@ -1,0 +1,286 @@
+package manual
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/sluice/sluice/pkg/analysis"
+)
+
+// Search is where pages are searched: GET Search?q=words answers with at most maxHits hits as JSON.
+const Search = Root + "/search.json"
+
+// Bounds of a search.
+const (
+	maxHits     = 12
+	maxQuery    = 100 // bytes of a query that are read
+	maxPrefixes = 100 // words that the unfinished last word of a query may stand for
+)
+
+// Parameters of BM25F. A word in a heading counts as headingWeight words of the text below it.
+const (
+	k1            = 1.2
+	b             = 0.75
+	headingWeight = 4
+	titleWeight   = 2
+	// Factor for a passage that has the query word for word, such as the name of a setting.
+	verbatimFactor = 2
+	// Decisions explain how the program came to be. Readers mostly look for how to use it.
+	decisionFactor = 0.6
+)
+
+// passageLength is how many bytes a passage has at least before the next block of its section begins another.
+const passageLength = 800
+
+// passage is some blocks of a section of a page.
+type passage struct {
+	page    string // title of the page
+	heading string // "": the beginning of the page
+	at      string
+	text    string
+	factor  float64 // of its scores
+}
+
+// Hit is a section that matches a query.
+type Hit struct {
+	Page string `json:"page"`
+	Text string `json:"text,omitempty"` // of the heading; absent: the page itself
+	At   string `json:"at"`
+	// Excerpt is the passage with the most words of the query. Its odd elements are those words.
+	Excerpt []string `json:"excerpt,omitempty"`
+}
+
+// searcher finds passages by their words, with the text analysis of the service. It is immutable.
+type searcher struct {
+	passages []passage
+	lower    []string             // their texts in lower case
+	postings map[string][]posting // by term, in order of passages
+	lengths  []float64            // words of each passage, weighted
+	average  float64
+	words    []string // all words in lower case, sorted, to complete an unfinished one
+}
+
+type posting struct {
+	passage int
+	tf      float64
+}
+
+func newSearcher(passages []passage) *searcher {
+	s := &searcher{passages: passages, postings: map[string][]posting{}, lengths: make([]float64, len(passages))}
+	vocabulary := map[string]bool{}
+	analyzer := analysis.Borrow()
+	defer analyzer.Return()
+	for i, p := range passages {
+		s.lower = append(s.lower, strings.ToLower(p.text))
+		tf := map[string]float64{}
+		for _, field := range []struct {
+			text   string
+			weight float64
+		}{{p.text, 1}, {cmp.Or(p.heading, p.page), headingWeight}, {p.page, titleWeight}} {
+			for _, term := range analyzer.Terms(field.text, analysis.English) {
+				tf[term] += field.weight
+				s.lengths[i] += field.weight
+			}
+			eachWord(field.text, func(from, to int) bool {
+				vocabulary[strings.ToLower(field.text[from:to])] = true
+				return true
+			})
+		}
+		for term, n := range tf {
+			s.postings[term] = append(s.postings[term], posting{i, n})
+		}
+		s.average += s.lengths[i] / float64(len(passages))
+	}
+	for word := range vocabulary {
+		s.words = append(s.words, word)
+	}
+	slices.Sort(s.words)
+	return s
+}
+
+// find returns the best sections for a query, best first. The last word may be unfinished, unless a space follows it.
+func (s *searcher) find(query string) []Hit {
+	query = cut(query, maxQuery)
+	words := s.wordsOf(query)
+	if len(words) == 0 {
+		return []Hit{}
+	}
+	analyzer := analysis.Borrow()
+	defer analyzer.Return()
+	scores := map[int]float64{}
+	matched := map[int]int{}
+	terms := map[string]bool{}
+	for _, forms := range words {
+		best := map[int]float64{} // a word counts once, by the form that fits best
+		for _, form := range forms {
+			terms[form] = true
+			list := s.postings[form]
+			idf := math.Log1p((float64(len(s.passages)-len(list)) + 0.5) / (float64(len(list)) + 0.5))
+			for _, p := range list {
+				norm := k1 * (1 - b + b*s.lengths[p.passage]/s.average)
+				best[p.passage] = max(best[p.passage], idf*p.tf*(k1+1)/(p.tf+norm))
+			}
+		}
+		for passage, score := range best {
+			scores[passage] += score
+			matched[passage]++
+		}
+	}
+	found := make([]int, 0, len(scores))
+	verbatim := strings.ToLower(strings.TrimSpace(query))
+	for i := range scores {
+		scores[i] *= s.passages[i].factor * float64(matched[i]) / float64(len(words))
+		if len(words) > 1 && strings.Contains(s.lower[i], verbatim) {
+			scores[i] *= verbatimFactor
+		}
+		found = append(found, i)
+	}
+	slices.SortFunc(found, func(a, b int) int { return cmp.Or(cmp.Compare(scores[b], scores[a]), cmp.Compare(a, b)) })
+	hits := make([]Hit, 0, maxHits)
+	for _, i := range found {
+		p := s.passages[i]
+		if len(hits) == maxHits {
+			break
+		}
+		if !slices.ContainsFunc(hits, func(h Hit) bool { return h.At == p.at }) {
+			hits = append(hits, Hit{Page: p.page, Text: p.heading, At: p.at, Excerpt: excerpt(p.text, terms, analyzer)})
+		}
+	}
+	return hits
+}
+
+// wordsOf returns the words of a query, each as the terms that it may stand for.
+func (s *searcher) wordsOf(query string) [][]string {
+	var out [][]string
+	for _, q := range analysis.Query(query, []analysis.Language{analysis.English}) {
+		out = append(out, q.Forms)
+	}
+	last := ""
+	eachWord(query, func(from, to int) bool {
+		last = ""
+		if to == len(query) {
+			last = strings.ToLower(query[from:])
+		}
+		return true
+	})
+	if utf8.RuneCountInString(last) < 2 || len(out) == 0 {
+		return out
+	}
+	forms := out[len(out)-1]
+	if lastForms := analysis.Terms(last, analysis.English); len(lastForms) != 1 || !slices.Contains(forms, lastForms[0]) {
+		return out // the last word is a function word
+	}
+	at, _ := slices.BinarySearch(s.words, last)
+	for n := 0; n < maxPrefixes && at < len(s.words) && strings.HasPrefix(s.words[at], last); n, at = n+1, at+1 {
+		for _, term := range analysis.Terms(s.words[at], analysis.English) {
+			if !slices.Contains(forms, term) {
+				forms = append(forms, term)
+			}
+		}
+	}
+	out[len(out)-1] = forms
+	return out
+}
+
+// excerptLength is how many bytes an excerpt has, about.
+const excerptLength = 160
+
+// excerpt cuts the passage out of a text that has the most different terms, with its words that are such terms apart.
+func excerpt(text string, terms map[string]bool, analyzer *analysis.Analyzer) []string {
+	type span struct {
+		from, to int
+		term     string
+	}
+	var spans []span
+	eachWord(text, func(from, to int) bool {
+		for _, term := range analyzer.Terms(text[from:to], analysis.English) {
+			if terms[term] {
+				spans = append(spans, span{from, to, term})
+				break
+			}
+		}
+		return true
+	})
+	first, most := 0, 0
+	for i := range spans {
+		different := map[string]bool{}
+		for _, other := range spans[i:] {
+			if other.to > spans[i].from+excerptLength {
+				break
+			}
+			different[other.term] = true
+		}
+		if len(different) > most {
+			first, most = i, len(different)
+		}
+	}
+	from := 0
+	if len(spans) > 0 && spans[first].from > excerptLength/2 {
+		from = spans[first].from - excerptLength/4
+		if space := strings.IndexByte(text[from:spans[first].from], ' '); space >= 0 {
+			from += space + 1
+		} else {
+			from = spans[first].from
+		}
+	}
+	to := len(text)
+	if to-from > excerptLength {
+		to = from + len(cut(text[from:], excerptLength))
+		if space := strings.LastIndexByte(text[from:to], ' '); space > 0 {
+			to = from + space
+		}
+	}
+	lead := ""
+	if from > 0 {
+		lead = "… "
+	}
+	out := []string{lead}
+	at := from
+	for _, s := range spans {
+		if s.from >= from && s.to <= to {
+			out[len(out)-1] += text[at:s.from]
+			out = append(out, text[s.from:s.to], "")
+			at = s.to
+		}
+	}
+	out[len(out)-1] += text[at:to]
+	if to < len(text) {
+		out[len(out)-1] += " …"
+	}
+	return out
+}
+
+// eachWord calls visit with the bounds of each run of letters, marks, digits and underscores, until it returns false.
+func eachWord(text string, visit func(from, to int) bool) {
+	from := -1
+	for i, r := range text {
+		inside := r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r)
+		switch {
+		case inside && from < 0:
+			from = i
+		case !inside && from >= 0:
+			if !visit(from, i) {
+				return
+			}
+			from = -1
+		}
+	}
+	if from >= 0 {
+		visit(from, len(text))
+	}
+}
+
+// cut returns at most n bytes of a text, and no part of a character.
+func cut(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	for n > 0 && !utf8.RuneStart(text[n]) {
+		n--
+	}
+	return text[:n]
+}
