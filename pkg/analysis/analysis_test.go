@@ -189,19 +189,20 @@ func TestSentences(t *testing.T) {
 		text string
 		want []string
 	}{
-		"full stops and question marks":        {"One is here. Is two? Yes!", []string{"One is here.", "Is two?", "Yes!"}},
-		"a German date does not end one":       {"Er verfällt am 31. März des Jahres. Bis zum 3. Oktober gilt er.", []string{"Er verfällt am 31. März des Jahres.", "Bis zum 3. Oktober gilt er."}},
-		"a German ordinal does not end one":    {"Sie stammt aus dem 19. Jahrhundert. Es waren 12. Danach kam der Krieg.", []string{"Sie stammt aus dem 19. Jahrhundert.", "Es waren 12.", "Danach kam der Krieg."}},
-		"a number may end one":                 {"The answer is 42. This is known. In 1931. March came.", []string{"The answer is 42.", "This is known.", "In 1931.", "March came."}},
-		"an abbreviation does not end one":     {"Dr. Smith met Mr. Jones. They spoke.", []string{"Dr. Smith met Mr. Jones.", "They spoke."}},
-		"an initial does not end one":          {"J. Smith wrote it. We read it.", []string{"J. Smith wrote it.", "We read it."}},
-		"a decimal point does not end one":     {"It weighs 3.14 kg. Good.", []string{"It weighs 3.14 kg.", "Good."}},
-		"Chinese stops without spaces":         {"今天天气好。我们去公园吧！好吗？", []string{"今天天气好。", "我们去公园吧！", "好吗？"}},
-		"a blank line ends one without a stop": {"A heading\n\nThe text.", []string{"A heading", "The text."}},
-		"an abbreviation at a paragraph's end": {"See Fig.\n\nNext one.", []string{"See Fig.", "Next one."}},
-		"white space only":                     {" \n\t ", nil},
-		"Hindi danda":                          {"यह एक है। वह दो है।", []string{"यह एक है।", "वह दो है।"}},
-		"no stop at all":                       {"just words", []string{"just words"}},
+		"full stops and question marks":          {"One is here. Is two? Yes!", []string{"One is here.", "Is two?", "Yes!"}},
+		"a German date does not end one":         {"Er verfällt am 31. März des Jahres. Bis zum 3. Oktober gilt er.", []string{"Er verfällt am 31. März des Jahres.", "Bis zum 3. Oktober gilt er."}},
+		"a German ordinal does not end one":      {"Sie stammt aus dem 19. Jahrhundert. Es waren 12. Danach kam der Krieg.", []string{"Sie stammt aus dem 19. Jahrhundert.", "Es waren 12.", "Danach kam der Krieg."}},
+		"a number may end one":                   {"The answer is 42. This is known. In 1931. March came.", []string{"The answer is 42.", "This is known.", "In 1931.", "March came."}},
+		"the number of an item does not end one": {"4. Method … 7\n5. Results … 9\n5.1. More", []string{"4. Method … 7", "5. Results … 9", "5.1. More"}},
+		"an abbreviation does not end one":       {"Dr. Smith met Mr. Jones. They spoke.", []string{"Dr. Smith met Mr. Jones.", "They spoke."}},
+		"an initial does not end one":            {"J. Smith wrote it. We read it.", []string{"J. Smith wrote it.", "We read it."}},
+		"a decimal point does not end one":       {"It weighs 3.14 kg. Good.", []string{"It weighs 3.14 kg.", "Good."}},
+		"Chinese stops without spaces":           {"今天天气好。我们去公园吧！好吗？", []string{"今天天气好。", "我们去公园吧！", "好吗？"}},
+		"a blank line ends one without a stop":   {"A heading\n\nThe text.", []string{"A heading", "The text."}},
+		"an abbreviation at a paragraph's end":   {"See Fig.\n\nNext one.", []string{"See Fig.", "Next one."}},
+		"white space only":                       {" \n\t ", nil},
+		"Hindi danda":                            {"यह एक है। वह दो है।", []string{"यह एक है।", "वह दो है।"}},
+		"no stop at all":                         {"just words", []string{"just words"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -49,7 +49,7 @@ func appendSentences(out []Span, text string, from, to int) []Span {
 			} else {
 				out = append(out, s)
 			}
-			open = abbreviated(text[s.Start:s.End]) || ordinal(text[s.Start:s.End], text[s.End:to])
+			open = abbreviated(text[s.Start:s.End]) || ordinal(text[s.Start:s.End], text[s.End:to]) || numbersItem(text[s.Start:s.End])
 		}
 	}
 	return out
@@ -122,6 +122,13 @@ func trim(text string, s Span) (Span, bool) {
 	s.Start += left
 	s.End = s.Start + len(strings.TrimRightFunc(part[left:], unicode.IsSpace))
 	return s, s.End > s.Start
+}
+
+// numbersItem reports whether a sentence is only the number of a list's item or of a section, whose text follows: "5." or
+// "2.1.".
+func numbersItem(s string) bool {
+	const longest = 12 // bytes
+	return len(s) <= longest && strings.HasSuffix(s, ".") && s[0] >= '0' && s[0] <= '9' && strings.Trim(s, "0123456789.") == ""
 }
 
 func blankLine(gap string) bool {

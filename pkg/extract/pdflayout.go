@@ -42,7 +42,7 @@ func newPDFLayout(p *parser, survey *pdfSurvey) *pdfLayout {
 // page emits the blocks of one page. Paragraphs do not cross pages, so that a block has one page to cite.
 func (l *pdfLayout) page(number int, lines []pdftext.Line) error {
 	l.number = number
-	lines = readingOrder(joinMarks(l.content(lines)))
+	lines = readingOrder(joinMarks(joinContents(joinDropCaps(l.content(lines)))))
 	leading := usualLeading(lines)
 	items := l.takeGrids(lines)
 	for len(items) > 0 {
@@ -127,7 +127,7 @@ func (l *pdfLayout) kindOf(line pdftext.Line) domain.BlockKind {
 		return domain.BlockHeading
 	case line.Size >= l.body*largerThanBody && len(text) < longestHeading && countLetters(text) > 1:
 		return domain.BlockHeading
-	case startsItem(text):
+	case startsItem(text), isContents(text):
 		return domain.BlockListItem
 	}
 	return domain.BlockParagraph
@@ -136,7 +136,10 @@ func (l *pdfLayout) kindOf(line pdftext.Line) domain.BlockKind {
 // continues reports whether a line belongs to the paragraph before it.
 func (l *pdfLayout) continues(line pdftext.Line, kind domain.BlockKind, leading float64) bool {
 	last := l.para[len(l.para)-1]
-	if kind == domain.BlockListItem || (kind == domain.BlockHeading) != (l.kind == domain.BlockHeading) || line.Turn != last.Turn {
+	if isContents(last.Text()) || numbersOn(line.Text(), l.para[0].Text()) {
+		return false
+	}
+	if kind == domain.BlockListItem && !l.endsEntry(line, last, leading) || (kind == domain.BlockHeading) != (l.kind == domain.BlockHeading) || line.Turn != last.Turn {
 		return false
 	}
 	if math.Abs(line.Size-last.Size) > 0.12*max(line.Size, last.Size) && !l.small(line, last) {
@@ -168,6 +171,13 @@ func (l *pdfLayout) continues(line pdftext.Line, kind domain.BlockKind, leading 
 		return false // an indented first line
 	}
 	return true
+}
+
+// endsEntry reports whether a line is the last one of an entry of a table of contents that takes several.
+func (l *pdfLayout) endsEntry(line, last pdftext.Line, leading float64) bool {
+	text := line.Text()
+	gap := (last.Y - line.Y) / max(line.Size, 1)
+	return isContents(text) && !startsItem(text) && numbering.FindString(text) == "" && numbering.MatchString(l.para[0].Text()) && gap > 0 && gap <= leading*widerLeading
 }
 
 // small reports whether one of two lines is a superscript or a fraction beside the other.

@@ -91,6 +91,9 @@ const fewLines = 6
 func (v *pdfSurvey) add(lines []pdftext.Line) {
 	const most = 1000 // sizes that are told apart
 	for _, line := range lines {
+		if countLetters(line.Text()) < 2 {
+			continue // an initial has no size that ranks headings
+		}
 		if _, known := v.weight[line.Size]; known || len(v.weight) < most {
 			v.weight[line.Size] += len(line.Text())
 		}

@@ -87,6 +87,20 @@ func (c Cell) Cut(at ...float64) []Cell {
 	return parts
 }
 
+// Prefixed is a cell with a text before it that takes no room of its own.
+func (c Cell) Prefixed(text string) Cell {
+	joined := Cell{Text: text + c.Text, X0: c.X0, X1: c.X1}
+	if c.spots == nil {
+		return joined
+	}
+	x := float32(c.X0)
+	joined.spots = append(make([]spot, 0, len(c.spots)+1), spot{0, x, x})
+	for _, s := range c.spots {
+		joined.spots = append(joined.spots, spot{s.at + int32(len(text)), s.x0, s.x1})
+	}
+	return joined
+}
+
 // Before joins a cell that stands behind another, with a space between them.
 func (c Cell) Before(next Cell) Cell {
 	shift := int32(len(c.Text) + 1)
