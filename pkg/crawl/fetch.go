@@ -73,7 +73,7 @@ func (c *Crawler) Fetch(ctx context.Context, req PageRequest) (_ Page, err error
 	}
 	reader := newPageReader(c.product, req, sc)
 	a, err := c.retrieve(ctx, retrieval{
-		url: req.URL, header: conditional(req), limit: c.opts.MaxBody, prepare: reader.register,
+		url: req.URL, header: conditional(req), limit: c.opts.MaxBody, prepare: reader.register, onward: reader.leadsTo,
 	})
 	if err != nil {
 		return Page{}, err
@@ -97,12 +97,22 @@ func (c *Crawler) Fetch(ctx context.Context, req PageRequest) (_ Page, err error
 		setDefault(&p.LastModified, req.LastModified)
 		return p, nil
 	}
+	if a.sentOn {
+		// A conditional request would be answered by the page that leads here, which stays as it is.
+		p.ETag, p.LastModified = "", ""
+		if !a.kind.isHTML() {
+			reader.reset() // it has read the page that leads here
+		}
+	}
 	p.MIMEType = a.kind.String()
 	if p.IsSitemap, err = isPageList(a.body, a.kind); err != nil {
 		return Page{}, fmt.Errorf("reading %s: %w", p.URL, err)
 	}
 	reader.finish(&p, a.header, a.url)
-	if reader.scripted && !p.NoIndex && !p.IsSitemap {
+	if a.sentOn {
+		reader.addOwn(&p)
+	}
+	if reader.scripted() && !p.NoIndex && !p.IsSitemap {
 		return c.render(ctx, req, sc, p, a)
 	}
 	return p, nil
@@ -152,6 +162,8 @@ type retrieval struct {
 	limit   int64       // bytes of body
 	anyType bool
 	prepare func(*colly.Collector) // registers what reads HTML; may be nil
+	// onward is the address that the HTML page at an address sends its readers to, nil if it is meant to be read. It may be nil.
+	onward func(header http.Header, at *url.URL) *url.URL
 }
 
 // answer is the last answer of a retrieval: 2xx with a body, or 304 without.
@@ -162,6 +174,7 @@ type answer struct {
 	kind      contentType
 	body      *Body
 	redirects []domain.Redirect
+	sentOn    bool // one of them is a page that leads elsewhere, not an answer of redirection
 	inner     bool // its server is not on the public internet
 	// crawlDelay is what the robots.txt of the host asks for between two requests.
 	crawlDelay time.Duration
@@ -177,23 +190,33 @@ func (c *Crawler) retrieve(ctx context.Context, r retrieval) (answer, error) {
 	if r.prepare != nil {
 		r.prepare(col)
 	}
-	budget := c.opts.Timeout
+	budget, header := c.opts.Timeout, r.header
 	trail := trail{first: u}
+	sentOn := false
 	for {
 		if err := c.guard.checkURL(u); err != nil {
 			return answer{}, err
 		}
 		h := &hop{crawler: c, ctx: ctx, limit: r.limit, anyType: r.anyType, budget: &budget}
-		next, err := c.step(ctx, col, h, u, r.header)
+		next, err := c.step(ctx, col, h, u, header)
 		if err != nil {
 			return answer{}, errors.Join(err, h.release())
 		}
 		ctx = withBegun(ctx)
+		if next == nil && r.onward != nil && h.body != nil && (h.kind.isHTML() || h.body.Size() == 0) {
+			// A page that leads back to where the way has been is taken as it is.
+			if to := r.onward(h.header, u); to != nil && !trail.visited(to) {
+				next, sentOn, header = to, true, nil
+			}
+		}
 		if next == nil {
 			return answer{
-				url: u, status: h.status, header: h.header, kind: h.kind, body: h.body, redirects: trail.hops,
+				url: u, status: h.status, header: h.header, kind: h.kind, body: h.body, redirects: trail.hops, sentOn: sentOn,
 				inner: h.inner, crawlDelay: h.crawlDelay,
 			}, nil
+		}
+		if err := h.release(); err != nil {
+			return answer{}, fmt.Errorf("giving up the body of %s: %w", u, err)
 		}
 		if err := trail.add(u, next, h); err != nil {
 			return answer{}, err

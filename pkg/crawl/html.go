@@ -37,12 +37,19 @@ type pageReader struct {
 	noFollow   int      // links that are not among hrefs because they ask for that
 	noFollowed []string // these links, where somebody wants to know
 	base       string   // of the first base element, "" without one
-	scripted   bool     // the page shows its content only when its scripts run
+	shell      shell    // the amount of text, and signs of an application
+	leads      leads
 }
 
 func newPageReader(product string, req PageRequest, sc *scope) *pageReader {
 	return &pageReader{product: product, req: req, scope: sc}
 }
+
+// reset forgets all that was read.
+func (p *pageReader) reset() { *p = pageReader{product: p.product, req: p.req, scope: p.scope} }
+
+// scripted reports whether the page shows its content only when its scripts run.
+func (p *pageReader) scripted() bool { return p.shell.needsScript() }
 
 // wantLinks reports whether the page's links are of use.
 func (p *pageReader) wantLinks() bool { return p.req.WantLinks && p.scope != nil && p.req.Scope.Follow }
@@ -53,9 +60,10 @@ func (p *pageReader) register(col *colly.Collector) {
 	col.OnHTML("head", func(e *colly.HTMLElement) { p.read(e.DOM.Nodes[0].Parent) })
 }
 
-// read looks at every element once.
+// read looks at every element once. It forgets what it has read before: a page that led here.
 func (p *pageReader) read(root *html.Node) {
-	p.scripted = needsScript(root)
+	p.reset()
+	p.shell.read(root)
 	for n := range root.Descendants() {
 		if n.Type == html.ElementNode && n.Namespace == "" {
 			p.element(n)
@@ -89,6 +97,16 @@ func (p *pageReader) element(n *html.Node) {
 		p.addHref(href)
 	case atom.Frame, atom.Iframe:
 		p.addHref(attr(n, "src"))
+	case atom.Script:
+		if n.FirstChild != nil && runs(n) && attr(n, "src") == "" {
+			p.leads.addScript(n.FirstChild.Data)
+		}
+	case atom.Body:
+		p.leads.addScript(attr(n, "onload"))
+	case atom.Noscript:
+		if n.FirstChild != nil {
+			p.leads.readNoScript(n.FirstChild.Data)
+		}
 	}
 }
 
@@ -98,8 +116,11 @@ func (p *pageReader) meta(n *html.Node) {
 	case content == "":
 	case strings.EqualFold(name, "robots") || strings.EqualFold(name, p.product):
 		p.robots.add(content)
-	case strings.EqualFold(attr(n, "http-equiv"), "refresh"):
-		p.addHref(refreshTarget(content))
+	case strings.EqualFold(strings.TrimSpace(attr(n, "http-equiv")), "refresh"):
+		if r, ok := parseRefresh(content); ok && r.target != "" && p.leads.refresh.target == "" {
+			p.leads.refresh = r
+			p.addHref(r.target)
+		}
 	}
 }
 
@@ -135,10 +156,7 @@ func (p *pageReader) finish(page *Page, header http.Header, final *url.URL) {
 		p.scope.admit(final) // the root redirects: where it leads is the site
 	}
 	own := readBase(page.URL)
-	base := own
-	if u, err := parseOn(own, p.base); err == nil && p.base != "" { // as in browsers, a base that is no web address is none
-		base = readBase(u.String())
-	}
+	base := p.baseOn(own)
 	self, _ := Normalise(page.URL)
 	for _, l := range linkHeaders(header.Values("Link")) {
 		// A header's addresses are relative to the page's own (RFC 8288, section 3.2).
@@ -154,6 +172,14 @@ func (p *pageReader) finish(page *Page, header http.Header, final *url.URL) {
 		p.scope.on(final)
 	}
 	p.takeLinks(page, base, self)
+}
+
+// baseOn is the base of the page's references, where own is its address. As in browsers, a base that is no web address is none.
+func (p *pageReader) baseOn(own *whatwg.Url) *whatwg.Url {
+	if u, err := parseOn(own, p.base); err == nil && p.base != "" {
+		return readBase(u.String())
+	}
+	return own
 }
 
 // canonicalOn is the address that the page says is its own, "" if that is the one it has or is no address of its site.
@@ -200,6 +226,16 @@ func (p *pageReader) takeLinks(page *Page, base *whatwg.Url, self string) {
 			seen[u] = true
 			page.Links = append(page.Links, domain.Link{URL: u, Depth: p.req.Depth + 1})
 		}
+	}
+}
+
+// addOwn adds the page's own address to its links, for a page that another has sent its readers to: it is a page of the site.
+func (p *pageReader) addOwn(page *Page) {
+	if !p.wantLinks() || page.NoFollow || len(page.Links) == maxLinksFromPage {
+		return
+	}
+	if u, why := p.scope.take(readBase(page.URL), page.URL, p.req.Depth+1); why == "" {
+		page.Links = append(page.Links, domain.Link{URL: u, Depth: p.req.Depth + 1})
 	}
 }
 
@@ -255,19 +291,6 @@ func (r *robotsDirectives) addHeader(value, product string) {
 		value = rest
 	}
 	r.add(value)
-}
-
-// refreshTarget is the address in `5; url=/next`.
-func refreshTarget(content string) string {
-	_, rest, ok := strings.Cut(content, ";")
-	if !ok {
-		return ""
-	}
-	key, target, ok := strings.Cut(rest, "=")
-	if !ok || !strings.EqualFold(strings.TrimSpace(key), "url") {
-		return ""
-	}
-	return strings.Trim(strings.TrimSpace(target), `'"`)
 }
 
 func isWebAddress(s string) bool {

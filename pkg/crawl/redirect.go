@@ -3,6 +3,7 @@ package crawl
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/sluice/sluice/pkg/domain"
@@ -35,6 +36,11 @@ func (t *trail) add(from, to *url.URL, h *hop) error {
 		return permanent(t.first.String(), "%s redirects more than %d times, lastly to %s", t.first, maxRedirects, to)
 	}
 	return nil
+}
+
+// visited reports whether the way has come by the address.
+func (t *trail) visited(u *url.URL) bool {
+	return slices.ContainsFunc(t.hops, func(hop domain.Redirect) bool { return hop.URL == u.String() })
 }
 
 // circle writes down the way from an address back to it.

@@ -203,6 +203,6 @@ func FuzzRobots(f *testing.F) {
 		var d robotsDirectives
 		d.add(meta)
 		d.addHeader(header, "SluiceBot")
-		refreshTarget(meta)
+		parseRefresh(meta)
 	})
 }

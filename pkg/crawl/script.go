@@ -32,9 +32,7 @@ const (
 // needsScript reports whether a page shows its content only when its scripts run: it has scripts and next to no text,
 // and it has an empty element of the kind that applications are built in, or nothing else at all, or says itself that
 // it needs JavaScript. A page that is merely short is none, nor is one whose server has put the content in.
-func needsScript(doc *html.Node) bool {
-	var s shell
-	s.read(doc)
+func (s *shell) needsScript() bool {
 	switch {
 	case s.scripts == 0:
 		return false

@@ -12,7 +12,12 @@ import (
 // pageNeedsScript is needsScript of a page that is still to be parsed. One nested too deeply is no shell.
 func pageNeedsScript(page []byte) bool {
 	doc, err := html.Parse(bytes.NewReader(page))
-	return err == nil && needsScript(doc)
+	if err != nil {
+		return false
+	}
+	var s shell
+	s.read(doc)
+	return s.needsScript()
 }
 
 func TestPagesThatNeedScriptsAreTold(t *testing.T) {

@@ -151,7 +151,7 @@ type Fetched struct {
 // Redirect is one answer that sent the crawler elsewhere.
 type Redirect struct {
 	URL    string `json:"url"`    // that was asked for
-	Status int    `json:"status"` // 301, 302, 303, 307 or 308
+	Status int    `json:"status"` // 301, 302, 303, 307 or 308; 200 for a page that redirects by a refresh or a script
 }
 
 // Link is a page of a site that discovery found.

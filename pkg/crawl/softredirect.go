@@ -1,0 +1,267 @@
+package crawl
+
+import (
+	"net/http"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+
+	whatwg "github.com/nlnwa/whatwg-url/url"
+	"golang.org/x/net/html"
+)
+
+// Static sites cannot answer with a redirect, so they publish pages that redirect the reader: by a refresh, in HTML or in a
+// header, or by a script. Only pages with hardly any text count as redirects. For a page with content, the target is a link.
+
+const (
+	// maxRefreshDelay is the longest delay of a refresh that redirects. A longer one reloads a page that is meant to be read.
+	maxRefreshDelay = 30
+	// maxScriptText bounds the text of scripts and handlers that is searched for a redirect. Pages that only redirect have little.
+	maxScriptText = 32 << 10
+	// maxScriptTargets is the number of addresses taken from the scripts of one page.
+	maxScriptTargets = 10
+)
+
+// refresh is a delayed redirect: a meta element, or a Refresh header.
+type refresh struct {
+	delay  int    // in seconds
+	target string // as written; "" if the page only reloads itself
+}
+
+// parseRefresh reads `5; url=/next` as the HTML standard has it: also with a comma or a blank, quotation marks, and without "url=".
+func parseRefresh(content string) (refresh, bool) {
+	s := strings.TrimSpace(content)
+	digits := len(s) - len(strings.TrimLeft(s, "0123456789"))
+	rest := strings.TrimLeft(s[digits:], "0123456789.")
+	if digits == 0 && !strings.HasPrefix(s, ".") {
+		return refresh{}, false
+	}
+	delay, err := strconv.Atoi("0" + s[:digits])
+	if err != nil {
+		return refresh{}, false // longer than anybody waits
+	}
+	after := strings.TrimLeft(rest, " \t\r\n;,")
+	if after == rest {
+		return refresh{delay: delay}, rest == ""
+	}
+	if len(after) >= 3 && strings.EqualFold(after[:3], "url") {
+		if value, ok := strings.CutPrefix(strings.TrimLeft(after[3:], " \t\r\n"), "="); ok {
+			after = strings.TrimLeft(value, " \t\r\n")
+		}
+	}
+	if after != "" && (after[0] == '\'' || after[0] == '"') {
+		quote := after[:1]
+		after, _, _ = strings.Cut(after[1:], quote)
+	}
+	return refresh{delay: delay, target: strings.TrimSpace(after)}, true
+}
+
+// leads is what a page says about where it leads.
+type leads struct {
+	refresh  refresh // of a meta element
+	noScript refresh // of one for browsers without scripts
+	script   strings.Builder
+}
+
+func (l *leads) addScript(text string) {
+	if room := maxScriptText - l.script.Len(); len(text) <= room {
+		l.script.WriteString(text)
+		l.script.WriteByte('\n')
+	}
+}
+
+// readNoScript looks for a refresh in a noscript element, whose content is not parsed.
+func (l *leads) readNoScript(text string) {
+	z := html.NewTokenizer(strings.NewReader(text))
+	for l.noScript.target == "" {
+		switch z.Next() {
+		case html.ErrorToken:
+			return
+		case html.StartTagToken, html.SelfClosingTagToken:
+			t := z.Token()
+			if t.Data != "meta" {
+				continue
+			}
+			var content string
+			refreshes := false
+			for _, a := range t.Attr {
+				switch a.Key {
+				case "http-equiv":
+					refreshes = strings.EqualFold(strings.TrimSpace(a.Val), "refresh")
+				case "content":
+					content = a.Val
+				}
+			}
+			if refreshes {
+				l.noScript, _ = parseRefresh(content)
+			}
+		}
+	}
+}
+
+// leadsTo is the address that the page at an address sends every reader to; nil if it is meant to be read.
+func (p *pageReader) leadsTo(header http.Header, at *url.URL) *url.URL {
+	own := readBase(at.String())
+	base := p.baseOn(own)
+	if p.shell.letters >= emptyNotice {
+		return nil
+	}
+	all := p.shell.letters + p.shell.framing
+	fromHeader, _ := parseRefresh(header.Get("Refresh"))
+	for _, c := range []struct {
+		refresh
+		base    *whatwg.Url
+		letters int
+	}{
+		{p.leads.refresh, base, p.shell.letters}, {fromHeader, own, p.shell.letters}, {p.leads.noScript, base, all},
+	} {
+		if c.target == "" || c.delay > maxRefreshDelay || c.letters >= emptyNotice {
+			continue
+		}
+		if u := elsewhere(c.base, c.target, at); u != nil {
+			return u
+		}
+	}
+	if all >= emptyNotice || p.shell.emptyRoot {
+		return nil
+	}
+	for _, target := range scriptTargets(p.leads.script.String(), at) {
+		if u := elsewhere(base, target, at); u != nil {
+			return u
+		}
+	}
+	return nil
+}
+
+// elsewhere resolves a reference; nil if it is no address or leads to the page itself.
+func elsewhere(base *whatwg.Url, target string, at *url.URL) *url.URL {
+	u, err := parseOn(base, target)
+	if err != nil {
+		return nil
+	}
+	u.Fragment, u.RawFragment = "", ""
+	here := *at
+	here.Fragment, here.RawFragment = "", ""
+	if u.String() == here.String() {
+		return nil
+	}
+	return u
+}
+
+// A script leaves the page by assigning to location or location.href, or by calling location.replace or location.assign.
+var (
+	leaving = regexp.MustCompile(`(?:^|[^\w.$])(?:(?:window|document|self|top|parent|globalThis)\s*\.\s*)*location\s*` +
+		`(?:(?:\.\s*href\s*)?=\s*(?:[^=\s])|\.\s*(?:replace|assign)\s*\(\s*\S)`)
+	variables = regexp.MustCompile(`(?:\b(?:var|let|const)\s+|[,;]\s*)([A-Za-z_$][\w$]*)\s*=\s*(?:"([^"\\\n]*)"|'([^'\\\n]*)')`)
+	// kept names what scripts take along: the fragment and the query of the page that was left.
+	kept = regexp.MustCompile(`(?i)hash|search|anchor|quer|frag|param`)
+	// refusing is for browsers that a site does not serve.
+	refusing = regexp.MustCompile(`(?i)unsupported|outdated|no-?js|no-?script|old-?browser|upgrade-?browser|browser-?(?:upgrade|update|support)`)
+)
+
+// scriptTargets are the addresses that scripts leave for, as far as they are written in the scripts. at is the page's own.
+func scriptTargets(script string, at *url.URL) []string {
+	places := leaving.FindAllStringIndex(script, maxScriptTargets)
+	if places == nil {
+		return nil
+	}
+	known := map[string]string{
+		"location.origin": at.Scheme + "://" + at.Host, "location.pathname": at.EscapedPath(), "location.protocol": at.Scheme + ":",
+		"location.host": at.Host, "location.hostname": at.Hostname(), "location.href": at.String(),
+	}
+	for _, m := range variables.FindAllStringSubmatch(script, 100) {
+		if _, twice := known[m[1]]; !twice {
+			known[m[1]] = m[2] + m[3]
+		}
+	}
+	var out []string
+	for _, place := range places {
+		target, ok := evaluate(script[place[1]-1:], known)
+		if ok && target != "" && !refusing.MatchString(target) {
+			out = append(out, target)
+		}
+	}
+	return out
+}
+
+// evaluate reads a sum of strings and known variables at the beginning of a script. A term for the fragment or the query of
+// the page that was left counts as empty, and ends the sum.
+func evaluate(script string, known map[string]string) (string, bool) {
+	var b strings.Builder
+	for s := script; ; {
+		s = strings.TrimLeft(s, " \t\r\n")
+		switch {
+		case s == "":
+			return "", false
+		case strings.IndexByte("\"'`", s[0]) >= 0:
+			text, rest, ok := literal(s)
+			if !ok {
+				return "", false
+			}
+			b.WriteString(text)
+			s = rest
+		default:
+			name := s[:len(s)-len(strings.TrimLeft(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$."))]
+			for _, object := range []string{"window.", "document.", "self.", "top."} {
+				name = strings.TrimPrefix(name, object)
+			}
+			value, ok := known[name]
+			if !ok {
+				// Only behind an address, and not before more of one.
+				term := s[:len(s)-len(strings.TrimLeftFunc(s, func(c rune) bool { return c != ';' && c != '\n' }))]
+				return b.String(), b.Len() > 0 && kept.MatchString(term) && !strings.Contains(term, "/")
+			}
+			b.WriteString(value)
+			s = s[strings.Index(s, name)+len(name):]
+		}
+		s = strings.TrimLeft(s, " \t")
+		if !strings.HasPrefix(s, "+") {
+			// The end of the expression; anything else would change it: a call, a condition.
+			return b.String(), s == "" || strings.IndexByte(";,)}\r\n\"'<", s[0]) >= 0
+		}
+		s = s[1:]
+	}
+}
+
+// literal reads a string of a script. In template strings, it drops placeholders for the fragment and the query.
+func literal(s string) (text, rest string, ok bool) {
+	quote := s[0]
+	var b strings.Builder
+	for i := 1; i < len(s); i++ {
+		switch c := s[i]; {
+		case c == quote:
+			return b.String(), s[i+1:], true
+		case c == '\n' && quote != '`':
+			return "", "", false
+		case quote == '`' && strings.HasPrefix(s[i:], "${"):
+			end := strings.IndexByte(s[i:], '}')
+			if end < 0 || !kept.MatchString(s[i:i+end]) {
+				return "", "", false
+			}
+			i += end
+		case c == '\\' && i+1 < len(s):
+			i++
+			switch e := s[i]; e {
+			case '/', '\\', '"', '\'', '`':
+				b.WriteByte(e)
+			case 'x', 'u':
+				n := map[byte]int{'x': 2, 'u': 4}[e]
+				if i+n >= len(s) {
+					return "", "", false
+				}
+				code, err := strconv.ParseUint(s[i+1:i+1+n], 16, 32)
+				if err != nil {
+					return "", "", false
+				}
+				b.WriteRune(rune(code))
+				i += n
+			default:
+				return "", "", false
+			}
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return "", "", false
+}
