@@ -23,8 +23,8 @@ type docxReader struct {
 	title     string          // the first of these
 }
 
-// docx reads Word documents: the body, with foot- and endnotes after the paragraphs that refer to them; headers and
-// footers once each, whatever the number of sections. Tracked changes count as accepted, comments are left out.
+// docx reads Word documents: the body, with foot- and endnotes and comments after the paragraphs that refer to them; headers
+// and footers once each, whatever the number of sections. Tracked changes count as accepted.
 func (p *parser) docx(a *archive) error {
 	p.properties(a)
 	return p.docxParts(a, p.out.add, 0)

@@ -7,7 +7,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// docxNotes holds the foot- and endnotes of a document, which are stored apart from the text, until a paragraph that
+// docxNotes holds the foot- and endnotes and the comments of a document, which are stored apart from the text, until a paragraph that
 // refers to them has been read: beside it they explain something, at the document's end they stand under a heading
 // that is not theirs.
 type docxNotes struct {
@@ -42,14 +42,18 @@ func (n *docxNotes) add(key string, b domain.Block) error {
 
 // readNotes gathers the document's notes.
 func (r *docxReader) readNotes(rels []relation) error {
-	for _, kind := range []string{"footnotes", "endnotes"} {
+	for _, kind := range []string{"footnotes", "endnotes", "comments"} {
 		part := r.a.related(rels, kind, "word/"+kind+".xml")
 		w := &docxWalker{r: r, rels: byID(r.a.relations(part))}
 		err := r.a.walk(part, func(sc *xmlScanner) {
 			w.sc = sc
 			sc.descend(func(e xml.StartElement) bool {
-				if e.Name.Local != "footnote" && e.Name.Local != "endnote" {
+				if e.Name.Local != "footnote" && e.Name.Local != "endnote" && e.Name.Local != "comment" {
 					return false
+				}
+				if e.Name.Local == "comment" && !r.p.readsComments() {
+					sc.skip()
+					return true
 				}
 				if t := xmlAttr(e, "type"); t != "" && t != "normal" { // separators
 					sc.skip()

@@ -100,6 +100,10 @@ func (w *docxWalker) sign(e xml.StartElement) bool {
 		w.write("-")
 	case "sym":
 		w.write(symbol(xmlAttr(e, "font"), xmlAttr(e, "char")))
+	case "commentReference":
+		if w.para != nil && !w.silent() {
+			w.para.notes = append(w.para.notes, noteKey("comment", xmlAttr(e, "id")))
+		}
 	case "footnoteReference", "endnoteReference":
 		if w.para != nil && !w.silent() {
 			w.refer(e.Name.Local, xmlAttr(e, "id"), xmlAttr(e, "customMarkFollows"))
@@ -121,6 +125,8 @@ func (w *docxWalker) drawing(e xml.StartElement) bool {
 		if said := altText(xmlAttr(e, "descr")); said != "" && !w.furniture {
 			w.beside(domain.Block{Kind: domain.BlockParagraph, Text: said})
 		}
+	case "OLEObject":
+		w.r.p.embeds(w.rels, relationID(e, "id"), xmlAttr(e, "ProgID"))
 	case "textpath": // WordArt
 		w.beside(domain.Block{Kind: domain.BlockParagraph, Text: xmlAttr(e, "string")})
 	default:

@@ -79,6 +79,30 @@ func (a *archive) related(rels []relation, kind, fallback string) string {
 	return fallback
 }
 
+// readsComments reports whether the comments of the document are read. Plain text is without them, as other tools give it.
+func (p *parser) readsComments() bool {
+	if p.src.PlainRows {
+		p.out.warn("the document has comments, which are indexed and are not in its plain text")
+	}
+	return !p.src.PlainRows
+}
+
+// embeds warns of a document that is embedded as an object: only its picture is shown, and it is not read. Formulas are such
+// objects too, and no documents.
+func (p *parser) embeds(rels map[string]relation, id, program string) {
+	if strings.HasPrefix(program, "Equation") || strings.HasPrefix(program, "MathType") {
+		return
+	}
+	name := path.Base(rels[id].Target)
+	if name == "." || name == "/" {
+		name = "object"
+	}
+	if program != "" {
+		program = " (" + program + ")"
+	}
+	p.out.warn("the embedded document " + cutBytes(name, 100) + cutBytes(program, 100) + " was left out; send it as a file of its own")
+}
+
 // mainPart is the part that the package names as its document; where it names none, the one that is declared as a
 // document, or else fallback.
 func (a *archive) mainPart(fallback string) string {

@@ -121,7 +121,40 @@ func (r *pptxReader) slide(part string, number int) error {
 			return err
 		}
 	}
-	return r.notes(s.list, number)
+	if err := r.notes(s.list, number); err != nil {
+		return err
+	}
+	return r.comments(s.list, number)
+}
+
+// comments emits what people remark on the slide: comments of both kinds that PowerPoint has, with the replies to them.
+func (r *pptxReader) comments(rels []relation, number int) error {
+	for _, rel := range rels {
+		if rel.kind() != "comments" || rel.External || r.a.files[partName(rel.Target)] == nil || !r.p.readsComments() {
+			continue
+		}
+		err := r.a.walk(rel.Target, func(sc *xmlScanner) {
+			if _, ok := sc.root(); !ok {
+				return
+			}
+			sc.descend(func(e xml.StartElement) bool {
+				switch e.Name.Local {
+				case "text":
+					sc.stop(r.tell([]domain.Block{{Kind: domain.BlockParagraph, Text: sc.text(), Page: number}}))
+				case "p":
+					p := readDrawnParagraph(sc, nil)
+					sc.stop(r.tell([]domain.Block{{Kind: domain.BlockParagraph, Text: p.text, Page: number}}))
+				default:
+					return false
+				}
+				return true
+			})
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (r *pptxReader) tell(blocks []domain.Block) error {

@@ -271,7 +271,10 @@ func (s *slideWalker) frame(sc *xmlScanner) {
 		case "relIds":
 			s.related(sc, relationID(e, "dm"), s.r.p.diagram)
 			sc.skip()
-		case "oleObj", "Fallback":
+		case "oleObj":
+			s.r.p.embeds(s.rels, relationID(e, "id"), xmlAttr(e, "progId"))
+			sc.skip()
+		case "Fallback":
 			sc.skip()
 		default:
 			return false

@@ -36,6 +36,7 @@ type rowWriter struct {
 	sheet    string
 	plain    bool // cells parted by tabs, whatever the header
 	isHeader bool // the caller knows that the first row is the header
+	targets  bool // addresses that cells link to are written behind them
 
 	header  []string
 	pairs   *pairColumns // nil where rows are no pairs
@@ -242,7 +243,21 @@ func (w *rowWriter) isNote(cells []string) bool {
 }
 
 func (w *rowWriter) emit(r tableRow, text string) error {
+	if w.targets && !w.plain {
+		text = withTargets(text, r.links)
+	}
 	return w.out.add(domain.Block{Kind: domain.BlockTableRow, Text: text, Page: w.page, Sheet: w.sheet, Row: r.number, Links: r.links})
+}
+
+// withTargets writes the addresses of links behind their texts, where they are not these texts.
+func withTargets(text string, links []domain.BlockLink) string {
+	for _, l := range links {
+		address := strings.TrimPrefix(l.URL, "mailto:")
+		if before, after, ok := strings.Cut(text, l.Text); ok && l.Text != "" && !strings.Contains(text, address) && len(address) <= maxURL {
+			text = before + l.Text + " (" + address + ")" + after
+		}
+	}
+	return text
 }
 
 // columnNames is a header row spread over the columns.

@@ -144,7 +144,7 @@ func TestSheetsAreReadAsTheyStand(t *testing.T) {
 			want: want + "\ntable_row row 4: name: Ben", warning: `sheet "Data": formulas whose results are not stored in the file were left out, 2 in all`},
 		"links": {rows: rows + `<row r="4"><c r="A4" t="str"><f>HYPERLINK("https://b.example","x")</f><v>B</v></c></row>`,
 			tail: `<hyperlinks><hyperlink ref="A3" r:id="l"/></hyperlinks>`, parts: rels(`<Relationship Id="l" Type="x/hyperlink" Target="https://a.example" TargetMode="External"/>`),
-			want: want + " <Ann=https://a.example>\ntable_row row 4: name: B <B=https://b.example>"},
+			want: strings.Replace(want, "Ann", "Ann (https://a.example)", 1) + " <Ann=https://a.example>\ntable_row row 4: name: B (https://b.example) <B=https://b.example>"},
 		"text boxes": {rows: rows, parts: map[string]string{
 			"xl/worksheets/_rels/sheet1.xml.rels": `<Relationships><Relationship Id="d" Type="x/drawing" Target="../drawings/d.xml"/></Relationships>`,
 			"xl/drawings/d.xml":                   `<wsDr xmlns:a="a"><sp><txBody><a:p><a:r><a:t>A remark</a:t></a:r></a:p></txBody></sp></wsDr>`}, want: want + "\nparagraph: A remark"},

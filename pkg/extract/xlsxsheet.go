@@ -27,6 +27,7 @@ type sheetReader struct {
 	ref     sheetRef
 	name    func() error // writes the sheet's name before its first row
 	links   map[string]string
+	remarks *sheetRemarks
 	headers map[int]bool         // rows that a table or a filter says are header rows
 	merged  map[int][]mergedCell // by the row they begin in
 	above   map[int]mergedText   // by column: what covers the rows that follow
@@ -47,7 +48,7 @@ func (r *sheetReader) read() error {
 		return err
 	}
 	out := r.w.p.out
-	r.rows = &rowWriter{out: out, sheet: r.ref.name, plain: r.w.p.src.PlainRows}
+	r.rows = &rowWriter{out: out, sheet: r.ref.name, plain: r.w.p.src.PlainRows, targets: true}
 	var failed error
 	err := r.w.a.walk(r.ref.part, func(sc *xmlScanner) {
 		sc.descend(func(e xml.StartElement) bool {
@@ -74,7 +75,10 @@ func (r *sheetReader) read() error {
 	if r.unknown > 0 {
 		out.warn(fmt.Sprintf("sheet %q: formulas whose results are not stored in the file were left out, %d in all; open it in a spreadsheet program and save it there", r.ref.name, r.unknown))
 	}
-	return r.rows.flush()
+	if err := r.rows.flush(); err != nil {
+		return err
+	}
+	return r.tellRemarks()
 }
 
 // readRow reads the row whose start was returned last.
@@ -133,6 +137,7 @@ func (r *sheetReader) readRow(sc *xmlScanner, e xml.StartElement) error {
 	if filled(row.cells) == 0 {
 		return r.rows.gap()
 	}
+	r.remarks.meet(row)
 	row.merged = r.merged[number]
 	if !r.rows.plain {
 		r.cover(&row)
@@ -311,6 +316,8 @@ func (r *sheetReader) readTail() error {
 				ref, _, _ := strings.Cut(xmlAttr(e, "ref"), ":")
 				r.links[strings.ReplaceAll(ref, "$", "")] = address
 			}
+		case "oleObject":
+			r.w.p.embeds(targets, relationID(e, "id"), xmlAttr(e, "progId"))
 		case "autoFilter":
 			r.headerOf(xmlAttr(e, "ref"))
 		case "mergeCell":
@@ -323,6 +330,9 @@ func (r *sheetReader) readTail() error {
 	})
 	if sc.err != nil {
 		return sc.err
+	}
+	if err := r.readRemarks(rels); err != nil {
+		return err
 	}
 	return r.readTables(rels)
 }

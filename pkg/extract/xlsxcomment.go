@@ -1,0 +1,158 @@
+package extract
+
+import (
+	"encoding/xml"
+	"slices"
+	"strings"
+
+	"github.com/xuri/excelize/v2"
+
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+const (
+	maxRemarks     = 20_000  // commented cells of one sheet
+	maxRemarkBytes = 8 << 20 // of the comments of one sheet
+)
+
+// sheetRemarks are the comments on the cells of a sheet.
+type sheetRemarks struct {
+	order []cellName // the commented cells by rows
+	texts map[cellName]*cellRemark
+	rows  map[int][]cellName
+	size  int
+}
+
+type cellName struct{ row, column int } // from 1
+
+// cellRemark is the thread of comments on a cell.
+type cellRemark struct {
+	about string // the cell and the first one of its row
+	lines []string
+}
+
+// readRemarks gathers the comments on the sheet: threads, and notes, which repeat threads for old programs.
+func (r *sheetReader) readRemarks(rels []relation) error {
+	r.remarks = &sheetRemarks{texts: map[cellName]*cellRemark{}, rows: map[int][]cellName{}}
+	var threads, notes []string
+	for _, rel := range rels {
+		switch {
+		case rel.External:
+		case strings.EqualFold(rel.kind(), "threadedComment"):
+			threads = append(threads, rel.Target)
+		case rel.kind() == "comments":
+			notes = append(notes, rel.Target)
+		}
+	}
+	for _, part := range threads {
+		if err := r.remarks.read(r.w.a, part, "threadedComment", nil); err != nil {
+			return err
+		}
+	}
+	threaded := make(map[cellName]bool, len(r.remarks.texts))
+	for cell := range r.remarks.texts {
+		threaded[cell] = true
+	}
+	for _, part := range notes {
+		if err := r.remarks.read(r.w.a, part, "comment", threaded); err != nil {
+			return err
+		}
+	}
+	for cell := range r.remarks.texts {
+		r.remarks.order = append(r.remarks.order, cell)
+		r.remarks.rows[cell.row] = append(r.remarks.rows[cell.row], cell)
+	}
+	slices.SortFunc(r.remarks.order, func(a, b cellName) int {
+		if a.row != b.row {
+			return a.row - b.row
+		}
+		return a.column - b.column
+	})
+	return nil
+}
+
+// read takes the elements of a part that are comments, except those on cells passed over.
+func (s *sheetRemarks) read(a *archive, part, element string, except map[cellName]bool) error {
+	return a.walk(part, func(sc *xmlScanner) {
+		sc.descend(func(e xml.StartElement) bool {
+			if e.Name.Local != element {
+				return false
+			}
+			column, row, err := excelize.CellNameToCoordinates(strings.ReplaceAll(xmlAttr(e, "ref"), "$", ""))
+			cell := cellName{row, column}
+			if err != nil || except[cell] {
+				sc.skip()
+				return true
+			}
+			text := ""
+			sc.each(func(e xml.StartElement) bool {
+				if e.Name.Local != "text" {
+					return false
+				}
+				if element == "comment" {
+					text = richText(sc)
+				} else {
+					text = sc.text()
+				}
+				return true
+			})
+			s.add(cell, oneLine(text))
+			return true
+		})
+	})
+}
+
+func (s *sheetRemarks) add(cell cellName, text string) {
+	if text == "" || s.size > maxRemarkBytes || len(s.texts) >= maxRemarks && s.texts[cell] == nil {
+		return
+	}
+	if s.texts[cell] == nil {
+		s.texts[cell] = &cellRemark{}
+	}
+	s.size += len(text)
+	s.texts[cell].lines = append(s.texts[cell].lines, text)
+}
+
+// meet notes what the commented cells of a row hold, so that the comments can say what they are about.
+func (s *sheetRemarks) meet(row tableRow) {
+	if s == nil {
+		return
+	}
+	for _, cell := range s.rows[row.number] {
+		first := row.cells[slices.IndexFunc(row.cells, func(c string) bool { return c != "" })]
+		own := ""
+		if cell.column <= len(row.cells) {
+			own = row.cells[cell.column-1]
+		}
+		about := []string{oneLine(first)}
+		if own != "" && own != first {
+			about = append(about, oneLine(own))
+		}
+		s.texts[cell].about = cutBytes(strings.Join(about, "; "), maxMergedText)
+	}
+}
+
+// tellRemarks writes the comments after the rows of the sheet.
+func (r *sheetReader) tellRemarks() error {
+	if r.remarks == nil || len(r.remarks.order) == 0 || !r.w.p.readsComments() {
+		return nil
+	}
+	for _, cell := range r.remarks.order {
+		remark := r.remarks.texts[cell]
+		name, err := excelize.CoordinatesToCellName(cell.column, cell.row)
+		if err != nil {
+			continue
+		}
+		if remark.about != "" {
+			name += " (" + remark.about + ")"
+		}
+		if err := r.name(); err != nil {
+			return err
+		}
+		text := name + ": " + strings.Join(remark.lines, "\n")
+		if err := r.w.p.out.add(domain.Block{Kind: domain.BlockParagraph, Text: text, Sheet: r.ref.name, Row: cell.row}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
