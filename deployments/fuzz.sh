@@ -34,7 +34,7 @@ pkg/chunk                  FuzzChunks
 pkg/crawl                  FuzzRobots FuzzSitemap
 pkg/embed/static           FuzzTokenise
 pkg/embed/transformer      FuzzTokenizer
-pkg/extract                FuzzCSV FuzzDocx FuzzHTML FuzzJSON FuzzMarkdown FuzzPptx FuzzText FuzzXlsx FuzzZip
+pkg/extract                FuzzCSV FuzzDocx FuzzHTML FuzzJSON FuzzMail FuzzMarkdown FuzzPptx FuzzText FuzzXlsx FuzzZip
 pkg/extract/pdftext        FuzzContent FuzzOpen
 pkg/index                  FuzzFilters
 '

@@ -48,7 +48,7 @@ var errorWords = map[domain.Code][2]string{
 	},
 	domain.CodeUnsupported: {
 		"The file is of a type that is not read; `detail` names those that are. Or the body has a `Content-Encoding`, such as gzip.",
-		"Send the body unencoded. Convert the file to PDF, Word, PowerPoint, Excel, CSV, JSON, Markdown, HTML or text.",
+		"Send the body unencoded. Convert the file to PDF, Word, PowerPoint, Excel, CSV, JSON, Markdown, HTML, mail (eml), web archive (mht) or text.",
 	},
 	domain.CodeRateLimit: {
 		"Requests with this key, or questions of this visitor, come faster than they may; or as many previews of crawls are being made as may be at once.",

@@ -266,6 +266,7 @@ func (s *server) typeOf(form *uploadForm, name string) (string, error) {
 // kinds is what people call files of the types that have names of their own.
 var kinds = map[string]string{
 	"text/csv": "CSV", "text/plain": "text", "text/markdown": "Markdown", "text/html": "HTML", "application/json": "JSON", "application/pdf": "PDF",
+	"message/rfc822": "mail (eml)", "multipart/related": "web archive (mht)",
 	"application/vnd.openxmlformats-officedocument.presentationml.presentation": "PowerPoint (pptx)",
 	"application/vnd.openxmlformats-officedocument.wordprocessingml.document":   "Word (docx)",
 	"application/vnd.openxmlformats-officedocument.spreadsheetml.sheet":         "Excel (xlsx)",

@@ -74,7 +74,7 @@ var (
 	}
 	textTypes = map[string]string{
 		".csv": "text/csv", ".tsv": "text/tab-separated-values", ".json": "application/json", ".md": "text/markdown",
-		".markdown": "text/markdown",
+		".markdown": "text/markdown", ".eml": "message/rfc822", ".mht": "multipart/related", ".mhtml": "multipart/related",
 	}
 )
 

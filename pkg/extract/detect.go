@@ -21,6 +21,8 @@ const (
 	TypeDocx     = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
 	TypePptx     = "application/vnd.openxmlformats-officedocument.presentationml.presentation"
 	TypeXlsx     = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+	TypeMail     = "message/rfc822"
+	TypeMHTML    = "multipart/related" // a page saved with its parts in one file
 )
 
 // typeOLE is what Word, Excel and PowerPoint files before 2007 are, and encrypted ones of today.
@@ -31,7 +33,7 @@ const typeRTF = "application/rtf"
 
 // SupportedTypes lists the MIME types that Parse reads.
 func SupportedTypes() []string {
-	return []string{TypeCSV, TypeText, TypeMarkdown, TypePDF, TypeJSON, TypePptx, TypeDocx, TypeXlsx, TypeHTML}
+	return []string{TypeCSV, TypeText, TypeMarkdown, TypePDF, TypeJSON, TypePptx, TypeDocx, TypeXlsx, TypeHTML, TypeMail, TypeMHTML}
 }
 
 // Supported reports whether the MIME type, as DetectType gives it, can be read.
@@ -47,6 +49,7 @@ var typeByExtension = map[string]string{
 	".docx": TypeDocx, ".docm": TypeDocx, ".dotx": TypeDocx,
 	".pptx": TypePptx, ".pptm": TypePptx, ".ppsx": TypePptx,
 	".xlsx": TypeXlsx, ".xlsm": TypeXlsx, ".xltx": TypeXlsx,
+	".eml": TypeMail, ".mht": TypeMHTML, ".mhtml": TypeMHTML,
 }
 
 // typeAliases are other names under which senders declare the same formats.
@@ -55,6 +58,7 @@ var typeAliases = map[string]string{
 	"text/x-markdown": TypeMarkdown, "application/xhtml+xml": TypeHTML, "application/x-pdf": TypePDF,
 	"text/json": TypeJSON, "application/x-ndjson": TypeJSON, "application/jsonl": TypeJSON,
 	"application/ld+json": TypeJSON, "application/geo+json": TypeJSON,
+	"message/global": TypeMail, "application/x-mimearchive": TypeMHTML,
 }
 
 // DetectType says what a document is from its first bytes (give it some 4 KiB), its file name or address, and the
@@ -102,6 +106,12 @@ func textType(head []byte, named string) string {
 		text, _ := decodeWith(head[skip:len(head)-(len(head)-skip)%4], wide)
 		head = []byte(text)
 	}
+	if flat := flatOPCType(head); flat != "" {
+		return flat
+	}
+	if message := messageType(head, named); message != "" {
+		return message
+	}
 	switch named {
 	case TypeHTML, TypeMarkdown:
 		return named
@@ -118,11 +128,13 @@ func textType(head []byte, named string) string {
 			return TypeJSON
 		}
 		return named
-	case TypeText:
-		if looksWholePage(head) {
+	case TypeText, TypeMail, TypeMHTML:
+		switch {
+		case looksWholePage(head):
 			return TypeHTML
+		case named == TypeText:
+			return named
 		}
-		return named
 	}
 	switch {
 	case looksHTML(head):
@@ -131,6 +143,59 @@ func textType(head []byte, named string) string {
 		return TypeJSON
 	}
 	return TypeText
+}
+
+// messageType recognises mail and web archives by their header. Two header lines are enough for a file with the name of one;
+// other names need the fields of MIME or of mail. It is "" for other texts.
+func messageType(head []byte, named string) string {
+	fields := headerFields(head)
+	_, mimeVersion := fields["mime-version"]
+	content, typed := fields["content-type"]
+	_, from := fields["from"]
+	_, date := fields["date"]
+	_, received := fields["received"]
+	_, id := fields["message-id"]
+	isMIME := mimeVersion && typed
+	isMail := from && (date || received || id) || received && (id || date)
+	switch named {
+	case TypeMail, TypeMHTML:
+		if len(fields) < 2 && !isMIME {
+			return ""
+		}
+		return named
+	case "", TypeText, TypeHTML:
+		if !isMIME && (!isMail || named == TypeHTML) {
+			return ""
+		}
+	default:
+		return ""
+	}
+	if _, to := fields["to"]; !to && !received && strings.HasPrefix(content, "multipart/related") {
+		return TypeMHTML
+	}
+	return TypeMail
+}
+
+// headerFields are the fields of the header at the beginning of a message, by their names in lower case; none if a line is
+// no field.
+func headerFields(head []byte) map[string]string {
+	fields := map[string]string{}
+	lines := bytes.Split(bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf")), "\r\n"), []byte("\n"))
+	for i, line := range lines {
+		line = bytes.TrimRight(line, "\r")
+		if len(line) == 0 {
+			break
+		}
+		name, value, ok := bytes.Cut(line, []byte(":"))
+		switch {
+		case line[0] == ' ' || line[0] == '\t', i == 0 && bytes.HasPrefix(line, []byte("From ")), i == len(lines)-1:
+		case !ok || len(name) == 0 || bytes.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r > '~' }):
+			return nil
+		default:
+			fields[strings.ToLower(string(name))] = strings.ToLower(string(bytes.TrimSpace(value)))
+		}
+	}
+	return fields
 }
 
 func typeByName(name string) string {
@@ -194,7 +259,7 @@ func looksBinary(head []byte, named string) bool {
 	}
 	// A few zero bytes, left by programs that died while writing or that pad fields, do not make a text unreadable.
 	switch named {
-	case TypeCSV, TypeText, TypeMarkdown, TypeHTML, TypeJSON:
+	case TypeCSV, TypeText, TypeMarkdown, TypeHTML, TypeJSON, TypeMail, TypeMHTML:
 		if zeros*4 > len(head) {
 			return true
 		}

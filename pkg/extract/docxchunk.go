@@ -49,7 +49,14 @@ func (w *docxWalker) embedded(p *parser, data []byte, name string) error {
 		return p.html()
 	case TypeText, TypeMarkdown, TypeCSV:
 		return p.text()
+	case TypeMail, TypeMHTML: // a page with its pictures, as Word puts it together
+		return p.mhtml()
 	case TypeDocx, "application/zip":
+		if flatOPCType(data) != "" {
+			if err := p.unflatten(); err != nil {
+				return err
+			}
+		}
 		zr, err := zip.NewReader(p.src.Data, p.src.Size)
 		if err != nil {
 			return damaged("docx document", err)

@@ -252,6 +252,10 @@ const sureBetter = 0.5
 
 // refutes reports whether the bytes are surely not of the encoding that a sender puts on whatever it sends.
 func (t *encodingEvidence) refutes(name string) bool {
+	const enough = 6 // bytes beyond ASCII
+	if t.good+t.bad < enough {
+		return false
+	}
 	best := guessEncoding(t.sample)
 	return best != name && scoreEncoding(t.sample, best) > scoreEncoding(t.sample, name)+sureBetter
 }

@@ -115,6 +115,8 @@ func TestTheDeclaredCharsetDecidesWhereBytesCannot(t *testing.T) {
 		"Russian among UTF-8":                        {"Договор заключён на три года. \xcf\xf0\xe8\xe2\xe5\xf2, \xea\xe0\xea \xe4\xe5\xeb\xe0?", "", "Договор заключён на три года. Привет, как дела?"},
 		"what is left of a sequence is not a word":   {"größe größe größe \xe2\x82 übung", "", "größe größe größe \uFFFD übung"},
 		"a label is not believed against UTF-8":      {"größe größe größe größe größe caf\xe9", "iso-8859-1", "größe größe größe größe größe café"},
+		"a sign alone does not refute a label":       {"A door costs \x80 500.", "windows-1252", "A door costs € 500."},
+		"a sign alone is no letter":                  {"A door costs \x80 500.", "", "A door costs € 500."},
 		"an XML declaration is a label":              {"<?xml version='1.0' encoding='iso-8859-15'?><p>5 \xa4</p>", "", "<?xml version='1.0' encoding='iso-8859-15'?><p>5 €</p>"},
 		"a label counts before an XML declaration":   {"<?xml version=\"1.0\" encoding=\"iso-8859-15\"?><p>\xe6\xf8</p>", "windows-1257", "<?xml version=\"1.0\" encoding=\"iso-8859-15\"?><p>ęų</p>"},
 	}

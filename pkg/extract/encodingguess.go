@@ -220,7 +220,10 @@ func scoreNarrow(text string, alphabet map[rune]float64) float64 {
 		case unicode.Is(unicode.Mn, r) && !unicode.IsLetter(prev) && !unicode.IsMark(prev):
 			sum -= costMisplaced // a tone or a vowel sign upon nothing
 		case alphabet[lower] > 0:
-			sum += alphabet[lower]
+			// A single letter proves nothing, except a word like "à": it can be a currency sign of another code page.
+			if wordRune(prev) || wordRune(next) || unicode.Is(unicode.Latin, r) && unicode.IsLower(r) {
+				sum += alphabet[lower]
+			}
 			if unicode.IsUpper(r) && unicode.IsLower(prev) {
 				sum -= costCapital
 			}

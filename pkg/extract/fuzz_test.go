@@ -106,6 +106,11 @@ func FuzzJSON(f *testing.F) { fuzzFormat(f, ".json", `[[[{"a":[1,{"b":null}]}]]]
 func FuzzMarkdown(f *testing.F) {
 	fuzzFormat(f, ".md", "+++\ntitle = \"x\"\n+++\n> - 1. a", "|a|\n|-|\n|")
 }
+func FuzzMail(f *testing.F) {
+	fuzzFormat(f, ".eml", mailSample, strings.ReplaceAll(mailSample, "base64", "quoted-printable"), "From: a@a.example\nDate: x\nContent-Type: message/rfc822\n\nFrom: b@b.example\nSubject: x\n\ntext")
+}
+func FuzzMHTML(f *testing.F)   { fuzzFormat(f, ".mht", archiveSample) }
+func FuzzFlatOPC(f *testing.F) { fuzzFormat(f, ".flat", flatSample) }
 func FuzzHTML(f *testing.F) {
 	fuzzFormat(f, ".html", "<table><tr><td><table><tr><td>x", "<ol><li>a<pre>b</ol><svg><p>")
 }

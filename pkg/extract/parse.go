@@ -154,6 +154,7 @@ func misnamed(name, found string) string {
 // formatNames are the formats' names for people.
 var formatNames = map[string]string{
 	TypeCSV: "CSV", TypeText: "plain text", TypeMarkdown: "Markdown", TypeHTML: "an HTML page", TypeJSON: "JSON", TypePDF: "a PDF",
+	TypeMail: "a mail", TypeMHTML: "a web archive",
 	TypeDocx: "a docx document", TypePptx: "a pptx presentation", TypeXlsx: "an xlsx workbook",
 }
 
@@ -165,6 +166,8 @@ type parser struct {
 	doc *domain.Document
 	out *sink
 
+	nesting int // of files inside files
+
 	anchors map[*html.Node]string // of the headings of a web page
 }
 
@@ -173,6 +176,11 @@ func (p *parser) run(head []byte) error {
 		return oleError(p.doc.MIMEType)
 	}
 	if p.doc.MIMEType == "application/zip" || isContainer(p.doc.MIMEType) {
+		if flatOPCType(head) != "" {
+			if err := p.unflatten(); err != nil {
+				return err
+			}
+		}
 		return p.container()
 	}
 	switch p.doc.MIMEType {
@@ -188,6 +196,10 @@ func (p *parser) run(head []byte) error {
 		return p.markdown()
 	case TypeText:
 		return p.text()
+	case TypeMail:
+		return p.mail()
+	case TypeMHTML:
+		return p.mhtml()
 	}
 	return unsupported(p.doc.MIMEType)
 }
@@ -196,7 +208,7 @@ func unsupported(mimeType string) *Error {
 	if mimeType == typeRTF {
 		return fail(Unsupported, "RTF files cannot be read; save it as docx, PDF or plain text")
 	}
-	return fail(Unsupported, "files of type %s cannot be read; send PDF, docx, pptx, xlsx, csv, JSON, Markdown, HTML or plain text", mimeType)
+	return fail(Unsupported, "files of type %s cannot be read; send PDF, docx, pptx, xlsx, csv, JSON, Markdown, HTML, eml, mht or plain text", mimeType)
 }
 
 // oleError tells an encrypted office file from one of the formats before 2007, by what it claims to be.

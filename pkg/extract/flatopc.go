@@ -1,0 +1,142 @@
+package extract
+
+import (
+	"archive/zip"
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// flatPackage is the name space of an office document that is one XML file instead of a zip file (Flat OPC).
+const flatPackage = "http://schemas.microsoft.com/office/2006/xmlPackage"
+
+// flatOPCType is the format of a Flat OPC document by its first bytes; "" for other files.
+func flatOPCType(head []byte) string {
+	s := pageStart(head)
+	if !bytes.HasPrefix(s, []byte("<?xml")) && !bytes.HasPrefix(s, []byte("<pkg:package")) || !bytes.Contains(head, []byte(flatPackage)) {
+		return ""
+	}
+	for _, c := range []struct{ sign, mimeType string }{
+		{"word.document", TypeDocx}, {"powerpoint.show", TypePptx}, {"excel.sheet", TypeXlsx},
+		{`"/word/`, TypeDocx}, {`"/ppt/`, TypePptx}, {`"/xl/`, TypeXlsx},
+	} {
+		if bytes.Contains(bytes.ToLower(head), []byte(c.sign)) {
+			return c.mimeType
+		}
+	}
+	return TypeDocx // what nearly all of them are
+}
+
+// unflatten replaces the source, a Flat OPC document, by the equivalent zip file.
+func (p *parser) unflatten() error {
+	data, err := p.src.bytes()
+	if err != nil {
+		return err
+	}
+	if text, name := decodeText(data, ""); name != "utf-8" {
+		data = []byte(text)
+	}
+	var packed bytes.Buffer
+	z := zip.NewWriter(&packed)
+	f := &flatReader{p: p, data: data, dec: xml.NewDecoder(bytes.NewReader(data)), out: z}
+	f.dec.Strict = false
+	f.dec.CharsetReader = func(_ string, r io.Reader) (io.Reader, error) { return r, nil } // it is UTF-8 by now
+	if err := f.run(); err != nil {
+		return err
+	}
+	if err := z.Close(); err != nil {
+		return fmt.Errorf("packing the parts of a flat document: %w", err)
+	}
+	if f.parts == 0 {
+		return damaged("docx document", errNoPart)
+	}
+	p.src.Data, p.src.Size = bytes.NewReader(packed.Bytes()), int64(packed.Len())
+	return nil
+}
+
+// flatReader copies the parts of a Flat OPC document into a zip file.
+type flatReader struct {
+	p     *parser
+	data  []byte
+	dec   *xml.Decoder
+	out   *zip.Writer
+	parts int
+	size  int64
+}
+
+// run copies one part after another. Damage ends the copy; the parts before it are kept.
+func (f *flatReader) run() error {
+	name, depth := "", 0
+	for {
+		if err := f.p.ctx.Err(); err != nil {
+			return err
+		}
+		token, err := f.dec.Token()
+		if err != nil {
+			if !errors.Is(err, io.EOF) {
+				f.p.out.warn("the document is damaged; it was read up to the damage")
+			}
+			return nil
+		}
+		switch t := token.(type) {
+		case xml.StartElement:
+			if depth++; depth > maxDepth {
+				return fail(TooLarge, "the document is nested deeper than %d levels", maxDepth)
+			}
+			switch t.Name.Local {
+			case "part":
+				name = xmlAttr(t, "name")
+			case "xmlData", "binaryData":
+				if err := f.part(name, t.Name.Local == "binaryData"); err != nil {
+					return err
+				}
+				depth--
+			}
+		case xml.EndElement:
+			depth--
+		}
+	}
+}
+
+// part copies the content of the element whose start was returned last.
+func (f *flatReader) part(name string, binary bool) error {
+	start := f.dec.InputOffset()
+	end := start
+	for open := 1; open > 0; {
+		end = f.dec.InputOffset()
+		token, err := f.dec.Token()
+		if err != nil {
+			end, open = int64(len(f.data)), 0
+			break
+		}
+		switch token.(type) {
+		case xml.StartElement:
+			if open++; open > maxDepth {
+				return fail(TooLarge, "the document is nested deeper than %d levels", maxDepth)
+			}
+		case xml.EndElement:
+			open--
+		}
+	}
+	if f.parts++; f.parts > maxZipEntries {
+		return fail(TooLarge, "the file packs more than the %d parts that are read", maxZipEntries)
+	}
+	content := f.data[min(start, end):end]
+	if f.size += int64(len(content)); f.size > f.p.lim.MaxUnpacked {
+		return fail(TooLarge, "the file unpacks to more than %s", sizeText(f.p.lim.MaxUnpacked))
+	}
+	if binary {
+		content = decodeBase64(content)
+	}
+	w, err := f.out.CreateHeader(&zip.FileHeader{Name: strings.TrimPrefix(name, "/"), Method: zip.Store})
+	if err == nil {
+		_, err = w.Write(content)
+	}
+	if err != nil {
+		return fmt.Errorf("packing the parts of a flat document: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,438 @@
+package extract
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"mime"
+	"net/mail"
+	"net/textproto"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"golang.org/x/net/html/charset"
+
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+const (
+	maxMailNesting = 4        // messages and attachments one inside another
+	maxMailParts   = 1000     // parts of a message, those of nested ones among them
+	maxMultiparts  = 20       // nesting of multipart bodies
+	maxAttachments = 100      // attachments that are read; further ones are named in a warning
+	maxMailHeader  = 64 << 10 // bytes of a message's header that are read
+	maxAddresses   = 2 << 10  // bytes of one line of addresses
+)
+
+// mail reads a message: subject, addresses and date, its text, and its attachments by the readers of their own formats.
+func (p *parser) mail() error {
+	data, err := p.src.bytes()
+	if err != nil {
+		return err
+	}
+	if p.doc.Route == "" {
+		p.doc.Route = "mail"
+	}
+	m := &mailReader{p: p, left: p.lim.MaxUnpacked}
+	return m.message(data, 1)
+}
+
+// mhtml reads a page that a browser or Word has saved with all its parts in one file. The page itself is read; pictures and
+// style sheets are not.
+func (p *parser) mhtml() error {
+	data, err := p.src.bytes()
+	if err != nil {
+		return err
+	}
+	m := &mailReader{p: p, left: p.lim.MaxUnpacked}
+	header, body := splitHeader(data)
+	root, err := m.root(mailPart{header: header, body: body}, 0)
+	if err != nil {
+		return err
+	}
+	if root == nil {
+		return fail(NoText, "the web archive holds no page")
+	}
+	content, err := m.decode(*root)
+	if err != nil {
+		return err
+	}
+	mediaType, params := root.mediaType()
+	p.src.Data, p.src.Size = bytes.NewReader(content), int64(len(content))
+	p.src.Declared = mime.FormatMediaType(mediaType, map[string]string{"charset": params["charset"]})
+	if address := cmp.Or(header.Get("Snapshot-Content-Location"), root.header.Get("Content-Location")); p.src.URL == "" && strings.HasPrefix(address, "http") {
+		p.src.URL = address
+	}
+	if mediaType == TypeHTML {
+		err = p.html()
+	} else {
+		err = p.text()
+	}
+	p.doc.Route = "mhtml/" + p.doc.Route
+	if p.doc.Title == "" {
+		p.doc.Title = decodeHeader(header.Get("Subject"))
+	}
+	p.meta(domain.MetaCreated, mailDate(header.Get("Date")))
+	return err
+}
+
+// mailReader reads one message with all that is in it.
+type mailReader struct {
+	p           *parser
+	left        int64 // bytes that may still be decoded
+	parts       int
+	attachments int
+	over        bool // a bound on parts was passed, which a warning says
+}
+
+// message reads a message at a level of headings: its header as text, then its body.
+func (m *mailReader) message(data []byte, level int) error {
+	header, body := splitHeader(data)
+	subject := decodeHeader(header.Get("Subject"))
+	if level == 1 {
+		m.p.doc.Title = subject
+		m.p.meta(domain.MetaAuthor, mailAddresses(header.Get("From")))
+		m.p.meta(domain.MetaCreated, mailDate(header.Get("Date")))
+	}
+	if subject != "" {
+		if err := m.p.out.heading(level, subject, 0); err != nil {
+			return err
+		}
+	}
+	var lines []string
+	for _, name := range []string{"From", "To", "Cc", "Reply-To"} {
+		if text := mailAddresses(strings.Join(header.Values(name), ", ")); text != "" {
+			lines = append(lines, name+": "+text)
+		}
+	}
+	if date := decodeHeader(header.Get("Date")); date != "" {
+		lines = append(lines, "Date: "+date)
+	}
+	if err := m.p.out.paragraph(strings.Join(lines, "\n"), 0); err != nil {
+		return err
+	}
+	return m.entity(mailPart{header: header, body: body}, level, 0)
+}
+
+// splitHeader parts a message or a part into its header and its body. Lines that are none of a header are passed over.
+func splitHeader(data []byte) (textproto.MIMEHeader, []byte) {
+	header := textproto.MIMEHeader{}
+	data = bytes.TrimLeft(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")), "\r\n")
+	name, size := "", 0
+	for len(data) > 0 {
+		line, rest, _ := bytes.Cut(data, []byte("\n"))
+		line = bytes.TrimRight(line, "\r")
+		data = rest
+		if len(line) == 0 {
+			break
+		}
+		if size += len(line); size > maxMailHeader {
+			continue
+		}
+		if line[0] == ' ' || line[0] == '\t' { // a line that goes on
+			if values := header[name]; len(values) > 0 {
+				values[len(values)-1] += " " + strings.TrimSpace(string(line))
+			}
+			continue
+		}
+		key, value, ok := bytes.Cut(line, []byte(":"))
+		if name = ""; !ok || len(key) == 0 || bytes.ContainsAny(key, " \t") {
+			continue // "From " of a mailbox file, or damage
+		}
+		name = textproto.CanonicalMIMEHeaderKey(string(key))
+		header[name] = append(header[name], strings.TrimSpace(string(value)))
+	}
+	return header, data
+}
+
+var headerWords = mime.WordDecoder{CharsetReader: xmlCharset}
+
+// decodeHeader reads the encoded words of a header's value, and bytes beyond ASCII in whatever encoding they are.
+func decodeHeader(value string) string {
+	if !utf8.ValidString(value) {
+		value, _ = decodeText([]byte(value), "")
+	}
+	if decoded, err := headerWords.DecodeHeader(value); err == nil {
+		value = decoded
+	}
+	return oneLine(value)
+}
+
+// mailAddresses writes a list of addresses for people.
+func mailAddresses(value string) string {
+	if value == "" {
+		return ""
+	}
+	parser := mail.AddressParser{WordDecoder: &headerWords}
+	list, err := parser.ParseList(cutBytes(value, maxMailHeader))
+	if err != nil {
+		return cutBytes(decodeHeader(value), maxAddresses)
+	}
+	var b strings.Builder
+	for _, a := range list {
+		if b.Len() > maxAddresses {
+			b.WriteString(", …")
+			break
+		}
+		if b.Len() > 0 {
+			b.WriteString(", ")
+		}
+		if a.Name != "" && a.Name != a.Address {
+			b.WriteString(a.Name + " <" + a.Address + ">")
+		} else {
+			b.WriteString(a.Address)
+		}
+	}
+	return oneLine(b.String())
+}
+
+// mailDate is a date of a header as metadata has dates; "" for none.
+func mailDate(value string) string {
+	t, err := mail.ParseDate(value)
+	if err != nil {
+		return ""
+	}
+	return t.Format(time.RFC3339)
+}
+
+// entity reads a part of a message by its type.
+func (m *mailReader) entity(part mailPart, level, nesting int) error {
+	if err := m.p.ctx.Err(); err != nil {
+		return err
+	}
+	mediaType, params := part.mediaType()
+	if strings.HasPrefix(mediaType, "multipart/") {
+		return m.multipart(part, mediaType, level, nesting)
+	}
+	name := part.name()
+	switch attached := part.attached(); {
+	case mediaType == "message/rfc822" || mediaType == "message/global":
+		return m.nested(part, level)
+	case attached, name != "" && mediaType != TypeText && mediaType != TypeHTML:
+		return m.attachment(part, mediaType, level)
+	case mediaType == TypeHTML, mediaType == TypeText, mediaType == "message/delivery-status", mediaType == "text/rfc822-headers", mediaType == "text/enriched":
+		return m.body(part, mediaType, params)
+	case strings.HasSuffix(mediaType, "pkcs7-mime"):
+		m.p.out.warn("a part of the message is encrypted or signed by S/MIME, which cannot be read")
+	case strings.HasPrefix(mediaType, "text/") && mediaType != "text/calendar" && mediaType != "text/css":
+		return m.body(part, TypeText, params)
+	}
+	return nil // a picture in the text, a signature
+}
+
+// multipart reads the parts of a body: all of them, or the best of alternatives.
+func (m *mailReader) multipart(part mailPart, mediaType string, level, nesting int) error {
+	if nesting >= maxMultiparts {
+		m.p.out.warn("parts of the message are nested deeper than are read; they were left out")
+		return nil
+	}
+	parts := m.split(part)
+	switch mediaType {
+	case "multipart/alternative":
+		best, err := m.best(parts)
+		if err != nil || best < 0 {
+			return err
+		}
+		return m.entity(parts[best], level, nesting+1)
+	case "multipart/encrypted":
+		m.p.out.warn("the message is encrypted; its text cannot be read")
+		return nil
+	}
+	for _, child := range parts {
+		if err := m.entity(child, level, nesting+1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// best chooses among alternatives: plain text, since a page is laid out by tables, unless it says much less than the page.
+func (m *mailReader) best(parts []mailPart) (int, error) {
+	plain, rich, size := -1, -1, 0
+	for i, part := range parts {
+		switch mediaType, _ := part.mediaType(); {
+		case mediaType == TypeText && plain < 0:
+			content, err := m.decode(part)
+			if err != nil {
+				return -1, err
+			}
+			plain, size = i, len(bytes.TrimSpace(content))
+		case mediaType == TypeHTML, mediaType == "multipart/related", mediaType == "multipart/mixed":
+			rich = i
+		}
+	}
+	if plain < 0 || rich < 0 {
+		return max(plain, rich, -1), nil
+	}
+	root, err := m.root(parts[rich], 0)
+	if err != nil || root == nil {
+		return plain, err
+	}
+	page, err := m.decode(*root)
+	if err != nil {
+		return -1, err
+	}
+	if kind, _ := parts[rich].mediaType(); kind == "multipart/mixed" || size*2 < visibleText(page) {
+		return rich, nil
+	}
+	return plain, nil
+}
+
+// visibleText counts the bytes of a page that are not of its tags, roughly.
+func visibleText(page []byte) int {
+	n, tag, style := 0, false, false
+	for i, c := range page {
+		switch {
+		case c == '<':
+			tag = true
+			if rest := bytes.ToLower(page[i:min(i+7, len(page))]); bytes.HasPrefix(rest, []byte("<style")) {
+				style = true
+			} else if bytes.HasPrefix(rest, []byte("</style")) {
+				style = false
+			}
+		case c == '>':
+			tag = false
+		case !tag && !style && c > ' ':
+			n++
+		}
+	}
+	return n
+}
+
+// body reads a text of the message.
+func (m *mailReader) body(part mailPart, mediaType string, params map[string]string) error {
+	content, err := m.decode(part)
+	if err != nil || len(bytes.TrimSpace(content)) == 0 {
+		return err
+	}
+	label := params["charset"]
+	if enc, _ := charset.Lookup(label); enc == nil || strings.EqualFold(label, "us-ascii") {
+		label = ""
+	}
+	text, _ := decodeText(content, label)
+	if mediaType == TypeHTML {
+		return m.p.htmlPiece(text)
+	}
+	if strings.EqualFold(params["format"], "flowed") {
+		text = unflow(text, strings.EqualFold(params["delsp"], "yes"))
+	}
+	q := *m.p
+	q.doc = &domain.Document{}
+	q.src = Source{Data: strings.NewReader(text), Size: int64(len(text)), Declared: "text/plain; charset=utf-8"}
+	return q.text()
+}
+
+// unflow joins the lines of a text in the format "flowed" (RFC 3676): a line that ends in a space goes on in the next.
+func unflow(text string, noSpace bool) string {
+	var b strings.Builder
+	quoted := 0
+	flows := false
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, "\r\n")
+		bare := strings.TrimLeft(line, ">")
+		depth := len(line) - len(bare)
+		bare = strings.TrimPrefix(bare, " ")
+		if flows && depth == quoted && bare != "-- " {
+			line = bare
+		} else if b.Len() > 0 {
+			b.WriteByte('\n')
+		}
+		flows, quoted = strings.HasSuffix(bare, " ") && bare != "-- ", depth
+		if flows && noSpace {
+			line = strings.TrimSuffix(line, " ")
+		}
+		b.WriteString(line)
+	}
+	return b.String()
+}
+
+// nested reads a message inside a message.
+func (m *mailReader) nested(part mailPart, level int) error {
+	if m.p.nesting++; m.p.nesting > maxMailNesting {
+		m.p.nesting--
+		m.p.out.warn("a message nested deeper than messages are read was left out")
+		return nil
+	}
+	defer func() { m.p.nesting-- }()
+	content, err := m.decode(part)
+	if err != nil {
+		return err
+	}
+	return m.message(content, level+1)
+}
+
+// attachment reads a file in the message by the reader of its format, under a heading of its name.
+func (m *mailReader) attachment(part mailPart, mediaType string, level int) error {
+	name := cmp.Or(part.name(), "attachment")
+	if m.attachments++; m.attachments > maxAttachments {
+		m.p.out.warn(fmt.Sprintf("the message has more than the %d attachments that are read; the others were left out", maxAttachments))
+		return nil
+	}
+	content, err := m.decode(part)
+	if err != nil {
+		return err
+	}
+	return m.p.embedded(content, name, mediaType, level+1, fmt.Sprintf("the attachment %q", cutBytes(name, 100)))
+}
+
+// maxEmbedding is how many files may stand one inside another.
+const maxEmbedding = 3
+
+// embedded reads a file inside the document, under a heading with its name at the given level. Warnings call the file by the
+// words in what. A file that cannot be read costs a warning.
+func (p *parser) embedded(content []byte, name, declared string, level int, what string) error {
+	kind := DetectType(content[:min(len(content), 4096)], name, declared)
+	switch {
+	case p.nesting >= maxEmbedding:
+		p.out.warn(what + " was left out: files are nested too deeply")
+		return nil
+	case len(content) == 0:
+		p.out.warn(what + " is empty")
+		return nil
+	case !Supported(kind) && kind != "application/zip":
+		p.out.warn(what + " was left out: " + unsupported(kind).Message)
+		return nil
+	}
+	var stopped error // by the sink of the whole document
+	named := false
+	emit := func(b domain.Block) error {
+		if !named {
+			named = true
+			if stopped = p.out.heading(level, name, 0); stopped != nil {
+				return stopped
+			}
+		}
+		b.Page, b.Sheet, b.Offset, b.Apart = 0, "", 0, false
+		if b.Kind == domain.BlockHeading {
+			b.Level = min(b.Level+level, 6)
+		}
+		stopped = p.out.add(b)
+		return stopped
+	}
+	q := *p
+	q.nesting++
+	q.doc = &domain.Document{MIMEType: kind}
+	q.out = &sink{emit: emit, left: p.out.left, max: p.out.max, maxBlocks: p.out.maxBlocks}
+	q.src = Source{Data: bytes.NewReader(content), Size: int64(len(content)), Name: name, Declared: declared, PlainRows: p.src.PlainRows}
+	err := q.run(content[:min(len(content), 4096)])
+	for _, w := range q.out.warnings {
+		p.out.warn(what + ": " + w)
+	}
+	var refused *Error
+	switch {
+	case err == nil && q.out.letters == 0:
+		p.out.warn(what + " has no text")
+	case err == nil:
+	case stopped != nil:
+		return stopped
+	case p.ctx.Err() != nil:
+		return p.ctx.Err()
+	case errors.As(err, &refused):
+		p.out.warn(what + " could not be read: " + refused.Message)
+	default:
+		p.out.warn(what + " is damaged: it cannot be read as " + formatName(kind))
+	}
+	return nil
+}

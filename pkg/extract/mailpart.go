@@ -1,0 +1,205 @@
+package extract
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/base64"
+	"errors"
+	"io"
+	"mime"
+	"mime/multipart"
+	"net/textproto"
+	"path"
+	"strings"
+)
+
+// mailPart is a message or one of its parts: header and body, which is still encoded.
+type mailPart struct {
+	header textproto.MIMEHeader
+	body   []byte
+}
+
+// mediaType is the part's type with its parameters; text/plain where it has none or one that cannot be read.
+func (p mailPart) mediaType() (string, map[string]string) {
+	value := p.header.Get("Content-Type")
+	t, params, err := mime.ParseMediaType(value)
+	if err != nil && t == "" {
+		t, _, _ = strings.Cut(value, ";")
+		t, params = strings.ToLower(strings.TrimSpace(t)), map[string]string{}
+		if _, boundary, ok := strings.Cut(value, "boundary="); ok {
+			boundary, _, _ = strings.Cut(boundary, ";")
+			params["boundary"] = strings.Trim(strings.TrimSpace(boundary), `"`)
+		}
+	}
+	if !strings.Contains(t, "/") {
+		return TypeText, params
+	}
+	return t, params
+}
+
+// attached reports whether the part is an attachment.
+func (p mailPart) attached() bool {
+	disposition, _, _ := strings.Cut(p.header.Get("Content-Disposition"), ";")
+	return strings.EqualFold(strings.TrimSpace(disposition), "attachment")
+}
+
+// name is the file name of the part; "" for none, and for pictures within the text.
+func (p mailPart) name() string {
+	mediaType, params := p.mediaType()
+	_, disposition, err := mime.ParseMediaType(p.header.Get("Content-Disposition"))
+	if err != nil {
+		disposition = nil
+	}
+	name := cmp.Or(disposition["filename"], params["name"])
+	if !p.attached() && (strings.HasPrefix(mediaType, "image/") || strings.HasSuffix(mediaType, "-signature") || mediaType == "text/calendar") {
+		return ""
+	}
+	if name == "" {
+		return ""
+	}
+	return path.Base(strings.ReplaceAll(decodeHeader(name), `\`, "/"))
+}
+
+// split divides a multipart body into its parts. Damage ends the list.
+func (m *mailReader) split(part mailPart) []mailPart {
+	mediaType, params := part.mediaType()
+	if params["boundary"] == "" {
+		m.p.out.warn("the message does not say how its parts are divided; it was read as text")
+		return []mailPart{{header: textproto.MIMEHeader{}, body: part.body}}
+	}
+	var parts []mailPart
+	r := multipart.NewReader(bytes.NewReader(part.body), params["boundary"])
+	for {
+		next, err := r.NextRawPart()
+		if err != nil {
+			if !errors.Is(err, io.EOF) || len(parts) == 0 {
+				m.p.out.warn("the message is damaged; it was read up to the damage")
+			}
+			return parts
+		}
+		if m.parts++; m.parts > maxMailParts {
+			if !m.over {
+				m.over = true
+				m.p.out.warn("the message has more parts than are read; the rest was left out")
+			}
+			return parts
+		}
+		// The body is in memory: the only possible error is a missing end.
+		body, _ := io.ReadAll(next)
+		header := next.Header
+		if mediaType == "multipart/digest" && header.Get("Content-Type") == "" {
+			header.Set("Content-Type", "message/rfc822")
+		}
+		parts = append(parts, mailPart{header: header, body: body})
+	}
+}
+
+// root finds the page of a web archive, or the text that other parts belong to: the part that the type names as the start, or
+// the first that is a page, or else a text. It is nil where there is none.
+func (m *mailReader) root(part mailPart, nesting int) (*mailPart, error) {
+	mediaType, params := part.mediaType()
+	switch {
+	case mediaType == TypeHTML || mediaType == TypeText && nesting > 0 || mediaType == "application/xhtml+xml":
+		return &part, nil
+	case !strings.HasPrefix(mediaType, "multipart/") || nesting > maxMultiparts:
+		if nesting == 0 && mediaType == TypeText {
+			return &part, nil
+		}
+		return nil, nil
+	}
+	if err := m.p.ctx.Err(); err != nil {
+		return nil, err
+	}
+	var first *mailPart
+	for _, child := range m.split(part) {
+		found, err := m.root(child, nesting+1)
+		if err != nil {
+			return nil, err
+		}
+		if found == nil {
+			continue
+		}
+		kind, _ := found.mediaType()
+		if start := params["start"]; start != "" && child.header.Get("Content-Id") == start {
+			return found, nil
+		}
+		if old := first; old == nil || kind == TypeHTML && !old.isPage() {
+			first = found
+		}
+	}
+	return first, nil
+}
+
+func (p mailPart) isPage() bool {
+	mediaType, _ := p.mediaType()
+	return mediaType == TypeHTML
+}
+
+// decode undoes the transfer encoding of the part.
+func (m *mailReader) decode(part mailPart) ([]byte, error) {
+	content := part.body
+	switch strings.ToLower(strings.TrimSpace(part.header.Get("Content-Transfer-Encoding"))) {
+	case "base64":
+		content = decodeBase64(content)
+	case "quoted-printable":
+		content = decodeQuotedPrintable(content)
+	}
+	if m.left -= int64(len(content)); m.left < 0 {
+		return nil, fail(TooLarge, "the parts of the message have more than %s", sizeText(m.p.lim.MaxUnpacked))
+	}
+	return content, nil
+}
+
+// decodeBase64 decodes the characters of the alphabet and ignores all others, as RFC 2045 asks for.
+func decodeBase64(data []byte) []byte {
+	clean := make([]byte, 0, len(data))
+	for _, c := range data {
+		if c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '+' || c == '/' {
+			clean = append(clean, c)
+		}
+	}
+	if len(clean)%4 == 1 {
+		clean = clean[:len(clean)-1] // cut within a character
+	}
+	n, _ := base64.RawStdEncoding.Decode(clean, clean)
+	return clean[:n]
+}
+
+// decodeQuotedPrintable decodes escapes, and keeps the signs of those that are none: the standard library's reader stops there.
+func decodeQuotedPrintable(data []byte) []byte {
+	out := make([]byte, 0, len(data))
+	for i := 0; i < len(data); i++ {
+		if data[i] != '=' {
+			out = append(out, data[i])
+			continue
+		}
+		rest := data[i+1:]
+		end := len(rest) - len(bytes.TrimLeft(rest, " \t"))
+		switch {
+		case len(rest) >= 2 && unhex(rest[0]) >= 0 && unhex(rest[1]) >= 0:
+			out = append(out, byte(unhex(rest[0])<<4|unhex(rest[1])))
+			i += 2
+		case bytes.HasPrefix(rest[end:], []byte("\r\n")):
+			i += end + 2
+		case bytes.HasPrefix(rest[end:], []byte("\n")):
+			i += end + 1
+		case end == len(rest):
+			i = len(data)
+		default:
+			out = append(out, '=')
+		}
+	}
+	return out
+}
+
+func unhex(c byte) int {
+	switch {
+	case c >= '0' && c <= '9':
+		return int(c - '0')
+	case c >= 'A' && c <= 'F':
+		return int(c-'A') + 10
+	case c >= 'a' && c <= 'f':
+		return int(c-'a') + 10
+	}
+	return -1
+}
