@@ -57,7 +57,7 @@ var databaseSecrets = []string{"DATABASE_URL", "SLUICE_API_KEY"}
 
 // isSecret tells by the name, for the table does not say it.
 func isSecret(name string) bool {
-	return name == "DATABASE_URL" || strings.HasSuffix(name, "_API_KEY") || strings.HasSuffix(name, "_TOKEN") || strings.HasSuffix(name, "_PASSWORD")
+	return name == "DATABASE_URL" || name == "SLUICE_SECRET_KEY" || name == "SLUICE_CRAWL_PROXY" || strings.HasSuffix(name, "_API_KEY") || strings.HasSuffix(name, "_TOKEN") || strings.HasSuffix(name, "_PASSWORD")
 }
 
 // workerNames are the names under which the workers' queues are known to NATS.

@@ -1134,10 +1134,11 @@ type Datasource struct {
 	// Chunks chunks that queries see
 	Chunks int64 `json:"chunks"`
 
-	// Config file: mime_type, file_size, file_name, sha256; document (title, language, pages, metadata, and route, the parser
-	// that was taken) once it is read. web_page: source_url; once it is fetched final_url and redirects (where the
+	// Config file: mime_type, file_size, file_name, sha256; document (title, language, pages, metadata, link_list: it is a list of
+	// links, and route, the parser that was taken) once it is read. web_page: source_url; once it is fetched final_url and redirects (where the
 	// address led), canonical_url, last_mod (of its sitemap) and rendered (a browser was needed). web_site: sitemap,
-	// source_url, include, exclude, max_pages, max_depth. Both: refresh. Any: custom_id.
+	// source_url, include, exclude, max_pages, max_depth. Both: refresh, and header_names, of the headers that requests carry.
+	// Any: custom_id.
 	Config DatasourceConfig `json:"config"`
 
 	// Crawl Of a web site, what became of the addresses that its newest crawl came upon. Each page says its own reason.
@@ -1177,10 +1178,11 @@ type Datasource struct {
 	Warnings []string `json:"warnings"`
 }
 
-// DatasourceConfig file: mime_type, file_size, file_name, sha256; document (title, language, pages, metadata, and route, the parser
-// that was taken) once it is read. web_page: source_url; once it is fetched final_url and redirects (where the
+// DatasourceConfig file: mime_type, file_size, file_name, sha256; document (title, language, pages, metadata, link_list: it is a list of
+// links, and route, the parser that was taken) once it is read. web_page: source_url; once it is fetched final_url and redirects (where the
 // address led), canonical_url, last_mod (of its sitemap) and rendered (a browser was needed). web_site: sitemap,
-// source_url, include, exclude, max_pages, max_depth. Both: refresh. Any: custom_id.
+// source_url, include, exclude, max_pages, max_depth. Both: refresh, and header_names, of the headers that requests carry.
+// Any: custom_id.
 type DatasourceConfig map[string]interface{}
 
 // DatasourceConfigCreate web_page needs source_url; web_site needs sitemap or source_url (root address for discovery); text needs text.
@@ -1189,6 +1191,14 @@ type DatasourceConfigCreate struct {
 
 	// Exclude web_site: glob patterns of paths to leave
 	Exclude *[]string `json:"exclude,omitempty"`
+
+	// Headers web_page, web_site: headers of the requests to a protected site, such as `Cookie`, `Authorization` and
+	// `Accept-Language`. They are sent to the scheme, host and port of source_url (else of sitemap) alone, stored encrypted,
+	// and never returned: responses have their names in `header_names`. Values have up to 8 KiB, all together 16 KiB.
+	//
+	//
+	// Example: {"Accept-Language":"de","Authorization":"Basic dXNlcjpwYXNzd29yZA=="}
+	Headers *map[string]string `json:"headers,omitempty"`
 
 	// Include web_site: glob patterns of paths to take
 	Include *[]string `json:"include,omitempty"`
@@ -1282,6 +1292,11 @@ type DatasourcePatch struct {
 	Config *struct {
 		// Exclude web_site: glob patterns of paths to leave
 		Exclude *[]string `json:"exclude,omitempty"`
+
+		// Headers web_page, web_site: take the place of all headers that requests carried; an empty object clears them
+		//
+		// Example: {"Cookie":"session=4f2a"}
+		Headers *map[string]string `json:"headers,omitempty"`
 
 		// Include web_site: glob patterns of paths to take; empty: all
 		Include *[]string `json:"include,omitempty"`
@@ -1731,6 +1746,9 @@ type FragmentExplanation struct {
 
 	// LexicalScore BM25
 	LexicalScore float64 `json:"lexical_score"`
+
+	// LinkListScore what was taken off, as a number below 0, because its page is a list of links, such as an index; 0 for other pages
+	LinkListScore float64 `json:"link_list_score"`
 
 	// Merged chunks beside it whose text is part of the fragment, by id
 	Merged []string `json:"merged"`

@@ -73,6 +73,9 @@ func (s *server) createFromJSON(ctx context.Context, who caller, body Datasource
 		return s.createWithOriginal(ctx, store, d, textType, strings.NewReader(*c.Text))
 	}
 	configureCrawl(&d, c)
+	if d.Config.Access, err = s.seal(d, value(c.Headers)); err != nil {
+		return domain.Datasource{}, err
+	}
 	created, err := once(ctx, s.existing(ctx, d), func() (domain.Datasource, error) {
 		if err := s.Catalog.CheckStorage(ctx, d.WorkspaceID); err != nil {
 			return domain.Datasource{}, err

@@ -20,6 +20,12 @@ type Catalog interface {
 	Accounts
 }
 
+// Sealer encrypts the headers of a protected site.
+type Sealer interface {
+	// Seal encrypts headers for the origin of an address, so that only crawlers can open them.
+	Seal(workspaceID, address string, headers map[string]string) (*domain.SiteAccess, error)
+}
+
 // Agents stores agents.
 type Agents interface {
 	CreateAgent(ctx context.Context, a domain.Agent) (domain.Agent, error)

@@ -64,6 +64,9 @@ type Deps struct {
 	// Planner shows what a crawl would fetch; nil: this process does not crawl.
 	Planner Planner
 
+	// Sealer encrypts headers of protected sites; nil: this service has no key for that, and takes none.
+	Sealer Sealer
+
 	Traces  *telemetry.Traces    // nil: none are made
 	Audit   *slog.Logger         // of what keys were used for; nil: Log
 	Checks  []Check              // dependencies that /readyz asks

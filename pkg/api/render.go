@@ -67,16 +67,20 @@ func renderDatasource(d domain.Datasource) Datasource {
 	return out
 }
 
-// renderConfig shows what the caller asked for and what was found out, without the validators of the last fetch.
+// renderConfig shows what the caller asked for and what was found out, without the validators of the last fetch. The
+// headers of a protected site are shown by their names alone.
 func renderConfig(d domain.Datasource) map[string]any {
 	config := d.Config
-	config.ETag, config.LastModified, config.Depth = "", "", 0
+	config.ETag, config.LastModified, config.Depth, config.Access = "", "", 0, nil
 	if config.CustomID == "" {
 		config.CustomID = d.CustomID
 	}
 	out := map[string]any{}
 	if encoded, err := json.Marshal(config); err == nil { // plain fields always encode
 		_ = json.Unmarshal(encoded, &out)
+	}
+	if a := d.Config.Access; a != nil {
+		out["header_names"] = a.Names
 	}
 	return out
 }

@@ -52,7 +52,7 @@ func renderFragmentExplanation(f domain.ExplainedFragment) FragmentExplanation {
 	out := FragmentExplanation{
 		ChunkId: f.ChunkID, DatastoreId: f.DatastoreID,
 		LexicalScore: f.Lexical, LexicalRank: optional(f.LexicalRank), DenseScore: f.Dense, DenseRank: optional(f.DenseRank),
-		DocumentScore: f.Document, FusedScore: f.Fused, FusedRank: f.FusedRank, NeighbourScore: f.Neighbours, Rank: f.Rank, RerankedRank: optional(f.RerankedRank),
+		DocumentScore: f.Document, FusedScore: f.Fused, FusedRank: f.FusedRank, NeighbourScore: f.Neighbours, LinkListScore: 0 - f.LinkList, Rank: f.Rank, RerankedRank: optional(f.RerankedRank),
 		Terms: append([]string{}, f.Terms...), Merged: append([]string{}, f.Merged...), Duplicates: append([]string{}, f.Duplicates...),
 	}
 	if f.RerankedRank > 0 {

@@ -63,6 +63,10 @@ func createDatasourceRule(body map[string]any) []domain.FieldError {
 	}
 	faults = append(faults, refreshFaults(config)...)
 	faults = append(faults, patternFaults(config)...)
+	faults = append(faults, headerFaults(config)...)
+	if t := body["type"]; config["headers"] != nil && t != string(domain.TypeWebPage) && t != string(domain.TypeWebSite) {
+		missing("headers", fmt.Sprintf("is for a web_page or web_site, not for a %v", t))
+	}
 	if t := body["type"]; config["refresh"] != nil && t != string(domain.TypeWebPage) && t != string(domain.TypeWebSite) {
 		missing("refresh", fmt.Sprintf("is for a web_page or web_site, not for a %v", t))
 	}

@@ -25,6 +25,13 @@ func (s *server) UpdateDatasource(ctx context.Context, r UpdateDatasourceRequest
 	if c := r.Body.Config; c != nil {
 		web = &domain.WebPatch{Refresh: withoutSpace(c.Refresh), Include: c.Include, Exclude: c.Exclude, MaxPages: c.MaxPages, MaxDepth: c.MaxDepth}
 	}
+	if c := r.Body.Config; c != nil && c.Headers != nil {
+		access, err := s.seal(d, *c.Headers)
+		if err != nil {
+			return nil, err
+		}
+		web.Access = &domain.AccessPatch{To: access}
+	}
 	if r.Body.Name != nil || r.Body.Metadata != nil {
 		d, err = s.describe(ctx, d, *r.Body, web)
 	} else if web != nil {
@@ -139,6 +146,7 @@ func withoutSpace(s *string) *string {
 func updateDatasourceRule(body map[string]any) []domain.FieldError {
 	config, _ := body["config"].(map[string]any)
 	faults := append(refreshFaults(config), patternFaults(config)...)
+	faults = append(faults, headerFaults(config)...)
 	return append(faults, metadataFaults("metadata", body["metadata"])...)
 }
 

@@ -142,6 +142,9 @@ func (s *Service) handler() (http.Handler, error) {
 		Log:     s.log,
 		Now:     s.now,
 	}
+	if s.sealer != nil {
+		parts.Sealer = s.sealer
+	}
 	if between.api != nil {
 		between.api(&parts)
 	}

@@ -54,6 +54,7 @@ type Service struct {
 	models    answer.Models
 	reranker  *reranker // nil: there is none
 	crawler   *web      // nil: other processes crawl
+	sealer    *sealer   // nil: there is no key that crawlers have too
 	hub       *control.Hub
 	auditor   *control.Auditor
 	rescuer   *control.Rescuer
@@ -99,7 +100,7 @@ func (s *Service) Failed() <-chan error { return s.failed }
 func (s *Service) Start(ctx context.Context) error {
 	began := time.Now()
 	for _, step := range []func(context.Context) error{
-		s.openDir, s.openModels, s.listen, s.openCatalog, s.openNATS, s.openIndexes, s.firstKey, s.prepareBackups, s.startControl, s.startWorkers, s.serve,
+		s.openDir, s.openSealer, s.openModels, s.listen, s.openCatalog, s.openNATS, s.openIndexes, s.firstKey, s.prepareBackups, s.startControl, s.startWorkers, s.serve,
 	} {
 		if err := step(ctx); err != nil {
 			return err
@@ -141,7 +142,7 @@ func (s *Service) startWorkers(ctx context.Context) error {
 			return err
 		}
 		s.closeLater(s.crawler.Close)
-		crawler := crawlWorker(s.config, s.originals, s.broker, s.crawler, s.stages, s.now)
+		crawler := crawlWorker(s.config, s.originals, s.broker, s.crawler, s.sealer, s.stages, s.now)
 		s.workers.run("crawling", func(ctx context.Context) error {
 			return s.broker.Work(ctx, domain.LaneCrawl, workerOptions(s.config, domain.LaneCrawl, remote, s.jobs), tracedJobs(s.traces, s.log, crawler.Handle))
 		})

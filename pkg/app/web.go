@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/url"
 	"strings"
 
 	"github.com/sluice/sluice/pkg/config"
@@ -44,8 +45,14 @@ func crawlOptions(c config.Config, temp string, log *slog.Logger) (crawl.Options
 	if err != nil {
 		return crawl.Options{}, fmt.Errorf("SLUICE_CRAWL_ALLOW: %w", err)
 	}
+	var proxy *url.URL
+	if c.CrawlProxy != "" {
+		if proxy, err = url.Parse(c.CrawlProxy); err != nil {
+			return crawl.Options{}, errors.New("SLUICE_CRAWL_PROXY is not the address of a proxy")
+		}
+	}
 	return crawl.Options{
-		UserAgent: c.UserAgent, AllowPrivate: c.AllowPrivate, Allow: allow, MaxBody: int64(c.LimitPageBytes), MaxPages: c.LimitPages,
+		Proxy: proxy, UserAgent: c.UserAgent, AllowPrivate: c.AllowPrivate, Allow: allow, MaxBody: int64(c.LimitPageBytes), MaxPages: c.LimitPages,
 		PerHostDelay: orNone(c.CrawlDelay), PerHostConcurrency: orNone(c.CrawlPerHost), TempDir: temp, Log: log,
 	}, nil
 }

@@ -143,12 +143,16 @@ func (w *Worker) startIngestor(ctx context.Context) error {
 }
 
 func (w *Worker) startCrawler(ctx context.Context) error {
+	keys, err := openSealer(w.config.SecretKey)
+	if err != nil {
+		return err
+	}
 	site, err := openWeb(w.config, w.broker, w.scratch.Path(), w.log)
 	if err != nil {
 		return err
 	}
 	w.closeLater(site.Close)
-	handler := crawlWorker(w.config, w.originals, w.broker, site, w.stages, w.now)
+	handler := crawlWorker(w.config, w.originals, w.broker, site, keys, w.stages, w.now)
 	w.work(ctx, domain.LaneCrawl, handler.Handle)
 	return nil
 }

@@ -42,8 +42,12 @@ func ingestWorker(c config.Config, store *originals.Store, events ingest.Events,
 	}
 }
 
-func crawlWorker(c config.Config, store *originals.Store, events ingest.Events, site ingest.Web, times *stages, now func() time.Time) *ingest.Crawler {
-	return &ingest.Crawler{Web: timedWeb{site, times}, Originals: store, Events: events, Now: now, MaxTries: c.CrawlTries}
+func crawlWorker(c config.Config, store *originals.Store, events ingest.Events, site ingest.Web, keys *sealer, times *stages, now func() time.Time) *ingest.Crawler {
+	w := &ingest.Crawler{Web: timedWeb{site, times}, Originals: store, Events: events, Now: now, MaxTries: c.CrawlTries}
+	if keys != nil {
+		w.Access = keys.open
+	}
+	return w
 }
 
 // Bounds of the work on jobs.

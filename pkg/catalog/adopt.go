@@ -181,6 +181,9 @@ func recovered(job domain.Job) domain.Datasource {
 	}
 	if spec := job.Crawl; spec != nil {
 		d.Config.SourceURL, d.Config.Sitemap, d.Config.Depth = spec.URL, spec.Sitemap, spec.Depth
+		if job.GroupID == "" {
+			d.Config.Access = spec.Access
+		}
 		if job.Type == domain.TypeWebSite && spec.Site != nil {
 			d.Config.Include, d.Config.Exclude, d.Config.MaxDepth = spec.Site.Include, spec.Site.Exclude, spec.Site.MaxDepth
 		}

@@ -27,6 +27,8 @@ type Config struct {
 	AuditFile    string // "": the log
 	AllowPrivate bool
 	CrawlAllow   string
+	CrawlProxy   string   // "": none
+	SecretKey    string   // "": one in the data directory, where one process does everything
 	MCPHosts     []string // by which clients of the Model Context Protocol reach the service
 	CORSOrigins  []string // of web pages that may call the service
 	UserAgent    string
@@ -168,6 +170,8 @@ func Settings() []Setting {
 		{Env: "SLUICE_LOG_LEVEL", Flag: "log-level", Default: "info", Doc: "`debug`, `info`, `warn` or `error`", set: oneOf(func(c *Config) *string { return &c.LogLevel }, "debug", "info", "warn", "error")},
 		{Env: "SLUICE_ALLOW_PRIVATE_ADDRESSES", Flag: "allow-private-addresses", Default: "false", Doc: "let the crawler reach loopback and private addresses; only where every user may see what they serve", set: boolean(func(c *Config) *bool { return &c.AllowPrivate })},
 		{Env: "SLUICE_CRAWL_ALLOW", Flag: "crawl-allow", Doc: "private addresses that the crawler may reach all the same, separated by commas: `10.1.0.0/16`, `192.168.1.7`, `wiki.corp.example`, `*.corp.example`", set: text(func(c *Config) *string { return &c.CrawlAllow })},
+		{Env: "SLUICE_CRAWL_PROXY", Flag: "crawl-proxy", Secret: true, Doc: "proxy through which the crawler sends all its requests, `http://proxy.corp.example:3128`, `https://…` or `socks5://…`, with a user and a password if it asks for them; private addresses stay refused behind it; empty: none, whatever `HTTP_PROXY` says", set: proxy(func(c *Config) *string { return &c.CrawlProxy })},
+		{Env: "SLUICE_SECRET_KEY", Flag: "secret-key", Secret: true, Doc: "key that encrypts the headers of protected sites (`config.headers`), of at least 32 random characters, the same in every api and crawler process; empty: where one process does everything, one is made and kept in `secret-key` in the data directory, and elsewhere such headers are refused", set: secretKey(func(c *Config) *string { return &c.SecretKey })},
 		{Env: "SLUICE_USER_AGENT", Flag: "user-agent", Default: "SluiceBot/1.0 (+https://github.com/sluice/sluice)", Doc: "how the crawler names itself; add an address where its operator can be reached", set: text(func(c *Config) *string { return &c.UserAgent })},
 
 		{Env: "CHROME_URL", Flag: "chrome-url", Secret: true, Doc: "DevTools address of a running Chromium (`http://chromium:9222`), which reads pages that show their text only by running scripts; empty: `SLUICE_CHROMIUM`", set: text(func(c *Config) *string { return &c.ChromeURL })},

@@ -8,9 +8,9 @@ import (
 
 // Secrets lists what of the settings nobody may be shown: keys, tokens, and the passwords within addresses.
 func (c Config) Secrets() []string {
-	all := []string{c.APIKey, c.AdminKey, c.NATSToken, c.MilvusPassword, c.OpenAIKey, c.AzureKey, c.AnthropicKey, c.RerankKey}
+	all := []string{c.APIKey, c.AdminKey, c.NATSToken, c.MilvusPassword, c.OpenAIKey, c.AzureKey, c.AnthropicKey, c.RerankKey, c.SecretKey}
 	servers := strings.Split(c.NATSURL, ",")
-	for i, address := range append(servers, c.ChromeURL, c.DatabaseURL) {
+	for i, address := range append(servers, c.ChromeURL, c.DatabaseURL, c.CrawlProxy) {
 		u, err := url.Parse(strings.TrimSpace(address))
 		if err != nil {
 			all = append(all, address) // as a whole, for it cannot be taken apart

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/url"
 	"os"
 	"strconv"
 	"strings"
@@ -68,6 +69,37 @@ func key(field func(*Config) *string) func(*Config, string) error {
 	return func(c *Config, v string) error {
 		if v != "" && len(v) < minKey {
 			return fmt.Errorf("has %d characters; use at least %d", len(v), minKey)
+		}
+		*field(c) = v
+		return nil
+	}
+}
+
+// minSecretKey is the length of the shortest key that content is encrypted with.
+const minSecretKey = 32
+
+// secretKey is a key that content is encrypted with, or nothing.
+func secretKey(field func(*Config) *string) func(*Config, string) error {
+	return func(c *Config, v string) error {
+		if v != "" && len(v) < minSecretKey {
+			return fmt.Errorf("has %d characters; use at least %d, from a random source", len(v), minSecretKey)
+		}
+		*field(c) = v
+		return nil
+	}
+}
+
+// proxy is the address of a proxy, or nothing. Errors do not repeat it: it may hold a password.
+func proxy(field func(*Config) *string) func(*Config, string) error {
+	return func(c *Config, v string) error {
+		if v != "" {
+			u, err := url.Parse(v)
+			switch {
+			case err != nil || u.Hostname() == "" || u.Path != "" && u.Path != "/" || u.RawQuery != "" || u.Fragment != "":
+				return errors.New("must be the address of a proxy, such as http://proxy.example:3128 or socks5://proxy.example:1080")
+			case u.Scheme != "http" && u.Scheme != "https" && u.Scheme != "socks5" && u.Scheme != "socks5h":
+				return fmt.Errorf("has the scheme %q; a proxy has http, https or socks5", u.Scheme)
+			}
 		}
 		*field(c) = v
 		return nil

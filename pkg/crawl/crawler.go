@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/url"
 	"strings"
 	"sync"
 	"time"
@@ -48,6 +49,9 @@ type Options struct {
 	Renderer Renderer
 	// TempDir takes bodies larger than 1 MiB. Default: the system's.
 	TempDir string
+	// Proxy is where all requests are sent: http, https or socks5, with a user and a password if it wants them. The guard holds
+	// for the servers behind it. nil: no proxy.
+	Proxy *url.URL
 	// Resolver resolves names; nil is the system's.
 	Resolver *net.Resolver
 	// Now is the clock of caches and limits. Default: time.Now.
@@ -138,7 +142,7 @@ func New(opts Options) *Crawler {
 		polite:    newPoliteness(opts),
 	}
 	c.robots = &robotsCache{
-		product: c.product, userAgent: opts.UserAgent, transport: inner, guard: g, polite: c.polite, log: opts.Log,
+		product: c.product, userAgent: opts.UserAgent, transport: accessing{inner}, guard: g, polite: c.polite, log: opts.Log,
 		timeout: min(opts.Timeout, 30*time.Second), now: opts.Now, hosts: make(map[string]*robotsEntry),
 	}
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())
@@ -146,8 +150,8 @@ func New(opts Options) *Crawler {
 }
 
 func newTransport(o Options, g guard) *transport {
-	return newTolerant(&http.Transport{
-		Proxy:                  nil, // a proxy would connect for us, past the guard
+	t := &http.Transport{
+		Proxy:                  nil, // not that of the environment, which would connect for us, past the guard
 		DialContext:            g.dial(o.ConnectTimeout, o.Resolver),
 		TLSHandshakeTimeout:    o.ConnectTimeout,
 		ResponseHeaderTimeout:  o.HeaderTimeout,
@@ -157,7 +161,11 @@ func newTransport(o Options, g guard) *transport {
 		MaxIdleConns:           100,
 		MaxIdleConnsPerHost:    idlePerHost(o.PerHostConcurrency),
 		IdleConnTimeout:        idleTimeout,
-	})
+	}
+	if o.Proxy != nil {
+		useProxy(t, o, g)
+	}
+	return newTolerant(t)
 }
 
 // Close ends running fetches with ErrClosed, waits for them and closes all connections. It may be called more than

@@ -107,10 +107,18 @@ func classify(ctx context.Context, u string, err error) error {
 		record  tls.RecordHeaderError
 		alert   tls.AlertError
 		timeout net.Error
+		proxied errProxy
+		op      *net.OpError
 	)
 	switch {
 	case errors.As(err, &refused):
 		return permanent(u, "%s is not fetched: %s", u, refused.Error()).because(err)
+	case errors.As(err, &proxied) && proxied.status >= 400 && proxied.status < 500:
+		return permanent(u, "%s could not be fetched: %s", u, proxied.Error()).because(err)
+	case errors.As(err, &proxied):
+		return transient(u, "%s could not be fetched: %s", u, proxied.Error()).because(err)
+	case errors.As(err, &op) && op.Op == opProxy:
+		return transient(u, "%s could not be fetched: %s does not answer or connect (%s)", u, proxyName, rootCause(err)).because(err)
 	case errors.As(err, &dns) && dns.IsNotFound:
 		return permanent(u, "%s cannot be reached: there is no host named %q", u, dns.Name).because(err)
 	case errors.As(err, &dns):

@@ -33,7 +33,7 @@ func (c *Crawler) render(ctx context.Context, req PageRequest, sc *scope, shell 
 		return Page{}, permanent(shell.URL, "%s shows its text only by running scripts (JavaScript): set CHROME_URL to the "+
 			"address of a browser, or SLUICE_CHROMIUM to auto where Chromium is installed, to have such pages read", shell.URL)
 	}
-	out, err := c.opts.Renderer.Render(ctx, shell.URL, c.browse(a))
+	out, err := c.opts.Renderer.Render(ctx, shell.URL, c.browse(ctx, a))
 	var known *Error
 	switch {
 	case err == nil:
@@ -88,6 +88,7 @@ type browsing struct {
 	guard     guard
 	transport http.RoundTripper
 	page      *url.URL
+	access    *Access       // of the page's origin; nil: none
 	delay     time.Duration // between two requests to its host, as robots.txt asks
 
 	mu       sync.Mutex
@@ -96,10 +97,13 @@ type browsing struct {
 	bytes    int64 // that may still be read
 }
 
-func (c *Crawler) browse(a answer) *browsing {
-	b := &browsing{crawler: c, transport: c.outer, page: a.url, delay: a.crawlDelay, bytes: maxRenderBytes}
+func (c *Crawler) browse(ctx context.Context, a answer) *browsing {
+	b := &browsing{
+		crawler: c, transport: accessing{c.outer}, page: a.url, delay: a.crawlDelay, bytes: maxRenderBytes,
+		access: accessTo(ctx, a.url), // a page of another origin must not have the browser send the headers for it
+	}
 	if a.inner {
-		b.guard, b.transport = c.guard, c.transport
+		b.guard, b.transport = c.guard, accessing{c.transport}
 	}
 	return b
 }
@@ -109,6 +113,7 @@ func (b *browsing) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err := b.guard.checkURL(req.URL); err != nil {
 		return nil, err
 	}
+	req = req.WithContext(WithAccess(req.Context(), b.access))
 	first, err := b.count(req)
 	if err == nil {
 		err = b.allowed(req.Context(), req.URL)

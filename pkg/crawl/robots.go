@@ -237,7 +237,11 @@ type robotsEntry struct {
 // another fetch asks for it, this one waits no longer than for a turn, and is put off then: a host that hangs would keep as
 // many workers as it has pages.
 func (c *robotsCache) get(ctx context.Context, u *url.URL) (robots, error) {
-	key := u.Scheme + "://" + u.Host
+	site := u.Scheme + "://" + u.Host
+	key := site
+	if a := accessTo(ctx, u); a != nil {
+		key += " " + a.digest // what a site shows to those who may see it is not for others
+	}
 	patience := time.NewTimer(c.polite.patience(ctx).turn)
 	defer patience.Stop()
 	for {
@@ -254,7 +258,7 @@ func (c *robotsCache) get(ctx context.Context, u *url.URL) (robots, error) {
 		}
 		c.mu.Unlock()
 		if mine {
-			return c.fill(ctx, key, e)
+			return c.fill(ctx, key, site, e)
 		}
 		select {
 		case <-e.ready:
@@ -282,9 +286,9 @@ func (e *robotsEntry) done() bool {
 	}
 }
 
-func (c *robotsCache) fill(ctx context.Context, key string, e *robotsEntry) (robots, error) {
+func (c *robotsCache) fill(ctx context.Context, key, site string, e *robotsEntry) (robots, error) {
 	defer close(e.ready)
-	r, err := c.fetch(ctx, key+robotsPath)
+	r, err := c.fetch(ctx, site+robotsPath)
 	now := c.now()
 	switch {
 	case err == nil:
@@ -297,7 +301,7 @@ func (c *robotsCache) fill(ctx context.Context, key string, e *robotsEntry) (rob
 		e.expires = now.Add(robotsFailure)
 		var own *Error
 		switch {
-		case !errors.As(classify(ctx, key+robotsPath, err), &own) || own.Permanent:
+		case !errors.As(classify(ctx, site+robotsPath, err), &own) || own.Permanent:
 			e.err = err
 		case own.Deferred: // the host was not asked, so nothing is known of its rules
 			e.err = errGivenUp

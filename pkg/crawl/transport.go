@@ -60,11 +60,17 @@ func (h *hop) RoundTrip(req *http.Request) (*http.Response, error) {
 	}})
 	defer func() { *h.budget -= h.crawler.opts.Now().Sub(start) }()
 
-	res, err := h.crawler.polite.ask(h.ctx, h.crawler.transport, req.WithContext(ctx))
+	res, err := h.crawler.polite.ask(h.ctx, accessing{h.crawler.transport}, req.WithContext(ctx))
 	if err != nil {
 		return nil, err
 	}
 	defer res.Body.Close()
+	if h.crawler.opts.Proxy != nil {
+		h.inner = h.crawler.isInner(ctx, req.URL)
+		if res.StatusCode == http.StatusProxyAuthRequired {
+			return nil, errProxy{res.StatusCode}
+		}
+	}
 	if err := h.keep(req, res); err != nil {
 		return nil, err
 	}

@@ -119,6 +119,8 @@ type DatasourceConfig struct {
 
 	// Refresh is when web content is fetched again: an interval ("24h"), or five fields of cron in UTC ("0 3 * * *"). "": never.
 	Refresh string `json:"refresh,omitempty"`
+	// Access holds the headers that requests to the site carry in addition; nil: none. Pages of a site have those of their site.
+	Access *SiteAccess `json:"access,omitempty"`
 	// What the last fetch of a page found: where it lies after Redirects, if that is not SourceURL, what it says its address is,
 	// when it was changed as its sitemap says, and whether a browser was needed to read it.
 	FinalURL  string     `json:"final_url,omitempty"`

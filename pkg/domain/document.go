@@ -51,6 +51,9 @@ type Document struct {
 	Route    string   `json:"route,omitempty"`    // which parser was taken, for diagnosis
 	// Metadata is what the content says of itself, under the Meta keys, or those of its front matter.
 	Metadata map[string]string `json:"metadata,omitempty"`
+	// LinkList says that the document is a page of links, such as an index or a table of contents: it names what other pages
+	// are about, and holds no answers itself.
+	LinkList bool `json:"link_list,omitempty"`
 }
 
 // DocumentInfo is what a datasource keeps of a document beside its text.
@@ -60,14 +63,15 @@ type DocumentInfo struct {
 	Pages    int               `json:"pages,omitempty"`
 	Route    string            `json:"route,omitempty"`
 	Metadata map[string]string `json:"metadata,omitempty"`
+	LinkList bool              `json:"link_list,omitempty"`
 }
 
 // Info is what is kept of the document beside its text; nil when that is nothing.
 func (d *Document) Info() *DocumentInfo {
-	if d.Title == "" && d.Language == "" && d.Pages == 0 && d.Route == "" && len(d.Metadata) == 0 {
+	if d.Title == "" && d.Language == "" && d.Pages == 0 && d.Route == "" && len(d.Metadata) == 0 && !d.LinkList {
 		return nil
 	}
-	return &DocumentInfo{Title: d.Title, Language: d.Language, Pages: d.Pages, Route: d.Route, Metadata: d.Metadata}
+	return &DocumentInfo{Title: d.Title, Language: d.Language, Pages: d.Pages, Route: d.Route, Metadata: d.Metadata, LinkList: d.LinkList}
 }
 
 // Keys of Document.Metadata that all formats share. Times are RFC 3339, or a date alone (2006-01-02).

@@ -5,7 +5,7 @@ package domain
 type HeadingPath struct {
 	sheet    string
 	headings [6]string // by level, from level 1
-	anchors  [6]string // likewise
+	anchors  [6]string // of the headings, by level too
 }
 
 // Enter takes the next block into account.

@@ -59,6 +59,8 @@ type CrawlSpec struct {
 	Depth        int        `json:"depth,omitempty"` // links from the site's root
 	ETag         string     `json:"etag,omitempty"`
 	LastModified string     `json:"last_modified,omitempty"`
+	// Access is that of the page or, for a page of a site, of its site; nil: none.
+	Access *SiteAccess `json:"access,omitempty"`
 }
 
 // SiteScope bounds the discovery of a site by links.

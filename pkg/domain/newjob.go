@@ -31,7 +31,7 @@ func NewMoveJob(d Datasource, store Datastore) Job {
 // was there before it, so the page is then fetched whole.
 func NewCrawlJob(d Datasource, store Datastore) Job {
 	j := newJob(NewID(), JobCrawl, d, store)
-	j.Crawl = &CrawlSpec{URL: d.Config.SourceURL, Depth: d.Config.Depth}
+	j.Crawl = &CrawlSpec{URL: d.Config.SourceURL, Depth: d.Config.Depth, Access: d.Config.Access}
 	switch {
 	case d.Type == TypeWebSite:
 		j.Crawl.Sitemap = d.Config.Sitemap
@@ -48,7 +48,7 @@ func NewCrawlJob(d Datasource, store Datastore) Job {
 func NewPageJob(site, page Datasource, siteJobID string, store Datastore) Job {
 	j := NewCrawlJob(page, store)
 	j.ID = PageJobID(siteJobID, page.ID)
-	j.Crawl.Site = site.Config.Scope(site.FollowLinks)
+	j.Crawl.Site, j.Crawl.Access = site.Config.Scope(site.FollowLinks), site.Config.Access
 	return j
 }
 

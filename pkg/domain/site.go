@@ -164,6 +164,12 @@ type WebPatch struct {
 	Exclude  *[]string
 	MaxPages *int
 	MaxDepth *int
+	Access   *AccessPatch
+}
+
+// AccessPatch changes the headers of a site's requests.
+type AccessPatch struct {
+	To *SiteAccess // nil: none from now on
 }
 
 // OfSites reports whether the patch changes what only a site has.
@@ -178,6 +184,9 @@ func (p WebPatch) Apply(c *DatasourceConfig) {
 	set(&c.Exclude, p.Exclude)
 	set(&c.MaxPages, p.MaxPages)
 	set(&c.MaxDepth, p.MaxDepth)
+	if p.Access != nil {
+		c.Access = p.Access.To
+	}
 }
 
 // Alive reports whether a page of a site has content, or may yet get it: others can be left out for it.

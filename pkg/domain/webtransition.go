@@ -121,6 +121,11 @@ func applyPostponed(d *Datasource, store Datastore, ev Event, current bool) Outc
 	}
 	next := newJob(PostponedJobID(ev.JobID, ev.Generation), JobCrawl, *d, store)
 	next.Crawl, next.Tries, next.Since = ev.Crawl, ev.Tries, ev.Since
+	if ev.Crawl != nil && d.GroupID == "" { // the headers may have been changed since
+		spec := *ev.Crawl
+		spec.Access = d.Config.Access
+		next.Crawl = &spec
+	}
 	d.JobID = next.ID
 	d.finish(StatusUnsynched, ev.At)
 	if ev.Error != "" {

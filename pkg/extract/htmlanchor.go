@@ -202,7 +202,7 @@ func (a *anchorScan) sections(level int) (choices []anchorChoice) {
 		}
 		e.section = &section{level: level}
 		if id := a.id(e.node); id != "" {
-			// What holds the page's title often is a part of the layout: <div id="content">.
+			// The element around the page's title is often a part of the layout: <div id="content">.
 			layout := e.node.DataAtom == atom.Main || level == 1 && !namedSection(e.node)
 			choices = append(choices, anchorChoice{id: id, at: e.at, section: e.section, linked: layout})
 		}

@@ -99,6 +99,7 @@ func parse(ctx context.Context, src Source, lim Limits, emit func(domain.Block) 
 	p.doc.Title = cutBytes(oneLine(cleanText(p.doc.Title, domain.BlockHeading)), maxTitle)
 	p.doc.Language = cutBytes(oneLine(cleanText(p.doc.Language, domain.BlockHeading)), maxLanguage)
 	p.doc.Warnings = p.out.warnings
+	p.doc.LinkList = p.doc.MIMEType == TypeHTML && p.out.body.isList()
 	return p.doc, nil
 }
 

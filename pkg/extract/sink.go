@@ -21,6 +21,7 @@ type sink struct {
 	letters   int    // of all blocks: a document without any has no text
 	tops      int    // headings of level 1 that are no sheet's name
 	top       string // the first of these
+	body      linkCount
 	warnings  []string
 }
 
@@ -28,6 +29,7 @@ type sink struct {
 // emitter's error; parsers must stop on either.
 func (s *sink) add(b domain.Block) error {
 	b.Text = cleanText(b.Text, b.Kind)
+	s.body.add(b)
 	b.Links = s.boundLinks(b.Links)
 	if b.Kind == domain.BlockHeading && b.Level == 1 && b.Sheet == "" && b.Text != "" {
 		if s.tops++; s.tops == 1 {

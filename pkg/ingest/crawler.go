@@ -37,6 +37,8 @@ type Crawler struct {
 	// MaxTries is how often content is asked for that could be there later, before it counts as failed. Default: 20, with
 	// the growing delays between them some two hours.
 	MaxTries int
+	// Access decrypts the headers of a protected site for a workspace. nil: this process has no key for them.
+	Access func(workspaceID string, a domain.SiteAccess) (*crawl.Access, error)
 }
 
 // Handle does one job. Its error is jobs.Permanent when doing the job again cannot help. A fetch that is to be tried again
@@ -57,7 +59,27 @@ func (c *Crawler) Handle(ctx context.Context, job domain.Job) error {
 			return err
 		}
 	}
+	ctx, err := c.withAccess(ctx, job)
+	if err != nil {
+		return err
+	}
 	return c.verdict(ctx, do(ctx, job, report), job, report)
+}
+
+// withAccess has the requests of the job carry the headers of its site, if it has any.
+func (c *Crawler) withAccess(ctx context.Context, job domain.Job) (context.Context, error) {
+	sealed := job.Crawl.Access
+	if sealed == nil {
+		return ctx, nil
+	}
+	if c.Access == nil {
+		return nil, jobs.Permanent(errors.New("the site's headers cannot be read by this crawler: set SLUICE_SECRET_KEY, to the same value in every api and crawler process"))
+	}
+	access, err := c.Access(job.WorkspaceID, *sealed)
+	if err != nil {
+		return nil, jobs.Permanent(fmt.Errorf("the site's headers cannot be read: SLUICE_SECRET_KEY is not the one that they were stored with; set that, or send config.headers again: %w", err))
+	}
+	return crawl.WithAccess(ctx, access), nil
 }
 
 const (

@@ -442,3 +442,33 @@ func TestCrawlerPutsOffWhatMayComeLater(t *testing.T) {
 		})
 	}
 }
+
+func TestCrawlerOpensTheHeadersOfItsSite(t *testing.T) {
+	t.Parallel()
+	sealed := &domain.SiteAccess{Origin: "https://pumps.example", Sealed: []byte("sealed")}
+	job := crawlJob()
+	job.Crawl.Access = sealed
+	for name, test := range map[string]struct {
+		open func(string, domain.SiteAccess) (*crawl.Access, error)
+		says string // of the error; "": none
+	}{
+		"with its key": {func(ws string, a domain.SiteAccess) (*crawl.Access, error) {
+			return crawl.NewAccess(a.Origin, map[string]string{"Cookie": ws})
+		}, ""},
+		"with another key": {func(string, domain.SiteAccess) (*crawl.Access, error) { return nil, errors.New("sealed") }, "send config.headers again"},
+		"without a key":    {nil, "set SLUICE_SECRET_KEY"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWeb(crawl.Page{URL: "https://pumps.example/a", MIMEType: "text/html"})
+			c := Crawler{Web: w, Originals: w, Events: &w.log, Now: now, Access: test.open}
+			err := c.Handle(t.Context(), job)
+			switch {
+			case test.says == "" && err != nil:
+				t.Errorf("got %v", err)
+			case test.says != "" && (!jobs.IsPermanent(err) || !strings.Contains(err.Error(), test.says)):
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}

@@ -105,7 +105,7 @@ func (s stages) fragment(p *pick) domain.ExplainedFragment {
 	f := domain.ExplainedFragment{
 		ChunkID: c.hit.Key, DatastoreID: c.ds.ID,
 		Lexical: c.hit.Lexical, LexicalRank: s.lexical[c], Dense: c.hit.Dense, DenseRank: s.dense[c],
-		Document: c.document, Fused: c.score, FusedRank: s.fused[c], Neighbours: c.final - c.score, Rank: s.first[c],
+		Document: c.document, Fused: c.score, FusedRank: s.fused[c], Neighbours: c.final + c.taken - c.score, LinkList: c.taken, Rank: s.first[c],
 		Reranked: c.reranked, RerankedRank: c.second,
 		Terms: c.hit.Terms[:min(len(c.hit.Terms), domain.MaxExplainedTerms)],
 	}

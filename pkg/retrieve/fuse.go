@@ -55,6 +55,11 @@ func fused(found []spaceResult) []*candidate {
 		}
 		smooth(order)
 	}
+	for i := range found {
+		if !found[i].nearest {
+			takeFromLinkLists(found[i].candidates)
+		}
+	}
 	slices.SortFunc(all, (*candidate).compare)
 	for _, c := range all {
 		c.shown = shown(c.final)

@@ -88,6 +88,10 @@ func (r *Retriever) rerank(ctx context.Context, all []*candidate, s *selection, 
 		c.second, c.reranked, c.shown, lowest = i+1, o.Score, o.Score, o.Score
 		ranked = append(ranked, c)
 	}
+	lowerLinkLists(ranked)
+	if len(ranked) > 0 {
+		lowest = ranked[len(ranked)-1].shown
+	}
 	for _, c := range all {
 		if c.second == 0 {
 			c.shown *= lowest // so that what was not reranked stays behind what was

@@ -84,6 +84,9 @@ func complaint(e *openapi3.SchemaError) string {
 	case "required":
 		return "is required"
 	case "type", "nullable":
+		if e.Schema.Extensions[secretExtension] == true {
+			return "must be " + typeName(e.Schema)
+		}
 		return fmt.Sprintf("is %s; it must be %s", Describe(e.Value), typeName(e.Schema))
 	case "enum":
 		return enumComplaint(e)
@@ -109,6 +112,9 @@ func complaint(e *openapi3.SchemaError) string {
 		return e.Reason
 	}
 }
+
+// secretExtension marks schemas whose values are not repeated in errors.
+const secretExtension = "x-secret"
 
 func enumComplaint(e *openapi3.SchemaError) string {
 	known := make([]string, len(e.Schema.Enum))

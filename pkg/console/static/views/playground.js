@@ -78,7 +78,7 @@ function hit(f) {
   const stages = [
     ['Words (BM25)', e.lexical_score, e.lexical_rank], ['Meaning (cosine)', e.dense_score, e.dense_rank],
     ['Whole document', e.document_score, null], ['Joined', e.fused_score, e.fused_rank],
-    ['From neighbours', e.neighbour_score, e.rank], ['Reranker', e.reranked_score, e.reranked_rank],
+    ['From neighbours', e.neighbour_score, null], ['List of links', e.link_list_score, e.rank], ['Reranker', e.reranked_score, e.reranked_rank],
   ].filter(([, score]) => score !== null);
   return h('li', { class: 'card' },
     h('div', { class: 'head' }, h('h2', {}, h('a', { href: placeOf(f) }, f.datasource_name)), h('span', {}, 'Score ', h('strong', {}, f.score.toFixed(3)))),

@@ -1,0 +1,82 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/sluice/sluice/pkg/crawl"
+	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/seal"
+)
+
+// secretKeyFile holds, within the data directory, the key that encrypts headers of protected sites.
+const secretKeyFile = "secret-key"
+
+// sealer encrypts the headers of protected sites for the API, and decrypts them for the crawler.
+type sealer struct{ box *seal.Box }
+
+// openSealer returns nil for no key.
+func openSealer(key string) (*sealer, error) {
+	if key == "" {
+		return nil, nil
+	}
+	box, err := seal.New(key)
+	if err != nil {
+		return nil, fmt.Errorf("SLUICE_SECRET_KEY: %w", err)
+	}
+	return &sealer{box}, nil
+}
+
+// openSealer takes the key of the settings or, where this process does everything, one of the data directory. Crawlers of
+// other processes could not read what that one encrypts.
+func (s *Service) openSealer(context.Context) (err error) {
+	key := s.config.SecretKey
+	if key == "" && s.config.NATSURL == "" && s.config.NATSListen == "" {
+		if key, err = keptSecretKey(s.dir.join(secretKeyFile)); err != nil {
+			return err
+		}
+	}
+	s.sealer, err = openSealer(key)
+	return err
+}
+
+// keptSecretKey reads the key from its file, which it makes with a new key if there is none.
+func keptSecretKey(path string) (string, error) {
+	kept, err := os.ReadFile(path)
+	switch {
+	case err == nil:
+		key := strings.TrimSpace(string(kept))
+		if len(key) < seal.MinKeyBytes {
+			return "", fmt.Errorf("%s is damaged: it holds no key; restore it, or remove it and send the headers of protected sites again", path)
+		}
+		return key, nil
+	case !errors.Is(err, os.ErrNotExist):
+		return "", fmt.Errorf("reading the key for headers of protected sites: %w", err)
+	}
+	key := seal.NewKey()
+	if err := os.WriteFile(path, []byte(key+"\n"), 0o600); err != nil {
+		return "", fmt.Errorf("keeping the key for headers of protected sites: %w", err)
+	}
+	return key, nil
+}
+
+// Seal implements api.Sealer.
+func (s *sealer) Seal(workspaceID, address string, headers map[string]string) (*domain.SiteAccess, error) {
+	origin, err := crawl.Origin(address)
+	if err != nil {
+		return nil, domain.Invalid("config.headers", "have no origin to be sent to: %q is not a web address", address)
+	}
+	return s.box.Seal(workspaceID, origin, headers)
+}
+
+// open decrypts the headers of a job.
+func (s *sealer) open(workspaceID string, a domain.SiteAccess) (*crawl.Access, error) {
+	headers, err := s.box.Open(workspaceID, a)
+	if err != nil {
+		return nil, err
+	}
+	return crawl.NewAccess(a.Origin, headers)
+}

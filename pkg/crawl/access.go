@@ -1,0 +1,123 @@
+package crawl
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// Access holds the headers that requests to one protected site carry in addition, such as its credentials. It has
+// no exported fields, and prints as its origin alone, so that its values do not get into logs.
+type Access struct {
+	origin  string
+	headers map[string]string
+	digest  string // of the headers: keeps a robots.txt that was read with them apart from others
+}
+
+// NewAccess returns the headers for the origin of an address.
+func NewAccess(address string, headers map[string]string) (*Access, error) {
+	u, err := parseRef("", address)
+	if err != nil {
+		return nil, fmt.Errorf("reading the origin of the headers: %w", err)
+	}
+	h := sha256.New()
+	for _, name := range slices.Sorted(maps.Keys(headers)) {
+		fmt.Fprintf(h, "%q: %q\n", name, headers[name])
+	}
+	return &Access{origin: originOf(u), headers: maps.Clone(headers), digest: hex.EncodeToString(h.Sum(nil))}, nil
+}
+
+// String names the origin.
+func (a *Access) String() string { return "headers for " + a.origin }
+
+// GoString is String: %#v shows no values either.
+func (a *Access) GoString() string { return a.String() }
+
+// Origin is scheme, host and port of a web address, as NewAccess takes them from it.
+func Origin(address string) (string, error) {
+	u, err := parseRef("", address)
+	if err != nil {
+		return "", fmt.Errorf("reading the origin of an address: %w", err)
+	}
+	return originOf(u), nil
+}
+
+// originOf is scheme, host and port of an address, the port left out where it is the scheme's own.
+func originOf(u *url.URL) string {
+	host := strings.ToLower(u.Hostname())
+	if strings.Contains(host, ":") {
+		host = "[" + host + "]"
+	}
+	if p := u.Port(); p != "" && (u.Scheme != "http" || p != "80") && (u.Scheme != "https" || p != "443") {
+		host += ":" + p
+	}
+	return u.Scheme + "://" + host
+}
+
+// covers reports whether the headers are for requests to the address.
+func (a *Access) covers(u *url.URL) bool { return a != nil && originOf(u) == a.origin }
+
+type accessKey struct{}
+
+// WithAccess returns a context in which requests to the origin carry the headers: the page, its redirects within the
+// origin, robots.txt, sitemaps, and what a browser asks for to show it.
+func WithAccess(ctx context.Context, a *Access) context.Context {
+	return context.WithValue(ctx, accessKey{}, a)
+}
+
+// accessTo returns the headers for an address, nil if there are none.
+func accessTo(ctx context.Context, u *url.URL) *Access {
+	if a, _ := ctx.Value(accessKey{}).(*Access); a.covers(u) {
+		return a
+	}
+	return nil
+}
+
+// accessing adds the headers of a request's context as it is sent. Each redirect is a request of its own here, so that what
+// leads to another origin is sent without them.
+type accessing struct{ base http.RoundTripper }
+
+// RoundTrip implements http.RoundTripper.
+func (t accessing) RoundTrip(req *http.Request) (*http.Response, error) {
+	a := accessTo(req.Context(), req.URL)
+	if a == nil {
+		return t.base.RoundTrip(req)
+	}
+	req = req.Clone(req.Context())
+	for name, value := range a.headers {
+		switch {
+		case name == "Cookie":
+			value = joinCookies(req.Header.Get(name), value)
+		case name == "Authorization" && req.Header.Get(name) != "":
+			continue // that of a script of the page
+		}
+		req.Header.Set(name, value)
+	}
+	return t.base.RoundTrip(req)
+}
+
+// joinCookies adds the configured cookies to those that the site has set in the same fetch, which win.
+func joinCookies(set, configured string) string {
+	if set == "" {
+		return configured
+	}
+	names := map[string]bool{}
+	for pair := range strings.SplitSeq(set, ";") {
+		name, _, _ := strings.Cut(strings.TrimSpace(pair), "=")
+		names[name] = true
+	}
+	out := set
+	for pair := range strings.SplitSeq(configured, ";") {
+		pair = strings.TrimSpace(pair)
+		if name, _, _ := strings.Cut(pair, "="); pair != "" && !names[name] {
+			out += "; " + pair
+		}
+	}
+	return out
+}

@@ -1,0 +1,143 @@
+package crawl
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"time"
+
+	"golang.org/x/net/proxy"
+)
+
+// proxyName is what messages call the proxy. Its address may hold a password.
+const proxyName = "the proxy of SLUICE_CRAWL_PROXY"
+
+// errProxy is the answer of a proxy that makes no connection.
+type errProxy struct{ status int }
+
+func (e errProxy) Error() string {
+	return fmt.Sprintf("%s makes no connection: it answers %d %s", proxyName, e.status, http.StatusText(e.status))
+}
+
+// useProxy has the transport send its requests through the proxy. The proxy connects in our place, where the guard cannot
+// see the socket. So the guard resolves the target itself and refuses it before the proxy receives it, if any of its
+// addresses is refused. A SOCKS proxy is given the address that was checked, an HTTP proxy the name: its rules are by name.
+func useProxy(t *http.Transport, o Options, g guard) {
+	direct := &net.Dialer{Timeout: o.ConnectTimeout, KeepAlive: 30 * time.Second, Resolver: o.Resolver}
+	if o.Proxy.Scheme == "socks5" || o.Proxy.Scheme == "socks5h" {
+		t.DialContext = socksDial(direct, o, g)
+		return
+	}
+	t.DialContext = direct.DialContext // to the proxy alone: every request goes there
+	t.Proxy = func(req *http.Request) (*url.URL, error) {
+		if _, err := g.resolve(req.Context(), o.Resolver, hostPort(req.URL)); err != nil {
+			return nil, err
+		}
+		return o.Proxy, nil
+	}
+	t.OnProxyConnectResponse = func(_ context.Context, _ *url.URL, _ *http.Request, res *http.Response) error {
+		if res.StatusCode != http.StatusOK {
+			return errProxy{res.StatusCode}
+		}
+		return nil
+	}
+}
+
+// hostPort is where the request for an address is sent.
+func hostPort(u *url.URL) string {
+	port := u.Port()
+	if port == "" {
+		port = "80"
+		if u.Scheme == "https" {
+			port = "443"
+		}
+	}
+	return net.JoinHostPort(u.Hostname(), port)
+}
+
+// resolve looks up the host of a target and returns its addresses. It fails if the guard refuses one of them, or the port:
+// who connects may take any.
+func (g guard) resolve(ctx context.Context, resolver *net.Resolver, target string) ([]netip.AddrPort, error) {
+	host, portText, err := net.SplitHostPort(target)
+	if err != nil {
+		return nil, &refusedAddress{target: target, why: "not an address and a port"}
+	}
+	port, err := strconv.ParseUint(portText, 10, 16)
+	if err != nil {
+		return nil, &refusedAddress{target: target, why: "not an address and a port"}
+	}
+	if err := g.checkPort(uint16(port)); err != nil {
+		return nil, err
+	}
+	if resolver == nil {
+		resolver = net.DefaultResolver
+	}
+	ips, err := resolver.LookupNetIP(ctx, "ip", host)
+	if err != nil {
+		return nil, err
+	}
+	by := g.forAddress(target)
+	targets := make([]netip.AddrPort, len(ips))
+	for i, ip := range ips {
+		if err := by.checkSocket(ip); err != nil {
+			return nil, err
+		}
+		targets[i] = netip.AddrPortFrom(ip.Unmap(), uint16(port))
+	}
+	return targets, nil
+}
+
+// socksDial connects to checked addresses through a SOCKS5 proxy.
+func socksDial(direct *net.Dialer, o Options, g guard) func(ctx context.Context, network, address string) (net.Conn, error) {
+	var auth *proxy.Auth
+	if u := o.Proxy.User; u != nil {
+		password, _ := u.Password()
+		auth = &proxy.Auth{User: u.Username(), Password: password}
+	}
+	at := o.Proxy.Host
+	if o.Proxy.Port() == "" {
+		at = net.JoinHostPort(o.Proxy.Hostname(), "1080")
+	}
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		ctx, cancel := context.WithTimeout(ctx, o.ConnectTimeout)
+		defer cancel()
+		targets, err := g.resolve(ctx, o.Resolver, address)
+		if err != nil {
+			return nil, err
+		}
+		socks, err := proxy.SOCKS5("tcp", at, auth, direct)
+		if err != nil {
+			return nil, fmt.Errorf("setting up %s: %w", proxyName, err)
+		}
+		through, ok := socks.(proxy.ContextDialer)
+		if !ok {
+			return nil, fmt.Errorf("%s cannot be dialled with a time limit", proxyName)
+		}
+		var last error
+		for _, target := range targets {
+			conn, err := through.DialContext(ctx, network, target.String())
+			if err == nil {
+				return conn, nil
+			}
+			last = err
+		}
+		if last == nil {
+			return nil, &net.DNSError{Err: "no such host", Name: address, IsNotFound: true}
+		}
+		return nil, &net.OpError{Op: opProxy, Net: network, Err: last}
+	}
+}
+
+// opProxy is the operation of an error of the way to or through the proxy, as net/http names it.
+const opProxy = "proxyconnect"
+
+// isInner reports whether the host of an address is not on the public internet, which the connection does not show when it
+// leads to a proxy.
+func (c *Crawler) isInner(ctx context.Context, u *url.URL) bool {
+	_, err := guard{}.resolve(ctx, c.opts.Resolver, hostPort(u))
+	return err != nil
+}

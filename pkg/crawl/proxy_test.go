@@ -1,0 +1,281 @@
+package crawl
+
+import (
+	"bufio"
+	"crypto/tls"
+	"encoding/binary"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// middleman is a proxy that leads every connection to one server, and remembers what it was asked for.
+type middleman struct {
+	*httptest.Server
+	to     string // host and port
+	refuse int    // status instead of a connection; 0: none
+	mu     sync.Mutex
+	asked  []string
+}
+
+func (m *middleman) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	m.mu.Lock()
+	m.asked = append(m.asked, r.Method+" "+r.Host+" "+r.Header.Get("Proxy-Authorization"))
+	m.mu.Unlock()
+	if m.refuse != 0 {
+		w.WriteHeader(m.refuse)
+		return
+	}
+	if r.Method != http.MethodConnect {
+		out := r.Clone(r.Context())
+		out.RequestURI, out.URL.Scheme, out.URL.Host = "", "http", m.to
+		out.Header.Del("Proxy-Authorization")
+		res, err := http.DefaultTransport.RoundTrip(out)
+		if err != nil {
+			w.WriteHeader(http.StatusBadGateway)
+			return
+		}
+		defer res.Body.Close()
+		maps.Copy(w.Header(), res.Header)
+		w.WriteHeader(res.StatusCode)
+		_, _ = io.Copy(w, res.Body)
+		return
+	}
+	out, err := net.Dial("tcp", m.to)
+	if err != nil {
+		w.WriteHeader(http.StatusBadGateway)
+		return
+	}
+	in, buffered, err := w.(http.Hijacker).Hijack()
+	if err != nil {
+		out.Close()
+		return
+	}
+	_, _ = io.WriteString(in, "HTTP/1.1 200 OK\r\n\r\n")
+	join(in, buffered.Reader, out)
+}
+
+// join copies between two connections until both are closed.
+func join(in net.Conn, from io.Reader, out net.Conn) {
+	var both sync.WaitGroup
+	both.Go(func() { _, _ = io.Copy(out, from); out.Close() })
+	both.Go(func() { _, _ = io.Copy(in, out); in.Close() })
+	both.Wait()
+}
+
+func (m *middleman) requests() []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.asked)
+}
+
+// proxied returns a crawler of the public internet behind the proxy. The names of its zone are public, or private.
+func proxied(t *testing.T, proxy string, change ...func(*Options)) *Crawler {
+	t.Helper()
+	at, err := url.Parse(proxy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resolver := dnsServer(t, zone{
+		"public.example.": {{"93.184.215.14"}}, "inner.example.": {{"10.0.0.7"}}, "both.example.": {{"93.184.215.14", "10.0.0.7"}},
+	})
+	o := Options{Proxy: at, PerHostDelay: -1, TempDir: t.TempDir(), Resolver: resolver}
+	for _, f := range change {
+		f(&o)
+	}
+	c := New(o)
+	t.Cleanup(c.Close)
+	return c
+}
+
+func newMiddleman(t *testing.T, to *httptest.Server) *middleman {
+	t.Helper()
+	m := &middleman{to: to.Listener.Addr().String()}
+	m.Server = serve(t, m)
+	return m
+}
+
+func TestRequestsGoThroughTheProxy(t *testing.T) {
+	t.Parallel()
+	m := newMiddleman(t, routes(t, map[string]string{"/a": "<p>Behind the proxy.</p>"}))
+	c := proxied(t, strings.Replace(m.URL, "http://", "http://user:pass@", 1))
+	_, body, err := fetch(t, c, PageRequest{URL: "http://public.example/a"})
+	if err != nil || !strings.Contains(body, "Behind the proxy.") {
+		t.Fatalf("%q, %v", body, err)
+	}
+	want := "GET public.example Basic dXNlcjpwYXNz"
+	if diff := cmp.Diff([]string{want, want}, m.requests()); diff != "" {
+		t.Errorf("requests (-want +got):\n%s", diff)
+	}
+}
+
+func TestTLSGoesThroughTheProxy(t *testing.T) {
+	t.Parallel()
+	secure := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<p>Behind the proxy.</p>") }))
+	t.Cleanup(secure.Close)
+	m := newMiddleman(t, secure)
+	c := proxied(t, m.URL)
+	c.transport.TLSClientConfig = &tls.Config{InsecureSkipVerify: true}
+	_, body, err := fetch(t, c, PageRequest{URL: "https://public.example/a"})
+	if err != nil || !strings.Contains(body, "Behind the proxy.") {
+		t.Fatalf("%q, %v", body, err)
+	}
+	if got := m.requests(); len(got) == 0 || got[0] != "CONNECT public.example:443 " {
+		t.Errorf("the proxy was asked for %q", got)
+	}
+}
+
+func TestTheGuardHoldsBehindAProxy(t *testing.T) {
+	t.Parallel()
+	m := newMiddleman(t, routes(t, nil))
+	socks := newSocks(t, m.to)
+	for _, proxy := range []string{m.URL, "socks5://" + socks.addr} {
+		c := proxied(t, proxy)
+		for _, target := range []string{
+			"http://inner.example/", "https://inner.example/", "http://both.example/", "http://10.0.0.7/", "http://127.0.0.1:8080/",
+			"http://169.254.169.254/latest/", "http://[::1]/", "http://public.example:22/", m.URL + "/", "http://localhost/",
+		} {
+			_, _, err := fetch(t, c, PageRequest{URL: target})
+			if e := wantError(t, err); !e.Permanent {
+				t.Errorf("%s through %s: %v", target, proxy, err)
+			}
+		}
+	}
+	if asked := append(m.requests(), socks.requests()...); len(asked) > 0 {
+		t.Errorf("proxies were asked for %q", asked)
+	}
+}
+
+func TestARedirectToAPrivateAddressIsRefusedBehindAProxy(t *testing.T) {
+	t.Parallel()
+	m := newMiddleman(t, serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "http://inner.example/secret", http.StatusFound)
+	})))
+	_, _, err := fetch(t, proxied(t, m.URL), PageRequest{URL: "http://public.example/a"})
+	if e := wantError(t, err); !e.Permanent || !strings.Contains(e.Message, "10.0.0.7 is an address of a private network") {
+		t.Errorf("got %v", err)
+	}
+	if slices.ContainsFunc(m.requests(), func(r string) bool { return strings.Contains(r, "inner") }) {
+		t.Errorf("the proxy was asked for %q", m.requests())
+	}
+}
+
+func TestAProxyThatDoesNotConnectIsNamed(t *testing.T) {
+	t.Parallel()
+	for status, permanent := range map[int]bool{http.StatusProxyAuthRequired: true, http.StatusBadGateway: false} {
+		m := newMiddleman(t, routes(t, nil))
+		m.refuse = status
+		_, _, err := fetch(t, proxied(t, strings.Replace(m.URL, "http://", "http://user:very-secret@", 1)), PageRequest{URL: "https://public.example/a"})
+		if e := wantError(t, err); e.Permanent != permanent || !strings.Contains(e.Message, proxyName) || strings.Contains(err.Error(), "very-secret") {
+			t.Errorf("%d: permanent %t, %v", status, e.Permanent, err)
+		}
+	}
+	gone := newMiddleman(t, routes(t, nil))
+	gone.Close()
+	_, _, err := fetch(t, proxied(t, gone.URL), PageRequest{URL: "http://public.example/a"})
+	if e := wantError(t, err); e.Permanent || !strings.Contains(e.Message, proxyName) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestASocksProxyGetsTheAddressThatWasChecked(t *testing.T) {
+	t.Parallel()
+	s := newSocks(t, routes(t, map[string]string{"/a": "<p>Behind the proxy.</p>"}).Listener.Addr().String())
+	_, body, err := fetch(t, proxied(t, "socks5://"+s.addr), PageRequest{URL: "http://public.example/a"})
+	if err != nil || !strings.Contains(body, "Behind the proxy.") {
+		t.Fatalf("%q, %v", body, err)
+	}
+	if got := s.requests(); len(got) == 0 || got[0] != "93.184.215.14:80" {
+		t.Errorf("the proxy was asked for %q", got)
+	}
+}
+
+// socks is a SOCKS5 proxy (RFC 1928) that leads every connection to one server.
+type socks struct {
+	addr, to string
+	mu       sync.Mutex
+	asked    []string
+}
+
+func newSocks(t *testing.T, to string) *socks {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &socks{addr: l.Addr().String(), to: to}
+	var serving sync.WaitGroup
+	serving.Go(func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			serving.Go(func() { s.serve(conn) })
+		}
+	})
+	t.Cleanup(func() { l.Close(); serving.Wait() })
+	return s
+}
+
+func (s *socks) serve(conn net.Conn) {
+	defer conn.Close()
+	in := bufio.NewReader(conn)
+	head := make([]byte, 2)
+	if _, err := io.ReadFull(in, head); err != nil {
+		return
+	}
+	if _, err := io.ReadFull(in, make([]byte, head[1])); err != nil {
+		return
+	}
+	_, _ = conn.Write([]byte{5, 0})
+	request := make([]byte, 4)
+	if _, err := io.ReadFull(in, request); err != nil {
+		return
+	}
+	size := map[byte]int{1: 4, 4: 16}[request[3]]
+	if request[3] == 3 {
+		n, err := in.ReadByte()
+		if err != nil {
+			return
+		}
+		size = int(n)
+	}
+	address, port := make([]byte, size), make([]byte, 2)
+	if _, err := io.ReadFull(in, address); err != nil {
+		return
+	}
+	if _, err := io.ReadFull(in, port); err != nil {
+		return
+	}
+	host := string(address)
+	if ip, ok := netip.AddrFromSlice(address); ok && request[3] != 3 {
+		host = ip.String()
+	}
+	s.mu.Lock()
+	s.asked = append(s.asked, net.JoinHostPort(host, strconv.Itoa(int(binary.BigEndian.Uint16(port)))))
+	s.mu.Unlock()
+	out, err := net.Dial("tcp", s.to)
+	if err != nil {
+		return
+	}
+	_, _ = conn.Write([]byte{5, 0, 0, 1, 0, 0, 0, 0, 0, 0})
+	join(conn, in, out)
+}
+
+func (s *socks) requests() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.asked)
+}

@@ -1,0 +1,95 @@
+package domain
+
+import (
+	"fmt"
+	"maps"
+	"net/textproto"
+	"slices"
+	"strings"
+
+	"golang.org/x/net/http/httpguts"
+)
+
+// SiteAccess holds the headers that requests to a protected site carry in addition, such as its credentials. The values of
+// the headers are encrypted wherever they are stored or sent.
+type SiteAccess struct {
+	Origin string   `json:"origin"` // the only one that they are sent to: scheme://host, with the port unless it is the scheme's own
+	Names  []string `json:"names"`  // of the headers, which are no secret
+	Sealed []byte   `json:"sealed"`
+}
+
+// Bounds of the headers that a datasource may have.
+const (
+	MaxHeaders      = 20
+	MaxHeaderName   = 100      // bytes
+	MaxHeaderValue  = 8 << 10  // bytes
+	MaxHeadersBytes = 16 << 10 // names and values together: they travel with each job of a site
+)
+
+// reservedHeaders are headers that are not a site's to choose, each with the reason.
+var reservedHeaders = func() map[string]string {
+	reasons := map[string]string{
+		"names the host, which the address does":                         "Host",
+		"names the crawler; the operator sets it with SLUICE_USER_AGENT": "User-Agent",
+		"belongs to one connection":                                      "Connection Keep-Alive TE Trailer Transfer-Encoding Upgrade HTTP2-Settings",
+		"is about a body, and requests of the crawler have none":         "Content-Length Content-Type Content-Encoding Expect",
+		"is chosen by what the crawler can unpack":                       "Accept-Encoding",
+		"makes a request conditional, which is the crawler's part":       "If-Match If-None-Match If-Modified-Since If-Unmodified-Since If-Range Range",
+		"says where a request comes from, which a proxy alone can do":    "Forwarded X-Forwarded-For X-Forwarded-Host X-Forwarded-Proto X-Forwarded-Port X-Real-Ip Via",
+	}
+	out := map[string]string{}
+	for reason, names := range reasons {
+		for name := range strings.FieldsSeq(names) {
+			out[textproto.CanonicalMIMEHeaderKey(name)] = reason
+		}
+	}
+	return out
+}()
+
+// CleanHeaders returns the headers under their canonical names and without space around the values, or their
+// faults. No message holds a value.
+func CleanHeaders(field string, headers map[string]string) (map[string]string, []FieldError) {
+	var faults []FieldError
+	fault := func(name, format string, args ...any) {
+		at := field
+		if name != "" {
+			at += "." + strings.ToValidUTF8(name[:min(len(name), MaxHeaderName)], "")
+		}
+		faults = append(faults, FieldError{Field: at, Message: fmt.Sprintf(format, args...)})
+	}
+	if len(headers) > MaxHeaders {
+		fault("", "has %d headers; at most %d are sent", len(headers), MaxHeaders)
+		return nil, faults
+	}
+	clean, total := make(map[string]string, len(headers)), 0
+	for _, given := range slices.Sorted(maps.Keys(headers)) {
+		value := strings.Trim(headers[given], " \t")
+		name := textproto.CanonicalMIMEHeaderKey(given)
+		total += len(name) + len(value)
+		reason := reservedHeaders[name]
+		if strings.HasPrefix(name, "Proxy-") {
+			reason = "is for a proxy, not for the site; SLUICE_CRAWL_PROXY may have a user and a password"
+		}
+		_, twice := clean[name]
+		switch {
+		case !httpguts.ValidHeaderFieldName(given) || len(given) > MaxHeaderName:
+			fault(given, "is not the name of a header: it has letters, digits and hyphens, at most %d", MaxHeaderName)
+		case reason != "":
+			fault(given, "cannot be set: it %s", reason)
+		case value == "":
+			fault(given, "is empty; leave the header out instead")
+		case !httpguts.ValidHeaderFieldValue(value):
+			fault(given, "has a line break or another control character, which no header may have")
+		case len(value) > MaxHeaderValue:
+			fault(given, "has %d bytes; a value may have %d", len(value), MaxHeaderValue)
+		case twice:
+			fault(given, "is there twice: case does not count in names of headers")
+		default:
+			clean[name] = value
+		}
+	}
+	if total > MaxHeadersBytes {
+		fault("", "has %d bytes in all; the limit is %d", total, MaxHeadersBytes)
+	}
+	return clean, faults
+}

@@ -1,0 +1,88 @@
+// Package seal encrypts the request headers of protected sites, so that catalog, job stream and backups hold them without
+// being able to show them. Only the processes that have the key, api and crawler, can open them.
+package seal
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hkdf"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// MinKeyBytes is the length of the shortest key that New takes.
+const MinKeyBytes = 32
+
+// ErrSealed is the error of Open for headers that were sealed with another key or for another site, or have been changed.
+var ErrSealed = errors.New("the headers cannot be decrypted with this key")
+
+// Box seals and opens headers with one key. It is safe for concurrent use.
+type Box struct{ aead cipher.AEAD }
+
+// New returns a Box whose encryption key (AES-256) is derived from the text by HKDF with SHA-256 (RFC 5869).
+func New(key string) (*Box, error) {
+	if len(key) < MinKeyBytes {
+		return nil, fmt.Errorf("the key has %d bytes; it needs at least %d", len(key), MinKeyBytes)
+	}
+	derived, err := hkdf.Key(sha256.New, []byte(key), nil, "sluice request headers 1", 32)
+	if err != nil {
+		return nil, fmt.Errorf("deriving a key: %w", err)
+	}
+	block, err := aes.NewCipher(derived)
+	if err != nil {
+		return nil, fmt.Errorf("setting up the cipher: %w", err)
+	}
+	aead, err := cipher.NewGCMWithRandomNonce(block)
+	if err != nil {
+		return nil, fmt.Errorf("setting up the cipher: %w", err)
+	}
+	return &Box{aead}, nil
+}
+
+// bound is what the headers are bound to: they open for no other workspace and no other origin.
+func bound(workspaceID, origin string) ([]byte, error) {
+	return json.Marshal([]string{workspaceID, origin})
+}
+
+// Seal encrypts headers that are sent to an origin for a workspace. It returns nil when there are none.
+func (b *Box) Seal(workspaceID, origin string, headers map[string]string) (*domain.SiteAccess, error) {
+	if len(headers) == 0 {
+		return nil, nil
+	}
+	plain, err := json.Marshal(headers)
+	if err != nil {
+		return nil, fmt.Errorf("encoding headers: %w", err)
+	}
+	with, err := bound(workspaceID, origin)
+	if err != nil {
+		return nil, fmt.Errorf("encoding the origin: %w", err)
+	}
+	return &domain.SiteAccess{Origin: origin, Names: slices.Sorted(maps.Keys(headers)), Sealed: b.aead.Seal(nil, nil, plain, with)}, nil
+}
+
+// Open decrypts headers. It fails with ErrSealed when they were not sealed with this key for this workspace and origin.
+func (b *Box) Open(workspaceID string, a domain.SiteAccess) (map[string]string, error) {
+	with, err := bound(workspaceID, a.Origin)
+	if err != nil {
+		return nil, fmt.Errorf("encoding the origin: %w", err)
+	}
+	plain, err := b.aead.Open(nil, nil, a.Sealed, with)
+	if err != nil {
+		return nil, ErrSealed
+	}
+	var headers map[string]string
+	if err := json.Unmarshal(plain, &headers); err != nil {
+		return nil, ErrSealed
+	}
+	return headers, nil
+}
+
+// NewKey makes a random key.
+func NewKey() string { return rand.Text() + rand.Text() }
