@@ -1524,6 +1524,9 @@ type DependencyCheckStatus string
 
 // Document defines model for Document.
 type Document struct {
+	// CustomId caller-chosen id; a document with the same one is replaced. metadata.custom_id is the same
+	CustomId *string `json:"custom_id,omitempty"`
+
 	// Metadata free keys, at most 16 KiB as JSON, and 3,000 different values that filters could ask for. source, author and date are shown with fragments; custom_id identifies the document.
 	//
 	//
@@ -2142,6 +2145,9 @@ type Source struct {
 
 // UpdateRequest defines model for UpdateRequest.
 type UpdateRequest struct {
+	// CustomId caller-chosen id; omitted: it stays. metadata.custom_id is the same
+	CustomId *string `json:"custom_id,omitempty"`
+
 	// Id id of the datasource to update
 	Id string `json:"id"`
 

@@ -102,6 +102,9 @@ func (s *server) checkBody(c *gin.Context, op *operation) (*checkedBody, []domai
 		text = []byte("{}")
 	}
 	value, faults := jsonbody.Parse(text)
+	if form := formFaults(text, op.multipart); len(faults) > 0 && form != nil {
+		return nil, form, nil
+	}
 	if value == nil && len(faults) == 0 {
 		faults = jsonbody.Fault("is null; send a JSON object")
 	}

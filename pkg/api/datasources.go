@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"strconv"
 	"strings"
@@ -62,9 +63,7 @@ func (s *server) createFromJSON(ctx context.Context, who caller, body Datasource
 	if body.Config != nil {
 		c = *body.Config
 	}
-	if d.CustomID == "" {
-		d.CustomID = value(c.CustomId)
-	}
+	d.CustomID = cmp.Or(d.CustomID, value(c.CustomId), customIDIn(d.Metadata))
 	d.Config.CustomID = d.CustomID
 	if d.Type == domain.TypeText {
 		if d.Name == "" {

@@ -1,9 +1,11 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"golang.org/x/sync/errgroup"
 
@@ -103,6 +105,7 @@ func (s *server) planUpsert(ctx context.Context, store domain.Datastore, documen
 	placeOf := map[string]int{}
 	for _, document := range documents {
 		metadata, customID := metadataOf(document.Metadata)
+		customID = cmp.Or(value(document.CustomId), customID)
 		place, again := placeOf[customID]
 		if !again || customID == "" {
 			place = len(batch)
@@ -188,9 +191,10 @@ func (s *server) UpdateDocument(ctx context.Context, r UpdateDocumentRequestObje
 	if r.Body.Metadata != nil {
 		metadata, customID := metadataOf((*Document_Metadata)(r.Body.Metadata))
 		replacement.Metadata = &metadata
-		if customID != "" {
-			replacement.CustomID = &customID
-		}
+		replacement.CustomID = optional(customID)
+	}
+	if r.Body.CustomId != nil {
+		replacement.CustomID = r.Body.CustomId
 	}
 	if replacement.Original, err = s.Originals.Put(ctx, d.ID, textName, textType, strings.NewReader(r.Body.Text)); err != nil {
 		return nil, err
@@ -200,6 +204,15 @@ func (s *server) UpdateDocument(ctx context.Context, r UpdateDocumentRequestObje
 		return nil, err
 	}
 	return UpdateDocument200JSONResponse{Id: d.ID}, nil
+}
+
+// customIDIn is the custom id in metadata that may have anything under its name.
+func customIDIn(metadata map[string]any) string {
+	id, _ := metadata["custom_id"].(string)
+	if utf8.RuneCountInString(id) > maxCustomID {
+		return ""
+	}
+	return id
 }
 
 // metadataOf is a document's metadata as it is kept, and the custom id in it.

@@ -20,7 +20,7 @@ var rules = map[string]func(body map[string]any) []domain.FieldError{
 	"PlanSite":              planRule,
 	"UpdateDatasource":      updateDatasourceRule,
 	"UpsertDocuments":       upsertRule,
-	"UpdateDocument":        metadataRule,
+	"UpdateDocument":        updateDocumentRule,
 	"CreateKey":             createKeyRule,
 	"CreateChatCompletion":  chatRule,
 	"QueryAgent":            queryAgentRule,
@@ -38,8 +38,13 @@ func createDatasourceRule(body map[string]any) []domain.FieldError {
 	missing := func(field, why string) {
 		faults = append(faults, domain.FieldError{Field: "config." + field, Message: why})
 	}
+	faults = append(faults, customIDFaults(body, "custom_id", "config.custom_id", "metadata.custom_id")...)
 	_, hasURL := config["source_url"]
 	_, hasSitemap := config["sitemap"]
+	isWeb := body["type"] == string(domain.TypeWebPage) || body["type"] == string(domain.TypeWebSite)
+	elsewhere := addressElsewhere(body, config, isWeb && !hasURL && !hasSitemap)
+	faults = append(faults, elsewhere...)
+	hasURL = hasURL || len(elsewhere) > 0 // that it is missing need not be said, too
 	switch body["type"] {
 	case string(domain.TypeFile):
 		faults = append(faults, domain.FieldError{Field: "file", Message: "is required: send a file as multipart/form-data"})
@@ -80,6 +85,55 @@ func createDatasourceRule(body map[string]any) []domain.FieldError {
 	return faults
 }
 
+// addressNames are what other services call the address of a page.
+var addressNames = []string{"url", "uri", "link", "address"}
+
+// addressElsewhere finds the address of a page or a site under another name: in the config, which has no field of the name, and next to it
+// if nothing else says what to fetch.
+func addressElsewhere(body, config map[string]any, missing bool) []domain.FieldError {
+	var faults []domain.FieldError
+	look := func(in map[string]any, at string) {
+		for _, name := range addressNames {
+			if v, given := in[name]; given {
+				faults = append(faults, domain.FieldError{Field: jsonbody.Join(at, name), Message: fmt.Sprintf(
+					`is %s, where nothing reads it; the address belongs in config.source_url: {"config": {"source_url": "https://…"}}`, jsonbody.Describe(v))})
+			}
+		}
+	}
+	look(config, "config")
+	if missing {
+		look(body, "")
+	}
+	return faults
+}
+
+// customIDFaults finds a custom id that is given in several places and is not the same in all.
+func customIDFaults(body map[string]any, places ...string) []domain.FieldError {
+	first, at := "", ""
+	for _, place := range places {
+		id := textAt(body, place)
+		switch {
+		case id == "":
+		case at == "":
+			first, at = id, place
+		case id != first:
+			return []domain.FieldError{{Field: place, Message: fmt.Sprintf("is %s, but %s is %s; send one of them", jsonbody.Describe(id), at, jsonbody.Describe(first))}}
+		}
+	}
+	return nil
+}
+
+// textAt is the text of a field, or of a field within one, "" if there is none.
+func textAt(body map[string]any, place string) string {
+	outer, inner, nested := strings.Cut(place, ".")
+	if nested {
+		body, _ = body[outer].(map[string]any)
+		outer = inner
+	}
+	text, _ := body[outer].(string)
+	return text
+}
+
 // addressFault says why an address cannot be fetched, "" when it can be tried.
 func addressFault(address string) string {
 	u, err := url.Parse(strings.TrimSpace(address))
@@ -101,14 +155,18 @@ func upsertRule(body map[string]any) []domain.FieldError {
 	var faults []domain.FieldError
 	for i, d := range documents {
 		if document, ok := d.(map[string]any); ok {
-			faults = append(faults, metadataFaults(fmt.Sprintf("documents[%d].metadata", i), document["metadata"])...)
+			at := fmt.Sprintf("documents[%d]", i)
+			faults = append(faults, metadataFaults(at+".metadata", document["metadata"])...)
+			for _, f := range customIDFaults(document, "custom_id", "metadata.custom_id") {
+				faults = append(faults, domain.FieldError{Field: jsonbody.Join(at, f.Field), Message: f.Message})
+			}
 		}
 	}
 	return faults
 }
 
-func metadataRule(body map[string]any) []domain.FieldError {
-	return metadataFaults("metadata", body["metadata"])
+func updateDocumentRule(body map[string]any) []domain.FieldError {
+	return append(metadataFaults("metadata", body["metadata"]), customIDFaults(body, "custom_id", "metadata.custom_id")...)
 }
 
 func metadataFaults(field string, value any) []domain.FieldError {

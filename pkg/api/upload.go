@@ -3,6 +3,7 @@ package api
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +12,7 @@ import (
 	"net/http"
 	"os"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -91,6 +93,7 @@ func (s *server) upload(ctx context.Context, who caller, parts *multipart.Reader
 	d.CustomID = form.fields["custom_id"]
 	if form.metadata != nil {
 		d.Metadata = form.metadata
+		d.CustomID = cmp.Or(d.CustomID, customIDIn(form.metadata))
 	}
 	d.Config.FileName, d.Config.CustomID = d.Name, d.CustomID
 	mimeType, err := s.typeOf(form, d.Name)
@@ -202,6 +205,10 @@ func (f *uploadForm) readMetadata() {
 	if text == "" || slices.ContainsFunc(f.faults, func(e domain.FieldError) bool { return e.Field == "metadata" }) {
 		return
 	}
+	if way := pairsAsJSON(text); way != "" {
+		f.fault("metadata", `is %s; it must be a JSON object: %s`, jsonbody.Describe(text), way)
+		return
+	}
 	value, faults := jsonbody.Parse([]byte(text))
 	object, isObject := value.(map[string]any)
 	switch {
@@ -218,7 +225,32 @@ func (f *uploadForm) readMetadata() {
 	default:
 		f.metadata = object
 		f.faults = append(f.faults, metadataFaults("metadata", object)...)
+		f.faults = append(f.faults, customIDFaults(map[string]any{"custom_id": f.fields["custom_id"], "metadata": object}, "custom_id", "metadata.custom_id")...)
 	}
+}
+
+// aPair matches name=value, as people write it who know forms and shells.
+var aPair = regexp.MustCompile(`^\s*([\pL\pN_.-]{1,100})\s*=\s*([^=]*)$`)
+
+// pairsAsJSON writes team=ops or team=ops,year=2026 as the JSON object that it is meant for, "" of any other text.
+func pairsAsJSON(text string) string {
+	const most = 20 // pairs that are worth writing out
+	object := map[string]any{}
+	for _, pair := range strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune("&,;\n", r) }) {
+		found := aPair.FindStringSubmatch(pair)
+		if found == nil || len(object) == most {
+			return ""
+		}
+		object[found[1]] = jsonbody.Shorten(strings.TrimSpace(found[2]))
+	}
+	if len(object) == 0 {
+		return ""
+	}
+	encoded, err := json.Marshal(object)
+	if err != nil { // texts always encode
+		return ""
+	}
+	return string(encoded)
 }
 
 // fileName is the name the caller gave, or the part's own, without folders and control characters.

@@ -1,0 +1,54 @@
+package api
+
+import (
+	"bytes"
+	"regexp"
+
+	"github.com/sluice/sluice/pkg/api/jsonbody"
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// Beginnings of bodies that are no JSON, in the forms that clients send by default or by mistake.
+var (
+	formEncoded = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.%\[\]-]{0,100}=`)
+	multipartIn = regexp.MustCompile(`(?i)^--[^\r\n]{1,100}\r?\ncontent-`)
+)
+
+const fileWay = "; a file is sent as multipart/form-data: curl -F datastoreId=ID -F file=@NAME"
+
+// formFaults says what a body is that is not JSON but a form, or a file as it stands, and how it is sent instead; nil of any other body.
+func formFaults(body []byte, takesFile bool) []domain.FieldError {
+	body = bytes.TrimLeft(body, " \t\r\n")
+	way := "; send a JSON object"
+	file := ""
+	if takesFile {
+		way, file = way+` such as {"datastoreId": "ID", "type": "web_page", "config": {"source_url": "https://…"}}`, fileWay
+	}
+	switch {
+	case formEncoded.Match(body):
+		return jsonbody.Fault("is form-encoded, %s%s%s", shown(body), way, file)
+	case multipartIn.Match(body) && takesFile:
+		return jsonbody.Fault("is multipart/form-data, but the header Content-Type is another; let the HTTP client set the header, which names the boundary")
+	case multipartIn.Match(body):
+		return jsonbody.Fault("is multipart/form-data, which this endpoint does not read%s", way)
+	case takesFile && isFile(body):
+		return jsonbody.Fault("is a file as it stands, which begins with %s%s", shown(body), file)
+	}
+	return nil
+}
+
+// isFile reports whether a body begins as files of the most frequent kinds do, or is no text.
+func isFile(body []byte) bool {
+	for _, magic := range []string{"%PDF-", "PK\x03\x04", "<!DOCTYPE", "<!doctype", "<html", "<?xml"} {
+		if bytes.HasPrefix(body, []byte(magic)) {
+			return true
+		}
+	}
+	return bytes.IndexByte(body[:min(len(body), headBytes)], 0) >= 0
+}
+
+// shown is the beginning of a body, as its sender would recognise it.
+func shown(body []byte) string {
+	const most = 200 // which is shortened further
+	return jsonbody.Describe(string(bytes.ToValidUTF8(body[:min(len(body), most)], []byte("\ufffd"))))
+}
