@@ -186,7 +186,7 @@ var reasons = map[crawltest.Reason]string{
 	crawltest.Loop:         "redirects ",
 	crawltest.MovedAway:    "is not part of the site any more",
 	crawltest.TooLarge:     "too large",
-	crawltest.WrongType:    "image/png",
+	crawltest.WrongType:    "holds no text",
 	crawltest.Empty:        "empty",
 	crawltest.NeedsScripts: "JavaScript",
 	crawltest.Robots:       "robots.txt does not allow it",

@@ -86,6 +86,7 @@ func (c *Crawler) discover(ctx context.Context, spec domain.CrawlSpec, emit func
 	if err != nil {
 		return Discovery{}, err
 	}
+	sc.listed = true
 	d := &discovery{
 		crawler: c, scope: sc, emit: emit, refused: refused, seed: maphash.MakeSeed(), seen: make(map[uint64]struct{}),
 		visited: make(map[string]bool), budget: newSitemapBudget(c.opts.Sitemaps, c.opts.Now), result: Discovery{Scope: s, Refused: make(map[Refusal]int)},

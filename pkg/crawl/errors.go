@@ -48,6 +48,13 @@ func (e *Error) because(err error) *Error {
 	return e
 }
 
+// ErrNoText marks a file without text, such as a picture. Its bytes were not downloaded.
+var ErrNoText = errors.New("no text")
+
+func noText(u, media string) *Error {
+	return permanent(u, "%s holds no text: it is of type %s", u, media).because(ErrNoText)
+}
+
 // isWithoutPage reports statuses of success that bring no page, or not the whole of it.
 func isWithoutPage(status int) bool {
 	return status == http.StatusNoContent || status == http.StatusResetContent || status == http.StatusPartialContent

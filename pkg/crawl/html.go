@@ -35,7 +35,9 @@ type pageReader struct {
 	hrefs      []string
 	hrefBytes  int
 	noFollow   int      // links that are not among hrefs because they ask for that
-	noFollowed []string // these links, where somebody wants to know
+	noFollowed []string // these links, if the request asks for them
+	downloads  int      // links to files without text, as the links themselves say
+	downloaded []string // these links, if the request asks for them
 	base       string   // of the first base element, "" without one
 	shell      shell    // the amount of text, and signs of an application
 	leads      leads
@@ -91,6 +93,14 @@ func (p *pageReader) element(n *html.Node) {
 			p.noFollow++
 			if p.req.refused != nil && len(p.noFollowed) < maxHrefs {
 				p.noFollowed = append(p.noFollowed, href)
+			}
+			return
+		}
+		_, download := attributeOf(n, "download")
+		if isDownloadOf(href, attr(n, "type"), download) {
+			p.downloads++
+			if p.req.refused != nil && len(p.downloaded) < maxHrefs {
+				p.downloaded = append(p.downloaded, href)
 			}
 			return
 		}
@@ -200,7 +210,7 @@ func (p *pageReader) canonicalOn(base *whatwg.Url, self string) string {
 }
 
 func (p *pageReader) takeLinks(page *Page, base *whatwg.Url, self string) {
-	if len(p.hrefs) == 0 && p.noFollow == 0 || !p.wantLinks() {
+	if len(p.hrefs) == 0 && p.noFollow == 0 && p.downloads == 0 || !p.wantLinks() {
 		return
 	}
 	page.Refused = make(map[Refusal]int)
@@ -209,6 +219,12 @@ func (p *pageReader) takeLinks(page *Page, base *whatwg.Url, self string) {
 	}
 	for _, href := range p.noFollowed {
 		p.req.refused(resolved(base, href), RefusedNoFollow)
+	}
+	if p.downloads > 0 {
+		page.Refused[RefusedMedia] = p.downloads
+	}
+	for _, href := range p.downloaded {
+		p.req.refused(resolved(base, href), RefusedMedia)
 	}
 	seen := map[string]bool{self: true}
 	for _, href := range p.hrefs {

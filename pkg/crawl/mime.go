@@ -32,16 +32,6 @@ func (t contentType) isHTML() bool {
 	return t.media == "text/html" || t.media == "application/xhtml+xml"
 }
 
-// isPlainMedia reports types that hold no text for us; their bodies are not even read.
-func isPlainMedia(media string) bool {
-	for _, p := range []string{"image/", "video/", "audio/", "font/"} {
-		if strings.HasPrefix(media, p) {
-			return true
-		}
-	}
-	return media == "text/css" || media == "text/javascript" || media == "application/javascript"
-}
-
 // maxMediaBytes bounds a media type. RFC 6838, section 4.2: at most 127 characters on each side of the slash.
 const maxMediaBytes = 255
 
@@ -84,7 +74,7 @@ func effectiveType(header string, head []byte, names ...string) contentType {
 	t := declaredType(header)
 	sniffed, _, _ := strings.Cut(http.DetectContentType(head), ";")
 	switch {
-	case sniffed == "application/pdf", len(head) > 0 && isPlainMedia(sniffed):
+	case sniffed == "application/pdf", len(head) > 0 && isBinary(sniffed):
 		return contentType{media: sniffed}
 	case sniffed == "application/zip":
 		if strings.Contains(t.media, "officedocument") {

@@ -16,13 +16,17 @@ func isPageList(b *Body, kind contentType) (bool, error) {
 	if err != nil {
 		return false, err
 	}
+	return isPageListHead(head, b.Size() > pageListHead, kind), nil
+}
+
+// isPageListHead is isPageList for the beginning of a body. more says that the body is longer.
+func isPageListHead(head []byte, more bool, kind contentType) bool {
 	text, err := beginning(head)
-	cut := b.Size() > pageListHead || errors.Is(err, errTooLarge)
+	cut := more || errors.Is(err, errTooLarge)
 	if readXMLSitemap(bytes.NewReader(text), nil) == nil {
-		return true, nil
+		return true
 	}
-	packed := bytes.HasPrefix(head, []byte{0x1f, 0x8b})
-	return (packed || kind.media == "text/plain") && onlyAddresses(text, cut), nil
+	return (bytes.HasPrefix(head, gzipMagic) || kind.media == "text/plain") && onlyAddresses(text, cut)
 }
 
 // beginning is the text, unpacked and in UTF-8, at the beginning of what head is the beginning of. Its error says why there

@@ -64,6 +64,9 @@ func (p *plan) fail(it *planned) error {
 	if it.link.Depth == 0 && p.follow {
 		return it.result.err
 	}
+	if errors.Is(e, ErrNoText) {
+		return p.drop(it, PlanSkipped, e.Message, string(RefusedMedia))
+	}
 	reason := e.Message
 	if !e.Permanent {
 		reason += " (a crawl tries again)"

@@ -26,7 +26,6 @@ const (
 	RefusedExcluded  Refusal = "matched by an exclude pattern"
 	RefusedDepth     Refusal = "too many links away from the root"
 	RefusedTrap      Refusal = "looks like an endless series of pages"
-	RefusedMedia     Refusal = "an image, a style sheet or another file without text"
 	RefusedPageLimit Refusal = "the limit of pages is reached"
 )
 
@@ -43,6 +42,7 @@ type scope struct {
 	exclude  []*regexp.Regexp
 	maxDepth int
 	now      time.Time // of the crawl: calendars lead beyond it
+	listed   bool      // the addresses are those that a sitemap lists, whatever they look like
 }
 
 func newScope(s domain.SiteScope) (*scope, error) {
@@ -128,7 +128,7 @@ func (s *scope) refuses(u *url.URL, depth int) Refusal {
 		return RefusedExcluded
 	case len(s.include) > 0 && !matchesAny(s.include, u.Path):
 		return RefusedIncluded
-	case isMedia(u.Path):
+	case !s.listed && isMedia(u.Path):
 		return RefusedMedia
 	case isTrap(u) || isStep(s.page, u, s.now):
 		return RefusedTrap
@@ -228,11 +228,6 @@ func matchesAny(res []*regexp.Regexp, p string) bool {
 	return false
 }
 
-// mediaExtensions are of files that hold no text for us, so that no request is spent on them.
-var mediaExtensions = set(`.png .jpg .jpeg .gif .webp .avif .svg .ico .bmp .tif .tiff .heic .mp3 .mp4 .m4a .m4v .wav
-	.ogg .ogv .webm .avi .mov .mkv .flac .aac .css .js .mjs .map .woff .woff2 .ttf .otf .eot .zip .gz .tgz .bz2 .xz .7z
-	.rar .tar .exe .msi .dmg .pkg .deb .rpm .apk .iso .bin .jar .wasm .psd .ai .eps .torrent .swf`)
-
 // set is the words of a list.
 func set(list string) map[string]bool {
 	m := make(map[string]bool)
@@ -241,5 +236,3 @@ func set(list string) map[string]bool {
 	}
 	return m
 }
-
-func isMedia(p string) bool { return mediaExtensions[strings.ToLower(path.Ext(p))] }

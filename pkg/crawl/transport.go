@@ -1,6 +1,7 @@
 package crawl
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -13,6 +14,9 @@ import (
 
 // maxHTMLBytes is how much of an HTML page is parsed for links and title; the page itself may be larger.
 const maxHTMLBytes = 8 << 20
+
+// sniffedBytes is the number of bytes by which net/http recognises a type.
+const sniffedBytes = 512
 
 // charsetBytes is how much of a page is looked at to find an encoding that its header does not declare.
 const charsetBytes = 64 << 10
@@ -87,16 +91,23 @@ func (h *hop) keep(req *http.Request, res *http.Response) error {
 		_, _ = io.CopyN(io.Discard, res.Body, 16<<10)
 		return nil
 	}
-	if media := declaredType(res.Header.Get("Content-Type")).media; !h.anyType && isPlainMedia(media) {
-		return permanent(u, "%s holds no text: it is of type %s", u, media)
+	if media := declaredType(res.Header.Get("Content-Type")).media; !h.anyType && isBinary(media) {
+		return noText(u, media)
 	}
 	r, err := decoded(res.Body, res.Header.Get("Content-Encoding"))
 	if err == nil {
+		r, err = h.recognise(req, res, r)
+	}
+	if err == nil {
 		h.body, err = spool(r, res.ContentLength, h.limit, h.crawler.opts.TempDir)
 	}
-	var encoding errEncoding
+	var (
+		encoding errEncoding
+		own      *Error
+	)
 	switch {
-	case err == nil:
+	case err == nil, errors.As(err, &own):
+		return err
 	case errors.Is(err, errTooLarge):
 		return permanent(u, "%s is too large: the limit is %d bytes", u, h.limit).because(err)
 	case errors.As(err, &encoding):
@@ -106,15 +117,21 @@ func (h *hop) keep(req *http.Request, res *http.Response) error {
 	default:
 		return err
 	}
-	head, err := h.body.head(512)
-	if err != nil {
-		return err
+}
+
+// recognise finds out of what kind the body is, by its beginning, and fails where that holds no text: the rest is not downloaded then.
+func (h *hop) recognise(req *http.Request, res *http.Response, body io.Reader) (io.Reader, error) {
+	br := bufio.NewReaderSize(body, kindHead)
+	head, err := br.Peek(kindHead)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
 	}
-	h.kind = effectiveType(res.Header.Get("Content-Type"), head, fileName(res.Header.Get("Content-Disposition")), req.URL.Path)
-	if !h.anyType && isPlainMedia(h.kind.media) {
-		return permanent(u, "%s holds no text: it is of type %s", u, h.kind.media)
+	name := fileName(res.Header.Get("Content-Disposition"))
+	h.kind = effectiveType(res.Header.Get("Content-Type"), head[:min(len(head), sniffedBytes)], name, req.URL.Path)
+	if !h.anyType && holdsNoText(h.kind, head, name, req.URL.Path) {
+		return nil, noText(req.URL.String(), h.kind.media)
 	}
-	return nil
+	return br, nil
 }
 
 // forColly makes the answer that colly sees: a type it can go by, and a body only where it is HTML.

@@ -228,6 +228,11 @@ func (c *Crawler) page(ctx context.Context, job domain.Job, report reporter) (er
 		URL: spec.URL, ETag: spec.ETag, LastModified: spec.LastModified, Depth: spec.Depth,
 		Scope: reach(spec), WantLinks: spec.Site != nil && spec.Site.Follow,
 	})
+	var refused *crawl.Error
+	if errors.As(err, &refused) && errors.Is(err, crawl.ErrNoText) && job.GroupID != "" && !isRoot(spec) {
+		// Its address looked like that of a page. The site is whole without it.
+		return report.skip(ctx, refused.Message)
+	}
 	if err != nil {
 		return err
 	}
@@ -259,6 +264,11 @@ func (c *Crawler) page(ctx context.Context, job domain.Job, report reporter) (er
 		Redirects: page.Redirects, Canonical: page.Canonical, Rendered: page.Rendered,
 	}
 	return report.emit(ctx, ev)
+}
+
+// isRoot reports whether the job is for the root of its site, without which there is none.
+func isRoot(spec *domain.CrawlSpec) bool {
+	return spec.Site != nil && domain.SameSpelling(spec.URL, spec.Site.Root)
 }
 
 // reach is what the links of a page may lead to: one link further than the site goes, for whether the pages there are known

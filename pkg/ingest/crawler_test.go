@@ -161,6 +161,40 @@ func TestCrawlerReportsPages(t *testing.T) {
 	}
 }
 
+func TestCrawlerLeavesOutFilesWithoutText(t *testing.T) {
+	t.Parallel()
+	picture := &crawl.Error{Permanent: true, Message: "https://pumps.example/a holds no text: it is of type image/png", Err: crawl.ErrNoText}
+	for name, test := range map[string]struct {
+		group, root string
+		skipped     bool
+	}{
+		"a page of a site":   {group: "site", root: "https://pumps.example/", skipped: true},
+		"the root of a site": {group: "site", root: "https://pumps.example/a"},
+		"a page of its own":  {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w, job := &web{fetch: func(crawl.PageRequest) (crawl.Page, error) { return crawl.Page{}, picture }}, crawlJob()
+			if job.GroupID = test.group; test.root != "" {
+				job.Crawl.Site = &domain.SiteScope{Root: test.root}
+			}
+			err := w.handle(t, job)
+			if !test.skipped {
+				if !reflect.DeepEqual(err, jobs.Permanent(picture)) {
+					t.Errorf("err = %v", err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if ev := w.log.last(t, domain.EventSkipped); ev.Error != picture.Message {
+				t.Errorf("the reason is %q", ev.Error)
+			}
+		})
+	}
+}
+
 func TestCrawlerAsksForLinksOnlyWhereTheyAreFollowed(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {

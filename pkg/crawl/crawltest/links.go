@@ -31,9 +31,15 @@ func (s *Site) addLinks(lab *page) {
 			x.send("application/rss+xml", []byte(`<?xml version="1.0"?><rss version="2.0"><channel><title>News</title><item><link>`+
 				x.site.At("/")+`</link></item></channel></rss>`))
 		}
-		for _, file := range []string{"logo.png", "style.css", "app.js", "film.mp4", "all.zip", "font.woff2"} {
+		for _, file := range []string{"logo.png", "film.mp4", "all.zip", "font.woff2"} {
 			s.refuse(hub, fmt.Sprintf("/l/%d/%s", i, file), Media)
-			s.list()
+		}
+		for _, file := range [][2]string{{"style.css", "text/css"}, {"app.js", "text/javascript"}, {"setup.exe", "application/octet-stream"}} {
+			code := s.register(hub, fmt.Sprintf("/l/%d/%s", i, file[0]), Expectation{Outcome: Skipped, Reason: WrongType})
+			code.answer = func(x *exchange) { x.send(file[1], []byte("MZ\x90\x00\x03\x00\x00\x00")) }
+		}
+		for _, name := range []string{"Node.js", "scale.ai", "app.bin"} {
+			s.page(hub, fmt.Sprintf("/l/%d/%s", i, name))
 		}
 		s.refuse(hub, fmt.Sprintf("{foreign}/partner/%d", i), OtherHost)
 		s.list()

@@ -1,0 +1,111 @@
+package crawl
+
+import (
+	"bytes"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/sluice/sluice/pkg/extract"
+)
+
+// RefusedMedia is for links to files without text.
+const RefusedMedia Refusal = "an image, a style sheet or another file without text"
+
+// mediaExtensions are the extensions of files without text that sites link to in large numbers: pictures, films, sound, fonts,
+// archives. Links to them are not followed. Pages with such a name are rare, and fetched if a sitemap lists them.
+var mediaExtensions = set(`.png .jpg .jpeg .gif .webp .avif .svg .ico .bmp .tif .tiff .heic .mp3 .mp4 .m4a .m4v .wav
+	.ogg .ogv .webm .avi .mov .mkv .flac .aac .woff .woff2 .ttf .otf .eot .zip .gz .tgz .bz2 .xz .7z .rar .tar .deb .rpm
+	.apk .torrent`)
+
+// codeExtensions are the extensions of other files without text. Pages have such names too: Node.js, scale.ai. Links to them are
+// followed, and the type of the answer decides before its body is read.
+var codeExtensions = set(`.css .js .mjs .map .ai .bin .jar .exe .wasm .psd .eps .swf .pkg .iso .msi .dmg`)
+
+// isMedia reports the path of a file that surely has no text. Wikis have pages about their files (File:Harbour.jpg).
+func isMedia(p string) bool {
+	return mediaExtensions[strings.ToLower(path.Ext(p))] && !strings.Contains(path.Base(p), ":")
+}
+
+// isDownloadOf reports a link that says itself that it leads to a file without text.
+func isDownloadOf(href, mediaType string, download bool) bool {
+	if mediaType != "" && isBinary(declaredType(mediaType).media) {
+		return true
+	}
+	if !download {
+		return false
+	}
+	u, err := url.Parse(href)
+	if err != nil {
+		return false
+	}
+	ext := strings.ToLower(path.Ext(u.Path))
+	return mediaExtensions[ext] || codeExtensions[ext]
+}
+
+// binaryTypes are media types without text, in addition to those of isBinary's families.
+var binaryTypes = set(`text/css text/javascript text/ecmascript application/javascript application/x-javascript application/ecmascript
+	application/x-7z-compressed application/x-rar-compressed application/x-rar application/vnd.rar application/x-tar application/x-gtar
+	application/x-bzip application/x-bzip2 application/x-xz application/x-lzma application/zstd application/java-archive
+	application/x-java-archive application/java-vm application/x-msdownload application/x-msdos-program application/x-msi
+	application/vnd.microsoft.portable-executable application/x-dosexec application/x-executable application/x-elf
+	application/x-sharedlib application/x-mach-binary application/x-apple-diskimage application/vnd.android.package-archive
+	application/vnd.debian.binary-package application/x-debian-package application/x-rpm application/x-redhat-package-manager
+	application/x-iso9660-image application/x-cd-image application/wasm application/x-shockwave-flash
+	application/vnd.adobe.flash.movie application/x-bittorrent application/font-woff application/font-woff2 application/x-font-ttf
+	application/x-font-otf application/x-font-woff application/vnd.ms-fontobject application/postscript application/illustrator
+	application/vnd.adobe.illustrator application/vnd.adobe.photoshop application/x-photoshop application/ogg application/mp4
+	application/x-mpegurl application/vnd.apple.mpegurl application/dash+xml application/vnd.sqlite3 application/x-sqlite3
+	application/x-xpinstall application/x-chrome-extension`)
+
+// isBinary reports types without text. Bodies of them are not read.
+func isBinary(media string) bool {
+	for _, family := range []string{"image/", "video/", "audio/", "font/"} {
+		if strings.HasPrefix(media, family) {
+			return true
+		}
+	}
+	return binaryTypes[media]
+}
+
+// archiveExtensions are of zip containers that hold no document.
+var archiveExtensions = set(`.zip .jar .war .ear .apk .xpi .crx .whl .nupkg .vsix .ipa`)
+
+// kindHead is the number of bytes by which the kind of a body is recognised.
+const kindHead = 4 << 10
+
+// holdsNoText reports whether a body of this kind, which begins with head, holds no text. In doubt it says no: extraction has the
+// whole body to decide by.
+func holdsNoText(kind contentType, head []byte, names ...string) bool {
+	if isBinary(kind.media) {
+		return true
+	}
+	ext := ""
+	for _, name := range names {
+		if ext == "" {
+			ext = strings.ToLower(path.Ext(name))
+		}
+	}
+	switch kind.media {
+	case "application/zip", "application/x-zip-compressed":
+		return archiveExtensions[ext]
+	case "application/gzip", "application/x-gzip":
+		return !isPageListHead(head, true, kind)
+	case "application/octet-stream":
+		return len(head) > 0 && (beginsLikeProgram(head) || extract.DetectType(head, "", "") == "application/octet-stream")
+	case "application/json":
+		return ext == ".map" // of a script to its source
+	}
+	return false
+}
+
+// programMagics are how programs, archives and databases begin. Many of their zero bytes could be taken for text in UTF-16.
+var programMagics = []string{
+	"\x7fELF", "MZ", "\xca\xfe\xba\xbe", "\xfe\xed\xfa\xce", "\xfe\xed\xfa\xcf", "\xce\xfa\xed\xfe", "\xcf\xfa\xed\xfe", "\x00asm",
+	"!<arch>\n", "Rar!\x1a\x07", "7z\xbc\xaf\x27\x1c", "\xfd7zXZ\x00", "BZh", "SQLite format 3\x00", "ISc(", "koly",
+}
+
+func beginsLikeProgram(head []byte) bool {
+	return slices.ContainsFunc(programMagics, func(m string) bool { return bytes.HasPrefix(head, []byte(m)) })
+}
