@@ -31,7 +31,7 @@ func TestAProtectedSiteIsCrawledWithItsHeaders(t *testing.T) {
 		case r.URL.Path == "/docs/":
 			fmt.Fprintf(w, `<title>Start</title><h1>Start</h1><p>The members' page of the %s.</p><a href="/docs/a">more</a>`, text)
 		case r.URL.Path == "/docs/a":
-			fmt.Fprintf(w, `<title>More</title><h1>More</h1><p>All that members know of the %s, and more.</p>`, text)
+			fmt.Fprintf(w, `<title>More</title><h1>More</h1><h2 id="members">Members</h2><p>All that members know of the %s, and more.</p>`, text)
 		default:
 			http.NotFound(w, r)
 		}
@@ -51,6 +51,8 @@ func TestAProtectedSiteIsCrawledWithItsHeaders(t *testing.T) {
 	wait(2)
 	if got := p.query(store, "What do members know of the zebrafinch?", 2); len(got) != 2 {
 		t.Errorf("%d fragments are found", len(got))
+	} else if at := served.URL + "/docs/a#members"; got[0].Source != at && got[1].Source != at {
+		t.Errorf("the fragments are from %s and %s, want %s", got[0].Source, got[1].Source, at)
 	}
 	mu.Lock()
 	want, text = second, "nuthatch"

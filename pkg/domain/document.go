@@ -51,8 +51,8 @@ type Document struct {
 	Route    string   `json:"route,omitempty"`    // which parser was taken, for diagnosis
 	// Metadata is what the content says of itself, under the Meta keys, or those of its front matter.
 	Metadata map[string]string `json:"metadata,omitempty"`
-	// LinkList says that the document is a page of links, such as an index or a table of contents: it names what other pages
-	// are about, and holds no answers itself.
+	// LinkList says that the document is a page of links, such as an index or a table of contents, or a listing of source code
+	// that links to its documentation: other pages have the answers to what it names.
 	LinkList bool `json:"link_list,omitempty"`
 }
 

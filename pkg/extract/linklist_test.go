@@ -25,12 +25,23 @@ func TestPagesThatListLinksAreTold(t *testing.T) {
 		"a table of contents":                {`<h1>Contents</h1><ul>` + listItems(40, "") + `</ul>`, true},
 		"an index in a table":                {`<h1>Index</h1><h2>A</h2><table><tr><td><ul>` + listItems(60, "") + `</ul></td><td><ul>` + listItems(60, "") + `</ul></td></tr></table>`, true},
 		"an index with the names of modules": {`<h1>Index</h1><dl>` + strings.Repeat(`<dt><a href="a.html#x">opener.connect() (in module)</a>, <a href="b.html">[1]</a></dt>`, 40) + `</dl>`, true},
-		"links with what they are about":     {`<h1>Guides</h1><ul>` + listItems(40, ": what that is about, in some words that follow the link") + `</ul>`, false},
-		"an article with links":              {`<article><h1>Guide</h1>` + prose + `</article>`, false},
-		"an article with a list at its end":  {`<article><h1>Guide</h1>` + prose + `<h2>See also</h2><ul>` + listItems(12, "") + `</ul></article>`, false},
-		"a few links":                        {`<h1>Contents</h1><ul>` + listItems(4, "") + `</ul>`, false},
-		"links within the page":              {`<h1>Contents</h1><ul>` + strings.ReplaceAll(listItems(40, ""), `href="page`, `href="#page`) + `</ul>`, false},
-		"text without links":                 {`<h1>Guide</h1><p>` + strings.Repeat("Words without links. ", 50) + `</p>`, false},
+		"a listing of source code": {`<h1>Source code for pumps</h1><pre>import os
+
+<a href="../pumps.html#start">[docs]</a>def start(pump, delay):
+    """Starts a pump after a delay."""
+    return pump.start(delay)
+</pre>`, true},
+		"code without links to documentation": {`<h1>Example</h1><pre>import os
+
+def start(pump, delay):
+    return pump.start(delay)
+</pre><p><a href="../pumps.html">[docs]</a></p>`, false},
+		"links with what they are about":    {`<h1>Guides</h1><ul>` + listItems(40, ": what that is about, in some words that follow the link") + `</ul>`, false},
+		"an article with links":             {`<article><h1>Guide</h1>` + prose + `</article>`, false},
+		"an article with a list at its end": {`<article><h1>Guide</h1>` + prose + `<h2>See also</h2><ul>` + listItems(12, "") + `</ul></article>`, false},
+		"a few links":                       {`<h1>Contents</h1><ul>` + listItems(4, "") + `</ul>`, false},
+		"links within the page":             {`<h1>Contents</h1><ul>` + strings.ReplaceAll(listItems(40, ""), `href="page`, `href="#page`) + `</ul>`, false},
+		"text without links":                {`<h1>Guide</h1><p>` + strings.Repeat("Words without links. ", 50) + `</p>`, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
