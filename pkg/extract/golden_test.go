@@ -109,7 +109,7 @@ func TestPDFium(t *testing.T) {
 	}
 	calls := 0
 	for i, want := range wants {
-		read, err := r.page(t.Context(), i)
+		read, err := r.page(t.Context(), i, nil)
 		if err != nil {
 			t.Fatalf("page %d: %v", i, err)
 		}

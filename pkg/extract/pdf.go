@@ -35,6 +35,7 @@ func (p *parser) pdf() error {
 			return err
 		}
 		l.links, l.grids = s.links(i), page.grids
+		page.lines = placeFields(page.lines, page.fields)
 		if err := l.page(i+1, page.lines); err != nil {
 			return err
 		}
@@ -49,6 +50,7 @@ func (s *pdfSource) finish() error {
 	if s.letters == 0 {
 		return s.noText()
 	}
+	s.unseen.warn(p.out)
 	p.doc.Route = s.route()
 	if len(s.scans) > 0 {
 		p.out.warn(fmt.Sprintf("%s: no text, only images; OCR would be needed to read %s", pageNumbers(s.scans), plural(len(s.scans), "it", "them")))
@@ -94,6 +96,8 @@ func (s *pdfSource) noText() error {
 		return damagedPDF("no page of it can be read", s.pdfiumErr)
 	case !pdftext.HasContent(s.data):
 		return fail(NoText, "the file has no text: %s empty", pagesAre(s.pages))
+	case len(s.unseen.hidden) > 0 && len(s.scans) == 0:
+		return fail(NoText, "the file has no text that is visible: all of it is in hidden layers; switch them on and save the file again")
 	case s.own != nil && len(s.scans) == 0:
 		return fail(NoText, "the file has no text: %s empty, or drawn without characters; send the document in another format", pagesAre(s.pages))
 	case s.own == nil || len(s.scans) < s.pages:

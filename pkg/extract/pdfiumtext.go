@@ -27,7 +27,7 @@ type pdfiumPage struct {
 
 // page reads the lines of page i, from 0, from the places of PDFium's words, so that its pages get the same layout as
 // others.
-func (r *pdfiumReader) page(ctx context.Context, i int) (read pdfiumPage, err error) {
+func (r *pdfiumReader) page(ctx context.Context, i int, hidden []pdftext.Box) (read pdfiumPage, err error) {
 	defer recoverPDFium(&err)
 	loaded, err := r.instance.FPDFText_LoadPage(&requests.FPDFText_LoadPage{Page: r.pageAt(i)})
 	if err != nil {
@@ -42,7 +42,7 @@ func (r *pdfiumReader) page(ctx context.Context, i int) (read pdfiumPage, err er
 	if err != nil {
 		return pdfiumPage{}, fmt.Errorf("counting the characters of page %d with PDFium: %w", i+1, err)
 	}
-	c := pdfiumWords{r: r, text: text}
+	c := pdfiumWords{r: r, text: text, hidden: hidden}
 	if box, err := r.instance.FPDF_GetPageBoundingBox(&requests.FPDF_GetPageBoundingBox{Page: r.pageAt(i)}); err == nil {
 		c.page = box.Rect
 	}
@@ -77,10 +77,11 @@ func (r *pdfiumReader) page(ctx context.Context, i int) (read pdfiumPage, err er
 // line, so only the first and the last character of a word are asked where they stand, and what a run of words shares
 // is asked once a run.
 type pdfiumWords struct {
-	r    *pdfiumReader
-	text references.FPDF_TEXTPAGE
-	page structs.FPDF_FS_RECTF // what is seen of the page; empty where that is not known
-	out  pdftext.Builder
+	r      *pdfiumReader
+	text   references.FPDF_TEXTPAGE
+	hidden []pdftext.Box         // where text of hidden layers stands, of which PDFium knows nothing
+	page   structs.FPDF_FS_RECTF // what is seen of the page; empty where that is not known
+	out    pdftext.Builder
 
 	// The run: words on one baseline in one font.
 	open        bool
@@ -151,7 +152,7 @@ func (c *pdfiumWords) word(units []rune, n int) {
 			last = b
 		}
 	}
-	if c.beside(first, last) {
+	if c.beside(first, last) || inBoxes(c.hidden, float64(min(first.Left, last.Left)+max(first.Right, last.Right))/2, float64(min(first.Bottom, last.Bottom)+max(first.Top, last.Top))/2) {
 		return
 	}
 	if (!c.open || c.dy != 0 || first.Top != c.top || first.Bottom != c.bottom) && !c.startRun(n, first) {

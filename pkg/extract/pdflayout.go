@@ -136,7 +136,7 @@ func (l *pdfLayout) kindOf(line pdftext.Line) domain.BlockKind {
 // continues reports whether a line belongs to the paragraph before it.
 func (l *pdfLayout) continues(line pdftext.Line, kind domain.BlockKind, leading float64) bool {
 	last := l.para[len(l.para)-1]
-	if isContents(last.Text()) || numbersOn(line.Text(), l.para[0].Text()) {
+	if line.Filled || last.Filled || isContents(last.Text()) || numbersOn(line.Text(), l.para[0].Text()) {
 		return false
 	}
 	if kind == domain.BlockListItem && !l.endsEntry(line, last, leading) || (kind == domain.BlockHeading) != (l.kind == domain.BlockHeading) || line.Turn != last.Turn {

@@ -30,6 +30,7 @@ type pdfSource struct {
 	broken   []int
 	noHelp   []int // doubtful, and not put to PDFium, which does not know their characters either
 	spent    []int // doubtful, and not put to PDFium, which has cost what it may
+	unseen   unseenPages
 }
 
 // pdfPage is what one page shows.
@@ -41,6 +42,8 @@ type pdfPage struct {
 	broken   bool    // it could not be read to its end
 	byPDFium string  // why PDFium read it, "" for the own layer
 	unasked  unasked // why PDFium was not asked for it though it is doubtful
+	fields   []pdftext.Field
+	unseen   pdftext.Unseen
 }
 
 // openPDF opens a file by the way that works.
@@ -108,7 +111,10 @@ func (s *pdfSource) readOwn(i int) (pdfPage, doubt) {
 	}
 	before := s.own.Stats
 	read, err := s.own.Page(s.p.ctx, i)
-	page := pdfPage{lines: read.Lines, letters: pdfLetters(read.Lines), broken: err != nil}
+	page := pdfPage{lines: read.Lines, letters: pdfLetters(read.Lines), broken: err != nil, fields: read.Fields, unseen: read.Unseen}
+	for _, f := range read.Fields {
+		page.letters += countLetters(f.Value)
+	}
 	page.grids = gridsOf(read.Drawn, mainTurn(read.Lines))
 	page.image = page.letters == 0 && s.own.HasImage(i)
 	return page, doubtOf(before, s.own.Stats, page, s.poor)
@@ -126,7 +132,10 @@ func (s *pdfSource) settle(i int, page pdfPage, d doubt) (pdfPage, error) {
 	if why := s.budget.next(other.calls, s.own != nil); why != wasAsked {
 		return page.without(why, d), nil
 	}
-	read, err := other.page(s.p.ctx, i)
+	if page.unseen.Hidden+page.unseen.Beside > 0 && (d.why == "sparse" || d.why == "empty") {
+		return page, nil // PDFium would add only the text that is not visible
+	}
+	read, err := other.page(s.p.ctx, i, page.unseen.Layers)
 	if ctxErr := s.p.ctx.Err(); ctxErr != nil {
 		return page, ctxErr
 	}
@@ -173,6 +182,7 @@ func (s *pdfSource) account(i int, page pdfPage) {
 	if page.broken {
 		s.broken = append(s.broken, i+1)
 	}
+	s.unseen.add(i+1, page.unseen)
 	switch page.unasked {
 	case noHelp:
 		s.noHelp = append(s.noHelp, i+1)

@@ -17,7 +17,7 @@ func takeTable(lines []pdftext.Line) (table, rest []pdftext.Line) {
 	n, rows := 0, 0
 	for i := 0; i < min(len(lines), tableLines); i++ {
 		l := lines[i]
-		if i > 0 && l.Y > lines[i-1].Y+0.2*l.Size || len(l.Text()) > 600 {
+		if l.Filled || i > 0 && l.Y > lines[i-1].Y+0.2*l.Size || len(l.Text()) > 600 {
 			break
 		}
 		if len(l.Cells) >= 2 || rows > 0 && sameRow(lines[i-1], l) {

@@ -22,15 +22,18 @@ func (in *interpreter) annotations(list pdf.Value) error {
 		if a.Key("F").Int64()&(invisible|hidden|noView) != 0 || in.doc.hides(a.Key("OC")) {
 			continue
 		}
+		if kind == "Widget" {
+			if f, ok := in.field(a); ok {
+				in.fields = append(in.fields, f)
+				continue
+			}
+		}
 		before := in.doc.Stats.Glyphs
 		if err := in.appearance(a); err != nil {
 			return err
 		}
 		if in.doc.Stats.Glyphs == before { // what the annotation says is not drawn: the viewer is to do it
-			switch kind {
-			case "Widget":
-				in.place(fieldValue(a), a)
-			case "FreeText":
+			if kind == "FreeText" {
 				in.place(a.Key("Contents").Text(), a)
 			}
 		}
@@ -61,25 +64,6 @@ func (in *interpreter) appearance(a pdf.Value) error {
 	}
 	in.out.breakLine()
 	return in.form(ap, newResources(in.doc, pdf.Value{}), 1)
-}
-
-// fieldValue is what a field that is not drawn holds: the text of text fields and choices.
-func fieldValue(field pdf.Value) string {
-	get := func(key string) pdf.Value { return inherited(field, key) }
-	const password = 1 << 13
-	switch kind := get("FT").Name(); {
-	case kind != "Tx" && kind != "Ch", kind == "Tx" && get("Ff").Int64()&password != 0:
-		return ""
-	}
-	v := get("V")
-	if v.Kind() != pdf.Array {
-		return v.Text()
-	}
-	var all []string
-	for i := range min(v.Len(), 100) {
-		all = append(all, v.Index(i).Text())
-	}
-	return strings.Join(all, ", ")
 }
 
 // inherited is an entry of a field or of the fields above it.

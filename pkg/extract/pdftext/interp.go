@@ -33,6 +33,14 @@ type interpreter struct {
 
 	path  path
 	drawn Drawn
+
+	fields []Field
+
+	// Evidence for text that is not visible.
+	before   Stats // of the document, before the page
+	paints   []paintBox
+	suspects []suspect
+	unseen   Unseen
 }
 
 // graphics is what q saves and Q restores.
@@ -43,12 +51,15 @@ type graphics struct {
 	rise                          float64
 	mode                          int
 	width                         float64 // of strokes
+	alpha                         float64 // of fills, from 0 to 1
+	white, strokeWhite            bool    // the colours of fills and strokes are white
+	space, strokeSpace            int     // numbers that a colour has in the current spaces; -1 unknown
 	clip                          rect    // around what is seen
 }
 
 // freshGraphics is the state that a page begins with.
 func freshGraphics(ctm matrix) graphics {
-	return graphics{ctm: ctm, scale: 1, width: 1, clip: everywhere}
+	return graphics{ctm: ctm, scale: 1, width: 1, alpha: 1, space: 1, strokeSpace: 1, clip: everywhere}
 }
 
 const (
@@ -106,7 +117,8 @@ func (in *interpreter) form(v pdf.Value, outer *resources, depth int) error {
 		return err
 	}
 	if !bytes.Contains(data, []byte("T")) && !bytes.Contains(data, []byte("Do")) {
-		return nil // a drawing
+		in.drawing(v)
+		return nil
 	}
 	saved, stack, tm, tlm, res, marks := in.state, in.stack, in.tm, in.tlm, in.res, len(in.marks)
 	in.stack = nil
@@ -121,6 +133,19 @@ func (in *interpreter) form(v pdf.Value, outer *resources, depth int) error {
 	in.endMarks(marks)
 	in.state, in.stack, in.tm, in.tlm, in.res = saved, stack, tm, tlm, res
 	return err
+}
+
+// drawing notes what a form paints that shows no text.
+func (in *interpreter) drawing(v pdf.Value) {
+	box, ok := rectOf(v.Key("BBox"))
+	if !ok {
+		return
+	}
+	m := in.state.ctm
+	if list := v.Key("Matrix"); list.Len() == 6 {
+		m = matrixOf(list).mul(m)
+	}
+	in.painted(box.through(m), true)
 }
 
 func matrixOf(v pdf.Value) matrix {
@@ -154,6 +179,7 @@ func (in *interpreter) run(data []byte, res *resources, depth int) error {
 			return in.ctx.Err()
 		}
 		if tok.str == "ID" {
+			in.painted(unitSquare.through(in.state.ctm), true)
 			t.skipImage()
 		} else if err := in.operator(tok.str, args, depth); err != nil {
 			return err
@@ -195,15 +221,23 @@ func (in *interpreter) operator(op string, args []token, depth int) error {
 	case "Do":
 		return in.xobject(str(args, 0), depth)
 	case "gs":
-		if f := in.res.get("ExtGState", str(args, 0)).Key("Font"); f.Len() == 2 {
+		set := in.res.get("ExtGState", str(args, 0))
+		if f := set.Key("Font"); f.Len() == 2 {
 			s.font, s.size = in.doc.loadFont(f.Index(0)), f.Index(1).Float64()
 		}
+		if a := set.Key("ca"); a.Kind() == pdf.Real || a.Kind() == pdf.Integer {
+			s.alpha = a.Float64()
+		}
+	case "sh":
+		in.painted(everywhere, true)
 	case "BMC", "BDC":
 		in.beginMark(args, op == "BDC")
 	case "EMC":
 		in.endMark()
 	default:
-		in.textOperator(op, args)
+		if !in.colour(op, args) {
+			in.textOperator(op, args)
+		}
 	}
 	return nil
 }
@@ -294,6 +328,8 @@ func (in *interpreter) show(s string) {
 	m := (matrix{st.size * st.scale, 0, 0, st.size, 0, st.rise}).mul(in.tm).mul(st.ctm)
 	look := in.lookOf(m)
 	before := [2]float64{m[4], m[5]}
+	why := in.suspicionOf(look)
+	start, glyphs, left := before, 0, 0 // characters shown, and left out
 	f.decode(s, func(g glyph) {
 		if in.budget--; in.budget < 0 {
 			return // one string can be as long as the stream
@@ -305,8 +341,16 @@ func (in *interpreter) show(s string) {
 		in.advance(g.width*st.size + extra)
 		var end [2]float64
 		end[0], end[1] = st.ctm.apply(in.tm.apply(0, st.rise))
+		visible := strings.TrimSpace(g.text) != "" || g.text == "" && !g.space
 		switch {
-		case in.off > 0 || in.box.outside(before, end, look.size):
+		case in.off > 0:
+			if visible {
+				left++
+			}
+		case in.box.outside(before, end, look.size):
+			if visible {
+				in.unseen.Beside++
+			}
 		case in.hidden > 0 && in.actual == "":
 			in.out.extend(end[0], end[1])
 		case in.hidden > 0:
@@ -316,9 +360,23 @@ func (in *interpreter) show(s string) {
 		default:
 			in.count(g.text)
 			in.emit(g.text, look, before, end)
+			if visible {
+				glyphs++
+			}
 		}
 		before = end
 	})
+	at := rect{min(start[0], before[0]), min(start[1], before[1]), max(start[0], before[0]), max(start[1], before[1])}
+	if look.dx*look.dx > look.dy*look.dy {
+		at.y1 += 0.7 * look.size
+	} else {
+		at.x0, at.x1 = at.x0-0.7*look.size, at.x1+0.7*look.size
+	}
+	in.suspectRun(why, at, glyphs)
+	if left > 0 {
+		in.unseen.Hidden += left
+		in.leaveOut(at)
+	}
 }
 
 // look is what the glyphs of a string have in common.
@@ -368,6 +426,9 @@ func (in *interpreter) count(text string) {
 
 func (in *interpreter) xobject(name string, depth int) error {
 	v := in.res.get("XObject", name)
+	if v.Kind() == pdf.Stream && v.Key("Subtype").Name() == "Image" && !in.doc.hides(v.Key("OC")) {
+		in.painted(unitSquare.through(in.state.ctm), true)
+	}
 	if v.Kind() != pdf.Stream || v.Key("Subtype").Name() != "Form" || in.doc.hides(v.Key("OC")) {
 		return nil
 	}

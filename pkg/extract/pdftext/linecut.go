@@ -87,6 +87,22 @@ func (c Cell) Cut(at ...float64) []Cell {
 	return parts
 }
 
+// Placed is a cell of a text that stands between two places of a line, its characters equally wide.
+func Placed(text string, x0, x1 float64) Cell {
+	c := Cell{Text: text, X0: x0, X1: x1}
+	n := utf8.RuneCountInString(text)
+	step := (x1 - x0) / float64(max(n, 1))
+	i := 0
+	for at, r := range text {
+		if r != ' ' {
+			left := x0 + float64(i)*step
+			c.spots = append(c.spots, spot{int32(at), float32(left), float32(left + step)})
+		}
+		i++
+	}
+	return c
+}
+
 // Prefixed is a cell with a text before it that takes no room of its own.
 func (c Cell) Prefixed(text string) Cell {
 	joined := Cell{Text: text + c.Text, X0: c.X0, X1: c.X1}

@@ -15,6 +15,8 @@ type Line struct {
 	Turn  int     // direction of writing: quarter turns from left-to-right
 	// Artifact says that the file itself calls the line a running title, a page number or the like.
 	Artifact bool
+	// Filled says that values of a form's fields were added to the line. This package leaves it unset.
+	Filled bool
 }
 
 // Text joins the cells with single tabs.

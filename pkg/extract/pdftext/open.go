@@ -196,23 +196,24 @@ func (d *Document) NumPages() int { return len(d.pages) }
 
 // Page is what was read of a page.
 type Page struct {
-	Lines []Line // in the order in which they are shown
-	Drawn Drawn
+	Lines  []Line // in the order in which they are shown
+	Drawn  Drawn
+	Fields []Field
+	Unseen Unseen
 }
 
 // Page reads page i, from 0. What was read before an error is returned with it.
 func (d *Document) Page(ctx context.Context, i int) (page Page, err error) {
-	p := d.pages[i]
-	b := &lineBuilder{}
-	in := &interpreter{ctx: ctx, doc: d, out: b, budget: 2_000_000}
+	in := &interpreter{ctx: ctx, doc: d, out: &lineBuilder{}, budget: 2_000_000, before: d.Stats}
 	func() {
 		defer recoverTo(&err)
-		err = in.page(p)
+		err = in.page(d.pages[i])
 	}()
 	if err != nil {
 		d.Stats.Failed++
 	}
-	return Page{b.finish(), in.drawn}, err
+	in.judge()
+	return Page{in.out.finish(), in.drawn, in.fields, in.unseen}, err
 }
 
 // HasImage reports whether page i shows pictures, as the pages of a scan do.
@@ -264,6 +265,16 @@ const farOff = 1e9
 func (m matrix) moved(x, y float64) matrix {
 	m[4], m[5] = x*m[0]+y*m[2]+m[4], x*m[1]+y*m[3]+m[5]
 	return m
+}
+
+// inverse undoes a matrix that turns and moves.
+func (m matrix) inverse() matrix {
+	det := m[0]*m[3] - m[1]*m[2]
+	if det == 0 {
+		return identity
+	}
+	a, b, c, d := m[3]/det, -m[1]/det, -m[2]/det, m[0]/det
+	return matrix{a, b, c, d, -(m[4]*a + m[5]*c), -(m[4]*b + m[5]*d)}
 }
 
 func (m matrix) finite() bool {

@@ -2,10 +2,13 @@ package pdftext
 
 import "github.com/ledongthuc/pdf"
 
-// maxGroups bounds how many groups of optional content are looked at.
-const maxGroups = 10_000
+const (
+	maxGroups  = 10_000 // groups of optional content that are looked at
+	maxMembers = 1_000  // of a membership
+	maxLogic   = 32     // nesting of a visibility expression
+)
 
-// hiddenGroups are the groups of optional content (layers) that the file has switched off, by object number.
+// hiddenGroups are the groups of optional content (layers) that are switched off on a screen, by object number.
 func (d *Document) hiddenGroups() map[uint32]bool {
 	if d.layers != nil {
 		return d.layers
@@ -27,7 +30,29 @@ func (d *Document) hiddenGroups() map[uint32]bool {
 	}
 	each(config.Key("ON"), false)
 	each(config.Key("OFF"), true)
+	d.applyUsage(config.Key("AS"))
 	return d.layers
+}
+
+// applyUsage switches groups as viewers do when they open a file: a layer may be meant for print alone.
+func (d *Document) applyUsage(list pdf.Value) {
+	for i := range min(list.Len(), maxMembers) {
+		usage := list.Index(i)
+		categories, groups := usage.Key("Category"), usage.Key("OCGs")
+		view := false
+		for k := range min(categories.Len(), maxMembers) {
+			view = view || categories.Index(k).Name() == "View"
+		}
+		if usage.Key("Event").Name() != "View" || !view {
+			continue
+		}
+		for k := range min(groups.Len(), maxGroups) {
+			group := groups.Index(k)
+			if state := group.Key("Usage").Key("View").Key("ViewState").Name(); number(group) > 0 && (state == "OFF" || state == "ON") {
+				d.layers[number(group)] = state == "OFF"
+			}
+		}
+	}
 }
 
 // hides reports whether content that belongs to a group, or to a membership of several, is switched off.
@@ -36,16 +61,22 @@ func (d *Document) hides(group pdf.Value) bool {
 	if len(off) == 0 || group.Kind() != pdf.Dict {
 		return false
 	}
-	if group.Key("Type").Name() != "OCMD" {
+	members, logic := group.Key("OCGs"), group.Key("VE")
+	if group.Key("Type").Name() == "OCG" || group.Key("Type").Name() != "OCMD" && members.Kind() == pdf.Null && logic.Kind() == pdf.Null {
 		return off[number(group)]
 	}
-	members := group.Key("OCGs")
+	if logic.Kind() == pdf.Array && logic.Len() > 0 {
+		budget := maxMembers
+		return !visible(logic, off, &budget, 0)
+	}
 	var list []uint32
 	if members.Kind() == pdf.Dict {
 		list = []uint32{number(members)}
 	}
-	for i := range min(members.Len(), 1000) {
-		list = append(list, number(members.Index(i)))
+	for i := range min(members.Len(), maxMembers) {
+		if n := number(members.Index(i)); n > 0 { // null entries count for nothing
+			list = append(list, n)
+		}
 	}
 	on, hidden := 0, 0
 	for _, n := range list {
@@ -64,4 +95,26 @@ func (d *Document) hides(group pdf.Value) bool {
 		return on > 0
 	}
 	return on == 0 && hidden > 0
+}
+
+// visible evaluates a visibility expression: a group, or And, Or or Not of expressions.
+func visible(v pdf.Value, off map[uint32]bool, budget *int, depth int) bool {
+	if *budget--; *budget < 0 || depth > maxLogic {
+		return true
+	}
+	if v.Kind() != pdf.Array {
+		return !off[number(v)]
+	}
+	all, some := true, false
+	for i := 1; i < min(v.Len(), maxMembers); i++ {
+		seen := visible(v.Index(i), off, budget, depth+1)
+		all, some = all && seen, some || seen
+	}
+	switch v.Index(0).Name() {
+	case "Not":
+		return !some
+	case "Or":
+		return some
+	}
+	return all
 }

@@ -36,6 +36,7 @@ func onePage(content, font string) []byte {
 
 const helvetica = "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>"
 
+// texts are the lines of the first page, and behind them the values of its form fields.
 func texts(t *testing.T, data []byte) []string {
 	t.Helper()
 	d, err := Open(data)
@@ -49,6 +50,11 @@ func texts(t *testing.T, data []byte) []string {
 	var out []string
 	for _, l := range page.Lines {
 		out = append(out, l.Text())
+	}
+	for _, f := range page.Fields {
+		if f.Value != "" {
+			out = append(out, f.Value)
+		}
 	}
 	return out
 }

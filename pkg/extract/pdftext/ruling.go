@@ -135,6 +135,14 @@ func (in *interpreter) paint(stroke, fill bool) {
 	if in.off == 0 && fill {
 		for _, s := range p.subs {
 			in.fill(s)
+			if !in.state.white && in.state.alpha >= opaque {
+				in.painted(s.around, !s.upright)
+			}
+		}
+	}
+	if thick := in.state.width * in.state.ctm.scale(); stroke && thick >= thickPaint && !in.state.strokeWhite {
+		for _, s := range p.subs {
+			in.painted(rect{s.around.x0 - thick/2, s.around.y0 - thick/2, s.around.x1 + thick/2, s.around.y1 + thick/2}, false)
 		}
 	}
 	if p.clips && len(p.subs) > 0 {

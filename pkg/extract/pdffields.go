@@ -1,0 +1,217 @@
+package extract
+
+import (
+	"cmp"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/sluice/sluice/pkg/extract/pdftext"
+)
+
+// Bounds of where the label of a field stands, in points or in parts of its font size.
+const (
+	labelLeft     = 220 // points from a label to the text field on its right
+	labelRight    = 40  // points from a box to the label on its right
+	labelAbove    = 1.6 // times its size that a label stands above a field, at most
+	labelSlack    = 4   // points that a label may reach into a field
+	maxPageFields = 2_000
+)
+
+// blankToFill is what a form prints for a value to be written on.
+var blankToFill = regexp.MustCompile(`[ \t]*(?:[_.…·‧]{3,}|(?:[_.] ){3,}[_.]?)[ \t]*$`)
+
+// placeFields puts the values of form fields to their labels: "Name: Smith", "☒ by post". A value without a label on the
+// page gets the name that the form itself has for the field, and stands where it is shown.
+func placeFields(lines []pdftext.Line, fields []pdftext.Field) []pdftext.Line {
+	if len(fields) == 0 {
+		return lines
+	}
+	f := fieldPlacer{lines: slices.Clone(lines), fields: slices.Clone(fields[:min(len(fields), maxPageFields)])}
+	for i := range f.lines {
+		f.lines[i].Cells = slices.Clone(f.lines[i].Cells)
+	}
+	slices.SortStableFunc(f.fields, func(a, b pdftext.Field) int {
+		if a.Box.Y0 < b.Box.Y1 && b.Box.Y0 < a.Box.Y1 { // side by side: from the right, so that labels keep their places
+			return cmp.Compare(b.Box.X0, a.Box.X0)
+		}
+		return cmp.Compare(b.Box.Y1, a.Box.Y1)
+	})
+	for _, field := range f.fields {
+		f.place(field)
+	}
+	return f.lines
+}
+
+type fieldPlacer struct {
+	lines  []pdftext.Line
+	fields []pdftext.Field
+}
+
+func (f *fieldPlacer) place(field pdftext.Field) {
+	if field.Kind != pdftext.TextField {
+		f.placeBox(field)
+		return
+	}
+	if field.Value == "" {
+		return
+	}
+	value := pdftext.Placed(field.Value, field.Box.X0, field.Box.X1)
+	if i, k := f.labelBeside(field, labelLeft); i >= 0 {
+		cells := f.lines[i].Cells
+		parts := cells[k].Cut(field.Box.X0 + labelSlack)
+		label := withColon(parts[0])
+		joined := label.Before(value)
+		if rest := parts[1]; rest.Text != "" && blankToFill.ReplaceAllString(rest.Text, "") != "" {
+			rest.Text, _ = strings.CutPrefix(rest.Text, leadingBlank(rest.Text))
+			joined = joined.Before(pdftext.Placed(strings.TrimSpace(rest.Text), rest.X0, rest.X1))
+		}
+		cells[k], f.lines[i].Filled = joined, true
+		return
+	}
+	if i, k := f.labelOver(field); i >= 0 {
+		cells := f.lines[i].Cells
+		f.lines[i].Filled = true
+		cells[k] = withColon(cells[k]).Before(value)
+		return
+	}
+	if field.Name != "" {
+		value = withColon(pdftext.Placed(field.Name, field.Box.X0, field.Box.X0)).Before(value)
+	}
+	f.insert(field, value)
+}
+
+// leadingBlank is the row of signs at the start of a text that a value is written on.
+func leadingBlank(s string) string {
+	return s[:len(s)-len(strings.TrimLeft(s, "_.… \t"))]
+}
+
+// withColon is a label with a sign that parts it from its value, and without a row of signs to write on.
+func withColon(label pdftext.Cell) pdftext.Cell {
+	text := strings.TrimRight(blankToFill.ReplaceAllString(label.Text, ""), " \t_")
+	last, _ := utf8.DecodeLastRuneInString(text)
+	if unicode.IsLetter(last) || unicode.IsDigit(last) || strings.ContainsRune(")]*%", last) {
+		text += ":"
+	}
+	return pdftext.Placed(text, label.X0, label.X1)
+}
+
+// placeBox puts a mark for a box that is ticked or not to its label.
+func (f *fieldPlacer) placeBox(field pdftext.Field) {
+	mark := "☐"
+	if field.On {
+		mark = "☒"
+	}
+	cell := pdftext.Placed(mark, field.Box.X0, field.Box.X1)
+	at, cellAt, least := -1, -1, float64(labelRight)
+	for i, line := range f.lines {
+		if !beside(line, field.Box) {
+			continue
+		}
+		for k, c := range line.Cells {
+			for _, w := range c.Words() {
+				if gap := w.X0 - field.Box.X1; gap > -labelSlack && gap < least && !f.boxBetween(field, w.X0) && !isBoxSign(w.Text) {
+					at, cellAt, least = i, k, gap
+				}
+			}
+		}
+	}
+	if at >= 0 {
+		cells := f.lines[at].Cells
+		parts := cells[cellAt].Cut(field.Box.X1 - labelSlack)
+		left, right := parts[0], parts[1]
+		left.Text = strings.TrimRight(left.Text, "☐□❑❒ ")
+		joined := cell.Before(right)
+		if left.Text != "" {
+			joined = left.Before(joined)
+		}
+		cells[cellAt], f.lines[at].Filled = joined, true
+		return
+	}
+	if i, k := f.labelBeside(field, labelLeft); i >= 0 {
+		cells := f.lines[i].Cells
+		cells[k], f.lines[i].Filled = cells[k].Before(cell), true
+		return
+	}
+	if field.Name != "" {
+		cell = cell.Before(pdftext.Placed(field.Name, field.Box.X1, field.Box.X1))
+	}
+	f.insert(field, cell)
+}
+
+func isBoxSign(s string) bool { return strings.Trim(s, "☐□❑❒") == "" }
+
+// beside reports whether a line stands at the height of a box. Of a high box, the line stands at its top.
+func beside(line pdftext.Line, b pdftext.Box) bool {
+	middle := line.Y + middleHeight*line.Size
+	return line.Turn == 0 && middle > max(b.Y0, b.Y1-2*line.Size)-1 && middle < b.Y1+1
+}
+
+// boxBetween reports whether another field stands between a box and a place on its right.
+func (f *fieldPlacer) boxBetween(field pdftext.Field, x float64) bool {
+	return slices.ContainsFunc(f.fields, func(o pdftext.Field) bool {
+		return o.Box.X0 >= field.Box.X1-1 && o.Box.X0 < x-1 && o.Box.Y0 < field.Box.Y1 && field.Box.Y0 < o.Box.Y1
+	})
+}
+
+// labelBeside finds the cell whose words end left of a field, the nearest; -1 for none.
+func (f *fieldPlacer) labelBeside(field pdftext.Field, within float64) (at, cell int) {
+	at, cell = -1, -1
+	for i, line := range f.lines {
+		if !beside(line, field.Box) {
+			continue
+		}
+		for k, c := range line.Cells {
+			for _, w := range c.Words() {
+				gap := field.Box.X0 - min(w.X1, field.Box.X0)
+				if w.X0 < field.Box.X0 && w.X1 < field.Box.X1 && gap < within && !f.fieldOver(field, w.X1) {
+					at, cell, within = i, k, gap
+				}
+			}
+		}
+	}
+	return at, cell
+}
+
+// fieldOver reports whether another text field stands between a place and a field on its right.
+func (f *fieldPlacer) fieldOver(field pdftext.Field, x float64) bool {
+	return slices.ContainsFunc(f.fields, func(o pdftext.Field) bool {
+		return o.Box != field.Box && o.Box.X1 <= field.Box.X0+1 && o.Box.X0 >= x-labelSlack && o.Box.Y0 < field.Box.Y1 && field.Box.Y0 < o.Box.Y1
+	})
+}
+
+// labelOver finds the cell that stands right above a field; -1 for none.
+func (f *fieldPlacer) labelOver(field pdftext.Field) (at, cell int) {
+	at, cell = -1, -1
+	least := math.Inf(1)
+	for i, line := range f.lines {
+		up := line.Y - field.Box.Y1
+		if line.Turn != 0 || up < -0.3*line.Size || up > labelAbove*line.Size || up >= least {
+			continue
+		}
+		for k, c := range line.Cells {
+			if c.X0 > field.Box.X0-2*line.Size && c.X0 < field.Box.X1 {
+				at, cell, least = i, k, up
+				break
+			}
+		}
+	}
+	return at, cell
+}
+
+// insert adds a line for a value without a label, behind the line above it.
+func (f *fieldPlacer) insert(field pdftext.Field, cell pdftext.Cell) {
+	const usual = 10
+	size := min(usual, max(field.Box.Y1-field.Box.Y0, 1))
+	line := pdftext.Line{Cells: []pdftext.Cell{cell}, Filled: true, Size: size, Y: field.Box.Y1 - (min(field.Box.Y1-field.Box.Y0, 1.4*size)+0.7*size)/2}
+	at, least := len(f.lines), math.Inf(1)
+	for i, l := range f.lines {
+		if d := l.Y - line.Y; l.Turn == 0 && d >= -0.3*size && d < least {
+			at, least = i+1, d
+		}
+	}
+	f.lines = slices.Insert(f.lines, at, line)
+}

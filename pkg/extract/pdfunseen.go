@@ -1,0 +1,61 @@
+package extract
+
+import (
+	"strings"
+
+	"github.com/sluice/sluice/pkg/extract/pdftext"
+)
+
+// unseenPages gathers what a reader of the pages does not see.
+type unseenPages struct {
+	hidden, beside, read []int // pages, numbered from 1: with hidden layers, with text beside the page, with other text
+	sum                  pdftext.Unseen
+}
+
+func (u *unseenPages) add(number int, page pdftext.Unseen) {
+	for _, c := range []struct {
+		n     int
+		pages *[]int
+	}{{page.Hidden, &u.hidden}, {page.Beside, &u.beside}, {page.White + page.Tiny + page.Transparent, &u.read}} {
+		if c.n > 0 {
+			*c.pages = append(*c.pages, number)
+		}
+	}
+	u.sum.White += page.White
+	u.sum.Tiny += page.Tiny
+	u.sum.Transparent += page.Transparent
+}
+
+// warn says which pages have text that is not seen, and whether it was read.
+func (u *unseenPages) warn(out *sink) {
+	if len(u.hidden) > 0 {
+		out.warn(pageNumbers(u.hidden) + ": text of hidden layers was left out")
+	}
+	if len(u.beside) > 0 {
+		out.warn(pageNumbers(u.beside) + ": text that is not visible, outside the page, was left out")
+	}
+	if len(u.read) == 0 {
+		return
+	}
+	var causes []string
+	for _, c := range []struct {
+		n    int
+		text string
+	}{{u.sum.White, "white on white"}, {u.sum.Tiny, "too small to read"}, {u.sum.Transparent, "transparent, or invisible with no image below"}} {
+		if c.n > 0 {
+			causes = append(causes, c.text)
+		}
+	}
+	out.warn(pageNumbers(u.read) + ": text that is not visible (" + strings.Join(causes, "; ") + ") was read all the same")
+}
+
+// inBoxes reports whether a point lies in one of the boxes.
+func inBoxes(boxes []pdftext.Box, x, y float64) bool {
+	const slack = 1 // point
+	for _, b := range boxes {
+		if x >= b.X0-slack && x <= b.X1+slack && y >= b.Y0-slack && y <= b.Y1+slack {
+			return true
+		}
+	}
+	return false
+}
