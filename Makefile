@@ -77,6 +77,11 @@ crawl: ## a generated site of TEST_SITE_PAGES (default 5000) pages: crawled, ref
 	TEST_SITE_PAGES=$(or $(TEST_SITE_PAGES),5000) TEST_SITE_KILLS=$(or $(TEST_SITE_KILLS),20) go test -v -timeout 0 -parallel 1 \
 		-run 'TestASite|TestAnUnchangedSite|TestARefresh|TestKilledCrawlers' ./pkg/app
 
+.PHONY: crawl-content
+crawl-content: ## documentation sites of five programs, fetched by apt into .cache: what is read of each page against the main region of its theme
+	deployments/docsites.sh .cache/doc-sites
+	TEST_DOC_SITES=$(abspath .cache/doc-sites)/usr/share/doc go test -v -count 1 -timeout 0 -run 'TestDocumentationSites' ./pkg/extract
+
 .PHONY: engines
 engines: ## PostgreSQL, Milvus and three NATS servers on this machine, until make engines-down; prints their settings
 	@go run ./deployments/local up

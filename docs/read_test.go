@@ -45,7 +45,7 @@ func pages(t *testing.T) []page {
 		}
 		name = filepath.ToSlash(strings.TrimPrefix(name, root+string(filepath.Separator)))
 		if d.IsDir() {
-			if base := d.Name(); name != root && (strings.HasPrefix(base, ".") || base == "testdata" || base == "third_party" || base == "data" || base == "bin" || base == "node_modules") {
+			if base := d.Name(); name != root && (strings.HasPrefix(base, ".") || base == "testdata" || base == "data" || base == "bin" || base == "node_modules") {
 				return filepath.SkipDir
 			}
 			return nil

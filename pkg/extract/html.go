@@ -10,11 +10,12 @@ import (
 )
 
 const (
-	maxArticleBytes = 4 << 20 // larger pages skip the extractors of main content, whose time grows faster than size
+	maxArticleBytes = 4 << 20 // larger pages are not given to the extractor of articles, whose time grows faster than size
 	maxArticleNodes = 60_000
+	maxWeighedNodes = 500_000 // on larger pages only elements such as nav and footer are left out
 	maxPageNodes    = 2_000_000
 
-	// minArticleText is the bytes of visible text below which a page is read whole: extractors of main content take
+	// minArticleText is the bytes of visible text below which an article is read whole: extractors of articles take
 	// little text for a failure and fall back on guesses that lose structure, and there is little to leave out.
 	minArticleText = 1000
 )
@@ -42,7 +43,10 @@ func (p *parser) html() error {
 	if nodes > maxPageNodes {
 		return fail(TooLarge, "the page has more than %d elements", maxPageNodes)
 	}
-	if nodes <= maxArticleNodes && len(page) <= maxArticleBytes {
+	if nodes <= maxWeighedNodes {
+		if nodes > maxArticleNodes || len(page) > maxArticleBytes {
+			page = "" // no article
+		}
 		done, err := p.mainContent(doc, page, facts, visible)
 		if done || err != nil {
 			p.doc.Route = "html/" + p.doc.Route + "/" + enc

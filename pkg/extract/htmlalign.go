@@ -98,7 +98,7 @@ func wordsOf(s string) []string {
 
 // choose returns which blocks of a page are content by an extract of it: those the extract holds, and those that it
 // lost although they stand among what it holds.
-func (x *extractIndex) choose(blocks []htmlBlock, t *pageTree, more bool) []bool {
+func (x *extractIndex) choose(blocks []htmlBlock, t *pageTree) []bool {
 	keep := make([]bool, len(blocks))
 	for i, b := range blocks {
 		keep[i] = x.has(b.Text)
@@ -114,7 +114,7 @@ func (x *extractIndex) choose(blocks []htmlBlock, t *pageTree, more bool) []bool
 	}
 	for i := first + 1; i < last; i++ {
 		if !keep[i] {
-			keep[i] = rescued(blocks[i], parents, t, more)
+			keep[i] = rescued(blocks[i], parents, t)
 		}
 	}
 	// A heading goes with what it heads.
@@ -212,7 +212,7 @@ func within(n, outer *html.Node) bool {
 
 // rescued reports whether a block that an extractor lost stands among those it kept: code, rows, quotations and items in
 // the same part of the page.
-func rescued(b htmlBlock, parents map[*html.Node]int, t *pageTree, more bool) bool {
+func rescued(b htmlBlock, parents map[*html.Node]int, t *pageTree) bool {
 	n := b.node
 	switch b.Kind {
 	case domain.BlockCode:
@@ -226,13 +226,6 @@ func rescued(b htmlBlock, parents map[*html.Node]int, t *pageTree, more bool) bo
 		}
 		return n.Parent != nil && parents[n.Parent]*2 > t.weights[n.Parent].children
 	case domain.BlockParagraph:
-		if more && parents[n.Parent] >= 3 && n.DataAtom == atom.P && countLetters(b.Text) >= 60 && t.weights[n].linkDensity() < 30 {
-			return true
-		}
-		if more && enclosing(n, atom.Figure) != nil {
-			n = enclosing(n, atom.Figure)
-			break
-		}
 		if n = enclosing(n, atom.Blockquote); n == nil {
 			return false
 		}

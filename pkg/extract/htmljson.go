@@ -14,11 +14,12 @@ const (
 
 // linkedData is what the JSON-LD of a page says about it.
 type linkedData struct {
-	types                             map[string]bool
-	headline, description, body, site string
-	published, modified, language     string
-	authors, keywords                 []string
-	nodes, rank                       int
+	types                         map[string]bool
+	headline, description, site   string
+	published, modified, language string
+	authors, keywords             []string
+	nodes, rank                   int
+	subjects                      []map[string]any // what the page may be about, for pages without text of their own
 }
 
 // read takes in one script of JSON-LD. What is not well-formed is passed over: much of it is not.
@@ -33,6 +34,7 @@ func (l *linkedData) read(script string) {
 		return
 	}
 	l.visit(v, 0)
+	l.collect(v, 0)
 }
 
 // visit walks the entities of a graph. Of several it believes the one that is most likely the page's subject.
@@ -108,11 +110,6 @@ func (l *linkedData) subject(v map[string]any) {
 	set(&l.published, text("datePublished", "dateCreated", "uploadDate"))
 	set(&l.modified, text("dateModified"))
 	set(&l.language, text("inLanguage"))
-	if s, ok := v["articleBody"].(string); ok {
-		l.body = s
-	} else if s, ok := v["text"].(string); ok {
-		l.body = s
-	}
 	if names := namesIn(v["publisher"]); len(names) > 0 {
 		l.site = names[0]
 	}

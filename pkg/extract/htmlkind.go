@@ -5,22 +5,7 @@ import (
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
-
-	"github.com/sluice/sluice/pkg/domain"
 )
-
-// pageKind is what a page is by its own account: it decides who is trusted to find its content.
-type pageKind int
-
-const (
-	kindUnknown pageKind = iota
-	kindArticle          // one long text: extractors of articles know best
-	kindWhole            // documentation, products, forums, questions: all of the main part is content
-)
-
-// wholeTypes are the schema.org types of pages whose main part is no article.
-var wholeTypes = wordSet(`Product ProductGroup QAPage DiscussionForumPosting FAQPage APIReference ItemList CollectionPage SearchResultsPage
-	TechArticle HowTo SoftwareSourceCode SoftwareApplication JobPosting Course DefinedTermSet Question`)
 
 // generators are programs that make documentation, wikis and forums, as they name themselves in the generator element.
 var generators = []string{
@@ -37,33 +22,23 @@ var wholeMarks = []string{
 	"docMainContainer", "forum-post", "post-stream", "qapage",
 }
 
-// kindOf tells what a page is from what it says of itself and from its markup.
-func kindOf(f *pageFacts, doc *html.Node) pageKind {
+// declaresArticle reports whether a page declares itself an article and is not a page of documentation, a forum, a wiki or a
+// shop.
+func declaresArticle(f *pageFacts, doc *html.Node) bool {
 	generator := strings.ToLower(strings.Join(f.all["generator"], " "))
 	for _, g := range generators {
 		if strings.Contains(generator, g) {
-			return kindWhole
+			return false
 		}
 	}
-	if strings.HasPrefix(f.first("og:type"), "product") || f.types["TechArticle"] || f.types["QAPage"] || f.types["DiscussionForumPosting"] {
-		return kindWhole
+	if strings.HasPrefix(f.first("og:type"), "product") || f.types["TechArticle"] || f.types["QAPage"] || f.types["DiscussionForumPosting"] || marked(doc) {
+		return false
 	}
 	article := strings.HasPrefix(f.first("og:type"), "article")
 	for t := range f.types {
-		article = article || strings.HasSuffix(t, "Article") && t != "TechArticle" || strings.HasSuffix(t, "BlogPosting")
+		article = article || strings.HasSuffix(t, "Article") || strings.HasSuffix(t, "BlogPosting")
 	}
-	if marked(doc) {
-		return kindWhole
-	}
-	if article {
-		return kindArticle
-	}
-	for t := range f.types {
-		if wholeTypes[t] {
-			return kindWhole
-		}
-	}
-	return kindUnknown
+	return article || entries(doc) == 1
 }
 
 // marked reports whether an element bears a name of wholeMarks.
@@ -82,19 +57,13 @@ func marked(doc *html.Node) bool {
 	return false
 }
 
-// structured reports whether extractors of articles have lost much of a page's code and rows.
-func structured(blocks []htmlBlock, keep []bool) bool {
-	all, lost, text := 0, 0, 0
-	for i, b := range blocks {
-		l := countLetters(b.Text)
-		text += l
-		switch b.Kind {
-		case domain.BlockCode, domain.BlockTableRow:
-			all += l
-			if !keep[i] {
-				lost += l
-			}
+// entries counts blog entries that are marked with microformats.
+func entries(doc *html.Node) int {
+	count := 0
+	for n := range doc.Descendants() {
+		if hasClass(n, "hentry") || hasClass(n, "h-entry") {
+			count++
 		}
 	}
-	return lost*10 > text || lost*2 > all && lost*20 > text
+	return count
 }

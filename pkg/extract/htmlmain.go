@@ -1,28 +1,20 @@
 package extract
 
 import (
-	"net/url"
-	"strings"
-
-	"github.com/go-shiori/go-readability"
-	"github.com/markusmobius/go-trafilatura"
 	"golang.org/x/net/html"
 
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// unknownShare is how many tenths of the main part of a page an extractor must keep where nothing tells that the page is
-// an article: what keeps less has taken one of several parts for the whole.
-const unknownShare = 8
-
-// mainContent reads the main content of a page that is not too large for it. It reports false when nothing was emitted.
+// mainContent reads the main content of a page. It reports false when nothing was emitted. page is the source of the page,
+// or "" for a page that is too large to be read as an article.
 //
-// Extractors of articles choose what is content on pages that are articles or do not say what they are; the page itself
-// is read for what they chose. On pages of other kinds they lose code, tables and posts, and everything in the main part
-// that is not named as surroundings is content.
+// The whole main region is content, except for the parts that surroundings finds by their structure. If a page declares
+// itself an article, the article extractor chooses from the region.
 func (p *parser) mainContent(doc *html.Node, page string, f *pageFacts, visible int) (bool, error) {
 	t := weigh(doc)
-	drop := t.surroundings(doc)
+	region := t.region(doc)
+	drop := t.surroundings(doc, region)
 	blocks, err := p.pageBlocks(doc, doc, drop)
 	if err != nil {
 		return false, err
@@ -36,13 +28,11 @@ func (p *parser) mainContent(doc *html.Node, page string, f *pageFacts, visible 
 	if len(blocks) == 0 || visible == 0 {
 		return false, nil
 	}
-	main := inRegion(blocks, t.region(doc))
-	if kind := kindOf(f, doc); visible >= minArticleText && kind != kindWhole {
-		if keep, route := p.chosen(doc, page, blocks, main, t, kind); keep != nil {
-			if kind == kindArticle {
-				p.untitle(blocks, keep)
-			}
-			return p.emitChosen(route, blocks, keep)
+	main := inRegion(blocks, region)
+	if page != "" && visible >= minArticleText && declaresArticle(f, doc) {
+		if keep := p.article(page, blocks, main, t, region, f.link); keep != nil {
+			p.untitle(blocks, keep)
+			return p.emitChosen("article", blocks, keep)
 		}
 	}
 	return p.emitChosen("main", blocks, main)
@@ -122,59 +112,4 @@ func (p *parser) emitChosen(route string, blocks []htmlBlock, keep []bool) (bool
 		}
 	}
 	return true, nil
-}
-
-// chosen asks go-trafilatura, then go-readability, which blocks are content, and distrusts either when it kept little of
-// what the page shows. It returns nil when all of the main part is the better reading.
-func (p *parser) chosen(doc *html.Node, page string, blocks []htmlBlock, main []bool, t *pageTree, kind pageKind) ([]bool, string) {
-	kept := func(keep []bool) int {
-		sum := 0
-		for i, b := range blocks {
-			if keep[i] {
-				sum += countLetters(b.Text)
-			}
-		}
-		return sum
-	}
-	total := kept(main)
-	try := func(n *html.Node) []bool {
-		if n == nil {
-			return nil
-		}
-		setAtoms(n)
-		keep := indexExtract(n).choose(blocks, t, kind == kindUnknown)
-		k := kept(keep)
-		if k < 200 && k*3 < total || kind != kindArticle && k*8 < total && k < 1500 {
-			return nil
-		}
-		if kind == kindUnknown && (structured(blocks, keep) || k*10 < total*unknownShare) {
-			return nil
-		}
-		return keep
-	}
-	base, err := url.Parse(p.src.URL)
-	if err != nil || p.src.URL == "" {
-		base = nil
-	}
-	result, err := trafilatura.ExtractDocument(doc, trafilatura.Options{
-		OriginalURL: base, EnableFallback: true, ExcludeComments: true, HtmlDateMode: trafilatura.Disabled,
-	})
-	if err == nil && result != nil {
-		if keep := try(result.ContentNode); keep != nil {
-			return keep, "trafilatura"
-		}
-	}
-	if kind != kindArticle {
-		return nil, ""
-	}
-	if base == nil {
-		base = &url.URL{Scheme: "http", Host: "localhost"}
-	}
-	article, err := readability.FromReader(strings.NewReader(page), base)
-	if err == nil {
-		if keep := try(article.Node); keep != nil {
-			return keep, "readability"
-		}
-	}
-	return nil, ""
 }

@@ -94,3 +94,42 @@ func attr(n *html.Node, key string) string {
 	}
 	return ""
 }
+
+func isHeading(a atom.Atom) bool {
+	switch a {
+	case atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6:
+		return true
+	}
+	return false
+}
+
+// field reports form fields for input.
+func field(n *html.Node) bool {
+	switch n.DataAtom {
+	case atom.Textarea, atom.Select:
+		return true
+	case atom.Input:
+		switch strings.ToLower(attr(n, "type")) {
+		case "hidden", "button", "submit", "reset", "image":
+			return false
+		case "checkbox", "radio":
+			return !hasAttr(n, "disabled")
+		}
+		return true
+	}
+	return false
+}
+
+// isButton reports buttons of any kind.
+func isButton(n *html.Node) bool {
+	switch n.DataAtom {
+	case atom.Button:
+		return true
+	case atom.Input:
+		switch strings.ToLower(attr(n, "type")) {
+		case "button", "submit", "reset", "image":
+			return true
+		}
+	}
+	return attr(n, "role") == "button"
+}

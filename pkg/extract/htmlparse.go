@@ -16,6 +16,7 @@ func parseHTML(page string) (*html.Node, error) {
 		return nil, err
 	}
 	showHidden(doc)
+	reveal(doc)
 	return doc, nil
 }
 
@@ -28,7 +29,7 @@ func showHidden(n *html.Node) bool {
 			paragraph = true
 		}
 	}
-	if n.DataAtom == atom.Body || n.DataAtom == atom.Main || n.DataAtom == atom.Div && paragraph {
+	if n.DataAtom == atom.Body || n.DataAtom == atom.Main || n.DataAtom == atom.Div && paragraph && !modal(n) {
 		n.Attr = slices.DeleteFunc(n.Attr, func(a html.Attribute) bool { return a.Key == "aria-hidden" })
 	}
 	return paragraph

@@ -2,7 +2,6 @@ package extract
 
 import (
 	"strings"
-	"unicode"
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
@@ -10,76 +9,34 @@ import (
 
 // pageTree weighs the elements of a page: how much text each holds and how much of that is links.
 type pageTree struct {
-	weights map[*html.Node]weight
-	total   int // letters of the page without what surrounds its content
+	weights  map[*html.Node]weight
+	total    clearWeight         // of the whole page
+	headings map[string]bool     // text of the headings, as lettersOf returns it
+	lists    map[*html.Node]bool // results of contents
 }
 
 type weight struct {
-	letters, linked, links int
-	children               int  // elements directly in it
-	title                  bool // holds an h1
-	main                   bool // holds main
-	quote                  bool // holds a quotation
+	letters, linked int
+	links           int
+	fragments       int  // links that lead to places in the same page
+	children        int  // elements directly in it
+	controls        int  // buttons and fields of forms
+	fields          int  // fields that a reader fills in
+	headings        int  // h1 to h6
+	titles          int  // h1 elements with the title of the page, not of the site
+	main            bool // holds main
+	quote           bool // holds a quotation
+	code            bool // holds pre
+	clear           clearWeight
 }
 
-// weigh measures the visible text of all elements.
-func weigh(doc *html.Node) *pageTree {
-	t := &pageTree{weights: map[*html.Node]weight{}}
-	var walk func(n *html.Node, inLink bool) weight
-	walk = func(n *html.Node, inLink bool) weight {
-		var sum weight
-		for c := n.FirstChild; c != nil; c = c.NextSibling {
-			if c.Type == html.ElementNode {
-				sum.children++
-			}
-			switch {
-			case c.Type == html.TextNode:
-				l := countLetters(c.Data)
-				sum.letters += l
-				if inLink {
-					sum.linked += l
-				}
-			case c.Type == html.ElementNode && !invisible(c):
-				link := c.DataAtom == atom.A && attr(c, "href") != ""
-				w := walk(c, inLink || link)
-				sum.letters += w.letters
-				sum.linked += w.linked
-				sum.links += w.links
-				if link {
-					sum.links++
-				}
-				sum.title = sum.title || w.title || c.DataAtom == atom.H1
-				sum.main = sum.main || w.main || c.DataAtom == atom.Main || attr(c, "role") == "main"
-				sum.quote = sum.quote || w.quote || c.DataAtom == atom.Blockquote
-			}
-		}
-		t.weights[n] = sum
-		return sum
-	}
-	walk(doc, false)
-	t.total = t.without(doc)
-	return t
-}
+// clearWeight is a weight without elements such as nav and footer.
+type clearWeight struct{ letters, linked, headings int }
 
-// without counts the letters of a subtree outside what surrounds the content.
-func (t *pageTree) without(n *html.Node) int {
-	letters := t.weights[n].letters
-	var walk func(n *html.Node)
-	walk = func(n *html.Node) {
-		for c := n.FirstChild; c != nil; c = c.NextSibling {
-			if c.Type != html.ElementNode {
-				continue
-			}
-			if chrome(c) {
-				letters -= t.weights[c].letters
-				continue
-			}
-			walk(c)
-		}
-	}
-	walk(n)
-	return letters
-}
+func (w clearWeight) prose() int { return w.letters - w.linked }
+
+// prose is the letters of an element outside its links.
+func (w weight) prose() int { return w.letters - w.linked }
 
 // linkDensity is the share of links in the text of an element, in percent.
 func (w weight) linkDensity() int {
@@ -89,52 +46,186 @@ func (w weight) linkDensity() int {
 	return 100 * w.linked / w.letters
 }
 
-// region is the element that the page marks as its main content, or its body.
-func (t *pageTree) region(doc *html.Node) *html.Node {
-	var mains, articles []*html.Node
+func (w *weight) add(c weight) {
+	w.letters += c.letters
+	w.linked += c.linked
+	w.links += c.links
+	w.fragments += c.fragments
+	w.controls += c.controls
+	w.fields += c.fields
+	w.headings += c.headings
+	w.titles += c.titles
+	w.main = w.main || c.main
+	w.quote = w.quote || c.quote
+	w.code = w.code || c.code
+	w.clear.letters += c.clear.letters
+	w.clear.linked += c.clear.linked
+	w.clear.headings += c.clear.headings
+}
+
+// weigh measures the visible text of all elements.
+func weigh(doc *html.Node) *pageTree {
+	t := &pageTree{weights: map[*html.Node]weight{}, headings: map[string]bool{}, lists: map[*html.Node]bool{}}
+	h1s := 0
 	for n := range doc.Descendants() {
-		if n.Type != html.ElementNode {
-			continue
-		}
-		switch {
-		case n.DataAtom == atom.Main || attr(n, "role") == "main":
-			mains = append(mains, n)
-		case n.DataAtom == atom.Article && enclosing(n, atom.Article) == nil:
-			articles = append(articles, n)
+		if n.DataAtom == atom.H1 {
+			h1s++
 		}
 	}
-	for _, candidates := range [][]*html.Node{mains, articles} {
-		if len(candidates) == 1 && t.without(candidates[0])*3 >= t.total {
-			return candidates[0]
+	var walk func(n *html.Node, inLink bool) weight
+	walk = func(n *html.Node, inLink bool) weight {
+		var sum weight
+		for c := n.FirstChild; c != nil; c = c.NextSibling {
+			switch {
+			case c.Type == html.TextNode:
+				l := countLetters(c.Data)
+				sum.letters += l
+				sum.clear.letters += l
+				if inLink {
+					sum.linked += l
+					sum.clear.linked += l
+				}
+			case c.Type == html.ElementNode && !invisible(c):
+				sum.children++
+				link := c.DataAtom == atom.A && attr(c, "href") != ""
+				w := walk(c, inLink || link)
+				if link {
+					w.links++
+					if strings.HasPrefix(attr(c, "href"), "#") {
+						w.fragments++
+					}
+				}
+				w.note(c, h1s == 1)
+				if isHeading(c.DataAtom) {
+					w.headings++
+					w.clear.headings++
+				}
+				if chrome(c) {
+					w.clear = clearWeight{}
+				}
+				t.weights[c] = w
+				sum.add(w)
+				if isHeading(c.DataAtom) && w.letters > 0 {
+					t.headings[lettersOf(nodeText(c))] = true
+				}
+			case c.Type == html.ElementNode:
+				sum.children++
+				if field(c) {
+					sum.controls++
+					sum.fields++
+				}
+			}
+		}
+		return sum
+	}
+	t.weights[doc] = walk(doc, false)
+	t.total = t.weights[doc].clear
+	return t
+}
+
+// note adds the properties of the element itself; alone means that the page has only one h1.
+func (w *weight) note(n *html.Node, alone bool) {
+	switch {
+	case n.DataAtom == atom.H1:
+		// An h1 that links to another page is the name of the site, unless it is the only one.
+		if alone || w.prose()*2 > w.letters || strings.HasPrefix(firstHref(n), "#") {
+			w.titles++
+		}
+	case n.DataAtom == atom.Main || attr(n, "role") == "main":
+		w.main = true
+	case n.DataAtom == atom.Blockquote:
+		w.quote = true
+	case n.DataAtom == atom.Pre:
+		w.code = true
+	case field(n):
+		w.controls++
+		w.fields++
+	case isButton(n):
+		w.controls++
+	}
+}
+
+// firstHref is where the first link of an element leads.
+func firstHref(n *html.Node) string {
+	for c := range n.Descendants() {
+		if c.DataAtom == atom.A {
+			return attr(c, "href")
+		}
+	}
+	return ""
+}
+
+// regionMarks are the classes and ids of the elements that themes without a main element put the content of a page into.
+var regionMarks = wordSet(`documentwrapper rst-content mw-body mw-content-text wiki-content bodyContent docMainContainer contentContainer
+	theme-doc-markdown vp-doc md-content markdown-section`)
+
+// region is the element that the page marks as its main content, or the whole page. An element counts only if it holds
+// half of the page's text: some pages mark only a part of their content.
+func (t *pageTree) region(doc *html.Node) *html.Node {
+	var mains, marked, bodies, articles []*html.Node
+	var walk func(n *html.Node)
+	walk = func(n *html.Node) {
+		for c := n.FirstChild; c != nil; c = c.NextSibling {
+			if c.Type != html.ElementNode || invisible(c) {
+				continue
+			}
+			if c.DataAtom == atom.Main || attr(c, "role") == "main" {
+				mains = append(mains, c)
+			}
+			if regionMarks[attr(c, "id")] || classIn(c, regionMarks) {
+				marked = append(marked, c)
+			}
+			if attr(c, "itemprop") == "articleBody" {
+				bodies = append(bodies, c)
+			}
+			if c.DataAtom == atom.Article && enclosing(c, atom.Article) == nil {
+				articles = append(articles, c)
+			}
+			walk(c)
+		}
+	}
+	walk(doc)
+	for i, candidates := range [][]*html.Node{mains, marked, articles, bodies} {
+		for _, n := range candidates {
+			const fromArticles = 2
+			if i >= fromArticles && !t.subject(n, doc) {
+				continue // a comment may be longer than the article
+			}
+			if t.holdsHalf(n) {
+				return n
+			}
 		}
 	}
 	return doc
 }
 
-// Words in classes and ids of elements that surround the content, as the themes of most sites name them.
-var (
-	// always: these are never content.
-	boilerplateWords = wordSet(`breadcrumb breadcrumbs cookie cookies gdpr ccpa onetrust newsletter sharing sharebar sharethis sharedaddy addthis
-		addtoany sponsored advert adverts advertisement advertising adsbygoogle outbrain taboola pagination paginator skiplink noprint
-		editsection navbox catlinks printfooter backtotop back2top toctitle tableofcontents disqus signup masthead megamenu navbar
-		offcanvas hatnote postprofile jumpbox socials`)
-	boilerplateNames = []string{
-		"share-buttons", "social-share", "social-links", "social-media", "share-links", "share-bar", "share-tools", "post-share", "entry-share",
-		"related-posts", "related-articles", "related-stories", "related-content", "related-items", "related-products", "related-links", "related-topics",
-		"suggested-topics", "similar-products", "recommended-products", "you-may-also-like", "you-might-also", "also-bought", "recently-viewed", "upsell",
-		"cross-sell", "table-of-contents", "table-of-content", "skip-to", "skip-link", "cookie-banner", "edit-this-page", "edit-page", "page-nav",
-		"post-navigation", "prev-next", "most-read", "most-popular", "read-next", "more-from", "author-bio", "page-metadata", "post-menu", "post-buttons",
-		"topic-map", "subscribe-box", "email-signup", "back-to-top", "scroll-to-top", "last-updated-by", "feedback-widget", "page-feedback",
-		"was-this-helpful", "print-only", "source-file", "votecell", "vote-count", "voting-container", "post-likes", "post-tag", "aside-cta",
-		"action-bar", "online-list", "message-signature", "vector-dropdown", "announcement-bar", "latest-news", "breaking-news", "search-form",
-		"search-box", "searchbox", "searchform", "login-form", "site-header", "site-footer", "page-footer", "global-header",
-		"global-footer", "mw-navigation", "mw-jump-link", "sphinxsidebar", "md-sidebar", "md-header", "md-footer", "wy-nav-side", "navigation-menu",
+// subject reports whether an element contains the main heading of the page or, without one, nearly all of its text.
+func (t *pageTree) subject(n, doc *html.Node) bool {
+	if remark(n) {
+		return false
 	}
-	// linky: these are boilerplate where they are mostly links, or little text.
-	linkyWords = wordSet(`related recommended recommendations recommendation trending popular promo promoted share social subscribe follow
-		nav navigation menu menubar sidebar toc tags pager toolbar topbar footer widget widgets ads ad breadcrumbbar similar upsell
-		subnav tocbox actions`)
-)
+	w, all := t.weights[n], t.weights[doc]
+	return all.titles > 0 && w.titles == all.titles || w.clear.prose()*5 >= t.total.prose()*4
+}
+
+// holdsHalf reports whether an element holds half of the page's prose or, on a page of links, half of its text.
+func (t *pageTree) holdsHalf(n *html.Node) bool {
+	w := t.weights[n].clear
+	if w.prose()*2 >= t.total.prose() && w.prose() >= shellLetters {
+		return true
+	}
+	return w.letters*2 >= t.total.letters
+}
+
+// classIn reports whether an element has one of the classes.
+func classIn(n *html.Node, names map[string]bool) bool {
+	for c := range strings.FieldsSeq(attr(n, "class")) {
+		if names[c] {
+			return true
+		}
+	}
+	return false
+}
 
 func wordSet(s string) map[string]bool {
 	set := map[string]bool{}
@@ -142,86 +233,4 @@ func wordSet(s string) map[string]bool {
 		set[w] = true
 	}
 	return set
-}
-
-// boilerplate reports whether an element's class, id or role tells that it surrounds the content. What holds the main
-// heading or much of the page's text never does, whatever it is called.
-func (t *pageTree) boilerplate(n *html.Node) bool {
-	switch n.DataAtom {
-	case atom.Html, atom.Body, atom.Main, atom.Article, atom.Pre, atom.Code, atom.Td, atom.Tr, atom.Tbody, atom.Th,
-		atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6, atom.P:
-		return false
-	}
-	w := t.weights[n]
-	if w.title || w.main || w.quote || w.letters*5 > t.total*2 {
-		return false
-	}
-	switch attr(n, "role") {
-	case "complementary", "dialog", "alertdialog", "toolbar":
-		if !inMain(n) || w.linkDensity() > 30 {
-			return true
-		}
-	}
-	if n.DataAtom == atom.Form && w.letters < 200 || hasClass(n, "signature") && strings.HasPrefix(attr(n, "id"), "sig") {
-		return true
-	}
-	name := strings.ToLower(attr(n, "class") + " " + attr(n, "id"))
-	if name == " " { // it has neither
-		return t.menu(n, w)
-	}
-	for _, b := range boilerplateNames {
-		if strings.Contains(name, b) {
-			return true
-		}
-	}
-	little := w.letters < 120
-	for word := range strings.FieldsFuncSeq(splitCamel(attr(n, "class")+" "+attr(n, "id")), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
-		word = strings.ToLower(word)
-		if boilerplateWords[word] || linkyWords[word] && (w.linkDensity() > 60 || !inMain(n) && (w.linkDensity() > 40 || little && w.links > 0)) {
-			return true
-		}
-	}
-	return t.menu(n, w)
-}
-
-// menu reports lists of short links outside the content.
-func (t *pageTree) menu(n *html.Node, w weight) bool {
-	if n.DataAtom != atom.Ul && n.DataAtom != atom.Ol && n.DataAtom != atom.Div && n.DataAtom != atom.Td {
-		return false
-	}
-	return w.links >= 4 && w.linkDensity() >= 90 && w.linked/w.links < 18 && !inMain(n) && w.letters*4 < t.total
-}
-
-// splitCamel puts spaces where a capital follows a small letter.
-func splitCamel(s string) string {
-	var b strings.Builder
-	low := false
-	for _, r := range s {
-		if low && unicode.IsUpper(r) {
-			b.WriteByte(' ')
-		}
-		low = unicode.IsLower(r)
-		b.WriteRune(r)
-	}
-	return b.String()
-}
-
-// surroundings returns the elements that surround the content of a page.
-func (t *pageTree) surroundings(doc *html.Node) map[*html.Node]bool {
-	drop := map[*html.Node]bool{}
-	var walk func(n *html.Node)
-	walk = func(n *html.Node) {
-		for c := n.FirstChild; c != nil; c = c.NextSibling {
-			if c.Type != html.ElementNode || invisible(c) {
-				continue
-			}
-			if chrome(c) || t.boilerplate(c) {
-				drop[c] = true
-				continue
-			}
-			walk(c)
-		}
-	}
-	walk(doc)
-	return drop
 }

@@ -18,30 +18,37 @@ const (
 	maxScriptTexts = 2000
 )
 
-// scriptBlocks reads the text that scripts would show on a page that has next to none of its own, from the most to the
-// least certain source: what stands there for readers without scripts, the linked data's text of the article, the data
-// that the page was built from. It returns nil where none of them has more text than the page.
+// scriptBlocks reads a page with almost no text of its own from its linked data, or from the JSON that its scripts use. It
+// returns nil if neither has more text than the page.
 func (p *parser) scriptBlocks(doc *html.Node, f *pageFacts, shown int) ([]htmlBlock, error) {
-	var fragments, data []string
+	linked, err := p.linkedBlocks(doc, f.ld.subjects)
+	if err != nil {
+		return nil, err
+	}
+	var data []string
 	for n := range doc.Descendants() {
-		if n.FirstChild == nil || n.FirstChild.Type != html.TextNode {
-			continue
-		}
-		switch {
-		case n.DataAtom == atom.Noscript:
-			fragments = append(fragments, n.FirstChild.Data)
-		case n.DataAtom == atom.Script && strings.HasPrefix(strings.ToLower(attr(n, "type")), "application/json"):
+		if n.FirstChild != nil && n.FirstChild.Type == html.TextNode && n.DataAtom == atom.Script &&
+			strings.HasPrefix(strings.ToLower(attr(n, "type")), "application/json") {
 			data = append(data, n.FirstChild.Data)
 		}
 	}
-	for _, texts := range [][]string{fragments, {f.ld.body}, proseIn(data)} {
-		blocks, err := p.fragmentBlocks(doc, texts)
-		if err != nil {
-			return nil, err
-		}
-		if l := lettersIn(blocks); l >= shellLetters && l > 2*shown {
-			return blocks, nil
-		}
+	built, err := p.fragmentBlocks(doc, proseIn(data))
+	if err != nil {
+		return nil, err
+	}
+	const more = 4 // times the text: the linked data is only a summary
+	l, b := lettersIn(linked), lettersIn(built)
+	if b < shellLetters || b <= 2*shown {
+		b = 0
+	}
+	if l <= 2*shown || l < shellLetters && hasScripts(doc) {
+		l = 0
+	}
+	switch {
+	case b > more*l:
+		return built, nil
+	case l > 0:
+		return linked, nil
 	}
 	return nil, nil
 }
