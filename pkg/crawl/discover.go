@@ -144,6 +144,8 @@ type discovery struct {
 	visited map[string]bool     // sitemaps
 	budget  *sitemapBudget
 	feed    bool // one of them is a feed
+	listed  bool // the sitemap that is being read was listed among pages
+	misses  int  // entries that looked like sitemaps and were none
 	batch   []domain.Link
 }
 

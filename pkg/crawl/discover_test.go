@@ -397,3 +397,63 @@ func TestDiscover_of_a_full_sitemap_keeps_memory_flat(t *testing.T) {
 		t.Logf("the heap grew by %d KiB", grown>>10)
 	}
 }
+
+func TestDiscover_reads_sitemaps_that_are_listed_among_pages(t *testing.T) {
+	t.Parallel()
+	urlset := func(locs ...string) string {
+		return "<urlset><url><loc>" + strings.Join(locs, "</loc></url><url><loc>") + "</loc></url></urlset>"
+	}
+	for name, tc := range map[string]struct {
+		pages    map[string]string
+		want     []string
+		complete bool
+	}{
+		"another sitemap":           {map[string]string{"/s.xml": urlset("/a", "/s2.xml"), "/s2.xml": urlset("/b")}, []string{"/a", "/b"}, true},
+		"a text of addresses":       {map[string]string{"/s.xml": urlset("/a", "/sitemap-2.txt"), "/sitemap-2.txt": "URL/b\n"}, []string{"/a", "/b"}, true},
+		"an index":                  {map[string]string{"/s.xml": urlset("/i.xml"), "/i.xml": "<sitemapindex><sitemap><loc>/s2.xml</loc></sitemap></sitemapindex>", "/s2.xml": urlset("/b")}, []string{"/b"}, true},
+		"itself":                    {map[string]string{"/s.xml": urlset("/s.xml", "/a")}, []string{"/a"}, true},
+		"a page that is XML":        {map[string]string{"/s.xml": urlset("/a", "/book.xml"), "/book.xml": "<book/>"}, []string{"/a", "/book.xml"}, true},
+		"a page that is gone":       {map[string]string{"/s.xml": urlset("/a", "/gone.xml")}, []string{"/a", "/gone.xml"}, true},
+		"a feed":                    {map[string]string{"/s.xml": urlset("/a", "/news.xml"), "/news.xml": "<rss><channel><item><link>URL/b</link></item></channel></rss>"}, []string{"/a", "/news.xml"}, true},
+		"a sitemap of another host": {map[string]string{"/s.xml": urlset("/a", "http://e.invalid/s2.xml")}, []string{"/a"}, true},
+		"many pages that are XML":   {map[string]string{"/s.xml": urlset("/1.xml", "/2.xml", "/3.xml", "/4.xml", "/s2.xml"), "/s2.xml": urlset("/b")}, []string{"/1.xml", "/2.xml", "/3.xml", "/4.xml", "/s2.xml"}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var root string
+			s := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				body, ok := tc.pages[r.URL.Path]
+				if !ok {
+					http.NotFound(w, r)
+					return
+				}
+				_, _ = io.WriteString(w, strings.ReplaceAll(body, "URL", root))
+			}))
+			root = s.URL
+			d, links, err := discover(t, local(t), domain.CrawlSpec{Sitemap: root + "/s.xml"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, l := range links {
+				got = append(got, strings.TrimPrefix(l.URL, root))
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" || d.Complete != tc.complete {
+				t.Errorf("complete: %t, problems: %v, %s", d.Complete, d.Problems, diff)
+			}
+		})
+	}
+}
+
+func TestDiscover_takes_translations_without_counting_those_of_other_hosts(t *testing.T) {
+	t.Parallel()
+	s := routes(t, map[string]string{"/s.xml": `<urlset xmlns:xhtml="http://www.w3.org/1999/xhtml"><url><loc>/en/</loc>` +
+		`<xhtml:link rel="alternate" hreflang="de" href="/de/"/><xhtml:link rel="alternate" hreflang="fr" href="http://e.invalid/fr/"/></url></urlset>`})
+	d, links, err := discover(t, local(t), domain.CrawlSpec{Sitemap: s.URL + "/s.xml"})
+	if err != nil || len(d.Refused) != 0 {
+		t.Errorf("got %+v, %v", d, err)
+	}
+	if diff := cmp.Diff([]string{s.URL + "/en/", s.URL + "/de/"}, urls(links)); diff != "" {
+		t.Error(diff)
+	}
+}

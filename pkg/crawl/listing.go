@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"hash/maphash"
 	"net/url"
+	"path"
+	"regexp"
+	"strings"
 
 	whatwg "github.com/nlnwa/whatwg-url/url"
 
@@ -44,14 +47,22 @@ func (d *discovery) read(ctx context.Context, at string, level int, admit bool) 
 	}
 	base := a.url.String()
 	onto := readBase(base)
-	var nested []string
+	var (
+		nested []string
+		maybe  []sitemapEntry
+	)
 	most := d.crawler.opts.Sitemaps.Files
 	err = readSitemap(a.body, d.crawler.opts.MaxSitemapBytes, &d.budget.bytes, func(e sitemapEntry) error {
 		if limit := d.budget.entry(); limit != "" {
 			return d.spent(limit)
 		}
+		if e.feed && d.listed {
+			return errNotSitemap // a feed that is listed among pages
+		}
 		d.feed = d.feed || e.feed
 		switch {
+		case !e.sitemap && d.maybeSitemap(e, len(maybe)):
+			maybe = append(maybe, e)
 		case !e.sitemap:
 			return d.entry(ctx, onto, e)
 		case len(nested) < most:
@@ -82,7 +93,69 @@ func (d *discovery) read(ctx context.Context, at string, level int, admit bool) 
 		d.problem("%s is broken: %v", base, err)
 	}
 	d.result.Sitemaps++
-	return d.readNested(ctx, a.url, nested, level+1)
+	if err := d.readNested(ctx, a.url, nested, level+1); err != nil {
+		return err
+	}
+	return d.readListed(ctx, a.url, maybe, level+1)
+}
+
+// maxMaybe is how many entries of a sitemap for pages are tried as sitemaps, and maxMisses how many may turn out to be none before the
+// rest is taken for pages.
+const (
+	maxMaybe  = 100
+	maxMisses = 3
+)
+
+// maybeSitemap reports whether an entry among pages looks like another sitemap: some sites list sitemaps in a urlset.
+func (d *discovery) maybeSitemap(e sitemapEntry, already int) bool {
+	if e.feed || e.alternate || already >= maxMaybe || d.misses >= maxMisses {
+		return false
+	}
+	at, _, _ := strings.Cut(strings.ToLower(e.loc), "?")
+	at, packed := strings.CutSuffix(at, ".gz")
+	if feedName.MatchString(path.Base(at)) {
+		return false
+	}
+	return strings.HasSuffix(at, ".xml") || packed && strings.HasSuffix(at, ".txt") || strings.HasSuffix(at, ".txt") && strings.Contains(path.Base(at), "sitemap")
+}
+
+// feedName matches the names of feeds, which list new pages only.
+var feedName = regexp.MustCompile(`feed|rss|atom`)
+
+// readListed reads the sitemaps among the entries of a sitemap for pages. The other entries are pages.
+func (d *discovery) readListed(ctx context.Context, list *url.URL, maybe []sitemapEntry, level int) error {
+	onto := readBase(list.String())
+	for _, e := range maybe {
+		is, err := d.isListedSitemap(ctx, list, e, level)
+		if err != nil {
+			return err
+		}
+		if !is {
+			if err := d.entry(ctx, onto, e); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// isListedSitemap reads the entry if it is a sitemap of the site. A failure makes it a page, whose own job will say what is wrong.
+func (d *discovery) isListedSitemap(ctx context.Context, list *url.URL, e sitemapEntry, level int) (bool, error) {
+	u, err := parseRef(list.String(), e.loc)
+	if err != nil || d.misses >= maxMisses || level > maxSitemapNesting ||
+		domain.BareHost(u) != domain.BareHost(list) && !d.scope.hosts[domain.BareHost(u)] {
+		return false, nil //nolint:nilerr // entry counts it as refused
+	}
+	was := d.listed
+	d.listed = true
+	err = d.read(ctx, u.String(), level, false)
+	d.listed = was
+	var own *Error
+	if errors.Is(err, errNotSitemap) || errors.As(err, &own) && own.Permanent {
+		d.misses++
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // readNested reads the sitemaps that an index lists, as far as they are on its own host or the site's.
@@ -121,6 +194,9 @@ func (d *discovery) entry(ctx context.Context, base *whatwg.Url, e sitemapEntry)
 		return fmt.Errorf("reading the sitemap %s: %w", base, err)
 	}
 	u, why := d.scope.take(base, e.loc, 0)
+	if why != "" && e.alternate {
+		return nil // each page of each language names it again, and it is counted where it is a page's own entry
+	}
 	if why != "" {
 		d.result.Refused[why]++
 		if d.refused != nil {

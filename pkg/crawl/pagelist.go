@@ -23,7 +23,7 @@ func isPageList(b *Body, kind contentType) (bool, error) {
 func isPageListHead(head []byte, more bool, kind contentType) bool {
 	text, err := beginning(head)
 	cut := more || errors.Is(err, errTooLarge)
-	if readXMLSitemap(bytes.NewReader(text), nil) == nil {
+	if readXMLSitemap(bytes.NewReader(text), nil) == nil || !kind.isHTML() && xmlBegins(text) >= 0 {
 		return true
 	}
 	return (bytes.HasPrefix(head, gzipMagic) || kind.media == "text/plain") && onlyAddresses(text, cut)

@@ -16,7 +16,13 @@ import (
 	"golang.org/x/text/transform"
 )
 
-const maxSitemapEntries = 50_000 // sitemaps.org's limit for one file
+const (
+	maxSitemapEntries = 50_000 // sitemaps.org's limit for one file
+	// maxAlternates bounds the translations that one file lists beside its entries.
+	maxAlternates = 500_000
+	// sitemapHead is the number of bytes in which the beginning of a sitemap is looked for.
+	sitemapHead = 4 << 10
+)
 
 var (
 	// errNotSitemap means that the content is something else, a page for people for instance.
@@ -31,6 +37,8 @@ type sitemapEntry struct {
 	lastMod time.Time // zero when the sitemap does not say, or not in a form that is known
 	sitemap bool
 	feed    bool // of an RSS or Atom feed, which lists what is new, not what there is
+	// alternate says that the address is of a translation, listed beside the address of the page itself.
+	alternate bool
 }
 
 // readSitemap reads a sitemap of any kind as a stream: urlset, sitemapindex, RSS, Atom, plain text, each also packed
@@ -42,20 +50,32 @@ func readSitemap(r io.Reader, limit int64, all *int64, take func(sitemapEntry) e
 	if err != nil {
 		return err
 	}
-	head, err := br.Peek(1 << 10)
+	head, err := br.Peek(sitemapHead)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return fmt.Errorf("reading the sitemap: %w", err)
 	}
-	head = bytes.TrimSpace(head)
-	n := 0
+	n, alternates := 0, 0
 	counted := func(e sitemapEntry) error {
+		if e.alternate {
+			if alternates++; alternates > maxAlternates {
+				return nil
+			}
+			return take(e)
+		}
 		if n++; n > maxSitemapEntries {
 			return errTooManyEntries
 		}
 		return take(e)
 	}
+	at := xmlBegins(head)
+	if at < 0 && bytes.HasPrefix(bytes.TrimSpace(head), []byte("<")) {
+		at = 0 // its root element may lie beyond a long comment
+	}
 	switch {
-	case len(head) > 0 && head[0] == '<':
+	case at >= 0:
+		if _, err := br.Discard(at); err != nil {
+			return fmt.Errorf("reading the sitemap: %w", err)
+		}
 		return readXMLSitemap(br, counted)
 	case looksLikeAddresses(head):
 		return readTextSitemap(br, counted)
@@ -77,7 +97,7 @@ func sitemapText(r io.Reader, limit int64, all *int64) (*bufio.Reader, error) {
 	if err != nil && !errors.Is(err, io.EOF) && len(head) == 0 {
 		return nil, fmt.Errorf("reading the sitemap: %w", err)
 	}
-	br = bufio.NewReaderSize(transform.NewReader(br, sitemapDecoder(head)), 4<<10)
+	br = bufio.NewReaderSize(transform.NewReader(br, sitemapDecoder(head)), sitemapHead)
 	if bom, err := br.Peek(3); err == nil && string(bom) == "\xef\xbb\xbf" {
 		_, _ = br.Discard(3)
 	}
@@ -131,14 +151,43 @@ func sitemapDecoder(head []byte) transform.Transformer {
 	return transform.Chain(enc.NewDecoder(), clean)
 }
 
-// looksLikeAddresses reports whether the first line of text is a web address.
-func looksLikeAddresses(head []byte) bool {
-	line, _, _ := strings.Cut(string(head), "\n")
-	line = strings.TrimSpace(line)
-	if !strings.HasPrefix(line, "http://") && !strings.HasPrefix(line, "https://") || strings.ContainsAny(line, " <>\"") {
-		return false
+// sitemapRoot is how an XML sitemap can begin, with its declaration or its root element.
+var sitemapRoot = regexp.MustCompile(`(?i)<\?xml[\s?]|<(?:[a-z0-9_-]+:)?(?:urlset|sitemapindex|rss|rdf|feed)[\s>]`)
+
+// xmlBegins is where the XML of a sitemap begins in head, which is the beginning of a file, and negative if it is none. The
+// beginning of the file is preferred. Some sites print warnings before it (PHP does).
+func xmlBegins(head []byte) int {
+	trimmed := bytes.TrimSpace(head)
+	if len(trimmed) > 0 && trimmed[0] == '<' && readXMLSitemap(bytes.NewReader(head), nil) == nil {
+		return 0
 	}
-	return true
+	for at := 0; ; {
+		m := sitemapRoot.FindIndex(head[at:])
+		if m == nil {
+			return -1
+		}
+		if at += m[0]; readXMLSitemap(bytes.NewReader(head[at:]), nil) == nil {
+			return at
+		}
+		at++
+	}
+}
+
+// looksLikeAddresses reports whether the first line of text that is no comment is a web address.
+func looksLikeAddresses(head []byte) bool {
+	for line := range bytes.Lines(head) {
+		s := strings.TrimSpace(string(line))
+		if s == "" || isComment(s) {
+			continue
+		}
+		return (strings.HasPrefix(s, "http://") || strings.HasPrefix(s, "https://")) && !strings.ContainsAny(s, " <>\"")
+	}
+	return false
+}
+
+// isComment reports a line that some people write into their lists of addresses, although the protocol has no comments.
+func isComment(line string) bool {
+	return strings.HasPrefix(line, "#") || strings.HasPrefix(line, ";") || strings.HasPrefix(line, "//")
 }
 
 func readTextSitemap(r io.Reader, take func(sitemapEntry) error) error {
@@ -146,7 +195,7 @@ func readTextSitemap(r io.Reader, take func(sitemapEntry) error) error {
 	sc.Buffer(make([]byte, 0, 4<<10), maxXMLToken)
 	for sc.Scan() {
 		line := strings.TrimSpace(sc.Text())
-		if line == "" {
+		if line == "" || isComment(line) {
 			continue
 		}
 		if err := take(sitemapEntry{loc: line}); err != nil {

@@ -103,6 +103,7 @@ type xmlSitemap struct {
 	at    []byte   // the address
 	guid  []byte   // of RSS: what may stand in for the address
 	on    []byte   // the time
+	other []string // addresses of translations
 	best  int      // index in dates of what on is
 }
 
@@ -115,12 +116,17 @@ func (x *xmlSitemap) start(t xml.StartElement) error {
 	switch {
 	case slices.Equal(x.path, x.item):
 		x.space, x.at, x.guid, x.on, x.best = t.Name.Space, x.at[:0], x.guid[:0], x.on[:0], len(x.dates)
+		x.other = x.other[:0]
 	case !slices.Equal(above, x.item):
 	case name == x.loc && t.Name.Space == x.space && len(x.at) == 0:
 		if x.attr {
 			x.at = append(x.at, atomHref(t)...)
 		} else {
 			x.into = &x.at
+		}
+	case name == "link" && !x.feed && !x.sitemap:
+		if href := translation(t); href != "" && len(x.other) < maxTranslations {
+			x.other = append(x.other, href)
 		}
 	case name == "guid" && x.feed && isPermanentLink(t):
 		x.into = &x.guid
@@ -147,7 +153,43 @@ func (x *xmlSitemap) end() error {
 	if loc == "" {
 		return nil
 	}
-	return x.take(sitemapEntry{loc: loc, lastMod: parseLastMod(string(x.on)), sitemap: x.sitemap, feed: x.feed})
+	e := sitemapEntry{loc: loc, lastMod: parseLastMod(string(x.on)), sitemap: x.sitemap, feed: x.feed}
+	if err := x.take(e); err != nil {
+		return err
+	}
+	for _, e.loc = range x.other {
+		if e.loc == loc {
+			continue
+		}
+		e.alternate = true
+		if err := x.take(e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// maxTranslations bounds the translations that are taken of one page.
+const maxTranslations = 200
+
+// translation is the address of an xhtml:link that names the page in another language, "" for other links, such as those for small
+// screens.
+func translation(t xml.StartElement) string {
+	var href, rel, lang string
+	for _, a := range t.Attr {
+		switch strings.ToLower(a.Name.Local) {
+		case "href":
+			href = strings.TrimSpace(a.Value)
+		case "rel":
+			rel = a.Value
+		case "hreflang":
+			lang = a.Value
+		}
+	}
+	if lang == "" || !hasToken(rel, "alternate") || len(href) > maxURLBytes {
+		return ""
+	}
+	return href
 }
 
 // atomHref is the address of an Atom link that leads to the entry's page.
