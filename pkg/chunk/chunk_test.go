@@ -475,3 +475,22 @@ func oneOversizedWord(s string, limit int) bool {
 	}
 	return false
 }
+
+func TestSentencesKeepNumbersWithTheirEntries(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string][]string{
+		"5.\tDuties of the tenant\t12":       {"5.\tDuties of the tenant\t12"},
+		"2.1. Rent and deposit. It is due.":  {"2.1. Rent and deposit.", "It is due."},
+		"iv. Heating":                        {"iv. Heating"},
+		"There are 5. Duties follow.":        {"There are 5.", "Duties follow."},
+		"First line.\n5. Duties of tenants.": {"First line.", "5. Duties of tenants."},
+	} {
+		var got []string
+		for _, s := range Sentences(text) {
+			got = append(got, strings.TrimSpace(text[s.Start:s.End]))
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("sentences of %q (-want +got):\n%s", text, diff)
+		}
+	}
+}

@@ -16,12 +16,14 @@ const (
 )
 
 // Sentences returns the sentences of a text as analysis.Sentences does, but sees through lines that were wrapped inside
-// a sentence. It takes time in proportion to the text, whatever is in it.
+// a sentence, and keeps the number of a list or a table of contents with its entry. It takes time in proportion to the text, whatever is in it.
 func Sentences(text string) []analysis.Span {
 	var out []analysis.Span
 	lineStart := 0 // of the last line of the last sentence
 	for _, s := range analysis.Sentences(text) {
-		if n := len(out); n > 0 && wrapped(text[lineStart:out[n-1].End], text[out[n-1].End:s.Start], text[s.Start:s.End]) {
+		n := len(out)
+		if n > 0 && (wrapped(text[lineStart:out[n-1].End], text[out[n-1].End:s.Start], text[s.Start:s.End]) ||
+			numbers(text[lineStart:out[n-1].End], text[out[n-1].End:s.Start])) {
 			out[n-1].End = s.End
 		} else {
 			out = append(out, s)
@@ -49,4 +51,21 @@ func wrapped(line, gap, next string) bool {
 		enough = wrappedCharactersUnspaced
 	}
 	return unicode.IsLetter(first) && utf8.RuneCountInString(line) >= enough
+}
+
+// numbers reports whether the text before the gap is the number of an entry that follows on its line: "5." or "(a)".
+func numbers(label, gap string) bool {
+	const longest = 12 // bytes
+	label = strings.TrimSpace(label)
+	if len(label) < 2 || len(label) > longest || strings.Contains(gap, "\n") {
+		return false
+	}
+	word := strings.Trim(label, "()[].")
+	if last := label[len(label)-1]; word == "" || last != '.' && last != ')' && last != ']' {
+		return false
+	}
+	if strings.Trim(word, "0123456789.") == "" {
+		return true
+	}
+	return len(word) == 1 && unicode.IsLetter(rune(word[0])) || strings.Trim(strings.ToLower(word), "ivxl") == ""
 }
