@@ -299,7 +299,7 @@ func findSeparator(lines []string) rune {
 	best, bestScore := ',', 0.0
 	for _, sep := range separators {
 		width, votes, records := fieldCounts(lines, sep.r)
-		if width < 2 {
+		if width < 2 || sep.r == ';' && greekQuestions(lines) {
 			continue
 		}
 		score := float64(votes)/float64(records) + min(float64(width), 20)/200 + sep.edge
@@ -308,6 +308,16 @@ func findSeparator(lines []string) rune {
 		}
 	}
 	return best
+}
+
+// greekQuestions reports whether the semicolons of the lines are question marks before commas, as in Greek.
+func greekQuestions(lines []string) bool {
+	marks, ends := 0, 0
+	for _, line := range lines {
+		marks += strings.Count(line, ";")
+		ends += strings.Count(line, ";,")
+	}
+	return ends > 0 && ends*2 > marks
 }
 
 // fieldCounts parts the lines into records and gives the most frequent number of fields, how many records have it, and

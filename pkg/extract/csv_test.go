@@ -27,6 +27,7 @@ func TestSeparatedValuesAreReadAsProgramsWriteThem(t *testing.T) {
 		"zero bytes":                                     {"name,age\x00\nAnn\x00,31\nJ\xf6rg\x00\x00,29", "table_row row 1: name\tage\ntable_row row 2: name: Ann; age: 31\ntable_row row 3: name: Jörg; age: 29"},
 		"another table after an empty line":              {"name,age\nAnn,31\nBen,29\n\ncity,size,mayor\nOslo,9,Bo\nRome,8,Al", "table_row row 1: name\tage\ntable_row row 2: name: Ann; age: 31\ntable_row row 3: name: Ben; age: 29\ntable_row row 5: city\tsize\tmayor\ntable_row row 6: city: Oslo; size: 9; mayor: Bo\ntable_row row 7: city: Rome; size: 8; mayor: Al"},
 		"lines that are spaced":                          {"name,age\n\nAnn,31\n\nBen,29\n", "table_row row 1: name\tage\ntable_row row 3: name: Ann; age: 31\ntable_row row 5: name: Ben; age: 29"},
+		"Greek questions":                                {"Πώς πληρώνω;,Με κάρτα.\nΠού είστε;,Στην Πάτρα.", "table_row row 1: Πώς πληρώνω; Με κάρτα.\ntable_row row 2: Πού είστε; Στην Πάτρα."},
 		"comments above the table":                       {"# Source: registry\n#\nname,age\nAnn,31", "paragraph row 1: Source: registry\ntable_row row 3: name\tage\ntable_row row 4: name: Ann; age: 31"},
 		"a header row behind a mark":                     {"#name,age\nAnn,31\nBen,29", want},
 		"a title above the table":                        {"Staff of 2024\n\nname,age\nAnn,31", "table_row row 1: Staff of 2024\ntable_row row 3: name\tage\ntable_row row 4: name: Ann; age: 31"},

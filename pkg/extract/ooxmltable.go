@@ -25,10 +25,11 @@ type officeRow struct {
 // written as "column: value; …", and what is merged over several rows is said in each: a row must be understood alone.
 // Rows of a label and a value are written as "label: value".
 type officeTable struct {
-	emit  func(domain.Block) error
-	page  int
-	plain bool // cells parted by tabs, whatever the header, each said once
-	inner bool // nested in a cell, where tabs are lost: plain text has pairs as "label: value" too
+	emit   func(domain.Block) error
+	page   int
+	plain  bool // cells parted by tabs, whatever the header, each said once
+	inner  bool // nested in a cell, where tabs are lost: plain text has pairs as "label: value" too
+	styled bool // named is said by the style alone, as every new table on a slide has it
 	// named is how many rows at the start the table itself says to name the columns.
 	named int
 
@@ -76,7 +77,7 @@ func (w *officeTable) flush() error {
 	}
 	if at < 0 {
 		w.pairs = headless(texts)
-	} else if c, ok := pairsOf(texts); ok && at == 0 && depth == 1 && !bolder(rows, 0) && c.knownFirst(texts) {
+	} else if c, ok := pairsOf(texts); ok && at == 0 && depth == 1 && !bolder(rows, 0) && (c.knownFirst(texts) || w.styled && c.differ(texts)) {
 		at, w.pairs = -1, &c // the style of the table sets off its first row, whatever that is
 	}
 	for i, row := range rows {

@@ -71,6 +71,8 @@ func TestPptxSlides(t *testing.T) {
 			shapeOf("ftr", drawn("", "Internal")), []string{"paragraph: 7", "paragraph: 1/2/2024", "paragraph: 1/2/2024", "paragraph: 7", "paragraph: Internal"}},
 		"a field in a sentence is read": {shapeOf("", `<a:p><a:r><a:t>As of </a:t></a:r><a:fld type="datetime1"><a:t>May</a:t></a:fld></a:p>`), []string{"paragraph: As of May"}},
 		"groups are walked through":     {`<p:grpSp><p:grpSpPr/><p:grpSp>` + shapeOf("", drawn("", "deep")) + `</p:grpSp>` + shapeOf("", drawn("", "shallow")) + `</p:grpSp>`, []string{"paragraph: deep", "paragraph: shallow"}},
+		"properties under a style that marks the first row": {table(`firstRow="1"`, `<a:tr>`+cell("", "Pump")+cell("", "X3")+`</a:tr><a:tr>`+cell("", "Mass")+cell("", "12 kg")+`</a:tr><a:tr>`+cell("", "Current")+cell("", "16 A")+`</a:tr><a:tr>`+cell("", "Made")+cell("", "in Graz")+`</a:tr>`),
+			[]string{"table_row: Pump: X3", "table_row: Mass: 12 kg", "table_row: Current: 16 A", "table_row: Made: in Graz"}},
 		"links keep text and address": {shapeOf("", `<a:p><a:r><a:rPr><a:hlinkClick r:id="r1"/></a:rPr><a:t>our </a:t></a:r><a:r><a:rPr><a:hlinkClick r:id="r1"/></a:rPr><a:t>site</a:t></a:r></a:p>`),
 			[]string{"paragraph: our site <our site https://a.example/>"}},
 		"a table names its columns": {table(`firstRow="1"`, `<a:tr>`+cell("", "Site")+cell("", "Pumps")+`</a:tr><a:tr>`+cell(`rowSpan="2"`, "Bergen")+cell("", "3")+`</a:tr><a:tr>`+cell(`vMerge="1"`, "")+cell("", "5")+`</a:tr>`),

@@ -298,7 +298,7 @@ func (s *slideWalker) table(sc *xmlScanner) {
 		switch e.Name.Local {
 		case "tblPr":
 			if first := xmlAttr(e, "firstRow"); first == "1" || first == "true" {
-				w.named = 1
+				w.named, w.styled = 1, true
 			}
 			return false
 		case "tr":

@@ -103,6 +103,8 @@ func TestRowsOfLabelsAndValuesAreNoRecords(t *testing.T) {
 		"questions under a header":               {rows: "Question|Answer/How do I pay?|By card./Where are you?|In Bergen.", want: "Question\tAnswer/Question: How do I pay?; Answer: By card./Question: Where are you?; Answer: In Bergen."},
 		"what a questionnaire asks":              {rows: "Name|Are you satisfied?/Ann|yes/Ben|no/Cem|yes", want: "Name\tAre you satisfied?/Name: Ann; Are you satisfied?: yes/Name: Ben; Are you satisfied?: no/Name: Cem; Are you satisfied?: yes"},
 		"a column of one word with a mark":       {rows: "Name|Paid?/Ann|yes/Ben|no/Cem|yes", want: "Name\tPaid?/Name: Ann; Paid?: yes/Name: Ben; Paid?: no/Name: Cem; Paid?: yes"},
+		"spans of time and dates with dots":      {rows: "Vertragsgegner|Nord AG/Dauer|36 Monate/Start|01.01.2024/Ende|3 Monate vorher", want: "Vertragsgegner: Nord AG/Dauer: 36 Monate/Start: 01.01.2024/Ende: 3 Monate vorher"},
+		"Thai questions":                         {rows: "จ่ายเงินอย่างไร|ด้วยบัตร/ร้านอยู่ที่ไหน|เชียงใหม่", want: "จ่ายเงินอย่างไร ด้วยบัตร/ร้านอยู่ที่ไหน เชียงใหม่"},
 		"prices with a remark":                   {rows: "Item|Price/Lamp|10.00/Bulb|on request/Wire|2.00", want: "Item\tPrice/Item: Lamp; Price: 10.00/Item: Bulb; Price: on request/Item: Wire; Price: 2.00"},
 		"places and their capitals":              {rows: "Country|Capital/Norway|Oslo/Italy|Rome", want: "Country\tCapital/Country: Norway; Capital: Oslo/Country: Italy; Capital: Rome"},
 		"rows of a table that go on after a gap": {rows: "Item|Price/apple|1.20/pear|0.90//plum|2.10/fig|3.00", want: "Item\tPrice/Item: apple; Price: 1.20/Item: pear; Price: 0.90/Item: plum; Price: 2.10/Item: fig; Price: 3.00"},

@@ -1,6 +1,7 @@
 package extract
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -132,8 +133,14 @@ func namesValues(s string) bool {
 	return slices.Contains([]string{"value", "values", "description", "details", "content", "answer", "wert", "beschreibung", "inhalt", "valeur", "valor", "valore", "descripción", "значение", "值", "値"}, strings.ToLower(s))
 }
 
+// shortDate is a date of three numbers, which an amount with dots could be taken for.
+var shortDate = regexp.MustCompile(`^\d{1,4}([./-])\d{1,2}[./-]\d{1,4}$`)
+
 // valueKind tells kinds of values apart: amounts by their units, since the amounts of one column have the same.
 func valueKind(s string) string {
+	if shortDate.MatchString(s) {
+		return "figures"
+	}
 	if unit, ok := amountUnit(s); ok {
 		return "number" + unit
 	}

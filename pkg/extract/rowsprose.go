@@ -51,7 +51,7 @@ func isSentence(s string) bool {
 }
 
 // questionEnds are the last words of questions in languages that need no mark after them.
-var questionEnds = []string{"吗", "嗎", "呢", "ですか", "ますか", "니까", "나요", "ไหม", "หรือไม่", "อย่างไร", "เท่าไร"}
+var questionEnds = []string{"吗", "嗎", "呢", "ですか", "ますか", "니까", "나요", "ไหม", "หรือไม่", "อย่างไร", "เท่าไร", "เท่าไหร่", "ไหน", "อะไร", "ทำไม", "เมื่อไร", "เมื่อไหร่"}
 
 // isQuestion reports whether a text asks something. One word with a mark is the name of a column: "Paid?".
 func isQuestion(s string) bool {

@@ -164,19 +164,19 @@ func isProperty(label string) bool {
 }
 
 // propertyEnds are the last parts of compounds.
-var propertyEnds = []string{"nummer", "datum", "adresse", "betrag", "anschrift", "idnr", "番号", "编号", "日期", "电话", "地址", "名称", "金额"}
+var propertyEnds = []string{"nummer", "datum", "adresse", "betrag", "anschrift", "idnr", "partner", "frist", "bezeichnung", "番号", "编号", "日期", "电话", "地址", "名称", "金额"}
 
 // propertyWords are words for properties of customers, orders, documents, persons and products.
 var propertyWords = setOf(strings.Fields(`
 	customer client supplier vendor contact name address street city town zip postcode country phone telephone tel mobile fax email mail website
 	date due issued version status author owner project reference ref order invoice number vat tax iban bic account bank currency total subtotal
 	amount payment terms delivery department manager subject language weight mass height width length depth colour color material voltage power
-	model manufacturer brand serial sku category warranty id type born age gender nationality employer profession start end duration location
-	kunde kundin auftraggeber lieferant ansprechpartner vorname nachname anschrift straße strasse ort stadt plz postleitzahl telefon mobil webseite
+	model manufacturer brand tenant landlord deposit premium policy holder serial sku category warranty id type born age gender nationality employer profession start end duration location
+	mieter vermieter kaution laufzeit baujahr bezeichnung kunde kundin auftraggeber lieferant ansprechpartner vorname nachname anschrift straße strasse ort stadt plz postleitzahl telefon mobil webseite
 	datum fällig autor verfasser projekt referenz bestellung auftrag rechnung nummer nr ust umsatzsteuer steuer konto währung summe betrag gesamt
 	zahlung zahlungsziel lieferung abteilung leiter betreff sprache gewicht masse höhe breite länge tiefe farbe spannung leistung modell hersteller marke
 	kategorie garantie typ geburtsdatum beruf beginn ende dauer standort
-	fournisseur nom prénom adresse rue ville pays téléphone tél courriel échéance statut auteur projet référence commande facture numéro n° tva siret
+	locataire bailleur caution désignation année raison fournisseur nom prénom adresse rue ville pays téléphone tél courriel échéance statut auteur projet référence commande facture numéro n° tva siret
 	siren compte banque devise montant paiement livraison service responsable titre objet langue poids hauteur largeur longueur profondeur couleur matière
 	tension puissance modèle fabricant marque catégorie garantie naissance âge début fin durée lieu
 	cliente proveedor contacto nombre apellido dirección calle ciudad país teléfono móvil correo fecha vencimiento versión estado proyecto referencia
