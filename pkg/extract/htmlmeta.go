@@ -308,10 +308,8 @@ func pageTitle(f *pageFacts, site, host string) string {
 			return t
 		}
 	}
-	for _, h := range f.h1 {
-		if h != "" {
-			return h
-		}
+	if h1 != "" {
+		return h1
 	}
 	return site
 }

@@ -72,3 +72,20 @@ func TestMetadataOfPages(t *testing.T) {
 		t.Errorf("language %q, title %q", doc.Language, doc.Title)
 	}
 }
+
+func TestOnlyASingleMainHeadingIsTheTitleOfAPage(t *testing.T) {
+	t.Parallel()
+	for page, want := range map[string]string{
+		"<h1>Refunds</h1><p>We pay.</p>":                                                     "Refunds",
+		"<h1>Refunds</h1><p>We pay.</p><h1>Shipping</h1><p>Parcels leave.</p>":               "",
+		"<title>Terms</title><h1>Refunds</h1><p>We pay.</p><h1>Shipping</h1><p>Parcels.</p>": "Terms",
+	} {
+		doc, err := parseBytes(t, "a.html", []byte("<html><body>"+page+"</body></html>"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if doc.Title != want {
+			t.Errorf("title of %q = %q, want %q", page, doc.Title, want)
+		}
+	}
+}

@@ -107,7 +107,12 @@ func parse(ctx context.Context, src Source, lim Limits, emit func(domain.Block) 
 // a part, and none of them the others.
 func (p *parser) titleByHeading() {
 	switch p.doc.MIMEType {
-	case TypeMarkdown, TypeDocx, TypePptx:
+	case TypePptx: // a slide is a part of its own, whatever the others have
+		if p.doc.Pages > 1 {
+			return
+		}
+		fallthrough
+	case TypeMarkdown, TypeDocx:
 		if p.doc.Title == "" && p.out.tops == 1 {
 			p.doc.Title = p.out.top
 		}

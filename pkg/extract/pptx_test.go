@@ -162,7 +162,8 @@ func TestTheTitleOfAPresentationIsThatOfItsTitleSlide(t *testing.T) {
 	}{
 		"a title slide":           {[]string{"|" + shapeOf("ctrTitle", drawn("", "The plan")), "|" + shapeOf("title", drawn("", "Costs"))}, "The plan"},
 		"slides on one level":     {[]string{"|" + shapeOf("title", drawn("", "Refunds")), "|" + shapeOf("title", drawn("", "Shipping"))}, ""},
-		"one title on all slides": {[]string{"|" + shapeOf("title", drawn("", "Refunds")), "|" + shapeOf("", drawn("", "text"))}, "Refunds"},
+		"one title on all slides": {[]string{"|" + shapeOf("title", drawn("", "Refunds")), "|" + shapeOf("", drawn("", "text"))}, ""},
+		"one slide":               {[]string{"|" + shapeOf("title", drawn("", "Refunds"))}, "Refunds"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
