@@ -2472,6 +2472,27 @@ type CreateDatasourceParams struct {
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
+// UploadDatasourceParams defines parameters for UploadDatasource.
+type UploadDatasourceParams struct {
+	// IdempotencyKey Makes the request safe to repeat: send it again, with the same key and body, until it is answered with
+	// anything but 409 (it is still being worked on; `Retry-After` says when to ask), 429 or 5xx. A key is good
+	// for one request of the workspace, for 24 hours from its first sending; with another request it is
+	// answered 409. A request that was answered with another error has done nothing, and frees its key.
+	//
+	// When the service dies while it works on the request, a repeat is taken up within seconds:
+	//
+	// * What the request creates is created once. The answer has the same ids, and shows what was created as it
+	//   is by then. What was deleted in between may be created again.
+	// * Documents that an upsert or an update replaces are replaced once, unless all of them have been changed
+	//   since: then the repeat replaces them again.
+	// * A resync is queued again, which costs work and changes nothing.
+	// * A question to an agent whose answer was stored is answered with that, under the same conversation.
+	//   Otherwise it is asked anew, and counts again. What streams is not kept: a repeat is a new question.
+	// * A new API key is shown once, in no stored answer. A repeat, at any time of the 24 hours, makes the secret
+	//   of the first answer void and gives a new one, under the same id.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
 // ListChunksParams defines parameters for ListChunks.
 type ListChunksParams struct {
 	// Limit how many at most
@@ -2706,6 +2727,9 @@ type CreateDatasourceMultipartRequestBody = DatasourceUpload
 
 // PlanSiteJSONRequestBody defines body for PlanSite for application/json ContentType.
 type PlanSiteJSONRequestBody = SitePlanRequest
+
+// UploadDatasourceMultipartRequestBody defines body for UploadDatasource for multipart/form-data ContentType.
+type UploadDatasourceMultipartRequestBody = DatasourceUpload
 
 // DeleteDatasourceJSONRequestBody defines body for DeleteDatasource for application/json ContentType.
 type DeleteDatasourceJSONRequestBody = Empty
@@ -3010,6 +3034,9 @@ type ServerInterface interface {
 	// PlanSite Show what a crawl of a web site would fetch
 	// (POST /datasources/plan)
 	PlanSite(c *gin.Context)
+	// UploadDatasource Upload a file
+	// (POST /datasources/upload)
+	UploadDatasource(c *gin.Context, params UploadDatasourceParams)
 	// DeleteDatasource Delete a datasource
 	// (DELETE /datasources/{id})
 	DeleteDatasource(c *gin.Context, id Id)
@@ -3756,6 +3783,46 @@ func (siw *ServerInterfaceWrapper) PlanSite(c *gin.Context) {
 	}
 
 	siw.Handler.PlanSite(c)
+}
+
+// UploadDatasource operation middleware
+func (siw *ServerInterfaceWrapper) UploadDatasource(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params UploadDatasourceParams
+
+	headers := c.Request.Header
+
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey IdempotencyKey
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandler(c, fmt.Errorf("Expected one value for Idempotency-Key, got %d", n), http.StatusBadRequest)
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter Idempotency-Key: %w", err), http.StatusBadRequest)
+			return
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.UploadDatasource(c, params)
 }
 
 // DeleteDatasource operation middleware
@@ -4778,6 +4845,7 @@ func RegisterHandlersWithOptions(router gin.IRouter, si ServerInterface, options
 	router.POST(options.BaseURL+"/datastores/update/:datastoreId", wrapper.UpdateDocument)
 	router.GET(options.BaseURL+"/datasources", wrapper.ListDatasources)
 	router.POST(options.BaseURL+"/datasources", wrapper.CreateDatasource)
+	router.POST(options.BaseURL+"/datasources/upload", wrapper.UploadDatasource)
 	router.POST(options.BaseURL+"/datasources/plan", wrapper.PlanSite)
 	router.DELETE(options.BaseURL+"/datasources/:id", wrapper.DeleteDatasource)
 	router.GET(options.BaseURL+"/datasources/:id", wrapper.GetDatasource)
@@ -7014,6 +7082,195 @@ func (response PlanSite503ApplicationProblemPlusJSONResponse) VisitPlanSiteRespo
 	return err
 }
 
+type UploadDatasourceRequestObject struct {
+	Params UploadDatasourceParams
+	Body   *multipart.Reader
+}
+
+type UploadDatasourceResponseObject interface {
+	VisitUploadDatasourceResponse(w http.ResponseWriter) error
+}
+
+type UploadDatasource201JSONResponse Datasource
+
+func (response UploadDatasource201JSONResponse) VisitUploadDatasourceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UploadDatasource400ApplicationProblemPlusJSONResponse struct {
+	InvalidApplicationProblemPlusJSONResponse
+}
+
+func (response UploadDatasource400ApplicationProblemPlusJSONResponse) VisitUploadDatasourceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UploadDatasource402ApplicationProblemPlusJSONResponse struct {
+	UsageLimitApplicationProblemPlusJSONResponse
+}
+
+func (response UploadDatasource402ApplicationProblemPlusJSONResponse) VisitUploadDatasourceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(402)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UploadDatasource403ApplicationProblemPlusJSONResponse struct {
+	UnauthorizedApplicationProblemPlusJSONResponse
+}
+
+func (response UploadDatasource403ApplicationProblemPlusJSONResponse) VisitUploadDatasourceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UploadDatasource404ApplicationProblemPlusJSONResponse struct {
+	NotFoundApplicationProblemPlusJSONResponse
+}
+
+func (response UploadDatasource404ApplicationProblemPlusJSONResponse) VisitUploadDatasourceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UploadDatasource409ApplicationProblemPlusJSONResponse struct {
+	ConflictApplicationProblemPlusJSONResponse
+}
+
+func (response UploadDatasource409ApplicationProblemPlusJSONResponse) VisitUploadDatasourceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(409)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UploadDatasource413ApplicationProblemPlusJSONResponse struct {
+	TooLargeApplicationProblemPlusJSONResponse
+}
+
+func (response UploadDatasource413ApplicationProblemPlusJSONResponse) VisitUploadDatasourceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(413)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UploadDatasource415ApplicationProblemPlusJSONResponse struct {
+	UnsupportedTypeApplicationProblemPlusJSONResponse
+}
+
+func (response UploadDatasource415ApplicationProblemPlusJSONResponse) VisitUploadDatasourceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(415)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UploadDatasource429ApplicationProblemPlusJSONResponse struct {
+	RateLimitApplicationProblemPlusJSONResponse
+}
+
+func (response UploadDatasource429ApplicationProblemPlusJSONResponse) VisitUploadDatasourceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	w.WriteHeader(429)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UploadDatasource500ApplicationProblemPlusJSONResponse struct {
+	InternalApplicationProblemPlusJSONResponse
+}
+
+func (response UploadDatasource500ApplicationProblemPlusJSONResponse) VisitUploadDatasourceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UploadDatasource503ApplicationProblemPlusJSONResponse struct {
+	UnavailableApplicationProblemPlusJSONResponse
+}
+
+func (response UploadDatasource503ApplicationProblemPlusJSONResponse) VisitUploadDatasourceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type DeleteDatasourceRequestObject struct {
 	Id   Id `json:"id"`
 	Body *DeleteDatasourceJSONRequestBody
@@ -7599,6 +7856,30 @@ type GetOriginal200AsteriskResponse struct {
 func (response GetOriginal200AsteriskResponse) VisitGetOriginalResponse(w http.ResponseWriter) error {
 
 	w.Header().Set("Content-Type", response.ContentType)
+	if response.ContentLength != 0 {
+		w.Header().Set("Content-Length", fmt.Sprint(response.ContentLength))
+	}
+	if response.Headers.ContentDisposition != nil {
+		w.Header().Set("Content-Disposition", fmt.Sprint(*response.Headers.ContentDisposition))
+	}
+	w.WriteHeader(200)
+
+	if closer, ok := response.Body.(io.ReadCloser); ok {
+		defer closer.Close()
+	}
+	_, err := io.Copy(w, response.Body)
+	return err
+}
+
+type GetOriginal200ApplicationoctetStreamResponse struct {
+	Body          io.Reader
+	Headers       GetOriginal200ResponseHeaders
+	ContentLength int64
+}
+
+func (response GetOriginal200ApplicationoctetStreamResponse) VisitGetOriginalResponse(w http.ResponseWriter) error {
+
+	w.Header().Set("Content-Type", "application/octet-stream")
 	if response.ContentLength != 0 {
 		w.Header().Set("Content-Length", fmt.Sprint(response.ContentLength))
 	}
@@ -11684,6 +11965,9 @@ type StrictServerInterface interface {
 	// PlanSite Show what a crawl of a web site would fetch
 	// (POST /datasources/plan)
 	PlanSite(ctx context.Context, request PlanSiteRequestObject) (PlanSiteResponseObject, error)
+	// UploadDatasource Upload a file
+	// (POST /datasources/upload)
+	UploadDatasource(ctx context.Context, request UploadDatasourceRequestObject) (UploadDatasourceResponseObject, error)
 	// DeleteDatasource Delete a datasource
 	// (DELETE /datasources/{id})
 	DeleteDatasource(ctx context.Context, request DeleteDatasourceRequestObject) (DeleteDatasourceResponseObject, error)
@@ -12370,6 +12654,39 @@ func (sh *strictHandler) PlanSite(ctx *gin.Context) {
 		sh.options.HandlerErrorFunc(ctx, err)
 	} else if validResponse, ok := response.(PlanSiteResponseObject); ok {
 		if err := validResponse.VisitPlanSiteResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// UploadDatasource operation middleware
+func (sh *strictHandler) UploadDatasource(ctx *gin.Context, params UploadDatasourceParams) {
+	var request UploadDatasourceRequestObject
+
+	request.Params = params
+
+	if reader, err := ctx.Request.MultipartReader(); err != nil {
+		sh.options.RequestErrorHandlerFunc(ctx, err)
+		return
+	} else {
+		request.Body = reader
+	}
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.UploadDatasource(ctx, request.(UploadDatasourceRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "UploadDatasource")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(UploadDatasourceResponseObject); ok {
+		if err := validResponse.VisitUploadDatasourceResponse(ctx.Writer); err != nil {
 			sh.options.ResponseErrorHandlerFunc(ctx, err)
 		}
 	} else if response != nil {

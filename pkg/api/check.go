@@ -33,7 +33,11 @@ func (s *server) check(c *gin.Context) {
 	query, faults := checkQuery(op, c.Request.URL.Query())
 	c.Request.URL.RawQuery = query.Encode()
 
-	if op.body != nil {
+	if op.body == nil && op.multipart && !isMultipart(c.Request) {
+		s.fail(c, domain.Invalid("Content-Type", "is %s; send the file as a part of multipart/form-data", jsonbody.Describe(c.GetHeader("Content-Type"))))
+		return
+	}
+	if op.body != nil || op.multipart {
 		if op.multipart && isMultipart(c.Request) {
 			if err := encodedBody(c.Request); err != nil {
 				s.fail(c, err)

@@ -48,6 +48,16 @@ func (s *server) CreateDatasource(ctx context.Context, r CreateDatasourceRequest
 	return CreateDatasource201JSONResponse(renderDatasource(d)), nil
 }
 
+// UploadDatasource implements StrictServerInterface.
+func (s *server) UploadDatasource(ctx context.Context, r UploadDatasourceRequestObject) (UploadDatasourceResponseObject, error) {
+	ctx, who := callerOf(ctx)
+	d, err := s.upload(ctx, who, r.Body)
+	if err != nil {
+		return nil, err
+	}
+	return UploadDatasource201JSONResponse(renderDatasource(d)), nil
+}
+
 func (s *server) createFromJSON(ctx context.Context, who caller, body DatasourceCreate) (domain.Datasource, error) {
 	store, err := s.datastore(ctx, who, body.DatastoreId)
 	if err != nil {

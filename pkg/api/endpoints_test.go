@@ -95,6 +95,12 @@ var (
 	noObject = badRequest{name: "a body that is no object", request: request{body: "[]"}, status: 400, field: "body"}
 )
 
+// formBody is a form whose parts are separated by x.
+type formBody string
+
+const uploaded formBody = "--x\r\nContent-Disposition: form-data; name=\"datastoreId\"\r\n\r\n{datastore}\r\n" +
+	"--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.txt\"\r\n\r\nThe trial lasts 30 days.\r\n--x--\r\n"
+
 // endpoints has every operation of the document, by its id.
 var endpoints = map[string]endpoint{
 	"ListAgents":      {check: hasFields("data", "nextCursor"), bad: []badRequest{noKey(), badLimit("/agents")}},
@@ -149,6 +155,7 @@ var endpoints = map[string]endpoint{
 	}, bad: []badRequest{noKey(), badLimit("/datasources"), {name: "an unknown status", request: request{path: "/datasources?status=x"}, status: 400, field: "status"}, {name: "a broken cursor", request: request{path: "/datasources?cursor=x"}, status: 400, field: "cursor"}}},
 	"CreateDatasource": {good: request{body: object{"datastoreId": "{datastore}", "type": "web_page", "name": "Pricing", "config": object{"source_url": "https://example.com/"}}}, status: 201, check: hasFields(datasourceFields...), bad: []badRequest{noKey(), {name: "an address that is none", request: request{body: object{"datastoreId": "{datastore}", "type": "web_page", "config": object{"source_url": "ftp://x"}}}, status: 400, field: "config.source_url"}, {name: "a datastore that is not there", request: request{body: object{"datastoreId": nobody, "type": "web_page", "config": object{"source_url": "https://example.com"}}}, status: 404}}},
 	"GetDatasource":    {check: hasFields(datasourceFields...), bad: []badRequest{noKey(), missing("/datasources/" + nobody)}},
+	"UploadDatasource": {good: request{body: uploaded}, status: 201, check: hasFields(datasourceFields...), bad: []badRequest{noKey(), {name: "no file", request: request{body: formBody("--x\r\nContent-Disposition: form-data; name=\"datastoreId\"\r\n\r\n{datastore}\r\n--x--\r\n")}, status: 400, field: "file"}, {name: "no form", request: request{body: object{"datastoreId": "{datastore}", "type": "file"}}, status: 400, field: "Content-Type"}}},
 	"DeleteDatasource": {good: request{body: object{}}, check: hasFields(datasourceFields...), bad: []badRequest{noKey(), noObject, missing("/datasources/" + nobody)}},
 	"ListChunks": {good: request{path: "/datasources/{datasource}/chunks?limit=2"}, check: func(t *testing.T, a *answer) {
 		if o := a.object(); len(o.list("data")) != 2 || o.text("nextCursor") == "" {
@@ -326,6 +333,9 @@ func (s *scene) fill(path string) string {
 }
 
 func (s *scene) fillBody(body any) any {
+	if form, isForm := body.(formBody); isForm {
+		return formBody(s.fill(string(form)))
+	}
 	o, ok := body.(object)
 	if !ok {
 		return body

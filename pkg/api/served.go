@@ -62,12 +62,16 @@ func offer(doc *openapi3.T, o Options) {
 	for i, m := range o.EmbeddingModels {
 		models[i] = m
 	}
-	for _, name := range []string{"DatastoreCreate", "DatastorePatch"} {
-		properties := doc.Components.Schemas[name].Value.Properties
-		for field, values := range map[string][]any{"type": engines, "embeddingModel": models} {
-			own := *properties[field].Value
-			own.Enum = values
-			properties[field] = &openapi3.SchemaRef{Value: &own}
+	for _, of := range []struct {
+		field, name string
+		values      []any
+	}{{"type", "OfferedEngine", engines}, {"embeddingModel", "OfferedModel", models}} {
+		for _, schema := range []string{"DatastoreCreate", "DatastorePatch"} {
+			properties := doc.Components.Schemas[schema].Value.Properties
+			own := *properties[of.field].Value
+			own.Enum = of.values
+			doc.Components.Schemas[of.name] = openapi3.NewSchemaRef("", &own)
+			properties[of.field] = openapi3.NewSchemaRef("#/components/schemas/"+of.name, &own)
 		}
 	}
 }

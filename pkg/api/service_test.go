@@ -177,6 +177,8 @@ func (s *service) call(method, path string, body any, headers ...string) *answer
 	case nil:
 	case string:
 		reader = strings.NewReader(b)
+	case formBody:
+		reader, headers = strings.NewReader(string(b)), append(headers, "Content-Type", "multipart/form-data; boundary=x")
 	case io.Reader:
 		reader = b
 	default:

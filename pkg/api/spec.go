@@ -23,9 +23,9 @@ var bases = []string{"", "/api"}
 // operation is what the document says about one endpoint, beside what the generated code knows.
 type operation struct {
 	id           string
-	scope        domain.Scope // "" when no key is needed
-	public       bool         // something public may be queried without a key
-	body         *openapi3.Schema
+	scope        domain.Scope     // "" when no key is needed
+	public       bool             // something public may be queried without a key
+	body         *openapi3.Schema // of JSON; nil when the operation takes none
 	bodyRequired bool
 	multipart    bool // the body may also be multipart/form-data
 	query        []*openapi3.Parameter
@@ -135,7 +135,9 @@ func newOperation(item *openapi3.PathItem, op *openapi3.Operation) (*operation, 
 	if op.RequestBody != nil {
 		body := op.RequestBody.Value
 		o.bodyRequired = body.Required
-		o.body = body.Content["application/json"].Schema.Value
+		if content := body.Content["application/json"]; content != nil {
+			o.body = content.Schema.Value
+		}
 		o.multipart = body.Content["multipart/form-data"] != nil
 	}
 	return o, nil

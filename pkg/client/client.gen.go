@@ -2469,6 +2469,27 @@ type CreateDatasourceParams struct {
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
+// UploadDatasourceParams defines parameters for UploadDatasource.
+type UploadDatasourceParams struct {
+	// IdempotencyKey Makes the request safe to repeat: send it again, with the same key and body, until it is answered with
+	// anything but 409 (it is still being worked on; `Retry-After` says when to ask), 429 or 5xx. A key is good
+	// for one request of the workspace, for 24 hours from its first sending; with another request it is
+	// answered 409. A request that was answered with another error has done nothing, and frees its key.
+	//
+	// When the service dies while it works on the request, a repeat is taken up within seconds:
+	//
+	// * What the request creates is created once. The answer has the same ids, and shows what was created as it
+	//   is by then. What was deleted in between may be created again.
+	// * Documents that an upsert or an update replaces are replaced once, unless all of them have been changed
+	//   since: then the repeat replaces them again.
+	// * A resync is queued again, which costs work and changes nothing.
+	// * A question to an agent whose answer was stored is answered with that, under the same conversation.
+	//   Otherwise it is asked anew, and counts again. What streams is not kept: a repeat is a new question.
+	// * A new API key is shown once, in no stored answer. A repeat, at any time of the 24 hours, makes the secret
+	//   of the first answer void and gives a new one, under the same id.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
 // ListChunksParams defines parameters for ListChunks.
 type ListChunksParams struct {
 	// Limit how many at most
@@ -2703,6 +2724,9 @@ type CreateDatasourceMultipartRequestBody = DatasourceUpload
 
 // PlanSiteJSONRequestBody defines body for PlanSite for application/json ContentType.
 type PlanSiteJSONRequestBody = SitePlanRequest
+
+// UploadDatasourceMultipartRequestBody defines body for UploadDatasource for multipart/form-data ContentType.
+type UploadDatasourceMultipartRequestBody = DatasourceUpload
 
 // DeleteDatasourceJSONRequestBody defines body for DeleteDatasource for application/json ContentType.
 type DeleteDatasourceJSONRequestBody = Empty
@@ -3244,6 +3268,16 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /datasources/plan (the `PlanSite` operationId).
 	PlanSite(ctx context.Context, body PlanSiteJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// UploadDatasourceWithBody Upload a file
+	//
+	// `POST /datasources` with a form, as an operation of its own for clients that are generated: many generators give an
+	// operation one type of body.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /datasources/upload (the `UploadDatasource` operationId).
+	UploadDatasourceWithBody(ctx context.Context, params *UploadDatasourceParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// DeleteDatasourceWithBody Delete a datasource
 	//
@@ -4161,6 +4195,26 @@ func (c *Endpoints) PlanSiteWithBody(ctx context.Context, contentType string, bo
 // Corresponds with POST /datasources/plan (the `PlanSite` operationId).
 func (c *Endpoints) PlanSite(ctx context.Context, body PlanSiteJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewPlanSiteRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// UploadDatasourceWithBody Upload a file
+//
+// `POST /datasources` with a form, as an operation of its own for clients that are generated: many generators give an
+// operation one type of body.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /datasources/upload (the `UploadDatasource` operationId).
+func (c *Endpoints) UploadDatasourceWithBody(ctx context.Context, params *UploadDatasourceParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUploadDatasourceRequestWithBody(c.Server, params, contentType, body)
 	if err != nil {
 		return nil, err
 	}
@@ -6241,6 +6295,50 @@ func NewPlanSiteRequestWithBody(server string, contentType string, body io.Reade
 	}
 
 	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewUploadDatasourceRequestWithBody constructs an http.Request for the UploadDatasource method, with any body, and a specified content type
+func NewUploadDatasourceRequestWithBody(server string, params *UploadDatasourceParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/datasources/upload")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
 
 	return req, nil
 }

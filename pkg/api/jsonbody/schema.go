@@ -105,7 +105,7 @@ func complaint(e *openapi3.SchemaError) string {
 	case "maxProperties":
 		return fmt.Sprintf("has more than %d keys", *e.Schema.MaxProps)
 	case "oneOf":
-		return fmt.Sprintf("is %s; it must be %s", Describe(e.Value), e.Schema.Title)
+		return fmt.Sprintf("is %s; it must be %s", Describe(e.Value), e.Schema.Extensions["x-expected"])
 	case "format":
 		return fmt.Sprintf("is %s; it must be a %s (2026-05-04T12:00:00Z)", Describe(e.Value), e.Schema.Format)
 	default:
