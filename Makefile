@@ -95,7 +95,7 @@ check-deployments: ## chart, compose files, Dockerfile, NATS configuration, aler
 	cd deployments/check && test -z "$$(gofmt -l .)" && go vet ./... && go test ./... && go run .
 
 .PHONY: check-clients
-check-clients: ## clients and retrievers of Python and Node (OpenAI, MCP, LangChain, LlamaIndex), as their registries have them, against a service of its own
+check-clients: ## clients and retrievers of Python and Node (OpenAI, MCP, LangChain, LlamaIndex), and those that five generators make, as their registries have them, against a service of its own
 	deployments/check-clients.sh
 
 .PHONY: check-contract

@@ -3,6 +3,7 @@
 # does not get what it expects:
 #   openai (Python), openai (Node), mcp (Python), @modelcontextprotocol/sdk and the inspector's command line (Node);
 #   @microsoft/fetch-event-source and ChaindeskRetriever (Node), DataberryRetriever (Python);
+#   clients made from /openapi.json by openapi-generator, openapi-python-client, openapi-typescript, ogen and oapi-codegen;
 #   the examples of docs/clients.md for JavaScript, LangChain and LlamaIndex.
 # Needs Go, Python 3 with venv, Node 20 or newer, and the registries. What is installed stays in a directory that can be
 # given: check-clients.sh [DIRECTORY]; else it is made anew and removed.
@@ -86,6 +87,9 @@ for how in inspect inspect_http; do
 done
 if KEY=sk_wrong inspect_http --method tools/list >"$work/inspected" 2>&1; then echo "a wrong key was taken" >&2; exit 1; fi
 grep -q 'the API key is not valid' "$work/inspected"
+echo "== generated clients"
+mkdir -p "$work/generated"
+deployments/clients/generated/check.sh "$work/generated"
 mkdir -p "$work/blocks"
 # The output of each example is read for what it has to say. They make agents of their own, so they come last.
 example() { # WHAT HEADING LANGUAGE PROGRAM

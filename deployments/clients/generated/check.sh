@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# Makes clients from the served OpenAPI document with five generators, builds them, and has each make a datastore, upload a
+# file and ask for it: check.sh DIRECTORY, with SLUICE_URL and SLUICE_API_KEY of a service that runs. Called by check-clients.sh.
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+work=$(cd "$1" && pwd)
+ogen=github.com/ogen-go/ogen/cmd/ogen@v1.24.0
+oapi=github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen@v2.8.2
+
+if [ ! -x "$work/python/bin/python" ]; then python3 -m venv "$work/python"; fi
+bin=$work/python/bin
+"$bin/pip" install --quiet --disable-pip-version-check -r "$here/requirements.txt"
+curl -fsS "$SLUICE_URL/openapi.json" >"$work/openapi.json"
+cd "$work"
+rm -rf made node/schema.d.ts go
+mkdir -p made go/ogen/sluice go/oapi/sluice node
+# quietly FILE COMMAND…: shows what the command has written when it fails.
+quietly() { "${@:2}" >"$1" 2>&1 || { cat "$1" >&2; return 1; }; }
+
+quietly openapi-generator.log "$bin/openapi-generator-cli" generate -i openapi.json -g python -o made/openapi-generator
+"$bin/python" "$here/openapi_generator.py" made/openapi-generator
+
+quietly openapi-python-client.log "$bin/openapi-python-client" generate --path openapi.json --output-path made/sluice_client --meta none --overwrite
+# It leaves out what it cannot read, with a warning and without an error.
+if grep -qE '^WARNING|Unable to' openapi-python-client.log; then cat openapi-python-client.log >&2; exit 1; fi
+"$bin/python" "$here/openapi_python_client.py" made
+
+cp "$here/package.json" "$here/openapi_typescript.ts" node/
+cd node
+npm install --silent --no-audit --no-fund
+quietly ../openapi-typescript.log npx --no-install openapi-typescript ../openapi.json -o schema.d.ts
+npx --no-install tsc --strict --noUncheckedIndexedAccess --target es2022 --module nodenext --types node openapi_typescript.ts
+node openapi_typescript.js
+
+cd ../go
+cp "$here/go.mod.txt" go.mod
+cp "$here/ogen.go.txt" ogen/main.go
+cp "$here/oapi_codegen.go.txt" oapi/main.go
+export CGO_ENABLED=0
+quietly ../ogen.log go run "$ogen" --target ogen/sluice --clean --package sluice ../openapi.json
+quietly ../oapi-codegen.log go run "$oapi" -generate types,client -package sluice -o oapi/sluice/client.go ../openapi.json
+quietly ../tidy.log go mod tidy
+go run ./ogen
+go run ./oapi
