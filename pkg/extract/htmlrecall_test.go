@@ -76,6 +76,7 @@ func TestWhatAReaderCanHaveShownIsRead(t *testing.T) {
 		"what stands there without scripts":       `<noscript><h2>Table</h2><p>A needle.</p></noscript>`,
 		"a declarative shadow tree":               `<my-card><template shadowrootmode="open"><p>A needle.</p></template></my-card>`,
 		"a slot of a shadow tree":                 `<my-card><template shadowrootmode="open"><h3><slot name=t>none</slot></h3></template><span slot=t>needle</span></my-card>`,
+		"a part that its class says to be opened": `<div class=expand-control>Click to expand</div><div class=expand-content style="display:none">A needle.</div>`,
 		"details that are closed":                 `<details><summary>More</summary><p>A needle.</p></details>`,
 	}
 	for name, part := range tests {

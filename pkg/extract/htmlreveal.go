@@ -336,8 +336,11 @@ func (r *revealer) asked(n *html.Node) bool {
 	if key := rowKey(n); key != "" && r.rows[key] >= 2 && prev != nil && r.measured[prev].letters > 0 && r.measured[prev].letters <= maxLabelLetters {
 		return true
 	}
-	return oneOfSeveral(n)
+	return prev != nil && r.measured[prev].letters > 0 && r.measured[prev].letters <= maxLabelLetters && named(n, panelWords) || oneOfSeveral(n)
 }
+
+// panelWords are names of elements that a reader opens by the text before them.
+var panelWords = wordSet(`accordion answer faq expand expandable expander collapse collapsible collapsed toggle spoiler panel tab reveal details disclosure`)
 
 // pressed reports whether an element looks like the label of the next one: a heading, a question, a button with words.
 func (r *revealer) pressed(n *html.Node) bool {
