@@ -1200,7 +1200,7 @@ type DatasourceConfigCreate struct {
 	// Example: {"Accept-Language":"de","Authorization":"Basic dXNlcjpwYXNzd29yZA=="}
 	Headers *map[string]string `json:"headers,omitempty"`
 
-	// Include web_site: glob patterns of paths to take
+	// Include web_site: glob patterns of paths to take; pages that lead to them are read for their links
 	Include *[]string `json:"include,omitempty"`
 
 	// MaxDepth web_site: links from the root
@@ -1287,8 +1287,9 @@ type DatasourceList struct {
 
 // DatasourcePatch Fields that are missing stay as they are.
 type DatasourcePatch struct {
-	// Config of a web_page or web_site. Fields that are missing stay as they are; a changed refresh counts at once, the rest
-	// from the next crawl on.
+	// Config of a web_page or web_site. Fields that are missing stay as they are. Changes count at once: pages that the site
+	// does not take any more are skipped, and pages that are known from links and that it takes now are fetched. Other
+	// pages of a sitemap come with the next refresh.
 	Config *struct {
 		// Exclude web_site: glob patterns of paths to leave
 		Exclude *[]string `json:"exclude,omitempty"`

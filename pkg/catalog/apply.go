@@ -157,6 +157,11 @@ func (c *Catalog) apply(ctx context.Context, t *tx, ev domain.Event) (Applied, e
 	if siteID == "" {
 		return done, nil
 	}
+	if ev.Type == domain.EventDiscovered && r.GroupID != "" && ev.Generation >= before.seen {
+		if err := t.keepLinks(ctx, ev); err != nil {
+			return Applied{}, err
+		}
+	}
 	if len(out.Links) > 0 || len(out.LeftOut) > 0 {
 		if done.NewPages, err = c.discovered(ctx, t, siteID, r, store, ev, out); err != nil {
 			return Applied{}, err
@@ -232,10 +237,15 @@ func stoppedSince(ctx context.Context, t *tx, page record) (bool, error) {
 // consequences queues the work on a site that follows from the end of a job of it or of one of its pages.
 func (c *Catalog) consequences(ctx context.Context, t *tx, before, after record) error {
 	if after.Type == domain.TypeWebSite {
-		if after.DiscoveryDone && !before.DiscoveryDone {
-			return queueRest(ctx, t, after)
+		if !after.DiscoveryDone || before.DiscoveryDone {
+			return nil
 		}
-		return nil
+		if after.FollowLinks {
+			if err := queueWork(ctx, t, siteTask{siteID: after.ID, kind: workLinks}); err != nil {
+				return err
+			}
+		}
+		return queueRest(ctx, t, after)
 	}
 	if err := c.release(ctx, t, before.Datasource, after.Datasource); err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/textid"
 )
 
 // names reports whether a page of the site says that it is the other page. Careless sites name their root on every page,
@@ -17,18 +18,20 @@ func names(site record, page domain.DatasourceConfig, id string) bool {
 		(!domain.SameSpelling(page.Canonical, root) || domain.SameSpelling(page.SourceURL, root))
 }
 
-// canonical is the page that the fetched one, r, says it is: one that is known and has or awaits content, or one that
-// becomes a page of the site now. "" when there is none such and the page stays; and also when it has content and the
-// other has none yet: then it stays until that has, see queueYield.
-func (c *Catalog) canonical(ctx context.Context, t *tx, site, r record, store domain.Datastore, address string) (string, error) {
-	id, said := domain.ChildID(site.ID, address), r.Config
-	if said.Canonical = address; id == r.ID || !names(site, said, id) {
+// canonical is the page that the fetched one, r, says it is: one that is known and has, or awaits, a text that is alike, or
+// one that becomes a page of the site now. "" when there is none such and the page stays; and also when it has content and the
+// other has none yet: then it stays until that has, see queueYield. Where the other is still to be fetched, its text is not
+// known: the page is left out for it at first, and is fetched again when the texts turn out not to be alike, see release.
+func (c *Catalog) canonical(ctx context.Context, t *tx, site, r record, store domain.Datastore, f domain.Fetched) (string, error) {
+	id, said := domain.ChildID(site.ID, f.Canonical), r.Config
+	said.Canonical, said.TextHash, said.Sketch = f.Canonical, f.TextHash, f.Sketch
+	if id == r.ID || !names(site, said, id) {
 		return "", nil
 	}
 	target, err := readRecord(ctx, t, id)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
-		added, err := c.addCanonical(ctx, t, site, r, store, domain.Link{URL: address, Depth: r.Config.Depth})
+		added, err := c.addCanonical(ctx, t, site, r, store, domain.Link{URL: f.Canonical, Depth: r.Config.Depth})
 		if err != nil || !added || r.ActiveGeneration > 0 {
 			return "", err
 		}
@@ -37,11 +40,53 @@ func (c *Catalog) canonical(ctx context.Context, t *tx, site, r record, store do
 		return "", fmt.Errorf("reading the canonical page: %w", err)
 	case !target.Alive() || target.DuplicateOf == r.ID:
 		return "", nil
+	case target.Original != nil && !alike(said, target.Config):
+		return "", nil
 	case r.ActiveGeneration > 0 && target.ActiveGeneration == 0 && !target.Status.Terminal():
 		// It may have been judged before, to this page's favour. Only its content can change that.
 		return "", nil
 	}
+	round, err := c.roundTrip(ctx, t, site, target, r.ID)
+	if err != nil || round {
+		return "", err
+	}
 	return id, nil
+}
+
+// alike reports whether the texts of two pages have so much in common that one may stand for the other.
+func alike(a, b domain.DatasourceConfig) bool {
+	return a.TextHash != "" && a.TextHash == b.TextHash || textid.Alike(a.Sketch, b.Sketch)
+}
+
+// maxNamings bounds the pages of a chain, each of which says that it is the next.
+const maxNamings = 8
+
+// roundTrip reports whether a page names another as its own address, and so on, until one names the page with the id. In such a
+// circle no page makes way for another, or they would do so in turns without end. A circle of two is none here: the caller
+// keeps one of the two.
+func (c *Catalog) roundTrip(ctx context.Context, t *tx, site, from record, id string) (bool, error) {
+	for hop := range maxNamings {
+		next := from.Config.Canonical
+		if next == "" {
+			return false, nil
+		}
+		nextID := domain.ChildID(site.ID, next)
+		switch {
+		case nextID == from.ID || !names(site, from.Config, nextID):
+			return false, nil
+		case nextID == id:
+			return hop > 0, nil
+		}
+		var err error
+		from, err = readRecord(ctx, t, nextID)
+		if errors.Is(err, sql.ErrNoRows) {
+			return false, nil
+		}
+		if err != nil {
+			return false, fmt.Errorf("reading page %s: %w", nextID, err)
+		}
+	}
+	return false, nil
 }
 
 // addCanonical makes the address a page of the site, and reports whether it is one now: not past the limit, nor if it is
@@ -50,7 +95,7 @@ func (c *Catalog) addCanonical(ctx context.Context, t *tx, site, r record, store
 	if site.Crawl.Stopped() || r.runID != site.runID {
 		return false, nil
 	}
-	queued, _, err := c.addPages(ctx, t, site, store, []domain.Link{link})
+	queued, _, err := c.addPages(ctx, t, &site, store, []foundLink{{Link: link, lead: domain.MaxLead + 1}})
 	return queued > 0, err
 }
 
@@ -103,7 +148,8 @@ func queueYieldTo(ctx context.Context, t *tx, siteID, pageID string) error {
 	return queueWork(ctx, t, siteTask{siteID: siteID, kind: workYield, pageID: pageID})
 }
 
-// yield leaves out pages that say they are one which has content now, unless that says it is one of them.
+// yield leaves out pages that say they are one which has content now, if the texts are alike and that one does not say it is
+// one of them.
 func (w *siteWork) yield(ctx context.Context) error {
 	keeper, err := readRecord(ctx, w.t, w.task.pageID)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -122,10 +168,17 @@ func (w *siteWork) yield(ctx context.Context) error {
 	w.after = pages[len(pages)-1].ID
 	at := fromMicros(w.c.stamp())
 	for _, p := range pages {
-		if p.ID == keeper.ID || p.GroupID != w.site.ID || !names(w.site, p.Config, keeper.ID) || names(w.site, keeper.Config, p.ID) {
+		if p.ID == keeper.ID || p.GroupID != w.site.ID || !names(w.site, p.Config, keeper.ID) || names(w.site, keeper.Config, p.ID) || !alike(p.Config, keeper.Config) {
 			continue
 		}
-		if err := w.c.makeWay(ctx, w.t, p, keeper.ID, itSaysItIs(p.Config.Canonical), at); err != nil {
+		round, err := w.c.roundTrip(ctx, w.t, w.site, keeper, p.ID)
+		if err != nil {
+			return err
+		}
+		if round {
+			continue
+		}
+		if err := w.c.makeWay(ctx, w.t, &p, keeper.ID, itSaysItIs(p.Config.Canonical), at); err != nil {
 			return err
 		}
 		w.changed = append(w.changed, p.ID)

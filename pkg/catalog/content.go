@@ -98,7 +98,7 @@ func (c *Catalog) Describe(ctx context.Context, ws, id string, d Description, jo
 			return domain.NotFound("datasource", id)
 		}
 		if d.Web != nil {
-			if err := r.fetchBy(*d.Web); err != nil {
+			if err := c.fetchBy(ctx, t, &r, *d.Web); err != nil {
 				return err
 			}
 		}
@@ -114,7 +114,11 @@ func (c *Catalog) Describe(ctx context.Context, ws, id string, d Description, jo
 		r.UpdatedAt = fromMicros(c.stamp())
 		switch {
 		case r.Original == nil:
-			return r.store(ctx, t, micros(r.UpdatedAt))
+			if err := r.store(ctx, t, micros(r.UpdatedAt)); err != nil || r.Type != domain.TypeWebSite {
+				return err
+			}
+			_, err := c.settleSite(ctx, t, r.ID, r.UpdatedAt)
+			return err
 		case r.jobKind == domain.JobCrawl && !r.Status.Terminal():
 			// Should it turn out not to have changed, nobody would write the description into the index.
 			return domain.Errorf(domain.CodeConflict, "datasource %q is being fetched; change it when that is done", id)

@@ -33,7 +33,7 @@ func (c *Catalog) judge(ctx context.Context, t *tx, r record, store domain.Datas
 		return verdict{}, fmt.Errorf("reading site %s: %w", r.GroupID, err)
 	}
 	if f.Canonical != "" {
-		keeper, err := c.canonical(ctx, t, site, r, store, f.Canonical)
+		keeper, err := c.canonical(ctx, t, site, r, store, f)
 		if err != nil {
 			return verdict{}, err
 		}
@@ -41,12 +41,16 @@ func (c *Catalog) judge(ctx context.Context, t *tx, r record, store domain.Datas
 			return verdict{keeper: keeper, reason: itSaysItIs(f.Canonical)}, nil
 		}
 	}
-	if f.Original.SHA256 == "" {
+	said := r
+	said.Original, said.Config.TextHash = &f.Original, f.TextHash
+	name := said.TextName()
+	if name == "" {
 		return verdict{}, nil
 	}
+	// A page that was fetched before texts were compared is known by its bytes.
 	equal, err := collect(ctx, t, scanRecord, `SELECT `+recordColumns+` FROM datasources
-		WHERE group_id = ? AND content_hash = ? AND content_hash <> '' AND id <> ? LIMIT ?`+t.lock,
-		r.GroupID, f.Original.SHA256, r.ID, maxEqualPages)
+		WHERE group_id = ? AND content_hash IN (?, ?) AND content_hash <> '' AND id <> ? LIMIT ?`+t.lock,
+		r.GroupID, name, f.Original.SHA256, r.ID, maxEqualPages)
 	if err != nil {
 		return verdict{}, fmt.Errorf("looking for pages of the same content: %w", err)
 	}
@@ -89,11 +93,12 @@ func (c *Catalog) yield(ctx context.Context, t *tx, p, keeper record, at time.Ti
 	if err != nil {
 		return err
 	}
-	return c.makeWay(ctx, t, p, keeper.ID, reason, at)
+	return c.makeWay(ctx, t, &p, keeper.ID, reason, at)
 }
 
-// makeWay takes from a page what readers have of it, whatever it waits for, because another has its place.
-func (c *Catalog) makeWay(ctx context.Context, t *tx, p record, keeper, reason string, at time.Time) error {
+// makeWay takes from a page what readers have of it, whatever it waits for, because another has its place, or its site does not
+// take it any more.
+func (c *Catalog) makeWay(ctx context.Context, t *tx, p *record, keeper, reason string, at time.Time) error {
 	out := p.LeaveOut(reason, keeper, p.seen, at)
 	p.JobID, p.place = "", placeNowhere
 	err := t.later(ctx, write{
@@ -111,15 +116,17 @@ func (c *Catalog) makeWay(ctx context.Context, t *tx, p record, keeper, reason s
 }
 
 // release queues, after the end of a job of a page, the work that follows for pages which were left out for it: when it
-// has nothing for readers they are judged anew, and when it has other content or has begun to lead elsewhere, those that
-// had the same.
+// has nothing for readers they are judged again, when it has other content or has begun to lead elsewhere, those that
+// had the same, and when its content has come to be known, those that say they are it.
 func (c *Catalog) release(ctx context.Context, t *tx, before, after domain.Datasource) error {
 	switch {
 	case after.GroupID == "":
 		return nil
 	case !after.Alive():
 		return queueRelease(ctx, t, after, workRelease)
-	case before.Original != nil && after.Original != nil && before.Original.SHA256 != after.Original.SHA256:
+	case before.Original == nil && after.Original != nil:
+		return queueRelease(ctx, t, after, workNamed)
+	case before.Original != nil && after.Original != nil && before.TextName() != after.TextName():
 		return queueRelease(ctx, t, after, workCompare)
 	case before.Original != nil && before.Config.FinalURL == "" && after.Config.FinalURL != "":
 		return queueRelease(ctx, t, after, workCompare)

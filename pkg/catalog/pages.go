@@ -10,10 +10,11 @@ import (
 )
 
 // Reasons of addresses that crawlers have found and the site does not take. tooDeep is in the crawler's words, which
-// leaves such addresses to the catalog: only here it is known whether another page leads to them by fewer links.
+// leaves such addresses, and what the patterns say, to the catalog: only here it is known whether another page leads to them
+// by fewer links, and only here the settings are those of now.
 const (
 	overLimit = "past the site's limit of pages"
-	tooDeep   = "too many links away from the root"
+	tooDeep   = domain.LeftTooDeep
 )
 
 // discovered makes what an event has found the pages of a site, each with a crawl job, and returns how many jobs that put
@@ -29,7 +30,7 @@ func (c *Catalog) discovered(ctx context.Context, t *tx, siteID string, from rec
 	if !site.listens(from, ev) {
 		return 0, nil
 	}
-	queued, refused, err := c.addPages(ctx, t, site, store, out.Links)
+	queued, refused, err := c.addPages(ctx, t, &site, store, foundOn(from, out.Links))
 	if err != nil {
 		return 0, err
 	}
@@ -60,11 +61,66 @@ func (r *record) listens(from record, ev domain.Event) bool {
 	}
 }
 
+// reach is what a site takes, made ready for judging many links.
+type reach struct {
+	scope    *domain.SiteScope
+	patterns domain.Patterns
+	limit    int
+	leads    int64 // pages that are read for their links alone
+}
+
+func (c *Catalog) reachOf(ctx context.Context, t *tx, site record) (reach, error) {
+	r := reach{scope: site.Config.Scope(site.FollowLinks), limit: c.pageLimit(site)}
+	r.patterns = r.scope.Patterns()
+	if len(r.scope.Include) == 0 {
+		return r, nil
+	}
+	var err error
+	if r.leads, err = leadCount(ctx, t, site.ID); err != nil {
+		return r, fmt.Errorf("counting pages that are read for their links: %w", err)
+	}
+	return r, nil
+}
+
+// judge says why a link is not taken, or with which Lead it becomes a page.
+func (r *reach) judge(l foundLink) (why string, lead int) {
+	if domain.SameSpelling(l.URL, r.scope.Root) {
+		return "", 0 // the root is read whatever the patterns say, for its links
+	}
+	deepest := r.scope.MaxDepth
+	switch why = r.patterns.RefusesURL(l.URL); {
+	case why == domain.LeftExcluded:
+		return why, 0
+	case l.Depth > deepest:
+		return tooDeep, 0
+	case why == "":
+		return "", 0
+	case !r.scope.Follow, l.lead > domain.MaxLead, l.Depth == deepest, r.leads >= domain.MaxLeads:
+		return why, 0
+	default:
+		return "", l.lead
+	}
+}
+
+// leadFewer notes that fewer pages than it seemed lead in a row to a page that is read for its links. How far these are
+// followed depends on that.
+func (c *Catalog) leadFewer(ctx context.Context, t *tx, page *record, lead int) error {
+	page.Config.Lead = lead
+	if err := page.store(ctx, t, c.stamp()); err != nil {
+		return err
+	}
+	if !page.Status.Terminal() {
+		return nil // its links are still to come
+	}
+	return queueWork(ctx, t, siteTask{siteID: page.GroupID, kind: workLinks, pageID: page.ID})
+}
+
 // addPages makes links the pages of a site, each with a crawl job, and returns how many jobs that put into the outbox,
 // and how many links were left out, by reason. A page that is known already is crawled again only when a
 // newer crawl of the site comes upon it; so one crawl asks for each page once, however many pages link to it. What was
-// deleted or found gone since the crawl began is not asked for again.
-func (c *Catalog) addPages(ctx context.Context, t *tx, site record, store domain.Datastore, links []domain.Link) (queued int, refused map[string]int, err error) {
+// deleted or found gone since the crawl began is not asked for again. Pages that no include pattern takes are added to be read
+// for their links, up to domain.MaxLead of them in a row.
+func (c *Catalog) addPages(ctx context.Context, t *tx, site *record, store domain.Datastore, links []foundLink) (queued int, refused map[string]int, err error) {
 	known, err := pagesByID(ctx, t, site.ID, links)
 	if err != nil {
 		return 0, nil, err
@@ -73,41 +129,61 @@ func (c *Catalog) addPages(ctx context.Context, t *tx, site record, store domain
 	if err != nil {
 		return 0, nil, err
 	}
-	added, limit, deepest := 0, c.pageLimit(site), site.Config.Scope(true).MaxDepth
+	reach, err := c.reachOf(ctx, t, *site)
+	if err != nil {
+		return 0, nil, err
+	}
+	added := 0
 	refused = map[string]int{}
 	for _, link := range links {
 		id := domain.ChildID(site.ID, link.URL)
 		page, exists := known[id]
+		why, lead := reach.judge(link)
 		switch {
 		case gone[id]:
 			continue
+		case why == domain.LeftExcluded, why == domain.LeftNotIncluded && !exists:
+			refused[why]++
+			continue
 		case exists && page.runID == site.runID:
-			if site.FollowLinks && link.Depth < page.Config.Depth {
-				if err := c.nearer(ctx, t, site, &page, store, link.Depth); err != nil {
+			if lead > 0 && lead < page.Config.Lead {
+				if err := c.leadFewer(ctx, t, &page, lead); err != nil {
 					return 0, nil, err
 				}
-				known[id] = page
 			}
+			if site.FollowLinks && link.Depth < page.Config.Depth {
+				if err := c.nearer(ctx, t, *site, &page, store, link.Depth); err != nil {
+					return 0, nil, err
+				}
+			}
+			known[id] = page
 			continue
 		case exists:
 			page.Config.Depth = min(page.Config.Depth, link.Depth)
 			if !link.LastMod.IsZero() {
 				page.Config.LastMod = link.LastMod
 			}
-			if err := c.ask(ctx, t, site, &page, store); err != nil {
+			if why == "" {
+				page.Config.Lead = lead
+			}
+			if err := c.ask(ctx, t, *site, &page, store); err != nil {
 				return 0, nil, err
 			}
-		case link.Depth > deepest:
-			refused[tooDeep]++
+		case why != "":
+			refused[why]++
 			continue
-		case site.pages+int64(added) >= int64(limit):
+		case lead == 0 && site.pages-reach.leads >= int64(reach.limit):
 			refused[overLimit]++
 			continue
 		default:
-			if page, err = c.addPage(ctx, t, site, link, store); err != nil {
+			if page, err = c.addPage(ctx, t, *site, link.Link, lead, store); err != nil {
 				return 0, nil, err
 			}
 			added++
+			site.pages++
+			if lead > 0 {
+				reach.leads++
+			}
 		}
 		known[id] = page
 		queued++
@@ -178,7 +254,7 @@ func tellDepth(ctx context.Context, t *tx, page record) error {
 	})
 }
 
-func (c *Catalog) addPage(ctx context.Context, t *tx, site record, link domain.Link, store domain.Datastore) (record, error) {
+func (c *Catalog) addPage(ctx context.Context, t *tx, site record, link domain.Link, lead int, store domain.Datastore) (record, error) {
 	at := fromMicros(c.stamp())
 	page := record{
 		Datasource: domain.Datasource{
@@ -189,7 +265,7 @@ func (c *Catalog) addPage(ctx context.Context, t *tx, site record, link domain.L
 			Type:        domain.TypeWebPage,
 			Name:        link.URL,
 			Metadata:    site.Metadata,
-			Config:      domain.DatasourceConfig{SourceURL: link.URL, Depth: link.Depth, LastMod: link.LastMod},
+			Config:      domain.DatasourceConfig{SourceURL: link.URL, Depth: link.Depth, LastMod: link.LastMod, Lead: lead},
 			CreatedAt:   at,
 			UpdatedAt:   at,
 		},
@@ -210,7 +286,7 @@ func (c *Catalog) pageLimit(site record) int {
 	return c.maxPages
 }
 
-func pagesByID(ctx context.Context, t *tx, siteID string, links []domain.Link) (map[string]record, error) {
+func pagesByID(ctx context.Context, t *tx, siteID string, links []foundLink) (map[string]record, error) {
 	ids := make([]string, len(links))
 	for i, l := range links {
 		ids[i] = domain.ChildID(siteID, l.URL)
@@ -223,7 +299,7 @@ func pagesByID(ctx context.Context, t *tx, siteID string, links []domain.Link) (
 }
 
 // leftPages are those of the links that were deleted or found gone since the site's newest crawl began.
-func leftPages(ctx context.Context, t *tx, siteID string, links []domain.Link, known map[string]record) (map[string]bool, error) {
+func leftPages(ctx context.Context, t *tx, siteID string, links []foundLink, known map[string]record) (map[string]bool, error) {
 	var ids []string
 	for _, l := range links {
 		if id := domain.ChildID(siteID, l.URL); known[id].ID == "" {

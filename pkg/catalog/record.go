@@ -74,6 +74,7 @@ func scanRecord(s scanner) (record, error) {
 // encoded are the fields of a record that are stored as text made from several values.
 type encoded struct {
 	metadata, config, original, originalKey, progress, warnings, search, crawl, hash, canonicalID string
+	lead                                                                                          int
 	target                                                                                        domain.Target // its generation is 0 when there is none
 	resume                                                                                        domain.Resume // its status is "" when there is none
 	originalBytes                                                                                 int64
@@ -97,11 +98,14 @@ func (r *record) encode() (encoded, error) {
 		put(&e.original, "original", r.Original)
 		e.originalKey, e.originalBytes = r.Original.Key, r.Original.Size
 		if r.GroupID != "" {
-			e.hash = r.Original.SHA256
+			e.hash = r.TextName()
 		}
 	}
 	if r.GroupID != "" && r.Config.Canonical != "" && r.Status != domain.StatusSkipped {
 		e.canonicalID = domain.ChildID(r.GroupID, r.Config.Canonical)
+	}
+	if r.GroupID != "" {
+		e.lead = r.Config.Lead
 	}
 	if r.Crawl != nil {
 		put(&e.crawl, "crawl", r.Crawl)
@@ -133,8 +137,8 @@ func (r *record) insert(ctx context.Context, t *tx, taken error) error {
 		run_id, place, runs, active_generation, chunks, text_bytes, fence, fingerprint, target_generation, target_chunks, target_bytes,
 		target_fingerprint, move_id, resume_status, resume_error, seen_generation, replay_id, created_at, updated_at, touched_at, last_synch,
 		crawl, unchanged, content_hash, duplicate_of, inputs, target_inputs, refresh, queued_at,
-		canonical_id, original_bytes)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+		canonical_id, original_bytes, lead)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT DO NOTHING`}
 	w.args = []any{
 		r.ID, r.WorkspaceID, r.DatastoreID, r.GroupID, r.Type, r.Name, r.CustomID, e.metadata, e.config,
@@ -143,7 +147,7 @@ func (r *record) insert(ctx context.Context, t *tx, taken error) error {
 		stored(r.Fence), r.Fingerprint, stored(e.target.Generation), e.target.Chunks, e.target.TextBytes, e.target.Fingerprint,
 		r.MoveID, e.resume.Status, e.resume.Error, stored(r.seen), r.replay, micros(r.CreatedAt), micros(r.UpdatedAt), micros(r.UpdatedAt),
 		nullMicros(r.LastSynch), e.crawl, flag(r.Unchanged), e.hash, r.DuplicateOf, r.Inputs, e.target.Inputs, r.Config.Refresh, r.queued,
-		e.canonicalID, e.originalBytes,
+		e.canonicalID, e.originalBytes, e.lead,
 	}
 	w.check = func(rows int64) error {
 		if rows == 0 {
@@ -165,7 +169,7 @@ func (r *record) store(ctx context.Context, t *tx, touched int64) error {
 		job_kind = ?, run_id = ?, place = ?, runs = ?, active_generation = ?, chunks = ?, text_bytes = ?, fence = ?, fingerprint = ?,
 		target_generation = ?, target_chunks = ?, target_bytes = ?, target_fingerprint = ?, move_id = ?, resume_status = ?, resume_error = ?,
 		seen_generation = ?, replay_id = ?, updated_at = ?, touched_at = ?, last_synch = ?, crawl = ?, unchanged = ?, content_hash = ?,
-		duplicate_of = ?, inputs = ?, target_inputs = ?, refresh = ?, queued_at = ?, canonical_id = ?, original_bytes = ?
+		duplicate_of = ?, inputs = ?, target_inputs = ?, refresh = ?, queued_at = ?, canonical_id = ?, original_bytes = ?, lead = ?
 		WHERE id = ?`}
 	w.args = []any{
 		r.Type, r.Name, r.CustomID, e.metadata, e.config, e.original, e.originalKey,
@@ -173,7 +177,7 @@ func (r *record) store(ctx context.Context, t *tx, touched int64) error {
 		r.jobKind, r.runID, r.place, r.Runs, stored(r.ActiveGeneration), r.Chunks, r.TextBytes, stored(r.Fence), r.Fingerprint,
 		stored(e.target.Generation), e.target.Chunks, e.target.TextBytes, e.target.Fingerprint, r.MoveID, e.resume.Status, e.resume.Error,
 		stored(r.seen), r.replay, micros(r.UpdatedAt), touched, nullMicros(r.LastSynch), e.crawl, flag(r.Unchanged), e.hash,
-		r.DuplicateOf, r.Inputs, e.target.Inputs, r.Config.Refresh, r.queued, e.canonicalID, e.originalBytes,
+		r.DuplicateOf, r.Inputs, e.target.Inputs, r.Config.Refresh, r.queued, e.canonicalID, e.originalBytes, e.lead,
 		r.ID,
 	}
 	return t.later(ctx, w)

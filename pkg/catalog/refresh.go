@@ -58,7 +58,9 @@ func (c *Catalog) RefreshDue(ctx context.Context, id string, at time.Time) (queu
 	return queued && err == nil, err
 }
 
-// UpdateWebConfig changes how web content is fetched, from its next fetch on, and returns the datasource. It fails with
+// UpdateWebConfig changes how web content is fetched, from its next fetch on, and returns the datasource. A change of what a
+// site takes is applied to its pages at once: those that it does not take any more are left out, and those that are known
+// from the links of others and that it takes now are fetched. It fails with
 // domain.CodeInvalid for a datasource that has no such setting: one that is not fetched, a page of a site, whose settings
 // are its site's, and for what only a site has, a page.
 func (c *Catalog) UpdateWebConfig(ctx context.Context, ws, id string, patch domain.WebPatch) (domain.Datasource, error) {
@@ -70,11 +72,15 @@ func (c *Catalog) UpdateWebConfig(ctx context.Context, ws, id string, patch doma
 		if r.WorkspaceID != ws {
 			return domain.NotFound("datasource", id)
 		}
-		if err := r.fetchBy(patch); err != nil {
+		if err := c.fetchBy(ctx, t, &r, patch); err != nil {
 			return err
 		}
 		r.UpdatedAt = fromMicros(c.stamp())
-		return r.store(ctx, t, micros(r.UpdatedAt))
+		if err := r.store(ctx, t, micros(r.UpdatedAt)); err != nil {
+			return err
+		}
+		_, err = c.settleSite(ctx, t, r.ID, r.UpdatedAt)
+		return err
 	})
 	if err != nil {
 		return domain.Datasource{}, err
@@ -82,8 +88,8 @@ func (c *Catalog) UpdateWebConfig(ctx context.Context, ws, id string, patch doma
 	return c.Datasource(ctx, ws, id)
 }
 
-// fetchBy changes in memory how the datasource is fetched.
-func (r *record) fetchBy(patch domain.WebPatch) error {
+// fetchBy changes in memory how the datasource is fetched, and queues what follows for the pages of a site.
+func (c *Catalog) fetchBy(ctx context.Context, t *tx, r *record, patch domain.WebPatch) error {
 	switch {
 	case r.Type != domain.TypeWebPage && r.Type != domain.TypeWebSite:
 		return domain.Invalid("config", "of datasource %s cannot be changed: it is no web page and no web site", r.ID)
@@ -92,6 +98,7 @@ func (r *record) fetchBy(patch domain.WebPatch) error {
 	case r.Type == domain.TypeWebPage && patch.OfSites():
 		return domain.Invalid("config", "of page %s has no patterns and limits: those are of sites", r.ID)
 	}
+	before := r.Config
 	patch.Apply(&r.Config)
-	return nil
+	return c.rescope(ctx, t, before, r)
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/sluice/sluice/pkg/domain"
@@ -81,6 +82,9 @@ func (c *Catalog) storeSite(ctx context.Context, t *tx, site record, at time.Tim
 	return &site.Datasource, nil
 }
 
+// cappedAt begins the warning of a site that has more pages than it may have.
+const cappedAt = "The site has more pages than its limit of "
+
 // settlePages lets the outcome of a site's pages decide the site's.
 func (c *Catalog) settlePages(ctx context.Context, t *tx, site *record, at time.Time) (changed bool, err error) {
 	var pages domain.SiteProgress
@@ -96,11 +100,11 @@ func (c *Catalog) settlePages(ctx context.Context, t *tx, site *record, at time.
 	if cause == "" {
 		cause = reason
 	}
+	before := slices.Clone(site.Warnings)
+	site.Warnings = slices.DeleteFunc(site.Warnings, func(w string) bool { return strings.HasPrefix(w, cappedAt) })
 	changed = site.SettlePages(pages, cause, at)
-	capped := fmt.Sprintf("The site has more pages than its limit of %d; the rest was left out.", c.pageLimit(*site))
-	if site.capped && !slices.Contains(site.Warnings, capped) {
-		site.Warnings = append(site.Warnings, capped)
-		changed = true
+	if site.capped {
+		site.Warnings = append(site.Warnings, fmt.Sprintf(cappedAt+"%d; the rest was left out.", c.pageLimit(*site)))
 	}
-	return changed, nil
+	return changed || !slices.Equal(before, site.Warnings), nil
 }

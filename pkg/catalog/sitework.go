@@ -19,6 +19,9 @@ const (
 	workRelease workKind = 3 // those left out for a page that has nothing for readers are fetched again
 	workCompare workKind = 4 // those left out because of the content of a page that has another now are fetched again
 	workYield   workKind = 5 // those that say they are a page which has content now make way for it
+	workLinks   workKind = 6 // what they link to is evaluated, of one page or of all, because a page that has not changed reports no links
+	workScope   workKind = 7 // the site's settings have been changed: they are applied to pages, and to what these link to
+	workNamed   workKind = 8 // those left out because they say they are a page are fetched again, if its text, which has come to be known, is not alike
 )
 
 // siteBatch bounds the pages that one transaction works on.
@@ -136,6 +139,10 @@ func (w *siteWork) do(ctx context.Context) error {
 		return w.rest(ctx)
 	case w.task.kind == workYield:
 		return w.yield(ctx)
+	case w.task.kind == workScope, w.task.kind == workLinks && !stopped:
+		return w.scope(ctx)
+	case w.task.kind == workLinks:
+		return nil
 	case w.task.kind >= workRelease && !stopped:
 		return w.release(ctx)
 	default: // a newer crawl, or the end of this one, has overtaken it
@@ -244,14 +251,12 @@ func (w *siteWork) ask(ctx context.Context, pages []record) error {
 
 // release has pages fetched again that were left out for another, unless that has come to have content again.
 func (w *siteWork) release(ctx context.Context) error {
-	if w.task.kind == workRelease {
-		keeper, err := readRecord(ctx, w.t, w.task.pageID)
-		if err != nil && !errors.Is(err, sql.ErrNoRows) {
-			return fmt.Errorf("reading page %s: %w", w.task.pageID, err)
-		}
-		if err == nil && keeper.Alive() {
-			return nil
-		}
+	keeper, err := readRecord(ctx, w.t, w.task.pageID)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return fmt.Errorf("reading page %s: %w", w.task.pageID, err)
+	}
+	if err == nil && keeper.Alive() && w.task.kind == workRelease {
+		return nil
 	}
 	pages, err := w.pages(ctx, `duplicate_of = ? AND duplicate_of <> '' AND id > ? ORDER BY id`, w.task.pageID, w.after)
 	if err != nil || len(pages) == 0 {
@@ -259,8 +264,10 @@ func (w *siteWork) release(ctx context.Context) error {
 	}
 	w.after = pages[len(pages)-1].ID
 	pages = slices.DeleteFunc(pages, func(p record) bool {
-		named := w.task.kind == workCompare && domain.ChildID(w.site.ID, p.Config.Canonical) == w.task.pageID
-		return p.Status != domain.StatusSkipped || p.GroupID != w.site.ID || named
+		names := names(w.site, p.Config, w.task.pageID)
+		stays := w.task.kind == workCompare && names && alike(p.Config, keeper.Config) ||
+			w.task.kind == workNamed && (!names || alike(p.Config, keeper.Config))
+		return p.Status != domain.StatusSkipped || p.GroupID != w.site.ID || stays
 	})
 	for i := range pages {
 		job := domain.NewPageJob(w.site.Datasource, pages[i].Datasource, w.site.runID, w.store)

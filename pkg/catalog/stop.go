@@ -67,8 +67,12 @@ func (c *Catalog) stopSite(ctx context.Context, t *tx, site record) (bool, error
 		site.place = placeNowhere
 	}
 	site.CrawlStopped(fromMicros(c.stamp()))
-	for _, text := range []string{`DELETE FROM outbox WHERE datasource_id = ?`, `DELETE FROM site_work WHERE site_id = ?`} {
-		if err := t.later(ctx, write{doing: "stopping the crawl of site " + site.ID, text: text, args: []any{site.ID}}); err != nil {
+	for _, w := range []write{
+		{text: `DELETE FROM outbox WHERE datasource_id = ?`, args: []any{site.ID}},
+		{text: `DELETE FROM site_work WHERE site_id = ? AND kind <> ?`, args: []any{site.ID, workScope}},
+	} {
+		w.doing = "stopping the crawl of site " + site.ID
+		if err := t.later(ctx, w); err != nil {
 			return false, err
 		}
 	}

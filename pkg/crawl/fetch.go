@@ -24,6 +24,8 @@ type PageRequest struct {
 	// WantLinks asks for the page's links within Scope. Scope may be nil: then there are none.
 	WantLinks bool
 	Scope     *domain.SiteScope
+	// PastPatterns has Links hold also what the patterns of Scope refuse: the caller judges that.
+	PastPatterns bool
 	// Depth is how many links the page is away from the root of its site.
 	Depth int
 
@@ -45,6 +47,10 @@ type Page struct {
 	Redirects []domain.Redirect
 	// Canonical is the address that the page says is its own, normalised, when that is another and in scope; else "".
 	Canonical string
+	// TextHash names the main text of HTML with its title, and Sketch tells texts that are alike: see package textid. Both are
+	// empty where there is no text.
+	TextHash  string
+	Sketch    []byte
 	Links     []domain.Link // within scope, normalised, each once, in the page's order
 	Refused   map[Refusal]int
 	NoIndex   bool // the page asks not to be found (meta robots or X-Robots-Tag)

@@ -29,6 +29,7 @@ type pageReader struct {
 	req     PageRequest
 	scope   *scope
 
+	root       *html.Node // of the parsed page; nil: it is no HTML
 	title      string
 	canonical  string // as written
 	robots     robotsDirectives
@@ -65,6 +66,7 @@ func (p *pageReader) register(col *colly.Collector) {
 // read looks at every element once. It forgets what it has read before: a page that led here.
 func (p *pageReader) read(root *html.Node) {
 	p.reset()
+	p.root = root
 	p.shell.read(root)
 	for n := range root.Descendants() {
 		if n.Type == html.ElementNode && n.Namespace == "" {
@@ -175,6 +177,7 @@ func (p *pageReader) finish(page *Page, header http.Header, final *url.URL) {
 		}
 	}
 	page.Canonical = p.canonicalOn(base, self)
+	p.identify(page)
 	if page.NoFollow {
 		return
 	}
@@ -228,7 +231,11 @@ func (p *pageReader) takeLinks(page *Page, base *whatwg.Url, self string) {
 	}
 	seen := map[string]bool{self: true}
 	for _, href := range p.hrefs {
-		u, why := p.scope.take(base, href, p.req.Depth+1)
+		take := p.scope.take
+		if p.req.PastPatterns {
+			take = p.scope.takeLink
+		}
+		u, why := take(base, href, p.req.Depth+1)
 		switch {
 		case why != "":
 			page.Refused[why]++

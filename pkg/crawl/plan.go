@@ -119,10 +119,13 @@ type plan struct {
 	scope   domain.SiteScope
 	follow  bool
 
+	patterns domain.Patterns // of the scope
+
 	level   []*planned // being judged
 	next    []*planned // one link further
 	known   map[string]*planned
-	kept    map[string]string    // pages by their contents' hashes
+	kept    map[string]string    // pages by the hashes of their texts, or of their contents
+	leads   int                  // pages that are read for their links alone
 	moved   []*planned           // that lead elsewhere: whatever has their content comes before them
 	left    map[string]PlanEntry // addresses left out so far
 	fetches sync.WaitGroup
@@ -133,9 +136,11 @@ type plan struct {
 type planned struct {
 	link   domain.Link
 	from   string
+	lead   int             // pages up to it, in a row, that the include patterns do not take; 0: it is taken
 	done   chan planResult // of its fetch; holds one
 	state  planState
 	result planResult
+	sketch []byte     // of its text
 	wait   []*planned // that name this address as their own
 }
 
@@ -152,7 +157,7 @@ const (
 // planResult is what a fetch brought, without the body.
 type planResult struct {
 	page    Page
-	sha     string
+	hash    string // of the text, or of the content where that has none
 	size    int64
 	refused []refusedLink
 	err     error
@@ -168,7 +173,7 @@ func (p *plan) discover(spec domain.CrawlSpec) error {
 	var refused []refusedLink
 	d, err := p.crawler.discover(p.ctx, spec, func(links []domain.Link) error {
 		for _, l := range links {
-			p.add(l, "")
+			p.add(l, "", 0)
 		}
 		return nil
 	}, func(address string, why Refusal) {
@@ -176,7 +181,7 @@ func (p *plan) discover(spec domain.CrawlSpec) error {
 			refused = append(refused, refusedLink{address, why})
 		}
 	})
-	p.scope, p.follow = d.Scope, d.Follow
+	p.scope, p.follow, p.patterns = d.Scope, d.Follow, d.Scope.Patterns()
 	s := &p.summary
 	s.Root, s.Follow, s.Sitemaps, s.Problems = d.Scope.Root, d.Follow, d.Sitemaps, d.Problems
 	s.Complete = d.Complete && s.Reasons[string(RefusedPageLimit)] == 0
@@ -196,14 +201,17 @@ func (p *plan) discover(spec domain.CrawlSpec) error {
 	return nil
 }
 
-// add takes an address for the next level, once, and within the limit.
-func (p *plan) add(l domain.Link, from string) {
+// add takes an address for the next level, once, and within the limit. lead is that of the address, see planned.
+func (p *plan) add(l domain.Link, from string, lead int) {
 	switch {
 	case p.known[l.URL] != nil:
-	case len(p.known) >= p.limit:
+	case lead == 0 && len(p.known)-p.leads >= p.limit:
 		p.summary.Reasons[string(RefusedPageLimit)]++
 	default:
-		it := &planned{link: l, from: from, done: make(chan planResult, 1)}
+		if lead > 0 {
+			p.leads++
+		}
+		it := &planned{link: l, from: from, lead: lead, done: make(chan planResult, 1)}
 		p.known[l.URL] = it
 		p.next = append(p.next, it)
 	}
@@ -290,13 +298,16 @@ func (p *plan) fetch(it *planned) planResult {
 
 func (p *plan) fetchOnce(it *planned) (r planResult) {
 	r.page, r.err = p.crawler.Fetch(p.ctx, PageRequest{
-		URL: it.link.URL, Depth: it.link.Depth, Scope: &p.scope, WantLinks: p.follow,
+		URL: it.link.URL, Depth: it.link.Depth, Scope: &p.scope, WantLinks: p.follow, PastPatterns: true,
 		refused: func(address string, why Refusal) { r.refused = append(r.refused, refusedLink{address, why}) },
 	})
 	if r.err != nil {
 		return r
 	}
-	r.sha, r.size, r.err = digest(r.page.Body)
+	r.hash, r.size, r.err = digest(r.page.Body)
+	if r.page.TextHash != "" {
+		r.hash = r.page.TextHash
+	}
 	if err := r.page.Close(); r.err == nil {
 		r.err = err
 	}

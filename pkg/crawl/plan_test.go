@@ -136,15 +136,17 @@ func TestPlan_of_a_sitemap_asks_for_no_page(t *testing.T) {
 func TestPlan_keeps_pages_whose_own_address_is_no_page(t *testing.T) {
 	t.Parallel()
 	page := func(canonical, text string) string {
-		return "<!doctype html><title>x</title><link rel=canonical href='" + canonical + "'><p>" + text
+		const same = "Oil the pump once a year before the winter comes and look at each valve while the water is cold."
+		return "<!doctype html><title>x</title><link rel=canonical href='" + canonical + "'><p>" + same + "<p>" + text
 	}
 	s := routes(t, map[string]string{
-		"/":    "<a href=/a>a</a> <a href=/b>b</a> <a href=/c>c</a> <a href=/d>d</a>",
-		"/a":   page("/b", "each names the other, the one"),
-		"/b":   page("/a", "each names the other, the other"),
-		"/c":   page("/none", "names what is not"),
-		"/d":   page("/far", "names what only it knows"),
-		"/far": page("/far", "known by another"),
+		"/":    "<a href=/a>a</a> <a href=/b>b</a> <a href=/c>c</a> <a href=/d>d</a> <a href=/e>e</a>",
+		"/e":   "<!doctype html><title>e</title><link rel=canonical href='/b'><p>Made of a template that names one page for all of them.",
+		"/a":   page("/b", "one"),
+		"/b":   page("/a", "two"),
+		"/c":   page("/none", "three"),
+		"/d":   page("/far", "four"),
+		"/far": page("/far", "five"),
 	})
 	got := map[string]Decision{}
 	_, err := local(t).Plan(t.Context(), PlanRequest{Spec: domain.CrawlSpec{URL: s.URL}}, func(e PlanEntry) error {
@@ -155,7 +157,7 @@ func TestPlan_keeps_pages_whose_own_address_is_no_page(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[string]Decision{
-		"/": PlanPage, "/a": PlanDuplicate, "/b": PlanPage, "/c": PlanPage, "/none": PlanError, "/d": PlanDuplicate, "/far": PlanPage,
+		"/": PlanPage, "/a": PlanDuplicate, "/b": PlanPage, "/c": PlanPage, "/none": PlanError, "/d": PlanDuplicate, "/far": PlanPage, "/e": PlanPage,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -193,11 +195,12 @@ func TestPlan_ends_with_its_caller(t *testing.T) {
 
 func TestPlan_prefers_where_a_redirect_ends(t *testing.T) {
 	t.Parallel()
+	long := "which leads to it from a short address that is listed on the first page of all"
 	s := routes(t, map[string]string{
 		"/":               "<a href=/r>r</a> <a href=/a>a</a> <a href=/q>q</a>",
-		"/a":              "<a href=/long/way/page>page</a> <link rel=canonical href='/q'><p>names what leads elsewhere",
+		"/a":              "<a href=/long/way/page>page</a> <link rel=canonical href='/q'><p>that nothing names but a redirect, " + long,
 		"/long/way/page":  "<p>the page itself",
-		"/long/way/other": "<p>that nothing names but a redirect",
+		"/long/way/other": "<p>that nothing names but a redirect, " + long + " here",
 	})
 	s.Config.Handler = redirecting(s.Config.Handler, map[string]string{"/r": "/long/way/page", "/q": "/long/way/other"})
 	got := map[string]Decision{}
@@ -223,4 +226,37 @@ func redirecting(next http.Handler, to map[string]string) http.Handler {
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+func TestPlan_reads_pages_for_their_links_that_no_include_pattern_takes(t *testing.T) {
+	t.Parallel()
+	s := routes(t, map[string]string{
+		"/":       "<a href=/list/1>1</a> <a href=/not/1>not</a><p>Home",
+		"/list/1": "<a href=/blog/a>a</a> <a href=/list/2>2</a><p>The first list",
+		"/list/2": "<a href=/blog/b>b</a> <a href=/list/3>3</a><p>The second list",
+		"/list/3": "<a href=/list/4>4</a><p>The third list",
+		"/list/4": "<a href=/blog/c>c</a><p>The fourth list",
+		"/blog/a": "<p>A", "/blog/b": "<p>B", "/blog/c": "<p>C", "/not/1": "<a href=/blog/c>c</a><p>Not",
+	})
+	got, reasons := map[string]Decision{}, map[string]string{}
+	_, err := local(t).Plan(t.Context(), PlanRequest{Spec: domain.CrawlSpec{
+		URL: s.URL, Site: &domain.SiteScope{Root: s.URL + "/", Include: []string{"/blog/"}, Exclude: []string{"/not/"}, MaxDepth: 9},
+	}}, func(e PlanEntry) error {
+		at := strings.TrimPrefix(e.URL, s.URL)
+		got[at], reasons[at] = e.Decision, e.Reason
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]Decision{
+		"/": PlanSkipped, "/list/1": PlanSkipped, "/list/2": PlanSkipped, "/list/3": PlanSkipped, "/list/4": PlanLeftOut,
+		"/blog/a": PlanPage, "/blog/b": PlanPage, "/not/1": PlanLeftOut,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if reasons["/list/1"] != "It is read for its links alone: not matched by an include pattern." || reasons["/not/1"] != string(RefusedExcluded) {
+		t.Errorf("got %v", reasons)
+	}
 }

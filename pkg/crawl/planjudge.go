@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/textid"
 )
 
 // Kinds of reasons, for counting.
@@ -20,6 +21,7 @@ const (
 	kindEmpty     = "has no content"
 	kindSame      = "has the same content as another page"
 	kindCanonical = "names another page as its own address"
+	kindLead      = "is read for its links alone"
 )
 
 // judge decides about a page that has been fetched, after taking its links.
@@ -28,8 +30,11 @@ func (p *plan) judge(it *planned) error {
 	if r.err != nil {
 		return p.fail(it)
 	}
+	it.sketch = r.page.Sketch
 	p.takeLinks(it)
-	switch {
+	switch why := p.patterns.RefusesURL(it.link.URL); {
+	case why != "" && p.follow:
+		return p.drop(it, PlanSkipped, "It is read for its links alone: "+why+".", kindLead)
 	case r.page.IsSitemap:
 		return p.drop(it, PlanSkipped, "It is a sitemap or a feed, not a page.", kindList)
 	case r.page.NoIndex:
@@ -43,6 +48,9 @@ func (p *plan) judge(it *planned) error {
 	}
 	switch own.state {
 	case planAlive:
+		if !textid.Alike(it.sketch, own.sketch) {
+			return p.keep(it)
+		}
 		return p.drop(it, PlanDuplicate, itSaysItIs(own), kindCanonical)
 	case planAwaited, planMoved:
 		it.state = planWaits
@@ -82,9 +90,22 @@ func (p *plan) takeLinks(it *planned) {
 		}
 	}
 	p.leaveOut(it.result.refused, it.link.Depth+1, it.link.URL)
+	var refused []refusedLink
 	for _, l := range it.result.page.Links {
-		p.add(l, it.link.URL)
+		why, lead := p.patterns.RefusesURL(l.URL), 0
+		if why == domain.LeftNotIncluded {
+			if lead = it.lead + 1; lead <= domain.MaxLead && l.Depth < p.scope.MaxDepth && p.leads < domain.MaxLeads {
+				why = ""
+			}
+		}
+		if why != "" {
+			p.summary.Reasons[why]++
+			refused = append(refused, refusedLink{l.URL, Refusal(why)})
+			continue
+		}
+		p.add(l, it.link.URL, lead)
 	}
+	p.leaveOut(refused, it.link.Depth+1, it.link.URL)
 }
 
 // leaveOut notes addresses that are not taken from a page, each once. Another page may yet lead to them.
@@ -122,7 +143,7 @@ func (p *plan) canonical(it *planned) *planned {
 		return nil // careless sites name their root on every page
 	}
 	if p.known[at] == nil {
-		p.add(domain.Link{URL: at, Depth: it.link.Depth}, it.link.URL)
+		p.add(domain.Link{URL: at, Depth: it.link.Depth}, it.link.URL, 0)
 		if own := p.known[at]; own != nil {
 			p.next = p.next[:len(p.next)-1]
 			p.level = append(p.level, own)
@@ -141,10 +162,10 @@ func (p *plan) keep(it *planned) error {
 		return nil
 	}
 	r := it.result
-	if other := p.kept[r.sha]; other != "" {
+	if other := p.kept[r.hash]; other != "" {
 		return p.drop(it, PlanDuplicate, "It has the same content as "+other+".", kindSame)
 	}
-	p.kept[r.sha] = it.link.URL
+	p.kept[r.hash] = it.link.URL
 	it.state = planAlive
 	e := it.entry(PlanPage)
 	if r.page.URL != it.link.URL {
@@ -205,7 +226,7 @@ func (p *plan) resume(it *planned) error {
 	it.wait, it.result = nil, planResult{} // nothing more is asked of it
 	for _, w := range waiting {
 		var err error
-		if it.state == planAlive {
+		if it.state == planAlive && textid.Alike(it.sketch, w.sketch) {
 			err = p.drop(w, PlanDuplicate, itSaysItIs(it), kindCanonical)
 		} else {
 			err = p.keep(w)

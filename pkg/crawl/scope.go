@@ -4,7 +4,6 @@ import (
 	"errors"
 	"net/url"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -22,9 +21,9 @@ const (
 	RefusedNoURL     Refusal = "not a web address"
 	RefusedHost      Refusal = "another host"
 	RefusedPath      Refusal = "outside the path of the root"
-	RefusedIncluded  Refusal = "not matched by an include pattern"
-	RefusedExcluded  Refusal = "matched by an exclude pattern"
-	RefusedDepth     Refusal = "too many links away from the root"
+	RefusedIncluded  Refusal = domain.LeftNotIncluded
+	RefusedExcluded  Refusal = domain.LeftExcluded
+	RefusedDepth     Refusal = domain.LeftTooDeep
 	RefusedTrap      Refusal = "looks like an endless series of pages"
 	RefusedPageLimit Refusal = "the limit of pages is reached"
 )
@@ -38,8 +37,7 @@ type scope struct {
 	hosts    map[string]bool // bare hosts (without "www.") that belong to the site
 	prefixes []string        // paths that pages lie under; "/" for all
 	page     *url.URL        // that the links stand on; nil for none
-	include  []*regexp.Regexp
-	exclude  []*regexp.Regexp
+	patterns domain.Patterns
 	maxDepth int
 	now      time.Time // of the crawl: calendars lead beyond it
 	listed   bool      // the addresses are those that a sitemap lists, whatever they look like
@@ -55,12 +53,11 @@ func newScope(s domain.SiteScope) (*scope, error) {
 		hosts:    map[string]bool{domain.BareHost(root): true},
 		prefixes: []string{pathPrefix(root.EscapedPath())},
 		maxDepth: s.MaxDepth,
+		patterns: s.Patterns(),
 	}
 	if sc.maxDepth <= 0 {
 		sc.maxDepth = DefaultMaxDepth
 	}
-	sc.include = compileAll(s.Include)
-	sc.exclude = compileAll(s.Exclude)
 	return sc, nil
 }
 
@@ -88,6 +85,18 @@ func (s *scope) inPath(u *url.URL) bool {
 // take normalises a link found on base and says whether it belongs to the site at the given depth. Links to the
 // root's host by http are turned to https where the root is https, so that a page has one address.
 func (s *scope) take(base *whatwg.Url, ref string, depth int) (string, Refusal) {
+	n, why := s.takeLink(base, ref, depth)
+	if why != "" {
+		return "", why
+	}
+	if why := Refusal(s.patterns.RefusesURL(n)); why != "" {
+		return "", why
+	}
+	return n, ""
+}
+
+// takeLink is take without the site's patterns.
+func (s *scope) takeLink(base *whatwg.Url, ref string, depth int) (string, Refusal) {
 	u, n, err := normaliseOn(base, ref)
 	if err != nil {
 		if errors.Is(err, errURLTooLong) {
@@ -124,29 +133,10 @@ func (s *scope) refuses(u *url.URL, depth int) Refusal {
 		return RefusedPath
 	case depth > s.maxDepth:
 		return RefusedDepth
-	case matchesAny(s.exclude, u.Path):
-		return RefusedExcluded
-	case len(s.include) > 0 && !matchesAny(s.include, u.Path):
-		return RefusedIncluded
 	case !s.listed && isMedia(u.Path):
 		return RefusedMedia
 	case isTrap(u) || isStep(s.page, u, s.now):
 		return RefusedTrap
-	}
-	return ""
-}
-
-// Unwanted says which pattern of the site's scope keeps out an address that was taken before, if one does.
-func Unwanted(site domain.SiteScope, address string) Refusal {
-	u, err := url.Parse(address)
-	include := compileAll(site.Include)
-	switch {
-	case err != nil:
-		return RefusedNoURL
-	case matchesAny(compileAll(site.Exclude), u.Path):
-		return RefusedExcluded
-	case len(include) > 0 && !matchesAny(include, u.Path):
-		return RefusedIncluded
 	}
 	return ""
 }
@@ -168,64 +158,6 @@ func underPrefix(p, prefix string) bool {
 	dir := strings.TrimSuffix(prefix, "/")
 	rest, ok := strings.CutPrefix(p, dir)
 	return ok && (rest == "" || rest[0] == '/')
-}
-
-const (
-	maxGlobs     = 100
-	maxGlobBytes = 1_000
-)
-
-// compileAll turns glob patterns of paths into expressions. "*" stands for anything within one segment, "**" for
-// anything, "?" for one character; a pattern that ends in "/" takes everything below; one that does not start with
-// "/" may match from any segment on. Go's expressions run in linear time, so a pattern cannot be an attack.
-func compileAll(patterns []string) []*regexp.Regexp {
-	var out []*regexp.Regexp
-	for _, p := range patterns[:min(len(patterns), maxGlobs)] {
-		if p = strings.TrimSpace(p); p != "" && len(p) <= maxGlobBytes {
-			out = append(out, compileGlob(p))
-		}
-	}
-	return out
-}
-
-func compileGlob(p string) *regexp.Regexp {
-	var b strings.Builder
-	b.WriteString("^")
-	if !strings.HasPrefix(p, "/") {
-		b.WriteString("(?:.*/)?")
-	}
-	for i := 0; i < len(p); i++ {
-		switch {
-		case strings.HasPrefix(p[i:], "**"):
-			b.WriteString(".*")
-			i++
-		case p[i] == '*':
-			b.WriteString("[^/]*")
-		case p[i] == '?':
-			b.WriteString("[^/]")
-		default:
-			n := 1
-			for i+n < len(p) && p[i+n] != '*' && p[i+n] != '?' {
-				n++
-			}
-			b.WriteString(regexp.QuoteMeta(strings.ToValidUTF8(p[i:i+n], "\uFFFD")))
-			i += n - 1
-		}
-	}
-	if strings.HasSuffix(p, "/") {
-		b.WriteString(".*")
-	}
-	b.WriteString("$")
-	return regexp.MustCompile("(?s)" + b.String())
-}
-
-func matchesAny(res []*regexp.Regexp, p string) bool {
-	for _, re := range res {
-		if re.MatchString(p) {
-			return true
-		}
-	}
-	return false
 }
 
 // set is the words of a list.

@@ -128,6 +128,17 @@ type DatasourceConfig struct {
 	Canonical string     `json:"canonical_url,omitempty"`
 	LastMod   time.Time  `json:"last_mod,omitzero"`
 	Rendered  bool       `json:"rendered,omitempty"`
+	// TextHash and Sketch are those of the page's text: see Fetched.
+	TextHash string `json:"text_hash,omitempty"`
+	Sketch   []byte `json:"sketch,omitempty"`
+	// TextID names what the content that readers see was made of, as far as it is text: see Event.TextID.
+	TextID string `json:"text_id,omitempty"`
+	// LinksKnown says that the links of the last fetch are stored. Else the page is fetched whole, for a page that has not
+	// changed shows none.
+	LinksKnown bool `json:"links_known,omitempty"`
+	// Lead counts, of a page that the include patterns of its site do not take, the pages up to it, in a row, of which that
+	// is so. Such a page is read for its links alone. 0: it is taken, or is the root.
+	Lead int `json:"lead,omitempty"`
 	// NamedByDocument says that the page's name is the title of the document behind it: nobody has given it one.
 	NamedByDocument bool `json:"named_by_document,omitempty"`
 }

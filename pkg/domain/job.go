@@ -48,6 +48,7 @@ type Version struct {
 	Generation  uint64 `json:"generation"`
 	Chunks      int64  `json:"chunks"`
 	Fingerprint string `json:"fingerprint,omitempty"` // of everything that its rows follow from: equal fingerprints, equal rows
+	TextID      string `json:"text_id,omitempty"`     // of a page: see Event.TextID
 }
 
 // CrawlSpec is what a crawl job fetches.
@@ -108,6 +109,10 @@ type Event struct {
 	Fetched  *Fetched  `json:"fetched,omitempty"`
 	Links    []Link    `json:"links,omitempty"`  // discovered: at most MaxLinksPerEvent
 	Follow   bool      `json:"follow,omitempty"` // discovered, of a site: links of its pages are to be followed
+	// Part and Parts, of a page's discovered, say which part of the page's links this is, from 0, and how many there are. With
+	// all of them, the links of the fetch before are replaced. Parts 0: the links are not to be stored.
+	Part  int `json:"part,omitempty"`
+	Parts int `json:"parts,omitempty"`
 	// Complete, of a site's synched, says that every page of the site has been listed: pages that have not are no part of it.
 	Complete bool `json:"complete,omitempty"`
 	// LeftOut, of a site's synched and of discovered, counts addresses that were not taken, by reason.
@@ -127,11 +132,20 @@ type Event struct {
 	Document *DocumentInfo `json:"document,omitempty"`
 	// Fingerprint, of synched, is that of the rows written: see Version.
 	Fingerprint string `json:"fingerprint,omitempty"`
+	// TextID, of synched, names the rows written by their text: pages that differ in nothing but their markup, clocks and
+	// counters have the same. "" for content other than web pages.
+	TextID string `json:"text_id,omitempty"`
 	// Inputs, of an ingest job's synched and unchanged, are the job's.
 	Inputs   string   `json:"inputs,omitempty"`
 	Warnings []string `json:"warnings,omitempty"` // synched
 	Error    string   `json:"error,omitempty"`    // error, skipped, gone, postponed, and progress of a job that is tried again: for people
 }
+
+// Bounds of pages that the include patterns of a site do not take, and that are read for their links alone.
+const (
+	MaxLead  = 3     // in a row, up to a page that is taken
+	MaxLeads = 1_000 // of one site
+)
 
 // MaxLinksPerEvent keeps a discovered event well below the message limit.
 const MaxLinksPerEvent = 200
@@ -148,6 +162,12 @@ type Fetched struct {
 	// Canonical is the address that the page says is its own, normalised, when that is another and within the site's scope.
 	Canonical string `json:"canonical,omitempty"`
 	Rendered  bool   `json:"rendered,omitempty"` // the content was made by the page's scripts, in a browser
+	// TextHash names the page's main text with its title, without clocks and counters, and a Sketch is compared with that of
+	// another page: see package textid. Both are empty without HTML, or text.
+	TextHash string `json:"text_hash,omitempty"`
+	Sketch   []byte `json:"sketch,omitempty"`
+	// LinksKnown says that the page's links have been reported, in discovered events with Parts.
+	LinksKnown bool `json:"links_known,omitempty"`
 }
 
 // Redirect is one answer that sent the crawler elsewhere.

@@ -14,7 +14,7 @@ func newIngestJob(id string, d Datasource, store Datastore) Job {
 	j := newJob(id, JobIngest, d, store)
 	j.Original = d.Original
 	if d.ActiveGeneration > 0 {
-		j.Previous = &Version{Place: store.Serving(), Generation: d.ActiveGeneration, Chunks: d.Chunks, Fingerprint: d.Fingerprint}
+		j.Previous = &Version{Place: store.Serving(), Generation: d.ActiveGeneration, Chunks: d.Chunks, Fingerprint: d.Fingerprint, TextID: d.Config.TextID}
 	}
 	return j
 }
@@ -44,11 +44,14 @@ func NewCrawlJob(d Datasource, store Datastore) Job {
 }
 
 // NewPageJob is the crawl job of a site's page. Its id follows from the site's job and the page, so that discovering
-// the page again in the same run asks for nothing new.
+// the page again in the same run asks for nothing new. A page whose links count and are not known is asked for whole.
 func NewPageJob(site, page Datasource, siteJobID string, store Datastore) Job {
 	j := NewCrawlJob(page, store)
 	j.ID = PageJobID(siteJobID, page.ID)
 	j.Crawl.Site, j.Crawl.Access = site.Config.Scope(site.FollowLinks), site.Config.Access
+	if site.FollowLinks && !page.Config.LinksKnown {
+		j.Crawl.ETag, j.Crawl.LastModified = "", ""
+	}
 	return j
 }
 

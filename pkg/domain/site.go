@@ -109,6 +109,16 @@ type SiteProgress struct {
 	Removed    int64 // have left the datastore in the newest crawl; not among those discovered
 }
 
+// WarnOfSitemap notes on a site whose pages a sitemap lists that its settings take more than before: what else the sitemap
+// lists is not known before it is read again.
+func (d *Datasource) WarnOfSitemap() {
+	if !slices.Contains(d.Warnings, moreListed) {
+		d.Warnings = append(slices.Clone(d.Warnings), moreListed)
+	}
+}
+
+const moreListed = "The site takes more pages than before. Refresh it to find those that its sitemap lists."
+
 // pagesFailed and crawlStopped mark warnings that SettlePages writes, so that it can replace them.
 const (
 	pagesFailed  = " pages could not be read; each says why"
@@ -194,6 +204,43 @@ func (d *Datasource) Alive() bool {
 	return d.Status != StatusSkipped && (d.Status != StatusError || d.ActiveGeneration > 0)
 }
 
+// TextName names the page's text where that is known, else its bytes: pages of one name have the same content. It is "" for a
+// page that was never fetched.
+func (d *Datasource) TextName() string {
+	switch {
+	case d.Original == nil:
+		return ""
+	case d.Config.TextHash != "":
+		return d.Config.TextHash
+	default:
+		return d.Original.SHA256
+	}
+}
+
+// Refuses says why the settings of a site do not take an address of it, depth links away from the root; "" when
+// they do. Depth does not count in a site whose pages a sitemap lists.
+func (s SiteScope) Refuses(p Patterns, address string, depth int) string {
+	why := p.RefusesURL(address)
+	if why != LeftExcluded && s.Follow && depth > s.MaxDepth {
+		return LeftTooDeep
+	}
+	return why
+}
+
+// LeadsOn reports whether a page that the site's settings do not take, for the given reason, is read for its links: links
+// are followed, and it is the root, or no include pattern takes it.
+func (s SiteScope) LeadsOn(why, address string) bool {
+	return s.Follow && (why == LeftNotIncluded || SameSpelling(address, s.Root))
+}
+
+// LeftOutBy is the reason of a page that the site's settings do not take, in words for people.
+func (s SiteScope) LeftOutBy(why, address string) string {
+	if s.LeadsOn(why, address) {
+		return address + " is read for its links alone: " + why + "."
+	}
+	return address + " is left out: " + why + "."
+}
+
 // Better reports whether of two pages with the same content this one is to stay. One that was reached without a redirect
 // stays rather than one that leads elsewhere, and where a redirect ended rather than where it began; then the better
 // address counts: fewer links from the root, then the shorter.
@@ -211,6 +258,22 @@ func (c DatasourceConfig) Better(than DatasourceConfig) bool {
 	default:
 		return c.SourceURL < than.SourceURL
 	}
+}
+
+// SameReach reports whether two settings of a site take the same pages.
+func (c DatasourceConfig) SameReach(other DatasourceConfig) bool {
+	return slices.Equal(c.Include, other.Include) && slices.Equal(c.Exclude, other.Exclude) &&
+		c.MaxPages == other.MaxPages && c.MaxDepth == other.MaxDepth
+}
+
+// Widens reports whether the other settings of a site may take pages that these do not.
+func (c DatasourceConfig) Widens(other DatasourceConfig) bool {
+	lacks := func(all, some []string) bool {
+		return slices.ContainsFunc(some, func(s string) bool { return !slices.Contains(all, s) })
+	}
+	include := len(c.Include) > 0 && (len(other.Include) == 0 || lacks(c.Include, other.Include))
+	pages := c.MaxPages > 0 && (other.MaxPages == 0 || other.MaxPages > c.MaxPages)
+	return include || lacks(other.Exclude, c.Exclude) || pages
 }
 
 // SameSite reports whether two sites take the same pages: by the same addresses and the same patterns.

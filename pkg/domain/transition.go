@@ -217,7 +217,7 @@ func (o *Outcome) activate(d *Datasource, store Datastore, ev Event) {
 		if ev.MIMEType != "" {
 			d.Config.MIMEType = ev.MIMEType
 		}
-		d.Config.Document = ev.Document
+		d.Config.Document, d.Config.TextID = ev.Document, ev.TextID
 		d.nameByDocument()
 		o.Changed = true
 	case ev.Generation < d.ActiveGeneration:

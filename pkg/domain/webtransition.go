@@ -105,6 +105,7 @@ func (d *Datasource) arrive(f *Fetched) {
 	c.EndAt(f.URL)
 	c.Redirects = slices.Clone(f.Redirects[:min(len(f.Redirects), maxRedirects)])
 	c.Canonical, c.Rendered = f.Canonical, f.Rendered
+	c.TextHash, c.Sketch, c.LinksKnown = f.TextHash, slices.Clone(f.Sketch), f.LinksKnown
 }
 
 // EndAt notes where the page's fetch ended after redirects, if there were any.
@@ -217,5 +218,5 @@ func (o *Outcome) empty(d *Datasource, generation uint64) {
 	d.Warnings, d.Unchanged = nil, false
 	c := &d.Config
 	c.MIMEType, c.FileSize, c.SHA256, c.Document = "", 0, "", nil
-	c.ETag, c.LastModified = "", ""
+	c.ETag, c.LastModified, c.TextID = "", "", ""
 }

@@ -218,20 +218,25 @@ func leftOut(refused map[crawl.Refusal]int) map[string]int {
 
 func (c *Crawler) page(ctx context.Context, job domain.Job, report reporter) (err error) {
 	spec := job.Crawl
-	// Patterns may have been changed since the page was found. The root is read whatever they say, for its links.
-	if spec.Site != nil && spec.Depth > 0 {
-		if why := crawl.Unwanted(*spec.Site, spec.URL); why != "" {
-			return report.skip(ctx, fmt.Sprintf("%s is left out: %s.", spec.URL, why))
+	req := crawl.PageRequest{
+		URL: spec.URL, ETag: spec.ETag, LastModified: spec.LastModified, Depth: spec.Depth,
+		Scope: reach(spec), WantLinks: spec.Site != nil && spec.Site.Follow, PastPatterns: true,
+	}
+	// A page that the site's settings do not take may have been found before they were changed, or lead to others.
+	refused := ""
+	if spec.Site != nil {
+		if refused = spec.Site.Refuses(spec.Site.Patterns(), spec.URL, spec.Depth); refused != "" && !spec.Site.LeadsOn(refused, spec.URL) {
+			return report.skip(ctx, spec.Site.LeftOutBy(refused, spec.URL))
 		}
 	}
-	page, err := c.Web.Fetch(ctx, crawl.PageRequest{
-		URL: spec.URL, ETag: spec.ETag, LastModified: spec.LastModified, Depth: spec.Depth,
-		Scope: reach(spec), WantLinks: spec.Site != nil && spec.Site.Follow,
-	})
-	var refused *crawl.Error
-	if errors.As(err, &refused) && errors.Is(err, crawl.ErrNoText) && job.GroupID != "" && !isRoot(spec) {
+	if refused != "" {
+		req.ETag, req.LastModified = "", "" // it is asked for its links
+	}
+	page, err := c.Web.Fetch(ctx, req)
+	var e *crawl.Error
+	if errors.As(err, &e) && errors.Is(err, crawl.ErrNoText) && job.GroupID != "" && !isRoot(spec) {
 		// Its address looked like that of a page. The site is whole without it.
-		return report.skip(ctx, refused.Message)
+		return report.skip(ctx, e.Message)
 	}
 	if err != nil {
 		return err
@@ -248,8 +253,11 @@ func (c *Crawler) page(ctx context.Context, job domain.Job, report reporter) (er
 	}
 	// Links go first: once the page is fetched, its job is done and the site may count as complete. A page that asks not
 	// to be indexed may still lead to others; one that asks not to be followed has no links here.
-	if err := reportLinks(ctx, report, page); err != nil {
+	if err := reportLinks(ctx, report, page, req.WantLinks); err != nil {
 		return err
+	}
+	if refused != "" {
+		return report.skip(ctx, spec.Site.LeftOutBy(refused, spec.URL))
 	}
 	if page.NoIndex {
 		return report.skip(ctx, page.URL+" asks not to be indexed (noindex).")
@@ -262,6 +270,7 @@ func (c *Crawler) page(ctx context.Context, job domain.Job, report reporter) (er
 	ev.Fetched = &domain.Fetched{
 		Original: original, URL: page.URL, Title: page.Title, ETag: page.ETag, LastModified: page.LastModified,
 		Redirects: page.Redirects, Canonical: page.Canonical, Rendered: page.Rendered,
+		TextHash: page.TextHash, Sketch: page.Sketch, LinksKnown: req.WantLinks,
 	}
 	return report.emit(ctx, ev)
 }
@@ -282,12 +291,21 @@ func reach(spec *domain.CrawlSpec) *domain.SiteScope {
 	return &site
 }
 
-func reportLinks(ctx context.Context, report reporter, page crawl.Page) error {
+// reportLinks reports the links of a page. stored has the catalog keep them, also that there are none.
+func reportLinks(ctx context.Context, report reporter, page crawl.Page, stored bool) error {
 	refused := leftOut(page.Refused)
-	for links := page.Links; len(links) > 0 || len(refused) > 0; { // a page may have none but those that are left out
+	parts := (len(page.Links) + domain.MaxLinksPerEvent - 1) / domain.MaxLinksPerEvent
+	if parts == 0 && (stored || len(refused) > 0) { // a page may have none but those that are left out
+		parts = 1
+	}
+	links := page.Links
+	for part := range parts {
 		n := min(len(links), domain.MaxLinksPerEvent)
 		ev := report.event(domain.EventDiscovered)
 		ev.Links, ev.LeftOut = links[:n], refused
+		if stored {
+			ev.Part, ev.Parts = part, parts
+		}
 		if err := report.emit(ctx, ev); err != nil {
 			return err
 		}

@@ -413,7 +413,7 @@ func TestCrawlerLeavesOutPagesThatTheSiteDoesNotTakeAnyMore(t *testing.T) {
 	}{
 		"one that a pattern excludes":       {1, domain.SiteScope{Exclude: []string{"/a*"}}, "https://pumps.example/a is left out: matched by an exclude pattern."},
 		"one that no pattern includes":      {1, domain.SiteScope{Include: []string{"/b/"}}, "https://pumps.example/a is left out: not matched by an include pattern."},
-		"but not the root, for its links":   {0, domain.SiteScope{Include: []string{"/b/"}}, ""},
+		"one that is too deep now":          {3, domain.SiteScope{Follow: true, MaxDepth: 2}, "https://pumps.example/a is left out: too many links away from the root."},
 		"nor what the patterns have always": {1, domain.SiteScope{Include: []string{"/a"}}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -502,6 +502,77 @@ func TestCrawlerOpensTheHeadersOfItsSite(t *testing.T) {
 				t.Errorf("got %v", err)
 			case test.says != "" && (!jobs.IsPermanent(err) || !strings.Contains(err.Error(), test.says)):
 				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
+func TestCrawlerReportsLinksThatAreToBeStored(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		links, parts int
+	}{
+		"a page without any says so": {0, 1},
+		"a few":                      {3, 1},
+		"more than an event takes":   {domain.MaxLinksPerEvent*2 + 1, 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w, job := newWeb(crawl.Page{Links: links(test.links), TextHash: "text", Sketch: []byte{1}}), crawlJob()
+			job.GroupID, job.Crawl.Site = "site", &domain.SiteScope{Root: "https://pumps.example/", Follow: true, MaxDepth: 5}
+			served := w.fetch
+			w.fetch = func(r crawl.PageRequest) (crawl.Page, error) {
+				if !r.PastPatterns {
+					t.Error("the patterns are left to the crawler, which knows them as they were")
+				}
+				return served(r)
+			}
+			if err := w.handle(t, job); err != nil {
+				t.Fatal(err)
+			}
+			for i, ev := range w.log.events[:test.parts] {
+				if ev.Type != domain.EventDiscovered || ev.Part != i || ev.Parts != test.parts {
+					t.Errorf("event %d is %s, part %d of %d", i, ev.Type, ev.Part, ev.Parts)
+				}
+			}
+			f := w.log.last(t, domain.EventFetched).Fetched
+			if !f.LinksKnown || f.TextHash != "text" || len(f.Sketch) != 1 {
+				t.Errorf("fetched %+v", f)
+			}
+		})
+	}
+}
+
+func TestCrawlerReadsPagesForTheirLinksAlone(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		url  string
+		site domain.SiteScope
+	}{
+		"one that no pattern includes":   {"https://pumps.example/a", domain.SiteScope{Include: []string{"/b/"}}},
+		"the root that none includes":    {"https://pumps.example/", domain.SiteScope{Include: []string{"/b/"}}},
+		"the root that a pattern leaves": {"https://pumps.example/", domain.SiteScope{Exclude: []string{"/"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w, job := newWeb(crawl.Page{Links: links(2)}), crawlJob()
+			test.site.Root, test.site.Follow, test.site.MaxDepth = "https://pumps.example/", true, 5
+			job.GroupID, job.Crawl.Site, job.Crawl.URL = "site", &test.site, test.url
+			served := w.fetch
+			w.fetch = func(r crawl.PageRequest) (crawl.Page, error) {
+				if r.ETag != "" || r.LastModified != "" {
+					t.Error("it is asked for conditionally, and may then show no links")
+				}
+				return served(r)
+			}
+			if err := w.handle(t, job); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff([]domain.EventType{domain.EventDiscovered, domain.EventSkipped}, w.log.types()); diff != "" {
+				t.Error(diff)
+			}
+			if ev := w.log.last(t, domain.EventSkipped); !strings.HasPrefix(ev.Error, test.url+" is read for its links alone: ") || len(w.kept) > 0 {
+				t.Errorf("it says %q, and %d pages are kept", ev.Error, len(w.kept))
 			}
 		})
 	}

@@ -81,11 +81,11 @@ func (i *Ingestor) without(ctx context.Context, job domain.Job, place domain.Pla
 	return nil
 }
 
-// unchanged reports whether the job's one place holds exactly the rows that the job would write.
-func unchanged(ctx context.Context, job domain.Job, fingerprint string, d *destination) (bool, error) {
+// unchanged reports whether the job's one place holds exactly the rows that the job would write. equal says that they would
+// be the ones that were written before.
+func unchanged(ctx context.Context, job domain.Job, equal bool, d *destination) (bool, error) {
 	p := job.Previous
-	if job.Force || job.Move != "" || len(job.Places) != 1 || p == nil || p.Place != job.Places[0] ||
-		fingerprint == "" || p.Fingerprint != fingerprint || p.Chunks <= 0 {
+	if !equal || job.Force || job.Move != "" || len(job.Places) != 1 || p == nil || p.Place != job.Places[0] || p.Chunks <= 0 {
 		return false, nil
 	}
 	_, rows, err := held(ctx, d.engines[0].index, job, d.model, d.embedder.Model().Dimensions, p.Generation)

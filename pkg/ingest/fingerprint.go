@@ -5,11 +5,13 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
 
 	"github.com/sluice/sluice/pkg/analysis"
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/extract"
 	"github.com/sluice/sluice/pkg/jobs"
+	"github.com/sluice/sluice/pkg/textid"
 )
 
 // rowVersion numbers how rows are made of chunks: which of their fields are filled, and which text is embedded. Raise it
@@ -42,6 +44,41 @@ func (i *Ingestor) fingerprint(job domain.Job) (string, error) {
 		SHA256: job.Original.SHA256, FileName: job.Original.Name, MIMEType: job.Original.MIMEType, URL: pageURL(job),
 		Name: job.Name, CustomID: job.CustomID, Metadata: job.Metadata,
 	})
+	if err != nil {
+		return "", jobs.Permanent(fmt.Errorf("encoding its metadata: %w", err))
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:]), nil
+}
+
+// textID names the rows that a web page's job writes by their text: see domain.Event.TextID. The times at which the
+// page was made and changed do not count, because many servers set them for each answer. It is "" for other content.
+func (i *Ingestor) textID(job domain.Job, chunks []domain.Chunk, metadata map[string]any) (string, error) {
+	if job.Type != domain.TypeWebPage {
+		return "", nil
+	}
+	steady := make([]domain.Chunk, len(chunks))
+	for n, c := range chunks {
+		c.Text, c.Context, c.Heading = textid.Steady(c.Text), textid.Steady(c.Context), textid.Steady(c.Heading)
+		c.Offset, c.Tokens = 0, 0 // a clock's length changes them
+		steady[n] = c
+	}
+	kept := make(map[string]any, len(metadata))
+	for key, value := range metadata {
+		kept[key] = value
+	}
+	if document, ok := metadata["document"].(map[string]any); ok {
+		document = maps.Clone(document)
+		delete(document, domain.MetaCreated)
+		delete(document, domain.MetaModified)
+		kept["document"] = document
+	}
+	data, err := json.Marshal(struct {
+		Row, Analysis  int
+		Chunk, URL, ID string
+		Metadata       map[string]any
+		Chunks         []domain.Chunk
+	}{rowVersion, analysis.Version, i.Chunkers.Chunker(job.Chunking).Version(), pageURL(job), job.CustomID, kept, steady})
 	if err != nil {
 		return "", jobs.Permanent(fmt.Errorf("encoding its metadata: %w", err))
 	}

@@ -91,7 +91,8 @@ func (i *Ingestor) logger() *slog.Logger {
 
 // Handle does one job. Its error is jobs.Permanent when doing the job again cannot help.
 //
-// A job that would write what is there already ends with domain.EventUnchanged, and reads nothing for it. Vectors that the
+// A job whose rows are in the index already ends with domain.EventUnchanged, before reading anything. The job of a web page
+// whose text is as it was ends in the same way after extraction. Vectors that the
 // same model has made already, of what readers see or in a run that was cut short, are copied. What cannot be copied is
 // embedded, equal texts once, so what there was before never decides whether a job succeeds.
 //
@@ -109,7 +110,7 @@ func (i *Ingestor) Handle(ctx context.Context, job domain.Job) error {
 	if err != nil {
 		return err
 	}
-	same, err := unchanged(ctx, job, fingerprint, destinations[0])
+	same, err := unchanged(ctx, job, fingerprint != "" && job.Previous != nil && job.Previous.Fingerprint == fingerprint, destinations[0])
 	if err != nil {
 		return err
 	}
@@ -135,6 +136,17 @@ func (i *Ingestor) Handle(ctx context.Context, job domain.Job) error {
 	if len(chunks) == 0 {
 		return jobs.Permanent(domain.Errorf(domain.CodeUnsupported, "there is no text in it"))
 	}
+	textID, err := i.textID(job, chunks, w.metadata)
+	if err != nil {
+		return err
+	}
+	if same, err = unchanged(ctx, job, textID != "" && job.Previous != nil && job.Previous.TextID == textID, destinations[0]); err != nil {
+		return err
+	}
+	if same {
+		tell.stop()
+		return report.emit(ctx, report.event(domain.EventUnchanged))
+	}
 	if err := i.copies(ctx, job, destinations); err != nil {
 		return err
 	}
@@ -145,6 +157,7 @@ func (i *Ingestor) Handle(ctx context.Context, job domain.Job) error {
 	ev := report.event(domain.EventSynched)
 	ev.Chunks, ev.Bytes, ev.Fingerprint = int64(len(chunks)), textBytes(chunks), fingerprint
 	ev.MIMEType, ev.Document, ev.Warnings, ev.Places = doc.MIMEType, info, doc.Warnings, w.written()
+	ev.TextID = textID
 	for _, d := range destinations {
 		ev.EmbedTokens += d.tokens.Load()
 	}

@@ -164,7 +164,7 @@ func (l *library) must(t *testing.T, job domain.Job) {
 		t.Fatal(err)
 	}
 	if ev := l.log.events[len(l.log.events)-1]; ev.Type == domain.EventSynched && ev.Places[0] == here {
-		l.previous = &domain.Version{Place: here, Generation: job.Generation, Chunks: ev.Chunks, Fingerprint: ev.Fingerprint}
+		l.previous = &domain.Version{Place: here, Generation: job.Generation, Chunks: ev.Chunks, Fingerprint: ev.Fingerprint, TextID: ev.TextID}
 	}
 }
 

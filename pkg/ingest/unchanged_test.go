@@ -122,6 +122,79 @@ func TestAFingerprintIsOfEverythingThatRowsFollowFrom(t *testing.T) {
 	}
 }
 
+func TestAWebPageWhoseTextIsAsItWasCostsNoEmbedding(t *testing.T) {
+	t.Parallel()
+	page := func(l *library, sha string) domain.Job {
+		j := l.job(here)
+		j.Type, j.Original = domain.TypeWebPage, &domain.Original{Key: "key", SHA256: sha, Name: "https://pumps.example/a", MIMEType: "text/html"}
+		return j
+	}
+	read := func(t *testing.T) *library {
+		l := newLibrary(t, 100, 4)
+		l.must(t, page(l, "first"))
+		l.reset()
+		l.models["small"].calls = 0
+		return l
+	}
+	t.Run("in other bytes", func(t *testing.T) {
+		t.Parallel()
+		l := read(t)
+		l.must(t, page(l, "second"))
+		l.log.last(t, domain.EventUnchanged)
+		if l.originals != 1 || l.models["small"].calls != 0 || l.shelves[here.Engine].writes != 0 {
+			t.Errorf("%d originals read, %d calls of the model, %d writes", l.originals, l.models["small"].calls, l.shelves[here.Engine].writes)
+		}
+	})
+	for name, change := range map[string]func(*library, *domain.Job){
+		"unless a row is missing":      func(l *library, _ *domain.Job) { l.drop(101) }, // the first 100 are of the version before
+		"unless it is asked for":       func(_ *library, j *domain.Job) { j.Force = true },
+		"unless its address is other":  func(_ *library, j *domain.Job) { j.Original.Name = "https://pumps.example/b" },
+		"unless its metadata is other": func(_ *library, j *domain.Job) { j.Metadata = map[string]any{"lang": "de"} },
+		"unless it is no page":         func(_ *library, j *domain.Job) { j.Type = domain.TypeFile },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := read(t)
+			job := page(l, "second")
+			change(l, &job)
+			l.must(t, job)
+			l.log.last(t, domain.EventSynched)
+		})
+	}
+}
+
+func TestATextIDIsOfWhatReadersSee(t *testing.T) {
+	t.Parallel()
+	i := newPipeline(1).ingestor()
+	job := ingestJob()
+	job.Type = domain.TypeWebPage
+	id := func(text, heading string, document map[string]any) string {
+		id, err := i.textID(job, []domain.Chunk{{Text: text, Heading: heading, Offset: len(text)}}, map[string]any{"document": document})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return id
+	}
+	want := id("Oil it.\nGenerated at 13:04:05", "Pumps", map[string]any{"modified": "2026-11-26", "author": "Ann"})
+	for name, same := range map[string]string{
+		"the time at which the page was made": id("Oil it.\nGenerated at 9:11:12", "Pumps", map[string]any{"modified": "2026-11-26", "author": "Ann"}),
+		"when it says that it was changed":    id("Oil it.\nGenerated at 13:04:05", "Pumps", map[string]any{"modified": "2026-12-01", "author": "Ann"}),
+	} {
+		if same != want {
+			t.Errorf("%s counts", name)
+		}
+	}
+	for name, other := range map[string]string{
+		"the text":    id("Oil it twice.\nGenerated at 13:04:05", "Pumps", map[string]any{"author": "Ann"}),
+		"the heading": id("Oil it.\nGenerated at 13:04:05", "Valves", map[string]any{"author": "Ann"}),
+		"the author":  id("Oil it.\nGenerated at 13:04:05", "Pumps", map[string]any{"author": "Bob"}),
+	} {
+		if other == want {
+			t.Errorf("%s does not count", name)
+		}
+	}
+}
+
 func TestWritingGoesToTheSpaceOfEachModel(t *testing.T) {
 	t.Parallel()
 	l := newLibrary(t, 3, 4)

@@ -1,11 +1,13 @@
 package catalogtest
 
 import (
+	"cmp"
 	"testing"
 	"time"
 
 	"github.com/sluice/sluice/pkg/catalog"
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/textid"
 )
 
 // pages plays crawlers and ingestors: what each address of a site answers, by address. An address that is missing does not
@@ -20,6 +22,8 @@ type answer struct {
 	same      bool   // the server says "not modified" when asked conditionally
 	fails     bool
 	links     []string
+	text      string // by which it is compared with others; "": one that all such pages share, though their content differs
+	hash      string // of the text; "": it is not known
 }
 
 // play publishes what waits and plays workers until nothing follows any more. It returns how many pages were fetched, and
@@ -58,15 +62,28 @@ func (w *world) crawl(j domain.Job, p pages) {
 	case a.same && j.Crawl.ETag != "":
 		w.end(j, domain.EventUnchanged)
 	default:
-		if len(a.links) > 0 {
-			w.end(j, domain.EventDiscovered, links(a.links...))
+		if follow := j.Crawl.Site != nil && j.Crawl.Site.Follow; follow || len(a.links) > 0 {
+			w.end(j, domain.EventDiscovered, links(a.links...), func(ev *domain.Event) {
+				for i := range ev.Links {
+					ev.Links[i].Depth = j.Crawl.Depth + 1
+				}
+				if follow {
+					ev.Parts = 1
+				}
+			})
+		}
+		if s := j.Crawl.Site; s != nil && s.Refuses(s.Patterns(), j.Crawl.URL, j.Crawl.Depth) != "" {
+			w.end(j, domain.EventSkipped, because("It is not taken."))
+			return
 		}
 		if a.content == "" {
 			w.end(j, domain.EventSkipped, because("It asks not to be indexed (noindex)."))
 			return
 		}
 		w.end(j, domain.EventFetched, found(j, a.content), func(ev *domain.Event) {
-			ev.Fetched.Canonical = a.canonical
+			ev.Fetched.Canonical, ev.Fetched.LinksKnown = a.canonical, j.Crawl.Site != nil && j.Crawl.Site.Follow
+			ev.Fetched.TextHash = a.hash
+			ev.Fetched.Sketch = textid.Sketch(cmp.Or(a.text, "of one kind"))
 			if a.leadsTo != "" {
 				ev.Fetched.URL = a.leadsTo
 			}

@@ -44,7 +44,7 @@ func testRescue(t *testing.T, open Open) {
 	t.Run("the job to put in place does what the lost one did, under another id", func(t *testing.T) {
 		t.Parallel()
 		w := newWorld(t, open)
-		site := w.createSite(domain.DatasourceConfig{Include: []string{"/docs/*"}}, pageA)
+		site := w.createSite(domain.DatasourceConfig{Include: []string{"/a*"}}, pageA)
 		file := w.createFile()
 		published := w.publishAll()
 		w.clock.advance(time.Hour)

@@ -25,6 +25,9 @@ func (s *Site) addDuplicates(lab *page) {
 		s.inFavourOf(article, hub, fmt.Sprintf("/d/print/%d", i))
 		s.inFavourOf(article, hub, article.address+"?print=1")
 
+		// A template names one page on all that are made of it.
+		s.page(hub, fmt.Sprintf("/d/template-%d", i)).head = canonical(article.address)
+
 		// One that only its other version names.
 		full := s.page(hub, fmt.Sprintf("/d/full/%d.html", i))
 		hub.links = hub.links[:len(hub.links)-1]
@@ -49,9 +52,10 @@ func (s *Site) addDuplicates(lab *page) {
 	}
 }
 
-// inFavourOf adds a page with a text of its own that names another as its canonical address.
+// inFavourOf adds another version of a page, which names that as its canonical address: the text is the same but for a line.
 func (s *Site) inFavourOf(p, hub *page, address string) {
 	c := s.register(hub, address, Expectation{Outcome: Skipped, Reason: Canonical, InFavourOf: p.address})
+	c.text, c.note = p.text, "This is another version of the page."
 	c.head = canonical(p.address)
 }
 

@@ -10,6 +10,7 @@ import (
 type page struct {
 	address string // path and query, as a crawler that follows RFC 3986 and drops what chooses nothing spells it
 	text    string // what the text follows from: duplicates share it
+	note    string // a line below the text
 	version int    // grows with every change
 	depth   int    // links from the root, by the shortest way
 	linked  bool   // by a page whose links count
@@ -120,6 +121,9 @@ func (s *Site) render(p *page) string {
 	fmt.Fprintf(&b, "<h1>%s</h1>\n", title)
 	for _, text := range s.paragraphs(p) {
 		fmt.Fprintf(&b, "<p>%s</p>\n", html.EscapeString(text))
+	}
+	if p.note != "" {
+		fmt.Fprintf(&b, "<p>%s</p>\n", html.EscapeString(p.note))
 	}
 	b.WriteString("</article>\n</main>\n")
 	if len(p.links) > 0 {

@@ -1,0 +1,162 @@
+package textid
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"hash/fnv"
+	"unicode"
+)
+
+const (
+	sketchBins = 128 // values in a sketch: the standard error of an estimate near alikeShare is 0.035
+	shingle    = 3   // words in a shingle
+	// maxShingles bounds the work on one text.
+	maxShingles = 200_000
+	// alikeShare is the share of shingles in common from which on two texts are alike: a page and its print version, not two
+	// pages of one template.
+	alikeShare = 0.8
+)
+
+// Hash names a text, with its title: texts of the same Steady form have the same hash. It is "" for a text without letters
+// or digits.
+func Hash(title, text string) string { return hashSteady(title, Steady(text)) }
+
+func hashSteady(title, steady string) string {
+	if !hasWords(steady) {
+		return ""
+	}
+	h := sha256.New()
+	h.Write([]byte(Steady(title)))
+	h.Write([]byte{0})
+	h.Write([]byte(steady))
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// Identify is the Hash of a text with its title, and the Sketch of what of the text is its own: a part without what pages
+// have in common, or the text itself.
+func Identify(title, text, own string) (hash string, sketch []byte) {
+	steady := Steady(text)
+	hash = hashSteady(title, steady)
+	if own == text {
+		return hash, sketchSteady(steady)
+	}
+	return hash, Sketch(own)
+}
+
+func hasWords(text string) bool {
+	for _, r := range text {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+			return true
+		}
+	}
+	return false
+}
+
+// Sketch is a summary of 128 bytes of a text, to be compared by Alike. It is nil for a text without letters or digits.
+func Sketch(text string) []byte { return sketchSteady(Steady(text)) }
+
+func sketchSteady(steady string) []byte {
+	var mins [sketchBins]uint64
+	var filled [sketchBins]bool
+	var last [shingle]uint64
+	words := 0
+	add := func(n int) {
+		h := uint64(0)
+		for i := range n {
+			h = mix(h ^ last[(words-n+i)%shingle])
+		}
+		bin := h % sketchBins
+		if v := h / sketchBins; !filled[bin] || v < mins[bin] {
+			mins[bin], filled[bin] = v, true
+		}
+	}
+	eachWord(steady, func(word uint64) bool {
+		last[words%shingle] = word
+		words++
+		if words >= shingle {
+			add(shingle)
+		}
+		return words < maxShingles
+	})
+	if words == 0 {
+		return nil
+	}
+	if words < shingle {
+		add(words)
+	}
+	out := make([]byte, sketchBins) // 0: no shingle has fallen into the bin
+	for i, v := range mins {
+		if filled[i] {
+			out[i] = byte(1 + v%255)
+		}
+	}
+	return out
+}
+
+// Alike reports whether the texts of two sketches have four fifths of their shingles in common. It is false where one of
+// them is not known.
+func Alike(a, b []byte) bool { return Resemblance(a, b) >= alikeShare }
+
+// Resemblance estimates the share of shingles that two texts have in common, 0 where a sketch is not known.
+func Resemblance(a, b []byte) float64 {
+	if len(a) != sketchBins || len(b) != sketchBins {
+		return 0
+	}
+	equal, either := 0, 0
+	for i := range a {
+		if a[i] == 0 && b[i] == 0 {
+			continue
+		}
+		either++
+		if a[i] == b[i] {
+			equal++
+		}
+	}
+	if either == 0 {
+		return 0
+	}
+	return float64(equal) / float64(either)
+}
+
+// eachWord hands on the hashes of words until do returns false: runs of letters and digits, and in scripts that are
+// written without spaces each letter.
+func eachWord(text string, do func(uint64) bool) {
+	h := fnv.New64a()
+	var buf []byte
+	end := func() bool {
+		if len(buf) == 0 {
+			return true
+		}
+		h.Reset()
+		h.Write(buf)
+		buf = buf[:0]
+		return do(h.Sum64())
+	}
+	for _, r := range text {
+		switch {
+		case unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar):
+			if !end() {
+				return
+			}
+			buf = append(buf, string(r)...)
+			if !end() {
+				return
+			}
+		case unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r):
+			buf = append(buf, string(r)...)
+		default:
+			if !end() {
+				return
+			}
+		}
+	}
+	end()
+}
+
+// mix spreads a number over 64 bits (the finalizer of SplitMix64).
+func mix(x uint64) uint64 {
+	x += 0x9e3779b97f4a7c15
+	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9
+	x = (x ^ (x >> 27)) * 0x94d049bb133111eb
+	return x ^ (x >> 31)
+}

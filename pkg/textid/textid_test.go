@@ -1,0 +1,134 @@
+package textid_test
+
+import (
+	"fmt"
+	"math/rand"
+	"strings"
+	"testing"
+
+	"github.com/sluice/sluice/pkg/textid"
+)
+
+func TestWhatServersWriteAnewIsNoPartOfTheText(t *testing.T) {
+	t.Parallel()
+	for _, pair := range [][2]string{
+		{"Generated on 26 November 2026 at 13:04", "Generated on 27 November 2026 at 09:11"},
+		{"Page generated at 2026-11-26 13:04:05.123456", "Page generated at 2026-11-26 13:04:06.9"},
+		{"Rendered at 1795698245.123456", "Rendered at 1795698300.5"},
+		{"Rendered at 1795698245", "Rendered at 1795698300"},
+		{"Last updated: 2026-11-26", "Last updated: 2026-12-01"},
+		{"Server time: 13:04:05 UTC", "Server time: 23:59:59 UTC"},
+		{"It is now 1:04 pm.", "It is now 11:59 am."},
+		{"Thu, 26 Nov 2026 13:04:05 GMT", "Fri, 27 Nov 2026 01:00:00 GMT"},
+		{"Thu Nov 26 13:04:05 2026", "Fri Nov 27 14:04:05 2026"},
+		{"Thu Nov  6 13:04:05 UTC 2026", "Fri Nov 27 14:04:05 UTC 2026"},
+		{"2026-11-26T13:04:05Z", "2026-11-26T13:09:05Z"},
+		{"Nov 26, 2026, 1:04:05 PM", "Nov 26, 2026, 1:04:09 PM"},
+		{"13:04:05", "13:04:06"},
+		{"Page rendered in 0.034 seconds", "Page rendered in 1.2 seconds"},
+		{"Seite erzeugt am 26.11.2026 um 13:04 Uhr", "Seite erzeugt am 27.11.2026 um 09:04 Uhr"},
+		{"Posted 3 minutes ago", "Posted 2 days ago"},
+		{"1,234 views", "1,235 views"},
+		{"12.4k views", "12.5k views"},
+		{"Views: 7", "Views: 8"},
+		{"Page views: 12345", "Page views: 12346"},
+		{"You are visitor number 12,345!", "You are visitor number 12,346!"},
+		{"This page has been viewed 17 times.", "This page has been viewed 18 times."},
+		{"Aufrufe: 17", "Aufrufe: 18"},
+		{"Request ID: 4f1c09aa", "Request ID: 77ab12cd"},
+		{"csrf_token=8a7b6c5d4e3f", "csrf_token=0a0b0c0d0e0f"},
+	} {
+		page := func(line string) string { return "Pumps need oil.\n" + line + "\nChange it yearly." }
+		if a, b := textid.Hash("Pumps", page(pair[0])), textid.Hash("Pumps", page(pair[1])); a != b {
+			t.Errorf("%q and %q are told apart: %q, %q", pair[0], pair[1], textid.Steady(pair[0]), textid.Steady(pair[1]))
+		}
+	}
+}
+
+func TestNewsIsPartOfTheText(t *testing.T) {
+	t.Parallel()
+	for _, pair := range [][2]string{
+		{"The pump costs 100 EUR.", "The pump costs 120 EUR."},
+		{"Open from 9:00 to 17:00", "Open from 10:00 to 17:00"},
+		{"The meeting is on 26 November 2026.", "The meeting is on 3 December 2026."},
+		{"Time: 19:00", "Winning time: 20:00"},
+		{"Kipchoge\t2:00:35", "Kipchoge\t1:59:40"},
+		{"Version 1.2.3 was released on 2026-11-26.", "Version 1.2.4 was released on 2026-11-26."},
+		{"10,000 visits per month", "20,000 visits per month"},
+		{"up to 500 views/day", "up to 900 views/day"},
+		{"SHA-256: 0a1b2c3d4e5f60718293a4b5c6d7e8f9", "SHA-256: 1a1b2c3d4e5f60718293a4b5c6d7e8f9"},
+		{"Call 030 1234567", "Call 030 7654321"},
+		{"As of 2026 the limit is 10.", "As of 2026 the limit is 12."},
+	} {
+		if textid.Hash("", pair[0]) == textid.Hash("", pair[1]) {
+			t.Errorf("%q and %q are taken for the same: %q", pair[0], pair[1], textid.Steady(pair[0]))
+		}
+	}
+	if textid.Hash("One", "text") == textid.Hash("Two", "text") {
+		t.Error("two titles make no difference")
+	}
+	if textid.Hash("Pumps", " \n*\n") != "" {
+		t.Error("what has no words has a hash")
+	}
+}
+
+// words are n words that follow from the seed.
+func words(seed int64, n int) []string {
+	r := rand.New(rand.NewSource(seed))
+	out := make([]string, n)
+	for i := range out {
+		out[i] = fmt.Sprintf("w%d", r.Intn(2_000))
+	}
+	return out
+}
+
+func TestTextsAreAlikeThatShareFourFifthsOfTheirShingles(t *testing.T) {
+	t.Parallel()
+	text := func(w ...[]string) string {
+		var all []string
+		for _, part := range w {
+			all = append(all, part...)
+		}
+		return strings.Join(all, " ")
+	}
+	common, own, other := words(1, 400), words(2, 600), words(3, 600)
+	for name, test := range map[string]struct {
+		a, b string
+		want bool
+	}{
+		"the same":                        {text(own), text(own), true},
+		"a print version with a line":     {text(own), text(own, words(4, 10)), true},
+		"one paragraph of ten is another": {text(own), text(own[:540], words(5, 60)), true},
+		"half of it is another":           {text(own), text(own[:300], other[:300]), false},
+		"two articles of one template":    {text(common, own), text(common, other), false},
+		"a part of the other":             {text(own), text(own[:300]), false},
+		"short and the same":              {"one", "one", true},
+		"short and not the same":          {"one", "two", false},
+		"no spaces, the same":             {strings.Repeat("水泵需要油", 1) + "每年更换一次", "水泵需要油每年更换一次", true},
+		"no spaces, not the same":         {"水泵需要油每年更换一次", "阀门不需要维护请看手册", false},
+		"nothing":                         {"", "", false},
+	} {
+		if got := textid.Alike(textid.Sketch(test.a), textid.Sketch(test.b)); got != test.want {
+			t.Errorf("%s: alike is %v with a resemblance of %.2f", name, got, textid.Resemblance(textid.Sketch(test.a), textid.Sketch(test.b)))
+		}
+	}
+}
+
+func FuzzSteady(f *testing.F) {
+	f.Add("Generated at 13:04:05\n1,234 views")
+	f.Fuzz(func(t *testing.T, text string) {
+		if once := textid.Steady(text); len(textid.Steady(once)) > len(once)+len("…")*len(once) {
+			t.Error("it grows")
+		}
+		textid.Sketch(text)
+	})
+}
+
+func BenchmarkHashAndSketch(b *testing.B) {
+	text := strings.Join(words(1, 5_000), " ") + "\nGenerated at 13:04:05\n"
+	b.SetBytes(int64(len(text)))
+	for b.Loop() {
+		textid.Hash("title", text)
+		textid.Sketch(text)
+	}
+}
