@@ -29,7 +29,7 @@ func (s *server) accept(ctx context.Context, store domain.Datastore, d domain.Da
 		return domain.Datasource{}, err
 	}
 	name := d.Config.FileName
-	if d.Type == domain.TypeText {
+	if d.Type == domain.TypeText || d.Type == domain.TypeQA {
 		name = textName
 	}
 	original, err := s.Originals.Put(ctx, d.ID, name, mimeType, content)

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"strings"
 
 	"github.com/sluice/sluice/pkg/api/jsonbody"
@@ -22,13 +23,14 @@ func (s *server) ListAgents(ctx context.Context, r ListAgentsRequestObject) (Lis
 
 // CreateAgent implements StrictServerInterface.
 func (s *server) CreateAgent(ctx context.Context, r CreateAgentRequestObject) (CreateAgentResponseObject, error) {
+	extra := s.agentExtra(ctx)
 	ctx, who := callerOf(ctx)
 	b := r.Body
 	patch := agentPatch(AgentPatch{
 		Name: &b.Name, Description: b.Description, ModelName: b.ModelName, Temperature: b.Temperature, Visibility: b.Visibility,
 		SystemPrompt: b.SystemPrompt, UserPrompt: b.UserPrompt, PromptType: b.PromptType, PromptTemplate: b.PromptTemplate,
 		DatastoreIds: b.DatastoreIds, Tools: b.Tools, AllowedOrigins: b.AllowedOrigins,
-	})
+	}, extra)
 	agent := domain.Agent{
 		ID: s.idFor(ctx, "agent"), WorkspaceID: who.workspace(), ModelName: domain.DefaultModelName, Visibility: domain.Private,
 	}
@@ -44,7 +46,7 @@ func (s *server) CreateAgent(ctx context.Context, r CreateAgentRequestObject) (C
 	if err != nil {
 		return nil, err
 	}
-	return CreateAgent201JSONResponse(renderAgent(agent)), nil
+	return agentResponse{http.StatusCreated, renderAgent(agent)}, nil
 }
 
 // GetAgent implements StrictServerInterface.
@@ -57,11 +59,12 @@ func (s *server) GetAgent(ctx context.Context, r GetAgentRequestObject) (GetAgen
 	if err != nil {
 		return nil, err
 	}
-	return GetAgent200JSONResponse(renderAgent(agent)), nil
+	return agentResponse{http.StatusOK, renderAgent(agent)}, nil
 }
 
 // UpdateAgent implements StrictServerInterface.
 func (s *server) UpdateAgent(ctx context.Context, r UpdateAgentRequestObject) (UpdateAgentResponseObject, error) {
+	extra := s.agentExtra(ctx)
 	ctx, who := callerOf(ctx)
 	if err := known("agent", r.Id); err != nil {
 		return nil, err
@@ -70,9 +73,9 @@ func (s *server) UpdateAgent(ctx context.Context, r UpdateAgentRequestObject) (U
 	if err != nil {
 		return nil, err
 	}
-	patch := agentPatch(*r.Body)
+	patch := agentPatch(*r.Body, extra)
 	if patch == (domain.AgentPatch{}) {
-		return UpdateAgent200JSONResponse(renderAgent(agent)), nil
+		return agentResponse{http.StatusOK, renderAgent(agent)}, nil
 	}
 	if err := s.checkDatastores(ctx, who.workspace(), r.Body.DatastoreIds, r.Body.Tools); err != nil {
 		return nil, err
@@ -81,7 +84,7 @@ func (s *server) UpdateAgent(ctx context.Context, r UpdateAgentRequestObject) (U
 	if err != nil {
 		return nil, err
 	}
-	return UpdateAgent200JSONResponse(renderAgent(agent)), nil
+	return agentResponse{http.StatusOK, renderAgent(agent)}, nil
 }
 
 // DeleteAgent implements StrictServerInterface.
@@ -94,11 +97,11 @@ func (s *server) DeleteAgent(ctx context.Context, r DeleteAgentRequestObject) (D
 	if err != nil {
 		return nil, err
 	}
-	return DeleteAgent200JSONResponse(renderAgent(agent)), nil
+	return agentResponse{http.StatusOK, renderAgent(agent)}, nil
 }
 
 // agentPatch is the domain's patch of what a body carries.
-func agentPatch(b AgentPatch) domain.AgentPatch {
+func agentPatch(b AgentPatch, extra domain.AgentExtra) domain.AgentPatch {
 	p := domain.AgentPatch{
 		Name: trim(b.Name), Description: b.Description, Temperature: b.Temperature,
 		ModelName: as[string](b.ModelName), Visibility: as[domain.Visibility](b.Visibility),
@@ -110,6 +113,9 @@ func agentPatch(b AgentPatch) domain.AgentPatch {
 	}
 	if b.AllowedOrigins != nil {
 		p.AllowedOrigins = new(originsOf(*b.AllowedOrigins))
+	}
+	if len(extra) > 0 {
+		p.Extra = &extra
 	}
 	return p
 }

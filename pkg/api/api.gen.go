@@ -140,6 +140,7 @@ func (e ChatModelListObject) Valid() bool {
 
 // Defines values for DatasourceCreateType.
 const (
+	DatasourceCreateTypeQa      DatasourceCreateType = "qa"
 	DatasourceCreateTypeText    DatasourceCreateType = "text"
 	DatasourceCreateTypeWebPage DatasourceCreateType = "web_page"
 	DatasourceCreateTypeWebSite DatasourceCreateType = "web_site"
@@ -148,6 +149,8 @@ const (
 // Valid indicates whether the value is a known member of the DatasourceCreateType enum.
 func (e DatasourceCreateType) Valid() bool {
 	switch e {
+	case DatasourceCreateTypeQa:
+		return true
 	case DatasourceCreateTypeText:
 		return true
 	case DatasourceCreateTypeWebPage:
@@ -192,6 +195,7 @@ func (e DatasourceStatus) Valid() bool {
 // Defines values for DatasourceType.
 const (
 	DatasourceTypeFile    DatasourceType = "file"
+	DatasourceTypeQa      DatasourceType = "qa"
 	DatasourceTypeText    DatasourceType = "text"
 	DatasourceTypeWebPage DatasourceType = "web_page"
 	DatasourceTypeWebSite DatasourceType = "web_site"
@@ -201,6 +205,8 @@ const (
 func (e DatasourceType) Valid() bool {
 	switch e {
 	case DatasourceTypeFile:
+		return true
+	case DatasourceTypeQa:
 		return true
 	case DatasourceTypeText:
 		return true
@@ -702,7 +708,7 @@ func (e GetUsageParamsBy) Valid() bool {
 	}
 }
 
-// Agent defines model for Agent.
+// Agent Beside the fields below, those that were sent and are not known, as they were sent.
 type Agent struct {
 	AllowedOrigins []string  `json:"allowedOrigins"`
 	CreatedAt      time.Time `json:"createdAt"`
@@ -728,7 +734,8 @@ type Agent struct {
 	UserPrompt   string      `json:"userPrompt"`
 
 	// Visibility something public may be queried without a key
-	Visibility Visibility `json:"visibility"`
+	Visibility           Visibility             `json:"visibility"`
+	AdditionalProperties map[string]interface{} `json:"-"`
 }
 
 // AgentAnswer defines model for AgentAnswer.
@@ -746,7 +753,7 @@ type AgentAnswer struct {
 	VisitorId string   `json:"visitorId"`
 }
 
-// AgentCreate defines model for AgentCreate.
+// AgentCreate Fields that are not known are kept and shown, 16 KiB of them at most, and mean nothing here.
 type AgentCreate struct {
 	// AllowedOrigins the web sites on whose pages a public agent may be asked without a key, each as scheme, host and, if it has one, port; `*`: any. Browsers say on which page they are; a request of another one is refused with 403. The service's own pages always may.
 	//
@@ -787,7 +794,7 @@ type AgentList struct {
 	NextCursor *string `json:"nextCursor"`
 }
 
-// AgentPatch defines model for AgentPatch.
+// AgentPatch Fields that are not known are kept, each in the place of one with its name.
 type AgentPatch struct {
 	// AllowedOrigins the web sites on whose pages a public agent may be asked without a key, each as scheme, host and, if it has one, port; `*`: any. Browsers say on which page they are; a request of another one is refused with 403. The service's own pages always may.
 	//
@@ -1137,7 +1144,7 @@ type Datasource struct {
 	// Config file: mime_type, file_size, file_name, sha256; document (title, language, pages, metadata, link_list: it is a list of
 	// links, and route, the parser that was taken) once it is read. web_page: source_url; once it is fetched final_url and redirects (where the
 	// address led), canonical_url, last_mod (of its sitemap) and rendered (a browser was needed). web_site: sitemap,
-	// source_url, include, exclude, max_pages, max_depth. Both: refresh, and header_names, of the headers that requests carry.
+	// source_url, include, exclude, max_pages, max_depth. Both: refresh, and header_names, of the headers that requests carry. qa: question.
 	// Any: custom_id.
 	Config DatasourceConfig `json:"config"`
 
@@ -1170,7 +1177,9 @@ type Datasource struct {
 	Status DatasourceStatus `json:"status"`
 
 	// TextBytes bytes of text in them
-	TextBytes int64              `json:"textBytes"`
+	TextBytes int64 `json:"textBytes"`
+
+	// Type qa is a question and its answer
 	Type      DatasourceType     `json:"type"`
 	UpdatedAt openapi_types.Date `json:"updatedAt"`
 
@@ -1181,12 +1190,15 @@ type Datasource struct {
 // DatasourceConfig file: mime_type, file_size, file_name, sha256; document (title, language, pages, metadata, link_list: it is a list of
 // links, and route, the parser that was taken) once it is read. web_page: source_url; once it is fetched final_url and redirects (where the
 // address led), canonical_url, last_mod (of its sitemap) and rendered (a browser was needed). web_site: sitemap,
-// source_url, include, exclude, max_pages, max_depth. Both: refresh, and header_names, of the headers that requests carry.
+// source_url, include, exclude, max_pages, max_depth. Both: refresh, and header_names, of the headers that requests carry. qa: question.
 // Any: custom_id.
 type DatasourceConfig map[string]interface{}
 
-// DatasourceConfigCreate web_page needs source_url; web_site needs sitemap or source_url (root address for discovery); text needs text.
+// DatasourceConfigCreate web_page needs source_url; web_site needs sitemap or source_url (root address for discovery); text needs text; qa needs
+// question and answer, and may have the source_url that sources show.
 type DatasourceConfigCreate struct {
+	// Answer qa: its answer
+	Answer   *string `json:"answer,omitempty"`
 	CustomId *string `json:"custom_id,omitempty"`
 
 	// Exclude web_site: glob patterns of paths to leave
@@ -1208,6 +1220,9 @@ type DatasourceConfigCreate struct {
 
 	// MaxPages web_site: pages at most
 	MaxPages *int `json:"max_pages,omitempty"`
+
+	// Question qa: the question
+	Question *string `json:"question,omitempty"`
 
 	// Refresh web_page, web_site: when it is fetched again: an interval of 10 minutes to a year (`30m`, `24h`, `7d`, `@every 6h`),
 	// or five fields of cron in UTC (`0 3 * * 1-5`), with or without a second before them, or `@daily` and its like. What
@@ -1240,7 +1255,8 @@ type DatasourceCounts struct {
 
 // DatasourceCreate defines model for DatasourceCreate.
 type DatasourceCreate struct {
-	// Config web_page needs source_url; web_site needs sitemap or source_url (root address for discovery); text needs text.
+	// Config web_page needs source_url; web_site needs sitemap or source_url (root address for discovery); text needs text; qa needs
+	// question and answer, and may have the source_url that sources show.
 	Config *DatasourceConfigCreate `json:"config,omitempty"`
 
 	// CustomId caller-chosen id usable in filters
@@ -1250,7 +1266,7 @@ type DatasourceCreate struct {
 	// Metadata at most 16 KiB as JSON, and 3,000 different values that filters could ask for
 	Metadata *map[string]interface{} `json:"metadata,omitempty"`
 
-	// Name omitted: the address, or the beginning of the text
+	// Name omitted: the address, or the beginning of the text or the question
 	Name *string `json:"name,omitempty"`
 
 	// Type a file is uploaded as multipart/form-data
@@ -1276,7 +1292,15 @@ type DatasourceEvent struct {
 	// while what is searchable stays so. skipped is a page of a web site that was left out on purpose: it asks for that,
 	// or repeats another page; `error` says which.
 	Status DatasourceStatus `json:"status"`
-	Type   DatasourceType   `json:"type"`
+
+	// Type qa is a question and its answer
+	Type DatasourceType `json:"type"`
+}
+
+// DatasourceIds defines model for DatasourceIds.
+type DatasourceIds struct {
+	// Ids Example: ["0198c0de-0000-7000-8000-000000000003"]
+	Ids []string `json:"ids"`
 }
 
 // DatasourceList defines model for DatasourceList.
@@ -1336,7 +1360,7 @@ type DatasourcePatch_Metadata struct {
 // or repeats another page; `error` says which.
 type DatasourceStatus string
 
-// DatasourceType defines model for DatasourceType.
+// DatasourceType qa is a question and its answer
 type DatasourceType string
 
 // DatasourceUpload defines model for DatasourceUpload.
@@ -1365,10 +1389,13 @@ type DatasourceUploadType string
 // Datastore defines model for Datastore.
 type Datastore struct {
 	// Chunking How large the chunks are that documents are cut into.
-	Chunking       Chunking  `json:"chunking"`
-	CreatedAt      time.Time `json:"createdAt"`
-	Description    string    `json:"description"`
-	EmbeddingModel string    `json:"embeddingModel"`
+	Chunking  Chunking  `json:"chunking"`
+	CreatedAt time.Time `json:"createdAt"`
+
+	// Datasources the newest 50, where one datastore is read; GET /datasources?datastoreId= lists all
+	Datasources    *[]Datasource `json:"datasources,omitempty"`
+	Description    string        `json:"description"`
+	EmbeddingModel string        `json:"embeddingModel"`
 
 	// Id Example: 0198c0de-0000-7000-8000-000000000002
 	Id string `json:"id"`
@@ -1505,6 +1532,14 @@ type DatastoreQuery struct {
 
 	// TopK how many fragments at most; omitted: 5
 	TopK *int `json:"topK,omitempty"`
+}
+
+// DeletedDatasources defines model for DeletedDatasources.
+type DeletedDatasources struct {
+	Deleted []string `json:"deleted"`
+
+	// NotFound ids of no datasource in the workspace
+	NotFound []string `json:"notFound"`
 }
 
 // DependencyCheck defines model for DependencyCheck.
@@ -1883,6 +1918,16 @@ type LimitsUpdate struct {
 
 	// Tokens model tokens of agent queries in a calendar month; queries under way may pass it
 	Tokens *int64 `json:"tokens,omitempty"`
+}
+
+// Me defines model for Me.
+type Me struct {
+	// Id the workspace's id
+	Id  string `json:"id"`
+	Key Key    `json:"key"`
+
+	// Name the workspace's name
+	Name string `json:"name"`
 }
 
 // Message defines model for Message.
@@ -2726,6 +2771,9 @@ type CreateDatasourceJSONRequestBody = DatasourceCreate
 // CreateDatasourceMultipartRequestBody defines body for CreateDatasource for multipart/form-data ContentType.
 type CreateDatasourceMultipartRequestBody = DatasourceUpload
 
+// DeleteDatasourcesJSONRequestBody defines body for DeleteDatasources for application/json ContentType.
+type DeleteDatasourcesJSONRequestBody = DatasourceIds
+
 // PlanSiteJSONRequestBody defines body for PlanSite for application/json ContentType.
 type PlanSiteJSONRequestBody = SitePlanRequest
 
@@ -2743,6 +2791,9 @@ type ResyncDatasourceJSONRequestBody = Resync
 
 // StopDatasourceJSONRequestBody defines body for StopDatasource for application/json ContentType.
 type StopDatasourceJSONRequestBody = Empty
+
+// SynchDatasourceJSONRequestBody defines body for SynchDatasource for application/json ContentType.
+type SynchDatasourceJSONRequestBody = Empty
 
 // CreateDatastoreJSONRequestBody defines body for CreateDatastore for application/json ContentType.
 type CreateDatastoreJSONRequestBody = DatastoreCreate
@@ -2784,6 +2835,260 @@ type SetLimitsJSONRequestBody = LimitsUpdate
 
 // CreateChatCompletionJSONRequestBody defines body for CreateChatCompletion for application/json ContentType.
 type CreateChatCompletionJSONRequestBody = ChatRequest
+
+// Getter for additional properties for Agent. Returns the specified
+// element and whether it was found
+func (a Agent) Get(fieldName string) (value interface{}, found bool) {
+	if a.AdditionalProperties != nil {
+		value, found = a.AdditionalProperties[fieldName]
+	}
+	return
+}
+
+// Setter for additional properties for Agent
+func (a *Agent) Set(fieldName string, value interface{}) {
+	if a.AdditionalProperties == nil {
+		a.AdditionalProperties = make(map[string]interface{})
+	}
+	a.AdditionalProperties[fieldName] = value
+}
+
+// Override default JSON handling for Agent to handle AdditionalProperties
+func (a *Agent) UnmarshalJSON(b []byte) error {
+	object := make(map[string]json.RawMessage)
+	err := json.Unmarshal(b, &object)
+	if err != nil {
+		return err
+	}
+
+	if raw, found := object["allowedOrigins"]; found {
+		err = json.Unmarshal(raw, &a.AllowedOrigins)
+		if err != nil {
+			return fmt.Errorf("error reading 'allowedOrigins': %w", err)
+		}
+		delete(object, "allowedOrigins")
+	}
+
+	if raw, found := object["createdAt"]; found {
+		err = json.Unmarshal(raw, &a.CreatedAt)
+		if err != nil {
+			return fmt.Errorf("error reading 'createdAt': %w", err)
+		}
+		delete(object, "createdAt")
+	}
+
+	if raw, found := object["datastoreIds"]; found {
+		err = json.Unmarshal(raw, &a.DatastoreIds)
+		if err != nil {
+			return fmt.Errorf("error reading 'datastoreIds': %w", err)
+		}
+		delete(object, "datastoreIds")
+	}
+
+	if raw, found := object["description"]; found {
+		err = json.Unmarshal(raw, &a.Description)
+		if err != nil {
+			return fmt.Errorf("error reading 'description': %w", err)
+		}
+		delete(object, "description")
+	}
+
+	if raw, found := object["id"]; found {
+		err = json.Unmarshal(raw, &a.Id)
+		if err != nil {
+			return fmt.Errorf("error reading 'id': %w", err)
+		}
+		delete(object, "id")
+	}
+
+	if raw, found := object["modelName"]; found {
+		err = json.Unmarshal(raw, &a.ModelName)
+		if err != nil {
+			return fmt.Errorf("error reading 'modelName': %w", err)
+		}
+		delete(object, "modelName")
+	}
+
+	if raw, found := object["name"]; found {
+		err = json.Unmarshal(raw, &a.Name)
+		if err != nil {
+			return fmt.Errorf("error reading 'name': %w", err)
+		}
+		delete(object, "name")
+	}
+
+	if raw, found := object["promptTemplate"]; found {
+		err = json.Unmarshal(raw, &a.PromptTemplate)
+		if err != nil {
+			return fmt.Errorf("error reading 'promptTemplate': %w", err)
+		}
+		delete(object, "promptTemplate")
+	}
+
+	if raw, found := object["promptType"]; found {
+		err = json.Unmarshal(raw, &a.PromptType)
+		if err != nil {
+			return fmt.Errorf("error reading 'promptType': %w", err)
+		}
+		delete(object, "promptType")
+	}
+
+	if raw, found := object["systemPrompt"]; found {
+		err = json.Unmarshal(raw, &a.SystemPrompt)
+		if err != nil {
+			return fmt.Errorf("error reading 'systemPrompt': %w", err)
+		}
+		delete(object, "systemPrompt")
+	}
+
+	if raw, found := object["temperature"]; found {
+		err = json.Unmarshal(raw, &a.Temperature)
+		if err != nil {
+			return fmt.Errorf("error reading 'temperature': %w", err)
+		}
+		delete(object, "temperature")
+	}
+
+	if raw, found := object["tools"]; found {
+		err = json.Unmarshal(raw, &a.Tools)
+		if err != nil {
+			return fmt.Errorf("error reading 'tools': %w", err)
+		}
+		delete(object, "tools")
+	}
+
+	if raw, found := object["updatedAt"]; found {
+		err = json.Unmarshal(raw, &a.UpdatedAt)
+		if err != nil {
+			return fmt.Errorf("error reading 'updatedAt': %w", err)
+		}
+		delete(object, "updatedAt")
+	}
+
+	if raw, found := object["userPrompt"]; found {
+		err = json.Unmarshal(raw, &a.UserPrompt)
+		if err != nil {
+			return fmt.Errorf("error reading 'userPrompt': %w", err)
+		}
+		delete(object, "userPrompt")
+	}
+
+	if raw, found := object["visibility"]; found {
+		err = json.Unmarshal(raw, &a.Visibility)
+		if err != nil {
+			return fmt.Errorf("error reading 'visibility': %w", err)
+		}
+		delete(object, "visibility")
+	}
+
+	if len(object) != 0 {
+		a.AdditionalProperties = make(map[string]interface{})
+		for fieldName, fieldBuf := range object {
+			var fieldVal interface{}
+			err := json.Unmarshal(fieldBuf, &fieldVal)
+			if err != nil {
+				return fmt.Errorf("error unmarshaling field %s: %w", fieldName, err)
+			}
+			a.AdditionalProperties[fieldName] = fieldVal
+		}
+	}
+	return nil
+}
+
+// Override default JSON handling for Agent to handle AdditionalProperties
+func (a Agent) MarshalJSON() ([]byte, error) {
+	var err error
+	object := make(map[string]json.RawMessage)
+
+	if a.AllowedOrigins != nil {
+		object["allowedOrigins"], err = json.Marshal(a.AllowedOrigins)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling 'allowedOrigins': %w", err)
+		}
+	}
+
+	object["createdAt"], err = json.Marshal(a.CreatedAt)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'createdAt': %w", err)
+	}
+
+	if a.DatastoreIds != nil {
+		object["datastoreIds"], err = json.Marshal(a.DatastoreIds)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling 'datastoreIds': %w", err)
+		}
+	}
+
+	object["description"], err = json.Marshal(a.Description)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'description': %w", err)
+	}
+
+	object["id"], err = json.Marshal(a.Id)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'id': %w", err)
+	}
+
+	object["modelName"], err = json.Marshal(a.ModelName)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'modelName': %w", err)
+	}
+
+	object["name"], err = json.Marshal(a.Name)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'name': %w", err)
+	}
+
+	object["promptTemplate"], err = json.Marshal(a.PromptTemplate)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'promptTemplate': %w", err)
+	}
+
+	object["promptType"], err = json.Marshal(a.PromptType)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'promptType': %w", err)
+	}
+
+	object["systemPrompt"], err = json.Marshal(a.SystemPrompt)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'systemPrompt': %w", err)
+	}
+
+	object["temperature"], err = json.Marshal(a.Temperature)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'temperature': %w", err)
+	}
+
+	if a.Tools != nil {
+		object["tools"], err = json.Marshal(a.Tools)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling 'tools': %w", err)
+		}
+	}
+
+	object["updatedAt"], err = json.Marshal(a.UpdatedAt)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'updatedAt': %w", err)
+	}
+
+	object["userPrompt"], err = json.Marshal(a.UserPrompt)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'userPrompt': %w", err)
+	}
+
+	object["visibility"], err = json.Marshal(a.Visibility)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'visibility': %w", err)
+	}
+
+	for fieldName, field := range a.AdditionalProperties {
+		object[fieldName], err = json.Marshal(field)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling '%s': %w", fieldName, err)
+		}
+	}
+	return json.Marshal(object)
+}
 
 // Getter for additional properties for DatasourcePatch_Metadata. Returns the specified
 // element and whether it was found
@@ -3032,6 +3337,9 @@ type ServerInterface interface {
 	// CreateDatasource Create a datasource
 	// (POST /datasources)
 	CreateDatasource(c *gin.Context, params CreateDatasourceParams)
+	// DeleteDatasources Delete many datasources
+	// (POST /datasources/bulk-delete)
+	DeleteDatasources(c *gin.Context)
 	// PlanSite Show what a crawl of a web site would fetch
 	// (POST /datasources/plan)
 	PlanSite(c *gin.Context)
@@ -3059,6 +3367,9 @@ type ServerInterface interface {
 	// StopDatasource Stop the crawl of a web site
 	// (POST /datasources/{id}/stop)
 	StopDatasource(c *gin.Context, id Id)
+	// SynchDatasource Fetch a datasource again
+	// (POST /datasources/{id}/synch)
+	SynchDatasource(c *gin.Context, id Id)
 	// ListDatastores List datastores
 	// (GET /datastores)
 	ListDatastores(c *gin.Context, params ListDatastoresParams)
@@ -3118,6 +3429,9 @@ type ServerInterface interface {
 	// SetKeyLimits Set the limits of an API key
 	// (PUT /keys/{id}/limits)
 	SetKeyLimits(c *gin.Context, id Id)
+	// GetMe Read which workspace a key belongs to
+	// (GET /me)
+	GetMe(c *gin.Context)
 	// GetMetrics Metrics in the Prometheus text format
 	// (GET /metrics)
 	GetMetrics(c *gin.Context)
@@ -3773,6 +4087,19 @@ func (siw *ServerInterfaceWrapper) CreateDatasource(c *gin.Context) {
 	siw.Handler.CreateDatasource(c, params)
 }
 
+// DeleteDatasources operation middleware
+func (siw *ServerInterfaceWrapper) DeleteDatasources(c *gin.Context) {
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.DeleteDatasources(c)
+}
+
 // PlanSite operation middleware
 func (siw *ServerInterfaceWrapper) PlanSite(c *gin.Context) {
 
@@ -4042,6 +4369,31 @@ func (siw *ServerInterfaceWrapper) StopDatasource(c *gin.Context) {
 	}
 
 	siw.Handler.StopDatasource(c, id)
+}
+
+// SynchDatasource operation middleware
+func (siw *ServerInterfaceWrapper) SynchDatasource(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id Id
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", c.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.SynchDatasource(c, id)
 }
 
 // ListDatastores operation middleware
@@ -4647,6 +4999,19 @@ func (siw *ServerInterfaceWrapper) SetKeyLimits(c *gin.Context) {
 	siw.Handler.SetKeyLimits(c, id)
 }
 
+// GetMe operation middleware
+func (siw *ServerInterfaceWrapper) GetMe(c *gin.Context) {
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.GetMe(c)
+}
+
 // GetMetrics operation middleware
 func (siw *ServerInterfaceWrapper) GetMetrics(c *gin.Context) {
 
@@ -4848,17 +5213,20 @@ func RegisterHandlersWithOptions(router gin.IRouter, si ServerInterface, options
 	router.POST(options.BaseURL+"/datasources", wrapper.CreateDatasource)
 	router.POST(options.BaseURL+"/datasources/upload", wrapper.UploadDatasource)
 	router.POST(options.BaseURL+"/datasources/plan", wrapper.PlanSite)
+	router.POST(options.BaseURL+"/datasources/bulk-delete", wrapper.DeleteDatasources)
 	router.DELETE(options.BaseURL+"/datasources/:id", wrapper.DeleteDatasource)
 	router.GET(options.BaseURL+"/datasources/:id", wrapper.GetDatasource)
 	router.PATCH(options.BaseURL+"/datasources/:id", wrapper.UpdateDatasource)
 	router.GET(options.BaseURL+"/datasources/:id/chunks", wrapper.ListChunks)
 	router.GET(options.BaseURL+"/datasources/:id/original", wrapper.GetOriginal)
 	router.POST(options.BaseURL+"/datasources/:id/resync", wrapper.ResyncDatasource)
+	router.POST(options.BaseURL+"/datasources/:id/synch", wrapper.SynchDatasource)
 	router.POST(options.BaseURL+"/datasources/:id/stop", wrapper.StopDatasource)
 	router.GET(options.BaseURL+"/conversations", wrapper.ListConversations)
 	router.GET(options.BaseURL+"/conversations/export", wrapper.ExportConversations)
 	router.DELETE(options.BaseURL+"/conversations/:id", wrapper.DeleteConversation)
 	router.GET(options.BaseURL+"/conversations/:id", wrapper.GetConversation)
+	router.GET(options.BaseURL+"/me", wrapper.GetMe)
 	router.GET(options.BaseURL+"/keys", wrapper.ListKeys)
 	router.POST(options.BaseURL+"/keys", wrapper.CreateKey)
 	router.GET(options.BaseURL+"/keys/current", wrapper.GetCurrentKey)
@@ -6927,6 +7295,146 @@ func (response CreateDatasource503ApplicationProblemPlusJSONResponse) VisitCreat
 	return err
 }
 
+type DeleteDatasourcesRequestObject struct {
+	Body *DeleteDatasourcesJSONRequestBody
+}
+
+type DeleteDatasourcesResponseObject interface {
+	VisitDeleteDatasourcesResponse(w http.ResponseWriter) error
+}
+
+type DeleteDatasources200JSONResponse DeletedDatasources
+
+func (response DeleteDatasources200JSONResponse) VisitDeleteDatasourcesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteDatasources400ApplicationProblemPlusJSONResponse struct {
+	InvalidApplicationProblemPlusJSONResponse
+}
+
+func (response DeleteDatasources400ApplicationProblemPlusJSONResponse) VisitDeleteDatasourcesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteDatasources403ApplicationProblemPlusJSONResponse struct {
+	UnauthorizedApplicationProblemPlusJSONResponse
+}
+
+func (response DeleteDatasources403ApplicationProblemPlusJSONResponse) VisitDeleteDatasourcesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteDatasources413ApplicationProblemPlusJSONResponse struct {
+	TooLargeApplicationProblemPlusJSONResponse
+}
+
+func (response DeleteDatasources413ApplicationProblemPlusJSONResponse) VisitDeleteDatasourcesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(413)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteDatasources415ApplicationProblemPlusJSONResponse struct {
+	UnsupportedTypeApplicationProblemPlusJSONResponse
+}
+
+func (response DeleteDatasources415ApplicationProblemPlusJSONResponse) VisitDeleteDatasourcesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(415)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteDatasources429ApplicationProblemPlusJSONResponse struct {
+	RateLimitApplicationProblemPlusJSONResponse
+}
+
+func (response DeleteDatasources429ApplicationProblemPlusJSONResponse) VisitDeleteDatasourcesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	w.WriteHeader(429)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteDatasources500ApplicationProblemPlusJSONResponse struct {
+	InternalApplicationProblemPlusJSONResponse
+}
+
+func (response DeleteDatasources500ApplicationProblemPlusJSONResponse) VisitDeleteDatasourcesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteDatasources503ApplicationProblemPlusJSONResponse struct {
+	UnavailableApplicationProblemPlusJSONResponse
+}
+
+func (response DeleteDatasources503ApplicationProblemPlusJSONResponse) VisitDeleteDatasourcesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type PlanSiteRequestObject struct {
 	Body *PlanSiteJSONRequestBody
 }
@@ -8315,6 +8823,179 @@ type StopDatasource503ApplicationProblemPlusJSONResponse struct {
 }
 
 func (response StopDatasource503ApplicationProblemPlusJSONResponse) VisitStopDatasourceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SynchDatasourceRequestObject struct {
+	Id   Id `json:"id"`
+	Body *SynchDatasourceJSONRequestBody
+}
+
+type SynchDatasourceResponseObject interface {
+	VisitSynchDatasourceResponse(w http.ResponseWriter) error
+}
+
+type SynchDatasource200JSONResponse Datasource
+
+func (response SynchDatasource200JSONResponse) VisitSynchDatasourceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SynchDatasource400ApplicationProblemPlusJSONResponse struct {
+	InvalidApplicationProblemPlusJSONResponse
+}
+
+func (response SynchDatasource400ApplicationProblemPlusJSONResponse) VisitSynchDatasourceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SynchDatasource403ApplicationProblemPlusJSONResponse struct {
+	UnauthorizedApplicationProblemPlusJSONResponse
+}
+
+func (response SynchDatasource403ApplicationProblemPlusJSONResponse) VisitSynchDatasourceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SynchDatasource404ApplicationProblemPlusJSONResponse struct {
+	NotFoundApplicationProblemPlusJSONResponse
+}
+
+func (response SynchDatasource404ApplicationProblemPlusJSONResponse) VisitSynchDatasourceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SynchDatasource409ApplicationProblemPlusJSONResponse struct {
+	ConflictApplicationProblemPlusJSONResponse
+}
+
+func (response SynchDatasource409ApplicationProblemPlusJSONResponse) VisitSynchDatasourceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(409)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SynchDatasource413ApplicationProblemPlusJSONResponse struct {
+	TooLargeApplicationProblemPlusJSONResponse
+}
+
+func (response SynchDatasource413ApplicationProblemPlusJSONResponse) VisitSynchDatasourceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(413)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SynchDatasource415ApplicationProblemPlusJSONResponse struct {
+	UnsupportedTypeApplicationProblemPlusJSONResponse
+}
+
+func (response SynchDatasource415ApplicationProblemPlusJSONResponse) VisitSynchDatasourceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(415)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SynchDatasource429ApplicationProblemPlusJSONResponse struct {
+	RateLimitApplicationProblemPlusJSONResponse
+}
+
+func (response SynchDatasource429ApplicationProblemPlusJSONResponse) VisitSynchDatasourceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	w.WriteHeader(429)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SynchDatasource500ApplicationProblemPlusJSONResponse struct {
+	InternalApplicationProblemPlusJSONResponse
+}
+
+func (response SynchDatasource500ApplicationProblemPlusJSONResponse) VisitSynchDatasourceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SynchDatasource503ApplicationProblemPlusJSONResponse struct {
+	UnavailableApplicationProblemPlusJSONResponse
+}
+
+func (response SynchDatasource503ApplicationProblemPlusJSONResponse) VisitSynchDatasourceResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -10897,6 +11578,113 @@ func (response SetKeyLimits503ApplicationProblemPlusJSONResponse) VisitSetKeyLim
 	return err
 }
 
+type GetMeRequestObject struct {
+}
+
+type GetMeResponseObject interface {
+	VisitGetMeResponse(w http.ResponseWriter) error
+}
+
+type GetMe200JSONResponse Me
+
+func (response GetMe200JSONResponse) VisitGetMeResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetMe403ApplicationProblemPlusJSONResponse struct {
+	UnauthorizedApplicationProblemPlusJSONResponse
+}
+
+func (response GetMe403ApplicationProblemPlusJSONResponse) VisitGetMeResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetMe404ApplicationProblemPlusJSONResponse struct {
+	NotFoundApplicationProblemPlusJSONResponse
+}
+
+func (response GetMe404ApplicationProblemPlusJSONResponse) VisitGetMeResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetMe429ApplicationProblemPlusJSONResponse struct {
+	RateLimitApplicationProblemPlusJSONResponse
+}
+
+func (response GetMe429ApplicationProblemPlusJSONResponse) VisitGetMeResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	w.WriteHeader(429)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetMe500ApplicationProblemPlusJSONResponse struct {
+	InternalApplicationProblemPlusJSONResponse
+}
+
+func (response GetMe500ApplicationProblemPlusJSONResponse) VisitGetMeResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetMe503ApplicationProblemPlusJSONResponse struct {
+	UnavailableApplicationProblemPlusJSONResponse
+}
+
+func (response GetMe503ApplicationProblemPlusJSONResponse) VisitGetMeResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type GetMetricsRequestObject struct {
 }
 
@@ -11963,6 +12751,9 @@ type StrictServerInterface interface {
 	// CreateDatasource Create a datasource
 	// (POST /datasources)
 	CreateDatasource(ctx context.Context, request CreateDatasourceRequestObject) (CreateDatasourceResponseObject, error)
+	// DeleteDatasources Delete many datasources
+	// (POST /datasources/bulk-delete)
+	DeleteDatasources(ctx context.Context, request DeleteDatasourcesRequestObject) (DeleteDatasourcesResponseObject, error)
 	// PlanSite Show what a crawl of a web site would fetch
 	// (POST /datasources/plan)
 	PlanSite(ctx context.Context, request PlanSiteRequestObject) (PlanSiteResponseObject, error)
@@ -11990,6 +12781,9 @@ type StrictServerInterface interface {
 	// StopDatasource Stop the crawl of a web site
 	// (POST /datasources/{id}/stop)
 	StopDatasource(ctx context.Context, request StopDatasourceRequestObject) (StopDatasourceResponseObject, error)
+	// SynchDatasource Fetch a datasource again
+	// (POST /datasources/{id}/synch)
+	SynchDatasource(ctx context.Context, request SynchDatasourceRequestObject) (SynchDatasourceResponseObject, error)
 	// ListDatastores List datastores
 	// (GET /datastores)
 	ListDatastores(ctx context.Context, request ListDatastoresRequestObject) (ListDatastoresResponseObject, error)
@@ -12049,6 +12843,9 @@ type StrictServerInterface interface {
 	// SetKeyLimits Set the limits of an API key
 	// (PUT /keys/{id}/limits)
 	SetKeyLimits(ctx context.Context, request SetKeyLimitsRequestObject) (SetKeyLimitsResponseObject, error)
+	// GetMe Read which workspace a key belongs to
+	// (GET /me)
+	GetMe(ctx context.Context, request GetMeRequestObject) (GetMeResponseObject, error)
 	// GetMetrics Metrics in the Prometheus text format
 	// (GET /metrics)
 	GetMetrics(ctx context.Context, request GetMetricsRequestObject) (GetMetricsResponseObject, error)
@@ -12620,6 +13417,48 @@ func (sh *strictHandler) CreateDatasource(ctx *gin.Context, params CreateDatasou
 	}
 }
 
+// DeleteDatasources operation middleware
+func (sh *strictHandler) DeleteDatasources(ctx *gin.Context) {
+	var request DeleteDatasourcesRequestObject
+
+	var body DeleteDatasourcesJSONRequestBody
+	var err error
+	// A request validator built on kin-openapi's openapi3filter with
+	// KeepValidatedValue leaves the value it validated on the body. Bind
+	// that value, matching member names exactly, so the handler receives
+	// what was validated instead of a second, case-insensitive decode.
+	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+		err = ctx.ShouldBindJSON(&body)
+	} else if binding.Validator != nil {
+		// ShouldBindJSON runs the struct validator after decoding; keep that.
+		err = binding.Validator.ValidateStruct(&body)
+	}
+	if err != nil {
+		sh.options.RequestErrorHandlerFunc(ctx, err)
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.DeleteDatasources(ctx, request.(DeleteDatasourcesRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DeleteDatasources")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(DeleteDatasourcesResponseObject); ok {
+		if err := validResponse.VisitDeleteDatasourcesResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // PlanSite operation middleware
 func (sh *strictHandler) PlanSite(ctx *gin.Context) {
 	var request PlanSiteRequestObject
@@ -12953,6 +13792,53 @@ func (sh *strictHandler) StopDatasource(ctx *gin.Context, id Id) {
 		sh.options.HandlerErrorFunc(ctx, err)
 	} else if validResponse, ok := response.(StopDatasourceResponseObject); ok {
 		if err := validResponse.VisitStopDatasourceResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// SynchDatasource operation middleware
+func (sh *strictHandler) SynchDatasource(ctx *gin.Context, id Id) {
+	var request SynchDatasourceRequestObject
+
+	request.Id = id
+
+	var body SynchDatasourceJSONRequestBody
+	var err error
+	// A request validator built on kin-openapi's openapi3filter with
+	// KeepValidatedValue leaves the value it validated on the body. Bind
+	// that value, matching member names exactly, so the handler receives
+	// what was validated instead of a second, case-insensitive decode.
+	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+		err = ctx.ShouldBindJSON(&body)
+	} else if binding.Validator != nil {
+		// ShouldBindJSON runs the struct validator after decoding; keep that.
+		err = binding.Validator.ValidateStruct(&body)
+	}
+	if err != nil {
+		if !errors.Is(err, io.EOF) {
+			sh.options.RequestErrorHandlerFunc(ctx, err)
+			return
+		}
+	} else {
+		request.Body = &body
+	}
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.SynchDatasource(ctx, request.(SynchDatasourceRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "SynchDatasource")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(SynchDatasourceResponseObject); ok {
+		if err := validResponse.VisitSynchDatasourceResponse(ctx.Writer); err != nil {
 			sh.options.ResponseErrorHandlerFunc(ctx, err)
 		}
 	} else if response != nil {
@@ -13651,6 +14537,30 @@ func (sh *strictHandler) SetKeyLimits(ctx *gin.Context, id Id) {
 		sh.options.HandlerErrorFunc(ctx, err)
 	} else if validResponse, ok := response.(SetKeyLimitsResponseObject); ok {
 		if err := validResponse.VisitSetKeyLimitsResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetMe operation middleware
+func (sh *strictHandler) GetMe(ctx *gin.Context) {
+	var request GetMeRequestObject
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetMe(ctx, request.(GetMeRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetMe")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(GetMeResponseObject); ok {
+		if err := validResponse.VisitGetMeResponse(ctx.Writer); err != nil {
 			sh.options.ResponseErrorHandlerFunc(ctx, err)
 		}
 	} else if response != nil {

@@ -75,6 +75,11 @@ func (s *server) createFromJSON(ctx context.Context, who caller, body Datasource
 	}
 	d.CustomID = cmp.Or(d.CustomID, value(c.CustomId), customIDIn(d.Metadata))
 	d.Config.CustomID = d.CustomID
+	if d.Type == domain.TypeQA {
+		d.Config.Question, d.Config.SourceURL = strings.TrimSpace(*c.Question), strings.TrimSpace(value(c.SourceUrl))
+		d.Name = cmp.Or(d.Name, titleOf(d.Config.Question))
+		return s.createWithOriginal(ctx, store, d, textType, strings.NewReader(d.Config.Question+"\n\n"+strings.TrimSpace(*c.Answer)))
+	}
 	if d.Type == domain.TypeText {
 		if d.Name == "" {
 			d.Name = titleOf(*c.Text)

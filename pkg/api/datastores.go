@@ -63,7 +63,7 @@ func (s *server) GetDatastore(ctx context.Context, r GetDatastoreRequestObject) 
 	if err != nil {
 		return nil, err
 	}
-	shown, err := s.showDatastore(ctx, d)
+	shown, err := s.showWithDatasources(ctx, d)
 	return GetDatastore200JSONResponse(shown), err
 }
 
@@ -136,6 +136,21 @@ func (s *server) showDatastore(ctx context.Context, d domain.Datastore) (Datasto
 	}
 	out.Move = renderMove(*d.Move, p)
 	return out, nil
+}
+
+// showWithDatasources renders a datastore with its newest datasources, as many as a list has that asks for no number.
+func (s *server) showWithDatasources(ctx context.Context, d domain.Datastore) (Datastore, error) {
+	out, err := s.showDatastore(ctx, d)
+	if err != nil {
+		return out, err
+	}
+	newest, _, err := s.Catalog.Datasources(ctx, d.WorkspaceID, catalog.DatasourceFilter{DatastoreID: d.ID}, catalog.Page{Limit: catalog.DefaultPageSize})
+	if err != nil {
+		return out, err
+	}
+	shown, err := s.shownAll(ctx, newest)
+	out.Datasources = &shown
+	return out, err
 }
 
 // checkEngines refuses what this server does not have and lists what it has.

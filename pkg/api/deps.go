@@ -29,6 +29,7 @@ type Sealer interface {
 // Agents stores agents.
 type Agents interface {
 	CreateAgent(ctx context.Context, a domain.Agent) (domain.Agent, error)
+	WorkspaceName(ctx context.Context, id string) (string, error)
 	Agent(ctx context.Context, ws, id string) (domain.Agent, error)
 	// PublicAgent returns the agent when it is public, whatever its workspace; otherwise domain.CodeNotFound.
 	PublicAgent(ctx context.Context, id string) (domain.Agent, error)

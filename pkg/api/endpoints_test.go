@@ -172,6 +172,12 @@ var endpoints = map[string]endpoint{
 		{name: "no address", request: request{body: object{"config": object{}}}, status: 400, field: "config.source_url"},
 		{name: "an address that is none", request: request{body: object{"config": object{"source_url": "ftp://x"}}}, status: 400, field: "config.source_url"},
 		{name: "a field that a plan has no use for", request: request{body: object{"config": object{"source_url": "https://example.com/", "refresh": "24h"}}}, status: 400, field: "config.refresh"}}},
+	"SynchDatasource": {good: request{path: "/datasources/{site}/synch"}, check: hasFields(datasourceFields...), bad: []badRequest{noKey(), noObject, missing("/datasources/" + nobody + "/synch")}},
+	"DeleteDatasources": {good: request{body: object{"ids": []string{nobody}}}, check: func(t *testing.T, a *answer) {
+		if o := a.object(); len(o.list("deleted")) != 0 || len(o.list("notFound")) != 1 {
+			t.Errorf("what is not there is deleted: %s", a.body)
+		}
+	}, bad: []badRequest{noKey(), noObject, {name: "no ids", request: request{body: object{"ids": []string{}}}, status: 400, field: "ids"}}},
 	"StopDatasource":   {good: request{path: "/datasources/{site}/stop", body: object{}}, check: hasFields(datasourceFields...), bad: []badRequest{noKey(), noObject, {name: "what is not fetched", request: request{body: object{}}, status: 409}, missing("/datasources/" + nobody + "/stop")}},
 	"ResyncDatasource": {check: hasFields("queued"), bad: []badRequest{noKey(), {name: "an unknown mode", request: request{body: object{"mode": "x"}}, status: 400, field: "mode"}, missing("/datasources/" + nobody + "/resync")}},
 
@@ -187,6 +193,7 @@ var endpoints = map[string]endpoint{
 			t.Errorf("not an array of conversations: %s", a.body)
 		}
 	}, bad: []badRequest{noKey(), {name: "an unknown format", request: request{path: "/conversations/export?format=xml"}, status: 400, field: "format"}}},
+	"GetMe":         {check: hasFields("id", "name", "key"), bad: []badRequest{noKey()}},
 	"ListKeys":      {check: hasFields("data"), bad: []badRequest{noKey()}},
 	"GetCurrentKey": {check: hasFields("id", "scopes", "agentId"), bad: []badRequest{noKey()}},
 	"CreateKey":     {good: request{body: object{"name": "website"}}, status: 201, check: hasFields("id", "key", "hint"), bad: []badRequest{noKey(), {name: "no name", request: request{body: object{}}, status: 400, field: "name"}}},

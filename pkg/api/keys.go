@@ -34,6 +34,16 @@ func (s *server) GetCurrentKey(ctx context.Context, _ GetCurrentKeyRequestObject
 	return GetCurrentKey200JSONResponse(renderKey(who.key)), nil
 }
 
+// GetMe implements StrictServerInterface.
+func (s *server) GetMe(ctx context.Context, _ GetMeRequestObject) (GetMeResponseObject, error) {
+	ctx, who := callerOf(ctx)
+	name, err := s.Catalog.WorkspaceName(ctx, who.workspace())
+	if err != nil {
+		return nil, err
+	}
+	return GetMe200JSONResponse{Id: who.workspace(), Name: name, Key: renderKey(who.key)}, nil
+}
+
 // CreateKey implements StrictServerInterface.
 func (s *server) CreateKey(ctx context.Context, r CreateKeyRequestObject) (CreateKeyResponseObject, error) {
 	request := ctx

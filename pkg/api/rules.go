@@ -65,6 +65,22 @@ func createDatasourceRule(body map[string]any) []domain.FieldError {
 		if text, isText := config["text"].(string); config["text"] == nil || isText && strings.TrimSpace(text) == "" {
 			missing("text", "is required for a text: the content")
 		}
+	case string(domain.TypeQA):
+		for field, what := range map[string]string{"question": "the question", "answer": "its answer"} {
+			if text, isText := config[field].(string); config[field] == nil || isText && strings.TrimSpace(text) == "" {
+				missing(field, "is required for a qa: "+what)
+			}
+		}
+		if config["text"] != nil {
+			missing("text", "is for a text, not for a qa, whose content is question and answer")
+		}
+	}
+	if body["type"] != string(domain.TypeQA) {
+		for _, field := range []string{"question", "answer"} {
+			if config[field] != nil {
+				missing(field, fmt.Sprintf("is for a qa, not for a %v", body["type"]))
+			}
+		}
 	}
 	faults = append(faults, refreshFaults(config)...)
 	faults = append(faults, patternFaults(config)...)

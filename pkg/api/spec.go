@@ -39,6 +39,8 @@ type operation struct {
 type spec struct {
 	operations map[string]*operation // by method and Gin route, under every base
 	fixed      map[string][]string   // methods by path, under every base, of paths without parameters
+
+	agentFields map[string]bool // those that the document knows, in requests and answers
 }
 
 func (s *spec) operation(method, route string) *operation { return s.operations[method+" "+route] }
@@ -68,7 +70,12 @@ func loadSpec(o Options) (*spec, error) {
 		return nil, fmt.Errorf("reading the OpenAPI document: %w", err)
 	}
 	setLimits(doc, o)
-	s := &spec{operations: map[string]*operation{}, fixed: map[string][]string{}}
+	s := &spec{operations: map[string]*operation{}, fixed: map[string][]string{}, agentFields: map[string]bool{}}
+	for _, name := range []string{"Agent", "AgentCreate"} {
+		for field := range doc.Components.Schemas[name].Value.Properties {
+			s.agentFields[field] = true
+		}
+	}
 	for _, base := range bases {
 		s.operations[http.MethodPost+" "+base+mcpPath] = &operation{id: "MCP", scope: domain.ScopeQuery, errors: formRPC}
 	}

@@ -329,13 +329,16 @@ func TestAnEmptyPatchChangesNothing(t *testing.T) {
 		"a text": "/datasources/" + s.newText(store, "The trial lasts 30 days."), "a site": "/datasources/" + s.newSite(store, object{}),
 	} {
 		was := s.call("GET", path, nil).want(200).object()
+		delete(was, "datasources") // which only the answer to a GET has
 		s.clock.advance(72 * time.Hour)
 		for _, body := range []object{{}, {"name": nil}} {
 			if diff := cmp.Diff(was, s.call("PATCH", path, body).want(200).object()); diff != "" {
 				t.Errorf("%s and %v (-before +after):\n%s", what, body, diff)
 			}
 		}
-		if diff := cmp.Diff(was, s.call("GET", path, nil).want(200).object()); diff != "" {
+		is := s.call("GET", path, nil).want(200).object()
+		delete(is, "datasources")
+		if diff := cmp.Diff(was, is); diff != "" {
 			t.Errorf("%s is changed (-before +after):\n%s", what, diff)
 		}
 	}

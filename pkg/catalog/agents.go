@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/sluice/sluice/pkg/catalog/cursor"
@@ -9,21 +10,21 @@ import (
 )
 
 const agentColumns = `id, workspace_id, name, description, model_name, temperature, visibility, system_prompt, user_prompt,
-	prompt_type, prompt_template, allowed_origins, created_at, updated_at`
+	prompt_type, prompt_template, allowed_origins, extra, created_at, updated_at`
 
 const ownAgent = `workspace_id = ? AND id = ?`
 
 func scanAgent(s scanner) (domain.Agent, error) {
 	var a domain.Agent
 	var createdAt, updatedAt int64
-	var origins string
+	var origins, extra string
 	err := s.Scan(&a.ID, &a.WorkspaceID, &a.Name, &a.Description, &a.ModelName, &a.Temperature, &a.Visibility, &a.SystemPrompt,
-		&a.UserPrompt, &a.PromptType, &a.PromptTemplate, &origins, &createdAt, &updatedAt)
+		&a.UserPrompt, &a.PromptType, &a.PromptTemplate, &origins, &extra, &createdAt, &updatedAt)
 	if err != nil {
 		return a, err
 	}
 	a.CreatedAt, a.UpdatedAt = fromMicros(createdAt), fromMicros(updatedAt)
-	return a, fromJSON(origins, &a.AllowedOrigins)
+	return a, errors.Join(fromJSON(origins, &a.AllowedOrigins), fromJSON(extra, &a.Extra))
 }
 
 // originsOf is how an agent's origins are kept.
@@ -32,6 +33,17 @@ func originsOf(a domain.Agent) (string, error) {
 		return "", nil
 	}
 	return toJSON(a.AllowedOrigins)
+}
+
+// extraOf is how an agent's extra fields are kept. It fails with domain.CodeInvalid when there is too much of them.
+func extraOf(a domain.Agent) (string, error) {
+	if len(a.Extra) == 0 {
+		return "", nil
+	}
+	if err := a.Extra.Check(); err != nil {
+		return "", err
+	}
+	return toJSON(a.Extra)
 }
 
 // CreateAgent stores an agent; both times are set here. It fails with domain.CodeInvalid, naming datastoreIds[i], when
@@ -43,14 +55,18 @@ func (c *Catalog) CreateAgent(ctx context.Context, a domain.Agent) (domain.Agent
 	if err != nil {
 		return domain.Agent{}, err
 	}
+	extra, err := extraOf(a)
+	if err != nil {
+		return domain.Agent{}, err
+	}
 	err = c.update(ctx, "storing an agent", func(t *tx) error {
 		if err := requireWorkspace(ctx, t, a.WorkspaceID); err != nil {
 			return err
 		}
-		n, err := t.exec(ctx, `INSERT INTO agents (`+agentColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+		n, err := t.exec(ctx, `INSERT INTO agents (`+agentColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 			ON CONFLICT DO NOTHING`,
 			a.ID, a.WorkspaceID, a.Name, a.Description, a.ModelName, a.Temperature, a.Visibility, a.SystemPrompt,
-			a.UserPrompt, a.PromptType, a.PromptTemplate, origins, at, at)
+			a.UserPrompt, a.PromptType, a.PromptTemplate, origins, extra, at, at)
 		if err := created(n, err, "agent", a.ID); err != nil {
 			return err
 		}
@@ -98,10 +114,14 @@ func (c *Catalog) UpdateAgent(ctx context.Context, ws, id string, p domain.Agent
 		if err != nil {
 			return err
 		}
+		extra, err := extraOf(a)
+		if err != nil {
+			return err
+		}
 		if _, err := t.exec(ctx, `UPDATE agents SET name = ?, description = ?, model_name = ?, temperature = ?, visibility = ?,
-			system_prompt = ?, user_prompt = ?, prompt_type = ?, prompt_template = ?, allowed_origins = ?, updated_at = ? WHERE id = ?`,
+			system_prompt = ?, user_prompt = ?, prompt_type = ?, prompt_template = ?, allowed_origins = ?, extra = ?, updated_at = ? WHERE id = ?`,
 			a.Name, a.Description, a.ModelName, a.Temperature, a.Visibility,
-			a.SystemPrompt, a.UserPrompt, a.PromptType, a.PromptTemplate, origins, micros(a.UpdatedAt), id); err != nil {
+			a.SystemPrompt, a.UserPrompt, a.PromptType, a.PromptTemplate, origins, extra, micros(a.UpdatedAt), id); err != nil {
 			return err
 		}
 		if p.DatastoreIDs == nil {

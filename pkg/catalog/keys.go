@@ -20,6 +20,12 @@ func (c *Catalog) EnsureWorkspace(ctx context.Context, id, name string) error {
 	})
 }
 
+// WorkspaceName returns the name of a workspace.
+func (c *Catalog) WorkspaceName(ctx context.Context, id string) (name string, err error) {
+	err = c.db.read.queryRow(ctx, `SELECT name FROM workspaces WHERE id = ?`, id).Scan(&name)
+	return name, found(err, "workspace", id)
+}
+
 const keyColumns = `id, workspace_id, name, hash, hint, scopes, agent_id, created_at, last_used_at, expires_at`
 
 // prefixed puts a table's name before each of the columns.

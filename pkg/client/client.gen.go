@@ -137,6 +137,7 @@ func (e ChatModelListObject) Valid() bool {
 
 // Defines values for DatasourceCreateType.
 const (
+	DatasourceCreateTypeQa      DatasourceCreateType = "qa"
 	DatasourceCreateTypeText    DatasourceCreateType = "text"
 	DatasourceCreateTypeWebPage DatasourceCreateType = "web_page"
 	DatasourceCreateTypeWebSite DatasourceCreateType = "web_site"
@@ -145,6 +146,8 @@ const (
 // Valid indicates whether the value is a known member of the DatasourceCreateType enum.
 func (e DatasourceCreateType) Valid() bool {
 	switch e {
+	case DatasourceCreateTypeQa:
+		return true
 	case DatasourceCreateTypeText:
 		return true
 	case DatasourceCreateTypeWebPage:
@@ -189,6 +192,7 @@ func (e DatasourceStatus) Valid() bool {
 // Defines values for DatasourceType.
 const (
 	DatasourceTypeFile    DatasourceType = "file"
+	DatasourceTypeQa      DatasourceType = "qa"
 	DatasourceTypeText    DatasourceType = "text"
 	DatasourceTypeWebPage DatasourceType = "web_page"
 	DatasourceTypeWebSite DatasourceType = "web_site"
@@ -198,6 +202,8 @@ const (
 func (e DatasourceType) Valid() bool {
 	switch e {
 	case DatasourceTypeFile:
+		return true
+	case DatasourceTypeQa:
 		return true
 	case DatasourceTypeText:
 		return true
@@ -699,7 +705,7 @@ func (e GetUsageParamsBy) Valid() bool {
 	}
 }
 
-// Agent defines model for Agent.
+// Agent Beside the fields below, those that were sent and are not known, as they were sent.
 type Agent struct {
 	AllowedOrigins []string  `json:"allowedOrigins"`
 	CreatedAt      time.Time `json:"createdAt"`
@@ -725,7 +731,8 @@ type Agent struct {
 	UserPrompt   string      `json:"userPrompt"`
 
 	// Visibility something public may be queried without a key
-	Visibility Visibility `json:"visibility"`
+	Visibility           Visibility             `json:"visibility"`
+	AdditionalProperties map[string]interface{} `json:"-"`
 }
 
 // AgentAnswer defines model for AgentAnswer.
@@ -743,7 +750,7 @@ type AgentAnswer struct {
 	VisitorId string   `json:"visitorId"`
 }
 
-// AgentCreate defines model for AgentCreate.
+// AgentCreate Fields that are not known are kept and shown, 16 KiB of them at most, and mean nothing here.
 type AgentCreate struct {
 	// AllowedOrigins the web sites on whose pages a public agent may be asked without a key, each as scheme, host and, if it has one, port; `*`: any. Browsers say on which page they are; a request of another one is refused with 403. The service's own pages always may.
 	//
@@ -784,7 +791,7 @@ type AgentList struct {
 	NextCursor *string `json:"nextCursor"`
 }
 
-// AgentPatch defines model for AgentPatch.
+// AgentPatch Fields that are not known are kept, each in the place of one with its name.
 type AgentPatch struct {
 	// AllowedOrigins the web sites on whose pages a public agent may be asked without a key, each as scheme, host and, if it has one, port; `*`: any. Browsers say on which page they are; a request of another one is refused with 403. The service's own pages always may.
 	//
@@ -1134,7 +1141,7 @@ type Datasource struct {
 	// Config file: mime_type, file_size, file_name, sha256; document (title, language, pages, metadata, link_list: it is a list of
 	// links, and route, the parser that was taken) once it is read. web_page: source_url; once it is fetched final_url and redirects (where the
 	// address led), canonical_url, last_mod (of its sitemap) and rendered (a browser was needed). web_site: sitemap,
-	// source_url, include, exclude, max_pages, max_depth. Both: refresh, and header_names, of the headers that requests carry.
+	// source_url, include, exclude, max_pages, max_depth. Both: refresh, and header_names, of the headers that requests carry. qa: question.
 	// Any: custom_id.
 	Config DatasourceConfig `json:"config"`
 
@@ -1167,7 +1174,9 @@ type Datasource struct {
 	Status DatasourceStatus `json:"status"`
 
 	// TextBytes bytes of text in them
-	TextBytes int64              `json:"textBytes"`
+	TextBytes int64 `json:"textBytes"`
+
+	// Type qa is a question and its answer
 	Type      DatasourceType     `json:"type"`
 	UpdatedAt openapi_types.Date `json:"updatedAt"`
 
@@ -1178,12 +1187,15 @@ type Datasource struct {
 // DatasourceConfig file: mime_type, file_size, file_name, sha256; document (title, language, pages, metadata, link_list: it is a list of
 // links, and route, the parser that was taken) once it is read. web_page: source_url; once it is fetched final_url and redirects (where the
 // address led), canonical_url, last_mod (of its sitemap) and rendered (a browser was needed). web_site: sitemap,
-// source_url, include, exclude, max_pages, max_depth. Both: refresh, and header_names, of the headers that requests carry.
+// source_url, include, exclude, max_pages, max_depth. Both: refresh, and header_names, of the headers that requests carry. qa: question.
 // Any: custom_id.
 type DatasourceConfig map[string]interface{}
 
-// DatasourceConfigCreate web_page needs source_url; web_site needs sitemap or source_url (root address for discovery); text needs text.
+// DatasourceConfigCreate web_page needs source_url; web_site needs sitemap or source_url (root address for discovery); text needs text; qa needs
+// question and answer, and may have the source_url that sources show.
 type DatasourceConfigCreate struct {
+	// Answer qa: its answer
+	Answer   *string `json:"answer,omitempty"`
 	CustomId *string `json:"custom_id,omitempty"`
 
 	// Exclude web_site: glob patterns of paths to leave
@@ -1205,6 +1217,9 @@ type DatasourceConfigCreate struct {
 
 	// MaxPages web_site: pages at most
 	MaxPages *int `json:"max_pages,omitempty"`
+
+	// Question qa: the question
+	Question *string `json:"question,omitempty"`
 
 	// Refresh web_page, web_site: when it is fetched again: an interval of 10 minutes to a year (`30m`, `24h`, `7d`, `@every 6h`),
 	// or five fields of cron in UTC (`0 3 * * 1-5`), with or without a second before them, or `@daily` and its like. What
@@ -1237,7 +1252,8 @@ type DatasourceCounts struct {
 
 // DatasourceCreate defines model for DatasourceCreate.
 type DatasourceCreate struct {
-	// Config web_page needs source_url; web_site needs sitemap or source_url (root address for discovery); text needs text.
+	// Config web_page needs source_url; web_site needs sitemap or source_url (root address for discovery); text needs text; qa needs
+	// question and answer, and may have the source_url that sources show.
 	Config *DatasourceConfigCreate `json:"config,omitempty"`
 
 	// CustomId caller-chosen id usable in filters
@@ -1247,7 +1263,7 @@ type DatasourceCreate struct {
 	// Metadata at most 16 KiB as JSON, and 3,000 different values that filters could ask for
 	Metadata *map[string]interface{} `json:"metadata,omitempty"`
 
-	// Name omitted: the address, or the beginning of the text
+	// Name omitted: the address, or the beginning of the text or the question
 	Name *string `json:"name,omitempty"`
 
 	// Type a file is uploaded as multipart/form-data
@@ -1273,7 +1289,15 @@ type DatasourceEvent struct {
 	// while what is searchable stays so. skipped is a page of a web site that was left out on purpose: it asks for that,
 	// or repeats another page; `error` says which.
 	Status DatasourceStatus `json:"status"`
-	Type   DatasourceType   `json:"type"`
+
+	// Type qa is a question and its answer
+	Type DatasourceType `json:"type"`
+}
+
+// DatasourceIds defines model for DatasourceIds.
+type DatasourceIds struct {
+	// Ids Example: ["0198c0de-0000-7000-8000-000000000003"]
+	Ids []string `json:"ids"`
 }
 
 // DatasourceList defines model for DatasourceList.
@@ -1333,7 +1357,7 @@ type DatasourcePatch_Metadata struct {
 // or repeats another page; `error` says which.
 type DatasourceStatus string
 
-// DatasourceType defines model for DatasourceType.
+// DatasourceType qa is a question and its answer
 type DatasourceType string
 
 // DatasourceUpload defines model for DatasourceUpload.
@@ -1362,10 +1386,13 @@ type DatasourceUploadType string
 // Datastore defines model for Datastore.
 type Datastore struct {
 	// Chunking How large the chunks are that documents are cut into.
-	Chunking       Chunking  `json:"chunking"`
-	CreatedAt      time.Time `json:"createdAt"`
-	Description    string    `json:"description"`
-	EmbeddingModel string    `json:"embeddingModel"`
+	Chunking  Chunking  `json:"chunking"`
+	CreatedAt time.Time `json:"createdAt"`
+
+	// Datasources the newest 50, where one datastore is read; GET /datasources?datastoreId= lists all
+	Datasources    *[]Datasource `json:"datasources,omitempty"`
+	Description    string        `json:"description"`
+	EmbeddingModel string        `json:"embeddingModel"`
 
 	// Id Example: 0198c0de-0000-7000-8000-000000000002
 	Id string `json:"id"`
@@ -1502,6 +1529,14 @@ type DatastoreQuery struct {
 
 	// TopK how many fragments at most; omitted: 5
 	TopK *int `json:"topK,omitempty"`
+}
+
+// DeletedDatasources defines model for DeletedDatasources.
+type DeletedDatasources struct {
+	Deleted []string `json:"deleted"`
+
+	// NotFound ids of no datasource in the workspace
+	NotFound []string `json:"notFound"`
 }
 
 // DependencyCheck defines model for DependencyCheck.
@@ -1880,6 +1915,16 @@ type LimitsUpdate struct {
 
 	// Tokens model tokens of agent queries in a calendar month; queries under way may pass it
 	Tokens *int64 `json:"tokens,omitempty"`
+}
+
+// Me defines model for Me.
+type Me struct {
+	// Id the workspace's id
+	Id  string `json:"id"`
+	Key Key    `json:"key"`
+
+	// Name the workspace's name
+	Name string `json:"name"`
 }
 
 // Message defines model for Message.
@@ -2723,6 +2768,9 @@ type CreateDatasourceJSONRequestBody = DatasourceCreate
 // CreateDatasourceMultipartRequestBody defines body for CreateDatasource for multipart/form-data ContentType.
 type CreateDatasourceMultipartRequestBody = DatasourceUpload
 
+// DeleteDatasourcesJSONRequestBody defines body for DeleteDatasources for application/json ContentType.
+type DeleteDatasourcesJSONRequestBody = DatasourceIds
+
 // PlanSiteJSONRequestBody defines body for PlanSite for application/json ContentType.
 type PlanSiteJSONRequestBody = SitePlanRequest
 
@@ -2740,6 +2788,9 @@ type ResyncDatasourceJSONRequestBody = Resync
 
 // StopDatasourceJSONRequestBody defines body for StopDatasource for application/json ContentType.
 type StopDatasourceJSONRequestBody = Empty
+
+// SynchDatasourceJSONRequestBody defines body for SynchDatasource for application/json ContentType.
+type SynchDatasourceJSONRequestBody = Empty
 
 // CreateDatastoreJSONRequestBody defines body for CreateDatastore for application/json ContentType.
 type CreateDatastoreJSONRequestBody = DatastoreCreate
@@ -2781,6 +2832,260 @@ type SetLimitsJSONRequestBody = LimitsUpdate
 
 // CreateChatCompletionJSONRequestBody defines body for CreateChatCompletion for application/json ContentType.
 type CreateChatCompletionJSONRequestBody = ChatRequest
+
+// Getter for additional properties for Agent. Returns the specified
+// element and whether it was found
+func (a Agent) Get(fieldName string) (value interface{}, found bool) {
+	if a.AdditionalProperties != nil {
+		value, found = a.AdditionalProperties[fieldName]
+	}
+	return
+}
+
+// Setter for additional properties for Agent
+func (a *Agent) Set(fieldName string, value interface{}) {
+	if a.AdditionalProperties == nil {
+		a.AdditionalProperties = make(map[string]interface{})
+	}
+	a.AdditionalProperties[fieldName] = value
+}
+
+// Override default JSON handling for Agent to handle AdditionalProperties
+func (a *Agent) UnmarshalJSON(b []byte) error {
+	object := make(map[string]json.RawMessage)
+	err := json.Unmarshal(b, &object)
+	if err != nil {
+		return err
+	}
+
+	if raw, found := object["allowedOrigins"]; found {
+		err = json.Unmarshal(raw, &a.AllowedOrigins)
+		if err != nil {
+			return fmt.Errorf("error reading 'allowedOrigins': %w", err)
+		}
+		delete(object, "allowedOrigins")
+	}
+
+	if raw, found := object["createdAt"]; found {
+		err = json.Unmarshal(raw, &a.CreatedAt)
+		if err != nil {
+			return fmt.Errorf("error reading 'createdAt': %w", err)
+		}
+		delete(object, "createdAt")
+	}
+
+	if raw, found := object["datastoreIds"]; found {
+		err = json.Unmarshal(raw, &a.DatastoreIds)
+		if err != nil {
+			return fmt.Errorf("error reading 'datastoreIds': %w", err)
+		}
+		delete(object, "datastoreIds")
+	}
+
+	if raw, found := object["description"]; found {
+		err = json.Unmarshal(raw, &a.Description)
+		if err != nil {
+			return fmt.Errorf("error reading 'description': %w", err)
+		}
+		delete(object, "description")
+	}
+
+	if raw, found := object["id"]; found {
+		err = json.Unmarshal(raw, &a.Id)
+		if err != nil {
+			return fmt.Errorf("error reading 'id': %w", err)
+		}
+		delete(object, "id")
+	}
+
+	if raw, found := object["modelName"]; found {
+		err = json.Unmarshal(raw, &a.ModelName)
+		if err != nil {
+			return fmt.Errorf("error reading 'modelName': %w", err)
+		}
+		delete(object, "modelName")
+	}
+
+	if raw, found := object["name"]; found {
+		err = json.Unmarshal(raw, &a.Name)
+		if err != nil {
+			return fmt.Errorf("error reading 'name': %w", err)
+		}
+		delete(object, "name")
+	}
+
+	if raw, found := object["promptTemplate"]; found {
+		err = json.Unmarshal(raw, &a.PromptTemplate)
+		if err != nil {
+			return fmt.Errorf("error reading 'promptTemplate': %w", err)
+		}
+		delete(object, "promptTemplate")
+	}
+
+	if raw, found := object["promptType"]; found {
+		err = json.Unmarshal(raw, &a.PromptType)
+		if err != nil {
+			return fmt.Errorf("error reading 'promptType': %w", err)
+		}
+		delete(object, "promptType")
+	}
+
+	if raw, found := object["systemPrompt"]; found {
+		err = json.Unmarshal(raw, &a.SystemPrompt)
+		if err != nil {
+			return fmt.Errorf("error reading 'systemPrompt': %w", err)
+		}
+		delete(object, "systemPrompt")
+	}
+
+	if raw, found := object["temperature"]; found {
+		err = json.Unmarshal(raw, &a.Temperature)
+		if err != nil {
+			return fmt.Errorf("error reading 'temperature': %w", err)
+		}
+		delete(object, "temperature")
+	}
+
+	if raw, found := object["tools"]; found {
+		err = json.Unmarshal(raw, &a.Tools)
+		if err != nil {
+			return fmt.Errorf("error reading 'tools': %w", err)
+		}
+		delete(object, "tools")
+	}
+
+	if raw, found := object["updatedAt"]; found {
+		err = json.Unmarshal(raw, &a.UpdatedAt)
+		if err != nil {
+			return fmt.Errorf("error reading 'updatedAt': %w", err)
+		}
+		delete(object, "updatedAt")
+	}
+
+	if raw, found := object["userPrompt"]; found {
+		err = json.Unmarshal(raw, &a.UserPrompt)
+		if err != nil {
+			return fmt.Errorf("error reading 'userPrompt': %w", err)
+		}
+		delete(object, "userPrompt")
+	}
+
+	if raw, found := object["visibility"]; found {
+		err = json.Unmarshal(raw, &a.Visibility)
+		if err != nil {
+			return fmt.Errorf("error reading 'visibility': %w", err)
+		}
+		delete(object, "visibility")
+	}
+
+	if len(object) != 0 {
+		a.AdditionalProperties = make(map[string]interface{})
+		for fieldName, fieldBuf := range object {
+			var fieldVal interface{}
+			err := json.Unmarshal(fieldBuf, &fieldVal)
+			if err != nil {
+				return fmt.Errorf("error unmarshaling field %s: %w", fieldName, err)
+			}
+			a.AdditionalProperties[fieldName] = fieldVal
+		}
+	}
+	return nil
+}
+
+// Override default JSON handling for Agent to handle AdditionalProperties
+func (a Agent) MarshalJSON() ([]byte, error) {
+	var err error
+	object := make(map[string]json.RawMessage)
+
+	if a.AllowedOrigins != nil {
+		object["allowedOrigins"], err = json.Marshal(a.AllowedOrigins)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling 'allowedOrigins': %w", err)
+		}
+	}
+
+	object["createdAt"], err = json.Marshal(a.CreatedAt)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'createdAt': %w", err)
+	}
+
+	if a.DatastoreIds != nil {
+		object["datastoreIds"], err = json.Marshal(a.DatastoreIds)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling 'datastoreIds': %w", err)
+		}
+	}
+
+	object["description"], err = json.Marshal(a.Description)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'description': %w", err)
+	}
+
+	object["id"], err = json.Marshal(a.Id)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'id': %w", err)
+	}
+
+	object["modelName"], err = json.Marshal(a.ModelName)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'modelName': %w", err)
+	}
+
+	object["name"], err = json.Marshal(a.Name)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'name': %w", err)
+	}
+
+	object["promptTemplate"], err = json.Marshal(a.PromptTemplate)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'promptTemplate': %w", err)
+	}
+
+	object["promptType"], err = json.Marshal(a.PromptType)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'promptType': %w", err)
+	}
+
+	object["systemPrompt"], err = json.Marshal(a.SystemPrompt)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'systemPrompt': %w", err)
+	}
+
+	object["temperature"], err = json.Marshal(a.Temperature)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'temperature': %w", err)
+	}
+
+	if a.Tools != nil {
+		object["tools"], err = json.Marshal(a.Tools)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling 'tools': %w", err)
+		}
+	}
+
+	object["updatedAt"], err = json.Marshal(a.UpdatedAt)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'updatedAt': %w", err)
+	}
+
+	object["userPrompt"], err = json.Marshal(a.UserPrompt)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'userPrompt': %w", err)
+	}
+
+	object["visibility"], err = json.Marshal(a.Visibility)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'visibility': %w", err)
+	}
+
+	for fieldName, field := range a.AdditionalProperties {
+		object[fieldName], err = json.Marshal(field)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling '%s': %w", fieldName, err)
+		}
+	}
+	return json.Marshal(object)
+}
 
 // Getter for additional properties for DatasourcePatch_Metadata. Returns the specified
 // element and whether it was found
@@ -3248,6 +3553,26 @@ type ClientInterface interface {
 	// Corresponds with POST /datasources (the `CreateDatasource` operationId).
 	CreateDatasource(ctx context.Context, params *CreateDatasourceParams, body CreateDatasourceJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// DeleteDatasourcesWithBody Delete many datasources
+	//
+	// Deletes each as `DELETE /datasources/{id}` does. An id that is not there is no error: the answer names it. Repeated after a
+	// failure, the request deletes the rest.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /datasources/bulk-delete (the `DeleteDatasources` operationId).
+	DeleteDatasourcesWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DeleteDatasources Delete many datasources
+	//
+	// Deletes each as `DELETE /datasources/{id}` does. An id that is not there is no error: the answer names it. Repeated after a
+	// failure, the request deletes the rest.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /datasources/bulk-delete (the `DeleteDatasources` operationId).
+	DeleteDatasources(ctx context.Context, body DeleteDatasourcesJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// PlanSiteWithBody Show what a crawl of a web site would fetch
 	//
 	// Goes through the site as a crawl would, by the same rules and as politely, and keeps nothing: 100 addresses at most,
@@ -3380,6 +3705,28 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /datasources/{id}/stop (the `StopDatasource` operationId).
 	StopDatasource(ctx context.Context, id Id, body StopDatasourceJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// SynchDatasourceWithBody Fetch a datasource again
+	//
+	// Web content is fetched again, and files and texts are processed again, as by `POST /datasources/{id}/resync` with
+	// `{"mode": "refresh"}`. What is searchable stays so until the new version is complete. The body is an empty JSON object and may be
+	// missing.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /datasources/{id}/synch (the `SynchDatasource` operationId).
+	SynchDatasourceWithBody(ctx context.Context, id Id, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// SynchDatasource Fetch a datasource again
+	//
+	// Web content is fetched again, and files and texts are processed again, as by `POST /datasources/{id}/resync` with
+	// `{"mode": "refresh"}`. What is searchable stays so until the new version is complete. The body is an empty JSON object and may be
+	// missing.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /datasources/{id}/synch (the `SynchDatasource` operationId).
+	SynchDatasource(ctx context.Context, id Id, body SynchDatasourceJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListDatastores List datastores
 	//
@@ -3673,6 +4020,13 @@ type ClientInterface interface {
 	//
 	// Corresponds with PUT /keys/{id}/limits (the `SetKeyLimits` operationId).
 	SetKeyLimits(ctx context.Context, id Id, body SetKeyLimitsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetMe Read which workspace a key belongs to
+	//
+	// Any key may ask this of itself, to find out whether it is valid.
+	//
+	// Corresponds with GET /me (the `GetMe` operationId).
+	GetMe(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetMetrics Metrics in the Prometheus text format
 	//
@@ -4164,6 +4518,46 @@ func (c *Endpoints) CreateDatasource(ctx context.Context, params *CreateDatasour
 	return c.Client.Do(req)
 }
 
+// DeleteDatasourcesWithBody Delete many datasources
+//
+// Deletes each as `DELETE /datasources/{id}` does. An id that is not there is no error: the answer names it. Repeated after a
+// failure, the request deletes the rest.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /datasources/bulk-delete (the `DeleteDatasources` operationId).
+func (c *Endpoints) DeleteDatasourcesWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeleteDatasourcesRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DeleteDatasources Delete many datasources
+//
+// Deletes each as `DELETE /datasources/{id}` does. An id that is not there is no error: the answer names it. Repeated after a
+// failure, the request deletes the rest.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /datasources/bulk-delete (the `DeleteDatasources` operationId).
+func (c *Endpoints) DeleteDatasources(ctx context.Context, body DeleteDatasourcesJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeleteDatasourcesRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // PlanSiteWithBody Show what a crawl of a web site would fetch
 //
 // Goes through the site as a crawl would, by the same rules and as politely, and keeps nothing: 100 addresses at most,
@@ -4427,6 +4821,48 @@ func (c *Endpoints) StopDatasourceWithBody(ctx context.Context, id Id, contentTy
 // Corresponds with POST /datasources/{id}/stop (the `StopDatasource` operationId).
 func (c *Endpoints) StopDatasource(ctx context.Context, id Id, body StopDatasourceJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewStopDatasourceRequest(c.Server, id, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// SynchDatasourceWithBody Fetch a datasource again
+//
+// Web content is fetched again, and files and texts are processed again, as by `POST /datasources/{id}/resync` with
+// `{"mode": "refresh"}`. What is searchable stays so until the new version is complete. The body is an empty JSON object and may be
+// missing.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /datasources/{id}/synch (the `SynchDatasource` operationId).
+func (c *Endpoints) SynchDatasourceWithBody(ctx context.Context, id Id, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewSynchDatasourceRequestWithBody(c.Server, id, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// SynchDatasource Fetch a datasource again
+//
+// Web content is fetched again, and files and texts are processed again, as by `POST /datasources/{id}/resync` with
+// `{"mode": "refresh"}`. What is searchable stays so until the new version is complete. The body is an empty JSON object and may be
+// missing.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /datasources/{id}/synch (the `SynchDatasource` operationId).
+func (c *Endpoints) SynchDatasource(ctx context.Context, id Id, body SynchDatasourceJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewSynchDatasourceRequest(c.Server, id, body)
 	if err != nil {
 		return nil, err
 	}
@@ -5018,6 +5454,23 @@ func (c *Endpoints) SetKeyLimitsWithBody(ctx context.Context, id Id, contentType
 // Corresponds with PUT /keys/{id}/limits (the `SetKeyLimits` operationId).
 func (c *Endpoints) SetKeyLimits(ctx context.Context, id Id, body SetKeyLimitsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewSetKeyLimitsRequest(c.Server, id, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetMe Read which workspace a key belongs to
+//
+// Any key may ask this of itself, to find out whether it is valid.
+//
+// Corresponds with GET /me (the `GetMe` operationId).
+func (c *Endpoints) GetMe(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetMeRequest(c.Server)
 	if err != nil {
 		return nil, err
 	}
@@ -6260,6 +6713,46 @@ func NewCreateDatasourceRequestWithBody(server string, params *CreateDatasourceP
 	return req, nil
 }
 
+// NewDeleteDatasourcesRequest calls the generic DeleteDatasources builder with application/json body
+func NewDeleteDatasourcesRequest(server string, body DeleteDatasourcesJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewDeleteDatasourcesRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewDeleteDatasourcesRequestWithBody constructs an http.Request for the DeleteDatasources method, with any body, and a specified content type
+func NewDeleteDatasourcesRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/datasources/bulk-delete")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
 // NewPlanSiteRequest calls the generic PlanSite builder with application/json body
 func NewPlanSiteRequest(server string, body PlanSiteJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
@@ -6669,6 +7162,53 @@ func NewStopDatasourceRequestWithBody(server string, id Id, contentType string, 
 	}
 
 	operationPath := fmt.Sprintf("/datasources/%s/stop", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewSynchDatasourceRequest calls the generic SynchDatasource builder with application/json body
+func NewSynchDatasourceRequest(server string, id Id, body SynchDatasourceJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewSynchDatasourceRequestWithBody(server, id, "application/json", bodyReader)
+}
+
+// NewSynchDatasourceRequestWithBody constructs an http.Request for the SynchDatasource method, with any body, and a specified content type
+func NewSynchDatasourceRequestWithBody(server string, id Id, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/datasources/%s/synch", pathParam0)
 	if operationPath[0] == '/' {
 		operationPath = "." + operationPath
 	}
@@ -7622,6 +8162,33 @@ func NewSetKeyLimitsRequestWithBody(server string, id Id, contentType string, bo
 	}
 
 	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewGetMeRequest constructs an http.Request for the GetMe method
+func NewGetMeRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/me")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
 
 	return req, nil
 }

@@ -1,6 +1,10 @@
 package domain
 
-import "time"
+import (
+	"encoding/json"
+	"maps"
+	"time"
+)
 
 // Visibility says who may query an agent or datastore without a key.
 type Visibility string
@@ -35,8 +39,28 @@ type Agent struct {
 	PromptTemplate string     // deprecated
 	DatastoreIDs   []string
 	AllowedOrigins []string // of web pages on which it may be asked without a key, when it is public; as ParseOrigin returns them
+	Extra          AgentExtra
 	CreatedAt      time.Time
 	UpdatedAt      time.Time
+}
+
+// AgentExtra are fields of an agent that mean nothing here, as they were sent: clients of other services keep settings in them.
+type AgentExtra map[string]json.RawMessage
+
+// MaxAgentExtraBytes bounds the extra fields of an agent, as JSON.
+const MaxAgentExtraBytes = 16 << 10
+
+// Check returns a fault if there is too much of it.
+func (e AgentExtra) Check() error {
+	n := 0
+	for name, v := range e {
+		n += len(name) + len(v) + len(`"":,`)
+	}
+	if n > MaxAgentExtraBytes {
+		return Invalid("body", "has %d bytes of fields that are not known, with those that the agent has already; the limit is %d KiB. Leave some out, or set some that the agent has to null",
+			n, MaxAgentExtraBytes>>10)
+	}
+	return nil
 }
 
 // ModelNames are the interface's model names, in its order.
@@ -58,6 +82,7 @@ type AgentPatch struct {
 	PromptTemplate *string
 	DatastoreIDs   *[]string
 	AllowedOrigins *[]string
+	Extra          *AgentExtra // each field takes the place of the one with its name; others stay
 }
 
 // Apply sets the fields that the patch carries.
@@ -73,6 +98,14 @@ func (p AgentPatch) Apply(a *Agent) {
 	set(&a.PromptTemplate, p.PromptTemplate)
 	set(&a.DatastoreIDs, p.DatastoreIDs)
 	set(&a.AllowedOrigins, p.AllowedOrigins)
+	if p.Extra != nil {
+		all := maps.Clone(a.Extra)
+		if all == nil {
+			all = AgentExtra{}
+		}
+		maps.Copy(all, *p.Extra)
+		a.Extra = all
+	}
 }
 
 func set[T any](dst *T, v *T) {

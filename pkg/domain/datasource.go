@@ -11,6 +11,7 @@ const (
 	TypeWebPage DatasourceType = "web_page"
 	TypeWebSite DatasourceType = "web_site"
 	TypeText    DatasourceType = "text"
+	TypeQA      DatasourceType = "qa" // a question and its answer
 )
 
 // Status is where a datasource stands.
@@ -109,6 +110,7 @@ type DatasourceConfig struct {
 	FileSize  int64    `json:"file_size,omitempty"`
 	SHA256    string   `json:"sha256,omitempty"`
 	CustomID  string   `json:"custom_id,omitempty"`
+	Question  string   `json:"question,omitempty"` // qa; the answer is in the content
 	// Document is what the content that readers see says of itself.
 	Document *DocumentInfo `json:"document,omitempty"`
 
