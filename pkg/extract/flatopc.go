@@ -109,7 +109,7 @@ func (f *flatReader) part(name string, binary bool) error {
 		end = f.dec.InputOffset()
 		token, err := f.dec.Token()
 		if err != nil {
-			end, open = int64(len(f.data)), 0
+			end = int64(len(f.data))
 			break
 		}
 		switch token.(type) {
