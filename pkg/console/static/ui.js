@@ -1,6 +1,6 @@
 // The parts that views are put together from.
 import { fill, h } from './dom.js';
-import { sentence, statuses } from './words.js';
+import { sentence, statusOf } from './words.js';
 
 /**
  * Has a screen reader say something, without moving the focus.
@@ -51,9 +51,9 @@ export function problem(message, ...more) {
 /** @param {any} e an error, or its text @returns {string} */
 const said = (e) => sentence(e instanceof Error ? e.message : String(e));
 
-/** @param {string} status */
-export function chip(status) {
-  return h('span', { class: `chip ${status}` }, statuses[status] ?? status);
+/** The status of a datasource. @param {any} s */
+export function chip(s) {
+  return h('span', { class: `chip ${s.status}` }, statusOf(s));
 }
 
 /**

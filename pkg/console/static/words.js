@@ -67,5 +67,15 @@ export const stages = {
 /** @param {string} status */
 export const isSettled = (status) => status === 'synched' || status === 'error' || status === 'skipped';
 
+/** What the status of a datasource is called: of a web site whose pages failed in part, only the others are searchable. @param {any} s */
+export const statusOf = (s) => (s.status === 'synched' && s.crawl?.failed > 0 ? 'Partly searchable' : statuses[s.status] ?? s.status);
+
+/** How many pages of a web site are searchable, or done while it is being read; '' before any is found. @param {any} s */
+export function pagesOf(s) {
+  const { crawl: c, progress: p } = s;
+  if (c && isSettled(s.status) && c.discovered > c.skipped) return `${number(c.fetched + c.unchanged)} of ${number(c.discovered - c.skipped)} pages`;
+  return p?.total > 0 ? `${number(p.done)} of ${number(p.total)} pages` : '';
+}
+
 /** Whether a datasource that has failed may fare better another time: a page can change, a file that cannot be read stays as it is. @param {any} s */
 export const mayHelp = (s) => s.progress?.stage !== 'unreadable' || s.type.startsWith('web_');

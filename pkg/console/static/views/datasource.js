@@ -104,7 +104,7 @@ async function download(s) {
 function stateOf(s) {
   const p = s.progress ?? {};
   return [
-    h('p', {}, chip(s.status), ' ', !isSettled(s.status) && (stages[p.stage] ?? p.stage)),
+    h('p', {}, chip(s), ' ', !isSettled(s.status) && (stages[p.stage] ?? p.stage)),
     !isSettled(s.status) && h('progress', { 'aria-label': 'Progress', ...(p.total > 0 ? { max: p.total, value: p.done } : {}) }),
     s.error && (s.status === 'error' ? problem(s.error) : h('p', { class: 'note' }, s.error)),
     s.warnings.map((/** @type {string} */ w) => h('p', { class: 'note' }, w)),

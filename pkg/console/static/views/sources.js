@@ -5,7 +5,7 @@ import { fill, h } from '../dom.js';
 import { rename } from '../router.js';
 import { may } from '../session.js';
 import { announce, button, chip, field, isAbort, select, tell } from '../ui.js';
-import { compact, isSettled, mayHelp, number, sentence, stages, statuses, types } from '../words.js';
+import { compact, isSettled, mayHelp, pagesOf, sentence, stages, statuses, types } from '../words.js';
 
 const pageSize = 100;
 const untilRefresh = 10_000; // ms between comparisons with the service: news may get lost on its way
@@ -351,10 +351,11 @@ function update(row, item, list) {
   const moving = !isSettled(item.status);
   fill(row,
     h('div', { class: 'what' }, h('a', { href: `#/datasources/${item.id}`, title: item.name }, item.name), h('small', {}, types[item.type])),
-    h('small', { class: 'size' }, item.type === 'web_site' && p.total > 0 ? `${number(p.done)} of ${number(p.total)} pages` : item.chunks > 0 ? `${compact(item.chunks)} ${item.chunks === 1 ? 'chunk' : 'chunks'}` : ''),
-    h('div', {}, chip(item.status),
+    h('small', { class: 'size' }, item.type === 'web_site' && pagesOf(item) ? pagesOf(item) : item.chunks > 0 ? `${compact(item.chunks)} ${item.chunks === 1 ? 'chunk' : 'chunks'}` : ''),
+    h('div', {}, chip(item),
       moving && h('progress', { 'aria-label': `Progress of ${item.name}`, ...(p.total > 0 ? { max: p.total, value: p.done } : {}) }),
       moving && stage && h('small', {}, stage)),
+    item.type === 'web_site' && isSettled(item.status) && (item.warnings ?? []).map((/** @type {string} */ w) => h('p', { class: 'why soft' }, sentence(w))),
     item.error && h('p', { class: item.status === 'error' ? 'why' : 'why soft' }, sentence(item.error), ' ',
       item.status === 'error' && mayHelp(item) && may.write() && button('Try again', () => retry(item.id), { 'aria-label': `Try again: ${item.name}` })));
   // What had the focus was replaced by its like.
