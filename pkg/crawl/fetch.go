@@ -89,6 +89,11 @@ func (c *Crawler) Fetch(ctx context.Context, req PageRequest) (_ Page, err error
 			err = errors.Join(err, a.body.Close())
 		}
 	}()
+	if a.kind.isHTML() && a.status != http.StatusNotModified {
+		if err := reader.disguised(a.redirects, a.url); err != nil {
+			return Page{}, err
+		}
+	}
 	if err := checkLanding(req, sc, a.url); err != nil {
 		return Page{}, err
 	}

@@ -23,6 +23,9 @@ const (
 // RefusedNoFollow is of links that their page asks not to follow: rel is nofollow, ugc or sponsored.
 const RefusedNoFollow Refusal = "its link asks not to be followed"
 
+// RefusedRoute is for links of applications that show all their pages within one ("#/guide"). Such sites need a sitemap.
+const RefusedRoute Refusal = `a view that scripts show within one page ("#/…")`
+
 // pageReader collects what a page's HTML says of itself.
 type pageReader struct {
 	product string
@@ -31,6 +34,8 @@ type pageReader struct {
 
 	root       *html.Node // of the parsed page; nil: it is no HTML
 	title      string
+	heading    string // the first of level 1
+	password   bool   // there is a field for a password
 	canonical  string // as written
 	robots     robotsDirectives
 	hrefs      []string
@@ -39,6 +44,7 @@ type pageReader struct {
 	noFollowed []string // these links, if the request asks for them
 	downloads  int      // links to files without text, as the links themselves say
 	downloaded []string // these links, if the request asks for them
+	routes     int      // links to views within a page
 	base       string   // of the first base element, "" without one
 	shell      shell    // the amount of text, and signs of an application
 	leads      leads
@@ -85,6 +91,12 @@ func (p *pageReader) element(n *html.Node) {
 		if p.base == "" {
 			p.base = strings.TrimSpace(attr(n, "href"))
 		}
+	case atom.H1:
+		if p.heading == "" {
+			p.heading = headingText(n)
+		}
+	case atom.Input:
+		p.password = p.password || strings.EqualFold(attr(n, "type"), "password")
 	case atom.Meta:
 		p.meta(n)
 	case atom.Link:
@@ -150,6 +162,9 @@ func (p *pageReader) link(rel, href, hreflang string) {
 
 func (p *pageReader) addHref(href string) {
 	href = strings.TrimSpace(href)
+	if isRoute(href) {
+		p.routes++
+	}
 	if !p.wantLinks() || href == "" || href[0] == '#' || len(p.hrefs) >= maxHrefs || p.hrefBytes+len(href) > maxHrefBytes {
 		return
 	}
@@ -213,7 +228,7 @@ func (p *pageReader) canonicalOn(base *whatwg.Url, self string) string {
 }
 
 func (p *pageReader) takeLinks(page *Page, base *whatwg.Url, self string) {
-	if len(p.hrefs) == 0 && p.noFollow == 0 && p.downloads == 0 || !p.wantLinks() {
+	if len(p.hrefs) == 0 && p.noFollow == 0 && p.downloads == 0 && p.routes == 0 || !p.wantLinks() {
 		return
 	}
 	page.Refused = make(map[Refusal]int)
@@ -222,6 +237,9 @@ func (p *pageReader) takeLinks(page *Page, base *whatwg.Url, self string) {
 	}
 	for _, href := range p.noFollowed {
 		p.req.refused(resolved(base, href), RefusedNoFollow)
+	}
+	if p.routes > 0 {
+		page.Refused[RefusedRoute] = p.routes
 	}
 	if p.downloads > 0 {
 		page.Refused[RefusedMedia] = p.downloads

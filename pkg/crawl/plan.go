@@ -320,6 +320,8 @@ func errorKind(err error) string {
 	switch {
 	case errors.Is(err, errForbidden):
 		return "robots.txt does not allow it"
+	case errors.Is(err, errSignIn):
+		return "asks to sign in"
 	case errors.As(err, &e) && e.StatusCode >= 400:
 		return fmt.Sprintf("the server answered %d %s", e.StatusCode, http.StatusText(e.StatusCode))
 	case errors.As(err, &e) && e.Permanent:

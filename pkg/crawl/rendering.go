@@ -69,6 +69,9 @@ func (c *Crawler) render(ctx context.Context, req PageRequest, sc *scope, shell 
 	page, _ := tame(out.HTML[:min(len(out.HTML), maxHTMLBytes)], "utf-8")
 	if doc, err := html.Parse(bytes.NewReader(page)); err == nil {
 		reader.read(doc)
+		if err := reader.disguised(shell.Redirects, final); err != nil {
+			return Page{}, errors.Join(err, p.Close())
+		}
 	} // else nested too deeply: as with any page, extraction will have its own opinion
 	reader.finish(&p, a.header, final)
 	if err := a.body.Close(); err != nil {

@@ -62,7 +62,7 @@ type shell struct {
 
 // read takes in the document until it is clear that it is no shell.
 func (s *shell) read(doc *html.Node) {
-	for n := doc; n != nil && s.letters < emptyNotice && s.texts < maxTexts; n = next(n, doc) {
+	for n := doc; n != nil && s.letters <= maxNotFoundLetters && s.texts < maxTexts; n = next(n, doc) {
 		switch n.Type {
 		case html.TextNode:
 			s.text(n)
@@ -103,7 +103,7 @@ func (s *shell) text(n *html.Node) {
 		return
 	}
 	if s.texts++; s.texts == maxTexts {
-		s.letters = emptyNotice
+		s.letters = maxNotFoundLetters + 1
 		return
 	}
 	if isFraming(n) {

@@ -1,0 +1,138 @@
+package crawl
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"golang.org/x/net/html"
+
+	"github.com/sluice/sluice/pkg/domain"
+)
+
+// Some servers answer 200 where they mean 404 or 401. Their pages would be found by every question that their few words fit.
+
+const (
+	// maxNotFoundLetters is the number of letters, beside navigation, above which a page about a missing page is an article about such
+	// pages.
+	maxNotFoundLetters = 800
+	// maxBareLetters is the same for a page without a heading.
+	maxBareLetters = 400
+)
+
+// errSignIn marks pages in place of which a form to sign in comes.
+var errSignIn = errors.New("the page asks to sign in")
+
+// notFoundWords say in a title or a heading that there is no such page.
+var notFoundWords = regexp.MustCompile(`(?i)^(?:http\s*)?(?:error\s*:?\s*)?(?:404|410)(?:\s*error)?[.!]?$|` +
+	`^(?:(?:http\s*)?(?:error\s*:?\s*)?(?:404|410)(?:\s*error)?[\s:!.,]*)?(?:(?:oops|sorry|whoops|uh oh|hoppla|ups)[!.,…]*\s*)?(?:` +
+	`(?:(?:this|that|the|your) )?(?:requested )?(?:page|file|document|article|url|content|resource)?\s*(?:you (?:requested|are looking for) )?` +
+	`(?:(?:was|is|could|can|does|has)\s*)?(?:not|n?['’]t|cannot)\s*(?:been |be )?(?:found|exist|available)|` +
+	`(?:page|file) (?:doesn['’]t|no longer) exists?|no such page|nothing (?:was )?found(?: here)?|` +
+	`(?:die )?(?:angeforderte )?seite (?:(?:wurde|konnte) )?nicht gefunden(?: werden)?|(?:diese )?seite existiert nicht|page (?:non trouvée|introuvable)|` +
+	`p[áa]gina (?:no|não|non) (?:encontrada|existe|trovata)|pagina niet gevonden|(?:nie znaleziono strony|strona nie (?:została znaleziona|istnieje))|` +
+	`sidan (?:hittades inte|kunde inte hittas)|siden (?:blev |ble )?ikke fun(?:det|net)|sivua ei löyt\S+|страница не найдена|сторінку не знайдено|` +
+	`stránka ne(?:nalezena|existuje)|sayfa bulunamadı|页面(?:不存在|未找到)|(?:找不到|未找到)(?:页面|頁面|网页)|頁面不存在|` +
+	`(?:お探しの)?ページが見つかりません\S*|페이지를 찾을 수 없습니다` +
+	`)[\s!.…]*(?:\(?(?:error\s*)?(?:404|410)\)?)?$`)
+
+// titleParts are what separates the title of a page from the name of its site.
+var titleParts = regexp.MustCompile(`\s+[|·•»«:–—-]+\s+|[|»«—]|: `)
+
+// saysNotFound reports whether a title or a heading says that there is no such page.
+func saysNotFound(s string) bool {
+	s = strings.Join(strings.Fields(s), " ")
+	return s != "" && (notFoundWords.MatchString(s) || slices.ContainsFunc(titleParts.Split(s, 10), func(part string) bool {
+		return notFoundWords.MatchString(strings.TrimSpace(part))
+	}))
+}
+
+// notFoundPath matches addresses of pages about missing pages.
+var notFoundPath = regexp.MustCompile(`(?i)404|not-?_?found`)
+
+// isNotFound reports a page that says, in its title and its heading and in few words, that there is no such page. An article about such
+// pages has more text, or an address below others that says so.
+func (p *pageReader) isNotFound(final *url.URL) bool {
+	switch {
+	case p.shell.letters > maxNotFoundLetters || !saysNotFound(p.title):
+		return false
+	case p.heading == "" && p.shell.letters > maxBareLetters, p.heading != "" && !saysNotFound(p.heading):
+		return false
+	}
+	return !notFoundPath.MatchString(final.Path) || strings.Count(strings.Trim(final.Path, "/"), "/") == 0
+}
+
+var (
+	// signInPath matches paths, and names of hosts, where people sign in.
+	signInPath = regexp.MustCompile(`(?i)(?:^|[/._-])(?:log[-_]?in|sign[-_]?in|log[-_]?on|sign[-_]?on|sso|auth|oauth2?|authorize|authenticate|` +
+		`anmelden|anmeldung|einloggen|connexion|iniciar[-_]sesion|acceder|accedi|inloggen|logowanie|sessions?/new|saml2?|idp|adfs|accounts)(?:$|[/._-])`)
+	// signInWords are titles and headings of such pages.
+	signInWords = regexp.MustCompile(`(?i)^(?:please )?(?:log|sign)[- ]?(?:in|on)\b|\b(?:log|sign) ?in (?:to|required)|^(?:bitte )?(?:anmelden|einloggen)|^anmeldung|` +
+		`^(?:se )?connecter|^connexion|^identifiez-vous|^iniciar sesión|^entrar$|^accedi|^inloggen|^zaloguj|^logga in|^вход|^войти|^登录|^登入|^ログイン|^로그인`)
+	// returns are parameters with the address to go back to after signing in.
+	returns = set(`next return returnurl return_url return_to returnto redirect redirect_uri redirect_url redirect_to redirecturl continue
+		goto service destination dest from back target ref referer fromuri ru samlrequest wantsurl`)
+)
+
+func isSignIn(u *url.URL) bool {
+	host, _, _ := strings.Cut(u.Hostname(), ".")
+	return signInPath.MatchString(u.Path) || signInPath.MatchString(host)
+}
+
+// asksToSignIn reports whether a form to sign in has come in place of the page that was asked for.
+func (p *pageReader) asksToSignIn(asked, final *url.URL, redirected bool) bool {
+	short := p.shell.letters < emptyNotice
+	switch {
+	case isSignIn(asked): // it is the page itself
+		return false
+	case redirected && isSignIn(final):
+		back := slices.ContainsFunc(parameters(final), func(param string) bool {
+			key, _, _ := strings.Cut(strings.ToLower(param), "=")
+			return returns[key]
+		})
+		return p.password || back || short
+	case p.password && short:
+		return signInWords.MatchString(p.title) || signInWords.MatchString(p.heading)
+	}
+	return false
+}
+
+// disguised is the error that an answer of success hides, nil if it hides none.
+func (p *pageReader) disguised(redirects []domain.Redirect, final *url.URL) error {
+	asked, err := parseRef("", p.req.URL)
+	if err != nil {
+		return nil //nolint:nilerr // it has been fetched, so it is an address
+	}
+	switch {
+	case p.asksToSignIn(asked, final, len(redirects) > 0):
+		return permanent(p.req.URL, "%s may not be read without signing in: %s is a page to sign in", p.req.URL, final).because(errSignIn)
+	case p.isNotFound(final):
+		e := permanent(p.req.URL, "%s does not exist: the page there says %q, although the server answered 200", p.req.URL, p.title)
+		e.StatusCode = http.StatusNotFound
+		return e
+	}
+	return nil
+}
+
+// headingText is the text of a heading, also of elements within it.
+func headingText(n *html.Node) string {
+	var b strings.Builder
+	for c := range n.Descendants() {
+		if c.Type == html.TextNode && b.Len() < maxTitleRunes {
+			b.WriteString(c.Data)
+			b.WriteByte(' ')
+		}
+	}
+	return shorten(strings.Join(strings.Fields(strings.ToValidUTF8(b.String(), "")), " "), maxTitleRunes)
+}
+
+// isRoute reports a link to a view that scripts show within a page, by its fragment: "#/guide", "index.html#!/guide".
+func isRoute(href string) bool {
+	_, fragment, ok := strings.Cut(href, "#")
+	fragment = strings.TrimPrefix(fragment, "!")
+	return ok && strings.HasPrefix(fragment, "/") && path.Clean(fragment) != "/"
+}
