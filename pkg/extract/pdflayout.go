@@ -74,6 +74,16 @@ func (l *pdfLayout) text(lines []pdftext.Line, leading float64) error {
 	prose := 0 // lines from here on that are known to be no table
 	for len(lines) > 0 {
 		if prose--; prose < 0 {
+			if table, rest := l.takeAligned(lines); table != nil {
+				if err := l.flush(); err != nil {
+					return err
+				}
+				if err := l.emitTable(table); err != nil {
+					return err
+				}
+				lines = rest
+				continue
+			}
 			if table, rest := takeTable(lines); table != nil {
 				if columns := proseColumns(table); columns != nil {
 					lines, prose = append(columns, rest...), len(columns)
