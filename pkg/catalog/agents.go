@@ -35,7 +35,7 @@ func originsOf(a domain.Agent) (string, error) {
 	return toJSON(a.AllowedOrigins)
 }
 
-// extraOf is how an agent's extra fields are kept. It fails with domain.CodeInvalid when there is too much of them.
+// extraOf encodes an agent's extra fields for storage. It fails with domain.CodeInvalid when they are too large.
 func extraOf(a domain.Agent) (string, error) {
 	if len(a.Extra) == 0 {
 		return "", nil

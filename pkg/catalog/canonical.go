@@ -18,10 +18,11 @@ func names(site record, page domain.DatasourceConfig, id string) bool {
 		(!domain.SameSpelling(page.Canonical, root) || domain.SameSpelling(page.SourceURL, root))
 }
 
-// canonical is the page that the fetched one, r, says it is: one that is known and has, or awaits, a text that is alike, or
-// one that becomes a page of the site now. "" when there is none such and the page stays; and also when it has content and the
-// other has none yet: then it stays until that has, see queueYield. Where the other is still to be fetched, its text is not
-// known: the page is left out for it at first, and is fetched again when the texts turn out not to be alike, see release.
+// canonical returns the id of the page that replaces the fetched page r because r names it as its canonical address. The
+// target is a known page with a similar text, a page that has not been fetched yet, or an address that this call adds to the
+// site. canonical returns "" when r stays. If r has content and the target has none yet, r stays until the target has content;
+// see queueYield. If the target has not been fetched, its text is unknown: r is left out at first, and is fetched again if the
+// two texts turn out to differ; see release.
 func (c *Catalog) canonical(ctx context.Context, t *tx, site, r record, store domain.Datastore, f domain.Fetched) (string, error) {
 	id, said := domain.ChildID(site.ID, f.Canonical), r.Config
 	said.Canonical, said.TextHash, said.Sketch = f.Canonical, f.TextHash, f.Sketch
@@ -43,7 +44,7 @@ func (c *Catalog) canonical(ctx context.Context, t *tx, site, r record, store do
 	case target.Original != nil && !alike(said, target.Config):
 		return "", nil
 	case r.ActiveGeneration > 0 && target.ActiveGeneration == 0 && !target.Status.Terminal():
-		// It may have been judged before, to this page's favour. Only its content can change that.
+		// The target may already have been compared, and r kept. Only content of the target can change that.
 		return "", nil
 	}
 	round, err := c.roundTrip(ctx, t, site, target, r.ID)
@@ -53,17 +54,17 @@ func (c *Catalog) canonical(ctx context.Context, t *tx, site, r record, store do
 	return id, nil
 }
 
-// alike reports whether the texts of two pages have so much in common that one may stand for the other.
+// alike reports whether the texts of two pages are similar enough for one page to replace the other.
 func alike(a, b domain.DatasourceConfig) bool {
 	return a.TextHash != "" && a.TextHash == b.TextHash || textid.Alike(a.Sketch, b.Sketch)
 }
 
-// maxNamings bounds the pages of a chain, each of which says that it is the next.
+// maxNamings is the maximum length of a chain of canonical addresses.
 const maxNamings = 8
 
-// roundTrip reports whether a page names another as its own address, and so on, until one names the page with the id. In such a
-// circle no page makes way for another, or they would do so in turns without end. A circle of two is none here: the caller
-// keeps one of the two.
+// roundTrip reports whether the canonical addresses that start at a page lead back to the page with the id. No page of such a
+// cycle is replaced, or the pages would replace one another forever. A cycle of two pages does not count here: the caller keeps
+// one of them.
 func (c *Catalog) roundTrip(ctx context.Context, t *tx, site, from record, id string) (bool, error) {
 	for hop := range maxNamings {
 		next := from.Config.Canonical
@@ -89,8 +90,8 @@ func (c *Catalog) roundTrip(ctx context.Context, t *tx, site, from record, id st
 	return false, nil
 }
 
-// addCanonical makes the address a page of the site, and reports whether it is one now: not past the limit, nor if it is
-// gone.
+// addCanonical adds the address to the site as a page. It reports false if the site has reached its page limit or the
+// page is gone.
 func (c *Catalog) addCanonical(ctx context.Context, t *tx, site, r record, store domain.Datastore, link domain.Link) (bool, error) {
 	if site.Crawl.Stopped() || r.runID != site.runID {
 		return false, nil
@@ -99,13 +100,14 @@ func (c *Catalog) addCanonical(ctx context.Context, t *tx, site, r record, store
 	return queued > 0, err
 }
 
-// queueYield queues, after the end of a job of a page, the work that follows when it has content: pages with content that
-// say they are this page make way now. Its own content may have been what it kept until another page has some.
+// queueYield runs after a job of a page has ended. If the page has content, it queues the work that leaves out the pages
+// that name this page as their canonical address. It also queues that work for the canonical page of this one, which may
+// have been kept only until that page had content.
 func queueYield(ctx context.Context, t *tx, page domain.Datasource) error {
 	if page.GroupID == "" || page.ActiveGeneration == 0 || !page.Alive() {
 		return nil
 	}
-	if !page.Unchanged { // else those that name it have been dealt with
+	if !page.Unchanged { // an unchanged page has no new effect on the pages that name it
 		if err := queueYieldTo(ctx, t, page.GroupID, page.ID); err != nil {
 			return err
 		}
@@ -135,7 +137,7 @@ func queueYield(ctx context.Context, t *tx, page domain.Datasource) error {
 	return queueYieldTo(ctx, t, site.ID, own)
 }
 
-// queueYieldTo queues the work for pages that say they are the given one, if there are any.
+// queueYieldTo queues the work for the pages that name the given page as their canonical address, if there are any.
 func queueYieldTo(ctx context.Context, t *tx, siteID, pageID string) error {
 	var one int
 	err := t.queryRow(ctx, `SELECT 1 FROM datasources WHERE canonical_id = ? AND canonical_id <> '' AND id <> ? LIMIT 1`, pageID, pageID).Scan(&one)
@@ -148,8 +150,8 @@ func queueYieldTo(ctx context.Context, t *tx, siteID, pageID string) error {
 	return queueWork(ctx, t, siteTask{siteID: siteID, kind: workYield, pageID: pageID})
 }
 
-// yield leaves out pages that say they are one which has content now, if the texts are alike and that one does not say it is
-// one of them.
+// yield leaves out the pages that name the task's page as their canonical address, if that page has content and the texts
+// are similar. A page stays if the task's page names it in turn.
 func (w *siteWork) yield(ctx context.Context) error {
 	keeper, err := readRecord(ctx, w.t, w.task.pageID)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -189,5 +191,5 @@ func (w *siteWork) yield(ctx context.Context) error {
 	return nil
 }
 
-// itSaysItIs is the reason of a page that is left out for the one with the address.
+// itSaysItIs is the reason given for a page that was left out in favour of its canonical address.
 func itSaysItIs(address string) string { return "It says that its address is " + address + "." }

@@ -89,8 +89,8 @@ func readConversation(ctx context.Context, q querier, ws, agentID, id string) (d
 	return v, nil
 }
 
-// ConversationsByCallerID returns the workspace's newest conversations for which callers have chosen the id, of the agent and the visitor
-// unless these are empty, at most limit.
+// ConversationsByCallerID returns at most limit conversations of the workspace with a caller's id, newest first. A non-empty agent or
+// visitor restricts the result.
 func (c *Catalog) ConversationsByCallerID(ctx context.Context, ws, agentID, visitorID, callerID string, limit int) ([]domain.Conversation, error) {
 	vs, err := collect(ctx, c.db.read, scanConversation, `SELECT `+conversationColumns+` FROM conversations
 		WHERE workspace_id = ? AND caller_id = ? AND caller_id <> '' AND (? = '' OR agent_id = ?) AND (? = '' OR visitor_id = ?)

@@ -47,7 +47,7 @@ func (c *Catalog) judge(ctx context.Context, t *tx, r record, store domain.Datas
 	if name == "" {
 		return verdict{}, nil
 	}
-	// A page that was fetched before texts were compared is known by its bytes.
+	// Pages fetched by versions that compared bytes have no text hash.
 	equal, err := collect(ctx, t, scanRecord, `SELECT `+recordColumns+` FROM datasources
 		WHERE group_id = ? AND content_hash IN (?, ?) AND content_hash <> '' AND id <> ? LIMIT ?`+t.lock,
 		r.GroupID, name, f.Original.SHA256, r.ID, maxEqualPages)
@@ -96,8 +96,8 @@ func (c *Catalog) yield(ctx context.Context, t *tx, p, keeper record, at time.Ti
 	return c.makeWay(ctx, t, &p, keeper.ID, reason, at)
 }
 
-// makeWay takes from a page what readers have of it, whatever it waits for, because another has its place, or its site does not
-// take it any more.
+// makeWay removes a page's content from the index and cancels its pending work, because another page replaces it or its site no
+// longer includes it.
 func (c *Catalog) makeWay(ctx context.Context, t *tx, p *record, keeper, reason string, at time.Time) error {
 	out := p.LeaveOut(reason, keeper, p.seen, at)
 	p.JobID, p.place = "", placeNowhere
@@ -115,9 +115,9 @@ func (c *Catalog) makeWay(ctx context.Context, t *tx, p *record, keeper, reason 
 	return queueSweeps(ctx, t, out.Sweeps)
 }
 
-// release queues, after the end of a job of a page, the work that follows for pages which were left out for it: when it
-// has nothing for readers they are judged again, when it has other content or has begun to lead elsewhere, those that
-// had the same, and when its content has come to be known, those that say they are it.
+// release runs after a job of a page has ended, and queues work for the pages that were left out for it. If the page
+// has no content, all of them are judged again. If it has other content or begins to lead elsewhere, the pages with the
+// same text are. If its content has become known, the pages that name it as their canonical address are.
 func (c *Catalog) release(ctx context.Context, t *tx, before, after domain.Datasource) error {
 	switch {
 	case after.GroupID == "":

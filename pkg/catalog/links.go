@@ -14,12 +14,12 @@ import (
 )
 
 const (
-	// maxLinkParts and maxPartBytes bound what is kept of the links of one page: 2,000 addresses, and 640 KiB before packing.
+	// maxLinkParts and maxPartBytes bound the stored links of one page: 2,000 addresses, 640 KiB before compression.
 	maxLinkParts = 10
 	maxPartBytes = 64 << 10
 )
 
-// keepLinks stores a part of the links that a page's fetch has found, in place of those of the fetch before.
+// keepLinks stores one part of the links of a page's last fetch. They replace the links of the fetch before.
 func (t *tx) keepLinks(ctx context.Context, ev domain.Event) error {
 	if ev.Part < 0 || ev.Part >= min(ev.Parts, maxLinkParts) {
 		return nil
@@ -47,7 +47,7 @@ func (t *tx) keepLinks(ctx context.Context, ev domain.Event) error {
 	})
 }
 
-// linksOf reads what pages link to, by the page's id. A page of which that is not known is absent.
+// linksOf reads the stored links of pages, by page id. Pages without stored links are absent from the result.
 func linksOf(ctx context.Context, t *tx, pageIDs []string) (map[string][]string, error) {
 	type part struct{ page, links string }
 	out := make(map[string][]string, len(pageIDs))
@@ -74,7 +74,7 @@ func linksOf(ctx context.Context, t *tx, pageIDs []string) (map[string][]string,
 	return out, nil
 }
 
-// packers are flate's writers, each of which is large.
+// packers pools flate writers, because each one is large.
 var packers = sync.Pool{New: func() any {
 	w, err := flate.NewWriter(io.Discard, flate.DefaultCompression)
 	if err != nil {
@@ -83,7 +83,8 @@ var packers = sync.Pool{New: func() any {
 	return w
 }}
 
-// packLinks makes a text of addresses: one a line, by DEFLATE, in base64. Those past the bound are left out.
+// packLinks encodes addresses for a text column: one per line, compressed with DEFLATE, in base64. Addresses beyond
+// maxPartBytes are dropped.
 func packLinks(links []domain.Link) (string, error) {
 	var b bytes.Buffer
 	w := packers.Get().(*flate.Writer)

@@ -61,12 +61,12 @@ func (r *record) listens(from record, ev domain.Event) bool {
 	}
 }
 
-// reach is what a site takes, made ready for judging many links.
+// reach is a site's scope, compiled for judging many links.
 type reach struct {
 	scope    *domain.SiteScope
 	patterns domain.Patterns
 	limit    int
-	leads    int64 // pages that are read for their links alone
+	leads    int64 // pages read only for their links
 }
 
 func (c *Catalog) reachOf(ctx context.Context, t *tx, site record) (reach, error) {
@@ -82,10 +82,10 @@ func (c *Catalog) reachOf(ctx context.Context, t *tx, site record) (reach, error
 	return r, nil
 }
 
-// judge says why a link is not taken, or with which Lead it becomes a page.
+// judge returns the reason for refusing a link or, if it becomes a page, its Lead.
 func (r *reach) judge(l foundLink) (why string, lead int) {
 	if domain.SameSpelling(l.URL, r.scope.Root) {
-		return "", 0 // the root is read whatever the patterns say, for its links
+		return "", 0 // the root is always read for its links
 	}
 	deepest := r.scope.MaxDepth
 	switch why = r.patterns.RefusesURL(l.URL); {
@@ -102,24 +102,24 @@ func (r *reach) judge(l foundLink) (why string, lead int) {
 	}
 }
 
-// leadFewer notes that fewer pages than it seemed lead in a row to a page that is read for its links. How far these are
-// followed depends on that.
+// leadFewer lowers the Lead of a page that is read only for its links, after a shorter path to it was found. Lead
+// limits how far its links are followed.
 func (c *Catalog) leadFewer(ctx context.Context, t *tx, page *record, lead int) error {
 	page.Config.Lead = lead
 	if err := page.store(ctx, t, c.stamp()); err != nil {
 		return err
 	}
 	if !page.Status.Terminal() {
-		return nil // its links are still to come
+		return nil // its links have not been read yet
 	}
 	return queueWork(ctx, t, siteTask{siteID: page.GroupID, kind: workLinks, pageID: page.ID})
 }
 
-// addPages makes links the pages of a site, each with a crawl job, and returns how many jobs that put into the outbox,
-// and how many links were left out, by reason. A page that is known already is crawled again only when a
-// newer crawl of the site comes upon it; so one crawl asks for each page once, however many pages link to it. What was
-// deleted or found gone since the crawl began is not asked for again. Pages that no include pattern takes are added to be read
-// for their links, up to domain.MaxLead of them in a row.
+// addPages makes links the pages of a site, each with a crawl job, and returns how many jobs that put into the outbox, and how
+// many links were left out, by reason. A page that is known already is crawled again only when a newer crawl of the site comes
+// upon it; so one crawl asks for each page once, however many pages link to it. What was deleted or found gone since the crawl
+// began is not asked for again. A page that matches no include pattern is added only for its links, up to domain.MaxLead such
+// pages in a row.
 func (c *Catalog) addPages(ctx context.Context, t *tx, site *record, store domain.Datastore, links []foundLink) (queued int, refused map[string]int, err error) {
 	known, err := pagesByID(ctx, t, site.ID, links)
 	if err != nil {

@@ -91,7 +91,7 @@ func openPostgres(ctx context.Context, o Options) (*database, error) {
 // startPause is the time between attempts to reach a server that is not there yet.
 const startPause = 250 * time.Millisecond
 
-// Times after which the log says that the server is still awaited: one attempt can take connectTimeout twice.
+// Times after which the log reports that the server has not answered. One attempt can take twice connectTimeout.
 const (
 	firstReport = 2 * time.Second
 	reportEvery = 10 * time.Second

@@ -58,11 +58,10 @@ func (c *Catalog) RefreshDue(ctx context.Context, id string, at time.Time) (queu
 	return queued && err == nil, err
 }
 
-// UpdateWebConfig changes how web content is fetched, from its next fetch on, and returns the datasource. A change of what a
-// site takes is applied to its pages at once: those that it does not take any more are left out, and those that are known
-// from the links of others and that it takes now are fetched. It fails with
-// domain.CodeInvalid for a datasource that has no such setting: one that is not fetched, a page of a site, whose settings
-// are its site's, and for what only a site has, a page.
+// UpdateWebConfig changes the fetch settings of web content, from its next fetch on, and returns the datasource. A change of
+// a site's scope is applied at once: pages outside the new scope are left out, and known links inside it are fetched. It
+// fails with domain.CodeInvalid for a datasource that has no such setting: one that is not fetched, a page of a site, whose
+// settings are its site's, and for what only a site has, a page.
 func (c *Catalog) UpdateWebConfig(ctx context.Context, ws, id string, patch domain.WebPatch) (domain.Datasource, error) {
 	err := c.update(ctx, "changing how a datasource is fetched", func(t *tx) error {
 		r, _, err := t.take(ctx, id)
@@ -88,7 +87,7 @@ func (c *Catalog) UpdateWebConfig(ctx context.Context, ws, id string, patch doma
 	return c.Datasource(ctx, ws, id)
 }
 
-// fetchBy changes in memory how the datasource is fetched, and queues what follows for the pages of a site.
+// fetchBy changes the fetch settings in memory. For a site, it queues the work that applies them to the pages.
 func (c *Catalog) fetchBy(ctx context.Context, t *tx, r *record, patch domain.WebPatch) error {
 	switch {
 	case r.Type != domain.TypeWebPage && r.Type != domain.TypeWebSite:

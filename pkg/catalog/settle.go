@@ -82,7 +82,7 @@ func (c *Catalog) storeSite(ctx context.Context, t *tx, site record, at time.Tim
 	return &site.Datasource, nil
 }
 
-// cappedAt begins the warning of a site that has more pages than it may have.
+// cappedAt is the prefix of the warning on a site that exceeds its page limit.
 const cappedAt = "The site has more pages than its limit of "
 
 // settlePages lets the outcome of a site's pages decide the site's.

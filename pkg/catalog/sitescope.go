@@ -8,16 +8,16 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// scopeBatch bounds the pages whose links one transaction evaluates.
+// scopeBatch is the number of pages per transaction when a scope is applied.
 const scopeBatch = 50
 
-// foundLink is an address that a page leads to, or a sitemap lists.
+// foundLink is an address found in a page or a sitemap.
 type foundLink struct {
 	domain.Link
-	lead int // what the page is to have as its Lead, should no include pattern take it
+	lead int // Lead of the page if it matches no include pattern
 }
 
-// foundOn are links as the page, or the site's own discovery, has reported them.
+// foundOn converts the links that a page or the site's discovery has reported.
 func foundOn(from record, links []domain.Link) []foundLink {
 	out := make([]foundLink, len(links))
 	for i, l := range links {
@@ -26,8 +26,9 @@ func foundOn(from record, links []domain.Link) []foundLink {
 	return out
 }
 
-// scope applies the site's settings to its pages, and evaluates what these link to, a batch at a time: after a change of
-// the settings, and with each crawl that follows links, because a page that has not changed reports none.
+// scope applies the site's settings to its pages and evaluates the stored links of these, one batch at a time. It runs
+// after a change of the settings and in each crawl that follows links: an unchanged page reports no links, so the stored
+// ones are used.
 func (w *siteWork) scope(ctx context.Context) error {
 	condition, args := `group_id = ? AND group_id <> '' AND id > ? ORDER BY id`, []any{w.site.ID, w.after}
 	if w.task.pageID != "" {
@@ -83,8 +84,8 @@ func (w *siteWork) scope(ctx context.Context) error {
 	return w.trim(ctx)
 }
 
-// take makes pages of what the site takes of the links. What it does not take is not counted again: the crawl that found the
-// links has done so.
+// take adds the links inside the site's scope as pages. Refused links are not counted: the crawl that found them has counted
+// them.
 func (w *siteWork) take(ctx context.Context, found []foundLink) error {
 	for group := range slices.Chunk(found, maxSitePages) {
 		queued, refused, err := w.c.addPages(ctx, w.t, &w.site, w.store, group)
@@ -104,11 +105,11 @@ func (w *siteWork) take(ctx context.Context, found []foundLink) error {
 	return nil
 }
 
-// maxSitePages bounds the links that are looked up at once.
+// maxSitePages bounds the links of one lookup.
 const maxSitePages = 500
 
-// fit brings a page in line with the site's settings. why is the reason for which they do not take it, "" if they do; known
-// says that its links are stored.
+// fit applies the site's settings to a page. why is the reason for leaving the page out, "" if it is in scope; known says
+// that its links are stored.
 func (w *siteWork) fit(ctx context.Context, p *record, scope domain.SiteScope, why string, known bool) error {
 	before := p.Datasource
 	leads := why != "" && scope.LeadsOn(why, p.Config.SourceURL)
@@ -137,7 +138,7 @@ func (w *siteWork) fit(ctx context.Context, p *record, scope domain.SiteScope, w
 		}
 	}
 	if w.task.kind != workScope || w.site.Crawl.Stopped() || !w.site.DiscoveryDone {
-		return nil // the crawl asks for each page anyhow, or for none
+		return nil // a crawl in progress fetches every page; a stopped one fetches none
 	}
 	unread := w.site.FollowLinks && !known && (why == "" || leads)
 	left := why == "" && p.Status == domain.StatusSkipped && p.DuplicateOf == ""
@@ -145,7 +146,7 @@ func (w *siteWork) fit(ctx context.Context, p *record, scope domain.SiteScope, w
 		return nil
 	}
 	job := domain.NewPageJob(w.site.Datasource, p.Datasource, w.site.runID, w.store)
-	job.ID = domain.NewID() // the crawl may have asked for it already, with the settings before
+	job.ID = domain.NewID() // the crawl may already have a job for the page, with the old settings
 	if err := queueWithdrawals(ctx, w.t, []record{*p}); err != nil {
 		return err
 	}
@@ -153,7 +154,7 @@ func (w *siteWork) fit(ctx context.Context, p *record, scope domain.SiteScope, w
 	return w.c.askBy(ctx, w.t, w.site, p, w.store, job)
 }
 
-// trim has the pages leave that the site has beyond its limit, those first that were found last.
+// trim leaves out the pages beyond the site's limit, the last found first.
 func (w *siteWork) trim(ctx context.Context) error {
 	pages, leads, err := pageCount(ctx, w.t, w.site)
 	if err != nil {
@@ -185,7 +186,7 @@ func (w *siteWork) trim(ctx context.Context) error {
 	return nil
 }
 
-// pageCount is how many pages the site has, and how many of them are read for their links alone.
+// pageCount returns the number of the site's pages, and the number of those read only for their links.
 func pageCount(ctx context.Context, t *tx, site record) (pages, leads int64, err error) {
 	err = t.queryRow(ctx, `SELECT pages FROM datasources WHERE id = ?`, site.ID).Scan(&pages)
 	if err == nil {
@@ -197,18 +198,18 @@ func pageCount(ctx context.Context, t *tx, site record) (pages, leads int64, err
 	return pages, leads, nil
 }
 
-// leadCount counts the pages of a site that are read for their links alone.
+// leadCount counts the pages of a site that are read only for their links.
 func leadCount(ctx context.Context, t *tx, siteID string) (n int64, err error) {
 	err = t.queryRow(ctx, `SELECT COUNT(*) FROM datasources WHERE group_id = ? AND lead > 0`, siteID).Scan(&n)
 	return n, err
 }
 
-// rescope queues, after a change of a site's settings, the work that brings its pages in line with them.
+// rescope queues the work that applies changed settings of a site to its pages.
 func (c *Catalog) rescope(ctx context.Context, t *tx, before domain.DatasourceConfig, site *record) error {
 	if site.Type != domain.TypeWebSite || before.SameReach(site.Config) {
 		return nil
 	}
-	site.capped = false // it is found out anew
+	site.capped = false // trim sets it again
 	if listed := site.DiscoveryDone && !site.FollowLinks && site.pages > 0; listed && before.Widens(site.Config) {
 		site.WarnOfSitemap()
 	}

@@ -19,9 +19,9 @@ const (
 	workRelease workKind = 3 // those left out for a page that has nothing for readers are fetched again
 	workCompare workKind = 4 // those left out because of the content of a page that has another now are fetched again
 	workYield   workKind = 5 // those that say they are a page which has content now make way for it
-	workLinks   workKind = 6 // what they link to is evaluated, of one page or of all, because a page that has not changed reports no links
-	workScope   workKind = 7 // the site's settings have been changed: they are applied to pages, and to what these link to
-	workNamed   workKind = 8 // those left out because they say they are a page are fetched again, if its text, which has come to be known, is not alike
+	workLinks   workKind = 6 // evaluate the stored links of one page or of all: an unchanged page reports none
+	workScope   workKind = 7 // apply changed settings of the site to its pages and their links
+	workNamed   workKind = 8 // fetch pages again that were left out for their canonical page, if its text, now known, differs
 )
 
 // siteBatch bounds the pages that one transaction works on.

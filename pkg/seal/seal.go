@@ -1,5 +1,5 @@
-// Package seal encrypts the request headers of protected sites, so that catalog, job stream and backups hold them without
-// being able to show them. Only the processes that have the key, api and crawler, can open them.
+// Package seal encrypts the request headers of protected sites. Catalog, job stream and backups hold them only in
+// encrypted form; the api and crawler processes, which have the key, can decrypt them.
 package seal
 
 import (
@@ -17,10 +17,10 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// MinKeyBytes is the length of the shortest key that New takes.
+// MinKeyBytes is the minimum length of a key in bytes.
 const MinKeyBytes = 32
 
-// ErrSealed is the error of Open for headers that were sealed with another key or for another site, or have been changed.
+// ErrSealed is returned by Open for headers that were sealed with another key or for another site, or were altered.
 var ErrSealed = errors.New("the headers cannot be decrypted with this key")
 
 // Box seals and opens headers with one key. It is safe for concurrent use.
@@ -46,12 +46,12 @@ func New(key string) (*Box, error) {
 	return &Box{aead}, nil
 }
 
-// bound is what the headers are bound to: they open for no other workspace and no other origin.
+// bound returns the additional data that ties sealed headers to a workspace and an origin.
 func bound(workspaceID, origin string) ([]byte, error) {
 	return json.Marshal([]string{workspaceID, origin})
 }
 
-// Seal encrypts headers that are sent to an origin for a workspace. It returns nil when there are none.
+// Seal encrypts a workspace's headers for an origin. It returns nil if there are none.
 func (b *Box) Seal(workspaceID, origin string, headers map[string]string) (*domain.SiteAccess, error) {
 	if len(headers) == 0 {
 		return nil, nil
@@ -85,5 +85,5 @@ func (b *Box) Open(workspaceID string, a domain.SiteAccess) (map[string]string, 
 	return headers, nil
 }
 
-// NewKey makes a random key.
+// NewKey returns a random key.
 func NewKey() string { return rand.Text() + rand.Text() }

@@ -1,7 +1,7 @@
-// Package textid tells whether two texts are the same, or alike, whatever bytes they were sent in.
+// Package textid compares the texts of web pages: for equality, and for similarity.
 //
-// Web servers put things into a page that differ with each request: nonces, CSRF tokens, the time, counters of views. The
-// first two are no text. Steady takes the others out of the text, so that a Hash of it names the text and not the request.
+// Web servers put values into a page that differ with each request: nonces, CSRF tokens, the time, view counters. Steady
+// removes them from the text, so that its Hash stays the same from request to request.
 //
 // A Sketch is a MinHash of the text's shingles: the share of equal values in two sketches estimates the share of shingles
 // that two texts have in common (Broder, "On the resemblance and containment of documents", 1997). It is made with one hash

@@ -12,13 +12,13 @@ const (
 	shingle    = 3   // words in a shingle
 	// maxShingles bounds the work on one text.
 	maxShingles = 200_000
-	// alikeShare is the share of shingles in common from which on two texts are alike: a page and its print version, not two
-	// pages of one template.
+	// alikeShare is the minimum share of common shingles of two similar texts. A page and its print version reach it; two
+	// pages of one template do not.
 	alikeShare = 0.8
 )
 
-// Hash names a text, with its title: texts of the same Steady form have the same hash. It is "" for a text without letters
-// or digits.
+// Hash returns a hash of a text and its title. Texts with the same Steady form have the same hash. A text without letters
+// or digits has the hash "".
 func Hash(title, text string) string { return hashSteady(title, Steady(text)) }
 
 func hashSteady(title, steady string) string {
@@ -32,8 +32,8 @@ func hashSteady(title, steady string) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// Identify is the Hash of a text with its title, and the Sketch of what of the text is its own: a part without what pages
-// have in common, or the text itself.
+// Identify returns the Hash of a text with its title, and the Sketch of own: the part of the text that other pages do not
+// share, or the whole text.
 func Identify(title, text, own string) (hash string, sketch []byte) {
 	steady := Steady(text)
 	hash = hashSteady(title, steady)
@@ -52,7 +52,8 @@ func hasWords(text string) bool {
 	return false
 }
 
-// Sketch is a summary of 128 bytes of a text, to be compared by Alike. It is nil for a text without letters or digits.
+// Sketch returns a summary of a text, 128 bytes long, for comparison by Alike. It is nil for a text without letters or
+// digits.
 func Sketch(text string) []byte { return sketchSteady(Steady(text)) }
 
 func sketchSteady(steady string) []byte {
@@ -84,7 +85,7 @@ func sketchSteady(steady string) []byte {
 	if words < shingle {
 		add(words)
 	}
-	out := make([]byte, sketchBins) // 0: no shingle has fallen into the bin
+	out := make([]byte, sketchBins) // 0: empty bin
 	for i, v := range mins {
 		if filled[i] {
 			out[i] = byte(1 + v%255)
@@ -93,11 +94,11 @@ func sketchSteady(steady string) []byte {
 	return out
 }
 
-// Alike reports whether the texts of two sketches have four fifths of their shingles in common. It is false where one of
-// them is not known.
+// Alike reports whether two sketches are of texts that have four fifths of their shingles in common. It returns false if
+// either sketch is nil.
 func Alike(a, b []byte) bool { return Resemblance(a, b) >= alikeShare }
 
-// Resemblance estimates the share of shingles that two texts have in common, 0 where a sketch is not known.
+// Resemblance estimates the share of shingles that two texts have in common. It is 0 if either sketch is nil.
 func Resemblance(a, b []byte) float64 {
 	if len(a) != sketchBins || len(b) != sketchBins {
 		return 0
@@ -118,8 +119,8 @@ func Resemblance(a, b []byte) float64 {
 	return float64(equal) / float64(either)
 }
 
-// eachWord hands on the hashes of words until do returns false: runs of letters and digits, and in scripts that are
-// written without spaces each letter.
+// eachWord calls do with the hash of each word until do returns false. A word is a run of letters and digits; in
+// scripts without spaces, each letter is a word.
 func eachWord(text string, do func(uint64) bool) {
 	h := fnv.New64a()
 	var buf []byte

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// maxLine is the longest line in which Steady looks for what is not steady, in bytes.
+// maxLine is the number of bytes of a line in which Steady looks for unsteady parts. It bounds the time of the expressions.
 const maxLine = 2_000
 
 // Parts of the expressions below. All text is compared in lower case.
@@ -29,9 +29,9 @@ const (
 var counters = []string{"view", "visit", "hits", "impressions", "aufrufe", "besucher", "vues", "vistas"}
 
 var unsteady = []struct {
-	needs      []string // one of which is in every line with a match: the expressions are slow
+	needs      []string // every match contains one of these; a prefilter, because the expressions are slow
 	expression *regexp.Regexp
-	unless     *regexp.Regexp // what follows, where the match means something else; nil: nothing
+	unless     *regexp.Regexp // a match followed by this is kept; nil: none is kept
 }{
 	// "Generated on 26 November 2026 at 13:04", "Last updated: 2026-11-26"
 	{needs: []string{"generated", "rendered", "served", "loaded", "cached", "retrieved", "printed", "exported", "refreshed", "last ", "updated", "time", "current date", " is", "now", "as of", "erzeugt", "generiert", "abgerufen", "aktualisiert", "zuletzt", "uhrzeit", "généré", "mis à jour", "generado", "actualizado"},
@@ -58,9 +58,9 @@ var unsteady = []struct {
 	{needs: []string{"nonce", "csrf", "xsrf", "token"}, expression: regexp.MustCompile(`\b(?:nonce|csrf(?:[ _-]?token)?|xsrf(?:[ _-]?token)?|request token) ?[:=] ?\S{6,}`)},
 }
 
-// Steady is the text in lower case, with single spaces, without what servers write anew into every answer: the time at
-// which a page was made or is shown, how long that took and ago it was, how often the page was seen, and ids of requests.
-// A date or a number that stands for itself stays: that is news.
+// Steady returns the text in lower case, with single spaces, without the parts that servers change in every response: the
+// time of generation or display, durations and ages ("3 minutes ago"), view counters and request ids. A bare date or
+// number stays: a change of it is a change of the content.
 func Steady(text string) string {
 	var b strings.Builder
 	b.Grow(len(text))
@@ -78,7 +78,7 @@ func Steady(text string) string {
 	return b.String()
 }
 
-// steadyLine takes out of a line what is not steady. Of a long one it looks at the beginning.
+// steadyLine replaces the unsteady parts of a line. It examines the first maxLine bytes.
 func steadyLine(line string) string {
 	rest := ""
 	if len(line) > maxLine {
