@@ -12,15 +12,15 @@ import (
 	"strings"
 )
 
-// Access holds the headers that requests to one protected site carry in addition, such as its credentials. It has
-// no exported fields, and prints as its origin alone, so that its values do not get into logs.
+// Access holds additional headers for the requests to one protected site, such as credentials. It has no exported
+// fields and prints only its origin, which keeps the values out of logs.
 type Access struct {
 	origin  string
 	headers map[string]string
-	digest  string // of the headers: keeps a robots.txt that was read with them apart from others
+	digest  string // of the headers; part of the key under which robots.txt is cached
 }
 
-// NewAccess returns the headers for the origin of an address.
+// NewAccess returns an Access for the origin of an address.
 func NewAccess(address string, headers map[string]string) (*Access, error) {
 	u, err := parseRef("", address)
 	if err != nil {
@@ -33,13 +33,13 @@ func NewAccess(address string, headers map[string]string) (*Access, error) {
 	return &Access{origin: originOf(u), headers: maps.Clone(headers), digest: hex.EncodeToString(h.Sum(nil))}, nil
 }
 
-// String names the origin.
+// String returns the origin.
 func (a *Access) String() string { return "headers for " + a.origin }
 
-// GoString is String: %#v shows no values either.
+// GoString returns the origin, so that %#v shows no values either.
 func (a *Access) GoString() string { return a.String() }
 
-// Origin is scheme, host and port of a web address, as NewAccess takes them from it.
+// Origin returns scheme, host and port of a web address, in the form that NewAccess uses.
 func Origin(address string) (string, error) {
 	u, err := parseRef("", address)
 	if err != nil {
@@ -48,7 +48,7 @@ func Origin(address string) (string, error) {
 	return originOf(u), nil
 }
 
-// originOf is scheme, host and port of an address, the port left out where it is the scheme's own.
+// originOf returns scheme, host and port of an address, without the scheme's default port.
 func originOf(u *url.URL) string {
 	host := strings.ToLower(u.Hostname())
 	if strings.Contains(host, ":") {
@@ -60,7 +60,7 @@ func originOf(u *url.URL) string {
 	return u.Scheme + "://" + host
 }
 
-// covers reports whether the headers are for requests to the address.
+// covers reports whether requests to the address carry the headers.
 func (a *Access) covers(u *url.URL) bool { return a != nil && originOf(u) == a.origin }
 
 type accessKey struct{}
@@ -79,8 +79,8 @@ func accessTo(ctx context.Context, u *url.URL) *Access {
 	return nil
 }
 
-// accessing adds the headers of a request's context as it is sent. Each redirect is a request of its own here, so that what
-// leads to another origin is sent without them.
+// accessing is a RoundTripper that adds the headers in a request's context. It sees each redirect as a separate request, so
+// a redirect to another origin is sent without them.
 type accessing struct{ base http.RoundTripper }
 
 // RoundTrip implements http.RoundTripper.
@@ -95,14 +95,14 @@ func (t accessing) RoundTrip(req *http.Request) (*http.Response, error) {
 		case name == "Cookie":
 			value = joinCookies(req.Header.Get(name), value)
 		case name == "Authorization" && req.Header.Get(name) != "":
-			continue // that of a script of the page
+			continue // set by a script of the page
 		}
 		req.Header.Set(name, value)
 	}
 	return t.base.RoundTrip(req)
 }
 
-// joinCookies adds the configured cookies to those that the site has set in the same fetch, which win.
+// joinCookies adds the configured cookies to those that the site has set in the same fetch. The site's cookies win.
 func joinCookies(set, configured string) string {
 	if set == "" {
 		return configured

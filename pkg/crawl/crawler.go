@@ -49,8 +49,8 @@ type Options struct {
 	Renderer Renderer
 	// TempDir takes bodies larger than 1 MiB. Default: the system's.
 	TempDir string
-	// Proxy is where all requests are sent: http, https or socks5, with a user and a password if it wants them. The guard holds
-	// for the servers behind it. nil: no proxy.
+	// Proxy is the address of the proxy for all requests: http, https or socks5, optionally with user and password. The address
+	// guard also applies to the servers behind the proxy. nil: no proxy.
 	Proxy *url.URL
 	// Resolver resolves names; nil is the system's.
 	Resolver *net.Resolver
@@ -117,7 +117,7 @@ type Crawler struct {
 	product   string // of the user agent: what robots.txt addresses
 	guard     guard
 	transport *transport
-	outer     *transport // reaches the public internet alone, whatever configuration opens
+	outer     *transport // reaches only the public internet, whatever the configuration allows
 	robots    *robotsCache
 	polite    *politeness
 
@@ -151,7 +151,7 @@ func New(opts Options) *Crawler {
 
 func newTransport(o Options, g guard) *transport {
 	t := &http.Transport{
-		Proxy:                  nil, // not that of the environment, which would connect for us, past the guard
+		Proxy:                  nil, // not the one of the environment: it would connect past the guard
 		DialContext:            g.dial(o.ConnectTimeout, o.Resolver),
 		TLSHandshakeTimeout:    o.ConnectTimeout,
 		ResponseHeaderTimeout:  o.HeaderTimeout,

@@ -145,7 +145,7 @@ type discovery struct {
 	budget  *sitemapBudget
 	feed    bool // one of them is a feed
 	listed  bool // the sitemap that is being read was listed among pages
-	misses  int  // entries that looked like sitemaps and were none
+	misses  int  // entries that looked like sitemaps but were not
 	batch   []domain.Link
 }
 

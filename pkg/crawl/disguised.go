@@ -14,20 +14,21 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Some servers answer 200 where they mean 404 or 401. Their pages would be found by every question that their few words fit.
+// Some servers answer 200 where they mean 404 or 401. If indexed, such pages would appear in the results of any query that
+// matches their few words.
 
 const (
-	// maxNotFoundLetters is the number of letters, beside navigation, above which a page about a missing page is an article about such
-	// pages.
+	// maxNotFoundLetters is the maximum number of letters, without navigation, of a page that reports a missing page. A longer page is
+	// an article about such pages.
 	maxNotFoundLetters = 800
-	// maxBareLetters is the same for a page without a heading.
+	// maxBareLetters is the same bound for a page without a heading.
 	maxBareLetters = 400
 )
 
-// errSignIn marks pages in place of which a form to sign in comes.
+// errSignIn marks pages for which the server sends a sign-in form.
 var errSignIn = errors.New("the page asks to sign in")
 
-// notFoundWords say in a title or a heading that there is no such page.
+// notFoundWords matches titles and headings of soft 404 pages.
 var notFoundWords = regexp.MustCompile(`(?i)^(?:http\s*)?(?:error\s*:?\s*)?(?:404|410)(?:\s*error)?[.!]?$|` +
 	`^(?:(?:http\s*)?(?:error\s*:?\s*)?(?:404|410)(?:\s*error)?[\s:!.,]*)?(?:(?:oops|sorry|whoops|uh oh|hoppla|ups)[!.,…]*\s*)?(?:` +
 	`(?:(?:this|that|the|your) )?(?:requested )?(?:page|file|document|article|url|content|resource)?\s*(?:you (?:requested|are looking for) )?` +
@@ -40,7 +41,7 @@ var notFoundWords = regexp.MustCompile(`(?i)^(?:http\s*)?(?:error\s*:?\s*)?(?:40
 	`(?:お探しの)?ページが見つかりません\S*|페이지를 찾을 수 없습니다` +
 	`)[\s!.…]*(?:\(?(?:error\s*)?(?:404|410)\)?)?$`)
 
-// titleParts are what separates the title of a page from the name of its site.
+// titleParts matches the separators between the title of a page and the name of its site.
 var titleParts = regexp.MustCompile(`\s+[|·•»«:–—-]+\s+|[|»«—]|: `)
 
 // saysNotFound reports whether a title or a heading says that there is no such page.
@@ -51,11 +52,11 @@ func saysNotFound(s string) bool {
 	}))
 }
 
-// notFoundPath matches addresses of pages about missing pages.
+// notFoundPath matches the addresses of error pages.
 var notFoundPath = regexp.MustCompile(`(?i)404|not-?_?found`)
 
-// isNotFound reports a page that says, in its title and its heading and in few words, that there is no such page. An article about such
-// pages has more text, or an address below others that says so.
+// isNotFound reports a soft 404: title and heading say that the page does not exist, and there is little other text. An article about
+// missing pages has more text, or "404" in a path of several segments.
 func (p *pageReader) isNotFound(final *url.URL) bool {
 	switch {
 	case p.shell.letters > maxNotFoundLetters || !saysNotFound(p.title):
@@ -67,13 +68,13 @@ func (p *pageReader) isNotFound(final *url.URL) bool {
 }
 
 var (
-	// signInPath matches paths, and names of hosts, where people sign in.
+	// signInPath matches the paths and host names of sign-in pages.
 	signInPath = regexp.MustCompile(`(?i)(?:^|[/._-])(?:log[-_]?in|sign[-_]?in|log[-_]?on|sign[-_]?on|sso|auth|oauth2?|authorize|authenticate|` +
 		`anmelden|anmeldung|einloggen|connexion|iniciar[-_]sesion|acceder|accedi|inloggen|logowanie|sessions?/new|saml2?|idp|adfs|accounts)(?:$|[/._-])`)
-	// signInWords are titles and headings of such pages.
+	// signInWords matches the titles and headings of sign-in pages.
 	signInWords = regexp.MustCompile(`(?i)^(?:please )?(?:log|sign)[- ]?(?:in|on)\b|\b(?:log|sign) ?in (?:to|required)|^(?:bitte )?(?:anmelden|einloggen)|^anmeldung|` +
 		`^(?:se )?connecter|^connexion|^identifiez-vous|^iniciar sesión|^entrar$|^accedi|^inloggen|^zaloguj|^logga in|^вход|^войти|^登录|^登入|^ログイン|^로그인`)
-	// returns are parameters with the address to go back to after signing in.
+	// returns are the query parameters that hold the address to return to after signing in.
 	returns = set(`next return returnurl return_url return_to returnto redirect redirect_uri redirect_url redirect_to redirecturl continue
 		goto service destination dest from back target ref referer fromuri ru samlrequest wantsurl`)
 )
@@ -83,11 +84,11 @@ func isSignIn(u *url.URL) bool {
 	return signInPath.MatchString(u.Path) || signInPath.MatchString(host)
 }
 
-// asksToSignIn reports whether a form to sign in has come in place of the page that was asked for.
+// asksToSignIn reports whether the server sent a sign-in form instead of the requested page.
 func (p *pageReader) asksToSignIn(asked, final *url.URL, redirected bool) bool {
 	short := p.shell.letters < emptyNotice
 	switch {
-	case isSignIn(asked): // it is the page itself
+	case isSignIn(asked): // the sign-in page itself was requested
 		return false
 	case redirected && isSignIn(final):
 		back := slices.ContainsFunc(parameters(final), func(param string) bool {
@@ -101,11 +102,11 @@ func (p *pageReader) asksToSignIn(asked, final *url.URL, redirected bool) bool {
 	return false
 }
 
-// disguised is the error that an answer of success hides, nil if it hides none.
+// disguised returns the error behind a response of success, nil if there is none.
 func (p *pageReader) disguised(redirects []domain.Redirect, final *url.URL) error {
 	asked, err := parseRef("", p.req.URL)
 	if err != nil {
-		return nil //nolint:nilerr // it has been fetched, so it is an address
+		return nil //nolint:nilerr // the address has been fetched, so it is valid
 	}
 	switch {
 	case p.asksToSignIn(asked, final, len(redirects) > 0):
@@ -118,7 +119,7 @@ func (p *pageReader) disguised(redirects []domain.Redirect, final *url.URL) erro
 	return nil
 }
 
-// headingText is the text of a heading, also of elements within it.
+// headingText returns the text of a heading, including nested elements.
 func headingText(n *html.Node) string {
 	var b strings.Builder
 	for c := range n.Descendants() {
@@ -130,7 +131,7 @@ func headingText(n *html.Node) string {
 	return shorten(strings.Join(strings.Fields(strings.ToValidUTF8(b.String(), "")), " "), maxTitleRunes)
 }
 
-// isRoute reports a link to a view that scripts show within a page, by its fragment: "#/guide", "index.html#!/guide".
+// isRoute reports a link to a client-side route, recognised by its fragment: "#/guide", "index.html#!/guide".
 func isRoute(href string) bool {
 	_, fragment, ok := strings.Cut(href, "#")
 	fragment = strings.TrimPrefix(fragment, "!")

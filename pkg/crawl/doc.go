@@ -8,9 +8,9 @@
 // gocolly/colly drives each fetch: it keeps the cookies of one fetch and parses HTML. The transport that this package
 // gives to colly closes its gaps:
 //
-//   - colly takes a robots.txt that answers 5xx for permission, fetches it without a context, fails on a malformed one, and
-//     compares rules with an address whose query it has reordered: the transport keeps to robots.txt itself, by a cache
-//     that all fetches share.
+//   - colly treats a robots.txt that answers 5xx as permission, fetches it without a context, fails on a malformed one, and
+//     matches rules against an address whose query it has reordered. The transport therefore enforces robots.txt itself,
+//     with a cache that all fetches share.
 //   - colly caps a body before unpacking it, truncates it silently and keeps it in memory: the transport unpacks,
 //     bounds and stores it, and hands colly only HTML.
 //   - colly follows redirects without asking the target's robots.txt: here each hop is a request of its own.

@@ -17,24 +17,24 @@ import (
 )
 
 const (
-	// maxEncodings is the largest number of times a body may be packed. Mistaken servers pack twice.
+	// maxEncodings is the maximum number of compression layers. Misconfigured servers compress twice.
 	maxEncodings = 2
-	// maxZstdWindow is the largest window in bytes that RFC 9659 allows in HTTP. The decoder allocates it.
+	// maxZstdWindow is the maximum window size in bytes that RFC 9659 allows in HTTP. The decoder allocates it.
 	maxZstdWindow = 8 << 20
-	// encodingHead is the number of bytes that tell whether a body is packed.
+	// encodingHead is the number of bytes examined to recognise a compressed body.
 	encodingHead = 512
 )
 
-// errEncoding names a Content-Encoding that cannot be undone.
+// errEncoding is a Content-Encoding that cannot be decoded.
 type errEncoding string
 
 func (e errEncoding) Error() string { return fmt.Sprintf("unknown content encoding %q", string(e)) }
 
-// decoded undoes a Content-Encoding (RFC 9110, section 8.4), including formats that were not requested: some servers keep
-// only one form. The caller bounds the number of bytes that it reads.
+// decoded decodes a Content-Encoding (RFC 9110, section 8.4). Formats that were not requested are decoded too: some
+// servers keep only one form. The caller bounds the number of bytes that it reads.
 //
-// The declaration is not trusted where the first bytes contradict it. Values that are no encoding, such as "UTF-8", count as
-// none if the body is not packed.
+// The first bytes of the body win over the declaration. A value that is not an encoding, such as "UTF-8", is ignored if the
+// body is not compressed.
 func decoded(r io.Reader, encoding string) (io.Reader, error) {
 	layers := strings.FieldsFunc(strings.ToLower(encoding), func(c rune) bool { return c == ',' || c == ' ' })
 	if len(layers) > maxEncodings {
@@ -53,8 +53,8 @@ func decoded(r io.Reader, encoding string) (io.Reader, error) {
 	return r, nil
 }
 
-// isNoEncoding reports values that leave a body as it is: the registered one, and names of other things, mostly of
-// character encodings, that mistaken servers send.
+// isNoEncoding reports values without effect on the body: "identity", and names of other things, mostly character
+// encodings, that misconfigured servers send.
 func isNoEncoding(layer string) bool {
 	switch layer {
 	case "", "identity", "none", "null", "binary", "7bit", "8bit", "chunked", "aws-chunked", "text", "html":
@@ -68,11 +68,11 @@ var (
 	zstdMagic = []byte{0x28, 0xb5, 0x2f, 0xfd}
 )
 
-// unpacked undoes one layer. Formats with a magic number are recognised by it, whatever was declared.
+// unpacked decodes one layer. A magic number wins over the declared format.
 func unpacked(br *bufio.Reader, layer string) (io.Reader, error) {
 	head, err := br.Peek(encodingHead)
 	if err != nil && !errors.Is(err, io.EOF) {
-		return br, nil //nolint:nilerr // it comes back on Read
+		return br, nil //nolint:nilerr // Read returns the error again
 	}
 	switch {
 	case len(head) == 0:
@@ -85,7 +85,7 @@ func unpacked(br *bufio.Reader, layer string) (io.Reader, error) {
 	}
 	switch layer {
 	case "gzip", "x-gzip", "zstd", "x-zstd":
-		return br, nil // it says that it is packed, and is not
+		return br, nil // declared as compressed, but is not
 	case "deflate":
 		return inflate(br, head), nil
 	case "br", "brotli":
@@ -100,13 +100,13 @@ func unpacked(br *bufio.Reader, layer string) (io.Reader, error) {
 	return nil, errEncoding(layer)
 }
 
-// isReadable reports whether a body begins like text or a document of a known type. Compressed bytes do not.
+// isReadable reports whether a body begins like text or like a document of a known type. Compressed bytes do not.
 func isReadable(head []byte) bool {
 	media, _, _ := strings.Cut(http.DetectContentType(head), ";")
 	return media != "application/octet-stream" && (media != "text/plain" || validUTF8Prefix(head))
 }
 
-// inflate takes both readings of "deflate": with the zlib header, as the RFC has it, and without, as many sent it.
+// inflate reads both forms of "deflate": with the zlib header, as the RFC requires, and without, as some servers send it.
 func inflate(br *bufio.Reader, head []byte) io.Reader {
 	if len(head) >= 2 && head[0]&0x0f == 8 && (uint16(head[0])<<8|uint16(head[1]))%31 == 0 {
 		if z, err := zlib.NewReader(br); err == nil {

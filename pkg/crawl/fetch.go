@@ -24,7 +24,7 @@ type PageRequest struct {
 	// WantLinks asks for the page's links within Scope. Scope may be nil: then there are none.
 	WantLinks bool
 	Scope     *domain.SiteScope
-	// PastPatterns has Links hold also what the patterns of Scope refuse: the caller judges that.
+	// PastPatterns includes in Links the addresses that the patterns of Scope refuse. The caller applies the patterns.
 	PastPatterns bool
 	// Depth is how many links the page is away from the root of its site.
 	Depth int
@@ -47,8 +47,8 @@ type Page struct {
 	Redirects []domain.Redirect
 	// Canonical is the address that the page says is its own, normalised, when that is another and in scope; else "".
 	Canonical string
-	// TextHash names the main text of HTML with its title, and Sketch tells texts that are alike: see package textid. Both are
-	// empty where there is no text.
+	// TextHash is the hash of the main text and title of HTML; Sketch is for finding similar texts: see package textid. Both
+	// are empty for a page without text.
 	TextHash  string
 	Sketch    []byte
 	Links     []domain.Link // within scope, normalised, each once, in the page's order
@@ -109,10 +109,10 @@ func (c *Crawler) Fetch(ctx context.Context, req PageRequest) (_ Page, err error
 		return p, nil
 	}
 	if a.sentOn {
-		// A conditional request would be answered by the page that leads here, which stays as it is.
+		// A conditional request would be answered for the redirecting page, which does not change.
 		p.ETag, p.LastModified = "", ""
 		if !a.kind.isHTML() {
-			reader.reset() // it has read the page that leads here
+			reader.reset() // it holds the redirecting page
 		}
 	}
 	p.MIMEType = a.kind.String()
@@ -173,7 +173,8 @@ type retrieval struct {
 	limit   int64       // bytes of body
 	anyType bool
 	prepare func(*colly.Collector) // registers what reads HTML; may be nil
-	// onward is the address that the HTML page at an address sends its readers to, nil if it is meant to be read. It may be nil.
+	// onward returns the address that an HTML page redirects to, nil if the page has content of its own. The function may be
+	// nil.
 	onward func(header http.Header, at *url.URL) *url.URL
 }
 
@@ -185,13 +186,13 @@ type answer struct {
 	kind      contentType
 	body      *Body
 	redirects []domain.Redirect
-	sentOn    bool // one of them is a page that leads elsewhere, not an answer of redirection
+	sentOn    bool // at least one redirect came from a page, not from a status code
 	inner     bool // its server is not on the public internet
 	// crawlDelay is what the robots.txt of the host asks for between two requests.
 	crawlDelay time.Duration
 }
 
-// retrieve makes the requests, each by colly. robots.txt is asked for every hop.
+// retrieve makes the requests with colly. robots.txt is checked for every hop.
 func (c *Crawler) retrieve(ctx context.Context, r retrieval) (answer, error) {
 	u, err := parseRef("", r.url)
 	if err != nil {
@@ -215,7 +216,7 @@ func (c *Crawler) retrieve(ctx context.Context, r retrieval) (answer, error) {
 		}
 		ctx = withBegun(ctx)
 		if next == nil && r.onward != nil && h.body != nil && (h.kind.isHTML() || h.body.Size() == 0) {
-			// A page that leads back to where the way has been is taken as it is.
+			// A page that redirects to an address already visited is kept as content.
 			if to := r.onward(h.header, u); to != nil && !trail.visited(to) {
 				next, sentOn, header = to, true, nil
 			}
@@ -295,7 +296,7 @@ func (c *Crawler) collector(ctx context.Context) *colly.Collector {
 	col := &colly.Collector{}
 	col.Init()
 	col.UserAgent = c.opts.UserAgent
-	col.IgnoreRobotsTxt = true        // hop asks it
+	col.IgnoreRobotsTxt = true        // hop checks it
 	col.AllowURLRevisit = true        // one fetch may come back to an address that has set a cookie
 	col.ParseHTTPErrorResponse = true // statuses are judged here
 	col.MaxBodySize = 0               // bounded by the transport, which cuts nothing off

@@ -23,7 +23,7 @@ const (
 // RefusedNoFollow is of links that their page asks not to follow: rel is nofollow, ugc or sponsored.
 const RefusedNoFollow Refusal = "its link asks not to be followed"
 
-// RefusedRoute is for links of applications that show all their pages within one ("#/guide"). Such sites need a sitemap.
+// RefusedRoute is for links to client-side routes of single-page applications ("#/guide"). Such sites need a sitemap.
 const RefusedRoute Refusal = `a view that scripts show within one page ("#/…")`
 
 // pageReader collects what a page's HTML says of itself.
@@ -32,19 +32,19 @@ type pageReader struct {
 	req     PageRequest
 	scope   *scope
 
-	root       *html.Node // of the parsed page; nil: it is no HTML
+	root       *html.Node // of the parsed page; nil: not HTML
 	title      string
 	heading    string // the first of level 1
-	password   bool   // there is a field for a password
+	password   bool   // the page has a password field
 	canonical  string // as written
 	robots     robotsDirectives
 	hrefs      []string
 	hrefBytes  int
 	noFollow   int      // links that are not among hrefs because they ask for that
 	noFollowed []string // these links, if the request asks for them
-	downloads  int      // links to files without text, as the links themselves say
+	downloads  int      // links that declare a file without text
 	downloaded []string // these links, if the request asks for them
-	routes     int      // links to views within a page
+	routes     int      // links to client-side routes
 	base       string   // of the first base element, "" without one
 	shell      shell    // the amount of text, and signs of an application
 	leads      leads
@@ -54,10 +54,10 @@ func newPageReader(product string, req PageRequest, sc *scope) *pageReader {
 	return &pageReader{product: product, req: req, scope: sc}
 }
 
-// reset forgets all that was read.
+// reset clears the results of the last page.
 func (p *pageReader) reset() { *p = pageReader{product: p.product, req: p.req, scope: p.scope} }
 
-// scripted reports whether the page shows its content only when its scripts run.
+// scripted reports whether the page has content only after its scripts have run.
 func (p *pageReader) scripted() bool { return p.shell.needsScript() }
 
 // wantLinks reports whether the page's links are of use.
@@ -69,7 +69,7 @@ func (p *pageReader) register(col *colly.Collector) {
 	col.OnHTML("head", func(e *colly.HTMLElement) { p.read(e.DOM.Nodes[0].Parent) })
 }
 
-// read looks at every element once. It forgets what it has read before: a page that led here.
+// read visits every element once. It first clears the results of a page that redirected here.
 func (p *pageReader) read(root *html.Node) {
 	p.reset()
 	p.root = root
@@ -202,7 +202,8 @@ func (p *pageReader) finish(page *Page, header http.Header, final *url.URL) {
 	p.takeLinks(page, base, self)
 }
 
-// baseOn is the base of the page's references, where own is its address. As in browsers, a base that is no web address is none.
+// baseOn returns the base of the page's references; own is the page's address. As in browsers, a base that is not a web
+// address is ignored.
 func (p *pageReader) baseOn(own *whatwg.Url) *whatwg.Url {
 	if u, err := parseOn(own, p.base); err == nil && p.base != "" {
 		return readBase(u.String())
@@ -270,7 +271,8 @@ func (p *pageReader) takeLinks(page *Page, base *whatwg.Url, self string) {
 	}
 }
 
-// addOwn adds the page's own address to its links, for a page that another has sent its readers to: it is a page of the site.
+// addOwn adds the page's own address to its links. It is for a page reached by a redirect in a page: that address is a page
+// of the site.
 func (p *pageReader) addOwn(page *Page) {
 	if !p.wantLinks() || page.NoFollow || len(page.Links) == maxLinksFromPage {
 		return

@@ -99,14 +99,14 @@ func (d *discovery) read(ctx context.Context, at string, level int, admit bool) 
 	return d.readListed(ctx, a.url, maybe, level+1)
 }
 
-// maxMaybe is how many entries of a sitemap for pages are tried as sitemaps, and maxMisses how many may turn out to be none before the
-// rest is taken for pages.
+// maxMaybe is the maximum number of entries of a page sitemap that are tried as sitemaps. After maxMisses entries that were not, the
+// rest are treated as pages.
 const (
 	maxMaybe  = 100
 	maxMisses = 3
 )
 
-// maybeSitemap reports whether an entry among pages looks like another sitemap: some sites list sitemaps in a urlset.
+// maybeSitemap reports whether an entry of a urlset looks like another sitemap: some sites list sitemaps there.
 func (d *discovery) maybeSitemap(e sitemapEntry, already int) bool {
 	if e.feed || e.alternate || already >= maxMaybe || d.misses >= maxMisses {
 		return false
@@ -119,10 +119,10 @@ func (d *discovery) maybeSitemap(e sitemapEntry, already int) bool {
 	return strings.HasSuffix(at, ".xml") || packed && strings.HasSuffix(at, ".txt") || strings.HasSuffix(at, ".txt") && strings.Contains(path.Base(at), "sitemap")
 }
 
-// feedName matches the names of feeds, which list new pages only.
+// feedName matches the names of feeds, which list only new pages.
 var feedName = regexp.MustCompile(`feed|rss|atom`)
 
-// readListed reads the sitemaps among the entries of a sitemap for pages. The other entries are pages.
+// readListed reads the sitemaps among the entries of a page sitemap. The other entries are pages.
 func (d *discovery) readListed(ctx context.Context, list *url.URL, maybe []sitemapEntry, level int) error {
 	onto := readBase(list.String())
 	for _, e := range maybe {
@@ -139,7 +139,8 @@ func (d *discovery) readListed(ctx context.Context, list *url.URL, maybe []sitem
 	return nil
 }
 
-// isListedSitemap reads the entry if it is a sitemap of the site. A failure makes it a page, whose own job will say what is wrong.
+// isListedSitemap reads the entry if it is a sitemap of the site. After a failure the entry is treated as a page, and the
+// page's own job reports the cause.
 func (d *discovery) isListedSitemap(ctx context.Context, list *url.URL, e sitemapEntry, level int) (bool, error) {
 	u, err := parseRef(list.String(), e.loc)
 	if err != nil || d.misses >= maxMisses || level > maxSitemapNesting ||
@@ -195,7 +196,7 @@ func (d *discovery) entry(ctx context.Context, base *whatwg.Url, e sitemapEntry)
 	}
 	u, why := d.scope.take(base, e.loc, 0)
 	if why != "" && e.alternate {
-		return nil // each page of each language names it again, and it is counted where it is a page's own entry
+		return nil // translations list each other; each is counted at its own entry
 	}
 	if why != "" {
 		d.result.Refused[why]++

@@ -14,21 +14,21 @@ import (
 const RefusedMedia Refusal = "an image, a style sheet or another file without text"
 
 // mediaExtensions are the extensions of files without text that sites link to in large numbers: pictures, films, sound, fonts,
-// archives. Links to them are not followed. Pages with such a name are rare, and fetched if a sitemap lists them.
+// archives. Links to them are not followed. Pages with such a name are rare; they are fetched if a sitemap lists them.
 var mediaExtensions = set(`.png .jpg .jpeg .gif .webp .avif .svg .ico .bmp .tif .tiff .heic .mp3 .mp4 .m4a .m4v .wav
 	.ogg .ogv .webm .avi .mov .mkv .flac .aac .woff .woff2 .ttf .otf .eot .zip .gz .tgz .bz2 .xz .7z .rar .tar .deb .rpm
 	.apk .torrent`)
 
-// codeExtensions are the extensions of other files without text. Pages have such names too: Node.js, scale.ai. Links to them are
-// followed, and the type of the answer decides before its body is read.
+// codeExtensions are the extensions of other files without text. Some pages have such names: Node.js, scale.ai. Links to them
+// are followed, and the type of the response decides before the body is read.
 var codeExtensions = set(`.css .js .mjs .map .ai .bin .jar .exe .wasm .psd .eps .swf .pkg .iso .msi .dmg`)
 
-// isMedia reports the path of a file that surely has no text. Wikis have pages about their files (File:Harbour.jpg).
+// isMedia reports the path of a file that certainly has no text. Wiki pages about files (File:Harbour.jpg) are excepted.
 func isMedia(p string) bool {
 	return mediaExtensions[strings.ToLower(path.Ext(p))] && !strings.Contains(path.Base(p), ":")
 }
 
-// isDownloadOf reports a link that says itself that it leads to a file without text.
+// isDownloadOf reports a link whose attributes declare a file without text.
 func isDownloadOf(href, mediaType string, download bool) bool {
 	if mediaType != "" && isBinary(declaredType(mediaType).media) {
 		return true
@@ -59,7 +59,7 @@ var binaryTypes = set(`text/css text/javascript text/ecmascript application/java
 	application/x-mpegurl application/vnd.apple.mpegurl application/dash+xml application/vnd.sqlite3 application/x-sqlite3
 	application/x-xpinstall application/x-chrome-extension`)
 
-// isBinary reports types without text. Bodies of them are not read.
+// isBinary reports media types without text. Their bodies are not read.
 func isBinary(media string) bool {
 	for _, family := range []string{"image/", "video/", "audio/", "font/"} {
 		if strings.HasPrefix(media, family) {
@@ -69,14 +69,14 @@ func isBinary(media string) bool {
 	return binaryTypes[media]
 }
 
-// archiveExtensions are of zip containers that hold no document.
+// archiveExtensions are the extensions of zip containers that are not documents.
 var archiveExtensions = set(`.zip .jar .war .ear .apk .xpi .crx .whl .nupkg .vsix .ipa`)
 
-// kindHead is the number of bytes by which the kind of a body is recognised.
+// kindHead is the number of bytes examined to recognise the kind of a body.
 const kindHead = 4 << 10
 
-// holdsNoText reports whether a body of this kind, which begins with head, holds no text. In doubt it says no: extraction has the
-// whole body to decide by.
+// holdsNoText reports whether a body of this kind that begins with head has no text. In doubt it returns false: extraction sees
+// the whole body and decides.
 func holdsNoText(kind contentType, head []byte, names ...string) bool {
 	if isBinary(kind.media) {
 		return true
@@ -95,12 +95,13 @@ func holdsNoText(kind contentType, head []byte, names ...string) bool {
 	case "application/octet-stream":
 		return len(head) > 0 && (beginsLikeProgram(head) || extract.DetectType(head, "", "") == "application/octet-stream")
 	case "application/json":
-		return ext == ".map" // of a script to its source
+		return ext == ".map" // source map of a script
 	}
 	return false
 }
 
-// programMagics are how programs, archives and databases begin. Many of their zero bytes could be taken for text in UTF-16.
+// programMagics are the magic numbers of programs, archives and databases. Their many zero bytes could be mistaken for
+// UTF-16.
 var programMagics = []string{
 	"\x7fELF", "MZ", "\xca\xfe\xba\xbe", "\xfe\xed\xfa\xce", "\xfe\xed\xfa\xcf", "\xce\xfa\xed\xfe", "\xcf\xfa\xed\xfe", "\x00asm",
 	"!<arch>\n", "Rar!\x1a\x07", "7z\xbc\xaf\x27\x1c", "\xfd7zXZ\x00", "BZh", "SQLite format 3\x00", "ISc(", "koly",

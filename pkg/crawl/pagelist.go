@@ -19,7 +19,7 @@ func isPageList(b *Body, kind contentType) (bool, error) {
 	return isPageListHead(head, b.Size() > pageListHead, kind), nil
 }
 
-// isPageListHead is isPageList for the beginning of a body. more says that the body is longer.
+// isPageListHead is isPageList for the first bytes of a body. more says that the body is longer.
 func isPageListHead(head []byte, more bool, kind contentType) bool {
 	text, err := beginning(head)
 	cut := more || errors.Is(err, errTooLarge)

@@ -10,54 +10,54 @@ import (
 )
 
 const (
-	// maxPageText bounds the text by which pages are compared, in bytes.
+	// maxPageText is the maximum number of bytes of a page's text used for comparison.
 	maxPageText = 8 << 20
-	// fewWords is the text that is too short to tell a page from others, in words.
-	fewWords = 10
+	// minWords is the number of words below which a text is too short to distinguish pages.
+	minWords = 10
 )
 
-// identify sets the page's TextHash and Sketch. They are made of the main text: two addresses of one page differ in their
-// navigation, and two pages of one template have it in common. A page without any text but navigation is told by that.
+// identify computes the page's TextHash and Sketch from the main text. Navigation would mislead: it differs between two
+// addresses of one page, and is the same on all pages of a template. It is used only if a page has no other text.
 func (p *pageReader) identify(page *Page) {
-	if p.root == nil || p.scope == nil { // a page of its own is compared with no other
+	if p.root == nil || p.scope == nil { // a single page is not compared with others
 		return
 	}
 	t := textWalk{region: mainRegion(p.root)}
 	t.walk(t.region, false)
 	all, own := t.all.String(), t.own.String()
-	if enough := len(strings.Fields(all)) >= fewWords; !enough && !t.whole {
+	if enough := len(strings.Fields(all)) >= minWords; !enough && !t.whole {
 		t = textWalk{region: t.region, whole: true}
 		t.walk(bodyOf(p.root), false)
 		all, own = t.all.String(), t.own.String()
 	}
-	if len(strings.Fields(own)) < fewWords {
+	if len(strings.Fields(own)) < minWords {
 		own = all
 	}
 	page.TextHash, page.Sketch = textid.Identify(p.title, all, own)
 }
 
-// textWalk gathers the text of a part of a page, a line for each block.
+// textWalk collects the text of a part of a page, one line per block.
 type textWalk struct {
 	region *html.Node
-	whole  bool // what stands around the main text counts too
+	whole  bool // include the text around the main text
 	all    strings.Builder
-	own    strings.Builder // without the text of links, which make up navigation whatever its elements are called
+	own    strings.Builder // without link text, because navigation consists of links whatever its elements are
 }
 
-// unread are elements whose content is no text for readers, or is the reader's own.
+// unread are elements whose content is not text for readers, or is the reader's input.
 var unread = map[atom.Atom]bool{
 	atom.Script: true, atom.Style: true, atom.Template: true, atom.Head: true, atom.Title: true, atom.Svg: true, atom.Object: true,
 	atom.Iframe: true, atom.Input: true, atom.Textarea: true, atom.Canvas: true, atom.Audio: true, atom.Video: true,
-	atom.Noscript: true, // markup, where scripts may run
+	atom.Noscript: true, // parsed as raw text, because scripting is on
 }
 
-// around are elements and roles that stand around the main text of a page.
+// around are the elements and roles that surround the main text of a page.
 var (
 	around      = map[atom.Atom]bool{atom.Nav: true, atom.Header: true, atom.Footer: true, atom.Aside: true}
 	aroundRoles = map[string]bool{"navigation": true, "banner": true, "contentinfo": true, "complementary": true, "search": true}
 )
 
-// inline are elements that do not end a line. Cells of a table share theirs.
+// inline are elements that do not end a line. The cells of a table row share one line.
 var inline = map[atom.Atom]bool{
 	atom.A: true, atom.Abbr: true, atom.B: true, atom.Bdi: true, atom.Bdo: true, atom.Cite: true, atom.Code: true, atom.Data: true,
 	atom.Dfn: true, atom.Em: true, atom.Font: true, atom.I: true, atom.Kbd: true, atom.Label: true, atom.Mark: true, atom.Q: true,
@@ -65,7 +65,7 @@ var inline = map[atom.Atom]bool{
 	atom.Tt: true, atom.U: true, atom.Var: true, atom.Wbr: true, atom.Ins: true, atom.Del: true, atom.Img: true, atom.Output: true,
 }
 
-// walk takes the text of n. The parser bounds how deeply elements are nested.
+// walk adds the text of n. Recursion is safe: the parser bounds the nesting.
 func (t *textWalk) walk(n *html.Node, linked bool) {
 	if n == nil || t.all.Len() > maxPageText {
 		return
@@ -113,7 +113,7 @@ func (t *textWalk) write(s string, linked bool) {
 
 func role(n *html.Node) string { return strings.ToLower(strings.TrimSpace(attr(n, "role"))) }
 
-// withinArticle reports whether an element stands in an article, whose header and footer are the article's.
+// withinArticle reports whether an element is inside an article. A header or footer there belongs to the text.
 func withinArticle(n *html.Node) bool {
 	for a := n.Parent; a != nil; a = a.Parent {
 		if a.DataAtom == atom.Article || a.DataAtom == atom.Main {
@@ -123,8 +123,7 @@ func withinArticle(n *html.Node) bool {
 	return false
 }
 
-// mainRegion is the one main element of a page, or else its body. Where there are several, or one that holds little of the
-// text, it is the body.
+// mainRegion returns the main element of a page if there is exactly one and it holds enough of the text, else the body.
 func mainRegion(root *html.Node) *html.Node {
 	body := bodyOf(root)
 	var found *html.Node

@@ -124,8 +124,8 @@ type plan struct {
 	level   []*planned // being judged
 	next    []*planned // one link further
 	known   map[string]*planned
-	kept    map[string]string    // pages by the hashes of their texts, or of their contents
-	leads   int                  // pages that are read for their links alone
+	kept    map[string]string    // pages by hash of text or, without text, of content
+	leads   int                  // pages read only for their links
 	moved   []*planned           // that lead elsewhere: whatever has their content comes before them
 	left    map[string]PlanEntry // addresses left out so far
 	fetches sync.WaitGroup
@@ -136,7 +136,7 @@ type plan struct {
 type planned struct {
 	link   domain.Link
 	from   string
-	lead   int             // pages up to it, in a row, that the include patterns do not take; 0: it is taken
+	lead   int             // number of consecutive pages up to this one that match no include pattern; 0: it matches one
 	done   chan planResult // of its fetch; holds one
 	state  planState
 	result planResult
@@ -157,7 +157,7 @@ const (
 // planResult is what a fetch brought, without the body.
 type planResult struct {
 	page    Page
-	hash    string // of the text, or of the content where that has none
+	hash    string // of the text or, without text, of the content
 	size    int64
 	refused []refusedLink
 	err     error
@@ -201,7 +201,7 @@ func (p *plan) discover(spec domain.CrawlSpec) error {
 	return nil
 }
 
-// add takes an address for the next level, once, and within the limit. lead is that of the address, see planned.
+// add queues an address for the next level, once and within the limit. lead is that of the address; see planned.
 func (p *plan) add(l domain.Link, from string, lead int) {
 	switch {
 	case p.known[l.URL] != nil:

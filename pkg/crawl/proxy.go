@@ -13,26 +13,26 @@ import (
 	"golang.org/x/net/proxy"
 )
 
-// proxyName is what messages call the proxy. Its address may hold a password.
+// proxyName is the name of the proxy in messages. Its address is not shown, because it may hold a password.
 const proxyName = "the proxy of SLUICE_CRAWL_PROXY"
 
-// errProxy is the answer of a proxy that makes no connection.
+// errProxy is the response of a proxy that refuses to connect.
 type errProxy struct{ status int }
 
 func (e errProxy) Error() string {
 	return fmt.Sprintf("%s makes no connection: it answers %d %s", proxyName, e.status, http.StatusText(e.status))
 }
 
-// useProxy has the transport send its requests through the proxy. The proxy connects in our place, where the guard cannot
-// see the socket. So the guard resolves the target itself and refuses it before the proxy receives it, if any of its
-// addresses is refused. A SOCKS proxy is given the address that was checked, an HTTP proxy the name: its rules are by name.
+// useProxy makes the transport send its requests through the proxy. The guard cannot check the proxy's own connections, so
+// it resolves each target itself, and refuses the request if any address of the target is refused. A SOCKS proxy then
+// receives the checked address. An HTTP proxy receives the name, because its rules are by name.
 func useProxy(t *http.Transport, o Options, g guard) {
 	direct := &net.Dialer{Timeout: o.ConnectTimeout, KeepAlive: 30 * time.Second, Resolver: o.Resolver}
 	if o.Proxy.Scheme == "socks5" || o.Proxy.Scheme == "socks5h" {
 		t.DialContext = socksDial(direct, o, g)
 		return
 	}
-	t.DialContext = direct.DialContext // to the proxy alone: every request goes there
+	t.DialContext = direct.DialContext // connects only to the proxy, which receives every request
 	t.Proxy = func(req *http.Request) (*url.URL, error) {
 		if _, err := g.resolve(req.Context(), o.Resolver, hostPort(req.URL)); err != nil {
 			return nil, err
@@ -47,7 +47,7 @@ func useProxy(t *http.Transport, o Options, g guard) {
 	}
 }
 
-// hostPort is where the request for an address is sent.
+// hostPort returns host and port of the server that a request for an address is sent to.
 func hostPort(u *url.URL) string {
 	port := u.Port()
 	if port == "" {
@@ -59,8 +59,8 @@ func hostPort(u *url.URL) string {
 	return net.JoinHostPort(u.Hostname(), port)
 }
 
-// resolve looks up the host of a target and returns its addresses. It fails if the guard refuses one of them, or the port:
-// who connects may take any.
+// resolve returns the addresses of a target's host. It fails if the guard refuses the port or any of the addresses: the
+// proxy may connect to any of them.
 func (g guard) resolve(ctx context.Context, resolver *net.Resolver, target string) ([]netip.AddrPort, error) {
 	host, portText, err := net.SplitHostPort(target)
 	if err != nil {
@@ -132,11 +132,11 @@ func socksDial(direct *net.Dialer, o Options, g guard) func(ctx context.Context,
 	}
 }
 
-// opProxy is the operation of an error of the way to or through the proxy, as net/http names it.
+// opProxy is the Op of net/http's errors of connecting to or through a proxy.
 const opProxy = "proxyconnect"
 
-// isInner reports whether the host of an address is not on the public internet, which the connection does not show when it
-// leads to a proxy.
+// isInner reports whether the host of an address is not on the public internet. Behind a proxy, the connection does not
+// show that.
 func (c *Crawler) isInner(ctx context.Context, u *url.URL) bool {
 	_, err := guard{}.resolve(ctx, c.opts.Resolver, hostPort(u))
 	return err != nil

@@ -38,7 +38,7 @@ func (t *trail) add(from, to *url.URL, h *hop) error {
 	return nil
 }
 
-// visited reports whether the way has come by the address.
+// visited reports whether the redirects have passed the address.
 func (t *trail) visited(u *url.URL) bool {
 	return slices.ContainsFunc(t.hops, func(hop domain.Redirect) bool { return hop.URL == u.String() })
 }

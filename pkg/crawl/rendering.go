@@ -103,7 +103,7 @@ type browsing struct {
 func (c *Crawler) browse(ctx context.Context, a answer) *browsing {
 	b := &browsing{
 		crawler: c, transport: accessing{c.outer}, page: a.url, delay: a.crawlDelay, bytes: maxRenderBytes,
-		access: accessTo(ctx, a.url), // a page of another origin must not have the browser send the headers for it
+		access: accessTo(ctx, a.url), // chosen by the page's address: a page of another origin must not make the browser send the headers
 	}
 	if a.inner {
 		b.guard, b.transport = c.guard, accessing{c.transport}

@@ -34,7 +34,7 @@ const (
 
 // robots is what one host's robots.txt means for us.
 type robots struct {
-	rules      []robotsRule  // only those that bind us
+	rules      []robotsRule  // those that apply to this crawler
 	crawlDelay time.Duration // as the file has it, at most maxRetryAfter; maxCrawlDelay is kept of it
 	sitemaps   []string
 }
@@ -51,15 +51,15 @@ func (r robots) size() int {
 	return n
 }
 
-// allows reports whether the rules let us fetch the address.
+// allows reports whether the rules allow fetching the address.
 func (r robots) allows(u *url.URL) bool {
 	return u.Path == robotsPath || allowedBy(r.rules, u) // RFC 9309, section 2.2.2: the file itself is always allowed
 }
 
-// errForbidden marks what robots.txt does not allow.
+// errForbidden marks addresses that robots.txt disallows.
 var errForbidden = errors.New("forbidden by robots.txt")
 
-// check is nil where the rules of u's host allow the address, and a permanent *Error that wraps errForbidden where they do not.
+// check returns nil if the rules of u's host allow the address, else a permanent *Error that wraps errForbidden.
 func (c *robotsCache) check(ctx context.Context, u *url.URL) (robots, error) {
 	r, err := c.get(ctx, u)
 	if err != nil {
@@ -144,12 +144,12 @@ func parseRobots(body []byte, product string) robots {
 	return r
 }
 
-// lines are the lines of a text, which end in CR, LF or both (RFC 9309, section 2.2).
+// lines splits a text into lines, which end in CR, LF or both (RFC 9309, section 2.2).
 func lines(text []byte) iter.Seq[[]byte] {
 	return bytes.FieldsFuncSeq(text, func(c rune) bool { return c == '\n' || c == '\r' })
 }
 
-// robotsLine splits "Key: value # comment". A colon that was forgotten is forgiven where nothing but a key and a value are on the line.
+// robotsLine splits "Key: value # comment". A missing colon is accepted if the line holds only a key and a value.
 func robotsLine(line []byte) (key, value string, ok bool) {
 	if len(line) > maxRobotsLine {
 		return "", "", false
@@ -166,7 +166,7 @@ func robotsLine(line []byte) (key, value string, ok bool) {
 	return strings.ToLower(strings.TrimSpace(key)), strings.TrimSpace(withoutControls(value)), true
 }
 
-// withoutControls drops control characters. Bytes that are no UTF-8 stay: in rules they are escaped like all others.
+// withoutControls drops control characters. Invalid UTF-8 is kept: rules escape it like other bytes.
 func withoutControls(s string) string {
 	if strings.IndexFunc(s, unicode.IsControl) < 0 {
 		return s
@@ -183,7 +183,8 @@ func withoutControls(s string) string {
 	return string(b)
 }
 
-// delayForm is how a Crawl-delay is written: a number of seconds, by the letter, or with a unit or a decimal comma as many write it.
+// delayForm matches the value of a Crawl-delay: seconds, optionally with a unit or a decimal comma, which are nonstandard
+// but common.
 var delayForm = regexp.MustCompile(`(?i)^(\d*[.,]?\d+(?:e\+?\d+)?)\s*(ms|msecs?|milliseconds?|s|secs?|seconds?|m|min|mins|minutes?)?\.?$`)
 
 func robotsDelay(v string) time.Duration {
@@ -193,7 +194,7 @@ func robotsDelay(v string) time.Duration {
 	}
 	n, err := strconv.ParseFloat(strings.Replace(m[1], ",", ".", 1), 64)
 	if math.IsInf(n, 0) {
-		err = nil // too large to be written down: the longest delay
+		err = nil // out of range: use the longest delay
 	}
 	unit := strings.ToLower(m[2])
 	switch {
@@ -240,7 +241,7 @@ func (c *robotsCache) get(ctx context.Context, u *url.URL) (robots, error) {
 	site := u.Scheme + "://" + u.Host
 	key := site
 	if a := accessTo(ctx, u); a != nil {
-		key += " " + a.digest // what a site shows to those who may see it is not for others
+		key += " " + a.digest // a robots.txt read with credentials must not be used without them
 	}
 	patience := time.NewTimer(c.polite.patience(ctx).turn)
 	defer patience.Stop()
@@ -431,7 +432,7 @@ func (c *robotsCache) fetchOnce(ctx context.Context, at string) (int, http.Heade
 		return 0, nil, nil, err
 	}
 	if len(body) == maxRobotsBytes {
-		body = body[:bytes.LastIndexAny(body, "\r\n")+1] // half a rule could forbid or allow too much
+		body = body[:bytes.LastIndexAny(body, "\r\n")+1] // a truncated rule could match too much
 	}
 	return res.StatusCode, res.Header, body, nil
 }

@@ -7,18 +7,18 @@ import (
 
 // robotsRule is one Allow or Disallow line (RFC 9309, section 2.2.2).
 type robotsRule struct {
-	// pattern is normalised like addresses (normaliseForRobots). Its asterisks are wildcards; literal ones are escaped.
+	// pattern is normalised like addresses (normaliseForRobots). Asterisks in it are wildcards; literal asterisks are escaped.
 	pattern string
-	end     bool // the pattern ended in "$": nothing may follow
+	end     bool // the pattern ended in "$": it matches only the whole address
 	allow   bool
 }
 
-// newRobotsRule reads the value of an Allow or Disallow line, which is not empty.
+// newRobotsRule parses the value of an Allow or Disallow line. The value is not empty.
 func newRobotsRule(value string, allow bool) robotsRule {
 	r := robotsRule{allow: allow}
 	value, r.end = strings.CutSuffix(value, "$")
-	// Addresses and paths without a slash are not allowed here. Their meaning is clear, and ignoring them would let the
-	// crawler go where it is not wanted.
+	// The RFC does not allow addresses here, or paths without a leading slash. Their meaning is clear, and ignoring them
+	// would fetch pages that the site wants to exclude.
 	if rest, ok := cutOrigin(value); ok {
 		value = rest
 	}
@@ -41,7 +41,7 @@ func cutOrigin(s string) (string, bool) {
 	return "/", true
 }
 
-// specificity is what decides between two rules that both match: the longer pattern wins.
+// specificity decides between two matching rules: the longer pattern wins.
 func (r robotsRule) specificity() int {
 	if r.end {
 		return len(r.pattern) + 1
@@ -49,8 +49,8 @@ func (r robotsRule) specificity() int {
 	return len(r.pattern)
 }
 
-// matches compares the rule with an address in the form of addressForRobots. It takes time that grows with the lengths of both, not
-// with the number of asterisks: the first place where a part fits is as good as any later one.
+// matches compares the rule with an address in the form of addressForRobots. It needs no backtracking, whatever the number of
+// asterisks: the first match of a part is always as good as a later one.
 func (r robotsRule) matches(path string) bool {
 	part, rest, more := strings.Cut(r.pattern, "*")
 	path, ok := strings.CutPrefix(path, part)
@@ -84,7 +84,7 @@ func allowedBy(rules []robotsRule, u *url.URL) bool {
 	return allowed
 }
 
-// addressForRobots is the path and query of an address, as they are sent, in the form in which they are compared with rules.
+// addressForRobots returns the path and query of an address, as sent, normalised for comparison with rules.
 func addressForRobots(u *url.URL) string {
 	s := u.EscapedPath()
 	if s == "" {
@@ -98,8 +98,8 @@ func addressForRobots(u *url.URL) string {
 
 // normaliseForRobots gives a path with a query, or a pattern of one, the form in which both are compared:
 //
-//   - Escapes of unreserved characters are undone. The remaining ones are in upper case.
-//   - Characters that an address may not contain are escaped, among them all beyond ASCII and brackets.
+//   - Escapes of unreserved characters are decoded. The remaining escapes are in upper case.
+//   - Characters that an address may not contain are escaped, including brackets and everything beyond ASCII.
 //   - Reserved characters stay as they are, because "/" and "%2F" differ. In the query only "&", "=" and "+" do: the RFC's own
 //     example treats "baz=https://" and "baz=https%3A%2F%2F" as equal.
 //   - "*" and "$" are escaped, except a pattern's asterisks.

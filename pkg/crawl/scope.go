@@ -39,8 +39,8 @@ type scope struct {
 	page     *url.URL        // that the links stand on; nil for none
 	patterns domain.Patterns
 	maxDepth int
-	now      time.Time // of the crawl: calendars lead beyond it
-	listed   bool      // the addresses are those that a sitemap lists, whatever they look like
+	now      time.Time // start of the crawl; calendar links to later dates are endless
+	listed   bool      // the addresses come from a sitemap and are taken whatever they look like
 }
 
 func newScope(s domain.SiteScope) (*scope, error) {
@@ -95,7 +95,7 @@ func (s *scope) take(base *whatwg.Url, ref string, depth int) (string, Refusal) 
 	return n, ""
 }
 
-// takeLink is take without the site's patterns.
+// takeLink is take without the include and exclude patterns.
 func (s *scope) takeLink(base *whatwg.Url, ref string, depth int) (string, Refusal) {
 	u, n, err := normaliseOn(base, ref)
 	if err != nil {

@@ -18,9 +18,9 @@ import (
 
 const (
 	maxSitemapEntries = 50_000 // sitemaps.org's limit for one file
-	// maxAlternates bounds the translations that one file lists beside its entries.
+	// maxAlternates is the maximum number of translations listed in one file, in addition to its entries.
 	maxAlternates = 500_000
-	// sitemapHead is the number of bytes in which the beginning of a sitemap is looked for.
+	// sitemapHead is the number of bytes searched for the beginning of a sitemap.
 	sitemapHead = 4 << 10
 )
 
@@ -37,7 +37,7 @@ type sitemapEntry struct {
 	lastMod time.Time // zero when the sitemap does not say, or not in a form that is known
 	sitemap bool
 	feed    bool // of an RSS or Atom feed, which lists what is new, not what there is
-	// alternate says that the address is of a translation, listed beside the address of the page itself.
+	// alternate says that the address is a translation, listed within the entry of another page.
 	alternate bool
 }
 
@@ -69,7 +69,7 @@ func readSitemap(r io.Reader, limit int64, all *int64, take func(sitemapEntry) e
 	}
 	at := xmlBegins(head)
 	if at < 0 && bytes.HasPrefix(bytes.TrimSpace(head), []byte("<")) {
-		at = 0 // its root element may lie beyond a long comment
+		at = 0 // the root element may follow a long comment
 	}
 	switch {
 	case at >= 0:
@@ -151,11 +151,11 @@ func sitemapDecoder(head []byte) transform.Transformer {
 	return transform.Chain(enc.NewDecoder(), clean)
 }
 
-// sitemapRoot is how an XML sitemap can begin, with its declaration or its root element.
+// sitemapRoot matches the beginning of an XML sitemap: the declaration or the root element.
 var sitemapRoot = regexp.MustCompile(`(?i)<\?xml[\s?]|<(?:[a-z0-9_-]+:)?(?:urlset|sitemapindex|rss|rdf|feed)[\s>]`)
 
-// xmlBegins is where the XML of a sitemap begins in head, which is the beginning of a file, and negative if it is none. The
-// beginning of the file is preferred. Some sites print warnings before it (PHP does).
+// xmlBegins returns the position in head, the first bytes of a file, where the XML of a sitemap begins. It is negative if
+// there is none. The XML may follow other output, such as PHP warnings.
 func xmlBegins(head []byte) int {
 	trimmed := bytes.TrimSpace(head)
 	if len(trimmed) > 0 && trimmed[0] == '<' && readXMLSitemap(bytes.NewReader(head), nil) == nil {
@@ -173,7 +173,7 @@ func xmlBegins(head []byte) int {
 	}
 }
 
-// looksLikeAddresses reports whether the first line of text that is no comment is a web address.
+// looksLikeAddresses reports whether the first line that is not a comment is a web address.
 func looksLikeAddresses(head []byte) bool {
 	for line := range bytes.Lines(head) {
 		s := strings.TrimSpace(string(line))
@@ -185,7 +185,7 @@ func looksLikeAddresses(head []byte) bool {
 	return false
 }
 
-// isComment reports a line that some people write into their lists of addresses, although the protocol has no comments.
+// isComment reports a comment line. The protocol has no comments, but some sites use them.
 func isComment(line string) bool {
 	return strings.HasPrefix(line, "#") || strings.HasPrefix(line, ";") || strings.HasPrefix(line, "//")
 }

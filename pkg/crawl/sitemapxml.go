@@ -169,11 +169,11 @@ func (x *xmlSitemap) end() error {
 	return nil
 }
 
-// maxTranslations bounds the translations that are taken of one page.
+// maxTranslations is the maximum number of translations read for one page.
 const maxTranslations = 200
 
-// translation is the address of an xhtml:link that names the page in another language, "" for other links, such as those for small
-// screens.
+// translation returns the address of an xhtml:link to the page in another language, "" for other links, such as those to mobile
+// versions.
 func translation(t xml.StartElement) string {
 	var href, rel, lang string
 	for _, a := range t.Attr {

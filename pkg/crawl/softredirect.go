@@ -11,15 +11,17 @@ import (
 	"golang.org/x/net/html"
 )
 
-// Static sites cannot answer with a redirect, so they publish pages that redirect the reader: by a refresh, in HTML or in a
-// header, or by a script. Only pages with hardly any text count as redirects. For a page with content, the target is a link.
+// Static sites cannot send a redirect status, so they publish pages that redirect: by a refresh, in HTML or in a header, or
+// by a script. Only a page with hardly any text is treated as a redirect; in a page with content, the target is a link.
 
 const (
-	// maxRefreshDelay is the longest delay of a refresh that redirects. A longer one reloads a page that is meant to be read.
+	// maxRefreshDelay is the maximum delay of a refresh that counts as a redirect. A page with a longer one is meant to be
+	// read.
 	maxRefreshDelay = 30
-	// maxScriptText bounds the text of scripts and handlers that is searched for a redirect. Pages that only redirect have little.
+	// maxScriptText is the maximum size of the scripts and handlers that are searched for a redirect. Redirecting pages have
+	// short scripts.
 	maxScriptText = 32 << 10
-	// maxScriptTargets is the number of addresses taken from the scripts of one page.
+	// maxScriptTargets is the maximum number of addresses read from the scripts of one page.
 	maxScriptTargets = 10
 )
 
@@ -29,7 +31,8 @@ type refresh struct {
 	target string // as written; "" if the page only reloads itself
 }
 
-// parseRefresh reads `5; url=/next` as the HTML standard has it: also with a comma or a blank, quotation marks, and without "url=".
+// parseRefresh parses `5; url=/next` as the HTML standard specifies: also with a comma or a space, with quotation marks,
+// and without "url=".
 func parseRefresh(content string) (refresh, bool) {
 	s := strings.TrimSpace(content)
 	digits := len(s) - len(strings.TrimLeft(s, "0123456789"))
@@ -39,7 +42,7 @@ func parseRefresh(content string) (refresh, bool) {
 	}
 	delay, err := strconv.Atoi("0" + s[:digits])
 	if err != nil {
-		return refresh{}, false // longer than anybody waits
+		return refresh{}, false // out of range: not a redirect
 	}
 	after := strings.TrimLeft(rest, " \t\r\n;,")
 	if after == rest {
@@ -57,7 +60,7 @@ func parseRefresh(content string) (refresh, bool) {
 	return refresh{delay: delay, target: strings.TrimSpace(after)}, true
 }
 
-// leads is what a page says about where it leads.
+// leads holds the redirects found in a page.
 type leads struct {
 	refresh  refresh // of a meta element
 	noScript refresh // of one for browsers without scripts
@@ -100,7 +103,7 @@ func (l *leads) readNoScript(text string) {
 	}
 }
 
-// leadsTo is the address that the page at an address sends every reader to; nil if it is meant to be read.
+// leadsTo returns the address that the page redirects every reader to, nil if the page is meant to be read.
 func (p *pageReader) leadsTo(header http.Header, at *url.URL) *url.URL {
 	own := readBase(at.String())
 	base := p.baseOn(own)
@@ -134,7 +137,7 @@ func (p *pageReader) leadsTo(header http.Header, at *url.URL) *url.URL {
 	return nil
 }
 
-// elsewhere resolves a reference; nil if it is no address or leads to the page itself.
+// elsewhere resolves a reference. It returns nil if that is invalid or leads to the page itself.
 func elsewhere(base *whatwg.Url, target string, at *url.URL) *url.URL {
 	u, err := parseOn(base, target)
 	if err != nil {
@@ -154,13 +157,13 @@ var (
 	leaving = regexp.MustCompile(`(?:^|[^\w.$])(?:(?:window|document|self|top|parent|globalThis)\s*\.\s*)*location\s*` +
 		`(?:(?:\.\s*href\s*)?=\s*(?:[^=\s])|\.\s*(?:replace|assign)\s*\(\s*\S)`)
 	variables = regexp.MustCompile(`(?:\b(?:var|let|const)\s+|[,;]\s*)([A-Za-z_$][\w$]*)\s*=\s*(?:"([^"\\\n]*)"|'([^'\\\n]*)')`)
-	// kept names what scripts take along: the fragment and the query of the page that was left.
+	// kept matches names of variables with the fragment or query of the old address, which scripts append.
 	kept = regexp.MustCompile(`(?i)hash|search|anchor|quer|frag|param`)
-	// refusing is for browsers that a site does not serve.
+	// refusing matches the targets of scripts that turn away unsupported browsers.
 	refusing = regexp.MustCompile(`(?i)unsupported|outdated|no-?js|no-?script|old-?browser|upgrade-?browser|browser-?(?:upgrade|update|support)`)
 )
 
-// scriptTargets are the addresses that scripts leave for, as far as they are written in the scripts. at is the page's own.
+// scriptTargets returns the redirect targets that are written literally in scripts. at is the page's own address.
 func scriptTargets(script string, at *url.URL) []string {
 	places := leaving.FindAllStringIndex(script, maxScriptTargets)
 	if places == nil {
@@ -185,8 +188,8 @@ func scriptTargets(script string, at *url.URL) []string {
 	return out
 }
 
-// evaluate reads a sum of strings and known variables at the beginning of a script. A term for the fragment or the query of
-// the page that was left counts as empty, and ends the sum.
+// evaluate reads a sum of strings and known variables at the beginning of a script. A term for the fragment or query of the
+// old address counts as empty and ends the sum.
 func evaluate(script string, known map[string]string) (string, bool) {
 	var b strings.Builder
 	for s := script; ; {
@@ -208,7 +211,7 @@ func evaluate(script string, known map[string]string) (string, bool) {
 			}
 			value, ok := known[name]
 			if !ok {
-				// Only behind an address, and not before more of one.
+				// Valid only at the end of an address.
 				term := s[:len(s)-len(strings.TrimLeftFunc(s, func(c rune) bool { return c != ';' && c != '\n' }))]
 				return b.String(), b.Len() > 0 && kept.MatchString(term) && !strings.Contains(term, "/")
 			}
@@ -217,7 +220,7 @@ func evaluate(script string, known map[string]string) (string, bool) {
 		}
 		s = strings.TrimLeft(s, " \t")
 		if !strings.HasPrefix(s, "+") {
-			// The end of the expression; anything else would change it: a call, a condition.
+			// The expression must end here: a call or a condition would change its value.
 			return b.String(), s == "" || strings.IndexByte(";,)}\r\n\"'<", s[0]) >= 0
 		}
 		s = s[1:]

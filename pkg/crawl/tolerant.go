@@ -13,8 +13,8 @@ import (
 	"sync"
 )
 
-// transport makes requests. net/http rejects a whole response for one header line that breaks the rules, where browsers ignore
-// the line. Such a request is made again by way of connections that drop these lines.
+// transport sends requests. net/http rejects a whole response for one malformed header line, where browsers ignore the line.
+// Such a request is repeated over connections that drop malformed lines.
 type transport struct {
 	*http.Transport
 	tolerant func() *http.Transport
@@ -34,8 +34,8 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return t.tolerant().RoundTrip(req)
 }
 
-// tolerant is a copy of a transport whose connections drop malformed header lines. Each serves for one response, because the end of a
-// body is not known here. They speak HTTP/1.1, the only version with lines.
+// tolerant is a copy of a transport whose connections drop malformed header lines. A connection serves one response, because the end
+// of a body is not known here. It speaks HTTP/1.1, the only version with header lines.
 func tolerant(of *http.Transport) *http.Transport {
 	t := of.Clone()
 	t.DisableKeepAlives = true
@@ -72,13 +72,13 @@ func tolerant(of *http.Transport) *http.Transport {
 	return t
 }
 
-// cleanConn drops malformed lines from the headers of the one response that is read from it.
+// cleanConn drops malformed lines from the header of the one response that it reads.
 type cleanConn struct {
 	net.Conn
 	in    *bufio.Reader
 	ready []byte // of the cleaned header, not yet read
-	body  bool   // the header has been taken from in
-	err   error  // in ended with it before the header did
+	body  bool   // the header has been read; the body follows
+	err   error  // from reading in before the end of the header
 }
 
 func newCleanConn(c net.Conn) *cleanConn { return &cleanConn{Conn: c, in: bufio.NewReader(c)} }
@@ -100,12 +100,12 @@ func (c *cleanConn) Read(p []byte) (int, error) {
 	return c.in.Read(p)
 }
 
-// cleanHeader reads the header of a response, and of interim ones before it, and returns it without lines that are malformed.
-// It fails for a header beyond maxHeaderBytes.
+// cleanHeader reads the header of a response, with those of interim responses before it, and returns it without malformed
+// lines. It fails for a header larger than maxHeaderBytes.
 func cleanHeader(in *bufio.Reader) ([]byte, error) {
 	var (
 		out     []byte
-		dropped bool // the line before was
+		dropped bool // the line before was dropped, so its continuation is too
 		interim bool
 		first   = true
 	)
@@ -119,11 +119,11 @@ func cleanHeader(in *bufio.Reader) ([]byte, error) {
 		switch {
 		case first:
 			if !bytes.HasPrefix(text, []byte("HTTP/")) {
-				return append(out, line...), nil // no HTTP: net/http says so
+				return append(out, line...), nil // not HTTP: net/http reports that
 			}
 			code := statusCode(text)
 			interim = code >= 100 && code < 200 && code != http.StatusSwitchingProtocols
-			first, dropped = false, true // nothing is continued by the next line
+			first, dropped = false, true // the next line cannot be a continuation
 		case len(text) == 0:
 			out = append(out, line...)
 			if !interim {
@@ -172,7 +172,7 @@ func statusCode(statusLine []byte) int {
 	return code
 }
 
-// isHeaderLine reports `Name: value` as net/http takes it.
+// isHeaderLine reports whether net/http accepts the line as `Name: value`.
 func isHeaderLine(line []byte) bool {
 	name, value, ok := bytes.Cut(line, []byte(":"))
 	if !ok || len(name) == 0 || hasControls(value) {

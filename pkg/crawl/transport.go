@@ -15,14 +15,14 @@ import (
 // maxHTMLBytes is how much of an HTML page is parsed for links and title; the page itself may be larger.
 const maxHTMLBytes = 8 << 20
 
-// sniffedBytes is the number of bytes by which net/http recognises a type.
+// sniffedBytes is the number of bytes that net/http uses to detect a content type.
 const sniffedBytes = 512
 
 // charsetBytes is how much of a page is looked at to find an encoding that its header does not declare.
 const charsetBytes = 64 << 10
 
-// hop is one request of a fetch and the transport that colly makes it with. It keeps to robots.txt, waits for the
-// host's turn, and keeps the body, unpacked and bounded; colly is handed HTML only.
+// hop is one request of a fetch, and the transport that colly uses for it. It enforces robots.txt, waits for a slot
+// of the host, and stores the body, decompressed and bounded. colly receives only HTML.
 type hop struct {
 	crawler *Crawler
 	ctx     context.Context
@@ -30,7 +30,7 @@ type hop struct {
 	anyType bool           // read bodies of every type
 	budget  *time.Duration // what is left of the fetch's time
 
-	crawlDelay time.Duration // that robots.txt asks for between two requests
+	crawlDelay time.Duration // minimum interval between two requests, from robots.txt
 
 	inner    bool // the server's address is not on the public internet
 	answered bool // the fields below are set
@@ -119,7 +119,8 @@ func (h *hop) keep(req *http.Request, res *http.Response) error {
 	}
 }
 
-// recognise finds out of what kind the body is, by its beginning, and fails where that holds no text: the rest is not downloaded then.
+// recognise detects the kind of the body from its first bytes. It fails for a kind without text, so that the rest is not
+// downloaded.
 func (h *hop) recognise(req *http.Request, res *http.Response, body io.Reader) (io.Reader, error) {
 	br := bufio.NewReaderSize(body, kindHead)
 	head, err := br.Peek(kindHead)

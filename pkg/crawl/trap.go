@@ -21,7 +21,7 @@ const (
 	maxRepetitions = 3
 	// firstYear and maxYear are the range of years in dates. Other numbers of four digits are ids.
 	firstYear, maxYear = 1900, 2100
-	// maxAhead is the longest time by which the issues of a journal are dated ahead.
+	// maxAhead is how far in advance the issues of a journal may be dated.
 	maxAhead = 62 * 24 * time.Hour
 )
 
@@ -52,7 +52,8 @@ func isTrap(u *url.URL) bool {
 	return isFarDate(u)
 }
 
-// isFarDate reports a calendar's page for a year beyond maxYear. Four digits alone are not enough: articles have numbers too.
+// isFarDate reports a calendar page for a year after maxYear. Four digits alone do not suffice: they may be the id of an
+// article.
 func isFarDate(u *url.URL) bool {
 	d, ok := dateOf(u, 9999)
 	if !ok || d.year <= maxYear {
@@ -143,7 +144,7 @@ func pilesUp(from, to *url.URL) bool {
 type date struct {
 	year, month, day int
 	padded           bool // month and day have two digits
-	named            bool // its year is the value of a parameter of that name
+	named            bool // the year is the value of a parameter named after it
 }
 
 func (d date) after(other date) bool {
@@ -162,9 +163,9 @@ var calendars = set(`calendar calendars calender cal kalender calendrier calenda
 // turns are parameters that mean the next date of a calendar, not a page of its own.
 var turns = set(`next prev previous forward back vor zurueck weiter`)
 
-// turnsCalendar reports a link between two pages that differ only in their date, if more such links will follow without
-// end. A calendar has no end in either direction. The issues of a journal and the months of an archive end with the
-// first and the last text, so only links from the present into the future are refused there.
+// turnsCalendar reports a link between two pages that differ only in their date, if such links continue without end. A
+// calendar is endless in both directions. The issues of a journal and the months of an archive end at the first and
+// last text, so there only links from the present into the future are refused.
 func turnsCalendar(from, to *url.URL, now time.Time) bool {
 	was, ok := dateOf(from, maxYear)
 	if !ok {
