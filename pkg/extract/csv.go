@@ -23,7 +23,7 @@ func (p *parser) csv() error {
 		return err
 	}
 	w := &rowWriter{out: p.out, plain: p.src.PlainRows}
-	cells, together := 0, 0 // together: records since the last empty one
+	cells, together := 0, 0 // together: rows since the last empty row
 	for {
 		if err := p.ctx.Err(); err != nil {
 			return err
@@ -39,7 +39,7 @@ func (p *parser) csv() error {
 			return fail(TooLarge, "the table has more than %d cells", p.lim.MaxCells)
 		}
 		if filled(row) == 0 {
-			if together > 1 { // another table may follow; between single rows it is double spacing
+			if together > 1 { // an empty row ends a table, except between single rows (double spacing)
 				if err := w.gap(); err != nil {
 					return err
 				}
@@ -106,7 +106,7 @@ type csvReader struct {
 	sep    rune
 	broken int // the first line with a quotation mark that is never closed; 0 for none
 	reach  int // how many lines a quoted field may go on; less with every one that was not closed
-	// escaped says that quotation marks within fields stand after backslashes.
+	// escaped says that quotation marks in fields are escaped with backslashes.
 	escaped bool
 }
 
@@ -204,7 +204,7 @@ type csvRecord struct {
 	quoted  []string // the lines of that field so far
 }
 
-// escapedQuote finds a quotation mark after a backslash that can neither close a field nor be doubled.
+// escapedQuote matches a quotation mark after a backslash that can neither close the field nor be half of a doubled one.
 var escapedQuote = regexp.MustCompile(`\\" ?[\p{L}\p{N}]`)
 
 // line takes the next line of the record.
@@ -310,7 +310,7 @@ func findSeparator(lines []string) rune {
 	return best
 }
 
-// greekQuestions reports whether the semicolons of the lines are question marks before commas, as in Greek.
+// greekQuestions reports whether the semicolons are Greek question marks in a text separated by commas.
 func greekQuestions(lines []string) bool {
 	marks, ends := 0, 0
 	for _, line := range lines {

@@ -145,8 +145,8 @@ func textType(head []byte, named string) string {
 	return TypeText
 }
 
-// messageType recognises mail and web archives by their header. Two header lines are enough for a file with the name of one;
-// other names need the fields of MIME or of mail. It is "" for other texts.
+// messageType recognises mail and web archives by their header, and returns "" for other texts. A file with an extension of
+// these formats needs two header lines; other files need MIME or mail fields.
 func messageType(head []byte, named string) string {
 	fields := headerFields(head)
 	_, mimeVersion := fields["mime-version"]
@@ -176,8 +176,7 @@ func messageType(head []byte, named string) string {
 	return TypeMail
 }
 
-// headerFields are the fields of the header at the beginning of a message, by their names in lower case; none if a line is
-// no field.
+// headerFields returns the fields of a message's header by name in lower case, or nothing if a line of it is not a field.
 func headerFields(head []byte) map[string]string {
 	fields := map[string]string{}
 	lines := bytes.Split(bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf")), "\r\n"), []byte("\n"))
@@ -242,8 +241,8 @@ func zipType(head []byte, named string) string {
 	return "application/zip"
 }
 
-// looksBinary reports whether the bytes cannot be text of a single-byte or multi-byte encoding. Files
-// with the name of a text format may have more zero bytes in them.
+// looksBinary reports whether the bytes cannot be text of a single-byte or multi-byte encoding. Files with the
+// extension of a text format may contain more zero bytes.
 func looksBinary(head []byte, named string) bool {
 	control, zeros := 0, 0
 	for _, b := range head {
@@ -257,7 +256,7 @@ func looksBinary(head []byte, named string) bool {
 	if control*50 > len(head) {
 		return true
 	}
-	// A few zero bytes, left by programs that died while writing or that pad fields, do not make a text unreadable.
+	// A text may contain a few zero bytes: programs that crash while writing leave them, and others pad fields with them.
 	switch named {
 	case TypeCSV, TypeText, TypeMarkdown, TypeHTML, TypeJSON, TypeMail, TypeMHTML:
 		if zeros*4 > len(head) {

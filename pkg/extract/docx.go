@@ -19,12 +19,12 @@ type docxReader struct {
 	notes     *docxNotes
 	once      map[string]bool // parts that were read, and what headers and footers said
 	nesting   int             // of documents inside documents
-	titles    int             // paragraphs of the body in the style of a title
+	titles    int             // body paragraphs with a title style
 	title     string          // the first of these
 }
 
 // docx reads Word documents: the body, with foot- and endnotes and comments after the paragraphs that refer to them; headers
-// and footers once each, whatever the number of sections. Tracked changes count as accepted.
+// and footers once each, whatever the number of sections. Tracked changes are read as if accepted.
 func (p *parser) docx(a *archive) error {
 	p.properties(a)
 	return p.docxParts(a, p.out.add, 0)

@@ -115,7 +115,7 @@ func namedHeading(name string) int {
 	return 0
 }
 
-// isTitle reports whether the style, or one it is based on, is that of a document's title.
+// isTitle reports whether the style is, or is based on, the style of a document's title.
 func (s docxStyles) isTitle(id string) bool {
 	for range maxBasedOn {
 		st := s.byID[id]

@@ -59,10 +59,10 @@ func (t *encodingEvidence) decide(label string) (name string, skip int) {
 	return guessEncoding(t.sample), 0
 }
 
-// isUTF8 reports whether the text is UTF-8, a few bytes of another encoding among it allowed. Text of the other
-// encodings has more bytes that cannot be UTF-8 than sequences that can, unless it is a word or two.
+// isUTF8 reports whether the text is UTF-8; a few stray bytes of another encoding are tolerated. A text in another
+// encoding has more invalid bytes than valid multi-byte sequences, unless it is only a word or two.
 func (t *encodingEvidence) isUTF8(label string) bool {
-	cut := len(t.carry) > 0 // the text ends within a sequence, or is no UTF-8
+	cut := len(t.carry) > 0 // the text ends within a sequence, or is not UTF-8
 	switch {
 	case t.bad == 0:
 		return !cut || t.good >= 2
@@ -76,7 +76,7 @@ func (t *encodingEvidence) isUTF8(label string) bool {
 
 var xmlDeclaration = regexp.MustCompile(`^\s*<\?xml\s[^>]*?\sencoding\s*=\s*["']([A-Za-z0-9._:-]{1,40})["']`)
 
-// xmlDeclaredEncoding is the encoding that an XML declaration at the beginning of the text names; "" for none.
+// xmlDeclaredEncoding returns the encoding named in the text's XML declaration, "" if there is none.
 func xmlDeclaredEncoding(head []byte) string {
 	if m := xmlDeclaration.FindSubmatch(head[:min(len(head), 1024)]); m != nil {
 		return string(m[1])
@@ -190,7 +190,7 @@ type encodingEvidence struct {
 	good, bad int    // sequences of more than one byte that are UTF-8, and bytes that cannot be
 	feeds     bool   // a byte is that of a form feed
 	carry     []byte // the start of a sequence that the next piece may complete
-	stray     []byte // the surroundings of bytes that cannot be UTF-8
+	stray     []byte // bytes that cannot be UTF-8, with their context
 }
 
 const (

@@ -220,7 +220,8 @@ func scoreNarrow(text string, alphabet map[rune]float64) float64 {
 		case unicode.Is(unicode.Mn, r) && !unicode.IsLetter(prev) && !unicode.IsMark(prev):
 			sum -= costMisplaced // a tone or a vowel sign upon nothing
 		case alphabet[lower] > 0:
-			// A single letter proves nothing, except a word like "à": it can be a currency sign of another code page.
+			// A single letter proves nothing, because it may be a currency sign in another code page. A word like "à" is the
+			// exception.
 			if wordRune(prev) || wordRune(next) || unicode.Is(unicode.Latin, r) && unicode.IsLower(r) {
 				sum += alphabet[lower]
 			}

@@ -9,12 +9,12 @@ import (
 )
 
 const (
-	straySample  = 8 << 10 // bytes kept of the surroundings of stray bytes
-	strayContext = 60      // bytes kept on either side of one of them
-	minStray     = 8       // stray bytes from which on their encoding can be guessed
+	straySample  = 8 << 10 // maximum bytes of context collected for all stray bytes
+	strayContext = 60      // bytes of context on either side of a stray byte
+	minStray     = 8       // minimum number of stray bytes for guessing their encoding
 )
 
-// addStray keeps a byte that cannot be UTF-8 together with the words around it.
+// addStray collects a byte that cannot be UTF-8, with the words around it.
 func (t *encodingEvidence) addStray(piece []byte, at int) {
 	if len(t.stray) >= straySample {
 		return
@@ -27,14 +27,14 @@ func (t *encodingEvidence) addStray(piece []byte, at int) {
 		end++
 	}
 	if start == at && len(t.stray) > 0 && at > 0 && piece[at-1] >= utf8.RuneSelf {
-		t.stray = append(t.stray, piece[at:end]...) // it goes on with the byte before it
+		t.stray = append(t.stray, piece[at:end]...) // the piece overlaps the one before
 		return
 	}
 	t.stray = append(append(t.stray, '\n'), piece[start:end]...)
 }
 
-// strayEncoding is the encoding of the bytes in a UTF-8 text that are not UTF-8; nil where there are none, or where they
-// are not of one byte for each character.
+// strayEncoding returns the encoding of the stray bytes in a UTF-8 text. It is nil if there are none, or if they are not
+// in a single-byte encoding.
 func (t *encodingEvidence) strayEncoding(name string) *charmap.Charmap {
 	if name != "utf-8" || t.bad == 0 && len(t.carry) == 0 {
 		return nil
@@ -47,15 +47,15 @@ func (t *encodingEvidence) strayEncoding(name string) *charmap.Charmap {
 	return single
 }
 
-// repairUTF8 reads the bytes of a UTF-8 text that are not UTF-8 in the encoding.
+// repairUTF8 decodes the stray bytes of a UTF-8 text in the given encoding.
 func repairUTF8(data []byte, stray *charmap.Charmap) string {
 	// The transformer returns no error of its own.
 	text, _, _ := transform.Bytes(&utf8Repairer{stray: stray}, data)
 	return string(text)
 }
 
-// utf8Repairer decodes UTF-8 in which single bytes of another encoding stand, as in joined files and logs. The rest of
-// a truncated sequence becomes U+FFFD.
+// utf8Repairer decodes UTF-8 mixed with bytes of a single-byte encoding, as in concatenated files and logs. The rest
+// of a truncated sequence becomes U+FFFD.
 type utf8Repairer struct {
 	stray *charmap.Charmap
 	prev  rune // the last character written
@@ -85,9 +85,9 @@ func (d *utf8Repairer) Transform(dst, src []byte, atEOF bool) (nDst, nSrc int, e
 	return nDst, nSrc, nil
 }
 
-// decode reads the first bytes of src, which are no UTF-8.
+// decode decodes the bytes at the start of src, which are not UTF-8.
 func (d *utf8Repairer) decode(src []byte) (r rune, size int) {
-	follows := 1 // bytes that go on with the sequence that the first may begin
+	follows := 1 // continuation bytes of the sequence that the first byte may begin
 	if src[0] >= 0xc2 && src[0] <= 0xf4 {
 		for follows < len(src) && follows < 3 && src[follows]&0xc0 == 0x80 {
 			follows++

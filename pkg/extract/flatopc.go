@@ -10,10 +10,10 @@ import (
 	"strings"
 )
 
-// flatPackage is the name space of an office document that is one XML file instead of a zip file (Flat OPC).
+// flatPackage is the namespace of Flat OPC: an office document as one XML file instead of a zip file.
 const flatPackage = "http://schemas.microsoft.com/office/2006/xmlPackage"
 
-// flatOPCType is the format of a Flat OPC document by its first bytes; "" for other files.
+// flatOPCType returns the format of a Flat OPC document from its first bytes, "" for other files.
 func flatOPCType(head []byte) string {
 	s := pageStart(head)
 	if !bytes.HasPrefix(s, []byte("<?xml")) && !bytes.HasPrefix(s, []byte("<pkg:package")) || !bytes.Contains(head, []byte(flatPackage)) {
@@ -27,10 +27,10 @@ func flatOPCType(head []byte) string {
 			return c.mimeType
 		}
 	}
-	return TypeDocx // what nearly all of them are
+	return TypeDocx // nearly all Flat OPC files are Word documents
 }
 
-// unflatten replaces the source, a Flat OPC document, by the equivalent zip file.
+// unflatten replaces the source, a Flat OPC document, with the equivalent zip file.
 func (p *parser) unflatten() error {
 	data, err := p.src.bytes()
 	if err != nil {
@@ -43,7 +43,7 @@ func (p *parser) unflatten() error {
 	z := zip.NewWriter(&packed)
 	f := &flatReader{p: p, data: data, dec: xml.NewDecoder(bytes.NewReader(data)), out: z}
 	f.dec.Strict = false
-	f.dec.CharsetReader = func(_ string, r io.Reader) (io.Reader, error) { return r, nil } // it is UTF-8 by now
+	f.dec.CharsetReader = func(_ string, r io.Reader) (io.Reader, error) { return r, nil } // already decoded to UTF-8
 	if err := f.run(); err != nil {
 		return err
 	}
@@ -67,7 +67,7 @@ type flatReader struct {
 	size  int64
 }
 
-// run copies one part after another. Damage ends the copy; the parts before it are kept.
+// run copies the parts in order. It stops at damaged XML and keeps the parts before it.
 func (f *flatReader) run() error {
 	name, depth := "", 0
 	for {

@@ -15,8 +15,8 @@ const (
 	maxWeighedNodes = 500_000 // on larger pages only elements such as nav and footer are left out
 	maxPageNodes    = 2_000_000
 
-	// minArticleText is the bytes of visible text below which an article is read whole: extractors of articles take
-	// little text for a failure and fall back on guesses that lose structure, and there is little to leave out.
+	// minArticleText is the number of bytes of visible text below which an article is read whole: article extractors
+	// take little text for a failure and fall back on guesses that lose structure, and there is little to leave out.
 	minArticleText = 1000
 )
 

@@ -13,21 +13,20 @@ import (
 )
 
 const (
-	// maxAnchorBytes is the length of the longest anchor that is kept: an anchor travels with every chunk.
+	// maxAnchorBytes is the maximum length of an anchor. Every chunk stores one.
 	maxAnchorBytes = 256
-	// maxWrappers is the number of elements around a heading that are searched for an id. DocBook puts three between a
-	// section and its title.
+	// maxWrappers is the maximum number of elements around a heading that are searched for an id. DocBook puts three
+	// between a section and its title.
 	maxWrappers = 8
-	// maxMarks is the number of links without text before a heading that are searched for an id.
+	// maxMarks is the maximum number of links without text before a heading that are searched for an id.
 	maxMarks = 8
-	// maxHeadingNodes is the number of nodes in a heading that are searched for an id.
+	// maxHeadingNodes is the maximum number of nodes in a heading that are searched for an id.
 	maxHeadingNodes = 64
 )
 
-// headingAnchors finds, for each heading of a page, the id that a browser scrolls to when the page's address ends with it.
-// The id may belong to the heading, to something in it, to a link without text around it, or to a section that begins with
-// it, in this order. An id that the heading links to as its permanent address comes first. An id that occurs twice belongs
-// to its first element, as in browsers.
+// headingAnchors finds, for each heading of a page, the fragment that makes a browser scroll to it. An id that the heading
+// links to as its permalink comes first. Then come the id of the heading, of an element in it, of a link without text next
+// to it, and of a section that begins with it. An id that occurs twice belongs to its first element, as in browsers.
 func headingAnchors(doc *html.Node) map[*html.Node]string {
 	a := anchorScan{owner: map[string]*html.Node{}, found: map[*html.Node][]anchorChoice{}}
 	for n := range doc.Descendants() {
@@ -50,13 +49,13 @@ type anchorScan struct {
 	owner   map[string]*html.Node // the element that each id leads to
 	text    int                   // visible letters and digits so far
 	element int                   // elements so far
-	open    []openElement         // the innermost last
-	marks   []anchorChoice        // the last links and spans without text that have an id, at most maxMarks with no text between them
-	behind  *html.Node            // the permanent address behind the last heading: it does not belong to the next one
+	open    []openElement         // open elements, innermost last
+	marks   []anchorChoice        // up to maxMarks links and spans with an id and no text, and no text between them
+	behind  *html.Node            // permalink after the last heading; it does not belong to the next one
 	found   map[*html.Node][]anchorChoice
 }
 
-// anchorChoice is an id that may lead to a heading.
+// anchorChoice is a candidate for the anchor of a heading.
 type anchorChoice struct {
 	id      string
 	at      int      // number of the element that has it
@@ -65,7 +64,7 @@ type anchorChoice struct {
 	linked  bool     // usable only if the heading links to it
 }
 
-// openElement is an element around the place of the scan.
+// openElement is an element that the scan is inside of.
 type openElement struct {
 	node     *html.Node
 	at, text int // elements, letters and digits before it
@@ -78,7 +77,7 @@ type section struct {
 	several bool // it holds another heading of that level or above
 }
 
-// anchorID is the fragment that leads to an element, "" if none does.
+// anchorID returns the fragment that leads to an element, "" if there is none.
 func anchorID(n *html.Node) string {
 	if n.Type != html.ElementNode {
 		return ""
@@ -94,7 +93,7 @@ func anchorID(n *html.Node) string {
 	return id
 }
 
-// headingLevel is the level of a heading, 0 for other elements.
+// headingLevel returns the level of a heading, 0 for other elements.
 func headingLevel(n *html.Node) int {
 	switch n.DataAtom {
 	case atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6:
@@ -109,7 +108,7 @@ func headingLevel(n *html.Node) int {
 	return 2
 }
 
-// id is the fragment that leads to this element and not to another with the same id before it.
+// id returns the fragment that leads to the element. It is "" if an earlier element has the same id.
 func (a *anchorScan) id(n *html.Node) string {
 	if id := anchorID(n); id != "" && a.owner[id] == n {
 		return id
@@ -142,7 +141,7 @@ func (a *anchorScan) walk(n *html.Node) {
 	}
 }
 
-// addMark keeps a mark, and drops those that text parts from it.
+// addMark adds a mark, and drops earlier marks that are separated from it by text.
 func (a *anchorScan) addMark(mark anchorChoice) {
 	a.marks = slices.DeleteFunc(a.marks, func(m anchorChoice) bool { return m.text != mark.text })
 	if len(a.marks) == maxMarks {
@@ -151,7 +150,7 @@ func (a *anchorScan) addMark(mark anchorChoice) {
 	a.marks = append(a.marks, mark)
 }
 
-// heading collects the ids that may lead to a heading, the best first.
+// heading collects the candidates for the anchor of a heading, best first.
 func (a *anchorScan) heading(n *html.Node, level int) {
 	var choices []anchorChoice
 	add := func(id string) {
@@ -185,7 +184,7 @@ func (a *anchorScan) heading(n *html.Node, level int) {
 	}
 }
 
-// sections finds the open elements that begin with a heading of that level, where the scan stands.
+// sections finds the open elements that begin with the current heading, which has the given level.
 func (a *anchorScan) sections(level int) (choices []anchorChoice) {
 	for _, e := range a.open {
 		if e.section != nil && e.section.level >= level {
@@ -210,7 +209,7 @@ func (a *anchorScan) sections(level int) (choices []anchorChoice) {
 	return choices
 }
 
-// namedSection reports elements that are sections by their name or class.
+// namedSection reports elements whose tag or class says that they are sections.
 func namedSection(n *html.Node) bool {
 	if n.DataAtom == atom.Section || n.DataAtom == atom.A {
 		return true
@@ -224,7 +223,7 @@ func namedSection(n *html.Node) bool {
 	return false
 }
 
-// permalinkBehind is the link without text behind a heading that leads to the heading, nil if there is none.
+// permalinkBehind returns the permalink without text right after a heading, nil if there is none.
 func permalinkBehind(heading *html.Node) *html.Node {
 	n := heading.NextSibling
 	for n != nil && n.Type != html.ElementNode {
@@ -239,7 +238,7 @@ func permalinkBehind(heading *html.Node) *html.Node {
 	return n
 }
 
-// fragmentOf is what the address of a link has behind its "#".
+// fragmentOf returns the unescaped fragment of a link's address.
 func fragmentOf(link *html.Node) string {
 	_, fragment, _ := strings.Cut(attr(link, "href"), "#")
 	if plain, err := url.PathUnescape(fragment); err == nil {
@@ -248,7 +247,7 @@ func fragmentOf(link *html.Node) string {
 	return fragment
 }
 
-// chooseAnchor takes the id that the heading links to, or else the first that leads to this heading alone.
+// chooseAnchor returns the id that the heading links to, or else the first candidate that leads to no other heading.
 func chooseAnchor(heading *html.Node, choices []anchorChoice) string {
 	links := permalinks(heading)
 	for _, c := range choices {
@@ -266,7 +265,7 @@ func chooseAnchor(heading *html.Node, choices []anchorChoice) string {
 	return ""
 }
 
-// permalinks are the fragments that links in and behind a heading lead to.
+// permalinks returns the fragments of the links in and right after a heading.
 func permalinks(heading *html.Node) (fragments []string) {
 	add := func(n *html.Node) {
 		if n != nil && n.DataAtom == atom.A {

@@ -13,7 +13,7 @@ import (
 
 // Limits of the parts of an article, in letters.
 const (
-	asideLetters  = 600 // of an aside that only its name marks
+	asideLetters  = 600 // of an aside recognised only by its name
 	labelLetters  = 80  // of a line before or after the text that is not a sentence
 	bylineLetters = 120 // of a line that names the author or the date
 )
@@ -68,7 +68,7 @@ func (p *parser) article(page string, blocks []htmlBlock, main []bool, t *pageTr
 	return keep
 }
 
-// readable asks go-readability which blocks are content.
+// readable returns the blocks that go-readability considers content.
 func (p *parser) readable(page string, blocks []htmlBlock, t *pageTree) []bool {
 	base, err := url.Parse(p.src.URL)
 	if err != nil || p.src.URL == "" {
@@ -161,7 +161,7 @@ func (t *pageTree) inAside(n, body *html.Node, limit int, known map[*html.Node]b
 	return aside
 }
 
-// besidesProse reports lines that are not text of an article: the date, the author, the page's own address.
+// besidesProse reports lines that do not belong to the text of an article: the date, the author, the page's own address.
 func (t *pageTree) besidesProse(b htmlBlock, self string) bool {
 	if b.Kind != domain.BlockParagraph || countLetters(b.Text) >= bylineLetters {
 		return false

@@ -35,10 +35,10 @@ type clearWeight struct{ letters, linked, headings int }
 
 func (w clearWeight) prose() int { return w.letters - w.linked }
 
-// prose is the letters of an element outside its links.
+// prose returns the number of letters outside links.
 func (w weight) prose() int { return w.letters - w.linked }
 
-// linkDensity is the share of links in the text of an element, in percent.
+// linkDensity returns the share of link text in the text of an element, in percent.
 func (w weight) linkDensity() int {
 	if w.letters == 0 {
 		return 0
@@ -145,7 +145,7 @@ func (w *weight) note(n *html.Node, alone bool) {
 	}
 }
 
-// firstHref is where the first link of an element leads.
+// firstHref returns the address of the first link in an element.
 func firstHref(n *html.Node) string {
 	for c := range n.Descendants() {
 		if c.DataAtom == atom.A {
@@ -159,8 +159,8 @@ func firstHref(n *html.Node) string {
 var regionMarks = wordSet(`documentwrapper rst-content mw-body mw-content-text wiki-content bodyContent docMainContainer contentContainer
 	theme-doc-markdown vp-doc md-content markdown-section`)
 
-// region is the element that the page marks as its main content, or the whole page. An element counts only if it holds
-// half of the page's text: some pages mark only a part of their content.
+// region returns the element that the page marks as its main content, or the whole page. An element counts only if it
+// holds half of the page's text, because some pages mark only a part of their content.
 func (t *pageTree) region(doc *html.Node) *html.Node {
 	var mains, marked, bodies, articles []*html.Node
 	var walk func(n *html.Node)

@@ -3,21 +3,21 @@ package extract
 import "github.com/sluice/sluice/pkg/domain"
 
 const (
-	// minListLinks is the least number of links of a page that is a list of links.
+	// minListLinks is the minimum number of links of a page that is a list of links.
 	minListLinks = 5
-	// minLinkedPercent is the least share of a list's text, without headings, that is in links to other pages. Indexes and
-	// tables of contents have 80 % and more; articles and reference pages that link each name have up to 40 %.
+	// minLinkedPercent is the minimum share of link text in a list of links, headings not counted. Indexes and tables of
+	// contents have 80 % or more; articles and reference pages that link every name have up to 40 %.
 	minLinkedPercent = 60
-	// minListingPercent is the least share of the text of a source listing that is code.
+	// minListingPercent is the minimum share of code in the text of a source listing.
 	minListingPercent = 80
-	// backLink is the text of the links by which Sphinx leads from each definition in a listing to its documentation.
+	// backLink is the text of Sphinx's links from a definition in a source listing to its documentation.
 	backLink = "[docs]"
 )
 
-// linkCount counts the text of a document that is in links, and in code.
+// linkCount counts a document's letters: all, in links, and in code.
 type linkCount struct{ letters, linked, links, code, back int }
 
-// add counts a block. Headings belong to what they head, linked or not.
+// add counts a block. Headings are ignored, linked or not.
 func (c *linkCount) add(b domain.Block) {
 	if b.Kind == domain.BlockHeading {
 		return
@@ -32,7 +32,7 @@ func (c *linkCount) add(b domain.Block) {
 	if b.Kind == domain.BlockCode {
 		c.code += letters
 	}
-	if len(b.Links) >= domain.MaxBlockLinks { // further links of the block are not told
+	if len(b.Links) >= domain.MaxBlockLinks { // the block may have more links, which are not recorded
 		linked = letters
 	}
 	c.letters += letters
@@ -40,8 +40,8 @@ func (c *linkCount) add(b domain.Block) {
 	c.links += len(b.Links)
 }
 
-// isList reports whether the document is a list of links, or a listing of source code that links to the documentation of what
-// it defines: the page behind the links has the answer in both.
+// isList reports whether the document is a list of links, or a source listing that links to its documentation. In both, the
+// answer is on the linked pages.
 func (c *linkCount) isList() bool {
 	if c.back > 0 && c.code*100 >= c.letters*minListingPercent {
 		return true

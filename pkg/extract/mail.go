@@ -18,15 +18,15 @@ import (
 )
 
 const (
-	maxMailNesting = 4        // messages and attachments one inside another
-	maxMailParts   = 1000     // parts of a message, those of nested ones among them
+	maxMailNesting = 4        // depth of messages and attachments inside one another
+	maxMailParts   = 1000     // parts of a message, including nested messages
 	maxMultiparts  = 20       // nesting of multipart bodies
-	maxAttachments = 100      // attachments that are read; further ones are named in a warning
+	maxAttachments = 100      // attachments read; the others are named in a warning
 	maxMailHeader  = 64 << 10 // bytes of a message's header that are read
 	maxAddresses   = 2 << 10  // bytes of one line of addresses
 )
 
-// mail reads a message: subject, addresses and date, its text, and its attachments by the readers of their own formats.
+// mail reads a message: subject, addresses, date and text, and each attachment with the reader of its format.
 func (p *parser) mail() error {
 	data, err := p.src.bytes()
 	if err != nil {
@@ -39,8 +39,8 @@ func (p *parser) mail() error {
 	return m.message(data, 1)
 }
 
-// mhtml reads a page that a browser or Word has saved with all its parts in one file. The page itself is read; pictures and
-// style sheets are not.
+// mhtml reads a web archive: a page that a browser or Word saved as one file. Only the page is read, not its pictures and
+// style sheets.
 func (p *parser) mhtml() error {
 	data, err := p.src.bytes()
 	if err != nil {
@@ -78,16 +78,16 @@ func (p *parser) mhtml() error {
 	return err
 }
 
-// mailReader reads one message with all that is in it.
+// mailReader reads one message, including attachments and nested messages.
 type mailReader struct {
 	p           *parser
-	left        int64 // bytes that may still be decoded
+	left        int64 // remaining budget of decoded bytes
 	parts       int
 	attachments int
-	over        bool // a bound on parts was passed, which a warning says
+	over        bool // a bound on parts was exceeded; a warning is emitted
 }
 
-// message reads a message at a level of headings: its header as text, then its body.
+// message reads a message: the header as text, then the body. level is the heading level of the subject.
 func (m *mailReader) message(data []byte, level int) error {
 	header, body := splitHeader(data)
 	subject := decodeHeader(header.Get("Subject"))
@@ -116,7 +116,7 @@ func (m *mailReader) message(data []byte, level int) error {
 	return m.entity(mailPart{header: header, body: body}, level, 0)
 }
 
-// splitHeader parts a message or a part into its header and its body. Lines that are none of a header are passed over.
+// splitHeader splits a message or part into header and body. Malformed header lines are skipped.
 func splitHeader(data []byte) (textproto.MIMEHeader, []byte) {
 	header := textproto.MIMEHeader{}
 	data = bytes.TrimLeft(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")), "\r\n")
@@ -131,7 +131,7 @@ func splitHeader(data []byte) (textproto.MIMEHeader, []byte) {
 		if size += len(line); size > maxMailHeader {
 			continue
 		}
-		if line[0] == ' ' || line[0] == '\t' { // a line that goes on
+		if line[0] == ' ' || line[0] == '\t' { // a continuation line
 			if values := header[name]; len(values) > 0 {
 				values[len(values)-1] += " " + strings.TrimSpace(string(line))
 			}
@@ -149,7 +149,7 @@ func splitHeader(data []byte) (textproto.MIMEHeader, []byte) {
 
 var headerWords = mime.WordDecoder{CharsetReader: xmlCharset}
 
-// decodeHeader reads the encoded words of a header's value, and bytes beyond ASCII in whatever encoding they are.
+// decodeHeader decodes the encoded words of a header value, and guesses the encoding of raw non-ASCII bytes.
 func decodeHeader(value string) string {
 	if !utf8.ValidString(value) {
 		value, _ = decodeText([]byte(value), "")
@@ -160,7 +160,7 @@ func decodeHeader(value string) string {
 	return oneLine(value)
 }
 
-// mailAddresses writes a list of addresses for people.
+// mailAddresses formats a list of addresses for readers.
 func mailAddresses(value string) string {
 	if value == "" {
 		return ""
@@ -188,7 +188,7 @@ func mailAddresses(value string) string {
 	return oneLine(b.String())
 }
 
-// mailDate is a date of a header as metadata has dates; "" for none.
+// mailDate converts a header's date to the format of metadata; "" if there is none.
 func mailDate(value string) string {
 	t, err := mail.ParseDate(value)
 	if err != nil {
@@ -248,7 +248,8 @@ func (m *mailReader) multipart(part mailPart, mediaType string, level, nesting i
 	return nil
 }
 
-// best chooses among alternatives: plain text, since a page is laid out by tables, unless it says much less than the page.
+// best chooses among alternatives: plain text, because HTML mail is laid out with tables, unless it has much less text than
+// the HTML.
 func (m *mailReader) best(parts []mailPart) (int, error) {
 	plain, rich, size := -1, -1, 0
 	for i, part := range parts {
@@ -280,7 +281,7 @@ func (m *mailReader) best(parts []mailPart) (int, error) {
 	return plain, nil
 }
 
-// visibleText counts the bytes of a page that are not of its tags, roughly.
+// visibleText returns the approximate number of bytes of a page outside its tags.
 func visibleText(page []byte) int {
 	n, tag, style := 0, false, false
 	for i, c := range page {
@@ -301,7 +302,7 @@ func visibleText(page []byte) int {
 	return n
 }
 
-// body reads a text of the message.
+// body reads a text part of the message.
 func (m *mailReader) body(part mailPart, mediaType string, params map[string]string) error {
 	content, err := m.decode(part)
 	if err != nil || len(bytes.TrimSpace(content)) == 0 {
@@ -324,7 +325,7 @@ func (m *mailReader) body(part mailPart, mediaType string, params map[string]str
 	return q.text()
 }
 
-// unflow joins the lines of a text in the format "flowed" (RFC 3676): a line that ends in a space goes on in the next.
+// unflow joins the lines of a text with format=flowed (RFC 3676): a line that ends in a space continues on the next.
 func unflow(text string, noSpace bool) string {
 	var b strings.Builder
 	quoted := 0
@@ -363,7 +364,7 @@ func (m *mailReader) nested(part mailPart, level int) error {
 	return m.message(content, level+1)
 }
 
-// attachment reads a file in the message by the reader of its format, under a heading of its name.
+// attachment reads an attached file with the reader of its format, under a heading with the file's name.
 func (m *mailReader) attachment(part mailPart, mediaType string, level int) error {
 	name := cmp.Or(part.name(), "attachment")
 	if m.attachments++; m.attachments > maxAttachments {
@@ -377,11 +378,11 @@ func (m *mailReader) attachment(part mailPart, mediaType string, level int) erro
 	return m.p.embedded(content, name, mediaType, level+1, fmt.Sprintf("the attachment %q", cutBytes(name, 100)))
 }
 
-// maxEmbedding is how many files may stand one inside another.
+// maxEmbedding is the maximum nesting depth of embedded files.
 const maxEmbedding = 3
 
-// embedded reads a file inside the document, under a heading with its name at the given level. Warnings call the file by the
-// words in what. A file that cannot be read costs a warning.
+// embedded reads a file inside the document, under a heading with its name at the given level. what names the file in
+// warnings. A file that cannot be read is skipped with a warning.
 func (p *parser) embedded(content []byte, name, declared string, level int, what string) error {
 	kind := DetectType(content[:min(len(content), 4096)], name, declared)
 	switch {
@@ -395,7 +396,7 @@ func (p *parser) embedded(content []byte, name, declared string, level int, what
 		p.out.warn(what + " was left out: " + unsupported(kind).Message)
 		return nil
 	}
-	var stopped error // by the sink of the whole document
+	var stopped error // error of the document's sink, which ends the reading
 	named := false
 	emit := func(b domain.Block) error {
 		if !named {

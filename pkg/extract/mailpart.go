@@ -13,13 +13,13 @@ import (
 	"strings"
 )
 
-// mailPart is a message or one of its parts: header and body, which is still encoded.
+// mailPart is a message or one of its parts: the header and the still encoded body.
 type mailPart struct {
 	header textproto.MIMEHeader
 	body   []byte
 }
 
-// mediaType is the part's type with its parameters; text/plain where it has none or one that cannot be read.
+// mediaType returns the part's media type and parameters; text/plain if it has none or a malformed one.
 func (p mailPart) mediaType() (string, map[string]string) {
 	value := p.header.Get("Content-Type")
 	t, params, err := mime.ParseMediaType(value)
@@ -43,7 +43,7 @@ func (p mailPart) attached() bool {
 	return strings.EqualFold(strings.TrimSpace(disposition), "attachment")
 }
 
-// name is the file name of the part; "" for none, and for pictures within the text.
+// name returns the file name of the part; "" if it has none, and for inline pictures.
 func (p mailPart) name() string {
 	mediaType, params := p.mediaType()
 	_, disposition, err := mime.ParseMediaType(p.header.Get("Content-Disposition"))
@@ -60,7 +60,7 @@ func (p mailPart) name() string {
 	return path.Base(strings.ReplaceAll(decodeHeader(name), `\`, "/"))
 }
 
-// split divides a multipart body into its parts. Damage ends the list.
+// split divides a multipart body into its parts. It stops at damage and returns the parts before it.
 func (m *mailReader) split(part mailPart) []mailPart {
 	mediaType, params := part.mediaType()
 	if params["boundary"] == "" {
@@ -94,8 +94,8 @@ func (m *mailReader) split(part mailPart) []mailPart {
 	}
 }
 
-// root finds the page of a web archive, or the text that other parts belong to: the part that the type names as the start, or
-// the first that is a page, or else a text. It is nil where there is none.
+// root returns the page of a web archive, or the text of a multipart/related body: the part named by the start parameter,
+// else the first HTML part, else the first text part, else nil.
 func (m *mailReader) root(part mailPart, nesting int) (*mailPart, error) {
 	mediaType, params := part.mediaType()
 	switch {
@@ -135,7 +135,7 @@ func (p mailPart) isPage() bool {
 	return mediaType == TypeHTML
 }
 
-// decode undoes the transfer encoding of the part.
+// decode decodes the part's transfer encoding.
 func (m *mailReader) decode(part mailPart) ([]byte, error) {
 	content := part.body
 	switch strings.ToLower(strings.TrimSpace(part.header.Get("Content-Transfer-Encoding"))) {
@@ -150,7 +150,7 @@ func (m *mailReader) decode(part mailPart) ([]byte, error) {
 	return content, nil
 }
 
-// decodeBase64 decodes the characters of the alphabet and ignores all others, as RFC 2045 asks for.
+// decodeBase64 ignores characters outside the alphabet, as RFC 2045 requires.
 func decodeBase64(data []byte) []byte {
 	clean := make([]byte, 0, len(data))
 	for _, c := range data {
@@ -159,13 +159,13 @@ func decodeBase64(data []byte) []byte {
 		}
 	}
 	if len(clean)%4 == 1 {
-		clean = clean[:len(clean)-1] // cut within a character
+		clean = clean[:len(clean)-1] // truncated: a single character encodes no byte
 	}
 	n, _ := base64.RawStdEncoding.Decode(clean, clean)
 	return clean[:n]
 }
 
-// decodeQuotedPrintable decodes escapes, and keeps the signs of those that are none: the standard library's reader stops there.
+// decodeQuotedPrintable decodes escapes and keeps malformed ones as text. The standard library's reader fails at them.
 func decodeQuotedPrintable(data []byte) []byte {
 	out := make([]byte, 0, len(data))
 	for i := 0; i < len(data); i++ {

@@ -79,7 +79,7 @@ func (a *archive) related(rels []relation, kind, fallback string) string {
 	return fallback
 }
 
-// readsComments reports whether the comments of the document are read. Plain text is without them, as other tools give it.
+// readsComments reports whether comments are read. Plain text omits them, as other tools do.
 func (p *parser) readsComments() bool {
 	if p.src.PlainRows {
 		p.out.warn("the document has comments, which are indexed and are not in its plain text")
@@ -87,8 +87,8 @@ func (p *parser) readsComments() bool {
 	return !p.src.PlainRows
 }
 
-// embeds warns of a document that is embedded as an object: only its picture is shown, and it is not read. Formulas are such
-// objects too, and no documents.
+// embeds warns of an embedded document: the file shows only its picture, and its content is not read. Formulas are embedded
+// objects too, but need no warning.
 func (p *parser) embeds(rels map[string]relation, id, program string) {
 	if strings.HasPrefix(program, "Equation") || strings.HasPrefix(program, "MathType") {
 		return

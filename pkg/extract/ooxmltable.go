@@ -27,9 +27,9 @@ type officeRow struct {
 type officeTable struct {
 	emit   func(domain.Block) error
 	page   int
-	plain  bool // cells parted by tabs, whatever the header, each said once
-	inner  bool // nested in a cell, where tabs are lost: plain text has pairs as "label: value" too
-	styled bool // named is said by the style alone, as every new table on a slide has it
+	plain  bool // cells separated by tabs, without column names, each merged cell once
+	inner  bool // nested in a cell, where tabs are lost: pairs become "label: value" even in plain text
+	styled bool // the header rows come only from the style, which every new table on a slide has
 	// named is how many rows at the start the table itself says to name the columns.
 	named int
 
@@ -78,7 +78,7 @@ func (w *officeTable) flush() error {
 	if at < 0 {
 		w.pairs = headless(texts)
 	} else if c, ok := pairsOf(texts); ok && at == 0 && depth == 1 && !bolder(rows, 0) && (c.knownFirst(texts) || w.styled && c.differ(texts)) {
-		at, w.pairs = -1, &c // the style of the table sets off its first row, whatever that is
+		at, w.pairs = -1, &c // the style highlights the first row, even if it is not a header
 	}
 	for i, row := range rows {
 		if i == at {

@@ -103,11 +103,11 @@ func parse(ctx context.Context, src Source, lim Limits, emit func(domain.Block) 
 	return p.doc, nil
 }
 
-// titleByHeading names a document without a title after its heading of level 1 if it has only one: of several, each heads
-// a part, and none of them the others.
+// titleByHeading uses the heading of level 1 as the title of a document without one, if there is exactly one. Of several
+// such headings, each is the title of only a part.
 func (p *parser) titleByHeading() {
 	switch p.doc.MIMEType {
-	case TypePptx: // a slide is a part of its own, whatever the others have
+	case TypePptx: // each slide is a separate part
 		if p.doc.Pages > 1 {
 			return
 		}
@@ -172,7 +172,7 @@ type parser struct {
 	doc *domain.Document
 	out *sink
 
-	nesting int // of files inside files
+	nesting int // nesting depth of embedded files
 
 	anchors map[*html.Node]string // of the headings of a web page
 }

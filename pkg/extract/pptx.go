@@ -127,7 +127,7 @@ func (r *pptxReader) slide(part string, number int) error {
 	return r.comments(s.list, number)
 }
 
-// comments emits what people remark on the slide: comments of both kinds that PowerPoint has, with the replies to them.
+// comments emits the comments on the slide, in both of PowerPoint's formats, with their replies.
 func (r *pptxReader) comments(rels []relation, number int) error {
 	for _, rel := range rels {
 		if rel.kind() != "comments" || rel.External || r.a.files[partName(rel.Target)] == nil || !r.p.readsComments() {

@@ -18,7 +18,7 @@ type slideFrame struct {
 
 // slideBox is the text of a shape or of a group of shapes.
 type slideBox struct {
-	holder bool // a placeholder: its order in the file is that of the layout
+	holder bool // a placeholder, whose order in the file follows the layout
 	frame  slideFrame
 	blocks []domain.Block
 }
@@ -51,7 +51,7 @@ func frameUnits(e xml.StartElement, name string) float64 {
 	return n
 }
 
-// inheritedFrame is the position that a placeholder without one of its own takes from its layout or master.
+// inheritedFrame returns the position that a placeholder without its own inherits from its layout or master.
 func (r *pptxReader) inheritedFrame(rels []relation, holder, index string) slideFrame {
 	for _, kind := range []string{"slideLayout", "slideMaster"} {
 		part := r.a.related(rels, kind, "")
@@ -69,14 +69,14 @@ func (r *pptxReader) inheritedFrame(rels []relation, holder, index string) slide
 	return slideFrame{}
 }
 
-// placeholderFrames are the frames of the placeholders of a layout or master, by their index and by their type.
+// placeholderFrames holds the frames of a layout's or master's placeholders, by index and by type.
 func (r *pptxReader) placeholderFrames(part string) map[string]slideFrame {
 	if frames, read := r.frames[part]; read {
 		return frames
 	}
 	frames := map[string]slideFrame{}
 	r.frames[part] = frames
-	// A limit that is passed here is passed again where the part itself is read.
+	// A limit exceeded here is exceeded again, and reported, when the part itself is read.
 	_ = r.a.walk(part, func(sc *xmlScanner) {
 		if _, ok := sc.root(); !ok {
 			return
@@ -112,16 +112,16 @@ func (r *pptxReader) placeholderFrames(part string) map[string]slideFrame {
 	return frames
 }
 
-// maxOrderedBoxes is the most boxes of a slide that are split along gaps; more are a drawing.
+// maxOrderedBoxes is the maximum number of boxes that are put in reading order; a slide with more is a drawing.
 const maxOrderedBoxes = 400
 
-// inReadingOrder returns the blocks of the boxes in reading order. It splits the boxes again and again along the widest gap
-// that runs through all of them (an XY-cut), from top to bottom and in the direction of the script. A box without a position
-// follows the box before it in the file. Plain text is compared with that of other tools, which keep the order of the file, so
-// it keeps that order too unless it is clearly wrong.
+// inReadingOrder returns the blocks of the boxes in reading order. It splits the boxes recursively along the widest gap
+// through all of them (an XY-cut), from top to bottom and in the direction of the script. A box without a position follows the
+// box before it in the file. Plain text keeps the order of the file unless it is clearly wrong, because it is compared with
+// the output of tools that do.
 func inReadingOrder(boxes []slideBox, plain bool) []domain.Block {
 	var placed []slideBox
-	var blocks []domain.Block // first those without a position before them
+	var blocks []domain.Block // boxes before the first one with a position
 	for _, b := range boxes {
 		switch {
 		case b.frame.known:
@@ -187,7 +187,7 @@ func orderBoxes(boxes []slideBox, leftward bool) {
 			at, along = column, across
 		}
 		sortAlong(boxes, along)
-		if at == 0 { // they lie upon one another
+		if at == 0 { // the boxes overlap in both directions
 			return
 		}
 		orderBoxes(boxes[:at], leftward)
@@ -195,7 +195,7 @@ func orderBoxes(boxes []slideBox, leftward bool) {
 	}
 }
 
-// shrunk is a stretch without its margins: boxes are larger than their text, and overlap by them.
+// shrunk returns an interval without its margins. Boxes are larger than their text, so their margins may overlap.
 func shrunk(start, size float64) (from, to float64) {
 	const margin = 0.1
 	return start + margin*size, start + (1-margin)*size

@@ -19,7 +19,7 @@ type slideWalker struct {
 	isNotes    bool
 	title      string
 	titleLinks []domain.BlockLink
-	opens      bool // the title is that of a title slide
+	opens      bool // the slide is a title slide
 	blocks     []domain.Block
 	boxes      []slideBox // shapes of the open group, or of the slide
 	count      int        // of blocks in all of them
@@ -81,7 +81,7 @@ func (s *slideWalker) shape(sc *xmlScanner, e xml.StartElement) bool {
 
 func (s *slideWalker) size() int { return s.count + len(s.title) }
 
-// box reads a shape into a box of its own.
+// box reads a shape into a new box.
 func (s *slideWalker) box(read func()) {
 	s.boxes = append(s.boxes, slideBox{})
 	read()
@@ -90,7 +90,7 @@ func (s *slideWalker) box(read func()) {
 	}
 }
 
-// place reads the position of the open box from the xfrm element whose start was returned last. The first one counts.
+// place reads the position of the open box from the xfrm element whose start was returned last. Only the first xfrm counts.
 func (s *slideWalker) place(sc *xmlScanner) {
 	if box := &s.boxes[len(s.boxes)-1]; box.frame.known {
 		sc.skip()
@@ -99,7 +99,7 @@ func (s *slideWalker) place(sc *xmlScanner) {
 	}
 }
 
-// group reads shapes that belong together: they are read one after another.
+// group reads a group of shapes, whose texts stay together.
 func (s *slideWalker) group(sc *xmlScanner) {
 	outer, frame := s.boxes, slideFrame{}
 	s.boxes = nil

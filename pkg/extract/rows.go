@@ -36,7 +36,7 @@ type rowWriter struct {
 	sheet    string
 	plain    bool // cells parted by tabs, whatever the header
 	isHeader bool // the caller knows that the first row is the header
-	targets  bool // addresses that cells link to are written behind them
+	targets  bool // write the link address after the text of a cell
 
 	header  []string
 	pairs   *pairColumns // nil where rows are no pairs
@@ -249,7 +249,7 @@ func (w *rowWriter) emit(r tableRow, text string) error {
 	return w.out.add(domain.Block{Kind: domain.BlockTableRow, Text: text, Page: w.page, Sheet: w.sheet, Row: r.number, Links: r.links})
 }
 
-// withTargets writes the addresses of links behind their texts, where they are not these texts.
+// withTargets writes each link's address after its text, unless both are the same.
 func withTargets(text string, links []domain.BlockLink) string {
 	for _, l := range links {
 		address := strings.TrimPrefix(l.URL, "mailto:")

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// How long the name of a property, and a question, may be, in characters.
+// Maximum lengths of a property's name and of a question, in characters.
 const (
 	maxLabel    = 60
 	maxQuestion = 200
@@ -133,7 +133,7 @@ func namesValues(s string) bool {
 	return slices.Contains([]string{"value", "values", "description", "details", "content", "answer", "wert", "beschreibung", "inhalt", "valeur", "valor", "valore", "descripción", "значение", "值", "値"}, strings.ToLower(s))
 }
 
-// shortDate is a date of three numbers, which an amount with dots could be taken for.
+// shortDate matches a date of three numbers, which looks like an amount with separators.
 var shortDate = regexp.MustCompile(`^\d{1,4}([./-])\d{1,2}[./-]\d{1,4}$`)
 
 // valueKind tells kinds of values apart: amounts by their units, since the amounts of one column have the same.

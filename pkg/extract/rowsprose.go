@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// proseRow reports whether the first row of a table is a record of sentences as those below are, and no header: in some
-// column its cell and most cells below are whole sentences. The questions of a survey stand above short answers.
+// proseRow reports whether the first row of a table is a record and not a header: in some column, its cell and most
+// cells below are whole sentences. A survey differs: its questions are above short answers.
 func proseRow(row []string, below [][]string) bool {
 	for i, cell := range row {
 		long := len(row) == 2 && i == 1 && displayWidth(cell) >= longName
@@ -32,7 +32,7 @@ func proseRow(row []string, below [][]string) bool {
 	return false
 }
 
-// Widths from which on a cell is longer than a column's name, and those below it longer than values.
+// Minimum display widths of a cell that is too long for a column name, and of cells below it that are too long for values.
 const (
 	longName = 40
 	longText = 30
@@ -50,10 +50,10 @@ func isSentence(s string) bool {
 	return len(strings.Fields(s)) >= 3 || displayWidth(s) >= 14 && strings.ContainsFunc(s, spaceless)
 }
 
-// questionEnds are the last words of questions in languages that need no mark after them.
+// questionEnds are the final words of questions in languages that can omit the question mark.
 var questionEnds = []string{"吗", "嗎", "呢", "ですか", "ますか", "니까", "나요", "ไหม", "หรือไม่", "อย่างไร", "เท่าไร", "เท่าไหร่", "ไหน", "อะไร", "ทำไม", "เมื่อไร", "เมื่อไหร่"}
 
-// isQuestion reports whether a text asks something. One word with a mark is the name of a column: "Paid?".
+// isQuestion reports whether a text is a question. A single word with a question mark is a column name: "Paid?".
 func isQuestion(s string) bool {
 	s = strings.TrimSpace(s)
 	last, _ := utf8.DecodeLastRuneInString(strings.TrimRight(s, `"'”’») `))

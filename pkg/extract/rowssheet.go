@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// sheetAbove counts the rows of properties and their values that stand above a table of items, with titles among them;
-// 0 where there are none.
+// sheetAbove returns the number of rows with properties and values above a table of items, including title rows. It is
+// 0 if there are none.
 func (w *rowWriter) sheetAbove(rows []tableRow, cells [][]string) int {
 	n := slices.IndexFunc(cells, func(r []string) bool { return filled(r) > 2 && !labelledCells(r) })
 	if n < 1 || w.isHeader || w.plain || slices.ContainsFunc(rows[:n], func(r tableRow) bool { return r.header || len(r.merged) > 0 && r.wide() }) {
@@ -21,7 +21,7 @@ func (w *rowWriter) sheetAbove(rows []tableRow, cells [][]string) int {
 	for i, r := range cells[:n] {
 		switch {
 		case (first >= len(r) || r[first] == "") && groupedRows(cells[i:]) > 0:
-			return 0 // names of groups of columns
+			return 0 // the row names groups of columns
 		case labelledCells(r):
 			labelled += 2
 			continue
@@ -44,7 +44,7 @@ func (w *rowWriter) sheetAbove(rows []tableRow, cells [][]string) int {
 	return n
 }
 
-// wide reports whether a cell of the row covers several columns and not the whole of a title's row.
+// wide reports whether a cell spans several columns in a row with other cells: not a title across the whole row.
 func (r *tableRow) wide() bool {
 	return filled(r.cells) > 1 && slices.ContainsFunc(r.merged, func(m mergedCell) bool { return m.across > 1 && m.column > 0 })
 }
@@ -66,7 +66,7 @@ func pairIn(row []string) (c pairColumns, ok bool) {
 	return c, c.value >= 0
 }
 
-// labelledCells reports whether a row sets several properties side by side, each label with a colon before its value.
+// labelledCells reports whether a row holds several properties, each a label with a colon followed by its value.
 func labelledCells(row []string) bool {
 	labels, expect := 0, true
 	for _, cell := range row {
@@ -88,7 +88,7 @@ func isColonLabel(s string) bool {
 	return (strings.HasSuffix(s, ":") || strings.HasSuffix(s, "：")) && isLabel(strings.TrimRight(s, ":："))
 }
 
-// pairsLine writes a row of properties: "label: value", several parted by "; ".
+// pairsLine writes a row of properties as "label: value", separated by "; ".
 func (w *rowWriter) pairsLine(row []string) string {
 	var b strings.Builder
 	label := ""
@@ -114,8 +114,8 @@ func (w *rowWriter) pairsLine(row []string) string {
 	return b.String()
 }
 
-// known reports whether most labels are words that forms and data sheets have for properties. A first row that names
-// the column of values is a header.
+// known reports whether most labels are property names that are common in forms and data sheets. It returns false if
+// the first row is a header that names the column of values.
 func (c pairColumns) known(rows [][]string) bool {
 	hits, all := 0, 0
 	for i, r := range rows {
@@ -134,13 +134,13 @@ func (c pairColumns) known(rows [][]string) bool {
 	return hits >= 2 && hits*2 >= all
 }
 
-// knownFirst is known for tables whose first row is set off by its style alone.
+// knownFirst is known for tables whose first row is marked as a header only by its style.
 func (c pairColumns) knownFirst(rows [][]string) bool {
 	label, _ := c.cells(rows[0])
 	return isProperty(label) && c.known(rows)
 }
 
-// isProperty reports whether a label names a property that many things have.
+// isProperty reports whether a label is a common property name.
 func isProperty(label string) bool {
 	label = strings.Trim(strings.ToLower(label), ":：. ")
 	words := strings.FieldsFunc(label, func(r rune) bool { return strings.ContainsRune(" -_/().’'#", r) })
@@ -163,7 +163,7 @@ func isProperty(label string) bool {
 	return false
 }
 
-// propertyEnds are the last parts of compounds.
+// propertyEnds are the final parts of compound property names.
 var propertyEnds = []string{"nummer", "datum", "adresse", "betrag", "anschrift", "idnr", "partner", "frist", "bezeichnung", "番号", "编号", "日期", "电话", "地址", "名称", "金额"}
 
 // propertyWords are words for properties of customers, orders, documents, persons and products.

@@ -19,7 +19,7 @@ type sink struct {
 	links     int64  // bytes of links so far; more than a share of max are left out
 	offset    int    // where the next block's text starts in the document's text
 	letters   int    // of all blocks: a document without any has no text
-	tops      int    // headings of level 1 that are no sheet's name
+	tops      int    // headings of level 1, except names of sheets
 	top       string // the first of these
 	body      linkCount
 	warnings  []string

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	maxRemarks     = 20_000  // commented cells of one sheet
+	maxRemarks     = 20_000  // maximum number of commented cells of one sheet
 	maxRemarkBytes = 8 << 20 // of the comments of one sheet
 )
 
@@ -25,13 +25,14 @@ type sheetRemarks struct {
 
 type cellName struct{ row, column int } // from 1
 
-// cellRemark is the thread of comments on a cell.
+// cellRemark holds the comments on a cell.
 type cellRemark struct {
-	about string // the cell and the first one of its row
+	about string // values of the first cell of the row and of the commented cell
 	lines []string
 }
 
-// readRemarks gathers the comments on the sheet: threads, and notes, which repeat threads for old programs.
+// readRemarks collects the comments on the sheet: threads and notes. Notes on cells with threads are copies for old
+// programs and are skipped.
 func (r *sheetReader) readRemarks(rels []relation) error {
 	r.remarks = &sheetRemarks{texts: map[cellName]*cellRemark{}, rows: map[int][]cellName{}}
 	var threads, notes []string
@@ -71,7 +72,7 @@ func (r *sheetReader) readRemarks(rels []relation) error {
 	return nil
 }
 
-// read takes the elements of a part that are comments, except those on cells passed over.
+// read adds the comments of a part, except those on the cells in except.
 func (s *sheetRemarks) read(a *archive, part, element string, except map[cellName]bool) error {
 	return a.walk(part, func(sc *xmlScanner) {
 		sc.descend(func(e xml.StartElement) bool {
@@ -113,7 +114,7 @@ func (s *sheetRemarks) add(cell cellName, text string) {
 	s.texts[cell].lines = append(s.texts[cell].lines, text)
 }
 
-// meet notes what the commented cells of a row hold, so that the comments can say what they are about.
+// meet records the values of a row's commented cells, so that the comments can repeat what they refer to.
 func (s *sheetRemarks) meet(row tableRow) {
 	if s == nil {
 		return
