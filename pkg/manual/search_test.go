@@ -3,6 +3,7 @@ package manual
 import (
 	"encoding/json"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -33,8 +34,9 @@ func TestSearchOfTheDocumentation(t *testing.T) {
 		"DATABASE_URL":               Root + "/",
 	} {
 		hits := searched(t, query)
-		if len(hits) == 0 || !strings.HasPrefix(hits[0].At, want) {
-			t.Errorf("%q finds %+v first, want %s", query, hits, want)
+		found := slices.ContainsFunc(hits[:min(len(hits), 3)], func(h Hit) bool { return strings.HasPrefix(h.At, want) })
+		if !found {
+			t.Errorf("%q finds %+v, want %s among the first three", query, hits, want)
 		}
 	}
 	for _, query := range []string{"", " ", "?", "qwzxvbn", strings.Repeat("ü", 5000), "\xff\x00"} {
