@@ -39,7 +39,7 @@ func addressesOf(p Prompt) *addresses {
 			texts = append(texts, m.Text)
 		}
 		for _, f := range p.Fragments {
-			page, _, _ := strings.Cut(f.Source, "#") // the address of the page was given with that of its part
+			page, _, _ := strings.Cut(f.Source, "#") // an address with a fragment includes the page's address
 			texts = append(texts, f.Source, page, f.Text)
 		}
 		return texts, p.Fragments

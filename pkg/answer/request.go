@@ -23,7 +23,7 @@ type Request struct {
 	Agent          domain.Agent
 	Query          string // 1 to retrieve.MaxQueryCharacters characters
 	ConversationID string // "": a new conversation
-	CallerID       string // the id that the caller has chosen for it, if that is another
+	CallerID       string // the caller's own id of the conversation, if it is not a UUID
 	VisitorID      string // "": that of the conversation, or a new one
 	Filters        domain.Filters
 	Explain        bool // fill Answer.Explanation

@@ -170,8 +170,8 @@ func (t *turn) answer(ctx context.Context, emit func(string) error) (Answer, err
 	return t.seen(answer), err
 }
 
-// seen returns the answer as the caller may see it, with the conversation's id as it was sent. Of a caller who may not read all of the
-// datastores, the explanation keeps the scores of the sources, and of everything else only the counts.
+// seen returns the answer without the parts that the caller may not see, and with the conversation id that the caller sent. For a
+// caller who may not read all datastores, the explanation is reduced to the scores of the sources and to counts.
 func (t *turn) seen(answer Answer) Answer {
 	if t.named.callerID != "" && answer.ConversationID != "" {
 		answer.ConversationID = t.named.callerID

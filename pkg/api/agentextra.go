@@ -12,8 +12,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// agentExtra returns the fields of a request's agent that the document does not know, as they were sent. Of names that an agent in an
-// answer has, nothing is kept: clients send back what they have read.
+// agentExtra returns, unchanged, the fields of a request's agent that the API document does not define. Fields of an agent in a
+// response are dropped, because clients send back the agents that they have read.
 func (s *server) agentExtra(ctx context.Context) domain.AgentExtra {
 	c, _ := ctx.(*gin.Context)
 	if c == nil {
@@ -24,7 +24,7 @@ func (s *server) agentExtra(ctx context.Context) domain.AgentExtra {
 		return nil
 	}
 	var all domain.AgentExtra
-	if json.Unmarshal(bytes.TrimPrefix(body.raw, []byte("\ufeff")), &all) != nil { // it has been found valid
+	if json.Unmarshal(bytes.TrimPrefix(body.raw, []byte("\ufeff")), &all) != nil { // not reached: the body has been validated
 		return nil
 	}
 	for name := range all {
@@ -35,8 +35,7 @@ func (s *server) agentExtra(ctx context.Context) domain.AgentExtra {
 	return all
 }
 
-// agentResponse is an answer with an agent. The generated types of answers lose the method by which an agent is written with fields that
-// the document does not know.
+// agentResponse is a response with an agent. The generated response types lose the method that writes the agent's additional fields.
 type agentResponse struct {
 	status int
 	agent  Agent

@@ -9,7 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// DeleteDatasources implements StrictServerInterface. Each datasource is deleted by itself, so that a repeat after a failure deletes the
+// DeleteDatasources implements StrictServerInterface. Each datasource is deleted separately, so that a retry after a failure deletes the
 // rest.
 func (s *server) DeleteDatasources(ctx context.Context, r DeleteDatasourcesRequestObject) (DeleteDatasourcesResponseObject, error) {
 	ctx, who := callerOf(ctx)

@@ -13,14 +13,15 @@ import (
 // conversationName is the conversation that a question names.
 type conversationName struct {
 	id       string // in the catalog; "" if the question names none
-	callerID string // the id that the caller has chosen, if that is no UUID
-	visitor  string // whose it is; "": that of the conversation, or a new one
+	callerID string // the id that the caller chose, if it is not a UUID
+	visitor  string // the conversation's visitor; "": the stored one, or a new one
 }
 
-// conversationNamed returns the conversation that a question names. A UUID is an id as it stands; some languages write it in upper case.
+// conversationNamed returns the conversation that a question names. A UUID is the id of a conversation. It is converted to
+// lower case, because some languages write UUIDs in upper case.
 //
-// Any other id is the caller's choice and may be easy to guess, so it names a conversation of the agent alone, and for callers without a
-// key of the agent's workspace, one of the visitor alone: two visitors who choose the same id have two conversations.
+// Any other id is chosen by the caller and may be easy to guess, so it is valid only within the agent. For callers without a key of the
+// agent's workspace, it is also valid only for the visitor: two visitors who choose the same id have two conversations.
 func (s *server) conversationNamed(ctx context.Context, who caller, agent domain.Agent, body AgentQuery) conversationName {
 	given := value(body.ConversationId)
 	named := conversationName{id: strings.ToLower(given), visitor: value(body.VisitorId)}
@@ -40,8 +41,8 @@ func (s *server) conversationNamed(ctx context.Context, who caller, agent domain
 	return named
 }
 
-// checkConversation finds out early what the answerer refuses as well: a conversation of another workspace, agent or
-// visitor. An id that is not known yet names a new conversation.
+// checkConversation rejects a conversation of another workspace, agent or visitor. The answerer does so too; this
+// check reports it earlier. An unknown id names a new conversation.
 func (s *server) checkConversation(ctx context.Context, agent domain.Agent, named conversationName) error {
 	if named.id == "" {
 		return nil
@@ -53,7 +54,7 @@ func (s *server) checkConversation(ctx context.Context, agent domain.Agent, name
 	return err
 }
 
-// public is the id as the caller has sent it.
+// public returns the id in the form that the caller sent.
 func (n conversationName) public() string {
 	if n.callerID != "" {
 		return n.callerID
@@ -63,8 +64,8 @@ func (n conversationName) public() string {
 
 func noConversation(id string) error { return domain.NotFound("conversation", jsonbody.Shorten(id)) }
 
-// conversation returns the conversation of the caller's workspace that has the id, a UUID or one that a caller has chosen. The agent and
-// the visitor, where they are given, say which of several that have the same chosen id.
+// conversation returns the conversation with the id, a UUID or a caller's own, in the caller's workspace. Several conversations may have
+// the same caller's id: agent and visitor, if given, select one.
 func (s *server) conversation(ctx context.Context, who caller, id string, agentID, visitorID *string) (domain.Conversation, error) {
 	if domain.ValidID(id) {
 		v, err := s.Catalog.Conversation(ctx, who.workspace(), value(agentID), id)

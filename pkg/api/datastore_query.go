@@ -33,8 +33,8 @@ func (s *server) QueryDatastore(ctx context.Context, r QueryDatastoreRequestObje
 	return fragmentsResponse{kind, renderAll(found.Fragments, renderFragment)}, nil
 }
 
-// fragmentsType is the Content-Type of an answer to QueryDatastore. Explained fragments have one of their own, so that the document has a
-// schema for each, and a client that is generated from it has an array of fragments for the result of a query.
+// fragmentsType is the Content-Type of a response to QueryDatastore. Explained fragments have a different type, so that the API document
+// can define a schema for each, and generated clients return an array of fragments for a plain query.
 func fragmentsType(ctx context.Context, explained bool) string {
 	if explained && !isMeantForChaindesk(ctx) {
 		return "application/vnd.sluice.explained+json"

@@ -138,7 +138,7 @@ func (s *server) showDatastore(ctx context.Context, d domain.Datastore) (Datasto
 	return out, nil
 }
 
-// showWithDatasources renders a datastore with its newest datasources, as many as a list has that asks for no number.
+// showWithDatasources renders a datastore with its newest datasources, up to the default length of a list.
 func (s *server) showWithDatasources(ctx context.Context, d domain.Datastore) (Datastore, error) {
 	out, err := s.showDatastore(ctx, d)
 	if err != nil {

@@ -195,7 +195,7 @@ type AnswerRequest struct {
 	Agent          domain.Agent
 	Query          string
 	ConversationID string // "": a new conversation; one of another workspace or agent is domain.CodeNotFound
-	CallerID       string // the id that the caller has chosen for it, if that is another
+	CallerID       string // the caller's own id of the conversation, if it is not a UUID
 	VisitorID      string // "": that of the conversation, or a new one
 	Filters        domain.Filters
 	Explain        bool

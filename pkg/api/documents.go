@@ -206,7 +206,7 @@ func (s *server) UpdateDocument(ctx context.Context, r UpdateDocumentRequestObje
 	return UpdateDocument200JSONResponse{Id: d.ID}, nil
 }
 
-// customIDIn is the custom id in metadata that may have anything under its name.
+// customIDIn returns the custom id in metadata, whose value may be of any type.
 func customIDIn(metadata map[string]any) string {
 	id, _ := metadata["custom_id"].(string)
 	if utf8.RuneCountInString(id) > maxCustomID {

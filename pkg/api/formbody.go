@@ -8,7 +8,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Beginnings of bodies that are no JSON, in the forms that clients send by default or by mistake.
+// Beginnings of bodies that are not JSON, but forms that clients send by default or by mistake.
 var (
 	formEncoded = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.%\[\]-]{0,100}=`)
 	multipartIn = regexp.MustCompile(`(?i)^--[^\r\n]{1,100}\r?\ncontent-`)
@@ -16,7 +16,8 @@ var (
 
 const fileWay = "; a file is sent as multipart/form-data: curl -F datastoreId=ID -F file=@NAME"
 
-// formFaults says what a body is that is not JSON but a form, or a file as it stands, and how it is sent instead; nil of any other body.
+// formFaults explains a body that is a form or a bare file instead of JSON, and how to send it. It returns nil for other
+// bodies.
 func formFaults(body []byte, takesFile bool) []domain.FieldError {
 	body = bytes.TrimLeft(body, " \t\r\n")
 	way := "; send a JSON object"
@@ -37,7 +38,7 @@ func formFaults(body []byte, takesFile bool) []domain.FieldError {
 	return nil
 }
 
-// isFile reports whether a body begins as files of the most frequent kinds do, or is no text.
+// isFile reports whether a body begins like a file of a common kind, or is binary.
 func isFile(body []byte) bool {
 	for _, magic := range []string{"%PDF-", "PK\x03\x04", "<!DOCTYPE", "<!doctype", "<html", "<?xml"} {
 		if bytes.HasPrefix(body, []byte(magic)) {
@@ -47,8 +48,8 @@ func isFile(body []byte) bool {
 	return bytes.IndexByte(body[:min(len(body), headBytes)], 0) >= 0
 }
 
-// shown is the beginning of a body, as its sender would recognise it.
+// shown returns the beginning of a body for an error message.
 func shown(body []byte) string {
-	const most = 200 // which is shortened further
+	const most = 200 // bytes; Describe shortens the text further
 	return jsonbody.Describe(string(bytes.ToValidUTF8(body[:min(len(body), most)], []byte("\ufffd"))))
 }

@@ -7,11 +7,11 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// headerFaults names the faults of a site's headers. No message holds a value.
+// headerFaults returns the faults of a site's headers. Messages do not contain header values.
 func headerFaults(config map[string]any) []domain.FieldError {
 	given, isObject := config["headers"].(map[string]any)
 	if !isObject {
-		return nil // absent, or the schema says so
+		return nil // absent, or reported by the schema
 	}
 	headers := make(map[string]string, len(given))
 	for name, value := range given {
@@ -23,7 +23,7 @@ func headerFaults(config map[string]any) []domain.FieldError {
 	return faults
 }
 
-// seal encrypts the headers of a datasource that is fetched from the web. Without headers there is nothing to seal.
+// seal encrypts the headers of a web datasource. It does nothing if there are none.
 func (s *server) seal(d domain.Datasource, headers map[string]string) (*domain.SiteAccess, error) {
 	switch {
 	case len(headers) == 0:

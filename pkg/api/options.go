@@ -64,7 +64,7 @@ type Deps struct {
 	// Planner shows what a crawl would fetch; nil: this process does not crawl.
 	Planner Planner
 
-	// Sealer encrypts headers of protected sites; nil: this service has no key for that, and takes none.
+	// Sealer encrypts headers of protected sites. nil: the service has no key, and rejects headers.
 	Sealer Sealer
 
 	Traces  *telemetry.Traces    // nil: none are made

@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// cleanPath removes the slash at the end of a path and joins slashes that follow one another: a client whose base address ends with a
-// slash sends /v1//chat/completions. Everything behind it sees the clean path alone.
+// cleanPath removes a trailing slash and merges repeated slashes: a client whose base address ends with a slash sends
+// /v1//chat/completions. Later handlers see only the clean path.
 //
-// A slash that is part of an id comes encoded, as in /conversations/chat%2F7. RawPath keeps such a slash apart from those between
-// segments, and is empty for all other paths, however the client has encoded them.
+// A slash within an id is encoded, as in /conversations/chat%2F7. RawPath distinguishes it from the slashes between segments. For
+// all other paths RawPath is empty, however the client encoded them.
 func cleanPath(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if path, raw := segments(r.URL); path != r.URL.Path || raw != r.URL.RawPath {
-			r = r.WithContext(r.Context()) // the caller's request stays as it is
+			r = r.WithContext(r.Context()) // a copy: the caller's request must not change
 			u := *r.URL
 			u.Path, u.RawPath = path, raw
 			r.URL = &u
@@ -24,7 +24,8 @@ func cleanPath(next http.Handler) http.Handler {
 	})
 }
 
-// segments returns the path of an address without empty segments, and in the form that Gin decodes if a segment holds a slash.
+// segments returns the path of an address without empty segments. If a segment holds a slash, it also returns the raw path
+// in the encoding that Gin expects.
 func segments(u *url.URL) (path, raw string) {
 	if u.RawPath == "" && !strings.Contains(u.Path, "//") && (u.Path == "/" || !strings.HasSuffix(u.Path, "/")) {
 		return u.Path, ""
@@ -41,7 +42,7 @@ func segments(u *url.URL) (path, raw string) {
 		}
 		holdsSlash = holdsSlash || strings.Contains(text, "/")
 		plain.WriteString("/" + text)
-		encoded.WriteString("/" + url.QueryEscape(text)) // Gin decodes it as a part of a query, with + for a space
+		encoded.WriteString("/" + url.QueryEscape(text)) // Gin decodes it like a query, with + for a space
 	}
 	switch {
 	case plain.Len() == 0:
@@ -64,7 +65,7 @@ func headAsGet(next http.Handler) http.Handler {
 	})
 }
 
-// isHead reports whether the client wants the header alone, of what is served as if it were GET.
+// isHead reports whether a request served as GET was HEAD: only the header is sent.
 func isHead(ctx context.Context) bool {
 	head, _ := ctx.Value(headKey).(bool)
 	return head

@@ -73,8 +73,8 @@ func renderDatasource(d domain.Datasource) Datasource {
 	return out
 }
 
-// renderConfig shows what the caller asked for and what was found out, without the validators of the last fetch. The
-// headers of a protected site are shown by their names alone.
+// renderConfig returns the settings of a datasource and the results of the last fetch, without its validators. Of the
+// headers of a protected site, it shows only the names.
 func renderConfig(d domain.Datasource) map[string]any {
 	config := d.Config
 	config.ETag, config.LastModified, config.Depth, config.Access = "", "", 0, nil
@@ -161,8 +161,8 @@ func renderKey(k domain.APIKey) Key {
 	}
 }
 
-// optional is nil for the zero value. The field is null then, which only fields that Chaindesk's interface does not have may be:
-// a field that it calls a string holds "" when there is nothing to say, and a date is missing.
+// optional returns nil for the zero value, which makes the field null. Use it only for fields that Chaindesk's interface does
+// not have: there, an empty string field is "", and an empty date is absent.
 func optional[T comparable](v T) *T {
 	var zero T
 	if v == zero {

@@ -44,7 +44,7 @@ func createDatasourceRule(body map[string]any) []domain.FieldError {
 	isWeb := body["type"] == string(domain.TypeWebPage) || body["type"] == string(domain.TypeWebSite)
 	elsewhere := addressElsewhere(body, config, isWeb && !hasURL && !hasSitemap)
 	faults = append(faults, elsewhere...)
-	hasURL = hasURL || len(elsewhere) > 0 // that it is missing need not be said, too
+	hasURL = hasURL || len(elsewhere) > 0 // do not report it as missing too
 	switch body["type"] {
 	case string(domain.TypeFile):
 		faults = append(faults, domain.FieldError{Field: "file", Message: "is required: send a file as multipart/form-data"})
@@ -101,11 +101,11 @@ func createDatasourceRule(body map[string]any) []domain.FieldError {
 	return faults
 }
 
-// addressNames are what other services call the address of a page.
+// addressNames are the names of the page's address in other services.
 var addressNames = []string{"url", "uri", "link", "address"}
 
-// addressElsewhere finds the address of a page or a site under another name: in the config, which has no field of the name, and next to it
-// if nothing else says what to fetch.
+// addressElsewhere finds the address of a page or site under another name: in the config, or next to it if nothing else says what to
+// fetch.
 func addressElsewhere(body, config map[string]any, missing bool) []domain.FieldError {
 	var faults []domain.FieldError
 	look := func(in map[string]any, at string) {
@@ -123,7 +123,7 @@ func addressElsewhere(body, config map[string]any, missing bool) []domain.FieldE
 	return faults
 }
 
-// customIDFaults finds a custom id that is given in several places and is not the same in all.
+// customIDFaults reports a custom id that is given in several places with different values.
 func customIDFaults(body map[string]any, places ...string) []domain.FieldError {
 	first, at := "", ""
 	for _, place := range places {
@@ -139,7 +139,7 @@ func customIDFaults(body map[string]any, places ...string) []domain.FieldError {
 	return nil
 }
 
-// textAt is the text of a field, or of a field within one, "" if there is none.
+// textAt returns the text of a field or nested field, "" if there is none.
 func textAt(body map[string]any, place string) string {
 	outer, inner, nested := strings.Cut(place, ".")
 	if nested {

@@ -99,7 +99,7 @@ func forgiveParameters(all openapi3.Parameters) {
 	}
 }
 
-// between lists the whole numbers between two, both left out.
+// between lists the integers strictly between two numbers.
 func between(low, high float64) []any {
 	var out []any
 	for n := low + 1; n < high; n++ {
@@ -108,7 +108,7 @@ func between(low, high float64) []any {
 	return out
 }
 
-// forgiveNulls says of fields that null counts as not given, and so does the number by which clients ask for no limit.
+// forgiveNulls documents, for each field, that null and the number for no limit count as not given.
 func forgiveNulls(schema *openapi3.Schema, seen map[*openapi3.Schema]bool) {
 	if seen[schema] {
 		return

@@ -40,7 +40,7 @@ type spec struct {
 	operations map[string]*operation // by method and Gin route, under every base
 	fixed      map[string][]string   // methods by path, under every base, of paths without parameters
 
-	agentFields map[string]bool // those that the document knows, in requests and answers
+	agentFields map[string]bool // defined by the document, in requests or responses
 }
 
 func (s *spec) operation(method, route string) *operation { return s.operations[method+" "+route] }

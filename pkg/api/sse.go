@@ -15,8 +15,8 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// eventStreamType names the encoding although server-sent events have no other: Python's requests, and other clients with HTTP's old
-// default, read text without a charset as ISO 8859-1.
+// eventStreamType names the charset although server-sent events are always UTF-8: Python's requests and other clients decode text
+// without a charset as ISO 8859-1, HTTP's old default.
 const eventStreamType = "text/event-stream; charset=utf-8"
 
 // eventStream writes server-sent events (HTML standard, section 9.2). It opens with the first event or heartbeat, so

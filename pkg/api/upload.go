@@ -229,12 +229,12 @@ func (f *uploadForm) readMetadata() {
 	}
 }
 
-// aPair matches name=value, as people write it who know forms and shells.
+// aPair matches name=value, the notation of forms and shells.
 var aPair = regexp.MustCompile(`^\s*([\pL\pN_.-]{1,100})\s*=\s*([^=]*)$`)
 
-// pairsAsJSON writes team=ops or team=ops,year=2026 as the JSON object that it is meant for, "" of any other text.
+// pairsAsJSON converts team=ops or team=ops,year=2026 to a JSON object for an error message. It returns "" for other texts.
 func pairsAsJSON(text string) string {
-	const most = 20 // pairs that are worth writing out
+	const most = 20 // maximum number of pairs in the message
 	object := map[string]any{}
 	for _, pair := range strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune("&,;\n", r) }) {
 		found := aPair.FindStringSubmatch(pair)

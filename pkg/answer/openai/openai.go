@@ -122,8 +122,8 @@ func (p *Provider) body(prompt answer.Prompt) (sdk.ChatCompletionNewParams, remo
 	return body, sent
 }
 
-// alternating returns turns of which no two that follow one another have the same role, as the templates of many models want them.
-// Instructions for a model without a role for them stand before the first of a user.
+// alternating merges consecutive turns of the same role, because the templates of many models require alternating roles.
+// Instructions for a model without a system role are put before the first user turn.
 func alternating(turns []answer.Turn, instructions string) []answer.Turn {
 	if instructions != "" {
 		turns = append([]answer.Turn{{Role: domain.RoleUser, Text: instructions}}, turns...)
@@ -208,7 +208,8 @@ func (p *Provider) ask(ctx context.Context, body sdk.ChatCompletionNewParams, r 
 // endMark is the data of the last event of a stream.
 const endMark = "[DONE]"
 
-// marked is a decoder that notes whether the stream ended with its mark: the SDK tells it from one that was cut no more.
+// marked is a decoder that notes whether the stream ended with endMark. The SDK does not distinguish such a stream from a
+// truncated one.
 type marked struct {
 	ssestream.Decoder
 	ended bool
@@ -221,7 +222,7 @@ func (d *marked) Next() bool {
 	return more
 }
 
-// speech takes the answer out of what a model says.
+// speech extracts the answer from a model's output.
 type speech struct {
 	joined remote.Joiner
 	aside  thoughts

@@ -69,7 +69,8 @@ var (
 	ErrCut = errors.New("the model server ended the stream before the answer was complete")
 	// ErrFiltered is an answer that the server's content filter withheld or broke off.
 	ErrFiltered = errors.New("the model server's content filter ended the answer")
-	// ErrTool is the call of a tool in place of an answer. Models are given no tools; some call one all the same.
+	// ErrTool means that the model called a tool instead of answering. Sluice offers no tools, but some models call one
+	// anyway.
 	ErrTool = errors.New("the model called a tool instead of answering")
 	// ErrAdjusted asks for the question to be put again at once: the provider has learned what the server does not take.
 	ErrAdjusted = errors.New("the model server does not take the request as it is")

@@ -5,17 +5,17 @@ import (
 	"io"
 )
 
-// errLine is the error of a body with a line that is too long.
+// errLine is returned for a body with a line that is too long.
 var errLine = errors.New("the model server sent a line of more than 1 MiB")
 
-// plainLines is a body whose lines end with a line feed, as the SDKs' decoders want it: the standard of event streams also has carriage
-// returns, alone or before a line feed, and a byte order mark at the beginning. In JSON neither matters. It bounds each line, because
-// decoders gather a line before they look at it.
+// plainLines normalises a body for the SDKs' decoders: lines end with a line feed, and there is no byte order mark. The standard of
+// event streams also allows carriage returns, alone or before a line feed, and a byte order mark; in JSON, neither has a meaning.
+// plainLines bounds the length of a line, because decoders buffer whole lines.
 type plainLines struct {
 	io.ReadCloser
 	line     int  // bytes of the line so far
 	returned bool // the last byte was a carriage return, which has been passed on as the end of a line
-	marked   int  // bytes of the byte order mark that were found; -1 behind it
+	marked   int  // bytes of the byte order mark found so far; -1 after it
 }
 
 const byteOrderMark = "\ufeff"
@@ -33,7 +33,7 @@ func (b *plainLines) Read(p []byte) (int, error) {
 					}
 					continue
 				}
-				// Half a mark is no text either.
+				// A truncated byte order mark is dropped too.
 				b.marked = -1
 			}
 			after := b.returned

@@ -51,11 +51,11 @@ func (q Quirk) Most(n int) float64 {
 // overMost is how servers name the most that a model may write.
 var overMost = regexp.MustCompile(`(?i)(?:at most|less than or equal to|> ?) ?(\d+)`)
 
-// SystemRole stands among the parameters for a message of the role system. The templates of some models refuse it, or know turns of
-// user and assistant alone.
+// SystemRole represents, among the parameters, a message with the role system. The templates of some models reject it, or accept
+// only user and assistant turns.
 const SystemRole = "system role"
 
-// refusesSystem matches the words in which servers and the templates of models refuse a message of the role system.
+// refusesSystem matches the errors with which servers and model templates reject a system message.
 var refusesSystem = regexp.MustCompile(`(?i)\bsystem['"]? (?:role|message|prompt|instruction)s?\b.{0,60}\b(?:not|unsupported|invalid|must alternate)\b` +
 	`|\b(?:not|unsupported|invalid|unexpected|unknown)\b.{0,40}(?:['"]system['"]|\bsystem (?:role|message|prompt|instruction)|\brole\W+system\b)` +
 	`|['"]system['"] is not` +

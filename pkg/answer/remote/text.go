@@ -8,15 +8,15 @@ import (
 	"unicode/utf8"
 )
 
-// Text is the text of a piece of an answer as it stands in JSON. Servers that cut an answer by tokens cut within characters: one event
-// ends with the first half of a surrogate pair, or of a UTF-8 sequence, and the next begins with the second half. Decoded by
-// themselves, both halves are lost, so an event keeps them encoded for Joiner.
+// Text is the text of one piece of an answer, still encoded as JSON. Servers that split an answer by tokens split within characters:
+// one event ends with the first half of a surrogate pair or UTF-8 sequence, and the next begins with the second half. Decoding each
+// piece alone would lose both halves, so they stay encoded until Joiner has both.
 type Text struct {
-	inside  []byte // of the string
-	Thought bool   // it came with thoughts of the model, which are left out
+	inside  []byte // content of the JSON string, without its quotes
+	Thought bool   // the piece also held reasoning, which is left out
 }
 
-// UnmarshalJSON implements json.Unmarshaler. It takes a string, null, and a list of parts, which some gateways pass on.
+// UnmarshalJSON implements json.Unmarshaler. It accepts a string, null, and the list of parts that some gateways send.
 func (t *Text) UnmarshalJSON(raw []byte) error {
 	switch raw[0] {
 	case 'n': // null
@@ -38,7 +38,7 @@ func (t *Text) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// addPart adds what a part of a list holds. Parts of other kinds, such as Mistral's references, hold no text.
+// addPart adds the text of one part of a list. Parts of other kinds, such as Mistral's references, have no text.
 func (t *Text) addPart(raw []byte) error {
 	if raw[0] != '{' {
 		return t.UnmarshalJSON(raw)
@@ -58,10 +58,10 @@ func (t *Text) addPart(raw []byte) error {
 
 // Joiner decodes the texts of one answer. The zero value is ready.
 type Joiner struct {
-	held []byte // the first half of a character, as it stands in JSON
+	held []byte // the first half of a character, still encoded as JSON
 }
 
-// Next returns what can be decoded of the text so far.
+// Next returns the text that is complete so far. It holds back the first half of a character.
 func (j *Joiner) Next(t Text) string {
 	if len(t.inside) == 0 {
 		return ""
@@ -73,14 +73,14 @@ func (j *Joiner) Next(t Text) string {
 	return text
 }
 
-// Close returns what stands for the half of a character at the end of the answer.
+// Close returns U+FFFD if the answer ended within a character.
 func (j *Joiner) Close() string {
 	text := decoded(j.held)
 	j.held = nil
 	return text
 }
 
-// halfCharacter returns how many bytes at the end of a JSON string's inside are the first half of a character.
+// halfCharacter returns the number of bytes at the end of a JSON string's content that are the first half of a character.
 func halfCharacter(s []byte) int {
 	const escape = len(`\ud83d`)
 	if at := len(s) - escape; at >= 0 && s[at] == '\\' && s[at+1] == 'u' && (s[at+2]|0x20) == 'd' && strings.IndexByte("89abAB", s[at+3]) >= 0 {
@@ -100,7 +100,7 @@ func halfCharacter(s []byte) int {
 	return 0
 }
 
-// decoded returns the text of a JSON string's inside, with U+FFFD for what is no character.
+// decoded decodes the content of a JSON string. Invalid bytes become U+FFFD.
 func decoded(inside []byte) string {
 	if len(inside) == 0 {
 		return ""

@@ -13,8 +13,8 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// Check holds a body against a schema of the document, and returns all faults. Fields that are null, or that ask for no limit, are gone
-// after it: they count as not given.
+// Check validates a body against a schema of the document and returns all faults. It removes fields that count as not given: null, and
+// numbers that ask for no limit.
 func Check(schema *openapi3.Schema, value any) []domain.FieldError {
 	dropUngiven(schema, value)
 	return append(SchemaFaults(schema, "", value), strayFaults(schema, "", value)...)
@@ -113,7 +113,7 @@ func complaint(e *openapi3.SchemaError) string {
 	}
 }
 
-// secretExtension marks schemas whose values are not repeated in errors.
+// secretExtension marks schemas whose values must not appear in errors.
 const secretExtension = "x-secret"
 
 func enumComplaint(e *openapi3.SchemaError) string {
@@ -188,8 +188,8 @@ func characters(v any) int {
 	return utf8.RuneCountInString(text)
 }
 
-// dropUngiven removes the fields of the schema that count as not given: null, and the number by which clients say that they want no
-// limit. Free keys are left alone.
+// dropUngiven removes the fields of the schema that count as not given: null, and the number that asks for no limit. Fields outside
+// the schema stay.
 func dropUngiven(schema *openapi3.Schema, value any) {
 	switch v := value.(type) {
 	case map[string]any:
