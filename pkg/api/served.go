@@ -124,7 +124,7 @@ func forgiveNulls(schema *openapi3.Schema, seen map[*openapi3.Schema]bool) {
 		if property.Value.Nullable || slices.Contains(schema.Required, name) {
 			continue
 		}
-		if property.Ref != "" { // it can say nothing more itself, and keeps the schema's name in clients that are generated
+		if property.Ref != "" { // a $ref allows no other keywords; behind allOf, generated clients keep the schema's name
 			schema.Properties[name] = openapi3.NewSchemaRef("", &openapi3.Schema{Nullable: true, AllOf: openapi3.SchemaRefs{property}})
 			continue
 		}

@@ -57,7 +57,7 @@ func (p *commandLine) run(ctx context.Context, args []string) error {
 	return p.Execute(ctx, root, args)
 }
 
-// belongsToRoot reports whether a flag is one of the program's own, and not a setting of serve.
+// belongsToRoot reports whether a flag belongs to the root command and is not a setting of serve.
 func belongsToRoot(root *cobra.Command, arg string) bool {
 	name, _, _ := strings.Cut(strings.TrimLeft(arg, "-"), "=")
 	return name == "h" || root.Flags().Lookup(name) != nil || root.PersistentFlags().Lookup(name) != nil
@@ -124,7 +124,7 @@ func (s *settings) flags(cmd *cobra.Command) {
 	})
 }
 
-// usualNames are what other servers call a setting.
+// usualNames are the names of settings in other servers.
 var usualNames = map[string]string{
 	"port": "addr 127.0.0.1:8080", "host": "addr 127.0.0.1:8080", "listen": "addr 127.0.0.1:8080", "bind": "addr 127.0.0.1:8080", "address": "addr 127.0.0.1:8080",
 	"p": "addr 127.0.0.1:8080", "d": "data-dir DIRECTORY", "data": "data-dir DIRECTORY", "dir": "data-dir DIRECTORY", "key": "api-key KEY",

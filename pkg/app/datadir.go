@@ -49,7 +49,7 @@ func openDataDir(path string) (*dataDir, error) {
 	return d, nil
 }
 
-// unusableDir says why a directory cannot be the data directory, and what to do about it.
+// unusableDir explains why a directory cannot be the data directory, and what to do.
 func unusableDir(path string, err error) error {
 	why := fmt.Sprintf("cannot be used (%v)", err)
 	switch {

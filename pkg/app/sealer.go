@@ -12,7 +12,7 @@ import (
 	"github.com/sluice/sluice/pkg/seal"
 )
 
-// secretKeyFile holds, within the data directory, the key that encrypts headers of protected sites.
+// secretKeyFile is the file in the data directory with the key that encrypts headers of protected sites.
 const secretKeyFile = "secret-key"
 
 // sealer encrypts the headers of protected sites for the API, and decrypts them for the crawler.
@@ -30,8 +30,8 @@ func openSealer(key string) (*sealer, error) {
 	return &sealer{box}, nil
 }
 
-// openSealer takes the key of the settings or, where this process does everything, one of the data directory. Crawlers of
-// other processes could not read what that one encrypts.
+// openSealer uses the key of the settings. Without one, a process that runs all services uses the key in the data
+// directory, which crawlers in other processes would not have.
 func (s *Service) openSealer(context.Context) (err error) {
 	key := s.config.SecretKey
 	if key == "" && s.config.NATSURL == "" && s.config.NATSListen == "" {
@@ -43,7 +43,7 @@ func (s *Service) openSealer(context.Context) (err error) {
 	return err
 }
 
-// keptSecretKey reads the key from its file, which it makes with a new key if there is none.
+// keptSecretKey reads the key from its file. If the file does not exist, it creates one with a new key.
 func keptSecretKey(path string) (string, error) {
 	kept, err := os.ReadFile(path)
 	switch {

@@ -54,7 +54,7 @@ type Service struct {
 	models    answer.Models
 	reranker  *reranker // nil: there is none
 	crawler   *web      // nil: other processes crawl
-	sealer    *sealer   // nil: there is no key that crawlers have too
+	sealer    *sealer   // nil: no key shared with the crawlers
 	hub       *control.Hub
 	auditor   *control.Auditor
 	rescuer   *control.Rescuer

@@ -95,7 +95,7 @@ func (p *packer) pieces(b domain.Block) []piece {
 // not fit in whole. A chunk of headings alone waits for what they head.
 func (p *packer) breakBefore(b domain.Block) error {
 	d := &p.cur
-	if b.Apart { // the headings before it do not head it
+	if b.Apart { // it does not belong to the headings before it
 		return p.flush()
 	}
 	if d.empty() || d.bare {

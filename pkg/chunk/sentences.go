@@ -15,8 +15,8 @@ const (
 	wrappedCharactersUnspaced = 20
 )
 
-// Sentences returns the sentences of a text as analysis.Sentences does, but sees through lines that were wrapped inside
-// a sentence, and keeps the number of a list or a table of contents with its entry. It takes time in proportion to the text, whatever is in it.
+// Sentences returns the sentences of a text as analysis.Sentences does, but sees through lines that were wrapped inside a sentence, and keeps
+// the number of a list or a table of contents with its entry. It takes time linear in the length of the text.
 func Sentences(text string) []analysis.Span {
 	var out []analysis.Span
 	lineStart := 0 // of the last line of the last sentence
@@ -53,7 +53,7 @@ func wrapped(line, gap, next string) bool {
 	return unicode.IsLetter(first) && utf8.RuneCountInString(line) >= enough
 }
 
-// numbers reports whether the text before the gap is the number of an entry that follows on its line: "5." or "(a)".
+// numbers reports whether the text before the gap is the number of a list entry on the same line: "5." or "(a)".
 func numbers(label, gap string) bool {
 	const longest = 12 // bytes
 	label = strings.TrimSpace(label)

@@ -4,7 +4,7 @@ package chunk
 type heads struct {
 	path   string // place.path()
 	ctx    string // place.context()
-	anchor string // that leads there
+	anchor string // fragment that leads to the place
 }
 
 // standing is where the pieces of a chunk stand. A chunk that reaches over a page or a heading stands where most of its

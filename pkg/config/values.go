@@ -28,7 +28,7 @@ func text(field func(*Config) *string) func(*Config, string) error {
 	return func(c *Config, v string) error { *field(c) = v; return nil }
 }
 
-// listenAddress is an address that a process can listen on, host:port, or nothing.
+// listenAddress parses a listen address, host:port. It may be empty.
 func listenAddress(field func(*Config) *string) func(*Config, string) error {
 	return func(c *Config, v string) error {
 		if v == "" {
@@ -53,7 +53,7 @@ func listenAddress(field func(*Config) *string) func(*Config, string) error {
 	}
 }
 
-// unquoted refuses a value that carries its own quotes. A shell removes quotes; docker run --env-file does not.
+// unquoted rejects a value in quotes. A shell removes quotes; docker run --env-file does not.
 func unquoted(v string) error {
 	if len(v) > 1 && strings.ContainsRune("\"'`", rune(v[0])) && v[0] == v[len(v)-1] {
 		return fmt.Errorf("is written in quotes (%c…%c): remove them", v[0], v[0])
@@ -75,10 +75,10 @@ func key(field func(*Config) *string) func(*Config, string) error {
 	}
 }
 
-// minSecretKey is the length of the shortest key that content is encrypted with.
+// minSecretKey is the minimum length of an encryption key in characters.
 const minSecretKey = 32
 
-// secretKey is a key that content is encrypted with, or nothing.
+// secretKey parses an encryption key. It may be empty.
 func secretKey(field func(*Config) *string) func(*Config, string) error {
 	return func(c *Config, v string) error {
 		if v != "" && len(v) < minSecretKey {
@@ -89,7 +89,7 @@ func secretKey(field func(*Config) *string) func(*Config, string) error {
 	}
 }
 
-// proxy is the address of a proxy, or nothing. Errors do not repeat it: it may hold a password.
+// proxy parses the address of a proxy. It may be empty. Errors do not repeat it, because it may hold a password.
 func proxy(field func(*Config) *string) func(*Config, string) error {
 	return func(c *Config, v string) error {
 		if v != "" {

@@ -10,11 +10,11 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
-// SiteAccess holds the headers that requests to a protected site carry in addition, such as its credentials. The values of
-// the headers are encrypted wherever they are stored or sent.
+// SiteAccess holds additional headers for the requests to a protected site, such as credentials. The values are encrypted
+// wherever they are stored or sent.
 type SiteAccess struct {
-	Origin string   `json:"origin"` // the only one that they are sent to: scheme://host, with the port unless it is the scheme's own
-	Names  []string `json:"names"`  // of the headers, which are no secret
+	Origin string   `json:"origin"` // the only origin that receives them: scheme://host, with the port unless it is the scheme's default
+	Names  []string `json:"names"`  // of the headers; not secret
 	Sealed []byte   `json:"sealed"`
 }
 
@@ -23,10 +23,10 @@ const (
 	MaxHeaders      = 20
 	MaxHeaderName   = 100      // bytes
 	MaxHeaderValue  = 8 << 10  // bytes
-	MaxHeadersBytes = 16 << 10 // names and values together: they travel with each job of a site
+	MaxHeadersBytes = 16 << 10 // names and values together; every job of a site carries them
 )
 
-// reservedHeaders are headers that are not a site's to choose, each with the reason.
+// reservedHeaders are headers that cannot be configured, each with the reason.
 var reservedHeaders = func() map[string]string {
 	reasons := map[string]string{
 		"names the host, which the address does":                         "Host",
@@ -46,8 +46,8 @@ var reservedHeaders = func() map[string]string {
 	return out
 }()
 
-// CleanHeaders returns the headers under their canonical names and without space around the values, or their
-// faults. No message holds a value.
+// CleanHeaders returns the headers under their canonical names and without space around the values, or their faults.
+// Messages do not contain header values.
 func CleanHeaders(field string, headers map[string]string) (map[string]string, []FieldError) {
 	var faults []FieldError
 	fault := func(name, format string, args ...any) {

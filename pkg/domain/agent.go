@@ -44,13 +44,13 @@ type Agent struct {
 	UpdatedAt      time.Time
 }
 
-// AgentExtra are fields of an agent that mean nothing here, as they were sent: clients of other services keep settings in them.
+// AgentExtra holds the unknown fields of an agent, unchanged: clients of other services store settings in them.
 type AgentExtra map[string]json.RawMessage
 
 // MaxAgentExtraBytes bounds the extra fields of an agent, as JSON.
 const MaxAgentExtraBytes = 16 << 10
 
-// Check returns a fault if there is too much of it.
+// Check returns a fault if the fields exceed MaxAgentExtraBytes.
 func (e AgentExtra) Check() error {
 	n := 0
 	for name, v := range e {
@@ -82,7 +82,7 @@ type AgentPatch struct {
 	PromptTemplate *string
 	DatastoreIDs   *[]string
 	AllowedOrigins *[]string
-	Extra          *AgentExtra // each field takes the place of the one with its name; others stay
+	Extra          *AgentExtra // replaces the fields with the same names; others stay
 }
 
 // Apply sets the fields that the patch carries.

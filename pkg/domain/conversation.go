@@ -8,7 +8,7 @@ import (
 // Conversation is a sequence of questions and answers between one visitor and one agent.
 type Conversation struct {
 	ID          string // a UUID, or what CallerConversationID returns
-	CallerID    string // the id that the caller has chosen, if that is no UUID; not unique
+	CallerID    string // the id that the caller chose, if it is not a UUID; not unique
 	WorkspaceID string
 	AgentID     string
 	VisitorID   string
@@ -17,7 +17,7 @@ type Conversation struct {
 	UpdatedAt   time.Time
 }
 
-// PublicID is the id by which the interface names the conversation.
+// PublicID returns the conversation's id in the API.
 func (c Conversation) PublicID() string {
 	if c.CallerID != "" {
 		return c.CallerID
@@ -25,13 +25,13 @@ func (c Conversation) PublicID() string {
 	return c.ID
 }
 
-// callerConversation begins the ids of conversations whose callers have chosen an id. No UUID begins so: a caller cannot name such a
-// conversation by anything but the id that was chosen.
+// callerConversation is the prefix of the stored ids of conversations with a caller's id. No UUID begins with it, so callers can
+// name such a conversation only by its caller's id.
 const callerConversation = "caller:"
 
-// CallerConversationID is the id of the conversation for which a caller has chosen an id that is no UUID. The same choice names different
-// conversations in different workspaces and with different agents. visitorID is that of a caller without a key of the workspace, for
-// whom ids of other visitors must not be open, else "".
+// CallerConversationID returns the stored id of a conversation with a caller's id. The same caller's id names different conversations in
+// different workspaces and with different agents. For a caller without a key of the workspace, visitorID keeps the conversations of other
+// visitors out of reach; for other callers it is "".
 func CallerConversationID(workspaceID, agentID, visitorID, callerID string) string {
 	return callerConversation + DerivedID("conversation", workspaceID, agentID, visitorID, callerID)
 }
@@ -39,7 +39,7 @@ func CallerConversationID(workspaceID, agentID, visitorID, callerID string) stri
 // ValidConversationID reports whether s has the form of a conversation's id.
 func ValidConversationID(s string) bool { return ValidID(strings.TrimPrefix(s, callerConversation)) }
 
-// MaxCallerIDCharacters bounds the id that a caller chooses for a conversation.
+// MaxCallerIDCharacters is the maximum length of a caller's id for a conversation.
 const MaxCallerIDCharacters = 100
 
 // Role says who wrote a message.

@@ -121,7 +121,7 @@ type DatasourceConfig struct {
 
 	// Refresh is when web content is fetched again: an interval ("24h"), or five fields of cron in UTC ("0 3 * * *"). "": never.
 	Refresh string `json:"refresh,omitempty"`
-	// Access holds the headers that requests to the site carry in addition; nil: none. Pages of a site have those of their site.
+	// Access holds additional headers for requests to the site; nil: none. Pages of a site use those of their site.
 	Access *SiteAccess `json:"access,omitempty"`
 	// What the last fetch of a page found: where it lies after Redirects, if that is not SourceURL, what it says its address is,
 	// when it was changed as its sitemap says, and whether a browser was needed to read it.
@@ -130,16 +130,16 @@ type DatasourceConfig struct {
 	Canonical string     `json:"canonical_url,omitempty"`
 	LastMod   time.Time  `json:"last_mod,omitzero"`
 	Rendered  bool       `json:"rendered,omitempty"`
-	// TextHash and Sketch are those of the page's text: see Fetched.
+	// TextHash and Sketch describe the page's text: see Fetched.
 	TextHash string `json:"text_hash,omitempty"`
 	Sketch   []byte `json:"sketch,omitempty"`
-	// TextID names what the content that readers see was made of, as far as it is text: see Event.TextID.
+	// TextID is that of the text from which the current content was made: see Event.TextID.
 	TextID string `json:"text_id,omitempty"`
-	// LinksKnown says that the links of the last fetch are stored. Else the page is fetched whole, for a page that has not
-	// changed shows none.
+	// LinksKnown says that the links of the last fetch are stored. Otherwise the page is fetched unconditionally, because
+	// an unchanged page returns no links.
 	LinksKnown bool `json:"links_known,omitempty"`
-	// Lead counts, of a page that the include patterns of its site do not take, the pages up to it, in a row, of which that
-	// is so. Such a page is read for its links alone. 0: it is taken, or is the root.
+	// Lead is set for a page that matches no include pattern of its site and is therefore read only for its links. It is
+	// the number of consecutive such pages on the path to it, itself included. 0: the page matches, or is the root.
 	Lead int `json:"lead,omitempty"`
 	// NamedByDocument says that the page's name is the title of the document behind it: nobody has given it one.
 	NamedByDocument bool `json:"named_by_document,omitempty"`

@@ -19,9 +19,9 @@ type Block struct {
 	Level int       `json:"l,omitempty"` // heading: 1 to 6; list item: nesting from 1
 	Page  int       `json:"p,omitempty"` // page or slide from 1; 0 where the format has none
 	Sheet string    `json:"s,omitempty"` // spreadsheet: the sheet's name
-	// Apart marks a block that the headings before it do not head, such as the first of a slide without a title.
+	// Apart marks a block that does not belong to the headings before it, such as the first block of a slide without a title.
 	Apart bool `json:"x,omitempty"`
-	Row   int  `json:"r,omitempty"` // table row of a spreadsheet, csv or JSON Lines file: its number there from 1; 0 elsewhere
+	Row   int  `json:"r,omitempty"` // row number, from 1, in a spreadsheet, csv or JSON Lines file; 0 elsewhere
 	// Offset is where the text starts in the document's text, which is that of all blocks joined by BlockSeparator; bytes.
 	Offset int         `json:"o,omitempty"`
 	Links  []BlockLink `json:"u,omitempty"` // what its text links to, in reading order; at most MaxBlockLinks
@@ -51,8 +51,8 @@ type Document struct {
 	Route    string   `json:"route,omitempty"`    // which parser was taken, for diagnosis
 	// Metadata is what the content says of itself, under the Meta keys, or those of its front matter.
 	Metadata map[string]string `json:"metadata,omitempty"`
-	// LinkList says that the document is a page of links, such as an index or a table of contents, or a listing of source code
-	// that links to its documentation: other pages have the answers to what it names.
+	// LinkList says that the document is a list of links, such as an index or a table of contents, or a source listing that
+	// links to its documentation. Other pages have the answers to what it names.
 	LinkList bool `json:"link_list,omitempty"`
 }
 

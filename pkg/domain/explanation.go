@@ -64,7 +64,7 @@ type ExplainedFragment struct {
 	FusedRank    int
 	Document     float64 // 0 to 1: what its document has of the query's words, which counts among the words of Fused
 	Neighbours   float64 // what chunks beside it added, beyond what they added to the best chunk of its document
-	LinkList     float64 // the part of the score that it lost because its page is a list of links; 0 for other pages
+	LinkList     float64 // score deducted because the page is a list of links; 0 for other pages
 	Rank         int     // after that: of the first stage
 	Reranked     float64
 	RerankedRank int

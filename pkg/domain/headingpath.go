@@ -22,8 +22,8 @@ func (p *HeadingPath) Enter(b Block) {
 	clear(p.anchors[level:])
 }
 
-// Anchor is the fragment that leads to the innermost heading in the address of a web page, or to the nearest heading around
-// it that has one, without the page's title. It is "" if there is none.
+// Anchor returns the fragment that leads to the innermost heading of a web page or, if that has none, to the nearest
+// heading around it except the page's title. It is "" if there is none.
 func (p *HeadingPath) Anchor() string {
 	innermost := true
 	for i := len(p.headings) - 1; i >= 0; i-- {

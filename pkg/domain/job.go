@@ -60,7 +60,7 @@ type CrawlSpec struct {
 	Depth        int        `json:"depth,omitempty"` // links from the site's root
 	ETag         string     `json:"etag,omitempty"`
 	LastModified string     `json:"last_modified,omitempty"`
-	// Access is that of the page or, for a page of a site, of its site; nil: none.
+	// Access is that of the page or, for a page of a site, that of the site; nil: none.
 	Access *SiteAccess `json:"access,omitempty"`
 }
 
@@ -109,8 +109,8 @@ type Event struct {
 	Fetched  *Fetched  `json:"fetched,omitempty"`
 	Links    []Link    `json:"links,omitempty"`  // discovered: at most MaxLinksPerEvent
 	Follow   bool      `json:"follow,omitempty"` // discovered, of a site: links of its pages are to be followed
-	// Part and Parts, of a page's discovered, say which part of the page's links this is, from 0, and how many there are. With
-	// all of them, the links of the fetch before are replaced. Parts 0: the links are not to be stored.
+	// Part and Parts, in a page's discovered event, are the number of this part of the page's links, from 0, and the number of
+	// parts. Together the parts replace the stored links of the page. Parts 0: the links are not stored.
 	Part  int `json:"part,omitempty"`
 	Parts int `json:"parts,omitempty"`
 	// Complete, of a site's synched, says that every page of the site has been listed: pages that have not are no part of it.
@@ -132,8 +132,8 @@ type Event struct {
 	Document *DocumentInfo `json:"document,omitempty"`
 	// Fingerprint, of synched, is that of the rows written: see Version.
 	Fingerprint string `json:"fingerprint,omitempty"`
-	// TextID, of synched, names the rows written by their text: pages that differ in nothing but their markup, clocks and
-	// counters have the same. "" for content other than web pages.
+	// TextID, in synched, is a hash of the text of the rows written. It stays the same if only markup, clocks or counters
+	// of the page change. "" for content other than web pages.
 	TextID string `json:"text_id,omitempty"`
 	// Inputs, of an ingest job's synched and unchanged, are the job's.
 	Inputs   string   `json:"inputs,omitempty"`
@@ -141,9 +141,9 @@ type Event struct {
 	Error    string   `json:"error,omitempty"`    // error, skipped, gone, postponed, and progress of a job that is tried again: for people
 }
 
-// Bounds of pages that the include patterns of a site do not take, and that are read for their links alone.
+// Bounds of pages that match no include pattern of their site and are read only for their links.
 const (
-	MaxLead  = 3     // in a row, up to a page that is taken
+	MaxLead  = 3     // consecutive such pages on the path to a matching page
 	MaxLeads = 1_000 // of one site
 )
 
@@ -162,8 +162,8 @@ type Fetched struct {
 	// Canonical is the address that the page says is its own, normalised, when that is another and within the site's scope.
 	Canonical string `json:"canonical,omitempty"`
 	Rendered  bool   `json:"rendered,omitempty"` // the content was made by the page's scripts, in a browser
-	// TextHash names the page's main text with its title, without clocks and counters, and a Sketch is compared with that of
-	// another page: see package textid. Both are empty without HTML, or text.
+	// TextHash is a hash of the page's title and main text without clocks and counters; Sketch is for finding similar pages:
+	// see package textid. Both are empty if the page is not HTML or has no text.
 	TextHash string `json:"text_hash,omitempty"`
 	Sketch   []byte `json:"sketch,omitempty"`
 	// LinksKnown says that the page's links have been reported, in discovered events with Parts.

@@ -44,7 +44,8 @@ func NewCrawlJob(d Datasource, store Datastore) Job {
 }
 
 // NewPageJob is the crawl job of a site's page. Its id follows from the site's job and the page, so that discovering
-// the page again in the same run asks for nothing new. A page whose links count and are not known is asked for whole.
+// the page again in the same run asks for nothing new. A page whose links are needed and not stored is fetched
+// unconditionally.
 func NewPageJob(site, page Datasource, siteJobID string, store Datastore) Job {
 	j := NewCrawlJob(page, store)
 	j.ID = PageJobID(siteJobID, page.ID)

@@ -6,20 +6,20 @@ import (
 	"strings"
 )
 
-// Reasons of addresses that lie within a site and that its settings do not take, as phrases for people.
+// Reasons for refusing an address within a site, as phrases for people.
 const (
 	LeftNotIncluded = "not matched by an include pattern"
 	LeftExcluded    = "matched by an exclude pattern"
 	LeftTooDeep     = "too many links away from the root"
 )
 
-// Bounds of the patterns of a site. What is over them is not looked at.
+// Bounds of the patterns of a site. Patterns beyond them are ignored.
 const (
 	maxGlobs     = 100
 	maxGlobBytes = 1_000
 )
 
-// Patterns are a site's include and exclude patterns, made ready for testing many paths.
+// Patterns are a site's compiled include and exclude patterns.
 type Patterns struct{ include, exclude []*regexp.Regexp }
 
 // Patterns compiles the scope's patterns.
@@ -27,8 +27,8 @@ func (s SiteScope) Patterns() Patterns {
 	return Patterns{include: compileGlobs(s.Include), exclude: compileGlobs(s.Exclude)}
 }
 
-// Refuses says why the patterns do not take a path, unescaped as url.URL.Path has it; "" when they do. An exclude pattern
-// counts before an include pattern.
+// Refuses returns the reason why the patterns refuse a path, unescaped like url.URL.Path; "" if they accept it. Exclude
+// patterns take precedence over include patterns.
 func (p Patterns) Refuses(path string) string {
 	switch {
 	case matchesAny(p.exclude, path):
@@ -40,7 +40,7 @@ func (p Patterns) Refuses(path string) string {
 	}
 }
 
-// RefusesURL is Refuses for an address. One that cannot be read is taken: no pattern says anything about it.
+// RefusesURL is Refuses for an address. An address that cannot be parsed is accepted: no pattern applies to it.
 func (p Patterns) RefusesURL(address string) string {
 	if len(p.include) == 0 && len(p.exclude) == 0 {
 		return ""
@@ -52,9 +52,9 @@ func (p Patterns) RefusesURL(address string) string {
 	return p.Refuses(u.Path)
 }
 
-// compileGlobs turns glob patterns of paths into expressions. "*" stands for anything within one segment, "**" for
-// anything, "?" for one character; a pattern that ends in "/" takes everything below; one that does not start with
-// "/" may match from any segment on. Go's expressions run in linear time, so a pattern cannot be an attack.
+// compileGlobs compiles glob patterns of paths to regular expressions. "*" matches within one segment, "**" matches
+// anything, "?" matches one character. A pattern that ends in "/" matches everything below; a pattern without a
+// leading "/" may match from any segment on. Go's expressions run in linear time, so a hostile pattern does no harm.
 func compileGlobs(patterns []string) []*regexp.Regexp {
 	var out []*regexp.Regexp
 	for _, p := range patterns[:min(len(patterns), maxGlobs)] {

@@ -109,8 +109,8 @@ type SiteProgress struct {
 	Removed    int64 // have left the datastore in the newest crawl; not among those discovered
 }
 
-// WarnOfSitemap notes on a site whose pages a sitemap lists that its settings take more than before: what else the sitemap
-// lists is not known before it is read again.
+// WarnOfSitemap adds a warning to a site with a sitemap whose scope was widened: the other pages of the sitemap become
+// known only when it is read again.
 func (d *Datasource) WarnOfSitemap() {
 	if !slices.Contains(d.Warnings, moreListed) {
 		d.Warnings = append(slices.Clone(d.Warnings), moreListed)
@@ -204,8 +204,8 @@ func (d *Datasource) Alive() bool {
 	return d.Status != StatusSkipped && (d.Status != StatusError || d.ActiveGeneration > 0)
 }
 
-// TextName names the page's text where that is known, else its bytes: pages of one name have the same content. It is "" for a
-// page that was never fetched.
+// TextName returns the hash of the page's text or, if that is unknown, of its bytes. Pages with the same name have the same
+// content. It is "" for a page that was never fetched.
 func (d *Datasource) TextName() string {
 	switch {
 	case d.Original == nil:
@@ -217,8 +217,8 @@ func (d *Datasource) TextName() string {
 	}
 }
 
-// Refuses says why the settings of a site do not take an address of it, depth links away from the root; "" when
-// they do. Depth does not count in a site whose pages a sitemap lists.
+// Refuses returns the reason why the settings of a site exclude an address that is depth links away from the root; ""
+// if they include it. Depth does not count if a sitemap lists the pages.
 func (s SiteScope) Refuses(p Patterns, address string, depth int) string {
 	why := p.RefusesURL(address)
 	if why != LeftExcluded && s.Follow && depth > s.MaxDepth {
@@ -227,13 +227,13 @@ func (s SiteScope) Refuses(p Patterns, address string, depth int) string {
 	return why
 }
 
-// LeadsOn reports whether a page that the site's settings do not take, for the given reason, is read for its links: links
-// are followed, and it is the root, or no include pattern takes it.
+// LeadsOn reports whether a page that was refused for the given reason is still read for its links. That is so if the
+// site follows links, and the page is the root or matches no include pattern.
 func (s SiteScope) LeadsOn(why, address string) bool {
 	return s.Follow && (why == LeftNotIncluded || SameSpelling(address, s.Root))
 }
 
-// LeftOutBy is the reason of a page that the site's settings do not take, in words for people.
+// LeftOutBy returns the reason for leaving out a page, as a sentence for people.
 func (s SiteScope) LeftOutBy(why, address string) string {
 	if s.LeadsOn(why, address) {
 		return address + " is read for its links alone: " + why + "."
@@ -260,13 +260,13 @@ func (c DatasourceConfig) Better(than DatasourceConfig) bool {
 	}
 }
 
-// SameReach reports whether two settings of a site take the same pages.
+// SameReach reports whether two settings of a site include the same pages.
 func (c DatasourceConfig) SameReach(other DatasourceConfig) bool {
 	return slices.Equal(c.Include, other.Include) && slices.Equal(c.Exclude, other.Exclude) &&
 		c.MaxPages == other.MaxPages && c.MaxDepth == other.MaxDepth
 }
 
-// Widens reports whether the other settings of a site may take pages that these do not.
+// Widens reports whether the other settings of a site may include pages that these exclude.
 func (c DatasourceConfig) Widens(other DatasourceConfig) bool {
 	lacks := func(all, some []string) bool {
 		return slices.ContainsFunc(some, func(s string) bool { return !slices.Contains(all, s) })

@@ -2,12 +2,12 @@ package index
 
 import "strings"
 
-// anchorSeparator parts a heading from its anchor where engines store both as one text. Extraction removes control
-// characters from headings.
+// anchorSeparator separates a heading from its anchor where engines store both as one text. Headings do not contain
+// it, because extraction removes control characters.
 const anchorSeparator = "\x1f"
 
-// StoredHeading is the heading of a row and its anchor in one text. Engines store that, so rows from before there were
-// anchors stay readable and no column is added.
+// StoredHeading returns the heading and anchor of a row as one text. Engines store both in the heading's column, so
+// rows without anchors stay readable.
 func StoredHeading(r *Row) string {
 	if r.Anchor == "" && !strings.Contains(r.Heading, anchorSeparator) {
 		return r.Heading
@@ -15,7 +15,7 @@ func StoredHeading(r *Row) string {
 	return r.Heading + anchorSeparator + r.Anchor
 }
 
-// SetHeading sets the heading and the anchor of a row from what StoredHeading has made of them.
+// SetHeading sets the heading and anchor of a row from the result of StoredHeading.
 func (r *Row) SetHeading(stored string) {
 	r.Heading, r.Anchor = stored, ""
 	if i := strings.LastIndex(stored, anchorSeparator); i >= 0 {

@@ -37,7 +37,7 @@ type Crawler struct {
 	// MaxTries is how often content is asked for that could be there later, before it counts as failed. Default: 20, with
 	// the growing delays between them some two hours.
 	MaxTries int
-	// Access decrypts the headers of a protected site for a workspace. nil: this process has no key for them.
+	// Access decrypts the headers of a protected site for a workspace. nil: this process has no key.
 	Access func(workspaceID string, a domain.SiteAccess) (*crawl.Access, error)
 }
 
@@ -66,7 +66,7 @@ func (c *Crawler) Handle(ctx context.Context, job domain.Job) error {
 	return c.verdict(ctx, do(ctx, job, report), job, report)
 }
 
-// withAccess has the requests of the job carry the headers of its site, if it has any.
+// withAccess returns a context in which the requests of the job carry the headers of its site, if there are any.
 func (c *Crawler) withAccess(ctx context.Context, job domain.Job) (context.Context, error) {
 	sealed := job.Crawl.Access
 	if sealed == nil {
@@ -222,7 +222,7 @@ func (c *Crawler) page(ctx context.Context, job domain.Job, report reporter) (er
 		URL: spec.URL, ETag: spec.ETag, LastModified: spec.LastModified, Depth: spec.Depth,
 		Scope: reach(spec), WantLinks: spec.Site != nil && spec.Site.Follow, PastPatterns: true,
 	}
-	// A page that the site's settings do not take may have been found before they were changed, or lead to others.
+	// A page outside the site's settings may have been found before these were changed, or may be read for its links.
 	refused := ""
 	if spec.Site != nil {
 		if refused = spec.Site.Refuses(spec.Site.Patterns(), spec.URL, spec.Depth); refused != "" && !spec.Site.LeadsOn(refused, spec.URL) {
@@ -230,12 +230,12 @@ func (c *Crawler) page(ctx context.Context, job domain.Job, report reporter) (er
 		}
 	}
 	if refused != "" {
-		req.ETag, req.LastModified = "", "" // it is asked for its links
+		req.ETag, req.LastModified = "", "" // an unchanged page would return no links
 	}
 	page, err := c.Web.Fetch(ctx, req)
 	var e *crawl.Error
 	if errors.As(err, &e) && errors.Is(err, crawl.ErrNoText) && job.GroupID != "" && !isRoot(spec) {
-		// Its address looked like that of a page. The site is whole without it.
+		// The address looked like that of a page. The site is complete without this file.
 		return report.skip(ctx, e.Message)
 	}
 	if err != nil {
@@ -275,13 +275,13 @@ func (c *Crawler) page(ctx context.Context, job domain.Job, report reporter) (er
 	return report.emit(ctx, ev)
 }
 
-// isRoot reports whether the job is for the root of its site, without which there is none.
+// isRoot reports whether the job is for the root of its site. A site without its root fails.
 func isRoot(spec *domain.CrawlSpec) bool {
 	return spec.Site != nil && domain.SameSpelling(spec.URL, spec.Site.Root)
 }
 
-// reach is what the links of a page may lead to: one link further than the site goes, for whether the pages there are known
-// by a shorter way, or to be counted as too far away, is not known here.
+// reach returns the scope for the links of a page. It allows one level beyond MaxDepth: only the catalog knows whether a
+// shorter path to a page exists.
 func reach(spec *domain.CrawlSpec) *domain.SiteScope {
 	if spec.Site == nil || !spec.Site.Follow || spec.Depth < spec.Site.MaxDepth {
 		return spec.Site
@@ -291,11 +291,11 @@ func reach(spec *domain.CrawlSpec) *domain.SiteScope {
 	return &site
 }
 
-// reportLinks reports the links of a page. stored has the catalog keep them, also that there are none.
+// reportLinks reports the links of a page. stored tells the catalog to store them, even if there are none.
 func reportLinks(ctx context.Context, report reporter, page crawl.Page, stored bool) error {
 	refused := leftOut(page.Refused)
 	parts := (len(page.Links) + domain.MaxLinksPerEvent - 1) / domain.MaxLinksPerEvent
-	if parts == 0 && (stored || len(refused) > 0) { // a page may have none but those that are left out
+	if parts == 0 && (stored || len(refused) > 0) { // refused links are reported even without other links
 		parts = 1
 	}
 	links := page.Links

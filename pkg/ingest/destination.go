@@ -81,8 +81,8 @@ func (i *Ingestor) without(ctx context.Context, job domain.Job, place domain.Pla
 	return nil
 }
 
-// unchanged reports whether the job's one place holds exactly the rows that the job would write. equal says that they would
-// be the ones that were written before.
+// unchanged reports whether the job's one place holds exactly the rows that the job would write. equal says that the rows
+// are the same as those written before.
 func unchanged(ctx context.Context, job domain.Job, equal bool, d *destination) (bool, error) {
 	p := job.Previous
 	if !equal || job.Force || job.Move != "" || len(job.Places) != 1 || p == nil || p.Place != job.Places[0] || p.Chunks <= 0 {

@@ -51,8 +51,9 @@ func (i *Ingestor) fingerprint(job domain.Job) (string, error) {
 	return hex.EncodeToString(sum[:]), nil
 }
 
-// textID names the rows that a web page's job writes by their text: see domain.Event.TextID. The times at which the
-// page was made and changed do not count, because many servers set them for each answer. It is "" for other content.
+// textID returns a hash of the text of the rows that a web page's job writes: see domain.Event.TextID. The page's
+// times of creation and change are ignored, because many servers set them anew for each response. It is "" for other
+// content.
 func (i *Ingestor) textID(job domain.Job, chunks []domain.Chunk, metadata map[string]any) (string, error) {
 	if job.Type != domain.TypeWebPage {
 		return "", nil
@@ -60,7 +61,7 @@ func (i *Ingestor) textID(job domain.Job, chunks []domain.Chunk, metadata map[st
 	steady := make([]domain.Chunk, len(chunks))
 	for n, c := range chunks {
 		c.Text, c.Context, c.Heading = textid.Steady(c.Text), textid.Steady(c.Context), textid.Steady(c.Heading)
-		c.Offset, c.Tokens = 0, 0 // a clock's length changes them
+		c.Offset, c.Tokens = 0, 0 // they change with the length of clocks and counters
 		steady[n] = c
 	}
 	kept := make(map[string]any, len(metadata))

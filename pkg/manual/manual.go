@@ -80,16 +80,16 @@ func newFile(name string, content []byte) file {
 	return f
 }
 
-// site is everything that is served.
+// site holds the pages and files that are served.
 type site struct {
 	files  map[string]file // by the paths of requests
 	search func() *searcher
 }
 
-// load makes the pages at the first request.
+// load builds the pages at the first request.
 var load = sync.OnceValues(func() (*site, error) { return build(docs.Files) })
 
-// build makes the site of a directory of Markdown.
+// build builds the site from a directory of Markdown.
 func build(source fs.FS) (*site, error) {
 	pages, err := readPages(source)
 	if err != nil {

@@ -142,12 +142,12 @@ func resolve(files fs.FS, source, target string) string {
 	}
 }
 
-// hasBlocks reports whether a node is made of blocks, as a list is, and not of text.
+// hasBlocks reports whether a node consists of blocks, like a list, and not of text.
 func hasBlocks(n ast.Node) bool {
 	return n.FirstChild() != nil && n.FirstChild().Type() == ast.TypeBlock
 }
 
-// blockText is the text of a block, lines of code included, with a space between words.
+// blockText returns the text of a block, including code, with single spaces between words.
 func blockText(n ast.Node, content []byte) string {
 	if n.IsRaw() {
 		var b strings.Builder

@@ -11,14 +11,14 @@ import (
 	"github.com/sluice/sluice/pkg/analysis"
 )
 
-// Search is where pages are searched: GET Search?q=words answers with at most maxHits hits as JSON.
+// Search is the path of the search: GET Search?q=words returns at most maxHits hits as JSON.
 const Search = Root + "/search.json"
 
 // Bounds of a search.
 const (
 	maxHits     = 12
-	maxQuery    = 100 // bytes of a query that are read
-	maxPrefixes = 100 // words that the unfinished last word of a query may stand for
+	maxQuery    = 100 // maximum bytes read of a query
+	maxPrefixes = 100 // maximum completions of an unfinished last word
 )
 
 // Parameters of BM25F. A word in a heading counts as headingWeight words of the text below it.
@@ -27,16 +27,16 @@ const (
 	b             = 0.75
 	headingWeight = 4
 	titleWeight   = 2
-	// Factor for a passage that has the query word for word, such as the name of a setting.
+	// Factor for a passage that contains the query literally, such as the name of a setting.
 	verbatimFactor = 2
-	// Decisions explain how the program came to be. Readers mostly look for how to use it.
+	// Factor for decision records: most readers look for how to use the program.
 	decisionFactor = 0.6
 )
 
-// passageLength is how many bytes a passage has at least before the next block of its section begins another.
+// passageLength is the number of bytes after which the next block of a section begins a new passage.
 const passageLength = 800
 
-// passage is some blocks of a section of a page.
+// passage is a sequence of blocks in a section of a page.
 type passage struct {
 	page    string // title of the page
 	heading string // "": the beginning of the page
@@ -50,7 +50,7 @@ type Hit struct {
 	Page string `json:"page"`
 	Text string `json:"text,omitempty"` // of the heading; absent: the page itself
 	At   string `json:"at"`
-	// Excerpt is the passage with the most words of the query. Its odd elements are those words.
+	// Excerpt is the part of the passage with the most words of the query. Elements with an odd index are those words.
 	Excerpt []string `json:"excerpt,omitempty"`
 }
 
@@ -102,7 +102,7 @@ func newSearcher(passages []passage) *searcher {
 	return s
 }
 
-// find returns the best sections for a query, best first. The last word may be unfinished, unless a space follows it.
+// find returns the sections that match a query, best first. The last word may be unfinished, unless a space follows it.
 func (s *searcher) find(query string) []Hit {
 	query = cut(query, maxQuery)
 	words := s.wordsOf(query)
@@ -115,7 +115,7 @@ func (s *searcher) find(query string) []Hit {
 	matched := map[int]int{}
 	terms := map[string]bool{}
 	for _, forms := range words {
-		best := map[int]float64{} // a word counts once, by the form that fits best
+		best := map[int]float64{} // of a word's forms, only the best score counts
 		for _, form := range forms {
 			terms[form] = true
 			list := s.postings[form]
@@ -153,7 +153,7 @@ func (s *searcher) find(query string) []Hit {
 	return hits
 }
 
-// wordsOf returns the words of a query, each as the terms that it may stand for.
+// wordsOf returns, for each word of a query, the terms that it may match.
 func (s *searcher) wordsOf(query string) [][]string {
 	var out [][]string
 	for _, q := range analysis.Query(query, []analysis.Language{analysis.English}) {
@@ -186,10 +186,10 @@ func (s *searcher) wordsOf(query string) [][]string {
 	return out
 }
 
-// excerptLength is how many bytes an excerpt has, about.
+// excerptLength is the approximate length of an excerpt in bytes.
 const excerptLength = 160
 
-// excerpt cuts the passage out of a text that has the most different terms, with its words that are such terms apart.
+// excerpt returns the part of a text with the most distinct terms. Matching words are separate elements.
 func excerpt(text string, terms map[string]bool, analyzer *analysis.Analyzer) []string {
 	type span struct {
 		from, to int
@@ -274,7 +274,7 @@ func eachWord(text string, visit func(from, to int) bool) {
 	}
 }
 
-// cut returns at most n bytes of a text, and no part of a character.
+// cut returns at most n bytes of a text, without splitting a character.
 func cut(text string, n int) string {
 	if len(text) <= n {
 		return text

@@ -5,17 +5,17 @@ import (
 	"slices"
 )
 
-// linkListShare is the share of its score that a chunk of a list of links keeps. An index names every subject in few words, so
-// its chunks match a query better than the text that answers it; half is enough for that text to come first, and leaves the
-// list to be found where nothing else is.
+// linkListShare is the share of its score that a chunk of a link list keeps. An index names every subject in few words, so its
+// chunks match a query better than the text that answers it. Half is low enough to rank that text first, and high enough to
+// find the list if nothing else matches.
 const linkListShare = 0.5
 
-// listsLinks reports whether the candidate is of a page that is a list of links.
+// listsLinks reports whether the candidate's page is a list of links.
 func (c *candidate) listsLinks() bool {
 	return c.source != nil && c.source.Document != nil && c.source.Document.LinkList
 }
 
-// takeFromLinkLists lowers the final scores of candidates that are of lists of links.
+// takeFromLinkLists lowers the final scores of candidates from lists of links.
 func takeFromLinkLists(candidates []candidate) {
 	for i := range candidates {
 		if c := &candidates[i]; c.listsLinks() && c.final > 0 {
@@ -25,8 +25,8 @@ func takeFromLinkLists(candidates []candidate) {
 	}
 }
 
-// lowerLinkLists puts candidates that were reranked in the order of their scores once more, those of lists of links with the
-// share that they keep. A reranker reads passages, and cannot tell that one is of an index.
+// lowerLinkLists lowers the scores of reranked candidates from lists of links and sorts the candidates again. A reranker
+// sees only passages, and cannot recognise an index.
 func lowerLinkLists(reranked []*candidate) {
 	if !slices.ContainsFunc(reranked, (*candidate).listsLinks) {
 		return

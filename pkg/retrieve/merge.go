@@ -58,7 +58,7 @@ func (p *pick) merge(c *candidate) {
 	p.bytes += len(c.hit.Text)
 }
 
-// anchor is that of the first heading of the fragment's chunks.
+// anchor is the anchor of the first heading among the fragment's chunks.
 func (p *pick) anchor() string {
 	for _, part := range p.parts {
 		if part.hit.Anchor != "" {

@@ -34,8 +34,8 @@ type candidate struct {
 	lexical  float64 // Lexical/MaxLexical, 0 to 1
 	document float64 // the same of all candidates of its datasource together; see document.go
 	score    float64 // fused; see fuse.go
-	final    float64 // score with the neighbours' share, less the part that lists of links lose
-	taken    float64 // of the final score, because the page is a list of links
+	final    float64 // score with the neighbours' share, less the deduction for lists of links
+	taken    float64 // deduction from the final score for a list of links
 
 	second   int        // rank that the reranker gives it, from 1; 0: none
 	reranked float64    // what the reranker says, 0 to 1

@@ -8,7 +8,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// source says where a fragment comes from: the page's address, with the anchor of its heading if that has one; the file's name, with the page where the format has
+// source returns the origin of a fragment: the page's address, with the anchor of its heading if there is one; the file's name, with the page where the format has
 // pages; for a text, what the caller named in metadata "source", or else its name.
 func source(d domain.ActiveDatasource, page int, anchor string) string {
 	named, _ := d.Metadata["source"].(string)
@@ -31,8 +31,8 @@ func source(d domain.ActiveDatasource, page int, anchor string) string {
 	}
 }
 
-// anchored is the address of a part of a page. An address that has a fragment already, by which a page with scripts chooses
-// what it shows, stays as it is.
+// anchored returns the address of a part of a page. An address that already has a fragment is returned unchanged, because
+// scripts may use the fragment to choose the content.
 func anchored(address, anchor string) string {
 	if anchor == "" || strings.Contains(address, "#") {
 		return address

@@ -85,7 +85,7 @@ func halfCharacter(s []byte) int {
 	const escape = len(`\ud83d`)
 	if at := len(s) - escape; at >= 0 && s[at] == '\\' && s[at+1] == 'u' && (s[at+2]|0x20) == 'd' && strings.IndexByte("89abAB", s[at+3]) >= 0 {
 		backslashes := len(s[:at+1]) - len(bytes.TrimRight(s[:at+1], `\`))
-		if backslashes%2 == 1 { // or the one before it is the escaped one
+		if backslashes%2 == 1 { // if even, the backslash itself is escaped
 			return escape
 		}
 	}
@@ -107,7 +107,7 @@ func decoded(inside []byte) string {
 	}
 	quoted := append(append(append(make([]byte, 0, len(inside)+2), '"'), inside...), '"')
 	var text string
-	if json.Unmarshal(quoted, &text) != nil { // it was the inside of a valid string
+	if json.Unmarshal(quoted, &text) != nil { // not reached: the content comes from a valid string
 		return ""
 	}
 	return text
