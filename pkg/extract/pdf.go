@@ -51,6 +51,7 @@ func (s *pdfSource) finish() error {
 		return s.noText()
 	}
 	s.unseen.warn(p.out)
+	s.garbled.warn(p.out)
 	p.doc.Route = s.route()
 	if len(s.scans) > 0 {
 		p.out.warn(fmt.Sprintf("%s: no text, only images; OCR would be needed to read %s", pageNumbers(s.scans), plural(len(s.scans), "it", "them")))
@@ -98,6 +99,8 @@ func (s *pdfSource) noText() error {
 		return fail(NoText, "the file has no text: %s empty", pagesAre(s.pages))
 	case len(s.unseen.hidden) > 0 && len(s.scans) == 0:
 		return fail(NoText, "the file has no text that is visible: all of it is in hidden layers; switch them on and save the file again")
+	case len(s.garbled.unmapped) > 0:
+		return fail(NoText, "the file has no text that can be read: its fonts do not say which characters they show; send the document in another format, or as pages that were put through OCR")
 	case s.own != nil && len(s.scans) == 0:
 		return fail(NoText, "the file has no text: %s empty, or drawn without characters; send the document in another format", pagesAre(s.pages))
 	case s.own == nil || len(s.scans) < s.pages:

@@ -23,6 +23,8 @@ type pdfiumPage struct {
 	lines []pdftext.Line
 	chars int // that it found on the page, blanks left out
 	known int // of these, the ones that it knows
+
+	unknown unknownChars // the others, where they stand as words
 }
 
 // page reads the lines of page i, from 0, from the places of PDFium's words, so that its pages get the same layout as
@@ -58,6 +60,7 @@ func (r *pdfiumReader) page(ctx context.Context, i int, hidden []pdftext.Box) (r
 			}
 		}
 	}
+	read.unknown.addWords(units)
 	for from := 0; from < len(units); {
 		to := from + 1
 		for !endsWord(units[to-1]) && to < len(units) && !isBlank(units[to]) {

@@ -31,6 +31,7 @@ type pdfSource struct {
 	noHelp   []int // doubtful, and not put to PDFium, which does not know their characters either
 	spent    []int // doubtful, and not put to PDFium, which has cost what it may
 	unseen   unseenPages
+	garbled  garbledPages
 }
 
 // pdfPage is what one page shows.
@@ -44,6 +45,7 @@ type pdfPage struct {
 	unasked  unasked // why PDFium was not asked for it though it is doubtful
 	fields   []pdftext.Field
 	unseen   pdftext.Unseen
+	unknown  unknownChars // that the reader of the page did not know
 }
 
 // openPDF opens a file by the way that works.
@@ -112,6 +114,7 @@ func (s *pdfSource) readOwn(i int) (pdfPage, doubt) {
 	before := s.own.Stats
 	read, err := s.own.Page(s.p.ctx, i)
 	page := pdfPage{lines: read.Lines, letters: pdfLetters(read.Lines), broken: err != nil, fields: read.Fields, unseen: read.Unseen}
+	page.unknown = unknownOf(read.Lines)
 	for _, f := range read.Fields {
 		page.letters += countLetters(f.Value)
 	}
@@ -151,6 +154,7 @@ func (s *pdfSource) settle(i int, page pdfPage, d doubt) (pdfPage, error) {
 		return page.without(noHelp, d), nil
 	}
 	page.lines, page.letters, page.byPDFium, page.broken = read.lines, letters, d.why, false
+	page.unknown = read.unknown
 	page.image = letters == 0 && (page.image || other.hasImage(i))
 	return page, nil
 }
@@ -183,6 +187,7 @@ func (s *pdfSource) account(i int, page pdfPage) {
 		s.broken = append(s.broken, i+1)
 	}
 	s.unseen.add(i+1, page.unseen)
+	s.garbled.add(i+1, page)
 	switch page.unasked {
 	case noHelp:
 		s.noHelp = append(s.noHelp, i+1)
