@@ -73,8 +73,8 @@ func renderDatasource(d domain.Datasource) Datasource {
 	return out
 }
 
-// renderConfig returns the settings of a datasource and the results of the last fetch, without its validators. Of the
-// headers of a protected site, it shows only the names.
+// renderConfig returns the settings of a datasource and the results of the last fetch, without its validators. For
+// headers of a protected site, it returns only the names.
 func renderConfig(d domain.Datasource) map[string]any {
 	config := d.Config
 	config.ETag, config.LastModified, config.Depth, config.Access = "", "", 0, nil

@@ -117,9 +117,9 @@ func (c *Catalog) leadFewer(ctx context.Context, t *tx, page *record, lead int) 
 
 // addPages makes links the pages of a site, each with a crawl job, and returns how many jobs that put into the outbox, and how
 // many links were left out, by reason. A page that is known already is crawled again only when a newer crawl of the site comes
-// upon it; so one crawl asks for each page once, however many pages link to it. What was deleted or found gone since the crawl
-// began is not asked for again. A page that matches no include pattern is added only for its links, up to domain.MaxLead such
-// pages in a row.
+// upon it; so one crawl asks for each page once, however many pages link to it. A page that was deleted or found gone since
+// the crawl began is not fetched again. A page that matches no include pattern is added only for its links, up to
+// domain.MaxLead such pages in a row.
 func (c *Catalog) addPages(ctx context.Context, t *tx, site *record, store domain.Datastore, links []foundLink) (queued int, refused map[string]int, err error) {
 	known, err := pagesByID(ctx, t, site.ID, links)
 	if err != nil {

@@ -103,8 +103,8 @@ func parse(ctx context.Context, src Source, lim Limits, emit func(domain.Block) 
 	return p.doc, nil
 }
 
-// titleByHeading uses the heading of level 1 as the title of a document without one, if there is exactly one. Of several
-// such headings, each is the title of only a part.
+// titleByHeading uses the heading of level 1 as the title of a document without one, if there is exactly one. If there
+// are several, each is the title of only a part.
 func (p *parser) titleByHeading() {
 	switch p.doc.MIMEType {
 	case TypePptx: // each slide is a separate part

@@ -52,7 +52,7 @@ func (i *Ingestor) fingerprint(job domain.Job) (string, error) {
 }
 
 // textID returns a hash of the text of the rows that a web page's job writes: see domain.Event.TextID. The page's
-// times of creation and change are ignored, because many servers set them anew for each response. It is "" for other
+// times of creation and change are ignored, because many servers change them with each response. It is "" for other
 // content.
 func (i *Ingestor) textID(job domain.Job, chunks []domain.Chunk, metadata map[string]any) (string, error) {
 	if job.Type != domain.TypeWebPage {

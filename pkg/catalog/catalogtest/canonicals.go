@@ -7,7 +7,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// textOf is a text of which nothing is that of another seed.
+// textOf returns a text that has nothing in common with the text of another seed.
 func textOf(seed string) string {
 	return strings.Join(strings.Split(strings.Repeat(seed, 40), ""), seed+" ")
 }

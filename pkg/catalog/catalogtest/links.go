@@ -9,7 +9,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// linked is a site of which each page is found by the one before, the first by the root.
+// linked is a site with a chain of pages: the root links to the first, and each page links to the next.
 func linked(paths ...string) (pages, []string) {
 	p, urls := pages{}, []string{root}
 	for _, path := range paths {
@@ -21,7 +21,7 @@ func linked(paths ...string) (pages, []string) {
 	return p, urls
 }
 
-// searchable are the addresses of the site that have content, in order.
+// searchable returns the addresses of the site's pages with content, sorted.
 func (w *world) searchable(site domain.Datasource, p pages) []string {
 	w.t.Helper()
 	out := []string{}
@@ -34,7 +34,7 @@ func (w *world) searchable(site domain.Datasource, p pages) []string {
 	return out
 }
 
-// change changes the settings of a site, and plays what follows.
+// change changes the settings of a site and runs the work that follows.
 func (w *world) change(site domain.Datasource, patch domain.WebPatch, p pages) (fetches int) {
 	w.t.Helper()
 	_, err := w.UpdateWebConfig(w.ctx, w.ws, site.ID, patch)
@@ -97,7 +97,7 @@ func testLinks(t *testing.T, open Open) {
 				}
 				groups := slices.Collect(slices.Chunk(urls, domain.MaxLinksPerEvent))
 				for i, group := range groups {
-					for range 2 { // events come twice
+					for range 2 { // events may be delivered twice
 						w.end(j, domain.EventDiscovered, links(group...), func(ev *domain.Event) { ev.Part, ev.Parts = i, len(groups) })
 					}
 				}
@@ -142,7 +142,7 @@ func testScopes(t *testing.T, open Open) {
 	for name, test := range map[string]struct {
 		config       domain.DatasourceConfig
 		narrow, wide domain.WebPatch
-		kept         []string // when it is narrow, of /a, /a/b, /c and /c/d
+		kept         []string // pages of /a, /a/b, /c and /c/d kept under the narrow settings
 	}{
 		"exclude": {
 			config: domain.DatasourceConfig{Exclude: []string{"/c", "/c/"}}, kept: []string{"/a", "/a/b"},
@@ -210,7 +210,7 @@ func testScopes(t *testing.T, open Open) {
 		site := w.follows(p, root, domain.DatasourceConfig{Include: []string{"/blog/"}, MaxDepth: 10})
 		w.isGone(domain.ChildID(site.ID, all[4]))
 		equal(t, 1, w.get(site.ID).Crawl.LeftOut[domain.LeftNotIncluded])
-		// A shorter way to the last of them leads on.
+		// A shorter path to the last page makes its links count again.
 		p[root] = answer{content: "new", links: []string{all[1], all[3]}}
 		w.again(site, partial, root)
 		w.play(p)
@@ -221,7 +221,7 @@ func testScopes(t *testing.T, open Open) {
 		w := newWorld(t, open)
 		p, all := linked("/list/1", "/list/2", "/blog/a", "/blog/b", "/blog/c")
 		site := w.follows(p, root, domain.DatasourceConfig{Include: []string{"/blog/"}, MaxDepth: 10, MaxPages: 3})
-		equal(t, all[3:5], w.searchable(site, p)) // with the root they are three
+		equal(t, all[3:5], w.searchable(site, p)) // the third is the root
 		equal(t, []string{"The site has more pages than its limit of 3; the rest was left out."}, w.get(site.ID).Warnings)
 	})
 	t.Run("a change while pages wait has them fetched by the new settings", func(t *testing.T) {
@@ -238,7 +238,7 @@ func testScopes(t *testing.T, open Open) {
 		w.work()
 		for _, j := range old {
 			if j.Kind == domain.JobCrawl {
-				w.crawl(j, p) // what comes of it is refused
+				w.crawl(j, p) // its result is refused
 			} else {
 				w.end(j, domain.EventSynched, chunks(2))
 			}
@@ -277,7 +277,7 @@ func testScopes(t *testing.T, open Open) {
 	})
 }
 
-// leads are the Lead of pages, by their addresses.
+// leads returns the Lead of each page, by address.
 func (w *world) leads(site domain.Datasource, urls []string) (out []int) {
 	w.t.Helper()
 	for _, u := range urls {

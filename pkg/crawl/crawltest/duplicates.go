@@ -25,7 +25,7 @@ func (s *Site) addDuplicates(lab *page) {
 		s.inFavourOf(article, hub, fmt.Sprintf("/d/print/%d", i))
 		s.inFavourOf(article, hub, article.address+"?print=1")
 
-		// A template names one page on all that are made of it.
+		// A template that names the same canonical address on every page.
 		s.page(hub, fmt.Sprintf("/d/template-%d", i)).head = canonical(article.address)
 
 		// One that only its other version names.
@@ -52,7 +52,7 @@ func (s *Site) addDuplicates(lab *page) {
 	}
 }
 
-// inFavourOf adds another version of a page, which names that as its canonical address: the text is the same but for a line.
+// inFavourOf adds a variant of a page that names the page as its canonical address. One line of the text differs.
 func (s *Site) inFavourOf(p, hub *page, address string) {
 	c := s.register(hub, address, Expectation{Outcome: Skipped, Reason: Canonical, InFavourOf: p.address})
 	c.text, c.note = p.text, "This is another version of the page."

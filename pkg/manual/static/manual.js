@@ -2,7 +2,7 @@
 "use strict";
 {
   const [box, query, count, found] = ["search", "query", "count", "found"].map(id => document.getElementById(id));
-  let asking = new AbortController(); // ends the request for what was typed before
+  let asking = new AbortController(); // cancels the request for the previous input
 
   const item = hit => {
     const link = document.createElement("a"), li = document.createElement("li");
@@ -58,7 +58,7 @@
     }
     found.hidden = false;
   }
-  let searched = Promise.resolve(); // ends with the newest search
+  let searched = Promise.resolve(); // resolves when the newest search is done
   query.addEventListener("input", () => { searched = search(); });
   query.addEventListener("focus", () => { searched = search(); });
   box.addEventListener("keydown", e => {
@@ -72,7 +72,7 @@
     } else if (e.key === "ArrowUp" && at >= 0) {
       (links[at - 1] ?? query).focus();
     } else if (e.key === "Enter" && document.activeElement === query) {
-      searched.then(() => found.querySelector("a")?.click()); // what is shown may be for fewer letters
+      searched.then(() => found.querySelector("a")?.click()); // the hits shown may be for an earlier input
     } else {
       return;
     }
