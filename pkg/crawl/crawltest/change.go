@@ -42,12 +42,14 @@ func (s *Site) Add(n int) []string {
 func (s *Site) alter(n int, change func(*page)) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var plain []*page
-	for _, p := range s.order {
-		if p.plain {
-			plain = append(plain, p)
+	if s.plain == nil { // kept, because the turns of a list that shrinks come to a page twice
+		for _, p := range s.order {
+			if p.plain {
+				s.plain = append(s.plain, p)
+			}
 		}
 	}
+	plain := s.plain
 	out := make([]string, 0, n)
 	const stride = 37 // prime, so that every page has its turn
 	for tried := 0; len(out) < n && tried < len(plain)*stride && len(plain) > 0; tried++ {

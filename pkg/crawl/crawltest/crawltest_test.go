@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -179,6 +180,18 @@ func TestAnUnchangedPageIsNotSentAgain(t *testing.T) {
 	}
 	if n := s.Times(); len(n) != 5 || len(changed) != 5 {
 		t.Errorf("asked for: %v", n)
+	}
+}
+
+func TestNoPageIsAlteredTwice(t *testing.T) {
+	t.Parallel()
+	s := Serve(t, Options{})
+	seen := map[string]bool{}
+	for _, u := range slices.Concat(s.Change(5), s.Remove(4), s.Unlist(3), s.Change(20), s.Remove(10), s.Unlist(10)) {
+		if seen[u] {
+			t.Errorf("%s is altered twice", u)
+		}
+		seen[u] = true
 	}
 }
 

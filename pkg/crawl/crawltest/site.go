@@ -71,7 +71,8 @@ type Site struct {
 	left    []leftOut
 	news    *page // links to what Add adds
 	added   int
-	turn    int // of Change, Remove and Unlist
+	turn    int     // of Change, Remove and Unlist
+	plain   []*page // that these take turns at
 	down    bool
 	tries   map[string]int // requests answered so far by failing pages, by address
 	log     []Request
