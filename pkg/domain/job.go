@@ -130,10 +130,11 @@ type Event struct {
 	MIMEType    string `json:"mime_type,omitempty"` // synched: what the content was
 	// Document, of synched, is what the content says of itself and how it was read.
 	Document *DocumentInfo `json:"document,omitempty"`
-	// Fingerprint, of synched, is that of the rows written: see Version.
+	// Fingerprint, in synched, is that of the rows written: see Version. In unchanged it is that of a page whose bytes have
+	// changed and whose text has not.
 	Fingerprint string `json:"fingerprint,omitempty"`
-	// TextID, in synched, is a hash of the text of the rows written. It stays the same if only markup, clocks or counters
-	// of the page change. "" for content other than web pages.
+	// TextID, in synched, is a hash of the text of the rows written and of the document's properties. It stays the same if
+	// only markup, times of generation, view counters or tokens of the page change. "" for content other than web pages.
 	TextID string `json:"text_id,omitempty"`
 	// Inputs, of an ingest job's synched and unchanged, are the job's.
 	Inputs   string   `json:"inputs,omitempty"`

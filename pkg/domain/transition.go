@@ -134,6 +134,9 @@ func applyUnchanged(d *Datasource, ev Event, current bool) Outcome {
 	if ev.Inputs != "" && d.ActiveGeneration > 0 {
 		d.Inputs = ev.Inputs
 	}
+	if ev.Fingerprint != "" && d.ActiveGeneration > 0 {
+		d.Fingerprint = ev.Fingerprint
+	}
 	d.same(ev.At)
 	return Outcome{Changed: true, Settled: true}
 }

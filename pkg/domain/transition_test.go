@@ -235,9 +235,10 @@ func TestApply(t *testing.T) {
 		},
 		"an unchanged page is synched without a new generation": {
 			before: func(d *Datasource) { d.Type, d.ActiveGeneration = TypeWebPage, 4 },
-			event:  event(EventUnchanged, "job-2", 7, nil),
+			event:  event(EventUnchanged, "job-2", 7, func(ev *Event) { ev.Fingerprint = "of other bytes" }),
 			check: func(t *testing.T, d Datasource, _ Outcome) {
 				equal(t, StatusSynched, d.Status)
+				equal(t, "of other bytes", d.Fingerprint)
 				equal(t, uint64(4), d.ActiveGeneration)
 			},
 		},

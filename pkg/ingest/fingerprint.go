@@ -51,35 +51,31 @@ func (i *Ingestor) fingerprint(job domain.Job) (string, error) {
 	return hex.EncodeToString(sum[:]), nil
 }
 
-// textID returns a hash of the text of the rows that a web page's job writes: see domain.Event.TextID. The page's
-// times of creation and change are ignored, because many servers change them with each response. It is "" for other
-// content.
-func (i *Ingestor) textID(job domain.Job, chunks []domain.Chunk, metadata map[string]any) (string, error) {
+// textID returns a hash of the text of the rows that a web page's job writes: see domain.Event.TextID. It covers the
+// extraction's version and the document's properties too, because an unchanged page keeps its stored properties. The
+// page's times of creation and change are ignored, because many servers change them with each response. It is "" for
+// other content.
+func (i *Ingestor) textID(job domain.Job, doc *domain.Document, chunks []domain.Chunk) (string, error) {
 	if job.Type != domain.TypeWebPage {
 		return "", nil
 	}
 	steady := make([]domain.Chunk, len(chunks))
 	for n, c := range chunks {
-		c.Text, c.Context, c.Heading = textid.Steady(c.Text), textid.Steady(c.Context), textid.Steady(c.Heading)
+		c.Text, c.Context, c.Heading = textid.SteadyStrict(c.Text), textid.SteadyStrict(c.Context), textid.SteadyStrict(c.Heading)
 		c.Offset, c.Tokens = 0, 0 // they change with the length of clocks and counters
 		steady[n] = c
 	}
-	kept := make(map[string]any, len(metadata))
-	for key, value := range metadata {
-		kept[key] = value
-	}
-	if document, ok := metadata["document"].(map[string]any); ok {
-		document = maps.Clone(document)
-		delete(document, domain.MetaCreated)
-		delete(document, domain.MetaModified)
-		kept["document"] = document
-	}
+	facts := *doc
+	facts.Metadata = maps.Clone(doc.Metadata)
+	delete(facts.Metadata, domain.MetaCreated)
+	delete(facts.Metadata, domain.MetaModified)
 	data, err := json.Marshal(struct {
-		Row, Analysis  int
-		Chunk, URL, ID string
-		Metadata       map[string]any
-		Chunks         []domain.Chunk
-	}{rowVersion, analysis.Version, i.Chunkers.Chunker(job.Chunking).Version(), pageURL(job), job.CustomID, kept, steady})
+		Row, Extract, Analysis int
+		Chunk, URL, ID         string
+		Metadata               map[string]any
+		Document               domain.Document // without its blocks, which are the chunks
+		Chunks                 []domain.Chunk
+	}{rowVersion, extract.Version, analysis.Version, i.Chunkers.Chunker(job.Chunking).Version(), pageURL(job), job.CustomID, job.Metadata, facts, steady})
 	if err != nil {
 		return "", jobs.Permanent(fmt.Errorf("encoding its metadata: %w", err))
 	}

@@ -136,7 +136,7 @@ func (i *Ingestor) Handle(ctx context.Context, job domain.Job) error {
 	if len(chunks) == 0 {
 		return jobs.Permanent(domain.Errorf(domain.CodeUnsupported, "there is no text in it"))
 	}
-	textID, err := i.textID(job, chunks, w.metadata)
+	textID, err := i.textID(job, doc, chunks)
 	if err != nil {
 		return err
 	}
@@ -145,7 +145,9 @@ func (i *Ingestor) Handle(ctx context.Context, job domain.Job) error {
 	}
 	if same {
 		tell.stop()
-		return report.emit(ctx, report.event(domain.EventUnchanged))
+		ev := report.event(domain.EventUnchanged)
+		ev.Fingerprint = fingerprint // the next job with these bytes need not read them
+		return report.emit(ctx, ev)
 	}
 	if err := i.copies(ctx, job, destinations); err != nil {
 		return err

@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -140,6 +141,9 @@ func TestAWebPageWhoseTextIsAsItWasCostsNoEmbedding(t *testing.T) {
 		t.Parallel()
 		l := read(t)
 		l.must(t, page(l, "second"))
+		ev := l.log.last(t, domain.EventUnchanged)
+		l.previous.Fingerprint = ev.Fingerprint
+		l.must(t, page(l, "second"))
 		l.log.last(t, domain.EventUnchanged)
 		if l.originals != 1 || l.models["small"].calls != 0 || l.shelves[here.Engine].writes != 0 {
 			t.Errorf("%d originals read, %d calls of the model, %d writes", l.originals, l.models["small"].calls, l.shelves[here.Engine].writes)
@@ -168,28 +172,42 @@ func TestATextIDIsOfWhatReadersSee(t *testing.T) {
 	i := newPipeline(1).ingestor()
 	job := ingestJob()
 	job.Type = domain.TypeWebPage
-	id := func(text, heading string, document map[string]any) string {
-		id, err := i.textID(job, []domain.Chunk{{Text: text, Heading: heading, Offset: len(text)}}, map[string]any{"document": document})
+	id := func(change func(d *domain.Document, c *domain.Chunk)) string {
+		doc := &domain.Document{Title: "Pumps", MIMEType: "text/html", Route: "html", Metadata: map[string]string{"modified": "2026-11-26", "author": "Ann"}}
+		chunk := domain.Chunk{Text: "Oil it.\nTime: 19:00\nPage generated at 13:04:05", Heading: "Pumps"}
+		change(doc, &chunk)
+		chunk.Offset = len(chunk.Text)
+		id, err := i.textID(job, doc, []domain.Chunk{chunk})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return id
 	}
-	want := id("Oil it.\nGenerated at 13:04:05", "Pumps", map[string]any{"modified": "2026-11-26", "author": "Ann"})
-	for name, same := range map[string]string{
-		"the time at which the page was made": id("Oil it.\nGenerated at 9:11:12", "Pumps", map[string]any{"modified": "2026-11-26", "author": "Ann"}),
-		"when it says that it was changed":    id("Oil it.\nGenerated at 13:04:05", "Pumps", map[string]any{"modified": "2026-12-01", "author": "Ann"}),
+	text := func(old, instead string) func(*domain.Document, *domain.Chunk) {
+		return func(_ *domain.Document, c *domain.Chunk) { c.Text = strings.Replace(c.Text, old, instead, 1) }
+	}
+	want := id(func(*domain.Document, *domain.Chunk) {})
+	for name, change := range map[string]func(*domain.Document, *domain.Chunk){
+		"the time at which the page was made": text("13:04:05", "9:11:12"),
+		"when it says that it was changed":    func(d *domain.Document, _ *domain.Chunk) { d.Metadata["modified"] = "2026-12-01" },
 	} {
-		if same != want {
+		if id(change) != want {
 			t.Errorf("%s counts", name)
 		}
 	}
-	for name, other := range map[string]string{
-		"the text":    id("Oil it twice.\nGenerated at 13:04:05", "Pumps", map[string]any{"author": "Ann"}),
-		"the heading": id("Oil it.\nGenerated at 13:04:05", "Valves", map[string]any{"author": "Ann"}),
-		"the author":  id("Oil it.\nGenerated at 13:04:05", "Pumps", map[string]any{"author": "Bob"}),
+	for name, change := range map[string]func(*domain.Document, *domain.Chunk){
+		"the text":             text("Oil it", "Oil it twice"),
+		"the time of an event": text("19:00", "20:00"),
+		"the heading":          func(_ *domain.Document, c *domain.Chunk) { c.Heading = "Valves" },
+		"the author":           func(d *domain.Document, _ *domain.Chunk) { d.Metadata["author"] = "Bob" },
+		"the title":            func(d *domain.Document, _ *domain.Chunk) { d.Title = "Valves" },
+		"the description":      func(d *domain.Document, _ *domain.Chunk) { d.Metadata["description"] = "All of them" },
+		"that it is links":     func(d *domain.Document, _ *domain.Chunk) { d.LinkList = true },
+		"a warning":            func(d *domain.Document, _ *domain.Chunk) { d.Warnings = []string{"A picture is left out."} },
+		"the type":             func(d *domain.Document, _ *domain.Chunk) { d.MIMEType = "text/plain" },
+		"the route":            func(d *domain.Document, _ *domain.Chunk) { d.Route = "plain" },
 	} {
-		if other == want {
+		if id(change) == want {
 			t.Errorf("%s does not count", name)
 		}
 	}

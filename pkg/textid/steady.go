@@ -21,47 +21,68 @@ const (
 		`(?:,? \d{4})?|` + months + ` +\d{1,2}(?:st|nd|rd|th)?(?:,? \d{4}\b)?)`
 	between = `(?:,? (?:at |um |à |- )?|t)`
 	epoch   = `1\d{9}(?:\d{3})?(?:\.\d+)?`
-	moment  = `(?:` + date + `(?:` + between + clock + `)?|` + clock + `(?:,? (?:on )?` + date + `)?|` + epoch + `)`
+	// second is a time that only a program states: with a date and a clock, or with seconds.
+	second  = `(?:` + date + between + clock + `|` + clock + `,? (?:on )?` + date + `|` + weekdays + ` ` + months + ` +\d{1,2} ` + exact + ` \d{4}|` + exact + `|` + epoch + `)`
+	moment  = `(?:` + second + `|` + date + `|` + clock + `)`
+	ended   = `(?:\b|$)`
+	joined  = `(?: (?:on|at|am|um|le|el|à))*[:=]? *`
 	amount  = `\d[\d.,' ]*(?:[km]\b)?\+?`
-	counted = `(?:page ?views?|views?|page ?visits?|visits?|visitors?|hits|page ?impressions|aufrufe|seitenaufrufe|besucher|vues|visites|visitas|vistas)`
+	views   = `(?:page ?views?|views?|page ?visits?|page ?impressions|aufrufe|seitenaufrufe|vues)`
+	counted = `(?:` + views + `|visits?|visitors?|hits|besucher|visites|visitas|vistas)`
+	counter = `(?: ?(?:number|no\.?|count(?:er)?|so far|today|total|heute|gesamt))`
 )
 
 var counters = []string{"view", "visit", "hits", "impressions", "aufrufe", "besucher", "vues", "vistas"}
 
-var unsteady = []struct {
+type unsteady struct {
 	needs      []string // every match contains one of these; a prefilter, because the expressions are slow
 	expression *regexp.Regexp
 	unless     *regexp.Regexp // a match followed by this is kept; nil: none is kept
-}{
-	// "Generated on 26 November 2026 at 13:04", "Last updated: 2026-11-26"
-	{needs: []string{"generated", "rendered", "served", "loaded", "cached", "retrieved", "printed", "exported", "refreshed", "last ", "updated", "time", "current date", " is", "now", "as of", "erzeugt", "generiert", "abgerufen", "aktualisiert", "zuletzt", "uhrzeit", "généré", "mis à jour", "generado", "actualizado"},
-		expression: regexp.MustCompile(`\b(?:generated|rendered|served|loaded|cached|retrieved|printed|exported|refreshed|last (?:updated?|modified|changed|visit(?:ed)?|login|refresh|checked|build)|updated|current (?:local |server )?(?:time|date)|(?:local|server|page) time|time(?:stamp)?(?: is)?(?: now)?|the time is|it is(?: now)?|now|today is|as of|erzeugt|generiert|abgerufen|aktualisiert|zuletzt (?:geändert|aktualisiert)|uhrzeit|généré|mis à jour|generado|actualizado)(?: (?:on|at|by|in|am|um|le|el|à))*[:=]? *` + moment + `(?:\b|$)`)},
-	// "2026-11-26 13:04:05", "Thu, 26 Nov 2026 13:04:05 GMT"
-	{needs: []string{":"}, expression: regexp.MustCompile(`\b` + date + between + exact)},
-	{needs: []string{":"}, expression: regexp.MustCompile(`\b` + exact + `,? (?:on )?` + date)},
-	// "Thu Nov 26 13:04:05 2026", "Thu Nov 26 13:04:05 UTC 2026"
-	{needs: []string{":"}, expression: regexp.MustCompile(`\b` + weekdays + ` ` + months + ` +\d{1,2} ` + exact + ` \d{4}\b`)},
-	// "1795698245.123456": seconds since 1970 with a fraction, or milliseconds
-	{needs: []string{"15", "16", "17", "18", "19"}, expression: regexp.MustCompile(`\b1[5-9]\d{8}(?:\.\d+|\d{3})\b`)},
-	// a clock
-	{needs: []string{":"}, expression: regexp.MustCompile(`^\s*\d{2}:\d{2}:\d{2}(?:[.,]\d+)?(?: ?` + zone + `)?\s*$`)},
-	// "Page generated in 0.034 seconds"
-	{needs: []string{" in ", " took ", " after "}, expression: regexp.MustCompile(`\b(?:generated|rendered|created|loaded|served|executed|built|queries|erzeugt|généré)(?: \pL+){0,3} (?:in|took|after) \d+(?:[.,]\d+)? ?(?:ms|milliseconds|msec|s|sec|secs|seconds?|sekunden|secondes)\b`)},
-	// "3 minutes ago"
-	{needs: []string{" ago", "vor ", "il y a ", "hace "}, expression: regexp.MustCompile(`\b(?:\d+|an?|one) (?:seconds?|secs?|minutes?|mins?|hours?|days?|weeks?|months?|years?) ago\b|\bvor \d+ (?:sekunden?|minuten?|stunden?|tagen?)\b|\bil y a \d+ \pL+\b|\bhace \d+ \pL+\b`)},
-	// "1,234 views", "Visitors: 1234", "You are visitor number 1234"
-	{needs: counters, expression: regexp.MustCompile(`\b` + amount + ` ?` + counted + `\b`), unless: regexp.MustCompile(`^\s*(?:per\b|/|an? \pL|each\b|every\b|pro\b|par\b|por\b|im monat|included|for\b)`)},
-	{needs: counters, expression: regexp.MustCompile(`\b(?:` + counted + `|visitor)(?: ?(?:number|no\.?|count(?:er)?|so far|today|total|heute|gesamt))*(?: ?[:#=(]| is)? *` + amount), unless: regexp.MustCompile(`^\s*(?:per\b|/|€|\$|%)`)},
-	{needs: []string{" times"}, expression: regexp.MustCompile(`\b(?:viewed|read|visited) ` + amount + ` ?times\b`)},
+}
+
+// perUnit follows a number of views that is an offer, and not a counter.
+var perUnit = regexp.MustCompile(`^\s*(?:per\b|/|€|\$|%|an? \pL|each\b|every\b|pro\b|par\b|por\b|im monat|included|for\b)`)
+
+// A time counts as unsteady only after a word that names the server or its page: "Time: 19:00", "printed", "as of" and "last
+// updated" belong to facts.
+var strict = []unsteady{
+	// "Page generated at 13:04", "Server time: 13:04"
+	{needs: []string{"page", "response", "seite", "página", "server"},
+		expression: regexp.MustCompile(`\b(?:(?:page|response|seite|página)(?: was| is| wurde| a été| fue)? (?:generated|rendered|served|cached|erzeugt|generiert|générée?|generad[ao])|(?:server|page) time)` + joined + moment + ended)},
+	// "Generated on 26 November 2026 at 13:04", "Rendered at 1795698245.123456"
+	{needs: []string{"generated", "rendered", "erzeugt", "generiert", "généré", "generad"},
+		expression: regexp.MustCompile(`\b(?:generated|rendered|erzeugt|generiert|générée?|generad[ao])` + joined + second + ended)},
+	// "Page generated in 0.034 seconds", "17 queries in 0.2 seconds"
+	{needs: []string{" in ", " took ", " after "},
+		expression: regexp.MustCompile(`\b(?:(?:page|seite)(?: \pL+){0,2} (?:created|loaded|served|built)|generated|rendered|\d+ queries|erzeugt|générée?)(?: \pL+){0,3} (?:in|took|after) \d+(?:[.,]\d+)? ?(?:ms|milliseconds|msec|s|sec|secs|seconds?|sekunden|secondes)\b`)},
+	// "1,234 views", "Page views: 1234", "You are visitor number 1234"
+	{needs: counters, expression: regexp.MustCompile(`\b` + amount + ` ?` + views + `\b`), unless: perUnit},
+	{needs: counters, expression: regexp.MustCompile(`\b(?:` + views + counter + `*(?: ?[:#=(]| is)|(?:` + views + `|visitor)` + counter + `+ ?[:#=(]?) *` + amount), unless: perUnit},
+	{needs: []string{" times"}, expression: regexp.MustCompile(`\bviewed ` + amount + ` ?times\b`)},
 	// "Request ID: 4f1c…", "csrf_token = …"
-	{needs: []string{"id"}, expression: regexp.MustCompile(`\b(?:request|ray|trace|session|correlation|transaction)[ _-]?id ?[:#=]? ?[0-9a-z_-]*\d[0-9a-z_-]*`)},
+	{needs: []string{"id"}, expression: regexp.MustCompile(`\b(?:(?:request|ray|trace|correlation)[ _-]?id ?[:#=]? ?[0-9a-z_-]*\d[0-9a-z_-]*|session[ _-]?id ?[:#=]? ?[0-9a-z_-]{16,})`)},
 	{needs: []string{"nonce", "csrf", "xsrf", "token"}, expression: regexp.MustCompile(`\b(?:nonce|csrf(?:[ _-]?token)?|xsrf(?:[ _-]?token)?|request token) ?[:=] ?\S{6,}`)},
 }
 
+var wide = slices.Concat(strict, []unsteady{
+	// "3 minutes ago"
+	{needs: []string{" ago", "vor ", "il y a ", "hace "}, expression: regexp.MustCompile(`\b(?:\d+|an?|one) (?:seconds?|secs?|minutes?|mins?|hours?) ago\b|\bvor \d+ (?:sekunden?|minuten?|stunden?)\b|\bil y a \d+ (?:secondes?|minutes?|heures?)\b|\bhace \d+ (?:segundos?|minutos?|horas?)\b`)},
+	// "Visitors: 1234", "1234 hits so far"
+	{needs: counters, expression: regexp.MustCompile(`\b` + counted + `(?:` + counter + `* ?[:#=]|` + counter + `+) *` + amount), unless: perUnit},
+	{needs: counters, expression: regexp.MustCompile(`\b` + amount + ` ?` + counted + ` (?:so far|since|today|bisher|seit|heute)\b`)},
+	{needs: []string{" times"}, expression: regexp.MustCompile(`\b(?:read|visited) ` + amount + ` ?times\b`)},
+})
+
 // Steady returns the text in lower case, with single spaces, without the parts that servers change in every response: the
-// time of generation or display, durations and ages ("3 minutes ago"), view counters and request ids. A bare date or
-// number stays: a change of it is a change of the content.
-func Steady(text string) string {
+// time at which the page was generated, durations, ages ("3 minutes ago"), counters, tokens and request ids. Every other
+// date, time and number stays: a change of it is a change of the content. Steady is for the comparison of two pages.
+func Steady(text string) string { return without(text, wide) }
+
+// SteadyStrict is for the comparison of a page with what it was before. It removes less than Steady: ages and counters of
+// visits stay, because they may be facts, and a page that is wrongly taken for unchanged stays stale.
+func SteadyStrict(text string) string { return without(text, strict) }
+
+func without(text string, parts []unsteady) string {
 	var b strings.Builder
 	b.Grow(len(text))
 	for line := range strings.Lines(text) {
@@ -69,8 +90,8 @@ func Steady(text string) string {
 		if line == "" {
 			continue
 		}
-		if strings.ContainsAny(line, "0123456789") || strings.Contains(line, " ago") || strings.Contains(line, "nonce") || strings.Contains(line, "csrf") {
-			line = steadyLine(line)
+		if strings.ContainsAny(line, "0123456789") || strings.Contains(line, " ago") || strings.Contains(line, "nonce") || strings.Contains(line, "csrf") || strings.Contains(line, "token") {
+			line = steadyLine(line, parts)
 		}
 		b.WriteString(line)
 		b.WriteByte('\n')
@@ -79,7 +100,7 @@ func Steady(text string) string {
 }
 
 // steadyLine replaces the unsteady parts of a line. It examines the first maxLine bytes.
-func steadyLine(line string) string {
+func steadyLine(line string, parts []unsteady) string {
 	rest := ""
 	if len(line) > maxLine {
 		cut := maxLine
@@ -88,7 +109,7 @@ func steadyLine(line string) string {
 		}
 		line, rest = line[:cut], line[cut:]
 	}
-	for _, u := range unsteady {
+	for _, u := range parts {
 		if !slices.ContainsFunc(u.needs, func(word string) bool { return strings.Contains(line, word) }) {
 			continue
 		}
