@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strconv"
 	"time"
 
@@ -23,20 +24,27 @@ func (e errProxy) Error() string {
 	return fmt.Sprintf("%s makes no connection: it answers %d %s", proxyName, e.status, http.StatusText(e.status))
 }
 
+// httpProxy reports whether requests go through an HTTP proxy.
+func (o Options) httpProxy() bool {
+	return o.Proxy != nil && (o.Proxy.Scheme == "http" || o.Proxy.Scheme == "https")
+}
+
 // useProxy makes the transport send its requests through the proxy. The guard cannot check the proxy's own connections, so
 // it resolves each target itself, and refuses the request if any address of the target is refused. A SOCKS proxy then
 // receives the checked address. An HTTP proxy receives the name, because its rules are by name.
 func useProxy(t *http.Transport, o Options, g guard) {
 	direct := &net.Dialer{Timeout: o.ConnectTimeout, KeepAlive: 30 * time.Second, Resolver: o.Resolver}
-	if o.Proxy.Scheme == "socks5" || o.Proxy.Scheme == "socks5h" {
+	if !o.httpProxy() {
 		t.DialContext = socksDial(direct, o, g)
 		return
 	}
 	t.DialContext = direct.DialContext // connects only to the proxy, which receives every request
 	t.Proxy = func(req *http.Request) (*url.URL, error) {
-		if _, err := g.resolve(req.Context(), o.Resolver, hostPort(req.URL)); err != nil {
+		targets, err := g.resolve(req.Context(), o.Resolver, hostPort(req.URL))
+		if err != nil {
 			return nil, err
 		}
+		leaveVerdict(req.Context(), targets)
 		return o.Proxy, nil
 	}
 	t.OnProxyConnectResponse = func(_ context.Context, _ *url.URL, _ *http.Request, res *http.Response) error {
@@ -121,7 +129,7 @@ func socksDial(direct *net.Dialer, o Options, g guard) func(ctx context.Context,
 		for _, target := range targets {
 			conn, err := through.DialContext(ctx, network, target.String())
 			if err == nil {
-				return conn, nil
+				return socksConn{conn, target}, nil
 			}
 			last = err
 		}
@@ -135,9 +143,33 @@ func socksDial(direct *net.Dialer, o Options, g guard) func(ctx context.Context,
 // opProxy is the Op of net/http's errors of connecting to or through a proxy.
 const opProxy = "proxyconnect"
 
-// isInner reports whether the host of an address is not on the public internet. Behind a proxy, the connection does not
-// show that.
-func (c *Crawler) isInner(ctx context.Context, u *url.URL) bool {
-	_, err := guard{}.resolve(ctx, c.opts.Resolver, hostPort(u))
-	return err != nil
+// verdict is what the guard found out about the target of a request through an HTTP proxy, whose connection does not show it.
+type verdict struct{ inner bool }
+
+type verdictKey struct{}
+
+// withVerdict returns a context in which a request through an HTTP proxy leaves its verdict.
+func withVerdict(ctx context.Context, v *verdict) context.Context {
+	return context.WithValue(ctx, verdictKey{}, v)
 }
+
+// leaveVerdict tells whoever made the request about its checked addresses. A target is inner only if all of them are: the proxy
+// may connect to any.
+func leaveVerdict(ctx context.Context, targets []netip.AddrPort) {
+	v, _ := ctx.Value(verdictKey{}).(*verdict)
+	if v == nil {
+		return
+	}
+	v.inner = len(targets) > 0 && !slices.ContainsFunc(targets, func(t netip.AddrPort) bool {
+		return !isInner(net.TCPAddrFromAddrPort(t))
+	})
+}
+
+// socksConn is a connection through a SOCKS proxy. Its remote address is that of the target, which the guard has checked.
+type socksConn struct {
+	net.Conn
+	target netip.AddrPort
+}
+
+// RemoteAddr implements net.Conn.
+func (c socksConn) RemoteAddr() net.Addr { return net.TCPAddrFromAddrPort(c.target) }

@@ -2,6 +2,7 @@ package crawl
 
 import (
 	"bufio"
+	"context"
 	"crypto/tls"
 	"encoding/binary"
 	"io"
@@ -186,6 +187,49 @@ func TestAProxyThatDoesNotConnectIsNamed(t *testing.T) {
 	_, _, err := fetch(t, proxied(t, gone.URL), PageRequest{URL: "http://public.example/a"})
 	if e := wantError(t, err); e.Permanent || !strings.Contains(e.Message, proxyName) {
 		t.Errorf("got %v", err)
+	}
+}
+
+func TestWhatAPageMayReachBehindAProxyIsDecidedByTheCheckedLookup(t *testing.T) {
+	t.Parallel()
+	m := newMiddleman(t, routes(t, map[string]string{"/a": shellPage, "/api": "inner text"}))
+	s := newSocks(t, m.to)
+	allow, err := ParseAllow([]string{"10.0.0.0/8"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The answers of a hostile server: the page is checked by the first ones, and later ones must not count for it.
+	const public, private = "93.184.215.14", "10.0.0.7"
+	for name, test := range map[string]struct {
+		turns [][]string
+		inner bool // scripts of the page reach what configuration opens
+		named bool // only for a proxy that receives names, and may connect to any address
+	}{
+		"public":                {turns: [][]string{{public}}},
+		"public, then private":  {turns: [][]string{{public}, {public}, {private}}},
+		"public, then no names": {turns: [][]string{{public}, {public}, {}}},
+		"both":                  {turns: [][]string{{public, private}}, named: true},
+		"private":               {turns: [][]string{{private}}, inner: true},
+	} {
+		for _, proxy := range []string{m.URL, "socks5://" + s.addr} {
+			if test.named && proxy != m.URL {
+				continue
+			}
+			var reached error
+			c := proxied(t, proxy, func(o *Options) {
+				o.Allow = allow
+				o.Resolver = dnsServer(t, zone{"page.example.": test.turns, "inner.example.": {{private}}})
+				o.Renderer = browserOf(func(_ context.Context, u string, get func(string) (int, string, error)) (Rendered, error) {
+					_, _, reached = get("http://inner.example/api")
+					return Rendered{Status: 200, URL: u, HTML: []byte("<p>text")}, nil
+				})
+			})
+			if _, _, err := fetch(t, c, PageRequest{URL: "http://page.example/a"}); err != nil {
+				t.Errorf("%s through %s: %v", name, proxy, err)
+			} else if (reached == nil) != test.inner {
+				t.Errorf("%s through %s: asking an inner host gives %v", name, proxy, reached)
+			}
+		}
 	}
 }
 

@@ -59,6 +59,8 @@ func (h *hop) RoundTrip(req *http.Request) (*http.Response, error) {
 	start := h.crawler.opts.Now()
 	ctx, cancel := context.WithTimeout(h.ctx, *h.budget)
 	defer cancel()
+	var told verdict
+	ctx = withVerdict(ctx, &told)
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(i httptrace.GotConnInfo) {
 		h.inner = isInner(i.Conn.RemoteAddr())
 	}})
@@ -69,11 +71,8 @@ func (h *hop) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	defer res.Body.Close()
-	if h.crawler.opts.Proxy != nil {
-		h.inner = h.crawler.isInner(ctx, req.URL)
-		if res.StatusCode == http.StatusProxyAuthRequired {
-			return nil, errProxy{res.StatusCode}
-		}
+	if h.crawler.opts.httpProxy() {
+		h.inner = told.inner
 	}
 	if err := h.keep(req, res); err != nil {
 		return nil, err
