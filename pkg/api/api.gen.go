@@ -708,7 +708,7 @@ func (e GetUsageParamsBy) Valid() bool {
 	}
 }
 
-// Agent Beside the fields below, those that were sent and are not known, as they were sent.
+// Agent In addition to the fields below, an agent has the unknown fields that were sent, unchanged.
 type Agent struct {
 	AllowedOrigins []string  `json:"allowedOrigins"`
 	CreatedAt      time.Time `json:"createdAt"`
@@ -753,7 +753,7 @@ type AgentAnswer struct {
 	VisitorId string   `json:"visitorId"`
 }
 
-// AgentCreate Fields that are not known are kept and shown, 16 KiB of them at most, and mean nothing here.
+// AgentCreate Unknown fields are stored and returned, up to 16 KiB, but have no effect.
 type AgentCreate struct {
 	// AllowedOrigins the web sites on whose pages a public agent may be asked without a key, each as scheme, host and, if it has one, port; `*`: any. Browsers say on which page they are; a request of another one is refused with 403. The service's own pages always may.
 	//
@@ -794,7 +794,7 @@ type AgentList struct {
 	NextCursor *string `json:"nextCursor"`
 }
 
-// AgentPatch Fields that are not known are kept, each in the place of one with its name.
+// AgentPatch Unknown fields are stored; each replaces the stored field with the same name.
 type AgentPatch struct {
 	// AllowedOrigins the web sites on whose pages a public agent may be asked without a key, each as scheme, host and, if it has one, port; `*`: any. Browsers say on which page they are; a request of another one is refused with 403. The service's own pages always may.
 	//
@@ -831,7 +831,7 @@ type AgentPatch struct {
 
 // AgentQuery defines model for AgentQuery.
 type AgentQuery struct {
-	// ConversationId omitted or empty: a new conversation is created; an id that is not known yet, of your own choice, names the new one. Without a key, an id other than a UUID is one of the visitor alone: send visitorId, too
+	// ConversationId omitted or empty: a new conversation is created; an unknown id of your choice becomes the id of the new one. Without a key, an id other than a UUID is valid only for the visitor: send visitorId, too
 	//
 	// Example: 0198c0de-0000-7000-8000-000000000004
 	ConversationId *string `json:"conversationId,omitempty"`
@@ -982,7 +982,7 @@ type ChatPart struct {
 
 // ChatRequest defines model for ChatRequest.
 type ChatRequest struct {
-	// ConversationId extension: joins this conversation and stores question and answer in it; messages before the last are not read then. An id that is not known yet, of your own choice, names a new one
+	// ConversationId extension: joins this conversation and stores question and answer in it; messages before the last are not read then. An unknown id of your choice becomes the id of a new one
 	//
 	// Example: 0198c0de-0000-7000-8000-000000000004
 	ConversationId *string `json:"conversationId,omitempty"`
@@ -994,7 +994,7 @@ type ChatRequest struct {
 	// MaxCompletionTokens -1 counts as not given
 	MaxCompletionTokens *int `json:"max_completion_tokens,omitempty"`
 
-	// MaxTokens max_completion_tokens goes before it; -1 counts as not given
+	// MaxTokens max_completion_tokens takes precedence; -1 counts as not given
 	MaxTokens *int          `json:"max_tokens,omitempty"`
 	Messages  []ChatMessage `json:"messages"`
 
@@ -1075,7 +1075,7 @@ type Conversation struct {
 	AgentId   string    `json:"agentId"`
 	CreatedAt time.Time `json:"createdAt"`
 
-	// Id a UUID, or the id that the caller has chosen; unique for an agent and a visitor
+	// Id a UUID, or a caller-chosen id; unique per agent and visitor
 	Id string `json:"id"`
 
 	// Title the first question, shortened
@@ -1089,7 +1089,7 @@ type ConversationDetail struct {
 	AgentId   string    `json:"agentId"`
 	CreatedAt time.Time `json:"createdAt"`
 
-	// Id a UUID, or the id that the caller has chosen; unique for an agent and a visitor
+	// Id a UUID, or a caller-chosen id; unique per agent and visitor
 	Id       string    `json:"id"`
 	Messages []Message `json:"messages"`
 
@@ -1212,7 +1212,7 @@ type DatasourceConfigCreate struct {
 	// Example: {"Accept-Language":"de","Authorization":"Basic dXNlcjpwYXNzd29yZA=="}
 	Headers *map[string]string `json:"headers,omitempty"`
 
-	// Include web_site: glob patterns of paths to take; pages that lead to them are read for their links
+	// Include web_site: glob patterns of paths to include; other pages may be read for their links
 	Include *[]string `json:"include,omitempty"`
 
 	// MaxDepth web_site: links from the root
@@ -1311,14 +1311,14 @@ type DatasourceList struct {
 
 // DatasourcePatch Fields that are missing stay as they are.
 type DatasourcePatch struct {
-	// Config of a web_page or web_site. Fields that are missing stay as they are. Changes count at once: pages that the site
-	// does not take any more are skipped, and pages that are known from links and that it takes now are fetched. Other
-	// pages of a sitemap come with the next refresh.
+	// Config of a web_page or web_site. Fields that are missing stay as they are. Changes take effect at once: pages that are
+	// no longer included are skipped, and newly included pages are fetched if links to them are known. Other pages of a
+	// sitemap are added by the next refresh.
 	Config *struct {
 		// Exclude web_site: glob patterns of paths to leave
 		Exclude *[]string `json:"exclude,omitempty"`
 
-		// Headers web_page, web_site: take the place of all headers that requests carried; an empty object clears them
+		// Headers web_page, web_site: replaces all headers of the requests; an empty object removes them
 		//
 		// Example: {"Cookie":"session=4f2a"}
 		Headers *map[string]string `json:"headers,omitempty"`
@@ -1392,7 +1392,7 @@ type Datastore struct {
 	Chunking  Chunking  `json:"chunking"`
 	CreatedAt time.Time `json:"createdAt"`
 
-	// Datasources the newest 50, where one datastore is read; GET /datasources?datastoreId= lists all
+	// Datasources the newest 50, only if a single datastore is read; GET /datasources?datastoreId= lists all
 	Datasources    *[]Datasource `json:"datasources,omitempty"`
 	Description    string        `json:"description"`
 	EmbeddingModel string        `json:"embeddingModel"`
@@ -1530,7 +1530,7 @@ type DatastoreQuery struct {
 	// (RERANK_URL), and the first stage's order stands when it fails. true: it must answer, or the query fails.
 	Rerank *bool `json:"rerank,omitempty"`
 
-	// TopK how many fragments at most; omitted: 5
+	// TopK maximum number of fragments; omitted: 5
 	TopK *int `json:"topK,omitempty"`
 }
 
@@ -1538,7 +1538,7 @@ type DatastoreQuery struct {
 type DeletedDatasources struct {
 	Deleted []string `json:"deleted"`
 
-	// NotFound ids of no datasource in the workspace
+	// NotFound ids without a datasource in the workspace
 	NotFound []string `json:"notFound"`
 }
 
@@ -1786,7 +1786,7 @@ type FragmentExplanation struct {
 	// LexicalScore BM25
 	LexicalScore float64 `json:"lexical_score"`
 
-	// LinkListScore what was taken off, as a number below 0, because its page is a list of links, such as an index; 0 for other pages
+	// LinkListScore score deducted, as a negative number, because its page is a list of links, such as an index; 0 for other pages
 	LinkListScore float64 `json:"link_list_score"`
 
 	// Merged chunks beside it whose text is part of the fragment, by id
@@ -2191,7 +2191,7 @@ type Source struct {
 
 // UpdateRequest defines model for UpdateRequest.
 type UpdateRequest struct {
-	// CustomId caller-chosen id; omitted: it stays. metadata.custom_id is the same
+	// CustomId caller-chosen id; omitted: unchanged. metadata.custom_id is the same
 	CustomId *string `json:"custom_id,omitempty"`
 
 	// Id id of the datasource to update
@@ -2454,19 +2454,19 @@ type ExportConversationsParamsFormat string
 
 // DeleteConversationParams defines parameters for DeleteConversation.
 type DeleteConversationParams struct {
-	// AgentId the conversation with this agent, where several have the same id of a caller's choice
+	// AgentId selects the conversation with this agent if several have the same caller-chosen id
 	AgentId *WithAgent `form:"agentId,omitempty" json:"agentId,omitempty"`
 
-	// VisitorId the conversation of this visitor, likewise
+	// VisitorId selects the conversation of this visitor if several have the same caller-chosen id
 	VisitorId *WithVisitor `form:"visitorId,omitempty" json:"visitorId,omitempty"`
 }
 
 // GetConversationParams defines parameters for GetConversation.
 type GetConversationParams struct {
-	// AgentId the conversation with this agent, where several have the same id of a caller's choice
+	// AgentId selects the conversation with this agent if several have the same caller-chosen id
 	AgentId *WithAgent `form:"agentId,omitempty" json:"agentId,omitempty"`
 
-	// VisitorId the conversation of this visitor, likewise
+	// VisitorId selects the conversation of this visitor if several have the same caller-chosen id
 	VisitorId *WithVisitor `form:"visitorId,omitempty" json:"visitorId,omitempty"`
 
 	// Limit how many at most

@@ -58,7 +58,7 @@ func keptSecretKey(path string) (string, error) {
 	}
 	key := seal.NewKey()
 	if err := os.WriteFile(path, []byte(key+"\n"), 0o600); err != nil {
-		return "", fmt.Errorf("keeping the key for headers of protected sites: %w", err)
+		return "", fmt.Errorf("storing the key for headers of protected sites: %w", err)
 	}
 	return key, nil
 }

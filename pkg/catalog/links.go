@@ -62,7 +62,7 @@ func linksOf(ctx context.Context, t *tx, pageIDs []string) (map[string][]string,
 		for _, p := range parts {
 			urls, err := unpackLinks(p.links)
 			if err != nil {
-				return fmt.Errorf("links of page %s: %w", p.page, err)
+				return fmt.Errorf("reading links of page %s: %w", p.page, err)
 			}
 			out[p.page] = append(out[p.page], urls...)
 		}

@@ -79,6 +79,28 @@ func accessTo(ctx context.Context, u *url.URL) *Access {
 	return nil
 }
 
+type askerKey struct{}
+
+// WithAsker returns a context for requests of a Renderer that a document of this origin makes, in the form of Origin. Requests
+// without an asker carry no headers of an Access.
+func WithAsker(ctx context.Context, origin string) context.Context {
+	return context.WithValue(ctx, askerKey{}, origin)
+}
+
+// forBrowser returns the request as it is made for a browser's document. It carries the headers only if it reads, and only
+// for documents of their own origin. Other requests to that origin lose their cookies too: the site may have set them in
+// response to the headers.
+func (a *Access) forBrowser(req *http.Request) *http.Request {
+	asker, _ := req.Context().Value(askerKey{}).(string)
+	reads := req.Method == http.MethodGet || req.Method == http.MethodHead
+	if a.covers(req.URL) && (!reads || asker != a.origin) {
+		req = req.Clone(WithAccess(req.Context(), nil))
+		req.Header.Del("Cookie")
+		return req
+	}
+	return req.WithContext(WithAccess(req.Context(), a))
+}
+
 // accessing is a RoundTripper that adds the headers in a request's context. It sees each redirect as a separate request, so
 // a redirect to another origin is sent without them.
 type accessing struct{ base http.RoundTripper }

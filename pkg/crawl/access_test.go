@@ -160,6 +160,59 @@ func TestABrowserSendsTheHeadersForPagesOfTheirOriginAlone(t *testing.T) {
 	}
 }
 
+// rendererFunc is a Renderer.
+type rendererFunc func(ctx context.Context, url string, via http.RoundTripper) (Rendered, error)
+
+func (f rendererFunc) Render(ctx context.Context, url string, via http.RoundTripper) (Rendered, error) {
+	return f(ctx, url, via)
+}
+
+func TestABrowserSendsTheHeadersToReadAndForTheirOwnDocumentsAlone(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	var asked []string
+	g := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		asked = append(asked, strings.TrimSpace(fmt.Sprintf("%s %s %s %s", r.Method, r.URL.Path, r.Header.Get("Authorization"), r.Header.Get("Cookie"))))
+		_, _ = io.WriteString(w, shellPage)
+	})).URL
+	c := local(t, func(o *Options) {
+		o.Renderer = rendererFunc(func(ctx context.Context, u string, via http.RoundTripper) (Rendered, error) {
+			for _, r := range []struct{ method, path, asker string }{
+				{"GET", "/get", g}, {"HEAD", "/head", g}, {"POST", "/post", g}, {"OPTIONS", "/options", g},
+				{"GET", "/other", "http://127.0.0.1:1"}, {"GET", "/longer", g + "1"}, {"GET", "/opaque", "null"}, {"GET", "/unknown", ""},
+			} {
+				req, err := http.NewRequestWithContext(WithAsker(ctx, r.asker), r.method, g+r.path, nil)
+				if err != nil {
+					return Rendered{}, err
+				}
+				req.Header.Set("Cookie", "set=1") // as the site has set it for the browser
+				res, err := via.RoundTrip(req)
+				if err != nil {
+					return Rendered{}, err
+				}
+				_ = res.Body.Close()
+			}
+			return Rendered{Status: 200, URL: u, HTML: []byte("<p>text")}, nil
+		})
+	})
+	p, err := c.Fetch(access(t, g), PageRequest{URL: g + "/app"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = p.Close()
+	with := " " + password + " "
+	want := []string{
+		"GET /robots.txt" + with + "session=s; step=0", "GET /app" + with + "session=s; step=0",
+		"GET /get" + with + "set=1; session=s; step=0", "HEAD /head" + with + "set=1; session=s; step=0",
+		"POST /post", "OPTIONS /options", "GET /other", "GET /longer", "GET /opaque", "GET /unknown",
+	}
+	if diff := cmp.Diff(want, asked); diff != "" {
+		t.Errorf("requests (-want +got):\n%s", diff)
+	}
+}
+
 func TestOriginsAreComparedByTheirMeaning(t *testing.T) {
 	t.Parallel()
 	for address, origin := range map[string]string{

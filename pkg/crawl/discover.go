@@ -253,7 +253,7 @@ func (d *discovery) rootMoved(ctx context.Context) (*url.URL, error) {
 		return nil, err
 	}
 	if err := a.body.Close(); err != nil {
-		return nil, fmt.Errorf("giving up the body of %s: %w", root, err)
+		return nil, fmt.Errorf("releasing the body of %s: %w", root, err)
 	}
 	if d.scope.hosts[domain.BareHost(a.url)] && d.scope.inPath(a.url) {
 		return nil, nil

@@ -228,7 +228,7 @@ func (c *Crawler) retrieve(ctx context.Context, r retrieval) (answer, error) {
 			}, nil
 		}
 		if err := h.release(); err != nil {
-			return answer{}, fmt.Errorf("giving up the body of %s: %w", u, err)
+			return answer{}, fmt.Errorf("releasing the body of %s: %w", u, err)
 		}
 		if err := trail.add(u, next, h); err != nil {
 			return answer{}, err

@@ -15,7 +15,7 @@ import (
 )
 
 // Renderer shows a page as a browser does when its scripts have run. All requests for it go through via, whose errors
-// are *Error where it refuses one. Errors of Render are *Error, unless ctx ended it.
+// are *Error where it refuses one. The contexts of requests name the origin of the document that makes them: see WithAsker. Errors of Render are *Error, unless ctx ended it.
 type Renderer interface {
 	Render(ctx context.Context, url string, via http.RoundTripper) (Rendered, error)
 }
@@ -116,14 +116,14 @@ func (b *browsing) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err := b.guard.checkURL(req.URL); err != nil {
 		return nil, err
 	}
-	req = req.WithContext(WithAccess(req.Context(), b.access))
 	first, err := b.count(req)
 	if err == nil {
-		err = b.allowed(req.Context(), req.URL)
+		err = b.allowed(WithAccess(req.Context(), b.access), req.URL)
 	}
 	if err != nil {
 		return nil, classify(req.Context(), req.URL.String(), err)
 	}
+	req = b.access.forBrowser(req)
 	ask := b.part
 	if first {
 		ask = b.whole

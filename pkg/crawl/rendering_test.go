@@ -21,6 +21,11 @@ import (
 type browserOf func(ctx context.Context, url string, get func(string) (int, string, error)) (Rendered, error)
 
 func (f browserOf) Render(ctx context.Context, url string, via http.RoundTripper) (Rendered, error) {
+	origin, err := Origin(url)
+	if err != nil {
+		return Rendered{}, err
+	}
+	ctx = WithAsker(ctx, origin)
 	return f(ctx, url, func(u string) (int, string, error) {
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, u, nil)
 		if err != nil {

@@ -57,6 +57,7 @@ func (t *tab) load(ctx context.Context, address string) (crawl.Rendered, error) 
 	timed, cancel := context.WithTimeout(ctx, t.opts.Timeout)
 	defer cancel()
 	late := false
+	t.net.open(address)
 	err := t.navigate(timed, address)
 	if err == nil {
 		late, err = t.rest(timed, address)

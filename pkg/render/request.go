@@ -47,6 +47,7 @@ func (n *traffic) get(ctx context.Context, e *fetch.EventRequestPaused) error {
 		return errors.Join(err, n.fail(ctx, e, network.ErrorReasonAddressUnreachable))
 	}
 	n.note(e, res.status, nil)
+	n.show(e, res.status)
 	return n.fulfil(ctx, e, res)
 }
 
@@ -107,7 +108,7 @@ func (n *traffic) request(ctx context.Context, e *fetch.EventRequestPaused) (*ht
 	if e.Request.HasPostData && len(body) == 0 {
 		return nil, errors.New("what it sends cannot be seen")
 	}
-	req, err := http.NewRequestWithContext(ctx, strings.ToUpper(e.Request.Method), e.Request.URL, bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(crawl.WithAsker(ctx, n.asker(e)), strings.ToUpper(e.Request.Method), e.Request.URL, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}

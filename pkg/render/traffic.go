@@ -50,6 +50,9 @@ type traffic struct {
 	left      int64  // of maxPageBytes
 	status    int    // of the last answer for the page itself
 	failure   error  // of the last request for the page itself
+	origin    string // of the page that was asked for
+	mixed     bool   // some frame has shown a document of another origin
+	strayed   bool   // the page itself has
 }
 
 func newTraffic(o Options, via http.RoundTripper) *traffic {
@@ -59,6 +62,13 @@ func newTraffic(o Options, via http.RoundTripper) *traffic {
 	}
 	n.ctx, n.cancel = context.WithCancel(context.Background())
 	return n
+}
+
+// open says which page is asked for.
+func (n *traffic) open(address string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.origin, _ = crawl.Origin(address)
 }
 
 // begin says where answers go. No request comes before.
