@@ -162,6 +162,11 @@ func (c *Catalog) apply(ctx context.Context, t *tx, ev domain.Event) (Applied, e
 			return Applied{}, err
 		}
 	}
+	if ev.Type == domain.EventUnchanged && ev.JobKind == domain.JobCrawl && r.GroupID != "" && out.Changed {
+		if done.NewPages, err = c.followKept(ctx, t, r, store, ev); err != nil {
+			return Applied{}, err
+		}
+	}
 	if len(out.Links) > 0 || len(out.LeftOut) > 0 {
 		if done.NewPages, err = c.discovered(ctx, t, siteID, r, store, ev, out); err != nil {
 			return Applied{}, err
@@ -239,11 +244,6 @@ func (c *Catalog) consequences(ctx context.Context, t *tx, before, after record)
 	if after.Type == domain.TypeWebSite {
 		if !after.DiscoveryDone || before.DiscoveryDone {
 			return nil
-		}
-		if after.FollowLinks {
-			if err := queueWork(ctx, t, siteTask{siteID: after.ID, kind: workLinks}); err != nil {
-				return err
-			}
 		}
 		return queueRest(ctx, t, after)
 	}

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"compress/flate"
 	"context"
+	"database/sql"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -72,6 +74,60 @@ func linksOf(ctx context.Context, t *tx, pageIDs []string) (map[string][]string,
 		return nil, fmt.Errorf("reading links: %w", err)
 	}
 	return out, nil
+}
+
+// linksKnown returns the pages whose links are stored, be there none.
+func linksKnown(ctx context.Context, t *tx, pageIDs []string) (map[string]bool, error) {
+	known := make(map[string]bool, len(pageIDs))
+	err := inLists(t.db.dialect, pageIDs, func(in string, args []any) error {
+		ids, err := collect(ctx, t, scanString, `SELECT page_id FROM page_links WHERE part = 0 AND page_id `+in, args...)
+		for _, id := range ids {
+			known[id] = true
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("looking for stored links: %w", err)
+	}
+	return known, nil
+}
+
+// followKept evaluates the stored links of a page whose fetch found it unchanged: such a fetch reports none. It returns how
+// many jobs that put into the outbox.
+func (c *Catalog) followKept(ctx context.Context, t *tx, page record, store domain.Datastore, ev domain.Event) (int, error) {
+	site, err := readRecord(ctx, t, page.GroupID)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, fmt.Errorf("reading site %s: %w", page.GroupID, err)
+	}
+	if !site.FollowLinks || !site.listens(page, ev) || page.Config.Lead > domain.MaxLead {
+		return 0, nil
+	}
+	links, err := linksOf(ctx, t, []string{page.ID})
+	if err != nil {
+		return 0, err
+	}
+	var found []foundLink
+	for _, u := range links[page.ID] {
+		found = append(found, foundLink{Link: domain.Link{URL: u, Depth: page.Config.Depth + 1}, lead: page.Config.Lead + 1})
+	}
+	return c.followStored(ctx, t, &site, store, found)
+}
+
+// followStored adds stored links as pages, and stores that the site has reached its limit of pages if it has. Refused links
+// are not counted: the crawl that found them has counted them.
+func (c *Catalog) followStored(ctx context.Context, t *tx, site *record, store domain.Datastore, found []foundLink) (int, error) {
+	if len(found) == 0 {
+		return 0, nil
+	}
+	queued, refused, err := c.addPages(ctx, t, site, store, found)
+	if err != nil || refused[overLimit] == 0 || site.capped {
+		return queued, err
+	}
+	site.capped = true
+	return queued, site.store(ctx, t, c.stamp())
 }
 
 // packers pools flate writers, because each one is large.

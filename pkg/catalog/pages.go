@@ -30,6 +30,9 @@ func (c *Catalog) discovered(ctx context.Context, t *tx, siteID string, from rec
 	if !site.listens(from, ev) {
 		return 0, nil
 	}
+	if from.ID != site.ID && from.Config.Lead > domain.MaxLead {
+		return 0, nil // the settings refuse the page since it was asked for
+	}
 	queued, refused, err := c.addPages(ctx, t, &site, store, foundOn(from, out.Links))
 	if err != nil {
 		return 0, err
@@ -66,20 +69,16 @@ type reach struct {
 	scope    *domain.SiteScope
 	patterns domain.Patterns
 	limit    int
-	leads    int64 // pages read only for their links
+	refused  int64 // pages of the site that the scope refuses
+	leads    int64 // pages of these that are read for their links
 }
 
 func (c *Catalog) reachOf(ctx context.Context, t *tx, site record) (reach, error) {
 	r := reach{scope: site.Config.Scope(site.FollowLinks), limit: c.pageLimit(site)}
 	r.patterns = r.scope.Patterns()
-	if len(r.scope.Include) == 0 {
-		return r, nil
-	}
 	var err error
-	if r.leads, err = leadCount(ctx, t, site.ID); err != nil {
-		return r, fmt.Errorf("counting pages that are read for their links: %w", err)
-	}
-	return r, nil
+	r.refused, r.leads, err = unsearchable(ctx, t, site.ID)
+	return r, err
 }
 
 // judge returns the reason for refusing a link or, if it becomes a page, its Lead.
@@ -102,10 +101,28 @@ func (r *reach) judge(l foundLink) (why string, lead int) {
 	}
 }
 
+// lead sets the Lead of a known page, and updates the counts.
+func (r *reach) lead(page *record, lead int) {
+	count := func(lead int, by int64) {
+		if lead > 0 {
+			r.refused += by
+		}
+		if lead > 0 && lead <= domain.MaxLead {
+			r.leads += by
+		}
+	}
+	count(page.Config.Lead, -1)
+	count(lead, 1)
+	if page.Config.Lead > domain.MaxLead && lead > 0 && page.Status == domain.StatusSkipped && page.DuplicateOf == "" {
+		page.Error = r.scope.LeftOutBy(domain.LeftNotIncluded, page.Config.SourceURL)
+	}
+	page.Config.Lead = lead
+}
+
 // leadFewer lowers the Lead of a page that is read only for its links, after a shorter path to it was found. Lead
 // limits how far its links are followed.
-func (c *Catalog) leadFewer(ctx context.Context, t *tx, page *record, lead int) error {
-	page.Config.Lead = lead
+func (c *Catalog) leadFewer(ctx context.Context, t *tx, page *record, lead int, in *reach) error {
+	in.lead(page, lead)
 	if err := page.store(ctx, t, c.stamp()); err != nil {
 		return err
 	}
@@ -142,12 +159,12 @@ func (c *Catalog) addPages(ctx context.Context, t *tx, site *record, store domai
 		switch {
 		case gone[id]:
 			continue
-		case why == domain.LeftExcluded, why == domain.LeftNotIncluded && !exists:
+		case why == domain.LeftExcluded, why != "" && (!exists || page.Config.Lead > domain.MaxLead):
 			refused[why]++
 			continue
 		case exists && page.runID == site.runID:
-			if lead > 0 && lead < page.Config.Lead {
-				if err := c.leadFewer(ctx, t, &page, lead); err != nil {
+			if lead < page.Config.Lead && (lead > 0 || page.Config.Lead > domain.MaxLead && why == "") {
+				if err := c.leadFewer(ctx, t, &page, lead, &reach); err != nil {
 					return 0, nil, err
 				}
 			}
@@ -164,15 +181,12 @@ func (c *Catalog) addPages(ctx context.Context, t *tx, site *record, store domai
 				page.Config.LastMod = link.LastMod
 			}
 			if why == "" {
-				page.Config.Lead = lead
+				reach.lead(&page, lead)
 			}
 			if err := c.ask(ctx, t, *site, &page, store); err != nil {
 				return 0, nil, err
 			}
-		case why != "":
-			refused[why]++
-			continue
-		case lead == 0 && site.pages-reach.leads >= int64(reach.limit):
+		case lead == 0 && site.pages-reach.refused >= int64(reach.limit):
 			refused[overLimit]++
 			continue
 		default:
@@ -182,6 +196,7 @@ func (c *Catalog) addPages(ctx context.Context, t *tx, site *record, store domai
 			added++
 			site.pages++
 			if lead > 0 {
+				reach.refused++
 				reach.leads++
 			}
 		}

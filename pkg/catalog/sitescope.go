@@ -3,13 +3,16 @@ package catalog
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-// scopeBatch is the number of pages per transaction when a scope is applied.
-const scopeBatch = 50
+const (
+	// scopeBatch is the number of pages per transaction when a scope is applied.
+	scopeBatch = 50
+	// linkBatch is the number of addresses per transaction when stored links are evaluated. Those of one page may be more.
+	linkBatch = 2_000
+)
 
 // foundLink is an address found in a page or a sitemap.
 type foundLink struct {
@@ -26,36 +29,64 @@ func foundOn(from record, links []domain.Link) []foundLink {
 	return out
 }
 
-// scope applies the site's settings to its pages and evaluates the stored links of these, one batch at a time. It runs
-// after a change of the settings and in each crawl that follows links: an unchanged page reports no links, so the stored
-// ones are used.
+// scope applies changed settings of the site to its pages, one batch at a time. Their links are evaluated afterwards, when
+// it is known of every page whether the settings take it: see links.
 func (w *siteWork) scope(ctx context.Context) error {
-	condition, args := `group_id = ? AND group_id <> '' AND id > ? ORDER BY id`, []any{w.site.ID, w.after}
-	if w.task.pageID != "" {
-		condition, args = `group_id = ? AND id = ?`, []any{w.site.ID, w.task.pageID}
-	}
-	pages, err := collect(ctx, w.t, scanRecord, `SELECT `+recordColumns+` FROM datasources WHERE `+condition+` LIMIT ?`+w.t.lock,
-		append(args, scopeBatch)...)
+	pages, err := w.batch(ctx)
 	if err != nil {
-		return fmt.Errorf("reading pages: %w", err)
+		return err
 	}
-	ids := make([]string, len(pages))
-	for i, p := range pages {
-		ids[i] = p.ID
-	}
-	links, err := linksOf(ctx, w.t, ids)
+	known, err := linksKnown(ctx, w.t, idsOf(pages))
 	if err != nil {
 		return err
 	}
 	scope := w.site.Config.Scope(w.site.FollowLinks)
 	patterns := scope.Patterns()
+	for i := range pages {
+		p := &pages[i]
+		if err := w.fit(ctx, p, *scope, scope.Refuses(patterns, p.Config.SourceURL, p.Config.Depth), known[p.ID]); err != nil {
+			return err
+		}
+	}
+	if w.more {
+		return nil
+	}
+	if err := w.trim(ctx); err != nil || w.more || !w.site.FollowLinks {
+		return err
+	}
+	return queueWork(ctx, w.t, siteTask{siteID: w.site.ID, kind: workLinks})
+}
+
+// links evaluates the stored links of the site's pages, or of the one that the task names, by the settings of now. Links of
+// pages that lead nowhere are not followed.
+func (w *siteWork) links(ctx context.Context) error {
+	if !w.site.FollowLinks {
+		return nil
+	}
+	pages, err := w.batch(ctx)
+	if err != nil {
+		return err
+	}
+	links, err := linksOf(ctx, w.t, idsOf(pages))
+	if err != nil {
+		return err
+	}
 	var found []foundLink
 	at := make(map[string]int)
 	for i := range pages {
 		p := &pages[i]
 		urls, known := links[p.ID]
-		if err := w.fit(ctx, p, *scope, scope.Refuses(patterns, p.Config.SourceURL, p.Config.Depth), known); err != nil {
-			return err
+		if i > 0 && len(found)+len(urls) > linkBatch {
+			w.after, w.more = pages[i-1].ID, true
+			break
+		}
+		if p.Config.Lead > domain.MaxLead {
+			continue
+		}
+		if !known && w.task.pageID != "" && p.own().Terminal() {
+			if err := w.askAnew(ctx, p); err != nil {
+				return err
+			}
 		}
 		for _, u := range urls {
 			l := foundLink{Link: domain.Link{URL: u, Depth: p.Config.Depth + 1}, lead: p.Config.Lead + 1}
@@ -67,64 +98,56 @@ func (w *siteWork) scope(ctx context.Context) error {
 			found = append(found, l)
 		}
 	}
-	if w.site.FollowLinks && !w.site.Crawl.Stopped() {
-		if err := w.take(ctx, found); err != nil {
-			return err
-		}
-	}
+	queued, err := w.c.followStored(ctx, w.t, &w.site, w.store, found)
+	w.t.queuedWork = w.t.queuedWork || queued > 0
+	return err
+}
+
+// batch reads the next pages of a task that walks over all pages of the site, or the page that the task names.
+func (w *siteWork) batch(ctx context.Context) ([]record, error) {
+	condition, args := `group_id = ? AND group_id <> '' AND id > ? ORDER BY id`, []any{w.site.ID, w.after}
 	if w.task.pageID != "" {
-		return nil
+		condition, args = `group_id = ? AND id = ?`, []any{w.site.ID, w.task.pageID}
 	}
-	if len(pages) > 0 {
+	pages, err := collect(ctx, w.t, scanRecord, `SELECT `+recordColumns+` FROM datasources WHERE `+condition+` LIMIT ?`+w.t.lock,
+		append(args, scopeBatch)...)
+	if err != nil {
+		return nil, fmt.Errorf("reading pages: %w", err)
+	}
+	if len(pages) > 0 && w.task.pageID == "" {
 		w.after = pages[len(pages)-1].ID
 	}
-	if w.more = len(pages) == scopeBatch; w.more || w.task.kind != workScope {
-		return nil
-	}
-	return w.trim(ctx)
+	w.more = len(pages) == scopeBatch
+	return pages, nil
 }
 
-// take adds the links inside the site's scope as pages. Refused links are not counted: the crawl that found them has counted
-// them.
-func (w *siteWork) take(ctx context.Context, found []foundLink) error {
-	for group := range slices.Chunk(found, maxSitePages) {
-		queued, refused, err := w.c.addPages(ctx, w.t, &w.site, w.store, group)
-		if err != nil {
-			return err
-		}
-		if refused[overLimit] > 0 && !w.site.capped {
-			w.site.capped = true
-			if err := w.site.store(ctx, w.t, w.c.stamp()); err != nil {
-				return err
-			}
-		}
-		if queued > 0 {
-			w.t.queuedWork = true
-		}
+func idsOf(pages []record) []string {
+	ids := make([]string, len(pages))
+	for i, p := range pages {
+		ids[i] = p.ID
 	}
-	return nil
+	return ids
 }
-
-// maxSitePages bounds the links of one lookup.
-const maxSitePages = 500
 
 // fit applies the site's settings to a page. why is the reason for leaving the page out, "" if it is in scope; known says
 // that its links are stored.
 func (w *siteWork) fit(ctx context.Context, p *record, scope domain.SiteScope, why string, known bool) error {
 	before := p.Datasource
-	leads := why != "" && scope.LeadsOn(why, p.Config.SourceURL)
-	switch lead := p.Config.Lead; {
-	case !leads:
-		p.Config.Lead = 0
-	case lead == 0 && !domain.SameSpelling(p.Config.SourceURL, scope.Root):
-		p.Config.Lead = 1
+	root := scope.Follow && domain.SameSpelling(p.Config.SourceURL, scope.Root)
+	p.Config.Lead = 0
+	if why != "" && !root {
+		p.Config.Lead = domain.LeadsNowhere // unless links to it say otherwise: see leadFewer
 	}
 	waits := !p.own().Terminal()
-	if why != "" && p.Status != domain.StatusSkipped && (!waits || !leads || p.ActiveGeneration > 0) {
+	if why != "" && p.Status != domain.StatusSkipped && (!waits || !root || p.ActiveGeneration > 0) {
+		reason := p.Config.SourceURL + " is left out: " + why + "."
+		if root {
+			reason = scope.LeftOutBy(why, p.Config.SourceURL)
+		}
 		if err := queueWithdrawals(ctx, w.t, []record{*p}); err != nil {
 			return err
 		}
-		if err := w.c.makeWay(ctx, w.t, p, "", scope.LeftOutBy(why, p.Config.SourceURL), fromMicros(w.c.stamp())); err != nil {
+		if err := w.c.makeWay(ctx, w.t, p, "", reason, fromMicros(w.c.stamp())); err != nil {
 			return err
 		}
 		w.changed = append(w.changed, p.ID)
@@ -137,16 +160,21 @@ func (w *siteWork) fit(ctx context.Context, p *record, scope domain.SiteScope, w
 			return err
 		}
 	}
-	if w.task.kind != workScope || w.site.Crawl.Stopped() || !w.site.DiscoveryDone {
+	if w.site.Crawl.Stopped() || !w.site.DiscoveryDone {
 		return nil // a crawl in progress fetches every page; a stopped one fetches none
 	}
-	unread := w.site.FollowLinks && !known && (why == "" || leads)
+	unread := w.site.FollowLinks && !known && (why == "" || root)
 	left := why == "" && p.Status == domain.StatusSkipped && p.DuplicateOf == ""
 	if stale := waits && p.jobKind == domain.JobCrawl; !unread && !left && !stale || waits && !stale {
 		return nil
 	}
+	return w.askAnew(ctx, p)
+}
+
+// askAnew has a page fetched by the settings of now. The crawl may already have a job for it, with the old settings.
+func (w *siteWork) askAnew(ctx context.Context, p *record) error {
 	job := domain.NewPageJob(w.site.Datasource, p.Datasource, w.site.runID, w.store)
-	job.ID = domain.NewID() // the crawl may already have a job for the page, with the old settings
+	job.ID = domain.NewID()
 	if err := queueWithdrawals(ctx, w.t, []record{*p}); err != nil {
 		return err
 	}
@@ -156,11 +184,15 @@ func (w *siteWork) fit(ctx context.Context, p *record, scope domain.SiteScope, w
 
 // trim leaves out the pages beyond the site's limit, the last found first.
 func (w *siteWork) trim(ctx context.Context) error {
-	pages, leads, err := pageCount(ctx, w.t, w.site)
+	var pages int64
+	if err := w.t.queryRow(ctx, `SELECT pages FROM datasources WHERE id = ?`, w.site.ID).Scan(&pages); err != nil {
+		return fmt.Errorf("counting the pages of site %s: %w", w.site.ID, err)
+	}
+	uncounted, _, err := unsearchable(ctx, w.t, w.site.ID)
 	if err != nil {
 		return err
 	}
-	over := pages - leads - int64(w.c.pageLimit(w.site))
+	over := pages - uncounted - int64(w.c.pageLimit(w.site))
 	if over <= 0 {
 		return nil
 	}
@@ -186,22 +218,15 @@ func (w *siteWork) trim(ctx context.Context) error {
 	return nil
 }
 
-// pageCount returns the number of the site's pages, and the number of those read only for their links.
-func pageCount(ctx context.Context, t *tx, site record) (pages, leads int64, err error) {
-	err = t.queryRow(ctx, `SELECT pages FROM datasources WHERE id = ?`, site.ID).Scan(&pages)
-	if err == nil {
-		leads, err = leadCount(ctx, t, site.ID)
-	}
+// unsearchable counts the pages of a site that its settings refuse, which do not count for its limit, and those of them that
+// are read for their links alone.
+func unsearchable(ctx context.Context, t *tx, siteID string) (all, leads int64, err error) {
+	err = t.queryRow(ctx, `SELECT COUNT(*), COALESCE(SUM(CASE WHEN lead < ? THEN 1 ELSE 0 END), 0) FROM datasources
+		WHERE group_id = ? AND lead > 0`, domain.LeadsNowhere, siteID).Scan(&all, &leads)
 	if err != nil {
-		return 0, 0, fmt.Errorf("counting the pages of site %s: %w", site.ID, err)
+		return 0, 0, fmt.Errorf("counting the pages of site %s that its settings refuse: %w", siteID, err)
 	}
-	return pages, leads, nil
-}
-
-// leadCount counts the pages of a site that are read only for their links.
-func leadCount(ctx context.Context, t *tx, siteID string) (n int64, err error) {
-	err = t.queryRow(ctx, `SELECT COUNT(*) FROM datasources WHERE group_id = ? AND lead > 0`, siteID).Scan(&n)
-	return n, err
+	return all, leads, nil
 }
 
 // rescope queues the work that applies changed settings of a site to its pages.
@@ -209,7 +234,9 @@ func (c *Catalog) rescope(ctx context.Context, t *tx, before domain.DatasourceCo
 	if site.Type != domain.TypeWebSite || before.SameReach(site.Config) {
 		return nil
 	}
-	site.capped = false // trim sets it again
+	if site.FollowLinks || int64(c.pageLimit(*site)) > site.pages {
+		site.capped = false // trim and the links that are evaluated set it again; of a sitemap, the rest is not known
+	}
 	if listed := site.DiscoveryDone && !site.FollowLinks && site.pages > 0; listed && before.Widens(site.Config) {
 		site.WarnOfSitemap()
 	}

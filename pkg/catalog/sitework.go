@@ -19,8 +19,8 @@ const (
 	workRelease workKind = 3 // those left out for a page that has nothing for readers are fetched again
 	workCompare workKind = 4 // those left out because of the content of a page that has another now are fetched again
 	workYield   workKind = 5 // those that say they are a page which has content now make way for it
-	workLinks   workKind = 6 // evaluate the stored links of one page or of all: an unchanged page reports none
-	workScope   workKind = 7 // apply changed settings of the site to its pages and their links
+	workLinks   workKind = 6 // evaluate the stored links of one page or of all, after a change of the settings
+	workScope   workKind = 7 // apply changed settings of the site to its pages; workLinks follows
 	workNamed   workKind = 8 // fetch pages again that were left out for their canonical page, if its text, now known, differs
 )
 
@@ -139,8 +139,10 @@ func (w *siteWork) do(ctx context.Context) error {
 		return w.rest(ctx)
 	case w.task.kind == workYield:
 		return w.yield(ctx)
-	case w.task.kind == workScope, w.task.kind == workLinks && !stopped:
+	case w.task.kind == workScope:
 		return w.scope(ctx)
+	case w.task.kind == workLinks && !stopped:
+		return w.links(ctx)
 	case w.task.kind == workLinks:
 		return nil
 	case w.task.kind >= workRelease && !stopped:
@@ -195,7 +197,7 @@ func queueRest(ctx context.Context, t *tx, site record) error {
 }
 
 // rest works on pages that the crawl has not come upon.
-func (w *siteWork) rest(ctx context.Context) error {
+func (w *siteWork) rest(ctx context.Context) (err error) {
 	var rest []record
 	for _, other := range []string{`<`, `>`} {
 		pages, err := w.pages(ctx, `group_id = ? AND group_id <> '' AND run_id `+other+` ?`, w.site.ID, w.site.runID)
@@ -204,11 +206,16 @@ func (w *siteWork) rest(ctx context.Context) error {
 		}
 		rest = append(rest, pages...)
 	}
+	var kept, left []record
 	if w.site.Crawl.Rest == domain.RestAsked {
-		return w.ask(ctx, rest)
-	}
-	kept, left, err := w.part(ctx, rest)
-	if err != nil {
+		for _, p := range rest {
+			if p.Config.Lead > domain.MaxLead {
+				left = append(left, p) // the settings refuse it
+			} else {
+				kept = append(kept, p)
+			}
+		}
+	} else if kept, left, err = w.part(ctx, rest); err != nil {
 		return err
 	}
 	if err := w.ask(ctx, kept); err != nil {

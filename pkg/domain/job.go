@@ -148,6 +148,10 @@ const (
 	MaxLeads = 1_000 // of one site
 )
 
+// LeadsNowhere is the DatasourceConfig.Lead of a page that the settings of its site refuse and whose links are not followed
+// either. It is above MaxLead.
+const LeadsNowhere = 100
+
 // MaxLinksPerEvent keeps a discovered event well below the message limit.
 const MaxLinksPerEvent = 200
 

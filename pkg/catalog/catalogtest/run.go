@@ -41,6 +41,7 @@ func Run(t *testing.T, open Open) {
 		"canonicals":    testCanonicals,
 		"links":         testLinks,
 		"scopes":        testScopes,
+		"refused":       testRefused,
 		"deletion":      testDeletion,
 		"sweeps":        testSweeps,
 		"retrieval":     testRetrieval,
