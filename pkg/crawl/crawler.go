@@ -165,7 +165,7 @@ func newTransport(o Options, g guard) *transport {
 	if o.Proxy != nil {
 		useProxy(t, o, g)
 	}
-	return newTolerant(t)
+	return newTolerant(t, o.checkProxy)
 }
 
 // Close ends running fetches with ErrClosed, waits for them and closes all connections. It may be called more than

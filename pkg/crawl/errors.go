@@ -120,10 +120,12 @@ func classify(ctx context.Context, u string, err error) error {
 	switch {
 	case errors.As(err, &refused):
 		return permanent(u, "%s is not fetched: %s", u, refused.Error()).because(err)
-	case errors.As(err, &proxied) && proxied.status >= 400 && proxied.status < 500:
+	case errors.As(err, &proxied) && proxied.lasting():
 		return permanent(u, "%s could not be fetched: %s", u, proxied.Error()).because(err)
 	case errors.As(err, &proxied):
-		return transient(u, "%s could not be fetched: %s", u, proxied.Error()).because(err)
+		e := transient(u, "%s could not be fetched: %s", u, proxied.Error()).because(err)
+		e.RetryAfter = proxied.retryAfter
+		return e
 	case errors.As(err, &op) && op.Op == opProxy:
 		return transient(u, "%s could not be fetched: %s does not answer or connect (%s)", u, proxyName, rootCause(err)).because(err)
 	case errors.As(err, &dns) && dns.IsNotFound:

@@ -171,7 +171,7 @@ func (p *politeness) ask(ctx context.Context, rt http.RoundTripper, req *http.Re
 	if err != nil {
 		var e *Error
 		if errors.As(classify(ctx, u, err), &e) && !e.Permanent {
-			e.RetryAfter = p.failed(ctx, rt, req, fmt.Sprintf("%s does not answer (%s)", host, rootCause(err)), 0)
+			e.RetryAfter = max(e.RetryAfter, p.failed(ctx, rt, req, fmt.Sprintf("%s does not answer (%s)", host, rootCause(err)), 0))
 			return nil, e
 		}
 		return nil, err

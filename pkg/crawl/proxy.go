@@ -2,6 +2,7 @@ package crawl
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -18,7 +19,24 @@ import (
 const proxyName = "the proxy of SLUICE_CRAWL_PROXY"
 
 // errProxy is the response of a proxy that refuses to connect.
-type errProxy struct{ status int }
+type errProxy struct {
+	status     int
+	retryAfter time.Duration // 0: not given
+}
+
+func newErrProxy(res *http.Response, now time.Time) errProxy {
+	after, _ := parseRetryAfter(res.Header.Get("Retry-After"), now)
+	return errProxy{status: res.StatusCode, retryAfter: after}
+}
+
+// lasting reports whether the proxy refuses this target. Other statuses are about the proxy itself, its password or its load.
+func (e errProxy) lasting() bool {
+	switch e.status {
+	case http.StatusProxyAuthRequired, http.StatusRequestTimeout, http.StatusTooManyRequests:
+		return false
+	}
+	return e.status >= 400 && e.status < 500
+}
 
 func (e errProxy) Error() string {
 	return fmt.Sprintf("%s makes no connection: it answers %d %s", proxyName, e.status, http.StatusText(e.status))
@@ -27,6 +45,15 @@ func (e errProxy) Error() string {
 // httpProxy reports whether requests go through an HTTP proxy.
 func (o Options) httpProxy() bool {
 	return o.Proxy != nil && (o.Proxy.Scheme == "http" || o.Proxy.Scheme == "https")
+}
+
+// checkProxy returns an error for a response by which an HTTP proxy asks for a password. Responses through a tunnel are the
+// server's own.
+func (o Options) checkProxy(req *http.Request, res *http.Response) error {
+	if !o.httpProxy() || req.URL.Scheme != "http" || res.StatusCode != http.StatusProxyAuthRequired {
+		return nil
+	}
+	return errors.Join(newErrProxy(res, o.Now()), res.Body.Close())
 }
 
 // useProxy makes the transport send its requests through the proxy. The guard cannot check the proxy's own connections, so
@@ -49,7 +76,7 @@ func useProxy(t *http.Transport, o Options, g guard) {
 	}
 	t.OnProxyConnectResponse = func(_ context.Context, _ *url.URL, _ *http.Request, res *http.Response) error {
 		if res.StatusCode != http.StatusOK {
-			return errProxy{res.StatusCode}
+			return newErrProxy(res, o.Now())
 		}
 		return nil
 	}

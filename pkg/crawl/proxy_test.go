@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/tls"
 	"encoding/binary"
+	"errors"
 	"io"
 	"maps"
 	"net"
@@ -17,6 +18,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -26,6 +28,7 @@ type middleman struct {
 	*httptest.Server
 	to     string // host and port
 	refuse int    // status instead of a connection; 0: none
+	only   string // path that is refused; "": all
 	mu     sync.Mutex
 	asked  []string
 }
@@ -34,7 +37,8 @@ func (m *middleman) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	m.mu.Lock()
 	m.asked = append(m.asked, r.Method+" "+r.Host+" "+r.Header.Get("Proxy-Authorization"))
 	m.mu.Unlock()
-	if m.refuse != 0 {
+	if m.refuse != 0 && (m.only == "" || m.only == r.URL.Path) {
+		w.Header().Set("Retry-After", "600")
 		w.WriteHeader(m.refuse)
 		return
 	}
@@ -174,11 +178,18 @@ func TestARedirectToAPrivateAddressIsRefusedBehindAProxy(t *testing.T) {
 
 func TestAProxyThatDoesNotConnectIsNamed(t *testing.T) {
 	t.Parallel()
-	for status, permanent := range map[int]bool{http.StatusProxyAuthRequired: true, http.StatusBadGateway: false} {
+	for status, permanent := range map[int]bool{
+		http.StatusForbidden: true, http.StatusProxyAuthRequired: false, http.StatusRequestTimeout: false, http.StatusTooManyRequests: false,
+		http.StatusBadGateway: false,
+	} {
 		m := newMiddleman(t, routes(t, nil))
 		m.refuse = status
 		_, _, err := fetch(t, proxied(t, strings.Replace(m.URL, "http://", "http://user:very-secret@", 1)), PageRequest{URL: "https://public.example/a"})
-		if e := wantError(t, err); e.Permanent != permanent || !strings.Contains(e.Message, proxyName) || strings.Contains(err.Error(), "very-secret") {
+		e := wantError(t, err)
+		if !permanent && e.RetryAfter != 10*time.Minute {
+			t.Errorf("%d: again after %s", status, e.RetryAfter)
+		}
+		if e.Permanent != permanent || !strings.Contains(e.Message, proxyName) || strings.Contains(err.Error(), "very-secret") {
 			t.Errorf("%d: permanent %t, %v", status, e.Permanent, err)
 		}
 	}
@@ -230,6 +241,41 @@ func TestWhatAPageMayReachBehindAProxyIsDecidedByTheCheckedLookup(t *testing.T) 
 				t.Errorf("%s through %s: asking an inner host gives %v", name, proxy, reached)
 			}
 		}
+	}
+}
+
+func TestAProxyThatAsksForAPasswordIsNotTakenForTheSite(t *testing.T) {
+	t.Parallel()
+	for _, path := range []string{"/robots.txt", "/a", "/api"} {
+		m := newMiddleman(t, routes(t, map[string]string{"/a": shellPage, "/api": "text", "/robots.txt": "User-agent: *\nDisallow: /private"}))
+		m.refuse, m.only = http.StatusProxyAuthRequired, path
+		now := time.Now()
+		c := proxied(t, m.URL, func(o *Options) {
+			o.Now = func() time.Time { return now }
+			o.Renderer = browserOf(func(_ context.Context, u string, get func(string) (int, string, error)) (Rendered, error) {
+				_, _, err := get("http://public.example/api")
+				return Rendered{Status: 200, URL: u, HTML: []byte("<p>text")}, err
+			})
+		})
+		_, _, err := fetch(t, c, PageRequest{URL: "http://public.example/a"})
+		if e := wantError(t, err); e.Permanent || e.RetryAfter != 10*time.Minute || !strings.Contains(e.Message, proxyName) {
+			t.Errorf("%s: permanent %t, again after %s: %v", path, e.Permanent, e.RetryAfter, err)
+		}
+		m.refuse = 0
+		now = now.Add(11 * time.Minute)
+		_, _, err = fetch(t, c, PageRequest{URL: "http://public.example/private"})
+		if e := wantError(t, err); !errors.Is(err, errForbidden) {
+			t.Errorf("%s: with a password, a page that robots.txt forbids gives %v", path, e)
+		}
+	}
+}
+
+func TestAServersOwn407IsItsAnswer(t *testing.T) {
+	t.Parallel()
+	root := serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusProxyAuthRequired) }))
+	_, _, err := fetch(t, local(t), PageRequest{URL: root.URL + "/a"})
+	if e := wantError(t, err); !e.Permanent || strings.Contains(e.Message, proxyName) {
+		t.Errorf("got %v", err)
 	}
 }
 

@@ -18,10 +18,11 @@ import (
 type transport struct {
 	*http.Transport
 	tolerant func() *http.Transport
+	check    func(*http.Request, *http.Response) error // of each response; closes the body of one that it refuses
 }
 
-func newTolerant(t *http.Transport) *transport {
-	return &transport{Transport: t, tolerant: sync.OnceValue(func() *http.Transport { return tolerant(t) })}
+func newTolerant(t *http.Transport, check func(*http.Request, *http.Response) error) *transport {
+	return &transport{Transport: t, check: check, tolerant: sync.OnceValue(func() *http.Transport { return tolerant(t) })}
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -29,9 +30,20 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	res, err := t.Transport.RoundTrip(req)
 	var broken textproto.ProtocolError
 	if !errors.As(err, &broken) || !strings.Contains(broken.Error(), "MIME header") || req.Method != http.MethodGet && req.Method != http.MethodHead {
-		return res, err
+		return t.checked(req, res, err)
 	}
-	return t.tolerant().RoundTrip(req)
+	res, err = t.tolerant().RoundTrip(req)
+	return t.checked(req, res, err)
+}
+
+func (t *transport) checked(req *http.Request, res *http.Response, err error) (*http.Response, error) {
+	if err == nil {
+		err = t.check(req, res)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return res, nil
 }
 
 // tolerant is a copy of a transport whose connections drop malformed header lines. A connection serves one response, because the end
