@@ -18,7 +18,7 @@ async function stream(body, key = apiKey) {
     body: JSON.stringify({ query: ask, streaming: true, ...body }),
     async onopen(r) {
       status = r.status;
-      if (!r.ok || r.headers.get("content-type") !== "text/event-stream") throw new Error(`${r.status} ${(await r.json()).error}`);
+      if (!r.ok || !r.headers.get("content-type")?.startsWith("text/event-stream")) throw new Error(`${r.status} ${(await r.json()).error}`);
     },
     onmessage(m) {
       if (m.data === "[DONE]") done = true;
