@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/sluice/sluice/pkg/crawl"
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/durable"
 	"github.com/sluice/sluice/pkg/seal"
 )
 
@@ -57,10 +59,28 @@ func keptSecretKey(path string) (string, error) {
 		return "", fmt.Errorf("reading the key for headers of protected sites: %w", err)
 	}
 	key := seal.NewKey()
-	if err := os.WriteFile(path, []byte(key+"\n"), 0o600); err != nil {
+	if err := keepSecretKey(path, key); err != nil {
 		return "", fmt.Errorf("storing the key for headers of protected sites: %w", err)
 	}
 	return key, nil
+}
+
+// keepSecretKey writes the file to disk before it gets its name, so that a loss of power leaves the whole file or none.
+func keepSecretKey(path, key string) error {
+	unfinished := path + ".new"
+	if err := os.Remove(unfinished); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	if err := os.WriteFile(unfinished, []byte(key+"\n"), 0o600); err != nil {
+		return err
+	}
+	if err := durable.File(unfinished); err != nil {
+		return err
+	}
+	if err := os.Rename(unfinished, path); err != nil {
+		return err
+	}
+	return durable.Dir(filepath.Dir(path))
 }
 
 // Seal implements api.Sealer.

@@ -1,0 +1,48 @@
+package app
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestTheSealingKeyIsWrittenAsAWhole(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path := filepath.Join(dir, secretKeyFile)
+	// An earlier start was cut short before the file got its name.
+	if err := os.WriteFile(path+".new", []byte("half of a k"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	key, err := keptSecretKey(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := keptSecretKey(path); err != nil || again != key {
+		t.Errorf("the second start has another key, or %v", err)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) != 1 || entries[0].Name() != secretKeyFile {
+		t.Errorf("the directory holds %v, %v", entries, err)
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the key's file: %v, %v", info, err)
+	}
+}
+
+func TestADamagedSealingKeyIsNotReplaced(t *testing.T) {
+	t.Parallel()
+	for _, content := range []string{"", "short"} {
+		path := filepath.Join(t.TempDir(), secretKeyFile)
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := keptSecretKey(path); err == nil || !strings.Contains(err.Error(), "remove it") {
+			t.Errorf("%q: got %v", content, err)
+		}
+		if kept, err := os.ReadFile(path); err != nil || string(kept) != content {
+			t.Errorf("%q became %q, %v", content, kept, err)
+		}
+	}
+}
