@@ -218,7 +218,7 @@ func TestWhatAPageMayReachBehindAProxyIsDecidedByTheCheckedLookup(t *testing.T) 
 	}{
 		"public":                {turns: [][]string{{public}}},
 		"public, then private":  {turns: [][]string{{public}, {public}, {private}}},
-		"public, then no names": {turns: [][]string{{public}, {public}, {}}},
+		"public, then no names": {turns: [][]string{{public}, {public}, {"none.example."}}},
 		"both":                  {turns: [][]string{{public, private}}, named: true},
 		"private":               {turns: [][]string{{private}}, inner: true},
 	} {
