@@ -190,7 +190,7 @@ func (c *Catalog) addPages(ctx context.Context, t *tx, site *record, store domai
 			refused[overLimit]++
 			continue
 		default:
-			if page, err = c.addPage(ctx, t, *site, link.Link, lead, store); err != nil {
+			if page, err = c.addPage(ctx, t, *site, link, lead, store); err != nil {
 				return 0, nil, err
 			}
 			added++
@@ -269,7 +269,7 @@ func tellDepth(ctx context.Context, t *tx, page record) error {
 	})
 }
 
-func (c *Catalog) addPage(ctx context.Context, t *tx, site record, link domain.Link, lead int, store domain.Datastore) (record, error) {
+func (c *Catalog) addPage(ctx context.Context, t *tx, site record, link foundLink, lead int, store domain.Datastore) (record, error) {
 	at := fromMicros(c.stamp())
 	page := record{
 		Datasource: domain.Datasource{
@@ -286,7 +286,11 @@ func (c *Catalog) addPage(ctx context.Context, t *tx, site record, link domain.L
 		},
 		runID: site.runID,
 	}
-	job := page.accept(domain.NewPageJob(site.Datasource, page.Datasource, site.runID, store), store)
+	job := domain.NewPageJob(site.Datasource, page.Datasource, site.runID, store)
+	if link.anew {
+		job.ID = domain.NewID() // the stream drops a job with the id of one that it has had
+	}
+	job = page.accept(job, store)
 	if err := page.insert(ctx, t, nil); err != nil { // nil: it is there already
 		return page, err
 	}

@@ -158,4 +158,24 @@ func testRefused(t *testing.T, open Open) {
 		w.change(site, domain.WebPatch{MaxPages: &more}, p)
 		equal(t, []string{"The site takes more pages than before. Refresh it to find those that its sitemap lists."}, w.get(site.ID).Warnings)
 	})
+	t.Run("a page that comes back in the same crawl has a job with another id, as the stream drops repeated ids", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, open)
+		p, all := linked("/a")
+		site := w.createSite(domain.DatasourceConfig{})
+		w.apply(site, domain.EventDiscovered, func(ev *domain.Event) { ev.Follow, ev.Links = true, []domain.Link{{URL: root}} })
+		w.apply(site, domain.EventSynched)
+		w.crawl(w.publishAll()[0], p)
+		first := w.page(site, all[1]).JobID
+		w.play(p)
+		one, many := 1, 100
+		w.change(site, domain.WebPatch{MaxPages: &one}, p)
+		w.isGone(domain.ChildID(site.ID, all[1]))
+		_, err := w.UpdateWebConfig(w.ctx, w.ws, site.ID, domain.WebPatch{MaxPages: &many})
+		ok(t, err)
+		w.work()
+		equal(t, true, w.page(site, all[1]).JobID != first)
+		w.play(p)
+		equal(t, all, w.searchable(site, p))
+	})
 }
