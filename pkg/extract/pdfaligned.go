@@ -55,7 +55,7 @@ func (l *pdfLayout) takeAligned(lines []pdftext.Line) (*pdfTable, []pdftext.Line
 		wide = wide || len(rows[first].cells) < k
 	}
 	for _, r := range rows[:body] {
-		if len(r.cells) >= k-1 { // names of single columns, which may be wider than what stands below
+		if len(r.cells) >= k-1 { // names of single columns, which may be wider than the cells below
 			for _, c := range r.cells {
 				at := columnAt(columns, c)
 				columns[at] = column{min(columns[at].from, c.X0), max(columns[at].to, c.X1)}

@@ -10,13 +10,13 @@ import (
 	"github.com/sluice/sluice/pkg/extract/pdftext"
 )
 
-// Bounds of drop caps, in parts of the font size of the text beside them.
+// Bounds of drop caps, as multiples of the font size of the text next to them.
 const (
-	leastDropCap   = 1.7 // times the size of the text
-	mostDropCap    = 12
-	dropCapTop     = 0.8 // how far apart the tops of cap and text may be
-	besideDropCap  = 1.5 // room between them
-	indented       = 0.3 // that a line beside the cap may begin before its right edge
+	minDropCap     = 1.7 // times the size of the text
+	maxDropCap     = 12
+	dropCapTop     = 0.8 // largest distance between the tops of cap and text
+	besideDropCap  = 1.5 // largest gap between cap and text
+	indented       = 0.3 // largest overlap of a line with the cap
 	capitalHeight  = 0.72
 	maxDropCaps    = 50 // of a page
 	maxSearchWords = 20_000
@@ -68,14 +68,14 @@ func isInitial(s string) bool {
 	return n > 0 && n == len(s) && unicode.IsUpper(r)
 }
 
-// besideInitial is the line that goes on behind an initial, as high as it is; -1 for none. Lines that are indented for the
-// initial are surely beside it, so the highest of them is taken.
+// besideInitial returns the index of the line that continues after an initial at its height, or -1. Lines that are indented
+// for the initial are certain to belong to it, so the highest of them is chosen.
 func besideInitial(initial pdftext.Line, lines []pdftext.Line) int {
 	best, least, highest := -1, math.Inf(1), math.Inf(-1)
 	letter := initial.Cells[0]
 	for j, line := range lines {
 		ratio := initial.Size / max(line.Size, 1)
-		if line.Turn != initial.Turn || ratio < leastDropCap || ratio > mostDropCap {
+		if line.Turn != initial.Turn || ratio < minDropCap || ratio > maxDropCap {
 			continue
 		}
 		first, _ := utf8.DecodeRuneInString(line.Cells[0].Text)

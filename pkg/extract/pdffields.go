@@ -144,7 +144,7 @@ func (f *fieldPlacer) placeBox(field pdftext.Field) {
 
 func isBoxSign(s string) bool { return strings.Trim(s, "☐□❑❒") == "" }
 
-// beside reports whether a line stands at the height of a box. Of a high box, the line stands at its top.
+// beside reports whether a line is at the height of a box. For a tall box, the line must be at its top.
 func beside(line pdftext.Line, b pdftext.Box) bool {
 	middle := line.Y + middleHeight*line.Size
 	return line.Turn == 0 && middle > max(b.Y0, b.Y1-2*line.Size)-1 && middle < b.Y1+1

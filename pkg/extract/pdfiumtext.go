@@ -82,8 +82,8 @@ func (r *pdfiumReader) page(ctx context.Context, i int, hidden []pdftext.Box) (r
 type pdfiumWords struct {
 	r      *pdfiumReader
 	text   references.FPDF_TEXTPAGE
-	hidden []pdftext.Box         // where text of hidden layers stands, of which PDFium knows nothing
-	page   structs.FPDF_FS_RECTF // what is seen of the page; empty where that is not known
+	hidden []pdftext.Box         // positions of text in hidden layers, which PDFium does not report
+	page   structs.FPDF_FS_RECTF // visible part of the page; empty if unknown
 	out    pdftext.Builder
 
 	// The run: words on one baseline in one font.

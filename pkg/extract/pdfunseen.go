@@ -8,7 +8,7 @@ import (
 
 // unseenPages gathers what a reader of the pages does not see.
 type unseenPages struct {
-	hidden, beside, read []int // pages, numbered from 1: with hidden layers, with text beside the page, with other text
+	hidden, beside, read []int // page numbers, from 1: with hidden layers, with text outside the page, with other unseen text
 	sum                  pdftext.Unseen
 }
 
@@ -49,7 +49,7 @@ func (u *unseenPages) warn(out *sink) {
 	out.warn(pageNumbers(u.read) + ": text that is not visible (" + strings.Join(causes, "; ") + ") was read all the same")
 }
 
-// inBoxes reports whether a point lies in one of the boxes.
+// inBoxes reports whether a point is in one of the boxes.
 func inBoxes(boxes []pdftext.Box, x, y float64) bool {
 	const slack = 1 // point
 	for _, b := range boxes {

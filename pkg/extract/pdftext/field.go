@@ -41,7 +41,7 @@ func (in *interpreter) field(a pdf.Value) (f Field, ok bool) {
 	r = r.through(in.box.toPage)
 	f.Box = Box{r.x0, r.y0, r.x1, r.y1}
 	if in.box.width > 0 && (r.x1 < 0 || r.y1 < 0 || r.x0 > in.box.width || r.y0 > in.box.height) {
-		return f, true // nobody sees it
+		return f, true // outside the page
 	}
 	f.Name = fieldText(inherited(a, "TU"))
 	switch kind := inherited(a, "FT").Name(); {

@@ -154,7 +154,7 @@ func (b *lineBuilder) leaves(p piece, way direction) bool {
 func (b *lineBuilder) raises(p piece) bool {
 	const small, smallest, besideRaised, fewest = 0.8, 0.4, 0.3, 2 // times the size of the line; glyphs of that size
 	return b.most >= fewest && p.size <= small*b.common && p.size >= smallest*b.common &&
-		math.Abs(p.base-b.base) < mostRise*b.common && math.Abs(p.x0-b.end) < besideRaised*b.common
+		math.Abs(p.base-b.base) < maxRise*b.common && math.Abs(p.x0-b.end) < besideRaised*b.common
 }
 
 // setArtifact says whether the glyphs to come belong to running titles, page numbers and the like.

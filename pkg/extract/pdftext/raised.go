@@ -8,8 +8,8 @@ import (
 
 // Bounds of superscripts, in parts of the font size of the line.
 const (
-	leastRise  = 0.15 // a baseline less high is that of the line
-	mostRise   = 0.8
+	minRise    = 0.15 // a baseline less high is that of the line
+	maxRise    = 0.8
 	smallRaise = 0.9 // times the size of the line that a superscript has at most, unless it stands clearly higher
 	clearRise  = 0.25
 	nearRaised = 0.25 // room between a superscript and the word before
@@ -18,7 +18,7 @@ const (
 // raised reports whether a glyph is a superscript on the line being made.
 func (c *cellMaker) raised(p piece) bool {
 	rise := p.base - c.base
-	return c.size > 0 && rise > leastRise*c.size && rise < mostRise*c.size && p.size < 1.05*c.size &&
+	return c.size > 0 && rise > minRise*c.size && rise < maxRise*c.size && p.size < 1.05*c.size &&
 		(p.size <= smallRaise*c.size || rise > clearRise*c.size)
 }
 

@@ -9,8 +9,8 @@ import (
 
 // Bounds of letter-spaced (tracked) text, in parts of the font size or of the usual gap.
 const (
-	leastTracking   = 0.1 // smaller gaps are kerning
-	mostTracking    = 1.2 // wider gaps part words or cells
+	minTracking     = 0.1 // smaller gaps are kerning
+	maxTracking     = 1.2 // wider gaps part words or cells
 	unevenTracking  = 1.7 // times the median gap that a gap inside a word has at most
 	kernedTracking  = 0.05
 	fewestTracked   = 3 // gaps that show by themselves that a word is letter-spaced
@@ -41,10 +41,10 @@ func (c *cellMaker) joints(pieces []piece) []bool {
 	return joint
 }
 
-// markTracked marks the letters of words that are set with space between their letters, on a line whose words are parted
-// by blanks. Without blanks, the gaps themselves have to part the words (wordGapOf).
+// markTracked marks the letters of letter-spaced words, on a line whose words are separated by blanks. Without blanks, the
+// widths of the gaps separate the words (wordGapOf).
 func markTracked(pieces []piece, mark func(int)) {
-	var runs [][]trackedGap // what stands between two blanks
+	var runs [][]trackedGap // gaps between two blanks
 	var run []trackedGap
 	blanks := 0
 	for i, p := range pieces {
@@ -113,7 +113,7 @@ func evenGaps(gaps []trackedGap) (median float64, ok bool) {
 	}
 	slices.Sort(widths)
 	median = widths[len(widths)/2]
-	return median, median > leastTracking*size && median < mostTracking*size &&
+	return median, median > minTracking*size && median < maxTracking*size &&
 		widths[len(widths)/4] > 0.6*median && widths[len(widths)-1] <= unevenTracking*median+kernedTracking*size
 }
 
@@ -159,7 +159,7 @@ func spelled(pieces []piece, alone []int, mark func(int)) {
 	sorted := slices.Clone(gaps)
 	slices.Sort(sorted)
 	usual := sorted[len(sorted)/2]
-	if usual <= 0 || usual > mostTracking*pieces[alone[0]].size {
+	if usual <= 0 || usual > maxTracking*pieces[alone[0]].size {
 		return
 	}
 	for from := 0; from < len(alone); {
@@ -202,7 +202,7 @@ func isSpelledWord(pieces []piece, at []int) bool {
 
 // ideograms reports whether pieces are characters of a script that a heading sets apart: "目 录", "목 차".
 func ideograms(pieces []piece, at []int) bool {
-	least, most := mostTracking*4, 0.0
+	least, most := maxTracking*4, 0.0
 	for k, i := range at {
 		r := firstRune(pieces[i].text)
 		if !unicode.In(r, unicode.Han, unicode.Hangul, unicode.Hiragana, unicode.Katakana) {

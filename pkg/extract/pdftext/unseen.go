@@ -7,19 +7,19 @@ import (
 	"github.com/ledongthuc/pdf"
 )
 
-// Unseen counts the characters of a page that a reader does not see. Those of hidden layers and those beside the page are
-// left out of the lines.
+// Unseen counts the characters of a page that a reader does not see. Characters in hidden layers and outside the page are
+// not in the lines.
 type Unseen struct {
-	Layers      []Box // where text of hidden layers stands, in the coordinates of the file
-	Hidden      int   // in layers that are switched off
-	Beside      int   // beside the page
+	Layers      []Box // positions of text in hidden layers, in the coordinates of the file
+	Hidden      int   // in layers that are off
+	Beside      int   // outside the page
 	White       int   // in white on the bare page
 	Tiny        int   // too small to be read
 	Transparent int   // without opacity, or in the invisible mode with no picture below
 }
 
 const (
-	maxPaints     = 5_000  // painted regions of a page that are told apart
+	maxPaints     = 5_000  // painted regions of a page that are tracked
 	maxSuspects   = 20_000 // strings of a page that may be invisible
 	maxUnseen     = 5_000  // boxes of text in hidden layers
 	tinyText      = 1.0    // points up to which text is too small to be read
@@ -95,7 +95,7 @@ func (in *interpreter) painted(r rect, picture bool) {
 		return
 	}
 	if len(in.paints) >= maxPaints {
-		in.paints[maxPaints-1] = paintBox{everywhere, true} // too much to tell what is below a text
+		in.paints[maxPaints-1] = paintBox{everywhere, true} // too many regions: treat everything as painted
 		return
 	}
 	in.paints = append(in.paints, paintBox{r, picture})
@@ -122,7 +122,7 @@ func (in *interpreter) judge() {
 	}
 }
 
-// covered reports whether paint lies under a good part of a text, or a picture if only these count.
+// covered reports whether paint is under most of a text. With pictures, only pictures count.
 func covered(at rect, paints []paintBox, pictures bool) bool {
 	return slices.ContainsFunc(paints, func(p paintBox) bool {
 		if pictures && !p.picture {
