@@ -291,7 +291,7 @@ func reach(spec *domain.CrawlSpec) *domain.SiteScope {
 	return &site
 }
 
-// reportLinks reports the links of a page. stored tells the catalog to store them, even if there are none.
+// reportLinks reports the links of a page. With stored, the catalog stores them, even if there are none.
 func reportLinks(ctx context.Context, report reporter, page crawl.Page, stored bool) error {
 	refused := leftOut(page.Refused)
 	parts := (len(page.Links) + domain.MaxLinksPerEvent - 1) / domain.MaxLinksPerEvent

@@ -9,7 +9,7 @@ import (
 
 // asker returns the origin of the page that was asked for if a document of that origin makes the request, else "".
 //
-// The browser tells the frame of a request, but not its document: a frame keeps its old document until the new one has begun, and
+// The browser names the frame of a request, but not its document: a frame keeps its old document until the new one has begun, and
 // an empty frame has the origin of whoever made it. So a page that has shown a document of another origin gets "" from then
 // on, and so do frames once any frame has, unless the browser's Referer tells their origin.
 func (n *traffic) asker(e *fetch.EventRequestPaused) string {
