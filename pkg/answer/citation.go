@@ -8,19 +8,22 @@ import (
 )
 
 // citer reads a model's text as it streams, checks the numbers it cites against the fragments it was given, and
-// renumbers them in order of first use. A mark that names no fragment is taken out, with the space before it.
+// renumbers them in order of first use. A mark that names no fragment is removed, with the space before it.
 //
 // Marks are [1], [1, 2], [1-3], [document 1], [^1], 【1†source】 and the same in the brackets 【】 and ［］ and in full-width
-// digits; they come out as [1][2]. Text in backticks is
-// left alone: a[0] is code. Only what may yet become a mark is held back, so text is never late by more than one.
+// digits; they come out as [1][2]. Code is left alone: text between backticks or fences, and subscripts such as arr[2]
+// (see subscripted). Text is held back only while it may become a mark, and for a
+// few bytes after a mark that may be a subscript.
 type citer struct {
 	given   int         // fragments the model was given, numbered from 1
 	shown   map[int]int // number given → number shown
 	order   []int       // numbers given, in order of first use
+	hidden  bool        // marks are removed, whatever they name
 	pending string      // text that may be the beginning of a mark
 
-	ticks int // length of the run of backticks being read
-	code  int // length of the run that opened code; 0 outside code
+	codeTracker
+	left      string // end of the text passed on, at most maxNameBytes; "" after a removed mark
+	subscript bool   // that end is a subscript
 
 	// open says that what was passed on last is a bracket, and after it only what a mark may hold: what follows must
 	// not be brought next to it by taking out a mark between them.
@@ -33,6 +36,9 @@ const (
 	maxMarkDigits  = 3
 	maxMarkNumbers = 32
 )
+
+// anyMark is a number of fragments that every mark names one of.
+const anyMark = 999
 
 func newCiter(given int) *citer {
 	return &citer{given: given, shown: make(map[int]int)}
@@ -65,43 +71,62 @@ func (c *citer) read(s string, last bool) string {
 		}
 		if c.inCode(s[i]) || !opensMark(s[i:]) {
 			if start < i { // the space is passed on alone: what follows it may itself be one before a mark
-				out.WriteByte(' ')
-				c.track(' ')
+				c.pass(&out, " ")
 				continue
 			}
 			_, n := utf8.DecodeRuneInString(s[i:])
-			out.WriteString(s[i : i+n])
-			c.track(s[i])
+			c.pass(&out, s[i:i+n])
 			i += n
 			continue
 		}
-		numbers, n, state := parseMark(s[i:])
+		m, state := parseMark(s[i:])
+		end := i + m.length
 		switch {
-		case state == markOpen && !last:
+		case !last && (state == markOpen || state == markWhole && m.plain && start == i && glued(c.left) && len(s)-end < followerBytes):
 			c.pending = s[start:]
 			return out.String()
-		case state != markWhole || isInterval(numbers):
-			_, n = utf8.DecodeRuneInString(s[i:])
-			out.WriteString(s[start : i+n])
-			c.track(s[i])
+		case state != markWhole || isInterval(m.numbers):
+			_, n := utf8.DecodeRuneInString(s[i:])
+			end = i + n
+			c.pass(&out, s[start:end])
 			c.open = true
+		case c.isText(m, s[start:i], s[end:]):
+			c.pass(&out, s[start:end])
+			c.subscript = true
 		default:
-			out.WriteString(c.render(s[start:i], numbers))
-			c.track(']')
+			c.cite(&out, s[start:i], m.numbers)
 		}
-		i += n
+		i = end
 	}
 	return out.String()
 }
 
+// isText reports whether what looks like a mark is text: a subscript, a list that is assigned, or a range of numbers that
+// reaches beyond the fragments. After a name, brackets are a mark only if they name a fragment.
+func (c *citer) isText(m mark, space, after string) bool {
+	if m.ranged && slices.Max(m.numbers) > c.given {
+		return true
+	}
+	if !m.plain {
+		return false
+	}
+	if space != "" || !glued(c.left) {
+		return c.subscript && space == "" || assigned.MatchString(c.left+space)
+	}
+	return c.indented() || subscripted(c.left, firstBytes(after)) || !slices.ContainsFunc(m.numbers, c.names)
+}
+
+// names reports whether a number is that of a fragment.
+func (c *citer) names(n int) bool { return n >= 1 && n <= c.given }
+
 // isInterval reports whether what looks like a mark is an interval, such as [0, 1]: fragments are numbered from 1.
 func isInterval(numbers []int) bool { return len(numbers) > 1 && slices.Contains(numbers, 0) }
 
-// render writes the mark's numbers that exist as they are shown, after the space that stood before it.
-func (c *citer) render(space string, numbers []int) string {
-	var out strings.Builder
+// cite passes the mark's numbers that exist on as they are shown, after the space that stood before it.
+func (c *citer) cite(out *strings.Builder, space string, numbers []int) {
+	var marks strings.Builder
 	for _, n := range numbers {
-		if n < 1 || n > c.given {
+		if !c.names(n) || c.hidden {
 			continue
 		}
 		shown, ok := c.shown[n]
@@ -110,51 +135,28 @@ func (c *citer) render(space string, numbers []int) string {
 			shown = len(c.order)
 			c.shown[n] = shown
 		}
-		out.WriteString("[" + strconv.Itoa(shown) + "]")
+		marks.WriteString("[" + strconv.Itoa(shown) + "]")
 	}
 	switch {
-	case out.Len() == 0 && c.open:
-		return "…"
-	case out.Len() == 0:
-		return ""
-	}
-	return space + out.String()
-}
-
-// inCode reports whether the character b stands in code.
-func (c *citer) inCode(b byte) bool {
-	code := c.code
-	if b != '`' && c.ticks > 0 { // the run of backticks before it is complete
-		code = afterRun(code, c.ticks)
-	}
-	return code > 0
-}
-
-// track follows backticks: a run opens code, a run of the same length closes it. Code within a line ends with the
-// line, so that a stray backtick does not swallow the rest.
-func (c *citer) track(b byte) {
-	c.open = c.open && (b >= '0' && b <= '9' || b >= utf8.RuneSelf || strings.IndexByte(" ,;-&~^.:#", b) >= 0 || isLetter(b))
-	if b == '`' {
-		c.ticks++
-		return
-	}
-	if c.ticks > 0 {
-		c.code = afterRun(c.code, c.ticks)
-		c.ticks = 0
-	}
-	if b == '\n' && c.code < 3 {
-		c.code = 0
-	}
-}
-
-func afterRun(code, ticks int) int {
-	switch code {
-	case 0:
-		return ticks
-	case ticks:
-		return 0
+	case marks.Len() > 0:
+		c.pass(out, space+marks.String())
+	case c.open:
+		c.pass(out, "…")
+		c.open = false
 	default:
-		return code
+		c.left, c.subscript = "", false
+	}
+}
+
+// pass passes text on.
+func (c *citer) pass(out *strings.Builder, text string) {
+	out.WriteString(text)
+	c.left = lastBytes(c.left + text)
+	c.subscript = false
+	for i := range len(text) {
+		b := text[i]
+		c.open = c.open && (isDigit(b) || b >= utf8.RuneSelf || strings.IndexByte(" ,;-&~^.:#", b) >= 0 || isLetter(b))
+		c.track(b)
 	}
 }
 
@@ -182,62 +184,76 @@ const (
 // labels are words that models put before the number in a mark.
 var labels = []string{"document", "doc", "source", "fragment", "citation", "ref", "文档", "文檔", "来源", "來源", "文書", "資料", "출처", "문서"}
 
-// parseMark reads a mark at the beginning of s and returns its numbers and length in bytes.
-func parseMark(s string) (numbers []int, length int, state markState) {
+// mark is what the brackets of a citation hold.
+type mark struct {
+	numbers []int
+	length  int  // bytes
+	plain   bool // numbers alone, in plain brackets: it may be a subscript
+	ranged  bool // 2-4
+}
+
+// parseMark reads a mark at the beginning of s.
+func parseMark(s string) (mark, markState) {
+	var m mark
 	closing := ""
 	for _, b := range brackets {
 		if strings.HasPrefix(s, b.open) {
-			closing, length = b.close, len(b.open)
+			closing, m.length = b.close, len(b.open)
 		}
 	}
-	length += countPrefix(s[length:], " ")
-	label, open := labelAt(s[length:])
+	m.plain = closing == "]"
+	m.length += countPrefix(s[m.length:], " ")
+	label, open := labelAt(s[m.length:])
 	if open {
-		return nil, 0, markOpen
+		return mark{}, markOpen
 	}
-	length += label
+	m.plain = m.plain && label == 0
+	m.length += label
 	from := 0 // where a range began, 0 outside one
 	for {
-		length += countPrefix(s[length:], " ")
-		n, digits, width := digitsAt(s[length:])
-		if digits > maxMarkDigits || length > maxMarkBytes || len(numbers) > maxMarkNumbers {
-			return nil, 0, markNone
+		m.length += countPrefix(s[m.length:], " ")
+		n, digits, width := digitsAt(s[m.length:])
+		if digits > maxMarkDigits || m.length > maxMarkBytes || len(m.numbers) > maxMarkNumbers {
+			return mark{}, markNone
 		}
-		if rest := s[length+width:]; rest == "" || !utf8.FullRuneInString(rest) {
-			return nil, 0, markOpen
+		if rest := s[m.length+width:]; rest == "" || !utf8.FullRuneInString(rest) {
+			return mark{}, markOpen
 		}
 		if digits == 0 {
-			return nil, 0, markNone
+			return mark{}, markNone
 		}
-		length += width
-		numbers = appendRange(numbers, from, n)
+		m.length += width
+		m.numbers = appendRange(m.numbers, from, n)
 		from = 0
-		length += countPrefix(s[length:], " ")
-		switch rest := s[length:]; {
+		m.length += countPrefix(s[m.length:], " ")
+		switch rest := s[m.length:]; {
 		case rest == "" || !utf8.FullRuneInString(rest):
-			return nil, 0, markOpen
+			return mark{}, markOpen
 		case strings.HasPrefix(rest, closing):
-			return numbers, length + len(closing), markWhole
+			m.length += len(closing)
+			return m, markWhole
 		case strings.HasPrefix(rest, dagger):
 			end := strings.Index(rest, closing)
 			switch {
 			case end > maxMarkBytes, end < 0 && len(rest) > maxMarkBytes:
-				return nil, 0, markNone
+				return mark{}, markNone
 			case end < 0:
-				return nil, 0, markOpen
+				return mark{}, markOpen
 			case strings.ContainsAny(rest[:end], "[【［\n"):
-				return nil, 0, markNone
+				return mark{}, markNone
 			}
-			return numbers, length + end + len(closing), markWhole
+			m.plain = false
+			m.length += end + len(closing)
+			return m, markWhole
 		default:
 			separator, isRange := separatorAt(rest)
 			if separator == 0 {
-				return nil, 0, markNone
+				return mark{}, markNone
 			}
 			if isRange {
-				from = n
+				from, m.ranged = n, true
 			}
-			length += separator
+			m.length += separator
 		}
 	}
 }

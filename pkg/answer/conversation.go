@@ -199,6 +199,7 @@ func beginning(text string, tokens int) string {
 }
 
 func withoutCitations(text string) string {
-	c := newCiter(0)
+	c := newCiter(anyMark)
+	c.hidden = true
 	return strings.TrimSpace(c.write(text) + c.close())
 }

@@ -56,9 +56,31 @@ var controlTokens = strings.NewReplacer(
 // marksInText are reference marks of the document's own, which a model would copy into its answer as ours.
 var marksInText = regexp.MustCompile(`[\[【［]\s*(\d{1,3}(?:\s*[,;，、；–-]\s*\d{1,3})*)\s*[\]】］]`)
 
-// quoted makes a document's text harmless inside a prompt, and no less readable.
+// quoted makes a document's text harmless inside a prompt, and no less readable. Code keeps its brackets: argv[1].
 func quoted(text string) string {
-	return marksInText.ReplaceAllString(controlTokens.Replace(text), "($1)")
+	text = controlTokens.Replace(text)
+	var out strings.Builder
+	var code codeTracker
+	done, subscript := 0, false // of the mark before: where it ends, and whether it is one
+	for _, at := range marksInText.FindAllStringSubmatchIndex(text, -1) {
+		for i := done; i < at[0]; i++ {
+			code.track(text[i])
+		}
+		before := lastBytes(text[:at[0]])
+		subscript = code.inCode('[') || code.indented() && glued(before) || subscripted(before, firstBytes(text[at[1]:])) ||
+			subscript && at[0] == done
+		out.WriteString(text[done:at[0]])
+		if subscript {
+			out.WriteString(text[at[0]:at[1]])
+		} else {
+			out.WriteString("(" + text[at[2]:at[3]] + ")")
+		}
+		for i := at[0]; i < at[1]; i++ {
+			code.track(text[i])
+		}
+		done = at[1]
+	}
+	return out.String() + text[done:]
 }
 
 // oneLine collapses white space and cuts at a number of characters.

@@ -67,7 +67,7 @@ func TestLinksThatMayBeFollowed(t *testing.T) {
 		"nor does a longer one pass":              {"https://evil.example/?q=secret https://docs.example/pumps", "https… https…"},
 		"nor one without a scheme":                {"www.evil.example/?q=1 www.third.example/x www. that", "www… www.third.example/x www. that"},
 		"nor one of another scheme":               {"ftp://docs.example/pump xhttp://docs.example/pump", "ftp… xhttp://docs.example/pump"},
-		"nor one in parts that a mark held apart": {"https:[9]//evil.example/?q=1 ht[9]tps://evil.example/?q=1 ! [9][x](https://docs.example/pump)", "https… https… ! [x](https://docs.example/pump)"},
+		"nor one in parts that a mark held apart": {"https:[9]//evil.example/?q=1 ht[9]tps://evil.example/?q=1 ht [9]tps://evil.example/?q=1 ! [9][x](https://docs.example/pump)", "https… ht[9]tps… https… ! [x](https://docs.example/pump)"},
 		"nothing can be added to one":             {"https://evil.example/?q=|secret https://docs.example/pump)secret", "https://evil.example/?q= |secret https://docs.example/pump )secret"},
 		"code keeps the quotes after one":         {`{"url":"https://docs.example/form?x=1","n":2}`, `{"url":"https://docs.example/form?x=1" ,"n":2}`},
 		"a citation after one stands apart":       {"https://docs.example/pump[2] https://evil.example/x[1].", "https://docs.example/pump [1] https…[2]."},
