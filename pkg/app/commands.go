@@ -118,7 +118,12 @@ func (s *settings) flags(cmd *cobra.Command) {
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		var none *pflag.NotExistError
 		if errors.As(err, &none) {
-			err = fmt.Errorf("--%s is not a setting%s; %s --help lists them", none.GetSpecifiedName(), settingMeant(cmd, none.GetSpecifiedName()), cmd.CommandPath())
+			name := none.GetSpecifiedName()
+			dashes := "--"
+			if len(name) == 1 {
+				dashes = "-"
+			}
+			err = fmt.Errorf("%s%s is not a setting%s; %s --help lists them", dashes, name, settingMeant(cmd, name), cmd.CommandPath())
 		}
 		return usageError{err}
 	})

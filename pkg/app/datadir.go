@@ -60,7 +60,7 @@ func unusableDir(path string, err error) error {
 	case errors.Is(err, syscall.EROFS):
 		why = fmt.Sprintf("is on a read-only file system (%v)", err)
 	case errors.Is(err, syscall.ENOSPC):
-		why = fmt.Sprintf("is on a full disk (%v)", err)
+		return fmt.Errorf("the disk of data directory %s is full: free some space, or set SLUICE_DATA_DIR or --data-dir to a directory on another disk: %w", path, err)
 	}
 	return fmt.Errorf("data directory %s %s: set SLUICE_DATA_DIR or --data-dir to a directory that this user can write", path, why)
 }

@@ -25,7 +25,7 @@ type Keys interface {
 	CountKeys(ctx context.Context) (int64, error)
 }
 
-// minSecret keeps SLUICE_API_KEY from being guessable.
+// minSecret is the minimum length of the key in the data directory: a shorter one was cut short.
 const minSecret = 16
 
 // firstKey sees to it that somebody can get in: the configured key is made valid, or, where there is no key at all, one
@@ -35,9 +35,6 @@ func firstKey(ctx context.Context, keys Keys, configured, keyFile, console strin
 		return fmt.Errorf("making the default workspace: %w", err)
 	}
 	if configured != "" {
-		if len(configured) < minSecret {
-			return fmt.Errorf("SLUICE_API_KEY has %d characters; use at least %d", len(configured), minSecret)
-		}
 		return ensureKey(ctx, keys, configured, "SLUICE_API_KEY", now)
 	}
 	n, err := keys.CountKeys(ctx)

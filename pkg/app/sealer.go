@@ -48,19 +48,27 @@ func (s *Service) openSealer(context.Context) (err error) {
 // keptSecretKey reads the key from its file. If the file does not exist, it creates one with a new key.
 func keptSecretKey(path string) (string, error) {
 	kept, err := os.ReadFile(path)
-	switch {
-	case err == nil:
-		key := strings.TrimSpace(string(kept))
-		if len(key) < seal.MinKeyBytes {
-			return "", fmt.Errorf("%s is damaged: it holds no key; restore it, or remove it and send the headers of protected sites again", path)
-		}
-		return key, nil
-	case !errors.Is(err, os.ErrNotExist):
-		return "", fmt.Errorf("reading the key for headers of protected sites: %w", err)
+	if errors.Is(err, os.ErrNotExist) {
+		return newSecretKey(path)
 	}
+	if err != nil {
+		return "", fmt.Errorf("reading the key that encrypts the headers of protected sites: %w; %s", err, withoutSecretKey)
+	}
+	key := strings.TrimSpace(string(kept))
+	if len(key) < seal.MinKeyBytes || strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return "", fmt.Errorf("%s is damaged: it does not hold the key that encrypts the headers of protected sites; %s", path, withoutSecretKey)
+	}
+	return key, nil
+}
+
+// withoutSecretKey is the way out for an operator whose key is lost.
+const withoutSecretKey = "restore it from a backup, or remove it and send the headers of protected sites again"
+
+// newSecretKey creates the file with a new key.
+func newSecretKey(path string) (string, error) {
 	key := seal.NewKey()
 	if err := keepSecretKey(path, key); err != nil {
-		return "", fmt.Errorf("storing the key for headers of protected sites: %w", err)
+		return "", fmt.Errorf("storing the key that encrypts the headers of protected sites: %w", err)
 	}
 	return key, nil
 }

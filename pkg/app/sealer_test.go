@@ -33,16 +33,24 @@ func TestTheSealingKeyIsWrittenAsAWhole(t *testing.T) {
 
 func TestADamagedSealingKeyIsNotReplaced(t *testing.T) {
 	t.Parallel()
-	for _, content := range []string{"", "short"} {
+	for _, content := range []string{"", "short", strings.Repeat("\x00\xfe", 40), strings.Repeat("key ", 20)} {
 		path := filepath.Join(t.TempDir(), secretKeyFile)
 		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := keptSecretKey(path); err == nil || !strings.Contains(err.Error(), "remove it") {
+		if _, err := keptSecretKey(path); err == nil || !strings.Contains(err.Error(), "remove it") || !strings.Contains(err.Error(), path) {
 			t.Errorf("%q: got %v", content, err)
 		}
 		if kept, err := os.ReadFile(path); err != nil || string(kept) != content {
 			t.Errorf("%q became %q, %v", content, kept, err)
 		}
+	}
+}
+
+func TestASealingKeyThatIsADirectoryIsNamed(t *testing.T) {
+	t.Parallel()
+	path := t.TempDir()
+	if _, err := keptSecretKey(path); err == nil || !strings.Contains(err.Error(), "remove it") || !strings.Contains(err.Error(), path) {
+		t.Errorf("got %v", err)
 	}
 }

@@ -2,10 +2,12 @@ package app
 
 import (
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"net"
 	"net/http"
+	"syscall"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -103,6 +105,9 @@ func (s *Service) Start(ctx context.Context) error {
 		s.openDir, s.openSealer, s.openModels, s.listen, s.openCatalog, s.openNATS, s.openIndexes, s.firstKey, s.prepareBackups, s.startControl, s.startWorkers, s.serve,
 	} {
 		if err := step(ctx); err != nil {
+			if errors.Is(err, syscall.ENOSPC) && s.dir != nil {
+				return unusableDir(s.dir.path, err)
+			}
 			return err
 		}
 	}

@@ -332,7 +332,7 @@ func TestWrongCallsEndWithOneClearLine(t *testing.T) {
 	}{
 		"an unknown setting":              {API, nil, []string{"SLUICE_PORT=1"}, 2, "SLUICE_PORT is not a setting"},
 		"an unknown command":              {API, []string{"sevre"}, nil, 2, `there is no command "sevre"`},
-		"a key that can be guessed":       {API, nil, []string{"SLUICE_API_KEY=short", "SLUICE_ADDR=127.0.0.1:0"}, 1, "use at least 16"},
+		"a key that can be guessed":       {API, nil, []string{"SLUICE_API_KEY=short", "SLUICE_ADDR=127.0.0.1:0"}, 2, "use at least 16"},
 		"a model without a server":        {API, nil, []string{"SLUICE_EMBED_MODEL=m"}, 1, "no model server is configured"},
 		"an ingestor without an engine":   {Ingestor, nil, []string{"NATS_URL=nats://127.0.0.1:1"}, 1, "cannot use the embedded index"},
 		"an ingestor without NATS":        {Ingestor, nil, nil, 1, "needs NATS_URL"},

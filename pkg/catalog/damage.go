@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"syscall"
 
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
@@ -24,7 +25,8 @@ func (e *NewerError) Error() string {
 
 func newerError(have, want int64) error { return &NewerError{have, want} }
 
-// damage makes an ErrDamaged of what SQLite says about a damaged file, and leaves other errors as they are.
+// damage makes an ErrDamaged of what SQLite says about a damaged file, and a syscall.ENOSPC of what it says about a full
+// disk. It leaves other errors as they are.
 func damage(err error) error {
 	var fault *sqlite.Error
 	if !errors.As(err, &fault) || errors.Is(err, ErrDamaged) {
@@ -33,6 +35,8 @@ func damage(err error) error {
 	switch fault.Code() & 0xff { // extended codes have their kind in the low byte
 	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
 		return fmt.Errorf("%w: %w", ErrDamaged, err)
+	case sqlite3.SQLITE_FULL:
+		return fmt.Errorf("%w: %w", syscall.ENOSPC, err)
 	}
 	return err
 }

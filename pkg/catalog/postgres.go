@@ -43,7 +43,7 @@ func openPostgres(ctx context.Context, o Options) (*database, error) {
 	cfg, err := pgx.ParseConfig(o.URL)
 	if err != nil {
 		// The library hides the password, but not in every text that is no URL.
-		return nil, errors.New("its address cannot be read: it must have the form postgres://user:password@host:port/database")
+		return nil, errors.New("DATABASE_URL cannot be read: it must have the form postgres://user:password@host:port/database, with special characters of the password percent-encoded")
 	}
 	cfg.ConnectTimeout = orElse(cfg.ConnectTimeout, connectTimeout)
 	cfg.DialFunc = (&net.Dialer{Timeout: cfg.ConnectTimeout, KeepAliveConfig: keepAlive}).DialContext
@@ -188,6 +188,8 @@ func explain(err error, cfg *pgx.ConnConfig) error {
 	// The driver joins an error for each address and for each attempt with and without TLS; the first says enough.
 	if dial := new(net.OpError); errors.As(err, &dial) {
 		err = dial
+	} else if lookup := new(net.DNSError); errors.As(err, &lookup) {
+		err = lookup
 	}
 	return &domain.Error{Code: domain.CodeUnavailable, Message: "PostgreSQL at " + address(cfg) + " (DATABASE_URL) cannot be reached: start it, or correct the address", Err: err}
 }

@@ -161,7 +161,7 @@ func Settings() []Setting {
 	return []Setting{
 		{Env: "SLUICE_ADDR", Flag: "addr", Doc: "listen address of the process; port 0 takes a free one; empty: `127.0.0.1:8080` for api, a free port of 127.0.0.1, named in the log, for the health and metrics of ingestor and crawler", set: listenAddress(func(c *Config) *string { return &c.Addr })},
 		{Env: "SLUICE_DATA_DIR", Flag: "data-dir", Default: "./data", Doc: "everything the laptop shape keeps; one process at a time", set: text(func(c *Config) *string { return &c.DataDir })},
-		{Env: "SLUICE_API_KEY", Flag: "api-key", Secret: true, Doc: "a key that is valid from the first start; empty: one is made, printed once and kept in `api-key` in the data directory", set: text(func(c *Config) *string { return &c.APIKey })},
+		{Env: "SLUICE_API_KEY", Flag: "api-key", Secret: true, Doc: "a key of 16 to 512 ASCII characters without spaces that is valid from the first start; empty: one is made, printed once and kept in `api-key` in the data directory", set: key(func(c *Config) *string { return &c.APIKey })},
 		{Env: "SLUICE_ADMIN_KEY", Flag: "admin-key", Secret: true, Doc: "the operator's key, of at least 16 characters, for profiles at `/debug/pprof/` of every process and backups at `/admin/backup` of the api process, which hold all content; empty: there are no profiles, and backups only for who can read the data directory", set: key(func(c *Config) *string { return &c.AdminKey })},
 		{Env: "SLUICE_MCP_HOSTS", Flag: "mcp-hosts", Doc: "names, separated by commas, by which clients of the Model Context Protocol reach `/mcp` of a service that listens on loopback behind a proxy, and of web pages' origins that may call it; `*`: any; empty: loopback names, and no other origin", set: names(func(c *Config) *[]string { return &c.MCPHosts })},
 		{Env: "SLUICE_CORS_ORIGINS", Flag: "cors-origins", Doc: "origins of web pages, separated by commas, from which browsers may call every endpoint with a key, such as `https://app.example.com`; `*`: any; empty: none but the service's own. Public agents have origins of their own: `allowedOrigins`", set: origins(func(c *Config) *[]string { return &c.CORSOrigins })},
@@ -302,6 +302,9 @@ func Parse(args, environ []string, out io.Writer) (Config, error) {
 	c := Config{ModelNames: map[string]string{}}
 	for _, s := range settings {
 		err := unquoted(values[s.Env])
+		if err == nil && s.Secret {
+			err = oneLine(values[s.Env])
+		}
 		if err == nil {
 			err = s.set(&c, values[s.Env])
 		}
@@ -347,6 +350,9 @@ func (c Config) check() error {
 	}
 	if c.DatabaseURL != "" && !strings.HasPrefix(c.DatabaseURL, "postgres://") && !strings.HasPrefix(c.DatabaseURL, "postgresql://") {
 		return errors.New("DATABASE_URL must have the form postgres://user:password@host:5432/database")
+	}
+	if authority, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(c.DatabaseURL, "postgres://"), "postgresql://"), "/"); strings.Count(authority, "@") > 1 {
+		return errors.New("DATABASE_URL has more than one @ before its host: write an @ of the user or the password as %40")
 	}
 	if c.MilvusAddr != "" && !strings.Contains(c.MilvusAddr, ":") {
 		return fmt.Errorf("MILVUS_ADDR is %q and must name a port: %s:19530", c.MilvusAddr, c.MilvusAddr)

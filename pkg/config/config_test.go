@@ -89,12 +89,13 @@ func TestTheEmbeddedIndexIsOpenedWhereItMakesSense(t *testing.T) {
 func TestSettingsThatMakeNoSenseTogetherAreRefused(t *testing.T) {
 	t.Parallel()
 	for environ, want := range map[string]string{
-		"SLUICE_EMBEDDED_INDEX=false": "there would be no index",
-		"SLUICE_NATS_REPLICAS=3":      "set NATS_URL",
-		"NATS_CERT=config.go":         "belong together",
-		"DATABASE_URL=postgres:pw@h":  "must have the form",
-		"MILVUS_ADDR=milvus":          "milvus:19530",
-		"NATS_CREDS=/no/such/file":    "can be read",
+		"SLUICE_EMBEDDED_INDEX=false":       "there would be no index",
+		"SLUICE_NATS_REPLICAS=3":            "set NATS_URL",
+		"NATS_CERT=config.go":               "belong together",
+		"DATABASE_URL=postgres:pw@h":        "must have the form",
+		"DATABASE_URL=postgres://u:p@w@h/d": "write an @ of the user or the password as %40",
+		"MILVUS_ADDR=milvus":                "milvus:19530",
+		"NATS_CREDS=/no/such/file":          "can be read",
 	} {
 		if _, err := Parse(nil, []string{environ}, io.Discard); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", environ, err, want)
@@ -108,10 +109,35 @@ func TestAddressesAreCheckedBeforeTheyAreListenedOn(t *testing.T) {
 		"": "", ":8080": "", "127.0.0.1:0": "", "[::1]:8080": "", "localhost:80": "",
 		"8080": "127.0.0.1:8080", "localhost": "host:port", "127.0.0.1": "host:port", "::1:8080": "host:port",
 		"http://localhost:8080": "without a scheme", "https://a.example": "without a scheme", "localhost:http": `port "http"`, "localhost:65536": "65535", "localhost:": `port ""`,
+		"*:8080": "0.0.0.0:8080", "256.0.0.1:8080": "no IP address", "0:8080": "no IP address",
 	} {
 		_, err := Parse(nil, []string{"SLUICE_ADDR=" + addr}, io.Discard)
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("SLUICE_ADDR=%s: %v, want %q", addr, err, want)
+		}
+	}
+}
+
+func TestKeysThatNoHeaderCanHoldAreRefused(t *testing.T) {
+	t.Parallel()
+	const good = "sk_0123456789abcdef"
+	for value, want := range map[string]string{
+		good: "", good + "~!*": "",
+		good + "\n": "line break", "sk_01234567\n89abcdef": "line break", " " + good: "space", good + " ": "space", "sk_01234567 89abcdef": "space",
+		"Bearer " + good: `"Bearer "`, "schlüssel_0123456789": "outside ASCII", "short": "at least 16", strings.Repeat("k", 513): "at most 512",
+	} {
+		for _, name := range []string{"SLUICE_API_KEY", "SLUICE_ADMIN_KEY"} {
+			_, err := Parse(nil, []string{name + "=" + value}, io.Discard)
+			if (err == nil) != (want == "") || err != nil && (!strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), name) || strings.Contains(err.Error(), "0123")) {
+				t.Errorf("%s=%q: %v, want %q", name, value, err, want)
+			}
+		}
+	}
+	for environ, want := range map[string]string{
+		"OPENAI_API_KEY=sk-proj\n": "line break", "ANTHROPIC_API_KEY= sk-ant": "space", "MILVUS_PASSWORD=two words": "",
+	} {
+		if _, err := Parse(nil, []string{environ}, io.Discard); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", environ, err, want)
 		}
 	}
 }

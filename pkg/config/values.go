@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/sluice/sluice/pkg/domain"
 )
@@ -38,7 +39,7 @@ func listenAddress(field func(*Config) *string) func(*Config, string) error {
 		if strings.Contains(v, "//") {
 			return errors.New("must be host:port without a scheme, such as 127.0.0.1:8080")
 		}
-		_, port, err := net.SplitHostPort(v)
+		host, port, err := net.SplitHostPort(v)
 		if err != nil {
 			if _, err := strconv.ParseUint(v, 10, 16); err == nil {
 				return fmt.Errorf("must be host:port: write 127.0.0.1:%s to serve this machine, or 0.0.0.0:%s to serve others as well", v, v)
@@ -47,6 +48,12 @@ func listenAddress(field func(*Config) *string) func(*Config, string) error {
 		}
 		if _, err := strconv.ParseUint(port, 10, 16); err != nil {
 			return fmt.Errorf("its port %q must be a number from 0 to 65535", port)
+		}
+		if host == "*" {
+			return fmt.Errorf("has no host: write 0.0.0.0:%s to listen on all addresses of the machine", port)
+		}
+		if strings.Trim(host, ".0123456789") == "" && host != "" && net.ParseIP(host) == nil {
+			return fmt.Errorf("its host %q is no IP address", host)
 		}
 		*field(c) = v
 		return nil
@@ -61,14 +68,36 @@ func unquoted(v string) error {
 	return nil
 }
 
-// minKey keeps keys from being guessable.
-const minKey = 16
+// oneLine rejects a secret with a line break, which a file leaves at its end, and with other white space around it. No
+// caller could send it in a header, and no server would accept it.
+func oneLine(v string) error {
+	switch {
+	case strings.ContainsFunc(v, unicode.IsControl):
+		return errors.New("contains a line break or another control character: remove it")
+	case strings.TrimSpace(v) != v:
+		return errors.New("begins or ends with a space: remove it")
+	}
+	return nil
+}
 
-// key is a secret that callers show, or nothing.
+// Bounds of the length of a key: it must not be guessable, and it must fit into a header.
+const (
+	minKey = 16
+	maxKey = 512
+)
+
+// key is a secret that callers send as a header, or nothing.
 func key(field func(*Config) *string) func(*Config, string) error {
 	return func(c *Config, v string) error {
-		if v != "" && len(v) < minKey {
+		switch {
+		case v != "" && len(v) < minKey:
 			return fmt.Errorf("has %d characters; use at least %d", len(v), minKey)
+		case len(v) > maxKey:
+			return fmt.Errorf("has %d characters; use at most %d", len(v), maxKey)
+		case strings.HasPrefix(v, "Bearer "):
+			return errors.New(`begins with "Bearer ": remove that, callers add it to the key`)
+		case strings.ContainsFunc(v, func(r rune) bool { return r <= ' ' || r > '~' }):
+			return errors.New("contains a space or a character outside ASCII: use letters, digits and punctuation, such as the output of openssl rand -hex 32")
 		}
 		*field(c) = v
 		return nil
