@@ -37,6 +37,7 @@ pkg/embed/transformer      FuzzTokenizer
 pkg/extract                FuzzCSV FuzzDocx FuzzHTML FuzzJSON FuzzMail FuzzMarkdown FuzzPptx FuzzText FuzzXlsx FuzzZip
 pkg/extract/pdftext        FuzzContent FuzzOpen
 pkg/index                  FuzzFilters
+pkg/modelhttp              FuzzEvents
 '
 declare -A targets
 order=() n=0

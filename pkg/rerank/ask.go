@@ -1,17 +1,17 @@
 package rerank
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
+
+	"github.com/sluice/sluice/pkg/bounded"
+	"github.com/sluice/sluice/pkg/modelhttp"
 )
 
 // Bounds of repeating.
@@ -45,10 +45,7 @@ func refusesForm(err error) bool {
 
 // ask sends one request, again while what fails may pass and there is time, and fills in the scores.
 func (c *Client) ask(ctx context.Context, f form, query string, texts []string, scores []float64) error {
-	body, err := f.encode(c.config.Model, query, texts)
-	if err != nil {
-		return fmt.Errorf("writing the request to the reranker: %w", err)
-	}
+	body := f.request(c.config.Model, query, texts)
 	pause := firstPause
 	for try := 1; ; try++ {
 		err := c.once(ctx, body, scores)
@@ -68,17 +65,8 @@ func (c *Client) ask(ctx context.Context, f form, query string, texts []string, 
 }
 
 // once sends the request once.
-func (c *Client) once(ctx context.Context, body []byte, scores []float64) error {
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, c.address, bytes.NewReader(body))
-	if err != nil {
-		return fmt.Errorf("making the request to the reranker: %w", err)
-	}
-	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set("Accept", "application/json")
-	if c.config.APIKey != "" {
-		r.Header.Set("Authorization", "Bearer "+c.config.APIKey)
-	}
-	answer, err := c.http.Do(r)
+func (c *Client) once(ctx context.Context, body any, scores []float64) error {
+	answer, err := modelhttp.Post(ctx, c.http, c.address, modelhttp.Bearer(c.config.APIKey), body)
 	if err != nil {
 		return c.unreached(ctx, err)
 	}
@@ -86,12 +74,12 @@ func (c *Client) once(ctx context.Context, body []byte, scores []float64) error 
 	if answer.StatusCode != http.StatusOK {
 		return c.refused(answer)
 	}
-	text, err := io.ReadAll(io.LimitReader(answer.Body, maxResponseBytes+1))
+	text, err := bounded.ReadAll(answer.Body, maxResponseBytes)
 	switch {
+	case errors.Is(err, bounded.ErrTooLarge):
+		return &Error{Message: fmt.Sprintf("the answer is longer than %d bytes", maxResponseBytes)}
 	case err != nil:
 		return c.unreached(ctx, err)
-	case len(text) > maxResponseBytes:
-		return &Error{Message: fmt.Sprintf("the answer is longer than %d bytes", maxResponseBytes)}
 	}
 	if err := decode(text, scores); err != nil {
 		return &Error{Message: err.Error(), Err: err}
@@ -108,7 +96,11 @@ func (c *Client) unreached(ctx context.Context, err error) error {
 }
 
 func (c *Client) refused(answer *http.Response) error {
-	text, err := io.ReadAll(io.LimitReader(answer.Body, maxErrorBody))
+	text, err := bounded.ReadAll(answer.Body, maxErrorBody)
+	if errors.Is(err, bounded.ErrTooLarge) {
+		err = nil // its beginning says enough
+	}
+	after, _ := modelhttp.RetryAfter(answer.Header, time.Now())
 	status := answer.StatusCode
 	message := fmt.Sprintf("the server answers %d", status)
 	if reason := c.reason(text); err == nil && reason != "" {
@@ -117,7 +109,7 @@ func (c *Client) refused(answer *http.Response) error {
 	return &Error{
 		Status: status, Message: message, Err: err,
 		passes: status == http.StatusTooManyRequests || status >= 500 && status != http.StatusNotImplemented,
-		after:  retryAfter(answer.Header, time.Now()),
+		after:  after,
 	}
 }
 
@@ -136,18 +128,6 @@ func (c *Client) reason(body []byte) string {
 		text = strings.ReplaceAll(text, c.config.APIKey, "[key]")
 	}
 	return cut(strings.Join(strings.Fields(text), " "), maxReason)
-}
-
-// retryAfter reads the header in both forms of RFC 9110, section 10.2.3; 0 if there is none.
-func retryAfter(h http.Header, now time.Time) time.Duration {
-	value := h.Get("Retry-After")
-	if seconds, err := strconv.ParseUint(value, 10, 31); err == nil {
-		return time.Duration(seconds) * time.Second
-	}
-	if at, err := http.ParseTime(value); err == nil {
-		return max(0, at.Sub(now))
-	}
-	return 0
 }
 
 func wait(ctx context.Context, d time.Duration) error {

@@ -15,6 +15,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/sluice/sluice/pkg/modelhttp"
 )
 
 // Bounds of a call.
@@ -94,10 +96,7 @@ func New(c Config) (*Client, error) {
 		t.MaxIdleConnsPerHost = 16
 		c.Transport = t
 	}
-	client.http = &http.Client{
-		Transport:     c.Transport,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
+	client.http = &http.Client{Transport: c.Transport, CheckRedirect: modelhttp.NoRedirects}
 	return client, nil
 }
 

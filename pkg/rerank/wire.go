@@ -38,15 +38,15 @@ type textsRequest struct {
 	Truncate   bool     `json:"truncate"`
 }
 
-func (f form) encode(model, query string, texts []string) ([]byte, error) {
+func (f form) request(model, query string, texts []string) any {
 	if f == formTEI {
-		return json.Marshal(textsRequest{Query: query, Texts: texts, Truncate: true})
+		return textsRequest{Query: query, Texts: texts, Truncate: true}
 	}
 	r := documentsRequest{Model: model, Query: query, Documents: texts, TopN: len(texts)}
 	if f == formJina {
 		r.ReturnDocuments = new(bool)
 	}
-	return json.Marshal(r)
+	return r
 }
 
 // scored is one passage's score in an answer: relevance_score is Cohere's and Jina's name for it, score TEI's.

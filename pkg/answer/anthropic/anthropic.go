@@ -1,20 +1,19 @@
-// Package anthropic answers through Anthropic's Messages API, by its official SDK.
+// Package anthropic answers through Anthropic's Messages API.
 package anthropic
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"net/url"
 	"strings"
 
-	sdk "github.com/anthropics/anthropic-sdk-go"
-	"github.com/anthropics/anthropic-sdk-go/option"
-	"github.com/anthropics/anthropic-sdk-go/packages/ssestream"
-
 	"github.com/sluice/sluice/pkg/answer"
 	"github.com/sluice/sluice/pkg/answer/remote"
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/modelhttp"
 )
 
 // Options say which server answers.
@@ -29,10 +28,11 @@ type Options struct {
 
 // Provider is an answer.Provider. It is safe for concurrent use.
 type Provider struct {
-	messages sdk.MessageService
-	options  Options
-	caller   *remote.Caller
-	quirks   remote.Quirks
+	address string
+	header  http.Header
+	options Options
+	caller  *remote.Caller
+	quirks  remote.Quirks
 }
 
 // New returns a Provider. It fails when BaseURL is no HTTP address. It does not call the server.
@@ -50,23 +50,21 @@ func New(opts Options) (*Provider, error) {
 	if opts.HTTPClient == nil {
 		opts.HTTPClient = remote.Client()
 	}
-	request := []option.RequestOption{
-		option.WithBaseURL(strings.TrimSuffix(opts.BaseURL, "/") + "/"),
-		option.WithHTTPClient(opts.HTTPClient),
-		option.WithMaxRetries(0), // ours know whether anything has been passed on
-		option.WithMiddleware(remote.Guard),
-		option.WithoutOpenTelemetry(),
-	}
+	header := http.Header{"Anthropic-Version": {version}}
 	if opts.APIKey != "" {
-		request = append(request, option.WithAPIKey(opts.APIKey))
+		header.Set("X-Api-Key", opts.APIKey)
 	}
 	server := remote.Server{Name: "Anthropic", KeySetting: "ANTHROPIC_API_KEY", AddressSetting: "ANTHROPIC_BASE_URL", Secret: opts.APIKey}
 	return &Provider{
-		messages: sdk.NewMessageService(request...), // unlike a whole client it reads no environment
-		options:  opts,
-		caller:   remote.NewCaller(server, opts.Limits),
+		address: base.JoinPath("v1/messages").String(),
+		header:  header,
+		options: opts,
+		caller:  remote.NewCaller(server, opts.Limits),
 	}, nil
 }
+
+// version is the version of the API whose events are read here.
+const version = "2023-06-01"
 
 // Complete implements answer.Provider. The API has no penalties, and takes either temperature or topP; where both are
 // given, the temperature counts. The server always streams, whatever the prompt asks for: so it is known while it answers
@@ -90,34 +88,56 @@ const (
 	maxTokens   = "max_tokens"
 )
 
+// request is what the API takes. Its texts are lists of blocks.
+type request struct {
+	Model       string         `json:"model"`
+	MaxTokens   int64          `json:"max_tokens"`
+	System      []contentBlock `json:"system,omitempty"`
+	Messages    []turn         `json:"messages"`
+	Temperature *float64       `json:"temperature,omitempty"`
+	TopP        *float64       `json:"top_p,omitempty"`
+	Stream      bool           `json:"stream"`
+}
+
+type turn struct {
+	Role    string         `json:"role"`
+	Content []contentBlock `json:"content"`
+}
+
+type contentBlock struct {
+	Type string `json:"type"`
+	Text string `json:"text"`
+}
+
+func textBlock(text string) []contentBlock { return []contentBlock{{"text", text}} }
+
 // body makes the request of a prompt, with what the model is not known to refuse.
-func (p *Provider) body(prompt answer.Prompt) (sdk.MessageNewParams, remote.Parameters) {
+func (p *Provider) body(prompt answer.Prompt) (request, remote.Parameters) {
 	known := p.quirks.Of(prompt.Model)
 	asked, most := prompt.Params, p.options.MaxTokens
 	if asked.MaxTokens != nil {
 		most = *asked.MaxTokens
 	}
 	sent := remote.Parameters{maxTokens: known.Most(most)}
-	body := sdk.MessageNewParams{Model: prompt.Model, MaxTokens: int64(sent[maxTokens])}
+	body := request{Model: prompt.Model, MaxTokens: int64(sent[maxTokens]), Stream: true}
 	if v := asked.Temperature; v != nil && !known.Refuses(temperature) {
-		body.Temperature, sent[temperature] = sdk.Float(*v), *v
+		body.Temperature, sent[temperature] = v, *v
 	}
 	if v := asked.TopP; v != nil && asked.Temperature == nil && !known.Refuses(topP) {
-		body.TopP, sent[topP] = sdk.Float(*v), *v
+		body.TopP, sent[topP] = v, *v
 	}
 	if prompt.System != "" {
-		body.System = []sdk.TextBlockParam{{Text: prompt.System}}
+		body.System = textBlock(prompt.System)
 	}
 	for _, t := range prompt.Messages {
 		if strings.TrimSpace(t.Text) == "" {
 			continue // which the API refuses; a message before may have been that
 		}
-		block := sdk.NewTextBlock(t.Text)
+		role := "user"
 		if t.Role == domain.RoleAssistant {
-			body.Messages = append(body.Messages, sdk.NewAssistantMessage(block))
-		} else {
-			body.Messages = append(body.Messages, sdk.NewUserMessage(block))
+			role = "assistant"
 		}
+		body.Messages = append(body.Messages, turn{role, textBlock(t.Text)})
 	}
 	return body, sent
 }
@@ -144,8 +164,7 @@ func ignored(asked answer.Params, sent remote.Parameters) []string {
 	return out
 }
 
-// event is what is read of a stream's events. It is a fraction of the SDK's own type, whose decoding costs more than all
-// else that happens to a token.
+// event holds the fields that are read of a stream's events.
 type event struct {
 	Type    string `json:"type"`
 	Message struct {
@@ -157,9 +176,9 @@ type event struct {
 		} `json:"usage"`
 	} `json:"message"`
 	Delta struct {
-		Text       remote.Text    `json:"text"`
-		Thinking   string         `json:"thinking"`
-		StopReason sdk.StopReason `json:"stop_reason"`
+		Text       remote.Text `json:"text"`
+		Thinking   string      `json:"thinking"`
+		StopReason string      `json:"stop_reason"`
 	} `json:"delta"`
 	Usage struct {
 		Output int64 `json:"output_tokens"`
@@ -167,20 +186,30 @@ type event struct {
 }
 
 // ask puts the question once and passes on what comes.
-func (p *Provider) ask(ctx context.Context, body sdk.MessageNewParams, r *remote.Reply) error {
-	var res *http.Response
-	if err := p.messages.NewStreaming(ctx, body, option.WithResponseBodyInto(&res)).Err(); err != nil {
+func (p *Provider) ask(ctx context.Context, body request, r *remote.Reply) error {
+	res, err := remote.Post(ctx, p.options.HTTPClient, p.address, p.header, body)
+	if err != nil {
 		return err
 	}
-	stream := ssestream.NewStream[event](ssestream.NewDecoder(res), nil)
-	defer stream.Close()
+	defer res.Body.Close()
 	var stopped bool
-	var reason sdk.StopReason
+	var reason string
 	var joined remote.Joiner
-	for stream.Next() {
-		r.Event()
-		e := stream.Current()
-		switch e.Type {
+	for sent, err := range modelhttp.Events(res.Body) {
+		if err != nil {
+			return err
+		}
+		var e event
+		if sent.Type != typeError { // its data need not be JSON
+			if err := json.Unmarshal([]byte(sent.Data), &e); err != nil {
+				return err
+			}
+		}
+		switch cmp.Or(sent.Type, e.Type) { // some gateways drop the names of events
+		case typeError:
+			return remote.ReadStatus(0, []byte(sent.Data))
+		case "ping": // no sign that the model goes on
+			continue
 		case "message_start":
 			u := e.Message.Usage
 			r.Model, r.PromptTokens = e.Message.Model, u.Input+u.Written+u.Read
@@ -196,22 +225,21 @@ func (p *Provider) ask(ctx context.Context, body sdk.MessageNewParams, r *remote
 		case "message_stop":
 			stopped = true
 		}
-	}
-	if sent := (*sdk.Error)(nil); errors.As(stream.Err(), &sent) {
-		return remote.ReadStatus(0, []byte(sent.RawJSON()))
+		r.Event()
 	}
 	if err := r.Pass(joined.Close()); err != nil {
 		return err
 	}
 	switch {
-	case stream.Err() != nil:
-		return stream.Err()
 	case !stopped:
 		return remote.ErrCut
-	case reason == sdk.StopReasonRefusal:
+	case reason == "refusal":
 		return remote.ErrFiltered
-	case reason == sdk.StopReasonMaxTokens || reason == sdk.StopReasonModelContextWindowExceeded:
+	case reason == "max_tokens" || reason == "model_context_window_exceeded":
 		r.Cut = true
 	}
 	return nil
 }
+
+// typeError is the type of an event that reports a failure.
+const typeError = "error"

@@ -161,6 +161,26 @@ func TestCompleteStreams(t *testing.T) {
 	}
 }
 
+func TestEventsWithoutNamesAreReadByTheirTypes(t *testing.T) {
+	t.Parallel()
+	unnamed := func(all ...string) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			for _, e := range all {
+				_, data, _ := strings.Cut(e, " ")
+				fmt.Fprintf(w, "data: %s\n\n", data)
+			}
+		}
+	}
+	p, _ := started(t, nil, unnamed(start, ping, block, delta("Six."), close, ending("end_turn"), stop))
+	if got, c, err := complete(t, p, prompt()); err != nil || got != "Six." || c.Model != "claude-x-1" {
+		t.Errorf("got %q, %+v, %v", got, c, err)
+	}
+	p, _ = started(t, nil, unnamed(start, delta("Six."), `error {"type":"error","error":{"type":"overloaded_error","message":"busy"}}`))
+	if _, _, err := complete(t, p, prompt()); err == nil || !strings.Contains(err.Error(), "reported an error") {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestCompleteSaysWhatTheAPIDoesNotTake(t *testing.T) {
 	t.Parallel()
 	ok := events(start, block, delta("Six."), close, ending("end_turn"), stop)
@@ -307,7 +327,7 @@ func TestCompleteStopsWhenTheReaderLeavesAndTheServerSeesIt(t *testing.T) {
 	<-left
 }
 
-func TestTheEnvironmentOfTheSDKIsNotRead(t *testing.T) {
+func TestTheEnvironmentIsNotRead(t *testing.T) {
 	t.Setenv("ANTHROPIC_API_KEY", "sk-of-somebody")
 	t.Setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:1")
 	p, s := started(t, func(o *Options) { o.APIKey = "" }, events(start, block, delta("Six."), ending("end_turn"), stop))

@@ -3,20 +3,17 @@
 package openai
 
 import (
-	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"net/url"
 	"strings"
 
-	sdk "github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/option"
-	"github.com/openai/openai-go/v3/packages/ssestream"
-
 	"github.com/sluice/sluice/pkg/answer"
 	"github.com/sluice/sluice/pkg/answer/remote"
 	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/modelhttp"
 )
 
 // Options say which server answers.
@@ -35,7 +32,8 @@ type Options struct {
 
 // Provider is an answer.Provider. It is safe for concurrent use.
 type Provider struct {
-	chat    sdk.ChatCompletionService
+	base    *url.URL
+	header  http.Header
 	options Options
 	caller  *remote.Caller
 	quirks  remote.Quirks
@@ -51,7 +49,6 @@ func New(opts Options) (*Provider, error) {
 	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
 		return nil, errors.New("the base address of the OpenAI-compatible server must begin with http:// or https:// and name a host")
 	}
-	opts.BaseURL = strings.TrimSuffix(opts.BaseURL, "/") + "/"
 	if opts.HTTPClient == nil {
 		opts.HTTPClient = remote.Client()
 	}
@@ -59,33 +56,27 @@ func New(opts Options) (*Provider, error) {
 	if opts.Azure {
 		server = remote.Server{Name: "Azure OpenAI", KeySetting: "AZURE_OPENAI_API_KEY", AddressSetting: "AZURE_OPENAI_ENDPOINT", Secret: opts.APIKey}
 	}
-	p := &Provider{options: opts, caller: remote.NewCaller(server, opts.Limits)}
+	p := &Provider{base: base, header: modelhttp.Bearer(opts.APIKey), options: opts, caller: remote.NewCaller(server, opts.Limits)}
+	if opts.Azure {
+		p.header = http.Header{"Api-Key": {opts.APIKey}}
+	}
 	p.newer = base.Hostname() == "api.openai.com" || opts.Azure
-	p.chat = sdk.NewChatCompletionService(p.requestOptions()...) // unlike a whole client it reads no environment
 	return p, nil
 }
 
-func (p *Provider) requestOptions() []option.RequestOption {
-	out := []option.RequestOption{
-		option.WithHTTPClient(p.options.HTTPClient),
-		option.WithMaxRetries(0), // ours know whether anything has been passed on
-		option.WithMiddleware(remote.Guard),
-	}
+// address returns where the completions of a model are. A query of the base address stays, because some gateways carry their key in it.
+func (p *Provider) address(model string) string {
 	switch {
+	case p.options.Azure && p.options.AzureVersion != "":
+		at := p.base.JoinPath("openai/deployments", url.PathEscape(model), "chat/completions")
+		query := at.Query()
+		query.Set("api-version", p.options.AzureVersion)
+		at.RawQuery = query.Encode()
+		return at.String()
 	case p.options.Azure:
-		out = append(out, option.WithHeaderDel("Authorization"), option.WithHeader("Api-Key", p.options.APIKey))
-	case p.options.APIKey != "":
-		out = append(out, option.WithAPIKey(p.options.APIKey))
+		return p.base.JoinPath("openai/v1/chat/completions").String()
 	default:
-		out = append(out, option.WithHeaderDel("Authorization"))
-	}
-	switch {
-	case p.options.Azure && p.options.AzureVersion != "": // the address holds the model: see ask
-		return append(out, option.WithQuery("api-version", p.options.AzureVersion))
-	case p.options.Azure:
-		return append(out, option.WithBaseURL(p.options.BaseURL+"openai/v1/"))
-	default:
-		return append(out, option.WithBaseURL(p.options.BaseURL))
+		return p.base.JoinPath("chat/completions").String()
 	}
 }
 
@@ -95,7 +86,7 @@ func (p *Provider) Complete(ctx context.Context, prompt answer.Prompt, emit func
 	return p.caller.Complete(ctx, prompt, emit, func(ctx context.Context, r *remote.Reply) error {
 		body, sent := p.body(prompt)
 		r.Ignored = ignored(prompt.Params, sent)
-		err := p.ask(ctx, body, r)
+		err := p.ask(ctx, prompt.Model, body, r)
 		if status := (*remote.Status)(nil); errors.As(err, &status) && p.quirks.Learn(prompt.Model, status, sent) {
 			return remote.ErrAdjusted
 		}
@@ -103,22 +94,29 @@ func (p *Provider) Complete(ctx context.Context, prompt answer.Prompt, emit func
 	})
 }
 
+// turn is a message of a request.
+type turn struct {
+	Role    string `json:"role"`
+	Content string `json:"content"`
+}
+
 // body makes the request of a prompt, with what the model is not known to refuse.
-func (p *Provider) body(prompt answer.Prompt) (sdk.ChatCompletionNewParams, remote.Parameters) {
-	body := sdk.ChatCompletionNewParams{Model: prompt.Model}
+func (p *Provider) body(prompt answer.Prompt) (map[string]any, remote.Parameters) {
 	sent := p.allowed(prompt)
 	instructions := prompt.System
+	var turns []turn
 	if _, takes := sent[remote.SystemRole]; takes {
-		body.Messages, instructions = append(body.Messages, sdk.SystemMessage(instructions)), ""
+		turns, instructions = append(turns, turn{"system", instructions}), ""
 	}
 	for _, t := range alternating(prompt.Messages, instructions) {
+		role := "user"
 		if t.Role == domain.RoleAssistant {
-			body.Messages = append(body.Messages, sdk.AssistantMessage(t.Text))
-		} else {
-			body.Messages = append(body.Messages, sdk.UserMessage(t.Text))
+			role = "assistant"
 		}
+		turns = append(turns, turn{role, t.Text})
 	}
-	set(&body, sent)
+	body := map[string]any{"model": prompt.Model, "messages": turns, "stream": true}
+	set(body, sent)
 	return body, sent
 }
 
@@ -139,8 +137,7 @@ func alternating(turns []answer.Turn, instructions string) []answer.Turn {
 	return out
 }
 
-// event is what is read of a piece of a stream, and of an answer in one piece. It is a fraction of the SDK's own type,
-// whose decoding costs more than all else that happens to a token.
+// event holds the fields that are read of an event of a stream, and of an answer in one piece.
 type event struct {
 	Model   string `json:"model"`
 	Choices []struct {
@@ -153,7 +150,11 @@ type event struct {
 		Prompt     int64 `json:"prompt_tokens"`
 		Completion int64 `json:"completion_tokens"`
 	} `json:"usage"`
+	Error json.RawMessage `json:"error"`
 }
+
+// failed reports whether the event is an error. Some servers send null with every piece.
+func (e *event) failed() bool { return len(e.Error) > 0 && string(e.Error) != "null" }
 
 type message struct {
 	Content   remote.Text `json:"content"`
@@ -162,27 +163,38 @@ type message struct {
 	Thinking  string      `json:"reasoning"`         // of Ollama and OpenRouter
 }
 
+// endMark is how the data of the last event of a stream begins.
+const endMark = "[DONE]"
+
 // ask puts the question once and passes on what comes.
-func (p *Provider) ask(ctx context.Context, body sdk.ChatCompletionNewParams, r *remote.Reply) error {
-	var res *http.Response
-	options := []option.RequestOption{option.WithJSONSet("stream", true), option.WithResponseBodyInto(&res)}
-	if p.options.Azure && p.options.AzureVersion != "" {
-		options = append(options, option.WithBaseURL(p.options.BaseURL+"openai/deployments/"+url.PathEscape(body.Model)+"/"))
-	}
-	if _, err := p.chat.New(ctx, body, options...); err != nil {
+func (p *Provider) ask(ctx context.Context, model string, body map[string]any, r *remote.Reply) error {
+	res, err := remote.Post(ctx, p.options.HTTPClient, p.address(model), p.header, body)
+	if err != nil {
 		return err
 	}
+	defer res.Body.Close()
 	if isJSON(res.Header) {
-		return readWhole(res, r)
+		return readWhole(res.Body, r)
 	}
-	decoder := &marked{Decoder: ssestream.NewDecoder(res)}
-	stream := ssestream.NewStream[event](decoder, nil)
-	defer stream.Close()
-	finish := ""
+	var finish string
+	var complete bool
 	var said speech
-	for stream.Next() {
+	for sent, err := range modelhttp.Events(res.Body) {
+		if err != nil {
+			return err
+		}
+		if complete = strings.HasPrefix(sent.Data, endMark); complete {
+			break
+		}
+		var e event
+		if err := json.Unmarshal([]byte(sent.Data), &e); err != nil {
+			return err
+		}
+		if e.failed() {
+			return remote.ReadStatus(0, []byte(sent.Data))
+		}
 		r.Event()
-		reason, err := read(stream.Current(), r, &said)
+		reason, err := read(e, r, &said)
 		if err != nil {
 			return err
 		}
@@ -190,36 +202,13 @@ func (p *Provider) ask(ctx context.Context, body sdk.ChatCompletionNewParams, r 
 			finish = reason
 		}
 	}
-	if sent := (*ssestream.StreamError)(nil); errors.As(stream.Err(), &sent) {
-		return remote.ReadStatus(0, sent.Event.Data)
-	}
-	if stream.Err() != nil {
-		return stream.Err()
-	}
 	if err := r.Pass(said.close()); err != nil {
 		return err
 	}
-	if finish == "" && decoder.ended { // some servers give no reason
+	if finish == "" && complete { // some servers give no reason
 		finish = "stop"
 	}
 	return ended(finish, r)
-}
-
-// endMark is the data of the last event of a stream.
-const endMark = "[DONE]"
-
-// marked is a decoder that notes whether the stream ended with endMark. The SDK does not distinguish such a stream from a
-// truncated one.
-type marked struct {
-	ssestream.Decoder
-	ended bool
-}
-
-// Next implements ssestream.Decoder.
-func (d *marked) Next() bool {
-	more := d.Decoder.Next()
-	d.ended = d.ended || more && bytes.HasPrefix(d.Event().Data, []byte(endMark))
-	return more
 }
 
 // speech extracts the answer from a model's output.

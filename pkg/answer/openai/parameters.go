@@ -1,8 +1,6 @@
 package openai
 
 import (
-	sdk "github.com/openai/openai-go/v3"
-
 	"github.com/sluice/sluice/pkg/answer"
 	"github.com/sluice/sluice/pkg/answer/remote"
 )
@@ -51,23 +49,16 @@ func (p *Provider) allowed(prompt answer.Prompt) remote.Parameters {
 }
 
 // set writes the parameters into a request.
-func set(body *sdk.ChatCompletionNewParams, sent remote.Parameters) {
+func set(body map[string]any, sent remote.Parameters) {
 	for name, v := range sent {
 		switch name {
-		case temperature:
-			body.Temperature = sdk.Float(v)
-		case topP:
-			body.TopP = sdk.Float(v)
-		case presencePenalty:
-			body.PresencePenalty = sdk.Float(v)
-		case frequencyPenalty:
-			body.FrequencyPenalty = sdk.Float(v)
-		case maxTokens:
-			body.MaxTokens = sdk.Int(int64(v))
-		case maxCompletionTokens:
-			body.MaxCompletionTokens = sdk.Int(int64(v))
+		case remote.SystemRole: // a message
+		case maxTokens, maxCompletionTokens:
+			body[name] = int64(v)
 		case streamOptions:
-			body.StreamOptions.IncludeUsage = sdk.Bool(true)
+			body[name] = map[string]bool{"include_usage": true}
+		default:
+			body[name] = v
 		}
 	}
 }

@@ -112,6 +112,12 @@ func TestCompleteTakesWhatServersMakeOfAStream(t *testing.T) {
 			w.Header().Set("Content-Type", "text/event-stream")
 			fmt.Fprintf(w, ": OPENROUTER PROCESSING\n\nevent: x\ndata:%s\n\ndata: %s\n\ndata: [DONE]\n\n", delta("Six."), stop)
 		}, false},
+		"no end of the last event": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/event-stream")
+			fmt.Fprintf(w, "data: %s\n\ndata: [DONE]\n", delta("Six."))
+		}, false},
+		"errors that are null":  {events(`{"error":null,"choices":[{"delta":{"content":"Six."}}]}`, stop), false},
+		"an event without data": {events("", delta("Six."), stop), false},
 		"an end for its length": {events(delta("Six."), `{"choices":[{"delta":{},"finish_reason":"length"}]}`), true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -219,6 +225,41 @@ func TestAContentFilterIsNoAnswerAndNotTriedAgain(t *testing.T) {
 				t.Fatalf("got %q after %d requests: %v", got, len(s.requests()), err)
 			}
 		})
+	}
+}
+
+func TestAQueryInTheBaseAddressStays(t *testing.T) {
+	t.Parallel()
+	for base, want := range map[string]string{
+		"/v1":             "/v1/chat/completions",
+		"/v1/":            "/v1/chat/completions",
+		"":                "/chat/completions",
+		"/a%2Fb?key=some": "/a%2Fb/chat/completions?key=some",
+	} {
+		p, err := New(Options{BaseURL: "http://localhost" + base})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := p.address("m"); got != "http://localhost"+want {
+			t.Errorf("%s: %s", base, got)
+		}
+	}
+	p, err := New(Options{BaseURL: "http://localhost/gateway?key=some", Azure: true, AzureVersion: "v"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := p.address("m/../n"); got != "http://localhost/gateway/openai/deployments/m%2F..%2Fn/chat/completions?api-version=v&key=some" {
+		t.Error(got)
+	}
+}
+
+func TestAnAnswerInOnePieceIsBounded(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("x", maxWholeBytes)
+	p, s, _ := started(t, nil, status(200, `{"choices":[{"message":{"content":"`+long+`"}}]}`))
+	_, _, err := complete(t, p, prompt())
+	if err == nil || !strings.Contains(err.Error(), "more in one piece") || len(s.requests()) != 1 {
+		t.Fatalf("got %v after %d requests", err, len(s.requests()))
 	}
 }
 

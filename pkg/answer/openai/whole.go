@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/sluice/sluice/pkg/answer/remote"
+	"github.com/sluice/sluice/pkg/bounded"
 )
 
 // maxWholeBytes bounds an answer in one piece.
@@ -20,27 +21,23 @@ func isJSON(h http.Header) bool {
 }
 
 // readWhole reads an answer in one piece, which is what servers and models that cannot stream give all the same.
-func readWhole(res *http.Response, r *remote.Reply) error {
-	defer res.Body.Close()
-	raw, err := io.ReadAll(io.LimitReader(res.Body, maxWholeBytes))
+func readWhole(body io.Reader, r *remote.Reply) error {
+	raw, err := bounded.ReadAll(body, maxWholeBytes)
 	if err != nil {
 		return err
 	}
-	var got struct {
-		event
-		Error json.RawMessage `json:"error"`
-	}
+	var got event
 	if err := json.Unmarshal(raw, &got); err != nil {
 		return fmt.Errorf("reading an answer in one piece: %w", err)
 	}
-	if len(got.Error) > 0 && string(got.Error) != "null" {
+	if got.failed() {
 		return remote.ReadStatus(0, raw)
 	}
 	if len(got.Choices) == 0 {
 		return remote.ErrNoModel
 	}
 	var said speech
-	finish, err := read(got.event, r, &said)
+	finish, err := read(got, r, &said)
 	if err == nil {
 		err = r.Pass(said.close())
 	}

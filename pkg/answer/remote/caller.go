@@ -10,6 +10,7 @@ import (
 
 	"github.com/sluice/sluice/pkg/answer"
 	"github.com/sluice/sluice/pkg/chunk"
+	"github.com/sluice/sluice/pkg/modelhttp"
 )
 
 // Limits say how long a server is waited for. The zero value takes the defaults.
@@ -60,7 +61,7 @@ func NewCaller(server Server, limits Limits) *Caller {
 func Client() *http.Client {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConnsPerHost = 64 // answers come and go by the dozen, all to one host
-	return &http.Client{Transport: transport, CheckRedirect: NoRedirects}
+	return &http.Client{Transport: transport, CheckRedirect: modelhttp.NoRedirects}
 }
 
 // What a provider's function returns when the server answered without saying anything.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sluice/sluice/pkg/answer"
+	"github.com/sluice/sluice/pkg/bounded"
 	"github.com/sluice/sluice/pkg/domain"
 )
 
@@ -24,7 +25,7 @@ const statusOverloaded = 529
 
 // retryDelay says whether an attempt may succeed later, and after which wait.
 func retryDelay(err error, attempt int) (time.Duration, bool) {
-	for _, final := range []error{errStalled, errSpent, ErrFiltered, ErrAdjusted, ErrNoModel, errLine} {
+	for _, final := range []error{errStalled, errSpent, ErrFiltered, ErrAdjusted, ErrNoModel, bounded.ErrTooLarge} {
 		if errors.Is(err, final) {
 			return 0, false
 		}
@@ -90,7 +91,7 @@ func (c *Caller) explain(err error, begun bool) error {
 		out.Message = "the model called a tool instead of answering; ask in other words, or have the operator choose another model"
 	case errors.Is(err, ErrNoModel):
 		out.Message = fmt.Sprintf("%s answered with something other than a chat completion: the operator must check %s", name, c.server.AddressSetting)
-	case errors.Is(err, errLine):
+	case errors.Is(err, bounded.ErrTooLarge):
 		out.Message = fmt.Sprintf("%s sent more in one piece than is taken; try again", name)
 	case malformed(err):
 		out.Message = fmt.Sprintf("%s sent something that cannot be read; try again", name)
@@ -137,7 +138,7 @@ func (c *Caller) explainStatus(s *Status, out *domain.Error) {
 	}
 }
 
-// redacted keeps the text of an error without the key, and nothing else of it: the SDKs' errors hold the request.
+// redacted keeps the text of an error without the key, and nothing else of it: an error that it wraps may hold the request.
 func (c *Caller) redacted(err error) error {
 	text := err.Error()
 	if c.server.Secret != "" { // before the text is cut, which could leave half a key

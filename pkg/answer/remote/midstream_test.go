@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sluice/sluice/pkg/answer"
+	"github.com/sluice/sluice/pkg/bounded"
 	"github.com/sluice/sluice/pkg/domain"
 )
 
@@ -29,7 +30,7 @@ func TestWhatFailsAfterTheFirstPieceIsNotTriedAgainAndWhatWasSaidCounts(t *testi
 		"an error that the server sends":      {&Status{HTTP: sentInStream, Message: "boom"}, domain.CodeUnavailable, "reported an error"},
 		"one that is called temporary":        {&Status{HTTP: 503, HasWait: true}, domain.CodeUnavailable, "HTTP 503"},
 		"a content filter":                    {ErrFiltered, domain.CodeInvalid, "content filter"},
-		"a line that is too long":             {fmt.Errorf("reading: %w", errLine), domain.CodeUnavailable, "more in one piece"},
+		"a line that is too long":             {fmt.Errorf("reading: %w", bounded.ErrTooLarge), domain.CodeUnavailable, "more in one piece"},
 		"a parameter that is refused late":    {ErrAdjusted, domain.CodeUnavailable, "broke in the middle"},
 		"a window that is full in the middle": {&Status{HTTP: sentInStream, Code: "context_length_exceeded"}, domain.CodeInvalid, "too long"},
 	} {

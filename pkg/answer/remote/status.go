@@ -2,21 +2,20 @@ package remote
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"mime"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
+
+	"github.com/sluice/sluice/pkg/bounded"
+	"github.com/sluice/sluice/pkg/modelhttp"
 )
 
-// Bounds of what a server may send.
-const (
-	maxErrorBytes = 64 << 10 // of an error's body
-	maxLineBytes  = 1 << 20  // of a line of a stream, and of a body that is no stream
-)
+// maxErrorBytes is the number of bytes of an error's body that are read.
+const maxErrorBytes = 64 << 10
 
 // sentInStream stands for the status of an error that came as an event of a stream.
 const sentInStream = 0
@@ -46,31 +45,26 @@ func (s *Status) Error() string {
 	return text
 }
 
-// Guard is the middleware of a client of a model server: it makes a Status of every answer that is not a success,
-// ErrNoModel of a web page, and bounds the lines of the others. It is what both SDKs take as option.WithMiddleware.
-func Guard(req *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
-	res, err := next(req)
+// Post sends a request and returns the response, whose body the caller closes. It makes a Status of every response that is not a
+// success, and ErrNoModel of a web page.
+func Post(ctx context.Context, client *http.Client, address string, header http.Header, body any) (*http.Response, error) {
+	res, err := modelhttp.Post(ctx, client, address, header, body)
 	if err != nil {
-		return res, err
+		return nil, err
 	}
-	if media, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")); res.StatusCode < 300 && media == "text/html" {
+	if res.StatusCode < 300 {
+		if media, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")); media != "text/html" {
+			return res, nil
+		}
 		res.Body.Close()
 		return nil, ErrNoModel
 	}
-	if res.StatusCode < 300 {
-		res.Body = &plainLines{ReadCloser: res.Body}
-		return res, nil
-	}
 	defer res.Body.Close()
-	body, _ := io.ReadAll(io.LimitReader(res.Body, maxErrorBytes)) // what could be read has to do
-	s := ReadStatus(res.StatusCode, body)
-	s.After, s.HasWait = retryAfter(res.Header, time.Now())
+	text, _ := bounded.ReadAll(res.Body, maxErrorBytes) // what could be read has to do
+	s := ReadStatus(res.StatusCode, text)
+	s.After, s.HasWait = modelhttp.RetryAfter(res.Header, time.Now())
 	return nil, s
 }
-
-// NoRedirects is what the clients' CheckRedirect has to be: keys that stand in headers of their own would go along to
-// another host.
-func NoRedirects(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
 // ReadStatus reads an error's body, code being 0 where it came as an event of a stream. It knows the forms of OpenAI,
 // Anthropic, Azure, vLLM, llama.cpp, Ollama and LiteLLM; of a body that is none of these, such as a proxy's HTML page, it
@@ -113,20 +107,4 @@ func beginning(body []byte) string {
 		body = append(body[:300:300], "…"...)
 	}
 	return strings.ToValidUTF8(string(body), "")
-}
-
-// retryAfter reads the wait that a response asks for: milliseconds in the header of OpenAI's, else seconds or a date (RFC
-// 9110, section 10.2.3).
-func retryAfter(h http.Header, now time.Time) (time.Duration, bool) {
-	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && ms >= 0 && ms < 86_400_000 {
-		return time.Duration(ms * float64(time.Millisecond)), true
-	}
-	value := h.Get("Retry-After")
-	if seconds, err := strconv.ParseFloat(value, 64); err == nil && seconds >= 0 && seconds < 86_400 {
-		return time.Duration(seconds * float64(time.Second)), true
-	}
-	if at, err := http.ParseTime(value); err == nil && at.Sub(now) < 24*time.Hour {
-		return max(0, at.Sub(now)), true
-	}
-	return 0, false
 }

@@ -1,14 +1,7 @@
 package remote
 
 import (
-	"bufio"
-	"errors"
-	"io"
-	"net/http"
-	"strings"
 	"testing"
-	"testing/iotest"
-	"time"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
@@ -78,77 +71,6 @@ func FuzzReadStatus(f *testing.F) {
 		s.TooLong()
 		(&Quirks{}).Learn("m", s, Parameters{"temperature": 1, "max_tokens": 9})
 	})
-}
-
-func TestWaitsThatServersAskFor(t *testing.T) {
-	t.Parallel()
-	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	for _, test := range []struct {
-		name, value string
-		want        time.Duration
-		ok          bool
-	}{
-		{"Retry-After", "2", 2 * time.Second, true},
-		{"Retry-After", "0", 0, true},
-		{"Retry-After", "1.5", 1500 * time.Millisecond, true},
-		{"Retry-After", "Fri, 02 Jan 2026 03:04:15 GMT", 10 * time.Second, true},
-		{"Retry-After", "Fri, 02 Jan 2026 03:04:00 GMT", 0, true},
-		{"Retry-After", "Fri, 02 Jan 2036 03:04:00 GMT", 0, false},
-		{"Retry-After-Ms", "250", 250 * time.Millisecond, true},
-		{"Retry-After", "-1", 0, false},
-		{"Retry-After", "NaN", 0, false},
-		{"Retry-After", "1e30", 0, false},
-		{"Retry-After", "soon", 0, false},
-	} {
-		h := http.Header{}
-		h.Set(test.name, test.value)
-		if got, ok := retryAfter(h, now); got != test.want || ok != test.ok {
-			t.Errorf("%s: %s is %s, %v", test.name, test.value, got, ok)
-		}
-	}
-}
-
-func TestLinesAreBounded(t *testing.T) {
-	t.Parallel()
-	line := strings.Repeat("x", maxLineBytes) + "\n"
-	half := line[:maxLineBytes/2]
-	for name, test := range map[string]struct {
-		body string
-		want error
-	}{
-		"as many lines as one likes, as long as is allowed": {strings.Repeat(line, 3), nil},
-		"not one that is longer":                            {line + half + line, errLine},
-	} {
-		_, err := io.Copy(io.Discard, &plainLines{ReadCloser: io.NopCloser(strings.NewReader(test.body))})
-		if !errors.Is(err, test.want) {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-}
-
-func TestEveryEndOfALineBecomesALineFeed(t *testing.T) {
-	t.Parallel()
-	for name, test := range map[string]struct{ body, want string }{
-		"line feeds":                          {"data: a\n\ndata: b\n\n", "data: a\n\ndata: b\n\n"},
-		"carriage returns before them":        {"data: a\r\n\r\ndata: b\r\n", "data: a\n\ndata: b\n"},
-		"carriage returns alone":              {"data: a\r\rdata: b\r\r", "data: a\n\ndata: b\n\n"},
-		"all of them":                         {"a\r\n\rb\n\n\r\r\n", "a\n\nb\n\n\n\n"},
-		"a byte order mark at the beginning":  {"\ufeffdata: a\n\n", "data: a\n\n"},
-		"a byte order mark behind it":         {"data: \ufeffa\n", "data: \ufeffa\n"},
-		"the first two bytes of one and text": {"\xef\xbbdata: a\n", "data: a\n"},
-		"nothing":                             {"", ""},
-	} {
-		for _, size := range []int{1, 2, 3, 100} {
-			body := &plainLines{ReadCloser: io.NopCloser(iotest.OneByteReader(strings.NewReader(test.body)))}
-			if size > 1 {
-				body.ReadCloser = io.NopCloser(strings.NewReader(test.body))
-			}
-			got, err := io.ReadAll(struct{ io.Reader }{bufio.NewReaderSize(body, max(16, size))})
-			if err != nil || string(got) != test.want {
-				t.Errorf("%s by %d: %q, %v, want %q", name, size, got, err, test.want)
-			}
-		}
-	}
 }
 
 func TestARefusalOfTheSystemRoleIsKnownByItsWords(t *testing.T) {

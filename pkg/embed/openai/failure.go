@@ -5,14 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"regexp"
 	"strings"
 	"time"
 
-	"github.com/openai/openai-go/v3/option"
-
+	"github.com/sluice/sluice/pkg/bounded"
 	"github.com/sluice/sluice/pkg/embed"
 )
 
@@ -22,24 +20,17 @@ const (
 	maxMessage  = 500      // bytes of the provider's message that are kept
 )
 
-// judge runs between the SDK and the network: it bounds what is read, and turns error statuses into *embed.Error
-// itself, since many servers' error bodies are not what the SDK expects, and it would lose their status.
-func (e *Embedder) judge(request *http.Request, next option.MiddlewareNext) (*http.Response, error) {
-	response, err := next(request)
-	if err != nil {
-		return nil, err
+// refusalOf makes an *embed.Error of a response that is not a success.
+func (e *Embedder) refusalOf(response *http.Response) error {
+	body, err := bounded.ReadAll(response.Body, maxRefusal)
+	if errors.Is(err, bounded.ErrTooLarge) {
+		err = nil // its beginning says enough
 	}
-	if response.StatusCode < 300 {
-		response.Body = &boundedBody{ReadCloser: response.Body, left: maxResponse}
-		return response, nil
-	}
-	defer response.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(response.Body, maxRefusal))
 	message := e.redact(messageOf(body))
 	if message == "" {
 		message = "the server gave no reason"
 	}
-	return nil, &embed.Error{
+	return &embed.Error{
 		Kind:       kindOf(response.StatusCode),
 		Model:      e.id,
 		Status:     response.StatusCode,
@@ -59,7 +50,7 @@ func kindOf(status int) embed.Kind {
 	return embed.Permanent
 }
 
-// failureOf classifies what the SDK returned: what judge made stays; the end of the caller's ctx is returned as such;
+// failureOf classifies what send returned: what refusalOf made stays; the end of the caller's ctx is returned as such;
 // an answer without end would be so again; the rest is a connection that could not be made, broke or took too long.
 func (e *Embedder) failureOf(ctx context.Context, err error) error {
 	var failure *embed.Error
@@ -70,7 +61,7 @@ func (e *Embedder) failureOf(ctx context.Context, err error) error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		message = "it did not answer in time"
 	}
-	if errors.Is(err, errTooLarge) {
+	if errors.Is(err, bounded.ErrTooLarge) {
 		kind, message = embed.Permanent, fmt.Sprintf("its answer is longer than %d bytes", maxResponse)
 	}
 	if ctxErr := ctx.Err(); errors.Is(ctxErr, context.Canceled) {
@@ -140,21 +131,4 @@ func refusesDimensions(err error) bool {
 	var failure *embed.Error
 	return errors.As(err, &failure) && (failure.Status == http.StatusBadRequest || failure.Status == http.StatusUnprocessableEntity) &&
 		aboutDimensions.MatchString(failure.Message)
-}
-
-var errTooLarge = errors.New("answer too large")
-
-// boundedBody fails, unlike io.LimitReader, when there is more than it lets through.
-type boundedBody struct {
-	io.ReadCloser
-	left int64
-}
-
-// Read implements io.Reader.
-func (b *boundedBody) Read(p []byte) (int, error) {
-	n, err := b.ReadCloser.Read(p)
-	if b.left -= int64(n); b.left < 0 {
-		return 0, errTooLarge
-	}
-	return n, err
 }

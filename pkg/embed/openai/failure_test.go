@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluice/sluice/pkg/bounded"
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/embed"
 )
@@ -139,20 +140,6 @@ func shown(seconds string) string {
 	return d.String()
 }
 
-func TestRetryAfterIsReadInBothForms(t *testing.T) {
-	t.Parallel()
-	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	for value, want := range map[string]time.Duration{
-		"": 0, "12": 12 * time.Second, "-3": 0, "soon": 0, "99999999999999": 0,
-		"Fri, 02 Jan 2026 03:04:35 GMT": 30 * time.Second,
-		"Fri, 02 Jan 2026 03:00:00 GMT": 0,
-	} {
-		if got := retryAfter(http.Header{"Retry-After": {value}}, now); got != want {
-			t.Errorf("%q is %v, want %v", value, got, want)
-		}
-	}
-}
-
 func TestRefusalsAreFinalAndCarryTheProvidersMessageWithoutTheKey(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -191,6 +178,21 @@ func TestRefusalsAreFinalAndCarryTheProvidersMessageWithoutTheKey(t *testing.T) 
 				t.Errorf("%d requests, want 1", s.calls())
 			}
 		})
+	}
+}
+
+func TestTextsAreNotCarriedToAnotherHost(t *testing.T) {
+	t.Parallel()
+	other := newServer(t, nil)
+	s := newServer(t, func(_ int, w http.ResponseWriter, r *http.Request, _ wireRequest) bool {
+		http.Redirect(w, r, other.URL+"/v1/embeddings", http.StatusTemporaryRedirect)
+		return true
+	})
+	client := newClient(1)
+	defer client.CloseIdleConnections()
+	e, _ := newEmbedder(t, s, func(c *Config) { c.HTTPClient = client })
+	if _, err := e.Embed(t.Context(), []string{"text"}, embed.Passage); !embed.IsPermanent(err) || other.calls() != 0 {
+		t.Errorf("error %v, and %d requests came to the other host", err, other.calls())
 	}
 }
 
@@ -329,8 +331,8 @@ func TestAnswersWithoutEndAreNotRead(t *testing.T) {
 	})
 	e, _ := newEmbedder(t, s, nil)
 	_, err := e.Embed(t.Context(), []string{"text"}, embed.Query)
-	if !errors.Is(err, errTooLarge) || !embed.IsPermanent(err) || s.calls() != 1 {
-		t.Errorf("error %v after %d requests, want errTooLarge after 1", err, s.calls())
+	if !errors.Is(err, bounded.ErrTooLarge) || !embed.IsPermanent(err) || s.calls() != 1 {
+		t.Errorf("error %v after %d requests, want bounded.ErrTooLarge after 1", err, s.calls())
 	}
 }
 

@@ -3,19 +3,16 @@ package openai
 import (
 	"context"
 	"net/http"
-	"strconv"
 	"time"
 
 	"github.com/sluice/sluice/pkg/embed"
+	"github.com/sluice/sluice/pkg/modelhttp"
 )
 
 // waitOf is how long the answer asks to wait, 0 if it does not say: by Retry-After, by OpenAI's finer retry-after-ms, or where
 // the request was refused for its rate, by when the limit that is used up is whole again.
 func waitOf(status int, header http.Header, now time.Time) time.Duration {
-	if ms, err := strconv.ParseUint(header.Get("Retry-After-Ms"), 10, 31); err == nil {
-		return time.Duration(ms) * time.Millisecond
-	}
-	wait := retryAfter(header, now)
+	wait, _ := modelhttp.RetryAfter(header, now)
 	if wait > 0 || status != http.StatusTooManyRequests {
 		return wait
 	}
@@ -26,18 +23,6 @@ func waitOf(status int, header http.Header, now time.Time) time.Duration {
 		}
 	}
 	return wait
-}
-
-// retryAfter reads the header in both forms of RFC 9110 section 10.2.3; 0 if there is none.
-func retryAfter(header http.Header, now time.Time) time.Duration {
-	value := header.Get("Retry-After")
-	if seconds, err := strconv.ParseUint(value, 10, 31); err == nil {
-		return time.Duration(seconds) * time.Second
-	}
-	if at, err := http.ParseTime(value); err == nil {
-		return max(0, at.Sub(now))
-	}
-	return 0
 }
 
 // slowDown has requests for passages that have not begun wait too, when one was told to: those of all documents count

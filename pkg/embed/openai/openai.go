@@ -12,15 +12,13 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
-	"strings"
 	"sync/atomic"
 	"time"
 
-	sdk "github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/option"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/sluice/sluice/pkg/embed"
+	"github.com/sluice/sluice/pkg/modelhttp"
 )
 
 // Config says which server and model to use and how hard. Every zero field but Model has a default.
@@ -87,23 +85,23 @@ func (c Config) withDefaults() Config {
 }
 
 // newClient makes a client that keeps so many connections to a server. The default keeps two and closes the others after
-// each request, which costs a handshake for each of the next.
+// each request, which costs a handshake for each of the next. It does not follow redirects to other hosts.
 func newClient(connections int) *http.Client {
 	transport, ok := http.DefaultTransport.(*http.Transport)
 	if !ok { // replaced, for instrumentation for example
-		return &http.Client{}
+		return &http.Client{CheckRedirect: modelhttp.SameOrigin}
 	}
 	transport = transport.Clone()
 	transport.MaxIdleConnsPerHost = connections
 	transport.MaxIdleConns = max(transport.MaxIdleConns, connections)
-	return &http.Client{Transport: transport}
+	return &http.Client{Transport: transport, CheckRedirect: modelhttp.SameOrigin}
 }
 
 // Embedder is an embed.Embedder over HTTP. It is safe for concurrent use.
 type Embedder struct {
 	config     Config
 	id         string
-	service    sdk.EmbeddingService
+	address    string
 	dimensions atomic.Int64
 	resume     atomic.Int64     // when requests for passages may go on, in Unix nanoseconds
 	plain      atomic.Bool      // the server does not take the field dimensions
@@ -132,7 +130,7 @@ func New(config Config) (*Embedder, error) {
 			return nil, fmt.Errorf("%d dimensions are not between 0 (as the model gives them) and %d", n, maxDimensions)
 		}
 	}
-	e := &Embedder{config: config, id: "openai:" + config.Model, pause: pause}
+	e := &Embedder{config: config, id: "openai:" + config.Model, address: base.JoinPath("embeddings").String(), pause: pause}
 	if config.Dimensions > 0 {
 		e.id += "@" + strconv.Itoa(config.Dimensions)
 	}
@@ -144,16 +142,6 @@ func New(config Config) (*Embedder, error) {
 	for i := range e.slots {
 		e.slots[i] = make(chan struct{}, config.Concurrency)
 	}
-	options := []option.RequestOption{
-		option.WithBaseURL(strings.TrimSuffix(config.BaseURL, "/") + "/"),
-		option.WithHTTPClient(config.HTTPClient),
-		option.WithMaxRetries(0), // Embed retries itself: it must know why
-		option.WithMiddleware(e.judge),
-	}
-	if config.APIKey != "" {
-		options = append(options, option.WithAPIKey(config.APIKey))
-	}
-	e.service = sdk.NewEmbeddingService(options...)
 	return e, nil
 }
 

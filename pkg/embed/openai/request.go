@@ -8,10 +8,9 @@ import (
 	"slices"
 	"time"
 
-	sdk "github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/option"
-
+	"github.com/sluice/sluice/pkg/bounded"
 	"github.com/sluice/sluice/pkg/embed"
+	"github.com/sluice/sluice/pkg/modelhttp"
 )
 
 const (
@@ -106,20 +105,25 @@ func (e *Embedder) attempt(ctx context.Context, texts []string, purpose embed.Pu
 }
 
 // send makes one request, which asks for dimensions unless they are 0.
-func (e *Embedder) send(ctx context.Context, texts []string, dimensions int) (body []byte, err error) {
-	params := sdk.EmbeddingNewParams{
-		Model:          e.config.Model,
-		Input:          sdk.EmbeddingNewParamsInputUnion{OfArrayOfStrings: texts},
-		EncodingFormat: sdk.EmbeddingNewParamsEncodingFormatFloat,
-	}
+func (e *Embedder) send(ctx context.Context, texts []string, dimensions int) ([]byte, error) {
+	body := struct {
+		Model      string   `json:"model"`
+		Input      []string `json:"input"`
+		Encoding   string   `json:"encoding_format"`
+		Dimensions int      `json:"dimensions,omitempty"`
+	}{e.config.Model, texts, "float", dimensions}
 	if e.config.Base64 {
-		params.EncodingFormat = sdk.EmbeddingNewParamsEncodingFormatBase64
+		body.Encoding = "base64"
 	}
-	if dimensions > 0 {
-		params.Dimensions = sdk.Int(int64(dimensions))
+	response, err := modelhttp.Post(ctx, e.config.HTTPClient, e.address, modelhttp.Bearer(e.config.APIKey), body)
+	if err != nil {
+		return nil, err
 	}
-	_, err = e.service.New(ctx, params, option.WithResponseBodyInto(&body))
-	return body, err
+	defer response.Body.Close()
+	if response.StatusCode >= 300 {
+		return nil, e.refusalOf(response)
+	}
+	return bounded.ReadAll(response.Body, maxResponse)
 }
 
 // checkDimensions compares with the known length of vectors, or makes the first answer's known.

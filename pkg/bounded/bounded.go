@@ -1,0 +1,36 @@
+// Package bounded reads bodies from outside up to a limit, and fails beyond it.
+package bounded
+
+import (
+	"errors"
+	"io"
+)
+
+// ErrTooLarge is returned for a body with more bytes than its limit.
+var ErrTooLarge = errors.New("the body is larger than its limit")
+
+// NewReader returns a reader of the first limit bytes of r. Unlike io.LimitReader, which reports the end of the body there, it fails
+// with ErrTooLarge if r has more.
+func NewReader(r io.Reader, limit int64) io.Reader { return &reader{r: r, left: limit} }
+
+type reader struct {
+	r    io.Reader
+	left int64
+}
+
+// Read implements io.Reader.
+func (b *reader) Read(p []byte) (int, error) {
+	if int64(len(p)) > b.left+1 { // one byte more shows whether the body ends at the limit
+		p = p[:b.left+1]
+	}
+	n, err := b.r.Read(p)
+	if int64(n) > b.left {
+		n, b.left = int(b.left), 0
+		return n, ErrTooLarge
+	}
+	b.left -= int64(n)
+	return n, err
+}
+
+// ReadAll reads r to its end. If r has more than limit bytes, it returns the first of them and ErrTooLarge.
+func ReadAll(r io.Reader, limit int64) ([]byte, error) { return io.ReadAll(NewReader(r, limit)) }

@@ -1,0 +1,98 @@
+// Package modelhttp is the HTTP client of model servers: requests in JSON, the waits that responses ask for, and event streams.
+// It does not retry, because its callers know which requests may be repeated.
+package modelhttp
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+)
+
+// Post sends body, encoded as JSON, and returns the response whatever its status is. The caller closes the response's body. Errors do not
+// hold the address, whose query may hold a key.
+func Post(ctx context.Context, client *http.Client, address string, header http.Header, body any) (*http.Response, error) {
+	var encoded bytes.Buffer
+	encoder := json.NewEncoder(&encoded)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(body); err != nil {
+		return nil, fmt.Errorf("writing the request: %w", err)
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, &encoded)
+	if err != nil {
+		return nil, fmt.Errorf("making the request: %w", withoutAddress(err))
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "application/json")
+	req.Header.Set("User-Agent", "Sluice")
+	maps.Copy(req.Header, header)
+	res, err := client.Do(req)
+	if err != nil {
+		return nil, withoutAddress(err)
+	}
+	return res, nil
+}
+
+func withoutAddress(err error) error {
+	if whole, ok := errors.AsType[*url.Error](err); ok {
+		return whole.Err
+	}
+	return err
+}
+
+// Bearer returns the headers that carry a key as OpenAI's API does; none for "".
+func Bearer(key string) http.Header {
+	if key == "" {
+		return nil
+	}
+	return http.Header{"Authorization": {"Bearer " + key}}
+}
+
+// NoRedirects is a CheckRedirect that returns redirects as responses. A client that followed them would send keys in headers of their
+// own to another host.
+func NoRedirects(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+
+// maxRedirects is the number of redirects that SameOrigin follows.
+const maxRedirects = 10
+
+// SameOrigin is a CheckRedirect that follows redirects within a scheme, host and port. It returns others as responses, because texts and
+// keys are meant for the configured server alone.
+func SameOrigin(req *http.Request, via []*http.Request) error {
+	if first := via[0].URL; req.URL.Scheme != first.Scheme || req.URL.Host != first.Host || len(via) >= maxRedirects {
+		return http.ErrUseLastResponse
+	}
+	return nil
+}
+
+// maxWait bounds the waits that RetryAfter believes.
+const maxWait = 24 * time.Hour
+
+// RetryAfter returns the wait that a response asks for: milliseconds in OpenAI's Retry-After-Ms, else seconds or a date in Retry-After
+// (RFC 9110, section 10.2.3). ok is false if it asks for none, or for more than a day.
+func RetryAfter(h http.Header, now time.Time) (wait time.Duration, ok bool) {
+	if wait, ok := waitOf(h.Get("Retry-After-Ms"), time.Millisecond); ok {
+		return wait, true
+	}
+	value := h.Get("Retry-After")
+	if wait, ok := waitOf(value, time.Second); ok {
+		return wait, true
+	}
+	if at, err := http.ParseTime(value); err == nil && at.Sub(now) < maxWait {
+		return max(0, at.Sub(now)), true
+	}
+	return 0, false
+}
+
+func waitOf(number string, unit time.Duration) (time.Duration, bool) {
+	n, err := strconv.ParseFloat(number, 64)
+	if err != nil || !(n >= 0 && n < float64(maxWait/unit)) { // not a number is neither
+		return 0, false
+	}
+	return time.Duration(n * float64(unit)), true
+}
