@@ -126,15 +126,14 @@ func TestKeysThatNoHeaderCanHoldAreRefused(t *testing.T) {
 		good + "\n": "line break", "sk_01234567\n89abcdef": "line break", " " + good: "space", good + " ": "space", "sk_01234567 89abcdef": "space",
 		"Bearer " + good: `"Bearer "`, "schlüssel_0123456789": "outside ASCII", "short": "at least 16", strings.Repeat("k", 513): "at most 512",
 	} {
-		for _, name := range []string{"SLUICE_API_KEY", "SLUICE_ADMIN_KEY"} {
-			_, err := Parse(nil, []string{name + "=" + value}, io.Discard)
-			if (err == nil) != (want == "") || err != nil && (!strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), name) || strings.Contains(err.Error(), "0123")) {
-				t.Errorf("%s=%q: %v, want %q", name, value, err, want)
-			}
+		_, err := Parse(nil, []string{"SLUICE_API_KEY=" + value}, io.Discard)
+		if (err == nil) != (want == "") || err != nil && (!strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "SLUICE_API_KEY") || strings.Contains(err.Error(), "0123")) {
+			t.Errorf("SLUICE_API_KEY=%q: %v, want %q", value, err, want)
 		}
 	}
 	for environ, want := range map[string]string{
 		"OPENAI_API_KEY=sk-proj\n": "line break", "ANTHROPIC_API_KEY= sk-ant": "space", "MILVUS_PASSWORD=two words": "",
+		"SLUICE_ADMIN_KEY=a key of several words": "", "SLUICE_ADMIN_KEY=short": "at least 16", "SLUICE_ADMIN_KEY=0123456789abcdef\n": "line break",
 	} {
 		if _, err := Parse(nil, []string{environ}, io.Discard); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", environ, err, want)

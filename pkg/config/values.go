@@ -86,21 +86,30 @@ const (
 	maxKey = 512
 )
 
-// key is a secret that callers send as a header, or nothing.
+// passphrase is a secret of any characters, or nothing.
+func passphrase(field func(*Config) *string) func(*Config, string) error {
+	return func(c *Config, v string) error {
+		if v != "" && len(v) < minKey {
+			return fmt.Errorf("has %d characters; use at least %d", len(v), minKey)
+		}
+		if len(v) > maxKey {
+			return fmt.Errorf("has %d characters; use at most %d", len(v), maxKey)
+		}
+		*field(c) = v
+		return nil
+	}
+}
+
+// key is a passphrase of one word, or nothing.
 func key(field func(*Config) *string) func(*Config, string) error {
 	return func(c *Config, v string) error {
 		switch {
-		case v != "" && len(v) < minKey:
-			return fmt.Errorf("has %d characters; use at least %d", len(v), minKey)
-		case len(v) > maxKey:
-			return fmt.Errorf("has %d characters; use at most %d", len(v), maxKey)
 		case strings.HasPrefix(v, "Bearer "):
 			return errors.New(`begins with "Bearer ": remove that, callers add it to the key`)
 		case strings.ContainsFunc(v, func(r rune) bool { return r <= ' ' || r > '~' }):
 			return errors.New("contains a space or a character outside ASCII: use letters, digits and punctuation, such as the output of openssl rand -hex 32")
 		}
-		*field(c) = v
-		return nil
+		return passphrase(field)(c, v)
 	}
 }
 
