@@ -82,6 +82,9 @@ func TestFetch_unpacks_bodies(t *testing.T) {
 		"gzip that is Zstandard":      {"gzip", zstded([]byte(text)), text},
 		"an unknown one that is gzip": {"quirks", gzipped([]byte(text)), text},
 		"Brotli of nothing":           {"br", nil, ""},
+		"gzip without a declaration":  {"", gzipped([]byte(text)), text},
+		"gzip declared as a charset":  {"utf-8", gzipped([]byte(text)), text},
+		"Zstandard declared as none":  {"identity", zstded([]byte(text)), text},
 		"Chinese text, not Brotli":    {"br", []byte(chinese), chinese},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -111,7 +111,7 @@ func siteScope(spec domain.CrawlSpec) (s domain.SiteScope, derived bool, err err
 		s = *spec.Site
 	}
 	if s.MaxDepth <= 0 {
-		s.MaxDepth = DefaultMaxDepth
+		s.MaxDepth = domain.DefaultMaxDepth
 	}
 	if s.Root == "" {
 		s.Root = spec.URL

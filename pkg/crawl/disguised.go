@@ -28,18 +28,30 @@ const (
 // errSignIn marks pages for which the server sends a sign-in form.
 var errSignIn = errors.New("the page asks to sign in")
 
+// Parts of the expressions for soft 404 pages.
+const (
+	errorCode   = `(?:http\s*(?:status\s*)?)?(?:(?:error|erreur|errore|fehler|fout|fel|feil|błąd|erro|ошибка)\s*:?\s*)?(?:404|410)(?:\s*error)?`
+	sighs       = `(?:(?:oops|sorry|whoops|uh[ -]oh|hoppla|ups)[!.,…]*\s*)?`
+	missingNoun = `(?:(?:this|that|the|your) )?(?:requested )?(?:page|file|document|article|url|content|resource|object|topic|post|thread|question|product|item|entry)`
+	wanted      = `(?: (?:that )?you(?: are|['’]re| were|['’]ve)? ?(?:requested|looking for|asked for|trying to (?:reach|view|find|access)))?`
+)
+
 // notFoundWords matches titles and headings of soft 404 pages.
-var notFoundWords = regexp.MustCompile(`(?i)^(?:http\s*)?(?:error\s*:?\s*)?(?:404|410)(?:\s*error)?[.!]?$|` +
-	`^(?:(?:http\s*)?(?:error\s*:?\s*)?(?:404|410)(?:\s*error)?[\s:!.,]*)?(?:(?:oops|sorry|whoops|uh oh|hoppla|ups)[!.,…]*\s*)?(?:` +
-	`(?:(?:this|that|the|your) )?(?:requested )?(?:page|file|document|article|url|content|resource)?\s*(?:you (?:requested|are looking for) )?` +
-	`(?:(?:was|is|could|can|does|has)\s*)?(?:not|n?['’]t|cannot)\s*(?:been |be )?(?:found|exist|available)|` +
-	`(?:page|file) (?:doesn['’]t|no longer) exists?|no such page|nothing (?:was )?found(?: here)?|` +
+var notFoundWords = regexp.MustCompile(`(?i)^` + errorCode + `[.!]?$|^(?:` + errorCode + `[\s:!.,]*)?` + sighs + `(?:` +
+	`(?:` + missingNoun + `)?` + wanted + `\s*(?:(?:was|is|could|can|does|has)\s*)?(?:not|n?['’]t|cannot)\s*(?:been |be )?(?:found|exist|available)|` +
+	missingNoun + wanted + ` (?:(?:is|was|has been|may have been) (?:gone|missing|removed|deleted)|missing|no longer exists)|no such page|nothing (?:was )?found(?: here)?|` +
+	`we (?:can(?:no|['’])?t|could(?:n['’]t| not)|(?:are|were) (?:unable to|not able to)) (?:seem to )?(?:find|locate) ` + missingNoun + wanted + `|` +
 	`(?:die )?(?:angeforderte )?seite (?:(?:wurde|konnte) )?nicht gefunden(?: werden)?|(?:diese )?seite existiert nicht|page (?:non trouvée|introuvable)|` +
-	`p[áa]gina (?:no|não|non) (?:encontrada|existe|trovata)|pagina niet gevonden|(?:nie znaleziono strony|strona nie (?:została znaleziona|istnieje))|` +
+	`(?:cette|la) page (?:demandée )?n['’]existe (?:pas|plus)|p[áa]gina (?:no|não|non) (?:encontrada|existe|trovata)|pagina niet gevonden|` +
+	`(?:nie znaleziono strony|strona nie (?:została znaleziona|istnieje))|` +
 	`sidan (?:hittades inte|kunde inte hittas)|siden (?:blev |ble )?ikke fun(?:det|net)|sivua ei löyt\S+|страница не найдена|сторінку не знайдено|` +
 	`stránka ne(?:nalezena|existuje)|sayfa bulunamadı|页面(?:不存在|未找到)|(?:找不到|未找到)(?:页面|頁面|网页)|頁面不存在|` +
 	`(?:お探しの)?ページが見つかりません\S*|페이지를 찾을 수 없습니다` +
 	`)[\s!.…]*(?:\(?(?:error\s*)?(?:404|410)\)?)?$`)
+
+// sighWords matches the headings of such pages that leave the reason to the title.
+var sighWords = regexp.MustCompile(`(?i)^(?:oops|whoops|uh[ -]oh|sorry|hoppla|ups|something went wrong|nothing (?:to see )?here|dead end|` +
+	`(?:looks like )?you(?: are|['’]re| seem)? (?:to be )?lost|server error(?: in .*)?|fehler|erreur|410 gone)\b[^\pL]*(?:nothing (?:to see )?here)?[^\pL]*$`)
 
 // titleParts matches the separators between the title of a page and the name of its site.
 var titleParts = regexp.MustCompile(`\s+[|·•»«:–—-]+\s+|[|»«—]|: `)
@@ -61,7 +73,7 @@ func (p *pageReader) isNotFound(final *url.URL) bool {
 	switch {
 	case p.shell.letters > maxNotFoundLetters || !saysNotFound(p.title):
 		return false
-	case p.heading == "" && p.shell.letters > maxBareLetters, p.heading != "" && !saysNotFound(p.heading):
+	case p.heading == "" && p.shell.letters > maxBareLetters, p.heading != "" && !saysNotFound(p.heading) && !sighWords.MatchString(p.heading):
 		return false
 	}
 	return !notFoundPath.MatchString(final.Path) || strings.Count(strings.Trim(final.Path, "/"), "/") == 0
@@ -72,7 +84,7 @@ var (
 	signInPath = regexp.MustCompile(`(?i)(?:^|[/._-])(?:log[-_]?in|sign[-_]?in|log[-_]?on|sign[-_]?on|sso|auth|oauth2?|authorize|authenticate|` +
 		`anmelden|anmeldung|einloggen|connexion|iniciar[-_]sesion|acceder|accedi|inloggen|logowanie|sessions?/new|saml2?|idp|adfs|accounts)(?:$|[/._-])`)
 	// signInWords matches the titles and headings of sign-in pages.
-	signInWords = regexp.MustCompile(`(?i)^(?:please )?(?:log|sign)[- ]?(?:in|on)\b|\b(?:log|sign) ?in (?:to|required)|^(?:bitte )?(?:anmelden|einloggen)|^anmeldung|` +
+	signInWords = regexp.MustCompile(`(?i)^(?:members only|access denied|authentication required|unauthori[sz]ed|restricted (?:access|area))\b|^(?:please )?(?:log|sign)[- ]?(?:in|on)\b|\b(?:log|sign) ?in (?:to|required)|^(?:bitte )?(?:anmelden|einloggen)|^anmeldung|` +
 		`^(?:se )?connecter|^connexion|^identifiez-vous|^iniciar sesión|^entrar$|^accedi|^inloggen|^zaloguj|^logga in|^вход|^войти|^登录|^登入|^ログイン|^로그인`)
 	// returns are the query parameters that hold the address to return to after signing in.
 	returns = set(`next return returnurl return_url return_to returnto redirect redirect_uri redirect_url redirect_to redirecturl continue
@@ -95,12 +107,27 @@ func (p *pageReader) asksToSignIn(asked, final *url.URL, redirected bool) bool {
 			key, _, _ := strings.Cut(strings.ToLower(param), "=")
 			return returns[key]
 		})
-		return p.password || back || short
-	case p.password && short:
-		return signInWords.MatchString(p.title) || signInWords.MatchString(p.heading)
+		// A short page of documentation may have a path like /docs/auth.
+		return p.password || back || p.shell.letters < emptyRoot && p.heading == "" || short && p.namesSignIn()
+	case p.password:
+		return p.shell.letters < emptyPage && p.shell.framing < emptyPage && p.heading == "" || short && p.namesSignIn()
+	case p.account: // the password is asked for on the next page
+		return short && p.namesSignIn()
 	}
 	return false
 }
+
+// namesSignIn reports whether the title or the heading is that of a sign-in page.
+func (p *pageReader) namesSignIn() bool {
+	return signInWords.MatchString(p.title) || signInWords.MatchString(p.heading)
+}
+
+// isAccountField reports fields for the name of an account.
+func isAccountField(n *html.Node) bool {
+	return strings.EqualFold(attr(n, "type"), "email") || hasToken(attr(n, "autocomplete"), "username") || accountNames[strings.ToLower(attr(n, "name"))]
+}
+
+var accountNames = set(`username user_login login loginfmt identifier userid user_id j_username`)
 
 // disguised returns the error behind a response of success, nil if there is none.
 func (p *pageReader) disguised(redirects []domain.Redirect, final *url.URL) error {

@@ -18,6 +18,9 @@ func TestTitlesSayThatThereIsNoPage(t *testing.T) {
 		"Sorry, this page could not be found.": true, "Page not found (404)": true, "HTTP 404": true, "The requested URL was not found": true,
 		"Page doesn't exist": true, "Seite nicht gefunden – Pumpen": true, "Page introuvable": true, "Página no encontrada": true,
 		"Страница не найдена": true, "页面不存在": true, "404 – Seite wurde nicht gefunden": true, "Nothing found": true, "410": true,
+		"We couldn't find that page": true, "Sorry, we can't find the page you're looking for.": true, "Topic not found": true, "Erreur 404": true,
+		"The page you are looking for doesn't exist": true, "This page has been removed": true, "Cette page n’existe pas": true, "Page missing": true,
+		"HTTP Status 404 – Not Found": true, "The resource cannot be found.": true, "Error: command not found in shell": false, "Module not found": false,
 		"": false, "Pumps": false, "How to make a 404 page": false, "Lost and found": false, "Room 404": false, "404 days at sea": false,
 		"Files not found during a backup": false, "Boeing 404 manual": false, "Finding pages": false, "What to do when a page is not found": false,
 	} {
@@ -37,6 +40,7 @@ func TestFetch_recognises_pages_about_missing_pages(t *testing.T) {
 	}{
 		"with a heading":                    {"/a", sorry + "<h1>Page not found</h1><p>Sorry. Try our search.", true},
 		"with an image in the heading":      {"/a", sorry + "<h1><span>404</span> <b>Not Found</b></h1>", true},
+		"with a heading that only sighs":    {"/a", sorry + "<h1>Oops!</h1><p>Try our search.", true},
 		"without a heading":                 {"/a", sorry + "<p>Sorry, we have nothing at this address.", true},
 		"the page itself":                   {"/404.html", sorry + "<h1>Page not found</h1>", true},
 		"an article about it":               {"/status/not-found", "<!DOCTYPE html><title>404 Not Found</title><h1>404 Not Found</h1><p>It means that nothing is there.", false},
@@ -81,6 +85,10 @@ func TestFetch_recognises_pages_to_sign_in(t *testing.T) {
 		"by a refresh":                        {"/refresh", "", "", true},
 		"the page to sign in itself":          {"/login", "", form, false},
 		"a redirect within the docs":          {"/docs", "/docs/auth/", text, false},
+		"a short page about it":               {"/docs", "/docs/accounts/", "<!DOCTYPE html><title>Accounts</title><h1>Accounts</h1><p>Every user has one.", false},
+		"a form for the name alone":           {"/docs", "", `<!DOCTYPE html><title>Sign in</title><h1>Sign in</h1><input type=email><button>Next</button>`, true},
+		"a form without a heading":            {"/docs", "", `<!DOCTYPE html><title>Pumps</title><form>Name <input> Password <input type=password></form>`, true},
+		"a page for members":                  {"/docs", "/members", `<!DOCTYPE html><title>Members only</title><h1>Members only</h1><input type=password>`, true},
 		"a page with a form in its header":    {"/docs", "", text + `<header><form><input type=password></form></header>`, false},
 		"a page about passwords":              {"/docs", "", `<!DOCTYPE html><title>Passwords</title><h1>Passwords</h1><input type=password>`, false},
 		"a redirect to another page":          {"/docs", "/manual", text, false},

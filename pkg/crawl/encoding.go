@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/andybalholm/brotli"
@@ -33,24 +34,38 @@ func (e errEncoding) Error() string { return fmt.Sprintf("unknown content encodi
 // decoded decodes a Content-Encoding (RFC 9110, section 8.4). Formats that were not requested are decoded too: some
 // servers keep only one form. The caller bounds the number of bytes that it reads.
 //
-// The first bytes of the body win over the declaration. A value that is not an encoding, such as "UTF-8", is ignored if the
-// body is not compressed.
-func decoded(r io.Reader, encoding string) (io.Reader, error) {
+// The first bytes of the body win over the declaration. A value that is not an encoding, such as "UTF-8", is ignored. A body
+// that its media type says to be text is decompressed even if no encoding is declared.
+func decoded(r io.Reader, encoding, media string) (io.Reader, error) {
 	layers := strings.FieldsFunc(strings.ToLower(encoding), func(c rune) bool { return c == ',' || c == ' ' })
 	if len(layers) > maxEncodings {
 		return nil, errEncoding(encoding)
 	}
+	if isText(media) && !slices.ContainsFunc(layers, isEncoding) {
+		layers = []string{"gzip"}
+	}
 	for i := len(layers) - 1; i >= 0; i-- {
-		layer, _, _ := strings.Cut(layers[i], ";")
-		if isNoEncoding(layer) {
+		if !isEncoding(layers[i]) {
 			continue
 		}
+		layer, _, _ := strings.Cut(layers[i], ";")
 		var err error
 		if r, err = unpacked(bufio.NewReader(r), layer); err != nil {
 			return nil, fmt.Errorf("unpacking %s: %w", layer, err)
 		}
 	}
 	return r, nil
+}
+
+// isText reports media types whose bodies cannot begin like compressed data. XML is excepted: compressed sitemaps are often
+// declared so, and readSitemap decompresses them.
+func isText(media string) bool {
+	return strings.HasPrefix(media, "text/") && media != "text/xml" || media == "application/xhtml+xml" || media == "application/json"
+}
+
+func isEncoding(layer string) bool {
+	layer, _, _ = strings.Cut(layer, ";")
+	return !isNoEncoding(layer)
 }
 
 // isNoEncoding reports values without effect on the body: "identity", and names of other things, mostly character

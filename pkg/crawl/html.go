@@ -36,6 +36,7 @@ type pageReader struct {
 	title      string
 	heading    string // the first of level 1
 	password   bool   // the page has a password field
+	account    bool   // the page has a field for the name of an account
 	canonical  string // as written
 	robots     robotsDirectives
 	hrefs      []string
@@ -97,6 +98,7 @@ func (p *pageReader) element(n *html.Node) {
 		}
 	case atom.Input:
 		p.password = p.password || strings.EqualFold(attr(n, "type"), "password")
+		p.account = p.account || isAccountField(n)
 	case atom.Meta:
 		p.meta(n)
 	case atom.Link:

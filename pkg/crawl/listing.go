@@ -116,7 +116,16 @@ func (d *discovery) maybeSitemap(e sitemapEntry, already int) bool {
 	if feedName.MatchString(path.Base(at)) {
 		return false
 	}
-	return strings.HasSuffix(at, ".xml") || packed && strings.HasSuffix(at, ".txt") || strings.HasSuffix(at, ".txt") && strings.Contains(path.Base(at), "sitemap")
+	switch ext := path.Ext(at); ext {
+	case ".xml":
+		return true
+	case ".txt":
+		return packed || strings.Contains(path.Base(at), "sitemap")
+	case ".html", ".htm":
+		return false // a page that lists the pages for readers
+	default:
+		return ext != "" && strings.Contains(path.Base(at), "sitemap")
+	}
 }
 
 // feedName matches the names of feeds, which list only new pages.

@@ -123,7 +123,7 @@ func TestScope_says_what_belongs_to_a_site(t *testing.T) {
 		"out by dots":                       {domain.SiteScope{Root: "https://e.com/docs/"}, "/docs/../a", 1, RefusedPath},
 		"as deep as allowed":                {domain.SiteScope{Root: "https://e.com", MaxDepth: 2}, "/a", 2, ""},
 		"too deep":                          {domain.SiteScope{Root: "https://e.com", MaxDepth: 2}, "/a", 3, RefusedDepth},
-		"too deep by default":               {domain.SiteScope{Root: "https://e.com"}, "/a", DefaultMaxDepth + 1, RefusedDepth},
+		"too deep by default":               {domain.SiteScope{Root: "https://e.com"}, "/a", domain.DefaultMaxDepth + 1, RefusedDepth},
 		"excluded":                          {domain.SiteScope{Root: "https://e.com", Exclude: []string{"/private/"}}, "/private/a/b", 1, RefusedExcluded},
 		"excluded by extension":             {domain.SiteScope{Root: "https://e.com", Exclude: []string{"*.pdf"}}, "/x/a.pdf", 1, RefusedExcluded},
 		"not excluded: one star, one level": {domain.SiteScope{Root: "https://e.com", Exclude: []string{"/a/*"}}, "/a/b/c", 1, ""},

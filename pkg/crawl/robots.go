@@ -91,7 +91,7 @@ func parseRobots(body []byte, product string) robots {
 		}
 		var rule robotsRule
 		switch key {
-		case "user-agent", "useragent", "user agent":
+		case "useragent":
 			if !inAgents {
 				forUs, forAll = false, false
 			}
@@ -107,7 +107,7 @@ func parseRobots(body []byte, product string) robots {
 				r.sitemaps = append(r.sitemaps, strings.ToValidUTF8(value, ""))
 			}
 			continue // belongs to no group, ends none
-		case "crawl-delay", "crawldelay":
+		case "crawldelay":
 			d := robotsDelay(value)
 			if forUs {
 				ownDelay = max(ownDelay, d)
@@ -115,7 +115,7 @@ func parseRobots(body []byte, product string) robots {
 			if forAll {
 				allDelay = max(allDelay, d)
 			}
-		case "disallow":
+		case "disallow", "dissallow", "dissalow", "disalow", "diasllow", "disallaw": // spellings that Google's parser accepts, too
 			if value != "" {
 				rule = newRobotsRule(value, false)
 			}
@@ -149,7 +149,11 @@ func lines(text []byte) iter.Seq[[]byte] {
 	return bytes.FieldsFuncSeq(text, func(c rune) bool { return c == '\n' || c == '\r' })
 }
 
-// robotsLine splits "Key: value # comment". A missing colon is accepted if the line holds only a key and a value.
+// separators are left out of keys: "User-agent" and "useragent" are the same.
+var separators = strings.NewReplacer(" ", "", "\t", "", "-", "", "_", "")
+
+// robotsLine splits "Key: value # comment". The key is in lower case, without separators. A missing colon is accepted if the
+// line holds only a key and a value.
 func robotsLine(line []byte) (key, value string, ok bool) {
 	if len(line) > maxRobotsLine {
 		return "", "", false
@@ -163,7 +167,7 @@ func robotsLine(line []byte) (key, value string, ok bool) {
 		}
 		key, value = words[0], words[1]
 	}
-	return strings.ToLower(strings.TrimSpace(key)), strings.TrimSpace(withoutControls(value)), true
+	return separators.Replace(strings.ToLower(key)), strings.TrimSpace(withoutControls(value)), true
 }
 
 // withoutControls drops control characters. Invalid UTF-8 is kept: rules escape it like other bytes.
@@ -423,7 +427,7 @@ func (c *robotsCache) fetchOnce(ctx context.Context, at string) (int, http.Heade
 	if res.StatusCode < 200 || res.StatusCode >= 300 {
 		return res.StatusCode, res.Header, nil, nil
 	}
-	r, err := decoded(res.Body, res.Header.Get("Content-Encoding"))
+	r, err := decoded(res.Body, res.Header.Get("Content-Encoding"), "text/plain")
 	if err != nil {
 		return 0, nil, nil, transient(at, "%s cannot be read: %v", at, err).because(err)
 	}

@@ -41,6 +41,7 @@ func TestParseRobots_finds_the_rules_that_bind_us(t *testing.T) {
 		"a delay":                        {text: "User-agent: *\nCrawl-delay: 2.5", allow: []string{"/"}, delay: 2500 * time.Millisecond},
 		"a delay for ever":               {text: "User-agent: *\nCrawl-delay: 1e300", delay: maxRetryAfter},
 		"a delay of nonsense":            {text: "User-agent: *\nCrawl-delay: soon\nCrawl-delay: -3\nCrawl-delay: NaN\nDisallow: /x", disallow: []string{"/x"}},
+		"keys written otherwise":         {text: "user agent: *\nDissallow: /x\ncrawl_delay: 2", disallow: []string{"/x"}, delay: 2 * time.Second},
 		"a delay with its unit":          {text: "User-agent: *\nCrawl-delay: 0.5s", delay: 500 * time.Millisecond},
 		"a delay in milliseconds":        {text: "User-agent: *\nCrawl-delay: 1500 ms", delay: 1500 * time.Millisecond},
 		"a delay in words":               {text: "User-agent: *\nCrawl-delay: 10 seconds.", delay: 10 * time.Second},

@@ -100,8 +100,8 @@ func addressForRobots(u *url.URL) string {
 //
 //   - Escapes of unreserved characters are decoded. The remaining escapes are in upper case.
 //   - Characters that an address may not contain are escaped, including brackets and everything beyond ASCII.
-//   - Reserved characters stay as they are, because "/" and "%2F" differ. In the query only "&", "=" and "+" do: the RFC's own
-//     example treats "baz=https://" and "baz=https%3A%2F%2F" as equal.
+//   - Escapes of reserved characters are decoded too: the RFC treats ":" and "%3A" as equal. Delimiters are excepted: "/" and
+//     "?" in a path, "&", "=" and "+" in a query differ from their escapes.
 //   - "*" and "$" are escaped, except a pattern's asterisks.
 func normaliseForRobots(s string, pattern bool) string {
 	var b strings.Builder
@@ -119,7 +119,7 @@ func normaliseForRobots(s string, pattern bool) string {
 			b.WriteByte(c)
 		case isUnreserved(c), c == '.':
 			b.WriteByte(c)
-		case isReservedForRobots(c) && (!escaped || query && !separatesParameters(c)):
+		case isReservedForRobots(c) && (!escaped || !isDelimiter(c, query)):
 			b.WriteByte(c)
 		default:
 			const digits = "0123456789ABCDEF"
@@ -135,4 +135,10 @@ func normaliseForRobots(s string, pattern bool) string {
 // rules.
 func isReservedForRobots(c byte) bool { return strings.IndexByte("/?:@!&'(),;=+", c) >= 0 }
 
-func separatesParameters(c byte) bool { return strings.IndexByte("&=+", c) >= 0 }
+// isDelimiter reports the characters that separate the parts of a path or of a query.
+func isDelimiter(c byte, query bool) bool {
+	if query {
+		return c == '&' || c == '=' || c == '+'
+	}
+	return c == '/' || c == '?'
+}

@@ -28,9 +28,6 @@ const (
 	RefusedPageLimit Refusal = "the limit of pages is reached"
 )
 
-// DefaultMaxDepth is how many links away from its root a site is followed when its scope does not say.
-const DefaultMaxDepth = 10
-
 // scope is a domain.SiteScope made ready for testing many addresses.
 type scope struct {
 	root     *url.URL
@@ -56,7 +53,7 @@ func newScope(s domain.SiteScope) (*scope, error) {
 		patterns: s.Patterns(),
 	}
 	if sc.maxDepth <= 0 {
-		sc.maxDepth = DefaultMaxDepth
+		sc.maxDepth = domain.DefaultMaxDepth
 	}
 	return sc, nil
 }

@@ -21,7 +21,7 @@ const (
 	// maxAlternates is the maximum number of translations listed in one file, in addition to its entries.
 	maxAlternates = 500_000
 	// sitemapHead is the number of bytes searched for the beginning of a sitemap.
-	sitemapHead = 4 << 10
+	sitemapHead = 64 << 10
 )
 
 var (
@@ -161,7 +161,9 @@ func xmlBegins(head []byte) int {
 	if len(trimmed) > 0 && trimmed[0] == '<' && readXMLSitemap(bytes.NewReader(head), nil) == nil {
 		return 0
 	}
-	for at := 0; ; {
+	const tries = 16
+	at := 0
+	for range tries {
 		m := sitemapRoot.FindIndex(head[at:])
 		if m == nil {
 			return -1
@@ -171,6 +173,7 @@ func xmlBegins(head []byte) int {
 		}
 		at++
 	}
+	return -1
 }
 
 // looksLikeAddresses reports whether the first line that is not a comment is a web address.
@@ -180,9 +183,23 @@ func looksLikeAddresses(head []byte) bool {
 		if s == "" || isComment(s) {
 			continue
 		}
-		return (strings.HasPrefix(s, "http://") || strings.HasPrefix(s, "https://")) && !strings.ContainsAny(s, " <>\"")
+		s = addressIn(s)
+		return (strings.HasPrefix(s, "http://") || strings.HasPrefix(s, "https://")) && !strings.ContainsAny(s, "<>\"")
 	}
 	return false
+}
+
+// addressIn returns the address in a line. A comment or the date of the last change may follow it.
+func addressIn(line string) string {
+	at := strings.IndexAny(line, " \t")
+	if at < 0 {
+		return line
+	}
+	rest := strings.TrimSpace(line[at:])
+	if isComment(rest) || len(rest) > 0 && isNumber(rest[:1]) {
+		return line[:at]
+	}
+	return line
 }
 
 // isComment reports a comment line. The protocol has no comments, but some sites use them.
@@ -198,7 +215,7 @@ func readTextSitemap(r io.Reader, take func(sitemapEntry) error) error {
 		if line == "" || isComment(line) {
 			continue
 		}
-		if err := take(sitemapEntry{loc: line}); err != nil {
+		if err := take(sitemapEntry{loc: addressIn(line)}); err != nil {
 			return err
 		}
 	}

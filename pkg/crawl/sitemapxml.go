@@ -18,17 +18,17 @@ const (
 // dialect says where in an XML sitemap the addresses are. Names are local ones in lower case: writers of sitemaps agree
 // neither on prefixes nor on capitals.
 type dialect struct {
-	item    []string // path below the root of what holds one address
-	loc     string   // within it the element of the address
-	attr    bool     // which has it in its href attribute, not as text
-	dates   []string // within it the elements of the last change, the better first
-	sitemap bool     // the address is of another sitemap
-	feed    bool
+	item     []string // path below the root of what holds one address
+	loc      string   // within it the element of the address
+	attr     bool     // which has it in its href attribute, not as text
+	dates    []string // within it the elements of the last change, the better first
+	protocol bool     // of sitemaps.org: an item is a page or, if its element is "sitemap", another sitemap
+	feed     bool
 }
 
 var dialects = map[string]dialect{
-	"urlset":       {item: []string{"url"}, loc: "loc", dates: []string{"lastmod"}},
-	"sitemapindex": {item: []string{"sitemap"}, loc: "loc", dates: []string{"lastmod"}, sitemap: true},
+	"urlset":       {item: []string{"url"}, loc: "loc", dates: []string{"lastmod"}, protocol: true},
+	"sitemapindex": {item: []string{"sitemap"}, loc: "loc", dates: []string{"lastmod"}, protocol: true},
 	"rss":          {item: []string{"channel", "item"}, loc: "link", dates: []string{"pubdate", "date"}, feed: true},
 	"rdf":          {item: []string{"item"}, loc: "link", dates: []string{"date"}, feed: true},
 	"feed":         {item: []string{"entry"}, loc: "link", attr: true, dates: []string{"updated", "published"}, feed: true},
@@ -45,6 +45,7 @@ func readXMLSitemap(r io.Reader, take func(sitemapEntry) error) error {
 	if err != nil || take == nil {
 		return err
 	}
+	d.item = slices.Clone(d.item)
 	x := xmlSitemap{dialect: d, take: take}
 	for {
 		bound.taken = 0
@@ -113,6 +114,9 @@ func (x *xmlSitemap) start(t xml.StartElement) error {
 	}
 	x.into = nil
 	name, above := x.path[len(x.path)-1], x.path[:len(x.path)-1]
+	if x.protocol && len(above) == 0 && (name == "url" || name == "sitemap") {
+		x.item[0] = name // some lists mix both
+	}
 	switch {
 	case slices.Equal(x.path, x.item):
 		x.space, x.at, x.guid, x.on, x.best = t.Name.Space, x.at[:0], x.guid[:0], x.on[:0], len(x.dates)
@@ -124,7 +128,7 @@ func (x *xmlSitemap) start(t xml.StartElement) error {
 		} else {
 			x.into = &x.at
 		}
-	case name == "link" && !x.feed && !x.sitemap:
+	case name == "link" && x.item[0] == "url":
 		if href := translation(t); href != "" && len(x.other) < maxTranslations {
 			x.other = append(x.other, href)
 		}
@@ -153,7 +157,7 @@ func (x *xmlSitemap) end() error {
 	if loc == "" {
 		return nil
 	}
-	e := sitemapEntry{loc: loc, lastMod: parseLastMod(string(x.on)), sitemap: x.sitemap, feed: x.feed}
+	e := sitemapEntry{loc: loc, lastMod: parseLastMod(string(x.on)), sitemap: x.item[0] == "sitemap", feed: x.feed}
 	if err := x.take(e); err != nil {
 		return err
 	}

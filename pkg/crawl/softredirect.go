@@ -152,11 +152,16 @@ func elsewhere(base *whatwg.Url, target string, at *url.URL) *url.URL {
 	return u
 }
 
-// A script leaves the page by assigning to location or location.href, or by calling location.replace or location.assign.
+// A script leaves the page by assigning to location, location.href or location.pathname, or by calling location.replace or
+// location.assign.
 var (
 	leaving = regexp.MustCompile(`(?:^|[^\w.$])(?:(?:window|document|self|top|parent|globalThis)\s*\.\s*)*location\s*` +
-		`(?:(?:\.\s*href\s*)?=\s*(?:[^=\s])|\.\s*(?:replace|assign)\s*\(\s*\S)`)
-	variables = regexp.MustCompile(`(?:\b(?:var|let|const)\s+|[,;]\s*)([A-Za-z_$][\w$]*)\s*=\s*(?:"([^"\\\n]*)"|'([^'\\\n]*)')`)
+		`(?:(?:\.\s*(?:href|pathname)\s*)?=\s*(?:new\s+URL\s*\(\s*)?(?:[^=\s])|\.\s*(?:replace|assign)\s*\(\s*(?:new\s+URL\s*\(\s*)?\S)`)
+	variables = regexp.MustCompile("(?:\\b(?:var|let|const)\\s+|[,;]\\s*)([A-Za-z_$][\\w$]*)\\s*=\\s*(?:\"([^\"\\\\\\n]*)\"|'([^'\\\\\\n]*)'|`([^`$\\\\]*)`)")
+	// bracketed matches properties that are named by a string: window["location"].
+	bracketed = regexp.MustCompile(`\[\s*["'](location|href|pathname|replace|assign)["']\s*\]`)
+	// comments matches comments of scripts. Two slashes in an address follow a colon or a quotation mark.
+	comments = regexp.MustCompile(`(?s)/\*.*?\*/|(?m:(?:^|[\s;{}(),])//[^\n]*)`)
 	// kept matches names of variables with the fragment or query of the old address, which scripts append.
 	kept = regexp.MustCompile(`(?i)hash|search|anchor|quer|frag|param`)
 	// refusing matches the targets of scripts that turn away unsupported browsers.
@@ -165,6 +170,7 @@ var (
 
 // scriptTargets returns the redirect targets that are written literally in scripts. at is the page's own address.
 func scriptTargets(script string, at *url.URL) []string {
+	script = bracketed.ReplaceAllString(comments.ReplaceAllString(script, "\n"), ".$1")
 	places := leaving.FindAllStringIndex(script, maxScriptTargets)
 	if places == nil {
 		return nil
@@ -175,7 +181,7 @@ func scriptTargets(script string, at *url.URL) []string {
 	}
 	for _, m := range variables.FindAllStringSubmatch(script, 100) {
 		if _, twice := known[m[1]]; !twice {
-			known[m[1]] = m[2] + m[3]
+			known[m[1]] = m[2] + m[3] + m[4]
 		}
 	}
 	var out []string

@@ -40,6 +40,11 @@ var stubs = map[string]string{
 	"a variable": `<script>
 		const target = "/new/";
 		if (window.location.hash) { window.location.replace(target + window.location.hash); } else { window.location.replace(target); }</script>`,
+	"a property in brackets":  `<script>window["location"]['href'] = "/new/"</script>`,
+	"a new URL":               `<script>location.href = new URL("/new/", location.origin).href</script>`,
+	"the path alone":          `<script>window.location.pathname = "/new/"</script>`,
+	"a template in a name":    "<script>const to = `/new/`; location.replace(to)</script>",
+	"an old target, disabled": "<script>// location = '/older/'\n/* location = '/oldest/' */ location = '/new/' // moved\n</script>",
 	"its own host":            `<script>window.location = window.location.origin + "/new/" + location.search</script>`,
 	"a timer":                 `<script>setTimeout("location.href='/new/'", 1000)</script>`,
 	"onload":                  `<body onload="window.location='new/'"></body>`,

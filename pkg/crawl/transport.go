@@ -75,6 +75,10 @@ func (h *hop) RoundTrip(req *http.Request) (*http.Response, error) {
 		h.inner = told.inner
 	}
 	if err := h.keep(req, res); err != nil {
+		var own *Error
+		if timedOut := ctx.Err() != nil && h.ctx.Err() == nil; timedOut && !(errors.As(err, &own) && own.Permanent) {
+			err = ctx.Err() // the body may report the closed connection instead
+		}
 		return nil, err
 	}
 	h.answered = true
@@ -90,10 +94,11 @@ func (h *hop) keep(req *http.Request, res *http.Response) error {
 		_, _ = io.CopyN(io.Discard, res.Body, 16<<10)
 		return nil
 	}
-	if media := declaredType(res.Header.Get("Content-Type")).media; !h.anyType && isBinary(media) {
+	media := declaredType(res.Header.Get("Content-Type")).media
+	if !h.anyType && isBinary(media) {
 		return noText(u, media)
 	}
-	r, err := decoded(res.Body, res.Header.Get("Content-Encoding"))
+	r, err := decoded(res.Body, res.Header.Get("Content-Encoding"), media)
 	if err == nil {
 		r, err = h.recognise(req, res, r)
 	}

@@ -144,6 +144,7 @@ func pilesUp(from, to *url.URL) bool {
 type date struct {
 	year, month, day int
 	padded           bool // month and day have two digits
+	dashed           bool // the numbers have dashes between them
 	named            bool // the year is the value of a parameter named after it
 }
 
@@ -190,6 +191,9 @@ func turnsCalendar(from, to *url.URL, now time.Time) bool {
 	}
 	if slices.ContainsFunc(words, func(w string) bool { return calendars[w] }) {
 		return true
+	}
+	if is.dashed && !is.padded {
+		return false // the number of a part: 2027-1
 	}
 	// A link between two numbers beyond the horizon does not go through dates: no page in between was taken.
 	end := now.Add(maxAhead)
@@ -247,7 +251,9 @@ func dashed(s string, last int) (date, bool) {
 	if strings.Count(s, "-") == 0 || strings.Count(s, "-") > 2 {
 		return date{}, false
 	}
-	return numbers(strings.Split(s, "-"), last)
+	d, ok := numbers(strings.Split(s, "-"), last)
+	d.dashed = true
+	return d, ok
 }
 
 // numbers reads a year, a month and perhaps a day.
@@ -265,10 +271,21 @@ func numbers(parts []string, last int) (date, bool) {
 	return d, ok
 }
 
-// shapeOf is an address with its numbers made alike, and the words in it.
+// shapeOf is an address with its numbers made alike, and the words in it. The names of parameters with a part of a date are no
+// such words: the query of any archive may have a "month".
 func shapeOf(u *url.URL) (shape string, words []string) {
-	s := strings.ToLower(strings.TrimSuffix(u.Path, "/") + "?" + u.RawQuery)
-	words = strings.FieldsFunc(s, func(c rune) bool { return (c < 'a' || c > 'z') && c != '_' })
+	s := strings.ToLower(strings.TrimSuffix(u.Path, "/"))
+	named := s
+	for _, p := range parameters(u) {
+		p = strings.ToLower(p)
+		key, value, _ := strings.Cut(p, "=")
+		if isDateKey := yearKeys[key] || monthKeys[key] || dayKeys[key]; isDateKey && isNumber(value) {
+			continue
+		}
+		named += "?" + p
+	}
+	words = strings.FieldsFunc(named, func(c rune) bool { return (c < 'a' || c > 'z') && c != '_' })
+	s += "?" + strings.ToLower(u.RawQuery)
 	var b strings.Builder
 	for i := range len(s) {
 		if c := s[i]; c < '0' || c > '9' {

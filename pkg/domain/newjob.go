@@ -90,7 +90,7 @@ func newJob(id string, kind JobKind, d Datasource, store Datastore) Job {
 }
 
 // DefaultMaxDepth is how many links away from a site's root discovery goes when the site does not say.
-const DefaultMaxDepth = 5
+const DefaultMaxDepth = 10
 
 // Scope is what the site's configuration allows discovery to take.
 func (c DatasourceConfig) Scope(follow bool) *SiteScope {

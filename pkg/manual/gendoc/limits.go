@@ -78,7 +78,7 @@ var parts = []struct {
 		{"extract", "maxURL", bytesOf, "of a link's address; a longer one is left out"},
 	}},
 	{"Crawling", []bound{
-		{"crawl", "DefaultMaxDepth", number, "links from the root of a site, unless it says otherwise"},
+		{"domain", "DefaultMaxDepth", number, "links from the root of a site, unless it says otherwise"},
 		{"crawl", "maxURLBytes", bytesOf, "of an address"},
 		{"crawl", "maxRedirects", number, "redirects of one fetch"},
 		{"crawl", "maxLinksFromPage", number, "links that are taken from one page"},
