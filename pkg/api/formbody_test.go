@@ -43,7 +43,10 @@ func TestMetadataOfAFormIsToldAsJSON(t *testing.T) {
 	store := s.newDatastore()
 	for text, words := range map[string]string{
 		"team=ops":                       `is "team=ops"; it must be a JSON object: {"team":"ops"}`,
-		"team = ops & supply, year=2026": `is not valid JSON at line 1, column 2: invalid character 'e' in literal true (expecting 'r')`,
+		"team = ops & supply, year=2026": `is "team = ops & supply, year=2026"; it must be a JSON object, such as {"team": "ops"}`,
+		"team: ops":                      `is "team: ops"; it must be a JSON object, such as {"team": "ops"}`,
+		"[1]":                            `is an array; it must be a JSON object, such as {"team": "ops"}`,
+		`{"team": ops}`:                  `is not valid JSON at line 1, column 10: invalid character 'o' looking for beginning of value`,
 		"team=ops,year=2026":             `is "team=ops,year=2026"; it must be a JSON object: {"team":"ops","year":"2026"}`,
 		"team=ops&größe=":                `is "team=ops&größe="; it must be a JSON object: {"größe":"","team":"ops"}`,
 		`"team"`:                         `is "team"; it must be a JSON object, such as {"team": "ops"}`,
@@ -52,7 +55,19 @@ func TestMetadataOfAFormIsToldAsJSON(t *testing.T) {
 			t.Errorf("%s: got %q, want %q", text, got, words)
 		}
 	}
-	s.upload(part{name: "datastoreId", text: store}, part{name: "metadata", text: `{"formula": "a=b"}`}, part{"file", "a.txt", "text"}).want(201)
+	for _, text := range []string{`{"formula": "a=b"}`, "null", ""} {
+		s.upload(part{name: "datastoreId", text: store}, part{name: "metadata", text: text}, part{"file", "a.txt", "text"}).want(201)
+	}
+	for field, words := range map[string]string{
+		"metadata[team]":    `is not known; send one field metadata with a JSON object: {"team": "ops"}`,
+		"metadata.team":     `is not known; send one field metadata with a JSON object: {"team": "ops"}`,
+		"config":            "is not known in a form; send custom_id and metadata as fields of their own",
+		"config[custom_id]": "is not known in a form; send custom_id and metadata as fields of their own",
+	} {
+		if got := s.upload(part{name: "datastoreId", text: store}, part{name: field, text: "ops"}, part{"file", "a.txt", "text"}).fault(field); got != words {
+			t.Errorf("%s: got %q, want %q", field, got, words)
+		}
+	}
 }
 
 func TestAnAddressInTheWrongPlaceIsToldTheRightOne(t *testing.T) {
@@ -149,5 +164,29 @@ func TestACustomIDCountsWhereverItStands(t *testing.T) {
 	}
 	if got := s.call("POST", "/datastores/update/"+store, object{"id": first, "text": "b", "custom_id": "a", "metadata": object{"custom_id": "b"}}).fault("metadata.custom_id"); got != differs {
 		t.Errorf("of an update: %q", got)
+	}
+}
+
+func TestAnEmptyAddressIsNone(t *testing.T) {
+	t.Parallel()
+	s := newService(t)
+	store := s.newDatastore()
+	for name, c := range map[string]struct {
+		kind   string
+		config object
+		fault  string // of config.source_url; "" for none
+	}{
+		"a site with a sitemap": {"web_site", object{"sitemap": "https://a.example/sitemap.xml", "source_url": ""}, ""},
+		"a site with a root":    {"web_site", object{"sitemap": " ", "source_url": "https://a.example/"}, ""},
+		"a page":                {"web_page", object{"source_url": "https://a.example/", "sitemap": ""}, ""},
+		"a page without one":    {"web_page", object{"source_url": ""}, "is required for a web_page: the page's address"},
+		"a site without one":    {"web_site", object{"source_url": "", "sitemap": ""}, "is required for a web_site, unless config.sitemap is given"},
+	} {
+		a := s.call("POST", "/datasources", object{"datastoreId": store, "type": c.kind, "config": c.config})
+		if c.fault == "" {
+			a.want(201)
+		} else if got := a.fault("config.source_url"); got != c.fault {
+			t.Errorf("%s: got %q, want %q", name, got, c.fault)
+		}
 	}
 }

@@ -39,8 +39,11 @@ func createDatasourceRule(body map[string]any) []domain.FieldError {
 		faults = append(faults, domain.FieldError{Field: "config." + field, Message: why})
 	}
 	faults = append(faults, customIDFaults(body, "custom_id", "config.custom_id", "metadata.custom_id")...)
-	_, hasURL := config["source_url"]
-	_, hasSitemap := config["sitemap"]
+	given := func(field string) bool { // clients of forms send an empty text for no address
+		text, isText := config[field].(string)
+		return config[field] != nil && !(isText && strings.TrimSpace(text) == "")
+	}
+	hasURL, hasSitemap := given("source_url"), given("sitemap")
 	isWeb := body["type"] == string(domain.TypeWebPage) || body["type"] == string(domain.TypeWebSite)
 	elsewhere := addressElsewhere(body, config, isWeb && !hasURL && !hasSitemap)
 	faults = append(faults, elsewhere...)
@@ -53,7 +56,7 @@ func createDatasourceRule(body map[string]any) []domain.FieldError {
 			missing("source_url", "is required for a web_page: the page's address")
 		}
 		for _, field := range []string{"sitemap", "include", "exclude", "max_pages", "max_depth"} {
-			if config[field] != nil {
+			if given(field) {
 				missing(field, "is for a web_site, not for a web_page")
 			}
 		}
@@ -92,7 +95,7 @@ func createDatasourceRule(body map[string]any) []domain.FieldError {
 		missing("refresh", fmt.Sprintf("is for a web_page or web_site, not for a %v", t))
 	}
 	for _, field := range []string{"source_url", "sitemap"} {
-		if address, ok := config[field].(string); ok {
+		if address, ok := config[field].(string); ok && given(field) {
 			if why := addressFault(address); why != "" {
 				missing(field, why)
 			}

@@ -82,7 +82,10 @@ func TestABodyOfWhichNothingIsKnownIsRefused(t *testing.T) {
 		if got := s.call("PATCH", path, `{"nme": "x"}`).fault("nme"); got != "is not known; did you mean name?" {
 			t.Errorf("%s: got %q", path, got)
 		}
-		if got := s.call("PATCH", path, `{"colour": "x"}`).fault("colour"); !strings.HasPrefix(got, "is not known; it must be one of ") || !strings.Contains(got, "name") {
+		colour := s.call("PATCH", path, `{"colour": "x"}`)
+		if strings.HasPrefix(path, "/agents/") { // whose unknown fields are stored
+			colour.want(200)
+		} else if got := colour.fault("colour"); !strings.HasPrefix(got, "is not known; it must be one of ") || !strings.Contains(got, "name") {
 			t.Errorf("%s: got %q", path, got)
 		}
 		s.call("PATCH", path, `{"name": "x", "colour": "y"}`).want(200)

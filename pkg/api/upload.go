@@ -34,6 +34,9 @@ const (
 // uploadFields are the parts that a form may have.
 var uploadFields = []string{"file", "type", "datastoreId", "fileName", "custom_id", "metadata"}
 
+// metadataExample is what the field metadata may hold, for error messages.
+const metadataExample = `{"team": "ops"}`
+
 // uploadForm is a multipart form as it arrived. Its parts come in any order, so the file waits on disk.
 type uploadForm struct {
 	fields   map[string]string
@@ -148,8 +151,14 @@ func (s *server) receivePart(form *uploadForm, part *multipart.Part) error {
 		form.fields[name] = strings.TrimSpace(string(text))
 		return nil
 	default:
-		if field := jsonbody.Meant(uploadFields, name); field != "" {
+		field := jsonbody.Meant(uploadFields, name)
+		switch object := strings.FieldsFunc(name, func(r rune) bool { return r == '[' || r == '.' }); {
+		case field != "":
 			form.fault(jsonbody.Shorten(name), "is not known; did you mean %s?", field)
+		case len(object) > 1 && object[0] == "metadata":
+			form.fault(jsonbody.Shorten(name), "is not known; send one field metadata with a JSON object: %s", metadataExample)
+		case len(object) > 0 && object[0] == "config":
+			form.fault(jsonbody.Shorten(name), "is not known in a form; send custom_id and metadata as fields of their own")
 		}
 		_, err := io.Copy(io.Discard, part) // fields not known are ignored
 		return err
@@ -212,16 +221,20 @@ func (f *uploadForm) readMetadata() {
 	value, faults := jsonbody.Parse([]byte(text))
 	object, isObject := value.(map[string]any)
 	switch {
+	case len(faults) == 0 && value == nil: // null: there is none
 	case len(faults) > 0:
 		for _, e := range faults {
-			if e.Field == "body" {
-				f.fault("metadata", "%s", e.Message)
-			} else {
+			switch {
+			case e.Field != "body":
 				f.fault(jsonbody.Join("metadata", e.Field), "%s", e.Message)
+			case strings.HasPrefix(text, "{"):
+				f.fault("metadata", "%s", e.Message)
+			default:
+				f.fault("metadata", "is %s; it must be a JSON object, such as %s", jsonbody.Describe(text), metadataExample)
 			}
 		}
 	case !isObject:
-		f.fault("metadata", `is %s; it must be a JSON object, such as {"team": "ops"}`, jsonbody.Describe(value))
+		f.fault("metadata", "is %s; it must be a JSON object, such as %s", jsonbody.Describe(value), metadataExample)
 	default:
 		f.metadata = object
 		f.faults = append(f.faults, metadataFaults("metadata", object)...)

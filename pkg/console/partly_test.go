@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"strings"
 	"testing"
 	"time"
 )
@@ -31,10 +30,8 @@ func TestASiteOfWhichPagesFailedSaysSoInTheList(t *testing.T) {
 	c.at("#/datastores/" + store.ID)
 	row := `.source:has(a[href="#/datasources/` + site.ID + `"])`
 	c.sees(row)
-	text := value[string](c, `document.querySelector('`+row+`').innerText`)
+	// The text is there in the frame after the row: the browser leaves out what it has not laid out yet.
 	for _, part := range []string{"1 of 5 pages", "Partly searchable", "4 of 5 pages could not be read"} {
-		if !strings.Contains(text, part) {
-			t.Errorf("the row says %q, without %q", text, part)
-		}
+		c.until(`document.querySelector('` + row + `')?.innerText.includes('` + part + `')`)
 	}
 }

@@ -18,14 +18,15 @@ const maxFields = 1000
 // query is narrowed by, and what a key may do, must not get lost in a name. Elsewhere only what is plainly meant for a
 // field that there is, here or at another endpoint, and everything of a body of which nothing is known: that one would do
 // nothing. The rest is ignored, as clients send what they know of other services, and send back whole what they have
-// read. Objects of free keys have no strays.
+// read. Objects of free keys have no strays. Of an object that is stored with the fields that the schema does not know, only
+// plain slips are faults.
 func strayFaults(schema *openapi3.Schema, path string, value any) []domain.FieldError {
 	var faults []domain.FieldError
 	switch v := value.(type) {
 	case map[string]any:
 		more := schema.AdditionalProperties
 		free := more.Schema != nil || more.Has != nil && *more.Has || len(schema.Properties) == 0
-		closed := more.Has != nil || path == "" && !anyKnown(schema, v)
+		closed := more.Has != nil || path == "" && !keepsOthers(schema) && !anyKnown(schema, v)
 		if !free && len(v) > maxFields {
 			return []domain.FieldError{{Field: FieldName(path), Message: "has " + strconv.Itoa(len(v)) + " fields; the limit is " + strconv.Itoa(maxFields)}}
 		}
@@ -53,6 +54,9 @@ func ignored(schema *openapi3.Schema, name string) bool {
 	names, _ := schema.Extensions["x-ignored"].([]any)
 	return slices.Contains(names, any(name))
 }
+
+// keepsOthers reports whether the fields that the schema does not know are stored.
+func keepsOthers(schema *openapi3.Schema) bool { return schema.Extensions["x-keeps-others"] == true }
 
 // anyKnown reports whether an object has a field that the schema knows.
 func anyKnown(schema *openapi3.Schema, object map[string]any) bool {
