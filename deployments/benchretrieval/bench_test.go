@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -194,5 +195,17 @@ func TestTheTablesSayWhatHolds(t *testing.T) {
 		if !strings.Contains(b.String(), line+"\n") {
 			t.Errorf("there is no line\n%s\nin\n%s", line, b.String())
 		}
+	}
+}
+
+func TestWhole_cuts_names_that_the_service_refuses(t *testing.T) {
+	t.Parallel()
+	c := collection{documents: []eval.Document{{ID: "long", Title: strings.Repeat("ä", 622), Text: "x"}, {ID: "none", Text: "x"}}}
+	got := c.whole()
+	if n := utf8.RuneCountInString(got[0].Name); n != 500 {
+		t.Errorf("a title of 622 characters became a name of %d", n)
+	}
+	if got[1].Name != "none" {
+		t.Errorf("a document without a title is called %q, not by its id", got[1].Name)
 	}
 }

@@ -99,6 +99,15 @@ func modelName(s settings) string {
 	return filepath.Base(filepath.Dir(s.model)) + "/" + filepath.Base(s.model)
 }
 
+// maxName is the number of characters that the service accepts in a name.
+const maxName = 500
+
+// nameOf returns the title of a document, or its id if it has none. A longer title is cut.
+func nameOf(d eval.Document) string {
+	name := []rune(or(strings.TrimSpace(d.Title), d.ID))
+	return string(name[:min(len(name), maxName)])
+}
+
 // whole are a collection's documents as a user would hand them in: the title as the name, and the id where there is none.
 // A document without any text cannot be handed in.
 func (c collection) whole() []service.Document {
@@ -109,7 +118,7 @@ func (c collection) whole() []service.Document {
 			text = d.Title
 		}
 		if strings.TrimSpace(text) != "" {
-			out = append(out, service.Document{CustomID: d.ID, Name: or(strings.TrimSpace(d.Title), d.ID), Text: text})
+			out = append(out, service.Document{CustomID: d.ID, Name: nameOf(d), Text: text})
 		}
 	}
 	return out

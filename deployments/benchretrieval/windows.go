@@ -33,7 +33,7 @@ func (w chunking) cut(c collection) content {
 	for _, d := range c.documents {
 		for _, span := range windows(d.Text, w.size, w.overlap) {
 			out.documents = append(out.documents, service.Document{
-				CustomID: fmt.Sprintf("%s#%d-%d", d.ID, span.Start, span.End), Name: or(d.Title, d.ID), Text: d.Text[span.Start:span.End],
+				CustomID: fmt.Sprintf("%s#%d-%d", d.ID, span.Start, span.End), Name: nameOf(d), Text: d.Text[span.Start:span.End],
 			})
 		}
 	}
