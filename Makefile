@@ -5,6 +5,11 @@ SHELL := bash
 BIN := bin
 export CGO_ENABLED ?= 0
 
+# Build tags that leave out what nothing here uses: Gin's codec of MessagePack, and gRPC's traces at /debug/requests, which bring the
+# templates of HTML. As a setting of the go command they hold for tests, too, which share what the build has compiled.
+TAGS := nomsgpack,grpcnotrace
+export GOFLAGS := $(shell go env GOFLAGS) -tags=$(TAGS)
+
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 
 # Packages whose tests run under the race detector in CI: those that share memory between goroutines.

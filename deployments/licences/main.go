@@ -59,12 +59,15 @@ type module struct {
 // programs are the packages whose modules are listed.
 const programs = "github.com/sluice/sluice/cmd/..."
 
+// tags are the build tags of the Makefile.
+const tags = "nomsgpack,grpcnotrace"
+
 // list asks the go command.
 func list(ctx context.Context) ([]module, error) {
 	// What a directory of ours stands in for is ours.
 	const format = `{{with .Module}}{{if not (or .Main (and .Replace (not .Replace.Version)))}}{{.Path}}	{{.Version}}	{{.Dir}}{{end}}{{end}}`
 	var problems bytes.Buffer
-	cmd := exec.CommandContext(ctx, "go", "list", "-deps", "-f", format, programs)
+	cmd := exec.CommandContext(ctx, "go", "list", "-tags", tags, "-deps", "-f", format, programs)
 	cmd.Stderr = &problems
 	// What is built is built without C, for Linux.
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH=amd64")
