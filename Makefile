@@ -28,15 +28,16 @@ help: ## list the targets
 
 .PHONY: demo
 demo: build ## serve, ingest the documents and the web site of testdata, ask, show the cited answer and a link to it
-	go run ./deployments/demo -api $(BIN)/api
+	go run ./deployments/demo -api $(BIN)/sluice
 
 .PHONY: run
 run: build ## leave the service up on 127.0.0.1:8080, data in ./data
-	$(BIN)/api
+	$(BIN)/sluice
 
 .PHONY: build
-build: ## the three static binaries, in bin/
-	go build $(BUILD_FLAGS) -ldflags '-s -w -X github.com/sluice/sluice/pkg/app.version=$(VERSION)' -o $(BIN)/ ./cmd/...
+build: ## the program, bin/sluice, and links to it by the names of its processes
+	go build $(BUILD_FLAGS) -ldflags '-s -w -X github.com/sluice/sluice/pkg/app.version=$(VERSION)' -o $(BIN)/ ./cmd/sluice
+	@cd $(BIN) && for name in api ingestor crawler; do ln -sf sluice $$name; done
 
 .PHONY: test
 test: ## all tests, on real engines: PostgreSQL, Milvus, NATS clusters, Chromium; some minutes
@@ -124,11 +125,11 @@ bench-index: ## filters of 200,000 chunks proved against a full scan and timed, 
 
 .PHONY: bench-peers
 bench-peers: build ## queries beside the stores of Python, which it installs in an environment of its own: PEERS_VENV, else ~/.cache/sluice/peers; figures of docs/performance.md
-	go run ./deployments/benchpeers -api $(BIN)/api $(if $(PEERS_VENV),-venv $(PEERS_VENV)) -write docs/performance.md
+	go run ./deployments/benchpeers -api $(BIN)/sluice $(if $(PEERS_VENV),-venv $(PEERS_VENV)) -write docs/performance.md
 
 .PHONY: bench-pipelines
 bench-pipelines: build ## from upload to searchable, beside LlamaIndex and Haystack, on made-up documents or those of FILES; BENCH_MODEL: with that model, too
-	go run ./deployments/benchpipelines -api $(BIN)/api $(if $(FILES),-files $(FILES)) -write docs/performance.md
+	go run ./deployments/benchpipelines -api $(BIN)/sluice $(if $(FILES),-files $(FILES)) -write docs/performance.md
 
 .PHONY: bench-report
 bench-report: ## short benchmarks of each stage, beside the figures of the last release
@@ -148,11 +149,11 @@ torture-extract: ## read every document whole, cut short and damaged; fails when
 
 .PHONY: bench-retrieval
 bench-retrieval: build ## how good the fragments are that come back, on the collections of BENCH_IR, on both engines; docs/retrieval.md
-	go run ./deployments/benchretrieval -api $(BIN)/api
+	go run ./deployments/benchretrieval -api $(BIN)/sluice
 
 .PHONY: bench-answers
 bench-answers: build ## how good the built-in answerer's answers are, on the collections of BENCH_IR whose answers BENCH_ANSWERS has; docs/answers.md
-	go run ./deployments/benchanswers -api $(BIN)/api
+	go run ./deployments/benchanswers -api $(BIN)/sluice
 
 .PHONY: fuzz
 fuzz: ## every fuzz target for FUZZTIME (default 30s) each
@@ -182,15 +183,15 @@ vulnerabilities: ## known vulnerabilities that the programs can reach, by govuln
 	@deployments/vulnerabilities.sh
 
 .PHONY: sbom
-sbom: build ## what the three programs are built of, as CycloneDX, in bin/sbom.cdx.json
-	go run ./deployments/sbom -o $(BIN)/sbom.cdx.json -version '$(VERSION)' $(BIN)/api $(BIN)/ingestor $(BIN)/crawler
+sbom: build ## what the program is built of, as CycloneDX, in bin/sbom.cdx.json
+	go run ./deployments/sbom -o $(BIN)/sbom.cdx.json -version '$(VERSION)' $(BIN)/sluice
 
 .PHONY: reproducible
-reproducible: ## the three programs built twice, from two directories and with two caches, and compared
+reproducible: ## the program built twice, from two directories and with two caches, and compared
 	@deployments/release/reproducible.sh
 
 .PHONY: check-systems
-check-systems: ## the three programs, type-checked for every system of a release without compiling them; some 40 s
+check-systems: ## the program, type-checked for every system of a release without compiling them; some 40 s
 	go run ./deployments/systems
 
 .PHONY: release-check

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Looks for known vulnerabilities that the three programs can reach, by govulncheck, and fails when there is one. Its database is
+# Looks for known vulnerabilities that the programs can reach, by govulncheck, and fails when there is one. Its database is
 # that of GOVULNDB, else https://vuln.go.dev. Where it cannot be reached nothing is known, which is said, and fails too when
 # VULNERABILITIES is set to "required".
 set -uo pipefail

@@ -24,14 +24,14 @@ import (
 	"github.com/sluice/sluice/testdata/site"
 )
 
-// programVariable makes the test binary one of the programs, for the commands of pages.
+// programVariable makes the test binary the program, called by the name that the variable holds, for the commands of pages.
 const programVariable = "DOCS_TEST_PROGRAM"
 
 func TestMain(m *testing.M) {
 	extract.RunChildIfAsked()
-	if shape := os.Getenv(programVariable); shape != "" {
+	if name := os.Getenv(programVariable); name != "" {
 		_ = os.Unsetenv(programVariable)
-		os.Exit(app.Main(app.Shape(shape), os.Args[1:], os.Environ(), os.Stdout, os.Stderr))
+		os.Exit(app.Main(app.ShapeOf(name), os.Args[1:], os.Environ(), os.Stdout, os.Stderr))
 	}
 	os.Exit(m.Run())
 }
@@ -71,8 +71,9 @@ func TestCommandsOfThePagesWork(t *testing.T) {
 	for name, script := range map[string]string{
 		"a request that is refused fails its page":           "curl -sS -H \"$auth\" $SLUICE_URL/datastores/nobody",
 		"so does one within a pipe":                          "x=$(curl -sS $SLUICE_URL/datastores | cat)",
-		"so does a command that is there no more":            "api nonsense",
-		"so does a setting that is none":                     "ingestor extract --nonsense 1 testdata/documents/installation.md",
+		"so does a command that is there no more":            "sluice nonsense",
+		"so does a setting that is none":                     "sluice ingestor extract --nonsense 1 testdata/documents/installation.md",
+		"so does one of the program by an earlier name":      "api nonsense",
 		"so does a block of Python, and what follows is not": "python3 -c 'raise SystemExit(1)'\necho fine",
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -191,9 +192,9 @@ func (s *service) run(t *testing.T, script string) error {
 	if err := errors.Join(os.Mkdir(filepath.Join(dir, "bin"), 0o755), os.Symlink(s.data, filepath.Join(dir, "data"))); err != nil {
 		t.Fatal(err)
 	}
-	for _, shape := range []app.Shape{app.API, app.Ingestor, app.Crawler} {
-		text := fmt.Sprintf("#!/bin/sh\n%s=%s exec '%s' \"$@\"\n", programVariable, shape, self)
-		if err := os.WriteFile(filepath.Join(dir, "bin", string(shape)), []byte(text), 0o755); err != nil {
+	text := fmt.Sprintf("#!/bin/sh\n%s=\"$0\" exec '%s' \"$@\"\n", programVariable, self)
+	for _, name := range []string{"sluice", "api", "ingestor", "crawler"} {
+		if err := os.WriteFile(filepath.Join(dir, "bin", name), []byte(text), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}

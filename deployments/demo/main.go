@@ -3,7 +3,7 @@
 // to the service as any client would, by package client, and exits 0 only when everything ended as it should. For somebody at a
 // terminal it then leaves the service up, with a link that opens on the answer it has just given.
 //
-//	go run ./deployments/demo [-api bin/api] [-documents testdata/documents] [-stay=false]
+//	go run ./deployments/demo [-api bin/sluice] [-documents testdata/documents] [-stay=false]
 package main
 
 import (
@@ -26,7 +26,7 @@ import (
 )
 
 func main() {
-	api := flag.String("api", "bin/api", "the service's binary")
+	api := flag.String("api", "bin/sluice", "the service's binary")
 	documents := flag.String("documents", "testdata/documents", "folder of documents to ingest")
 	stay := flag.Bool("stay", atTerminal(), "leave the service up until Ctrl+C")
 	flag.Parse()

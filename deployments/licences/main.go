@@ -1,4 +1,4 @@
-// Command licences lists the licences of all modules that the three programs are built of, as it finds them in the modules
+// Command licences lists the licences of all modules that the programs are built of, as it finds them in the modules
 // themselves, in a table of Markdown. It fails when one has no licence that it knows, or one whose terms would reach the
 // whole program.
 //
@@ -94,7 +94,7 @@ func list(ctx context.Context) ([]module, error) {
 // table writes down what is known of the modules.
 func table(modules []module) ([]byte, error) {
 	var b bytes.Buffer
-	b.WriteString("# Licences\n\nOf the modules that `api`, `ingestor` and `crawler` are built of. Written by `make generate`; do not edit.\n\n| module | licence |\n|---|---|\n")
+	b.WriteString("# Licences\n\nThe modules that `sluice` is built of. Written by `make generate`; do not edit.\n\n| module | licence |\n|---|---|\n")
 	var faults []error
 	for _, m := range modules {
 		names, err := licences(m.dir)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Reads the configuration of a release as goreleaser does, and makes the archive of one system (TARGET, else this one) to its end:
-# the three programs, the texts of licences, its SBOM, its checksums. Nothing is published.
+# the program, the texts of licences, its SBOM, its checksums. Nothing is published.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 export CGO_ENABLED=0 TARGET=${TARGET:-$(go env GOOS)_$(go env GOARCH)}

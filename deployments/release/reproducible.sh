@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds the three programs twice, from copies of the tree in two directories, the second time with an empty build cache, and
-# compares them byte by byte. SOURCE_DATE_EPOCH changes nothing: no time goes into them.
+# Builds the program twice, from copies of the tree in two directories, the second time with an empty build cache, and
+# compares both byte by byte. SOURCE_DATE_EPOCH changes nothing: no time goes into it.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 work=$(mktemp -d)
@@ -13,12 +13,5 @@ build() {
 }
 build one
 GOCACHE=$work/cache SOURCE_DATE_EPOCH=86400 build another
-status=0
-for program in api ingestor crawler; do
-  if cmp "$work/one/bin/$program" "$work/another/bin/$program"; then
-    echo "$(sha256sum <"$work/one/bin/$program" | cut -d ' ' -f 1)  $program: twice the same"
-  else
-    status=1
-  fi
-done
-exit $status
+cmp "$work/one/bin/sluice" "$work/another/bin/sluice"
+echo "$(sha256sum <"$work/one/bin/sluice" | cut -d ' ' -f 1)  sluice: twice the same"

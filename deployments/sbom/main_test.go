@@ -25,7 +25,7 @@ func pack(t *testing.T) (tarball, zipped string, program []byte) {
 	var a, b bytes.Buffer
 	z := gzip.NewWriter(&a)
 	members, files := tar.NewWriter(z), zip.NewWriter(&b)
-	for name, content := range map[string][]byte{"sluice_1/api": program, "sluice_1/LICENSE": []byte("text")} {
+	for name, content := range map[string][]byte{"sluice_1/sluice": program, "sluice_1/LICENSE": []byte("text")} {
 		w, err := files.Create(name)
 		if err != nil {
 			t.Fatal(err)
@@ -69,7 +69,7 @@ func TestArchivesAreRead(t *testing.T) {
 		if err := json.Unmarshal(out.Bytes(), &b); err != nil {
 			t.Fatal(err)
 		}
-		if b.Format != "CycloneDX" || b.Components[0].Name != "api" || len(b.Components[0].Hashes[0].Content) != 64 {
+		if b.Format != "CycloneDX" || b.Components[0].Name != "sluice" || len(b.Components[0].Hashes[0].Content) != 64 {
 			t.Errorf("%+v", b.Components[0])
 		}
 		known := map[string]bool{b.Metadata.Component.Ref: true}

@@ -1,4 +1,4 @@
-// Command systems checks that the three programs compile for every system that releases are made for: all packages that go into them are
+// Command systems checks that the programs compile for every system that releases are made for: all packages that go into them are
 // parsed and type-checked as that system's compiler would take them, and nothing is compiled. What of theirs is no Go, or needs another
 // assembler, is the compiler's to see: make release-check.
 //

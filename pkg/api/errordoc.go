@@ -28,7 +28,7 @@ var errorWords = map[domain.Code][2]string{
 	},
 	domain.CodeUnauthorized: {
 		"There is no key, it is not valid, has expired or was revoked, or it does not have the scope that the endpoint asks for. Endpoints in OpenAI's form answer 401 for the first of these.",
-		"Send `Authorization: Bearer sk_…` with a key of the workspace. The first start prints one and keeps it in `api-key` in the data directory; `api keys create` makes others. `detail` says which scope is missing.",
+		"Send `Authorization: Bearer sk_…` with a key of the workspace. The first start prints one and keeps it in `api-key` in the data directory; `sluice keys create` makes others. `detail` says which scope is missing.",
 	},
 	domain.CodeNotFound: {
 		"There is no such endpoint, or no resource with that id in the key's workspace. What lies in another workspace is answered in just the same way.",

@@ -51,7 +51,7 @@ type PlannedURL struct {
 func (s *server) PlanSite(ctx context.Context, r PlanSiteRequestObject) (PlanSiteResponseObject, error) {
 	ctx, _ = callerOf(ctx)
 	if s.Planner == nil {
-		return nil, domain.Errorf(domain.CodeConflict, "this process leaves crawling to others (SLUICE_WORKERS); a machine that crawls shows the plan by `crawler plan URL`")
+		return nil, domain.Errorf(domain.CodeConflict, "this process leaves crawling to others (SLUICE_WORKERS); a machine that crawls shows the plan by `sluice crawler plan URL`")
 	}
 	c := r.Body.Config
 	site := domain.DatasourceConfig{

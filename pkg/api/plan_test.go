@@ -40,7 +40,7 @@ func TestWhereNobodyCrawlsThereIsNoPlan(t *testing.T) {
 	t.Parallel()
 	s := newService(t, func(_ *api.Options, d *api.Deps) { d.Planner = nil })
 	p := s.call("POST", "/datasources/plan", object{"config": object{"source_url": "https://example.com/"}}).problem(409)
-	if !strings.Contains(p.Detail, "crawler plan") {
+	if !strings.Contains(p.Detail, "sluice crawler plan") {
 		t.Errorf("the way out is not said: %s", p.Detail)
 	}
 }

@@ -44,7 +44,7 @@ func (p *commandLine) backupCommand() *cobra.Command {
 			"runs. FILE, .tar.zst by custom, has its name when the backup is whole and on disk, and what was there before stays until then;\n" +
 			"- is standard output. Of a service elsewhere (--url, SLUICE_URL), SLUICE_ADMIN_KEY has to be the operator's key.\n" +
 			"Exit code 6 says that the backup is whole, and that originals were lost before it was made: they are named.",
-		Example: "api backup sluice.tar.zst\napi backup - --rate 20MiB | age -r KEY > sluice.age\nSLUICE_ADMIN_KEY=… api backup b.tar.zst --url http://sluice:8080",
+		Example: "sluice backup sluice.tar.zst\nsluice backup - --rate 20MiB | age -r KEY > sluice.age\nSLUICE_ADMIN_KEY=… sluice backup b.tar.zst --url http://sluice:8080",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if _, err := parseRate(ask.rate); err != nil {
 				return usageError{fmt.Errorf("--rate %q: %w", ask.rate, err)}

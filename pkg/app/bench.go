@@ -47,8 +47,8 @@ func (p *commandLine) benchCommand() *cobra.Command {
 			"answered or not, and latency counts from when one was due; without it, every client sends its next request when\n" +
 			"its last is answered. The conversations of streams are deleted at the end, and the datastore of uploads. Queries,\n" +
 			"answers and their tokens count as usage of the key.",
-		Example: "api bench queries --datastore Handbook --rate 200 --for 1m\napi bench uploads --size 5000 --clients 8 --json\n" +
-			"api bench streams --agent Support --queries q.jsonl --clients 50",
+		Example: "sluice bench queries --datastore Handbook --rate 200 --for 1m\nsluice bench uploads --size 5000 --clients 8 --json\n" +
+			"sluice bench streams --agent Support --queries q.jsonl --clients 50",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 && slices.Contains(cmd.ValidArgs, args[0]) {
 				s.what, args = args[0], args[1:]

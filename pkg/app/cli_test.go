@@ -30,7 +30,7 @@ func runAt(ctx context.Context, address string, args ...string) (out, errs strin
 	line := newCommandLine(API, []string{"SLUICE_URL=" + address, "SLUICE_API_KEY=" + testKey}, &stdout, &stderr)
 	err := line.run(ctx, args)
 	if err != nil {
-		cli.Report(&stderr, "api", err, line.JSON)
+		cli.Report(&stderr, API.command(), err, line.JSON)
 	}
 	return stdout.String(), stderr.String(), cli.ExitOf(err)
 }
@@ -176,7 +176,7 @@ func TestTheCommandLineTakesDocumentsInAndAsks(t *testing.T) {
 			t.Errorf("exit code %d, %v, %s", exit, err, made)
 		}
 		out, errs, exit := p.api(t.Context(), "ask", "How long is it?", "--datastore", "Other")
-		if exit != cli.NotFound || out != "" || !strings.Contains(errs, `there is nothing in datastore "Other" yet: api ingest`) {
+		if exit != cli.NotFound || out != "" || !strings.Contains(errs, `there is nothing in datastore "Other" yet: sluice ingest`) {
 			t.Errorf("of an empty datastore: exit code %d\n%s%s", exit, out, errs)
 		}
 		if _, errs, _ := p.api(t.Context(), "ask", "How long is it?", "--agent", "Other"); !strings.Contains(errs, `there is no agent "Other"`) {
@@ -231,7 +231,7 @@ func TestWhatFailsIsToldInWordsAndByTheExitCode(t *testing.T) {
 	}{
 		"no command like it":            {args: []string{"qurey"}, exit: cli.Misused, says: `there is no command "qurey"; did you mean query?`},
 		"no flag like it":               {args: []string{"query", "x", "--datastor", "y"}, exit: cli.Misused, says: "there is no flag --datastor; did you mean --datastore?"},
-		"no question":                   {args: []string{"ask"}, exit: cli.Misused, says: "the question is missing; usage: api ask"},
+		"no question":                   {args: []string{"ask"}, exit: cli.Misused, says: "the question is missing; usage: sluice ask"},
 		"no datastore named":            {args: []string{"query", "x"}, exit: cli.Misused, says: "which datastore? --datastore with one of"},
 		"two datastores of a name":      {args: []string{"query", "x", "--datastore", "Twins"}, exit: cli.Misused, says: `there are 2 datastores named "Twins"`},
 		"a datastore that is not there": {args: []string{"query", "x", "--datastore", "Nope"}, exit: cli.NotFound, says: `there is no datastore "Nope"; there are`},
@@ -288,7 +288,7 @@ func TestTheKeyOfThisMachineIsFoundAndNotSentElsewhere(t *testing.T) {
 	if said, exit := list(); exit != cli.OK {
 		t.Errorf("at the service's own address: %s", said)
 	}
-	if said, exit := list("--data-dir", t.TempDir()); exit != cli.Forbidden || !strings.Contains(said, "api keys create") {
+	if said, exit := list("--data-dir", t.TempDir()); exit != cli.Forbidden || !strings.Contains(said, "sluice keys create") {
 		t.Errorf("without a key: exit code %d, %s", exit, said)
 	}
 	if said, exit := list("--url", "http://192.0.2.1:8080"); exit != cli.Forbidden || !strings.Contains(said, "there is no API key for http://192.0.2.1:8080") {

@@ -23,15 +23,15 @@ type commandLine struct {
 
 func newCommandLine(shape Shape, environ []string, stdout, stderr io.Writer) *commandLine {
 	return &commandLine{shape: shape, Program: cli.Program{
-		Name: string(shape), Version: Version(), Environ: environ, In: os.Stdin, Out: stdout, Err: stderr,
+		Name: shape.command(), Version: Version(), Environ: environ, In: os.Stdin, Out: stdout, Err: stderr,
 		About: map[Shape]string{
 			API: "Sluice takes in files, web pages, web sites and text, and answers questions from them. Without a command this\n" +
-				"is the service, which needs no configuration; api serve --help lists its settings. The commands that talk to a\n" +
+				"is the service, which needs no configuration; sluice serve --help lists its settings. The commands that talk to a\n" +
 				"service find it by SLUICE_URL and SLUICE_API_KEY; without them it is the one of this machine.",
 			Ingestor: "Ingestor reads documents for the api processes of a fleet, and puts them into the index. Without a command it is\n" +
-				"that process; ingestor serve --help lists the settings of all processes.",
+				"that process; sluice ingestor serve --help lists the settings of all processes.",
 			Crawler: "Crawler fetches web pages for the api processes of a fleet. Without a command it is that process;\n" +
-				"crawler serve --help lists the settings of all processes.",
+				"sluice crawler serve --help lists the settings of all processes.",
 		}[shape],
 	}}
 }
@@ -69,6 +69,8 @@ func (p *commandLine) root() *cobra.Command {
 	switch p.shape {
 	case API:
 		commands = append(append(commands, p.Remote()...),
+			p.processCommand(Ingestor, "Read documents for the services of a fleet"),
+			p.processCommand(Crawler, "Fetch web pages for the services of a fleet"),
 			p.keysCommand(), p.replayCommand(), p.repairCommand(), p.backupCommand(), p.restoreCommand(), p.modelsCommand(),
 			p.evalCommand(), p.benchCommand(), p.mcpCommand())
 	case Ingestor:
@@ -79,6 +81,20 @@ func (p *commandLine) root() *cobra.Command {
 	return p.Root(p.serveCommand(), commands...)
 }
 
+// processCommand is another process of a fleet with its own commands.
+func (p *commandLine) processCommand(shape Shape, short string) *cobra.Command {
+	return cli.SaysItself(&cobra.Command{
+		Use: string(shape) + " [command]", Short: short, GroupID: cli.GroupProcess, DisableFlagsInUseLine: true,
+		Long:               short + ". " + shape.command() + " --help lists its commands.\nA link to the program that is named " + string(shape) + " does the same.",
+		DisableFlagParsing: true, // they are the other process's
+		RunE: func(cmd *cobra.Command, args []string) error {
+			other := newCommandLine(shape, p.Environ, p.Out, p.Err)
+			other.In = p.In
+			return other.run(cmd.Context(), args)
+		},
+	})
+}
+
 // serveCommand runs the process itself.
 func (p *commandLine) serveCommand() *cobra.Command {
 	var given settings
@@ -86,7 +102,7 @@ func (p *commandLine) serveCommand() *cobra.Command {
 		Use: "serve [settings]", Short: "Serve until told to stop; the default", GroupID: cli.GroupProcess, DisableFlagsInUseLine: true,
 		Long: "Serve until told to stop. Settings are flags or variables of the environment; flags come first. All of them, with\n" +
 			"what they mean: docs/configuration.md.",
-		Example: "api\napi --addr 127.0.0.1:9090 --data-dir /var/lib/sluice\nSLUICE_LOG_LEVEL=debug api serve",
+		Example: "sluice\nsluice --addr 127.0.0.1:9090 --data-dir /var/lib/sluice\nSLUICE_LOG_LEVEL=debug sluice serve",
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := config.Parse(append(given.args, args...), p.Environ, io.Discard)

@@ -205,7 +205,7 @@ func TestADamagedCatalogIsRefused(t *testing.T) {
 				}
 				return
 			}
-			if said := q.stderr.String(); !strings.Contains(said, "the catalog is damaged") || !strings.Contains(said, "api restore FILE --data DIR") {
+			if said := q.stderr.String(); !strings.Contains(said, "the catalog is damaged") || !strings.Contains(said, "sluice restore FILE --data DIR") {
 				t.Errorf("it says: %s", said)
 			}
 		})

@@ -39,7 +39,7 @@ func (p *program) command(args ...string) (stdout, stderr string, code int) {
 	return out.String(), faults.String(), code
 }
 
-// repair runs api repair and returns the lines that it wrote.
+// repair runs sluice repair and returns the lines that it wrote.
 func (p *program) repair(args ...string) []string {
 	p.t.Helper()
 	out, faults, code := p.command(append([]string{"repair"}, args...)...)
@@ -47,7 +47,7 @@ func (p *program) repair(args ...string) []string {
 		p.t.Errorf("the repair ended with %d: %s", code, faults)
 	}
 	lines := strings.Split(strings.TrimSuffix(out, "\n"), "\n")
-	p.t.Logf("api repair %s\n%s", strings.Join(args, " "), strings.Join(lines, "\n"))
+	p.t.Logf("sluice repair %s\n%s", strings.Join(args, " "), strings.Join(lines, "\n"))
 	return lines
 }
 
@@ -450,7 +450,7 @@ func TestWhatIsIndexedOutlivesTheLossOfAllOriginals(t *testing.T) {
 	p.settled(store, time.Minute)
 	gone := "datasource " + docs[0].id + " (" + docs[0].name + ") has lost its original and its rows"
 	p.says(p.repair(), gone,
-		"rows and originals of 1 datasource are lost; upload again what is still wanted, and have the rest deleted with: api repair --prune",
+		"rows and originals of 1 datasource are lost; upload again what is still wanted, and have the rest deleted with: sluice repair --prune",
 		"7 datasources looked at: 1 without rows and original")
 	p.says(p.repair("--prune"), gone+": deleted", "1 datasource without rows and original deleted", "7 datasources looked at: 1 deleted")
 	docs[0].deleted = confirmed
@@ -569,7 +569,7 @@ func TestAnOlderDatabaseIsBroughtUpToTheJobLog(t *testing.T) {
 				deleted = append(deleted, gone[len(gone)-1]+": deleted")
 			}
 			p.says(p.repair(), append(gone,
-				"rows and originals of 2 datasources are lost; upload again what is still wanted, and have the rest deleted with: api repair --prune",
+				"rows and originals of 2 datasources are lost; upload again what is still wanted, and have the rest deleted with: sluice repair --prune",
 				"10 datasources looked at: 2 without rows and original")...)
 			for _, s := range p.settled(store, time.Minute) {
 				if lost := s.ID == docs[2].id || s.ID == docs[3].id; lost && (s.Status != "error" || !strings.Contains(s.Error, "no longer stored")) {

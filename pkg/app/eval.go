@@ -39,8 +39,8 @@ func (p *commandLine) evalCommand() *cobra.Command {
 			"relevant names the datasources that are right, by custom_id, id, name or web address; answer is a text that a right\n" +
 			"fragment holds. One of them is enough. --generate makes questions from the content, with the chat model of\n" +
 			"SLUICE_CHAT_MODEL and OPENAI_BASE_URL or OPENAI_API_KEY; the model sees some of the content.",
-		Example: "api eval --datastore Handbook --generate 200 --out q.jsonl\napi eval --datastore Handbook --queries q.jsonl\n" +
-			"api eval --datastore Handbook --queries q.jsonl --modes hybrid,lexical --json",
+		Example: "sluice eval --datastore Handbook --generate 200 --out q.jsonl\nsluice eval --datastore Handbook --queries q.jsonl\n" +
+			"sluice eval --datastore Handbook --queries q.jsonl --modes hybrid,lexical --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			s.json = p.JSON
 			return p.eval(cmd.Context(), s)

@@ -41,7 +41,7 @@ func evaluated(t *testing.T) (p *program, storeID string) {
 	return p, storeID
 }
 
-// eval runs api eval beside the program, in its data directory.
+// eval runs sluice eval beside the program, in its data directory.
 func (p *program) eval(ctx context.Context, environ []string, args ...string) (out, errs string, err error) {
 	var stdout, stderr bytes.Buffer
 	environ = append([]string{"SLUICE_DATA_DIR=" + p.dir, "SLUICE_URL=http://" + p.addr}, environ...)

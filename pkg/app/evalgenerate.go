@@ -27,7 +27,7 @@ const maxGenerated = generate.MaxQuestions
 func generateQuestions(ctx context.Context, sluice *service.Service, c config.Config, s evalSettings, out, errs io.Writer) error {
 	if c.ChatModel == "" {
 		return usageError{errors.New("--generate needs a chat model: set SLUICE_CHAT_MODEL to its name, and OPENAI_BASE_URL to the address of an OpenAI-compatible " +
-			"server (http://localhost:11434/v1), or OPENAI_API_KEY or ANTHROPIC_API_KEY to a key; without one, write questions by hand: see api eval --help")}
+			"server (http://localhost:11434/v1), or OPENAI_API_KEY or ANTHROPIC_API_KEY to a key; without one, write questions by hand: see sluice eval --help")}
 	}
 	models, err := openChatModels(c, nil)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/sluice/sluice/pkg/extract"
 )
 
-const extractUsage = `usage: ingestor extract [--format text|blocks|chunks] [--mime TYPE] [--chunk-tokens N] [--max-chunk-tokens N] FILE…
+const extractUsage = `usage: sluice ingestor extract [--format text|blocks|chunks] [--mime TYPE] [--chunk-tokens N] [--max-chunk-tokens N] FILE…
   --format text     the text as other tools show it, table rows as cells parted by tabs, of a workbook the cells alone
                     (default)
   --format blocks   a JSON object: what the file says of itself, and its blocks with the places where they stand
@@ -78,12 +78,12 @@ func extractCommand(ctx context.Context, args, environ []string, out, errs io.Wr
 			if err = fmt.Errorf("%s: %s", file, plainCause(err)); flags.NArg() == 1 {
 				return err
 			}
-			fmt.Fprintf(errs, "ingestor: %v\n", err)
+			fmt.Fprintf(errs, "sluice ingestor: %v\n", err)
 			failed++
 			continue
 		}
 		for _, w := range doc.Warnings {
-			fmt.Fprintf(errs, "ingestor: %s: warning: %s\n", file, w)
+			fmt.Fprintf(errs, "sluice ingestor: %s: warning: %s\n", file, w)
 		}
 		if *format == formatText {
 			if flags.NArg() > 1 {

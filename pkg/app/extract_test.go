@@ -81,14 +81,14 @@ func TestExtractSaysWhyAFileCannotBeRead(t *testing.T) {
 		faults string // each of its lines is one of the standard error
 		out    string // is in the standard output
 	}{
-		"an empty file":          {[]string{empty}, 1, "ingestor: " + empty + ": the file is empty", ""},
-		"a file that is nowhere": {[]string{dir + "/none.pdf"}, 1, "ingestor: " + dir + "/none.pdf: no such file or directory", ""},
-		"a folder":               {[]string{dir}, 1, "ingestor: " + dir + ": it is not a regular file", ""},
-		"one of two":             {[]string{empty, note}, 1, "ingestor: " + empty + ": the file is empty\ningestor: 1 of 2 files could not be read", "==> " + note + " <=="},
-		"no file":                {nil, 2, "ingestor: which file?", ""},
-		"an unknown format":      {[]string{"--format", "html", note}, 2, `ingestor: --format "html": it is text, blocks or chunks`, ""},
-		"a chunk of no size":     {[]string{"--chunk-tokens", "7", note}, 2, "ingestor: --chunk-tokens is 7; it must be from 32 to 2048", ""},
-		"a type that it is not":  {[]string{"--mime", "application/x-unheard", torn}, 1, "ingestor: " + torn + ": ", ""},
+		"an empty file":          {[]string{empty}, 1, "sluice ingestor: " + empty + ": the file is empty", ""},
+		"a file that is nowhere": {[]string{dir + "/none.pdf"}, 1, "sluice ingestor: " + dir + "/none.pdf: no such file or directory", ""},
+		"a folder":               {[]string{dir}, 1, "sluice ingestor: " + dir + ": it is not a regular file", ""},
+		"one of two":             {[]string{empty, note}, 1, "sluice ingestor: " + empty + ": the file is empty\nsluice ingestor: 1 of 2 files could not be read", "==> " + note + " <=="},
+		"no file":                {nil, 2, "sluice ingestor: which file?", ""},
+		"an unknown format":      {[]string{"--format", "html", note}, 2, `sluice ingestor: --format "html": it is text, blocks or chunks`, ""},
+		"a chunk of no size":     {[]string{"--chunk-tokens", "7", note}, 2, "sluice ingestor: --chunk-tokens is 7; it must be from 32 to 2048", ""},
+		"a type that it is not":  {[]string{"--mime", "application/x-unheard", torn}, 1, "sluice ingestor: " + torn + ": ", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -101,7 +101,7 @@ func TestExtractSaysWhyAFileCannotBeRead(t *testing.T) {
 			}
 		})
 	}
-	if out, faults, code := ingestor("extract", "--help"); code != 0 || !strings.HasPrefix(out, "usage: ingestor extract") || faults != "" {
+	if out, faults, code := ingestor("extract", "--help"); code != 0 || !strings.HasPrefix(out, "usage: sluice ingestor extract") || faults != "" {
 		t.Errorf("--help: code %d, %q, %q", code, out, faults)
 	}
 }

@@ -45,7 +45,7 @@ func (p *commandLine) keysCommand() *cobra.Command {
 	}
 	create := &cobra.Command{
 		Use: "create", Short: "Make a key; it is shown once", Args: cli.NoArguments,
-		Example: "api keys create --name reader --scopes read\napi keys create --name visitors --expires 720h --json",
+		Example: "sluice keys create --name reader --scopes read\nsluice keys create --name visitors --expires 720h --json",
 		RunE: opened(func(ctx context.Context, c *catalog.Catalog, _ []string) error {
 			return p.createKey(ctx, c, f)
 		}),
@@ -54,13 +54,13 @@ func (p *commandLine) keysCommand() *cobra.Command {
 	create.Flags().StringVar(&f.scopes, "scopes", "read,write", "what it may do: read, write")
 	create.Flags().DurationVar(&f.expires, "expires", 0, "after how long it is no longer valid (720h); without it, never")
 	list := &cobra.Command{
-		Use: "list", Short: "List the keys of a workspace", Args: cli.NoArguments, Example: "api keys list",
+		Use: "list", Short: "List the keys of a workspace", Args: cli.NoArguments, Example: "sluice keys list",
 		RunE: opened(func(ctx context.Context, c *catalog.Catalog, _ []string) error {
 			return p.listKeys(ctx, c, f.workspace)
 		}),
 	}
 	revoke := &cobra.Command{
-		Use: "revoke ID", Short: "Revoke a key at once", Example: "api keys revoke 01a1ff5b-9089-711a-a298-ac51be28ff37",
+		Use: "revoke ID", Short: "Revoke a key at once", Example: "sluice keys revoke 01a1ff5b-9089-711a-a298-ac51be28ff37",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usageError{errors.New("which key? keys list shows their ids")}

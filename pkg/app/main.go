@@ -10,7 +10,9 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"runtime/debug"
+	"strings"
 	"syscall"
 
 	"github.com/sluice/sluice/pkg/cli"
@@ -30,6 +32,23 @@ const (
 	Crawler  Shape = "crawler"
 )
 
+// ShapeOf is the kind of process that a program is by the name of its file: an ingestor or a crawler if it is called so, else an api.
+func ShapeOf(file string) Shape {
+	switch shape := Shape(strings.TrimSuffix(filepath.Base(file), ".exe")); shape {
+	case Ingestor, Crawler:
+		return shape
+	}
+	return API
+}
+
+// command is how the process is called.
+func (s Shape) command() string {
+	if s == API {
+		return "sluice"
+	}
+	return "sluice " + string(s)
+}
+
 // Main runs a process, or one of its commands, until it is told to stop and returns its exit code, as docs/cli.md has them.
 func Main(shape Shape, args, environ []string, stdout, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -38,7 +57,7 @@ func Main(shape Shape, args, environ []string, stdout, stderr io.Writer) int {
 	p := newCommandLine(shape, environ, stdout, stderr)
 	err := p.run(ctx, args)
 	if err != nil && !errors.Is(err, flag.ErrHelp) {
-		cli.Report(stderr, string(shape), err, p.JSON)
+		cli.Report(stderr, shape.command(), err, p.JSON)
 		return int(cli.ExitOf(err))
 	}
 	return 0

@@ -20,7 +20,7 @@ func (p *commandLine) mcpCommand() *cobra.Command {
 		GroupID: cli.GroupUse, Args: cli.NoArguments, DisableFlagsInUseLine: true,
 		Long: "Serve the Model Context Protocol on standard input and output, for clients that start a server as a command. It\n" +
 			"passes everything on to a running service and keeps nothing; the service's own /mcp has the same tools over HTTP.",
-		Example: "claude mcp add sluice -e SLUICE_URL=$SLUICE_URL -e SLUICE_API_KEY=$SLUICE_API_KEY -- api mcp",
+		Example: "claude mcp add sluice -e SLUICE_URL=$SLUICE_URL -e SLUICE_API_KEY=$SLUICE_API_KEY -- sluice mcp",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return p.relay(cmd.Context(), where)
 		},

@@ -39,7 +39,7 @@ func (s *Service) openDir(context.Context) (err error) {
 	}
 	s.closeLater(s.dir.close)
 	if _, err := os.Stat(s.dir.join(restoringDir)); err == nil {
-		return fmt.Errorf("in data directory %s a restore was cut short: empty it and restore again (api restore FILE --data DIR)", s.dir.path)
+		return fmt.Errorf("in data directory %s a restore was cut short: empty it and restore again (sluice restore FILE --data DIR)", s.dir.path)
 	}
 	// Uploads that a killed process left half received.
 	if err := os.RemoveAll(s.dir.join(tempDir)); err != nil {
@@ -138,7 +138,7 @@ func damagedCatalog(err error, dir string) error {
 	if !errors.Is(err, catalog.ErrDamaged) {
 		return err
 	}
-	return fmt.Errorf("%w\nnothing was changed. Restore a backup into an empty directory: api restore FILE --data DIR. Without one, move "+
+	return fmt.Errorf("%w\nnothing was changed. Restore a backup into an empty directory: sluice restore FILE --data DIR. Without one, move "+
 		"catalog.db, catalog.db-wal and catalog.db-shm out of %s and start again: documents come back from the job log and the originals, "+
 		"agents, keys and conversations do not (docs/backup.md)", err, dir)
 }

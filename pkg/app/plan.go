@@ -20,7 +20,7 @@ import (
 	"github.com/sluice/sluice/pkg/domain"
 )
 
-const planUsage = `usage: crawler plan [--sitemap URL] [--fetch] [--max-pages N] [--max-depth N] [--include PATTERN]… [--exclude PATTERN]… [--json] [URL]
+const planUsage = `usage: sluice crawler plan [--sitemap URL] [--fetch] [--max-pages N] [--max-depth N] [--include PATTERN]… [--exclude PATTERN]… [--json] [URL]
   URL               the root of the site; it may be missing where --sitemap is given
   --sitemap URL     the sitemap that lists the pages; without it, one is looked for, and else links are followed
   --fetch           fetch each page that a sitemap lists, to see what becomes of it
@@ -99,7 +99,7 @@ func planCommand(ctx context.Context, args, environ []string, out, errs io.Write
 		return errors.Join(err, w.Flush())
 	}
 	for _, p := range sum.Problems {
-		fmt.Fprintf(errs, "crawler: warning: %s\n", p)
+		fmt.Fprintf(errs, "sluice crawler: warning: %s\n", p)
 	}
 	if *asJSON {
 		err = json.NewEncoder(w).Encode(struct {

@@ -11,7 +11,7 @@ import (
 	"github.com/sluice/sluice/testdata/site"
 )
 
-// planned runs crawler plan for a site on this machine.
+// planned runs sluice crawler plan for a site on this machine.
 func planned(args ...string) (out, faults string, code int) {
 	var stdout, stderr strings.Builder
 	environ := []string{"SLUICE_ALLOW_PRIVATE_ADDRESSES=true", "SLUICE_CRAWL_DELAY=1ms"}
@@ -62,7 +62,7 @@ func TestPlanAsJSONIsALineForEachAddressAndTheSummary(t *testing.T) {
 	t.Parallel()
 	s := crawltest.Serve(t, crawltest.Options{})
 	out, faults, code := planned("--json", "--sitemap", s.At(crawltest.IncompletePath))
-	if code != 0 || !strings.Contains(faults, "crawler: warning: "+s.At("/maps/torn.xml")+" is broken") {
+	if code != 0 || !strings.Contains(faults, "sluice crawler: warning: "+s.At("/maps/torn.xml")+" is broken") {
 		t.Fatalf("code %d: %s", code, faults)
 	}
 	listed := 0
@@ -90,13 +90,13 @@ func TestPlanSaysWhatIsWrong(t *testing.T) {
 		code   int
 		faults string // what the standard error begins with
 	}{
-		"a site whose root is not there": {[]string{s.At("/f/missing-0")}, 1, "crawler: " + s.At("/f/missing-0") + " does not exist"},
-		"a sitemap that lists nothing":   {[]string{"--sitemap", s.At(crawltest.EmptyPath)}, 1, "crawler: " + s.At(crawltest.EmptyPath) + " is a sitemap that lists nothing"},
-		"an address that is none":        {[]string{"site"}, 1, `crawler: the root address "site"`},
-		"no site":                        {nil, 2, "crawler: which site?"},
-		"two sites":                      {[]string{s.URL(), s.URL()}, 2, "crawler: one site at a time"},
-		"a limit below nothing":          {[]string{"--max-pages", "-1", s.URL()}, 2, "crawler: --max-pages is -1"},
-		"an unknown flag":                {[]string{"--deep", s.URL()}, 2, "crawler: flag provided but not defined"},
+		"a site whose root is not there": {[]string{s.At("/f/missing-0")}, 1, "sluice crawler: " + s.At("/f/missing-0") + " does not exist"},
+		"a sitemap that lists nothing":   {[]string{"--sitemap", s.At(crawltest.EmptyPath)}, 1, "sluice crawler: " + s.At(crawltest.EmptyPath) + " is a sitemap that lists nothing"},
+		"an address that is none":        {[]string{"site"}, 1, `sluice crawler: the root address "site"`},
+		"no site":                        {nil, 2, "sluice crawler: which site?"},
+		"two sites":                      {[]string{s.URL(), s.URL()}, 2, "sluice crawler: one site at a time"},
+		"a limit below nothing":          {[]string{"--max-pages", "-1", s.URL()}, 2, "sluice crawler: --max-pages is -1"},
+		"an unknown flag":                {[]string{"--deep", s.URL()}, 2, "sluice crawler: flag provided but not defined"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -105,7 +105,7 @@ func TestPlanSaysWhatIsWrong(t *testing.T) {
 			}
 		})
 	}
-	if out, faults, code := planned("--help"); code != 0 || !strings.HasPrefix(out, "usage: crawler plan") || faults != "" {
+	if out, faults, code := planned("--help"); code != 0 || !strings.HasPrefix(out, "usage: sluice crawler plan") || faults != "" {
 		t.Errorf("--help: code %d, %q, %q", code, out, faults)
 	}
 }

@@ -50,7 +50,7 @@ func TestAReplayIsShownUntilAllHasEnded(t *testing.T) {
 				"", "[········································] 0/4", "[####################····················] 2/4, 1 failed",
 				"[####################····················] 2/4, 1 failed", "[########################################] 4/4, 1 failed\n",
 			},
-			err: "1 of 4 datasources ended with an error: api datastores show names them, and why",
+			err: "1 of 4 datasources ended with an error: sluice datastores show names them, and why",
 		},
 		"without anything of a longer line before": {
 			states: [][3]int64{{2, 0, 1}, {1, 1, 0}}, show: func(b *bytes.Buffer) cli.Progress { return cli.NewBar(b) },

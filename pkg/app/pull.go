@@ -41,7 +41,7 @@ func (p *commandLine) modelsCommand() *cobra.Command {
 	}
 	list := &cobra.Command{
 		Use: "list", Short: "List what there is, the default first, and what can be fetched", Args: cli.NoArguments,
-		Example: "api models list",
+		Example: "sluice models list",
 		RunE:    configured(func(_ context.Context, c config.Config, _ []string) error { return p.listModels(c) }),
 	}
 	var known []string
@@ -51,7 +51,7 @@ func (p *commandLine) modelsCommand() *cobra.Command {
 	get := &cobra.Command{
 		Use: "pull NAME", Short: "Fetch a model that list shows", Args: cli.AtMost(1), ValidArgs: known,
 		Long:    "Fetch a model that list shows, from --from or HF_ENDPOINT, a mirror of https://huggingface.co.",
-		Example: "api models pull all-MiniLM-L6-v2",
+		Example: "sluice models pull all-MiniLM-L6-v2",
 		RunE: configured(func(ctx context.Context, c config.Config, args []string) error {
 			name := strings.Join(args, "")
 			return p.pullModel(ctx, c, name, cmp.Or(from, variable(p.Environ, "HF_ENDPOINT")))
@@ -98,7 +98,7 @@ func (p *commandLine) listModels(c config.Config) error {
 	}
 	for _, m := range pull.Known() {
 		if !e.has(m) {
-			fmt.Fprintf(w, "%s\t\tnot here: api models pull %s (%s; %s; %d MB)\n", m.Name, m.Name, m.About, m.Licence, m.Size()/1e6)
+			fmt.Fprintf(w, "%s\t\tnot here: sluice models pull %s (%s; %s; %d MB)\n", m.Name, m.Name, m.About, m.Licence, m.Size()/1e6)
 		}
 	}
 	return w.Flush()
@@ -134,7 +134,7 @@ func (e *embedders) has(m pull.Model) bool {
 func (p *commandLine) pullModel(ctx context.Context, c config.Config, name, from string) error {
 	m, ok := pull.Find(name)
 	if name == "" {
-		return usageError{errors.New("which model? api models list shows those that can be fetched")}
+		return usageError{errors.New("which model? sluice models list shows those that can be fetched")}
 	}
 	if !ok {
 		var names []string

@@ -27,7 +27,7 @@ func TestModelsAreListedTheDefaultFirst(t *testing.T) {
 	}
 	lines := strings.Split(strings.TrimSpace(out), "\n")
 	if len(lines) != 3 || !strings.HasPrefix(lines[1], builtinModel+"  256") || !strings.HasSuffix(lines[1], "of new datastores") ||
-		!strings.Contains(lines[2], "api models pull all-MiniLM-L6-v2 (English, 384 dimensions; Apache-2.0; 91 MB)") {
+		!strings.Contains(lines[2], "sluice models pull all-MiniLM-L6-v2 (English, 384 dimensions; Apache-2.0; 91 MB)") {
 		t.Errorf("printed\n%s", out)
 	}
 	modelAt(t, 1, dir, "models", "tiny")

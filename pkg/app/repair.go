@@ -25,7 +25,7 @@ func (p *commandLine) repairCommand() *cobra.Command {
 		Long: "Have a running api process compare index, originals, job log and catalog, mend what differs from what is left, and\n" +
 			"say what it did. What is to be read again is then queued, and stays incomplete until it has been. The catalog is\n" +
 			"that of DATABASE_URL, or of --data-dir or SLUICE_DATA_DIR.",
-		Example: "api repair\napi repair --wait=false",
+		Example: "sluice repair\nsluice repair --wait=false",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := openCatalog(cmd.Context(), p.Environ, dir)
 			if err != nil {

@@ -27,7 +27,7 @@ func (p *commandLine) replayCommand() *cobra.Command {
 		Long: "Process again what is kept: after a change of model, engine or settings, or what has failed. Replayed content goes\n" +
 			"behind all fresh content, and stays searchable meanwhile. The catalog is that of DATABASE_URL, or of --data-dir or\n" +
 			"SLUICE_DATA_DIR; the service that does the work may be running, or be started later.",
-		Example: "api replay --failed\napi replay --datastore Handbook\napi replay --all --refresh --wait=false",
+		Example: "sluice replay --failed\nsluice replay --datastore Handbook\nsluice replay --all --refresh --wait=false",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
 			case f.DatastoreID == "" && !all && !f.Failed && since == "":
@@ -131,7 +131,7 @@ func watchReplay(ctx context.Context, c replays, id string, show cli.Progress) e
 		if synched+failed >= total {
 			show.End("")
 			if failed > 0 {
-				return cli.WithExit(cli.Partly, fmt.Errorf("%d of %s ended with an error: api datastores show names them, and why", failed, counted(total, "datasource")))
+				return cli.WithExit(cli.Partly, fmt.Errorf("%d of %s ended with an error: sluice datastores show names them, and why", failed, counted(total, "datasource")))
 			}
 			return nil
 		}

@@ -47,10 +47,10 @@ func TestReplayRefusesWhatItDoesNotUnderstand(t *testing.T) {
 			t.Errorf("%s: code %d, want %d; it says %q and %q, want %q", name, code, test.code, out, faults, test.says)
 		}
 	}
-	if out, faults, code := p.command("replay", "--help"); code != 0 || !strings.HasPrefix(out, "usage: api replay") || faults != "" {
+	if out, faults, code := p.command("replay", "--help"); code != 0 || !strings.HasPrefix(out, "usage: sluice replay") || faults != "" {
 		t.Errorf("--help: code %d, %q, %q", code, out, faults)
 	}
-	if _, faults, code := p.command("repair", "--all"); code != 2 || !strings.Contains(faults, "usage: api repair") {
+	if _, faults, code := p.command("repair", "--all"); code != 2 || !strings.Contains(faults, "usage: sluice repair") {
 		t.Errorf("repair with an unknown flag: code %d, %q", code, faults)
 	}
 	if out, faults, code := p.command("repair", "--wait=false"); code != 0 || !strings.Contains(out, "is requested") || faults != "" {
@@ -58,7 +58,7 @@ func TestReplayRefusesWhatItDoesNotUnderstand(t *testing.T) {
 	}
 }
 
-// replay runs api replay and checks how it ends.
+// replay runs sluice replay and checks how it ends.
 func (p *program) replay(want string, args ...string) {
 	p.t.Helper()
 	out, faults, code := p.command(append([]string{"replay"}, args...)...)
@@ -140,7 +140,7 @@ func TestAReplayDoesWhatItIsAskedForAndEmbedsNothingAgain(t *testing.T) {
 	p.must(p.post("/api/datastores/upsert/"+second, map[string]any{"documents": []map[string]any{{"text": "It fails: the quoll.", "name": "quoll"}}}, nil))
 	p.settled(second, time.Minute)
 	out, faults, code := p.command("replay", "--failed")
-	if code != 4 || !strings.Contains(faults, "1 of 1 datasource ended with an error: api datastores show names them, and why") || !strings.HasSuffix(out, "1/1, 1 failed\n") {
+	if code != 4 || !strings.Contains(faults, "1 of 1 datasource ended with an error: sluice datastores show names them, and why") || !strings.HasSuffix(out, "1/1, 1 failed\n") {
 		t.Errorf("a replay that fails ended with %d: %q, %q", code, out, faults)
 	}
 	model.refuse.Store(false)

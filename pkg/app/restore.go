@@ -30,11 +30,11 @@ func (p *commandLine) restoreCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "restore FILE|- --data DIR | --check", Short: "Make a data directory of a backup", DisableFlagsInUseLine: true,
 		GroupID: cli.GroupOperate, Args: cli.Exactly("FILE"),
-		Long: "Make a data directory of a backup of api backup; - is standard input. A service that is started with it builds the index anew\n" +
+		Long: "Make a data directory of a backup of sluice backup; - is standard input. A service that is started with it builds the index anew\n" +
 			"and goes on with what was unfinished. With --check the backup is read from end to end, and nothing is written.\n" +
 			"Exit code 6 says that the archive is damaged and nothing was restored; or that all was restored that the backup has, and\n" +
 			"originals that were lost before it was made are named.",
-		Example: "api restore sluice.tar.zst --check\napi restore sluice.tar.zst --data ./data",
+		Example: "sluice restore sluice.tar.zst --check\nsluice restore sluice.tar.zst --data ./data",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if check == (dir != "") {
 				return usageError{errors.New("say either where it is restored to, --data DIR, or --check")}

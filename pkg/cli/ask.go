@@ -27,7 +27,7 @@ func (p *Program) askCommand() *cobra.Command {
 		Long: "Ask an agent, and show its answer as it is written, with the sources that it cites. With --datastore it is an agent that\n" +
 			"answers from that datastore alone, which is made if there is none and something there answers. With neither it is the only\n" +
 			"agent that there is, or one for the only datastore.",
-		Example: "api ask \"How long is the warranty?\" --datastore Handbook\napi ask \"And of the motor?\" --agent Support --conversation $ID",
+		Example: "sluice ask \"How long is the warranty?\" --datastore Handbook\nsluice ask \"And of the motor?\" --agent Support --conversation $ID",
 		Args:    wantsText("question"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.agent != "" && f.datastore != "" {
@@ -171,9 +171,9 @@ func answerable(ctx context.Context, c *client.Client, store *client.Datastore, 
 	case err != nil:
 		return err
 	case counts.Total == 0:
-		return none("there is nothing in datastore %q yet: api ingest FILE… --datastore %q brings documents in", store.Name, store.Name)
+		return none("there is nothing in datastore %q yet: sluice ingest FILE… --datastore %q brings documents in", store.Name, store.Name)
 	case counts.Synched == 0:
-		return none("nothing in datastore %q can be found yet: api datastores show %q says what it waits for, and what has failed",
+		return none("nothing in datastore %q can be found yet: sluice datastores show %q says what it waits for, and what has failed",
 			store.Name, store.Name)
 	case q.Filters != nil:
 		return none("nothing in datastore %q that passes --filter, --custom-id and --datasource answers this: leave one out", store.Name)
@@ -198,7 +198,7 @@ func onlyDatastore(ctx context.Context, c *client.Client, which string, agents [
 		return id, nil
 	case len(stores) == 0:
 		return "", WithExit(NotFound,
-			errors.New("there is nothing to answer from yet: api ingest FILE… --datastore NAME --create brings documents in"))
+			errors.New("there is nothing to answer from yet: sluice ingest FILE… --datastore NAME --create brings documents in"))
 	}
 	var names []string
 	for _, a := range agents {

@@ -16,7 +16,7 @@ import (
 
 // Program is a program as it was called: what all of its commands share.
 type Program struct {
-	Name    string // "api"
+	Name    string // "sluice", or "sluice ingestor"
 	About   string // what the program is, for its help
 	Version string
 	Environ []string
@@ -38,8 +38,9 @@ const (
 // Root makes the program's tree of commands. Without a command it is serve.
 func (p *Program) Root(serve *cobra.Command, commands ...*cobra.Command) *cobra.Command {
 	var showVersion bool
+	file, _, _ := strings.Cut(p.Name, " ")
 	root := &cobra.Command{
-		Use: p.Name + " [command]", Short: p.About, Long: p.About,
+		Use: file + " [command]", Short: p.About, Long: p.About, Annotations: map[string]string{cobra.CommandDisplayNameAnnotation: p.Name},
 		SilenceErrors: true, SilenceUsage: true, DisableFlagsInUseLine: true,
 		Args: noSuchCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error {

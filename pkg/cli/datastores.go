@@ -37,7 +37,7 @@ func (p *Program) datastoresCommand() *cobra.Command {
 	}
 	var where Where
 	list := &cobra.Command{
-		Use: "list", Short: "List the datastores, newest first", Args: NoArguments, Example: "api datastores list\napi datastores list --json",
+		Use: "list", Short: "List the datastores, newest first", Args: NoArguments, Example: "sluice datastores list\nsluice datastores list --json",
 		RunE: p.asking(&where, func(ctx context.Context, c *client.Client, _ []string) error { return p.listDatastores(ctx, c) }),
 	}
 	var made client.DatastoreCreate
@@ -45,7 +45,7 @@ func (p *Program) datastoresCommand() *cobra.Command {
 	var public bool
 	create := &cobra.Command{
 		Use: "create NAME", Short: "Make a datastore", Args: Exactly("NAME"),
-		Example: "api datastores create Handbook\napi datastores create Handbook --embedding-model builtin-en-256-v1 --json",
+		Example: "sluice datastores create Handbook\nsluice datastores create Handbook --embedding-model builtin-en-256-v1 --json",
 		RunE: p.asking(&where, func(ctx context.Context, c *client.Client, args []string) error {
 			made.Name = args[0]
 			made.Description, made.EmbeddingModel, made.Type = given(about), given(model), given(client.Engine(engine))
@@ -59,7 +59,7 @@ func (p *Program) datastoresCommand() *cobra.Command {
 			if p.JSON {
 				return p.PrintJSON(d)
 			}
-			fmt.Fprintf(p.Out, "%s\n%q is there; api ingest FILE… --datastore %s fills it\n", d.Id, d.Name, d.Id)
+			fmt.Fprintf(p.Out, "%s\n%q is there; sluice ingest FILE… --datastore %s fills it\n", d.Id, d.Name, d.Id)
 			return nil
 		}),
 	}
@@ -69,7 +69,7 @@ func (p *Program) datastoresCommand() *cobra.Command {
 	create.Flags().BoolVar(&public, "public", false, "let it be queried without a key")
 	show := &cobra.Command{
 		Use: "show DATASTORE", Short: "Say what is in a datastore, and what has failed", Args: Exactly("DATASTORE"),
-		Example: "api datastores show Handbook",
+		Example: "sluice datastores show Handbook",
 		RunE: p.asking(&where, func(ctx context.Context, c *client.Client, args []string) error {
 			return p.showDatastore(ctx, c, args[0])
 		}),
@@ -77,7 +77,7 @@ func (p *Program) datastoresCommand() *cobra.Command {
 	var yes bool
 	remove := &cobra.Command{
 		Use: "delete DATASTORE", Short: "Delete a datastore with everything in it", Args: Exactly("DATASTORE"),
-		Example: "api datastores delete Handbook\napi datastores delete Handbook --yes",
+		Example: "sluice datastores delete Handbook\nsluice datastores delete Handbook --yes",
 		RunE: p.asking(&where, func(ctx context.Context, c *client.Client, args []string) error {
 			return p.deleteDatastore(ctx, c, args[0], yes)
 		}),
@@ -120,7 +120,7 @@ func (p *Program) listDatastores(ctx context.Context, c *client.Client) error {
 		return p.PrintJSON(map[string]any{"data": all})
 	}
 	if len(all) == 0 {
-		fmt.Fprintln(p.Out, "There is no datastore yet; api ingest FILE… --datastore NAME --create makes one and fills it.")
+		fmt.Fprintln(p.Out, "There is no datastore yet; sluice ingest FILE… --datastore NAME --create makes one and fills it.")
 		return nil
 	}
 	w := tabwriter.NewWriter(p.Out, 0, 4, 2, ' ', 0)

@@ -85,7 +85,7 @@ func TestAnImportIsReadInEveryForm(t *testing.T) {
 		},
 		"sites":   {flags: importFlags{site: true}, text: "https://example.com/\n", want: []string{"web_site https://example.com/"}},
 		"nothing": {text: " \n", want: []string{"error: is empty"}},
-		"prose":   {text: "Once upon a time", want: []string{"error: holds neither JSON objects nor web addresses; api ingest takes documents of other kinds"}},
+		"prose":   {text: "Once upon a time", want: []string{"error: holds neither JSON objects nor web addresses; sluice ingest takes documents of other kinds"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -42,9 +42,9 @@ func (p *Program) importCommand() *cobra.Command {
 			"name and title; its id under custom_id, id and _id; its source under source, url and config.source_url. A document with an\n" +
 			"address and without a text is a page that the service fetches. The id becomes the custom id: by it the next run knows what\n" +
 			"is there, sends only what is new or has changed, and replaces that. A document without one has an id made of its content.",
-		Example: "api import export.json --datastore Handbook --create\n" +
-			"api import articles.jsonl --datastore Articles --text-field body --id-field slug\n" +
-			"api import addresses.txt --datastore Web\nzcat dump.jsonl.gz | api import - --datastore Articles",
+		Example: "sluice import export.json --datastore Handbook --create\n" +
+			"sluice import articles.jsonl --datastore Articles --text-field body --id-field slug\n" +
+			"sluice import addresses.txt --datastore Web\nzcat dump.jsonl.gz | sluice import - --datastore Articles",
 		Args: Exactly("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return Fault(cmd.Context(), p.importFrom(cmd.Context(), f, args[0]))
@@ -140,7 +140,7 @@ func (f importFlags) documents(in *bufio.Reader) (iter.Seq2[*document, error], e
 	case 'h', '#':
 		return readAddresses(in, func(address string) (*document, error) { return page(address, f.site, client.DatasourceConfigCreate{}) }), nil
 	}
-	return nil, Misusedf("holds neither JSON objects nor web addresses; api ingest takes documents of other kinds")
+	return nil, Misusedf("holds neither JSON objects nor web addresses; sluice ingest takes documents of other kinds")
 }
 
 // inUnits puts texts together that are sent at once. What cannot be used is told, and left out.

@@ -113,11 +113,11 @@ func (p *Program) ingestCommand() *cobra.Command {
 			"one replaces the old version once the new one can be found. If a run was interrupted, run it again: it goes on where\n" +
 			"it was. In folders, hidden files, empty files and kinds that cannot be read are left out.\n\n" +
 			"With --watch it goes on until Ctrl-C, and sends what is new, changed or deleted in the folders.",
-		Example: "api ingest handbook/ --datastore Handbook --create\n" +
-			"api ingest 'docs/**/*.md' README.md --datastore Docs --metadata team=web\n" +
-			"api ingest https://example.com/pricing --datastore Web --refresh 24h\n" +
-			"api ingest https://example.com/ --site --datastore Web --max-pages 500\n" +
-			"api ingest handbook/ --datastore Handbook --watch",
+		Example: "sluice ingest handbook/ --datastore Handbook --create\n" +
+			"sluice ingest 'docs/**/*.md' README.md --datastore Docs --metadata team=web\n" +
+			"sluice ingest https://example.com/pricing --datastore Web --refresh 24h\n" +
+			"sluice ingest https://example.com/ --site --datastore Web --max-pages 500\n" +
+			"sluice ingest handbook/ --datastore Handbook --watch",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return Misusedf("what is to be brought in? Name files, folders or web addresses")

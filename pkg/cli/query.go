@@ -74,9 +74,9 @@ func (p *Program) queryCommand() *cobra.Command {
 		Use: "query TEXT [--datastore DATASTORE]", Short: "Find the fragments that answer a query", GroupID: GroupUse,
 		Long: "Find the fragments of documents that answer a query best, with their scores (0 to 1) and where they stand. Without\n" +
 			"--datastore the only one that there is is searched.",
-		Example: "api query \"How long is the warranty?\" --datastore Handbook\n" +
-			"api query \"error E-23\" --datastore Handbook --mode lexical --top-k 3 --filter team=pumps\n" +
-			"api query \"warranty\" --datastore Handbook --json | jq -r .[0].text",
+		Example: "sluice query \"How long is the warranty?\" --datastore Handbook\n" +
+			"sluice query \"error E-23\" --datastore Handbook --mode lexical --top-k 3 --filter team=pumps\n" +
+			"sluice query \"warranty\" --datastore Handbook --json | jq -r .[0].text",
 		Args: wantsText("query"),
 	}
 	cmd.RunE = p.asking(&where, func(ctx context.Context, c *client.Client, args []string) error {

@@ -31,7 +31,7 @@ func (p *Program) connect(where Where, attempts int, public bool) (*client.Clien
 		return nil, WithExit(Forbidden, fmt.Errorf(
 			"there is no API key for %s%s: set SLUICE_API_KEY; %s keys create makes one on the machine of the service", at.Address, looked, p.Name))
 	}
-	c, err := client.New(at.Address, at.Key, client.WithAttempts(attempts), client.WithUserAgent("sluice-"+p.Name))
+	c, err := client.New(at.Address, at.Key, client.WithAttempts(attempts), client.WithUserAgent("sluice-cli"))
 	if err != nil {
 		return nil, WithExit(Misused, err)
 	}

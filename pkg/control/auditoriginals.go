@@ -41,7 +41,7 @@ func (a *audit) originals(ctx context.Context) error {
 		a.note("%s without rows and original deleted", counted(a.Pruned, "datasource"))
 	}
 	if a.Lost > 0 {
-		a.note("rows and originals of %s are lost; upload again what is still wanted, and have the rest deleted with: api repair --prune", counted(a.Lost, "datasource"))
+		a.note("rows and originals of %s are lost; upload again what is still wanted, and have the rest deleted with: sluice repair --prune", counted(a.Lost, "datasource"))
 	}
 	for key, old := range kept {
 		if !old {

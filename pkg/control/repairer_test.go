@@ -97,7 +97,7 @@ func TestARepairSaysWhatItHasDone(t *testing.T) {
 			originals: kept{"uploads/src": {}},
 			want: []string{
 				"datasource src (a.pdf) has lost its original and its rows",
-				"rows and originals of 1 datasource are lost; upload again what is still wanted, and have the rest deleted with: api repair --prune",
+				"rows and originals of 1 datasource are lost; upload again what is still wanted, and have the rest deleted with: sluice repair --prune",
 				"1 datasource looked at: 1 without rows and original",
 			},
 		},
