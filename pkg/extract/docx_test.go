@@ -23,6 +23,19 @@ func wordPara(props, text string) string {
 
 func wordRun(text string) string { return `<w:r><w:t xml:space="preserve">` + text + `</w:t></w:r>` }
 
+// wordRow is a table row; "2:text" is a cell that covers two columns.
+func wordRow(cells ...string) string {
+	var b strings.Builder
+	for _, c := range cells {
+		properties := ""
+		if text, ok := strings.CutPrefix(c, "2:"); ok {
+			c, properties = text, `<w:tcPr><w:gridSpan w:val="2"/></w:tcPr>`
+		}
+		b.WriteString(`<w:tc>` + properties + wordPara("", c) + `</w:tc>`)
+	}
+	return `<w:tr>` + b.String() + `</w:tr>`
+}
+
 func TestDocxText(t *testing.T) {
 	t.Parallel()
 	field := func(code, result string) string {
@@ -62,6 +75,13 @@ func TestDocxText(t *testing.T) {
 			[]string{"paragraph: Exploded view of the pump housing"}},
 		"a chart stands where it is drawn": {`<w:p>` + wordRun("Sales") + `<w:r><w:drawing><c:chart r:id="r2"/></w:drawing></w:r></w:p>` + wordPara("", "after"),
 			[]string{"paragraph: Sales", "paragraph: Units sold", "table_row: 2024\t2025", "table_row: North; 2024: 4.4; 2025: 50%", "table_row: South; 2024: 7", "paragraph: after"}},
+		"a drop cap belongs to its word": {`<w:p><w:pPr><w:framePr w:dropCap="drop" w:lines="3"/></w:pPr>` + wordRun("I") + `</w:p>` + wordPara("", "n winter the ferry stays.") + `<w:p><w:pPr><w:framePr w:dropCap="margin"/></w:pPr>` + wordRun("A") + `</w:p>` + `<w:p>` + wordRun(" boat left.") + `</w:p>`,
+			[]string{"paragraph: In winter the ferry stays.", "paragraph: A boat left."}},
+		"a frame without a drop cap is a paragraph": {`<w:p><w:pPr><w:framePr w:w="2000"/></w:pPr>` + wordRun("aside") + `</w:p>` + wordPara("", "text"), []string{"paragraph: aside", "paragraph: text"}},
+		"properties above a table of items": {`<w:tbl>` + wordRow("Customer", "2:Nord AG") + wordRow("Order", "2:R 5") + wordRow("Item", "Quantity", "Price") + wordRow("Lamp", "2", "10.00") + wordRow("Bulb", "1", "1.50") + `</w:tbl>`,
+			[]string{"table_row: Customer: Nord AG", "table_row: Order: R 5", "table_row: Item\tQuantity\tPrice", "table_row: Item: Lamp; Quantity: 2; Price: 10.00", "table_row: Item: Bulb; Quantity: 1; Price: 1.50"}},
+		"properties side by side": {`<w:tbl>` + wordRow("Customer", "Nord AG", "Order", "R 5") + wordRow("Date", "2021-01-01", "Terms", "30 days") + `</w:tbl>`,
+			[]string{"table_row: Customer: Nord AG; Order: R 5", "table_row: Date: 2021-01-01; Terms: 30 days"}},
 		"an embedded page is read in its place": {wordPara("", "before") + `<w:altChunk r:id="r3"/>` + wordPara("", "after"),
 			[]string{"paragraph: before", "heading 2: Terms", "paragraph: Net thirty days.", "paragraph: after"}},
 		"an embedded document is read in its place": {wordPara("", "before") + `<w:altChunk r:id="r4"/>`, []string{"paragraph: before", "paragraph: inner"}},

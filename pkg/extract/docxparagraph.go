@@ -13,7 +13,7 @@ type docxParagraph struct {
 	style        string
 	outline      int
 	numID, level string
-	joins        bool // its mark was deleted
+	joins        bool // its text continues in the next paragraph: its mark was deleted, or it is a drop cap
 	pageField    bool // a page number was left out of it
 	notes        []string
 	links        []domain.BlockLink
@@ -185,6 +185,10 @@ func (w *docxWalker) paragraphProperties() {
 		switch e.Name.Local {
 		case "pStyle":
 			p.style = xmlAttr(e, "val")
+		case "framePr":
+			if drop := xmlAttr(e, "dropCap"); drop == "drop" || drop == "margin" {
+				p.joins = true // a drop cap: the first letter of the next paragraph
+			}
 		case "outlineLvl":
 			p.outline = outlineLevel(xmlAttr(e, "val"))
 		case "numPr":

@@ -32,7 +32,7 @@ func decodeText(data []byte, label string) (text, name string) {
 // decide names the encoding by what was seen of a text; skip is the length of its byte order mark. The order is by
 // certainty: byte order mark, the zero bytes that UTF-16 and UTF-32 leave in text, well-formed UTF-8 (which other
 // encodings almost never are by accident), the label that came with the text, the encoding in its XML declaration,
-// and the score of the decoded text.
+// and the score of the decoded text, also as UTF-8 mixed with another encoding.
 func (t *encodingEvidence) decide(label string) (name string, skip int) {
 	if wide, skip := wideEncoding(t.head); wide != "" {
 		return wide, skip
@@ -56,7 +56,11 @@ func (t *encodingEvidence) decide(label string) (name string, skip int) {
 	if canonical != "" && canonical != "utf-8" && (canonical != "windows-1252" || !t.refutes(canonical)) {
 		return canonical, 0
 	}
-	return guessEncoding(t.sample), 0
+	guess, score := guessEncoding(t.sample)
+	if t.good > 0 && t.mixedScore() > score {
+		return "utf-8", 0
+	}
+	return guess, 0
 }
 
 // isUTF8 reports whether the text is UTF-8; a few stray bytes of another encoding are tolerated. A text in another
@@ -103,6 +107,14 @@ func wideEncoding(data []byte) (name string, skip int) {
 	if len(sample) < 4 {
 		return "", 0
 	}
+	for _, order := range []struct {
+		name string
+		get  func([]byte) uint32
+	}{{"utf-32le", binary.LittleEndian.Uint32}, {"utf-32be", binary.BigEndian.Uint32}} {
+		if allRunes(sample, order.get) {
+			return order.name, 0
+		}
+	}
 	var zeros [4]int
 	for i, b := range sample {
 		if b == 0 {
@@ -113,16 +125,22 @@ func wideEncoding(data []byte) (name string, skip int) {
 	most := func(n int) bool { return n*10 >= quarter*7 }
 	few := func(n int) bool { return n*20 <= quarter }
 	switch {
-	case most(zeros[1]) && most(zeros[2]) && most(zeros[3]) && few(zeros[0]):
-		return "utf-32le", 0
-	case most(zeros[0]) && most(zeros[1]) && most(zeros[2]) && few(zeros[3]):
-		return "utf-32be", 0
 	case most(zeros[1]) && most(zeros[3]) && few(zeros[0]) && few(zeros[2]):
 		return "utf-16le", 0
 	case most(zeros[0]) && most(zeros[2]) && few(zeros[1]) && few(zeros[3]):
 		return "utf-16be", 0
 	}
 	return wideByScript(sample)
+}
+
+// allRunes reports whether each four bytes are a printable character. Text of other encodings has hardly any zero bytes.
+func allRunes(sample []byte, get func([]byte) uint32) bool {
+	for i := 0; i < len(sample); i += 4 {
+		if c := get(sample[i:]); c > unicode.MaxRune || !unicode.IsGraphic(rune(c)) && !unicode.IsSpace(rune(c)) && c != '\ufeff' {
+			return false
+		}
+	}
+	return true
 }
 
 // wideByScript recognises UTF-16 without a mark whose letters are not Latin: spaces and line ends alone have zero
@@ -256,7 +274,7 @@ func (t *encodingEvidence) refutes(name string) bool {
 	if t.good+t.bad < enough {
 		return false
 	}
-	best := guessEncoding(t.sample)
+	best, _ := guessEncoding(t.sample)
 	return best != name && scoreEncoding(t.sample, best) > scoreEncoding(t.sample, name)+sureBetter
 }
 

@@ -115,15 +115,16 @@ var weights = sync.OnceValue(func() map[string][]map[rune]float64 {
 func GuessCharset(text []byte) string {
 	var evidence encodingEvidence
 	evidence.add(text)
-	return guessEncoding(evidence.sample)
+	name, _ := guessEncoding(evidence.sample)
+	return name
 }
 
 // guessEncoding decodes the sample in every candidate encoding and takes the one whose result reads most like a
 // language. The statistics of chardet have a say where that is close. Windows-1252 is the answer when all are bad.
-func guessEncoding(sample []byte) string {
+func guessEncoding(sample []byte) (name string, score float64) {
 	sample = sample[:min(len(sample), evidenceSample)]
 	if len(sample) == 0 {
-		return "windows-1252"
+		return "windows-1252", 0
 	}
 	said := chardet.Detect(sample)
 	second := strings.ToLower(said.Encoding)
@@ -141,7 +142,7 @@ func guessEncoding(sample []byte) string {
 			best, bestScore = c.name, score
 		}
 	}
-	return best
+	return best, bestScore
 }
 
 // focusSample is the part of the sample that is decoded again and again: enough to be certain, no more.

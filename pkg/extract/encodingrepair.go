@@ -42,9 +42,31 @@ func (t *encodingEvidence) strayEncoding(name string) *charmap.Charmap {
 	if t.bad < minStray {
 		return charmap.Windows1252
 	}
-	enc, _ := encodingByName(guessEncoding(t.stray))
+	guess, _ := guessEncoding(t.stray)
+	enc, _ := encodingByName(guess)
 	single, _ := enc.(*charmap.Charmap)
 	return single
+}
+
+// bonusSequence is what a valid sequence of UTF-8 is worth beside its character: other encodings rarely have any.
+const bonusSequence = 0.3
+
+// mixedScore is how well the sample reads as UTF-8 with stray bytes, in the unit of the scores of other encodings.
+func (t *encodingEvidence) mixedScore() float64 {
+	stray := t.strayEncoding("utf-8")
+	if stray == nil {
+		return -costImpossible
+	}
+	text := repairUTF8(focusSample(t.sample), stray)
+	best := -costImpossible
+	for _, c := range candidates {
+		for _, w := range weights()[c.name] {
+			if c.common == "" {
+				best = max(best, scoreNarrow(text, w))
+			}
+		}
+	}
+	return best + bonusSequence*float64(t.good)/float64(t.good+t.bad)
 }
 
 // repairUTF8 decodes the stray bytes of a UTF-8 text in the given encoding.
@@ -93,8 +115,9 @@ func (d *utf8Repairer) decode(src []byte) (r rune, size int) {
 			follows++
 		}
 	}
-	cut := follows > 1 || len(src) == 1 && src[0] >= 0xc2 && src[0] <= 0xf4 && !unicode.IsLetter(d.prev)
-	if r = d.stray.DecodeByte(src[0]); cut || !unicode.IsGraphic(r) || r == utf8.RuneError || d.prev == utf8.RuneError && src[0] < 0xc0 {
+	r = d.stray.DecodeByte(src[0])
+	cut := follows > 1 || len(src) == 1 && src[0] >= 0xc2 && src[0] <= 0xf4 && (!unicode.IsLetter(d.prev) || unicode.IsUpper(r))
+	if cut || !unicode.IsGraphic(r) || r == utf8.RuneError || d.prev == utf8.RuneError && src[0] < 0xc0 {
 		return utf8.RuneError, follows
 	}
 	return r, 1

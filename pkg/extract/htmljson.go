@@ -2,6 +2,7 @@ package extract
 
 import (
 	"encoding/json"
+	"regexp"
 	"strings"
 )
 
@@ -22,13 +23,23 @@ type linkedData struct {
 	subjects                      []map[string]any // what the page may be about, for pages without text of their own
 }
 
+// wrappedScript matches a script inside the comments that hide it from old browsers and XML parsers.
+var wrappedScript = regexp.MustCompile(`(?s)^\s*(?:<!--|/\*\s*<!\[CDATA\[\s*\*/|(?://\s*)?<!\[CDATA\[)(.*?)(?:(?://\s*)?-->|/\*\s*\]\]>\s*\*/|(?://\s*)?\]\]>)\s*$`)
+
 // read takes in one script of JSON-LD. What is not well-formed is passed over: much of it is not.
 func (l *linkedData) read(script string) {
-	script = strings.TrimSpace(script)
-	script = strings.TrimSuffix(strings.TrimPrefix(script, "<!--"), "-->")
 	if len(script) > maxLinkedData {
 		return
 	}
+	if m := wrappedScript.FindStringSubmatch(script); m != nil {
+		script = m[1]
+	}
+	script = strings.Map(func(r rune) rune {
+		if r < ' ' { // not allowed in strings, but common there
+			return ' '
+		}
+		return r
+	}, script)
 	var v any
 	if json.Unmarshal([]byte(script), &v) != nil {
 		return

@@ -36,6 +36,22 @@ func TestSmallPagesKeepTheirStructure(t *testing.T) {
 				{Kind: domain.BlockListItem, Level: 1, Text: "Tuesday"},
 			},
 		},
+		"properties stand above a table of items": {
+			`<table><tr><td>Customer</td><td colspan=2>Nord AG</td></tr><tr><td>Order</td><td colspan=2>R 5</td></tr><tr><th>Item</th><th>Quantity</th><th>Price</th></tr><tr><td>Lamp</td><td>2</td><td>10.00</td></tr></table>`,
+			[]domain.Block{
+				{Kind: domain.BlockTableRow, Text: "Customer: Nord AG"},
+				{Kind: domain.BlockTableRow, Text: "Order: R 5"},
+				{Kind: domain.BlockTableRow, Text: "Item\tQuantity\tPrice"},
+				{Kind: domain.BlockTableRow, Text: "Item: Lamp; Quantity: 2; Price: 10.00"},
+			},
+		},
+		"properties stand side by side": {
+			`<table><tr><th>Fuel</th><td>Diesel</td><th>Seats</th><td>5</td></tr><tr><th>Doors</th><td>3</td><th>Paint</th><td>red</td></tr></table>`,
+			[]domain.Block{
+				{Kind: domain.BlockTableRow, Text: "Fuel: Diesel; Seats: 5"},
+				{Kind: domain.BlockTableRow, Text: "Doors: 3; Paint: red"},
+			},
+		},
 		"what surrounds the content is left out": {
 			`<header>Bicycle Ltd.</header><nav><a>Home</a></nav><main><aside>Bring a pump.</aside><p>We mend <b>by</b>cycles.</p></main>` +
 				`<aside>Advertisement</aside><footer>© 2020</footer><script>track()</script>`,

@@ -168,5 +168,8 @@ func TestLinkedDataIsTheContentOfAPageWithoutAny(t *testing.T) {
 		`"brand":{"@type":"Brand","name":"Aurora"},"offers":{"@type":"Offer","price":12.5,"priceCurrency":"EUR"}}</script>`
 	wantText(t, faq, "+[heading] Why does it turn?", "+[paragraph] The river turns it.", "-Mill Ltd.")
 	wantText(t, product, "+[heading] Pump X2", "+[paragraph] A pump for cold wells.", "+price: 12.5", "+price currency: EUR", "+brand: Aurora", "-x.jpg")
+	for _, hidden := range []string{"/*<![CDATA[*/%s/*]]>*/", "//<![CDATA[\n%s\n//]]>", "<!--\n%s\n//-->", "<![CDATA[%s]]>"} {
+		wantText(t, `<script type="application/ld+json">`+fmt.Sprintf(hidden, `{"@type":"Article","headline":"Mills","articleBody":"The	river turns it."}`)+`</script>`, "+The river turns it.")
+	}
 	wantText(t, faq+"<main><h1>Guide</h1>"+prose(4, "wheel")+"</main>", "+wheel", "-river")
 }

@@ -1,6 +1,7 @@
 package extract
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -53,6 +54,13 @@ func (w *htmlWalker) table(t *html.Node) {
 	if body := w.vertical(rows); body != nil {
 		w.emitPairs(body)
 		return
+	}
+	if n := propertyRows(labelCells(rows), func(i int) bool { return rows[i].thead || allHeads(rows[i]) }, func(i int) bool { return rows[i].wide() }); n > 0 {
+		cells := labelCells(rows[:n])
+		for i, r := range rows[:n] {
+			w.emitRow(r, strings.Join(r.texts(true), "\t"), pairsLine(cells[i]))
+		}
+		rows = rows[n:]
 	}
 	w.emitRows(mergeHeads(rows))
 }
@@ -188,6 +196,25 @@ func (w *htmlWalker) vertical(rows []gridRow) []gridRow {
 		return nil
 	}
 	return rows
+}
+
+// labelCells returns the cells of rows, with a colon after each th beside a td, which it labels.
+func labelCells(rows []gridRow) [][]string {
+	cells := make([][]string, len(rows))
+	for i, r := range rows {
+		cells[i] = r.texts(true)
+		for k := range cells[i] {
+			if next := k + 1; r.cells[k].head && cells[i][k] != "" && next < len(r.cells) && !r.cells[next].head {
+				cells[i][k] = strings.TrimRight(cells[i][k], ": ") + ":"
+			}
+		}
+	}
+	return cells
+}
+
+// wide reports whether a cell covers several columns beside other cells.
+func (r gridRow) wide() bool {
+	return !r.single() && slices.ContainsFunc(r.cells, func(c gridCell) bool { return !c.first })
 }
 
 // emitPairs writes rows of a property and its value.

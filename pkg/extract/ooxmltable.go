@@ -70,11 +70,19 @@ func (w *officeTable) flush() error {
 	w.decided = true
 	rows := w.pending
 	w.pending = nil
-	at, depth := w.headerAt(rows)
 	texts := make([][]string, len(rows))
 	for i, r := range rows {
 		texts[i] = w.columns(r, false)
 	}
+	if n := w.sheetAbove(rows, texts); n > 0 {
+		for i, row := range rows[:n] {
+			if err := w.block(pairsLine(texts[i]), row); err != nil {
+				return err
+			}
+		}
+		rows, texts, w.named = rows[n:], texts[n:], 0
+	}
+	at, depth := w.headerAt(rows)
 	if at < 0 {
 		w.pairs = headless(texts)
 	} else if c, ok := pairsOf(texts); ok && at == 0 && depth == 1 && !bolder(rows, 0) && (c.knownFirst(texts) || w.styled && c.differ(texts)) {
@@ -99,20 +107,31 @@ func (w *officeTable) flush() error {
 	return nil
 }
 
+// sheetAbove returns the number of rows with properties and values at the start.
+func (w *officeTable) sheetAbove(rows []officeRow, texts [][]string) int {
+	if w.plain && !w.inner || w.named > 0 && !w.styled || bolder(rows, 0) {
+		return 0
+	}
+	return propertyRows(texts, func(int) bool { return false }, func(i int) bool { return len(rows[i].cells) > 1 && rows[i].wide() })
+}
+
 // headerAt finds the rows that name the columns; at is -1 where there are none. Where the table does not say so itself,
 // two columns are more often names with their values than a header with rows, and it takes bold letters to tell.
 func (w *officeTable) headerAt(rows []officeRow) (at, depth int) {
 	at, depth = mergedOfficeHeader(rows)
+	texts, width := make([][]string, len(rows)), 0
+	for i, r := range rows {
+		texts[i] = w.columns(r, false)
+		width = max(width, len(texts[i]))
+	}
+	if w.styled && len(rows) > 1 && proseRow(texts[0], texts[1:]) {
+		return -1, 0
+	}
 	if w.named > 0 && len(rows) > w.named && len(rows[0].cells) > 1 && (at != 0 || depth < w.named) {
 		return 0, w.named
 	}
 	if at >= 0 { // PowerPoint marks the first row alone, however many its cells reach down to
 		return at, depth
-	}
-	texts, width := make([][]string, len(rows)), 0
-	for i, r := range rows {
-		texts[i] = w.columns(r, false)
-		width = max(width, len(texts[i]))
 	}
 	at, depth = headerRows(texts)
 	if at >= 0 && (width > 2 || bolder(rows, at)) {

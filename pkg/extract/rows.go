@@ -108,7 +108,7 @@ func (w *rowWriter) decide(ended bool) error {
 	if n := w.sheetAbove(rows, cells); n > 0 {
 		w.pairs, w.header = nil, nil
 		for _, r := range rows[:n] {
-			if err := w.emit(r, w.pairsLine(r.cells)); err != nil {
+			if err := w.emit(r, pairsLine(r.cells)); err != nil {
 				return err
 			}
 		}

@@ -85,7 +85,7 @@ func (c pairColumns) line(row []string) (text string, ok bool) {
 
 // pairLine writes a property and its value, or a question and its answer.
 func pairLine(label, value string) string {
-	if isQuestion(label) {
+	if isQuestion(label) || endsAsQuestion(label) {
 		return label + " " + value
 	}
 	return strings.TrimRight(label, ":： ") + ": " + value

@@ -21,7 +21,7 @@ func proseRow(row []string, below [][]string) bool {
 				continue
 			}
 			all++
-			if isSentence(r[i]) || long && displayWidth(r[i]) >= longText {
+			if isSentence(r[i]) || endsAsQuestion(r[i]) || long && displayWidth(r[i]) >= longText {
 				alike++
 			}
 		}
@@ -56,11 +56,14 @@ var questionEnds = []string{"吗", "嗎", "呢", "ですか", "ますか", "니�
 // isQuestion reports whether a text is a question. A single word with a question mark is a column name: "Paid?".
 func isQuestion(s string) bool {
 	s = strings.TrimSpace(s)
-	last, _ := utf8.DecodeLastRuneInString(strings.TrimRight(s, `"'”’») `))
-	greek := last == ';' && strings.ContainsFunc(s, func(r rune) bool { return unicode.Is(unicode.Greek, r) })
-	switch {
-	case strings.ContainsRune("?？؟⁇", last), greek:
+	if endsAsQuestion(s) {
 		return strings.Contains(s, " ") || displayWidth(s) >= 8 && strings.ContainsFunc(s, spaceless)
 	}
 	return slices.ContainsFunc(questionEnds, func(end string) bool { return len(s) > len(end) && strings.HasSuffix(s, end) })
+}
+
+// endsAsQuestion reports whether a text ends with a question mark.
+func endsAsQuestion(s string) bool {
+	last, _ := utf8.DecodeLastRuneInString(strings.TrimRight(s, `"'”’») `))
+	return strings.ContainsRune("?？؟⁇", last) || last == ';' && strings.ContainsFunc(s, func(r rune) bool { return unicode.Is(unicode.Greek, r) })
 }

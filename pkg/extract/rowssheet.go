@@ -8,29 +8,47 @@ import (
 // sheetAbove returns the number of rows with properties and values above a table of items, including title rows. It is
 // 0 if there are none.
 func (w *rowWriter) sheetAbove(rows []tableRow, cells [][]string) int {
+	if w.isHeader || w.plain {
+		return 0
+	}
+	return propertyRows(cells, func(i int) bool { return rows[i].header }, func(i int) bool { return rows[i].wide() })
+}
+
+// propertyRows returns the number of rows at the start that hold properties and values, including title rows: those above a
+// table of items, or all rows if each has its properties side by side. It is 0 if there are none. header reports whether a
+// row is marked as a header, wide whether it has merged cells beside others.
+func propertyRows(cells [][]string, header, wide func(row int) bool) int {
 	n := slices.IndexFunc(cells, func(r []string) bool { return filled(r) > 2 && !labelledCells(r) })
-	if n < 1 || w.isHeader || w.plain || slices.ContainsFunc(rows[:n], func(r tableRow) bool { return r.header || len(r.merged) > 0 && r.wide() }) {
+	first := -1 // column of the first name in the table of items
+	switch {
+	case n == 0 || n < 0 && !slices.ContainsFunc(cells, labelledCells):
 		return 0
+	case n < 0:
+		n = len(cells)
+	default:
+		if below := cells[n:]; !header(n) && (len(below) < 2 || !namesColumns(below[0]) || filled(below[1])*5 < filled(below[0])*2) {
+			return 0
+		}
+		first = slices.IndexFunc(cells[n], func(c string) bool { return c != "" })
 	}
-	if below := cells[n:]; !rows[n].header && (len(below) < 2 || !namesColumns(below[0]) || filled(below[1])*5 < filled(below[0])*2) {
-		return 0
-	}
-	first := slices.IndexFunc(cells[n], func(c string) bool { return c != "" })
 	labelled, seen := 0, map[string]bool{}
 	c := pairColumns{-1, -1}
 	for i, r := range cells[:n] {
 		switch {
-		case (first >= len(r) || r[first] == "") && groupedRows(cells[i:]) > 0:
-			return 0 // the row names groups of columns
-		case labelledCells(r):
+		case header(i), first >= 0 && (first >= len(r) || r[first] == "") && groupedRows(cells[i:]) > 0:
+			return 0 // the row names columns, or groups of them
+		case colonCells(r):
 			labelled += 2
+			continue
+		case labelledCells(r):
+			labelled++
 			continue
 		case filled(r) < 2:
 			continue // a title
 		}
 		pair, ok := pairIn(r)
 		label, _ := pair.cells(r)
-		if !ok || c.label >= 0 && pair.label != c.label || !isLabel(label) || seen[label] {
+		if !ok || c.label >= 0 && pair.label != c.label || !isLabel(label) || seen[label] || wide(i) && !isProperty(label) {
 			return 0
 		}
 		c, seen[label] = pair, true
@@ -66,14 +84,22 @@ func pairIn(row []string) (c pairColumns, ok bool) {
 	return c, c.value >= 0
 }
 
-// labelledCells reports whether a row holds several properties, each a label with a colon followed by its value.
+// labelledCells reports whether a row holds several properties, each a label followed by its value. Labels end with a
+// colon, or are common property names.
 func labelledCells(row []string) bool {
+	return colonCells(row) || alternate(row, func(s string) bool { return isLabel(s) && isProperty(s) })
+}
+
+func colonCells(row []string) bool { return alternate(row, isColonLabel) }
+
+// alternate reports whether the cells of a row are several labels, each followed by a cell that is not one.
+func alternate(row []string, label func(string) bool) bool {
 	labels, expect := 0, true
 	for _, cell := range row {
 		if cell == "" {
 			continue
 		}
-		if isColonLabel(cell) != expect {
+		if label(cell) != expect {
 			return false
 		}
 		if expect {
@@ -89,7 +115,7 @@ func isColonLabel(s string) bool {
 }
 
 // pairsLine writes a row of properties as "label: value", separated by "; ".
-func (w *rowWriter) pairsLine(row []string) string {
+func pairsLine(row []string) string {
 	var b strings.Builder
 	label := ""
 	if !labelledCells(row) {

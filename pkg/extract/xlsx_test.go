@@ -145,6 +145,10 @@ func TestSheetsAreReadAsTheyStand(t *testing.T) {
 		"links": {rows: rows + `<row r="4"><c r="A4" t="str"><f>HYPERLINK("https://b.example","x")</f><v>B</v></c></row>`,
 			tail: `<hyperlinks><hyperlink ref="A3" r:id="l"/></hyperlinks>`, parts: rels(`<Relationship Id="l" Type="x/hyperlink" Target="https://a.example" TargetMode="External"/>`),
 			want: strings.Replace(want, "Ann", "Ann (https://a.example)", 1) + " <Ann=https://a.example>\ntable_row row 4: name: B (https://b.example) <B=https://b.example>"},
+		"links whose results are not stored": {rows: rows + `<row r="4"><c r="A4"><f>HYPERLINK("https://b.example/?a=1&amp;b=2", "the ""new"" pump")</f><v></v></c><c r="B4"><f>hyperlink("https://c.example")</f></c></row>` +
+			`<row r="5"><c r="A5"><f>HYPERLINK("https://d.example/",B2)</f></c></row>`,
+			want: want + "\ntable_row row 4: name: the \"new\" pump (https://b.example/?a=1&b=2); age: https://c.example <the \"new\" pump=https://b.example/?a=1&b=2> <https://c.example=https://c.example>" +
+				"\ntable_row row 5: name: https://d.example/ <https://d.example/=https://d.example/>"},
 		"text boxes": {rows: rows, parts: map[string]string{
 			"xl/worksheets/_rels/sheet1.xml.rels": `<Relationships><Relationship Id="d" Type="x/drawing" Target="../drawings/d.xml"/></Relationships>`,
 			"xl/drawings/d.xml":                   `<wsDr xmlns:a="a"><sp><txBody><a:p><a:r><a:t>A remark</a:t></a:r></a:p></txBody></sp></wsDr>`}, want: want + "\nparagraph: A remark"},

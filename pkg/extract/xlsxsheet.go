@@ -2,10 +2,12 @@ package extract
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/xml"
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -225,7 +227,7 @@ func (r *sheetReader) cell(sc *xmlScanner, e xml.StartElement) (text, link strin
 		}
 		return true
 	})
-	link = formulaLink(formula)
+	linked, link := formulaLink(formula)
 	trimmed := strings.TrimSpace(value)
 	switch xmlAttr(e, "t") {
 	case "s":
@@ -258,7 +260,9 @@ func (r *sheetReader) cell(sc *xmlScanner, e xml.StartElement) (text, link strin
 	}
 	if trimmed == "" {
 		if computed && inline == "" {
-			r.unknown++
+			if inline = linked; inline == "" {
+				r.unknown++
+			}
 		}
 		return inline, link
 	}
@@ -269,17 +273,17 @@ func (r *sheetReader) cell(sc *xmlScanner, e xml.StartElement) (text, link strin
 	return r.w.styles.show(trimmed, style), link
 }
 
-// formulaLink is the address in =HYPERLINK("address", "text"); "" for other formulas.
-func formulaLink(formula string) string {
-	rest, ok := strings.CutPrefix(strings.TrimSpace(formula), `HYPERLINK("`)
-	if !ok {
-		return ""
+// hyperlinkFormula matches =HYPERLINK("address", "text") with constant arguments; the text may also be an expression.
+var hyperlinkFormula = regexp.MustCompile(`(?i)^=?\s*HYPERLINK\(\s*"((?:[^"]|"")+)"\s*(?:\)|,\s*"((?:[^"]|"")*)"\s*\)|,)`)
+
+// formulaLink returns the text and address of a HYPERLINK formula; the address is "" for other formulas.
+func formulaLink(formula string) (text, address string) {
+	m := hyperlinkFormula.FindStringSubmatch(formula)
+	if m == nil || strings.HasPrefix(m[1], "#") {
+		return "", ""
 	}
-	address, _, ok := strings.Cut(rest, `"`)
-	if !ok || strings.HasPrefix(address, "#") {
-		return ""
-	}
-	return address
+	address = strings.ReplaceAll(m[1], `""`, `"`)
+	return cmp.Or(strings.ReplaceAll(m[2], `""`, `"`), address), address
 }
 
 // readTail reads what follows the rows and has to be known before: links, and where tables and filters have their
