@@ -1,6 +1,8 @@
 package extract
 
 import (
+	"slices"
+
 	"golang.org/x/net/html"
 
 	"github.com/sluice/sluice/pkg/domain"
@@ -86,7 +88,20 @@ func inRegion(blocks []htmlBlock, region *html.Node) []bool {
 			keep[i], titled = true, true
 		}
 	}
+	if !titled {
+		keepHeadingBefore(blocks, keep, region)
+	}
 	return keep
+}
+
+// keepHeadingBefore keeps the last heading before the main part of a page, unless the heading belongs to another part.
+func keepHeadingBefore(blocks []htmlBlock, keep []bool, region *html.Node) {
+	for i := slices.Index(keep, true) - 1; i >= 0; i-- {
+		if b := blocks[i]; b.Kind == domain.BlockHeading {
+			keep[i] = b.node.Parent != nil && within(region, b.node.Parent)
+			return
+		}
+	}
 }
 
 // emitAll emits what was read, unless reading failed.

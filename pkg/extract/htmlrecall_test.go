@@ -77,6 +77,17 @@ func TestWhatAReaderCanHaveShownIsRead(t *testing.T) {
 		"a declarative shadow tree":               `<my-card><template shadowrootmode="open"><p>A needle.</p></template></my-card>`,
 		"a slot of a shadow tree":                 `<my-card><template shadowrootmode="open"><h3><slot name=t>none</slot></h3></template><span slot=t>needle</span></my-card>`,
 		"a part that its class says to be opened": `<div class=expand-control>Click to expand</div><div class=expand-content style="display:none">A needle.</div>`,
+		"an answer behind a button with a word":   `<button>Turning</button><div hidden>The needle is turned by the wheel below the bridge.</div>`,
+		"an answer in a wrapper":                  `<dl><dt>Turning</dt><dd><div style="display:none">A needle.</div></dd></dl>`,
+		"an answer below a header":                `<article><header><h3>Turning</h3></header><div class=b><div hidden>A needle.</div></div></article>`,
+		"a row of a table":                        `<table><tr><td><button>How?</button></td></tr><tr style="display:none"><td>A needle.</td></tr></table>`,
+		"the rest of a text":                      `<p>It turns.</p><div hidden>A needle.</div><button>Read more</button>`,
+		"the rest of a paragraph":                 `<p>It turns<span>…</span><span style="display:none"> and turns a needle, which the miller shows to everybody.</span></p><button onclick="f()">Read more</button>`,
+		"the rest of a list":                      `<ul><li>One</li><li style="display:none">needle</li><li style="display:none">three</li></ul><a href="#">Show all</a>`,
+		"the rest of a table":                     `<table><tr><td>One</td></tr><tr hidden><td>needle</td></tr></table><button>Alle anzeigen</button>`,
+		"code in another language":                `<pre class=py>turn()</pre><pre class=js style="display:none">needle()</pre>`,
+		"a picture of a page without scripts":     `<noscript><img src=a.png alt="A needle of the big wheel"></noscript>`,
+		"a button that describes":                 `<button><b>200</b><div>A needle was found</div></button>`,
 		"details that are closed":                 `<details><summary>More</summary><p>A needle.</p></details>`,
 	}
 	for name, part := range tests {
@@ -106,6 +117,10 @@ func TestWhatIsHiddenForGoodStaysHidden(t *testing.T) {
 		"a pixel that counts":                     `<noscript><img src="https://count.example/f.gif" alt=""></noscript>`,
 		"a paragraph":                             `<p hidden>Flood</p>`,
 		"a template":                              `<template><p>Flood</p></template>`,
+		"a message of a short button":             `<button>Copy</button><div hidden>Flood: copied!</div>`,
+		"a message before a button":               `<p>x</p><div hidden>Flood: thank you for your message.</div><button>Send</button>`,
+		"a form below its own more":               `<form><div hidden>Flood: leave this empty, it is for robots.</div><button>Show more</button></form>`,
+		"a button with an icon":                   `<button><div>Flood</div></button>`,
 		"a message of a form":                     `<form><input name=q><div style="display:none">Flood: thank you!</div></form>`,
 		"a message that stands alone":             `<div style="display:none">Flood: nothing found</div>`,
 		"a dialog beside the content of the page": `</main><dialog><p>Flood: our offers.</p></dialog><main hidden>`,
@@ -172,4 +187,28 @@ func TestLinkedDataIsTheContentOfAPageWithoutAny(t *testing.T) {
 		wantText(t, `<script type="application/ld+json">`+fmt.Sprintf(hidden, `{"@type":"Article","headline":"Mills","articleBody":"The	river turns it."}`)+`</script>`, "+The river turns it.")
 	}
 	wantText(t, faq+"<main><h1>Guide</h1>"+prose(4, "wheel")+"</main>", "+wheel", "-river")
+}
+
+func TestAPageIsReadThatScriptsShow(t *testing.T) {
+	t.Parallel()
+	for name, page := range map[string]string{
+		"the body":              `<body style="display: none"><h1>Guide</h1>` + prose(4, "needle") + `</body>`,
+		"an element of the app": `<body><div id=app style="visibility:hidden"><h1>Guide</h1>` + prose(4, "needle") + `</div><div>Loading…</div></body>`,
+		"an element in another": `<body hidden><div id=page style="display:none"><h1>Guide</h1>` + prose(4, "needle") + `</div></body>`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			wantText(t, page, "+needle", "+Guide")
+		})
+	}
+	wantText(t, `<body><div class=m hidden><a href=/1>Flood</a></div><h1>Guide</h1>`+prose(4, "wheel")+`</body>`, "+wheel", "-Flood")
+}
+
+func TestTheMainPartMayBeInPieces(t *testing.T) {
+	t.Parallel()
+	menu := `<div><a href=/1>Flood one</a> <a href=/2>Flood two</a> <a href=/3>Flood three</a></div>`
+	wantText(t, `<body>`+menu+`<main><h1>Guide</h1>`+prose(3, "wheel")+`</main><main><h2>More</h2>`+prose(4, "needle")+`</main></body>`, "+wheel", "+needle", "+More", "-Flood")
+	wantText(t, `<body><section><div>`+menu+`</div><h2>Paying</h2><article>`+prose(4, "needle")+`</article></section></body>`, "+[heading] Paying", "+needle", "-Flood")
+	wantText(t, `<body><div><h3>Flood</h3>`+menu+`</div><article>`+prose(4, "needle")+`</article></body>`, "+needle", "-Flood")
+	wantText(t, `<table><tr><td><a href=/1>Flood one</a><br><a href=/2>Flood two</a><br><a href=/3>Flood three</a></td><td><b>Guide</b><br>`+prose(4, "needle")+`</td></tr></table>`, "+needle", "-Flood")
 }

@@ -185,6 +185,9 @@ func (t *pageTree) region(doc *html.Node) *html.Node {
 		}
 	}
 	walk(doc)
+	if n := t.around(mains); n != nil {
+		return n
+	}
 	for i, candidates := range [][]*html.Node{mains, marked, articles, bodies} {
 		for _, n := range candidates {
 			const fromArticles = 2
@@ -197,6 +200,27 @@ func (t *pageTree) region(doc *html.Node) *html.Node {
 		}
 	}
 	return doc
+}
+
+// around returns the element around several main elements with text, nil if there is one or none.
+func (t *pageTree) around(mains []*html.Node) *html.Node {
+	var common *html.Node
+	count := 0
+	for _, n := range mains {
+		if t.weights[n].prose() < shellLetters || enclosing(n, atom.Main) != nil {
+			continue
+		}
+		if count++; common == nil {
+			common = n
+		}
+		for common != nil && !within(n, common) {
+			common = common.Parent
+		}
+	}
+	if count < 2 {
+		return nil
+	}
+	return common
 }
 
 // subject reports whether an element contains the main heading of the page or, without one, nearly all of its text.

@@ -14,6 +14,8 @@ const (
 	maxNoticeLetters = 400 // of a noscript element that only asks for JavaScript
 	maxLabelLetters  = 200 // of the text that opens a panel
 	maxControls      = 20_000
+	minHiddenSpan    = 40 // of the rest of a paragraph; shorter ones are icons and states
+	minHiddenText    = 40 // of a panel that a button with a single word opens
 )
 
 // reveal makes content visible that a page hides until a reader opens it: answers below questions, panels of tabs, dialogs
@@ -24,8 +26,26 @@ func reveal(doc *html.Node) {
 	expandNoscript(doc)
 	r := &revealer{measured: map[*html.Node]panelWeight{}, controls: map[string]*html.Node{}, rows: map[string]int{}}
 	r.measure(doc)
+	r.showPage(doc)
 	r.survey(doc)
 	r.walk(doc)
+}
+
+// showPage shows elements that hold nearly all text of the page: scripts show such a page as soon as it is complete.
+func (r *revealer) showPage(doc *html.Node) {
+	all := r.measured[doc]
+	for n := doc; n != nil; {
+		var next *html.Node
+		for c := n.FirstChild; c != nil && next == nil; c = c.NextSibling {
+			if w := r.measured[c]; w.prose() >= shellLetters && w.prose()*10 >= all.prose()*8 {
+				next = c
+			}
+		}
+		if next != nil && invisible(next) && !modal(next) {
+			unhide(next)
+		}
+		n = next
+	}
 }
 
 // attachShadows replaces templates of declarative shadow trees by their content, and moves the children of the host into
@@ -89,7 +109,7 @@ func expandNoscript(doc *html.Node) {
 		}
 		text := nodeText(div)
 		letters := countLetters(text)
-		if letters == 0 || letters < maxNoticeLetters && firstHeading(div) == nil && strings.Contains(strings.ToLower(text), "javascript") {
+		if letters == 0 && !describesImage(div) || letters < maxNoticeLetters && firstHeading(div) == nil && strings.Contains(strings.ToLower(text), "javascript") {
 			continue
 		}
 		rename(n, atom.Div)
@@ -100,6 +120,16 @@ func expandNoscript(doc *html.Node) {
 			n.AppendChild(c)
 		}
 	}
+}
+
+// describesImage reports whether an image in an element has a description.
+func describesImage(n *html.Node) bool {
+	for c := range n.Descendants() {
+		if c.DataAtom == atom.Img && informative(attr(c, "alt")) {
+			return true
+		}
+	}
+	return false
 }
 
 // revealer finds hidden elements that a reader can open.
@@ -116,6 +146,9 @@ type panelWeight struct {
 	buttons, fields int
 	headings        int
 }
+
+// prose returns the number of letters outside links.
+func (w panelWeight) prose() int { return w.letters - w.linked }
 
 func (r *revealer) measure(doc *html.Node) {
 	var walk func(n *html.Node, inLink bool) panelWeight
@@ -150,7 +183,7 @@ func (r *revealer) measure(doc *html.Node) {
 		}
 		return sum
 	}
-	walk(doc, false)
+	r.measured[doc] = walk(doc, false)
 }
 
 var quotedName = regexp.MustCompile(`['"#]([A-Za-z][\w:.-]{0,99})['"]`)
@@ -235,7 +268,10 @@ func (r *revealer) walk(n *html.Node) {
 		if chrome(c) && !isButton(c) || unseen(c) {
 			continue
 		}
-		if concealed(c) {
+		if c.DataAtom == atom.Button && r.describes(c) {
+			rename(c, atom.Div)
+		}
+		if concealed(c) || c.DataAtom == atom.Span && r.measured[c].letters >= minHiddenSpan && invisible(c) {
 			if !r.panel(c) || !r.asked(c) {
 				continue
 			}
@@ -329,8 +365,14 @@ func (r *revealer) asked(n *html.Node) bool {
 	if modal(n) {
 		return false
 	}
+	if enclosing(n, atom.Form) == nil && r.continues(n) {
+		return true
+	}
+	if n.DataAtom == atom.Span {
+		return false
+	}
 	prev := previousElement(n)
-	if prev != nil && r.pressed(prev) {
+	if label := labelBefore(n); label != nil && r.pressed(label, n) {
 		return true
 	}
 	if key := rowKey(n); key != "" && r.rows[key] >= 2 && prev != nil && r.measured[prev].letters > 0 && r.measured[prev].letters <= maxLabelLetters {
@@ -342,22 +384,80 @@ func (r *revealer) asked(n *html.Node) bool {
 // panelWords are names of elements that a reader opens by the text before them.
 var panelWords = wordSet(`accordion answer faq expand expandable expander collapse collapsible collapsed toggle spoiler panel tab reveal details disclosure`)
 
-// pressed reports whether an element looks like the label of the next one: a heading, a question, a button with words.
-func (r *revealer) pressed(n *html.Node) bool {
+// labelBefore returns the element before n or, if n begins its parent, the one before that.
+func labelBefore(n *html.Node) *html.Node {
+	const levels = 3
+	for range levels {
+		if prev := previousElement(n); prev != nil {
+			return prev
+		}
+		if n = n.Parent; n == nil || n.DataAtom == atom.Body {
+			break
+		}
+	}
+	return nil
+}
+
+// pressed reports whether an element looks like the label of a panel: a heading, a question, a button with words.
+func (r *revealer) pressed(n, panel *html.Node) bool {
 	w := r.measured[n]
 	if w.letters == 0 || w.letters > maxLabelLetters || w.fields > 0 || chrome(n) && !isButton(n) {
 		return false
 	}
+	text := strings.TrimSpace(nodeText(n))
 	switch {
 	case isHeading(n.DataAtom), n.DataAtom == atom.Summary, n.DataAtom == atom.Dt, w.headings > 0:
 		return true
-	case isButton(n):
-		return hasAttr(n, "aria-expanded") || len(strings.Fields(nodeText(n))) > 1
-	case w.buttons > 0:
-		return len(strings.Fields(nodeText(n))) > 1
+	case strings.HasSuffix(text, "?"), strings.HasSuffix(text, "？"), strings.HasSuffix(text, "؟"):
+		return true
+	case isButton(n), w.buttons > 0:
+		return hasAttr(n, "aria-expanded") || hasAttr(n, "aria-controls") || len(strings.Fields(text)) > 1 ||
+			enclosing(n, atom.Form) == nil && r.measured[panel].prose() >= minHiddenText
 	}
-	text := strings.TrimSpace(nodeText(n))
-	return strings.HasSuffix(text, "?") || strings.HasSuffix(text, "？") || strings.HasSuffix(text, "؟")
+	return false
+}
+
+// moreWords are words of controls that show the rest of a text or a list.
+var moreWords = wordSet(`more all show expand full rest continue mehr alle weiterlesen anzeigen ganzen suite tout toute plus más todo todos leer mais tudo
+	altro tutto meer alles mer vis pokaż więcej`)
+
+// continues reports whether the control of a hidden element follows it or its list: "Read more".
+func (r *revealer) continues(n *html.Node) bool {
+	const levels = 3
+	for range levels {
+		if next := nextElement(n); next != nil && !invisible(next) {
+			w := r.measured[next]
+			pressable := isButton(next) || next.DataAtom == atom.A && (strings.HasPrefix(attr(next, "href"), "#") || !hasAttr(next, "href") || hasAttr(next, "onclick"))
+			if !pressable || w.letters > maxLabelLetters {
+				return false
+			}
+			for _, word := range strings.Fields(strings.ToLower(nodeText(next))) {
+				if moreWords[strings.Trim(word, ".…:")] {
+					return true
+				}
+			}
+			return false
+		} else if next != nil {
+			n = next // another hidden element
+			continue
+		}
+		if n = n.Parent; n == nil || n.DataAtom == atom.Body {
+			return false
+		}
+	}
+	return false
+}
+
+// describes reports a button that holds text of several words in elements of its own, such as the responses in a reference of an
+// interface.
+func (r *revealer) describes(button *html.Node) bool {
+	const words = 3
+	for c := range button.Descendants() {
+		if (c.DataAtom == atom.P || c.DataAtom == atom.Div) && r.measured[c].letters > 0 {
+			return len(strings.Fields(nodeText(button))) >= words
+		}
+	}
+	return false
 }
 
 // oneOfSeveral reports whether a sibling of the same kind is visible, like the open panel of a set of tabs.
@@ -369,7 +469,7 @@ func oneOfSeveral(n *html.Node) bool {
 		seen := 0
 		for c := next(n); c != nil && seen < 20; c = next(c) {
 			seen++
-			if kindOfElement(c) == kindOfElement(n) && !invisible(c) {
+			if (kindOfElement(c) == kindOfElement(n) || n.DataAtom == atom.Pre && c.DataAtom == atom.Pre) && !invisible(c) {
 				return true
 			}
 		}

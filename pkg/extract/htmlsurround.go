@@ -110,7 +110,7 @@ func (s *surveyor) walk(n *html.Node, inRoot bool, at side) {
 
 // surrounds reports whether an element surrounds the content, judged by its structure.
 func (s *surveyor) surrounds(n *html.Node, inRoot bool, at side) bool {
-	if !container(n) {
+	if !container(n) && (n.DataAtom != atom.Td || at == nowhere) {
 		return false
 	}
 	w := s.t.weights[n]
