@@ -27,7 +27,7 @@ const (
 //
 // What a search wants of a block is in the list that is made of it. So blocks, which are larger than most lists, have room of their
 // own: they are there for lists that a write has made stale.
-type caches struct{ cache, blocks, rows *cache }
+type caches struct{ lists, blocks, hits *cache }
 
 // blockShare is the part of the memory for postings that blocks have, one in so many.
 const blockShare = 4
@@ -38,13 +38,13 @@ func newCaches(postings, rows int64) caches {
 }
 
 // clear drops everything, and returns how much that was.
-func (c caches) clear() int64 { return c.cache.clear() + c.blocks.clear() + c.rows.clear() }
+func (c caches) clear() int64 { return c.lists.clear() + c.blocks.clear() + c.hits.clear() }
 
 // forget drops everything of one opening of a space.
 func (c caches) forget(space uint64) {
-	c.cache.forget(space)
+	c.lists.forget(space)
 	c.blocks.forget(space)
-	c.rows.forget(space)
+	c.hits.forget(space)
 }
 
 // cache keeps what was read from SQLite, and what was made of it, up to a number of bytes, the least recently used leaving
@@ -134,4 +134,11 @@ func (c *cache) remove(e *list.Element) {
 	item := c.order.Remove(e).(*cacheItem)
 	delete(c.items, item.key)
 	c.size -= item.size
+}
+
+// held returns the number of items and of bytes that the cache holds.
+func (c *cache) held() (items int, bytes int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.items), c.size
 }

@@ -107,18 +107,18 @@ func TestADamagedFileNeverGivesAWrongResult(t *testing.T) {
 func TestDamageIsReportedAsCorrupt(t *testing.T) {
 	t.Parallel()
 	for name, spoil := range map[string]func(files map[string]string) error{
-		"a vector is changed": func(f map[string]string) error { return overwrite(f[vectorsName], 20, "damage") },
+		"a vector is changed": func(f map[string]string) error { return overwrite(f[vectorFile], 20, "damage") },
 		"the vector file is cut": func(f map[string]string) error {
-			return os.Truncate(f[vectorsName], 100)
+			return os.Truncate(f[vectorFile], 100)
 		},
-		"the vector file is missing":        func(f map[string]string) error { return os.Remove(f[vectorsName]) },
-		"a place is changed":                func(f map[string]string) error { return overwrite(f[placesName], 20, "damage") },
-		"the places are cut":                func(f map[string]string) error { return os.Truncate(f[placesName], 100) },
-		"the places are missing":            func(f map[string]string) error { return os.Remove(f[placesName]) },
-		"the database is not one":           func(f map[string]string) error { return overwrite(f[databaseName], 0, "not a database") },
-		"the database is empty":             func(f map[string]string) error { return os.Truncate(f[databaseName], 0) },
-		"the database is cut":               func(f map[string]string) error { return os.Truncate(f[databaseName], 8192) },
-		"the vector file belongs elsewhere": func(f map[string]string) error { return swapRecords(f[vectorsName]) },
+		"the vector file is missing":        func(f map[string]string) error { return os.Remove(f[vectorFile]) },
+		"a place is changed":                func(f map[string]string) error { return overwrite(f[placeFile], 20, "damage") },
+		"the places are cut":                func(f map[string]string) error { return os.Truncate(f[placeFile], 100) },
+		"the places are missing":            func(f map[string]string) error { return os.Remove(f[placeFile]) },
+		"the database is not one":           func(f map[string]string) error { return overwrite(f[databaseFile], 0, "not a database") },
+		"the database is empty":             func(f map[string]string) error { return os.Truncate(f[databaseFile], 0) },
+		"the database is cut":               func(f map[string]string) error { return os.Truncate(f[databaseFile], 8192) },
+		"the vector file belongs elsewhere": func(f map[string]string) error { return swapRecords(f[vectorFile]) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -79,7 +79,7 @@ func runChild() bool {
 		opts.sizes = smallSizes
 	}
 	if round%2 == 1 { // what is merged once nobody writes is killed, too
-		opts.sizes.quiet = time.Millisecond
+		opts.quiet = time.Millisecond
 	}
 	x, err := Open(dir, opts)
 	if err != nil {
@@ -258,7 +258,7 @@ func TestClosingWaitsForWhatIsGoingOn(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		x.cache.clear()
+		x.lists.clear()
 		ctx, cancel := context.WithCancel(t.Context())
 		var searches sync.WaitGroup
 		for range 4 {

@@ -15,10 +15,10 @@ import (
 func TestADamagedSpaceIsPutAsideAndRebuilt(t *testing.T) {
 	t.Parallel()
 	for name, spoil := range map[string]func(files map[string]string) error{
-		"a vector is changed":     func(f map[string]string) error { return overwrite(f[vectorsName], 20, "damage") },
-		"vectors are missing":     func(f map[string]string) error { return os.Remove(f[vectorsName]) },
-		"the database is missing": func(f map[string]string) error { return os.Remove(f[databaseName]) },
-		"the database is not one": func(f map[string]string) error { return overwrite(f[databaseName], 0, "not a database") },
+		"a vector is changed":     func(f map[string]string) error { return overwrite(f[vectorFile], 20, "damage") },
+		"vectors are missing":     func(f map[string]string) error { return os.Remove(f[vectorFile]) },
+		"the database is missing": func(f map[string]string) error { return os.Remove(f[databaseFile]) },
+		"the database is not one": func(f map[string]string) error { return overwrite(f[databaseFile], 0, "not a database") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -108,7 +108,7 @@ func TestACheckFindsDamageWhereverItIs(t *testing.T) {
 	}
 	found := 0
 	for _, path := range files {
-		if filepath.Base(path) == nameFile {
+		if filepath.Base(path) == identityFile {
 			continue
 		}
 		data, err := os.ReadFile(path)

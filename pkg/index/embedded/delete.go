@@ -3,7 +3,6 @@ package embedded
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"math"
 
@@ -13,29 +12,17 @@ import (
 // deletedAtOnce is how many deleted rows end a commit: those who write wait for it.
 const deletedAtOnce = 10_000
 
-// DeleteGenerations implements index.Index. What is named goes in one commit, or several when it is much.
-func (x *Index) DeleteGenerations(ctx context.Context, id index.Space, which ...index.Generations) error {
-	var all []doomed
+// deleteGenerations deletes what is named, in one commit or several.
+func (s *space) deleteGenerations(ctx context.Context, which []index.Generations) error {
+	var rest []doomed
 	for _, g := range which {
-		if g.From < g.Below {
-			all = append(all, doomedBy(g))
-		}
+		rest = append(rest, doomedBy(g))
 	}
-	if len(all) == 0 {
-		return nil
-	}
-	err := x.use(ctx, id, false, func(s *space) error {
-		for rest := all; len(rest) > 0; {
-			var err error
-			if rest, err = s.deleteRows(ctx, rest); err != nil {
-				return err
-			}
+	for len(rest) > 0 {
+		var err error
+		if rest, err = s.deleteRows(ctx, rest); err != nil {
+			return err
 		}
-		x.mergeLater(s, id)
-		return nil
-	})
-	if err != nil && !errors.Is(err, errNoSpace) {
-		return fmt.Errorf("deleting generations of datasource %q and %d others: %w", all[0].datasource, len(all)-1, err)
 	}
 	return nil
 }
@@ -79,7 +66,7 @@ func (s *space) deleteRows(ctx context.Context, which []doomed) (rest []doomed, 
 			rest = rest[1:]
 		}
 		next.live = live.done()
-		return storeLive(ctx, tx, live)
+		return storeChunks(ctx, tx, "live", live)
 	})
 	return rest, err
 }

@@ -2,7 +2,6 @@ package embedded
 
 import (
 	"fmt"
-	"math"
 	"testing"
 
 	"github.com/sluice/sluice/pkg/index"
@@ -12,9 +11,7 @@ import (
 func versionOf(t *testing.T, x *Index) (version int64) {
 	t.Helper()
 	err := x.use(t.Context(), crashSpace, false, func(s *space) error {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		version = s.current.version
+		version = s.snapshot().version
 		return nil
 	})
 	if err != nil {
@@ -52,39 +49,5 @@ func TestManyGenerationsAreDeletedInOneCommit(t *testing.T) {
 	}
 	if n := versionOf(t, x) - before; n > 1 {
 		t.Errorf("%d commits where nothing is left to delete", n)
-	}
-}
-
-func TestWhatIsMuchIsDeletedInSeveralCommits(t *testing.T) {
-	t.Parallel()
-	x := mustOpen(t, t.TempDir(), Options{})
-	for _, source := range []string{"a", "b", "c"} {
-		mustWrite(t, x, crashSpace, batchOf(source, 1, deletedAtOnce))
-	}
-	mustWrite(t, x, crashSpace, batchOf("d", 1, 1))
-	err := x.use(t.Context(), crashSpace, false, func(s *space) error {
-		var rest []doomed
-		for _, source := range []string{"a", "absent", "b", "c"} {
-			rest = append(rest, doomedBy(index.Generations{DatasourceID: source, Below: 5}))
-		}
-		for _, want := range []int{3, 1, 0} { // the absent one goes with the one that follows
-			var err error
-			if rest, err = s.deleteRows(t.Context(), rest); err != nil {
-				return err
-			}
-			if len(rest) != want {
-				t.Errorf("%v is left, want %d", rest, want)
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := x.DeleteGenerations(t.Context(), crashSpace, index.Generations{DatasourceID: "d", Below: math.MaxUint64}); err != nil {
-		t.Fatal(err)
-	}
-	if files := left(t, x); len(files) > 0 {
-		t.Errorf("left are %v", files)
 	}
 }

@@ -84,13 +84,6 @@ func (x *Index) endDrop(datastoreID string) {
 	x.broadcast()
 }
 
-// isEmpty reports whether the space has no rows.
-func (s *space) isEmpty() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.current.rows == 0
-}
-
 // vacate removes the files of an unused space that has no rows: a datastore that has moved away leaves nothing behind. The
 // caller holds mu, which vacate gives up.
 func (x *Index) vacate(h *handle) error {

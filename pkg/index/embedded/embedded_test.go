@@ -26,6 +26,18 @@ func TestMain(m *testing.M) {
 	}))
 }
 
+// Names and formats of a space's files: what lies on disk, and must stay as it is.
+const (
+	databaseFile = "space.db"
+	vectorFile   = "vectors.f32"
+	placeFile    = "places.slots"
+	identityFile = "space.json"
+
+	formatNow, formatRows, formatSigns = 3, 2, 1
+
+	codesFromSlots, exactUpTo = 16_384, 20_000 // see package vector
+)
+
 // told leaves out, where results are compared, the room that they lie in.
 var told = cmpopts.IgnoreUnexported(index.Result{})
 
@@ -38,7 +50,7 @@ func mustOpen(t testing.TB, dir string, opts Options) *Index {
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.NewTextHandler(testWriter{t}, nil))
 	}
-	if *everywhereCells && opts.sizes == (sizes{}) {
+	if *everywhereCells && opts.sizes == (sizes{}) && opts.quiet == 0 {
 		opts.sizes = smallSizes
 	}
 	x, err := Open(dir, opts)

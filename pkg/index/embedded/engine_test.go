@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -46,12 +45,10 @@ func TestADatastoreThatIsUpdatedForEverDoesNotGrow(t *testing.T) {
 	const live = 150
 	size := func() int64 {
 		var sum int64
-		if err := x.use(t.Context(), crashSpace, false, func(s *space) error {
-			_, err := s.writes.ExecContext(t.Context(), `PRAGMA wal_checkpoint(TRUNCATE)`)
-			return err
-		}); err != nil {
+		if err := x.Close(); err != nil { // which empties the log
 			t.Fatal(err)
 		}
+		defer func() { x = mustOpen(t, x.dir, Options{}) }()
 		files, err := filepath.Glob(filepath.Join(x.dir, "crash", "*", "*"))
 		if err != nil {
 			t.Fatal(err)
@@ -86,8 +83,8 @@ func TestADatastoreThatIsUpdatedForEverDoesNotGrow(t *testing.T) {
 		t.Errorf("after 10 updates %d bytes, after 24 %d", early, late)
 	}
 	if err := x.use(t.Context(), crashSpace, false, func(s *space) error {
-		if s.current.slots > 12*live {
-			t.Errorf("%d rows use %d slots", live, s.current.slots)
+		if s.snapshot().slots > 12*live {
+			t.Errorf("%d rows use %d slots", live, s.snapshot().slots)
 		}
 		return nil
 	}); err != nil {
@@ -151,57 +148,6 @@ func TestScoresAreThoseOfBM25AlsoAfterMerges(t *testing.T) {
 	}
 }
 
-func FuzzBlocksOfPostingsAreReadOrRefused(f *testing.F) {
-	f.Add("")
-	var b blockBuilder
-	b.put = func(block []byte) error {
-		f.Add(string(block))
-		return nil
-	}
-	var many blockBuilder
-	many.put = b.put
-	for i := range 100 { // several marks apart, some terms in entries of several
-		ps := make([]posting, 1+i%3*blockBytes/8)
-		for j := range ps {
-			ps[j] = posting{uint32(j), 1, 9}
-		}
-		if err := many.add(fmt.Sprintf("term%03d", i), ps); err != nil {
-			f.Fatal(err)
-		}
-	}
-	if err := errorsOf(many.close(), b.add("alpha", []posting{{1, 1, 5}, {9, 3, 200}}), b.add("beta", []posting{{4, 1, 1}}), b.close()); err != nil {
-		f.Fatal(err)
-	}
-	f.Fuzz(func(t *testing.T, block string) {
-		var ps []posting
-		found := make(map[string][]entry)
-		var terms []string
-		err := entries(block, func(e entry) bool {
-			var err error
-			ps, err = decodePostings(ps[:0], e.data, e.count)
-			if err == nil && len(ps) != e.count {
-				t.Fatalf("%d postings of %d", len(ps), e.count)
-			}
-			found[e.term] = append(found[e.term], e)
-			terms = append(terms, e.term)
-			return true
-		})
-		m, markErr := mark(block)
-		if (markErr == nil) != (err == nil) {
-			t.Fatalf("marking it: %v, reading it: %v", markErr, err)
-		}
-		if err != nil || !slices.IsSorted(terms) {
-			return
-		}
-		for _, term := range append(terms, "", "b", "\xff") {
-			var got []entry
-			if err := m.of(term, func(e entry) bool { got = append(got, e); return true }); err != nil || !slices.Equal(got, found[term]) {
-				t.Fatalf("%d entries of %q are found, want %d: %v", len(got), term, len(found[term]), err)
-			}
-		}
-	})
-}
-
 func errorsOf(errs ...error) error {
 	for _, err := range errs {
 		if err != nil {
@@ -209,4 +155,31 @@ func errorsOf(errs ...error) error {
 		}
 	}
 	return nil
+}
+
+func TestNothingIsFoundOfARowThatAnotherOfTheSameCallReplaces(t *testing.T) {
+	t.Parallel()
+	x := mustOpen(t, t.TempDir(), Options{})
+	first, last := crashRow("a", 1, 0), crashRow("a", 1, 0)
+	first.Text, last.Text = "common before", "common after"
+	mustWrite(t, x, crashSpace, []index.Row{first, crashRow("a", 1, 1), last})
+	for text, want := range map[string]int{"before": 0, "after": 1, "common": 2} {
+		if r, err := x.Search(t.Context(), crashSpace, index.Query{Text: text, Limit: 10}); err != nil || len(r.Hits) != want {
+			t.Errorf("%q finds %d rows, want %d: %v", text, len(r.Hits), want, err)
+		}
+	}
+}
+
+// found is the text of all rows that are found.
+func found(t *testing.T, x *Index) string {
+	t.Helper()
+	r, err := x.Search(t.Context(), crashSpace, index.Query{Text: "common", Limit: 100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys := make(map[string]bool)
+	for _, h := range r.Hits {
+		keys[h.Key] = true
+	}
+	return fmt.Sprint(len(keys), " rows")
 }

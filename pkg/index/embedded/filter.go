@@ -84,7 +84,7 @@ func filterFields(f index.Filter) ([][]string, error) {
 }
 
 // resolve returns the slots that pass a filter, or nil when nothing is filtered. Dead slots may be among them.
-func (v view) resolve(ctx context.Context, fields [][]string) (slotSet, error) {
+func (v reader) resolve(ctx context.Context, fields [][]string) (slotSet, error) {
 	var all slotSet
 	var buf []posting
 	for _, terms := range fields {

@@ -48,7 +48,7 @@ func BenchmarkFilters(b *testing.B) {
 				began := cpuTime(b)
 				defer func() { b.ReportMetric(float64((cpuTime(b)-began).Microseconds())/float64(b.N), "cpu-µs/op") }()
 				for b.Loop() {
-					if _, err := scanExact(b.Context(), v.snapshot, nil, vector, 100, int(v.rows)); err != nil {
+					if _, err := scanExact(b.Context(), &v.vectorSet, nil, vector, 100, int(v.rows)); err != nil {
 						return err
 					}
 				}

@@ -3,7 +3,6 @@ package embedded
 import (
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"testing"
@@ -11,7 +10,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sluice/sluice/pkg/index"
-	"github.com/sluice/sluice/pkg/index/embedded/quant"
 )
 
 // coded writes so many rows into a fresh index that it has codes, closes it, and returns its directory, the space's own, and a
@@ -23,7 +21,7 @@ func coded(t *testing.T) (dir, folder string, search func(x *Index) (index.Resul
 	}
 	dir = t.TempDir()
 	x := mustOpen(t, dir, Options{})
-	for from := 0; from < exactRows+1024; from += 2048 {
+	for from := 0; from < exactUpTo+1024; from += 2048 {
 		var rows []index.Row
 		for i := range 2048 {
 			r := crashRow("a", 1, from+i)
@@ -87,7 +85,7 @@ func TestADirectoryWithoutFineCodesIsReadAndGetsThem(t *testing.T) {
 				}
 			}
 			if err := x.use(t.Context(), crashSpace, false, func(s *space) error {
-				if !s.current.coded() || s.fine == nil {
+				if !s.snapshot().coded() {
 					t.Error("no fine codes were made")
 				}
 				return nil
@@ -150,40 +148,5 @@ func TestDamageOfCodesIsReportedAsCorrupt(t *testing.T) {
 	x := mustOpen(t, dir, Options{})
 	if err := x.Check(t.Context(), crashSpace); err != nil {
 		t.Errorf("put in order again: %v", err)
-	}
-}
-
-// TestFineCodesLeaveOutNothing holds a staged scan against comparing all the rows that it takes for possible.
-func TestFineCodesLeaveOutNothing(t *testing.T) {
-	t.Parallel()
-	if testing.Short() {
-		t.Skip("it is about input and figures, not about goroutines")
-	}
-	for name, source := range drawings {
-		rng := rand.New(rand.NewPCG(41, 42))
-		s := vectorsOnly(t, source.dimensions, 3000, func() []float32 { return source.next(rng) })
-		for range 5 {
-			query := source.next(rng)
-			exact, err := scanExact(t.Context(), s, nil, query, 50, int(s.rows))
-			if err != nil {
-				t.Fatal(err)
-			}
-			all := &finest{}
-			all.begin(50)
-			every := make([]uint32, s.slots)
-			for i := range every {
-				every[i] = uint32(i)
-			}
-			if err := all.compare(t.Context(), s, quant.NewCoder(s.centre).Ask(query), every); err != nil {
-				t.Fatal(err)
-			}
-			found, err := scanSlots(t.Context(), s, all.slots(), query, 50)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(exact.best(50), found.best(50), cmp.AllowUnexported(scored{})); diff != "" {
-				t.Errorf("%s (-exact +by fine codes):\n%s", name, diff)
-			}
-		}
 	}
 }

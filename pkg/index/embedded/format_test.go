@@ -1,6 +1,7 @@
 package embedded
 
 import (
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,12 +19,12 @@ import (
 // sign bits, with another centre, and another file.
 func backdate(t *testing.T, dir string, format int) {
 	t.Helper()
-	if format == rowsFormat {
-		changeState(t, dir, func(body map[string]any) { body["format"] = rowsFormat })
+	if format == formatRows {
+		changeState(t, dir, func(body map[string]any) { body["format"] = formatRows })
 		return
 	}
 	changeState(t, dir, func(body map[string]any) {
-		body["format"], body["signs_at"], body["spread"] = signsFormat, body["coded_at"], body["centre"]
+		body["format"], body["signs_at"], body["spread"] = formatSigns, body["coded_at"], body["centre"]
 		delete(body, "coded_at")
 		delete(body, "placed")
 	})
@@ -35,7 +36,7 @@ func backdate(t *testing.T, dir string, format int) {
 // changeState changes the state of a closed space.
 func changeState(t *testing.T, dir string, change func(body map[string]any)) {
 	t.Helper()
-	db, err := openDB(filepath.Join(dir, databaseName), true, 1)
+	db, err := sql.Open("sqlite", filepath.Join(dir, databaseFile))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,16 +74,16 @@ func TestADirectoryOfANewerFormatIsLeftAlone(t *testing.T) {
 	if err := errorsOf(err, x.Close()); err != nil {
 		t.Fatal(err)
 	}
-	changeState(t, x.path(key), func(body map[string]any) { body["format"] = formatVersion + 1 })
+	changeState(t, x.path(key), func(body map[string]any) { body["format"] = formatNow + 1 })
 	x = mustOpen(t, dir, Options{})
 	_, err = x.Search(t.Context(), crashSpace, index.Query{Vector: crashRow("a", 1, 1).Vector, Limit: 5})
-	if err == nil || errors.Is(err, index.ErrCorrupt) || !strings.Contains(err.Error(), fmt.Sprintf("format %d", formatVersion+1)) {
+	if err == nil || errors.Is(err, index.ErrCorrupt) || !strings.Contains(err.Error(), fmt.Sprintf("format %d", formatNow+1)) {
 		t.Errorf("a search says %v", err)
 	}
 	if discarded, err := x.Discard(t.Context(), crashSpace); discarded || err != nil {
 		t.Errorf("it was discarded: %t, %v", discarded, err)
 	}
-	changeState(t, x.path(key), func(body map[string]any) { body["format"] = formatVersion })
+	changeState(t, x.path(key), func(body map[string]any) { body["format"] = formatNow })
 	if r, err := x.Search(t.Context(), crashSpace, index.Query{Vector: crashRow("a", 1, 1).Vector, Limit: 5}); err != nil || len(r.Hits) != 1 {
 		t.Errorf("the newer program finds %d rows, %v", len(r.Hits), err)
 	}
@@ -90,7 +91,7 @@ func TestADirectoryOfANewerFormatIsLeftAlone(t *testing.T) {
 
 func TestADirectoryOfAnEarlierFormatIsReadAndGetsCodes(t *testing.T) {
 	t.Parallel()
-	for name, format := range map[string]int{"with sign bits": signsFormat, "with codes that do not lie by columns": rowsFormat} {
+	for name, format := range map[string]int{"with sign bits": formatSigns, "with codes that do not lie by columns": formatRows} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			readsAndCodes(t, format)
@@ -105,7 +106,7 @@ func readsAndCodes(t *testing.T, format int) {
 	}
 	dir := t.TempDir()
 	x := mustOpen(t, dir, Options{})
-	for from := 0; from < codesFrom; from += 2048 {
+	for from := 0; from < codesFromSlots; from += 2048 {
 		var rows []index.Row
 		for i := range 2048 {
 			r := crashRow("a", 1, from+i)
@@ -139,11 +140,11 @@ func readsAndCodes(t *testing.T, format int) {
 		t.Fatal(err)
 	}
 	err = x.use(t.Context(), crashSpace, false, func(s *space) error {
-		if !s.current.coded() {
+		if !s.snapshot().coded() {
 			t.Error("no codes were made")
 		}
 		return s.read(t.Context(), func(v view) error {
-			got, err := scanStaged(t.Context(), v.snapshot, nil, crashRow("a", 1, 77).Vector, 5, int(v.rows))
+			got, err := scanStaged(t.Context(), &v.vectorSet, nil, crashRow("a", 1, 77).Vector, 5, int(v.rows))
 			if err == nil && len(got.best) != 5 {
 				t.Errorf("by codes %d rows are found, want 5", len(got.best))
 			}

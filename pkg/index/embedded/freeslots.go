@@ -1,9 +1,11 @@
 package embedded
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 
 	"github.com/RoaringBitmap/roaring/v2"
 
@@ -123,4 +125,9 @@ func removeOrphans(ctx context.Context, tx *sql.Tx, snap *snapshot) error {
 		from = seg.firstBlock + seg.blocks
 	}
 	return remove(1<<63 - 1)
+}
+
+// byBlock lists the segments in order of their blocks.
+func (s *snapshot) byBlock() []segment {
+	return slices.SortedFunc(slices.Values(s.segments), func(a, b segment) int { return cmp.Compare(a.firstBlock, b.firstBlock) })
 }

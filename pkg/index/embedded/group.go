@@ -86,10 +86,7 @@ func (b *batch) hasOneOf(keys map[string]bool) bool {
 // write stores a batch, together with others that wait for the same moment. A caller that goes while its batch is being
 // written with others' leaves it to be written.
 func (s *space) write(ctx context.Context, b *batch) error {
-	s.mu.Lock()
-	current := s.current
-	s.mu.Unlock()
-	makeCodesOf(b.rows, current) // as the others do for theirs: who holds writeMu need not
+	makeCodesOf(b.rows, &s.snapshot().vectorSet) // as the others do for theirs: who holds writeMu need not
 	own := &waitingBatch{batch: b, called: make(chan struct{}, 1)}
 	if !s.group.add(own) {
 		if <-own.called; own.done {

@@ -14,30 +14,19 @@ import (
 
 // together has writers wait for one another, and lets them write when all do. It returns by how many versions the space has
 // grown.
-func together(t *testing.T, x *Index, writers ...func()) (versions int64) {
+func together(t *testing.T, s *space, writers ...func()) (versions int64) {
 	t.Helper()
-	if err := x.Write(t.Context(), crashSpace, []index.Row{crashRow("before", 1, 0)}); err != nil {
-		t.Fatal(err)
-	}
+	mustPut(t, s, testRows("before", 1, 1))
 	var all sync.WaitGroup
-	err := x.use(t.Context(), crashSpace, true, func(s *space) error {
-		s.writeMu.Lock()
-		before := s.current.version
-		for i, w := range writers {
-			all.Go(w)
-			s.waitFor(i + 1) // so that their order is that of the arguments
-		}
-		s.writeMu.Unlock()
-		all.Wait()
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		versions = s.current.version - before
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
+	s.writeMu.Lock()
+	before := s.current.version
+	for i, w := range writers {
+		all.Go(w)
+		s.waitFor(i + 1) // so that their order is that of the arguments
 	}
-	return versions
+	s.writeMu.Unlock()
+	all.Wait()
+	return s.snapshot().version - before
 }
 
 // waitFor returns when so many batches wait to be written.
@@ -49,102 +38,80 @@ func (s *space) waitFor(batches int) {
 	}
 }
 
-// found is the text of all rows that are found.
-func found(t *testing.T, x *Index) string {
-	t.Helper()
-	r, err := x.Search(t.Context(), crashSpace, index.Query{Text: "common", Limit: 100})
-	if err != nil {
-		t.Fatal(err)
-	}
-	keys := make(map[string]bool)
-	for _, h := range r.Hits {
-		keys[h.Key] = true
-	}
-	return fmt.Sprint(len(keys), " rows")
-}
-
 func TestWritersThatWaitAreWrittenTogether(t *testing.T) {
 	t.Parallel()
-	x := mustOpen(t, t.TempDir(), Options{})
+	s := testSpace(t, sizes{})
 	var writers []func()
 	for i := range 5 {
 		writers = append(writers, func() {
-			if err := x.Write(t.Context(), crashSpace, []index.Row{crashRow(fmt.Sprintf("%c", 'a'+i), 1, 0), crashRow(fmt.Sprintf("%c", 'a'+i), 1, 1)}); err != nil {
-				t.Error(err)
-			}
+			mustPut(t, s, testRows(fmt.Sprintf("%c", 'a'+i), 1, 2))
 		})
 	}
-	if versions := together(t, x, writers...); versions != 1 {
+	if versions := together(t, s, writers...); versions != 1 {
 		t.Errorf("%d transactions for five writers", versions)
 	}
-	if got := found(t, x); got != "11 rows" {
-		t.Errorf("%s are found, want 11", got)
+	if got := foundBy(t, s, "common"); got != 11 {
+		t.Errorf("%d rows are found, want 11", got)
 	}
 }
 
 func TestOfRowsWithOneKeyThatAreWrittenTogetherTheLastStays(t *testing.T) {
 	t.Parallel()
-	x := mustOpen(t, t.TempDir(), Options{})
+	s := testSpace(t, sizes{})
 	var writers []func()
 	for i := range 3 {
 		writers = append(writers, func() {
-			row := crashRow("a", 1, 0)
-			row.Text = fmt.Sprintf("common attempt%d", i)
-			if err := x.Write(t.Context(), crashSpace, []index.Row{row}); err != nil {
-				t.Error(err)
-			}
+			rows := testRows("a", 1, 1)
+			rows[0].Text = fmt.Sprintf("common attempt%d", i)
+			mustPut(t, s, rows)
 		})
 	}
-	together(t, x, writers...)
-	r, err := x.Search(t.Context(), crashSpace, index.Query{Text: "attempt0 attempt1 attempt2", Limit: 10})
-	if err != nil || len(r.Hits) != 1 || r.Hits[0].Key == "" {
-		t.Errorf("found %+v, %v", r.Hits, err)
+	together(t, s, writers...)
+	if all, last := foundBy(t, s, "attempt0 attempt1 attempt2"), foundBy(t, s, "attempt2"); all != 1 || last != 1 {
+		t.Errorf("%d rows are found, %d of the last writer", all, last)
 	}
 }
 
 func TestNoWriterFailsForAnothersFault(t *testing.T) {
 	t.Parallel()
-	x := mustOpen(t, t.TempDir(), Options{})
+	s := testSpace(t, sizes{})
 	write := func(source string) error {
-		return x.Write(t.Context(), crashSpace, []index.Row{crashRow(source, 1, 0)})
+		return put(t.Context(), t, s, testRows(source, 1, 1))
 	}
 	if err := write("z"); err != nil {
 		t.Fatal(err)
 	}
-	err := x.use(t.Context(), crashSpace, true, func(s *space) error {
-		_, err := s.writes.ExecContext(t.Context(), `CREATE TRIGGER refuse BEFORE INSERT ON rows WHEN NEW.datasource = 'b' BEGIN SELECT RAISE(ABORT, 'refused'); END`)
-		return err
-	})
+	_, err := s.writes.ExecContext(t.Context(), `CREATE TRIGGER refuse BEFORE INSERT ON rows WHEN NEW.datasource = 'b' BEGIN SELECT RAISE(ABORT, 'refused'); END`)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var errs [3]error
-	together(t, x, func() { errs[0] = write("a") }, func() { errs[1] = write("b") }, func() { errs[2] = write("c") })
+	together(t, s, func() { errs[0] = write("a") }, func() { errs[1] = write("b") }, func() { errs[2] = write("c") })
 	if errs[0] != nil || errs[1] == nil || !strings.Contains(errs[1].Error(), "refused") || errs[2] != nil {
 		t.Errorf("the errors are %v", errs)
 	}
-	if got := found(t, x); got != "4 rows" { // z, before, a and c
-		t.Errorf("%s are found, want 4", got)
+	if got := foundBy(t, s, "common"); got != 4 { // z, before, a and c
+		t.Errorf("%d rows are found, want 4", got)
 	}
 }
 
 func TestAWriterThatHasGoneIsNotWritten(t *testing.T) {
 	t.Parallel()
-	x := mustOpen(t, t.TempDir(), Options{})
+	s := testSpace(t, sizes{})
 	gone, leave := context.WithCancel(t.Context())
 	var errs [2]error
-	together(t, x,
-		func() { errs[0] = x.Write(gone, crashSpace, []index.Row{crashRow("a", 1, 0)}) },
-		func() { leave(); errs[1] = x.Write(t.Context(), crashSpace, []index.Row{crashRow("b", 1, 0)}) })
+	together(t, s,
+		func() { errs[0] = put(gone, t, s, testRows("a", 1, 1)) },
+		func() { leave(); errs[1] = put(t.Context(), t, s, testRows("b", 1, 1)) })
 	if errs[0] != nil && !errors.Is(errs[0], context.Canceled) || errs[1] != nil {
 		t.Errorf("the errors are %v", errs)
 	}
-	want := "2 rows" // before and b
+	want := 2 // before and b
 	if errs[0] == nil {
-		want = "3 rows" // the other has taken it along
+		want = 3 // the other has taken it along
 	}
-	if got := found(t, x); got != want {
-		t.Errorf("%s are found, want %s", got, want)
+	if got := foundBy(t, s, "common"); got != want {
+		t.Errorf("%d rows are found, want %d", got, want)
 	}
 }
 
@@ -159,34 +126,22 @@ func batchOfRowsFrom(first, n int) *batch {
 
 func TestAWriterGoesOnOnceAnotherHasWrittenItsBatch(t *testing.T) {
 	t.Parallel()
-	x := mustOpen(t, t.TempDir(), Options{})
-	mustWrite(t, x, crashSpace, []index.Row{crashRow("before", 1, 0)})
-	err := x.use(t.Context(), crashSpace, true, func(s *space) error {
-		s.writeMu.Lock()
-		before := s.current.version
-		var all sync.WaitGroup
-		for i := range 4 {
-			all.Go(func() {
-				if err := x.Write(t.Context(), crashSpace, []index.Row{crashRow(fmt.Sprintf("%c", 'a'+i), 1, 0)}); err != nil {
-					t.Error(err)
-				}
-			})
-		}
-		s.waitFor(4)
-		s.writeMu.Unlock()
-		for version := before; version == before; runtime.Gosched() {
-			s.mu.Lock()
-			version = s.current.version
-			s.mu.Unlock()
-		}
-		s.writeMu.Lock() // as a merge does
-		defer s.writeMu.Unlock()
-		all.Wait()
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
+	s := testSpace(t, sizes{})
+	mustPut(t, s, testRows("before", 1, 1))
+	s.writeMu.Lock()
+	before := s.current.version
+	var all sync.WaitGroup
+	for i := range 4 {
+		all.Go(func() { mustPut(t, s, testRows(fmt.Sprintf("%c", 'a'+i), 1, 1)) })
 	}
+	s.waitFor(4)
+	s.writeMu.Unlock()
+	for s.snapshot().version == before {
+		runtime.Gosched()
+	}
+	s.writeMu.Lock() // as a merge does
+	defer s.writeMu.Unlock()
+	all.Wait()
 }
 
 func TestGroupsAreBounded(t *testing.T) {

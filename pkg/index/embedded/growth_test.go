@@ -43,7 +43,7 @@ func BenchmarkGrowth(b *testing.B) {
 		costs = append(costs, cost+cpuTime(b)-began)
 	}
 	if err := x.use(b.Context(), benchSpace, false, func(s *space) error {
-		b.Logf("cells in use: %t", s.current.cells.usable())
+		b.Logf("cells in use: %t", s.snapshot().cells.usable())
 		return nil
 	}); err != nil {
 		b.Fatal(err)

@@ -14,7 +14,7 @@ func BenchmarkRows(b *testing.B) {
 		vector := c.vector()
 		err := x.use(b.Context(), benchSpace, false, func(s *space) error {
 			return s.read(b.Context(), func(v view) error {
-				words, err := v.words(b.Context(), nil)
+				words, err := v.lexical().words(b.Context(), nil)
 				if err != nil {
 					return err
 				}
@@ -28,7 +28,7 @@ func BenchmarkRows(b *testing.B) {
 					slots = slices.Compact(slots)
 					var found index.Result
 					found.Room(len(slots))
-					if err := v.tell(b.Context(), found.Hits, slots, vector, nil, words); err != nil {
+					if err := tell(b.Context(), v, found.Hits, slots, vector, nil, words); err != nil {
 						return err
 					}
 					found.Release()

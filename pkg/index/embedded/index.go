@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/sync/semaphore"
 
@@ -31,6 +32,7 @@ type Options struct {
 	Alarm func()
 	// sizes are others than the usual ones, in tests.
 	sizes sizes
+	quiet time.Duration // likewise, after which a space that nobody writes to is settled
 	// Log receives what nobody waits for: merges that went wrong. Default slog.Default().
 	Log *slog.Logger
 }
@@ -119,7 +121,7 @@ func Open(dir string, opts Options) (*Index, error) {
 	if x.alarm == nil {
 		x.alarm = func() {}
 	}
-	x.quiet.begin(cmp.Or(opts.sizes.quiet, quietTime))
+	x.quiet.begin(cmp.Or(opts.quiet, quietTime))
 	x.merger.Go(func() { x.runMerges(ctx) })
 	x.cutter.Go(func() { x.runCuts(ctx) })
 	return x, nil
@@ -179,9 +181,7 @@ func (x *Index) settle(ctx context.Context, id index.Space) error {
 		return err
 	}
 	return x.use(ctx, id, false, func(s *space) error {
-		s.mu.Lock()
-		s.quiet = true
-		s.mu.Unlock()
+		s.markQuiet()
 		x.cutLater(s, id)
 		return nil
 	})
@@ -233,4 +233,23 @@ func (x *Index) Close() error {
 	x.merger.Wait()
 	x.cutter.Wait()
 	return x.closeSpaces(context.Background(), func(spaceKey) bool { return true })
+}
+
+// Rest gives up what is kept in memory for searches, unless there was one since Rest was called last: it is to be called from
+// time to time, and the next search finds everything on disk. It returns about how many bytes it has given up. What is known of
+// the words that were written goes, too: it takes a few hundredths of a second to learn again.
+func (x *Index) Rest() (bytes int64) {
+	x.analyzers.forget()
+	if now := x.searches.Load(); x.rested.Swap(now) != now {
+		return 0
+	}
+	bytes = x.clear()
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for _, h := range x.spaces {
+		if h.state == open && h.refs == 0 {
+			h.space.rest()
+		}
+	}
+	return bytes
 }

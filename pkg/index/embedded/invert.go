@@ -9,6 +9,13 @@ import (
 	"github.com/sluice/sluice/pkg/analysis"
 )
 
+// document is a row's terms: those of its text and context, and those that filters ask for.
+type document struct {
+	length uint32               // terms of text and context, weighed
+	terms  []analysis.TermCount // each once, by its number among the words of its batch
+	facets []uint32             // filter terms, by their numbers; one may come twice
+}
+
 // inversion is a batch by terms.
 type inversion struct {
 	terms    []string  // each once
@@ -36,10 +43,10 @@ func startOf(term string) uint64 {
 
 // invert lists the rows of each term of a batch. What its postings have in the place of a slot, which is yet to be chosen, is the
 // number of the row in the batch. The numbers of rows' terms are those of words.
-func invert(words *analysis.Batch, rows []*prepared) inversion {
+func invert(words *analysis.Batch, documents []document) inversion {
 	terms := words.Terms()
 	out := inversion{terms: terms, lists: make([]span, len(terms)), order: make([]termKey, 0, len(terms))}
-	for _, p := range rows { // each list's length first, a facet perhaps twice for a row
+	for _, p := range documents { // each list's length first, a facet perhaps twice for a row
 		for _, t := range p.terms {
 			out.lists[t.Term].to++
 		}
@@ -58,7 +65,7 @@ func invert(words *analysis.Batch, rows []*prepared) inversion {
 		total += length
 	}
 	out.postings = make([]posting, total)
-	for i, p := range rows {
+	for i, p := range documents {
 		for _, t := range p.terms {
 			l := &out.lists[t.Term]
 			out.postings[l.to] = posting{uint32(i), t.Count, p.length}
@@ -148,4 +155,15 @@ func mergedOrder(batches []placing) []termKey {
 		return nil
 	}
 	return runs[0]
+}
+
+// buildBlocks packs the postings of batches into blocks without checksums, and returns the first term of each.
+func buildBlocks(batches []placing) (blocks [][]byte, firsts []string) {
+	builder := blockBuilder{put: func(block []byte) error {
+		blocks = append(blocks, block)
+		return nil
+	}}
+	eachTermPlaced(batches, func(term string, ps []posting) { _ = builder.add(term, ps) }) // only put could fail
+	_ = builder.close()
+	return blocks, builder.firsts
 }

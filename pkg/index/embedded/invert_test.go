@@ -9,7 +9,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sluice/sluice/pkg/analysis"
-	"github.com/sluice/sluice/pkg/index"
 )
 
 // TestTermsOfBatchesAreReadTogetherInOrder inverts batches of random words, of which some begin with the same eight bytes, and compares
@@ -23,11 +22,11 @@ func TestTermsOfBatchesAreReadTogetherInOrder(t *testing.T) {
 		slot := uint32(0)
 		for n := range batches {
 			words := new(analysis.Analyzer).Batch()
-			var rows []*prepared
+			var rows []document
 			var slots []uint32
 			for range rng.IntN(5) {
 				slot += 1 + uint32(rng.IntN(3))
-				p := &prepared{length: uint32(rng.IntN(100))}
+				p := document{length: uint32(rng.IntN(100))}
 				for _, w := range rng.Perm(30)[:rng.IntN(20)] {
 					term := fmt.Sprintf("beginning%d", w*w*w)
 					if w%3 == 0 {
@@ -57,19 +56,6 @@ func TestTermsOfBatchesAreReadTogetherInOrder(t *testing.T) {
 		}
 		if len(order) != len(want) || !slices.IsSorted(order) {
 			t.Fatalf("%d batches: %d terms in the order %q", batches, len(order), order)
-		}
-	}
-}
-
-func TestNothingIsFoundOfARowThatAnotherOfTheSameCallReplaces(t *testing.T) {
-	t.Parallel()
-	x := mustOpen(t, t.TempDir(), Options{})
-	first, last := crashRow("a", 1, 0), crashRow("a", 1, 0)
-	first.Text, last.Text = "common before", "common after"
-	mustWrite(t, x, crashSpace, []index.Row{first, crashRow("a", 1, 1), last})
-	for text, want := range map[string]int{"before": 0, "after": 1, "common": 2} {
-		if r, err := x.Search(t.Context(), crashSpace, index.Query{Text: text, Limit: 10}); err != nil || len(r.Hits) != want {
-			t.Errorf("%q finds %d rows, want %d: %v", text, len(r.Hits), want, err)
 		}
 	}
 }

@@ -67,7 +67,7 @@ type tree struct {
 }
 
 // growTree finds about n means of the vectors in slots, live ones, which it reads where they lie.
-func growTree(ctx context.Context, s *snapshot, slots []uint32, n int, rng *rand.Rand) (*tree, error) {
+func growTree(ctx context.Context, s *vectorSet, slots []uint32, n int, rng *rand.Rand) (*tree, error) {
 	tops := max(1, int(math.Sqrt(float64(n))))
 	some := slots
 	if most := tops * topSample; len(some) > most {
@@ -104,7 +104,7 @@ func growTree(ctx context.Context, s *snapshot, slots []uint32, n int, rng *rand
 
 // findMeans finds n means of vectors, or as many as there are vectors, by moving each to the middle of those that are nearest to
 // it, some times (Lloyd's algorithm).
-func findMeans(ctx context.Context, s *snapshot, slots []uint32, n int, rng *rand.Rand) (*means, error) {
+func findMeans(ctx context.Context, s *vectorSet, slots []uint32, n int, rng *rand.Rand) (*means, error) {
 	n = min(n, len(slots))
 	m := newMeans(s.dimensions, n)
 	for i, at := range rng.Perm(len(slots))[:n] {

@@ -80,7 +80,7 @@ func BenchmarkOfTheLimit(b *testing.B) {
 	}
 }
 
-func benchLimit(b *testing.B, s *snapshot, queries [][]float32) {
+func benchLimit(b *testing.B, s *vectorSet, queries [][]float32) {
 	r, err := recallOf(b.Context(), s, queries[:min(len(queries), 50)], 10)
 	if err != nil {
 		b.Fatal(err)
@@ -95,11 +95,11 @@ func benchLimit(b *testing.B, s *snapshot, queries [][]float32) {
 		began := time.Now()
 		readAll(b, buffer)
 		read := time.Now()
-		before := cpuTime(b)
+		before := processorTime(b)
 		if _, err := denseTop(b.Context(), s, nil, queries[i%len(queries)], 10); err != nil {
 			b.Fatal(err)
 		}
-		cpu += cpuTime(b) - before
+		cpu += processorTime(b) - before
 		reading, searching = append(reading, read.Sub(began)), append(searching, time.Since(read))
 	}
 	median := func(d []time.Duration) float64 { slices.Sort(d); return d[len(d)/2].Seconds() }

@@ -1,14 +1,11 @@
 package embedded
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-
-	"github.com/sluice/sluice/pkg/index"
 )
 
 // errLost is returned by a write whose files were deleted under it.
@@ -23,8 +20,8 @@ type file struct {
 // remember notes which files are open.
 func (s *space) remember() error {
 	paths := []string{filepath.Join(s.dir, databaseName)}
-	if s.vectors != nil {
-		paths = append(paths, s.vectors.path)
+	if s.vectors.full != nil {
+		paths = append(paths, s.vectors.full.path)
 	}
 	for _, path := range paths {
 		info, err := os.Stat(path)
@@ -54,23 +51,6 @@ func hasVectors(dir string) bool {
 	return err == nil && info.Size() > 0
 }
 
-// acquireKept acquires a space whose files are where they were. One that has lost them is given up, and opened anew from
-// what is there: nothing, most likely, which an audit then finds missing.
-func (x *Index) acquireKept(ctx context.Context, id index.Space, create bool) (*handle, error) {
-	for {
-		h, err := x.acquire(ctx, id, create)
-		if err != nil || !h.space.isLost() {
-			return h, err
-		}
-		if h.space.giveUp() {
-			x.log.ErrorContext(ctx, "the files of a space were deleted or replaced while it was open; what is missing is to be rebuilt",
-				"datastore", id.DatastoreID, "path", h.space.dir)
-			x.alarm()
-		}
-		x.release(h)
-	}
-}
-
 // giveUp has the space reopened before its next use. It reports whether it was not to be already.
 func (s *space) giveUp() bool {
 	s.mu.Lock()
@@ -78,4 +58,13 @@ func (s *space) giveUp() bool {
 	was := s.broken
 	s.broken = true
 	return !was
+}
+
+// present reports whether a space lies in a directory, whole or in part.
+func present(dir string) bool { return exists(filepath.Join(dir, databaseName)) || hasVectors(dir) }
+
+// exists reports whether a file is there. When that cannot be told, opening it will say why.
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return !errors.Is(err, os.ErrNotExist)
 }

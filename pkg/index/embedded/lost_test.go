@@ -58,7 +58,7 @@ func TestAWriteWhoseFilesGoMeanwhileFails(t *testing.T) {
 	x := mustOpen(t, t.TempDir(), Options{Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
 	mustWrite(t, x, crashSpace, batchOf("a", 1, 10))
 	err := x.use(t.Context(), crashSpace, true, func(s *space) error {
-		if err := os.RemoveAll(s.dir); err != nil {
+		if err := os.RemoveAll(filepath.Join(x.dir, crashSpace.DatastoreID)); err != nil {
 			return err
 		}
 		b, err := x.prepare(t.Context(), crashSpace, batchOf("a", 2, 1))

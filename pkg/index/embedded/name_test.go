@@ -43,7 +43,7 @@ func TestSpacesAreKnownWithTheirDimensions(t *testing.T) {
 	}
 
 	t.Run("also where the file that says so is missing or damaged", func(t *testing.T) {
-		names, err := filepath.Glob(filepath.Join(x.dir, a.DatastoreID, "*", nameFile))
+		names, err := filepath.Glob(filepath.Join(x.dir, a.DatastoreID, "*", identityFile))
 		if err != nil || len(names) != 2 {
 			t.Fatal(names, err)
 		}

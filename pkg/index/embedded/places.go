@@ -168,7 +168,7 @@ func (s *space) openPlaces(snap *snapshot) (err error) {
 
 // place is the record of the row.
 func (p *prepared) place() []byte {
-	return place{p.row.DatasourceID, p.row.Generation, p.row.Ordinal, int64(p.length)}.encode(p.row.Key)
+	return place{p.row.DatasourceID, p.row.Generation, p.row.Ordinal, int64(p.words.length)}.encode(p.row.Key)
 }
 
 // makePlaces makes the places that a space of an earlier program lacks, and reports whether it did.
@@ -194,7 +194,7 @@ func (s *space) makePlaces(ctx context.Context) (bool, error) {
 	})
 	if err != nil {
 		if file != nil {
-			s.retired = append(s.retired, file)
+			s.failed = append(s.failed, file)
 		}
 		return false, fmt.Errorf("making places of rows: %w", err)
 	}

@@ -46,12 +46,13 @@ func TestASearchTakesWhatWasPreparedForIt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	made, asked := x.cache.made(), q
+	made, _ := x.lists.held()
+	asked := q
 	asked.Prepared = prepared
 	if diff := cmp.Diff(want, search(t.Context(), t, x, asked)); diff != "" {
 		t.Errorf("(-without +with what was prepared):\n%s", diff)
 	}
-	if now := x.cache.made(); now != made {
+	if now, _ := x.lists.held(); now != made {
 		t.Errorf("the search has read or made %d things more", now-made)
 	}
 	asked.Prepared = spoiled(t, x, q)

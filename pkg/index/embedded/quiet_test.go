@@ -55,36 +55,11 @@ func TestASpaceIsQuietOnceNobodyHasWrittenForAWhile(t *testing.T) {
 	})
 }
 
-func TestUnsettledSegmentsAreTheSmallOnes(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct{ rows, want []int64 }{
-		{[]int64{5, 5, 5}, nil}, // so few are no harm
-		{[]int64{5, 5, 5, 5}, []int64{5, 5, 5, 5}},
-		{[]int64{1000, 1, 1, 1}, []int64{1, 1, 1}},
-		{[]int64{1, 3, 9, 27}, nil},
-		{[]int64{5, 1, 1, 2, 100}, []int64{1, 1, 2, 5}},
-		{[]int64{32_000, 31_000, 4000, 4000, 4000, 500, 500, 100}, []int64{100, 500, 500, 4000, 4000, 4000, 31_000, 32_000}},
-		{[]int64{1_000_000, 200_000, 50_000, 50_000, 90_000}, []int64{50_000, 50_000, 90_000, 200_000}},
-	} {
-		var segments []segment
-		for i, n := range c.rows {
-			segments = append(segments, segment{id: int64(i), rows: n})
-		}
-		var got []int64
-		for _, s := range unsettled(segments) {
-			got = append(got, s.rows)
-		}
-		if !slices.Equal(got, c.want) {
-			t.Errorf("of %v: %v, want %v", c.rows, got, c.want)
-		}
-	}
-}
-
 // TestASpaceSettlesWhenNobodyWrites writes many small batches, waits for the merger by itself, and compares what is found.
 func TestASpaceSettlesWhenNobodyWrites(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	x := mustOpen(t, dir, Options{sizes: sizes{quiet: time.Hour}})
+	x := mustOpen(t, dir, Options{quiet: time.Hour})
 	rng := rand.New(rand.NewPCG(11, 12))
 	for range 7 {
 		var rows []index.Row
@@ -104,7 +79,7 @@ func TestASpaceSettlesWhenNobodyWrites(t *testing.T) {
 		t.Fatal(err)
 	}
 	// A process that finds many segments settles them, too.
-	x = mustOpen(t, dir, Options{sizes: sizes{quiet: time.Millisecond}, Log: slog.New(slog.DiscardHandler)})
+	x = mustOpen(t, dir, Options{quiet: time.Millisecond, Log: slog.New(slog.DiscardHandler)})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	poll := time.NewTicker(time.Millisecond)
@@ -124,9 +99,7 @@ func TestASpaceSettlesWhenNobodyWrites(t *testing.T) {
 func segmentsOf(t *testing.T, x *Index) (n int) {
 	t.Helper()
 	err := x.use(t.Context(), crashSpace, false, func(s *space) error {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		n = len(s.current.segments)
+		n = len(s.snapshot().segments)
 		return nil
 	})
 	if err != nil {

@@ -3,6 +3,7 @@ package embedded
 import (
 	"bytes"
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"maps"
@@ -91,21 +92,21 @@ func (d drawn) next(rng *rand.Rand) []float32 {
 }
 
 // vectorsOnly makes a snapshot of rows that have nothing but vectors, with codes.
-func vectorsOnly(t testing.TB, dimensions, n int, next func() []float32) *snapshot {
+func vectorsOnly(t testing.TB, dimensions, n int, next func() []float32) *vectorSet {
 	t.Helper()
 	_, snap := spaceOfVectors(t, dimensions, n, next)
 	return snap
 }
 
-// spaceOfVectors is vectorsOnly, and returns the space, too, which has no database.
-func spaceOfVectors(t testing.TB, dimensions, n int, next func() []float32) (*space, *snapshot) {
+// spaceOfVectors is vectorsOnly, and returns the files, too.
+func spaceOfVectors(t testing.TB, dimensions, n int, next func() []float32) (*vectorFiles, *vectorSet) {
 	t.Helper()
-	s := &space{dir: t.TempDir(), caches: newCaches(0, 0)}
+	s := &vectorFiles{dir: t.TempDir()}
 	file, err := newSlotFile(filepath.Join(s.dir, vectorsName), recordsOf(dimensions*4, 4))
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.vectors = file
+	s.full = file
 	t.Cleanup(func() { _ = s.close() })
 	live := bitset{}.edit()
 	for from := 0; from < n; from += extentSlots {
@@ -116,11 +117,11 @@ func spaceOfVectors(t testing.TB, dimensions, n int, next func() []float32) (*sp
 			payloads = append(payloads, bytesOf(next()))
 			live.set(uint32(i))
 		}
-		if err := errorsOf(file.grow(slots[len(slots)-1]+1), file.write(slots, payloads)); err != nil {
+		if err := errors.Join(file.grow(slots[len(slots)-1]+1), file.write(slots, payloads)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	snap := &snapshot{dimensions: dimensions, slots: uint32(n), rows: int64(n), live: live.done(), vectors: file.view}
+	snap := &vectorSet{dimensions: dimensions, slots: uint32(n), rows: int64(n), live: live.done(), vectors: file.view}
 	if err := s.makeCodes(t.Context(), snap); err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +132,7 @@ func spaceOfVectors(t testing.TB, dimensions, n int, next func() []float32) (*sp
 // full. A row that is as near as the last of the truly nearest is as good.
 type recall struct{ found, rescored float64 }
 
-func recallOf(ctx context.Context, s *snapshot, queries [][]float32, limit int) (recall, error) {
+func recallOf(ctx context.Context, s *vectorSet, queries [][]float32, limit int) (recall, error) {
 	var r recall
 	for _, q := range queries {
 		exact, err := scanExact(ctx, s, nil, q, limit, int(s.rows))
@@ -212,34 +213,34 @@ func BenchmarkRecall(b *testing.B) {
 	})
 }
 
-func benchRecall(b *testing.B, s *snapshot, queries [][]float32) {
+func benchRecall(b *testing.B, s *vectorSet, queries [][]float32) {
 	for _, limit := range []int{10, 100, 200} {
 		r, err := recallOf(b.Context(), s, queries, limit)
 		if err != nil {
 			b.Fatal(err)
 		}
 		b.Run(fmt.Sprintf("nearest %d", limit), func(b *testing.B) {
-			i, began := 0, cpuTime(b)
+			i, began := 0, processorTime(b)
 			for b.Loop() {
 				if _, err := scanStaged(b.Context(), s, nil, queries[i%len(queries)], limit, int(s.rows)); err != nil {
 					b.Fatal(err)
 				}
 				i++
 			}
-			b.ReportMetric(float64((cpuTime(b)-began).Microseconds())/float64(b.N), "cpu-µs/op")
+			b.ReportMetric(float64((processorTime(b)-began).Microseconds())/float64(b.N), "cpu-µs/op")
 			b.ReportMetric(r.found, "recall")
 			b.ReportMetric(100*r.rescored, "%rescored")
 		})
 	}
 	b.Run("exact", func(b *testing.B) {
-		i, began := 0, cpuTime(b)
+		i, began := 0, processorTime(b)
 		for b.Loop() {
 			if _, err := scanExact(b.Context(), s, nil, queries[i%len(queries)], 100, int(s.rows)); err != nil {
 				b.Fatal(err)
 			}
 			i++
 		}
-		b.ReportMetric(float64((cpuTime(b)-began).Microseconds())/float64(b.N), "cpu-µs/op")
+		b.ReportMetric(float64((processorTime(b)-began).Microseconds())/float64(b.N), "cpu-µs/op")
 	})
 }
 

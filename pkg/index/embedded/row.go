@@ -17,9 +17,7 @@ type prepared struct {
 	row      *index.Row
 	metadata []byte
 	lang     analysis.Language
-	length   uint32               // terms of text and context, weighed
-	terms    []analysis.TermCount // each once, by its number among the words of its batch; nil once the batch is inverted
-	facets   []uint32             // filter terms, likewise
+	words    document // without its terms once the batch is inverted
 
 	code, fine []byte // of the vector; nil while there are none
 	epoch      int    // of the codes
@@ -33,11 +31,12 @@ type batch struct {
 
 // batchOfRows makes a batch of rows that were prepared with words.
 func batchOfRows(words *analysis.Batch, rows []*prepared) *batch {
-	b := &batch{rows: rows, terms: invert(words, rows)}
-	for _, p := range rows {
-		p.terms, p.facets = nil, nil
+	documents := make([]document, len(rows))
+	for i, p := range rows {
+		documents[i] = p.words
+		p.words.terms, p.words.facets = nil, nil
 	}
-	return b
+	return &batch{rows: rows, terms: invert(words, documents)}
 }
 
 // preparer checks and analyses rows, one after the other.
@@ -65,14 +64,14 @@ func (w *preparer) prepare(r *index.Row) (*prepared, error) {
 			return nil, fmt.Errorf("%w: the metadata has %d bytes, more than %d", index.ErrInvalid, len(p.metadata), index.MaxMetadataBytes)
 		}
 	}
-	p.lang, p.length, p.terms = w.words.Count(analysis.Part{Text: r.Text, Weight: 1}, analysis.Part{Text: r.Context, Weight: bm25.ContextWeight})
+	p.lang, p.words.length, p.words.terms = w.words.Count(analysis.Part{Text: r.Text, Weight: 1}, analysis.Part{Text: r.Context, Weight: bm25.ContextWeight})
 	filters, err := facets(r)
 	if err != nil {
 		return nil, err
 	}
-	p.facets = make([]uint32, len(filters))
+	p.words.facets = make([]uint32, len(filters))
 	for i, f := range filters {
-		p.facets[i] = w.words.Name(f)
+		p.words.facets[i] = w.words.Name(f)
 	}
 	return p, nil
 }

@@ -58,8 +58,8 @@ func TestRowsThatAreKeptAreThoseOfTheirSlots(t *testing.T) {
 		}
 	}
 	err := x.use(t.Context(), crashSpace, false, func(s *space) error {
-		if s.current.slots > 12*120 {
-			t.Errorf("120 rows use %d slots: none was used again", s.current.slots)
+		if s.snapshot().slots > 12*120 {
+			t.Errorf("120 rows use %d slots: none was used again", s.snapshot().slots)
 		}
 		return nil
 	})

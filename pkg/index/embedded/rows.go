@@ -4,9 +4,79 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/sluice/sluice/pkg/index"
 )
+
+// Write implements index.Index. A key that comes twice in one call keeps its last row.
+func (x *Index) Write(ctx context.Context, id index.Space, rows []index.Row) error {
+	batch, err := x.prepare(ctx, id, rows)
+	if err != nil {
+		return err
+	}
+	err = x.use(ctx, id, true, func(s *space) error {
+		if len(batch.rows) == 0 {
+			return nil
+		}
+		if err := s.write(ctx, batch); err != nil {
+			return err
+		}
+		x.mergeLater(s, id)
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("writing %d rows of datastore %q: %w", len(rows), id.DatastoreID, err)
+	}
+	return nil
+}
+
+// prepare checks and analyses rows, and does for them what needs no slots: the writer of a space is one, and all wait for it.
+func (x *Index) prepare(ctx context.Context, id index.Space, rows []index.Row) (*batch, error) {
+	words, err := x.analyzers.borrow(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer x.analyzers.giveBack(words)
+	out := make([]*prepared, 0, len(rows))
+	at := make(map[string]int, len(rows))
+	preparer := newPreparer(id.Dimensions, words)
+	for i := range rows {
+		p, err := preparer.prepare(&rows[i])
+		if err != nil {
+			return nil, fmt.Errorf("writing row %d with key %.80q: %w", i, rows[i].Key, err)
+		}
+		if j, ok := at[rows[i].Key]; ok {
+			out[j] = p
+			continue
+		}
+		at[rows[i].Key] = len(out)
+		out = append(out, p)
+		if ctx.Err() != nil {
+			return nil, fmt.Errorf("analysing rows: %w", ctx.Err())
+		}
+	}
+	return batchOfRows(preparer.words, out), nil
+}
+
+// DeleteGenerations implements index.Index. What is named goes in one commit, or several when it is much.
+func (x *Index) DeleteGenerations(ctx context.Context, id index.Space, which ...index.Generations) error {
+	all := slices.DeleteFunc(slices.Clone(which), func(g index.Generations) bool { return g.From >= g.Below })
+	if len(all) == 0 {
+		return nil
+	}
+	err := x.use(ctx, id, false, func(s *space) error {
+		if err := s.deleteGenerations(ctx, all); err != nil {
+			return err
+		}
+		x.mergeLater(s, id)
+		return nil
+	})
+	if err != nil && !errors.Is(err, errNoSpace) {
+		return fmt.Errorf("deleting generations of datasource %q and %d others: %w", all[0].DatasourceID, len(all)-1, err)
+	}
+	return nil
+}
 
 // Rows implements index.Index.
 func (x *Index) Rows(ctx context.Context, id index.Space, datasourceID string, generation uint64, fromOrdinal, limit int) ([]index.Row, error) {
@@ -27,45 +97,14 @@ func (x *Index) Rows(ctx context.Context, id index.Space, datasourceID string, g
 	return out, nil
 }
 
-func (v view) rowsOf(ctx context.Context, datasourceID string, generation uint64, fromOrdinal, limit int) ([]index.Row, error) {
-	rows, err := v.reading.tx.QueryContext(ctx, `SELECT `+rowColumns+` FROM rows
-		WHERE datasource = ? AND generation = ? AND ordinal >= ? ORDER BY ordinal LIMIT ?`,
-		datasourceID, storedGeneration(generation), fromOrdinal, limit)
-	if err != nil {
-		return nil, fmt.Errorf("selecting rows: %w", err)
-	}
-	defer func() { _ = rows.Close() }()
-	var out []index.Row
-	for rows.Next() {
-		r, err := scanRow(rows.Scan)
-		if err != nil {
-			return nil, err
-		}
-		if err := r.decodeMetadata(); err != nil {
-			return nil, err
-		}
-		if r.slot >= v.slots || !v.live.has(r.slot) {
-			return nil, fmt.Errorf("%w: a row lies in slot %d, which is not live", index.ErrCorrupt, r.slot)
-		}
-		if r.Vector, err = v.vector(r.slot); err != nil {
-			return nil, err
-		}
-		out = append(out, r.Row)
-	}
-	return out, rows.Err()
-}
-
 // Count implements index.Index.
 func (x *Index) Count(ctx context.Context, id index.Space, datasourceID string, generation uint64) (int64, error) {
 	var n int64
 	err := x.use(ctx, id, false, func(s *space) error {
 		return s.read(ctx, func(v view) error {
-			err := v.reading.tx.QueryRowContext(ctx, `SELECT count(*) FROM rows WHERE datasource = ? AND generation = ?`,
-				datasourceID, storedGeneration(generation)).Scan(&n)
-			if err != nil {
-				return fmt.Errorf("counting: %w", err)
-			}
-			return nil
+			var err error
+			n, err = v.count(ctx, datasourceID, generation)
+			return err
 		})
 	})
 	if err != nil && !errors.Is(err, errNoSpace) {
@@ -85,22 +124,22 @@ func (x *Index) Stored(ctx context.Context, id index.Space, f func(index.Stored)
 	return err
 }
 
-func (v view) stored(ctx context.Context, f func(index.Stored) error) error {
-	rows, err := v.reading.tx.QueryContext(ctx, `SELECT datasource, generation, count(*) FROM rows GROUP BY datasource, generation`)
-	if err != nil {
-		return fmt.Errorf("counting rows: %w", err)
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
-		var s index.Stored
-		var generation int64
-		if err := rows.Scan(&s.DatasourceID, &generation, &s.Rows); err != nil {
-			return fmt.Errorf("counting rows: %w", err)
-		}
-		s.Generation = loadedGeneration(generation)
-		if err := f(s); err != nil {
-			return err
+// Fill implements index.Index.
+func (x *Index) Fill(ctx context.Context, id index.Space, hits []*index.Hit) error {
+	wanted := make(map[uint32]*index.Hit, len(hits))
+	for _, h := range hits {
+		if !h.Whole {
+			wanted[uint32(h.Place)] = h
 		}
 	}
-	return rows.Err()
+	if len(wanted) == 0 {
+		return ctx.Err()
+	}
+	err := x.use(ctx, id, false, func(s *space) error {
+		return s.glance(ctx, func(v view) error { return v.fill(ctx, wanted) })
+	})
+	if err != nil && !errors.Is(err, errNoSpace) {
+		return fmt.Errorf("reading %d hits of datastore %q: %w", len(wanted), id.DatastoreID, err)
+	}
+	return nil
 }

@@ -11,7 +11,6 @@ import (
 
 	"github.com/sluice/sluice/pkg/analysis"
 	"github.com/sluice/sluice/pkg/index"
-	"github.com/sluice/sluice/pkg/index/embedded/quant"
 	"github.com/sluice/sluice/pkg/processors"
 )
 
@@ -27,9 +26,9 @@ func (x *Index) Search(ctx context.Context, id index.Space, q index.Query) (inde
 	if err != nil {
 		return index.Result{}, err
 	}
-	var vector []float32
+	var query []float32
 	if q.Vector != nil {
-		if vector, err = index.Unit(q.Vector, id.Dimensions); err != nil {
+		if query, err = index.Unit(q.Vector, id.Dimensions); err != nil {
 			return index.Result{}, err
 		}
 	}
@@ -45,7 +44,7 @@ func (x *Index) Search(ctx context.Context, id index.Space, q index.Query) (inde
 		defer x.mendCells(s, id)
 		return s.glance(ctx, func(v view) error {
 			var err error
-			out, err = v.search(ctx, q, fields, vector)
+			out, err = searchView(ctx, v, q, fields, query)
 			return err
 		})
 	})
@@ -75,7 +74,7 @@ func (x *Index) Prepare(ctx context.Context, id index.Space, q index.Query) (ind
 		}
 		defer x.turns.Release(1)
 		return s.glance(ctx, func(v view) error {
-			leg, err := v.byWords(ctx, q, fields)
+			leg, err := byWords(ctx, v, q, fields)
 			if err == nil {
 				out = leg
 			}
@@ -109,31 +108,31 @@ type wordsLeg struct {
 
 // byWords runs the leg of words, and resolves the filter, which both legs need; or it takes what Prepare has found, of the
 // same query and in the same snapshot: slots of another one may be others' rows.
-func (v view) byWords(ctx context.Context, q index.Query, fields [][]string) (*wordsLeg, error) {
+func byWords(ctx context.Context, v view, q index.Query, fields [][]string) (*wordsLeg, error) {
 	if leg, ok := q.Prepared.(*wordsLeg); ok && leg.of == v.snapshot && leg.text == q.Text && leg.limit == q.Limit &&
 		slices.EqualFunc(leg.fields, fields, slices.Equal) {
 		return leg, nil
 	}
+	words := v.lexical()
 	leg := &wordsLeg{of: v.snapshot, text: q.Text, limit: q.Limit, fields: fields}
 	var err error
-	if leg.filter, err = v.resolve(ctx, fields); err != nil {
+	if leg.filter, err = words.resolve(ctx, fields); err != nil {
 		return nil, err
 	}
 	var terms []analysis.QueryTerm
 	if q.Text != "" {
 		terms = analysis.Query(q.Text, v.languages())
 	}
-	if leg.words, err = v.words(ctx, terms); err != nil {
+	if leg.words, err = words.words(ctx, terms); err != nil {
 		return nil, err
 	}
-	leg.best = v.topWords(leg.words, leg.filter, q.Limit)
+	leg.best = words.topWords(leg.words, leg.filter, q.Limit)
 	return leg, nil
 }
 
 // emptyResult is what a space finds that has no rows.
 func emptyResult(text string) index.Result {
-	v := view{snapshot: &snapshot{}}
-	l, err := v.words(context.Background(), analysis.Query(text, nil))
+	l, err := reader{}.words(context.Background(), analysis.Query(text, nil))
 	if err != nil {
 		return index.Result{} // nothing is read where there is no segment
 	}
@@ -142,28 +141,28 @@ func emptyResult(text string) index.Result {
 
 // legs runs both legs: one after the other, or, where a processor is idle and no filter has to be resolved first, at the same
 // moment. A thread takes a tenth of a millisecond and more to begin, in which words are looked up.
-func (v view) legs(ctx context.Context, q index.Query, fields [][]string, vector []float32) (words *wordsLeg, near []scored, err error) {
-	dense := vector != nil && v.rows > 0
+func legs(ctx context.Context, v view, q index.Query, fields [][]string, query []float32) (words *wordsLeg, near []scored, err error) {
+	dense := query != nil && v.rows > 0
 	if !dense || len(fields) > 0 || q.Text == "" || q.Prepared != nil || v.rows < parallelRows || int(running.Load()) >= processors.Count() {
-		if words, err = v.byWords(ctx, q, fields); err == nil && dense {
-			near, err = denseTop(ctx, v.snapshot, words.filter, vector, q.Limit)
+		if words, err = byWords(ctx, v, q, fields); err == nil && dense {
+			near, err = denseTop(ctx, &v.vectorSet, words.filter, query, q.Limit)
 		}
 		return words, near, err
 	}
 	var beside errgroup.Group
 	defer func() { _ = beside.Wait() }() // whatever becomes of the words: the snapshot is ours for as long as this search lasts
 	beside.Go(calmly(func() (err error) {
-		near, err = denseTop(ctx, v.snapshot, nil, vector, q.Limit)
+		near, err = denseTop(ctx, &v.vectorSet, nil, query, q.Limit)
 		return err
 	}))
-	words, err = v.byWords(ctx, q, fields)
+	words, err = byWords(ctx, v, q, fields)
 	fault := beside.Wait()
 	return words, near, errors.Join(err, fault)
 }
 
-// search runs both legs and gathers the union of their best.
-func (v view) search(ctx context.Context, q index.Query, fields [][]string, vector []float32) (index.Result, error) {
-	leg, near, err := v.legs(ctx, q, fields, vector)
+// searchView runs both legs and gathers the union of their best.
+func searchView(ctx context.Context, v view, q index.Query, fields [][]string, query []float32) (index.Result, error) {
+	leg, near, err := legs(ctx, v, q, fields, query)
 	if err != nil {
 		return index.Result{}, err
 	}
@@ -182,7 +181,7 @@ func (v view) search(ctx context.Context, q index.Query, fields [][]string, vect
 		return found, nil
 	}
 	found.Room(len(slots))
-	if err := v.tell(ctx, found.Hits, slots, vector, near, words); err != nil {
+	if err := tell(ctx, v, found.Hits, slots, query, near, words); err != nil {
 		found.Release()
 		return index.Result{}, err
 	}
@@ -191,12 +190,12 @@ func (v view) search(ctx context.Context, q index.Query, fields [][]string, vect
 
 // tell sets what the hits in slots are, with exact scores. Slots and near, those that were found by their vectors, with their
 // scores, are in ascending order.
-func (v view) tell(ctx context.Context, hits []index.Hit, slots []uint32, vector []float32, near []scored, words *lexical) error {
+func tell(ctx context.Context, v view, hits []index.Hit, slots []uint32, query []float32, near []scored, words *lexical) error {
 	if err := v.locate(ctx, slots, hits); err != nil {
 		return err
 	}
 	words.fill(hits, slots)
-	if vector == nil || v.dimensions == 0 {
+	if query == nil || v.dimensions == 0 {
 		return nil
 	}
 	unscored := make([]int, 0, len(slots)-len(near)) // hits whose vectors have not been compared
@@ -208,27 +207,5 @@ func (v view) tell(ctx context.Context, hits []index.Hit, slots []uint32, vector
 		}
 		unscored = append(unscored, i)
 	}
-	for n, i := range unscored {
-		if n+1 < len(unscored) {
-			quant.Prefetch(v.vectors.record(slots[unscored[n+1]]))
-		}
-		w := int(slots[i] / 64)
-		if err := v.vectors.check(w, v.live.word(w)); err != nil {
-			return err
-		}
-		hits[i].Dense = min(max(float64(quant.Dot(vector, floatsOf(v.vectors.record(slots[i])))), -1), 1)
-	}
-	return nil
-}
-
-// vector returns a copy of a live slot's vector, checked.
-func (v view) vector(slot uint32) ([]float32, error) {
-	if v.dimensions == 0 {
-		return nil, nil
-	}
-	w := int(slot / 64)
-	if err := v.vectors.check(w, v.live.word(w)); err != nil {
-		return nil, err
-	}
-	return slices.Clone(floatsOf(v.vectors.record(slot))), nil
+	return v.products(query, slots, unscored, func(i int, product float32) { hits[i].Dense = min(max(float64(product), -1), 1) })
 }

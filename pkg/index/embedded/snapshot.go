@@ -17,38 +17,17 @@ import (
 
 // snapshot is the in-memory state of a space at one version of its database. It is immutable once published.
 type snapshot struct {
+	vectorSet
 	version     int64
-	changed     int64 // the version since which it has the same rows, or an earlier one that this process has not seen
+	changed     int64 // version since which the rows are the same; after opening, the version that was opened
 	model       string
-	dimensions  int
-	slots       uint32 // slots that were ever used: the range of a scan
-	rows        int64  // live
-	length      int64  // terms of all live rows
+	length      int64 // terms of all live rows
 	langs       map[analysis.Language]int64
 	nextSegment int64
 	nextBlock   int64
-	epoch       int       // number of the last file of codes; 0 while there was none
-	centre      []float32 // of the codes, fine ones too; nil while there are none
-	codedAt     uint32    // slots when the centre was taken
-	live        bitset
 	segments    []segment
-	placed      bool // it has places
-	sizes       sizes
-	cells       *cells // nil while there are none
-	listed      bitset // slots whose rows are in cells, live and dead
-	written     int64  // rows since the cells were listed
-	vectors     slotView
-	codes       slotView
-	fine        slotView
+	placed      bool // there are hit records
 	places      slotView
-}
-
-// segment is an immutable set of postings.
-type segment struct {
-	id         int64
-	rows       int64 // slots in it, live and dead
-	firstBlock int64
-	blocks     int64
 }
 
 // stateBody is the part of a snapshot that the table state holds.
@@ -167,61 +146,49 @@ func loadSnapshot(ctx context.Context, db *sql.DB) (*snapshot, error) {
 			return nil, err
 		}
 	}
-	if got := newFullCount(s.live, s.slots); got != s.rows {
+	if got := s.live.count(s.slots); got != s.rows {
 		return nil, fmt.Errorf("%w: %d slots are live, the state counts %d rows", index.ErrCorrupt, got, s.rows)
 	}
 	return s, nil
 }
 
-func newFullCount(live bitset, slots uint32) int64 {
-	return int64(slotSet(nil).count(live, slots))
-}
-
 // loadChunks reads a set of slots from its table, live or listed.
 func loadChunks(ctx context.Context, tx *sql.Tx, table string) (bitset, error) {
-	var b bitset
+	var chunks [][]uint64
 	rows, err := tx.QueryContext(ctx, `SELECT chunk, bits FROM `+table+` ORDER BY chunk`)
 	if err != nil {
-		return b, fmt.Errorf("reading %s slots: %w", table, err)
+		return bitset{}, fmt.Errorf("reading %s slots: %w", table, err)
 	}
 	defer func() { _ = rows.Close() }()
 	for rows.Next() {
 		var chunk int
 		var data []byte
 		if err := rows.Scan(&chunk, &data); err != nil {
-			return b, fmt.Errorf("reading %s slots: %w", table, err)
+			return bitset{}, fmt.Errorf("reading %s slots: %w", table, err)
 		}
 		if data, err = unseal(int64(chunk), data, "a part of the "+table+" slots"); err != nil {
-			return b, err
+			return bitset{}, err
 		}
 		if len(data) != chunkWords*8 || chunk < 0 || chunk > 1<<16 {
-			return b, fmt.Errorf("%w: a part of the %s slots has %d bytes", index.ErrCorrupt, table, len(data))
+			return bitset{}, fmt.Errorf("%w: a part of the %s slots has %d bytes", index.ErrCorrupt, table, len(data))
 		}
 		words := make([]uint64, chunkWords)
 		for i := range words {
 			words[i] = binary.LittleEndian.Uint64(data[i*8:])
 		}
-		for len(b.chunks) <= chunk {
-			b.chunks = append(b.chunks, nil)
+		for len(chunks) <= chunk {
+			chunks = append(chunks, nil)
 		}
-		b.chunks[chunk] = words
+		chunks[chunk] = words
 	}
-	return b, rows.Err()
-}
-
-// storeLive stores the chunks of the live slots that an edit has changed.
-func storeLive(ctx context.Context, tx *sql.Tx, e *bitsetEdit) error {
-	return storeChunks(ctx, tx, "live", e)
+	return fromChunks(chunks), rows.Err()
 }
 
 // storeChunks stores the chunks that an edit has changed in a table, live or listed.
 func storeChunks(ctx context.Context, tx *sql.Tx, table string, e *bitsetEdit) error {
-	for chunk, changed := range e.dirty {
-		if !changed {
-			continue
-		}
+	for chunk, words := range e.changed() {
 		data := make([]byte, 0, chunkWords*8+4)
-		for _, w := range e.chunks[chunk] {
+		for _, w := range words {
 			data = binary.LittleEndian.AppendUint64(data, w)
 		}
 		if _, err := tx.ExecContext(ctx, `INSERT OR REPLACE INTO `+table+` (chunk, bits) VALUES (?, ?)`, chunk, seal(int64(chunk), data)); err != nil {

@@ -11,12 +11,10 @@ import (
 
 	"github.com/sluice/sluice/pkg/durable"
 	"github.com/sluice/sluice/pkg/index"
-	"github.com/sluice/sluice/pkg/index/embedded/quant"
 )
 
 const (
 	databaseName = "space.db"
-	vectorsName  = "vectors.f32"
 	// readConnections is how many searches read a space's database at the same moment; more wait.
 	readConnections = 4
 )
@@ -35,18 +33,12 @@ type space struct {
 
 	group   group       // of batches that wait for writeMu
 	writeMu sync.Mutex  // held by the one writer: a Write, a deletion, a step of a merge
-	vectors *slotFile   // writer's; nil without vectors
+	vectors vectorFiles // writer's
 	places  *slotFile   // writer's; nil without places
-	codes   *slotFile   // writer's; nil without codes
-	fine    *slotFile   // writer's; nil without codes
-	retired []*slotFile // writer's: files that older snapshots may still read
+	failed  []*slotFile // writer's: files whose commit failed, which a reader may still have
 	slots   *freeSlots  // writer's; nil until the first write
 	mergeMu sync.Mutex  // held by the one merge
 	cutMu   sync.Mutex  // held by the one that makes cells
-
-	cells     *cellFiles   // writer's; nil without cells
-	oldCells  []*cellFiles // writer's: that older snapshots may still read
-	cellEpoch int          // of the files of cells that were made last; of who holds cutMu
 
 	mu      sync.Mutex
 	current *snapshot
@@ -80,7 +72,7 @@ func openSpace(ctx context.Context, dir string, id index.Space, number uint64, c
 	if err := writeName(dir, id); err != nil {
 		return nil, err
 	}
-	s := &space{dir: dir, number: number, caches: c, states: make(map[int64]*snapshot), readers: make(map[int64]int)}
+	s := &space{dir: dir, vectors: vectorFiles{dir: dir}, number: number, caches: c, states: make(map[int64]*snapshot), readers: make(map[int64]int)}
 	defer func() {
 		if err != nil {
 			err = corrupt(errors.Join(err, s.close()))
@@ -92,7 +84,7 @@ func openSpace(ctx context.Context, dir string, id index.Space, number uint64, c
 	if s.reads, err = openDB(path, false, readConnections); err != nil {
 		return nil, err
 	}
-	first := &snapshot{model: id.Model, dimensions: id.Dimensions, nextSegment: 1, nextBlock: 1}
+	first := &snapshot{vectorSet: vectorSet{dimensions: id.Dimensions}, model: id.Model, nextSegment: 1, nextBlock: 1}
 	if err := s.ensureTables(ctx, first); err != nil {
 		return nil, err
 	}
@@ -104,7 +96,7 @@ func openSpace(ctx context.Context, dir string, id index.Space, number uint64, c
 	if snap.model != id.Model || snap.dimensions != id.Dimensions {
 		return nil, fmt.Errorf("%w: the directory holds a space of model %q with %d dimensions", index.ErrCorrupt, snap.model, snap.dimensions)
 	}
-	if err := s.openVectors(snap); err != nil {
+	if err := s.vectors.open(&snap.vectorSet); err != nil {
 		return nil, err
 	}
 	if err := s.openPlaces(snap); err != nil {
@@ -158,33 +150,6 @@ func (s *space) ensureTables(ctx context.Context, first *snapshot) error {
 	return createTables(ctx, s.writes, first)
 }
 
-// openVectors opens the vector files of a snapshot, and removes files of codes that it does not know.
-func (s *space) openVectors(snap *snapshot) (err error) {
-	if snap.dimensions == 0 {
-		return nil
-	}
-	if s.vectors, err = openSlotFile(filepath.Join(s.dir, vectorsName), recordsOf(snap.dimensions*4, 4), snap.slots); err != nil {
-		return err
-	}
-	snap.vectors = s.vectors.view
-	if snap.coded() {
-		if s.codes, err = openSlotFile(s.codesPath(snap.epoch), codeShape(snap.dimensions), snap.slots); err != nil {
-			return err
-		}
-		if s.fine, err = openSlotFile(s.finePath(snap.epoch), recordsOf(quant.FineBytes(snap.dimensions), fineAlign), snap.slots); err != nil {
-			return err
-		}
-		snap.codes, snap.fine = s.codes.view, s.fine.view
-	}
-	if err := s.removeOtherCodes(snap.epoch); err != nil {
-		return err
-	}
-	if snap.cells != nil {
-		s.cellEpoch = snap.cells.epoch
-	}
-	return s.openCells(snap)
-}
-
 // close releases everything. The owner has seen to it that nobody uses the space.
 func (s *space) close() error {
 	var errs []error
@@ -198,16 +163,12 @@ func (s *space) close() error {
 			errs = append(errs, db.Close())
 		}
 	}
-	for _, f := range append(s.retired, s.vectors, s.codes, s.fine, s.places) {
+	for _, f := range append(s.failed, s.places) {
 		if f != nil {
 			errs = append(errs, f.close())
 		}
 	}
-	for _, f := range append(s.oldCells, s.cells) {
-		if f != nil {
-			errs = append(errs, f.close())
-		}
-	}
+	errs = append(errs, s.vectors.close())
 	s.forget(s.number)
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("closing space: %w", err)
@@ -269,4 +230,65 @@ func makeDirs(dir string) error {
 		}
 	}
 	return nil
+}
+
+// isBroken reports whether the space must be reopened.
+func (s *space) isBroken() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.broken
+}
+
+// isEmpty reports whether the space has no rows.
+func (s *space) isEmpty() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.current.rows == 0
+}
+
+// wantsSettling tells whether there is something to do once nobody writes to the space: it has more segments than it should have then,
+// or cells wait for that.
+func (s *space) wantsSettling() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(unsettled(s.current.segments)) > 0 || !s.quiet && s.current.wantsCells(true) != s.current.wantsCells(false)
+}
+
+// wantsMerge tells cheaply whether a merge may have something to do.
+func (s *space) wantsMerge() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	// Of an empty space the files go, once nobody uses it.
+	return s.current.rows > 0 && (len(crowded(s.current.segments)) > 0 || s.current.manyDead() || s.current.wantsCodes() || !s.current.placed)
+}
+
+// needsIVF reports whether there is something to do about the lists.
+func (s *space) needsIVF() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.current.wantsCells(s.quiet) != cellsDone
+}
+
+// markQuiet notes that nobody has written for a while.
+func (s *space) markQuiet() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.quiet = true
+}
+
+// cellsBroken reports whether a search has found the lists damaged.
+func (s *space) cellsBroken() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.current.cells != nil && s.current.cells.broken.Load()
+}
+
+// rest closes connections that are open for the next reader, but for one, which keeps no pages: it can read what the system has
+// in memory while the disk hangs, when none can be opened. Nobody reads the space.
+func (s *space) rest() {
+	s.reads.SetMaxIdleConns(1)
+	defer s.reads.SetMaxIdleConns(readConnections)
+	if s.reads.Stats().OpenConnections > 0 {
+		_, _ = s.reads.ExecContext(context.Background(), `PRAGMA shrink_memory`) // it says nothing, and cannot fail but where the next reader does
+	}
 }

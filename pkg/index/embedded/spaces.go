@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strconv"
 
@@ -115,7 +114,7 @@ func (x *Index) acquire(ctx context.Context, id index.Space, create bool) (*hand
 			x.count(h)
 			x.mu.Unlock()
 			return h, nil
-		case !create && !exists(filepath.Join(x.path(key), databaseName)) && !hasVectors(x.path(key)):
+		case !create && !present(x.path(key)):
 			x.mu.Unlock()
 			return nil, errNoSpace
 		case len(x.spaces) >= x.max:
@@ -134,12 +133,6 @@ func (x *Index) acquire(ctx context.Context, id index.Space, create bool) (*hand
 		case <-changed:
 		}
 	}
-}
-
-// exists reports whether a file is there. When that cannot be told, opening it will say why.
-func exists(path string) bool {
-	_, err := os.Stat(path)
-	return !errors.Is(err, os.ErrNotExist)
 }
 
 // open opens a space that nobody has open. The caller holds mu, which open gives up.
@@ -259,9 +252,19 @@ func (x *Index) closeSpaces(ctx context.Context, match func(spaceKey) bool) erro
 	}
 }
 
-// isBroken reports whether the space must be reopened.
-func (s *space) isBroken() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.broken
+// acquireKept acquires a space whose files are where they were. One that has lost them is given up, and opened anew from
+// what is there: nothing, most likely, which an audit then finds missing.
+func (x *Index) acquireKept(ctx context.Context, id index.Space, create bool) (*handle, error) {
+	for {
+		h, err := x.acquire(ctx, id, create)
+		if err != nil || !h.space.isLost() {
+			return h, err
+		}
+		if h.space.giveUp() {
+			x.log.ErrorContext(ctx, "the files of a space were deleted or replaced while it was open; what is missing is to be rebuilt",
+				"datastore", id.DatastoreID, "path", x.path(h.key))
+			x.alarm()
+		}
+		x.release(h)
+	}
 }

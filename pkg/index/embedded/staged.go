@@ -40,7 +40,7 @@ type estimated struct {
 }
 
 // scanStaged returns the nearest of the live slots that pass the filter, of which there are about so many rows.
-func scanStaged(ctx context.Context, s *snapshot, filter slotSet, query []float32, limit, rows int) (staged, error) {
+func scanStaged(ctx context.Context, s *vectorSet, filter slotSet, query []float32, limit, rows int) (staged, error) {
 	question := quant.NewCoder(s.centre).Ask(query)
 	var parts [maxScanners]*sieve
 	var floor atomic.Uint32
@@ -142,7 +142,7 @@ func (f *finest) floor() float32 {
 }
 
 // compare compares the fine codes of slots, which are in ascending order, too.
-func (f *finest) compare(ctx context.Context, s *snapshot, q *quant.Question, slots []uint32) error {
+func (f *finest) compare(ctx context.Context, s *vectorSet, q *quant.Question, slots []uint32) error {
 	if len(slots) == 0 {
 		return nil
 	}
@@ -179,7 +179,7 @@ func (f *finest) slots() []uint32 {
 
 // comparison compares rows by their fine codes, and keeps those that may be among the nearest.
 type comparison struct {
-	s        *snapshot
+	s        *vectorSet
 	question *quant.Question
 	floor    float32 // what scores must be able to reach, or a little less
 	least    topK    // of what scores are at least
@@ -197,7 +197,7 @@ func (c *comparison) release() {
 	}
 }
 
-func (c *comparison) begin(s *snapshot, q *quant.Question, limit int) {
+func (c *comparison) begin(s *vectorSet, q *quant.Question, limit int) {
 	c.s, c.question, c.floor = s, q, float32(math.Inf(-1))
 	c.least.begin(limit)
 	c.near, c.compared = c.near[:0], 0
@@ -257,7 +257,7 @@ const (
 // sievePool keeps the room of sieves between searches.
 var sievePool = sync.Pool{New: func() any { return new(sieve) }}
 
-func newSieve(s *snapshot, q *quant.Question, limit, first int, shared *atomic.Uint32) *sieve {
+func newSieve(s *vectorSet, q *quant.Question, limit, first int, shared *atomic.Uint32) *sieve {
 	v := sievePool.Get().(*sieve)
 	v.begin(s, q, limit)
 	v.shared, v.first, v.room = shared, first, leastRoom

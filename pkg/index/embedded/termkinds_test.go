@@ -22,7 +22,7 @@ func TestAListCountsEveryPostingAsItIs(t *testing.T) {
 		"more than 16 bits say": {func() (uint32, uint32) { return 1 + rng.Uint32N(400), rng.Uint32N(100_000) }, 4},
 	} {
 		for _, apart := range []uint32{1, 2 * denseShare} {
-			v := view{snapshot: &snapshot{rows: postings, length: postings * 70, slots: postings * apart, live: allLive(postings * apart)}}
+			v := reader{rows: postings, length: postings * 70, slots: postings * apart, live: allLive(postings * apart)}
 			ps := make([]posting, postings)
 			for i := range ps {
 				times, length := c.draw()

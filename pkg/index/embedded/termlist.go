@@ -172,13 +172,13 @@ func addWindow[K uint8 | uint16 | uint32](t *termList, kinds []K, room *windowRo
 }
 
 // termList returns the list of a word with these forms, from the cache when it was made of the same rows.
-func (v view) termList(ctx context.Context, forms []string) (*termList, error) {
+func (v reader) termList(ctx context.Context, forms []string) (*termList, error) {
 	if len(v.segments) == 0 {
 		return v.listOf(nil), nil
 	}
-	key := cacheKey{space: v.space.number, kind: cachedList, term: strings.Join(forms, "\x00")}
-	if found, ok := v.space.cache.get(key); ok {
-		if list := found.(*termList); list.rows == v.changed {
+	key := cacheKey{space: v.number, kind: cachedList, term: strings.Join(forms, "\x00")}
+	if found, ok := v.lists.get(key); ok {
+		if list := found.(*termList); list.rows == v.version {
 			return list, nil
 		}
 	}
@@ -196,12 +196,12 @@ func (v view) termList(ctx context.Context, forms []string) (*termList, error) {
 		}
 	}
 	list := v.listOf(g.parts()...)
-	v.space.cache.replace(key, list, list.bytes()+int64(len(key.term)))
+	v.lists.replace(key, list, list.bytes()+int64(len(key.term)))
 	return list, nil
 }
 
 // listOf works out what postings of live rows count in the view. The parts are in order of slots, one after the other.
-func (v view) listOf(parts ...[]posting) *termList {
+func (v reader) listOf(parts ...[]posting) *termList {
 	room := listPool.Get().(*listRoom)
 	defer listPool.Put(room)
 	defer room.forget()
@@ -214,7 +214,7 @@ func (v view) listOf(parts ...[]posting) *termList {
 		}
 	}
 	n := len(room.slots)
-	t := &termList{rows: v.changed, weight: bm25.Weight(float64(v.rows), float64(n)), n: n}
+	t := &termList{rows: v.version, weight: bm25.Weight(float64(v.rows), float64(n)), n: n}
 	average := 1.0
 	if v.rows > 0 && v.length > 0 {
 		average = float64(v.length) / float64(v.rows)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"testing"
 	"time"
 
@@ -12,34 +11,6 @@ import (
 
 	"github.com/sluice/sluice/pkg/index"
 )
-
-func TestPostingsOfAnyRunsComeOutInOrderOfSlots(t *testing.T) {
-	t.Parallel()
-	rng := rand.New(rand.NewPCG(1, 3))
-	for range 500 {
-		g := &gathering{}
-		times := make(map[uint32]uint32)
-		for range rng.IntN(7) {
-			from, slot := len(g.postings), rng.Uint32N(50)
-			for range rng.IntN(20) {
-				p := posting{slot, 1 + rng.Uint32N(3), 9}
-				g.postings = append(g.postings, p)
-				times[p.slot] += p.tf
-				slot += 1 + rng.Uint32N(9)
-			}
-			g.add(from)
-		}
-		var want []posting
-		for slot, tf := range times {
-			want = append(want, posting{slot, tf, 9})
-		}
-		slices.SortFunc(want, func(a, b posting) int { return int(a.slot) - int(b.slot) })
-		got := slices.Concat(g.parts()...)
-		if !slices.Equal(got, want) {
-			t.Fatalf("%v, want %v", got, want)
-		}
-	}
-}
 
 // TestListsThatAreCachedNeverOutliveAWrite asks for the same words before and after rows come, change and go, and compares
 // with an index that has no cache.
@@ -88,12 +59,12 @@ func search(ctx context.Context, t *testing.T, x *Index, q index.Query) map[stri
 // TestListsOutliveMerges sees to it that a list is made again after a write, and not after a merge, which changes no row.
 func TestListsOutliveMerges(t *testing.T) {
 	t.Parallel()
-	x := mustOpen(t, t.TempDir(), Options{sizes: sizes{quiet: time.Hour}})
+	x := mustOpen(t, t.TempDir(), Options{quiet: time.Hour})
 	list := func() (found *termList) {
 		t.Helper()
 		err := x.use(t.Context(), crashSpace, false, func(s *space) error {
 			return s.read(t.Context(), func(v view) (err error) {
-				found, err = v.termList(t.Context(), []string{"common"})
+				found, err = v.lexical().termList(t.Context(), []string{"common"})
 				return err
 			})
 		})
@@ -126,11 +97,4 @@ func TestListsOutliveMerges(t *testing.T) {
 	if now := list(); now.n != 2 {
 		t.Errorf("after three of five were deleted the list has %d rows", now.n)
 	}
-}
-
-// made is how many things the cache holds.
-func (c *cache) made() int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return len(c.items)
 }

@@ -128,3 +128,30 @@ func (s *space) oldestReader() int64 {
 	}
 	return oldest
 }
+
+// lexical returns a reader of the view's postings.
+func (v view) lexical() reader {
+	return reader{v.slots, v.rows, v.length, v.changed, v.live, v.segments, v.space.number, v.space.caches, v}
+}
+
+// Directory implements lexical.Source.
+func (v view) Directory(ctx context.Context, segment int64) ([]byte, error) {
+	return v.readBlob(ctx, v.space.readDirectory, segment)
+}
+
+// Block implements lexical.Source.
+func (v view) Block(ctx context.Context, id int64) ([]byte, error) {
+	return v.readBlob(ctx, v.space.readBlock, id)
+}
+
+// readBlob returns what a prepared statement selects by a number.
+func (v view) readBlob(ctx context.Context, prepared *sql.Stmt, id int64) (data []byte, err error) {
+	tx, err := v.transaction(ctx)
+	if err != nil {
+		return nil, err
+	}
+	statement := tx.StmtContext(ctx, prepared)
+	defer func() { _ = statement.Close() }()
+	err = statement.QueryRowContext(ctx, id).Scan(&data)
+	return data, err
+}

@@ -13,7 +13,7 @@ func TestTheBestByWordsAreThoseOfAFullScan(t *testing.T) {
 	for seed := range uint64(300) {
 		rng := rand.New(rand.NewPCG(seed, 7))
 		slots := 1 + rng.Uint32N(40_000)
-		v := view{snapshot: &snapshot{rows: int64(slots), length: int64(slots) * 70, slots: slots, live: allLive(slots)}}
+		v := reader{rows: int64(slots), length: int64(slots) * 70, slots: slots, live: allLive(slots)}
 		kinds := []uint32{1, 3, 200}[rng.IntN(3)]
 		l := &lexical{}
 		for range 1 + rng.IntN(9) {

@@ -35,8 +35,8 @@ func BenchmarkColdList(b *testing.B) {
 					return s.read(b.Context(), func(v view) error {
 						postings := 0
 						for b.Loop() {
-							x.cache.clear()
-							list, err := v.termList(b.Context(), []string{word(n)})
+							x.lists.clear()
+							list, err := v.lexical().termList(b.Context(), []string{word(n)})
 							if err != nil {
 								return err
 							}

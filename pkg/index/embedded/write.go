@@ -1,68 +1,19 @@
 package embedded
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
 	"fmt"
-	"slices"
+	"sync"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/RoaringBitmap/roaring/v2"
 
 	"github.com/sluice/sluice/pkg/analysis"
 	"github.com/sluice/sluice/pkg/index"
 )
-
-// Write implements index.Index. A key that comes twice in one call keeps its last row.
-func (x *Index) Write(ctx context.Context, id index.Space, rows []index.Row) error {
-	batch, err := x.prepare(ctx, id, rows)
-	if err != nil {
-		return err
-	}
-	err = x.use(ctx, id, true, func(s *space) error {
-		if len(batch.rows) == 0 {
-			return nil
-		}
-		if err := s.write(ctx, batch); err != nil {
-			return err
-		}
-		x.mergeLater(s, id)
-		return nil
-	})
-	if err != nil {
-		return fmt.Errorf("writing %d rows of datastore %q: %w", len(rows), id.DatastoreID, err)
-	}
-	return nil
-}
-
-// prepare checks and analyses rows, and does for them what needs no slots: the writer of a space is one, and all wait for it.
-func (x *Index) prepare(ctx context.Context, id index.Space, rows []index.Row) (*batch, error) {
-	words, err := x.analyzers.borrow(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer x.analyzers.giveBack(words)
-	out := make([]*prepared, 0, len(rows))
-	at := make(map[string]int, len(rows))
-	preparer := newPreparer(id.Dimensions, words)
-	for i := range rows {
-		p, err := preparer.prepare(&rows[i])
-		if err != nil {
-			return nil, fmt.Errorf("writing row %d with key %.80q: %w", i, rows[i].Key, err)
-		}
-		if j, ok := at[rows[i].Key]; ok {
-			out[j] = p
-			continue
-		}
-		at[rows[i].Key] = len(out)
-		out = append(out, p)
-		if ctx.Err() != nil {
-			return nil, fmt.Errorf("analysing rows: %w", ctx.Err())
-		}
-	}
-	return batchOfRows(preparer.words, out), nil
-}
 
 // writeBatches stores batches, which have no key in common, in slots of their own: one transaction with all but what lies in the
 // slots' files. These are written beside it, and are durable before it is committed. The caller holds writeMu.
@@ -82,7 +33,7 @@ func (s *space) writeBatches(ctx context.Context, batches []*batch) error {
 	slots := s.slots.choose(len(rows), end, oldest)
 	end = max(end, slots[len(slots)-1]+1)
 	s.dropRows(slots)
-	makeCodesOf(rows, current) // for those whose codes are of an epoch that has passed while they waited
+	makeCodesOf(rows, &current.vectorSet) // for those whose codes are of an epoch that has passed while they waited
 	files := s.writeFiles(slots, rows, end)
 	postings := buildPostings(batches, slots)
 	defer func() { // whatever becomes of the transaction, nothing goes on beside it
@@ -103,7 +54,7 @@ func (s *space) writeBatches(ctx context.Context, batches []*batch) error {
 			return err
 		}
 		next.live = live.done()
-		if err := storeLive(ctx, tx, live); err != nil {
+		if err := storeChunks(ctx, tx, "live", live); err != nil {
 			return err
 		}
 		if err := next.unlist(ctx, tx, slots); err != nil {
@@ -113,18 +64,17 @@ func (s *space) writeBatches(ctx context.Context, batches []*batch) error {
 			return err
 		}
 		s.see(next)
-		return s.renewCodes(ctx, next)
+		return s.vectors.renewCodes(ctx, &next.vectorSet)
 	})
 	if err != nil {
 		return err
 	}
 	s.slots.taken(slots)
-	s.adoptCodes(current.epoch)
+	if s.current.epoch != current.epoch {
+		s.vectors.adoptCodes()
+	}
 	return nil
 }
-
-// maxSlots bounds a space; slots are numbered by 32 bits, and so many are far beyond what one machine scans.
-const maxSlots = 1 << 30
 
 // writeFiles puts what searches read of rows without asking the database into slots that no reader sees, and makes it durable. Each file
 // is written by a goroutine of its own, so that the disk is waited for once; they have the files until they have been waited for.
@@ -142,35 +92,19 @@ func (s *space) writeFiles(slots []uint32, batch []*prepared, end uint32) *errgr
 			return f.append(slots, payloads, end)
 		}))
 	}
-	write(s.vectors, func(p *prepared) []byte { return bytesOf(p.row.Vector) })
-	write(s.codes, func(p *prepared) []byte { return p.code })
-	write(s.fine, func(p *prepared) []byte { return p.fine })
+	write(s.vectors.full, func(p *prepared) []byte { return bytesOf(p.row.Vector) })
+	write(s.vectors.codes, func(p *prepared) []byte { return p.code })
+	write(s.vectors.fine, func(p *prepared) []byte { return p.fine })
 	write(s.places, (*prepared).place)
 	return files
 }
 
 // see shows a snapshot what was written to the slots' files.
 func (s *space) see(next *snapshot) {
-	if s.vectors != nil {
-		next.vectors = s.vectors.view
-	}
-	if s.codes != nil {
-		next.codes, next.fine = s.codes.view, s.fine.view
-	}
+	s.vectors.see(&next.vectorSet)
 	if s.places != nil {
 		next.places = s.places.view
 	}
-}
-
-// append grows the file, writes records and makes them durable.
-func (f *slotFile) append(slots []uint32, payloads [][]byte, end uint32) error {
-	if err := f.grow(end); err != nil {
-		return err
-	}
-	if err := f.write(slots, payloads); err != nil {
-		return err
-	}
-	return f.sync()
 }
 
 // replaceKeys removes the rows whose keys the batch brings again.
@@ -222,7 +156,7 @@ func (s *snapshot) bury(rows *sql.Rows, live *bitsetEdit) error {
 		if err := rows.Scan(&slot, &length, &lang); err != nil {
 			return err
 		}
-		if slot >= s.slots || !(bitset{live.chunks}).has(slot) {
+		if slot >= s.slots || !live.has(slot) {
 			return fmt.Errorf("%w: a row lies in slot %d, which is not live", index.ErrCorrupt, slot)
 		}
 		live.clear(slot)
@@ -243,7 +177,7 @@ func insertRows(ctx context.Context, tx *sql.Tx, next *snapshot, live *bitsetEdi
 	}
 	defer func() { _ = insert.Close() }()
 	for i, p := range batch {
-		r := stored{Row: *p.row, slot: slots[i], length: int64(p.length), lang: string(p.lang), metadata: p.metadata}
+		r := stored{Row: *p.row, slot: slots[i], length: int64(p.words.length), lang: string(p.lang), metadata: p.metadata}
 		r.heading = index.StoredHeading(p.row)
 		if r.metadata == nil {
 			r.metadata = []byte{}
@@ -274,7 +208,69 @@ func rowsOf(batches []*batch) []*prepared {
 	return out
 }
 
-// byBlock lists the segments in order of their blocks.
-func (s *snapshot) byBlock() []segment {
-	return slices.SortedFunc(slices.Values(s.segments), func(a, b segment) int { return cmp.Compare(a.firstBlock, b.firstBlock) })
+// builtPostings are the blocks of a segment, once they have been waited for.
+type builtPostings struct {
+	sync.WaitGroup
+	blocks [][]byte // without checksums
+	firsts []string // the first term of each
+	err    error
+}
+
+// buildPostings has a goroutine build the blocks of batches' postings. slots are ascending, and as many as there are rows.
+func buildPostings(batches []*batch, slots []uint32) *builtPostings {
+	placed := make([]placing, len(batches))
+	for i, b := range batches {
+		placed[i] = placing{b.terms, slots[:len(b.rows)]}
+		slots = slots[len(b.rows):]
+	}
+	out := new(builtPostings)
+	build := calmly(func() error {
+		out.blocks, out.firsts = buildBlocks(placed)
+		return nil
+	})
+	out.Go(func() { out.err = build() })
+	return out
+}
+
+// insertSegment stores postings as a segment of its own.
+func insertSegment(ctx context.Context, tx *sql.Tx, next *snapshot, slots []uint32, postings *builtPostings) error {
+	if postings.err != nil {
+		return postings.err
+	}
+	seg := segment{id: next.nextSegment, rows: int64(len(slots)), firstBlock: next.nextBlock, blocks: int64(len(postings.blocks))}
+	if err := insertBlocks(ctx, tx, seg.firstBlock, postings.blocks); err != nil {
+		return err
+	}
+	if err := storeSegment(ctx, tx, seg, roaring.BitmapOf(slots...), postings.firsts); err != nil {
+		return err
+	}
+	next.nextSegment++
+	next.nextBlock += seg.blocks
+	next.segments = append(next.segments, seg)
+	return nil
+}
+
+// insertBlocks stores blocks, which get numbers from first on.
+func insertBlocks(ctx context.Context, tx *sql.Tx, first int64, blocks [][]byte) error {
+	for i, block := range blocks {
+		id := first + int64(i)
+		if _, err := tx.ExecContext(ctx, `INSERT INTO blocks (id, data) VALUES (?, ?)`, id, seal(id, block)); err != nil {
+			return fmt.Errorf("storing a block of postings: %w", err)
+		}
+	}
+	return nil
+}
+
+// storeSegment stores a segment, whose blocks begin with the terms firsts.
+func storeSegment(ctx context.Context, tx *sql.Tx, seg segment, slots *roaring.Bitmap, firsts []string) error {
+	slots.RunOptimize()
+	set, err := slots.ToBytes()
+	if err != nil {
+		return fmt.Errorf("encoding the slots of a segment: %w", err)
+	}
+	_, err = tx.ExecContext(ctx, `INSERT INTO segments (id, slots, directory) VALUES (?, ?, ?)`, seg.id, seal(seg.id, set), encodeDirectory(seg.id, firsts))
+	if err != nil {
+		return fmt.Errorf("storing a segment: %w", err)
+	}
+	return nil
 }

@@ -46,7 +46,7 @@ type windowRoom struct {
 var windowPool = sync.Pool{New: func() any { return new(windowRoom) }}
 
 // topWords returns the best rows by words that pass a filter.
-func (v view) topWords(l *lexical, filter slotSet, limit int) []scored {
+func (v reader) topWords(l *lexical, filter slotSet, limit int) []scored {
 	if len(l.lists) == 0 {
 		return nil
 	}

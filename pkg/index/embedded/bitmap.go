@@ -1,6 +1,12 @@
 package embedded
 
-import "math/bits"
+import (
+	"iter"
+	"math/bits"
+)
+
+// maxSlots bounds a space; slots are numbered by 32 bits, and so many are far beyond what one machine scans.
+const maxSlots = 1 << 30
 
 // chunkWords is how many words one chunk of a bitset has: 65,536 slots, 8 KiB.
 const (
@@ -23,6 +29,20 @@ func (b bitset) word(w int) uint64 {
 
 func (b bitset) has(slot uint32) bool {
 	return b.word(int(slot/64))&(1<<(slot%64)) != 0
+}
+
+// fromChunks is a bitmap of chunks, each of chunkWords words or nil.
+func fromChunks(chunks [][]uint64) bitset { return bitset{chunks} }
+
+// rewrite starts a copy of which every chunk that there is counts as changed.
+func (b bitset) rewrite() *bitsetEdit {
+	e := b.edit()
+	for c, words := range b.chunks {
+		if words != nil {
+			e.dirty[c] = true
+		}
+	}
+	return e
 }
 
 // edit starts a changed copy.
@@ -59,6 +79,22 @@ func (e *bitsetEdit) clear(slot uint32) {
 }
 
 func (e *bitsetEdit) done() bitset { return bitset{e.chunks} }
+
+func (e *bitsetEdit) has(slot uint32) bool { return e.done().has(slot) }
+
+// changed yields the number and the words of each chunk that differs from the original.
+func (e *bitsetEdit) changed() iter.Seq2[int, []uint64] {
+	return func(yield func(int, []uint64) bool) {
+		for c := range e.dirty {
+			if !yield(c, e.chunks[c]) {
+				return
+			}
+		}
+	}
+}
+
+// count counts the slots below slots.
+func (b bitset) count(slots uint32) int64 { return int64(slotSet(nil).count(b, slots)) }
 
 // slotSet is a set of slots that one search builds: its filter. A nil slotSet lets every slot pass.
 type slotSet []uint64

@@ -52,7 +52,7 @@ type trial struct {
 }
 
 // trials makes questions of rows, and answers them by looking at all codes.
-func trials(ctx context.Context, s *snapshot, held []uint32, rng *rand.Rand) ([]trial, error) {
+func trials(ctx context.Context, s *vectorSet, held []uint32, rng *rand.Rand) ([]trial, error) {
 	most := depths[1]
 	var out []trial
 	for _, slot := range held {
@@ -139,7 +139,7 @@ func noisy(v []float32, noise float32, rng *rand.Rand) []float32 {
 type outcome struct{ recall, looked float64 }
 
 // try puts the questions to a snapshot with cells.
-func try(ctx context.Context, s *snapshot, questions []trial, depth int) (o outcome, err error) {
+func try(ctx context.Context, s *vectorSet, questions []trial, depth int) (o outcome, err error) {
 	found, wanted := make([]float64, len(noises)), make([]float64, len(noises))
 	for _, q := range questions {
 		got, looked, err := scanCells(ctx, s, q.query, depth+1)

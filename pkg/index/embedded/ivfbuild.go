@@ -27,7 +27,7 @@ const (
 
 // drawing is what is made of a snapshot's rows: the cells that a later one is to have.
 type drawing struct {
-	s     *snapshot
+	s     *vectorSet
 	tree  *tree
 	of    []uint32 // the cell of each slot, or noCell
 	sizes []uint32 // of the cells
@@ -35,7 +35,7 @@ type drawing struct {
 }
 
 // newDrawing has all rows in no cell.
-func newDrawing(s *snapshot, t *tree) *drawing {
+func newDrawing(s *vectorSet, t *tree) *drawing {
 	d := &drawing{s: s, tree: t, of: make([]uint32, s.slots), sizes: make([]uint32, t.leaves.len()), radii: make([]float32, t.leaves.len())}
 	for i := range d.of {
 		d.of[i] = noCell
@@ -44,7 +44,7 @@ func newDrawing(s *snapshot, t *tree) *drawing {
 }
 
 // sample draws at most n live slots at random, in ascending order, and some more that are not among them.
-func sample(s *snapshot, n, more int, rng *rand.Rand) (drawn, held []uint32) {
+func sample(s *vectorSet, n, more int, rng *rand.Rand) (drawn, held []uint32) {
 	n = min(n, int(s.rows)/2)
 	more = min(more, int(s.rows)/4)
 	seen := make(map[uint32]bool, n+more)
@@ -66,7 +66,7 @@ func sample(s *snapshot, n, more int, rng *rand.Rand) (drawn, held []uint32) {
 
 // cut finds centres of the snapshot's vectors and puts all rows into the cells around them. It returns the rows that are kept for
 // measuring, too.
-func cut(ctx context.Context, s *snapshot, rng *rand.Rand) (d *drawing, held []uint32, err error) {
+func cut(ctx context.Context, s *vectorSet, rng *rand.Rand) (d *drawing, held []uint32, err error) {
 	n := max(1, int(cellsOfRoot*math.Sqrt(float64(s.rows))))
 	drawn, held := sample(s, n*sampleOfCell, heldRows, rng)
 	for _, slot := range append(slices.Clone(drawn), held...) {
@@ -124,7 +124,7 @@ func (d *drawing) uneven() float64 {
 }
 
 // store writes files of the cells, which the snapshot is to have from now on.
-func (d *drawing) store(ctx context.Context, s *space, epoch int) (_ *cells, _ *cellFiles, err error) {
+func (d *drawing) store(ctx context.Context, in *vectorFiles, epoch int) (_ *cells, _ *cellFiles, err error) {
 	f := &cellFiles{}
 	defer func() {
 		if err != nil {
@@ -137,19 +137,19 @@ func (d *drawing) store(ctx context.Context, s *space, epoch int) (_ *cells, _ *
 		from[i] = c.rows
 		c.rows += n
 	}
-	if f.centres, err = newSlotFile(s.cellsPath(epoch, "centres"), recordsOf(centreBytes(d.s.dimensions), centreAlign)); err != nil {
+	if f.centres, err = newSlotFile(in.cellsPath(epoch, "centres"), recordsOf(centreBytes(d.s.dimensions), centreAlign)); err != nil {
 		return nil, nil, err
 	}
-	if f.means, err = newSlotFile(s.cellsPath(epoch, "means"), recordsOf(meanBytes(d.s.dimensions), centreAlign)); err != nil {
+	if f.means, err = newSlotFile(in.cellsPath(epoch, "means"), recordsOf(meanBytes(d.s.dimensions), centreAlign)); err != nil {
 		return nil, nil, err
 	}
-	if f.lists, err = newSlotFile(s.cellsPath(epoch, "lists"), listShape(d.s.dimensions)); err != nil {
+	if f.lists, err = newSlotFile(in.cellsPath(epoch, "lists"), listShape(d.s.dimensions)); err != nil {
 		return nil, nil, err
 	}
 	if err := errors.Join(d.storeCentres(f.centres, f.means, from), d.storeLists(ctx, f.lists, from, c.rows)); err != nil {
 		return nil, nil, err
 	}
-	if err := errors.Join(f.centres.sync(), f.means.sync(), f.lists.sync(), durable.Dir(s.dir)); err != nil {
+	if err := errors.Join(f.centres.sync(), f.means.sync(), f.lists.sync(), durable.Dir(in.dir)); err != nil {
 		return nil, nil, err
 	}
 	c.centres, c.means, c.lists = f.centres.view, f.means.view, f.lists.view
@@ -216,7 +216,7 @@ func (d *drawing) storeLists(ctx context.Context, file *slotFile, from []uint32,
 				return err
 			}
 			record := room[i*length : (i+1)*length]
-			quant.Take(record[:length-cellSlotBytes], d.s.codes.group(w), d.s.codes.columns, int(slot%64))
+			TakeRecord(record[:length-cellSlotBytes], d.s.codes.group(w), d.s.codes.columns, int(slot%64))
 			binary.LittleEndian.PutUint32(record[length-cellSlotBytes:], slot)
 			places, payloads = append(places, first+uint32(i)), append(payloads, record)
 		}
@@ -229,7 +229,7 @@ func (d *drawing) storeLists(ctx context.Context, file *slotFile, from []uint32,
 }
 
 // redraw has the rows of a snapshot in the cells that it has, those in none left out.
-func redraw(s *snapshot) (*drawing, error) {
+func redraw(s *vectorSet) (*drawing, error) {
 	c := s.cells
 	t := &tree{tops: newMeans(s.dimensions, c.tops), leaves: newMeans(s.dimensions, c.leaves)}
 	d := newDrawing(s, t)

@@ -58,17 +58,17 @@ func BenchmarkApproximate(b *testing.B) {
 	}
 }
 
-func benchCells(b *testing.B, s *space, snap *snapshot, queries [][]float32) {
+func benchCells(b *testing.B, s *vectorFiles, snap *vectorSet, queries [][]float32) {
 	rand.New(rand.NewPCG(73, 74)).Shuffle(len(queries), func(i, j int) { queries[i], queries[j] = queries[j], queries[i] })
 	queries = queries[:min(len(queries), 200)]
-	began, used := time.Now(), cpuTime(b)
+	began, used := time.Now(), processorTime(b)
 	with := cellsOf(b, s, snap)
-	b.Logf("%d rows: making cells took %v, of the processor %v", snap.rows, time.Since(began).Round(time.Millisecond), (cpuTime(b) - used).Round(time.Millisecond))
+	b.Logf("%d rows: making cells took %v, of the processor %v", snap.rows, time.Since(began).Round(time.Millisecond), (processorTime(b) - used).Round(time.Millisecond))
 	if !with.cells.usable() {
 		b.Skip("these vectors are better looked at all")
 	}
 	var bytes [2]int64 // of cells, and of all else
-	for i, paths := range [][]string{{s.cells.centres.path, s.cells.means.path, s.cells.lists.path}, {s.vectors.path, s.codesPath(snap.epoch), s.finePath(snap.epoch)}} {
+	for i, paths := range [][]string{{s.cells.centres.path, s.cells.means.path, s.cells.lists.path}, {s.full.path, s.codesPath(snap.epoch), s.finePath(snap.epoch)}} {
 		for _, path := range paths {
 			info, err := os.Stat(path)
 			if err != nil {
@@ -78,7 +78,7 @@ func benchCells(b *testing.B, s *space, snap *snapshot, queries [][]float32) {
 		}
 	}
 	began = time.Now()
-	reopened := &space{dir: s.dir}
+	reopened := &vectorFiles{dir: s.dir}
 	again := *with
 	again.cells = with.cells.body(0).cells()
 	if err := reopened.openCells(&again); err != nil || !again.cells.usable() {
@@ -95,18 +95,18 @@ func benchCells(b *testing.B, s *space, snap *snapshot, queries [][]float32) {
 			for b.Loop() {
 				all, few, looked, found = all[:0], few[:0], 0, 0
 				for i, q := range queries {
-					before := cpuTime(b)
+					before := processorTime(b)
 					want, err := scanStaged(b.Context(), with, nil, q, limit, int(with.rows))
 					if err != nil {
 						b.Fatal(err)
 					}
-					between := cpuTime(b)
+					between := processorTime(b)
 					got, n, err := scanCells(b.Context(), with, q, limit)
 					if err != nil {
 						b.Fatal(err)
 					}
 					if i >= len(queries)/10 { // the first ones bring files near
-						all, few = append(all, between-before), append(few, cpuTime(b)-between)
+						all, few = append(all, between-before), append(few, processorTime(b)-between)
 					}
 					looked += float64(n) / float64(with.rows) / float64(len(queries))
 					found += shareOf(want.best, got.best) / float64(len(queries))

@@ -25,7 +25,7 @@ type lexical struct {
 
 // words gathers the lists of a query. Frequencies and lengths are those of the whole space, without dead rows, so that a filter
 // changes no score.
-func (v view) words(ctx context.Context, terms []analysis.QueryTerm) (*lexical, error) {
+func (v reader) words(ctx context.Context, terms []analysis.QueryTerm) (*lexical, error) {
 	l := &lexical{weights: make(map[string]float64, len(terms))}
 	for _, t := range terms {
 		list, err := v.termList(ctx, t.Forms)

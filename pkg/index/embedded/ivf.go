@@ -6,12 +6,8 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
-	"os"
-	"path/filepath"
-	"slices"
 	"sync/atomic"
 
-	"github.com/sluice/sluice/pkg/index"
 	"github.com/sluice/sluice/pkg/index/embedded/quant"
 )
 
@@ -30,6 +26,8 @@ const (
 	// tailShare is of how many rows one may be in the tail until the cells are listed anew; with one of longestTail in it, all
 	// codes are looked at instead.
 	tailShare, longestTail = 32, 4
+	// deadRowShare: the lists are rebuilt once more than one in so many of their rows is dead.
+	deadRowShare = 4
 	// cellSlotBytes is how many bytes follow a row's code: the number of its slot.
 	cellSlotBytes = 4
 	// centreNumbers are what follows a centre's fine code, or its mean: the radius, where its rows begin, and how many there are.
@@ -158,30 +156,6 @@ func (c *cells) verify() error {
 	return nil
 }
 
-// cellFiles are the files of cells, of one epoch.
-type cellFiles struct {
-	version               int64 // from which they are no longer read
-	centres, means, lists *slotFile
-}
-
-// each lists the files, nil those that are not there.
-func (f *cellFiles) each() []*slotFile { return []*slotFile{f.centres, f.means, f.lists} }
-
-func (f *cellFiles) close() error {
-	var errs []error
-	for _, file := range f.each() {
-		if file != nil {
-			errs = append(errs, file.close())
-		}
-	}
-	return errors.Join(errs...)
-}
-
-// cellsPath is where what there is of the cells of an epoch lies: centres, means or lists.
-func (s *space) cellsPath(epoch int, what string) string {
-	return filepath.Join(s.dir, fmt.Sprintf("cells-%d.%s", epoch, what))
-}
-
 func centreBytes(dimensions int) int { return quant.FineBytes(dimensions) + centreNumbers }
 
 func meanBytes(dimensions int) int { return dimensions*4 + centreNumbers }
@@ -191,66 +165,9 @@ func listShape(dimensions int) shape {
 	return columnsOf(quant.CodeBytes(dimensions)+cellSlotBytes, quant.Columns(dimensions))
 }
 
-// openCells opens the cells of a snapshot, if it has such and they are in order as far as can be told at once, and removes other
-// files of cells. What is not in order is made anew.
-func (s *space) openCells(snap *snapshot) error {
-	c := snap.cells
-	if c != nil && (!snap.coded() || c.coded != snap.epoch) {
-		c = nil
-	}
-	if c != nil && c.reach.known() {
-		f, err := s.openCellFiles(c, snap.dimensions)
-		switch {
-		case err == nil:
-			s.cells, c.centres, c.means, c.lists = f, f.centres.view, f.means.view, f.lists.view
-		case errors.Is(err, index.ErrCorrupt):
-			c = nil
-			if err := f.close(); err != nil {
-				return err
-			}
-		default:
-			return errors.Join(err, f.close())
-		}
-	}
-	if snap.cells = c; !c.usable() {
-		snap.listed = bitset{}
-	}
-	return s.removeOtherCells()
-}
-
-// openCellFiles opens the files of cells. When it fails it returns those that it has opened.
-func (s *space) openCellFiles(c *cells, dimensions int) (_ *cellFiles, err error) {
-	f := &cellFiles{}
-	if f.centres, err = openSlotFile(s.cellsPath(c.epoch, "centres"), recordsOf(centreBytes(dimensions), centreAlign), uint32(c.leaves)); err != nil {
-		return f, err
-	}
-	if f.means, err = openSlotFile(s.cellsPath(c.epoch, "means"), recordsOf(meanBytes(dimensions), centreAlign), uint32(c.leaves+c.tops)); err != nil {
-		return f, err
-	}
-	f.lists, err = openSlotFile(s.cellsPath(c.epoch, "lists"), listShape(dimensions), c.rows)
-	return f, err
-}
-
-// removeOtherCells removes files of cells but those that are open.
-func (s *space) removeOtherCells() error {
-	files, err := filepath.Glob(filepath.Join(s.dir, "cells-*"))
-	if err != nil {
-		return fmt.Errorf("listing files of cells: %w", err)
-	}
-	for _, f := range files {
-		if s.cells != nil && slices.ContainsFunc(s.cells.each(), func(open *slotFile) bool { return open.path == f }) {
-			continue
-		}
-		if err := os.Remove(f); err != nil {
-			return fmt.Errorf("removing old cells: %w", err)
-		}
-	}
-	return nil
-}
-
 // outgrown reports whether a search had better look at all codes: cells are not there or not used, too few rows are left, or
 // too many have come since.
-func (s *snapshot) outgrown() bool {
+func (s *vectorSet) outgrown() bool {
 	return !s.cells.usable() || s.rows < int64(s.sizes.cellsFrom()) || s.written > s.rows/longestTail
 }
 
@@ -264,7 +181,7 @@ const (
 )
 
 // wantsCells tells what is to be done about the cells of a space that is quiet or not.
-func (s *snapshot) wantsCells(quiet bool) cellWork {
+func (s *vectorSet) wantsCells(quiet bool) cellWork {
 	if s.dimensions == 0 || !s.coded() || s.wantsCodes() || s.rows < int64(s.sizes.cellsFrom()) {
 		return cellsDone
 	}
@@ -276,17 +193,17 @@ func (s *snapshot) wantsCells(quiet bool) cellWork {
 		return cutCells
 	case !c.reach.known():
 		return cellsDone
-	case s.written > s.rows/tailShare, int64(c.rows)+s.written-s.rows > int64(c.rows)/deadShare: // a tail, or dead rows
+	case s.written > s.rows/tailShare, int64(c.rows)+s.written-s.rows > int64(c.rows)/deadRowShare: // a tail, or dead rows
 		return listCells
 	}
 	return cellsDone
 }
 
 // inTail returns those of the w-th group of 64 slots that are live and in no cell.
-func (s *snapshot) inTail(w int) uint64 { return s.live.word(w) &^ s.listed.word(w) }
+func (s *vectorSet) inTail(w int) uint64 { return s.live.word(w) &^ s.listed.word(w) }
 
 // listedAmong returns those of slots that are in cells.
-func (s *snapshot) listedAmong(slots []uint32) (in []uint32) {
+func (s *vectorSet) listedAmong(slots []uint32) (in []uint32) {
 	for _, slot := range slots {
 		if s.listed.has(slot) {
 			in = append(in, slot)
@@ -296,7 +213,7 @@ func (s *snapshot) listedAmong(slots []uint32) (in []uint32) {
 }
 
 // tail counts the rows that are in no cell.
-func (s *snapshot) tail() int {
+func (s *vectorSet) tail() int {
 	n := 0
 	for w := range s.groups() {
 		n += bits.OnesCount64(s.inTail(w))

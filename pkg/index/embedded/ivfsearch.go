@@ -39,7 +39,7 @@ type bounded struct {
 
 // cellSearch is one search by cells.
 type cellSearch struct {
-	s        *snapshot
+	s        *vectorSet
 	question *quant.Question
 	limit    int
 	parts    [maxScanners]*sieve
@@ -51,7 +51,7 @@ type cellSearch struct {
 }
 
 // scanCells returns the nearest of the live slots, as far as the cells near the query have them, and how many rows it has looked at.
-func scanCells(ctx context.Context, s *snapshot, query []float32, limit int) (found staged, looked int, err error) {
+func scanCells(ctx context.Context, s *vectorSet, query []float32, limit int) (found staged, looked int, err error) {
 	wanted := limit
 	limit = max(limit, depths[0]) // for which the reach has been measured
 	c := &cellSearch{s: s, limit: limit, question: quant.NewCoder(s.centre).Ask(query)}
@@ -251,7 +251,7 @@ func (c *comparison) empty() {
 }
 
 // listed estimates those of the w-th 64 rows of the lists whose bits are set.
-func (s *sieve) listed(snap *snapshot, w int, of uint64) error {
+func (s *sieve) listed(snap *vectorSet, w int, of uint64) error {
 	c := snap.cells
 	records, err := c.group(w)
 	if err != nil {

@@ -20,7 +20,7 @@ func (s *space) rowKey(slot uint32) cacheKey {
 // dropRows forgets the rows that were in slots before. It is called before others are committed there.
 func (s *space) dropRows(slots []uint32) {
 	for _, slot := range slots {
-		s.rows.drop(s.rowKey(slot))
+		s.hits.drop(s.rowKey(slot))
 	}
 }
 
@@ -29,7 +29,7 @@ func (s *space) dropRows(slots []uint32) {
 func (v view) rowsIn(ctx context.Context, slots []uint32) ([]*stored, error) {
 	out := make([]*stored, len(slots))
 	for i, slot := range slots {
-		if r, ok := v.space.rows.get(v.space.rowKey(slot)); ok {
+		if r, ok := v.space.hits.get(v.space.rowKey(slot)); ok {
 			out[i] = r.(*stored)
 		}
 	}
@@ -92,7 +92,7 @@ func (v view) readRows(ctx context.Context, read *sql.Stmt, slots, missing []uin
 		}
 		r.metadata = nil // which nobody asks for
 		out[at] = r
-		v.space.rows.put(v.space.rowKey(r.slot), r, r.bytes())
+		v.space.hits.put(v.space.rowKey(r.slot), r, r.bytes())
 	}
 	if err := rows.Err(); err != nil {
 		return fmt.Errorf("reading rows: %w", err)
@@ -104,4 +104,83 @@ func (v view) readRows(ctx context.Context, read *sql.Stmt, slots, missing []uin
 func (s *stored) bytes() int64 {
 	const fixed = 512
 	return int64(fixed + len(s.Key) + len(s.DatasourceID) + len(s.CustomID) + len(s.heading) + len(s.Context) + len(s.Text))
+}
+
+func (v view) rowsOf(ctx context.Context, datasourceID string, generation uint64, fromOrdinal, limit int) ([]index.Row, error) {
+	rows, err := v.reading.tx.QueryContext(ctx, `SELECT `+rowColumns+` FROM rows
+		WHERE datasource = ? AND generation = ? AND ordinal >= ? ORDER BY ordinal LIMIT ?`,
+		datasourceID, storedGeneration(generation), fromOrdinal, limit)
+	if err != nil {
+		return nil, fmt.Errorf("selecting rows: %w", err)
+	}
+	defer func() { _ = rows.Close() }()
+	var out []index.Row
+	for rows.Next() {
+		r, err := scanRow(rows.Scan)
+		if err != nil {
+			return nil, err
+		}
+		if err := r.decodeMetadata(); err != nil {
+			return nil, err
+		}
+		if r.slot >= v.slots || !v.live.has(r.slot) {
+			return nil, fmt.Errorf("%w: a row lies in slot %d, which is not live", index.ErrCorrupt, r.slot)
+		}
+		if r.Vector, err = v.vector(r.slot); err != nil {
+			return nil, err
+		}
+		out = append(out, r.Row)
+	}
+	return out, rows.Err()
+}
+
+// count counts the rows of a generation.
+func (v view) count(ctx context.Context, datasourceID string, generation uint64) (n int64, err error) {
+	err = v.reading.tx.QueryRowContext(ctx, `SELECT count(*) FROM rows WHERE datasource = ? AND generation = ?`,
+		datasourceID, storedGeneration(generation)).Scan(&n)
+	if err != nil {
+		return 0, fmt.Errorf("counting: %w", err)
+	}
+	return n, nil
+}
+
+func (v view) stored(ctx context.Context, f func(index.Stored) error) error {
+	rows, err := v.reading.tx.QueryContext(ctx, `SELECT datasource, generation, count(*) FROM rows GROUP BY datasource, generation`)
+	if err != nil {
+		return fmt.Errorf("counting rows: %w", err)
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var s index.Stored
+		var generation int64
+		if err := rows.Scan(&s.DatasourceID, &generation, &s.Rows); err != nil {
+			return fmt.Errorf("counting rows: %w", err)
+		}
+		s.Generation = loadedGeneration(generation)
+		if err := f(s); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// fill reads the rows of hits by their slots. Another row may lie there by now, or none.
+func (v view) fill(ctx context.Context, wanted map[uint32]*index.Hit) error {
+	slots := make([]uint32, 0, len(wanted))
+	for slot := range wanted {
+		if slot < v.slots && v.live.has(slot) {
+			slots = append(slots, slot)
+		}
+	}
+	slices.Sort(slots)
+	rows, err := v.rowsIn(ctx, slots)
+	if err != nil {
+		return err
+	}
+	for _, r := range rows {
+		if h := wanted[r.slot]; h.Key == r.Key {
+			h.Row, h.Whole = r.Row, true
+		}
+	}
+	return nil
 }

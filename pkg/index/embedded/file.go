@@ -12,7 +12,6 @@ import (
 	"github.com/edsrzf/mmap-go"
 
 	"github.com/sluice/sluice/pkg/index"
-	"github.com/sluice/sluice/pkg/index/embedded/quant"
 )
 
 // extentSlots is how many slots one memory mapping covers. A multiple of the page size times any record is one too.
@@ -46,6 +45,9 @@ func columnsOf(payload, columns int) shape {
 	s.columns = columns
 	return s
 }
+
+// groupRows is how many records lie by columns together.
+const groupRows = 64
 
 // groupAlign is of what a record that lies by columns is a multiple, so that no extent ends within a page.
 const groupAlign = 8
@@ -89,7 +91,7 @@ func (v slotView) check(w int, live uint64) error {
 		i := bits.TrailingZeros64(m)
 		slot, rec := uint32(w*64+i), taken
 		if v.columns > 0 {
-			quant.Take(rec, group, v.columns, i)
+			TakeRecord(rec, group, v.columns, i)
 		} else {
 			rec = group[i*v.stride : (i+1)*v.stride]
 		}
@@ -218,7 +220,7 @@ func (f *slotFile) writeGroups(slots []uint32, payloads [][]byte) error {
 			for ; i < len(slots) && int(slots[i]/64) == w; i++ {
 				copy(record, payloads[i])
 				binary.LittleEndian.PutUint32(record[f.view.payload:], placed(int64(slots[i]), payloads[i]))
-				quant.Put(buf[from:], f.view.columns, int(slots[i]%64), record)
+				putRecord(buf[from:], f.view.columns, int(slots[i]%64), record)
 			}
 		}
 		if _, err := f.file.WriteAt(buf, int64(first)*64*int64(f.view.stride)); err != nil {
@@ -226,6 +228,17 @@ func (f *slotFile) writeGroups(slots []uint32, payloads [][]byte) error {
 		}
 	}
 	return nil
+}
+
+// append grows the file, writes records and makes them durable.
+func (f *slotFile) append(slots []uint32, payloads [][]byte, end uint32) error {
+	if err := f.grow(end); err != nil {
+		return err
+	}
+	if err := f.write(slots, payloads); err != nil {
+		return err
+	}
+	return f.sync()
 }
 
 // sync makes what was written durable.
@@ -244,4 +257,25 @@ func (f *slotFile) close() error {
 	}
 	f.view.extents = nil
 	return errors.Join(append(errs, f.file.Close())...)
+}
+
+// putRecord puts the i-th of groupRows records to its place in a group that lies by columns: one byte of each after the other for so many
+// columns, and then four bytes of each after the other. The rest of a record behind its columns is a multiple of four bytes.
+func putRecord(group []byte, columns, i int, record []byte) {
+	for c, b := range record[:columns] {
+		group[c*groupRows+i] = b
+	}
+	for at := columns; at < len(record); at += 4 {
+		copy(group[at*groupRows+4*i:], record[at:at+4])
+	}
+}
+
+// TakeRecord reads what putRecord has put, as much of it as record has room for.
+func TakeRecord(record, group []byte, columns, i int) {
+	for c := range record[:columns] {
+		record[c] = group[c*groupRows+i]
+	}
+	for at := columns; at < len(record); at += 4 {
+		copy(record[at:at+4], group[at*groupRows+4*i:])
+	}
 }
