@@ -12,7 +12,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sluice/sluice/pkg/index/embedded/quant"
+	"github.com/sluice/sluice/pkg/index/embedded/vector/quant"
 )
 
 const (

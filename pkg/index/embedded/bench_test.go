@@ -15,6 +15,7 @@ import (
 
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/index"
+	"github.com/sluice/sluice/pkg/index/embedded/store"
 )
 
 // benchDimensions is the length of the benchmarks' vectors.
@@ -142,7 +143,7 @@ func catchUp(b *testing.B, x *Index) {
 	if err := x.mergeAll(b.Context(), benchSpace); err != nil {
 		b.Fatal(err)
 	}
-	if err := x.use(b.Context(), benchSpace, false, func(s *space) error { return s.makeCells(b.Context()) }); err != nil {
+	if err := x.use(b.Context(), benchSpace, false, func(s *store.Space) error { return s.MaintainIVF(b.Context()) }); err != nil {
 		b.Fatal(err)
 	}
 }
@@ -259,10 +260,10 @@ func BenchmarkWhetherFilesAreStillThere(b *testing.B) {
 	if err := x.Write(b.Context(), crashSpace, []index.Row{crashRow("a", 1, 1)}); err != nil {
 		b.Fatal(err)
 	}
-	err := x.use(b.Context(), crashSpace, false, func(s *space) error {
+	err := x.use(b.Context(), crashSpace, false, func(s *store.Space) error {
 		for b.Loop() {
-			if s.isLost() {
-				return errLost
+			if s.IsLost() {
+				return store.ErrLost
 			}
 		}
 		return nil

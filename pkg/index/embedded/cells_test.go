@@ -15,13 +15,16 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sluice/sluice/pkg/index"
+	"github.com/sluice/sluice/pkg/index/embedded/store"
+	"github.com/sluice/sluice/pkg/index/embedded/topk"
+	"github.com/sluice/sluice/pkg/index/embedded/vector"
 )
 
 // everywhereCells has all tests of the package use cells, of few rows.
 var everywhereCells = flag.Bool("cells", false, "have indexes that tests open with no other sizes keep codes and cells from a few rows on")
 
 // smallSizes has cells of few rows. Their reach is so wide that searches by cells find all that an exact one does.
-var smallSizes = sizes{codes: 40, exact: 8, cells: 48, reach: reach{8, 8}}
+var smallSizes = vector.Thresholds{Codes: 40, Exact: 8, IVF: 48, Radius: vector.Radius{8, 8}}
 
 func TestConformanceByCells(t *testing.T) {
 	t.Parallel()
@@ -44,12 +47,12 @@ func celled(t *testing.T, opts Options, dir string, rows int) *Index {
 }
 
 // makeCells makes what is due of the cells, and tells of them.
-func makeCells(t *testing.T, x *Index) *snapshot {
+func makeCells(t *testing.T, x *Index) *store.Snapshot {
 	t.Helper()
-	var snap *snapshot
-	err := x.use(t.Context(), crashSpace, false, func(s *space) error {
-		err := s.makeCells(t.Context())
-		snap = s.snapshot()
+	var snap *store.Snapshot
+	err := x.use(t.Context(), crashSpace, false, func(s *store.Space) error {
+		err := s.MaintainIVF(t.Context())
+		snap = s.Snapshot()
 		return err
 	})
 	if err != nil {
@@ -61,27 +64,27 @@ func makeCells(t *testing.T, x *Index) *snapshot {
 // nearestBoth searches the current state by its cells, and by comparing every vector.
 func nearestBoth(t *testing.T, x *Index, query []float32, limit int) (got, want []string) {
 	t.Helper()
-	err := x.use(t.Context(), crashSpace, false, func(s *space) error {
-		return s.read(t.Context(), func(v view) error {
-			if v.outgrown() {
+	err := x.use(t.Context(), crashSpace, false, func(s *store.Space) error {
+		return s.Read(t.Context(), func(v store.View) error {
+			if v.SkipsIVF() {
 				return nil
 			}
-			found, _, err := scanCells(t.Context(), &v.vectorSet, query, limit)
+			found, _, err := vector.ScanLists(t.Context(), &v.Set, query, limit)
 			if err != nil {
 				return err
 			}
-			all, err := scanExact(t.Context(), &v.vectorSet, nil, query, limit, int(v.rows))
+			all, err := vector.ScanExact(t.Context(), &v.Set, nil, query, limit, int(v.Rows))
 			if err != nil {
 				return err
 			}
-			names := func(rows []scored) (out []string) {
+			names := func(rows []topk.Scored) (out []string) {
 				for _, r := range rows {
-					out = append(out, fmt.Sprintf("%d %.5f", r.slot, r.score))
+					out = append(out, fmt.Sprintf("%d %.5f", r.Slot, r.Score))
 				}
 				slices.Sort(out)
 				return out
 			}
-			got, want = names(found.best), names(all.best(limit))
+			got, want = names(found.Best), names(all.Best(limit))
 			return nil
 		})
 	})
@@ -96,7 +99,7 @@ func TestRowsThatComeGoAndTakeOthersSlotsAreFoundByCells(t *testing.T) {
 	x := celled(t, Options{sizes: smallSizes}, t.TempDir(), 300)
 	// As if the space were queued, cells are made when this test wants it and at no other moment.
 	for waiting := true; waiting; runtime.Gosched() {
-		_, waiting = x.cutQueued.LoadOrStore(crashSpace, struct{}{})
+		_, waiting = x.ivfQueued.LoadOrStore(crashSpace, struct{}{})
 	}
 	rng := rand.New(rand.NewPCG(61, 62))
 	compared, tails, reused := 0, 0, 0
@@ -127,10 +130,10 @@ func TestRowsThatComeGoAndTakeOthersSlotsAreFoundByCells(t *testing.T) {
 			}
 			compared += len(want)
 		}
-		_ = x.use(t.Context(), crashSpace, false, func(s *space) error {
-			if c := s.snapshot(); c.cells.usable() {
-				tails += c.tail()
-				reused += int(c.listed.count(c.slots)) - int(c.cells.rows)
+		_ = x.use(t.Context(), crashSpace, false, func(s *store.Space) error {
+			if c := s.Snapshot(); c.IVF.Usable() {
+				tails += c.CountUnassigned()
+				reused += int(c.Assigned.Count(c.Slots)) - int(c.IVF.Rows)
 			}
 			return nil
 		})
@@ -149,16 +152,16 @@ func TestCellsOutliveTheProcess(t *testing.T) {
 	x := celled(t, Options{sizes: smallSizes}, dir, 300)
 	mustWrite(t, x, crashSpace, []index.Row{crashRow("tail", 1, 1)})
 	before := current(t, x)
-	if !before.cells.usable() || before.written == 0 {
-		t.Fatalf("cells %+v, %d rows since", before.cells, before.written)
+	if !before.IVF.Usable() || before.Written == 0 {
+		t.Fatalf("cells %+v, %d rows since", before.IVF, before.Written)
 	}
 	if err := x.Close(); err != nil {
 		t.Fatal(err)
 	}
 	x = mustOpen(t, dir, Options{sizes: smallSizes})
 	after := current(t, x)
-	if !after.cells.usable() || after.cells.epoch != before.cells.epoch || after.written != before.written || after.tail() != before.tail() {
-		t.Errorf("opened again cells are %+v and %d rows since, were %+v and %d", after.cells, after.written, before.cells, before.written)
+	if !after.IVF.Usable() || after.IVF.Epoch != before.IVF.Epoch || after.Written != before.Written || after.CountUnassigned() != before.CountUnassigned() {
+		t.Errorf("opened again cells are %+v and %d rows since, were %+v and %d", after.IVF, after.Written, before.IVF, before.Written)
 	}
 	got, want := nearestBoth(t, x, crashRow("tail", 1, 1).Vector, 20)
 	if diff := cmp.Diff(want, got); diff != "" || len(got) != 20 {
@@ -167,10 +170,10 @@ func TestCellsOutliveTheProcess(t *testing.T) {
 }
 
 // current returns the state of the space.
-func current(t *testing.T, x *Index) (snap *snapshot) {
+func current(t *testing.T, x *Index) (snap *store.Snapshot) {
 	t.Helper()
-	if err := x.use(t.Context(), crashSpace, false, func(s *space) error {
-		snap = s.snapshot()
+	if err := x.use(t.Context(), crashSpace, false, func(s *store.Space) error {
+		snap = s.Snapshot()
 		return nil
 	}); err != nil {
 		t.Fatal(err)
@@ -239,8 +242,8 @@ func TestCellsThatAreDamagedOrMissingAreMadeAnew(t *testing.T) {
 			if err := x.Check(t.Context(), crashSpace); err != nil {
 				t.Errorf("a check says %v", err)
 			}
-			if snap := makeCells(t, x); !snap.cells.usable() || snap.cells.verify() != nil {
-				t.Errorf("they are not made anew: %+v", snap.cells)
+			if snap := makeCells(t, x); !snap.IVF.Usable() || snap.IVF.Verify() != nil {
+				t.Errorf("they are not made anew: %+v", snap.IVF)
 			}
 			if diff := cmp.Diff(want, search(), told); diff != "" {
 				t.Errorf("made anew (-want +got):\n%s", diff)
@@ -282,10 +285,10 @@ func onTable(folder, statement string) error {
 func TestSpacesBelowTheThresholdHaveNoCells(t *testing.T) {
 	t.Parallel()
 	z := smallSizes
-	z.cells = 1000
+	z.IVF = 1000
 	x := celled(t, Options{sizes: z}, t.TempDir(), 300)
-	if snap := current(t, x); snap.cells != nil || !snap.outgrown() || !snap.coded() {
-		t.Errorf("cells are %+v", snap.cells)
+	if snap := current(t, x); snap.IVF != nil || !snap.SkipsIVF() || !snap.HasCodes() {
+		t.Errorf("cells are %+v", snap.IVF)
 	}
 	if left, err := filepath.Glob(filepath.Join(x.dir, "crash", "*", "cells-*")); err != nil || len(left) > 0 {
 		t.Errorf("%v is there: %v", left, err)
@@ -295,8 +298,8 @@ func TestSpacesBelowTheThresholdHaveNoCells(t *testing.T) {
 func TestNewCodesEndTheCellsOfOldOnes(t *testing.T) {
 	t.Parallel()
 	x := celled(t, Options{sizes: smallSizes}, t.TempDir(), 100)
-	epoch := current(t, x).epoch
-	for from := 100; current(t, x).epoch == epoch; from += 50 {
+	epoch := current(t, x).Epoch
+	for from := 100; current(t, x).Epoch == epoch; from += 50 {
 		var batch []index.Row
 		for i := range 50 {
 			batch = append(batch, crashRow("a", 1, from+i))
@@ -304,8 +307,8 @@ func TestNewCodesEndTheCellsOfOldOnes(t *testing.T) {
 		mustWrite(t, x, crashSpace, batch)
 	}
 	snap := makeCells(t, x)
-	if !snap.cells.usable() || snap.cells.coded != snap.epoch {
-		t.Errorf("cells are %+v, codes are of epoch %d", snap.cells, snap.epoch)
+	if !snap.IVF.Usable() || snap.IVF.Coded != snap.Epoch {
+		t.Errorf("cells are %+v, codes are of epoch %d", snap.IVF, snap.Epoch)
 	}
 	got, want := nearestBoth(t, x, crashRow("a", 1, 3).Vector, 20)
 	if diff := cmp.Diff(want, got); diff != "" || len(got) != 20 {
@@ -317,7 +320,7 @@ func TestCellsThatBecomeMoreUnevenAreCutAnew(t *testing.T) {
 	t.Parallel()
 	x := celled(t, Options{sizes: smallSizes}, t.TempDir(), 300)
 	for waiting := true; waiting; runtime.Gosched() { // cells are made when this test wants it and at no other moment
-		_, waiting = x.cutQueued.LoadOrStore(crashSpace, struct{}{})
+		_, waiting = x.ivfQueued.LoadOrStore(crashSpace, struct{}{})
 	}
 	before := current(t, x)
 	var alike []index.Row
@@ -327,16 +330,16 @@ func TestCellsThatBecomeMoreUnevenAreCutAnew(t *testing.T) {
 		alike = append(alike, r)
 	}
 	mustWrite(t, x, crashSpace, alike)
-	if work := current(t, x).wantsCells(false); work != listCells {
+	if work := current(t, x).IVFWork(false); work != vector.Assign {
 		t.Fatalf("a tail of %d rows wants %d, not to be listed", len(alike), work)
 	}
 	listed := makeCells(t, x)
-	if !listed.cells.skewed || listed.cells.cutAt != before.cells.cutAt || listed.wantsCells(false) != cutCells {
-		t.Fatalf("250 rows in one cell leave %+v", listed.cells)
+	if !listed.IVF.Skewed || listed.IVF.BuiltAt != before.IVF.BuiltAt || listed.IVFWork(false) != vector.Rebuild {
+		t.Fatalf("250 rows in one cell leave %+v", listed.IVF)
 	}
 	cut := makeCells(t, x)
-	if cut.cells.skewed || cut.cells.cutAt != cut.rows || cut.wantsCells(false) != cellsDone {
-		t.Errorf("cut anew they are %+v of %d rows", cut.cells, cut.rows)
+	if cut.IVF.Skewed || cut.IVF.BuiltAt != cut.Rows || cut.IVFWork(false) != vector.NoWork {
+		t.Errorf("cut anew they are %+v of %d rows", cut.IVF, cut.Rows)
 	}
 	got, want := nearestBoth(t, x, crashRow("a", 1, 3).Vector, 20)
 	if diff := cmp.Diff(want, got); diff != "" || len(got) != 20 {
@@ -349,7 +352,7 @@ func TestADatastoreIsDroppedWhileItsCellsAreMade(t *testing.T) {
 	x := celled(t, Options{sizes: smallSizes}, t.TempDir(), 100)
 	began, ended := make(chan struct{}), make(chan error, 1)
 	go func() {
-		ended <- x.cutting.with(t.Context(), x, crashSpace, func(_ *space, ctx context.Context) error {
+		ended <- x.building.with(t.Context(), x, crashSpace, func(_ *store.Space, ctx context.Context) error {
 			close(began)
 			<-ctx.Done()
 			return ctx.Err()

@@ -21,7 +21,8 @@ import (
 
 	"github.com/sluice/sluice/pkg/domain"
 	"github.com/sluice/sluice/pkg/index"
-	"github.com/sluice/sluice/pkg/index/embedded/quant"
+	"github.com/sluice/sluice/pkg/index/embedded/vector"
+	"github.com/sluice/sluice/pkg/index/embedded/vector/quant"
 )
 
 // childEnv names the directory that a re-executed test binary writes into until it is killed; childRound the round, by
@@ -106,7 +107,7 @@ func runChild() bool {
 // which all were deleted.
 type acknowledged struct {
 	written, deleted map[string]uint64
-	sizes            sizes // of the index
+	sizes            vector.Thresholds // of the index
 }
 
 // crash runs a writer and kills it after some acknowledgements, at a moment that the round's seed chooses.
@@ -118,7 +119,7 @@ func (a *acknowledged) crash(t *testing.T, dir string, round int) {
 	}
 	cmd := exec.CommandContext(t.Context(), exe)
 	cmd.Env = append(os.Environ(), childEnv+"="+dir, childRound+"="+strconv.Itoa(round))
-	if a.sizes != (sizes{}) {
+	if a.sizes != (vector.Thresholds{}) {
 		cmd.Env = append(cmd.Env, childCells+"=1")
 	}
 	var faults strings.Builder
@@ -229,7 +230,7 @@ const crashRounds = 40
 
 func TestAWriterKilledAtAnyMomentLosesNothingAcknowledged(t *testing.T) {
 	t.Parallel()
-	for name, z := range map[string]sizes{"of few rows": {}, "with cells": smallSizes} {
+	for name, z := range map[string]vector.Thresholds{"of few rows": {}, "with cells": smallSizes} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			rounds := crashRounds
@@ -258,7 +259,7 @@ func TestClosingWaitsForWhatIsGoingOn(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		x.lists.clear()
+		x.caches.Lists.Clear()
 		ctx, cancel := context.WithCancel(t.Context())
 		var searches sync.WaitGroup
 		for range 4 {

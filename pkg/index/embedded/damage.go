@@ -9,6 +9,7 @@ import (
 
 	"github.com/sluice/sluice/pkg/durable"
 	"github.com/sluice/sluice/pkg/index"
+	"github.com/sluice/sluice/pkg/index/embedded/store"
 )
 
 // corruptSuffix marks the directory of a damaged space that was put aside.
@@ -76,7 +77,7 @@ func (x *Index) Discard(ctx context.Context, id index.Space) (bool, error) {
 		if err := putAside(x.path(key)); err != nil {
 			return false, fmt.Errorf("putting a damaged space of datastore %q aside: %w", id.DatastoreID, err)
 		}
-	case err != nil && !errors.Is(err, errNoSpace):
+	case err != nil && !errors.Is(err, store.ErrNoSpace):
 		return false, fmt.Errorf("checking a space of datastore %q: %w", id.DatastoreID, err)
 	}
 	x.mu.Lock()
@@ -99,10 +100,10 @@ func putAside(dir string) error {
 // Check reads a space from end to end and compares everything with its checksum. It fails with index.ErrCorrupt when
 // something differs; the space is then one that Damaged lists. A space that was never written is in order.
 func (x *Index) Check(ctx context.Context, id index.Space) error {
-	err := x.use(ctx, id, false, func(s *space) error {
-		return s.read(ctx, func(v view) error { return v.check(ctx) })
+	err := x.use(ctx, id, false, func(s *store.Space) error {
+		return s.Read(ctx, func(v store.View) error { return v.Check(ctx) })
 	})
-	if err != nil && !errors.Is(err, errNoSpace) {
+	if err != nil && !errors.Is(err, store.ErrNoSpace) {
 		return fmt.Errorf("checking a space of datastore %q: %w", id.DatastoreID, err)
 	}
 	return nil
@@ -114,9 +115,9 @@ func (x *Index) check(ctx context.Context, key spaceKey, id index.Space) error {
 	x.opened++
 	number := x.opened
 	x.mu.Unlock()
-	s, err := openSpace(ctx, x.path(key), id, number, x.caches, x.sizes, false)
+	s, err := store.Open(ctx, x.path(key), id, number, x.caches, x.sizes, false)
 	if err != nil {
 		return err
 	}
-	return errors.Join(s.read(ctx, func(v view) error { return v.check(ctx) }), s.close())
+	return errors.Join(s.Read(ctx, func(v store.View) error { return v.Check(ctx) }), s.Close())
 }

@@ -5,13 +5,14 @@ import (
 	"testing"
 
 	"github.com/sluice/sluice/pkg/index"
+	"github.com/sluice/sluice/pkg/index/embedded/store"
 )
 
 // versionOf is the number of the space's last commit.
 func versionOf(t *testing.T, x *Index) (version int64) {
 	t.Helper()
-	err := x.use(t.Context(), crashSpace, false, func(s *space) error {
-		version = s.snapshot().version
+	err := x.use(t.Context(), crashSpace, false, func(s *store.Space) error {
+		version = s.Snapshot().Version
 		return nil
 	})
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sluice/sluice/pkg/durable"
 	"github.com/sluice/sluice/pkg/index"
+	"github.com/sluice/sluice/pkg/index/embedded/store"
 )
 
 // DropDatastore implements index.Index. It waits for calls that are using the datastore. Renaming the directory is what
@@ -26,7 +27,7 @@ func (x *Index) DropDatastore(ctx context.Context, datastoreID string) error {
 		return fmt.Errorf("closing datastore %q: %w", datastoreID, err)
 	}
 	dir := filepath.Join(x.dir, datastoreID)
-	if !exists(dir) {
+	if !store.Exists(dir) {
 		return nil
 	}
 	if err := x.remove(dir); err != nil {
@@ -62,7 +63,7 @@ func (x *Index) beginDrop(ctx context.Context, datastoreID string) error {
 		}
 		if !x.dropping[datastoreID] {
 			x.dropping[datastoreID] = true
-			x.cutting.leave(datastoreID)
+			x.building.cancel(datastoreID)
 			x.mu.Unlock()
 			return nil
 		}
@@ -90,8 +91,8 @@ func (x *Index) vacate(h *handle) error {
 	h.state = closing
 	x.mu.Unlock()
 	dir := x.path(h.key)
-	err := h.space.close()
-	if !h.space.isLost() { // else another directory may lie there by now
+	err := h.space.Close()
+	if !h.space.IsLost() { // else another directory may lie there by now
 		err = errors.Join(err, x.remove(dir))
 	}
 	err = errors.Join(err, os.RemoveAll(dir+corruptSuffix))

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/sluice/sluice/pkg/index"
+	"github.com/sluice/sluice/pkg/index/embedded/store"
 )
 
 // batchOf makes rows of one generation of a source.
@@ -162,7 +163,7 @@ func TestASearchThatIsUnderWayKeepsTheFilesUntilItsEnd(t *testing.T) {
 		if err := x.DeleteGenerations(t.Context(), crashSpace, index.Generations{Below: math.MaxUint64}); err != nil {
 			return err
 		}
-		if !exists(filepath.Join(x.dir, crashSpace.DatastoreID)) {
+		if !store.Exists(filepath.Join(x.dir, crashSpace.DatastoreID)) {
 			t.Error("the files are gone")
 		}
 		return nil

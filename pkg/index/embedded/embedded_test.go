@@ -9,6 +9,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/sluice/sluice/pkg/index"
+	"github.com/sluice/sluice/pkg/index/embedded/vector"
 	"github.com/sluice/sluice/pkg/index/indextest"
 )
 
@@ -50,7 +51,7 @@ func mustOpen(t testing.TB, dir string, opts Options) *Index {
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.NewTextHandler(testWriter{t}, nil))
 	}
-	if *everywhereCells && opts.sizes == (sizes{}) && opts.quiet == 0 {
+	if *everywhereCells && opts.sizes == (vector.Thresholds{}) && opts.quiet == 0 {
 		opts.sizes = smallSizes
 	}
 	x, err := Open(dir, opts)

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/sluice/sluice/pkg/index"
+	"github.com/sluice/sluice/pkg/index/embedded/store"
 )
 
 func TestMoreDatastoresThanMayBeOpenAreServed(t *testing.T) {
@@ -82,9 +83,9 @@ func TestADatastoreThatIsUpdatedForEverDoesNotGrow(t *testing.T) {
 	if late := size(); late > early*5/4 {
 		t.Errorf("after 10 updates %d bytes, after 24 %d", early, late)
 	}
-	if err := x.use(t.Context(), crashSpace, false, func(s *space) error {
-		if s.snapshot().slots > 12*live {
-			t.Errorf("%d rows use %d slots", live, s.snapshot().slots)
+	if err := x.use(t.Context(), crashSpace, false, func(s *store.Space) error {
+		if s.Snapshot().Slots > 12*live {
+			t.Errorf("%d rows use %d slots", live, s.Snapshot().Slots)
 		}
 		return nil
 	}); err != nil {

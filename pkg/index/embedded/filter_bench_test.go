@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/sluice/sluice/pkg/index"
+	"github.com/sluice/sluice/pkg/index/embedded/store"
+	"github.com/sluice/sluice/pkg/index/embedded/vector"
 	"github.com/sluice/sluice/pkg/index/indextest"
 )
 
@@ -27,7 +29,7 @@ func BenchmarkFilters(b *testing.B) {
 		return
 	}
 	const words = "seldom sometimes"
-	vector := newBenchCorpus().vector()
+	query := newBenchCorpus().vector()
 	for _, c := range []struct {
 		name   string
 		filter map[string]any
@@ -35,7 +37,7 @@ func BenchmarkFilters(b *testing.B) {
 		{"none", nil}, {"99 %", map[string]any{"hundredth": false}}, {"50 %", map[string]any{"parity": 1}}, {"1 %", map[string]any{"hundredth": true}},
 		{"0.1 %", map[string]any{"team": "rare"}}, {"one row", map[string]any{"number": 4321}},
 	} {
-		for leg, q := range map[string]index.Query{"vector": {Vector: vector}, "words": {Text: words}, "both": {Vector: vector, Text: words}} {
+		for leg, q := range map[string]index.Query{"vector": {Vector: query}, "words": {Text: words}, "both": {Vector: query, Text: words}} {
 			b.Run(c.name+" by "+leg, func(b *testing.B) {
 				q.Limit, q.Filter = 100, index.Filter{Metadata: c.filter}
 				benchQuery(b, x, q)
@@ -43,12 +45,12 @@ func BenchmarkFilters(b *testing.B) {
 		}
 	}
 	b.Run("full scan of the vectors", func(b *testing.B) {
-		err := x.use(b.Context(), benchSpace, false, func(s *space) error {
-			return s.read(b.Context(), func(v view) error {
+		err := x.use(b.Context(), benchSpace, false, func(s *store.Space) error {
+			return s.Read(b.Context(), func(v store.View) error {
 				began := cpuTime(b)
 				defer func() { b.ReportMetric(float64((cpuTime(b)-began).Microseconds())/float64(b.N), "cpu-µs/op") }()
 				for b.Loop() {
-					if _, err := scanExact(b.Context(), &v.vectorSet, nil, vector, 100, int(v.rows)); err != nil {
+					if _, err := vector.ScanExact(b.Context(), &v.Set, nil, query, 100, int(v.Rows)); err != nil {
 						return err
 					}
 				}

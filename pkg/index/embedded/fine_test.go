@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sluice/sluice/pkg/index"
+	"github.com/sluice/sluice/pkg/index/embedded/store"
 )
 
 // coded writes so many rows into a fresh index that it has codes, closes it, and returns its directory, the space's own, and a
@@ -84,8 +85,8 @@ func TestADirectoryWithoutFineCodesIsReadAndGetsThem(t *testing.T) {
 					x = mustOpen(t, dir, Options{})
 				}
 			}
-			if err := x.use(t.Context(), crashSpace, false, func(s *space) error {
-				if !s.snapshot().coded() {
+			if err := x.use(t.Context(), crashSpace, false, func(s *store.Space) error {
+				if !s.Snapshot().HasCodes() {
 					t.Error("no fine codes were made")
 				}
 				return nil

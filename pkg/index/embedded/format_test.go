@@ -13,6 +13,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sluice/sluice/pkg/index"
+	"github.com/sluice/sluice/pkg/index/embedded/checksum"
+	"github.com/sluice/sluice/pkg/index/embedded/store"
+	"github.com/sluice/sluice/pkg/index/embedded/vector"
 )
 
 // backdate turns a closed space's directory into one of an earlier format: that whose codes did not lie by columns, or that which had
@@ -45,7 +48,7 @@ func changeState(t *testing.T, dir string, change func(body map[string]any)) {
 	if err := db.QueryRowContext(t.Context(), `SELECT version, body FROM state`).Scan(&version, &data); err != nil {
 		t.Fatal(err)
 	}
-	data, err = unseal(version, data, "the state")
+	data, err = checksum.Unseal(version, data, "the state")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +60,7 @@ func changeState(t *testing.T, dir string, change func(body map[string]any)) {
 	if data, err = json.Marshal(body); err != nil {
 		t.Fatal(err)
 	}
-	_, err = db.ExecContext(t.Context(), `UPDATE state SET body = ?`, seal(version, data))
+	_, err = db.ExecContext(t.Context(), `UPDATE state SET body = ?`, checksum.Seal(version, data))
 	if err := errorsOf(err, db.Close()); err != nil {
 		t.Fatal(err)
 	}
@@ -139,14 +142,14 @@ func readsAndCodes(t *testing.T, format int) {
 	if err := x.mergeAll(t.Context(), crashSpace); err != nil {
 		t.Fatal(err)
 	}
-	err = x.use(t.Context(), crashSpace, false, func(s *space) error {
-		if !s.snapshot().coded() {
+	err = x.use(t.Context(), crashSpace, false, func(s *store.Space) error {
+		if !s.Snapshot().HasCodes() {
 			t.Error("no codes were made")
 		}
-		return s.read(t.Context(), func(v view) error {
-			got, err := scanStaged(t.Context(), &v.vectorSet, nil, crashRow("a", 1, 77).Vector, 5, int(v.rows))
-			if err == nil && len(got.best) != 5 {
-				t.Errorf("by codes %d rows are found, want 5", len(got.best))
+		return s.Read(t.Context(), func(v store.View) error {
+			got, err := vector.ScanCodes(t.Context(), &v.Set, nil, crashRow("a", 1, 77).Vector, 5, int(v.Rows))
+			if err == nil && len(got.Best) != 5 {
+				t.Errorf("by codes %d rows are found, want 5", len(got.Best))
 			}
 			return err
 		})

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/sluice/sluice/pkg/index"
+	"github.com/sluice/sluice/pkg/index/embedded/store"
+	"github.com/sluice/sluice/pkg/index/embedded/vector"
 )
 
 var (
@@ -20,7 +22,7 @@ func BenchmarkGrowth(b *testing.B) {
 	const batch, stretch = 500, 10_000
 	dir := b.TempDir()
 	open := func() *Index {
-		x, err := Open(dir, Options{Log: slog.New(slog.DiscardHandler), sizes: sizes{cells: *growthCells}})
+		x, err := Open(dir, Options{Log: slog.New(slog.DiscardHandler), sizes: vector.Thresholds{IVF: *growthCells}})
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -42,8 +44,8 @@ func BenchmarkGrowth(b *testing.B) {
 		catchUp(b, x)
 		costs = append(costs, cost+cpuTime(b)-began)
 	}
-	if err := x.use(b.Context(), benchSpace, false, func(s *space) error {
-		b.Logf("cells in use: %t", s.snapshot().cells.usable())
+	if err := x.use(b.Context(), benchSpace, false, func(s *store.Space) error {
+		b.Logf("cells in use: %t", s.Snapshot().IVF.Usable())
 		return nil
 	}); err != nil {
 		b.Fatal(err)

@@ -6,15 +6,16 @@ import (
 	"testing"
 
 	"github.com/sluice/sluice/pkg/index"
+	"github.com/sluice/sluice/pkg/index/embedded/store"
 )
 
 // BenchmarkRows reads the rows of 400 hits, as many as a search by both legs has.
 func BenchmarkRows(b *testing.B) {
 	eachSize(b, func(b *testing.B, x *Index, c *benchCorpus) {
 		vector := c.vector()
-		err := x.use(b.Context(), benchSpace, false, func(s *space) error {
-			return s.read(b.Context(), func(v view) error {
-				words, err := v.lexical().words(b.Context(), nil)
+		err := x.use(b.Context(), benchSpace, false, func(s *store.Space) error {
+			return s.Read(b.Context(), func(v store.View) error {
+				words, err := v.Lexical().Query(b.Context(), nil)
 				if err != nil {
 					return err
 				}
@@ -22,13 +23,13 @@ func BenchmarkRows(b *testing.B) {
 				for b.Loop() {
 					slots := make([]uint32, 0, 400)
 					for range 400 {
-						slots = append(slots, rand.Uint32N(v.slots))
+						slots = append(slots, rand.Uint32N(v.Slots))
 					}
 					slices.Sort(slots)
 					slots = slices.Compact(slots)
 					var found index.Result
 					found.Room(len(slots))
-					if err := tell(b.Context(), v, found.Hits, slots, vector, nil, words); err != nil {
+					if err := describe(b.Context(), v, found.Hits, slots, vector, nil, words); err != nil {
 						return err
 					}
 					found.Release()

@@ -15,6 +15,10 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/sluice/sluice/pkg/index"
+	"github.com/sluice/sluice/pkg/index/embedded/cache"
+	"github.com/sluice/sluice/pkg/index/embedded/lexical"
+	"github.com/sluice/sluice/pkg/index/embedded/store"
+	"github.com/sluice/sluice/pkg/index/embedded/vector"
 	"github.com/sluice/sluice/pkg/processors"
 )
 
@@ -31,7 +35,7 @@ type Options struct {
 	// the index.
 	Alarm func()
 	// sizes are others than the usual ones, in tests.
-	sizes sizes
+	sizes vector.Thresholds
 	quiet time.Duration // likewise, after which a space that nobody writes to is settled
 	// Log receives what nobody waits for: merges that went wrong. Default slog.Default().
 	Log *slog.Logger
@@ -49,11 +53,11 @@ const (
 
 // Index is the embedded engine. It implements index.Index.
 type Index struct {
-	dir   string
-	max   int
-	log   *slog.Logger
-	alarm func()
-	caches
+	dir    string
+	max    int
+	log    *slog.Logger
+	alarm  func()
+	caches cache.Caches
 
 	mu       sync.Mutex
 	spaces   map[spaceKey]*handle
@@ -66,7 +70,7 @@ type Index struct {
 
 	analyzers analyzers
 
-	turns    *semaphore.Weighted // of searches, see turns
+	slots    *semaphore.Weighted // of searches, see turns
 	searches atomic.Uint64       // that were begun
 	rested   atomic.Uint64       // searches when Rest was called last
 
@@ -76,20 +80,20 @@ type Index struct {
 	merger sync.WaitGroup
 	quiet  quietSpaces
 
-	sizes     sizes
-	cuts      chan index.Space
-	cutQueued sync.Map // index.Space → struct{}: those in cuts
-	cutter    sync.WaitGroup
-	cutting   cutting
+	sizes     vector.Thresholds
+	ivfQueue  chan index.Space
+	ivfQueued sync.Map // index.Space → struct{}: those in cuts
+	ivfWorker sync.WaitGroup
+	building  ivfBuilds
 }
 
 var _ index.Index = (*Index)(nil)
 
-// turns is how many searches work at once; the others have their turn in the order in which they came. More than there are
+// maxSearches is how many searches work at once; the others have their turn in the order in which they came. More than there are
 // processors would take theirs from one another: whoever searches without a pause goes on until the scheduler notices, after ten
 // milliseconds or more, which is several searches, and the last of those that wait has waited for all of these. Two at least, so
 // that one that waits for the disk does not stop all.
-func turns() int64 { return int64(max(2, processors.Count())) }
+func maxSearches() int64 { return int64(max(2, processors.Count())) }
 
 // Open opens the index in a directory, which it makes if there is none. It opens no space yet. The caller must see to it
 // that no other process uses the directory.
@@ -109,11 +113,11 @@ func Open(dir string, opts Options) (*Index, error) {
 	ctx, stop := context.WithCancel(context.Background())
 	x := &Index{
 		dir: dir, max: cmp.Or(opts.MaxOpenSpaces, defaultOpenSpaces), log: opts.Log, alarm: opts.Alarm, stop: stop,
-		caches: newCaches(cmp.Or(opts.CacheBytes, defaultCacheBytes), cmp.Or(opts.RowCacheBytes, defaultRowBytes)),
-		turns:  semaphore.NewWeighted(turns()), analyzers: newAnalyzers(processors.Count()),
+		caches: cache.NewCaches(cmp.Or(opts.CacheBytes, defaultCacheBytes), cmp.Or(opts.RowCacheBytes, defaultRowBytes)),
+		slots:  semaphore.NewWeighted(maxSearches()), analyzers: newAnalyzers(processors.Count()),
 		spaces:   make(map[spaceKey]*handle),
 		dropping: make(map[string]bool), damaged: make(map[spaceKey]index.Space), changed: make(chan struct{}), merges: make(chan index.Space, mergeQueue),
-		sizes: opts.sizes, cuts: make(chan index.Space, mergeQueue),
+		sizes: opts.sizes, ivfQueue: make(chan index.Space, mergeQueue),
 	}
 	if x.log == nil {
 		x.log = slog.Default()
@@ -123,17 +127,17 @@ func Open(dir string, opts Options) (*Index, error) {
 	}
 	x.quiet.begin(cmp.Or(opts.quiet, quietTime))
 	x.merger.Go(func() { x.runMerges(ctx) })
-	x.cutter.Go(func() { x.runCuts(ctx) })
+	x.ivfWorker.Go(func() { x.runIVF(ctx) })
 	return x, nil
 }
 
 // mergeLater queues a space, which was opened or written to, for the merger when it needs it.
-func (x *Index) mergeLater(s *space, id index.Space) {
-	x.cutLater(s, id)
-	if s.wantsSettling() {
+func (x *Index) mergeLater(s *store.Space, id index.Space) {
+	x.queueIVF(s, id)
+	if s.NeedsSettling() {
 		x.quiet.note(id)
 	}
-	if !s.wantsMerge() {
+	if !s.NeedsMerge() {
 		return
 	}
 	if _, waiting := x.queued.LoadOrStore(id, struct{}{}); waiting {
@@ -165,33 +169,33 @@ func (x *Index) runMerges(ctx context.Context) {
 
 // mergeLogged merges for nobody who could be told that it went wrong.
 func (x *Index) mergeLogged(ctx context.Context, id index.Space, merge func(context.Context, index.Space) error) {
-	if err := merge(ctx, id); err != nil && ctx.Err() == nil && !errors.Is(err, errNoSpace) && !errors.Is(err, index.ErrClosed) {
+	if err := merge(ctx, id); err != nil && ctx.Err() == nil && !errors.Is(err, store.ErrNoSpace) && !errors.Is(err, index.ErrClosed) {
 		x.log.Error("merging postings", "datastore", id.DatastoreID, "error", err)
 	}
 }
 
 // mergeAll merges until nothing is left that has to be merged.
 func (x *Index) mergeAll(ctx context.Context, id index.Space) error {
-	return x.mergeWhile(ctx, id, crowded)
+	return x.mergeWhile(ctx, id, lexical.Crowded)
 }
 
 // settle merges until a space has so few segments as one should have that nobody writes to, and has cells made that wait for that.
 func (x *Index) settle(ctx context.Context, id index.Space) error {
-	if err := x.mergeWhile(ctx, id, unsettled); err != nil {
+	if err := x.mergeWhile(ctx, id, lexical.Unsettled); err != nil {
 		return err
 	}
-	return x.use(ctx, id, false, func(s *space) error {
-		s.markQuiet()
-		x.cutLater(s, id)
+	return x.use(ctx, id, false, func(s *store.Space) error {
+		s.MarkIdle()
+		x.queueIVF(s, id)
 		return nil
 	})
 }
 
 // mergeWhile merges as long as there are segments that choose picks.
-func (x *Index) mergeWhile(ctx context.Context, id index.Space, choose func([]segment) []segment) error {
+func (x *Index) mergeWhile(ctx context.Context, id index.Space, choose func([]lexical.Segment) []lexical.Segment) error {
 	for more := true; more; {
-		err := x.use(ctx, id, false, func(s *space) (err error) {
-			more, err = s.merge(ctx, choose)
+		err := x.use(ctx, id, false, func(s *store.Space) (err error) {
+			more, err = s.Merge(ctx, choose)
 			return err
 		})
 		if err != nil {
@@ -231,7 +235,7 @@ func (x *Index) Close() error {
 	x.stop()
 	x.quiet.end()
 	x.merger.Wait()
-	x.cutter.Wait()
+	x.ivfWorker.Wait()
 	return x.closeSpaces(context.Background(), func(spaceKey) bool { return true })
 }
 
@@ -243,12 +247,12 @@ func (x *Index) Rest() (bytes int64) {
 	if now := x.searches.Load(); x.rested.Swap(now) != now {
 		return 0
 	}
-	bytes = x.clear()
+	bytes = x.caches.Clear()
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	for _, h := range x.spaces {
 		if h.state == open && h.refs == 0 {
-			h.space.rest()
+			h.space.ReleaseMemory()
 		}
 	}
 	return bytes

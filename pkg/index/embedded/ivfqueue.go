@@ -6,41 +6,42 @@ import (
 	"sync"
 
 	"github.com/sluice/sluice/pkg/index"
+	"github.com/sluice/sluice/pkg/index/embedded/store"
 )
 
-// cutLater queues a space for the one that cuts cells, when it needs it.
-func (x *Index) cutLater(s *space, id index.Space) {
-	if !s.needsIVF() {
+// queueIVF queues a space for the one that cuts cells, when it needs it.
+func (x *Index) queueIVF(s *store.Space, id index.Space) {
+	if !s.NeedsIVF() {
 		return
 	}
-	if _, waiting := x.cutQueued.LoadOrStore(id, struct{}{}); waiting {
+	if _, waiting := x.ivfQueued.LoadOrStore(id, struct{}{}); waiting {
 		return
 	}
 	select {
-	case x.cuts <- id:
+	case x.ivfQueue <- id:
 	default:
-		x.cutQueued.Delete(id)
+		x.ivfQueued.Delete(id)
 	}
 }
 
-// mendCells has cells made anew that a search has found damaged.
-func (x *Index) mendCells(s *space, id index.Space) {
-	if s.cellsBroken() {
-		x.cutLater(s, id)
+// repairIVF has cells made anew that a search has found damaged.
+func (x *Index) repairIVF(s *store.Space, id index.Space) {
+	if s.IVFBroken() {
+		x.queueIVF(s, id)
 	}
 }
 
-// runCuts makes the cells of one space at a time until the index is closed. Merges of other spaces do not wait for it.
-func (x *Index) runCuts(ctx context.Context) {
+// runIVF makes the cells of one space at a time until the index is closed. Merges of other spaces do not wait for it.
+func (x *Index) runIVF(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case id := <-x.cuts:
-			x.cutQueued.Delete(id)
-			err := x.cutting.with(ctx, x, id, (*space).makeCells)
+		case id := <-x.ivfQueue:
+			x.ivfQueued.Delete(id)
+			err := x.building.with(ctx, x, id, (*store.Space).MaintainIVF)
 			// Damage of vectors or codes is noted where it is met, and looked into.
-			known := errors.Is(err, errNoSpace) || errors.Is(err, index.ErrClosed) || errors.Is(err, index.ErrCorrupt)
+			known := errors.Is(err, store.ErrNoSpace) || errors.Is(err, index.ErrClosed) || errors.Is(err, index.ErrCorrupt)
 			if err != nil && ctx.Err() == nil && !known {
 				x.log.Error("making cells of vectors", "datastore", id.DatastoreID, "error", err)
 			}
@@ -48,14 +49,14 @@ func (x *Index) runCuts(ctx context.Context) {
 	}
 }
 
-// cutting knows of the datastores whose cells are being made.
-type cutting struct {
+// ivfBuilds knows of the datastores whose cells are being made.
+type ivfBuilds struct {
 	mu    sync.Mutex
 	stops map[*index.Space]context.CancelFunc
 }
 
 // with makes cells of a space, unless its datastore is dropped before or meanwhile: then it gives up, and fails with nothing.
-func (c *cutting) with(ctx context.Context, x *Index, id index.Space, do func(s *space, ctx context.Context) error) error {
+func (c *ivfBuilds) with(ctx context.Context, x *Index, id index.Space, do func(s *store.Space, ctx context.Context) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	c.mu.Lock()
@@ -69,15 +70,15 @@ func (c *cutting) with(ctx context.Context, x *Index, id index.Space, do func(s 
 		defer c.mu.Unlock()
 		delete(c.stops, &id)
 	}()
-	err := x.use(ctx, id, false, func(s *space) error { return do(s, ctx) })
+	err := x.use(ctx, id, false, func(s *store.Space) error { return do(s, ctx) })
 	if ctx.Err() != nil {
 		return nil
 	}
 	return err
 }
 
-// leave has whoever makes cells of a datastore give up.
-func (c *cutting) leave(datastore string) {
+// cancel has whoever makes cells of a datastore give up.
+func (c *ivfBuilds) cancel(datastore string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for id, stop := range c.stops {

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"sync/atomic"
 	"testing"
+
+	"github.com/sluice/sluice/pkg/index/embedded/store"
 )
 
 func TestFilesThatAreDeletedWhileTheyAreOpenAreMissed(t *testing.T) {
@@ -57,7 +59,7 @@ func TestAWriteWhoseFilesGoMeanwhileFails(t *testing.T) {
 	t.Parallel()
 	x := mustOpen(t, t.TempDir(), Options{Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
 	mustWrite(t, x, crashSpace, batchOf("a", 1, 10))
-	err := x.use(t.Context(), crashSpace, true, func(s *space) error {
+	err := x.use(t.Context(), crashSpace, true, func(s *store.Space) error {
 		if err := os.RemoveAll(filepath.Join(x.dir, crashSpace.DatastoreID)); err != nil {
 			return err
 		}
@@ -65,9 +67,9 @@ func TestAWriteWhoseFilesGoMeanwhileFails(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		return s.write(t.Context(), b) // which open files take
+		return s.Write(t.Context(), b) // which open files take
 	})
-	if !errors.Is(err, errLost) {
+	if !errors.Is(err, store.ErrLost) {
 		t.Errorf("err = %v", err)
 	}
 	mustWrite(t, x, crashSpace, batchOf("a", 2, 3))

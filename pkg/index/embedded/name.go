@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/sluice/sluice/pkg/index"
+	"github.com/sluice/sluice/pkg/index/embedded/store"
 )
 
 // Spaces implements index.Index. It opens no space.
@@ -32,11 +33,11 @@ func (x *Index) Spaces(ctx context.Context, datastoreID string) ([]index.Space, 
 			continue
 		}
 		key := spaceKey{datastoreID, e.Name()}
-		id, err := readName(ctx, x.path(key), datastoreID, func(id index.Space) bool {
+		id, err := store.Identify(ctx, x.path(key), datastoreID, func(id index.Space) bool {
 			got, err := keyOf(id)
 			return err == nil && got == key
 		})
-		if errors.Is(err, errNoSpace) {
+		if errors.Is(err, store.ErrNoSpace) {
 			continue
 		}
 		if err != nil {

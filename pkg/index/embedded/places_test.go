@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/sluice/sluice/pkg/index/embedded/store"
 )
 
 func TestADirectoryWithoutPlacesIsReadAndGetsThem(t *testing.T) {
@@ -51,8 +53,8 @@ func TestADirectoryWithoutPlacesIsReadAndGetsThem(t *testing.T) {
 					x = mustOpen(t, dir, Options{})
 				}
 			}
-			if err := x.use(t.Context(), crashSpace, false, func(s *space) error {
-				if !s.snapshot().placed {
+			if err := x.use(t.Context(), crashSpace, false, func(s *store.Space) error {
+				if !s.Snapshot().HasLocations {
 					t.Error("no places were made")
 				}
 				return nil

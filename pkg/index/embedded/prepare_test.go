@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sluice/sluice/pkg/index"
+	"github.com/sluice/sluice/pkg/index/embedded/store"
 )
 
 // preparedIndex is an index of some rows.
@@ -29,7 +30,7 @@ func spoiled(t *testing.T, x *Index, q index.Query) index.Prepared {
 	if err != nil {
 		t.Fatal(err)
 	}
-	leg, ok := made.(*wordsLeg)
+	leg, ok := made.(*lexicalLeg)
 	if !ok || len(leg.best) == 0 {
 		t.Fatalf("%v was prepared", made)
 	}
@@ -46,13 +47,13 @@ func TestASearchTakesWhatWasPreparedForIt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	made, _ := x.lists.held()
+	made, _ := x.caches.Lists.Held()
 	asked := q
 	asked.Prepared = prepared
 	if diff := cmp.Diff(want, search(t.Context(), t, x, asked)); diff != "" {
 		t.Errorf("(-without +with what was prepared):\n%s", diff)
 	}
-	if now, _ := x.lists.held(); now != made {
+	if now, _ := x.caches.Lists.Held(); now != made {
 		t.Errorf("the search has read or made %d things more", now-made)
 	}
 	asked.Prepared = spoiled(t, x, q)
@@ -121,14 +122,14 @@ func TestRowsThatGoWhileTheyAreReadAreNotFound(t *testing.T) {
 		wanted[uint32(found.Hits[i].Place)] = &found.Hits[i]
 	}
 	reads := 0
-	err = x.use(t.Context(), crashSpace, false, func(s *space) error {
-		return s.glance(t.Context(), func(v view) error {
+	err = x.use(t.Context(), crashSpace, false, func(s *store.Space) error {
+		return s.ReadLazy(t.Context(), func(v store.View) error {
 			if reads++; reads == 1 {
 				if err := x.DeleteGenerations(t.Context(), crashSpace, index.Generations{DatasourceID: "a", From: 1, Below: 2}); err != nil {
 					return err
 				}
 			}
-			return v.fill(t.Context(), wanted)
+			return v.Fill(t.Context(), wanted)
 		})
 	})
 	if err != nil || reads != 2 {

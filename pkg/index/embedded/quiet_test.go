@@ -12,6 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sluice/sluice/pkg/index"
+	"github.com/sluice/sluice/pkg/index/embedded/lexical"
+	"github.com/sluice/sluice/pkg/index/embedded/store"
 )
 
 func TestASpaceIsQuietOnceNobodyHasWrittenForAWhile(t *testing.T) {
@@ -84,7 +86,7 @@ func TestASpaceSettlesWhenNobodyWrites(t *testing.T) {
 	defer cancel()
 	poll := time.NewTicker(time.Millisecond)
 	defer poll.Stop()
-	for segmentsOf(t, x) > fewSegments {
+	for segmentsOf(t, x) > lexical.FewSegments {
 		select {
 		case <-poll.C:
 		case <-ctx.Done():
@@ -98,8 +100,8 @@ func TestASpaceSettlesWhenNobodyWrites(t *testing.T) {
 
 func segmentsOf(t *testing.T, x *Index) (n int) {
 	t.Helper()
-	err := x.use(t.Context(), crashSpace, false, func(s *space) error {
-		n = len(s.snapshot().segments)
+	err := x.use(t.Context(), crashSpace, false, func(s *store.Space) error {
+		n = len(s.Snapshot().Segments)
 		return nil
 	})
 	if err != nil {

@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/sluice/sluice/pkg/index/embedded/cache"
 )
 
 func TestAnIndexRestsWhenNothingWasSearchedForAWhile(t *testing.T) {
@@ -15,14 +17,14 @@ func TestAnIndexRestsWhenNothingWasSearchedForAWhile(t *testing.T) {
 		if diff := cmp.Diff(want, got, told); diff != "" || err != nil {
 			t.Fatalf("round %d: %v (-want +got):\n%s", round, err, diff)
 		}
-		if given := x.Rest(); given != 0 || kept(x.lists) == 0 {
-			t.Errorf("an index that was searched since gives up %d bytes and keeps %d", given, kept(x.lists))
+		if given := x.Rest(); given != 0 || kept(x.caches.Lists) == 0 {
+			t.Errorf("an index that was searched since gives up %d bytes and keeps %d", given, kept(x.caches.Lists))
 		}
-		if all := kept(x.lists) + kept(x.blocks) + kept(x.hits); x.Rest() != all {
+		if all := kept(x.caches.Lists) + kept(x.caches.Blocks) + kept(x.caches.Rows); x.Rest() != all {
 			t.Error("what was given up is not what was kept")
 		}
-		for name, c := range map[string]*cache{"lists": x.lists, "blocks": x.blocks, "rows": x.hits} {
-			if items, bytes := c.held(); items != 0 || bytes != 0 {
+		for name, c := range map[string]*cache.Cache{"lists": x.caches.Lists, "blocks": x.caches.Blocks, "rows": x.caches.Rows} {
+			if items, bytes := c.Held(); items != 0 || bytes != 0 {
 				t.Errorf("%d bytes of %s are kept in memory while nothing is searched", bytes, name)
 			}
 		}
@@ -30,7 +32,7 @@ func TestAnIndexRestsWhenNothingWasSearchedForAWhile(t *testing.T) {
 }
 
 // kept is how many bytes a cache holds.
-func kept(c *cache) int64 {
-	_, bytes := c.held()
+func kept(c *cache.Cache) int64 {
+	_, bytes := c.Held()
 	return bytes
 }

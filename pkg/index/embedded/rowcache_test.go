@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sluice/sluice/pkg/index"
+	"github.com/sluice/sluice/pkg/index/embedded/store"
 )
 
 // TestRowsThatAreKeptAreThoseOfTheirSlots has slots used again and again, and compares what searches find with what was
@@ -57,9 +58,9 @@ func TestRowsThatAreKeptAreThoseOfTheirSlots(t *testing.T) {
 			}
 		}
 	}
-	err := x.use(t.Context(), crashSpace, false, func(s *space) error {
-		if s.snapshot().slots > 12*120 {
-			t.Errorf("120 rows use %d slots: none was used again", s.snapshot().slots)
+	err := x.use(t.Context(), crashSpace, false, func(s *store.Space) error {
+		if s.Snapshot().Slots > 12*120 {
+			t.Errorf("120 rows use %d slots: none was used again", s.Snapshot().Slots)
 		}
 		return nil
 	})

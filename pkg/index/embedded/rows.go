@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/sluice/sluice/pkg/index"
+	"github.com/sluice/sluice/pkg/index/embedded/store"
 )
 
 // Write implements index.Index. A key that comes twice in one call keeps its last row.
@@ -15,11 +16,11 @@ func (x *Index) Write(ctx context.Context, id index.Space, rows []index.Row) err
 	if err != nil {
 		return err
 	}
-	err = x.use(ctx, id, true, func(s *space) error {
-		if len(batch.rows) == 0 {
+	err = x.use(ctx, id, true, func(s *store.Space) error {
+		if len(batch.Rows) == 0 {
 			return nil
 		}
-		if err := s.write(ctx, batch); err != nil {
+		if err := s.Write(ctx, batch); err != nil {
 			return err
 		}
 		x.mergeLater(s, id)
@@ -32,17 +33,17 @@ func (x *Index) Write(ctx context.Context, id index.Space, rows []index.Row) err
 }
 
 // prepare checks and analyses rows, and does for them what needs no slots: the writer of a space is one, and all wait for it.
-func (x *Index) prepare(ctx context.Context, id index.Space, rows []index.Row) (*batch, error) {
+func (x *Index) prepare(ctx context.Context, id index.Space, rows []index.Row) (*store.Batch, error) {
 	words, err := x.analyzers.borrow(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer x.analyzers.giveBack(words)
-	out := make([]*prepared, 0, len(rows))
+	out := make([]*store.Prepared, 0, len(rows))
 	at := make(map[string]int, len(rows))
-	preparer := newPreparer(id.Dimensions, words)
+	preparer := store.NewPreparer(id.Dimensions, words)
 	for i := range rows {
-		p, err := preparer.prepare(&rows[i])
+		p, err := preparer.Prepare(&rows[i])
 		if err != nil {
 			return nil, fmt.Errorf("writing row %d with key %.80q: %w", i, rows[i].Key, err)
 		}
@@ -56,7 +57,7 @@ func (x *Index) prepare(ctx context.Context, id index.Space, rows []index.Row) (
 			return nil, fmt.Errorf("analysing rows: %w", ctx.Err())
 		}
 	}
-	return batchOfRows(preparer.words, out), nil
+	return store.NewBatch(preparer.Words, out), nil
 }
 
 // DeleteGenerations implements index.Index. What is named goes in one commit, or several when it is much.
@@ -65,14 +66,14 @@ func (x *Index) DeleteGenerations(ctx context.Context, id index.Space, which ...
 	if len(all) == 0 {
 		return nil
 	}
-	err := x.use(ctx, id, false, func(s *space) error {
-		if err := s.deleteGenerations(ctx, all); err != nil {
+	err := x.use(ctx, id, false, func(s *store.Space) error {
+		if err := s.DeleteGenerations(ctx, all); err != nil {
 			return err
 		}
 		x.mergeLater(s, id)
 		return nil
 	})
-	if err != nil && !errors.Is(err, errNoSpace) {
+	if err != nil && !errors.Is(err, store.ErrNoSpace) {
 		return fmt.Errorf("deleting generations of datasource %q and %d others: %w", all[0].DatasourceID, len(all)-1, err)
 	}
 	return nil
@@ -84,14 +85,14 @@ func (x *Index) Rows(ctx context.Context, id index.Space, datasourceID string, g
 		return nil, fmt.Errorf("%w: the limit %d is negative", index.ErrInvalid, limit)
 	}
 	var out []index.Row
-	err := x.use(ctx, id, false, func(s *space) error {
-		return s.read(ctx, func(v view) error {
+	err := x.use(ctx, id, false, func(s *store.Space) error {
+		return s.Read(ctx, func(v store.View) error {
 			var err error
-			out, err = v.rowsOf(ctx, datasourceID, generation, fromOrdinal, limit)
+			out, err = v.RowsOf(ctx, datasourceID, generation, fromOrdinal, limit)
 			return err
 		})
 	})
-	if err != nil && !errors.Is(err, errNoSpace) {
+	if err != nil && !errors.Is(err, store.ErrNoSpace) {
 		return nil, fmt.Errorf("reading rows of datasource %q: %w", datasourceID, err)
 	}
 	return out, nil
@@ -100,14 +101,14 @@ func (x *Index) Rows(ctx context.Context, id index.Space, datasourceID string, g
 // Count implements index.Index.
 func (x *Index) Count(ctx context.Context, id index.Space, datasourceID string, generation uint64) (int64, error) {
 	var n int64
-	err := x.use(ctx, id, false, func(s *space) error {
-		return s.read(ctx, func(v view) error {
+	err := x.use(ctx, id, false, func(s *store.Space) error {
+		return s.Read(ctx, func(v store.View) error {
 			var err error
-			n, err = v.count(ctx, datasourceID, generation)
+			n, err = v.Count(ctx, datasourceID, generation)
 			return err
 		})
 	})
-	if err != nil && !errors.Is(err, errNoSpace) {
+	if err != nil && !errors.Is(err, store.ErrNoSpace) {
 		return 0, fmt.Errorf("counting rows of datasource %q: %w", datasourceID, err)
 	}
 	return n, nil
@@ -115,10 +116,10 @@ func (x *Index) Count(ctx context.Context, id index.Space, datasourceID string, 
 
 // Stored implements index.Index.
 func (x *Index) Stored(ctx context.Context, id index.Space, f func(index.Stored) error) error {
-	err := x.use(ctx, id, false, func(s *space) error {
-		return s.read(ctx, func(v view) error { return v.stored(ctx, f) })
+	err := x.use(ctx, id, false, func(s *store.Space) error {
+		return s.Read(ctx, func(v store.View) error { return v.Stored(ctx, f) })
 	})
-	if errors.Is(err, errNoSpace) {
+	if errors.Is(err, store.ErrNoSpace) {
 		return nil
 	}
 	return err
@@ -135,10 +136,10 @@ func (x *Index) Fill(ctx context.Context, id index.Space, hits []*index.Hit) err
 	if len(wanted) == 0 {
 		return ctx.Err()
 	}
-	err := x.use(ctx, id, false, func(s *space) error {
-		return s.glance(ctx, func(v view) error { return v.fill(ctx, wanted) })
+	err := x.use(ctx, id, false, func(s *store.Space) error {
+		return s.ReadLazy(ctx, func(v store.View) error { return v.Fill(ctx, wanted) })
 	})
-	if err != nil && !errors.Is(err, errNoSpace) {
+	if err != nil && !errors.Is(err, store.ErrNoSpace) {
 		return fmt.Errorf("reading %d hits of datastore %q: %w", len(wanted), id.DatastoreID, err)
 	}
 	return nil

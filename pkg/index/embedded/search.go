@@ -11,6 +11,11 @@ import (
 
 	"github.com/sluice/sluice/pkg/analysis"
 	"github.com/sluice/sluice/pkg/index"
+	"github.com/sluice/sluice/pkg/index/embedded/bitmap"
+	"github.com/sluice/sluice/pkg/index/embedded/lexical"
+	"github.com/sluice/sluice/pkg/index/embedded/store"
+	"github.com/sluice/sluice/pkg/index/embedded/topk"
+	"github.com/sluice/sluice/pkg/index/embedded/vector"
 	"github.com/sluice/sluice/pkg/processors"
 )
 
@@ -22,7 +27,7 @@ func (x *Index) Search(ctx context.Context, id index.Space, q index.Query) (inde
 	if err := checkLimit(q.Limit); err != nil {
 		return index.Result{}, err
 	}
-	fields, err := filterFields(q.Filter)
+	fields, err := lexical.FilterTerms(q.Filter)
 	if err != nil {
 		return index.Result{}, err
 	}
@@ -34,21 +39,21 @@ func (x *Index) Search(ctx context.Context, id index.Space, q index.Query) (inde
 	}
 	x.searches.Add(1)
 	var out index.Result
-	err = x.use(ctx, id, false, func(s *space) error {
-		running.Add(1)
-		defer running.Add(-1)
-		if err := x.turns.Acquire(ctx, 1); err != nil {
+	err = x.use(ctx, id, false, func(s *store.Space) error {
+		vector.Running.Add(1)
+		defer vector.Running.Add(-1)
+		if err := x.slots.Acquire(ctx, 1); err != nil {
 			return fmt.Errorf("waiting for its turn: %w", err)
 		}
-		defer x.turns.Release(1)
-		defer x.mendCells(s, id)
-		return s.glance(ctx, func(v view) error {
+		defer x.slots.Release(1)
+		defer x.repairIVF(s, id)
+		return s.ReadLazy(ctx, func(v store.View) error {
 			var err error
 			out, err = searchView(ctx, v, q, fields, query)
 			return err
 		})
 	})
-	if errors.Is(err, errNoSpace) {
+	if errors.Is(err, store.ErrNoSpace) {
 		return emptyResult(q.Text), nil
 	}
 	if err != nil {
@@ -63,25 +68,25 @@ func (x *Index) Prepare(ctx context.Context, id index.Space, q index.Query) (ind
 	if err := checkLimit(q.Limit); err != nil {
 		return nil, err
 	}
-	fields, err := filterFields(q.Filter)
+	fields, err := lexical.FilterTerms(q.Filter)
 	if err != nil {
 		return nil, err
 	}
 	var out index.Prepared
-	err = x.use(ctx, id, false, func(s *space) error {
-		if !x.turns.TryAcquire(1) {
+	err = x.use(ctx, id, false, func(s *store.Space) error {
+		if !x.slots.TryAcquire(1) {
 			return nil
 		}
-		defer x.turns.Release(1)
-		return s.glance(ctx, func(v view) error {
-			leg, err := byWords(ctx, v, q, fields)
+		defer x.slots.Release(1)
+		return s.ReadLazy(ctx, func(v store.View) error {
+			leg, err := lexicalSearch(ctx, v, q, fields)
 			if err == nil {
 				out = leg
 			}
 			return err
 		})
 	})
-	if err != nil && !errors.Is(err, errNoSpace) {
+	if err != nil && !errors.Is(err, store.ErrNoSpace) {
 		return nil, fmt.Errorf("preparing to search the space of datastore %q: %w", id.DatastoreID, err)
 	}
 	return out, nil
@@ -94,118 +99,118 @@ func checkLimit(limit int) error {
 	return nil
 }
 
-// wordsLeg is what a query finds by words in a snapshot.
-type wordsLeg struct {
-	of     *snapshot
+// lexicalLeg is what a query finds by words in a snapshot.
+type lexicalLeg struct {
+	of     *store.Snapshot
 	text   string
 	limit  int
 	fields [][]string
 
-	filter slotSet
-	words  *lexical
-	best   []scored
+	filter bitmap.Set
+	words  *lexical.Query
+	best   []topk.Scored
 }
 
-// byWords runs the leg of words, and resolves the filter, which both legs need; or it takes what Prepare has found, of the
+// lexicalSearch runs the leg of words, and resolves the filter, which both legs need; or it takes what Prepare has found, of the
 // same query and in the same snapshot: slots of another one may be others' rows.
-func byWords(ctx context.Context, v view, q index.Query, fields [][]string) (*wordsLeg, error) {
-	if leg, ok := q.Prepared.(*wordsLeg); ok && leg.of == v.snapshot && leg.text == q.Text && leg.limit == q.Limit &&
+func lexicalSearch(ctx context.Context, v store.View, q index.Query, fields [][]string) (*lexicalLeg, error) {
+	if leg, ok := q.Prepared.(*lexicalLeg); ok && leg.of == v.Snapshot && leg.text == q.Text && leg.limit == q.Limit &&
 		slices.EqualFunc(leg.fields, fields, slices.Equal) {
 		return leg, nil
 	}
-	words := v.lexical()
-	leg := &wordsLeg{of: v.snapshot, text: q.Text, limit: q.Limit, fields: fields}
+	words := v.Lexical()
+	leg := &lexicalLeg{of: v.Snapshot, text: q.Text, limit: q.Limit, fields: fields}
 	var err error
-	if leg.filter, err = words.resolve(ctx, fields); err != nil {
+	if leg.filter, err = words.Filter(ctx, fields); err != nil {
 		return nil, err
 	}
 	var terms []analysis.QueryTerm
 	if q.Text != "" {
-		terms = analysis.Query(q.Text, v.languages())
+		terms = analysis.Query(q.Text, v.Languages())
 	}
-	if leg.words, err = words.words(ctx, terms); err != nil {
+	if leg.words, err = words.Query(ctx, terms); err != nil {
 		return nil, err
 	}
-	leg.best = words.topWords(leg.words, leg.filter, q.Limit)
+	leg.best = words.Top(leg.words, leg.filter, q.Limit)
 	return leg, nil
 }
 
 // emptyResult is what a space finds that has no rows.
 func emptyResult(text string) index.Result {
-	l, err := reader{}.words(context.Background(), analysis.Query(text, nil))
+	l, err := lexical.Reader{}.Query(context.Background(), analysis.Query(text, nil))
 	if err != nil {
 		return index.Result{} // nothing is read where there is no segment
 	}
-	return index.Result{MaxLexical: l.max, TermWeights: l.weights}
+	return index.Result{MaxLexical: l.Max, TermWeights: l.Weights}
 }
 
 // legs runs both legs: one after the other, or, where a processor is idle and no filter has to be resolved first, at the same
 // moment. A thread takes a tenth of a millisecond and more to begin, in which words are looked up.
-func legs(ctx context.Context, v view, q index.Query, fields [][]string, query []float32) (words *wordsLeg, near []scored, err error) {
-	dense := query != nil && v.rows > 0
-	if !dense || len(fields) > 0 || q.Text == "" || q.Prepared != nil || v.rows < parallelRows || int(running.Load()) >= processors.Count() {
-		if words, err = byWords(ctx, v, q, fields); err == nil && dense {
-			near, err = denseTop(ctx, &v.vectorSet, words.filter, query, q.Limit)
+func legs(ctx context.Context, v store.View, q index.Query, fields [][]string, query []float32) (words *lexicalLeg, near []topk.Scored, err error) {
+	dense := query != nil && v.Rows > 0
+	if !dense || len(fields) > 0 || q.Text == "" || q.Prepared != nil || v.Rows < vector.ParallelRows || int(vector.Running.Load()) >= processors.Count() {
+		if words, err = lexicalSearch(ctx, v, q, fields); err == nil && dense {
+			near, err = vector.Search(ctx, &v.Set, words.filter, query, q.Limit)
 		}
 		return words, near, err
 	}
 	var beside errgroup.Group
 	defer func() { _ = beside.Wait() }() // whatever becomes of the words: the snapshot is ours for as long as this search lasts
-	beside.Go(calmly(func() (err error) {
-		near, err = denseTop(ctx, &v.vectorSet, nil, query, q.Limit)
+	beside.Go(vector.Recovered(func() (err error) {
+		near, err = vector.Search(ctx, &v.Set, nil, query, q.Limit)
 		return err
 	}))
-	words, err = byWords(ctx, v, q, fields)
+	words, err = lexicalSearch(ctx, v, q, fields)
 	fault := beside.Wait()
 	return words, near, errors.Join(err, fault)
 }
 
 // searchView runs both legs and gathers the union of their best.
-func searchView(ctx context.Context, v view, q index.Query, fields [][]string, query []float32) (index.Result, error) {
+func searchView(ctx context.Context, v store.View, q index.Query, fields [][]string, query []float32) (index.Result, error) {
 	leg, near, err := legs(ctx, v, q, fields, query)
 	if err != nil {
 		return index.Result{}, err
 	}
 	words, best := leg.words, leg.best
-	slices.SortFunc(near, func(a, b scored) int { return cmp.Compare(a.slot, b.slot) })
+	slices.SortFunc(near, func(a, b topk.Scored) int { return cmp.Compare(a.Slot, b.Slot) })
 	slots := make([]uint32, 0, len(best)+len(near))
 	for _, s := range best {
-		slots = append(slots, s.slot)
+		slots = append(slots, s.Slot)
 	}
 	for _, s := range near {
-		slots = append(slots, s.slot)
+		slots = append(slots, s.Slot)
 	}
 	slices.Sort(slots)
-	found := index.Result{MaxLexical: words.max, TermWeights: words.weights}
+	found := index.Result{MaxLexical: words.Max, TermWeights: words.Weights}
 	if slots = slices.Compact(slots); len(slots) == 0 {
 		return found, nil
 	}
 	found.Room(len(slots))
-	if err := tell(ctx, v, found.Hits, slots, query, near, words); err != nil {
+	if err := describe(ctx, v, found.Hits, slots, query, near, words); err != nil {
 		found.Release()
 		return index.Result{}, err
 	}
 	return found, nil
 }
 
-// tell sets what the hits in slots are, with exact scores. Slots and near, those that were found by their vectors, with their
+// describe sets what the hits in slots are, with exact scores. Slots and near, those that were found by their vectors, with their
 // scores, are in ascending order.
-func tell(ctx context.Context, v view, hits []index.Hit, slots []uint32, query []float32, near []scored, words *lexical) error {
-	if err := v.locate(ctx, slots, hits); err != nil {
+func describe(ctx context.Context, v store.View, hits []index.Hit, slots []uint32, query []float32, near []topk.Scored, words *lexical.Query) error {
+	if err := v.Locate(ctx, slots, hits); err != nil {
 		return err
 	}
-	words.fill(hits, slots)
-	if query == nil || v.dimensions == 0 {
+	words.Fill(hits, slots)
+	if query == nil || v.Dimensions == 0 {
 		return nil
 	}
 	unscored := make([]int, 0, len(slots)-len(near)) // hits whose vectors have not been compared
 	for i, slot := range slots {
-		if len(near) > 0 && near[0].slot == slot {
-			hits[i].Dense = min(max(near[0].score, -1), 1)
+		if len(near) > 0 && near[0].Slot == slot {
+			hits[i].Dense = min(max(near[0].Score, -1), 1)
 			near = near[1:]
 			continue
 		}
 		unscored = append(unscored, i)
 	}
-	return v.products(query, slots, unscored, func(i int, product float32) { hits[i].Dense = min(max(float64(product), -1), 1) })
+	return v.Products(query, slots, unscored, func(i int, product float32) { hits[i].Dense = min(max(float64(product), -1), 1) })
 }

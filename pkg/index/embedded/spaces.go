@@ -10,6 +10,7 @@ import (
 	"strconv"
 
 	"github.com/sluice/sluice/pkg/index"
+	"github.com/sluice/sluice/pkg/index/embedded/store"
 )
 
 // spaceKey names an open space: its datastore's directory and its own inside.
@@ -25,9 +26,9 @@ const spaceNameBytes = 12
 type handle struct {
 	key   spaceKey
 	state handleState
-	space *space // when open
-	refs  int    // running uses
-	used  uint64 // tick of the last use
+	space *store.Space // when open
+	refs  int          // running uses
+	used  uint64       // tick of the last use
 }
 
 type handleState uint8
@@ -67,7 +68,7 @@ func (x *Index) path(key spaceKey) string { return filepath.Join(x.dir, key.data
 
 // use calls f with the open space. It opens the space if need be, and makes it when create is set; otherwise it returns
 // errNoSpace for one that was never written.
-func (x *Index) use(ctx context.Context, id index.Space, create bool, f func(*space) error) error {
+func (x *Index) use(ctx context.Context, id index.Space, create bool, f func(*store.Space) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -78,13 +79,13 @@ func (x *Index) use(ctx context.Context, id index.Space, create bool, f func(*sp
 	}
 	defer x.release(h)
 	err = f(h.space)
-	if err == nil && create && h.space.isLost() {
-		err = errLost // what was written has gone with the files
+	if err == nil && create && h.space.IsLost() {
+		err = store.ErrLost // what was written has gone with the files
 	}
 	if cause := ctx.Err(); err != nil && cause != nil && !errors.Is(err, cause) {
 		err = fmt.Errorf("%w: %w", cause, err) // SQLite only says that it was interrupted
 	}
-	if err != nil && !h.space.isLost() {
+	if err != nil && !h.space.IsLost() {
 		x.noteDamage(ctx, id, err)
 	}
 	return err
@@ -105,7 +106,7 @@ func (x *Index) acquire(ctx context.Context, id index.Space, create bool) (*hand
 		h := x.spaces[key]
 		switch {
 		case x.dropping[key.datastore] || h != nil && h.state != open:
-		case h != nil && h.space.isBroken():
+		case h != nil && h.space.IsBroken():
 			if h.refs == 0 {
 				x.logged(x.shut(h))
 				continue
@@ -114,9 +115,9 @@ func (x *Index) acquire(ctx context.Context, id index.Space, create bool) (*hand
 			x.count(h)
 			x.mu.Unlock()
 			return h, nil
-		case !create && !present(x.path(key)):
+		case !create && !store.Present(x.path(key)):
 			x.mu.Unlock()
-			return nil, errNoSpace
+			return nil, store.ErrNoSpace
 		case len(x.spaces) >= x.max:
 			if victim := x.idle(); victim != nil {
 				x.logged(x.shut(victim))
@@ -142,13 +143,13 @@ func (x *Index) open(ctx context.Context, key spaceKey, id index.Space, create b
 	x.opened++
 	number := x.opened
 	x.mu.Unlock()
-	s, err := openSpace(ctx, x.path(key), id, number, x.caches, x.sizes, create)
+	s, err := store.Open(ctx, x.path(key), id, number, x.caches, x.sizes, create)
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	defer x.broadcast()
 	if err != nil {
 		delete(x.spaces, key)
-		if errors.Is(err, errNoSpace) {
+		if errors.Is(err, store.ErrNoSpace) {
 			return nil, err
 		}
 		return nil, fmt.Errorf("opening space of datastore %q: %w", id.DatastoreID, err)
@@ -172,10 +173,10 @@ func (x *Index) release(h *handle) {
 	h.refs--
 	switch {
 	case h.refs > 0:
-	case h.space.isBroken():
+	case h.space.IsBroken():
 		x.logged(x.shut(h))
 		return
-	case h.space.isEmpty():
+	case h.space.IsEmpty():
 		x.logged(x.vacate(h))
 		return
 	}
@@ -205,7 +206,7 @@ func (x *Index) idle() *handle {
 func (x *Index) shut(h *handle) error {
 	h.state = closing
 	x.mu.Unlock()
-	err := h.space.close()
+	err := h.space.Close()
 	x.mu.Lock()
 	delete(x.spaces, h.key)
 	x.broadcast()
@@ -257,10 +258,10 @@ func (x *Index) closeSpaces(ctx context.Context, match func(spaceKey) bool) erro
 func (x *Index) acquireKept(ctx context.Context, id index.Space, create bool) (*handle, error) {
 	for {
 		h, err := x.acquire(ctx, id, create)
-		if err != nil || !h.space.isLost() {
+		if err != nil || !h.space.IsLost() {
 			return h, err
 		}
-		if h.space.giveUp() {
+		if h.space.Abandon() {
 			x.log.ErrorContext(ctx, "the files of a space were deleted or replaced while it was open; what is missing is to be rebuilt",
 				"datastore", id.DatastoreID, "path", x.path(h.key))
 			x.alarm()

@@ -10,6 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sluice/sluice/pkg/index"
+	"github.com/sluice/sluice/pkg/index/embedded/lexical"
+	"github.com/sluice/sluice/pkg/index/embedded/store"
 )
 
 // TestListsThatAreCachedNeverOutliveAWrite asks for the same words before and after rows come, change and go, and compares
@@ -60,11 +62,11 @@ func search(ctx context.Context, t *testing.T, x *Index, q index.Query) map[stri
 func TestListsOutliveMerges(t *testing.T) {
 	t.Parallel()
 	x := mustOpen(t, t.TempDir(), Options{quiet: time.Hour})
-	list := func() (found *termList) {
+	list := func() (found *lexical.TermList) {
 		t.Helper()
-		err := x.use(t.Context(), crashSpace, false, func(s *space) error {
-			return s.read(t.Context(), func(v view) (err error) {
-				found, err = v.lexical().termList(t.Context(), []string{"common"})
+		err := x.use(t.Context(), crashSpace, false, func(s *store.Space) error {
+			return s.Read(t.Context(), func(v store.View) (err error) {
+				found, err = v.Lexical().TermList(t.Context(), []string{"common"})
 				return err
 			})
 		})
@@ -73,12 +75,12 @@ func TestListsOutliveMerges(t *testing.T) {
 		}
 		return found
 	}
-	var last *termList
+	var last *lexical.TermList
 	for i := range 5 {
 		mustWrite(t, x, crashSpace, []index.Row{crashRow([]string{"a", "b"}[i%2], 1, i)})
 		now := list()
-		if now == last || now.n != i+1 {
-			t.Fatalf("after %d writes the list has %d rows", i+1, now.n)
+		if now == last || now.Postings != i+1 {
+			t.Fatalf("after %d writes the list has %d rows", i+1, now.Postings)
 		}
 		last = now
 	}
@@ -94,7 +96,7 @@ func TestListsOutliveMerges(t *testing.T) {
 	if err := x.DeleteGenerations(t.Context(), crashSpace, index.Generations{DatasourceID: "a", From: 1, Below: 2}); err != nil {
 		t.Fatal(err)
 	}
-	if now := list(); now.n != 2 {
-		t.Errorf("after three of five were deleted the list has %d rows", now.n)
+	if now := list(); now.Postings != 2 {
+		t.Errorf("after three of five were deleted the list has %d rows", now.Postings)
 	}
 }

@@ -16,12 +16,12 @@ func TestSearchesHaveTheirTurn(t *testing.T) {
 	t.Parallel()
 	dir, _, want := damaged(t, 5)
 	x := mustOpen(t, dir, Options{})
-	if err := x.turns.Acquire(t.Context(), turns()); err != nil {
+	if err := x.slots.Acquire(t.Context(), maxSearches()); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	var waiting sync.WaitGroup
-	faults := make([]error, 2*turns())
+	faults := make([]error, 2*maxSearches())
 	for i := range faults {
 		waiting.Go(func() { _, faults[i] = x.Search(ctx, crashSpace, index.Query{Text: "common", Limit: 10}) })
 	}
@@ -32,12 +32,12 @@ func TestSearchesHaveTheirTurn(t *testing.T) {
 			t.Errorf("a search whose turn has not come ended with %v, want %v", err, context.Canceled)
 		}
 	}
-	x.turns.Release(turns())
+	x.slots.Release(maxSearches())
 	got, err := answers(t, x)
 	if diff := cmp.Diff(want, got, told); diff != "" || err != nil {
 		t.Errorf("afterwards: %v (-want +got):\n%s", err, diff)
 	}
-	if !x.turns.TryAcquire(turns()) {
+	if !x.slots.TryAcquire(maxSearches()) {
 		t.Error("a turn was not given back")
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/sluice/sluice/pkg/index"
+	"github.com/sluice/sluice/pkg/index/embedded/store"
 )
 
 // BenchmarkCommonWords asks for eight of the fifty most common words that are no stop words: every one of them is in a large
@@ -31,19 +32,19 @@ func BenchmarkColdList(b *testing.B) {
 	eachSize(b, func(b *testing.B, x *Index, c *benchCorpus) {
 		for _, n := range []uint64{25, 200, 5000} {
 			b.Run(fmt.Sprint("word=", n), func(b *testing.B) {
-				err := x.use(b.Context(), benchSpace, false, func(s *space) error {
-					return s.read(b.Context(), func(v view) error {
+				err := x.use(b.Context(), benchSpace, false, func(s *store.Space) error {
+					return s.Read(b.Context(), func(v store.View) error {
 						postings := 0
 						for b.Loop() {
-							x.lists.clear()
-							list, err := v.lexical().termList(b.Context(), []string{word(n)})
+							x.caches.Lists.Clear()
+							list, err := v.Lexical().TermList(b.Context(), []string{word(n)})
 							if err != nil {
 								return err
 							}
-							postings = list.n
+							postings = list.Postings
 						}
 						b.ReportMetric(float64(postings), "postings")
-						b.ReportMetric(float64(len(v.segments)), "segments")
+						b.ReportMetric(float64(len(v.Segments)), "segments")
 						b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*max(1, postings)), "ns/posting")
 						return nil
 					})

@@ -37,9 +37,9 @@ func TestASlotFileThatCannotBeWrittenLeavesNothingBehind(t *testing.T) {
 				}
 				all.Wait()
 			})
-			if now := current(t, x); now.rows != before.rows || now.slots != before.slots || len(now.segments) != len(before.segments) {
+			if now := current(t, x); now.Rows != before.Rows || now.Slots != before.Slots || len(now.Segments) != len(before.Segments) {
 				t.Errorf("%d rows, %d slots and %d segments, before %d, %d and %d",
-					now.rows, now.slots, len(now.segments), before.rows, before.slots, len(before.segments))
+					now.Rows, now.Slots, len(now.Segments), before.Rows, before.Slots, len(before.Segments))
 			}
 			if diff := cmp.Diff(was, mustAnswer(t, x), told); diff != "" {
 				t.Errorf("(-before +after):\n%s", diff)

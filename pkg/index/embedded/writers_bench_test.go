@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/sluice/sluice/pkg/index"
+	"github.com/sluice/sluice/pkg/index/embedded/store"
 )
 
 // BenchmarkManyWriters has many small documents written into one space at once, as they come from ingestion: their writers wait for
@@ -27,7 +28,7 @@ func BenchmarkManyWriters(b *testing.B) {
 	})
 	b.Run("prepared", func(b *testing.B) {
 		benchWriters(b, documents, perDocument, func(n int, x *Index) func(int) error {
-			batches := make([]*batch, n)
+			batches := make([]*store.Batch, n)
 			for i, rows := range documentsRows {
 				var err error
 				if batches[i], err = x.prepare(b.Context(), benchSpace, rows); err != nil {
@@ -35,7 +36,7 @@ func BenchmarkManyWriters(b *testing.B) {
 				}
 			}
 			return func(i int) error {
-				return x.use(b.Context(), benchSpace, true, func(s *space) error { return s.write(b.Context(), batches[i]) })
+				return x.use(b.Context(), benchSpace, true, func(s *store.Space) error { return s.Write(b.Context(), batches[i]) })
 			}
 		})
 	})

@@ -1,0 +1,109 @@
+package lexical
+
+import (
+	"context"
+	"crypto/sha256"
+	"strconv"
+
+	"github.com/sluice/sluice/pkg/index"
+	"github.com/sluice/sluice/pkg/index/embedded/bitmap"
+)
+
+// What filters ask for is indexed beside the words, as terms that no text can yield: they begin with a control character
+// and the field's letter. So a filter is resolved like a word, and is exact.
+const (
+	facetMark       = "\x01"
+	datasourceFacet = facetMark + "d"
+	customIDFacet   = facetMark + "c"
+	metadataFacet   = facetMark + "m"
+)
+
+// maxFacetBytes is the longest filter term; a longer one is replaced by its SHA-256.
+const maxFacetBytes = 120
+
+func facet(kind, value string) string {
+	if len(value) <= maxFacetBytes {
+		return kind + "=" + value
+	}
+	sum := sha256.Sum256([]byte(value))
+	return kind + "#" + string(sum[:])
+}
+
+// Facets lists the filter terms of a row.
+func Facets(r *index.Row) ([]string, error) {
+	metadata, err := index.Facets(r.Metadata)
+	if err != nil {
+		return nil, err
+	}
+	out := []string{facet(datasourceFacet, r.DatasourceID)}
+	if r.CustomID != "" {
+		out = append(out, facet(customIDFacet, r.CustomID))
+	}
+	for _, f := range metadata {
+		out = append(out, metadataTerm(f.Key, f.Value))
+	}
+	return out, nil
+}
+
+func metadataTerm(key, value string) string {
+	return facet(metadataFacet, strconv.Itoa(len(key))+":"+key+value)
+}
+
+// alternatives returns the filter terms that one metadata field may match: a value, or any of a list of values.
+func alternatives(key string, value any) ([]string, error) {
+	terms, err := index.Alternatives(key, value)
+	for i, v := range terms {
+		terms[i] = metadataTerm(key, v)
+	}
+	return terms, err
+}
+
+// FilterTerms turns a filter into fields, each a list of alternative filter terms.
+func FilterTerms(f index.Filter) ([][]string, error) {
+	var fields [][]string
+	for _, ids := range []struct {
+		kind   string
+		values []string
+	}{{datasourceFacet, f.DatasourceIDs}, {customIDFacet, f.CustomIDs}} {
+		if ids.values == nil {
+			continue
+		}
+		terms := make([]string, 0, len(ids.values))
+		for _, v := range ids.values {
+			terms = append(terms, facet(ids.kind, v))
+		}
+		fields = append(fields, terms)
+	}
+	for key, value := range f.Metadata {
+		terms, err := alternatives(key, value)
+		if err != nil {
+			return nil, err
+		}
+		fields = append(fields, terms)
+	}
+	return fields, nil
+}
+
+// Filter returns the slots that pass a filter, or nil when nothing is filtered. Dead slots may be among them.
+func (v Reader) Filter(ctx context.Context, fields [][]string) (bitmap.Set, error) {
+	var all bitmap.Set
+	var buf []Posting
+	for _, terms := range fields {
+		field := bitmap.NewSet(v.Slots)
+		for _, t := range terms {
+			var err error
+			if buf, err = v.postings(ctx, t, buf[:0]); err != nil {
+				return nil, err
+			}
+			for _, p := range buf {
+				field.Add(p.Slot)
+			}
+		}
+		if all == nil {
+			all = field
+		} else {
+			all.Intersect(field)
+		}
+	}
+	return all, nil
+}

@@ -1,0 +1,254 @@
+package lexical
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/sluice/sluice/pkg/index"
+	"github.com/sluice/sluice/pkg/index/embedded/bitmap"
+	"github.com/sluice/sluice/pkg/index/embedded/checksum"
+)
+
+// Posting says that a slot's row has a term: how often, and how many terms the row has in all.
+type Posting struct {
+	Slot   uint32
+	tf     uint32
+	length uint32
+}
+
+// blockBytes is the size from which a block of postings is closed, and the most that one entry puts into a block.
+const blockBytes = 16 << 10
+
+// A block is a run of entries in order of their terms:
+//
+//	uvarint length of term, term, uvarint number of postings, uvarint length of the data, data
+//
+// and the data of an entry are its postings in order of slots:
+//
+//	uvarint (difference to the slot before)·2 + (1 when tf > 1), uvarint tf when it is > 1, uvarint length
+//
+// A term with many postings has entries in several blocks, one after the other.
+func appendPostings(dst []byte, ps []Posting) []byte {
+	var prev uint32
+	for _, p := range ps {
+		delta := uint64(p.Slot-prev) << 1
+		if p.tf > 1 {
+			dst = binary.AppendUvarint(dst, delta|1)
+			dst = binary.AppendUvarint(dst, uint64(p.tf))
+		} else {
+			dst = binary.AppendUvarint(dst, delta)
+		}
+		dst = binary.AppendUvarint(dst, uint64(p.length))
+		prev = p.Slot
+	}
+	return dst
+}
+
+// errBlock is what a block says that passed its checksum and still cannot be read.
+var errBlock = fmt.Errorf("%w: a block of postings cannot be read", index.ErrCorrupt)
+
+// decodePostings appends the n postings of an entry to dst.
+func decodePostings(dst []Posting, data string, n int) ([]Posting, error) {
+	dst = slices.Grow(dst, min(n, len(data)/2)) // each has two bytes or more
+	var slot, delta, tf, length uint64
+	var ok bool
+	for range n {
+		// Most numbers have one byte, which is read here.
+		if len(data) > 0 && data[0] < 0x80 {
+			delta, data = uint64(data[0]), data[1:]
+		} else if delta, data, ok = uvarint(data); !ok {
+			return dst, errBlock
+		}
+		tf = 1
+		if delta&1 == 1 {
+			if tf, data, ok = uvarint(data); !ok {
+				return dst, errBlock
+			}
+		}
+		if len(data) > 0 && data[0] < 0x80 {
+			length, data = uint64(data[0]), data[1:]
+		} else if length, data, ok = uvarint(data); !ok {
+			return dst, errBlock
+		}
+		if slot += delta >> 1; slot > bitmap.MaxSlots {
+			return dst, errBlock
+		}
+		dst = append(dst, Posting{uint32(slot), uint32(tf), uint32(length)})
+	}
+	return dst, nil
+}
+
+// uvarint reads a number of up to 35 bits, and returns what follows it.
+func uvarint(s string) (uint64, string, bool) {
+	if len(s) > 0 && s[0] < 0x80 {
+		return uint64(s[0]), s[1:], true
+	}
+	var v uint64
+	for i := 0; i < min(len(s), 5); i++ {
+		v |= uint64(s[i]&0x7f) << (7 * i)
+		if s[i] < 0x80 {
+			return v, s[i+1:], true
+		}
+	}
+	return 0, s, false
+}
+
+// entry is one entry of a block. Its fields point into the block.
+type entry struct {
+	term  string
+	count int
+	data  string
+}
+
+// entries calls yield for each entry of a block, until yield returns false.
+func entries(block string, yield func(entry) bool) error {
+	for len(block) > 0 {
+		e, rest, ok := firstEntry(block)
+		if !ok {
+			return errBlock
+		}
+		if block = rest; !yield(e) {
+			return nil
+		}
+	}
+	return nil
+}
+
+// firstEntry reads the entry that a block begins with, and returns what follows it.
+func firstEntry(block string) (e entry, rest string, ok bool) {
+	n, rest, ok := uvarint(block)
+	if !ok || n > uint64(len(rest)) {
+		return e, "", false
+	}
+	e.term, rest = rest[:n], rest[n:]
+	count, rest, ok := uvarint(rest)
+	if !ok || count > uint64(len(rest)) {
+		return e, "", false
+	}
+	e.count = int(count)
+	if n, rest, ok = uvarint(rest); !ok || n > uint64(len(rest)) {
+		return e, "", false
+	}
+	e.data = rest[:n]
+	return e, rest[n:], true
+}
+
+// MarkedBlock is a block in which a term is found without reading all that stands before it.
+type MarkedBlock struct {
+	block string
+	marks []int32 // where every markEvery-th entry begins, the first one's apart
+}
+
+// markEvery is how many entries are read to find one, at most, but for those of the same term.
+const markEvery = 16
+
+// mark reads all entries of a block, which it fails for when that is not possible.
+func mark(block string) (MarkedBlock, error) {
+	m, n := MarkedBlock{block: block}, 0
+	for rest := block; len(rest) > 0; n++ {
+		if n > 0 && n%markEvery == 0 {
+			m.marks = append(m.marks, int32(len(block)-len(rest)))
+		}
+		var ok bool
+		if _, rest, ok = firstEntry(rest); !ok {
+			return MarkedBlock{}, errBlock
+		}
+	}
+	m.marks = slices.Clip(m.marks)
+	return m, nil
+}
+
+// bytes is what it takes.
+func (m MarkedBlock) bytes() int64 { return int64(len(m.block) + 4*len(m.marks) + 40) }
+
+// of calls yield for each entry of a term, until yield returns false.
+func (m MarkedBlock) of(term string, yield func(entry) bool) error {
+	at := sort.Search(len(m.marks), func(i int) bool {
+		e, _, ok := firstEntry(m.block[m.marks[i]:])
+		return !ok || e.term >= term
+	})
+	from := int32(0)
+	if at > 0 {
+		from = m.marks[at-1]
+	}
+	return entries(m.block[from:], func(e entry) bool {
+		return e.term < term || e.term == term && yield(e)
+	})
+}
+
+// BlockBuilder packs entries, which come in order of their terms, into blocks.
+type BlockBuilder struct {
+	Put     func(block []byte) error // receives each finished block, without checksum
+	block   []byte
+	scratch []byte
+	Firsts  []string // first term of each block: the segment's directory
+}
+
+// Add appends a term's postings, which must be in order of slots.
+func (b *BlockBuilder) Add(term string, ps []Posting) error {
+	const step = blockBytes / 8 // postings per entry: a few bytes each
+	for len(ps) > 0 {
+		n := min(step, len(ps))
+		if len(b.block) >= blockBytes {
+			if err := b.Close(); err != nil {
+				return err
+			}
+		}
+		if len(b.block) == 0 {
+			b.Firsts = append(b.Firsts, strings.Clone(term))
+			if b.block == nil && len(b.Firsts) > 1 { // there is more to come than what began small
+				b.block = make([]byte, 0, blockBytes+blockBytes/4)
+			}
+		}
+		b.scratch = appendPostings(b.scratch[:0], ps[:n])
+		b.block = binary.AppendUvarint(b.block, uint64(len(term)))
+		b.block = append(b.block, term...)
+		b.block = binary.AppendUvarint(b.block, uint64(n))
+		b.block = binary.AppendUvarint(b.block, uint64(len(b.scratch)))
+		b.block = append(b.block, b.scratch...)
+		ps = ps[n:]
+	}
+	return nil
+}
+
+// Close hands the open block over, if there is one.
+func (b *BlockBuilder) Close() error {
+	if len(b.block) == 0 {
+		return nil
+	}
+	err := b.Put(b.block)
+	b.block = nil
+	return err
+}
+
+// EncodeDirectory makes the stored form of a segment's directory.
+func EncodeDirectory(id int64, firsts []string) []byte {
+	var out []byte
+	for _, f := range firsts {
+		out = binary.AppendUvarint(out, uint64(len(f)))
+		out = append(out, f...)
+	}
+	return checksum.Seal(id, out)
+}
+
+func decodeDirectory(id int64, data []byte) ([]string, error) {
+	data, err := checksum.Unseal(id, data, "a directory of postings")
+	if err != nil {
+		return nil, err
+	}
+	var firsts []string
+	raw := string(data)
+	for len(data) > 0 {
+		n, size := binary.Uvarint(data)
+		if size <= 0 || n > uint64(len(data)-size) {
+			return nil, errBlock
+		}
+		start := len(raw) - len(data) + size
+		firsts = append(firsts, raw[start:start+int(n)])
+		data = data[size+int(n):]
+	}
+	return firsts, nil
+}

@@ -1,0 +1,101 @@
+package lexical
+
+import (
+	"cmp"
+	"context"
+	"math/bits"
+	"slices"
+	"sync"
+
+	"github.com/sluice/sluice/pkg/analysis"
+	"github.com/sluice/sluice/pkg/index"
+	"github.com/sluice/sluice/pkg/index/bm25"
+)
+
+// gathererPool keeps the room in which postings are gathered.
+var gathererPool = sync.Pool{New: func() any { return new(gatherer) }}
+
+// Query is the words' leg.
+type Query struct {
+	lists   []*TermList
+	names   []string // by which the query knows the lists
+	Weights map[string]float64
+	Max     float64
+}
+
+// Query gathers the lists of a query. Frequencies and lengths are those of the whole space, without dead rows, so that a filter
+// changes no score.
+func (v Reader) Query(ctx context.Context, terms []analysis.QueryTerm) (*Query, error) {
+	l := &Query{Weights: make(map[string]float64, len(terms))}
+	for _, t := range terms {
+		list, err := v.TermList(ctx, t.Forms)
+		if err != nil {
+			return nil, err
+		}
+		l.lists, l.names = append(l.lists, list), append(l.names, t.Name)
+	}
+	if len(l.lists) > bm25.MaxTerms {
+		l.keepRarest(bm25.MaxTerms)
+	}
+	for i, t := range l.lists {
+		l.Weights[l.names[i]] = t.weight
+		l.Max += t.weight * bm25.Ceiling
+	}
+	return l, nil
+}
+
+// keepRarest keeps so many lists, those with the fewest postings.
+func (l *Query) keepRarest(n int) {
+	order := make([]int, len(l.lists))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(l.lists[a].Postings, l.lists[b].Postings) })
+	lists, names := make([]*TermList, 0, n), make([]string, 0, n)
+	for _, i := range order[:n] {
+		lists, names = append(lists, l.lists[i]), append(names, l.names[i])
+	}
+	l.lists, l.names = lists, names
+}
+
+// Fill sets what hits have of the words' leg. slots are those of the hits, in ascending order.
+func (l *Query) Fill(hits []index.Hit, slots []uint32) {
+	var all []int                     // the counts of all hits, one after another
+	from := make([]int, len(l.lists)) // where in each list the next slot is looked for
+	terms := make(map[uint64][]string)
+	for i, slot := range slots {
+		var having uint64 // a bit for each list; there are bm25.MaxTerms at most
+		if cap(all)-len(all) < len(l.lists) {
+			all = make([]int, 0, max(len(l.lists), 2*(len(slots)-i))) // those before stay where they are
+		}
+		n := len(all)
+		for j, t := range l.lists {
+			at, ok := t.find(slot, from[j])
+			from[j] = at
+			if ok {
+				having |= 1 << j
+				kind := t.kinds.of(at)
+				hits[i].Lexical += t.impacts[kind]
+				all = append(all, int(t.frequencies[kind]))
+			}
+		}
+		if having == 0 {
+			continue
+		}
+		names, ok := terms[having]
+		if !ok {
+			names = l.namesOf(having)
+			terms[having] = names
+		}
+		hits[i].Terms, hits[i].Counts = names, all[n:len(all):len(all)]
+	}
+}
+
+// namesOf names the lists whose bits are set.
+func (l *Query) namesOf(lists uint64) []string {
+	names := make([]string, 0, bits.OnesCount64(lists))
+	for ; lists != 0; lists &= lists - 1 {
+		names = append(names, l.names[bits.TrailingZeros64(lists)])
+	}
+	return names
+}

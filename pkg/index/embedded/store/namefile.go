@@ -1,0 +1,88 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/sluice/sluice/pkg/index"
+)
+
+// identityFile says in a space's directory whose name is a hash which space it is, also when the database cannot be read.
+const identityFile = "space.json"
+
+// maxIdentityBytes bounds what is read of one.
+const maxIdentityBytes = 64 << 10
+
+// identity is what the file holds.
+type identity struct {
+	Model      string `json:"model"`
+	Dimensions int    `json:"dimensions"`
+}
+
+// Identify tells which space of a datastore lies in a directory: its file says so, or in a directory without one that is right its
+// database. It returns errNoSpace where there is neither.
+func Identify(ctx context.Context, dir, datastoreID string, right func(index.Space) bool) (index.Space, error) {
+	if name, err := readIdentity(dir); err == nil {
+		id := index.Space{DatastoreID: datastoreID, Model: name.Model, Dimensions: name.Dimensions}
+		if right(id) {
+			return id, nil
+		}
+	}
+	path := filepath.Join(dir, databaseName)
+	if !Exists(path) {
+		return index.Space{}, ErrNoSpace
+	}
+	db, err := openDB(path, false, 1)
+	if err != nil {
+		return index.Space{}, err
+	}
+	snap, err := loadSnapshot(ctx, db)
+	if err := errors.Join(err, db.Close()); err != nil {
+		if !Exists(path) {
+			return index.Space{}, ErrNoSpace // it was dropped meanwhile
+		}
+		return index.Space{}, corrupt(err)
+	}
+	return index.Space{DatastoreID: datastoreID, Model: snap.model, Dimensions: snap.Dimensions}, nil
+}
+
+func readIdentity(dir string) (name identity, err error) {
+	path := filepath.Join(dir, identityFile)
+	info, err := os.Stat(path)
+	if err != nil {
+		return name, err
+	}
+	if info.Size() > maxIdentityBytes {
+		return name, fmt.Errorf("%s has %d bytes", path, info.Size())
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return name, err
+	}
+	return name, json.Unmarshal(data, &name)
+}
+
+// writeIdentity makes the file, unless there is a usable one. It is durable with the next sync of the directory; one that is
+// lost or half written is made again.
+func writeIdentity(dir string, id index.Space) error {
+	want := identity{id.Model, id.Dimensions}
+	if got, err := readIdentity(dir); err == nil && got == want {
+		return nil
+	}
+	data, err := json.Marshal(want)
+	if err != nil {
+		return fmt.Errorf("encoding the space's name: %w", err)
+	}
+	temporary := filepath.Join(dir, identityFile+".new")
+	if err := os.WriteFile(temporary, data, 0o600); err != nil {
+		return fmt.Errorf("writing the space's name: %w", err)
+	}
+	if err := os.Rename(temporary, filepath.Join(dir, identityFile)); err != nil {
+		return fmt.Errorf("writing the space's name: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,240 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"github.com/sluice/sluice/pkg/domain"
+	"github.com/sluice/sluice/pkg/durable"
+	"github.com/sluice/sluice/pkg/index"
+	"github.com/sluice/sluice/pkg/index/embedded/slotfile"
+	"github.com/sluice/sluice/pkg/index/embedded/vector/quant"
+)
+
+// What ranking wants to know of a hit lies in a file of its own, a cache line for each slot, so that a search with hundreds
+// of hits reads no row. It repeats what the database says, and is written as the vectors are.
+
+const locationsName = "places.slots"
+
+// A place is laid out as
+//
+//	generation 8 bytes, ordinal 4, length in terms 4, number of bytes of the datasource's id 1, the id 43
+//
+// in little-endian order; with its checksum it is 64 bytes long.
+const (
+	locationBytes = 60
+	locationAlign = 64
+	locationIDAt  = 17
+	maxLocatedID  = locationBytes - locationIDAt
+	// unlocated, as the number of an id's bytes, says that the row does not fit.
+	unlocated = 255
+)
+
+// location is what a slot's record tells.
+type location struct {
+	datasource string
+	generation uint64
+	ordinal    int
+	length     int64
+}
+
+// fits reports whether a record can tell of the row all that it has to, its key among it.
+func (p location) fits(key string) bool {
+	return len(p.datasource) <= maxLocatedID && p.ordinal >= 0 && p.ordinal <= math.MaxInt32 && p.length >= 0 && p.length <= math.MaxUint32 &&
+		key == domain.ChunkKey(p.datasource, p.generation, p.ordinal)
+}
+
+// encode makes the record of the row with this key.
+func (p location) encode(key string) []byte {
+	out := make([]byte, locationBytes)
+	if !p.fits(key) {
+		out[locationIDAt-1] = unlocated
+		return out
+	}
+	binary.LittleEndian.PutUint64(out, p.generation)
+	binary.LittleEndian.PutUint32(out[8:], uint32(p.ordinal))
+	binary.LittleEndian.PutUint32(out[12:], uint32(p.length))
+	out[locationIDAt-1] = byte(len(p.datasource))
+	copy(out[locationIDAt:], p.datasource)
+	return out
+}
+
+// readLocation sets what of a hit are numbers, and adds its key, which begins with n bytes that are the datasource's id, to keys. It
+// reports false for a row that does not fit.
+func readLocation(record, keys []byte, h *index.Hit) (_ []byte, n int, fits bool) {
+	if n = int(record[locationIDAt-1]); n > maxLocatedID {
+		return keys, 0, false
+	}
+	h.Generation = binary.LittleEndian.Uint64(record)
+	h.Ordinal = int(binary.LittleEndian.Uint32(record[8:]))
+	h.Length = int(binary.LittleEndian.Uint32(record[12:]))
+	return domain.AppendChunkKey(append(keys, record[locationIDAt:locationIDAt+n]...), h.Generation, h.Ordinal), n, true
+}
+
+// keyEnd is where among the keys that of a hit ends, and how many bytes of it are the datasource's id.
+type keyEnd struct{ end, id int }
+
+// keyScratch is where keys are put together.
+type keyScratch struct {
+	keys  []byte
+	names []keyEnd
+}
+
+// keyPool keeps that room between searches.
+var keyPool = sync.Pool{New: func() any { return new(keyScratch) }}
+
+// Locate sets what the hits in slots, which are in ascending order, are called, and how long they are.
+func (v View) Locate(ctx context.Context, slots []uint32, hits []index.Hit) error {
+	var odd []int // hits whose rows must be read
+	// All keys are made one behind the other, as parts of one string.
+	const ahead, usual = 8, 48
+	room := keyPool.Get().(*keyScratch)
+	defer keyPool.Put(room)
+	keys, names := slices.Grow(room.keys[:0], usual*len(slots)), slices.Grow(room.names[:0], len(slots))[:len(slots)]
+	clear(names)
+	for i, slot := range slots {
+		hits[i].Place = uint64(slot)
+		if v.HasLocations && i+ahead < len(slots) {
+			quant.Prefetch(v.locations.Record(slots[i+ahead]))
+		}
+		if !v.HasLocations {
+			odd = append(odd, i)
+			continue
+		}
+		w := int(slot / 64)
+		if err := v.locations.Check(w, v.Live.Word(w)); err != nil {
+			return err
+		}
+		var id int
+		var fits bool
+		if keys, id, fits = readLocation(v.locations.Record(slot), keys, &hits[i]); !fits {
+			odd = append(odd, i)
+			continue
+		}
+		names[i] = keyEnd{len(keys), id}
+	}
+	room.keys, room.names = keys, names
+	all, from := string(keys), 0
+	for i, n := range names {
+		if n.end == 0 { // not told by its place
+			continue
+		}
+		hits[i].Key = all[from:n.end]
+		hits[i].DatasourceID = hits[i].Key[:n.id]
+		from = n.end
+	}
+	if len(odd) == 0 {
+		return nil
+	}
+	wanted := make([]uint32, len(odd))
+	for i, at := range odd {
+		wanted[i] = slots[at]
+	}
+	rows, err := v.rowsIn(ctx, wanted)
+	if err != nil {
+		return err
+	}
+	for i, at := range odd {
+		r := rows[i]
+		h := &hits[at]
+		h.Key, h.DatasourceID, h.Generation, h.Ordinal, h.Length = r.Key, r.DatasourceID, r.Generation, r.Ordinal, int(r.length)
+	}
+	return nil
+}
+
+// locationsPath is where the places lie.
+func (s *Space) locationsPath() string { return filepath.Join(s.dir, locationsName) }
+
+// openLocations opens the places of a snapshot that has such, or makes their file when nothing was written yet.
+func (s *Space) openLocations(snap *Snapshot) (err error) {
+	if snap.Slots == 0 {
+		snap.HasLocations = true
+	}
+	if !snap.HasLocations {
+		return nil
+	}
+	if s.locations, err = slotfile.Open(s.locationsPath(), slotfile.Records(locationBytes, locationAlign), snap.Slots); err != nil {
+		return err
+	}
+	snap.locations = s.locations.View
+	return nil
+}
+
+// location is the record of the row.
+func (p *Prepared) location() []byte {
+	return location{p.row.DatasourceID, p.row.Generation, p.row.Ordinal, int64(p.terms.Length)}.encode(p.row.Key)
+}
+
+// makeLocations makes the places that a space of an earlier program lacks, and reports whether it did.
+func (s *Space) makeLocations(ctx context.Context) (bool, error) {
+	s.writeMu.Lock()
+	defer s.writeMu.Unlock()
+	if s.locations != nil {
+		return false, nil
+	}
+	if err := s.prepareWriting(ctx); err != nil {
+		return false, err
+	}
+	var file *slotfile.File
+	err := s.commit(ctx, func(tx *sql.Tx, next *Snapshot) (err error) {
+		if file, err = slotfile.Create(s.locationsPath(), slotfile.Records(locationBytes, locationAlign)); err != nil {
+			return err
+		}
+		if err := fillLocations(ctx, tx, file, next); err != nil {
+			return err
+		}
+		next.HasLocations, next.locations = true, file.View
+		return errors.Join(file.Sync(), durable.Dir(s.dir))
+	})
+	if err != nil {
+		if file != nil {
+			s.failed = append(s.failed, file)
+		}
+		return false, fmt.Errorf("making places of rows: %w", err)
+	}
+	s.locations = file
+	return true, nil
+}
+
+// fillLocations writes the places of all rows.
+func fillLocations(ctx context.Context, tx *sql.Tx, file *slotfile.File, next *Snapshot) error {
+	if err := file.Grow(next.Slots); err != nil {
+		return err
+	}
+	rows, err := tx.QueryContext(ctx, `SELECT `+rowColumns+` FROM rows ORDER BY slot`)
+	if err != nil {
+		return fmt.Errorf("reading rows: %w", err)
+	}
+	defer func() { _ = rows.Close() }()
+	var slots []uint32
+	var payloads [][]byte
+	flush := func() error {
+		err := file.Write(slots, payloads)
+		slots, payloads = slots[:0], payloads[:0]
+		return err
+	}
+	for rows.Next() {
+		r, err := scanRow(rows.Scan)
+		if err != nil {
+			return err
+		}
+		if r.slot >= next.Slots {
+			return fmt.Errorf("%w: a row lies in slot %d, which is not live", index.ErrCorrupt, r.slot)
+		}
+		slots = append(slots, r.slot)
+		payloads = append(payloads, location{r.DatasourceID, r.Generation, r.Ordinal, r.length}.encode(r.Key))
+		if len(slots) == slotfile.ExtentSlots {
+			if err := flush(); err != nil {
+				return err
+			}
+		}
+	}
+	return errors.Join(flush(), rows.Err())
+}

@@ -1,0 +1,148 @@
+package store
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"hash/crc32"
+	"unsafe"
+
+	"github.com/sluice/sluice/pkg/analysis"
+	"github.com/sluice/sluice/pkg/index"
+	"github.com/sluice/sluice/pkg/index/bm25"
+	"github.com/sluice/sluice/pkg/index/embedded/checksum"
+	"github.com/sluice/sluice/pkg/index/embedded/lexical"
+)
+
+// Prepared is a row that has been checked and analysed, ready to be given a slot.
+type Prepared struct {
+	row      *index.Row
+	metadata []byte
+	lang     analysis.Language
+	terms    lexical.Document // without its terms once the batch is inverted
+
+	bits, int8 []byte // of the vector; nil while there are none
+	epoch      int    // of the codes
+}
+
+// Batch are the rows of one call, and what can be told of them before they have slots.
+type Batch struct {
+	Rows  []*Prepared // of different keys
+	terms lexical.Inverted
+}
+
+// NewBatch makes a batch of rows that were prepared with words.
+func NewBatch(words *analysis.Batch, rows []*Prepared) *Batch {
+	documents := make([]lexical.Document, len(rows))
+	for i, p := range rows {
+		documents[i] = p.terms
+		p.terms.Terms, p.terms.Facets = nil, nil
+	}
+	return &Batch{Rows: rows, terms: lexical.Invert(words, documents)}
+}
+
+// Preparer checks and analyses rows, one after the other.
+type Preparer struct {
+	dimensions int
+	Words      *analysis.Batch
+}
+
+func NewPreparer(dimensions int, words *analysis.Analyzer) *Preparer {
+	return &Preparer{dimensions: dimensions, Words: words.Batch()}
+}
+
+// Prepare checks and analyses a row.
+func (w *Preparer) Prepare(r *index.Row) (*Prepared, error) {
+	if err := index.CheckRow(r, w.dimensions); err != nil {
+		return nil, err
+	}
+	p := &Prepared{row: r}
+	var err error
+	if len(r.Metadata) > 0 {
+		if p.metadata, err = json.Marshal(r.Metadata); err != nil {
+			return nil, fmt.Errorf("%w: the metadata cannot be stored: %w", index.ErrInvalid, err)
+		}
+		if len(p.metadata) > index.MaxMetadataBytes {
+			return nil, fmt.Errorf("%w: the metadata has %d bytes, more than %d", index.ErrInvalid, len(p.metadata), index.MaxMetadataBytes)
+		}
+	}
+	p.lang, p.terms.Length, p.terms.Terms = w.Words.Count(analysis.Part{Text: r.Text, Weight: 1}, analysis.Part{Text: r.Context, Weight: bm25.ContextWeight})
+	filters, err := lexical.Facets(r)
+	if err != nil {
+		return nil, err
+	}
+	p.terms.Facets = make([]uint32, len(filters))
+	for i, f := range filters {
+		p.terms.Facets[i] = w.Words.Name(f)
+	}
+	return p, nil
+}
+
+// SQLite's integers are signed: generations are stored so that their order is kept.
+func storedGeneration(g uint64) int64 { return int64(g ^ 1<<63) }
+
+func loadedGeneration(v int64) uint64 { return uint64(v) ^ 1<<63 }
+
+// storedRow is a row as it lies in the table rows.
+type storedRow struct {
+	index.Row
+	slot     uint32
+	heading  string // with the anchor: see index.StoredHeading
+	length   int64
+	lang     string
+	metadata []byte
+	sum      int64
+}
+
+// rowColumns are the columns of stored, in the order of fields.
+const rowColumns = `slot, key, datasource, generation, ordinal, length, lang, sum, page, start, custom_id, heading, context, metadata, text`
+
+// fields returns pointers for reading rowColumns.
+func (s *storedRow) fields(generation *int64) []any {
+	return []any{&s.slot, &s.Key, &s.DatasourceID, generation, &s.Ordinal, &s.length, &s.lang, &s.sum, &s.Page, &s.Offset,
+		&s.CustomID, &s.heading, &s.Context, &s.metadata, &s.Text}
+}
+
+// checksum covers every column.
+func (s *storedRow) checksum() int64 {
+	var n [8]byte
+	sum := uint32(0)
+	number := func(v uint64) {
+		binary.LittleEndian.PutUint64(n[:], v)
+		sum = crc32.Update(sum, checksum.Table, n[:])
+	}
+	for _, v := range [...]uint64{uint64(s.slot), s.Generation, uint64(s.Ordinal), uint64(s.length), uint64(s.Page), uint64(s.Offset)} {
+		number(v)
+	}
+	for _, v := range [...]string{s.Key, s.DatasourceID, s.lang, s.CustomID, s.heading, s.Context, s.Text} {
+		number(uint64(len(v)))
+		sum = crc32.Update(sum, checksum.Table, unsafe.Slice(unsafe.StringData(v), len(v))) // only read
+	}
+	return int64(crc32.Update(sum, checksum.Table, s.metadata))
+}
+
+// scanRow reads one row of rowColumns, checked, with the metadata as they are stored.
+func scanRow(scan func(...any) error) (*storedRow, error) {
+	s := &storedRow{}
+	var generation int64
+	if err := scan(s.fields(&generation)...); err != nil {
+		return nil, fmt.Errorf("reading a row: %w", err)
+	}
+	s.Generation = loadedGeneration(generation)
+	if s.sum != s.checksum() {
+		return nil, fmt.Errorf("%w: the row in slot %d does not match its checksum", index.ErrCorrupt, s.slot)
+	}
+	s.SetHeading(s.heading)
+	return s, nil
+}
+
+// decodeMetadata makes Metadata of what is stored.
+func (s *storedRow) decodeMetadata() error {
+	if len(s.metadata) == 0 {
+		return nil
+	}
+	if err := json.Unmarshal(s.metadata, &s.Metadata); err != nil {
+		return fmt.Errorf("%w: reading metadata of the row in slot %d: %w", index.ErrCorrupt, s.slot, err)
+	}
+	return nil
+}

@@ -1,0 +1,141 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"runtime"
+
+	_ "modernc.org/sqlite" // the driver "sqlite"
+)
+
+const (
+	// formatVersion is the version of everything that lies in a space's directory.
+	formatVersion = 3
+	// signsFormat is the version that had sign bits in place of codes, rowsFormat the one whose codes did not lie by columns. They are
+	// read, and codes are made of the vectors.
+	signsFormat, rowsFormat = 1, 2
+)
+
+// schema creates a space's tables. Blobs end in a CRC-32C of their number and content, rows and state carry theirs in sum:
+// SQLite itself would hand out a damaged page's content without a word.
+const schema = `
+CREATE TABLE state (
+	id      INTEGER PRIMARY KEY CHECK (id = 1),
+	version INTEGER NOT NULL, -- grows by one with each commit
+	body    BLOB NOT NULL     -- the stateBody of that version
+);
+CREATE TABLE live (
+	chunk INTEGER PRIMARY KEY, -- 65,536 slots
+	bits  BLOB NOT NULL
+);
+CREATE TABLE segments (
+	id        INTEGER PRIMARY KEY,
+	slots     BLOB NOT NULL, -- roaring bitmap, live and dead
+	directory BLOB NOT NULL  -- first term of each block
+);
+CREATE TABLE blocks (
+	id   INTEGER PRIMARY KEY,
+	data BLOB NOT NULL
+);
+CREATE TABLE rows (
+	slot       INTEGER PRIMARY KEY,
+	key        TEXT NOT NULL,
+	datasource TEXT NOT NULL,
+	generation INTEGER NOT NULL, -- order-preserving: see storedGeneration
+	ordinal    INTEGER NOT NULL,
+	length     INTEGER NOT NULL, -- in terms
+	lang       TEXT NOT NULL,
+	sum        INTEGER NOT NULL,
+	page       INTEGER NOT NULL,
+	start      INTEGER NOT NULL,
+	custom_id  TEXT NOT NULL,
+	heading    TEXT NOT NULL,
+	context    TEXT NOT NULL,
+	metadata   BLOB NOT NULL,
+	text       TEXT NOT NULL
+);
+CREATE UNIQUE INDEX rows_by_key ON rows (key);
+CREATE INDEX rows_by_datasource ON rows (datasource, generation, ordinal);
+`
+
+// openDB opens a space's database with at most conns connections. Writers start their transactions at once as writers.
+func openDB(path string, writer bool, conns int) (*sql.DB, error) {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return nil, fmt.Errorf("finding %q: %w", path, err)
+	}
+	query := url.Values{"_pragma": {
+		"busy_timeout(10000)", "synchronous(FULL)", "cache_size(-1024)", "mmap_size(0)", "temp_store(MEMORY)",
+		"wal_autocheckpoint(2000)", "journal_size_limit(16777216)",
+	}}
+	if writer {
+		query["_pragma"] = append(query["_pragma"], "journal_mode(WAL)")
+		query.Set("_txlock", "immediate")
+	} else {
+		query["_pragma"] = append(query["_pragma"], "query_only(1)")
+	}
+	if runtime.GOOS != "windows" { // which has none of this name
+		// One process has the index. So what its connections share about the log lies in its own memory, and not in a mapped
+		// file: to write to that while the disk hangs would stop the thread within a page fault, where Go's collector waits for
+		// it, and all else for the collector.
+		query.Set("vfs", "unix-excl")
+	}
+	db, err := sql.Open("sqlite", (&url.URL{Scheme: "file", Path: filepath.ToSlash(abs), RawQuery: query.Encode()}).String())
+	if err != nil {
+		return nil, fmt.Errorf("opening database %q: %w", path, err)
+	}
+	db.SetMaxOpenConns(conns)
+	db.SetMaxIdleConns(conns) // until rest: to open one anew, the disk is asked
+	return db, nil
+}
+
+// begin begins a transaction, and returns what ends it unless it was committed before. One that is begun with a context which
+// can end is rolled back in a goroutine of database/sql when it does, which nobody can wait for: a database that is closed
+// then goes on being open for a while. The connection is waited for as long as ctx allows, and so is every statement.
+func begin(ctx context.Context, db *sql.DB, options *sql.TxOptions) (tx *sql.Tx, end func(), err error) {
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	if tx, err = conn.BeginTx(context.WithoutCancel(ctx), options); err != nil {
+		return nil, nil, errors.Join(err, conn.Close())
+	}
+	return tx, func() {
+		_ = tx.Rollback()
+		_ = conn.Close()
+	}, nil
+}
+
+// createTables makes the tables in an empty database; all of them or none.
+func createTables(ctx context.Context, db *sql.DB, first *Snapshot) error {
+	tx, end, err := begin(ctx, db, nil)
+	if err != nil {
+		return fmt.Errorf("beginning to create tables: %w", err)
+	}
+	defer end()
+	var n int
+	if err := tx.QueryRowContext(ctx, `SELECT count(*) FROM sqlite_schema`).Scan(&n); err != nil {
+		return fmt.Errorf("looking for tables: %w", err)
+	}
+	if n > 0 {
+		return nil
+	}
+	if _, err := tx.ExecContext(ctx, schema); err != nil {
+		return fmt.Errorf("creating tables: %w", err)
+	}
+	body, err := first.encode()
+	if err != nil {
+		return err
+	}
+	if _, err := tx.ExecContext(ctx, `INSERT INTO state (id, version, body) VALUES (1, 0, ?)`, body); err != nil {
+		return fmt.Errorf("storing the first state: %w", err)
+	}
+	if err := tx.Commit(); err != nil {
+		return fmt.Errorf("committing tables: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,204 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/sluice/sluice/pkg/analysis"
+	"github.com/sluice/sluice/pkg/index"
+	"github.com/sluice/sluice/pkg/index/embedded/bitmap"
+	"github.com/sluice/sluice/pkg/index/embedded/checksum"
+	"github.com/sluice/sluice/pkg/index/embedded/lexical"
+	"github.com/sluice/sluice/pkg/index/embedded/slotfile"
+	"github.com/sluice/sluice/pkg/index/embedded/vector"
+)
+
+// Snapshot is the in-memory state of a space at one version of its database. It is immutable once published.
+type Snapshot struct {
+	vector.Set
+	Version      int64
+	changed      int64 // version since which the rows are the same; after opening, the version that was opened
+	model        string
+	length       int64 // terms of all live rows
+	langs        map[analysis.Language]int64
+	nextSegment  int64
+	nextBlock    int64
+	Segments     []lexical.Segment
+	HasLocations bool // there are hit records
+	locations    slotfile.View
+}
+
+// stateBody is the part of a snapshot that the table state holds.
+type stateBody struct {
+	Format      int                         `json:"format"`
+	Model       string                      `json:"model"`
+	Dimensions  int                         `json:"dimensions"`
+	Slots       uint32                      `json:"slots"`
+	Rows        int64                       `json:"rows"`
+	Length      int64                       `json:"length"`
+	Langs       map[analysis.Language]int64 `json:"langs"`
+	NextSegment int64                       `json:"next_segment"`
+	NextBlock   int64                       `json:"next_block"`
+	Segments    [][4]int64                  `json:"segments"` // id, rows, first block, number of blocks
+	Epoch       int                         `json:"epoch,omitempty"`
+	CodedAt     uint32                      `json:"coded_at,omitempty"`
+	Centre      []byte                      `json:"centre,omitempty"`
+	// Fine says that there are fine codes of the same epoch beside the codes. It is not told by a program that keeps none, so what
+	// it has written has none.
+	Fine bool `json:"fine,omitempty"`
+	// Placed is not told by a program that keeps no places, so what it has written has none.
+	Placed bool `json:"placed,omitempty"`
+	// Cells are of the codes of an epoch.
+	Cells *vector.IVFState `json:"cells,omitempty"`
+}
+
+func (s *Snapshot) encode() ([]byte, error) {
+	segments := make([][4]int64, 0, len(s.Segments))
+	for _, seg := range s.Segments {
+		segments = append(segments, [4]int64{seg.ID, seg.Rows, seg.FirstBlock, seg.Blocks})
+	}
+	body, err := json.Marshal(stateBody{
+		Format: formatVersion, Model: s.model, Dimensions: s.Dimensions, Slots: s.Slots, Rows: s.Rows, Length: s.length,
+		Langs: s.langs, NextSegment: s.nextSegment, NextBlock: s.nextBlock, Epoch: s.Epoch, CodedAt: s.CodedAt,
+		Centre: vector.Bytes(s.Centroid), Segments: segments, Placed: s.HasLocations, Fine: s.HasCodes(), Cells: s.IVF.State(s.Written),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("encoding the state: %w", err)
+	}
+	return checksum.Seal(s.Version, body), nil
+}
+
+func (s *Snapshot) decode(data []byte) error {
+	data, err := checksum.Unseal(s.Version, data, "the state")
+	if err != nil {
+		return err
+	}
+	var b stateBody
+	if err := json.Unmarshal(data, &b); err != nil {
+		return fmt.Errorf("%w: reading the state: %w", index.ErrCorrupt, err)
+	}
+	if b.Format < signsFormat || b.Format > formatVersion {
+		return fmt.Errorf("the index has format %d, this program reads format %d: use the version of the program that wrote it, "+
+			"or remove the datastore's directory below index in the data directory, to have it built anew", b.Format, formatVersion)
+	}
+	s.model, s.Dimensions, s.Slots, s.Rows, s.length, s.langs = b.Model, b.Dimensions, b.Slots, b.Rows, b.Length, b.Langs
+	s.nextSegment, s.nextBlock, s.Epoch, s.HasLocations = b.NextSegment, b.NextBlock, b.Epoch, b.Placed
+	if b.Format == formatVersion && b.Fine { // else the centre is that of other codes, or of codes without fine ones
+		s.Centroid, s.CodedAt = slices.Clone(vector.Floats(b.Centre)), b.CodedAt
+	}
+	if b.Cells != nil {
+		s.IVF, s.Written = b.Cells.IVF(), b.Cells.Tail
+	}
+	for _, seg := range b.Segments {
+		s.Segments = append(s.Segments, lexical.Segment{ID: seg[0], Rows: seg[1], FirstBlock: seg[2], Blocks: seg[3]})
+	}
+	return nil
+}
+
+// next starts the snapshot of the following version.
+func (s *Snapshot) next() *Snapshot {
+	n := *s
+	n.Version++
+	n.langs = maps.Clone(s.langs)
+	if n.langs == nil {
+		n.langs = make(map[analysis.Language]int64)
+	}
+	n.Segments = slices.Clone(s.Segments)
+	return &n
+}
+
+// Languages lists those of the live rows, the most common first. None is left out, however rare: a word of a query must
+// find the document that holds it, and that document was stemmed by its own language.
+func (s *Snapshot) Languages() []analysis.Language {
+	return slices.SortedFunc(maps.Keys(s.langs), func(a, b analysis.Language) int {
+		if s.langs[a] != s.langs[b] {
+			return int(s.langs[b] - s.langs[a])
+		}
+		return cmp.Compare(a, b)
+	})
+}
+
+// loadSnapshot reads the committed state, without the vector files.
+func loadSnapshot(ctx context.Context, db *sql.DB) (*Snapshot, error) {
+	tx, end, err := begin(ctx, db, &sql.TxOptions{ReadOnly: true})
+	if err != nil {
+		return nil, fmt.Errorf("beginning to read the state: %w", err)
+	}
+	defer end()
+	s := &Snapshot{}
+	var body []byte
+	if err := tx.QueryRowContext(ctx, `SELECT version, body FROM state`).Scan(&s.Version, &body); err != nil {
+		return nil, fmt.Errorf("reading the state: %w", err)
+	}
+	s.changed = s.Version
+	if err := s.decode(body); err != nil {
+		return nil, err
+	}
+	if s.Live, err = loadChunks(ctx, tx, "live"); err != nil {
+		return nil, err
+	}
+	if s.IVF != nil && s.IVF.Radius.Known() {
+		if s.Assigned, err = loadChunks(ctx, tx, "listed"); errors.Is(corrupt(err), index.ErrCorrupt) {
+			s.IVF, s.Assigned = nil, bitmap.Bitmap{} // they are made anew
+		} else if err != nil {
+			return nil, err
+		}
+	}
+	if got := s.Live.Count(s.Slots); got != s.Rows {
+		return nil, fmt.Errorf("%w: %d slots are live, the state counts %d rows", index.ErrCorrupt, got, s.Rows)
+	}
+	return s, nil
+}
+
+// loadChunks reads a set of slots from its table, live or listed.
+func loadChunks(ctx context.Context, tx *sql.Tx, table string) (bitmap.Bitmap, error) {
+	var chunks [][]uint64
+	rows, err := tx.QueryContext(ctx, `SELECT chunk, bits FROM `+table+` ORDER BY chunk`)
+	if err != nil {
+		return bitmap.Bitmap{}, fmt.Errorf("reading %s slots: %w", table, err)
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var chunk int
+		var data []byte
+		if err := rows.Scan(&chunk, &data); err != nil {
+			return bitmap.Bitmap{}, fmt.Errorf("reading %s slots: %w", table, err)
+		}
+		if data, err = checksum.Unseal(int64(chunk), data, "a part of the "+table+" slots"); err != nil {
+			return bitmap.Bitmap{}, err
+		}
+		if len(data) != bitmap.ChunkWords*8 || chunk < 0 || chunk > 1<<16 {
+			return bitmap.Bitmap{}, fmt.Errorf("%w: a part of the %s slots has %d bytes", index.ErrCorrupt, table, len(data))
+		}
+		words := make([]uint64, bitmap.ChunkWords)
+		for i := range words {
+			words[i] = binary.LittleEndian.Uint64(data[i*8:])
+		}
+		for len(chunks) <= chunk {
+			chunks = append(chunks, nil)
+		}
+		chunks[chunk] = words
+	}
+	return bitmap.FromChunks(chunks), rows.Err()
+}
+
+// storeChunks stores the chunks that an edit has changed in a table, live or listed.
+func storeChunks(ctx context.Context, tx *sql.Tx, table string, e *bitmap.Edit) error {
+	for chunk, words := range e.Changed() {
+		data := make([]byte, 0, bitmap.ChunkWords*8+4)
+		for _, w := range words {
+			data = binary.LittleEndian.AppendUint64(data, w)
+		}
+		if _, err := tx.ExecContext(ctx, `INSERT OR REPLACE INTO `+table+` (chunk, bits) VALUES (?, ?)`, chunk, checksum.Seal(int64(chunk), data)); err != nil {
+			return fmt.Errorf("storing %s slots: %w", table, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,161 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/sluice/sluice/pkg/index"
+	"github.com/sluice/sluice/pkg/index/embedded/lexical"
+)
+
+// View is one reader's consistent sight of a space: the in-memory state of a version, and a transaction that sees the
+// database at the same one.
+type View struct {
+	*Snapshot
+	space   *Space
+	reading *reading
+}
+
+// reading is a view's transaction. One goroutine uses it.
+type reading struct {
+	tx    *sql.Tx // nil until it is wanted
+	close func()  // ends it
+}
+
+// errOvertaken says that the database has gone on before a view began its transaction.
+var errOvertaken = errors.New("the space has changed since the search began")
+
+// Read calls f with a view of what was committed last.
+func (s *Space) Read(ctx context.Context, f func(View) error) error {
+	defer s.leave(s.enter().Version)
+	r := &reading{}
+	defer r.end()
+	version, err := r.begin(ctx, s)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	snap := s.states[version]
+	s.mu.Unlock()
+	if snap == nil {
+		return fmt.Errorf("%w: the database is at version %d, which this process did not write", index.ErrCorrupt, version)
+	}
+	return corrupt(f(View{snap, s, r}))
+}
+
+// ReadLazy calls f with a view whose transaction begins when it is first asked for: what lies in memory and in mapped files
+// is read without one. Where a write has come in between, f is called once more, with a view of what that has left.
+func (s *Space) ReadLazy(ctx context.Context, f func(View) error) error {
+	snap := s.enter()
+	defer s.leave(snap.Version)
+	r := &reading{}
+	err := f(View{snap, s, r})
+	r.end()
+	if errors.Is(err, errOvertaken) {
+		return s.Read(ctx, f)
+	}
+	return corrupt(err)
+}
+
+// transaction returns the view's transaction.
+func (v View) transaction(ctx context.Context) (*sql.Tx, error) {
+	if v.reading.tx != nil {
+		return v.reading.tx, nil
+	}
+	version, err := v.reading.begin(ctx, v.space)
+	if err != nil {
+		return nil, err
+	}
+	if version != v.Version {
+		return nil, errOvertaken
+	}
+	return v.reading.tx, nil
+}
+
+// begin begins the transaction, and returns the version that it sees.
+func (r *reading) begin(ctx context.Context, s *Space) (version int64, err error) {
+	if r.tx, r.close, err = begin(ctx, s.reads, &sql.TxOptions{ReadOnly: true}); err != nil {
+		return 0, fmt.Errorf("beginning to read: %w", err)
+	}
+	asked := r.tx.StmtContext(ctx, s.readVersion)
+	defer func() { _ = asked.Close() }()
+	if err := asked.QueryRowContext(ctx).Scan(&version); err != nil {
+		return 0, fmt.Errorf("reading the version: %w", corrupt(err))
+	}
+	return version, nil
+}
+
+// end ends the transaction, if there is one.
+func (r *reading) end() {
+	if r.tx != nil {
+		r.close()
+	}
+}
+
+// enter counts a reader of the current state, whose slots nobody uses again before it leaves.
+func (s *Space) enter() *Snapshot {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.readers[s.current.Version]++
+	return s.current
+}
+
+func (s *Space) leave(version int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.readers[version]--; s.readers[version] == 0 {
+		delete(s.readers, version)
+	}
+	s.prune()
+}
+
+// prune forgets the snapshots that no reader can find itself at. The caller holds mu.
+func (s *Space) prune() {
+	oldest := s.oldestReader()
+	for v := range s.states {
+		if v < oldest {
+			delete(s.states, v)
+		}
+	}
+}
+
+// oldestReader returns the version below which nobody reads. The caller holds mu.
+func (s *Space) oldestReader() int64 {
+	oldest := s.current.Version
+	for v := range s.readers {
+		oldest = min(oldest, v)
+	}
+	return oldest
+}
+
+// Lexical returns a reader of the view's postings.
+func (v View) Lexical() lexical.Reader {
+	return lexical.Reader{
+		Slots: v.Slots, Rows: v.Rows, Length: v.length, Version: v.changed, Live: v.Live, Segments: v.Segments,
+		Opening: v.space.number, Caches: v.space.caches, Source: v,
+	}
+}
+
+// Directory implements lexical.Source.
+func (v View) Directory(ctx context.Context, segment int64) ([]byte, error) {
+	return v.readBlob(ctx, v.space.readDirectory, segment)
+}
+
+// Block implements lexical.Source.
+func (v View) Block(ctx context.Context, id int64) ([]byte, error) {
+	return v.readBlob(ctx, v.space.readBlock, id)
+}
+
+// readBlob returns what a prepared statement selects by a number.
+func (v View) readBlob(ctx context.Context, prepared *sql.Stmt, id int64) (data []byte, err error) {
+	tx, err := v.transaction(ctx)
+	if err != nil {
+		return nil, err
+	}
+	statement := tx.StmtContext(ctx, prepared)
+	defer func() { _ = statement.Close() }()
+	err = statement.QueryRowContext(ctx, id).Scan(&data)
+	return data, err
+}

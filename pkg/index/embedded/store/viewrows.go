@@ -1,0 +1,187 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/sluice/sluice/pkg/index"
+	"github.com/sluice/sluice/pkg/index/embedded/cache"
+)
+
+// A row is never changed where it lies: what replaces it gets a slot of its own. So a row that was read is kept until its slot
+// is given to another one, which happens only when nobody reads a version of the space that has it.
+
+func (s *Space) rowKey(slot uint32) cache.Key {
+	return cache.Key{Space: s.number, Kind: cache.Row, Id: int64(slot)}
+}
+
+// dropRows forgets the rows that were in slots before. It is called before others are committed there.
+func (s *Space) dropRows(slots []uint32) {
+	for _, slot := range slots {
+		s.caches.Rows.Drop(s.rowKey(slot))
+	}
+}
+
+// rowsIn returns the rows of live slots, which are in ascending order, in that order, without metadata. They are shared and
+// must not be changed.
+func (v View) rowsIn(ctx context.Context, slots []uint32) ([]*storedRow, error) {
+	out := make([]*storedRow, len(slots))
+	for i, slot := range slots {
+		if r, ok := v.space.caches.Rows.Get(v.space.rowKey(slot)); ok {
+			out[i] = r.(*storedRow)
+		}
+	}
+	missing := lacking(slots, out)
+	if len(missing) > 0 && v.reading.tx == nil {
+		// What the database holds in these slots now are the rows of this view: none is changed there, and no slot is used again
+		// while somebody reads. Only what has been deleted since is missing.
+		if err := v.readRows(ctx, v.space.readRows, slots, missing, out); err != nil {
+			return nil, err
+		}
+		missing = lacking(slots, out)
+	}
+	if len(missing) == 0 {
+		return out, nil
+	}
+	tx, err := v.transaction(ctx)
+	if err != nil {
+		return nil, err
+	}
+	read := tx.StmtContext(ctx, v.space.readRows)
+	defer func() { _ = read.Close() }()
+	if err := v.readRows(ctx, read, slots, missing, out); err != nil {
+		return nil, err
+	}
+	if n := len(lacking(slots, out)); n > 0 {
+		return nil, fmt.Errorf("%w: %d of %d rows are missing", index.ErrCorrupt, n, len(slots))
+	}
+	return out, nil
+}
+
+// lacking lists the slots whose rows are not there.
+func lacking(slots []uint32, rows []*storedRow) (out []uint32) {
+	for i, slot := range slots {
+		if rows[i] == nil {
+			out = append(out, slot)
+		}
+	}
+	return out
+}
+
+// readRows reads the missing ones of the rows of slots into out, as far as they are there.
+func (v View) readRows(ctx context.Context, read *sql.Stmt, slots, missing []uint32, out []*storedRow) error {
+	list, err := json.Marshal(missing)
+	if err != nil {
+		return fmt.Errorf("listing slots: %w", err)
+	}
+	rows, err := read.QueryContext(ctx, string(list))
+	if err != nil {
+		return fmt.Errorf("reading rows: %w", err)
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		r, err := scanRow(rows.Scan)
+		if err != nil {
+			return err
+		}
+		at, ok := slices.BinarySearch(slots, r.slot)
+		if !ok || out[at] != nil {
+			return fmt.Errorf("%w: a row lies in slot %d, which was not asked for", index.ErrCorrupt, r.slot)
+		}
+		r.metadata = nil // which nobody asks for
+		out[at] = r
+		v.space.caches.Rows.Put(v.space.rowKey(r.slot), r, r.bytes())
+	}
+	if err := rows.Err(); err != nil {
+		return fmt.Errorf("reading rows: %w", err)
+	}
+	return nil
+}
+
+// bytes is about what the row takes in memory.
+func (s *storedRow) bytes() int64 {
+	const fixed = 512
+	return int64(fixed + len(s.Key) + len(s.DatasourceID) + len(s.CustomID) + len(s.heading) + len(s.Context) + len(s.Text))
+}
+
+func (v View) RowsOf(ctx context.Context, datasourceID string, generation uint64, fromOrdinal, limit int) ([]index.Row, error) {
+	rows, err := v.reading.tx.QueryContext(ctx, `SELECT `+rowColumns+` FROM rows
+		WHERE datasource = ? AND generation = ? AND ordinal >= ? ORDER BY ordinal LIMIT ?`,
+		datasourceID, storedGeneration(generation), fromOrdinal, limit)
+	if err != nil {
+		return nil, fmt.Errorf("selecting rows: %w", err)
+	}
+	defer func() { _ = rows.Close() }()
+	var out []index.Row
+	for rows.Next() {
+		r, err := scanRow(rows.Scan)
+		if err != nil {
+			return nil, err
+		}
+		if err := r.decodeMetadata(); err != nil {
+			return nil, err
+		}
+		if r.slot >= v.Slots || !v.Live.Has(r.slot) {
+			return nil, fmt.Errorf("%w: a row lies in slot %d, which is not live", index.ErrCorrupt, r.slot)
+		}
+		if r.Vector, err = v.Vector(r.slot); err != nil {
+			return nil, err
+		}
+		out = append(out, r.Row)
+	}
+	return out, rows.Err()
+}
+
+// Count counts the rows of a generation.
+func (v View) Count(ctx context.Context, datasourceID string, generation uint64) (n int64, err error) {
+	err = v.reading.tx.QueryRowContext(ctx, `SELECT count(*) FROM rows WHERE datasource = ? AND generation = ?`,
+		datasourceID, storedGeneration(generation)).Scan(&n)
+	if err != nil {
+		return 0, fmt.Errorf("counting: %w", err)
+	}
+	return n, nil
+}
+
+func (v View) Stored(ctx context.Context, f func(index.Stored) error) error {
+	rows, err := v.reading.tx.QueryContext(ctx, `SELECT datasource, generation, count(*) FROM rows GROUP BY datasource, generation`)
+	if err != nil {
+		return fmt.Errorf("counting rows: %w", err)
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var s index.Stored
+		var generation int64
+		if err := rows.Scan(&s.DatasourceID, &generation, &s.Rows); err != nil {
+			return fmt.Errorf("counting rows: %w", err)
+		}
+		s.Generation = loadedGeneration(generation)
+		if err := f(s); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// Fill reads the rows of hits by their slots. Another row may lie there by now, or none.
+func (v View) Fill(ctx context.Context, wanted map[uint32]*index.Hit) error {
+	slots := make([]uint32, 0, len(wanted))
+	for slot := range wanted {
+		if slot < v.Slots && v.Live.Has(slot) {
+			slots = append(slots, slot)
+		}
+	}
+	slices.Sort(slots)
+	rows, err := v.rowsIn(ctx, slots)
+	if err != nil {
+		return err
+	}
+	for _, r := range rows {
+		if h := wanted[r.slot]; h.Key == r.Key {
+			h.Row, h.Whole = r.Row, true
+		}
+	}
+	return nil
+}

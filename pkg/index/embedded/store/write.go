@@ -1,0 +1,281 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/RoaringBitmap/roaring/v2"
+
+	"github.com/sluice/sluice/pkg/analysis"
+	"github.com/sluice/sluice/pkg/index"
+	"github.com/sluice/sluice/pkg/index/embedded/bitmap"
+	"github.com/sluice/sluice/pkg/index/embedded/checksum"
+	"github.com/sluice/sluice/pkg/index/embedded/lexical"
+	"github.com/sluice/sluice/pkg/index/embedded/slotfile"
+	"github.com/sluice/sluice/pkg/index/embedded/vector"
+)
+
+// writeBatches stores batches, which have no key in common, in slots of their own: one transaction with all but what lies in the
+// slots' files. These are written beside it, and are durable before it is committed. The caller holds writeMu.
+func (s *Space) writeBatches(ctx context.Context, batches []*Batch) error {
+	rows := rowsOf(batches)
+	if err := s.prepareWriting(ctx); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	s.idle = false
+	current, oldest := s.current, s.oldestUse()
+	s.mu.Unlock()
+	end := current.Slots
+	if uint64(end)+uint64(len(rows)) > bitmap.MaxSlots {
+		return fmt.Errorf("the space is full: it has %d slots", end)
+	}
+	slots := s.slots.choose(len(rows), end, oldest)
+	end = max(end, slots[len(slots)-1]+1)
+	s.dropRows(slots)
+	makeCodesOf(rows, &current.Set) // for those whose codes are of an epoch that has passed while they waited
+	files := s.writeFiles(slots, rows, end)
+	postings := buildPostings(batches, slots)
+	defer func() { // whatever becomes of the transaction, nothing goes on beside it
+		_ = files.Wait()
+		postings.Wait()
+	}()
+	err := s.commit(ctx, func(tx *sql.Tx, next *Snapshot) error {
+		next.Slots = end
+		live := next.Live.Edit()
+		if err := replaceKeys(ctx, tx, next, live, rows); err != nil {
+			return err
+		}
+		if err := insertRows(ctx, tx, next, live, slots, rows); err != nil {
+			return err
+		}
+		postings.Wait()
+		if err := insertSegment(ctx, tx, next, slots, postings); err != nil {
+			return err
+		}
+		next.Live = live.Done()
+		if err := storeChunks(ctx, tx, "live", live); err != nil {
+			return err
+		}
+		if err := next.unlist(ctx, tx, slots); err != nil {
+			return err
+		}
+		if err := files.Wait(); err != nil {
+			return err
+		}
+		s.see(next)
+		return s.vectors.RenewCodes(ctx, &next.Set)
+	})
+	if err != nil {
+		return err
+	}
+	s.slots.take(slots)
+	if s.current.Epoch != current.Epoch {
+		s.vectors.AdoptCodes()
+	}
+	return nil
+}
+
+// writeFiles puts what searches read of rows without asking the database into slots that no reader sees, and makes it durable. Each file
+// is written by a goroutine of its own, so that the disk is waited for once; they have the files until they have been waited for.
+func (s *Space) writeFiles(slots []uint32, batch []*Prepared, end uint32) *errgroup.Group {
+	files := new(errgroup.Group)
+	write := func(f *slotfile.File, payload func(*Prepared) []byte) {
+		if f == nil {
+			return
+		}
+		files.Go(vector.Recovered(func() error {
+			payloads := make([][]byte, len(batch))
+			for i, p := range batch {
+				payloads[i] = payload(p)
+			}
+			return f.Append(slots, payloads, end)
+		}))
+	}
+	write(s.vectors.Full, func(p *Prepared) []byte { return vector.Bytes(p.row.Vector) })
+	write(s.vectors.Bits, func(p *Prepared) []byte { return p.bits })
+	write(s.vectors.Int8, func(p *Prepared) []byte { return p.int8 })
+	write(s.locations, (*Prepared).location)
+	return files
+}
+
+// see shows a snapshot what was written to the slots' files.
+func (s *Space) see(next *Snapshot) {
+	s.vectors.Publish(&next.Set)
+	if s.locations != nil {
+		next.locations = s.locations.View
+	}
+}
+
+// replaceKeys removes the rows whose keys the batch brings again.
+func replaceKeys(ctx context.Context, tx *sql.Tx, next *Snapshot, live *bitmap.Edit, batch []*Prepared) error {
+	if has, err := hasKeys(ctx, tx, batch); err != nil || !has {
+		return err
+	}
+	remove, err := tx.PrepareContext(ctx, `DELETE FROM rows WHERE key = ? RETURNING slot, length, lang`)
+	if err != nil {
+		return fmt.Errorf("preparing to replace rows: %w", err)
+	}
+	defer func() { _ = remove.Close() }()
+	for _, p := range batch {
+		rows, err := remove.QueryContext(ctx, p.row.Key)
+		if err != nil {
+			return fmt.Errorf("replacing a row: %w", err)
+		}
+		if err := next.bury(rows, live); err != nil {
+			return fmt.Errorf("replacing a row: %w", err)
+		}
+	}
+	return nil
+}
+
+// hasKeys reports whether there is a row with one of the batch's keys. Mostly there is none, and one question tells.
+func hasKeys(ctx context.Context, tx *sql.Tx, batch []*Prepared) (has bool, err error) {
+	keys := make([]string, len(batch))
+	for i, p := range batch {
+		keys[i] = p.row.Key
+	}
+	list, err := json.Marshal(keys)
+	if err != nil {
+		return false, fmt.Errorf("listing keys: %w", err)
+	}
+	err = tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM json_each(?) AS wanted JOIN rows ON rows.key = wanted.value)`, string(list)).Scan(&has)
+	if err != nil {
+		return false, fmt.Errorf("looking for rows to replace: %w", err)
+	}
+	return has, nil
+}
+
+// bury takes deleted rows out of the counters. It closes rows.
+func (s *Snapshot) bury(rows *sql.Rows, live *bitmap.Edit) error {
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var slot uint32
+		var length int64
+		var lang analysis.Language
+		if err := rows.Scan(&slot, &length, &lang); err != nil {
+			return err
+		}
+		if slot >= s.Slots || !live.Has(slot) {
+			return fmt.Errorf("%w: a row lies in slot %d, which is not live", index.ErrCorrupt, slot)
+		}
+		live.Clear(slot)
+		s.changed = s.Version
+		s.Rows--
+		s.length -= length
+		if s.langs[lang]--; s.langs[lang] <= 0 {
+			delete(s.langs, lang)
+		}
+	}
+	return rows.Err()
+}
+
+func insertRows(ctx context.Context, tx *sql.Tx, next *Snapshot, live *bitmap.Edit, slots []uint32, batch []*Prepared) error {
+	insert, err := tx.PrepareContext(ctx, `INSERT INTO rows (`+rowColumns+`) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`)
+	if err != nil {
+		return fmt.Errorf("preparing to insert rows: %w", err)
+	}
+	defer func() { _ = insert.Close() }()
+	for i, p := range batch {
+		r := storedRow{Row: *p.row, slot: slots[i], length: int64(p.terms.Length), lang: string(p.lang), metadata: p.metadata}
+		r.heading = index.StoredHeading(p.row)
+		if r.metadata == nil {
+			r.metadata = []byte{}
+		}
+		_, err := insert.ExecContext(ctx, r.slot, r.Key, r.DatasourceID, storedGeneration(r.Generation), r.Ordinal, r.length,
+			r.lang, r.checksum(), r.Page, r.Offset, r.CustomID, r.heading, r.Context, r.metadata, r.Text)
+		if err != nil {
+			return fmt.Errorf("inserting a row: %w", err)
+		}
+		live.Set(r.slot)
+		next.changed = next.Version
+		next.Rows++
+		next.length += r.length
+		next.langs[p.lang]++
+	}
+	return nil
+}
+
+// rowsOf lists the rows of batches.
+func rowsOf(batches []*Batch) []*Prepared {
+	if len(batches) == 1 {
+		return batches[0].Rows
+	}
+	var out []*Prepared
+	for _, b := range batches {
+		out = append(out, b.Rows...)
+	}
+	return out
+}
+
+// pendingPostings are the blocks of a segment, once they have been waited for.
+type pendingPostings struct {
+	sync.WaitGroup
+	blocks [][]byte // without checksums
+	firsts []string // the first term of each
+	err    error
+}
+
+// buildPostings has a goroutine build the blocks of batches' postings. slots are ascending, and as many as there are rows.
+func buildPostings(batches []*Batch, slots []uint32) *pendingPostings {
+	placed := make([]lexical.Placed, len(batches))
+	for i, b := range batches {
+		placed[i] = lexical.Placed{Inverted: b.terms, Slots: slots[:len(b.Rows)]}
+		slots = slots[len(b.Rows):]
+	}
+	out := new(pendingPostings)
+	build := vector.Recovered(func() error {
+		out.blocks, out.firsts = lexical.BuildBlocks(placed)
+		return nil
+	})
+	out.Go(func() { out.err = build() })
+	return out
+}
+
+// insertSegment stores postings as a segment of its own.
+func insertSegment(ctx context.Context, tx *sql.Tx, next *Snapshot, slots []uint32, postings *pendingPostings) error {
+	if postings.err != nil {
+		return postings.err
+	}
+	seg := lexical.Segment{ID: next.nextSegment, Rows: int64(len(slots)), FirstBlock: next.nextBlock, Blocks: int64(len(postings.blocks))}
+	if err := insertBlocks(ctx, tx, seg.FirstBlock, postings.blocks); err != nil {
+		return err
+	}
+	if err := storeSegment(ctx, tx, seg, roaring.BitmapOf(slots...), postings.firsts); err != nil {
+		return err
+	}
+	next.nextSegment++
+	next.nextBlock += seg.Blocks
+	next.Segments = append(next.Segments, seg)
+	return nil
+}
+
+// insertBlocks stores blocks, which get numbers from first on.
+func insertBlocks(ctx context.Context, tx *sql.Tx, first int64, blocks [][]byte) error {
+	for i, block := range blocks {
+		id := first + int64(i)
+		if _, err := tx.ExecContext(ctx, `INSERT INTO blocks (id, data) VALUES (?, ?)`, id, checksum.Seal(id, block)); err != nil {
+			return fmt.Errorf("storing a block of postings: %w", err)
+		}
+	}
+	return nil
+}
+
+// storeSegment stores a segment, whose blocks begin with the terms firsts.
+func storeSegment(ctx context.Context, tx *sql.Tx, seg lexical.Segment, slots *roaring.Bitmap, firsts []string) error {
+	slots.RunOptimize()
+	set, err := slots.ToBytes()
+	if err != nil {
+		return fmt.Errorf("encoding the slots of a segment: %w", err)
+	}
+	_, err = tx.ExecContext(ctx, `INSERT INTO segments (id, slots, directory) VALUES (?, ?, ?)`, seg.ID, checksum.Seal(seg.ID, set), lexical.EncodeDirectory(seg.ID, firsts))
+	if err != nil {
+		return fmt.Errorf("storing a segment: %w", err)
+	}
+	return nil
+}

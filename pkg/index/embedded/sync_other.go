@@ -1,8 +1,0 @@
-//go:build !linux
-
-package embedded
-
-import "os"
-
-// syncData makes a file's content durable.
-func syncData(f *os.File) error { return f.Sync() }

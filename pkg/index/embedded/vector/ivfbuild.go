@@ -1,0 +1,270 @@
+package vector
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"math"
+	"math/bits"
+	"math/rand/v2"
+	"slices"
+	"sync/atomic"
+
+	"github.com/sluice/sluice/pkg/durable"
+	"github.com/sluice/sluice/pkg/index/embedded/slotfile"
+	"github.com/sluice/sluice/pkg/index/embedded/vector/quant"
+)
+
+const (
+	// listsPerRoot is how many cells there are for each row that there would be in a square of all rows.
+	listsPerRoot = 8
+	// samplesPerList is from how many vectors for each cell the centres are found: all that training reads more than once.
+	samplesPerList = 32
+	// noList stands for no cell, of a slot.
+	noList = math.MaxUint32
+	// skewFactor is by how much more uneven cells become until they are cut anew.
+	skewFactor = 2
+)
+
+// builder is what is made of a snapshot's rows: the cells that a later one is to have.
+type builder struct {
+	set   *Set
+	tree  *tree
+	list  []uint32 // the cell of each slot, or noCell
+	sizes []uint32 // of the cells
+	radii []float32
+}
+
+// newBuilder has all rows in no cell.
+func newBuilder(s *Set, t *tree) *builder {
+	d := &builder{set: s, tree: t, list: make([]uint32, s.Slots), sizes: make([]uint32, t.lists.len()), radii: make([]float32, t.lists.len())}
+	for i := range d.list {
+		d.list[i] = noList
+	}
+	return d
+}
+
+// sample draws at most n live slots at random, in ascending order, and some more that are not among them.
+func sample(s *Set, n, more int, rng *rand.Rand) (drawn, held []uint32) {
+	n = min(n, int(s.Rows)/2)
+	more = min(more, int(s.Rows)/4)
+	seen := make(map[uint32]bool, n+more)
+	for len(seen) < n+more {
+		slot := rng.Uint32N(s.Slots)
+		if seen[slot] || !s.Live.Has(slot) {
+			continue
+		}
+		seen[slot] = true
+		if len(held) < more {
+			held = append(held, slot)
+		} else {
+			drawn = append(drawn, slot)
+		}
+	}
+	slices.Sort(drawn)
+	return drawn, held
+}
+
+// buildLists finds centres of the snapshot's vectors and puts all rows into the cells around them. It returns the rows that are kept for
+// measuring, too.
+func buildLists(ctx context.Context, s *Set, rng *rand.Rand) (d *builder, held []uint32, err error) {
+	n := max(1, int(listsPerRoot*math.Sqrt(float64(s.Rows))))
+	drawn, held := sample(s, n*samplesPerList, heldOutRows, rng)
+	for _, slot := range append(slices.Clone(drawn), held...) {
+		if err := s.Full.Check(int(slot/64), s.Live.Word(int(slot/64))); err != nil {
+			return nil, nil, err
+		}
+	}
+	t, err := growTree(ctx, s, drawn, n, rng)
+	if err != nil {
+		return nil, nil, err
+	}
+	d = newBuilder(s, t)
+	return d, held, d.assign(ctx)
+}
+
+// assign puts all rows that are in no cell into the nearest one.
+func (d *builder) assign(ctx context.Context) error {
+	find := finder{tree: d.tree}
+	squares, counts := make([]float64, len(d.sizes)), make([]float64, len(d.sizes))
+	for i, r := range d.radii { // of rows that are there
+		squares[i], counts[i] = float64(r)*float64(r)*float64(d.sizes[i]), float64(d.sizes[i])
+	}
+	n := 0
+	err := d.set.eachGroup(nil, d.set.Full, 0, d.set.Groups(), func(w int, live uint64) error {
+		if n++; n%(checkEvery/64) == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		for ; live != 0; live &= live - 1 {
+			slot := uint32(w*64 + bits.TrailingZeros64(live))
+			if d.list[slot] != noList {
+				continue
+			}
+			at, square := find.leaf(Floats(d.set.Full.Record(slot)))
+			d.list[slot] = uint32(at)
+			d.sizes[at]++
+			counts[at]++
+			squares[at] += float64(square)
+		}
+		return nil
+	})
+	for i := range d.radii {
+		d.radii[i] = float32(math.Sqrt(squares[i] / max(1, counts[i])))
+	}
+	return err
+}
+
+// imbalance is how many times as many rows a row has around it in its cell as it would have if all cells were alike.
+func (d *builder) imbalance() float64 {
+	var rows, squares float64
+	for _, n := range d.sizes {
+		rows += float64(n)
+		squares += float64(n) * float64(n)
+	}
+	return squares * float64(len(d.sizes)) / max(1, rows*rows)
+}
+
+// store writes files of the cells, which the snapshot is to have from now on.
+func (d *builder) store(ctx context.Context, in *Files, epoch int) (_ *IVF, _ *IVFFiles, err error) {
+	f := &IVFFiles{}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, f.Remove())
+		}
+	}()
+	c := &IVF{Epoch: epoch, Coded: d.set.Epoch, lists: d.tree.lists.len(), coarse: d.tree.coarse.len(), Broken: new(atomic.Bool)}
+	from := make([]uint32, len(d.sizes))
+	for i, n := range d.sizes {
+		from[i] = c.Rows
+		c.Rows += n
+	}
+	if f.centroids, err = slotfile.Create(in.ivfPath(epoch, "centres"), slotfile.Records(centroidBytes(d.set.Dimensions), centroidAlign)); err != nil {
+		return nil, nil, err
+	}
+	if f.means, err = slotfile.Create(in.ivfPath(epoch, "means"), slotfile.Records(meanBytes(d.set.Dimensions), centroidAlign)); err != nil {
+		return nil, nil, err
+	}
+	if f.codes, err = slotfile.Create(in.ivfPath(epoch, "lists"), listLayout(d.set.Dimensions)); err != nil {
+		return nil, nil, err
+	}
+	if err := errors.Join(d.storeCentroids(f.centroids, f.means, from), d.storeLists(ctx, f.codes, from, c.Rows)); err != nil {
+		return nil, nil, err
+	}
+	if err := errors.Join(f.centroids.Sync(), f.means.Sync(), f.codes.Sync(), durable.Dir(in.Dir)); err != nil {
+		return nil, nil, err
+	}
+	c.centroids, c.means, c.codes = f.centroids.View, f.means.View, f.codes.View
+	return c, f, nil
+}
+
+// storeCentroids writes the centres of cells, and the means of these and, behind them, of their groups.
+func (d *builder) storeCentroids(centres, means *slotfile.File, from []uint32) error {
+	t, coder := d.tree, quant.NewCoder(d.set.Centroid)
+	leaves := t.lists.len()
+	n := leaves + t.coarse.len()
+	if err := errors.Join(centres.Grow(uint32(leaves)), means.Grow(uint32(n))); err != nil {
+		return err
+	}
+	slots := make([]uint32, n)
+	fine, full := make([][]byte, leaves), make([][]byte, n)
+	for i := range n {
+		slots[i] = uint32(i)
+		if at := i - leaves; at >= 0 {
+			full[i] = withNumbers(Bytes(t.coarse.point(at)), 0, uint32(t.first[at]), uint32(t.first[at+1]-t.first[at]))
+			continue
+		}
+		_, code := codesOf(coder, t.lists.point(i))
+		fine[i] = withNumbers(code, d.radii[i], from[i], d.sizes[i])
+		full[i] = withNumbers(Bytes(t.lists.point(i)), d.radii[i], from[i], d.sizes[i])
+	}
+	return errors.Join(centres.Write(slots[:leaves], fine), means.Write(slots, full))
+}
+
+// withNumbers is a copy of what tells where a centre lies, with what follows it.
+func withNumbers(centre []byte, radius float32, from, n uint32) []byte {
+	out := append(make([]byte, 0, len(centre)+centroidNumbers), centre...)
+	for _, x := range [...]uint32{math.Float32bits(radius), from, n} {
+		out = binary.LittleEndian.AppendUint32(out, x)
+	}
+	return out
+}
+
+// storeLists writes the codes of all cells' rows, cell by cell, each with its row's slot.
+func (d *builder) storeLists(ctx context.Context, file *slotfile.File, from []uint32, rows uint32) error {
+	if err := file.Grow(rows); err != nil {
+		return err
+	}
+	order, next := make([]uint32, rows), slices.Clone(from)
+	for slot, at := range d.list {
+		if at != noList {
+			order[next[at]] = uint32(slot)
+			next[at]++
+		}
+	}
+	length := file.View.Payload
+	room := make([]byte, slotfile.ExtentSlots*length)
+	places, payloads := make([]uint32, 0, slotfile.ExtentSlots), make([][]byte, 0, slotfile.ExtentSlots)
+	for len(order) > 0 {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		n := min(slotfile.ExtentSlots, len(order))
+		first := rows - uint32(len(order))
+		places, payloads = places[:0], payloads[:0]
+		for i, slot := range order[:n] {
+			w := int(slot / 64)
+			if err := d.set.Bits.Check(w, d.set.Live.Word(w)); err != nil {
+				return err
+			}
+			record := room[i*length : (i+1)*length]
+			slotfile.Take(record[:length-listSlotBytes], d.set.Bits.Group(w), d.set.Bits.Columns, int(slot%64))
+			binary.LittleEndian.PutUint32(record[length-listSlotBytes:], slot)
+			places, payloads = append(places, first+uint32(i)), append(payloads, record)
+		}
+		if err := file.Write(places, payloads); err != nil {
+			return err
+		}
+		order = order[n:]
+	}
+	return nil
+}
+
+// reload has the rows of a snapshot in the cells that it has, those in none left out.
+func reload(s *Set) (*builder, error) {
+	c := s.IVF
+	t := &tree{coarse: newMeans(s.Dimensions, c.coarse), lists: newMeans(s.Dimensions, c.lists)}
+	d := newBuilder(s, t)
+	for i := range c.lists + c.coarse {
+		record, err := c.mean(i)
+		if err != nil {
+			return nil, err
+		}
+		radius, from, n := numbersOf(record)
+		point := Floats(record[:4*s.Dimensions])
+		if at := i - c.lists; at >= 0 {
+			if t.first = append(t.first, int(from)); int(from)+int(n) > c.lists {
+				return nil, c.damaged("a mean", errors.New("its cells are beyond all"))
+			}
+			t.coarse.set(at, point)
+			continue
+		}
+		t.lists.set(i, point)
+		d.radii[i] = radius
+		if uint64(from)+uint64(n) > uint64(c.Rows) {
+			return nil, c.damaged("a mean", errors.New("its rows are beyond the list's"))
+		}
+		for at := from; at < from+n; at++ {
+			records, err := c.group(int(at / 64))
+			if err != nil {
+				return nil, err
+			}
+			slot := c.slotOf(records, int(at%64))
+			if slot < s.Slots && s.Live.Has(slot) && s.Assigned.Has(slot) {
+				d.list[slot] = uint32(i)
+				d.sizes[i]++
+			}
+		}
+	}
+	t.first = append(t.first, c.lists)
+	return d, nil
+}

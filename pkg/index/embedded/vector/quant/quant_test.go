@@ -1,0 +1,389 @@
+package quant
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/sluice/sluice/pkg/index"
+	"github.com/sluice/sluice/pkg/index/embedded/slotfile"
+)
+
+// unit draws a vector of unit length; the first dimensions count more, and all lie around a centre.
+func unit(r *rand.Rand, dimensions int) []float32 {
+	out := make([]float32, dimensions)
+	var sum float64
+	for i := range out {
+		out[i] = float32(0.5 + r.NormFloat64()/float64(1+i/4))
+		sum += float64(out[i]) * float64(out[i])
+	}
+	for i := range out {
+		out[i] /= float32(math.Sqrt(sum))
+	}
+	return out
+}
+
+func product(a, b []float32) (sum float64) {
+	for i, x := range a {
+		sum += float64(x) * float64(b[i])
+	}
+	return sum
+}
+
+var lengths = []int{1, 2, 3, 16, 63, 64, 65, 100, 255, 256, 384, 511, 768, 1000, 1024, 4096, 8192}
+
+func TestDotIsTheInnerProductOfAnyLength(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(1, 2))
+	for _, n := range append(lengths, 0, 31, 33) {
+		a, b := unit(r, n), unit(r, n)
+		want := product(a, b)
+		if got := float64(Dot(a, b)); math.Abs(got-want) > rounding {
+			t.Errorf("of %d numbers: %v, want %v", n, got, want)
+		}
+		if got := float64(dotPortable(a, b)); math.Abs(got-want) > rounding {
+			t.Errorf("of %d numbers, portable: %v, want %v", n, got, want)
+		}
+	}
+}
+
+func TestARotationKeepsProducts(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(3, 4))
+	for _, n := range lengths {
+		a, b := unit(r, n), unit(r, n)
+		want := product(a, b)
+		turn := newRotation(n)
+		turn.apply(a)
+		turn.apply(b)
+		if got := product(a, b); math.Abs(got-want) > 1e-5 {
+			t.Errorf("of %d dimensions: %v, want %v", n, got, want)
+		}
+	}
+}
+
+func TestARotationSpreadsEveryDimensionOverAll(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{100, 255, 384, 511, 768, 1000, 1024} {
+		turn := newRotation(n)
+		for i := range n {
+			v := make([]float32, n)
+			v[i] = 1
+			turn.apply(v)
+			for j, x := range v {
+				if math.Abs(float64(x)) > 8/math.Sqrt(float64(n)) {
+					t.Fatalf("of %d dimensions, %d gives %d %v", n, i, j, x)
+				}
+			}
+		}
+	}
+}
+
+// TestTheRotationIsTheOneOfCodesOnDisk keeps files of earlier programs readable.
+func TestTheRotationIsTheOneOfCodesOnDisk(t *testing.T) {
+	t.Parallel()
+	v := []float32{1, 2, 3, 4, 5}
+	newRotation(5).apply(v)
+	want := []float32{-2.5, 5.25, -1.25, -4.25, 1.25}
+	for i, x := range v {
+		if math.Abs(float64(x-want[i])) > 1e-5 {
+			t.Fatalf("turned %v, want %v", v, want)
+		}
+	}
+}
+
+func TestEstimatesAreOffByTheirSpread(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("it is about input and figures, not about goroutines")
+	}
+	for _, dimensions := range []int{3, 64, 100, 384, 1000} {
+		t.Run(fmt.Sprint(dimensions), func(t *testing.T) {
+			t.Parallel()
+			r := rand.New(rand.NewPCG(5, 6))
+			centre := make([]float32, dimensions)
+			const sample = 200
+			for range sample {
+				for i, x := range unit(r, dimensions) {
+					centre[i] += x / sample
+				}
+			}
+			c := NewCoder(centre)
+			const rounds = 60
+			var bias, variance, beyond float64
+			for range rounds {
+				vectors := make([][]float32, Rows)
+				for i := range vectors {
+					vectors[i] = unit(r, dimensions)
+				}
+				query := unit(r, dimensions)
+				e := estimates(c.Ask(query), groupOf(c, vectors...))
+				for i, v := range vectors {
+					off := (float64(e.Product[i]) - product(query, v)) / float64(e.Spread[i])
+					bias += off / rounds / Rows
+					variance += off * off / rounds / Rows
+					if math.Abs(off) > 3.2 {
+						beyond += 1. / rounds / Rows
+					}
+				}
+			}
+			if math.Abs(bias) > 0.25 || variance > 1.5 || variance < 0.3 || beyond > 0.01 {
+				t.Errorf("estimates are off by %.3f of their spread, squared %.3f, and by more than 3.2 times in %.4f", bias, variance, beyond)
+			}
+		})
+	}
+}
+
+// groupOf has the codes of some vectors by columns.
+func groupOf(c *Coder, vectors ...[]float32) []byte {
+	dimensions := len(c.centre)
+	group := make([]byte, Rows*CodeBytes(dimensions))
+	for i, v := range vectors {
+		code := make([]byte, CodeBytes(dimensions))
+		c.Encode(code, make([]byte, FineBytes(dimensions)), v)
+		slotfile.Put(group, Columns(dimensions), i, code)
+	}
+	return group
+}
+
+// estimates are what Above estimates.
+func estimates(q *Question, group []byte) (e Estimates) {
+	q.Above(&e, group, 0, 0)
+	return e
+}
+
+// anyGroup is a group of codes of so many words, of which the first has no bit, the second all, and the others any.
+func anyGroup(r *rand.Rand, words int) []byte {
+	group := make([]byte, Rows*(8*words+numbers))
+	for i := range Rows {
+		code := make([]byte, 8*words+numbers)
+		for j := range code[:8*words] {
+			code[j] = [...]byte{0, 0xff, byte(r.Uint32())}[min(i, 2)]
+		}
+		for j := range 3 {
+			binary.LittleEndian.PutUint32(code[8*words+4*j:], math.Float32bits(r.Float32()))
+		}
+		slotfile.Put(group, 8*words, i, code)
+	}
+	return group
+}
+
+// What columns add up to is what the bits do, to the last digit, also where all weights are as great as they can be and vectors as
+// long as they may be.
+func TestEveryProcessorEstimatesTheSame(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(15, 16))
+	for _, words := range []int{1, 2, 3, 4, 5, 6, 7, 12, 16, 24, 32, 33, 34, 48, 64, 66, 67, Words(index.MaxDimensions)} {
+		group := anyGroup(r, words)
+		for name, weight := range map[string]func() int8{
+			"any": func() int8 { return int8(r.IntN(2*maxWeight+1) - maxWeight) }, "greatest": func() int8 { return maxWeight }, "least": func() int8 { return -maxWeight },
+		} {
+			q := &Question{words: words, weight: make([]int8, 64*words), step: 0.01, base: 0.3, length: 0.7}
+			for i := range q.weight {
+				q.weight[i] = weight()
+				q.total += int32(q.weight[i])
+			}
+			q.tables = tables(q.weight)
+			q.prepareHalves()
+			var want Estimates
+			q.abovePortable(&want, group, 2, 0)
+			for i := range Rows {
+				var sum int32
+				code := make([]byte, 8*words+numbers)
+				slotfile.Take(code, group, 8*words, i)
+				for j, w := range q.weight {
+					sum += int32(w) * int32(code[j/8]>>(j%8)&1)
+				}
+				if want.sums[i] != sum {
+					t.Fatalf("%d words, %s weights, code %d without vector instructions: %d, want %d", words, name, i, want.sums[i], sum)
+				}
+			}
+			for _, floor := range []float32{float32(math.Inf(-1)), want.Product[5] + 2*want.Spread[5], float32(math.Inf(1))} {
+				for processor, above := range processors(q) {
+					var got Estimates
+					found := above(&got, group, 2, floor)
+					for i := range Rows {
+						if size := 1e-6 * (1 + math.Abs(float64(want.Product[i]))); math.Abs(float64(got.Product[i]-want.Product[i])) > size || math.Abs(float64(got.Spread[i]-want.Spread[i])) > 1e-6 {
+							t.Fatalf("%s, %d words, %s weights, code %d: %v ± %v, want %v ± %v", processor, words, name, i, got.Product[i], got.Spread[i], want.Product[i], want.Spread[i])
+						}
+						most := got.Product[i] + 2*got.Spread[i]
+						if math.Abs(float64(most-floor)) > 1e-5 && (most >= floor) != (found>>i&1 == 1) {
+							t.Errorf("%s, %d words, %s weights, code %d: at most %v, floor %v, above: %v", processor, words, name, i, most, floor, found>>i&1 == 1)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// A query whose turned residue is the same everywhere has the greatest weights in every dimension.
+func TestTheGreatestWeightsOfTheLongestVectorsAddUp(t *testing.T) {
+	t.Parallel()
+	for _, dimensions := range []int{4096, index.MaxDimensions} {
+		c := NewCoder(make([]float32, dimensions))
+		query := make([]float32, dimensions)
+		for i := range query {
+			query[i] = float32(1 / math.Sqrt(float64(dimensions)))
+		}
+		c.turn.turnBack(query)
+		if e := estimates(c.Ask(query), groupOf(c, query)); math.Abs(float64(e.Product[0])-1) > 1e-3 {
+			t.Errorf("of %d dimensions, a vector and itself: %v, want 1", dimensions, e.Product[0])
+		}
+	}
+}
+
+// turnBack undoes apply of a power of two of dimensions: each of its steps undoes itself.
+func (r *rotation) turnBack(v []float32) {
+	for turn := turns - 1; turn >= 0; turn-- {
+		hadamard(v)
+		for i, s := range r.signs[turn*len(v) : (turn+1)*len(v)] {
+			v[i] *= s
+		}
+	}
+}
+
+func TestAVectorInTheCentreIsEstimatedExactly(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(9, 10))
+	centre := unit(r, 100)
+	c := NewCoder(centre)
+	query := unit(r, 100)
+	e := estimates(c.Ask(query), groupOf(c, centre))
+	if got, want := float64(e.Product[0]), product(query, centre); math.Abs(got-want) > float64(e.Spread[0]) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+func BenchmarkEstimate(b *testing.B) {
+	const dimensions = 384
+	r := rand.New(rand.NewPCG(11, 12))
+	c := NewCoder(unit(r, dimensions))
+	vectors := make([][]float32, Rows)
+	for i := range vectors {
+		vectors[i] = unit(r, dimensions)
+	}
+	group := groupOf(c, vectors...)
+	q := c.Ask(unit(r, dimensions))
+	q.tables = tables(q.weight)
+	all := processors(q)
+	all["portable"] = q.abovePortable
+	for name, above := range all {
+		b.Run(name, func(b *testing.B) {
+			var e Estimates
+			for b.Loop() {
+				above(&e, group, 3, 0.5)
+			}
+		})
+	}
+	v := unit(r, dimensions)
+	b.Run("encode", func(b *testing.B) {
+		for b.Loop() {
+			c.Encode(make([]byte, CodeBytes(dimensions)), make([]byte, FineBytes(dimensions)), v)
+		}
+	})
+	b.Run("ask", func(b *testing.B) {
+		for b.Loop() {
+			c.Ask(v)
+		}
+	})
+	w := unit(r, dimensions)
+	b.Run("dot", func(b *testing.B) {
+		for b.Loop() {
+			Dot(v, w)
+		}
+	})
+}
+
+func TestAFineCodeTellsWithinWhichBoundsAProductLies(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("it is about input and figures, not about goroutines")
+	}
+	for _, dimensions := range append(lengths, 16_384) {
+		r := rand.New(rand.NewPCG(15, 16))
+		for name, centre := range map[string][]float32{
+			"that is a mean":     unit(r, dimensions),
+			"that is the origin": make([]float32, dimensions),
+		} {
+			c := NewCoder(centre)
+			var off float64
+			for range 20 {
+				v, query := unit(r, dimensions), unit(r, dimensions)
+				code := make([]byte, FineBytes(dimensions))
+				c.Encode(make([]byte, CodeBytes(dimensions)), code, v)
+				want := product(query, v)
+				got, within := c.Ask(query).Fine(code)
+				if math.Abs(float64(got)-want) > float64(within) {
+					t.Errorf("of %d dimensions around a centre %s: %v within %v, want %v", dimensions, name, got, within, want)
+				}
+				off = max(off, float64(within))
+			}
+			if off > 0.015 {
+				t.Errorf("of %d dimensions around a centre %s, bounds are up to %v from the product", dimensions, name, off)
+			}
+		}
+	}
+}
+
+func TestAFineCodeOfTheCentreItselfIsExact(t *testing.T) {
+	t.Parallel()
+	centre := unit(rand.New(rand.NewPCG(17, 18)), 100)
+	c := NewCoder(centre)
+	code := make([]byte, FineBytes(100))
+	c.Encode(make([]byte, CodeBytes(100)), code, centre)
+	if got, within := c.Ask(centre).Fine(code); math.Abs(float64(got)-1) > 2*turning || within > 2*turning {
+		t.Errorf("%v within %v, want 1", got, within)
+	}
+}
+
+func TestSumsOfBytesAreTheSameByEveryWay(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(19, 20))
+	for _, n := range append(lengths, 0, 128, 129) {
+		weight, code := make([]int16, n), make([]byte, n)
+		for i := range weight {
+			weight[i], code[i] = int16(r.IntN(2*maxShort+1)-maxShort), byte(r.IntN(256))
+			if n > maxShorts/maxShort { // as weights are that many dimensions have
+				weight[i] /= int16(n*maxShort/maxShorts) + 1
+			}
+		}
+		var want int64
+		for i, w := range weight {
+			want += int64(w) * int64(int8(code[i]))
+		}
+		if got := dotBytes(weight, code); int64(got) != want {
+			t.Errorf("of %d bytes: %d, want %d", n, got, want)
+		}
+		if got := dotBytesPortable(weight, code); int64(got) != want {
+			t.Errorf("of %d bytes, portable: %d, want %d", n, got, want)
+		}
+	}
+}
+
+func TestSumsOfBytesHoldTheGreatestWeights(t *testing.T) {
+	t.Parallel()
+	for _, n := range lengths {
+		weight, code := make([]int16, n), make([]byte, n)
+		for i := range weight {
+			weight[i], code[i] = int16(min(maxShort, maxShorts/n)), 1<<7 // -128, which no code has
+		}
+		if got, want := dotBytes(weight, code), -128*int64(weight[0])*int64(n); int64(got) != want {
+			t.Errorf("of %d bytes: %d, want %d", n, got, want)
+		}
+	}
+}
+
+func BenchmarkFine(b *testing.B) {
+	const dimensions = 384
+	r := rand.New(rand.NewPCG(1, 2))
+	c := NewCoder(make([]float32, dimensions))
+	code := make([]byte, FineBytes(dimensions))
+	c.Encode(make([]byte, CodeBytes(dimensions)), code, unit(r, dimensions))
+	q := c.Ask(unit(r, dimensions))
+	for b.Loop() {
+		q.Fine(code)
+	}
+}
